@@ -8,12 +8,14 @@ import (
 
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/check/command"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
 func (a *app) check() *cobra.Command {
 	cmd := command.New(command.Program{
-		In:      a.env.In,
-		Out:     a.env.Out,
+		In:      a.Env.In,
+		Out:     a.Env.Out,
 		Version: version.Mullion(),
 		End:     endCheck,
 		Kubectl: func() []string {
@@ -27,7 +29,7 @@ func (a *app) check() *cobra.Command {
 
 	for _, sub := range cmd.Commands() {
 		if sub.Name() != "programs" {
-			sub.Args = noArgs
+			sub.Args = cmdline.None
 		}
 	}
 
@@ -39,10 +41,10 @@ func endCheck(got command.Outcome, err error) error {
 	var wrong *command.UsageError
 	switch {
 	case errors.As(err, &wrong):
-		return usage(err, "see `mullion check --help`")
+		return exit.Misuse(err, "see `mullion check --help`")
 	case err != nil:
 		return err
-	case got.Code() == ExitOK:
+	case got.Code() == exit.OK:
 		return nil
 	}
 
@@ -51,7 +53,7 @@ func endCheck(got command.Outcome, err error) error {
 		remedy = "correct the places listed above; everything else was checked"
 	}
 
-	return &Error{
+	return &exit.Error{
 		Code:   got.Code(),
 		Err:    fmt.Errorf("check manifests: %s", got.Message()),
 		Remedy: remedy,

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/diagnose/collect"
 	"mullion.dev/mullion/internal/diagnose/nodepod"
@@ -90,14 +91,14 @@ func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) e
 
 	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return usage(fmt.Errorf("make the archive: %w", err), "name another file with --output")
+		return exit.Misuse(fmt.Errorf("make the archive: %w", err), "name another file with --output")
 	}
 
 	err = a.collectInto(ctx, out, f, client, looked)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, os.Remove(name))
 	}
-	fmt.Fprintln(a.env.Out, name)
+	fmt.Fprintln(a.Env.Out, name)
 	return nil
 }
 
@@ -130,7 +131,7 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 		return fmt.Errorf("write to %q: %w", dir, err)
 	}
 	for _, m := range notWritten {
-		fmt.Fprintf(a.env.Err, "warning: not collected: %s\n", m)
+		fmt.Fprintf(a.Env.Err, "warning: not collected: %s\n", m)
 	}
 
 	return archive(ctx, out, dir, "mullion-collect")
@@ -140,12 +141,12 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 func (a *app) addOwn(ctx context.Context, dir string, o *export.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, exportPatience)
 	defer cancel()
-	paths, c, err := a.described(ctx)
+	paths, c, err := a.Described(ctx)
 	if err != nil {
 		return err
 	}
 
-	look, err := a.lookAt(ctx, paths, c)
+	look, err := a.LookAt(ctx, paths, c)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubeclient
 	var mu sync.Mutex
 	room := make(chan struct{}, nodesAtOnce)
 	for _, node := range nodes {
-		fmt.Fprintf(a.env.Err, "asking node %s\n", node)
+		fmt.Fprintf(a.Env.Err, "asking node %s\n", node)
 
 		all.Go(func() {
 			room <- struct{}{}

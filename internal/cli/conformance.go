@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/conformance/page"
 	"mullion.dev/mullion/internal/conformance/result"
 	"mullion.dev/mullion/internal/conformance/runner"
@@ -30,7 +32,7 @@ the images are stand-ins; the page of results names them.
   make e2e                              builds the tests in a checkout (the package mullion-e2e has them)
   mullion conformance run               the short suite, on the cluster that is up
   mullion conformance run parallel      what upstream runs for a release`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 
@@ -72,7 +74,7 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 	}
 	found, err := suite.Lookup(name)
 	if err != nil {
-		return found, usage(err, "`mullion conformance suites` describes each of them")
+		return found, exit.Misuse(err, "`mullion conformance suites` describes each of them")
 	}
 
 	if cmd.Flags().Changed("focus") {
@@ -90,7 +92,7 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 
 	for _, driver := range s.drivers {
 		if _, err := os.Stat(driver); err != nil {
-			return found, usage(fmt.Errorf("--storage-driver: %w", err), "name a file as test/e2e/testdata/csidriver/e2e.yaml")
+			return found, exit.Misuse(fmt.Errorf("--storage-driver: %w", err), "name a file as test/e2e/testdata/csidriver/e2e.yaml")
 		}
 		if driver, err = filepath.Abs(driver); err != nil {
 			return found, err
@@ -103,7 +105,7 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 
 func (a *app) e2eTest(flag string) (string, error) {
 	if flag == "" {
-		flag = filepath.Join(filepath.Dir(a.env.Executable), filepath.FromSlash(e2eTest))
+		flag = filepath.Join(filepath.Dir(a.Env.Executable), filepath.FromSlash(e2eTest))
 	}
 	return filepath.Abs(flag)
 }
@@ -111,7 +113,7 @@ func (a *app) e2eTest(flag string) (string, error) {
 // oneSuite allows no argument or one.
 func oneSuite(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usage(fmt.Errorf("`%s` takes one suite, got %d arguments", cmd.CommandPath(), len(args)),
+		return exit.Misuse(fmt.Errorf("`%s` takes one suite, got %d arguments", cmd.CommandPath(), len(args)),
 			"`mullion conformance suites` lists them")
 	}
 	return nil
@@ -121,10 +123,10 @@ func (a *app) conformanceSuites() *cobra.Command {
 	return &cobra.Command{
 		Use:   "suites",
 		Short: "List the suites, with upstream's focus and skip expressions and their source",
-		Args:  noArgs,
+		Args:  cmdline.None,
 		RunE: func(*cobra.Command, []string) error {
 			for _, s := range suite.All() {
-				t := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
+				t := tabwriter.NewWriter(a.Env.Out, 0, 4, 2, ' ', 0)
 				fmt.Fprintf(t, "%s\t%s\n", s.Name, s.About)
 				if s.Name != "smoke" {
 					fmt.Fprintf(t, "  focus\t%s\n  skip\t%s\n", s.Focus, s.Skip)
@@ -162,7 +164,7 @@ func (a *app) conformanceList() *cobra.Command {
 			if err != nil {
 				return conformanceError(err)
 			}
-			_, err = fmt.Fprintln(a.env.Out, strings.Join(names, "\n"))
+			_, err = fmt.Fprintln(a.Env.Out, strings.Join(names, "\n"))
 			return err
 		},
 	}
@@ -190,8 +192,8 @@ func (a *app) conformanceReport() *cobra.Command {
 				return err
 			}
 			if len(runs) == 0 {
-				return &Error{
-					Code:   ExitNotFound,
+				return &exit.Error{
+					Code:   exit.NotFound,
 					Err:    fmt.Errorf("no run of suite %q in %q", name, results),
 					Remedy: "`mullion conformance run` makes one; --results names another folder",
 				}
@@ -229,26 +231,26 @@ func (a *app) writePage(folder, results, suiteName string, keep int) error {
 		return err
 	}
 
-	fmt.Fprintf(a.env.Out, "\n%d specs:", p.Total)
+	fmt.Fprintf(a.Env.Out, "\n%d specs:", p.Total)
 	for _, s := range result.States() {
 		if n := p.Counts[s]; n > 0 {
-			fmt.Fprintf(a.env.Out, " %d %s", n, s)
+			fmt.Fprintf(a.Env.Out, " %d %s", n, s)
 		}
 	}
 
-	fmt.Fprintln(a.env.Out)
+	fmt.Fprintln(a.Env.Out)
 	for _, c := range p.Causes {
-		fmt.Fprintf(a.env.Out, "  %d failed: %s\n", c.Count, c.Class)
+		fmt.Fprintf(a.Env.Out, "  %d failed: %s\n", c.Count, c.Class)
 	}
-	_, err = fmt.Fprintf(a.env.Out, "%s\n", file)
+	_, err = fmt.Fprintf(a.Env.Out, "%s\n", file)
 	return err
 }
 
 // conformanceError adds the remedy and exit code to an error of the runner.
 func conformanceError(err error) error {
 	if own, ok := errors.AsType[*runner.Error](err); ok {
-		return &Error{
-			Code:   ExitRequirement,
+		return &exit.Error{
+			Code:   exit.Requirement,
 			Err:    own.Err,
 			Remedy: own.Remedy,
 		}

@@ -117,7 +117,7 @@ func TestConformanceEnd(t *testing.T) {
 				folder = ran(t, results, "20260102T000000Z", result.Complete, tt.states...)
 			}
 			var out strings.Builder
-			err := (&app{env: Env{Out: &out}}).conformanceEnd(folder, "smoke", results, tt.err)
+			err := (&app{Reader: readerOf(Env{Out: &out}, calls{})}).conformanceEnd(folder, "smoke", results, tt.err)
 			remedy := ""
 			if own, ok := errors.AsType[*Error](err); ok {
 				remedy = own.Remedy
@@ -228,7 +228,7 @@ func TestConformanceProgress(t *testing.T) {
 	} {
 		var out strings.Builder
 		now := seenAt
-		tell := (&app{env: Env{Out: &out, Terminal: terminal}}).conformanceProgress(func() time.Time { return now })
+		tell := (&app{Reader: readerOf(Env{Out: &out, Terminal: terminal}, calls{})}).conformanceProgress(func() time.Time { return now })
 		for _, step := range steps {
 			now = now.Add(time.Second)
 			tell(step)

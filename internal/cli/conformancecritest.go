@@ -15,6 +15,8 @@ import (
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
@@ -48,7 +50,7 @@ nodes after five more minutes. The kubelet goes on as soon as the tests or this 
 like those of a suite, under the name critest. The exit code is 7 if a test failed.
 
   make critest                    builds it (a minute more than make build)`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runCritest(cmd.Context(), c, program) },
 	}
 
@@ -62,12 +64,12 @@ like those of a suite, under the name critest. The exit code is 7 if a test fail
 
 func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) error {
 	if program == "" {
-		program = filepath.Join(filepath.Dir(a.env.Executable), filepath.FromSlash(critestProgram))
+		program = filepath.Join(filepath.Dir(a.Env.Executable), filepath.FromSlash(critestProgram))
 	}
 
 	if _, err := os.Stat(program); err != nil {
-		return &Error{
-			Code:   ExitRequirement,
+		return &exit.Error{
+			Code:   exit.Requirement,
 			Err:    err,
 			Remedy: "`make critest` builds it; --critest names another critest.exe",
 		}
@@ -79,7 +81,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 	if err := a.ownCluster(ctx, &c.Config); err != nil {
 		return err
 	}
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
@@ -111,8 +113,8 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 func pauseKubelet(ctx context.Context, paths layout.Paths, node string) (resume func(), err error) {
 	resume, err = supervisor.NewClient(paths.Socket()).Pause(ctx, component.OfNode("kubelet", node))
 	if err != nil {
-		return nil, &Error{
-			Code:   ExitNotReady,
+		return nil, &exit.Error{
+			Code:   exit.NotReady,
 			Err:    fmt.Errorf("pause the kubelet of %q: %w", node, err),
 			Remedy: "`mullion status` shows the kubelet's state",
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
@@ -27,12 +29,12 @@ images are pinned and marked as local: a Windows node gives them to a pod withou
 imagePullPolicy Always. A program in an image that is not upstream's is printed here, named in a label of the
 image, and named on the page of results. Windows nodes also get a folder C:\var\registry, as in upstream's
 clusters. It holds the image that agnhost's registry serves; some tests run that registry on the node itself.`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.requireRoot("loads images into the nodes' stores"); err != nil {
+			if err := a.RequireRoot("loads images into the nodes' stores"); err != nil {
 				return err
 			}
-			paths, c, err := a.cluster()
+			paths, c, err := a.Cluster()
 			if err != nil {
 				return err
 			}
@@ -49,13 +51,13 @@ func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c s
 		return err
 	}
 
-	built := filepath.Join(filepath.Dir(a.env.Executable), filepath.Dir(filepath.FromSlash(e2eTest)))
+	built := filepath.Join(filepath.Dir(a.Env.Executable), filepath.Dir(filepath.FromSlash(e2eTest)))
 	if err := images.Missing(built); err != nil {
 		return conformanceImageError(err)
 	}
 	l := images.Loader{
 		Builder:  images.NewBuilder(built),
-		Out:      a.env.Out,
+		Out:      a.Env.Out,
 		EveryOne: everyOne,
 	}
 
@@ -101,8 +103,8 @@ func registryHosts(paths layout.Paths, c spec.Cluster) []images.Host {
 
 func conformanceImageError(err error) error {
 	if _, ok := errors.AsType[*images.MissingError](err); ok {
-		return &Error{
-			Code:   ExitRequirement,
+		return &exit.Error{
+			Code:   exit.Requirement,
 			Err:    err,
 			Remedy: "install the package mullion-e2e; in a checkout, `make e2e` builds the tests and the programs of their images",
 		}

@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/conformance/images"
 	"mullion.dev/mullion/internal/conformance/result"
 	"mullion.dev/mullion/internal/conformance/runner"
@@ -60,7 +61,7 @@ is 7 if a spec failed.`,
 				s.Attempts = f.attempts
 			}
 			if s.Processes < 1 || s.Attempts < 1 {
-				return usage(errors.New("--nodes and --flake-attempts want at least 1"),
+				return exit.Misuse(errors.New("--nodes and --flake-attempts want at least 1"),
 					"see `mullion conformance run --help`")
 			}
 
@@ -92,7 +93,7 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 		Prepull:    f.prepull,
 		TaintLinux: !f.keepLinux,
 		Mullion:    version.Mullion(),
-		Environ:    a.env.Environ,
+		Environ:    a.Env.Environ,
 		StandIns:   images.StandIns(),
 		Hurry:      func() <-chan struct{} { return interrupt.Next(ctx) },
 		Progress:   a.conformanceProgress(time.Now),
@@ -152,7 +153,7 @@ func withRepoList(environ []string, list string) ([]string, error) {
 			list, err = filepath.Abs(list)
 		}
 		if err != nil {
-			return nil, usage(fmt.Errorf("--repo-list: %w", err),
+			return nil, exit.Misuse(fmt.Errorf("--repo-list: %w", err),
 				"name a file of YAML, for example with the line: promoterE2eRegistry: registry.example.com/e2e-test-images")
 		}
 	}
@@ -178,8 +179,8 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 			remedy = "the same command with --resume continues it"
 		}
 
-		return &Error{
-			Code:   ExitInternal,
+		return &exit.Error{
+			Code:   exit.Internal,
 			Err:    fmt.Errorf("the run is partial: %w", err),
 			Remedy: remedy,
 		}
@@ -190,7 +191,7 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 		return err
 	}
 	if result.Count(done.All())[result.Failed] > 0 {
-		return &silentError{code: ExitDifferent}
+		return exit.Silent(exit.Different)
 	}
 
 	return nil
@@ -198,10 +199,10 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 
 // ownCluster fills in the configuration for the cluster that is up, and loads the images into it.
 func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
-	if err := a.requireRoot("loads the tests' images into the nodes' stores, unless --kubeconfig names another cluster"); err != nil {
+	if err := a.RequireRoot("loads the tests' images into the nodes' stores, unless --kubeconfig names another cluster"); err != nil {
 		return err
 	}
-	paths, c, err := a.cluster()
+	paths, c, err := a.Cluster()
 	if err != nil {
 		return err
 	}
@@ -224,8 +225,8 @@ func resumable(results, suiteName string) (string, error) {
 		return "", err
 	}
 	if len(runs) == 0 {
-		return "", &Error{
-			Code:   ExitNotFound,
+		return "", &exit.Error{
+			Code:   exit.NotFound,
 			Err:    fmt.Errorf("no run of suite %q in %q to continue", suiteName, results),
 			Remedy: "leave out --resume, or name the folder of the results with --results",
 		}
@@ -236,8 +237,8 @@ func resumable(results, suiteName string) (string, error) {
 		return "", err
 	}
 	if newest.Run.End == result.Complete {
-		return "", &Error{
-			Code:   ExitUsage,
+		return "", &exit.Error{
+			Code:   exit.Usage,
 			Err:    fmt.Errorf("run %s of suite %q is complete", newest.Run.ID, suiteName),
 			Remedy: "leave out --resume to run the suite again",
 		}
@@ -250,10 +251,10 @@ func resumable(results, suiteName string) (string, error) {
 func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 	begun := now()
 	line := func(text string) {
-		if a.env.Terminal {
-			fmt.Fprint(a.env.Out, "\r\033[K")
+		if a.Env.Terminal {
+			fmt.Fprint(a.Env.Out, "\r\033[K")
 		}
-		fmt.Fprintln(a.env.Out, text)
+		fmt.Fprintln(a.Env.Out, text)
 	}
 
 	return func(p runner.Progress) {
@@ -277,8 +278,8 @@ func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
 			line("                         " + message)
 		}
 
-		if a.env.Terminal {
-			fmt.Fprintf(a.env.Out, "%s, %d failed, %s%s", at, p.Failed, now().Sub(begun).Round(time.Second), left)
+		if a.Env.Terminal {
+			fmt.Fprintf(a.Env.Out, "%s, %d failed, %s%s", at, p.Failed, now().Sub(begun).Round(time.Second), left)
 		} else if p.Done%10 == 0 && left != "" {
 			line(fmt.Sprintf("…    %s, %d failed, %s%s", at, p.Failed, now().Sub(begun).Round(time.Second), left))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -15,9 +16,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/diagnose"
+	"mullion.dev/mullion/internal/diagnose/collect"
 	"mullion.dev/mullion/internal/diagnose/gather"
 	"mullion.dev/mullion/internal/diagnose/nodefacts"
 	"mullion.dev/mullion/internal/diagnose/nodepod"
@@ -73,7 +79,7 @@ or not all of it and nothing was found.`,
 		},
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(report.Formats(), f.output) {
-				return usage(fmt.Errorf("--output %q is none of %s", f.output, strings.Join(report.Formats(), ", ")),
+				return exit.Misuse(fmt.Errorf("--output %q is none of %s", f.output, strings.Join(report.Formats(), ", ")),
 					fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 			}
 			return nil
@@ -102,15 +108,15 @@ func (a *app) diagnoseProbes() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "probes",
 		Short: "List the troubles that are looked for",
-		Args:  noArgs,
+		Args:  cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch output {
 			case "text":
-				return report.Probes(a.env.Out, diagnose.Probes())
+				return report.Probes(a.Env.Out, diagnose.Probes())
 			case "markdown":
-				return report.Page(a.env.Out, diagnose.Probes())
+				return report.Page(a.Env.Out, diagnose.Probes())
 			}
-			return usage(fmt.Errorf("--output %q is neither text nor markdown", output),
+			return exit.Misuse(fmt.Errorf("--output %q is neither text nor markdown", output),
 				fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 		},
 	}
@@ -130,7 +136,7 @@ func (a *app) windowsNodes(ctx context.Context, f diagnoseFlags, args []string) 
 	if !f.own() {
 		return nil
 	}
-	c, err := a.forCompletion(ctx)
+	c, err := a.ForCompletion(ctx)
 	if err != nil {
 		return nil
 	}
@@ -168,7 +174,7 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 			r.Nodes = append(r.Nodes, picture.Nodes[i].Name)
 		}
 	}
-	if err := r.Write(a.env.Out, f.output); err != nil {
+	if err := r.Write(a.Env.Out, f.output); err != nil {
 		return err
 	}
 
@@ -176,8 +182,8 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 		delete(picture.Missing, diagnose.Facts) // nobody asked for them
 	}
 	err = diagnoseEnd(r.Results, picture)
-	if own, ok := errors.AsType[*Error](err); ok && a.reads() && f.own() && own.Code == ExitRequirement {
-		own.Remedy = "an administrator may look at all: " + a.withSudo()
+	if own, ok := errors.AsType[*exit.Error](err); ok && a.Reads() && f.own() && own.Code == exit.Requirement {
+		own.Remedy = "an administrator may look at all: " + a.WithSudo()
 	}
 
 	return err
@@ -185,11 +191,11 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 
 // pictureOf returns what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
 func (a *app) pictureOf(ctx context.Context, client kubeclient.Interface, nodes []string) (*diagnose.Picture, error) {
-	patience, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	patience, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	picture, err := gather.Picture(patience, client, nodes)
 	if unknown, ok := errors.AsType[*gather.UnknownNodeError](err); ok {
-		return nil, usage(unknown, "`kubectl get nodes -L kubernetes.io/os` lists the nodes with their system")
+		return nil, exit.Misuse(unknown, "`kubectl get nodes -L kubernetes.io/os` lists the nodes with their system")
 	}
 	if err != nil {
 		return nil, cannotAsk(err)
@@ -236,7 +242,7 @@ func endsEarly(node, text string) error {
 // askHost asks a host of this machine.
 func (a *app) askHost(ctx context.Context, node string) (diagnose.NodeFacts, error) {
 	return factsOf(node, func() (string, error) {
-		return a.answerOfHost(ctx, a.calls.apiPatience, node, questionDiagnose)
+		return a.answerOfHost(ctx, a.Patience, node, questionDiagnose)
 	})
 }
 
@@ -244,19 +250,19 @@ func (a *app) askHost(ctx context.Context, node string) (diagnose.NodeFacts, err
 func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node, question string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if a.reads() {
+	if a.Reads() {
 		return a.readAnswer(ctx, node, question)
 	}
 	if _, err := a.host(node); err != nil {
 		return "", err
 	}
 
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return "", err
 	}
 	text, err := cluster.AskHost(ctx, paths, node, questions()[question])
-	return text, nodeDown(node, err)
+	return text, remedy.NodeDown(node, err)
 }
 
 // diagnoseEnd returns the error, with its exit code, that results end with: nothing was found only where all that the
@@ -269,14 +275,14 @@ func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 
 	switch refused := slices.Sorted(maps.Keys(picture.Missing)); {
 	case found > 0:
-		return &Error{
-			Code:   ExitFindings,
+		return &exit.Error{
+			Code:   exit.Findings,
 			Err:    fmt.Errorf("diagnose: %d trouble(s) found", found),
 			Remedy: "each is listed above with its cause and what to do",
 		}
 	case len(refused) > 0:
-		return &Error{
-			Code:   ExitRequirement,
+		return &exit.Error{
+			Code:   exit.Requirement,
 			Err:    fmt.Errorf("diagnose: nothing found, but not all could be looked at: %s", picture.Missing[refused[0]]),
 			Remedy: "use a kubeconfig whose user may read pods, events and Services in all namespaces",
 		}
@@ -287,8 +293,8 @@ func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 
 // cannotAsk returns the error where a cluster could not be asked.
 func cannotAsk(err error) error {
-	return &Error{
-		Code: ExitRequirement,
+	return &exit.Error{
+		Code: exit.Requirement,
 		Err:  err,
 		Remedy: "see whether `kubectl get nodes` works with the same kubeconfig and context; of this machine's cluster " +
 			"`mullion status` says whether it is up",
@@ -298,20 +304,20 @@ func cannotAsk(err error) error {
 // diagnoseClient asks the cluster that the flags name; without flags the one of this machine.
 func (a *app) diagnoseClient(ctx context.Context, f diagnoseFlags) (kubeclient.Interface, error) {
 	if f.own() {
-		paths, c, err := a.described(ctx)
+		paths, c, err := a.Described(ctx)
 		if err != nil {
 			return nil, err
 		}
-		client, err := a.clusterClient(ctx, paths)
+		client, err := a.ClusterClient(ctx, paths)
 		if errors.Is(err, fs.ErrNotExist) && c.Join != nil {
-			return nil, noControlPlane(c)
+			return nil, remedy.NoControlPlane(c)
 		}
 		return client, err
 	}
 
 	cfg, err := a.foreignConfig(f)
 	if err != nil {
-		return nil, usage(err, "`kubectl config get-contexts` lists the contexts")
+		return nil, exit.Misuse(err, "`kubectl config get-contexts` lists the contexts")
 	}
 	cfg.QPS, cfg.Burst = 50, 100
 	return kubeclient.NewForConfig(cfg)
@@ -321,7 +327,7 @@ func (a *app) diagnoseClient(ctx context.Context, f diagnoseFlags) (kubeclient.I
 func (a *app) foreignConfig(f diagnoseFlags) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig}
 	if f.kubeconfig == "" {
-		target, err := kubeconfig.Locate(a.env.Environ)
+		target, err := kubeconfig.Locate(a.Env.Environ)
 		if err != nil {
 			return nil, err
 		}
@@ -334,4 +340,29 @@ func (a *app) foreignConfig(f diagnoseFlags) (*rest.Config, error) {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
 	}
 	return cfg, nil
+}
+
+// The questions by which a Windows node is asked about itself.
+const (
+	questionDiagnose = "diagnose"
+	questionCollect  = "collect"
+)
+
+// questions returns the programs with their arguments, all of which only read.
+func questions() map[string][]string {
+	return map[string][]string{questionDiagnose: nodefacts.Command(), questionCollect: collect.Command()}
+}
+
+// readAnswer returns what a Windows node says of itself, by the cluster's socket.
+func (a *app) readAnswer(ctx context.Context, node, question string) (string, error) {
+	paths, err := a.Paths()
+	if err != nil {
+		return "", err
+	}
+	answer, err := a.View(paths).Open(ctx, view.Path("ask", node, question), nil)
+	if err != nil {
+		return "", a.ReadError(paths, err)
+	}
+	text, err := io.ReadAll(answer)
+	return string(text), a.ReadError(paths, errors.Join(err, answer.Close()))
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cli/screen"
 	"mullion.dev/mullion/internal/cluster/preflight"
 )
@@ -39,7 +42,7 @@ The exit code is 0 if a cluster can come up as far as could be seen, and 3 if no
 root (whether root looked) and checks (check, state, means, seen, notSeen, findings).`,
 		Example: "  mullion doctor\n  sudo mullion doctor -f cluster.yaml\n" +
 			"  mullion doctor -o json | jq '.checks[] | select(.state == \"failed\")'",
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd, f) },
 	}
 
@@ -48,19 +51,19 @@ root (whether root looked) and checks (check, state, means, seen, notSeen, findi
 	flags.StringSliceVar(&f.versions, "windows-version", nil, "as with mullion up: the cluster to come has these Windows nodes")
 	flags.StringVar(&f.kubernetes, "kubernetes-version", "", "as with mullion up: the cluster to come has this Kubernetes")
 	wineFlag(cmd, &f.wine)
-	a.outputFlags(cmd, &f.out, "also say of what is right why a cluster needs it")
+	f.out.Add(cmd, "also say of what is right why a cluster needs it")
 	cmd.Flags().Lookup("quiet").Usage = "print only what is wrong"
-	a.formatFlag(cmd, &f.out, "text or json")
-	a.completeValues(cmd, "windows-version", versionNames())
+	f.out.AddFormat(cmd, "text or json")
+	cmdline.Complete(cmd, "windows-version", cmdline.WindowsVersions())
 	return cmd
 }
 
 func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
-	if err := f.out.check(); err != nil {
+	if err := f.out.Check(); err != nil {
 		return err
 	}
 
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
@@ -71,8 +74,8 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 
 	o := a.preflightOptions(paths, want)
 	checks := a.calls.examine(cmd.Context(), o)
-	if f.out.json() {
-		err = json.NewEncoder(a.env.Out).Encode(doctorReport{
+	if f.out.JSON() {
+		err = json.NewEncoder(a.Env.Out).Encode(doctorReport{
 			Fit:    len(failedOf(checks)) == 0,
 			Root:   !o.Unprivileged,
 			Checks: checks,
@@ -80,7 +83,7 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 		return errors.Join(err, unfit(checks))
 	}
 
-	if !f.out.quiet {
+	if !f.out.Quiet {
 		a.sayUnread(paths)
 	}
 	a.printChecks(checks, f.out)
@@ -93,8 +96,8 @@ func unfit(checks []preflight.Check) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return &Error{
-		Code:   ExitRequirement,
+	return &exit.Error{
+		Code:   exit.Requirement,
 		Err:    fmt.Errorf("this machine lacks what a cluster needs: %s", strings.Join(failed, ", ")),
 		Remedy: "do what the lines with an arrow (remedy, in JSON) say, then run `mullion doctor` again",
 	}
@@ -115,18 +118,18 @@ func failedOf(checks []preflight.Check) []string {
 const checkColumns = 5 + 13
 
 // printChecks prints a line for each check, and below it what a person has to know.
-func (a *app) printChecks(checks []preflight.Check, f outputFlags) {
-	s := a.screen(f)
+func (a *app) printChecks(checks []preflight.Check, f progress.Flags) {
+	s := f.Screen(a.Call)
 	count := map[preflight.State]int{}
 	for _, c := range checks {
 		count[c.State]++
-		if f.quiet && c.State != preflight.Failed && c.State != preflight.Warned {
+		if f.Quiet && c.State != preflight.Failed && c.State != preflight.Warned {
 			continue
 		}
-		s.Print(a.checkLines(c, f.verbose)...)
+		s.Print(a.checkLines(c, f.Verbose)...)
 	}
 
-	if f.quiet {
+	if f.Quiet {
 		return
 	}
 
@@ -144,7 +147,7 @@ func (a *app) printChecks(checks []preflight.Check, f outputFlags) {
 
 	s.Print(screen.Line{Text: strings.Join(parts, ", ") + "."})
 	if hidden(checks) {
-		s.Print(screen.Line{Text: "With root, all is looked at: sudo " + a.command() + " doctor"})
+		s.Print(screen.Line{Text: "With root, all is looked at: sudo " + a.Command() + " doctor"})
 	}
 }
 
@@ -166,7 +169,7 @@ func (a *app) checkLines(c preflight.Check, verbose bool) []screen.Line {
 		if len(all) == 0 {
 			name = c.Name
 		}
-		l.Text = screen.Pad(name, checkColumns-5) + screen.Hang(text, checkColumns, a.columns()-1)
+		l.Text = screen.Pad(name, checkColumns-5) + screen.Hang(text, checkColumns, a.Columns()-1)
 		all = append(all, l)
 	}
 

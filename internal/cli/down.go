@@ -6,12 +6,16 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/progress"
 )
 
 func (a *app) down() *cobra.Command {
 	var kubeconfigFlag string
 	var ofRun bool
-	var out outputFlags
+	var out progress.Flags
 
 	cmd := &cobra.Command{
 		Use:   "down",
@@ -22,23 +26,23 @@ machine that joined a cluster with mullion join, it does the same as ` + "`mulli
 
 With --run it leaves the cluster alone, and removes the engine of ` + "`mullion run`" + ` with its containers and
 images.`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ofRun && kubeconfigFlag != "" {
-				return usage(errors.New("--kubeconfig is for a cluster, and --run leaves that alone"), "leave one of them out")
+				return exit.Misuse(errors.New("--kubeconfig is for a cluster, and --run leaves that alone"), "leave one of them out")
 			}
 			if ofRun {
-				return a.removeSingle(cmd, out)
+				return a.removeSingle(cmd, outputFlags{quiet: out.Quiet})
 			}
-			paths, err := a.paths()
+			paths, err := a.Paths()
 			if err != nil {
 				return err
 			}
-			if err := a.requireRoot("ends the cluster's processes and removes what they made"); err != nil {
+			if err := a.RequireRoot("ends the cluster's processes and removes what they made"); err != nil {
 				return err
 			}
 
-			ctx, held, err := a.hold(cmd.Context(), paths)
+			ctx, held, err := a.Hold(cmd.Context(), paths)
 			if err != nil {
 				return err
 			}
@@ -50,10 +54,10 @@ images.`,
 			} else if err == nil {
 				name = c.Name
 			} else if !errors.Is(err, os.ErrNotExist) {
-				fmt.Fprintf(a.env.Err, "mullion: %v; removing what is there anyway\n", err)
+				fmt.Fprintf(a.Env.Err, "mullion: %v; removing what is there anyway\n", err)
 			}
 
-			if err := a.calls.down(ctx, paths, a.steps(out)); err != nil {
+			if err := a.calls.down(ctx, paths, out.Steps(a.Env.Out)); err != nil {
 				return err
 			}
 			person, err := a.personal(kubeconfigFlag)
@@ -69,28 +73,28 @@ images.`,
 		"kubeconfig file that has the context (default: $KUBECONFIG or ~/.kube/config)")
 	cmd.Flags().BoolVar(&ofRun, "run", false,
 		"remove the engine of single containers (mullion run) and its images, not the cluster")
-	quietFlag(cmd, &out)
+	out.AddQuiet(cmd)
 	return cmd
 }
 
 func (a *app) stop() *cobra.Command {
-	var out outputFlags
+	var out progress.Flags
 	cmd := &cobra.Command{
 		Use:   "stop",
 		Short: "End the cluster's processes and keep its state",
 		Long:  "Ends every process of the cluster, pods included, and keeps its state. `mullion up` brings the cluster back, `mullion down` removes it.",
-		Args:  noArgs,
+		Args:  cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			paths, err := a.paths()
+			paths, err := a.Paths()
 			if err != nil {
 				return err
 			}
-			if err := a.requireRoot("ends the cluster's processes"); err != nil {
+			if err := a.RequireRoot("ends the cluster's processes"); err != nil {
 				return err
 			}
-			return a.calls.stop(cmd.Context(), paths, a.steps(out))
+			return a.calls.stop(cmd.Context(), paths, out.Steps(a.Env.Out))
 		},
 	}
-	quietFlag(cmd, &out)
+	out.AddQuiet(cmd)
 	return cmd
 }

@@ -13,6 +13,8 @@ import (
 
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/runtime/explain"
 	"mullion.dev/mullion/internal/windows/winapi"
@@ -44,21 +46,21 @@ ended are there until Kubernetes removes them. Only the pods of this machine's n
 pods; programs that ` + "`kubectl exec`" + ` starts are not explained.`,
 		Example: `  mullion explain web-7d4b9c-x2x7k -n shop
   mullion explain web-7d4b9c-x2x7k -n shop -o json`,
-		Args: exactArgs("POD"),
+		Args: cmdline.Exactly("POD"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := a.explained(cmd.Context(), namespace, args[0])
 			if err != nil {
 				return err
 			}
 			if output == "json" {
-				return json.NewEncoder(a.env.Out).Encode(found)
+				return json.NewEncoder(a.Env.Out).Encode(found)
 			}
-			return printExplained(a.env.Out, found)
+			return printExplained(a.Env.Out, found)
 		},
 	}
 
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "default", "the pod's namespace")
-	outputFlag(cmd, &output)
+	cmdline.Output(cmd, &output)
 	return cmd
 }
 
@@ -93,8 +95,8 @@ func (a *app) explained(ctx context.Context, namespace, pod string) ([]explained
 	}
 
 	if len(out) == 0 {
-		return nil, &Error{
-			Code:   ExitNotFound,
+		return nil, &exit.Error{
+			Code:   exit.NotFound,
 			Err:    fmt.Errorf("no Windows pod %s/%s on this machine's nodes", namespace, pod),
 			Remedy: "`mullion kubectl get pods -A -o wide` lists the pods with their nodes, `mullion status` says whether the cluster is up",
 		}
@@ -105,19 +107,19 @@ func (a *app) explained(ctx context.Context, namespace, pod string) ([]explained
 
 // keptOfPod returns what the nodes have kept of a pod.
 func (a *app) keptOfPod(ctx context.Context, namespace, pod string) (kept []cluster.Explained, err error) {
-	if !a.reads() {
-		paths, _, err := a.cluster()
+	if !a.Reads() {
+		paths, _, err := a.Cluster()
 		if err != nil {
 			return nil, err
 		}
 		return cluster.ExplainPod(paths, namespace, pod)
 	}
 
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return nil, err
 	}
-	err = a.ask(ctx, paths, "explained", url.Values{"namespace": {namespace}, "pod": {pod}}, &kept)
+	err = a.Ask(ctx, paths, "explained", url.Values{"namespace": {namespace}, "pod": {pod}}, &kept)
 	return kept, err
 }
 

@@ -1,18 +1,24 @@
 package cli
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
@@ -23,7 +29,7 @@ func (a *app) export() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write what there is of the cluster into a folder",
-		Args:  noArgs,
+		Args:  cmdline.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.exportLogs())
@@ -50,12 +56,12 @@ logs stays.`,
 		Example: "  mullion export logs\n  mullion export logs artifacts/",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return exactArgs("DIR")(cmd, args)
+				return cmdline.Exactly("DIR")(cmd, args)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			paths, c, err := a.described(cmd.Context())
+			paths, c, err := a.Described(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -73,7 +79,7 @@ logs stays.`,
 func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c spec.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, exportPatience)
 	defer cancel()
-	look, err := a.lookAt(ctx, paths, c)
+	look, err := a.LookAt(ctx, paths, c)
 	if err != nil {
 		return err
 	}
@@ -91,9 +97,9 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 		return fmt.Errorf("write to %q: %w", dir, err)
 	}
 	for _, m := range missing {
-		fmt.Fprintf(a.env.Err, "warning: not written: %s\n", m)
+		fmt.Fprintf(a.Env.Err, "warning: not written: %s\n", m)
 	}
-	fmt.Fprintln(a.env.Out, dir)
+	fmt.Fprintln(a.Env.Out, dir)
 	return nil
 }
 
@@ -102,8 +108,8 @@ func (a *app) clientOf(ctx context.Context, look view.Status, paths layout.Paths
 	if look.APIError != "" {
 		return nil, nil // there is no error, and nobody to ask
 	}
-	client, err := a.clusterClient(ctx, paths)
-	if errors.Is(err, fs.ErrNotExist) || ExitCode(err) == ExitNotFound { // a machine that joined has no administrator
+	client, err := a.ClusterClient(ctx, paths)
+	if errors.Is(err, fs.ErrNotExist) || exit.Code(err) == exit.NotFound { // a machine that joined has no administrator
 		return nil, nil // the same
 	}
 	return client, err
@@ -124,4 +130,64 @@ func (a *app) pictures(ctx context.Context, s view.Status, paths layout.Paths, c
 		"status.json":   forPrograms.Bytes(),
 		"preflight.txt": lacks.Bytes(),
 	}
+}
+
+// ownFiles adds what this machine has in files of the cluster to what is written into dir.
+func (a *app) ownFiles(ctx context.Context, dir string, paths layout.Paths, o *export.Options) error {
+	if !a.Reads() {
+		o.Paths = &paths
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+
+	to, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+
+	archive, err := a.View(paths).Open(ctx, "files", nil)
+	if err != nil {
+		return a.ReadError(paths, err)
+	}
+	defer func() { _ = archive.Close() }() // it is only read
+
+	files := tar.NewReader(archive)
+	for {
+		head, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return a.ReadError(paths, err)
+		}
+		if head.Name == export.MissingFile {
+			text, err := io.ReadAll(files)
+			if err != nil {
+				return a.ReadError(paths, err)
+			}
+			for line := range strings.Lines(string(text)) {
+				o.Missing = append(o.Missing, errors.New(strings.TrimSpace(line)))
+			}
+			continue
+		}
+		if err := unpack(to, head.Name, files); err != nil {
+			return fmt.Errorf("write %q: %w", head.Name, err)
+		}
+	}
+}
+
+// unpack writes a file beneath a folder.
+func unpack(to *os.Root, name string, from io.Reader) error {
+	if err := to.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Close())
 }

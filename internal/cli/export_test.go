@@ -21,7 +21,7 @@ func exporting(t *testing.T, change func(*health.Observed)) *machine {
 	m := newMachine(t)
 	m.describe(nil)
 	m.observing(change)
-	m.calls.client = func(layout.Paths) (kubeclient.Interface, error) { return fake.NewClientset(), nil }
+	m.calls.Client = func(layout.Paths) (kubeclient.Interface, error) { return fake.NewClientset(), nil }
 	m.calls.preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
 		return []preflight.Finding{{Check: "memory", Problem: "there is little of it"}}
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/diagnose/fault"
 	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/spec"
@@ -25,7 +28,7 @@ func (a *app) fault() *cobra.Command {
 		Long: `Makes the troubles that ` + "`mullion diagnose`" + ` finds, each by its real cause, in this machine's cluster, and
 takes them back. Its objects are in the namespace ` + fault.Namespace + `, but for those that have none; an object of somebody else is neither
 replaced nor removed. Which faults there are only the cluster knows.`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.faultList(), a.faultMake(), a.faultUndo())
@@ -45,13 +48,13 @@ func faultNames(args []string) []string {
 
 // faultClient asks the cluster of this machine, which has to have its control plane here.
 func (a *app) faultClient(ctx context.Context) (kubeclient.Interface, spec.Cluster, error) {
-	paths, c, err := a.described(ctx)
+	paths, c, err := a.Described(ctx)
 	if err != nil {
 		return nil, c, err
 	}
-	client, err := a.clusterClient(ctx, paths)
+	client, err := a.ClusterClient(ctx, paths)
 	if errors.Is(err, fs.ErrNotExist) && c.Join != nil {
-		return nil, c, noControlPlane(c)
+		return nil, c, remedy.NoControlPlane(c)
 	}
 	return client, c, err
 }
@@ -70,21 +73,21 @@ func (a *app) faultList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the faults that can be made, and which there are",
-		Args:    noArgs,
+		Args:    cmdline.None,
 		Example: "  mullion fault list\n  mullion fault list -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "text" && output != "json" {
-				return usage(fmt.Errorf("--output %q is neither text nor json", output),
+				return exit.Misuse(fmt.Errorf("--output %q is neither text nor json", output),
 					fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), a.calls.apiPatience)
+			ctx, cancel := context.WithTimeout(cmd.Context(), a.Patience)
 			defer cancel()
-			return printFaults(a.env.Out, output, a.madeFaults(ctx))
+			return printFaults(a.Env.Out, output, a.madeFaults(ctx))
 		},
 	}
 
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
-	a.completeFlags(cmd, map[string][]string{"output": {"text", "json"}})
+	cmdline.CompleteAll(cmd, map[string][]string{"output": {"text", "json"}})
 	return cmd
 }
 
@@ -143,7 +146,7 @@ them; a fault has the name of the probe that finds it. The first time it builds 
 		Example: "  mullion fault make pod-pings run-as-user-name\n  mullion diagnose\n  mullion fault undo",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("name a fault"), "`mullion fault list` lists them")
+				return exit.Misuse(errors.New("name a fault"), "`mullion fault list` lists them")
 			}
 			return nil
 		},
@@ -160,7 +163,7 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 			return unknownFault(&fault.UnknownError{ID: id})
 		}
 	}
-	if err := a.requireRoot("loads the images of its pods into the nodes' stores"); err != nil {
+	if err := a.RequireRoot("loads the images of its pods into the nodes' stores"); err != nil {
 		return err
 	}
 
@@ -180,32 +183,32 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 		}
 	}
 
-	paths, _, err := a.cluster()
+	paths, _, err := a.Cluster()
 	if err != nil {
 		return err
 	}
-	if err := a.agnhostImages(ctx, paths, c, func(step string) { fmt.Fprintln(a.env.Err, "…", step) }); err != nil {
+	if err := a.agnhostImages(ctx, paths, c, func(step string) { fmt.Fprintln(a.Env.Err, "…", step) }); err != nil {
 		return err
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	err = fault.Make(ctx, client, ids, v)
 	if taken, ok := errors.AsType[*fault.TakenError](err); ok {
-		return usage(taken, "remove it, or leave this fault out")
+		return exit.Misuse(taken, "remove it, or leave this fault out")
 	}
 	if err != nil {
 		return err
 	}
 
 	for _, id := range ids {
-		fmt.Fprintf(a.env.Out, "made %s\n", id)
+		fmt.Fprintf(a.Env.Out, "made %s\n", id)
 	}
 
 	return nil
 }
 
-func unknownFault(err error) error { return usage(err, "`mullion fault list` lists them") }
+func unknownFault(err error) error { return exit.Misuse(err, "`mullion fault list` lists them") }
 
 func (a *app) faultUndo() *cobra.Command {
 	return &cobra.Command{
@@ -216,10 +219,10 @@ func (a *app) faultUndo() *cobra.Command {
 			return faultNames(args), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.requireRoot("takes objects out of the cluster as its administrator"); err != nil {
+			if err := a.RequireRoot("takes objects out of the cluster as its administrator"); err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), a.calls.apiPatience)
+			ctx, cancel := context.WithTimeout(cmd.Context(), a.Patience)
 			defer cancel()
 			client, _, err := a.faultClient(ctx)
 			if err != nil {
@@ -228,7 +231,7 @@ func (a *app) faultUndo() *cobra.Command {
 
 			undone, err := fault.Undo(ctx, client, args)
 			for _, id := range undone {
-				fmt.Fprintf(a.env.Out, "undone %s\n", id)
+				fmt.Fprintf(a.Env.Out, "undone %s\n", id)
 			}
 			if unknown, ok := errors.AsType[*fault.UnknownError](err); ok {
 				return unknownFault(unknown)

@@ -20,7 +20,7 @@ func TestFaultList(t *testing.T) {
 	client := fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "pings", Namespace: fault.Namespace, Labels: map[string]string{fault.Label: "pod-pings"},
 	}})
-	m.calls.client = func(layout.Paths) (kubeclient.Interface, error) { return client, nil }
+	m.calls.Client = func(layout.Paths) (kubeclient.Interface, error) { return client, nil }
 	m.run("fault", "list").has(t, ExitOK, "pod-pings                  yes   a probe that pings the outside, which is not translated",
 		"dns-policy                 -     a DNS policy that Windows does not have")
 	if got := m.run("fault", "list", "-o", "json"); !strings.Contains(got.out, `"id": "pod-pings",`) || !strings.Contains(got.out, `"made": true`) {

@@ -4,19 +4,21 @@ import (
 	"context"
 
 	"mullion.dev/mullion/internal/base/interrupt"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // stay keeps `mullion up --foreground` where it is until Ctrl-C or SIGTERM, and stops the cluster then.
-func (a *app) stay(ctx context.Context, paths layout.Paths, r *progress) error {
-	r.say("Ctrl-C or SIGTERM stops the cluster and keeps its state, as `mullion stop` does.")
+func (a *app) stay(ctx context.Context, paths layout.Paths, r *progress.Progress) error {
+	r.Say("Ctrl-C or SIGTERM stops the cluster and keeps its state, as `mullion stop` does.")
 	if err := a.calls.await(ctx, paths); err != nil {
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: "`mullion up` again picks up what is there; `mullion logs supervisor` may say why it ended",
 		}
 	}
 	defer interrupt.Finishing(ctx)()                             // the cluster stops, which takes its time
-	return a.calls.stop(context.WithoutCancel(ctx), paths, r.ok) // ctx is over, which is why
+	return a.calls.stop(context.WithoutCancel(ctx), paths, r.OK) // ctx is over, which is why
 }

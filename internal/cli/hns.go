@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/network/hns/show"
-	"mullion.dev/mullion/internal/node/winhost"
 )
 
 func (a *app) hns() *cobra.Command {
@@ -29,7 +31,7 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
   loadbalancer  what kube-proxy makes for one port of a Service: addresses ("every" for a node port) and endpoints
   route         an SDN route of endpoints`,
 		Example: "  mullion hns ls win-1\n  mullion hns ls win-1 loadbalancer\n  mullion hns show win-1 10.244.0.5\n  mullion hns diag win-1",
-		Args:    noArgs,
+		Args:    cmdline.None,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 
@@ -39,13 +41,13 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
 
 // hnsObjects returns the objects of a node's HNS.
 func (a *app) hnsObjects(ctx context.Context, node string) (o show.Objects, err error) {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return o, err
 	}
 
-	if a.reads() {
-		err := a.ask(ctx, paths, view.Path("hns", node), nil, &o)
+	if a.Reads() {
+		err := a.Ask(ctx, paths, view.Path("hns", node), nil, &o)
 		return o, err
 	}
 	if err := a.knowsNode(paths, node); err != nil {
@@ -54,19 +56,19 @@ func (a *app) hnsObjects(ctx context.Context, node string) (o show.Objects, err 
 
 	client, err := a.calls.hns(ctx, paths, node)
 	if err != nil {
-		return o, a.hnsError(node, err)
+		return o, remedy.HNS(node, err)
 	}
 	o, err = show.Read(ctx, client)
-	return o, errors.Join(a.hnsError(node, err), client.Close())
+	return o, errors.Join(remedy.HNS(node, err), client.Close())
 }
 
 // windowsNode finds a Windows node for a command of root's.
 func (a *app) windowsNode(node, why string) (layout.Paths, error) {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return paths, err
 	}
-	if err := a.requireRoot(why); err != nil {
+	if err := a.RequireRoot(why); err != nil {
 		return paths, err
 	}
 	return paths, a.knowsNode(paths, node)
@@ -74,21 +76,7 @@ func (a *app) windowsNode(node, why string) (layout.Paths, error) {
 
 func (a *app) knowsNode(paths layout.Paths, node string) error {
 	_, err := cluster.LoadHost(paths, node)
-	return a.hnsError(node, missingHost(paths, err))
-}
-
-func (a *app) hnsError(node string, err error) error {
-	if errors.Is(err, winhost.ErrDown) {
-		return &Error{
-			Code:   ExitNotReady,
-			Err:    fmt.Errorf("node %s: %w", node, err),
-			Remedy: "`mullion status` shows what is wrong with it, `mullion up` brings it back",
-		}
-	}
-	if errors.Is(err, cluster.ErrNotWindows) {
-		return usage(err, "a Linux node has no HNS; name a Windows node")
-	}
-	return notFound(err)
+	return remedy.HNS(node, remedy.MissingHost(paths, err))
 }
 
 func (a *app) hnsList() *cobra.Command {
@@ -100,11 +88,11 @@ func (a *app) hnsList() *cobra.Command {
 		Short:   "List the objects of a node's HNS: networks, endpoints, namespaces, load balancers, routes",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("`mullion hns ls` takes a node"), "for example: mullion hns ls win-1")
+				return exit.Misuse(errors.New("`mullion hns ls` takes a node"), "for example: mullion hns ls win-1")
 			}
 			for _, kind := range args[1:] {
 				if _, ok := show.Kind(kind); !ok {
-					return usage(fmt.Errorf("no kind %q", kind), "there are: "+strings.Join(show.KindNames(), ", "))
+					return exit.Misuse(fmt.Errorf("no kind %q", kind), "there are: "+strings.Join(show.KindNames(), ", "))
 				}
 			}
 			return nil
@@ -121,14 +109,14 @@ func (a *app) hnsList() *cobra.Command {
 			}
 
 			if output == "json" {
-				return json.NewEncoder(a.env.Out).Encode(o.Only(kinds))
+				return json.NewEncoder(a.Env.Out).Encode(o.Only(kinds))
 			}
 
-			return o.Print(a.env.Out, kinds)
+			return o.Print(a.Env.Out, kinds)
 		},
 	}
 
-	outputFlag(cmd, &output)
+	cmdline.Output(cmd, &output)
 	return cmd
 }
 
@@ -139,7 +127,7 @@ func (a *app) hnsShow() *cobra.Command {
 		Example: `  mullion hns show win-1 cbr0
   mullion hns show win-1 10.96.0.1
   mullion hns show win-1 4F2A`,
-		Args:              exactArgs("NODE", "OBJECT"),
+		Args:              cmdline.Exactly("NODE", "OBJECT"),
 		ValidArgsFunction: a.completeHNS(nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := a.hnsObjects(cmd.Context(), args[0])
@@ -149,14 +137,14 @@ func (a *app) hnsShow() *cobra.Command {
 
 			found := o.Find(args[1])
 			if len(found) == 0 {
-				return &Error{
-					Code:   ExitNotFound,
+				return &exit.Error{
+					Code:   exit.NotFound,
 					Err:    fmt.Errorf("HNS of node %s has no object %q", args[0], args[1]),
 					Remedy: "`mullion hns ls " + args[0] + "` lists them",
 				}
 			}
 
-			enc := json.NewEncoder(a.env.Out)
+			enc := json.NewEncoder(a.Env.Out)
 			enc.SetIndent("", "  ")
 			for _, v := range found {
 				if err := enc.Encode(v); err != nil {
@@ -177,8 +165,8 @@ func (a *app) hnsRestart() *cobra.Command {
 in memory, reads its state from the disk, and corrects the node's network where it differs. Pods keep their
 addresses, and connections go on. Use it to test what depends on HNS: kube-proxy.exe, CNI plugins, and your own
 programs that call HNS.`,
-		Args:              exactArgs("NODE"),
-		ValidArgsFunction: a.completeNodes,
+		Args:              cmdline.Exactly("NODE"),
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			paths, err := a.windowsNode(args[0], "restarts a service of the node's host")
 			if err != nil {
@@ -187,12 +175,12 @@ programs that call HNS.`,
 
 			agent, err := a.calls.agent(paths, args[0])
 			if err != nil {
-				return a.hnsError(args[0], err)
+				return remedy.HNS(args[0], err)
 			}
 			if err := agent.RestartHNS(cmd.Context()); err != nil {
 				return fmt.Errorf("restart HNS of node %s: %w", args[0], err)
 			}
-			_, err = fmt.Fprintf(a.env.Out, "HNS of node %s was restarted\n", args[0])
+			_, err = fmt.Fprintf(a.Env.Out, "HNS of node %s was restarted\n", args[0])
 			return err
 		},
 	}
@@ -203,7 +191,7 @@ func (a *app) completeHNS(more func() []string) func(*cobra.Command, []string, s
 	cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return a.completeNodes(cmd, args, prefix)
+			return a.CompleteNodes(cmd, args, prefix)
 		}
 		if more == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -15,6 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/network/hns"
@@ -57,33 +60,33 @@ func (a *app) hnsDiag() *cobra.Command {
 kernel has. It also asks kube-proxy.exe whether it is healthy and when it last carried out Services (/healthz and
 /metrics on the node's loopback). The node's agent corrects a difference within seconds; please report one that
 stays. The exit code is 7 if there is a difference, or if kube-proxy is not healthy.`,
-		Args:              exactArgs("NODE"),
-		ValidArgsFunction: a.completeNodes,
+		Args:              cmdline.Exactly("NODE"),
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := a.diagnose(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if output == "json" {
-				err = json.NewEncoder(a.env.Out).Encode(d)
+				err = json.NewEncoder(a.Env.Out).Encode(d)
 			} else {
-				err = d.print(a.env.Out, time.Now())
+				err = d.print(a.Env.Out, time.Now())
 			}
 
 			if err == nil && (len(d.Differences) > 0 || (d.Proxy != nil && !d.Proxy.Healthy)) {
-				err = &silentError{code: ExitDifferent}
+				err = exit.Silent(exit.Different)
 			}
 
 			return err
 		},
 	}
 
-	outputFlag(cmd, &output)
+	cmdline.Output(cmd, &output)
 	return cmd
 }
 
 func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
-	paths, c, err := a.described(ctx)
+	paths, c, err := a.Described(ctx)
 	if err != nil {
 		return hnsDiagnosis{}, err
 	}
@@ -107,9 +110,9 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 
 // hnsDiagnosis returns what the agent of a node says of its HNS.
 func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string) (admin.Diagnosis, error) {
-	if a.reads() {
+	if a.Reads() {
 		var told admin.Diagnosis
-		err := a.ask(ctx, paths, view.Path("hns", node, "diagnosis"), nil, &told)
+		err := a.Ask(ctx, paths, view.Path("hns", node, "diagnosis"), nil, &told)
 		return told, err
 	}
 	if err := a.knowsNode(paths, node); err != nil {
@@ -118,7 +121,7 @@ func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string)
 
 	agent, err := a.calls.agent(paths, node)
 	if err != nil {
-		return admin.Diagnosis{}, a.hnsError(node, err)
+		return admin.Diagnosis{}, remedy.HNS(node, err)
 	}
 	told, err := agent.Diagnose(ctx)
 	if err != nil {
@@ -129,10 +132,10 @@ func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string)
 
 // proxyPage returns a page of a node's kube-proxy.
 func (a *app) proxyPage(ctx context.Context, paths layout.Paths, node, page string) ([]byte, error) {
-	if !a.reads() {
+	if !a.Reads() {
 		return a.calls.proxyPage(ctx, paths, node, page)
 	}
-	answer, err := a.calls.view(paths).Open(ctx, view.Path("proxy", node, strings.TrimPrefix(page, "/")), nil)
+	answer, err := a.View(paths).Open(ctx, view.Path("proxy", node, strings.TrimPrefix(page, "/")), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/remedy"
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/network/hns"
 )
 
@@ -26,31 +30,31 @@ func (a *app) hnsTrace() *cobra.Command {
 why it was refused. Programs are kube-proxy.exe, CNI plugins, flanneld.exe, PowerShell's HNS cmdlets. Calls do not wait
 for it: where they come faster than they can be told, it says how many are missing.`,
 		Example:           "  mullion hns trace win-1\n  mullion hns trace win-1 --whole\n  mullion hns trace win-1 -o json | jq .function",
-		Args:              exactArgs("NODE"),
+		Args:              cmdline.Exactly("NODE"),
 		ValidArgsFunction: a.completeHNS(nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.traceHNS(cmd.Context(), args[0], func(c hns.TracedCall) error {
 				if output == "json" {
-					return json.NewEncoder(a.env.Out).Encode(c)
+					return json.NewEncoder(a.Env.Out).Encode(c)
 				}
-				return printCall(a.env.Out, c, whole)
+				return printCall(a.Env.Out, c, whole)
 			})
 		},
 	}
 
-	outputFlag(cmd, &output)
+	cmdline.Output(cmd, &output)
 	cmd.Flags().BoolVar(&whole, "whole", false, "print the texts of calls and answers, too")
 	return cmd
 }
 
 // traceHNS calls told with the calls of a node's HNS, until ctx ends or nobody takes what is printed.
 func (a *app) traceHNS(ctx context.Context, node string, told func(hns.TracedCall) error) error {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
 
-	if a.reads() {
+	if a.Reads() {
 		err = a.readTrace(ctx, paths, node, told)
 	} else {
 		if err := a.knowsNode(paths, node); err != nil {
@@ -58,7 +62,7 @@ func (a *app) traceHNS(ctx context.Context, node string, told func(hns.TracedCal
 		}
 		agent, agentErr := a.calls.agent(paths, node)
 		if agentErr != nil {
-			return a.hnsError(node, agentErr)
+			return remedy.HNS(node, agentErr)
 		}
 		if err = agent.Trace(ctx, told); err != nil {
 			err = fmt.Errorf("trace HNS of node %s: %w", node, err)
@@ -118,4 +122,26 @@ func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// readTrace calls told with the calls that programs make of the HNS of a node.
+func (a *app) readTrace(ctx context.Context, paths layout.Paths, node string, told func(hns.TracedCall) error) error {
+	lines, err := a.View(paths).Open(ctx, view.Path("hns", node, "trace"), nil)
+	if err != nil {
+		return a.ReadError(paths, err)
+	}
+	defer func() { _ = lines.Close() }() // it is only read
+
+	for calls := json.NewDecoder(lines); ; {
+		var call hns.TracedCall
+		switch err := calls.Decode(&call); {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("read what the node's agent tells: %w", a.ReadError(paths, err))
+		}
+		if err := told(call); err != nil {
+			return err
+		}
+	}
 }

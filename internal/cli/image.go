@@ -13,6 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
@@ -26,7 +29,7 @@ func (a *app) image() *cobra.Command {
 		Long: `Works on the cluster's images. All Windows nodes share one store, and each sees the images in it that fit its Windows
 build. Windows base images (nanoserver, servercore) are recognised; they are not needed and not pulled. Every
 Linux node has a store of its own.`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.imageBuild(), a.imageKubeadm(), a.imageLoad(), a.imagePull(), a.imageList(), a.imageRemove())
@@ -35,52 +38,26 @@ Linux node has a store of its own.`,
 
 // withImages runs do on the store of a node, or of the whole machine for "".
 func (a *app) withImages(ctx context.Context, node string, do func(*image.Store) error) error {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("changes the nodes' stores of images"); err != nil {
+	if err := a.RequireRoot("changes the nodes' stores of images"); err != nil {
 		return err
 	}
 	if _, err := paths.LoadSpec(); err != nil {
-		return noCluster(paths.Data, err)
+		return remedy.NoCluster(paths.Data, err)
 	}
 
 	err = cluster.ReachImages(ctx, paths, "")
 	if err == nil {
 		store, closeStore, openErr := cluster.Images(paths, node)
 		if openErr != nil {
-			return notFound(openErr)
+			return remedy.NotFound(openErr)
 		}
 		err = errors.Join(do(store), closeStore())
 	}
-	return notFound(silentStore(err))
-}
-
-// silentStore gives the error of a store that does not answer its remedy and exit code.
-func silentStore(err error) error {
-	if !errdefs.IsUnavailable(err) {
-		return err
-	}
-	whose := "the cluster's"
-	if _, ofNode := errors.AsType[*cluster.LinuxStoreError](err); ofNode {
-		whose = "the node's"
-	}
-
-	return &Error{
-		Code:   ExitNotReady,
-		Err:    err,
-		Remedy: whose + " containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`",
-	}
-}
-
-// notFound adds the exit code to errors about missing things.
-func notFound(err error) error {
-	var node *cluster.NotFoundError
-	if errors.As(err, &node) || errdefs.IsNotFound(err) {
-		return &Error{Code: ExitNotFound, Err: err}
-	}
-	return err
+	return remedy.NotFound(remedy.Store(err))
 }
 
 func (a *app) imageLoad() *cobra.Command {
@@ -88,7 +65,7 @@ func (a *app) imageLoad() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Load the images of an archive (docker save, or an OCI layout; - for standard input)",
-		Args:  exactArgs("FILE"),
+		Args:  cmdline.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if forRun {
 				return a.loadForRun(cmd, args[0])
@@ -102,7 +79,7 @@ func (a *app) imageLoad() *cobra.Command {
 
 // loadForRun loads the images of an archive into the store of single containers.
 func (a *app) loadForRun(cmd *cobra.Command, file string) error {
-	if err := a.requireRoot("loads images into the store of single containers"); err != nil {
+	if err := a.RequireRoot("loads images into the store of single containers"); err != nil {
 		return err
 	}
 	archive, err := a.openArchive(cmd.Context(), file)
@@ -121,7 +98,7 @@ func (a *app) loadForRun(cmd *cobra.Command, file string) error {
 	}
 
 	for _, ref := range refs {
-		fmt.Fprintf(a.env.Out, "%s is there for `mullion run`\n", ref)
+		fmt.Fprintf(a.Env.Out, "%s is there for `mullion run`\n", ref)
 	}
 
 	return nil
@@ -150,13 +127,13 @@ func (a *app) imagePull() *cobra.Command {
 		Short: "Pull an image for the cluster's nodes",
 		Example: `  mullion image pull registry.example/app:v2
   mullion image pull registry.example/app:v2 --user NAME --password-stdin < password-file`,
-		Args: exactArgs("REFERENCE"),
+		Args: cmdline.Exactly("REFERENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			auth, err := a.registryAuth(user, passwordStdin)
 			if err != nil {
 				return err
 			}
-			_, c, err := a.cluster()
+			_, c, err := a.Cluster()
 			if err != nil {
 				return err
 			}
@@ -180,23 +157,23 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	const remedy = "for example: mullion image pull REFERENCE --user NAME --password-stdin < password-file"
 	switch {
 	case strings.Contains(user, ":"):
-		return nil, usage(
+		return nil, exit.Misuse(
 			errors.New("--user takes only a name: a password among the arguments is visible to every process"), remedy)
 	case user == "" && passwordStdin:
-		return nil, usage(errors.New("--password-stdin needs --user"), remedy)
+		return nil, exit.Misuse(errors.New("--password-stdin needs --user"), remedy)
 	case user == "":
 		return nil, nil // Nobody logs on.
 	case !passwordStdin:
-		return nil, usage(errors.New("--user needs --password-stdin"), remedy)
+		return nil, exit.Misuse(errors.New("--user needs --password-stdin"), remedy)
 	}
 
-	data, err := io.ReadAll(io.LimitReader(a.env.In, maxPassword))
+	data, err := io.ReadAll(io.LimitReader(a.Env.In, maxPassword))
 	if err != nil {
 		return nil, fmt.Errorf("read password from standard input: %w", err)
 	}
 	password := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	if password == "" {
-		return nil, usage(errors.New("--password-stdin: standard input is empty"), remedy)
+		return nil, exit.Misuse(errors.New("--password-stdin: standard input is empty"), remedy)
 	}
 	return &image.Auth{Username: user, Password: password}, nil
 }
@@ -204,11 +181,11 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 // pull pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image of a
 // single system is no error.
 func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
-	if err := a.requireRoot("changes the nodes' stores of images"); err != nil {
+	if err := a.RequireRoot("changes the nodes' stores of images"); err != nil {
 		return err
 	}
 	if _, err := cluster.ImageStoresOf(c, nodes); err != nil {
-		return notFound(err)
+		return remedy.NotFound(err)
 	}
 
 	var pulls cluster.Pulls
@@ -225,12 +202,12 @@ func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref stri
 		}
 
 		if err != nil && (len(nodes) > 0 || !errdefs.IsNotFound(err)) {
-			return notFound(err)
+			return remedy.NotFound(err)
 		}
 		pulls.Add(n.OS, err)
 	}
 
-	return notFound(pulls.Err())
+	return remedy.NotFound(pulls.Err())
 }
 
 func (a *app) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref string, auth *image.Auth) error {
@@ -242,7 +219,7 @@ func (a *app) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref stri
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.env.Out, "%s: %s is %s (linux)\n", node, ref, id)
+	_, err = fmt.Fprintf(a.Env.Out, "%s: %s is %s (linux)\n", node, ref, id)
 	return err
 }
 
@@ -257,13 +234,13 @@ func (a *app) pullFor(ctx context.Context, s *image.Store, node, ref string, aut
 			defer mu.Unlock()
 			if key := p.Step + p.Digest; p.Digest != "" && !seen[key] {
 				seen[key] = true
-				fmt.Fprintf(a.env.Out, "%s: %s %s %s\n", node, p.Step, p.Digest, p.Note)
+				fmt.Fprintf(a.Env.Out, "%s: %s %s %s\n", node, p.Step, p.Digest, p.Note)
 			}
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("pull %s for node %s (%s): %w", ref, node, s.OSVersion(), err)
 	}
-	fmt.Fprintf(a.env.Out, "%s: %s is %s (%s)\n", node, ref, info.ID, info.OSVersion)
+	fmt.Fprintf(a.Env.Out, "%s: %s is %s (%s)\n", node, ref, info.ID, info.OSVersion)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
@@ -101,11 +102,11 @@ func TestImageErrors(t *testing.T) {
 	gone := fmt.Errorf("image %q: %w", "a:b", errdefs.ErrNotFound)
 	node := fmt.Errorf("look for it: %w", &cluster.NotFoundError{Node: "x"})
 	for err, code := range map[error]int{gone: ExitNotFound, node: ExitNotFound, io.ErrUnexpectedEOF: ExitInternal} {
-		if got := notFound(err); ExitCode(got) != code || got.Error() != err.Error() {
+		if got := remedy.NotFound(err); ExitCode(got) != code || got.Error() != err.Error() {
 			t.Errorf("%v became %v with %d, want %d", err, got, ExitCode(got), code)
 		}
 	}
-	if got := notFound(nil); got != nil {
+	if got := remedy.NotFound(nil); got != nil {
 		t.Errorf("no error became %v", got)
 	}
 }
@@ -115,12 +116,12 @@ func TestPasswordFromStandardInput(t *testing.T) {
 	for in, want := range map[string]string{
 		"secret": "secret", "secret\n": "secret", "secret\r\n": "secret", " a b \n": " a b ", "two\nlines\n": "two\nlines",
 	} {
-		auth, err := (&app{env: Env{In: strings.NewReader(in)}}).registryAuth("me", true)
+		auth, err := (&app{Reader: readerOf(Env{In: strings.NewReader(in)}, calls{})}).registryAuth("me", true)
 		if err != nil || auth.Username != "me" || auth.Password != want {
 			t.Errorf("%q: %+v, %v; want %q", in, auth, err, want)
 		}
 	}
-	if auth, err := (&app{}).registryAuth("", false); auth != nil || err != nil {
+	if auth, err := (&app{Reader: readerOf(Env{}, calls{})}).registryAuth("", false); auth != nil || err != nil {
 		t.Errorf("nobody: %+v, %v", auth, err)
 	}
 }
@@ -129,7 +130,7 @@ func TestPasswordFromStandardInput(t *testing.T) {
 func TestArchiveFromStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	f, err := (&app{env: Env{In: strings.NewReader("images")}}).openArchive(t.Context(), "-")
+	f, err := (&app{Reader: readerOf(Env{In: strings.NewReader("images")}, calls{})}).openArchive(t.Context(), "-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster/kubeimages"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
@@ -27,18 +28,18 @@ them on the named bare Linux hosts, or on all. So kubeadm pulls nothing.
 
 kubeadm is built by ` + "`make kubeadm`" + `; a bundle of your own has it in its folder server/bin.`,
 		Example:           "  mullion image kubeadm",
-		ValidArgsFunction: a.completeNodes,
+		ValidArgsFunction: a.CompleteNodes,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.loadKubeadm(cmd.Context(), args) },
 	}
 }
 
 // loadKubeadm loads the images on the named nodes, or on all bare Linux hosts.
 func (a *app) loadKubeadm(ctx context.Context, names []string) error {
-	if err := a.requireRoot("loads images into the nodes' stores"); err != nil {
+	if err := a.RequireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}
 
-	paths, c, err := a.cluster()
+	paths, c, err := a.Cluster()
 	if err != nil {
 		return err
 	}
@@ -56,8 +57,8 @@ func (a *app) loadKubeadm(ctx context.Context, names []string) error {
 		Version: cmp.Or(c.KubernetesVersion, version.Kubernetes),
 	}.Build(ctx)
 	if missing, ok := errors.AsType[*kubeimages.NotBuiltError](err); ok {
-		return &Error{
-			Code:   ExitNotFound,
+		return &exit.Error{
+			Code:   exit.NotFound,
 			Err:    missing,
 			Remedy: "`make kubeadm` builds kubeadm; nft is in the package nftables; the rest comes with Mullion (`make build`)",
 		}
@@ -73,7 +74,7 @@ func (a *app) loadKubeadm(ctx context.Context, names []string) error {
 				return err
 			}
 			for _, ref := range refs {
-				fmt.Fprintf(a.env.Out, "loaded %s on %s\n", ref, node)
+				fmt.Fprintf(a.Env.Out, "loaded %s on %s\n", ref, node)
 			}
 		}
 		return nil
@@ -91,13 +92,13 @@ func bareLinux(c spec.Cluster, names []string) ([]string, error) {
 
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, usage(fmt.Errorf("%s is not a bare Linux host of the cluster", name),
+			return nil, exit.Misuse(fmt.Errorf("%s is not a bare Linux host of the cluster", name),
 				"such a node has os: linux and bare: true in cluster.yaml")
 		}
 	}
 
 	if len(all) == 0 {
-		return nil, usage(errors.New("the cluster has no bare Linux host"),
+		return nil, exit.Misuse(errors.New("the cluster has no bare Linux host"),
 			"such a node has os: linux and bare: true in cluster.yaml")
 	}
 	if len(names) > 0 {

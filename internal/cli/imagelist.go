@@ -13,6 +13,9 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
@@ -25,21 +28,21 @@ func (a *app) imageList() *cobra.Command {
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List the images",
-		Args:    noArgs,
+		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := a.allImages(cmd.Context(), node)
 			if err != nil {
 				return err
 			}
 			if output == "json" {
-				return json.NewEncoder(a.env.Out).Encode(list)
+				return json.NewEncoder(a.Env.Out).Encode(list)
 			}
-			return printImages(a.env.Out, list)
+			return printImages(a.Env.Out, list)
 		},
 	}
 
 	cmd.Flags().StringVar(&node, "node", "", "only the images that this node sees")
-	outputFlag(cmd, &output)
+	cmdline.Output(cmd, &output)
 	return cmd
 }
 
@@ -64,22 +67,22 @@ func printImages(w io.Writer, list []image.Info) error {
 
 // allImages returns the images of a node, or of all nodes.
 func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) {
-	if a.reads() {
-		paths, err := a.paths()
+	if a.Reads() {
+		paths, err := a.Paths()
 		if err != nil {
 			return nil, err
 		}
 		var list []image.Info
-		err = a.ask(ctx, paths, "images", url.Values{"node": {node}}, &list)
+		err = a.Ask(ctx, paths, "images", url.Values{"node": {node}}, &list)
 		return list, err
 	}
 
-	paths, _, err := a.cluster()
+	paths, _, err := a.Cluster()
 	if err != nil {
 		return nil, err
 	}
 	list, err := cluster.ListImages(ctx, paths, node)
-	return list, notFound(silentStore(err))
+	return list, remedy.NotFound(remedy.Store(err))
 }
 
 func (a *app) imageRemove() *cobra.Command {
@@ -89,7 +92,7 @@ func (a *app) imageRemove() *cobra.Command {
 		Short:   "Remove images, by reference or ID",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("`mullion image rm` takes at least one IMAGE, got none"),
+				return exit.Misuse(errors.New("`mullion image rm` takes at least one IMAGE, got none"),
 					"`mullion image ls` lists them")
 			}
 			return nil
@@ -107,11 +110,11 @@ func (a *app) imageRemove() *cobra.Command {
 
 // removeEverywhere removes an image from all stores that have it; it is an error if none has it.
 func (a *app) removeEverywhere(ctx context.Context, ref string) error {
-	if err := a.requireRoot("removes images from the nodes' stores"); err != nil {
+	if err := a.RequireRoot("removes images from the nodes' stores"); err != nil {
 		return err
 	}
 
-	_, c, err := a.cluster()
+	_, c, err := a.Cluster()
 	if err != nil {
 		return err
 	}
@@ -147,9 +150,9 @@ func (a *app) removeEverywhere(ctx context.Context, ref string) error {
 	}
 
 	if !removed {
-		return notFound(errors.Join(missing...))
+		return remedy.NotFound(errors.Join(missing...))
 	}
-	_, err = fmt.Fprintf(a.env.Out, "removed %s\n", strings.TrimSpace(ref))
+	_, err = fmt.Fprintf(a.Env.Out, "removed %s\n", strings.TrimSpace(ref))
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxnode"
@@ -31,7 +32,7 @@ func withLinuxStore(paths layout.Paths, node string, do func(node string, i *lin
 func (a *app) withLinuxImages(ctx context.Context, nodes []string,
 	do func(node string, i *linuxnode.Images) error,
 ) error {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
@@ -42,8 +43,8 @@ func (a *app) withLinuxImages(ctx context.Context, nodes []string,
 			err = withLinuxStore(paths, node, do)
 		}
 		if errdefs.IsUnavailable(err) {
-			err = &Error{
-				Code:   ExitNotReady,
+			err = &exit.Error{
+				Code:   exit.NotReady,
 				Err:    err,
 				Remedy: "the node's containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`",
 			}
@@ -59,11 +60,11 @@ func (a *app) withLinuxImages(ctx context.Context, nodes []string,
 // loadImages loads an archive into the stores of the cluster for whose system it has images; unless system is "", only
 // into the stores of that system.
 func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system string) error {
-	if err := a.requireRoot("loads images into the nodes' stores"); err != nil {
+	if err := a.RequireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}
 
-	_, c, err := a.cluster()
+	_, c, err := a.Cluster()
 	if err != nil {
 		return err
 	}
@@ -85,8 +86,8 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 	}
 
 	if len(attempts) == 0 {
-		return &Error{
-			Code:   ExitNotFound,
+		return &exit.Error{
+			Code:   exit.NotFound,
 			Err:    fmt.Errorf("the cluster has no %s node to load the image for", system),
 			Remedy: "write it to a file with --output",
 		}
@@ -114,7 +115,7 @@ func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader
 		for _, i := range l.Images {
 			builds = append(builds, i.OSVersion)
 		}
-		fmt.Fprintf(a.env.Out, "loaded %s (windows/amd64 %s)\n", named(l.Ref), named(buildsText(builds)))
+		fmt.Fprintf(a.Env.Out, "loaded %s (windows/amd64 %s)\n", named(l.Ref), named(buildsText(builds)))
 	}
 
 	return nil
@@ -139,7 +140,7 @@ func (a *app) loadLinux(ctx context.Context, nodes []string, archive io.ReadSeek
 		}
 		refs, err := i.Load(ctx, archive)
 		for _, ref := range refs {
-			fmt.Fprintf(a.env.Out, "loaded %s (linux/amd64) on %s\n", named(ref), node)
+			fmt.Fprintf(a.Env.Out, "loaded %s (linux/amd64) on %s\n", named(ref), node)
 		}
 		return err
 	})
@@ -150,7 +151,7 @@ func (a *app) openArchive(ctx context.Context, file string) (*os.File, error) {
 	if file != "-" {
 		f, _, err := beneath.OpenPath(file)
 		if err != nil {
-			return nil, usage(fmt.Errorf("load images: %w", err),
+			return nil, exit.Misuse(fmt.Errorf("load images: %w", err),
 				"name an archive that is there (docker save, or an OCI layout), or - for standard input")
 		}
 		return f, nil
@@ -160,7 +161,7 @@ func (a *app) openArchive(ctx context.Context, file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(f, interrupt.Reader(ctx, a.env.In))
+	_, err = io.Copy(f, interrupt.Reader(ctx, a.Env.In))
 	if err := errors.Join(err, os.Remove(f.Name())); err != nil { // the file exists as long as it is open
 		return nil, errors.Join(err, f.Close())
 	}

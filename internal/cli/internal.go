@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cluster"
 )
 
@@ -19,12 +20,12 @@ func (a *app) supervise() *cobra.Command {
 		Use:    "supervise",
 		Short:  "Run the supervisor of the data folder's cluster in the foreground",
 		Hidden: true,
-		Args:   noArgs,
+		Args:   cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.requireRoot("runs the cluster's processes"); err != nil {
+			if err := a.RequireRoot("runs the cluster's processes"); err != nil {
 				return err
 			}
-			paths, err := a.paths()
+			paths, err := a.Paths()
 			if err != nil {
 				return err
 			}
@@ -32,7 +33,7 @@ func (a *app) supervise() *cobra.Command {
 			interrupt.Serving(cmd.Context())
 			usual, err := logging.Load(paths.LogLevel())
 			level := logging.NewDial(usual)
-			log := logging.New(a.env.Err, level)
+			log := logging.New(a.Env.Err, level)
 			if err != nil {
 				log.Warn("log at the usual level", "error", err)
 			}

@@ -11,6 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/progress"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/machines"
@@ -35,7 +39,7 @@ type joinFlags struct {
 	noCNI         bool
 	bundles       []string
 	wine          string
-	out           outputFlags
+	out           progress.Flags
 }
 
 func (a *app) join() *cobra.Command {
@@ -67,7 +71,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
   mullion join --server … --token … --ca-cert-hash … --os linux --name build-1
   mullion join --kubeconfig admin.conf --node-address 192.0.2.50 --name win-a
   mullion join --server … --bundle kubernetes-server-linux-amd64.tar.gz --bundle kubernetes-node-windows-amd64.tar.gz`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runJoin(cmd.Context(), f) },
 	}
 
@@ -101,26 +105,10 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 	flags.DurationVar(&f.patience, "discovery-timeout", time.Minute,
 		"how long to keep trying while the server cannot be reached, is not ready, or has signed nothing for any token")
 	flags.BoolVar(&f.retain, "retain", false, "keep what a failed join has made, with its logs")
-	a.outputFlags(cmd, &f.out, "print a line for each part of the nodes")
-	a.completeValues(cmd, "os", []string{spec.Windows, spec.Linux})
-	a.completeValues(cmd, "windows-version", versionNames())
+	f.out.Add(cmd, "print a line for each part of the nodes")
+	cmdline.Complete(cmd, "os", []string{spec.Windows, spec.Linux})
+	cmdline.Complete(cmd, "windows-version", cmdline.WindowsVersions())
 	return cmd
-}
-
-// completeValues makes the shell complete a flag with these values.
-func (a *app) completeValues(cmd *cobra.Command, flag string, values []string) {
-	if err := cmd.RegisterFlagCompletionFunc(flag,
-		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		cmd.PrintErrln(err)
-	}
-}
-
-func versionNames() []string {
-	var names []string
-	for _, b := range winver.All() {
-		names = append(names, b.Name)
-	}
-	return names
 }
 
 // options checks the flags.
@@ -137,7 +125,7 @@ func (f joinFlags) options() (o join.Options, err error) {
 	for _, text := range f.addresses {
 		a, err := netip.ParseAddr(text)
 		if err != nil || !a.Is4() {
-			return o, usage(fmt.Errorf("--node-address %q is not an IPv4 address", text),
+			return o, exit.Misuse(fmt.Errorf("--node-address %q is not an IPv4 address", text),
 				"name a free address of this machine's network for each node")
 		}
 		o.NodeAddresses = append(o.NodeAddresses, a)
@@ -145,7 +133,7 @@ func (f joinFlags) options() (o join.Options, err error) {
 
 	if f.advertise != "" {
 		if o.Address, err = netip.ParseAddr(f.advertise); err != nil {
-			return o, usage(fmt.Errorf("--advertise-address: %w", err), "name an IPv4 address of this machine")
+			return o, exit.Misuse(fmt.Errorf("--advertise-address: %w", err), "name an IPv4 address of this machine")
 		}
 	}
 
@@ -156,12 +144,12 @@ func (f joinFlags) options() (o join.Options, err error) {
 		Nodes:      []spec.Node{f.node},
 	}
 	if err := c.Validate(); err != nil || f.node.Count < 1 {
-		return o, usage(fmt.Errorf("read the flags about nodes (--os, --windows-version, --name, --count): %w",
+		return o, exit.Misuse(fmt.Errorf("read the flags about nodes (--os, --windows-version, --name, --count): %w",
 			errors.Join(err, countError(f.node.Count))), "see `mullion join --help`")
 	}
 
 	if f.proxyMode != "" && f.proxyMode != string(spec.KubeProxyNone) {
-		return o, usage(fmt.Errorf("--kube-proxy-mode %q is not %q", f.proxyMode, spec.KubeProxyNone),
+		return o, exit.Misuse(fmt.Errorf("--kube-proxy-mode %q is not %q", f.proxyMode, spec.KubeProxyNone),
 			"leave it out for Mullion's own kube-proxy")
 	}
 
@@ -174,13 +162,13 @@ func (f joinFlags) options() (o join.Options, err error) {
 // byFile checks the flags of a join by kubeconfig.
 func (f joinFlags) byFile(o *join.Options) error {
 	if f.token != "" || len(f.hashes) > 0 || f.unpinned {
-		return usage(
+		return exit.Misuse(
 			errors.New("--kubeconfig and --token, --ca-cert-hash, --unsafe-skip-ca-verification exclude each other"),
 			"leave the other flags out: the kubeconfig has the same information")
 	}
 	o.Kubeconfig, o.Server = f.kubeconfig, f.server
 	if host, port, err := net.SplitHostPort(f.server); f.server != "" && (err != nil || host == "" || port == "") {
-		return usage(fmt.Errorf("--server %q is not host:port", f.server),
+		return exit.Misuse(fmt.Errorf("--server %q is not host:port", f.server),
 			"give the address at which nodes reach the API server, or leave --server out")
 	}
 	return nil
@@ -191,18 +179,18 @@ func (f joinFlags) byToken(o *join.Options) error {
 	help := "`mullion server`, `mullion token create --print-join-command` and `kubeadm token create --print-join-command` print the values of these flags"
 	host, port, err := net.SplitHostPort(f.server)
 	if f.server == "" {
-		return usage(errors.New("--server is missing, or --kubeconfig in its place"), help)
+		return exit.Misuse(errors.New("--server is missing, or --kubeconfig in its place"), help)
 	}
 	if err != nil || host == "" || port == "" {
-		return usage(fmt.Errorf("--server %q is not host:port", f.server), help)
+		return exit.Misuse(fmt.Errorf("--server %q is not host:port", f.server), help)
 	}
 
 	o.Discovery = discovery.Config{Server: f.server, Patience: f.patience}
 	if o.Discovery.Token, err = discovery.ParseToken(f.token); err != nil {
-		return usage(fmt.Errorf("--token: %w", err), help)
+		return exit.Misuse(fmt.Errorf("--token: %w", err), help)
 	}
 	if len(f.hashes) == 0 && !f.unpinned {
-		return usage(
+		return exit.Misuse(
 			errors.New(
 				"--ca-cert-hash is missing: without it somebody between the machines could pose as the cluster"), help)
 	}
@@ -210,7 +198,7 @@ func (f joinFlags) byToken(o *join.Options) error {
 	for _, text := range f.hashes {
 		hash, err := discovery.ParseHash(text)
 		if err != nil {
-			return usage(fmt.Errorf("--ca-cert-hash %q: %w", text, err), help)
+			return exit.Misuse(fmt.Errorf("--ca-cert-hash %q: %w", text, err), help)
 		}
 		o.Discovery.Hashes = append(o.Discovery.Hashes, hash)
 	}
@@ -228,23 +216,23 @@ func countError(n int) error {
 func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	o, err := f.options()
 	if err == nil {
-		err = f.out.check()
+		err = f.out.Check()
 	}
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("makes network namespaces, mounts and cgroups"); err != nil {
+	if err := a.RequireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
-	if o.Paths, err = a.paths(); err != nil {
+	if o.Paths, err = a.Paths(); err != nil {
 		return err
 	}
 	if o.Wine, err = wineFolder(f.wine); err != nil {
 		return err
 	}
 
-	r := a.progress(ctx, f.out)
-	defer r.close()
+	r := progress.Start(ctx, a.Call, f.out)
+	defer r.Close()
 	version := ""
 	if len(f.bundles) > 0 {
 		var discard func() error
@@ -267,37 +255,37 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 		return err
 	}
 
-	o.Executable = a.env.Executable
-	o.Environ = a.env.Environ
-	o.Progress = r.told
-	o.Said = r.ok
+	o.Executable = a.Env.Executable
+	o.Environ = a.Env.Environ
+	o.Progress = r.Told
+	o.Said = r.OK
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	r.watch()
+	r.Watch()
 	c, err := a.calls.join(ctx, o)
-	r.settle()
+	r.Settle()
 	if err != nil {
 		return a.joinError(err, o)
 	}
 
-	r.say("\nThis machine is part of cluster %q after %.1fs, with %d node(s).", c.Name,
+	r.Say("\nThis machine is part of cluster %q after %.1fs, with %d node(s).", c.Name,
 		time.Since(started).Seconds(), len(c.Nodes))
 	for _, node := range a.calls.waitingForRights(ctx, o.Paths, c) {
 		fmt.Fprintf(
-			a.env.Out, "\nServices and connections to other nodes' pods do not work until an administrator of the cluster runs:\n\n  %s\n", kubeadm.GrantCommand(node))
+			a.Env.Out, "\nServices and connections to other nodes' pods do not work until an administrator of the cluster runs:\n\n  %s\n", kubeadm.GrantCommand(node))
 	}
 
 	for _, missing := range a.calls.waitingForServing(ctx, o.Paths, c) {
 		fmt.Fprintf(
-			a.env.Out, "\nLogs, exec and metrics of the pods of %s do not work until an administrator of the cluster runs:\n\n  %s\n", missing.Node, missing.Command())
+			a.Env.Out, "\nLogs, exec and metrics of the pods of %s do not work until an administrator of the cluster runs:\n\n  %s\n", missing.Node, missing.Command())
 	}
 
 	return nil
 }
 
 // bundleToJoin takes a bundle into the data folder and gives the nodes its version. discard takes it back.
-func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []string, r *progress) (
+func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []string, r *progress.Progress) (
 	version string, discard func() error, err error,
 ) {
 	if _, err := join.Vacant(o.Paths); err != nil {
@@ -329,74 +317,74 @@ func (a *app) joinError(err error, o join.Options) error {
 		code   int
 		remedy string
 	}{
-		{discovery.ErrClock, ExitRequirement, "set the clocks of both machines, for example with NTP, and join again"},
+		{discovery.ErrClock, exit.Requirement, "set the clocks of both machines, for example with NTP, and join again"},
 		{
-			discovery.ErrExpired, ExitNotReady,
+			discovery.ErrExpired, exit.NotReady,
 			"renew the certificate on the server, with `mullion stop` and `mullion up`, or with `kubeadm certs renew apiserver` if kubeadm made the cluster; then join again",
 		},
 		{
-			discovery.ErrUnreachable, ExitNotReady,
+			discovery.ErrUnreachable, exit.NotReady,
 			fmt.Sprintf("check that `mullion server` is up there, and that TCP port %s is open from here", server),
 		},
 		{
-			discovery.ErrNotReady, ExitNotReady,
+			discovery.ErrNotReady, exit.NotReady,
 			"wait until `mullion status` on the server says that it is ready, or join with a larger --discovery-timeout",
 		},
-		{discovery.ErrToken, ExitRefused, fresh},
+		{discovery.ErrToken, exit.Refused, fresh},
 		{
-			discovery.ErrSecret, ExitRefused,
+			discovery.ErrSecret, exit.Refused,
 			"check the token's part after the dot; if it is right, another server answers at " + server + ". Or " + fresh,
 		},
 		{
-			discovery.ErrAuthority, ExitRefused,
+			discovery.ErrAuthority, exit.Refused,
 			"another server may answer at " + server + ": compare the hash with the one that `mullion token create --print-join-command` prints on the server itself",
 		},
-		{machines.ErrRefused, ExitRefused, fresh},
+		{machines.ErrRefused, exit.Refused, fresh},
 		{
-			join.ErrKubeconfig, ExitUsage,
+			join.ErrKubeconfig, exit.Usage,
 			"name an administrator's kubeconfig, or one with a bootstrap token, that works on this machine; test it with `kubectl --kubeconfig FILE get nodes`",
 		},
 		{
-			join.ErrNotAllowed, ExitRefused,
+			join.ErrNotAllowed, exit.Refused,
 			"name an administrator's kubeconfig; or join with --server, --token and --ca-cert-hash",
 		},
 		{
-			join.ErrNodeAddresses, ExitUsage,
+			join.ErrNodeAddresses, exit.Usage,
 			"if Mullion made the cluster, leave --node-address out; otherwise name free addresses of this machine's network",
 		},
-		{join.ErrDeployed, ExitUsage, "leave --kube-proxy-mode and --disable-default-cni out"},
+		{join.ErrDeployed, exit.Usage, "leave --kube-proxy-mode and --disable-default-cni out"},
 		{
-			join.ErrNoNetwork, ExitRequirement,
+			join.ErrNoNetwork, exit.Requirement,
 			"name the machine's address on the network of the cluster's nodes with --advertise-address",
 		},
 		{
-			join.ErrLinuxForeign, ExitUsage,
+			join.ErrLinuxForeign, exit.Usage,
 			"leave --os out; to add this machine itself as a Linux node, use `kubeadm join`",
 		},
 		{
-			join.ErrVersion, ExitConflict,
+			join.ErrVersion, exit.Conflict,
 			"name programs of another version with --bundle: a kubelet has the API server's minor version, or one of the three before it (https://kubernetes.io/releases/version-skew-policy/#kubelet)",
 		},
 		{
-			kubeadm.ErrNetwork, ExitConflict,
+			kubeadm.ErrNetwork, exit.Conflict,
 			"use a pod network that routes pods' own addresses: flannel with backend host-gw, kindnet, or routes of your own (docs/several-machines.md)",
 		},
 		{
-			machines.ErrForeign, ExitConflict,
+			machines.ErrForeign, exit.Conflict,
 			"if Mullion made the cluster, bring it up with `mullion server`; otherwise it can be joined only if kubeadm made it (it has the ConfigMap kubeadm-config)",
 		},
 		{
-			machines.ErrFull, ExitConflict,
+			machines.ErrFull, exit.Conflict,
 			"take a machine's nodes out (`mullion leave` there, or `kubectl delete node`), or bring the server up with a larger networking.underlaySubnet",
 		},
 		{
-			machines.ErrNodeExists, ExitConflict,
+			machines.ErrNodeExists, exit.Conflict,
 			"choose another --name; or, if that node is gone for good, `mullion kubectl delete node NAME` on the server",
 		},
-		{join.ErrLeft, ExitNotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` also tries to"},
+		{join.ErrLeft, exit.NotReady, "`mullion leave` removes it when the server answers again; the next `mullion join` also tries to"},
 	} {
 		if errors.Is(err, known.is) {
-			return &Error{
+			return &exit.Error{
 				Code:   known.code,
 				Err:    err,
 				Remedy: known.remedy,
@@ -405,12 +393,12 @@ func (a *app) joinError(err error, o join.Options) error {
 	}
 
 	if errors.Is(err, context.DeadlineExceeded) && !o.Retain {
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: "what the join had made is removed again; join with a larger --wait, or with --retain to keep the logs",
 		}
 	}
 
-	return a.upError(err, o.Paths)
+	return remedy.Up(err, o.Paths)
 }

@@ -10,7 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
@@ -23,21 +26,21 @@ already added a context for the cluster to your own kubeconfig.
 
 Anybody else gets that context, with the same rights. Without one, who may read the cluster gets a kubeconfig that may
 only read, and no secrets; it ends after twelve hours.`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			paths, err := a.paths()
+			paths, err := a.Paths()
 			if err != nil {
 				return err
 			}
-			if a.reads() {
+			if a.Reads() {
 				return a.printOwnKubeconfig(cmd.Context(), paths)
 			}
 
 			text, err := os.ReadFile(paths.AdminKubeconfig())
 			if err != nil {
-				return noCluster(paths.Data, err)
+				return remedy.NoCluster(paths.Data, err)
 			}
-			_, err = a.env.Out.Write(text)
+			_, err = a.Env.Out.Write(text)
 			return err
 		},
 	}
@@ -45,19 +48,19 @@ only read, and no secrets; it ends after twelve hours.`,
 
 // printOwnKubeconfig prints the kubeconfig of one who is not root.
 func (a *app) printOwnKubeconfig(ctx context.Context, paths layout.Paths) error {
-	x, err := a.readerAccess(ctx, paths)
+	x, err := a.Access(ctx, paths)
 	if err != nil {
 		return err
 	}
-	text, err := clientcmd.Write(*x.config)
+	text, err := clientcmd.Write(*x.Config)
 	if err != nil {
 		return err
 	}
 
-	if x.viewer {
-		fmt.Fprintln(a.env.Err, "mullion: this kubeconfig may only read; `sudo mullion kubeconfig` prints the administrator's")
+	if x.Viewer {
+		fmt.Fprintln(a.Env.Err, "mullion: this kubeconfig may only read; `sudo mullion kubeconfig` prints the administrator's")
 	}
-	_, err = a.env.Out.Write(text)
+	_, err = a.Env.Out.Write(text)
 	return err
 }
 
@@ -73,9 +76,9 @@ func (a *app) personal(flag string) (personal, error) {
 	case "none":
 		return personal{}, nil
 	case "":
-		target, err := kubeconfig.Locate(a.env.Environ)
+		target, err := kubeconfig.Locate(a.Env.Environ)
 		if err != nil {
-			return personal{}, usage(err, "set KUBECONFIG, or use --kubeconfig FILE or --kubeconfig none")
+			return personal{}, exit.Misuse(err, "set KUBECONFIG, or use --kubeconfig FILE or --kubeconfig none")
 		}
 		return personal{target: target, set: true}, nil
 	}
@@ -85,8 +88,8 @@ func (a *app) personal(flag string) (personal, error) {
 // check reads the files, so that a broken one is found before anything is brought up.
 func (p personal) check() error {
 	if err := kubeconfig.Check(p.target); err != nil {
-		return &Error{
-			Code:   ExitUsage,
+		return &exit.Error{
+			Code:   exit.Usage,
 			Err:    err,
 			Remedy: "correct or move that file, or use --kubeconfig",
 		}
@@ -132,8 +135,8 @@ func (p personal) merge(ctx context.Context, paths layout.Paths, name string) (p
 
 	file, err := kubeconfig.Merge(ctx, p.target, name, paths.Data, config)
 	if err != nil {
-		return place{}, &Error{
-			Code:   ExitConflict,
+		return place{}, &exit.Error{
+			Code:   exit.Conflict,
 			Err:    err,
 			Remedy: "the cluster is up: `mullion kubectl` works; rename the context in that file, or use --kubeconfig",
 		}

@@ -15,6 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
@@ -33,7 +36,7 @@ without one, who may read the cluster has a kubeconfig that may only read, and n
 			if err != nil {
 				return err
 			}
-			if err := a.env.Exec(run.program, append([]string{"kubectl"}, run.args...), run.environ); err != nil {
+			if err := a.Env.Exec(run.program, append([]string{"kubectl"}, run.args...), run.environ); err != nil {
 				return fmt.Errorf("run %q: %w", run.program, err)
 			}
 			return nil
@@ -52,8 +55,8 @@ type kubectlRun struct {
 
 // kubectlRun finds out how kubectl is to be run with arguments. Those that need no cluster work without one.
 func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error) {
-	run := kubectlRun{args: args, environ: a.env.Environ}
-	paths, err := a.paths()
+	run := kubectlRun{args: args, environ: a.Env.Environ}
+	paths, err := a.Paths()
 	if err != nil {
 		return run, err
 	}
@@ -64,7 +67,7 @@ func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error)
 
 	named := slices.ContainsFunc(args,
 		func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
-	if !named && !(a.reads() && needsNoCluster(args)) {
+	if !named && !(a.Reads() && needsNoCluster(args)) {
 		flags, environ, of, err := a.kubectlAccess(ctx, paths)
 		switch {
 		case err == nil:
@@ -82,23 +85,23 @@ func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error)
 func (a *app) kubectlAccess(ctx context.Context, paths layout.Paths) (
 	flags, environ []string, version string, err error,
 ) {
-	if a.reads() {
-		x, err := a.readerAccess(ctx, paths)
+	if a.Reads() {
+		x, err := a.Access(ctx, paths)
 		if err != nil {
 			return nil, nil, "", err
 		}
-		file, err := x.file()
-		return []string{"--kubeconfig=" + file}, a.env.Environ, x.version, err // the cache is the person's own
+		file, err := x.File()
+		return []string{"--kubeconfig=" + file}, a.Env.Environ, x.Version, err // the cache is the person's own
 	}
 
 	if c, err := paths.LoadSpec(); err == nil && c.Join != nil {
-		return nil, nil, "", noControlPlane(c)
+		return nil, nil, "", remedy.NoControlPlane(c)
 	}
 	if _, err := os.Stat(paths.AdminKubeconfig()); err != nil {
-		return nil, nil, "", noCluster(paths.Data, err)
+		return nil, nil, "", remedy.NoCluster(paths.Data, err)
 	}
 
-	return []string{"--kubeconfig=" + paths.AdminKubeconfig()}, withCache(a.env.Environ, paths), "", nil
+	return []string{"--kubeconfig=" + paths.AdminKubeconfig()}, withCache(a.Env.Environ, paths), "", nil
 }
 
 // needsNoCluster reports whether kubectl can do without a cluster: it tells of itself, or completes a command line.
@@ -133,7 +136,7 @@ func needsNoCluster(args []string) bool {
 // completeKubectl asks kubectl what comes next on its command line.
 func (a *app) completeKubectl(ctx context.Context, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
-	ctx, cancel := context.WithTimeout(ctx, completionPatience)
+	ctx, cancel := context.WithTimeout(ctx, reader.CompletionPatience)
 	defer cancel()
 	run, err := a.kubectlRun(ctx, append(slices.Clone(args), prefix))
 	if err != nil {
@@ -173,26 +176,9 @@ func withCache(environ []string, paths layout.Paths) []string {
 	return append(slices.Clip(environ), name+filepath.Join(paths.Run(), "kubectl"))
 }
 
-// noCluster returns the error for commands that need a cluster if this user can see none.
-func noCluster(data string, err error) error {
-	if errors.Is(err, os.ErrPermission) {
-		return &Error{
-			Code:   ExitRequirement,
-			Err:    fmt.Errorf("read the cluster's state in %q: %w", data, err),
-			Remedy: "run it with sudo, or use your own kubeconfig with kubectl",
-		}
-	}
-
-	return &Error{
-		Code:   ExitNotFound,
-		Err:    fmt.Errorf("no cluster in %q", data),
-		Remedy: "bring one up with `mullion up`, or name its folder with --data-dir",
-	}
-}
-
 // kubectlProgram returns the kubectl of the cluster's version of Kubernetes.
 func (a *app) kubectlProgram() (string, error) {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return "", err
 	}
@@ -213,8 +199,8 @@ func kubectlOf(paths layout.Paths, version string) (string, error) {
 
 	program = paths.Kubernetes("").Kubectl()
 	if _, err := os.Stat(program); err != nil {
-		return "", &Error{
-			Code:   ExitRequirement,
+		return "", &exit.Error{
+			Code:   exit.Requirement,
 			Err:    fmt.Errorf("find kubectl: %w", err),
 			Remedy: "`make kubernetes` builds it; or use your own kubectl with `mullion kubeconfig`",
 		}
@@ -228,18 +214,18 @@ func (a *app) runKubectl(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
 
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = withCache(a.env.Environ, paths)
-	cmd.Stdout = a.env.Out
-	cmd.Stderr = a.env.Err
+	cmd.Env = withCache(a.Env.Environ, paths)
+	cmd.Stdout = a.Env.Out
+	cmd.Stderr = a.Env.Err
 	err = cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
-		return &silentError{code: max(exit.ExitCode(), 1)}
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
+		return exit.Silent(max(ended.ExitCode(), 1))
 	}
 	return err
 }

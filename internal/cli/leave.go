@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
@@ -23,7 +25,7 @@ func (a *app) leave() *cobra.Command {
 		Long: `Ends the pods on this machine's nodes, deletes the nodes from the cluster and removes everything that ` + "`mullion join`" + ` made here, also
 after a join that was interrupted. To move the pods to other nodes first, drain the nodes on the server:
 mullion kubectl drain NODE --ignore-daemonsets`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runLeave(cmd.Context(), kubeconfig, force) },
 	}
 
@@ -39,50 +41,50 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("takes this machine's nodes down"); err != nil {
+	if err := a.RequireRoot("takes this machine's nodes down"); err != nil {
 		return err
 	}
 
 	var admin kubeclient.Interface
 	if kubeconfig != "" {
 		if admin, err = bootstrap.Client(kubeconfig, nil); err != nil {
-			return usage(fmt.Errorf("--kubeconfig: %w", err), "name the kubeconfig of an administrator of the cluster")
+			return exit.Misuse(fmt.Errorf("--kubeconfig: %w", err), "name the kubeconfig of an administrator of the cluster")
 		}
 	}
 
-	ctx, held, err := a.hold(ctx, paths)
+	ctx, held, err := a.Hold(ctx, paths)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
-	said := func(step string) { fmt.Fprintf(a.env.Out, "ok   %s\n", step) }
+	said := func(step string) { fmt.Fprintf(a.Env.Out, "ok   %s\n", step) }
 	if err := a.calls.stop(ctx, paths, said); err != nil {
 		return err
 	}
 
-	leaving, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	leaving, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	err = a.calls.leave(leaving, paths, admin)
 	switch {
 	case err == nil:
 		said("took the nodes out of the cluster")
 	case force:
-		fmt.Fprintf(a.env.Err, "mullion: %v; going on (--force)\n", err)
+		fmt.Fprintf(a.Env.Err, "mullion: %v; going on (--force)\n", err)
 	case errors.Is(err, join.ErrNodesStay):
-		return &Error{
-			Code:   ExitRefused,
+		return &exit.Error{
+			Code:   exit.Refused,
 			Err:    err,
 			Remedy: "`mullion leave --kubeconfig FILE` with an administrator's kubeconfig; or `mullion leave --force` here, and `kubectl delete node` by an administrator",
 		}
 	case errors.Is(err, os.ErrNotExist):
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: "after a reboot, run `mullion up` first; or `mullion leave --force` here, and `kubectl delete node` on the server",
 		}
 	default:
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: "try again when the server answers; or `mullion leave --force` here, and `kubectl delete node` on the server",
 		}
@@ -93,15 +95,15 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 
 // joined returns the data folder of a machine that joined a cluster, or began to.
 func (a *app) joined() (layout.Paths, error) {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil || paths.Leftover() {
 		return paths, err
 	}
 
-	paths, c, err := a.cluster()
+	paths, c, err := a.Cluster()
 	if err == nil && c.Join == nil {
-		err = &Error{
-			Code:   ExitConflict,
+		err = &exit.Error{
+			Code:   exit.Conflict,
 			Err:    fmt.Errorf("this machine has not joined a cluster: cluster %q is its own", c.Name),
 			Remedy: "`mullion down` removes the cluster",
 		}

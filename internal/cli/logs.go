@@ -12,6 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/partlog"
 	"mullion.dev/mullion/internal/cluster/view"
@@ -33,15 +37,15 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 		Example: "  mullion logs kube-apiserver\n  mullion logs kubelet/win-1 --tail 50 -f\n  mullion logs --debug win-1",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if debug {
-				return exactArgs("NODE")(cmd, args)
+				return cmdline.Exactly("NODE")(cmd, args)
 			}
 			if len(args) == 0 {
 				return nil // it is answered with the names that there are
 			}
-			return exactArgs("COMPONENT")(cmd, args)
+			return cmdline.Exactly("COMPONENT")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			paths, err := a.paths()
+			paths, err := a.Paths()
 			if err != nil {
 				return err
 			}
@@ -50,41 +54,41 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 			}
 
 			names, err := a.logNames(cmd.Context(), paths)
-			if ExitCode(err) == ExitNotFound && len(args) == 0 {
-				return exactArgs("COMPONENT")(cmd, args)
+			if exit.Code(err) == exit.NotFound && len(args) == 0 {
+				return cmdline.Exactly("COMPONENT")(cmd, args)
 			}
 			if err != nil {
 				return err
 			}
 
 			if len(args) == 0 {
-				return usage(errors.New("name one of the cluster's parts"), "there are: "+strings.Join(names, ", "))
+				return exit.Misuse(errors.New("name one of the cluster's parts"), "there are: "+strings.Join(names, ", "))
 			}
 
 			if !slices.Contains(names, args[0]) {
-				return &Error{
-					Code:   ExitNotFound,
+				return &exit.Error{
+					Code:   exit.NotFound,
 					Err:    fmt.Errorf("no log of a component %q", args[0]),
 					Remedy: "there are: " + strings.Join(names, ", "),
 				}
 			}
 
-			if a.reads() {
+			if a.Reads() {
 				return a.readLog(cmd.Context(), paths, args[0], tail, follow)
 			}
 
-			return partlog.Print(cmd.Context(), a.env.Out, partlog.File(paths.Logs(), args[0]), tail, follow)
+			return partlog.Print(cmd.Context(), a.Env.Out, partlog.File(paths.Logs(), args[0]), tail, follow)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			if debug {
-				return a.completeNodes(cmd, args, prefix)
+				return a.CompleteNodes(cmd, args, prefix)
 			}
-			paths, err := a.paths()
+			paths, err := a.Paths()
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 
-			ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+			ctx, cancel := context.WithTimeout(cmd.Context(), reader.CompletionPatience)
 			defer cancel()
 			names, err := a.logNames(ctx, paths)
 			if err != nil {
@@ -103,13 +107,13 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 // logNames returns the names of the parts that have a log.
 func (a *app) logNames(ctx context.Context, paths layout.Paths) ([]string, error) {
 	var names []string
-	if a.reads() {
-		err := a.ask(ctx, paths, "logs", nil, &names)
+	if a.Reads() {
+		err := a.Ask(ctx, paths, "logs", nil, &names)
 		return names, err
 	}
 	names, err := partlog.Names(paths.Logs())
 	if err != nil {
-		return nil, noCluster(paths.Data, err)
+		return nil, remedy.NoCluster(paths.Data, err)
 	}
 	return names, nil
 }
@@ -118,13 +122,13 @@ func (a *app) logNames(ctx context.Context, paths layout.Paths) ([]string, error
 func (a *app) readLog(ctx context.Context, paths layout.Paths, part string, tail int, follow bool) error {
 	query := url.Values{"tail": {strconv.Itoa(tail)}, "follow": {strconv.FormatBool(follow)}}
 	words := append([]string{"logs"}, strings.Split(part, "/")...)
-	lines, err := a.calls.view(paths).Open(ctx, view.Path(words...), query)
+	lines, err := a.View(paths).Open(ctx, view.Path(words...), query)
 	if err != nil {
-		return a.readError(paths, err)
+		return a.ReadError(paths, err)
 	}
 	defer func() { _ = lines.Close() }() // it is only read
-	if _, err := io.Copy(a.env.Out, lines); err != nil && ctx.Err() == nil {
-		return a.readError(paths, err)
+	if _, err := io.Copy(a.Env.Out, lines); err != nil && ctx.Err() == nil {
+		return a.ReadError(paths, err)
 	}
 	return nil
 }

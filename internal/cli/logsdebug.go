@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/partlog"
@@ -26,20 +28,20 @@ func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tai
 	if unit, err := component.ParseID(node); err == nil && unit == component.OfNode("agent", unit.Node) {
 		node = unit.Node // as the part is called without --debug
 	}
-	if err := a.requireRoot("changes how much the node's agent logs"); err != nil {
+	if err := a.RequireRoot("changes how much the node's agent logs"); err != nil {
 		return err
 	}
 	if _, err := cluster.LoadHost(paths, node); errors.Is(err, cluster.ErrNotWindows) {
-		return usage(fmt.Errorf("%w: it has no agent", err), "name a Windows node: `mullion status` lists them")
+		return exit.Misuse(fmt.Errorf("%w: it has no agent", err), "name a Windows node: `mullion status` lists them")
 	} else if err != nil {
-		return a.hnsError(node, missingHost(paths, err))
+		return remedy.HNS(node, remedy.MissingHost(paths, err))
 	}
 
 	ended, err := a.holdDebug(ctx, paths, node)
 	if err != nil {
-		return a.hnsError(node, err)
+		return remedy.HNS(node, err)
 	}
-	fmt.Fprintf(a.env.Err, "the agent of node %s logs at debug until this command ends\n", node)
+	fmt.Fprintf(a.Env.Err, "the agent of node %s logs at debug until this command ends\n", node)
 
 	ctx, cancel := context.WithCancel(ctx)
 	kept := make(chan struct{})
@@ -48,7 +50,7 @@ func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tai
 		a.keepDebug(ctx, paths, node, ended)
 	}()
 	log := partlog.File(paths.Logs(), component.OfNode("agent", node).String())
-	err = partlog.Print(ctx, a.env.Out, log, max(0, tail), true)
+	err = partlog.Print(ctx, a.Env.Out, log, max(0, tail), true)
 	cancel()
 	<-kept
 	return err
@@ -80,7 +82,7 @@ func (a *app) keepDebug(ctx context.Context, paths layout.Paths, node string, en
 			return
 		}
 
-		fmt.Fprintf(a.env.Err, "the agent of node %s has ended; it will log at debug again when it is back\n", node)
+		fmt.Fprintf(a.Env.Err, "the agent of node %s has ended; it will log at debug again when it is back\n", node)
 		var err error
 		for lost := time.Now(); ; {
 			if ended, err = a.holdDebug(ctx, paths, node); err == nil {
@@ -92,6 +94,6 @@ func (a *app) keepDebug(ctx context.Context, paths layout.Paths, node string, en
 			case <-time.After(proc.Pace(agentPause, time.Since(lost))):
 			}
 		}
-		fmt.Fprintf(a.env.Err, "the agent of node %s is back, and logs at debug\n", node)
+		fmt.Fprintf(a.Env.Err, "the agent of node %s is back, and logs at debug\n", node)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/winhost"
 )
@@ -119,10 +120,8 @@ func TestLogsDebugRefused(t *testing.T) {
 
 // TestLogsDebugOfDeadAgent: the socket of an agent that was killed is still there, and nobody listens.
 func TestLogsDebugOfDeadAgent(t *testing.T) {
-	m := newMachine(t)
-	a := &app{env: m.env, calls: m.calls}
 	for _, cause := range []error{os.ErrNotExist, syscall.ECONNREFUSED} {
-		err := a.hnsError("win-1", unheld(cause))
+		err := remedy.HNS("win-1", unheld(cause))
 		if ExitCode(err) != ExitNotReady || !errors.Is(err, winhost.ErrDown) {
 			t.Errorf("%v: %v", cause, err)
 		}

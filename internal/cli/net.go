@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/agnhost"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -25,7 +28,7 @@ func (a *app) net() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "net",
 		Short: "Test the cluster's network against what Windows documents",
-		Args:  noArgs,
+		Args:  cmdline.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.netTest(), a.netFlows())
@@ -39,25 +42,25 @@ func (a *app) netFlows() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flows",
 		Short: "List the flows that `mullion net test` carries out, with the expected result of each and where it is documented",
-		Args:  noArgs,
+		Args:  cmdline.None,
 		RunE: func(*cobra.Command, []string) error {
 			switch {
 			case output == "markdown":
-				return nettest.Markdown(a.env.Out)
+				return nettest.Markdown(a.Env.Out)
 			case output != "text":
-				return usage(fmt.Errorf("--output %q", output), "choose text or markdown")
+				return exit.Misuse(fmt.Errorf("--output %q", output), "choose text or markdown")
 			case !slices.Contains(modeNames(), mode):
-				return usage(fmt.Errorf("--mode %q", mode), "choose one of "+strings.Join(modeNames(), ", "))
+				return exit.Misuse(fmt.Errorf("--mode %q", mode), "choose one of "+strings.Join(modeNames(), ", "))
 			case !slices.Contains(profileNames(), profile):
-				return usage(fmt.Errorf("--profile %q", profile), "choose one of "+strings.Join(profileNames(), ", "))
+				return exit.Misuse(fmt.Errorf("--profile %q", profile), "choose one of "+strings.Join(profileNames(), ", "))
 			}
 
 			if dual && mode != string(spec.ModeL2Bridge) {
-				return usage(fmt.Errorf("--dual-stack with --mode %s", mode),
+				return exit.Misuse(fmt.Errorf("--dual-stack with --mode %s", mode),
 					"choose --mode "+string(spec.ModeL2Bridge)+": no other mode has both families")
 			}
 
-			return nettest.List(a.env.Out, spec.Mode(mode), spec.Profile(profile), dual)
+			return nettest.List(a.Env.Out, spec.Mode(mode), spec.Profile(profile), dual)
 		},
 	}
 
@@ -66,25 +69,12 @@ func (a *app) netFlows() *cobra.Command {
 		"the profile whose expectations are listed")
 	cmd.Flags().BoolVar(&dual, "dual-stack", false, "list the flows over IPv6 too, which a dual-stack cluster has")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text, or markdown for the table of all modes")
-	a.completeFlags(cmd, map[string][]string{
+	cmdline.CompleteAll(cmd, map[string][]string{
 		"mode": modeNames(), "profile": profileNames(),
 		"output": {"text", "markdown"},
 	})
 
 	return cmd
-}
-
-// completeFlags makes the shell complete flags with their possible values.
-func (a *app) completeFlags(cmd *cobra.Command, values map[string][]string) {
-	for name, all := range values {
-		err := cmd.RegisterFlagCompletionFunc(name,
-			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return all, cobra.ShellCompDirectiveNoFileComp
-			})
-		if err != nil {
-			cmd.PrintErrln(err)
-		}
-	}
 }
 
 type netTestFlags struct {
@@ -108,7 +98,7 @@ At the end, also after Ctrl-C, everything that the test made is removed; only th
 ` + nettest.LinuxImage + ` stay in the cluster's stores. The exit code is 0 if every flow went as documented, and 7 if
 not. A flow that needs something that the cluster lacks is skipped, with the reason.`,
 		Example: "  mullion net test\n  mullion net test --flows 'ClusterIP|NodePort'\n  mullion net test -o json | jq '.results[] | select(.outcome == \"DIFFERENT\")'",
-		Args:    noArgs,
+		Args:    cmdline.None,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runNetTest(cmd.Context(), f) },
 	}
 
@@ -119,7 +109,7 @@ not. A flow that needs something that the cluster lacks is skipped, with the rea
 		"carry out only the flows whose names match this regular expression; \"mullion net flows\" lists them")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long the test may take")
-	a.completeFlags(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "json"}})
+	cmdline.CompleteAll(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "json"}})
 	return cmd
 }
 
@@ -141,27 +131,27 @@ func profileNames() []string {
 
 func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	if f.output != "text" && f.output != "json" {
-		return usage(fmt.Errorf("--output %q", f.output), "choose text or json")
+		return exit.Misuse(fmt.Errorf("--output %q", f.output), "choose text or json")
 	}
 
 	var only *regexp.Regexp
 	if f.flows != "" {
 		var err error
 		if only, err = regexp.Compile(f.flows); err != nil {
-			return usage(fmt.Errorf("--flows: %w", err), "give a regular expression, as --flows 'ClusterIP|NodePort'")
+			return exit.Misuse(fmt.Errorf("--flows: %w", err), "give a regular expression, as --flows 'ClusterIP|NodePort'")
 		}
 	}
 
-	if err := a.requireRoot("makes network namespaces and loads images"); err != nil {
+	if err := a.RequireRoot("makes network namespaces and loads images"); err != nil {
 		return err
 	}
 
-	paths, c, err := a.cluster()
+	paths, c, err := a.Cluster()
 	if err != nil {
 		return err
 	}
 	if f.mode != "" && f.mode != string(c.Networking.Mode) {
-		return usage(fmt.Errorf("cluster %q has network mode %s, not %s", c.Name, c.Networking.Mode, f.mode),
+		return exit.Misuse(fmt.Errorf("cluster %q has network mode %s, not %s", c.Name, c.Networking.Mode, f.mode),
 			"bring up a cluster whose cluster.yaml says so (networking.mode)")
 	}
 
@@ -179,22 +169,22 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	})
 	p.end()
 	if errors.Is(err, nettest.ErrNoFlow) {
-		return usage(err, "`mullion net flows` lists the names")
+		return exit.Misuse(err, "`mullion net flows` lists the names")
 	}
 
 	if err != nil {
-		return a.upError(err, paths)
+		return remedy.Up(err, paths)
 	}
 	write := report.Text
 	if f.output == "json" {
 		write = report.JSON
 	}
 
-	if err := write(a.env.Out); err != nil {
+	if err := write(a.Env.Out); err != nil {
 		return err
 	}
 	if report.Count(nettest.Different) > 0 {
-		return &silentError{code: ExitDifferent}
+		return exit.Silent(exit.Different)
 	}
 
 	return nil
@@ -225,8 +215,8 @@ func notBuilt(err error) error {
 	if _, ok := errors.AsType[*agnhost.NotBuiltError](err); !ok {
 		return err
 	}
-	return &Error{
-		Code:   ExitNotFound,
+	return &exit.Error{
+		Code:   exit.NotFound,
 		Err:    err,
 		Remedy: "`make agnhost` builds agnhost",
 	}
@@ -243,10 +233,10 @@ type netProgress struct {
 func (p *netProgress) step(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.a.env.Terminal {
-		fmt.Fprintf(p.a.env.Err, "\r\033[K… %s", text)
+	if p.a.Env.Terminal {
+		fmt.Fprintf(p.a.Env.Err, "\r\033[K… %s", text)
 	} else if !p.quiet {
-		fmt.Fprintf(p.a.env.Err, "… %s\n", text)
+		fmt.Fprintf(p.a.Env.Err, "… %s\n", text)
 	}
 }
 
@@ -254,15 +244,15 @@ func (p *netProgress) done(done, all int, r nettest.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := fmt.Sprintf("%d/%d %s, %s: %s", done, all, r.Flow, r.Protocol, r.Outcome)
-	if p.a.env.Terminal {
-		fmt.Fprintf(p.a.env.Err, "\r\033[K%s", strings.TrimSpace(fmt.Sprintf("%.78s", line)))
+	if p.a.Env.Terminal {
+		fmt.Fprintf(p.a.Env.Err, "\r\033[K%s", strings.TrimSpace(fmt.Sprintf("%.78s", line)))
 	} else if !p.quiet && r.Outcome == nettest.Different {
-		fmt.Fprintln(p.a.env.Err, line)
+		fmt.Fprintln(p.a.Env.Err, line)
 	}
 }
 
 func (p *netProgress) end() {
-	if p.a.env.Terminal {
-		fmt.Fprint(p.a.env.Err, "\r\033[K")
+	if p.a.Env.Terminal {
+		fmt.Fprint(p.a.Env.Err, "\r\033[K")
 	}
 }

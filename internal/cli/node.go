@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/process/proc"
@@ -23,7 +25,7 @@ func (a *app) node() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "Run programs on a node's host, as after logging on to it, copy files, set its programs, its disks, switch it off and on",
-		Args:  noArgs,
+		Args:  cmdline.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.nodeExec(), a.nodeShell(), a.nodeCopy(), a.nodeSet(), a.nodeDisk(), a.nodeStop(), a.nodeStart(),
@@ -38,12 +40,12 @@ func (a *app) nodeExec() *cobra.Command {
 		Example: "  mullion node exec win-1 -- cmd /c ver\n  mullion node exec win-1 -- ipconfig /all\n  mullion node exec linux-1 -- nft list ruleset",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage(errors.New("`mullion node exec` takes a node and a program"),
+				return exit.Misuse(errors.New("`mullion node exec` takes a node and a program"),
 					"for example: mullion node exec win-1 -- cmd /c ver")
 			}
 			return nil
 		},
-		ValidArgsFunction: a.completeNodes,
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command,
 			args []string,
 		) error {
@@ -63,7 +65,7 @@ is the command's.
 A bare host (bare: true in cluster.yaml) is prepared by hand in this way. exit ends the prompt.`,
 		Example:           "  mullion node shell win-1\n  mullion node shell win-1 -- dir C:\\k\n  mullion node shell win-1 -- powershell",
 		Args:              shellArgs,
-		ValidArgsFunction: a.completeNodes,
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			shell, run := "cmd", []string{"/c"}
 			if _, linux, err := a.linuxHost(args[0]); err != nil {
@@ -89,7 +91,7 @@ A bare host (bare: true in cluster.yaml) is prepared by hand in this way. exit e
 // shellArgs takes a node, and after -- the words of a command.
 func shellArgs(cmd *cobra.Command, args []string) error {
 	if at := cmd.ArgsLenAtDash(); len(args) == 0 || at == 0 || (at < 0 && len(args) > 1) || at > 1 {
-		return usage(errors.New("`mullion node shell` takes a node, and after -- a command"),
+		return exit.Misuse(errors.New("`mullion node shell` takes a node, and after -- a command"),
 			"for example: mullion node shell win-1 -- dir C:\\k")
 	}
 	return nil
@@ -97,56 +99,32 @@ func shellArgs(cmd *cobra.Command, args []string) error {
 
 // host finds a node of the cluster and the host that it runs on.
 func (a *app) host(name string) (winhost.Host, error) {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return winhost.Host{}, err
 	}
-	if err := a.requireRoot("enters the namespaces and the files of a node's host"); err != nil {
+	if err := a.RequireRoot("enters the namespaces and the files of a node's host"); err != nil {
 		return winhost.Host{}, err
 	}
 	h, err := cluster.LoadHost(paths, name)
-	return h, nodeDown(name, notFound(missingHost(paths, err)))
-}
-
-// missingHost tells a host that is not there, as its node was never brought up or not yet, from a cluster that is not
-// there.
-func missingHost(paths layout.Paths, err error) error {
-	if !errors.Is(err, os.ErrNotExist) || errors.Is(err, winhost.ErrDown) {
-		return err
-	}
-	if _, specErr := os.Stat(paths.Spec()); errors.Is(specErr, os.ErrNotExist) {
-		return noCluster(paths.Data, err)
-	}
-	return fmt.Errorf("%w: %w", winhost.ErrDown, err)
-}
-
-// nodeDown gives the error of a node that is not up its remedy and exit code.
-func nodeDown(node string, err error) error {
-	if !errors.Is(err, winhost.ErrDown) && !errors.Is(err, linuxhost.ErrDown) {
-		return err
-	}
-	return &Error{
-		Code:   ExitNotReady,
-		Err:    fmt.Errorf("node %s: %w", node, err),
-		Remedy: "`mullion up` brings it back",
-	}
+	return h, remedy.NodeDown(name, remedy.NotFound(remedy.MissingHost(paths, err)))
 }
 
 // linuxHost finds the host of a Linux node; it returns false for a Windows node.
 func (a *app) linuxHost(name string) (linuxhost.Host, bool, error) {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return linuxhost.Host{}, false, err
 	}
-	if err := a.requireRoot("enters the namespaces and the files of a node's host"); err != nil {
+	if err := a.RequireRoot("enters the namespaces and the files of a node's host"); err != nil {
 		return linuxhost.Host{}, false, err
 	}
 
 	h, linux, err := cluster.LoadLinuxHost(paths, name)
 	if errors.Is(err, os.ErrNotExist) {
-		return h, false, noCluster(paths.Data, err)
+		return h, false, remedy.NoCluster(paths.Data, err)
 	}
-	return h, linux, notFound(err)
+	return h, linux, remedy.NotFound(err)
 }
 
 func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string) error {
@@ -154,12 +132,12 @@ func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string
 	if err != nil {
 		return err
 	}
-	a.env.releaseInterrupt() // the program gets Ctrl-C from the terminal
+	a.Env.LetInterruptEnd() // the program gets Ctrl-C from the terminal
 	err = run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &silentError{code: max(exit.ExitCode(), 1)}
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.Silent(max(ended.ExitCode(), 1))
 	}
-	return nodeDown(node, err)
+	return remedy.NodeDown(node, err)
 }
 
 // hostRunner returns a function that runs a command on a node's host.
@@ -170,10 +148,10 @@ func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func(
 	}
 	if isLinux {
 		child := linux.Command(ctx, argv[0], argv[1:]...)
-		child.Env = append(child.Env, proc.MarkerVariable+"="+a.dataDir, "TERM="+a.env.Getenv("TERM"))
-		child.Stdin = a.env.In
-		child.Stdout = a.env.Out
-		child.Stderr = a.env.Err
+		child.Env = append(child.Env, proc.MarkerVariable+"="+a.DataDir, "TERM="+a.Env.Getenv("TERM"))
+		child.Stdin = a.Env.In
+		child.Stdout = a.Env.Out
+		child.Stderr = a.Env.Err
 		return func() error { return linux.Exec(ctx, child) }, nil
 	}
 
@@ -184,9 +162,9 @@ func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func(
 
 	// mullion-run.exe finds the program as Windows does and loads the hooks into it, as in a container
 	child := h.Command(ctx, wine.RunProgram, append([]string{"--"}, argv...)...)
-	child.Stdin = a.env.In
-	child.Stdout = a.env.Out
-	child.Stderr = a.env.Err
+	child.Stdin = a.Env.In
+	child.Stdout = a.Env.Out
+	child.Stderr = a.Env.Err
 	return func() error { return h.Run(ctx, child) }, nil
 }
 
@@ -195,7 +173,7 @@ func (a *app) nodeCopy() *cobra.Command {
 		Use:     "cp SOURCE TARGET",
 		Short:   "Copy a file to or from a Windows host's C: drive",
 		Example: "  mullion node cp tool.exe win-1:C:/tools/tool.exe\n  mullion node cp win-1:C:/k/kubelet.log .",
-		Args:    exactArgs("SOURCE", "TARGET"),
+		Args:    cmdline.Exactly("SOURCE", "TARGET"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			from, err := a.copyPlace(args[0])
 			if err != nil {
@@ -225,14 +203,14 @@ func (a *app) copyPlace(arg string) (filePlace, error) {
 		return filePlace{path: arg}, nil
 	}
 
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return filePlace{}, err
 	}
 	if _, linux, err := a.linuxHost(node); err != nil {
 		return filePlace{}, err
 	} else if linux {
-		return filePlace{}, usage(fmt.Errorf("%s: node %s is a Linux node", arg, node),
+		return filePlace{}, exit.Misuse(fmt.Errorf("%s: node %s is a Linux node", arg, node),
 			fmt.Sprintf(
 				"read with `mullion node exec %[1]s -- cat FILE`, write with `mullion node exec %[1]s -- tee FILE`",
 				node))
@@ -244,19 +222,7 @@ func (a *app) copyPlace(arg string) (filePlace, error) {
 	drive := wine.Drive(cluster.HostPrefix(paths, node))
 	unix, err := wine.UnixPath(drive, path)
 	if err != nil {
-		return filePlace{}, usage(fmt.Errorf("%s: %w", arg, err), `name a path on C:, for example win-1:C:/tools/x.exe`)
+		return filePlace{}, exit.Misuse(fmt.Errorf("%s: %w", arg, err), `name a path on C:, for example win-1:C:/tools/x.exe`)
 	}
 	return filePlace{path: unix, drive: drive}, nil
-}
-
-func (a *app) completeNodes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	if len(args) == 0 {
-		if c, err := a.forCompletion(cmd.Context()); err == nil {
-			for _, n := range c.Nodes {
-				names = append(names, n.Name)
-			}
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

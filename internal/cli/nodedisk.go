@@ -13,6 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
@@ -30,7 +33,7 @@ of it, as csi-proxy and CSI drivers do.
 A disk is a sparse file in the data folder, which takes the room of what is written to it. It goes with the cluster.`,
 		Example: "  mullion node disk add win-1 --size 10Gi\n  mullion node disk ls win-1\n" +
 			"  mullion node disk grow win-1 1 --size 20Gi\n  mullion node disk rm win-1 1",
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 
@@ -50,7 +53,7 @@ func diskSize(size string) (int64, error) {
 		err = fmt.Errorf("a disk has from %d MiB to %d TiB", hostdisk.LeastDisk>>20, hostdisk.MostDisk>>40)
 	}
 	if err != nil {
-		return 0, usage(fmt.Errorf("--size %q: %w", size, err), "for example: --size 10Gi")
+		return 0, exit.Misuse(fmt.Errorf("--size %q: %w", size, err), "for example: --size 10Gi")
 	}
 	return q.Value(), nil
 }
@@ -59,7 +62,7 @@ func diskSize(size string) (int64, error) {
 func diskNumber(arg string) (uint32, error) {
 	n, err := strconv.ParseUint(arg, 10, 32)
 	if err != nil || n == 0 {
-		return 0, usage(fmt.Errorf("%q is not the number of a disk", arg), "`mullion node disk ls NODE` shows the numbers")
+		return 0, exit.Misuse(fmt.Errorf("%q is not the number of a disk", arg), "`mullion node disk ls NODE` shows the numbers")
 	}
 	return uint32(n), nil
 }
@@ -70,8 +73,8 @@ func (a *app) diskAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "add NODE --size SIZE",
 		Short:             "Attach a new disk to a node's host",
-		Args:              exactArgs("NODE"),
-		ValidArgsFunction: a.completeNodes,
+		Args:              cmdline.Exactly("NODE"),
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			bytes, err := diskSize(size)
 			if err != nil {
@@ -89,7 +92,7 @@ func (a *app) diskAdd() *cobra.Command {
 			}
 			for _, d := range answer.Disks {
 				if d.Number == answer.Number {
-					fmt.Fprintf(a.env.Out, "node %s has disk %d, serial number %s\n", args[0], d.Number, d.Serial)
+					fmt.Fprintf(a.Env.Out, "node %s has disk %d, serial number %s\n", args[0], d.Number, d.Serial)
 				}
 			}
 
@@ -107,8 +110,8 @@ func (a *app) diskList() *cobra.Command {
 		Use:               "ls NODE",
 		Aliases:           []string{"list"},
 		Short:             "List the disks of a node's host, with their partitions and volumes",
-		Args:              exactArgs("NODE"),
-		ValidArgsFunction: a.completeNodes,
+		Args:              cmdline.Exactly("NODE"),
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			answer, err := a.askDisks(cmd.Context(), args[0], hostdisk.Request{Do: hostdisk.Get})
 			if err != nil {
@@ -121,7 +124,7 @@ func (a *app) diskList() *cobra.Command {
 
 // printDisks prints a line for each disk, and one for each of its volumes.
 func (a *app) printDisks(disks []hostdisk.Disk) error {
-	w := tabwriter.NewWriter(a.env.Out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Env.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "DISK\tPARTITION\tSIZE\tFREE\tSTATE\tNAME\tPATHS")
 	binary := func(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }
 	for _, d := range disks {
@@ -158,8 +161,8 @@ func (a *app) diskGrow() *cobra.Command {
 		Short: "Make a disk larger while it is used",
 		Long: `Makes a disk of a node's host larger. Its partitions stay as they are: on the host, Resize-Partition gives them the new
 room, also while a volume is used.`,
-		Args:              exactArgs("NODE", "DISK"),
-		ValidArgsFunction: a.completeNodes,
+		Args:              cmdline.Exactly("NODE", "DISK"),
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			bytes, err := diskSize(size)
 			if err != nil {
@@ -179,8 +182,8 @@ func (a *app) diskRemove() *cobra.Command {
 		Short:   "Take a disk away, with all that is on it",
 		Long: `Takes a disk from a node's host, and removes its bytes. It is refused while a program or a container uses a volume of
 the disk.`,
-		Args:              exactArgs("NODE", "DISK"),
-		ValidArgsFunction: a.completeNodes,
+		Args:              cmdline.Exactly("NODE", "DISK"),
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeDisk(cmd.Context(), args, hostdisk.Request{Do: hostdisk.Detach})
 		},
@@ -198,27 +201,27 @@ func (a *app) changeDisk(ctx context.Context, args []string, request hostdisk.Re
 
 // askDisks asks a node's host for its disks.
 func (a *app) askDisks(ctx context.Context, node string, request hostdisk.Request) (hostdisk.Answer, error) {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return hostdisk.Answer{}, err
 	}
-	if a.reads() && request.Do == hostdisk.Get {
+	if a.Reads() && request.Do == hostdisk.Get {
 		var answer hostdisk.Answer
-		err := a.ask(ctx, paths, view.Path("disks", node), nil, &answer)
+		err := a.Ask(ctx, paths, view.Path("disks", node), nil, &answer)
 		return answer, err
 	}
 
-	if err := a.requireRoot("changes the disks of a node's host"); err != nil {
+	if err := a.RequireRoot("changes the disks of a node's host"); err != nil {
 		return hostdisk.Answer{}, err
 	}
 
 	answer, err := a.calls.disks(ctx, paths, node, request)
 	if refusal, ok := errors.AsType[*hostcall.Refusal](err); ok {
-		code := ExitUsage
+		code := exit.Usage
 		if refusal.Code == hostdisk.InUse {
-			code = ExitConflict
+			code = exit.Conflict
 		}
-		return answer, &Error{
+		return answer, &exit.Error{
 			Code:   code,
 			Err:    fmt.Errorf("disks of node %s: %w", node, err),
 			Remedy: "see `mullion node disk ls " + node + "`; what a pod uses goes with the pod",
@@ -227,9 +230,9 @@ func (a *app) askDisks(ctx context.Context, node string, request hostdisk.Reques
 
 	switch {
 	case errors.Is(err, cluster.ErrNotWindows):
-		return answer, usage(err, "a Linux node has the machine's disks; name a Windows node")
+		return answer, exit.Misuse(err, "a Linux node has the machine's disks; name a Windows node")
 	case err != nil:
-		return answer, nodeDown(node, notFound(missingHost(paths, err)))
+		return answer, remedy.NodeDown(node, remedy.NotFound(remedy.MissingHost(paths, err)))
 	}
 
 	return answer, nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
 // filePlace is where a file is: on this machine, or on the C: drive of a node's host, where containers may write too.
@@ -67,14 +68,14 @@ func copyFile(from, to filePlace) error {
 
 	out, err := to.create()
 	if errors.Is(err, os.ErrNotExist) {
-		return &Error{
-			Code:   ExitNotFound,
+		return &exit.Error{
+			Code:   exit.NotFound,
 			Err:    fmt.Errorf("copy %s: the folder of %s is not there", from.path, to.path),
 			Remedy: `make it first, for example with: mullion node exec NODE -- cmd /c "mkdir C:\tools"`,
 		}
 	}
 	if errors.Is(err, beneath.ErrUnfit) {
-		return usage(fmt.Errorf("copy %s to %s: %w", from.path, to.path, err), "name another file")
+		return exit.Misuse(fmt.Errorf("copy %s to %s: %w", from.path, to.path, err), "name another file")
 	}
 	if err != nil {
 		return err
@@ -93,11 +94,11 @@ func unreadable(path string, err error) error {
 	unfit, ok := errors.AsType[*beneath.UnfitError](err)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return &Error{Code: ExitNotFound, Err: err}
+		return &exit.Error{Code: exit.NotFound, Err: err}
 	case ok && unfit.Folder:
-		return usage(fmt.Errorf("%s is a folder", path), "copy files one by one")
+		return exit.Misuse(fmt.Errorf("%s is a folder", path), "copy files one by one")
 	case ok:
-		return usage(fmt.Errorf("copy %s: %w", path, err), "name a regular file")
+		return exit.Misuse(fmt.Errorf("copy %s: %w", path, err), "name a regular file")
 	}
 	return err
 }

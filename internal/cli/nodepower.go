@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
@@ -34,7 +37,7 @@ minutes that they tolerate by default. `+"`mullion node start`"+` and `+"`mullio
 			if err := s.Off(ctx, node); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.env.Out, "node %s is off; `mullion node start %[1]s` switches it on\n", node)
+			fmt.Fprintf(a.Env.Out, "node %s is off; `mullion node start %[1]s` switches it on\n", node)
 			return nil
 		})
 }
@@ -68,14 +71,14 @@ func (a *app) powerCommand(use, short, long, example string,
 		Short:             short,
 		Long:              long,
 		Example:           "  " + example,
-		Args:              exactArgs("NODE"),
-		ValidArgsFunction: a.completeNodes,
+		Args:              cmdline.Exactly("NODE"),
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			paths, err := a.paths()
+			paths, err := a.Paths()
 			if err != nil {
 				return err
 			}
-			if err := a.requireRoot("starts and stops the processes of a node"); err != nil {
+			if err := a.RequireRoot("starts and stops the processes of a node"); err != nil {
 				return err
 			}
 
@@ -83,7 +86,7 @@ func (a *app) powerCommand(use, short, long, example string,
 			if err != nil {
 				return powerError(paths, err)
 			}
-			ctx, held, err := a.hold(cmd.Context(), paths)
+			ctx, held, err := a.Hold(cmd.Context(), paths)
 			if err != nil {
 				return err
 			}
@@ -105,13 +108,13 @@ func (a *app) switchOn(ctx context.Context, s nodeSwitch, node string) error {
 	if a.bareHost(node) {
 		told = "bare host %s is on after %.1fs\n"
 	}
-	fmt.Fprintf(a.env.Out, told, node, time.Since(started).Seconds())
+	fmt.Fprintf(a.Env.Out, told, node, time.Since(started).Seconds())
 	return nil
 }
 
 // bareHost reports whether a node of the cluster in the data folder is a bare host.
 func (a *app) bareHost(node string) bool {
-	_, c, err := a.cluster()
+	_, c, err := a.Cluster()
 	return err == nil && slices.Contains(c.Bare(), node)
 }
 
@@ -120,20 +123,20 @@ func powerError(paths layout.Paths, err error) error {
 	var start *cluster.NodeStartError
 	switch {
 	case errors.As(err, &start):
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: fmt.Sprintf("`mullion logs kubelet/%s --tail 50` may say why; try it again then", start.Node),
 		}
 	case errors.Is(err, cluster.ErrNotUp):
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: "`mullion up` brings it back",
 		}
 	case errors.Is(err, os.ErrNotExist):
-		return noCluster(paths.Data, err)
+		return remedy.NoCluster(paths.Data, err)
 	}
 
-	return notFound(err)
+	return remedy.NotFound(err)
 }

@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -40,8 +43,8 @@ The node keeps the program over ` + "`mullion stop`" + ` and ` + "`mullion up`" 
 		Example: `  mullion node set win-1 --kubelet _output/bin/kubelet.exe
   mullion node set win-1 --kube-proxy ./kube-proxy.exe
   mullion node set win-1 --default`,
-		Args:              exactArgs("NODE"),
-		ValidArgsFunction: a.completeNodes,
+		Args:              cmdline.Exactly("NODE"),
+		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runNodeSet(cmd.Context(), args[0], f)
 		},
@@ -58,16 +61,16 @@ The node keeps the program over ` + "`mullion stop`" + ` and ` + "`mullion up`" 
 func (f nodeSetFlags) check() error {
 	switch own := f.kubelet != "" || f.proxy != ""; {
 	case own && f.upstream:
-		return usage(errors.New("--default and a program of your own exclude each other"),
+		return exit.Misuse(errors.New("--default and a program of your own exclude each other"),
 			"set the program, or leave it out; see `mullion node set --help`")
 	case !own && !f.upstream:
-		return usage(errors.New("`mullion node set` takes --kubelet, --kube-proxy or --default"),
+		return exit.Misuse(errors.New("`mullion node set` takes --kubelet, --kube-proxy or --default"),
 			"for example: mullion node set win-1 --kubelet ./kubelet.exe")
 	}
 
 	for _, file := range []string{f.kubelet, f.proxy} {
 		if _, err := os.Stat(file); file != "" && err != nil {
-			return usage(fmt.Errorf("read the program: %w", err), "name a program that you have built")
+			return exit.Misuse(fmt.Errorf("read the program: %w", err), "name a program that you have built")
 		}
 	}
 
@@ -79,11 +82,11 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 		return err
 	}
 
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("puts a program into a node's host"); err != nil {
+	if err := a.RequireRoot("puts a program into a node's host"); err != nil {
 		return err
 	}
 
@@ -91,14 +94,14 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 	if err != nil {
 		return setError(paths, node, "", err)
 	}
-	ctx, held, err := a.hold(ctx, paths)
+	ctx, held, err := a.Hold(ctx, paths)
 	if err != nil {
 		return err
 	}
 	defer held.Release()
 
 	if f.upstream && len(own) == 0 {
-		fmt.Fprintf(a.env.Out, "node %s has upstream's kubelet and kube-proxy already\n", node)
+		fmt.Fprintf(a.Env.Out, "node %s has upstream's kubelet and kube-proxy already\n", node)
 	}
 
 	for _, p := range []struct{ part, file string }{{kubenode.Kubelet, f.kubelet}, {kubenode.KubeProxy, f.proxy}} {
@@ -120,7 +123,7 @@ func (a *app) setProgram(ctx context.Context, paths layout.Paths, node, part, fi
 		Node: node,
 		Part: part,
 		File: file,
-		Said: func(line string) { fmt.Fprintf(a.env.Err, "warning: %s\n", line) },
+		Said: func(line string) { fmt.Fprintf(a.Env.Err, "warning: %s\n", line) },
 	})
 	if err != nil {
 		return setError(paths, node, part, err)
@@ -131,9 +134,9 @@ func (a *app) setProgram(ctx context.Context, paths layout.Paths, node, part, fi
 		what = "upstream's again"
 	}
 	if running {
-		fmt.Fprintf(a.env.Out, "%s of node %s is %s, ready after %.1fs\n", part, node, what, time.Since(started).Seconds())
+		fmt.Fprintf(a.Env.Out, "%s of node %s is %s, ready after %.1fs\n", part, node, what, time.Since(started).Seconds())
 	} else {
-		fmt.Fprintf(a.env.Out, "%s of node %s is %s, from the next `mullion up` on\n", part, node, what)
+		fmt.Fprintf(a.Env.Out, "%s of node %s is %s, from the next `mullion up` on\n", part, node, what)
 	}
 
 	return nil
@@ -146,21 +149,21 @@ func setError(paths layout.Paths, node, part string, err error) error {
 	var notReady *cluster.NotReadyError
 	switch {
 	case errors.As(err, &wrong):
-		return usage(err, fmt.Sprintf("build %s for %s/amd64: GOOS=%[2]s GOARCH=amd64",
+		return exit.Misuse(err, fmt.Sprintf("build %s for %s/amd64: GOOS=%[2]s GOARCH=amd64",
 			kubenode.ProgramName(part, wrong.System), wrong.System))
 	case errors.As(err, &other):
-		return usage(err, fmt.Sprintf("name a %s: a build of k8s.io/kubernetes/cmd/%[1]s", part))
+		return exit.Misuse(err, fmt.Sprintf("name a %s: a build of k8s.io/kubernetes/cmd/%[1]s", part))
 	case errors.Is(err, cluster.ErrNoSuchPart):
-		return usage(err, "it has none with kubeProxyMode none, in modes nat and transparent, and on Windows Server 2016, 1709 and 1803")
+		return exit.Misuse(err, "it has none with kubeProxyMode none, in modes nat and transparent, and on Windows Server 2016, 1709 and 1803")
 	case errors.As(err, &notReady):
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: fmt.Sprintf("see `mullion logs %s/%s --tail 50`", part, node),
 		}
 	case errors.Is(err, os.ErrNotExist):
-		return noCluster(paths.Data, err)
+		return remedy.NoCluster(paths.Data, err)
 	}
 
-	return notFound(err)
+	return remedy.NotFound(err)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
@@ -19,27 +21,27 @@ func (a *app) preflightOptions(paths layout.Paths, c spec.Cluster) cluster.Prefl
 		Kubernetes:   cluster.Versions(c),
 		Wine:         c.Wine,
 		Networking:   c.Networking,
-		Unprivileged: a.env.Euid != 0,
+		Unprivileged: a.Env.Euid != 0,
 	}
 }
 
 // preflight prints what the machine lacks, a line for each finding. It is an error if the cluster cannot come up
 // because of them.
-func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions, r *progress) error {
+func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions, r *progress.Progress) error {
 	findings := a.calls.preflight(ctx, o)
 	for _, f := range findings {
 		if f.Fatal {
 			continue
 		}
-		r.emit(event{
-			Type:    eventWarning,
+		r.Emit(progress.Event{
+			Type:    progress.Warning,
 			Unit:    f.Check,
 			Message: f.Problem,
 			Remedy:  f.Remedy,
 		})
 
-		if !r.flags.quiet {
-			fmt.Fprintf(a.env.Err, "warning: %s: %s\n  → %s\n", f.Check, f.Problem, f.Remedy)
+		if !r.Flags().Quiet {
+			fmt.Fprintf(a.Env.Err, "warning: %s: %s\n  → %s\n", f.Check, f.Problem, f.Remedy)
 		}
 	}
 
@@ -52,8 +54,8 @@ func lacking(fatal []preflight.Finding) error {
 		return nil
 	}
 	if len(fatal) == 1 {
-		return &Error{
-			Code:   ExitRequirement,
+		return &exit.Error{
+			Code:   exit.Requirement,
 			Err:    errors.New(fatal[0].Problem),
 			Remedy: fatal[0].Remedy,
 		}
@@ -64,8 +66,8 @@ func lacking(fatal []preflight.Finding) error {
 		errs = append(errs, fmt.Errorf("%s: %s\n  → %s", f.Check, f.Problem, f.Remedy))
 	}
 
-	return &Error{
-		Code:   ExitRequirement,
+	return &exit.Error{
+		Code:   exit.Requirement,
 		Err:    fmt.Errorf("this machine lacks what a cluster needs:\n%w", errors.Join(errs...)),
 		Remedy: "correct these, then run the command again; `mullion doctor` says more of them",
 	}

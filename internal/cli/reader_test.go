@@ -83,7 +83,7 @@ func (m *machine) readBy(all answers) {
 		}
 	}
 	m.env.Euid = 1000
-	m.calls.view = func(layout.Paths) view.Client { return view.NewClient(c.Socket) }
+	m.calls.View = func(layout.Paths) view.Client { return view.NewClient(c.Socket) }
 }
 
 // jsonOf answers a value.
@@ -228,7 +228,7 @@ func TestReaderKubectl(t *testing.T) {
 
 	none := newMachine(t)
 	none.env.Exec, none.env.Euid = m.env.Exec, 1000
-	none.calls.view = realCalls().view
+	none.calls.View = realCalls().View
 	none.write(none.paths.Kubernetes("").Kubectl(), "")
 	for _, args := range []string{
 		"", "--help", "get -h", "version --client", "version --client=true -o yaml", "completion bash", "config view",
@@ -252,7 +252,7 @@ func TestReaderKubectl(t *testing.T) {
 func TestKubectlCompletes(t *testing.T) {
 	m := newMachine(t)
 	m.write(m.paths.Kubernetes("").Kubectl(), "#!/bin/sh\nprintf 'pods\\tthe pods\\npodtemplates\\n:4\\n'\necho \"$@\" >&2\n")
-	m.calls.view = realCalls().view
+	m.calls.View = realCalls().View
 	for _, euid := range []int{0, 1000} {
 		m.env.Euid = euid
 		got := m.run("__complete", "kubectl", "get", "-n", "x", "po")
@@ -300,7 +300,7 @@ func TestReaderImagesAndPods(t *testing.T) {
 func TestPictureCrossesTheSocket(t *testing.T) {
 	m := newMachine(t)
 	m.describe(nil)
-	m.calls.observe = func(_ context.Context, paths layout.Paths, c spec.Cluster) health.Observed {
+	m.calls.Observe = func(_ context.Context, paths layout.Paths, c spec.Cluster) health.Observed {
 		return health.Observed{
 			Spec:            c,
 			Data:            paths.Data,
@@ -309,11 +309,9 @@ func TestPictureCrossesTheSocket(t *testing.T) {
 		}
 	}
 
-	_, look, err := (&app{
-		env:     m.env,
-		calls:   m.calls,
-		dataDir: m.paths.Data,
-	}).looker()
+	r := readerOf(m.env, m.calls)
+	r.DataDir = m.paths.Data
+	_, look, err := r.Looker()
 	if err != nil {
 		t.Fatal(err)
 	}

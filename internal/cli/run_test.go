@@ -32,7 +32,7 @@ func newMachine(t *testing.T) *machine {
 	t.Helper()
 	dir := t.TempDir()
 	m := &machine{t: t, paths: layout.Paths{Data: filepath.Join(dir, "data"), Bin: filepath.Join(dir, "bin")}}
-	m.calls.apiPatience = apiPatience
+	m.calls.Patience = apiPatience
 	m.calls.hold = func(ctx context.Context, _ layout.Paths) (context.Context, *hold.Held, error) {
 		return ctx, &hold.Held{}, nil
 	}

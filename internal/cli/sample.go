@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
@@ -27,20 +29,20 @@ const (
 
 // deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it. It
 // returns the address at which the sample answers, "" if it answers at none.
-func (a *app) deploySample(ctx context.Context, paths layout.Paths, r *progress) (url string, err error) {
+func (a *app) deploySample(ctx context.Context, paths layout.Paths, r *progress.Progress) (url string, err error) {
 	archive := paths.Program("webserver.tar")
 	manifest := paths.Program("win-webserver.yaml")
 	for _, f := range [][2]string{{"image", archive}, {"manifest", manifest}} {
 		if _, err := os.Stat(f[1]); err != nil {
-			return "", &Error{
-				Code:   ExitNotFound,
+			return "", &exit.Error{
+				Code:   exit.NotFound,
 				Err:    fmt.Errorf("find the sample's %s: %w", f[0], err),
 				Remedy: "`make sample` builds it",
 			}
 		}
 	}
 
-	end := r.begin("sample")
+	end := r.Begin("sample")
 	url, err = a.runSample(ctx, paths, archive, manifest)
 	if err != nil {
 		end("", err)
@@ -52,21 +54,20 @@ func (a *app) deploySample(ctx context.Context, paths layout.Paths, r *progress)
 }
 
 // saySample prints how to reach the sample, and what to do next.
-func (a *app) saySample(url string, r *progress) {
+func (a *app) saySample(url string, r *progress.Progress) {
 	if url != "" {
-		r.say("\nThe sample runs on the Windows nodes, and answers at %s\nTry:\n  curl %s", url, url)
+		r.Say("\nThe sample runs on the Windows nodes, and answers at %s\nTry:\n  curl %s", url, url)
 	} else {
-		r.say("\nThe sample runs on the Windows nodes. Try:\n  %s kubectl port-forward deployment/%s 8080:80", a.command(),
+		r.Say("\nThe sample runs on the Windows nodes. Try:\n  %s kubectl port-forward deployment/%s 8080:80", a.Command(),
 			sampleName)
 	}
-	r.say("  %[1]s kubectl get pods -o wide\n  %[1]s kubectl exec -it deployment/%[2]s -- cmd", a.command(), sampleName)
+	r.Say("  %[1]s kubectl get pods -o wide\n  %[1]s kubectl exec -it deployment/%[2]s -- cmd", a.Command(), sampleName)
 	a.sayOwn(r)
 }
 
 // runSample brings up the sample and finds its address.
 func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manifest string) (string, error) {
-	silent := *a
-	silent.env.Out = io.Discard // the image's builds, and kubectl's running commentary
+	silent := a.to(io.Discard) // the image's builds, and kubectl's running commentary
 	if err := silent.loadArchive(ctx, archive); err != nil {
 		return "", err
 	}
@@ -86,8 +87,7 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 	}
 
 	var at bytes.Buffer
-	silent.env.Out = &at
-	if err := silent.runKubectl(ctx, admin, "get", "pods,services", "-l", "app="+sampleName, "-o",
+	if err := a.to(&at).runKubectl(ctx, admin, "get", "pods,services", "-l", "app="+sampleName, "-o",
 		"jsonpath={.items[*].status.hostIP} {.items[*].spec.ports[0].nodePort}"); err != nil {
 		return "", err
 	}
@@ -102,6 +102,13 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 	}
 
 	return url, nil
+}
+
+// to returns the commands, printing elsewhere.
+func (a *app) to(out io.Writer) *app {
+	told, r := *a, *a.Reader
+	told.Reader, r.Call = &r, a.To(out)
+	return &told
 }
 
 // answersAt reports whether an address answers within a while.

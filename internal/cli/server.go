@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
@@ -31,7 +30,7 @@ carries the packets between nodes and pods of different machines; these are neit
 so use a network that you trust, or a VPN.`,
 		Example: "  mullion server --advertise-address 192.0.2.10\n  mullion server -f cluster.yaml    # with networking.advertiseAddress\n" +
 			"  mullion server --external-nodes 192.0.2.77    # a Windows Server is to join the cluster that is up",
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServer(cmd.Context(), f) },
 	}
 
@@ -50,14 +49,14 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 	if err := a.runUp(ctx, f); err != nil || f.dryRun {
 		return err
 	}
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
-	client, c, err := a.admin(paths)
+	client, c, err := a.Admin(paths)
 	if err != nil {
 		return err
 	}
@@ -71,40 +70,8 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 		return err
 	}
 	fmt.Fprintf(
-		a.env.Out, "\nOn another machine, as root, within %s:\n\n  %s\n\nLater: mullion token create --print-join-command\n", bootstrap.DefaultTokenLife, line)
+		a.Env.Out, "\nOn another machine, as root, within %s:\n\n  %s\n\nLater: mullion token create --print-join-command\n", bootstrap.DefaultTokenLife, line)
 	return nil
-}
-
-// apiPatience bounds requests to the API by commands.
-const apiPatience = 30 * time.Second
-
-// admin returns a client of the cluster in the data folder, with the administrator's kubeconfig.
-func (a *app) admin(paths layout.Paths) (kubeclient.Interface, spec.Cluster, error) {
-	c, err := paths.LoadSpec()
-	if err != nil {
-		return nil, c, a.stateError(paths.Data, err)
-	}
-	if err := noControlPlane(c); err != nil {
-		return nil, c, err
-	}
-	if _, err := os.Stat(paths.AdminKubeconfig()); err != nil {
-		return nil, c, a.stateError(paths.Data, err)
-	}
-	client, err := bootstrap.Client(paths.AdminKubeconfig(), nil)
-	return client, c, err
-}
-
-// noControlPlane returns the error for an administrator's commands on a machine that joined; nil on the control plane's
-// machine.
-func noControlPlane(c spec.Cluster) error {
-	if c.Join == nil {
-		return nil
-	}
-	return &Error{
-		Code:   ExitNotFound,
-		Err:    fmt.Errorf("this machine joined cluster %q and has no administrator's rights in it", c.Name),
-		Remedy: "run the command on the control plane's machine (" + c.Join.Server + "), or use kubectl with a kubeconfig from there",
-	}
 }
 
 // joinCommand returns the command line with which another machine joins.
@@ -132,7 +99,7 @@ func (a *app) token() *cobra.Command {
 		Short: "Make, list and delete the tokens with which machines join",
 		Long: `A bootstrap token has kubeadm's form: an ID of six characters, which is no secret, a dot, and a secret of sixteen
 characters. The control plane removes a token when it expires; nodes that joined with it stay.`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.tokenCreate(), a.tokenList(), a.tokenDelete())
@@ -144,8 +111,8 @@ func requireJoinable(c spec.Cluster) error {
 	if c.SeveralMachines() {
 		return nil
 	}
-	return &Error{
-		Code:   ExitConflict,
+	return &exit.Error{
+		Code:   exit.Conflict,
 		Err:    errors.New("other machines cannot join this cluster: it has no advertised address"),
 		Remedy: "bring a cluster up with `mullion server --advertise-address ADDRESS`, or with networking.advertiseAddress in cluster.yaml",
 	}

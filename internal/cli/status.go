@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
@@ -50,9 +52,9 @@ It works whether the cluster is up or not. The exit code is 0 for a cluster with
 problem or is not up, and 6 if there is no cluster. Pods that fail on their own ("What needs a look") do not make it
 5, because the cluster is not the cause.`,
 		Example: "  mullion status\n  mullion status --watch\n  mullion status -o json | jq .health.findings\n  until mullion status >/dev/null; do sleep 1; done",
-		Args:    noArgs,
+		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			paths, look, err := a.looker()
+			paths, look, err := a.Looker()
 			if err != nil {
 				return err
 			}
@@ -67,7 +69,7 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 			if err != nil {
 				return err
 			}
-			return a.printStatus(a.env.Out, s, paths, output)
+			return a.printStatus(a.Env.Out, s, paths, output)
 		},
 	}
 
@@ -82,7 +84,7 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 
 	cmd.PreRunE = func(c *cobra.Command, _ []string) error {
 		if !slices.Contains(formats, output) {
-			return usage(fmt.Errorf("--output %q is none of text, json, yaml", output),
+			return exit.Misuse(fmt.Errorf("--output %q is none of text, json, yaml", output),
 				fmt.Sprintf("see `%s --help`", c.CommandPath()))
 		}
 		return nil
@@ -135,21 +137,21 @@ func statusError(s view.Status, paths layout.Paths) error {
 	case health.Healthy:
 		return nil
 	case health.Down:
-		return &Error{
-			Code: ExitNotReady,
+		return &exit.Error{
+			Code: exit.NotReady,
 			Err: fmt.Errorf("cluster %q is described in %q, but it is not up: %s", p.Name, paths.Data,
 				s.SupervisorError),
 			Remedy: "`mullion up` brings it back, `mullion down` removes it",
 		}
 	case health.Unhealthy:
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    fmt.Errorf("cluster %q is not healthy: %d problem(s)", p.Name, problems),
 			Remedy: "the picture above names each problem and what to do about it",
 		}
 	default:
-		return &Error{
-			Code:   ExitNotReady,
+		return &exit.Error{
+			Code:   exit.NotReady,
 			Err:    fmt.Errorf("cluster %q is %s", p.Name, p.State),
 			Remedy: "`mullion up` waits until it is ready",
 		}
@@ -174,7 +176,7 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
 
 		var text bytes.Buffer
 		human := output == "text" || output == "verbose"
-		if a.env.Terminal && human {
+		if a.Env.Terminal && human {
 			text.WriteString("\033[H\033[2J")
 		}
 		_ = a.printStatus(&text, s, paths, output) // the picture shows the cluster's problems
@@ -182,7 +184,7 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
 			fmt.Fprintf(&text, "\n%s\n", s.At.Format(time.TimeOnly))
 		}
 
-		if _, err := a.env.Out.Write(text.Bytes()); err != nil {
+		if _, err := a.Env.Out.Write(text.Bytes()); err != nil {
 			return err
 		}
 		select {

@@ -51,7 +51,7 @@ func seen(c spec.Cluster, change func(*health.Observed)) health.Observed {
 
 // observing has the machine seen as change says.
 func (m *machine) observing(change func(*health.Observed)) {
-	m.calls.observe = func(_ context.Context, _ layout.Paths, c spec.Cluster) health.Observed {
+	m.calls.Observe = func(_ context.Context, _ layout.Paths, c spec.Cluster) health.Observed {
 		return seen(c, change)
 	}
 }
@@ -185,7 +185,7 @@ func TestWatch(t *testing.T) {
 			m.calls.watchEvery = time.Millisecond
 			ctx, cancel := context.WithCancel(t.Context())
 			looks := 0
-			m.calls.observe = func(_ context.Context, _ layout.Paths, c spec.Cluster) health.Observed {
+			m.calls.Observe = func(_ context.Context, _ layout.Paths, c spec.Cluster) health.Observed {
 				looks++
 				if looks == 3 {
 					cancel() // what is seen while it ends is not printed
@@ -214,7 +214,7 @@ func TestWatchForPrograms(t *testing.T) {
 	m.calls.watchEvery = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	looks := 0
-	m.calls.observe = func(_ context.Context, _ layout.Paths, c spec.Cluster) health.Observed {
+	m.calls.Observe = func(_ context.Context, _ layout.Paths, c spec.Cluster) health.Observed {
 		if looks++; looks == 3 {
 			cancel()
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/frame"
 	"mullion.dev/mullion/internal/cli/screen"
 )
 
@@ -87,8 +89,8 @@ func TestFlagsAreNamed(t *testing.T) {
 // TestOtherWordsAreOfCommands holds that what is suggested is there.
 func TestOtherWordsAreOfCommands(t *testing.T) {
 	there := map[string]bool{}
-	everyCommand(Command(), func(c *cobra.Command) { there[pathBelowRoot(c)] = c.IsAvailableCommand() })
-	for path := range otherWords() {
+	everyCommand(Command(), func(c *cobra.Command) { there[cmdline.BelowRoot(c)] = c.IsAvailableCommand() })
+	for path := range cmdline.OtherWords() {
 		if !there[path] {
 			t.Errorf("there is no command %q", path)
 		}
@@ -99,7 +101,7 @@ func TestOtherWordsAreOfCommands(t *testing.T) {
 func TestHelpIsBroken(t *testing.T) {
 	for _, columns := range []int{80, 200} {
 		root := Command()
-		helpIn(root, columns)
+		frame.Help(root, columns)
 
 		everyCommand(root, func(c *cobra.Command) {
 			var out strings.Builder

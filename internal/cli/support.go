@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/node/linuxnode"
@@ -54,14 +55,14 @@ func (a *app) support() *cobra.Command {
 		ValidArgs: names,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(fmt.Errorf("`mullion support` takes one table at most, got %d", len(args)),
+				return exit.Misuse(fmt.Errorf("`mullion support` takes one table at most, got %d", len(args)),
 					"without a name it prints them all")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "windows-versions" {
-				return printVersions(a.env.Out, output)
+				return printVersions(a.Env.Out, output)
 			}
 			var rows []support.Row
 			for _, name := range slices.Sorted(maps.Keys(supportTables())) {
@@ -71,15 +72,15 @@ func (a *app) support() *cobra.Command {
 			}
 
 			if len(args) == 1 && len(rows) == 0 {
-				return usage(fmt.Errorf("no support table %q", args[0]), "there are: "+strings.Join(names, ", "))
+				return exit.Misuse(fmt.Errorf("no support table %q", args[0]), "there are: "+strings.Join(names, ", "))
 			}
 			switch output {
 			case "text":
-				return support.Text(a.env.Out, rows)
+				return support.Text(a.Env.Out, rows)
 			case "json":
-				return support.JSON(a.env.Out, rows)
+				return support.JSON(a.Env.Out, rows)
 			case "markdown":
-				return support.Markdown(a.env.Out, rows)
+				return support.Markdown(a.Env.Out, rows)
 			}
 
 			return badSupportOutput(output)
@@ -117,5 +118,5 @@ func printVersions(w io.Writer, output string) error {
 }
 
 func badSupportOutput(output string) error {
-	return usage(fmt.Errorf("--output %q is neither text, json nor markdown", output), "see `mullion support --help`")
+	return exit.Misuse(fmt.Errorf("--output %q is neither text, json nor markdown", output), "see `mullion support --help`")
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines/discovery"
@@ -32,7 +34,7 @@ func (a *app) tokenCreate() *cobra.Command {
 		Example: "  mullion token create --print-join-command\n  mullion token create --print-windows\n  mullion token create abcdef.0123456789abcdef --ttl 1h",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(fmt.Errorf("`%s` takes at most one token, got %d", cmd.CommandPath(), len(args)),
+				return exit.Misuse(fmt.Errorf("`%s` takes at most one token, got %d", cmd.CommandPath(), len(args)),
 					"see `mullion token create --help`")
 			}
 			return nil
@@ -41,7 +43,7 @@ func (a *app) tokenCreate() *cobra.Command {
 			shape := (*app).tokenAlone
 			switch {
 			case command && windows:
-				return usage(errors.New("--print-join-command and --print-windows exclude each other"),
+				return exit.Misuse(errors.New("--print-join-command and --print-windows exclude each other"),
 					"the first is for a machine with Mullion, the second for a Windows Server")
 			case command:
 				shape = (*app).tokenForMachine
@@ -76,11 +78,11 @@ func (a *app) tokenForMachine(paths layout.Paths, c spec.Cluster) (tokenText, er
 // tokenForWindows returns one line of PowerShell. The agent is brought to the server by hand; the line holds it to the
 // file that lies beside mullion, so that it does not matter by which way it came.
 func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster) (tokenText, error) {
-	agent := filepath.Join(filepath.Dir(a.env.Executable), "windows", "mullion-agent.exe")
+	agent := filepath.Join(filepath.Dir(a.Env.Executable), "windows", "mullion-agent.exe")
 	data, err := os.ReadFile(agent)
 	if err != nil {
-		return nil, &Error{
-			Code:   ExitRequirement,
+		return nil, &exit.Error{
+			Code:   exit.Requirement,
 			Err:    fmt.Errorf("read the agent for Windows: %w", err),
 			Remedy: "`make agent` builds it",
 		}
@@ -92,7 +94,7 @@ func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster) (tokenText, er
 	}
 
 	return func(t bootstrap.Token) (string, error) {
-		fmt.Fprintf(a.env.Err, "Copy %s and the bundles of programs to a folder on the Windows Server, "+
+		fmt.Fprintf(a.Env.Err, "Copy %s and the bundles of programs to a folder on the Windows Server, "+
 			"and run this there as administrator:\n", agent)
 		return fmt.Sprintf(`if ((Get-FileHash .\mullion-agent.exe).Hash -ne '%X') `+
 			`{ throw 'mullion-agent.exe is not the file of the cluster''s machine' }; `+
@@ -105,23 +107,23 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	line func(*app, layout.Paths, spec.Cluster) (tokenText, error),
 ) error {
 	if ttl < 0 {
-		return usage(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
+		return exit.Misuse(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
 	}
 
 	var own discovery.Token
 	if len(args) > 0 {
 		var err error
 		if own, err = discovery.ParseToken(args[0]); err != nil {
-			return usage(fmt.Errorf("read the token: %w", err), "leave the token out to have one made")
+			return exit.Misuse(fmt.Errorf("read the token: %w", err), "leave the token out to have one made")
 		}
 	}
 
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
 
-	client, c, err := a.admin(paths)
+	client, c, err := a.Admin(paths)
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 		return err
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	var t bootstrap.Token
 	if len(args) > 0 {
@@ -144,8 +146,8 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	}
 
 	if apierrors.IsAlreadyExists(err) {
-		return &Error{
-			Code:   ExitConflict,
+		return &exit.Error{
+			Code:   exit.Conflict,
 			Err:    fmt.Errorf("the cluster already has a token with the ID %q", own.ID),
 			Remedy: "delete it first (`mullion token delete " + own.ID + "`), or choose another ID (the first six characters)",
 		}
@@ -158,7 +160,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.env.Out, told)
+	_, err = fmt.Fprintln(a.Env.Out, told)
 	return err
 }
 
@@ -168,17 +170,17 @@ func (a *app) tokenList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the cluster's tokens, without their secrets",
-		Args:  noArgs,
+		Args:  cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tokens, err := a.tokens(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if output == "json" {
-				return json.NewEncoder(a.env.Out).Encode(tokens)
+				return json.NewEncoder(a.Env.Out).Encode(tokens)
 			}
 
-			t := tabwriter.NewWriter(a.env.Out, 0, 4, 2, ' ', 0)
+			t := tabwriter.NewWriter(a.Env.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(t, "TOKEN\tEXPIRES\tDESCRIPTION")
 			for _, token := range tokens {
 				ends := "never"
@@ -192,20 +194,20 @@ func (a *app) tokenList() *cobra.Command {
 		},
 	}
 
-	outputFlag(cmd, &output)
+	cmdline.Output(cmd, &output)
 	return cmd
 }
 
 func (a *app) tokens(ctx context.Context) ([]bootstrap.TokenInfo, error) {
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return nil, err
 	}
-	client, _, err := a.admin(paths)
+	client, _, err := a.Admin(paths)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	return bootstrap.Tokens(ctx, client)
 }
@@ -214,7 +216,7 @@ func (a *app) tokenDelete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete TOKEN",
 		Short: "Delete a token, named by its ID (the first six characters) or in full",
-		Args:  exactArgs("TOKEN"),
+		Args:  cmdline.Exactly("TOKEN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
 			if whole, err := discovery.ParseToken(id); err == nil {
@@ -242,23 +244,23 @@ func (a *app) deleteToken(ctx context.Context, id string) error {
 		return err
 	}
 	if !slices.ContainsFunc(tokens, func(t bootstrap.TokenInfo) bool { return t.ID == id }) {
-		return &Error{
-			Code:   ExitNotFound,
+		return &exit.Error{
+			Code:   exit.NotFound,
 			Err:    errors.New("the cluster has no such token"),
 			Remedy: "`mullion token list` lists them",
 		}
 	}
 
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
-	client, _, err := a.admin(paths)
+	client, _, err := a.Admin(paths)
 	if err != nil {
 		return err
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, a.calls.apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	return bootstrap.RemoveToken(ctx, client, id)
 }

@@ -172,7 +172,7 @@ func TestTokensOfAnAPIThatDoesNotAnswer(t *testing.T) {
 	m.describe(several)
 	kept := m.serveSecrets()
 	m.run("token", "create", ownToken).check(t, ExitOK, ownToken+"\n", "")
-	m.calls.apiPatience = 2 * time.Second // enough for what is answered, on a busy machine too
+	m.calls.Patience = 2 * time.Second // enough for what is answered, on a busy machine too
 	for method, tt := range map[string]struct{ args, what string }{
 		http.MethodGet:    {"token list", "list bootstrap tokens"},
 		http.MethodPost:   {"token create", "create bootstrap token"},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -15,6 +14,10 @@ import (
 
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/progress"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -35,14 +38,14 @@ type upFlags struct {
 	retain     bool
 	foreground bool
 	logLevel   string
-	nice       aSwitch
+	nice       cmdline.Switch
 	advertise  string
 	external   []string
 	server     bool // without nodes, if the file has none
 	bundles    []string
 	wine       string
 	own        *cluster.OwnBundle // what bundles make, nil without
-	out        outputFlags
+	out        progress.Flags
 }
 
 func (a *app) up() *cobra.Command {
@@ -66,7 +69,7 @@ can be given it by their kubernetesVersion.
   mullion up --windows-version ltsc2022,ltsc2019
   mullion up -f cluster.yaml --dry-run
   mullion up --bundle kubernetes-server-linux-amd64.tar.gz --bundle kubernetes-node-windows-amd64.tar.gz`,
-		Args: noArgs,
+		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), f) },
 	}
 
@@ -82,11 +85,11 @@ can be given it by their kubernetesVersion.
 		"IPv4 address of this machine at which other machines may join, as with mullion server (default: none may)")
 
 	flags.BoolVar(&f.sample, "sample", false, "also deploy the sample web server, and print how to reach it")
-	a.formatFlag(cmd, &f.out, "text, or json: events, one a line")
+	f.out.AddFormat(cmd, "text, or json: events, one a line")
 	a.upOptions(cmd, &f)
-	a.completeValues(cmd, "windows-version", versionNames())
-	if there, err := bundle.Versions(filepath.Dir(a.env.Executable)); err == nil {
-		a.completeValues(cmd, "kubernetes-version", there)
+	cmdline.Complete(cmd, "windows-version", cmdline.WindowsVersions())
+	if there, err := bundle.Versions(filepath.Dir(a.Env.Executable)); err == nil {
+		cmdline.Complete(cmd, "kubernetes-version", there)
 	}
 
 	return cmd
@@ -107,12 +110,12 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 
 	flags.StringVar(&f.logLevel, "log-level", "",
 		"how much Mullion's programs and containerd log: debug, info, warn or error; it stays so (default: as before, at first info)")
-	a.completeValues(cmd, "log-level", logging.Names())
+	cmdline.Complete(cmd, "log-level", logging.Names())
 	flags.VarPF(&f.nice, "nice", "",
 		"have all of the cluster give way to the machine's other work; it stays so until --nice=false").NoOptDefVal = "true"
 	flags.BoolVar(&f.retain, "retain", false,
 		"if a part of a new cluster does not start, keep the cluster and its logs instead of removing them")
-	a.outputFlags(cmd, &f.out, "print a line for each of the cluster's parts")
+	f.out.Add(cmd, "print a line for each of the cluster's parts")
 }
 
 func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
@@ -120,16 +123,16 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 		return err
 	}
 
-	paths, err := a.paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return err
 	}
-	if err := f.out.check(); err != nil {
+	if err := f.out.Check(); err != nil {
 		return err
 	}
 
-	r := a.progress(ctx, f.out)
-	defer r.close()
+	r := progress.Start(ctx, a.Call, f.out)
+	defer r.Close()
 	if len(f.bundles) > 0 {
 		var discard func() error
 		use := bundleUse{
@@ -155,11 +158,11 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 	if f.dryRun {
 		return a.dryRun(ctx, paths, want, f, r)
 	}
-	if err := a.requireRoot("makes network namespaces, mounts and cgroups"); err != nil {
+	if err := a.RequireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
 
-	ctx, held, err := a.hold(ctx, paths)
+	ctx, held, err := a.Hold(ctx, paths)
 	if err != nil {
 		return err
 	}
@@ -175,7 +178,7 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 }
 
 // bringUp brings up a cluster and says what is there then.
-func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress) error {
+func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress.Progress) error {
 	if want.Join != nil {
 		f.kubeconfig = "none" // the administrator's kubeconfig is on another machine
 	}
@@ -191,7 +194,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		return err
 	}
 
-	r.nodes, r.version = nodesOf(want, paths), kubernetesOf(want)
+	r.Of(nodesOf(want, paths), kubernetesOf(want))
 	level, err := f.level()
 	if err != nil {
 		return err
@@ -199,23 +202,23 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	started := time.Now()
 	waitCtx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	r.watch()
+	r.Watch()
 
 	resolved, err := a.calls.up(waitCtx, cluster.UpOptions{
 		Spec:       want,
 		Paths:      paths,
-		Executable: a.env.Executable,
-		Environ:    a.env.Environ,
-		Progress:   r.told,
+		Executable: a.Env.Executable,
+		Environ:    a.Env.Environ,
+		Progress:   r.Told,
 		Retain:     f.retain,
 		LogLevel:   level,
-		Mended:     r.ok,
-		Nice:       f.nice.to,
+		Mended:     r.OK,
+		Nice:       f.nice.To,
 	})
 
-	r.settle()
+	r.Settle()
 	if err != nil {
-		return a.interrupted(ctx, a.upError(err, paths))
+		return a.interrupted(ctx, remedy.Up(err, paths))
 	}
 	at, err := person.merge(ctx, paths, resolved.Name)
 	if err != nil {
@@ -223,7 +226,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	}
 
 	seconds := time.Since(started).Seconds()
-	r.say("\nCluster %q is ready after %.1fs: %s. %s", resolved.Name, seconds, nodesAndHosts(resolved), at.text(a.command()))
+	r.Say("\nCluster %q is ready after %.1fs: %s. %s", resolved.Name, seconds, nodesAndHosts(resolved), at.text(a.Command()))
 	a.sayProxy(resolved, r)
 	url := ""
 	if !f.sample {
@@ -232,7 +235,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		return err
 	}
 
-	r.ended(seconds, clusterEvent{
+	r.Ended(seconds, progress.Cluster{
 		Name:              resolved.Name,
 		KubernetesVersion: kubernetesOf(resolved),
 		Nodes:             nodesOf(resolved, paths),
@@ -255,7 +258,7 @@ func (f upFlags) level() (*logging.Level, error) {
 	}
 	level, err := logging.Parse(f.logLevel)
 	if err != nil {
-		return nil, usage(fmt.Errorf("--log-level: %w", err), "for example: --log-level debug")
+		return nil, exit.Misuse(fmt.Errorf("--log-level: %w", err), "for example: --log-level debug")
 	}
 	return &level, nil
 }
@@ -271,33 +274,33 @@ func nodesAndHosts(c spec.Cluster) string {
 }
 
 // sayProxy prints through which proxy nodes pull images, or why they do not use that of the environment.
-func (a *app) sayProxy(c spec.Cluster, r *progress) {
+func (a *app) sayProxy(c spec.Cluster, r *progress.Progress) {
 	if c.Proxy != nil {
 		if through := c.Proxy.String(); through != "" {
-			r.say("Its nodes pull images through %s.", through)
+			r.Say("Its nodes pull images through %s.", through)
 		}
 		return
 	}
-	if _, err := spec.ProxyFrom(a.env.Environ); err != nil {
-		r.say("Its nodes pull images without the proxy of this environment (HTTP_PROXY, HTTPS_PROXY): %v.\n"+
+	if _, err := spec.ProxyFrom(a.Env.Environ); err != nil {
+		r.Say("Its nodes pull images without the proxy of this environment (HTTP_PROXY, HTTPS_PROXY): %v.\n"+
 			"  proxy in cluster.yaml names one for them", err)
 	}
 }
 
 // sayNext prints what the user can do next with the cluster, in commands that work as they are.
-func (a *app) sayNext(c spec.Cluster, r *progress) {
+func (a *app) sayNext(c spec.Cluster, r *progress.Progress) {
 	if len(c.Nodes) == 0 {
 		return
 	}
 	if c.Networking.DisableDefaultCNI {
-		r.say("The nodes become Ready once you deploy a CNI plugin (networking.disableDefaultCNI).")
+		r.Say("The nodes become Ready once you deploy a CNI plugin (networking.disableDefaultCNI).")
 	}
 	if bare := c.Bare(); len(bare) > 0 {
-		r.say("A bare host is yours to prepare:\n  %s node shell %s", a.rootCommand(), bare[0])
+		r.Say("A bare host is yours to prepare:\n  %s node shell %s", a.RootCommand(), bare[0])
 	}
 
 	if c.Join == nil {
-		r.say("Try:\n  %s kubectl get nodes -o wide", a.command())
+		r.Say("Try:\n  %s kubectl get nodes -o wide", a.Command())
 	}
 	if windows := func(n spec.Node) bool { return !n.Linux() && !n.Bare }; slices.ContainsFunc(c.Nodes, windows) {
 		a.sayOwn(r)
@@ -305,15 +308,15 @@ func (a *app) sayNext(c spec.Cluster, r *progress) {
 }
 
 // sayOwn prints what to do with a program of one's own.
-func (a *app) sayOwn(r *progress) {
-	r.say("Next, an image of your own program, which is in the folder ./app:\n  %s image build ./app -t app:v1",
-		a.rootCommand())
+func (a *app) sayOwn(r *progress.Progress) {
+	r.Say("Next, an image of your own program, which is in the folder ./app:\n  %s image build ./app -t app:v1",
+		a.RootCommand())
 }
 
 // wanted returns the specification that the flags ask for; without such flags, the one in the data folder.
 func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	if f.file != "" && len(f.versions) > 0 {
-		return spec.Cluster{}, usage(errors.New("--file and --windows-version exclude each other"),
+		return spec.Cluster{}, exit.Misuse(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
 	}
 
@@ -344,7 +347,7 @@ func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.C
 		return c, versionError(err)
 	}
 	if f.own != nil && !slices.Contains(cluster.Versions(c), f.own.Version) {
-		return c, usage(fmt.Errorf("no part of the cluster has Kubernetes %s, which --bundle brings", f.own.Version),
+		return c, exit.Misuse(fmt.Errorf("no part of the cluster has Kubernetes %s, which --bundle brings", f.own.Version),
 			"name that version where it is to be: --kubernetes-version, or kubernetesVersion in the file; or leave --bundle out")
 	}
 
@@ -372,7 +375,7 @@ func wineFolder(dir string) (string, error) {
 		return "", err
 	}
 	if _, err := wine.Find(dir); err != nil {
-		return "", usage(fmt.Errorf("wine: %w", err), "name another folder: --wine, or wine in the file; or leave it out")
+		return "", exit.Misuse(fmt.Errorf("wine: %w", err), "name another folder: --wine, or wine in the file; or leave it out")
 	}
 	return dir, nil
 }
@@ -383,7 +386,7 @@ func versionError(err error) error {
 	if errors.Is(err, bundle.ErrNotThere) {
 		remedy += "; in a checkout, `make bundle VERSION=…` builds one; packages mullion-kubernetes-… have others"
 	}
-	return usage(err, remedy)
+	return exit.Misuse(err, remedy)
 }
 
 // sampleFits returns an error if the sample's pods would wait for a network for ever.
@@ -391,7 +394,7 @@ func (f upFlags) sampleFits(c spec.Cluster) error {
 	if !f.sample || !c.Networking.DisableDefaultCNI {
 		return nil
 	}
-	return usage(
+	return exit.Misuse(
 		errors.New(
 			"--sample needs a pod network, and with networking.disableDefaultCNI there is none until you deploy a CNI plugin"),
 		"leave --sample out, deploy a CNI plugin, then apply the sample's manifest (examples/)")
@@ -404,7 +407,7 @@ func (a *app) describedSpec(ctx context.Context, f upFlags) (spec.Cluster, error
 	}
 	for _, v := range f.versions {
 		if _, err := winver.Lookup(v); err != nil {
-			return spec.Cluster{}, usage(fmt.Errorf("--windows-version: %w", err),
+			return spec.Cluster{}, exit.Misuse(fmt.Errorf("--windows-version: %w", err),
 				"see `mullion support windows-versions`")
 		}
 	}
@@ -414,22 +417,22 @@ func (a *app) describedSpec(ctx context.Context, f upFlags) (spec.Cluster, error
 // complete checks a specification against the flags, and gives it the address of --listen.
 func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	if f.advertise != "" && c.Networking.AdvertiseAddress != f.advertise {
-		return c, usage(errors.New("--advertise-address and --file exclude each other"),
+		return c, exit.Misuse(errors.New("--advertise-address and --file exclude each other"),
 			"name the address in the file (networking.advertiseAddress)")
 	}
 	if f.server && !c.SeveralMachines() {
-		return c, usage(
+		return c, exit.Misuse(
 			errors.New("--advertise-address is missing: the address at which other machines reach this one"),
 			"for example: mullion server --advertise-address 192.0.2.10")
 	}
 
 	if err := c.Validate(); err != nil {
-		return c, usage(err, describesFile)
+		return c, exit.Misuse(err, describesFile)
 	}
 	if f.kubernetes != "" {
 		c.KubernetesVersion = f.kubernetes
 		if err := c.Validate(); err != nil {
-			return c, usage(fmt.Errorf("--kubernetes-version: %w", err), "for example: --kubernetes-version 1.35")
+			return c, exit.Misuse(fmt.Errorf("--kubernetes-version: %w", err), "for example: --kubernetes-version 1.35")
 		}
 	}
 
@@ -447,7 +450,7 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 			c.Networking.APIServerAddress, c.Networking.APIServerPort = at.Addr().String(), int(at.Port())
 		}
 		if err := c.Validate(); err != nil {
-			return c, usage(fmt.Errorf("--listen: %w", err), "name an IP address of this machine, with a port if it matters: 0.0.0.0:6443")
+			return c, exit.Misuse(fmt.Errorf("--listen: %w", err), "name an IP address of this machine, with a port if it matters: 0.0.0.0:6443")
 		}
 	}
 
@@ -460,13 +463,13 @@ func (f upFlags) withExternalNodes(c spec.Cluster) (spec.Cluster, error) {
 		return c, nil
 	}
 	if f.file != "" {
-		return c, usage(errors.New("--external-nodes and --file exclude each other"),
+		return c, exit.Misuse(errors.New("--external-nodes and --file exclude each other"),
 			"name the addresses in the file (networking.externalNodes)")
 	}
 
 	c.Networking.ExternalNodes = f.external
 	if err := c.Validate(); err != nil {
-		return c, usage(fmt.Errorf("--external-nodes: %w", err), "for example: --external-nodes 192.0.2.77,192.0.2.78")
+		return c, exit.Misuse(fmt.Errorf("--external-nodes: %w", err), "for example: --external-nodes 192.0.2.77,192.0.2.78")
 	}
 	return c, nil
 }
@@ -476,56 +479,9 @@ func (a *app) interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &Error{
-		Code:   ExitNotReady,
+	return &exit.Error{
+		Code:   exit.NotReady,
 		Err:    err,
 		Remedy: "the cluster goes on coming up: `mullion up` follows it again, `mullion down` removes it",
 	}
-}
-
-func (a *app) upError(err error, paths layout.Paths) error {
-	var conflict *cluster.ConflictError
-	switch {
-	case errors.As(err, &conflict):
-		return &Error{
-			Code:   ExitConflict,
-			Err:    err,
-			Remedy: conflict.Remedy,
-		}
-	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{
-			Code: ExitNotReady,
-			Err:  err,
-			Remedy: fmt.Sprintf("see `mullion status` and %s; on a slow machine give it more time: `mullion up --wait 20m` goes on with what is there",
-				paths.Logs()),
-		}
-	case errors.Is(err, cluster.ErrTakenDown):
-		return &Error{
-			Code:   ExitNotReady,
-			Err:    err,
-			Remedy: "`mullion status` says what is there now, and `mullion up` brings up a new one",
-		}
-	case errors.Is(err, cluster.ErrNotGrown):
-		return &Error{
-			Code:   ExitNotReady,
-			Err:    err,
-			Remedy: fmt.Sprintf("%s may say more; correct the new nodes, and run `mullion up` again", paths.Logs()),
-		}
-	case errors.Is(err, cluster.ErrFailed):
-		if _, statErr := os.Stat(paths.Logs()); statErr != nil {
-			return &Error{
-				Code:   ExitNotReady,
-				Err:    err,
-				Remedy: "the failed cluster is removed again; `mullion up --retain` keeps it and its logs",
-			}
-		}
-
-		return &Error{
-			Code:   ExitNotReady,
-			Err:    err,
-			Remedy: fmt.Sprintf("see %s, then `mullion down` or `mullion up` again", paths.Logs()),
-		}
-	}
-
-	return err
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -37,13 +39,13 @@ type bundleUse struct {
 
 // takeBundle takes what --bundle names into the data folder, or with --dry-run into a folder of its own. discard takes
 // it back where the cluster does not come up with it.
-func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse, r *progress) (
+func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse, r *progress.Progress) (
 	own *cluster.OwnBundle, discard func() error, err error,
 ) {
-	end := r.begin("bundle")
+	end := r.Begin("bundle")
 	if use.dryRun {
 		own, discard, err = tryBundle(ctx, use)
-	} else if err = a.requireRoot("makes network namespaces, mounts and cgroups"); err == nil {
+	} else if err = a.RequireRoot("makes network namespaces, mounts and cgroups"); err == nil {
 		own, err = a.calls.takeBundle(ctx, paths, use.sources)
 		err = bundleError(err, use.command)
 		discard = func() error { return own.Discard(ctx) }
@@ -56,7 +58,7 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse,
 	own.Describe(paths.Bin, use.nodesOnly)
 	end("Kubernetes "+own.Version, nil)
 	for _, note := range own.Notes {
-		r.note(note)
+		r.Note(note)
 	}
 
 	return own, discard, nil
@@ -84,8 +86,8 @@ func bundleError(err error, command string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &conflict):
-		return &Error{
-			Code:   ExitConflict,
+		return &exit.Error{
+			Code:   exit.Conflict,
 			Err:    err,
 			Remedy: conflict.Remedy,
 		}
@@ -96,10 +98,10 @@ func bundleError(err error, command string) error {
 		if strings.Contains(incomplete.Missing[0], ".exe") {
 			other = "kubernetes-node-windows-amd64.tar.gz"
 		}
-		return usage(fmt.Errorf("--bundle: %w", err), "upstream's releases have them in "+other+
+		return exit.Misuse(fmt.Errorf("--bundle: %w", err), "upstream's releases have them in "+other+
 			": name it with another --bundle")
 	}
 
-	return usage(fmt.Errorf("--bundle: %w", err),
+	return exit.Misuse(fmt.Errorf("--bundle: %w", err),
 		"name a folder or archives in the layout of upstream's releases; see `"+command+" --help`")
 }

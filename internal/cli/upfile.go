@@ -8,6 +8,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/interrupt"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/spec/aksengine"
@@ -18,11 +19,11 @@ const describesFile = "docs/guide/nodes.md describes cluster.yaml; a package has
 
 // loadSpec reads a cluster.yaml, or an API model of AKS Engine's; what a model asks for in vain is said.
 func (a *app) loadSpec(ctx context.Context, file string) (spec.Cluster, error) {
-	in := interrupt.Reader(ctx, a.env.In)
+	in := interrupt.Reader(ctx, a.Env.In)
 	if file != "-" {
 		f, err := beneath.OpenGiven(file)
 		if err != nil {
-			return spec.Cluster{}, usage(fmt.Errorf("read the cluster's description: %w", err),
+			return spec.Cluster{}, exit.Misuse(fmt.Errorf("read the cluster's description: %w", err),
 				"name a cluster.yaml that exists, or - for standard input; "+describesFile)
 		}
 		defer f.Close()
@@ -42,7 +43,7 @@ func (a *app) loadSpec(ctx context.Context, file string) (spec.Cluster, error) {
 		err = cluster.CheckPrograms(c)
 	}
 	if err != nil {
-		return c, usage(fmt.Errorf("%s: %w", file, err), describesFile)
+		return c, exit.Misuse(fmt.Errorf("%s: %w", file, err), describesFile)
 	}
 	return c, nil
 }
@@ -54,11 +55,11 @@ func (a *app) loadModel(file string, text []byte) (spec.Cluster, error) {
 		err = cluster.CheckPrograms(c)
 	}
 	if err != nil {
-		return c, usage(fmt.Errorf("%s, an API model of AKS Engine: %w", file, err),
+		return c, exit.Misuse(fmt.Errorf("%s, an API model of AKS Engine: %w", file, err),
 			"say it in a cluster.yaml in place of a model; "+describesFile)
 	}
 	for _, n := range notes {
-		fmt.Fprintf(a.env.Err, "%s: %s\n", file, n)
+		fmt.Fprintf(a.Env.Err, "%s: %s\n", file, n)
 	}
 
 	return c, nil

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -17,9 +18,9 @@ import (
 func (a *app) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) (c spec.Cluster, there bool, err error) {
 	c, err = paths.LoadSpec()
 	if errors.Is(err, fs.ErrPermission) && f.dryRun {
-		if _, c, err = a.described(ctx); err != nil {
-			fmt.Fprintf(a.env.Err, "warning: only root may see whether a cluster is in %s: this is the plan of a new one; "+
-				"`%s` looks\n", paths.Data, a.withSudo())
+		if _, c, err = a.Described(ctx); err != nil {
+			fmt.Fprintf(a.Env.Err, "warning: only root may see whether a cluster is in %s: this is the plan of a new one; "+
+				"`%s` looks\n", paths.Data, a.WithSudo())
 			return c, false, nil //nolint:nilerr // it was said
 		}
 	}
@@ -28,7 +29,7 @@ func (a *app) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) (c sp
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return c, false, nil
 	case err == nil && f.server:
-		err = errors.Join(noControlPlane(c), requireJoinable(c))
+		err = errors.Join(remedy.NoControlPlane(c), requireJoinable(c))
 	}
 
 	return c, true, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
@@ -35,32 +36,32 @@ Errors and warnings are on standard error as well, for people.`
 func kubernetesOf(c spec.Cluster) string { return cmp.Or(c.KubernetesVersion, version.Kubernetes) }
 
 // nodesOf describe the nodes of a cluster, in the order of its specification; none if they cannot be worked out.
-func nodesOf(c spec.Cluster, paths layout.Paths) []nodeEvent {
+func nodesOf(c spec.Cluster, paths layout.Paths) []progress.Node {
 	plan, err := cluster.NewPlan(c, paths)
 	if err != nil {
-		return []nodeEvent{} // whoever brings it up says so
+		return []progress.Node{} // whoever brings it up says so
 	}
 
-	nodes := map[string]nodeEvent{}
+	nodes := map[string]progress.Node{}
 	for _, h := range plan.Hosts {
-		nodes[h.Name] = nodeEvent{
+		nodes[h.Name] = progress.Node{
 			OS:             spec.Windows,
 			Address:        h.Address.String(),
 			WindowsVersion: h.Build.Name,
 			Build:          h.Build.Version.String(),
-			product:        strings.TrimSuffix(h.Build.ProductName, " Datacenter"),
+			Product:        strings.TrimSuffix(h.Build.ProductName, " Datacenter"),
 		}
 	}
 
 	for _, h := range plan.LinuxHosts {
-		nodes[h.Name] = nodeEvent{
+		nodes[h.Name] = progress.Node{
 			OS:      spec.Linux,
 			Address: h.Address.String(),
-			product: "Linux",
+			Product: "Linux",
 		}
 	}
 
-	all := make([]nodeEvent, 0, len(c.Nodes))
+	all := make([]progress.Node, 0, len(c.Nodes))
 	for _, n := range c.Nodes {
 		node := nodes[n.Name]
 		node.Name, node.KubernetesVersion = n.Name, cmp.Or(n.KubernetesVersion, kubernetesOf(c))
@@ -71,21 +72,21 @@ func nodesOf(c spec.Cluster, paths layout.Paths) []nodeEvent {
 }
 
 // dryRun prints what would be brought up, and what the machine lacks. It is an error if the cluster would not come up.
-func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress) error {
+func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress.Progress) error {
 	plan, err := cluster.NewPlan(want, paths)
 	if err != nil {
 		return err
 	}
 	text, err := plan.Text()
-	if !f.out.json() && !f.out.quiet {
-		_, printed := fmt.Fprint(a.env.Out, text)
+	if !f.out.JSON() && !f.out.Quiet {
+		_, printed := fmt.Fprint(a.Env.Out, text)
 		err = errors.Join(err, printed)
 	}
 
 	if err != nil {
 		return err
 	}
-	if !f.out.quiet {
+	if !f.out.Quiet {
 		a.sayUnread(paths)
 	}
 
@@ -95,7 +96,7 @@ func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster,
 	}
 
 	lacks := a.preflight(ctx, o, r)
-	r.emit(event{Type: eventPlan, clusterEvent: &clusterEvent{
+	r.Emit(progress.Event{Type: progress.Plan, Cluster: &progress.Cluster{
 		Name:              want.Name,
 		KubernetesVersion: kubernetesOf(want),
 		Nodes:             nodesOf(want, paths),
@@ -106,6 +107,6 @@ func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster,
 // sayUnread says that there may be a cluster that this user cannot see.
 func (a *app) sayUnread(paths layout.Paths) {
 	if _, err := paths.LoadSpec(); errors.Is(err, os.ErrPermission) {
-		fmt.Fprintf(a.env.Err, "warning: %q cannot be read without root; this is about a new cluster\n", paths.Data)
+		fmt.Fprintf(a.Env.Err, "warning: %q cannot be read without root; this is about a new cluster\n", paths.Data)
 	}
 }

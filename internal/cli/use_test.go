@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/remedy"
 )
 
 func TestKubeconfig(t *testing.T) {
@@ -24,7 +25,7 @@ func TestKubeconfig(t *testing.T) {
 
 // TestStateThatIsNotTheUsers needs a folder that the user may not read, which root may.
 func TestStateThatIsNotTheUsers(t *testing.T) {
-	err := noCluster("/data", &os.PathError{
+	err := remedy.NoCluster("/data", &os.PathError{
 		Op:   "open",
 		Path: "/data/cluster.json",
 		Err:  os.ErrPermission,

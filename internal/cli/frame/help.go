@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 // widestHelp is in how many columns a text is still read with ease.
 const widestHelp = 120
 
-// helpIn has a command and all below it print help that is broken at so many columns.
-func helpIn(root *cobra.Command, columns int) {
+// Help has a command and all below it print help that is broken at so many columns.
+func Help(root *cobra.Command, columns int) {
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		_, err := fmt.Fprint(cmd.OutOrStderr(), usageText(cmd, columns))
 		return err

@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"encoding/json"
@@ -7,21 +7,23 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
 // Types of events; the help of `mullion up` says what each is.
 const (
-	eventUnit    = "unit"
-	eventStep    = "step"
-	eventWaiting = "waiting"
-	eventWarning = "warning"
-	eventError   = "error"
-	eventCluster = "cluster"
-	eventPlan    = "plan"
+	typeUnit    = "unit"
+	typeStep    = "step"
+	typeWaiting = "waiting"
+	Warning     = "warning"
+	typeError   = "error"
+	typeCluster = "cluster"
+	Plan        = "plan"
 )
 
-// event is a line of `mullion up -o json`. What it is about is in one of the fields below the type.
-type event struct {
+// Event is a line of `mullion up -o json`. What it is about is in one of the fields below the type.
+type Event struct {
 	Time time.Time `json:"time"`
 	Type string    `json:"type"`
 	// Unit is a part of the cluster, a step of the command, or what a warning is about; Node is the node that it
@@ -34,14 +36,14 @@ type event struct {
 	Remedy  string  `json:"remedy,omitempty"`
 	// Code is the exit code that an error leads to.
 	Code int `json:"code,omitempty"`
-	*clusterEvent
+	*Cluster
 }
 
-// clusterEvent is what the last event says of the cluster.
-type clusterEvent struct {
-	Name              string      `json:"name"`
-	KubernetesVersion string      `json:"kubernetesVersion"`
-	Nodes             []nodeEvent `json:"nodes"`
+// Cluster is what the last event says of the cluster.
+type Cluster struct {
+	Name              string `json:"name"`
+	KubernetesVersion string `json:"kubernetesVersion"`
+	Nodes             []Node `json:"nodes"`
 	// Kubeconfig and Context are how to reach it; a plan has neither.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	Context    string `json:"context,omitempty"`
@@ -49,8 +51,8 @@ type clusterEvent struct {
 	URL string `json:"url,omitempty"`
 }
 
-// nodeEvent is a node in the last event.
-type nodeEvent struct {
+// Node is a node in the last event.
+type Node struct {
 	Name    string `json:"name"`
 	OS      string `json:"os"`
 	Address string `json:"address"`
@@ -58,12 +60,12 @@ type nodeEvent struct {
 	WindowsVersion    string `json:"windowsVersion,omitempty"`
 	Build             string `json:"build,omitempty"`
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// product is the version for people.
-	product string
+	// Product is the version for people.
+	Product string `json:"-"`
 }
 
 // text returns what a person is told of the node.
-func (n nodeEvent) text() string { return n.product + ", " + n.Address }
+func (n Node) text() string { return n.Product + ", " + n.Address }
 
 // events writes events, one a line.
 type events struct {
@@ -73,7 +75,7 @@ type events struct {
 	mu sync.Mutex
 }
 
-func (e *events) emit(what event) {
+func (e *events) emit(what Event) {
 	what.Time = e.now().UTC().Truncate(time.Millisecond)
 	what.Seconds = math.Round(what.Seconds*1000) / 1000
 	line, err := json.Marshal(what)
@@ -87,12 +89,12 @@ func (e *events) emit(what event) {
 
 // failed emits the error that ends the command.
 func (e *events) failed(err error) {
-	what := event{
-		Type:    eventError,
+	what := Event{
+		Type:    typeError,
 		Message: err.Error(),
-		Code:    ExitCode(err),
+		Code:    exit.Code(err),
 	}
-	if own, ok := errors.AsType[*Error](err); ok {
+	if own, ok := errors.AsType[*exit.Error](err); ok {
 		what.Remedy = own.Remedy
 	}
 	e.emit(what)

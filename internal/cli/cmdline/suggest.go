@@ -1,4 +1,4 @@
-package cli
+package cmdline
 
 import (
 	"errors"
@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
-// otherWords returns what people type who come from other tools, by the command that does it here.
-func otherWords() map[string][]string {
+// OtherWords returns what people type who come from other tools, by the command that does it here.
+func OtherWords() map[string][]string {
 	return map[string][]string{
 		"up":          {"create", "start", "init"},
 		"down":        {"delete", "destroy", "remove", "reset", "uninstall", "prune"},
@@ -29,19 +31,19 @@ func otherWords() map[string][]string {
 	}
 }
 
-// noArgs is cobra.NoArgs with an exit code, and with a suggestion of the command that was meant.
-func noArgs(cmd *cobra.Command, args []string) error {
+// None is cobra.NoArgs with an exit code, and with a suggestion of the command that was meant.
+func None(cmd *cobra.Command, args []string) error {
 	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
 	switch {
 	case len(args) == 0:
 		return nil
 	case !cmd.HasSubCommands():
-		return usage(fmt.Errorf("`%s` takes no arguments, got %q", cmd.CommandPath(), args[0]), help)
+		return exit.Misuse(fmt.Errorf("`%s` takes no arguments, got %q", cmd.CommandPath(), args[0]), help)
 	}
 	if meant := meantCommands(cmd, args[0]); len(meant) > 0 {
 		help = fmt.Sprintf("did you mean %s? Otherwise %s", strings.Join(meant, " or "), help)
 	}
-	return usage(fmt.Errorf("`%s` has no command %q", cmd.CommandPath(), args[0]), help)
+	return exit.Misuse(fmt.Errorf("`%s` has no command %q", cmd.CommandPath(), args[0]), help)
 }
 
 // meantCommands returns the commands that somebody may have meant by a word: those that other tools call so; else the
@@ -84,23 +86,24 @@ func meantCommands(cmd *cobra.Command, word string) []string {
 func calledSo(cmd *cobra.Command, word string) []string {
 	var all []string
 	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
-		if slices.Contains(otherWords()[pathBelowRoot(c)], word) {
+		if slices.Contains(OtherWords()[BelowRoot(c)], word) {
 			all = append(all, "`"+c.CommandPath()+"`")
 		}
 	}
 	return all
 }
 
-func pathBelowRoot(c *cobra.Command) string {
+// BelowRoot returns the words of a command behind the program's name.
+func BelowRoot(c *cobra.Command) string {
 	_, path, _ := strings.Cut(c.CommandPath(), " ")
 	return path
 }
 
-// flagError returns the error of flags that are not right, with what was meant.
-func flagError(cmd *cobra.Command, err error) error {
+// FlagError returns the error of flags that are not right, with what was meant.
+func FlagError(cmd *cobra.Command, err error) error {
 	// A flag behind a word that is no command belongs to that word, so the word is what is wrong.
 	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-		return noArgs(cmd, words)
+		return None(cmd, words)
 	}
 	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
@@ -108,7 +111,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			help = fmt.Sprintf("did you mean `--%s`? Otherwise %s", near, help)
 		}
 	}
-	return usage(err, help)
+	return exit.Misuse(err, help)
 }
 
 // meantFlag returns the flag that somebody may have meant by a name, "" if none is near.

@@ -1,9 +1,10 @@
-package cli
+package progress
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mullion.dev/mullion/internal/cli/screen"
 	"mullion.dev/mullion/internal/process/component"
@@ -17,6 +18,25 @@ type row struct {
 	seconds float64
 	text    string
 }
+
+// picture is what is known of the units of a cluster on its way.
+type picture struct {
+	now func() time.Time
+	// nodes say what the nodes are, in the order of their rows; version is Kubernetes'.
+	nodes   []Node
+	version string
+
+	// begun is when the cluster began to be brought up.
+	begun time.Time
+	units []supervisor.UnitStatus
+	// since is when a unit was first seen to be starting; known are the states that were told of; failed is why units
+	// failed, which are stopped then.
+	since  map[component.ID]time.Time
+	known  map[component.ID]component.State
+	failed map[component.ID]string
+}
+
+func (p *picture) elapsed() time.Duration { return p.now().Sub(p.begun) }
 
 // Groups of units that belong to no node.
 const (
@@ -52,14 +72,14 @@ func groupOf(unit component.ID) string {
 }
 
 // unitRows returns a row for each group of units, in the order machine, control plane, nodes, addons.
-func (r *progress) unitRows() []row {
+func (p *picture) unitRows() []row {
 	order := []string{groupMachine, groupControl}
-	for _, n := range r.nodes {
+	for _, n := range p.nodes {
 		order = append(order, n.Name)
 	}
 
 	groups := map[string][]supervisor.UnitStatus{}
-	for _, u := range r.units {
+	for _, u := range p.units {
 		name := groupOf(u.ID)
 		if !slices.Contains(order, name) && name != groupAddons {
 			order = append(order, name)
@@ -67,11 +87,11 @@ func (r *progress) unitRows() []row {
 		groups[name] = append(groups[name], u)
 	}
 
-	ready := r.readyAfter()
+	ready := p.readyAfter()
 	var rows []row
 	for _, name := range append(order, groupAddons) {
 		if units := groups[name]; len(units) > 0 {
-			rows = append(rows, r.groupRow(name, units, ready))
+			rows = append(rows, p.groupRow(name, units, ready))
 		}
 	}
 
@@ -80,9 +100,9 @@ func (r *progress) unitRows() []row {
 
 // readyAfter returns how long after the beginning each unit that is ready was so: a unit begins as soon as those that
 // it waits for are ready.
-func (r *progress) readyAfter() map[component.ID]float64 {
+func (p *picture) readyAfter() map[component.ID]float64 {
 	units := map[component.ID]supervisor.UnitStatus{}
-	for _, u := range r.units {
+	for _, u := range p.units {
 		units[u.ID] = u
 	}
 
@@ -101,7 +121,7 @@ func (r *progress) readyAfter() map[component.ID]float64 {
 		return after[unit]
 	}
 
-	for _, u := range r.units {
+	for _, u := range p.units {
 		of(u.ID)
 	}
 
@@ -109,12 +129,12 @@ func (r *progress) readyAfter() map[component.ID]float64 {
 }
 
 // groupRow returns the row of a group.
-func (r *progress) groupRow(name string, units []supervisor.UnitStatus, readyAfter map[component.ID]float64) row {
+func (p *picture) groupRow(name string, units []supervisor.UnitStatus, readyAfter map[component.ID]float64) row {
 	w := row{name: name, state: component.Waiting}
 	var ready, busy, broken []string
 	for _, u := range units {
 		what := u.ID.Part
-		why, failed := r.failed[u.ID]
+		why, failed := p.failed[u.ID]
 		switch {
 		case failed && u.State != component.Ready:
 			broken = append(broken, what+": "+why)
@@ -122,7 +142,7 @@ func (r *progress) groupRow(name string, units []supervisor.UnitStatus, readyAft
 			ready = append(ready, what)
 			w.seconds = max(w.seconds, readyAfter[u.ID])
 		case u.State == component.Starting:
-			busy = append(busy, saidOf(what)+r.long(u.ID))
+			busy = append(busy, saidOf(what)+p.long(u.ID))
 		}
 	}
 
@@ -131,32 +151,42 @@ func (r *progress) groupRow(name string, units []supervisor.UnitStatus, readyAft
 	case len(broken) > 0:
 		w.state, w.text = component.Failed, strings.Join(broken, "; ")
 	case len(ready) == len(units):
-		w.state, w.text = component.Ready, r.what(name, ready)
+		w.state, w.text = component.Ready, p.what(name, ready)
 		return w
 	case len(busy) > 0:
 		w.state, w.text = component.Starting, counted+strings.Join(busy, ", ")
 	default:
-		w.text = counted + r.blockers(name, units)
+		w.text = counted + p.blockers(name, units)
 	}
-	w.seconds = r.elapsed().Seconds()
+	w.seconds = p.elapsed().Seconds()
 	return w
 }
 
+// long returns how long a unit has been starting, if that is worth a word.
+func (p *picture) long(unit component.ID) string {
+	const worth = 10 * time.Second
+	begun, ok := p.since[unit]
+	if took := p.now().Sub(begun); ok && took >= worth {
+		return fmt.Sprintf(" (%.0fs)", took.Seconds())
+	}
+	return ""
+}
+
 // what says what a group is that is ready.
-func (r *progress) what(name string, units []string) string {
-	for _, n := range r.nodes {
+func (p *picture) what(name string, units []string) string {
+	for _, n := range p.nodes {
 		if n.Name == name {
 			return n.text()
 		}
 	}
-	if name == groupControl && r.version != "" {
-		return "Kubernetes " + r.version
+	if name == groupControl && p.version != "" {
+		return "Kubernetes " + p.version
 	}
 	return strings.Join(units, ", ")
 }
 
 // blockers says which units of other groups keep a group waiting.
-func (r *progress) blockers(group string, units []supervisor.UnitStatus) string {
+func (p *picture) blockers(group string, units []supervisor.UnitStatus) string {
 	var blocking []component.ID
 	for _, u := range units {
 		switch u.State {
@@ -168,7 +198,7 @@ func (r *progress) blockers(group string, units []supervisor.UnitStatus) string 
 		}
 
 		for _, before := range u.After {
-			if r.known[before] != component.Ready && groupOf(before) != group && !slices.Contains(blocking, before) {
+			if p.known[before] != component.Ready && groupOf(before) != group && !slices.Contains(blocking, before) {
 				blocking = append(blocking, before)
 			}
 		}
@@ -181,7 +211,7 @@ func (r *progress) blockers(group string, units []supervisor.UnitStatus) string 
 }
 
 // fold makes rows fewer, if there are more than so many: what is ready first, then the last ones.
-func (r *progress) fold(rows []row, most int) []row {
+func (p *picture) fold(rows []row, most int) []row {
 	if len(rows) <= most {
 		return rows
 	}
@@ -199,7 +229,7 @@ func (r *progress) fold(rows []row, most int) []row {
 	last := row{
 		name:    fmt.Sprintf("%d more", len(names)),
 		state:   component.Starting,
-		seconds: r.elapsed().Seconds(),
+		seconds: p.elapsed().Seconds(),
 		text:    strings.Join(names, ", "),
 	}
 	return append(rows[:most-1:most-1], last)

@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/cli/screen"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/process/component"
@@ -24,30 +25,19 @@ const (
 	mostRows = 12
 )
 
-// progress tells a person, or a program, how a command that takes its time gets on.
-type progress struct {
-	flags  outputFlags
+// Progress tells a person, or a program, how a command that takes its time gets on.
+type Progress struct {
+	flags  Flags
 	screen *screen.Screen
 	events *events // nil: for a person
-	now    func() time.Time
-	// nodes say what the nodes are, in the order of their rows; version is Kubernetes'.
-	nodes   []nodeEvent
-	version string
 
 	mu sync.Mutex
-	// watching says that the cluster is being brought up, since begun.
-	watching bool
-	begun    time.Time
-	units    []supervisor.UnitStatus
-	step     *step // the command's own that is under way
-	// since is when a unit was first seen to be starting; known are the states that were told of; failed is why units
-	// failed, which are stopped then.
-	since  map[component.ID]time.Time
-	known  map[component.ID]component.State
-	failed map[component.ID]string
-	done   map[string]bool // groups that have their line
-	said   time.Time       // when something was printed
-	end    context.CancelFunc
+	picture
+	watching bool            // the cluster is being brought up
+	step     *step           // the command's own that is under way
+	done     map[string]bool // groups that have their line
+	said     time.Time       // when something was printed
+	end      context.CancelFunc
 }
 
 // step is something that the command does itself, beside the cluster's parts.
@@ -56,42 +46,50 @@ type step struct {
 	begun time.Time
 }
 
-// progress begins to tell; its close ends it.
-func (a *app) progress(ctx context.Context, f outputFlags) *progress {
-	r := newProgress(f, a.screen(f), time.Now)
-	if f.json() {
-		a.events = &events{out: a.env.Out, now: time.Now}
-		r.events, r.screen = a.events, screen.New(io.Discard, nil, false)
+// Start begins to tell; its Close ends it.
+func Start(ctx context.Context, call *invoke.Call, f Flags) *Progress {
+	r := newProgress(f, f.Screen(call), time.Now)
+	if f.JSON() {
+		r.events, r.screen = &events{out: call.Env.Out, now: time.Now}, screen.New(io.Discard, nil, false)
+		call.Failed = r.events.failed
 	}
-	if f.quiet {
+	if f.Quiet {
 		r.screen = screen.New(io.Discard, nil, false)
 	}
 
 	ctx, r.end = context.WithCancel(ctx)
 	var resized <-chan struct{}
-	if a.env.Resized != nil && r.screen.Live() {
-		resized = a.env.Resized(ctx)
+	if call.Env.Resized != nil && r.screen.Live() {
+		resized = call.Env.Resized(ctx)
 	}
 	go r.follow(ctx, resized)
 	return r
 }
 
-func newProgress(f outputFlags, s *screen.Screen, now func() time.Time) *progress {
-	return &progress{
+// Of says what the nodes are, in the order of their rows, and Kubernetes' version.
+func (r *Progress) Of(nodes []Node, version string) { r.nodes, r.version = nodes, version }
+
+// Flags returns how the command speaks.
+func (r *Progress) Flags() Flags { return r.flags }
+
+func newProgress(f Flags, s *screen.Screen, now func() time.Time) *Progress {
+	return &Progress{
 		flags:  f,
 		screen: s,
-		now:    now,
-		since:  map[component.ID]time.Time{},
-		known:  map[component.ID]component.State{},
-		failed: map[component.ID]string{},
-		done:   map[string]bool{},
-		said:   now(),
-		end:    func() {},
+		picture: picture{
+			now:    now,
+			since:  map[component.ID]time.Time{},
+			known:  map[component.ID]component.State{},
+			failed: map[component.ID]string{},
+		},
+		done: map[string]bool{},
+		said: now(),
+		end:  func() {},
 	}
 }
 
 // follow draws again what goes on, until ctx is over.
-func (r *progress) follow(ctx context.Context, resized <-chan struct{}) {
+func (r *Progress) follow(ctx context.Context, resized <-chan struct{}) {
 	tick := time.NewTicker(redraw)
 	defer tick.Stop()
 	for {
@@ -107,22 +105,22 @@ func (r *progress) follow(ctx context.Context, resized <-chan struct{}) {
 }
 
 // tick says how far it is now.
-func (r *progress) tick() {
+func (r *Progress) tick() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.draw()
 	r.remind()
 }
 
-// close ends the progress; what is drawn stays.
-func (r *progress) close() {
+// Close ends the progress; what is drawn stays.
+func (r *Progress) Close() {
 	r.end()
-	r.settle()
+	r.Settle()
 }
 
-// begin says that the command does something itself; the function that it returns says how that ended, in a few words
+// Begin says that the command does something itself; the function that it returns says how that ended, in a few words
 // or by an error.
-func (r *progress) begin(name string) func(text string, err error) {
+func (r *Progress) Begin(name string) func(text string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &step{name: name, begun: r.now()}
@@ -151,16 +149,16 @@ func (r *progress) begin(name string) func(text string, err error) {
 	}
 }
 
-// note says more of what was done.
-func (r *progress) note(text string) {
+// Note says more of what was done.
+func (r *Progress) Note(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.emit(event{Type: eventStep, Message: text})
+	r.Emit(Event{Type: typeStep, Message: text})
 	r.printLines(screen.Line{Mark: " ", Text: text})
 }
 
-// ok says that something is done, whose name says all.
-func (r *progress) ok(text string) {
+// OK says that something is done, whose name says all.
+func (r *Progress) OK(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.emitStep("", component.Ready, 0, text)
@@ -171,22 +169,23 @@ func (r *progress) ok(text string) {
 	})
 }
 
-// say prints a text for people, whole.
-func (r *progress) say(format string, args ...any) {
+// Say prints a text for people, whole.
+func (r *Progress) Say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.printLines(screen.Line{Text: strings.TrimSuffix(fmt.Sprintf(format, args...), "\n")})
 }
 
-func (r *progress) emit(what event) {
+// Emit tells programs of an event, if the command speaks to one.
+func (r *Progress) Emit(what Event) {
 	if r.events != nil {
 		r.events.emit(what)
 	}
 }
 
-func (r *progress) emitStep(name string, state component.State, seconds float64, message string) {
-	r.emit(event{
-		Type:    eventStep,
+func (r *Progress) emitStep(name string, state component.State, seconds float64, message string) {
+	r.Emit(Event{
+		Type:    typeStep,
 		Unit:    name,
 		State:   string(state),
 		Seconds: seconds,
@@ -194,24 +193,24 @@ func (r *progress) emitStep(name string, state component.State, seconds float64,
 	})
 }
 
-// ended tells programs of the cluster that is up.
-func (r *progress) ended(seconds float64, c clusterEvent) {
-	r.emit(event{
-		Type:         eventCluster,
-		Seconds:      seconds,
-		clusterEvent: &c,
+// Ended tells programs of the cluster that is up.
+func (r *Progress) Ended(seconds float64, c Cluster) {
+	r.Emit(Event{
+		Type:    typeCluster,
+		Seconds: seconds,
+		Cluster: &c,
 	})
 }
 
-// watch begins to say how a cluster gets on.
-func (r *progress) watch() {
+// Watch begins to say how a cluster gets on.
+func (r *Progress) Watch() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watching, r.begun = true, r.now()
 }
 
-// told takes what the supervisor says.
-func (r *progress) told(p cluster.Progress) {
+// Told takes what the supervisor says.
+func (r *Progress) Told(p cluster.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
@@ -224,7 +223,7 @@ func (r *progress) told(p cluster.Progress) {
 		r.changed(u, now)
 	}
 
-	if !r.flags.verbose && !r.screen.Live() {
+	if !r.flags.Verbose && !r.screen.Live() {
 		r.printGroups()
 	}
 	r.draw()
@@ -232,10 +231,10 @@ func (r *progress) told(p cluster.Progress) {
 }
 
 // changed says that a unit has come to a state.
-func (r *progress) changed(u supervisor.UnitStatus, now time.Time) {
+func (r *Progress) changed(u supervisor.UnitStatus, now time.Time) {
 	message := plaintext.OneLine(u.Error)
-	r.emit(event{
-		Type:    eventUnit,
+	r.Emit(Event{
+		Type:    typeUnit,
 		Unit:    u.ID.String(),
 		Node:    u.ID.Node,
 		State:   string(u.State),
@@ -259,13 +258,13 @@ func (r *progress) changed(u supervisor.UnitStatus, now time.Time) {
 		return
 	}
 
-	if r.flags.verbose {
+	if r.flags.Verbose {
 		r.printLines(unitLine(u, message))
 	}
 }
 
 // printGroups prints a line for each group of units that is done and has none.
-func (r *progress) printGroups() {
+func (r *Progress) printGroups() {
 	for _, w := range r.unitRows() {
 		if (w.state == component.Ready || w.state == component.Failed) && !r.done[w.name] {
 			r.done[w.name] = true
@@ -274,25 +273,25 @@ func (r *progress) printGroups() {
 	}
 }
 
-// settle ends the units: on a terminal, the picture of them stays.
-func (r *progress) settle() {
+// Settle ends the units: on a terminal, the picture of them stays.
+func (r *Progress) Settle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rows := r.unitRows()
 	r.units, r.watching = nil, false
 	r.screen.Draw(nil)
-	if r.screen.Live() && !r.flags.verbose {
+	if r.screen.Live() && !r.flags.Verbose {
 		r.print(rows...)
 	}
 }
 
 // draw draws the block.
-func (r *progress) draw() {
+func (r *Progress) draw() {
 	if !r.screen.Live() {
 		return
 	}
 	var rows []row
-	if !r.flags.verbose {
+	if !r.flags.Verbose {
 		rows = r.unitRows()
 	} else if busy := r.waitedFor(); busy != "" {
 		r.screen.Draw([]screen.Line{{Mark: "…", Text: fmt.Sprintf("%.0fs %s", r.elapsed().Seconds(), busy)}})
@@ -311,7 +310,7 @@ func (r *progress) draw() {
 }
 
 // remind says what is waited for if nothing was said for long.
-func (r *progress) remind() {
+func (r *Progress) remind() {
 	if r.screen.Live() || (!r.watching && r.step == nil) || r.now().Sub(r.said) < quiet {
 		return
 	}
@@ -323,19 +322,17 @@ func (r *progress) remind() {
 	if busy == "" {
 		busy = "the supervisor"
 	}
-	r.emit(event{
-		Type:    eventWaiting,
+	r.Emit(Event{
+		Type:    typeWaiting,
 		Seconds: after.Round(time.Second).Seconds(),
 		Message: busy,
 	})
 	r.printLines(screen.Line{Mark: "…", Text: fmt.Sprintf("after %.0fs, waiting for %s", after.Seconds(), busy)})
 }
 
-func (r *progress) elapsed() time.Duration { return r.now().Sub(r.begun) }
-
 // waitedFor returns the units that are starting, each with how long it has taken if that is long; or the step that is
 // under way.
-func (r *progress) waitedFor() string {
+func (r *Progress) waitedFor() string {
 	var busy []string
 	if r.step != nil {
 		busy = append(busy, r.step.name)
@@ -348,19 +345,9 @@ func (r *progress) waitedFor() string {
 	return strings.Join(busy, ", ")
 }
 
-// long returns how long a unit has been starting, if that is worth a word.
-func (r *progress) long(unit component.ID) string {
-	const worth = 10 * time.Second
-	begun, ok := r.since[unit]
-	if took := r.now().Sub(begun); ok && took >= worth {
-		return fmt.Sprintf(" (%.0fs)", took.Seconds())
-	}
-	return ""
-}
+func (r *Progress) print(rows ...row) { r.printLines(lines(rows)...) }
 
-func (r *progress) print(rows ...row) { r.printLines(lines(rows)...) }
-
-func (r *progress) printLines(all ...screen.Line) {
+func (r *Progress) printLines(all ...screen.Line) {
 	if len(all) == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package cli
+package progress
 
 import (
 	"encoding/json"
@@ -20,16 +20,16 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// told is progress whose output a test reads.
+// Told is progress whose output a test reads.
 type told struct {
-	*progress
+	*Progress
 	clock *clock
 	out   *strings.Builder
 	begun time.Time
 }
 
 // reported returns the progress of two Windows nodes, on a terminal of so many columns, or on none.
-func reported(f outputFlags, columns int) told {
+func reported(f Flags, columns int) told {
 	c := &clock{at: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
 	var out strings.Builder
 	var size func() screen.Size
@@ -37,20 +37,20 @@ func reported(f outputFlags, columns int) told {
 		size = func() screen.Size { return screen.Size{Columns: columns, Rows: 24} }
 	}
 	r := newProgress(f, screen.New(&out, size, false), c.now)
-	if f.json() {
+	if f.JSON() {
 		r.events, r.screen = &events{out: &out, now: c.now}, screen.New(&strings.Builder{}, nil, false)
 	}
 
 	r.version = "v1.37.1"
 	for i := range 2 {
-		r.nodes = append(r.nodes, nodeEvent{
-			Name: fmt.Sprintf("win-%d", i+1), product: "Windows Server 2025", Address: fmt.Sprintf("10.213.0.1%d", i+2),
+		r.nodes = append(r.nodes, Node{
+			Name: fmt.Sprintf("win-%d", i+1), Product: "Windows Server 2025", Address: fmt.Sprintf("10.213.0.1%d", i+2),
 		})
 	}
 
-	r.watch()
+	r.Watch()
 	return told{
-		progress: r,
+		Progress: r,
 		clock:    c,
 		out:      &out,
 		begun:    c.at,
@@ -60,7 +60,7 @@ func reported(f outputFlags, columns int) told {
 // after tells of units so long after the beginning.
 func (t told) after(elapsed time.Duration, units ...supervisor.UnitStatus) {
 	t.clock.at = t.begun.Add(elapsed)
-	t.told(cluster.Progress{Elapsed: elapsed, Units: units})
+	t.Told(cluster.Progress{Elapsed: elapsed, Units: units})
 }
 
 // printed returns what was printed since the last call.
@@ -109,7 +109,7 @@ func stages() [][]supervisor.UnitStatus {
 // TestProgressWithoutATerminal has a line for each group when it is done, and one that says what is waited for after 30
 // seconds without one.
 func TestProgressWithoutATerminal(t *testing.T) {
-	r := reported(outputFlags{}, 0)
+	r := reported(Flags{}, 0)
 	s := stages()
 	r.after(time.Second, s[0]...)
 	r.after(2*time.Second, s[1]...)
@@ -119,8 +119,8 @@ func TestProgressWithoutATerminal(t *testing.T) {
 	r.tick() // nobody tells of anything
 	r.after(63*time.Second, s[2]...)
 	r.after(64*time.Second, s[3]...)
-	r.settle()
-	r.close()
+	r.Settle()
+	r.Close()
 
 	const want = `ok   control plane    2.5s  Kubernetes v1.37.1
 …    after 32s, waiting for wine (31s), coredns (30s)
@@ -143,7 +143,7 @@ ok   win-2            3.8s  Windows Server 2025, 10.213.0.13
 
 // TestProgressOnATerminal draws a row for each group, and leaves the last picture.
 func TestProgressOnATerminal(t *testing.T) {
-	r := reported(outputFlags{}, 80)
+	r := reported(Flags{}, 80)
 	s := stages()
 	r.after(time.Second, s[0]...)
 	const first = `…    machine          1.0s  0 of 1  wine (makes Windows' folder once)
@@ -164,7 +164,7 @@ func TestProgressOnATerminal(t *testing.T) {
 
 	r.after(21*time.Second, s[3]...)
 	r.printed()
-	r.settle()
+	r.Settle()
 	const last = up + up + `ok   machine          1.2s  wine
 ok   control plane    2.5s  Kubernetes v1.37.1
 ok   win-1            3.8s  Windows Server 2025, 10.213.0.12
@@ -175,7 +175,7 @@ ok   addons           3.8s  coredns
 		t.Error(diff)
 	}
 
-	r.close()
+	r.Close()
 	if got := r.printed(); got != "" {
 		t.Errorf("at its end: %q", got)
 	}
@@ -183,7 +183,7 @@ ok   addons           3.8s  coredns
 
 // TestProgressOfManyNodes holds that the block has at most twelve rows, and says of all nodes where they are.
 func TestProgressOfManyNodes(t *testing.T) {
-	r := reported(outputFlags{}, 80)
+	r := reported(Flags{}, 80)
 	var units []supervisor.UnitStatus
 	for i := range 30 {
 		state := []component.State{component.Ready, component.Starting, component.Waiting}[i%3]
@@ -208,7 +208,7 @@ func TestProgressOfManyNodes(t *testing.T) {
 			t.Errorf("%d columns: %s", n, row)
 		}
 	}
-	r.settle()
+	r.Settle()
 	if got := strings.Count(r.printed(), "win-"); got != 30 {
 		t.Errorf("the last picture has %d names of nodes", got)
 	}
@@ -217,7 +217,7 @@ func TestProgressOfManyNodes(t *testing.T) {
 // TestProgressOfAFailure: what failed stays to be seen when it is stopped, on one line whatever it said.
 func TestProgressOfAFailure(t *testing.T) {
 	for _, columns := range []int{0, 70} {
-		r := reported(outputFlags{}, columns)
+		r := reported(Flags{}, columns)
 		bad := unit("kubelet/win-1", component.Failed)
 		bad.Error = "exit status 1: \x1b[2J\nok   win-1 is fine"
 		r.after(time.Second, bad, unit("kubelet/win-2", component.Starting))
@@ -225,7 +225,7 @@ func TestProgressOfAFailure(t *testing.T) {
 		cancelled.Error, cancelled.Reason = "start it: context canceled", component.Cancelled // because of the other one
 		r.after(2*time.Second, unit("kubelet/win-1", component.Stopped), cancelled)
 		r.after(3*time.Second, unit("kubelet/win-1", component.Stopped), unit("kubelet/win-2", component.Stopped))
-		r.close()
+		r.Close()
 
 		got := r.printed()
 		if !strings.Contains(got, "FAIL win-1            1.0s  kubelet: exit status 1: ·[2J\n") ||
@@ -241,7 +241,7 @@ func TestProgressOfAFailure(t *testing.T) {
 // TestVerboseProgress has a line for each part.
 func TestVerboseProgress(t *testing.T) {
 	for columns, busy := range map[int]string{0: "", 80: "…    2s wine, coredns\n"} {
-		r := reported(outputFlags{verbose: true}, columns)
+		r := reported(Flags{Verbose: true}, columns)
 		s := stages()
 		r.after(2*time.Second, s[1]...)
 		line := func(name string) string { return fmt.Sprintf("ok   %-44s     1.2s\n", name) }
@@ -253,13 +253,13 @@ func TestVerboseProgress(t *testing.T) {
 
 // TestEvents are lines of JSON, each with what a program needs.
 func TestEvents(t *testing.T) {
-	r := reported(outputFlags{format: "json"}, 0)
+	r := reported(Flags{format: "json"}, 0)
 	s := stages()
-	r.begin("bundle")("Kubernetes v1.37.1", nil)
+	r.Begin("bundle")("Kubernetes v1.37.1", nil)
 	r.after(2*time.Second, s[1]...)
 	r.after(40*time.Second, s[1]...)
 	r.after(41*time.Second, s[2]...)
-	r.emit(event{Type: eventCluster, Seconds: 41, clusterEvent: &clusterEvent{
+	r.Emit(Event{Type: typeCluster, Seconds: 41, Cluster: &Cluster{
 		Name: "mullion", KubernetesVersion: "v1.37.1", Nodes: r.nodes, Context: "mullion",
 	}})
 
@@ -270,7 +270,7 @@ func TestEvents(t *testing.T) {
 			Type, Unit, Node, State, Message string
 			Seconds                          float64
 			Name                             string
-			Nodes                            []nodeEvent
+			Nodes                            []Node
 		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%s: %v", line, err)
@@ -281,7 +281,7 @@ func TestEvents(t *testing.T) {
 
 		words := []string{e.Type, e.Unit, e.Node, e.State, e.Message, e.Name}
 		got = append(got, strings.TrimSpace(strings.Join(words, " ")))
-		if e.Type == eventCluster && (len(e.Nodes) != 2 || e.Nodes[0].Address != "10.213.0.12") {
+		if e.Type == typeCluster && (len(e.Nodes) != 2 || e.Nodes[0].Address != "10.213.0.12") {
 			t.Errorf("nodes %+v", e.Nodes)
 		}
 	}
@@ -307,9 +307,9 @@ func TestEvents(t *testing.T) {
 
 // TestSilentStep holds that a step of the command itself is told of too.
 func TestSilentStep(t *testing.T) {
-	r := reported(outputFlags{}, 0)
-	r.settle()
-	end := r.begin("sample")
+	r := reported(Flags{}, 0)
+	r.Settle()
+	end := r.Begin("sample")
 	r.clock.at = r.begun.Add(30 * time.Second)
 	r.tick()
 	r.clock.at = r.begun.Add(31 * time.Second)

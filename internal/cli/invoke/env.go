@@ -1,4 +1,4 @@
-package cli
+package invoke
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type Env struct {
 	Exec func(program string, argv, environ []string) error
 }
 
-func (e Env) releaseInterrupt() {
+func (e Env) LetInterruptEnd() {
 	if e.ReleaseInterrupt != nil {
 		e.ReleaseInterrupt()
 	}

@@ -1,4 +1,4 @@
-package cli
+package invoke
 
 import (
 	"os/exec"

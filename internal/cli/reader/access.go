@@ -1,4 +1,4 @@
-package cli
+package reader
 
 import (
 	"bytes"
@@ -18,43 +18,43 @@ import (
 	"mullion.dev/mullion/internal/cluster/view"
 )
 
-// access is how somebody asks the cluster's API server.
-type access struct {
-	// config is a kubeconfig with one context, and version the cluster's version of Kubernetes, if it is known.
-	config  *clientcmdapi.Config
-	version string
-	// viewer says that it may only read.
-	viewer bool
+// Access is how somebody asks the cluster's API server.
+type Access struct {
+	// Config is a kubeconfig with one context, and Version the cluster's version of Kubernetes, if it is known.
+	Config  *clientcmdapi.Config
+	Version string
+	// Viewer says that it may only read.
+	Viewer bool
 }
 
-// readerAccess returns how one without root's rights asks the API server: by the context that `up` has put into the
+// Access returns how one without root's rights asks the API server: by the context that `up` has put into the
 // person's own kubeconfig, with the administrator's rights. Without that context, a kubeconfig of the cluster's socket
 // may only read.
-func (a *app) readerAccess(ctx context.Context, paths layout.Paths) (access, error) {
+func (r *Reader) Access(ctx context.Context, paths layout.Paths) (Access, error) {
 	var told view.Cluster
-	askErr := a.ask(ctx, paths, "cluster", nil, &told)
-	own, found, findErr := a.ownContext(paths)
+	askErr := r.Ask(ctx, paths, "cluster", nil, &told)
+	own, found, findErr := r.ownContext(paths)
 	if found && (askErr != nil || current(own.Config, told)) {
-		return access{config: own.Config, version: told.Spec.KubernetesVersion}, nil
+		return Access{Config: own.Config, Version: told.Spec.KubernetesVersion}, nil
 	}
 	if askErr != nil {
-		return access{}, askErr
+		return Access{}, askErr
 	}
 
-	config, err := a.viewerConfig(ctx, paths)
+	config, err := r.viewerConfig(ctx, paths)
 	if err != nil {
-		return access{}, errors.Join(err, findErr)
+		return Access{}, errors.Join(err, findErr)
 	}
-	return access{
-		config:  config,
-		version: told.Spec.KubernetesVersion,
-		viewer:  true,
+	return Access{
+		Config:  config,
+		Version: told.Spec.KubernetesVersion,
+		Viewer:  true,
 	}, nil
 }
 
 // ownContext returns the cluster's context in the person's own kubeconfig.
-func (a *app) ownContext(paths layout.Paths) (kubeconfig.Found, bool, error) {
-	target, err := kubeconfig.Locate(a.env.Environ)
+func (r *Reader) ownContext(paths layout.Paths) (kubeconfig.Found, bool, error) {
+	target, err := kubeconfig.Locate(r.Env.Environ)
 	if err != nil {
 		return kubeconfig.Found{}, false, err
 	}
@@ -75,14 +75,14 @@ func current(config *clientcmdapi.Config, told view.Cluster) bool {
 }
 
 // viewerConfig returns the kubeconfig of the cluster's socket.
-func (a *app) viewerConfig(ctx context.Context, paths layout.Paths) (*clientcmdapi.Config, error) {
-	answer, err := a.calls.view(paths).Open(ctx, "kubeconfig", nil)
+func (r *Reader) viewerConfig(ctx context.Context, paths layout.Paths) (*clientcmdapi.Config, error) {
+	answer, err := r.View(paths).Open(ctx, "kubeconfig", nil)
 	if err != nil {
-		return nil, a.readError(paths, err)
+		return nil, r.ReadError(paths, err)
 	}
 	text, err := io.ReadAll(answer)
 	if err = errors.Join(err, answer.Close()); err != nil {
-		return nil, a.readError(paths, err)
+		return nil, r.ReadError(paths, err)
 	}
 	return clientcmd.Load(text)
 }
@@ -101,9 +101,9 @@ func unnamedFile(name string, text []byte) (path string, err error) {
 	return path, nil
 }
 
-// file returns a file with the kubeconfig.
-func (x access) file() (string, error) {
-	text, err := clientcmd.Write(*x.config)
+// File returns a file with the kubeconfig.
+func (x Access) File() (string, error) {
+	text, err := clientcmd.Write(*x.Config)
 	if err != nil {
 		return "", err
 	}
