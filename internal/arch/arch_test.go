@@ -109,6 +109,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/mullion", "k8s.io/client-go/listers", smallClient},
 	{"cmd/mullion", "k8s.io/client-go/applyconfigurations", smallClient},
 	{"cmd/mullion", "k8s.io/client-go/testing", "fakes are for tests"},
+	{"cmd/mullion", "mullion.dev/mullion/internal/cli/clitest", "it is for tests"},
 	{"cmd/mullion", "k8s.io/kube-openapi/pkg/validation", smallClient},
 	{"guest/cmd/cmd", "net/http", "cmd.exe is started for every probe: it has to be small"},
 	{"guest/cmdexe/syntax", "mullion.dev/mullion/", "the grammar is pure"},

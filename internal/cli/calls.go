@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
@@ -13,18 +12,10 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/machines/kubeadm"
-	"mullion.dev/mullion/internal/network/hns/hcn"
 	"mullion.dev/mullion/internal/network/nettest"
-	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
-
-// hnsConn is a connection to a node's HNS.
-type hnsConn interface {
-	hcn.Caller
-	io.Closer
-}
 
 // calls are what commands ask of packages that reach for the machine or for a cluster that is up. Tests of what is then
 // said have others in their place.
@@ -44,10 +35,7 @@ type calls struct {
 	waitingForServing func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError
 	leave             func(context.Context, layout.Paths, kubeclient.Interface) error
 	netTest           func(context.Context, layout.Paths, nettest.Config) (nettest.Report, error)
-	hns               func(context.Context, layout.Paths, string) (hnsConn, error)
-	agent             func(layout.Paths, string) (*admin.Client, error)
 	disks             func(context.Context, layout.Paths, string, hostdisk.Request) (hostdisk.Answer, error)
-	proxyPage         func(context.Context, layout.Paths, string, string) ([]byte, error)
 	watchEvery        time.Duration
 }
 
@@ -69,12 +57,7 @@ func realCalls() calls {
 		waitingForServing: join.WaitingForServing,
 		leave:             join.Leave,
 		netTest:           cluster.NetTest,
-		hns: func(ctx context.Context, paths layout.Paths, node string) (hnsConn, error) {
-			return cluster.HNS(ctx, paths, node)
-		},
-		agent:      cluster.Agent,
-		disks:      cluster.Disks,
-		proxyPage:  cluster.ProxyEndpoint,
-		watchEvery: watchEvery,
+		disks:             cluster.Disks,
+		watchEvery:        watchEvery,
 	}
 }

@@ -26,7 +26,7 @@ func TestNodeThatIsNotMadeYet(t *testing.T) {
 				}
 			}
 
-			for _, args := range []string{"hns ls win-1", "hns diag win-1", "node exec win-1 -- cmd", "node shell win-1"} {
+			for _, args := range []string{"node exec win-1 -- cmd", "node shell win-1"} {
 				got := m.run(strings.Fields(args)...)
 				if got.code != ExitNotReady || !strings.Contains(got.err, "→ `mullion ") ||
 					strings.Contains(got.err, "no cluster") {

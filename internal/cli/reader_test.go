@@ -119,23 +119,6 @@ func TestReaderStatus(t *testing.T) {
 		"read the cluster in DATA: user 7 is a stranger: sudo BIN/mullion --data-dir DATA status", "")
 }
 
-func TestReaderLogs(t *testing.T) {
-	m := newMachine(t)
-	m.readBy(answers{
-		"logs": jsonOf([]string{"etcd", "kubelet/win-1"}),
-		"logs/{part...}": func(ask view.Ask, to io.Writer) error {
-			_, err := fmt.Fprintf(to, "%s tail %s follow %s\n", ask.Word("part"), ask.Option("tail"),
-				ask.Option("follow"))
-			return err
-		},
-	})
-
-	m.run("logs", "kubelet/win-1", "--tail", "3", "-f").check(t, ExitOK, "kubelet/win-1 tail 3 follow true\n", "")
-	m.run("logs", "etcd").check(t, ExitOK, "etcd tail -1 follow false\n", "")
-	m.run("logs", "none").refused(t, ExitNotFound, `no log of a component "none"`, "there are: etcd, kubelet/win-1")
-	m.run("logs").refused(t, ExitUsage, "name one of the cluster's parts", "there are: etcd, kubelet/win-1")
-}
-
 // TestReaderErrors: each kind of refusal has its exit code, and what to do.
 func TestReaderErrors(t *testing.T) {
 	for kind, code := range map[view.Kind]int{
@@ -280,20 +263,14 @@ func TestReaderImagesAndPods(t *testing.T) {
 				ask.Option("namespace"), ask.Option("pod"))
 			return err
 		},
-		"hns/{node}":       said(`{"networks": [{"ID": "4F2A", "Name": "cbr0", "Type": "L2Bridge"}]}`),
-		"disks/{node}":     said(`{"disks": [{"number": 1, "size": 1073741824, "serial": "S1"}]}`),
-		"hns/{node}/trace": said(`{"at": "2026-01-02T03:04:05Z", "function": "HcnCreateEndpoint"}` + "\n"),
+		"disks/{node}": said(`{"disks": [{"number": 1, "size": 1073741824, "serial": "S1"}]}`),
 	})
 
 	m.run("image", "ls", "--node", "win-1").has(t, ExitOK, "app:win-1  sha256:1  10.0        1.0 MB")
 	m.run("explain", "web", "-n", "shop").has(t, ExitOK, "container shop-web (1) on win-1")
-	m.run("hns", "ls", "win-1", "network").has(t, ExitOK, "4F2A")
-	m.run("hns", "show", "win-1", "cbr0").has(t, ExitOK, "{")
-	m.run("hns", "show", "win-1", "none").has(t, ExitNotFound, `mullion: HNS of node win-1 has no object "none"`)
 	m.run("node", "disk", "ls", "win-1").has(t, ExitOK, "1 ")
 	m.run("node", "disk", "rm", "win-1", "1").has(t, ExitRequirement,
 		"mullion: this needs root, as it changes the disks")
-	m.run("hns", "trace", "win-1").has(t, ExitInternal, "03:04:05.000", "mullion: read what the node's agent tells: ")
 }
 
 // TestPictureCrossesTheSocket: what a reader is shown of a cluster is what root is shown.

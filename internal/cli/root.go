@@ -9,8 +9,11 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/frame"
+	"mullion.dev/mullion/internal/cli/hns"
 	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/logs"
 	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cluster"
 )
 
 // Env is the environment of the process. Only main fills it from the real one.
@@ -60,9 +63,9 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "use", Title: "Using it:"},
 		&cobra.Group{ID: "about", Title: "About Mullion:"},
 	)
-	frame.Add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), a.status(), a.logs(), a.export())
+	frame.Add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), a.status(), logs.New(a.Reader, cluster.Agent), a.export())
 	frame.Add(root, "machines", a.server(), a.token(), a.join(), a.leave())
-	frame.Add(root, "use", a.runSingle(), a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), a.hns())
+	frame.Add(root, "use", a.runSingle(), a.kubectl(), a.kubeconfig(), a.node(), a.image(), a.net(), hns.New(a.Reader, hns.Real()))
 	frame.Add(root, "use", a.check(), a.diagnoseNodes(), a.collect(), a.fault(), a.explainPod(), a.conformance())
 	frame.Add(root, "about", a.support(), a.version())
 	root.SetHelpCommandGroupID("about")

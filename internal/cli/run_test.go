@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -24,7 +23,6 @@ type machine struct {
 	env   Env
 	paths layout.Paths
 	calls calls
-	level *logging.Dial // of the agent's log, where there is one
 }
 
 // newMachine is one without a cluster, whose user is root.

@@ -452,3 +452,11 @@ func TestDown(t *testing.T) {
 	m.ended(errors.New("busy"))
 	m.run("down").has(t, ExitInternal, "mullion: busy")
 }
+
+func TestLogLevelFlag(t *testing.T) {
+	m := newMachine(t)
+	for _, level := range []string{"loud", "DEBUG", "debug,info", "-4"} {
+		m.run("up", "--log-level", level).refused(t, ExitUsage,
+			"--log-level: no log level \""+level+"\"; there are debug, info, warn, error", "for example: --log-level debug")
+	}
+}

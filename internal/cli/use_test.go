@@ -109,26 +109,6 @@ func TestKubectlOfCheck(t *testing.T) {
 	}
 }
 
-func TestLogs(t *testing.T) {
-	m := newMachine(t)
-	m.run("logs", "etcd").has(t, ExitNotFound, `mullion: no cluster in "DATA"`)
-	m.write(filepath.Join(m.paths.Logs(), "etcd.log"), "one\ntwo\nthree\n")
-	m.write(filepath.Join(m.paths.Logs(), "kubelet", "win-1.log"), "no end of line")
-	m.write(filepath.Join(m.paths.Logs(), "notes.txt"), "")
-
-	for args, want := range map[string]string{
-		"etcd":                   "one\ntwo\nthree\n",
-		"etcd --tail 2":          "two\nthree\n",
-		"etcd --tail 0":          "",
-		"etcd --tail 9":          "one\ntwo\nthree\n",
-		"kubelet/win-1 --tail 1": "no end of line",
-	} {
-		m.run(append([]string{"logs"}, strings.Fields(args)...)...).check(t, ExitOK, want, "")
-	}
-	m.run("logs", "wine").refused(t, ExitNotFound, `no log of a component "wine"`, "there are: etcd, kubelet/win-1")
-	m.run("logs", "../cluster").has(t, ExitNotFound, `mullion: no log of a component "../cluster"`)
-}
-
 func TestVersion(t *testing.T) {
 	m := newMachine(t)
 	m.run("version").check(t, ExitOK, "mullion "+version.Mullion()+"\nkubernetes "+version.Kubernetes+"\n"+

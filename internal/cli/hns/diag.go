@@ -1,4 +1,4 @@
-package cli
+package hns
 
 import (
 	"bufio"
@@ -24,8 +24,8 @@ import (
 	"mullion.dev/mullion/internal/node/agent/admin"
 )
 
-// hnsDiagnosis is the output of `mullion hns diag`.
-type hnsDiagnosis struct {
+// diagnosis is the output of `mullion hns diag`.
+type diagnosis struct {
 	Node        string       `json:"node"`
 	Networks    int          `json:"networks"`
 	Endpoints   int          `json:"attachedEndpoints"`
@@ -50,7 +50,7 @@ type proxyHealth struct {
 	SyncSeconds float64   `json:"syncSeconds"`
 }
 
-func (a *app) hnsDiag() *cobra.Command {
+func (a *commands) diag() *cobra.Command {
 	var output string
 
 	cmd := &cobra.Command{
@@ -85,14 +85,14 @@ stays. The exit code is 7 if there is a difference, or if kube-proxy is not heal
 	return cmd
 }
 
-func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
+func (a *commands) diagnose(ctx context.Context, node string) (diagnosis, error) {
 	paths, c, err := a.Described(ctx)
 	if err != nil {
-		return hnsDiagnosis{}, err
+		return diagnosis{}, err
 	}
-	told, err := a.hnsDiagnosis(ctx, paths, node)
+	told, err := a.ask(ctx, paths, node)
 	if err != nil {
-		return hnsDiagnosis{}, err
+		return diagnosis{}, err
 	}
 
 	d := diagnosisOf(node, told)
@@ -108,8 +108,8 @@ func (a *app) diagnose(ctx context.Context, node string) (hnsDiagnosis, error) {
 	return d, nil
 }
 
-// hnsDiagnosis returns what the agent of a node says of its HNS.
-func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string) (admin.Diagnosis, error) {
+// ask returns what the agent of a node says of its HNS.
+func (a *commands) ask(ctx context.Context, paths layout.Paths, node string) (admin.Diagnosis, error) {
 	if a.Reads() {
 		var told admin.Diagnosis
 		err := a.Ask(ctx, paths, view.Path("hns", node, "diagnosis"), nil, &told)
@@ -119,7 +119,7 @@ func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string)
 		return admin.Diagnosis{}, err
 	}
 
-	agent, err := a.calls.agent(paths, node)
+	agent, err := a.calls.Agent(paths, node)
 	if err != nil {
 		return admin.Diagnosis{}, remedy.HNS(node, err)
 	}
@@ -131,9 +131,9 @@ func (a *app) hnsDiagnosis(ctx context.Context, paths layout.Paths, node string)
 }
 
 // proxyPage returns a page of a node's kube-proxy.
-func (a *app) proxyPage(ctx context.Context, paths layout.Paths, node, page string) ([]byte, error) {
+func (a *commands) proxyPage(ctx context.Context, paths layout.Paths, node, page string) ([]byte, error) {
 	if !a.Reads() {
-		return a.calls.proxyPage(ctx, paths, node, page)
+		return a.calls.ProxyPage(ctx, paths, node, page)
 	}
 	answer, err := a.View(paths).Open(ctx, view.Path("proxy", node, strings.TrimPrefix(page, "/")), nil)
 	if err != nil {
@@ -143,8 +143,8 @@ func (a *app) proxyPage(ctx context.Context, paths layout.Paths, node, page stri
 	return text, errors.Join(err, answer.Close())
 }
 
-func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
-	return hnsDiagnosis{
+func diagnosisOf(node string, told admin.Diagnosis) diagnosis {
+	return diagnosis{
 		Node:        node,
 		Networks:    len(told.Plan.Bridges),
 		Endpoints:   len(told.Plan.Ports),
@@ -158,7 +158,7 @@ func diagnosisOf(node string, told admin.Diagnosis) hnsDiagnosis {
 	}
 }
 
-func (a *app) askProxy(ctx context.Context, paths layout.Paths, node string) *proxyHealth {
+func (a *commands) askProxy(ctx context.Context, paths layout.Paths, node string) *proxyHealth {
 	p := &proxyHealth{}
 	if _, err := a.proxyPage(ctx, paths, node, "/healthz"); err != nil {
 		p.Problem = err.Error()
@@ -201,7 +201,7 @@ func (p *proxyHealth) read(metrics []byte) {
 	}
 }
 
-func (d hnsDiagnosis) print(w io.Writer, now time.Time) error {
+func (d diagnosis) print(w io.Writer, now time.Time) error {
 	fmt.Fprintf(w, "HNS of node %s: %s, %s on the node, %s, %s to other nodes\n", d.Node,
 		count(d.Networks, "network"), count(d.Endpoints, "pod's endpoint"), count(d.Balancers, "load balancer"),
 		count(d.Peers, "route"))

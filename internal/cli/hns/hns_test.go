@@ -1,31 +1,51 @@
-package cli
+package hns
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/hns"
-	hnsserver "mullion.dev/mullion/internal/network/hns/server"
-	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/spec"
 )
+
+// machine is one with these commands.
+type machine struct {
+	*clitest.Machine
+
+	calls Calls
+}
+
+func newMachine(t *testing.T) *machine {
+	m := &machine{Machine: clitest.New(t)}
+	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r, m.calls)} }
+	return m
+}
+
+// withHNS gives the Windows node an HNS.
+func (m *machine) withHNS() *dataplane.Fake {
+	served := m.ServeHNS()
+	m.calls.HNS = func(context.Context, layout.Paths, string) (Conn, error) { return served, nil }
+	m.calls.Agent = served.Agent
+	return served.Kernel
+}
 
 func TestProxyHealthReadsMetrics(t *testing.T) {
 	p := proxyHealth{Healthy: true}
@@ -47,97 +67,6 @@ kubeproxy_sync_proxy_rules_last_timestamp_seconds{ip_family="IPv6"} 0
 	}
 }
 
-// withHNS gives the Windows node an HNS: the real service, in front of a network that is only remembered, and the
-// agent's API on a socket. It has a switch, a pod's endpoint and a load balancer.
-func (m *machine) withHNS() *dataplane.Fake {
-	m.t.Helper()
-	m.host()
-	kernel := &dataplane.Fake{}
-	quiet := slog.New(slog.DiscardHandler)
-	service, err := hnsserver.Open(m.t.Context(), hnsserver.Config{
-		Model:     hns.Config{Version: wire.Version{Major: 15}, Adapters: []string{"Ethernet"}},
-		Store:     hnsserver.FileStore{Path: filepath.Join(m.paths.Data, "hns.json")},
-		DataPlane: kernel,
-		Log:       quiet,
-	})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-
-	create := func(function, object, text string) string {
-		reply, err := service.Call(m.t.Context(), hns.Request{
-			Function: function,
-			Object:   object,
-			Text:     []string{text},
-		})
-		if err != nil {
-			m.t.Fatalf("%s: %v", function, err)
-		}
-		return reply.Object
-	}
-
-	network := create("HcnCreateNetwork", "", `{"Name": "cbr0", "Type": "L2Bridge", "SchemaVersion": {"Major": 2},
-		"Policies": [{"Type": "NetAdapterName", "Settings": {"NetworkAdapterName": "Ethernet"}}],
-		"Ipams": [{"Type": "Static", "Subnets": [{"IpAddressPrefix": "10.244.0.0/24",
-			"Routes": [{"NextHop": "10.244.0.1", "DestinationPrefix": "0.0.0.0/0"}]}]}]}`)
-
-	endpoint := create("HcnCreateEndpoint", network, `{"Name": "web", "SchemaVersion": {"Major": 2},
-		"HostComputeNetwork": "`+network+`", "IpConfigurations": [{"IpAddress": "10.244.0.5", "PrefixLength": 24}]}`)
-	create("HcnCreateLoadBalancer", "", `{"SchemaVersion": {"Major": 2}, "HostComputeEndpoints": ["`+endpoint+`"],
-		"FrontendVIPs": ["10.96.0.10"],
-		"PortMappings": [{"Protocol": 6, "InternalPort": 8080, "ExternalPort": 80}]}`)
-	service.Flush(m.t.Context())
-	m.calls.hns = func(context.Context, layout.Paths, string) (hnsConn, error) { return connection{service}, nil }
-
-	dir, err := os.MkdirTemp("", "agent") // the path of a socket has to be short
-	if err != nil {
-		m.t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithCancel(m.t.Context())
-	m.level = logging.NewDial(logging.Info)
-	looked := admin.Agent{
-		HNS:   service,
-		Level: m.level,
-		Log:   quiet,
-	}
-
-	served := make(chan error, 1)
-	go func() { served <- admin.Serve(ctx, admin.Socket(dir), looked) }()
-	m.awaitFile(admin.Socket(dir))
-	m.t.Cleanup(func() {
-		cancel()
-		if err := errors.Join(<-served, os.RemoveAll(dir)); err != nil {
-			m.t.Error(err)
-		}
-	})
-	m.calls.agent = func(layout.Paths, string) (*admin.Client, error) { return admin.NewClient(admin.Socket(dir)), nil }
-	return kernel
-}
-
-// connection is one to a service in this process.
-type connection struct{ *hnsserver.Service }
-
-func (connection) Close() error { return nil }
-
-// awaitFile waits until a file is there.
-func (m *machine) awaitFile(path string) {
-	m.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	give := time.After(10 * time.Second)
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		select {
-		case <-give:
-			m.t.Fatalf("%s is not there", path)
-		case <-tick.C:
-		}
-	}
-}
-
 // withoutIDs replaces what HNS draws by lot: the start of an ID.
 func withoutIDs(text string) string {
 	var b strings.Builder
@@ -153,23 +82,23 @@ func withoutIDs(text string) string {
 
 func TestHNSList(t *testing.T) {
 	m := newMachine(t)
-	m.describe(nil)
+	m.Describe(nil)
 	m.withHNS()
-	got := m.run("hns", "ls", "win-1", "networks", "LoadBalancers")
-	got.out = withoutIDs(got.out)
-	got.check(t, ExitOK, `NETWORK   NAME  TYPE      SUBNETS        POLICIES
+	got := m.Run("hns", "ls", "win-1", "networks", "LoadBalancers")
+	got.Out = withoutIDs(got.Out)
+	got.Check(t, exit.OK, `NETWORK   NAME  TYPE      SUBNETS        POLICIES
 XXXXXXXX  cbr0  L2Bridge  10.244.0.0/24  NetAdapterName Ethernet
 
 LOADBALANCER  ADDRESS     PORT    TO    BACKENDS    FLAGS
 XXXXXXXX      10.96.0.10  80/TCP  8080  10.244.0.5  
 `, "")
-	got = m.run("hns", "ls", "win-1")
-	got.has(t, ExitOK, "NETWORK ", "ENDPOINT ", "NAMESPACE ", "LOADBALANCER ", "ROUTE ")
+	got = m.Run("hns", "ls", "win-1")
+	got.Has(t, exit.OK, "NETWORK ", "ENDPOINT ", "NAMESPACE ", "LOADBALANCER ", "ROUTE ")
 }
 
 func TestHNSListForPrograms(t *testing.T) {
 	m := newMachine(t)
-	m.describe(nil)
+	m.Describe(nil)
 	m.withHNS()
 
 	for args, want := range map[string][]string{
@@ -178,10 +107,10 @@ func TestHNSListForPrograms(t *testing.T) {
 		"route":                nil,
 		"network loadbalancer": {"loadBalancers", "networks"},
 	} {
-		got := m.run(append(strings.Fields("hns ls win-1 -o json"), strings.Fields(args)...)...)
+		got := m.Run(append(strings.Fields("hns ls win-1 -o json"), strings.Fields(args)...)...)
 		var kinds map[string][]map[string]any
-		if err := json.Unmarshal([]byte(got.out), &kinds); err != nil || got.code != ExitOK || got.err != "" {
-			t.Fatalf("%q: exit code %d, %v: %s%s", args, got.code, err, got.out, got.err)
+		if err := json.Unmarshal([]byte(got.Out), &kinds); err != nil || got.Code != exit.OK || got.Err != "" {
+			t.Fatalf("%q: exit code %d, %v: %s%s", args, got.Code, err, got.Out, got.Err)
 		}
 
 		var names []string
@@ -199,30 +128,30 @@ func TestHNSListForPrograms(t *testing.T) {
 
 func TestHNSShow(t *testing.T) {
 	m := newMachine(t)
-	m.describe(nil)
+	m.Describe(nil)
 	m.withHNS()
 	for what, member := range map[string]string{
 		"cbr0": `"Type": "L2Bridge"`, "10.244.0.5": `"IpAddress": "10.244.0.5"`, "10.96.0.10": `"ExternalPort": 80`,
 	} {
-		got := m.run("hns", "show", "win-1", what)
-		if got.code != ExitOK || !json.Valid([]byte(got.out)) || !strings.Contains(got.out, "  "+member) {
-			t.Errorf("show %s: exit code %d: %s%s", what, got.code, got.out, got.err)
+		got := m.Run("hns", "show", "win-1", what)
+		if got.Code != exit.OK || !json.Valid([]byte(got.Out)) || !strings.Contains(got.Out, "  "+member) {
+			t.Errorf("show %s: exit code %d: %s%s", what, got.Code, got.Out, got.Err)
 		}
 	}
-	m.run("hns", "show", "win-1", "nothing").refused(t, ExitNotFound, `HNS of node win-1 has no object "nothing"`,
+	m.Run("hns", "show", "win-1", "nothing").Refused(t, exit.NotFound, `HNS of node win-1 has no object "nothing"`,
 		"`mullion hns ls win-1` lists them")
 }
 
 func TestHNSRestart(t *testing.T) {
 	m := newMachine(t)
-	m.describe(nil)
+	m.Describe(nil)
 	m.withHNS()
-	m.run("hns", "restart", "win-1").check(t, ExitOK, "HNS of node win-1 was restarted\n", "")
-	m.calls.proxyPage = proxyPages(nil, "")
-	var told hnsDiagnosis
-	got := m.run("hns", "diag", "win-1", "-o", "json")
-	if err := json.Unmarshal([]byte(got.out), &told); err != nil || told.Restarts != 1 {
-		t.Errorf("%v: %s", err, got.out)
+	m.Run("hns", "restart", "win-1").Check(t, exit.OK, "HNS of node win-1 was restarted\n", "")
+	m.calls.ProxyPage = proxyPages(nil, "")
+	var told diagnosis
+	got := m.Run("hns", "diag", "win-1", "-o", "json")
+	if err := json.Unmarshal([]byte(got.Out), &told); err != nil || told.Restarts != 1 {
+		t.Errorf("%v: %s", err, got.Out)
 	}
 }
 
@@ -264,7 +193,7 @@ func TestHNSDiag(t *testing.T) {
 		{
 			name:   "proxy-is-not-well",
 			health: errors.New("503"),
-			code:   ExitDifferent,
+			code:   exit.Different,
 			want:   whole + "kube-proxy.exe: not healthy: 503\n",
 		},
 		{
@@ -283,25 +212,25 @@ func TestHNSDiag(t *testing.T) {
 			name:    "the-kernel-differs",
 			forget:  true,
 			metrics: metrics,
-			code:    ExitDifferent,
+			code:    exit.Different,
 			want:    "  the kernel differs from HNS' plan:\n    ",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t)
-			m.describe(tt.change)
+			m.Describe(tt.change)
 			kernel := m.withHNS()
 			if tt.forget {
 				kernel.Forget()
 			}
 
-			m.calls.proxyPage = proxyPages(tt.health, tt.metrics)
-			got := m.run("hns", "diag", "win-1")
+			m.calls.ProxyPage = proxyPages(tt.health, tt.metrics)
+			got := m.Run("hns", "diag", "win-1")
 			const counts = "HNS of node win-1: 1 network, 0 pod's endpoints on the node, 1 load balancer, " +
 				"0 routes to other nodes\n  up since "
-			if got.code != tt.code || got.err != "" || !strings.HasPrefix(got.out, counts) ||
-				!strings.Contains(got.out, "0 restarts since then\n"+tt.want) {
-				t.Errorf("exit code %d, want %d:\n%s%s\nwant %s", got.code, tt.code, got.out, got.err, tt.want)
+			if got.Code != tt.code || got.Err != "" || !strings.HasPrefix(got.Out, counts) ||
+				!strings.Contains(got.Out, "0 restarts since then\n"+tt.want) {
+				t.Errorf("exit code %d, want %d:\n%s%s\nwant %s", got.Code, tt.code, got.Out, got.Err, tt.want)
 			}
 		})
 	}
@@ -310,7 +239,7 @@ func TestHNSDiag(t *testing.T) {
 // What somebody else has changed of a node's network, and its agent has put right, is told.
 func TestHNSDiagTellsOfRepairs(t *testing.T) {
 	var out strings.Builder
-	d := hnsDiagnosis{
+	d := diagnosis{
 		Node: "win-1", Repairs: hns.Repairs{
 			Count: 3,
 			Last:  time.Unix(0, 0).UTC(),
@@ -331,28 +260,28 @@ func TestHNSDiagTellsOfRepairs(t *testing.T) {
 
 func TestHNSOfNodesThatHaveNone(t *testing.T) {
 	m := newMachine(t)
-	m.describe(nil)
-	m.host()
-	m.calls.hns = func(context.Context, layout.Paths, string) (hnsConn, error) {
+	m.Describe(nil)
+	m.Host()
+	m.calls.HNS = func(context.Context, layout.Paths, string) (Conn, error) {
 		return nil, fmt.Errorf("%w: connect: connection refused", winhost.ErrDown)
 	}
-	m.calls.agent = func(layout.Paths, string) (*admin.Client, error) { return nil, winhost.ErrDown }
+	m.calls.Agent = func(layout.Paths, string) (*admin.Client, error) { return nil, winhost.ErrDown }
 	for _, args := range []string{"ls win-1", "show win-1 x", "diag win-1", "restart win-1"} {
-		m.run(append([]string{"hns"}, strings.Fields(args)...)...).has(t, ExitNotReady,
+		m.Run(append([]string{"hns"}, strings.Fields(args)...)...).Has(t, exit.NotReady,
 			"mullion: node win-1: "+winhost.ErrDown.Error(),
 			"→ `mullion status` shows what is wrong with it, `mullion up` brings it back")
 	}
 
-	m.run("hns", "ls", "linux-1").refused(t, ExitUsage, "not a Windows node: linux-1",
+	m.Run("hns", "ls", "linux-1").Refused(t, exit.Usage, "not a Windows node: linux-1",
 		"a Linux node has no HNS; name a Windows node")
-	m.run("hns", "ls", "win-7").refused(t, ExitNotFound, `no node "win-7"; there are linux-1, win-1`, "")
-	m.run("hns", "ls").refused(t, ExitUsage, "`mullion hns ls` takes a node", "for example: mullion hns ls win-1")
-	m.run("hns", "ls", "win-1", "pods").refused(t, ExitUsage, `no kind "pods"`,
+	m.Run("hns", "ls", "win-7").Refused(t, exit.NotFound, `no node "win-7"; there are linux-1, win-1`, "")
+	m.Run("hns", "ls").Refused(t, exit.Usage, "`mullion hns ls` takes a node", "for example: mullion hns ls win-1")
+	m.Run("hns", "ls", "win-1", "pods").Refused(t, exit.Usage, `no kind "pods"`,
 		"there are: network, endpoint, namespace, loadbalancer, route")
-	m.run("hns", "diag", "win-1", "-o", "xml").refused(t, ExitUsage, `--output "xml" is neither text nor json`,
+	m.Run("hns", "diag", "win-1", "-o", "xml").Refused(t, exit.Usage, `--output "xml" is neither text nor json`,
 		"see `mullion hns diag --help`")
-	m.env.Euid = 1000
-	m.run("hns", "restart", "win-1").refused(t, ExitRequirement,
+	m.Env.Euid = 1000
+	m.Run("hns", "restart", "win-1").Refused(t, exit.Requirement,
 		"this needs root, as it restarts a service of the node's host: sudo BIN/mullion --data-dir DATA hns restart win-1", "")
 }
 
@@ -377,7 +306,45 @@ func TestHNSTrace(t *testing.T) {
 	}
 
 	m := newMachine(t)
-	m.run("hns", "trace").has(t, ExitUsage, "mullion: `mullion hns trace` takes NODE")
+	m.Run("hns", "trace").Has(t, exit.Usage, "mullion: `mullion hns trace` takes NODE")
 	m.withHNS()
-	m.run("hns", "trace", "nobody").has(t, ExitNotFound, "mullion:")
+	m.Run("hns", "trace", "nobody").Has(t, exit.NotFound, "mullion:")
+}
+
+// TestReader: who is not root reads what the node's HNS has by the cluster's socket.
+func TestReader(t *testing.T) {
+	m := newMachine(t)
+	m.ReadBy(clitest.Answers{
+		"hns/{node}":       clitest.Said(`{"networks": [{"ID": "4F2A", "Name": "cbr0", "Type": "L2Bridge"}]}`),
+		"hns/{node}/trace": clitest.Said(`{"at": "2026-01-02T03:04:05Z", "function": "HcnCreateEndpoint"}` + "\n"),
+	})
+
+	m.Run("hns", "ls", "win-1", "network").Has(t, exit.OK, "4F2A")
+	m.Run("hns", "show", "win-1", "cbr0").Has(t, exit.OK, "{")
+	m.Run("hns", "show", "win-1", "none").Has(t, exit.NotFound, `mullion: HNS of node win-1 has no object "none"`)
+	m.Run("hns", "trace", "win-1").Has(t, exit.Internal, "03:04:05.000", "mullion: read what the node's agent tells: ")
+}
+
+// TestNodeThatIsNotMadeYet holds that a cluster that was described and not brought up, or is being brought up, is not
+// said to be none.
+func TestNodeThatIsNotMadeYet(t *testing.T) {
+	for name, folder := range map[string]bool{"no-folder": false, "empty-folder": true} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.Describe(nil)
+			if folder {
+				if err := os.MkdirAll(m.Paths.Node("win-1"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			for _, args := range []string{"hns ls win-1", "hns diag win-1"} {
+				got := m.Run(strings.Fields(args)...)
+				if got.Code != exit.NotReady || !strings.Contains(got.Err, "→ `mullion ") ||
+					strings.Contains(got.Err, "no cluster") {
+					t.Errorf("%s: exit code %d, said %s", args, got.Code, got.Err)
+				}
+			}
+		})
+	}
 }

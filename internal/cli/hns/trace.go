@@ -1,4 +1,4 @@
-package cli
+package hns
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"mullion.dev/mullion/internal/network/hns"
 )
 
-func (a *app) hnsTrace() *cobra.Command {
+func (a *commands) trace() *cobra.Command {
 	var output string
 	var whole bool
 
@@ -31,9 +31,9 @@ why it was refused. Programs are kube-proxy.exe, CNI plugins, flanneld.exe, Powe
 for it: where they come faster than they can be told, it says how many are missing.`,
 		Example:           "  mullion hns trace win-1\n  mullion hns trace win-1 --whole\n  mullion hns trace win-1 -o json | jq .function",
 		Args:              cmdline.Exactly("NODE"),
-		ValidArgsFunction: a.completeHNS(nil),
+		ValidArgsFunction: a.complete(nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.traceHNS(cmd.Context(), args[0], func(c hns.TracedCall) error {
+			return a.follow(cmd.Context(), args[0], func(c hns.TracedCall) error {
 				if output == "json" {
 					return json.NewEncoder(a.Env.Out).Encode(c)
 				}
@@ -47,8 +47,8 @@ for it: where they come faster than they can be told, it says how many are missi
 	return cmd
 }
 
-// traceHNS calls told with the calls of a node's HNS, until ctx ends or nobody takes what is printed.
-func (a *app) traceHNS(ctx context.Context, node string, told func(hns.TracedCall) error) error {
+// follow calls told with the calls of a node's HNS, until ctx ends or nobody takes what is printed.
+func (a *commands) follow(ctx context.Context, node string, told func(hns.TracedCall) error) error {
 	paths, err := a.Paths()
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (a *app) traceHNS(ctx context.Context, node string, told func(hns.TracedCal
 		if err := a.knowsNode(paths, node); err != nil {
 			return err
 		}
-		agent, agentErr := a.calls.agent(paths, node)
+		agent, agentErr := a.calls.Agent(paths, node)
 		if agentErr != nil {
 			return remedy.HNS(node, agentErr)
 		}
@@ -125,7 +125,7 @@ func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
 }
 
 // readTrace calls told with the calls that programs make of the HNS of a node.
-func (a *app) readTrace(ctx context.Context, paths layout.Paths, node string, told func(hns.TracedCall) error) error {
+func (a *commands) readTrace(ctx context.Context, paths layout.Paths, node string, told func(hns.TracedCall) error) error {
 	lines, err := a.View(paths).Open(ctx, view.Path("hns", node, "trace"), nil)
 	if err != nil {
 		return a.ReadError(paths, err)

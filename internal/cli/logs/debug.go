@@ -1,4 +1,4 @@
-package cli
+package logs
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const agentPause = 200 * time.Millisecond
 
 // debugLog follows the log of a Windows node's agent, which logs at debug until ctx or this process ends. It begins
 // with the last lines that there are, none unless tail says so.
-func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tail int) error {
+func (a *commands) debugLog(ctx context.Context, paths layout.Paths, node string, tail int) error {
 	if unit, err := component.ParseID(node); err == nil && unit == component.OfNode("agent", unit.Node) {
 		node = unit.Node // as the part is called without --debug
 	}
@@ -57,8 +57,8 @@ func (a *app) debugLog(ctx context.Context, paths layout.Paths, node string, tai
 }
 
 // holdDebug has a node's agent log at debug until ctx ends; ended is closed when it does so no longer.
-func (a *app) holdDebug(ctx context.Context, paths layout.Paths, node string) (ended <-chan struct{}, err error) {
-	agent, err := a.calls.agent(paths, node)
+func (a *commands) holdDebug(ctx context.Context, paths layout.Paths, node string) (ended <-chan struct{}, err error) {
+	agent, err := a.agent(paths, node)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func unheld(err error) error {
 }
 
 // keepDebug asks an agent that ends, and is started again, anew, until ctx ends.
-func (a *app) keepDebug(ctx context.Context, paths layout.Paths, node string, ended <-chan struct{}) {
+func (a *commands) keepDebug(ctx context.Context, paths layout.Paths, node string, ended <-chan struct{}) {
 	for {
 		<-ended
 		if ctx.Err() != nil {

@@ -1,24 +1,62 @@
-package cli
+// Package hns owns `mullion hns`: looking into the Host Networking Service of a Windows node. HNS is elsewhere.
+package hns
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
+	"mullion.dev/mullion/internal/network/hns/hcn"
 	"mullion.dev/mullion/internal/network/hns/show"
+	"mullion.dev/mullion/internal/node/agent/admin"
 )
 
-func (a *app) hns() *cobra.Command {
+// Conn is a connection to a node's HNS.
+type Conn interface {
+	hcn.Caller
+	io.Closer
+}
+
+// Calls are what the commands ask of a node.
+type Calls struct {
+	HNS       func(context.Context, layout.Paths, string) (Conn, error)
+	Agent     func(layout.Paths, string) (*admin.Client, error)
+	ProxyPage func(ctx context.Context, paths layout.Paths, node, page string) ([]byte, error)
+}
+
+// Real returns those of the program.
+func Real() Calls {
+	return Calls{
+		HNS: func(ctx context.Context, paths layout.Paths, node string) (Conn, error) {
+			return cluster.HNS(ctx, paths, node)
+		},
+		Agent:     cluster.Agent,
+		ProxyPage: cluster.ProxyEndpoint,
+	}
+}
+
+// commands are `mullion hns`.
+type commands struct {
+	*reader.Reader
+
+	calls Calls
+}
+
+// New returns the command with those below it.
+func New(r *reader.Reader, calls Calls) *cobra.Command {
+	a := &commands{Reader: r, calls: calls}
 	cmd := &cobra.Command{
 		Use:   "hns",
 		Short: "Look into the Host Networking Service of a Windows node",
@@ -35,12 +73,12 @@ commands ask the HNS of a node what hnsdiag and the HNS PowerShell module ask on
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 
-	cmd.AddCommand(a.hnsList(), a.hnsShow(), a.hnsDiag(), a.hnsTrace(), a.hnsRestart())
+	cmd.AddCommand(a.list(), a.show(), a.diag(), a.trace(), a.restart())
 	return cmd
 }
 
-// hnsObjects returns the objects of a node's HNS.
-func (a *app) hnsObjects(ctx context.Context, node string) (o show.Objects, err error) {
+// objects returns the objects of a node's HNS.
+func (a *commands) objects(ctx context.Context, node string) (o show.Objects, err error) {
 	paths, err := a.Paths()
 	if err != nil {
 		return o, err
@@ -54,7 +92,7 @@ func (a *app) hnsObjects(ctx context.Context, node string) (o show.Objects, err 
 		return o, err
 	}
 
-	client, err := a.calls.hns(ctx, paths, node)
+	client, err := a.calls.HNS(ctx, paths, node)
 	if err != nil {
 		return o, remedy.HNS(node, err)
 	}
@@ -63,7 +101,7 @@ func (a *app) hnsObjects(ctx context.Context, node string) (o show.Objects, err 
 }
 
 // windowsNode finds a Windows node for a command of root's.
-func (a *app) windowsNode(node, why string) (layout.Paths, error) {
+func (a *commands) windowsNode(node, why string) (layout.Paths, error) {
 	paths, err := a.Paths()
 	if err != nil {
 		return paths, err
@@ -74,12 +112,12 @@ func (a *app) windowsNode(node, why string) (layout.Paths, error) {
 	return paths, a.knowsNode(paths, node)
 }
 
-func (a *app) knowsNode(paths layout.Paths, node string) error {
+func (a *commands) knowsNode(paths layout.Paths, node string) error {
 	_, err := cluster.LoadHost(paths, node)
 	return remedy.HNS(node, remedy.MissingHost(paths, err))
 }
 
-func (a *app) hnsList() *cobra.Command {
+func (a *commands) list() *cobra.Command {
 	var output string
 
 	cmd := &cobra.Command{
@@ -97,9 +135,9 @@ func (a *app) hnsList() *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: a.completeHNS(show.KindNames),
+		ValidArgsFunction: a.complete(show.KindNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.hnsObjects(cmd.Context(), args[0])
+			o, err := a.objects(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -120,7 +158,7 @@ func (a *app) hnsList() *cobra.Command {
 	return cmd
 }
 
-func (a *app) hnsShow() *cobra.Command {
+func (a *commands) show() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NODE OBJECT",
 		Short: "Print objects of a node's HNS as JSON, chosen by the start of an ID, by name or by address",
@@ -128,9 +166,9 @@ func (a *app) hnsShow() *cobra.Command {
   mullion hns show win-1 10.96.0.1
   mullion hns show win-1 4F2A`,
 		Args:              cmdline.Exactly("NODE", "OBJECT"),
-		ValidArgsFunction: a.completeHNS(nil),
+		ValidArgsFunction: a.complete(nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := a.hnsObjects(cmd.Context(), args[0])
+			o, err := a.objects(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -157,7 +195,7 @@ func (a *app) hnsShow() *cobra.Command {
 	}
 }
 
-func (a *app) hnsRestart() *cobra.Command {
+func (a *commands) restart() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart NODE",
 		Short: "Restart a node's HNS, as Windows updates do",
@@ -173,7 +211,7 @@ programs that call HNS.`,
 				return err
 			}
 
-			agent, err := a.calls.agent(paths, args[0])
+			agent, err := a.calls.Agent(paths, args[0])
 			if err != nil {
 				return remedy.HNS(args[0], err)
 			}
@@ -186,8 +224,8 @@ programs that call HNS.`,
 	}
 }
 
-// completeHNS completes a node, and then the words that more returns.
-func (a *app) completeHNS(more func() []string) func(*cobra.Command, []string, string) ([]string,
+// complete completes a node, and then the words that more returns.
+func (a *commands) complete(more func() []string) func(*cobra.Command, []string, string) ([]string,
 	cobra.ShellCompDirective) {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {

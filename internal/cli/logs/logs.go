@@ -1,4 +1,5 @@
-package cli
+// Package logs owns `mullion logs`: printing and following the logs of the cluster's parts.
+package logs
 
 import (
 	"context"
@@ -19,9 +20,22 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/partlog"
 	"mullion.dev/mullion/internal/cluster/view"
+	"mullion.dev/mullion/internal/node/agent/admin"
 )
 
-func (a *app) logs() *cobra.Command {
+// Agent reaches the agent of a Windows node.
+type Agent func(layout.Paths, string) (*admin.Client, error)
+
+// commands is `mullion logs`.
+type commands struct {
+	*reader.Reader
+
+	agent Agent
+}
+
+// New returns the command.
+func New(r *reader.Reader, agent Agent) *cobra.Command {
+	a := &commands{Reader: r, agent: agent}
 	var follow, debug bool
 	var tail int
 
@@ -105,7 +119,7 @@ programs log that much, until another level is named; ` + "`mullion status -o js
 }
 
 // logNames returns the names of the parts that have a log.
-func (a *app) logNames(ctx context.Context, paths layout.Paths) ([]string, error) {
+func (a *commands) logNames(ctx context.Context, paths layout.Paths) ([]string, error) {
 	var names []string
 	if a.Reads() {
 		err := a.Ask(ctx, paths, "logs", nil, &names)
@@ -119,7 +133,7 @@ func (a *app) logNames(ctx context.Context, paths layout.Paths) ([]string, error
 }
 
 // readLog prints a log that the cluster's socket gives.
-func (a *app) readLog(ctx context.Context, paths layout.Paths, part string, tail int, follow bool) error {
+func (a *commands) readLog(ctx context.Context, paths layout.Paths, part string, tail int, follow bool) error {
 	query := url.Values{"tail": {strconv.Itoa(tail)}, "follow": {strconv.FormatBool(follow)}}
 	words := append([]string{"logs"}, strings.Split(part, "/")...)
 	lines, err := a.View(paths).Open(ctx, view.Path(words...), query)
