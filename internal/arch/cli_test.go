@@ -13,12 +13,14 @@ var cliShared = map[string]string{
 	"cmdline":    "exit",
 	"exit":       "",
 	"frame":      "cmdline exit invoke screen",
+	"hosts":      "exit invoke remedy",
 	"invoke":     "exit remedy screen",
 	"kubeconfig": "",
 	"progress":   "cmdline exit invoke screen",
 	"reader":     "exit invoke kubeconfig remedy",
 	"remedy":     "exit",
 	"screen":     "",
+	"stores":     "exit invoke remedy",
 }
 
 // TestPartsOfTheCommandLine holds that no command of mullion knows another.

@@ -12,7 +12,6 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/machines/kubeadm"
-	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
@@ -34,7 +33,6 @@ type calls struct {
 	waitingForRights  func(context.Context, layout.Paths, spec.Cluster) []string
 	waitingForServing func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError
 	leave             func(context.Context, layout.Paths, kubeclient.Interface) error
-	netTest           func(context.Context, layout.Paths, nettest.Config) (nettest.Report, error)
 	disks             func(context.Context, layout.Paths, string, hostdisk.Request) (hostdisk.Answer, error)
 	watchEvery        time.Duration
 }
@@ -56,7 +54,6 @@ func realCalls() calls {
 		waitingForRights:  join.WaitingForRights,
 		waitingForServing: join.WaitingForServing,
 		leave:             join.Leave,
-		netTest:           cluster.NetTest,
 		disks:             cluster.Disks,
 		watchEvery:        watchEvery,
 	}

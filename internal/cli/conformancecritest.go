@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/hosts"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
@@ -136,24 +137,24 @@ type critestRun struct {
 const mostOfReport = 64 << 20
 
 // place returns the place of a file of the folder.
-func (r critestRun) place(name string) filePlace {
-	return filePlace{path: filepath.Join(r.dir, name), drive: r.drive}
+func (r critestRun) place(name string) hosts.Place {
+	return hosts.Place{Path: filepath.Join(r.dir, name), Drive: r.drive}
 }
 
 // critestOn runs critest on a node from a folder of its C: drive, and returns its report.
 func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	defer interrupt.Finishing(ctx)()
-	err := r.place("images.yaml").within(func(drive *os.Root, name string) error {
+	err := r.place("images.yaml").Within(func(drive *os.Root, name string) error {
 		return beneath.Write(drive, name, []byte(critestImages), 0o644)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write images of critest on node %q: %w", r.node, err)
 	}
-	if err := copyFile(filePlace{path: r.program}, r.place("critest.exe")); err != nil {
+	if err := hosts.Copy(hosts.Place{Path: r.program}, r.place("critest.exe")); err != nil {
 		return nil, err
 	}
 
-	h, err := a.host(r.node)
+	h, err := hosts.Windows(a.Call, r.node)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	}
 
 	var report []byte
-	err = r.place("report.json").within(func(drive *os.Root, name string) (err error) {
+	err = r.place("report.json").Within(func(drive *os.Root, name string) (err error) {
 		report, err = beneath.Read(drive, name, mostOfReport)
 		return err
 	})

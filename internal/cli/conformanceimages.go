@@ -11,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
@@ -63,14 +64,14 @@ func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c s
 
 	for _, img := range images.All() {
 		if to.Windows {
-			err := a.withImages(ctx, "",
+			err := stores.Windows(ctx, a.Call, "",
 				func(s *image.Store) error { return l.Put(ctx, img, windowsStore(ctx, s)) })
 			if err != nil {
 				return err
 			}
 		}
 
-		err := a.withLinuxImages(ctx, to.Linux, func(node string, i *linuxnode.Images) error {
+		err := stores.Linux(ctx, a.Call, to.Linux, func(node string, i *linuxnode.Images) error {
 			if err := l.Put(ctx, img, linuxStore(ctx, i)); err != nil {
 				return fmt.Errorf("node %q: %w", node, err)
 			}

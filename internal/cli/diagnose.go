@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/hosts"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
@@ -253,7 +253,7 @@ func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node, qu
 	if a.Reads() {
 		return a.readAnswer(ctx, node, question)
 	}
-	if _, err := a.host(node); err != nil {
+	if _, err := hosts.Windows(a.Call, node); err != nil {
 		return "", err
 	}
 
@@ -304,14 +304,7 @@ func cannotAsk(err error) error {
 // diagnoseClient asks the cluster that the flags name; without flags the one of this machine.
 func (a *app) diagnoseClient(ctx context.Context, f diagnoseFlags) (kubeclient.Interface, error) {
 	if f.own() {
-		paths, c, err := a.Described(ctx)
-		if err != nil {
-			return nil, err
-		}
-		client, err := a.ClusterClient(ctx, paths)
-		if errors.Is(err, fs.ErrNotExist) && c.Join != nil {
-			return nil, remedy.NoControlPlane(c)
-		}
+		client, _, err := a.OwnClient(ctx)
 		return client, err
 	}
 

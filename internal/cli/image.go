@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/remedy"
+	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
@@ -36,30 +37,6 @@ Linux node has a store of its own.`,
 	return cmd
 }
 
-// withImages runs do on the store of a node, or of the whole machine for "".
-func (a *app) withImages(ctx context.Context, node string, do func(*image.Store) error) error {
-	paths, err := a.Paths()
-	if err != nil {
-		return err
-	}
-	if err := a.RequireRoot("changes the nodes' stores of images"); err != nil {
-		return err
-	}
-	if _, err := paths.LoadSpec(); err != nil {
-		return remedy.NoCluster(paths.Data, err)
-	}
-
-	err = cluster.ReachImages(ctx, paths, "")
-	if err == nil {
-		store, closeStore, openErr := cluster.Images(paths, node)
-		if openErr != nil {
-			return remedy.NotFound(openErr)
-		}
-		err = errors.Join(do(store), closeStore())
-	}
-	return remedy.NotFound(remedy.Store(err))
-}
-
 func (a *app) imageLoad() *cobra.Command {
 	var forRun bool
 	cmd := &cobra.Command{
@@ -70,7 +47,7 @@ func (a *app) imageLoad() *cobra.Command {
 			if forRun {
 				return a.loadForRun(cmd, args[0])
 			}
-			return a.loadArchive(cmd.Context(), args[0])
+			return stores.LoadFile(cmd.Context(), a.Call, args[0])
 		},
 	}
 	cmd.Flags().BoolVar(&forRun, "run", false, "load them for single containers (mullion run), not for the cluster")
@@ -82,7 +59,7 @@ func (a *app) loadForRun(cmd *cobra.Command, file string) error {
 	if err := a.RequireRoot("loads images into the store of single containers"); err != nil {
 		return err
 	}
-	archive, err := a.openArchive(cmd.Context(), file)
+	archive, err := stores.OpenArchive(cmd.Context(), a.Call, file)
 	if err != nil {
 		return err
 	}
@@ -101,19 +78,6 @@ func (a *app) loadForRun(cmd *cobra.Command, file string) error {
 		fmt.Fprintf(a.Env.Out, "%s is there for `mullion run`\n", ref)
 	}
 
-	return nil
-}
-
-// loadArchive loads the images of an archive into the stores of all nodes for which they are.
-func (a *app) loadArchive(ctx context.Context, file string) error {
-	archive, err := a.openArchive(ctx, file)
-	if err != nil {
-		return err
-	}
-	defer archive.Close()
-	if err := a.loadImages(ctx, archive, ""); err != nil {
-		return fmt.Errorf("load %s: %w", file, err)
-	}
 	return nil
 }
 
@@ -195,10 +159,10 @@ func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref stri
 		}
 		var err error
 		if n.Linux() {
-			err = a.withLinuxImages(ctx, []string{n.Name},
+			err = stores.Linux(ctx, a.Call, []string{n.Name},
 				func(node string, i *linuxnode.Images) error { return a.pullLinux(ctx, i, node, ref, auth) })
 		} else {
-			err = a.withImages(ctx, n.Name, func(s *image.Store) error { return a.pullFor(ctx, s, n.Name, ref, auth) })
+			err = stores.Windows(ctx, a.Call, n.Name, func(s *image.Store) error { return a.pullFor(ctx, s, n.Name, ref, auth) })
 		}
 
 		if err != nil && (len(nodes) > 0 || !errdefs.IsNotFound(err)) {

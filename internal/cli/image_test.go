@@ -126,34 +126,6 @@ func TestPasswordFromStandardInput(t *testing.T) {
 	}
 }
 
-// TestArchiveFromStandardInput holds that it can be read again, as each store does, and leaves no file.
-func TestArchiveFromStandardInput(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	f, err := (&app{Reader: readerOf(Env{In: strings.NewReader("images")}, calls{})}).openArchive(t.Context(), "-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-
-	for range 2 {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			t.Fatal(err)
-		}
-		if text, err := io.ReadAll(f); err != nil || string(text) != "images" {
-			t.Errorf("read %q, %v", text, err)
-		}
-	}
-
-	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
-		t.Errorf("left %v, %v", files, err)
-	}
-	m := newMachine(t)
-	m.run("image", "load", filepath.Join(m.paths.Data, "absent.tar")).refused(t, ExitUsage,
-		"load images: open DATA/absent.tar: no such file or directory",
-		"name an archive that is there (docker save, or an OCI layout), or - for standard input")
-}
-
 func TestImageForNoNodeOfTheCluster(t *testing.T) {
 	m := newMachine(t)
 	m.describe(func(c *spec.Cluster) { c.Nodes = c.Nodes[:1] }) // the Linux node
@@ -164,4 +136,11 @@ func TestImageForNoNodeOfTheCluster(t *testing.T) {
 	m.env.Environ = append(m.env.Environ, "SOURCE_DATE_EPOCH=yesterday")
 	m.run("image", "build", dir, "-t", "mullion.local/app:v1").has(t, ExitUsage,
 		"mullion: read SOURCE_DATE_EPOCH: ", "→ `mullion image build --help` describes image.yaml")
+}
+
+func TestArchiveThatIsNotThere(t *testing.T) {
+	m := newMachine(t)
+	m.run("image", "load", filepath.Join(m.paths.Data, "absent.tar")).refused(t, ExitUsage,
+		"load images: open DATA/absent.tar: no such file or directory",
+		"name an archive that is there (docker save, or an OCI layout), or - for standard input")
 }

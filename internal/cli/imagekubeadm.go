@@ -12,6 +12,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster/kubeimages"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
@@ -67,7 +68,7 @@ func (a *app) loadKubeadm(ctx context.Context, names []string) error {
 		return err
 	}
 
-	return a.withLinuxImages(ctx, nodes, func(node string, store *linuxnode.Images) error {
+	return stores.Linux(ctx, a.Call, nodes, func(node string, store *linuxnode.Images) error {
 		for _, img := range images {
 			refs, err := loadImage(ctx, store, img)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/remedy"
+	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
@@ -58,7 +59,7 @@ func printImages(w io.Writer, list []image.Info) error {
 			version += " (stand-in)"
 		}
 		for _, ref := range append(i.RepoTags, i.RepoDigests...) {
-			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", named(ref), i.ID, named(version), float64(i.Size)/1e6)
+			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", stores.Named(ref), i.ID, stores.Named(version), float64(i.Size)/1e6)
 		}
 	}
 
@@ -138,12 +139,12 @@ func (a *app) removeEverywhere(ctx context.Context, ref string) error {
 	}
 
 	if from.Windows {
-		if err := note(a.withImages(ctx, "", func(s *image.Store) error { return removeOne(ctx, s, ref) })); err != nil {
+		if err := note(stores.Windows(ctx, a.Call, "", func(s *image.Store) error { return removeOne(ctx, s, ref) })); err != nil {
 			return err
 		}
 	}
 
-	err = a.withLinuxImages(ctx, from.Linux,
+	err = stores.Linux(ctx, a.Call, from.Linux,
 		func(_ string, i *linuxnode.Images) error { return note(i.Remove(ctx, ref)) })
 	if err != nil {
 		return err

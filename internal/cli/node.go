@@ -13,10 +13,9 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/hosts"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/node/linuxhost"
-	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -68,7 +67,7 @@ A bare host (bare: true in cluster.yaml) is prepared by hand in this way. exit e
 		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			shell, run := "cmd", []string{"/c"}
-			if _, linux, err := a.linuxHost(args[0]); err != nil {
+			if _, linux, err := hosts.Linux(a.Call, args[0]); err != nil {
 				return err
 			} else if linux {
 				shell, run = "sh", []string{"-c"}
@@ -97,36 +96,6 @@ func shellArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// host finds a node of the cluster and the host that it runs on.
-func (a *app) host(name string) (winhost.Host, error) {
-	paths, err := a.Paths()
-	if err != nil {
-		return winhost.Host{}, err
-	}
-	if err := a.RequireRoot("enters the namespaces and the files of a node's host"); err != nil {
-		return winhost.Host{}, err
-	}
-	h, err := cluster.LoadHost(paths, name)
-	return h, remedy.NodeDown(name, remedy.NotFound(remedy.MissingHost(paths, err)))
-}
-
-// linuxHost finds the host of a Linux node; it returns false for a Windows node.
-func (a *app) linuxHost(name string) (linuxhost.Host, bool, error) {
-	paths, err := a.Paths()
-	if err != nil {
-		return linuxhost.Host{}, false, err
-	}
-	if err := a.RequireRoot("enters the namespaces and the files of a node's host"); err != nil {
-		return linuxhost.Host{}, false, err
-	}
-
-	h, linux, err := cluster.LoadLinuxHost(paths, name)
-	if errors.Is(err, os.ErrNotExist) {
-		return h, false, remedy.NoCluster(paths.Data, err)
-	}
-	return h, linux, remedy.NotFound(err)
-}
-
 func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string) error {
 	run, err := a.hostRunner(cmd.Context(), node, append([]string{program}, args...))
 	if err != nil {
@@ -142,7 +111,7 @@ func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string
 
 // hostRunner returns a function that runs a command on a node's host.
 func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func() error, error) {
-	linux, isLinux, err := a.linuxHost(node)
+	linux, isLinux, err := hosts.Linux(a.Call, node)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +124,7 @@ func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func(
 		return func() error { return linux.Exec(ctx, child) }, nil
 	}
 
-	h, err := a.host(node)
+	h, err := hosts.Windows(a.Call, node)
 	if err != nil {
 		return nil, err
 	}
@@ -184,45 +153,45 @@ func (a *app) nodeCopy() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if info, err := os.Stat(to.path); err == nil && info.IsDir() {
+			if info, err := os.Stat(to.Path); err == nil && info.IsDir() {
 				// Named as the argument is, so that a link that a pod planted there is refused too.
-				in := strings.TrimRight(args[1], `/\`) + "/" + filepath.Base(from.path)
+				in := strings.TrimRight(args[1], `/\`) + "/" + filepath.Base(from.Path)
 				if to, err = a.copyPlace(in); err != nil {
 					return err
 				}
 			}
-			return copyFile(from, to)
+			return hosts.Copy(from, to)
 		},
 	}
 }
 
 // copyPlace returns the place of an argument of cp, which is a local path or NODE:C:/path.
-func (a *app) copyPlace(arg string) (filePlace, error) {
+func (a *app) copyPlace(arg string) (hosts.Place, error) {
 	node, path, ok := strings.Cut(arg, ":")
 	if !ok || strings.ContainsAny(node, `/\.`) {
-		return filePlace{path: arg}, nil
+		return hosts.Place{Path: arg}, nil
 	}
 
 	paths, err := a.Paths()
 	if err != nil {
-		return filePlace{}, err
+		return hosts.Place{}, err
 	}
-	if _, linux, err := a.linuxHost(node); err != nil {
-		return filePlace{}, err
+	if _, linux, err := hosts.Linux(a.Call, node); err != nil {
+		return hosts.Place{}, err
 	} else if linux {
-		return filePlace{}, exit.Misuse(fmt.Errorf("%s: node %s is a Linux node", arg, node),
+		return hosts.Place{}, exit.Misuse(fmt.Errorf("%s: node %s is a Linux node", arg, node),
 			fmt.Sprintf(
 				"read with `mullion node exec %[1]s -- cat FILE`, write with `mullion node exec %[1]s -- tee FILE`",
 				node))
 	}
-	if _, err := a.host(node); err != nil {
-		return filePlace{}, err
+	if _, err := hosts.Windows(a.Call, node); err != nil {
+		return hosts.Place{}, err
 	}
 
 	drive := wine.Drive(cluster.HostPrefix(paths, node))
 	unix, err := wine.UnixPath(drive, path)
 	if err != nil {
-		return filePlace{}, exit.Misuse(fmt.Errorf("%s: %w", arg, err), `name a path on C:, for example win-1:C:/tools/x.exe`)
+		return hosts.Place{}, exit.Misuse(fmt.Errorf("%s: %w", arg, err), `name a path on C:, for example win-1:C:/tools/x.exe`)
 	}
-	return filePlace{path: unix, drive: drive}, nil
+	return hosts.Place{Path: unix, Drive: drive}, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/progress"
+	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
@@ -68,7 +69,7 @@ func (a *app) saySample(url string, r *progress.Progress) {
 // runSample brings up the sample and finds its address.
 func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manifest string) (string, error) {
 	silent := a.to(io.Discard) // the image's builds, and kubectl's running commentary
-	if err := silent.loadArchive(ctx, archive); err != nil {
+	if err := stores.LoadFile(ctx, silent.Call, archive); err != nil {
 		return "", err
 	}
 	patience := sampleTime

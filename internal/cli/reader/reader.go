@@ -218,3 +218,16 @@ func (r *Reader) Admin(paths layout.Paths) (kubeclient.Interface, spec.Cluster, 
 
 // Patience bounds requests to the API by commands.
 const Patience = 30 * time.Second
+
+// OwnClient asks the cluster of this machine, which has to have its control plane here.
+func (r *Reader) OwnClient(ctx context.Context) (kubeclient.Interface, spec.Cluster, error) {
+	paths, c, err := r.Described(ctx)
+	if err != nil {
+		return nil, c, err
+	}
+	client, err := r.ClusterClient(ctx, paths)
+	if errors.Is(err, fs.ErrNotExist) && c.Join != nil {
+		return nil, c, remedy.NoControlPlane(c)
+	}
+	return client, c, err
+}

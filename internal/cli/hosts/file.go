@@ -1,4 +1,4 @@
-package cli
+package hosts
 
 import (
 	"errors"
@@ -11,21 +11,21 @@ import (
 	"mullion.dev/mullion/internal/cli/exit"
 )
 
-// filePlace is where a file is: on this machine, or on the C: drive of a node's host, where containers may write too.
-type filePlace struct {
-	path string
-	// drive is the folder that is C:, beneath which the path lies; "" for a file that a person named on this machine.
-	drive string
+// Place is where a file is: on this machine, or on the C: drive of a node's host, where containers may write too.
+type Place struct {
+	Path string
+	// Drive is the folder that is C:, beneath which the path lies; "" for a file that a person named on this machine.
+	Drive string
 }
 
-// within calls do with the drive and the file's name in it.
-func (p filePlace) within(do func(drive *os.Root, name string) error) error {
-	drive, err := os.OpenRoot(p.drive)
+// Within calls do with the drive and the file's name in it.
+func (p Place) Within(do func(drive *os.Root, name string) error) error {
+	drive, err := os.OpenRoot(p.Drive)
 	if err != nil {
 		return err
 	}
 	defer drive.Close()
-	name, err := filepath.Rel(p.drive, p.path)
+	name, err := filepath.Rel(p.Drive, p.Path)
 	if err != nil {
 		return err
 	}
@@ -33,12 +33,12 @@ func (p filePlace) within(do func(drive *os.Root, name string) error) error {
 }
 
 // open opens a regular file for reading.
-func (p filePlace) open() (file *os.File, err error) {
-	if p.drive == "" {
-		file, _, err = beneath.OpenPath(p.path)
+func (p Place) open() (file *os.File, err error) {
+	if p.Drive == "" {
+		file, _, err = beneath.OpenPath(p.Path)
 		return file, err
 	}
-	err = p.within(func(drive *os.Root, name string) (err error) {
+	err = p.Within(func(drive *os.Root, name string) (err error) {
 		file, _, err = beneath.Open(drive, name)
 		return err
 	})
@@ -46,23 +46,23 @@ func (p filePlace) open() (file *os.File, err error) {
 }
 
 // create opens a file to be written anew. On a drive it has to be a regular one; a person may name a device.
-func (p filePlace) create() (file *os.File, err error) {
+func (p Place) create() (file *os.File, err error) {
 	const mode = 0o666
-	if p.drive == "" {
-		return os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if p.Drive == "" {
+		return os.OpenFile(p.Path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	}
-	err = p.within(func(drive *os.Root, name string) (err error) {
+	err = p.Within(func(drive *os.Root, name string) (err error) {
 		file, err = beneath.Create(drive, name, mode)
 		return err
 	})
 	return file, err
 }
 
-// copyFile copies a file to a new one or onto an existing one, with errors for a person.
-func copyFile(from, to filePlace) error {
+// Copy copies a file to a new one or onto an existing one, with errors for a person.
+func Copy(from, to Place) error {
 	in, err := from.open()
 	if err != nil {
-		return unreadable(from.path, err)
+		return unreadable(from.Path, err)
 	}
 	defer func() { _ = in.Close() }() // it was only read
 
@@ -70,12 +70,12 @@ func copyFile(from, to filePlace) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return &exit.Error{
 			Code:   exit.NotFound,
-			Err:    fmt.Errorf("copy %s: the folder of %s is not there", from.path, to.path),
+			Err:    fmt.Errorf("copy %s: the folder of %s is not there", from.Path, to.Path),
 			Remedy: `make it first, for example with: mullion node exec NODE -- cmd /c "mkdir C:\tools"`,
 		}
 	}
 	if errors.Is(err, beneath.ErrUnfit) {
-		return exit.Misuse(fmt.Errorf("copy %s to %s: %w", from.path, to.path, err), "name another file")
+		return exit.Misuse(fmt.Errorf("copy %s to %s: %w", from.Path, to.Path, err), "name another file")
 	}
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func copyFile(from, to filePlace) error {
 
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("copy %s to %s: %w", from.path, to.path, err)
+		return fmt.Errorf("copy %s to %s: %w", from.Path, to.Path, err)
 	}
 
 	return nil

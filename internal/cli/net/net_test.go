@@ -1,4 +1,4 @@
-package cli
+package net
 
 import (
 	"context"
@@ -10,13 +10,29 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/cluster/agnhost"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/nettest"
 	"mullion.dev/mullion/internal/spec"
 )
+
+// machine is one with these commands.
+type machine struct {
+	*clitest.Machine
+
+	test Test
+}
+
+func newMachine(t *testing.T) *machine {
+	m := &machine{Machine: clitest.New(t)}
+	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r, m.test)} }
+	return m
+}
 
 // withoutNodes is a cluster whose stores of images need nothing.
 func withoutNodes(c *spec.Cluster) { *c = spec.Default(nil, true, "192.0.2.10").WithDefaults() }
@@ -36,7 +52,7 @@ func flow(name string, o nettest.Outcome) nettest.Result {
 
 // reporting has the network test carry out flows.
 func (m *machine) reporting(err error, results ...nettest.Result) {
-	m.calls.netTest = func(_ context.Context, _ layout.Paths, c nettest.Config) (nettest.Report, error) {
+	m.test = func(_ context.Context, _ layout.Paths, c nettest.Config) (nettest.Report, error) {
 		c.Step("starting pods")
 		for i, r := range results {
 			c.Done(i+1, len(results), r)
@@ -76,7 +92,7 @@ pod to pod        TCP       answered  seen so  3ms   as documented
 		{
 			name:    "a-difference",
 			results: []nettest.Result{good, bad, left},
-			code:    ExitDifferent,
+			code:    exit.Different,
 			out: table + "pod to node port  TCP       answered  seen so  3ms   DIFFERENT\n" +
 				"outside           TCP       answered  seen so        skipped\n" +
 				"\nWhat was expected is documented at:\n  A page\n    https://example.com/page\n" +
@@ -94,10 +110,10 @@ pod to pod        TCP       answered  seen so  3ms   as documented
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t)
-			m.describe(withoutNodes)
-			m.env.Terminal = tt.terminal
+			m.Describe(withoutNodes)
+			m.Env.Terminal = tt.terminal
 			m.reporting(nil, tt.results...)
-			m.run("net", "test").check(t, tt.code, tt.out, tt.say)
+			m.Run("net", "test").Check(t, tt.code, tt.out, tt.say)
 		})
 	}
 }
@@ -105,61 +121,61 @@ pod to pod        TCP       answered  seen so  3ms   as documented
 // TestNetTestForPrograms holds that a difference is known by the exit code too, and that nothing else is printed.
 func TestNetTestForPrograms(t *testing.T) {
 	m := newMachine(t)
-	m.describe(withoutNodes)
+	m.Describe(withoutNodes)
 	m.reporting(nil, flow("a", nettest.Different))
-	got := m.run("net", "test", "-o", "json")
+	got := m.Run("net", "test", "-o", "json")
 	var report nettest.Report
-	if err := json.Unmarshal([]byte(got.out), &report); err != nil {
+	if err := json.Unmarshal([]byte(got.Out), &report); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]nettest.Result{flow("a", nettest.Different)}, report.Results); diff != "" {
 		t.Error(diff)
 	}
 
-	if got.code != ExitDifferent || got.err != "" {
-		t.Errorf("exit code %d, said %q", got.code, got.err)
+	if got.Code != exit.Different || got.Err != "" {
+		t.Errorf("exit code %d, said %q", got.Code, got.Err)
 	}
 }
 
 func TestNetTestIsAskedWhatTheFlagsSay(t *testing.T) {
 	m := newMachine(t)
-	m.describe(withoutNodes)
-	m.calls.netTest = func(ctx context.Context, paths layout.Paths, c nettest.Config) (nettest.Report, error) {
+	m.Describe(withoutNodes)
+	m.test = func(ctx context.Context, paths layout.Paths, c nettest.Config) (nettest.Report, error) {
 		deadline, _ := ctx.Deadline()
 		if left := time.Until(deadline); left > time.Minute || left < 50*time.Second {
 			t.Errorf("%s left, want a minute", left)
 		}
-		if paths != m.paths || !c.Only.MatchString("ClusterIP, TCP") || c.Only.MatchString("ping") {
+		if paths != m.Paths || !c.Only.MatchString("ClusterIP, TCP") || c.Only.MatchString("ping") {
 			t.Errorf("only %v in %v", c.Only, paths)
 		}
 		return nettest.Report{}, nil
 	}
-	m.run("net", "test", "--flows", "ClusterIP|NodePort", "--timeout", "1m", "--mode", "l2bridge").has(t, ExitOK)
+	m.Run("net", "test", "--flows", "ClusterIP|NodePort", "--timeout", "1m", "--mode", "l2bridge").Has(t, exit.OK)
 }
 
 func TestNetTestRefusals(t *testing.T) {
 	m := newMachine(t)
 	m.reporting(nil)
 	const none = `no cluster in "DATA"`
-	m.run("net", "test").refused(t, ExitNotFound, none,
+	m.Run("net", "test").Refused(t, exit.NotFound, none,
 		"bring one up with `mullion up`, or name its folder with --data-dir")
-	m.run("net", "test", "-o", "yaml").refused(t, ExitUsage, `--output "yaml"`, "choose text or json")
-	m.run("net", "test", "--flows", "(").has(t, ExitUsage, "mullion: --flows: error parsing regexp",
+	m.Run("net", "test", "-o", "yaml").Refused(t, exit.Usage, `--output "yaml"`, "choose text or json")
+	m.Run("net", "test", "--flows", "(").Has(t, exit.Usage, "mullion: --flows: error parsing regexp",
 		"→ give a regular expression, as --flows 'ClusterIP|NodePort'")
-	m.describe(withoutNodes)
-	m.run("net", "test", "--mode", "overlay").refused(t, ExitUsage,
+	m.Describe(withoutNodes)
+	m.Run("net", "test", "--mode", "overlay").Refused(t, exit.Usage,
 		`cluster "mullion" has network mode l2bridge, not overlay`,
 		"bring up a cluster whose cluster.yaml says so (networking.mode)")
 
 	m.reporting(fmt.Errorf("choose flows: %w", nettest.ErrNoFlow))
-	m.run("net", "test").has(t, ExitUsage, "mullion: choose flows: "+nettest.ErrNoFlow.Error(),
+	m.Run("net", "test").Has(t, exit.Usage, "mullion: choose flows: "+nettest.ErrNoFlow.Error(),
 		"→ `mullion net flows` lists the names")
 	m.reporting(fmt.Errorf("wait for pods: %w", context.DeadlineExceeded))
-	m.run("net", "test").has(t, ExitNotReady, "mullion: wait for pods: ", "→ see `mullion status` and DATA/logs")
+	m.Run("net", "test").Has(t, exit.NotReady, "mullion: wait for pods: ", "→ see `mullion status` and DATA/logs")
 	m.reporting(&cluster.ConflictError{Err: errors.New("another test runs"), Remedy: "wait for it"})
-	m.run("net", "test").has(t, ExitConflict, "mullion: another test runs", "→ wait for it")
-	m.env.Euid = 1000
-	m.run("net", "test").has(t, ExitRequirement, "mullion: this needs root, as it makes network namespaces and loads images: sudo BIN/mullion --data-dir DATA net test")
+	m.Run("net", "test").Has(t, exit.Conflict, "mullion: another test runs", "→ wait for it")
+	m.Env.Euid = 1000
+	m.Run("net", "test").Has(t, exit.Requirement, "mullion: this needs root, as it makes network namespaces and loads images: sudo BIN/mullion --data-dir DATA net test")
 }
 
 func TestNetFlowsRefusals(t *testing.T) {
@@ -170,31 +186,13 @@ func TestNetFlowsRefusals(t *testing.T) {
 		"--profile mild":              {`--profile "mild"`, "choose one of " + strings.Join(profileNames(), ", ")},
 		"--dual-stack --mode overlay": {"--dual-stack with --mode overlay", "choose --mode l2bridge: no other mode has both families"},
 	} {
-		m.run(append([]string{"net", "flows"}, strings.Fields(args)...)...).refused(t, ExitUsage, want[0], want[1])
+		m.Run(append([]string{"net", "flows"}, strings.Fields(args)...)...).Refused(t, exit.Usage, want[0], want[1])
 	}
 
-	m.run("net", "flows").has(t, ExitOK, "FLOW ")
-	m.run("net", "flows", "-o", "markdown").has(t, ExitOK, "| ")
-	one, both := m.run("net", "flows"), m.run("net", "flows", "--dual-stack")
-	if len(both.out) <= len(one.out) {
-		t.Errorf("both families have %d bytes of flows, one %d", len(both.out), len(one.out))
-	}
-}
-
-// TestTestPodsImageIsNotBuilt maps what the images say to what a person is told.
-func TestTestPodsImageIsNotBuilt(t *testing.T) {
-	cause := errors.New("stat bin/linux/agnhost: no such file or directory")
-	err := notBuilt(errors.Join(&agnhost.NotBuiltError{Err: cause}))
-	var own *Error
-	if !errors.As(err, &own) || own.Code != ExitNotFound || own.Remedy != "`make agnhost` builds agnhost" ||
-		err.Error() != "build the test pods' image: "+cause.Error() {
-		t.Errorf("%#v", err)
-	}
-
-	if got := notBuilt(cause); !errors.Is(got, cause) || ExitCode(got) != ExitInternal {
-		t.Errorf("another error became %#v", got)
-	}
-	if err := notBuilt(nil); err != nil {
-		t.Errorf("no error became %v", err)
+	m.Run("net", "flows").Has(t, exit.OK, "FLOW ")
+	m.Run("net", "flows", "-o", "markdown").Has(t, exit.OK, "| ")
+	one, both := m.Run("net", "flows"), m.Run("net", "flows", "--dual-stack")
+	if len(both.Out) <= len(one.Out) {
+		t.Errorf("both families have %d bytes of flows, one %d", len(both.Out), len(one.Out))
 	}
 }

@@ -1,4 +1,6 @@
-package cli
+// Package stores owns how commands reach the stores of images of a cluster's nodes, and load images into them. The stores
+// are elsewhere.
+package stores
 
 import (
 	"context"
@@ -14,6 +16,8 @@ import (
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxnode"
@@ -28,11 +32,11 @@ func withLinuxStore(paths layout.Paths, node string, do func(node string, i *lin
 	return errors.Join(do(node, store), store.Close())
 }
 
-// withLinuxImages runs do on the store of each of the Linux nodes.
-func (a *app) withLinuxImages(ctx context.Context, nodes []string,
+// Linux runs do on the store of each of the Linux nodes.
+func Linux(ctx context.Context, call *invoke.Call, nodes []string,
 	do func(node string, i *linuxnode.Images) error,
 ) error {
-	paths, err := a.Paths()
+	paths, err := call.Paths()
 	if err != nil {
 		return err
 	}
@@ -57,14 +61,14 @@ func (a *app) withLinuxImages(ctx context.Context, nodes []string,
 	return nil
 }
 
-// loadImages loads an archive into the stores of the cluster for whose system it has images; unless system is "", only
+// Load loads an archive into the stores of the cluster for whose system it has images; unless system is "", only
 // into the stores of that system.
-func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system string) error {
-	if err := a.RequireRoot("loads images into the nodes' stores"); err != nil {
+func Load(ctx context.Context, call *invoke.Call, archive io.ReadSeeker, system string) error {
+	if err := call.RequireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}
 
-	_, c, err := a.Cluster()
+	_, c, err := call.Cluster()
 	if err != nil {
 		return err
 	}
@@ -77,12 +81,12 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 	var attempts []func() error
 	if to.Windows {
 		attempts = append(attempts, func() error {
-			return a.withImages(ctx, "", func(s *image.Store) error { return a.loadWindows(ctx, s, archive) })
+			return Windows(ctx, call, "", func(s *image.Store) error { return loadWindows(ctx, call, s, archive) })
 		})
 	}
 
 	if len(to.Linux) > 0 {
-		attempts = append(attempts, func() error { return a.loadLinux(ctx, to.Linux, archive) })
+		attempts = append(attempts, func() error { return loadLinux(ctx, call, to.Linux, archive) })
 	}
 
 	if len(attempts) == 0 {
@@ -104,7 +108,7 @@ func (a *app) loadImages(ctx context.Context, archive io.ReadSeeker, system stri
 	return cluster.LoadError(errs...)
 }
 
-func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader) error {
+func loadWindows(ctx context.Context, call *invoke.Call, s *image.Store, archive io.Reader) error {
 	loaded, err := s.Load(ctx, archive, image.LoadOptions{})
 	if err != nil {
 		return err
@@ -115,14 +119,14 @@ func (a *app) loadWindows(ctx context.Context, s *image.Store, archive io.Reader
 		for _, i := range l.Images {
 			builds = append(builds, i.OSVersion)
 		}
-		fmt.Fprintf(a.Env.Out, "loaded %s (windows/amd64 %s)\n", named(l.Ref), named(buildsText(builds)))
+		fmt.Fprintf(call.Env.Out, "loaded %s (windows/amd64 %s)\n", Named(l.Ref), Named(buildsText(builds)))
 	}
 
 	return nil
 }
 
-// named returns a name that an archive gives: a reference has 383 characters at most.
-func named(name string) string { return plaintext.OneLine(plaintext.Shortened(name, 400)) }
+// Named returns a name that an archive gives: a reference has 383 characters at most.
+func Named(name string) string { return plaintext.OneLine(plaintext.Shortened(name, 400)) }
 
 // buildsText names builds of Windows, of many the first and the last.
 func buildsText(builds []string) string {
@@ -133,21 +137,21 @@ func buildsText(builds []string) string {
 	return fmt.Sprintf("%d builds, %s to %s", len(builds), builds[0], builds[len(builds)-1])
 }
 
-func (a *app) loadLinux(ctx context.Context, nodes []string, archive io.ReadSeeker) error {
-	return a.withLinuxImages(ctx, nodes, func(node string, i *linuxnode.Images) error {
+func loadLinux(ctx context.Context, call *invoke.Call, nodes []string, archive io.ReadSeeker) error {
+	return Linux(ctx, call, nodes, func(node string, i *linuxnode.Images) error {
 		if _, err := archive.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
 		refs, err := i.Load(ctx, archive)
 		for _, ref := range refs {
-			fmt.Fprintf(a.Env.Out, "loaded %s (linux/amd64) on %s\n", named(ref), node)
+			fmt.Fprintf(call.Env.Out, "loaded %s (linux/amd64) on %s\n", Named(ref), node)
 		}
 		return err
 	})
 }
 
-// openArchive opens an archive that is read several times; standard input is copied to a temporary file first.
-func (a *app) openArchive(ctx context.Context, file string) (*os.File, error) {
+// OpenArchive opens an archive that is read several times; standard input is copied to a temporary file first.
+func OpenArchive(ctx context.Context, call *invoke.Call, file string) (*os.File, error) {
 	if file != "-" {
 		f, _, err := beneath.OpenPath(file)
 		if err != nil {
@@ -161,10 +165,47 @@ func (a *app) openArchive(ctx context.Context, file string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(f, interrupt.Reader(ctx, a.Env.In))
+	_, err = io.Copy(f, interrupt.Reader(ctx, call.Env.In))
 	if err := errors.Join(err, os.Remove(f.Name())); err != nil { // the file exists as long as it is open
 		return nil, errors.Join(err, f.Close())
 	}
 
 	return f, nil
+}
+
+// Windows runs do on the store of a node, or of the whole machine for "".
+func Windows(ctx context.Context, call *invoke.Call, node string, do func(*image.Store) error) error {
+	paths, err := call.Paths()
+	if err != nil {
+		return err
+	}
+	if err := call.RequireRoot("changes the nodes' stores of images"); err != nil {
+		return err
+	}
+	if _, err := paths.LoadSpec(); err != nil {
+		return remedy.NoCluster(paths.Data, err)
+	}
+
+	err = cluster.ReachImages(ctx, paths, "")
+	if err == nil {
+		store, closeStore, openErr := cluster.Images(paths, node)
+		if openErr != nil {
+			return remedy.NotFound(openErr)
+		}
+		err = errors.Join(do(store), closeStore())
+	}
+	return remedy.NotFound(remedy.Store(err))
+}
+
+// LoadFile loads the images of an archive into the stores of all nodes for which they are.
+func LoadFile(ctx context.Context, call *invoke.Call, file string) error {
+	archive, err := OpenArchive(ctx, call, file)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	if err := Load(ctx, call, archive, ""); err != nil {
+		return fmt.Errorf("load %s: %w", file, err)
+	}
+	return nil
 }

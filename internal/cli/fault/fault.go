@@ -1,4 +1,5 @@
-package cli
+// Package fault owns `mullion fault`: making the troubles of Windows nodes that are known. How each is made is elsewhere.
+package fault
 
 import (
 	"context"
@@ -6,22 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
-	"mullion.dev/mullion/internal/cli/remedy"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/diagnose/fault"
 	"mullion.dev/mullion/internal/network/nettest"
-	"mullion.dev/mullion/internal/spec"
 )
 
-func (a *app) fault() *cobra.Command {
+// commands are `mullion fault`.
+type commands struct{ *reader.Reader }
+
+// New returns the command with those below it.
+func New(r *reader.Reader) *cobra.Command {
+	a := &commands{r}
 	cmd := &cobra.Command{
 		Use:   "fault",
 		Short: "Make known troubles of Windows nodes, to see how they look and to try what finds them",
@@ -31,7 +35,7 @@ replaced nor removed. Which faults there are only the cluster knows.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.faultList(), a.faultMake(), a.faultUndo())
+	cmd.AddCommand(a.list(), a.make(), a.undo())
 	return cmd
 }
 
@@ -46,19 +50,6 @@ func faultNames(args []string) []string {
 	return names
 }
 
-// faultClient asks the cluster of this machine, which has to have its control plane here.
-func (a *app) faultClient(ctx context.Context) (kubeclient.Interface, spec.Cluster, error) {
-	paths, c, err := a.Described(ctx)
-	if err != nil {
-		return nil, c, err
-	}
-	client, err := a.ClusterClient(ctx, paths)
-	if errors.Is(err, fs.ErrNotExist) && c.Join != nil {
-		return nil, c, remedy.NoControlPlane(c)
-	}
-	return client, c, err
-}
-
 // listedFault is a fault as `mullion fault list` prints it.
 type listedFault struct {
 	ID    string `json:"id"`
@@ -68,7 +59,7 @@ type listedFault struct {
 	Made *bool `json:"made,omitempty"`
 }
 
-func (a *app) faultList() *cobra.Command {
+func (a *commands) list() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -82,7 +73,7 @@ func (a *app) faultList() *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), a.Patience)
 			defer cancel()
-			return printFaults(a.Env.Out, output, a.madeFaults(ctx))
+			return printFaults(a.Env.Out, output, a.made(ctx))
 		},
 	}
 
@@ -91,10 +82,10 @@ func (a *app) faultList() *cobra.Command {
 	return cmd
 }
 
-// madeFaults returns all faults; without a cluster that answers it is not known which there are.
-func (a *app) madeFaults(ctx context.Context) []listedFault {
+// made returns all faults; without a cluster that answers it is not known which there are.
+func (a *commands) made(ctx context.Context) []listedFault {
 	var made []string
-	client, _, err := a.faultClient(ctx)
+	client, _, err := a.OwnClient(ctx)
 	if err == nil {
 		made, err = fault.Made(ctx, client)
 	}
@@ -136,7 +127,7 @@ func printFaults(out io.Writer, output string, all []listedFault) error {
 	return w.Flush()
 }
 
-func (a *app) faultMake() *cobra.Command {
+func (a *commands) make() *cobra.Command {
 	return &cobra.Command{
 		Use:   "make FAULT…",
 		Short: "Make faults; `mullion diagnose` finds them after some seconds",
@@ -153,11 +144,11 @@ them; a fault has the name of the probe that finds it. The first time it builds 
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return faultNames(args), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.makeFaults(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.makeAll(cmd.Context(), args) },
 	}
 }
 
-func (a *app) makeFaults(ctx context.Context, ids []string) error {
+func (a *commands) makeAll(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		if !fault.Known(id) {
 			return unknownFault(&fault.UnknownError{ID: id})
@@ -167,7 +158,7 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 		return err
 	}
 
-	client, c, err := a.faultClient(ctx)
+	client, c, err := a.OwnClient(ctx)
 	if err != nil {
 		return err
 	}
@@ -187,7 +178,7 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.agnhostImages(ctx, paths, c, func(step string) { fmt.Fprintln(a.Env.Err, "…", step) }); err != nil {
+	if err := stores.Agnhost(ctx, a.Call, paths, c, func(step string) { fmt.Fprintln(a.Env.Err, "…", step) }); err != nil {
 		return err
 	}
 
@@ -210,7 +201,7 @@ func (a *app) makeFaults(ctx context.Context, ids []string) error {
 
 func unknownFault(err error) error { return exit.Misuse(err, "`mullion fault list` lists them") }
 
-func (a *app) faultUndo() *cobra.Command {
+func (a *commands) undo() *cobra.Command {
 	return &cobra.Command{
 		Use:     "undo [FAULT…]",
 		Short:   "Take faults back, all or those that are named",
@@ -224,7 +215,7 @@ func (a *app) faultUndo() *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), a.Patience)
 			defer cancel()
-			client, _, err := a.faultClient(ctx)
+			client, _, err := a.OwnClient(ctx)
 			if err != nil {
 				return err
 			}

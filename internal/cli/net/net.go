@@ -1,4 +1,5 @@
-package cli
+// Package net owns `mullion net`: testing the network of a cluster against what Windows documents. The flows are elsewhere.
+package net
 
 import (
 	"context"
@@ -14,28 +15,39 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/remedy"
-	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/cluster/agnhost"
+	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/network/nettest"
-	"mullion.dev/mullion/internal/node/linuxnode"
-	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
 
-func (a *app) net() *cobra.Command {
+// Test carries out the flows of a cluster.
+type Test func(context.Context, layout.Paths, nettest.Config) (nettest.Report, error)
+
+// commands are `mullion net`.
+type commands struct {
+	*reader.Reader
+
+	carryOut Test
+}
+
+// New returns the command with those below it.
+func New(r *reader.Reader, test Test) *cobra.Command {
+	a := &commands{Reader: r, carryOut: test}
 	cmd := &cobra.Command{
 		Use:   "net",
 		Short: "Test the cluster's network against what Windows documents",
 		Args:  cmdline.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.netTest(), a.netFlows())
+	cmd.AddCommand(a.test(), a.flows())
 	return cmd
 }
 
-func (a *app) netFlows() *cobra.Command {
+func (a *commands) flows() *cobra.Command {
 	var mode, profile, output string
 	var dual bool
 
@@ -82,7 +94,7 @@ type netTestFlags struct {
 	timeout             time.Duration
 }
 
-func (a *app) netTest() *cobra.Command {
+func (a *commands) test() *cobra.Command {
 	var f netTestFlags
 	cmd := &cobra.Command{
 		Use:   "test",
@@ -99,7 +111,7 @@ At the end, also after Ctrl-C, everything that the test made is removed; only th
 not. A flow that needs something that the cluster lacks is skipped, with the reason.`,
 		Example: "  mullion net test\n  mullion net test --flows 'ClusterIP|NodePort'\n  mullion net test -o json | jq '.results[] | select(.outcome == \"DIFFERENT\")'",
 		Args:    cmdline.None,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runNetTest(cmd.Context(), f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runTest(cmd.Context(), f) },
 	}
 
 	flags := cmd.Flags()
@@ -129,7 +141,7 @@ func profileNames() []string {
 	return names
 }
 
-func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
+func (a *commands) runTest(ctx context.Context, f netTestFlags) error {
 	if f.output != "text" && f.output != "json" {
 		return exit.Misuse(fmt.Errorf("--output %q", f.output), "choose text or json")
 	}
@@ -157,12 +169,12 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	p := &netProgress{a: a, quiet: f.output == "json"}
-	if err := a.agnhostImages(ctx, paths, c, p.step); err != nil {
+	p := &progress{env: a.Env, quiet: f.output == "json"}
+	if err := stores.Agnhost(ctx, a.Call, paths, c, p.step); err != nil {
 		return err
 	}
 
-	report, err := a.calls.netTest(ctx, paths, nettest.Config{
+	report, err := a.carryOut(ctx, paths, nettest.Config{
 		Only: only,
 		Step: p.step,
 		Done: p.done,
@@ -190,69 +202,37 @@ func (a *app) runNetTest(ctx context.Context, f netTestFlags) error {
 	return nil
 }
 
-// agnhostImages makes sure that the stores have the test pods' images: that of the Windows nodes, and that of one Linux
-// node.
-func (a *app) agnhostImages(ctx context.Context, paths layout.Paths, c spec.Cluster, step func(string)) error {
-	to, err := cluster.ImageStoresOf(c, nil)
-	if err != nil {
-		return err
-	}
-
-	pods := agnhost.Images{Paths: paths, Step: step}
-	if to.Windows {
-		err := a.withImages(ctx, "", func(s *image.Store) error { return pods.ForWindows(ctx, s) })
-		if err != nil {
-			return notBuilt(err)
-		}
-	}
-
-	return notBuilt(a.withLinuxImages(ctx, to.Linux[:min(len(to.Linux), 1)],
-		func(_ string, i *linuxnode.Images) error { return pods.ForLinux(ctx, i) }))
-}
-
-// notBuilt gives the lack of a program its remedy and exit code.
-func notBuilt(err error) error {
-	if _, ok := errors.AsType[*agnhost.NotBuiltError](err); !ok {
-		return err
-	}
-	return &exit.Error{
-		Code:   exit.NotFound,
-		Err:    err,
-		Remedy: "`make agnhost` builds agnhost",
-	}
-}
-
-// netProgress prints the test's progress to standard error, so that standard output has only the result: on a terminal
+// progress prints the test's progress to standard error, so that standard output has only the result: on a terminal
 // one line that changes, otherwise a line for each step and each difference.
-type netProgress struct {
-	a     *app
+type progress struct {
+	env   invoke.Env
 	quiet bool
 	mu    sync.Mutex
 }
 
-func (p *netProgress) step(text string) {
+func (p *progress) step(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.a.Env.Terminal {
-		fmt.Fprintf(p.a.Env.Err, "\r\033[K… %s", text)
+	if p.env.Terminal {
+		fmt.Fprintf(p.env.Err, "\r\033[K… %s", text)
 	} else if !p.quiet {
-		fmt.Fprintf(p.a.Env.Err, "… %s\n", text)
+		fmt.Fprintf(p.env.Err, "… %s\n", text)
 	}
 }
 
-func (p *netProgress) done(done, all int, r nettest.Result) {
+func (p *progress) done(done, all int, r nettest.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := fmt.Sprintf("%d/%d %s, %s: %s", done, all, r.Flow, r.Protocol, r.Outcome)
-	if p.a.Env.Terminal {
-		fmt.Fprintf(p.a.Env.Err, "\r\033[K%s", strings.TrimSpace(fmt.Sprintf("%.78s", line)))
+	if p.env.Terminal {
+		fmt.Fprintf(p.env.Err, "\r\033[K%s", strings.TrimSpace(fmt.Sprintf("%.78s", line)))
 	} else if !p.quiet && r.Outcome == nettest.Different {
-		fmt.Fprintln(p.a.Env.Err, line)
+		fmt.Fprintln(p.env.Err, line)
 	}
 }
 
-func (p *netProgress) end() {
-	if p.a.Env.Terminal {
-		fmt.Fprint(p.a.Env.Err, "\r\033[K")
+func (p *progress) end() {
+	if p.env.Terminal {
+		fmt.Fprint(p.env.Err, "\r\033[K")
 	}
 }
