@@ -13,7 +13,6 @@ import (
 	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
 // calls are what commands ask of packages that reach for the machine or for a cluster that is up. Tests of what is then
@@ -23,8 +22,6 @@ type calls struct {
 	examine    func(context.Context, cluster.PreflightOptions) []preflight.Check
 	up         func(context.Context, cluster.UpOptions) (spec.Cluster, error)
 	takeBundle func(context.Context, layout.Paths, []string) (*cluster.OwnBundle, error)
-	setProgram func(context.Context, layout.Paths, cluster.ProgramChange) (bool, error)
-	nodeSwitch func(layout.Paths) (nodeSwitch, error)
 	stop, down func(context.Context, layout.Paths, func(string)) error
 	reader.Sources
 	hold              invoke.Lock
@@ -33,7 +30,6 @@ type calls struct {
 	waitingForRights  func(context.Context, layout.Paths, spec.Cluster) []string
 	waitingForServing func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError
 	leave             func(context.Context, layout.Paths, kubeclient.Interface) error
-	disks             func(context.Context, layout.Paths, string, hostdisk.Request) (hostdisk.Answer, error)
 	watchEvery        time.Duration
 }
 
@@ -45,8 +41,6 @@ func realCalls() calls {
 		examine:           cluster.Examine,
 		up:                cluster.Up,
 		takeBundle:        cluster.TakeBundle,
-		setProgram:        cluster.SetProgram,
-		nodeSwitch:        openNodeSwitch,
 		stop:              cluster.Stop,
 		down:              cluster.Down,
 		await:             cluster.Await,
@@ -54,7 +48,6 @@ func realCalls() calls {
 		waitingForRights:  join.WaitingForRights,
 		waitingForServing: join.WaitingForServing,
 		leave:             join.Leave,
-		disks:             cluster.Disks,
 		watchEvery:        watchEvery,
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/internal/cli/clitest"
 )
 
 // unpacked returns the files of an archive of `mullion collect`, by name.
@@ -50,7 +52,7 @@ func unpacked(t *testing.T, file string) map[string]string {
 func TestCollectOfAnotherCluster(t *testing.T) {
 	m := newMachine(t)
 	config := filepath.Join(t.TempDir(), "config")
-	m.write(config, adminKubeconfig(m.serveNodes("True", "/api/v1/events")))
+	m.write(config, clitest.Kubeconfig(m.serveNodes("True", "/api/v1/events")))
 	file := filepath.Join(t.TempDir(), "it.tar.gz")
 	const notAsked = "what the nodes say of themselves: --node-pods asks them by a HostProcess pod on each"
 	m.run("collect", "--kubeconfig", config, "-o", file).has(t, ExitOK, file, "warning: not collected: "+notAsked)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/diagnose"
 )
@@ -51,7 +52,7 @@ func (m *machine) own(url string) {
 	m.t.Helper()
 	m.readBy(answers{
 		"cluster":               described(url),
-		"kubeconfig":            said(adminKubeconfig(url)),
+		"kubeconfig":            said(clitest.Kubeconfig(url)),
 		"ask/{node}/{question}": refuses(view.Down, "node win-1: the host is down"),
 	})
 }
@@ -95,7 +96,7 @@ func TestDiagnoseFinds(t *testing.T) {
 func TestDiagnoseOfAnother(t *testing.T) {
 	m := newMachine(t)
 	file := filepath.Join(filepath.Dir(m.paths.Data), ".kube", "config")
-	m.write(file, adminKubeconfig(m.serveNodes("False", "")))
+	m.write(file, clitest.Kubeconfig(m.serveNodes("False", "")))
 	m.run("diagnose", "--kubeconfig", file).has(t, ExitFindings, "node win-1: a node is not Ready [node-not-ready]")
 	m.run("diagnose", "--context", "nosuch").has(t, ExitUsage, `mullion: read kubeconfig: context "nosuch" does not exist`)
 	m.run("diagnose", "--kubeconfig", "nosuch").has(t, ExitUsage, "mullion: read kubeconfig: stat nosuch: no such file")

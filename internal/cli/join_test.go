@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -45,7 +46,7 @@ func TestJoinSaysWhatIsToBeDone(t *testing.T) {
 		return []*kubeadm.ServingError{{Node: "win-b", Request: "csr-7"}}
 	}
 	got := m.run(byToken()...)
-	got.out = untimed(got.out)
+	got.out = clitest.Untimed(got.out)
 	got.check(t, ExitOK, `ok   found the cluster
 
 This machine is part of cluster "theirs" after N.Ns, with 2 node(s).
@@ -263,7 +264,7 @@ func TestLeaveAsAdministrator(t *testing.T) {
 		t.Errorf("and did %q", *did)
 	}
 	file := filepath.Join(m.paths.Data, "admin.conf")
-	m.write(file, adminKubeconfig("https://192.0.2.10:6443"))
+	m.write(file, clitest.Kubeconfig("https://192.0.2.10:6443"))
 	if got := m.run("leave", "--kubeconfig", file); got.code != ExitOK || as == nil {
 		t.Errorf("exit code %d, client %v: %s", got.code, as, got.err)
 	}

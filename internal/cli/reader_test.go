@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
@@ -119,27 +120,12 @@ func TestReaderStatus(t *testing.T) {
 		"read the cluster in DATA: user 7 is a stranger: sudo BIN/mullion --data-dir DATA status", "")
 }
 
-// TestReaderErrors: each kind of refusal has its exit code, and what to do.
-func TestReaderErrors(t *testing.T) {
-	for kind, code := range map[view.Kind]int{
-		view.Busy: ExitNotReady, view.NotFound: ExitNotFound, view.NotWindows: ExitUsage, view.Down: ExitNotReady,
-		view.Wrong: ExitRequirement, view.Internal: ExitInternal,
-	} {
-		m := newMachine(t)
-		m.readBy(answers{"images": refuses(kind, "so it is")})
-		got := m.run("image", "ls")
-		if got.code != code || !strings.Contains(got.err, "so it is") {
-			t.Errorf("%s: exit code %d, want %d: %s", kind, got.code, code, got.err)
-		}
-	}
-}
-
 // TestReaderKubeconfig: a person has the own context, unless it is of a cluster that was there before; otherwise what
 // the socket gives, and is told so.
 func TestReaderKubeconfig(t *testing.T) {
 	const url = "https://127.0.0.1:6443"
 	m := newMachine(t)
-	m.readBy(answers{"cluster": described(url), "kubeconfig": said(adminKubeconfig(url))})
+	m.readBy(answers{"cluster": described(url), "kubeconfig": said(clitest.Kubeconfig(url))})
 	m.run("kubeconfig").has(t, ExitOK, "apiVersion: v1",
 		"mullion: this kubeconfig may only read; `sudo mullion kubeconfig`")
 
@@ -193,7 +179,7 @@ func TestReaderKubectl(t *testing.T) {
 		return nil
 	}
 
-	m.readBy(answers{"cluster": described(url), "kubeconfig": said(adminKubeconfig(url))})
+	m.readBy(answers{"cluster": described(url), "kubeconfig": said(clitest.Kubeconfig(url))})
 	m.run("kubectl", "get", "pods").check(t, ExitOK, "", "")
 	file, ok := strings.CutPrefix(argv[1], "--kubeconfig=/proc/self/fd/")
 	if !ok || !cmp.Equal(argv[2:], []string{"get", "pods"}) {
@@ -250,27 +236,17 @@ func TestKubectlCompletes(t *testing.T) {
 	}
 }
 
-func TestReaderImagesAndPods(t *testing.T) {
+func TestReaderPods(t *testing.T) {
 	m := newMachine(t)
 	m.readBy(answers{
-		"images": func(ask view.Ask, to io.Writer) error {
-			_, err := fmt.Fprintf(to, `[{"ID": "sha256:1", "RepoTags": ["app:%s"], "Size": 1000000, "OSVersion": "10.0"}]`,
-				ask.Option("node"))
-			return err
-		},
 		"explained": func(ask view.Ask, to io.Writer) error {
 			_, err := fmt.Fprintf(to, `[{"node": "win-1", "containers": [{"ID": "1", "Name": "%s-%s", "Off": true}]}]`,
 				ask.Option("namespace"), ask.Option("pod"))
 			return err
 		},
-		"disks/{node}": said(`{"disks": [{"number": 1, "size": 1073741824, "serial": "S1"}]}`),
 	})
 
-	m.run("image", "ls", "--node", "win-1").has(t, ExitOK, "app:win-1  sha256:1  10.0        1.0 MB")
 	m.run("explain", "web", "-n", "shop").has(t, ExitOK, "container shop-web (1) on win-1")
-	m.run("node", "disk", "ls", "win-1").has(t, ExitOK, "1 ")
-	m.run("node", "disk", "rm", "win-1", "1").has(t, ExitRequirement,
-		"mullion: this needs root, as it changes the disks")
 }
 
 // TestPictureCrossesTheSocket: what a reader is shown of a cluster is what root is shown.
@@ -326,7 +302,7 @@ func TestReaderExportsLogs(t *testing.T) {
 	url := serveAPI(t)
 	m.readBy(answers{
 		"cluster":    described(url),
-		"kubeconfig": said(adminKubeconfig(url)),
+		"kubeconfig": said(clitest.Kubeconfig(url)),
 		"status":     jsonOf(view.Status{Health: health.Picture{Name: "mullion", State: health.Healthy}}),
 		"files": said(archived(t, map[string]string{
 			"logs/etcd.log": "one\n", "missing.txt": "HNS of node win-1: it is down\n",
@@ -344,7 +320,7 @@ func TestReaderExportsLogs(t *testing.T) {
 	}
 
 	m.readBy(answers{
-		"cluster": described(url), "kubeconfig": said(adminKubeconfig(url)), "status": jsonOf(view.Status{}),
+		"cluster": described(url), "kubeconfig": said(clitest.Kubeconfig(url)), "status": jsonOf(view.Status{}),
 		"files": said(archived(t, map[string]string{"../../out.log": "x"})),
 	})
 	if got := m.run("export", "logs", dir); got.code == ExitOK {

@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/conformance"
 	"mullion.dev/mullion/internal/cli/fault"
 	"mullion.dev/mullion/internal/cli/frame"
 	"mullion.dev/mullion/internal/cli/hns"
+	"mullion.dev/mullion/internal/cli/image"
 	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/cli/logs"
 	"mullion.dev/mullion/internal/cli/net"
+	"mullion.dev/mullion/internal/cli/node"
 	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster"
 )
@@ -67,8 +70,8 @@ func (a *app) root() *cobra.Command {
 	)
 	frame.Add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), a.status(), logs.New(a.Reader, cluster.Agent), a.export())
 	frame.Add(root, "machines", a.server(), a.token(), a.join(), a.leave())
-	frame.Add(root, "use", a.runSingle(), a.kubectl(), a.kubeconfig(), a.node(), a.image(), net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
-	frame.Add(root, "use", a.check(), a.diagnoseNodes(), a.collect(), fault.New(a.Reader), a.explainPod(), a.conformance())
+	frame.Add(root, "use", a.runSingle(), a.kubectl(), a.kubeconfig(), node.New(a.Reader, node.Real()), image.New(a.Reader, a.singleClient, a.imageBuild()), net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
+	frame.Add(root, "use", a.check(), a.diagnoseNodes(), a.collect(), fault.New(a.Reader), a.explainPod(), conformance.New(a.Reader, a.kubectlProgram))
 	frame.Add(root, "about", a.support(), a.version())
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")

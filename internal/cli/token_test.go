@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
@@ -39,7 +40,7 @@ func (m *machine) serveSecrets() *secrets {
 	s := &secrets{t: m.t, kept: map[string]corev1.Secret{}}
 	server := httptest.NewServer(s)
 	m.t.Cleanup(server.Close)
-	m.write(m.paths.AdminKubeconfig(), adminKubeconfig(server.URL))
+	m.write(m.paths.AdminKubeconfig(), clitest.Kubeconfig(server.URL))
 	return s
 }
 
@@ -228,7 +229,7 @@ func TestServer(t *testing.T) {
 	}
 
 	got := m.run("server", "--advertise-address", "192.0.2.10", "--kubeconfig", "none")
-	got.out = untimed(got.out)
+	got.out = clitest.Untimed(got.out)
 	line := regexp.MustCompile(`(?m)^  (mullion join --server 192\.0\.2\.10:6443 --token [a-z0-9]{6}\.[a-z0-9]{16} ` +
 		`--ca-cert-hash sha256:[0-9a-f]{64})$`).FindStringSubmatch(got.out)
 	if line == nil || got.code != ExitOK {

@@ -13,22 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/spec"
 )
-
-// adminKubeconfig returns that of a cluster whose API server answers at server.
-func adminKubeconfig(server string) string {
-	return `apiVersion: v1
-kind: Config
-clusters: [{name: mullion, cluster: {server: "` + server + `"}}]
-users: [{name: admin, user: {token: secret}}]
-contexts: [{name: admin, context: {cluster: mullion, user: admin}}]
-current-context: admin
-`
-}
 
 // lacksNothing has the machine found fit for a cluster.
 func (m *machine) lacksNothing() {
@@ -39,18 +29,9 @@ func (m *machine) lacksNothing() {
 func (m *machine) comesUp() {
 	m.lacksNothing()
 	m.calls.up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) {
-		m.write(m.paths.AdminKubeconfig(), adminKubeconfig("https://127.0.0.1:6443"))
+		m.write(m.paths.AdminKubeconfig(), clitest.Kubeconfig("https://127.0.0.1:6443"))
 		return o.Spec, nil
 	}
-}
-
-// untimed replaces how long it took, which no two runs share.
-func untimed(text string) string {
-	begin, end, ok := strings.Cut(text, "after ")
-	if _, rest, found := strings.Cut(end, "s"); ok && found {
-		return begin + "after N.Ns" + rest
-	}
-	return text
 }
 
 // own is what up says last.
@@ -100,7 +81,7 @@ func TestUpSaysWhatIsThere(t *testing.T) {
 				}
 			}
 			got := m.run(append([]string{"up"}, tt.args...)...)
-			got.out = untimed(got.out)
+			got.out = clitest.Untimed(got.out)
 			got.check(t, ExitOK, "\n"+tt.want, "")
 		})
 	}
@@ -114,7 +95,7 @@ func TestUpOnAJoinedMachine(t *testing.T) {
 	m.lacksNothing()
 	m.calls.up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) { return o.Spec, nil }
 	got := m.run("up")
-	got.out = untimed(got.out)
+	got.out = clitest.Untimed(got.out)
 	got.check(t, ExitOK, "\nCluster \"mullion\" is ready after N.Ns: 2 node(s). "+
 		"No kubeconfig was changed; `BIN/mullion --data-dir DATA kubeconfig` prints one.\n"+
 		own, "")
@@ -332,7 +313,7 @@ func TestUpLeavesOthersContextsAlone(t *testing.T) {
 	m.comesUp()
 	file := filepath.Join(filepath.Dir(m.paths.Data), "theirs")
 	theirs := strings.NewReplacer("name: admin, context", "name: mullion, context",
-		"current-context: admin", "current-context: mullion").Replace(adminKubeconfig("https://192.0.2.1"))
+		"current-context: admin", "current-context: mullion").Replace(clitest.Kubeconfig("https://192.0.2.1"))
 	m.write(file, theirs)
 	m.run("up", "--kubeconfig", file).has(t, ExitConflict, `mullion: merge context "mullion" into "TMP/theirs": `,
 		"→ the cluster is up: `mullion kubectl` works; rename the context in that file, or use --kubeconfig")

@@ -13,12 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cli/remedy"
 )
 
 func TestKubeconfig(t *testing.T) {
 	m := newMachine(t)
-	text := adminKubeconfig("https://127.0.0.1:6443")
+	text := clitest.Kubeconfig("https://127.0.0.1:6443")
 	m.write(m.paths.AdminKubeconfig(), text)
 	m.run("kubeconfig").check(t, ExitOK, text, "")
 }
@@ -56,7 +57,7 @@ func TestDescriptionThatIsDamaged(t *testing.T) {
 
 func TestKubectl(t *testing.T) {
 	m := newMachine(t)
-	m.write(m.paths.AdminKubeconfig(), adminKubeconfig("https://127.0.0.1:6443"))
+	m.write(m.paths.AdminKubeconfig(), clitest.Kubeconfig("https://127.0.0.1:6443"))
 	m.run("kubectl", "get", "pods").has(t, ExitRequirement, "mullion: find kubectl: ", "→ `make kubernetes` builds it")
 	program := m.paths.Kubernetes("").Kubectl()
 	m.write(program, "")

@@ -1,4 +1,5 @@
-package cli
+// Package image owns `mullion image`, but for building images: loading, pulling, listing and removing those of a cluster.
+package image
 
 import (
 	"context"
@@ -15,15 +16,29 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/spec"
 )
 
-func (a *app) image() *cobra.Command {
+// Single makes a client of the engine of single containers, whose images are others than a cluster's.
+type Single func(*cobra.Command) (*single.Client, error)
+
+// commands are `mullion image`.
+type commands struct {
+	*reader.Reader
+
+	single Single
+}
+
+// New returns the command with those below it, and more.
+func New(r *reader.Reader, single Single, more ...*cobra.Command) *cobra.Command {
+	a := &commands{Reader: r, single: single}
 	cmd := &cobra.Command{
 		Use:   "image",
 		Short: "Build, load, pull, list and remove images",
@@ -33,11 +48,12 @@ Linux node has a store of its own.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.imageBuild(), a.imageKubeadm(), a.imageLoad(), a.imagePull(), a.imageList(), a.imageRemove())
+	cmd.AddCommand(more...)
+	cmd.AddCommand(a.kubeadm(), a.load(), a.pull(), a.list(), a.remove())
 	return cmd
 }
 
-func (a *app) imageLoad() *cobra.Command {
+func (a *commands) load() *cobra.Command {
 	var forRun bool
 	cmd := &cobra.Command{
 		Use:   "load FILE",
@@ -55,7 +71,7 @@ func (a *app) imageLoad() *cobra.Command {
 }
 
 // loadForRun loads the images of an archive into the store of single containers.
-func (a *app) loadForRun(cmd *cobra.Command, file string) error {
+func (a *commands) loadForRun(cmd *cobra.Command, file string) error {
 	if err := a.RequireRoot("loads images into the store of single containers"); err != nil {
 		return err
 	}
@@ -65,7 +81,7 @@ func (a *app) loadForRun(cmd *cobra.Command, file string) error {
 	}
 	defer archive.Close()
 
-	client, err := a.singleClient(cmd)
+	client, err := a.single(cmd)
 	if err != nil {
 		return err
 	}
@@ -81,7 +97,7 @@ func (a *app) loadForRun(cmd *cobra.Command, file string) error {
 	return nil
 }
 
-func (a *app) imagePull() *cobra.Command {
+func (a *commands) pull() *cobra.Command {
 	var nodes []string
 	var user string
 	var passwordStdin bool
@@ -101,7 +117,7 @@ func (a *app) imagePull() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.pull(cmd.Context(), c, nodes, args[0], auth)
+			return a.pullAll(cmd.Context(), c, nodes, args[0], auth)
 		},
 	}
 
@@ -117,7 +133,7 @@ const maxPassword = 64 << 10
 
 // registryAuth returns the credentials for a registry; nil without a user. The password is never an argument, because
 // every process of the machine can see arguments.
-func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error) {
+func (a *commands) registryAuth(user string, passwordStdin bool) (*image.Auth, error) {
 	const remedy = "for example: mullion image pull REFERENCE --user NAME --password-stdin < password-file"
 	switch {
 	case strings.Contains(user, ":"):
@@ -142,9 +158,9 @@ func (a *app) registryAuth(user string, passwordStdin bool) (*image.Auth, error)
 	return &image.Auth{Username: user, Password: password}, nil
 }
 
-// pull pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image of a
+// pullAll pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image of a
 // single system is no error.
-func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
+func (a *commands) pullAll(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
 	if err := a.RequireRoot("changes the nodes' stores of images"); err != nil {
 		return err
 	}
@@ -174,7 +190,7 @@ func (a *app) pull(ctx context.Context, c spec.Cluster, nodes []string, ref stri
 	return remedy.NotFound(pulls.Err())
 }
 
-func (a *app) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref string, auth *image.Auth) error {
+func (a *commands) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref string, auth *image.Auth) error {
 	var with *criapi.AuthConfig
 	if auth != nil {
 		with = &criapi.AuthConfig{Username: auth.Username, Password: auth.Password}
@@ -187,7 +203,7 @@ func (a *app) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref stri
 	return err
 }
 
-func (a *app) pullFor(ctx context.Context, s *image.Store, node, ref string, auth *image.Auth) error {
+func (a *commands) pullFor(ctx context.Context, s *image.Store, node, ref string, auth *image.Auth) error {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	info, err := s.PullRequest(ctx, image.Request{

@@ -1,4 +1,4 @@
-package cli
+package image
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-func (a *app) imageKubeadm() *cobra.Command {
+func (a *commands) kubeadm() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubeadm [NODE…]",
 		Short: "Make the images that kubeadm init and join want, for bare Linux hosts",
@@ -35,7 +35,7 @@ kubeadm is built by ` + "`make kubeadm`" + `; a bundle of your own has it in its
 }
 
 // loadKubeadm loads the images on the named nodes, or on all bare Linux hosts.
-func (a *app) loadKubeadm(ctx context.Context, names []string) error {
+func (a *commands) loadKubeadm(ctx context.Context, names []string) error {
 	if err := a.RequireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}

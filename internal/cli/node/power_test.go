@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
@@ -35,10 +37,10 @@ func TestNodePower(t *testing.T) {
 	} {
 		t.Run(verb, func(t *testing.T) {
 			m, p := newMachine(t), &powerRecord{}
-			m.calls.nodeSwitch = func(layout.Paths) (nodeSwitch, error) { return p, nil }
-			got := m.run("node", verb, "win-1")
-			got.out = untimed(got.out)
-			got.check(t, ExitOK, want.said, "")
+			m.calls.Switch = func(layout.Paths) (Switch, error) { return p, nil }
+			got := m.Run("node", verb, "win-1")
+			got.Out = clitest.Untimed(got.Out)
+			got.Check(t, exit.OK, want.said, "")
 			if all := strings.Join(p.asked, ", "); all != want.asked {
 				t.Errorf("asked for %q, want %q", all, want.asked)
 			}
@@ -54,34 +56,34 @@ func TestNodePowerRefusals(t *testing.T) {
 	}{
 		"no-cluster": {
 			open: os.ErrNotExist,
-			code: ExitNotFound,
+			code: exit.NotFound,
 			what: `no cluster in "DATA"`, remedy: "bring one up with `mullion up`, or name its folder with --data-dir",
 		},
 		"not-up": {
 			off:  cluster.ErrNotUp,
-			code: ExitNotReady,
+			code: exit.NotReady,
 			what: "the cluster is not up", remedy: "`mullion up` brings it back",
 		},
 		"no-node": {
 			off:  &cluster.NotFoundError{Node: "win-9", Nodes: []string{"win-1"}},
-			code: ExitNotFound,
+			code: exit.NotFound,
 			what: `no node "win-9"; there are win-1`,
 		},
 		"no-start": {
 			on:   &cluster.NodeStartError{Node: "win-1", Err: errors.New("unknown flag")},
-			code: ExitNotReady,
+			code: exit.NotReady,
 			what: "start node win-1: unknown flag", remedy: "`mullion logs kubelet/win-1 --tail 50` may say why; try it again then",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
-			m.calls.nodeSwitch = func(layout.Paths) (nodeSwitch, error) {
+			m.calls.Switch = func(layout.Paths) (Switch, error) {
 				return &powerRecord{offErr: tt.off, on: tt.on}, tt.open
 			}
-			m.run("node", "restart", "win-1").refused(t, tt.code, tt.what, tt.remedy)
+			m.Run("node", "restart", "win-1").Refused(t, tt.code, tt.what, tt.remedy)
 		})
 	}
 
-	newMachine(t).run("node", "stop").refused(t, ExitUsage, "`mullion node stop` takes NODE, got 0 argument(s)",
+	newMachine(t).Run("node", "stop").Refused(t, exit.Usage, "`mullion node stop` takes NODE, got 0 argument(s)",
 		"see `mullion node stop --help`")
 }

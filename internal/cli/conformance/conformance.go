@@ -1,4 +1,6 @@
-package cli
+// Package conformance owns `mullion conformance`: running Kubernetes' own tests, and the page of what came out. How tests
+// are run and pages are written is elsewhere.
+package conformance
 
 import (
 	"errors"
@@ -12,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/conformance/page"
 	"mullion.dev/mullion/internal/conformance/result"
 	"mullion.dev/mullion/internal/conformance/runner"
@@ -21,7 +24,16 @@ import (
 // e2eTest is where `make e2e` puts the tests, below the folder of Mullion's programs.
 const e2eTest = "e2e/e2e.test"
 
-func (a *app) conformance() *cobra.Command {
+// commands are `mullion conformance`.
+type commands struct {
+	*reader.Reader
+
+	kubectl func() (string, error)
+}
+
+// New returns the command with those below it; kubectl finds the program.
+func New(r *reader.Reader, kubectl func() (string, error)) *cobra.Command {
+	a := &commands{Reader: r, kubectl: kubectl}
 	cmd := &cobra.Command{
 		Use:   "conformance",
 		Short: "Run Kubernetes' own e2e tests on Windows nodes, of this cluster or any other",
@@ -36,8 +48,8 @@ the images are stand-ins; the page of results names them.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 
-	cmd.AddCommand(a.conformanceRun(), a.conformanceCritest(), a.conformanceSuites(), a.conformanceList(),
-		a.conformanceImages(), a.conformanceReport())
+	cmd.AddCommand(a.run(), a.critest(), a.suites(), a.list(),
+		a.images(), a.report())
 	return cmd
 }
 
@@ -103,7 +115,7 @@ func (s *selectionFlags) suite(cmd *cobra.Command, args []string) (suite.Suite, 
 	return found, nil
 }
 
-func (a *app) e2eTest(flag string) (string, error) {
+func (a *commands) e2eTest(flag string) (string, error) {
 	if flag == "" {
 		flag = filepath.Join(filepath.Dir(a.Env.Executable), filepath.FromSlash(e2eTest))
 	}
@@ -119,7 +131,7 @@ func oneSuite(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) conformanceSuites() *cobra.Command {
+func (a *commands) suites() *cobra.Command {
 	return &cobra.Command{
 		Use:   "suites",
 		Short: "List the suites, with upstream's focus and skip expressions and their source",
@@ -143,7 +155,7 @@ func (a *app) conformanceSuites() *cobra.Command {
 	}
 }
 
-func (a *app) conformanceList() *cobra.Command {
+func (a *commands) list() *cobra.Command {
 	var flags selectionFlags
 
 	cmd := &cobra.Command{
@@ -162,7 +174,7 @@ func (a *app) conformanceList() *cobra.Command {
 
 			names, err := runner.List(cmd.Context(), program, s)
 			if err != nil {
-				return conformanceError(err)
+				return runError(err)
 			}
 			_, err = fmt.Fprintln(a.Env.Out, strings.Join(names, "\n"))
 			return err
@@ -173,7 +185,7 @@ func (a *app) conformanceList() *cobra.Command {
 	return cmd
 }
 
-func (a *app) conformanceReport() *cobra.Command {
+func (a *commands) report() *cobra.Command {
 	var results string
 	var keep int
 
@@ -212,7 +224,7 @@ func resultsFlag(cmd *cobra.Command, results *string) {
 }
 
 // writePage writes the page of a run, and prints its path and a summary.
-func (a *app) writePage(folder, results, suiteName string, keep int) error {
+func (a *commands) writePage(folder, results, suiteName string, keep int) error {
 	causes, err := result.KnownCauses()
 	if err != nil {
 		return err
@@ -246,8 +258,8 @@ func (a *app) writePage(folder, results, suiteName string, keep int) error {
 	return err
 }
 
-// conformanceError adds the remedy and exit code to an error of the runner.
-func conformanceError(err error) error {
+// runError adds the remedy and exit code to an error of the runner.
+func runError(err error) error {
 	if own, ok := errors.AsType[*runner.Error](err); ok {
 		return &exit.Error{
 			Code:   exit.Requirement,

@@ -1,4 +1,4 @@
-package cli
+package conformance
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 	"mullion.dev/mullion/internal/conformance/suite"
 )
 
-// conformanceFlags are the flags of `mullion conformance run`.
-type conformanceFlags struct {
+// runFlags are the flags of `mullion conformance run`.
+type runFlags struct {
 	selectionFlags
 
 	kubeconfig, results string
@@ -34,8 +34,8 @@ type conformanceFlags struct {
 	prepull             bool
 }
 
-func (a *app) conformanceRun() *cobra.Command {
-	var f conformanceFlags
+func (a *commands) run() *cobra.Command {
+	var f runFlags
 
 	cmd := &cobra.Command{
 		Use:   "run [SUITE]",
@@ -65,7 +65,7 @@ is 7 if a spec failed.`,
 					"see `mullion conformance run --help`")
 			}
 
-			return a.runConformance(cmd.Context(), s, f)
+			return a.runSuite(cmd.Context(), s, f)
 		},
 	}
 
@@ -86,7 +86,7 @@ is 7 if a spec failed.`,
 	return cmd
 }
 
-func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFlags) error {
+func (a *commands) runSuite(ctx context.Context, s suite.Suite, f runFlags) error {
 	config := runner.Config{
 		Suite:      s,
 		Results:    f.results,
@@ -96,7 +96,7 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 		Environ:    a.Env.Environ,
 		StandIns:   images.StandIns(),
 		Hurry:      func() <-chan struct{} { return interrupt.Next(ctx) },
-		Progress:   a.conformanceProgress(time.Now),
+		Progress:   a.progress(time.Now),
 	}
 
 	var err error
@@ -122,12 +122,12 @@ func (a *app) runConformance(ctx context.Context, s suite.Suite, f conformanceFl
 		}
 	}
 
-	if config.Kubectl, err = a.kubectlProgram(); err != nil {
+	if config.Kubectl, err = a.kubectl(); err != nil {
 		return err
 	}
 	defer interrupt.Finishing(ctx)() // the tests tidy up, which takes minutes
 	folder, err := config.Run(ctx)
-	return a.conformanceEnd(folder, s.Name, f.results, err)
+	return a.end(folder, s.Name, f.results, err)
 }
 
 // repoListVariable names other registries to the tests, by a file or a URL
@@ -161,10 +161,10 @@ func withRepoList(environ []string, list string) ([]string, error) {
 	return append(slices.Clone(environ), repoListVariable+"="+list), nil
 }
 
-// conformanceEnd writes the page, also of a partial run, and turns failed specs into an exit code.
-func (a *app) conformanceEnd(folder, suiteName, results string, err error) error {
+// end writes the page, also of a partial run, and turns failed specs into an exit code.
+func (a *commands) end(folder, suiteName, results string, err error) error {
 	if folder == "" {
-		return conformanceError(err)
+		return runError(err)
 	}
 	if pageErr := a.writePage(folder, results, suiteName, 10); pageErr != nil {
 		return errors.Join(err, pageErr)
@@ -172,7 +172,7 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 
 	if err != nil {
 		if _, ok := errors.AsType[*runner.Error](err); ok {
-			return conformanceError(err)
+			return runError(err)
 		}
 		remedy := fmt.Sprintf("`mullion conformance run %s --resume` continues it", suiteName)
 		if suiteName == customSuite {
@@ -198,7 +198,7 @@ func (a *app) conformanceEnd(folder, suiteName, results string, err error) error
 }
 
 // ownCluster fills in the configuration for the cluster that is up, and loads the images into it.
-func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
+func (a *commands) ownCluster(ctx context.Context, config *runner.Config) error {
 	if err := a.RequireRoot("loads the tests' images into the nodes' stores, unless --kubeconfig names another cluster"); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (a *app) ownCluster(ctx context.Context, config *runner.Config) error {
 		}
 		return files
 	}
-	return a.loadConformanceImages(ctx, paths, c, false)
+	return a.loadImages(ctx, paths, c, false)
 }
 
 // resumable returns the folder of the newest run of a suite, which must be partial.
@@ -247,8 +247,8 @@ func resumable(results, suiteName string) (string, error) {
 	return runs[0], nil
 }
 
-// conformanceProgress prints a line for each spec, and on a terminal one more that says how far the run is.
-func (a *app) conformanceProgress(now func() time.Time) func(runner.Progress) {
+// progress prints a line for each spec, and on a terminal one more that says how far the run is.
+func (a *commands) progress(now func() time.Time) func(runner.Progress) {
 	begun := now()
 	line := func(text string) {
 		if a.Env.Terminal {

@@ -1,4 +1,4 @@
-package cli
+package image
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-func (a *app) imageList() *cobra.Command {
+func (a *commands) list() *cobra.Command {
 	var node, output string
 	cmd := &cobra.Command{
 		Use:     "ls",
@@ -67,7 +67,7 @@ func printImages(w io.Writer, list []image.Info) error {
 }
 
 // allImages returns the images of a node, or of all nodes.
-func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) {
+func (a *commands) allImages(ctx context.Context, node string) ([]image.Info, error) {
 	if a.Reads() {
 		paths, err := a.Paths()
 		if err != nil {
@@ -86,7 +86,7 @@ func (a *app) allImages(ctx context.Context, node string) ([]image.Info, error) 
 	return list, remedy.NotFound(remedy.Store(err))
 }
 
-func (a *app) imageRemove() *cobra.Command {
+func (a *commands) remove() *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm IMAGE…",
 		Aliases: []string{"remove"},
@@ -110,7 +110,7 @@ func (a *app) imageRemove() *cobra.Command {
 }
 
 // removeEverywhere removes an image from all stores that have it; it is an error if none has it.
-func (a *app) removeEverywhere(ctx context.Context, ref string) error {
+func (a *commands) removeEverywhere(ctx context.Context, ref string) error {
 	if err := a.RequireRoot("removes images from the nodes' stores"); err != nil {
 		return err
 	}

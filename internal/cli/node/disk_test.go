@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
@@ -49,13 +51,13 @@ func TestNodeDisk(t *testing.T) {
 	} {
 		t.Run(tt.args[0], func(t *testing.T) {
 			m, asked := newMachine(t), ""
-			m.calls.disks = func(
+			m.calls.Disks = func(
 				_ context.Context, _ layout.Paths, node string, r hostdisk.Request,
 			) (hostdisk.Answer, error) {
 				asked = fmt.Sprint(node, " ", r)
 				return hostdisk.Answer{Disks: someDisks(), Number: 1}, nil
 			}
-			m.run(append([]string{"node", "disk"}, tt.args...)...).check(t, ExitOK, tt.said, "")
+			m.Run(append([]string{"node", "disk"}, tt.args...)...).Check(t, exit.OK, tt.said, "")
 			if asked != tt.asked {
 				t.Errorf("asked for %q, want %q", asked, tt.asked)
 			}
@@ -72,42 +74,52 @@ func TestNodeDiskRefusals(t *testing.T) {
 	}{
 		"no-size": {
 			[]string{"add", "win-1"},
-			nil, ExitUsage,
+			nil, exit.Usage,
 			`--size "": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`,
 			"for example: --size 10Gi",
 		},
 		"small": {
 			[]string{"add", "win-1", "--size", "1Mi"},
-			nil, ExitUsage,
+			nil, exit.Usage,
 			`--size "1Mi": a disk has from 320 MiB to 16 TiB`, "for example: --size 10Gi",
 		},
 		"no-number": {
 			[]string{"rm", "win-1", "C:"},
-			nil, ExitUsage,
+			nil, exit.Usage,
 			`"C:" is not the number of a disk`, "`mullion node disk ls NODE` shows the numbers",
 		},
 		"linux": {
 			[]string{"ls", "linux-1"},
-			cluster.ErrNotWindows, ExitUsage,
+			cluster.ErrNotWindows, exit.Usage,
 			"not a Windows node", "a Linux node has the machine's disks; name a Windows node",
 		},
 		"in-use": {
 			[]string{"rm", "win-1", "1"},
-			hostcall.Refusef(hostdisk.InUse, "in use"), ExitConflict,
+			hostcall.Refusef(hostdisk.InUse, "in use"), exit.Conflict,
 			"disks of node win-1: in use", "see `mullion node disk ls win-1`; what a pod uses goes with the pod",
 		},
 		"no-cluster": {
 			[]string{"ls", "win-1"},
-			os.ErrNotExist, ExitNotFound,
+			os.ErrNotExist, exit.NotFound,
 			`no cluster in "DATA"`, "bring one up with `mullion up`, or name its folder with --data-dir",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
-			m.calls.disks = func(context.Context, layout.Paths, string, hostdisk.Request) (hostdisk.Answer, error) {
+			m.calls.Disks = func(context.Context, layout.Paths, string, hostdisk.Request) (hostdisk.Answer, error) {
 				return hostdisk.Answer{}, tt.err
 			}
-			m.run(append([]string{"node", "disk"}, tt.args...)...).refused(t, tt.code, tt.what, tt.remedy)
+			m.Run(append([]string{"node", "disk"}, tt.args...)...).Refused(t, tt.code, tt.what, tt.remedy)
 		})
 	}
+}
+
+func TestReaderOfDisks(t *testing.T) {
+	m := newMachine(t)
+	m.ReadBy(clitest.Answers{
+		"disks/{node}": clitest.Said(`{"disks": [{"number": 1, "size": 1073741824, "serial": "S1"}]}`),
+	})
+	m.Run("node", "disk", "ls", "win-1").Has(t, exit.OK, "1 ")
+	m.Run("node", "disk", "rm", "win-1", "1").Has(t, exit.Requirement,
+		"mullion: this needs root, as it changes the disks")
 }

@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"context"
@@ -17,23 +17,23 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
-// nodeSwitch switches the hosts of a cluster's nodes off and on.
-type nodeSwitch interface {
+// Switch switches the hosts of a cluster's nodes off and on.
+type Switch interface {
 	Off(ctx context.Context, node string) error
 	On(ctx context.Context, node string) error
 }
 
-func openNodeSwitch(paths layout.Paths) (nodeSwitch, error) { return cluster.NewNodePower(paths) }
+func openSwitch(paths layout.Paths) (Switch, error) { return cluster.NewNodePower(paths) }
 
-// nodePowerWait is how long a host has to start.
-const nodePowerWait = 5 * time.Minute
+// powerWait is how long a host has to start.
+const powerWait = 5 * time.Minute
 
-func (a *app) nodeStop() *cobra.Command {
+func (a *commands) stop() *cobra.Command {
 	return a.powerCommand("stop NODE", "Switch a node's host off, as if its power was cut",
 		`Ends everything that runs on a node's host at once, pods too, as when a machine loses its power. Its disks and
 images stay. The API server finds after 40 seconds that the node is not Ready; its pods are evicted after the five
 minutes that they tolerate by default. `+"`mullion node start`"+` and `+"`mullion up`"+` switch it on.`,
-		"mullion node stop win-1", func(ctx context.Context, s nodeSwitch, node string) error {
+		"mullion node stop win-1", func(ctx context.Context, s Switch, node string) error {
 			if err := s.Off(ctx, node); err != nil {
 				return err
 			}
@@ -42,20 +42,20 @@ minutes that they tolerate by default. `+"`mullion node start`"+` and `+"`mullio
 		})
 }
 
-func (a *app) nodeStart() *cobra.Command {
+func (a *commands) start() *cobra.Command {
 	return a.powerCommand("start NODE", "Switch a node's host on, and wait until the node is Ready",
 		`Starts the host of a node that was switched off, and waits until the node is Ready. Pods that were on it and still are
 the node's come back as their restart policies say.`,
-		"mullion node start win-1", func(ctx context.Context, s nodeSwitch, node string) error {
+		"mullion node start win-1", func(ctx context.Context, s Switch, node string) error {
 			return a.switchOn(ctx, s, node)
 		})
 }
 
-func (a *app) nodeRestart() *cobra.Command {
+func (a *commands) restart() *cobra.Command {
 	return a.powerCommand("restart NODE", "Switch a node's host off and on, as a reset button does",
 		`Ends everything that runs on a node's host at once, pods too, starts the host again, and waits until the node is Ready.
 Windows counts a boot more, containers count a restart more.`,
-		"mullion node restart win-1", func(ctx context.Context, s nodeSwitch, node string) error {
+		"mullion node restart win-1", func(ctx context.Context, s Switch, node string) error {
 			if err := s.Off(ctx, node); err != nil {
 				return err
 			}
@@ -63,8 +63,8 @@ Windows counts a boot more, containers count a restart more.`,
 		})
 }
 
-func (a *app) powerCommand(use, short, long, example string,
-	do func(ctx context.Context, s nodeSwitch, node string) error,
+func (a *commands) powerCommand(use, short, long, example string,
+	do func(ctx context.Context, s Switch, node string) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use:               use,
@@ -82,7 +82,7 @@ func (a *app) powerCommand(use, short, long, example string,
 				return err
 			}
 
-			s, err := a.calls.nodeSwitch(paths)
+			s, err := a.calls.Switch(paths)
 			if err != nil {
 				return powerError(paths, err)
 			}
@@ -92,14 +92,14 @@ func (a *app) powerCommand(use, short, long, example string,
 			}
 			defer held.Release()
 
-			ctx, cancel := context.WithTimeout(ctx, nodePowerWait)
+			ctx, cancel := context.WithTimeout(ctx, powerWait)
 			defer cancel()
 			return powerError(paths, do(ctx, s, args[0]))
 		},
 	}
 }
 
-func (a *app) switchOn(ctx context.Context, s nodeSwitch, node string) error {
+func (a *commands) switchOn(ctx context.Context, s Switch, node string) error {
 	started := time.Now()
 	if err := s.On(ctx, node); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (a *app) switchOn(ctx context.Context, s nodeSwitch, node string) error {
 }
 
 // bareHost reports whether a node of the cluster in the data folder is a bare host.
-func (a *app) bareHost(node string) bool {
+func (a *commands) bareHost(node string) bool {
 	_, c, err := a.Cluster()
 	return err == nil && slices.Contains(c.Bare(), node)
 }

@@ -1,4 +1,4 @@
-package cli
+package image
 
 import (
 	"context"
@@ -10,14 +10,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/cli/remedy"
-	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
+
+func newMachine(t *testing.T) *clitest.Machine {
+	m := clitest.New(t)
+	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r, nil)} }
+	return m
+}
 
 func TestImageTable(t *testing.T) {
 	id := "sha256:" + strings.Repeat("0123456789abcdef", 4)
@@ -59,10 +68,10 @@ func TestImageTable(t *testing.T) {
 
 func TestImagesOfNodesThatAreNotThere(t *testing.T) {
 	m := newMachine(t)
-	m.describe(nil)
+	m.Describe(nil)
 	const missing = `no node "win-9"; there are linux-1, win-1`
-	m.run("image", "ls", "--node", "win-9").refused(t, ExitNotFound, missing, "")
-	m.run("image", "pull", "example.com/a:b", "--node", "win-9").refused(t, ExitNotFound, missing, "")
+	m.Run("image", "ls", "--node", "win-9").Refused(t, exit.NotFound, missing, "")
+	m.Run("image", "pull", "example.com/a:b", "--node", "win-9").Refused(t, exit.NotFound, missing, "")
 }
 
 // TestImagesOfAClusterThatIsDown says at once which command brings it back, and not after the ten seconds that
@@ -76,7 +85,7 @@ func TestImagesOfAClusterThatIsDown(t *testing.T) {
 	const remedy = "containerd does not answer: see `mullion status`, or bring the cluster back with `mullion up`"
 	for system, who := range map[string]string{spec.Windows: "the cluster's", spec.Linux: "the node's"} {
 		m := newMachine(t)
-		m.describe(func(c *spec.Cluster) {
+		m.Describe(func(c *spec.Cluster) {
 			for _, n := range c.Nodes {
 				if n.OS == system {
 					c.Nodes = []spec.Node{n}
@@ -88,26 +97,13 @@ func TestImagesOfAClusterThatIsDown(t *testing.T) {
 			{"image", "ls"}, {"image", "load", archive}, {"image", "rm", "a:b"}, {"image", "pull", "example.com/a:b"},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-			got := m.runIn(ctx, args...)
-			got.has(t, ExitNotReady, "mullion: ", "→ "+who+" "+remedy)
-			if got.out != "" || ctx.Err() != nil {
-				t.Errorf("%v: %v, printed %s", args, ctx.Err(), got.out)
+			got := m.RunIn(ctx, args...)
+			got.Has(t, exit.NotReady, "mullion: ", "→ "+who+" "+remedy)
+			if got.Out != "" || ctx.Err() != nil {
+				t.Errorf("%v: %v, printed %s", args, ctx.Err(), got.Out)
 			}
 			cancel()
 		}
-	}
-}
-
-func TestImageErrors(t *testing.T) {
-	gone := fmt.Errorf("image %q: %w", "a:b", errdefs.ErrNotFound)
-	node := fmt.Errorf("look for it: %w", &cluster.NotFoundError{Node: "x"})
-	for err, code := range map[error]int{gone: ExitNotFound, node: ExitNotFound, io.ErrUnexpectedEOF: ExitInternal} {
-		if got := remedy.NotFound(err); ExitCode(got) != code || got.Error() != err.Error() {
-			t.Errorf("%v became %v with %d, want %d", err, got, ExitCode(got), code)
-		}
-	}
-	if got := remedy.NotFound(nil); got != nil {
-		t.Errorf("no error became %v", got)
 	}
 }
 
@@ -116,31 +112,46 @@ func TestPasswordFromStandardInput(t *testing.T) {
 	for in, want := range map[string]string{
 		"secret": "secret", "secret\n": "secret", "secret\r\n": "secret", " a b \n": " a b ", "two\nlines\n": "two\nlines",
 	} {
-		auth, err := (&app{Reader: readerOf(Env{In: strings.NewReader(in)}, calls{})}).registryAuth("me", true)
+		auth, err := (&commands{Reader: clitest.New(t).Reader(invoke.Env{In: strings.NewReader(in)})}).registryAuth("me", true)
 		if err != nil || auth.Username != "me" || auth.Password != want {
 			t.Errorf("%q: %+v, %v; want %q", in, auth, err, want)
 		}
 	}
-	if auth, err := (&app{Reader: readerOf(Env{}, calls{})}).registryAuth("", false); auth != nil || err != nil {
+	if auth, err := (&commands{Reader: clitest.New(t).Reader(invoke.Env{})}).registryAuth("", false); auth != nil || err != nil {
 		t.Errorf("nobody: %+v, %v", auth, err)
 	}
 }
 
-func TestImageForNoNodeOfTheCluster(t *testing.T) {
-	m := newMachine(t)
-	m.describe(func(c *spec.Cluster) { c.Nodes = c.Nodes[:1] }) // the Linux node
-	dir := filepath.Join(filepath.Dir(m.paths.Data), "app")
-	m.write(filepath.Join(dir, "app.exe"), "MZ")
-	m.run("image", "build", dir, "-t", "mullion.local/app:v1").refused(t, ExitNotFound,
-		"the cluster has no windows node to load the image for", "write it to a file with --output")
-	m.env.Environ = append(m.env.Environ, "SOURCE_DATE_EPOCH=yesterday")
-	m.run("image", "build", dir, "-t", "mullion.local/app:v1").has(t, ExitUsage,
-		"mullion: read SOURCE_DATE_EPOCH: ", "→ `mullion image build --help` describes image.yaml")
-}
-
 func TestArchiveThatIsNotThere(t *testing.T) {
 	m := newMachine(t)
-	m.run("image", "load", filepath.Join(m.paths.Data, "absent.tar")).refused(t, ExitUsage,
+	m.Run("image", "load", filepath.Join(m.Paths.Data, "absent.tar")).Refused(t, exit.Usage,
 		"load images: open DATA/absent.tar: no such file or directory",
 		"name an archive that is there (docker save, or an OCI layout), or - for standard input")
+}
+
+// TestReaderErrors: each kind of refusal has its exit code, and what to do.
+func TestReaderErrors(t *testing.T) {
+	for kind, code := range map[view.Kind]int{
+		view.Busy: exit.NotReady, view.NotFound: exit.NotFound, view.NotWindows: exit.Usage, view.Down: exit.NotReady,
+		view.Wrong: exit.Requirement, view.Internal: exit.Internal,
+	} {
+		m := newMachine(t)
+		m.ReadBy(clitest.Answers{"images": clitest.Refuses(kind, "so it is")})
+		got := m.Run("image", "ls")
+		if got.Code != code || !strings.Contains(got.Err, "so it is") {
+			t.Errorf("%s: exit code %d, want %d: %s", kind, got.Code, code, got.Err)
+		}
+	}
+}
+
+func TestReader(t *testing.T) {
+	m := newMachine(t)
+	m.ReadBy(clitest.Answers{
+		"images": func(ask view.Ask, to io.Writer) error {
+			_, err := fmt.Fprintf(to, `[{"ID": "sha256:1", "RepoTags": ["app:%s"], "Size": 1000000, "OSVersion": "10.0"}]`,
+				ask.Option("node"))
+			return err
+		},
+	})
+	m.Run("image", "ls", "--node", "win-1").Has(t, exit.OK, "app:win-1  sha256:1  10.0        1.0 MB")
 }

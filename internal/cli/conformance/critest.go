@@ -1,4 +1,4 @@
-package cli
+package conformance
 
 import (
 	"context"
@@ -38,7 +38,7 @@ const critestDir = `C:\ProgramData\Mullion\critest`
 // (https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/framework/test_context.go, TestImageList).
 const critestImages = "defaultTestContainerImage: registry.k8s.io/e2e-test-images/busybox:1.37.0-2\nwebServerTestImage: registry.k8s.io/e2e-test-images/nginx:1.28.0-2\n"
 
-func (a *app) conformanceCritest() *cobra.Command {
+func (a *commands) critest() *cobra.Command {
 	c := runner.Critest{Version: "v1.36.0"}
 	var program string
 	cmd := &cobra.Command{
@@ -63,7 +63,7 @@ like those of a suite, under the name critest. The exit code is 7 if a test fail
 	return cmd
 }
 
-func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) error {
+func (a *commands) runCritest(ctx context.Context, c runner.Critest, program string) error {
 	if program == "" {
 		program = filepath.Join(filepath.Dir(a.Env.Executable), filepath.FromSlash(critestProgram))
 	}
@@ -78,7 +78,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 
 	c.Mullion = version.Mullion()
 	c.StandIns = images.StandIns()
-	c.Progress = a.conformanceProgress(time.Now)
+	c.Progress = a.progress(time.Now)
 	if err := a.ownCluster(ctx, &c.Config); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (a *app) runCritest(ctx context.Context, c runner.Critest, program string) 
 	}
 
 	folder, err := c.Run(ctx)
-	return a.conformanceEnd(folder, runner.CritestSuite, c.Results, err)
+	return a.end(folder, runner.CritestSuite, c.Results, err)
 }
 
 // pauseKubelet pauses a node's kubelet, which otherwise removes pods and containers that the API does not know. resume
@@ -142,7 +142,7 @@ func (r critestRun) place(name string) hosts.Place {
 }
 
 // critestOn runs critest on a node from a folder of its C: drive, and returns its report.
-func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
+func (a *commands) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	defer interrupt.Finishing(ctx)()
 	err := r.place("images.yaml").Within(func(drive *os.Root, name string) error {
 		return beneath.Write(drive, name, []byte(critestImages), 0o644)
@@ -176,8 +176,8 @@ func (a *app) critestOn(ctx context.Context, r critestRun) ([]byte, error) {
 	defer stop()
 
 	err = h.Run(context.WithoutCancel(ctx), child)
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) { // a test that failed is in the report
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) { // a test that failed is in the report
 		return nil, err
 	}
 

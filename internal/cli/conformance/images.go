@@ -1,4 +1,4 @@
-package cli
+package conformance
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-func (a *app) conformanceImages() *cobra.Command {
+func (a *commands) images() *cobra.Command {
 	return &cobra.Command{
 		Use:   "images",
 		Short: "Make the tests' images from what `make e2e` has built, and load them into the cluster that is up",
@@ -39,14 +39,14 @@ clusters. It holds the image that agnhost's registry serves; some tests run that
 			if err != nil {
 				return err
 			}
-			return a.loadConformanceImages(cmd.Context(), paths, c, true)
+			return a.loadImages(cmd.Context(), paths, c, true)
 		},
 	}
 }
 
-// loadConformanceImages loads the images into the stores of nodes that do not have the same ones. With everyOne it also
+// loadImages loads the images into the stores of nodes that do not have the same ones. With everyOne it also
 // prints those that are there already. Windows nodes also get the folder that agnhost's registry serves.
-func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c spec.Cluster, everyOne bool) error {
+func (a *commands) loadImages(ctx context.Context, paths layout.Paths, c spec.Cluster, everyOne bool) error {
 	to, err := cluster.ImageStoresOf(c, nil)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a *app) loadConformanceImages(ctx context.Context, paths layout.Paths, c s
 
 	built := filepath.Join(filepath.Dir(a.Env.Executable), filepath.Dir(filepath.FromSlash(e2eTest)))
 	if err := images.Missing(built); err != nil {
-		return conformanceImageError(err)
+		return imageError(err)
 	}
 	l := images.Loader{
 		Builder:  images.NewBuilder(built),
@@ -102,7 +102,7 @@ func registryHosts(paths layout.Paths, c spec.Cluster) []images.Host {
 	return hosts
 }
 
-func conformanceImageError(err error) error {
+func imageError(err error) error {
 	if _, ok := errors.AsType[*images.MissingError](err); ok {
 		return &exit.Error{
 			Code:   exit.Requirement,

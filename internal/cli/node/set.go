@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 	"mullion.dev/mullion/internal/node/kubenode"
 )
 
-type nodeSetFlags struct {
+type setFlags struct {
 	kubelet, proxy string
 	upstream       bool
 }
 
-func (a *app) nodeSet() *cobra.Command {
-	var f nodeSetFlags
+func (a *commands) set() *cobra.Command {
+	var f setFlags
 
 	cmd := &cobra.Command{
 		Use:   "set NODE",
@@ -46,7 +46,7 @@ The node keeps the program over ` + "`mullion stop`" + ` and ` + "`mullion up`" 
 		Args:              cmdline.Exactly("NODE"),
 		ValidArgsFunction: a.CompleteNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runNodeSet(cmd.Context(), args[0], f)
+			return a.runSet(cmd.Context(), args[0], f)
 		},
 	}
 
@@ -58,7 +58,7 @@ The node keeps the program over ` + "`mullion stop`" + ` and ` + "`mullion up`" 
 }
 
 // check refuses flags that contradict each other, and files that are not there.
-func (f nodeSetFlags) check() error {
+func (f setFlags) check() error {
 	switch own := f.kubelet != "" || f.proxy != ""; {
 	case own && f.upstream:
 		return exit.Misuse(errors.New("--default and a program of your own exclude each other"),
@@ -77,7 +77,7 @@ func (f nodeSetFlags) check() error {
 	return nil
 }
 
-func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error {
+func (a *commands) runSet(ctx context.Context, node string, f setFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (a *app) runNodeSet(ctx context.Context, node string, f nodeSetFlags) error
 }
 
 // setProgram gives one part of a node its program, and says what it has then.
-func (a *app) setProgram(ctx context.Context, paths layout.Paths, node, part, file string) error {
+func (a *commands) setProgram(ctx context.Context, paths layout.Paths, node, part, file string) error {
 	started := time.Now()
-	running, err := a.calls.setProgram(ctx, paths, cluster.ProgramChange{
+	running, err := a.calls.SetProgram(ctx, paths, cluster.ProgramChange{
 		Node: node,
 		Part: part,
 		File: file,

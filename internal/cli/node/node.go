@@ -1,4 +1,5 @@
-package cli
+// Package node owns `mullion node`: what is done on and to a node's host, of Windows or Linux.
+package node
 
 import (
 	"context"
@@ -14,25 +15,53 @@ import (
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/hosts"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
-func (a *app) node() *cobra.Command {
+// Calls are what the commands ask of a cluster's nodes.
+type Calls struct {
+	Switch     func(layout.Paths) (Switch, error)
+	SetProgram func(context.Context, layout.Paths, cluster.ProgramChange) (running bool, err error)
+	Disks      func(ctx context.Context, paths layout.Paths, node string, request hostdisk.Request) (hostdisk.Answer, error)
+}
+
+// Real returns those of the program.
+func Real() Calls {
+	return Calls{
+		Switch:     openSwitch,
+		SetProgram: cluster.SetProgram,
+		Disks:      cluster.Disks,
+	}
+}
+
+// commands are `mullion node`.
+type commands struct {
+	*reader.Reader
+
+	calls Calls
+}
+
+// New returns the command with those below it.
+func New(r *reader.Reader, calls Calls) *cobra.Command {
+	a := &commands{Reader: r, calls: calls}
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "Run programs on a node's host, as after logging on to it, copy files, set its programs, its disks, switch it off and on",
 		Args:  cmdline.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.nodeExec(), a.nodeShell(), a.nodeCopy(), a.nodeSet(), a.nodeDisk(), a.nodeStop(), a.nodeStart(),
-		a.nodeRestart())
+	cmd.AddCommand(a.exec(), a.shell(), a.copy(), a.set(), a.disk(), a.stop(), a.start(),
+		a.restart())
 	return cmd
 }
 
-func (a *app) nodeExec() *cobra.Command {
+func (a *commands) exec() *cobra.Command {
 	return &cobra.Command{
 		Use:     "exec NODE -- PROGRAM [ARG…]",
 		Short:   "Run a program on a host and end with its exit code",
@@ -53,7 +82,7 @@ func (a *app) nodeExec() *cobra.Command {
 	}
 }
 
-func (a *app) nodeShell() *cobra.Command {
+func (a *commands) shell() *cobra.Command {
 	return &cobra.Command{
 		Use:   "shell NODE [-- COMMAND…]",
 		Short: "A prompt on a host: cmd.exe on Windows, sh on Linux",
@@ -96,7 +125,7 @@ func shellArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string) error {
+func (a *commands) runOnHost(cmd *cobra.Command, node, program string, args ...string) error {
 	run, err := a.hostRunner(cmd.Context(), node, append([]string{program}, args...))
 	if err != nil {
 		return err
@@ -110,7 +139,7 @@ func (a *app) runOnHost(cmd *cobra.Command, node, program string, args ...string
 }
 
 // hostRunner returns a function that runs a command on a node's host.
-func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func() error, error) {
+func (a *commands) hostRunner(ctx context.Context, node string, argv []string) (func() error, error) {
 	linux, isLinux, err := hosts.Linux(a.Call, node)
 	if err != nil {
 		return nil, err
@@ -137,7 +166,7 @@ func (a *app) hostRunner(ctx context.Context, node string, argv []string) (func(
 	return func() error { return h.Run(ctx, child) }, nil
 }
 
-func (a *app) nodeCopy() *cobra.Command {
+func (a *commands) copy() *cobra.Command {
 	return &cobra.Command{
 		Use:     "cp SOURCE TARGET",
 		Short:   "Copy a file to or from a Windows host's C: drive",
@@ -166,7 +195,7 @@ func (a *app) nodeCopy() *cobra.Command {
 }
 
 // copyPlace returns the place of an argument of cp, which is a local path or NODE:C:/path.
-func (a *app) copyPlace(arg string) (hosts.Place, error) {
+func (a *commands) copyPlace(arg string) (hosts.Place, error) {
 	node, path, ok := strings.Cut(arg, ":")
 	if !ok || strings.ContainsAny(node, `/\.`) {
 		return hosts.Place{Path: arg}, nil

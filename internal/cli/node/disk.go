@@ -1,4 +1,4 @@
-package cli
+package node
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
-func (a *app) nodeDisk() *cobra.Command {
+func (a *commands) disk() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disk",
 		Short: "Give a Windows node's host data disks, list and take them",
@@ -67,7 +67,7 @@ func diskNumber(arg string) (uint32, error) {
 	return uint32(n), nil
 }
 
-func (a *app) diskAdd() *cobra.Command {
+func (a *commands) diskAdd() *cobra.Command {
 	var size, name string
 
 	cmd := &cobra.Command{
@@ -105,7 +105,7 @@ func (a *app) diskAdd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) diskList() *cobra.Command {
+func (a *commands) diskList() *cobra.Command {
 	return &cobra.Command{
 		Use:               "ls NODE",
 		Aliases:           []string{"list"},
@@ -123,7 +123,7 @@ func (a *app) diskList() *cobra.Command {
 }
 
 // printDisks prints a line for each disk, and one for each of its volumes.
-func (a *app) printDisks(disks []hostdisk.Disk) error {
+func (a *commands) printDisks(disks []hostdisk.Disk) error {
 	w := tabwriter.NewWriter(a.Env.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "DISK\tPARTITION\tSIZE\tFREE\tSTATE\tNAME\tPATHS")
 	binary := func(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }
@@ -154,7 +154,7 @@ func (a *app) printDisks(disks []hostdisk.Disk) error {
 	return w.Flush()
 }
 
-func (a *app) diskGrow() *cobra.Command {
+func (a *commands) diskGrow() *cobra.Command {
 	var size string
 	cmd := &cobra.Command{
 		Use:   "grow NODE DISK --size SIZE",
@@ -175,7 +175,7 @@ room, also while a volume is used.`,
 	return cmd
 }
 
-func (a *app) diskRemove() *cobra.Command {
+func (a *commands) diskRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm NODE DISK",
 		Aliases: []string{"remove"},
@@ -190,7 +190,7 @@ the disk.`,
 	}
 }
 
-func (a *app) changeDisk(ctx context.Context, args []string, request hostdisk.Request) error {
+func (a *commands) changeDisk(ctx context.Context, args []string, request hostdisk.Request) error {
 	var err error
 	if request.Disk, err = diskNumber(args[1]); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (a *app) changeDisk(ctx context.Context, args []string, request hostdisk.Re
 }
 
 // askDisks asks a node's host for its disks.
-func (a *app) askDisks(ctx context.Context, node string, request hostdisk.Request) (hostdisk.Answer, error) {
+func (a *commands) askDisks(ctx context.Context, node string, request hostdisk.Request) (hostdisk.Answer, error) {
 	paths, err := a.Paths()
 	if err != nil {
 		return hostdisk.Answer{}, err
@@ -215,7 +215,7 @@ func (a *app) askDisks(ctx context.Context, node string, request hostdisk.Reques
 		return hostdisk.Answer{}, err
 	}
 
-	answer, err := a.calls.disks(ctx, paths, node, request)
+	answer, err := a.calls.Disks(ctx, paths, node, request)
 	if refusal, ok := errors.AsType[*hostcall.Refusal](err); ok {
 		code := exit.Usage
 		if refusal.Code == hostdisk.InUse {

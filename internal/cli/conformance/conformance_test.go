@@ -1,4 +1,4 @@
-package cli
+package conformance
 
 import (
 	"errors"
@@ -9,10 +9,23 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/conformance/result"
 	"mullion.dev/mullion/internal/conformance/runner"
 )
+
+func newMachine(t *testing.T) *clitest.Machine {
+	m := clitest.New(t)
+	m.Commands = func(r *reader.Reader) []*cobra.Command {
+		return []*cobra.Command{New(r, func() (string, error) { return m.Paths.Kubernetes("").Kubectl(), nil })}
+	}
+	return m
+}
 
 // ran writes a run of the suite smoke into a folder of results, and gives its own folder.
 func ran(t *testing.T, results, id string, end result.End, states ...result.State) string {
@@ -27,7 +40,7 @@ func ran(t *testing.T, results, id string, end result.End, states ...result.Stat
 		Emulated:  true,
 	}
 
-	run.Start = seenAt
+	run.Start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, s := range states {
 		run.Planned = append(run.Planned, "[sig-node] spec "+string(s))
 	}
@@ -62,19 +75,19 @@ func ran(t *testing.T, results, id string, end result.End, states ...result.Stat
 
 func TestConformanceReport(t *testing.T) {
 	m := newMachine(t)
-	results := filepath.Join(filepath.Dir(m.paths.Data), "results")
-	m.run("conformance", "report", "--results", results).refused(t, ExitNotFound,
+	results := filepath.Join(filepath.Dir(m.Paths.Data), "results")
+	m.Run("conformance", "report", "--results", results).Refused(t, exit.NotFound,
 		`no run of suite "smoke" in "TMP/results"`,
 		"`mullion conformance run` makes one; --results names another folder")
 	ran(t, results, "20260101T000000Z", result.Complete, result.Passed)
 	folder := ran(t, results, "20260102T000000Z", result.Complete, result.Passed, result.Failed, result.Skipped)
-	got := m.run("conformance", "report", "smoke", "--results", results)
+	got := m.Run("conformance", "report", "smoke", "--results", results)
 	page := "TMP/results/smoke/20260102T000000Z/index.html"
-	got.check(t, ExitOK, "\n3 specs: 1 failed 1 passed 1 skipped\n  1 failed: unknown\n"+page+"\n", "")
+	got.Check(t, exit.OK, "\n3 specs: 1 failed 1 passed 1 skipped\n  1 failed: unknown\n"+page+"\n", "")
 	if _, err := os.Stat(filepath.Join(folder, "index.html")); err != nil {
 		t.Error(err)
 	}
-	m.run("conformance", "report", "a", "b").refused(t, ExitUsage,
+	m.Run("conformance", "report", "a", "b").Refused(t, exit.Usage,
 		"`mullion conformance report` takes one suite, got 2 arguments", "`mullion conformance suites` lists them")
 }
 
@@ -90,15 +103,15 @@ func TestConformanceEnd(t *testing.T) {
 		remedy string
 	}{
 		{name: "all-pass", states: []result.State{result.Passed, result.Skipped}},
-		{name: "one-fails", states: []result.State{result.Failed}, code: ExitDifferent},
+		{name: "one-fails", states: []result.State{result.Failed}, code: exit.Different},
 		{name: "flaky-is-no-failure", states: []result.State{result.Flaky}},
-		{name: "not-begun", err: needs, code: ExitRequirement, text: "no Windows node", remedy: "add one"},
-		{name: "not-begun-for-another-reason", err: errors.New("the moon"), code: ExitInternal, text: "the moon"},
+		{name: "not-begun", err: needs, code: exit.Requirement, text: "no Windows node", remedy: "add one"},
+		{name: "not-begun-for-another-reason", err: errors.New("the moon"), code: exit.Internal, text: "the moon"},
 		{
 			name:   "cut-short",
 			states: []result.State{result.Passed},
 			err:    errors.New("interrupted"),
-			code:   ExitInternal,
+			code:   exit.Internal,
 			text:   "the run is partial: interrupted",
 			remedy: "`mullion conformance run smoke --resume` continues it",
 		},
@@ -106,7 +119,7 @@ func TestConformanceEnd(t *testing.T) {
 			name:   "nothing-fits",
 			states: []result.State{result.Passed},
 			err:    needs,
-			code:   ExitRequirement,
+			code:   exit.Requirement,
 			text:   "no Windows node",
 			remedy: "add one",
 		},
@@ -117,14 +130,14 @@ func TestConformanceEnd(t *testing.T) {
 				folder = ran(t, results, "20260102T000000Z", result.Complete, tt.states...)
 			}
 			var out strings.Builder
-			err := (&app{Reader: readerOf(Env{Out: &out}, calls{})}).conformanceEnd(folder, "smoke", results, tt.err)
+			err := (&commands{Reader: clitest.New(t).Reader(invoke.Env{Out: &out})}).end(folder, "smoke", results, tt.err)
 			remedy := ""
-			if own, ok := errors.AsType[*Error](err); ok {
+			if own, ok := errors.AsType[*exit.Error](err); ok {
 				remedy = own.Remedy
 			}
 
-			if ExitCode(err) != tt.code || (tt.text != "" && err.Error() != tt.text) || remedy != tt.remedy {
-				t.Errorf("exit code %d, %v, %q", ExitCode(err), err, remedy)
+			if exit.Code(err) != tt.code || (tt.text != "" && err.Error() != tt.text) || remedy != tt.remedy {
+				t.Errorf("exit code %d, %v, %q", exit.Code(err), err, remedy)
 			}
 			if page := strings.Contains(out.String(), "index.html"); page != (folder != "") {
 				t.Errorf("named a page: %v:\n%s", page, out.String())
@@ -135,12 +148,12 @@ func TestConformanceEnd(t *testing.T) {
 
 func TestResume(t *testing.T) {
 	m := newMachine(t)
-	results := filepath.Join(filepath.Dir(m.paths.Data), "results")
+	results := filepath.Join(filepath.Dir(m.Paths.Data), "results")
 	run := []string{"conformance", "run", "--resume", "--kubeconfig", "other", "--results", results}
-	m.run(run...).refused(t, ExitNotFound, `no run of suite "smoke" in "TMP/results" to continue`,
+	m.Run(run...).Refused(t, exit.NotFound, `no run of suite "smoke" in "TMP/results" to continue`,
 		"leave out --resume, or name the folder of the results with --results")
 	ran(t, results, "20260101T000000Z", result.Complete, result.Passed)
-	m.run(run...).refused(t, ExitUsage, `run 20260101T000000Z of suite "smoke" is complete`,
+	m.Run(run...).Refused(t, exit.Usage, `run 20260101T000000Z of suite "smoke" is complete`,
 		"leave out --resume to run the suite again")
 	partial := ran(t, results, "20260102T000000Z", result.Partial, result.Passed)
 	if got, err := resumable(results, "smoke"); got != partial || err != nil {
@@ -150,31 +163,31 @@ func TestResume(t *testing.T) {
 
 func TestConformanceRefusals(t *testing.T) {
 	m := newMachine(t)
-	m.run("conformance", "run", "--repo-list", "none.yaml").refused(t, ExitUsage, "--repo-list: open none.yaml: no such file or directory",
+	m.Run("conformance", "run", "--repo-list", "none.yaml").Refused(t, exit.Usage, "--repo-list: open none.yaml: no such file or directory",
 		"name a file of YAML, for example with the line: promoterE2eRegistry: registry.example.com/e2e-test-images")
-	m.run("conformance", "run", "all").has(t, ExitUsage, "mullion: ", "→ `mullion conformance suites` describes each of them")
+	m.Run("conformance", "run", "all").Has(t, exit.Usage, "mullion: ", "→ `mullion conformance suites` describes each of them")
 	for _, flag := range []string{"--nodes=0", "--flake-attempts=-1"} {
-		m.run("conformance", "run", flag).refused(t, ExitUsage, "--nodes and --flake-attempts want at least 1",
+		m.Run("conformance", "run", flag).Refused(t, exit.Usage, "--nodes and --flake-attempts want at least 1",
 			"see `mullion conformance run --help`")
 	}
 
-	m.run("conformance", "list").refused(t, ExitRequirement, `no e2e tests at "BIN/e2e/e2e.test"`,
+	m.Run("conformance", "list").Refused(t, exit.Requirement, `no e2e tests at "BIN/e2e/e2e.test"`,
 		"install the package mullion-e2e; in a checkout, `make e2e` builds them; or name an e2e.test with --e2e-test")
-	m.run("conformance", "run").has(t, ExitNotFound, `mullion: no cluster in "DATA"`)
-	m.run("conformance", "critest").refused(t, ExitRequirement,
+	m.Run("conformance", "run").Has(t, exit.NotFound, `mullion: no cluster in "DATA"`)
+	m.Run("conformance", "critest").Refused(t, exit.Requirement,
 		"stat BIN/e2e/windows/critest.exe: no such file or directory",
 		"`make critest` builds it; --critest names another critest.exe")
-	m.describe(nil)
-	m.run("conformance", "images").has(t, ExitRequirement, "mullion: ",
+	m.Describe(nil)
+	m.Run("conformance", "images").Has(t, exit.Requirement, "mullion: ",
 		"→ install the package mullion-e2e; in a checkout, `make e2e` builds the tests and the programs of their images")
-	m.env.Euid = 1000
-	m.run("conformance", "run").has(t, ExitRequirement, "mullion: this needs root, as it loads the tests' images into the nodes' stores, unless --kubeconfig names another")
+	m.Env.Euid = 1000
+	m.Run("conformance", "run").Has(t, exit.Requirement, "mullion: this needs root, as it loads the tests' images into the nodes' stores, unless --kubeconfig names another")
 }
 
 // TestConformanceSelection holds that flags replace a suite's expressions, and that the suite is another one then.
 func TestConformanceSelection(t *testing.T) {
 	m := newMachine(t)
-	program := filepath.Join(m.paths.Bin, "e2e", "e2e.test")
+	program := filepath.Join(m.Paths.Bin, "e2e", "e2e.test")
 	const script = `#!/bin/sh
 for a in "$@"; do case $a in
 	--ginkgo.json-report=*) echo '[{"SpecReports": []}]' > "${a#*=}" ;;
@@ -182,15 +195,15 @@ for a in "$@"; do case $a in
 esac; done
 `
 
-	m.write(program, script)
-	driver := filepath.Join(m.paths.Bin, "driver.yaml")
-	m.run("conformance", "list", "--storage-driver", driver).refused(t, ExitUsage, "--storage-driver: stat BIN/driver.yaml: no such file or directory",
+	m.Write(program, script)
+	driver := filepath.Join(m.Paths.Bin, "driver.yaml")
+	m.Run("conformance", "list", "--storage-driver", driver).Refused(t, exit.Usage, "--storage-driver: stat BIN/driver.yaml: no such file or directory",
 		"name a file as test/e2e/testdata/csidriver/e2e.yaml")
-	m.write(driver, "DriverInfo: {Name: some}\n")
-	got := m.run("conformance", "list", "windows", "--focus", "Secrets", "--skip", "Slow", "--storage-driver", driver)
+	m.Write(driver, "DriverInfo: {Name: some}\n")
+	got := m.Run("conformance", "list", "windows", "--focus", "Secrets", "--skip", "Slow", "--storage-driver", driver)
 	asked, err := os.ReadFile(program + ".asked")
 	if err != nil {
-		t.Fatalf("%v: %s", err, got.err)
+		t.Fatalf("%v: %s", err, got.Err)
 	}
 	if diff := cmp.Diff("--ginkgo.focus=Secrets\n--storage.testdriver="+driver+"\n--ginkgo.skip=Slow\n", string(asked)); diff != "" {
 		t.Error(diff)
@@ -227,8 +240,8 @@ func TestConformanceProgress(t *testing.T) {
 			"10/20, 1 failed, 3s, about 4m0s left",
 	} {
 		var out strings.Builder
-		now := seenAt
-		tell := (&app{Reader: readerOf(Env{Out: &out, Terminal: terminal}, calls{})}).conformanceProgress(func() time.Time { return now })
+		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		tell := (&commands{Reader: clitest.New(t).Reader(invoke.Env{Out: &out, Terminal: terminal})}).progress(func() time.Time { return now })
 		for _, step := range steps {
 			now = now.Add(time.Second)
 			tell(step)
