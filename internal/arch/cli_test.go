@@ -15,7 +15,7 @@ var cliShared = map[string]string{
 	"frame":      "cmdline exit invoke screen",
 	"hosts":      "exit invoke remedy",
 	"invoke":     "exit remedy screen",
-	"kubeconfig": "",
+	"kubeconfig": "exit",
 	"progress":   "cmdline exit invoke screen",
 	"reader":     "exit invoke kubeconfig remedy",
 	"remedy":     "exit",

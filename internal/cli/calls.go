@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cli/invoke"
@@ -30,7 +29,6 @@ type calls struct {
 	waitingForRights  func(context.Context, layout.Paths, spec.Cluster) []string
 	waitingForServing func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError
 	leave             func(context.Context, layout.Paths, kubeclient.Interface) error
-	watchEvery        time.Duration
 }
 
 // realCalls returns those of the program.
@@ -48,6 +46,5 @@ func realCalls() calls {
 		waitingForRights:  join.WaitingForRights,
 		waitingForServing: join.WaitingForServing,
 		leave:             join.Leave,
-		watchEvery:        watchEvery,
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/cli/progress"
 )
 
@@ -60,12 +61,12 @@ images.`,
 			if err := a.calls.down(ctx, paths, out.Steps(a.Env.Out)); err != nil {
 				return err
 			}
-			person, err := a.personal(kubeconfigFlag)
+			person, err := kubeconfig.PersonalOf(a.Env.Environ, kubeconfigFlag)
 			if err != nil || name == "" {
 				return err
 			}
 
-			return person.remove(ctx, paths, name)
+			return person.Remove(ctx, paths, name)
 		},
 	}
 

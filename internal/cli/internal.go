@@ -8,6 +8,7 @@ import (
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/diagnose"
 	"mullion.dev/mullion/internal/cluster"
 )
 
@@ -43,7 +44,7 @@ func (a *app) supervise() *cobra.Command {
 				Log:        log,
 				Level:      level,
 				StartLimit: limit,
-				Questions:  questions(),
+				Questions:  diagnose.Questions(),
 				Held:       held,
 			})
 		},

@@ -7,18 +7,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/about"
+	"mullion.dev/mullion/internal/cli/check"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/conformance"
+	"mullion.dev/mullion/internal/cli/diagnose"
+	"mullion.dev/mullion/internal/cli/explain"
+	"mullion.dev/mullion/internal/cli/export"
 	"mullion.dev/mullion/internal/cli/fault"
 	"mullion.dev/mullion/internal/cli/frame"
 	"mullion.dev/mullion/internal/cli/hns"
 	"mullion.dev/mullion/internal/cli/image"
 	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/kubectl"
 	"mullion.dev/mullion/internal/cli/logs"
 	"mullion.dev/mullion/internal/cli/net"
 	"mullion.dev/mullion/internal/cli/node"
 	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cli/status"
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/preflight"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // Env is the environment of the process. Only main fills it from the real one.
@@ -62,17 +72,25 @@ func (a *app) root() *cobra.Command {
 		return pre(cmd, args)
 	}
 
+	kubectls := kubectl.New(a.Reader)
+	exporting := export.New(a.Reader, export.Calls{
+		Status: status.Print,
+		Lacks: func(ctx context.Context, paths layout.Paths, c spec.Cluster) []preflight.Finding {
+			return cluster.Preflight(ctx, a.preflightOptions(paths, c))
+		},
+	})
+
 	root.AddGroup(
 		&cobra.Group{ID: "cluster", Title: "The cluster:"},
 		&cobra.Group{ID: "machines", Title: "Several machines:"},
 		&cobra.Group{ID: "use", Title: "Using it:"},
 		&cobra.Group{ID: "about", Title: "About Mullion:"},
 	)
-	frame.Add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), a.status(), logs.New(a.Reader, cluster.Agent), a.export())
+	frame.Add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), status.New(a.Reader, status.Every), logs.New(a.Reader, cluster.Agent), exporting.Command())
 	frame.Add(root, "machines", a.server(), a.token(), a.join(), a.leave())
-	frame.Add(root, "use", a.runSingle(), a.kubectl(), a.kubeconfig(), node.New(a.Reader, node.Real()), image.New(a.Reader, a.singleClient, a.imageBuild()), net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
-	frame.Add(root, "use", a.check(), a.diagnoseNodes(), a.collect(), fault.New(a.Reader), a.explainPod(), conformance.New(a.Reader, a.kubectlProgram))
-	frame.Add(root, "about", a.support(), a.version())
+	frame.Add(root, "use", a.runSingle(), kubectls.Kubectl(), kubectls.Kubeconfig(), node.New(a.Reader, node.Real()), image.New(a.Reader, a.singleClient, a.imageBuild()), net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
+	frame.Add(root, "use", check.New(a.Env, kubectls.Program), diagnose.New(a.Reader), diagnose.NewCollect(a.Reader, exporting.AddOwn), fault.New(a.Reader), explain.New(a.Reader), conformance.New(a.Reader, kubectls.Program))
+	frame.Add(root, "about", about.Support(a.Env.Out), about.Version(a.Env.Out))
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")
 	root.AddCommand(a.supervise(), a.runEngine())

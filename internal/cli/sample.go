@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/kubectl"
 	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -82,13 +83,13 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 		{admin, "apply", "-f", manifest},
 		{admin, "rollout", "status", "deployment/" + sampleName, "--timeout=" + patience.String()},
 	} {
-		if err := silent.runKubectl(ctx, args...); err != nil {
+		if err := kubectl.New(silent.Reader).Run(ctx, args...); err != nil {
 			return "", err
 		}
 	}
 
 	var at bytes.Buffer
-	if err := a.to(&at).runKubectl(ctx, admin, "get", "pods,services", "-l", "app="+sampleName, "-o",
+	if err := kubectl.New(a.to(&at).Reader).Run(ctx, admin, "get", "pods,services", "-l", "app="+sampleName, "-o",
 		"jsonpath={.items[*].status.hostIP} {.items[*].spec.ports[0].nodePort}"); err != nil {
 		return "", err
 	}

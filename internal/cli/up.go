@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
@@ -186,11 +187,11 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		return err
 	}
 
-	person, err := a.personal(f.kubeconfig)
+	person, err := kubeconfig.PersonalOf(a.Env.Environ, f.kubeconfig)
 	if err != nil {
 		return err
 	}
-	if err := person.check(); err != nil {
+	if err := person.Check(); err != nil {
 		return err
 	}
 
@@ -220,13 +221,13 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	if err != nil {
 		return a.interrupted(ctx, remedy.Up(err, paths))
 	}
-	at, err := person.merge(ctx, paths, resolved.Name)
+	at, err := person.Merge(ctx, paths, resolved.Name)
 	if err != nil {
 		return err
 	}
 
 	seconds := time.Since(started).Seconds()
-	r.Say("\nCluster %q is ready after %.1fs: %s. %s", resolved.Name, seconds, nodesAndHosts(resolved), at.text(a.Command()))
+	r.Say("\nCluster %q is ready after %.1fs: %s. %s", resolved.Name, seconds, nodesAndHosts(resolved), at.Text(a.Command()))
 	a.sayProxy(resolved, r)
 	url := ""
 	if !f.sample {
@@ -239,8 +240,8 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 		Name:              resolved.Name,
 		KubernetesVersion: kubernetesOf(resolved),
 		Nodes:             nodesOf(resolved, paths),
-		Kubeconfig:        absolute(at.file),
-		Context:           at.context,
+		Kubeconfig:        at.Path(),
+		Context:           at.Context,
 		URL:               url,
 	})
 

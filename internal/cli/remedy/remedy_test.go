@@ -3,6 +3,7 @@ package remedy
 import (
 	"fmt"
 	"io"
+	"os"
 	"testing"
 
 	"github.com/containerd/errdefs"
@@ -21,5 +22,17 @@ func TestImageErrors(t *testing.T) {
 	}
 	if got := NotFound(nil); got != nil {
 		t.Errorf("no error became %v", got)
+	}
+}
+
+func TestNoCluster(t *testing.T) {
+	err := NoCluster("/data", &os.PathError{
+		Op:   "open",
+		Path: "/data/cluster.json",
+		Err:  os.ErrPermission,
+	})
+	if text := err.Error(); text != `read the cluster's state in "/data": open /data/cluster.json: permission denied` ||
+		exit.Code(err) != exit.Requirement {
+		t.Errorf("exit code %d: %s", exit.Code(err), text)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -34,6 +35,10 @@ type Options struct {
 	// Missing is what the caller itself could not have; it is named with the rest.
 	Missing []error
 }
+
+// Patience is how long the API server and the cluster's parts are asked; one that is down must not keep its logs from
+// being written.
+const Patience = 30 * time.Second
 
 // MissingFile is the file that names what could not be had.
 const MissingFile = "missing.txt"

@@ -1,4 +1,5 @@
-package cli
+// Package status owns `mullion status`: printing how a cluster is. It judges nothing.
+package status
 
 import (
 	"bytes"
@@ -14,6 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster/health"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/view"
@@ -21,8 +23,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// watchEvery is the time between two pictures of `mullion status --watch`.
-const watchEvery = 2 * time.Second
+// Every is the time between two pictures of `mullion status --watch`.
+const Every = 2 * time.Second
 
 // statusReport is what `mullion status -o json` prints.
 type statusReport struct {
@@ -34,7 +36,16 @@ type statusReport struct {
 	Supervisor   *supervisor.Status `json:"supervisor"`
 }
 
-func (a *app) status() *cobra.Command {
+// commands is `mullion status`.
+type commands struct {
+	*reader.Reader
+
+	every time.Duration
+}
+
+// New returns the command, whose --watch looks again so often.
+func New(r *reader.Reader, every time.Duration) *cobra.Command {
+	a := &commands{Reader: r, every: every}
 	var output string
 	var watch, verbose bool
 
@@ -63,13 +74,13 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 			}
 
 			if watch {
-				return a.watchStatus(cmd.Context(), paths, look, output)
+				return a.watch(cmd.Context(), paths, look, output)
 			}
 			s, err := look(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.printStatus(a.Env.Out, s, paths, output)
+			return Print(a.Env.Out, s, paths, output)
 		},
 	}
 
@@ -92,8 +103,8 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 	return cmd
 }
 
-// printStatus prints one picture; its error says whether the cluster is healthy.
-func (a *app) printStatus(w io.Writer, s view.Status, paths layout.Paths, output string) error {
+// Print prints one picture; its error says whether the cluster is healthy.
+func Print(w io.Writer, s view.Status, paths layout.Paths, output string) error {
 	report := statusReport{
 		Health:       s.Health,
 		Cluster:      s.Cluster,
@@ -158,11 +169,11 @@ func statusError(s view.Status, paths layout.Paths) error {
 	}
 }
 
-// watchStatus prints pictures until ctx ends. On a terminal each picture replaces the one before.
-func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
+// watch prints pictures until ctx ends. On a terminal each picture replaces the one before.
+func (a *commands) watch(ctx context.Context, paths layout.Paths,
 	look func(context.Context) (view.Status, error), output string,
 ) error {
-	tick := time.NewTicker(a.calls.watchEvery)
+	tick := time.NewTicker(a.every)
 	defer tick.Stop()
 
 	for {
@@ -179,7 +190,7 @@ func (a *app) watchStatus(ctx context.Context, paths layout.Paths,
 		if a.Env.Terminal && human {
 			text.WriteString("\033[H\033[2J")
 		}
-		_ = a.printStatus(&text, s, paths, output) // the picture shows the cluster's problems
+		_ = Print(&text, s, paths, output) // the picture shows the cluster's problems
 		if human {
 			fmt.Fprintf(&text, "\n%s\n", s.At.Format(time.TimeOnly))
 		}

@@ -1,4 +1,5 @@
-package cli
+// Package explain owns `mullion explain`: printing what the programs of a pod asked of Windows that Wine has not.
+package explain
 
 import (
 	"context"
@@ -15,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/runtime/explain"
 	"mullion.dev/mullion/internal/windows/winapi"
@@ -33,7 +35,12 @@ type explained struct {
 	Off bool `json:"off,omitempty"`
 }
 
-func (a *app) explainPod() *cobra.Command {
+// commands is `mullion explain`.
+type commands struct{ *reader.Reader }
+
+// New returns the command.
+func New(r *reader.Reader) *cobra.Command {
+	a := &commands{r}
 	var namespace, output string
 
 	cmd := &cobra.Command{
@@ -65,7 +72,7 @@ pods; programs that ` + "`kubectl exec`" + ` starts are not explained.`,
 }
 
 // explained reads what was kept of the containers of a pod.
-func (a *app) explained(ctx context.Context, namespace, pod string) ([]explained, error) {
+func (a *commands) explained(ctx context.Context, namespace, pod string) ([]explained, error) {
 	kept, err := a.keptOfPod(ctx, namespace, pod)
 	if err != nil {
 		return nil, err
@@ -106,7 +113,7 @@ func (a *app) explained(ctx context.Context, namespace, pod string) ([]explained
 }
 
 // keptOfPod returns what the nodes have kept of a pod.
-func (a *app) keptOfPod(ctx context.Context, namespace, pod string) (kept []cluster.Explained, err error) {
+func (a *commands) keptOfPod(ctx context.Context, namespace, pod string) (kept []cluster.Explained, err error) {
 	if !a.Reads() {
 		paths, _, err := a.Cluster()
 		if err != nil {

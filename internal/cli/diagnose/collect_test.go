@@ -1,4 +1,4 @@
-package cli
+package diagnose
 
 import (
 	"archive/tar"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
 // unpacked returns the files of an archive of `mullion collect`, by name.
@@ -52,10 +53,10 @@ func unpacked(t *testing.T, file string) map[string]string {
 func TestCollectOfAnotherCluster(t *testing.T) {
 	m := newMachine(t)
 	config := filepath.Join(t.TempDir(), "config")
-	m.write(config, clitest.Kubeconfig(m.serveNodes("True", "/api/v1/events")))
+	m.Write(config, clitest.Kubeconfig(m.serveNodes("True", "/api/v1/events")))
 	file := filepath.Join(t.TempDir(), "it.tar.gz")
 	const notAsked = "what the nodes say of themselves: --node-pods asks them by a HostProcess pod on each"
-	m.run("collect", "--kubeconfig", config, "-o", file).has(t, ExitOK, file, "warning: not collected: "+notAsked)
+	m.Run("collect", "--kubeconfig", config, "-o", file).Has(t, exit.OK, file, "warning: not collected: "+notAsked)
 	files := unpacked(t, file)
 	if !strings.Contains(files["mullion-collect/objects/nodes.yaml"], "name: win-1") ||
 		!strings.Contains(files["mullion-collect/missing.txt"], notAsked) ||
@@ -68,6 +69,6 @@ func TestCollectOfAnotherCluster(t *testing.T) {
 			t.Errorf("%s of this machine is in another cluster's archive", name)
 		}
 	}
-	m.run("collect", "--kubeconfig", config, "-o", file).has(t, ExitUsage, "mullion: make the archive: open "+file, "→ name another file with --output")
-	m.run("collect", "--kubeconfig", config, "nobody").has(t, ExitUsage, "mullion: the cluster has no node \"nobody\"")
+	m.Run("collect", "--kubeconfig", config, "-o", file).Has(t, exit.Usage, "mullion: make the archive: open "+file, "→ name another file with --output")
+	m.Run("collect", "--kubeconfig", config, "nobody").Has(t, exit.Usage, "mullion: the cluster has no node \"nobody\"")
 }

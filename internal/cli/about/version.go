@@ -1,8 +1,10 @@
-package cli
+// Package about owns the commands that tell of Mullion itself: its version, and what it supports.
+package about
 
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -11,7 +13,8 @@ import (
 	"mullion.dev/mullion/internal/cli/cmdline"
 )
 
-func (a *app) version() *cobra.Command {
+// Version returns the command `mullion version`.
+func Version(out io.Writer) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -23,9 +26,9 @@ func (a *app) version() *cobra.Command {
 				"go": runtime.Version(),
 			}
 			if output == "json" {
-				return json.NewEncoder(a.Env.Out).Encode(v)
+				return json.NewEncoder(out).Encode(v)
 			}
-			_, err := fmt.Fprintf(a.Env.Out, "mullion %s\nkubernetes %s\n%s %s/%s\n", v["mullion"], v["kubernetes"],
+			_, err := fmt.Fprintf(out, "mullion %s\nkubernetes %s\n%s %s/%s\n", v["mullion"], v["kubernetes"],
 				v["go"], runtime.GOOS, runtime.GOARCH)
 			return err
 		},

@@ -1,4 +1,5 @@
-package cli
+// Package export owns `mullion export logs`: writing what there is of a cluster into a folder. What that is, is elsewhere.
+package export
 
 import (
 	"archive/tar"
@@ -8,10 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,28 +20,44 @@ import (
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/spec"
 )
 
-func (a *app) export() *cobra.Command {
+// Calls are what the commands ask of others.
+type Calls struct {
+	// Status prints a picture of the cluster in a form, Lacks says what the machine lacks for the cluster.
+	Status func(w io.Writer, s view.Status, paths layout.Paths, output string) error
+	Lacks  func(context.Context, layout.Paths, spec.Cluster) []preflight.Finding
+}
+
+// Commands are `mullion export`.
+type Commands struct {
+	*reader.Reader
+
+	calls Calls
+}
+
+// New returns the commands.
+func New(r *reader.Reader, calls Calls) *Commands { return &Commands{Reader: r, calls: calls} }
+
+// Command returns the command with those below it.
+func (a *Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write what there is of the cluster into a folder",
 		Args:  cmdline.None,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.exportLogs())
+	cmd.AddCommand(a.logs())
 	return cmd
 }
 
-// exportPatience is how long the API server and the cluster's parts are asked; one that is down must not keep its logs
-// from being written.
-const exportPatience = 30 * time.Second
-
-func (a *app) exportLogs() *cobra.Command {
+func (a *Commands) logs() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logs [DIR]",
 		Short: "Write logs, events and the state of the cluster into a folder",
@@ -76,8 +93,8 @@ logs stays.`,
 	}
 }
 
-func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c spec.Cluster) error {
-	ctx, cancel := context.WithTimeout(ctx, exportPatience)
+func (a *Commands) writeLogs(ctx context.Context, dir string, paths layout.Paths, c spec.Cluster) error {
+	ctx, cancel := context.WithTimeout(ctx, export.Patience)
 	defer cancel()
 	look, err := a.LookAt(ctx, paths, c)
 	if err != nil {
@@ -104,7 +121,7 @@ func (a *app) writeLogs(ctx context.Context, dir string, paths layout.Paths, c s
 }
 
 // clientOf returns the client of a cluster that has an API server of its own, which answers; nil for another.
-func (a *app) clientOf(ctx context.Context, look view.Status, paths layout.Paths) (kubeclient.Interface, error) {
+func (a *Commands) clientOf(ctx context.Context, look view.Status, paths layout.Paths) (kubeclient.Interface, error) {
 	if look.APIError != "" {
 		return nil, nil // there is no error, and nobody to ask
 	}
@@ -116,11 +133,11 @@ func (a *app) clientOf(ctx context.Context, look view.Status, paths layout.Paths
 }
 
 // pictures returns the files that say how the cluster is.
-func (a *app) pictures(ctx context.Context, s view.Status, paths layout.Paths, c spec.Cluster) map[string][]byte {
+func (a *Commands) pictures(ctx context.Context, s view.Status, paths layout.Paths, c spec.Cluster) map[string][]byte {
 	var text, forPrograms, lacks bytes.Buffer
-	_ = a.printStatus(&text, s, paths, "text") // its error is what it prints
-	_ = a.printStatus(&forPrograms, s, paths, "json")
-	for _, f := range a.calls.preflight(ctx, a.preflightOptions(paths, c)) {
+	_ = a.calls.Status(&text, s, paths, "text") // its error is what it prints
+	_ = a.calls.Status(&forPrograms, s, paths, "json")
+	for _, f := range a.calls.Lacks(ctx, paths, c) {
 		fmt.Fprintf(&lacks, "%s: %s\n", f.Check, f.Problem)
 	}
 
@@ -133,7 +150,7 @@ func (a *app) pictures(ctx context.Context, s view.Status, paths layout.Paths, c
 }
 
 // ownFiles adds what this machine has in files of the cluster to what is written into dir.
-func (a *app) ownFiles(ctx context.Context, dir string, paths layout.Paths, o *export.Options) error {
+func (a *Commands) ownFiles(ctx context.Context, dir string, paths layout.Paths, o *export.Options) error {
 	if !a.Reads() {
 		o.Paths = &paths
 		return nil
@@ -190,4 +207,22 @@ func unpack(to *os.Root, name string, from io.Reader) error {
 	}
 	_, err = io.Copy(f, from)
 	return errors.Join(err, f.Close())
+}
+
+// AddOwn adds what is of this machine's cluster to what is written into dir.
+func (a *Commands) AddOwn(ctx context.Context, dir string, o *export.Options) error {
+	ctx, cancel := context.WithTimeout(ctx, export.Patience)
+	defer cancel()
+	paths, c, err := a.Described(ctx)
+	if err != nil {
+		return err
+	}
+
+	look, err := a.LookAt(ctx, paths, c)
+	if err != nil {
+		return err
+	}
+	o.Cluster = c
+	maps.Copy(o.Texts, a.pictures(ctx, look, paths, c))
+	return a.ownFiles(ctx, dir, paths, o)
 }

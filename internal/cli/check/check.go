@@ -1,4 +1,5 @@
-package cli
+// Package check owns `mullion check` as one of mullion's commands. The checker itself is elsewhere, and stands alone.
+package check
 
 import (
 	"errors"
@@ -10,16 +11,18 @@ import (
 	"mullion.dev/mullion/internal/check/command"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
 )
 
-func (a *app) check() *cobra.Command {
+// New returns the command; kubectl finds the program by which a cluster is asked.
+func New(env invoke.Env, kubectl func() (string, error)) *cobra.Command {
 	cmd := command.New(command.Program{
-		In:      a.Env.In,
-		Out:     a.Env.Out,
+		In:      env.In,
+		Out:     env.Out,
 		Version: version.Mullion(),
 		End:     endCheck,
 		Kubectl: func() []string {
-			program, err := a.kubectlProgram()
+			program, err := kubectl()
 			if err != nil {
 				return nil // the one in PATH
 			}

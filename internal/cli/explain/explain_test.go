@@ -1,13 +1,26 @@
-package cli
+package explain
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/runtime/explain"
 )
+
+func newMachine(t *testing.T) *clitest.Machine {
+	m := clitest.New(t)
+	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r)} }
+	return m
+}
 
 func TestPrintExplained(t *testing.T) {
 	found := []explain.Finding{
@@ -42,4 +55,17 @@ container off (2) on win-2
 	if diff := cmp.Diff(want, b.String()); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+}
+
+func TestReaderPods(t *testing.T) {
+	m := newMachine(t)
+	m.ReadBy(clitest.Answers{
+		"explained": func(ask view.Ask, to io.Writer) error {
+			_, err := fmt.Fprintf(to, `[{"node": "win-1", "containers": [{"ID": "1", "Name": "%s-%s", "Off": true}]}]`,
+				ask.Option("namespace"), ask.Option("pod"))
+			return err
+		},
+	})
+
+	m.Run("explain", "web", "-n", "shop").Has(t, exit.OK, "container shop-web (1) on win-1")
 }

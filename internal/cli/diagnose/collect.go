@@ -1,4 +1,4 @@
-package cli
+package diagnose
 
 import (
 	"archive/tar"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,13 +19,26 @@ import (
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/diagnose/collect"
 	"mullion.dev/mullion/internal/diagnose/nodepod"
 )
 
-func (a *app) collect() *cobra.Command {
-	var f diagnoseFlags
+// AddOwn adds what is of this machine's cluster to what is written into dir.
+type AddOwn func(ctx context.Context, dir string, o *export.Options) error
+
+// collector is `mullion collect`.
+type collector struct {
+	commands
+
+	own AddOwn
+}
+
+// NewCollect returns the command `mullion collect`.
+func NewCollect(r *reader.Reader, own AddOwn) *cobra.Command {
+	a := &collector{commands: commands{r}, own: own}
+	var f askFlags
 
 	cmd := &cobra.Command{
 		Use:   "collect [NODE…]",
@@ -67,13 +79,13 @@ const nodePatience = 3 * time.Minute
 // nodesAtOnce is how many nodes are asked at the same time.
 const nodesAtOnce = 8
 
-func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) error {
+func (a *collector) runCollect(ctx context.Context, f askFlags, nodes []string) error {
 	name := f.output
 	if name == "" {
 		name = "mullion-collect-" + time.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
 	}
 
-	client, err := a.diagnoseClient(ctx, f)
+	client, err := a.client(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -102,7 +114,7 @@ func (a *app) runCollect(ctx context.Context, f diagnoseFlags, nodes []string) e
 	return nil
 }
 
-func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, client kubeclient.Interface,
+func (a *collector) collectInto(ctx context.Context, out io.Writer, f askFlags, client kubeclient.Interface,
 	nodes []string,
 ) error {
 	dir, err := os.MkdirTemp("", "mullion-collect-")
@@ -119,12 +131,12 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 	}
 
 	if f.own() {
-		if err := a.addOwn(ctx, dir, &o); err != nil {
+		if err := a.own(ctx, dir, &o); err != nil {
 			return err
 		}
 	}
 
-	patience, cancel := context.WithTimeout(ctx, exportPatience)
+	patience, cancel := context.WithTimeout(ctx, export.Patience)
 	defer cancel()
 	notWritten, err := export.Gather(patience, dir, o)
 	if err != nil {
@@ -137,26 +149,8 @@ func (a *app) collectInto(ctx context.Context, out io.Writer, f diagnoseFlags, c
 	return archive(ctx, out, dir, "mullion-collect")
 }
 
-// addOwn adds what is of this machine's cluster.
-func (a *app) addOwn(ctx context.Context, dir string, o *export.Options) error {
-	ctx, cancel := context.WithTimeout(ctx, exportPatience)
-	defer cancel()
-	paths, c, err := a.Described(ctx)
-	if err != nil {
-		return err
-	}
-
-	look, err := a.LookAt(ctx, paths, c)
-	if err != nil {
-		return err
-	}
-	o.Cluster = c
-	maps.Copy(o.Texts, a.pictures(ctx, look, paths, c))
-	return a.ownFiles(ctx, dir, paths, o)
-}
-
 // nodesFiles returns the files of the nodes, and what could not be had.
-func (a *app) nodesFiles(ctx context.Context, f diagnoseFlags, client kubeclient.Interface, nodes []string,
+func (a *collector) nodesFiles(ctx context.Context, f askFlags, client kubeclient.Interface, nodes []string,
 ) (files map[string][]byte, missing []error) {
 	files = map[string][]byte{}
 	var ask func(ctx context.Context, node string) (string, error)

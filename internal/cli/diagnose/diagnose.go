@@ -1,4 +1,6 @@
-package cli
+// Package diagnose owns `mullion diagnose` and `mullion collect`: which cluster and which nodes they ask, and how. The
+// troubles, and what is collected, are elsewhere.
+package diagnose
 
 import (
 	"context"
@@ -19,6 +21,7 @@ import (
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/hosts"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/view"
@@ -30,15 +33,15 @@ import (
 	"mullion.dev/mullion/internal/diagnose/report"
 )
 
-// diagnoseFlags are those of `mullion diagnose`.
-type diagnoseFlags struct {
+// askFlags are those of `mullion diagnose`.
+type askFlags struct {
 	kubeconfig, context, output string
 	image                       string
 	all, nodePods               bool
 }
 
 // addTo adds the flags that say which cluster is asked, and how its nodes are.
-func (f *diagnoseFlags) addTo(cmd *cobra.Command) {
+func (f *askFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster (default: this machine's cluster)")
 	cmd.Flags().StringVar(&f.context, "context", "",
 		"context in the kubeconfig file; without --kubeconfig that is $KUBECONFIG or ~/.kube/config")
@@ -49,10 +52,15 @@ func (f *diagnoseFlags) addTo(cmd *cobra.Command) {
 }
 
 // own reports whether it is this machine's cluster.
-func (f diagnoseFlags) own() bool { return f.kubeconfig == "" && f.context == "" }
+func (f askFlags) own() bool { return f.kubeconfig == "" && f.context == "" }
 
-func (a *app) diagnoseNodes() *cobra.Command {
-	var f diagnoseFlags
+// commands are `mullion diagnose`.
+type commands struct{ *reader.Reader }
+
+// New returns the command with those below it.
+func New(r *reader.Reader) *cobra.Command {
+	a := &commands{r}
+	var f askFlags
 
 	cmd := &cobra.Command{
 		Use:   "diagnose [NODE…]",
@@ -96,12 +104,12 @@ or not all of it and nothing was found.`,
 		cobra.FixedCompletions(report.Formats(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		cmd.PrintErrln(err)
 	}
-	cmd.AddCommand(a.diagnoseProbes())
+	cmd.AddCommand(a.probes())
 	return cmd
 }
 
-// diagnoseProbes lists the probes.
-func (a *app) diagnoseProbes() *cobra.Command {
+// probes lists the probes.
+func (a *commands) probes() *cobra.Command {
 	var output string
 	formats := []string{"text", "markdown"}
 
@@ -132,7 +140,7 @@ func (a *app) diagnoseProbes() *cobra.Command {
 
 // windowsNodes returns the Windows nodes of this machine's cluster that are not among args, for the shell to complete.
 // Another cluster is not asked.
-func (a *app) windowsNodes(ctx context.Context, f diagnoseFlags, args []string) []string {
+func (a *commands) windowsNodes(ctx context.Context, f askFlags, args []string) []string {
 	if !f.own() {
 		return nil
 	}
@@ -151,8 +159,8 @@ func (a *app) windowsNodes(ctx context.Context, f diagnoseFlags, args []string) 
 	return names
 }
 
-func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) error {
-	client, err := a.diagnoseClient(ctx, f)
+func (a *commands) runDiagnose(ctx context.Context, f askFlags, nodes []string) error {
+	client, err := a.client(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -190,7 +198,7 @@ func (a *app) runDiagnose(ctx context.Context, f diagnoseFlags, nodes []string) 
 }
 
 // pictureOf returns what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
-func (a *app) pictureOf(ctx context.Context, client kubeclient.Interface, nodes []string) (*diagnose.Picture, error) {
+func (a *commands) pictureOf(ctx context.Context, client kubeclient.Interface, nodes []string) (*diagnose.Picture, error) {
 	patience, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	picture, err := gather.Picture(patience, client, nodes)
@@ -204,7 +212,7 @@ func (a *app) pictureOf(ctx context.Context, client kubeclient.Interface, nodes 
 }
 
 // nodeAsker asks one node about itself, in the way that is allowed.
-func (a *app) nodeAsker(f diagnoseFlags, client kubeclient.Interface) gather.Asker {
+func (a *commands) nodeAsker(f askFlags, client kubeclient.Interface) gather.Asker {
 	switch {
 	case f.nodePods:
 		return gather.Asker{
@@ -240,14 +248,14 @@ func endsEarly(node, text string) error {
 }
 
 // askHost asks a host of this machine.
-func (a *app) askHost(ctx context.Context, node string) (diagnose.NodeFacts, error) {
+func (a *commands) askHost(ctx context.Context, node string) (diagnose.NodeFacts, error) {
 	return factsOf(node, func() (string, error) {
 		return a.answerOfHost(ctx, a.Patience, node, questionDiagnose)
 	})
 }
 
 // answerOfHost asks a host of this machine one of the questions, and returns what it printed.
-func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node, question string) (string, error) {
+func (a *commands) answerOfHost(ctx context.Context, patience time.Duration, node, question string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if a.Reads() {
@@ -261,7 +269,7 @@ func (a *app) answerOfHost(ctx context.Context, patience time.Duration, node, qu
 	if err != nil {
 		return "", err
 	}
-	text, err := cluster.AskHost(ctx, paths, node, questions()[question])
+	text, err := cluster.AskHost(ctx, paths, node, Questions()[question])
 	return text, remedy.NodeDown(node, err)
 }
 
@@ -301,8 +309,8 @@ func cannotAsk(err error) error {
 	}
 }
 
-// diagnoseClient asks the cluster that the flags name; without flags the one of this machine.
-func (a *app) diagnoseClient(ctx context.Context, f diagnoseFlags) (kubeclient.Interface, error) {
+// client asks the cluster that the flags name; without flags the one of this machine.
+func (a *commands) client(ctx context.Context, f askFlags) (kubeclient.Interface, error) {
 	if f.own() {
 		client, _, err := a.OwnClient(ctx)
 		return client, err
@@ -317,7 +325,7 @@ func (a *app) diagnoseClient(ctx context.Context, f diagnoseFlags) (kubeclient.I
 }
 
 // foreignConfig reads the person's own kubeconfig.
-func (a *app) foreignConfig(f diagnoseFlags) (*rest.Config, error) {
+func (a *commands) foreignConfig(f askFlags) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.kubeconfig}
 	if f.kubeconfig == "" {
 		target, err := kubeconfig.Locate(a.Env.Environ)
@@ -341,13 +349,13 @@ const (
 	questionCollect  = "collect"
 )
 
-// questions returns the programs with their arguments, all of which only read.
-func questions() map[string][]string {
+// Questions returns the programs with their arguments, all of which only read.
+func Questions() map[string][]string {
 	return map[string][]string{questionDiagnose: nodefacts.Command(), questionCollect: collect.Command()}
 }
 
 // readAnswer returns what a Windows node says of itself, by the cluster's socket.
-func (a *app) readAnswer(ctx context.Context, node, question string) (string, error) {
+func (a *commands) readAnswer(ctx context.Context, node, question string) (string, error) {
 	paths, err := a.Paths()
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
-package cli
+package diagnose
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -8,15 +9,32 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cluster/export"
 	"mullion.dev/mullion/internal/cluster/view"
 	"mullion.dev/mullion/internal/diagnose"
 )
 
+// machine is one with these commands, of whose own cluster `mullion collect` has nothing.
+type machine struct{ *clitest.Machine }
+
+func newMachine(t *testing.T) *machine {
+	m := &machine{clitest.New(t)}
+	m.Commands = func(r *reader.Reader) []*cobra.Command {
+		none := func(context.Context, string, *export.Options) error { return nil }
+		return []*cobra.Command{New(r), NewCollect(r, none)}
+	}
+	return m
+}
+
 // serveNodes has an API server with one Windows node, which is Ready or not, and with nothing else. forbidden is a list
 // that nobody may read.
 func (m *machine) serveNodes(ready, forbidden string) (url string) {
-	m.t.Helper()
+	m.T.Helper()
 
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -43,17 +61,17 @@ func (m *machine) serveNodes(ready, forbidden string) (url string) {
 		_, _ = w.Write([]byte(body))
 	}))
 
-	m.t.Cleanup(server.Close)
+	m.T.Cleanup(server.Close)
 	return server.URL
 }
 
 // own is a cluster whose API server is that; its user is not root, and its nodes do not answer.
 func (m *machine) own(url string) {
-	m.t.Helper()
-	m.readBy(answers{
-		"cluster":               described(url),
-		"kubeconfig":            said(clitest.Kubeconfig(url)),
-		"ask/{node}/{question}": refuses(view.Down, "node win-1: the host is down"),
+	m.T.Helper()
+	m.ReadBy(clitest.Answers{
+		"cluster":               clitest.Cluster(url),
+		"kubeconfig":            clitest.Said(clitest.Kubeconfig(url)),
+		"ask/{node}/{question}": clitest.Refuses(view.Down, "node win-1: the host is down"),
 	})
 }
 
@@ -63,21 +81,21 @@ const notAsked = "cannot tell: node-service-stopped, flannel-source-vip, pod-fol
 func TestDiagnoseFindsNothing(t *testing.T) {
 	m := newMachine(t)
 	m.own(m.serveNodes("True", ""))
-	m.run("diagnose").check(t, ExitOK,
+	m.Run("diagnose").Check(t, exit.OK,
 		notAsked+"43 probes on 1 Windows node: 0 found something, 40 nothing, 3 cannot tell\n", "")
 }
 
 func TestDiagnoseFinds(t *testing.T) {
 	m := newMachine(t)
 	m.own(m.serveNodes("False", ""))
-	m.run("diagnose", "win-1").has(t, ExitFindings,
+	m.Run("diagnose", "win-1").Has(t, exit.Findings,
 		"node win-1: a node is not Ready [node-not-ready]",
 		"    | condition Ready is False, KubeletNotReady: PLEG is not healthy",
 		"43 probes on 1 Windows node: 1 found something, 39 nothing, 3 cannot tell",
 		"mullion: diagnose: 1 trouble(s) found",
 	)
 
-	got := m.run("diagnose", "-o", "json")
+	got := m.Run("diagnose", "-o", "json")
 	var out struct {
 		Server string `json:"serverVersion"`
 		Nodes  []string
@@ -86,52 +104,52 @@ func TestDiagnoseFinds(t *testing.T) {
 			Verdict diagnose.Verdict
 		}
 	}
-	if err := json.Unmarshal([]byte(got.out), &out); err != nil || out.Server != "v1.37.1" || len(out.Nodes) != 1 ||
-		len(out.Probes) != len(diagnose.Probes()) || got.code != ExitFindings {
-		t.Errorf("%v, exit code %d:\n%s", err, got.code, got.out)
+	if err := json.Unmarshal([]byte(got.Out), &out); err != nil || out.Server != "v1.37.1" || len(out.Nodes) != 1 ||
+		len(out.Probes) != len(diagnose.Probes()) || got.Code != exit.Findings {
+		t.Errorf("%v, exit code %d:\n%s", err, got.Code, got.Out)
 	}
 }
 
 // TestDiagnoseOfAnother: a cluster of others is asked by a person's own kubeconfig.
 func TestDiagnoseOfAnother(t *testing.T) {
 	m := newMachine(t)
-	file := filepath.Join(filepath.Dir(m.paths.Data), ".kube", "config")
-	m.write(file, clitest.Kubeconfig(m.serveNodes("False", "")))
-	m.run("diagnose", "--kubeconfig", file).has(t, ExitFindings, "node win-1: a node is not Ready [node-not-ready]")
-	m.run("diagnose", "--context", "nosuch").has(t, ExitUsage, `mullion: read kubeconfig: context "nosuch" does not exist`)
-	m.run("diagnose", "--kubeconfig", "nosuch").has(t, ExitUsage, "mullion: read kubeconfig: stat nosuch: no such file")
+	file := filepath.Join(filepath.Dir(m.Paths.Data), ".kube", "config")
+	m.Write(file, clitest.Kubeconfig(m.serveNodes("False", "")))
+	m.Run("diagnose", "--kubeconfig", file).Has(t, exit.Findings, "node win-1: a node is not Ready [node-not-ready]")
+	m.Run("diagnose", "--context", "nosuch").Has(t, exit.Usage, `mullion: read kubeconfig: context "nosuch" does not exist`)
+	m.Run("diagnose", "--kubeconfig", "nosuch").Has(t, exit.Usage, "mullion: read kubeconfig: stat nosuch: no such file")
 }
 
 func TestDiagnoseCannotAsk(t *testing.T) {
 	m := newMachine(t)
-	m.run("diagnose").has(t, ExitNotFound, "mullion: no cluster in ")
+	m.Run("diagnose").Has(t, exit.NotFound, "mullion: no cluster in ")
 	m.own(m.serveNodes("True", "/api/v1/nodes"))
-	m.run("diagnose").has(t, ExitRequirement, "mullion: list nodes: ", "→ see whether `kubectl get nodes` works")
+	m.Run("diagnose").Has(t, exit.Requirement, "mullion: list nodes: ", "→ see whether `kubectl get nodes` works")
 	m.own(m.serveNodes("True", "/api/v1/events"))
-	m.run("diagnose").has(t, ExitRequirement, "  why: events: not permitted",
+	m.Run("diagnose").Has(t, exit.Requirement, "  why: events: not permitted",
 		"mullion: diagnose: nothing found, but not all could be looked at: not permitted")
 	m.own("http://127.0.0.1:1")
-	m.run("diagnose").has(t, ExitRequirement, "mullion: ask the API server for its version: ")
+	m.Run("diagnose").Has(t, exit.Requirement, "mullion: ask the API server for its version: ")
 }
 
 func TestDiagnoseRefuses(t *testing.T) {
 	m := newMachine(t)
 	m.own(m.serveNodes("True", ""))
-	m.run("diagnose", "linux-1").refused(t, ExitUsage, `node "linux-1" is not a Windows node`,
+	m.Run("diagnose", "linux-1").Refused(t, exit.Usage, `node "linux-1" is not a Windows node`,
 		"`kubectl get nodes -L kubernetes.io/os` lists the nodes with their system")
-	m.run("diagnose", "win-9").has(t, ExitUsage, `mullion: the cluster has no node "win-9"`)
-	m.run("diagnose", "-o", "yaml").refused(t, ExitUsage, `--output "yaml" is none of text, json, junit`,
+	m.Run("diagnose", "win-9").Has(t, exit.Usage, `mullion: the cluster has no node "win-9"`)
+	m.Run("diagnose", "-o", "yaml").Refused(t, exit.Usage, `--output "yaml" is none of text, json, junit`,
 		"see `mullion diagnose --help`")
-	m.run("diagnose", "probes", "-o", "json").refused(t, ExitUsage, `--output "json" is neither text nor markdown`,
+	m.Run("diagnose", "probes", "-o", "json").Refused(t, exit.Usage, `--output "json" is neither text nor markdown`,
 		"see `mullion diagnose probes --help`")
-	m.run("diagnose", "probes", "x").has(t, ExitUsage, "mullion: `mullion diagnose probes` takes no arguments")
+	m.Run("diagnose", "probes", "x").Has(t, exit.Usage, "mullion: `mullion diagnose probes` takes no arguments")
 }
 
 func TestDiagnoseProbes(t *testing.T) {
 	m := newMachine(t)
-	m.run("diagnose", "probes").has(t, ExitOK, "PROBE ", "flannel-subnet-env ")
-	m.run("diagnose", "probes", "-o", "markdown").has(t, ExitOK, "# The probes of", "| `flannel-subnet-env` | ")
-	m.describe(nil)
-	m.run("__complete", "diagnose", "").has(t, ExitOK, "win-1")
-	m.run("__complete", "diagnose", "-o", "").has(t, ExitOK, "junit")
+	m.Run("diagnose", "probes").Has(t, exit.OK, "PROBE ", "flannel-subnet-env ")
+	m.Run("diagnose", "probes", "-o", "markdown").Has(t, exit.OK, "# The probes of", "| `flannel-subnet-env` | ")
+	m.Describe(nil)
+	m.Run("__complete", "diagnose", "").Has(t, exit.OK, "win-1")
+	m.Run("__complete", "diagnose", "-o", "").Has(t, exit.OK, "junit")
 }

@@ -1,4 +1,5 @@
-package cli
+// Package kubectl owns `mullion kubectl` and `mullion kubeconfig`: how one talks to a cluster by upstream's own program.
+package kubectl
 
 import (
 	"bytes"
@@ -21,7 +22,14 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
-func (a *app) kubectl() *cobra.Command {
+// Commands are `mullion kubectl` and `mullion kubeconfig`.
+type Commands struct{ *reader.Reader }
+
+// New returns the commands.
+func New(r *reader.Reader) *Commands { return &Commands{r} }
+
+// Kubectl returns `mullion kubectl`.
+func (a *Commands) Kubectl() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl [args…]",
 		Short: "Upstream's kubectl, talking to this cluster",
@@ -32,7 +40,7 @@ root has the administrator's kubeconfig. Anybody else has the context that mulli
 without one, who may read the cluster has a kubeconfig that may only read, and no secrets.`,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := a.kubectlRun(cmd.Context(), args)
+			run, err := a.prepare(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -42,20 +50,20 @@ without one, who may read the cluster has a kubeconfig that may only read, and n
 			return nil
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			return a.completeKubectl(cmd.Context(), args, prefix)
+			return a.complete(cmd.Context(), args, prefix)
 		},
 	}
 }
 
-// kubectlRun is a run of kubectl.
-type kubectlRun struct {
+// run is a run of kubectl.
+type run struct {
 	program       string
 	args, environ []string
 }
 
-// kubectlRun finds out how kubectl is to be run with arguments. Those that need no cluster work without one.
-func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error) {
-	run := kubectlRun{args: args, environ: a.Env.Environ}
+// run finds out how kubectl is to be run with arguments. Those that need no cluster work without one.
+func (a *Commands) prepare(ctx context.Context, args []string) (run, error) {
+	run := run{args: args, environ: a.Env.Environ}
 	paths, err := a.Paths()
 	if err != nil {
 		return run, err
@@ -68,7 +76,7 @@ func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error)
 	named := slices.ContainsFunc(args,
 		func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
 	if !named && !(a.Reads() && needsNoCluster(args)) {
-		flags, environ, of, err := a.kubectlAccess(ctx, paths)
+		flags, environ, of, err := a.access(ctx, paths)
 		switch {
 		case err == nil:
 			run.args, run.environ = append(flags, args...), environ
@@ -77,12 +85,12 @@ func (a *app) kubectlRun(ctx context.Context, args []string) (kubectlRun, error)
 			return run, err
 		}
 	}
-	run.program, err = kubectlOf(paths, version)
+	run.program, err = programOf(paths, version)
 	return run, err
 }
 
-// kubectlAccess returns the flags and the environment by which kubectl asks this cluster, and the cluster's version.
-func (a *app) kubectlAccess(ctx context.Context, paths layout.Paths) (
+// access returns the flags and the environment by which kubectl asks this cluster, and the cluster's version.
+func (a *Commands) access(ctx context.Context, paths layout.Paths) (
 	flags, environ []string, version string, err error,
 ) {
 	if a.Reads() {
@@ -133,14 +141,14 @@ func needsNoCluster(args []string) bool {
 	return false
 }
 
-// completeKubectl asks kubectl what comes next on its command line.
-func (a *app) completeKubectl(ctx context.Context, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+// complete asks kubectl what comes next on its command line.
+func (a *Commands) complete(ctx context.Context, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	ctx, cancel := context.WithTimeout(ctx, reader.CompletionPatience)
 	defer cancel()
-	run, err := a.kubectlRun(ctx, append(slices.Clone(args), prefix))
+	run, err := a.prepare(ctx, append(slices.Clone(args), prefix))
 	if err != nil {
-		if run, err = a.kubectlRun(ctx, []string{cobra.ShellCompRequestCmd}); err != nil {
+		if run, err = a.prepare(ctx, []string{cobra.ShellCompRequestCmd}); err != nil {
 			return nil, none
 		}
 		run.args = append(slices.Clone(args), prefix)
@@ -176,8 +184,8 @@ func withCache(environ []string, paths layout.Paths) []string {
 	return append(slices.Clip(environ), name+filepath.Join(paths.Run(), "kubectl"))
 }
 
-// kubectlProgram returns the kubectl of the cluster's version of Kubernetes.
-func (a *app) kubectlProgram() (string, error) {
+// Program returns the kubectl of the cluster's version of Kubernetes.
+func (a *Commands) Program() (string, error) {
 	paths, err := a.Paths()
 	if err != nil {
 		return "", err
@@ -186,12 +194,12 @@ func (a *app) kubectlProgram() (string, error) {
 	if c, err := paths.LoadSpec(); err == nil {
 		version = c.KubernetesVersion
 	}
-	return kubectlOf(paths, version)
+	return programOf(paths, version)
 }
 
-// kubectlOf returns the kubectl of a version of Kubernetes. A bundle of a person's own is in the data folder, where
+// programOf returns the kubectl of a version of Kubernetes. A bundle of a person's own is in the data folder, where
 // only root finds it; the others have Mullion's kubectl then.
-func kubectlOf(paths layout.Paths, version string) (string, error) {
+func programOf(paths layout.Paths, version string) (string, error) {
 	program := paths.Kubernetes(version).Kubectl()
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
@@ -208,9 +216,9 @@ func kubectlOf(paths layout.Paths, version string) (string, error) {
 	return program, nil
 }
 
-// runKubectl runs kubectl as a process of its own, with the output of this one.
-func (a *app) runKubectl(ctx context.Context, args ...string) error {
-	program, err := a.kubectlProgram()
+// Run runs kubectl as a process of its own, with the output of this one.
+func (a *Commands) Run(ctx context.Context, args ...string) error {
+	program, err := a.Program()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cli
+package about
 
 import (
 	"encoding/json"
@@ -44,7 +44,8 @@ func supportTables() map[string]func() []support.Row {
 // imageRows are the rows about images and how they are built.
 func imageRows() []support.Row { return slices.Concat(image.SupportRows(), dockerfile.SupportRows()) }
 
-func (a *app) support() *cobra.Command {
+// Support returns the command `mullion support`.
+func Support(out io.Writer) *cobra.Command {
 	var output string
 	names := append(slices.Sorted(maps.Keys(supportTables())), "windows-versions")
 
@@ -62,7 +63,7 @@ func (a *app) support() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "windows-versions" {
-				return printVersions(a.Env.Out, output)
+				return printVersions(out, output)
 			}
 			var rows []support.Row
 			for _, name := range slices.Sorted(maps.Keys(supportTables())) {
@@ -76,11 +77,11 @@ func (a *app) support() *cobra.Command {
 			}
 			switch output {
 			case "text":
-				return support.Text(a.Env.Out, rows)
+				return support.Text(out, rows)
 			case "json":
-				return support.JSON(a.Env.Out, rows)
+				return support.JSON(out, rows)
 			case "markdown":
-				return support.Markdown(a.Env.Out, rows)
+				return support.Markdown(out, rows)
 			}
 
 			return badSupportOutput(output)
