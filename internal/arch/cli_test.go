@@ -9,6 +9,7 @@ import (
 // cliShared are the packages of internal/cli that commands share, and for each those of them that it may import. The
 // other packages have commands: they import what is shared, and none of each other. Package cli puts them together.
 var cliShared = map[string]string{
+	"bringup":    "exit invoke progress",
 	"clitest":    "exit frame invoke reader",
 	"cmdline":    "exit",
 	"exit":       "",

@@ -4,14 +4,17 @@ package cli
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/about"
+	"mullion.dev/mullion/internal/cli/bringup"
 	"mullion.dev/mullion/internal/cli/check"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/conformance"
 	"mullion.dev/mullion/internal/cli/diagnose"
+	"mullion.dev/mullion/internal/cli/down"
 	"mullion.dev/mullion/internal/cli/explain"
 	"mullion.dev/mullion/internal/cli/export"
 	"mullion.dev/mullion/internal/cli/fault"
@@ -19,12 +22,14 @@ import (
 	"mullion.dev/mullion/internal/cli/hns"
 	"mullion.dev/mullion/internal/cli/image"
 	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/join"
 	"mullion.dev/mullion/internal/cli/kubectl"
 	"mullion.dev/mullion/internal/cli/logs"
 	"mullion.dev/mullion/internal/cli/net"
 	"mullion.dev/mullion/internal/cli/node"
 	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/status"
+	"mullion.dev/mullion/internal/cli/up"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
@@ -72,24 +77,15 @@ func (a *app) root() *cobra.Command {
 		return pre(cmd, args)
 	}
 
-	kubectls := kubectl.New(a.Reader)
-	exporting := export.New(a.Reader, export.Calls{
-		Status: status.Print,
-		Lacks: func(ctx context.Context, paths layout.Paths, c spec.Cluster) []preflight.Finding {
-			return cluster.Preflight(ctx, a.preflightOptions(paths, c))
-		},
-	})
-
 	root.AddGroup(
 		&cobra.Group{ID: "cluster", Title: "The cluster:"},
 		&cobra.Group{ID: "machines", Title: "Several machines:"},
 		&cobra.Group{ID: "use", Title: "Using it:"},
 		&cobra.Group{ID: "about", Title: "About Mullion:"},
 	)
-	frame.Add(root, "cluster", a.doctor(), a.up(), a.stop(), a.down(), status.New(a.Reader, status.Every), logs.New(a.Reader, cluster.Agent), exporting.Command())
-	frame.Add(root, "machines", a.server(), a.token(), a.join(), a.leave())
-	frame.Add(root, "use", a.runSingle(), kubectls.Kubectl(), kubectls.Kubeconfig(), node.New(a.Reader, node.Real()), image.New(a.Reader, a.singleClient, a.imageBuild()), net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
-	frame.Add(root, "use", check.New(a.Env, kubectls.Program), diagnose.New(a.Reader), diagnose.NewCollect(a.Reader, exporting.AddOwn), fault.New(a.Reader), explain.New(a.Reader), conformance.New(a.Reader, kubectls.Program))
+	a.addCluster(root)
+	a.addUse(root)
+	frame.Add(root, "machines", join.NewToken(a.Reader), join.New(a.Reader, a.calls.join))
 	frame.Add(root, "about", about.Support(a.Env.Out), about.Version(a.Env.Out))
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")
@@ -103,4 +99,41 @@ func (a *app) root() *cobra.Command {
 	}
 
 	return root
+}
+
+// addCluster adds the commands that bring up a cluster, look at it and take it down.
+func (a *app) addCluster(root *cobra.Command) {
+	upCalls, downCalls := a.calls.up, a.calls.down
+	upCalls.Kubectl = func(ctx context.Context, out io.Writer, args ...string) error {
+		return kubectl.New(a.ReaderTo(out)).Run(ctx, args...)
+	}
+	downCalls.RemoveSingle = func(cmd *cobra.Command, quiet bool) error {
+		return a.removeSingle(cmd, outputFlags{quiet: quiet})
+	}
+
+	ups, downs := up.New(a.Reader, upCalls), down.New(a.Reader, downCalls)
+	frame.Add(root, "cluster", ups.Doctor(), ups.Up(), downs.Stop(), downs.Down())
+	frame.Add(root, "cluster", status.New(a.Reader, status.Every), logs.New(a.Reader, cluster.Agent), a.exporting().Command())
+	frame.Add(root, "machines", ups.Server(), downs.Leave())
+}
+
+// addUse adds the commands that work with a cluster, or with single containers.
+func (a *app) addUse(root *cobra.Command) {
+	kubectls := kubectl.New(a.Reader)
+	frame.Add(root, "use", a.runSingle(), kubectls.Kubectl(), kubectls.Kubeconfig())
+	frame.Add(root, "use", node.New(a.Reader, node.Real()), image.New(a.Reader, a.singleClient, a.imageBuild()))
+	frame.Add(root, "use", net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
+	frame.Add(root, "use", check.New(a.Env, kubectls.Program), conformance.New(a.Reader, kubectls.Program))
+	frame.Add(root, "use", diagnose.New(a.Reader), diagnose.NewCollect(a.Reader, a.exporting().AddOwn))
+	frame.Add(root, "use", fault.New(a.Reader), explain.New(a.Reader))
+}
+
+// exporting returns the commands that write what there is of a cluster.
+func (a *app) exporting() *export.Commands {
+	return export.New(a.Reader, export.Calls{
+		Status: status.Print,
+		Lacks: func(ctx context.Context, paths layout.Paths, c spec.Cluster) []preflight.Finding {
+			return cluster.Preflight(ctx, bringup.Options(a.Call, paths, c))
+		},
+	})
 }

@@ -185,3 +185,13 @@ func TestKubectl(t *testing.T) {
 	m.Env.Exec = func(string, []string, []string) error { return syscall.ENOEXEC }
 	m.Run("kubectl", "version").Has(t, exit.Internal, "mullion: run \"BIN/kubernetes/")
 }
+
+// TestHalfMadeCluster: a described cluster that has no kubeconfig yet is none for these commands.
+func TestHalfMadeCluster(t *testing.T) {
+	m := newMachine(t)
+	m.Describe(clitest.Several)
+	for _, args := range [][]string{{"kubeconfig"}, {"kubectl", "get", "pods"}} {
+		m.Run(args...).Refused(t, exit.NotFound, `no cluster in "DATA"`,
+			"bring one up with `mullion up`, or name its folder with --data-dir")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/url"
@@ -43,6 +44,9 @@ type Sources struct {
 	// Patience bounds what is asked of the API.
 	Patience time.Duration
 }
+
+// ReaderTo returns the reader with another place for what is printed.
+func (r *Reader) ReaderTo(out io.Writer) *Reader { return &Reader{Call: r.To(out), Sources: r.Sources} }
 
 // RealSources returns those of the program.
 func RealSources() Sources {

@@ -111,3 +111,15 @@ func NoControlPlane(c spec.Cluster) error {
 		Remedy: "run the command on the control plane's machine (" + c.Join.Server + "), or use kubectl with a kubeconfig from there",
 	}
 }
+
+// NotJoinable returns an error if the cluster has no advertised address, so that other machines cannot join it.
+func NotJoinable(c spec.Cluster) error {
+	if c.SeveralMachines() {
+		return nil
+	}
+	return &exit.Error{
+		Code:   exit.Conflict,
+		Err:    errors.New("other machines cannot join this cluster: it has no advertised address"),
+		Remedy: "bring a cluster up with `mullion server --advertise-address ADDRESS`, or with networking.advertiseAddress in cluster.yaml",
+	}
+}

@@ -1,4 +1,4 @@
-package cli
+package up
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/bringup"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/progress"
@@ -24,7 +25,11 @@ type doctorReport struct {
 	Checks []preflight.Check `json:"checks"`
 }
 
-func (a *app) doctor() *cobra.Command {
+// doctor is `mullion doctor`.
+type doctor struct{ *Commands }
+
+// Doctor returns `mullion doctor`.
+func (a *Commands) Doctor() *cobra.Command {
 	var f upFlags
 
 	cmd := &cobra.Command{
@@ -43,14 +48,14 @@ root (whether root looked) and checks (check, state, means, seen, notSeen, findi
 		Example: "  mullion doctor\n  sudo mullion doctor -f cluster.yaml\n" +
 			"  mullion doctor -o json | jq '.checks[] | select(.state == \"failed\")'",
 		Args: cmdline.None,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return doctor{a}.run(cmd, f) },
 	}
 
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "file", "f", "", "cluster.yaml of the cluster to come (- for standard input)")
 	flags.StringSliceVar(&f.versions, "windows-version", nil, "as with mullion up: the cluster to come has these Windows nodes")
 	flags.StringVar(&f.kubernetes, "kubernetes-version", "", "as with mullion up: the cluster to come has this Kubernetes")
-	wineFlag(cmd, &f.wine)
+	bringup.WineFlag(cmd, &f.wine)
 	f.out.Add(cmd, "also say of what is right why a cluster needs it")
 	cmd.Flags().Lookup("quiet").Usage = "print only what is wrong"
 	f.out.AddFormat(cmd, "text or json")
@@ -58,7 +63,7 @@ root (whether root looked) and checks (check, state, means, seen, notSeen, findi
 	return cmd
 }
 
-func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
+func (a doctor) run(cmd *cobra.Command, f upFlags) error {
 	if err := f.out.Check(); err != nil {
 		return err
 	}
@@ -72,8 +77,8 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 		return err
 	}
 
-	o := a.preflightOptions(paths, want)
-	checks := a.calls.examine(cmd.Context(), o)
+	o := bringup.Options(a.Call, paths, want)
+	checks := a.calls.Examine(cmd.Context(), o)
 	if f.out.JSON() {
 		err = json.NewEncoder(a.Env.Out).Encode(doctorReport{
 			Fit:    len(failedOf(checks)) == 0,
@@ -86,7 +91,7 @@ func (a *app) runDoctor(cmd *cobra.Command, f upFlags) error {
 	if !f.out.Quiet {
 		a.sayUnread(paths)
 	}
-	a.printChecks(checks, f.out)
+	a.print(checks, f.out)
 	return unfit(checks)
 }
 
@@ -117,8 +122,8 @@ func failedOf(checks []preflight.Check) []string {
 // checkColumns is where the text of a check begins: behind its mark and its name.
 const checkColumns = 5 + 13
 
-// printChecks prints a line for each check, and below it what a person has to know.
-func (a *app) printChecks(checks []preflight.Check, f progress.Flags) {
+// print prints a line for each check, and below it what a person has to know.
+func (a doctor) print(checks []preflight.Check, f progress.Flags) {
 	s := f.Screen(a.Call)
 	count := map[preflight.State]int{}
 	for _, c := range checks {
@@ -126,7 +131,7 @@ func (a *app) printChecks(checks []preflight.Check, f progress.Flags) {
 		if f.Quiet && c.State != preflight.Failed && c.State != preflight.Warned {
 			continue
 		}
-		s.Print(a.checkLines(c, f.Verbose)...)
+		s.Print(a.lines(c, f.Verbose)...)
 	}
 
 	if f.Quiet {
@@ -161,8 +166,8 @@ func hidden(checks []preflight.Check) bool {
 	return false
 }
 
-// checkLines returns the lines of a check.
-func (a *app) checkLines(c preflight.Check, verbose bool) []screen.Line {
+// lines returns the lines of a check.
+func (a doctor) lines(c preflight.Check, verbose bool) []screen.Line {
 	var all []screen.Line
 	add := func(l screen.Line, text string) {
 		name := ""

@@ -1,4 +1,4 @@
-package cli
+package up
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 )
 
 // stay keeps `mullion up --foreground` where it is until Ctrl-C or SIGTERM, and stops the cluster then.
-func (a *app) stay(ctx context.Context, paths layout.Paths, r *progress.Progress) error {
+func (a *Commands) stay(ctx context.Context, paths layout.Paths, r *progress.Progress) error {
 	r.Say("Ctrl-C or SIGTERM stops the cluster and keeps its state, as `mullion stop` does.")
-	if err := a.calls.await(ctx, paths); err != nil {
+	if err := a.calls.Await(ctx, paths); err != nil {
 		return &exit.Error{
 			Code:   exit.NotReady,
 			Err:    err,
@@ -20,5 +20,5 @@ func (a *app) stay(ctx context.Context, paths layout.Paths, r *progress.Progress
 		}
 	}
 	defer interrupt.Finishing(ctx)()                             // the cluster stops, which takes its time
-	return a.calls.stop(context.WithoutCancel(ctx), paths, r.OK) // ctx is over, which is why
+	return a.calls.Stop(context.WithoutCancel(ctx), paths, r.OK) // ctx is over, which is why
 }

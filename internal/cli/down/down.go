@@ -1,19 +1,55 @@
-package cli
+// Package down owns `mullion down`, `stop` and `leave`: how a cluster, or a machine's part of one, ends. Ending it is
+// elsewhere.
+package down
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/cli/progress"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/cluster/join"
+	"mullion.dev/mullion/internal/cluster/layout"
 )
 
-func (a *app) down() *cobra.Command {
+// Calls are what the commands ask of packages that reach for the machine.
+type Calls struct {
+	Stop, Down func(context.Context, layout.Paths, func(string)) error
+	Leave      func(context.Context, layout.Paths, kubeclient.Interface) error
+	// RemoveSingle removes the engine of single containers.
+	RemoveSingle func(cmd *cobra.Command, quiet bool) error
+}
+
+// Real returns those of the program, but for RemoveSingle.
+func Real() Calls {
+	return Calls{
+		Stop:  cluster.Stop,
+		Down:  cluster.Down,
+		Leave: join.Leave,
+	}
+}
+
+// Commands are `mullion down`, `mullion stop` and `mullion leave`.
+type Commands struct {
+	*reader.Reader
+
+	calls Calls
+}
+
+// New returns the commands.
+func New(r *reader.Reader, calls Calls) *Commands { return &Commands{Reader: r, calls: calls} }
+
+// Down returns `mullion down`.
+func (a *Commands) Down() *cobra.Command {
 	var kubeconfigFlag string
 	var ofRun bool
 	var out progress.Flags
@@ -33,7 +69,7 @@ images.`,
 				return exit.Misuse(errors.New("--kubeconfig is for a cluster, and --run leaves that alone"), "leave one of them out")
 			}
 			if ofRun {
-				return a.removeSingle(cmd, outputFlags{quiet: out.Quiet})
+				return a.calls.RemoveSingle(cmd, out.Quiet)
 			}
 			paths, err := a.Paths()
 			if err != nil {
@@ -58,7 +94,7 @@ images.`,
 				fmt.Fprintf(a.Env.Err, "mullion: %v; removing what is there anyway\n", err)
 			}
 
-			if err := a.calls.down(ctx, paths, out.Steps(a.Env.Out)); err != nil {
+			if err := a.calls.Down(ctx, paths, out.Steps(a.Env.Out)); err != nil {
 				return err
 			}
 			person, err := kubeconfig.PersonalOf(a.Env.Environ, kubeconfigFlag)
@@ -78,7 +114,8 @@ images.`,
 	return cmd
 }
 
-func (a *app) stop() *cobra.Command {
+// Stop returns `mullion stop`.
+func (a *Commands) Stop() *cobra.Command {
 	var out progress.Flags
 	cmd := &cobra.Command{
 		Use:   "stop",
@@ -93,7 +130,7 @@ func (a *app) stop() *cobra.Command {
 			if err := a.RequireRoot("ends the cluster's processes"); err != nil {
 				return err
 			}
-			return a.calls.stop(cmd.Context(), paths, out.Steps(a.Env.Out))
+			return a.calls.Stop(cmd.Context(), paths, out.Steps(a.Env.Out))
 		},
 	}
 	out.AddQuiet(cmd)

@@ -1,4 +1,4 @@
-package cli
+package join
 
 import (
 	"context"
@@ -17,13 +17,16 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cli/remedy"
+	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/machines/discovery"
 	"mullion.dev/mullion/internal/spec"
 )
 
-func (a *app) tokenCreate() *cobra.Command {
+func (a *tokens) create() *cobra.Command {
 	var ttl time.Duration
 	var description string
 	var command, windows bool
@@ -40,17 +43,17 @@ func (a *app) tokenCreate() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			shape := (*app).tokenAlone
+			shape := (*tokens).alone
 			switch {
 			case command && windows:
 				return exit.Misuse(errors.New("--print-join-command and --print-windows exclude each other"),
 					"the first is for a machine with Mullion, the second for a Windows Server")
 			case command:
-				shape = (*app).tokenForMachine
+				shape = (*tokens).forMachine
 			case windows:
-				shape = (*app).tokenForWindows
+				shape = (*tokens).forWindows
 			}
-			return a.createToken(cmd.Context(), args, ttl, description, shape)
+			return a.make(cmd.Context(), args, ttl, description, shape)
 		},
 	}
 
@@ -66,18 +69,18 @@ func (a *app) tokenCreate() *cobra.Command {
 // tokenText is what `mullion token create` prints of a token.
 type tokenText func(bootstrap.Token) (string, error)
 
-// tokenAlone, tokenForMachine and tokenForWindows look for what they print beside the token, before there is one.
-func (a *app) tokenAlone(layout.Paths, spec.Cluster) (tokenText, error) {
+// alone, forMachine and forWindows look for what they print beside the token, before there is one.
+func (a *tokens) alone(layout.Paths, spec.Cluster) (tokenText, error) {
 	return func(t bootstrap.Token) (string, error) { return t.String(), nil }, nil
 }
 
-func (a *app) tokenForMachine(paths layout.Paths, c spec.Cluster) (tokenText, error) {
-	return func(t bootstrap.Token) (string, error) { return joinCommand(paths, c, t) }, nil
+func (a *tokens) forMachine(paths layout.Paths, c spec.Cluster) (tokenText, error) {
+	return func(t bootstrap.Token) (string, error) { return join.CommandLine(paths, c, t) }, nil
 }
 
-// tokenForWindows returns one line of PowerShell. The agent is brought to the server by hand; the line holds it to the
+// forWindows returns one line of PowerShell. The agent is brought to the server by hand; the line holds it to the
 // file that lies beside mullion, so that it does not matter by which way it came.
-func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster) (tokenText, error) {
+func (a *tokens) forWindows(paths layout.Paths, c spec.Cluster) (tokenText, error) {
 	agent := filepath.Join(filepath.Dir(a.Env.Executable), "windows", "mullion-agent.exe")
 	data, err := os.ReadFile(agent)
 	if err != nil {
@@ -88,7 +91,7 @@ func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster) (tokenText, er
 		}
 	}
 
-	hash, err := authorityHash(paths)
+	hash, err := join.AuthorityHash(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +106,8 @@ func (a *app) tokenForWindows(paths layout.Paths, c spec.Cluster) (tokenText, er
 	}, nil
 }
 
-func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration, description string,
-	line func(*app, layout.Paths, spec.Cluster) (tokenText, error),
+func (a *tokens) make(ctx context.Context, args []string, ttl time.Duration, description string,
+	line func(*tokens, layout.Paths, spec.Cluster) (tokenText, error),
 ) error {
 	if ttl < 0 {
 		return exit.Misuse(fmt.Errorf("--ttl %s is in the past", ttl), "for example --ttl 2h; 0 is for ever")
@@ -127,7 +130,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	if err != nil {
 		return err
 	}
-	if err := requireJoinable(c); err != nil {
+	if err := remedy.NotJoinable(c); err != nil {
 		return err
 	}
 
@@ -164,7 +167,7 @@ func (a *app) createToken(ctx context.Context, args []string, ttl time.Duration,
 	return err
 }
 
-func (a *app) tokenList() *cobra.Command {
+func (a *tokens) list() *cobra.Command {
 	var output string
 
 	cmd := &cobra.Command{
@@ -172,7 +175,7 @@ func (a *app) tokenList() *cobra.Command {
 		Short: "List the cluster's tokens, without their secrets",
 		Args:  cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tokens, err := a.tokens(cmd.Context())
+			tokens, err := a.all(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -198,7 +201,7 @@ func (a *app) tokenList() *cobra.Command {
 	return cmd
 }
 
-func (a *app) tokens(ctx context.Context) ([]bootstrap.TokenInfo, error) {
+func (a *tokens) all(ctx context.Context) ([]bootstrap.TokenInfo, error) {
 	paths, err := a.Paths()
 	if err != nil {
 		return nil, err
@@ -212,7 +215,7 @@ func (a *app) tokens(ctx context.Context) ([]bootstrap.TokenInfo, error) {
 	return bootstrap.Tokens(ctx, client)
 }
 
-func (a *app) tokenDelete() *cobra.Command {
+func (a *tokens) delete() *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete TOKEN",
 		Short: "Delete a token, named by its ID (the first six characters) or in full",
@@ -222,10 +225,10 @@ func (a *app) tokenDelete() *cobra.Command {
 			if whole, err := discovery.ParseToken(id); err == nil {
 				id = whole.ID
 			}
-			return a.deleteToken(cmd.Context(), id)
+			return a.take(cmd.Context(), id)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			tokens, err := a.tokens(cmd.Context())
+			tokens, err := a.all(cmd.Context())
 			var ids []string
 			for _, t := range tokens {
 				ids = append(ids, t.ID)
@@ -238,8 +241,8 @@ func (a *app) tokenDelete() *cobra.Command {
 	}
 }
 
-func (a *app) deleteToken(ctx context.Context, id string) error {
-	tokens, err := a.tokens(ctx)
+func (a *tokens) take(ctx context.Context, id string) error {
+	tokens, err := a.all(ctx)
 	if err != nil {
 		return err
 	}
@@ -263,4 +266,22 @@ func (a *app) deleteToken(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	return bootstrap.RemoveToken(ctx, client, id)
+}
+
+// all are `mullion token`.
+type tokens struct{ *reader.Reader }
+
+// NewToken returns the command `mullion token` with those below it.
+func NewToken(r *reader.Reader) *cobra.Command {
+	a := &tokens{r}
+	cmd := &cobra.Command{
+		Use:   "token",
+		Short: "Make, list and delete the tokens with which machines join",
+		Long: `A bootstrap token has kubeadm's form: an ID of six characters, which is no secret, a dot, and a secret of sixteen
+characters. The control plane removes a token when it expires; nodes that joined with it stay.`,
+		Args: cmdline.None,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.create(), a.list(), a.delete())
+	return cmd
 }

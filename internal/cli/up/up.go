@@ -1,10 +1,13 @@
-package cli
+// Package up owns `mullion up`, `server` and `doctor`: which cluster is asked for, whether the machine is fit for it, and
+// what is told of a cluster that comes up. Bringing it up is elsewhere.
+package up
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -14,18 +17,54 @@ import (
 
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/bringup"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/cli/progress"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/spec"
-	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
+
+// Calls are what the commands ask of packages that reach for the machine.
+type Calls struct {
+	Preflight  bringup.Look
+	Examine    func(context.Context, cluster.PreflightOptions) []preflight.Check
+	Up         func(context.Context, cluster.UpOptions) (spec.Cluster, error)
+	TakeBundle bringup.Take
+	Await      func(context.Context, layout.Paths) error
+	Stop       func(context.Context, layout.Paths, func(string)) error
+	// Kubectl runs upstream's program for the cluster, and has it print to out.
+	Kubectl func(ctx context.Context, out io.Writer, args ...string) error
+}
+
+// Real returns those of the program, but for Kubectl.
+func Real() Calls {
+	return Calls{
+		Preflight:  cluster.Preflight,
+		Examine:    cluster.Examine,
+		Up:         cluster.Up,
+		TakeBundle: cluster.TakeBundle,
+		Await:      cluster.Await,
+		Stop:       cluster.Stop,
+	}
+}
+
+// Commands are `mullion up`, `mullion server` and `mullion doctor`.
+type Commands struct {
+	*reader.Reader
+
+	calls Calls
+}
+
+// New returns the commands.
+func New(r *reader.Reader, calls Calls) *Commands { return &Commands{Reader: r, calls: calls} }
 
 type upFlags struct {
 	file       string
@@ -49,7 +88,8 @@ type upFlags struct {
 	out        progress.Flags
 }
 
-func (a *app) up() *cobra.Command {
+// Up returns `mullion up`.
+func (a *Commands) Up() *cobra.Command {
 	var f upFlags
 
 	cmd := &cobra.Command{
@@ -61,7 +101,7 @@ node and two Windows Server 2025 nodes. It is safe to repeat: after a crash or a
 If the cluster is there and the file, or --windows-version, has further nodes at the end, they are added: pods go on,
 and the API server is away for some seconds.
 
-With --bundle the cluster has Kubernetes' programs of your own` + bundleForm +
+With --bundle the cluster has Kubernetes' programs of your own` + bringup.BundleForm +
 			` The control plane has their version, unless another is named; nodes
 can be given it by their kubernetesVersion.
 
@@ -87,7 +127,7 @@ can be given it by their kubernetesVersion.
 
 	flags.BoolVar(&f.sample, "sample", false, "also deploy the sample web server, and print how to reach it")
 	f.out.AddFormat(cmd, "text, or json: events, one a line")
-	a.upOptions(cmd, &f)
+	f.addTo(cmd)
 	cmdline.Complete(cmd, "windows-version", cmdline.WindowsVersions())
 	if there, err := bundle.Versions(filepath.Dir(a.Env.Executable)); err == nil {
 		cmdline.Complete(cmd, "kubernetes-version", there)
@@ -96,13 +136,13 @@ can be given it by their kubernetesVersion.
 	return cmd
 }
 
-// upOptions are the flags that up and server share.
-func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
+// addTo adds the flags that up and server share.
+func (f *upFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"kubeconfig file that gets the context (default: $KUBECONFIG or ~/.kube/config); \"none\" leaves it alone")
-	bundleFlag(cmd, &f.bundles)
-	wineFlag(cmd, &f.wine)
+	bringup.BundleFlag(cmd, &f.bundles)
+	bringup.WineFlag(cmd, &f.wine)
 	flags.DurationVar(&f.wait, "wait", 5*time.Minute, "how long to wait for the cluster and its nodes to be ready")
 	flags.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be brought up, and what of it the machine lacks (as mullion doctor does), and stop")
@@ -119,7 +159,7 @@ func (a *app) upOptions(cmd *cobra.Command, f *upFlags) {
 	f.out.Add(cmd, "print a line for each of the cluster's parts")
 }
 
-func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
+func (a *Commands) runUp(ctx context.Context, f upFlags) (err error) {
 	if _, err := f.level(); err != nil {
 		return err
 	}
@@ -136,12 +176,13 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 	defer r.Close()
 	if len(f.bundles) > 0 {
 		var discard func() error
-		use := bundleUse{
-			command: "mullion up",
-			sources: f.bundles,
-			dryRun:  f.dryRun,
+		use := bringup.Bundle{
+			Command: "mullion up",
+			Sources: f.bundles,
+			DryRun:  f.dryRun,
+			Take:    a.calls.TakeBundle,
 		}
-		if f.own, discard, err = a.takeBundle(ctx, paths, use, r); err != nil {
+		if f.own, discard, err = use.TakeFor(ctx, a.Call, paths, r); err != nil {
 			return err
 		}
 		defer func() {
@@ -179,11 +220,11 @@ func (a *app) runUp(ctx context.Context, f upFlags) (err error) {
 }
 
 // bringUp brings up a cluster and says what is there then.
-func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress.Progress) error {
+func (a *Commands) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress.Progress) error {
 	if want.Join != nil {
 		f.kubeconfig = "none" // the administrator's kubeconfig is on another machine
 	}
-	if err := a.preflight(ctx, a.preflightOptions(paths, want), r); err != nil {
+	if err := bringup.Preflight(ctx, a.Call, a.calls.Preflight, bringup.Options(a.Call, paths, want), r); err != nil {
 		return err
 	}
 
@@ -205,7 +246,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	defer cancel()
 	r.Watch()
 
-	resolved, err := a.calls.up(waitCtx, cluster.UpOptions{
+	resolved, err := a.calls.Up(waitCtx, cluster.UpOptions{
 		Spec:       want,
 		Paths:      paths,
 		Executable: a.Env.Executable,
@@ -219,7 +260,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 
 	r.Settle()
 	if err != nil {
-		return a.interrupted(ctx, remedy.Up(err, paths))
+		return interrupted(ctx, remedy.Up(err, paths))
 	}
 	at, err := person.Merge(ctx, paths, resolved.Name)
 	if err != nil {
@@ -232,7 +273,7 @@ func (a *app) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster
 	url := ""
 	if !f.sample {
 		a.sayNext(resolved, r)
-	} else if url, err = a.deploySample(waitCtx, paths, r); err != nil {
+	} else if url, err = (sample{a}).deploy(waitCtx, paths, r); err != nil {
 		return err
 	}
 
@@ -275,7 +316,7 @@ func nodesAndHosts(c spec.Cluster) string {
 }
 
 // sayProxy prints through which proxy nodes pull images, or why they do not use that of the environment.
-func (a *app) sayProxy(c spec.Cluster, r *progress.Progress) {
+func (a *Commands) sayProxy(c spec.Cluster, r *progress.Progress) {
 	if c.Proxy != nil {
 		if through := c.Proxy.String(); through != "" {
 			r.Say("Its nodes pull images through %s.", through)
@@ -289,7 +330,7 @@ func (a *app) sayProxy(c spec.Cluster, r *progress.Progress) {
 }
 
 // sayNext prints what the user can do next with the cluster, in commands that work as they are.
-func (a *app) sayNext(c spec.Cluster, r *progress.Progress) {
+func (a *Commands) sayNext(c spec.Cluster, r *progress.Progress) {
 	if len(c.Nodes) == 0 {
 		return
 	}
@@ -309,13 +350,13 @@ func (a *app) sayNext(c spec.Cluster, r *progress.Progress) {
 }
 
 // sayOwn prints what to do with a program of one's own.
-func (a *app) sayOwn(r *progress.Progress) {
+func (a *Commands) sayOwn(r *progress.Progress) {
 	r.Say("Next, an image of your own program, which is in the folder ./app:\n  %s image build ./app -t app:v1",
 		a.RootCommand())
 }
 
 // wanted returns the specification that the flags ask for; without such flags, the one in the data folder.
-func (a *app) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.Cluster, error) {
+func (a *Commands) wanted(ctx context.Context, paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	if f.file != "" && len(f.versions) > 0 {
 		return spec.Cluster{}, exit.Misuse(errors.New("--file and --windows-version exclude each other"),
 			"name the versions in the file (nodes[].windowsVersion), or leave --file out")
@@ -360,27 +401,6 @@ func (f upFlags) asksNothing() bool {
 	return f.file == "" && len(f.versions) == 0 && f.advertise == "" && f.kubernetes == "" && f.own == nil && f.wine == ""
 }
 
-// wineFlag is the flag that names the folder of a Wine.
-func wineFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "wine", "",
-		"folder with the Wine that the Windows nodes run on: where you installed your own build, or unpacked packages (default: the Wine that is installed)")
-}
-
-// wineFolder returns the absolute path of a folder that somebody named. An error says that no Wine is in it.
-func wineFolder(dir string) (string, error) {
-	if dir == "" {
-		return "", nil
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	if _, err := wine.Find(dir); err != nil {
-		return "", exit.Misuse(fmt.Errorf("wine: %w", err), "name another folder: --wine, or wine in the file; or leave it out")
-	}
-	return dir, nil
-}
-
 // versionError adds what to do about a version of Kubernetes that cannot be had.
 func versionError(err error) error {
 	remedy := "name another version: --kubernetes-version, or kubernetesVersion in the file"
@@ -402,7 +422,7 @@ func (f upFlags) sampleFits(c spec.Cluster) error {
 }
 
 // describedSpec returns the specification of --file, or else the default one, changed by the other flags.
-func (a *app) describedSpec(ctx context.Context, f upFlags) (spec.Cluster, error) {
+func (a *Commands) describedSpec(ctx context.Context, f upFlags) (spec.Cluster, error) {
 	if f.file != "" {
 		return a.loadSpec(ctx, f.file)
 	}
@@ -441,7 +461,7 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Wine, err = wineFolder(cmp.Or(f.wine, c.Wine)); err != nil {
+	if c.Wine, err = bringup.WineFolder(cmp.Or(f.wine, c.Wine)); err != nil {
 		return c, err
 	}
 
@@ -476,7 +496,7 @@ func (f upFlags) withExternalNodes(c spec.Cluster) (spec.Cluster, error) {
 }
 
 // interrupted says, of a command that was ended from outside, what becomes of the cluster.
-func (a *app) interrupted(ctx context.Context, err error) error {
+func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}

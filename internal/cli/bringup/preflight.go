@@ -1,4 +1,6 @@
-package cli
+// Package bringup owns what commands that bring up nodes have in common: looking at the machine first, and the flags for
+// programs of one's own. The nodes themselves are elsewhere.
+package bringup
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"fmt"
 
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -13,22 +16,25 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// preflightOptions returns those of a cluster on this machine.
-func (a *app) preflightOptions(paths layout.Paths, c spec.Cluster) cluster.PreflightOptions {
+// Look looks at the machine before a cluster is brought up.
+type Look func(context.Context, cluster.PreflightOptions) []preflight.Finding
+
+// Options say what is looked for on this machine for a cluster.
+func Options(call *invoke.Call, paths layout.Paths, c spec.Cluster) cluster.PreflightOptions {
 	return cluster.PreflightOptions{
 		Paths:        paths,
 		Nodes:        c.Nodes,
 		Kubernetes:   cluster.Versions(c),
 		Wine:         c.Wine,
 		Networking:   c.Networking,
-		Unprivileged: a.Env.Euid != 0,
+		Unprivileged: call.Reads(),
 	}
 }
 
-// preflight prints what the machine lacks, a line for each finding. It is an error if the cluster cannot come up
+// Preflight prints what the machine lacks, a line for each finding. It is an error if the cluster cannot come up
 // because of them.
-func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions, r *progress.Progress) error {
-	findings := a.calls.preflight(ctx, o)
+func Preflight(ctx context.Context, call *invoke.Call, look Look, o cluster.PreflightOptions, r *progress.Progress) error {
+	findings := look(ctx, o)
 	for _, f := range findings {
 		if f.Fatal {
 			continue
@@ -41,7 +47,7 @@ func (a *app) preflight(ctx context.Context, o cluster.PreflightOptions, r *prog
 		})
 
 		if !r.Flags().Quiet {
-			fmt.Fprintf(a.Env.Err, "warning: %s: %s\n  → %s\n", f.Check, f.Problem, f.Remedy)
+			fmt.Fprintf(call.Env.Err, "warning: %s: %s\n  → %s\n", f.Check, f.Problem, f.Remedy)
 		}
 	}
 

@@ -1,22 +1,18 @@
-package cli
+package up
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
-	"mullion.dev/mullion/internal/cli/exit"
-	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/cluster/join"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
-	"mullion.dev/mullion/internal/controlplane/pki"
-	"mullion.dev/mullion/internal/spec"
 )
 
-func (a *app) server() *cobra.Command {
+// Server returns `mullion server`.
+func (a *Commands) Server() *cobra.Command {
 	var f upFlags
 	cmd := &cobra.Command{
 		Use:   "server --advertise-address ADDRESS",
@@ -40,11 +36,11 @@ so use a network that you trust, or a VPN.`,
 		"IPv4 address at which other machines reach this one; the API server answers there and nowhere else")
 	flags.StringSliceVar(&f.external, "external-nodes", nil,
 		"IPv4 addresses, or networks, of nodes that Mullion does not run: Windows Servers that mullion-agent.exe joins; on a cluster that is up, all of them from now on")
-	a.upOptions(cmd, &f)
+	f.addTo(cmd)
 	return cmd
 }
 
-func (a *app) runServer(ctx context.Context, f upFlags) error {
+func (a *Commands) runServer(ctx context.Context, f upFlags) error {
 	f.server = true
 	if err := a.runUp(ctx, f); err != nil || f.dryRun {
 		return err
@@ -65,55 +61,11 @@ func (a *app) runServer(ctx context.Context, f upFlags) error {
 		return err
 	}
 
-	line, err := joinCommand(paths, c, t)
+	line, err := join.CommandLine(paths, c, t)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(
 		a.Env.Out, "\nOn another machine, as root, within %s:\n\n  %s\n\nLater: mullion token create --print-join-command\n", bootstrap.DefaultTokenLife, line)
 	return nil
-}
-
-// joinCommand returns the command line with which another machine joins.
-func joinCommand(paths layout.Paths, c spec.Cluster, t bootstrap.Token) (string, error) {
-	hash, err := authorityHash(paths)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("mullion join --server %s:%d --token %s --ca-cert-hash %s", c.Networking.AdvertiseAddress,
-		c.Networking.APIServerPort, t, hash), nil
-}
-
-// authorityHash returns the hash of the cluster's certificate authority.
-func authorityHash(paths layout.Paths) (string, error) {
-	bundle, err := pki.Open(filepath.Join(paths.Data, "pki"))
-	if err != nil {
-		return "", err
-	}
-	return bundle.CAHash()
-}
-
-func (a *app) token() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "token",
-		Short: "Make, list and delete the tokens with which machines join",
-		Long: `A bootstrap token has kubeadm's form: an ID of six characters, which is no secret, a dot, and a secret of sixteen
-characters. The control plane removes a token when it expires; nodes that joined with it stay.`,
-		Args: cmdline.None,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.tokenCreate(), a.tokenList(), a.tokenDelete())
-	return cmd
-}
-
-// requireJoinable returns an error if the cluster has no advertised address, so that other machines cannot join it.
-func requireJoinable(c spec.Cluster) error {
-	if c.SeveralMachines() {
-		return nil
-	}
-	return &exit.Error{
-		Code:   exit.Conflict,
-		Err:    errors.New("other machines cannot join this cluster: it has no advertised address"),
-		Remedy: "bring a cluster up with `mullion server --advertise-address ADDRESS`, or with networking.advertiseAddress in cluster.yaml",
-	}
 }

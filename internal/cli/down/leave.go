@@ -1,4 +1,4 @@
-package cli
+package down
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 )
 
-func (a *app) leave() *cobra.Command {
+// Leave returns `mullion leave`.
+func (a *Commands) Leave() *cobra.Command {
 	var force bool
 	var kubeconfig string
 	cmd := &cobra.Command{
@@ -36,7 +37,7 @@ mullion kubectl drain NODE --ignore-daemonsets`,
 	return cmd
 }
 
-func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error {
+func (a *Commands) runLeave(ctx context.Context, kubeconfig string, force bool) error {
 	paths, err := a.joined()
 	if err != nil {
 		return err
@@ -58,13 +59,13 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 	}
 	defer held.Release()
 	said := func(step string) { fmt.Fprintf(a.Env.Out, "ok   %s\n", step) }
-	if err := a.calls.stop(ctx, paths, said); err != nil {
+	if err := a.calls.Stop(ctx, paths, said); err != nil {
 		return err
 	}
 
 	leaving, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
-	err = a.calls.leave(leaving, paths, admin)
+	err = a.calls.Leave(leaving, paths, admin)
 	switch {
 	case err == nil:
 		said("took the nodes out of the cluster")
@@ -90,11 +91,11 @@ func (a *app) runLeave(ctx context.Context, kubeconfig string, force bool) error
 		}
 	}
 
-	return a.calls.down(ctx, paths, said)
+	return a.calls.Down(ctx, paths, said)
 }
 
 // joined returns the data folder of a machine that joined a cluster, or began to.
-func (a *app) joined() (layout.Paths, error) {
+func (a *Commands) joined() (layout.Paths, error) {
 	paths, err := a.Paths()
 	if err != nil || paths.Leftover() {
 		return paths, err

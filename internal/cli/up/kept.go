@@ -1,4 +1,4 @@
-package cli
+package up
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // keptSpec returns the specification of the cluster that is in the data folder, if there is one. With --server, the
 // cluster must be one that other machines can join. Who is not root asks the cluster itself; where it does not answer,
 // it is said that a cluster may be there.
-func (a *app) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) (c spec.Cluster, there bool, err error) {
+func (a *Commands) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) (c spec.Cluster, there bool, err error) {
 	c, err = paths.LoadSpec()
 	if errors.Is(err, fs.ErrPermission) && f.dryRun {
 		if _, c, err = a.Described(ctx); err != nil {
@@ -29,7 +29,7 @@ func (a *app) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) (c sp
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return c, false, nil
 	case err == nil && f.server:
-		err = errors.Join(remedy.NoControlPlane(c), requireJoinable(c))
+		err = errors.Join(remedy.NoControlPlane(c), remedy.NotJoinable(c))
 	}
 
 	return c, true, err

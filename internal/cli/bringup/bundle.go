@@ -1,4 +1,4 @@
-package cli
+package bringup
 
 import (
 	"context"
@@ -10,44 +10,50 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
-// bundleFlag is the flag --bundle of all commands that have it.
-func bundleFlag(cmd *cobra.Command, sources *[]string) {
+// BundleFlag is the flag --bundle of all commands that have it.
+func BundleFlag(cmd *cobra.Command, sources *[]string) {
 	cmd.Flags().StringArrayVar(sources, "bundle", nil,
 		"`DIR|FILE` with Kubernetes' programs, in the layout of its releases; may be repeated: together they are one version")
 }
 
-// bundleForm says in a command's help what --bundle takes.
-const bundleForm = `: a release, or what you have built. FILE is an archive
+// BundleForm says in a command's help what --bundle takes.
+const BundleForm = `: a release, or what you have built. FILE is an archive
 of a release, kubernetes-server-linux-amd64.tar.gz or kubernetes-node-windows-amd64.tar.gz, of which a cluster needs
 both; DIR is a folder in their layout, {server,node}/bin or kubernetes/{server,node}/bin. The programs are copied into
 the data folder, and ` + "`mullion down`" + ` removes them.`
 
-// bundleUse says what a bundle is taken for.
-type bundleUse struct {
-	// command takes it, and sources are what --bundle names.
-	command string
-	sources []string
-	// dryRun takes it into a folder of its own. nodesOnly says that the control plane is on another machine.
-	dryRun, nodesOnly bool
+// Take takes bundles into the data folder.
+type Take func(ctx context.Context, paths layout.Paths, sources []string) (*cluster.OwnBundle, error)
+
+// Bundle says what a bundle is taken for.
+type Bundle struct {
+	// Command takes it, and Sources are what --bundle names.
+	Command string
+	Sources []string
+	// DryRun takes it into a folder of its own. NodesOnly says that the control plane is on another machine.
+	DryRun, NodesOnly bool
+	// Take is how it is taken otherwise.
+	Take Take
 }
 
-// takeBundle takes what --bundle names into the data folder, or with --dry-run into a folder of its own. discard takes
+// TakeFor takes what --bundle names into the data folder, or with --dry-run into a folder of its own. discard takes
 // it back where the cluster does not come up with it.
-func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse, r *progress.Progress) (
+func (b Bundle) TakeFor(ctx context.Context, call *invoke.Call, paths layout.Paths, r *progress.Progress) (
 	own *cluster.OwnBundle, discard func() error, err error,
 ) {
 	end := r.Begin("bundle")
-	if use.dryRun {
-		own, discard, err = tryBundle(ctx, use)
-	} else if err = a.RequireRoot("makes network namespaces, mounts and cgroups"); err == nil {
-		own, err = a.calls.takeBundle(ctx, paths, use.sources)
-		err = bundleError(err, use.command)
+	if b.DryRun {
+		own, discard, err = b.try(ctx)
+	} else if err = call.RequireRoot("makes network namespaces, mounts and cgroups"); err == nil {
+		own, err = b.Take(ctx, paths, b.Sources)
+		err = bundleError(err, b.Command)
 		discard = func() error { return own.Discard(ctx) }
 	}
 
@@ -55,7 +61,7 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse,
 		end("", err)
 		return nil, nil, err
 	}
-	own.Describe(paths.Bin, use.nodesOnly)
+	own.Describe(paths.Bin, b.NodesOnly)
 	end("Kubernetes "+own.Version, nil)
 	for _, note := range own.Notes {
 		r.Note(note)
@@ -64,16 +70,16 @@ func (a *app) takeBundle(ctx context.Context, paths layout.Paths, use bundleUse,
 	return own, discard, nil
 }
 
-// tryBundle takes a bundle into a folder of its own, which discard removes.
-func tryBundle(ctx context.Context, use bundleUse) (*cluster.OwnBundle, func() error, error) {
+// try takes a bundle into a folder of its own, which discard removes.
+func (b Bundle) try(ctx context.Context) (*cluster.OwnBundle, func() error, error) {
 	dir, err := os.MkdirTemp("", "mullion-bundle-*")
 	if err != nil {
 		return nil, nil, err
 	}
 	discard := func() error { return os.RemoveAll(dir) }
-	own, err := cluster.TryBundle(ctx, dir, use.sources)
+	own, err := cluster.TryBundle(ctx, dir, b.Sources)
 	if err != nil {
-		return nil, nil, errors.Join(bundleError(err, use.command), discard())
+		return nil, nil, errors.Join(bundleError(err, b.Command), discard())
 	}
 	return own, discard, nil
 }

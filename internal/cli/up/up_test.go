@@ -1,4 +1,4 @@
-package cli
+package up
 
 import (
 	"context"
@@ -12,24 +12,43 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
 	"mullion.dev/mullion/internal/spec"
 )
 
+// machine is one with these commands.
+type machine struct {
+	*clitest.Machine
+
+	calls Calls
+}
+
+func newMachine(t *testing.T) *machine {
+	m := &machine{Machine: clitest.New(t)}
+	m.Commands = func(r *reader.Reader) []*cobra.Command {
+		commands := New(r, m.calls)
+		return []*cobra.Command{commands.Up(), commands.Server(), commands.Doctor()}
+	}
+	return m
+}
+
 // lacksNothing has the machine found fit for a cluster.
 func (m *machine) lacksNothing() {
-	m.calls.preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding { return nil }
+	m.calls.Preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding { return nil }
 }
 
 // comesUp has every cluster come up as it was asked for.
 func (m *machine) comesUp() {
 	m.lacksNothing()
-	m.calls.up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) {
-		m.write(m.paths.AdminKubeconfig(), clitest.Kubeconfig("https://127.0.0.1:6443"))
+	m.calls.Up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) {
+		m.Write(m.Paths.AdminKubeconfig(), clitest.Kubeconfig("https://127.0.0.1:6443"))
 		return o.Spec, nil
 	}
 }
@@ -74,15 +93,15 @@ func TestUpSaysWhatIsThere(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t)
 			m.comesUp()
-			m.env.In = strings.NewReader("apiVersion: mullion.dev/v1alpha1\nkind: Cluster\n" + tt.file)
+			m.Env.In = strings.NewReader("apiVersion: mullion.dev/v1alpha1\nkind: Cluster\n" + tt.file)
 			for i, arg := range tt.args {
 				if arg == "FILE" {
-					tt.args[i] = filepath.Join(filepath.Dir(m.paths.Data), "own")
+					tt.args[i] = filepath.Join(filepath.Dir(m.Paths.Data), "own")
 				}
 			}
-			got := m.run(append([]string{"up"}, tt.args...)...)
-			got.out = clitest.Untimed(got.out)
-			got.check(t, ExitOK, "\n"+tt.want, "")
+			got := m.Run(append([]string{"up"}, tt.args...)...)
+			got.Out = clitest.Untimed(got.Out)
+			got.Check(t, exit.OK, "\n"+tt.want, "")
 		})
 	}
 }
@@ -91,15 +110,15 @@ func TestUpSaysWhatIsThere(t *testing.T) {
 // another machine.
 func TestUpOnAJoinedMachine(t *testing.T) {
 	m := newMachine(t)
-	m.describe(joined)
+	m.Describe(clitest.Joined)
 	m.lacksNothing()
-	m.calls.up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) { return o.Spec, nil }
-	got := m.run("up")
-	got.out = clitest.Untimed(got.out)
-	got.check(t, ExitOK, "\nCluster \"mullion\" is ready after N.Ns: 2 node(s). "+
+	m.calls.Up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) { return o.Spec, nil }
+	got := m.Run("up")
+	got.Out = clitest.Untimed(got.Out)
+	got.Check(t, exit.OK, "\nCluster \"mullion\" is ready after N.Ns: 2 node(s). "+
 		"No kubeconfig was changed; `BIN/mullion --data-dir DATA kubeconfig` prints one.\n"+
 		own, "")
-	if _, err := os.Stat(filepath.Join(filepath.Dir(m.paths.Data), ".kube")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(m.Paths.Data), ".kube")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a kubeconfig: %v", err)
 	}
 }
@@ -109,13 +128,13 @@ func TestUpIsAskedWhatTheFlagsSay(t *testing.T) {
 	m.lacksNothing()
 	var asked cluster.UpOptions
 	var patience time.Duration
-	m.calls.up = func(ctx context.Context, o cluster.UpOptions) (spec.Cluster, error) {
+	m.calls.Up = func(ctx context.Context, o cluster.UpOptions) (spec.Cluster, error) {
 		deadline, _ := ctx.Deadline()
 		asked, patience = o, time.Until(deadline)
 		return o.Spec, context.DeadlineExceeded
 	}
 
-	m.run("up", "--windows-version", "ltsc2025,ltsc2019", "--listen", "192.0.2.7:6443", "--wait", "90s", "--retain")
+	m.Run("up", "--windows-version", "ltsc2025,ltsc2019", "--listen", "192.0.2.7:6443", "--wait", "90s", "--retain")
 	var versions []string
 	for _, n := range asked.Spec.Nodes {
 		if !n.Linux() {
@@ -126,8 +145,8 @@ func TestUpIsAskedWhatTheFlagsSay(t *testing.T) {
 	if diff := cmp.Diff([]string{"ltsc2025", "ltsc2019"}, versions); diff != "" {
 		t.Error(diff)
 	}
-	if asked.Spec.Networking.APIServerAddress != "192.0.2.7" || !asked.Retain || asked.Paths != m.paths ||
-		asked.Executable != m.env.Executable {
+	if asked.Spec.Networking.APIServerAddress != "192.0.2.7" || !asked.Retain || asked.Paths != m.Paths ||
+		asked.Executable != m.Env.Executable {
 		t.Errorf("asked for %+v", asked)
 	}
 	if patience > 90*time.Second || patience < 80*time.Second {
@@ -153,44 +172,44 @@ func upErrors() []struct {
 		{
 			name:   "another-cluster",
 			err:    &cluster.ConflictError{Err: errors.New("it holds another"), Remedy: "choose another folder"},
-			code:   ExitConflict,
+			code:   exit.Conflict,
 			remedy: "choose another folder",
 		},
 		{
 			name: "not-in-time",
 			err:  fmt.Errorf("wait for kubelet/win-1: %w", context.DeadlineExceeded),
-			code: ExitNotReady,
+			code: exit.NotReady,
 			remedy: "see `mullion status` and DATA/logs; on a slow machine give it more time: " +
 				"`mullion up --wait 20m` goes on with what is there",
 		},
 		{
 			name:   "a-part-failed",
 			err:    fmt.Errorf("start etcd: %w", cluster.ErrFailed),
-			code:   ExitNotReady,
+			code:   exit.NotReady,
 			remedy: "the failed cluster is removed again; `mullion up --retain` keeps it and its logs",
 		},
 		{
 			name:      "a-part-failed-and-is-kept",
 			err:       fmt.Errorf("start etcd: %w", cluster.ErrFailed),
 			keepsLogs: true,
-			code:      ExitNotReady,
+			code:      exit.NotReady,
 			remedy:    "see DATA/logs, then `mullion down` or `mullion up` again",
 		},
 		{
 			name: "disk-full",
 			err:  fmt.Errorf("write state: %w", syscall.ENOSPC),
-			code: ExitRequirement,
+			code: exit.Requirement,
 			remedy: "the disk that holds DATA is full: free some space there, and try again; " +
 				"`mullion status` says how much is left",
 		},
 		{
 			name: "disk-full-as-text",
 			err:  errors.New("containerd said: no space left on device"),
-			code: ExitRequirement,
+			code: exit.Requirement,
 			remedy: "the disk that holds DATA is full: free some space there, and try again; " +
 				"`mullion status` says how much is left",
 		},
-		{name: "anything-else", err: errors.New("the moon"), code: ExitInternal},
+		{name: "anything-else", err: errors.New("the moon"), code: exit.Internal},
 	}
 }
 
@@ -199,11 +218,11 @@ func TestUpErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t)
 			m.lacksNothing()
-			m.calls.up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) { return o.Spec, tt.err }
+			m.calls.Up = func(_ context.Context, o cluster.UpOptions) (spec.Cluster, error) { return o.Spec, tt.err }
 			if tt.keepsLogs {
-				m.write(filepath.Join(m.paths.Logs(), "etcd.log"), "")
+				m.Write(filepath.Join(m.Paths.Logs(), "etcd.log"), "")
 			}
-			m.run("up").refused(t, tt.code, tt.err.Error(), tt.remedy)
+			m.Run("up").Refused(t, tt.code, tt.err.Error(), tt.remedy)
 		})
 	}
 }
@@ -213,12 +232,12 @@ func TestUpThatIsInterrupted(t *testing.T) {
 	m := newMachine(t)
 	m.lacksNothing()
 	ctx, cancel := context.WithCancel(t.Context())
-	m.calls.up = func(ctx context.Context, o cluster.UpOptions) (spec.Cluster, error) {
+	m.calls.Up = func(ctx context.Context, o cluster.UpOptions) (spec.Cluster, error) {
 		cancel()
 		<-ctx.Done()
 		return o.Spec, fmt.Errorf("wait for wine: %w", ctx.Err())
 	}
-	m.runIn(ctx, "up").refused(t, ExitNotReady, "wait for wine: context canceled",
+	m.RunIn(ctx, "up").Refused(t, exit.NotReady, "wait for wine: context canceled",
 		"the cluster goes on coming up: `mullion up` follows it again, `mullion down` removes it")
 }
 
@@ -254,13 +273,13 @@ func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 		{
 			name:     "one-thing",
 			findings: []preflight.Finding{wine, hint},
-			code:     ExitRequirement,
+			code:     exit.Requirement,
 			want:     warning + "mullion: no Wine\n→ install it\n",
 		},
 		{
 			name:     "several-things",
 			findings: []preflight.Finding{wine, kernel},
-			code:     ExitRequirement,
+			code:     exit.Requirement,
 			want: "mullion: this machine lacks what a cluster needs:\n  wine: no Wine\n    → install it\n" +
 				"  kernel: no nftables\n    → load nf_tables\n→ correct these, then run the command again; `mullion doctor` says more of them\n",
 		},
@@ -269,19 +288,19 @@ func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 			m := newMachine(t)
 			m.comesUp()
 			var asked cluster.PreflightOptions
-			m.calls.preflight = func(_ context.Context, o cluster.PreflightOptions) []preflight.Finding {
+			m.calls.Preflight = func(_ context.Context, o cluster.PreflightOptions) []preflight.Finding {
 				asked = o
 				return tt.findings
 			}
 
-			got := m.run("up", "--kubeconfig", "none")
-			if got.code != tt.code || got.err != tt.want {
-				t.Errorf("exit code %d, said:\n%s", got.code, got.err)
+			got := m.Run("up", "--kubeconfig", "none")
+			if got.Code != tt.code || got.Err != tt.want {
+				t.Errorf("exit code %d, said:\n%s", got.Code, got.Err)
 			}
-			if ready := strings.Contains(got.out, "is ready"); ready != (tt.code == ExitOK) {
+			if ready := strings.Contains(got.Out, "is ready"); ready != (tt.code == exit.OK) {
 				t.Errorf("ready: %v", ready)
 			}
-			if len(asked.Nodes) != 3 || asked.Paths != m.paths || asked.Networking.PodSubnet == "" {
+			if len(asked.Nodes) != 3 || asked.Paths != m.Paths || asked.Networking.PodSubnet == "" {
 				t.Errorf("asked for %+v", asked)
 			}
 		})
@@ -292,18 +311,18 @@ func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 func TestUpReadsTheKubeconfigFirst(t *testing.T) {
 	m := newMachine(t)
 	m.lacksNothing()
-	m.calls.up = func(context.Context, cluster.UpOptions) (spec.Cluster, error) {
+	m.calls.Up = func(context.Context, cluster.UpOptions) (spec.Cluster, error) {
 		t.Error("it was brought up all the same")
 		return spec.Cluster{}, nil
 	}
 
-	file := filepath.Join(filepath.Dir(m.paths.Data), "broken")
-	m.write(file, "clusters: [\n")
-	got := m.run("up", "--kubeconfig", file)
-	got.has(t, ExitUsage, `mullion: check kubeconfig "TMP/broken": `,
+	file := filepath.Join(filepath.Dir(m.Paths.Data), "broken")
+	m.Write(file, "clusters: [\n")
+	got := m.Run("up", "--kubeconfig", file)
+	got.Has(t, exit.Usage, `mullion: check kubeconfig "TMP/broken": `,
 		"→ correct or move that file, or use --kubeconfig")
-	m.env.Environ = m.env.Environ[:1] // no HOME, no KUBECONFIG
-	m.run("up").has(t, ExitUsage, "→ set KUBECONFIG, or use --kubeconfig FILE or --kubeconfig none")
+	m.Env.Environ = m.Env.Environ[:1] // no HOME, no KUBECONFIG
+	m.Run("up").Has(t, exit.Usage, "→ set KUBECONFIG, or use --kubeconfig FILE or --kubeconfig none")
 }
 
 // TestUpLeavesOthersContextsAlone holds that the cluster is up, and that it is said how to reach it, where somebody
@@ -311,41 +330,29 @@ func TestUpReadsTheKubeconfigFirst(t *testing.T) {
 func TestUpLeavesOthersContextsAlone(t *testing.T) {
 	m := newMachine(t)
 	m.comesUp()
-	file := filepath.Join(filepath.Dir(m.paths.Data), "theirs")
+	file := filepath.Join(filepath.Dir(m.Paths.Data), "theirs")
 	theirs := strings.NewReplacer("name: admin, context", "name: mullion, context",
 		"current-context: admin", "current-context: mullion").Replace(clitest.Kubeconfig("https://192.0.2.1"))
-	m.write(file, theirs)
-	m.run("up", "--kubeconfig", file).has(t, ExitConflict, `mullion: merge context "mullion" into "TMP/theirs": `,
+	m.Write(file, theirs)
+	m.Run("up", "--kubeconfig", file).Has(t, exit.Conflict, `mullion: merge context "mullion" into "TMP/theirs": `,
 		"→ the cluster is up: `mullion kubectl` works; rename the context in that file, or use --kubeconfig")
 	if text, err := os.ReadFile(file); err != nil || string(text) != theirs {
 		t.Errorf("the file says %s, %v", text, err)
 	}
 }
 
-// ended notes what of a machine was ended or removed.
+// ended notes that the cluster was stopped.
 func (m *machine) ended(err error) *[]string {
 	var did []string
-	note := func(what string) func(context.Context, layout.Paths, func(string)) error {
-		return func(_ context.Context, paths layout.Paths, said func(string)) error {
-			if paths != m.paths {
-				m.t.Errorf("%s of %v", what, paths)
-			}
-			did = append(did, what)
-			said("ended things (" + what + ")")
-			return err
+	m.calls.Stop = func(_ context.Context, paths layout.Paths, said func(string)) error {
+		if paths != m.Paths {
+			m.T.Errorf("stops %v", paths)
 		}
+		did = append(did, "stop")
+		said("ended things (stop)")
+		return err
 	}
-	m.calls.stop, m.calls.down = note("stop"), note("down")
 	return &did
-}
-
-func TestStop(t *testing.T) {
-	m := newMachine(t)
-	m.describe(nil)
-	m.ended(nil)
-	m.run("stop").check(t, ExitOK, "ok   ended things (stop)\n", "")
-	m.ended(errors.New("it stays"))
-	m.run("stop").check(t, ExitInternal, "ok   ended things (stop)\n", "mullion: it stays\n")
 }
 
 // TestUpWithAFolderOfWine: the folder is looked into before anything is done.
@@ -354,8 +361,8 @@ func TestUpWithAFolderOfWine(t *testing.T) {
 	m.comesUp()
 	m.lacksNothing()
 	const empty = "/var/empty-for-mullion"
-	for _, command := range [][]string{{"up"}, {"up", "--dry-run"}, {"join", "--server", "192.0.2.10:6443", "--token", "abcdef.0123456789abcdef", "--unsafe-skip-ca-verification"}} {
-		m.run(append(command, "--wine", empty)...).has(t, ExitUsage,
+	for _, command := range [][]string{{"up"}, {"up", "--dry-run"}} {
+		m.Run(append(command, "--wine", empty)...).Has(t, exit.Usage,
 			"mullion: wine: find wine: lstat /var/empty-for-mullion: no such file or directory", "→ name another folder: --wine, or wine in the file; or leave it out")
 	}
 }
@@ -365,14 +372,14 @@ func TestUpOfAnotherKubernetes(t *testing.T) {
 	m := newMachine(t)
 	m.comesUp()
 	m.lacksNothing()
-	m.run("up", "--kubernetes-version", "1.35").refused(t, ExitUsage,
+	m.Run("up", "--kubernetes-version", "1.35").Refused(t, exit.Usage,
 		`find Kubernetes v1.35 in "BIN/kubernetes", which has none: no such version of Kubernetes is there`,
 		"name another version: --kubernetes-version, or kubernetesVersion in the file; in a checkout, `make bundle VERSION=…` builds one; "+
 			"packages mullion-kubernetes-… have others")
-	m.run("up", "--kubernetes-version", "latest").has(t, ExitUsage,
+	m.Run("up", "--kubernetes-version", "latest").Has(t, exit.Usage,
 		`mullion: --kubernetes-version: kubernetesVersion: "latest" is not a version of Kubernetes`)
-	m.write(filepath.Join(m.paths.Bin, "kubernetes", "v1.35.8", "server", "bin", "kubectl"), "")
-	m.run("up", "--kubernetes-version", "1.35", "--dry-run").has(t, ExitOK, "  Kubernetes v1.35.8")
+	m.Write(filepath.Join(m.Paths.Bin, "kubernetes", "v1.35.8", "server", "bin", "kubectl"), "")
+	m.Run("up", "--kubernetes-version", "1.35", "--dry-run").Has(t, exit.OK, "  Kubernetes v1.35.8")
 }
 
 // TestUpInTheForeground stays until it is told to end, and then stops the cluster; where the cluster ends before, it
@@ -383,61 +390,53 @@ func TestUpInTheForeground(t *testing.T) {
 	did := m.ended(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	m.calls.await = func(ctx context.Context, paths layout.Paths) error {
-		if paths != m.paths || len(*did) > 0 {
+	m.calls.Await = func(ctx context.Context, paths layout.Paths) error {
+		if paths != m.Paths || len(*did) > 0 {
 			t.Errorf("waits for %v after %v", paths, *did)
 		}
 		cancel() // as SIGTERM does
 		return nil
 	}
 
-	got := m.runIn(ctx, "up", "--foreground")
-	got.has(t, ExitOK, "")
-	if !strings.HasSuffix(got.out, "as `mullion stop` does.\nok   ended things (stop)\n") {
-		t.Errorf("printed %q", got.out)
+	got := m.RunIn(ctx, "up", "--foreground")
+	got.Has(t, exit.OK, "")
+	if !strings.HasSuffix(got.Out, "as `mullion stop` does.\nok   ended things (stop)\n") {
+		t.Errorf("printed %q", got.Out)
 	}
 	if diff := cmp.Diff([]string{"stop"}, *did); diff != "" {
 		t.Error(diff)
 	}
 
 	did = m.ended(nil)
-	m.calls.await = func(context.Context, layout.Paths) error { return cluster.ErrEnded }
-	m.run("up", "--foreground").has(t, ExitNotReady, "mullion: the supervisor ended\n→ `mullion up` again picks up")
+	m.calls.Await = func(context.Context, layout.Paths) error { return cluster.ErrEnded }
+	m.Run("up", "--foreground").Has(t, exit.NotReady, "mullion: the supervisor ended\n→ `mullion up` again picks up")
 	if len(*did) > 0 {
 		t.Errorf("did %v to a cluster that ended", *did)
 	}
 }
 
-// TestDown holds that the cluster's context goes with it, and that a data folder that cannot be read is no hindrance.
-func TestDown(t *testing.T) {
-	m := newMachine(t)
-	m.comesUp()
-	if got := m.run("up"); got.code != ExitOK {
-		t.Fatal(got)
-	}
-
-	m.describe(nil)
-	did := m.ended(nil)
-	m.run("down").check(t, ExitOK, "ok   ended things (down)\n", "")
-	if diff := cmp.Diff([]string{"down"}, *did); diff != "" {
-		t.Error(diff)
-	}
-
-	config := filepath.Join(filepath.Dir(m.paths.Data), ".kube", "config")
-	if text, err := os.ReadFile(config); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the kubeconfig says %s, %v", text, err)
-	}
-	m.write(m.paths.Spec(), `{"kind": "Clus`)
-	m.run("down").check(t, ExitOK, "ok   ended things (down)\n", "mullion: read \"DATA/cluster.json\": "+
-		"unexpected end of JSON input; removing what is there anyway\n")
-	m.ended(errors.New("busy"))
-	m.run("down").has(t, ExitInternal, "mullion: busy")
-}
-
 func TestLogLevelFlag(t *testing.T) {
 	m := newMachine(t)
 	for _, level := range []string{"loud", "DEBUG", "debug,info", "-4"} {
-		m.run("up", "--log-level", level).refused(t, ExitUsage,
+		m.Run("up", "--log-level", level).Refused(t, exit.Usage,
 			"--log-level: no log level \""+level+"\"; there are debug, info, warn, error", "for example: --log-level debug")
 	}
+}
+
+// TestDescriptionThatIsDamaged is not said to be none: what is there is not to be overwritten.
+func TestDescriptionThatIsDamaged(t *testing.T) {
+	m := newMachine(t)
+	m.Write(m.Paths.Spec(), `{"kind": "Clus`)
+	m.lacksNothing()
+	m.Run("up").Has(t, exit.Internal, `mullion: read "DATA/cluster.json": unexpected end of JSON input`)
+}
+
+// TestSampleThatIsNotBuilt is told after the cluster is up, which it is.
+func TestSampleThatIsNotBuilt(t *testing.T) {
+	m := newMachine(t)
+	m.comesUp()
+	got := m.Run("up", "--sample", "--kubeconfig", "none")
+	got.Has(t, exit.NotFound, `Cluster "mullion" is ready after`,
+		"mullion: find the sample's image: stat BIN/webserver.tar: no such file or directory",
+		"→ `make sample` builds it")
 }

@@ -1,4 +1,5 @@
-package cli
+// Package join owns `mullion join` and `mullion token`: how machines come to a cluster, and by what. Joining is elsewhere.
+package join
 
 import (
 	"cmp"
@@ -11,18 +12,48 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/bringup"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/progress"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/join"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/machines"
 	"mullion.dev/mullion/internal/machines/discovery"
 	"mullion.dev/mullion/internal/machines/kubeadm"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/winver"
 )
+
+// Calls are what the command `mullion join` asks of packages that reach for the machine.
+type Calls struct {
+	Preflight         bringup.Look
+	TakeBundle        bringup.Take
+	Join              func(context.Context, join.Options) (spec.Cluster, error)
+	WaitingForRights  func(context.Context, layout.Paths, spec.Cluster) []string
+	WaitingForServing func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError
+}
+
+// Real returns those of the program.
+func Real() Calls {
+	return Calls{
+		Preflight:         cluster.Preflight,
+		TakeBundle:        cluster.TakeBundle,
+		Join:              join.Join,
+		WaitingForRights:  join.WaitingForRights,
+		WaitingForServing: join.WaitingForServing,
+	}
+}
+
+// commands is `mullion join`.
+type commands struct {
+	*reader.Reader
+
+	calls Calls
+}
 
 type joinFlags struct {
 	server, token string
@@ -42,7 +73,9 @@ type joinFlags struct {
 	out           progress.Flags
 }
 
-func (a *app) join() *cobra.Command {
+// New returns the command.
+func New(r *reader.Reader, calls Calls) *cobra.Command {
+	a := &commands{Reader: r, calls: calls}
 	var f joinFlags
 
 	cmd := &cobra.Command{
@@ -59,7 +92,7 @@ administrator's, or has a bootstrap token. With an administrator's kubeconfig th
 their rights; the file is not kept. To such a cluster a machine can add only Windows nodes, each with an address
 of the machine's own network (--node-address).
 
-With --bundle the nodes have Kubernetes' programs of your own` + bundleForm +
+With --bundle the nodes have Kubernetes' programs of your own` + bringup.BundleForm +
 			` Their version is that of the API server, or up to
 three minor versions older (https://kubernetes.io/releases/version-skew-policy/#kubelet).
 
@@ -96,8 +129,8 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 	flags.StringVar(&f.node.Name, "name", "",
 		"name of the node; with --count, the beginning of the names (default m1-win-1, …, where m1 has the machine's number)")
 	flags.IntVar(&f.node.Count, "count", 1, "how many nodes")
-	bundleFlag(cmd, &f.bundles)
-	wineFlag(cmd, &f.wine)
+	bringup.BundleFlag(cmd, &f.bundles)
+	bringup.WineFlag(cmd, &f.wine)
 
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address at which other machines reach this one (default: the address from which it reaches the server)")
@@ -213,7 +246,7 @@ func countError(n int) error {
 	return nil
 }
 
-func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
+func (a *commands) runJoin(ctx context.Context, f joinFlags) (err error) {
 	o, err := f.options()
 	if err == nil {
 		err = f.out.Check()
@@ -227,7 +260,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	if o.Paths, err = a.Paths(); err != nil {
 		return err
 	}
-	if o.Wine, err = wineFolder(f.wine); err != nil {
+	if o.Wine, err = bringup.WineFolder(f.wine); err != nil {
 		return err
 	}
 
@@ -246,7 +279,7 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 		}()
 	}
 
-	if err := a.preflight(ctx, cluster.PreflightOptions{
+	if err := bringup.Preflight(ctx, a.Call, a.calls.Preflight, cluster.PreflightOptions{
 		Paths:      o.Paths,
 		Nodes:      o.Nodes,
 		Kubernetes: []string{version},
@@ -263,20 +296,20 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	r.Watch()
-	c, err := a.calls.join(ctx, o)
+	c, err := a.calls.Join(ctx, o)
 	r.Settle()
 	if err != nil {
-		return a.joinError(err, o)
+		return joinError(err, o)
 	}
 
 	r.Say("\nThis machine is part of cluster %q after %.1fs, with %d node(s).", c.Name,
 		time.Since(started).Seconds(), len(c.Nodes))
-	for _, node := range a.calls.waitingForRights(ctx, o.Paths, c) {
+	for _, node := range a.calls.WaitingForRights(ctx, o.Paths, c) {
 		fmt.Fprintf(
 			a.Env.Out, "\nServices and connections to other nodes' pods do not work until an administrator of the cluster runs:\n\n  %s\n", kubeadm.GrantCommand(node))
 	}
 
-	for _, missing := range a.calls.waitingForServing(ctx, o.Paths, c) {
+	for _, missing := range a.calls.WaitingForServing(ctx, o.Paths, c) {
 		fmt.Fprintf(
 			a.Env.Out, "\nLogs, exec and metrics of the pods of %s do not work until an administrator of the cluster runs:\n\n  %s\n", missing.Node, missing.Command())
 	}
@@ -285,19 +318,20 @@ func (a *app) runJoin(ctx context.Context, f joinFlags) (err error) {
 }
 
 // bundleToJoin takes a bundle into the data folder and gives the nodes its version. discard takes it back.
-func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []string, r *progress.Progress) (
+func (a *commands) bundleToJoin(ctx context.Context, o *join.Options, sources []string, r *progress.Progress) (
 	version string, discard func() error, err error,
 ) {
 	if _, err := join.Vacant(o.Paths); err != nil {
-		return "", nil, a.joinError(err, *o)
+		return "", nil, joinError(err, *o)
 	}
-	use := bundleUse{
-		command:   "mullion join",
-		sources:   sources,
-		nodesOnly: true,
+	use := bringup.Bundle{
+		Command:   "mullion join",
+		Sources:   sources,
+		NodesOnly: true,
+		Take:      a.calls.TakeBundle,
 	}
 
-	own, discard, err := a.takeBundle(ctx, o.Paths, use, r)
+	own, discard, err := use.TakeFor(ctx, a.Call, o.Paths, r)
 	if err != nil {
 		return "", nil, err
 	}
@@ -309,7 +343,7 @@ func (a *app) bundleToJoin(ctx context.Context, o *join.Options, sources []strin
 }
 
 // joinError adds the remedy and exit code to an error of a join.
-func (a *app) joinError(err error, o join.Options) error {
+func joinError(err error, o join.Options) error {
 	server := cmp.Or(o.Discovery.Server, o.Server, "the server of "+o.Kubeconfig)
 	fresh := "get a new one on the server: `mullion token create --print-join-command`"
 	for _, known := range []struct {

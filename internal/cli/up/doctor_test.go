@@ -1,4 +1,4 @@
-package cli
+package up
 
 import (
 	"context"
@@ -8,14 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/preflight"
 )
 
-// examined has the machine looked at with an outcome, and keeps what was asked.
+// examined has the machine looked at with an clitest.Outcome, and keeps what was asked.
 func (m *machine) examined(checks ...preflight.Check) *cluster.PreflightOptions {
 	var asked cluster.PreflightOptions
-	m.calls.examine = func(_ context.Context, o cluster.PreflightOptions) []preflight.Check {
+	m.calls.Examine = func(_ context.Context, o cluster.PreflightOptions) []preflight.Check {
 		asked = o
 		return checks
 	}
@@ -70,7 +72,7 @@ func TestDoctor(t *testing.T) {
 		{
 			name:   "unfit",
 			checks: []preflight.Check{good, bad},
-			code:   ExitRequirement,
+			code:   exit.Requirement,
 			want:   "ok   kernel       plenty\n" + badLines + "\n1 of 2 checks are right, 1 failed.\n",
 		},
 		{
@@ -80,7 +82,7 @@ func TestDoctor(t *testing.T) {
 				"1 of 2 checks are right, 1 not seen without root.\n" +
 				"With root, all is looked at: sudo BIN/mullion --data-dir DATA doctor\n",
 		},
-		{name: "quiet", checks: []preflight.Check{good, bad, unseen}, args: []string{"-q"}, code: ExitRequirement, want: badLines},
+		{name: "quiet", checks: []preflight.Check{good, bad, unseen}, args: []string{"-q"}, code: exit.Requirement, want: badLines},
 		{
 			name:   "verbose",
 			checks: []preflight.Check{good},
@@ -92,11 +94,11 @@ func TestDoctor(t *testing.T) {
 			m := newMachine(t)
 			m.examined(tt.checks...)
 			said := ""
-			if tt.code != ExitOK {
+			if tt.code != exit.OK {
 				said = "mullion: this machine lacks what a cluster needs: cgroups\n" +
 					"→ do what the lines with an arrow (remedy, in JSON) say, then run `mullion doctor` again\n"
 			}
-			m.run(append([]string{"doctor"}, tt.args...)...).check(t, tt.code, tt.want, said)
+			m.Run(append([]string{"doctor"}, tt.args...)...).Check(t, tt.code, tt.want, said)
 		})
 	}
 }
@@ -104,23 +106,23 @@ func TestDoctor(t *testing.T) {
 // TestDoctorForPrograms prints one object, whatever was found.
 func TestDoctorForPrograms(t *testing.T) {
 	m := newMachine(t)
-	m.env.Euid = 1000
+	m.Env.Euid = 1000
 	asked := m.examined(aCheck("cgroups", preflight.Failed), aCheck("network", preflight.Unseen))
-	got := m.run("doctor", "-o", "json", "--windows-version", "ltsc2019,ltsc2022")
+	got := m.Run("doctor", "-o", "json", "--windows-version", "ltsc2019,ltsc2022")
 	var report doctorReport
-	if err := json.Unmarshal([]byte(got.out), &report); err != nil {
-		t.Fatalf("%v: %s", err, got.out)
+	if err := json.Unmarshal([]byte(got.Out), &report); err != nil {
+		t.Fatalf("%v: %s", err, got.Out)
 	}
-	if got.code != ExitRequirement || report.Fit || report.Root || len(report.Checks) != 2 {
-		t.Errorf("exit code %d, %+v", got.code, report)
+	if got.Code != exit.Requirement || report.Fit || report.Root || len(report.Checks) != 2 {
+		t.Errorf("exit code %d, %+v", got.Code, report)
 	}
 
 	if !asked.Unprivileged || len(asked.Nodes) != 3 || asked.Networking.PodSubnet == "" {
 		t.Errorf("asked for %+v", asked)
 	}
-	m.env.Euid = 0
+	m.Env.Euid = 0
 	m.examined(aCheck("kernel", preflight.Passed))
-	m.run("doctor", "-o", "json").check(t, ExitOK,
+	m.Run("doctor", "-o", "json").Check(t, exit.OK,
 		`{"fit":true,"root":true,"checks":[{"check":"kernel","state":"passed","means":"a cluster needs kernel","seen":"plenty"}]}`+"\n", "")
 }
 
@@ -131,18 +133,18 @@ func TestDoctorAndUpAgree(t *testing.T) {
 		m.comesUp()
 		checks := []preflight.Check{aCheck("memory", state)}
 		m.examined(checks...)
-		m.calls.preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
+		m.calls.Preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
 			return preflight.Findings(checks)
 		}
 
-		doctor := m.run("doctor")
-		up := m.run("up")
-		dry := m.run("up", "--dry-run")
-		if doctor.code != up.code || dry.code != up.code {
-			t.Errorf("%s: doctor ends with %d, up with %d, up --dry-run with %d", state, doctor.code, up.code, dry.code)
+		doctor := m.Run("doctor")
+		up := m.Run("up")
+		dry := m.Run("up", "--dry-run")
+		if doctor.Code != up.Code || dry.Code != up.Code {
+			t.Errorf("%s: doctor ends with %d, up with %d, up --dry-run with %d", state, doctor.Code, up.Code, dry.Code)
 		}
-		if plan := strings.HasPrefix(dry.out, "cluster mullion in DATA\n"); !plan || dry.err != up.err {
-			t.Errorf("%s: a dry run prints:\n%s%s", state, dry.out, dry.err)
+		if plan := strings.HasPrefix(dry.Out, "cluster mullion in DATA\n"); !plan || dry.Err != up.Err {
+			t.Errorf("%s: a dry run prints:\n%s%s", state, dry.Out, dry.Err)
 		}
 	}
 }
@@ -150,12 +152,12 @@ func TestDoctorAndUpAgree(t *testing.T) {
 // TestDoctorsFlags refuses what is not right before it looks.
 func TestDoctorsFlags(t *testing.T) {
 	m := newMachine(t)
-	m.run("doctor", "-o", "xml").refused(t, ExitUsage, `--output "xml" is neither text nor json`, "for example: -o json")
-	m.run("doctor", "--color", "blue").refused(t, ExitUsage, `--color "blue" is none of auto, always, never`,
+	m.Run("doctor", "-o", "xml").Refused(t, exit.Usage, `--output "xml" is neither text nor json`, "for example: -o json")
+	m.Run("doctor", "--color", "blue").Refused(t, exit.Usage, `--color "blue" is none of auto, always, never`,
 		"for example: --color never")
-	m.run("doctor", "-q", "-v").refused(t, ExitUsage, "--quiet and --verbose exclude each other", "leave one of them out")
-	m.run("up", "-q", "-o", "json").has(t, ExitUsage, "mullion: -o json excludes --quiet and --verbose")
-	m.run("doctor", "--windows-version", "xp").has(t, ExitUsage, `mullion: --windows-version: `)
+	m.Run("doctor", "-q", "-v").Refused(t, exit.Usage, "--quiet and --verbose exclude each other", "leave one of them out")
+	m.Run("up", "-q", "-o", "json").Has(t, exit.Usage, "mullion: -o json excludes --quiet and --verbose")
+	m.Run("doctor", "--windows-version", "xp").Has(t, exit.Usage, `mullion: --windows-version: `)
 }
 
 func TestColourOfTheEnvironment(t *testing.T) {
@@ -176,12 +178,12 @@ func TestColourOfTheEnvironment(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMachine(t)
-			m.env.Terminal = tt.terminal
-			m.env.Environ = append(m.env.Environ, tt.environ)
+			m.Env.Terminal = tt.terminal
+			m.Env.Environ = append(m.Env.Environ, tt.environ)
 			m.examined(aCheck("kernel", preflight.Passed))
-			got := m.run(append([]string{"doctor"}, tt.args...)...)
-			if got.code != ExitOK || strings.HasPrefix(got.out, green) != tt.coloured {
-				t.Errorf("exit code %d: %q", got.code, got.out)
+			got := m.Run(append([]string{"doctor"}, tt.args...)...)
+			if got.Code != exit.OK || strings.HasPrefix(got.Out, green) != tt.coloured {
+				t.Errorf("exit code %d: %q", got.Code, got.Out)
 			}
 		})
 	}
@@ -197,13 +199,13 @@ func TestUpForPrograms(t *testing.T) {
 		Remedy:  "end something",
 	}
 
-	m.calls.preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
+	m.calls.Preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
 		return []preflight.Finding{hint}
 	}
 
-	last := func(got outcome) map[string]any {
+	last := func(got clitest.Outcome) map[string]any {
 		t.Helper()
-		all := strings.Split(strings.TrimSpace(got.out), "\n")
+		all := strings.Split(strings.TrimSpace(got.Out), "\n")
 		var e map[string]any
 		for _, line := range all {
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
@@ -218,7 +220,7 @@ func TestUpForPrograms(t *testing.T) {
 		return e
 	}
 
-	got := m.run("up", "-o", "json", "--windows-version", "ltsc2022")
+	got := m.Run("up", "-o", "json", "--windows-version", "ltsc2022")
 	node := func(name, os, address string, more ...string) map[string]any {
 		n := map[string]any{"name": name, "os": os, "address": address, "kubernetesVersion": "v1.37.1"}
 		if len(more) > 0 {
@@ -234,37 +236,37 @@ func TestUpForPrograms(t *testing.T) {
 		"type": "cluster", "name": "mullion", "kubernetesVersion": "v1.37.1", "nodes": nodes,
 		"kubeconfig": "TMP/.kube/config", "context": "mullion",
 	}
-	if diff := cmp.Diff(want, last(got)); diff != "" || got.code != ExitOK {
-		t.Errorf("exit code %d: %s", got.code, diff)
+	if diff := cmp.Diff(want, last(got)); diff != "" || got.Code != exit.OK {
+		t.Errorf("exit code %d: %s", got.Code, diff)
 	}
 
-	if !strings.Contains(got.out, `"type":"warning","unit":"memory","seconds":0,"message":"little is free","remedy":"end something"`) ||
-		got.err != "warning: memory: little is free\n  → end something\n" {
-		t.Errorf("of the warning:\n%s%s", got.out, got.err)
+	if !strings.Contains(got.Out, `"type":"warning","unit":"memory","seconds":0,"message":"little is free","remedy":"end something"`) ||
+		got.Err != "warning: memory: little is free\n  → end something\n" {
+		t.Errorf("of the warning:\n%s%s", got.Out, got.Err)
 	}
 
 	want["type"] = "plan"
 	delete(want, "kubeconfig")
 	delete(want, "context")
-	if diff := cmp.Diff(want, last(m.run("up", "-o", "json", "--windows-version", "ltsc2022", "--dry-run"))); diff != "" {
+	if diff := cmp.Diff(want, last(m.Run("up", "-o", "json", "--windows-version", "ltsc2022", "--dry-run"))); diff != "" {
 		t.Error(diff)
 	}
 
 	want = map[string]any{"type": "cluster", "kubeconfig": "DATA/pki/admin.conf", "context": "admin"}
-	for key, value := range last(m.run("up", "-o", "json", "--kubeconfig", "none")) {
+	for key, value := range last(m.Run("up", "-o", "json", "--kubeconfig", "none")) {
 		if expected, ok := want[key]; ok && key != "kubeconfig" && expected != value {
 			t.Errorf("%s is %v, want %v", key, value, expected)
 		}
 	}
 
 	hint.Fatal = true
-	got = m.run("up", "-o", "json")
+	got = m.Run("up", "-o", "json")
 	want = map[string]any{"type": "error", "message": "little is free", "remedy": "end something", "code": 3.0}
-	if diff := cmp.Diff(want, last(got)); diff != "" || got.code != ExitRequirement {
-		t.Errorf("exit code %d: %s", got.code, diff)
+	if diff := cmp.Diff(want, last(got)); diff != "" || got.Code != exit.Requirement {
+		t.Errorf("exit code %d: %s", got.Code, diff)
 	}
-	if got.err != "mullion: little is free\n→ end something\n" {
-		t.Errorf("a person is told %q", got.err)
+	if got.Err != "mullion: little is free\n→ end something\n" {
+		t.Errorf("a person is told %q", got.Err)
 	}
 }
 
@@ -272,13 +274,9 @@ func TestUpForPrograms(t *testing.T) {
 func TestQuiet(t *testing.T) {
 	m := newMachine(t)
 	m.comesUp()
-	m.calls.preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
+	m.calls.Preflight = func(context.Context, cluster.PreflightOptions) []preflight.Finding {
 		return []preflight.Finding{{Check: "memory", Problem: "little is free", Remedy: "end something"}}
 	}
-	m.run("up", "-q").check(t, ExitOK, "", "")
-	m.run("up", "-q", "--dry-run").check(t, ExitOK, "", "")
-	m.describe(nil)
-	m.ended(nil)
-	m.run("stop", "--quiet").check(t, ExitOK, "", "")
-	m.run("down", "-q").check(t, ExitOK, "", "")
+	m.Run("up", "-q").Check(t, exit.OK, "", "")
+	m.Run("up", "-q", "--dry-run").Check(t, exit.OK, "", "")
 }

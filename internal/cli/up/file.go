@@ -1,4 +1,4 @@
-package cli
+package up
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 const describesFile = "docs/guide/nodes.md describes cluster.yaml; a package has it below share/doc/mullion"
 
 // loadSpec reads a cluster.yaml, or an API model of AKS Engine's; what a model asks for in vain is said.
-func (a *app) loadSpec(ctx context.Context, file string) (spec.Cluster, error) {
+func (a *Commands) loadSpec(ctx context.Context, file string) (spec.Cluster, error) {
 	in := interrupt.Reader(ctx, a.Env.In)
 	if file != "-" {
 		f, err := beneath.OpenGiven(file)
@@ -49,7 +49,7 @@ func (a *app) loadSpec(ctx context.Context, file string) (spec.Cluster, error) {
 }
 
 // loadModel reads an API model of AKS Engine's.
-func (a *app) loadModel(file string, text []byte) (spec.Cluster, error) {
+func (a *Commands) loadModel(file string, text []byte) (spec.Cluster, error) {
 	c, notes, err := aksengine.Read(text)
 	if err == nil {
 		err = cluster.CheckPrograms(c)

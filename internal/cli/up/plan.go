@@ -1,4 +1,4 @@
-package cli
+package up
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/cli/bringup"
 	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -72,7 +73,7 @@ func nodesOf(c spec.Cluster, paths layout.Paths) []progress.Node {
 }
 
 // dryRun prints what would be brought up, and what the machine lacks. It is an error if the cluster would not come up.
-func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress.Progress) error {
+func (a *Commands) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress.Progress) error {
 	plan, err := cluster.NewPlan(want, paths)
 	if err != nil {
 		return err
@@ -90,12 +91,12 @@ func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster,
 		a.sayUnread(paths)
 	}
 
-	o := a.preflightOptions(paths, want)
+	o := bringup.Options(a.Call, paths, want)
 	if own := f.own; own != nil { // it was looked through already, and is not in its place
 		o.Kubernetes = slices.DeleteFunc(o.Kubernetes, func(v string) bool { return v == own.Version })
 	}
 
-	lacks := a.preflight(ctx, o, r)
+	lacks := bringup.Preflight(ctx, a.Call, a.calls.Preflight, o, r)
 	r.Emit(progress.Event{Type: progress.Plan, Cluster: &progress.Cluster{
 		Name:              want.Name,
 		KubernetesVersion: kubernetesOf(want),
@@ -105,7 +106,7 @@ func (a *app) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster,
 }
 
 // sayUnread says that there may be a cluster that this user cannot see.
-func (a *app) sayUnread(paths layout.Paths) {
+func (a *Commands) sayUnread(paths layout.Paths) {
 	if _, err := paths.LoadSpec(); errors.Is(err, os.ErrPermission) {
 		fmt.Fprintf(a.Env.Err, "warning: %q cannot be read without root; this is about a new cluster\n", paths.Data)
 	}

@@ -1,4 +1,4 @@
-package cli
+package up
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/cli/exit"
-	"mullion.dev/mullion/internal/cli/kubectl"
 	"mullion.dev/mullion/internal/cli/progress"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -29,9 +28,12 @@ const (
 	sampleImage, sampleName = "mullion.local/webserver:v1", "win-webserver"
 )
 
-// deploySample loads the sample's image, applies its manifest, waits until it is served, and says how to reach it. It
+// sample is the web server that `mullion up --sample` deploys.
+type sample struct{ *Commands }
+
+// deploy loads the sample's image, applies its manifest, waits until it is served, and says how to reach it. It
 // returns the address at which the sample answers, "" if it answers at none.
-func (a *app) deploySample(ctx context.Context, paths layout.Paths, r *progress.Progress) (url string, err error) {
+func (a sample) deploy(ctx context.Context, paths layout.Paths, r *progress.Progress) (url string, err error) {
 	archive := paths.Program("webserver.tar")
 	manifest := paths.Program("win-webserver.yaml")
 	for _, f := range [][2]string{{"image", archive}, {"manifest", manifest}} {
@@ -45,18 +47,18 @@ func (a *app) deploySample(ctx context.Context, paths layout.Paths, r *progress.
 	}
 
 	end := r.Begin("sample")
-	url, err = a.runSample(ctx, paths, archive, manifest)
+	url, err = a.run(ctx, paths, archive, manifest)
 	if err != nil {
 		end("", err)
 		return "", err
 	}
 	end(sampleImage+", two pods and a Service", nil)
-	a.saySample(url, r)
+	a.say(url, r)
 	return url, nil
 }
 
-// saySample prints how to reach the sample, and what to do next.
-func (a *app) saySample(url string, r *progress.Progress) {
+// say prints how to reach the sample, and what to do next.
+func (a sample) say(url string, r *progress.Progress) {
 	if url != "" {
 		r.Say("\nThe sample runs on the Windows nodes, and answers at %s\nTry:\n  curl %s", url, url)
 	} else {
@@ -67,10 +69,10 @@ func (a *app) saySample(url string, r *progress.Progress) {
 	a.sayOwn(r)
 }
 
-// runSample brings up the sample and finds its address.
-func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manifest string) (string, error) {
-	silent := a.to(io.Discard) // the image's builds, and kubectl's running commentary
-	if err := stores.LoadFile(ctx, silent.Call, archive); err != nil {
+// run brings up the sample and finds its address.
+func (a sample) run(ctx context.Context, paths layout.Paths, archive, manifest string) (string, error) {
+	silent := io.Discard // the image's builds, and kubectl's running commentary
+	if err := stores.LoadFile(ctx, a.To(silent), archive); err != nil {
 		return "", err
 	}
 	patience := sampleTime
@@ -83,13 +85,13 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 		{admin, "apply", "-f", manifest},
 		{admin, "rollout", "status", "deployment/" + sampleName, "--timeout=" + patience.String()},
 	} {
-		if err := kubectl.New(silent.Reader).Run(ctx, args...); err != nil {
+		if err := a.calls.Kubectl(ctx, silent, args...); err != nil {
 			return "", err
 		}
 	}
 
 	var at bytes.Buffer
-	if err := kubectl.New(a.to(&at).Reader).Run(ctx, admin, "get", "pods,services", "-l", "app="+sampleName, "-o",
+	if err := a.calls.Kubectl(ctx, &at, admin, "get", "pods,services", "-l", "app="+sampleName, "-o",
 		"jsonpath={.items[*].status.hostIP} {.items[*].spec.ports[0].nodePort}"); err != nil {
 		return "", err
 	}
@@ -104,13 +106,6 @@ func (a *app) runSample(ctx context.Context, paths layout.Paths, archive, manife
 	}
 
 	return url, nil
-}
-
-// to returns the commands, printing elsewhere.
-func (a *app) to(out io.Writer) *app {
-	told, r := *a, *a.Reader
-	told.Reader, r.Call = &r, a.To(out)
-	return &told
 }
 
 // answersAt reports whether an address answers within a while.
