@@ -1,6 +1,8 @@
 package arch_test
 
 import (
+	"go/ast"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -55,4 +57,44 @@ func TestPartsOfTheCommandLine(t *testing.T) {
 			t.Errorf("internal/cli/%s is no package: its row is stale", part)
 		}
 	}
+}
+
+// mostMethods bounds the methods of a type of internal/cli, whose commands were methods of a single one.
+const mostMethods = 25
+
+// TestReceiversOfTheCommandLineAreSmall counts the methods of each type.
+func TestReceiversOfTheCommandLineAreSmall(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(root, "internal/cli/*/"))
+	if err != nil || len(folders) < 20 {
+		t.Fatalf("found %q: %v", folders, err)
+	}
+
+	for _, folder := range append(folders, filepath.Join(root, "internal/cli")) {
+		methods := map[string]int{}
+		for _, file := range parseFolder(t, folder) {
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+					of := f.Recv.List[0].Type
+					if star, ok := of.(*ast.StarExpr); ok {
+						of = star.X
+					}
+					methods[nameOf(of)]++
+				}
+			}
+		}
+
+		for of, n := range methods {
+			if n > mostMethods {
+				t.Errorf("%s: %s has %d methods, at most %d: split it by what they are for", folder, of, n, mostMethods)
+			}
+		}
+	}
+}
+
+// nameOf returns the name of a receiver's type.
+func nameOf(of ast.Expr) string {
+	if id, ok := of.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
 }

@@ -9,11 +9,12 @@ import (
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/diagnose"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cluster"
 )
 
 // supervise returns the command of the supervisor, the process that `up` leaves behind.
-func (a *app) supervise() *cobra.Command {
+func supervise(r *reader.Reader) *cobra.Command {
 	var limit time.Duration
 	var held uint
 
@@ -23,10 +24,10 @@ func (a *app) supervise() *cobra.Command {
 		Hidden: true,
 		Args:   cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.RequireRoot("runs the cluster's processes"); err != nil {
+			if err := r.RequireRoot("runs the cluster's processes"); err != nil {
 				return err
 			}
-			paths, err := a.Paths()
+			paths, err := r.Paths()
 			if err != nil {
 				return err
 			}
@@ -34,7 +35,7 @@ func (a *app) supervise() *cobra.Command {
 			interrupt.Serving(cmd.Context())
 			usual, err := logging.Load(paths.LogLevel())
 			level := logging.NewDial(usual)
-			log := logging.New(a.Env.Err, level)
+			log := logging.New(r.Env.Err, level)
 			if err != nil {
 				log.Warn("log at the usual level", "error", err)
 			}

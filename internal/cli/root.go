@@ -83,13 +83,13 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "use", Title: "Using it:"},
 		&cobra.Group{ID: "about", Title: "About Mullion:"},
 	)
-	a.addCluster(root)
-	a.addUse(root)
+	addCluster(a, root)
+	addUse(a, root)
 	frame.Add(root, "machines", join.NewToken(a.Reader), join.New(a.Reader, a.calls.join))
 	frame.Add(root, "about", about.Support(a.Env.Out), about.Version(a.Env.Out))
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")
-	root.AddCommand(a.supervise(), a.runEngine())
+	root.AddCommand(supervise(a.Reader), a.runEngine())
 	root.InitDefaultCompletionCmd()
 
 	for _, cmd := range root.Commands() {
@@ -102,7 +102,7 @@ func (a *app) root() *cobra.Command {
 }
 
 // addCluster adds the commands that bring up a cluster, look at it and take it down.
-func (a *app) addCluster(root *cobra.Command) {
+func addCluster(a *app, root *cobra.Command) {
 	upCalls, downCalls := a.calls.up, a.calls.down
 	upCalls.Kubectl = func(ctx context.Context, out io.Writer, args ...string) error {
 		return kubectl.New(a.ReaderTo(out)).Run(ctx, args...)
@@ -113,27 +113,27 @@ func (a *app) addCluster(root *cobra.Command) {
 
 	ups, downs := up.New(a.Reader, upCalls), down.New(a.Reader, downCalls)
 	frame.Add(root, "cluster", ups.Doctor(), ups.Up(), downs.Stop(), downs.Down())
-	frame.Add(root, "cluster", status.New(a.Reader, status.Every), logs.New(a.Reader, cluster.Agent), a.exporting().Command())
+	frame.Add(root, "cluster", status.New(a.Reader, status.Every), logs.New(a.Reader, cluster.Agent), exporting(a.Reader).Command())
 	frame.Add(root, "machines", ups.Server(), downs.Leave())
 }
 
 // addUse adds the commands that work with a cluster, or with single containers.
-func (a *app) addUse(root *cobra.Command) {
+func addUse(a *app, root *cobra.Command) {
 	kubectls := kubectl.New(a.Reader)
 	frame.Add(root, "use", a.runSingle(), kubectls.Kubectl(), kubectls.Kubeconfig())
 	frame.Add(root, "use", node.New(a.Reader, node.Real()), image.New(a.Reader, a.singleClient, a.imageBuild()))
 	frame.Add(root, "use", net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
 	frame.Add(root, "use", check.New(a.Env, kubectls.Program), conformance.New(a.Reader, kubectls.Program))
-	frame.Add(root, "use", diagnose.New(a.Reader), diagnose.NewCollect(a.Reader, a.exporting().AddOwn))
+	frame.Add(root, "use", diagnose.New(a.Reader), diagnose.NewCollect(a.Reader, exporting(a.Reader).AddOwn))
 	frame.Add(root, "use", fault.New(a.Reader), explain.New(a.Reader))
 }
 
 // exporting returns the commands that write what there is of a cluster.
-func (a *app) exporting() *export.Commands {
-	return export.New(a.Reader, export.Calls{
+func exporting(r *reader.Reader) *export.Commands {
+	return export.New(r, export.Calls{
 		Status: status.Print,
 		Lacks: func(ctx context.Context, paths layout.Paths, c spec.Cluster) []preflight.Finding {
-			return cluster.Preflight(ctx, bringup.Options(a.Call, paths, c))
+			return cluster.Preflight(ctx, bringup.Options(r.Call, paths, c))
 		},
 	})
 }

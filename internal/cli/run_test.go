@@ -13,7 +13,6 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -62,29 +61,6 @@ func (m *machine) describe(change func(*spec.Cluster)) {
 		m.t.Fatal(err)
 	}
 	m.write(m.paths.Spec(), string(text))
-}
-
-// joined makes the cluster another machine's.
-func joined(c *spec.Cluster) {
-	c.Join = &spec.Join{Server: "https://192.0.2.10:6443", Part: 3, Address: "192.0.2.13"}
-	c.Networking.AdvertiseAddress, c.Networking.UnderlaySubnet = "192.0.2.10", "10.213.0.0/16"
-	c.Networking.APIServerAddress = "192.0.2.10"
-}
-
-// several lets other machines join.
-func several(c *spec.Cluster) {
-	*c = spec.Default([]string{"ltsc2022"}, false, "192.0.2.10").WithDefaults()
-}
-
-// host writes the description of the Windows node's host, which says that it is or was there.
-func (m *machine) host() {
-	const node = "win-1"
-	m.t.Helper()
-	text, err := json.Marshal(winhost.Host{Name: node, Netns: filepath.Join(m.paths.Data, "no-namespace")})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	m.write(filepath.Join(m.paths.Node(node), "host.json"), string(text))
 }
 
 // outcome is what a command left.

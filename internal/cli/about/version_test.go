@@ -49,7 +49,8 @@ func (broken) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestVersionThatNobodyReads(t *testing.T) {
 	m := newMachine(t)
-	m.Env.Args, m.Env.Out, m.Env.Err = []string{"version"}, broken{}, &strings.Builder{}
+	m.Env.Args = []string{"version"}
+	m.Env.Out, m.Env.Err = broken{}, &strings.Builder{}
 	if err := m.Execute(t.Context(), m.Env); !errors.Is(err, syscall.EPIPE) || exit.Code(err) != exit.Internal {
 		t.Errorf("%v, code %d", err, exit.Code(err))
 	}

@@ -1,5 +1,5 @@
-// Package bringup owns what commands that bring up nodes have in common: looking at the machine first, and the flags for
-// programs of one's own. The nodes themselves are elsewhere.
+// Package bringup owns what commands that bring up nodes have in common: looking at the machine first, and the flags
+// for programs of one's own. The nodes themselves are elsewhere.
 package bringup
 
 import (
@@ -33,7 +33,9 @@ func Options(call *invoke.Call, paths layout.Paths, c spec.Cluster) cluster.Pref
 
 // Preflight prints what the machine lacks, a line for each finding. It is an error if the cluster cannot come up
 // because of them.
-func Preflight(ctx context.Context, call *invoke.Call, look Look, o cluster.PreflightOptions, r *progress.Progress) error {
+func Preflight(ctx context.Context, call *invoke.Call, look Look, o cluster.PreflightOptions,
+	r *progress.Progress,
+) error {
 	findings := look(ctx, o)
 	for _, f := range findings {
 		if f.Fatal {

@@ -1,5 +1,5 @@
-// Package clitest owns what tests of mullion's commands run them on: a machine with a data folder, and a cluster that is
-// described there or answers on a socket. It is for tests alone.
+// Package clitest owns what tests of mullion's commands run them on: a machine with a data folder, and a cluster that
+// is described there or answers on a socket. It is for tests alone.
 package clitest
 
 import (
@@ -72,7 +72,11 @@ func (m *Machine) Describe(change func(*spec.Cluster)) {
 
 // Joined makes the cluster another machine's.
 func Joined(c *spec.Cluster) {
-	c.Join = &spec.Join{Server: "https://192.0.2.10:6443", Part: 3, Address: "192.0.2.13"}
+	c.Join = &spec.Join{
+		Server:  "https://192.0.2.10:6443",
+		Part:    3,
+		Address: "192.0.2.13",
+	}
 	c.Networking.AdvertiseAddress, c.Networking.UnderlaySubnet = "192.0.2.10", "10.213.0.0/16"
 	c.Networking.APIServerAddress = "192.0.2.10"
 }
@@ -117,8 +121,8 @@ func (m *Machine) RunIn(ctx context.Context, args ...string) Outcome {
 	if env.In == nil {
 		env.In = strings.NewReader("")
 	}
-	env.Out, env.Err, env.Args = &out, &errs, args
-
+	env.Args = args
+	env.Out, env.Err = &out, &errs
 	err := m.Execute(ctx, env)
 	tidy := strings.NewReplacer(m.Paths.Data, "DATA", m.Paths.Bin, "BIN", filepath.Dir(m.Paths.Data), "TMP")
 	return Outcome{tidy.Replace(out.String()), tidy.Replace(errs.String()), exit.Code(err)}
@@ -141,7 +145,11 @@ type Outcome struct {
 // Check compares all that a command left with what it is to leave.
 func (r Outcome) Check(t *testing.T, code int, out, err string) {
 	t.Helper()
-	want := Outcome{Out: out, Err: err, Code: code}
+	want := Outcome{
+		Out:  out,
+		Err:  err,
+		Code: code,
+	}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("what was printed, and the exit code:\n%s", diff)
 	}

@@ -198,7 +198,9 @@ func (a *commands) runDiagnose(ctx context.Context, f askFlags, nodes []string) 
 }
 
 // pictureOf returns what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
-func (a *commands) pictureOf(ctx context.Context, client kubeclient.Interface, nodes []string) (*diagnose.Picture, error) {
+func (a *commands) pictureOf(ctx context.Context, client kubeclient.Interface, nodes []string) (
+	*diagnose.Picture, error,
+) {
 	patience, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	picture, err := gather.Picture(patience, client, nodes)

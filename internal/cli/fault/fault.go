@@ -178,7 +178,8 @@ func (a *commands) makeAll(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := stores.Agnhost(ctx, a.Call, paths, c, func(step string) { fmt.Fprintln(a.Env.Err, "…", step) }); err != nil {
+	step := func(step string) { fmt.Fprintln(a.Env.Err, "…", step) }
+	if err := stores.Agnhost(ctx, a.Call, paths, c, step); err != nil {
 		return err
 	}
 

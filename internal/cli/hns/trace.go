@@ -48,7 +48,9 @@ for it: where they come faster than they can be told, it says how many are missi
 }
 
 // follow calls told with the calls of a node's HNS, until ctx ends or nobody takes what is printed.
-func (a *commands) follow(ctx context.Context, node string, told func(hns.TracedCall) error) error {
+func (a *commands) follow(ctx context.Context, node string,
+	told func(hns.TracedCall) error,
+) error {
 	paths, err := a.Paths()
 	if err != nil {
 		return err

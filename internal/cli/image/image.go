@@ -158,8 +158,8 @@ func (a *commands) registryAuth(user string, passwordStdin bool) (*image.Auth, e
 	return &image.Auth{Username: user, Password: password}, nil
 }
 
-// pullAll pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image of a
-// single system is no error.
+// pullAll pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image of
+// a single system is no error.
 func (a *commands) pullAll(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
 	if err := a.RequireRoot("changes the nodes' stores of images"); err != nil {
 		return err
@@ -178,7 +178,9 @@ func (a *commands) pullAll(ctx context.Context, c spec.Cluster, nodes []string, 
 			err = stores.Linux(ctx, a.Call, []string{n.Name},
 				func(node string, i *linuxnode.Images) error { return a.pullLinux(ctx, i, node, ref, auth) })
 		} else {
-			err = stores.Windows(ctx, a.Call, n.Name, func(s *image.Store) error { return a.pullFor(ctx, s, n.Name, ref, auth) })
+			err = stores.Windows(ctx, a.Call, n.Name, func(s *image.Store) error {
+				return a.pullFor(ctx, s, n.Name, ref, auth)
+			})
 		}
 
 		if err != nil && (len(nodes) > 0 || !errdefs.IsNotFound(err)) {

@@ -34,6 +34,7 @@ type Env struct {
 	Exec func(program string, argv, environ []string) error
 }
 
+// LetInterruptEnd calls ReleaseInterrupt, if there is one.
 func (e Env) LetInterruptEnd() {
 	if e.ReleaseInterrupt != nil {
 		e.ReleaseInterrupt()

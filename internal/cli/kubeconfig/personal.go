@@ -19,7 +19,8 @@ type Personal struct {
 	set    bool
 }
 
-// PersonalOf finds the person's kubeconfig: the file of the flag, or the one that kubectl would use. "none" turns it off.
+// PersonalOf finds the person's kubeconfig: the file of the flag, or the one that kubectl would use. "none" turns it
+// off.
 func PersonalOf(environ []string, flag string) (Personal, error) {
 	switch flag {
 	case "none":

@@ -28,7 +28,7 @@ import (
 type Calls struct {
 	Switch     func(layout.Paths) (Switch, error)
 	SetProgram func(context.Context, layout.Paths, cluster.ProgramChange) (running bool, err error)
-	Disks      func(ctx context.Context, paths layout.Paths, node string, request hostdisk.Request) (hostdisk.Answer, error)
+	Disks      func(context.Context, layout.Paths, string, hostdisk.Request) (hostdisk.Answer, error)
 }
 
 // Real returns those of the program.

@@ -1,5 +1,5 @@
-// Package progress owns how a command that takes its time speaks: its flags, its lines and picture for people, its events
-// for programs.
+// Package progress owns how a command that takes its time speaks: its flags, its lines and picture for people, its
+// events for programs.
 package progress
 
 import (

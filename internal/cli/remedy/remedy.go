@@ -1,5 +1,5 @@
-// Package remedy owns what a person can do about errors of the cluster that several commands meet, and their exit codes.
-// An error that only one command meets is that command's.
+// Package remedy owns what a person can do about errors of the cluster that several commands meet, and their exit
+// codes. An error that only one command meets is that command's.
 package remedy
 
 import (

@@ -1,5 +1,5 @@
-// Package stores owns how commands reach the stores of images of a cluster's nodes, and load images into them. The stores
-// are elsewhere.
+// Package stores owns how commands reach the stores of images of a cluster's nodes, and load images into them. The
+// stores are elsewhere.
 package stores
 
 import (

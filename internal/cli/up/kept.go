@@ -15,7 +15,9 @@ import (
 // keptSpec returns the specification of the cluster that is in the data folder, if there is one. With --server, the
 // cluster must be one that other machines can join. Who is not root asks the cluster itself; where it does not answer,
 // it is said that a cluster may be there.
-func (a *Commands) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) (c spec.Cluster, there bool, err error) {
+func (a *Commands) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) (
+	c spec.Cluster, there bool, err error,
+) {
 	c, err = paths.LoadSpec()
 	if errors.Is(err, fs.ErrPermission) && f.dryRun {
 		if _, c, err = a.Described(ctx); err != nil {

@@ -73,7 +73,9 @@ func nodesOf(c spec.Cluster, paths layout.Paths) []progress.Node {
 }
 
 // dryRun prints what would be brought up, and what the machine lacks. It is an error if the cluster would not come up.
-func (a *Commands) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress.Progress) error {
+func (a *Commands) dryRun(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags,
+	r *progress.Progress,
+) error {
 	plan, err := cluster.NewPlan(want, paths)
 	if err != nil {
 		return err

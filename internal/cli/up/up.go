@@ -220,7 +220,9 @@ func (a *Commands) runUp(ctx context.Context, f upFlags) (err error) {
 }
 
 // bringUp brings up a cluster and says what is there then.
-func (a *Commands) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags, r *progress.Progress) error {
+func (a *Commands) bringUp(ctx context.Context, paths layout.Paths, want spec.Cluster, f upFlags,
+	r *progress.Progress,
+) error {
 	if want.Join != nil {
 		f.kubeconfig = "none" // the administrator's kubeconfig is on another machine
 	}
