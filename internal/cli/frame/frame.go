@@ -33,7 +33,7 @@ func Run(ctx context.Context, call *invoke.Call, root *cobra.Command) error {
 		call.Failed(err)
 	}
 	if _, silent := errors.AsType[exit.Silent](err); !silent {
-		printError(call.Env, err)
+		PrintError(call.Env, err)
 	}
 
 	return err
@@ -61,7 +61,8 @@ func explain(call *invoke.Call, err error) error {
 // mostOfError is how much of an error is printed, in bytes: it may have what somebody else wrote into a file.
 const mostOfError = 16 << 10
 
-func printError(env invoke.Env, err error) {
+// PrintError prints an error as one that ends a command is: with its remedy, and no more of it than a person reads.
+func PrintError(env invoke.Env, err error) {
 	shown := func(text string) string {
 		text = strings.ReplaceAll(plaintext.Shortened(text, mostOfError), "\t", "    ")
 		return plaintext.Printable(text)
