@@ -43,9 +43,8 @@ type Env = invoke.Env
 type app struct {
 	*reader.Reader
 
-	env     Env
-	calls   calls
-	dataDir string // Reader's, for what runs single containers
+	env   Env
+	calls calls
 }
 
 // Run runs the command in env.Args and prints an error, if any, with its remedy.
@@ -71,12 +70,6 @@ func readerOf(env Env, calls calls) *reader.Reader {
 func (a *app) root() *cobra.Command {
 	a.Reader = readerOf(a.env, a.calls)
 	root := frame.Root(a.Call)
-	pre := root.PersistentPreRunE
-	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
-		a.dataDir = a.DataDir
-		return pre(cmd, args)
-	}
-
 	root.AddGroup(
 		&cobra.Group{ID: "cluster", Title: "The cluster:"},
 		&cobra.Group{ID: "machines", Title: "Several machines:"},
@@ -120,7 +113,7 @@ func addCluster(a *app, root *cobra.Command) {
 // addUse adds the commands that work with a cluster, or with single containers.
 func addUse(a *app, root *cobra.Command) {
 	kubectls := kubectl.New(a.Reader)
-	frame.Add(root, "use", a.runSingle(), kubectls.Kubectl(), kubectls.Kubeconfig())
+	frame.Add(root, "use", a.runSingle(), a.container(), kubectls.Kubectl(), kubectls.Kubeconfig())
 	frame.Add(root, "use", node.New(a.Reader, node.Real()), image.New(a.Reader, a.singleClient, a.imageBuild()))
 	frame.Add(root, "use", net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
 	frame.Add(root, "use", check.New(a.Env, kubectls.Program), conformance.New(a.Reader, kubectls.Program))

@@ -24,6 +24,8 @@ type runOptions struct {
 	isolation                       string
 	cpus                            float64
 	interactive, terminal, remove   bool
+	detach                          bool
+	name                            string
 	stopTimeout                     int
 }
 
@@ -39,16 +41,18 @@ IMAGE is a reference; an image that is not there is pulled. FOLDER becomes an im
 makes one; it begins with a dot or a slash (app is an image, ./app a folder). FILE.exe runs as C:\app\FILE.exe, with
 its folder read-only at C:\app.
 
-The container goes when its program has ended. It reaches what this machine reaches, but neither the machine itself nor
-clusters on it; other containers reach it by its name. --publish 8080:80 leads port 8080 of this machine to its port 80,
-and listens on 127.0.0.1 alone unless an address is given: 0.0.0.0:8080:80 is for everybody. --network none leaves it a
-loopback alone.
+The container ends with this command, unless -d leaves it running. When its program has ended, its log and exit code
+are kept for ` + "`mullion container`" + `, but with --rm; what it has written to its C: is not. It reaches what this
+machine reaches, but neither the machine itself nor clusters on it; other containers reach it by its name. --publish
+8080:80 leads port 8080 of this machine to its port 80, and listens on 127.0.0.1 alone unless an address is given:
+0.0.0.0:8080:80 is for everybody. --network none leaves it a loopback alone.
 
 A folder or file of --volume belongs to the container's user as far as it belongs to its owner here; what root owns is
-read-only. Ctrl-C is CTRL_C_EVENT for the program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills after
---stop-timeout.
+read-only. Ctrl-C is CTRL_C_EVENT for the program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills
+after --stop-timeout.
 
-An engine of its own is started at the first run and ends when nobody has used it for ten minutes. Its images are in
+An engine of its own is started at the first run and ends when for ten minutes no container has run and nobody has
+asked for anything. Its images are in
 ` + single.DefaultData + ` or --data-dir (` + "`mullion image load --run`" + ` puts some there); a cluster's are others.
 ` + "`mullion down --run`" + ` removes all of it.
 
@@ -59,7 +63,8 @@ program cannot be started; 127: it is not there.`,
   mullion run -v .:C:\src -w C:\src mcr.microsoft.com/windows/servercore:ltsc2022 powershell -File build.ps1
   mullion run -p 8080:80 registry.example/web:v1
   echo hello | mullion run -i ./upper.exe
-  mullion run -m 512m --cpus 1 -e LOG=debug registry.example/app:v2`,
+  mullion run -m 512m --cpus 1 -e LOG=debug registry.example/app:v2
+  mullion run -d --name web ./server.exe && mullion container logs -f web`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runContainer(cmd, args, o) },
 	}
 	o.flags(cmd)
@@ -73,7 +78,9 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	f.SetInterspersed(false)
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "pass on standard input")
 	f.BoolVarP(&o.terminal, "tty", "t", false, "give the program a console, which is this terminal")
-	f.BoolVar(&o.remove, "rm", true, "remove the container when its program has ended; there is no other way yet")
+	f.BoolVarP(&o.detach, "detach", "d", false, "leave the container running, and print its id")
+	f.StringVar(&o.name, "name", "", "name of the container (default: one is made up)")
+	f.BoolVar(&o.remove, "rm", false, "remove the container, with its log and exit code, when its program has ended")
 	f.StringArrayVarP(&o.env, "env", "e", nil, "NAME=VALUE, or NAME for the value that it has here")
 	f.StringArrayVar(&o.envFiles, "env-file", nil, "file with lines of that form")
 	f.StringArrayVarP(&o.volumes, "volume", "v", nil,
@@ -104,9 +111,11 @@ func (a *app) runContainer(cmd *cobra.Command, args []string, o runOptions) erro
 	if err := a.requireRoot("makes containers"); err != nil {
 		return failedRun(err, "")
 	}
-	if o.terminal && o.interactive && a.env.Raw == nil {
-		return failedRun(errors.New("give the program a console: standard input is no terminal"),
-			"leave -t out, and pipe with -i alone")
+	streams := console{terminal: o.terminal, stdin: o.interactive}
+	if !o.detach {
+		if err := streams.check(a); err != nil {
+			return err
+		}
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
@@ -120,17 +129,28 @@ func (a *app) runContainer(cmd *cobra.Command, args []string, o runOptions) erro
 		}
 		ask.Once, ask.Pull = true, single.PullNever
 	}
-	end, err := a.attach(ctx, cmd.Context(), client, ask)
+	if o.detach {
+		return a.runDetached(cmd.Context(), client, ask)
+	}
+	end, err := a.attach(ctx, cmd.Context(), streams,
+		func(ctx context.Context, streams single.Streams, columns, rows uint16) (single.End, error) {
+			ask.Columns, ask.Rows = columns, rows
+			return client.Run(ctx, ask, streams)
+		})
 	if err != nil {
 		return refusedRun(err)
 	}
-	if why := end.Why(); why != "" {
-		fmt.Fprintf(a.env.Err, "mullion: %s\n", why)
+	return a.ended(end)
+}
+
+// runDetached leaves a container running, and says which.
+func (a *app) runDetached(ctx context.Context, client *single.Client, ask single.Run) error {
+	id, err := client.Start(ctx, ask)
+	if err != nil {
+		return refusedRun(err)
 	}
-	if code := end.ExitCode(); code != 0 {
-		return &silentError{code}
-	}
-	return nil
+	_, err = fmt.Fprintln(a.env.Out, id)
+	return err
 }
 
 // refusedRun is the error of a program that did not run.
@@ -161,7 +181,7 @@ func (a *app) singleClient(cmd *cobra.Command) (*single.Client, error) {
 func (a *app) singlePaths(cmd *cobra.Command) (single.Paths, error) {
 	data := single.DefaultData
 	if cmd.Flags().Changed("data-dir") {
-		data = a.dataDir
+		data = a.DataDir
 	}
 	data, err := filepath.Abs(data)
 	return single.At(data, filepath.Dir(a.env.Executable)), err

@@ -47,6 +47,8 @@ func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
 		Stdin:       o.interactive,
 		StopTimeout: time.Duration(o.stopTimeout) * time.Second,
 		Network:     single.Network(o.network),
+		Name:        o.name,
+		Keep:        !o.remove,
 	}
 	if o.entrypoint != "" {
 		ask.Entrypoint = []string{o.entrypoint}
@@ -60,6 +62,9 @@ func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
 	}
 	if ask.Ports, ask.DNS, err = o.networkAsk(); err != nil {
 		return ask, err
+	}
+	if isPath(args[0]) {
+		ask.From = args[0]
 	}
 	for _, v := range o.volumes {
 		m, err := volumeOf(v)
@@ -87,9 +92,9 @@ func (o *runOptions) check() error {
 		return failedRun(fmt.Errorf("--pull %q is none of missing, always, never", o.pull), "")
 	case o.cpus < 0 || o.stopTimeout < 0:
 		return failedRun(errors.New("--cpus and --stop-timeout are not below 0"), "")
-	case !o.remove:
-		return failedRun(errors.New("--rm=false: a single container always goes when its program has ended"),
-			"keep what it writes in a folder of this machine: -v ./out:C:\\out")
+	}
+	if err := single.CheckName(o.name); err != nil {
+		return refusedRun(err)
 	}
 	if _, err := winver.Lookup(o.version); err != nil {
 		return failedRun(err, "")
@@ -318,7 +323,7 @@ func runFlagError(cmd *cobra.Command, err error) error {
 }
 
 func longName(name string) string {
-	if long := map[string]string{"d": "detach", "P": "publish-all", "l": "label"}[name]; long != "" {
+	if long := map[string]string{"P": "publish-all", "l": "label"}[name]; long != "" {
 		return long
 	}
 	return name
@@ -337,11 +342,10 @@ func linuxFlags() []string {
 // laterFlags are flags that a single container does not have yet, with what to do instead.
 func laterFlags() map[string]string {
 	const cluster = "use a cluster: `mullion up`"
-	keep := "let the shell keep it in the background: mullion run … &"
 	port := "name each port: -p 8080:80"
 	return map[string]string{
-		"detach": keep, "d": keep, "name": keep, "restart": cluster, "health-cmd": cluster, "no-healthcheck": "leave it out",
-		"publish-all": port, "P": port, "expose": port, "link": "containers find each other by --hostname",
+		"restart": cluster, "health-cmd": cluster, "no-healthcheck": "leave it out",
+		"publish-all": port, "P": port, "expose": port, "link": "containers find each other by --name and --hostname",
 		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out",
 		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,
 		"mount": `-v ./src:C:\src does it`, "volumes-from": `-v ./src:C:\src does it`,
@@ -349,7 +353,7 @@ func laterFlags() map[string]string {
 		"cpu-percent": "--cpus limits processors", "label": "leave it out", "l": "leave it out", "attach": "-i does it",
 		"a": "-i does it", "security-opt": cluster + "; credential specs are pods'", "device": cluster,
 		"platform": "--windows-version says which Windows", "stop-signal": "SIGTERM is CTRL_SHUTDOWN_EVENT",
-		"log-driver": "what the program says is on standard output", "cidfile": keep, "quiet": "leave it out",
+		"log-driver": "what the program says is on standard output", "cidfile": "-d prints the id", "quiet": "leave it out",
 		"q": "leave it out", "storage-opt": "leave it out", "io-maxbandwidth": "leave it out", "io-maxiops": "leave it out",
 	}
 }

@@ -42,7 +42,7 @@ func TestRunAsk(t *testing.T) {
 		"-v", dir+`:d:/x`,
 		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "1.5", "-h", "box", "--entrypoint", "cmd", "--pull",
 		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "-p", "8080:80", "-p", "[::1]:53:53/UDP",
-		"--dns", "192.0.2.53", "app:v1", "/c", "-v", "dir")
+		"--dns", "192.0.2.53", "--name", "web", "app:v1", "/c", "-v", "dir")
 	a := &app{env: Env{Environ: []string{"HERE=here"}}}
 	got, err := a.runAsk(rest, o)
 	if err != nil {
@@ -72,7 +72,8 @@ func TestRunAsk(t *testing.T) {
 			{Addr: netip.MustParseAddr("127.0.0.1"), Host: 8080, Container: 80, Protocol: wire.TCP},
 			{Addr: netip.MustParseAddr("::1"), Host: 53, Container: 53, Protocol: wire.UDP},
 		},
-		DNS: []netip.Addr{netip.MustParseAddr("192.0.2.53")},
+		DNS:  []netip.Addr{netip.MustParseAddr("192.0.2.53")},
+		Name: "web",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Error(diff)
@@ -96,7 +97,7 @@ func TestRunProgram(t *testing.T) {
 	if diff := cmp.Diff(mounts, got.Mounts); diff != "" {
 		t.Error(diff)
 	}
-	if got.Image != "" || got.Dir != `C:\app` || cmp.Diff([]string{`C:\app\a b.EXE`}, got.Entrypoint) != "" {
+	if got.Image != "" || got.From != "a b.EXE" || !got.Keep || got.Dir != `C:\app` || cmp.Diff([]string{`C:\app\a b.EXE`}, got.Entrypoint) != "" {
 		t.Errorf("asked for %+v", got)
 	}
 }
@@ -126,7 +127,6 @@ func TestRunRefuses(t *testing.T) {
 		{"--gpus all app", 125, "--gpus: Windows containers have none\n→ leave it out"},
 		{"--cap-add=NET_ADMIN app", 125, "--cap-add: Windows containers have none\n→ leave it out"},
 		{"--privileged app", 125, "--privileged: Windows containers have none\n→ leave it out"},
-		{"-d app", 125, "--detach: a single container does not have that yet\n→ let the shell keep it in the background: mullion run … &"},
 		{"-p 80 app", 125, "--publish \"80\": there is no port of this machine before that of the container\n→ for example: -p 8080:80"},
 		{"-p 0:80 app", 125, "--publish \"0:80\": \"0\" is no port, which is from 1 to 65535"},
 		{"-p 80:65536 app", 125, "\"65536\" is no port, which is from 1 to 65535"},
@@ -138,9 +138,9 @@ func TestRunRefuses(t *testing.T) {
 		{"--dns 127.0.0.53 app", 125, "--dns 127.0.0.53: that is the container itself\n→ leave it out: "},
 		{"--network none -p 80:80 app", 125, "--publish leads into a network, and there is none with --network none\n→ leave one of them out"},
 		{"--network none --dns 192.0.2.1 app", 125, "--dns is asked by way of a network, and there is none"},
-		{"--name x app", 125, "--name: a single container does not have that yet\n→ "},
-		{"--rm=false app", 125, "--rm=false: a single container always goes when its program has ended\n→ "},
 		{"--network host app", 125, "--network \"host\" is neither nat nor none\n→ "},
+		{"--name x app", 125, "Invalid container name (x), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed"},
+		{"-d --restart always app", 125, "--restart: a single container does not have that yet\n→ "},
 		{"--isolation hyperv app", 125, "--isolation hyperv: a single container has no virtual machine yet\n→ "},
 		{"--pull often app", 125, "--pull \"often\" is none of missing, always, never"},
 		{"--windows-version 95 app", 125, "95"},

@@ -23,7 +23,7 @@ func TestWhatWasMeant(t *testing.T) {
 		"Status":                    "did you mean `mullion status`?",
 		"get clusters":              "did you mean `mullion kubectl` or `mullion status`?",
 		"ls":                        "did you mean `mullion status`",
-		"ps":                        "did you mean `mullion status`?",
+		"ps":                        "did you mean `mullion container` or `mullion status`?",
 		"load docker-image a":       "did you mean `mullion image load`?",
 		"create cluster --name dev": "did you mean `mullion up`?",
 		"delete cluster":            "did you mean `mullion down`?",

@@ -32,17 +32,38 @@ const drainTimeout = 10 * time.Second
 
 // Run runs a container and returns how its program ended. The error is a *Refusal if the program did not run.
 func (c *Client) Run(ctx context.Context, ask Run, streams Streams) (End, error) {
-	end, err := c.runOnce(ctx, ask, streams)
+	return c.carried(ctx, ask.Terminal, ask.Stdin, streams, func(folder string) Request {
+		ask.Streams = folder
+		return Request{Run: &ask}
+	})
+}
+
+// Exec runs a program in a container that runs, and returns how it ended. The error is as with Run.
+func (c *Client) Exec(ctx context.Context, ask Exec, streams Streams) (End, error) {
+	return c.carried(ctx, ask.Terminal, ask.Stdin, streams, func(folder string) Request {
+		ask.Streams = folder
+		return Request{Exec: &ask}
+	})
+}
+
+// errBegun is the error of a program that already ran.
+var errBegun = errors.New("the container has ended with it")
+
+// carried asks for a program, by a request that names the folder of its streams, and carries these.
+func (c *Client) carried(ctx context.Context, terminal, stdin bool, streams Streams,
+	request func(folder string) Request,
+) (End, error) {
+	once := func() (End, error) { return c.carriedOnce(ctx, terminal, stdin, streams, request) }
+	end, err := once()
 	if errors.Is(err, errGone) && !errors.Is(err, errBegun) { // it was about to end, being idle
-		end, err = c.runOnce(ctx, ask, streams)
+		end, err = once()
 	}
 	return end, err
 }
 
-// errBegun is the error of a run that was already under way.
-var errBegun = errors.New("the container has ended with it")
-
-func (c *Client) runOnce(ctx context.Context, ask Run, streams Streams) (End, error) {
+func (c *Client) carriedOnce(ctx context.Context, terminal, stdin bool, streams Streams,
+	request func(folder string) Request,
+) (End, error) {
 	if err := c.Paths.Prepare(); err != nil {
 		return End{}, err
 	}
@@ -51,13 +72,12 @@ func (c *Client) runOnce(ctx context.Context, ask Run, streams Streams) (End, er
 		return End{}, fmt.Errorf("make folder of streams: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	ask.Streams = filepath.Base(dir)
-	pipes, err := openStreams(ctx, dir, ask.Terminal, ask.Stdin)
+	pipes, err := openStreams(ctx, dir, terminal, stdin)
 	if err != nil {
 		return End{}, err
 	}
 	defer pipes.close()
-	to, err := c.ask(ctx, Request{Run: &ask})
+	to, err := c.ask(ctx, request(filepath.Base(dir)))
 	if err != nil {
 		return End{}, err
 	}

@@ -51,21 +51,37 @@ func (c *Client) Load(ctx context.Context, archive io.Reader) ([]string, error) 
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	to, err := c.ask(ctx, Request{Load: &Load{Archive: f.Name()}})
+	e, err := c.answer(ctx, Request{Load: &Load{Archive: f.Name()}})
+	return e.Loaded, err
+}
+
+// answer asks the engine for something that it answers once.
+func (c *Client) answer(ctx context.Context, r Request) (Event, error) {
+	e, err := c.answerOnce(ctx, r)
+	if errors.Is(err, errGone) && ctx.Err() == nil { // it was about to end, being idle
+		e, err = c.answerOnce(ctx, r)
+	}
+	return e, err
+}
+
+func (c *Client) answerOnce(ctx context.Context, r Request) (Event, error) {
+	to, err := c.ask(ctx, r)
 	if err != nil {
-		return nil, err
+		return Event{}, err
 	}
 	defer to.Close()
 	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
 	for {
 		e, err := to.next()
 		switch {
+		case ctx.Err() != nil:
+			return e, context.Cause(ctx)
 		case err != nil:
-			return nil, err
+			return e, err
 		case e.Refused != nil:
-			return nil, e.Refused
-		case e.Loaded != nil:
-			return e.Loaded, nil
+			return e, e.Refused
+		case e.Doing == "":
+			return e, nil
 		}
 		c.doing(e.Doing)
 	}

@@ -56,7 +56,7 @@ func (k *container) join(undo *cleanup.Stack) (err error) {
 }
 
 // names are those by which other containers find this one.
-func (k *container) names() []string { return []string{k.hostname(), k.id[:12]} }
+func (k *container) names() []string { return []string{k.hostname(), k.id[:12], k.name} }
 
 // dns is whom the container asks for names: nobody without a network.
 func (k *container) dns() cri.DNS {

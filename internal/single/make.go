@@ -44,13 +44,10 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 	if err != nil {
 		return &Refusal{Code: CodeFailed, Message: err.Error(), Remedy: "name a program after the image"}
 	}
-	uid, err := cri.UserID(inherited.User)
+	k.inherited = inherited
+	uid, err := userID(inherited.User)
 	if err != nil {
-		return &Refusal{
-			Code:    CodeCannotStart,
-			Message: err.Error(),
-			Remedy:  "use --user ContainerAdministrator or ContainerUser",
-		}
+		return err
 	}
 	if err := k.join(undo); err != nil {
 		return err
@@ -96,13 +93,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 	})
 }
 
-// hostname is what the container's Windows calls itself: Docker's choice is the beginning of the id.
-func (k *container) hostname() string {
-	if k.ask.Hostname != "" {
-		return k.ask.Hostname
-	}
-	return k.id[:12]
-}
+func (k *container) hostname() string { return Container{ID: k.id, Run: k.ask}.Hostname() }
 
 // config is what the client asks for, as a kubelet would.
 func (k *container) config() *runtimeapi.ContainerConfig {
@@ -111,16 +102,35 @@ func (k *container) config() *runtimeapi.ContainerConfig {
 		Args:       k.ask.Args,
 		WorkingDir: k.ask.Dir,
 		Tty:        k.ask.Terminal,
+		Envs:       variables(k.ask.Env),
 		Windows: &runtimeapi.WindowsContainerConfig{
 			SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: k.ask.User},
 			Resources:       limits(k.ask.Memory, k.ask.CPUs, runtime.NumCPU()),
 		},
 	}
-	for _, e := range k.ask.Env {
-		name, value, _ := strings.Cut(e, "=")
-		config.Envs = append(config.Envs, &runtimeapi.KeyValue{Key: name, Value: []byte(value)})
-	}
 	return config
+}
+
+// userID is the id in a container of a user that every container has.
+func userID(name string) (uint32, error) {
+	uid, err := cri.UserID(name)
+	if err != nil {
+		return 0, &Refusal{
+			Code:    CodeCannotStart,
+			Message: err.Error(),
+			Remedy:  "use --user ContainerAdministrator or ContainerUser",
+		}
+	}
+	return uid, nil
+}
+
+// variables are those of NAME=VALUE.
+func variables(env []string) (out []*runtimeapi.KeyValue) {
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		out = append(out, &runtimeapi.KeyValue{Key: name, Value: []byte(value)})
+	}
+	return out
 }
 
 // limits are those of a container. Whole processors are counted, others are a share of the machine's, as Docker has it

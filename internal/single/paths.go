@@ -49,6 +49,14 @@ func (p Paths) streams(name string) string { return filepath.Join(p.Run(), "stre
 // container is the folder of a container's files.
 func (p Paths) container(id string) string { return filepath.Join(p.Run(), "containers", id) }
 
+// records is the folder of what is known of containers, which outlives the engine; its modes let root alone in.
+func (p Paths) records() string { return filepath.Join(p.Data, "containers") }
+
+// containerLogs is the folder of the logs of containers, and containerLog the log of one, which is rotated.
+func (p Paths) containerLogs() string { return filepath.Join(p.Logs(), "containers") }
+
+func (p Paths) containerLog(id string) string { return filepath.Join(p.containerLogs(), id+".log") }
+
 // Prepare makes the folders, or checks that those there are of this layout. The caller's umask is changed for it: with
 // that of a hardened machine the programs that have users of their own could not read their files.
 func (p Paths) Prepare() error {

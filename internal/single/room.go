@@ -112,7 +112,15 @@ func (r *room) make(ctx context.Context, s *service) (err error) {
 		OSVersion:   r.build.Version.String(),
 		SystemFiles: wine.Drive(r.system.Base()),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	for _, ref := range s.register.left {
+		if err := r.images.Remove(ctx, ref); err != nil { // one that is not there is no error
+			return fmt.Errorf("remove what an earlier engine left: %w", err)
+		}
+	}
+	return nil
 }
 
 // clear removes what an earlier engine, killed before it could, has left of containers of the build.

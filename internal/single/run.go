@@ -15,82 +15,102 @@ import (
 
 	"mullion.dev/mullion/internal/base/cleanup"
 	"mullion.dev/mullion/internal/runtime/cri"
-	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/single/nat"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// container is a container that runs for a client.
+// container is a container from the moment that it is asked for until its end is noted.
 type container struct {
 	*room
-	service *service
-	client  *client
-	ask     Run
-	id      string
-	network *nat.Member
-	ended   chan struct{} // closed when PID 1 has ended
-	exit    engine.Exit
-	// user is the Windows user of its programs, before the registry with which it began.
-	user   string
-	before wine.Registry
+	program
+	service  *service
+	client   *client
+	ask      Run
+	id, name string
+	outputs  *outputs
+	// starts is closed when the container is about to be started, made when Linux runs it, begun when the program runs,
+	// over when its end is noted: end, and why where it is not the program's own.
+	starts, made, begun, over chan struct{}
+	end                       End
+	why                       string
+	// cancel ends the container's life: what runs is killed, and what is not yet made is not made. It is called when the
+	// client is gone, until untie is called, which reports whether it still was there.
+	cancel func()
+	untie  func() bool
+	// inherited is what the program gets of the image, user the Windows user of its programs, before the registry with
+	// which it began.
+	inherited cri.Inherited
+	user      string
+	before    wine.Registry
+	network   *nat.Member
 }
 
-// run makes a container for a client and returns when it is gone. cancel ends ctx.
+// run makes a container for a client. It returns when it is gone, or when its program runs, if it is to live on. cancel
+// ends ctx, which ends with the client.
 func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (err error) {
-	p := s.options.Paths
-	if name := ask.Streams; name != filepath.Base(name) || !strings.HasPrefix(name, streamsPrefix) {
-		return fmt.Errorf("connect streams: %q is no folder of streams", name)
+	if err := CheckName(ask.Name); err != nil {
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(p.streams(ask.Streams))) }()
+	if !ask.Detach {
+		if err := checkStreams(ask.Streams); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(s.options.Paths.streams(ask.Streams))) }()
+	}
 	told := c.sayLater(patience, Event{Doing: "starting; the first time, Windows is prepared, which takes a while"})
 	r, err := s.room(ctx, ask.Windows)
 	told()
 	if err != nil {
 		return err
 	}
-	k := &container{room: r, service: s, client: c, ask: ask, id: newID(), ended: make(chan struct{})}
-	var undo cleanup.Stack
-	defer func() { err = errors.Join(err, undo.Clean()) }()
-	if err := k.make(ctx, &undo); err != nil {
+	k := &container{room: r, service: s, client: c, ask: ask, id: newID()}
+	k.starts, k.made = make(chan struct{}), make(chan struct{})
+	k.begun, k.over = make(chan struct{}), make(chan struct{})
+	k.program = newProgram(filepath.Join(workDir(s.options.Paths, k.id), reportName))
+	life, end := context.WithCancel(s.life)
+	k.cancel = end
+	if err := s.register.add(k); err != nil {
+		end()
 		return err
 	}
-	if err := k.remember(ctx); err != nil {
-		return err
-	}
-	if _, err := r.engine.Start(ctx, k.id, k.streams()); err != nil {
-		return err
-	}
-	s.background.Go(k.wait)
-	if ask.Terminal && ask.Columns > 0 {
-		k.resize(ctx, ask.Columns, ask.Rows)
-	}
-	end, err := k.live(ctx, cancel)
-	if err != nil {
-		return err
-	}
-	if ask.Layer != "" && end == (End{}) {
-		if err := k.writeLayer(ctx); err != nil {
-			return err
+	k.untie = context.AfterFunc(ctx, end)
+	s.background.Go(func() { s.listen(ctx, cancel, c, k) })
+	done := make(chan error, 1)
+	leave := s.idle.enter()
+	s.background.Go(func() { //nolint:contextcheck // A container may outlive its client.
+		defer leave()
+		defer end()
+		err := k.live(life)
+		if err != nil && k.runs() {
+			s.options.Log.Info("a container has ended, and not by itself", "container", k.name, "error", err)
 		}
+		done <- err
+	})
+	if ask.Detach {
+		select {
+		case <-k.begun:
+		case err := <-done:
+			if err != nil {
+				return err
+			}
+		}
+		c.say(Event{Started: k.id})
+		return nil
 	}
-	if err := undo.Clean(); err != nil {
+	if err := <-done; err != nil {
 		return err
 	}
-	c.say(Event{Ended: &end})
+	k.outputs.passedOn(ctx)
+	c.say(Event{Ended: &k.end})
 	return nil
 }
 
-// streams are the pipes of the program's streams, which its client has made.
-func (k *container) streams() engine.IO {
-	dir := k.service.options.Paths.streams(k.ask.Streams)
-	stdio := engine.IO{Terminal: k.ask.Terminal, Stdout: filepath.Join(dir, "stdout")}
-	if k.ask.Stdin {
-		stdio.Stdin = filepath.Join(dir, "stdin")
+// checkStreams refuses what is no name of a folder of streams.
+func checkStreams(name string) error {
+	if name != filepath.Base(name) || !strings.HasPrefix(name, streamsPrefix) {
+		return fmt.Errorf("connect streams: %q is no folder of streams", name)
 	}
-	if !k.ask.Terminal {
-		stdio.Stderr = filepath.Join(dir, "stderr")
-	}
-	return stdio
+	return nil
 }
 
 // patience is how long nothing is said of what may be over soon.
@@ -108,14 +128,86 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
+// live is the whole life of a container. ctx ends it.
+func (k *container) live(ctx context.Context) (err error) {
+	var undo cleanup.Stack
+	defer func() {
+		err = errors.Join(err, undo.Clean(), k.finish())
+		if k.outputs != nil && (err != nil || k.ask.Detach) {
+			k.outputs.close()
+		}
+		close(k.over)
+	}()
+	if err := k.make(ctx, &undo); err != nil {
+		return err
+	}
+	if err := k.remember(ctx); err != nil {
+		return err
+	}
+	if k.outputs, err = k.connect(ctx); err != nil {
+		return err
+	}
+	close(k.starts)
+	if _, err := k.engine.Start(ctx, k.id, k.outputs.io); err != nil {
+		k.outputs.close() // nobody writes
+		return err
+	}
+	close(k.made)
+	k.service.background.Go(k.wait)
+	if k.ask.Terminal && k.ask.Columns > 0 {
+		_ = k.resize(ctx, k.ask.Columns, k.ask.Rows) // it has a size, if another
+	}
+	if err := k.awaitStart(ctx); err != nil {
+		return errors.Join(err, k.kill(ctx))
+	}
+	if k.ask.Detach && !k.untie() { // before it hears that it may go
+		return errors.Join(errClientGone, k.kill(ctx))
+	}
+	if err := k.service.register.begun(k); err != nil {
+		return errors.Join(err, k.kill(ctx))
+	}
+	close(k.begun)
+	if !k.ask.Detach {
+		k.client.say(Event{Started: k.id})
+	}
+	if err := k.awaitEnd(ctx); err != nil {
+		return err
+	}
+	if k.ask.Layer != "" && k.end == (End{}) {
+		return k.writeLayer(ctx)
+	}
+	return nil
+}
+
+var errClientGone = errors.New("its client is gone")
+
+// awaitEnd returns when the program has ended: by itself, or because its life is over.
+func (k *container) awaitEnd(ctx context.Context) (err error) {
+	select {
+	case <-k.ended:
+		k.end, err = k.howEnded()
+		return err
+	case <-ctx.Done():
+	}
+	k.end = End{Code: sigkilled, Killed: true}
+	k.why = errClientGone.Error()
+	if k.service.life.Err() != nil {
+		k.why = "the engine has ended"
+	}
+	return errors.Join(errors.New(k.why), k.kill(ctx))
+}
+
+// finish notes the end of a container, of which nothing runs any more.
+func (k *container) finish() error {
+	if k.outputs != nil {
+		k.outputs.finish(drainTimeout)
+	}
+	return k.service.register.over(k, k.end, k.why)
+}
+
 // wait waits for the end of PID 1.
 func (k *container) wait() {
-	exit, err := k.engine.Wait(context.WithoutCancel(k.service.life), k.id)
-	if err != nil {
-		exit = engine.Exit{Code: engine.UnknownExit, At: time.Now()}
-	}
-	k.exit = exit
-	close(k.ended)
+	k.hasEnded(k.engine.Wait(context.WithoutCancel(k.service.life), k.id))
 }
 
 // reportName and envName are files of a container's working folder: how its program fared, and its environment.
@@ -124,131 +216,47 @@ const (
 	envName    = "env"
 )
 
-func (k *container) outcome() (cri.Outcome, error) {
-	return cri.ReadOutcome(filepath.Join(workDir(k.service.options.Paths, k.id), reportName))
-}
+func (k *container) unmade() bool { return !closed(k.starts) }
 
-// live returns when the container has ended: by itself, or because its client wants it to, or is gone.
-func (k *container) live(ctx context.Context, cancel func()) (End, error) {
-	k.service.background.Go(func() { k.listen(ctx, cancel) })
-	if err := k.awaitStart(ctx); err != nil {
-		return End{}, errors.Join(err, k.kill(ctx))
-	}
-	select {
-	case <-k.ended:
-	case <-ctx.Done():
-		return End{}, errors.Join(errors.New("the client is gone"), k.kill(ctx))
-	}
-	outcome, err := k.outcome()
-	end := End{Code: k.exit.Code, Killed: true}
-	if err == nil && outcome.Exited && k.exit.Code != uint32(sigkilled) {
-		end = End{Code: outcome.Code}
-	}
-	return end, err
-}
+func (k *container) ready() <-chan struct{} { return k.made }
 
-// sigkilled is how Linux says that a process was killed: 128 and the signal's number.
-const sigkilled = 128 + int(unix.SIGKILL)
+func (k *container) closeStdin(ctx context.Context) error { return k.engine.CloseStdin(ctx, k.id) }
 
-// startTimeout is how long a program may take to start before it is believed to run: a loaded machine is slow.
-const startTimeout = 20 * time.Second
-
-// awaitStart waits until the program says how its start went, or has ended.
-func (k *container) awaitStart(ctx context.Context) error {
-	late := time.After(startTimeout)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for over := false; ; {
-		o, err := k.outcome()
-		switch {
-		case err != nil:
-			return err
-		case o.Failed:
-			return notStarted(o)
-		case o.Started || o.Exited:
-			k.client.say(Event{Started: k.id})
-			return nil
-		case over:
-			return fmt.Errorf("start the program: its container ended with %d before it ran", k.exit.Code)
-		}
-		select {
-		case <-k.ended:
-			over = true // it may have said something since
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-late:
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-// Windows' errors for a program that is not there
-// (https://learn.microsoft.com/windows/win32/debug/system-error-codes--0-499-).
-const (
-	errorFileNotFound = 2
-	errorPathNotFound = 3
-)
-
-// notStarted is why a program did not start, in Windows' words, with Docker's code for it.
-func notStarted(o cri.Outcome) error {
-	r := &Refusal{Code: CodeCannotStart, Message: fmt.Sprintf("start the program: %s (0x%x)",
-		strings.TrimSpace(o.Message), o.Code)}
-	if o.Code == errorFileNotFound || o.Code == errorPathNotFound {
-		r.Code = CodeNotFound
-		r.Remedy = "name a program that is in the container; `cmd /c dir /s /b C:\\` shows what is there"
-	}
-	return r
-}
-
-// listen does what the client says until it is gone, which ends its container.
-func (k *container) listen(ctx context.Context, cancel func()) {
-	defer cancel()
-	for {
-		var c Control
-		if err := k.client.read.Decode(&c); err != nil {
-			return
-		}
-		switch {
-		case c.Signal != "":
-			k.signal(ctx, c.Signal)
-		case c.InputEnded:
-			if err := k.engine.CloseStdin(ctx, k.id); err != nil {
-				k.service.options.Log.Debug("input not closed", "container", k.id, "error", err)
-			}
-		case c.Columns > 0:
-			k.resize(ctx, c.Columns, c.Rows)
-		}
-	}
-}
-
-func (k *container) resize(ctx context.Context, columns, rows uint16) {
-	if err := k.engine.Resize(ctx, k.id, columns, rows); err != nil {
-		k.service.options.Log.Debug("console not resized", "container", k.id, "error", err)
-	}
+func (k *container) resize(ctx context.Context, columns, rows uint16) error {
+	return k.engine.Resize(ctx, k.id, columns, rows)
 }
 
 // signal delivers a control event to the program, or kills the container.
-func (k *container) signal(ctx context.Context, signal Signal) {
-	var err error
+func (k *container) signal(ctx context.Context, signal Signal) error {
 	switch signal {
 	case Interrupt:
-		err = k.engine.Signal(ctx, k.id, unix.SIGINT, false)
+		return k.engine.Signal(ctx, k.id, unix.SIGINT, false)
 	case Stop:
-		err = k.engine.Signal(ctx, k.id, unix.SIGTERM, false)
-		k.service.background.Go(func() {
-			select {
-			case <-k.ended:
-			case <-ctx.Done():
-			case <-time.After(k.ask.StopTimeout):
-				_ = k.kill(ctx) // an error is that of the removal too
-			}
-		})
+		k.service.background.Go(func() { _ = k.stop(ctx, k.ask.StopTimeout) }) // an error is that of the removal too
+		return nil
 	default:
-		err = k.kill(ctx)
+		return k.kill(ctx)
 	}
-	if err != nil {
-		k.service.options.Log.Warn("container not told", "container", k.id, "signal", signal, "error", err)
+}
+
+// stop tells the program to end, and kills the container when it has not after a while; below 0: never.
+func (k *container) stop(ctx context.Context, timeout time.Duration) error {
+	if err := k.engine.Signal(ctx, k.id, unix.SIGTERM, false); err != nil {
+		return err
+	}
+	var late <-chan time.Time
+	if timeout >= 0 {
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-k.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late:
+		return k.kill(ctx)
 	}
 }
 

@@ -51,6 +51,10 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err := settle(); err != nil {
 		return err
 	}
+	register, err := openRegister(o.Paths)
+	if err != nil {
+		return fmt.Errorf("read what is known of containers: %w", err)
+	}
 	l, err := unixsocket.Listen(ctx, o.Paths.Engine())
 	if err != nil {
 		return err
@@ -58,13 +62,14 @@ func Serve(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &service{
-		options: o,
-		life:    ctx,
-		end:     cancel,
-		idle:    newIdle(o.Idle, cancel),
-		rooms:   map[string]*room{},
-		made:    make(chan struct{}),
-		running: map[*container]struct{}{},
+		options:  o,
+		life:     ctx,
+		end:      cancel,
+		idle:     newIdle(o.Idle, cancel),
+		register: register,
+		rooms:    map[string]*room{},
+		made:     make(chan struct{}),
+		running:  map[*container]struct{}{},
 	}
 	s.network = s.newNetwork()
 	defer func() { err = errors.Join(err, s.close()) }() //nolint:contextcheck // ctx is over by then.
@@ -117,7 +122,8 @@ type service struct {
 	err        error
 	containerd *parts.Containerd
 
-	network *nat.Network
+	register *register
+	network  *nat.Network
 
 	mu      sync.Mutex
 	rooms   map[string]*room        // by builds of Windows
@@ -216,12 +222,14 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 	switch {
 	case ask.Run != nil:
 		err = s.run(ctx, cancel, c, *ask.Run)
+	case ask.Exec != nil:
+		err = s.exec(ctx, cancel, c, *ask.Exec)
 	case ask.Load != nil:
 		err = s.load(ctx, c, *ask.Load)
 	case ask.End:
 		s.end()
 	default:
-		err = errors.New("the request asks for nothing that this engine knows")
+		err = s.manage(ctx, c, ask)
 	}
 	if err != nil {
 		s.options.Log.Info("a request was refused", "error", err)

@@ -11,6 +11,9 @@ func SupportRows() []support.Row {
 		networks  = "https://docs.docker.com/engine/network/"
 		ports     = "https://docs.docker.com/engine/network/port-publishing/"
 		later     = "refused, with what to do instead"
+
+		containers = "https://docs.docker.com/reference/cli/docker/container/"
+		engineEnds = "https://docs.docker.com/engine/daemon/live-restore/"
 	)
 	row := func(name string, level support.Level, note, ref string) support.Row {
 		return support.Row{Area: "Single containers (mullion run)", Name: name, Level: level, Note: note, Ref: ref}
@@ -42,8 +45,23 @@ func SupportRows() []support.Row {
 		row("names of containers, --dns", support.Partly,
 			"a container's --hostname and the beginning of its id are known to the others; other names are asked of the machine's name servers, or of --dns; no --dns-search, --add-host, --network-alias", networks),
 		row("--isolation", support.Partly, "process; hyperv is refused", reference),
-		row("-d, --name, --restart, `docker ps|logs|exec|stop`", support.Not,
-			"refused: a container lives as long as its command, in the foreground; it is removed always (--rm)", reference),
+		row("-d, --name, --rm", support.Supported,
+			"a container that has ended keeps its log and exit code until it is removed, but with --rm; what it has written to its C: goes with its program. Of more than 200 that have ended the oldest go. In the foreground it ends with its command, also if that is killed", reference),
+		row("--restart", support.Not, "refused: a container that has ended is not begun again", reference),
+		row("docker container ls, inspect", support.Partly,
+			"Docker's columns and fields, as far as there is something to say; -o json has the fields of --format json, inspect takes templates. No filters, no sizes", containers+"ls/"),
+		row("docker container logs", support.Supported,
+			"-f, -n, --since, -t. A log has at most 30 MB, then its beginning goes; a line is there when it has ended", containers+"logs/"),
+		row("docker container exec", support.Partly,
+			"-i, -t, -e, --env-file, -w. -u takes the container's own user alone: Wine has one in a container. The program ends with its command, so there is no -d", containers+"exec/"),
+		row("docker container stop, kill, wait, rm, prune", support.Supported,
+			"stop is CTRL_SHUTDOWN_EVENT; kill -s knows KILL, INT and TERM", containers+"stop/"),
+		row("docker container cp", support.Partly,
+			"files and folders, of a container that runs, by its own tar.exe as its user; no links, owners and no -, the archive", containers+"cp/"),
+		row("docker container start, restart, attach, commit, diff, export, pause, port, rename, stats, top, update",
+			support.Not, "there are no such commands", containers),
+		row("the engine's end", support.Supported,
+			"containers end with it: told to end, it notes how; killed, they are listed with exit code 255, as by Docker, and --rm is heeded. It does not end while one runs", engineEnds),
 		row("docker system prune", support.Partly,
 			"`mullion down --run` ends the engine with all containers, and removes its images too", reference),
 		row("--gpus, --cap-add, --privileged and others of Linux", support.Not, "refused: Windows containers have none", reference),

@@ -12,6 +12,14 @@ import (
 type Request struct {
 	Run  *Run  `json:",omitempty"`
 	Load *Load `json:",omitempty"`
+	Exec *Exec `json:",omitempty"`
+	// List asks for all containers, Prune for the removal of those that have ended.
+	List, Prune bool `json:",omitempty"`
+	// Wait names a container whose end is waited for, by its name, its id or the beginning of that; so do the others.
+	Wait   string   `json:",omitempty"`
+	Stop   *Ending  `json:",omitempty"`
+	Tell   *Telling `json:",omitempty"`
+	Remove *Removal `json:",omitempty"`
 	// End asks the engine to end, with all containers.
 	End bool `json:",omitempty"`
 }
@@ -53,6 +61,47 @@ type Run struct {
 	Layer string
 	// Once removes the image afterwards: it was made for this container.
 	Once bool
+	// From is the folder or the program of the machine that is run, to be shown in place of the image; "": an image is.
+	From string
+	// Name is the container's; "": one is made up.
+	Name string
+	// Detach has the container live on without its client. Then there are no Streams.
+	Detach bool
+	// Keep has the engine remember a container that has ended, with its log, until it is removed.
+	Keep bool
+}
+
+// Exec asks for another program in a container that runs.
+type Exec struct {
+	Container string
+	Args      []string
+	// Env are variables as NAME=VALUE, beside those of the container.
+	Env []string
+	// Dir and User are the container's unless they are given.
+	Dir, User string
+	// Terminal, Stdin, Columns, Rows and Streams are as in Run.
+	Terminal, Stdin bool
+	Columns, Rows   uint16
+	Streams         string
+}
+
+// Ending asks for the end of a container: its program is told, and killed when it has not ended in time.
+type Ending struct {
+	Container string
+	// Timeout is the container's own unless it is given; below 0: it is never killed.
+	Timeout *time.Duration `json:",omitempty"`
+}
+
+// Telling asks for a signal to a container's program.
+type Telling struct {
+	Container string
+	Signal    Signal
+}
+
+// Removal asks for a container to be removed: with Force also one that runs.
+type Removal struct {
+	Container string
+	Force     bool
 }
 
 // Network is a network of a container.
@@ -113,6 +162,11 @@ type Event struct {
 	Refused *Refusal `json:",omitempty"`
 	// Loaded are the references that Load has stored.
 	Loaded []string `json:",omitempty"`
+	// Containers are those that List has found, or Prune removed; Freed is how many bytes that has freed.
+	Containers []Container `json:",omitempty"`
+	Freed      int64       `json:",omitempty"`
+	// Done says that what was asked for is done, where there is nothing else to say.
+	Done bool `json:",omitempty"`
 }
 
 // End is how a container's program ended.

@@ -269,6 +269,7 @@ func TestTerminal(t *testing.T) {
 // another one would prepare Windows again.
 func TestDown(t *testing.T) {
 	r := theRoom(t)
+	r.waiting(t, "--name", "down", r.program(), "wait")
 	run := r.begin(t, r.program(), "wait")
 	for range 2 {
 		down := exec.CommandContext(t.Context(), filepath.Join(r.bin, "mullion"), "--data-dir", r.data, "down", "--run")

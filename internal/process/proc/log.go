@@ -1,16 +1,14 @@
 package proc
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/base/rotate"
 )
 
 // Limits of the tail, which is for error messages. The bytes are enough for the stack of one goroutine.
@@ -29,41 +27,20 @@ var (
 // output takes a child's output: it writes it to a log file, which is rotated by size, and keeps a short tail. A write
 // never fails for the child: if the file cannot be written (a full disk), only the tail is kept.
 type output struct {
-	path  string
-	limit int64
-
 	mu   sync.Mutex
-	file *os.File
-	size int64
+	file *rotate.File
 	tail []byte
 }
 
 // openOutput opens the log file for appending; path "" keeps the tail only.
 func openOutput(path string, limit int64) (*output, error) {
-	o := &output{path: path, limit: limit}
+	o := &output{}
 	if path == "" {
 		return o, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	if err := o.open(); err != nil {
-		return nil, err
-	}
-	return o, nil
-}
-
-func (o *output) open() error {
-	f, err := os.OpenFile(o.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open log: %w", err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return errors.Join(fmt.Errorf("open log: %w", err), f.Close())
-	}
-	o.file, o.size = f, info.Size()
-	return nil
+	var err error
+	o.file, err = rotate.Open(path, limit)
+	return o, err
 }
 
 // Write implements io.Writer.
@@ -74,32 +51,10 @@ func (o *output) Write(p []byte) (int, error) {
 	if over := len(o.tail) - tailBytes; over > 0 {
 		o.tail = append(o.tail[:0], o.tail[over:]...)
 	}
-	if o.file == nil {
-		return len(p), nil
-	}
-	if o.size > 0 && o.size+int64(len(p)) > o.limit {
-		o.rotate()
-	}
 	if o.file != nil {
-		n, _ := o.file.Write(p) // a full disk must not stop the child: the tail has the text
-		o.size += int64(n)
+		_, _ = o.file.Write(p) // a full disk must not stop the child: the tail has the text
 	}
 	return len(p), nil
-}
-
-// rotate moves the file to .1 and .1 to .2. If a step fails, output goes on to the old file.
-func (o *output) rotate() {
-	if err := os.Rename(o.path+".1", o.path+".2"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return
-	}
-	if err := os.Rename(o.path, o.path+".1"); err != nil {
-		return
-	}
-	old := o.file
-	if err := o.open(); err != nil {
-		return
-	}
-	_ = old.Close() // nothing is buffered; the data has been written
 }
 
 // lines returns the last lines written, without the blank ones, and without the stack with which a program of Go ends,

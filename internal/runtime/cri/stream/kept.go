@@ -75,7 +75,7 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 
 // copyOutput copies one stream to the log and to those attached until it ends.
 func (s *kept) copyOutput(ctx context.Context, r io.Reader, name string, kind byte) {
-	lines := &lineWriter{log: s.file, stream: name, now: time.Now}
+	lines := NewLines(s.file, name)
 	lost := losses{
 		log: s.log.With("stream", name), level: slog.LevelWarn, text: "output of container lost: its log cannot be written",
 		now: time.Now,
@@ -95,7 +95,7 @@ func (s *kept) copyOutput(ctx context.Context, r io.Reader, name string, kind by
 			break
 		}
 	}
-	if err := lines.flush(); err != nil {
+	if err := lines.Flush(); err != nil {
 		lost.add(ctx, err)
 	}
 }

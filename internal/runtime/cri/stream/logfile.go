@@ -12,8 +12,7 @@ import (
 // default of containerd's CRI (max_container_log_line_size).
 const maxLine = 16 * 1024
 
-// logFile writes records of the CRI log format, "<RFC 3339 time> <stream> <P or F> <text>\n"
-// (https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md).
+// logFile is the file of a container's log, which the kubelet rotates.
 type logFile struct {
 	path string
 
@@ -58,45 +57,36 @@ func (l *logFile) close() {
 	}
 }
 
-// write adds one record.
-func (l *logFile) write(stream string, at time.Time, full bool, text []byte) error {
-	tag := byte('P')
-	if full {
-		tag = 'F'
-	}
-	record := at.AppendFormat(make([]byte, 0, len(text)+64), time.RFC3339Nano)
-	record = append(record, ' ')
-	record = append(record, stream...)
-	record = append(record, ' ', tag, ' ')
-	record = append(record, text...)
-	record = append(record, '\n')
+// Write adds records.
+func (l *logFile) Write(records []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
-		return nil
+		return len(records), nil
 	}
-	_, err := l.file.Write(record)
-	return err
+	return l.file.Write(records)
 }
 
-// lineWriter cuts what is written into lines and passes them to a log as one stream. A line without an end is held
-// until its end, or the stream's, comes.
-type lineWriter struct {
-	log    *logFile
+// Lines cuts what is written into lines and passes them on as records of the CRI log format,
+// "<RFC 3339 time> <stream> <P or F> <text>\n"
+// (https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md): whole ones, as many at
+// a time as one Write makes. A line without an end is held until its end, or the stream's, comes.
+type Lines struct {
+	log    io.Writer
 	stream string
 	now    func() time.Time
 	held   []byte
+	ready  []byte // records that are not yet passed on
+}
+
+// NewLines returns the lines of a stream ("stdout" or "stderr") whose records go to a log.
+func NewLines(log io.Writer, stream string) *Lines {
+	return &Lines{log: log, stream: stream, now: time.Now}
 }
 
 // Write takes all of p; the error is the log's.
-func (w *lineWriter) Write(p []byte) (int, error) {
+func (w *Lines) Write(p []byte) (int, error) {
 	n := len(p)
-	var firstErr error
-	keep := func(err error) {
-		if firstErr == nil {
-			firstErr = err
-		}
-	}
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')
 		line := p
@@ -107,26 +97,51 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		}
 		w.held = append(w.held, line...)
 		for len(w.held) > maxLine {
-			keep(w.log.write(w.stream, w.now(), false, w.held[:maxLine]))
+			w.record('P', w.held[:maxLine])
 			w.held = append(w.held[:0], w.held[maxLine:]...)
 		}
 		if end >= 0 {
-			keep(w.log.write(w.stream, w.now(), true, w.held))
+			w.record('F', w.held)
 			w.held = w.held[:0]
 		}
 	}
-	return n, firstErr
+	return n, w.pass()
 }
 
-// flush writes the held line when the stream ends. Because that line has no newline, it is logged as part of a line
-// (P), as in containerd; readers would add a newline to a full one (F).
-func (w *lineWriter) flush() error {
-	if len(w.held) == 0 {
+// record makes a record of a whole line (F) or of a part of one (P).
+func (w *Lines) record(tag byte, text []byte) {
+	w.ready = w.now().AppendFormat(w.ready, time.RFC3339Nano)
+	w.ready = append(w.ready, ' ')
+	w.ready = append(w.ready, w.stream...)
+	w.ready = append(w.ready, ' ', tag, ' ')
+	w.ready = append(w.ready, text...)
+	w.ready = append(w.ready, '\n')
+}
+
+// mostReady is how much memory for records is kept, in bytes: many short lines need much, seldom.
+const mostReady = 256 << 10
+
+// pass passes on the records that there are.
+func (w *Lines) pass() error {
+	if len(w.ready) == 0 {
 		return nil
 	}
-	err := w.log.write(w.stream, w.now(), false, w.held)
-	w.held = nil
+	_, err := w.log.Write(w.ready)
+	if w.ready = w.ready[:0]; cap(w.ready) > mostReady {
+		w.ready = nil
+	}
 	return err
 }
 
-var _ io.Writer = (*lineWriter)(nil)
+// Flush writes the held line when the stream ends. Because that line has no newline, it is logged as part of a line
+// (P), as in containerd; readers would add a newline to a full one (F).
+func (w *Lines) Flush() error {
+	if len(w.held) == 0 {
+		return nil
+	}
+	w.record('P', w.held)
+	w.held = nil
+	return w.pass()
+}
+
+var _ io.Writer = (*Lines)(nil)

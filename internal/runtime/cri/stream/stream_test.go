@@ -38,13 +38,13 @@ func TestLineWriter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &lineWriter{log: log, stream: "stdout", now: at}
+			w := &Lines{log: log, stream: "stdout", now: at}
 			for _, text := range tc.writes {
 				if _, err := w.Write([]byte(text)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := w.flush(); err != nil {
+			if err := w.Flush(); err != nil {
 				t.Fatal(err)
 			}
 			got, err := os.ReadFile(path)

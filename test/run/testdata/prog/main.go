@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -59,8 +60,34 @@ func main() {
 		serve(os.Args[2])
 	case "ask":
 		ask(os.Args[2], os.Args[3], os.Args[4])
+	case "lines":
+		lines(os.Args[2], os.Args[3])
 	case "wait", "deaf":
 		wait(os.Args[1] == "deaf")
+	}
+}
+
+// lines says so many lines, one after the other to standard output and to standard error.
+func lines(count, pause string) {
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		panic(err)
+	}
+	wait, err := time.ParseDuration(pause)
+	if err != nil {
+		panic(err)
+	}
+	to := []*bufio.Writer{bufio.NewWriter(os.Stdout), bufio.NewWriter(os.Stderr)}
+	for i := range n {
+		w := to[i%2]
+		fmt.Fprintf(w, "line %d\n", i)
+		if wait > 0 {
+			_ = w.Flush()
+			time.Sleep(wait)
+		}
+	}
+	for _, w := range to {
+		_ = w.Flush()
 	}
 }
 

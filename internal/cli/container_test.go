@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/single"
+)
+
+// containersAt are a container of each state at a time.
+func containersAt(now time.Time) []single.Container {
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	return []single.Container{
+		{
+			ID: strings.Repeat("a", 64), Name: "made", Created: ago(time.Second),
+			Run: single.Run{Image: "app:v1", Args: []string{"serve"}, Keep: true},
+		},
+		{
+			ID: strings.Repeat("b", 64), Name: "web", Created: ago(3 * time.Minute), Started: ago(2 * time.Minute),
+			Args: []string{`C:\app\server.exe`, "-port", "80"}, Env: []string{"A=b"}, Dir: `C:\app`, User: "ContainerUser",
+			Run: single.Run{
+				From: "./server.exe", Entrypoint: []string{`C:\app\server.exe`}, Args: []string{"-port", "80"},
+				Mounts: []single.Mount{{Source: "/srv", Target: `C:\app`, ReadOnly: true}}, StopTimeout: 10 * time.Second,
+				Memory: 1 << 20, CPUs: 1.5, Hostname: "box",
+			},
+			Log: "/logs/b.log",
+		},
+		{
+			ID: strings.Repeat("c", 64), Name: "job", Created: ago(50 * time.Hour), Started: ago(50 * time.Hour),
+			Finished: ago(49 * time.Hour), End: single.End{Code: 0xC0000005}, Why: "why", Args: []string{"a\x1b\"b"},
+			Run: single.Run{Image: "app:v1", Keep: true},
+		},
+	}
+}
+
+// TestContainerList prints containers in Docker's columns and words; what a program is called is no terminal's escape.
+func TestContainerList(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		o    listOptions
+		want string
+	}{
+		"running": {listOptions{quiet: true}, "bbbbbbbbbbbb\n"},
+		"table": {listOptions{all: true}, `CONTAINER ID   IMAGE          COMMAND                    CREATED         STATUS                           PORTS     NAMES
+aaaaaaaaaaaa   app:v1         "serve"                    1 second ago    Created                                    made
+bbbbbbbbbbbb   ./server.exe   "C:\\app\\server.exe -…"   3 minutes ago   Up 2 minutes                               web
+cccccccccccc   app:v1         "a\x1b\"b"                 2 days ago      Exited (3221225477) 2 days ago             job
+`},
+		"ids": {listOptions{quiet: true, all: true}, "aaaaaaaaaaaa\nbbbbbbbbbbbb\ncccccccccccc\n"},
+		"whole ids": {
+			listOptions{quiet: true, whole: true, all: true},
+			strings.Repeat("a", 64) + "\n" + strings.Repeat("b", 64) + "\n" + strings.Repeat("c", 64) + "\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := tc.o.print(&out, containersAt(now), now); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	var out bytes.Buffer
+	if err := (listOptions{output: "json"}).print(&out, containersAt(now)[1:2], now); err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"ID":"` + strings.Repeat("b", 64) + `","Image":"./server.exe","Command":"\"C:\\\\app\\\\server.exe -port 80\"",` +
+		`"CreatedAt":"2026-01-02T03:01:05Z","RunningFor":"3 minutes ago","State":"running","Status":"Up 2 minutes",` +
+		`"Ports":"","Names":"web"}]` + "\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+	out.Reset()
+	if err := (listOptions{output: "json"}).print(&out, nil, now); err != nil || out.String() != "[]\n" {
+		t.Errorf("%q, %v", &out, err)
+	}
+}
+
+// TestContainerInspect says what is known by Docker's names.
+func TestContainerInspect(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	all := containersAt(now)
+	got := inspect(all[1])
+	want := inspected{
+		ID: all[1].ID, Created: all[1].Created, Path: `C:\app\server.exe`, Args: []string{"-port", "80"},
+		State:   inspectedState{Status: "running", Running: true, StartedAt: all[1].Started},
+		Image:   "./server.exe",
+		LogPath: "/logs/b.log", Name: "/web", Platform: "windows",
+		Mounts: []inspectedMount{{Type: "bind", Source: "/srv", Destination: `C:\app`, Mode: "ro"}},
+		HostConfig: inspectedHost{
+			NetworkMode: "nat", PortBindings: map[string][]inspectedPort{}, Isolation: "process", AutoRemove: true,
+			Memory: 1 << 20, NanoCpus: 1_500_000_000,
+		},
+		Config: inspectedConfig{
+			Hostname: "box", User: "ContainerUser", Env: []string{"A=b"}, Cmd: []string{"-port", "80"}, Image: "./server.exe",
+			WorkingDir: `C:\app`, Entrypoint: []string{`C:\app\server.exe`}, StopTimeout: 10,
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if s := inspect(all[2]).State; s.Status != "exited" || s.ExitCode != 0xC0000005 || s.Error != "why" || s.Running {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestLogTimes(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
+	for text, want := range map[string]string{
+		"": "0001-01-01T00:00:00Z", "10m": "2026-01-02T01:54:05Z", "1h30m": "2026-01-02T00:34:05Z",
+		"2025-12-31": "2025-12-30T23:00:00Z", "2025-12-31T10:00:00": "2025-12-31T09:00:00Z",
+		"2025-12-31T10:00:00.5Z": "2025-12-31T10:00:00.5Z", "1136073600": "2006-01-01T00:00:00Z",
+		"1136073600.25": "2006-01-01T00:00:00.25Z",
+	} {
+		got, err := sinceOf(text, now)
+		if err != nil || got.UTC().Format(time.RFC3339Nano) != want {
+			t.Errorf("%q: %s, %v; want %s", text, got.UTC().Format(time.RFC3339Nano), err, want)
+		}
+	}
+	for _, text := range []string{"yesterday", "1e9", "NaN", "10", "99999999999999999999"} {
+		if got, err := sinceOf(text, now); err == nil && text != "10" {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+	for text, want := range map[string]int{"all": -1, "0": 0, "20": 20, "-5": -1} {
+		if got, err := tailOf(text); got != want || err != nil {
+			t.Errorf("%q: %d, %v", text, got, err)
+		}
+	}
+	if _, err := tailOf("many"); ExitCode(err) != ExitUsage {
+		t.Error(err)
+	}
+}
+
+func TestSignalNamed(t *testing.T) {
+	for name, want := range map[string]single.Signal{
+		"KILL": single.Kill, "sigkill": single.Kill, "9": single.Kill,
+		"INT": single.Interrupt, "SIGTERM": single.Stop, "15": single.Stop,
+	} {
+		if got, err := signalNamed(name); got != want || err != nil {
+			t.Errorf("%q: %v, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"", "HUP", "1", "KILLER"} {
+		if _, err := signalNamed(name); ExitCode(err) != ExitUsage {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// TestContainerRefuses holds what is refused before an engine is asked, and that where none is nothing is begun.
+func TestContainerRefuses(t *testing.T) {
+	m := newMachine(t)
+	data := []string{"--data-dir", filepath.Join(filepath.Dir(m.paths.Data), "run")}
+	for _, tc := range []struct {
+		args string
+		code int
+		said string
+	}{
+		{"stop", 2, "mullion: `mullion container stop` takes at least one CONTAINER, got none\n→ `mullion container ls -a` lists"},
+		{"logs", 2, "mullion: `mullion container logs` takes CONTAINER, got 0"},
+		{"logs a b", 2, "mullion: `mullion container logs` takes CONTAINER, got 2"},
+		{"logs --tail few web", 2, `mullion: --tail "few" is neither a number nor all`},
+		{"logs --since then web", 2, `mullion: "then" is no time`},
+		{"kill -s HUP web", 2, "mullion: invalid signal: HUP"},
+		{"exec web", 2, "mullion: `mullion container exec` takes CONTAINER and PROGRAM"},
+		{"exec -it web cmd", 125, "mullion: give the program a console: standard input is no terminal"},
+		{"exec -e =x web cmd", 125, `mullion: "=x" is no variable`},
+		{"inspect -f {{.State web", 2, "mullion: --format: "},
+		{"logs web", 1, "mullion: No such container: web\n"},
+		{"stop web db", 1, "mullion: No such container: web\nmullion: No such container: db\n"},
+		{"wait web", 1, "mullion: No such container: web\n"},
+		{"rm -f web", 1, "mullion: No such container: web\n"},
+		{"inspect web", 1, "mullion: No such container: web\n"},
+		{"restart web", 2, "mullion: `mullion container` has no command \"restart\""},
+	} {
+		got := m.run(append(append([]string{}, data...), append([]string{"container"}, strings.Fields(tc.args)...)...)...)
+		if got.code != tc.code || !strings.HasPrefix(got.err, tc.said) {
+			t.Errorf("%s: exit code %d, %s%s", tc.args, got.code, got.out, got.err)
+		}
+	}
+	ls := func(more ...string) []string {
+		return append(append(append([]string{}, data...), "container", "ls"), more...)
+	}
+	m.run(ls()...).check(t, 0, "CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n", "")
+	m.run(ls("-o", "json")...).check(t, 0, "[]\n", "")
+	m.run(append(data, "container", "prune", "-f")...).check(t, 0, "Total reclaimed space: 0B\n", "")
+	m.env.In = strings.NewReader("n\n")
+	m.run(append(data, "container", "prune")...).check(t, 0,
+		"WARNING! This will remove all stopped containers.\nAre you sure you want to continue? [y/N] ", "")
+	if exists(data[1]) {
+		t.Error("to look for containers has made a folder")
+	}
+	m.env.Euid = 1000
+	m.run("container", "ls").has(t, 3, "mullion: this needs root, as it asks the engine of single containers")
+}
+
+// TestContainerCompletion completes the names of containers, without an engine: of those that a command is for, and of
+// those that are not yet named.
+func TestContainerCompletion(t *testing.T) {
+	m := newMachine(t)
+	data := filepath.Join(filepath.Dir(m.paths.Data), "run")
+	known, err := store.Open[single.Container](filepath.Join(data, "containers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range containersAt(time.Now()) {
+		if err := known.Put(c.ID, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, want := range map[string]string{
+		"logs ": "made web job", "logs web ": "", "stop ": "web", "exec ": "web",
+		"rm ": "made web job", "rm web ": "made job",
+		"inspect ": "made web job", "cp ": "web", "cp web:/a .": "",
+	} {
+		args := append([]string{"__complete", "--data-dir", data, "container"}, strings.Split(line, " ")...)
+		got := m.run(args...)
+		names, _, _ := strings.Cut(got.out, ":")
+		if strings.Join(strings.Fields(names), " ") != want {
+			t.Errorf("%s: %q, want %s", line, got.out, want)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cli/frame"
+	"mullion.dev/mullion/internal/single"
+)
+
+func (a *app) containerInspect() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "inspect [flags] CONTAINER…",
+		Short: "Print all that is known of containers, as JSON",
+		Example: `  mullion container inspect web
+  mullion container inspect -f '{{.State.ExitCode}}' job`,
+		Args:              containerArgs,
+		ValidArgsFunction: a.completeContainers(true),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			show, err := template.New("format").Funcs(template.FuncMap{"json": jsonText}).Parse(format)
+			if err != nil {
+				return usage(fmt.Errorf("--format: %w", err), "for example: -f '{{.State.Status}}'")
+			}
+			client, err := a.containers(cmd)
+			if err != nil {
+				return err
+			}
+			all, err := client.List(cmd.Context())
+			if err != nil {
+				return refusedContainer(err)
+			}
+			var failed error
+			found := []inspected{}
+			for _, name := range args {
+				c, err := single.Find(all, name)
+				if err != nil {
+					frame.PrintError(a.Env, refusedContainer(err))
+					failed = &silentError{ExitCode(refusedContainer(err))}
+					continue
+				}
+				found = append(found, inspect(c))
+			}
+			if err := a.printInspected(found, format, show); err != nil {
+				return err
+			}
+			return failed
+		},
+	}
+	cmd.Flags().StringVarP(&format, "format", "f", "", "template of Go for each one, for example {{.State.Status}}")
+	return cmd
+}
+
+func jsonText(v any) (string, error) {
+	text, err := json.Marshal(v)
+	return string(text), err
+}
+
+func (a *app) printInspected(found []inspected, format string, show *template.Template) error {
+	if format == "" {
+		e := json.NewEncoder(a.Env.Out)
+		e.SetIndent("", "    ")
+		e.SetEscapeHTML(false)
+		return e.Encode(found)
+	}
+	for _, i := range found {
+		var line strings.Builder
+		if err := show.Execute(&line, i); err != nil {
+			return usage(fmt.Errorf("--format: %w", err), "`mullion container inspect` without -f shows the fields")
+		}
+		fmt.Fprintln(a.Env.Out, line.String())
+	}
+	return nil
+}
+
+// inspected is what `docker inspect` says of a container, as far as a single container has it
+// (https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerInspect).
+type inspected struct {
+	ID         string `json:"Id"`
+	Created    time.Time
+	Path       string
+	Args       []string
+	State      inspectedState
+	Image      string
+	LogPath    string
+	Name       string
+	Platform   string
+	Mounts     []inspectedMount
+	HostConfig inspectedHost
+	Config     inspectedConfig
+}
+
+type inspectedState struct {
+	Status                string
+	Running               bool
+	ExitCode              uint32
+	Error                 string
+	StartedAt, FinishedAt time.Time
+}
+
+type inspectedMount struct {
+	Type, Source, Destination, Mode string
+	RW                              bool
+}
+
+type inspectedHost struct {
+	NetworkMode, Isolation string
+	PortBindings           map[string][]inspectedPort
+	AutoRemove             bool
+	Memory, NanoCpus       int64
+}
+
+// inspectedPort is the machine's side of a published port.
+type inspectedPort struct {
+	HostIp, HostPort string //nolint:revive,staticcheck // Docker's names
+}
+
+// portBindings are the published ports by the container's, as 80/tcp.
+func portBindings(c single.Container) map[string][]inspectedPort {
+	all := map[string][]inspectedPort{}
+	for _, p := range c.Run.Ports {
+		inside := fmt.Sprintf("%d/%s", p.Container, p.Protocol)
+		all[inside] = append(all[inside], inspectedPort{p.Addr.String(), strconv.Itoa(int(p.Host))})
+	}
+	return all
+}
+
+type inspectedConfig struct {
+	Hostname, User    string
+	Env, Cmd          []string
+	Image, WorkingDir string
+	Entrypoint        []string
+	Tty, OpenStdin    bool
+	StopTimeout       int
+	WindowsVersion    string
+}
+
+// inspect says what is known of a container.
+func inspect(c single.Container) inspected {
+	i := inspected{
+		ID:      c.ID,
+		Created: c.Created,
+		State: inspectedState{
+			Status:     c.State(),
+			Running:    c.State() == single.Running,
+			ExitCode:   c.End.Code,
+			Error:      c.Why,
+			StartedAt:  c.Started,
+			FinishedAt: c.Finished,
+		},
+		Image:    c.Image(),
+		LogPath:  c.Log,
+		Name:     "/" + c.Name,
+		Platform: "windows",
+		Mounts:   []inspectedMount{},
+		HostConfig: inspectedHost{
+			NetworkMode:  string(cmp.Or(c.Run.Network, single.NAT)),
+			PortBindings: portBindings(c),
+			Isolation:    "process",
+			AutoRemove:   !c.Run.Keep,
+			Memory:       c.Run.Memory,
+			NanoCpus:     int64(c.Run.CPUs * 1e9),
+		},
+		Config: inspectedConfig{
+			Hostname:       c.Hostname(),
+			User:           c.User,
+			Env:            c.Env,
+			Cmd:            c.Run.Args,
+			Image:          c.Image(),
+			WorkingDir:     c.Dir,
+			Entrypoint:     c.Run.Entrypoint,
+			Tty:            c.Run.Terminal,
+			OpenStdin:      c.Run.Stdin,
+			StopTimeout:    int(c.Run.StopTimeout / time.Second),
+			WindowsVersion: c.Run.Windows,
+		},
+	}
+	if len(c.Args) > 0 {
+		i.Path, i.Args = c.Args[0], c.Args[1:]
+	}
+	for _, m := range c.Run.Mounts {
+		shown := inspectedMount{Type: "bind", Source: m.Source, Destination: m.Target, RW: !m.ReadOnly}
+		if m.ReadOnly {
+			shown.Mode = "ro"
+		}
+		i.Mounts = append(i.Mounts, shown)
+	}
+	return i
+}

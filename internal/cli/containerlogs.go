@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/single"
+)
+
+func (a *app) containerLogs() *cobra.Command {
+	var tail, since string
+	var o single.LogOptions
+	cmd := &cobra.Command{
+		Use:   "logs [flags] CONTAINER",
+		Short: "Print what a container's program has said",
+		Long: `Prints what a container's program has said, on standard output and standard error as it did. The last 20 to 30 MB
+are kept. A line is there when it has ended.`,
+		Example: `  mullion container logs web
+  mullion container logs -f --tail 20 web
+  mullion container logs --since 10m -t web`,
+		Args:              exactArgs("CONTAINER"),
+		ValidArgsFunction: a.completeContainers(false),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Tail, err = tailOf(tail); err != nil {
+				return err
+			}
+			if o.Since, err = sinceOf(since, time.Now()); err != nil {
+				return err
+			}
+			client, err := a.containers(cmd)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			c, err := client.Find(ctx, args[0])
+			if err != nil {
+				return refusedContainer(err)
+			}
+			err = client.Logs(ctx, c, o, a.Env.Out, a.Env.Err)
+			if ctx.Err() != nil {
+				return nil // the person has seen enough
+			}
+			return refusedContainer(err)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.Follow, "follow", "f", false, "go on until the container has ended")
+	f.StringVarP(&tail, "tail", "n", "all", "how many of the last lines")
+	f.StringVar(&since, "since", "", "what is not older: 10m, 2026-01-31T12:00:00Z, or seconds since 1970")
+	f.BoolVarP(&o.Timestamps, "timestamps", "t", false, "put before each line when it came")
+	return cmd
+}
+
+// tailOf reads a number of lines; all of them are -1.
+func tailOf(text string) (int, error) {
+	if text == "all" {
+		return -1, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, usage(fmt.Errorf("--tail %q is neither a number nor all", text), "for example: --tail 20")
+	}
+	return max(n, -1), nil
+}
+
+// sinceOf reads a time as docker does: how long ago it was, a date with or without a time and a zone, or seconds since
+// 1970. "" is the beginning of all time (https://docs.docker.com/reference/cli/docker/container/logs/#since).
+func sinceOf(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil {
+		return now.Add(-ago), nil
+	}
+	for _, form := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02Z07:00", time.DateOnly,
+	} {
+		if t, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(seconds) < math.MaxUint32*2 &&
+		!strings.ContainsAny(text, "eExX") {
+		whole, part := math.Modf(seconds)
+		return time.Unix(int64(whole), int64(part*1e9)), nil
+	}
+	return time.Time{}, usage(errors.New(strconv.Quote(text)+" is no time"), "for example: --since 10m")
+}

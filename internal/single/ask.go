@@ -1,0 +1,108 @@
+package single
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/runtime/cri/store"
+)
+
+// What a client asks of containers that are there. An error that says what Docker would is a *Refusal.
+
+// Start runs a container that lives on without this client, and returns its id when its program runs.
+func (c *Client) Start(ctx context.Context, ask Run) (id string, err error) {
+	ask.Detach = true
+	e, err := c.answer(ctx, Request{Run: &ask})
+	return e.Started, err
+}
+
+// List returns all containers, the newest first. Where there has been none, no engine is started to say so.
+func (c *Client) List(ctx context.Context) ([]Container, error) {
+	if c.hasNone(ctx) {
+		return nil, nil
+	}
+	e, err := c.answer(ctx, Request{List: true})
+	return e.Containers, err
+}
+
+// Find returns the container that is meant.
+func (c *Client) Find(ctx context.Context, name string) (Container, error) {
+	all, err := c.List(ctx)
+	if err != nil {
+		return Container{}, err
+	}
+	return Find(all, name)
+}
+
+// Wait returns how a container has ended, when it has.
+func (c *Client) Wait(ctx context.Context, name string) (End, error) {
+	e, err := c.about(ctx, name, Request{Wait: name})
+	if err != nil || e.Ended == nil {
+		return End{}, err
+	}
+	return *e.Ended, nil
+}
+
+// Stop ends a container, within its own time unless another one is given; below 0 it may take as long as it likes.
+func (c *Client) Stop(ctx context.Context, name string, timeout *time.Duration) error {
+	_, err := c.about(ctx, name, Request{Stop: &Ending{Container: name, Timeout: timeout}})
+	return err
+}
+
+// Tell sends a signal to a container's program.
+func (c *Client) Tell(ctx context.Context, name string, signal Signal) error {
+	_, err := c.about(ctx, name, Request{Tell: &Telling{Container: name, Signal: signal}})
+	return err
+}
+
+// Delete removes a container: with force also one that runs.
+func (c *Client) Delete(ctx context.Context, name string, force bool) error {
+	_, err := c.about(ctx, name, Request{Remove: &Removal{Container: name, Force: force}})
+	return err
+}
+
+// Prune removes the containers that have ended. It returns them, and how many bytes that has freed.
+func (c *Client) Prune(ctx context.Context) ([]Container, int64, error) {
+	if c.hasNone(ctx) {
+		return nil, 0, nil
+	}
+	e, err := c.answer(ctx, Request{Prune: true})
+	return e.Containers, e.Freed, err
+}
+
+// about asks for something that is about a container.
+func (c *Client) about(ctx context.Context, name string, r Request) (Event, error) {
+	if name == "" || c.hasNone(ctx) {
+		return Event{}, refuse("No such container: %s", name)
+	}
+	return c.answer(ctx, r)
+}
+
+// hasNone reports whether there is no container, and no engine that could have one.
+func (c *Client) hasNone(ctx context.Context) bool {
+	if to, err := unixsocket.Dialer(c.Paths.Engine())(ctx, "", ""); err == nil {
+		_ = to.Close()
+		return false
+	}
+	entries, err := os.ReadDir(c.Paths.records())
+	return err != nil || len(entries) == 0
+}
+
+// Names are the names of containers whose state is among those given, of all without one. It reads what is on disk, and
+// is for the completion of a shell.
+func (c *Client) Names(states ...string) []string {
+	all, err := store.Peek[Container](c.Paths.records())
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, k := range all {
+		if len(states) == 0 || slices.Contains(states, k.State()) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,172 @@
+package single
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/base/rotate"
+	"mullion.dev/mullion/internal/runtime/cri/stream"
+)
+
+// shown is what a log shows on both streams.
+func shown(t *testing.T, path string, o LogOptions) (out, errs string) {
+	t.Helper()
+	var outText, errText bytes.Buffer
+	l := &logReader{path: path}
+	defer l.close()
+	if err := showLog(l, o, &logPrinter{out: &outText, errs: &errText, timestamps: o.Timestamps}); err != nil {
+		t.Fatal(err)
+	}
+	return outText.String(), errText.String()
+}
+
+// TestShowLog shows a log, or a part of it, as the program has said it.
+func TestShowLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var text strings.Builder
+	for i, record := range []string{
+		"stdout F one", "stderr F bad", "stdout F ", "stdout P a long ", "stdout F line", "stderr P half",
+	} {
+		fmt.Fprintf(&text, "%s %s\n", at.Add(time.Duration(i)*time.Second).Format(time.RFC3339Nano), record)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name      string
+		o         LogOptions
+		out, errs string
+	}{
+		{"all", LogOptions{Tail: -1}, "one\n\na long line\n", "bad\nhalf"},
+		{"nothing", LogOptions{Tail: 0}, "", ""},
+		{"the last", LogOptions{Tail: 1}, "", "half"},
+		{"the last two", LogOptions{Tail: 2}, "a long line\n", "half"},
+		{"the last four", LogOptions{Tail: 4}, "\na long line\n", "bad\nhalf"},
+		{"more than there are", LogOptions{Tail: 100}, "one\n\na long line\n", "bad\nhalf"},
+		{"since", LogOptions{Tail: -1, Since: at.Add(2 * time.Second)}, "\na long line\n", "half"},
+		{"since, and the last", LogOptions{Tail: 2, Since: at.Add(4 * time.Second)}, "line\n", "half"},
+		{
+			"times", LogOptions{Tail: 2, Timestamps: true},
+			"2026-01-02T03:04:08.000000000Z a long line\n", "2026-01-02T03:04:10.000000000Z half",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if out, errs := shown(t, path, tc.o); out != tc.out || errs != tc.errs {
+				t.Errorf("%q, %q; want %q, %q", out, errs, tc.out, tc.errs)
+			}
+		})
+	}
+	if out, errs := shown(t, path+"-none", LogOptions{Tail: -1}); out+errs != "" {
+		t.Errorf("of no log: %q, %q", out, errs)
+	}
+}
+
+// TestTailOfMany has more lines than are held.
+func TestTailOfMany(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	f, err := rotate.Open(path, 64<<10) // several files
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := stream.NewLines(f, "stdout")
+	for i := range 5000 {
+		if _, err := fmt.Fprintf(lines, "line %d\n", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 1500} {
+		out, _ := shown(t, path, LogOptions{Tail: n})
+		first, _, _ := strings.Cut(out, "\n")
+		if strings.Count(out, "\n") != n || first != fmt.Sprintf("line %d", 5000-n) {
+			t.Errorf("of the last %d lines %d are shown, from %q", n, strings.Count(out, "\n"), first)
+		}
+	}
+}
+
+// TestBadLog: what is no record is said.
+func TestBadLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	for _, text := range []string{"nothing\n", "yesterday stdout F x\n", "\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := &logReader{path: path}
+		err := l.each(func(logRecord) error { return nil })
+		l.close()
+		if err == nil || !strings.Contains(err.Error(), "read log: ") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestReadWhileRotated reads a log that is written and rotated meanwhile: no line is lost or comes twice as long as its
+// file is kept, and a record that is half written is not read.
+func TestReadWhileRotated(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	f, err := rotate.Open(path, 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := stream.NewLines(f, "stdout")
+	l := &logReader{path: path}
+	defer l.close()
+	var got []string
+	read := func() {
+		if err := l.each(func(r logRecord) error { got = append(got, string(r.text)); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	var want []string
+	for i := range 500 {
+		text := fmt.Sprintf("line %d", i)
+		want = append(want, text)
+		if _, err := io.WriteString(lines, text+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if i%7 == 0 { // at times a file has been rotated since, at times two
+			read()
+		}
+	}
+	read()
+	if strings.Join(got, ",") != strings.Join(want, ",") {
+		t.Errorf("read %v", got)
+	}
+
+	half, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer half.Close()
+	_, err = half.WriteString("2026-01-02T03:04:05Z stdout F in two ")
+	got = nil
+	read()
+	if len(got) > 0 {
+		t.Errorf("half a record is %q", got)
+	}
+	_, more := half.WriteString("parts\n")
+	if read(); errors.Join(err, more) != nil || len(got) != 1 || got[0] != "in two parts" {
+		t.Errorf("%q, %v, %v", got, err, more)
+	}
+	if err := rotate.Remove(path); err != nil { // as of a container that is removed while somebody reads
+		t.Fatal(err)
+	}
+	if got = nil; true {
+		read()
+	}
+	if len(got) > 0 {
+		t.Errorf("after its end: %q", got)
+	}
+}

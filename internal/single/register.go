@@ -1,0 +1,196 @@
+package single
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"mullion.dev/mullion/internal/base/rotate"
+	"mullion.dev/mullion/internal/runtime/cri/store"
+	"mullion.dev/mullion/internal/runtime/engine"
+)
+
+// register knows the containers of a data folder: what a checkpoint has of each, and those that live.
+type register struct {
+	paths Paths
+	known *store.Store[Container]
+	most  int // of those that have ended and are kept
+	// left are the images of containers of an earlier engine that were made for one run.
+	left []string
+
+	mu   sync.Mutex
+	live map[string]*container // by id, until their end is in the checkpoint
+}
+
+// openRegister reads what an earlier engine has left. What ran when it was killed has ended with it; what was to be
+// removed at its end, or had not begun, is forgotten.
+func openRegister(p Paths) (*register, error) {
+	known, err := store.Open[Container](p.records())
+	if err != nil {
+		return nil, err
+	}
+	r := &register{paths: p, known: known, most: mostKept, live: map[string]*container{}}
+	for _, c := range known.List(func(c Container) bool { return c.State() != Exited }) {
+		if c.Run.Once {
+			r.left = append(r.left, c.Run.Image)
+		}
+		if !c.Run.Keep || c.State() == Created {
+			err = errors.Join(err, r.forget(c.ID))
+			continue
+		}
+		c.Finished = time.Now()
+		c.End = End{Code: engine.UnknownExit, Killed: true}
+		c.Why = "the engine was killed, and its containers with it"
+		err = errors.Join(err, known.Put(c.ID, c))
+	}
+	return r, errors.Join(err, r.clearLogs())
+}
+
+// clearLogs removes the logs of containers that nobody knows.
+func (r *register) clearLogs() error {
+	entries, err := os.ReadDir(r.paths.containerLogs())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		id, _, _ := strings.Cut(e.Name(), ".")
+		if _, known := r.get(id); !known {
+			err = errors.Join(err, os.Remove(filepath.Join(r.paths.containerLogs(), e.Name())))
+		}
+	}
+	return err
+}
+
+// get returns the container of an id.
+func (r *register) get(id string) (Container, bool) {
+	c, err := r.known.Get(id)
+	return c, err == nil && c.ID == id
+}
+
+// find finds a container by what a person calls it, and what lives of it: nil if it has ended.
+func (r *register) find(text string) (Container, *container, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := Find(r.known.List(nil), text)
+	return c, r.live[c.ID], err
+}
+
+// list returns all containers, the newest first.
+func (r *register) list() []Container {
+	all := r.known.List(nil)
+	// sort and not slices, which is compiled anew for such a large type
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Created.After(all[j].Created) })
+	return all
+}
+
+// add takes in a container that is about to be made, whose name is its own from now on.
+func (r *register) add(k *container) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.known.List(nil)
+	name := strings.TrimPrefix(k.ask.Name, "/")
+	if name == "" {
+		name = freeName(all, rand.IntN)
+	}
+	for _, c := range all {
+		if c.Name == name {
+			return taken(name, c)
+		}
+	}
+	k.name = name
+	r.live[k.id] = k
+	return r.known.Put(k.id, Container{
+		ID:      k.id,
+		Name:    name,
+		Run:     k.ask,
+		Created: time.Now(),
+		Log:     r.paths.containerLog(k.id),
+	})
+}
+
+// begun notes that the program of a container runs.
+func (r *register) begun(k *container) error {
+	_, err := r.known.Update(k.id, func(c Container) (Container, error) {
+		c.Started = time.Now()
+		c.Args, c.Env, c.Dir, c.User = k.inherited.Args, k.inherited.Env, k.inherited.Dir, k.inherited.User
+		return c, nil
+	})
+	return err
+}
+
+// over notes how a container has ended; one that is not kept, or that has never begun, is forgotten.
+func (r *register) over(k *container, end End, why string) error {
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.live, k.id)
+	}()
+	c, err := r.known.Update(k.id, func(c Container) (Container, error) {
+		if !k.ask.Keep || c.State() == Created {
+			return c, errForgotten
+		}
+		c.Finished, c.End, c.Why = time.Now(), end, why
+		return c, nil
+	})
+	switch {
+	case errors.Is(err, errForgotten):
+		return r.forget(k.id)
+	case err != nil:
+		return fmt.Errorf("note the end of container %q: %w", c.Name, err)
+	}
+	return r.limit()
+}
+
+var errForgotten = errors.New("the container is to be forgotten")
+
+// mostKept is how many containers that have ended are kept; of more the oldest are forgotten.
+const mostKept = 200
+
+func (r *register) limit() (err error) {
+	for i, c := range r.ended() {
+		if i >= r.most {
+			err = errors.Join(err, r.forget(c.ID))
+		}
+	}
+	return err
+}
+
+// ended are the containers that have ended, the newest first.
+func (r *register) ended() (out []Container) {
+	for _, c := range r.list() {
+		if c.State() == Exited {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// forget removes what is on disk of a container, and is safe to repeat.
+func (r *register) forget(id string) error {
+	return errors.Join(r.known.Delete(id), rotate.Remove(r.paths.containerLog(id)))
+}
+
+// prune forgets the containers that have ended. It returns them, and how many bytes that has freed.
+func (r *register) prune() (gone []Container, freed int64, err error) {
+	for _, c := range r.ended() {
+		for _, name := range rotate.Names(r.paths.containerLog(c.ID)) {
+			if info, err := os.Stat(name); err == nil {
+				freed += info.Size()
+			}
+		}
+		if err := r.forget(c.ID); err != nil {
+			return gone, freed, err
+		}
+		gone = append(gone, c)
+	}
+	return gone, freed, nil
+}
