@@ -1,17 +1,12 @@
 package diagnose
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -146,7 +141,7 @@ func (a *collector) collectInto(ctx context.Context, out io.Writer, f askFlags, 
 		fmt.Fprintf(a.Env.Err, "warning: not collected: %s\n", m)
 	}
 
-	return archive(ctx, out, dir, "mullion-collect")
+	return export.Archive(ctx, out, dir, "mullion-collect")
 }
 
 // nodesFiles returns the files of the nodes, and what could not be had.
@@ -197,34 +192,4 @@ func (a *collector) nodesFiles(ctx context.Context, f askFlags, client kubeclien
 	}
 	all.Wait()
 	return files, missing
-}
-
-// archive writes the files of dir as a compressed tar archive, below a folder of that name.
-func archive(ctx context.Context, out io.Writer, dir, below string) error {
-	compressed := gzip.NewWriter(out)
-	files := tar.NewWriter(compressed)
-	var names []string
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			names = append(names, name)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-
-	slices.Sort(names)
-	for _, name := range names {
-		inside, err := filepath.Rel(dir, name)
-		err = errors.Join(err, ctx.Err())
-		if err == nil {
-			err = export.AddFile(files, name, path.Join(below, filepath.ToSlash(inside)))
-		}
-		if err != nil {
-			return err
-		}
-	}
-
-	return errors.Join(files.Close(), compressed.Close())
 }
