@@ -42,8 +42,8 @@ makes one; it begins with a dot or a slash (app is an image, ./app a folder). FI
 its folder read-only at C:\app.
 
 The container ends with this command, unless -d leaves it running. When its program has ended, its log and exit code
-are kept for ` + "`mullion container`" + `, but with --rm; what it has written to its C: is not. It reaches what this
-machine reaches, but neither the machine itself nor clusters on it; other containers reach it by its name. --publish
+are kept for ` + "`mullion container`" + `, unless --rm is given; what it has written to its C: is not. It reaches what
+this machine reaches, but neither the machine itself nor clusters on it; other containers reach it by its name. --publish
 8080:80 leads port 8080 of this machine to its port 80, and listens on 127.0.0.1 alone unless an address is given:
 0.0.0.0:8080:80 is for everybody. --network none leaves it a loopback alone.
 
