@@ -169,7 +169,7 @@ func own() []step {
 			packages: []string{
 				"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause", "./cmd/mullion-nat",
 			},
-			to:       "./", ldflags: mullionLD,
+			to: "./", ldflags: mullionLD,
 		},
 		{
 			name: "mullion-policy", why: "the CNI plugin that holds a pod until its policies are there",

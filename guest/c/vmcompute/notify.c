@@ -29,12 +29,13 @@ HRESULT hcs_registration_make(struct handle *object, notification callback, void
     r->object = object;
     r->callback = callback;
     r->context = context;
+    hcs_handle_hold(object);
     if (callback && FAILED(result = hcs_handle_listen(object, tell, r)))
     {
+        hcs_handle_release(object);
         free(r);
         return result;
     }
-    hcs_handle_hold(object);
     *out = r;
     return S_OK;
 }

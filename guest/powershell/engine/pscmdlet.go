@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -58,7 +60,7 @@ type runningCmdlet struct {
 // changed. With $WhatIfPreference it is said and not done, and what has at least the impact of $ConfirmPreference is
 // asked.
 func (r *runningCmdlet) shouldProcess(c *object.Call) (object.Value, error) {
-	action, target := r.s.Name, c.Text(0)
+	action, target := cmp.Or(r.s.Name, dotnet.FileName(r.s.File)), c.Text(0)
 	if len(c.Args) > 1 {
 		action = c.Text(1)
 	}
@@ -206,26 +208,31 @@ func (r *runningCmdlet) writeError(c *object.Call) (object.Value, error) {
 // changing are the verbs of cmdlets that change something, and therefore have -WhatIf and -Confirm in Windows.
 func changing() []string {
 	return []string{
-		"add", "clear", "compress", "copy", "disable", "dismount", "enable", "expand", "export", "format", "initialize", "mount",
-		"move", "new", "out", "register", "remove", "rename", "resize", "restart", "set", "start", "stop", "suspend", "tee",
-		"unregister", "update",
+		"add", "clear", "compress", "connect", "copy", "disable", "disconnect", "dismount", "enable", "expand", "export",
+		"format", "initialize", "mount", "move", "new", "out", "register", "remove", "rename", "resize", "restart", "set",
+		"start", "stop", "suspend", "tee", "unblock", "unregister", "update",
 	}
 }
 
 // harmless are cmdlets with such verbs that change nothing but the session.
 func harmless() []string {
 	return []string{
-		"add-member", "add-type", "clear-host", "format-custom", "format-hex", "format-list", "format-table",
+		"add-member", "add-type", "clear-host", "export-modulemember", "format-custom", "format-hex", "format-list", "format-table",
 		"format-wide", "new-guid", "new-object", "new-timespan", "out-default", "out-host", "out-null", "out-string",
 		"set-location", "set-psdebug", "set-strictmode", "start-job", "start-sleep", "tee-object",
 	}
 }
 
+// Changes reports whether a cmdlet of this name changes something beside the session.
+func Changes(name string) bool {
+	name = strings.ToLower(name)
+	verb, _, _ := strings.Cut(name, "-")
+	return name == "mkdir" || (slices.Contains(changing(), verb) && !slices.Contains(harmless(), name))
+}
+
 // asksBefore refuses a cmdlet that would change something where Windows would only say so, or ask: neither is here.
 func (f *frame) asksBefore(c cmdlet.Cmdlet, b bound) error {
-	name := strings.ToLower(c.Name)
-	verb, _, _ := strings.Cut(name, "-")
-	if !slices.Contains(changing(), verb) || slices.Contains(harmless(), name) {
+	if !Changes(c.Name) {
 		return nil
 	}
 

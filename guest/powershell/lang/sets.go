@@ -18,6 +18,10 @@ const noSetID = "AmbiguousParameterSet"
 // are the parameters that the call names, loose is how many arguments have no name
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_parameter_sets).
 func Choose(s *Script, given map[string]bool, loose int, piped bool) (*Script, string, error) {
+	if s.DefaultSet == "" && !slices.ContainsFunc(s.Params, func(p Param) bool { return len(p.Roles) > 0 }) {
+		return s, allSets, nil
+	}
+
 	fitting := slices.DeleteFunc(setsOf(s), func(set string) bool {
 		return slices.ContainsFunc(s.Params, func(p Param) bool {
 			_, member := roleIn(p, set)

@@ -24,7 +24,7 @@ func (c *Call) Hold(ctx context.Context, paths layout.Paths) (context.Context, *
 }
 
 // As returns a context in which the cluster's lock is taken in the name of a command, and a person is told for whom the
-// Command waits.
+// command waits.
 func (c *Call) As(ctx context.Context, command string) context.Context {
 	return hold.As(ctx, hold.Caller{
 		Command: command,

@@ -268,7 +268,7 @@ func (a *tokens) take(ctx context.Context, id string) error {
 	return bootstrap.RemoveToken(ctx, client, id)
 }
 
-// all are `mullion token`.
+// tokens is `mullion token` with the commands below it.
 type tokens struct{ *reader.Reader }
 
 // NewToken returns the command `mullion token` with those below it.

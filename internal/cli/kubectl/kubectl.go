@@ -61,7 +61,7 @@ type run struct {
 	args, environ []string
 }
 
-// run finds out how kubectl is to be run with arguments. Those that need no cluster work without one.
+// prepare finds out how kubectl is to be run with arguments. Those that need no cluster work without one.
 func (a *Commands) prepare(ctx context.Context, args []string) (run, error) {
 	run := run{args: args, environ: a.Env.Environ}
 	paths, err := a.Paths()

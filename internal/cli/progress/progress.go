@@ -67,7 +67,11 @@ func Start(ctx context.Context, call *invoke.Call, f Flags) *Progress {
 }
 
 // Of says what the nodes are, in the order of their rows, and Kubernetes' version.
-func (r *Progress) Of(nodes []Node, version string) { r.nodes, r.version = nodes, version }
+func (r *Progress) Of(nodes []Node, version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nodes, r.version = nodes, version
+}
 
 // Flags returns how the command speaks.
 func (r *Progress) Flags() Flags { return r.flags }

@@ -344,7 +344,7 @@ func layerCalls() []Call {
 		{
 			Name: "ImportLayer", Level: partly, texts: 3,
 			Note: "data, names, deletions, times of files and the registry; links and sparse files are refused with ERROR_NOT_SUPPORTED, security descriptors, extended attributes and alternate " +
-				"streams are dropped. One that fails leaves the layer's folder as it was",
+				"streams are dropped. One that fails while it reads leaves the layer's folder as it was",
 			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
 				return "", l.importLayer(path, rest[0], pathsOf(rest[1]))
 			}),

@@ -66,6 +66,8 @@ func (l *layers) exportLayer(winPath, folder string, parents []string) (err erro
 	if ex.below, err = l.openBelow(parents); err != nil {
 		return err
 	}
+	l.registries.Lock()
+	defer l.registries.Unlock()
 	if err := ex.source(l, winPath, parents); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/base/beneath"
@@ -89,6 +90,9 @@ func (ex *exporter) userSettings() error {
 			return err
 		}
 	}
+	ex.gone = slices.DeleteFunc(ex.gone, func(gone string) bool { // the program has removed its own, and it is there again
+		return strings.EqualFold(gone, path.Join(files, name))
+	})
 	at = ex.spelled(at, path.Base(name))
 	if err := beneath.RemoveAll(ex.to, at); err != nil {
 		return fmt.Errorf("replace the user's settings: %w", err)

@@ -55,7 +55,8 @@ type importer struct {
 }
 
 // importLayer makes a layer of a folder in the transport form. The layer's folder may have a scratch, which is imported
-// into itself. If it fails, the folder is as it was.
+// into itself. If it fails before the layer is whole, the folder is as it was; afterwards, where a part cannot be put in
+// its place, there is no layer.
 func (l *layers) importLayer(winPath, folder string, parents []string) (err error) {
 	if len(parents) == 0 {
 		return refuse(InvalidArg, "the layer %q has no layers below", winPath)
@@ -84,8 +85,8 @@ func (l *layers) importLayer(winPath, folder string, parents []string) (err erro
 		}
 		return errors.Join(err, beneath.RemoveAll(layer, staging))
 	})
-	if err == nil && replaced != "" {
-		err = os.RemoveAll(l.hiddenDir(replaced))
+	if _, now, lost := l.belongings(winPath); lost == nil && replaced != "" && now != replaced {
+		err = errors.Join(err, os.RemoveAll(l.hiddenDir(replaced)))
 	}
 	return err
 }

@@ -34,6 +34,8 @@ const (
 // layers are the layers of a host.
 type layers struct {
 	cfg Config
+	// registries is held while the registry of a scratch is read, which takes memory: one at a time.
+	registries sync.Mutex
 
 	mu     sync.Mutex
 	active map[string]*scratch // by GUID
@@ -188,8 +190,11 @@ const preparedFile = "prepared.json"
 // registry has that one's settings.
 const userFile = "user.json"
 
-// begins keeps which user the programs of a scratch's container run as.
+// begins keeps which user the programs of a scratch's first container run as: the registry that it begins with stays.
 func (l *layers) begins(s *scratch, user string) error {
+	if _, err := os.Lstat(filepath.Join(s.dir, userFile)); err == nil {
+		return nil
+	}
 	if err := atomicfile.WriteJSON(filepath.Join(s.dir, userFile), user); err != nil {
 		return fmt.Errorf("keep user of scratch: %w", err)
 	}
