@@ -261,29 +261,129 @@ func TestLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestManyConnections opens more connections than a container may have: those beyond wait, and others' are not touched.
-func TestManyConnections(t *testing.T) {
-	b := newBed(t)
-	echo(t, b.outside, outside+":8000")
-	one, two := b.join(t, nat.Container{ID: "one"}), b.join(t, nat.Container{ID: "two"})
-	var open int
-	for range 1100 {
+// fill opens connections until that fails, at most so many. They are open until the test ends, and take little that they
+// do not read.
+func fill(t *testing.T, ns, to string, most int, opened func(net.Conn)) (open int) {
+	t.Helper()
+	d := net.Dialer{Timeout: 300 * time.Millisecond, Control: func(_, _ string, c syscall.RawConn) (err error) {
+		_ = c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4096) })
+		return err
+	}}
+	for range most {
 		var c net.Conn
-		err := netns.Do(one.Netns, func() (err error) {
-			c, err = net.DialTimeout("tcp", outside+":8000", 300*time.Millisecond)
+		err := netns.Do(ns, func() (err error) {
+			c, err = d.DialContext(t.Context(), "tcp", to)
 			return err
 		})
 		if err != nil {
 			break
 		}
-		defer c.Close()
+		t.Cleanup(func() { _ = c.Close() })
+		opened(c)
 		open++
 	}
-	if open < 1000 || open > 1024 {
+	return open
+}
+
+// TestManyConnections opens more connections than a container may have: those beyond wait, and others' are not touched,
+// nor those that come in. Two containers cannot have more than all may have.
+func TestManyConnections(t *testing.T) {
+	b := newBed(t)
+	echo(t, b.outside, outside+":8000")
+	one := b.join(t, nat.Container{ID: "one", Ports: []nat.Port{
+		{Addr: netip.MustParseAddr("127.0.0.1"), Host: 8080, Container: 80, Protocol: wire.TCP},
+	}})
+	two := b.join(t, nat.Container{ID: "two"})
+	echo(t, one.Netns, "0.0.0.0:80")
+
+	nothing := func(net.Conn) {}
+	if open := fill(t, one.Netns, outside+":8000", 600, nothing); open < 500 || open > 512 {
 		t.Errorf("%d connections are open", open)
 	}
 	if got := says(t, two.Netns, outside+":8000", "hello"); got != machine+"\nhello" {
 		t.Errorf("meanwhile another container gets %q", got)
+	}
+	if open := fill(t, two.Netns, outside+":8000", 600, nothing); open < 240 || open > 256 {
+		t.Errorf("beside them another container opens %d", open)
+	}
+	if got := says(t, netns.Self, "127.0.0.1:8080", "hello"); got != one.DNS.String()+"\nhello" {
+		t.Errorf("meanwhile a published port answers %q", got)
+	}
+}
+
+// TestPublishedConnections has strangers take all connections of a published port: the container still opens its own.
+func TestPublishedConnections(t *testing.T) {
+	b := newBed(t)
+	echo(t, b.outside, outside+":8000")
+	one := b.join(t, nat.Container{ID: "one", Ports: []nat.Port{
+		{Addr: netip.MustParseAddr(machine), Host: 8080, Container: 80, Protocol: wire.TCP},
+	}})
+	echo(t, one.Netns, "0.0.0.0:80")
+
+	var answered int
+	fill(t, b.outside, machine+":8080", 600, func(c net.Conn) {
+		_ = c.SetReadDeadline(time.Now().Add(2 * time.Second))
+		if n, _ := c.Read(make([]byte, 1)); n == 1 {
+			answered++
+		}
+	})
+	if answered < 370 || answered > 384 {
+		t.Errorf("%d connections to a published port are answered", answered)
+	}
+	if got := says(t, one.Netns, outside+":8000", "hello"); got != machine+"\nhello" {
+		t.Errorf("meanwhile the container gets %q", got)
+	}
+}
+
+// TestEndedConnections has a container end its connections and never take what was sent to it: they count as long as
+// that waits for it.
+func TestEndedConnections(t *testing.T) {
+	b := newBed(t)
+	echo(t, b.outside, outside+":8001")
+	m := b.join(t, nat.Container{ID: "one"})
+	var l net.Listener
+	err := netns.Do(b.outside, func() (err error) {
+		l, err = net.Listen("tcp", outside+":8000")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		text := make([]byte, 100<<10)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write(text)
+			_ = c.Close()
+		}
+	}()
+
+	var all []net.Conn
+	open := fill(t, m.Netns, outside+":8000", 700, func(c net.Conn) {
+		_ = c.(*net.TCPConn).CloseWrite()
+		all = append(all, c)
+		time.Sleep(2 * time.Millisecond) // its other side has ended too
+	})
+	t.Logf("with %d of them mullion-nat has%s", open, run(t, "", "grep VmRSS: /proc/$(pgrep -x -f mullion-nat)/status"))
+	if open < 500 || open > 512 {
+		t.Errorf("%d connections have ended and are not taken", open)
+	}
+	if got := says(t, m.Netns, outside+":8001", "x"); strings.HasSuffix(got, "x") {
+		t.Errorf("one more is opened: %q", got)
+	}
+
+	for _, c := range all {
+		_ = c.Close() // what is not read is thrown away, and the other side told
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for got := ""; got != machine+"\nx"; got = says(t, m.Netns, outside+":8001", "x") {
+		if time.Now().After(deadline) {
+			t.Fatalf("after they are gone: %q", got)
+		}
 	}
 }
 

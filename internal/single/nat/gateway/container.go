@@ -24,14 +24,24 @@ import (
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
 
-// Bounds of a container. What is beyond them is dropped or refused, as by a busy router.
+// Bounds of a container. What is beyond them is dropped or refused, as by a busy router. Those that come in have bounds
+// of their own, so that strangers at a published port leave the container its own connections.
 const (
-	mostOpening     = 256       // connections of TCP that are being opened
-	mostConnections = 1024      // connections of TCP, both ways
-	mostFlows       = 512       // flows of UDP, both ways
-	mostPings       = 32        // pings that wait for an answer
-	largestBuffer   = 128 << 10 // bytes of a connection's buffer for one way, which is short: it ends on this machine
-	leastBuffer     = 4 << 10
+	mostOpening   = 256       // connections of TCP that are being opened
+	mostOutgoing  = 512       // connections of TCP that the container opens
+	mostIncoming  = 384       // connections of TCP that others open to it
+	mostFlows     = 512       // flows of UDP, both ways
+	mostPings     = 32        // pings that wait for an answer
+	largestBuffer = 128 << 10 // bytes of a connection's buffer for one way, which is short: it ends on this machine
+	leastBuffer   = 4 << 10
+)
+
+// Bounds of all containers, of which each leaves others a part. A connection takes 330 KB at most: two buffers in the
+// stack, two of 32 KiB that are on the way, and what describes it. So all of them take 422 MB of the 512 MiB that the
+// process may have.
+const (
+	mostOutgoingOfAll = 768
+	mostIncomingOfAll = 512
 )
 
 // nic is the number of a stack's only interface.
@@ -54,7 +64,8 @@ type container struct {
 	life   context.Context //nolint:containedctx // the container's life, which ends with close
 	cancel context.CancelFunc
 
-	connections, flows, pings slots
+	outgoing, incoming, flows, pings slots
+	questions                        *handed // those of DNS that come by TCP
 
 	mu      sync.Mutex
 	closed  bool
@@ -63,20 +74,37 @@ type container struct {
 
 type closer interface{ Close() error }
 
-// slots are as many as may be taken.
-type slots chan struct{}
+// slots are as many as may be taken. Who takes one takes one of all containers' too, unless that is nil.
+type slots struct{ own, all chan struct{} }
+
+func newSlots(most int, all chan struct{}) slots { return slots{make(chan struct{}, most), all} }
 
 // take takes one, and reports whether there was one.
 func (s slots) take() bool {
 	select {
-	case s <- struct{}{}:
+	case s.own <- struct{}{}:
+	default:
+		return false
+	}
+	if s.all == nil {
+		return true
+	}
+	select {
+	case s.all <- struct{}{}:
 		return true
 	default:
+		<-s.own
 		return false
 	}
 }
 
-func (s slots) free() { <-s }
+// free gives one back.
+func (s slots) free() {
+	if s.all != nil {
+		<-s.all
+	}
+	<-s.own
+}
 
 // newContainer connects a container, and takes its TAP device unless there is an error.
 func newContainer(s *server, a wire.Attach, tap *os.File) (*container, error) {
@@ -88,15 +116,16 @@ func newContainer(s *server, a wire.Attach, tap *os.File) (*container, error) {
 		return nil, fmt.Errorf("connect container %q: %s is no address of a container", a.ID, a.Addr)
 	}
 	c := &container{
-		server:      s,
-		addr:        a.Addr,
-		mac:         tcpip.LinkAddress(mac),
-		names:       a.Names,
-		tap:         tap,
-		connections: make(slots, mostConnections),
-		flows:       make(slots, mostFlows),
-		pings:       make(slots, mostPings),
-		closers:     map[closer]struct{}{},
+		server:   s,
+		addr:     a.Addr,
+		mac:      tcpip.LinkAddress(mac),
+		names:    a.Names,
+		tap:      tap,
+		outgoing: newSlots(mostOutgoing, s.outgoing),
+		incoming: newSlots(mostIncoming, s.incoming),
+		flows:    newSlots(mostFlows, nil),
+		pings:    newSlots(mostPings, nil),
+		closers:  map[closer]struct{}{},
 	}
 	c.life, c.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the container lives until close
 	if err := c.open(a.MTU); err != nil {
@@ -156,12 +185,13 @@ func (c *container) open(mtu int) error {
 	return nil
 }
 
-// setBuffers bounds what a connection keeps.
+// setBuffers bounds what a connection keeps, and how long after its end.
 func (c *container) setBuffers() tcpip.Error {
 	sack := tcpip.TCPSACKEnabled(true)
 	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: leastBuffer, Default: largestBuffer, Max: largestBuffer}
 	send := tcpip.TCPSendBufferSizeRangeOption{Min: leastBuffer, Default: largestBuffer, Max: largestBuffer}
-	for _, option := range []tcpip.SettableTransportProtocolOption{&sack, &receive, &send} {
+	wait := tcpip.TCPTimeWaitTimeoutOption(timeWait)
+	for _, option := range []tcpip.SettableTransportProtocolOption{&sack, &receive, &send, &wait} {
 		if err := c.stack.SetTransportProtocolOption(tcp.ProtocolNumber, option); err != nil {
 			return err
 		}

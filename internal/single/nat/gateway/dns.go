@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net"
 	"net/netip"
 	"os"
 	"strings"
@@ -15,20 +16,23 @@ import (
 
 const dnsPort = 53
 
+// dnsAt is where containers ask.
+func (s *server) dnsAt() netip.AddrPort { return netip.AddrPortFrom(s.gateway, dnsPort) }
+
 // answerDNS answers the container's questions at the gateway: those for a container by its names, all others by the
 // machine's name servers, also those that only the machine itself reaches.
 func (c *container) answerDNS() error {
-	here := at(netip.AddrPortFrom(c.server.gateway, dnsPort))
+	here := at(c.server.dnsAt())
 	packets, err := gonet.DialUDP(c.stack, &here, nil, ipv4.ProtocolNumber)
 	if err != nil {
 		return err
 	}
-	streams, err := gonet.ListenTCP(c.stack, here, ipv4.ProtocolNumber)
-	if err != nil {
-		_ = packets.Close()
-		return err
+	c.questions = &handed{
+		container: c,
+		streams:   make(chan net.Conn),
+		addr:      net.TCPAddrFromAddrPort(c.server.dnsAt()),
 	}
-	c.dns = dnsproxy.Serve(dnsproxy.Config{Servers: machineServers, Own: c.server.ownAnswer}, packets, streams)
+	c.dns = dnsproxy.Serve(dnsproxy.Config{Servers: machineServers, Own: c.server.ownAnswer}, packets, c.questions)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func TestGuardByNumber(t *testing.T) {
 
 // TestBadRequest holds that what is no request, or has a file too many or too few, changes nothing.
 func TestBadRequest(t *testing.T) {
-	s := &server{containers: map[string]*container{}, addrs: map[netip.Addr]*container{}}
+	s := newServer()
 	if err := s.answer(wire.Request{Begin: &wire.Begin{Subnet: netip.MustParsePrefix("172.30.208.1/20")}}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -120,5 +120,24 @@ func TestOwnAnswer(t *testing.T) {
 	}
 	if reply := s.ownAnswer([]byte(strings.Repeat("\xc0", 64))); reply != nil {
 		t.Error("what is no question is answered")
+	}
+}
+
+// TestSlots holds that nobody takes more than its own, nor than is left of all, and that what was freed can be taken.
+func TestSlots(t *testing.T) {
+	all := make(chan struct{}, 3)
+	one, two := newSlots(2, all), newSlots(2, all)
+	if !one.take() || !one.take() || one.take() {
+		t.Error("one does not have its two")
+	}
+	if !two.take() || two.take() {
+		t.Error("another does not have the one that is left")
+	}
+	one.free()
+	if !two.take() || one.take() {
+		t.Error("what was freed is not there for another, or for two")
+	}
+	if alone := newSlots(1, nil); !alone.take() || alone.take() {
+		t.Error("one without others does not have its one")
 	}
 }

@@ -35,14 +35,26 @@ type server struct {
 	gateway netip.Addr
 	subnet  netip.Prefix
 
+	// Slots of all containers.
+	outgoing, incoming chan struct{}
+
 	mu         sync.RWMutex
 	containers map[string]*container
 	addrs      map[netip.Addr]*container
 }
 
+func newServer() *server {
+	return &server{
+		outgoing:   make(chan struct{}, mostOutgoingOfAll),
+		incoming:   make(chan struct{}, mostIncomingOfAll),
+		containers: map[string]*container{},
+		addrs:      map[netip.Addr]*container{},
+	}
+}
+
 // serve answers an engine until that is gone.
 func serve(engine *wire.Conn) error {
-	s := &server{containers: map[string]*container{}, addrs: map[netip.Addr]*container{}}
+	s := newServer()
 	defer s.close()
 	for {
 		var r wire.Request

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
-	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/waiter"
 )
@@ -26,30 +24,45 @@ var errNobody = errors.New("no container has the address")
 // forwardTCP opens for the container the connection that it wants to open. Its own is open when that is: so a refusal
 // is one for the container.
 func (c *container) forwardTCP(r *tcp.ForwarderRequest) {
-	if !c.connections.take() {
+	if !c.outgoing.take() {
 		r.Complete(false) // it asks again
 		return
 	}
-	defer c.connections.free()
-
 	from, to := ends(r.ID())
+	if to == c.server.dnsAt() {
+		if own := c.accept(r); own != nil {
+			c.questions.hand(own)
+		}
+		return
+	}
+
 	ctx, cancel := context.WithTimeout(c.life, openPatience)
 	defer cancel()
 	out, err := c.dial(ctx, from, to)
 	if err != nil {
-		r.Complete(!isTimeout(err)) // who gets no answer gives none
+		// Who gets no answer gives none.
+		r.Complete(!isTimeout(err) && !errors.Is(err, errBusy))
+		c.outgoing.free()
 		return
 	}
-	var queue waiter.Queue
-	endpoint, failed := r.CreateEndpoint(&queue)
-	if failed != nil {
-		r.Complete(true)
+	own := c.accept(r)
+	if own == nil {
 		_ = out.Close()
 		return
 	}
-	r.Complete(false)
-	endpoint.SocketOptions().SetKeepAlive(true)
-	c.relay(gonet.NewTCPConn(&queue, endpoint), out)
+	c.relay(own, out)
+}
+
+// accept opens the container's side of a connection for which a slot is taken. If it returns nil, that is free again.
+func (c *container) accept(r *tcp.ForwarderRequest) *inside {
+	queue := &waiter.Queue{}
+	endpoint, failed := r.CreateEndpoint(queue)
+	r.Complete(failed != nil)
+	if failed != nil {
+		c.outgoing.free()
+		return nil
+	}
+	return c.newInside(queue, endpoint, c.outgoing)
 }
 
 func isTimeout(err error) bool {
@@ -87,16 +100,6 @@ func (c *container) dial(ctx context.Context, from, to netip.AddrPort) (stream, 
 	return tcpConn, nil
 }
 
-// dialIn opens a connection to a port of the container, which sees it come from an address.
-func (c *container) dialIn(ctx context.Context, from netip.Addr, port uint16) (stream, error) {
-	conn, err := gonet.DialTCPWithBind(ctx, c.stack, at(netip.AddrPortFrom(from, 0)),
-		at(netip.AddrPortFrom(c.addr, port)), ipv4.ProtocolNumber)
-	if err != nil {
-		return nil, err
-	}
-	return conn, nil
-}
-
 // relay carries both ways until both have ended, one is broken, or the container is gone.
 func (c *container) relay(a, b stream) {
 	stop := context.AfterFunc(c.life, func() {
@@ -123,7 +126,11 @@ func (c *container) relay(a, b stream) {
 
 // reset ends a connection as one that is broken.
 func reset(s stream) {
-	if own, ok := s.(*net.TCPConn); ok {
+	switch own := s.(type) {
+	case *inside:
+		own.reset()
+		return
+	case *net.TCPConn:
 		_ = own.SetLinger(0) // else it ends as others do
 	}
 	_ = s.Close()
@@ -173,12 +180,10 @@ func (c *container) pause(err error) bool {
 // accepted leads one connection to the container.
 func (c *container) accepted(conn net.Conn, port uint16) {
 	outside, ok := conn.(*net.TCPConn)
-	if !ok || !c.connections.take() {
+	if !ok {
 		_ = conn.Close()
 		return
 	}
-	defer c.connections.free()
-
 	ctx, cancel := context.WithTimeout(c.life, openPatience)
 	inside, err := c.dialIn(ctx, c.server.gateway, port)
 	cancel()
