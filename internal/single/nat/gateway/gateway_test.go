@@ -16,7 +16,7 @@ import (
 func TestGuardByNumber(t *testing.T) {
 	for _, to := range []string{
 		"127.0.0.1", "127.255.0.1", "0.0.0.0", "0.1.2.3", "169.254.169.254", "224.0.0.1", "255.255.255.255", "::1", "2001:db8::1",
-		"::ffff:127.0.0.1",
+		"::ffff:127.0.0.1", "168.63.129.16", "100.100.100.200", "192.0.0.192",
 	} {
 		if err := (guard{clusters: "mullion "}).check(netip.MustParseAddr(to)); !errors.Is(err, errGuarded) {
 			t.Errorf("%s: %v", to, err)

@@ -20,11 +20,26 @@ type guard struct {
 // errGuarded is the error of an address that containers do not reach.
 var errGuarded = errors.New("containers do not reach it")
 
+// isCloudService says that an address is one that tells a machine of a cloud its secrets, beside the link-local addresses of most: Azure's
+// WireServer (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16), the metadata of
+// Alibaba Cloud, and that of Oracle Cloud's older machines. Azure's answers DNS too, which is asked for containers by the
+// gateway.
+func isCloudService(to netip.Addr) bool {
+	switch to {
+	case netip.AddrFrom4([4]byte{168, 63, 129, 16}),
+		netip.AddrFrom4([4]byte{100, 100, 100, 200}),
+		netip.AddrFrom4([4]byte{192, 0, 0, 192}):
+		return true
+	}
+	return false
+}
+
 // check returns an error for an address that containers do not reach. It asks the kernel which way a packet would take
 // now, so that what the machine gets later is guarded too.
 func (g guard) check(to netip.Addr) error {
 	switch {
-	case !to.Is4(), to.IsUnspecified(), to.IsLoopback(), to.IsMulticast(), to.IsLinkLocalUnicast(), to.AsSlice()[0] == 0:
+	case !to.Is4(), to.IsUnspecified(), to.IsLoopback(), to.IsMulticast(), to.IsLinkLocalUnicast(), to.AsSlice()[0] == 0,
+		isCloudService(to):
 		return fmt.Errorf("%s: %w", to, errGuarded)
 	}
 	routes, err := netlink.RouteGet(to.AsSlice())
