@@ -222,6 +222,9 @@ func (p *Proxy) serveConnection(c net.Conn) {
 
 // answer returns the answer of the first server that gives one, else that there is none (SERVFAIL).
 func (p *Proxy) answer(network string, question []byte) []byte {
+	if code := refusal(question); code != 0 {
+		return failure(question, code)
+	}
 	if p.cfg.Own != nil {
 		if reply := p.cfg.Own(question); reply != nil {
 			return reply
@@ -232,7 +235,7 @@ func (p *Proxy) answer(network string, question []byte) []byte {
 			return reply
 		}
 	}
-	return failure(question)
+	return failure(question, serverFailure)
 }
 
 // ask sends a question to a server, under a number of its own.
@@ -298,15 +301,42 @@ func writeMessage(w io.Writer, m []byte) error {
 	return err
 }
 
-// Parts of a message's header (RFC 1035, 4.1.1).
+// Parts of a message (RFC 1035, 4.1).
 const (
 	headerLen       = 12
 	isResponse      = 0x80 // in the third byte
+	opcodes         = 0x78 // there; that of an ordinary query is 0
 	canRecurse      = 0x80 // in the fourth byte
-	serverFailure   = 2
 	longestLabel    = 63
 	typeAndClassLen = 4
 )
+
+// Codes of answers (RFC 1035, 4.1.1).
+const (
+	serverFailure  = 2
+	notImplemented = 4
+	refused        = 5
+)
+
+// Types of questions for a whole zone (RFC 1995, RFC 5936).
+const (
+	typeIXFR = 251
+	typeAXFR = 252
+)
+
+// refusal returns the code of the answer to a question that is not passed on, 0 for one that is. A server that trusts the
+// host may let it update a zone, or have all of one (RFC 2136, RFC 5936): that is the host's, not a pod's.
+func refusal(question []byte) byte {
+	if question[2]&opcodes != 0 {
+		return notImplemented
+	}
+	end, _ := questionEnd(question)
+	switch binary.BigEndian.Uint16(question[end-typeAndClassLen:]) {
+	case typeIXFR, typeAXFR:
+		return refused
+	}
+	return 0
+}
 
 // questionEnd returns where the question of a query ends. ok is false for what is no query with one question.
 func questionEnd(m []byte) (end int, ok bool) {
@@ -334,12 +364,12 @@ func isReply(m, question []byte) bool {
 		string(m[headerLen:end]) == string(question[headerLen:end])
 }
 
-// failure returns the answer to a question that no server answers.
-func failure(question []byte) []byte {
+// failure returns an answer to a question that has a code alone.
+func failure(question []byte, code byte) []byte {
 	end, _ := questionEnd(question)
 	m := append([]byte(nil), question[:end]...)
 	m[2] |= isResponse
-	m[3] = canRecurse | serverFailure
+	m[3] = canRecurse | code
 	clear(m[6:headerLen]) // no other records
 	return m
 }

@@ -197,6 +197,60 @@ func TestHostileQuestions(t *testing.T) {
 	}
 }
 
+// TestRefused asks for what a server may grant the host, and no pod is to have: it is answered and not passed on.
+func TestRefused(t *testing.T) {
+	good, asked := server(t, true)
+	at := start(t, good)
+	query := func(opcode, kind byte) []byte {
+		return []byte{1, 2, opcode<<3 | 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 'a', 0, 0, kind, 0, 1}
+	}
+	for name, tc := range map[string]struct {
+		query []byte
+		want  dnsmessage.RCode
+	}{
+		"inverse query": {query(1, 1), dnsmessage.RCodeNotImplemented},
+		"status":        {query(2, 1), dnsmessage.RCodeNotImplemented},
+		"notify":        {query(4, 6), dnsmessage.RCodeNotImplemented},
+		"update":        {query(5, 6), dnsmessage.RCodeNotImplemented},
+		"last opcode":   {query(15, 1), dnsmessage.RCodeNotImplemented},
+		"IXFR":          {query(0, 251), dnsmessage.RCodeRefused},
+		"AXFR":          {query(0, 252), dnsmessage.RCodeRefused},
+		"update, AXFR":  {query(5, 252), dnsmessage.RCodeNotImplemented},
+	} {
+		for _, network := range []string{"udp", "tcp"} {
+			c, err := net.Dial(network, at.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+			sent := tc.query
+			if network == "tcp" {
+				sent = append([]byte{0, byte(len(sent))}, sent...)
+			}
+			if _, err := c.Write(sent); err != nil {
+				t.Fatal(err)
+			}
+			answer := make([]byte, 512)
+			n, err := c.Read(answer)
+			answer = answer[:n]
+			if network == "tcp" {
+				answer = answer[min(2, n):]
+			}
+			var got dnsmessage.Message
+			if err != nil || got.Unpack(answer) != nil || !got.Response || got.ID != 0x102 || got.RCode != tc.want {
+				t.Errorf("%s by %s: %v, %+v", name, network, err, got.Header)
+			}
+		}
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("%d of them were passed on", n)
+	}
+	if got, err := lookup(t, at, "udp"); err != nil || len(got) != 1 {
+		t.Errorf("after them: %q, %v", got, err)
+	}
+}
+
 // TestOwn answers at sockets of the caller's: what the caller answers itself no server is asked.
 func TestOwn(t *testing.T) {
 	at, asked := server(t, true)
