@@ -335,6 +335,51 @@ func TestPublishedConnections(t *testing.T) {
 	}
 }
 
+// TestManyFlows begins more flows than a container may have, and has strangers take those of a published port: others'
+// flows are not touched, nor the container's own by the strangers.
+func TestManyFlows(t *testing.T) {
+	b := newBed(t)
+	echo(t, b.outside, outside+":8000")
+	one := b.join(t, nat.Container{ID: "one", Ports: []nat.Port{
+		{Addr: netip.MustParseAddr(machine), Host: 8080, Container: 80, Protocol: wire.UDP},
+	}})
+	two := b.join(t, nat.Container{ID: "two"})
+	echo(t, one.Netns, "0.0.0.0:80")
+
+	answered := func(ns, to string, most int) (n int) {
+		var all []net.Conn
+		for range most {
+			c, err := dial(t, ns, "udp", to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = c.Write([]byte("x"))
+			all = append(all, c)
+			if len(all)%50 == 0 {
+				time.Sleep(5 * time.Millisecond) // else the interface drops packets
+			}
+		}
+		deadline := time.Now().Add(time.Second)
+		for _, c := range all {
+			_ = c.SetReadDeadline(deadline)
+			if got, _ := c.Read(make([]byte, 10)); got == 1 {
+				n++
+			}
+		}
+		return n
+	}
+	if n := answered(b.outside, machine+":8080", 400); n < 240 || n > 256 {
+		t.Errorf("%d clients of a published port are answered", n)
+	}
+	if n := answered(one.Netns, outside+":8000", 600); n < 480 || n > 512 {
+		t.Errorf("meanwhile %d flows of the container are answered", n)
+	}
+	if got := packet(t, two.Netns, outside+":8000", "hello"); got != "hello" {
+		t.Errorf("meanwhile another container gets %q", got)
+	}
+	t.Logf("mullion-nat has%s", run(t, "", "grep VmRSS: /proc/$(pgrep -x -f mullion-nat)/status"))
+}
+
 // TestEndedConnections has a container end its connections and never take what was sent to it: they count as long as
 // that waits for it.
 func TestEndedConnections(t *testing.T) {

@@ -30,18 +30,23 @@ const (
 	mostOpening   = 256       // connections of TCP that are being opened
 	mostOutgoing  = 512       // connections of TCP that the container opens
 	mostIncoming  = 384       // connections of TCP that others open to it
-	mostFlows     = 512       // flows of UDP, both ways
+	mostFlowsOut  = 512       // flows of UDP that the container begins
+	mostFlowsIn   = 256       // flows of UDP that others begin
 	mostPings     = 32        // pings that wait for an answer
 	largestBuffer = 128 << 10 // bytes of a connection's buffer for one way, which is short: it ends on this machine
 	leastBuffer   = 4 << 10
+	packetsBuffer = 32 << 10 // bytes of packets of UDP that wait in a flow
 )
 
 // Bounds of all containers, of which each leaves others a part. A connection takes 330 KB at most: two buffers in the
-// stack, two of 32 KiB that are on the way, and what describes it. So all of them take 422 MB of the 512 MiB that the
-// process may have.
+// stack, two of 32 KiB that are on the way, and what describes it. A flow takes 50 KB, unless
+// its packets are longer: one or more of 32 KiB together in the stack, which are passed on or dropped at once, and two
+// goroutines. So all of them take 480 MB of the 537 that the process may have.
 const (
 	mostOutgoingOfAll = 768
 	mostIncomingOfAll = 512
+	mostFlowsOutOfAll = 768
+	mostFlowsInOfAll  = 384
 )
 
 // nic is the number of a stack's only interface.
@@ -64,8 +69,9 @@ type container struct {
 	life   context.Context //nolint:containedctx // the container's life, which ends with close
 	cancel context.CancelFunc
 
-	outgoing, incoming, flows, pings slots
-	questions                        *handed // those of DNS that come by TCP
+	outgoing, incoming, flowsOut, flowsIn, pings slots
+
+	questions *handed // connections of DNS
 
 	mu      sync.Mutex
 	closed  bool
@@ -123,7 +129,8 @@ func newContainer(s *server, a wire.Attach, tap *os.File) (*container, error) {
 		tap:      tap,
 		outgoing: newSlots(mostOutgoing, s.outgoing),
 		incoming: newSlots(mostIncoming, s.incoming),
-		flows:    newSlots(mostFlows, nil),
+		flowsOut: newSlots(mostFlowsOut, s.flowsOut),
+		flowsIn:  newSlots(mostFlowsIn, s.flowsIn),
 		pings:    newSlots(mostPings, nil),
 		closers:  map[closer]struct{}{},
 	}
@@ -196,7 +203,8 @@ func (c *container) setBuffers() tcpip.Error {
 			return err
 		}
 	}
-	return nil
+	packets := tcpip.ReceiveBufferSizeOption{Min: leastBuffer, Default: packetsBuffer, Max: packetsBuffer}
+	return c.stack.SetOption(packets)
 }
 
 // close ends all connections, and the interface.

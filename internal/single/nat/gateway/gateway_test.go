@@ -141,3 +141,12 @@ func TestSlots(t *testing.T) {
 		t.Error("one without others does not have its one")
 	}
 }
+
+// TestBusyUDP holds that a packet beyond a container's flows is dropped before it is looked at: it asks nothing of the
+// machine.
+func TestBusyUDP(t *testing.T) {
+	c := &container{flowsOut: newSlots(0, nil)}
+	if !c.forwardUDP(nil) {
+		t.Error("the container is told that nobody is there")
+	}
+}

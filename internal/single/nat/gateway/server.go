@@ -36,7 +36,7 @@ type server struct {
 	subnet  netip.Prefix
 
 	// Slots of all containers.
-	outgoing, incoming chan struct{}
+	outgoing, incoming, flowsOut, flowsIn chan struct{}
 
 	mu         sync.RWMutex
 	containers map[string]*container
@@ -47,6 +47,8 @@ func newServer() *server {
 	return &server{
 		outgoing:   make(chan struct{}, mostOutgoingOfAll),
 		incoming:   make(chan struct{}, mostIncomingOfAll),
+		flowsOut:   make(chan struct{}, mostFlowsOutOfAll),
+		flowsIn:    make(chan struct{}, mostFlowsInOfAll),
 		containers: map[string]*container{},
 		addrs:      map[netip.Addr]*container{},
 	}

@@ -3,12 +3,16 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
@@ -24,34 +28,104 @@ const flowIdle = time.Minute
 // largestPacket is the largest packet of UDP over IPv4, in bytes.
 const largestPacket = 65507
 
+// packets are buffers for the largest packet. A flow holds one only while a packet is on its way: most of the time
+// nothing is.
+var packets = sync.Pool{New: func() any { return new([largestPacket]byte) }}
+
+// datagrams is a connection of UDP, of the machine or of a stack.
+type datagrams interface {
+	io.WriteCloser
+	// receive waits for the next packet, and passes it to a function that does not keep it.
+	receive(use func(packet []byte)) error
+}
+
+// outsideUDP is a connection by a socket of the machine.
+type outsideUDP struct {
+	*net.UDPConn
+	raw syscall.RawConn
+}
+
+func (o *outsideUDP) receive(use func(packet []byte)) error {
+	var failed error
+	err := o.raw.Read(func(fd uintptr) bool {
+		buffer := packets.Get().(*[largestPacket]byte) //nolint:forcetypeassert // there is nothing else in it
+		defer packets.Put(buffer)
+		var n int
+		if n, failed = unix.Read(int(fd), buffer[:]); failed == nil {
+			use(buffer[:n])
+		}
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	return errors.Join(err, failed)
+}
+
+// Write sends a packet, or drops it if the machine has too many to send: whoever waits here has packets wait in the stack,
+// which counts their bytes and not what each takes beside.
+func (o *outsideUDP) Write(packet []byte) (n int, err error) {
+	failed := o.raw.Write(func(fd uintptr) bool {
+		n, err = unix.Write(int(fd), packet)
+		return true
+	})
+	return n, errors.Join(failed, err)
+}
+
+// insideUDP is a connection of a container's stack. It has one reader.
+type insideUDP struct {
+	*gonet.UDPConn
+	endpoint tcpip.Endpoint
+	entry    waiter.Entry
+	notice   <-chan struct{}
+}
+
+func newInsideUDP(queue *waiter.Queue, endpoint tcpip.Endpoint) *insideUDP {
+	i := &insideUDP{UDPConn: gonet.NewUDPConn(queue, endpoint), endpoint: endpoint}
+	i.entry, i.notice = waiter.NewChannelEntry(waiter.ReadableEvents | waiter.EventErr)
+	queue.EventRegister(&i.entry)
+	return i
+}
+
+func (i *insideUDP) receive(use func(packet []byte)) error {
+	for i.endpoint.Readiness(waiter.ReadableEvents|waiter.EventErr) == 0 {
+		<-i.notice
+	}
+	buffer := packets.Get().(*[largestPacket]byte) //nolint:forcetypeassert // there is nothing else in it
+	defer packets.Put(buffer)
+	n, err := i.Read(buffer[:])
+	if err != nil {
+		return err
+	}
+	use(buffer[:n])
+	return nil
+}
+
 // forwardUDP begins a flow with the first packet of the container. For false the container is told that nobody is there
 // (ICMP's port unreachable).
 func (c *container) forwardUDP(r *udp.ForwarderRequest) bool {
+	if !c.flowsOut.take() {
+		return true // dropped, before anything is asked of the machine
+	}
 	from, to := ends(r.ID())
 	out, err := c.dialUDP(from, to)
 	if err != nil {
-		return false
+		c.flowsOut.free()
+		return errors.Is(err, errBusy)
 	}
-	if !c.flows.take() {
-		_ = out.Close()
-		return true // dropped
-	}
-	var queue waiter.Queue
-	endpoint, failed := r.CreateEndpoint(&queue)
+	queue := &waiter.Queue{}
+	endpoint, failed := r.CreateEndpoint(queue)
 	if failed != nil {
-		c.flows.free()
+		c.flowsOut.free()
 		_ = out.Close()
 		return true
 	}
 	go func() {
-		defer c.flows.free()
-		c.flow(gonet.NewUDPConn(&queue, endpoint), out)
+		defer c.flowsOut.free()
+		c.flow(newInsideUDP(queue, endpoint), out)
 	}()
 	return true
 }
 
 // dialUDP connects a socket for the container, as dial does for TCP.
-func (c *container) dialUDP(from, to netip.AddrPort) (net.Conn, error) {
+func (c *container) dialUDP(from, to netip.AddrPort) (datagrams, error) {
 	if c.server.subnet.Contains(to.Addr()) {
 		peer := c.server.peer(to.Addr())
 		if peer == nil || peer == c {
@@ -62,17 +136,55 @@ func (c *container) dialUDP(from, to netip.AddrPort) (net.Conn, error) {
 	if err := c.server.guard.check(to.Addr()); err != nil {
 		return nil, err
 	}
-	return net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(to))
+	conn, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(to))
+	if err != nil {
+		return nil, err
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &outsideUDP{conn, raw}, nil
+}
+
+// incomingUDP is a flow that comes in, which has a slot until it is closed.
+type incomingUDP struct {
+	*insideUDP
+	free func()
+}
+
+// Close ends the flow. It is safe to repeat.
+func (i *incomingUDP) Close() error {
+	err := i.insideUDP.Close()
+	i.free()
+	return err
 }
 
 // dialInUDP connects a socket to a port of the container, which sees packets come from an address.
-func (c *container) dialInUDP(from netip.Addr, port uint16) (net.Conn, error) {
-	local, remote := at(netip.AddrPortFrom(from, 0)), at(netip.AddrPortFrom(c.addr, port))
-	return gonet.DialUDP(c.stack, &local, &remote, ipv4.ProtocolNumber)
+func (c *container) dialInUDP(from netip.Addr, port uint16) (datagrams, error) {
+	if !c.flowsIn.take() {
+		return nil, errBusy
+	}
+	queue := &waiter.Queue{}
+	endpoint, failed := c.stack.NewEndpoint(udp.ProtocolNumber, ipv4.ProtocolNumber, queue)
+	if failed != nil {
+		c.flowsIn.free()
+		return nil, errors.New(failed.String())
+	}
+	failed = endpoint.Bind(at(netip.AddrPortFrom(from, 0)))
+	if failed == nil {
+		failed = endpoint.Connect(at(netip.AddrPortFrom(c.addr, port)))
+	}
+	if failed != nil {
+		endpoint.Close()
+		c.flowsIn.free()
+		return nil, errors.New(failed.String())
+	}
+	return &incomingUDP{newInsideUDP(queue, endpoint), sync.OnceFunc(c.flowsIn.free)}, nil
 }
 
 // flow carries packets both ways until none has come for a while.
-func (c *container) flow(a, b net.Conn) {
+func (c *container) flow(a, b datagrams) {
 	closing := sync.OnceFunc(func() {
 		_ = a.Close()
 		_ = b.Close()
@@ -82,16 +194,16 @@ func (c *container) flow(a, b net.Conn) {
 	defer idle.Stop()
 
 	var both sync.WaitGroup
-	carry := func(to, from net.Conn) {
+	carry := func(to, from datagrams) {
 		defer closing()
-		buffer := make([]byte, largestPacket)
 		for {
-			n, err := from.Read(buffer)
+			err := from.receive(func(packet []byte) {
+				idle.Reset(flowIdle)
+				_, _ = to.Write(packet) // as lost on the way
+			})
 			if err != nil {
 				return
 			}
-			idle.Reset(flowIdle)
-			_, _ = to.Write(buffer[:n]) // as lost on the way
 		}
 	}
 	both.Go(func() { carry(a, b) })
@@ -112,7 +224,7 @@ func (c *container) serveUDP(file *os.File, port uint16) error {
 	if !c.keep(socket) {
 		return net.ErrClosed
 	}
-	p := &publishedUDP{container: c, socket: socket, port: port, clients: map[netip.AddrPort]net.Conn{}}
+	p := &publishedUDP{container: c, socket: socket, port: port, clients: map[netip.AddrPort]datagrams{}}
 	go func() {
 		defer c.drop(socket)
 		p.serve()
@@ -127,7 +239,7 @@ type publishedUDP struct {
 	port      uint16
 
 	mu      sync.Mutex
-	clients map[netip.AddrPort]net.Conn
+	clients map[netip.AddrPort]datagrams
 }
 
 func (p *publishedUDP) serve() {
@@ -147,18 +259,14 @@ func (p *publishedUDP) serve() {
 }
 
 // inside is the socket by which a client's packets go to the container, nil if there are too many.
-func (p *publishedUDP) inside(client netip.AddrPort) net.Conn {
+func (p *publishedUDP) inside(client netip.AddrPort) datagrams {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if conn := p.clients[client]; conn != nil {
 		return conn
 	}
-	if !p.container.flows.take() {
-		return nil
-	}
 	conn, err := p.container.dialInUDP(p.container.server.gateway, p.port)
 	if err != nil {
-		p.container.flows.free()
 		return nil
 	}
 	p.clients[client] = conn
@@ -167,23 +275,24 @@ func (p *publishedUDP) inside(client netip.AddrPort) net.Conn {
 }
 
 // answers carries the container's packets to a client, until none has come for a while.
-func (p *publishedUDP) answers(client netip.AddrPort, inside net.Conn) {
-	defer p.container.flows.free()
-	stop := context.AfterFunc(p.container.life, func() { _ = inside.Close() })
-	defer stop()
-	buffer := make([]byte, largestPacket)
+func (p *publishedUDP) answers(client netip.AddrPort, inside datagrams) {
+	closing := func() { _ = inside.Close() }
+	defer context.AfterFunc(p.container.life, closing)()
+	idle := time.AfterFunc(flowIdle, closing)
+	defer idle.Stop()
 	for {
-		_ = inside.SetReadDeadline(time.Now().Add(flowIdle)) // a stack's sockets have deadlines
-		n, err := inside.Read(buffer)
+		err := inside.receive(func(packet []byte) {
+			idle.Reset(flowIdle)
+			_, _ = p.socket.WriteToUDPAddrPort(packet, client) // as lost on the way
+		})
 		if err != nil {
 			break
 		}
-		_, _ = p.socket.WriteToUDPAddrPort(buffer[:n], client) // as lost on the way
 	}
 	p.mu.Lock()
 	delete(p.clients, client)
 	p.mu.Unlock()
-	_ = inside.Close()
+	closing()
 }
 
 // publish leads a port of the machine, by its socket, to the container.
