@@ -448,7 +448,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestNoRights holds that mullion-nat has a user of its own, no capability, and no way to any.
+// TestNoRights holds that mullion-nat has a user of its own, no capability, no way to any, and bounds of its memory.
 func TestNoRights(t *testing.T) {
 	b := newBed(t)
 	if err := b.net.Start(); err != nil {
@@ -459,5 +459,12 @@ func TestNoRights(t *testing.T) {
 		"Gid:\t65531\t65531\t65531\t65531\nGroups:\t \nNoNewPrivs:\t1\nUid:\t65531\t65531\t65531\t65531\n"
 	if got != want {
 		t.Errorf("it has\n%s\nwant\n%s", got, want)
+	}
+
+	// Also where nothing else bounds its memory.
+	const limits = "Max data size 1073741824 1073741824\n"
+	got = run(t, "", "grep '^Max data size' /proc/$(pgrep -x -f mullion-nat)/limits | awk '{ print $1, $2, $3, $4, $5 }'")
+	if got != limits {
+		t.Errorf("its limits are\n%s\nwant\n%s", got, limits)
 	}
 }

@@ -35,6 +35,7 @@ type Network struct {
 
 	mu      sync.Mutex
 	subnet  netip.Prefix // with the gateway's address; it is chosen when mullion-nat starts first
+	last    netip.Addr   // was given to a member last
 	gateway *process     // nil: none runs
 	members map[string]*Member
 	closed  bool
@@ -112,17 +113,24 @@ func (n *Network) Join(c Container) (_ *Member, err error) {
 
 func (n *Network) pin(id string) string { return n.cfg.Pins + "/" + id }
 
-// place gives a member the first address that nobody has.
+// place gives a member the first address after the last that nobody has: one that was free just now may still be in
+// somebody's connection or memory.
 func (n *Network) place(m *Member) error {
 	taken := map[netip.Addr]bool{}
 	for _, other := range n.members {
 		taken[other.Addr] = true
 	}
 	m.DNS = n.subnet.Addr()
-	// The last address of a subnet is for broadcasts.
-	for addr := m.DNS.Next(); n.subnet.Contains(addr.Next()); addr = addr.Next() {
+	first := m.DNS.Next()
+	addr := n.last
+	for range 1 << (n.subnet.Addr().BitLen() - n.subnet.Bits()) {
+		addr = addr.Next()
+		// The last address of a subnet is for broadcasts.
+		if !addr.IsValid() || !n.subnet.Contains(addr.Next()) {
+			addr = first
+		}
 		if !taken[addr] {
-			m.Addr = addr
+			m.Addr, n.last = addr, addr
 			n.members[m.ID] = m
 			return nil
 		}
@@ -136,8 +144,11 @@ func (m *Member) Leave() error {
 	n.mu.Lock()
 	if n.members[m.ID] == m {
 		delete(n.members, m.ID)
-		if n.gateway != nil {
-			_ = n.gateway.ask(wire.Request{Detach: m.ID}, nil) // else it has ended, and all of it with it
+		if n.gateway != nil && n.gateway.runs() {
+			// One that does not do it is killed, and the next does not know the member.
+			if err := n.gateway.ask(wire.Request{Detach: m.ID}, nil); err != nil {
+				n.cfg.Log.Warn("the gateway of the network did not let go of a container", "container", m.ID, "error", err)
+			}
 		}
 	}
 	sockets, tap := m.sockets, m.tap
@@ -179,7 +190,7 @@ func (n *Network) ensure() error {
 	if n.closed {
 		return errors.New("connect to the network: the engine ends")
 	}
-	if n.gateway != nil {
+	if n.gateway != nil && n.gateway.runs() {
 		return nil
 	}
 	if !n.subnet.IsValid() {
@@ -202,6 +213,9 @@ func (n *Network) ensure() error {
 		if err := p.attach(m); err != nil { // the others are to have their network all the same
 			n.cfg.Log.Warn("a container is not connected again", "container", m.ID, "error", err)
 		}
+	}
+	if n.gateway != nil {
+		_ = n.gateway.end() // it has ended, and who watches it finds another
 	}
 	n.gateway = p
 	go n.watch(p)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -21,10 +22,13 @@ const UserID = 65531
 // Bounds of mullion-nat: what it takes beyond them it does without, or is started again. A container alone does not take
 // so much memory. What waits in its sockets of the machine Linux counts as memory or apart (cgroup v1).
 const (
-	mostMemory  = 512 << 20
+	mostMemory  = wire.Memory
 	mostSockets = 256 << 20
 	mostFiles   = 1 << 16
 )
+
+// mostProcessors is how many processors it may keep busy, as containers decide how busy it is: half of them.
+func mostProcessors() int { return max(1, runtime.NumCPU()/2) }
 
 // askPatience bounds the wait for an answer, which takes no time unless the machine is loaded.
 const askPatience = 20 * time.Second
@@ -74,7 +78,7 @@ func start(cfg Config) (*process, error) {
 		defer close(p.ended)
 		// The thread that starts a process has to outlive it: its end is the signal.
 		p.err = netns.OnThread(func() error {
-			err := p.begin(cfg.Cgroup)
+			err := p.begin(cfg)
 			started <- err
 			if err != nil {
 				return err
@@ -89,17 +93,12 @@ func start(cfg Config) (*process, error) {
 }
 
 // begin starts the process in its cgroup, with its limits, on a thread that ends with it.
-func (p *process) begin(group string) error {
-	if group != "" {
-		if err := cgroup.Make(group); err != nil {
+func (p *process) begin(cfg Config) error {
+	if cfg.Cgroup != "" {
+		if err := limit(cfg); err != nil {
 			return err
 		}
-		for _, err := range []error{cgroup.LimitMemory(group, mostMemory), cgroup.LimitSockets(group, mostSockets)} {
-			if err != nil && !errors.Is(err, cgroup.ErrNoController) {
-				return err
-			}
-		}
-		file, err := cgroup.Place(p.cmd, group)
+		file, err := cgroup.Place(p.cmd, cfg.Cgroup)
 		if err != nil {
 			return err
 		}
@@ -119,6 +118,36 @@ func (p *process) begin(group string) error {
 	return nil
 }
 
+// limit makes the cgroup with its limits. A machine that lacks one of them has the others, and the log says so.
+func limit(cfg Config) error {
+	if err := cgroup.Make(cfg.Cgroup); err != nil {
+		return err
+	}
+	for _, err := range []error{
+		cgroup.LimitMemory(cfg.Cgroup, mostMemory),
+		cgroup.LimitSockets(cfg.Cgroup, mostSockets),
+		cgroup.LimitCPU(cfg.Cgroup, int64(mostProcessors())*100_000),
+	} {
+		if err != nil && !errors.Is(err, cgroup.ErrNoController) {
+			return err
+		}
+		if err != nil {
+			cfg.Log.Warn("the gateway of the network runs without a limit that it should have", "error", err)
+		}
+	}
+	return nil
+}
+
+// runs reports whether the process has not ended.
+func (p *process) runs() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
 // end ends the process: its engine is gone.
 func (p *process) end() error {
 	err := p.conn.Close()
@@ -131,23 +160,33 @@ func (p *process) end() error {
 	return err
 }
 
-// ask sends a request, and waits until it is carried out.
+// ask sends a request, and waits until it is carried out. A process that does not take it or does not answer is killed:
+// an answer that comes later would be taken for that to the next request. Whoever watches it starts another.
 func (p *process) ask(r wire.Request, file syscall.Conn) error {
-	err := p.conn.SetDeadline(time.Now().Add(askPatience))
-	if err == nil {
-		err = p.conn.Send(r, file)
-	}
-	if err != nil {
-		return fmt.Errorf("ask the gateway: %w", err)
-	}
 	var a wire.Answer
-	if _, err := p.conn.Receive(&a); err != nil {
+	err := p.exchange(r, file, &a)
+	switch {
+	case errors.Is(err, wire.ErrTooLong): // nothing was sent
 		return fmt.Errorf("ask the gateway: %w", err)
-	}
-	if a.Error != "" {
+	case err != nil:
+		_ = p.cmd.Process.Kill() // else it has ended
+		<-p.ended
+		return fmt.Errorf("ask the gateway: %w", err)
+	case a.Error != "":
 		return errors.New(a.Error)
 	}
 	return nil
+}
+
+func (p *process) exchange(r wire.Request, file syscall.Conn, a *wire.Answer) error {
+	if err := p.conn.SetDeadline(time.Now().Add(askPatience)); err != nil {
+		return err
+	}
+	if err := p.conn.Send(r, file); err != nil {
+		return err
+	}
+	_, err := p.conn.Receive(a)
+	return err
 }
 
 // attach tells of a member, with its ports.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
@@ -148,5 +149,42 @@ func TestBusyUDP(t *testing.T) {
 	c := &container{flowsOut: newSlots(0, nil)}
 	if !c.forwardUDP(nil) {
 		t.Error("the container is told that nobody is there")
+	}
+}
+
+// TestAttachTwice holds that a container takes neither another's id nor its address, which is its own until it leaves.
+func TestAttachTwice(t *testing.T) {
+	s := newServer()
+	if err := s.answer(wire.Request{Begin: &wire.Begin{Subnet: netip.MustParsePrefix("172.30.208.1/20")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	attach := func(id, addr string) error {
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Close(fds[1]) })
+		return s.answer(wire.Request{Attach: &wire.Attach{
+			ID: id, Addr: netip.MustParseAddr(addr), MAC: "00:15:5d:00:00:02", MTU: 1500,
+		}}, os.NewFile(uintptr(fds[0]), "tap"))
+	}
+	if err := attach("a", "172.30.208.2"); err != nil {
+		t.Fatal(err)
+	}
+	if attach("b", "172.30.208.2") == nil || attach("a", "172.30.208.3") == nil {
+		t.Error("another has its address or id")
+	}
+	if err := s.answer(wire.Request{Detach: "b"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if c := s.peer(netip.MustParseAddr("172.30.208.2")); c == nil || c != s.containers["a"] {
+		t.Error("the container has lost its address")
+	}
+	if err := s.answer(wire.Request{Detach: "a"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := attach("b", "172.30.208.2"); err != nil {
+		t.Errorf("after it has left: %v", err)
 	}
 }

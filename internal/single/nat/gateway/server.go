@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
@@ -18,6 +21,9 @@ const engineFile = 3
 
 // Serve answers the engine until that is gone.
 func Serve() error {
+	if err := boundMemory(); err != nil {
+		return fmt.Errorf("bound the memory: %w", err)
+	}
 	file := os.NewFile(engineFile, "engine")
 	engine, err := wire.Open(file)
 	if err != nil {
@@ -27,6 +33,18 @@ func Serve() error {
 		return err
 	}
 	return serve(engine)
+}
+
+// boundMemory has the process collect garbage in time, and end where it takes far more than it may have, also on a machine
+// that counts no memory by cgroups. Go maps more than it uses.
+func boundMemory() error {
+	debug.SetMemoryLimit(wire.Memory / 8 * 7)
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_DATA, &now); err != nil {
+		return err
+	}
+	most := min(now.Max, 2*wire.Memory)
+	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most})
 }
 
 // server has the containers.
@@ -106,6 +124,9 @@ func (s *server) answer(r wire.Request, file *os.File) error {
 }
 
 func (s *server) attach(a wire.Attach, tap *os.File) error {
+	if s.containers[a.ID] != nil || s.addrs[a.Addr] != nil { // they change by requests alone
+		return errors.Join(fmt.Errorf("connect container %q: there is one with its id or address", a.ID), tap.Close())
+	}
 	c, err := newContainer(s, a, tap)
 	if err != nil {
 		return errors.Join(err, tap.Close())

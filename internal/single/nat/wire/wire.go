@@ -69,8 +69,14 @@ type Answer struct {
 	Error string `json:",omitempty"`
 }
 
+// Memory is how many bytes mullion-nat may have.
+const Memory = 512 << 20
+
 // largest bounds a message, in bytes.
 const largest = 64 << 10
+
+// ErrTooLong is the error of a message that is too long, of which nothing is sent.
+var ErrTooLong = errors.New("a message is too long")
 
 // Conn is an end of the pair.
 type Conn struct{ unix *net.UnixConn }
@@ -117,7 +123,7 @@ func (c *Conn) Send(message any, file syscall.Conn) error {
 		return err
 	}
 	if len(text) > largest {
-		return fmt.Errorf("a message has %d bytes, more than %d", len(text), largest)
+		return fmt.Errorf("%w: it has %d bytes, more than %d", ErrTooLong, len(text), largest)
 	}
 	if file == nil {
 		_, _, err = c.unix.WriteMsgUnix(text, nil, nil)
@@ -152,7 +158,7 @@ func (c *Conn) Receive(message any) (*os.File, error) {
 
 	err = json.Unmarshal(text[:n], message)
 	if flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 {
-		err = errors.New("a message is too long")
+		err = ErrTooLong
 	}
 	if err != nil && file != nil {
 		err = errors.Join(err, file.Close())
