@@ -6,9 +6,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/single/nat"
 	"mullion.dev/mullion/internal/single/nat/wire"
@@ -466,5 +472,54 @@ func TestNoRights(t *testing.T) {
 	got = run(t, "", "grep '^Max data size' /proc/$(pgrep -x -f mullion-nat)/limits | awk '{ print $1, $2, $3, $4, $5 }'")
 	if got != limits {
 		t.Errorf("its limits are\n%s\nwant\n%s", got, limits)
+	}
+}
+
+// TestCgroup holds that mullion-nat is in its cgroup, with limits of its memory and its processors.
+func TestCgroup(t *testing.T) {
+	group := fmt.Sprintf("/mullion-test-nat-%d", time.Now().UnixNano())
+	t.Cleanup(func() {
+		if err := cgroup.Remove(group); err != nil {
+			t.Error(err)
+		}
+	})
+	run(t, "", "mount -t proc proc /proc")
+	t.Cleanup(func() { run(t, "", "umount /proc") })
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	n := nat.New(nat.Config{
+		Program: program,
+		Pins:    filepath.Join(t.TempDir(), "pins"),
+		Cgroup:  group,
+		Log:     slog.New(slog.NewTextHandler(&log, nil)),
+		Output:  os.Stderr,
+	})
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+
+	if own := run(t, "", "cat /proc/$(pgrep -x -f mullion-nat)/cgroup"); !strings.Contains(own, group) {
+		t.Errorf("it is in\n%s", own)
+	}
+	half := max(1, runtime.NumCPU()/2) * 100_000
+	for _, limit := range []struct{ what, v1, v2, want string }{
+		{"limit memory", "memory%s/memory.limit_in_bytes", "%s/memory.max", fmt.Sprint(512 << 20)},
+		{"limit cpu", "cpu%s/cpu.cfs_quota_us", "%s/cpu.max", fmt.Sprint(half)},
+	} {
+		file := "/sys/fs/cgroup/" + fmt.Sprintf(limit.v1, group)
+		if _, err := os.Stat(file); err != nil {
+			file = "/sys/fs/cgroup" + fmt.Sprintf(limit.v2, group)
+		}
+		got, err := os.ReadFile(file)
+		switch words := strings.Fields(string(got)); {
+		case err != nil && !strings.Contains(log.String(), limit.what): // a machine without the controller
+			t.Errorf("%s: %v, and nothing in the log: %s", limit.what, err, log.String())
+		case err == nil && words[0] != limit.want:
+			t.Errorf("%s: %q, want %s", limit.what, got, limit.want)
+		}
 	}
 }
