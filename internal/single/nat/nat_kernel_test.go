@@ -315,6 +315,45 @@ func TestManyConnections(t *testing.T) {
 	if got := says(t, netns.Self, "127.0.0.1:8080", "hello"); got != one.DNS.String()+"\nhello" {
 		t.Errorf("meanwhile a published port answers %q", got)
 	}
+
+	// Those of a container that leaves are others'.
+	if err := one.Leave(); err != nil {
+		t.Fatal(err)
+	}
+	if open := fill(t, two.Netns, outside+":8000", 600, nothing); open < 240 || open > 256 {
+		t.Errorf("after the first has left another container opens %d more", open)
+	}
+}
+
+// TestShortConnections opens more connections one after the other than there may be at a time, in and out, each ended
+// first by the side that opened it.
+func TestShortConnections(t *testing.T) {
+	b := newBed(t)
+	echo(t, b.outside, outside+":8000")
+	one := b.join(t, nat.Container{ID: "one", Ports: []nat.Port{
+		{Addr: netip.MustParseAddr(machine), Host: 8080, Container: 80, Protocol: wire.TCP},
+	}})
+	echo(t, one.Netns, "0.0.0.0:80")
+	for ns, to := range map[string]string{b.outside: machine + ":8080", one.Netns: outside + ":8000"} {
+		began := time.Now()
+		for n := range 1000 {
+			var got int
+			err := netns.Do(ns, func() error {
+				c, err := net.DialTimeout("tcp", to, 2*time.Second)
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+				got, err = c.Read(make([]byte, 100))
+				return err
+			})
+			if err != nil || got == 0 {
+				t.Fatalf("connection %d to %s: %v", n, to, err)
+			}
+		}
+		t.Logf("1000 connections to %s took %v", to, time.Since(began))
+	}
 }
 
 // TestPublishedConnections has strangers take all connections of a published port: the container still opens its own.

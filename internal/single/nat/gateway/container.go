@@ -39,9 +39,9 @@ const (
 )
 
 // Bounds of all containers, of which each leaves others a part. A connection takes 330 KB at most: two buffers in the
-// stack, two of 32 KiB that are on the way, and what describes it. A flow takes 50 KB, unless
-// its packets are longer: one or more of 32 KiB together in the stack, which are passed on or dropped at once, and two
-// goroutines. So all of them take 480 MB of the 537 that the process may have.
+// stack, two of 32 KiB that are on the way, and what describes it. A flow takes 50 KB: packets of 32 KiB in the stack,
+// the last of which may be longer but is passed on or dropped at once, and two goroutines. So all of them take 480 MB of
+// the 537 that the process may have.
 const (
 	mostOutgoingOfAll = 768
 	mostIncomingOfAll = 512

@@ -20,8 +20,8 @@ import (
 const endPatience = time.Minute
 
 // timeWait is how long a port is kept from being used again after a connection. It guards against packets that are late,
-// and between a container and its stack none is.
-const timeWait = time.Second
+// and between a container and its stack none is. The connection has its slot meanwhile, so it is short.
+const timeWait = 100 * time.Millisecond
 
 // inside is a connection of a container's stack. It keeps its slot until the stack has nothing of it any more, which is
 // later than Close: a container that takes nothing and answers decides itself how long that is, and what waits for it

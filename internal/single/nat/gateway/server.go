@@ -35,8 +35,8 @@ func Serve() error {
 	return serve(engine)
 }
 
-// boundMemory has the process collect garbage in time, and end where it takes far more than it may have, also on a machine
-// that counts no memory by cgroups. Go maps more than it uses.
+// boundMemory has the process collect garbage in time, and end where it takes far more than it may have, also on a
+// machine that counts no memory by cgroups. Go maps more than it uses.
 func boundMemory() error {
 	debug.SetMemoryLimit(wire.Memory / 8 * 7)
 	var now unix.Rlimit

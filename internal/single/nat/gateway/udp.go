@@ -59,8 +59,8 @@ func (o *outsideUDP) receive(use func(packet []byte)) error {
 	return errors.Join(err, failed)
 }
 
-// Write sends a packet, or drops it if the machine has too many to send: whoever waits here has packets wait in the stack,
-// which counts their bytes and not what each takes beside.
+// Write sends a packet, or drops it if the machine has too many to send: whoever waits here has packets wait in the
+// stack, which counts their bytes and not what each takes beside.
 func (o *outsideUDP) Write(packet []byte) (n int, err error) {
 	failed := o.raw.Write(func(fd uintptr) bool {
 		n, err = unix.Write(int(fd), packet)
