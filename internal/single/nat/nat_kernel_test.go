@@ -546,7 +546,7 @@ func TestCgroup(t *testing.T) {
 	}
 	half := max(1, runtime.NumCPU()/2) * 100_000
 	for _, limit := range []struct{ what, v1, v2, want string }{
-		{"limit memory", "memory%s/memory.limit_in_bytes", "%s/memory.max", fmt.Sprint(512 << 20)},
+		{"limit memory", "memory%s/memory.limit_in_bytes", "%s/memory.max", fmt.Sprint(768 << 20)},
 		{"limit cpu", "cpu%s/cpu.cfs_quota_us", "%s/cpu.max", fmt.Sprint(half)},
 	} {
 		file := "/sys/fs/cgroup/" + fmt.Sprintf(limit.v1, group)

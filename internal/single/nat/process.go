@@ -19,8 +19,9 @@ import (
 // UserID is the id of the user and of the group that mullion-nat runs as; no account has it.
 const UserID = 65531
 
-// Bounds of mullion-nat: what it takes beyond them it does without, or is started again. A container alone does not take
-// so much memory. What waits in its sockets of the machine Linux counts as memory or apart (cgroup v1).
+// Bounds of mullion-nat: what it takes beyond them it does without, or is started again. A container alone does not
+// take so much memory. What waits in its sockets of the machine Linux counts as memory of the cgroup, which has both
+// bounds together, or apart (cgroup v1).
 const (
 	mostMemory  = wire.Memory
 	mostSockets = 256 << 20
@@ -124,7 +125,7 @@ func limit(cfg Config) error {
 		return err
 	}
 	for _, err := range []error{
-		cgroup.LimitMemory(cfg.Cgroup, mostMemory),
+		cgroup.LimitMemory(cfg.Cgroup, mostMemory+mostSockets),
 		cgroup.LimitSockets(cfg.Cgroup, mostSockets),
 		cgroup.LimitCPU(cfg.Cgroup, int64(mostProcessors())*100_000),
 	} {

@@ -20,10 +20,10 @@ type guard struct {
 // errGuarded is the error of an address that containers do not reach.
 var errGuarded = errors.New("containers do not reach it")
 
-// isCloudService says that an address is one that tells a machine of a cloud its secrets, beside the link-local addresses
-// of most: Azure's WireServer (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16), the
-// metadata of Alibaba Cloud, and that of Oracle Cloud's older machines. Azure's answers DNS too, where the gateway asks for
-// containers.
+// isCloudService says that an address is one that tells a machine of a cloud its secrets, beside most clouds'
+// link-local one: Azure's WireServer
+// (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16), the metadata of Alibaba Cloud,
+// and that of Oracle Cloud's older machines. Azure's answers DNS too, and the gateway asks it for containers.
 func isCloudService(to netip.Addr) bool {
 	switch to {
 	case netip.AddrFrom4([4]byte{168, 63, 129, 16}),

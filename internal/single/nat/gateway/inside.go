@@ -19,8 +19,8 @@ import (
 // was sent last may still be taken. Linux keeps its own as long (ip-sysctl.rst, tcp_fin_timeout).
 const endPatience = time.Minute
 
-// timeWait is how long a port is kept from being used again after a connection. It guards against packets that are late,
-// and between a container and its stack none is. The connection has its slot meanwhile, so it is short.
+// timeWait is how long a port is kept from being used again after a connection. It guards against packets that are
+// late, and between a container and its stack none is. The connection has its slot meanwhile, so it is short.
 const timeWait = 100 * time.Millisecond
 
 // inside is a connection of a container's stack. It keeps its slot until the stack has nothing of it any more, which is

@@ -69,7 +69,7 @@ type Answer struct {
 	Error string `json:",omitempty"`
 }
 
-// Memory is how many bytes mullion-nat may have.
+// Memory is how many bytes mullion-nat may have, beside what waits in its sockets.
 const Memory = 512 << 20
 
 // largest bounds a message, in bytes.
