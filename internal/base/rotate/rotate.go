@@ -57,24 +57,31 @@ func (f *File) open() error {
 	return nil
 }
 
-// Write adds p, which is never divided between two files.
+// Write adds p, which is never divided between two files. Of a write that fails, as on a full disk, nothing stays.
 func (f *File) Write(p []byte) (int, error) {
 	if f.size > 0 && f.size+int64(len(p)) > f.limit {
 		f.rotate()
 	}
+
 	n, err := f.file.Write(p)
+	if err != nil && n > 0 {
+		if cutErr := f.file.Truncate(f.size); cutErr == nil {
+			return 0, err
+		}
+	}
 	f.size += int64(n)
 	return n, err
 }
 
-// rotate moves the file to .1 and .1 to .2. If a step fails, output goes on to the old file.
+// rotate moves the file to .1 and .1 to .2. If a step fails, output goes on to the old file, and the next Write tries
+// again: then the file may have its new name already.
 func (f *File) rotate() {
-	if err := os.Rename(f.path+".1", f.path+".2"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return
+	for _, step := range [][2]string{{f.path + ".1", f.path + ".2"}, {f.path, f.path + ".1"}} {
+		if err := os.Rename(step[0], step[1]); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return
+		}
 	}
-	if err := os.Rename(f.path, f.path+".1"); err != nil {
-		return
-	}
+
 	old := f.file
 	if err := f.open(); err != nil {
 		return

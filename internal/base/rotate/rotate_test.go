@@ -1,9 +1,14 @@
 package rotate_test
 
 import (
+	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/rotate"
 )
@@ -48,5 +53,70 @@ func TestRotate(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestRotateAgain: when the files have been renamed, and the new one could not be opened, the next write makes it.
+func TestRotateAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	f, err := rotate.Open(path, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	if _, err := f.Write([]byte("before 1\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if _, err := f.Write([]byte("after 2\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for _, name := range rotate.Names(path) {
+		if got, err := os.ReadFile(name); err != nil || string(got) != "after 2\n" {
+			t.Errorf("%s: %.40q, %v", filepath.Base(name), got, err)
+		}
+	}
+}
+
+// TestShortWrite: of what does not fit on the disk nothing stays, so that the next write begins a line.
+func TestShortWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	f, err := rotate.Open(path, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write([]byte("whole 1\n")); err != nil {
+		t.Fatal(err)
+	}
+
+	signal.Ignore(unix.SIGXFSZ)
+	defer signal.Reset(unix.SIGXFSZ)
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 20, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := f.Write([]byte(strings.Repeat("x", 50) + "\n"))
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if n != 0 || !errors.Is(err, unix.EFBIG) {
+		t.Errorf("%d, %v", n, err)
+	}
+
+	if _, err := f.Write([]byte("whole 2\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "whole 1\nwhole 2\n" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
