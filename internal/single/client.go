@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/process/proc"
@@ -40,19 +44,62 @@ func (c *Client) Load(ctx context.Context, archive io.Reader) ([]string, error) 
 	if err := c.Paths.Prepare(); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(c.Paths.Data, "image-*.tar") // the engine reads it by its name
+	f, err := c.newArchive(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close() // after its removal: its lock says that it is used
 	defer os.Remove(f.Name())
 	if _, err := io.Copy(f, archive); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
 		return nil, err
 	}
 	e, err := c.answer(ctx, Request{Load: &Load{Archive: f.Name()}})
 	return e.Loaded, err
+}
+
+// archives are the names of the archives of images, which the engine reads by their names.
+const archives = "image-*.tar"
+
+// newArchive makes a file for an archive, which has a lock as long as it is open.
+func (c *Client) newArchive(ctx context.Context) (*os.File, error) {
+	starting, err := hold(ctx, c.Paths.starting()) // nobody clears meanwhile
+	if err != nil {
+		return nil, err
+	}
+	defer starting.Close()
+	f, err := os.CreateTemp(c.Paths.Data, archives)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %q: %w", f.Name(), err), os.Remove(f.Name()), f.Close())
+	}
+	return f, nil
+}
+
+// clearArchives removes the archives of clients that were killed. The caller holds the lock of who starts an engine.
+func (p Paths) clearArchives() error {
+	names, err := fs.Glob(os.DirFS(p.Data), archives)
+	for _, name := range names {
+		err = errors.Join(err, clearArchive(filepath.Join(p.Data, name)))
+	}
+	return err
+}
+
+func clearArchive(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil // its client lives
+	}
+	return errors.Join(err, os.Remove(name))
 }
 
 // answer asks the engine for something that it answers once.
@@ -141,6 +188,9 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 // start starts the engine and connects to it.
 func (c *Client) start(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error),
 ) (net.Conn, error) {
+	if err := c.Paths.clearArchives(); err != nil {
+		return nil, fmt.Errorf("clear what an earlier command left: %w", err)
+	}
 	log, err := os.OpenFile(c.Paths.Log(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ import (
 // while. There is one for a data folder: a second waits until the first has ended. server is the command line of a
 // process that calls Serve.
 func Keep(ctx context.Context, o Options, server ...string) (err error) {
+	unix.Umask(openMask)
 	if err := o.Paths.Prepare(); err != nil {
 		return err
 	}

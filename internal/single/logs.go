@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/base/rotate"
 )
 
@@ -116,6 +117,12 @@ type logRecord struct {
 	text   []byte
 }
 
+// unreadable is a line that is no record, as where the engine was killed or the disk was full, in the middle of one. It
+// is shown as it is, and as of the time of the record before it.
+func unreadable(line []byte, at time.Time) logRecord {
+	return logRecord{at: at, whole: true, text: []byte(plaintext.OneLine(string(line)))}
+}
+
 // parseRecord reads what package stream writes.
 func parseRecord(line []byte) (r logRecord, err error) {
 	fields := bytes.SplitN(line, []byte(" "), 4)
@@ -166,7 +173,8 @@ type logReader struct {
 	buffer *bufio.Reader
 	// next is the file after this one, which is read to its end first.
 	next *os.File
-	half []byte // of a record that is still being written
+	half []byte    // of a record that is still being written
+	at   time.Time // of the last record
 }
 
 func (l *logReader) close() {
@@ -188,10 +196,11 @@ func (l *logReader) each(do func(logRecord) error) error {
 			return err
 		}
 		r, err := parseRecord(line)
-		if err == nil {
-			err = do(r)
-		}
 		if err != nil {
+			r = unreadable(line, l.at)
+		}
+		l.at = r.at
+		if err := do(r); err != nil {
 			return err
 		}
 	}
@@ -224,6 +233,10 @@ func (l *logReader) line() ([]byte, error) {
 			l.next = nil
 			_ = l.file.Close() // only read
 			l.take(next)
+			if line := l.half; len(line) > 0 { // no record goes on in another file
+				l.half = nil
+				return line, nil
+			}
 			continue
 		}
 		if l.next, err = l.follower(); err != nil {

@@ -94,19 +94,36 @@ func TestTailOfMany(t *testing.T) {
 	}
 }
 
-// TestBadLog: what is no record is said.
+// TestBadLog: what is no record is shown as it is, as old as what is before it, and keeps nothing else from being shown.
 func TestBadLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	for _, text := range []string{"nothing\n", "yesterday stdout F x\n", "\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	const good = "2026-01-02T03:04:05Z stdout F good\n"
+	for bad, want := range map[string]string{
+		"nothing\n":                 "nothing\n",
+		"yesterday stdout F x\n":    "yesterday stdout F x\n",
+		"\n":                        "\n",
+		"2026-01-02T03:04:05Z st\n": "2026-01-02T03:04:05Z st\n",
+		"\x00\x1b[2J\r\n":           "··[2J·\n",
+	} {
+		if err := os.WriteFile(path, []byte(good+bad+good), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l := &logReader{path: path}
-		err := l.each(func(logRecord) error { return nil })
-		l.close()
-		if err == nil || !strings.Contains(err.Error(), "read log: ") {
-			t.Errorf("%q: %v", text, err)
+		for _, o := range []LogOptions{{Tail: -1}, {Tail: 3, Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}} {
+			if out, errs := shown(t, path, o); out != "good\n"+want+"good\n" || errs != "" {
+				t.Errorf("%q: %q, %q", bad, out, errs)
+			}
 		}
+	}
+
+	// The end of a file that was full in the middle of a record.
+	err := errors.Join(
+		os.WriteFile(path+".1", []byte(good+"2026-01-02T03:04:05Z st"), 0o600),
+		os.WriteFile(path, []byte(good), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := shown(t, path, LogOptions{Tail: -1}); out != "good\n2026-01-02T03:04:05Z st\ngood\n" {
+		t.Errorf("%q", out)
 	}
 }
 

@@ -37,6 +37,9 @@ func (s *service) await(ctx context.Context, c *client, name string, answer *Eve
 	if err != nil {
 		return err
 	}
+	if k == nil && known.Finished.IsZero() {
+		return refuse("container %s has ended, and how is not known", known.ID)
+	}
 	if k == nil {
 		answer.Ended = &known.End
 		return nil
@@ -50,6 +53,9 @@ func (s *service) await(ctx context.Context, c *client, name string, answer *Eve
 	})
 	if err := k.isOver(ctx); err != nil {
 		return err
+	}
+	if !k.runs() {
+		return refuse("container %s has ended before its program ran", known.ID)
 	}
 	answer.Ended = &k.end
 	return nil

@@ -3,11 +3,15 @@ package single
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/logging"
 )
@@ -175,5 +179,51 @@ func TestIdle(t *testing.T) {
 	case <-ended.Done():
 	case <-time.After(20 * time.Second):
 		t.Error("it does not end")
+	}
+}
+
+// crowded is a listener of a process that has no file left for a while.
+type crowded struct {
+	net.Listener
+	fails int
+	last  error
+	conns chan net.Conn
+}
+
+func (f *crowded) Accept() (net.Conn, error) {
+	if f.fails--; f.fails >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", unix.EMFILE)}
+	}
+	if c, ok := <-f.conns; ok {
+		return c, nil
+	}
+	return nil, f.last
+}
+
+func (f *crowded) Close() error { return nil }
+
+// TestAccept: that no client can be let in for a while does not end the engine, with all containers.
+func TestAccept(t *testing.T) {
+	s := served(t)
+	s.idle = newIdle(time.Hour, func() {})
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	l := &crowded{fails: 2, last: net.ErrClosed, conns: make(chan net.Conn, 1)}
+	l.conns <- theirs
+	ended := make(chan error, 1)
+	go func() { ended <- s.accept(t.Context(), l) }()
+
+	_ = ours.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(ours, `{"List":true}`); err != nil {
+		t.Fatal(err)
+	}
+	var e Event
+	if err := json.NewDecoder(ours).Decode(&e); err != nil || !e.Done {
+		t.Errorf("%+v, %v", e, err)
+	}
+
+	close(l.conns)
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("of a listener that is closed: %v", err)
 	}
 }

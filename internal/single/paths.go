@@ -57,10 +57,14 @@ func (p Paths) containerLogs() string { return filepath.Join(p.Logs(), "containe
 
 func (p Paths) containerLog(id string) string { return filepath.Join(p.containerLogs(), id+".log") }
 
-// Prepare makes the folders, or checks that those there are of this layout. The caller's umask is changed for it: with
-// that of a hardened machine the programs that have users of their own could not read their files.
+// openMask is the umask of the engine: with that of a hardened machine the programs that have users of their own could
+// not read their files.
+const openMask = 0o022
+
+// Prepare makes the folders, or checks that those there are of this layout. Meanwhile the process has the umask of the
+// engine; afterwards it has its own again, with which a client makes a person's files.
 func (p Paths) Prepare() error {
-	unix.Umask(0o022)
+	defer unix.Umask(unix.Umask(openMask))
 	if _, err := os.Stat(filepath.Join(p.Data, "version")); err == nil {
 		return fmt.Errorf("use folder %q: it is a cluster's; give single containers another one with --data-dir", p.Data)
 	}

@@ -107,14 +107,17 @@ func (r *register) add(k *container) error {
 		}
 	}
 	k.name = name
-	r.live[k.id] = k
-	return r.known.Put(k.id, Container{
+	if err := r.known.Put(k.id, Container{
 		ID:      k.id,
 		Name:    name,
 		Run:     k.ask,
 		Created: time.Now(),
 		Log:     r.paths.containerLog(k.id),
-	})
+	}); err != nil {
+		return err
+	}
+	r.live[k.id] = k
+	return nil
 }
 
 // begun notes that the program of a container runs.
@@ -127,7 +130,8 @@ func (r *register) begun(k *container) error {
 	return err
 }
 
-// over notes how a container has ended; one that is not kept, or that has never begun, is forgotten.
+// over notes how a container has ended; one that is not kept, or that has never begun, is forgotten. What cannot be
+// written, as on a full disk, is known as long as this engine lives.
 func (r *register) over(k *container, end End, why string) error {
 	defer func() {
 		r.mu.Lock()
@@ -145,6 +149,7 @@ func (r *register) over(k *container, end End, why string) error {
 	case errors.Is(err, errForgotten):
 		return r.forget(k.id)
 	case err != nil:
+		r.known.Hold(k.id, c)
 		return fmt.Errorf("note the end of container %q: %w", c.Name, err)
 	}
 	return r.limit()

@@ -253,3 +253,54 @@ func TestCompletedNames(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestNotWritten: on a full disk the end of a container is known all the same, and one that could not be noted at all is
+// forgotten at once.
+func TestNotWritten(t *testing.T) {
+	s := served(t)
+	r := s.register
+	job := begun(t, r, "aa11", Run{Keep: true, Name: "job"})
+	if err := os.RemoveAll(r.paths.records()); err != nil { // nothing can be written there
+		t.Fatal(err)
+	}
+
+	if err := r.over(job, End{Code: 7}, "why"); err == nil || !strings.Contains(err.Error(), `container "job"`) {
+		t.Errorf("%v", err)
+	}
+	if diff := cmp.Diff(map[string]string{"job": "exited 7"}, states(r)); diff != "" {
+		t.Error(diff)
+	}
+	if e := asked(t, s, `{"Wait":"job"}`); len(e) != 1 || e[0].Ended == nil || e[0].Ended.Code != 7 {
+		t.Errorf("wait: %+v", e)
+	}
+
+	if err := r.add(&container{id: "bb22", ask: Run{Name: "late"}}); err == nil {
+		t.Error("what cannot be noted is begun")
+	}
+	if _, _, err := r.find("late"); err == nil || len(r.live) > 0 {
+		t.Errorf("%v; live: %v", err, r.live)
+	}
+}
+
+// TestWaitUnknown: for a container whose end nobody knows, wait does not say 0.
+func TestWaitUnknown(t *testing.T) {
+	s := served(t)
+	lost := Container{ID: "aa11", Name: "lost", Created: time.Now(), Started: time.Now()}
+	if err := s.register.known.Put(lost.ID, lost); err != nil {
+		t.Fatal(err)
+	}
+	want := Refusal{Code: 1, Message: "container aa11 has ended, and how is not known"}
+	if got := refused(t, s, `{"Wait":"lost"}`); got != want {
+		t.Errorf("%+v", got)
+	}
+
+	unmade := &container{id: "bb22", ask: Run{Name: "unmade"}, begun: make(chan struct{}), over: make(chan struct{})}
+	if err := s.register.add(unmade); err != nil {
+		t.Fatal(err)
+	}
+	close(unmade.over)
+	want = Refusal{Code: 1, Message: "container bb22 has ended before its program ran"}
+	if got := refused(t, s, `{"Wait":"unmade"}`); got != want {
+		t.Errorf("%+v", got)
+	}
+}

@@ -95,3 +95,31 @@ func TestStateIsDerived(t *testing.T) {
 		t.Errorf("a half-made pod is %v", got)
 	}
 }
+
+// TestHold: what cannot be written is known as long as the store is open, and written with the next change.
+func TestHold(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open[Container](dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Hold("none", Container{ID: "none"})
+	if all := s.List(nil); len(all) > 0 {
+		t.Errorf("what is not there is added: %v", all)
+	}
+
+	if err := s.Put("abc", Container{ID: "abc"}); err != nil {
+		t.Fatal(err)
+	}
+	s.Hold("abc", Container{ID: "abc", ExitCode: 7})
+	if c, err := s.Get("abc"); err != nil || c.ExitCode != 7 {
+		t.Errorf("%d, %v", c.ExitCode, err)
+	}
+	again, err := Open[Container](dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := again.Get("abc"); err != nil || c.ExitCode != 0 {
+		t.Errorf("on disk: %d, %v", c.ExitCode, err)
+	}
+}

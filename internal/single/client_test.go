@@ -1,0 +1,57 @@
+package single
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// TestUmask: to prepare the folders leaves a person's umask as it was, also if it fails.
+func TestUmask(t *testing.T) {
+	p := At(t.TempDir(), "/nowhere")
+	if err := os.WriteFile(filepath.Join(p.Data, "version"), []byte("1\n"), 0o600); err != nil { // a cluster's
+		t.Fatal(err)
+	}
+	before := unix.Umask(0o077)
+	err := p.Prepare()
+	if after := unix.Umask(before); err == nil || after != 0o077 {
+		t.Errorf("%v, the umask is %#o", err, after)
+	}
+}
+
+// TestClearArchives: the archives of clients that were killed go, those of clients that live stay.
+func TestClearArchives(t *testing.T) {
+	p := At(filepath.Join(t.TempDir(), "[x"), "/nowhere") // no pattern
+	at := func(name string) string { return filepath.Join(p.Data, name) }
+	err := os.Mkdir(p.Data, 0o700)
+	for _, name := range []string{"image-1.tar", "image-2.tar", "image-other"} {
+		err = errors.Join(err, os.WriteFile(at(name), []byte("x"), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := os.Open(at("image-2.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.Close()
+	if err := unix.Flock(int(used.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := p.clearArchives(); err != nil {
+		t.Error(err)
+	}
+	var left []string
+	entries, err := os.ReadDir(p.Data)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if diff := cmp.Diff([]string{"image-2.tar", "image-other"}, left); diff != "" || err != nil {
+		t.Errorf("%s%v", diff, err)
+	}
+}
