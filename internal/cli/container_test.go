@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"text/template"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/single"
 )
@@ -109,6 +112,19 @@ func TestContainerInspect(t *testing.T) {
 	}
 	if s := inspect(all[2]).State; s.Status != "exited" || s.ExitCode != 0xC0000005 || s.Error != "why" || s.Running {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestInspectPrintable: what an image's maker wrote draws nothing on a terminal, and a script gets it as it is.
+func TestInspectPrintable(t *testing.T) {
+	show := template.Must(template.New("").Parse("{{.Config.WorkingDir}}"))
+	found := []inspected{{Config: inspectedConfig{WorkingDir: "C:\\\x1b[2J"}}}
+	for terminal, want := range map[bool]string{true: "C:\\·[2J\n", false: "C:\\\x1b[2J\n"} {
+		var out bytes.Buffer
+		a := &app{Reader: &reader.Reader{Call: &invoke.Call{Env: Env{Out: &out, Terminal: terminal}}}}
+		if err := a.printInspected(found, "x", show); err != nil || out.String() != want {
+			t.Errorf("%v: %q, %v", terminal, &out, err)
+		}
 	}
 }
 

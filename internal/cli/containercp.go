@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/plaintext"
@@ -42,7 +43,8 @@ left out, and said. The container's tar.exe reads and writes there, as its user;
 			if err != nil {
 				return err
 			}
-			c := containerTar{client: client, name: fromName + toName, said: a.Env.Err}
+			c := containerTar{client: client, name: fromName + toName, left: &leftOut{to: a.Env.Err}}
+			defer c.left.more()
 			if from {
 				return refusedContainer(c.copyOut(cmd.Context(), fromPath, args[1]))
 			}
@@ -91,10 +93,44 @@ func splitWindows(winPath string) (dir, name string) {
 
 // containerTar copies by the tar.exe of a container: root here opens nothing that the container has written.
 type containerTar struct {
-	client *single.Client
+	client execer
 	name   string
-	said   io.Writer // what is left out
+	left   *leftOut
 }
+
+// execer runs programs in containers, as a single.Client does.
+type execer interface {
+	Exec(ctx context.Context, ask single.Exec, streams single.Streams) (single.End, error)
+}
+
+// leftOut says what is not copied.
+type leftOut struct {
+	to    io.Writer
+	count int
+}
+
+// mostLeftOut is how many names are said: a container may have any number of them.
+const mostLeftOut = 20
+
+// name says a name.
+func (l *leftOut) name(name string) {
+	if l.count++; l.count <= mostLeftOut {
+		fmt.Fprintf(l.to, "mullion: %s is left out: it is neither a file nor a folder\n", shownName(name))
+	}
+}
+
+// more says how many there are whose names were not said.
+func (l *leftOut) more() {
+	if more := l.count - mostLeftOut; more > 0 {
+		fmt.Fprintf(l.to, "mullion: %d more are left out\n", more)
+	}
+}
+
+// shownName is a name that others gave, to be shown within a line: of a long one the beginning.
+func shownName(name string) string { return plaintext.OneLine(plaintext.Shortened(name, mostOfName)) }
+
+// mostOfName is the most that a file system takes as a name, in bytes.
+const mostOfName = 255
 
 // tarProgram is Windows' own.
 const tarProgram = `C:\Windows\System32\tar.exe`
@@ -107,22 +143,23 @@ func (c containerTar) run(ctx context.Context, in io.Reader, out io.Writer, args
 	if err != nil || end == (single.End{}) {
 		return "", err
 	}
-	text := plaintext.Printable(strings.TrimSpace(strings.ReplaceAll(words.String(), "\r", "")))
+	text := plaintext.Printable(strings.TrimSpace(strings.ReplaceAll(words.text.String(), "\r", "")))
 	if text == "" {
 		text = fmt.Sprintf("tar.exe ended with %d", end.Code)
 	}
 	return text, nil
 }
 
-// firstWords keeps the beginning of what is written.
-type firstWords struct{ bytes.Buffer }
+// firstWords keeps the beginning of what is written. The buffer is a field with a name: an embedded one's ReadFrom would
+// be firstWords' own, and io.Copy would fill it past the bound.
+type firstWords struct{ text bytes.Buffer }
 
 // mostOfWords is how much is kept, in bytes.
 const mostOfWords = 2000
 
 // Write takes all of p.
 func (w *firstWords) Write(p []byte) (int, error) {
-	_, _ = w.Buffer.Write(p[:min(len(p), max(0, mostOfWords-w.Len()))]) // a buffer takes all
+	_, _ = w.text.Write(p[:min(len(p), max(0, mostOfWords-w.text.Len()))]) // a buffer takes all
 	return len(p), nil
 }
 
@@ -141,22 +178,29 @@ func (c containerTar) copyOut(ctx context.Context, winPath, target string) error
 	}
 	defer root.Close()
 
+	// A tar.exe that nobody reads would wait for ever, so it ends with ctx.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	archive, written := io.Pipe()
-	tidy := &unpacking{root: root, from: name, as: as, said: c.said}
+	tidy := &unpacking{root: root, from: name, as: as, left: c.left}
 	unpacked := make(chan error, 1)
 	go func() {
 		err := tidy.unpack(archive)
 		archive.CloseWithError(err) // who still writes hears of it
+		if err != nil {
+			cancel()
+		}
 		unpacked <- err
 	}()
+
 	wrong, err := c.run(ctx, nil, written, "-cf", "-", "-C", dir, "./"+name)
-	_ = written.Close() // a pipe
+	written.CloseWithError(err)
 	unpackErr := <-unpacked
 	switch {
+	case unpackErr != nil && (err == nil || !errors.Is(unpackErr, err)): // err only follows from it
+		return fmt.Errorf("copy from %s:%s: %w", c.name, winPath, unpackErr)
 	case err != nil:
 		return err
-	case unpackErr != nil:
-		return fmt.Errorf("copy from %s:%s: %w", c.name, winPath, unpackErr)
 	case wrong != "" && tidy.count == 0:
 		return &single.Refusal{
 			Code:    ExitInternal,
@@ -173,7 +217,7 @@ func (c containerTar) copyOut(ctx context.Context, winPath, target string) error
 type unpacking struct {
 	root     *os.Root
 	from, as string // what is copied is called so there, and here
-	said     io.Writer
+	left     *leftOut
 	count    int
 }
 
@@ -202,20 +246,25 @@ func (u *unpacking) entry(head *tar.Header, content io.Reader) error {
 	if u.from != "." {
 		rest, ok := strings.CutPrefix(below, u.from)
 		if !ok || (rest != "" && rest[0] != '/') {
-			return fmt.Errorf("its tar.exe has %q, which is not in what was asked for", below)
+			return fmt.Errorf("its tar.exe has %s, which is not in what was asked for", shownName(below))
 		}
 		below = "." + rest
 	}
 	name := filepath.Join(u.as, below)
 	if !filepath.IsLocal(name) {
-		return fmt.Errorf("its tar.exe has %q, which leads out", below)
+		return fmt.Errorf("its tar.exe has %s, which leads out", shownName(below))
 	}
+	if sparse(head) {
+		return fmt.Errorf("its tar.exe has %s with holes, and those are not made: a few bytes would fill any disk",
+			shownName(below))
+	}
+
 	switch head.Typeflag {
 	case tar.TypeDir:
 		return u.root.MkdirAll(name, 0o755)
 	case tar.TypeReg:
 	default:
-		fmt.Fprintf(u.said, "mullion: %s is left out: it is neither a file nor a folder\n", plaintext.Printable(head.Name))
+		u.left.name(head.Name)
 		return nil
 	}
 	if err := u.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -227,6 +276,20 @@ func (u *unpacking) entry(head *tar.Header, content io.Reader) error {
 	}
 	_, err = io.Copy(file, content)
 	return errors.Join(err, file.Close())
+}
+
+// sparse reports whether a file has holes, which archive/tar reads as zeros
+// (https://www.gnu.org/software/tar/manual/html_section/Sparse-Formats.html).
+func sparse(head *tar.Header) bool {
+	if head.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	for key := range head.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 // copyIn copies from this machine to the container.
@@ -276,45 +339,84 @@ func (c containerTar) copyIn(ctx context.Context, source, winPath string) error 
 
 // pack writes an archive of a file or a folder, which is called as in it.
 func (c containerTar) pack(to io.Writer, source, as string) error {
+	info, err := os.Stat(source)
+	if err != nil {
+		return err
+	}
 	w := tar.NewWriter(to)
-	root, err := os.OpenRoot(filepath.Dir(source))
+	if info.IsDir() {
+		err = c.packFolder(w, source, as)
+	} else {
+		err = packPath(w, source, as)
+	}
+	return errors.Join(err, w.Close())
+}
+
+// packPath adds the file that a person has named.
+func packPath(w *tar.Writer, source, as string) error {
+	file, info, err := beneath.OpenPath(source)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return packFile(w, file, info, as)
+}
+
+// packFolder adds a folder with all in it. Whoever may write there may swap a file for a link at any moment: nothing
+// beside the folder is read then.
+func (c containerTar) packFolder(w *tar.Writer, source, as string) error {
+	root, err := os.OpenRoot(source + "/.") // nothing but a folder
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	first := filepath.Base(source)
-	err = fs.WalkDir(root.FS(), first, func(name string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(folders{root}, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(first, name)
-		if err != nil {
-			return err
-		}
-		called := path.Join(as, filepath.ToSlash(rel))
-		switch {
-		case entry.IsDir():
+		called := path.Join(as, name)
+		if entry.IsDir() {
 			return w.WriteHeader(&tar.Header{Name: called + "/", Typeflag: tar.TypeDir, Mode: 0o755})
-		case !entry.Type().IsRegular() && name != first:
-			fmt.Fprintf(c.said, "mullion: %s is left out: it is neither a file nor a folder\n", plaintext.Printable(name))
+		}
+		found, err := root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		if !found.Mode().IsRegular() {
+			c.left.name(path.Join(filepath.Base(source), name))
 			return nil
 		}
-		return packFile(w, root, name, called)
+		return packFound(w, root, name, called, found)
 	})
-	return errors.Join(err, w.Close())
 }
 
-// packFile adds a file.
-func packFile(w *tar.Writer, root *os.Root, name, called string) error {
+// folders are the folders of a root. What has taken the place of one, as a pipe, holds nobody up.
+type folders struct{ root *os.Root }
+
+// Open opens a folder.
+func (f folders) Open(name string) (fs.File, error) {
+	return f.root.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
+}
+
+// packFound adds a file that was found in a folder, and nothing that has taken its place.
+func packFound(w *tar.Writer, root *os.Root, name, called string, found fs.FileInfo) error {
 	file, info, err := beneath.Open(root, name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	if !os.SameFile(found, info) {
+		return fmt.Errorf("%s has become another file meanwhile", shownName(name))
+	}
+	return packFile(w, file, info, called)
+}
+
+// packFile adds a file that is open.
+func packFile(w *tar.Writer, file io.Reader, info fs.FileInfo, called string) error {
 	head := &tar.Header{Name: called, Typeflag: tar.TypeReg, Mode: 0o644, Size: info.Size(), ModTime: info.ModTime()}
 	if err := w.WriteHeader(head); err != nil {
 		return err
 	}
-	_, err = io.CopyN(w, file, info.Size()) // what is added meanwhile is not in it
+	_, err := io.CopyN(w, file, info.Size()) // what is added meanwhile is not in it
 	return err
 }

@@ -3,15 +3,20 @@ package cli
 import (
 	"archive/tar"
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/single"
 )
 
 func TestContainerPlace(t *testing.T) {
@@ -34,6 +39,9 @@ func TestContainerPlace(t *testing.T) {
 	}
 }
 
+// hole begins the records of files with holes in an archive, which archive/tar does not write under their own name.
+const hole = "GNU.sparSe."
+
 // packed is an archive of some entries.
 func packed(t *testing.T, heads ...tar.Header) io.Reader {
 	t.Helper()
@@ -55,7 +63,7 @@ func packed(t *testing.T, heads ...tar.Header) io.Reader {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &b
+	return bytes.NewReader(bytes.ReplaceAll(b.Bytes(), []byte(hole), []byte("GNU.sparse.")))
 }
 
 // inFolder are the files and folders below one.
@@ -79,6 +87,8 @@ func TestUnpackHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := func(name string) tar.Header { return tar.Header{Name: name, Typeflag: tar.TypeReg} }
+	holes := file("x")
+	holes.PAXRecords = map[string]string{hole + "size": "1048576", hole + "numblocks": "1", hole + "map": "0,4"}
 	for _, tc := range []struct {
 		name  string
 		heads []tar.Header
@@ -103,6 +113,8 @@ func TestUnpackHostile(t *testing.T) {
 			"",
 		},
 		{"a hard link", []tar.Header{{Name: "x", Linkname: outside, Typeflag: tar.TypeLink}}, nil, ""},
+		{"a file with holes", []tar.Header{holes}, nil, "with holes"},
+		{"lines of its own", []tar.Header{file("\nmullion: done")}, nil, "has ·mullion: done, which"},
 		{"a device", []tar.Header{{Name: "x", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3}}, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -113,7 +125,7 @@ func TestUnpackHostile(t *testing.T) {
 			}
 			defer root.Close()
 			var said bytes.Buffer
-			u := &unpacking{root: root, from: "x", as: "y", said: &said}
+			u := &unpacking{root: root, from: "x", as: "y", left: &leftOut{to: &said}}
 			err = u.unpack(packed(t, tc.heads...))
 			if (err == nil) != (tc.err == "") || (err != nil && !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("%v, want %q", err, tc.err)
@@ -172,7 +184,7 @@ func TestPack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b, said bytes.Buffer
-	if err := (containerTar{said: &said}).pack(&b, filepath.Join(dir, "conf"), "new"); err != nil {
+	if err := (containerTar{left: &leftOut{to: &said}}).pack(&b, filepath.Join(dir, "conf"), "new"); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
@@ -199,15 +211,178 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestFirstWords bounds what is kept of what a container says.
-func TestFirstWords(t *testing.T) {
-	w := &firstWords{}
-	for range 10 {
-		if n, err := w.Write(make([]byte, 1500)); n != 1500 || err != nil {
-			t.Fatal(n, err)
+// TestPackSwapped: a file of a folder becomes a link to a file beside the folder, or of it, once it has been found.
+func TestPackSwapped(t *testing.T) {
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "conf")
+	err := errors.Join(
+		os.Mkdir(conf, 0o755),
+		os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600),
+		os.WriteFile(filepath.Join(conf, "other"), []byte("other"), 0o600),
+		os.WriteFile(filepath.Join(conf, "file"), []byte("file"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	found, err := root.Lstat("file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack := func() (string, error) {
+		var b bytes.Buffer
+		err := packFound(tar.NewWriter(&b), root, "file", "file", found)
+		return b.String(), err
+	}
+	if got, err := pack(); err != nil || !strings.HasSuffix(strings.TrimRight(got, "\x00"), "file") {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, to := range []string{"../secret", "other"} {
+		if err := errors.Join(os.Remove(filepath.Join(conf, "file")), os.Symlink(to, filepath.Join(conf, "file"))); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := pack(); err == nil || got != "" {
+			t.Errorf("%s: %q, %v", to, got, err)
 		}
 	}
-	if w.Len() != mostOfWords {
-		t.Errorf("%d bytes are kept", w.Len())
+}
+
+// swapping is what pack writes to: once a folder has been found, it becomes a link.
+type swapping struct {
+	bytes.Buffer
+	swap func() error
+}
+
+func (s *swapping) Write(p []byte) (int, error) {
+	if s.swap != nil && bytes.Contains(p, []byte("new/sub/")) {
+		if err := s.swap(); err != nil {
+			return 0, err
+		}
+		s.swap = nil
+	}
+	return s.Buffer.Write(p)
+}
+
+// TestPackBeside is TestPackSwapped for a whole folder: a link to what is beside it is not followed.
+func TestPackBeside(t *testing.T) {
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "conf")
+	sub := filepath.Join(conf, "sub")
+	err := errors.Join(
+		os.MkdirAll(sub, 0o755),
+		os.Mkdir(filepath.Join(dir, "beside"), 0o755),
+		os.WriteFile(filepath.Join(dir, "beside", "file"), []byte("secret"), 0o600),
+		os.WriteFile(filepath.Join(sub, "file"), []byte("file"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := &swapping{swap: func() error {
+		return errors.Join(os.Rename(sub, sub+"-old"), os.Symlink("../beside", sub))
+	}}
+	var said bytes.Buffer
+	err = (containerTar{left: &leftOut{to: &said}}).pack(to, conf, "new")
+	if err == nil || strings.Contains(to.String(), "secret") {
+		t.Errorf("%v; what is beside the folder is read: %v", err, strings.Contains(to.String(), "secret"))
+	}
+}
+
+// TestLeftOut: names from a container are within a line, and no more of them are said than somebody reads.
+func TestLeftOut(t *testing.T) {
+	var said bytes.Buffer
+	l := &leftOut{to: &said}
+	for range mostLeftOut + 30 {
+		l.name("x\nmullion: all is copied\x1b[2J" + strings.Repeat("z", 1<<20))
+	}
+	l.more()
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	if len(lines) != mostLeftOut+1 || lines[mostLeftOut] != "mullion: 30 more are left out" {
+		t.Errorf("%d lines, the last is %.80q", len(lines), lines[len(lines)-1])
+	}
+	for _, line := range lines[:mostLeftOut] {
+		if !strings.HasPrefix(line, "mullion: x·mullion: all is copied·[2Jzz") || len(line) > 400 {
+			t.Fatalf("%.100q", line)
+		}
+	}
+	said.Reset()
+	few := &leftOut{to: &said}
+	few.name("one")
+	few.more()
+	if got := said.String(); got != "mullion: one is left out: it is neither a file nor a folder\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// tars are containers whose tar.exe writes something, and then ends, or as a client does waits for ever.
+type tars struct {
+	from    io.Reader
+	waits   bool
+	end     single.End
+	refused error
+}
+
+func (f tars) Exec(ctx context.Context, _ single.Exec, streams single.Streams) (single.End, error) {
+	_, _ = io.Copy(streams.Out, f.from) // as a client: nobody reads any more
+	if f.waits {
+		<-ctx.Done()
+		return single.End{}, context.Cause(ctx)
+	}
+	return f.end, f.refused
+}
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// TestCopyOutEnds: an error here ends a tar.exe that still writes, and is the one that is said; one there is said, too.
+func TestCopyOutEnds(t *testing.T) {
+	file := func(name string) tar.Header { return tar.Header{Name: name, Typeflag: tar.TypeReg} }
+	half := func() io.Reader { return io.LimitReader(packed(t, file("x")), 514) }
+	gone := errors.New("the engine has ended")
+	for name, tc := range map[string]struct {
+		tars tars
+		want string
+	}{
+		"leads out":   {tars{from: io.MultiReader(packed(t, file("../x")), zeros{}), waits: true}, "not in what was asked for"},
+		"bad archive": {tars{from: strings.NewReader(strings.Repeat("no archive", 100)), waits: true}, "invalid tar header"},
+		"gone":        {tars{from: half(), refused: gone}, "the engine has ended"},
+		"half":        {tars{from: half(), end: single.End{Code: 3}}, "unexpected EOF"},
+		"wrong":       {tars{from: packed(t, file("x")), end: single.End{Code: 3}}, "tar.exe ended with 3"},
+		"none":        {tars{from: strings.NewReader(""), end: single.End{Code: 3}}, "Could not find the file"},
+		"all":         {tars{from: packed(t, file("x"))}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			err := (containerTar{client: tc.tars, name: "c", left: &leftOut{to: io.Discard}}).copyOut(ctx, `C:\x`, t.TempDir())
+			if (err == nil) != (tc.want == "") || (err != nil && !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("%v, want %q", err, tc.want)
+			}
+		})
+	}
+
+	stopped := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
+	err := (containerTar{client: tars{from: half(), waits: true}, left: &leftOut{}}).copyOut(ctx, `C:\x`, t.TempDir())
+	if !errors.Is(err, stopped) {
+		t.Errorf("a person who has seen enough is told %v", err)
+	}
+}
+
+// TestFirstWords bounds what is kept of what a container says, as its output is copied.
+func TestFirstWords(t *testing.T) {
+	w := &firstWords{}
+	if n, err := io.Copy(w, io.LimitReader(zeros{}, 1<<20)); n != 1<<20 || err != nil {
+		t.Fatal(n, err)
+	}
+	if w.text.Len() != mostOfWords {
+		t.Errorf("%d bytes are kept", w.text.Len())
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cli/frame"
 	"mullion.dev/mullion/internal/single"
 )
@@ -75,7 +76,11 @@ func (a *app) printInspected(found []inspected, format string, show *template.Te
 		if err := show.Execute(&line, i); err != nil {
 			return usage(fmt.Errorf("--format: %w", err), "`mullion container inspect` without -f shows the fields")
 		}
-		fmt.Fprintln(a.Env.Out, line.String())
+		text := line.String()
+		if a.Env.Terminal { // an image's maker has written some of it
+			text = plaintext.Printable(text)
+		}
+		fmt.Fprintln(a.Env.Out, text)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func SupportRows() []support.Row {
 		row("docker container stop, kill, wait, rm, prune", support.Supported,
 			"stop is CTRL_SHUTDOWN_EVENT; kill -s knows KILL, INT and TERM", containers+"stop/"),
 		row("docker container cp", support.Partly,
-			"files and folders, of a container that runs, by its own tar.exe as its user; no links, owners and no -, the archive", containers+"cp/"),
+			"files and folders, of a container that runs, by its own tar.exe as its user; no links, sparse files, owners and no -, the archive", containers+"cp/"),
 		row("docker container start, restart, attach, commit, diff, export, pause, port, rename, stats, top, update",
 			support.Not, "there are no such commands", containers),
 		row("the engine's end", support.Supported,
