@@ -205,7 +205,7 @@ func (c containerTar) copyOut(ctx context.Context, winPath, target string) error
 		return &single.Refusal{
 			Code:    ExitInternal,
 			Message: fmt.Sprintf("Could not find the file %s in container %s", winPath, c.name),
-			Remedy:  "its tar.exe says: " + wrong,
+			Remedy:  "its tar.exe says: " + plaintext.OneLine(wrong),
 		}
 	case wrong != "":
 		return fmt.Errorf("copy from %s:%s: %s", c.name, winPath, wrong)

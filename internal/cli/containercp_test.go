@@ -321,10 +321,12 @@ type tars struct {
 	waits   bool
 	end     single.End
 	refused error
+	words   string // what it says is wrong
 }
 
 func (f tars) Exec(ctx context.Context, _ single.Exec, streams single.Streams) (single.End, error) {
 	_, _ = io.Copy(streams.Out, f.from) // as a client: nobody reads any more
+	_, _ = io.WriteString(streams.Err, f.words)
 	if f.waits {
 		<-ctx.Done()
 		return single.End{}, context.Cause(ctx)
@@ -367,10 +369,17 @@ func TestCopyOutEnds(t *testing.T) {
 		})
 	}
 
+	forges := tars{from: strings.NewReader(""), end: single.End{Code: 1}, words: "none\r\nmullion: all is copied\n"}
+	err := (containerTar{client: forges, name: "c", left: &leftOut{}}).copyOut(t.Context(), `C:\x`, t.TempDir())
+	refusal, ok := errors.AsType[*single.Refusal](err)
+	if !ok || refusal.Remedy != "its tar.exe says: none·mullion: all is copied" {
+		t.Errorf("%+v", refusal)
+	}
+
 	stopped := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
-	err := (containerTar{client: tars{from: half(), waits: true}, left: &leftOut{}}).copyOut(ctx, `C:\x`, t.TempDir())
+	err = (containerTar{client: tars{from: half(), waits: true}, left: &leftOut{}}).copyOut(ctx, `C:\x`, t.TempDir())
 	if !errors.Is(err, stopped) {
 		t.Errorf("a person who has seen enough is told %v", err)
 	}
