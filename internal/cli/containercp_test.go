@@ -366,6 +366,9 @@ func TestCopyOutEnds(t *testing.T) {
 			if (err == nil) != (tc.want == "") || (err != nil && !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
+			if ctx.Err() != nil {
+				t.Error("it waits for a tar.exe that nobody reads")
+			}
 		})
 	}
 

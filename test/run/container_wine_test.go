@@ -320,6 +320,12 @@ func TestCopy(t *testing.T) {
 	cp("conf/a b.txt", `copied:C:/new/c.txt`).is(t, "a file by a new name", 0, "", "")
 	cp(`copied:C:\NEW`, "back").is(t, "back by a new name", 0, "", "")
 	cp(`copied:C:\new\c.txt`, "back").is(t, "a file into a folder", 0, "", "")
+	mask := unix.Umask(0o077)
+	cp(`copied:C:\new\c.txt`, "back/own").is(t, "a file of one's own", 0, "", "")
+	unix.Umask(mask)
+	if info, err := os.Stat(filepath.Join(r.dir, "back", "own")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("with a person's umask: %v, %v", info, err)
+	}
 	for name, want := range map[string]string{
 		"a b.txt": "one", "sub/ä.txt": "two", "conf/a b.txt": "one", "conf/sub/ä.txt": "two", "c.txt": "one",
 	} {
