@@ -150,8 +150,8 @@ func (c containerTar) run(ctx context.Context, in io.Reader, out io.Writer, args
 	return text, nil
 }
 
-// firstWords keeps the beginning of what is written. The buffer is a field with a name: an embedded one's ReadFrom would
-// be firstWords' own, and io.Copy would fill it past the bound.
+// firstWords keeps the beginning of what is written. The buffer is a field with a name: io.Copy would fill an embedded
+// one past the bound, by its ReadFrom.
 type firstWords struct{ text bytes.Buffer }
 
 // mostOfWords is how much is kept, in bytes.

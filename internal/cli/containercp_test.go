@@ -241,7 +241,8 @@ func TestPackSwapped(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, to := range []string{"../secret", "other"} {
-		if err := errors.Join(os.Remove(filepath.Join(conf, "file")), os.Symlink(to, filepath.Join(conf, "file"))); err != nil {
+		file := filepath.Join(conf, "file")
+		if err := errors.Join(os.Remove(file), os.Symlink(to, file)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := pack(); err == nil || got != "" {
@@ -346,12 +347,13 @@ func (zeros) Read(p []byte) (int, error) {
 func TestCopyOutEnds(t *testing.T) {
 	file := func(name string) tar.Header { return tar.Header{Name: name, Typeflag: tar.TypeReg} }
 	half := func() io.Reader { return io.LimitReader(packed(t, file("x")), 514) }
+	endless := io.MultiReader(packed(t, file("../x")), zeros{})
 	gone := errors.New("the engine has ended")
 	for name, tc := range map[string]struct {
 		tars tars
 		want string
 	}{
-		"leads out":   {tars{from: io.MultiReader(packed(t, file("../x")), zeros{}), waits: true}, "not in what was asked for"},
+		"leads out":   {tars{from: endless, waits: true}, "not in what was asked for"},
 		"bad archive": {tars{from: strings.NewReader(strings.Repeat("no archive", 100)), waits: true}, "invalid tar header"},
 		"gone":        {tars{from: half(), refused: gone}, "the engine has ended"},
 		"half":        {tars{from: half(), end: single.End{Code: 3}}, "unexpected EOF"},
