@@ -63,6 +63,14 @@ func keep(ctx context.Context, what string, w io.Writer) error {
 		fmt.Fprintf(w, "note: the tree had changes beside commit %s\n", r.Commit)
 	}
 
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	for i, t := range r.Tests {
+		r.Tests[i].Reason = public(t.Reason, here)
+	}
+
 	path, err := kept.Write(kept.Folder, r)
 	if err != nil {
 		return err
@@ -70,6 +78,15 @@ func keep(ctx context.Context, what string, w io.Writer) error {
 	_, err = fmt.Fprintln(w, path)
 	return err
 }
+
+// public is a reason without what it says of the folders of the machine: that of the checkout, and where programs are
+// looked for.
+func public(reason, checkout string) string {
+	reason = strings.ReplaceAll(reason, checkout, "CHECKOUT")
+	return searchPath.ReplaceAllString(reason, "PATH=…")
+}
+
+var searchPath = regexp.MustCompile(`PATH=\S+`)
 
 // load reads the newest result of a suite, or the run of a conformance suite.
 func load(ctx context.Context, what string) (kept.Result, error) {

@@ -121,3 +121,10 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+func TestPublic(t *testing.T) {
+	got := public("/src/mullion/bin/x: no\n    PATH=/src/mullion/bin:/home/me/bin\n    HOME=/none", "/src/mullion")
+	if want := "CHECKOUT/bin/x: no\n    PATH=…\n    HOME=/none"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
