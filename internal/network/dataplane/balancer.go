@@ -95,7 +95,10 @@ func (it item) putKept(f family, lb netplan.LoadBalancer, backends []netip.AddrP
 
 // keptMark returns the mark of packets to a pod that keeps their destination; load balancers' own marks are small
 // numbers.
-func keptMark(a netip.Addr) index { return 0x4d000000 | index(hash(a.String())&0xffffff) }
+func keptMark(a netip.Addr) index { return keptMarks | index(hash(a.String())&0xffffff) }
+
+// keptMarks is the first of the 2^24 marks of pods that keep virtual addresses.
+const keptMarks = 0x4d000000
 
 // sourceMark returns the connection mark for a source VIP: an IPv4 address itself, a hash of an IPv6 address.
 func sourceMark(a netip.Addr) index {

@@ -94,6 +94,10 @@ func (p *space) syncAllKept(h *netlink.Handle, want *state) error {
 	if err := syncKeptRules(h, ways); err != nil {
 		return err
 	}
+	if err := removeStrayKeptRoutes(h, ways); err != nil {
+		return err
+	}
+
 	for _, port := range sorted(want.ports) {
 		if err := p.syncKeptAddrs(port, ways); err != nil {
 			return fmt.Errorf("set local routes for virtual addresses in the pod of endpoint %s: %w", port.ID, err)
@@ -195,6 +199,22 @@ func setKeptRoute(h *netlink.Handle, w keptWay) error {
 	}
 	r.SetFlag(netlink.FLAG_ONLINK)
 	return h.RouteReplace(r)
+}
+
+// removeStrayKeptRoutes removes the routes that a process left when it was killed: their rules may be gone.
+func removeStrayKeptRoutes(h *netlink.Handle, ways []keptWay) error {
+	tables := map[int]bool{}
+	for _, w := range ways {
+		tables[keptTable(w.addr)] = true
+	}
+
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		if err := removeStrayRoutes(h, family, keptProtocol, keptMarks, tables); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 func dropKeptRule(h *netlink.Handle, family, table int) error {

@@ -192,7 +192,7 @@ func (h host) change(t *testing.T, plan *netplan.Plan, c netplan.Change) {
 func nothingLeft(t *testing.T, h host) {
 	t.Helper()
 	got := run(
-		t, h.ns, "ip -o link | grep -Eo ' (hns|vp|vx|vl|va)[0-9a-f]+' || true; ip rule | grep 19968 || true; ip route show table all proto 0x4e; ls "+h.pins+" 2>/dev/null || true")
+		t, h.ns, "ip -o link | grep -Eo ' (hns|vp|vx|vl|va)[0-9a-f]+' || true; ip rule | grep 19968 || true; ip rule | grep 19967 || true; ip -6 rule | grep 19967 || true; ip route show table all proto 0x4e; ip route show table all proto 0x4f; ip -6 route show table all proto 0x4f; ls "+h.pins+" 2>/dev/null || true")
 	if strings.TrimSpace(got) != "" {
 		t.Errorf("left behind:\n%s", got)
 	}

@@ -3,6 +3,7 @@
 package dataplane_test
 
 import (
+	"bytes"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -67,16 +68,21 @@ func run(t *testing.T, ns, script string) string {
 	return command(t, ns, script)
 }
 
+// command returns what a script prints on its standard output. Its standard error is shown when it fails: ip warns there
+// of namespaces of other tests that end while it reads their names.
 func command(tb testing.TB, ns, script string) string {
 	tb.Helper()
 	var out []byte
+	var stderr bytes.Buffer
 	err := netns.Do(ns, func() error {
 		var err error
-		out, err = exec.Command("sh", "-ec", script).CombinedOutput()
+		cmd := exec.Command("sh", "-ec", script)
+		cmd.Stderr = &stderr
+		out, err = cmd.Output()
 		return err
 	})
 	if err != nil {
-		tb.Fatalf("%s: %v\n%s", script, err, out)
+		tb.Fatalf("%s: %v\n%s%s", script, err, out, &stderr)
 	}
 	return string(out)
 }

@@ -19,7 +19,10 @@ import (
 // rulePriority is the priority of the rules that lead from switches to their tables, and marks them as made here.
 const rulePriority = 0x4e00
 
-func policyTable(id string) int { return 0x4e000000 | int(hash(id)&0xffffff) }
+// policyTables is the first of the 2^24 numbers that tables of switches have.
+const policyTables = 0x4e000000
+
+func policyTable(id string) int { return policyTables | int(hash(id)&0xffffff) }
 
 // policyRoutes returns the routes of a switch's own table; none where it needs no table.
 func (p *space) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Route, error) {
@@ -257,33 +260,53 @@ func (p *space) dropPolicyRoutes(h *netlink.Handle, id string) error {
 	return nil
 }
 
-// removePolicyRoutes removes the tables of switches that are not wanted.
+// removePolicyRoutes removes the tables of switches that are not wanted, and the rules that lead to them. A process that
+// was killed may have left a table without its rule, so routes are told by their protocol.
 func (p *space) removePolicyRoutes(h *netlink.Handle, want *state) error {
+	links, tables := map[string]bool{}, map[int]bool{}
+	for id := range want.bridges {
+		links[bridgeLink(id)], tables[policyTable(id)] = true, true
+	}
+	if err := removeStrayRoutes(h, netlink.FAMILY_V4, routeProtocol, policyTables, tables); err != nil {
+		return err
+	}
+
 	rules, err := p.policyRules(h)
 	if err != nil {
 		return err
 	}
-	keep := map[string]bool{}
-	for id := range want.bridges {
-		keep[bridgeLink(id)] = true
-	}
-
 	for link, table := range rules {
-		if keep[link] {
+		if links[link] {
 			continue
-		}
-		routes, err := h.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: table}, netlink.RT_FILTER_TABLE)
-		if err != nil {
-			return fmt.Errorf("list routes: %w", err)
-		}
-
-		for _, r := range routes {
-			if err := h.RouteDel(&r); err != nil && !errors.Is(err, unix.ESRCH) {
-				return fmt.Errorf("remove route to %s: %w", r.Dst, err)
-			}
 		}
 		if err := p.dropRule(h, link, table); err != nil {
 			return err
+		}
+	}
+
+	return nil
+}
+
+// removeStrayRoutes removes the routes of a protocol from all tables of a range of 2^24, except from those in keep.
+func removeStrayRoutes(h *netlink.Handle, family, protocol, first int, keep map[int]bool) error {
+	routes, err := h.RouteListFiltered(family, &netlink.Route{
+		Protocol: netlink.RouteProtocol(protocol),
+		Table:    unix.RT_TABLE_UNSPEC, // all tables
+	},
+		netlink.RT_FILTER_PROTOCOL|netlink.RT_FILTER_TABLE)
+	if errors.Is(err, unix.EAFNOSUPPORT) { // a machine that was booted with ipv6.disable=1
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list routes: %w", err)
+	}
+
+	for _, r := range routes {
+		if r.Table&^0xffffff != first || keep[r.Table] {
+			continue
+		}
+		if err := h.RouteDel(&r); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("remove route to %s from table %#x: %w", r.Dst, r.Table, err)
 		}
 	}
 

@@ -78,6 +78,46 @@ func TestRepairsOfATunnel(t *testing.T) {
 	}
 }
 
+// A process that was killed between a route and its rule leaves a table to which nothing leads.
+func TestRoutesWithoutRules(t *testing.T) {
+	tunnel := network(netplan.L2Tunnel, "10.244.1")
+	pods := dataplanetest.Dual("10.244.1", "fd00:244:1:1")
+	kept := pods
+	kept.LoadBalancers = append(both("kept", "203.0.113.20", 80, keeping, "10.244.1.5:80"),
+		both("kept6", "2001:db8::20", 80, keeping, "[fd00:244:1:1::5]:80")...)
+	kept.Normalize()
+
+	for name, c := range map[string]struct {
+		before, after netplan.Plan
+		tables        string // prints the routes in tables of their own
+	}{
+		"tunnel": {tunnel, netplan.Plan{}, "ip route show table all proto 0x4e | grep 'table [0-9]' || true"},
+		"kept": {
+			kept, pods,
+			"for v in -4 -6; do ip $v route show table all proto 0x4f | grep 'table [0-9]' || true; done",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUnderlay(t)
+			u.a.apply(t, c.before)
+			run(t, u.a.ns, `for v in -4 -6; do for p in 19967 19968; do
+				while ip $v rule del priority $p 2>/dev/null; do :; done
+			done; done`)
+			if run(t, u.a.ns, c.tables) == "" {
+				t.Fatal("the plan has no route in a table of its own")
+			}
+
+			h := u.a.reopen(t)
+			h.apply(t, c.after)
+			if got := run(t, h.ns, c.tables); got != "" {
+				t.Errorf("left behind:\n%s", got)
+			}
+			h.apply(t, netplan.Plan{})
+			nothingLeft(t, h)
+		})
+	}
+}
+
 // busy are plans that a process applies one after another until it is killed.
 func busy() []netplan.Plan {
 	first := overlay("10.244.1", "11")

@@ -3,6 +3,7 @@
 package underlay_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,16 +21,21 @@ import (
 )
 
 // run runs a program inside the namespace and returns what it prints.
+// run returns what a program prints on its standard output. Its standard error is shown when it fails: ip warns there of
+// namespaces of other tests that end while it reads their names.
 func run(t *testing.T, ns string, args ...string) string {
 	t.Helper()
 	var out []byte
+	var stderr bytes.Buffer
 	err := netns.Do(ns, func() error {
 		var err error
-		out, err = exec.Command(args[0], args[1:]...).CombinedOutput()
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Stderr = &stderr
+		out, err = cmd.Output()
 		return err
 	})
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+		t.Fatalf("%s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
 	}
 	return string(out)
 }
