@@ -200,6 +200,11 @@ func own() []step {
 			system: "data", run: []string{"hack/sample.sh"},
 		},
 		{
+			name: "packed prefix", why: "what Wine makes at its first start, so that `up` need not wait for it",
+			needs: []string{"mullion"}, sets: []string{"up", "build"}, system: "data",
+			run: []string{"bin/mullion", "prepare", "--if-wine", "--dir", "{bin}/wine"},
+		},
+		{
 			name: "mullion-agent.exe", why: "joins a Windows Server to a cluster", sets: []string{"build", "agent"}, system: "windows",
 			packages: []string{"./cmd/mullion-agent"}, to: "windows/", ldflags: mullionLD,
 		},

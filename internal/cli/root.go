@@ -27,6 +27,7 @@ import (
 	"mullion.dev/mullion/internal/cli/logs"
 	"mullion.dev/mullion/internal/cli/net"
 	"mullion.dev/mullion/internal/cli/node"
+	"mullion.dev/mullion/internal/cli/prepare"
 	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/status"
 	"mullion.dev/mullion/internal/cli/up"
@@ -105,7 +106,7 @@ func addCluster(a *app, root *cobra.Command) {
 	}
 
 	ups, downs := up.New(a.Reader, upCalls), down.New(a.Reader, downCalls)
-	frame.Add(root, "cluster", ups.Doctor(), ups.Up(), downs.Stop(), downs.Down())
+	frame.Add(root, "cluster", ups.Doctor(), prepare.New(a.Call, prepare.Real()), ups.Up(), downs.Stop(), downs.Down())
 	frame.Add(root, "cluster", status.New(a.Reader, status.Every), logs.New(a.Reader, cluster.Agent), exporting(a.Reader).Command())
 	frame.Add(root, "machines", ups.Server(), downs.Leave())
 }

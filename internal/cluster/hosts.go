@@ -83,6 +83,7 @@ func (c *composer) wineOptions() wine.Options {
 		Dir:        c.Paths.Wine(),
 		ShimDir:    c.Paths.Program("windows/shim"),
 		InitBinary: c.Paths.Program("mullion-init"),
+		Packed:     wine.PackedDirs(c.Paths.Bin),
 		Log:        c.log,
 	}
 	seen := map[string]bool{}

@@ -75,6 +75,7 @@ func (r *room) make(ctx context.Context, s *service) (err error) {
 		Dir:        p.Wine(),
 		ShimDir:    p.Program("windows/shim"),
 		InitBinary: p.Program("mullion-init"),
+		Packed:     wine.PackedDirs(p.Bin),
 		Builds:     []winver.Build{r.build},
 		Log:        s.options.Log,
 	})

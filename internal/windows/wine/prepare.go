@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -30,6 +31,8 @@ type Options struct {
 	ShimDir string
 	// InitBinary becomes /sbin/mullion-init. Empty: none.
 	InitBinary string
+	// Packed are folders that may hold a packed prefix (see Pack). With one that fits, wineboot does not run.
+	Packed []string
 	// Builds are the Windows builds for which a registry is made.
 	Builds []winver.Build
 	// Log gets one line a step; nil throws them away.
@@ -44,12 +47,8 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 
-	if o.Install == (Install{}) {
-		inst, err := Find(o.InstallDir)
-		if err != nil {
-			return nil, err
-		}
-		o.Install = inst
+	if err := o.find(); err != nil {
+		return nil, err
 	}
 
 	key, err := o.key()
@@ -82,25 +81,22 @@ func Prepare(ctx context.Context, o Options) (*System, error) {
 	return s, nil
 }
 
+// find finds the Wine to use, unless it is told.
+func (o *Options) find() error {
+	if o.Install != (Install{}) {
+		return nil
+	}
+	var err error
+	o.Install, err = Find(o.InstallDir)
+	return err
+}
+
 // key returns a hash of everything that goes into the layer. Wine's own files count by version, size and time, because
 // reading half a gigabyte at each start would take a second.
 func (o Options) key() (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "layout %d\nwine %s\n", layoutVersion, o.Install.Version)
-	files := []string{
-		o.Install.Loader, o.Install.Server, filepath.Join(o.Install.UnixDir(), "ntdll.so"),
-		filepath.Join(o.Install.DataDir, "wine.inf"),
-	}
-	if o.Install.Preloader != "" {
-		files = append(files, o.Install.Preloader)
-	}
-
-	for _, f := range files {
-		info, err := os.Stat(f)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(h, "%s %d %d\n", f, info.Size(), info.ModTime().UnixNano())
+	if err := o.hashWine(h); err != nil {
+		return "", err
 	}
 
 	made, err := o.shims()
@@ -120,6 +116,28 @@ func (o Options) key() (string, error) {
 	}
 
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+// hashWine adds what tells one Wine from another, and the version of what Prepare makes of it.
+func (o Options) hashWine(h hash.Hash) error {
+	fmt.Fprintf(h, "layout %d\nwine %s\n", layoutVersion, o.Install.Version)
+	files := []string{
+		o.Install.Loader, o.Install.Server, filepath.Join(o.Install.UnixDir(), "ntdll.so"),
+		filepath.Join(o.Install.DataDir, "wine.inf"),
+	}
+	if o.Install.Preloader != "" {
+		files = append(files, o.Install.Preloader)
+	}
+
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%s %d %d\n", f, info.Size(), info.ModTime().UnixNano())
+	}
+
+	return nil
 }
 
 func sumFile(path string) ([]byte, error) {
@@ -155,6 +173,9 @@ func (o Options) shims() ([]string, error) {
 	return files, nil
 }
 
+// lockName is the file of a folder that lockFolder locks.
+const lockName = ".lock"
+
 // makeSystem makes the folder of s beside its place and moves it there when it is whole.
 func (o Options) makeSystem(ctx context.Context, s *System) error {
 	tmp := s.Dir + ".tmp"
@@ -184,15 +205,14 @@ func (o Options) fill(ctx context.Context, tmp string) error {
 	if err := os.MkdirAll(tmp, 0o755); err != nil {
 		return err
 	}
-	if err := o.step("make a windows folder with wineboot",
+	if err := o.step("make a windows folder",
 		func() error { return o.boot(ctx, tmp, base) }); err != nil {
 		return err
 	}
 
 	if err := o.step("link builtin programs",
 		func() error {
-			return linkBuiltins(o.Install.WindowsDir(),
-				filepath.Join(base, "Files/windows"))
+			return linkBuiltins(o.Install.WindowsDir(), filepath.Join(base, "Files"))
 		}); err != nil {
 		return err
 	}

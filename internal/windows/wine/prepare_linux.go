@@ -12,7 +12,7 @@ import (
 
 // lockFolder takes the folder's lock file, which the kernel releases when the process ends.
 func lockFolder(dir string) (func(), error) {
-	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,28 @@ import (
 // very busy, takes longer.
 const bootTries = 3
 
-// boot runs wineboot in a prefix of its own below tmp and moves what it made to base. It takes 8 s on a slow machine of
-// two cores, and minutes on an emulated one.
+// boot makes a prefix below tmp, of a packed one if there is one for this Wine, and moves it to base.
 func (o Options) boot(ctx context.Context, tmp, base string) error {
-	prefix, scratch := filepath.Join(tmp, "prefix"), filepath.Join(tmp, "scratch")
+	prefix := filepath.Join(tmp, "prefix")
+	there, err := o.unpack(prefix)
+	if err != nil {
+		return err
+	}
+	if !there {
+		if err := o.wineboot(ctx, tmp, prefix); err != nil {
+			return err
+		}
+	}
+
+	if err := adopt(prefix, base); err != nil {
+		return err
+	}
+	return os.RemoveAll(prefix)
+}
+
+// wineboot runs wineboot in a new prefix. It takes 8 s on a slow machine of two cores, and minutes on an emulated one.
+func (o Options) wineboot(ctx context.Context, tmp, prefix string) error {
+	scratch := filepath.Join(tmp, "scratch")
 	for _, dir := range []string{prefix, scratch} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
@@ -86,11 +104,8 @@ func (o Options) boot(ctx context.Context, tmp, base string) error {
 		defer cancel()
 		return errors.Join(err, run(killCtx, o.Install.Server, "-k"))
 	}
-	if err := adopt(prefix, base); err != nil {
-		return err
-	}
 
-	return errors.Join(os.RemoveAll(prefix), os.RemoveAll(scratch))
+	return os.RemoveAll(scratch)
 }
 
 // adopt turns a prefix that wineboot made into the base layer: only C:, no links to the machine's folders, the accounts
@@ -196,15 +211,18 @@ func makeProfiles(base string) error {
 	})
 }
 
-// linkBuiltins replaces each file below windows that equals one of Wine's own by a hard link to it, if both are on one
+// linkBuiltins replaces each file below dir that equals one of Wine's own by a hard link to it, if both are on one
 // file system. That saves half a gigabyte on disk, and a second copy in memory. The layer is never written to; an
 // overlay above it writes to copies.
-func linkBuiltins(builtins, windows string) error {
-	return filepath.WalkDir(windows, func(path string, e fs.DirEntry, err error) error {
+func linkBuiltins(builtins, dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
 		builtin := filepath.Join(builtins, e.Name())
+		if there, err := linked(path, builtin); err != nil || there {
+			return err
+		}
 		same, err := sameContent(path, builtin)
 		if err != nil || !same {
 			return err
@@ -216,6 +234,19 @@ func linkBuiltins(builtins, windows string) error {
 		}
 		return os.Rename(tmp, path)
 	})
+}
+
+// linked reports whether two names are those of one file; rename would leave both.
+func linked(a, b string) (bool, error) {
+	ia, err := os.Lstat(a)
+	if err != nil {
+		return false, err
+	}
+	ib, err := os.Lstat(b)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(ia, ib), err
 }
 
 // sameContent compares two files; one that does not exist equals nothing.

@@ -1,0 +1,428 @@
+package wine
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"mullion.dev/mullion/internal/base/filecopy"
+)
+
+// A packed prefix is what wineboot makes of an empty folder, as a file, so that it is made once for a machine and not
+// for each cluster. It has none of Wine's own programs: a file that equals one of them is told by its name, and comes
+// from the Wine that is installed. It fits that Wine only, by version, sizes and times.
+//
+// It is a tar: first packedIndex, then the files that are in no other place.
+
+// packedIndex is the name of the first file of a packed prefix. Its content is a packedList in JSON.
+const packedIndex = "mullion.json"
+
+// packedList tells what is in a packed prefix.
+type packedList struct {
+	// Originals are the files that the installed Wine has, by their paths in the prefix.
+	Originals map[string]original
+	// Files is the number of the regular files that follow in the tar.
+	Files int
+}
+
+// original is a file of Wine's own.
+type original struct {
+	Path    string // on the machine
+	Size    int64
+	ModTime time.Time
+	Mode    fs.FileMode // of the copy that wineboot made
+}
+
+func (o original) same() error {
+	info, err := os.Stat(o.Path)
+	if err != nil {
+		return err
+	}
+	if info.Size() != o.Size || !info.ModTime().Equal(o.ModTime) || !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is another than the one that the packed prefix was made with", o.Path)
+	}
+	return nil
+}
+
+// wineKey returns a hash of what wineboot's work depends on.
+func (o Options) wineKey() (string, error) {
+	h := sha256.New()
+	if err := o.hashWine(h); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+func packedName(key string) string { return "prefix-" + key + ".tar" }
+
+// Pack makes the packed prefix of the Wine of o in a folder, which it makes too, and returns its file. One that is there
+// already is left as it is, and made is false. It takes as long as wineboot. A machine without Wine: see Find.
+func Pack(ctx context.Context, o Options, dir string) (file string, made bool, err error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := o.find(); err != nil {
+		return "", false, err
+	}
+
+	key, err := o.wineKey()
+	if err != nil {
+		return "", false, fmt.Errorf("pack a prefix: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", false, fmt.Errorf("pack a prefix: %w", err)
+	}
+	unlock, err := lockFolder(dir)
+	if err != nil {
+		return "", false, fmt.Errorf("pack a prefix: %w", err)
+	}
+	defer unlock()
+
+	file = filepath.Join(dir, packedName(key))
+	if _, err := os.Stat(file); err == nil {
+		return file, false, nil
+	}
+	if err := o.packTo(ctx, file, filepath.Join(dir, makingDir)); err != nil {
+		return "", false, fmt.Errorf("pack a prefix: %w", err)
+	}
+
+	return file, true, nil
+}
+
+// packTo makes a prefix in the folder tmp and packs it. What a killed run left there is removed.
+func (o Options) packTo(ctx context.Context, file, tmp string) (err error) {
+	if err := os.RemoveAll(tmp); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+
+	prefix := filepath.Join(tmp, "prefix")
+	if err := o.wineboot(ctx, tmp, prefix); err != nil {
+		return err
+	}
+
+	packed := filepath.Join(tmp, "packed")
+	if err := o.writePacked(packed, prefix); err != nil {
+		return err
+	}
+	return os.Rename(packed, file)
+}
+
+// writePacked packs what adopt takes of a prefix.
+func (o Options) writePacked(file, prefix string) (err error) {
+	list := packedList{Originals: map[string]original{}}
+	var own []string // paths in prefix, folders before what is in them
+
+	err = filepath.WalkDir(prefix, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == prefix {
+			return err
+		}
+		name, err := filepath.Rel(prefix, path)
+		if err != nil {
+			return err
+		}
+
+		switch {
+		case !packs(name):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case e.Type().IsRegular():
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			from, err := o.originalOf(path, info.Mode().Perm())
+			if err != nil {
+				return err
+			}
+			if from != nil {
+				list.Originals[name] = *from
+				return nil
+			}
+			list.Files++
+		case !e.IsDir():
+			return nil // links lead to the folders of the user who runs wineboot
+		}
+
+		own = append(own, name)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+
+	index, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	t := tar.NewWriter(out)
+	if err := t.WriteHeader(&tar.Header{Name: packedIndex, Mode: 0o644, Size: int64(len(index))}); err != nil {
+		return err
+	}
+	if _, err := t.Write(index); err != nil {
+		return err
+	}
+
+	for _, name := range own {
+		if err := addTo(t, prefix, name); err != nil {
+			return err
+		}
+	}
+
+	return errors.Join(t.Close(), out.Sync())
+}
+
+// packs reports whether adopt wants a file or folder of a prefix. Of a user's profile it wants the name.
+func packs(name string) bool {
+	parts := strings.Split(filepath.ToSlash(name), "/")
+	switch {
+	case parts[0] != "drive_c":
+		return len(parts) == 1 && parts[0] != "dosdevices" && parts[0] != "winetricks.log"
+	case len(parts) > 3 && parts[1] == "users":
+		return parts[2] == "Public"
+	}
+	return true
+}
+
+func addTo(t *tar.Writer, prefix, name string) error {
+	info, err := os.Lstat(filepath.Join(prefix, name))
+	if err != nil {
+		return err
+	}
+
+	h := &tar.Header{
+		Typeflag: tar.TypeReg,
+		Name:     filepath.ToSlash(name),
+		Mode:     int64(info.Mode().Perm()),
+		Size:     info.Size(),
+		ModTime:  info.ModTime(),
+		Format:   tar.FormatPAX,
+	}
+	if info.IsDir() {
+		h.Typeflag, h.Size = tar.TypeDir, 0
+		return t.WriteHeader(h)
+	}
+
+	if err := t.WriteHeader(h); err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.Join(prefix, name))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(t, f)
+	return errors.Join(err, f.Close())
+}
+
+// originalOf returns the file of Wine's own that a file of a prefix equals, nil if there is none.
+func (o Options) originalOf(file string, mode fs.FileMode) (*original, error) {
+	for _, dir := range []string{o.Install.WindowsDir(), filepath.Join(o.Install.DataDir, "nls")} {
+		from := filepath.Join(dir, filepath.Base(file))
+		same, err := sameContent(file, from)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			continue
+		}
+
+		info, err := os.Stat(from)
+		if err != nil {
+			return nil, err
+		}
+		return &original{from, info.Size(), info.ModTime(), mode}, nil
+	}
+
+	return nil, nil
+}
+
+// unpack makes a prefix of the first packed one in o.Packed that fits the installed Wine, and reports whether there was
+// one. One that does not fit, or is damaged, is said in the log; nothing of it stays in prefix.
+func (o Options) unpack(prefix string) (bool, error) {
+	if len(o.Packed) == 0 {
+		return false, nil
+	}
+	key, err := o.wineKey()
+	if err != nil {
+		return false, err
+	}
+
+	for _, dir := range o.Packed {
+		file := filepath.Join(dir, packedName(key))
+		err := unpackFile(file, prefix)
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			o.Log.Warn("a packed prefix is of no use", "file", file, "error", err)
+		}
+		if err := os.RemoveAll(prefix); err != nil {
+			return false, err
+		}
+	}
+
+	return false, nil
+}
+
+func unpackFile(file, prefix string) (err error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // it was only read
+
+	if err := os.MkdirAll(prefix, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(prefix)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+
+	t := tar.NewReader(in)
+	list, err := readIndex(t)
+	if err != nil {
+		return err
+	}
+
+	files := 0
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+
+		mode := fs.FileMode(h.Mode).Perm()
+		if h.Typeflag == tar.TypeDir {
+			err = root.Mkdir(h.Name, mode)
+		} else {
+			files++
+			err = writeIn(root, h.Name, mode, h.ModTime, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if files != list.Files {
+		return fmt.Errorf("it has %d files instead of %d", files, list.Files)
+	}
+
+	for name, from := range list.Originals {
+		if err := linkIn(root, prefix, name, from); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func readIndex(t *tar.Reader) (list packedList, err error) {
+	h, err := t.Next()
+	if err != nil {
+		return list, err
+	}
+	if h.Name != packedIndex {
+		return list, fmt.Errorf("it begins with %q instead of %s", h.Name, packedIndex)
+	}
+	err = json.NewDecoder(t).Decode(&list)
+	return list, err
+}
+
+func writeIn(root *os.Root, name string, mode fs.FileMode, at time.Time, content io.Reader) error {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close(), root.Chtimes(name, at, at))
+}
+
+// linkIn gives a prefix a file of Wine's own: another name of it, or else a copy.
+func linkIn(root *os.Root, prefix, name string, from original) error {
+	if err := from.same(); err != nil {
+		return err
+	}
+	if _, err := root.Lstat(path.Dir(name)); err != nil { // also of a name that leads out of the prefix
+		return err
+	}
+
+	to := filepath.Join(prefix, name)
+	if os.Link(from.Path, to) == nil {
+		return nil
+	}
+	info, err := filecopy.New(from.Path, to, from.Mode.Perm())
+	if err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// PackedDir is where a machine has its packed prefixes. They are no cluster's, so `mullion down` leaves them.
+const PackedDir = "/var/cache/mullion"
+
+// PackedDirs returns the folders that may have a packed prefix: the machine's, and that of a checkout beside its
+// programs, which are in bin.
+func PackedDirs(bin string) []string { return []string{PackedDir, filepath.Join(bin, "wine")} }
+
+// RemovePacked removes the packed prefixes of a folder and returns their names, and the folder if nothing else is in it.
+func RemovePacked(dir string) (files []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+
+	for _, e := range entries {
+		if ok, _ := path.Match(packedName("*"), e.Name()); !ok {
+			continue
+		}
+		file := filepath.Join(dir, e.Name())
+		if err := os.Remove(file); err != nil {
+			return files, err
+		}
+		files = append(files, file)
+	}
+
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, makingDir)), os.Remove(filepath.Join(dir, lockName))); err != nil {
+		return files, err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+		return files, err
+	}
+	return files, nil
+}
+
+// makingDir is where a packed prefix is made, in the folder that will have it.
+const makingDir = ".making"
