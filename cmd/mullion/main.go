@@ -12,6 +12,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/cli"
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
 func main() {
@@ -39,7 +40,7 @@ func main() {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		env.Raw = raw
 	}
-	code := cli.ExitCode(cli.Run(ctx, env))
+	code := exit.Code(cli.Run(ctx, env))
 	stop()
 	os.Exit(code)
 }

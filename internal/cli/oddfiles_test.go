@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
 // TestOddFilesAsArguments: a command that is given a pipe, a device or a socket in place of a file says so, with its
 // name, and does not wait for it or read on without an end.
 func TestOddFilesAsArguments(t *testing.T) {
 	m := newMachine(t)
-	m.describe(nil)
-	dir := filepath.Dir(m.paths.Data)
+	m.Describe(nil)
+	dir := filepath.Dir(m.Paths.Data)
 	socket, err := net.Listen("unix", filepath.Join(dir, "a socket"))
 	if err != nil {
 		t.Fatal(err)
@@ -29,8 +31,8 @@ func TestOddFilesAsArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	app := filepath.Join(dir, "app")
-	m.write(filepath.Join(app, "app.exe"), "MZ")
-	m.write(filepath.Join(dir, "pod.yaml"), "kind: Pod")
+	m.Write(filepath.Join(app, "app.exe"), "MZ")
+	m.Write(filepath.Join(dir, "pod.yaml"), "kind: Pod")
 
 	for _, command := range []string{
 		"up --dry-run -f FILE",
@@ -52,11 +54,11 @@ func TestOddFilesAsArguments(t *testing.T) {
 				args = append(args, here.Replace(word))
 			}
 
-			got := m.run(args...)
-			said := strings.Join(strings.Fields(got.out+got.err), " ")
-			if got.code == ExitOK || got.code == ExitInternal || !strings.Contains(said, what) ||
+			got := m.Run(args...)
+			said := strings.Join(strings.Fields(got.Out+got.Err), " ")
+			if got.Code == exit.OK || got.Code == exit.Internal || !strings.Contains(said, what) ||
 				!strings.Contains(said, "it is "+what+", and only regular files are read") {
-				t.Errorf("%s of %s: exit code %d, said %s", command, what, got.code, said)
+				t.Errorf("%s of %s: exit code %d, said %s", command, what, got.Code, said)
 			}
 		}
 	}
@@ -66,13 +68,13 @@ func TestOddFilesAsArguments(t *testing.T) {
 // terminal.
 func TestLongFilesAsArguments(t *testing.T) {
 	m := newMachine(t)
-	m.describe(nil)
-	dir := filepath.Dir(m.paths.Data)
+	m.Describe(nil)
+	dir := filepath.Dir(m.Paths.Data)
 	long := strings.Repeat("ü\x1b[31m", 1<<16)
 	file := filepath.Join(dir, "written by others")
 	app := filepath.Join(dir, "app")
-	m.write(filepath.Join(app, "app.exe"), "MZ")
-	m.write(filepath.Join(dir, "pod.yaml"), "kind: Pod")
+	m.Write(filepath.Join(app, "app.exe"), "MZ")
+	m.Write(filepath.Join(dir, "pod.yaml"), "kind: Pod")
 
 	for _, text := range []string{
 		long,
@@ -80,7 +82,7 @@ func TestLongFilesAsArguments(t *testing.T) {
 		"name: \"" + strings.ReplaceAll(long, "\x1b", `\e`) + `"`,
 		`{"` + strings.ReplaceAll(long, "\x1b", `\u001b`) + `": 1}`,
 	} {
-		m.write(file, text)
+		m.Write(file, text)
 
 		for _, command := range []string{
 			"up --dry-run -f FILE",
@@ -97,9 +99,9 @@ func TestLongFilesAsArguments(t *testing.T) {
 			for word := range strings.FieldsSeq(command) {
 				args = append(args, here.Replace(word))
 			}
-			got := m.run(args...)
-			if n := len(got.out) + len(got.err); n > 40_000 || strings.Contains(got.out+got.err, "\x1b") {
-				t.Errorf("%s of %.40q: exit code %d, %d bytes, %.200q", command, text, got.code, n, got.out+got.err)
+			got := m.Run(args...)
+			if n := len(got.Out) + len(got.Err); n > 40_000 || strings.Contains(got.Out+got.Err, "\x1b") {
+				t.Errorf("%s of %.40q: exit code %d, %d bytes, %.200q", command, text, got.Code, n, got.Out+got.Err)
 			}
 		}
 	}

@@ -1,5 +1,5 @@
 // Package cli puts mullion's command line together: the commands of the packages below it in a frame, each with what it
-// needs. What runs single containers and builds images is still its own. It holds no logic of clusters.
+// needs. It holds no logic of its own.
 package cli
 
 import (
@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/internal/cli/check"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/conformance"
+	"mullion.dev/mullion/internal/cli/container"
 	"mullion.dev/mullion/internal/cli/diagnose"
 	"mullion.dev/mullion/internal/cli/down"
 	"mullion.dev/mullion/internal/cli/explain"
@@ -29,6 +30,7 @@ import (
 	"mullion.dev/mullion/internal/cli/node"
 	"mullion.dev/mullion/internal/cli/prepare"
 	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/cli/run"
 	"mullion.dev/mullion/internal/cli/status"
 	"mullion.dev/mullion/internal/cli/up"
 	"mullion.dev/mullion/internal/cluster"
@@ -40,50 +42,45 @@ import (
 // Env is the environment of the process. Only main fills it from the real one.
 type Env = invoke.Env
 
-// app holds what every command needs.
-type app struct {
-	*reader.Reader
-
-	env   Env
-	calls calls
+// calls are what commands ask of packages that reach for the machine. Tests have others in their place.
+type calls struct {
+	up   up.Calls
+	join join.Calls
+	down down.Calls
 }
+
+// realCalls returns those of the program.
+func realCalls() calls { return calls{up: up.Real(), join: join.Real(), down: down.Real()} }
 
 // Run runs the command in env.Args and prints an error, if any, with its remedy.
 func Run(ctx context.Context, env Env) error {
-	return (&app{env: env, calls: realCalls()}).run(ctx)
+	r := readerOf(env)
+	return frame.Run(ctx, r.Call, rootOf(r, realCalls())) //nolint:contextcheck // cobra hands the context to each command
 }
 
 // Command returns the command with all below it, for documents to be made of.
-func Command() *cobra.Command { return (&app{calls: realCalls()}).root() }
+func Command() *cobra.Command { return rootOf(readerOf(Env{}), realCalls()) }
 
-func (a *app) run(ctx context.Context) error {
-	root := a.root() //nolint:contextcheck // cobra hands the context to each command
-	return frame.Run(ctx, a.Call, root)
+func readerOf(env Env) *reader.Reader {
+	return &reader.Reader{Call: &invoke.Call{Env: env}, Sources: reader.RealSources()}
 }
 
-func readerOf(env Env, calls calls) *reader.Reader {
-	return &reader.Reader{
-		Call:    &invoke.Call{Env: env, Lock: calls.hold},
-		Sources: calls.Sources,
-	}
-}
-
-func (a *app) root() *cobra.Command {
-	a.Reader = readerOf(a.env, a.calls)
-	root := frame.Root(a.Call)
+// rootOf returns the root command with all below it.
+func rootOf(r *reader.Reader, calls calls) *cobra.Command {
+	root := frame.Root(r.Call)
 	root.AddGroup(
 		&cobra.Group{ID: "cluster", Title: "The cluster:"},
 		&cobra.Group{ID: "machines", Title: "Several machines:"},
 		&cobra.Group{ID: "use", Title: "Using it:"},
 		&cobra.Group{ID: "about", Title: "About Mullion:"},
 	)
-	addCluster(a, root)
-	addUse(a, root)
-	frame.Add(root, "machines", join.NewToken(a.Reader), join.New(a.Reader, a.calls.join))
-	frame.Add(root, "about", about.Support(a.Env.Out), about.Version(a.Env.Out))
+	addCluster(root, r, calls)
+	addUse(root, r)
+	frame.Add(root, "machines", join.NewToken(r), join.New(r, calls.join))
+	frame.Add(root, "about", about.Support(r.Env.Out), about.Version(r.Env.Out))
 	root.SetHelpCommandGroupID("about")
 	root.SetCompletionCommandGroupID("about")
-	root.AddCommand(supervise(a.Reader), a.runEngine())
+	root.AddCommand(supervise(r), run.Engine(r.Call))
 	root.InitDefaultCompletionCmd()
 
 	for _, cmd := range root.Commands() {
@@ -96,30 +93,25 @@ func (a *app) root() *cobra.Command {
 }
 
 // addCluster adds the commands that bring up a cluster, look at it and take it down.
-func addCluster(a *app, root *cobra.Command) {
-	upCalls, downCalls := a.calls.up, a.calls.down
-	upCalls.Kubectl = func(ctx context.Context, out io.Writer, args ...string) error {
-		return kubectl.New(a.ReaderTo(out)).Run(ctx, args...)
+func addCluster(root *cobra.Command, r *reader.Reader, calls calls) {
+	calls.up.Kubectl = func(ctx context.Context, out io.Writer, args ...string) error {
+		return kubectl.New(r.ReaderTo(out)).Run(ctx, args...)
 	}
-	downCalls.RemoveSingle = func(cmd *cobra.Command, quiet bool) error {
-		return a.removeSingle(cmd, outputFlags{quiet: quiet})
-	}
-
-	ups, downs := up.New(a.Reader, upCalls), down.New(a.Reader, downCalls)
-	frame.Add(root, "cluster", ups.Doctor(), prepare.New(a.Call, prepare.Real()), ups.Up(), downs.Stop(), downs.Down())
-	frame.Add(root, "cluster", status.New(a.Reader, status.Every), logs.New(a.Reader, cluster.Agent), exporting(a.Reader).Command())
+	ups, downs := up.New(r, calls.up), down.New(r, calls.down)
+	frame.Add(root, "cluster", ups.Doctor(), prepare.New(r.Call, prepare.Real()), ups.Up(), downs.Stop(), downs.Down())
+	frame.Add(root, "cluster", status.New(r, status.Every), logs.New(r, cluster.Agent), exporting(r).Command())
 	frame.Add(root, "machines", ups.Server(), downs.Leave())
 }
 
 // addUse adds the commands that work with a cluster, or with single containers.
-func addUse(a *app, root *cobra.Command) {
-	kubectls := kubectl.New(a.Reader)
-	frame.Add(root, "use", a.runSingle(), a.container(), kubectls.Kubectl(), kubectls.Kubeconfig())
-	frame.Add(root, "use", node.New(a.Reader, node.Real()), image.New(a.Reader, a.singleClient, a.imageBuild()))
-	frame.Add(root, "use", net.New(a.Reader, cluster.NetTest), hns.New(a.Reader, hns.Real()))
-	frame.Add(root, "use", check.New(a.Env, kubectls.Program), conformance.New(a.Reader, kubectls.Program))
-	frame.Add(root, "use", diagnose.New(a.Reader), diagnose.NewCollect(a.Reader, exporting(a.Reader).AddOwn))
-	frame.Add(root, "use", fault.New(a.Reader), explain.New(a.Reader))
+func addUse(root *cobra.Command, r *reader.Reader) {
+	kubectls := kubectl.New(r)
+	frame.Add(root, "use", run.New(r.Call), container.New(r.Call), kubectls.Kubectl(), kubectls.Kubeconfig())
+	frame.Add(root, "use", node.New(r, node.Real()), image.New(r))
+	frame.Add(root, "use", net.New(r, cluster.NetTest), hns.New(r, hns.Real()))
+	frame.Add(root, "use", check.New(r.Env, kubectls.Program), conformance.New(r, kubectls.Program))
+	frame.Add(root, "use", diagnose.New(r), diagnose.NewCollect(r, exporting(r).AddOwn))
+	frame.Add(root, "use", fault.New(r), explain.New(r))
 }
 
 // exporting returns the commands that write what there is of a cluster.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/frame"
 	"mullion.dev/mullion/internal/cli/screen"
 )
@@ -35,15 +36,15 @@ func TestWhatWasMeant(t *testing.T) {
 		"conf":                      "did you mean `mullion conformance`?",
 		"supervis":                  "", // not for people
 	} {
-		got := m.run(strings.Fields(typed)...)
+		got := m.Run(strings.Fields(typed)...)
 		word := strings.Fields(typed)[0]
 		if word == "image" {
 			word = "bild"
 		}
-		if !strings.Contains(got.err, fmt.Sprintf("has no command %q\n", word)) || got.code != ExitUsage {
-			t.Errorf("%s: exit code %d, %s", typed, got.code, got.err)
+		if !strings.Contains(got.Err, fmt.Sprintf("has no command %q\n", word)) || got.Code != exit.Usage {
+			t.Errorf("%s: exit code %d, %s", typed, got.Code, got.Err)
 		}
-		if _, said, _ := strings.Cut(got.err, "→ "); !strings.HasPrefix(said, cmp.Or(want, "see `mullion --help`")) {
+		if _, said, _ := strings.Cut(got.Err, "→ "); !strings.HasPrefix(said, cmp.Or(want, "see `mullion --help`")) {
 			t.Errorf("%s: said %q, want %q", typed, said, want)
 		}
 	}
@@ -61,8 +62,8 @@ func TestWhichFlagWasMeant(t *testing.T) {
 		"status --outptu json":           "unknown flag: --outptu\n→ did you mean `--output`? Otherwise see `mullion status --help`",
 		"--name dev create":              "unknown flag: --name\n→ see `mullion --help`",
 	} {
-		if got := m.run(strings.Fields(typed)...); got.err != "mullion: "+want+"\n" || got.code != ExitUsage {
-			t.Errorf("%s: exit code %d, %s", typed, got.code, got.err)
+		if got := m.Run(strings.Fields(typed)...); got.Err != "mullion: "+want+"\n" || got.Code != exit.Usage {
+			t.Errorf("%s: exit code %d, %s", typed, got.Code, got.Err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"mullion.dev/mullion/internal/base/netns"
-	"mullion.dev/mullion/internal/cli"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -44,24 +44,24 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 		says        []string
 	}{
 		{
-			"behind", 25 * hour, -hour, hour, cli.ExitRequirement,
+			"behind", 25 * hour, -hour, hour, exit.Requirement,
 			[]string{
 				"this machine's is 25h0m0s behind", "here it is " + stamp(now),
 				"there " + stamp(now.Add(25*hour)),
 			},
 		},
 		{
-			"not-yet", 4 * time.Minute, 3 * time.Minute, hour, cli.ExitRequirement,
+			"not-yet", 4 * time.Minute, 3 * time.Minute, hour, exit.Requirement,
 			[]string{"clocks of this machine and of the server differ", "certificate is valid from"},
 		},
 		{
-			"ahead", -26 * hour, -27 * hour, -25 * hour, cli.ExitRequirement,
+			"ahead", -26 * hour, -27 * hour, -25 * hour, exit.Requirement,
 			[]string{
 				"clocks of this machine and of the server differ", "here it is " + stamp(now),
 				"there " + stamp(now.Add(-26*hour)),
 			},
 		},
-		{"expired", 0, -2 * hour, -hour, cli.ExitNotReady, []string{"the API server's certificate has expired"}},
+		{"expired", 0, -2 * hour, -hour, exit.NotReady, []string{"the API server's certificate has expired"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			address := fmt.Sprintf("198.51.100.1:%d", 7443+n)

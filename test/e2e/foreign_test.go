@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"mullion.dev/mullion/internal/base/netns"
-	"mullion.dev/mullion/internal/cli"
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
 // TestFieldForeignCluster adds a Windows node to a cluster that Mullion did not make: first by an administrator's
@@ -44,17 +44,17 @@ func TestFieldForeignCluster(t *testing.T) {
 		"join", "--server", "198.51.100.1:6443", "--token", kubeadmToken, "--ca-cert-hash", plane.hash,
 		"--node-address", "198.51.100.51", "--name", "winb",
 	}
-	other.refused(t, cli.ExitUsage, "takes --node-address once for each node",
+	other.refused(t, exit.Usage, "takes --node-address once for each node",
 		append(byFile[:3:3], "--count", "2", "--node-address", "198.51.100.50")...)
-	other.refused(t, cli.ExitConflict, "not an address on this machine's network",
+	other.refused(t, exit.Conflict, "not an address on this machine's network",
 		append(byToken[:7:7], "--node-address", "10.0.0.1")...)
-	other.refused(t, cli.ExitConflict, "somebody on \"eth0\" has it",
+	other.refused(t, exit.Conflict, "somebody on \"eth0\" has it",
 		append(byToken[:7:7], "--node-address", "198.51.100.1")...)
-	other.refused(t, cli.ExitUsage, "only Windows nodes", append(byFile, "--os", "linux")...)
-	other.refused(t, cli.ExitConflict, "the cluster has a node of that name", append(byFile, "--name", "plain")...)
-	other.refused(t, cli.ExitRefused, "unknown or has expired",
+	other.refused(t, exit.Usage, "only Windows nodes", append(byFile, "--os", "linux")...)
+	other.refused(t, exit.Conflict, "the cluster has a node of that name", append(byFile, "--name", "plain")...)
+	other.refused(t, exit.Refused, "unknown or has expired",
 		append(byToken, "--token", "ghijkl.0123456789abcdef")...)
-	other.refused(t, cli.ExitRefused, "authority is another one",
+	other.refused(t, exit.Refused, "authority is another one",
 		append(byToken[:5:5], "--ca-cert-hash", "sha256:"+strings.Repeat("0", 64), "--node-address",
 			"198.51.100.51")...)
 	if left, err := plane.client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil ||
@@ -99,8 +99,8 @@ func TestFieldForeignCluster(t *testing.T) {
 		return err
 	})
 	out, err = other.mullion(t.Context(), t, "leave")
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitRefused || !strings.Contains(out, "leave --kubeconfig") {
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || ended.ExitCode() != exit.Refused || !strings.Contains(out, "leave --kubeconfig") {
 		t.Errorf("a node that may not delete itself: %v\n%s", err, out)
 	}
 	other.must(t, "leave", "--kubeconfig", plane.kubeconfig)

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"mullion.dev/mullion/internal/cli"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/test/built"
 )
@@ -80,8 +80,8 @@ func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, args...)
 	var got int
-	if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // as exec returns it
-		got = exit.ExitCode()
+	if ended, ok := err.(*exec.ExitError); ok { //nolint:errorlint // as exec returns it
+		got = ended.ExitCode()
 	}
 	if got != code || !strings.Contains(out, says) || !strings.Contains(out, "→") {
 		t.Errorf("mullion %s: ends with %d, want %d and a remedy and %q:\n%s", strings.Join(args, " "), got, code, says,
@@ -100,7 +100,7 @@ func TestSeveralMachines(t *testing.T) {
 		"join", "--server", "198.51.100.1:6443", "--token", "abcdef.0123456789abcdef", "--ca-cert-hash",
 		"sha256:" + strings.Repeat("0", 64),
 	}
-	other.refused(t, cli.ExitNotReady, "cannot be reached", append(join, "--discovery-timeout", "0s")...)
+	other.refused(t, exit.NotReady, "cannot be reached", append(join, "--discovery-timeout", "0s")...)
 
 	t.Cleanup(func() { server.takeDown(t) })
 	out := server.must(t, "server", "--advertise-address", "198.51.100.1")
@@ -118,16 +118,16 @@ func TestSeveralMachines(t *testing.T) {
 		}
 		return args
 	}
-	other.refused(t, cli.ExitRefused, "unknown or has expired", with("--token", "abcdef.0123456789abcdef")...)
+	other.refused(t, exit.Refused, "unknown or has expired", with("--token", "abcdef.0123456789abcdef")...)
 	id, _, _ := strings.Cut(good[slices.Index(good, "--token")+1], ".")
-	other.refused(t, cli.ExitRefused, "secret is not the one", with("--token", id+".0123456789abcdef")...)
+	other.refused(t, exit.Refused, "secret is not the one", with("--token", id+".0123456789abcdef")...)
 	brief := strings.TrimSpace(server.must(t, "token", "create", "--ttl", "1s"))
 	<-time.After(2 * time.Second)
-	other.refused(t, cli.ExitRefused, "unknown or has expired", with("--token", brief)...)
+	other.refused(t, exit.Refused, "unknown or has expired", with("--token", brief)...)
 	server.must(t, "kubectl", "create", "-f", taken(t))
-	other.refused(t, cli.ExitConflict, "the cluster has a node of that name", append(good, "--name", "taken")...)
+	other.refused(t, exit.Conflict, "the cluster has a node of that name", append(good, "--name", "taken")...)
 	server.must(t, "kubectl", "delete", "node", "taken")
-	other.refused(t, cli.ExitRefused, "authority is another one",
+	other.refused(t, exit.Refused, "authority is another one",
 		with("--ca-cert-hash", "sha256:"+strings.Repeat("0", 64))...)
 
 	clocks(t, server, other, with)
@@ -253,8 +253,8 @@ func cutOff(t *testing.T, server, other fixture, good []string) {
 	defer link("up")
 	out, err := other.until(t, "ok   identity/m1-win-1", func(*exec.Cmd) { link("down") },
 		append(good, "--wait", "45s")...)
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitNotReady || !strings.Contains(out, "mullion leave") {
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || ended.ExitCode() != exit.NotReady || !strings.Contains(out, "mullion leave") {
 		t.Errorf("a join whose server is cut off ends with %v:\n%s", err, out)
 	}
 	if left, err := proc.Labelled(other.data); err != nil || len(left) > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/support"
 	"mullion.dev/mullion/internal/cli"
+	"mullion.dev/mullion/internal/cli/exit"
 )
 
 var update = flag.Bool("update", false, "write what was printed into the scripts' goldens")
@@ -37,7 +38,7 @@ func mullion() {
 	if id, err := strconv.Atoi(os.Getenv("TEST_EUID")); err == nil {
 		env.Euid = id
 	}
-	os.Exit(cli.ExitCode(cli.Run(context.Background(), env)))
+	os.Exit(exit.Code(cli.Run(context.Background(), env)))
 }
 
 func TestScripts(t *testing.T) {
@@ -67,7 +68,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := cli.ExitOK
+	got := exit.OK
 	if err := ts.Exec("mullion", args[1:]...); err != nil {
 		coded, ok := err.(interface{ ExitCode() int })
 		if !ok {
@@ -78,7 +79,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("mullion ended with %d, want %d", got, want)
 	}
-	if code := want; code != cli.ExitOK && len(bytes.TrimSpace([]byte(ts.ReadFile("stderr")))) == 0 {
+	if code := want; code != exit.OK && len(bytes.TrimSpace([]byte(ts.ReadFile("stderr")))) == 0 {
 		ts.Fatalf("mullion ended with %d and said nothing", code)
 	}
 }

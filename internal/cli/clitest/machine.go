@@ -32,6 +32,8 @@ type Machine struct {
 	Sources reader.Sources
 	// Commands makes the commands that are there.
 	Commands func(*reader.Reader) []*cobra.Command
+	// Root makes the whole command line in place of Commands; it may be nil.
+	Root func(*reader.Reader) *cobra.Command
 }
 
 // New returns a machine without a cluster, whose user is root.
@@ -131,6 +133,9 @@ func (m *Machine) RunIn(ctx context.Context, args ...string) Outcome {
 // Execute runs the command of an environment.
 func (m *Machine) Execute(ctx context.Context, env invoke.Env) error {
 	r := m.Reader(env)
+	if m.Root != nil {
+		return frame.Run(ctx, r.Call, m.Root(r))
+	}
 	root := frame.Root(r.Call)
 	root.AddCommand(m.Commands(r)...)
 	return frame.Run(ctx, r.Call, root)

@@ -12,6 +12,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
 	"mullion.dev/mullion/internal/cli/progress"
@@ -25,11 +26,9 @@ import (
 type Calls struct {
 	Stop, Down func(context.Context, layout.Paths, func(string)) error
 	Leave      func(context.Context, layout.Paths, kubeclient.Interface) error
-	// RemoveSingle removes the engine of single containers.
-	RemoveSingle func(cmd *cobra.Command, quiet bool) error
 }
 
-// Real returns those of the program, but for RemoveSingle.
+// Real returns those of the program.
 func Real() Calls {
 	return Calls{
 		Stop:  cluster.Stop,
@@ -69,7 +68,7 @@ images.`,
 				return exit.Misuse(errors.New("--kubeconfig is for a cluster, and --run leaves that alone"), "leave one of them out")
 			}
 			if ofRun {
-				return a.calls.RemoveSingle(cmd, out.Quiet)
+				return engine.Remove(a.Call, cmd, out.Quiet)
 			}
 			paths, err := a.Paths()
 			if err != nil {

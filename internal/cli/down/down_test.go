@@ -97,3 +97,9 @@ func TestQuiet(t *testing.T) {
 	m.Run("stop", "--quiet").Check(t, exit.OK, "", "")
 	m.Run("down", "-q").Check(t, exit.OK, "", "")
 }
+
+// TestDownOfRunAlone: a flag that says something of a cluster is refused beside --run, and not overlooked.
+func TestDownOfRunAlone(t *testing.T) {
+	newMachine(t).Run("down", "--run", "--kubeconfig", "x").Refused(t, exit.Usage,
+		"--kubeconfig is for a cluster, and --run leaves that alone", "leave one of them out")
+}

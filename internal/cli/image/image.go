@@ -1,4 +1,4 @@
-// Package image owns `mullion image`, but for building images: loading, pulling, listing and removing those of a cluster.
+// Package image owns `mullion image`: building images, and loading, pulling, listing and removing those of a cluster.
 package image
 
 import (
@@ -15,6 +15,7 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/remedy"
@@ -22,23 +23,15 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/spec"
 )
 
-// Single makes a client of the engine of single containers, whose images are others than a cluster's.
-type Single func(*cobra.Command) (*single.Client, error)
-
 // commands are `mullion image`.
-type commands struct {
-	*reader.Reader
+type commands struct{ *reader.Reader }
 
-	single Single
-}
-
-// New returns the command with those below it, and more.
-func New(r *reader.Reader, single Single, more ...*cobra.Command) *cobra.Command {
-	a := &commands{Reader: r, single: single}
+// New returns the command with those below it.
+func New(r *reader.Reader) *cobra.Command {
+	a := &commands{r}
 	cmd := &cobra.Command{
 		Use:   "image",
 		Short: "Build, load, pull, list and remove images",
@@ -48,8 +41,7 @@ Linux node has a store of its own.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(more...)
-	cmd.AddCommand(a.kubeadm(), a.load(), a.pull(), a.list(), a.remove())
+	cmd.AddCommand(a.build(), a.kubeadm(), a.load(), a.pull(), a.list(), a.remove())
 	return cmd
 }
 
@@ -81,7 +73,7 @@ func (a *commands) loadForRun(cmd *cobra.Command, file string) error {
 	}
 	defer archive.Close()
 
-	client, err := a.single(cmd)
+	client, err := engine.Client(a.Call, cmd)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ import (
 
 func newMachine(t *testing.T) *clitest.Machine {
 	m := clitest.New(t)
-	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r, nil)} }
+	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r)} }
 	return m
 }
 

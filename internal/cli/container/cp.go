@@ -1,4 +1,4 @@
-package cli
+package container
 
 import (
 	"archive/tar"
@@ -18,10 +18,13 @@ import (
 
 	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/single"
 )
 
-func (a *app) containerCopy() *cobra.Command {
+func (a *commands) copy() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cp CONTAINER:SOURCE TARGET | SOURCE CONTAINER:TARGET",
 		Short: "Copy a file or a folder from or to a container that runs",
@@ -30,32 +33,32 @@ that is there it is copied under its own name, else it gets the name of TARGET. 
 left out, and said. The container's tar.exe reads and writes there, as its user; what is new here is this user's.`,
 		Example: `  mullion container cp web:C:\app\server.log .
   mullion container cp ./conf web:C:\app`,
-		Args:              exactArgs("SOURCE", "TARGET"),
+		Args:              cmdline.Exactly("SOURCE", "TARGET"),
 		ValidArgsFunction: a.completePlaces,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fromName, fromPath, from := containerPlace(args[0])
-			toName, toPath, to := containerPlace(args[1])
+			fromName, fromPath, from := place(args[0])
+			toName, toPath, to := place(args[1])
 			if from == to {
-				return usage(errors.New("one of SOURCE and TARGET is in a container, and the other one is not"),
+				return exit.Misuse(errors.New("one of SOURCE and TARGET is in a container, and the other one is not"),
 					`for example: mullion container cp web:C:\app\server.log .`)
 			}
-			client, err := a.containers(cmd)
+			client, err := a.client(cmd)
 			if err != nil {
 				return err
 			}
-			c := containerTar{client: client, name: fromName + toName, left: &leftOut{to: a.Env.Err}}
+			c := tarIn{client: client, name: fromName + toName, left: &leftOut{to: a.Env.Err}}
 			defer c.left.more()
 			if from {
-				return refusedContainer(c.copyOut(cmd.Context(), fromPath, args[1]))
+				return engine.Refused(c.copyOut(cmd.Context(), fromPath, args[1]))
 			}
-			return refusedContainer(c.copyIn(cmd.Context(), args[0], toPath))
+			return engine.Refused(c.copyIn(cmd.Context(), args[0], toPath))
 		},
 	}
 }
 
 // completePlaces completes the containers of cp, and files of this machine for what begins as one.
-func (a *app) completePlaces(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	paths, err := a.singlePaths(cmd)
+func (a *commands) completePlaces(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	paths, err := engine.Paths(a.Call, cmd)
 	if err != nil || len(args) > 1 || strings.HasPrefix(prefix, ".") || strings.HasPrefix(prefix, "/") {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -66,8 +69,8 @@ func (a *app) completePlaces(cmd *cobra.Command, args []string, prefix string) (
 	return names, cobra.ShellCompDirectiveNoSpace
 }
 
-// containerPlace reads CONTAINER:PATH; false: it is a path of this machine.
-func containerPlace(arg string) (name, winPath string, ok bool) {
+// place reads CONTAINER:PATH; false: it is a path of this machine.
+func place(arg string) (name, winPath string, ok bool) {
 	name, winPath, ok = strings.Cut(arg, ":")
 	if !ok || name == "" || winPath == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) {
 		return "", "", false
@@ -91,8 +94,8 @@ func splitWindows(winPath string) (dir, name string) {
 	return dir, name
 }
 
-// containerTar copies by the tar.exe of a container: root here opens nothing that the container has written.
-type containerTar struct {
+// tarIn copies by the tar.exe of a container: root here opens nothing that the container has written.
+type tarIn struct {
 	client execer
 	name   string
 	left   *leftOut
@@ -136,7 +139,7 @@ const mostOfName = 255
 const tarProgram = `C:\Windows\System32\tar.exe`
 
 // run runs tar, and returns what it says is wrong.
-func (c containerTar) run(ctx context.Context, in io.Reader, out io.Writer, args ...string) (wrong string, err error) {
+func (c tarIn) run(ctx context.Context, in io.Reader, out io.Writer, args ...string) (wrong string, err error) {
 	words := &firstWords{}
 	ask := single.Exec{Container: c.name, Args: append([]string{tarProgram}, args...), Stdin: in != nil}
 	end, err := c.client.Exec(ctx, ask, single.Streams{In: in, Out: out, Err: words})
@@ -164,17 +167,17 @@ func (w *firstWords) Write(p []byte) (int, error) {
 }
 
 // copyOut copies from the container to this machine.
-func (c containerTar) copyOut(ctx context.Context, winPath, target string) error {
+func (c tarIn) copyOut(ctx context.Context, winPath, target string) error {
 	dir, name := splitWindows(winPath)
 	into, as := filepath.Dir(target), filepath.Base(target)
 	if info, err := os.Stat(target); err == nil && info.IsDir() {
 		into, as = target, name
 	} else if strings.HasSuffix(target, "/") {
-		return usage(fmt.Errorf("copy to %s: no such directory", target), "make it first")
+		return exit.Misuse(fmt.Errorf("copy to %s: no such directory", target), "make it first")
 	}
 	root, err := os.OpenRoot(into)
 	if err != nil {
-		return usage(fmt.Errorf("copy to %s: %w", target, err), "name a folder that is there")
+		return exit.Misuse(fmt.Errorf("copy to %s: %w", target, err), "name a folder that is there")
 	}
 	defer root.Close()
 
@@ -203,7 +206,7 @@ func (c containerTar) copyOut(ctx context.Context, winPath, target string) error
 		return err
 	case wrong != "" && tidy.count == 0:
 		return &single.Refusal{
-			Code:    ExitInternal,
+			Code:    exit.Internal,
 			Message: fmt.Sprintf("Could not find the file %s in container %s", winPath, c.name),
 			Remedy:  "its tar.exe says: " + plaintext.OneLine(wrong),
 		}
@@ -293,14 +296,14 @@ func sparse(head *tar.Header) bool {
 }
 
 // copyIn copies from this machine to the container.
-func (c containerTar) copyIn(ctx context.Context, source, winPath string) error {
+func (c tarIn) copyIn(ctx context.Context, source, winPath string) error {
 	dir, as := winPath, filepath.Base(source)
 	found, err := filepath.EvalSymlinks(source)
 	if err == nil {
 		found, err = filepath.Abs(found)
 	}
 	if err != nil {
-		return usage(fmt.Errorf("copy %s: %w", source, err), "name a file or a folder that is there")
+		return exit.Misuse(fmt.Errorf("copy %s: %w", source, err), "name a file or a folder that is there")
 	}
 	var empty bytes.Buffer
 	if err := tar.NewWriter(&empty).Close(); err != nil {
@@ -338,7 +341,7 @@ func (c containerTar) copyIn(ctx context.Context, source, winPath string) error 
 }
 
 // pack writes an archive of a file or a folder, which is called as in it.
-func (c containerTar) pack(to io.Writer, source, as string) error {
+func (c tarIn) pack(to io.Writer, source, as string) error {
 	info, err := os.Stat(source)
 	if err != nil {
 		return err
@@ -364,7 +367,7 @@ func packPath(w *tar.Writer, source, as string) error {
 
 // packFolder adds a folder with all in it. Whoever may write there may swap a file for a link at any moment: nothing
 // beside the folder is read then.
-func (c containerTar) packFolder(w *tar.Writer, source, as string) error {
+func (c tarIn) packFolder(w *tar.Writer, source, as string) error {
 	root, err := os.OpenRoot(source + "/.") // nothing but a folder
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"context"
@@ -17,18 +17,21 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/folderimage"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/windows/pefile"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// runAsk is what the engine is asked for, but for a folder's image.
-func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
+// ask is what the engine is asked for, but for a folder's image.
+func (a *commands) ask(args []string, o options) (single.Run, error) {
 	if len(args) == 0 || args[0] == "" {
-		return single.Run{}, failedRun(errors.New("`mullion run` takes IMAGE, FOLDER or FILE.exe, got none"),
+		return single.Run{}, engine.Failed(errors.New("`mullion run` takes IMAGE, FOLDER or FILE.exe, got none"),
 			"for example: mullion run ./hello.exe")
 	}
 	if err := o.check(); err != nil {
@@ -57,7 +60,7 @@ func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
 	if ask.Memory, err = memoryOf(o.memory); err != nil {
 		return ask, err
 	}
-	if ask.Env, err = a.variables(o.env, o.envFiles); err != nil {
+	if ask.Env, err = engine.Variables(a.Env, o.env, o.envFiles); err != nil {
 		return ask, err
 	}
 	if ask.Ports, ask.DNS, err = o.networkAsk(); err != nil {
@@ -80,24 +83,24 @@ func (a *app) runAsk(args []string, o runOptions) (single.Run, error) {
 }
 
 // check refuses values that a container cannot have.
-func (o *runOptions) check() error {
+func (o *options) check() error {
 	pulls := []single.Pull{single.PullMissing, single.PullAlways, single.PullNever}
 	switch {
 	case o.isolation == "hyperv":
-		return failedRun(errors.New("--isolation hyperv: a single container has no virtual machine yet"),
+		return engine.Failed(errors.New("--isolation hyperv: a single container has no virtual machine yet"),
 			"use a cluster: its pods have runtimeClassName for it")
 	case o.isolation != "process" && o.isolation != "default":
-		return failedRun(fmt.Errorf("--isolation %q is neither process nor hyperv", o.isolation), "")
+		return engine.Failed(fmt.Errorf("--isolation %q is neither process nor hyperv", o.isolation), "")
 	case !slices.Contains(pulls, single.Pull(o.pull)):
-		return failedRun(fmt.Errorf("--pull %q is none of missing, always, never", o.pull), "")
+		return engine.Failed(fmt.Errorf("--pull %q is none of missing, always, never", o.pull), "")
 	case o.cpus < 0 || o.stopTimeout < 0:
-		return failedRun(errors.New("--cpus and --stop-timeout are not below 0"), "")
+		return engine.Failed(errors.New("--cpus and --stop-timeout are not below 0"), "")
 	}
 	if err := single.CheckName(o.name); err != nil {
-		return refusedRun(err)
+		return engine.RefusedRun(err)
 	}
 	if _, err := winver.Lookup(o.version); err != nil {
-		return failedRun(err, "")
+		return engine.Failed(err, "")
 	}
 	return nil
 }
@@ -113,54 +116,9 @@ func memoryOf(text string) (int64, error) {
 		err = errors.New("the least is 6m")
 	}
 	if err != nil {
-		return 0, failedRun(fmt.Errorf("--memory %q: %w", text, err), "for example: -m 512m")
+		return 0, engine.Failed(fmt.Errorf("--memory %q: %w", text, err), "for example: -m 512m")
 	}
 	return size, nil
-}
-
-// mostOfEnvFile bounds a file of variables, in bytes.
-const mostOfEnvFile = 1 << 20
-
-// variables are those of the files, and then of the flags. A name without a value has the one that it has here, and is
-// left out if it has none, as docker does.
-func (a *app) variables(flags, files []string) ([]string, error) {
-	var lines []string
-	for _, file := range files {
-		text, err := beneath.ReadPath(file, mostOfEnvFile)
-		if err != nil {
-			return nil, failedRun(fmt.Errorf("read variables: %w", err), "")
-		}
-		for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
-			line = strings.TrimLeft(strings.TrimRight(line, "\r\n"), " \t")
-			if line != "" && !strings.HasPrefix(line, "#") {
-				lines = append(lines, line)
-			}
-		}
-	}
-	var out []string
-	for _, line := range append(lines, flags...) {
-		name, value, has := strings.Cut(line, "=")
-		if name == "" || strings.ContainsRune(line, 0) {
-			return nil, failedRun(fmt.Errorf("%q is no variable", line), "for example: -e LOG=debug")
-		}
-		if !has {
-			if value, has = a.lookupEnv(name); !has {
-				continue
-			}
-		}
-		out = append(out, name+"="+value)
-	}
-	return out, nil
-}
-
-// lookupEnv is the value of a variable of this process.
-func (a *app) lookupEnv(name string) (string, bool) {
-	for _, line := range slices.Backward(a.env.Environ) {
-		if k, v, ok := strings.Cut(line, "="); ok && k == name {
-			return v, true
-		}
-	}
-	return "", false
 }
 
 // volume is a source, a Windows path with its drive, and perhaps a mode.
@@ -169,7 +127,7 @@ var volume = lazyregexp.New(`^(.+?):([A-Za-z]:[\\/].*?)(?::([a-z]+))?$`)
 // volumeOf reads a value of --volume.
 func volumeOf(text string) (single.Mount, error) {
 	refuse := func(why string) (single.Mount, error) {
-		return single.Mount{}, failedRun(fmt.Errorf("--volume %q: %s", text, why), `for example: -v ./src:C:\src:ro`)
+		return single.Mount{}, engine.Failed(fmt.Errorf("--volume %q: %s", text, why), `for example: -v ./src:C:\src:ro`)
 	}
 	parts := volume.FindStringSubmatch(text)
 	if parts == nil {
@@ -220,7 +178,7 @@ func ofProgram(ask *single.Run, file string) error {
 		return err
 	}
 	if len(ask.Entrypoint) > 0 {
-		return failedRun(errors.New("--entrypoint replaces the program, and FILE.exe is one"), "leave one of them out")
+		return engine.Failed(errors.New("--entrypoint replaces the program, and FILE.exe is one"), "leave one of them out")
 	}
 	ask.Image = ""
 	ask.Mounts = append(ask.Mounts, single.Mount{Source: filepath.Dir(file), Target: appFolder, ReadOnly: true})
@@ -234,11 +192,11 @@ func ofProgram(ask *single.Run, file string) error {
 // checkProgram refuses a file that Windows would not start, before anything is made.
 func checkProgram(file string) error {
 	cannot := func(err error, remedy string) error {
-		return &Error{Code: single.CodeCannotStart, Err: fmt.Errorf("run %q: %w", file, err), Remedy: remedy}
+		return &exit.Error{Code: single.CodeCannotStart, Err: fmt.Errorf("run %q: %w", file, err), Remedy: remedy}
 	}
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return &Error{
+		return &exit.Error{
 			Code:   single.CodeNotFound,
 			Err:    fmt.Errorf("run %q: it is not there", file),
 			Remedy: "name a program, a folder that begins with a dot or a slash, or an image",
@@ -269,32 +227,32 @@ func checkProgram(file string) error {
 }
 
 // folderImage makes an image of a folder, and returns its reference. The image is this run's alone.
-func (a *app) folderImage(ctx context.Context, client *single.Client, dir, version string) (string, error) {
+func (a *commands) folderImage(ctx context.Context, client *single.Client, dir, version string) (string, error) {
 	described := exists(filepath.Join(dir, imagebuild.SpecFile))
 	if exists(filepath.Join(dir, "Dockerfile")) && !described {
-		return "", failedRun(fmt.Errorf("make an image of %q: it has a Dockerfile", dir),
+		return "", engine.Failed(fmt.Errorf("make an image of %q: it has a Dockerfile", dir),
 			"build it: `mullion image build "+dir+" -t app:v1 -o app.tar && mullion image load --run app.tar`, and run app:v1")
 	}
-	description, err := readDescription(dir, "")
+	description, err := folderimage.Description(dir, "")
 	if err != nil {
-		return "", failedRun(err, "`mullion image build --help` describes "+imagebuild.SpecFile)
+		return "", engine.Failed(err, "`mullion image build --help` describes "+imagebuild.SpecFile)
 	}
 	if description.OS == imagebuild.Linux {
-		return "", failedRun(fmt.Errorf("run %q: its image is for Linux", dir), "`docker run` runs such images")
+		return "", engine.Failed(fmt.Errorf("run %q: its image is for Linux", dir), "`docker run` runs such images")
 	}
 	ref := "mullion.local/run:" + strings.ToLower(rand.Text())
-	img, err := a.buildImage(ctx, dir, "", imagebuild.Spec{
+	img, err := folderimage.Build(ctx, a.Env, dir, "", imagebuild.Spec{
 		Tags:       []string{ref},
 		OSVersions: []string{version},
 		Labels:     map[string]string{"dev.mullion.run": ref},
 	})
 	if err != nil {
-		return "", failedRun(err, "`mullion image build --help` describes "+imagebuild.SpecFile)
+		return "", engine.Failed(err, "`mullion image build --help` describes "+imagebuild.SpecFile)
 	}
 	archive, into := io.Pipe()
 	go func() { into.CloseWithError(img.WriteArchive(into)) }()
 	if _, err := client.Load(ctx, archive); err != nil {
-		return "", refusedRun(errors.Join(err, archive.Close()))
+		return "", engine.RefusedRun(errors.Join(err, archive.Close()))
 	}
 	return ref, nil
 }
@@ -304,20 +262,20 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// runFlagError is the error of flags that are not right, with what docker users look for.
-func runFlagError(cmd *cobra.Command, err error) error {
+// flagError is the error of flags that are not right, with what docker users look for.
+func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := unknown.GetSpecifiedName()
 		switch {
 		case slices.Contains(linuxFlags(), name):
-			return failedRun(fmt.Errorf("--%s: Windows containers have none", name), "leave it out")
+			return engine.Failed(fmt.Errorf("--%s: Windows containers have none", name), "leave it out")
 		case laterFlags()[name] != "":
-			return failedRun(fmt.Errorf("--%s: a single container does not have that yet", longName(name)), laterFlags()[name])
+			return engine.Failed(fmt.Errorf("--%s: a single container does not have that yet", longName(name)), laterFlags()[name])
 		}
 	}
-	wrong := flagError(cmd, err)
-	if own, ok := errors.AsType[*Error](wrong); ok {
-		return failedRun(own.Err, own.Remedy)
+	wrong := cmdline.FlagError(cmd, err)
+	if own, ok := errors.AsType[*exit.Error](wrong); ok {
+		return engine.Failed(own.Err, own.Remedy)
 	}
 	return wrong
 }

@@ -1,4 +1,4 @@
-package cli
+package image
 
 import (
 	"context"
@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/folderimage"
 	"mullion.dev/mullion/internal/runtime/dockerfile"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
@@ -83,7 +85,7 @@ func dockerfileOf(dir, file string) (string, error) {
 }
 
 // buildDockerfile makes the image of a Dockerfile, and says each step.
-func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
+func (a *commands) buildDockerfile(cmd *cobra.Command, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
 	_ *imagebuild.Image, err error,
 ) {
 	if over.OS == imagebuild.Linux {
@@ -97,12 +99,12 @@ func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags docker
 	if err != nil {
 		return nil, err
 	}
-	created, err := a.sourceDate()
+	created, err := folderimage.SourceDate(a.Env)
 	if err != nil {
 		return nil, err
 	}
 
-	client, err := a.singleClient(cmd)
+	client, err := engine.Client(a.Call, cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +139,10 @@ func (a *app) buildDockerfile(cmd *cobra.Command, dir, file string, flags docker
 
 // buildRun runs the command of RUN in a container of the image so far, as `mullion run` does, and returns the file with
 // the layer of what it has changed.
-func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebuild.Image, alone bool) (
+func (a *commands) buildRun(ctx context.Context, client *single.Client, img *imagebuild.Image, alone bool) (
 	layer string, err error,
 ) {
-	if err := a.requireRoot("makes containers for RUN"); err != nil {
+	if err := a.RequireRoot("makes containers for RUN"); err != nil {
 		return "", err
 	}
 
@@ -161,7 +163,7 @@ func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebui
 		ask.Network = single.None
 	}
 
-	end, err := client.Run(ctx, ask, single.Streams{Out: a.env.Err, Err: a.env.Err})
+	end, err := client.Run(ctx, ask, single.Streams{Out: a.Env.Err, Err: a.Env.Err})
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +172,7 @@ func (a *app) buildRun(ctx context.Context, client *single.Client, img *imagebui
 		if why := end.Why(); why != "" {
 			err = errors.New(why)
 		}
-		return "", &Error{Code: ExitInternal, Err: err}
+		return "", &exit.Error{Code: exit.Internal, Err: err}
 	}
 	return ask.Layer, nil
 }
@@ -212,7 +214,7 @@ func instead(over imagebuild.Spec) string {
 }
 
 // buildArgs reads --build-arg NAME=VALUE; a NAME alone has the value of the environment, as in Docker.
-func (a *app) buildArgs(flags []string) (map[string]string, error) {
+func (a *commands) buildArgs(flags []string) (map[string]string, error) {
 	args := map[string]string{}
 	for _, flag := range flags {
 		name, value, given := strings.Cut(flag, "=")
@@ -220,7 +222,7 @@ func (a *app) buildArgs(flags []string) (map[string]string, error) {
 			return nil, fmt.Errorf("--build-arg %q: want NAME=VALUE", flag)
 		}
 		if !given {
-			if value = a.env.Getenv(name); value == "" {
+			if value = a.Env.Getenv(name); value == "" {
 				continue
 			}
 		}
@@ -231,25 +233,16 @@ func (a *app) buildArgs(flags []string) (map[string]string, error) {
 }
 
 // sayBuild tells a step or a warning of a build.
-func (a *app) sayBuild(name string, e dockerfile.Event) {
+func (a *commands) sayBuild(name string, e dockerfile.Event) {
 	if e.Step != "" {
-		fmt.Fprintln(a.env.Err, plaintext.OneLine(plaintext.Shortened(e.Step, longestLine)))
+		fmt.Fprintln(a.Env.Err, plaintext.OneLine(plaintext.Shortened(e.Step, longestLine)))
 		return
 	}
 	if e.Line > 0 {
 		name = fmt.Sprintf("%s:%d", name, e.Line)
 	}
-	fmt.Fprintf(a.env.Err, "warning: %s: %s\n", name, plaintext.OneLine(plaintext.Shortened(e.Warning, longestLine)))
+	fmt.Fprintf(a.Env.Err, "warning: %s: %s\n", name, plaintext.OneLine(plaintext.Shortened(e.Warning, longestLine)))
 }
 
 // longestLine is how much of a line of a Dockerfile is shown, in bytes: somebody may have made it very long.
 const longestLine = 1000
-
-// sourceDate returns the time in an image: SOURCE_DATE_EPOCH, or the start of 1970.
-func (a *app) sourceDate() (time.Time, error) {
-	epoch := a.env.Getenv("SOURCE_DATE_EPOCH")
-	if epoch == "" {
-		return time.Time{}, nil
-	}
-	return parseEpoch(epoch)
-}

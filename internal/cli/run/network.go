@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"errors"
@@ -7,39 +7,40 @@ import (
 	"strconv"
 	"strings"
 
+	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/single/nat"
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
 
 // networkAsk is what is asked of a container's network.
-func (o *runOptions) networkAsk() (ports []nat.Port, dns []netip.Addr, err error) {
+func (o *options) networkAsk() (ports []nat.Port, dns []netip.Addr, err error) {
 	switch network := single.Network(o.network); {
 	case network != single.NAT && network != single.None:
-		return nil, nil, failedRun(fmt.Errorf("--network %q is neither nat nor none", o.network),
+		return nil, nil, engine.Failed(fmt.Errorf("--network %q is neither nat nor none", o.network),
 			"leave it out: containers of the network nat reach each other by their names")
 	case network == single.None && len(o.publish) > 0:
-		return nil, nil, failedRun(errors.New("--publish leads into a network, and there is none with --network none"),
+		return nil, nil, engine.Failed(errors.New("--publish leads into a network, and there is none with --network none"),
 			"leave one of them out")
 	case network == single.None && len(o.dns) > 0:
-		return nil, nil, failedRun(errors.New("--dns is asked by way of a network, and there is none with --network none"),
+		return nil, nil, engine.Failed(errors.New("--dns is asked by way of a network, and there is none with --network none"),
 			"leave one of them out")
 	}
 
 	for _, text := range o.publish {
 		p, err := portOf(text)
 		if err != nil {
-			return nil, nil, failedRun(fmt.Errorf("--publish %q: %w", text, err), "for example: -p 8080:80, or -p 0.0.0.0:53:53/udp")
+			return nil, nil, engine.Failed(fmt.Errorf("--publish %q: %w", text, err), "for example: -p 8080:80, or -p 0.0.0.0:53:53/udp")
 		}
 		ports = append(ports, p)
 	}
 	for _, text := range o.dns {
 		addr, err := netip.ParseAddr(text)
 		if err != nil || !addr.Is4() {
-			return nil, nil, failedRun(fmt.Errorf("--dns %q is no IPv4 address", text), "for example: --dns 9.9.9.9")
+			return nil, nil, engine.Failed(fmt.Errorf("--dns %q is no IPv4 address", text), "for example: --dns 9.9.9.9")
 		}
 		if addr.IsLoopback() {
-			return nil, nil, failedRun(fmt.Errorf("--dns %s: that is the container itself", addr),
+			return nil, nil, engine.Failed(fmt.Errorf("--dns %s: that is the container itself", addr),
 				"leave it out: this machine's name servers are asked, also one on its loopback")
 		}
 		dns = append(dns, addr)

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"debug/pe"
@@ -11,18 +11,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/single/nat"
 	"mullion.dev/mullion/internal/single/nat/wire"
 	"mullion.dev/mullion/internal/windows/pefile/petest"
 )
 
+// newMachine returns a machine with these commands.
+func newMachine(t *testing.T) *clitest.Machine {
+	m := clitest.New(t)
+	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r.Call)} }
+	return m
+}
+
 // parsed are the flags of a command line, and what is left.
-func parsed(t *testing.T, args ...string) (runOptions, []string) {
+func parsed(t *testing.T, args ...string) (options, []string) {
 	t.Helper()
-	var o runOptions
-	cmd := (&app{calls: realCalls()}).runSingle()
+	var o options
+	cmd := New(&invoke.Call{})
 	cmd.ResetFlags()
 	o.flags(cmd)
 	if err := cmd.ParseFlags(args); err != nil {
@@ -43,8 +54,8 @@ func TestRunAsk(t *testing.T) {
 		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "1.5", "-h", "box", "--entrypoint", "cmd", "--pull",
 		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "-p", "8080:80", "-p", "[::1]:53:53/UDP",
 		"--dns", "192.0.2.53", "--name", "web", "app:v1", "/c", "-v", "dir")
-	a := &app{env: Env{Environ: []string{"HERE=here"}}}
-	got, err := a.runAsk(rest, o)
+	a := &commands{&invoke.Call{Env: invoke.Env{Environ: []string{"HERE=here"}}}}
+	got, err := a.ask(rest, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +100,7 @@ func TestRunProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, rest := parsed(t, "a b.EXE", "x")
-	got, err := (&app{}).runAsk(rest, o)
+	got, err := (&commands{&invoke.Call{}}).ask(rest, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,23 +173,23 @@ func TestRunRefuses(t *testing.T) {
 		{"./linux", 125, "its image is for Linux\n→ `docker run` runs such images"},
 		{"-it app", 125, "give the program a console: standard input is no terminal\n→ leave -t out, and pipe with -i alone"},
 	} {
-		got := m.run(append([]string{"run"}, strings.Fields(tc.args)...)...)
-		if got.code != tc.code || !strings.Contains(got.err, tc.said) || got.out != "" {
-			t.Errorf("%s: exit code %d, %s%s", tc.args, got.code, got.out, got.err)
+		got := m.Run(append([]string{"run"}, strings.Fields(tc.args)...)...)
+		if got.Code != tc.code || !strings.Contains(got.Err, tc.said) || got.Out != "" {
+			t.Errorf("%s: exit code %d, %s%s", tc.args, got.Code, got.Out, got.Err)
 		}
 	}
-	m.env.Euid = 1000
-	m.run("run", "app").has(t, 125, "mullion: this needs root, as it makes containers")
+	m.Env.Euid = 1000
+	m.Run("run", "app").Has(t, 125, "mullion: this needs root, as it makes containers")
 }
 
 // TestRunHelp holds that -h is the name of the container, as with docker, and that help is there all the same.
 func TestRunHelp(t *testing.T) {
-	got := newMachine(t).run("run", "--help")
+	got := newMachine(t).Run("run", "--help")
 	for _, want := range []string{
 		"mullion run -it mcr.microsoft.com", "-h, --hostname string", "mullion run [flags] IMAGE|FOLDER",
 	} {
-		if !strings.Contains(got.out, want) {
-			t.Errorf("the help lacks %q:\n%s", want, got.out)
+		if !strings.Contains(got.Out, want) {
+			t.Errorf("the help lacks %q:\n%s", want, got.Out)
 		}
 	}
 }

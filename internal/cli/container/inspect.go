@@ -1,4 +1,4 @@
-package cli
+package container
 
 import (
 	"cmp"
@@ -12,39 +12,41 @@ import (
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/frame"
 	"mullion.dev/mullion/internal/single"
 )
 
-func (a *app) containerInspect() *cobra.Command {
+func (a *commands) inspect() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] CONTAINER…",
 		Short: "Print all that is known of containers, as JSON",
 		Example: `  mullion container inspect web
   mullion container inspect -f '{{.State.ExitCode}}' job`,
-		Args:              containerArgs,
-		ValidArgsFunction: a.completeContainers(true),
+		Args:              atLeastOne,
+		ValidArgsFunction: a.complete(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			show, err := template.New("format").Funcs(template.FuncMap{"json": jsonText}).Parse(format)
 			if err != nil {
-				return usage(fmt.Errorf("--format: %w", err), "for example: -f '{{.State.Status}}'")
+				return exit.Misuse(fmt.Errorf("--format: %w", err), "for example: -f '{{.State.Status}}'")
 			}
-			client, err := a.containers(cmd)
+			client, err := a.client(cmd)
 			if err != nil {
 				return err
 			}
 			all, err := client.List(cmd.Context())
 			if err != nil {
-				return refusedContainer(err)
+				return engine.Refused(err)
 			}
 			var failed error
 			found := []inspected{}
 			for _, name := range args {
 				c, err := single.Find(all, name)
 				if err != nil {
-					frame.PrintError(a.Env, refusedContainer(err))
-					failed = &silentError{ExitCode(refusedContainer(err))}
+					frame.PrintError(a.Env, engine.Refused(err))
+					failed = exit.Silent(exit.Code(engine.Refused(err)))
 					continue
 				}
 				found = append(found, inspect(c))
@@ -64,7 +66,7 @@ func jsonText(v any) (string, error) {
 	return string(text), err
 }
 
-func (a *app) printInspected(found []inspected, format string, show *template.Template) error {
+func (a *commands) printInspected(found []inspected, format string, show *template.Template) error {
 	if format == "" {
 		e := json.NewEncoder(a.Env.Out)
 		e.SetIndent("", "    ")
@@ -74,7 +76,7 @@ func (a *app) printInspected(found []inspected, format string, show *template.Te
 	for _, i := range found {
 		var line strings.Builder
 		if err := show.Execute(&line, i); err != nil {
-			return usage(fmt.Errorf("--format: %w", err), "`mullion container inspect` without -f shows the fields")
+			return exit.Misuse(fmt.Errorf("--format: %w", err), "`mullion container inspect` without -f shows the fields")
 		}
 		text := line.String()
 		if a.Env.Terminal { // an image's maker has written some of it

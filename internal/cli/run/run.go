@@ -1,22 +1,25 @@
-package cli
+// Package run owns `mullion run`: what of Docker's flags a single container is asked for with, and the hidden command of
+// the engine that makes it.
+package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// runOptions are the flags of `mullion run`.
-type runOptions struct {
+// options are the flags of `mullion run`.
+type options struct {
 	env, envFiles, volumes          []string
 	publish, dns                    []string
 	dir, user, hostname, entrypoint string
@@ -29,8 +32,13 @@ type runOptions struct {
 	stopTimeout                     int
 }
 
-func (a *app) runSingle() *cobra.Command {
-	var o runOptions
+// commands are `mullion run` and its engine's.
+type commands struct{ *invoke.Call }
+
+// New returns `mullion run`.
+func New(call *invoke.Call) *cobra.Command {
+	a := &commands{call}
+	var o options
 	cmd := &cobra.Command{
 		Use:   "run [flags] IMAGE|FOLDER|FILE.exe [ARGUMENT…]",
 		Short: "Run one Windows container, without a cluster",
@@ -65,15 +73,15 @@ program cannot be started; 127: it is not there.`,
   echo hello | mullion run -i ./upper.exe
   mullion run -m 512m --cpus 1 -e LOG=debug registry.example/app:v2
   mullion run -d --name web ./server.exe && mullion container logs -f web`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runContainer(cmd, args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args, o) },
 	}
 	o.flags(cmd)
-	cmd.SetFlagErrorFunc(runFlagError)
+	cmd.SetFlagErrorFunc(flagError)
 	return cmd
 }
 
 // flags adds the flags, which stand before the image: what follows it is the program's.
-func (o *runOptions) flags(cmd *cobra.Command) {
+func (o *options) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "pass on standard input")
@@ -102,26 +110,26 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	f.Bool("help", false, "help for run") // -h is --hostname, as with docker
 }
 
-// runContainer runs a container, and ends as its program does.
-func (a *app) runContainer(cmd *cobra.Command, args []string, o runOptions) error {
-	ask, err := a.runAsk(args, o)
+// run runs a container, and ends as its program does.
+func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
+	ask, err := a.ask(args, o)
 	if err != nil {
 		return err
 	}
-	if err := a.requireRoot("makes containers"); err != nil {
-		return failedRun(err, "")
+	if err := a.RequireRoot("makes containers"); err != nil {
+		return engine.Failed(err, "")
 	}
-	streams := console{terminal: o.terminal, stdin: o.interactive}
+	streams := engine.Console{Terminal: o.terminal, Stdin: o.interactive}
 	if !o.detach {
-		if err := streams.check(a); err != nil {
+		if err := streams.Check(a.Env); err != nil {
 			return err
 		}
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
-	client, err := a.singleClient(cmd)
+	client, err := engine.Client(a.Call, cmd)
 	if err != nil {
-		return failedRun(err, "")
+		return engine.Failed(err, "")
 	}
 	if isFolder(args[0]) {
 		if ask.Image, err = a.folderImage(ctx, client, args[0], ask.Windows); err != nil {
@@ -130,77 +138,43 @@ func (a *app) runContainer(cmd *cobra.Command, args []string, o runOptions) erro
 		ask.Once, ask.Pull = true, single.PullNever
 	}
 	if o.detach {
-		return a.runDetached(cmd.Context(), client, ask)
+		return a.detached(cmd.Context(), client, ask)
 	}
-	end, err := a.attach(ctx, cmd.Context(), streams,
+	end, err := streams.Attach(ctx, cmd.Context(), a.Env,
 		func(ctx context.Context, streams single.Streams, columns, rows uint16) (single.End, error) {
 			ask.Columns, ask.Rows = columns, rows
 			return client.Run(ctx, ask, streams)
 		})
 	if err != nil {
-		return refusedRun(err)
+		return engine.RefusedRun(err)
 	}
-	return a.ended(end)
+	return engine.Ended(a.Env, end)
 }
 
-// runDetached leaves a container running, and says which.
-func (a *app) runDetached(ctx context.Context, client *single.Client, ask single.Run) error {
+// detached leaves a container running, and says which.
+func (a *commands) detached(ctx context.Context, client *single.Client, ask single.Run) error {
 	id, err := client.Start(ctx, ask)
 	if err != nil {
-		return refusedRun(err)
+		return engine.RefusedRun(err)
 	}
-	_, err = fmt.Fprintln(a.env.Out, id)
+	_, err = fmt.Fprintln(a.Env.Out, id)
 	return err
 }
 
-// refusedRun is the error of a program that did not run.
-func refusedRun(err error) error {
-	if refusal, ok := errors.AsType[*single.Refusal](err); ok {
-		return &Error{Code: refusal.Code, Err: err, Remedy: refusal.Remedy}
-	}
-	return failedRun(err, "")
-}
-
-// failedRun is an error of Mullion's own, with Docker's exit code for it.
-func failedRun(err error, remedy string) error {
-	return &Error{Code: single.CodeFailed, Err: err, Remedy: remedy}
-}
-
-// singleClient is a client of the engine of single containers.
-func (a *app) singleClient(cmd *cobra.Command) (*single.Client, error) {
-	paths, err := a.singlePaths(cmd)
-	return &single.Client{
-		Paths:      paths,
-		Executable: a.env.Executable,
-		Environ:    a.env.Environ,
-		Doing:      func(what string) { fmt.Fprintf(a.env.Err, "mullion: %s\n", what) },
-	}, err
-}
-
-// singlePaths are the paths of single containers: in a folder of their own, unless another is given.
-func (a *app) singlePaths(cmd *cobra.Command) (single.Paths, error) {
-	data := single.DefaultData
-	if cmd.Flags().Changed("data-dir") {
-		data = a.DataDir
-	}
-	data, err := filepath.Abs(data)
-	return single.At(data, filepath.Dir(a.env.Executable)), err
-}
-
-// runEngine is the command of the engine, the process that `run` leaves behind for a while.
-func (a *app) runEngine() *cobra.Command {
+// Engine returns the command of the engine, the process that `run` leaves behind for a while.
+func Engine(call *invoke.Call) *cobra.Command {
 	var idle time.Duration
 	var server bool
 	cmd := &cobra.Command{
 		Use:    "run-engine",
 		Short:  "Run the engine of single containers in the foreground",
 		Hidden: true,
-		Args:   noArgs,
+		Args:   cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.requireRoot("makes containers"); err != nil {
+			if err := call.RequireRoot("makes containers"); err != nil {
 				return err
 			}
-			paths, err := a.singlePaths(cmd)
+			paths, err := engine.Paths(call, cmd)
 			if err != nil {
 				return err
 			}
@@ -208,14 +182,14 @@ func (a *app) runEngine() *cobra.Command {
 			options := single.Options{
 				Paths:   paths,
 				Idle:    idle,
-				Log:     logging.New(a.env.Err, logging.Info),
-				Output:  a.env.Err,
-				Environ: a.env.Environ,
+				Log:     logging.New(call.Env.Err, logging.Info),
+				Output:  call.Env.Err,
+				Environ: call.Env.Environ,
 			}
 			if server {
 				return single.Serve(cmd.Context(), options)
 			}
-			return single.Keep(cmd.Context(), options, a.env.Executable, "--data-dir", paths.Data, "run-engine",
+			return single.Keep(cmd.Context(), options, call.Env.Executable, "--data-dir", paths.Data, "run-engine",
 				"--server", "--idle", idle.String())
 		},
 	}

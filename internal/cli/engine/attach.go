@@ -1,4 +1,4 @@
-package cli
+package engine
 
 import (
 	"context"
@@ -7,65 +7,67 @@ import (
 	"syscall"
 
 	"mullion.dev/mullion/internal/base/interrupt"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/single"
 )
 
-// console says which streams of this process a program has.
-type console struct{ terminal, stdin bool }
+// Console says which streams of this process a program has.
+type Console struct{ Terminal, Stdin bool }
 
-// check refuses a terminal where there is none.
-func (c console) check(a *app) error {
-	if c.terminal && c.stdin && a.env.Raw == nil {
-		return failedRun(errors.New("give the program a console: standard input is no terminal"),
+// Check refuses a terminal where there is none.
+func (c Console) Check(env invoke.Env) error {
+	if c.Terminal && c.Stdin && env.Raw == nil {
+		return Failed(errors.New("give the program a console: standard input is no terminal"),
 			"leave -t out, and pipe with -i alone")
 	}
 	return nil
 }
 
-// attach runs a program with this process's streams, terminal and signals. outer is the context that a signal ends, ctx
+// Attach runs a program with this process's streams, terminal and signals. outer is the context that a signal ends, ctx
 // one that no signal ends. run asks for it, with the size of its console.
-func (a *app) attach(ctx, outer context.Context, console console,
+func (c Console) Attach(ctx, outer context.Context, env invoke.Env,
 	run func(ctx context.Context, streams single.Streams, columns, rows uint16) (single.End, error),
 ) (single.End, error) {
 	defer interrupt.Finishing(outer)() // a signal is the program's, which may take its time
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	controls := make(chan single.Control)
-	streams := single.Streams{Out: a.env.Out, Err: a.env.Err, Controls: controls}
-	if console.stdin {
-		streams.In = a.env.In
+	streams := single.Streams{Out: env.Out, Err: env.Err, Controls: controls}
+	if c.Stdin {
+		streams.In = env.In
 	}
 	columns, rows := 0, 0
-	if console.terminal && a.env.Size != nil {
-		columns, rows = a.env.Size()
+	if c.Terminal && env.Size != nil {
+		columns, rows = env.Size()
 	}
-	if console.terminal && console.stdin {
-		restore, err := a.env.Raw()
+	if c.Terminal && c.Stdin {
+		restore, err := env.Raw()
 		if err != nil {
 			return single.End{}, fmt.Errorf("set the terminal to pass on every key: %w", err)
 		}
 		defer restore()
 	}
-	say := func(c single.Control) {
+	say := func(what single.Control) {
 		select {
-		case controls <- c:
+		case controls <- what:
 		case <-ctx.Done():
 		}
 	}
 	go passSignals(ctx, outer, say)
-	if console.terminal && a.env.Resized != nil {
-		go a.passSizes(ctx, say)
+	if c.Terminal && env.Resized != nil {
+		go passSizes(ctx, env, say)
 	}
 	return run(ctx, streams, uint16(columns), uint16(rows))
 }
 
-// ended ends this command as a program has ended that ran.
-func (a *app) ended(end single.End) error {
+// Ended ends this command as a program has ended that ran.
+func Ended(env invoke.Env, end single.End) error {
 	if why := end.Why(); why != "" {
-		fmt.Fprintf(a.env.Err, "mullion: %s\n", why)
+		fmt.Fprintf(env.Err, "mullion: %s\n", why)
 	}
 	if code := end.ExitCode(); code != 0 {
-		return &silentError{code}
+		return exit.Silent(code)
 	}
 	return nil
 }
@@ -95,14 +97,14 @@ func signalOf(outer context.Context) single.Signal {
 }
 
 // passSizes passes on the terminal's size each time that it changes.
-func (a *app) passSizes(ctx context.Context, say func(single.Control)) {
-	changed := a.env.Resized(ctx)
+func passSizes(ctx context.Context, env invoke.Env, say func(single.Control)) {
+	changed := env.Resized(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
-			columns, rows := a.env.Size()
+			columns, rows := env.Size()
 			say(single.Control{Columns: uint16(columns), Rows: uint16(rows)})
 		}
 	}

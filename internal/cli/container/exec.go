@@ -1,4 +1,4 @@
-package cli
+package container
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/single"
 )
 
@@ -16,7 +18,7 @@ type execOptions struct {
 	interactive, terminal bool
 }
 
-func (a *app) containerExec() *cobra.Command {
+func (a *commands) exec() *cobra.Command {
 	var o execOptions
 	cmd := &cobra.Command{
 		Use:   "exec [flags] CONTAINER PROGRAM [ARGUMENT…]",
@@ -28,10 +30,10 @@ The exit code is the program's, as with ` + "`mullion run`" + `; 126: it cannot 
 is no such container, or it does not run.`,
 		Example: `  mullion container exec -it web cmd
   mullion container exec -e LOG=debug -w C:\app web powershell -File C:\app\check.ps1`,
-		ValidArgsFunction: a.completeContainers(false, single.Running),
+		ValidArgsFunction: a.complete(false, single.Running),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 || args[1] == "" {
-				return usage(errors.New("`mullion container exec` takes CONTAINER and PROGRAM"),
+				return exit.Misuse(errors.New("`mullion container exec` takes CONTAINER and PROGRAM"),
 					"for example: mullion container exec -it web cmd")
 			}
 			return nil
@@ -50,7 +52,7 @@ is no such container, or it does not run.`,
 }
 
 // execIn runs a program in a container.
-func (a *app) execIn(cmd *cobra.Command, args []string, o execOptions) error {
+func (a *commands) execIn(cmd *cobra.Command, args []string, o execOptions) error {
 	ask := single.Exec{
 		Container: args[0],
 		Args:      args[1:],
@@ -60,26 +62,26 @@ func (a *app) execIn(cmd *cobra.Command, args []string, o execOptions) error {
 		Stdin:     o.interactive,
 	}
 	var err error
-	if ask.Env, err = a.variables(o.env, o.envFiles); err != nil {
+	if ask.Env, err = engine.Variables(a.Env, o.env, o.envFiles); err != nil {
 		return err
 	}
-	client, err := a.containers(cmd)
+	client, err := a.client(cmd)
 	if err != nil {
 		return err
 	}
-	streams := console{terminal: o.terminal, stdin: o.interactive}
-	if err := streams.check(a); err != nil {
+	streams := engine.Console{Terminal: o.terminal, Stdin: o.interactive}
+	if err := streams.Check(a.Env); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
-	end, err := a.attach(ctx, cmd.Context(), streams,
+	end, err := streams.Attach(ctx, cmd.Context(), a.Env,
 		func(ctx context.Context, streams single.Streams, columns, rows uint16) (single.End, error) {
 			ask.Columns, ask.Rows = columns, rows
 			return client.Exec(ctx, ask, streams)
 		})
 	if err != nil {
-		return refusedContainer(err)
+		return engine.Refused(err)
 	}
-	return a.ended(end)
+	return engine.Ended(a.Env, end)
 }

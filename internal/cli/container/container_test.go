@@ -1,7 +1,8 @@
-package cli
+package container
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,12 +10,22 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/clitest"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/single"
 )
+
+// newMachine returns a machine with these commands.
+func newMachine(t *testing.T) *clitest.Machine {
+	m := clitest.New(t)
+	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r.Call)} }
+	return m
+}
 
 // containersAt are a container of each state at a time.
 func containersAt(now time.Time) []single.Container {
@@ -121,7 +132,7 @@ func TestInspectPrintable(t *testing.T) {
 	found := []inspected{{Config: inspectedConfig{WorkingDir: "C:\\\x1b[2J"}}}
 	for terminal, want := range map[bool]string{true: "C:\\·[2J\n", false: "C:\\\x1b[2J\n"} {
 		var out bytes.Buffer
-		a := &app{Reader: &reader.Reader{Call: &invoke.Call{Env: Env{Out: &out, Terminal: terminal}}}}
+		a := &commands{&invoke.Call{Env: invoke.Env{Out: &out, Terminal: terminal}}}
 		if err := a.printInspected(found, "x", show); err != nil || out.String() != want {
 			t.Errorf("%v: %q, %v", terminal, &out, err)
 		}
@@ -151,7 +162,7 @@ func TestLogTimes(t *testing.T) {
 			t.Errorf("%q: %d, %v", text, got, err)
 		}
 	}
-	if _, err := tailOf("many"); ExitCode(err) != ExitUsage {
+	if _, err := tailOf("many"); exit.Code(err) != exit.Usage {
 		t.Error(err)
 	}
 }
@@ -166,7 +177,7 @@ func TestSignalNamed(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "HUP", "1", "KILLER"} {
-		if _, err := signalNamed(name); ExitCode(err) != ExitUsage {
+		if _, err := signalNamed(name); exit.Code(err) != exit.Usage {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -175,7 +186,7 @@ func TestSignalNamed(t *testing.T) {
 // TestContainerRefuses holds what is refused before an engine is asked, and that where none is nothing is begun.
 func TestContainerRefuses(t *testing.T) {
 	m := newMachine(t)
-	data := []string{"--data-dir", filepath.Join(filepath.Dir(m.paths.Data), "run")}
+	data := []string{"--data-dir", filepath.Join(filepath.Dir(m.Paths.Data), "run")}
 	for _, tc := range []struct {
 		args string
 		code int
@@ -198,32 +209,32 @@ func TestContainerRefuses(t *testing.T) {
 		{"inspect web", 1, "mullion: No such container: web\n"},
 		{"restart web", 2, "mullion: `mullion container` has no command \"restart\""},
 	} {
-		got := m.run(append(append([]string{}, data...), append([]string{"container"}, strings.Fields(tc.args)...)...)...)
-		if got.code != tc.code || !strings.HasPrefix(got.err, tc.said) {
-			t.Errorf("%s: exit code %d, %s%s", tc.args, got.code, got.out, got.err)
+		got := m.Run(append(append([]string{}, data...), append([]string{"container"}, strings.Fields(tc.args)...)...)...)
+		if got.Code != tc.code || !strings.HasPrefix(got.Err, tc.said) {
+			t.Errorf("%s: exit code %d, %s%s", tc.args, got.Code, got.Out, got.Err)
 		}
 	}
 	ls := func(more ...string) []string {
 		return append(append(append([]string{}, data...), "container", "ls"), more...)
 	}
-	m.run(ls()...).check(t, 0, "CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n", "")
-	m.run(ls("-o", "json")...).check(t, 0, "[]\n", "")
-	m.run(append(data, "container", "prune", "-f")...).check(t, 0, "Total reclaimed space: 0B\n", "")
-	m.env.In = strings.NewReader("n\n")
-	m.run(append(data, "container", "prune")...).check(t, 0,
+	m.Run(ls()...).Check(t, 0, "CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES\n", "")
+	m.Run(ls("-o", "json")...).Check(t, 0, "[]\n", "")
+	m.Run(append(data, "container", "prune", "-f")...).Check(t, 0, "Total reclaimed space: 0B\n", "")
+	m.Env.In = strings.NewReader("n\n")
+	m.Run(append(data, "container", "prune")...).Check(t, 0,
 		"WARNING! This will remove all stopped containers.\nAre you sure you want to continue? [y/N] ", "")
-	if exists(data[1]) {
+	if _, err := os.Stat(data[1]); err == nil {
 		t.Error("to look for containers has made a folder")
 	}
-	m.env.Euid = 1000
-	m.run("container", "ls").has(t, 3, "mullion: this needs root, as it asks the engine of single containers")
+	m.Env.Euid = 1000
+	m.Run("container", "ls").Has(t, 3, "mullion: this needs root, as it asks the engine of single containers")
 }
 
 // TestContainerCompletion completes the names of containers, without an engine: of those that a command is for, and of
 // those that are not yet named.
 func TestContainerCompletion(t *testing.T) {
 	m := newMachine(t)
-	data := filepath.Join(filepath.Dir(m.paths.Data), "run")
+	data := filepath.Join(filepath.Dir(m.Paths.Data), "run")
 	known, err := store.Open[single.Container](filepath.Join(data, "containers"))
 	if err != nil {
 		t.Fatal(err)
@@ -239,10 +250,10 @@ func TestContainerCompletion(t *testing.T) {
 		"inspect ": "made web job", "cp ": "web", "cp web:/a .": "",
 	} {
 		args := append([]string{"__complete", "--data-dir", data, "container"}, strings.Split(line, " ")...)
-		got := m.run(args...)
-		names, _, _ := strings.Cut(got.out, ":")
+		got := m.Run(args...)
+		names, _, _ := strings.Cut(got.Out, ":")
 		if strings.Join(strings.Fields(names), " ") != want {
-			t.Errorf("%s: %q, want %s", line, got.out, want)
+			t.Errorf("%s: %q, want %s", line, got.Out, want)
 		}
 	}
 }

@@ -1,23 +1,22 @@
-package cli
+package image
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/folderimage"
+	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
-func (a *app) imageBuild() *cobra.Command {
+func (a *commands) build() *cobra.Command {
 	var over imagebuild.Spec
 	var docker dockerfileFlags
 	var file, output string
@@ -45,7 +44,7 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
   mullion image build . -f deploy/windows.Dockerfile --build-arg VERSION=1.2 -t mullion.local/app:v1
   mullion image build ./app -t registry.example/app:v1 --windows-version ltsc2022 -o app.tar
   mullion image build --os linux ./server -t mullion.local/server:v1`,
-		Args: exactArgs("FOLDER"),
+		Args: cmdline.Exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			img, err := a.buildAny(cmd, args[0], file, docker, over)
 			if err != nil {
@@ -77,105 +76,35 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 }
 
 // buildAny makes an image as a Dockerfile or a description says.
-func (a *app) buildAny(cmd *cobra.Command, dir, file string, docker dockerfileFlags, over imagebuild.Spec) (
+func (a *commands) buildAny(cmd *cobra.Command, dir, file string, docker dockerfileFlags, over imagebuild.Spec) (
 	*imagebuild.Image, error,
 ) {
 	by, err := dockerfileOf(dir, file)
 	if err != nil {
-		return nil, usage(err, "")
+		return nil, exit.Misuse(err, "")
 	}
 	if by != "" {
 		img, err := a.buildDockerfile(cmd, dir, by, docker, over)
-		if own, ok := errors.AsType[*Error](err); ok { // beside the line, the code and what to do
-			err = &Error{Code: own.Code, Err: err, Remedy: own.Remedy}
+		if own, ok := errors.AsType[*exit.Error](err); ok { // beside the line, the code and what to do
+			err = &exit.Error{Code: own.Code, Err: err, Remedy: own.Remedy}
 		} else if err != nil {
-			err = usage(err, "")
+			err = exit.Misuse(err, "")
 		}
 		return img, err
 	}
 
 	if name := docker.given(); name != "" {
-		return nil, usage(fmt.Errorf("%s is for a Dockerfile, and %q has none", name, dir), "name it by -f")
+		return nil, exit.Misuse(fmt.Errorf("%s is for a Dockerfile, and %q has none", name, dir), "name it by -f")
 	}
-	img, err := a.buildImage(cmd.Context(), dir, file, over)
+	img, err := folderimage.Build(cmd.Context(), a.Env, dir, file, over)
 	if err != nil {
-		return nil, usage(err, "`mullion image build --help` describes image.yaml")
+		return nil, exit.Misuse(err, "`mullion image build --help` describes image.yaml")
 	}
 	return img, nil
 }
 
-// readDescription reads file, or without one the description in the folder, if it is there. A single program has none
-// beside it.
-func readDescription(dir, file string) (imagebuild.Spec, error) {
-	if file != "" {
-		return imagebuild.ReadSpec(file)
-	}
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return imagebuild.Spec{}, nil
-	}
-	s, err := imagebuild.ReadSpec(filepath.Join(dir, imagebuild.SpecFile))
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	return s, err
-}
-
-func (a *app) buildImage(ctx context.Context, dir, file string, over imagebuild.Spec) (*imagebuild.Image, error) {
-	s, err := readDescription(dir, file)
-	if err != nil {
-		return nil, err
-	}
-
-	override(&s.Tags, over.Tags)
-	override(&s.OSVersions, over.OSVersions)
-	override(&s.Entrypoint, over.Entrypoint)
-	override(&s.Cmd, over.Cmd)
-	override(&s.Env, over.Env)
-	override(&s.ExposedPorts, over.ExposedPorts)
-	maps.Copy(labelsOf(&s), over.Labels)
-	if over.WorkingDir != "" {
-		s.WorkingDir = over.WorkingDir
-	}
-
-	if over.User != "" {
-		s.User = over.User
-	}
-	if over.OS != "" {
-		s.OS = over.OS
-	}
-
-	o := imagebuild.Options{Dir: dir, Spec: s}
-	if o.Created, err = a.sourceDate(); err != nil {
-		return nil, err
-	}
-	return imagebuild.Build(ctx, o)
-}
-
-// parseEpoch reads seconds since 1970.
-func parseEpoch(epoch string) (time.Time, error) {
-	seconds, err := strconv.ParseInt(epoch, 10, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read SOURCE_DATE_EPOCH: %w", err)
-	}
-	return time.Unix(seconds, 0).UTC(), nil
-}
-
-// labelsOf returns the labels of a description, to be added to.
-func labelsOf(s *imagebuild.Spec) map[string]string {
-	if s.Labels == nil {
-		s.Labels = map[string]string{}
-	}
-	return s.Labels
-}
-
-func override(field *[]string, with []string) {
-	if len(with) > 0 {
-		*field = with
-	}
-}
-
 // placeImage writes the image to a file, or loads it into the cluster.
-func (a *app) placeImage(ctx context.Context, img *imagebuild.Image, output string) error {
+func (a *commands) placeImage(ctx context.Context, img *imagebuild.Image, output string) error {
 	digest, err := img.Digest()
 	if err != nil {
 		return err
@@ -192,7 +121,7 @@ func (a *app) placeImage(ctx context.Context, img *imagebuild.Image, output stri
 		}
 	} else {
 		where = "the cluster"
-		if err := a.loadImages(ctx, bytes.NewReader(archive.Bytes()), img.OS); err != nil {
+		if err := stores.Load(ctx, a.Call, bytes.NewReader(archive.Bytes()), img.OS); err != nil {
 			return err
 		}
 	}
@@ -202,7 +131,7 @@ func (a *app) placeImage(ctx context.Context, img *imagebuild.Image, output stri
 		if img.OS == imagebuild.Linux {
 			what = "linux/amd64"
 		}
-		fmt.Fprintf(a.env.Out, "%s@%s for %s, in %s\n", ref, digest, what, where)
+		fmt.Fprintf(a.Env.Out, "%s@%s for %s, in %s\n", ref, digest, what, where)
 	}
 
 	return nil

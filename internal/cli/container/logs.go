@@ -1,4 +1,4 @@
-package cli
+package container
 
 import (
 	"errors"
@@ -10,10 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/single"
 )
 
-func (a *app) containerLogs() *cobra.Command {
+func (a *commands) logs() *cobra.Command {
 	var tail, since string
 	var o single.LogOptions
 	cmd := &cobra.Command{
@@ -24,8 +27,8 @@ are kept. A line is there when it has ended.`,
 		Example: `  mullion container logs web
   mullion container logs -f --tail 20 web
   mullion container logs --since 10m -t web`,
-		Args:              exactArgs("CONTAINER"),
-		ValidArgsFunction: a.completeContainers(false),
+		Args:              cmdline.Exactly("CONTAINER"),
+		ValidArgsFunction: a.complete(false),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Tail, err = tailOf(tail); err != nil {
 				return err
@@ -33,20 +36,20 @@ are kept. A line is there when it has ended.`,
 			if o.Since, err = sinceOf(since, time.Now()); err != nil {
 				return err
 			}
-			client, err := a.containers(cmd)
+			client, err := a.client(cmd)
 			if err != nil {
 				return err
 			}
 			ctx := cmd.Context()
 			c, err := client.Find(ctx, args[0])
 			if err != nil {
-				return refusedContainer(err)
+				return engine.Refused(err)
 			}
 			err = client.Logs(ctx, c, o, a.Env.Out, a.Env.Err)
 			if ctx.Err() != nil {
 				return nil // the person has seen enough
 			}
-			return refusedContainer(err)
+			return engine.Refused(err)
 		},
 	}
 	f := cmd.Flags()
@@ -64,7 +67,7 @@ func tailOf(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, usage(fmt.Errorf("--tail %q is neither a number nor all", text), "for example: --tail 20")
+		return 0, exit.Misuse(fmt.Errorf("--tail %q is neither a number nor all", text), "for example: --tail 20")
 	}
 	return max(n, -1), nil
 }
@@ -90,5 +93,5 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 		whole, part := math.Modf(seconds)
 		return time.Unix(int64(whole), int64(part*1e9)), nil
 	}
-	return time.Time{}, usage(errors.New(strconv.Quote(text)+" is no time"), "for example: --since 10m")
+	return time.Time{}, exit.Misuse(errors.New(strconv.Quote(text)+" is no time"), "for example: --since 10m")
 }

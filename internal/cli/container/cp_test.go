@@ -1,4 +1,4 @@
-package cli
+package container
 
 import (
 	"archive/tar"
@@ -24,7 +24,7 @@ func TestContainerPlace(t *testing.T) {
 		`web:C:\a`: {"web", `C:\a`}, "web:/a": {"web", "/a"}, "web:a": {"web", "a"},
 		"./a:b": {}, "/a:b": {}, "a": {}, "web:": {}, ":a": {}, `a\b:c`: {}, "-": {}, ".:a": {},
 	} {
-		name, winPath, ok := containerPlace(arg)
+		name, winPath, ok := place(arg)
 		if got := [2]string{name, winPath}; got != want || ok != (want[0] != "") {
 			t.Errorf("%q: %q, %v", arg, got, ok)
 		}
@@ -184,7 +184,7 @@ func TestPack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b, said bytes.Buffer
-	if err := (containerTar{left: &leftOut{to: &said}}).pack(&b, filepath.Join(dir, "conf"), "new"); err != nil {
+	if err := (tarIn{left: &leftOut{to: &said}}).pack(&b, filepath.Join(dir, "conf"), "new"); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
@@ -284,7 +284,7 @@ func TestPackBeside(t *testing.T) {
 		return errors.Join(os.Rename(sub, sub+"-old"), os.Symlink("../beside", sub))
 	}}
 	var said bytes.Buffer
-	err = (containerTar{left: &leftOut{to: &said}}).pack(to, conf, "new")
+	err = (tarIn{left: &leftOut{to: &said}}).pack(to, conf, "new")
 	if err == nil || strings.Contains(to.String(), "secret") {
 		t.Errorf("%v; what is beside the folder is read: %v", err, strings.Contains(to.String(), "secret"))
 	}
@@ -364,7 +364,7 @@ func TestCopyOutEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			err := (containerTar{client: tc.tars, name: "c", left: &leftOut{to: io.Discard}}).copyOut(ctx, `C:\x`, t.TempDir())
+			err := (tarIn{client: tc.tars, name: "c", left: &leftOut{to: io.Discard}}).copyOut(ctx, `C:\x`, t.TempDir())
 			if (err == nil) != (tc.want == "") || (err != nil && !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
@@ -375,7 +375,7 @@ func TestCopyOutEnds(t *testing.T) {
 	}
 
 	forges := tars{from: strings.NewReader(""), end: single.End{Code: 1}, words: "none\r\nmullion: all is copied\n"}
-	err := (containerTar{client: forges, name: "c", left: &leftOut{}}).copyOut(t.Context(), `C:\x`, t.TempDir())
+	err := (tarIn{client: forges, name: "c", left: &leftOut{}}).copyOut(t.Context(), `C:\x`, t.TempDir())
 	refusal, ok := errors.AsType[*single.Refusal](err)
 	if !ok || refusal.Remedy != "its tar.exe says: none·mullion: all is copied" {
 		t.Errorf("%+v", refusal)
@@ -384,7 +384,7 @@ func TestCopyOutEnds(t *testing.T) {
 	stopped := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
-	err = (containerTar{client: tars{from: half(), waits: true}, left: &leftOut{}}).copyOut(ctx, `C:\x`, t.TempDir())
+	err = (tarIn{client: tars{from: half(), waits: true}, left: &leftOut{}}).copyOut(ctx, `C:\x`, t.TempDir())
 	if !errors.Is(err, stopped) {
 		t.Errorf("a person who has seen enough is told %v", err)
 	}
