@@ -135,7 +135,7 @@ func TestUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range steps {
-		if slices.Contains([]string{"mullion-agent.exe", "crictl.exe", "agnhost", "agnhost.exe", "mullion-vm", "kubectl-mullion"}, s.name) {
+		if slices.Contains([]string{"mullion-agent.exe", "crictl.exe", "agnhost", "agnhost.exe", "mullion-vm", "mullion-nat", "kubectl-mullion"}, s.name) {
 			t.Errorf("up does not run %s", s.name)
 		}
 	}

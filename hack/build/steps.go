@@ -167,9 +167,14 @@ func own() []step {
 			name: "mullion", why: "the command, and what it starts on a node and in a container",
 			sets: []string{"up", "build", "mullion", "e2e"}, system: "linux",
 			packages: []string{
-				"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause", "./cmd/mullion-nat",
+				"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause",
 			},
 			to: "./", ldflags: mullionLD,
+		},
+		{
+			name: "mullion-nat", why: "the network of single containers (`mullion run`)",
+			sets: []string{"build", "e2e"}, system: "linux",
+			packages: []string{"./cmd/mullion-nat"}, to: "./", ldflags: mullionLD,
 		},
 		{
 			name: "mullion-policy", why: "the CNI plugin that holds a pod until its policies are there",

@@ -27,6 +27,17 @@ func (s *service) newNetwork() *nat.Network {
 	})
 }
 
+// canJoin refuses a container whose network cannot be there, before anything is pulled or made for it.
+func (s *service) canJoin(ask Run) error {
+	if ask.Network == None {
+		return nil
+	}
+	if err := s.network.Built(); err != nil {
+		return notJoined(err)
+	}
+	return nil
+}
+
 // join gives the container its network namespace.
 func (k *container) join(undo *cleanup.Stack) (err error) {
 	switch k.ask.Network {
@@ -79,6 +90,11 @@ func notJoined(err error) error {
 			r.Remedy = fmt.Sprintf("choose another port of this machine (-p %d:%d), or end the program that has it: `ss -lnp 'sport = :%d'` names it",
 				otherPort(port.Port.Host), port.Port.Container, port.Port.Host)
 		}
+		return r
+	}
+	if _, ok := errors.AsType[*nat.NoProgramError](err); ok {
+		r.Remedy = "`make mullion-nat` builds it, where Mullion's source is (`make up` does not: no cluster uses it); a " +
+			"release has it. Without a network it is not needed: --network none"
 		return r
 	}
 	if _, ok := errors.AsType[*nat.NoTunError](err); ok {

@@ -39,3 +39,27 @@ func TestNotJoined(t *testing.T) {
 		t.Error("another error is not what it was")
 	}
 }
+
+// TestCanJoin: where mullion-nat is not built, a container that wants a network is refused before an image is pulled
+// for it, with the command that builds it; one without a network is not.
+func TestCanJoin(t *testing.T) {
+	dir := t.TempDir()
+	s := &service{options: Options{Paths: At(dir, dir)}}
+	s.network = s.newNetwork()
+	for _, network := range []Network{NAT, ""} {
+		r, ok := errors.AsType[*Refusal](s.canJoin(Run{Network: network}))
+		if !ok || r.Code != CodeFailed || !strings.Contains(r.Message, "there is no "+dir+"/mullion-nat") ||
+			!strings.HasPrefix(r.Remedy, "`make mullion-nat` builds it") {
+			t.Errorf("%q: %+v", network, r)
+		}
+	}
+	if err := s.canJoin(Run{Network: None}); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(dir+"/mullion-nat", nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.canJoin(Run{}); err != nil {
+		t.Error(err)
+	}
+}

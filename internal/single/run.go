@@ -57,6 +57,9 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(s.options.Paths.streams(ask.Streams))) }()
 	}
+	if err := s.canJoin(ask); err != nil {
+		return err
+	}
 	told := c.sayLater(patience, Event{Doing: "starting; the first time, Windows is prepared, which takes a while"})
 	r, err := s.room(ctx, ask.Windows)
 	told()

@@ -165,6 +165,21 @@ func (m *Member) Leave() error {
 	return errors.Join(errors.Join(errs...), netns.Remove(m.Netns))
 }
 
+// NoProgramError is the error of a mullion-nat that is not there.
+type NoProgramError struct{ Program string }
+
+func (e *NoProgramError) Error() string {
+	return fmt.Sprintf("start the gateway of the network: there is no %s", e.Program)
+}
+
+// Built returns a *NoProgramError if mullion-nat is not there, for who would rather not begin then.
+func (n *Network) Built() error {
+	if _, err := os.Stat(n.cfg.Program); errors.Is(err, os.ErrNotExist) {
+		return &NoProgramError{n.cfg.Program}
+	}
+	return nil
+}
+
 // Start starts mullion-nat, so that the first member does not wait for it.
 func (n *Network) Start() error {
 	n.mu.Lock()
@@ -201,6 +216,9 @@ func (n *Network) ensure() error {
 		n.subnet = subnet
 	}
 
+	if err := n.Built(); err != nil {
+		return err
+	}
 	p, err := start(n.cfg)
 	if err != nil {
 		return fmt.Errorf("start the gateway of the network: %w", err)
