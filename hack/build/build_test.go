@@ -141,6 +141,19 @@ func TestUp(t *testing.T) {
 	}
 }
 
+// TestNoTrace: the command has no pages of gRPC's traces, for which it would be nine megabytes larger.
+func TestNoTrace(t *testing.T) {
+	steps, err := choose(table(), []string{"mullion"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		if slices.Contains(s.packages, "./cmd/mullion") && !slices.Contains(s.flags, noTrace) {
+			t.Errorf("%s is built without %s", s.name, noTrace)
+		}
+	}
+}
+
 // TestUpstream: a module of upstream/cluster has programs of a release, one of upstream/test has none of them.
 func TestUpstream(t *testing.T) {
 	root, err := repository()

@@ -22,7 +22,7 @@ const counted = "{{.ImportPath}}\t{{with .Module}}{{.Path}}@{{.Version}}{{end}}\
 	"{{range .GoFiles}}{{.}} {{end}}\t{{range .Imports}}{{.}} {{end}}"
 
 // count prints how many packages each step compiles from empty caches. A package is compiled once for all that use it
-// as long as its system, its version, its flags and all that it imports are the same.
+// as long as its system, its version, its files, its flags and all that it imports are the same. Tags choose files.
 func (b *builder) count(ctx context.Context, steps []step, out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "STEP\tFOR\tPACKAGES\tCOMPILED\tTHEIR SOURCE")
@@ -73,6 +73,7 @@ func (b *builder) packagesOf(ctx context.Context, s step) ([]byte, error) {
 // countStep counts a step's packages, those of them that are not in seen yet, and the bytes of the source of these.
 func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, compiled, size int64) {
 	keys := map[string][sha256.Size]byte{}
+	flags := slices.DeleteFunc(slices.Clone(s.flags), func(flag string) bool { return strings.HasPrefix(flag, "-tags") })
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -82,7 +83,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 		}
 
 		h := sha256.New()
-		fmt.Fprintln(h, fields[0], s.system, s.flags, cmp.Or(fields[1], "std"))
+		fmt.Fprintln(h, fields[0], s.system, flags, cmp.Or(fields[1], "std"), fields[3])
 		for imported := range strings.FieldsSeq(fields[4]) {
 			fmt.Fprintf(h, "%x\n", keys[imported])
 		}

@@ -160,6 +160,10 @@ func versionIn(file, module string) (string, error) {
 	return "", fmt.Errorf("%s does not require %s", file, module)
 }
 
+// noTrace leaves golang.org/x/net/trace out of gRPC (https://pkg.go.dev/google.golang.org/grpc, trace_notrace.go). Its
+// pages are templates: with them the linker keeps every exported method (package fieldtemplate says why).
+const noTrace = "-tags=grpcnotrace"
+
 // own are Mullion's programs.
 func own() []step {
 	return []step{
@@ -169,7 +173,7 @@ func own() []step {
 			packages: []string{
 				"./cmd/mullion", "./cmd/mullion-node", "./cmd/mullion-init", "./cmd/mullion-pause",
 			},
-			to: "./", ldflags: mullionLD,
+			to: "./", ldflags: mullionLD, flags: []string{noTrace},
 		},
 		{
 			name: "mullion-nat", why: "the network of single containers (`mullion run`)",

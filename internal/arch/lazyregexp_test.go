@@ -152,3 +152,29 @@ func literal(e ast.Expr, constants map[string]string) (string, bool) {
 		return "", false
 	}
 }
+
+// TestNoTemplatesThatCallMethods: a program that evaluates templates by text/template or html/template keeps every
+// exported method of what it converts to an interface, some nine megabytes of bin/mullion. Package fieldtemplate does
+// without.
+func TestNoTemplatesThatCallMethods(t *testing.T) {
+	looked := 0
+	for _, path := range files(t, ".go") {
+		linked := strings.HasPrefix(path, root+"/internal/") || strings.HasPrefix(path, root+"/cmd/")
+		if strings.HasSuffix(path, "_test.go") || !linked {
+			continue
+		}
+		looked++
+		file, err := parser.ParseFile(token.NewFileSet(), path, read(t, path), parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			if name, _ := strconv.Unquote(i.Path.Value); name == "text/template" || name == "html/template" {
+				t.Errorf("%s imports %s: package fieldtemplate carries out templates", path, name)
+			}
+		}
+	}
+	if looked < 500 {
+		t.Errorf("looked at only %d files", looked)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"text/template"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,12 +127,15 @@ func TestContainerInspect(t *testing.T) {
 
 // TestInspectPrintable: what an image's maker wrote draws nothing on a terminal, and a script gets it as it is.
 func TestInspectPrintable(t *testing.T) {
-	show := template.Must(template.New("").Parse("{{.Config.WorkingDir}}"))
+	show, err := parseFormat("{{.Config.WorkingDir}}", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	found := []inspected{{Config: inspectedConfig{WorkingDir: "C:\\\x1b[2J"}}}
 	for terminal, want := range map[bool]string{true: "C:\\·[2J\n", false: "C:\\\x1b[2J\n"} {
 		var out bytes.Buffer
 		a := &commands{&invoke.Call{Env: invoke.Env{Out: &out, Terminal: terminal}}}
-		if err := a.printInspected(found, "x", show); err != nil || out.String() != want {
+		if err := a.printInspected(found, show); err != nil || out.String() != want {
 			t.Errorf("%v: %q, %v", terminal, &out, err)
 		}
 	}

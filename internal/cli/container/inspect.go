@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
-	"text/template"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/frame"
@@ -19,7 +16,7 @@ import (
 )
 
 func (a *commands) inspect() *cobra.Command {
-	var format string
+	var template string
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] CONTAINER…",
 		Short: "Print all that is known of containers, as JSON",
@@ -28,9 +25,9 @@ func (a *commands) inspect() *cobra.Command {
 		Args:              atLeastOne,
 		ValidArgsFunction: a.complete(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			show, err := template.New("format").Funcs(template.FuncMap{"json": jsonText}).Parse(format)
+			show, err := parseFormat(template, "`mullion container inspect` without -f shows the fields")
 			if err != nil {
-				return exit.Misuse(fmt.Errorf("--format: %w", err), "for example: -f '{{.State.Status}}'")
+				return err
 			}
 			client, err := a.client(cmd)
 			if err != nil {
@@ -51,38 +48,35 @@ func (a *commands) inspect() *cobra.Command {
 				}
 				found = append(found, inspect(c))
 			}
-			if err := a.printInspected(found, format, show); err != nil {
+			if err := a.printInspected(found, show); err != nil {
 				return err
 			}
 			return failed
 		},
 	}
-	cmd.Flags().StringVarP(&format, "format", "f", "", "template of Go for each one, for example {{.State.Status}}")
+	cmd.Flags().StringVarP(&template, "format", "f", "", "template of Go for each one, for example {{.State.Status}}")
 	return cmd
 }
 
-func jsonText(v any) (string, error) {
-	text, err := json.Marshal(v)
-	return string(text), err
-}
-
-func (a *commands) printInspected(found []inspected, format string, show *template.Template) error {
-	if format == "" {
+func (a *commands) printInspected(found []inspected, show *format) error {
+	if show.flag == "" {
 		e := json.NewEncoder(a.Env.Out)
 		e.SetIndent("", "    ")
 		e.SetEscapeHTML(false)
 		return e.Encode(found)
 	}
 	for _, i := range found {
-		var line strings.Builder
-		if err := show.Execute(&line, i); err != nil {
-			return exit.Misuse(fmt.Errorf("--format: %w", err), "`mullion container inspect` without -f shows the fields")
+		line := ""
+		var err error
+		if show.flag == "json" {
+			line, err = jsonText(i)
+		} else {
+			line, err = show.line(a.Env, i)
 		}
-		text := line.String()
-		if a.Env.Terminal { // an image's maker has written some of it
-			text = plaintext.Printable(text)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintln(a.Env.Out, text)
+		fmt.Fprintln(a.Env.Out, line)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	_ "embed" // the page's template
 	"encoding/json"
 	"fmt"
-	"html/template"
+	"html"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/base/fieldtemplate"
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
@@ -223,27 +224,41 @@ func end(text, name string) string {
 //go:embed page.html.tmpl
 var pageTemplate string
 
-// HTML returns the page as HTML.
+// HTML returns the page as HTML. The template has values only in text, in attributes in quotes and, of Mullion's own, in
+// names of classes: they are escaped alike.
 func (p *Page) HTML() ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{
+	t, err := fieldtemplate.Parse(pageTemplate, fieldtemplate.Funcs{
 		"states":  p.states,
 		"percent": func(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(max(of, 1))) },
 		"took":    took,
 		"time":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"day":     func(t time.Time) string { return t.Format("01-02") },
+		"clock":   func(t time.Time) string { return t.Format("15:04") },
 		"span":    func(d time.Duration) string { return took(d.Seconds()) },
 		"class":   func(s result.State) string { return strings.ReplaceAll(string(s), " ", "-") },
 		"mark":    mark,
+		"area":    result.Spec.Area,
+		"link":    link,
 		"short":   func(name string) string { return result.Spec{Name: name}.ShortName() },
 		"first":   func(s string) string { line, _, _ := strings.Cut(s, "\n"); return line },
-	}).Parse(pageTemplate)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("parse page: %w", err)
 	}
+	t.Escape = html.EscapeString
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
 		return nil, fmt.Errorf("write page: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// link is a reference that a browser may follow; "": it is none.
+func link(ref string) string {
+	if !strings.HasPrefix(ref, "https://") {
+		return ""
+	}
+	return ref
 }
 
 // states returns the states of specs in the page's runs, in the order in which they are shown.
@@ -285,7 +300,7 @@ func Write(folder string, history []string, causes result.Causes) (string, error
 	if err != nil {
 		return "", err
 	}
-	html, err := p.HTML()
+	whole, err := p.HTML()
 	if err != nil {
 		return "", err
 	}
@@ -298,7 +313,7 @@ func Write(folder string, history []string, causes result.Causes) (string, error
 		return "", fmt.Errorf("encode results: %w", err)
 	}
 	for name, data := range map[string][]byte{
-		HTMLFile:     html,
+		HTMLFile:     whole,
 		MarkdownFile: []byte(p.Markdown()),
 		JUnitFile:    junit,
 		JSONFile:     raw,

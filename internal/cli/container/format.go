@@ -1,0 +1,135 @@
+package container
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"mullion.dev/mullion/internal/base/fieldtemplate"
+	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
+)
+
+// format is a value of --format: a template for each thing that is printed, or "" or "json".
+type format struct {
+	flag, see string // the template as it was given; what shows the fields
+	template  *fieldtemplate.Template
+}
+
+// formatFuncs are what Docker's templates call (https://docs.docker.com/engine/cli/formatting/).
+func formatFuncs() fieldtemplate.Funcs {
+	return fieldtemplate.Funcs{
+		"json":     jsonText,
+		"join":     strings.Join,
+		"lower":    strings.ToLower,
+		"upper":    strings.ToUpper,
+		"split":    strings.Split,
+		"title":    title,
+		"pad":      pad,
+		"truncate": truncate,
+	}
+}
+
+// jsonText is a value as JSON, with the letters of HTML as they are.
+func jsonText(v any) (string, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return strings.TrimSuffix(text.String(), "\n"), err
+}
+
+// title begins each word with a large letter.
+func title(s string) string {
+	words := strings.Split(s, " ")
+	for i, w := range words {
+		if w != "" {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// mostPadding bounds what is added to a text that is not empty.
+const mostPadding = 1 << 10
+
+func pad(s string, before, after int) string {
+	if s == "" {
+		return s
+	}
+	spaces := func(n int) string { return strings.Repeat(" ", min(max(n, 0), mostPadding)) }
+	return spaces(before) + s + spaces(after)
+}
+
+// truncate is the beginning of a text, of so many letters.
+func truncate(s string, letters int) string {
+	if all := []rune(s); len(all) > max(letters, 0) {
+		return string(all[:max(letters, 0)])
+	}
+	return s
+}
+
+// tableWord before a template asks for columns with a heading.
+const tableWord = "table "
+
+// parseFormat reads a value of --format. A tab and the end of a line may be written as in Go.
+func parseFormat(text, see string) (*format, error) {
+	f := &format{flag: text, see: see}
+	if text == "" || text == "json" || text == "table" {
+		return f, nil
+	}
+	body := strings.NewReplacer(`\t`, "\t", `\n`, "\n").Replace(strings.TrimPrefix(text, tableWord))
+	var err error
+	if f.template, err = fieldtemplate.Parse(body, formatFuncs()); err != nil {
+		return nil, f.wrong(err)
+	}
+	return f, nil
+}
+
+func (f *format) wrong(err error) error {
+	return exit.Misuse(fmt.Errorf("--format: %w", err), f.see)
+}
+
+// given reports whether there is a template.
+func (f *format) given() bool { return f.template != nil }
+
+// table reports whether columns with a heading are asked for.
+func (f *format) table() bool { return strings.HasPrefix(f.flag, tableWord) }
+
+// line is what the template makes of a thing. What an image's maker has written draws nothing on a terminal.
+func (f *format) line(env invoke.Env, of any) (string, error) {
+	var line strings.Builder
+	if err := f.template.Execute(&line, of); err != nil {
+		return "", f.wrong(err)
+	}
+	if !env.Terminal {
+		return line.String(), nil
+	}
+	columns := strings.Split(line.String(), "\t")
+	for i := range columns {
+		columns[i] = plaintext.Printable(columns[i])
+	}
+	return strings.Join(columns, "\t"), nil
+}
+
+// print prints a line for each thing, and heading above them if columns are asked for.
+func (f *format) print(env invoke.Env, heading any, all []any) error {
+	var to io.Writer = env.Out
+	if f.table() {
+		columns := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
+		defer columns.Flush()
+		to, all = columns, append([]any{heading}, all...)
+	}
+	for _, one := range all {
+		line, err := f.line(env, one)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(to, line)
+	}
+	return nil
+}
