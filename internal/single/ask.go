@@ -19,6 +19,38 @@ func (c *Client) Start(ctx context.Context, ask Run) (id string, err error) {
 	return e.Started, err
 }
 
+// StartAgain has a container that has ended begin anew, and returns when its program runs.
+func (c *Client) StartAgain(ctx context.Context, name string) error {
+	_, err := c.about(ctx, name, Request{Start: name})
+	return err
+}
+
+// Rename gives a container another name.
+func (c *Client) Rename(ctx context.Context, name, to string) error {
+	_, err := c.about(ctx, name, Request{Rename: &Renaming{Container: name, Name: to}})
+	return err
+}
+
+// ExecDetached runs a program in a container that runs, and returns when it has started. It lives on without this
+// client, and nobody has what it says.
+func (c *Client) ExecDetached(ctx context.Context, ask Exec) error {
+	ask.Detach = true
+	_, err := c.about(ctx, ask.Container, Request{Exec: &ask})
+	return err
+}
+
+// Samples returns what containers use: those named, or all that run.
+func (c *Client) Samples(ctx context.Context, names ...string) ([]Sample, error) {
+	if c.hasNone(ctx) {
+		if len(names) > 0 {
+			return nil, refuse("No such container: %s", names[0])
+		}
+		return nil, nil
+	}
+	e, err := c.answer(ctx, Request{Sample: &Sampling{Containers: names}})
+	return e.Samples, err
+}
+
 // List returns all containers, the newest first. Where there has been none, no engine is started to say so.
 func (c *Client) List(ctx context.Context) ([]Container, error) {
 	if c.hasNone(ctx) {

@@ -28,10 +28,12 @@ type later struct {
 
 // exec runs a program in a container for a client, and returns when it has ended. cancel ends ctx.
 func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) (err error) {
-	if err := checkStreams(ask.Streams); err != nil {
-		return err
+	if !ask.Detach {
+		if err := checkStreams(ask.Streams); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(s.options.Paths.streams(ask.Streams))) }()
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(s.options.Paths.streams(ask.Streams))) }()
 	known, k, err := s.register.find(ask.Container)
 	if err != nil {
 		return err
@@ -54,6 +56,12 @@ func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) 
 	}
 	if err := l.awaitStart(ctx); err != nil {
 		return err
+	}
+	if ask.Detach {
+		undo.Release()
+		s.background.Go(l.outlive)
+		c.say(Event{Started: k.id})
+		return nil
 	}
 	c.say(Event{Started: k.id})
 	select {
@@ -86,14 +94,6 @@ func (l *later) start(ctx context.Context, undo *cleanup.Stack) error {
 	if l.ask.Terminal {
 		launch.Env = append(launch.Env, "TERM=xterm")
 	}
-	dir := k.service.options.Paths.streams(l.ask.Streams)
-	stdio := engine.IO{Terminal: l.ask.Terminal, Stdout: filepath.Join(dir, "stdout")}
-	if l.ask.Stdin {
-		stdio.Stdin = filepath.Join(dir, "stdin")
-	}
-	if !l.ask.Terminal {
-		stdio.Stderr = filepath.Join(dir, "stderr")
-	}
 	err = k.engine.StartExec(ctx, k.id, engine.ExecSpec{
 		ID:  l.id,
 		UID: uid,
@@ -106,11 +106,37 @@ func (l *later) start(ctx context.Context, undo *cleanup.Stack) error {
 			Args:   inherited.Args,
 		}),
 		Terminal: l.ask.Terminal,
-	}, stdio)
+	}, l.stdio())
 	if err == nil {
 		undo.Add(func() error { return k.engine.EndExec(context.WithoutCancel(ctx), k.id, l.id) })
 	}
 	return err
+}
+
+// stdio are the program's streams: none, if it has no client.
+func (l *later) stdio() engine.IO {
+	io := engine.IO{Terminal: l.ask.Terminal}
+	if l.ask.Detach {
+		return io
+	}
+	dir := l.container.service.options.Paths.streams(l.ask.Streams)
+	io.Stdout = filepath.Join(dir, "stdout")
+	if l.ask.Stdin {
+		io.Stdin = filepath.Join(dir, "stdin")
+	}
+	if !l.ask.Terminal {
+		io.Stderr = filepath.Join(dir, "stderr")
+	}
+	return io
+}
+
+// outlive waits for the end of a program without a client: its own, or that of its container.
+func (l *later) outlive() {
+	select {
+	case <-l.ended:
+	case <-l.container.ended:
+	}
+	l.forget()
 }
 
 // inherit computes what the program gets of the container: as much as a container gets of its image.

@@ -38,13 +38,17 @@ func (s *service) canJoin(ask Run) error {
 	return nil
 }
 
-// join gives the container its network namespace.
-func (k *container) join(undo *cleanup.Stack) (err error) {
+// join gives the container its network namespace. exposed are the ports that its image exposes, as 80/tcp.
+func (k *container) join(exposed map[string]struct{}, undo *cleanup.Stack) (err error) {
 	switch k.ask.Network {
 	case None:
 		k.network, err = k.service.network.Apart(k.id)
 	case NAT, "":
-		k.network, err = k.service.network.Join(nat.Container{ID: k.id, Names: k.names(), Ports: k.ask.Ports})
+		var ports []nat.Port
+		if ports, err = published(k.ask, exposed); err != nil {
+			return err
+		}
+		k.network, err = k.service.network.Join(nat.Container{ID: k.id, Names: k.names(k.name), Ports: ports})
 	default:
 		err = fmt.Errorf("there is no network %q", k.ask.Network)
 	}
@@ -66,8 +70,8 @@ func (k *container) join(undo *cleanup.Stack) (err error) {
 	return nil
 }
 
-// names are those by which other containers find this one.
-func (k *container) names() []string { return []string{k.hostname(), k.id[:12], k.name} }
+// names are those by which other containers find this one, which is called name.
+func (k *container) names(name string) []string { return []string{k.hostname(), k.id[:12], name} }
 
 // dns is whom the container asks for names: nobody without a network.
 func (k *container) dns() cri.DNS {

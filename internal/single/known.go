@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/single/nat"
 )
 
 // Container is what the engine knows of a container: one that runs, or one that has ended and is kept. The last is also
@@ -18,6 +19,9 @@ type Container struct {
 	// Args are the program and its arguments, Env, Dir and User its own, of the image where they were not asked for.
 	Args, Env []string
 	Dir, User string
+	// Ports are those that are published, of its last run. Labels are its own and the image's.
+	Ports  []nat.Port        `json:",omitempty"`
+	Labels map[string]string `json:",omitempty"`
 	// Created, Started and Finished are zero as long as that has not been.
 	Created, Started, Finished time.Time
 	// End is how its program ended, Why says more: that the engine has ended with it. Both are said when Finished is.
@@ -33,6 +37,14 @@ const (
 	Running = "running"
 	Exited  = "exited"
 )
+
+// Published are its ports: those that were asked for, where an engine does not say which it has opened.
+func (c Container) Published() []nat.Port {
+	if c.Ports == nil {
+		return c.Run.Ports
+	}
+	return c.Ports
+}
 
 // State is derived from the container's times.
 func (c Container) State() string {

@@ -21,6 +21,8 @@ type LogOptions struct {
 	Tail int
 	// Since leaves out what is older.
 	Since time.Time
+	// Until leaves out what is newer; zero: nothing is.
+	Until time.Time
 	// Timestamps puts before each line when it came.
 	Timestamps bool
 	// Follow shows what comes until the container has ended.
@@ -35,7 +37,8 @@ func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs 
 	l := &logReader{path: k.Log}
 	defer l.close()
 	to := &logPrinter{out: out, errs: errs, timestamps: o.Timestamps}
-	if err := showLog(l, o, to); err != nil || !o.Follow {
+	err := showLog(l, o, to)
+	if err != nil || !o.Follow || (!o.Until.IsZero() && !o.Until.After(time.Now())) {
 		return err
 	}
 	ended := make(chan error, 1)
@@ -47,8 +50,14 @@ func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs 
 	}()
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
+	var late <-chan time.Time
+	if !o.Until.IsZero() {
+		timer := time.NewTimer(time.Until(o.Until))
+		defer timer.Stop()
+		late = timer.C
+	}
 	for over := false; ; {
-		if err := l.each(func(r logRecord) error { return to.print(r) }); err != nil || over {
+		if err := l.each(o.until(to.print)); err != nil || over {
 			return err
 		}
 		select {
@@ -59,8 +68,20 @@ func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs 
 				return err
 			}
 			over = true // it may have said something since
+		case <-late:
+			over = true // it may have said something before
 		case <-tick.C:
 		}
+	}
+}
+
+// until is do for the records that are not newer than is asked for.
+func (o LogOptions) until(do func(logRecord) error) func(logRecord) error {
+	return func(r logRecord) error {
+		if !o.Until.IsZero() && r.at.After(o.Until) {
+			return nil
+		}
+		return do(r)
 	}
 }
 
@@ -71,7 +92,7 @@ const fewRecords = 1 << 10
 func showLog(l *logReader, o LogOptions, to *logPrinter) error {
 	var held []logRecord
 	most := fewRecords
-	err := l.each(func(r logRecord) error {
+	err := l.each(o.until(func(r logRecord) error {
 		switch {
 		case r.at.Before(o.Since):
 			return nil
@@ -83,7 +104,7 @@ func showLog(l *logReader, o LogOptions, to *logPrinter) error {
 			most = max(fewRecords, 2*len(held))
 		}
 		return nil
-	})
+	}))
 	if err != nil || o.Tail < 0 {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path"
@@ -49,7 +50,12 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 	if err != nil {
 		return err
 	}
-	if err := k.join(undo); err != nil {
+	k.labels = maps.Clone(img.Config.Labels)
+	if k.labels == nil {
+		k.labels = map[string]string{}
+	}
+	maps.Copy(k.labels, k.ask.Labels)
+	if err := k.join(img.Config.ExposedPorts, undo); err != nil {
 		return err
 	}
 	undo.Add(func() error { return k.remove(context.WithoutCancel(ctx), k.service.options.Paths, k.id) })

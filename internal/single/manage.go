@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // manage does what is asked of containers that are there.
@@ -22,6 +23,10 @@ func (s *service) manage(ctx context.Context, c *client, ask Request) (err error
 		err = s.tell(ctx, *ask.Tell)
 	case ask.Remove != nil:
 		err = s.remove(ctx, *ask.Remove)
+	case ask.Rename != nil:
+		err = s.rename(*ask.Rename)
+	case ask.Sample != nil:
+		answer.Samples, err = s.sample(ctx, ask.Sample.Containers)
 	default:
 		err = errors.New("the request asks for nothing that this engine knows")
 	}
@@ -125,6 +130,28 @@ func (s *service) tell(ctx context.Context, ask Telling) error {
 		return k.endNow(ctx)
 	}
 	return k.signal(ctx, ask.Signal)
+}
+
+// rename gives a container another name, by which the others find it from then on.
+func (s *service) rename(ask Renaming) error {
+	known, k, err := s.register.find(ask.Container)
+	if err != nil {
+		return err
+	}
+	name := strings.TrimPrefix(ask.Name, "/")
+	if name == "" {
+		return refuse("Neither old nor new names may be empty")
+	}
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if err := s.register.rename(known.ID, name); err != nil {
+		return err
+	}
+	if k == nil || !k.runs() {
+		return nil
+	}
+	return k.network.Rename(k.names(name))
 }
 
 // remove removes a container.

@@ -120,10 +120,44 @@ func (r *register) add(k *container) error {
 	return nil
 }
 
+// again takes in a container that has ended and begins anew. What is known of it stays as it is until its program runs.
+func (r *register) again(k *container) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, known := r.get(k.id)
+	if !known || c.State() != Exited || r.live[k.id] != nil {
+		return refuse("container %s is not one that has ended", k.id)
+	}
+	k.name = c.Name
+	r.live[k.id] = k
+	return nil
+}
+
+// rename gives a container another name.
+func (r *register) rename(id, name string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.known.List(nil) {
+		switch {
+		case c.Name != name:
+		case c.ID == id:
+			return refuse("Renaming a container with the same name as its current name")
+		default:
+			return taken(name, c)
+		}
+	}
+	_, err := r.known.Update(id, func(c Container) (Container, error) {
+		c.Name = name
+		return c, nil
+	})
+	return err
+}
+
 // begun notes that the program of a container runs.
 func (r *register) begun(k *container) error {
 	_, err := r.known.Update(k.id, func(c Container) (Container, error) {
-		c.Started = time.Now()
+		c.Started, c.Finished, c.End, c.Why = time.Now(), time.Time{}, End{}, ""
+		c.Ports, c.Labels = k.ports(), k.labels
 		c.Args, c.Env, c.Dir, c.User = k.inherited.Args, k.inherited.Env, k.inherited.Dir, k.inherited.User
 		return c, nil
 	})
@@ -133,23 +167,28 @@ func (r *register) begun(k *container) error {
 // over notes how a container has ended; one that is not kept, or that has never begun, is forgotten. What cannot be
 // written, as on a full disk, is known as long as this engine lives.
 func (r *register) over(k *container, end End, why string) error {
-	defer func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.live, k.id)
-	}()
 	c, err := r.known.Update(k.id, func(c Container) (Container, error) {
-		if !k.ask.Keep || c.State() == Created {
+		switch {
+		case !k.ask.Keep || c.State() == Created:
 			return c, errForgotten
+		case c.State() == Exited:
+			return c, nil // it was to begin anew, and has not
 		}
 		c.Finished, c.End, c.Why = time.Now(), end, why
 		return c, nil
 	})
+	forgotten := errors.Is(err, errForgotten)
+	if err != nil && !forgotten {
+		r.known.Hold(k.id, c)
+	}
+	r.mu.Lock()
+	delete(r.live, k.id)
+	r.mu.Unlock()
+
 	switch {
-	case errors.Is(err, errForgotten):
+	case forgotten:
 		return r.forget(k.id)
 	case err != nil:
-		r.known.Hold(k.id, c)
 		return fmt.Errorf("note the end of container %q: %w", c.Name, err)
 	}
 	return r.limit()
@@ -169,10 +208,12 @@ func (r *register) limit() (err error) {
 	return err
 }
 
-// ended are the containers that have ended, the newest first.
+// ended are the containers that have ended, the newest first; one that is about to begin anew is none of them.
 func (r *register) ended() (out []Container) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, c := range r.list() {
-		if c.State() == Exited {
+		if c.State() == Exited && r.live[c.ID] == nil {
 			out = append(out, c)
 		}
 	}

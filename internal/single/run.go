@@ -42,7 +42,16 @@ type container struct {
 	inherited cri.Inherited
 	user      string
 	before    wine.Registry
+	labels    map[string]string
 	network   *nat.Member
+}
+
+// ports are those that are published.
+func (k *container) ports() []nat.Port {
+	if k.network == nil || k.network.Ports == nil {
+		return []nat.Port{}
+	}
+	return k.network.Ports
 }
 
 // run makes a container for a client. It returns when it is gone, or when its program runs, if it is to live on. cancel
@@ -51,6 +60,13 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	if err := CheckName(ask.Name); err != nil {
 		return err
 	}
+	return s.begin(ctx, cancel, c, ask, newID(), s.register.add)
+}
+
+// begin makes a container of an id, which enter takes in.
+func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, id string,
+	enter func(*container) error,
+) (err error) {
 	if !ask.Detach {
 		if err := checkStreams(ask.Streams); err != nil {
 			return err
@@ -66,13 +82,13 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	if err != nil {
 		return err
 	}
-	k := &container{room: r, service: s, client: c, ask: ask, id: newID()}
+	k := &container{room: r, service: s, client: c, ask: ask, id: id}
 	k.starts, k.made = make(chan struct{}), make(chan struct{})
 	k.begun, k.over = make(chan struct{}), make(chan struct{})
 	k.program = newProgram(filepath.Join(workDir(s.options.Paths, k.id), reportName))
 	life, end := context.WithCancel(s.life)
 	k.cancel = end
-	if err := s.register.add(k); err != nil {
+	if err := enter(k); err != nil {
 		end()
 		return err
 	}

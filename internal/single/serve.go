@@ -247,6 +247,8 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 		err = s.run(ctx, cancel, c, *ask.Run)
 	case ask.Exec != nil:
 		err = s.exec(ctx, cancel, c, *ask.Exec)
+	case ask.Start != "":
+		err = s.start(ctx, cancel, c, ask.Start)
 	case ask.Load != nil:
 		err = s.load(ctx, c, *ask.Load)
 	case ask.End:

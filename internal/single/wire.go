@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/single/nat"
+	"mullion.dev/mullion/internal/single/nat/wire"
 )
 
 // Request is what a client asks first on a connection: one of its fields.
@@ -20,6 +21,11 @@ type Request struct {
 	Stop   *Ending  `json:",omitempty"`
 	Tell   *Telling `json:",omitempty"`
 	Remove *Removal `json:",omitempty"`
+	// Start names a container that has ended and is to begin anew.
+	Start  string    `json:",omitempty"`
+	Rename *Renaming `json:",omitempty"`
+	// Sample asks what containers use: those named, or all that run.
+	Sample *Sampling `json:",omitempty"`
 	// End asks the engine to end, with all containers.
 	End bool `json:",omitempty"`
 }
@@ -45,6 +51,11 @@ type Run struct {
 	// Ports lead to the container, DNS are name servers in place of the gateway; both only with NAT.
 	Ports []nat.Port
 	DNS   []netip.Addr
+	// PublishAll publishes Expose, and what the image exposes, at any free ports of the machine's loopback.
+	PublishAll bool      `json:",omitempty"`
+	Expose     []Exposed `json:",omitempty"`
+	// Labels are the container's, beside those of the image.
+	Labels map[string]string `json:",omitempty"`
 	// Memory is in bytes, CPUs a count of processors; 0: no limit.
 	Memory int64
 	CPUs   float64
@@ -83,6 +94,34 @@ type Exec struct {
 	Terminal, Stdin bool
 	Columns, Rows   uint16
 	Streams         string
+	// Detach has the program live on without its client. Then there are no Streams, and nobody has what it says.
+	Detach bool `json:",omitempty"`
+}
+
+// Exposed is a port of a container.
+type Exposed struct {
+	Port     uint16
+	Protocol wire.Protocol
+}
+
+// Renaming gives a container another name.
+type Renaming struct{ Container, Name string }
+
+// Sampling names containers.
+type Sampling struct{ Containers []string }
+
+// Sample is what a container uses.
+type Sample struct {
+	ID, Name string
+	At       time.Time
+	// CPU is the time on all processors since it began.
+	CPU time.Duration
+	// Memory is in bytes, Limit its bound, which is the machine's memory where it has none.
+	Memory, Limit uint64
+	// Processes are Linux', Wine's own among them.
+	Processes uint64
+	// Read and Written are bytes of disks, Received and Sent bytes of its network, since it began.
+	Read, Written, Received, Sent uint64
 }
 
 // Ending asks for the end of a container: its program is told, and killed when it has not ended in time.
@@ -165,6 +204,8 @@ type Event struct {
 	// Containers are those that List has found, or Prune removed; Freed is how many bytes that has freed.
 	Containers []Container `json:",omitempty"`
 	Freed      int64       `json:",omitempty"`
+	// Samples are what Sample has asked for.
+	Samples []Sample `json:",omitempty"`
 	// Done says that what was asked for is done, where there is nothing else to say.
 	Done bool `json:",omitempty"`
 }

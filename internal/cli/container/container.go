@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
@@ -46,7 +45,8 @@ is named here, too.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.list(), a.logs(), a.exec(), a.inspect(), a.stop(), a.kill(), a.wait(), a.remove(), a.prune(), a.copy())
+	cmd.AddCommand(a.list(), a.logs(), a.exec(), a.inspect(), a.port(), a.stats(), a.start(), a.restart(), a.stop(),
+		a.kill(), a.wait(), a.rename(), a.remove(), a.prune(), a.copy())
 	return cmd
 }
 
@@ -114,18 +114,13 @@ func (a *commands) stop() *cobra.Command {
 		Args:              atLeastOne,
 		ValidArgsFunction: a.complete(true, single.Running),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var timeout *time.Duration
-			if cmd.Flags().Changed("timeout") {
-				given := time.Duration(seconds) * time.Second
-				timeout = &given
-			}
+			timeout := timeoutOf(cmd, seconds)
 			return a.each(cmd, args, func(ctx context.Context, client *single.Client, name string) (string, error) {
 				return name, client.Stop(ctx, name, timeout)
 			})
 		},
 	}
-	cmd.Flags().IntVarP(&seconds, "timeout", "t", 0,
-		"seconds before it is killed, -1 for never (default: the --stop-timeout it was run with)")
+	addTimeout(cmd, &seconds)
 	return cmd
 }
 

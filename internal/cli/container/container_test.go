@@ -17,6 +17,8 @@ import (
 	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/single"
+	"mullion.dev/mullion/internal/single/nat"
+	"mullion.dev/mullion/internal/single/nat/wire"
 )
 
 // newMachine returns a machine with these commands.
@@ -42,7 +44,12 @@ func containersAt(now time.Time) []single.Container {
 				Mounts: []single.Mount{{Source: "/srv", Target: `C:\app`, ReadOnly: true}}, StopTimeout: 10 * time.Second,
 				Memory: 1 << 20, CPUs: 1.5, Hostname: "box",
 			},
-			Log: "/logs/b.log",
+			Log: "/logs/b.log", Labels: map[string]string{"team": "web", "a": "1"},
+			Ports: []nat.Port{
+				{Addr: single.Loopback(), Host: 8001, Container: 81, Protocol: wire.TCP},
+				{Addr: single.Loopback(), Host: 8000, Container: 80, Protocol: wire.TCP},
+				{Addr: single.Loopback(), Host: 53, Container: 53, Protocol: wire.UDP},
+			},
 		},
 		{
 			ID: strings.Repeat("c", 64), Name: "job", Created: ago(50 * time.Hour), Started: ago(50 * time.Hour),
@@ -60,10 +67,10 @@ func TestContainerList(t *testing.T) {
 		want string
 	}{
 		"running": {listOptions{quiet: true}, "bbbbbbbbbbbb\n"},
-		"table": {listOptions{all: true}, `CONTAINER ID   IMAGE          COMMAND                    CREATED         STATUS                           PORTS     NAMES
-aaaaaaaaaaaa   app:v1         "serve"                    1 second ago    Created                                    made
-bbbbbbbbbbbb   ./server.exe   "C:\\app\\server.exe -…"   3 minutes ago   Up 2 minutes                               web
-cccccccccccc   app:v1         "a\x1b\"b"                 2 days ago      Exited (3221225477) 2 days ago             job
+		"table": {listOptions{all: true}, `CONTAINER ID   IMAGE          COMMAND                    CREATED         STATUS                           PORTS                                                  NAMES
+aaaaaaaaaaaa   app:v1         "serve"                    1 second ago    Created                                                                                 made
+bbbbbbbbbbbb   ./server.exe   "C:\\app\\server.exe -…"   3 minutes ago   Up 2 minutes                     127.0.0.1:8000-8001->80-81/tcp, 127.0.0.1:53->53/udp   web
+cccccccccccc   app:v1         "a\x1b\"b"                 2 days ago      Exited (3221225477) 2 days ago                                                          job
 `},
 		"ids": {listOptions{quiet: true, all: true}, "aaaaaaaaaaaa\nbbbbbbbbbbbb\ncccccccccccc\n"},
 		"whole ids": {
@@ -73,7 +80,7 @@ cccccccccccc   app:v1         "a\x1b\"b"                 2 days ago      Exited 
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := tc.o.print(&out, containersAt(now), now); err != nil {
+			if err := tc.o.print(invoke.Env{Out: &out}, containersAt(now), now); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
@@ -82,17 +89,18 @@ cccccccccccc   app:v1         "a\x1b\"b"                 2 days ago      Exited 
 		})
 	}
 	var out bytes.Buffer
-	if err := (listOptions{output: "json"}).print(&out, containersAt(now)[1:2], now); err != nil {
+	if err := (listOptions{output: "json"}).print(invoke.Env{Out: &out}, containersAt(now)[1:2], now); err != nil {
 		t.Fatal(err)
 	}
 	want := `[{"ID":"` + strings.Repeat("b", 64) + `","Image":"./server.exe","Command":"\"C:\\\\app\\\\server.exe -port 80\"",` +
 		`"CreatedAt":"2026-01-02T03:01:05Z","RunningFor":"3 minutes ago","State":"running","Status":"Up 2 minutes",` +
-		`"Ports":"","Names":"web"}]` + "\n"
+		`"Ports":"127.0.0.1:8000-8001->80-81/tcp, 127.0.0.1:53->53/udp","Names":"web","Labels":"a=1,team=web",` +
+		`"Mounts":"/srv","Networks":"nat"}]` + "\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
 	out.Reset()
-	if err := (listOptions{output: "json"}).print(&out, nil, now); err != nil || out.String() != "[]\n" {
+	if err := (listOptions{output: "json"}).print(invoke.Env{Out: &out}, nil, now); err != nil || out.String() != "[]\n" {
 		t.Errorf("%q, %v", &out, err)
 	}
 }
@@ -109,12 +117,15 @@ func TestContainerInspect(t *testing.T) {
 		LogPath: "/logs/b.log", Name: "/web", Platform: "windows",
 		Mounts: []inspectedMount{{Type: "bind", Source: "/srv", Destination: `C:\app`, Mode: "ro"}},
 		HostConfig: inspectedHost{
-			NetworkMode: "nat", PortBindings: map[string][]inspectedPort{}, Isolation: "process", AutoRemove: true,
+			NetworkMode: "nat", PortBindings: map[string][]inspectedPort{
+				"80/tcp": {{"127.0.0.1", "8000"}}, "81/tcp": {{"127.0.0.1", "8001"}}, "53/udp": {{"127.0.0.1", "53"}},
+			}, Isolation: "process", AutoRemove: true,
 			Memory: 1 << 20, NanoCpus: 1_500_000_000,
 		},
 		Config: inspectedConfig{
 			Hostname: "box", User: "ContainerUser", Env: []string{"A=b"}, Cmd: []string{"-port", "80"}, Image: "./server.exe",
 			WorkingDir: `C:\app`, Entrypoint: []string{`C:\app\server.exe`}, StopTimeout: 10,
+			Labels: map[string]string{"team": "web", "a": "1"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -149,13 +160,13 @@ func TestLogTimes(t *testing.T) {
 		"2025-12-31T10:00:00.5Z": "2025-12-31T10:00:00.5Z", "1136073600": "2006-01-01T00:00:00Z",
 		"1136073600.25": "2006-01-01T00:00:00.25Z",
 	} {
-		got, err := sinceOf(text, now)
+		got, err := timeOf("--since", text, now)
 		if err != nil || got.UTC().Format(time.RFC3339Nano) != want {
 			t.Errorf("%q: %s, %v; want %s", text, got.UTC().Format(time.RFC3339Nano), err, want)
 		}
 	}
 	for _, text := range []string{"yesterday", "1e9", "NaN", "10", "99999999999999999999"} {
-		if got, err := sinceOf(text, now); err == nil && text != "10" {
+		if got, err := timeOf("--since", text, now); err == nil && text != "10" {
 			t.Errorf("%q is %v", text, got)
 		}
 	}
@@ -198,7 +209,26 @@ func TestContainerRefuses(t *testing.T) {
 		{"logs", 2, "mullion: `mullion container logs` takes CONTAINER, got 0"},
 		{"logs a b", 2, "mullion: `mullion container logs` takes CONTAINER, got 2"},
 		{"logs --tail few web", 2, `mullion: --tail "few" is neither a number nor all`},
-		{"logs --since then web", 2, `mullion: "then" is no time`},
+		{"logs --since then web", 2, `mullion: --since "then" is no time`},
+		{"logs --until then web", 2, `mullion: --until "then" is no time`},
+		{"exec -d -t web cmd", 2, "mullion: -i and -t are for somebody who is there, and -d leaves"},
+		{"exec -d web cmd", 1, "mullion: No such container: web\n"},
+		{"ls --filter name", 2, `mullion: --filter: invalid argument "name": want KEY=VALUE`},
+		{"ls -f size=1", 2, "mullion: --filter: invalid filter 'size'"},
+		{"ls -f status=up", 2, "mullion: --filter: invalid filter 'status=up'"},
+		{"ls -f exited=x", 2, "mullion: --filter: "},
+		{"ls -f before=web", 1, "mullion: No such container: web\n"},
+		{"ls --format {{.None", 2, "mullion: --format: "},
+		{"ls --format {{.Names}} -o json", 2, "mullion: --format and -o json are two forms"},
+		{"port", 2, "mullion: `mullion container port` takes CONTAINER, got 0"},
+		{"port web 80/sctp", 2, "mullion: \"80/sctp\": the protocol \"sctp\" is neither tcp nor udp"},
+		{"port web", 1, "mullion: No such container: web\n"},
+		{"rename web", 2, "mullion: `mullion container rename` takes CONTAINER and NAME, got 1"},
+		{"rename web db", 1, "mullion: No such container: web\n"},
+		{"start", 2, "mullion: `mullion container start` takes at least one CONTAINER, got none"},
+		{"start web", 1, "mullion: No such container: web\n"},
+		{"restart web", 1, "mullion: No such container: web\n"},
+		{"stats web", 1, "mullion: No such container: web\n"},
 		{"kill -s HUP web", 2, "mullion: invalid signal: HUP"},
 		{"exec web", 2, "mullion: `mullion container exec` takes CONTAINER and PROGRAM"},
 		{"exec -it web cmd", 125, "mullion: give the program a console: standard input is no terminal"},
@@ -209,7 +239,7 @@ func TestContainerRefuses(t *testing.T) {
 		{"wait web", 1, "mullion: No such container: web\n"},
 		{"rm -f web", 1, "mullion: No such container: web\n"},
 		{"inspect web", 1, "mullion: No such container: web\n"},
-		{"restart web", 2, "mullion: `mullion container` has no command \"restart\""},
+		{"update web", 2, "mullion: `mullion container` has no command \"update\""},
 	} {
 		got := m.Run(append(append([]string{}, data...), append([]string{"container"}, strings.Fields(tc.args)...)...)...)
 		if got.Code != tc.code || !strings.HasPrefix(got.Err, tc.said) {
@@ -249,6 +279,7 @@ func TestContainerCompletion(t *testing.T) {
 	for line, want := range map[string]string{
 		"logs ": "made web job", "logs web ": "", "stop ": "web", "exec ": "web",
 		"rm ": "made web job", "rm web ": "made job",
+		"start ": "job", "port ": "web", "stats ": "web", "rename ": "made web job",
 		"inspect ": "made web job", "cp ": "web", "cp web:/a .": "",
 	} {
 		args := append([]string{"__complete", "--data-dir", data, "container"}, strings.Split(line, " ")...)

@@ -16,6 +16,7 @@ type execOptions struct {
 	env, envFiles         []string
 	dir, user             string
 	interactive, terminal bool
+	detach                bool
 }
 
 func (a *commands) exec() *cobra.Command {
@@ -24,7 +25,8 @@ func (a *commands) exec() *cobra.Command {
 		Use:   "exec [flags] CONTAINER PROGRAM [ARGUMENT…]",
 		Short: "Run another program in a container, and end with its exit code",
 		Long: `Runs a program in a container that runs, as its user, with its environment and in its folder unless others are
-given. The program ends with this command; Ctrl-C kills it, but with -it, where every key is its own.
+given. The program ends with this command; Ctrl-C kills it, but with -it, where every key is its own. With -d it lives on
+until it or its container ends, and nobody hears what it says.
 
 The exit code is the program's, as with ` + "`mullion run`" + `; 126: it cannot be started; 127: it is not there; 1: there
 is no such container, or it does not run.`,
@@ -42,6 +44,7 @@ is no such container, or it does not run.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
+	f.BoolVarP(&o.detach, "detach", "d", false, "leave the program running")
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "pass on standard input")
 	f.BoolVarP(&o.terminal, "tty", "t", false, "give the program a console, which is this terminal")
 	f.StringArrayVarP(&o.env, "env", "e", nil, "NAME=VALUE, or NAME for the value that it has here")
@@ -61,6 +64,9 @@ func (a *commands) execIn(cmd *cobra.Command, args []string, o execOptions) erro
 		Terminal:  o.terminal,
 		Stdin:     o.interactive,
 	}
+	if o.detach && (o.interactive || o.terminal) {
+		return exit.Misuse(errors.New("-i and -t are for somebody who is there, and -d leaves"), "leave one of them out")
+	}
 	var err error
 	if ask.Env, err = engine.Variables(a.Env, o.env, o.envFiles); err != nil {
 		return err
@@ -68,6 +74,9 @@ func (a *commands) execIn(cmd *cobra.Command, args []string, o execOptions) erro
 	client, err := a.client(cmd)
 	if err != nil {
 		return err
+	}
+	if o.detach {
+		return engine.Refused(client.ExecDetached(cmd.Context(), ask))
 	}
 	streams := engine.Console{Terminal: o.terminal, Stdin: o.interactive}
 	if err := streams.Check(a.Env); err != nil {

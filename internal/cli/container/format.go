@@ -34,13 +34,18 @@ func formatFuncs() fieldtemplate.Funcs {
 	}
 }
 
-// jsonText is a value as JSON, with the letters of HTML as they are.
+// jsonText is a value as JSON.
 func jsonText(v any) (string, error) {
 	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
+	err := printJSON(&text, v)
 	return strings.TrimSuffix(text.String(), "\n"), err
+}
+
+// printJSON prints a value as a line of JSON, with the letters of HTML as they are.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }
 
 // title begins each word with a large letter.
@@ -94,8 +99,11 @@ func (f *format) wrong(err error) error {
 	return exit.Misuse(fmt.Errorf("--format: %w", err), f.see)
 }
 
+// is reports whether the value is a word.
+func (f *format) is(word string) bool { return f != nil && f.flag == word }
+
 // given reports whether there is a template.
-func (f *format) given() bool { return f.template != nil }
+func (f *format) given() bool { return f != nil && f.template != nil }
 
 // table reports whether columns with a heading are asked for.
 func (f *format) table() bool { return strings.HasPrefix(f.flag, tableWord) }

@@ -1,7 +1,6 @@
 package container
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -126,7 +125,7 @@ type inspectedPort struct {
 // portBindings are the published ports by the container's, as 80/tcp.
 func portBindings(c single.Container) map[string][]inspectedPort {
 	all := map[string][]inspectedPort{}
-	for _, p := range c.Run.Ports {
+	for _, p := range c.Published() {
 		inside := fmt.Sprintf("%d/%s", p.Container, p.Protocol)
 		all[inside] = append(all[inside], inspectedPort{p.Addr.String(), strconv.Itoa(int(p.Host))})
 	}
@@ -140,6 +139,7 @@ type inspectedConfig struct {
 	Entrypoint        []string
 	Tty, OpenStdin    bool
 	StopTimeout       int
+	Labels            map[string]string
 	WindowsVersion    string
 }
 
@@ -162,7 +162,7 @@ func inspect(c single.Container) inspected {
 		Platform: "windows",
 		Mounts:   []inspectedMount{},
 		HostConfig: inspectedHost{
-			NetworkMode:  string(cmp.Or(c.Run.Network, single.NAT)),
+			NetworkMode:  string(networkOf(c)),
 			PortBindings: portBindings(c),
 			Isolation:    "process",
 			AutoRemove:   !c.Run.Keep,
@@ -180,6 +180,7 @@ func inspect(c single.Container) inspected {
 			Tty:            c.Run.Terminal,
 			OpenStdin:      c.Run.Stdin,
 			StopTimeout:    int(c.Run.StopTimeout / time.Second),
+			Labels:         labelsOf(c),
 			WindowsVersion: c.Run.Windows,
 		},
 	}

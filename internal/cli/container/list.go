@@ -1,9 +1,10 @@
 package container
 
 import (
-	"encoding/json"
+	"cmp"
+	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -16,24 +17,51 @@ import (
 
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/single"
+	"mullion.dev/mullion/internal/single/nat"
 )
 
 // listOptions are the flags of `mullion container ls`.
 type listOptions struct {
-	all, quiet, whole bool
-	output            string
+	all, quiet, whole, latest bool
+	last                      int
+	output                    string
+	format                    *format
+	filters                   filters
 }
 
 func (a *commands) list() *cobra.Command {
 	var o listOptions
+	var template string
+	var chosen []string
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list", "ps"},
 		Short:   "List the containers that run, or with -a all",
-		Example: "  mullion container ls\n  mullion container ls -a\n  mullion container rm -f $(mullion container ls -aq)",
-		Args:    cmdline.None,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: `Lists the containers that run, the newest first; with -a also those that have ended.
+
+--filter keeps those that fit: ` + filterNames() + `.
+Given several times with one key, one of the values has to fit, of labels all; of different keys all have to.
+
+--format is a template of Go with .ID, .Image, .Command, .CreatedAt, .RunningFor, .State, .Status, .Ports, .Names, .Labels,
+.Mounts, .Networks and .Label "NAME"; json; or table and a template, for columns with headings.`,
+		Example: `  mullion container ls
+  mullion container ls -a --filter label=team=web --filter status=exited
+  mullion container ls --format 'table {{.Names}}\t{{.Status}}'
+  mullion container rm -f $(mullion container ls -aq)`,
+		Args: cmdline.None,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.format, err = parseFormat(template, "`mullion container ls --help` has the fields"); err != nil {
+				return err
+			}
+			if template != "" && o.output == "json" {
+				return exit.Misuse(errors.New("--format and -o json are two forms"), "leave one of them out")
+			}
+			if o.filters, err = parseFilters(chosen); err != nil {
+				return err
+			}
 			client, err := a.client(cmd)
 			if err != nil {
 				return err
@@ -42,35 +70,70 @@ func (a *commands) list() *cobra.Command {
 			if err != nil {
 				return engine.Refused(err)
 			}
-			return o.print(a.Env.Out, all, time.Now())
+			if all, err = o.filters.chosen(all); err != nil {
+				return err
+			}
+			return o.print(a.Env, all, time.Now())
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.all, "all", "a", false, "also those that have ended")
+	f.IntVarP(&o.last, "last", "n", -1, "the newest so many, also those that have ended")
+	f.BoolVarP(&o.latest, "latest", "l", false, "the newest, also if it has ended")
+	f.StringArrayVarP(&chosen, "filter", "f", nil, "KEY=VALUE of those that are listed")
+	f.StringVar(&template, "format", "", "a template, json, or table and a template")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "ids alone")
 	f.BoolVar(&o.whole, "no-trunc", false, "whole ids and commands")
 	cmdline.Output(cmd, &o.output)
 	return cmd
 }
 
-// print prints containers as `docker ps` does.
-func (o listOptions) print(w io.Writer, all []single.Container, now time.Time) error {
-	rows := []row{}
+// shown are those of the containers that are listed.
+func (o listOptions) shown(all []single.Container) (shown []single.Container) {
+	last := o.last
+	if o.latest {
+		last = 1
+	}
 	for _, c := range all {
-		if o.all || c.State() == single.Running {
-			rows = append(rows, o.rowOf(c, now))
+		if o.all || last > 0 || o.filters.ofStates() || c.State() == single.Running {
+			shown = append(shown, c)
 		}
+	}
+	if last > 0 {
+		return shown[:min(last, len(shown))]
+	}
+	return shown
+}
+
+// print prints containers as `docker ps` does.
+func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time) error {
+	rows := []row{}
+	for _, c := range o.shown(all) {
+		rows = append(rows, o.rowOf(c, now))
 	}
 	switch {
 	case o.output == "json":
-		return json.NewEncoder(w).Encode(rows)
+		return printJSON(env.Out, rows)
 	case o.quiet:
 		for _, r := range rows {
-			fmt.Fprintln(w, r.ID)
+			fmt.Fprintln(env.Out, r.ID)
 		}
 		return nil
+	case o.format.is("json"):
+		for _, r := range rows {
+			if err := printJSON(env.Out, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	case o.format.given():
+		lines := make([]any, len(rows))
+		for i, r := range rows {
+			lines[i] = r
+		}
+		return o.format.print(env, headings(), lines)
 	}
-	t := tabwriter.NewWriter(w, 10, 1, 3, ' ', 0)
+	t := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
 	fmt.Fprintln(t, "CONTAINER ID\tIMAGE\tCOMMAND\tCREATED\tSTATUS\tPORTS\tNAMES")
 	for _, r := range rows {
 		fmt.Fprintln(t, strings.Join([]string{r.ID, r.Image, r.Command, r.RunningFor, r.Status, r.Ports, r.Names}, "\t"))
@@ -81,6 +144,20 @@ func (o listOptions) print(w io.Writer, all []single.Container, now time.Time) e
 // row has what `docker ps --format json` has of a container, by its names.
 type row struct {
 	ID, Image, Command, CreatedAt, RunningFor, State, Status, Ports, Names string
+	Labels, Mounts, Networks                                               string
+
+	// Label is the value of a label, for templates.
+	Label func(name string) string `json:"-"`
+}
+
+// headings are those of the columns that a template has.
+func headings() row {
+	return row{
+		ID: "CONTAINER ID", Image: "IMAGE", Command: "COMMAND", CreatedAt: "CREATED AT", RunningFor: "CREATED",
+		State: "STATE", Status: "STATUS", Ports: "PORTS", Names: "NAMES", Labels: "LABELS", Mounts: "MOUNTS",
+		Networks: "NETWORKS",
+		Label:    func(name string) string { return name },
+	}
 }
 
 // widestCommand is how many letters of a command are shown, as Docker does.
@@ -97,6 +174,10 @@ func (o listOptions) rowOf(c single.Container, now time.Time) row {
 		State:      c.State(),
 		Status:     statusOf(c, now),
 		Names:      c.Name,
+		Labels:     labelsText(c),
+		Mounts:     mountsText(c),
+		Networks:   string(networkOf(c)),
+		Label:      func(name string) string { return labelsOf(c)[name] },
 	}
 	if whole {
 		r.ID = c.ID
@@ -107,13 +188,66 @@ func (o listOptions) rowOf(c single.Container, now time.Time) row {
 	return r
 }
 
-// portsText are the published ports as Docker shows them: 127.0.0.1:8080->80/tcp.
-func portsText(c single.Container) string {
-	var ports []string
-	for _, p := range c.Run.Ports {
-		ports = append(ports, fmt.Sprintf("%s->%d/%s", netip.AddrPortFrom(p.Addr, p.Host), p.Container, p.Protocol))
+// labelsOf are a container's labels: of one that has never begun, those that it was given.
+func labelsOf(c single.Container) map[string]string {
+	if c.Labels == nil {
+		return c.Run.Labels
 	}
-	return strings.Join(ports, ", ")
+	return c.Labels
+}
+
+func labelsText(c single.Container) string {
+	var all []string
+	labels := labelsOf(c)
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, name+"="+labels[name])
+	}
+	return strings.Join(all, ",")
+}
+
+func mountsText(c single.Container) string {
+	var all []string
+	for _, m := range c.Run.Mounts {
+		all = append(all, m.Source)
+	}
+	return strings.Join(all, ",")
+}
+
+func networkOf(c single.Container) single.Network { return cmp.Or(c.Run.Network, single.NAT) }
+
+// portsText are the published ports as Docker shows them: 127.0.0.1:8080->80/tcp; of those that follow each other the
+// first and the last.
+func portsText(c single.Container) string {
+	var texts []string
+	all := sortedPorts(c)
+	for len(all) > 0 {
+		first, n := all[0], 1
+		for n < len(all) && follows(first, all[n], n) {
+			n++
+		}
+		outside, inside := fmt.Sprint(netip.AddrPortFrom(first.Addr, first.Host)), fmt.Sprint(first.Container)
+		if n > 1 {
+			outside = fmt.Sprintf("%s-%d", outside, all[n-1].Host)
+			inside = fmt.Sprintf("%s-%d", inside, all[n-1].Container)
+		}
+		texts = append(texts, fmt.Sprintf("%s->%s/%s", outside, inside, first.Protocol))
+		all = all[n:]
+	}
+	return strings.Join(texts, ", ")
+}
+
+// follows reports whether a port is the nth after the first.
+func follows(first, port nat.Port, n int) bool {
+	return port.Addr == first.Addr && port.Protocol == first.Protocol && int(port.Host) == int(first.Host)+n &&
+		int(port.Container) == int(first.Container)+n
+}
+
+// sortedPorts are the published ports in the order of the container's.
+func sortedPorts(c single.Container) []nat.Port {
+	return slices.SortedStableFunc(slices.Values(c.Published()), func(a, b nat.Port) int {
+		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), a.Addr.Compare(b.Addr), cmp.Compare(a.Container, b.Container),
+			cmp.Compare(a.Host, b.Host))
+	})
 }
 
 // commandText is the command in quotes, cut as Docker does.

@@ -1,7 +1,6 @@
 package container
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -17,7 +16,7 @@ import (
 )
 
 func (a *commands) logs() *cobra.Command {
-	var tail, since string
+	var tail, since, until string
 	var o single.LogOptions
 	cmd := &cobra.Command{
 		Use:   "logs [flags] CONTAINER",
@@ -33,7 +32,11 @@ are kept. A line is there when it has ended.`,
 			if o.Tail, err = tailOf(tail); err != nil {
 				return err
 			}
-			if o.Since, err = sinceOf(since, time.Now()); err != nil {
+			now := time.Now()
+			if o.Since, err = timeOf("--since", since, now); err != nil {
+				return err
+			}
+			if o.Until, err = timeOf("--until", until, now); err != nil {
 				return err
 			}
 			client, err := a.client(cmd)
@@ -56,6 +59,7 @@ are kept. A line is there when it has ended.`,
 	f.BoolVarP(&o.Follow, "follow", "f", false, "go on until the container has ended")
 	f.StringVarP(&tail, "tail", "n", "all", "how many of the last lines")
 	f.StringVar(&since, "since", "", "what is not older: 10m, 2026-01-31T12:00:00Z, or seconds since 1970")
+	f.StringVar(&until, "until", "", "what is not newer, in the same forms")
 	f.BoolVarP(&o.Timestamps, "timestamps", "t", false, "put before each line when it came")
 	return cmd
 }
@@ -72,9 +76,9 @@ func tailOf(text string) (int, error) {
 	return max(n, -1), nil
 }
 
-// sinceOf reads a time as docker does: how long ago it was, a date with or without a time and a zone, or seconds since
-// 1970. "" is the beginning of all time (https://docs.docker.com/reference/cli/docker/container/logs/#since).
-func sinceOf(text string, now time.Time) (time.Time, error) {
+// timeOf reads the time of a flag as docker does: how long ago it was, a date with or without a time and a zone, or seconds since
+// 1970. "" is no time (https://docs.docker.com/reference/cli/docker/container/logs/#since).
+func timeOf(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -93,5 +97,5 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 		whole, part := math.Modf(seconds)
 		return time.Unix(int64(whole), int64(part*1e9)), nil
 	}
-	return time.Time{}, exit.Misuse(errors.New(strconv.Quote(text)+" is no time"), "for example: --since 10m")
+	return time.Time{}, exit.Misuse(fmt.Errorf("%s %q is no time", flag, text), "for example: "+flag+" 10m")
 }

@@ -9,17 +9,15 @@ import (
 	"mullion.dev/mullion/internal/cli/invoke"
 )
 
-// mostOfEnvFile bounds a file of variables, in bytes.
+// mostOfEnvFile bounds a file of variables or labels, in bytes.
 const mostOfEnvFile = 1 << 20
 
-// Variables are those of the files, and then of the flags. A name without a value has the one that it has here, and is
-// left out if it has none, as docker does.
-func Variables(env invoke.Env, flags, files []string) ([]string, error) {
-	var lines []string
+// Lines are those of files of variables or labels, but for empty ones and comments.
+func Lines(what string, files []string) (lines []string, err error) {
 	for _, file := range files {
 		text, err := beneath.ReadPath(file, mostOfEnvFile)
 		if err != nil {
-			return nil, Failed(fmt.Errorf("read variables: %w", err), "")
+			return nil, Failed(fmt.Errorf("read %s: %w", what, err), "")
 		}
 		for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
 			line = strings.TrimLeft(strings.TrimRight(line, "\r\n"), " \t")
@@ -27,6 +25,16 @@ func Variables(env invoke.Env, flags, files []string) ([]string, error) {
 				lines = append(lines, line)
 			}
 		}
+	}
+	return lines, nil
+}
+
+// Variables are those of the files, and then of the flags. A name without a value has the one that it has here, and is
+// left out if it has none, as docker does.
+func Variables(env invoke.Env, flags, files []string) ([]string, error) {
+	lines, err := Lines("variables", files)
+	if err != nil {
+		return nil, err
 	}
 	var out []string
 	for _, line := range append(lines, flags...) {

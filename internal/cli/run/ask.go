@@ -63,7 +63,10 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 	if ask.Env, err = engine.Variables(a.Env, o.env, o.envFiles); err != nil {
 		return ask, err
 	}
-	if ask.Ports, ask.DNS, err = o.networkAsk(); err != nil {
+	if ask.Labels, err = o.labelsAsk(); err != nil {
+		return ask, err
+	}
+	if err = o.networkAsk(&ask); err != nil {
 		return ask, err
 	}
 	if isPath(args[0]) {
@@ -119,6 +122,26 @@ func memoryOf(text string) (int64, error) {
 		return 0, engine.Failed(fmt.Errorf("--memory %q: %w", text, err), "for example: -m 512m")
 	}
 	return size, nil
+}
+
+// labelsAsk are the labels of the files, and then of the flags.
+func (o *options) labelsAsk() (map[string]string, error) {
+	lines, err := engine.Lines("labels", o.labelFiles)
+	if err != nil {
+		return nil, err
+	}
+	labels := map[string]string{}
+	for _, line := range append(lines, o.labels...) {
+		name, value, _ := strings.Cut(line, "=")
+		if name == "" {
+			return nil, engine.Failed(fmt.Errorf("%q is no label", line), "for example: -l team=web")
+		}
+		labels[name] = value
+	}
+	if len(labels) == 0 {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	return labels, nil
 }
 
 // volume is a source, a Windows path with its drive, and perhaps a mode.
@@ -281,7 +304,7 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 func longName(name string) string {
-	if long := map[string]string{"P": "publish-all", "l": "label"}[name]; long != "" {
+	if long := map[string]string{"a": "attach", "q": "quiet"}[name]; long != "" {
 		return long
 	}
 	return name
@@ -300,15 +323,14 @@ func linuxFlags() []string {
 // laterFlags are flags that a single container does not have yet, with what to do instead.
 func laterFlags() map[string]string {
 	const cluster = "use a cluster: `mullion up`"
-	port := "name each port: -p 8080:80"
 	return map[string]string{
 		"restart": cluster, "health-cmd": cluster, "no-healthcheck": "leave it out",
-		"publish-all": port, "P": port, "expose": port, "link": "containers find each other by --name and --hostname",
+		"link":       "containers find each other by --name and --hostname",
 		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out",
 		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,
 		"mount": `-v ./src:C:\src does it`, "volumes-from": `-v ./src:C:\src does it`,
 		"cpu-shares": "--cpus limits processors", "cpu-count": "--cpus limits processors",
-		"cpu-percent": "--cpus limits processors", "label": "leave it out", "l": "leave it out", "attach": "-i does it",
+		"cpu-percent": "--cpus limits processors", "attach": "-i does it",
 		"a": "-i does it", "security-opt": cluster + "; credential specs are pods'", "device": cluster,
 		"platform": "--windows-version says which Windows", "stop-signal": "SIGTERM is CTRL_SHUTDOWN_EVENT",
 		"log-driver": "what the program says is on standard output", "cidfile": "-d prints the id", "quiet": "leave it out",

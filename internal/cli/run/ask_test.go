@@ -53,7 +53,7 @@ func TestRunAsk(t *testing.T) {
 		"-v", dir+`:d:/x`,
 		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "1.5", "-h", "box", "--entrypoint", "cmd", "--pull",
 		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "-p", "8080:80", "-p", "[::1]:53:53/UDP",
-		"--dns", "192.0.2.53", "--name", "web", "app:v1", "/c", "-v", "dir")
+		"--dns", "192.0.2.53", "--name", "web", "-P", "--expose", "90-91", "-l", "team=web", "-l", "bare", "app:v1", "/c", "-v", "dir")
 	a := &commands{&invoke.Call{Env: invoke.Env{Environ: []string{"HERE=here"}}}}
 	got, err := a.ask(rest, o)
 	if err != nil {
@@ -83,8 +83,11 @@ func TestRunAsk(t *testing.T) {
 			{Addr: netip.MustParseAddr("127.0.0.1"), Host: 8080, Container: 80, Protocol: wire.TCP},
 			{Addr: netip.MustParseAddr("::1"), Host: 53, Container: 53, Protocol: wire.UDP},
 		},
-		DNS:  []netip.Addr{netip.MustParseAddr("192.0.2.53")},
-		Name: "web",
+		PublishAll: true,
+		Expose:     []single.Exposed{{Port: 90, Protocol: wire.TCP}, {Port: 91, Protocol: wire.TCP}},
+		Labels:     map[string]string{"team": "web", "bare": ""},
+		DNS:        []netip.Addr{netip.MustParseAddr("192.0.2.53")},
+		Name:       "web",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Error(diff)
@@ -138,13 +141,18 @@ func TestRunRefuses(t *testing.T) {
 		{"--gpus all app", 125, "--gpus: Windows containers have none\n→ leave it out"},
 		{"--cap-add=NET_ADMIN app", 125, "--cap-add: Windows containers have none\n→ leave it out"},
 		{"--privileged app", 125, "--privileged: Windows containers have none\n→ leave it out"},
-		{"-p 80 app", 125, "--publish \"80\": there is no port of this machine before that of the container\n→ for example: -p 8080:80"},
+		{"-p x app", 125, "--publish \"x\": \"x\" is no port, which is from 1 to 65535\n→ for example: -p 8080:80"},
 		{"-p 0:80 app", 125, "--publish \"0:80\": \"0\" is no port, which is from 1 to 65535"},
 		{"-p 80:65536 app", 125, "\"65536\" is no port, which is from 1 to 65535"},
 		{"-p here:80:80 app", 125, "--publish \"here:80:80\": \"here\" is no address"},
 		{"-p 80:80/sctp app", 125, "the protocol \"sctp\" is neither tcp nor udp"},
-		{"-p 80-81:80-81 app", 125, "ranges are not taken, name each port by a --publish of its own"},
-		{"-P app", 125, "--publish-all: a single container does not have that yet\n→ name each port: -p 8080:80"},
+		{"-p 80-81:80-82 app", 125, "--publish \"80-81:80-82\": the ranges 80-81 and 80-82 are not as long"},
+		{"-p 81-80:80 app", 125, "\"81-80\": the first port is after the last one"},
+		{"--network none -P app", 125, "--publish leads into a network, and there is none with --network none"},
+		{"--expose 80/sctp app", 125, "--expose: \"80/sctp\": the protocol \"sctp\" is neither tcp nor udp"},
+		{"-l =x app", 125, "\"=x\" is no label\n→ for example: -l team=web"},
+		{"--label-file none app", 125, "read labels: "},
+		{"-a stdout app", 125, "--attach: a single container does not have that yet\n→ -i does it"},
 		{"--dns here app", 125, "--dns \"here\" is no IPv4 address\n→ for example: --dns "},
 		{"--dns 127.0.0.53 app", 125, "--dns 127.0.0.53: that is the container itself\n→ leave it out: "},
 		{"--network none -p 80:80 app", 125, "--publish leads into a network, and there is none with --network none\n→ leave one of them out"},
@@ -191,5 +199,45 @@ func TestRunHelp(t *testing.T) {
 		if !strings.Contains(got.Out, want) {
 			t.Errorf("the help lacks %q:\n%s", want, got.Out)
 		}
+	}
+}
+
+// TestPublish reads what `docker run -p` takes.
+func TestPublish(t *testing.T) {
+	loopback := netip.MustParseAddr("127.0.0.1")
+	port := func(addr netip.Addr, host, last, container uint16, protocol wire.Protocol) nat.Port {
+		return nat.Port{Addr: addr, Host: host, Last: last, Container: container, Protocol: protocol}
+	}
+	for text, want := range map[string][]nat.Port{
+		"8080:80":          {port(loopback, 8080, 0, 80, wire.TCP)},
+		"80":               {port(loopback, 0, 0, 80, wire.TCP)},
+		"80-81/udp":        {port(loopback, 0, 0, 80, wire.UDP), port(loopback, 0, 0, 81, wire.UDP)},
+		"192.0.2.1::80":    {port(netip.MustParseAddr("192.0.2.1"), 0, 0, 80, wire.TCP)},
+		"[::1]:53:53/UDP":  {port(netip.MustParseAddr("::1"), 53, 0, 53, wire.UDP)},
+		"8000-8001:80-81":  {port(loopback, 8000, 0, 80, wire.TCP), port(loopback, 8001, 0, 81, wire.TCP)},
+		"8000-8010:80":     {port(loopback, 8000, 8010, 80, wire.TCP)},
+		"80-80:80":         {port(loopback, 80, 0, 80, wire.TCP)},
+		"65534-65535:1-2":  {port(loopback, 65534, 0, 1, wire.TCP), port(loopback, 65535, 0, 2, wire.TCP)},
+		"1-2:65534-65535":  {port(loopback, 1, 0, 65534, wire.TCP), port(loopback, 2, 0, 65535, wire.TCP)},
+		"0.0.0.0:80:8080":  {port(netip.MustParseAddr("0.0.0.0"), 80, 0, 8080, wire.TCP)},
+		"":                 nil,
+		":80":              {port(loopback, 0, 0, 80, wire.TCP)},
+		"80:":              nil,
+		"1:2:3:4":          nil,
+		"80-":              nil,
+		"-80:80":           nil,
+		"80-81:80":         {port(loopback, 80, 81, 80, wire.TCP)},
+		"80:80-81":         nil,
+		"1-65535:1-65535x": nil,
+	} {
+		got, err := portsOf(text)
+		if (err != nil) != (want == nil) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		} else if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); err == nil && diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+	if all, err := portsOf("1-65535:1-65535"); err != nil || len(all) != 65535 || all[65534].Host != 65535 {
+		t.Errorf("all ports: %d, %v", len(all), err)
 	}
 }

@@ -21,13 +21,14 @@ import (
 // options are the flags of `mullion run`.
 type options struct {
 	env, envFiles, volumes          []string
-	publish, dns                    []string
+	publish, dns, expose            []string
+	labels, labelFiles              []string
 	dir, user, hostname, entrypoint string
 	memory, network, pull, version  string
 	isolation                       string
 	cpus                            float64
 	interactive, terminal, remove   bool
-	detach                          bool
+	detach, publishAll              bool
 	name                            string
 	stopTimeout                     int
 }
@@ -102,7 +103,12 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringVar(&o.isolation, "isolation", "process", "process; virtual machines (hyperv) are a cluster's")
 	f.StringVar(&o.network, "network", string(single.NAT), "nat, or none: a loopback alone")
 	f.StringArrayVarP(&o.publish, "publish", "p", nil,
-		"port of this machine that leads to one of the container: [ADDRESS:]PORT:CONTAINERPORT[/tcp|/udp]; ADDRESS is 127.0.0.1 unless given")
+		"port of this machine that leads to one of the container: [[ADDRESS:][PORT]:]CONTAINERPORT[/tcp|/udp]; ADDRESS is "+
+			"127.0.0.1 unless given, PORT any that is free; both ports may be ranges, as 8000-8010")
+	f.BoolVarP(&o.publishAll, "publish-all", "P", false, "publish all ports that the image exposes, at any that are free")
+	f.StringArrayVar(&o.expose, "expose", nil, "port that --publish-all publishes too: 80, 8000-8010/udp")
+	f.StringArrayVarP(&o.labels, "label", "l", nil, "NAME=VALUE, by which mullion container ls --filter finds it")
+	f.StringArrayVar(&o.labelFiles, "label-file", nil, "file with lines of that form")
 	f.StringArrayVar(&o.dns, "dns", nil, "address of a name server in place of this machine's")
 	f.StringVar(&o.pull, "pull", string(single.PullMissing), "when the registry is asked: missing, always or never")
 	f.StringVar(&o.version, "windows-version", winver.Default(), "the container's Windows")

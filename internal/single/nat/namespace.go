@@ -83,6 +83,21 @@ func (m *Member) connect(subnet netip.Prefix) (tap *os.File, err error) {
 	})
 }
 
+// Carried is how many bytes the member has received and sent; none, if it is apart.
+func (m *Member) Carried() (received, sent uint64, err error) {
+	if !m.Addr.IsValid() {
+		return 0, 0, nil
+	}
+	err = netns.Netlink(m.Netns, func(h *netlink.Handle) error {
+		link, err := h.LinkByName(linkName)
+		if err == nil && link.Attrs().Statistics != nil {
+			received, sent = link.Attrs().Statistics.RxBytes, link.Attrs().Statistics.TxBytes
+		}
+		return err
+	})
+	return received, sent, err
+}
+
 // NoTunError is the error of a machine without TAP devices.
 type NoTunError struct{ Err error }
 

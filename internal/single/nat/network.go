@@ -52,7 +52,7 @@ type Container struct {
 	Ports []Port
 }
 
-// Member is a container with its place in the network.
+// Member is a container with its place in the network. Its Ports are those that were opened.
 type Member struct {
 	Container
 	// Netns is the pin of its network namespace, Addr its address, and DNS the address where its questions are answered:
@@ -83,12 +83,13 @@ func (n *Network) Join(c Container) (_ *Member, err error) {
 			err = errors.Join(err, m.Leave())
 		}
 	}()
+	m.Ports = nil
 	for _, p := range c.Ports {
-		s, err := p.open()
+		s, opened, err := p.open()
 		if err != nil {
 			return nil, err
 		}
-		m.sockets = append(m.sockets, s)
+		m.sockets, m.Ports = append(m.sockets, s), append(m.Ports, opened)
 	}
 	if err := makeNamespace(m.Netns); err != nil {
 		return nil, err
@@ -136,6 +137,21 @@ func (n *Network) place(m *Member) error {
 		}
 	}
 	return errors.New("connect to the network: all addresses are taken")
+}
+
+// Rename gives the member other names.
+func (m *Member) Rename(names []string) error {
+	n := m.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.members[m.ID] != m {
+		return nil // it is apart, or gone
+	}
+	m.Names = names
+	if n.gateway == nil || !n.gateway.runs() {
+		return nil // the next one is told
+	}
+	return n.gateway.ask(wire.Request{Rename: &wire.Rename{ID: m.ID, Names: names}}, nil)
 }
 
 // Leave removes the member with its namespace, and closes its ports. Its container is gone. It is safe to repeat.

@@ -116,6 +116,8 @@ func (s *server) answer(r wire.Request, file *os.File) error {
 			return fmt.Errorf("publish a port of container %q: there is none", r.Publish.ID)
 		}
 		return c.publish(*r.Publish, file)
+	case r.Rename != nil:
+		return s.rename(*r.Rename)
 	case r.Detach != "":
 		s.detach(r.Detach)
 		return nil
@@ -134,6 +136,17 @@ func (s *server) attach(a wire.Attach, tap *os.File) error {
 	s.mu.Lock()
 	s.containers[a.ID], s.addrs[a.Addr] = c, c
 	s.mu.Unlock()
+	return nil
+}
+
+func (s *server) rename(r wire.Rename) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.containers[r.ID]
+	if c == nil {
+		return fmt.Errorf("rename container %q: there is none", r.ID)
+	}
+	c.names = r.Names
 	return nil
 }
 

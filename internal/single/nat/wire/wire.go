@@ -22,6 +22,7 @@ type Request struct {
 	Begin   *Begin   `json:",omitempty"`
 	Attach  *Attach  `json:",omitempty"`
 	Publish *Publish `json:",omitempty"`
+	Rename  *Rename  `json:",omitempty"`
 	// Detach is the id of a container that is gone.
 	Detach string `json:",omitempty"`
 }
@@ -42,6 +43,12 @@ type Attach struct {
 	MAC string
 	MTU int
 	// Names are the ones by which other containers, and it itself, find it.
+	Names []string
+}
+
+// Rename gives a container other names.
+type Rename struct {
+	ID    string
 	Names []string
 }
 
