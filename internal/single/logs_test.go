@@ -52,6 +52,9 @@ func TestShowLog(t *testing.T) {
 		{"the last four", LogOptions{Tail: 4}, "\na long line\n", "bad\nhalf"},
 		{"more than there are", LogOptions{Tail: 100}, "one\n\na long line\n", "bad\nhalf"},
 		{"since", LogOptions{Tail: -1, Since: at.Add(2 * time.Second)}, "\na long line\n", "half"},
+		{"until", LogOptions{Tail: -1, Until: at.Add(2 * time.Second)}, "one\n\n", "bad\n"},
+		{"between", LogOptions{Tail: -1, Since: at.Add(time.Second), Until: at.Add(time.Second)}, "", "bad\n"},
+		{"until, and the last", LogOptions{Tail: 1, Until: at.Add(2 * time.Second)}, "\n", ""},
 		{"since, and the last", LogOptions{Tail: 2, Since: at.Add(4 * time.Second)}, "line\n", "half"},
 		{
 			"times", LogOptions{Tail: 2, Timestamps: true},

@@ -91,8 +91,24 @@ func TestManageRefuses(t *testing.T) {
 			Message: `cannot remove container "/runs": container is running: stop the container before removing or force ` +
 				`remove`,
 		},
-		`{}`:                 {Code: 125, Message: "the request asks for nothing that this engine knows"},
-		`{"Restart":"runs"}`: {Code: 125, Message: "the request asks for nothing that this engine knows"},
+		`{"Start":"none"}`: {Code: 1, Message: "No such container: none"},
+		`{"Rename":{"Container":"none","Name":"x1"}}`: {Code: 1, Message: "No such container: none"},
+		`{"Rename":{"Container":"runs"}}`:             {Code: 1, Message: "Neither old nor new names may be empty"},
+		`{"Rename":{"Container":"runs","Name":"a b"}}`: {
+			Code: 125, Message: "Invalid container name (a b), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed",
+		},
+		`{"Rename":{"Container":"runs","Name":"/runs"}}`: {
+			Code: 1, Message: "Renaming a container with the same name as its current name",
+		},
+		`{"Rename":{"Container":"runs","Name":"ended"}}`: {
+			Code: 125,
+			Message: `Conflict. The container name "/ended" is already in use by container "aa22". You have to remove that ` +
+				`container to be able to reuse that name.`,
+			Remedy: "`mullion container rm ended` removes it",
+		},
+		`{"Sample":{"Containers":["none"]}}`: {Code: 1, Message: "No such container: none"},
+		`{}`:                                 {Code: 125, Message: "the request asks for nothing that this engine knows"},
+		`{"Restart":"runs"}`:                 {Code: 125, Message: "the request asks for nothing that this engine knows"},
 	} {
 		if got := refused(t, s, line); got != want {
 			t.Errorf("%s: %+v; want %+v", line, got, want)

@@ -3,6 +3,7 @@ package single
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -302,5 +303,84 @@ func TestWaitUnknown(t *testing.T) {
 	want = Refusal{Code: 1, Message: "container bb22 has ended before its program ran"}
 	if got := refused(t, s, `{"Wait":"unmade"}`); got != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestBeginAnew: what is known of a container that has ended stays as it is until it runs again.
+func TestBeginAnew(t *testing.T) {
+	p := At(t.TempDir(), "/nowhere")
+	r := opened(t, p)
+	ask := Run{Keep: true, Name: "web", Pull: PullAlways, Streams: "s1", Terminal: true, Columns: 80, Rows: 25}
+	if err := r.over(begun(t, r, "1", ask), End{Code: 3}, "why"); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := r.get("1")
+
+	again, err := askedAgain(before)
+	if err != nil || again.Pull != PullMissing || !again.Detach || again.Streams != "" || again.Columns != 0 || !again.Terminal {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if _, err := askedAgain(Container{Run: Run{Once: true}}); err == nil {
+		t.Error("an image that is gone is run again")
+	}
+
+	anew := func() *container {
+		t.Helper()
+		k := &container{id: "1", ask: again, begun: make(chan struct{}), over: make(chan struct{})}
+		if err := r.again(k); err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	k := anew()
+	if k.name != "web" {
+		t.Errorf("it is called %q", k.name)
+	}
+	if err := r.again(&container{id: "1", ask: again}); err == nil {
+		t.Error("it begins twice at a time")
+	}
+	if gone, _, err := r.prune(); err != nil || len(gone) > 0 {
+		t.Errorf("what begins is pruned: %v, %v", gone, err)
+	}
+	if err := r.over(k, End{}, "it did not start"); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := r.get("1")
+	if diff := cmp.Diff(before, after, cmp.AllowUnexported(netip.Addr{})); diff != "" {
+		t.Errorf("one that has not begun:\n%s", diff)
+	}
+
+	k = anew()
+	if err := r.begun(k); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := r.get("1"); c.State() != Running || c.Why != "" || c.End != (End{}) || !c.Created.Equal(before.Created) {
+		t.Errorf("%+v", c)
+	}
+	if err := r.over(k, End{Code: 4}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"web": "exited 4"}, states(opened(t, p))); diff != "" {
+		t.Error(diff)
+	}
+	if err := r.again(&container{id: "2"}); err == nil {
+		t.Error("one that is not there begins anew")
+	}
+}
+
+// TestRename: the new name is on disk, the old one free.
+func TestRename(t *testing.T) {
+	p := At(t.TempDir(), "/nowhere")
+	r := opened(t, p)
+	begun(t, r, "1", Run{Keep: true, Name: "web"})
+	if err := r.rename("1", "old"); err != nil {
+		t.Fatal(err)
+	}
+	begun(t, r, "2", Run{Keep: true, Name: "web"})
+	if err := r.rename("1", "web"); err == nil || !strings.Contains(err.Error(), `already in use by container "2"`) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if diff := cmp.Diff(map[string]string{"old": "exited 255", "web": "exited 255"}, states(opened(t, p))); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -15,20 +15,21 @@ import (
 // OtherWords returns what people type who come from other tools, by the command that does it here.
 func OtherWords() map[string][]string {
 	return map[string][]string{
-		"up":          {"create", "start", "init"},
-		"down":        {"delete", "destroy", "remove", "reset", "uninstall", "prune"},
-		"stop":        {"halt", "pause", "shutdown"},
-		"status":      {"get", "ls", "ps", "list", "info", "show", "inspect"},
-		"kubectl":     {"get", "apply", "describe", "k"},
-		"run":         {"docker"},
-		"container":   {"containers", "ps", "rm", "exec", "inspect"},
-		"kubeconfig":  {"config", "context"},
-		"node":        {"nodes", "ssh", "shell"},
-		"image":       {"images", "push"},
-		"doctor":      {"preflight", "sysinfo", "verify"},
-		"check":       {"lint", "validate"},
-		"diagnose":    {"debug", "troubleshoot"},
-		"export logs": {"dump"},
+		"up":             {"create", "start", "init"},
+		"down":           {"delete", "destroy", "remove", "reset", "uninstall", "prune"},
+		"stop":           {"halt", "pause", "shutdown"},
+		"status":         {"get", "ls", "ps", "list", "info", "show", "inspect"},
+		"kubectl":        {"get", "apply", "describe", "k"},
+		"run":            {"docker"},
+		"container":      {"containers", "ps", "rm", "exec", "inspect"},
+		"container logs": {"attach"},
+		"kubeconfig":     {"config", "context"},
+		"node":           {"nodes", "ssh", "shell"},
+		"image":          {"images", "push"},
+		"doctor":         {"preflight", "sysinfo", "verify"},
+		"check":          {"lint", "validate"},
+		"diagnose":       {"debug", "troubleshoot"},
+		"export logs":    {"dump"},
 	}
 }
 

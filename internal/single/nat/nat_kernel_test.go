@@ -179,6 +179,76 @@ func TestPublish(t *testing.T) {
 	}
 }
 
+// TestPublishAny publishes at ports that are free, and says which.
+func TestPublishAny(t *testing.T) {
+	b := newBed(t)
+	loopback := netip.MustParseAddr("127.0.0.1")
+	first := b.join(t, nat.Container{ID: "one", Ports: []nat.Port{
+		{Addr: loopback, Container: 80, Protocol: wire.TCP},
+		{Addr: loopback, Container: 80, Protocol: wire.UDP},
+		{Addr: loopback, Host: 8000, Last: 8001, Container: 80, Protocol: wire.TCP},
+	}})
+	echo(t, first.Netns, "0.0.0.0:80")
+	if p := first.Ports; len(p) != 3 || p[0].Host == 0 || p[1].Host == 0 || p[2].Host != 8000 || p[2].Last != 0 {
+		t.Fatalf("opened %v", p)
+	}
+	for _, p := range first.Ports {
+		at := netip.AddrPortFrom(p.Addr, p.Host).String()
+		if p.Protocol == wire.UDP {
+			if got := packet(t, netns.Self, at, "hello"); got != "hello" {
+				t.Errorf("%s: %q", p, got)
+			}
+		} else if got := says(t, netns.Self, at, "hello"); !strings.HasSuffix(got, "\nhello") {
+			t.Errorf("%s: %q", p, got)
+		}
+	}
+	if received, sent, err := first.Carried(); err != nil || received < 100 || sent < 100 {
+		t.Errorf("it has carried %d and %d: %v", received, sent, err)
+	}
+
+	several := nat.Port{Addr: loopback, Host: 8000, Last: 8001, Container: 80, Protocol: wire.TCP}
+	if second := b.join(t, nat.Container{ID: "two", Ports: []nat.Port{several}}); second.Ports[0].Host != 8001 {
+		t.Errorf("opened %v", second.Ports)
+	}
+	_, err := b.net.Join(nat.Container{ID: "three", Ports: []nat.Port{several}})
+	if taken, ok := errors.AsType[*nat.PortError](err); !ok || !taken.Taken ||
+		err.Error() != "publish 127.0.0.1:8000-8001/tcp: other programs of this machine have the ports" {
+		t.Errorf("all are taken: %v", err)
+	}
+}
+
+// TestRename has a container found by other names, also by a gateway that is started later.
+func TestRename(t *testing.T) {
+	b := newBed(t)
+	nameServer(t)
+	one := b.join(t, nat.Container{ID: "one", Names: []string{"web"}})
+	two := b.join(t, nat.Container{ID: "two", Names: []string{"db"}})
+	found := func() {
+		t.Helper()
+		deadline := time.Now().Add(10 * time.Second)
+		for lookUp(t, one, "udp", "store") != two.Addr.String() {
+			if time.Now().After(deadline) {
+				t.Fatalf("the new name is %q", lookUp(t, one, "udp", "store"))
+			}
+		}
+		if got := lookUp(t, one, "udp", "db"); got == two.Addr.String() {
+			t.Error("the old name is still known")
+		}
+	}
+	if err := two.Rename([]string{"store"}); err != nil {
+		t.Fatal(err)
+	}
+	found()
+	run(t, "", "pkill -KILL -P $PPID -x -f mullion-nat")
+	found()
+	if err := two.Leave(); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Rename([]string{"gone"}); err != nil {
+		t.Errorf("of one that is gone: %v", err)
+	}
+}
+
 // TestPeers has containers reach each other by address and name, and see each other's addresses.
 func TestPeers(t *testing.T) {
 	b := newBed(t)
