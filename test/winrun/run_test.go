@@ -36,6 +36,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("memory_limit", func(t *testing.T) { testMemory(t, p) })
 	t.Run("services", func(t *testing.T) { testServices(t, p) })
 	t.Run("services_on_demand", func(t *testing.T) { testOnDemand(t, p) })
+	t.Run("output_kept", func(t *testing.T) { testOutputKept(t, p) })
 	t.Run("volume", func(t *testing.T) { testVolume(t, p) })
 	t.Run("standard_handles", func(t *testing.T) { testStandardHandles(t, p) })
 	t.Run("stacks", func(t *testing.T) { testStacks(t, p) })

@@ -14,6 +14,7 @@ const listMD5 = "01a840a64117cae7d46ed81493f690ac"
 // is tested in the packages of guest/tools.
 func testTools(t *testing.T, p prefix) {
 	t.Helper()
+	p.fresh(t) // a server that one of the programs started would have that program's standard error for good
 	p.Write(t, "tools/list.txt", "one\r\ntwo\r\nthree\r\n")
 	p.Write(t, "tools/other.txt", "one\r\n2\r\nthree\r\n")
 	for _, tc := range []struct {

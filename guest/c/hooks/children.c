@@ -19,6 +19,35 @@ typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SE
 
 static create_process_internal original_create_process;
 
+enum
+{
+    TURN_MS = 30000 /* a descriptor that is kept does less harm than a program that does not start */
+};
+
+/*
+ * Lets one thread at a time start a program. Wine copies the descriptors of a child's input and output without
+ * FD_CLOEXEC, forks and closes the copies (Wine 8.0, dlls/ntdll/unix/process.c, spawn_process). A child that another
+ * thread starts meanwhile would get them too, and so would all that it starts: who waits for the end of that output
+ * would wait for them. A mutex, because its owner may be terminated.
+ */
+static HANDLE turn;
+
+static BOOL create_process(HANDLE token, const WCHAR *application, WCHAR *command,
+                           SECURITY_ATTRIBUTES *process_security, SECURITY_ATTRIBUTES *thread_security, BOOL inherit,
+                           DWORD flags, void *environment, const WCHAR *folder, STARTUPINFOW *startup,
+                           PROCESS_INFORMATION *process, HANDLE *new_token)
+{
+    DWORD waited = WaitForSingleObject(turn, TURN_MS);
+    BOOL started = original_create_process(token, application, command, process_security, thread_security, inherit,
+                                           flags, environment, folder, startup, process, new_token);
+    DWORD error = GetLastError();
+
+    if (waited == WAIT_OBJECT_0 || waited == WAIT_ABANDONED)
+        ReleaseMutex(turn);
+    SetLastError(error);
+    return started;
+}
+
 /* Makes the process load this library first. If that fails, the process runs without it. */
 static void load_into(const PROCESS_INFORMATION *process)
 {
@@ -54,9 +83,9 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
         inherit = TRUE;
     }
 
-    started = original_create_process(token, application, command, process_security, thread_security, inherit,
-                                      flags | CREATE_SUSPENDED, merged ? merged : environment, folder, startup, process,
-                                      new_token);
+    started = create_process(token, application, command, process_security, thread_security, inherit,
+                             flags | CREATE_SUSPENDED, merged ? merged : environment, folder, startup, process,
+                             new_token);
     error = GetLastError();
     if (merged)
         heap_free(merged);
@@ -83,11 +112,12 @@ BOOL children_start_unhooked(const WCHAR *path, WCHAR *command, DWORD flags, con
 {
     if (!original_create_process)
         return CreateProcessW(path, command, NULL, NULL, FALSE, flags, NULL, folder, startup, process);
-    return original_create_process(NULL, path, command, NULL, NULL, FALSE, flags, NULL, folder, startup, process, NULL);
+    return create_process(NULL, path, command, NULL, NULL, FALSE, flags, NULL, folder, startup, process, NULL);
 }
 
 void children_start(void)
 {
+    turn = CreateMutexW(NULL, FALSE, NULL);
     patch_function(GetModuleHandleW(L"kernelbase.dll"), "CreateProcessInternalW", hook_CreateProcessInternalW,
                    (void **)&original_create_process);
 }

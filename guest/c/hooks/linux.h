@@ -132,6 +132,8 @@ static inline int lx_close(int fd) { return (int)lx1(LX_NR_close, fd); }
 static inline int lx_fstat(int fd, struct lx_stat *st) { return (int)lx2(LX_NR_fstat, fd, st); }
 static inline int lx_fstatfs(int fd, struct lx_statfs *st) { return (int)lx2(LX_NR_fstatfs, fd, st); }
 static inline int lx_dup(int fd) { return (int)lx3(LX_NR_fcntl, fd, LX_F_DUPFD_CLOEXEC, 0); }
+/* Programs that are started do not get the descriptor. */
+static inline int lx_keep(int fd) { return (int)lx3(LX_NR_fcntl, fd, LX_F_SETFD, LX_FD_CLOEXEC); }
 static inline int lx_getdents(int fd, void *p, SIZE_T n) { return (int)lx3(LX_NR_getdents64, fd, p, n); }
 static inline int lx_fchmod(int fd, UINT32 mode) { return (int)lx2(LX_NR_fchmod, fd, mode); }
 static inline int lx_openat(int dir, const char *name, int flags)

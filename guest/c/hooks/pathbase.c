@@ -44,7 +44,10 @@ int path_fd_of(HANDLE handle)
 {
     int fd = -1;
 
-    return handle_to_fd(handle, 0, &fd, NULL) ? -LX_EBADF : fd;
+    if (handle_to_fd(handle, 0, &fd, NULL))
+        return -LX_EBADF;
+    lx_keep(fd); /* Wine copies it without the flag, and a program that starts now would keep it open */
+    return fd;
 }
 
 ULONG path_utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size)

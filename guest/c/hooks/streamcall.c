@@ -16,7 +16,6 @@ int stream_fd(struct stream *stream)
         return fd;
     if ((fd = path_fd_of(stream->object.handle)) < 0)
         return fd;
-    lx3(LX_NR_fcntl, fd, LX_F_SETFD, LX_FD_CLOEXEC);
     size = sizeof(peer);
     if (lx3(LX_NR_getpeername, fd, peer, &size) < 0)
     {

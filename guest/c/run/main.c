@@ -76,6 +76,7 @@ static int run(void)
             return usage(L"bad option: ", argv[i]);
         i += taken;
     }
+    run_keep_descriptors();
     SetEnvironmentVariableW(
         L"TZ", NULL); /* it is for Wine's server, which runs by now; a container's own comes with its variables */
     opt.first = run_boot_prefix();

@@ -64,6 +64,7 @@ void run_adopt_children(BOOL yes);
 DWORD run_linux_exit_code(void);
 void run_drop_stack(void);
 void run_detach_stdio(void);
+void run_keep_descriptors(void);
 void run_send_debug_to(int fd);
 void run_make_terminal_raw(void);
 BOOL run_terminal_size(COORD *size);

@@ -222,6 +222,23 @@ void run_detach_stdio(void)
 }
 
 /*
+ * run_keep_descriptors sees to it that the programs that this process starts have none of the descriptors that it was
+ * started with, but the standard ones. Wine marks its own so; others, of whoever started this process, would stay open
+ * in each program and in what it starts, and Wine's services outlive them all. The call is there from Linux 5.11 on.
+ */
+void run_keep_descriptors(void)
+{
+    enum
+    {
+        SYS_close_range = 436,
+        CLOSE_RANGE_CLOEXEC = 4,
+        FIRST = 3
+    };
+
+    linux_call(SYS_close_range, FIRST, (long)~0u, CLOSE_RANGE_CLOEXEC, 0);
+}
+
+/*
  * run_send_debug_to makes fd the place where Wine writes diagnostic lines of the programs that this process starts:
  * fixme and err of every subject, unless the container's own environment says which. Wine writes them to descriptor 2
  * of Linux, which programs inherit from program to program; a Windows program's standard error is a handle, which leads

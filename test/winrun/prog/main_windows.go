@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -24,6 +25,7 @@ func main() {
 		"allocate":   allocate,
 		"features":   features,
 		"spawn":      spawn,
+		"pairs":      spawnPairs,
 		"modules":    modules,
 		"sleep":      sleep,
 		"threads":    threads,
@@ -162,6 +164,32 @@ func spawn([]string) error {
 		return err
 	}
 	fmt.Println("spawned", process.Pid)
+	return nil
+}
+
+// spawnPairs starts programs in pairs, two at a time: one that writes to this program's output and ends, and one without
+// input and output, which stays.
+func spawnPairs(args []string) error {
+	pairs, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+
+	for range pairs {
+		writes, stays := exec.Command(exe, "env"), exec.Command(exe, "sleep")
+		writes.Stdout, writes.Stderr = os.Stdout, os.Stderr
+		failed := make(chan error)
+		go func() { failed <- stays.Start() }()
+		if err := errors.Join(writes.Run(), <-failed); err != nil {
+			return err
+		}
+	}
+
+	fmt.Println("started", pairs)
 	return nil
 }
 

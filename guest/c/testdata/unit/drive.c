@@ -244,6 +244,19 @@ static void test_long(void)
     free(text);
 }
 
+/* A handle's descriptor stays in this process: Wine copies it so that programs would get it. */
+static void test_fd_of(void)
+{
+    int folder = lx_openat(LX_AT_FDCWD, prefix, LX_O_PATH | LX_O_DIRECTORY);
+    int fd = path_fd_of((HANDLE)(INT64)(folder + 0x1000));
+
+    check_number("a handle's descriptor", "is another", fd >= 0 && fd != folder, TRUE);
+    check_number("a handle's descriptor", "F_GETFD", (int)lx3(LX_NR_fcntl, fd, 1, 0), LX_FD_CLOEXEC);
+    check_number("no handle", "descriptor", path_fd_of((HANDLE)(INT64)(900 + 0x1000)), -LX_EBADF);
+    lx_close(fd);
+    lx_close(folder);
+}
+
 int main(int argc, char **argv)
 {
     char *path = malloc(LINUX_PATH_MAX);
@@ -272,6 +285,7 @@ int main(int argc, char **argv)
     test_long_chain();
     test_long();
     free(path);
+    test_fd_of();
     check_number("the end", "blocks of memory left", heap_left(), 0);
     return checks_end();
 }
