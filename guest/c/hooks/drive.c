@@ -36,9 +36,14 @@ int drive_open(char letter)
 
 int drive_hold_c(void)
 {
-    if (drive_c < 0)
-        drive_c = drive_open('c'); /* two threads at once: one descriptor is left open */
-    return drive_c;
+    int fd = __atomic_load_n(&drive_c, __ATOMIC_ACQUIRE), first = -1;
+
+    if (fd >= 0 || (fd = drive_open('c')) < 0)
+        return fd;
+    if (__atomic_compare_exchange_n(&drive_c, &first, fd, FALSE, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fd;
+    lx_close(fd); /* another thread was faster, and others may use its descriptor by now */
+    return first;
 }
 
 int drive_path(char *path, ULONG size)
@@ -61,22 +66,22 @@ int drive_place(int dir, const char *path, int flags, UINT64 resolve)
 BOOL drive_holds_fd(int fd)
 {
     char *path = heap_alloc(2 * LINUX_PATH_MAX), *drive = path + LINUX_PATH_MAX;
+    int held = __atomic_load_n(&drive_c, __ATOMIC_ACQUIRE), length;
     BOOL found = FALSE;
-    int length;
 
     if (path && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0)
         for (int i = 0; i <= 27 && !found; i++)
         {
             char letter = (char)('a' + (i + 2) % 26); /* c: first */
-            int dir = i == 26                         ? device_open("unc")
-                      : i == 27                       ? device_open("volumes")
-                      : letter == 'c' && drive_c >= 0 ? drive_c
-                                                      : drive_open(letter);
+            int dir = i == 26                      ? device_open("unc")
+                      : i == 27                    ? device_open("volumes")
+                      : letter == 'c' && held >= 0 ? held
+                                                   : drive_open(letter);
 
             if (dir < 0)
                 continue;
             length = lx_fd_path(dir, drive, LINUX_PATH_MAX);
-            if (dir != drive_c)
+            if (dir != held)
                 lx_close(dir);
             if (length == 1)
                 length = 0; /* the drive is the root of Linux */

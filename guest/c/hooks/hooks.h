@@ -33,5 +33,6 @@ void backup_start(void);      /* backup.c: BackupWrite, on hosts */
 void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
 void etw_start(void);         /* etw.c: EtwEventRegister and its like */
 void children_start(void);    /* children.c: CreateProcessInternalW */
+void ending_start(void);      /* ending.c: NtTerminateProcess */
 
 #endif

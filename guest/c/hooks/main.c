@@ -77,6 +77,7 @@ enum
     STREAM,
     LIBRARIES,
     CHILDREN,
+    ENDING,
     PARTS
 };
 
@@ -131,6 +132,7 @@ static const struct part
     [STREAM]      = {PROGRAMS, stream_start, .needs = BIT(INFO)},
     [LIBRARIES]   = {PROGRAMS, start_libraries, .after = BIT(INFO)},
     [CHILDREN]    = {SERVICES_EXE | PROGRAMS, children_start},
+    [ENDING]      = {SERVICES_EXE | PROGRAMS, ending_start},
     /* clang-format on */
 };
 

@@ -64,6 +64,16 @@ static void watch(int operation, int fd, UINT32 events, UINT64 data)
     lx_epoll_ctl(epoll, operation, fd, &event);
 }
 
+/*
+ * Closes a descriptor that is watched, or was. Closing alone does not end the watch while a program that is being
+ * started has a copy (epoll(7)): an event would come for memory that is used for something else by then.
+ */
+static void close_watched(int fd)
+{
+    watch(2 /* EPOLL_CTL_DEL */, fd, 0, 0);
+    lx_close(fd);
+}
+
 /* Moves as many bytes as possible from side i to the other; FALSE: the connection is broken. */
 static BOOL move(struct pair *pair, int i)
 {
@@ -149,8 +159,8 @@ static void serve_pair(struct pair *pair, int side, UINT32 events)
 
 static void pair_free(struct pair *pair)
 {
-    lx_close(pair->fd[0]);
-    lx_close(pair->fd[1]);
+    close_watched(pair->fd[0]);
+    close_watched(pair->fd[1]);
     heap_free(pair->flow[0].buffer);
     heap_free(pair->flow[1].buffer);
     heap_free(pair);
@@ -274,7 +284,7 @@ void relay_unlisten(struct relay_listener *listener)
     if (*link)
         *link = listener->next;
     if (listener->fd >= 0)
-        lx_close(listener->fd);
+        close_watched(listener->fd);
     listener->fd = -1;
     ReleaseSRWLockExclusive(&lock);
 }
