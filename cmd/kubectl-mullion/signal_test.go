@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/interrupt"
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // asProgram has the test's program be the program itself.
@@ -92,6 +93,7 @@ func fill(t *testing.T, unread *os.File) {
 
 // TestSignalWhileReading: a check that waits for its input ends at once.
 func TestSignalWhileReading(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	silent, say := pipe(t)
 	printed, out := pipe(t)
 	program, ended := start(t, silent, out, "check", "--offline", "-o", "json", "-")
@@ -117,6 +119,7 @@ func TestSignalWhileReading(t *testing.T) {
 // TestSignalsWhileStuck: a program that waits in the kernel, here for somebody to read what it prints, looks at no
 // context. It ends all the same.
 func TestSignalsWhileStuck(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	for name, signals := range map[string][]os.Signal{
 		"once":  {syscall.SIGTERM},
 		"twice": {os.Interrupt, os.Interrupt},

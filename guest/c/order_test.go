@@ -5,11 +5,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // TestPartsOfTheHooksAreInOrder: the table of hooks/main.c has each part behind those that it needs, comes after, or
 // stands in for, and in the order of its enumeration, which is that of the loop that starts them.
 func TestPartsOfTheHooksAreInOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	text, err := os.ReadFile("hooks/main.c")
 	if err != nil {
 		t.Fatal(err)

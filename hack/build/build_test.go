@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // checkout returns a root with the file that marks one, and the module files of upstream's that the tests name.
@@ -239,6 +241,7 @@ func TestFails(t *testing.T) {
 
 // TestInterrupted: a build that is ended ends what it has started, and says nothing of a failure.
 func TestInterrupted(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	root := checkout(t, nil)
 	var out bytes.Buffer
 	b := builderOf(t, root, &out)

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/hack/kept"
+	"mullion.dev/mullion/internal/conformance/result"
 )
 
 // TestPapersQuoteTheKeptResults holds that README.md and the documents say what the results say.
@@ -76,5 +79,30 @@ func TestAreas(t *testing.T) {
 	got := areas("x.md", "# T\n\n## One\n\n| a | partly | n |\n| b | not | n |\n| c | supported |  |\n\n## Two\n\nwords\n")
 	if len(got) != 1 || got[0].name != "One" || got[0].levels["partly"] != 1 || got[0].levels["not"] != 1 || got[0].levels["supported"] != 1 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestFlaky(t *testing.T) {
+	again := func(name, reason string) kept.Test {
+		return kept.Test{Name: name, State: result.Flaky, Attempts: 2, Reason: reason}
+	}
+	got := flaky(map[string][]kept.Result{"wine": {
+		{Commit: "0123abcd", Tests: []kept.Test{
+			again("test/x TestX/part", "x_test.go:1: a | b\nmore"), again("test/x TestX", ""),
+			{Name: "test/x TestY", State: result.Passed}, {Name: "test/x TestZ", State: result.Skipped},
+		}},
+		{Commit: "4567abcd", Tests: []kept.Test{{Name: "test/x TestX", State: result.Failed, Reason: "no"}}},
+	}})
+
+	const want = `| rung | runs | with a flaky test | tests that ran in them | flaky | of a thousand |
+|---|---|---|---|---|---|
+| wine | 2 | 1 | 4 | 1 | 250.00 |
+
+| rung | test | commit | what it said |
+|---|---|---|---|
+| wine | ` + "`test/x TestX/part`" + ` | 0123abcd | x_test.go:1: a \| b |
+`
+	if got != want {
+		t.Errorf("%s\nwant:\n%s", got, want)
 	}
 }

@@ -160,6 +160,7 @@ func blocks(root string) (map[string]string, error) {
 		"suites":  suites(parallel, serial),
 		"support": support,
 		"runs":    runs(all),
+		"flaky":   flaky(all),
 	}, nil
 }
 

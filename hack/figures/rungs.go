@@ -59,6 +59,38 @@ func runs(all map[string][]kept.Result) string {
 	return b.String()
 }
 
+// flaky returns the tables of docs/results.md about tests that passed at their second try: how many there are in the runs
+// of each rung that are kept, and each one with what it said when it failed.
+func flaky(all map[string][]kept.Result) string {
+	var rates, tests strings.Builder
+	rates.WriteString("| rung | runs | with a flaky test | tests that ran in them | flaky | of a thousand |\n|---|---|---|---|---|---|\n")
+	for _, rung := range rungsOfMakeTest() {
+		runs, ran, found, in := len(all[rung]), 0, 0, 0
+		for _, r := range all[rung] {
+			n := r.Count()
+			ran += n[result.Passed] + n[result.Failed] + n[result.Flaky]
+			of := r.Flaky()
+			found += len(of)
+			if len(of) > 0 {
+				in++
+			}
+			for _, t := range of {
+				cause, _, _ := strings.Cut(t.Reason, "\n")
+				fmt.Fprintf(&tests, "| %s | `%s` | %s | %s |\n", rung, t.Name, commit(r), strings.ReplaceAll(cause, "|", "\\|"))
+			}
+		}
+		if runs > 0 {
+			fmt.Fprintf(&rates, "| %s | %d | %d | %d | %d | %.2f |\n", rung, runs, in, ran, found,
+				1000*float64(found)/float64(max(ran, 1)))
+		}
+	}
+
+	if tests.Len() > 0 {
+		rates.WriteString("\n| rung | test | commit | what it said |\n|---|---|---|---|\n")
+	}
+	return rates.String() + tests.String()
+}
+
 // commit names what a result is of.
 func commit(r kept.Result) string {
 	if r.Changed {

@@ -94,6 +94,17 @@ func (r Result) Count() map[result.State]int {
 	return counts
 }
 
+// Flaky returns the tests that passed at their second try, without those that had failed by a part of them alone.
+func (r Result) Flaky() []Test {
+	var found []Test
+	for _, t := range r.Tests {
+		if t.State == result.Flaky && t.Reason != "" {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
 // Write writes a result below a folder and returns its path. A test has a line of its own, so that two results can be
 // compared line by line.
 func Write(folder string, r Result) (string, error) {

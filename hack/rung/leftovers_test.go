@@ -8,11 +8,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cluster/layout"
 )
 
 // TestLeftovers: a test's cluster is left over when its supervisor is gone; a user's cluster never is.
 func TestLeftovers(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	root := t.TempDir()
 	dead, alive := filepath.Join(os.TempDir(), "TestDead1/001/data"), filepath.Join(os.TempDir(), "TestAlive1/001/data")
 	for name, data := range map[string]string{"a": dead, "b": alive, "c": "/var/lib/mullion", "d": ""} {

@@ -45,6 +45,7 @@ type event struct {
 type result struct {
 	rung                    string
 	passed, failed, skipped int
+	flaky                   int // passed at their second try, and stand in failures no more
 	took                    time.Duration
 	output                  map[string]*strings.Builder // by package and test
 	builds                  map[string]string           // what failed builds printed
@@ -103,6 +104,7 @@ func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bo
 	w = &lockedWriter{w: w}
 	var failures []failure
 	var errs, times []string
+	flaky := 0
 	began := time.Now()
 	for _, stage := range stages {
 		names := strings.Split(stage, "+")
@@ -119,11 +121,16 @@ func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bo
 				errs = append(errs, fmt.Sprintf("rung %s: %v", r.rung, failed[i]))
 			}
 			failures = append(failures, r.failures...)
+			flaky += r.flaky
 			times = append(times, fmt.Sprintf("%s %.0fs", r.rung, r.took.Seconds()))
 		}
 	}
 
 	fmt.Fprintf(w, "== all rungs took %.0fs: %s\n", time.Since(began).Seconds(), strings.Join(times, ", "))
+	if flaky > maxFlaky {
+		errs = append(errs, fmt.Sprintf("%d tests passed at their second try only; a run with more than %d of them fails",
+			flaky, maxFlaky))
+	}
 	if len(errs) == 0 {
 		return true
 	}

@@ -4,22 +4,29 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// maxTries is how many failed tests of a rung are tried once more; more of them are no matter of chance.
-const maxTries = 3
+const (
+	// maxTries is how many failed tests of a rung are tried once more; more of them are no matter of chance.
+	maxTries = 3
+	// maxFlaky is how many tests of a run may have passed at their second try. It is told which others have, too.
+	maxFlaky = 1
+)
 
 // longestTry is how long a test may have taken that is tried once more.
 const longestTry = 5 * time.Minute
 
 // secondTry runs a few failed tests once more, each by itself, and reports whether all passed then. They are named as
-// flaky, with what they said when they failed. There is none for a rung in which a test of what must never happen
-// failed (finalKinds). After a panic, a failed build or a test that took long there is no
+// flaky, with what they said when they failed. There is none for a rung in which a test failed that says so (final). A
+// random test has its seed again. After a panic, a failed build or a test that took long there is no
 // second try: other tests of the package may never have run. Of a long test whose parts failed, and it by nothing else,
 // only the parts are tried.
 func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool {
@@ -37,7 +44,11 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 
 	for _, f := range failed {
 		again := append(slices.Clone(args), "-run="+pattern(f.test), f.pkg)
-		out, err := exec.CommandContext(ctx, "go", again...).CombinedOutput()
+		cmd := exec.CommandContext(ctx, "go", again...)
+		if seed := r.seedOf(f); seed != "" {
+			cmd.Env = append(os.Environ(), testrun.SeedVariable+"="+seed)
+		}
+		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), `"Action":"pass"`) {
 			fmt.Fprintf(w, "%s failed at its second try too: %v\n", f.test, err)
 			return false
@@ -50,6 +61,7 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 	}
 
 	r.markFlaky()
+	r.flaky = len(failed)
 	r.passed += r.failed
 	r.failed = 0
 	r.failures = nil

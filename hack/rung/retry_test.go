@@ -26,20 +26,35 @@ func TestSecondTry(t *testing.T) {
 		{"by chance", once, true, "FLAKY, passed at the second try: FAILED pure: m TestOnce/sub\n    m_test.go:12: the first time"},
 		{"always", once + `func TestAlways(t *testing.T) { t.Error("each time") }`, false, "TestAlways failed at its second try too"},
 		{
-			"an attack", strings.ReplaceAll(once, "TestOnce", "TestHostileOnce"), false,
-			"no second try of TestHostileOnce/sub: an attack that succeeds once succeeds",
-		},
-		{
-			"a part of an attack", strings.ReplaceAll(once, "sub", "AtOnce"), false,
-			"no second try of TestOnce/AtOnce: a race that is lost once is there",
-		},
-		{
-			"beside an attack", once + `func TestSpoofing(t *testing.T) { if !again { t.Error("got through") } }`, false,
-			"no second try of TestSpoofing",
-		},
-		{
-			"a test that says so", strings.Replace(once, "{\n", "{\n\tt.Log(\"no second try: it counts\")\n", 1), false,
+			"a part of a test that says so", strings.Replace(once, "{\n", "{\n\tt.Log(\"no second try: it counts\")\n", 1), false,
 			"no second try of TestOnce/sub: it counts",
+		},
+		{
+			"a part that says so", strings.Replace(once, `t.Error("the`, `t.Log("no second try: it counts"); t.Error("the`, 1), false,
+			"no second try of TestOnce/sub: it counts",
+		},
+		{
+			"beside one that says so",
+			once + `func TestSpoof(t *testing.T) { t.Log("no second try: it counts"); if !again { t.Error("got through") } }`, false,
+			"no second try of TestSpoof: it counts",
+		},
+		{
+			"two by chance", once + strings.ReplaceAll(once, "TestOnce", "TestTwice"), false,
+			"2 tests passed at their second try only; a run with more than 1 of them fails",
+		},
+		{
+			"a random test", `func TestRandom(t *testing.T) {
+	t.Log("random seed: 4711")
+	if os.Getenv("MULLION_TEST_SEED") != "4711" { t.Error("another seed") }
+}`, true, "FLAKY, passed at the second try: FAILED pure: m TestRandom",
+		},
+		{
+			"a test with a random part", `func TestParts(t *testing.T) {
+	t.Run("random", func(t *testing.T) {
+		t.Log("random seed: 4711")
+		if os.Getenv("MULLION_TEST_SEED") != "4711" { t.Error("another seed") }
+	})
+}`, true, "FLAKY, passed at the second try: FAILED pure: m TestParts/random",
 		},
 		{"the count", once, true, "pure: 2 passed, 1 of them not before their second try, 0 failed, 0 skipped"},
 		{"panic", `func TestPanic(t *testing.T) { if !again { panic("boom") } }`, false, "panic: boom"},
@@ -72,7 +87,7 @@ var again = func() bool { _, err := os.Stat("flag"); os.WriteFile("flag", nil, 0
 			if !strings.Contains(out.String(), tc.want) {
 				t.Errorf("no %q in:\n%s", tc.want, out.String())
 			}
-			checkKept(t, tc.ok)
+			checkKept(t, tc.ok || strings.Contains(tc.name, "two"))
 		})
 	}
 }
@@ -134,35 +149,5 @@ func TestToTry(t *testing.T) {
 
 	if got, want := pattern("TestA/scripts/x.y"), `^TestA$/^scripts$/^x\.y$`; got != want {
 		t.Errorf("pattern is %q, not %q", got, want)
-	}
-}
-
-// TestFinal is about which tests have no second try.
-func TestFinal(t *testing.T) {
-	never := map[string][]string{
-		"test/attack":              {"TestAttacks/administrator/serve", "TestImages"},
-		"test/e2e":                 {"TestCluster/chaos", "TestCluster/network/x", "TestConformance/x", "TestLeavesNothingBehind"},
-		"test/machines":            {"TestMachines/trixie/sample"},
-		"internal/windows/wine":    {"TestSourcesWhileAContainerSwapsLinks"},
-		"internal/runtime/cri":     {"TestContainerThatEndsWhileItsServerIsKilled", "TestLogsFollowNoLinks"},
-		"internal/network/overlay": {"TestForgedTunnel", "TestSpoofingByLinuxPods"},
-		"internal/runtime/engine":  {"TestStreamOrder", "TestHostileRegistry", "TestKillLeftovers"},
-		"internal/windows/x":       {"TestHTTPCancelRace", "TestNothingIsLostOverARestart"},
-	}
-
-	once := map[string][]string{
-		"test/e2e": {"TestCluster/scripts/storage", "TestCluster", "TestCluster/guide"},
-		"internal": {"TestTrace", "TestClosed", "TestBrace", "TestWhole", "TestReorganise", "TestTracing", "TestForget"},
-	}
-
-	for want, tests := range map[bool]map[string][]string{true: never, false: once} {
-		for pkg, names := range tests {
-			for _, name := range names {
-				why := newResult("pure").final(failure{pkg: module + pkg, test: name})
-				if (why != "") != want {
-					t.Errorf("%s %s: no second try is %v (%q), not %v", pkg, name, why != "", why, want)
-				}
-			}
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -97,6 +98,7 @@ func TestRefused(t *testing.T) {
 
 // TestOrder holds that results come in the order of the input although documents are judged in parallel.
 func TestOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	got := run(t, check.Options{Kubernetes: 36}, corpus(500))
 	if len(got) != 500 {
 		t.Fatalf("%d results", len(got))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/check"
 	"mullion.dev/mullion/internal/check/rules"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -15,6 +16,7 @@ import (
 // TestEvidenceOrder checks the order in which evidence decides: each pod says windows by one kind, and linux by the
 // next.
 func TestEvidenceOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	affinity := func(os string) string {
 		return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [" + os + "]}]}]}}}"
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/cluster/bundle/bundletest"
@@ -211,6 +212,7 @@ func (r *reader) Start(context.Context) error {
 
 // TestSetWhileUp has the part started again with each program, and with the former one where that is in vain.
 func TestSetWhileUp(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	dir := t.TempDir()
 	files := bundletest.Put(t, t.TempDir(), map[string][]byte{"a": []byte("a"), "b": []byte("b"), "bad": []byte("bad")})
 	part := &reader{place: filepath.Join(dir, "kubelet.exe")}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
@@ -138,6 +139,7 @@ func TestPlan(t *testing.T) {
 
 // The manager can start the units of every cluster: each name is used once, and a unit waits only for units before it.
 func TestUnitsHaveAnOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	for name, c := range testClusters(t) {
 		p, err := NewPlan(c, testPaths)
 		if err != nil {

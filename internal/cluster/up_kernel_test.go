@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
@@ -353,6 +354,7 @@ func TestDownBesideStrangers(t *testing.T) {
 // What a supervisor has left that was killed, and does not end by itself, a down ends, though nothing in it says whose
 // it is.
 func TestDownEndsWhatIsLeft(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	o := upOptions(t, "leaves")
 	if _, err := Up(t.Context(), o); err != nil {
 		t.Fatal(err)

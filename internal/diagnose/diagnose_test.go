@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/diagnose"
 )
 
@@ -413,6 +414,7 @@ func TestNothingIsFound(t *testing.T) {
 const hostile = "\x1b[31m\nred\xff\u202e" + `{"ExceptionList":[{"a":1}]}`
 
 func TestHostilePictures(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	run(t, func(p *diagnose.Picture) {
 		for i := range p.Nodes {
 			n := &p.Nodes[i]

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/rotate"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
@@ -133,6 +134,7 @@ func TestBadLog(t *testing.T) {
 // TestReadWhileRotated reads a log that is written and rotated meanwhile: no line is lost or comes twice as long as its
 // file is kept, and a record that is half written is not read.
 func TestReadWhileRotated(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	path := filepath.Join(t.TempDir(), "log")
 	f, err := rotate.Open(path, 300)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/base/rotate"
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // opened is the register of a folder.
@@ -72,6 +73,7 @@ func logs(t *testing.T, p Paths) (names []string) {
 
 // TestRegisterKilled: of an engine that was killed, containers are either ended and kept, or gone with all they had.
 func TestRegisterKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	p := At(t.TempDir(), "/nowhere")
 	r := opened(t, p)
 	kept := Run{Keep: true}
@@ -123,6 +125,7 @@ func TestRegisterKilled(t *testing.T) {
 
 // TestRegisterLeft has the images that were made for one run, of containers that were killed with their engine.
 func TestRegisterLeft(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	p := At(t.TempDir(), "/nowhere")
 	r := opened(t, p)
 	begun(t, r, "1", Run{Keep: true, Once: true, Image: "a"})

@@ -27,6 +27,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/cluster-bootstrap/token/jws"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/machines/discovery"
 	"mullion.dev/mullion/internal/windows/wire/services"
 	"mullion.dev/mullion/internal/winserver"
@@ -408,6 +409,7 @@ func interrupted(ctx context.Context, s *windowsServer, o winserver.Join, at int
 
 // A join that was killed at whichever step is repeated, and ends as one that was not; or leave takes it back.
 func TestJoinKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	c := newCluster(t)
 	s, o := c.joining(t, "v1.37.1")
 	if _, err := interrupted(t.Context(), s, o, 0); err != nil {

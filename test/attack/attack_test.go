@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/test/built"
 )
 
@@ -153,6 +154,7 @@ func successes(all []result) []result {
 }
 
 func TestAttacks(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}

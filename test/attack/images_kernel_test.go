@@ -28,6 +28,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/image"
 )
 
@@ -175,6 +176,7 @@ func (r *readers) attack(t *testing.T, words string, come func(ctx context.Conte
 
 // TestImages has images attack what reads them, loaded as `mullion image load` does and pulled from a registry.
 func TestImages(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	r := newReaders(t)
 	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { r.asked.Add(1) }))
 	t.Cleanup(foreign.Close)

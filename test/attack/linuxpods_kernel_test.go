@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/linuxhost"
 )
@@ -174,6 +175,7 @@ func (d *linuxBed) vtep(t *testing.T) net.HardwareAddr {
 // TestSpoofingByLinuxPods: each attack gets somewhere on a node without our rules, unless Linux holds it, and nowhere
 // with them.
 func TestSpoofingByLinuxPods(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	tried, reached := 0, 0
 	for _, ruled := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ruled-%t", ruled), func(t *testing.T) {

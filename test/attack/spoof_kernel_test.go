@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/dataplane/dataplanetest"
 	"mullion.dev/mullion/internal/network/netplan"
@@ -254,6 +255,7 @@ func (d *bed) meet(t *testing.T) {
 // TestSpoofing has a pod say that it is somebody else, with frames that a container cannot send and with packets that
 // it can. Each attack gets somewhere on a bridge as Linux makes it, and nowhere on the switches of our modes.
 func TestSpoofing(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	attacks := append(append(neighbourSpoofs(), sourceSpoofs()...), offers()...)
 	tried, reached := 0, 0
 	for _, s := range attacks {
@@ -287,6 +289,7 @@ func TestSpoofing(t *testing.T) {
 // TestForgedTunnel has a pod of an overlay send what only hosts send: frames in VXLAN, to the other host. The control
 // is the same from the underlay.
 func TestForgedTunnel(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	outside := netnstest.New(t, "outside")
 	shell(t, outside, `ip link add sw0 type bridge mcast_snooping 0; ip link set sw0 up; ip addr add 10.213.0.13/24 dev sw0`)
 	hosts := map[string]*dataplane.Plane{}

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
@@ -228,6 +229,7 @@ func TestStopTellsFirstProgram(t *testing.T) {
 }
 
 func TestStopKillsAfterGrace(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	n := newNode(t)
 	pod, config := n.pod(t, "kill")
 	id := n.run1(t, pod, config, []string{"sleep"}, nil)

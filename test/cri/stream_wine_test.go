@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // syncBuffer is a buffer that can be read while it is written.
@@ -183,6 +185,7 @@ func TestAttachWithStdinOnce(t *testing.T) {
 // TestNothingIsLostOverARestart has a container begin a line before the server ends, and write the rest and end itself
 // while there is no server.
 func TestNothingIsLostOverARestart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	n := newNode(t)
 	pod, config := n.pod(t, "restart")
 	volume := filepath.Join(n.hostDrive(), "v")

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // ledger is a StatefulSet that numbers requests and writes the numbers to a volume on a Windows node's disk, with a
@@ -102,21 +104,18 @@ func (f fixture) lose(t *testing.T, what [2]string) time.Duration {
 
 // chaos kills processes of the cluster at random, one after the other, as often as E2E_KILLS says, and takes links and
 // tables from the machine's network besides. Meanwhile a client asks the ledger. No number that was written may be
-// lost, and no container may be started again. E2E_SEED repeats a run.
+// lost, and no container may be started again. MULLION_TEST_SEED repeats a run.
 func (f fixture) chaos(t *testing.T) {
-	kills, seed := 10, uint64(time.Now().UnixNano())
-	for name, to := range map[string]func(int){
-		"E2E_KILLS": func(n int) { kills = n }, "E2E_SEED": func(n int) { seed = uint64(n) },
-	} {
-		if text := os.Getenv(name); text != "" {
-			n, err := strconv.Atoi(text)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			to(n)
+	testrun.Once(t, testrun.Loss)
+	kills, seed := 10, testrun.Seed(t)
+	if text := os.Getenv("E2E_KILLS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("E2E_KILLS: %v", err)
 		}
+		kills = n
 	}
-	t.Logf("E2E_KILLS=%d E2E_SEED=%d", kills, seed)
+	t.Logf("E2E_KILLS=%d", kills)
 	chance := rand.New(rand.NewPCG(seed, 0))
 	f.apply(t, survivors+ledger)
 	f.running(t)

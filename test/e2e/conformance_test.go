@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/conformance/result"
 	"mullion.dev/mullion/internal/conformance/suite"
 	"mullion.dev/mullion/test/built"
@@ -34,6 +35,7 @@ const conformanceSuite = "smoke"
 // TestConformance brings up a cluster and runs suite smoke of Kubernetes' own e2e tests on it, as `mullion conformance
 // run` does for a user. Each spec is a subtest. The results of a run that did not pass are kept in conformance-results.
 func TestConformance(t *testing.T) {
+	testrun.Once(t, "its specs have a second attempt of their own")
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}

@@ -55,7 +55,7 @@ func TestCluster(t *testing.T) {
 		t.Run("scripts", f.scripts)
 		t.Run("services", f.services)
 		t.Run("policies", f.policies)
-		t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") })
+		t.Run("network", f.network)
 		t.Run("guide", f.guide)
 		t.Run("readers", f.readers)
 		t.Run("faults", f.faults)
@@ -89,8 +89,7 @@ func TestCluster(t *testing.T) {
 	ok := t.Run("scripts", f.scripts)
 	ok = t.Run("services", f.services) && ok
 	ok = t.Run("policies", f.policies) && ok
-	// After everything that carries Services out has been restarted, so that a Service that was not restored shows.
-	ok = t.Run("network", func(t *testing.T) { f.netTest(t, "l2bridge") }) && ok
+	ok = t.Run("network", f.network) && ok
 	ok = t.Run("guide", f.guide) && ok
 	ok = t.Run("readers", f.readers) && ok
 	ok = t.Run("faults", f.faults) && ok

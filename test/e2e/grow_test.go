@@ -9,11 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // grow gives the cluster that is up more nodes: one whose kubelet does not start, and one that does. The containers
 // that run go on in both cases.
 func (f fixture) grow(t *testing.T) {
+	testrun.Once(t, testrun.Follows)
 	kubectl := func(args ...string) string {
 		t.Helper()
 		out, err := f.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)

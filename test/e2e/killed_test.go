@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // killedYAML is a small cluster beside those of other tests.
@@ -26,6 +28,7 @@ nodes: [{windowsVersion: ltsc2022}]
 // the next command does not end, though Wine's programs, which make the template, do not say whose they are. A down
 // leaves nothing, and an up brings a whole cluster.
 func TestKilledUp(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}

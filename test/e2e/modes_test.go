@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // modeYAML uses other subnets than the other tests' clusters.
@@ -58,6 +60,13 @@ func testModes(t *testing.T, modes ...string) {
 			f.netTest(t, mode)
 		})
 	}
+}
+
+// network is netTest of the cluster that all scripts share, after everything that carries Services out has been
+// restarted, so that a Service that was not restored shows.
+func (f fixture) network(t *testing.T) {
+	testrun.Once(t, testrun.Follows)
+	f.netTest(t, "l2bridge")
 }
 
 // netTest tests the flows of the network and reports those that did not go as documented.

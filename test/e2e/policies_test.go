@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // policed are a server on each node, which are clients too, in a namespace of their own. Each listens at another port,
@@ -114,6 +115,7 @@ type policedPod struct {
 // policies checks that NetworkPolicies are carried out between pods of both systems: promptly, for the first packet of
 // a new pod, and while the supervisor is away.
 func (f fixture) policies(t *testing.T) {
+	testrun.Once(t, testrun.Follows)
 	apply := func(text string) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "objects.yaml")

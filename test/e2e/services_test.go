@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // backends are a Service with a pod on each of two nodes, and a Service whose endpoints the test sets itself.
@@ -59,6 +61,7 @@ ports: [{name: '', port: 80, protocol: TCP}]
 // services breaks the parts that carry Services out. Services must come back, without rules for pods that no longer
 // exist. It also measures how soon a change of endpoints reaches packets; that figure decides nothing.
 func (f fixture) services(t *testing.T) {
+	testrun.Once(t, testrun.Follows)
 	f.apply(t, backends)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())

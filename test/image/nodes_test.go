@@ -25,6 +25,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	store "mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
@@ -70,6 +71,7 @@ func TestTwoNodesShareAnIndex(t *testing.T) {
 
 // TestNodesPullAtOnce has the nodes of a machine pull the same and different builds at the same time.
 func TestNodesPullAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	c := startContainerd(t, t.TempDir())
 	hub := newHub(t)
 	shared := part{layer: makeLayer(t, entry{name: "Files/shared", body: strings.Repeat("s", 1<<20)})}
@@ -132,6 +134,7 @@ func TestCancelledPull(t *testing.T) {
 // TestKilledPull kills a pulling process in the middle of a layer. The next pull must succeed, with what was fetched
 // before or without.
 func TestKilledPull(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	if socket := os.Getenv("MULLION_TEST_PULL_SOCKET"); socket != "" { // we are the process to be killed
 		c, err := client.New(socket)
 		if err != nil {
@@ -181,6 +184,7 @@ func TestKilledPull(t *testing.T) {
 }
 
 func TestDiskFullWhileFetching(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	c := startContainerd(t, smallDisk(t))
 	hub := newHub(t)
 	ref := hub.push(t, "big:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{

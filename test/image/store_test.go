@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	store "mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
@@ -111,6 +112,7 @@ func TestPull(t *testing.T) {
 }
 
 func TestRemoveLeavesNothing(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	c := startContainerd(t, t.TempDir())
 	hub := newHub(t)
 	ref := hub.push(t, "app:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{

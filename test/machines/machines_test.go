@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/test/machines/guest"
 )
 
@@ -50,6 +51,7 @@ func chosen(t *testing.T) (machines []guest.Machine, whole bool) {
 }
 
 func TestMachines(t *testing.T) {
+	testrun.Once(t, testrun.Follows)
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}

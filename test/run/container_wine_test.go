@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/test/tty"
 )
 
@@ -350,6 +351,7 @@ func (r *room) programs(last string) (found []string) {
 
 // TestOneNameAtOnce asks for the same name many times at once: one gets it.
 func TestOneNameAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	r := theRoom(t)
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -372,6 +374,7 @@ func TestOneNameAtOnce(t *testing.T) {
 // TestDetachedKilled kills each part of the engine while a container runs without a client: it has ended with it, is
 // listed so by the next engine with its log, and nothing of it is left. One with --rm is gone.
 func TestDetachedKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	r := theRoom(t)
 	for name, is := range map[string]func([]string) bool{"server": isServer, "keeper": isKeeper} {
 		t.Run(name, func(t *testing.T) {
@@ -471,6 +474,7 @@ func TestIdleEnd(t *testing.T) {
 
 // TestClientKilled kills the client of `run -d` before it has its id: the container is whole, or not there.
 func TestClientKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	r := theRoom(t)
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 120 * time.Millisecond} {
 		cmd := r.command(t.Context(), "-d", "--name", "early", r.program(), "wait")

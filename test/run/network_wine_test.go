@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // The addresses of the machine and of a server beyond it, of a range for examples (RFC 5737).
@@ -228,6 +229,7 @@ func TestNetworkBuild(t *testing.T) {
 // TestNetworkKilled kills the server of the engine while a port is published: the port is free, and nothing of the
 // network is left on the machine.
 func TestNetworkKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	r := theRoom(t)
 	state := func() string {
 		out, err := exec.Command("sh", "-c", "ip -o link | cut -d: -f2; ip route; nft list ruleset; cat /proc/sys/net/ipv4/ip_forward").Output()

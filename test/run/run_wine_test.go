@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/test/tty"
 )
 
@@ -183,6 +184,7 @@ func TestSignals(t *testing.T) {
 
 // TestManyAtOnce has several runs, also the first ones of an engine, each with its own streams.
 func TestManyAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	r := theRoom(t)
 	if err := r.end(); err != nil {
 		t.Fatal(err)
@@ -204,6 +206,7 @@ func TestManyAtOnce(t *testing.T) {
 
 // TestKilled kills the client and each part of the engine, while a container runs, and looks for what is left.
 func TestKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	r := theRoom(t)
 	for _, tc := range []struct {
 		name string

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // oddNames are names that Windows does not have, or that Windows and Wine may take for others.
@@ -179,8 +181,7 @@ func TestOddNames(t *testing.T) {
 		t.Fatal(err) // a Windows host has no drive Z:
 	}
 	odd := filepath.Join(p.dir, "drive_c/odd")
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	for i := range 6 {
 		tr := tree{random: rand.New(rand.NewPCG(seed, uint64(i)))}
 		name := fmt.Sprintf("tree-%d", i)

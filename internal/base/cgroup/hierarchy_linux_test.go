@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 func TestHierarchies(t *testing.T) {
@@ -213,6 +215,7 @@ func TestLimitCgroup(t *testing.T) {
 }
 
 func TestCountsSwap(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	for _, tt := range []struct {
 		name, hierarchy string
 		v2              bool

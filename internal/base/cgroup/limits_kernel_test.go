@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // TestLimitTasksHolds: what forks without end in a node's cgroup stops at the cluster's limit, and a neighbour in the
@@ -100,6 +101,7 @@ func TestLimitMemoryHolds(t *testing.T) {
 
 // TestLimitMemoryKeepsFromSwap: what is limited takes none of the machine's swap. A limit can be raised and lowered.
 func TestLimitMemoryKeepsFromSwap(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}

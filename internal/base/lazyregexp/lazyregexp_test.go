@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/base/lazyregexp"
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // TestSameAsRegexp calls every method there is, and its like in package regexp, with the same text.
@@ -48,6 +49,7 @@ func arguments(method reflect.Type, in string) []reflect.Value {
 }
 
 func TestManyAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	re := lazyregexp.New(`^a$`)
 	var wg sync.WaitGroup
 	for range 8 {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/single"
 )
 
@@ -82,6 +83,7 @@ func inFolder(t *testing.T, dir string) (names []string) {
 // TestUnpackHostile: what a container's tar says is its own word. Nothing comes out of the folder, through a link that
 // leads out, or into what is no file; links are not made.
 func TestUnpackHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
@@ -213,6 +215,7 @@ func TestPack(t *testing.T) {
 
 // TestPackSwapped: a file of a folder becomes a link to a file beside the folder, or of it, once it has been found.
 func TestPackSwapped(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "conf")
 	err := errors.Join(
@@ -292,6 +295,7 @@ func TestPackBeside(t *testing.T) {
 
 // TestLeftOut: names from a container are within a line, and no more of them are said than somebody reads.
 func TestLeftOut(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	var said bytes.Buffer
 	l := &leftOut{to: &said}
 	for range mostLeftOut + 30 {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cli/kubeconfig"
 )
 
@@ -157,6 +158,7 @@ func TestNewFileGoesAway(t *testing.T) {
 }
 
 func TestBadFileIsLeftAlone(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	tests := []struct{ name, text, want string }{
 		{"syntax", "apiVersion: v1\nkind: Config\nclusters:\n- name: [a\n", "line "},
 		{"type", "apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: text\n", "line 5"},

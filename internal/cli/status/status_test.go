@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/reader"
@@ -104,6 +105,7 @@ func TestStatusOfProblems(t *testing.T) {
 }
 
 func TestStatusWhileItStarts(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	m := newMachine(t)
 	m.Describe(nil)
 	m.Observing(func(o *health.Observed) {

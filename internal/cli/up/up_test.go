@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/reader"
@@ -229,6 +230,7 @@ func TestUpErrors(t *testing.T) {
 
 // TestUpThatIsInterrupted holds that Ctrl-C is told apart from a cluster that does not come up.
 func TestUpThatIsInterrupted(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	m := newMachine(t)
 	m.lacksNothing()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"mullion.dev/mullion/internal/base/kubeclient/fake"
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // secret is a text that must not be kept; where says where it was.
@@ -97,6 +98,7 @@ func templateWith(where string) corev1.PodTemplateSpec {
 
 // TestNoSecretIsKept: of a secret in each place of each kind of object nothing is left, and what one looks at is there.
 func TestNoSecretIsKept(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{
 			Name: name, Namespace: "default",

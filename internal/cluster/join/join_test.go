@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/internal/machines"
@@ -197,6 +198,7 @@ func TestJoinIsTakenBack(t *testing.T) {
 
 // A join that nobody waits for any more is taken back like one that failed.
 func TestJoinThatIsInterruptedIsTakenBack(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	a := newCluster(t)
 	j, r, _ := joins(t, a)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -269,6 +271,7 @@ func TestJoinAfterOneThatWasCutShort(t *testing.T) {
 
 // The token of a join that was interrupted may have expired since: then the new join's token gives the part back.
 func TestRecoverWithTokenThatHasExpired(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	a := newCluster(t, claim(1, "us"))
 	j, _, s := joins(t, a)
 	j.Paths = a.joined(t, 1)
@@ -281,6 +284,7 @@ func TestRecoverWithTokenThatHasExpired(t *testing.T) {
 
 // What is left in another cluster that does not answer does not keep a machine from joining. The join says so.
 func TestRecoverOfAnotherCluster(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	old, a := newAPI(t, node("win-1"), claim(1, "us")), newCluster(t, claim(1, "us"))
 	j, r, s := joins(t, a)
 	j.Paths = old.joined(t, 1, "win-1")
@@ -299,6 +303,7 @@ func TestRecoverOfAnotherCluster(t *testing.T) {
 
 // If what an earlier join left cannot be removed, the join fails.
 func TestRecoverOfWhatStays(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	a := newCluster(t)
 	j, r, _ := joins(t, a)
 	j.Paths, r.stays = a.joined(t, 0), true
@@ -366,6 +371,7 @@ func TestJoinRefusesDamagedCluster(t *testing.T) {
 // If the person does not wait until an earlier join is taken back, its records stay as they were: nothing else knows
 // what it has in its cluster.
 func TestRecoverIsInterrupted(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	a := newCluster(t, node("win-1"), claim(1, "us"))
 	j, r, _ := joins(t, a)
 	j.Paths = a.joined(t, 1, "win-1")

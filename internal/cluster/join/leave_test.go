@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/machines/discovery"
@@ -221,6 +222,7 @@ func TestLeaveWithoutRecords(t *testing.T) {
 
 // The records of a join that could not be taken back are kept unchanged, and only their owner may read them.
 func TestLeftoverIsKept(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	a := newAPI(t, node("win-1"), claim(3, "us"))
 	before, err := leftoverOf(a.joined(t, 3, "win-1"))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -76,6 +77,7 @@ func TestSpec(t *testing.T) {
 
 // A join that was cut short is one that has a claim and no specification yet.
 func TestLeftover(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	p := newPaths(t)
 	write := func(path string) {
 		t.Helper()

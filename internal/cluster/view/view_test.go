@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // table is one of requests of each kind.
@@ -267,6 +269,7 @@ func raw(t *testing.T, socket, text string) string {
 
 // TestHostileRequests: garbage, what is too large, what writes. The server answers, or closes, and goes on.
 func TestHostileRequests(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	t.Parallel()
 	socket := serve(t, 8, 8, true)
 	for name, tt := range map[string]struct{ text, want string }{

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 func TestNames(t *testing.T) {
@@ -33,6 +35,7 @@ func run(id string, planned ...string) Run {
 
 // TestKilled writes results, breaks off in the middle of a line as a machine that stops does, and goes on.
 func TestKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	dir := t.TempDir()
 	f, err := Create(dir, run("20261121T090000Z", "a", "b", "c", "d"))
 	if err != nil {

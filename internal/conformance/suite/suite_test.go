@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 func TestSuites(t *testing.T) {
@@ -64,6 +66,7 @@ func TestSelection(t *testing.T) {
 }
 
 func TestSmokeIsShortAndInParallel(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	names := smoke()
 	if len(names) < 20 || len(names) > 35 {
 		t.Errorf("the short suite has %d specs", len(names))

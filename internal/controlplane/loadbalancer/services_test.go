@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/kubeclient/fake"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -240,6 +241,7 @@ func TestClassOfOthers(t *testing.T) {
 
 // A controller that is started again reads from the API which Service has which address.
 func TestRestart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	w := &world{
 		T:      t,
 		client: fake.NewClientset(node("linux-1", spec.Linux, "10.213.0.11")),

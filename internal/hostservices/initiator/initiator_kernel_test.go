@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/hostservices/initiator"
 	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
@@ -103,6 +104,7 @@ func TestSession(t *testing.T) {
 // TestKilled kills what keeps a session, then all of it while the agent is away: volumes are mounted again with what
 // was written.
 func TestKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	h := newHost(t)
 	s := h.connected(t)
 	file := filepath.Join(h.volume(t, s.Disks[0]), "kept")
@@ -310,6 +312,7 @@ func TestAgentBeginsWithoutTarget(t *testing.T) {
 
 // TestSecrets logs in by CHAP; no secret is in a log, an answer, a command line or a file that others read.
 func TestSecrets(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	h := newHost(t)
 	h.must(t, hostiscsi.Request{Do: hostiscsi.AddPortal, Address: "127.0.0.1"})
 	chap := hostiscsi.Request{
@@ -523,7 +526,6 @@ func TestForeign(t *testing.T) {
 	defer os.RemoveAll(tools)
 
 	script := "#!/bin/sh\necho $(id -u) $(id -G) $(grep -h -e CapEff -e NoNewPrivs /proc/self/status)\n"
-	// As above.
 	err = errors.Join(os.Chmod(tools, 0o755), os.WriteFile(filepath.Join(tools, "blkid"), []byte(script), 0o755))
 	if err != nil {
 		t.Fatal(err)

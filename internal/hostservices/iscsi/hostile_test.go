@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // scripted is a session with a target that answers each message by a script.
@@ -45,6 +47,7 @@ func reply(to *pdu, op, flags byte, data string) *pdu {
 
 // TestHostile has targets that do what none may do: the session ends, and nothing is read or written elsewhere.
 func TestHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	unit := Unit{Size: 1 << 20, Block: 512}
 	at := func(p *pdu, offset, length uint32) *pdu {
 		p.set(40, offset)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/hostservices/service"
 	"mullion.dev/mullion/internal/hostservices/service/servicetest"
@@ -91,6 +92,7 @@ func TestAnswers(t *testing.T) {
 
 // TestHostile asks with what is no request, and goes away: who asks after that is answered.
 func TestHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	dir := t.TempDir()
 	s := echo(slog.New(slog.DiscardHandler))
 	defer servicetest.Start(t, dir, s)()

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
@@ -18,6 +19,7 @@ import (
 
 // TestKeeperKilled: a mapping without its process gives errors, and can be made anew, with the letter that it had.
 func TestKeeperKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	h := newHost(t)
 	s := smbtest.Start(t, h.netns, loopback, smbtest.Options{})
 	request := mapAs(smbtest.User)

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
 )
@@ -23,6 +24,7 @@ import (
 // TestManyAtOnce: a container whose threads all ask at once, while the server does not answer, does not end the share
 // for others by the memory that their requests take.
 func TestManyAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	const size = 1 << 20
 	for name, load := range map[string]struct {
 		threads int

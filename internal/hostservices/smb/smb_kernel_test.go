@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/service"
@@ -460,6 +461,7 @@ func TestBytes(t *testing.T) {
 
 // TestHostile has a host's program put a link in the place of its drives: nothing is made elsewhere on the machine.
 func TestHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	h := newHost(t)
 	smbtest.Start(t, h.netns, loopback, smbtest.Options{})
 	outside := t.TempDir()

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/hostservices/keeper"
 	"mullion.dev/mullion/internal/hostservices/smb"
 	"mullion.dev/mullion/internal/hostservices/smb/smbtest"
@@ -325,6 +326,7 @@ func TestTreeServerGone(t *testing.T) {
 
 // TestTreeKeeperKilled: without the process that keeps it a tree gives errors, and nobody waits.
 func TestTreeKeeperKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	a := newAccount(t)
 	pid := a.keeper(t)
 	checkStatus(t, fmt.Sprintf("/proc/%d", pid))

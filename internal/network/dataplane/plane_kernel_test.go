@@ -14,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/dataplane/dataplanetest"
 	"mullion.dev/mullion/internal/network/netplan"
@@ -202,6 +203,7 @@ func flowsBetweenPods(t *testing.T, h host) {
 
 // A pod keeps its interface, and with it its connections, while other things change and over a restart.
 func TestPodSurvivesRestart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	h := newHost(t)
 	plan := dataplanetest.Plan("10.244.1")
 	h.apply(t, plan)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/dataplane/dataplanetest"
 	"mullion.dev/mullion/internal/network/netplan"
@@ -137,6 +138,7 @@ func busy() []netplan.Plan {
 
 // At whatever moment a process is killed, the next one makes the kernel match the plan, with nothing left over.
 func TestKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	if ns := os.Getenv("DATAPLANE_TEST_NETNS"); ns != "" {
 		p, err := dataplane.New(dataplane.Config{Netns: ns, PinDir: os.Getenv("DATAPLANE_TEST_PINS")})
 		for err == nil {

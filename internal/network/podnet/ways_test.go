@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/network/hns/hcn"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/network/podnet"
@@ -62,6 +63,7 @@ func ways() []way {
 
 // A pod is connected when its namespace is there, and its namespace goes last.
 func TestOrderOfCalls(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
 			r, n := w.open(t)
@@ -141,6 +143,7 @@ func TestShare(t *testing.T) {
 
 // What a crash left of a pod is removed before the pod is connected again.
 func TestAfterCrash(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
 			r, n := w.open(t)
@@ -290,6 +293,7 @@ func TestUnknownPod(t *testing.T) {
 // A pod whose namespace is lost is still known to the plugin that gave it its address. Calls of HNS leave nothing
 // outside HNS.
 func TestLostNamespace(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	for _, w := range ways() {
 		t.Run(w.name, func(t *testing.T) {
 			r, n := w.open(t)

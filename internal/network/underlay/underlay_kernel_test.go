@@ -17,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/netns/netnstest"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/network/underlay"
 )
 
@@ -314,6 +315,7 @@ func TestServiceRoutes(t *testing.T) {
 }
 
 func TestLeavesNothingBehind(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	e := newEnv(t)
 	before := state(t, e.machine)
 	e.up(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -232,6 +233,7 @@ func TestProgramsLayer(t *testing.T) {
 }
 
 func TestUnitsOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	units, err := Units(sample(t))
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/process/component"
 )
 
@@ -69,6 +70,7 @@ func unit(c component.Component, after ...string) component.Unit {
 }
 
 func TestOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	p := func(name string) *part { return &part{name: name, j: &journal{}} }
 	tests := []struct {
 		name    string
@@ -289,6 +291,7 @@ func TestStopGoesOnAfterAnError(t *testing.T) {
 
 // TestRestart stops and starts one unit, and leaves those that wait for it alone.
 func TestRestart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	j := &journal{}
 	var startErr error
 	m, err := component.NewManager([]component.Unit{

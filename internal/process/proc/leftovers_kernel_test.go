@@ -18,6 +18,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/process/proc"
 )
 
@@ -69,6 +70,7 @@ func placed(t *testing.T, name string) (mark, enter string) {
 // What is in the cluster's cgroup ends, but for what is to be kept. A stranger who says in its environment that it is
 // the cluster's, and does not stop making others who do, changes nothing.
 func TestKillLeftovers(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	mark, enter := placed(t, "kill")
 	other, enterOther := placed(t, "killer") // a name that begins with the first
 	variable := proc.MarkerVariable + "=/data"
@@ -114,6 +116,7 @@ func TestKillLeftovers(t *testing.T) {
 // What is in one of the cluster's network namespaces ends, wherever its cgroup is; what is in the machine's stays, also
 // where a crash has left a pin without its namespace.
 func TestKillLeftoversInNamespaces(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	pins := t.TempDir()
 	pin := filepath.Join(pins, "win-1")
 	if _, err := netns.Ensure(pin); err != nil {
@@ -157,6 +160,7 @@ func TestKillLeftoversInNamespaces(t *testing.T) {
 // TestKillLeftoversInFolder: what an earlier version's supervisor has left is in none of the cluster's places, but
 // works in its folder, or is told of one there. Other programs, and those of other users, stay.
 func TestKillLeftoversInFolder(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	programs, err := os.MkdirTemp("", "") //nolint:usetesting // another user's program is there
 	if err != nil {
 		t.Fatal(err)

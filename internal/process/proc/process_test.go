@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -101,6 +102,7 @@ func started(t *testing.T, spec proc.Spec) *proc.Process {
 }
 
 func TestKilledChildIsStartedAgain(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	spec := shell(t, "exec sleep 1000")
 	var phases []proc.Phase
 	spec.Notify = func(s proc.State) { phases = append(phases, s.Phase) }
@@ -246,6 +248,7 @@ func TestCancelledStartLeavesNoChild(t *testing.T) {
 }
 
 func TestRestartPolicy(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	t.Run("never", func(t *testing.T) {
 		spec := shell(t, "exec sleep 1000")
 		spec.Restart.Never = true
@@ -297,6 +300,7 @@ func TestRestartPolicy(t *testing.T) {
 }
 
 func TestStubbornChildIsKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	marker := filepath.Join(t.TempDir(), "trapped")
 	spec := shell(t, "trap '' TERM; touch "+marker+"; while :; do sleep 0.05; done")
 	spec.Ready = func(context.Context) error { _, err := os.Stat(marker); return err }
@@ -383,6 +387,7 @@ func TestLogIsRotated(t *testing.T) {
 }
 
 func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
@@ -18,6 +19,7 @@ import (
 // TestRestart has a unit's process ended and started anew, tells why one does not start, and tells that it is ready
 // again later.
 func TestRestart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad")
 	sleeper := proc.New(proc.Spec{

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // machine is a fake of what weighs pods. A pod uses processors all the time: as many as busy says, from the moment at
@@ -147,6 +149,7 @@ func TestLiftOfNothing(t *testing.T) {
 
 // TestLiftRecovers: what an earlier process lifted and did not take back is as others again.
 func TestLiftRecovers(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	synctest.Test(t, func(t *testing.T) {
 		m := &machine{up: true}
 		newLifts(m).Recover("pod")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // line is a queue, and who had its turn.
@@ -45,6 +47,7 @@ func all(told chan string) []string {
 // TestOrder: a person goes first, then probes of containers that were proven, the longest first, then other programs,
 // then starts.
 func TestOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	synctest.Test(t, func(t *testing.T) {
 		q := line{New(2), make(chan string, 20)}
 		q.Succeeded("old")

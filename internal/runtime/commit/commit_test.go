@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -111,6 +112,7 @@ func TestNothing(t *testing.T) {
 
 // What a container's programs can make beside the calls of Windows is no file of an image, and leads nowhere.
 func TestHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	for name, tt := range map[string]struct {
 		make func(dir string) error
 		want string

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // asInit makes the test program be mullion-init: Run takes over a process's children and signals.
@@ -176,6 +178,7 @@ func TestOwnServer(t *testing.T) {
 
 // TestNoteLeft names the programs that run as the container ends: not those of Wine, nor what has ended.
 func TestNoteLeft(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	proc, report := t.TempDir(), filepath.Join(t.TempDir(), "report")
 	cfg := Config{Argv: []string{"wine64", "mullion-run.exe", "--report", report, "--", "x"}}
 	for pid, stat := range map[string]string{
@@ -260,6 +263,7 @@ echo out; echo err >&2; exit 5`
 
 // TestExplainHostile has a program put a link, and then a pipe that nobody reads, where the file is written.
 func TestExplainHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	dir := t.TempDir()
 	file, victim := filepath.Join(dir, "explain"), filepath.Join(dir, "victim")
 	if err := os.WriteFile(victim, []byte("kept"), 0o600); err != nil {

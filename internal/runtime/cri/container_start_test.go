@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 )
 
@@ -145,6 +146,7 @@ func TestStartContainerThatIsRefusedAndStays(t *testing.T) {
 // TestStartContainerThatCannotBeKilled: a container that runs is said to run, and can be stopped, whatever it says of
 // its start.
 func TestStartContainerThatCannotBeKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	n := critest.NewNode(t)
 	n.Engine.OnStart = func(_ string, p *critest.Process) error { return p.ReportRefused(5, "Access is denied.") }
 	id := n.Create(t, n.RunPod(t, "web"), "app")
@@ -162,6 +164,7 @@ func TestStartContainerThatCannotBeKilled(t *testing.T) {
 
 // TestStartContainerKillsBeforeItsEndIsTold: nobody hears of the end of a container in which something runs.
 func TestStartContainerKillsBeforeItsEndIsTold(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	n := critest.NewNode(t)
 	n.Engine.OnStart = func(_ string, p *critest.Process) error { return p.ReportRefused(5, "Access is denied.") }
 	id := n.Create(t, n.RunPod(t, "web"), "app")
@@ -212,6 +215,7 @@ func TestStartContainerRefusedWithoutServer(t *testing.T) {
 
 // TestStartContainerWhileThePodIsStopped: nothing runs in a pod that is stopped, whichever comes first.
 func TestStartContainerWhileThePodIsStopped(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	for _, call := range []string{"Engine.Start", "Network.Teardown"} {
 		t.Run(call, func(t *testing.T) {
 			n := critest.NewNode(t)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 )
@@ -179,6 +180,7 @@ func TestStartContainerThatCannotBeRecorded(t *testing.T) {
 // TestRemoveContainerKilledInItsStart: a server that was killed between opening the streams and the start leaves FIFOs
 // of a container that was never started.
 func TestRemoveContainerKilledInItsStart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	n := critest.NewNode(t)
 	pod := n.RunPod(t, "web")
 	id := n.Create(t, pod, "app")

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 	"mullion.dev/mullion/internal/runtime/engine"
@@ -119,6 +120,7 @@ func systemsOf(n *critest.Node, pod, app string) []string {
 
 // TestTwoKindsAtOnce: a pod that asks for a virtual machine and for the host gets neither.
 func TestTwoKindsAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	for _, tc := range []struct {
 		name string
 		host *cri.HostProcess

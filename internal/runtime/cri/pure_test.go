@@ -14,6 +14,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/base/support"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/image"
 )
@@ -78,6 +79,7 @@ func TestLookupUser(t *testing.T) {
 }
 
 func TestUserNameOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	container := &runtimeapi.ContainerConfig{Windows: &runtimeapi.WindowsContainerConfig{
 		SecurityContext: &runtimeapi.WindowsContainerSecurityContext{},
 	}}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 	"mullion.dev/mullion/internal/runtime/engine"
@@ -19,6 +20,7 @@ import (
 
 // TestServerKilledInACall: the next server finds what was begun, or cleans it up.
 func TestServerKilledInACall(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	run := func(t *testing.T, n *critest.Node, _, _ string) {
 		t.Helper()
 		_, _ = n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.PodConfig("new")})
@@ -172,6 +174,7 @@ func TestReboot(t *testing.T) {
 
 // TestOtherNodesContainersAreLeftAlone: all Windows hosts of a machine share one containerd.
 func TestOtherNodesContainersAreLeftAlone(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	n := critest.MakeNode(t)
 	for _, node := range []string{critest.NodeName, "win-2"} {
 		c := engine.Container{ID: "of-" + node, Labels: map[string]string{"mullion.dev/node": node}}
@@ -287,6 +290,7 @@ func TestServerStartsBesideAPodThatCannotBeTakenDown(t *testing.T) {
 
 // TestContainerThatEndsWhileItsServerIsKilled: it has run before it ended.
 func TestContainerThatEndsWhileItsServerIsKilled(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	n := critest.NewNode(t)
 	n.Engine.OnStart = func(_ string, p *critest.Process) error { return errors.Join(p.Started(), p.Exit(3)) }
 	id := n.Create(t, n.RunPod(t, "web"), "app")

@@ -15,6 +15,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -154,6 +155,7 @@ func TestSourcesAreCleared(t *testing.T) {
 // another one's mount of a folder below is opened and bound. What is mounted is never outside, and nothing is made
 // there.
 func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	const (
 		volume = "var/lib/kubelet/pods/uid/volumes/kubernetes.io~empty-dir/v"
 		rounds = 2000

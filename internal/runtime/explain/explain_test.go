@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/explain"
 )
 
@@ -49,6 +50,7 @@ func TestReadAndGroup(t *testing.T) {
 
 // TestReadHostile reads what a container may put in place of the file.
 func TestReadHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "explain")
 	if _, _, err := explain.Read(file); !errors.Is(err, os.ErrNotExist) {

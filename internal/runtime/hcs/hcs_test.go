@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // document is a compute system of the test's layers. changes are put into it.
@@ -204,6 +206,7 @@ func TestKill(t *testing.T) {
 
 // TestRestart: a compute system, its processes, their streams and their events outlive the service.
 func TestRestart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	h := newHost(t)
 	doc := h.document(t, map[string]any{"ShouldTerminateOnLastHandleClosed": true})
 	system := h.ok(t, "HcsCreateComputeSystem", "c1", doc)
@@ -261,6 +264,7 @@ func TestRestart(t *testing.T) {
 
 // TestRestartInAStart: a process that nobody was told of is ended, and what has no record is removed.
 func TestRestartInAStart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	h := newHost(t)
 	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
 	h.ok(t, "HcsStartComputeSystem", "c1")

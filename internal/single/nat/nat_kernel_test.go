@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/single/nat"
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
@@ -100,6 +101,7 @@ func TestGuard(t *testing.T) {
 
 // TestSpoof sends from another address than the container's own, as any program can.
 func TestSpoof(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	b := newBed(t)
 	echo(t, b.outside, outside+":8000")
 	m := b.join(t, nat.Container{ID: "one"})
@@ -283,6 +285,7 @@ func TestPeers(t *testing.T) {
 
 // TestGatewayKilled kills mullion-nat: it is started again with all containers and ports.
 func TestGatewayKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	b := newBed(t)
 	echo(t, b.outside, outside+":8000")
 	m := b.join(t, nat.Container{ID: "one", Ports: []nat.Port{
@@ -306,6 +309,7 @@ func TestGatewayKilled(t *testing.T) {
 
 // TestLeavesNothing compares the machine's network before and after.
 func TestLeavesNothing(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	b := newBed(t)
 	const state = "ip -o addr | sed 's/valid_lft.*//'; ip route; ip rule; nft list ruleset; cat /proc/sys/net/ipv4/ip_forward; ss -Hlntu"
 	before := run(t, "", state)

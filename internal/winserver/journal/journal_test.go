@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/winserver/journal"
 )
 
@@ -54,6 +55,7 @@ func TestRecord(t *testing.T) {
 
 // A writer that was killed leaves the whole former journal, whatever it had written of the next.
 func TestKilledWriter(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	path := filepath.Join(t.TempDir(), "journal.json")
 	j := journal.New(path, "win-a")
 	if err := j.Save(); err != nil {

@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sys/windows/registry"
 	"golang.org/x/sys/windows/svc/eventlog"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 const writerVariable = "WINAPI_EVENT_WRITER"
@@ -87,6 +89,7 @@ func TestEventLogProcesses(t *testing.T) {
 // TestEventLogKilled kills writers wherever they are: what is there afterwards is whole and in order, and there is
 // room for more.
 func TestEventLogKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	log := newLog(t, nil)
 	l := source(t, log)
 	for i := range 6 {

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // httpPort is a completion port that a queue's handle is bound to.
@@ -211,6 +213,7 @@ func TestHTTPDisconnect(t *testing.T) {
 
 // TestHTTPCancelRace cancels receivers while requests come for them. Each receiver ends once, and no request is lost.
 func TestHTTPCancelRace(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	q := newQueue(t, "http://+:PORT/")
 	stop := make(chan bool)
 	var asking, receiving sync.WaitGroup

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 func write(t *testing.T, name, content string) string {
@@ -389,6 +391,7 @@ func TestWalkDoesNotFollowLinks(t *testing.T) {
 }
 
 func TestOsRootRefusesEscape(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "secret"), "secret")
 	inside := mkdir(t, filepath.Join(dir, "inside"))

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 const (
@@ -217,6 +219,7 @@ func TestListsOfLinks(t *testing.T) {
 // TestListsThatLinuxLeft asks for the descriptors of files that a Linux program has made, one with an attribute that is
 // none of ours.
 func TestListsThatLinuxLeft(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	linuxPeer(t)
 	wantDescriptor(t, `C:\linux-folder\file`, "O:BAG:SYD:AI"+inFile)
 	wantDescriptor(t, `C:\linux-folder\damaged`, "O:BAG:SYD:AI"+inFile)

@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 var (
@@ -303,6 +305,7 @@ func TestStreamLargeBothWays(t *testing.T) {
 
 // Overlapped calls end in the order in which they were made, whether they have to wait or not.
 func TestStreamOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	a, b := pair(t)
 	receives := make([]*operation, 5)
 	for i := range receives {

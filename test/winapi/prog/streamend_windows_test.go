@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 func TestStreamEnds(t *testing.T) {
@@ -75,6 +77,7 @@ func TestStreamTimeout(t *testing.T) {
 }
 
 func TestStreamCloseWhileReceiving(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	a, b := pair(t)
 	a.write("x")
 	b.expect("x")

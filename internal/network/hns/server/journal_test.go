@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/network/dataplane"
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/wire"
@@ -282,6 +283,7 @@ func until(t *testing.T, done func() bool) {
 }
 
 func TestRestart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	path := filepath.Join(t.TempDir(), "state.json")
 	s, fake := open(t, path)
 	net := call(t, s, "HcnCreateNetwork", "", l2bridge).Object
@@ -333,6 +335,7 @@ func TestRestart(t *testing.T) {
 
 // Thousands of calls at once, with restarts and repairs among them: in the end kernel and disk are as the plan says.
 func TestManyAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	path := filepath.Join(t.TempDir(), "state.json")
 	s, fake := open(t, path)
 	net := call(t, s, "HcnCreateNetwork", "", l2bridge).Object

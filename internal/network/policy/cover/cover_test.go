@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/base/unixsocket"
 )
 
@@ -72,6 +73,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 // What is no request gets no answer, and does not keep others from theirs.
 func TestHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	socket := filepath.Join(t.TempDir(), "policy.sock")
 	serve(t, socket, func(context.Context, Pod) error { return nil })
 	if err := Ask(t.Context(), socket, Pod{Name: "web"}); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/netplan"
 	"mullion.dev/mullion/internal/node/agent/admin"
@@ -89,6 +90,7 @@ func serveAgent(t *testing.T, agent admin.Agent) (socket string) {
 }
 
 func TestDiagnoseAndRestart(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	s := &service{}
 	c := start(t, s)
 	for range 2 {

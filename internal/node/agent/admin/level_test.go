@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/agent/admin"
 )
@@ -73,6 +74,7 @@ func TestManyHoldLevel(t *testing.T) {
 
 // TestHolderIsKilled: a process that is killed says nothing; its connection is closed, which is enough.
 func TestHolderIsKilled(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	level := logging.NewDial(logging.Info)
 	socket := serveAt(t, level)
 	conn, err := unixsocket.Dialer(socket)(t.Context(), "", "")

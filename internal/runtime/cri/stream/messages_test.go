@@ -12,11 +12,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // TestKeeperTellsOfLostOutput has a container whose log is on a full disk. What the keeper says before somebody watches
 // it is told, and only once however often it happens.
 func TestKeeperTellsOfLostOutput(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	dir := t.TempDir()
 	k := &Keeper{said: newMessages(), containers: map[string]*kept{}}
 	k.log = k.said.logger()

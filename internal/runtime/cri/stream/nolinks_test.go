@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // TestLogsFollowNoLinks: a pod that may write to the folders of logs cannot have the keeper write elsewhere.
 func TestLogsFollowNoLinks(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	dir, outside := t.TempDir(), t.TempDir()
 	victim := filepath.Join(outside, "victim")
 	if err := os.WriteFile(victim, nil, 0o600); err != nil {

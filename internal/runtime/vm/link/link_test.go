@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/vm/link"
 )
 
@@ -98,6 +99,7 @@ func TestRefusal(t *testing.T) {
 
 // TestHostileAnswers: a guest that does not answer as it should costs the host an error, and neither memory nor time.
 func TestHostileAnswers(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	for _, tc := range []struct{ name, says string }{
 		{"no-json", "yes\n"},
 		{"no-end", strings.Repeat("x", 1<<20)},

@@ -14,10 +14,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // TestHostileGuest: the root of a guest does to files of the machine what it may, and nothing else.
 func TestHostileGuest(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	parts, err := Find("../../../../bin")
 	if err != nil {
 		t.Skipf("`make build hyperv` makes what is missing: %v", err)

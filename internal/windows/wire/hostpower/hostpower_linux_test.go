@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 func TestRequest(t *testing.T) {
@@ -51,6 +53,7 @@ func TestRequest(t *testing.T) {
 
 // TestHostile reads what no program of ours writes. What lies outside of the drive is neither read nor removed.
 func TestHostile(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	outside := t.TempDir()
 	victim := filepath.Join(outside, "power.json")
 	if err := os.WriteFile(victim, []byte(`{"restart":true}`), 0o600); err != nil {

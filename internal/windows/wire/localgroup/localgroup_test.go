@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/windows/wire/localgroup"
 )
 
@@ -118,6 +119,7 @@ func TestFile(t *testing.T) {
 }
 
 func TestBuiltInsAreInOrder(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	last := ""
 	for _, g := range localgroup.BuiltIn() {
 		if name := strings.ToLower(g.Name); name <= last || g.Comment == "" {
