@@ -2,15 +2,10 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
-	"mullion.dev/mullion/internal/network/hns"
 	hnsserver "mullion.dev/mullion/internal/network/hns/server"
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
@@ -59,7 +54,7 @@ func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhos
 			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"),
 				wine.Mounted{Shares: host.Shares, Volumes: host.Volumes})
 		},
-		Network:    namespaces{service: service, pins: a.pinDir()}.find,
+		Networks:   compute.Namespaces{HNS: service, Pins: a.pinDir()},
 		Launch:     a.launch(),
 		LinuxNames: a.config.Network.Profile == spec.ProfileModern,
 		Log:        a.log.With("part", "hcs"),
@@ -87,50 +82,4 @@ func (a *agent) launch() cri.Launch {
 		Run:    wine.RunProgram,
 		Env:    a.system.ContainerEnv(),
 	}
-}
-
-// namespaces are those of HNS, for compute systems.
-type namespaces struct {
-	service *hnsserver.Service
-	pins    string
-}
-
-// find finds a namespace, and how names are resolved in it: as its endpoints say.
-func (n namespaces) find(ctx context.Context, namespace string) (hcs.Network, error) {
-	id, err := uuid.Parse(namespace)
-	if err != nil {
-		return hcs.Network{}, wire.Errorf(wire.EInvalidArg, "%q is no namespace", namespace)
-	}
-	var found wire.Namespace
-	if err := n.query(ctx, "HcnQueryNamespaceProperties", id.String(), &found); err != nil {
-		return hcs.Network{}, err
-	}
-	network := hcs.Network{NetNS: filepath.Join(n.pins, found.ID)}
-	for _, r := range found.Resources {
-		if r.Type != "Endpoint" {
-			continue
-		}
-		var endpoint struct{ Dns *wire.Dns } //nolint:revive // HNS' word
-		if err := n.query(ctx, "HcnQueryEndpointProperties", strings.ToLower(r.Data.ID), &endpoint); err != nil {
-			return hcs.Network{}, err
-		}
-		if endpoint.Dns == nil {
-			continue
-		}
-		network.DNS.Servers = append(network.DNS.Servers, endpoint.Dns.ServerList...)
-		network.DNS.Searches = append(network.DNS.Searches, endpoint.Dns.Search...)
-		if domain := endpoint.Dns.Domain; domain != "" {
-			network.DNS.Searches = append(network.DNS.Searches, domain)
-		}
-	}
-	return network, nil
-}
-
-// query reads an object of HNS.
-func (n namespaces) query(ctx context.Context, function, object string, into any) error {
-	reply, err := n.service.Call(ctx, hns.Request{Function: function, Object: object, Text: []string{"{}"}})
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal([]byte(reply.Text), into)
 }

@@ -134,15 +134,19 @@ func connectStream(_ context.Context, p *process, text []string) (Answer, error)
 // modification is what HcsModifyComputeSystem is asked for.
 type modification struct {
 	ResourcePath string
+	ResourceType string // in version 1
 	RequestType  string
 	Settings     json.RawMessage
 }
 
-// modifySystem changes the limits of a compute system.
+// modifySystem changes the limits of a compute system, or its network.
 func modifySystem(ctx context.Context, c *computeSystem, text []string) (Answer, error) {
 	var m modification
 	if err := parse(text[0], &m); err != nil {
 		return Answer{}, err
+	}
+	if strings.EqualFold(m.ResourceType, "Network") {
+		return Answer{}, c.modifyNetwork(ctx, m)
 	}
 	if m.RequestType != "" && !strings.EqualFold(m.RequestType, "Update") {
 		return Answer{}, refuse(NotSupported, "the request %q of %q is not supported", m.RequestType, m.ResourcePath)
@@ -157,7 +161,7 @@ func modifySystem(ctx context.Context, c *computeSystem, text []string) (Answer,
 		doc.Processor = processor{}
 		err = parse(string(m.Settings), &doc.Processor)
 	default:
-		err = refuse(NotSupported, "the resource %q is not supported", m.ResourcePath)
+		err = refuse(NotSupported, "the resource %q is not supported", m.ResourcePath+m.ResourceType)
 	}
 	if err == nil {
 		err = doc.check()

@@ -9,8 +9,9 @@ import (
 )
 
 // The documents are those of schema version 2
-// (https://learn.microsoft.com/virtualization/api/hcs/schemareference). A field that is not here is refused, as Windows
-// refuses what it does not know: what was asked for is carried out, or said not to be.
+// (https://learn.microsoft.com/virtualization/api/hcs/schemareference); processes have the same in version 1. A field
+// that is not here is refused, as Windows refuses what it does not know: what was asked for is carried out, or said not
+// to be.
 
 type system struct {
 	Owner         string
@@ -32,11 +33,11 @@ type container struct {
 	Memory            struct{ SizeInMB uint64 }
 	Processor         processor
 	Networking        struct {
-		AllowUnqualifiedDNSQuery   bool   `json:"AllowUnqualifiedDnsQuery"`
-		DNSSearchList              string `json:"DnsSearchList"`
-		NetworkSharedContainerName string
-		Namespace                  string
-		NetworkAdapters            []string
+		AllowUnqualifiedDNSQuery   bool     `json:"AllowUnqualifiedDnsQuery"`
+		DNSSearchList              string   `json:"DnsSearchList"`
+		NetworkSharedContainerName string   // a compute system whose namespace it is in
+		Namespace                  string   // of HNS
+		NetworkAdapters            []string // endpoints of HNS, for a namespace of its own
 	}
 	RegistryChanges struct {
 		AddValues  []registryValue
@@ -104,6 +105,10 @@ type processParameters struct {
 	UseExistingLogin               bool
 	UseLegacyConsole               bool
 	HideWindow, UsesAssignedAccess bool
+
+	// Of Linux containers in virtual machines.
+	CreateInUtilityVM bool `json:"CreateInUtilityVm"`
+	OCISpecification  json.RawMessage
 }
 
 // processModification changes a running process.
@@ -152,6 +157,9 @@ func parseSystem(text string) (system, error) {
 	if text == "" {
 		return s, refuse(InvalidJSON, "a compute system has no document")
 	}
+	if isVersionOne(text) {
+		return parseContainerConfig(text)
+	}
 	if err := parse(text, &s); err != nil {
 		return s, err
 	}
@@ -178,7 +186,6 @@ func (c *container) check() error {
 		{"HvSocket", said(c.HvSocket)},
 		{"MappedPipes", len(c.MappedPipes) > 0},
 		{"Storage.QoS", said(c.Storage.QoS)},
-		{"Networking.NetworkAdapters", len(c.Networking.NetworkAdapters) > 0},
 		{"RegistryChanges.DeleteKeys", len(c.RegistryChanges.DeleteKeys) > 0},
 		{"IsolationType " + c.IsolationType, c.IsolationType != ""},
 	}
@@ -230,6 +237,8 @@ func parseProcess(text string) (processParameters, error) {
 		return p, refuse(InvalidArg, "the process has no command line")
 	case p.ApplicationName != "" || len(p.CommandArgs) > 0:
 		return p, refuse(NotSupported, "ApplicationName and CommandArgs are not supported")
+	case p.CreateInUtilityVM || said(p.OCISpecification):
+		return p, refuse(NotSupported, "processes in virtual machines are not supported")
 	case p.RestrictedToken || p.UsesAssignedAccess:
 		return p, refuse(NotSupported, "restricted tokens are not supported")
 	case len(p.ConsoleSize) != 0 && len(p.ConsoleSize) != 2:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,13 +68,8 @@ func newHost(t *testing.T) *host {
 			return nil
 		}),
 		OpenSource: func(path string) (*os.File, error) { return os.Open(filepath.Join(drive, filepath.Base(path))) },
-		Network: func(_ context.Context, namespace string) (Network, error) {
-			if namespace != "known" {
-				return Network{}, refuse(NoElement, "no namespace %q", namespace)
-			}
-			return Network{NetNS: "/ns", DNS: cri.DNS{Servers: []string{"10.0.0.10"}}}, nil
-		},
-		Launch: cri.Launch{Init: "/init", Loader: []string{"wine"}, Run: `C:\run.exe`},
+		Networks:   networks{"known": {}},
+		Launch:     cri.Launch{Init: "/init", Loader: []string{"wine"}, Run: `C:\run.exe`},
 	}
 	h.begin(t)
 	t.Cleanup(func() { h.stop() })
@@ -117,4 +113,37 @@ func event(t *testing.T, s *Subscription) Event {
 		t.Fatal("no event came")
 	}
 	return Event{}
+}
+
+// networks are the endpoints of namespaces, by their GUIDs.
+type networks map[string][]string
+
+func (n networks) Find(_ context.Context, namespace string) (Network, error) {
+	if _, there := n[namespace]; !there {
+		return Network{}, refuse(NoElement, "no namespace %q", namespace)
+	}
+	return Network{NetNS: "/ns", DNS: cri.DNS{Servers: []string{"10.0.0.10"}}}, nil
+}
+
+func (n networks) Make(_ context.Context, namespace, _ string) error {
+	n[namespace] = nil
+	return nil
+}
+
+func (n networks) Attach(_ context.Context, namespace, endpoint string) error {
+	if endpoint == "unknown" {
+		return refuse(NoElement, "no endpoint %q", endpoint)
+	}
+	n[namespace] = append(n[namespace], endpoint)
+	return nil
+}
+
+func (n networks) Detach(_ context.Context, namespace, endpoint string) error {
+	n[namespace] = slices.DeleteFunc(n[namespace], func(one string) bool { return one == endpoint })
+	return nil
+}
+
+func (n networks) Remove(_ context.Context, namespace string) error {
+	delete(n, namespace)
+	return nil
 }

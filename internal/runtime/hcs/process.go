@@ -92,7 +92,7 @@ func (c *computeSystem) createProcess(ctx context.Context, text string) (*proces
 	if err = errors.Join(err, c.begun()); err != nil {
 		return nil, err
 	}
-	if size := params.ConsoleSize; params.EmulateConsole && len(size) == 2 {
+	if size := params.ConsoleSize; params.EmulateConsole && len(size) == 2 && size[0] > 0 && size[1] > 0 {
 		p.setSize(ctx, size[1], size[0])
 	}
 	return p.process, nil

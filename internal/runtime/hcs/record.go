@@ -131,6 +131,7 @@ func (s *Service) discard(ctx context.Context, name string, infos map[string]eng
 		errs = append(errs, s.cfg.Engine.Remove(ctx, name))
 	}
 	dir := filepath.Join(s.cfg.RunDir, name)
+	errs = append(errs, s.cfg.Networks.Remove(ctx, guidOf(name)))
 	errs = append(errs, s.cfg.Engine.RemoveWorkDir(filepath.Join(dir, "run")), os.RemoveAll(dir))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove compute system of an earlier service: %w", err)
@@ -165,7 +166,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 		return err
 	}
 	if namespace := k.Doc.Container.Networking.Namespace; namespace != "" {
-		if c.network, err = s.cfg.Network(ctx, namespace); err != nil && k.State == Created {
+		if c.network, err = s.cfg.Networks.Find(ctx, namespace); err != nil && k.State == Created {
 			return errors.Join(err, s.layers.release(c.scratch))
 		}
 	}

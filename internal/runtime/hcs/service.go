@@ -79,14 +79,6 @@ type Engine interface {
 	Registries
 }
 
-// Network is a namespace of HNS.
-type Network struct {
-	// NetNS is the path of its network namespace.
-	NetNS string
-	// DNS is how names are resolved in it.
-	DNS cri.DNS
-}
-
 // Config is what a Service needs. All paths are absolute paths of the machine.
 type Config struct {
 	// Node is the name of the Windows host.
@@ -107,8 +99,8 @@ type Config struct {
 	Keeper *stream.Client
 	// OpenSource opens what a container maps by its path in the Windows host.
 	OpenSource func(winPath string) (*os.File, error)
-	// Network finds a namespace of HNS; no namespace is none of the host.
-	Network func(ctx context.Context, namespace string) (Network, error)
+	// Networks are the namespaces of HNS.
+	Networks Networks
 	// Launch says how a Windows program is started in a container.
 	Launch cri.Launch
 	// LinuxNames makes names resolve as in Linux' containers.
@@ -129,6 +121,7 @@ type Service struct {
 
 	mu      sync.Mutex
 	systems map[string]*computeSystem
+	making  map[string]bool // ids of those that are not there yet
 }
 
 // New makes a service for as long as ctx lives. It takes over the compute systems of an earlier one.
@@ -136,7 +129,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{cfg: cfg, life: ctx, systems: map[string]*computeSystem{}}
+	s := &Service{cfg: cfg, life: ctx, systems: map[string]*computeSystem{}, making: map[string]bool{}}
 	s.layers = layers{cfg: cfg, active: map[string]*scratch{}}
 	if err := s.takeOver(ctx); err != nil {
 		return nil, err

@@ -62,6 +62,10 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.reserve(id); err != nil {
+		return nil, err
+	}
+	defer s.reserved(id)
 	c := &computeSystem{
 		service:   s,
 		id:        id,
@@ -70,27 +74,42 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 		state:     Created,
 		processes: map[uint32]*process{},
 	}
-	if namespace := doc.Container.Networking.Namespace; namespace != "" {
-		if c.network, err = s.cfg.Network(ctx, namespace); err != nil {
-			return nil, err
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.systems[id] != nil {
-		return nil, refuse(AlreadyExists, "there is a compute system %q", id)
-	}
 	if c.scratch, err = s.layers.use(doc.Container.Storage.Path, doc.layers(), id); err != nil {
 		return nil, err
 	}
+	// The folder comes before the network: what a service leaves that is killed between them has a name.
 	if err = os.MkdirAll(c.dir(), 0o711); err == nil {
+		err = c.join(ctx)
+	}
+	if err == nil {
 		err = c.keep() // which nobody else knows yet
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(c.dir()), s.layers.release(c.scratch))
+		left := c.leave(context.WithoutCancel(ctx))
+		return nil, errors.Join(err, left, os.RemoveAll(c.dir()), s.layers.release(c.scratch))
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.systems[id] = c
 	return c, nil
+}
+
+// reserve keeps an id for a compute system that is being made.
+func (s *Service) reserve(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.systems[id] != nil || s.making[id] {
+		return refuse(AlreadyExists, "there is a compute system %q", id)
+	}
+	s.making[id] = true
+	return nil
+}
+
+// reserved ends a reservation.
+func (s *Service) reserved(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.making, id)
 }
 
 // start lets a compute system have processes.
@@ -207,7 +226,8 @@ func (c *computeSystem) remove(ctx context.Context) {
 		}
 		errs = append(errs, p.streams.letGo(ctx))
 	}
-	errs = append(errs, s.cfg.Engine.RemoveWorkDir(c.workDir()), os.RemoveAll(c.dir()), s.layers.release(c.scratch))
+	errs = append(errs, c.leave(ctx), s.cfg.Engine.RemoveWorkDir(c.workDir()), os.RemoveAll(c.dir()),
+		s.layers.release(c.scratch))
 	s.mu.Lock()
 	delete(s.systems, c.id)
 	s.mu.Unlock()
