@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"mullion.dev/mullion/guest/tools/curl"
+	"mullion.dev/mullion/guest/tools/hostservice"
 	"mullion.dev/mullion/guest/tools/logmonitor"
-	"mullion.dev/mullion/guest/tools/msiscsi"
 	"mullion.dev/mullion/guest/tools/program"
 	"mullion.dev/mullion/guest/tools/robocopy"
 	"mullion.dev/mullion/guest/tools/sc"
@@ -30,7 +30,7 @@ func runCurl(e program.Env, args []string) int {
 	return curl.Run(curl.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, e.Getenv, args)
 }
 
-func runMSiSCSI(e program.Env, _ []string) int { return msiscsi.Run(e.Stderr) }
+func runHostService(e program.Env, args []string) int { return hostservice.Run(e.Stderr, args) }
 
 func runW3SVC(e program.Env, _ []string) int { return w3svc.Run(e.Stderr) }
 

@@ -339,7 +339,11 @@ func tests() []step {
 
 // fields returns the programs of the field that examples and tests run.
 func fields() []step {
-	const containerd = "github.com/containerd/containerd/v2"
+	const (
+		containerd = "github.com/containerd/containerd/v2"
+		moby       = "github.com/moby/moby/v2"
+		dockerCLI  = "github.com/docker/cli"
+	)
 
 	steps := []step{
 		{
@@ -360,6 +364,18 @@ func fields() []step {
 		{
 			name: "containerd-shim-runhcs-v1.exe", why: "the same test", sets: []string{"containerd-windows"}, system: "windows",
 			module: "upstream/test/hcsshim", packages: []string{"tool"}, to: "containerd-windows/containerd-shim-runhcs-v1.exe", ldflags: strip,
+		},
+		{
+			name: "dockerd.exe", why: "their test (TestFieldDocker)", sets: []string{"docker-windows"}, system: "windows",
+			module: "upstream/test/moby", packages: []string{"tool"}, to: "docker-windows/dockerd.exe",
+			ldflags: strip + " -X " + moby + "/dockerversion.Version={" + moby + " bare}",
+		},
+		{
+			name: "docker.exe", why: "the same test", sets: []string{"docker-windows"}, system: "windows",
+			module: "upstream/test/docker-cli", packages: []string{"tool"}, to: "docker-windows/docker.exe",
+			// Its module has no go.mod, so that the go command takes it for one of Go 1.16.
+			flags:   []string{"-gcflags=" + dockerCLI + "/...=-lang=go1.26"},
+			ldflags: strip + " -X " + dockerCLI + "/cli/version.Version={" + dockerCLI + " bare}",
 		},
 		{
 			name: "flanneld", why: "examples/flannel and its test; its backend udp is in C", sets: []string{"flannel"}, system: "linux",

@@ -10,6 +10,7 @@
  */
 #include "winsock.h"
 
+#include "compartment.h"
 #include "flush.h"
 #include "hooks.h"
 #include "numa.h"
@@ -94,6 +95,7 @@ static NTSTATUS WINAPI hook_LdrGetProcedureAddress(HMODULE module, const ANSI_ST
     if (status && name &&
         ((*address = bcrypt_derivation_address(module, name->Buffer, name->Length)) ||
          (*address = numa_address(module, name->Buffer, name->Length)) ||
+         (*address = compartment_address(module, name->Buffer, name->Length)) ||
          (*address = flush_address(module, name->Buffer, name->Length))))
         return STATUS_SUCCESS;
     if (status || *address != (void *)map || work())

@@ -146,6 +146,7 @@ static BOOL is_of_windows(const WCHAR *name)
                                          L"EventLog",
                                          L"EventSystem",
                                          L"gpsvc",
+                                         L"hns",
                                          L"HTTP",
                                          L"iphlpsvc",
                                          L"KeyIso",

@@ -30,7 +30,7 @@ func (m *Model) createNetwork(id string, r Request) (string, error) {
 	if n.Name != "" && len(m.named[ref{Networks, n.Name}]) > 0 {
 		return "", wire.Errorf(wire.NetworkAlreadyExists, "name %.64q", n.Name)
 	}
-	if n.Type == wire.NetworkNAT && len(n.prefixes()) == 0 {
+	if n.Type == wire.NetworkNAT && namesNoSubnet(n.Ipams) {
 		if err := m.giveSubnet(&n); err != nil {
 			return "", err
 		}
@@ -282,6 +282,22 @@ func (n *network) gateways() []netip.Addr {
 		all = append(all, s.gateways...)
 	}
 	return all
+}
+
+// anySubnet is how Docker names the subnet that HNS is to choose
+// (https://github.com/moby/moby/blob/v28.5.2/libnetwork/ipams/windowsipam/windowsipam.go).
+const anySubnet = "0.0.0.0/0"
+
+// namesNoSubnet reports whether a network leaves its subnet to HNS.
+func namesNoSubnet(ipams []wire.Ipam) bool {
+	for _, ipam := range ipams {
+		for _, s := range ipam.Subnets {
+			if s.IpAddressPrefix != "" && (s.IpAddressPrefix != anySubnet || len(s.Routes) > 0) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // giveSubnet chooses the subnet of a NAT network that names none: the first /20 of 172.16.0.0/12 that is free.

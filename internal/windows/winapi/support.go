@@ -124,6 +124,12 @@ func processRows() []support.Row {
 			Ref:   win32 + "api/systemtopologyapi/nf-systemtopologyapi-getnumanodeprocessormask2",
 		},
 		{
+			Name:  "SetCurrentThreadCompartmentId, GetCurrentThreadCompartmentId",
+			Level: support.Partly,
+			Ref:   win32 + "api/netioapi/nf-netioapi-setcurrentthreadcompartmentid",
+			Note:  "found by GetProcAddress; compartment 1, which is the process' own, and 0; else ERROR_NOT_SUPPORTED",
+		},
+		{
 			Name:  "NtFlushBuffersFileEx",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntflushbuffersfileex",
@@ -400,7 +406,7 @@ func programRows() []support.Row {
 			Note:  "not there, and Microsoft's does not install; programs that need it do not start",
 		},
 		{
-			Name:  "iSCSI Initiator Service (msiscsi.exe)",
+			Name:  "iSCSI Initiator Service (hostservice.exe)",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/module/iscsi",
 			Note: "MSiSCSI can be started, stopped and set to start automatically, on hosts and in containers, and does " +

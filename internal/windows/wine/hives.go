@@ -190,7 +190,7 @@ type HostIdentity struct {
 
 // HostKeys returns the changes to HKEY_LOCAL_MACHINE that a host makes in its own prefix before it starts.
 func HostKeys(id HostIdentity) []Key {
-	return []Key{
+	return append(computeServices(), []Key{
 		// kubelet.exe is a program of 90 MB. It answers after more than ten seconds on an emulated machine. While a
 		// service has not answered, no other starts.
 		ServiceTimeout(time.Minute),
@@ -204,7 +204,7 @@ func HostKeys(id HostIdentity) []Key {
 			Values: []Value{ExpandSZ("PATH", `%SystemRoot%\system32;%SystemRoot%;%SystemRoot%\System32\Wbem;`+
 				`%SystemRoot%\System32\WindowsPowerShell\v1.0\;`+ContainerdDir)},
 		},
-	}
+	}...)
 }
 
 // ContainerdDir is containerd's folder on a Windows host, which its programs find by PATH, as SIG Windows' tools set it

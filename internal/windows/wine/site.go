@@ -11,10 +11,24 @@ func W3SVC() Key {
 		"Mullion's server of static files, in the place of IIS")
 }
 
-// msiscsi returns the service by which scripts start the iSCSI initiator (package msiscsi).
+// msiscsi returns the service by which scripts start the iSCSI initiator.
 func msiscsi() Key {
-	return onDemand(servicesKey+"MSiSCSI", "msiscsi.exe", "Microsoft iSCSI Initiator Service",
+	return elsewhere("MSiSCSI", "Microsoft iSCSI Initiator Service",
 		"Mullion's iSCSI initiator, which is there without it too")
+}
+
+// computeServices returns the services of the feature Containers, which Docker wants to be there.
+func computeServices() []Key {
+	return []Key{
+		elsewhere("hns", "Host Network Service", "Mullion's Host Networking Service, which is there without it too"),
+		elsewhere("vmcompute", "Hyper-V Host Compute Service",
+			"Mullion's Host Compute Service, which is there without it too"),
+	}
+}
+
+// elsewhere returns a service whose work the host's agent does (package hostservice).
+func elsewhere(service, name, about string) Key {
+	return onDemand(servicesKey+service, "hostservice.exe "+service, name, about)
 }
 
 // onDemand returns a service with a program of its own, in system32, that is started on demand.

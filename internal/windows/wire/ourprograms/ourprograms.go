@@ -9,9 +9,9 @@ const Page = "<!DOCTYPE html>\r\n<html><head><title>Mullion's W3SVC</title></hea
 // Names returns the programs that the one program wintools.exe has, sorted.
 func Names() []string {
 	return []string{
-		"certutil", "chcp", "choice", "curl", "eventcreate", "fc", "find", "findstr", "getmac", "hostname", "icacls", "ipconfig",
+		"certutil", "chcp", "choice", "curl", "eventcreate", "fc", "find", "findstr", "getmac", "hostname", "hostservice", "icacls", "ipconfig",
 		"klist",
-		"logmonitor", "more", "msiscsi", "net", "netsh", "netstat", "nltest", "nslookup", "robocopy", "route", "sc",
+		"logmonitor", "more", "net", "netsh", "netstat", "nltest", "nslookup", "robocopy", "route", "sc",
 		"servicemonitor", "setx", "shutdown", "sort", "systeminfo", "takeown", "tar", "tasklist", "timeout", "tzutil",
 		"w32tm", "w3svc", "wevtutil", "where", "whoami", "wmic",
 	}

@@ -1,4 +1,4 @@
-package msiscsi
+package hostservice
 
 import (
 	"fmt"
@@ -7,11 +7,16 @@ import (
 	"golang.org/x/sys/windows/svc"
 )
 
-// Run is the service's program. It returns an exit code.
-func Run(stderr io.Writer) int {
-	if err := svc.Run(Name, service{}); err != nil {
+// Run is the program of the service whose name is its argument. It returns an exit code.
+func Run(stderr io.Writer, args []string) int {
+	if len(args) != 1 {
+		fmt.Fprint(stderr, "This is the program of a service, whose name it is told.\r\n")
+		return 1
+	}
+	name := args[0]
+	if err := svc.Run(name, service{}); err != nil {
 		// 1063, ERROR_FAILED_SERVICE_CONTROLLER_CONNECT: a person has started it.
-		fmt.Fprintf(stderr, "%s: %v\r\nThis is the program of a service. It is started by: net start %s\r\n", Name, err, Name)
+		fmt.Fprintf(stderr, "%s: %v\r\nThis is the program of a service. It is started by: net start %s\r\n", name, err, name)
 		return 1
 	}
 	return 0
