@@ -239,8 +239,17 @@ func (l *layers) take(guid string, lower []string, user string) (*scratch, error
 	return l.use((&scratch{guid: guid}).volume(), lower, user)
 }
 
-// mountPath is the path of a scratch's volume.
+// mountPath is the path of a scratch's volume; a layer that is no scratch has none, and is where it is.
 func (l *layers) mountPath(winPath string) (string, error) {
+	isScratch := false
+	err := l.within(winPath, func(folder *os.Root) error {
+		_, err := folder.Lstat(sandboxDisk)
+		isScratch = err == nil
+		return nil
+	})
+	if err != nil || !isScratch {
+		return winPath, err
+	}
 	s, err := l.activate(winPath)
 	if err != nil {
 		return "", err

@@ -23,7 +23,8 @@ const (
 
 // WriteArchive writes the image, under all its references, as a tar archive of an OCI image layout
 // (https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md), which `mullion image load`, containerd
-// and others read. The same image gives the same bytes.
+// and others read. An image for one Windows version can also be read by `docker load`. The same image gives the same
+// bytes.
 func (i *Image) WriteArchive(w io.Writer) error {
 	root, err := partial.Descriptor(i.Index)
 	if err != nil {
@@ -45,6 +46,13 @@ func (i *Image) WriteArchive(w io.Writer) error {
 	a := archive{tw: tar.NewWriter(w)}
 	a.bytes("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
 	a.bytes("index.json", index)
+	docker, err := i.dockerManifest()
+	if err != nil {
+		return err
+	}
+	if docker != nil {
+		a.bytes("manifest.json", docker)
+	}
 	blobs, err := i.blobs()
 	if err != nil {
 		return err
@@ -62,6 +70,36 @@ func (i *Image) WriteArchive(w io.Writer) error {
 
 	return nil
 }
+
+// dockerManifest returns manifest.json, by which `docker load` finds the parts of an image; nil for an image of several
+// manifests, as Docker keeps one image under a reference
+// (https://github.com/moby/docker-image-spec/blob/v1.3.1/v1.2.md#combined-image-json--filesystem-changeset-format).
+func (i *Image) dockerManifest() ([]byte, error) {
+	m, err := i.Index.IndexManifest()
+	if err != nil || len(m.Manifests) != 1 {
+		return nil, err
+	}
+	img, err := i.Index.Image(m.Manifests[0].Digest)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest %s: %w", m.Manifests[0].Digest, err)
+	}
+	manifest, err := img.Manifest()
+	if err != nil {
+		return nil, fmt.Errorf("read manifest %s: %w", m.Manifests[0].Digest, err)
+	}
+	one := struct {
+		Config   string
+		RepoTags []string
+		Layers   []string
+	}{Config: blobName(manifest.Config.Digest), RepoTags: i.Refs}
+	for _, l := range manifest.Layers {
+		one.Layers = append(one.Layers, blobName(l.Digest))
+	}
+	return json.Marshal([]any{one})
+}
+
+// blobName returns where a part of an image is in an archive.
+func blobName(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
 
 func compareHash(a, b v1.Hash) int {
 	return slices.Compare([]byte(a.String()), []byte(b.String()))
@@ -157,7 +195,7 @@ func (a *archive) bytes(name string, b []byte) {
 }
 
 func (a *archive) blob(h v1.Hash, b blob) {
-	a.header("blobs/"+h.Algorithm+"/"+h.Hex, b.size)
+	a.header(blobName(h), b.size)
 	if a.err != nil {
 		return
 	}
