@@ -47,6 +47,7 @@ func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhos
 		RunDir:      filepath.Join(a.config.RunDir, "hcs"),
 		Drive:       a.config.Drive,
 		Upper:       wine.Drive(filepath.Join(a.config.StateDir, "upper")),
+		Volumes:     host.Volumes,
 		SystemDrive: wine.Drive(a.system.Base()),
 		Engine:      eng,
 		Keeper:      a.keeper(),

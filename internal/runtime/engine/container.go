@@ -143,6 +143,11 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if err := os.Lchown(o.upper, uid, uid); err != nil {
 		return nil, fmt.Errorf("give %q to the container's user: %w", o.upper, err)
 	}
+	if c.Scratch != "" {
+		if err := giveFiles(o.upper, int(e.diskID(0))); err != nil {
+			return nil, fmt.Errorf("give the host's files to the container: %w", err)
+		}
+	}
 	user := cmp.Or(c.Account, UserName(c.UID))
 	var problems []error
 	if !hasRegistry(c, o.upper, wine.MachineHive) {

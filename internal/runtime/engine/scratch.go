@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/mount"
@@ -127,4 +128,30 @@ func hasRegistry(c Container, upper, hive string) bool {
 	}
 	_, err := os.Lstat(filepath.Join(upper, hive))
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// giveFiles gives the files in a scratch that programs of the host have written, which belong to root, to the
+// administrator of a container, which does not run.
+func giveFiles(upper string, uid int) error {
+	root, err := os.OpenRoot(upper)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if name == "." || !fs.ValidPath(name) { // names that are no text are a container's
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid == 0 && info.Mode()&fs.ModeDevice == 0 {
+			return root.Lchown(filepath.FromSlash(name), uid, uid)
+		}
+		return nil
+	})
 }

@@ -277,7 +277,7 @@ func layerCalls() []Call {
 		},
 		{
 			Name: "PrepareLayer", Level: partly, texts: 2,
-			Note: "for a container; programs of the host cannot open the volume",
+			Note: "programs of the host can open the volume until a compute system uses it, and again when that has ended; they follow no links on it",
 			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
 				return "", l.prepare(path, pathsOf(rest[0]))
 			}),
@@ -288,10 +288,7 @@ func layerCalls() []Call {
 		},
 		{
 			Name: "UnprepareLayer", Level: full, texts: 1,
-			do: onLayer(func(l *layers, path string, _ []string) (string, error) {
-				_, err := l.activate(path)
-				return "", err
-			}),
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) { return "", l.unprepare(path) }),
 		},
 		{
 			Name: "DeactivateLayer", Level: full, texts: 1,

@@ -406,8 +406,8 @@ func (l *layers) hide(folder *os.Root) (*os.Root, error) {
 		return nil, refuse(InvalidArg, "read %s of layer: %v", recordName, err)
 	}
 	dir := l.hiddenDir(id.String())
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.hiding.Lock()
+	defer l.hiding.Unlock()
 	if _, err := os.Lstat(dir); err == nil {
 		return os.OpenRoot(dir)
 	}

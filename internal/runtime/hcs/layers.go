@@ -36,6 +36,8 @@ type layers struct {
 	cfg Config
 	// registries is held while the registry of a scratch is read, which takes memory: one at a time.
 	registries sync.Mutex
+	// hiding is held while a folder is made that hides what a layer deletes.
+	hiding sync.Mutex
 
 	mu     sync.Mutex
 	active map[string]*scratch // by GUID
@@ -50,10 +52,12 @@ type scratch struct {
 	user  string // the compute system that uses it; "": none does
 	// ending says that its user ends, doomed that it is removed then.
 	ending, doomed bool
+	// shown says that programs of the host have it as a volume, while nobody uses it.
+	shown bool
 }
 
-// volume is how a scratch's volume is called.
-func (s *scratch) volume() string { return `\\?\Volume{` + s.guid + `}\` }
+// volume is how a scratch's volume is called, without a backslash at its end, which Docker and hcsshim put there.
+func (s *scratch) volume() string { return `\\?\Volume{` + s.guid + `}` }
 
 // at opens the drive, and returns what a path of Windows is called below it. Closing is the caller's.
 func (l *layers) at(winPath string) (*os.Root, string, error) {
@@ -179,8 +183,20 @@ func (l *layers) prepare(winPath string, parents []string) error {
 	if err := atomicfile.WriteJSON(filepath.Join(s.dir, preparedFile), parents); err != nil {
 		return fmt.Errorf("keep layers of scratch: %w", err)
 	}
-	s.lower = parents
-	return nil
+	s.lower, s.shown = parents, true
+	return l.show(s)
+}
+
+// unprepare takes the volume of a scratch from programs of the host.
+func (l *layers) unprepare(winPath string) error {
+	s, err := l.activate(winPath)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.shown = false
+	return l.unshow(s.guid)
 }
 
 // preparedFile is where a scratch's folder, outside of the drive, says that it is prepared, also to the next service.
@@ -274,6 +290,9 @@ func (l *layers) deactivate(winPath string) error {
 		return refuse(InvalidState, "the layer is in use by compute system %q", s.user)
 	}
 	delete(l.active, s.guid)
+	if err := l.unshow(s.guid); err != nil {
+		return err
+	}
 	if err := os.Remove(filepath.Join(s.dir, preparedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget layers of scratch: %w", err)
 	}
@@ -296,6 +315,9 @@ func (l *layers) use(volume string, lower []string, user string) (*scratch, erro
 	case s.user != "":
 		return nil, refuse(InvalidState, "the scratch is in use by compute system %q", s.user)
 	}
+	if err := l.unshow(s.guid); err != nil {
+		return nil, err
+	}
 	s.user, s.lower = user, lower
 	return s, nil
 }
@@ -312,6 +334,9 @@ func (l *layers) release(s *scratch) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.user, s.ending = "", false
+	if !s.doomed && s.shown {
+		return l.show(s)
+	}
 	if !s.doomed {
 		return nil
 	}
@@ -422,13 +447,19 @@ func (l *layers) destroy(winPath string) error {
 	s := l.find(guid)
 	used := s != nil && s.user != "" && !s.ending
 	switch {
-	case s == nil || used:
+	case used:
+	case s == nil:
+		err = l.unshow(guid)
 	case s.ending: // whoever uses it removes it
 		s.doomed, guid = true, ""
 	default:
 		delete(l.active, guid)
+		err = l.unshow(guid)
 	}
 	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if used {
 		return refuse(InvalidState, "the layer is in use by compute system %q", s.user)
 	}

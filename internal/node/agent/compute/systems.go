@@ -26,25 +26,31 @@ type Service struct {
 // Call answers a function; text are its texts in their order.
 func (s Service) Call(ctx context.Context, function string, text []string) (server.Computed, error) {
 	if s.Systems == nil {
-		reply, err := Call(ctx, s.Pods, function, text)
-		return server.Computed{Reply: reply}, err
+		return replied(Call(ctx, s.Pods, function, text))
 	}
 	switch {
 	case function == Enumerate && len(text) == 1:
 		answer, err := s.enumerate(ctx, text)
-		return server.Computed{Reply: hns.Reply{Text: answer}}, err
+		return replied(hns.Reply{Text: answer}, err)
 	case function == Properties && len(text) == 2 && s.Systems.Has(text[0]):
 		answer, err := s.show(ctx, text[0], text[1])
-		return server.Computed{Reply: hns.Reply{Text: answer}}, err
+		return replied(hns.Reply{Text: answer}, err)
 	case function == Properties, function == QueryJob:
-		reply, err := Call(ctx, s.Pods, function, text)
-		return server.Computed{Reply: reply}, err
+		return replied(Call(ctx, s.Pods, function, text))
 	}
 	answer, err := s.Systems.Call(ctx, function, text)
 	if err != nil {
 		return server.Computed{}, refusal(err)
 	}
 	return computed(answer), nil
+}
+
+// replied is a reply or an error as the connection carries it.
+func replied(reply hns.Reply, err error) (server.Computed, error) {
+	if err != nil {
+		return server.Computed{}, refusal(err)
+	}
+	return server.Computed{Reply: reply}, nil
 }
 
 // refused is an error with its record, the document ResultError
@@ -86,7 +92,7 @@ func (s Service) enumerate(ctx context.Context, text []string) (string, error) {
 	}
 	others, err := s.Systems.Call(ctx, Enumerate, text)
 	if err != nil {
-		return "", refusal(err)
+		return "", err
 	}
 	var all, more []json.RawMessage
 	err = errors.Join(json.Unmarshal([]byte(ofPods), &all), json.Unmarshal([]byte(others.Text), &more))
@@ -104,7 +110,7 @@ func (s Service) show(ctx context.Context, id, document string) (string, error) 
 	}
 	seen, err := s.Systems.Look(id)
 	if err != nil {
-		return "", refusal(err)
+		return "", err
 	}
 	p := propertiesOf(cri.ComputeSystem{ID: id})
 	p.State, p.Owner = string(seen.State), seen.Owner

@@ -1,0 +1,114 @@
+package hcs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// Programs of the host have a prepared scratch as a volume: they read and write C: of a container that does not run.
+// The volume is an overlay of the scratch over its layers alone, without Wine's files. A running container has the
+// scratch in an overlay of its own, and Linux lets no two overlays write to one folder; so there is no volume while a
+// compute system uses the scratch.
+//
+// A container may have put links of Linux into its scratch, that lead anywhere in the host: on the volume nobody follows
+// links.
+const volumeFlags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOSYMFOLLOW
+
+// volumePatience is how long a program of the host may still have a file of a volume that goes open.
+const volumePatience = 500 * time.Millisecond
+
+// show makes the volume of a scratch; l.mu is held. One that is there is made anew.
+func (l *layers) show(s *scratch) error {
+	if l.cfg.Volumes == "" || s.user != "" {
+		return nil
+	}
+	if err := l.unshow(s.guid); err != nil {
+		return err
+	}
+	lower, err := l.open(s.lower)
+	if err != nil {
+		return err
+	}
+	defer closeAll(lower)
+	whole, at := filepath.Join(s.dir, "whole"), filepath.Join(l.cfg.Volumes, s.guid)
+	for _, dir := range []string{whole, at} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make volume of scratch: %w", err)
+		}
+	}
+	if err := unix.Mount("overlay", whole, "overlay", volumeFlags, s.overlay(lower)); err != nil {
+		return fmt.Errorf("mount scratch over its layers: %w", err)
+	}
+	// The flags are those of the mount that it is bound from.
+	err = unix.Mount(filepath.Join(whole, files), at, "", unix.MS_BIND, "")
+	if err != nil {
+		err = fmt.Errorf("bind drive of scratch: %w", err)
+	}
+	if err = errors.Join(err, unix.Unmount(whole, unix.MNT_DETACH)); err != nil {
+		return errors.Join(err, l.unshow(s.guid))
+	}
+	return l.name(s.guid, at)
+}
+
+// overlay are the options of an overlay of a scratch over open layers.
+func (s *scratch) overlay(lower []*os.File) string {
+	var names []string
+	for _, f := range lower {
+		names = append(names, fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	}
+	return "lowerdir=" + strings.Join(names, ":") + ",upperdir=" + filepath.Join(s.dir, "fs") +
+		",workdir=" + filepath.Join(s.dir, "work") + ",redirect_dir=off"
+}
+
+// unshow takes the volume of a scratch away, if it is there; l.mu is held.
+func (l *layers) unshow(guid string) error {
+	if l.cfg.Volumes == "" || guid == "" {
+		return nil
+	}
+	at := filepath.Join(l.cfg.Volumes, guid)
+	if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := unix.Unmount(at, 0)
+	for begin := time.Now(); errors.Is(err, unix.EBUSY); err = unix.Unmount(at, 0) {
+		if time.Since(begin) > volumePatience {
+			l.cfg.Log.Warn("files of a volume are open, which goes", "scratch", guid)
+			err = unix.Unmount(at, unix.MNT_DETACH)
+			break
+		}
+		time.Sleep(volumePatience / 20)
+	}
+	if err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: it is not mounted
+		return fmt.Errorf("unmount volume of scratch: %w", err)
+	}
+	return errors.Join(l.name(guid, ""), os.Remove(at))
+}
+
+// name gives a volume the name by which programs open it, or takes it away. The prefix's programs may write there, too.
+func (l *layers) name(guid, at string) error {
+	devices, err := wine.OpenDevices(filepath.Dir(l.cfg.Drive))
+	if err != nil {
+		return err
+	}
+	defer devices.Close()
+	device := wine.VolumeDevice(guid)
+	if err := devices.Remove(device); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("name volume of scratch: %w", err)
+	}
+	if at == "" {
+		return nil
+	}
+	if err := devices.Symlink(at, device); err != nil {
+		return fmt.Errorf("name volume of scratch: %w", err)
+	}
+	return nil
+}
