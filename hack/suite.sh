@@ -63,7 +63,7 @@ case ${1:-} in
     go test -count=1 -vet=off -tags wine -timeout 30m ./test/winapi ./test/winrun ;;
   field)
     hack/deps.sh test
-    build build sample e2e csi
+    build build sample e2e csi containerd-windows docker-windows
     hack/step.sh "root with Samba's domain controller" hack/domain.sh
     hack/test.sh field ;;
   machines)
@@ -79,7 +79,7 @@ case ${1:-} in
     MULLION_ATTACK_EACH=1 on cluster 60m TestAttacks ./test/attack ;;
   conformance-storage)
     hack/deps.sh
-    build build sample e2e csi
+    build build sample e2e csi containerd-windows docker-windows
     hack/storage.sh ;;
   conformance-*)
     hack/deps.sh

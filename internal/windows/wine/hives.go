@@ -106,7 +106,8 @@ func userKeys(overrides []string) []Key {
 
 	return []Key{
 		dlls,
-		{Path: `Software\Wine`, Drop: []string{"Version"}},
+		// On Windows a name that begins with a dot is none of a hidden file.
+		{Path: `Software\Wine`, Drop: []string{"Version"}, Values: []Value{SZ("ShowDotFiles", "Y")}},
 		{Path: `Software\Wine\Drivers`, Values: []Value{SZ("Graphics", "null"), SZ("Audio", "")}},
 		{Path: `Software\Wine\WineDbg`, Values: []Value{DWORD("ShowCrashDialog", 0)}},
 		// What wineboot found on the machine that made the layer: its fonts (with paths of its disk), its menus, its
@@ -220,7 +221,7 @@ func replaceUser(text, from, to string) string {
 }
 
 // layoutVersion is part of the layer's key. Increase it with every change of what Prepare makes.
-const layoutVersion = 9
+const layoutVersion = 10
 
 // etcFiles returns the files below etc of the base layer. Wine takes the Windows user name from passwd.
 func etcFiles() map[string]string {

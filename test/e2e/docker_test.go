@@ -1,0 +1,216 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// dockerImage is an image of a stand-in for the Windows base layer and a layer with a file.
+const dockerImage = "mullion.local/of-test:v1"
+
+// dockerfile has what a classic build has of each kind: a folder, files of the context and of a container, deletions and
+// the registry.
+const dockerfile = "FROM " + dockerImage + `
+USER ContainerAdministrator
+WORKDIR C:\\work
+COPY context.txt C:\\work\\
+RUN type context.txt& echo made in a build> C:\work\made.txt
+RUN del C:\app\image.txt& reg add HKLM\Software\Built /v x /d in-a-build /f
+CMD ["cmd", "/c", "type C:\\work\\made.txt& type C:\\work\\context.txt& reg query HKLM\\Software\\Built& if exist C:\\app\\image.txt (exit 3) else exit 4"]
+`
+
+// TestFieldDocker runs upstream's dockerd.exe and docker.exe, unmodified, on a Windows host without anything else: an
+// image is loaded, containers run, have a network and volumes, programs are run in them, they are stopped, killed and
+// removed, files are copied, an image is built and another committed. What is left of them is nothing.
+func TestFieldDocker(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("the test has subnets of its own")
+	}
+	f := newFixture(t)
+	programs := filepath.Join(f.bin, "docker-windows")
+	for _, name := range []string{"dockerd.exe", "docker.exe"} {
+		if _, err := os.Stat(filepath.Join(programs, name)); err != nil {
+			t.Skipf("needs dockerd.exe: make docker-windows: %v", err)
+		}
+	}
+	spec := filepath.Join(f.home, "cluster.yaml")
+	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-docker\nnetworking:\n" +
+		"  underlaySubnet: 10.219.0.0/24\n  podSubnet: 10.69.0.0/16\n  serviceSubnet: 10.169.0.0/16\n" +
+		"nodes:\n- {os: windows, bare: true}\n"
+	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, f)
+		}
+		f.takeDown(t)
+	})
+	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
+	f.dockerService(t, programs)
+
+	f.docker(t, 0, "Storage Driver: windowsfilter", "info")
+	f.docker(t, 7, "hello from", "run", "--rm", "--network", "none", dockerImage, "cmd", "/c", "echo hello from %COMPUTERNAME%& exit 7")
+	f.docker(t, 127, "cannot find the file", "run", "--rm", dockerImage, "absent.exe")
+
+	f.dockerNetwork(t)
+	f.dockerLife(t)
+	f.dockerBuild(t)
+
+	// The agent is killed below a container, which goes on, and can be stopped.
+	f.docker(t, 0, "", "run", "-d", "--name", "k1", dockerImage, "cmd", "/c", waits)
+	f.kill(t, `mullion-node serve\b`)
+	f.docker(t, 6, "through", "exec", "k1", "cmd", "/c", "echo through& exit 6")
+	f.docker(t, 0, "", "rm", "-f", "k1")
+
+	poll(t, time.Minute, func(context.Context) error {
+		for _, dir := range []string{
+			filepath.Join(f.data, "nodes", "win-1", "hcs", "scratch"), "/run/mullion/" + f.tag() + "/nodes/win-1/volumes",
+		} {
+			if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
+				return fmt.Errorf("left of the containers: %v, %w", left, err)
+			}
+		}
+		return nil
+	})
+}
+
+// waits is a command line of cmd.exe that runs for long.
+const waits = "echo it runs& ping -n 900 127.0.0.1 >nul"
+
+// dockerNetwork gives containers addresses of the nat network; one finds another by its name, and has its network.
+func (f fixture) dockerNetwork(t *testing.T) {
+	t.Helper()
+	f.docker(t, 0, "", "run", "-d", "--name", "n1", "-p", "8080:80", dockerImage, "cmd", "/c", waits)
+	f.docker(t, 0, "0.0.0.0:8080", "port", "n1")
+	address := strings.TrimSpace(f.docker(t, 0, "", "inspect", "-f", "{{.NetworkSettings.Networks.nat.IPAddress}}", "n1"))
+	if address == "" {
+		t.Error("the container has no address")
+	}
+	f.docker(t, 0, "Reply from "+address, "run", "--rm", dockerImage, "ping", "-n", "1", address)
+	f.docker(t, 0, address, "run", "--rm", dockerImage, "nslookup", "n1")
+	f.docker(t, 0, address, "run", "--rm", "--network", "container:n1", dockerImage, "ipconfig")
+	f.docker(t, 0, "", "rm", "-f", "n1")
+}
+
+// dockerLife leads containers through their lives.
+func (f fixture) dockerLife(t *testing.T) {
+	t.Helper()
+	f.docker(t, 0, "", "run", "-d", "--name", "l1", "-e", "FOO=bar", "-m", "512m", "-v", `C:\context:C:\data:ro`, dockerImage,
+		"cmd", "/c", waits)
+	f.docker(t, 0, "l1", "ps")
+	poll(t, time.Minute, func(context.Context) error {
+		if out := f.docker(t, 0, "", "logs", "l1"); !strings.Contains(out, "it runs") {
+			return fmt.Errorf("the container's log is %q", out)
+		}
+		return nil
+	})
+	f.docker(t, 5, "containeruser", "exec", "-u", "ContainerUser", "l1", "cmd", "/c", "whoami& exit 5")
+	f.docker(t, 0, "of the context", "exec", "l1", "cmd", "/c", `type C:\data\context.txt& echo %FOO%`)
+	f.docker(t, 1, "", "exec", "l1", "cmd", "/c", `echo x> C:\data\no.txt`)
+	f.docker(t, 0, "l1", "stats", "--no-stream")
+	f.docker(t, 0, "", "stop", "l1")
+	f.docker(t, 0, "Exited", "ps", "-a")
+
+	// Of a container that does not run files come and go.
+	f.docker(t, 0, "", "cp", `l1:C:\app\image.txt`, `C:\context\copied.txt`)
+	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "type", `C:\context\copied.txt`)
+	f.docker(t, 0, "", "cp", `C:\context\context.txt`, `l1:C:\app\added.txt`)
+	f.docker(t, 0, "", "start", "l1")
+	f.docker(t, 0, "of the context", "exec", "l1", "cmd", "/c", `type C:\app\added.txt& del C:\app\added.txt`)
+	f.docker(t, 0, "", "kill", "l1")
+	f.docker(t, 0, "Exited (1067)", "ps", "-a")
+	f.docker(t, 0, "", "rm", "l1")
+
+	f.docker(t, 0, "", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `echo in a volume> C:\vol\x.txt`)
+	f.docker(t, 0, "in a volume", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `type C:\vol\x.txt`)
+	f.docker(t, 0, "", "volume", "rm", "kept")
+}
+
+// dockerBuild builds an image, runs it, saves it, and commits what a container of it has changed.
+func (f fixture) dockerBuild(t *testing.T) {
+	t.Helper()
+	f.docker(t, 0, "Successfully tagged built:v1", "build", "-t", "built:v1", `C:\context`)
+	out := f.docker(t, 4, "made in a build", "run", "--rm", "built:v1")
+	for _, want := range []string{"of the context", "in-a-build"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in what a container of the built image prints:\n%s", want, out)
+		}
+	}
+	f.docker(t, 0, "", "save", "-o", `C:\built.tar`, "built:v1")
+	f.docker(t, 0, "", "rmi", "built:v1")
+	f.docker(t, 0, "Loaded image: built:v1", "load", "-i", `C:\built.tar`)
+	f.docker(t, 4, "in-a-build", "run", "--rm", "built:v1")
+
+	f.docker(t, 0, "", "run", "--name", "b1", "built:v1", "cmd", "/c", `echo changed> C:\work\made.txt`)
+	f.docker(t, 0, "C Files/work/made.txt", "diff", "b1")
+	f.docker(t, 0, "", "commit", "b1", "committed:v1")
+	f.docker(t, 0, "changed", "run", "--rm", "committed:v1", "cmd", "/c", `type C:\work\made.txt`)
+	f.docker(t, 0, "", "rm", "b1")
+	f.docker(t, 0, "", "rmi", "committed:v1", "built:v1")
+}
+
+// dockerService puts upstream's programs on the host, has dockerd run as a service, and loads the image.
+func (f fixture) dockerService(t *testing.T, programs string) {
+	t.Helper()
+	const folder = `C:\docker`
+	context, image := filepath.Join(f.home, "context"), filepath.Join(f.home, "image")
+	for name, text := range map[string]string{
+		filepath.Join(image, "image.txt"):     "of the image\r\n",
+		filepath.Join(context, "Dockerfile"):  dockerfile,
+		filepath.Join(context, "context.txt"): "of the context\r\n",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive := filepath.Join(f.home, "image.tar")
+	f.must(t, "image", "build", image, "-t", dockerImage, "--windows-version", "ltsc2025", "--workdir", `C:\app`,
+		"--user", "ContainerAdministrator", "--cmd", "cmd", "-o", archive)
+	for _, dir := range []string{folder, `C:\context`} {
+		f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", dir)
+	}
+	for to, from := range map[string]string{
+		folder + `\dockerd.exe`:  filepath.Join(programs, "dockerd.exe"),
+		folder + `\docker.exe`:   filepath.Join(programs, "docker.exe"),
+		`C:\context\Dockerfile`:  filepath.Join(context, "Dockerfile"),
+		`C:\context\context.txt`: filepath.Join(context, "context.txt"),
+		`C:\image.tar`:           archive,
+	} {
+		f.must(t, "node", "cp", from, "win-1:"+to)
+	}
+	f.must(t, "node", "exec", "win-1", "--", folder+`\dockerd.exe`, "--register-service", "--storage-opt", "size=0")
+	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "docker")
+	f.prints(t, "Server:", "node", "exec", "win-1", "--", folder+`\docker.exe`, "version")
+	f.docker(t, 0, "Loaded image: "+dockerImage, "load", "-i", `C:\image.tar`)
+}
+
+// docker runs docker.exe on the host, which has to end with a code and to print a text, and returns what it printed.
+func (f fixture) docker(t *testing.T, code int, want string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	out, err := f.mullion(ctx, t, append([]string{"node", "exec", "win-1", "--", `C:\docker\docker.exe`}, args...)...)
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exit.ExitCode()
+	} else if err != nil {
+		got = -1
+	}
+	if got != code || !strings.Contains(out, want) {
+		t.Fatalf("docker %q: exit code %d, want %d and %q: %v\n%s", args, got, code, want, err, out)
+	}
+	return out
+}
