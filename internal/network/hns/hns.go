@@ -31,6 +31,8 @@ type Config struct {
 	// Addresses are the host's own on its first adapter. The first is where an overlay's packets come from, and
 	// ManagementIP in HNS version 1.
 	Addresses []netip.Addr
+	// NameServers are the host's. An endpoint with an internal DNS has them behind its gateway.
+	NameServers []netip.Addr
 	// OwnPorts are the TCP ports of programs of the host that others have to reach: the kubelet's, for the control
 	// plane. No load balancer and no port mapping takes what comes to them at the host's own addresses.
 	OwnPorts []uint16
@@ -110,6 +112,8 @@ type endpoint struct {
 	wire.Endpoint
 	// Interface is the number of the interface inside the namespace (eth0 …) while attached.
 	Interface int
+	// InternalDNS says that a program of the host answers DNS at the gateway, which its maker asked for.
+	InternalDNS bool `json:",omitempty"`
 }
 
 type namespace = wire.Namespace

@@ -3,6 +3,7 @@ package hns_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -253,5 +254,44 @@ func TestVersion1PolicyLists(t *testing.T) {
 	}
 	if plan := h.Plan(); len(plan.LoadBalancers) != 0 || len(plan.Ports[0].Routes) != 1 {
 		t.Errorf("plan after delete: %s", jsonOf(plan))
+	}
+}
+
+// TestVersion1Docker makes Docker's first network, whose subnet is left to HNS, and an endpoint with Docker's name
+// server at the gateway.
+func TestVersion1Docker(t *testing.T) {
+	cfg := newest()
+	cfg.NameServers = []netip.Addr{netip.MustParseAddr("192.0.2.53")}
+	h := host{Model: hns.New(cfg)}
+	var network wire.V1Network
+	body := `{"Name":"nat","Type":"nat","Subnets":[{"AddressPrefix":"0.0.0.0/0"}]}`
+	if msg := h.v1(t, "POST", "/networks/", body, &network); msg != "" {
+		t.Fatal(msg)
+	}
+	if len(network.Subnets) != 1 || network.Subnets[0].AddressPrefix != "172.16.0.0/20" ||
+		network.Subnets[0].GatewayAddress != "172.16.0.1" {
+		t.Errorf("subnets %+v", network.Subnets)
+	}
+	for _, bad := range []string{
+		`{"Name":"b","Type":"nat","Subnets":[{"AddressPrefix":"10.1.0.0/16"}]}`,
+		`{"Name":"b","Type":"l2bridge","Subnets":[{"AddressPrefix":"0.0.0.0/0"}]}`,
+		`{"Name":"b","Type":"nat","Subnets":[{"AddressPrefix":"x"}]}`,
+	} {
+		if msg := h.v1(t, "POST", "/networks/", bad, nil); msg == "" {
+			t.Errorf("%s is carried out", bad)
+		}
+	}
+	for servers, want := range map[string]string{
+		"":                                     "172.16.0.1,192.0.2.53",
+		`,"DNSServerList":"10.0.0.1,10.0.0.2"`: "172.16.0.1,10.0.0.1,10.0.0.2",
+	} {
+		var made wire.V1Endpoint
+		body := fmt.Sprintf(`{"VirtualNetwork":%q,"EnableInternalDNS":true%s}`, network.ID, servers)
+		if msg := h.v1(t, "POST", "/endpoints/", body, &made); msg != "" {
+			t.Fatal(msg)
+		}
+		if made.DNSServerList != want || !made.EnableInternalDNS {
+			t.Errorf("with %q the name servers are %q, want %q", servers, made.DNSServerList, want)
+		}
 	}
 }

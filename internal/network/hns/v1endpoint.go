@@ -95,7 +95,37 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 		return nil, err
 	}
 
+	if in.EnableInternalDNS {
+		m.useInternalDNS(reply.Object)
+	}
 	return m.endpointV1(reply.Object), nil
+}
+
+// useInternalDNS has an endpoint ask its gateway for names first: dockerd.exe answers there, and asks the servers behind
+// it in the list for those that it does not know
+// (https://github.com/moby/moby/blob/v28.5.2/libnetwork/network_windows.go, addEpToResolverImpl). They are the
+// endpoint's own, or the host's.
+func (m *Model) useInternalDNS(id string) {
+	e := *m.endpoints.objects[id]
+	dns := wire.Dns{}
+	if e.Dns != nil {
+		dns = *e.Dns
+	}
+	behind := dns.ServerList
+	if len(behind) == 0 {
+		for _, a := range m.cfg.NameServers {
+			behind = append(behind, a.String())
+		}
+	}
+	dns.ServerList = nil
+	for _, r := range e.Routes {
+		if r.DestinationPrefix == "0.0.0.0/0" || r.DestinationPrefix == "::/0" {
+			dns.ServerList = append(dns.ServerList, r.NextHop)
+		}
+	}
+	dns.ServerList = append(dns.ServerList, behind...)
+	e.Dns, e.InternalDNS = &dns, true
+	m.endpoints.put(id, &e)
 }
 
 // v1UpdateEndpoint takes over the policies: of each type that the request has, and access rules in any case. Policies
@@ -189,6 +219,9 @@ func (m *Model) makeEndpointV1(id string) wire.V1Endpoint {
 		VirtualNetwork:   e.HostComputeNetwork,
 		MacAddress:       e.MacAddress,
 		IsRemoteEndpoint: e.remote(),
+
+		EnableInternalDNS: e.InternalDNS,
+
 		State:            wire.V1StateCreated,
 		SharedContainers: m.containersOf(e),
 		Policies:         policiesToV1(e.Policies),

@@ -31,6 +31,12 @@ func dnsProxy(link string, at []netip.Addr) (io.Closer, error) {
 	}})
 }
 
+// nameServers are the host's.
+func nameServers() []netip.Addr {
+	servers := resolvconf.Machine().Servers
+	return servers[:min(len(servers), mostServers)]
+}
+
 // mostServers is how many name servers are asked, as by the C library (resolv.conf(5)).
 const mostServers = 3
 

@@ -202,6 +202,8 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 			Addresses: []netip.Addr{a.config.Address},
 			OwnPorts:  []uint16{nodeconfig.KubeletPort},
 			Profile:   hns.Profile(a.config.Network.Profile),
+
+			NameServers: nameServers(),
 		},
 		Store:      hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},
 		DataPlane:  plane,

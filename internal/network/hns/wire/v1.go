@@ -66,6 +66,7 @@ type V1Endpoint struct {
 	GatewayAddressV6   string            `json:",omitempty"`
 	EncapOverhead      uint16            `json:",omitempty"`
 	IsRemoteEndpoint   bool              `json:",omitempty"`
+	EnableInternalDNS  bool              `json:",omitempty"`
 	Namespace          *V1Namespace      `json:",omitempty"`
 	SharedContainers   []string          `json:",omitempty"`
 	State              uint16            `json:",omitempty"`
