@@ -95,7 +95,7 @@ func TestMain(m *testing.M) {
 }
 
 // theMachine sets the shared parts up once.
-func theMachine(t *testing.T) *machine {
+func theMachine(t testing.TB) *machine {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Fatal("these tests need root")

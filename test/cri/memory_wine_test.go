@@ -27,7 +27,7 @@ func (n *node) cgroup() string {
 	return cgroupParent + "/" + filepath.Base(n.dir)
 }
 
-func (n *node) memoryMounts(t *testing.T) []engine.BindMount {
+func (n *node) memoryMounts(t testing.TB) []engine.BindMount {
 	t.Helper()
 	if n.memory == 0 {
 		return nil

@@ -16,14 +16,14 @@ import (
 
 // fakeNetwork gives pods network namespaces with a loopback only.
 type fakeNetwork struct {
-	t     *testing.T
+	t     testing.TB
 	mu    sync.Mutex
 	count int
 	cidr  string
 	up    map[string]bool
 }
 
-func newFakeNetwork(t *testing.T) *fakeNetwork {
+func newFakeNetwork(t testing.TB) *fakeNetwork {
 	t.Helper()
 	return &fakeNetwork{t: t, up: map[string]bool{}}
 }

@@ -53,7 +53,7 @@ type node struct {
 }
 
 // newNode starts a server on fresh state and takes everything down with the test.
-func newNode(t *testing.T) *node {
+func newNode(t testing.TB) *node {
 	t.Helper()
 	n := makeNode(t)
 	n.up(t)
@@ -61,7 +61,7 @@ func newNode(t *testing.T) *node {
 }
 
 // makeNode makes the node's folders.
-func makeNode(t *testing.T) *node {
+func makeNode(t testing.TB) *node {
 	t.Helper()
 	m := theMachine(t)
 	dir, err := os.MkdirTemp(m.dir, "node-") //nolint:usetesting // in a folder that runc can walk to as an unprivileged user
@@ -76,7 +76,7 @@ func makeNode(t *testing.T) *node {
 }
 
 // up starts the server.
-func (n *node) up(t *testing.T) {
+func (n *node) up(t testing.TB) {
 	t.Helper()
 	n.start(t)
 	t.Cleanup(func() {
@@ -86,7 +86,7 @@ func (n *node) up(t *testing.T) {
 }
 
 // start starts a server on the node's state, as after a crash of the one before.
-func (n *node) start(t *testing.T) {
+func (n *node) start(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	cfg, closer := n.config(ctx, t)
@@ -129,7 +129,7 @@ func (n *node) told() []cri.Notice {
 	return slices.Clone(n.notices)
 }
 
-func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
+func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
 	t.Helper()
 	var mounts []engine.BindMount
 	for _, m := range n.system.Mounts() {
@@ -214,7 +214,7 @@ func (n *node) config(ctx context.Context, t *testing.T) (cri.Config, func()) {
 func (n *node) hostDrive() string { return filepath.Join(n.dir, "host", "Files") }
 
 // purge removes what the test left, by a server of its own.
-func (n *node) purge(t *testing.T) {
+func (n *node) purge(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	defer cancel()
@@ -245,7 +245,7 @@ func (n *node) purge(t *testing.T) {
 	}
 }
 
-type testWriter struct{ t *testing.T }
+type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
 	if w.t.Context().Err() == nil {
@@ -255,7 +255,7 @@ func (w testWriter) Write(p []byte) (int, error) {
 }
 
 // pod runs a pod and returns its id and its log folder on the machine.
-func (n *node) pod(t *testing.T, name string) (id string, config *runtimeapi.PodSandboxConfig) {
+func (n *node) pod(t testing.TB, name string) (id string, config *runtimeapi.PodSandboxConfig) {
 	t.Helper()
 	config = &runtimeapi.PodSandboxConfig{
 		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"},
@@ -275,7 +275,7 @@ func (n *node) pod(t *testing.T, name string) (id string, config *runtimeapi.Pod
 }
 
 // create makes a container of the test image; change may change its configuration.
-func (n *node) create(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
+func (n *node) create(t testing.TB, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
 	change func(*runtimeapi.ContainerConfig),
 ) string {
 	t.Helper()
@@ -300,7 +300,7 @@ func (n *node) create(t *testing.T, pod string, podConfig *runtimeapi.PodSandbox
 	return resp.ContainerId
 }
 
-func (n *node) run1(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
+func (n *node) run1(t testing.TB, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
 	change func(*runtimeapi.ContainerConfig),
 ) string {
 	t.Helper()
@@ -311,7 +311,7 @@ func (n *node) run1(t *testing.T, pod string, podConfig *runtimeapi.PodSandboxCo
 	return id
 }
 
-func (n *node) status(t *testing.T, id string) *runtimeapi.ContainerStatus {
+func (n *node) status(t testing.TB, id string) *runtimeapi.ContainerStatus {
 	t.Helper()
 	resp, err := n.ContainerStatus(t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
 	if err != nil {
@@ -321,7 +321,7 @@ func (n *node) status(t *testing.T, id string) *runtimeapi.ContainerStatus {
 }
 
 // waitExit waits until a container has ended.
-func (n *node) waitExit(t *testing.T, id string) *runtimeapi.ContainerStatus {
+func (n *node) waitExit(t testing.TB, id string) *runtimeapi.ContainerStatus {
 	t.Helper()
 	var st *runtimeapi.ContainerStatus
 	eventually(t, "container ends", func() bool {
@@ -332,7 +332,7 @@ func (n *node) waitExit(t *testing.T, id string) *runtimeapi.ContainerStatus {
 }
 
 // logFile is where a container's log lies on the machine.
-func (n *node) logFile(t *testing.T, id string) string {
+func (n *node) logFile(t testing.TB, id string) string {
 	t.Helper()
 	path, err := wine.UnixPath(n.hostDrive(), n.status(t, id).LogPath)
 	if err != nil {
@@ -342,7 +342,7 @@ func (n *node) logFile(t *testing.T, id string) string {
 }
 
 // log returns what a container has logged, without times.
-func (n *node) log(t *testing.T, id string) string {
+func (n *node) log(t testing.TB, id string) string {
 	t.Helper()
 	data, err := os.ReadFile(n.logFile(t, id))
 	if err != nil {
@@ -362,7 +362,7 @@ func (n *node) waitLog(t *testing.T, id, want string) {
 }
 
 // eventually waits for a condition.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
 		if ok() {
