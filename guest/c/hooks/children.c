@@ -12,6 +12,7 @@
 #include "scm.h"
 #include "stacks.h"
 #include "heap.h"
+#include "zones.h"
 
 typedef BOOL(WINAPI *create_process_internal)(HANDLE, const WCHAR *, WCHAR *, SECURITY_ATTRIBUTES *,
                                               SECURITY_ATTRIBUTES *, BOOL, DWORD, void *, const WCHAR *, STARTUPINFOW *,
@@ -100,7 +101,10 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
     stacks_spare(process->hProcess);
     priority_child(process->hProcess, flags);
     if (!hookless && !(flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)))
+    {
+        zones_spare(process->hProcess);
         load_into(process);
+    }
     if (!(flags & CREATE_SUSPENDED))
         ResumeThread(process->hThread);
     SetLastError(error);

@@ -12,6 +12,8 @@
 #include "svcstop.h"
 #include "winsock.h"
 
+PEB *NTAPI RtlGetCurrentPeb(void);
+
 static BOOL unix_too;
 
 /* ntdll!LdrRegisterDllNotification, learn.microsoft.com/windows/win32/devnotes/ldrregisterdllnotification */
@@ -141,25 +143,44 @@ static const struct
     {L"sechost.dll", patch_sechost}, {L"netapi32.dll", patch_netapi32}, {L"secur32.dll", patch_secur32},
 };
 
+static void patch_library(const UNICODE_STRING *base_name, HMODULE module)
+{
+    for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+        if (is_dll(base_name, libraries[i].name))
+            libraries[i].patch(module);
+}
+
 static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *data, void *context)
 {
     (void)context;
-    for (unsigned i = 0; reason == 1 && i < sizeof(libraries) / sizeof(libraries[0]); i++)
-        if (is_dll(data->base_name, libraries[i].name))
-            libraries[i].patch(data->base);
+    if (reason == 1)
+        patch_library(data->base_name, data->base);
+}
+
+/*
+ * Patches the libraries that are there. The list of modules says so; GetModuleHandle opens the file of each that is not.
+ * The loader's lock is this thread's, which is in DllMain.
+ */
+static void patch_loaded(void)
+{
+    LIST_ENTRY *all = &RtlGetCurrentPeb()->Ldr->InMemoryOrderModuleList;
+
+    for (LIST_ENTRY *at = all->Flink; at != all; at = at->Flink)
+    {
+        LDR_DATA_TABLE_ENTRY *module = CONTAINING_RECORD(at, LDR_DATA_TABLE_ENTRY, InMemoryOrderLinks);
+
+        patch_library(&module->FullDllName + 1 /* its BaseDllName */, module->DllBase);
+    }
 }
 
 void libraries_start(BOOL with_unix)
 {
     register_notification notify = (register_notification)(void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"),
                                                                                  "LdrRegisterDllNotification");
-    HMODULE loaded;
     void *cookie;
 
     unix_too = with_unix;
-    for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-        if ((loaded = GetModuleHandleW(libraries[i].name)))
-            libraries[i].patch(loaded);
+    patch_loaded();
     if (notify)
         notify(0, dll_loaded, NULL, &cookie);
 }

@@ -6,4 +6,4 @@ CFLAGS  += -Os -ffreestanding -fno-builtin -fno-stack-protector -fno-asynchronou
 LDFLAGS := -s -nostdlib -nostartfiles -Wl,--gc-sections -Wl,-e,run_entry -Wl,--subsystem,console \
            -Wl,--no-insert-timestamp -Wl,--stack,0x100000
 LIBS    := -lkernel32 -lntdll
-COMMON  := ctrlexit.c stacks.c
+COMMON  := ctrlexit.c stacks.c zones.c

@@ -1,7 +1,7 @@
 /* Starting the program, waiting for it, and reporting how it ended. */
 #include "run.h"
-#include "ctrlexit.h"
 #include "stacks.h"
+#include "zones.h"
 
 /*
  * run_load_hook loads a library into the process before its program runs: a thread whose start routine is LoadLibraryW.
@@ -40,10 +40,8 @@ BOOL run_prepare_child(HANDLE process, const WCHAR *hook, DWORD *error)
     stacks_spare(process);
     if (!hook || GetFileAttributesW(hook) == INVALID_FILE_ATTRIBUTES)
         return TRUE;
-    if (!run_load_hook(process, hook, error))
-        return FALSE;
-    ctrl_exit_code(process); /* Ctrl+C on a terminal; kernelbase.dll is there by now */
-    return TRUE;
+    zones_spare(process);
+    return run_load_hook(process, hook, error);
 }
 
 /* refuse writes why nothing was started to the report, or without one to standard error, which is the program's. */

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/procfile"
 	"mullion.dev/mullion/internal/runtime/vm/link"
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // UnknownExit is the exit code of a container whose end nobody saw.
@@ -166,7 +166,7 @@ func (*Engine) execProcess(k kind, x ExecSpec) *specs.Process {
 		Terminal:        x.Terminal,
 		User:            specs.User{UID: x.UID, GID: x.UID},
 		Args:            x.Args,
-		Env:             append(slices.Clip(x.Env), link.ExecMarker+x.ID),
+		Env:             append(wine.LaterEnv(x.Env), link.ExecMarker+x.ID),
 		Cwd:             x.Dir,
 		Capabilities:    k.capabilities(),
 		NoNewPrivileges: true,

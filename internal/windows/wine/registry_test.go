@@ -1,6 +1,7 @@
 package wine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,5 +112,22 @@ func TestEditRegistryRefuses(t *testing.T) {
 		if _, err := EditRegistry(text, nil); err == nil || !strings.Contains(err.Error(), "parse registry") {
 			t.Errorf("%s: err = %v", name, err)
 		}
+	}
+}
+
+func TestLaterEnv(t *testing.T) {
+	first := (&System{Install: Install{Loader: "/usr/lib/wine/wine64"}}).ContainerEnv()
+	given := slices.Clone(first)
+	later := LaterEnv(first)
+	if !slices.Contains(first, "TZ=UTC0") || !slices.Contains(later, "TZ=<+0430>-4:30") || len(first) != len(later) {
+		t.Errorf("LaterEnv(%q) = %q", first, later)
+	}
+	if diff := cmp.Diff(given, first); diff != "" {
+		t.Errorf("the environment of the first program is another then:\n%s", diff)
+	}
+
+	own := []string{"TZ=Europe/Berlin", "A=1"}
+	if diff := cmp.Diff(own, LaterEnv(own)); diff != "" {
+		t.Errorf("another zone than the server's is changed:\n%s", diff)
 	}
 }

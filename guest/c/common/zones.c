@@ -1,0 +1,78 @@
+/*
+ * The time zone of a process that begins.
+ *
+ * Fact (Wine 8.0, dlls/kernelbase/locale.c, init_locale; 10.0 as well): as a process begins, kernelbase asks for the
+ * zone and writes its name to the registry. To answer, Wine compares Linux' zone with those of the registry until one
+ * fits, and loads tzres.dll four times: of the 850 requests to the server that `cmd /c exit` makes, 550 are for this. The
+ * answer is of no use: the hooks say what the registry has (hooks/timezone.c), and undo what was written there.
+ *
+ * So the first question, which is that of kernelbase, is not answered; then kernelbase writes nothing. All later ones
+ * are answered by NtQuerySystemInformation, as Wine's own code does, which is where the hooks are.
+ */
+#include "zones.h"
+
+#include <winternl.h>
+
+#define ASK "RtlQueryDynamicTimeZoneInformation"
+#define MAJOR_FIRST '8' /* of Wine; 10.0 is known too */
+
+NTSTATUS NTAPI NtWriteVirtualMemory(HANDLE process, void *at, const void *data, SIZE_T size, SIZE_T *written);
+
+static const BYTE answer[] = {
+    0xb0, 0x01,                         /* mov    $1,%al */
+    0x86, 0x05, 0,    0,    0,    0,    /* xchg   %al,asked(%rip) */
+    0x84, 0xc0,                         /* test   %al,%al */
+    0x75, 0x06,                         /* jne    later */
+    0xb8, 0xbb, 0x00, 0x00, 0xc0,       /* mov    $STATUS_NOT_SUPPORTED,%eax */
+    0xc3,                               /* ret */
+    0x48, 0x89, 0xca,                   /* later: mov %rcx,%rdx */
+    0xb9, 0x66, 0x00, 0x00, 0x00,       /* mov    $SystemDynamicTimeZoneInformation,%ecx */
+    0x41, 0xb8, 0xb0, 0x01, 0x00, 0x00, /* mov    $sizeof(RTL_DYNAMIC_TIME_ZONE_INFORMATION),%r8d */
+    0x45, 0x31, 0xc9,                   /* xor    %r9d,%r9d */
+    0x48, 0xb8, 0,    0,    0,    0,    0, 0, 0, 0, /* mov $NtQuerySystemInformation,%rax */
+    0xff, 0xe0,                         /* jmp    *%rax */
+    0,                                  /* asked */
+};
+
+enum
+{
+    ASKED_AT = 4,                                  /* of the distance to asked */
+    QUERY_AT = sizeof(answer) - 1 - 2 - 8,         /* of the address */
+    JUMP_TO = 2,                                   /* in jump */
+};
+
+static BOOL known_wine(HMODULE ntdll)
+{
+    const char *(CDECL *version)(void) = (const char *(CDECL *)(void))(void *)GetProcAddress(ntdll, "wine_get_version");
+    const char *text = version ? version() : "";
+
+    return (text[0] == MAJOR_FIRST && text[1] == '.') || (text[0] == '1' && text[1] == '0' && text[2] == '.');
+}
+
+static void put(BYTE *at, const void *value, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        at[i] = ((const BYTE *)value)[i];
+}
+
+void zones_spare(HANDLE process)
+{
+    HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
+    void *ask = (void *)GetProcAddress(ntdll, ASK), *query = (void *)GetProcAddress(ntdll, "NtQuerySystemInformation");
+    BYTE code[sizeof(answer)], jump[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0}; /* mov $code,%rax; jmp *%rax */
+    LONG distance = sizeof(answer) - 1 - (ASKED_AT + 4);
+    SIZE_T done;
+    void *at;
+
+    if (!ask || !query || !known_wine(ntdll))
+        return;
+    at = VirtualAllocEx(process, NULL, sizeof(code), MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE);
+    if (!at)
+        return;
+    put(code, answer, sizeof(code));
+    put(code + ASKED_AT, &distance, sizeof(distance));
+    put(code + QUERY_AT, &query, sizeof(query));
+    put(jump + JUMP_TO, &at, sizeof(at));
+    if (NtWriteVirtualMemory(process, at, code, sizeof(code), &done) >= 0)
+        NtWriteVirtualMemory(process, ask, jump, sizeof(jump), &done);
+}
