@@ -10,7 +10,7 @@ import (
 const launcher = "mullion-run.exe"
 
 // ErrUsage is Parse's error for arguments that name no program.
-var ErrUsage = errors.New("usage: mullion-init [--explain FILE] [--settle] [--] PROGRAM [ARGUMENT...]")
+var ErrUsage = errors.New("usage: mullion-init [--explain FILE] [--listen SOCKET] [--settle] [--] PROGRAM [ARGUMENT...]")
 
 // Config is what a container's first process is to run.
 type Config struct {
@@ -21,6 +21,8 @@ type Config struct {
 	// Explain is the file into which Wine's diagnostic lines are counted, which the main program is to write to
 	// descriptor 3; "": there is no such descriptor.
 	Explain string
+	// Listen is the path of a socket at which the engine asks for programs; "": there is none.
+	Listen string
 	// Settle says that Wine's server is to end in order after the main program: what it has of the registry in memory
 	// is to be in the container's files.
 	Settle bool
@@ -31,6 +33,9 @@ func Parse(args, env []string) (Config, error) {
 	c := Config{Env: env}
 	if len(args) > 1 && args[0] == "--explain" {
 		c.Explain, args = args[1], args[2:]
+	}
+	if len(args) > 1 && args[0] == "--listen" {
+		c.Listen, args = args[1], args[2:]
 	}
 	if len(args) > 0 && args[0] == "--settle" {
 		c.Settle, args = true, args[1:]

@@ -12,6 +12,8 @@
 // When Wine's server is killed, every Windows program of the container stands still for ever. So the container ends
 // too, with the server's exit code.
 //
+// It starts further programs for the engine, which asks at a socket in the container's working folder (package wire).
+//
 // On request it counts the diagnostic lines of Wine, which come by a pipe, into a file.
 //
 // The package keeps to the syscall and os/signal packages: one copy of it runs in every container, and its memory

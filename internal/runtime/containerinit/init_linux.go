@@ -35,7 +35,7 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
-	life := life{cfg: cfg, main: main, errOut: errOut}
+	life := life{cfg: cfg, main: main, errOut: errOut, starter: listen(cfg)}
 	terminal := isTerminal(0)
 
 	for sig := range signals {
@@ -64,6 +64,22 @@ type life struct {
 	main, services, server int
 	// code is the container's exit code, the main program's.
 	code int
+	// starter starts further programs; nil: nobody asks for any.
+	starter *starter
+}
+
+// listen has the engine ask for programs, if the container is to have that and can. Without it the engine starts its
+// programs otherwise.
+func listen(cfg Config) *starter {
+	if cfg.Listen == "" {
+		return nil
+	}
+	s, err := newStarter(cfg.Listen)
+	if err != nil {
+		return nil
+	}
+	go s.serve()
+	return s
 }
 
 // childEnded looks at the children that have ended, and reports whether the container is over.
@@ -72,7 +88,7 @@ func (l *life) childEnded() (over bool) {
 		return reapUntil(l.server)
 	}
 
-	code, ended, dead := reap(l.main, l.services, l.errOut)
+	code, ended, dead := l.reap()
 	switch {
 	case l.services != 0 && (ended || dead):
 		l.services = 0
@@ -209,11 +225,21 @@ func start(argv, env []string, files ...uintptr) (int, error) {
 	return syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: env, Files: files})
 }
 
-// reap collects every child that has ended. ended reports whether the main program, or the one that ends the services,
+// reap is reap of the main program and the one that ends the services.
+func (l *life) reap() (code int, ended, dead bool) {
+	if l.starter == nil {
+		return reap(l.main, l.services, l.errOut, func(int, syscall.WaitStatus) {})
+	}
+	l.starter.mu.Lock()
+	defer l.starter.mu.Unlock()
+	return reap(l.main, l.services, l.errOut, l.starter.ended)
+}
+
+// reap collects every child that has ended, and tells other of those that are nothing else. ended reports whether the main program, or the one that ends the services,
 // was among them, with its exit code.
 // dead reports that Wine's server was killed, for example for lack of memory: without the server a Windows program
 // stands still and never ends.
-func reap(main, end int, errOut io.Writer) (code int, ended, dead bool) {
+func reap(main, end int, errOut io.Writer, other func(pid int, status syscall.WaitStatus)) (code int, ended, dead bool) {
 	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
 		switch {
 		case pid == main, pid == end:
@@ -223,6 +249,8 @@ func reap(main, end int, errOut io.Writer) (code int, ended, dead bool) {
 				"mullion-init: Wine's server ended with code "+strconv.Itoa(
 					exitCode(status))+", no Windows program can go on\n")
 			code, dead = exitCode(status), true
+		default:
+			other(pid, status)
 		}
 	})
 	return code, ended, dead

@@ -17,6 +17,10 @@ import (
 const asInit = "CONTAINERINIT_TEST"
 
 func TestMain(m *testing.M) {
+	if socket := os.Getenv(asClient); socket != "" {
+		client(socket)
+		return
+	}
 	if os.Getenv(asInit) == "" {
 		os.Exit(m.Run())
 	}

@@ -70,6 +70,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 		Dir:     s.driveOf(c),
 		Env:     env,
 		FIFODir: s.fifoDir(),
+		Inside:  s.runDir(c),
 		Args: s.cfg.Launch.programArgs(runSpec{
 			report: path.Join(s.workTarget(c), name),
 			env:    path.Join(s.workTarget(c), envFileName),

@@ -11,6 +11,7 @@ import (
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/runtime/containerinit/wire"
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/explain"
@@ -118,13 +119,15 @@ func (p process) firstProcess(sb store.Sandbox, _ store.Container, program runSp
 	program.searches = podOf(sb).DNS.Searches
 	program.explain = asksToExplain(sb) && launch.Init != "" && launch.Run != ""
 	args := launch.programArgs(program)
-	switch {
-	case launch.Init == "":
+	if launch.Init == "" {
 		return args
-	case program.explain:
-		return append([]string{launch.Init, "--explain", path.Join(engine.WorkDirTarget, explain.Name), "--"}, args...)
 	}
-	return append([]string{launch.Init}, args...)
+	first := []string{launch.Init}
+	if program.explain {
+		first = append(first, "--explain", path.Join(engine.WorkDirTarget, explain.Name))
+	}
+	first = append(first, "--listen", path.Join(engine.WorkDirTarget, wire.SocketName))
+	return append(first, args...)
 }
 
 func (process) arguments(_ store.Container, args []string) []string { return args }

@@ -147,6 +147,9 @@ type ExecSpec struct {
 	Resize <-chan [2]uint16
 	// FIFODir is where the streams' FIFOs are made.
 	FIFODir string
+	// Inside is the working folder of the container, at which its first process may be asked to start the program: that
+	// is cheaper. Only Exec looks at it. It may be "".
+	Inside string
 	// Over is called once when nothing of the program is left to be started or ended, with how many processes of it
 	// were ended; that may be long after Exec has returned. It may be nil.
 	Over func(ended int)
@@ -191,6 +194,21 @@ func (e *Engine) encodeExec(ctx context.Context, id string, x ExecSpec) (*anypb.
 // the program is killed.
 func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) {
 	ctx = e.with(ctx)
+	k, err := e.kindIn(ctx, id)
+	if err != nil {
+		x.over(0)
+		return Exit{}, err
+	}
+	exit, err := e.execInside(ctx, id, k, x)
+	if !errors.Is(err, errNotInside) {
+		return exit, err
+	}
+	e.opts.Log.Debug("containerd starts a program", "container", id, "why", err)
+	return e.execByRunc(ctx, id, x)
+}
+
+// execByRunc is Exec by containerd and runc.
+func (e *Engine) execByRunc(ctx context.Context, id string, x ExecSpec) (Exit, error) {
 	if x.Stdin != nil {
 		x.Stdin = &eofReader{Reader: x.Stdin, eof: func() { e.closeExecStdin(context.WithoutCancel(ctx), id, x.ID) }}
 	}
@@ -375,6 +393,12 @@ func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.
 		}
 		return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, errgrpc.ToNative(err))
 	}
+	drain(ctx, stdio)
+	return Exit{Code: r.ExitStatus, At: r.ExitedAt.AsTime()}, nil
+}
+
+// drain returns when the output of a program that has ended has been copied.
+func drain(ctx context.Context, stdio cio.IO) {
 	drained := make(chan struct{})
 	go func() {
 		stdio.Wait()
@@ -387,7 +411,6 @@ func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.
 		// A program left in the background holds the streams open. Its output is not waited for any longer.
 	}
 	stdio.Cancel()
-	return Exit{Code: r.ExitStatus, At: r.ExitedAt.AsTime()}, nil
 }
 
 // drainTimeout is how long the output of an ended program is waited for while its children hold the streams open.

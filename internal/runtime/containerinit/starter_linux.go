@@ -1,0 +1,154 @@
+package containerinit
+
+import (
+	"os"
+	"sync"
+	"syscall"
+
+	"mullion.dev/mullion/internal/runtime/containerinit/wire"
+)
+
+// starter starts programs in the container for the engine, which would otherwise have a process enter the container's
+// namespaces for each of them. They have what this process has: its user, cgroup, namespaces, limits and filter of
+// system calls, no capabilities; and of its descriptors nothing but those that came with the request.
+//
+// A program of the container is not served: it can start programs itself, and those of this process would have other
+// limits.
+type starter struct {
+	listening int
+
+	mu sync.Mutex
+	// waiting are the connections to which the ends of programs are told, by process id.
+	waiting map[int]int
+}
+
+// patience is how long a connection may take to say what it wants.
+const patience = 5 // seconds
+
+// waitingConnections is the listen backlog: as many may ask at once.
+const waitingConnections = 64
+
+// newStarter listens at a path. What is there is removed.
+func newStarter(path string) (*starter, error) {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	_ = syscall.Unlink(path) // it is seldom there; if it cannot be removed, Bind says so
+	if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}); err != nil {
+		_ = syscall.Close(fd)
+		return nil, err
+	}
+	if err := syscall.Listen(fd, waitingConnections); err != nil {
+		_ = syscall.Close(fd)
+		return nil, err
+	}
+	return &starter{listening: fd, waiting: map[int]int{}}, nil
+}
+
+// serve answers for as long as the process lives.
+func (s *starter) serve() {
+	buffer := make([]byte, wire.MostRequest+1)
+	for {
+		conn, _, err := syscall.Accept4(s.listening, syscall.SOCK_CLOEXEC)
+		switch err {
+		case nil:
+			s.answer(conn, buffer)
+		case syscall.EINTR, syscall.ECONNABORTED:
+		default:
+			return // the engine starts its programs otherwise
+		}
+	}
+}
+
+// answer carries out what one connection asks for.
+func (s *starter) answer(conn int, buffer []byte) {
+	if !fromOutside(conn) || !send(conn, []byte(wire.Hello)) {
+		_ = syscall.Close(conn)
+		return
+	}
+	limit := syscall.Timeval{Sec: patience}
+	_ = syscall.SetsockoptTimeval(conn, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &limit) // a Unix socket has it
+
+	request, files, err := receive(conn, buffer)
+	if err == nil {
+		err = s.start(conn, request, files)
+	}
+	for _, file := range files {
+		_ = syscall.Close(int(file)) // the program has its own
+	}
+	if err != nil {
+		number, _ := err.(syscall.Errno)
+		send(conn, wire.Reply{Verb: wire.Refused, Value: uint32(number)}.Encode())
+		_ = syscall.Close(conn)
+	}
+}
+
+// start starts a program, and tells its end to the connection.
+func (s *starter) start(conn int, r wire.Request, files []uintptr) error {
+	if len(files) != 3 || r.UID != os.Getuid() {
+		return syscall.EPERM
+	}
+	s.mu.Lock() // whoever reaps the program finds it among those that are waited for
+	defer s.mu.Unlock()
+	pid, err := syscall.ForkExec(r.Args[0], r.Args, &syscall.ProcAttr{
+		Dir:   r.Dir,
+		Env:   r.Env,
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return err
+	}
+	s.waiting[pid] = conn
+	send(conn, wire.Reply{Verb: wire.Started, Value: uint32(pid)}.Encode())
+	return nil
+}
+
+// ended tells who waits for it how a program has ended. The caller has locked s.
+func (s *starter) ended(pid int, status syscall.WaitStatus) {
+	conn, known := s.waiting[pid]
+	if !known {
+		return
+	}
+	delete(s.waiting, pid)
+	send(conn, wire.Reply{Verb: wire.Ended, Value: uint32(exitCode(status))}.Encode())
+	_ = syscall.Close(conn)
+}
+
+// fromOutside reports whether a connection's other end is no process of the container: those of other PID namespaces
+// have no number here (https://man7.org/linux/man-pages/man7/pid_namespaces.7.html).
+func fromOutside(conn int) bool {
+	peer, err := syscall.GetsockoptUcred(conn, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	return err == nil && peer.Pid == 0
+}
+
+// receive reads a request and the files that came with it, which the caller closes.
+func receive(conn int, buffer []byte) (wire.Request, []uintptr, error) {
+	control := make([]byte, syscall.CmsgSpace(3*4)) // what does not fit is closed by the kernel
+	n, used, flags, _, err := syscall.Recvmsg(conn, buffer, control, syscall.MSG_CMSG_CLOEXEC)
+	for err == syscall.EINTR { // by the end of a child; the kernel goes on by itself only where there is no time limit
+		n, used, flags, _, err = syscall.Recvmsg(conn, buffer, control, syscall.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil {
+		return wire.Request{}, nil, err
+	}
+	var files []uintptr
+	messages, err := syscall.ParseSocketControlMessage(control[:used])
+	for _, message := range messages {
+		rights, _ := syscall.ParseUnixRights(&message) // of another message there are none
+		for _, file := range rights {
+			files = append(files, uintptr(file))
+		}
+	}
+	if err != nil || flags&(syscall.MSG_CTRUNC|syscall.MSG_TRUNC) != 0 {
+		return wire.Request{}, files, wire.ErrRequest
+	}
+	request, err := wire.Decode(buffer[:n])
+	return request, files, err
+}
+
+// send writes a packet, and reports whether it could. It does not wait for a reader.
+func send(conn int, packet []byte) bool {
+	return syscall.Sendmsg(conn, packet, nil, nil, syscall.MSG_NOSIGNAL|syscall.MSG_DONTWAIT) == nil
+}
