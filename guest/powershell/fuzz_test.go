@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mullion.dev/mullion/guest/powershell/check"
 	"mullion.dev/mullion/guest/powershell/dotnet"
-	"mullion.dev/mullion/guest/powershell/engine"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 )
@@ -40,7 +40,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = engine.Lacks(s, nil)
+		_ = check.Lacks(s, nil)
 		printed := printScript(s)
 		again, err := lang.Parse(printed, "", dotnet.KnownType)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"mullion.dev/mullion/guest/powershell/check"
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/engine"
 	"mullion.dev/mullion/guest/powershell/lang"
@@ -230,12 +231,12 @@ func (s *Session) refuse(err error) int {
 }
 
 // Lacks lists what a script lacks, as far as its text shows that. The error is that of a text that cannot be read.
-func Lacks(text string) ([]engine.Lack, error) {
+func Lacks(text string) ([]check.Lack, error) {
 	s, err := lang.Parse(text, "", dotnet.KnownType)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Lacks(s, cmdlets()), nil
+	return check.Lacks(s, cmdlets()), nil
 }
 
 // Cmdlets returns the names of the cmdlets, each with a description, for the support table.

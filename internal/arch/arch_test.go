@@ -218,7 +218,9 @@ var powershell = map[string]string{
 	"cmdlet":   "object provider session words",
 	"cmdlets":  "cmdlet dotnet format object operator provider session system words",
 	"lang":     "object operator words",
-	"engine":   "absent cmdlet dotnet format lang object operator provider session words",
+	"binding":  "cmdlet dotnet lang object provider words",
+	"check":    "absent binding cmdlet dotnet lang object operator words",
+	"engine":   "absent binding cmdlet dotnet format lang object operator provider session words",
 }
 
 func TestPartsOfPowerShell(t *testing.T) {

@@ -11,11 +11,6 @@ import (
 	"mullion.dev/mullion/guest/powershell/operator"
 )
 
-func (c *checker) checkAssignTo(s *lang.AssignTo) {
-	c.check(s.To)
-	c.check(s.X)
-}
-
 func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 	f.in.at(s.Line)
 	v, err := f.assigned(&lang.Assign{X: s.X})
@@ -87,15 +82,6 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 	}
 	o.Props[name] = v
 	return nil
-}
-
-func (c *checker) checkAssignSeveral(s *lang.AssignSeveral) {
-	c.check(s.X)
-	for _, to := range s.To {
-		if _, isVariable := to.(*lang.Variable); !isVariable {
-			c.check(to)
-		}
-	}
 }
 
 func (f *frame) runAssignSeveral(s *lang.AssignSeveral, _ *object.Sink) error {

@@ -361,16 +361,3 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 	}
 	return o, nil
 }
-
-func (c *checker) checkClass(s *lang.ClassStmt) {
-	c.at(s.Line)
-	for _, p := range s.Props {
-		c.script(&lang.Script{Params: []lang.Param{p.Param}})
-	}
-	for _, m := range s.Methods {
-		c.script(m.Script)
-		for _, x := range m.Base {
-			c.check(x)
-		}
-	}
-}

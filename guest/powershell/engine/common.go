@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
-	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // keeps makes the variables of a call, which values names, in the scope that calls.
@@ -31,7 +30,7 @@ func (f *frame) keeps(values map[string]object.Value) (k cmdlet.Kept, err error)
 // listVariable makes a variable a new list, or with a + before its name a list that begins with what it has.
 func (f *frame) listVariable(name string) (*object.ArrayList, error) {
 	name, more := strings.CutPrefix(name, "+")
-	if err := badVariable(name); err != nil {
+	if err := binding.BadVariable(name); err != nil {
 		return nil, object.Thrown("%v.", err)
 	}
 	to := lang.Variable{Name: strings.ToLower(name)}
@@ -47,21 +46,6 @@ func (f *frame) listVariable(name string) (*object.ArrayList, error) {
 		}
 	}
 	return list, f.assign(to, list)
-}
-
-// badVariable refuses the name of a variable that a call cannot set.
-func badVariable(name string) error {
-	name = strings.TrimPrefix(strings.ToLower(name), "+")
-	if scope, rest, scoped := strings.Cut(name, ":"); scoped && slices.Contains(lang.Scopes(), scope) {
-		name = rest
-	}
-	if name == "" || strings.Contains(name, ":") {
-		return fmt.Errorf("a result in the variable %q is %s", name, words.NotHere)
-	}
-	if _, is := preferences()[name]; is {
-		return fmt.Errorf("a result in $%s is %s", name, words.NotHere)
-	}
-	return assignable(name)
 }
 
 // keptSink is where the output of a call goes that keeps something.
@@ -137,13 +121,13 @@ func ownsParameter(s *lang.Script, name string) bool {
 // prefer sets the preferences of a function's scope that common parameters mean.
 func (f *frame) prefer(given map[string]object.Value) error {
 	if v, ok := given[cmdlet.ErrorAction]; ok {
-		if err := checkPreference(cmdlet.ErrorAction, v); err != nil {
+		if err := binding.CheckPreference(cmdlet.ErrorAction, v); err != nil {
 			return object.Thrown("%v.", err)
 		}
 		f.vars["erroractionpreference"], _ = object.PreferenceType().Parsed(v)
 	}
 	if v, ok := given[cmdlet.WarningAction]; ok {
-		if err := checkPreference(cmdlet.WarningAction, v); err != nil {
+		if err := binding.CheckPreference(cmdlet.WarningAction, v); err != nil {
 			return object.Thrown("%v.", err)
 		}
 		f.vars["warningpreference"], _ = object.PreferenceType().Parsed(v)

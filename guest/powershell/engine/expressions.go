@@ -200,21 +200,6 @@ func (f *frame) match(op, s string, b object.Value) (object.Value, error) {
 	return yes == (op == "-match"), nil
 }
 
-func (c *checker) checkHash(x *lang.HashLiteral) {
-	seen := map[string]bool{}
-	for i, k := range x.Keys {
-		c.check(k)
-		c.check(x.Values[i])
-		if l, ok := k.(*lang.Literal); ok {
-			if name := object.Canonical(l.V, false); seen[name] {
-				c.lack("Duplicate keys '%s' are not allowed in hash literals", object.Text(l.V))
-			} else {
-				seen[name] = true
-			}
-		}
-	}
-}
-
 func (f *frame) hashValue(x *lang.HashLiteral) (object.Value, error) {
 	t := object.NewTable(x.As != "")
 	for i, k := range x.Keys {
@@ -241,8 +226,6 @@ func (f *frame) hashValue(x *lang.HashLiteral) (object.Value, error) {
 	return t, nil
 }
 
-func (c *checker) checkLate(x *lang.LateExpr) { c.lack("%s is %s", x.What, words.NotHere) }
-
 func (*frame) lateValue(x *lang.LateExpr) (object.Value, error) {
 	return nil, notHere(x)
 }
@@ -255,11 +238,6 @@ func notHere(x *lang.LateExpr) error {
 		Category: "NotImplemented",
 		Message:  object.UpperFirst(x.What) + " is " + words.NotHere + ".",
 	}
-}
-
-func (c *checker) checkLateStatement(s *lang.LateStmt) {
-	c.at(s.Line)
-	c.checkLate(&s.LateExpr)
 }
 
 func (f *frame) runLateStatement(s *lang.LateStmt, _ *object.Sink) error {

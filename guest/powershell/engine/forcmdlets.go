@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
@@ -86,7 +87,7 @@ func (f *frame) Succeeded() bool { return f.in.OK }
 
 // SetNamed sets a variable whose name is known only now.
 func (f *frame) SetNamed(name string, v object.Value) error {
-	if err := assignable(strings.ToLower(name)); err != nil {
+	if err := binding.Assignable(strings.ToLower(name)); err != nil {
 		return object.Thrown("%v.", err)
 	}
 	return f.assign(lang.Variable{Name: strings.ToLower(name)}, v)

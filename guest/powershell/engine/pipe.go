@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 
 	"mullion.dev/mullion/guest/powershell/absent"
+	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/lang"
@@ -78,14 +78,14 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 
 // enough is after how many objects a stage needs no more, as Select-Object -First says.
 func (f *frame) enough(s lang.Stage) (most int, ok bool) {
-	if _, shadowed := f.script(s.Word); shadowed || s.Word == "" || splats(s.Args) {
+	if _, shadowed := f.script(s.Word); shadowed || s.Word == "" || binding.Splats(s.Args) {
 		return 0, false
 	}
 	cmd, found := f.in.cmdlets.Lookup(strings.ToLower(s.Word))
 	if !found || cmd.Enough == nil {
 		return 0, false
 	}
-	b, err := bind(cmd, s.Args)
+	b, err := binding.Bind(cmd, s.Args)
 	if err != nil {
 		return 0, false
 	}
@@ -122,7 +122,7 @@ func isEnough(err error, pipeline *bool) bool {
 
 // streaming returns the call of a stage that takes objects one by one, nil for other stages.
 func (f *frame) streaming(s lang.Stage, out *object.Sink) (*cmdlet.Call, error) {
-	if s.Word == "" || s.File != nil || s.Errors != "" || len(s.Others) > 0 || splats(s.Args) {
+	if s.Word == "" || s.File != nil || s.Errors != "" || len(s.Others) > 0 || binding.Splats(s.Args) {
 		return nil, nil
 	}
 	if _, shadowed := f.script(s.Word); shadowed {
@@ -233,13 +233,9 @@ func late(err error) error {
 	return err
 }
 
-func splats(args []lang.Argument) bool {
-	return slices.ContainsFunc(args, func(a lang.Argument) bool { return a.Splat })
-}
-
 // spread puts the parameters of @name in its place: of a hash table named ones, of a list others.
 func spread(f *frame, args []lang.Argument) ([]lang.Argument, error) {
-	if !splats(args) {
+	if !binding.Splats(args) {
 		return args, nil
 	}
 	var out []lang.Argument

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/lang"
@@ -231,7 +232,7 @@ func Changes(name string) bool {
 }
 
 // asksBefore refuses a cmdlet that would change something where Windows would only say so, or ask: neither is here.
-func (f *frame) asksBefore(c cmdlet.Cmdlet, b bound) error {
+func (f *frame) asksBefore(c cmdlet.Cmdlet, b binding.Bound) error {
 	if !Changes(c.Name) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 
+	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
@@ -76,7 +77,7 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 	if err != nil || path == nil {
 		return err
 	}
-	if err := badTarget(object.Text(path)); err != nil {
+	if err := binding.BadTarget(object.Text(path)); err != nil {
 		return object.Thrown("%v.", err)
 	}
 	content, err := format.Formatted(got, f.in.Newline)

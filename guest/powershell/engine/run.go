@@ -37,12 +37,6 @@ func (f *frame) runBlock(b lang.Block, out *object.Sink) error {
 	return nil
 }
 
-func (c *checker) checkBlock(b lang.Block) {
-	for _, s := range b {
-		c.check(s)
-	}
-}
-
 // Interpreter is the state of a session.
 type Interpreter struct {
 	*session.State

@@ -12,20 +12,6 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-func (c *checker) checkSwitch(s *lang.SwitchStmt) {
-	c.check(s.In)
-	for i, x := range s.Patterns {
-		if x != nil {
-			c.check(x)
-			op := map[string]string{"wildcard": "-like", "regex": "-match"}[s.How]
-			if _, whole := lang.Beginning(x); whole && op != "" {
-				c.checkBinary(&lang.Binary{Op: op, A: &lang.Literal{V: ""}, B: x})
-			}
-		}
-		c.checkBlock(s.Blocks[i])
-	}
-}
-
 // runSwitch compares each item of the value with each pattern. break ends the switch, continue goes to the next item.
 func (f *frame) runSwitch(s *lang.SwitchStmt, out *object.Sink) error {
 	v, err := f.value(s.In)

@@ -30,8 +30,6 @@ func (f *frame) put(to lang.Expr, v object.Value) error {
 
 func (*frame) runGiven(s *lang.GivenStmt, out *object.Sink) error { return out.Put(s.V) }
 
-func (c *checker) checkIncrement(x *lang.Increment) { c.check(x.To) }
-
 // incrementValue is the number before or after (about_Arithmetic_Operators).
 func (f *frame) incrementValue(x *lang.Increment) (object.Value, error) {
 	before, err := f.value(x.To)
@@ -49,13 +47,6 @@ func (f *frame) incrementValue(x *lang.Increment) (object.Value, error) {
 		before = after
 	}
 	return before, f.put(x.To, after)
-}
-
-func (c *checker) checkStaticOf(x *lang.StaticOf) {
-	c.check(x.Of)
-	for _, a := range x.Args {
-		c.check(a)
-	}
 }
 
 func (f *frame) staticOfValue(x *lang.StaticOf) (object.Value, error) {
@@ -97,11 +88,6 @@ func typeNameOf(v object.Value) string {
 		}
 	}
 	return object.TypeName(v)
-}
-
-func (c *checker) checkTypeOperand(x *lang.TypeOperand) {
-	c.check(x.X)
-	c.check(x.T)
 }
 
 func (f *frame) typeOperandValue(x *lang.TypeOperand) (object.Value, error) {

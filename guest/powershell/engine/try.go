@@ -14,14 +14,6 @@ func (in *Interpreter) note(r *object.ErrorRecord) {
 	in.failures.Items = all[:min(len(all), object.MostErrors)]
 }
 
-func (c *checker) checkTry(s *lang.TryStmt) {
-	c.checkBlock(s.Body)
-	for _, one := range s.Catches {
-		c.checkBlock(one.Body)
-	}
-	c.checkBlock(s.Last)
-}
-
 func (f *frame) runTry(s *lang.TryStmt, out *object.Sink) error {
 	f.in.tries++
 	err := f.runBlock(s.Body, out)
@@ -60,8 +52,6 @@ func (f *frame) catch(s *lang.TryStmt, err error, out *object.Sink) error {
 	}
 	return err
 }
-
-func (c *checker) checkTrap(s *lang.TrapStmt) { c.checkBlock(s.Body) }
 
 func (*frame) runTrap(*lang.TrapStmt, *object.Sink) error { return nil }
 

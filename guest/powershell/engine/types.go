@@ -1,10 +1,10 @@
 package engine
 
 import (
+	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
-	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // converted is a value converted to a type, which the error of an unknown one names as it is written.
@@ -15,24 +15,12 @@ func (f *frame) converted(to, written string, v object.Value) (object.Value, err
 	return f.in.types().Converted(to, v)
 }
 
-func (c *checker) checkTypeTest(x *lang.TypeTest) {
-	c.check(x.X)
-	if !c.types[x.Of] && !typeKnown(x) {
-		c.lack("-is [%s] is %s", x.Written, words.NotHere)
-	}
-}
-
-func typeKnown(x *lang.TypeTest) bool {
-	_, known := dotnet.TypeTests()[x.Of]
-	return known || object.ExceptionName(x.Of) != "" || dotnet.ClassNamed(x.Of) != nil || object.EnumOf(x.Of) != nil
-}
-
 func (f *frame) typeTestValue(x *lang.TypeTest) (object.Value, error) {
 	v, err := f.value(x.X)
 	if err != nil {
 		return nil, err
 	}
-	if !typeKnown(x) && !f.in.types().Known(x.Of) {
+	if !binding.TypeKnown(x) && !f.in.types().Known(x.Of) {
 		return nil, object.NoType(x.Written)
 	}
 	return f.in.types().Is(object.Plain(v), x.Of) != x.Not, nil
@@ -46,26 +34,10 @@ func (in *Interpreter) class(name string) *object.Class {
 	return dotnet.ClassNamed(name)
 }
 
-// staticKnown reports whether the class has the member.
-func staticKnown(x *lang.Static, c *object.Class) bool {
-	if x.Call && x.Name == "new" && object.ExceptionName(x.Of) != "" {
-		return len(x.Args) <= 1
-	}
-	switch {
-	case c == nil:
-		return false
-	case !x.Call:
-		return object.FindField(c.Fields, x.Name) != nil
-	case x.Name == "new":
-		return c.Make.Takes(len(x.Args))
-	}
-	return object.Find(c.Calls, x.Name).Takes(len(x.Args))
-}
-
 // staticLacks is the error of a member that is not here, nil for others.
 func (f *frame) staticLacks(x *lang.Static) error {
 	switch {
-	case staticKnown(x, f.in.class(x.Of)):
+	case binding.StaticKnown(x, f.in.class(x.Of)):
 		return nil
 	case !f.in.types().Known(x.Of):
 		return object.NoType(x.Written)
@@ -73,15 +45,6 @@ func (f *frame) staticLacks(x *lang.Static) error {
 		return object.NoMethod(x.Written, x.Member, len(x.Args))
 	}
 	return object.NoMember(x.Written, x.Member)
-}
-
-func (c *checker) checkStatic(x *lang.Static) {
-	if !c.types[x.Of] && !staticKnown(x, dotnet.ClassNamed(x.Of)) {
-		c.lack("[%s]::%s of .NET is %s", x.Written, x.Member, words.NotHere)
-	}
-	for _, a := range x.Args {
-		c.check(a)
-	}
 }
 
 func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
@@ -120,12 +83,6 @@ func values(f *frame, xs []lang.Expr) ([]object.Value, error) {
 		args = append(args, object.Plain(v))
 	}
 	return args, nil
-}
-
-func (c *checker) checkTypeValue(x *lang.TypeLiteral) {
-	if !c.types[words.TypeName(x.Name)] && !dotnet.KnownType(x.Name) {
-		c.lack("the type [%s] is %s", x.Name, words.NotHere)
-	}
 }
 
 func (f *frame) typeLiteralValue(x *lang.TypeLiteral) (object.Value, error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/absent"
+	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
@@ -104,7 +105,7 @@ func setVariable(c *cmdlet.Call) error {
 	}
 	for name := range object.Each(c.Values["name"]) {
 		low := strings.ToLower(object.Text(name))
-		if err := assignable(low); err != nil {
+		if err := binding.Assignable(low); err != nil {
 			return object.Thrown("%s : %v.", c.Name, err)
 		}
 		_, there := f.vars[low]
@@ -134,7 +135,7 @@ func removeVariable(c *cmdlet.Call) error {
 	}
 	for v := range object.Each(c.Values["name"]) {
 		name := strings.ToLower(object.Text(v))
-		if err := assignable(name); err != nil {
+		if err := binding.Assignable(name); err != nil {
 			return object.Thrown("%s : %v.", c.Name, err)
 		}
 		s := f

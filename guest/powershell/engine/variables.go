@@ -1,58 +1,17 @@
 package engine
 
 import (
-	"fmt"
 	"os"
-	"slices"
 	"strings"
 
-	"mullion.dev/mullion/guest/powershell/absent"
-	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
-	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// preferences are the variables that decide what is done with messages, with their initial values.
-func preferences() map[string]string {
-	return map[string]string{
-		"debugpreference":       "SilentlyContinue",
-		"erroractionpreference": "Continue",
-		"progresspreference":    "Continue", // nothing here shows progress
-		"verbosepreference":     "SilentlyContinue",
-		"warningpreference":     "Continue",
-	}
-}
-
-// checkPreference refuses values of a preference that are not implemented (those that ask the user) or unknown to
-// PowerShell.
-func checkPreference(name string, v object.Value) error {
-	known := []string{"continue", "silentlycontinue", "stop"}
-	switch name {
-	case cmdlet.ErrorAction:
-		name, known = "-ErrorAction", append(known, "ignore")
-	case cmdlet.WarningAction:
-		name, known = "-WarningAction", append(known, "ignore")
-	default:
-		name = "$" + name
-	}
-	if !slices.Contains(known, actionOf(v)) {
-		return fmt.Errorf("%s %s is not part of Mullion's PowerShell", name, object.Text(v))
-	}
-	return nil
-}
-
-// actionOf is what a value of a preference asks for, in lower case; "" if it is none.
-func actionOf(v object.Value) string {
-	if e, ok := object.PreferenceType().Parsed(object.Plain(v)); ok {
-		return strings.ToLower(e.Text())
-	}
-	return ""
-}
-
 // Preference is what a preference asks for in this scope, in lower case.
-func (f *frame) Preference(name string) string { return actionOf(f.get(name)) }
+func (f *frame) Preference(name string) string { return binding.ActionOf(f.get(name)) }
 
 // get is the value of a variable of this scope or one around it, $null if it is not there.
 func (f *frame) get(name string) object.Value {
@@ -116,7 +75,7 @@ func (f *frame) own(name string) (v object.Value, there bool) {
 	case "null", "args", "_", "input", "pscmdlet":
 		return nil, true
 	}
-	if v, ok := preferences()[name]; ok {
+	if v, ok := binding.Preferences()[name]; ok {
 		is, _ := object.PreferenceType().Named(v)
 		return is, true
 	}
@@ -178,11 +137,11 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 		f.in.SetEnvironment(to.Name, object.Text(v))
 		return nil
 	}
-	if err := assignable(to.Name); err != nil {
+	if err := binding.Assignable(to.Name); err != nil {
 		return err
 	}
-	if _, ok := preferences()[to.Name]; ok {
-		if err := checkPreference(to.Name, v); err != nil {
+	if _, ok := binding.Preferences()[to.Name]; ok {
+		if err := binding.CheckPreference(to.Name, v); err != nil {
 			return object.Thrown("%v.", err)
 		}
 		if f == f.in.Top { // elsewhere it is a variable like others
@@ -201,30 +160,6 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 		f.in.lastExit = v
 	default:
 		f.vars[to.Name] = v
-	}
-	return nil
-}
-
-// reads lists a variable that is read and not there.
-func (c *checker) reads(name string) {
-	if slices.Contains(absent.Missing(), name) {
-		c.lack("the automatic variable $%s is %s", name, words.NotHere)
-	}
-}
-
-// fixed are the variables that a script cannot set
-// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables).
-func fixed() []string {
-	return []string{
-		"?", "error", "executioncontext", "false", "home", "host", "pid", "psculture", "psedition", "pshome",
-		"psuiculture", "psversiontable", "shellid", "true",
-	}
-}
-
-// assignable returns an error for a variable that a script cannot set.
-func assignable(name string) error {
-	if slices.Contains(fixed(), name) {
-		return object.ReadOnly(name)
 	}
 	return nil
 }

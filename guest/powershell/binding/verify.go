@@ -1,4 +1,4 @@
-package engine
+package binding
 
 import (
 	"errors"
@@ -7,15 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"mullion.dev/mullion/guest/powershell/absent"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/provider"
-	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // verifyKeys is RefusesKey for what is known before the script runs.
-func verifyKeys(c cmdlet.Cmdlet, b bound) error {
+func verifyKeys(c cmdlet.Cmdlet, b Bound) error {
 	for _, name := range []string{cmdlet.PathName, cmdlet.LiteralName} {
 		for _, x := range b[name] {
 			paths := []lang.Expr{x}
@@ -33,9 +31,9 @@ func verifyKeys(c cmdlet.Cmdlet, b bound) error {
 	return nil
 }
 
-// verify refuses a call of a cmdlet that cannot be carried out, as far as this is known before the parameters are
+// Verify refuses a call of a cmdlet that cannot be carried out, as far as this is known before the parameters are
 // evaluated.
-func verify(c cmdlet.Cmdlet, b bound, piped bool) error {
+func Verify(c cmdlet.Cmdlet, b Bound, piped bool) error {
 	if err := verifyGiven(c, b, piped); err != nil {
 		return err
 	}
@@ -54,7 +52,7 @@ func verify(c cmdlet.Cmdlet, b bound, piped bool) error {
 					return fmt.Errorf("-%s of %s that is no script block is not part of Mullion's PowerShell",
 						name, c.Name)
 				}
-				if err := permits(c, name, s); err != nil {
+				if err := Permits(c, name, s); err != nil {
 					return err
 				}
 			}
@@ -69,7 +67,7 @@ func pathParameters() []string {
 }
 
 // verifyGiven refuses parameters that are missing, or too many.
-func verifyGiven(c cmdlet.Cmdlet, b bound, piped bool) error {
+func verifyGiven(c cmdlet.Cmdlet, b Bound, piped bool) error {
 	given := func(name string) bool {
 		return b[name] != nil || (name == cmdlet.PathName && b[cmdlet.LiteralName] != nil)
 	}
@@ -129,13 +127,13 @@ func verifyPath(c cmdlet.Cmdlet, x lang.Expr, name string) error {
 	return nil
 }
 
-// permits refuses a value that a parameter cannot have.
-func permits(c cmdlet.Cmdlet, name, v string) error {
+// Permits refuses a value that a parameter cannot have.
+func Permits(c cmdlet.Cmdlet, name, v string) error {
 	switch name {
 	case cmdlet.ErrorAction:
-		return checkPreference(cmdlet.ErrorAction, v)
+		return CheckPreference(cmdlet.ErrorAction, v)
 	case cmdlet.ErrorVariable, cmdlet.OutVariable:
-		return badVariable(v)
+		return BadVariable(v)
 	}
 	if allowed, ok := c.Allowed[name]; ok && !slices.Contains(allowed, strings.ToLower(v)) {
 		return fmt.Errorf("-%s %s of %s is not part of Mullion's PowerShell", name, v, c.Name)
@@ -146,78 +144,10 @@ func permits(c cmdlet.Cmdlet, name, v string) error {
 	return nil
 }
 
-// badTarget refuses a path to which output cannot be written.
-func badTarget(path string) error {
+// BadTarget refuses a path to which output cannot be written.
+func BadTarget(path string) error {
 	if _, environment := provider.EnvironmentItem(path); environment {
 		return errors.New("a redirection to the drive env: is not part of Mullion's PowerShell")
 	}
 	return provider.BadPath(path)
-}
-
-// command checks that a command exists, and its parameters.
-func (c *checker) command(s *lang.Stage, piped bool) {
-	c.check(s.Name)
-	for _, a := range s.Args {
-		if a.X != nil {
-			c.check(a.X)
-		}
-	}
-	word := s.Word
-	if name, whole := lang.Beginning(s.Name); whole {
-		word = name
-	}
-	low := strings.ToLower(word)
-	cmd, ok := c.cmdlets.Lookup(low)
-	if low == "" || c.functions[low] {
-		return
-	}
-	if !ok {
-		if err := absent.Unknown(word); err != nil && (!c.sources || !absent.Cmdlet(word)) {
-			c.lack("%v", err)
-		}
-		return
-	}
-	c.sources = c.sources || cmd.Name == "Import-Module"
-	if err := checkCall(cmd, s.Args, piped); err != nil {
-		c.lack("%v", err)
-		return
-	}
-	c.listed(cmd, s.Args)
-}
-
-// checkCall refuses a call with parameters that are not there. If some are in a variable, @name, only those that are
-// written are known.
-func checkCall(c cmdlet.Cmdlet, args []lang.Argument, piped bool) error {
-	if splats(args) {
-		for _, a := range args {
-			if _, _, err := c.Parameter(a.Param); a.Param != "" && err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	b, err := bind(c, args)
-	if err != nil {
-		return err
-	}
-	return verify(c, b, piped)
-}
-
-// listed lists the values of parameters that are not here, but for names of types that the script defines.
-func (c *checker) listed(cmd cmdlet.Cmdlet, args []lang.Argument) {
-	b, err := bind(cmd, args)
-	if err != nil || cmd.Lists == nil {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(b)) {
-		for _, x := range b[name] {
-			s, whole := lang.Beginning(x)
-			if !whole || c.types[words.TypeName(s)] {
-				continue
-			}
-			if err := cmd.Lists(name, s); err != nil {
-				c.lack("%v", err)
-			}
-		}
-	}
 }

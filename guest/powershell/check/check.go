@@ -1,4 +1,4 @@
-package engine
+package check
 
 import (
 	"fmt"
@@ -47,6 +47,14 @@ func Lacks(s *lang.Script, table cmdlet.Table) []Lack {
 	}
 	c.script(s)
 	return c.lacks
+}
+
+// firstOf returns an expression, or the first one of a list.
+func firstOf(x lang.Expr) lang.Expr {
+	if l, ok := x.(*lang.List); ok {
+		return l.Items[0]
+	}
+	return x
 }
 
 // at says that what follows is in a line.
@@ -110,13 +118,6 @@ func (c *checker) checkUnary(x *lang.Unary) { c.check(x.X) }
 
 func (c *checker) checkSub(x *lang.SubExpr) { c.checkBlock(x.Body) }
 
-func (c *checker) checkCast(x *lang.Cast) {
-	c.check(x.X)
-	if !c.types[x.To] && !c.types[strings.TrimSuffix(x.To, "[]")] && !dotnet.KnownType(x.To) {
-		c.lack("the type [%s] is %s", x.Written, words.NotHere)
-	}
-}
-
 func (c *checker) checkTemplate(x *lang.Template) {
 	for _, p := range x.Parts {
 		c.check(p)
@@ -149,14 +150,6 @@ func (c *checker) checkBinary(x *lang.Binary) {
 	}
 }
 
-// firstOf returns an expression, or the first one of a list.
-func firstOf(x lang.Expr) lang.Expr {
-	if l, ok := x.(*lang.List); ok {
-		return l.Items[0]
-	}
-	return x
-}
-
 func (c *checker) checkIndex(x *lang.Index) {
 	c.check(x.Of)
 	c.check(x.At)
@@ -172,89 +165,6 @@ func (c *checker) checkMember(x *lang.Member) {
 	}
 	if x.Call && x.By == nil && !dotnet.KnownMethod(x.Name, len(x.Args)) {
 		c.lack("the method .%s with %d arguments is not part of Mullion's PowerShell", x.Name, len(x.Args))
-	}
-}
-
-func (c *checker) checkAssign(s *lang.Assign) {
-	c.check(s.X)
-	if s.To.Env {
-		return
-	}
-	l, ok := s.X.(*lang.Pipeline)
-	if _, preference := preferences()[s.To.Name]; !ok || !preference || len(l.Stages) != 1 || l.Stages[0].X == nil {
-		return
-	}
-	if v, whole := lang.Beginning(l.Stages[0].X); whole {
-		if err := checkPreference(s.To.Name, v); err != nil {
-			c.lack("%v", err)
-		}
-	}
-}
-
-func (c *checker) checkWhile(s *lang.WhileStmt) { c.check(s.Cond); c.checkBlock(s.Body) }
-
-func (c *checker) checkDo(s *lang.DoStmt) { c.checkBlock(s.Body); c.check(s.Cond) }
-
-func (c *checker) checkFor(s *lang.ForStmt) {
-	for _, one := range []lang.Stmt{s.First, s.Step} {
-		if one != nil {
-			c.check(one)
-		}
-	}
-	if s.Cond != nil {
-		c.check(s.Cond)
-	}
-	c.checkBlock(s.Body)
-}
-
-func (c *checker) checkForeach(s *lang.ForeachStmt) {
-	c.check(s.In)
-	c.checkBlock(s.Body)
-}
-
-func (c *checker) checkFunction(s *lang.FunctionStmt) {
-	c.functions[s.Bare()] = true
-	c.script(s.Script)
-}
-
-func (c *checker) checkIf(s *lang.IfStmt) {
-	for i := range s.Conds {
-		c.check(s.Conds[i])
-		c.checkBlock(s.Blocks[i])
-	}
-	c.checkBlock(s.Other)
-}
-
-func (c *checker) checkLeave(s *lang.LeaveStmt) {
-	if s.X != nil {
-		c.check(s.X)
-	}
-	if s.To != nil {
-		c.check(s.To)
-	}
-}
-
-func (c *checker) checkPipeline(s *lang.Pipeline) {
-	for i := range s.Stages {
-		st := &s.Stages[i]
-		c.at(st.Line)
-		if st.X != nil {
-			c.check(st.X)
-		} else {
-			c.command(st, i > 0)
-		}
-		for _, r := range st.Others {
-			if r.File != nil {
-				c.check(r.File)
-			}
-		}
-		if st.File != nil {
-			c.check(st.File)
-			path, _ := lang.Beginning(st.File)
-			if err := badTarget(path); err != nil {
-				c.lack("%v", err)
-			}
-		}
 	}
 }
 
@@ -331,3 +241,22 @@ func (c *checker) check(x any) { //nolint:funlen,gocyclo // a row for each kind 
 		c.checkWhile(x)
 	}
 }
+
+func (c *checker) checkHash(x *lang.HashLiteral) {
+	seen := map[string]bool{}
+	for i, k := range x.Keys {
+		c.check(k)
+		c.check(x.Values[i])
+		if l, ok := k.(*lang.Literal); ok {
+			if name := object.Canonical(l.V, false); seen[name] {
+				c.lack("Duplicate keys '%s' are not allowed in hash literals", object.Text(l.V))
+			} else {
+				seen[name] = true
+			}
+		}
+	}
+}
+
+func (c *checker) checkLate(x *lang.LateExpr) { c.lack("%s is %s", x.What, words.NotHere) }
+
+func (c *checker) checkIncrement(x *lang.Increment) { c.check(x.To) }
