@@ -9,7 +9,7 @@
 // it, $ErrorActionPreference rules it, $Error has it, and the script goes on with the next statement. The error says
 // "not part of Mullion's PowerShell", so that a person can tell it from a wrong name. Lacks lists beforehand what a
 // script's text shows of this: commands, parameters and their values, types, static members, methods, automatic
-// variables, drives and regular expressions that .NET and RE2 read differently.
+// variables and drives.
 //
 // A name that is neither a cmdlet, an alias nor a function is a program, which is looked for when it is run.
 //

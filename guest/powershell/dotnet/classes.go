@@ -67,7 +67,7 @@ func Classes() []*object.Class {
 		object.BooleanClass(), object.ArrayClass(), object.HashtableClass(), object.OrderedClass(), customClass(),
 		object.ListClass(false), object.ListClass(true), object.BuilderClass(), object.DateClass(),
 		object.SpanClass(), object.GUIDClass(), object.MathClass(), convertClass(), environmentClass(),
-		object.RandomClass(), object.StopwatchClass(), object.RegexClass(), pathClass(), fileClass(),
+		object.RandomClass(), object.StopwatchClass(), regexClass(), pathClass(), fileClass(),
 		directoryClass(), object.EncodingClass(), object.StreamClass(), object.ReaderClass(), object.WriterClass(),
 		object.URIClass(), object.AddressClass(), endPointClass(), object.DNSClass(), listenerClass(),
 		prefixesClass(), contextClass(), requestClass(), responseClass(), object.PairsClass(), object.HeadersClass(),

@@ -121,7 +121,10 @@ func notOfCount(_ *frame, args []object.Value, v object.Value) (string, error) {
 
 func notOfPattern(_ *frame, args []object.Value, v object.Value) (string, error) {
 	pattern, err := object.Compile(args[0])
-	if err != nil || pattern.Regexp.MatchString(object.Text(v)) {
+	if err != nil {
+		return "", err
+	}
+	if yes, err := pattern.Matches(object.Text(v)); err != nil || yes {
 		return "", err
 	}
 	return fmt.Sprintf("The argument \"%s\" does not match the \"%s\" pattern. Supply an argument that matches \"%[2]s\" and "+

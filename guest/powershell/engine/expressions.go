@@ -179,6 +179,11 @@ func (f *frame) binaryOf(x *lang.Binary, a, b object.Value) (object.Value, error
 		if _, several := a.([]object.Value); !several {
 			return f.match(x.Op, object.Text(a), b)
 		}
+	case "-split":
+		operands := append(object.Items(b), nil)
+		if block, is := operands[0].(*object.ScriptBlock); is {
+			return f.splitBy(block, a, operands[1])
+		}
 	}
 	return operator.Apply(x.Op, a, b)
 }
@@ -190,14 +195,14 @@ func (f *frame) match(op, s string, b object.Value) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	yes, err := p.Matches(s)
+	m, err := p.First(s)
 	if err != nil {
 		return nil, err
 	}
-	if yes {
-		f.in.matches = p.Groups(s)
+	if m != nil {
+		f.in.matches = p.Groups(m)
 	}
-	return yes == (op == "-match"), nil
+	return (m != nil) == (op == "-match"), nil
 }
 
 func (f *frame) hashValue(x *lang.HashLiteral) (object.Value, error) {

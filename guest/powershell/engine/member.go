@@ -44,6 +44,7 @@ func (f *frame) memberName(x *lang.Member) (string, error) {
 
 // Method calls a method of an object, or of a list's items if lists do not have it.
 func (f *frame) Method(of object.Value, name string, args []object.Value) (object.Value, error) {
+	defer f.calls()()
 	items, several := of.([]object.Value)
 	if l, isList := of.(*object.ArrayList); isList {
 		items, several = l.Items, true

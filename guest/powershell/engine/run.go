@@ -49,13 +49,14 @@ type Interpreter struct {
 	calls    []*place              // what runs, the outermost first
 	OK       bool                  // $?
 	lastExit object.Value          // $LASTEXITCODE, nil before the first program
-	matches  *object.Object        // $Matches, nil before the first
+	matches  *object.Hashtable     // $Matches, nil before the first
 	failures *object.ArrayList     // $Error, the newest first
 	depth    int                   // of nested calls
 	levels   int                   // of expressions that are being computed
 	tries    int                   // how many try blocks are running
 	caught   []error               // for which catch blocks are running
 	classes  map[*object.Class]*scriptClass
+	calling  *frame           // what calls a method, nil before the first
 	modules  []*object.Object // that are imported
 	nested   int              // modules that are being loaded
 }
@@ -118,7 +119,31 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 		}
 		return newBlock(script), nil
 	}
+	s.Invoke = func(block any, args []any) (any, error) {
+		b, ok := block.(*object.ScriptBlock)
+		if !ok {
+			return nil, object.CannotConvert(block, "System.Management.Automation.ScriptBlock")
+		}
+		var got []object.Value
+		err := in.within().RunWith(b, args, nil, false, object.Collect(&got))
+		return object.One(got), err
+	}
 	return in
+}
+
+// within is the scope that calls a method now.
+func (in *Interpreter) within() *frame {
+	if in.calling == nil {
+		return in.Top
+	}
+	return in.calling
+}
+
+// calls says that this scope calls a method, until the function that it returns is called.
+func (f *frame) calls() (done func()) {
+	before := f.in.calling
+	f.in.calling = f
+	return func() { f.in.calling = before }
 }
 
 // complain reports a command's error. The script goes on unless $ErrorActionPreference is Stop.

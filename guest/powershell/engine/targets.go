@@ -123,3 +123,30 @@ func splitWords(v object.Value) object.Value {
 	}
 	return out
 }
+
+// splitBy is -split with a block, which says of each character whether a text is parted there (about_Split).
+func (f *frame) splitBy(block *object.ScriptBlock, v, most object.Value) (object.Value, error) {
+	limit, err := object.Integer(most)
+	if err != nil {
+		return nil, err
+	}
+	out := []object.Value{}
+	for item := range object.Each(v) {
+		part := ""
+		for _, r := range object.Text(item) {
+			var got []object.Value
+			if limit <= 0 || int64(len(out)) < limit-1 {
+				if err := f.RunOn("-split", block, string(r), object.Collect(&got)); err != nil {
+					return nil, err
+				}
+			}
+			if object.Truth(object.One(got)) {
+				out, part = append(out, part), ""
+				continue
+			}
+			part += string(r)
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}

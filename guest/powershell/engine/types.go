@@ -60,6 +60,7 @@ func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer f.calls()()
 	c := f.in.class(x.Of)
 	switch {
 	case x.Call && x.Name == "new":

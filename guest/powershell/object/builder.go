@@ -47,25 +47,3 @@ func BuilderClass() *Class {
 		},
 	}
 }
-
-// RegexClass is Regex, of which only Escape is here.
-func RegexClass() *Class {
-	return &Class{
-		Name:   "System.Text.RegularExpressions.Regex",
-		Others: []string{"regex"},
-		Calls: []Method{{Name: "Escape", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
-			var b strings.Builder
-			for _, r := range c.Text(0) {
-				if i := strings.IndexRune("\t\n\f\r", r); i >= 0 {
-					b.WriteString(`\` + "tnfr"[i:i+1])
-					continue
-				}
-				if strings.ContainsRune(`\*+?|{[()^$.# `, r) {
-					b.WriteByte('\\')
-				}
-				b.WriteRune(r)
-			}
-			return b.String(), nil
-		}}},
-	}
-}

@@ -44,8 +44,8 @@ type Class struct {
 	// Base is the class that a script's class is derived from, or nil. Convert makes an object of it of a value.
 	Base    *Class
 	Convert func(v Value) (Value, error)
-	// byProperties says that an object is shown by its properties, though it has a text.
-	byProperties bool
+	// ByProperties says that an object is shown by its properties, though it has a text.
+	ByProperties bool
 }
 
 // Descends reports whether the class is another one, or derived from it.
@@ -59,7 +59,7 @@ func (c *Class) Descends(from *Class) bool {
 }
 
 // ShownAsText reports whether an object is shown as its text.
-func (c *Class) ShownAsText() bool { return c.Text != nil && !c.byProperties }
+func (c *Class) ShownAsText() bool { return c.Text != nil && !c.ByProperties }
 
 // Field is a property: of objects of a class, or static, where of is nil.
 type Field struct {

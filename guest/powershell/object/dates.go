@@ -364,7 +364,7 @@ func SpanClass() *Class {
 	}
 	return &Class{
 		Name:         SpanName,
-		byProperties: true,
+		ByProperties: true,
 		Others:       []string{"timespan"},
 		Text:         func(v any) string { return spanText(v.(time.Duration)) },
 		Same:         func(v any) string { return spanText(v.(time.Duration)) },

@@ -51,6 +51,10 @@ func enumTypes() []*EnumType {
 		{Name: ProtocolName, Flags: true, Values: []EnumName{
 			{"SystemDefault", 0}, {"Ssl3", 48}, {"Tls", 192}, {"Tls11", 768}, {"Tls12", 3072}, {"Tls13", 12288},
 		}},
+		{Name: "Text.RegularExpressions.RegexOptions", Flags: true, Values: []EnumName{
+			{"None", 0}, {"IgnoreCase", 1}, {"Multiline", 2}, {"ExplicitCapture", 4}, {"Compiled", 8}, {"Singleline", 16},
+			{"IgnorePatternWhitespace", 32}, {"RightToLeft", 64}, {"ECMAScript", 256}, {"CultureInvariant", 512},
+		}},
 		{Name: "StringSplitOptions", Flags: true, Values: []EnumName{{"None", 0}, {"RemoveEmptyEntries", 1}}},
 		PreferenceType(),
 		categoryType(),

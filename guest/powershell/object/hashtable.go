@@ -161,6 +161,9 @@ func (t *Hashtable) property(name string) Value {
 	if t.Has(name) {
 		return t.Get(name)
 	}
+	if n, err := strconv.ParseInt(name, 10, 64); err == nil && t.Has(n) {
+		return t.Get(n)
+	}
 	switch name {
 	case "count":
 		return int64(len(t.Keys))

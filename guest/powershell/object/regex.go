@@ -1,300 +1,270 @@
 package object
 
 import (
-	"regexp"
-	"regexp/syntax"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2"
+	"github.com/dlclark/regexp2/syntax"
 )
 
-// Pattern is a regular expression. PowerShell uses .NET's syntax, this package RE2's. Expressions that the two read
-// differently are refused, so that the others give .NET's results
+// Pattern is a regular expression of .NET, matched by a translation of .NET's own engine
 // (https://learn.microsoft.com/en-us/dotnet/standard/base-types/regular-expression-language-quick-reference).
 type Pattern struct {
-	Regexp  *regexp.Regexp
+	Regexp  *regexp2.Regexp
 	Source  string
-	numbers []string // for each group in RE2's order, its name or .NET's number
-	byName  map[string]int
+	Options int64 // of RegexOptions
 }
 
-// Compile reads a regular expression of .NET, for which the case of letters does not matter.
+// TimeoutException is the exception of a match that takes too long.
+const TimeoutException = "System.Text.RegularExpressions.RegexMatchTimeoutException"
+
+// patience is how long one match may take: .NET's engine goes back, which can take as good as for ever.
+const patience = 30 * time.Second
+
+// mostPatterns is how many expressions are kept ready.
+const mostPatterns = 64
+
+// ready are the expressions that have been read.
+var ready = struct {
+	sync.Mutex
+	patterns map[string]*Pattern
+}{patterns: map[string]*Pattern{}}
+
+// Compile reads a regular expression, for which the case of letters does not matter.
 func Compile(v Value) (*Pattern, error) { return CompileAs(v, false) }
 
 // CompileAs reads an expression for which the case of letters matters, or not.
 func CompileAs(v Value, exact bool) (*Pattern, error) {
-	if _, ok := v.(*ScriptBlock); ok {
-		return nil, Thrown("A script block as a pattern is not part of Mullion's PowerShell.")
+	if p := Own[*Pattern](v); p != nil { // it has options of its own
+		return p, nil
 	}
-	source := Text(v)
-	if why := dialect(source); why != "" {
-		return nil, Thrown("The regular expression %q: %s is not part of Mullion's PowerShell.", source, why)
+	options := int64(0)
+	if !exact {
+		options = int64(regexp2.IgnoreCase)
 	}
-	re, err := regexp.Compile(map[bool]string{false: "(?i)"}[exact] + source)
+	return CompileWith(Text(v), options)
+}
+
+// CompileWith reads an expression with options of RegexOptions.
+func CompileWith(source string, options int64) (*Pattern, error) {
+	key := strconv.FormatInt(options, 10) + " " + source
+	ready.Lock()
+	defer ready.Unlock()
+	if p, known := ready.patterns[key]; known {
+		return p, nil
+	}
+	re, err := regexp2.Compile(source, regexp2.RegexOptions(options))
 	if err != nil {
-		return nil, Thrown("The regular expression %q is not valid, or not part of Mullion's PowerShell: %v",
-			source, err)
-	}
-	p := &Pattern{Regexp: re, Source: source, byName: map[string]int{}}
-	plain := 0 // .NET numbers groups without a name first
-	for i, name := range re.SubexpNames() {
-		if name == "" {
-			name = strconv.Itoa(plain)
-			plain++
-		}
-		p.numbers = append(p.numbers, name)
-		p.byName[name] = i
-	}
-	for i, name := range re.SubexpNames() {
-		if name != "" {
-			p.byName[strconv.Itoa(plain)] = i
-			plain++
+		return nil, &Exception{
+			Class: ArgumentException, Category: operationStopped, ID: ArgumentException,
+			Message: fmt.Sprintf("parsing %q - %s", source, whyNot(err)),
 		}
 	}
+	re.MatchTimeout = patience
+	p := &Pattern{Regexp: re, Source: source, Options: options}
+	if len(ready.patterns) >= mostPatterns {
+		clear(ready.patterns)
+	}
+	ready.patterns[key] = p
 	return p, nil
 }
 
-// dialect returns the part of an expression that RE2 and .NET read differently, "" if there is none.
-func dialect(source string) string {
-	class := false
-	runes := append([]rune(source), 0, 0, 0) // so that looking beyond the end is safe
-	for i := 0; i < len(runes)-3; i++ {
-		switch r := runes[i]; {
-		case r == '\\':
-			if oddEscape(runes[i+1], runes[i+2]) {
-				return string(runes[i : i+2])
-			}
-			i++
-		case class && r == '[' && (runes[i+1] == ':' || runes[i-1] == '-'):
-			return "[ in a class"
-		case class:
-			class = r != ']'
-		case r == '[':
-			class = true
-			if runes[i+1] == '^' {
-				i++
-			}
-			if runes[i+1] == ']' { // a ] at the beginning is literal
-				i++
-			}
-		case r == '(' && runes[i+1] == '?':
-			flags, _, _ := strings.Cut(string(runes[i+2:]), ")")
-			flags = flags[:len(flags)-len(strings.TrimLeftFunc(flags, isFlag))]
-			if strings.ContainsAny(flags, "PU") {
-				return "(?" + flags
-			}
-		}
+// whyNot is why a text is no expression, as .NET says it.
+func whyNot(err error) string {
+	e, ok := errors.AsType[*syntax.Error](err)
+	if !ok {
+		return err.Error()
 	}
-	return ""
+	texts := map[syntax.ErrorCode]string{
+		syntax.ErrMissingParen:          "Not enough )'s.",
+		syntax.ErrUnexpectedParen:       "Too many )'s.",
+		syntax.ErrUnterminatedBracket:   "Unterminated [] set.",
+		syntax.ErrMissingRepeatArgument: "Quantifier {x,y} following nothing.",
+		syntax.ErrInvalidRepeatOp:       "Nested quantifier.",
+		syntax.ErrInvalidRepeatSize:     "Illegal {x,y} with x > y.",
+		syntax.ErrIllegalEndEscape:      `Illegal \ at end of pattern.`,
+		syntax.ErrUnrecognizedGrouping:  "Unrecognized grouping construct.",
+	}
+	if text, known := texts[e.Code]; known {
+		return text
+	}
+	return UpperFirst(fmt.Sprintf(e.Code.String(), e.Args...)) + "."
 }
 
-func isFlag(r rune) bool { return unicode.IsLetter(r) || r == '-' }
-
-// oddEscape reports whether RE2 and .NET read an escape differently: octal numbers and references to groups, \x{…},
-// \pL.
-func oddEscape(r, next rune) bool {
-	switch r {
-	case 'C', 'Q', 'E':
-		return true
-	case 'x':
-		return next == '{'
-	case 'p', 'P':
-		return next != '{'
+// matching is the error of a match.
+func matching(err error) error {
+	if err == nil {
+		return nil
 	}
-	return unicode.IsDigit(r)
-}
-
-// fits returns an error for a text in which the pattern would match differently with .NET.
-func (p *Pattern) fits(s string) error {
-	tree, err := syntax.Parse(p.Source, syntax.Perl)
-	if err != nil {
-		return Thrown("The regular expression %q: %v", p.Source, err)
-	}
-	switch {
-	case strings.HasSuffix(s, "\n") && uses(tree, func(t *syntax.Regexp) bool {
-		return t.Op == syntax.OpEndText && t.Flags&syntax.WasDollar != 0
-	}):
-		return Thrown("The regular expression %q: a $ before a line end is not part of Mullion's PowerShell.", p.Source)
-	case !IsASCII(s+p.Source) && strings.ContainsAny(escapes(p.Source), "dDwWsSbB"):
-		return Thrown("The regular expression %q: classes beyond ASCII are not part of Mullion's PowerShell.", p.Source)
-	}
-	return nil
-}
-
-// IsASCII reports whether a text has characters of ASCII alone.
-func IsASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
-}
-
-// escapes are the characters after a backslash.
-func escapes(source string) string {
-	var b strings.Builder
-	for i := 0; i+1 < len(source); i++ {
-		if source[i] == '\\' {
-			i++
-			b.WriteByte(source[i])
-		}
-	}
-	return b.String()
-}
-
-// uses reports whether is holds for any part of an expression.
-func uses(t *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
-	if is(t) {
-		return true
-	}
-	for _, sub := range t.Sub {
-		if uses(sub, is) {
-			return true
-		}
-	}
-	return false
-}
-
-// empties reports whether an expression can match the empty text.
-func empties(t *syntax.Regexp) bool {
-	some := func(all bool) bool {
-		for _, sub := range t.Sub {
-			if empties(sub) != all {
-				return !all
-			}
-		}
-		return all
-	}
-	switch t.Op {
-	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpNoMatch:
-		return false
-	case syntax.OpAlternate:
-		return some(false)
-	case syntax.OpConcat, syntax.OpCapture, syntax.OpPlus:
-		return some(true)
-	case syntax.OpRepeat:
-		return t.Min == 0 || some(true)
-	}
-	return true
-}
-
-// all returns the matches in a text, or an error if RE2 and .NET may find different ones.
-func (p *Pattern) all(s string) ([][]int, error) {
-	if err := p.fits(s); err != nil {
-		return nil, err
-	}
-	found := p.Regexp.FindAllStringSubmatchIndex(s, -1)
-	tree, err := syntax.Parse(p.Source, syntax.Perl)
-	if err != nil || !empties(tree) {
-		return found, err
-	}
-	for _, m := range found {
-		if m[0] != m[1] {
-			return nil, Thrown(
-				"The regular expression %q matches something and nothing, which is not part of Mullion's PowerShell.",
-				p.Source)
-		}
-	}
-	return found, nil
+	return Raise(TimeoutException, "The RegEx engine has timed out while trying to match a pattern to an input string. This "+
+		"can occur for many reasons, including very large inputs or excessive backtracking caused by nested quantifiers, "+
+		"back-references and other factors.")
 }
 
 // Matches reports whether a text has a match.
 func (p *Pattern) Matches(s string) (bool, error) {
-	if err := p.fits(s); err != nil {
-		return false, err
+	yes, err := p.Regexp.MatchString(s)
+	return yes, matching(err)
+}
+
+// First is the first match in a text, nil without.
+func (p *Pattern) First(s string) (*regexp2.Match, error) {
+	m, err := p.Regexp.FindStringMatch(s)
+	return m, matching(err)
+}
+
+// All are the matches in a text, at most so many if most is not below 0.
+func (p *Pattern) All(s string, most int) ([]*regexp2.Match, error) {
+	var all []*regexp2.Match
+	m, err := p.Regexp.FindStringMatch(s)
+	for err == nil && m != nil && (most < 0 || len(all) < most) {
+		all = append(all, m)
+		if len(all) > MostItems {
+			return nil, TooLarge()
+		}
+		m, err = p.Regexp.FindNextMatch(m)
 	}
-	return p.Regexp.MatchString(s), nil
+	return all, matching(err)
 }
 
 // Groups returns $Matches after -match: the whole match as 0, and each group by its number or name.
-func (p *Pattern) Groups(s string) *Object {
-	o := New(Custom)
-	at := p.Regexp.FindStringSubmatchIndex(s)
-	for i, name := range p.numbers {
-		if 2*i+1 < len(at) && at[2*i] >= 0 {
-			o.Put(name, s[at[2*i]:at[2*i+1]])
+func (p *Pattern) Groups(m *regexp2.Match) *Hashtable {
+	t := NewTable(false)
+	for _, g := range slices.Backward(m.Groups()) {
+		if len(g.Captures) == 0 {
+			continue
+		}
+		if n, err := strconv.ParseInt(g.Name, 10, 64); err == nil {
+			t.Set(n, g.String())
+		} else {
+			t.Set(g.Name, g.String())
 		}
 	}
-	return o
+	return t
 }
 
-// replaced returns a text with each match replaced.
-func (p *Pattern) replaced(s, with string) (string, error) {
-	found, err := p.all(s)
-	if err != nil {
-		return "", err
+// Replaced returns a text with each match replaced, at most so many if most is not below 0. of says by what.
+func (p *Pattern) Replaced(s string, most int, of func(b *strings.Builder, m *regexp2.Match) error) (string, error) {
+	found, err := p.All(s, most)
+	if err != nil || len(found) == 0 {
+		return s, err
+	}
+	runes := []rune(s)
+	if p.Regexp.RightToLeft() {
+		slices.Reverse(found)
 	}
 	var b strings.Builder
 	end := 0
 	for _, m := range found {
-		b.WriteString(s[end:m[0]])
-		if err := p.expand(&b, with, s, m); err != nil {
+		b.WriteString(string(runes[end:m.Index]))
+		if err := of(&b, m); err != nil {
 			return "", err
 		}
-		end = m[1]
+		if b.Len() > MostText {
+			return "", TooLarge()
+		}
+		end = m.Index + m.Length
 	}
-	return b.String() + s[end:], nil
+	return b.String() + string(runes[end:]), nil
 }
 
-// expand writes the replacement of a match, with .NET's $1, ${1}, ${name}, $& and $$. The name of a missing group stays
-// as text.
-func (p *Pattern) expand(b *strings.Builder, with, s string, m []int) error {
-	for with != "" {
-		before, rest, found := strings.Cut(with, "$")
-		b.WriteString(before)
-		if !found {
-			return nil
-		}
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		name, after := rest[:digits], rest[digits:]
-		if braced, tail, ok := strings.Cut(rest, "}"); ok && strings.HasPrefix(rest, "{") {
-			name, after = braced[1:], tail
-		}
-		switch {
-		case strings.HasPrefix(rest, "$"):
-			b.WriteByte('$')
-			with = rest[1:]
-		case strings.HasPrefix(rest, "&"):
-			b.WriteString(s[m[0]:m[1]])
-			with = rest[1:]
-		case rest != "" && strings.ContainsRune("`'+_", rune(rest[0])):
-			return Thrown("$%c in what -replace puts in is not part of Mullion's PowerShell.", rest[0])
-		case digits > 1 && p.byName[name] == 0:
-			return Thrown("$%s in what -replace puts in is not part of Mullion's PowerShell.", name)
-		default:
-			i, ok := p.byName[name]
-			if !ok || name == "" {
-				b.WriteByte('$')
-				with = rest
-				continue
+// By puts in a text with .NET's $1, ${1}, ${name}, $$ and $&, $`, $', $+ and $_. The name of a missing group stays as text
+// (https://learn.microsoft.com/en-us/dotnet/standard/base-types/substitutions-in-regular-expressions).
+func By(with, s string) func(b *strings.Builder, m *regexp2.Match) error {
+	return func(b *strings.Builder, m *regexp2.Match) error {
+		for rest := with; rest != ""; {
+			before, after, found := strings.Cut(rest, "$")
+			b.WriteString(before)
+			if !found {
+				return nil
 			}
-			if m[2*i] >= 0 {
-				b.WriteString(s[m[2*i]:m[2*i+1]])
+			text, n := substituted(after, s, m)
+			if n == 0 {
+				text = "$"
 			}
-			with = after
+			b.WriteString(text)
+			if b.Len() > MostText {
+				return TooLarge()
+			}
+			rest = after[n:]
 		}
+		return nil
 	}
-	return nil
 }
 
-// split returns the parts of a text between matches, at most limit parts if it is positive. The texts of groups stand
+// substituted is what stands for the beginning of a text after $, and how long that beginning is: 0 if it is none.
+func substituted(after, s string, m *regexp2.Match) (text string, n int) {
+	if after == "" {
+		return "", 0
+	}
+	runes := func(from, to int) string { return string([]rune(s)[from:to]) }
+	switch after[0] {
+	case '$':
+		return "$", 1
+	case '&':
+		return m.String(), 1
+	case '`':
+		return runes(0, m.Index), 1
+	case '\'':
+		return runes(m.Index+m.Length, len([]rune(s))), 1
+	case '_':
+		return s, 1
+	case '+':
+		last := m.Groups()[m.GroupCount()-1]
+		return last.String(), 1
+	case '{':
+		name, _, closed := strings.Cut(after[1:], "}")
+		if g := groupNamed(m, name); closed && g != nil {
+			return g.String(), len(name) + 2
+		}
+		return "", 0
+	}
+	digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
+	if g := groupNamed(m, after[:digits]); g != nil {
+		return g.String(), digits
+	}
+	return "", 0
+}
+
+// groupNamed is a group by its name or number, nil without.
+func groupNamed(m *regexp2.Match, name string) *regexp2.Group {
+	if n, err := strconv.Atoi(name); err == nil {
+		return m.GroupByNumber(n)
+	}
+	groups := m.Groups()
+	i := slices.IndexFunc(groups, func(g regexp2.Group) bool { return g.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &groups[i]
+}
+
+// Split returns the parts of a text between matches, at most limit parts if it is positive. The texts of groups stand
 // between the parts.
-func (p *Pattern) split(s string, limit int64) ([]Value, error) {
-	found, err := p.all(s)
+func (p *Pattern) Split(s string, limit int64) ([]Value, error) {
+	found, err := p.All(s, int(max(limit, 0))-1)
 	if err != nil {
 		return nil, err
 	}
+	runes := []rune(s)
 	out := []Value{}
 	end := 0
-	for n, m := range found {
-		if limit > 0 && int64(n) >= limit-1 {
-			break
-		}
-		out = append(out, s[end:m[0]])
-		for i := 2; i < len(m); i += 2 {
-			if m[i] >= 0 {
-				out = append(out, s[m[i]:m[i+1]])
+	for _, m := range found {
+		out = append(out, string(runes[end:m.Index]))
+		for _, g := range m.Groups()[1:] {
+			if len(g.Captures) > 0 {
+				out = append(out, g.String())
 			}
 		}
-		end = m[1]
+		end = m.Index + m.Length
 	}
-	return append(out, s[end:]), nil
+	return append(out, string(runes[end:])), nil
 }
 
 // Replace is -replace; in a list it replaces in each item.
@@ -308,22 +278,20 @@ func Replace(a, b Value, exact bool) (Value, error) {
 	}
 	with := ""
 	if len(operands) == 2 {
-		if _, ok := operands[1].(*ScriptBlock); ok {
-			return nil, Thrown("A script block as what -replace puts in is not part of Mullion's PowerShell.")
-		}
 		with = Text(operands[1])
 	}
 	p, err := CompileAs(operands[0], exact)
 	if err != nil {
 		return nil, err
 	}
+	one := func(v Value) (Value, error) { s := Text(v); return p.Replaced(s, -1, By(with, s)) }
 	items, several := a.([]Value)
 	if !several {
-		return p.replaced(Text(a), with)
+		return one(a)
 	}
 	out := []Value{}
 	for _, item := range items {
-		s, err := p.replaced(Text(item), with)
+		s, err := one(item)
 		if err != nil {
 			return nil, err
 		}
@@ -332,26 +300,56 @@ func Replace(a, b Value, exact bool) (Value, error) {
 	return out, nil
 }
 
-// SplitBy is -split; of a list it splits each item and returns all parts in one list.
-func SplitBy(a, b Value, exact bool) (Value, error) {
+// splitOptions are the options of -split with a text, as they are added
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_split).
+func splitOptions() map[string]int64 {
+	return map[string]int64{
+		"simplematch": -1, "regexmatch": 0, "culturesensitive": 0, "cultureinvariant": 0,
+		"ignorecase": int64(regexp2.IgnoreCase), "singleline": int64(regexp2.Singleline),
+		"multiline": int64(regexp2.Multiline), "explicitcapture": int64(regexp2.ExplicitCapture),
+		"ignorepatternwhitespace": int64(regexp2.IgnorePatternWhitespace),
+	}
+}
+
+// splitter is the pattern that the right side of -split names, and the most parts.
+func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 	operands := []Value{b}
 	if l, ok := b.([]Value); ok {
 		operands = l
 	}
-	if len(operands) == 0 || len(operands) > 2 {
-		return nil, Thrown("-split with options is not part of Mullion's PowerShell.")
+	if len(operands) == 0 || len(operands) > 3 {
+		return nil, 0, Thrown("The -split operator allows one to three elements to follow it, not %d.", len(operands))
 	}
-	limit := int64(0)
-	if len(operands) == 2 {
-		var err error
+	if len(operands) > 1 {
 		if limit, err = Integer(operands[1]); err != nil {
-			return nil, err
-		}
-		if limit < 0 {
-			return nil, Thrown("-split with a limit below 0 is not part of Mullion's PowerShell.")
+			return nil, 0, err
 		}
 	}
-	p, err := CompileAs(operands[0], exact)
+	if len(operands) < 3 {
+		p, err = CompileAs(operands[0], exact)
+		return p, limit, err
+	}
+	source, options := Text(operands[0]), int64(0)
+	if !exact {
+		options = int64(regexp2.IgnoreCase)
+	}
+	for name := range strings.SplitSeq(Text(operands[2]), ",") {
+		n, known := splitOptions()[strings.ToLower(strings.TrimSpace(name))]
+		switch {
+		case !known:
+			return nil, 0, Thrown("Cannot convert value %q to type \"System.Management.Automation.SplitOptions\".", name)
+		case n < 0:
+			source = regexp2.Escape(source)
+		}
+		options |= max(n, 0)
+	}
+	p, err = CompileWith(source, options)
+	return p, limit, err
+}
+
+// SplitBy is -split; of a list it splits each item and returns all parts in one list.
+func SplitBy(a, b Value, exact bool) (Value, error) {
+	p, limit, err := splitter(b, exact)
 	if err != nil {
 		return nil, err
 	}
@@ -361,11 +359,16 @@ func SplitBy(a, b Value, exact bool) (Value, error) {
 	}
 	out := []Value{}
 	for _, item := range items {
-		parts, err := p.split(Text(item), limit)
+		parts, err := p.Split(Text(item), limit)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, parts...)
 	}
 	return out, nil
+}
+
+// IsASCII reports whether a text has characters of ASCII alone.
+func IsASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f })
 }

@@ -74,7 +74,7 @@ func VersionClass() *Class {
 	c := &Class{
 		Name:         VersionName,
 		Others:       []string{"version"},
-		byProperties: true,
+		ByProperties: true,
 		Make: &Method{
 			Least: 1,
 			Most:  4,

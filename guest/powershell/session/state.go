@@ -35,6 +35,8 @@ type State struct {
 	Closers []func()
 	// Read reads a text as a script block.
 	Read func(text string) (any, error)
+	// Invoke runs a script block with arguments, within what calls a method now, and returns what it outputs.
+	Invoke func(block any, args []any) (any, error)
 	// Steps is how many statements may run, and objects be output, before the session ends; 0: any number.
 	Steps int
 	kept  map[reflect.Type]any

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
@@ -104,7 +105,10 @@ func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*obj
 	var found []object.Value
 	if matched != nil {
 		source = matched.Source
-		found = matchObjects(c, matched, line)
+		var err error
+		if found, err = matchObjects(c, matched, line); err != nil {
+			return err
+		}
 	}
 	path := file
 	if file == "" {
@@ -117,27 +121,15 @@ func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*obj
 }
 
 // matchObjects are the matches in a line, with their groups: the first, or with -AllMatches all.
-func matchObjects(c *cmdlet.Call, p *object.Pattern, line string) []object.Value {
+func matchObjects(c *cmdlet.Call, p *object.Pattern, line string) ([]object.Value, error) {
 	most := 1
 	if c.Flags["allmatches"] {
 		most = -1
 	}
-	of := func(begin, end int) *object.Object {
-		if begin < 0 {
-			return object.New("match").Set("Success", false).Set("Value", "").Set("Index", int64(0)).
-				Set("Length", int64(0))
-		}
-		return object.New("match").Set("Success", true).Set("Value", line[begin:end]).
-			Set("Index", int64(len(object.Characters(line[:begin])))).
-			Set("Length", int64(len(object.Characters(line[begin:end]))))
+	found, err := p.All(line, most)
+	all := []object.Value{}
+	for _, m := range found {
+		all = append(all, dotnet.MatchOf(p, line, m))
 	}
-	var all []object.Value
-	for _, at := range p.Regexp.FindAllStringSubmatchIndex(line, most) {
-		groups := []object.Value{}
-		for i := 0; i+1 < len(at); i += 2 {
-			groups = append(groups, of(at[i], at[i+1]))
-		}
-		all = append(all, of(at[0], at[1]).Set("Groups", groups))
-	}
-	return all
+	return all, err
 }

@@ -1,1 +1,1 @@
-'a' -replace '\Qa', 'b'
+'a' -replace '[a', 'b'

@@ -1,1 +1,1 @@
-'a' -split ',', 0, 'SimpleMatch'
+'a' -split ',', 0, 'OtherMatch'

@@ -1,1 +1,0 @@
-$o = ',', 0, 'SimpleMatch'; 'a,b' -split $o

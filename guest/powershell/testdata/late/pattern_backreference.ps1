@@ -1,1 +1,0 @@
-$p = '(a)\1'; 'aa' -replace $p

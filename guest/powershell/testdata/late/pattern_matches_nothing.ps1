@@ -1,1 +1,0 @@
-'baac' -replace 'a*', 'x'

@@ -1,0 +1,1 @@
+$o = ',', 0, 'SimpleMatch', 4; 'a' -split $o
