@@ -68,6 +68,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
+require github.com/antchfx/xpath v1.3.9
+
 require (
 	github.com/Azure/go-ntlmssp v0.1.1 // indirect
 	github.com/agext/levenshtein v1.2.3 // indirect

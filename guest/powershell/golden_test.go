@@ -23,6 +23,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/powershell/words"
 	"mullion.dev/mullion/guest/timezone"
+	"mullion.dev/mullion/guest/token"
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
@@ -182,6 +183,12 @@ func stageWindows() *system.Calls {
 				return `[]`, nil
 			}
 			return "", errors.New("it answers 0x80070057")
+		},
+		Identity: func() (token.Identity, error) {
+			return token.Identity{
+				User: `WIN-1\Admin`, SID: "S-1-5-21-1-2-3-500",
+				Groups: []token.Group{{Name: "Everyone", SID: "S-1-1-0"}, {Name: `BUILTIN\Administrators`, SID: "S-1-5-32-544"}},
+			}, nil
 		},
 		ACL: lists.of, SetACL: lists.set, Descriptor: lists.read, Account: lists.account,
 		Processes: func() ([]system.Process, error) { return slices.Clone(running), nil },

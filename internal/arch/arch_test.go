@@ -213,14 +213,16 @@ var powershell = map[string]string{
 	"object":   "absent session system words",
 	"operator": "object",
 	"format":   "object system",
-	"provider": "format object session system words",
-	"dotnet":   "object provider session system words",
+	"stream":   "object session",
+	"provider": "format object session stream system words",
+	"xmldoc":   "object provider session",
+	"dotnet":   "object provider session stream system words xmldoc",
 	"cmdlet":   "object provider session words",
-	"cmdlets":  "cmdlet dotnet format object operator provider session system words",
+	"cmdlets":  "cmdlet dotnet format object operator provider session stream system words xmldoc",
 	"lang":     "object operator words",
 	"binding":  "cmdlet dotnet lang object provider words",
 	"check":    "absent binding cmdlet dotnet lang object operator words",
-	"engine":   "absent binding cmdlet dotnet format lang object operator provider session words",
+	"engine":   "absent binding cmdlet dotnet format lang object operator provider session stream words",
 }
 
 func TestPartsOfPowerShell(t *testing.T) {

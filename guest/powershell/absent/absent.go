@@ -43,16 +43,10 @@ func Alias(word string) bool {
 // https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables)
 func Missing() []string {
 	return []string{
-		"$", "^", "consolefilename", "enabledexperimentalfeatures", "event", "eventargs", "eventsubscriber",
-		"executioncontext", "foreach", "host", "nestedpromptlevel", "psdebugcontext", "pssenderinfo",
-		"sender", "sourceargs", "sourceeventargs", "stacktrace", "switch", "this", "errorview",
-		"formatenumerationlimit", "informationpreference", "logcommandhealthevent", "logcommandlifecycleevent",
-		"logenginehealthevent", "logenginelifecycleevent", "logproviderhealthevent", "logproviderlifecycleevent",
-		"maximumaliascount", "maximumdrivecount", "maximumerrorcount", "maximumfunctioncount", "maximumhistorycount",
-		"maximumvariablecount", "outputencoding", "psdefaultparametervalues", "psemailserver",
-		"psmoduleautoloadingpreference", "psnativecommandargumentpassing", "psnativecommanduseerroractionpreference",
-		"pssessionapplicationname", "pssessionconfigurationname", "pssessionoption", "psstyle", "transcript",
-		"verbosehelperrors",
+		"$", "^", "consolefilename", "foreach", "nestedpromptlevel", "psdebugcontext", "pssenderinfo", "switch",
+		"logcommandhealthevent", "logcommandlifecycleevent", "logenginehealthevent", "logenginelifecycleevent",
+		"logproviderhealthevent", "logproviderlifecycleevent", "psmoduleautoloadingpreference",
+		"pssessionapplicationname", "pssessionconfigurationname", "pssessionoption", "transcript", "verbosehelperrors",
 	}
 }
 

@@ -89,7 +89,10 @@ func TypeKnown(x *lang.TypeTest) bool {
 // StaticKnown reports whether the class has the member.
 func StaticKnown(x *lang.Static, c *object.Class) bool {
 	if x.Call && x.Name == "new" && object.ExceptionName(x.Of) != "" {
-		return len(x.Args) <= 1
+		return len(x.Args) <= 2
+	}
+	if x.Call && x.Name == "new" && strings.HasSuffix(x.Of, "[]") {
+		return len(x.Args) == 1
 	}
 	switch {
 	case c == nil:

@@ -37,6 +37,8 @@ type Cmdlet struct {
 	// it knows nothing else.
 	Keys     []string
 	KeysOnly bool
+	// Sessions says that it knows the drives alias:, function: and variable:.
+	Sessions bool
 	// Variables says that it knows the drive env:, ManyVariables that it knows wild cards there.
 	Variables, ManyVariables bool
 	// Refuses is the error for a value that a parameter cannot have; nil: what Allowed permits.
@@ -47,6 +49,8 @@ type Cmdlet struct {
 
 	About string
 	Run   func(c *Call) error
+	// Begin and End are run before and after the objects of the pipeline come, by a cmdlet that streams; nil: nothing is.
+	Begin, End func(c *Call) error
 }
 
 // Call is one run of a cmdlet.

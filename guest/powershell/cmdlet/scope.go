@@ -15,6 +15,8 @@ type blocks interface {
 	RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, out *object.Sink) error
 	// RunWith runs a block with arguments in a scope of its own. Input is what the pipeline has, if piped.
 	RunWith(b *object.ScriptBlock, args, input []object.Value, piped bool, out *object.Sink) error
+	// RunAs runs a block with an object as $this, and returns what it outputs.
+	RunAs(this object.Value, b *object.ScriptBlock, args []object.Value) (object.Value, error)
 	// Method calls a method of an object, or of a list's items.
 	Method(of object.Value, name string, args []object.Value) (object.Value, error)
 	// Operate is a op b, for the operators of comparison: -eq, -match.
@@ -61,6 +63,8 @@ type commands interface { //nolint:interfacebloat // one subject
 	FunctionTexts() map[string]string
 	// ImportModule runs a module of a file or folder, and returns it as an object.
 	ImportModule(name string, how Import, out *object.Sink) (object.Value, error)
+	// Drive is one of alias, function and variable, nil for another name.
+	Drive(name string) Drive
 	// Table are the cmdlets of the session.
 	Table() Table
 	// Succeeded is $?.

@@ -15,6 +15,9 @@ import (
 // RefusesPath is the error for a path that the cmdlet does not know: of a drive that it does not have, or of a file for
 // those that set values. whole says that the whole path is known.
 func (c Cmdlet) RefusesPath(path string, whole bool) error {
+	if _, _, ok := provider.SessionItem(path); ok && c.Sessions {
+		return nil
+	}
 	switch {
 	case c.Keys == nil || !provider.OnRegistry.MatchString(path):
 		if err := cmp.Or(provider.BadPath(path), c.environment(path)); err != nil {

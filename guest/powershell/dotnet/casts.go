@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/words"
+	"mullion.dev/mullion/guest/powershell/xmldoc"
 )
 
 // Casts are the types that a value can be converted to, by [type]: each with its function.
@@ -53,8 +54,9 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 		"void":     func(object.Value) (object.Value, error) { return nil, nil },
 		"array":    list("object"),
 		"object[]": list("object"), "string[]": list("string"), "int[]": list("int"), "byte[]": list("byte"),
-		"hashtable":               toTable,
-		"datetime":                ToDate,
+		"hashtable": toTable,
+		"datetime":  ToDate,
+		"xml":       xmldoc.Converted, "xml.xmldocument": xmldoc.Converted,
 		"ipaddress":               object.ToClass(object.AddressName, object.ParseAddress),
 		"net.ipaddress":           object.ToClass(object.AddressName, object.ParseAddress),
 		"guid":                    object.ToClass(object.GUIDName, object.ParseGUID),
@@ -66,6 +68,13 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 			return object.URIClass().Make.Do(&object.Call{Args: []object.Value{s}})
 		}),
 	}
+	for _, k := range numberKinds() {
+		for _, name := range k.others {
+			if all[name] == nil {
+				all[name] = k.cast
+			}
+		}
+	}
 	for _, name := range object.ListClass(true).Others {
 		all[name] = toList(true)
 	}
@@ -74,13 +83,13 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 
 // KnownCast reports whether a type has a conversion of its own.
 func KnownCast(name string) bool {
-	_, known := Casts()[words.TypeName(name)]
+	_, known := Casts()[plainName(name)]
 	return known
 }
 
 // Converted returns a value converted to a type of KnownCast.
 func Converted(to string, v object.Value) (object.Value, error) {
-	do, known := Casts()[words.TypeName(to)]
+	do, known := Casts()[plainName(to)]
 	if known {
 		return do(v)
 	}

@@ -2,22 +2,36 @@ package dotnet
 
 import (
 	"slices"
+	"strings"
+	"sync"
 
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/stream"
 	"mullion.dev/mullion/guest/powershell/words"
+	"mullion.dev/mullion/guest/powershell/xmldoc"
 )
 
 // ClassNamed finds a class by one of its names.
 func ClassNamed(name string) *object.Class {
-	name = words.TypeName(name)
-	for _, c := range Classes() {
-		if words.TypeName(c.Name) == name || slices.Contains(c.Others, name) {
-			return c
+	known.once.Do(func() {
+		known.byName = map[string]*object.Class{}
+		for _, c := range Classes() {
+			for _, name := range append([]string{words.TypeName(c.Name)}, c.Others...) {
+				if known.byName[name] == nil {
+					known.byName[name] = c
+				}
+			}
 		}
-	}
-	return nil
+	})
+	return known.byName[plainName(name)]
+}
+
+// known are the classes by all their names, made when the first is asked for.
+var known struct {
+	once   sync.Once
+	byName map[string]*object.Class
 }
 
 // KnownMethod reports whether objects of any class have a method with a number of arguments.
@@ -37,7 +51,11 @@ func CallMethod(s *session.State, on object.Value, name string, args []object.Va
 			"You cannot call a method on a null-valued expression.")
 	}
 	var r *object.Method
-	if c := object.ClassOf(on); c != nil {
+	c := object.ClassOf(on)
+	if o, ok := on.(*object.Object); ok && o.Kind == object.TypeKind {
+		c = typeClass()
+	}
+	if c != nil {
 		r = object.Find(c.Methods, name)
 	}
 	if r == nil {
@@ -62,13 +80,16 @@ func makeObject(s *session.State, c *object.Class, args []object.Value) (object.
 
 // Classes are the implemented types of .NET. Those of exceptions are made by their names.
 func Classes() []*object.Class {
-	return []*object.Class{
+	return slices.Concat(smallClasses(), numberClasses(), []*object.Class{
+		dictionaryClass(), comparerClass(), setClass(), lineClass(queueName, "Queue", false),
+		lineClass(stackName, "Stack", true), offsetClass(), xmldoc.Class(), xmldoc.ElementClass(),
+		xmldoc.NamespacesClass(), typeClass(), identityClass(), principalClass(), consoleClass(),
 		object.StringClass(), object.CharClass(), object.IntegerClass(), object.LongClass(), object.DoubleClass(),
 		object.BooleanClass(), object.ArrayClass(), object.HashtableClass(), object.OrderedClass(), customClass(),
-		object.ListClass(false), object.ListClass(true), object.BuilderClass(), object.DateClass(),
+		object.ListClass(false), object.ListClass(true), object.BuilderClass(), dateClass(),
 		object.SpanClass(), object.GUIDClass(), object.MathClass(), convertClass(), environmentClass(),
-		object.RandomClass(), object.StopwatchClass(), regexClass(), pathClass(), fileClass(),
-		directoryClass(), object.EncodingClass(), object.StreamClass(), object.ReaderClass(), object.WriterClass(),
+		object.RandomClass(), object.StopwatchClass(), regexClass(), notePropertyClass(), pathClass(), fileClass(),
+		directoryClass(), stream.EncodingClass(), stream.StreamClass(), stream.ReaderClass(), stream.WriterClass(),
 		object.URIClass(), object.AddressClass(), endPointClass(), object.DNSClass(), listenerClass(),
 		prefixesClass(), contextClass(), requestClass(), responseClass(), object.PairsClass(), object.HeadersClass(),
 		object.RecordClass(), object.ReferenceClass(), enumClass(), ProcessClass(), managerClass(),
@@ -76,13 +97,16 @@ func Classes() []*object.Class {
 		provider.KeyClass(), SecureClass(), credentialClass(), blockClass(), provider.ItemClass(),
 		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
 		object.ExceptionClass("System.Exception"),
-	}
+	})
 }
 
 // Construct makes an object of a type.
 func Construct(s *session.State, name string, args []object.Value) (object.Value, error) {
 	if exception := object.ExceptionName(name); exception != "" {
 		return object.NewException(exception).Do(&object.Call{State: s, Args: args})
+	}
+	if item, isArray := strings.CutSuffix(words.TypeName(name), "[]"); isArray && Defined(s).Known(item) {
+		return makeArray(item, args)
 	}
 	c := Defined(s).Class(name)
 	if c == nil {
@@ -92,6 +116,32 @@ func Construct(s *session.State, name string, args []object.Value) (object.Value
 		return nil, object.NoTypeToMake(name)
 	}
 	return makeObject(s, c, args)
+}
+
+// makeArray makes an array of so many items, each of which is its type's first value.
+func makeArray(item string, args []object.Value) (object.Value, error) {
+	if len(args) != 1 {
+		return nil, object.NoTypeToMake(item + "[]")
+	}
+	n, err := object.Integer(args[0])
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, object.Raise("System.OverflowException", "Arithmetic operation resulted in an overflow.")
+	}
+	if n > object.MostItems {
+		return nil, object.TooLarge()
+	}
+	items := make([]object.Value, n)
+	first, err := Converted(item, nil)
+	if err != nil || item == "string" {
+		first = nil
+	}
+	for i := range items {
+		items[i] = first
+	}
+	return items, nil
 }
 
 // customClass makes objects without properties.

@@ -51,7 +51,9 @@ func convertClass() *object.Class {
 					return object.ByteList(data), nil
 				},
 			},
-			to("ToInt64", "long"), to("ToDouble", "double"), to("ToBoolean", "bool"),
+			to("ToInt64", "long"), to("ToUInt32", "uint32"), to("ToUInt16", "uint16"), to("ToInt16", "int16"),
+			to("ToByte", "byte"), to("ToUInt64", "uint64"), to("ToDecimal", "decimal"), to("ToSingle", "single"), to("ToChar", "char"),
+			to("ToDateTime", "datetime"), to("ToDouble", "double"), to("ToBoolean", "bool"),
 			{Name: "ToInt32", Least: 1, Most: 2, Do: toInteger},
 			{Name: "ToString", Least: 1, Most: 2, Do: object.ToText},
 		},

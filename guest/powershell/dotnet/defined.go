@@ -107,7 +107,7 @@ func (t *Types) Object(name string) *object.Object {
 // toType is the type that a text names.
 func (t *Types) toType(v object.Value) (object.Value, error) {
 	v = object.Plain(v)
-	if o, ok := v.(*object.Object); ok && o.Kind == "type" || v == nil {
+	if o, ok := v.(*object.Object); ok && o.Kind == object.TypeKind || v == nil {
 		return v, nil
 	}
 	name := strings.TrimSpace(object.Text(v))
@@ -139,7 +139,7 @@ func (t *Types) Is(v object.Value, of string) bool {
 	}
 	if of == "type" {
 		o, ok := v.(*object.Object)
-		return ok && o.Kind == "type"
+		return ok && o.Kind == object.TypeKind
 	}
 	return IsType(v, of)
 }
@@ -209,7 +209,7 @@ func parseEnum(t *object.EnumType, c *object.Call) (object.Value, error) {
 // enumGiven is the enumeration that the first argument names, nil without.
 func enumGiven(c *object.Call) *object.EnumType {
 	name := c.Text(0)
-	if o, ok := c.Arg(0).(*object.Object); ok && o.Kind == "type" {
+	if o, ok := c.Arg(0).(*object.Object); ok && o.Kind == object.TypeKind {
 		name = object.Text(o.Props["fullname"])
 	}
 	if t := Defined(c.State).Enum(name); t != nil {

@@ -12,6 +12,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/stream"
 )
 
 // exchange is a request and its response, an HttpListenerContext
@@ -26,7 +27,7 @@ type exchange struct {
 	chunked  bool
 	alone    bool // the connection ends after it
 	encoding object.Value
-	body     *object.Stream // of the request
+	body     *stream.Stream // of the request
 
 	mu      sync.Mutex
 	w       http.ResponseWriter
@@ -45,7 +46,7 @@ func newExchange(l *listener, w http.ResponseWriter, r *http.Request, local net.
 		header:   &object.Pairs{Response: true},
 		code:     http.StatusOK,
 		length:   -1,
-		body:     &object.Stream{R: r.Body},
+		body:     &stream.Stream{R: r.Body},
 		done:     make(chan struct{}),
 	}
 }
@@ -224,11 +225,11 @@ func requestClass() *object.Class {
 			ofExchange("ContentType", header("Content-Type")),
 			ofExchange("ContentLength64", func(ex *exchange) object.Value { return ex.r.ContentLength }),
 			ofExchange("ContentEncoding", func(ex *exchange) object.Value {
-				return object.EncodingOfType(ex.r.Header.Get("Content-Type"))
+				return stream.EncodingOfType(ex.r.Header.Get("Content-Type"))
 			}),
 			ofExchange("HasEntityBody", func(ex *exchange) object.Value { return ex.r.ContentLength != 0 }),
 			ofExchange("InputStream",
-				func(ex *exchange) object.Value { return &object.Instance{Of: object.StreamClass(), V: ex.body} }),
+				func(ex *exchange) object.Value { return &object.Instance{Of: stream.StreamClass(), V: ex.body} }),
 			ofExchange("IsSecureConnection", func(*exchange) object.Value { return false }),
 			ofExchange("IsAuthenticated", func(*exchange) object.Value { return false }),
 			ofExchange("IsLocal", func(ex *exchange) object.Value {
@@ -343,7 +344,7 @@ func responseProperties() []object.Field {
 			return &object.Instance{Of: object.HeadersClass(), V: ex.header}
 		}),
 		ofExchange("OutputStream", func(ex *exchange) object.Value {
-			return &object.Instance{Of: object.StreamClass(), V: &object.Stream{Write: ex.write, Close: ex.finish}}
+			return &object.Instance{Of: stream.StreamClass(), V: &stream.Stream{Write: ex.write, Close: ex.finish}}
 		}),
 	}
 }

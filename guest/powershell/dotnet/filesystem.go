@@ -10,6 +10,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/stream"
 )
 
 // pathClass is System.IO.Path (https://learn.microsoft.com/en-us/dotnet/api/system.io.path). Both slashes separate the
@@ -168,16 +169,16 @@ func onFile(name string, most int, do func(path string, c *object.Call) (object.
 }
 
 // encoded returns the encoding that an argument names, UTF-8 if there is none. A mark at the beginning is Unicode's.
-func encoded(c *object.Call, n int) *object.Encoding {
-	if e := object.Own[*object.Encoding](c.Arg(n)); e != nil {
+func encoded(c *object.Call, n int) *stream.Encoding {
+	if e := object.Own[*stream.Encoding](c.Arg(n)); e != nil {
 		return e
 	}
-	return object.UTF8Encoding()
+	return stream.UTF8Encoding()
 }
 
 // marked is a text as a file has it: of Encoding.UTF8 and Encoding.Unicode with a mark at its beginning.
 func marked(c *object.Call, n int, s string) string {
-	if e := object.Own[*object.Encoding](c.Arg(n)); e != nil {
+	if e := object.Own[*stream.Encoding](c.Arg(n)); e != nil {
 		if strings.HasPrefix(e.Web, "utf-") {
 			s = "\uFEFF" + s
 		}

@@ -11,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/stream"
 )
 
 // webClient is a System.Net.WebClient (https://learn.microsoft.com/en-us/dotnet/api/system.net.webclient), without
@@ -72,10 +73,10 @@ func Fetch(ctx context.Context, r *http.Request, redirections int64) (*http.Resp
 
 // decode is a body as text, in the encoding that its Content-Type names, or else the client's.
 func (w *webClient) decode(answer *http.Response, body []byte) string {
-	if e := object.CharsetOf(answer.Header.Get("Content-Type")); e != nil {
+	if e := stream.CharsetOf(answer.Header.Get("Content-Type")); e != nil {
 		return e.Decode(body)
 	}
-	return object.Own[*object.Encoding](w.encoding).Decode(body)
+	return object.Own[*stream.Encoding](w.encoding).Decode(body)
 }
 
 // upload is UploadString: an address, a method if it is not POST, and the text.
@@ -84,7 +85,7 @@ func (w *webClient) upload(c *object.Call) (object.Value, error) {
 	if len(c.Args) == 3 {
 		method, body = c.Text(1), c.Text(2)
 	}
-	answer, got, err := w.ask(c.State, method, c.Text(0), string(object.Own[*object.Encoding](w.encoding).Encode(body)))
+	answer, got, err := w.ask(c.State, method, c.Text(0), string(object.Own[*stream.Encoding](w.encoding).Encode(body)))
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func webClientClass() *object.Class {
 				Of: webClientClass(),
 				V: &webClient{
 					headers:  &object.Instance{Of: object.HeadersClass(), V: &object.Pairs{}},
-					encoding: &object.Instance{Of: object.EncodingClass(), V: object.Western()},
+					encoding: &object.Instance{Of: stream.EncodingClass(), V: stream.Western()},
 				},
 			}, nil
 		}},
@@ -122,7 +123,7 @@ func webClientClass() *object.Class {
 					return object.Own[*webClient](v).encoding, nil
 				},
 				Set: func(of, v object.Value) error {
-					if object.Own[*object.Encoding](v) == nil {
+					if object.Own[*stream.Encoding](v) == nil {
 						return object.CannotConvert(v, "System.Text.Encoding")
 					}
 					object.Own[*webClient](of).encoding, _ = v.(*object.Instance)

@@ -75,6 +75,12 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 			return object.Around(p.Set(o, v), "Exception setting \""+p.Name+"\": ")
 		}
 	}
+	if c, is := computed(o, name); is {
+		if c.Set == nil {
+			return object.Raise(object.RuntimeException, "Set accessor for property \""+name+"\" is unavailable.")
+		}
+		return c.Set(o, v)
+	}
 	if !ok || o.Kind != object.Custom || !o.Has(name) {
 		return object.Thrown(
 			"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",
@@ -82,6 +88,15 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 	}
 	o.Props[name] = v
 	return nil
+}
+
+// computed is a property that a script computes, if it is one.
+func computed(o *object.Object, name string) (*object.Computed, bool) {
+	if o == nil {
+		return nil, false
+	}
+	c, is := o.Props[name].(*object.Computed)
+	return c, is
 }
 
 func (f *frame) runAssignSeveral(s *lang.AssignSeveral, _ *object.Sink) error {

@@ -14,6 +14,9 @@ import (
 func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *object.Sink) (*cmdlet.Call, error) {
 	b, err := binding.Bind(c, args)
 	if err == nil {
+		err = f.withDefaults(c, b)
+	}
+	if err == nil {
 		err = binding.Verify(c, b, piped)
 	}
 	if err == nil {

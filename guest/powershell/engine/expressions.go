@@ -43,6 +43,9 @@ func (f *frame) look(v lang.Variable) (got object.Value, there bool) {
 		}
 		return nil, false
 	}
+	if f.Drive(v.Scope) != nil {
+		return f.driveItem(v)
+	}
 	if v.Scope != "" {
 		if got, there := f.scope(v.Scope).vars[v.Name]; there {
 			return got, true

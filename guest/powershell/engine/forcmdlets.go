@@ -60,6 +60,14 @@ func (f *frame) RunWith(b *object.ScriptBlock, args, input []object.Value, piped
 	return f.in.callScript(f, scriptOf(b), given, Feed{items: input, piped: piped}, out)
 }
 
+func (f *frame) RunAs(this object.Value, b *object.ScriptBlock, args []object.Value) (object.Value, error) {
+	scope := f.in.within().child()
+	scope.vars["this"] = this
+	var got []object.Value
+	err := scope.RunWith(b, args, nil, false, object.Collect(&got))
+	return object.One(got), err
+}
+
 func (f *frame) Operate(op string, a, b object.Value) (object.Value, error) {
 	return f.binaryOf(&lang.Binary{Op: lang.Caseless(op)}, a, b)
 }

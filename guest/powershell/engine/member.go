@@ -17,6 +17,9 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == "psobject" && !x.Call && !ownProperty(object.Plain(of), name) {
+		return dotnet.Inspected(object.Plain(of)), nil
+	}
 	if !x.Call {
 		if err := f.absent(object.Plain(of), name); err != nil {
 			return nil, err
@@ -48,6 +51,9 @@ func (f *frame) Method(of object.Value, name string, args []object.Value) (objec
 	items, several := of.([]object.Value)
 	if l, isList := of.(*object.ArrayList); isList {
 		items, several = l.Items, true
+	}
+	if v, is, err := f.intrinsic(of, name, args); is || err != nil {
+		return v, err
 	}
 	if !several || object.Find(object.ClassOf(of).Methods, name) != nil ||
 		object.Find(object.EveryClass().Methods, name) != nil {

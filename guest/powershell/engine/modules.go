@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
@@ -95,7 +96,9 @@ func (f *frame) outside(of, at object.Value) error {
 }
 
 // Cmdlets are the cmdlets that work on the scopes of the script itself.
-func Cmdlets() []cmdlet.Cmdlet { return append(moduleCmdlets(), variableCmdlets()...) }
+func Cmdlets() []cmdlet.Cmdlet {
+	return slices.Concat(moduleCmdlets(), variableCmdlets(), aliasCmdlets())
+}
 
 func moduleCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{

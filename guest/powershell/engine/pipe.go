@@ -27,7 +27,7 @@ func (f *frame) runPipeline(s *lang.Pipeline, out *object.Sink) error {
 	if err != nil {
 		return err
 	}
-	if err := f.step(s.Stages[0], nil, false, head, &failed); err != nil && !isEnough(err, &failed) {
+	if err := f.step(f.meant(s.Stages[0]), nil, false, head, &failed); err != nil && !isEnough(err, &failed) {
 		return err
 	}
 	if err := finish(); err != nil {
@@ -46,18 +46,34 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	st := s.Stages[n]
+	st := f.meant(s.Stages[n])
 	c, err := f.streaming(st, next)
 	if err != nil {
 		return nil, nil, err
 	}
 	if c != nil {
+		begun := false
+		begin := func() error {
+			if begun {
+				return nil
+			}
+			begun = true
+			return runHook(c, c.Begin)
+		}
 		return &object.Sink{Put: func(v object.Value) error {
-			f.in.OK = true
-			err := runCall(c, []object.Value{v})
-			*failed = *failed || !f.in.OK
-			return err
-		}}, finish, nil
+				f.in.OK = true
+				if err := begin(); err != nil {
+					return err
+				}
+				err := runCall(c, []object.Value{v})
+				*failed = *failed || !f.in.OK
+				return err
+			}}, func() error {
+				if err := errors.Join(begin(), runHook(c, c.End)); err != nil && !isEnough(err, failed) {
+					return err
+				}
+				return finish()
+			}, nil
 	}
 	var got []object.Value
 	if most, ok := f.enough(st); ok {
@@ -299,17 +315,35 @@ func (f *frame) runCmdlet(s lang.Stage, cmd cmdlet.Cmdlet, input []object.Value,
 	if cmd.Stream && piped { // with a redirection
 		return runEach(c, input)
 	}
-	return runCall(c, input)
+	if err := runHook(c, cmd.Begin); err != nil {
+		return err
+	}
+	if err := runCall(c, input); err != nil {
+		return err
+	}
+	return runHook(c, cmd.End)
 }
 
 // runEach runs a cmdlet once for each object.
 func runEach(c *cmdlet.Call, input []object.Value) error {
+	if err := runHook(c, c.Begin); err != nil {
+		return err
+	}
 	for _, v := range input {
 		if err := runCall(c, []object.Value{v}); err != nil {
 			return err
 		}
 	}
-	return nil
+	return runHook(c, c.End)
+}
+
+// runHook runs what a cmdlet does before or after the objects of the pipeline, if anything.
+func runHook(c *cmdlet.Call, do func(*cmdlet.Call) error) error {
+	if do == nil {
+		return nil
+	}
+	c.Input = nil
+	return frameOf(c).keeping(c.Kept.Errors, func() error { return do(c) })
 }
 
 // runFileStage runs a script file as a command: its exit ends the file only.

@@ -114,7 +114,7 @@ func (r *runningCmdlet) ask(title, question string, forAll *string) (object.Valu
 		if _, err := io.WriteString(r.f.in.Stdout, choices); err != nil {
 			return nil, object.Thrown("%v.", err)
 		}
-		answer, err := readLine(r.f.in.Stdin)
+		answer, err := dotnet.ReadLine(r.f.in.Stdin)
 		if err != nil {
 			return nil, object.Thrown("Windows PowerShell is in NonInteractive mode. Read and Prompt functionality is not available.")
 		}
@@ -129,33 +129,6 @@ func (r *runningCmdlet) ask(title, question string, forAll *string) (object.Valu
 			return answer == "a", nil
 		}
 	}
-}
-
-// mostOfAnswer is the most bytes of an answer.
-const mostOfAnswer = 4096
-
-// readLine reads a line and no byte of what is behind it, which the programs of the script may read.
-func readLine(from io.Reader) (string, error) {
-	if from == nil {
-		return "", io.EOF
-	}
-
-	var line []byte
-	one := make([]byte, 1)
-	for len(line) < mostOfAnswer {
-		n, err := from.Read(one)
-		switch {
-		case n == 1 && one[0] == '\n':
-			return string(line), nil
-		case n == 1:
-			line = append(line, one[0])
-		case err != nil && len(line) > 0:
-			return string(line), nil
-		case err != nil:
-			return "", err
-		}
-	}
-	return string(line), nil
 }
 
 // print prints lines for the person.

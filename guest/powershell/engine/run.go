@@ -56,9 +56,12 @@ type Interpreter struct {
 	tries    int                   // how many try blocks are running
 	caught   []error               // for which catch blocks are running
 	classes  map[*object.Class]*scriptClass
-	calling  *frame           // what calls a method, nil before the first
-	modules  []*object.Object // that are imported
-	nested   int              // modules that are being loaded
+	aliases  map[string]string // that the session has made, by their names in lower case
+	defaults *object.Hashtable // $PSDefaultParameterValues
+	host     *object.Object    // $Host, nil before it is asked for
+	calling  *frame            // what calls a method, nil before the first
+	modules  []*object.Object  // that are imported
+	nested   int               // modules that are being loaded
 }
 
 // frame is a scope of variables and functions.
@@ -106,7 +109,10 @@ func (f *frame) functionNames() map[string]bool {
 
 // New is an interpreter with a state and the cmdlets of a table.
 func New(s *session.State, table cmdlet.Table) *Interpreter {
-	in := &Interpreter{State: s, cmdlets: table, OK: true, failures: &object.ArrayList{}}
+	in := &Interpreter{
+		State: s, cmdlets: table, OK: true, failures: &object.ArrayList{}, aliases: map[string]string{},
+		defaults: object.NewTable(false),
+	}
 	in.errs.w = s.Stderr
 	in.Top = (&frame{in: in}).child()
 	in.Top.parent = nil
@@ -128,6 +134,8 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 		err := in.within().RunWith(b, args, nil, false, object.Collect(&got))
 		return object.One(got), err
 	}
+	s.Closure = in.closure
+	s.Settle = in.Format.End
 	return in
 }
 

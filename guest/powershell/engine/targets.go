@@ -83,7 +83,7 @@ func typeNameOf(v object.Value) string {
 	case string:
 		return strings.Trim(v, "[]")
 	case *object.Object:
-		if v.Kind == "type" {
+		if v.Kind == object.TypeKind {
 			return object.Text(v.Props["fullname"])
 		}
 	}
@@ -100,7 +100,7 @@ func (f *frame) typeOperandValue(x *lang.TypeOperand) (object.Value, error) {
 	case string:
 		name = typeNameOf(t)
 	case *object.Object:
-		if t.Kind == "type" {
+		if t.Kind == object.TypeKind {
 			name = typeNameOf(t)
 		}
 	}

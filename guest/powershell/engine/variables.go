@@ -8,6 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/stream"
 )
 
 // Preference is what a preference asks for in this scope, in lower case.
@@ -72,6 +73,24 @@ func (f *frame) own(name string) (v object.Value, there bool) {
 		return false, true
 	case confirms:
 		return "High", true
+	case "host":
+		return f.in.theHost(), true
+	case "executioncontext":
+		return f.in.executionContext(), true
+	case "outputencoding":
+		return &object.Instance{Of: stream.EncodingClass(), V: stream.EncodingNamed("ascii")}, true
+	case "psdefaultparametervalues":
+		return f.in.defaults, true
+	case "errorview":
+		return "NormalView", true
+	case "formatenumerationlimit":
+		return int64(4), true
+	case "maximumerrorcount":
+		return int64(object.MostErrors), true
+	case "maximumaliascount", "maximumdrivecount", "maximumfunctioncount", "maximumhistorycount", "maximumvariablecount":
+		return int64(4096), true
+	case "stacktrace", "psemailserver":
+		return "", true
 	case "null", "args", "_", "input", "pscmdlet":
 		return nil, true
 	}
@@ -130,6 +149,9 @@ func (in *Interpreter) folder() string {
 
 // assign sets a variable of this scope, or one of the environment. Setting $null has no effect.
 func (f *frame) assign(to lang.Variable, v object.Value) error {
+	if d := f.Drive(to.Scope); d != nil {
+		return d.Set(to.Name, v)
+	}
 	if to.Scope != "" {
 		return f.scope(to.Scope).assign(lang.Variable{Name: to.Name}, v)
 	}

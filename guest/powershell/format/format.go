@@ -92,12 +92,12 @@ func (f *Formatter) putAll(items []object.Value) error {
 // properties shows an object of a class by its properties.
 func (f *Formatter) properties(v *object.Instance) error {
 	o := object.New(v.Of.Name)
-	for _, p := range v.Of.Props {
-		got, err := p.Get(nil, v)
+	for _, name := range object.PropertyNames(v) {
+		got, err := object.Property(v, strings.ToLower(name))
 		if err != nil {
 			return err
 		}
-		o.Set(p.Name, got)
+		o.Set(name, got)
 	}
 	return f.row(o)
 }
@@ -124,6 +124,7 @@ const (
 	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
 	commandRow = "%-15s %-50s %-10s %s"
 	smbRow     = "%-6s %-10s %s"
+	typeRow    = "%-8s %-8s %-40s %s"
 	memberRow  = "%-25s %-13s %s"
 )
 
@@ -145,7 +146,7 @@ func entryValue(v object.Value) string {
 	case []object.Value, object.Range, *object.ArrayList:
 		var parts []string
 		for item := range object.Each(v) {
-			parts = append(parts, object.Text(item))
+			parts = append(parts, itemText(item))
 		}
 		if len(parts) > 4 { // $FormatEnumerationLimit
 			return "{" + strings.Join(parts[:4], ", ") + "...}"
@@ -153,6 +154,22 @@ func entryValue(v object.Value) string {
 		return "{" + strings.Join(parts, ", ") + "}"
 	case *object.Hashtable:
 		return entryValue(v.Keys)
+	case *object.Instance:
+		if v.Of.Each != nil && v.Of.Text == nil {
+			return entryValue(v.Of.Each(v.V))
+		}
+	}
+	return object.Text(v)
+}
+
+// itemText is an item of a list as a list shows it: its name, if that says more than its type.
+func itemText(v object.Value) string {
+	if i, ok := v.(*object.Instance); ok && (i.Of.Text == nil || i.Of.ByProperties) {
+		if p := object.FindField(i.Of.Props, "Name"); p != nil {
+			if name, err := p.Get(nil, i); err == nil {
+				return object.Text(name)
+			}
+		}
 	}
 	return object.Text(v)
 }
@@ -196,6 +213,11 @@ func head(kind, dir string) []string {
 		}
 	case "location":
 		return []string{"", "Path", "----"}
+	case object.TypeKind:
+		return []string{
+			"", fmt.Sprintf(typeRow, "IsPublic", "IsSerial", "Name", "BaseType"),
+			fmt.Sprintf(typeRow, "--------", "--------", "----", "--------"),
+		}
 	case SMBKind:
 		return []string{
 			"", fmt.Sprintf(smbRow, "Status", "Local Path", "Remote Path"),
@@ -266,7 +288,7 @@ func (f *Formatter) row(o *object.Object) error {
 	case f.grid != nil:
 		row := make([]object.Value, len(f.grid.Names))
 		for i, name := range f.grid.Names {
-			row[i] = o.Props[strings.ToLower(name)]
+			row[i] = o.Value(name)
 		}
 		return f.grid.add(f, row)
 	}
@@ -288,6 +310,8 @@ func TableRow(o *object.Object) (line string, ok bool) {
 	switch o.Kind {
 	case "location":
 		return p("path"), true
+	case object.TypeKind:
+		return fmt.Sprintf(typeRow, p("ispublic"), p("isserial"), shortened(p("name"), 40), object.Text(o.Value("basetype"))), true
 	case "file":
 		at, _ := o.Props["lastwritetime"].(object.DateTime)
 		return fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.At.Format("1/2/2006   3:04 PM"), p("length"),
@@ -341,10 +365,7 @@ func listValue(v object.Value) string {
 	if i, ok := v.(*object.Instance); ok && i.V == system.Infinite {
 		return "Infinite ([TimeSpan]::MaxValue)"
 	}
-	if _, ok := v.([]object.Value); ok {
-		return entryValue(v)
-	}
-	return object.Text(v)
+	return entryValue(v)
 }
 
 // list shows an object's properties below each other.
@@ -355,7 +376,7 @@ func (f *Formatter) list(o *object.Object) error {
 	}
 	lines := []string{""}
 	for _, name := range o.Names {
-		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, listValue(o.Props[strings.ToLower(name)])))
+		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, listValue(o.Value(name))))
 	}
 	for _, l := range lines {
 		if err := f.line(l); err != nil {

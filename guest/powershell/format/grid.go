@@ -180,20 +180,6 @@ func (d *Display) put(f *Formatter) error {
 	return nil
 }
 
-// PropertyNames are the names of a value's properties, in the order in which they are shown.
-func PropertyNames(v object.Value) []string {
-	if o, ok := v.(*object.Object); ok {
-		return o.Names
-	}
-	var names []string
-	if c := object.ClassOf(v); c != nil {
-		for _, p := range c.Props {
-			names = append(names, p.Name)
-		}
-	}
-	return names
-}
-
 // Itself reports whether a value is shown as its text, whatever its properties are.
 func Itself(v object.Value) bool {
 	switch v := v.(type) {

@@ -258,7 +258,8 @@ func (p *parser) members(x Expr) (Expr, error) {
 		case p.peek() == '.' && (isName(p.peekAt(1)) || strings.ContainsRune("'\"$(", p.peekAt(1))): // $Matches.1
 			p.at++
 			x, err = p.member(x)
-		case p.has(".`\n"), p.has(".`\r\n"), p.has(".\n"), p.has(".\r\n"): // the member is on the next line
+		case p.has(".`\n"), p.has(".`\r\n"),
+			!p.words && (p.has(".\n") || p.has(".\r\n")): // the member is on the next line
 			p.at++
 			p.space()
 			x, err = p.member(x)
@@ -294,7 +295,12 @@ func (p *parser) member(of Expr) (Expr, error) {
 	if m.Name == "" && m.By == nil {
 		return nil, p.refuse("MissingPropertyName", "Missing property name after reference operator.")
 	}
-	if p.peek() != '(' {
+	switch {
+	case p.peek() == '{' && m.By == nil && m.Name != "": // the block is the argument
+		x, err := p.atom()
+		m.Call, m.Args = true, []Expr{x}
+		return m, err
+	case p.peek() != '(':
 		return m, nil
 	}
 	m.Call = true

@@ -51,7 +51,7 @@ func AddressClass() *Class {
 		},
 		Calls: []Method{
 			{Name: "Parse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return ParseAddress(c.Text(0)) }},
-			tryParse(nothing, ParseAddress),
+			TryParse(nothing, ParseAddress),
 			{
 				Name:  "IsLoopback",
 				Least: 1,

@@ -20,7 +20,7 @@ func BuilderClass() *Class {
 		if list, ok := c.Arg(1).([]Value); ok && len(c.Args) == 2 {
 			args = list
 		}
-		return composite(c.Text(0), args)
+		return Composite(c.Text(0), args)
 	})
 	format.Most = 32
 	return &Class{

@@ -41,6 +41,10 @@ type Class struct {
 	Same    func(v any) string  // equal objects have the same; nil: each object is equal to itself only
 	Each    func(v any) []Value // what an object is when it is enumerated; nil: itself
 	Item    *Indexer            // $object[…]
+	// Member, SetMember and Names are properties that objects have beside those of the class, and before them; nil: none.
+	Member    func(of Value, name string) (v Value, there bool)
+	SetMember func(of Value, name string, v Value) (done bool)
+	Names     func(of Value) []string
 	// Base is the class that a script's class is derived from, or nil. Convert makes an object of it of a value.
 	Base    *Class
 	Convert func(v Value) (Value, error)
@@ -186,9 +190,14 @@ func classProperty(of Value, name string) (v Value, known bool, err error) {
 	if c == nil {
 		return nil, false, nil
 	}
+	if c.Member != nil {
+		if v, there := c.Member(of, name); there {
+			return v, true, nil
+		}
+	}
 	p := FindField(c.Props, name)
 	if p == nil {
-		return nil, false, nil
+		return nil, c.Member != nil, nil
 	}
 	v, err = p.Get(nil, of)
 	return v, true, Around(err, fmt.Sprintf("Exception getting %q: ", p.Name))
@@ -199,6 +208,9 @@ func SetProperty(of Value, name string, v Value) error {
 	c := ClassOf(of)
 	if c == nil {
 		return cannotSet(name)
+	}
+	if c.SetMember != nil && c.SetMember(of, name, v) {
+		return nil
 	}
 	p := FindField(c.Props, name)
 	switch {
@@ -238,6 +250,9 @@ func TypeName(v Value) string {
 		}
 		return "System.Int32"
 	case *Hashtable:
+		if v.Generic {
+			return "System.Collections.Generic.Dictionary`2"
+		}
 		if v.ordered {
 			return "System.Collections.Specialized.OrderedDictionary"
 		}
@@ -252,6 +267,13 @@ func TypeName(v Value) string {
 // typeName is the full name of an object's type.
 func (o *Object) typeName() string {
 	switch {
+	case o.Kind == "file":
+		if Truth(o.Props["psiscontainer"]) {
+			return "System.IO.DirectoryInfo"
+		}
+		return "System.IO.FileInfo"
+	case KindTypes()[o.Kind] != "":
+		return KindTypes()[o.Kind]
 	case o.Kind != Custom:
 		return "a " + o.Kind
 	case o.Class != nil:
@@ -273,8 +295,15 @@ func ClassOf(v Value) *Class {
 		return BooleanClass()
 	case []Value, Range:
 		return ArrayClass()
+	case *ScriptBlock:
+		return blockClass()
+	case Enum:
+		return enumObjects(v.Of)
 	case *Hashtable:
-		if v.ordered {
+		switch {
+		case v.Generic:
+			return genericClass()
+		case v.ordered:
 			return OrderedClass()
 		}
 		return HashtableClass()

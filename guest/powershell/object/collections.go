@@ -1,7 +1,9 @@
 package object
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"mullion.dev/mullion/guest/powershell/session"
 )
@@ -73,9 +75,39 @@ func ArrayClass() *Class {
 				items[n] = c.Arg(0)
 				return nil, nil
 			}},
+			{Name: "GetLength", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return int64(len(Items(c.On))), nil }},
+			{Name: "GetUpperBound", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
+				return int64(len(Items(c.On)) - 1), nil
+			}},
+			{Name: "GetLowerBound", Least: 1, Most: 1, Do: func(*Call) (Value, error) { return int64(0), nil }},
+			{Name: "CopyTo", Least: 2, Most: 2, Do: func(c *Call) (Value, error) {
+				to, ok := c.Arg(0).([]Value)
+				n, err := c.Whole(1)
+				if err != nil || !ok || n < 0 || n+int64(len(Items(c.On))) > int64(len(to)) {
+					return nil, Raise(ArgumentException, "Destination array was not long enough. Check destIndex and length, and the "+
+						"array's lower bounds.")
+				}
+				copy(to[n:], Items(c.On))
+				return nil, nil
+			}},
 			never("Add", 1), never("Remove", 1), never("Clear", 0),
 		}),
 		Calls: []Method{
+			{Name: "Sort", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
+				slices.SortStableFunc(Items(c.Arg(0)), byNature)
+				return nil, nil
+			}},
+			{Name: "Copy", Least: 3, Most: 5, Do: copyItems},
+			{Name: "Resize", Least: 2, Most: 2, Do: func(c *Call) (Value, error) {
+				to := Own[*Reference](c.Arg(0))
+				n, err := c.Whole(1)
+				if to == nil || err != nil || n < 0 || n > MostItems {
+					return nil, notReferred(1)
+				}
+				items := make([]Value, n)
+				copy(items, Items(to.Get()))
+				return nil, to.Set(items)
+			}},
 			{Name: "Reverse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
 				slices.Reverse(Items(c.Arg(0)))
 				return nil, nil
@@ -85,6 +117,58 @@ func ArrayClass() *Class {
 			}},
 		},
 	}
+}
+
+// byNature orders values: numbers by their size, all else by its text.
+func byNature(a, b Value) int {
+	if IsNumber(a) && IsNumber(b) {
+		x, _ := Floating(a)
+		y, _ := Floating(b)
+		return cmp.Compare(x, y)
+	}
+	if x, ok := a.(DateTime); ok {
+		n, _ := x.Order(b)
+		return n
+	}
+	return cmp.Compare(strings.ToLower(Text(a)), strings.ToLower(Text(b)))
+}
+
+// IsNumber reports whether a value is a number.
+func IsNumber(v Value) bool {
+	switch Plain(v).(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
+
+// copyItems is Array.Copy(from, to, count) or (from, at, to, at, count).
+func copyItems(c *Call) (Value, error) {
+	from, to := Items(c.Arg(0)), []Value(nil)
+	numbers := []int64{0, 0, 0} // where in each, and how many
+	at := []int{-1, -1, 2}
+	to, _ = c.Arg(1).([]Value)
+	if len(c.Args) == 5 {
+		to, _ = c.Arg(2).([]Value)
+		at = []int{1, 3, 4}
+	}
+	for i, arg := range at {
+		if arg < 0 {
+			continue
+		}
+		n, err := c.Whole(arg)
+		if err != nil {
+			return nil, err
+		}
+		numbers[i] = n
+	}
+	begin, put, count := numbers[0], numbers[1], numbers[2]
+	if begin < 0 || put < 0 || count < 0 || begin+count > int64(len(from)) || put+count > int64(len(to)) {
+		return nil, Raise(ArgumentException, "Source array was not long enough. Check srcIndex and length, and the array's lower "+
+			"bounds.")
+	}
+	copy(to[put:], from[begin:begin+count])
+	return nil, nil
 }
 
 // ListClass is System.Collections.ArrayList, or System.Collections.Generic.List of any type.
@@ -166,6 +250,27 @@ func listChanges(on func(int, int, string, func(*ArrayList, *Call) (Value, error
 			l.Items = nil
 			return nil, nil
 		}),
+		on(0, 0, "Sort", func(l *ArrayList, _ *Call) (Value, error) {
+			slices.SortStableFunc(l.Items, byNature)
+			return nil, nil
+		}),
+		on(2, 2, "RemoveRange", func(l *ArrayList, c *Call) (Value, error) {
+			from, err := c.Whole(0)
+			count, wrong := c.Whole(1)
+			if err != nil || wrong != nil || from < 0 || count < 0 || from+count > int64(len(l.Items)) {
+				return nil, outside("index")
+			}
+			l.Items = slices.Delete(l.Items, int(from), int(from+count))
+			return nil, nil
+		}),
+		on(2, 2, "GetRange", func(l *ArrayList, c *Call) (Value, error) {
+			from, err := c.Whole(0)
+			count, wrong := c.Whole(1)
+			if err != nil || wrong != nil || from < 0 || count < 0 || from+count > int64(len(l.Items)) {
+				return nil, outside("index")
+			}
+			return &ArrayList{Items: slices.Clone(l.Items[from : from+count]), Generic: l.Generic}, nil
+		}),
 		on(0, 0, "Reverse", func(l *ArrayList, _ *Call) (Value, error) {
 			slices.Reverse(l.Items)
 			return nil, nil
@@ -180,6 +285,28 @@ func OrderedClass() *Class {
 	c.Methods = slices.DeleteFunc(c.Methods, func(r Method) bool { // those that only a Hashtable has
 		return slices.Contains([]string{"ContainsKey", "ContainsValue", "Clone"}, r.Name)
 	})
+	c.Methods = append(c.Methods, Method{Name: "Insert", Least: 3, Most: 3, Do: func(c *Call) (Value, error) {
+		t := c.On.(*Hashtable)
+		n, err := c.Whole(0)
+		if err != nil || n < 0 || n > int64(len(t.Keys)) {
+			return nil, outside("index")
+		}
+		if t.Has(c.Arg(1)) {
+			return nil, Raise(ArgumentException, "Item has already been added. Key in dictionary: '"+Text(c.Arg(1))+
+				"'  Key being added: '"+Text(c.Arg(1))+"'")
+		}
+		t.Set(c.Arg(1), c.Arg(2))
+		t.Keys = slices.Insert(t.Keys[:len(t.Keys)-1], int(n), c.Arg(1))
+		return nil, nil
+	}}, Method{Name: "RemoveAt", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
+		t := c.On.(*Hashtable)
+		n, err := c.Whole(0)
+		if err != nil || n < 0 || n >= int64(len(t.Keys)) {
+			return nil, outside("index")
+		}
+		t.Delete(t.Keys[n])
+		return nil, nil
+	}})
 	c.Make = &Method{Do: func(*Call) (Value, error) {
 		return &Hashtable{ordered: true, Exact: true, values: map[string]Value{}}, nil
 	}}

@@ -15,7 +15,7 @@ func FormatOperator(a, b Value) (Value, error) {
 	if !several {
 		args = []Value{b}
 	}
-	s, err := composite(Text(a), args)
+	s, err := Composite(Text(a), args)
 	if e, ok := err.(*Exception); ok { //nolint:errorlint // composite's own, not wrapped
 		return nil, Raise(RuntimeException, "Error formatting a string: "+e.Message+".")
 	}
@@ -27,8 +27,8 @@ func BadFormat() error {
 	return Raise("System.FormatException", "Input string was not in a correct format.")
 }
 
-// composite puts values into the places {0}, {1,10}, {2:N1} of a text.
-func composite(format string, args []Value) (string, error) {
+// Composite puts values into the places {0}, {1,10}, {2:N1} of a text.
+func Composite(format string, args []Value) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		switch r := format[i]; {

@@ -198,6 +198,13 @@ func DateClass() *Class {
 			number("Millisecond", func(at time.Time) int { return at.Nanosecond() / 1e6 }),
 			of("DayOfWeek", func(at time.Time) Value { return Enum{EnumOf("DayOfWeek"), int64(at.Weekday())} }),
 			of("Date", func(at time.Time) Value { return DateTime{day(at)} }),
+			of("Kind", func(at time.Time) Value {
+				n := int64(2)
+				if at.Location() == time.UTC {
+					n = 1
+				}
+				return Enum{EnumOf("DateTimeKind"), n}
+			}),
 			of("Ticks", func(at time.Time) Value { return DateTime{at}.ticks() }),
 			of("TimeOfDay", func(at time.Time) Value { return &Instance{SpanClass(), at.Sub(day(at))} }),
 		},
@@ -225,7 +232,7 @@ func makeDate(c *Call) (Value, error) {
 func dateCalls() []Method {
 	return []Method{
 		{Name: "Parse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return ParseDate(c.Text(0)) }},
-		tryParse(func() Value { return DateTime{} }, ParseDate),
+		TryParse(func() Value { return DateTime{} }, ParseDate),
 		{
 			Name:  "IsLeapYear",
 			Least: 1,
@@ -302,6 +309,14 @@ func dateMethods() []Method {
 		on("ToLocalTime", 0, 0, func(m DateTime, _ *Call) (Value, error) {
 			return DateTime{m.At.Local()}, nil
 		}),
+		on("ToFileTime", 0, 0, func(m DateTime, _ *Call) (Value, error) { return fileTime(m.At), nil }),
+		on("ToFileTimeUtc", 0, 0, func(m DateTime, _ *Call) (Value, error) { return fileTime(m.At), nil }),
+		on("CompareTo", 1, 1, func(m DateTime, c *Call) (Value, error) {
+			n, err := m.Order(c.Arg(0))
+			return int64(n), err
+		}),
+		on("IsDaylightSavingTime", 0, 0, func(m DateTime, _ *Call) (Value, error) { return m.At.IsDST(), nil }),
+		add("AddTicks", 100*time.Nanosecond),
 		on("ToShortDateString", 0, 0, func(m DateTime, _ *Call) (Value, error) { return m.Format("d") }),
 		on("ToLongDateString", 0, 0, func(m DateTime, _ *Call) (Value, error) { return m.Format("D") }),
 		on("ToShortTimeString", 0, 0, func(m DateTime, _ *Call) (Value, error) { return m.Format("t") }),
@@ -311,6 +326,11 @@ func dateMethods() []Method {
 			return DateTime{m.At.Add(Own[time.Duration](c.Arg(0)))}, nil
 		}),
 	}
+}
+
+// fileTime is a time as files have it: in steps of 100 ns since 1601.
+func fileTime(at time.Time) int64 {
+	return (at.Unix()+11644473600)*ticksPerSecond + int64(at.Nanosecond())/100
 }
 
 // Minus is the time between two, or a time before.

@@ -51,6 +51,33 @@ func enumTypes() []*EnumType {
 		{Name: ProtocolName, Flags: true, Values: []EnumName{
 			{"SystemDefault", 0}, {"Ssl3", 48}, {"Tls", 192}, {"Tls11", 768}, {"Tls12", 3072}, {"Tls13", 12288},
 		}},
+		{Name: "Security.Principal.WindowsBuiltInRole", Values: []EnumName{
+			{"Administrator", 544}, {"User", 545}, {"Guest", 546}, {"PowerUser", 547}, {"AccountOperator", 548},
+			{"SystemOperator", 549}, {"PrintOperator", 550}, {"BackupOperator", 551}, {"Replicator", 552},
+		}},
+		{Name: "IO.SearchOption", Values: []EnumName{{"TopDirectoryOnly", 0}, {"AllDirectories", 1}}},
+		{Name: "IO.FileMode", Values: []EnumName{
+			{"CreateNew", 1}, {"Create", 2}, {"Open", 3}, {"OpenOrCreate", 4}, {"Truncate", 5}, {"Append", 6},
+		}},
+		{Name: "IO.FileAccess", Flags: true, Values: []EnumName{{"Read", 1}, {"Write", 2}, {"ReadWrite", 3}}},
+		{Name: "IO.FileShare", Flags: true, Values: []EnumName{
+			{"None", 0}, {"Read", 1}, {"Write", 2}, {"ReadWrite", 3}, {"Delete", 4}, {"Inheritable", 16},
+		}},
+		{Name: "IO.FileAttributes", Flags: true, Values: []EnumName{
+			{"ReadOnly", 1}, {"Hidden", 2}, {"System", 4}, {"Directory", 16}, {"Archive", 32}, {"Normal", 128}, {"ReparsePoint", 1024},
+		}},
+		{Name: "IO.Compression.CompressionMode", Values: []EnumName{{"Decompress", 0}, {"Compress", 1}}},
+		{Name: "IO.SeekOrigin", Values: []EnumName{{"Begin", 0}, {"Current", 1}, {"End", 2}}},
+		{Name: "DateTimeKind", Values: []EnumName{{"Unspecified", 0}, {"Utc", 1}, {"Local", 2}}},
+		{Name: "Globalization.NumberStyles", Flags: true, Values: []EnumName{{"None", 0}, {"Integer", 7}, {"Any", 511}, {"HexNumber", 515}}},
+		{Name: "ConsoleColor", Values: []EnumName{
+			{"Black", 0}, {"DarkBlue", 1}, {"DarkGreen", 2}, {"DarkCyan", 3}, {"DarkRed", 4}, {"DarkMagenta", 5},
+			{"DarkYellow", 6}, {"Gray", 7}, {"DarkGray", 8}, {"Blue", 9}, {"Green", 10}, {"Cyan", 11}, {"Red", 12},
+			{"Magenta", 13}, {"Yellow", 14}, {"White", 15},
+		}},
+		{Name: "Diagnostics.ProcessWindowStyle", Values: []EnumName{
+			{"Normal", 0}, {"Hidden", 1}, {"Minimized", 2}, {"Maximized", 3},
+		}},
 		{Name: "Text.RegularExpressions.RegexOptions", Flags: true, Values: []EnumName{
 			{"None", 0}, {"IgnoreCase", 1}, {"Multiline", 2}, {"ExplicitCapture", 4}, {"Compiled", 8}, {"Singleline", 16},
 			{"IgnorePatternWhitespace", 32}, {"RightToLeft", 64}, {"ECMAScript", 256}, {"CultureInvariant", 512},
@@ -263,6 +290,37 @@ func (t *EnumType) sum(v Value) (e Enum, ok bool) {
 		e.N |= one.N
 	}
 	return e, true
+}
+
+// enumObjects is an enumeration as the class of its values.
+func enumObjects(t *EnumType) *Class {
+	other := func(c *Call) (Enum, error) {
+		e, ok := t.Parsed(Plain(c.Arg(0)))
+		if !ok {
+			return e, CannotConvert(c.Arg(0), t.FullName())
+		}
+		return e, nil
+	}
+	return &Class{Name: t.FullName(), Methods: []Method{
+		{Name: "HasFlag", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
+			e, err := other(c)
+			return c.On.(Enum).N&e.N == e.N, err
+		}},
+		{Name: "CompareTo", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
+			e, err := other(c)
+			return int64(cmp.Compare(c.On.(Enum).N, e.N)), err
+		}},
+		{Name: "ToString", Most: 1, Do: func(c *Call) (Value, error) {
+			e := c.On.(Enum)
+			switch strings.ToLower(c.Text(0)) {
+			case "d":
+				return strconv.FormatInt(e.N, 10), nil
+			case "x":
+				return FormatNumber(wholeDigits(e.N), "X8")
+			}
+			return e.Text(), nil
+		}},
+	}}
 }
 
 func (e Enum) property(name string) (Value, error) {

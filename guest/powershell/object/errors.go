@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"sync"
 
 	"mullion.dev/mullion/guest/powershell/session"
@@ -56,7 +55,9 @@ type ErrorRecord struct {
 	Target Value
 	inner  *ErrorRecord
 	Trace  string // the calls within which it was made, see interpreter.trace
-	status int    // of the HTTP answer that a WebException is about, 0 if there is none
+	// parameter is what an ArgumentException is about.
+	parameter string
+	status    int // of the HTTP answer that a WebException is about, 0 if there is none
 }
 
 // outer is the record of the exception that PowerShell makes of one of a method.
@@ -258,6 +259,15 @@ func ExceptionClass(name string) *Class {
 					return Own[*ErrorRecord](v).Message, nil
 				},
 			},
+			{Name: "ParamName", Get: func(_ *session.State, v Value) (Value, error) {
+				return Own[*ErrorRecord](v).parameter, nil
+			}},
+			{Name: "HResult", Get: func(*session.State, Value) (Value, error) { return int64(-2146233088), nil }},
+			{Name: "StackTrace", Get: func(_ *session.State, v Value) (Value, error) {
+				return Own[*ErrorRecord](v).Trace, nil
+			}},
+			{Name: "Source", Get: func(*session.State, Value) (Value, error) { return "System.Management.Automation", nil }},
+			{Name: "Data", Get: func(*session.State, Value) (Value, error) { return NewTable(false), nil }},
 			{
 				Name: "InnerException",
 				Get: func(_ *session.State, v Value) (Value, error) {
@@ -289,27 +299,44 @@ func ExceptionClass(name string) *Class {
 	}
 }
 
-// NewException makes an exception by New-Object or ::new.
+// NewException makes an exception by New-Object or ::new: of a message, and what it is about or the exception within.
 func NewException(name string) *Method {
 	return &Method{
-		Most: 1,
+		Most: 2,
 		Do: func(c *Call) (Value, error) {
-			message := fmt.Sprintf("Exception of type '%s' was thrown.", name)
+			r := &ErrorRecord{Message: fmt.Sprintf("Exception of type '%s' was thrown.", name), Class: name}
 			if len(c.Args) > 0 {
-				message = c.Text(0)
+				r.Message = c.Text(0)
 			}
-			r := &ErrorRecord{Message: message, Class: name}
+			inner := Own[*ErrorRecord](c.Arg(1))
+			switch {
+			case inner != nil:
+				r.inner = inner
+			case name == "System.ArgumentNullException" || name == "System.ArgumentOutOfRangeException":
+				r.aboutParameter(c)
+			case len(c.Args) == 2:
+				r.parameter = c.Text(1)
+				r.Message += "\nParameter name: " + r.parameter
+			}
 			return r.exception(), nil
 		},
 	}
 }
 
-// TypeObject is a type as GetType returns it.
-func TypeObject(name string) *Object {
-	short := name[strings.LastIndex(name, ".")+1:]
-	o := New("type").Set("Name", short).Set("FullName", name)
-	o.Props["namespace"] = strings.TrimSuffix(strings.TrimSuffix(name, short), ".")
-	return o
+// aboutParameter takes the name of a parameter, which comes before the message.
+func (r *ErrorRecord) aboutParameter(c *Call) {
+	if len(c.Args) == 0 {
+		return
+	}
+	words := "Value cannot be null."
+	if r.Class == "System.ArgumentOutOfRangeException" {
+		words = "Specified argument was out of the range of valid values."
+	}
+	if len(c.Args) == 2 {
+		words = c.Text(1)
+	}
+	r.parameter = c.Text(0)
+	r.Message = words + "\nParameter name: " + r.parameter
 }
 
 // ArgumentException is the class of errors of an argument.

@@ -12,6 +12,7 @@ import (
 type Hashtable struct {
 	ordered bool
 	Exact   bool // the case of letters in keys matters, as in one of New-Object
+	Generic bool // it is a Dictionary
 	Keys    []Value
 	values  map[string]Value // by canonical
 }
@@ -65,7 +66,8 @@ func (t *Hashtable) Set(key, v Value) {
 	t.values[t.name(key)] = Plain(v)
 }
 
-func (t *Hashtable) remove(key Value) {
+// Delete takes a key away.
+func (t *Hashtable) Delete(key Value) {
 	name := t.name(key)
 	delete(t.values, name)
 	t.Keys = slices.DeleteFunc(t.Keys, func(k Value) bool { return t.name(k) == name })
@@ -235,7 +237,7 @@ func HashtableClass() *Class {
 				Least: 1,
 				Most:  1,
 				Do: onKey(func(t *Hashtable, key Value, _ *Call) (Value, error) {
-					t.remove(key)
+					t.Delete(key)
 					return nil, nil
 				}),
 			},
@@ -260,6 +262,29 @@ func HashtableClass() *Class {
 			{Name: "GetEnumerator", Do: on(func(t *Hashtable, _ *Call) Value { return t.Entries() })},
 		},
 	}
+}
+
+// genericClass is Dictionary: Remove says whether the key was there, and TryGetValue does so too.
+func genericClass() *Class {
+	c := HashtableClass()
+	c.Name, c.Others = "System.Collections.Generic.Dictionary`2", nil
+	c.Methods = append([]Method{
+		{Name: "Remove", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
+			t := c.On.(*Hashtable)
+			there := t.Has(c.Arg(0))
+			t.Delete(c.Arg(0))
+			return there, nil
+		}},
+		{Name: "TryGetValue", Least: 2, Most: 2, Do: func(c *Call) (Value, error) {
+			t := c.On.(*Hashtable)
+			to := Own[*Reference](c.Arg(1))
+			if to == nil {
+				return nil, notReferred(2)
+			}
+			return t.Has(c.Arg(0)), to.Set(t.Get(c.Arg(0)))
+		}},
+	}, c.Methods...)
+	return c
 }
 
 // Object is an object with the table's keys as properties.

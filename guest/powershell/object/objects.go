@@ -15,6 +15,9 @@ func (o *Object) property(name string) (Value, error) {
 	if !ok && o.Kind != Custom {
 		return nil, Thrown("The property %q of a %s is not part of Mullion's PowerShell.", name, o.Kind)
 	}
+	if c, ok := p.(*Computed); ok {
+		return c.Get(o)
+	}
 	return p, nil
 }
 
@@ -51,8 +54,13 @@ func Property(of Value, name string) (Value, error) {
 	case counts:
 		return int64(1), nil
 	}
-	if l, ok := of.(*ArrayList); ok {
+	switch l := of.(type) {
+	case *ArrayList:
 		return itemsProperty(l.Items, name)
+	case *Instance:
+		if l.Of.Each != nil {
+			return itemsProperty(l.Of.Each(l.V), name)
+		}
 	}
 	return nil, Thrown("The property %q of %s is not part of Mullion's PowerShell.", name, TypeName(of))
 }
@@ -92,7 +100,7 @@ func (o *Object) Text() string {
 	if o.Kind == Custom {
 		var parts []string
 		for _, name := range o.Names {
-			parts = append(parts, name+"="+within(o.Props[strings.ToLower(name)], true))
+			parts = append(parts, name+"="+within(o.Value(name), true))
 		}
 		return "@{" + strings.Join(parts, "; ") + "}"
 	}

@@ -57,8 +57,8 @@ func ToReference(v Value) (Value, error) {
 	return v, nil
 }
 
-// tryParse is the static method TryParse beside a Parse: it puts the value into the variable, or none, and says which.
-func tryParse(none func() Value, parse func(s string) (Value, error)) Method {
+// TryParse is the static method TryParse beside a Parse: it puts the value into the variable, or none, and says which.
+func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 	return Method{
 		Name:  "TryParse",
 		Least: 2,

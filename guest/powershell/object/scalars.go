@@ -32,7 +32,7 @@ func parse(none Value, do func(s string) (Value, error)) []Method {
 			}
 			return v, nil
 		},
-	}, tryParse(func() Value { return none }, func(s string) (Value, error) { return do(strings.TrimSpace(s)) })}
+	}, TryParse(func() Value { return none }, func(s string) (Value, error) { return do(strings.TrimSpace(s)) })}
 }
 
 // numberMethods are those of numbers: ToString with a format.
@@ -273,7 +273,7 @@ func GUIDClass() *Class {
 			},
 		},
 		{Name: "Parse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return ParseGUID(c.Text(0)) }},
-		tryParse(emptyGUID, ParseGUID),
+		TryParse(emptyGUID, ParseGUID),
 	}
 	c.Make = &Method{Least: 1, Most: 1, Do: c.Calls[1].Do}
 	return c

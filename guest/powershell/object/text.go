@@ -1,10 +1,12 @@
 package object
 
 import (
+	"hash/fnv"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"mullion.dev/mullion/guest/powershell/session"
 )
@@ -95,7 +97,7 @@ func stringCalls() []Method {
 				if list, ok := c.Arg(1).([]Value); ok && len(c.Args) == 2 {
 					args = list
 				}
-				return composite(c.Text(0), args)
+				return Composite(c.Text(0), args)
 			},
 		},
 		{Name: "Equals", Least: 2, Most: 2, Do: func(c *Call) (Value, error) { return c.Text(0) == c.Text(1), nil }},
@@ -390,6 +392,27 @@ func partMethods() []Method {
 				return strings.ReplaceAll(s, c.Text(0), c.Text(1)), nil
 			}),
 		},
+		{Name: "Chars", Least: 1, Most: 1, Do: onText(func(s string, c *Call) (Value, error) {
+			n, err := c.Whole(0)
+			all := Characters(s)
+			if err != nil || n < 0 || n >= int64(len(all)) {
+				return nil, Raise("System.IndexOutOfRangeException", "Index was outside the bounds of the array.")
+			}
+			return Char(rune(all[n])), nil
+		})},
+		{Name: "GetHashCode", Do: plainText(func(s string, _ *Call) Value {
+			h := fnv.New32a()
+			h.Write([]byte(s))
+			return int64(int32(h.Sum32()))
+		})},
+		{Name: "Normalize", Most: 1, Do: plainText(func(s string, _ *Call) Value { return s })},
+		{Name: "GetEnumerator", Do: plainText(func(s string, _ *Call) Value {
+			out := []Value{}
+			for _, r := range s {
+				out = append(out, Char(r))
+			}
+			return out
+		})},
 		{Name: "Split", Most: 3, Do: splitMethod},
 		{
 			Name: "ToCharArray",
@@ -474,4 +497,19 @@ func CharClass() *Class {
 			is("IsLetterOrDigit", func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }),
 		},
 	}
+}
+
+// Characters is a text as .NET counts it, in units of UTF-16.
+func Characters(s string) []uint16 {
+	if IsASCII(s) {
+		out := make([]uint16, len(s))
+		for i := range len(s) {
+			out[i] = uint16(s[i])
+		}
+		return out
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return utf16.Encode([]rune(s))
 }

@@ -95,7 +95,7 @@ func VersionClass() *Class {
 			Do: func(c *Call) (Value, error) {
 				return ParseVersion(c.Text(0))
 			},
-		}, tryParse(nothing, ParseVersion)},
+		}, TryParse(nothing, ParseVersion)},
 		Methods: []Method{
 			{
 				Name:  "CompareTo",

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
-	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/stream"
 )
 
 // What Out-File, Tee-Object and redirections write: Windows PowerShell UTF-16 with a mark, PowerShell 6 and later UTF-8
@@ -54,7 +54,7 @@ func Encoded(s *session.State, content, encoding string, begins bool) string {
 	if marked && begins {
 		content = mark + content
 	}
-	if e := object.EncodingNamed(name); e != nil {
+	if e := stream.EncodingNamed(name); e != nil {
 		return string(e.Encode(content))
 	}
 	return content
@@ -72,7 +72,7 @@ func FileText(data []byte) string {
 func MarkedText(data []byte) (text string, marked bool) {
 	for mark, name := range map[string]string{"\xff\xfe": "utf-16", "\xfe\xff": "utf-16be", "\xef\xbb\xbf": "utf-8"} {
 		if rest, marked := bytes.CutPrefix(data, []byte(mark)); marked {
-			return object.EncodingNamed(name).Decode(rest), true
+			return stream.EncodingNamed(name).Decode(rest), true
 		}
 	}
 	return "", false

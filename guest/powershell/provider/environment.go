@@ -20,3 +20,10 @@ func EnvironmentItem(path string) (string, bool) {
 	drive, name, ok := strings.Cut(path, ":")
 	return strings.ToUpper(strings.TrimLeft(name, `\/`)), ok && strings.ToLower(drive) == "env"
 }
+
+// SessionItem is what a path of alias:, function: or variable: names: the drive in lower case, and the item.
+func SessionItem(path string) (drive, name string, ok bool) {
+	drive, name, ok = strings.Cut(path, ":")
+	drive = strings.ToLower(drive)
+	return drive, strings.TrimLeft(name, `\/`), ok && (drive == "alias" || drive == "function" || drive == "variable")
+}

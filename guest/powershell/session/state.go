@@ -37,6 +37,10 @@ type State struct {
 	Read func(text string) (any, error)
 	// Invoke runs a script block with arguments, within what calls a method now, and returns what it outputs.
 	Invoke func(block any, args []any) (any, error)
+	// Settle ends the table that is being shown; nil: nothing shows one.
+	Settle func()
+	// Closure is a script block that keeps the variables of what calls a method now.
+	Closure func(block any) any
 	// Steps is how many statements may run, and objects be output, before the session ends; 0: any number.
 	Steps int
 	kept  map[reflect.Type]any

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"mullion.dev/mullion/guest/eventlog"
+	"mullion.dev/mullion/guest/token"
 	"mullion.dev/mullion/guest/wmi"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
@@ -23,6 +24,8 @@ type Calls struct {
 	// SetACL gives a file a descriptor's owner and rules. descriptor reads one from its text.
 	SetACL     func(path string, a ACL) error
 	Descriptor func(sddl string) (ACL, error)
+	// Identity is who runs the session.
+	Identity func() (token.Identity, error)
 	// Account finds an account by its name or SID.
 	Account func(name string) (sid, full string, err error)
 
@@ -80,6 +83,7 @@ func Windows() *Calls {
 		SetACL:     writeACL,
 		Descriptor: parseACL,
 		Account:    findAccount,
+		Identity:   token.Current,
 
 		CommandLine: commandLine,
 

@@ -11,10 +11,21 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/stream"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
 func getContent(c *cmdlet.Call) error {
+	done, err := c.ForSession(func(d cmdlet.Drive, name string, there bool) error {
+		v, _ := d.Content(name)
+		if !there {
+			return c.Fail(cmdlet.NoSessionItem(name))
+		}
+		return c.Output(v)
+	})
+	if done || err != nil {
+		return err
+	}
 	if err := c.ReportMissed(); err != nil {
 		return err
 	}
@@ -84,14 +95,14 @@ func contentEncodings() []string {
 }
 
 // contentEncoding is the encoding of a value of -Encoding, nil for UTF-8.
-func contentEncoding(name string) *object.Encoding {
+func contentEncoding(name string) *stream.Encoding {
 	switch strings.ToLower(name) {
 	case "default":
-		return object.Western()
+		return stream.Western()
 	case "utf8nobom", "":
 		return nil
 	}
-	return object.EncodingNamed(name)
+	return stream.EncodingNamed(name)
 }
 
 // encoded is a text in the encoding of -Encoding; a new file of UTF-16 or UTF-8 begins with its mark.
@@ -101,6 +112,39 @@ func encoded(c *cmdlet.Call, content string, begins bool) string {
 		name = "utf8nobom"
 	}
 	return provider.Encoded(c.State, content, name, begins)
+}
+
+// clearContent empties files, which must be there.
+func clearContent(c *cmdlet.Call) error {
+	if err := c.ReportMissed(); err != nil {
+		return err
+	}
+	return c.ForEach(func(t cmdlet.Target) error {
+		if _, err := os.Stat(t.Full); err != nil {
+			return err
+		}
+		return provider.WriteFile(t.Full, "", os.O_TRUNC, c.Flags["force"])
+	})
+}
+
+// setItem is Set-Item: a variable of the environment, or an item of a drive of the session.
+func setItem(c *cmdlet.Call) error {
+	value := c.Values["value"]
+	if c.Piped {
+		value, c.Input = object.One(c.Input), nil
+	}
+	done, err := c.ForSession(func(d cmdlet.Drive, name string, _ bool) error { return d.Set(name, value) })
+	if done || err != nil {
+		return err
+	}
+	return c.ForEach(func(t cmdlet.Target) error {
+		name, ok := provider.EnvironmentItem(t.Name)
+		if !ok {
+			return words.Errorf("Set-Item for %s, which is no variable, alias or function, is %s", t.Name, words.NotHere)
+		}
+		c.State.SetEnvironment(name, object.Text(value))
+		return nil
+	})
 }
 
 func setContent(c *cmdlet.Call) error { return write(c, os.O_TRUNC) }
@@ -130,6 +174,9 @@ func write(c *cmdlet.Call, how int) error {
 }
 
 func getItem(c *cmdlet.Call) error {
+	if done, err := c.ForSession(putItem(c)); done || err != nil {
+		return err
+	}
 	return c.ForEach(func(t cmdlet.Target) error {
 		if name, ok := provider.EnvironmentItem(t.Name); ok {
 			return variables(c, name)
@@ -145,7 +192,22 @@ func getItem(c *cmdlet.Call) error {
 	})
 }
 
+// putItem outputs an item of a drive of the session.
+func putItem(c *cmdlet.Call) func(d cmdlet.Drive, name string, there bool) error {
+	return func(d cmdlet.Drive, name string, _ bool) error {
+		item, there := d.Item(name)
+		if !there {
+			return c.Fail(cmdlet.NoSessionItem(name))
+		}
+		return c.Output(item)
+	}
+}
+
 func testPath(c *cmdlet.Call) error {
+	done, err := c.ForSession(func(_ cmdlet.Drive, _ string, there bool) error { return c.Output(there) })
+	if done || err != nil {
+		return err
+	}
 	_, missed, err := c.Targets()
 	if err != nil {
 		return err
@@ -216,6 +278,15 @@ func newItem(c *cmdlet.Call) error {
 }
 
 func removeItem(c *cmdlet.Call) error {
+	done, err := c.ForSession(func(d cmdlet.Drive, name string, there bool) error {
+		if !there {
+			return c.Fail(cmdlet.NoSessionItem(name))
+		}
+		return d.Remove(name)
+	})
+	if done || err != nil {
+		return err
+	}
 	return c.ForEach(func(t cmdlet.Target) error {
 		if k, ok := t.Key(); ok {
 			return dropKey(c, k)

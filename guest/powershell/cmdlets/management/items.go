@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -59,12 +60,63 @@ func copyItem(c *cmdlet.Call) error {
 		(err != nil || !info.IsDir()) {
 		return c.Fail(provider.Because(destination, fs.ErrNotExist))
 	}
-	return c.ForEach(func(t cmdlet.Target) error { return copyTo(c, t.Full, to) })
+	picks, err := newPicks(c)
+	if err != nil {
+		return err
+	}
+	return c.ForEach(func(t cmdlet.Target) error {
+		if !picks.taken(filepath.Base(t.Full)) {
+			return nil
+		}
+		at := to
+		if there, err := os.Stat(to); err == nil && there.IsDir() {
+			at = filepath.Join(to, filepath.Base(t.Full))
+		}
+		return errors.Join(copyTo(c, t.Full, to, picks), passOn(c, at))
+	})
+}
+
+// passOn outputs an item that is new at a path, if -PassThru wants it.
+func passOn(c *cmdlet.Call, path string) error {
+	info, err := os.Lstat(path)
+	if !c.Flags["passthru"] || err != nil {
+		return nil //nolint:nilerr // what has failed has been said
+	}
+	return c.Output(provider.Item(path, info))
+}
+
+// picks are the names that -Filter, -Include and -Exclude leave.
+// The first is for all files, the others are for what the path names.
+type picks struct{ filter, include, exclude []*regexp.Regexp }
+
+func newPicks(c *cmdlet.Call) (*picks, error) {
+	p := &picks{}
+	for name, to := range map[string]*[]*regexp.Regexp{"filter": &p.filter, "include": &p.include, "exclude": &p.exclude} {
+		for v := range object.Each(c.Values[name]) {
+			re, err := object.Wildcard(object.Text(v))
+			if err != nil {
+				return nil, err
+			}
+			*to = append(*to, re)
+		}
+	}
+	return p, nil
+}
+
+// shows reports whether a file of a name is copied.
+func (p *picks) shows(name string) bool {
+	return len(p.filter) == 0 || slices.ContainsFunc(p.filter, func(re *regexp.Regexp) bool { return re.MatchString(name) })
+}
+
+// taken reports whether an item that the path names is copied.
+func (p *picks) taken(name string) bool {
+	matches := func(re *regexp.Regexp) bool { return re.MatchString(name) }
+	return (len(p.include) == 0 || slices.ContainsFunc(p.include, matches)) && !slices.ContainsFunc(p.exclude, matches)
 }
 
 // copyTo copies a file or folder to a path, or into the path if it is a folder. Of a folder, only -Recurse copies the
 // content too.
-func copyTo(c *cmdlet.Call, from, to string) error {
+func copyTo(c *cmdlet.Call, from, to string, picks *picks) error {
 	recurse := c.Flags["recurse"]
 	info, err := os.Stat(from)
 	if err != nil {
@@ -85,7 +137,10 @@ func copyTo(c *cmdlet.Call, from, to string) error {
 	}
 	entries, err := os.ReadDir(from)
 	for _, e := range entries {
-		err = errors.Join(err, copyTo(c, filepath.Join(from, e.Name()), to))
+		if !e.IsDir() && !picks.shows(e.Name()) {
+			continue
+		}
+		err = errors.Join(err, copyTo(c, filepath.Join(from, e.Name()), to, picks))
 	}
 	return err
 }

@@ -25,6 +25,9 @@ type listing struct {
 }
 
 func getChildItem(c *cmdlet.Call) error {
+	if done, err := c.ForSession(putItem(c)); done || err != nil {
+		return err
+	}
 	l, err := newListing(c)
 	if err != nil {
 		return err

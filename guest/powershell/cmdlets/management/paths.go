@@ -114,6 +114,19 @@ func resolvePath(c *cmdlet.Call) error {
 	})
 }
 
+// convertPath is Convert-Path: the full paths of items as texts.
+func convertPath(c *cmdlet.Call) error {
+	if err := c.ReportMissed(); err != nil {
+		return err
+	}
+	return c.ForEach(func(t cmdlet.Target) error {
+		if _, err := os.Lstat(t.Full); err != nil {
+			return err
+		}
+		return c.Output(filepath.Clean(t.Full))
+	})
+}
+
 // errThere is the error for a new name that is taken.
 var errThere = words.Errorf("Cannot create a file when that file already exists.")
 
@@ -138,7 +151,7 @@ func moveItem(c *cmdlet.Call) error {
 		if info, err := os.Stat(to); err == nil && info.IsDir() {
 			at = filepath.Join(to, filepath.Base(t.Full))
 		}
-		return moveTo(c, t.Full, at)
+		return errors.Join(moveTo(c, t.Full, at), passOn(c, at))
 	})
 }
 
@@ -192,7 +205,7 @@ func copyAway(c *cmdlet.Call, from, to string, info fs.FileInfo) error {
 	c.Flags["recurse"] = true
 	switch {
 	case info.IsDir():
-		if err := copyTo(c, from, to); err != nil {
+		if err := copyTo(c, from, to, &picks{}); err != nil {
 			return err
 		}
 		return os.RemoveAll(from)
@@ -237,7 +250,8 @@ func renameItem(c *cmdlet.Call) error {
 		if _, err := os.Lstat(t.Full); err != nil {
 			return err
 		}
-		return moveTo(c, t.Full, filepath.Join(filepath.Dir(t.Full), name))
+		at := filepath.Join(filepath.Dir(t.Full), name)
+		return errors.Join(moveTo(c, t.Full, at), passOn(c, at))
 	})
 }
 
@@ -290,13 +304,21 @@ func pathCmdlets() []cmdlet.Cmdlet {
 			Needs:   []string{cmdlet.PathName},
 		}),
 		cmdlet.OfPath(cmdlet.Cmdlet{
+			Name:    "Convert-Path",
+			Wild:    true,
+			Aliases: []string{"cvpa"},
+			About:   "full paths of files and folders that are there, as texts",
+			Run:     convertPath,
+			Needs:   []string{cmdlet.PathName},
+		}),
+		cmdlet.OfPath(cmdlet.Cmdlet{
 			Name:      "Move-Item",
 			Wild:      true,
 			Aliases:   []string{"mv", "move", "mi"},
 			About:     "moves files and folders",
 			Run:       moveItem,
 			Values:    []string{"destination"},
-			Flags:     []string{"force"},
+			Flags:     []string{"force", "passthru"},
 			Positions: []string{"destination"},
 			Needs:     []string{cmdlet.PathName},
 		}),
@@ -306,7 +328,7 @@ func pathCmdlets() []cmdlet.Cmdlet {
 			About:     "gives a file or folder a new name",
 			Run:       renameItem,
 			Values:    []string{"newname"},
-			Flags:     []string{"force"},
+			Flags:     []string{"force", "passthru"},
 			Positions: []string{"newname"},
 			Needs:     []string{cmdlet.PathName, "newname"},
 		}),

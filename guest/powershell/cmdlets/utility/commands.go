@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
-	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -240,36 +239,11 @@ func memberObject(of, name, kind, definition string) *object.Object {
 		Set("Definition", definition)
 }
 
-// kindTypes are the types of .NET whose objects the kinds of objects here stand for.
-func kindTypes() map[string]string {
-	return map[string]string{
-		"command":       "System.Management.Automation.CommandInfo",
-		"entry":         "System.Collections.DictionaryEntry",
-		"event":         "System.Diagnostics.Eventing.Reader.EventLogRecord",
-		"file":          "System.IO.FileSystemInfo",
-		"group":         "Microsoft.PowerShell.Commands.GroupInfo",
-		"job":           "System.Management.Automation.Job",
-		"log entry":     "System.Diagnostics.EventLogEntry",
-		"location":      "System.Management.Automation.PathInfo",
-		"process":       "System.Diagnostics.Process",
-		"selected line": "Microsoft.PowerShell.Commands.MatchInfo",
-		"service":       "System.ServiceProcess.ServiceController",
-	}
-}
-
-// memberType is the name of an object's type as Get-Member has it.
-func memberType(v object.Value) string {
-	if o, ok := v.(*object.Object); ok && kindTypes()[o.Kind] != "" {
-		return kindTypes()[o.Kind]
-	}
-	return object.TypeName(v)
-}
-
 // getMember lists the members of each type in its input.
 func getMember(c *cmdlet.Call) error {
 	var seen []string
 	for _, v := range c.Items(cmdlet.ObjectName) {
-		of := memberType(v)
+		of := object.TypeName(v)
 		if slices.Contains(seen, of) {
 			continue
 		}
@@ -304,7 +278,7 @@ func getMember(c *cmdlet.Call) error {
 
 // membersOf are the methods and properties of an object, each by name.
 func membersOf(v object.Value) []*object.Object {
-	of := memberType(v)
+	of := object.TypeName(v)
 	var methods, properties []*object.Object
 	for _, class := range []*object.Class{object.ClassOf(v), object.EveryClass()} {
 		if class == nil {
@@ -320,7 +294,7 @@ func membersOf(v object.Value) []*object.Object {
 	if o, ok := v.(*object.Object); ok && o.Kind == object.Custom {
 		kind = "NoteProperty"
 	}
-	for _, name := range format.PropertyNames(v) {
+	for _, name := range object.PropertyNames(v) {
 		got, err := object.Property(v, strings.ToLower(name))
 		if err != nil {
 			got = nil // its type is not known then

@@ -25,7 +25,7 @@ func keysFor(c *cmdlet.Call, item object.Value) ([]key, error) {
 			if err != nil {
 				return nil, err
 			}
-			for _, name := range format.PropertyNames(item) {
+			for _, name := range object.PropertyNames(item) {
 				if re.MatchString(name) {
 					add(key{name: name, property: name})
 				}
@@ -139,7 +139,7 @@ func columns(c *cmdlet.Call, item object.Value) ([]key, error) {
 		return keysFor(c, item)
 	}
 	var all []key
-	for _, name := range format.PropertyNames(item) {
+	for _, name := range object.PropertyNames(item) {
 		all = append(all, key{name: name, property: name})
 	}
 	return all, nil
@@ -150,7 +150,7 @@ func cells(c *cmdlet.Call, keys []key, item object.Value) ([]object.Value, error
 	row := make([]object.Value, len(keys))
 	for i, k := range keys {
 		named := func(name string) bool { return strings.EqualFold(name, k.property) }
-		has := slices.ContainsFunc(format.PropertyNames(item), named)
+		has := slices.ContainsFunc(object.PropertyNames(item), named)
 		if o, ok := item.(*object.Object); ok {
 			has = has || o.Has(strings.ToLower(k.property))
 		}

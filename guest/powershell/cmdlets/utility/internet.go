@@ -15,6 +15,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/stream"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
@@ -117,11 +118,11 @@ func webBody(c *cmdlet.Call, u *url.URL, method string) (body, contentType strin
 
 // encodingOf is the encoding that a Content-Type names, or ISO 8859-1, which Windows PowerShell takes for one that
 // names none.
-func encodingOf(contentType string) *object.Encoding {
-	if e := object.CharsetOf(contentType); e != nil {
+func encodingOf(contentType string) *stream.Encoding {
+	if e := stream.CharsetOf(contentType); e != nil {
 		return e
 	}
-	return object.EncodingNamed("iso-8859-1")
+	return stream.EncodingNamed("iso-8859-1")
 }
 
 // headerTable is a response's headers as a hash table.

@@ -2,6 +2,7 @@ package utility
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
@@ -65,7 +66,7 @@ func enoughSelected(given map[string]object.Value) (most int, ok bool) {
 				return 0, false
 			}
 			n += one
-		case "last", "unique", cmdlet.ObjectName:
+		case "last", "unique", "skiplast", "index", cmdlet.ObjectName:
 			return 0, false
 		}
 	}
@@ -108,7 +109,26 @@ func selectObject(c *cmdlet.Call) error {
 // skipAndTake are the objects that -Skip, -First and -Last leave. With -Last, -Skip leaves out objects at the end.
 func skipAndTake(c *cmdlet.Call, items []object.Value) ([]object.Value, error) {
 	numbers := map[string]int{}
-	for _, name := range []string{"skip", "first", "last"} {
+	if at, given := c.Values["index"]; given {
+		picked := []object.Value{}
+		for v := range object.Each(at) {
+			n, err := object.Integer(v)
+			if err != nil {
+				return nil, err
+			}
+			if n >= 0 && n < int64(len(items)) && !slices.Contains(places(picked), n) {
+				picked = append(picked, n)
+			}
+		}
+		at := places(picked)
+		slices.Sort(at) // in the order of the input, as there
+		out := []object.Value{}
+		for _, n := range at {
+			out = append(out, items[n])
+		}
+		return out, nil
+	}
+	for _, name := range []string{"skip", "first", "last", "skiplast"} {
 		n, err := object.Integer(c.Values[name])
 		if err != nil {
 			return nil, err
@@ -124,10 +144,21 @@ func skipAndTake(c *cmdlet.Call, items []object.Value) ([]object.Value, error) {
 		return items[max(0, len(items)-numbers["last"]):], nil
 	}
 	items = items[numbers["skip"]:]
+	items = items[:max(0, len(items)-numbers["skiplast"])]
 	if first {
 		items = items[:min(numbers["first"], len(items))]
 	}
 	return items, nil
+}
+
+// places are numbers of items.
+func places(v []object.Value) []int64 {
+	var all []int64
+	for _, one := range v {
+		n, _ := one.(int64)
+		all = append(all, n)
+	}
+	return all
 }
 
 // picked is what Select-Object makes of one object: the object, one of its properties, or an object with some of them.
@@ -147,6 +178,10 @@ func picked(c *cmdlet.Call, item object.Value) (object.Value, error) {
 	}
 	o := object.New(object.Custom)
 	for _, k := range keys {
+		left, err := c.Wanted("excludeproperty", k.name, map[string]bool{})
+		if _, excludes := c.Values["excludeproperty"]; err != nil || left && excludes {
+			continue
+		}
 		v, err := k.of(c, item)
 		if err != nil {
 			return nil, err

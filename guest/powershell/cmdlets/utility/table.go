@@ -11,7 +11,7 @@ import (
 func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(
 		outputCmdlets(), pipelineCmdlets(), otherCmdlets(), sortingCmdlets(), textCmdlets(), formatCmdlets(),
-		commandCmdlets(), internetCmdlets(), everydayCmdlets(), nothingCmdlets(),
+		commandCmdlets(), internetCmdlets(), everydayCmdlets(), nothingCmdlets(), memberCmdlets(),
 	)
 }
 
@@ -100,14 +100,19 @@ func pipelineCmdlets() []cmdlet.Cmdlet {
 			Stream:    true,
 		},
 		{
-			Name:      "ForEach-Object",
-			Aliases:   []string{"%", "foreach"},
-			About:     "a script block for each, or a property or method of it",
-			Run:       forEachObject,
-			Values:    []string{"process"},
+			Name:    "ForEach-Object",
+			Aliases: []string{"%", "foreach"},
+			About:   "a script block for each, or a property or method of it",
+			Begin:   forEachBegin,
+			Run:     forEachObject,
+			End:     forEachEnd,
+			Values: []string{
+				"process", "begin", "end", "remainingscripts", cmdlet.ObjectName, "membername", "argumentlist",
+			},
 			Positions: []string{"process"},
+			Rest:      true,
 			Takes:     cmdlet.ObjectName,
-			Needs:     []string{"process"},
+			Needs:     []string{"process|membername|begin|end"},
 			Stream:    true,
 		},
 		{
@@ -116,8 +121,8 @@ func pipelineCmdlets() []cmdlet.Cmdlet {
 			Run:       selectObject,
 			Enough:    enoughSelected,
 			About:     "the first, last or different objects, or properties of them",
-			Values:    []string{"property", "first", "last", "skip", "expandproperty"},
-			Flags:     []string{"unique"},
+			Values:    []string{"property", "first", "last", "skip", "skiplast", "index", "expandproperty", "excludeproperty"},
+			Flags:     []string{"unique", "wait"},
 			Positions: []string{"property"},
 			Takes:     cmdlet.ObjectName,
 		},

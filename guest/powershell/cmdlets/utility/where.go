@@ -27,40 +27,6 @@ func whereObject(c *cmdlet.Call) error {
 	return nil
 }
 
-func forEachObject(c *cmdlet.Call) error {
-	if name, ok := c.Values["process"].(string); ok {
-		return members(c, name)
-	}
-	for _, item := range c.Input {
-		if err := runParameter(c, "process", item, c.Out); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// members outputs a property of each object, or what a method of that name returns.
-func members(c *cmdlet.Call, name string) error {
-	for _, item := range c.Input {
-		var v object.Value
-		var err error
-		if class := object.ClassOf(item); class != nil && object.Find(class.Methods, name).Takes(0) {
-			v, err = c.Scope.Method(item, name, nil)
-		} else {
-			v, err = object.Property(item, strings.ToLower(name))
-		}
-		if err != nil {
-			return err
-		}
-		for one := range object.Each(v) {
-			if err := c.Out.Put(one); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // runParameter runs a cmdlet's script block with an object as $_, in the scope of the cmdlet's caller.
 func runParameter(c *cmdlet.Call, name string, item object.Value, out *object.Sink) error {
 	b, ok := c.Values[name].(*object.ScriptBlock)

@@ -1,1 +1,1 @@
-'1' -as [xml]
+'1' -as [Data.DataTable]

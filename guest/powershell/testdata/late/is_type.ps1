@@ -1,1 +1,1 @@
-1 -is [xml]
+1 -is [Data.DataTable]

@@ -1,1 +1,1 @@
-'x'.Normalize()
+'x'.Nope()

@@ -1,1 +1,1 @@
-Get-Content "variable:$x"
+Get-Content "cert:$x"

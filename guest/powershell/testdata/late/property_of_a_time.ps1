@@ -1,1 +1,1 @@
-(Get-Item .).LastWriteTime.Kind
+(Get-Item .).LastWriteTime.Nope

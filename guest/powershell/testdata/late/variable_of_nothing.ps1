@@ -1,1 +1,1 @@
-$n = "host"; Get-Variable $n
+$n = "transcript"; Get-Variable $n

@@ -1,4 +1,4 @@
-package object
+package stream
 
 import (
 	"bufio"
@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
+	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
@@ -19,36 +19,11 @@ type Stream struct {
 	Close func() error
 }
 
-// BytesOf is a list of numbers as bytes.
-func BytesOf(v Value) ([]byte, error) {
-	var out []byte
-	for item := range Each(v) {
-		n, err := Integer(item)
-		if err != nil {
-			return nil, err
-		}
-		if n < 0 || n > 255 {
-			return nil, Thrown("Cannot convert value %q to type \"System.Byte\".", Text(item))
-		}
-		out = append(out, byte(n))
-	}
-	return out, nil
-}
-
-// ByteList is bytes as a list of numbers.
-func ByteList(data []byte) []Value {
-	out := make([]Value, len(data))
-	for i, b := range data {
-		out[i] = int64(b)
-	}
-	return out
-}
-
 // part is the part of a list of bytes that the arguments offset and count name.
-func (c *Call) part() (from, count int64, err error) {
-	list, ok := c.Arg(0).([]Value)
+func part(c *object.Call) (from, count int64, err error) {
+	list, ok := c.Arg(0).([]object.Value)
 	if !ok {
-		return 0, 0, Raise("System.ArgumentNullException", "Buffer cannot be null.\nParameter name: buffer")
+		return 0, 0, object.Raise("System.ArgumentNullException", "Buffer cannot be null.\nParameter name: buffer")
 	}
 	if from, err = c.Whole(1); err != nil {
 		return 0, 0, err
@@ -57,78 +32,78 @@ func (c *Call) part() (from, count int64, err error) {
 		return 0, 0, err
 	}
 	if from < 0 || count < 0 || from > int64(len(list)) || count > int64(len(list))-from {
-		return 0, 0, Raise("System.ArgumentOutOfRangeException",
+		return 0, 0, object.Raise("System.ArgumentOutOfRangeException",
 			"Specified argument was out of the range of valid values.\nParameter name: size")
 	}
 	return from, count, nil
 }
 
 // StreamClass is System.IO.Stream (https://learn.microsoft.com/en-us/dotnet/api/system.io.stream).
-func StreamClass() *Class {
-	end := func(c *Call) (Value, error) {
-		if s := Own[*Stream](c.On); s.Close != nil {
+func StreamClass() *object.Class {
+	end := func(c *object.Call) (object.Value, error) {
+		if s := object.Own[*Stream](c.On); s.Close != nil {
 			return nil, s.Close()
 		}
 		return nil, nil
 	}
-	return &Class{
+	return &object.Class{
 		Name: "System.IO.Stream",
-		Props: []Field{
+		Props: []object.Field{
 			{
 				Name: "CanRead",
-				Get: func(_ *session.State, v Value) (Value, error) {
-					return Own[*Stream](v).R != nil, nil
+				Get: func(_ *session.State, v object.Value) (object.Value, error) {
+					return object.Own[*Stream](v).R != nil, nil
 				},
 			},
 			{
 				Name: "CanWrite",
-				Get: func(_ *session.State, v Value) (Value, error) {
-					return Own[*Stream](v).Write != nil, nil
+				Get: func(_ *session.State, v object.Value) (object.Value, error) {
+					return object.Own[*Stream](v).Write != nil, nil
 				},
 			},
 		},
-		Methods: []Method{
+		Methods: []object.Method{
 			{
 				Name:  "Write",
 				Least: 3,
 				Most:  3,
-				Do: func(c *Call) (Value, error) {
-					from, count, err := c.part()
+				Do: func(c *object.Call) (object.Value, error) {
+					from, count, err := part(c)
 					if err != nil {
 						return nil, err
 					}
-					data, err := BytesOf(c.Arg(0).([]Value)[from : from+count])
+					data, err := object.BytesOf(c.Arg(0).([]object.Value)[from : from+count])
 					if err != nil {
 						return nil, err
 					}
-					return nil, Own[*Stream](c.On).put(data)
+					return nil, object.Own[*Stream](c.On).put(data)
 				},
 			},
 			{
 				Name:  "WriteByte",
 				Least: 1,
 				Most:  1,
-				Do: func(c *Call) (Value, error) {
-					data, err := BytesOf(c.Arg(0))
+				Do: func(c *object.Call) (object.Value, error) {
+					data, err := object.BytesOf(c.Arg(0))
 					if err != nil {
 						return nil, err
 					}
-					return nil, Own[*Stream](c.On).put(data)
+					return nil, object.Own[*Stream](c.On).put(data)
 				},
 			},
 			{
 				Name:  "Read",
 				Least: 3,
 				Most:  3,
-				Do: func(c *Call) (Value, error) {
-					from, count, err := c.part()
+				Do: func(c *object.Call) (object.Value, error) {
+					from, count, err := part(c)
 					if err != nil {
 						return nil, err
 					}
-					return Own[*Stream](c.On).fill(c.Arg(0).([]Value)[from : from+count])
+					return object.Own[*Stream](c.On).fill(c.Arg(0).([]object.Value)[from : from+count])
 				},
 			},
-			{Name: "Flush", Do: func(*Call) (Value, error) { return nil, nil }}, // what is written is on its way
+			{Name: "Flush", Do: func(*object.Call) (object.Value, error) { return nil, nil }}, // what is written is on its way
 			{Name: "Close", Do: end},
 			{Name: "Dispose", Do: end},
 		},
@@ -137,22 +112,22 @@ func StreamClass() *Class {
 
 func (s *Stream) put(data []byte) error {
 	if s.Write == nil {
-		return Raise("System.NotSupportedException", "Stream does not support writing.")
+		return object.Raise("System.NotSupportedException", "Stream does not support writing.")
 	}
 	return s.Write(data)
 }
 
 // fill reads as much as there is at once into a list, and returns how much that was.
-func (s *Stream) fill(list []Value) (Value, error) {
+func (s *Stream) fill(list []object.Value) (object.Value, error) {
 	if s.R == nil {
-		return nil, Raise("System.NotSupportedException", "Stream does not support reading.")
+		return nil, object.Raise("System.NotSupportedException", "Stream does not support reading.")
 	}
 	if len(list) == 0 {
 		return int64(0), nil
 	}
 	data := make([]byte, len(list))
 	n, err := s.R.Read(data)
-	copy(list, ByteList(data[:n]))
+	copy(list, object.ByteList(data[:n]))
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -284,90 +259,90 @@ func CharsetOf(contentType string) *Encoding {
 }
 
 // EncodingOfType is the encoding that a Content-Type names, or Windows' own.
-func EncodingOfType(contentType string) Value {
+func EncodingOfType(contentType string) object.Value {
 	e := CharsetOf(contentType)
 	if e == nil {
 		e = Western()
 	}
-	return &Instance{EncodingClass(), e}
+	return &object.Instance{Of: EncodingClass(), V: e}
 }
 
 // EncodingClass is System.Text.Encoding (https://learn.microsoft.com/en-us/dotnet/api/system.text.encoding).
-func EncodingClass() *Class {
-	is := func(name, encoding string) Field {
-		return Field{
+func EncodingClass() *object.Class {
+	is := func(name, encoding string) object.Field {
+		return object.Field{
 			Name: name,
-			Get: func(*session.State, Value) (Value, error) {
-				return &Instance{EncodingClass(), EncodingNamed(encoding)}, nil
+			Get: func(*session.State, object.Value) (object.Value, error) {
+				return &object.Instance{Of: EncodingClass(), V: EncodingNamed(encoding)}, nil
 			},
 		}
 	}
-	of := func(name string, get func(e *Encoding) Value) Field {
-		return Field{
+	of := func(name string, get func(e *Encoding) object.Value) object.Field {
+		return object.Field{
 			Name: name,
-			Get: func(_ *session.State, v Value) (Value, error) {
-				return get(Own[*Encoding](v)), nil
+			Get: func(_ *session.State, v object.Value) (object.Value, error) {
+				return get(object.Own[*Encoding](v)), nil
 			},
 		}
 	}
-	return &Class{
+	return &object.Class{
 		Name: "System.Text.Encoding",
-		Fields: []Field{
+		Fields: []object.Field{
 			is("UTF8", "utf-8"), is("ASCII", "us-ascii"), is("Unicode", "utf-16"), is("BigEndianUnicode", "utf-16be"),
 			is("Default", "windows-1252"),
 		},
-		Calls: []Method{{
+		Calls: []object.Method{{
 			Name:  "GetEncoding",
 			Least: 1,
 			Most:  1,
-			Do: func(c *Call) (Value, error) {
+			Do: func(c *object.Call) (object.Value, error) {
 				e := EncodingNamed(c.Text(0))
 				if e == nil {
-					return nil, Thrown("The encoding %q is not part of Mullion's PowerShell.", c.Text(0))
+					return nil, object.Thrown("The encoding %q is not part of Mullion's PowerShell.", c.Text(0))
 				}
-				return &Instance{EncodingClass(), e}, nil
+				return &object.Instance{Of: EncodingClass(), V: e}, nil
 			},
 		}},
 		Text: func(v any) string { return "System.Text." + v.(*Encoding).name },
-		Props: []Field{
-			of("WebName", func(e *Encoding) Value { return e.Web }),
-			of("BodyName", func(e *Encoding) Value { return e.Web }),
+		Props: []object.Field{
+			of("WebName", func(e *Encoding) object.Value { return e.Web }),
+			of("BodyName", func(e *Encoding) object.Value { return e.Web }),
 		},
-		Methods: []Method{
+		Methods: []object.Method{
 			{
 				Name:  "GetBytes",
 				Least: 1,
 				Most:  1,
-				Do: func(c *Call) (Value, error) {
-					return ByteList(Own[*Encoding](c.On).Encode(c.Text(0))), nil
+				Do: func(c *object.Call) (object.Value, error) {
+					return object.ByteList(object.Own[*Encoding](c.On).Encode(c.Text(0))), nil
 				},
 			},
 			{
 				Name:  "GetByteCount",
 				Least: 1,
 				Most:  1,
-				Do: func(c *Call) (Value, error) {
-					return int64(len(Own[*Encoding](c.On).Encode(c.Text(0)))), nil
+				Do: func(c *object.Call) (object.Value, error) {
+					return int64(len(object.Own[*Encoding](c.On).Encode(c.Text(0)))), nil
 				},
 			},
 			{
 				Name:  "GetString",
 				Least: 1,
 				Most:  3,
-				Do: func(c *Call) (Value, error) {
+				Do: func(c *object.Call) (object.Value, error) {
 					list := c.Arg(0)
 					if len(c.Args) == 3 {
-						from, count, err := c.part()
+						from, count, err := part(c)
 						if err != nil {
 							return nil, err
 						}
-						list = list.([]Value)[from : from+count]
+						list = list.([]object.Value)[from : from+count]
 					}
-					data, err := BytesOf(list)
+					data, err := object.BytesOf(list)
 					if err != nil {
 						return nil, err
 					}
-					return Own[*Encoding](c.On).Decode(data), nil
+					return object.Own[*Encoding](c.On).Decode(data), nil
 				},
 			},
 		},
@@ -382,24 +357,24 @@ type reader struct {
 }
 
 // ReaderClass is System.IO.StreamReader; it reads streams, and text in one encoding.
-func ReaderClass() *Class {
-	end := func(c *Call) (Value, error) {
-		if s := Own[*reader](c.On).s; s.Close != nil {
+func ReaderClass() *object.Class {
+	end := func(c *object.Call) (object.Value, error) {
+		if s := object.Own[*reader](c.On).s; s.Close != nil {
 			return nil, s.Close()
 		}
 		return nil, nil
 	}
-	return &Class{
+	return &object.Class{
 		Name: "System.IO.StreamReader",
-		Make: &Method{
+		Make: &object.Method{
 			Least: 1,
 			Most:  2,
-			Do: func(c *Call) (Value, error) {
-				s := Own[*Stream](c.Arg(0))
+			Do: func(c *object.Call) (object.Value, error) {
+				s := object.Own[*Stream](c.Arg(0))
 				if s == nil || s.R == nil {
-					return nil, Thrown("A StreamReader of %s is not part of Mullion's PowerShell.", TypeName(c.Arg(0)))
+					return nil, object.Thrown("A StreamReader of %s is not part of Mullion's PowerShell.", object.TypeName(c.Arg(0)))
 				}
-				e := Own[*Encoding](c.Arg(1))
+				e := object.Own[*Encoding](c.Arg(1))
 				if e == nil {
 					e = UTF8Encoding()
 				}
@@ -411,26 +386,26 @@ func ReaderClass() *Class {
 					}
 					r.buffer, r.encoding = bufio.NewReader(strings.NewReader(e.Decode(data))), UTF8Encoding()
 				}
-				return &Instance{ReaderClass(), r}, nil
+				return &object.Instance{Of: ReaderClass(), V: r}, nil
 			},
 		},
-		Props: []Field{{
+		Props: []object.Field{{
 			Name: "EndOfStream",
-			Get: func(_ *session.State, v Value) (Value, error) {
-				_, err := Own[*reader](v).buffer.Peek(1)
+			Get: func(_ *session.State, v object.Value) (object.Value, error) {
+				_, err := object.Own[*reader](v).buffer.Peek(1)
 				return err != nil, nil // the next read returns it
 			},
 		}},
-		Methods: []Method{
+		Methods: []object.Method{
 			{
 				Name: "ReadToEnd",
-				Do: func(c *Call) (Value, error) {
-					r := Own[*reader](c.On)
+				Do: func(c *object.Call) (object.Value, error) {
+					r := object.Own[*reader](c.On)
 					data, err := io.ReadAll(r.buffer)
 					return strings.TrimPrefix(r.encoding.Decode(data), "\uFEFF"), err
 				},
 			},
-			{Name: "ReadLine", Do: func(c *Call) (Value, error) { return Own[*reader](c.On).line() }},
+			{Name: "ReadLine", Do: func(c *object.Call) (object.Value, error) { return object.Own[*reader](c.On).line() }},
 			{Name: "Close", Do: end},
 			{Name: "Dispose", Do: end},
 		},
@@ -438,7 +413,7 @@ func ReaderClass() *Class {
 }
 
 // line is the next line, nil at the end.
-func (r *reader) line() (Value, error) {
+func (r *reader) line() (object.Value, error) {
 	data, err := r.buffer.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
 		if err = nil; len(data) == 0 {
@@ -467,17 +442,17 @@ func (w *writer) flush() error {
 }
 
 // WriterClass is System.IO.StreamWriter of a stream.
-func WriterClass() *Class {
-	end := func(c *Call) (Value, error) {
-		w := Own[*writer](c.On)
+func WriterClass() *object.Class {
+	end := func(c *object.Call) (object.Value, error) {
+		w := object.Own[*writer](c.On)
 		if err := w.flush(); err != nil || w.s.Close == nil {
 			return nil, err
 		}
 		return nil, w.s.Close()
 	}
-	write := func(end bool) func(c *Call) (Value, error) {
-		return func(c *Call) (Value, error) {
-			w := Own[*writer](c.On)
+	write := func(end bool) func(c *object.Call) (object.Value, error) {
+		return func(c *object.Call) (object.Value, error) {
+			w := object.Own[*writer](c.On)
 			w.held.WriteString(c.Text(0))
 			if end {
 				w.held.WriteString(w.newline)
@@ -485,44 +460,29 @@ func WriterClass() *Class {
 			return nil, nil
 		}
 	}
-	return &Class{
+	return &object.Class{
 		Name: "System.IO.StreamWriter",
-		Make: &Method{
+		Make: &object.Method{
 			Least: 1,
 			Most:  2,
-			Do: func(c *Call) (Value, error) {
-				s := Own[*Stream](c.Arg(0))
+			Do: func(c *object.Call) (object.Value, error) {
+				s := object.Own[*Stream](c.Arg(0))
 				if s == nil || s.Write == nil {
-					return nil, Thrown("A StreamWriter of %s is not part of Mullion's PowerShell.", TypeName(c.Arg(0)))
+					return nil, object.Thrown("A StreamWriter of %s is not part of Mullion's PowerShell.", object.TypeName(c.Arg(0)))
 				}
-				e := Own[*Encoding](c.Arg(1))
+				e := object.Own[*Encoding](c.Arg(1))
 				if e == nil {
 					e = UTF8Encoding()
 				}
-				return &Instance{WriterClass(), &writer{s: s, encoding: e, newline: c.State.Newline}}, nil
+				return &object.Instance{Of: WriterClass(), V: &writer{s: s, encoding: e, newline: c.State.Newline}}, nil
 			},
 		},
-		Methods: []Method{
+		Methods: []object.Method{
 			{Name: "Write", Least: 1, Most: 1, Do: write(false)},
 			{Name: "WriteLine", Most: 1, Do: write(true)},
-			{Name: "Flush", Do: func(c *Call) (Value, error) { return nil, Own[*writer](c.On).flush() }},
+			{Name: "Flush", Do: func(c *object.Call) (object.Value, error) { return nil, object.Own[*writer](c.On).flush() }},
 			{Name: "Close", Do: end},
 			{Name: "Dispose", Do: end},
 		},
 	}
-}
-
-// Characters is a text as .NET counts it, in units of UTF-16.
-func Characters(s string) []uint16 {
-	if IsASCII(s) {
-		out := make([]uint16, len(s))
-		for i := range len(s) {
-			out[i] = uint16(s[i])
-		}
-		return out
-	}
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return utf16.Encode([]rune(s))
 }

@@ -1,0 +1,26 @@
+package object
+
+// BytesOf is a list of numbers as bytes.
+func BytesOf(v Value) ([]byte, error) {
+	var out []byte
+	for item := range Each(v) {
+		n, err := Integer(item)
+		if err != nil {
+			return nil, err
+		}
+		if n < 0 || n > 255 {
+			return nil, Thrown("Cannot convert value %q to type \"System.Byte\".", Text(item))
+		}
+		out = append(out, byte(n))
+	}
+	return out, nil
+}
+
+// ByteList is bytes as a list of numbers.
+func ByteList(data []byte) []Value {
+	out := make([]Value, len(data))
+	for i, b := range data {
+		out[i] = int64(b)
+	}
+	return out
+}

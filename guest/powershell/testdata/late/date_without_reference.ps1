@@ -1,0 +1,1 @@
+[datetime]::TryParseExact("2020", "yyyy", $null, "None", 5)

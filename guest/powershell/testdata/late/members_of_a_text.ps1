@@ -1,0 +1,1 @@
+'x'.psobject.Properties.Remove('Length')

@@ -1,0 +1,1 @@
+(1, 2).Where({ $true }, 'Sideways')

@@ -1,0 +1,2 @@
+// Package xmldoc has XML documents as objects: [xml], their nodes, and XPath.
+package xmldoc
