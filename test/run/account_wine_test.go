@@ -38,12 +38,30 @@ func TestContainerUser(t *testing.T) {
 		{"a file of the system", `copy /y C:\Windows\System32\where.exe C:\Windows\System32\tried.exe`, denied},
 		{"a program of the system", `echo x>>C:\Windows\System32\where.exe`, denied},
 		{"the hosts file", `echo 192.0.2.1 tried>>C:\Windows\System32\drivers\etc\hosts`, denied},
+		{"a new service", `sc create tried binPath= C:\Windows\System32\where.exe`, denied},
+		{"a service of a program of .NET or Go", `C:\app\prog.exe service`, denied},
+		{"what a service runs", `sc config MSiSCSI binPath= C:\Windows\System32\where.exe`, denied},
+		{"how a service starts", `powershell -Command "Set-Service MSiSCSI -StartupType Disabled -ErrorAction Stop"`, denied},
+		{"what a failed service runs", `sc failure MSiSCSI reset= 0 command= where.exe actions= run/0`, denied},
+		{"starting a service", `net start MSiSCSI`, denied},
+		{"stopping a service", `net stop MSiSCSI`, denied},
+		{"removing a service", `sc delete MSiSCSI`, denied},
+		{"a service that nobody has", `sc delete Nobody`, ""},
+		{"the services", `sc query HTTP& sc qc HTTP& powershell -Command "(Get-Service HTTP).StartType"`, ""},
+		{"the server of HTTP", `C:\app\prog.exe http`, ""},
 		{"the user's own key", `reg add HKCU\Software\Tried /v a /d b /f`, ""},
 		{"the user's own store", `certutil -user -addstore Root C:\own.cer`, ""},
 		{"reading a key", `reg query "HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion" /v ProductName`, ""},
 		{"reading the stores", `C:\app\prog.exe stores`, ""},
 		{"the zone", `tzutil /g& echo.`, ""},
 		{"a file of its own", `echo x>%USERPROFILE%\tried.txt`, ""},
+	}
+	// what both users are told, where it is not enough that nothing is refused
+	answers := map[string]string{
+		"reading the stores":        " read",
+		"a service that nobody has": "1060",
+		"the services":              "DEMAND_START",
+		"the server of HTTP":        "a queue",
 	}
 	var script strings.Builder
 	script.WriteString("@echo off\r\n")
@@ -65,8 +83,8 @@ func TestContainerUser(t *testing.T) {
 			text, tried := said[l.name]
 			refused := strings.Contains(text, denied) || strings.Contains(text, "Unable to access")
 			want := user == "ContainerUser" && l.refused != ""
-			if l.name == "reading the stores" && !strings.Contains(text, " read") {
-				t.Errorf("%s, %s: %q", user, l.name, text)
+			if want := answers[l.name]; !strings.Contains(text, want) {
+				t.Errorf("%s, %s: %q, want %q", user, l.name, text, want)
 			}
 			if !tried || refused != want || (want && !strings.Contains(text, l.refused)) {
 				t.Errorf("%s, %s: refused is %v, want %v: %q", user, l.name, refused, want, text)

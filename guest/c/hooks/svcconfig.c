@@ -15,6 +15,7 @@
 
 #include "heap.h"
 #include "patch.h"
+#include "svcaccess.h"
 #include "svckey.h"
 #include "svcopened.h"
 
@@ -53,8 +54,15 @@ static HKEY key_of(SC_HANDLE handle, REGSAM access)
 
 static SC_HANDLE WINAPI hook_OpenServiceW(SC_HANDLE manager, const WCHAR *name, DWORD access)
 {
+    BOOL may = svcaccess_may(name, &access);
     SC_HANDLE handle = api.OpenServiceW(manager, name, access);
 
+    if (handle && !may)
+    {
+        api.CloseServiceHandle(handle);
+        svc_refuse(ERROR_ACCESS_DENIED);
+        return NULL;
+    }
     svc_note(handle, name);
     return handle;
 }
@@ -304,6 +312,7 @@ void svcconfig_start(HMODULE sechost)
     if (api.OpenServiceW || !svc_find_functions(sechost) || !PATCH(OpenServiceW) || !PATCH(CreateServiceW) ||
         !PATCH(CloseServiceHandle) || !PATCH(QueryServiceConfigW))
         return;
+    svcaccess_start(sechost);
     PATCH(ChangeServiceConfigW);
     if (PATCH(ChangeServiceConfig2W))
         PATCH(QueryServiceConfig2W);

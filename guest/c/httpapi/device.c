@@ -12,7 +12,10 @@ enum
 {
     ATTEMPTS = 500, /* to open the device of a driver that is just loaded */
     PAUSE_MS = 20,
+    QUERY_BYTES = 8192, /* the most that the settings of a service take */
 };
+
+#define SERVICE L"HTTP"
 
 static const WCHAR driver[] = L"C:\\windows\\system32\\mullionhttp.exe";
 static DWORD slot; /* of each thread's event */
@@ -31,32 +34,71 @@ void httpapi_put_back(void *p)
         HeapFree(GetProcessHeap(), 0, p);
 }
 
-/* Loads the driver as the service of http.sys, which it stands for. */
-static ULONG load(void)
+/* Whether a service is the driver's. */
+static BOOL is_drivers(SC_HANDLE service)
+{
+    BYTE buffer[QUERY_BYTES];
+    QUERY_SERVICE_CONFIGW *config = (QUERY_SERVICE_CONFIGW *)(void *)buffer;
+    DWORD needed;
+
+    return QueryServiceConfigW(service, config, sizeof(buffer), &needed) && config->lpBinaryPathName &&
+           !lstrcmpiW(config->lpBinaryPathName, driver);
+}
+
+/* Makes the driver the program of the service of http.sys, which it stands for. */
+static ULONG set_up(void)
 {
     SC_HANDLE manager = OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT | SC_MANAGER_CREATE_SERVICE), service;
     ULONG error = ERROR_SUCCESS;
 
     if (!manager)
         return GetLastError();
-    service = OpenServiceW(manager, L"HTTP", SERVICE_START | SERVICE_CHANGE_CONFIG);
+    service = OpenServiceW(manager, SERVICE, SERVICE_CHANGE_CONFIG);
     if (!service)
-        service = CreateServiceW(manager, L"HTTP", L"HTTP Service", SERVICE_START, SERVICE_KERNEL_DRIVER,
+        service = CreateServiceW(manager, SERVICE, L"HTTP Service", SERVICE_START, SERVICE_KERNEL_DRIVER,
                                  SERVICE_DEMAND_START, SERVICE_ERROR_NORMAL, driver, NULL, NULL, NULL, NULL, NULL);
     else if (!ChangeServiceConfigW(service, SERVICE_KERNEL_DRIVER, SERVICE_DEMAND_START, SERVICE_NO_CHANGE, driver,
                                    NULL, NULL, NULL, NULL, NULL, NULL))
         error = GetLastError();
-    if (!service)
+    if (service)
+        CloseServiceHandle(service);
+    else
         error = GetLastError();
-    for (int i = 0; service && !error && i < ATTEMPTS; i++)
+    CloseServiceHandle(manager);
+    return error;
+}
+
+static ULONG start(SC_HANDLE service)
+{
+    for (int i = 0; i < ATTEMPTS; i++)
     {
         if (StartServiceW(service, 0, NULL) || GetLastError() == ERROR_SERVICE_ALREADY_RUNNING)
+            return ERROR_SUCCESS;
+        if (GetLastError() != ERROR_SERVICE_DATABASE_LOCKED) /* while the other services start */
             break;
-        if (GetLastError() != ERROR_SERVICE_DATABASE_LOCKED || i + 1 == ATTEMPTS) /* while the other services start */
-            error = GetLastError();
-        else
-            Sleep(PAUSE_MS);
+        Sleep(PAUSE_MS);
     }
+    return GetLastError();
+}
+
+/*
+ * Loads the driver. The prefixes of hosts and containers have its service, which every user may start; others have
+ * Wine's there.
+ */
+static ULONG load(void)
+{
+    SC_HANDLE manager = OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT), service;
+    ULONG error = ERROR_SUCCESS;
+
+    if (!manager)
+        return GetLastError();
+    service = OpenServiceW(manager, SERVICE, SERVICE_START | SERVICE_QUERY_CONFIG);
+    if (!service || !is_drivers(service))
+        error = set_up();
+    if (!error && !service && !(service = OpenServiceW(manager, SERVICE, SERVICE_START)))
+        error = GetLastError();
+    if (!error)
+        error = start(service);
     if (service)
         CloseServiceHandle(service);
     CloseServiceHandle(manager);

@@ -435,7 +435,8 @@ func programRows() []support.Row {
 				"service is started or stopped (those on Windows' own services count as there, groups are not followed), failure actions (restart, run; a reboot is none), STOPPED with " +
 				"1067 when a process has died, events 7023, 7024, 7031 and 7034, the service's Environment, delayed start, failure flag, SID type and privileges as settings without effect. At the " +
 				"container's end services get PRESHUTDOWN or SHUTDOWN, within PreshutdownTimeout, WaitToKillServiceTimeout (5 s) and the pod's grace period. Accounts are all the " +
-				"container's user, there are no triggers, no security descriptors, and no services of Windows itself. Services are not in session 0, as in Windows' own containers: " +
+				"container's user, there are no triggers, no security descriptors of a service's own (ContainerUser may list and read services, and no " +
+				"more, as by Windows' default descriptors), and no services of Windows itself. Services are not in session 0, as in Windows' own containers: " +
 				"Go's svc.IsWindowsService answers false there and here, .NET's true; on a host they are in it. A service that ends before it has answered a stop counts as stopped. nssm works (docs/compat/programs.md)",
 		},
 		{

@@ -39,6 +39,7 @@ func machineKeys() []Key {
 			Values: []Value{DWORD("BootId", 1)},
 		},
 		msiscsi(),
+		httpDriver(),
 	}
 
 	// The server of a prefix holds the registry in memory. Keys that only 32-bit programs, marshalling between COM

@@ -52,7 +52,7 @@ func main() {
 		*nothing = 1
 	case "size":
 		size()
-	case "registry", "stores":
+	case "registry", "stores", "service", "http":
 		boundary(os.Args[1])
 	case "facts":
 		facts()
