@@ -51,12 +51,36 @@ const ExitRefused = 1
 func ignored() map[string][]string {
 	policies := []string{"bypass", "unrestricted", "remotesigned"}
 	return map[string][]string{
-		"noprofile": nil, "nop": nil, "noninteractive": nil, "noni": nil, "nologo": nil, "sta": nil, "mta": nil,
-		"executionpolicy": policies, "ex": policies, "ep": policies, "exec": policies,
-		"windowstyle":  {"normal", "minimized", "maximized", "hidden"},
-		"w":            {"normal", "minimized", "maximized", "hidden"},
-		"outputformat": {"text"}, "inputformat": {"text"},
+		"noprofile": nil, "noninteractive": nil, "nologo": nil, "sta": nil, "mta": nil,
+		"executionpolicy": policies,
+		"windowstyle":     {"normal", "minimized", "maximized", "hidden"},
+		"outputformat":    {"text"}, "inputformat": {"text"},
 	}
+}
+
+// whole returns the whole name of an argument's shortened one: from so many letters on a name may be cut anywhere. Some
+// have a second short name. (PowerShell's CommandLineParameterParser, MatchSwitch.)
+func whole(name string) string {
+	if long, ok := map[string]string{"ec": "encodedcommand", "ep": "executionpolicy"}[name]; ok {
+		return long
+	}
+	for _, a := range []struct{ name, least string }{
+		{"noprofile", "nop"},
+		{"nologo", "nol"},
+		{"noninteractive", "noni"},
+		{"command", "c"},
+		{"windowstyle", "w"},
+		{"file", "f"},
+		{"executionpolicy", "ex"},
+		{"encodedcommand", "e"},
+		{"outputformat", "o"},
+		{"inputformat", "in"},
+	} {
+		if strings.HasPrefix(a.name, name) && strings.HasPrefix(name, a.least) {
+			return a.name
+		}
+	}
+	return name
 }
 
 // work is the script that the arguments name.
@@ -78,16 +102,16 @@ func (s *Session) work() (work, error) {
 			return work{text: strings.Join(args, " ")}, nil
 		}
 		args = args[1:]
-		name := strings.ToLower(strings.TrimLeft(arg, "-/"))
+		name := whole(strings.ToLower(strings.TrimLeft(arg, "-/")))
 		switch name {
-		case "c", "command":
+		case "command":
 			return s.command(args)
-		case "f", "file":
+		case "file":
 			if len(args) == 0 {
 				return work{}, fmt.Errorf("%s needs a file", arg)
 			}
 			return work{file: args[0], args: args[1:]}, nil
-		case "e", "ec", "enc", "encodedcommand":
+		case "encodedcommand":
 			if len(args) == 0 {
 				return work{}, fmt.Errorf("%s needs a command", arg)
 			}

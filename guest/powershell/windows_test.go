@@ -113,6 +113,10 @@ func TestIgnoredArguments(t *testing.T) {
 	}{
 		{"-NoProfile -NonInteractive -NoLogo -Sta -Mta -c exit", 0},
 		{"-nop -ep bypass -c exit", 0},
+		{"-nol -noninter -execu bypass -win hidden -comm exit", 0},
+		{"-no -c exit", 1},
+		{"-noe -c exit", 1},
+		{"-encod ZQB4AGkAdAA=", 0},
 		{"-ExecutionPolicy RemoteSigned -c exit", 0},
 		{"-ExecutionPolicy Unrestricted -WindowStyle Hidden -c exit", 0},
 		{"-OutputFormat Text -InputFormat text -c exit", 0},
