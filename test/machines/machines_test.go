@@ -236,6 +236,7 @@ func (try *trial) faults(t *testing.T) {
 		// This time from a systemd unit; systemd ends all processes of a unit together with it.
 		try.again(ctx, t, "systemd-run --quiet --wait --pipe --setenv=HOME=/root ")
 	})
+	try.step(t, "firewall-restarts", try.firewalls)
 	try.step(t, "reboot", func(ctx context.Context, t *testing.T) {
 		t.Helper()
 		if err := try.guest.Reboot(ctx); err != nil {

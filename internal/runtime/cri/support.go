@@ -102,6 +102,12 @@ func fieldRows() []support.Row {
 				`are for all. Elsewhere ContainerAdministrator reads and does not write what the host's system has, C:\Windows for example, and does not read the node's keys, which it may on Windows`,
 		},
 		{
+			Name:  "mounts, files that are open",
+			Level: support.Partly,
+			Note: "a file that a program of the host, or a HostProcess container, has open without sharing its removal keeps no pod from going, as it does on Windows: " +
+				"the node's agent empties the emptyDirs of pods that have ended, whatever is open there",
+		},
+		{
 			Name:  "mounts, the kubelet's own files",
 			Level: support.Partly,
 			Note: `the hosts file and that of the termination message are copies in memory, of a container each, which have no more than 4 MiB together: ` +

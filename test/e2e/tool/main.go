@@ -73,6 +73,14 @@ func run(args []string) error {
 
 		"lookup":  {1, lookup},
 		"records": {2, records},
+
+		"args":    {0, words},
+		"calls":   {2, calls},
+		"socket":  {2, socket},
+		"packets": {1, packets},
+		"hold":    {1, hold},
+		"deep":    {2, deep},
+		"watch":   {1, watch},
 	}
 	v, ok := verbs[args[0]]
 	if !ok || len(args)-1 < v.arguments {

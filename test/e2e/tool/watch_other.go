@@ -1,0 +1,7 @@
+//go:build !windows
+
+package main
+
+import "errors"
+
+func watch([]string) error { return errors.ErrUnsupported }
