@@ -25,6 +25,8 @@ type Load struct {
 	NotStarted uint64 `json:"notStarted"`
 	Late       uint64 `json:"late"`
 	Orphans    uint64 `json:"orphans"`
+	// Jammed counts how often a pod's programs were put aside, as one had a place for long and did not come up.
+	Jammed uint64 `json:"jammed,omitempty"`
 	// Typical is what a program in a container takes, from its turn to its end.
 	Typical time.Duration `json:"typicalExec"`
 	// Pods are those that had to wait for long within the last minute.
@@ -63,12 +65,18 @@ type NotStartedError struct {
 	Waited time.Duration
 	Others int
 	Places int
+	// Jammed says that it waited aside, since programs of its pod do not come up.
+	Jammed bool
 	// Err is why the wait ended.
 	Err error
 }
 
 // Error implements error.
 func (e *NotStartedError) Error() string {
+	if e.Jammed {
+		return fmt.Sprintf("it was not started: an earlier program of this pod did not come up, so those of the pod have a "+
+			"turn after all others; it waited %s: %v", e.Waited.Round(time.Millisecond), e.Err)
+	}
 	return fmt.Sprintf("it was not started: it waited %s for a processor, with %d others; the node starts %d at a time: "+
 		"%v",
 		e.Waited.Round(time.Millisecond), e.Others, e.Places, e.Err)
@@ -86,11 +94,9 @@ func (q *Queue) notStarted(w *waiter, why error) error {
 		q.missed[w.ask.Container]++
 		q.pod(w.ask.Pod).notStarted++
 	}
-	others := 0
-	for _, line := range q.waiting {
-		others += len(line)
+	return &NotStartedError{
+		Waited: waited, Others: q.others() + len(q.aside.waiting), Places: q.places, Jammed: q.isJammed(w.ask.Pod), Err: why,
 	}
-	return &NotStartedError{Waited: waited, Others: others, Places: q.places, Err: why}
 }
 
 // count counts a program that has its turn.
@@ -132,6 +138,12 @@ func (q *Queue) Load() Load {
 	l.Starting, l.Waiting = map[string]int{}, map[string]int{}
 	for k := range kinds {
 		l.Starting[Kind(k).String()], l.Waiting[Kind(k).String()] = q.held[k], len(q.waiting[k])
+	}
+	for _, w := range q.aside.waiting {
+		l.Waiting[w.ask.Kind.String()]++
+	}
+	if q.aside.held != nil {
+		l.Starting[q.aside.held.ask.Kind.String()]++
 	}
 	all := map[Pod]*PodLoad{}
 	of := func(p Pod) *PodLoad {

@@ -14,6 +14,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -78,6 +79,7 @@ type Queue struct {
 	missed  map[string]int // by container: how often its programs were not started
 	pods    map[Pod]*podWait
 	typical time.Duration // of a start, from the place to the end
+	aside   aside
 	figures Load
 }
 
@@ -104,6 +106,7 @@ func New(places int) *Queue {
 		proven: map[string]*proof{},
 		missed: map[string]int{},
 		pods:   map[Pod]*podWait{},
+		aside:  aside{jammed: map[Pod]time.Time{}},
 	}
 }
 
@@ -120,7 +123,8 @@ func (q *Queue) Enter(ctx context.Context, a Ask) (*Place, error) {
 	w.deadline, _ = ctx.Deadline()
 	if ctx.Err() == nil {
 		q.mu.Lock()
-		q.waiting[a.Kind] = append(q.waiting[a.Kind], w)
+		line := q.lineOf(a)
+		*line = append(*line, w)
 		q.admit()
 		q.mu.Unlock()
 	}
@@ -148,8 +152,12 @@ func (q *Queue) Enter(ctx context.Context, a Ask) (*Place, error) {
 // admit gives places to those whose turn it is. The caller holds the lock.
 func (q *Queue) admit() {
 	for {
+		q.admitAside(jamMost)
 		w := q.next()
 		if w == nil {
+			if q.others() == 0 {
+				q.admitAside(jamPause)
+			}
 			return
 		}
 		q.remove(w)
@@ -162,21 +170,53 @@ func (q *Queue) admit() {
 			}
 		}
 		q.held[w.ask.Kind]++
-		now := q.now()
-		p := &Place{queue: q, ask: w.ask, since: now, left: make(chan struct{})}
-		p.limit = time.AfterFunc(holdMost, p.Leave)
-		q.count(w, now)
-		w.admitted <- p
+		q.give(w, holdMost)
 	}
+}
+
+// give gives a waiter its place, for so long at most.
+func (q *Queue) give(w *waiter, most time.Duration) *Place {
+	now := q.now()
+	p := &Place{queue: q, ask: w.ask, since: now, left: make(chan struct{})}
+	p.limit = time.AfterFunc(most, p.GiveUp)
+	q.count(w, now)
+	w.admitted <- p
+	return p
+}
+
+// admitAside gives a place to a program of a jammed pod, if the last one was over that long ago.
+func (q *Queue) admitAside(after time.Duration) {
+	w := q.nextAside(after)
+	if w == nil {
+		return
+	}
+	q.remove(w)
+	q.aside.held = q.give(w, jamAfter)
+}
+
+// others is how many wait that do not wait aside.
+func (q *Queue) others() (n int) {
+	for _, line := range q.waiting {
+		n += len(line)
+	}
+	return n
+}
+
+// free is how many places nobody has.
+func (q *Queue) free() int {
+	all := 0
+	if q.aside.held != nil {
+		all++
+	}
+	for _, n := range q.held {
+		all += n
+	}
+	return q.places - all
 }
 
 // next is who gets the next place, nil if nobody does now.
 func (q *Queue) next() *waiter {
-	all := 0
-	for _, n := range q.held {
-		all += n
-	}
-	free := q.places - all
+	free := q.free()
 	if people := q.waiting[Person]; len(people) > 0 && free > -1 {
 		return people[0]
 	}
@@ -303,13 +343,8 @@ func (q *Queue) chance(newcomers bool) *waiter {
 
 // remove takes a waiter out of the queue.
 func (q *Queue) remove(w *waiter) {
-	line := q.waiting[w.ask.Kind]
-	for i, other := range line {
-		if other == w {
-			q.waiting[w.ask.Kind] = append(line[:i:i], line[i+1:]...)
-			return
-		}
-	}
+	line := q.lineOf(w.ask)
+	*line = slices.DeleteFunc(*line, func(other *waiter) bool { return other == w })
 }
 
 // Place is the right to start a program.
@@ -325,31 +360,45 @@ type Place struct {
 // Left is closed when the place is given back.
 func (p *Place) Left() <-chan struct{} { return p.left }
 
-// Leave gives the place to the next. It may be called more than once.
+// Leave gives the place to the next: the program has come up, or is over. It may be called more than once.
 func (p *Place) Leave() {
-	p.once.Do(func() {
-		close(p.left)
-		p.limit.Stop()
-		p.queue.mu.Lock()
-		defer p.queue.mu.Unlock()
+	p.end(func(q *Queue, held time.Duration) {
 		if p.ask.Kind != Start {
-			p.queue.learn(p.queue.now().Sub(p.since))
+			q.learn(held)
+			q.up(p.ask.Pod)
 		}
-		p.queue.free(p)
 	})
+}
+
+// GiveUp gives the place to the next as Leave does, of a program that has not come up.
+func (p *Place) GiveUp() {
+	p.end(func(q *Queue, held time.Duration) { q.notUp(p, held) })
 }
 
 // giveBack gives a place back that was not used. The caller holds the lock.
 func (q *Queue) giveBack(p *Place) {
+	p.once.Do(func() { q.release(p) })
+}
+
+// end gives a place back once, after the queue has learned from it.
+func (p *Place) end(learn func(*Queue, time.Duration)) {
 	p.once.Do(func() {
-		close(p.left)
-		p.limit.Stop()
-		q.free(p)
+		q := p.queue
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		learn(q, q.now().Sub(p.since))
+		q.release(p)
 	})
 }
 
-func (q *Queue) free(p *Place) {
-	q.held[p.ask.Kind]--
+func (q *Queue) release(p *Place) {
+	close(p.left)
+	p.limit.Stop()
+	if q.aside.held == p {
+		q.aside.held, q.aside.last = nil, q.now()
+	} else {
+		q.held[p.ask.Kind]--
+	}
 	q.admit()
 }
 

@@ -52,12 +52,16 @@ const (
 func (s *Server) leaveWhenStarted(place *admission.Place, file string) func(ended int) {
 	over := make(chan struct{})
 	go func() {
-		defer place.Leave()
 		tick := time.NewTicker(lookForStart)
 		defer tick.Stop()
 		for !hasStarted(file) {
 			select {
 			case <-over:
+				if hasStarted(file) {
+					place.Leave()
+				} else {
+					place.GiveUp()
+				}
 				return
 			case <-place.Left():
 				return
@@ -68,6 +72,7 @@ func (s *Server) leaveWhenStarted(place *admission.Place, file string) func(ende
 		case <-over:
 		case <-time.After(afterStart):
 		}
+		place.Leave()
 	}()
 	return func(ended int) {
 		close(over)

@@ -53,5 +53,9 @@ func Bounds() []Bound {
 		{"programs of the machine that take core files", "none", "none", "`RLIMIT_CORE` of 1, seccomp"},
 		{"writing out the machine's file systems (`sync`)", "none", "none", "seccomp"},
 		{"locks of files", counted, "", "Linux counts them as memory"},
+		{
+			"turns to start programs, while those of the pod do not come up", "one in ten seconds, after others'", "one place of the node",
+			"the node's order of starts",
+		},
 	}
 }
