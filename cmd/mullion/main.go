@@ -34,6 +34,7 @@ func main() {
 
 		Size:             size,
 		Resized:          resized,
+		Quit:             quit,
 		ReleaseInterrupt: func() { signal.Reset(os.Interrupt) },
 		Exec:             syscall.Exec,
 	}
@@ -88,4 +89,19 @@ func resized(ctx context.Context) <-chan struct{} {
 		}
 	}()
 	return changed
+}
+
+// quit gives a channel that the next SIGQUIT closes, until ctx is over.
+func quit(ctx context.Context) <-chan struct{} {
+	signals, came := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGQUIT)
+	go func() {
+		defer signal.Stop(signals)
+		select {
+		case <-ctx.Done():
+		case <-signals:
+			close(came)
+		}
+	}()
+	return came
 }

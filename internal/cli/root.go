@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/cli/export"
 	"mullion.dev/mullion/internal/cli/fault"
 	"mullion.dev/mullion/internal/cli/frame"
+	"mullion.dev/mullion/internal/cli/gotest"
 	"mullion.dev/mullion/internal/cli/hns"
 	"mullion.dev/mullion/internal/cli/image"
 	"mullion.dev/mullion/internal/cli/invoke"
@@ -106,7 +107,7 @@ func addCluster(root *cobra.Command, r *reader.Reader, calls calls) {
 // addUse adds the commands that work with a cluster, or with single containers.
 func addUse(root *cobra.Command, r *reader.Reader) {
 	kubectls := kubectl.New(r)
-	frame.Add(root, "use", run.New(r.Call), container.New(r.Call), kubectls.Kubectl(), kubectls.Kubeconfig())
+	frame.Add(root, "use", run.New(r.Call), gotest.New(r.Call), container.New(r.Call), kubectls.Kubectl(), kubectls.Kubeconfig())
 	frame.Add(root, "use", node.New(r, node.Real()), image.New(r))
 	frame.Add(root, "use", net.New(r, cluster.NetTest), hns.New(r, hns.Real()))
 	frame.Add(root, "use", check.New(r.Env, kubectls.Program), conformance.New(r, kubectls.Program))

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -75,31 +73,6 @@ func (c *Client) newArchive(ctx context.Context) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("lock %q: %w", f.Name(), err), os.Remove(f.Name()), f.Close())
 	}
 	return f, nil
-}
-
-// clearArchives removes the archives of clients that were killed. The caller holds the lock of who starts an engine.
-func (p Paths) clearArchives() error {
-	names, err := fs.Glob(os.DirFS(p.Data), archives)
-	for _, name := range names {
-		err = errors.Join(err, clearArchive(filepath.Join(p.Data, name)))
-	}
-	return err
-}
-
-func clearArchive(name string) error {
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil // its client lives
-	}
-	return errors.Join(err, os.Remove(name))
 }
 
 // answer asks the engine for something that it answers once.
@@ -188,7 +161,7 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 // start starts the engine and connects to it.
 func (c *Client) start(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error),
 ) (net.Conn, error) {
-	if err := c.Paths.clearArchives(); err != nil {
+	if err := c.Paths.clearLeft(); err != nil {
 		return nil, fmt.Errorf("clear what an earlier command left: %w", err)
 	}
 	log, err := os.OpenFile(c.Paths.Log(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

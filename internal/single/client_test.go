@@ -23,11 +23,11 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// TestClearArchives: the archives of clients that were killed go, those of clients that live stay.
-func TestClearArchives(t *testing.T) {
+// TestClearLeft: the archives and folders of clients that were killed go, those of clients that live stay.
+func TestClearLeft(t *testing.T) {
 	p := At(filepath.Join(t.TempDir(), "[x"), "/nowhere") // no pattern
 	at := func(name string) string { return filepath.Join(p.Data, name) }
-	err := os.Mkdir(p.Data, 0o700)
+	err := os.MkdirAll(at("scratch-1/in/it"), 0o700)
 	for _, name := range []string{"image-1.tar", "image-2.tar", "image-other"} {
 		err = errors.Join(err, os.WriteFile(at(name), []byte("x"), 0o600))
 	}
@@ -43,7 +43,7 @@ func TestClearArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := p.clearArchives(); err != nil {
+	if err := p.clearLeft(); err != nil {
 		t.Error(err)
 	}
 	var left []string
@@ -53,5 +53,36 @@ func TestClearArchives(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"image-2.tar", "image-other"}, left); diff != "" || err != nil {
 		t.Errorf("%s%v", diff, err)
+	}
+}
+
+// TestScratch: a folder that is used stays when another one is made, and goes with all that is in it.
+func TestScratch(t *testing.T) {
+	c := &Client{Paths: At(filepath.Join(t.TempDir(), "data"), "/nowhere")}
+	t.Cleanup(func() { _ = os.RemoveAll(c.Paths.Run()) })
+	one, err := c.NewScratch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(one.Dir, "in", "it"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc", filepath.Join(one.Dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	two, err := c.NewScratch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(one.Dir, "in", "it")); err != nil {
+		t.Error(err)
+	}
+	for _, s := range []*Scratch{one, two} {
+		if err := s.Remove(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(s.Dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is there: %v", s.Dir, err)
+		}
 	}
 }

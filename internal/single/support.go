@@ -11,6 +11,7 @@ func SupportRows() []support.Row {
 		networks  = "https://docs.docker.com/engine/network/"
 		ports     = "https://docs.docker.com/engine/network/port-publishing/"
 		later     = "refused, with what to do instead"
+		gotest    = "https://pkg.go.dev/cmd/go#hdr-Test_packages"
 
 		containers = "https://docs.docker.com/reference/cli/docker/container/"
 		engineEnds = "https://docs.docker.com/engine/daemon/live-restore/"
@@ -49,6 +50,8 @@ func SupportRows() []support.Row {
 		row("--isolation", support.Partly, "process; hyperv is refused", reference),
 		row("-d, --name, --rm", support.Supported,
 			"a container that has ended keeps its log and exit code until it is removed, but with --rm; what it has written to its C: goes with its program. Of more than 200 that have ended the oldest go. In the foreground it ends with its command, also if that is killed", reference),
+		row("mullion test, --go-test", support.Partly,
+			"Mullion's own: go test for Windows, each package's tests in a container, with its flags, coverage, profiles, -fuzz, -bench and -json; a module that root owns is read-only. No -race, -msan and -asan, which need cgo, no go in the tests, no results of an earlier run", gotest),
 		row("--restart", support.Not, "refused: a container that has ended is not begun again", reference),
 		row("docker container ls, inspect", support.Partly,
 			"Docker's columns and fields, as far as there is something to say; --format takes templates, json and table. Filters but expose, health, is-task, isolation; no sizes", containers+"ls/"),

@@ -79,6 +79,9 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		}
 		ask.Mounts = append(ask.Mounts, m)
 	}
+	if o.goTest {
+		return ask, o.checkTests(args[0])
+	}
 	if isPath(args[0]) && !isFolder(args[0]) {
 		return ask, ofProgram(&ask, args[0])
 	}

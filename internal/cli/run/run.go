@@ -28,7 +28,7 @@ type options struct {
 	isolation                       string
 	cpus                            float64
 	interactive, terminal, remove   bool
-	detach, publishAll              bool
+	detach, publishAll, goTest      bool
 	name                            string
 	stopTimeout                     int
 }
@@ -73,7 +73,8 @@ program cannot be started; 127: it is not there.`,
   mullion run -p 8080:80 registry.example/web:v1
   echo hello | mullion run -i ./upper.exe
   mullion run -m 512m --cpus 1 -e LOG=debug registry.example/app:v2
-  mullion run -d --name web ./server.exe && mullion container logs -f web`,
+  mullion run -d --name web ./server.exe && mullion container logs -f web
+  GOOS=windows go test -exec 'mullion run --go-test --' ./...`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args, o) },
 	}
 	o.flags(cmd)
@@ -113,6 +114,8 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringVar(&o.pull, "pull", string(single.PullMissing), "when the registry is asked: missing, always or never")
 	f.StringVar(&o.version, "windows-version", winver.Default(), "the container's Windows")
 	f.IntVar(&o.stopTimeout, "stop-timeout", 10, "seconds that the program has to end after SIGTERM")
+	f.BoolVar(&o.goTest, "go-test", false,
+		"run a test program at its own path, with its module and its profiles, for go's -exec and cargo's runner")
 	f.Bool("help", false, "help for run") // -h is --hostname, as with docker
 }
 
@@ -142,6 +145,9 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 			return err
 		}
 		ask.Once, ask.Pull = true, single.PullNever
+	}
+	if o.goTest {
+		return a.runTests(ctx, cmd.Context(), client, ask, args[0])
 	}
 	if o.detach {
 		return a.detached(cmd.Context(), client, ask)
