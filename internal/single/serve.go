@@ -245,6 +245,8 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 	switch {
 	case ask.Run != nil:
 		err = s.run(ctx, cancel, c, *ask.Run)
+	case ask.Explain != nil:
+		err = s.explain(ctx, c, *ask.Explain)
 	case ask.Exec != nil:
 		err = s.exec(ctx, cancel, c, *ask.Exec)
 	case ask.Start != "":

@@ -50,6 +50,8 @@ func SupportRows() []support.Row {
 		row("--isolation", support.Partly, "process; hyperv is refused", reference),
 		row("-d, --name, --rm", support.Supported,
 			"a container that has ended keeps its log and exit code until it is removed, but with --rm; what it has written to its C: goes with its program. Of more than 200 that have ended the oldest go. In the foreground it ends with its command, also if that is killed", reference),
+		row("--explain", support.Supported,
+			"Mullion's own: image and base, command line, user, variables, mounts, network, limits, and what becomes of each field of the image's configuration, as text or JSON; an image that is not there is pulled, nothing is run", reference),
 		row("mullion test, --go-test", support.Partly,
 			"Mullion's own: go test for Windows, each package's tests in a container, with its flags, coverage, profiles, -fuzz, -bench and -json; a module that root owns is read-only. No -race, -msan and -asan, which need cgo, no go in the tests, no results of an earlier run", gotest),
 		row("--restart", support.Not, "refused: a container that has ended is not begun again", reference),

@@ -11,9 +11,11 @@ import (
 
 // Request is what a client asks first on a connection: one of its fields.
 type Request struct {
-	Run  *Run  `json:",omitempty"`
-	Load *Load `json:",omitempty"`
-	Exec *Exec `json:",omitempty"`
+	Run *Run `json:",omitempty"`
+	// Explain asks what a container would get.
+	Explain *Run  `json:",omitempty"`
+	Load    *Load `json:",omitempty"`
+	Exec    *Exec `json:",omitempty"`
 	// List asks for all containers, Prune for the removal of those that have ended.
 	List, Prune bool `json:",omitempty"`
 	// Wait names a container whose end is waited for, by its name, its id or the beginning of that; so do the others.
@@ -206,6 +208,8 @@ type Event struct {
 	Freed      int64       `json:",omitempty"`
 	// Samples are what Sample has asked for.
 	Samples []Sample `json:",omitempty"`
+	// Explained is what Explain has found.
+	Explained *Explanation `json:",omitempty"`
 	// Done says that what was asked for is done, where there is nothing else to say.
 	Done bool `json:",omitempty"`
 }

@@ -108,7 +108,7 @@ func (o *options) check() error {
 	if _, err := winver.Lookup(o.version); err != nil {
 		return engine.Failed(err, "")
 	}
-	return nil
+	return o.checkExplain()
 }
 
 // memoryOf reads a size as docker does; "" is none.

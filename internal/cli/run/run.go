@@ -29,6 +29,8 @@ type options struct {
 	cpus                            float64
 	interactive, terminal, remove   bool
 	detach, publishAll, goTest      bool
+	explain                         bool
+	output                          string
 	name                            string
 	stopTimeout                     int
 }
@@ -74,6 +76,7 @@ program cannot be started; 127: it is not there.`,
   echo hello | mullion run -i ./upper.exe
   mullion run -m 512m --cpus 1 -e LOG=debug registry.example/app:v2
   mullion run -d --name web ./server.exe && mullion container logs -f web
+  mullion run --explain registry.example/app:v2 --verbose
   GOOS=windows go test -exec 'mullion run --go-test --' ./...`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args, o) },
 	}
@@ -116,6 +119,9 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.IntVar(&o.stopTimeout, "stop-timeout", 10, "seconds that the program has to end after SIGTERM")
 	f.BoolVar(&o.goTest, "go-test", false,
 		"run a test program at its own path, with its module and its profiles, for go's -exec and cargo's runner")
+	f.BoolVar(&o.explain, "explain", false,
+		"print what the container would get, and what is ignored of the image's configuration; run nothing")
+	f.StringVarP(&o.output, "output", "o", "text", "text or json, of --explain")
 	f.Bool("help", false, "help for run") // -h is --hostname, as with docker
 }
 
@@ -145,6 +151,9 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 			return err
 		}
 		ask.Once, ask.Pull = true, single.PullNever
+	}
+	if o.explain {
+		return a.explainRun(cmd.Context(), client, ask, o.output)
 	}
 	if o.goTest {
 		return a.runTests(ctx, cmd.Context(), client, ask, args[0])

@@ -28,7 +28,7 @@ const (
 type aside struct {
 	jammed  map[Pod]time.Time // when one of its programs was last asked for
 	waiting []*waiter
-	held    *Place // one at a time
+	held    *Place    // one at a time
 	last    time.Time // when one was over
 	again   *time.Timer
 }

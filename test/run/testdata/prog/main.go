@@ -25,6 +25,8 @@ func main() {
 	switch os.Args[1] {
 	case "args":
 		fmt.Println(strings.Join(os.Args[2:], "|"))
+	case "line":
+		fmt.Println(windows.UTF16PtrToString(windows.GetCommandLine()))
 	case "exit":
 		code, err := strconv.ParseUint(os.Args[2], 0, 32)
 		if err != nil {
