@@ -1,0 +1,3 @@
+module mullion.dev/mullion/pkg
+
+go 1.24.0
