@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"strings"
 
 	"mullion.dev/mullion/internal/runtime/commit"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -22,6 +24,9 @@ func (k *container) remember(ctx context.Context) (err error) {
 // writeLayer writes the layer that is asked for.
 func (k *container) writeLayer(ctx context.Context) (err error) {
 	changes := commit.Changes{Registry: wine.RegistryChanges{Before: k.before, User: k.user}}
+	for _, m := range k.ask.Mounts {
+		changes.Mounted = append(changes.Mounted, onDrive(m.Target))
+	}
 	if changes.Upper, err = k.engine.Written(ctx, k.id); err != nil {
 		return err
 	}
@@ -41,4 +46,13 @@ func (k *container) writeLayer(ctx context.Context) (err error) {
 		err = errors.Join(err, os.Remove(file.Name())) // nobody asks for a part of it
 	}
 	return err
+}
+
+// onDrive is the name of a mount's target on the drive, with slashes.
+func onDrive(target string) string {
+	name := strings.ReplaceAll(target, `\`, "/")
+	if len(name) > 1 && name[1] == ':' {
+		name = name[2:]
+	}
+	return strings.TrimPrefix(path.Clean("/"+name), "/")
 }

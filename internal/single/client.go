@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
@@ -39,6 +40,11 @@ type conn struct {
 
 // Load loads the images of an archive, and returns their references.
 func (c *Client) Load(ctx context.Context, archive io.Reader) ([]string, error) {
+	return c.LoadAs(ctx, archive, "")
+}
+
+// LoadAs is Load for an archive that may give its image no name.
+func (c *Client) LoadAs(ctx context.Context, archive io.Reader, name string) ([]string, error) {
 	if err := c.Paths.Prepare(); err != nil {
 		return nil, err
 	}
@@ -51,8 +57,46 @@ func (c *Client) Load(ctx context.Context, archive io.Reader) ([]string, error) 
 	if _, err := io.Copy(f, archive); err != nil {
 		return nil, err
 	}
-	e, err := c.answer(ctx, Request{Load: &Load{Archive: f.Name()}})
+	e, err := c.answer(ctx, Request{Load: &Load{Archive: f.Name(), Name: name}})
 	return e.Loaded, err
+}
+
+// HasImages reports whether an engine was ever started here, and so may have images.
+func (c *Client) HasImages() bool {
+	_, err := os.Stat(c.Paths.ContainerdRoot())
+	return err == nil
+}
+
+// Save writes an image as an archive of an OCI layout. The error is errdefs.ErrNotFound if it is not here.
+func (c *Client) Save(ctx context.Context, ref string, to io.Writer) error {
+	if err := c.Paths.Prepare(); err != nil {
+		return err
+	}
+	f, err := c.newArchive(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // after its removal: its lock says that it is used
+	defer os.Remove(f.Name())
+	if _, err := c.answer(ctx, Request{Save: &Save{Image: ref, Archive: f.Name()}}); err != nil {
+		return missing(err)
+	}
+	_, err = io.Copy(to, f)
+	return err
+}
+
+// Tag gives an image another reference. The error is errdefs.ErrNotFound if it is not here.
+func (c *Client) Tag(ctx context.Context, ref, name string) error {
+	_, err := c.answer(ctx, Request{Tag: &Tag{Image: ref, Name: name}})
+	return missing(err)
+}
+
+// missing makes errdefs.ErrNotFound of the engine's word for it.
+func missing(err error) error {
+	if r, ok := errors.AsType[*Refusal](err); ok && r.Code == CodeNotFound {
+		return fmt.Errorf("%w: %w", r, errdefs.ErrNotFound)
+	}
+	return err
 }
 
 // archives are the names of the archives of images, which the engine reads by their names.

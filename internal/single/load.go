@@ -2,11 +2,13 @@ package single
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
+	"github.com/containerd/errdefs"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/runtime/image"
@@ -26,7 +28,7 @@ func (s *service) load(ctx context.Context, c *client, ask Load) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := r.images.Load(ctx, archive, image.LoadOptions{Local: true})
+	loaded, err := r.images.Load(ctx, archive, image.LoadOptions{Name: ask.Name, Local: true})
 	if err != nil {
 		return err
 	}
@@ -36,6 +38,44 @@ func (s *service) load(ctx context.Context, c *client, ask Load) error {
 	}
 	c.say(e)
 	return nil
+}
+
+// save writes the archive of an image.
+func (s *service) save(ctx context.Context, c *client, ask Save) error {
+	archive, err := os.OpenFile(ask.Archive, os.O_WRONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	r, err := s.room(ctx, "")
+	if err == nil {
+		err = r.images.Save(ctx, ask.Image, archive)
+	}
+	if err := errors.Join(err, archive.Close()); err != nil {
+		return notHere(err)
+	}
+	c.say(Event{Done: true})
+	return nil
+}
+
+// tag gives an image another reference.
+func (s *service) tag(ctx context.Context, c *client, ask Tag) error {
+	r, err := s.room(ctx, "")
+	if err != nil {
+		return err
+	}
+	if err := r.images.Tag(ctx, ask.Image, ask.Name); err != nil {
+		return notHere(err)
+	}
+	c.say(Event{Done: true})
+	return nil
+}
+
+// notHere tells the client that an image is not here, by a code of its own.
+func notHere(err error) error {
+	if !errdefs.IsNotFound(err) {
+		return err
+	}
+	return &Refusal{Code: CodeNotFound, Message: err.Error(), Remedy: "`mullion image load --run FILE` loads one from an archive"}
 }
 
 // openPath opens a folder or a file of the machine to be mounted.

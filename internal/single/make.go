@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -108,7 +109,7 @@ func (k *container) config() *runtimeapi.ContainerConfig {
 		Args:       k.ask.Args,
 		WorkingDir: k.ask.Dir,
 		Tty:        k.ask.Terminal,
-		Envs:       variables(k.ask.Env),
+		Envs:       variables(slices.Concat(k.ask.Env, k.ask.Secrets)),
 		Windows: &runtimeapi.WindowsContainerConfig{
 			SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: k.ask.User},
 			Resources:       limits(k.ask.Memory, k.ask.CPUs, runtime.NumCPU()),
@@ -200,7 +201,7 @@ func openMounts(all []Mount) (out []engine.Mount, err error) {
 				Remedy:  "name a folder or a file that is there",
 			}
 		}
-		out = append(out, engine.Mount{Source: source, Target: m.Target, ReadOnly: m.ReadOnly, Own: true})
+		out = append(out, engine.Mount{Source: source, Target: m.Target, ReadOnly: m.ReadOnly, Own: !m.Shared})
 	}
 	return out, nil
 }

@@ -107,10 +107,12 @@ func (r *register) add(k *container) error {
 		}
 	}
 	k.name = name
+	kept := k.ask
+	kept.Secrets = nil
 	if err := r.known.Put(k.id, Container{
 		ID:      k.id,
 		Name:    name,
-		Run:     k.ask,
+		Run:     kept,
 		Created: time.Now(),
 		Log:     r.paths.containerLog(k.id),
 	}); err != nil {

@@ -387,3 +387,23 @@ func TestRename(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestSecretsAreNotKept: no file of a container has its secrets.
+func TestSecretsAreNotKept(t *testing.T) {
+	p := At(t.TempDir(), "")
+	r := opened(t, p)
+	k := begun(t, r, "0123456789abcdef", Run{Image: "a:b", Env: []string{"A=1"}, Secrets: []string{"B=s3cr3t"}})
+	if got := k.config().GetEnvs(); len(got) != 2 || string(got[1].GetValue()) != "s3cr3t" {
+		t.Errorf("%v", got)
+	}
+
+	err := filepath.WalkDir(p.Data, func(at string, e os.DirEntry, err error) error {
+		if text, readErr := os.ReadFile(at); readErr == nil && strings.Contains(string(text), "s3cr3t") {
+			t.Errorf("%s: %s", at, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

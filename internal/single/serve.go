@@ -253,6 +253,10 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 		err = s.start(ctx, cancel, c, ask.Start)
 	case ask.Load != nil:
 		err = s.load(ctx, c, *ask.Load)
+	case ask.Save != nil:
+		err = s.save(ctx, c, *ask.Save)
+	case ask.Tag != nil:
+		err = s.tag(ctx, c, *ask.Tag)
 	case ask.End:
 		s.end()
 	default:

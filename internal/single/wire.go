@@ -15,6 +15,8 @@ type Request struct {
 	// Explain asks what a container would get.
 	Explain *Run  `json:",omitempty"`
 	Load    *Load `json:",omitempty"`
+	Save    *Save `json:",omitempty"`
+	Tag     *Tag  `json:",omitempty"`
 	Exec    *Exec `json:",omitempty"`
 	// List asks for all containers, Prune for the removal of those that have ended.
 	List, Prune bool `json:",omitempty"`
@@ -42,8 +44,9 @@ type Run struct {
 	Windows string
 	// Entrypoint replaces the image's entry point and command, Args its command.
 	Entrypoint, Args []string
-	// Env are variables as NAME=VALUE.
-	Env []string
+	// Env are variables as NAME=VALUE. Secrets are more of them, which no checkpoint has.
+	Env     []string
+	Secrets []string `json:",omitempty"`
 	// Dir and User are the image's unless they are given.
 	Dir, User string
 	// Hostname is the container's; "": its id.
@@ -168,10 +171,19 @@ const (
 type Mount struct {
 	Source, Target string
 	ReadOnly       bool
+	// Shared says that every user of a container has what the source's mode gives to everyone, as in a volume of pods.
+	// Otherwise the container's user has what the source's owner has.
+	Shared bool
 }
 
-// Load asks for the images of an archive, which the engine reads.
-type Load struct{ Archive string }
+// Load asks for the images of an archive, which the engine reads. Name is the reference of one without a name.
+type Load struct{ Archive, Name string }
+
+// Save asks for the archive of an image, which the engine writes to a file that is there.
+type Save struct{ Image, Archive string }
+
+// Tag asks for another reference of an image.
+type Tag struct{ Image, Name string }
 
 // Control is what a client says while its container runs.
 type Control struct {

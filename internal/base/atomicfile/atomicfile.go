@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -24,14 +25,30 @@ func Write(path string, data []byte, perm os.FileMode) error {
 // WriteIn is Write for a file beneath a folder that others write to: a link among the name's folders that leads out of
 // the folder is an error, and a link in the file's own place is replaced.
 func WriteIn(folder *os.Root, name string, data []byte, perm os.FileMode) error {
+	return streamIn(folder, name, perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Stream is Write for what is not held in memory: write writes the content.
+func Stream(path string, perm os.FileMode, write func(io.Writer) error) error {
+	folder, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
+	defer folder.Close()
+	return streamIn(folder, filepath.Base(path), perm, write)
+}
+
+func streamIn(folder *os.Root, name string, perm os.FileMode, write func(io.Writer) error) error {
 	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
 	f, err := folder.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("write %q in %q: %w", name, folder.Name(), err)
 	}
 
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(perm), f.Sync(), f.Close())
+	err = errors.Join(write(f), f.Chmod(perm), f.Sync(), f.Close())
 	if err == nil {
 		err = folder.Rename(temporary, name)
 	}

@@ -1,6 +1,8 @@
 package atomicfile_test
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,5 +55,32 @@ func TestWriteJSON(t *testing.T) {
 	}
 	if err := atomicfile.WriteJSON(path, func() {}); err == nil {
 		t.Error("a function is no JSON")
+	}
+}
+
+// What cannot be written to its end replaces nothing.
+func TestStream(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	write := func(end error) error {
+		return atomicfile.Stream(path, 0o640, func(w io.Writer) error {
+			_, err := io.WriteString(w, "content")
+			return errors.Join(err, end)
+		})
+	}
+	if err := write(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+
+	full := errors.New("disk full")
+	if err := write(full); !errors.Is(err, full) {
+		t.Error(err)
+	}
+	got, err := os.ReadFile(path)
+	entries, listErr := os.ReadDir(filepath.Dir(path))
+	if err != nil || listErr != nil || string(got) != "old" || len(entries) != 1 {
+		t.Errorf("%q, %v, %v, %v", got, err, entries, listErr)
 	}
 }

@@ -1,25 +1,29 @@
 package image
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/folderimage"
 	"mullion.dev/mullion/internal/cli/stores"
+	"mullion.dev/mullion/internal/runtime/bases"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
 func (a *commands) build() *cobra.Command {
 	var over imagebuild.Spec
 	var docker dockerfileFlags
-	var file, output string
+	var file string
+	var to placing
 
 	cmd := &cobra.Command{
 		Use:   "build FOLDER",
@@ -28,9 +32,11 @@ func (a *commands) build() *cobra.Command {
 loaded into the cluster that is up, or written to a file with --output. All timestamps in the image are the time in the
 environment variable SOURCE_DATE_EPOCH (seconds), or the start of 1970.
 
-RUN runs in a container as of ` + "`mullion run`" + `, which needs root. A stage begins with scratch, with another stage, or with one of
-Microsoft's base images, such as mcr.microsoft.com/windows/nanoserver:ltsc2022, in whose place a stand-in without
-Windows' files is. .dockerignore leaves files out.
+RUN runs in a container as of ` + "`mullion run`" + `, which needs root. A stage begins with scratch, with another stage, with an image
+of the machine (for root) or of a registry, or with one of Microsoft's base images, such as
+mcr.microsoft.com/windows/nanoserver:ltsc2022, in whose place a stand-in without Windows' files is; --base real keeps
+Windows' own layers. .dockerignore leaves files out. What a build has made is kept in $MULLION_CACHE_DIR (by default
+/var/cache/mullion for root, and ~/.cache/mullion), so the next one makes only what has changed.
 
 Without a Dockerfile the image has the folder's files and one manifest for each Windows version. An image.yaml in the
 folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user, exposedPorts, volumes,
@@ -43,25 +49,34 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
   mullion image build . -t mullion.local/app:v1                       # by ./Dockerfile
   mullion image build . -f deploy/windows.Dockerfile --build-arg VERSION=1.2 -t mullion.local/app:v1
   mullion image build ./app -t registry.example/app:v1 --windows-version ltsc2022 -o app.tar
+  mullion image build . -t mullion.local/app:v1 --run && mullion run mullion.local/app:v1
+  mullion image build . -t registry.example/app:v1 --base real --push  # for real Windows
   mullion image build --os linux ./server -t mullion.local/server:v1`,
 		Args: cmdline.Exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			img, err := a.buildAny(cmd, args[0], file, docker, over)
+			img, done, err := a.buildAny(cmd, args[0], file, docker, over)
 			if err != nil {
 				return err
 			}
-			return a.placeImage(cmd.Context(), img, output)
+			return errors.Join(a.placeImage(cmd, img, to), done())
 		},
 	}
 
 	f := cmd.Flags()
 	f.StringVarP(&file, "file", "f", "", "the Dockerfile, or the description if it ends with .yaml "+
 		"(default: Dockerfile or image.yaml in the folder, if there is one)")
-	f.StringVarP(&output, "output", "o", "",
+	f.StringVarP(&to.file, "output", "o", "",
 		"write an OCI archive to this file instead of loading the image into the cluster")
+	f.BoolVar(&to.run, "run", false, "load the image for single containers (mullion run) instead of into the cluster")
+	f.BoolVar(&to.push, "push", false, "push the image to the registries of its tags instead of loading it into the cluster")
 	f.StringArrayVarP(&over.Tags, "tag", "t", nil, "reference of the image, for example mullion.local/app:v1")
 	f.StringArrayVar(&docker.args, "build-arg", nil, "value of an ARG of the Dockerfile, NAME=VALUE")
 	f.StringVar(&docker.target, "target", "", "the Dockerfile's stage that becomes the image (default: the last one)")
+	f.StringArrayVar(&docker.secrets, "secret", nil, "a secret for RUN --mount=type=secret: id=ID,src=FILE or id=ID,env=NAME")
+	f.BoolVar(&docker.noCache, "no-cache", false, "make every step anew, whatever earlier builds have made")
+	f.BoolVar(&docker.pull, "pull", false, "ask registries for the bases, also for those that are here")
+	f.StringVar(&docker.base, "base", baseStandIn,
+		"what lies below the image: standin, or real: Windows' own layers of a base in a registry, for real Windows")
 	f.StringVar(&over.OS, "os", "", "windows or linux (default: windows)")
 
 	f.StringSliceVar(&over.OSVersions, "windows-version", nil,
@@ -75,53 +90,73 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 	return cmd
 }
 
-// buildAny makes an image as a Dockerfile or a description says.
+// buildAny makes an image as a Dockerfile or a description says. It is to be used before done is called.
 func (a *commands) buildAny(cmd *cobra.Command, dir, file string, docker dockerfileFlags, over imagebuild.Spec) (
-	*imagebuild.Image, error,
+	_ *imagebuild.Image, done func() error, err error,
 ) {
 	by, err := dockerfileOf(dir, file)
 	if err != nil {
-		return nil, exit.Misuse(err, "")
+		return nil, nil, exit.Misuse(err, "")
 	}
 	if by != "" {
-		img, err := a.buildDockerfile(cmd, dir, by, docker, over)
+		img, done, err := a.buildDockerfile(cmd, dir, by, docker, over)
 		if own, ok := errors.AsType[*exit.Error](err); ok { // beside the line, the code and what to do
 			err = &exit.Error{Code: own.Code, Err: err, Remedy: own.Remedy}
 		} else if err != nil {
 			err = exit.Misuse(err, "")
 		}
-		return img, err
+		return img, done, err
 	}
 
 	if name := docker.given(); name != "" {
-		return nil, exit.Misuse(fmt.Errorf("%s is for a Dockerfile, and %q has none", name, dir), "name it by -f")
+		return nil, nil, exit.Misuse(fmt.Errorf("%s is for a Dockerfile, and %q has none", name, dir), "name it by -f")
 	}
 	img, err := folderimage.Build(cmd.Context(), a.Env, dir, file, over)
 	if err != nil {
-		return nil, exit.Misuse(err, "`mullion image build --help` describes image.yaml")
+		return nil, nil, exit.Misuse(err, "`mullion image build --help` describes image.yaml")
 	}
-	return img, nil
+	return img, func() error { return nil }, nil
 }
 
-// placeImage writes the image to a file, or loads it into the cluster.
-func (a *commands) placeImage(ctx context.Context, img *imagebuild.Image, output string) error {
+// placing is where a built image goes: into the cluster unless something is given.
+type placing struct {
+	file      string
+	run, push bool
+}
+
+// placeImage writes the image to a file, loads or pushes it.
+func (a *commands) placeImage(cmd *cobra.Command, img *imagebuild.Image, to placing) error {
 	digest, err := img.Digest()
 	if err != nil {
 		return err
 	}
-	var archive bytes.Buffer
-	if err := img.WriteArchive(&archive); err != nil {
-		return err
-	}
 
-	where := output
-	if output != "" {
-		if err := atomicfile.Write(output, archive.Bytes(), 0o644); err != nil {
+	ctx, where := cmd.Context(), "the cluster"
+	if to.file != "" {
+		where = to.file
+		if err := atomicfile.Stream(to.file, 0o644, img.WriteArchive); err != nil {
 			return err
 		}
-	} else {
-		where = "the cluster"
-		if err := stores.Load(ctx, a.Call, bytes.NewReader(archive.Bytes()), img.OS); err != nil {
+		if len(img.Elsewhere) > 0 {
+			fmt.Fprintln(a.Env.Err, "Windows' own layers are not in the archive: `--push` takes them from one registry to the other")
+		}
+	}
+	if to.run {
+		where = "the store of single containers"
+		if err := a.loadBuiltForRun(cmd, img); err != nil {
+			return err
+		}
+	}
+	if to.push {
+		where = "its registry"
+		for _, ref := range img.Refs {
+			if _, err := (bases.Registry{}).Push(ctx, ref, bases.Single{Index: img.Index}); err != nil {
+				return err
+			}
+		}
+	}
+	if to == (placing{}) {
+		if err := a.loadBuilt(ctx, img); err != nil {
 			return err
 		}
 	}
@@ -135,4 +170,35 @@ func (a *commands) placeImage(ctx context.Context, img *imagebuild.Image, output
 	}
 
 	return nil
+}
+
+// loadBuiltForRun loads the image into the store of single containers.
+func (a *commands) loadBuiltForRun(cmd *cobra.Command, img *imagebuild.Image) error {
+	if img.OS == imagebuild.Linux {
+		return exit.Misuse(errors.New("--run: single containers are of Windows"), "")
+	}
+	if err := a.RequireRoot("loads images into the store of single containers"); err != nil {
+		return err
+	}
+	client, err := engine.Client(a.Call, cmd)
+	if err != nil {
+		return err
+	}
+	archive, into := io.Pipe()
+	go func() { into.CloseWithError(img.WriteArchive(into)) }()
+	_, err = client.Load(cmd.Context(), archive)
+	return errors.Join(err, archive.Close())
+}
+
+// loadBuilt loads the image into the cluster, by a file that exists as long as it is open.
+func (a *commands) loadBuilt(ctx context.Context, img *imagebuild.Image) (err error) {
+	archive, err := os.CreateTemp("", "mullion-image-*.tar")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
+	if err := errors.Join(os.Remove(archive.Name()), img.WriteArchive(archive)); err != nil {
+		return err
+	}
+	return stores.Load(ctx, a.Call, archive, img.OS, "")
 }

@@ -1,8 +1,9 @@
 package image
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,15 +12,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/base/beneath"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/folderimage"
+	"mullion.dev/mullion/internal/runtime/bases"
+	"mullion.dev/mullion/internal/runtime/buildcache"
 	"mullion.dev/mullion/internal/runtime/dockerfile"
-	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/windows/winver"
@@ -30,9 +34,19 @@ const dockerfileName = "Dockerfile"
 
 // dockerfileFlags are the flags of `image build` for a Dockerfile.
 type dockerfileFlags struct {
-	args   []string
-	target string
+	args    []string
+	target  string
+	secrets []string
+	noCache bool
+	pull    bool
+	base    string
 }
+
+// The values of --base: what is in the place of Windows' own layers.
+const (
+	baseStandIn = "standin"
+	baseReal    = "real"
+)
 
 // given returns the name of a flag that was given, for a message.
 func (f dockerfileFlags) given() string {
@@ -41,6 +55,14 @@ func (f dockerfileFlags) given() string {
 		return "--build-arg"
 	case f.target != "":
 		return "--target"
+	case len(f.secrets) > 0:
+		return "--secret"
+	case f.noCache:
+		return "--no-cache"
+	case f.pull:
+		return "--pull"
+	case f.base != baseStandIn:
+		return "--base"
 	}
 	return ""
 }
@@ -84,97 +106,174 @@ func dockerfileOf(dir, file string) (string, error) {
 	return filepath.Join(dir, dockerfileName), nil
 }
 
-// buildDockerfile makes the image of a Dockerfile, and says each step.
+// buildDockerfile makes the image of a Dockerfile, and says each step. The image is to be used before done is called.
 func (a *commands) buildDockerfile(cmd *cobra.Command, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
-	_ *imagebuild.Image, err error,
+	_ *imagebuild.Image, done func() error, err error,
 ) {
 	if over.OS == imagebuild.Linux {
-		return nil, errors.New("--os linux: Mullion makes images for Linux of folders alone; `docker build` builds this one")
+		return nil, nil, errors.New("--os linux: Mullion makes images for Linux of folders alone; " +
+			"`docker build` builds this one")
 	}
 	if name := instead(over); name != "" {
-		return nil, fmt.Errorf("--%s is for a folder without a %s, which has an instruction for it", name, dockerfileName)
+		return nil, nil, fmt.Errorf("--%s is for a folder without a %s, which has an instruction for it", name,
+			dockerfileName)
 	}
 
+	if flags.base != baseStandIn && flags.base != baseReal {
+		return nil, nil, fmt.Errorf("--base %q: want %s or %s", flags.base, baseStandIn, baseReal)
+	}
 	args, err := a.buildArgs(flags.args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	secrets, err := a.buildSecrets(flags.secrets)
+	if err != nil {
+		return nil, nil, err
 	}
 	created, err := folderimage.SourceDate(a.Env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-
 	client, err := engine.Client(a.Call, cmd)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 
 	scratch, err := os.MkdirTemp("", "mullion-build-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	name := filepath.Base(file)
+	clear := func() error { return os.RemoveAll(scratch) }
+	cache, err := a.openBuildCache(cmd.Context(), scratch)
+	if err != nil {
+		return nil, nil, errors.Join(err, clear())
+	}
+	done = func() error { return errors.Join(cache.Close(), clear()) }
 
-	return dockerfile.Build(cmd.Context(), dockerfile.Options{
+	p := &buildProgress{to: a.Env.Err, name: filepath.Base(file), now: time.Now}
+	img, err := dockerfile.Build(cmd.Context(), dockerfile.Options{
 		File:       file,
-		Name:       name,
+		Name:       p.name,
 		Context:    dir,
 		Scratch:    scratch,
 		Tags:       over.Tags,
 		OSVersions: over.OSVersions,
 		Args:       args,
+		Secrets:    secrets,
 		Target:     flags.target,
-		Base: func(ref string) (dockerfile.Base, bool) {
-			spec, files, ok := image.StandIn(ref)
-			return dockerfile.Base{Spec: spec, Files: files}, ok
+		Cache:      cache,
+		NoCache:    flags.noCache,
+		Base:       a.buildBases(client, scratch, flags, over.OSVersions, p).Find,
+		Real:       flags.base == baseReal,
+		Run: func(ctx context.Context, c dockerfile.Command) error {
+			return a.buildRun(ctx, client, c, p)
 		},
-		Run: func(ctx context.Context, img *imagebuild.Image, alone bool) (string, error) {
-			return a.buildRun(ctx, client, img, alone)
-		},
+		Runner:  version.Mullion(),
 		Created: created,
-		Say:     func(e dockerfile.Event) { a.sayBuild(name, e) },
+		Say:     p.say,
 	})
+	if err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	return img, done, nil
 }
 
-// buildRun runs the command of RUN in a container of the image so far, as `mullion run` does, and returns the file with
-// the layer of what it has changed.
-func (a *commands) buildRun(ctx context.Context, client *single.Client, img *imagebuild.Image, alone bool) (
-	layer string, err error,
-) {
+// buildBases finds the images that stages begin with. Those of the machine only root reads.
+func (a *commands) buildBases(client *single.Client, scratch string, flags dockerfileFlags, versions []string,
+	p *buildProgress,
+) *bases.Finder {
+	f := &bases.Finder{
+		Scratch: scratch,
+		Real:    flags.base == baseReal,
+		Pull:    flags.pull,
+		Say:     func(text string) { p.say(dockerfile.Event{Warning: text}) },
+	}
+	if a.Env.Euid == 0 && client.HasImages() {
+		f.Saved = client.Save
+	}
+	if len(versions) > 0 {
+		f.Windows = versions[0]
+	}
+	return f
+}
+
+// openBuildCache opens the cache of builds. A person without a folder of caches has one for this build alone.
+func (a *commands) openBuildCache(ctx context.Context, scratch string) (*buildcache.Cache, error) {
+	o := buildcache.Options{Dir: cmp.Or(a.cacheDir(), scratch)}
+	o.Dir = filepath.Join(o.Dir, "build")
+	if a.Env.Euid == 0 {
+		o.Memory = fmt.Sprintf("/run/mullion-build-%.6x", sha256.Sum256([]byte(o.Dir)))
+	}
+	return buildcache.Open(ctx, o)
+}
+
+// cacheVariable names the folder of what Mullion keeps to be faster the next time.
+const cacheVariable = "MULLION_CACHE_DIR"
+
+// cacheDir is that folder: by default the machine's for root, to which nobody else writes, and a person's own; "": there
+// is none (https://specifications.freedesktop.org/basedir-spec/latest/).
+func (a *commands) cacheDir() string {
+	if dir := a.Env.Getenv(cacheVariable); filepath.IsAbs(dir) {
+		return dir
+	}
+	if a.Env.Euid == 0 {
+		return "/var/cache/mullion"
+	}
+	if dir := a.Env.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mullion")
+	}
+	if home := a.Env.Getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".cache", "mullion")
+	}
+	return ""
+}
+
+// buildRun runs the command of RUN in a container of the image so far, as `mullion run` does.
+func (a *commands) buildRun(ctx context.Context, client *single.Client, c dockerfile.Command, p *buildProgress) error {
 	if err := a.RequireRoot("makes containers for RUN"); err != nil {
-		return "", err
+		return err
 	}
 
 	archive, into := io.Pipe()
-	go func() { into.CloseWithError(img.WriteArchive(into)) }()
+	go func() { into.CloseWithError(c.Image.WriteArchive(into)) }()
 	if _, err := client.Load(ctx, archive); err != nil {
-		return "", errors.Join(err, archive.Close())
+		return errors.Join(err, archive.Close())
 	}
 
 	ask := single.Run{
-		Image:   img.Refs[0],
+		Image:   c.Image.Refs[0],
 		Pull:    single.PullNever,
-		Windows: buildOf(img.OSVersions),
-		Layer:   filepath.Join(client.Paths.Data, "layer-"+strings.ToLower(rand.Text())),
+		Windows: buildOf(c.Image.OSVersions),
+		Secrets: c.Env,
+		Layer:   c.Layer,
 		Once:    true,
 	}
-	if alone {
+	if c.Alone {
 		ask.Network = single.None
 	}
+	for _, m := range c.Mounts {
+		ask.Mounts = append(ask.Mounts, single.Mount{
+			Source:   m.Source,
+			Target:   m.Target,
+			ReadOnly: m.ReadOnly,
+			Shared:   true,
+		})
+	}
 
-	end, err := client.Run(ctx, ask, single.Streams{Out: a.Env.Err, Err: a.Env.Err})
+	out := p.output(c.Step)
+	end, err := client.Run(ctx, ask, single.Streams{Out: out, Err: out})
+	out.flush()
 	if err != nil {
-		return "", err
+		return err
 	}
 	if end != (single.End{}) {
 		err := fmt.Errorf("the command ended with exit code %d", end.Code)
 		if why := end.Why(); why != "" {
 			err = errors.New(why)
 		}
-		return "", &exit.Error{Code: exit.Internal, Err: err}
+		return &exit.Error{Code: exit.Internal, Err: err}
 	}
-	return ask.Layer, nil
+	return nil
 }
 
 // buildOf returns the version of Windows in which RUN's containers run: one that the image is for, the usual one if it
@@ -232,17 +331,44 @@ func (a *commands) buildArgs(flags []string) (map[string]string, error) {
 	return args, nil
 }
 
-// sayBuild tells a step or a warning of a build.
-func (a *commands) sayBuild(name string, e dockerfile.Event) {
-	if e.Step != "" {
-		fmt.Fprintln(a.Env.Err, plaintext.OneLine(plaintext.Shortened(e.Step, longestLine)))
-		return
-	}
-	if e.Line > 0 {
-		name = fmt.Sprintf("%s:%d", name, e.Line)
-	}
-	fmt.Fprintf(a.Env.Err, "warning: %s: %s\n", name, plaintext.OneLine(plaintext.Shortened(e.Warning, longestLine)))
-}
+// mostOfSecret bounds a secret, in bytes, as BuildKit does.
+const mostOfSecret = 500 << 10
 
-// longestLine is how much of a line of a Dockerfile is shown, in bytes: somebody may have made it very long.
-const longestLine = 1000
+// buildSecrets reads --secret id=ID,src=FILE and id=ID,env=NAME, Docker's words.
+func (a *commands) buildSecrets(flags []string) (map[string][]byte, error) {
+	secrets := map[string][]byte{}
+	for _, flag := range flags {
+		fields := map[string]string{}
+		for field := range strings.SplitSeq(flag, ",") {
+			key, value, _ := strings.Cut(field, "=")
+			fields[strings.ToLower(key)] = value
+		}
+		id, file, variable := fields["id"], cmp.Or(fields["src"], fields["source"]), fields["env"]
+		for key := range fields {
+			if !slices.Contains([]string{"id", "src", "source", "env", "type"}, key) || id == "" {
+				return nil, fmt.Errorf("--secret %q: want id=ID,src=FILE or id=ID,env=NAME", flag)
+			}
+		}
+
+		if kind := fields["type"]; variable == "" && kind == "env" {
+			variable = cmp.Or(file, id)
+		}
+		if variable != "" {
+			value := a.Env.Getenv(variable)
+			if value == "" || len(value) > mostOfSecret {
+				return nil, fmt.Errorf("--secret id=%s: the variable %s has no value, or more than %d KiB", id, variable,
+					mostOfSecret>>10)
+			}
+			secrets[id] = []byte(value)
+			continue
+		}
+
+		value, err := beneath.ReadPath(cmp.Or(file, id), mostOfSecret)
+		if err != nil {
+			return nil, fmt.Errorf("--secret id=%s: %w", id, err)
+		}
+		secrets[id] = value
+	}
+
+	return secrets, nil
+}

@@ -5,9 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"mullion.dev/mullion/internal/base/plaintext"
 	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/cli/reader"
+	"mullion.dev/mullion/internal/runtime/dockerfile"
 )
 
 // TestImageBuildByDockerfile: a folder's Dockerfile is what its image is built by, and no file of the image.
@@ -23,11 +28,18 @@ func TestImageBuildByDockerfile(t *testing.T) {
 	write("Dockerfile", "FROM scratch AS one\nARG V=1\nENV V=$V\nCOPY app.exe /\nFROM one\nRUN --network=host setup.exe\n")
 
 	if got := build("--target", "one", "--build-arg", "V=2"); got.Code != exit.OK ||
-		!strings.Contains(got.Err, "[one 3/3] COPY app.exe /\n") {
+		!strings.Contains(got.Err, "#1 [one 1/1] COPY app.exe /\n#1 DONE 0.") {
 		t.Errorf("%+v", got)
 	}
 	if _, err := os.Stat(out); err != nil {
 		t.Error(err)
+	}
+
+	if got := build("--target", "one"); got.Code != exit.OK || !strings.Contains(got.Err, "#1 CACHED\n") {
+		t.Errorf("again: %+v", got)
+	}
+	if got := build("--target", "one", "--no-cache"); got.Code != exit.OK || strings.Contains(got.Err, "CACHED") {
+		t.Errorf("without the cache: %+v", got)
 	}
 
 	build().Has(t, exit.Usage, "mullion: Dockerfile:6: RUN --network=host setup.exe: --network of RUN")
@@ -54,5 +66,55 @@ func TestImageBuildSaysNothingOdd(t *testing.T) {
 	got := m.Run("image", "build", dir, "-t", "a:b", "-o", filepath.Join(dir, "x.tar"))
 	if all := got.Out + got.Err; got.Code != exit.Usage || strings.Contains(all, "\x1b") || len(all) > 40_000 {
 		t.Errorf("exit code %d, %d bytes, %.300q", got.Code, len(all), all)
+	}
+}
+
+// TestBuildProgress prints what Docker's plain progress does.
+func TestBuildProgress(t *testing.T) {
+	var out strings.Builder
+	at := time.Unix(0, 0)
+	p := &buildProgress{to: &out, name: "Dockerfile", now: func() time.Time { return at }}
+	p.say(dockerfile.Event{Number: 1, Line: 2, Step: "[1/2] FROM a"})
+	p.say(dockerfile.Event{Number: 1, Line: 2, Ended: true, Cached: true})
+	p.say(dockerfile.Event{Number: 2, Line: 3, Step: "[2/2] RUN b"})
+	p.say(dockerfile.Event{Line: 3, Warning: "odd"})
+	o := p.output(2)
+	at = at.Add(1500 * time.Millisecond)
+	for _, text := range []string{"one\r\ntw", "o\n\n", "\x1b[2Jend"} {
+		if n, err := o.Write([]byte(text)); err != nil || n != len(text) {
+			t.Error(n, err)
+		}
+	}
+	o.flush()
+	p.say(dockerfile.Event{Number: 2, Ended: true, Took: 2 * time.Second})
+
+	const want = "#1 [1/2] FROM a\n#1 CACHED\n\n#2 [2/2] RUN b\nwarning: Dockerfile:3: odd\n" +
+		"#2 1.500 one\n#2 1.500 two\n#2 1.500 \n#2 1.500 %send\n#2 DONE 2.0s\n\n"
+	if got := strings.Replace(out.String(), plaintext.OneLine("\x1b[2J"), "%s", 1); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestBuildSecrets reads Docker's words, and refuses what is none.
+func TestBuildSecrets(t *testing.T) {
+	m := newMachine(t)
+	file := filepath.Join(filepath.Dir(m.Paths.Data), "token")
+	m.Write(file, "of a file")
+	m.Env.Environ = append(m.Env.Environ, "TOKEN=of a variable")
+	a := &commands{&reader.Reader{Call: &invoke.Call{Env: m.Env}}}
+
+	for flag, want := range map[string]string{
+		"id=x,src=" + file: "of a file", "type=file,id=x,source=" + file: "of a file", "id=x,env=TOKEN": "of a variable",
+		"id=x,type=env,src=TOKEN": "of a variable", "id=TOKEN,type=env": "of a variable",
+	} {
+		got, err := a.buildSecrets([]string{flag})
+		if err != nil || len(got) != 1 || (string(got["x"]) != want && string(got["TOKEN"]) != want) {
+			t.Errorf("%s: %q, %v", flag, got, err)
+		}
+	}
+	for _, flag := range []string{"", "x", "src=" + file, "id=x,dst=y", "id=x,env=ABSENT", "id=absent", "id=x,src=" + m.Paths.Data} {
+		if got, err := a.buildSecrets([]string{flag}); err == nil {
+			t.Errorf("%q: %q", flag, got)
+		}
 	}
 }

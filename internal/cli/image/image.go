@@ -34,36 +34,38 @@ func New(r *reader.Reader) *cobra.Command {
 	a := &commands{r}
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Build, load, pull, list and remove images",
+		Short: "Build, load, pull, tag, save, push, list and remove images",
 		Long: `Works on the cluster's images. All Windows nodes share one store, and each sees the images in it that fit its Windows
 build. Windows base images (nanoserver, servercore) are recognised; they are not needed and not pulled. Every
 Linux node has a store of its own.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.build(), a.kubeadm(), a.load(), a.pull(), a.list(), a.remove())
+	cmd.AddCommand(a.build(), a.kubeadm(), a.load(), a.pull(), a.list(), a.remove(), a.tag(), a.save(), a.push())
 	return cmd
 }
 
 func (a *commands) load() *cobra.Command {
 	var forRun bool
+	var tag string
 	cmd := &cobra.Command{
 		Use:   "load FILE",
 		Short: "Load the images of an archive (docker save, or an OCI layout; - for standard input)",
 		Args:  cmdline.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if forRun {
-				return a.loadForRun(cmd, args[0])
+				return a.loadForRun(cmd, args[0], tag)
 			}
-			return stores.LoadFile(cmd.Context(), a.Call, args[0])
+			return stores.LoadFile(cmd.Context(), a.Call, args[0], tag)
 		},
 	}
 	cmd.Flags().BoolVar(&forRun, "run", false, "load them for single containers (mullion run), not for the cluster")
+	cmd.Flags().StringVarP(&tag, "tag", "t", "", "reference of an image for Windows to which the archive gives none, as buildah may")
 	return cmd
 }
 
 // loadForRun loads the images of an archive into the store of single containers.
-func (a *commands) loadForRun(cmd *cobra.Command, file string) error {
+func (a *commands) loadForRun(cmd *cobra.Command, file, tag string) error {
 	if err := a.RequireRoot("loads images into the store of single containers"); err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (a *commands) loadForRun(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	refs, err := client.Load(cmd.Context(), archive)
+	refs, err := client.LoadAs(cmd.Context(), archive, tag)
 	if err != nil {
 		return fmt.Errorf("load %s: %w", file, err)
 	}

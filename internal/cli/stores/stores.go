@@ -22,6 +22,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/spec"
 )
 
 func withLinuxStore(paths layout.Paths, node string, do func(node string, i *linuxnode.Images) error) error {
@@ -62,8 +63,8 @@ func Linux(ctx context.Context, call *invoke.Call, nodes []string,
 }
 
 // Load loads an archive into the stores of the cluster for whose system it has images; unless system is "", only
-// into the stores of that system.
-func Load(ctx context.Context, call *invoke.Call, archive io.ReadSeeker, system string) error {
+// into the stores of that system. name is the reference of an image for Windows to which the archive gives none.
+func Load(ctx context.Context, call *invoke.Call, archive io.ReadSeeker, system, name string) error {
 	if err := call.RequireRoot("loads images into the nodes' stores"); err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func Load(ctx context.Context, call *invoke.Call, archive io.ReadSeeker, system 
 	var attempts []func() error
 	if to.Windows {
 		attempts = append(attempts, func() error {
-			return Windows(ctx, call, "", func(s *image.Store) error { return loadWindows(ctx, call, s, archive) })
+			return Windows(ctx, call, "", func(s *image.Store) error { return loadWindows(ctx, call, s, archive, name) })
 		})
 	}
 
@@ -108,8 +109,8 @@ func Load(ctx context.Context, call *invoke.Call, archive io.ReadSeeker, system 
 	return cluster.LoadError(errs...)
 }
 
-func loadWindows(ctx context.Context, call *invoke.Call, s *image.Store, archive io.Reader) error {
-	loaded, err := s.Load(ctx, archive, image.LoadOptions{})
+func loadWindows(ctx context.Context, call *invoke.Call, s *image.Store, archive io.Reader, name string) error {
+	loaded, err := s.Load(ctx, archive, image.LoadOptions{Name: name})
 	if err != nil {
 		return err
 	}
@@ -197,14 +198,19 @@ func Windows(ctx context.Context, call *invoke.Call, node string, do func(*image
 	return remedy.NotFound(remedy.Store(err))
 }
 
-// LoadFile loads the images of an archive into the stores of all nodes for which they are.
-func LoadFile(ctx context.Context, call *invoke.Call, file string) error {
+// LoadFile loads the images of an archive into the stores of all nodes for which they are. name is the reference of an
+// image for Windows to which the archive gives none.
+func LoadFile(ctx context.Context, call *invoke.Call, file, name string) error {
 	archive, err := OpenArchive(ctx, call, file)
 	if err != nil {
 		return err
 	}
 	defer archive.Close()
-	if err := Load(ctx, call, archive, ""); err != nil {
+	system := ""
+	if name != "" {
+		system = spec.Windows
+	}
+	if err := Load(ctx, call, archive, system, name); err != nil {
 		return fmt.Errorf("load %s: %w", file, err)
 	}
 	return nil

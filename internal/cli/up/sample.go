@@ -72,7 +72,7 @@ func (a sample) say(url string, r *progress.Progress) {
 // run brings up the sample and finds its address.
 func (a sample) run(ctx context.Context, paths layout.Paths, archive, manifest string) (string, error) {
 	silent := io.Discard // the image's builds, and kubectl's running commentary
-	if err := stores.LoadFile(ctx, a.To(silent), archive); err != nil {
+	if err := stores.LoadFile(ctx, a.To(silent), archive, ""); err != nil {
 		return "", err
 	}
 	patience := sampleTime

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type Changes struct {
 	Upper string
 	// Registry is what has become of the registry.
 	Registry wine.RegistryChanges
+	// Mounted are the names on the drive at which something was mounted, with slashes. The empty files and folders there
+	// are only the places of the mounts.
+	Mounted []string
 	// Created is the time of all files in the layer.
 	Created time.Time
 }
@@ -132,6 +136,10 @@ func (c Changes) file(root *os.Root, at string, d fs.DirEntry) ([]imagebuild.Fil
 		return nil, err
 	}
 
+	if place, err := c.isPlace(root, at, name, info); place || err != nil {
+		return nil, err
+	}
+
 	switch kind := info.Mode().Type(); {
 	case engine.IsWhiteout(info):
 		return []imagebuild.File{{Name: path.Join(path.Dir(name), imagebuild.Whiteout+base)}}, nil
@@ -154,6 +162,27 @@ func (c Changes) file(root *os.Root, at string, d fs.DirEntry) ([]imagebuild.Fil
 		}}, nil
 	}
 	return nil, fmt.Errorf("%q is neither a file, a folder nor a link: %w", name, errdefs.ErrInvalidArgument)
+}
+
+// isPlace reports whether an entry is only the place of a mount.
+func (c Changes) isPlace(root *os.Root, at, name string, info fs.FileInfo) (bool, error) {
+	if !slices.ContainsFunc(c.Mounted, func(m string) bool { return strings.EqualFold(m, name) }) {
+		return false, nil
+	}
+	if !info.IsDir() {
+		return info.Mode().IsRegular() && info.Size() == 0, nil
+	}
+
+	folder, err := root.Open(at)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = folder.Close() }()
+	_, err = folder.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
 }
 
 // link returns a symbolic link, which has to lead to something on the drive by a relative path.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/testrun"
+	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -203,5 +204,30 @@ func TestHives(t *testing.T) {
 	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\n%s", err, strings.Join(got, "\n"))
+	}
+}
+
+// The empty places of mounts are in no layer; what a program has put at such a name is.
+func TestPlacesOfMounts(t *testing.T) {
+	upper := t.TempDir()
+	for _, dir := range []string{"drive_c/Cache", "drive_c/full/below", "drive_c/other"} {
+		if err := os.MkdirAll(filepath.Join(upper, strings.Replace(dir, "drive_c", engine.Drive, 1)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"secret": "", "written": "W", "empty": ""} {
+		if err := os.WriteFile(filepath.Join(upper, engine.Drive, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	got, err := layerOf(t, Changes{
+		Upper:    upper,
+		Registry: noChanges(),
+		Mounted:  []string{"cache", "full", "secret", "written", "gone", "../../etc"},
+	})
+	const want = "Files /\nFiles/empty \nFiles/full /\nFiles/full/below /\nFiles/other /\nFiles/written W\nHives /"
+	if list := strings.Join(got, "\n"); err != nil || list != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, list, want)
 	}
 }

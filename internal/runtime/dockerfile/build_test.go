@@ -3,6 +3,7 @@ package dockerfile_test
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/containerd/errdefs"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"mullion.dev/mullion/internal/runtime/buildcache"
 	"mullion.dev/mullion/internal/runtime/dockerfile"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
@@ -30,11 +33,10 @@ type made struct {
 	digest string
 }
 
-// folderOf writes the files of a build's folder; a name that ends with a slash is a folder, a text that begins with
+// writeFiles writes the files of a build's folder; a name that ends with a slash is a folder, a text that begins with
 // "->" is a link.
-func folderOf(t *testing.T, files map[string]string) string {
+func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
-	dir := t.TempDir()
 	for name, text := range files {
 		at := filepath.Join(dir, name)
 		err := os.MkdirAll(filepath.Dir(at), 0o755)
@@ -52,14 +54,32 @@ func folderOf(t *testing.T, files map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-
-	return dir
 }
+
+// cacheAt opens a cache, which is closed at the test's end.
+func cacheAt(t *testing.T, dir string) *buildcache.Cache {
+	t.Helper()
+	cache, err := buildcache.Open(t.Context(), buildcache.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cache.Close() })
+	return cache
+}
+
+// ctxType is short for tests.
+type ctxType = context.Context
 
 // try builds a Dockerfile, which is one of the files.
 func try(t *testing.T, files map[string]string, with func(*dockerfile.Options)) (made, error) {
 	t.Helper()
-	dir := folderOf(t, files)
+	return tryIn(t, files, with)
+}
+
+// tryIn is try, whose options may change the files.
+func tryIn(t *testing.T, files map[string]string, with func(*dockerfile.Options)) (made, error) {
+	t.Helper()
+	dir := t.TempDir()
 	var m made
 	o := dockerfile.Options{
 		File:    filepath.Join(dir, "Dockerfile"),
@@ -67,16 +87,21 @@ func try(t *testing.T, files map[string]string, with func(*dockerfile.Options)) 
 		Context: dir,
 		Scratch: t.TempDir(),
 		Tags:    []string{"mullion.local/a:b"},
-		Base: func(ref string) (dockerfile.Base, bool) {
+		Base: func(_ context.Context, ref, _ string) (dockerfile.Base, error) {
 			spec, files, ok := image.StandIn(ref)
-			return dockerfile.Base{Spec: spec, Files: files}, ok
+			if !ok {
+				return dockerfile.Base{}, fmt.Errorf("no image %s: %w", ref, errdefs.ErrNotFound)
+			}
+			return dockerfile.Base{Spec: spec, Files: files}, nil
 		},
 		Say: func(e dockerfile.Event) { m.events = append(m.events, e) },
 	}
+	o.Cache = cacheAt(t, t.TempDir())
 
 	if with != nil {
 		with(&o)
 	}
+	writeFiles(t, dir, files)
 
 	img, err := dockerfile.Build(t.Context(), o)
 	if err != nil {

@@ -70,18 +70,38 @@ func (s *stage) source(ctx context.Context, number int, from string) (_ source, 
 	if from == "" {
 		return s.folder, "", nil
 	}
-	other := (*stage)(nil)
 	if at, ok := s.file.named(from, number); ok {
-		other, err = s.stage(ctx, at)
-	} else {
-		other, err = s.base(ctx, from)
+		other, err := s.stage(ctx, at)
+		if err != nil {
+			return nil, "", err
+		}
+		return other.tree, other.standIn, nil
 	}
 
+	other, err := s.imageOf(ctx, from)
 	if err != nil {
 		return nil, "", err
 	}
 
 	return other.tree, other.standIn, nil
+}
+
+// imageOf finds an image that files are taken from: one for Windows, or else for Linux.
+func (b *builder) imageOf(ctx context.Context, name string) (*stage, error) {
+	if found := b.images[name]; found != nil {
+		return found, nil
+	}
+	found, err := b.base(ctx, name, imagebuild.Windows, true)
+	if errdefs.IsNotFound(err) {
+		if other, otherErr := b.base(ctx, name, imagebuild.Linux, true); otherErr == nil {
+			found, err = other, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.images[name] = found
+	return found, nil
 }
 
 // copying prepares a COPY or an ADD.

@@ -8,6 +8,10 @@
 //	                             ▲
 //	        folder (.dockerignore), stages before, archives, addresses, containers of RUN
 //
+// A layer is kept in package buildcache by all that it was made of: files by their bytes, what a command has changed by
+// the layers below it, its command line, its environment and what it mounts. So a step is made again when something
+// that it depends on is another, and only then.
+//
 // It does not own the form of layers and images (package imagebuild), which images Mullion can build on (Options.Base),
 // how a command is run (Options.Run), or where an image goes.
 package dockerfile
@@ -17,8 +21,10 @@ import (
 	"fmt"
 	"time"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 
+	"mullion.dev/mullion/internal/runtime/buildcache"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
@@ -37,34 +43,74 @@ type Options struct {
 	OSVersions []string
 	// Args are the values of --build-arg.
 	Args map[string]string
+	// Secrets are the values of --secret by their ids.
+	Secrets map[string][]byte
 	// Target is the stage that becomes the image, by its name or number; empty: the last one.
 	Target string
-	// Base finds an image that a stage builds on, by its full reference.
-	Base func(ref string) (Base, bool)
-	// Run runs the command of an image in a container, which has no network if it is to be alone, and returns the file
-	// with the layer of what it has changed, which imagebuild.WriteWindowsLayer has written, and which Build removes.
-	// nil: RUN is refused.
-	Run func(ctx context.Context, img *imagebuild.Image, alone bool) (layer string, err error)
+	// Cache keeps the layers. The image is read from it, so it is closed when the image is not used any more.
+	Cache *buildcache.Cache
+	// NoCache makes everything anew, and keeps it.
+	NoCache bool
+	// Base finds an image that a stage builds on, or copies from, by its full reference: one for Windows, or for Linux.
+	// The error is errdefs.ErrNotFound if there is none.
+	Base func(ctx context.Context, ref, system string) (Base, error)
+	// Real keeps the layers of the bases that are Windows' own, so that real Windows can run the image. Otherwise a
+	// layer without files is in their place.
+	Real bool
+	// Run runs a command in a container. nil: RUN is refused.
+	Run func(context.Context, Command) error
+	// Runner says what runs commands: the results of another one are not taken from the cache.
+	Runner string
 	// Created is the time in the image and of its files.
 	Created time.Time
 	// Say tells what is done, and what is odd.
 	Say func(Event)
 }
 
-// Base is an image that a stage builds on.
+// Base is an image that a stage builds on: one that is there, or one that stands in for it.
 type Base struct {
-	// Spec is its configuration, and the builds that it is for.
-	Spec imagebuild.Spec
-	// Files are its files by their names on C:, with slashes.
+	// Image is there, and Windows is how many of its layers, the lowest, are Windows' own.
+	Image   v1.Image
+	Windows int
+	// Spec is the configuration of one that stands in, and the builds that it is for. Files are its files by their names
+	// on C:, with slashes.
+	Spec  imagebuild.Spec
 	Files map[string]string
 }
 
-// Event is something that a person wants to know of a build.
+// Command is the command of a RUN.
+type Command struct {
+	// Step is its step's number, as in Event.
+	Step int
+	// Image is the image so far, with the command as its own.
+	Image *imagebuild.Image
+	// Alone says that it has no network.
+	Alone  bool
+	Mounts []Mount
+	// Env are variables that are in no image, as NAME=VALUE.
+	Env []string
+	// Layer is the file, which is not there yet, for the layer of what the command has changed, as
+	// imagebuild.WriteWindowsLayer writes it.
+	Layer string
+}
+
+// Mount is a folder or a file of the machine in a command's container. Target is a Windows path.
+type Mount struct {
+	Source, Target string
+	ReadOnly       bool
+}
+
+// Event is something that a person wants to know of a build: a step begins, or has ended, or something is odd.
 type Event struct {
+	// Number is the step's, from 1; 0: it is about no step.
+	Number int
+	// Step is what is being done as the step begins, such as "[2/5] COPY . C:/app".
+	Step string
+	// Ended says that the step has ended: after so long, Cached if what it makes was there.
+	Ended, Cached bool
+	Took          time.Duration
 	// Line is a line of the Dockerfile; 0: none.
 	Line int
-	// Step is what is being done, such as "[2/5] COPY . C:/app".
-	Step string
 	// Warning is what is not as the Dockerfile's author may think.
 	Warning string
 }
@@ -126,6 +172,9 @@ func Build(ctx context.Context, o Options) (*imagebuild.Image, error) {
 		Options: o,
 		file:    f,
 		folder:  folder,
+		copied:  f.copied(),
+		final:   f.above(target),
+		images:  map[string]*stage{},
 		made:    map[int]*stage{},
 		used:    map[string]bool{},
 	}

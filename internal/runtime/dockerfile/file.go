@@ -113,3 +113,54 @@ func list(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// copied returns the stages whose files others take: by COPY, by RUN --mount, or because they build on them and their
+// files are taken.
+func (f file) copied() map[int]bool {
+	all := map[int]bool{}
+	for number := range slices.Backward(f.stages) {
+		for _, from := range f.sources(number) {
+			all[from] = true
+		}
+		if below, ok := f.named(f.stages[number].BaseName, number); ok && all[number] {
+			all[below] = true
+		}
+	}
+	return all
+}
+
+// sources returns the stages from which a stage takes files.
+func (f file) sources(number int) []int {
+	var names []string
+	for _, c := range f.stages[number].Commands {
+		switch c := c.(type) {
+		case *instructions.CopyCommand:
+			names = append(names, c.From)
+		case *instructions.RunCommand:
+			for _, m := range instructions.GetMounts(c) {
+				names = append(names, m.From)
+			}
+		}
+	}
+
+	var all []int
+	for _, name := range names {
+		if at, ok := f.named(name, number); ok && name != "" {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// above returns a stage and those that it builds on.
+func (f file) above(number int) map[int]bool {
+	all := map[int]bool{number: true}
+	for {
+		below, ok := f.named(f.stages[number].BaseName, number)
+		if !ok {
+			return all
+		}
+		number = below
+		all[number] = true
+	}
+}

@@ -30,7 +30,7 @@ func (s *stage) do(ctx context.Context, number int, c instructions.Command) erro
 	case *instructions.AddCommand:
 		return s.add(ctx, c)
 	case *instructions.RunCommand:
-		return s.run(ctx, c)
+		return s.run(ctx, number, c)
 	}
 
 	if err := s.configure(c); err != nil {

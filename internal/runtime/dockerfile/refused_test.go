@@ -16,15 +16,23 @@ func TestRefused(t *testing.T) {
 		},
 		"an image for Linux": {
 			"FROM alpine:3\n",
-			"Dockerfile:1: FROM alpine:3: Mullion has no Windows image docker.io/library/alpine:3",
+			"Dockerfile:1: FROM alpine:3: no image docker.io/library/alpine:3",
 		},
 		"another platform": {
 			"FROM --platform=linux/amd64 golang AS b\nFROM scratch\nCOPY --from=b a /",
-			"Dockerfile:1: FROM --platform=linux/amd64 golang AS b: golang is for linux/amd64",
+			"Dockerfile:1: FROM --platform=linux/amd64 golang AS b: no image docker.io/library/golang",
 		},
-		"an unknown word": {nano + "\nFETCH x", "Dockerfile:3: unknown instruction: FETCH"},
-		"nothing":         {"", "Dockerfile: file with no instructions"},
-		"no FROM":         {"COPY a b", "Dockerfile:1: no build stage in current context"},
+		"a program of Linux": {
+			"FROM --platform=$BUILDPLATFORM golang AS b\nWORKDIR /x\nRUN go build\nFROM scratch\nCOPY --from=b a /",
+			"Dockerfile:3: RUN go build: its stage is for Linux",
+		},
+		"another machine's platform": {
+			"FROM --platform=windows/arm64 scratch", "Dockerfile:1: FROM --platform=windows/arm64 scratch: scratch is for windows/arm64",
+		},
+		"an image for Linux alone": {"FROM --platform=linux scratch", "the stage that becomes the image is for Linux"},
+		"an unknown word":          {nano + "\nFETCH x", "Dockerfile:3: unknown instruction: FETCH"},
+		"nothing":                  {"", "Dockerfile: file with no instructions"},
+		"no FROM":                  {"COPY a b", "Dockerfile:1: no build stage in current context"},
 		"a file that is not": {
 			nano + "COPY no.txt /",
 			`Dockerfile:2: COPY no.txt /: "no.txt" is not in the folder of the build`,
@@ -71,7 +79,7 @@ func TestRefused(t *testing.T) {
 			switch name {
 			case "a later stage":
 				with = func(o *dockerfile.Options) { o.Target = "0" }
-				tt.want = "Mullion has no Windows image docker.io/library/b:latest"
+				tt.want = "no image docker.io/library/b:latest"
 			case "a pattern into a file":
 				files["b.txt"], tt.want = "B", `"*.txt" names 2 files`
 			case "a link that leads out":

@@ -1,16 +1,13 @@
 package dockerfile
 
 import (
-	"archive/tar"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,17 +16,18 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
 // run carries out RUN: the image so far becomes a container, and what its command changes is a layer.
-func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
+func (s *stage) run(ctx context.Context, number int, c *instructions.RunCommand) error {
 	if s.Run == nil {
 		return refuse(errdefs.ErrNotImplemented, "no program is started in this build")
 	}
 	network := instructions.GetNetwork(c)
 	other := slices.DeleteFunc(slices.Clone(c.FlagsUsed), func(flag string) bool {
-		return flag == "network" && network != instructions.NetworkHost
+		return flag == "mount" || (flag == "network" && network != instructions.NetworkHost)
 	})
 	if len(other) > 0 {
 		return refuse(errdefs.ErrNotImplemented, "--%s of RUN is not carried out here", strings.Join(other, ", --"))
@@ -39,14 +37,39 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 	if err != nil {
 		return err
 	}
+	mounts, err := s.mounts(ctx, number, c)
+	if err != nil {
+		return err
+	}
+	alone := network == instructions.NetworkNone
+	key, err := s.runKey(config, alone, mounts)
+	if err != nil {
+		return err
+	}
 
+	s.cached = true
+	layer, err := s.layer(ctx, key, func(w io.Writer) error {
+		return s.runAnew(ctx, w, Command{Step: s.builder.steps, Alone: alone}, config, mounts)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.written(layer); err != nil {
+		return fmt.Errorf("read the layer of the command: %w", err)
+	}
+	s.steps = append(s.steps, imagebuild.Step{Layer: layer, By: fmt.Sprint(c)})
+	return nil
+}
+
+// runAnew runs a command, and writes the layer of what it has changed.
+func (s *stage) runAnew(ctx context.Context, w io.Writer, ask Command, config v1.Config, mounts []mount) (err error) {
 	tag := "mullion.local/build:" + strings.ToLower(rand.Text())
 	config.Labels = maps.Clone(config.Labels)
 	if config.Labels == nil {
 		config.Labels = map[string]string{}
 	}
 	config.Labels[labelBuild] = tag // an equal build beside this one has another image
-	img, err := imagebuild.Assemble(imagebuild.Parts{
+	ask.Image, err = imagebuild.Assemble(imagebuild.Parts{
 		Tags:       []string{tag},
 		OS:         imagebuild.Windows,
 		OSVersions: s.osVersions,
@@ -58,21 +81,33 @@ func (s *stage) run(ctx context.Context, c *instructions.RunCommand) error {
 		return err
 	}
 
-	name, err := s.Run(ctx, img, network == instructions.NetworkNone)
+	for _, m := range mounts {
+		undo, err := m.prepare(ctx, s.builder, &ask)
+		if undo != nil {
+			defer undo()
+		}
+		if err != nil {
+			return fmt.Errorf("mount %s: %w", m.target, err)
+		}
+	}
+
+	dir, remove, err := s.Cache.WorkFolder()
 	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	ask.Layer = filepath.Join(dir, "layer")
+	if err := s.Run(ctx, ask); err != nil {
 		return err
 	}
 
-	defer func() { _ = os.Remove(name) }() // its folder is the engine's
-	layer, err := imagebuild.LayerOf(name)
+	file, _, err := beneath.OpenPath(ask.Layer)
 	if err != nil {
 		return err
 	}
-	if err := s.written(name); err != nil {
-		return fmt.Errorf("read the layer of the command: %w", err)
-	}
-	s.steps = append(s.steps, imagebuild.Step{Layer: layer, By: fmt.Sprint(c)})
-	return nil
+	defer func() { _ = file.Close() }()
+	_, err = io.Copy(w, file)
+	return err
 }
 
 // labelBuild is a label of the images of RUN.
@@ -130,78 +165,4 @@ func (s *stage) heredoc(c *instructions.RunCommand) (string, error) {
 		text.WriteString("\n" + f.Data + f.Name)
 	}
 	return text.String(), nil
-}
-
-// written brings what a layer has into the stage's tree.
-func (s *stage) written(name string) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-
-	for r := tar.NewReader(file); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if at, ok := strings.CutPrefix(header.Name, "Files/"); ok {
-			if err := s.entry(path.Clean(at), header, r); err != nil {
-				return fmt.Errorf("%q: %w", at, err)
-			}
-		}
-	}
-}
-
-// entry brings one entry of a layer into the stage's tree.
-func (s *stage) entry(name string, header *tar.Header, from io.Reader) (err error) {
-	base := path.Base(name)
-	switch {
-	case base == imagebuild.OpaqueWhiteout:
-		s.tree.remove(path.Dir(name), false)
-		return nil
-	case strings.HasPrefix(base, imagebuild.Whiteout):
-		s.tree.remove(path.Join(path.Dir(name), base[len(imagebuild.Whiteout):]), true)
-		return nil
-	}
-
-	f := imagebuild.File{Name: name}
-	switch header.Typeflag {
-	case tar.TypeDir:
-		f.Kind = fs.ModeDir
-	case tar.TypeSymlink:
-		f.Kind, f.Link = fs.ModeSymlink, header.Linkname
-	default:
-		file, err := s.scratchFile()
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		f.Source = file.Name()
-		if f.Size, err = io.Copy(file, from); err != nil {
-			return err
-		}
-	}
-
-	made := s.tree.change()
-	if old, there := made.find(name); there && (old.Kind == fs.ModeDir) != (f.Kind == fs.ModeDir) {
-		s.tree.remove(name, true)
-	}
-	if err := made.add(f); err != nil {
-		return err
-	}
-	maps.Copy(s.tree, made.files)
-	return nil
-}
-
-// remove removes what is below a name, and it itself if asked to.
-func (t tree) remove(name string, itself bool) {
-	folded := strings.ToLower(name)
-	if itself {
-		delete(t, folded)
-	}
-	maps.DeleteFunc(t, func(other string, _ imagebuild.File) bool { return strings.HasPrefix(other, folded+"/") })
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,30 +20,28 @@ import (
 
 // commands notes the configurations of the images that RUN is asked to run, and answers each with the same files.
 type commands struct {
-	dir   string
 	asked []v1.Config
 	files []imagebuild.File
 	err   error
 	alone bool // the last one's
 }
 
-func (c *commands) run(ctx context.Context, img *imagebuild.Image, alone bool) (string, error) {
-	c.alone = alone
+func (c *commands) run(ctx context.Context, ask dockerfile.Command) error {
+	c.alone = ask.Alone
 	var m made
-	if err := m.read(img); err != nil {
-		return "", err
+	if err := m.read(ask.Image); err != nil {
+		return err
 	}
 	c.asked = append(c.asked, m.config.Config)
 	if c.err != nil {
-		return "", c.err
+		return c.err
 	}
 
-	name := filepath.Join(c.dir, fmt.Sprint("layer", len(c.asked)))
-	file, err := os.Create(name)
+	file, err := os.Create(ask.Layer)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return name, errors.Join(imagebuild.WriteWindowsLayer(ctx, file, c.files, nil, time.Time{}), file.Close())
+	return errors.Join(imagebuild.WriteWindowsLayer(ctx, file, c.files, nil, time.Time{}), file.Close())
 }
 
 func (c *commands) in(o *dockerfile.Options) { o.Run = c.run }
@@ -58,7 +55,7 @@ func TestRunAsks(t *testing.T) {
 		"SHELL [\"powershell\", \"-c\"]\nRUN <<EOF\na\nb\nEOF": `["powershell -c a\nb\n"] true`,
 		"ENTRYPOINT [\"x\"]\nCMD [\"y\"]\nRUN a":               `["cmd /S /C a"] true`,
 	} {
-		c := commands{dir: t.TempDir()}
+		c := commands{}
 		_, err := try(t, map[string]string{"Dockerfile": "FROM scratch\nARG V=1\nARG W=2\nENV w=3\n" + text}, c.in)
 		if err != nil || len(c.asked) != 1 {
 			t.Fatalf("%s: %v, %d commands", text, err, len(c.asked))
@@ -78,7 +75,7 @@ func TestRunAsks(t *testing.T) {
 
 // What a command has changed is a layer of the image, and what later stages copy from.
 func TestRunChanges(t *testing.T) {
-	c := commands{dir: t.TempDir(), files: []imagebuild.File{
+	c := commands{files: []imagebuild.File{
 		{Name: "app", Kind: fs.ModeDir},
 		{Name: "app/.wh.old"},
 		{Name: "app/new", Data: []byte("N"), Size: 1},
@@ -100,25 +97,23 @@ func TestRunChanges(t *testing.T) {
 
 // A command that fails ends the build with its line, and flags that do nothing here are refused before.
 func TestRunFails(t *testing.T) {
-	c := commands{dir: t.TempDir(), err: errors.New("the command ended with exit code 3")}
+	c := commands{err: errors.New("the command ended with exit code 3")}
 	_, err := try(t, map[string]string{"Dockerfile": nano + "RUN x"}, c.in)
 	if err == nil || err.Error() != "Dockerfile:2: RUN x: the command ended with exit code 3" {
 		t.Error(err)
 	}
 
-	c = commands{dir: t.TempDir()}
+	c = commands{}
 	_, err = try(t, map[string]string{"Dockerfile": nano + "RUN <<EOF\na\nb\nEOF"}, c.in)
 	if err == nil || !strings.Contains(err.Error(), "cmd reads one line alone") || len(c.asked) > 0 {
 		t.Error(err)
 	}
 
-	for _, flag := range []string{
-		"--mount=type=cache,target=C:/x", "--network=host", "--mount=type=secret,id=x,target=C:/x",
-	} {
-		c := commands{dir: t.TempDir()}
+	for _, flag := range []string{"--network=host", "--security=insecure"} {
+		c := commands{}
 		_, err := try(t, map[string]string{"Dockerfile": nano + "RUN " + flag + " x"}, c.in)
 		name, _, _ := strings.Cut(flag, "=")
-		if err == nil || !strings.Contains(err.Error(), name+" of RUN is not carried out") || len(c.asked) > 0 {
+		if err == nil || !strings.Contains(err.Error(), name) || len(c.asked) > 0 {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
@@ -127,7 +122,7 @@ func TestRunFails(t *testing.T) {
 // A command is alone if it is asked to be, and on the network otherwise.
 func TestRunNetwork(t *testing.T) {
 	for flags, want := range map[string]bool{"": false, "--network=default ": false, "--network=none ": true} {
-		c := commands{dir: t.TempDir(), alone: !want}
+		c := commands{alone: !want}
 		_, err := try(t, map[string]string{"Dockerfile": nano + "RUN " + flags + "x"}, c.in)
 		if err != nil || c.alone != want || len(c.asked) != 1 {
 			t.Errorf("%q: %v, alone: %t", flags, err, c.alone)

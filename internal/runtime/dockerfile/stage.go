@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
@@ -27,8 +28,14 @@ type builder struct {
 	made map[int]*stage
 	// used are the build arguments that a line has asked for.
 	used map[string]bool
-	// fetched counts the files in Scratch.
-	fetched int
+	// copied are the stages whose files others take, final the target and those that it builds on.
+	copied, final map[int]bool
+	// images are those that files were taken from, by their names in the file.
+	images map[string]*stage
+	// fetched counts the files in Scratch, steps the steps that have begun.
+	fetched, steps int
+	// cached says that all that the step at hand has made so far was in the cache.
+	cached bool
 }
 
 // stage is a stage that is being made.
@@ -37,11 +44,19 @@ type stage struct {
 	config     v1.Config
 	author     string
 	osVersions []string
-	// standIn is the image that the stage begins with, in whose place a stand-in without Windows' files is; empty for
-	// scratch.
+	// standIn is the image that the stage begins with, of which Windows' own files are not here; empty for scratch.
 	standIn string
-	steps   []imagebuild.Step
-	tree    tree
+	// linux says that the stage is for Linux, copied that others take its files.
+	linux, copied bool
+	// unnamed counts the files of layers whose names Windows does not have; unnamedOne is one of them.
+	unnamed    int
+	unnamedOne string
+	// real is the image that the stage begins with, if it is there, and windows how many of its layers are Windows' own;
+	// the first standing steps are in its place.
+	real              v1.Image
+	windows, standing int
+	steps             []imagebuild.Step
+	tree              tree
 	// args are the values of ARG.
 	args []string
 	// cmdHere says that the stage has a CMD of its own, entryLine that its ENTRYPOINT is a line for a shell.
@@ -58,7 +73,11 @@ func (b *builder) stage(ctx context.Context, number int) (*stage, error) {
 	}
 
 	from := b.file.stages[number]
-	s, err := b.begin(ctx, number)
+	if err := b.runsNowhere(number); err != nil {
+		return nil, err
+	}
+	steps := b.stepsOf(number)
+	s, err := b.begin(ctx, number, steps)
 	if err != nil {
 		return nil, b.at(from.Location, from.SourceCode, err)
 	}
@@ -67,18 +86,19 @@ func (b *builder) stage(ctx context.Context, number int) (*stage, error) {
 	}
 
 	b.made[number] = s
-	for i, c := range from.Commands {
+	for _, c := range from.Commands {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		label := fmt.Sprintf("[%d/%d] ", i+1, len(from.Commands))
-		if len(b.file.stages) > 1 {
-			label = fmt.Sprintf("[%s %d/%d] ", nameOf(b.file, number), i+1, len(from.Commands))
-		}
 
 		text := fmt.Sprint(c)
-		b.Say(Event{Line: firstLine(c.Location()), Step: label + text})
-		if err := s.do(ctx, number, c); err != nil {
+		do := func() error { return s.do(ctx, number, c) }
+		if makesLayer(c) {
+			do = func() error {
+				return s.step(steps, firstLine(c.Location()), text, func() error { return s.do(ctx, number, c) })
+			}
+		}
+		if err := do(); err != nil {
 			return nil, b.at(c.Location(), text, err)
 		}
 	}
@@ -86,20 +106,60 @@ func (b *builder) stage(ctx context.Context, number int) (*stage, error) {
 	return s, nil
 }
 
-// needed makes the stages that a stage copies from, so that what is said of each is in one place.
-func (b *builder) needed(ctx context.Context, number int) error {
-	for _, c := range b.file.stages[number].Commands {
-		c, ok := c.(*instructions.CopyCommand)
-		if !ok {
-			continue
-		}
-		if at, ok := b.file.named(c.From, number); ok {
-			if _, err := b.stage(ctx, at); err != nil {
-				return err
-			}
+// stepCount numbers the steps of a stage: those that make layers, and its base unless it is another stage or scratch.
+type stepCount struct {
+	stage    string
+	now, all int
+}
+
+func (b *builder) stepsOf(number int) *stepCount {
+	from := b.file.stages[number]
+	count := &stepCount{}
+	if len(b.file.stages) > 1 {
+		count.stage = nameOf(b.file, number) + " "
+	}
+	for _, c := range from.Commands {
+		if makesLayer(c) {
+			count.all++
 		}
 	}
+	if _, ok := b.file.named(from.BaseName, number); !ok && from.BaseName != scratch {
+		count.all++
+	}
+	return count
+}
 
+// makesLayer reports whether an instruction is a step of its own, as in BuildKit; the others change the configuration.
+func makesLayer(c instructions.Command) bool {
+	switch c.(type) {
+	case *instructions.WorkdirCommand, *instructions.CopyCommand, *instructions.AddCommand, *instructions.RunCommand:
+		return true
+	}
+	return false
+}
+
+// step tells of a step while it is done.
+func (b *builder) step(of *stepCount, line int, text string, do func() error) error {
+	b.steps++
+	of.now++
+	number, began := b.steps, time.Now()
+	b.cached = false
+	b.Say(Event{Number: number, Line: line, Step: fmt.Sprintf("[%s%d/%d] %s", of.stage, of.now, of.all, text)})
+	if err := do(); err != nil {
+		return err
+	}
+
+	b.Say(Event{Number: number, Line: line, Ended: true, Cached: b.cached, Took: time.Since(began)})
+	return nil
+}
+
+// needed makes the stages that a stage takes files from, so that what is said of each is in one place.
+func (b *builder) needed(ctx context.Context, number int) error {
+	for _, at := range b.file.sources(number) {
+		if _, err := b.stage(ctx, at); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -125,23 +185,11 @@ func (b *builder) at(where []parser.Range, text string, err error) error {
 }
 
 // begin makes what FROM says.
-func (b *builder) begin(ctx context.Context, number int) (*stage, error) {
+func (b *builder) begin(ctx context.Context, number int, steps *stepCount) (*stage, error) {
 	from := b.file.stages[number]
-	global, err := b.globals()
+	name, system, err := b.baseOf(number)
 	if err != nil {
 		return nil, err
-	}
-	name, err := b.expand(from.BaseName, global)
-	if err != nil {
-		return nil, err
-	}
-
-	platform, err := b.expand(from.Platform, global)
-	if err != nil {
-		return nil, err
-	}
-	if name == "" {
-		return nil, refuse(errdefs.ErrInvalidArgument, "the name of its base is empty")
 	}
 
 	if at, ok := b.file.named(name, number); ok && from.Platform == "" {
@@ -150,23 +198,78 @@ func (b *builder) begin(ctx context.Context, number int) (*stage, error) {
 			return nil, err
 		}
 		if len(below.config.OnBuild) > 0 {
-			return nil, refuse(errdefs.ErrNotImplemented,
-				"stage %s has ONBUILD, which is not carried out here: write its instructions after this line", name)
+			return nil, hasOnBuild("stage " + name)
 		}
 		return below.above(), nil
 	}
-
-	if system, _, _ := strings.Cut(platform, "/"); platform != "" && system != imagebuild.Windows {
-		return nil, noWindows(name, platform)
+	if name == scratch && b.Real && b.final[number] {
+		return nil, refuse(errdefs.ErrInvalidArgument, "scratch has no layers of Windows, which --base real keeps")
+	}
+	if name == scratch {
+		return b.base(ctx, name, system, b.copied[number])
 	}
 
-	return b.base(ctx, name)
+	var s *stage
+	err = b.step(steps, firstLine(from.Location), from.SourceCode, func() (err error) {
+		s, err = b.base(ctx, name, system, b.copied[number])
+		return err
+	})
+	if err == nil && b.Real && b.final[number] && s.real == nil {
+		err = refuse(errdefs.ErrNotFound, "there are no layers of Windows here that could be kept: leave out --base "+
+			"real, or begin with one of Microsoft's images in a registry that can be reached")
+	}
+	return s, err
 }
 
-// noWindows says that a stage is not for Windows.
-func noWindows(name, platform string) error {
-	return refuse(errdefs.ErrInvalidArgument, "%s is for %s, and Mullion makes stages for Windows alone; "+
-		"build the program before, and COPY it from the folder", name, platform)
+// baseOf returns the name and the system of a stage's base.
+func (b *builder) baseOf(number int) (name, system string, err error) {
+	from := b.file.stages[number]
+	global, err := b.globals()
+	if err != nil {
+		return "", "", err
+	}
+	if name, err = b.expand(from.BaseName, global); err != nil {
+		return "", "", err
+	}
+	platform, err := b.expand(from.Platform, global)
+	if err != nil {
+		return "", "", err
+	}
+	if name == "" {
+		return "", "", refuse(errdefs.ErrInvalidArgument, "the name of its base is empty")
+	}
+
+	system, machine, _ := strings.Cut(platform, "/")
+	switch {
+	case platform == "":
+		return name, imagebuild.Windows, nil
+	case (system != imagebuild.Windows && system != imagebuild.Linux) || (machine != "" && machine != "amd64"):
+		return "", "", refuse(errdefs.ErrInvalidArgument, "%s is for %s: want windows/amd64, or linux/amd64 for files "+
+			"that another stage copies", name, platform)
+	}
+	return name, system, nil
+}
+
+// runsNowhere refuses a stage for Linux with a RUN, before anything is fetched for it.
+func (b *builder) runsNowhere(number int) error {
+	from := b.file.stages[number]
+	if _, system, err := b.baseOf(number); err != nil || system != imagebuild.Linux {
+		return nil //nolint:nilerr // who makes the stage says what is wrong
+	}
+	for _, c := range from.Commands {
+		if _, ok := c.(*instructions.RunCommand); ok {
+			return b.at(c.Location(), fmt.Sprint(c), refuse(errdefs.ErrNotImplemented,
+				"its stage is for Linux, and Mullion runs programs of Windows alone; build the stage before by "+
+					"`docker build --target %s --output FOLDER`, and COPY its files from the folder", nameOf(b.file, number)))
+		}
+	}
+	return nil
+}
+
+// hasOnBuild refuses a base with ONBUILD.
+func hasOnBuild(what string) error {
+	return refuse(errdefs.ErrNotImplemented,
+		"%s has ONBUILD, which is not carried out here: write its instructions after this line", what)
 }
 
 // above returns a stage that begins where this one ends.
@@ -183,62 +286,62 @@ func (s *stage) above() *stage {
 	return &next
 }
 
-// base makes a stage of an image that Mullion knows.
-func (b *builder) base(ctx context.Context, name string) (*stage, error) {
-	s := &stage{builder: b, tree: tree{}}
-	spec, files := imagebuild.Spec{}, map[string]string(nil)
+// base makes a stage of an image. copied says that others take its files.
+func (b *builder) base(ctx context.Context, name, system string, copied bool) (*stage, error) {
+	s := &stage{
+		builder: b,
+		tree:    tree{},
+		linux:   system == imagebuild.Linux,
+		copied:  copied,
+	}
+
+	found := Base{}
 	if name != scratch {
-		found, ref, err := b.find(name)
+		named, err := reference.ParseDockerRef(name)
 		if err != nil {
+			return nil, fmt.Errorf("%q: %w: %w", name, err, errdefs.ErrInvalidArgument)
+		}
+		s.standIn = named.String()
+		if found, err = b.Base(ctx, s.standIn, system); err != nil {
 			return nil, err
 		}
-		s.standIn = ref
-		spec = found.Spec
-		files = found.Files
 	}
 
-	if err := s.versions(spec, name); err != nil {
-		return nil, err
+	if found.Image != nil {
+		return s, s.onImage(ctx, found)
 	}
+	return s, s.onStandIn(ctx, found, name)
+}
 
-	s.config = spec.Config()
-	first, err := imagebuild.BaseStep(ctx, b.Created)
+// onStandIn begins a stage with what stands in for an image.
+func (s *stage) onStandIn(ctx context.Context, found Base, name string) error {
+	if err := s.versions(found.Spec, name); err != nil {
+		return err
+	}
+	s.config = found.Spec.Config()
+	first, err := imagebuild.BaseStep(ctx, s.Created)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.steps = append(s.steps, first)
-	if len(files) == 0 {
-		return s, nil
+	s.cached = true
+	if len(found.Files) == 0 {
+		return nil
 	}
 
 	c := s.tree.change()
-	for _, at := range slices.Sorted(maps.Keys(files)) {
-		text := []byte(files[at])
+	for _, at := range slices.Sorted(maps.Keys(found.Files)) {
+		text := []byte(found.Files[at])
 		if err := c.add(imagebuild.File{
 			Name: at,
 			Data: text,
 			Size: int64(len(text)),
 		}); err != nil {
-			return nil, err
+			return err
 		}
 	}
 
-	return s, s.put(ctx, c, "mullion image build: files of the stand-in for "+s.standIn)
-}
-
-// find finds an image that has a stand-in.
-func (b *builder) find(name string) (Base, string, error) {
-	named, err := reference.ParseDockerRef(name)
-	if err != nil {
-		return Base{}, "", fmt.Errorf("%q: %w: %w", name, err, errdefs.ErrInvalidArgument)
-	}
-	found, ok := b.Base(named.String())
-	if !ok {
-		return Base{}, "", refuse(errdefs.ErrNotFound, "Mullion has no Windows image %s to build on: a stage begins "+
-			"with scratch, with another stage, or with one of Microsoft's base images by a tag such as ltsc2022; "+
-			"`docker build` builds an image for Linux", named)
-	}
-	return found, named.String(), nil
+	return s.put(ctx, c, "mullion image build: files of the stand-in for "+s.standIn)
 }
 
 // versions chooses the builds of Windows that a stage is for.
@@ -262,7 +365,12 @@ func (s *stage) put(ctx context.Context, c *change, by string) error {
 		s.note(by)
 		return nil
 	}
-	layer, err := imagebuild.WindowsLayer(ctx, c.sorted(), s.Created)
+	if s.linux { // its files are taken by others, and it becomes no image
+		maps.Copy(s.tree, c.files)
+		return nil
+	}
+
+	layer, err := s.filesLayer(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -349,12 +457,16 @@ func (b *builder) sayUnused() {
 
 // assemble makes the image.
 func (b *builder) assemble(s *stage) (*imagebuild.Image, error) {
+	if s.linux {
+		return nil, refuse(errdefs.ErrInvalidArgument, "the stage that becomes the image is for Linux: "+
+			"`docker build` builds it, or choose another one by --target")
+	}
 	config := s.config
 	if s.entryLine {
 		config.Cmd = nil // a line for a shell takes no arguments
 	}
 
-	return imagebuild.Assemble(imagebuild.Parts{
+	parts := imagebuild.Parts{
 		Tags:       b.Tags,
 		OS:         imagebuild.Windows,
 		OSVersions: s.osVersions,
@@ -362,5 +474,11 @@ func (b *builder) assemble(s *stage) (*imagebuild.Image, error) {
 		Author:     s.author,
 		Steps:      s.steps,
 		Created:    b.Created,
-	})
+	}
+	if b.Real {
+		parts.Base, parts.BaseName, parts.Windows = s.real, s.standIn, s.windows
+		parts.Steps = s.steps[s.standing:]
+	}
+
+	return imagebuild.Assemble(parts)
 }

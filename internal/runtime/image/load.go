@@ -115,7 +115,7 @@ func (s *Store) loadItem(ctx context.Context, d ocispec.Descriptor, opts LoadOpt
 		name = opts.Name
 	}
 	if name == "" {
-		return loadItem{}, fmt.Errorf("image %s in the archive has no name, give one: %w", d.Digest,
+		return loadItem{}, fmt.Errorf("image %s in the archive has no name, give one by --tag: %w", d.Digest,
 			errdefs.ErrInvalidArgument)
 	}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // Parts are what Assemble makes an image of.
@@ -23,7 +24,12 @@ type Parts struct {
 	// Config is what a container is run with.
 	Config v1.Config
 	Author string
-	// Steps are the image's history, the first one first.
+	// Base is an image that this one begins with, whose manifest and layers are kept; nil: there is none. BaseName is its
+	// reference, and the first Windows of its layers are in no archive (Image.Elsewhere).
+	Base     v1.Image
+	BaseName string
+	Windows  int
+	// Steps are the image's history, above that of Base, the first one first.
 	Steps []Step
 	// Created is the time in the image.
 	Created time.Time
@@ -49,6 +55,11 @@ func Assemble(p Parts) (*Image, error) {
 		Refs:       refs,
 	}
 
+	if p.Base != nil {
+		if img.Elsewhere, err = firstLayers(p.Base, p.Windows); err != nil {
+			return nil, err
+		}
+	}
 	img.Index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, version := range p.OSVersions {
 		platform := &v1.Platform{
@@ -92,13 +103,13 @@ func References(tags []string) ([]string, error) {
 func (p Parts) manifest(platform *v1.Platform) (v1.Image, error) {
 	config := p.Config
 	config.Labels = map[string]string{}
-	if p.OS == Windows {
+	maps.Copy(config.Labels, p.Config.Labels)
+	delete(config.Labels, LabelBase) // of a base, which may have been another
+	if p.OS == Windows && p.Base == nil {
 		config.Labels[LabelBase] = BaseStandIn
 	}
-	maps.Copy(config.Labels, p.Config.Labels)
 
-	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err := mutate.ConfigFile(img, &v1.ConfigFile{
+	file := &v1.ConfigFile{
 		Architecture: platform.Architecture,
 		OS:           platform.OS,
 		OSVersion:    platform.OSVersion,
@@ -106,7 +117,24 @@ func (p Parts) manifest(platform *v1.Platform) (v1.Image, error) {
 		Created:      v1.Time{Time: whole(p.Created)},
 		Config:       config,
 		RootFS:       v1.RootFS{Type: "layers"},
-	})
+	}
+
+	below := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	if p.Base != nil {
+		own, err := p.Base.ConfigFile()
+		if err != nil {
+			return nil, err
+		}
+		file.RootFS, file.History, file.OSFeatures = own.RootFS, own.History, own.OSFeatures
+		if below, err = p.named(); err != nil {
+			return nil, err
+		}
+	}
+	img, err := mutate.ConfigFile(below, file)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := layerType(below)
 	if err != nil {
 		return nil, err
 	}
@@ -119,12 +147,50 @@ func (p Parts) manifest(platform *v1.Platform) (v1.Image, error) {
 			EmptyLayer: step.Layer == nil,
 		}}
 		if step.Layer != nil {
-			add.Layer, add.MediaType = step.Layer.layer, types.OCILayer
+			add.Layer, add.MediaType = step.Layer.layer, kind
 		}
 		adds = append(adds, add)
 	}
 
 	return mutate.Append(img, adds...)
+}
+
+// named returns the base with a note of its name (https://github.com/opencontainers/image-spec/blob/v1.1.1/annotations.md).
+func (p Parts) named() (v1.Image, error) {
+	digest, err := p.Base.Digest()
+	if err != nil || p.BaseName == "" {
+		return p.Base, err
+	}
+	return mutate.Annotations(p.Base, map[string]string{
+		ocispec.AnnotationBaseImageName:   p.BaseName,
+		ocispec.AnnotationBaseImageDigest: digest.String(),
+	}).(v1.Image), nil
+}
+
+// firstLayers returns the digests of the first layers of an image.
+func firstLayers(of v1.Image, count int) (map[v1.Hash]bool, error) {
+	layers, err := of.Layers()
+	if err != nil {
+		return nil, err
+	}
+	first := map[v1.Hash]bool{}
+	for _, l := range layers[:min(count, len(layers))] {
+		digest, err := l.Digest()
+		if err != nil {
+			return nil, err
+		}
+		first[digest] = true
+	}
+	return first, nil
+}
+
+// layerType is what an image calls its layers: Docker's manifests have a word of their own.
+func layerType(of v1.Image) (types.MediaType, error) {
+	kind, err := of.MediaType()
+	if kind == types.DockerManifestSchema2 {
+		return types.DockerLayer, err
+	}
+	return types.OCILayer, err
 }
 
 // Config returns the configuration that a description asks for. It is checked.

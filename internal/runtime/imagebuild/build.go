@@ -28,8 +28,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
-
-	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // Labels that tell where an image comes from.
@@ -65,6 +63,8 @@ type Image struct {
 	OSVersions []string
 	// OS is Windows or Linux.
 	OS string
+	// Elsewhere are layers that are in a registry alone, and in no archive: Windows' own.
+	Elsewhere map[v1.Hash]bool
 }
 
 // Digest returns the digest of the index.
@@ -188,22 +188,11 @@ func WindowsLayer(ctx context.Context, files []File, at time.Time) (*Layer, erro
 	return &Layer{layer: layer}, nil
 }
 
-// LayerOf is the layer that WriteWindowsLayer has written to a file.
-func LayerOf(name string) (*Layer, error) {
-	layer, err := makeLayer(func(w io.Writer) error {
-		file, _, err := beneath.OpenPath(name)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = file.Close() }()
-		_, err = io.Copy(w, file)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Layer{layer: layer}, nil
-}
+// NewLayer is a layer of an image whose bytes are elsewhere.
+func NewLayer(of v1.Layer) *Layer { return &Layer{layer: of} }
+
+// Bytes are the layer as an image has it.
+func (l *Layer) Bytes() v1.Layer { return l.layer }
 
 // ownLayer makes the layer of the folder's files.
 func ownLayer(ctx context.Context, o Options) (*Layer, error) {

@@ -33,6 +33,9 @@ type File struct {
 	ReadOnly bool
 	// Mode are the permissions; a Windows layer has none.
 	Mode int64
+	// Sum is the SHA-256 of a regular file's bytes; empty: nobody has read them yet. It is an error if other ones are
+	// found when the file becomes part of a layer.
+	Sum []byte
 }
 
 // naming checks the names of a folder's files. rel is relative to the folder, with slashes.

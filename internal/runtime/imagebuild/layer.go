@@ -2,8 +2,11 @@ package imagebuild
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -95,7 +98,8 @@ func (f File) Open() (*os.File, error) {
 	return file, err
 }
 
-// copy copies a file's bytes into the archive. It is an error if the file's size has changed since it was listed.
+// copy copies a file's bytes into the archive. It is an error if the file's size has changed since it was listed, or
+// its bytes have since they were summed up.
 func (f File) copy(tw *tar.Writer) error {
 	if f.Source == "" {
 		_, err := tw.Write(f.Data)
@@ -108,9 +112,53 @@ func (f File) copy(tw *tar.Writer) error {
 	}
 	defer src.Close()
 
-	_, err = io.Copy(tw, src)
-	return err
+	return f.CopyTo(tw, src)
 }
+
+// CopyTo copies a file's bytes from where it has been opened. Other ones than were summed up are an error.
+func (f File) CopyTo(to io.Writer, from io.Reader) error {
+	hash := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(to, hash), from); err != nil {
+		return err
+	}
+	if len(f.Sum) > 0 && !bytes.Equal(f.Sum, hash.Sum(nil)) {
+		return errChanged
+	}
+	return nil
+}
+
+// SumUp reads a regular file, unless that was done before, and notes the sum of its bytes.
+func (f *File) SumUp() error {
+	if f.Kind != 0 || len(f.Sum) > 0 {
+		return nil
+	}
+
+	hash := sha256.New()
+	if f.Source == "" {
+		hash.Write(f.Data)
+		f.Sum = hash.Sum(nil)
+		return nil
+	}
+
+	src, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+
+	size, err := io.Copy(hash, io.LimitReader(src, f.Size+1))
+	if err == nil && size != f.Size {
+		err = errChanged
+	}
+	if err != nil {
+		return fmt.Errorf("read %q: %w", f.Name, err)
+	}
+	f.Sum = hash.Sum(nil)
+	return nil
+}
+
+// errChanged says that somebody writes to a file while it becomes part of an image.
+var errChanged = errors.New("the file is being changed while the image is built")
 
 func header(name string, f File, at time.Time, secured bool) *tar.Header {
 	h := &tar.Header{

@@ -144,6 +144,9 @@ func (i *Image) blobs() (map[v1.Hash]blob, error) {
 			if err != nil {
 				return nil, fmt.Errorf("read layer: %w", err)
 			}
+			if i.Elsewhere[h] {
+				continue
+			}
 			size, err := l.Size()
 			if err != nil {
 				return nil, fmt.Errorf("read layer %s: %w", h, err)

@@ -1,0 +1,172 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/containerd/errdefs"
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
+	"mullion.dev/mullion/internal/cli/cmdline"
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/cli/stores"
+	"mullion.dev/mullion/internal/runtime/bases"
+	"mullion.dev/mullion/internal/runtime/image"
+)
+
+// forRunFlag is the flag of commands that work on the images of single containers.
+func forRunFlag(cmd *cobra.Command, forRun *bool) {
+	cmd.Flags().BoolVar(forRun, "run", false, "the images of single containers (mullion run), not the cluster's")
+}
+
+func (a *commands) tag() *cobra.Command {
+	var forRun bool
+	cmd := &cobra.Command{
+		Use:   "tag REFERENCE NEW",
+		Short: "Give a Windows image another reference",
+		Args:  cmdline.Exactly("REFERENCE", "NEW"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !forRun {
+				return notHere(stores.Windows(cmd.Context(), a.Call, "", func(s *image.Store) error {
+					return s.Tag(cmd.Context(), args[0], args[1])
+				}))
+			}
+			if err := a.RequireRoot("changes the store of single containers"); err != nil {
+				return err
+			}
+			client, err := engine.Client(a.Call, cmd)
+			if err != nil {
+				return err
+			}
+			return notHere(client.Tag(cmd.Context(), args[0], args[1]))
+		},
+	}
+	forRunFlag(cmd, &forRun)
+	return cmd
+}
+
+func (a *commands) save() *cobra.Command {
+	var forRun bool
+	var output string
+	cmd := &cobra.Command{
+		Use:   "save REFERENCE -o FILE",
+		Short: "Write a Windows image to an archive (an OCI layout; - for standard output)",
+		Args:  cmdline.Exactly("REFERENCE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write := func(to io.Writer) error { return a.saved(cmd, args[0], forRun, to) }
+			switch output {
+			case "":
+				return exit.Misuse(errors.New("save: no file given"), "name it by --output; - is standard output")
+			case "-":
+				return write(a.Env.Out)
+			}
+			return atomicfile.Stream(output, 0o644, write)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the archive's file; - for standard output")
+	forRunFlag(cmd, &forRun)
+	return cmd
+}
+
+// saved writes the archive of an image.
+func (a *commands) saved(cmd *cobra.Command, ref string, forRun bool, to io.Writer) error {
+	if !forRun {
+		return notHere(stores.Windows(cmd.Context(), a.Call, "", func(s *image.Store) error {
+			return s.Save(cmd.Context(), ref, to)
+		}))
+	}
+	if err := a.RequireRoot("reads the store of single containers"); err != nil {
+		return err
+	}
+	client, err := engine.Client(a.Call, cmd)
+	if err != nil {
+		return err
+	}
+	return notHere(client.Save(cmd.Context(), ref, to))
+}
+
+func (a *commands) push() *cobra.Command {
+	var forRun, passwordStdin bool
+	var user string
+	cmd := &cobra.Command{
+		Use:   "push REFERENCE",
+		Short: "Push a Windows image to the registry of its reference",
+		Long: `Pushes an image to the registry of its reference, with the credentials that ` + "`docker login`" + ` has kept, or those of --user.
+Windows' own layers, which are not here, are taken from the registry of the image's base.`,
+		Example: `  mullion image tag mullion.local/app:v1 registry.example/app:v1
+  mullion image push registry.example/app:v1
+  mullion image push localhost:5000/app:v1 --run`,
+		Args: cmdline.Exactly("REFERENCE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			auth, err := a.registryAuth(user, passwordStdin)
+			if err != nil {
+				return err
+			}
+			return a.pushed(cmd, args[0], forRun, auth)
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "name for the registry; needs --password-stdin")
+	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false,
+		"read the password or token for --user from standard input")
+	forRunFlag(cmd, &forRun)
+	return cmd
+}
+
+// pushed pushes an image, which goes by a folder.
+func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *image.Auth) (err error) {
+	full, err := image.Normalize(ref)
+	if err != nil {
+		return exit.Misuse(err, "")
+	}
+	dir, err := os.MkdirTemp("", "mullion-push-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
+	read, write := io.Pipe()
+	go func() { write.CloseWithError(a.saved(cmd, full, forRun, write)) }()
+	err = bases.Unpack(read, dir)
+	_ = read.Close()
+	if err != nil {
+		return err
+	}
+
+	registry := bases.Registry{}
+	if auth != nil {
+		registry.Keychain = only{auth}
+	}
+	digest, err := registry.PushLayout(cmd.Context(), full, dir)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Env.Out, "pushed %s@%s\n", full, digest)
+	return err
+}
+
+// only is a keychain of the credentials that a person has given.
+type only struct{ *image.Auth }
+
+// Resolve implements authn.Keychain.
+func (o only) Resolve(authn.Resource) (authn.Authenticator, error) {
+	return &authn.Basic{Username: o.Username, Password: o.Password}, nil
+}
+
+// ResolveContext implements authn.ContextKeychain.
+func (o only) ResolveContext(_ context.Context, r authn.Resource) (authn.Authenticator, error) {
+	return o.Resolve(r)
+}
+
+// notHere gives the error of an image that is not here its exit code.
+func notHere(err error) error {
+	if err == nil || !errdefs.IsNotFound(err) {
+		return err
+	}
+	return &exit.Error{Code: exit.NotFound, Err: err, Remedy: "`mullion image ls` lists those of the cluster"}
+}
