@@ -107,8 +107,8 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringVar(&o.isolation, "isolation", "process", "process; virtual machines (hyperv) are a cluster's")
 	f.StringVar(&o.network, "network", string(single.NAT), "nat, or none: a loopback alone")
 	f.StringArrayVarP(&o.publish, "publish", "p", nil,
-		"port of this machine that leads to one of the container: [[ADDRESS:][PORT]:]CONTAINERPORT[/tcp|/udp]; ADDRESS is "+
-			"127.0.0.1 unless given, PORT any that is free; both ports may be ranges, as 8000-8010")
+		"port of this machine that leads to one of the container: [ADDRESS:]PORT:CONTAINERPORT[/tcp|/udp]; ADDRESS is "+
+			"127.0.0.1 unless given, PORT any that is free; 8000-8010 is a range of ports")
 	f.BoolVarP(&o.publishAll, "publish-all", "P", false, "publish all ports that the image exposes, at any that are free")
 	f.StringArrayVar(&o.expose, "expose", nil, "port that --publish-all publishes too: 80, 8000-8010/udp")
 	f.StringArrayVarP(&o.labels, "label", "l", nil, "NAME=VALUE, by which mullion container ls --filter finds it")
