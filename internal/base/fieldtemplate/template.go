@@ -25,6 +25,8 @@ type Template struct {
 	funcs Funcs
 	// Escape is what becomes of each value that is printed; nil: it is printed as it is.
 	Escape func(string) string
+	// Strict makes an error of what is not in a map, as text/template's option missingkey=error does.
+	Strict bool
 }
 
 const name = "template"
@@ -285,11 +287,11 @@ func (r *run) value(dot reflect.Value, node parse.Node) (reflect.Value, error) {
 	case *parse.DotNode:
 		return dot, nil
 	case *parse.FieldNode:
-		return fields(dot, n.Ident)
+		return r.fields(dot, n.Ident)
 	case *parse.VariableNode:
 		for i := len(r.vars) - 1; i >= 0; i-- {
 			if r.vars[i].name == n.Ident[0] {
-				return fields(r.vars[i].value, n.Ident[1:])
+				return r.fields(r.vars[i].value, n.Ident[1:])
 			}
 		}
 		return reflect.Value{}, fmt.Errorf("%s: there is no variable %s", name, n.Ident[0])
@@ -298,7 +300,7 @@ func (r *run) value(dot reflect.Value, node parse.Node) (reflect.Value, error) {
 		if err != nil {
 			return v, err
 		}
-		return fields(v, n.Field)
+		return r.fields(v, n.Field)
 	case *parse.PipeNode:
 		return r.pipe(dot, n)
 	case *parse.IdentifierNode:

@@ -114,3 +114,18 @@ func TestOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestStrict: what is not in a map is an error, if that is asked for.
+func TestStrict(t *testing.T) {
+	for text, want := range map[string]string{"{{.Map.a}}": "1", "{{.Map.none}}": "!", "{{.Map.none.none}}": "!", "{{.Map.nil}}": "<no value>"} {
+		var got strings.Builder
+		ours, err := Parse(text, nil)
+		if err == nil {
+			ours.Strict = true
+			err = ours.Execute(&got, sample())
+		}
+		if (err != nil) != (want == "!") || (err == nil && got.String() != want) {
+			t.Errorf("%s: %q, %v; want %q", text, &got, err, want)
+		}
+	}
+}

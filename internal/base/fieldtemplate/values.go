@@ -28,17 +28,17 @@ func pointed(v reflect.Value) reflect.Value {
 }
 
 // fields is the field of the field of a value, and so on.
-func fields(v reflect.Value, names []string) (_ reflect.Value, err error) {
+func (t *Template) fields(v reflect.Value, names []string) (_ reflect.Value, err error) {
 	for _, of := range names {
-		if v, err = field(v, of); err != nil {
+		if v, err = t.field(v, of); err != nil {
 			return v, err
 		}
 	}
 	return v, nil
 }
 
-// field is a field of a struct, or an entry of a map; that which is not there in a map is no value.
-func field(v reflect.Value, of string) (reflect.Value, error) {
+// field is a field of a struct, or an entry of a map; that which is not there in a map is no value, or an error.
+func (t *Template) field(v reflect.Value, of string) (reflect.Value, error) {
 	if !v.IsValid() {
 		return v, nil
 	}
@@ -52,7 +52,9 @@ func field(v reflect.Value, of string) (reflect.Value, error) {
 		}
 	case reflect.Map:
 		if key := reflect.ValueOf(of); key.Type().AssignableTo(v.Type().Key()) {
-			return v.MapIndex(key), nil
+			if entry := v.MapIndex(key); entry.IsValid() || !t.Strict {
+				return entry, nil
+			}
 		}
 	}
 	return v, fmt.Errorf("%s: there is no field %s in a %s", name, of, v.Type())

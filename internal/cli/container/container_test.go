@@ -152,6 +152,25 @@ func TestInspectPrintable(t *testing.T) {
 	}
 }
 
+// TestInspectByJSON: a field is found by the name that it has in JSON, too, as with Docker.
+func TestInspectByJSON(t *testing.T) {
+	one := inspect(containersAt(time.Now())[1])
+	for template, want := range map[string]string{
+		"{{.Id}}": one.ID, "{{.ID}}": one.ID, "{{.HostConfig.Memory}} {{.Id}}": "1048576 " + one.ID, "{{.Config.Labels.team}}": "web",
+		`{{(index (index .HostConfig.PortBindings "80/tcp") 0).HostPort}}`: "8000", "{{.Nothing}}": "", "{{.Config.Labels.none}}": "",
+		"{{json .Config.Cmd}}": `["-port","80"]`,
+	} {
+		f, err := parseFormat(template, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.line(invoke.Env{}, one)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %q, %v; want %q", template, got, err, want)
+		}
+	}
+}
+
 func TestLogTimes(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
 	for text, want := range map[string]string{

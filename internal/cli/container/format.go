@@ -92,6 +92,7 @@ func parseFormat(text, see string) (*format, error) {
 	if f.template, err = fieldtemplate.Parse(body, formatFuncs()); err != nil {
 		return nil, f.wrong(err)
 	}
+	f.template.Strict = true
 	return f, nil
 }
 
@@ -112,7 +113,11 @@ func (f *format) table() bool { return strings.HasPrefix(f.flag, tableWord) }
 func (f *format) line(env invoke.Env, of any) (string, error) {
 	var line strings.Builder
 	if err := f.template.Execute(&line, of); err != nil {
-		return "", f.wrong(err)
+		// As with Docker, the names that JSON has do as well: .Id beside .ID.
+		line.Reset()
+		if f.template.Execute(&line, asJSON(of)) != nil {
+			return "", f.wrong(err)
+		}
 	}
 	if !env.Terminal {
 		return line.String(), nil
@@ -122,6 +127,21 @@ func (f *format) line(env invoke.Env, of any) (string, error) {
 		columns[i] = plaintext.Printable(columns[i])
 	}
 	return strings.Join(columns, "\t"), nil
+}
+
+// asJSON is a value by the names that it has in JSON.
+func asJSON(of any) any {
+	var raw any
+	text, err := json.Marshal(of)
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber() // as it is written
+		err = d.Decode(&raw)
+	}
+	if err != nil {
+		return nil
+	}
+	return raw
 }
 
 // print prints a line for each thing, and heading above them if columns are asked for.
