@@ -20,8 +20,10 @@ type Container struct {
 	Args, Env []string
 	Dir, User string
 	// Ports are those that are published, of its last run. Labels are its own and the image's.
-	Ports  []nat.Port        `json:",omitempty"`
-	Labels map[string]string `json:",omitempty"`
+	Ports []nat.Port `json:",omitempty"`
+	// Sources are what its mounts were at its last run, in their order.
+	Sources []Source          `json:",omitempty"`
+	Labels  map[string]string `json:",omitempty"`
 	// Created, Started and Finished are zero as long as that has not been.
 	Created, Started, Finished time.Time
 	// End is how its program ended, Why says more: that the engine has ended with it. Both are said when Finished is.
@@ -37,6 +39,9 @@ const (
 	Running = "running"
 	Exited  = "exited"
 )
+
+// Source is a folder or a file of the machine, whatever it is called.
+type Source struct{ Device, Inode uint64 }
 
 // Published are its ports: those that were asked for, where an engine does not say which it has opened.
 func (c Container) Published() []nat.Port {
@@ -113,7 +118,7 @@ func CheckName(name string) error {
 }
 
 // taken is the refusal of a name that another container has, in Docker's words.
-func taken(name string, by Container) error {
+func taken(name string, by Container) *Refusal {
 	return &Refusal{
 		Code: CodeFailed,
 		Message: fmt.Sprintf("Conflict. The container name %q is already in use by container %q. You have to remove that "+

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/containerd/errdefs"
+	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
@@ -41,6 +42,9 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 			_ = m.Source.Close()
 		}
 	}()
+	if err := k.sameSources(mounts); err != nil {
+		return err
+	}
 	config := k.config()
 	inherited, err := cri.Inherit(config, img, mounts)
 	if err != nil {
@@ -204,6 +208,29 @@ func openMounts(all []Mount) (out []engine.Mount, err error) {
 		out = append(out, engine.Mount{Source: source, Target: m.Target, ReadOnly: m.ReadOnly, Own: !m.Shared})
 	}
 	return out, nil
+}
+
+// sameSources notes what is mounted. Of a container that begins anew it has to be what it was: with a folder in which one
+// of them is, a container may have put a link to anything in its place.
+func (k *container) sameSources(mounts []engine.Mount) error {
+	before := k.sources
+	k.sources = nil
+	for i, m := range mounts {
+		var info unix.Stat_t
+		if err := unix.Fstat(int(m.Source.Fd()), &info); err != nil {
+			return fmt.Errorf("mount %q: %w", k.ask.Mounts[i].Source, err)
+		}
+		now := Source{Device: info.Dev, Inode: info.Ino}
+		if k.anew && (i >= len(before) || before[i] != now) {
+			return &Refusal{
+				Code:    CodeFailed,
+				Message: fmt.Sprintf("mount %q: it is another one than when the container was run", k.ask.Mounts[i].Source),
+				Remedy:  "if that is right, run it again: `mullion run`",
+			}
+		}
+		k.sources = append(k.sources, now)
+	}
+	return nil
 }
 
 // image finds the image, or pulls it.

@@ -101,7 +101,7 @@ func TestManageRefuses(t *testing.T) {
 			Code: 1, Message: "Renaming a container with the same name as its current name",
 		},
 		`{"Rename":{"Container":"runs","Name":"ended"}}`: {
-			Code: 125,
+			Code: 1,
 			Message: `Conflict. The container name "/ended" is already in use by container "aa22". You have to remove that ` +
 				`container to be able to reuse that name.`,
 			Remedy: "`mullion container rm ended` removes it",

@@ -130,7 +130,7 @@ func (r *register) again(k *container) error {
 	if !known || c.State() != Exited || r.live[k.id] != nil {
 		return refuse("container %s is not one that has ended", k.id)
 	}
-	k.name = c.Name
+	k.name, k.anew, k.sources = c.Name, true, c.Sources
 	r.live[k.id] = k
 	return nil
 }
@@ -145,7 +145,9 @@ func (r *register) rename(id, name string) error {
 		case c.ID == id:
 			return refuse("Renaming a container with the same name as its current name")
 		default:
-			return taken(name, c)
+			conflict := taken(name, c)
+			conflict.Code = codeOther
+			return conflict
 		}
 	}
 	_, err := r.known.Update(id, func(c Container) (Container, error) {
@@ -159,7 +161,7 @@ func (r *register) rename(id, name string) error {
 func (r *register) begun(k *container) error {
 	_, err := r.known.Update(k.id, func(c Container) (Container, error) {
 		c.Started, c.Finished, c.End, c.Why = time.Now(), time.Time{}, End{}, ""
-		c.Ports, c.Labels = k.ports(), k.labels
+		c.Ports, c.Labels, c.Sources = k.ports(), k.labels, k.sources
 		c.Args, c.Env, c.Dir, c.User = k.inherited.Args, k.inherited.Env, k.inherited.Dir, k.inherited.User
 		return c, nil
 	})

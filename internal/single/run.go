@@ -43,7 +43,10 @@ type container struct {
 	user      string
 	before    wine.Registry
 	labels    map[string]string
-	network   *nat.Member
+	// anew says that it has run before, sources what its mounts are, or were then.
+	anew    bool
+	sources []Source
+	network *nat.Member
 }
 
 // ports are those that are published.

@@ -3,7 +3,9 @@
 package run
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,6 +40,25 @@ func TestBeginAnew(t *testing.T) {
 		t.Errorf("it is %s", got)
 	}
 
+	// What a container puts in the place of a folder that it was shown is not shown to it then.
+	inside := filepath.Join(r.dir, "shown", "inside")
+	if err := os.MkdirAll(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	shown := []string{"-v", inside + `:C:\inside`, r.program()}
+	r.run(t, "", append([]string{"--name", "shown"}, shown...)...).is(t, "with a folder", 0, "hello\n", "")
+	r.container(t, "start", "shown").is(t, "start with a folder", 0, "shown\n", "")
+	r.container(t, "wait", "shown").is(t, "wait", 0, "0\n", "")
+	if err := errors.Join(os.Rename(inside, inside+"-old"), os.Symlink("/etc", inside)); err != nil {
+		t.Fatal(err)
+	}
+	r.container(t, "start", "shown").is(t, "start with a link in its place", 125, "",
+		"it is another one than when the container was run")
+	if got := r.status(t, "shown"); got != "exited 0" {
+		t.Errorf("it is %s", got)
+	}
+	r.container(t, "rm", "shown").is(t, "rm", 0, "shown\n", "")
+
 	folder := filepath.Join(r.dir, "app")
 	r.run(t, "", "--name", "once", folder, `C:\prog.exe`).is(t, "of a folder", 0, "hello\n", "")
 	r.container(t, "start", "once").is(t, "start of a folder", 1, "", "its image was made for its first run alone")
@@ -63,7 +84,7 @@ func TestRenamed(t *testing.T) {
 	r.container(t, "inspect", "-f", "{{.Name}}", id).is(t, "its name", 0, "/after\n", "")
 	r.container(t, "logs", "before").is(t, "its old name", 1, "", "No such container: before")
 	r.detach(t, "--name", "before", r.program(), "wait")
-	r.container(t, "rename", "after", "before").is(t, "a name that is taken", 125, "",
+	r.container(t, "rename", "after", "before").is(t, "a name that is taken", 1, "",
 		`mullion: Conflict. The container name "/before" is already in use`)
 }
 

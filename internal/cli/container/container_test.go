@@ -149,6 +149,11 @@ func TestInspectPrintable(t *testing.T) {
 		if err := a.printInspected(found, show); err != nil || out.String() != want {
 			t.Errorf("%v: %q, %v", terminal, &out, err)
 		}
+		out.Reset()
+		found := []inspected{{Name: "\u009b2J"}} // JSON has only the oldest of the escapes as text
+		if err := a.printInspected(found, &format{}); err != nil || strings.Contains(out.String(), "\u009b") == terminal {
+			t.Errorf("as JSON, %v: %q, %v", terminal, &out, err)
+		}
 	}
 }
 

@@ -35,17 +35,29 @@ func formatFuncs() fieldtemplate.Funcs {
 }
 
 // jsonText is a value as JSON.
-func jsonText(v any) (string, error) {
+func jsonText(v any) (string, error) { return indented(v, "") }
+
+// indented is a value as JSON, with the letters of HTML as they are.
+func indented(v any, indent string) (string, error) {
 	var text bytes.Buffer
-	err := printJSON(&text, v)
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	err := e.Encode(v)
 	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
-// printJSON prints a value as a line of JSON, with the letters of HTML as they are.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+// printJSON prints a value as JSON. What an image's maker has written draws nothing on a terminal.
+func printJSON(env invoke.Env, v any, indent string) error {
+	text, err := indented(v, indent)
+	if err != nil {
+		return err
+	}
+	if env.Terminal {
+		text = plaintext.Printable(text)
+	}
+	_, err = fmt.Fprintln(env.Out, text)
+	return err
 }
 
 // title begins each word with a large letter.

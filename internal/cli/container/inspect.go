@@ -1,7 +1,6 @@
 package container
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -59,19 +58,16 @@ func (a *commands) inspect() *cobra.Command {
 
 func (a *commands) printInspected(found []inspected, show *format) error {
 	if show.flag == "" {
-		e := json.NewEncoder(a.Env.Out)
-		e.SetIndent("", "    ")
-		e.SetEscapeHTML(false)
-		return e.Encode(found)
+		return printJSON(a.Env, found, "    ")
 	}
 	for _, i := range found {
-		line := ""
-		var err error
-		if show.flag == "json" {
-			line, err = jsonText(i)
-		} else {
-			line, err = show.line(a.Env, i)
+		if show.is("json") {
+			if err := printJSON(a.Env, i, ""); err != nil {
+				return err
+			}
+			continue
 		}
+		line, err := show.line(a.Env, i)
 		if err != nil {
 			return err
 		}

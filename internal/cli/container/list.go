@@ -113,7 +113,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 	}
 	switch {
 	case o.output == "json":
-		return printJSON(env.Out, rows)
+		return printJSON(env, rows, "")
 	case o.quiet:
 		for _, r := range rows {
 			fmt.Fprintln(env.Out, r.ID)
@@ -121,7 +121,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 		return nil
 	case o.format.is("json"):
 		for _, r := range rows {
-			if err := printJSON(env.Out, r); err != nil {
+			if err := printJSON(env, r, ""); err != nil {
 				return err
 			}
 		}

@@ -123,7 +123,7 @@ func (o statsOptions) show(env invoke.Env, before, now []single.Sample) error {
 	switch {
 	case o.format.is("json"):
 		for _, r := range rows {
-			if err := printJSON(env.Out, r); err != nil {
+			if err := printJSON(env, r, ""); err != nil {
 				return err
 			}
 		}
