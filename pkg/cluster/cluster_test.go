@@ -200,6 +200,9 @@ func TestDelete(t *testing.T) {
 	if all, err := m.provider.List(); err != nil || len(all) > 0 {
 		t.Errorf("there are %q (%v)", all, err)
 	}
+	if _, err := os.Stat(filepath.Join(m.dir, "clusters")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of the clusters is left: %v", err)
+	}
 }
 
 func TestList(t *testing.T) {

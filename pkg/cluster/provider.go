@@ -124,7 +124,7 @@ func (p *Provider) Delete(name, explicitKubeconfigPath string) error {
 	if err := p.run(context.Background(), command{args: args}); err != nil {
 		return fmt.Errorf("delete cluster %q: %w", name, err)
 	}
-	return nil
+	return p.leaveFolder()
 }
 
 // List returns the names of the clusters of this provider's folder, in order.

@@ -95,6 +95,22 @@ func (p *Provider) makeFolder(ctx context.Context) error {
 	return nil
 }
 
+// leaveFolder removes the folder of the clusters' data when there is none left.
+func (p *Provider) leaveFolder() error {
+	if entries, err := os.ReadDir(p.folder); err != nil || len(entries) > 0 {
+		return nil // it is gone, or others are in it
+	}
+	line, err := asRoot([]string{"rmdir", "--ignore-fail-on-non-empty", p.folder})
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(line[0], line[1:]...).CombinedOutput()
+	if _, gone := os.Stat(p.folder); err != nil && !errors.Is(gone, os.ErrNotExist) {
+		return fmt.Errorf("remove folder %q: %w: %s", p.folder, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
 // mostKept is how much is kept of what a program says, in bytes.
 const mostKept = 16 << 10
 
