@@ -113,7 +113,7 @@ func systemCalls() []Call {
 			Name: "HcsCreateComputeSystem", Level: partly, texts: 2, do: createSystem,
 			Note: "containers with process isolation, schema version 2, of layers that this service has prepared. A field that is not known is refused with HCS_E_INVALID_JSON, " +
 				"VirtualMachine and HostedSystem with HCS_E_HYPERV_NOT_INSTALLED, and with ERROR_NOT_SUPPORTED assigned devices, named pipes, credential guard, HvSocket, QoS of " +
-				"storage and registry changes, but for WaitToKillServiceTimeout, which changes nothing here. A container runs from its first process to the end of that one. It and its " +
+				"storage, NetworkAdapters beside a Namespace, and registry changes, but for WaitToKillServiceTimeout, which changes nothing here. The endpoints of NetworkAdapters are put into a namespace of the compute system's own, and NetworkSharedContainerName has it share another one's. A container runs from its first process to the end of that one. It and its " +
 				"processes outlive a restart of the host's agent, with their streams",
 		},
 		{Name: "HcsCreateComputeSystemInNamespace", Level: none, Note: noteNotYet},
@@ -233,7 +233,8 @@ func versionOneCalls() []Call {
 	return []Call{
 		{
 			Name: "HcsCreateComputeSystem", Level: partly,
-			Note: noteVersion1 + ": from a document of schema version 2. One of version 1, as Docker has it, is refused with HCS_E_INVALID_JSON",
+			Note: noteVersion1 + ", and from a document of schema version 1, as Docker has it. Of those HvPartition, HvRuntime and ContainerType are refused with HCS_E_HYPERV_NOT_INSTALLED, " +
+				"and with ERROR_NOT_SUPPORTED credentials, servicing, mapped pipes and disks, assigned devices, and limits and sizes of storage",
 		},
 		{Name: "HcsOpenComputeSystem", Level: partly, Note: noteVersion1By},
 		{Name: "HcsCloseComputeSystem", Level: full},
@@ -242,7 +243,7 @@ func versionOneCalls() []Call {
 		{Name: "HcsStartComputeSystem", Level: full},
 		{Name: "HcsShutdownComputeSystem", Level: full},
 		{Name: "HcsTerminateComputeSystem", Level: full},
-		{Name: "HcsModifyComputeSystem", Level: partly, Note: noteVersion1},
+		{Name: "HcsModifyComputeSystem", Level: partly, Note: noteVersion1 + ", and Network, which puts an endpoint into the compute system's namespace or takes it out of it"},
 		{
 			Name: "HcsRegisterComputeSystemCallback", Level: partly,
 			Note: "SystemExited and ServiceDisconnect, once for each handle; of a container of a pod it is taken, and never called",
