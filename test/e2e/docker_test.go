@@ -47,7 +47,7 @@ func TestFieldDocker(t *testing.T) {
 	}
 	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-docker\nnetworking:\n" +
-		"  underlaySubnet: 10.219.0.0/24\n  podSubnet: 10.69.0.0/16\n  serviceSubnet: 10.169.0.0/16\n" +
+		"  underlaySubnet: 10.243.0.0/24\n  podSubnet: 10.94.0.0/16\n  serviceSubnet: 10.194.0.0/16\n" +
 		"nodes:\n- {os: windows, bare: true}\n"
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
