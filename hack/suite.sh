@@ -79,7 +79,7 @@ case ${1:-} in
     MULLION_ATTACK_EACH=1 on cluster 60m TestAttacks ./test/attack ;;
   conformance-storage)
     hack/deps.sh
-    build build sample e2e csi containerd-windows docker-windows
+    build build sample e2e csi
     hack/storage.sh ;;
   conformance-*)
     hack/deps.sh
