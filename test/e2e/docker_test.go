@@ -117,7 +117,7 @@ func (f fixture) dockerLife(t *testing.T) {
 		}
 		return nil
 	})
-	f.docker(t, 5, "containeruser", "exec", "-u", "ContainerUser", "l1", "cmd", "/c", "whoami& exit 5")
+	f.docker(t, 5, "containeradministrator", "exec", "l1", "cmd", "/c", "whoami& exit 5")
 	f.docker(t, 0, "of the context", "exec", "l1", "cmd", "/c", `type C:\data\context.txt& echo %FOO%`)
 	f.docker(t, 1, "", "exec", "l1", "cmd", "/c", `echo x> C:\data\no.txt`)
 	f.docker(t, 0, "l1", "stats", "--no-stream")
@@ -168,6 +168,7 @@ func (f fixture) dockerService(t *testing.T, programs string) {
 	const folder = `C:\docker`
 	context, image := filepath.Join(f.home, "context"), filepath.Join(f.home, "image")
 	for name, text := range map[string]string{
+		filepath.Join(f.home, "image.yaml"):   "target: 'C:\\app'\nworkingDir: 'C:\\app'\nuser: ContainerAdministrator\ncmd: [cmd]\n",
 		filepath.Join(image, "image.txt"):     "of the image\r\n",
 		filepath.Join(context, "Dockerfile"):  dockerfile,
 		filepath.Join(context, "context.txt"): "of the context\r\n",
@@ -177,8 +178,8 @@ func (f fixture) dockerService(t *testing.T, programs string) {
 		}
 	}
 	archive := filepath.Join(f.home, "image.tar")
-	f.must(t, "image", "build", image, "-t", dockerImage, "--windows-version", "ltsc2025", "--workdir", `C:\app`,
-		"--user", "ContainerAdministrator", "--cmd", "cmd", "-o", archive)
+	f.must(t, "image", "build", image, "-f", filepath.Join(f.home, "image.yaml"), "-t", dockerImage,
+		"--windows-version", "ltsc2025", "-o", archive)
 	for _, dir := range []string{folder, `C:\context`} {
 		f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", dir)
 	}
