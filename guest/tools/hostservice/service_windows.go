@@ -16,7 +16,8 @@ func Run(stderr io.Writer, args []string) int {
 	name := args[0]
 	if err := svc.Run(name, service{}); err != nil {
 		// 1063, ERROR_FAILED_SERVICE_CONTROLLER_CONNECT: a person has started it.
-		fmt.Fprintf(stderr, "%s: %v\r\nThis is the program of a service. It is started by: net start %s\r\n", name, err, name)
+		const text = "%s: %v\r\nThis is the program of a service. It is started by: net start %s\r\n"
+		fmt.Fprintf(stderr, text, name, err, name)
 		return 1
 	}
 	return 0
