@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -210,6 +212,53 @@ func TestExecWhateverTheContainerDoes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestExecOfAContainerThatIsKilled: with the container's first process, the program of an exec is gone, and its caller
+// hears so at once.
+func TestExecOfAContainerThatIsKilled(t *testing.T) {
+	n := newNode(t)
+	pod, config := n.pod(t, "killed")
+	id := n.run1(t, pod, config, []string{"sleep"}, nil)
+	n.socketOf(t, id)
+
+	type answer struct {
+		resp *runtimeapi.ExecSyncResponse
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+			ContainerId: id, Cmd: []string{`c:\app\winprog.exe`, "sleep"}, Timeout: 120,
+		})
+		answered <- answer{resp, err}
+	}()
+	eventually(t, "the program runs", func() bool { return execsByName(t, id)["winprog.exe"] != "" })
+	for _, dir := range processes(t, id) {
+		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err == nil && string(comm) == "mullion-init\n" {
+			pid, err := strconv.Atoi(filepath.Base(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	select {
+	case a := <-answered:
+		if a.err != nil || a.resp.ExitCode != 137 {
+			t.Errorf("ExecSync: %v, %v; want code 137", a.resp, a.err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the caller of the killed program is not told")
+	}
+	if st := n.waitExit(t, id); st.ExitCode != 137 {
+		t.Errorf("the container ended with %d", st.ExitCode)
+	}
+	if left := processes(t, id); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
 	}
 }
 

@@ -3,11 +3,12 @@
  *
  * Fact (Wine 8.0, dlls/kernelbase/locale.c, init_locale; 10.0 as well): as a process begins, kernelbase asks for the
  * zone and writes its name to the registry. To answer, Wine compares Linux' zone with those of the registry until one
- * fits, and loads tzres.dll four times: of the 850 requests to the server that `cmd /c exit` makes, 550 are for this. The
+ * fits, and loads tzres.dll twice: for that are 550 of the 900 requests to the server with which a program begins. The
  * answer is of no use: the hooks say what the registry has (hooks/timezone.c), and undo what was written there.
  *
  * So the first question, which is that of kernelbase, is not answered; then kernelbase writes nothing. All later ones
- * are answered by NtQuerySystemInformation, as Wine's own code does, which is where the hooks are.
+ * are answered by NtQuerySystemInformation, as Wine's own code does, which is where the hooks are. The hooks, who come
+ * after kernelbase, see to it that the program's own first one is.
  */
 #include "zones.h"
 
@@ -18,6 +19,7 @@
 
 NTSTATUS NTAPI NtWriteVirtualMemory(HANDLE process, void *at, const void *data, SIZE_T size, SIZE_T *written);
 
+/* clang-format off */
 static const BYTE answer[] = {
     0xb0, 0x01,                         /* mov    $1,%al */
     0x86, 0x05, 0,    0,    0,    0,    /* xchg   %al,asked(%rip) */
@@ -34,16 +36,24 @@ static const BYTE answer[] = {
     0,                                  /* asked */
 };
 
+static const BYTE lead[] = {
+    0x48, 0xb8, 0,    0,    0,    0,    0, 0, 0, 0, /* mov $code,%rax */
+    0xff, 0xe0,                         /* jmp    *%rax */
+};
+/* clang-format on */
+
 enum
 {
-    ASKED_AT = 4,                                  /* of the distance to asked */
-    QUERY_AT = sizeof(answer) - 1 - 2 - 8,         /* of the address */
-    JUMP_TO = 2,                                   /* in jump */
+    ASKED_AT = 4,                          /* of the distance to asked */
+    QUERY_AT = sizeof(answer) - 1 - 2 - 8, /* of the address */
+    JUMP_TO = 2,                           /* in lead */
 };
+
+typedef const char *(CDECL *get_version)(void);
 
 static BOOL known_wine(HMODULE ntdll)
 {
-    const char *(CDECL *version)(void) = (const char *(CDECL *)(void))(void *)GetProcAddress(ntdll, "wine_get_version");
+    get_version version = (void *)GetProcAddress(ntdll, "wine_get_version");
     const char *text = version ? version() : "";
 
     return (text[0] == MAJOR_FIRST && text[1] == '.') || (text[0] == '1' && text[1] == '0' && text[2] == '.');
@@ -59,7 +69,7 @@ void zones_spare(HANDLE process)
 {
     HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
     void *ask = (void *)GetProcAddress(ntdll, ASK), *query = (void *)GetProcAddress(ntdll, "NtQuerySystemInformation");
-    BYTE code[sizeof(answer)], jump[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0}; /* mov $code,%rax; jmp *%rax */
+    BYTE code[sizeof(answer)], jump[sizeof(lead)];
     LONG distance = sizeof(answer) - 1 - (ASKED_AT + 4);
     SIZE_T done;
     void *at;
@@ -72,7 +82,19 @@ void zones_spare(HANDLE process)
     put(code, answer, sizeof(code));
     put(code + ASKED_AT, &distance, sizeof(distance));
     put(code + QUERY_AT, &query, sizeof(query));
+    put(jump, lead, sizeof(jump));
     put(jump + JUMP_TO, &at, sizeof(at));
     if (NtWriteVirtualMemory(process, at, code, sizeof(code), &done) >= 0)
         NtWriteVirtualMemory(process, ask, jump, sizeof(jump), &done);
+}
+
+void zones_answer(void)
+{
+    const BYTE *ask = (const BYTE *)(void *)GetProcAddress(GetModuleHandleW(L"ntdll.dll"), ASK);
+    BYTE *code;
+
+    if (!ask || ask[0] != lead[0] || ask[1] != lead[1] || ask[10] != lead[10] || ask[11] != lead[11])
+        return;
+    put((BYTE *)&code, ask + JUMP_TO, sizeof(code));
+    code[sizeof(answer) - 1] = 1;
 }

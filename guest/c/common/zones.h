@@ -10,4 +10,7 @@
  */
 void zones_spare(HANDLE process);
 
+/* Has all questions of this process answered from now on. */
+void zones_answer(void);
+
 #endif

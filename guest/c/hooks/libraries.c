@@ -158,8 +158,8 @@ static void CALLBACK dll_loaded(ULONG reason, const struct dll_notification *dat
 }
 
 /*
- * Patches the libraries that are there. The list of modules says so; GetModuleHandle opens the file of each that is not.
- * The loader's lock is this thread's, which is in DllMain.
+ * Patches the libraries that are there. The list of modules says so; GetModuleHandle opens the file of each that is
+ * not. The loader's lock is this thread's, which is in DllMain.
  */
 static void patch_loaded(void)
 {

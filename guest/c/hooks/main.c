@@ -13,6 +13,7 @@
 #include "program.h"
 #include "scm.h"
 #include "stream.h"
+#include "zones.h"
 
 #define WINE_WITH_LINKS 1020 /* 10.20 is the first whose CreateSymbolicLinkW makes a link */
 
@@ -162,6 +163,7 @@ BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
     if (!(version = wine_version()))
         return TRUE;
     ctrl_exit_code(GetCurrentProcess());
+    zones_answer();
     originals_find();
     if (program_is(L"services.exe"))
         where = SERVICES_EXE;

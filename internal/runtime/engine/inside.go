@@ -25,6 +25,8 @@ import (
 const (
 	// helloTimeout is how long the first process may take to answer; then the program is started otherwise.
 	helloTimeout = 2 * time.Second
+	// killedCode is the exit code of a program that SIGKILL ended.
+	killedCode = 128 + uint32(unix.SIGKILL)
 	// mostReply is more than any packet of the first process has.
 	mostReply = 16
 )
@@ -180,6 +182,9 @@ func (e *Engine) execInside(ctx context.Context, id string, k kind, x ExecSpec) 
 	defer func() { _ = p.conn.Close() }()
 
 	r, err := p.reply(ctx)
+	if errors.Is(err, io.EOF) { // the first process is gone, and all that it has started with it
+		r, err = wire.Reply{Verb: wire.Ended, Value: killedCode}, nil
+	}
 	if err == nil && r.Verb != wire.Ended {
 		err = wire.ErrRequest
 	}

@@ -132,6 +132,16 @@ func TestExecInside(t *testing.T) {
 	}
 }
 
+// TestExecInsideOfWhatIsKilled: with the first process, its programs are killed.
+func TestExecInsideOfWhatIsKilled(t *testing.T) {
+	folder, _ := firstProcess{hello: wire.Hello, replies: []wire.Reply{{Verb: wire.Started, Value: 9}}}.serve(t)
+	e := insideEngine()
+	x := ExecSpec{ID: "id", Args: []string{"/prog"}, UID: uint32(os.Getuid()), Inside: folder}
+	if exit, err := e.execInside(t.Context(), "container", process{e}, x); err != nil || exit.Code != 137 {
+		t.Errorf("execInside() = %v, %v", exit, err)
+	}
+}
+
 // TestExecNotInside: whatever is in the container's folder, a program that was not started is started otherwise, and
 // soon.
 func TestExecNotInside(t *testing.T) {

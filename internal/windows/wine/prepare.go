@@ -319,7 +319,7 @@ func (o Options) installShims(system32 string) ([]string, error) {
 			overrides = append(overrides, replaced...)
 			continue
 		}
-		if err := copyFile(f, filepath.Join(system32, strings.ToLower(name)), 0o755); err != nil {
+		if err := copyProgram(f, filepath.Join(system32, strings.ToLower(name))); err != nil {
 			return nil, err
 		}
 		if dll, ok := strings.CutSuffix(strings.ToLower(name), ".dll"); ok && o.Install.hasBuiltin(name) {
@@ -330,7 +330,7 @@ func (o Options) installShims(system32 string) ([]string, error) {
 		}
 		if strings.EqualFold(name, "powershell.exe") {
 			for _, as := range []string{"WindowsPowerShell/v1.0/powershell.exe", "pwsh.exe"} {
-				if err := copyFile(f, filepath.Join(system32, as), 0o755); err != nil {
+				if err := copyProgram(f, filepath.Join(system32, as)); err != nil {
 					return nil, err
 				}
 			}

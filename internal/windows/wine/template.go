@@ -15,6 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/elflibs"
 	"mullion.dev/mullion/internal/base/filecopy"
+	"mullion.dev/mullion/internal/windows/pefile"
 )
 
 // bootTries is how often wineboot is started. For a new prefix Wine itself starts another one first, which makes the
@@ -350,6 +351,23 @@ func copyTree(dir, base string) error {
 		}
 		return copyFile(path, filepath.Join(base, path), 0o644)
 	})
+}
+
+// copyProgram is copyFile of a Windows program or library. The copy can be mapped into memory as Wine's own can: its
+// sections begin at whole pages, so that processes share them and read what they use.
+func copyProgram(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	aligned, err := pefile.Align(data)
+	if err != nil {
+		return copyFile(from, to, 0o755) // it works all the same
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, aligned, 0o755)
 }
 
 // copyFile copies the content of from to a new file, in a folder that it makes, with the time of the original, which

@@ -74,7 +74,7 @@ func (o Options) installTools(shim, system32 string) ([]string, error) {
 func linkOrCopy(from string, copied *string, to string) error {
 	if *copied == "" {
 		*copied = to
-		return copyFile(from, to, 0o755)
+		return copyProgram(from, to)
 	}
 	if err := os.Remove(to); err != nil && !os.IsNotExist(err) {
 		return err
