@@ -40,6 +40,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("volume", func(t *testing.T) { testVolume(t, p) })
 	t.Run("standard_handles", func(t *testing.T) { testStandardHandles(t, p) })
 	t.Run("stacks", func(t *testing.T) { testStacks(t, p) })
+	t.Run("zone", func(t *testing.T) { testZone(t, p) })
 	t.Run("terminal", func(t *testing.T) { testTerminal(t, p) })
 	t.Run("terminal_size_comes_late", func(t *testing.T) { testLateSize(t, p) })
 	t.Run("init", func(t *testing.T) { testInit(t, p) })

@@ -158,6 +158,36 @@ func testStacks(t *testing.T, p prefix) {
 	t.Error("no process of the program with 40 threads")
 }
 
+// testZone has a shell start a program: neither compares Linux' time zone with those of the registry as it begins.
+// mullion-run.exe, which Linux has started, compares. A program's own first question for the zone is answered.
+func testZone(t *testing.T, p prefix) {
+	t.Helper()
+	if got := p.run(t, "--", "w32tm", "/tz"); got.code != 0 || !strings.Contains(got.out, "Bias:") {
+		t.Errorf("w32tm /tz: %+v", got)
+	}
+	cmd := p.command(t, "--", "cmd", "/c", "prog", "exit", "0")
+	cmd.Env = append(slices.DeleteFunc(cmd.Env, func(e string) bool { return strings.HasPrefix(e, "WINEDEBUG=") }),
+		"WINEDEBUG=-all,+reg")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if code := exitCode(t, cmd.Run()); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	compare, begin := map[string]bool{}, map[string]bool{}
+	for _, line := range strings.Split(errs.String(), "\n") {
+		thread, what, _ := strings.Cut(line, ":")
+		if strings.Contains(what, "NtOpenKey") && strings.Contains(what, `L"Afghanistan Standard Time"`) {
+			compare[thread] = true
+		}
+		if strings.Contains(what, "NtCreateKey") && strings.Contains(what, `Control\\Nls"`) {
+			begin[thread] = true
+		}
+	}
+	if len(compare) != 1 || len(begin) != 3 {
+		t.Errorf("of %d programs %d compare the time zone as they begin, want of three one", len(begin), len(compare))
+	}
+}
+
 // readStatus reads name, threads and anonymous memory in KiB from a status file of /proc; the process may be gone.
 func readStatus(file string) (name string, threads, anonymous int) {
 	f, err := os.Open(file)

@@ -65,8 +65,11 @@ static BOOL is_service(SYSTEM_PROCESS_INFORMATION *list, SYSTEM_PROCESS_INFORMAT
 
 static NTSTATUS WINAPI hook_NtQuerySystemInformation(ULONG class, void *information, ULONG size, ULONG *returned)
 {
-    NTSTATUS status = original_query(class, information, size, returned);
+    NTSTATUS status;
 
+    if (timezone_answer(class, information, size, returned))
+        return 0; /* STATUS_SUCCESS */
+    status = original_query(class, information, size, returned);
     if (topology_list(class, status, information, size, returned, &status) || status || !information)
         return status;
     if (own_memory)

@@ -109,10 +109,22 @@ static BOOL read_zone(struct zone *zone)
     return TRUE;
 }
 
+BOOL timezone_answer(ULONG class, void *information, ULONG size, ULONG *returned)
+{
+    ULONG length = class == CURRENT_ZONE ? FIELD_OFFSET(struct zone, name) : sizeof(struct zone);
+    struct zone zone = {0};
+
+    if ((class != CURRENT_ZONE && class != DYNAMIC_ZONE) || !information || size < length || !read_zone(&zone))
+        return FALSE;
+    memcpy(information, &zone, length);
+    if (returned)
+        *returned = length;
+    return TRUE;
+}
+
 void timezone_correct(ULONG class, void *information, ULONG size)
 {
     struct time_of_day *now = information;
-    struct zone zone = {0};
     HANDLE key;
     LONG bias;
 
@@ -124,10 +136,6 @@ void timezone_correct(ULONG class, void *information, ULONG size)
     if (class == TIME_OF_DAY && size >= sizeof(*now) && (key = open_key()) &&
         value(key, L"ActiveTimeBias", &bias, sizeof(bias)))
         now->bias.QuadPart = (LONGLONG)bias * 60 * SECOND;
-    else if (class == CURRENT_ZONE && size >= FIELD_OFFSET(struct zone, name) && read_zone(&zone))
-        memcpy(information, &zone, FIELD_OFFSET(struct zone, name));
-    else if (class == DYNAMIC_ZONE && size >= sizeof(zone) && read_zone(&zone))
-        memcpy(information, &zone, sizeof(zone));
 }
 
 static void write_again(HANDLE key, const WCHAR *from, const WCHAR *to)
