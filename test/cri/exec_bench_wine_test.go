@@ -88,8 +88,8 @@ func (c *execCost) report(b *testing.B) {
 		slices.Sort(values)
 		part := func(of float64) float64 { return float64(values[int(float64(len(values)-1)*of)].Microseconds()) / 1e3 }
 		b.ReportMetric(part(0.5), fmt.Sprintf("%s-%s-ms", c.name, what))
-		b.Logf("%s %s: median %.1f ms, quartiles %.1f and %.1f, %d runs", c.name, what, part(0.5), part(0.25), part(0.75),
-			len(values))
+		b.Logf("%s %s: median %.1f ms, quartiles %.1f and %.1f, %d runs", c.name, what, part(0.5), part(0.25),
+			part(0.75), len(values))
 	}
 }
 

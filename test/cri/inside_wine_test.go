@@ -44,7 +44,9 @@ func (n *node) execSleeping(t *testing.T, id string) map[string]string {
 		wait.Wait()
 	})
 	wait.Go(func() {
-		_, _ = n.ExecSync(ctx, &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{`c:\app\winprog.exe`, "sleep"}})
+		_, _ = n.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
+			ContainerId: id, Cmd: []string{`c:\app\winprog.exe`, "sleep"},
+		})
 	})
 	var found map[string]string
 	eventually(t, "the program runs", func() bool {

@@ -10,7 +10,8 @@ import (
 const launcher = "mullion-run.exe"
 
 // ErrUsage is Parse's error for arguments that name no program.
-var ErrUsage = errors.New("usage: mullion-init [--explain FILE] [--listen SOCKET] [--settle] [--] PROGRAM [ARGUMENT...]")
+var ErrUsage = errors.New(
+	"usage: mullion-init [--explain FILE] [--listen SOCKET] [--settle] [--] PROGRAM [ARGUMENT...]")
 
 // Config is what a container's first process is to run.
 type Config struct {

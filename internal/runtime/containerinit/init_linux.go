@@ -235,11 +235,13 @@ func (l *life) reap() (code int, ended, dead bool) {
 	return reap(l.main, l.services, l.errOut, l.starter.ended)
 }
 
-// reap collects every child that has ended, and tells other of those that are nothing else. ended reports whether the main program, or the one that ends the services,
-// was among them, with its exit code.
+// reap collects every child that has ended, and tells other of those that are nothing else. ended reports whether the
+// main program, or the one that ends the services, was among them, with its exit code.
 // dead reports that Wine's server was killed, for example for lack of memory: without the server a Windows program
 // stands still and never ends.
-func reap(main, end int, errOut io.Writer, other func(pid int, status syscall.WaitStatus)) (code int, ended, dead bool) {
+func reap(
+	main, end int, errOut io.Writer, other func(pid int, status syscall.WaitStatus),
+) (code int, ended, dead bool) {
 	orphans.Reap(func(pid int, name string, status syscall.WaitStatus) {
 		switch {
 		case pid == main, pid == end:

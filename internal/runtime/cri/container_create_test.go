@@ -38,7 +38,8 @@ func TestCreateContainer(t *testing.T) {
 		ChainID: "chain-a",
 		Labels:  map[string]string{"mullion.dev/node": critest.NodeName, "mullion.dev/sandbox": pod},
 		Args: []string{
-			"/sbin/init", "--listen", "/run/mullion/start.sock", "/bin/wine64", `C:\run.exe`, "--report", "/run/mullion/report", "--env-file",
+			"/sbin/init", "--listen", "/run/mullion/start.sock",
+			"/bin/wine64", `C:\run.exe`, "--report", "/run/mullion/report", "--env-file",
 			"/run/mullion/env",
 			"--cwd", `C:\app`, "--memory-limit", "1048576", "--dns-search", "default.svc.cluster.local,cluster.local",
 			"--",
@@ -118,7 +119,8 @@ func TestExplain(t *testing.T) {
 		c, _ := n.Engine.Container(id)
 		return strings.Join(c.Args, " ")
 	}
-	if got := args(id); !strings.HasPrefix(got, "/sbin/init --explain /run/mullion/explain --listen /run/mullion/start.sock /bin/wine64") ||
+	const begins = "/sbin/init --explain /run/mullion/explain --listen /run/mullion/start.sock /bin/wine64"
+	if got := args(id); !strings.HasPrefix(got, begins) ||
 		!strings.Contains(got, " --debug-fd 3 ") {
 		t.Errorf("arguments: %s", got)
 	}

@@ -10,7 +10,11 @@ import (
 
 func TestRequest(t *testing.T) {
 	for _, want := range []Request{
-		{UID: 0, Dir: "/Files", Args: []string{"/usr/lib/wine/wine64", `C:\run.exe`, "", "a b\nc"}, Env: []string{"A=", "B=1"}},
+		{
+			Dir:  "/Files",
+			Args: []string{"/usr/lib/wine/wine64", `C:\run.exe`, "", "a b\nc"},
+			Env:  []string{"A=", "B=1"},
+		},
 		{UID: 1000, Dir: "/", Args: []string{"/prog"}, Env: []string{"A=1"}},
 	} {
 		packet, err := want.Encode()
