@@ -25,7 +25,7 @@ func printScript(s *lang.Script) string {
 		for _, one := range []struct {
 			word string
 			b    lang.Block
-		}{{"begin", s.Begin}, {"process", s.Process}, {"end", s.Body}} {
+		}{{"dynamicparam", s.Dynamic}, {"begin", s.Begin}, {"process", s.Process}, {"end", s.Body}} {
 			if one.b != nil {
 				head += one.word + " {\n" + printBlock(one.b) + "\n}\n"
 			}

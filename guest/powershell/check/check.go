@@ -101,6 +101,7 @@ func (c *checker) script(s *lang.Script) {
 			}
 		}
 	}
+	c.checkBlock(s.Dynamic)
 	c.checkBlock(s.Begin)
 	c.checkBlock(s.Process)
 	c.checkBlock(s.Body)

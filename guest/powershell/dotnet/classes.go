@@ -80,7 +80,7 @@ func makeObject(s *session.State, c *object.Class, args []object.Value) (object.
 
 // Classes are the implemented types of .NET. Those of exceptions are made by their names.
 func Classes() []*object.Class {
-	return slices.Concat(smallClasses(), numberClasses(), []*object.Class{
+	return slices.Concat(smallClasses(), numberClasses(), attributeClasses(), []*object.Class{
 		dictionaryClass(), comparerClass(), setClass(), lineClass(queueName, "Queue", false),
 		lineClass(stackName, "Stack", true), offsetClass(), xmldoc.Class(), xmldoc.ElementClass(),
 		xmldoc.NamespacesClass(), typeClass(), identityClass(), principalClass(), consoleClass(),

@@ -137,6 +137,11 @@ func (t *Types) Is(v object.Value, of string) bool {
 	if c := t.Class(of); c != nil {
 		return object.ClassOf(v).Descends(c)
 	}
+	if o, ok := v.(*object.Object); ok {
+		if r, ok := o.Own.(*object.ErrorRecord); ok && object.ExceptionName(of) != "" {
+			return r.Is(object.ExceptionName(of))
+		}
+	}
 	if of == "type" {
 		o, ok := v.(*object.Object)
 		return ok && o.Kind == object.TypeKind

@@ -16,11 +16,12 @@ func (in *Interpreter) types() *dotnet.Types { return dotnet.Defined(in.State) }
 
 // scriptClass is a class of a script.
 type scriptClass struct {
-	s      *lang.ClassStmt
-	home   *frame // where it is defined
-	base   *scriptClass
-	of     *object.Class
-	static map[string]object.Value // nil before the class is used
+	exception string // of .NET, that it is derived from without a class of a script between them; "" for none
+	s         *lang.ClassStmt
+	home      *frame // where it is defined
+	base      *scriptClass
+	of        *object.Class
+	static    map[string]object.Value // nil before the class is used
 }
 
 // defineTypes defines the types of a block before any of it runs, as PowerShell does: a base may come after what is
@@ -85,6 +86,10 @@ func (f *frame) defineClass(s *lang.ClassStmt, pending map[string]*lang.ClassStm
 		if words.TypeName(name) == "object" {
 			continue
 		}
+		if exception := object.ExceptionName(name); base == nil && exception != "" {
+			c.exception = exception
+			continue
+		}
 		if base == nil {
 			return notHere(&lang.LateExpr{What: "the base " + name + " of the class " + s.Name})
 		}
@@ -127,6 +132,10 @@ func (c *scriptClass) build() {
 		Do:   func(call *object.Call) (object.Value, error) { return c.make(call.Args) },
 	}
 	c.of.Convert = c.convert
+	if exception := c.exceptional(); exception != "" {
+		c.of.Props = append(c.of.Props, exceptionFields(exception)...)
+		c.of.Methods = append(c.of.Methods, exceptionMethods(exception)...)
+	}
 	for at := c; at != nil; at = at.base {
 		for _, p := range at.s.Props {
 			field := c.field(at, p)
@@ -261,7 +270,51 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 			}
 		}
 	}
+	if exception := c.exceptional(); exception != "" {
+		var names []string
+		for _, at := range c.bases() {
+			names = append(names, at.s.Name)
+		}
+		object.AsException(o, append(names, exception))
+	}
 	return o, c.construct(o, args)
+}
+
+// exceptional is the exception of .NET that the class is derived from, "" for none.
+func (c *scriptClass) exceptional() string {
+	bases := c.bases()
+	return bases[len(bases)-1].exception
+}
+
+// exceptionFields are the properties of an exception of .NET, for objects of a class derived from it.
+func exceptionFields(exception string) []object.Field {
+	fields := object.ExceptionClass(exception).Props
+	for i, f := range fields {
+		get := f.Get
+		fields[i].Get = func(s *session.State, of object.Value) (object.Value, error) { return get(s, recorded(of)) }
+	}
+	return fields
+}
+
+// exceptionMethods are the methods of an exception of .NET, but for GetType, which says the class of the script.
+func exceptionMethods(exception string) []object.Method {
+	methods := slices.DeleteFunc(object.ExceptionClass(exception).Methods, func(m object.Method) bool { return m.Name == "GetType" })
+	for i, m := range methods {
+		do := m.Do
+		methods[i].Do = func(c *object.Call) (object.Value, error) {
+			return do(&object.Call{State: c.State, On: recorded(c.On), Args: c.Args})
+		}
+	}
+	return methods
+}
+
+// recorded is the exception that an object of a script's class is, as one of .NET.
+func recorded(of object.Value) object.Value {
+	o, ok := of.(*object.Object)
+	if !ok {
+		return of
+	}
+	return &object.Instance{V: o.Own}
 }
 
 // bases are the class and those that it is derived from.
@@ -325,10 +378,15 @@ func (c *scriptClass) construct(o object.Value, args []object.Value) error {
 }
 
 func (c *scriptClass) constructBase(o object.Value, args []object.Value) error {
-	if c.base == nil {
-		return nil
+	if c.base != nil {
+		return c.base.construct(o, args)
 	}
-	return c.base.construct(o, args)
+	if of, ok := o.(*object.Object); ok && c.exception != "" {
+		if r, ok := of.Own.(*object.ErrorRecord); ok {
+			r.Describe(args)
+		}
+	}
+	return nil
 }
 
 // convert makes an object of a value: of a hash table with properties, or by a constructor with one parameter.

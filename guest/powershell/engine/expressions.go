@@ -43,6 +43,9 @@ func (f *frame) look(v lang.Variable) (got object.Value, there bool) {
 		}
 		return nil, false
 	}
+	if v.Scope == "using" { // of a job's block, which has the caller's variables around it
+		return f.find(v.Name)
+	}
 	if f.Drive(v.Scope) != nil {
 		return f.driveItem(v)
 	}

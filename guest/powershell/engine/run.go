@@ -264,6 +264,10 @@ func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed F
 			defer reset()
 		}
 	}
+	s, settled, err := f.withDynamic(scope, s, args)
+	if err != nil {
+		return err
+	}
 	args, given, err := f.takeCommon(s, args)
 	if err != nil {
 		return err
@@ -275,6 +279,7 @@ func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed F
 	if err != nil {
 		return err
 	}
+	settled()
 	k, err := f.keeps(given)
 	if err != nil {
 		return err

@@ -157,14 +157,20 @@ func (g *Grid) cell(s string, width int) []string {
 
 // Display is what Format-Table and Format-List make of objects.
 type Display struct {
-	Grid *Grid
-	List []*object.Object
+	Grid  *Grid
+	List  []*object.Object
+	Lines []string // as they are
 }
 
 // put shows it.
 func (d *Display) put(f *Formatter) error {
 	f.End()
 	f.kind = "display"
+	for _, l := range d.Lines {
+		if err := f.line(l); err != nil {
+			return err
+		}
+	}
 	for _, o := range d.List {
 		if err := f.list(o); err != nil {
 			return err

@@ -14,14 +14,16 @@ type Script struct {
 	Impact string
 	// Begin and process are blocks of their own, and body is that of end, if there are sections.
 	Begin, Process Block
-	Sections       bool
-	Body           Block
-	Text           string
-	Name           string // of the function, or ""
-	File           string // if it is a file, its path
-	Source         string // the file that it was read from, or ""
-	Filter         bool   // its statements are those of process, without the word
-	Home           any    // the scope of the module that the function is of, nil for others; the engine sets it
+	// Dynamic is what makes further parameters for a call: dynamicparam.
+	Dynamic  Block
+	Sections bool
+	Body     Block
+	Text     string
+	Name     string // of the function, or ""
+	File     string // if it is a file, its path
+	Source   string // the file that it was read from, or ""
+	Filter   bool   // its statements are those of process, without the word
+	Home     any    // the scope of the module that the function is of, nil for others; the engine sets it
 
 	Aliases []string // further names of the function
 	Lacking []string // what its attributes ask for and is not here

@@ -29,7 +29,7 @@ func (p *parser) sections(s *Script) error {
 		case "process":
 			s.Process = b
 		case "dynamicparam":
-			s.Lacking = append(s.Lacking, word)
+			s.Dynamic = b
 		default:
 			s.Body = b
 		}

@@ -11,6 +11,9 @@ import (
 // shortClass is the name of the record's exception without its namespace.
 func (r *ErrorRecord) shortClass() string {
 	name := cmp.Or(r.Class, RuntimeException)
+	if len(r.own) > 0 {
+		name = r.own[0]
+	}
 	return name[strings.LastIndex(name, ".")+1:]
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 	"sync"
 
 	"mullion.dev/mullion/guest/powershell/session"
@@ -57,7 +59,10 @@ type ErrorRecord struct {
 	Trace  string // the calls within which it was made, see interpreter.trace
 	// parameter is what an ArgumentException is about.
 	parameter string
-	status    int // of the HTTP answer that a WebException is about, 0 if there is none
+	// self is the object of a script's class that the exception is, own the names of that class and its bases; nil: none.
+	self   *Object
+	own    []string
+	status int // of the HTTP answer that a WebException is about, 0 if there is none
 }
 
 // outer is the record of the exception that PowerShell makes of one of a method.
@@ -110,6 +115,13 @@ func thrownRecord(left *Leaving) *ErrorRecord {
 		}
 	case *ErrorRecord:
 		return what
+	case *Object:
+		if r, ok := what.Own.(*ErrorRecord); ok {
+			if r.Trace == "" {
+				r.Trace = left.Trace
+			}
+			return r
+		}
 	}
 	r := &ErrorRecord{Message: Text(left.What), Target: left.What, Trace: left.Trace}
 	if r.Class = RuntimeException; !left.own { // of a throw
@@ -127,7 +139,39 @@ func (r *ErrorRecord) Text() string {
 }
 
 // exception is the exception as an object.
-func (r *ErrorRecord) exception() *Instance { return &Instance{ExceptionClass(r.Class), r} }
+func (r *ErrorRecord) exception() Value {
+	if r.self != nil {
+		return r.self
+	}
+	return &Instance{ExceptionClass(r.Class), r}
+}
+
+// AsException makes an object of a script's class an exception: classes are that class and those that it is derived
+// from, the last of .NET.
+func AsException(o *Object, classes []string) *ErrorRecord {
+	last := classes[len(classes)-1]
+	r := &ErrorRecord{
+		Message: fmt.Sprintf("Exception of type '%s' was thrown.", classes[0]), Class: last, self: o,
+		own: classes[:len(classes)-1],
+	}
+	o.Own = r
+	return r
+}
+
+// Describe gives an exception what its constructor says: a message, and the exception within or a parameter.
+func (r *ErrorRecord) Describe(args []Value) {
+	made := Own[*ErrorRecord](mustMake(r.Class, args))
+	if len(args) > 0 {
+		r.Message = made.Message
+	}
+	r.inner, r.parameter = made.inner, made.parameter
+}
+
+// mustMake is an exception of .NET; making one has no errors.
+func mustMake(class string, args []Value) Value {
+	v, _ := NewException(class).Do(&Call{Args: args})
+	return v
+}
 
 // MostErrors is how many errors $Error keeps, as $MaximumErrorCount has it.
 const MostErrors = 256
@@ -198,6 +242,9 @@ var exceptionNames = sync.OnceValue(func() map[string]string {
 // Is reports whether the exception, or the one within it, is of a type or derived from it.
 func (r *ErrorRecord) Is(class string) bool {
 	for ; r != nil; r = r.inner {
+		if slices.ContainsFunc(r.own, func(name string) bool { return strings.EqualFold(name, class) }) {
+			return true
+		}
 		for name := cmp.Or(r.Class, RuntimeException); name != ""; name = exceptions()[name] {
 			if name == class {
 				return true

@@ -9,6 +9,11 @@ import (
 // return an error.
 func (o *Object) property(name string) (Value, error) {
 	p, ok := o.Props[name]
+	if !ok && o.Class != nil {
+		if v, known, err := classProperty(o, name); known {
+			return v, err
+		}
+	}
 	if !ok && (name == "count" || name == "length") {
 		return int64(1), nil
 	}

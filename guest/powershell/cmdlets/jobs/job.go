@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/words"
+	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
 // job is a script block that runs in a powershell.exe of its own, as in Windows PowerShell. It ends with the session.
@@ -92,7 +93,7 @@ func startJob(c *cmdlet.Call) error {
 	if j.name == "" {
 		j.name = fmt.Sprintf("Job%d", j.id)
 	}
-	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-EncodedCommand", encode(b.Words))
+	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-EncodedCommand", encode(jobText(c, b)))
 	j.cmd.Dir, j.cmd.Env, j.cmd.Stdout, j.cmd.Stderr = in.Dir, in.Environ(), &j.out, &j.out
 	if err := j.cmd.Start(); err != nil {
 		return c.Fail(err)
@@ -103,6 +104,66 @@ func startJob(c *cmdlet.Call) error {
 	}()
 	all.list = append(all.list, j)
 	return c.Out.Put(j.object())
+}
+
+// using matches the variables of the caller in a job's block.
+var using = lazyregexp.New(`(?i)\$using:(\w+)`)
+
+// jobText is the script of a job: the variables of the caller that it uses, and its block with its arguments.
+func jobText(c *cmdlet.Call, b *object.ScriptBlock) string {
+	var text strings.Builder
+	seen := map[string]bool{}
+	for _, m := range using.FindAllStringSubmatch(b.Words, -1) {
+		if name := strings.ToLower(m[1]); !seen[name] {
+			seen[name] = true
+			v, _ := c.Scope.Drive("variable").Content(name)
+			text.WriteString("${" + name + "} = " + literal(v, 0) + "\n")
+		}
+	}
+	arguments := object.Items(c.Values["argumentlist"])
+	if len(arguments) == 0 && text.Len() == 0 {
+		return b.Words
+	}
+	text.WriteString("& {" + b.Words + "\n}")
+	for _, v := range arguments {
+		text.WriteString(" " + literal(v, 0))
+	}
+	return text.String()
+}
+
+// mostLiteral is how deep a value within values is written for a job.
+const mostLiteral = 10
+
+// literal is a value as a script writes it: what is no text, number, list or table is its text.
+func literal(v object.Value, depth int) string {
+	quoted := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	switch v := object.Plain(v).(type) {
+	case nil:
+		return "$null"
+	case bool:
+		return "$" + strings.ToLower(object.Text(v))
+	case int64, float64:
+		return "(" + object.Text(v) + ")"
+	case []object.Value:
+		if depth > mostLiteral {
+			break
+		}
+		var items []string
+		for _, item := range v {
+			items = append(items, literal(item, depth+1))
+		}
+		return "@(" + strings.Join(items, ", ") + ")"
+	case *object.Hashtable:
+		if depth > mostLiteral {
+			break
+		}
+		var items []string
+		for _, k := range v.Keys {
+			items = append(items, quoted(object.Text(k))+" = "+literal(v.Get(k), depth+1))
+		}
+		return "@{" + strings.Join(items, "; ") + "}"
+	}
+	return quoted(object.Text(v))
 }
 
 // jobList are those of a session.
@@ -231,7 +292,8 @@ func Cmdlets() []cmdlet.Cmdlet {
 			Name:      "Start-Job",
 			Aliases:   []string{"sajb"},
 			Run:       startJob,
-			Values:    []string{"scriptblock", "name"},
+			Values:    []string{"scriptblock", "name", "argumentlist"},
+			Also:      map[string]string{"args": "argumentlist"},
 			Positions: []string{"scriptblock"},
 			Needs:     []string{"scriptblock"},
 			About:     "a script block in a process of its own, which fails where its code is not 0",

@@ -38,6 +38,12 @@ func known(s cmdlet.Scope) []*object.Object {
 			aliases = append(aliases, command("Alias", a, "", c.Name))
 		}
 	}
+	drive := s.Drive("alias")
+	for _, name := range drive.Names() {
+		if of, _ := drive.Content(name); !s.Table().Alias(name) {
+			aliases = append(aliases, command("Alias", name, "", object.Text(of)))
+		}
+	}
 	for name, text := range s.FunctionTexts() {
 		functions = append(functions, command("Function", name, "", text))
 	}

@@ -227,7 +227,7 @@ func textCmdlets() []cmdlet.Cmdlet {
 			Name:      "Get-Date",
 			About:     "now, or a time of a text, perhaps in a format",
 			Run:       getDate,
-			Values:    []string{"date", "format"},
+			Values:    append([]string{"date", "format", "uformat"}, dateParts()...),
 			Positions: []string{"date"},
 			Takes:     "date",
 		},

@@ -2,6 +2,7 @@ package utility
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
@@ -37,7 +38,8 @@ func toJSON(b *strings.Builder, v object.Value, depth int, indent, newline strin
 	case object.Enum:
 		return writeJSON(b, v.N)
 	case object.DateTime:
-		return object.Thrown("ConvertTo-Json : a time is not part of Mullion's PowerShell.")
+		b.WriteString(fmt.Sprintf(`"\/Date(%d)\/"`, v.At.UnixMilli()))
+		return nil
 	default:
 		return writeJSON(b, object.Text(v))
 	}

@@ -11,7 +11,7 @@ import (
 func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(
 		outputCmdlets(), pipelineCmdlets(), otherCmdlets(), sortingCmdlets(), textCmdlets(), formatCmdlets(),
-		commandCmdlets(), internetCmdlets(), everydayCmdlets(), nothingCmdlets(), memberCmdlets(),
+		commandCmdlets(), internetCmdlets(), everydayCmdlets(), nothingCmdlets(), memberCmdlets(), consoleCmdlets(),
 	)
 }
 
