@@ -142,6 +142,12 @@ var batches = []struct {
 	{name: "set_p_reads_a_line", script: "set /p v=Name? \necho [%v%]", input: "x y\nz\n", out: "Name? [x y]\n"},
 	{name: "set_p_from_a_file", script: "(echo one& echo two)>f\nset /p v=<f\necho [%v%]", out: "[one]\n"},
 	{name: "set_p_file_first", script: "(echo one& echo two)>f\n<f set /p v=\necho [%v%]", out: "[one]\n"},
+	{
+		name:   "set_p_without_a_name",
+		script: "<nul set /p =a\n<nul set /p=b\nset /p \"=c\"<nul\nset /p =\"d\"<nul\necho x| set /p =e\nfor %%i in (1 2) do <nul set /p =%%i,\necho.",
+		out:    "abcde1,2,\n", code: 1,
+	},
+	{name: "set_p_of_nothing", script: "set /p v", err: "The syntax of the command is incorrect.\n", code: 1},
 	{name: "set_p_two_lines", script: "(echo one& echo two)>f\n(set /p v=& set /p w=)<f\necho %v% %w%", out: "one two\n"},
 	{name: "set_p_leaves_the_rest", script: "set /p v=\nsort", input: "first\nb\na\n", out: "a\nb\n"},
 	{name: "set_p_at_the_end", script: "set v=old\nset /p v=\necho %errorlevel% %v%", out: "1 old\n", code: 1},

@@ -75,7 +75,8 @@ func (s *Shell) calculate(text string) int32 {
 	return 0
 }
 
-// ask carries out SET /P.
+// ask carries out SET /P. Without a name, "set /p =text", it prints the text and sets nothing: so batch files print without
+// an end of line (https://ss64.com/nt/set.html).
 func (s *Shell) ask(text string) int32 {
 	if strings.HasPrefix(text, `"`) {
 		text = text[1:]
@@ -85,7 +86,7 @@ func (s *Shell) ask(text string) int32 {
 	}
 
 	name, prompt, ok := strings.Cut(text, "=")
-	if !ok || name == "" {
+	if !ok {
 		s.say("The syntax of the command is incorrect.")
 		return 1
 	}
@@ -100,7 +101,7 @@ func (s *Shell) ask(text string) int32 {
 	s.print("%s", prompt)
 	line, ok := s.readLine()
 	s.awaitInterrupt(line, ok)
-	if !ok || line == "" {
+	if !ok || line == "" || name == "" {
 		return 1
 	}
 	s.env.set(name, line)
