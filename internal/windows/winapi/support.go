@@ -199,12 +199,12 @@ func programRows() []support.Row {
 				"properties, operators with -f, -is and splatting, if, switch, while, do, for, foreach, functions " +
 				"with begin, process and end, parameters of the pipeline, parameter sets, -WhatIf and -Confirm, $PSCmdlet, filters, try, catch, trap, throw, $Error " +
 				"with its calls (ScriptStackTrace), category and FullyQualifiedErrorId, redirections of all streams, " +
-				"strict mode, classes and enumerations, [ref], labels of loops, pipelines, script files, also in this scope (. file), " +
+				"strict mode, classes and enumerations, dynamic parameters, [ref], labels of loops, pipelines, script files, also in this scope (. file), " +
 				"modules of files, with manifests, native " +
 				"programs, and a prompt. Only a text that cannot be read is refused before it runs, with its line and " +
 				"column. What else a script needs and is not here (another cmdlet, alias or parameter; another " +
 				"variable of PowerShell's own; wild cards in paths but for those of the cmdlets for files; other " +
-				"types and members of .NET; bases of classes that are .NET's, data, workflow, DynamicParam; cmdlets that change something with -WhatIf) is an error " +
+				"types and members of .NET; bases of classes that are .NET's but for exceptions, data, workflow; cmdlets that change something with -WhatIf) is an error " +
 				"of the statement that needs it, when it is reached: try catches it, and its text says that it is " +
 				"not part of Mullion's PowerShell. Of a command that is not found it is said that Windows has it, if it does. > and Out-File write " +
 				"UTF-16 with a mark (pwsh.exe, and powershell.exe where an image's is PowerShell 6: UTF-8 without). Integers " +
@@ -216,29 +216,29 @@ func programRows() []support.Row {
 			Name:  "Windows PowerShell, PowerShell: cmdlets",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-PartitionAccessPath, Add-Type, Clear-Disk, Clear-EventLog, Clear-Host, Clear-Variable, " +
+			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-Member, Add-PartitionAccessPath, Add-Type, Clear-Content, Clear-Disk, Clear-EventLog, Clear-Host, Clear-Variable, " +
 				"Compare-Object, Compress-Archive, Connect-IscsiTarget, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
-				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Copy-Item, Disconnect-IscsiTarget, Expand-Archive, Export-Csv, Export-ModuleMember, " +
-				"ForEach-Object, Format-List, Format-Table, Format-Volume, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
-				"Get-Command, Get-ComputeProcess, Get-ComputerInfo, Get-Content, Get-Date, Get-Disk, Get-EventLog, Get-ExecutionPolicy, " +
-				"Get-FileHash, Get-Help, Get-HnsEndpoint, " +
+				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Convert-Path, Copy-Item, Disconnect-IscsiTarget, Expand-Archive, Export-Csv, Export-ModuleMember, " +
+				"ForEach-Object, Format-List, Format-Table, Format-Volume, Format-Wide, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
+				"Get-Command, Get-ComputeProcess, Get-ComputerInfo, Get-Content, Get-Culture, Get-Date, Get-Disk, Get-EventLog, Get-ExecutionPolicy, " +
+				"Get-FileHash, Get-Help, Get-HnsEndpoint, Get-Host, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-InitiatorPort, Get-IscsiConnection, Get-IscsiSession, Get-IscsiTarget, Get-IscsiTargetPortal, " +
 				"Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
 				"Get-Location, Get-Member, Get-Module, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
-				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Import-PowerShellDataFile, Initialize-Disk, " +
+				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, Get-UICulture, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Import-PowerShellDataFile, Initialize-Disk, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
-				"Measure-Object, mkdir, Move-Item, New-EventLog, New-Guid, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
-				"New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, " +
+				"Measure-Object, mkdir, Move-Item, New-Alias, New-EventLog, New-Guid, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
+				"New-TemporaryFile, New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, Read-Host, " +
 				"Receive-Job, Register-IscsiSession, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-IscsiTargetPortal, Remove-Item, Remove-NetRoute, " +
 				"Remove-ItemProperty, Remove-Job, Remove-Module, Remove-NetFirewallRule, Remove-Partition, Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, " +
-				"Restart-Computer, Restart-Service, Select-Object, Select-String, Set-Acl, Set-Content, Set-Disk, Set-ExecutionPolicy, Set-IscsiChapSecret, Set-ItemProperty, " +
+				"Restart-Computer, Restart-Service, Select-Object, Select-String, Select-Xml, Set-Acl, Set-Alias, Set-Content, Set-Disk, Set-ExecutionPolicy, Set-IscsiChapSecret, Set-Item, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-TimeZone, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
 				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
 				"Test-NetConnection, Test-Path, Unblock-File, Unregister-IscsiSession, Update-Disk, Update-HostStorageCache, Update-IscsiTarget, Update-IscsiTargetPortal, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
-				"Write-Error, Write-EventLog, Write-Host, Write-Output, Write-Verbose, Write-VolumeCache, Write-Warning. Import-Module takes " +
+				"Write-Error, Write-EventLog, Write-Host, Write-Information, Write-Output, Write-Progress, Write-Verbose, Write-VolumeCache, Write-Warning. Import-Module takes " +
 				"names of Windows' modules whose cmdlets are here, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place), files of functions, manifests and folders of them. Cmdlets for items and their properties know the registry's HKLM: and " +
-				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item and Remove-Item know env:. " +
+				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item, Set-Item and Remove-Item know env:, alias:, function: and variable:. " +
 				"Those for disks, partitions and volumes work on a host's data disks, those for iSCSI have the disks of targets as such; C: is a volume on no disk. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
 				"Receive-Job outputs lines of text. All have -ErrorAction, -ErrorVariable and -OutVariable, as functions with " +
@@ -248,11 +248,9 @@ func programRows() []support.Row {
 			Name:  "Windows PowerShell, PowerShell: .NET",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "New-Object and [type]::Member of Array, ArrayList, Convert, DateTime, Directory, Dns, Encoding, " +
-				"Environment, Exception and those derived from it, File, Guid, Hashtable, HttpListener with its " +
-				"requests and responses (http only), IPAddress, List, Math, Path, Process (of Start-Process), Random, " +
-				"Regex.Escape, ScriptBlock.Create, StreamReader and StreamWriter of a request and response, Stopwatch, String, " +
-				"StringBuilder, TimeSpan, ServicePointManager.SecurityProtocol, Uri, Version, WebClient, and the names of access rights and of actions on errors, " +
+			Note: "New-Object and [type]::Member of Array, ArrayList, BitConverter, Console, Convert, CultureInfo, DateTime, DateTimeOffset, Dictionary, Directory, Dns, Encoding, " +
+				"Environment, Exception and those derived from it, File, Guid, HashSet, Hashtable, HttpListener with its " +
+				"requests and responses (http only), IPAddress, List, Math, Path, Process (of Start-Process), Queue, Random, Regex with Match and Group, MD5 and the SHA hashes, ScriptBlock.Create, StreamReader and StreamWriter of a request and response, Stack, Stopwatch, String, StringBuilder, TimeSpan, ServicePointManager.SecurityProtocol, Uri, Version, WebClient, WindowsIdentity and WindowsPrincipal, XmlDocument with XPath, the attributes of dynamic parameters, and the names of access rights and of actions on errors, " +
 				"with the members that scripts mostly use (Get-Member lists them)",
 		},
 		{
