@@ -1,11 +1,15 @@
 package dotnet
 
 import (
+	"context"
+	"io"
 	"math"
 	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/session"
+	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/powershell/words"
 	"mullion.dev/mullion/guest/powershell/xmldoc"
 )
@@ -93,12 +97,20 @@ func Converted(to string, v object.Value) (object.Value, error) {
 	if known {
 		return do(v)
 	}
-	return ConvertedByName(to, v)
+	return convertedIn(noSession(), to, v)
 }
 
-// ConvertedByName is a value converted to a type that has no conversion of its own: an enumeration, the type that the
+// noSession is a session for what is converted outside of one.
+func noSession() *session.State {
+	return &session.State{
+		Context: context.Background(), Newline: "\n", Stdout: io.Discard, Stderr: io.Discard, Env: map[string]string{},
+		System: system.Windows(),
+	}
+}
+
+// convertedIn is a value converted to a type that has no conversion of its own: an enumeration, the type that the
 // value has, or a type that a text or a list makes.
-func ConvertedByName(to string, v object.Value) (object.Value, error) {
+func convertedIn(s *session.State, to string, v object.Value) (object.Value, error) {
 	if list, ok := strings.CutSuffix(words.TypeName(to), "[]"); ok && KnownType(list) {
 		out := []object.Value{}
 		for item := range object.Each(v) {
@@ -121,7 +133,7 @@ func ConvertedByName(to string, v object.Value) (object.Value, error) {
 		if IsType(v, words.TypeName(to)) {
 			return v, nil
 		}
-		return object.NewException(object.ExceptionName(to)).Do(&object.Call{Args: object.Items(v)})
+		return object.NewException(object.ExceptionName(to)).Do(&object.Call{State: s, Args: object.Items(v)})
 	}
 	c := ClassNamed(to)
 	switch {
@@ -130,7 +142,7 @@ func ConvertedByName(to string, v object.Value) (object.Value, error) {
 	case v == nil || object.TypeName(v) == c.Name:
 		return v, nil
 	case c.Make.Takes(1):
-		return c.Make.Do(&object.Call{Args: []object.Value{v}})
+		return c.Make.Do(&object.Call{State: s, Args: []object.Value{v}})
 	}
 	return nil, object.CannotConvert(v, c.Name)
 }

@@ -81,6 +81,7 @@ func makeObject(s *session.State, c *object.Class, args []object.Value) (object.
 // Classes are the implemented types of .NET. Those of exceptions are made by their names.
 func Classes() []*object.Class {
 	return slices.Concat(smallClasses(), numberClasses(), attributeClasses(), []*object.Class{
+		fileStreamClass(), gzipClass(), itemOf("FileInfo"), itemOf("DirectoryInfo"),
 		dictionaryClass(), comparerClass(), setClass(), lineClass(queueName, "Queue", false),
 		lineClass(stackName, "Stack", true), offsetClass(), xmldoc.Class(), xmldoc.ElementClass(),
 		xmldoc.NamespacesClass(), typeClass(), identityClass(), principalClass(), consoleClass(),

@@ -14,10 +14,15 @@ import (
 type Types struct {
 	classes map[string]*object.Class
 	enums   map[string]*object.EnumType
+	state   *session.State
 }
 
 // Defined are the types that the scripts of a session have defined.
-func Defined(s *session.State) *Types { return session.Keep[Types](s) }
+func Defined(s *session.State) *Types {
+	t := session.Keep[Types](s)
+	t.state = s
+	return t
+}
 
 // Class finds a class by its name, nil without.
 func (t *Types) Class(name string) *object.Class { return t.classes[words.TypeName(name)] }
@@ -78,7 +83,10 @@ func (t *Types) Converted(to string, v object.Value) (object.Value, error) {
 	if c := t.Class(to); c != nil {
 		return c.Convert(v)
 	}
-	return Converted(to, v)
+	if KnownCast(to) {
+		return Converted(to, v)
+	}
+	return convertedIn(t.state, to, v)
 }
 
 // Object is a type as a value, nil for one that is not here.

@@ -1,6 +1,7 @@
 package dotnet
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -84,6 +85,35 @@ func pathClass() *object.Class {
 					return filepath.Clean(c.State.Path(c.Text(0))), nil
 				},
 			},
+			{Name: "ChangeExtension", Least: 2, Most: 2, Do: func(c *object.Call) (object.Value, error) {
+				bare := strings.TrimSuffix(c.Text(0), filepath.Ext(FileName(c.Text(0))))
+				if c.Arg(1) == nil {
+					return bare, nil
+				}
+				return bare + "." + strings.TrimPrefix(c.Text(1), "."), nil
+			}},
+			{Name: "GetInvalidFileNameChars", Do: func(*object.Call) (object.Value, error) {
+				return badCharacters("\"<>|:*?\\/"), nil
+			}},
+			{Name: "GetInvalidPathChars", Do: func(*object.Call) (object.Value, error) { return badCharacters("\"<>|"), nil }},
+			{Name: "GetTempFileName", Do: func(c *object.Call) (object.Value, error) {
+				f, err := os.CreateTemp(cmp.Or(c.State.Env["TMP"], c.State.Env["TEMP"], os.TempDir()), "tmp*.tmp")
+				if err != nil {
+					return nil, err
+				}
+				return f.Name(), f.Close()
+			}},
+			{Name: "GetPathRoot", Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
+				s := c.Text(0)
+				n := 0
+				if len(s) > 1 && s[1] == ':' {
+					n = 2
+				}
+				if len(s) > n && (s[n] == '/' || s[n] == '\\') {
+					n++
+				}
+				return s[:n], nil
+			}},
 			{
 				Name: "GetTempPath",
 				Do: func(c *object.Call) (object.Value, error) {
@@ -113,6 +143,18 @@ func pathClass() *object.Class {
 			},
 		},
 	}
+}
+
+// badCharacters are characters that no name has, those below a blank among them.
+func badCharacters(signs string) object.Value {
+	out := []object.Value{}
+	for _, r := range signs {
+		out = append(out, object.Char(r))
+	}
+	for r := range rune(32) {
+		out = append(out, object.Char(r))
+	}
+	return out
 }
 
 // FileName is what follows a path's last slash or colon.
@@ -255,6 +297,25 @@ func fileClass() *object.Class {
 				}
 				return nil, nil
 			}),
+			onFile("Open", 4, func(path string, c *object.Call) (object.Value, error) {
+				return openFile(c, path, c.Arg(1), c.Arg(2))
+			}),
+			onFile("OpenRead", 1, func(path string, c *object.Call) (object.Value, error) {
+				return openFile(c, path, "Open", "Read")
+			}),
+			onFile("OpenWrite", 1, func(path string, c *object.Call) (object.Value, error) {
+				return openFile(c, path, "OpenOrCreate", "Write")
+			}),
+			onFile("Create", 1, func(path string, c *object.Call) (object.Value, error) {
+				return openFile(c, path, "Create", "ReadWrite")
+			}),
+			onFile("GetLastWriteTime", 1, func(path string, _ *object.Call) (object.Value, error) {
+				info, err := os.Stat(path)
+				if err != nil {
+					return nil, err
+				}
+				return object.DateTime{At: info.ModTime()}, nil
+			}),
 			onFile("Copy", 3, func(path string, c *object.Call) (object.Value, error) {
 				to := c.State.Path(c.Text(1))
 				if _, err := os.Stat(to); err == nil && !object.Truth(c.Arg(2)) {
@@ -276,17 +337,8 @@ func fileClass() *object.Class {
 
 // directoryClass is System.IO.Directory.
 func directoryClass() *object.Class {
-	list := func(name string, dirs bool) object.Method {
-		return onFile(name, 1, func(path string, c *object.Call) (object.Value, error) {
-			entries, err := os.ReadDir(path)
-			out := []object.Value{}
-			for _, e := range entries {
-				if e.IsDir() == dirs {
-					out = append(out, strings.TrimRight(c.Text(0), `/\`)+c.State.Separator()+e.Name())
-				}
-			}
-			return out, err
-		})
+	list := func(name string, dirs, files bool) object.Method {
+		return onFile(name, 3, func(path string, c *object.Call) (object.Value, error) { return listed(c, path, dirs, files) })
 	}
 	return &object.Class{
 		Name: "System.IO.Directory",
@@ -320,7 +372,9 @@ func directoryClass() *object.Class {
 				}
 				return nil, os.Remove(path)
 			}),
-			list("GetFiles", false), list("GetDirectories", true),
+			list("GetFiles", false, true), list("GetDirectories", true, false),
+			list("GetFileSystemEntries", true, true), list("EnumerateFiles", false, true), list("EnumerateDirectories", true, false),
+			{Name: "GetCurrentDirectory", Do: func(c *object.Call) (object.Value, error) { return c.State.Dir, nil }},
 		},
 	}
 }

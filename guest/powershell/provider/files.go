@@ -69,6 +69,21 @@ func Item(path string, info fs.FileInfo) *object.Object {
 	if IsFolder(info) {
 		o.Props["basename"] = info.Name()
 	}
+	o.Props["exists"], o.Props["isreadonly"] = true, info.Mode().Perm()&0o200 == 0
+	o.Props["lastwritetimeutc"], o.Props["creationtime"] = object.DateTime{At: info.ModTime().UTC()}, object.DateTime{At: info.ModTime()}
+	o.Props["attributes"] = attributes(info)
+	for name, up := range map[string]string{"directory": filepath.Dir(path), "parent": filepath.Dir(path)} {
+		if IsFolder(info) != (name == "parent") {
+			continue
+		}
+		o.Props[name] = &object.Computed{Kind: "Property", Get: func(object.Value) (object.Value, error) {
+			above, err := os.Lstat(up)
+			if err != nil || up == path {
+				return nil, nil //nolint:nilerr // a root has none
+			}
+			return Item(up, above), nil
+		}}
+	}
 	o.Props["linktype"], o.Props["target"] = nil, []object.Value{}
 	o.Names = append(o.Names, "LinkType", "Target")
 	if target, err := os.Readlink(path); err == nil {
@@ -79,6 +94,21 @@ func Item(path string, info fs.FileInfo) *object.Object {
 		o.Props["linktype"], o.Props["target"] = kind, []object.Value{linkTarget(target)}
 	}
 	return o
+}
+
+// attributes are a file's attributes, without those that Go does not report.
+func attributes(info fs.FileInfo) object.Value {
+	n := int64(32)
+	if IsFolder(info) {
+		n = 16
+	}
+	if info.Mode().Perm()&0o200 == 0 {
+		n |= 1
+	}
+	if info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+		n |= 1024
+	}
+	return object.Enum{Of: object.EnumOf("IO.FileAttributes"), N: n}
 }
 
 // linkTarget is where a link leads, as PowerShell has it: of a share it says UNC in place of the first backslash.

@@ -1,1 +1,1 @@
-(Get-Item .).Attributes
+(Get-Item .).Nope

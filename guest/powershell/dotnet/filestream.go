@@ -1,0 +1,165 @@
+package dotnet
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/provider"
+	"mullion.dev/mullion/guest/powershell/stream"
+)
+
+// howOpened is how a file is opened for a FileMode and a FileAccess.
+func howOpened(mode, access int64) int {
+	how := os.O_RDWR
+	switch access {
+	case 1:
+		how = os.O_RDONLY
+	case 2:
+		how = os.O_WRONLY
+	}
+	switch mode {
+	case 1:
+		how |= os.O_CREATE | os.O_EXCL
+	case 2:
+		how |= os.O_CREATE | os.O_TRUNC
+	case 4:
+		how |= os.O_CREATE
+	case 5:
+		how |= os.O_TRUNC
+	case 6:
+		how = how&^os.O_RDWR | os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	}
+	return how
+}
+
+// openFile opens a file as a stream: of a path, a FileMode and a FileAccess.
+func openFile(c *object.Call, path string, mode, access object.Value) (object.Value, error) {
+	m, ok := object.EnumOf("IO.FileMode").Parsed(object.Plain(mode))
+	if !ok {
+		return nil, object.CannotConvert(mode, "System.IO.FileMode")
+	}
+	a := int64(3)
+	switch given, known := object.EnumOf("IO.FileAccess").Parsed(object.Plain(access)); {
+	case known && access != nil:
+		a = given.N
+	case m.N == 6:
+		a = 2
+	}
+	f, err := os.OpenFile(path, howOpened(m.N, a), 0o644)
+	if err != nil {
+		return nil, provider.FileError(path, err)
+	}
+	c.State.Closers = append(c.State.Closers, func() { _ = f.Close() }) // twice is no harm
+	s := &stream.Stream{Close: f.Close}
+	if a&1 != 0 {
+		s.R = f
+	}
+	if a&2 != 0 {
+		s.Write = func(data []byte) error { _, err := f.Write(data); return err }
+	}
+	return &object.Instance{Of: fileStreamClass(), V: s}, nil
+}
+
+// fileStreamClass is System.IO.FileStream.
+func fileStreamClass() *object.Class {
+	c := stream.StreamClass()
+	c.Name = "System.IO.FileStream"
+	c.Make = &object.Method{Least: 2, Most: 6, Do: func(c *object.Call) (object.Value, error) {
+		return openFile(c, c.State.Path(c.Text(0)), c.Arg(1), c.Arg(2))
+	}}
+	c.Methods = append(c.Methods, object.Method{Name: "CopyTo", Least: 1, Most: 2, Do: copyStream})
+	return c
+}
+
+// copyStream is CopyTo: what is left of a stream goes into another.
+func copyStream(c *object.Call) (object.Value, error) {
+	from, to := object.Own[*stream.Stream](c.On), object.Own[*stream.Stream](c.Arg(0))
+	if from == nil || from.R == nil || to == nil || to.Write == nil {
+		return nil, object.Raise("System.NotSupportedException", "Stream does not support reading or writing.")
+	}
+	_, err := io.Copy(writerFunc(to.Write), from.R)
+	return nil, err
+}
+
+// writerFunc writes by a function.
+type writerFunc func(data []byte) error
+
+func (w writerFunc) Write(data []byte) (int, error) { return len(data), w(data) }
+
+// gzipClass is System.IO.Compression.GZipStream.
+func gzipClass() *object.Class {
+	c := stream.StreamClass()
+	c.Name = "System.IO.Compression.GZipStream"
+	c.Make = &object.Method{Least: 2, Most: 3, Do: func(c *object.Call) (object.Value, error) {
+		on := object.Own[*stream.Stream](c.Arg(0))
+		mode, ok := object.EnumOf("IO.Compression.CompressionMode").Parsed(object.Plain(c.Arg(1)))
+		if on == nil || !ok {
+			return nil, object.CannotConvert(c.Arg(0), "System.IO.Stream")
+		}
+		s := &stream.Stream{}
+		if mode.N == 0 {
+			r, err := gzip.NewReader(on.R)
+			if err != nil {
+				return nil, object.Raise("System.IO.InvalidDataException", "The magic number in GZip header is not correct. Make sure "+
+					"you are passing in a GZip stream.")
+			}
+			s.R, s.Close = r, r.Close
+		} else {
+			w := gzip.NewWriter(writerFunc(on.Write))
+			s.Write, s.Close = func(data []byte) error { _, err := w.Write(data); return err }, w.Close
+		}
+		return &object.Instance{Of: gzipClass(), V: s}, nil
+	}}
+	c.Methods = append(c.Methods, object.Method{Name: "CopyTo", Least: 1, Most: 2, Do: copyStream})
+	return c
+}
+
+// listed is Directory.GetFiles or GetDirectories: with a pattern, and in all folders below.
+func listed(c *object.Call, path string, dirs, files bool) (object.Value, error) {
+	pattern := "*"
+	if len(c.Args) > 1 && c.Text(1) != "*.*" {
+		pattern = strings.ReplaceAll(c.Text(1), "[", "`[")
+	}
+	re, err := object.Wildcard(pattern)
+	if err != nil {
+		return nil, err
+	}
+	deep := strings.EqualFold(object.Text(c.Arg(2)), "AllDirectories") || object.Text(c.Arg(2)) == "1"
+	out := []object.Value{}
+	var within func(full, shown string) error
+	within = func(full, shown string) error {
+		entries, err := os.ReadDir(full)
+		for _, e := range entries {
+			name := strings.TrimRight(shown, `/\`) + c.State.Separator() + e.Name()
+			if (e.IsDir() && dirs || !e.IsDir() && files) && re.MatchString(e.Name()) {
+				out = append(out, name)
+			}
+			if deep && e.IsDir() {
+				if err := within(filepath.Join(full, e.Name()), name); err != nil {
+					return err
+				}
+			}
+		}
+		return err
+	}
+	return out, within(path, c.Text(0))
+}
+
+// itemOf makes a FileInfo or DirectoryInfo of a path, whether or not something is there.
+func itemOf(name string) *object.Class {
+	return &object.Class{Name: "System.IO." + name, Make: &object.Method{Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
+		path := c.State.Path(c.Text(0))
+		info, err := os.Lstat(path)
+		if err == nil {
+			return provider.Item(path, info), nil
+		}
+		extension := filepath.Ext(path)
+		return object.New(object.Custom).Set("Name", filepath.Base(path)).Set("FullName", path).
+			Set("DirectoryName", filepath.Dir(path)).Set("Extension", extension).
+			Set("BaseName", strings.TrimSuffix(filepath.Base(path), extension)).Set("Exists", false), nil
+	}}}
+}
