@@ -14,7 +14,7 @@
 // A name that is neither a cmdlet, an alias nor a function is a program, which is looked for when it is run.
 //
 // The results differ from PowerShell's in these points: integers have 64 bits where PowerShell takes 32 or floating
-// numbers; a parameter's attributes hold for its argument, not for what is assigned to it later; strings are compared
+// numbers, and decimal is floating; a parameter's attributes hold for its argument, not for what is assigned to it later; strings are compared
 // by their code points, not by a culture's order; hidden files are shown without -Force too; dates in JSON stay text;
 // a cmdlet that does not stream, and a function, outputs nothing before it has all its input; tables have other column
 // widths, and objects of .NET are shown as their text where they have one, errors as one line; -Verbose and -Debug of
