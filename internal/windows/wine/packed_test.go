@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/internal/windows/pefile"
+	"mullion.dev/mullion/internal/windows/pefile/petest"
 )
 
 // packable returns a Wine that has all that its key is made of, and one program that the prefix has too.
@@ -192,4 +195,40 @@ func packedOf(t *testing.T, list string, files ...tar.Header) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// A program of Mullion's takes the place of one of Wine's in the layer, and Wine's own file, which is the same one until
+// then, stays as it is.
+func TestInstalledWineStays(t *testing.T) {
+	dir := t.TempDir()
+	wines, layers, program := filepath.Join(dir, "wine.exe"), filepath.Join(dir, "layer.exe"), filepath.Join(dir, "program.exe")
+	aligned := petest.File{}.Bytes()
+	if _, err := pefile.Align(aligned); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, content := range map[string][]byte{"aligned": aligned, "copied": []byte("no program")} {
+		for _, file := range []string{wines, program} {
+			_ = os.Remove(layers)
+			if err := os.WriteFile(file, content, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(wines, []byte("Wine's own"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Link(wines, layers); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := copyProgram(program, layers); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(wines); string(got) != "Wine's own" {
+			t.Errorf("%s: Wine's own file has %d bytes, %v", name, len(got), err)
+		}
+		if got, err := os.ReadFile(layers); err != nil || string(got) == "Wine's own" {
+			t.Errorf("%s: the layer's file has %d bytes, %v", name, len(got), err)
+		}
+	}
 }

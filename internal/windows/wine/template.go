@@ -354,7 +354,8 @@ func copyTree(dir, base string) error {
 }
 
 // copyProgram is copyFile of a Windows program or library. The copy can be mapped into memory as Wine's own can: its
-// sections begin at whole pages, so that processes share them and read what they use.
+// sections begin at whole pages, so that processes share them and read what they use. An existing file is replaced, not
+// written into: it may be another name of a file of the installed Wine.
 func copyProgram(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
@@ -367,6 +368,10 @@ func copyProgram(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
 	return os.WriteFile(to, aligned, 0o755)
 }
 
