@@ -4,6 +4,7 @@ package run
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +30,11 @@ func TestFieldScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(agent) })
+
+	volume, somebody := filepath.Join(r.dir, "volume"), 1000 // what root owns a container reads
+	if err := errors.Join(os.MkdirAll(volume, 0o755), os.Chown(volume, somebody, somebody)); err != nil {
+		t.Fatal(err)
+	}
 
 	files, err := filepath.Glob("testdata/field/*.txtar")
 	if err != nil || len(files) == 0 {
