@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -184,6 +185,13 @@ func TestJammedPodHasATurn(t *testing.T) {
 		typically(t, q, 100*time.Millisecond)
 		pod := Pod{Name: "jammed"}
 		stuck(t, q, Ask{Kind: Probe, Pod: pod}, jamAfter)
+		soon, over := context.WithTimeout(t.Context(), time.Second)
+		_, err := q.Enter(soon, Ask{Kind: Probe, Pod: pod})
+		over()
+		var late *NotStartedError
+		if l := q.Load(); !errors.As(err, &late) || !late.Jammed || len(l.Pods) != 1 || !l.Pods[0].Jammed {
+			t.Errorf("%v, %+v", err, l.Pods)
+		}
 		for i := range 10 {
 			go func() {
 				for ctx.Err() == nil {

@@ -39,6 +39,8 @@ type PodLoad struct {
 	// NotStarted counts its programs that were not started in their time, of Asked that the kubelet asked for.
 	NotStarted int `json:"notStarted,omitempty"`
 	Asked      int `json:"asked,omitempty"`
+	// Jammed says that its programs wait aside, since they do not come up.
+	Jammed bool `json:"jammed,omitempty"`
 	// StartWaits is for how long its start waits now.
 	StartWaits time.Duration `json:"startWaits,omitempty"`
 }
@@ -157,7 +159,7 @@ func (q *Queue) Load() Load {
 			delete(q.pods, p)
 			continue
 		}
-		of(p).NotStarted, of(p).Asked = w.notStarted, w.asked
+		of(p).NotStarted, of(p).Asked, of(p).Jammed = w.notStarted, w.asked, q.isJammed(p)
 	}
 	for _, w := range q.waiting[Start] {
 		if d := now.Sub(w.since); d >= longWait {

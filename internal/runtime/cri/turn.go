@@ -153,6 +153,11 @@ func waitsText(p admission.PodLoad, l admission.Load) string {
 	if p.StartWaits > 0 {
 		return fmt.Sprintf("Its start has waited %s for a processor: %s", p.StartWaits.Round(time.Second), node)
 	}
+	if p.Jammed {
+		return fmt.Sprintf("Programs that the kubelet runs in it (probes, hooks) do not come up, while those of other pods "+
+			"do: %d of %d were not started, since this pod's have a turn after all others until one comes up. If what the "+
+			"pod runs has stopped Windows' services in it, a new pod helps", p.NotStarted, p.Asked)
+	}
 	return fmt.Sprintf("%d of %d programs that the kubelet was to run in it (probes, hooks) were not started in their "+
 		"time for want of a processor, and count as timed out: %s. Fewer pods, a longer timeoutSeconds or periodSeconds, "+
 		"or probes without programs (httpGet, tcpSocket) help", p.NotStarted, p.Asked, node)
