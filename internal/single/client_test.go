@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // TestUmask: to prepare the folders leaves a person's umask as it was, also if it fails.
@@ -25,6 +27,7 @@ func TestUmask(t *testing.T) {
 
 // TestClearLeft: the archives and folders of clients that were killed go, those of clients that live stay.
 func TestClearLeft(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	p := At(filepath.Join(t.TempDir(), "[x"), "/nowhere") // no pattern
 	at := func(name string) string { return filepath.Join(p.Data, name) }
 	err := os.MkdirAll(at("scratch-1/in/it"), 0o700)

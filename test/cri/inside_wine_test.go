@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/containerinit/wire"
 )
 
@@ -220,6 +221,7 @@ func TestExecWhateverTheContainerDoes(t *testing.T) {
 // TestExecOfAContainerThatIsKilled: with the container's first process, the program of an exec is gone, and its caller
 // hears so at once.
 func TestExecOfAContainerThatIsKilled(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	n := newNode(t)
 	pod, config := n.pod(t, "killed")
 	id := n.run1(t, pod, config, []string{"sleep"}, nil)
@@ -266,6 +268,7 @@ func TestExecOfAContainerThatIsKilled(t *testing.T) {
 
 // TestExecsAtOnce: many programs at once each get their own input, output and code.
 func TestExecsAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
 	n := newNode(t)
 	pod, config := n.pod(t, "crowd")
 	id := n.run1(t, pod, config, []string{"sleep"}, nil)

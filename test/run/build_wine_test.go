@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // buildFile makes and deletes files, and changes the machine's and the user's registry, by cmd and by PowerShell.
@@ -241,6 +243,7 @@ func TestBuildOnImages(t *testing.T) {
 
 // TestBuildKilled: of a build that was killed nothing is kept but whole steps, and the next one makes the rest.
 func TestBuildKilled(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	b := builder{theRoom(t), filepath.Join(t.TempDir(), "cache")}
 	dir := folderWith(t, "FROM mcr.microsoft.com/windows/servercore:ltsc2022\nRUN echo one> C:\\one.txt\n"+
 		"RUN echo two> C:\\two.txt & ping -n 4 127.0.0.1\nCMD type C:\\one.txt C:\\two.txt")

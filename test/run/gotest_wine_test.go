@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // module is a copy of the module of testdata, which belongs to somebody.
@@ -154,6 +156,7 @@ func TestModuleOfRoots(t *testing.T) {
 
 // TestModuleIsLeft ends who waits for tests that run, in each way; then these end too.
 func TestModuleIsLeft(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	r := theRoom(t)
 	dir := module(t, 1000)
 	for _, tc := range []struct {

@@ -14,12 +14,16 @@ import (
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/folderimage"
+	"mullion.dev/mullion/internal/cli/reader"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/runtime/bases"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
-func (a *commands) build() *cobra.Command {
+// builds is `mullion image build`.
+type builds struct{ *reader.Reader }
+
+func (a *builds) command() *cobra.Command {
 	var over imagebuild.Spec
 	var docker dockerfileFlags
 	var file string
@@ -91,7 +95,7 @@ With --os linux the image is for linux/amd64, and FOLDER may also be one program
 }
 
 // buildAny makes an image as a Dockerfile or a description says. It is to be used before done is called.
-func (a *commands) buildAny(cmd *cobra.Command, dir, file string, docker dockerfileFlags, over imagebuild.Spec) (
+func (a *builds) buildAny(cmd *cobra.Command, dir, file string, docker dockerfileFlags, over imagebuild.Spec) (
 	_ *imagebuild.Image, done func() error, err error,
 ) {
 	by, err := dockerfileOf(dir, file)
@@ -125,7 +129,7 @@ type placing struct {
 }
 
 // placeImage writes the image to a file, loads or pushes it.
-func (a *commands) placeImage(cmd *cobra.Command, img *imagebuild.Image, to placing) error {
+func (a *builds) placeImage(cmd *cobra.Command, img *imagebuild.Image, to placing) error {
 	digest, err := img.Digest()
 	if err != nil {
 		return err
@@ -173,7 +177,7 @@ func (a *commands) placeImage(cmd *cobra.Command, img *imagebuild.Image, to plac
 }
 
 // loadBuiltForRun loads the image into the store of single containers.
-func (a *commands) loadBuiltForRun(cmd *cobra.Command, img *imagebuild.Image) error {
+func (a *builds) loadBuiltForRun(cmd *cobra.Command, img *imagebuild.Image) error {
 	if img.OS == imagebuild.Linux {
 		return exit.Misuse(errors.New("--run: single containers are of Windows"), "")
 	}
@@ -191,7 +195,7 @@ func (a *commands) loadBuiltForRun(cmd *cobra.Command, img *imagebuild.Image) er
 }
 
 // loadBuilt loads the image into the cluster, by a file that exists as long as it is open.
-func (a *commands) loadBuilt(ctx context.Context, img *imagebuild.Image) (err error) {
+func (a *builds) loadBuilt(ctx context.Context, img *imagebuild.Image) (err error) {
 	archive, err := os.CreateTemp("", "mullion-image-*.tar")
 	if err != nil {
 		return err

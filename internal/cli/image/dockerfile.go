@@ -107,7 +107,7 @@ func dockerfileOf(dir, file string) (string, error) {
 }
 
 // buildDockerfile makes the image of a Dockerfile, and says each step. The image is to be used before done is called.
-func (a *commands) buildDockerfile(cmd *cobra.Command, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
+func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
 	_ *imagebuild.Image, done func() error, err error,
 ) {
 	if over.OS == imagebuild.Linux {
@@ -179,7 +179,7 @@ func (a *commands) buildDockerfile(cmd *cobra.Command, dir, file string, flags d
 }
 
 // buildBases finds the images that stages begin with. Those of the machine only root reads.
-func (a *commands) buildBases(client *single.Client, scratch string, flags dockerfileFlags, versions []string,
+func (a *builds) buildBases(client *single.Client, scratch string, flags dockerfileFlags, versions []string,
 	p *buildProgress,
 ) *bases.Finder {
 	f := &bases.Finder{
@@ -198,7 +198,7 @@ func (a *commands) buildBases(client *single.Client, scratch string, flags docke
 }
 
 // openBuildCache opens the cache of builds. A person without a folder of caches has one for this build alone.
-func (a *commands) openBuildCache(ctx context.Context, scratch string) (*buildcache.Cache, error) {
+func (a *builds) openBuildCache(ctx context.Context, scratch string) (*buildcache.Cache, error) {
 	o := buildcache.Options{Dir: cmp.Or(a.cacheDir(), scratch)}
 	o.Dir = filepath.Join(o.Dir, "build")
 	if a.Env.Euid == 0 {
@@ -212,7 +212,7 @@ const cacheVariable = "MULLION_CACHE_DIR"
 
 // cacheDir is that folder: by default the machine's for root, to which nobody else writes, and a person's own; "": there
 // is none (https://specifications.freedesktop.org/basedir-spec/latest/).
-func (a *commands) cacheDir() string {
+func (a *builds) cacheDir() string {
 	if dir := a.Env.Getenv(cacheVariable); filepath.IsAbs(dir) {
 		return dir
 	}
@@ -229,7 +229,7 @@ func (a *commands) cacheDir() string {
 }
 
 // buildRun runs the command of RUN in a container of the image so far, as `mullion run` does.
-func (a *commands) buildRun(ctx context.Context, client *single.Client, c dockerfile.Command, p *buildProgress) error {
+func (a *builds) buildRun(ctx context.Context, client *single.Client, c dockerfile.Command, p *buildProgress) error {
 	if err := a.RequireRoot("makes containers for RUN"); err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func instead(over imagebuild.Spec) string {
 }
 
 // buildArgs reads --build-arg NAME=VALUE; a NAME alone has the value of the environment, as in Docker.
-func (a *commands) buildArgs(flags []string) (map[string]string, error) {
+func (a *builds) buildArgs(flags []string) (map[string]string, error) {
 	args := map[string]string{}
 	for _, flag := range flags {
 		name, value, given := strings.Cut(flag, "=")
@@ -335,7 +335,7 @@ func (a *commands) buildArgs(flags []string) (map[string]string, error) {
 const mostOfSecret = 500 << 10
 
 // buildSecrets reads --secret id=ID,src=FILE and id=ID,env=NAME, Docker's words.
-func (a *commands) buildSecrets(flags []string) (map[string][]byte, error) {
+func (a *builds) buildSecrets(flags []string) (map[string][]byte, error) {
 	secrets := map[string][]byte{}
 	for _, flag := range flags {
 		fields := map[string]string{}

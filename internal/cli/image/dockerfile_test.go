@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cli/clitest"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/invoke"
@@ -97,11 +98,12 @@ func TestBuildProgress(t *testing.T) {
 
 // TestBuildSecrets reads Docker's words, and refuses what is none.
 func TestBuildSecrets(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	m := newMachine(t)
 	file := filepath.Join(filepath.Dir(m.Paths.Data), "token")
 	m.Write(file, "of a file")
 	m.Env.Environ = append(m.Env.Environ, "TOKEN=of a variable")
-	a := &commands{&reader.Reader{Call: &invoke.Call{Env: m.Env}}}
+	a := &builds{&reader.Reader{Call: &invoke.Call{Env: m.Env}}}
 
 	for flag, want := range map[string]string{
 		"id=x,src=" + file: "of a file", "type=file,id=x,source=" + file: "of a file", "id=x,env=TOKEN": "of a variable",

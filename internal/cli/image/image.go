@@ -41,7 +41,7 @@ Linux node has a store of its own.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.build(), a.kubeadm(), a.load(), a.pull(), a.list(), a.remove(), a.tag(), a.save(), a.push())
+	cmd.AddCommand((&builds{r}).command(), a.kubeadm(), a.load(), a.pull(), a.list(), a.remove(), a.tag(), a.save(), a.push())
 	return cmd
 }
 

@@ -323,15 +323,14 @@ func TestSecrets(t *testing.T) {
 	h.refused(t, "Authentication Failure", hostiscsi.Request{Do: hostiscsi.Connect, Target: iscsitest.Guarded})
 	h.refused(t, "Authentication Failure", chap)
 	chap.Secret = iscsitest.Secret
-	a := h.must(t, chap)
-	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: a.Session})
+	h.must(t, hostiscsi.Request{Do: hostiscsi.Disconnect, Session: h.must(t, chap).Session})
 	chap.Authentication = hostiscsi.MutualCHAP
 	h.refused(t, "Set-IscsiChapSecret", chap)
 	h.must(t, hostiscsi.Request{Do: hostiscsi.SetSecret, Secret: "another-hush-of"})
 	h.refused(t, "does not prove who it is", chap)
 	h.must(t, hostiscsi.Request{Do: hostiscsi.SetSecret, Secret: iscsitest.TargetSecret})
 
-	a = h.must(t, chap)
+	a := h.must(t, chap)
 	if a.Sessions[0].Authentication != hostiscsi.MutualCHAP || len(a.Sessions[0].Disks) != 1 {
 		t.Errorf("the session is %+v", a.Sessions)
 	}

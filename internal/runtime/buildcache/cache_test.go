@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/buildcache"
 )
 
@@ -110,6 +111,7 @@ func TestMakeFails(t *testing.T) {
 
 // A build that was killed leaves what the next one removes, but not while another one is at work.
 func TestLeftovers(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	dir, memory := t.TempDir(), filepath.Join(t.TempDir(), "memory")
 	o := buildcache.Options{Dir: dir, Memory: memory}
 	first := open(t, o)

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/containerinit/wire"
 )
 
@@ -135,6 +136,7 @@ func TestExecInside(t *testing.T) {
 
 // TestExecInsideOfWhatIsKilled: with the first process, its programs are killed.
 func TestExecInsideOfWhatIsKilled(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	folder, _ := firstProcess{hello: wire.Hello, replies: []wire.Reply{{Verb: wire.Started, Value: 9}}}.serve(t)
 	e := insideEngine()
 	x := ExecSpec{ID: "id", Args: []string{"/prog"}, UID: uint32(os.Getuid()), Inside: folder}
