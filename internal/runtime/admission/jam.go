@@ -103,7 +103,9 @@ func (q *Queue) nextAside(after time.Duration) *waiter {
 		q.lookAgain(wait)
 		return nil
 	}
-	return slices.MinFunc(q.aside.waiting, func(a, b *waiter) int { return min(int(a.ask.Kind), 1) - min(int(b.ask.Kind), 1) })
+	return slices.MinFunc(q.aside.waiting, func(a, b *waiter) int {
+		return min(int(a.ask.Kind), 1) - min(int(b.ask.Kind), 1)
+	})
 }
 
 // lookAgain has the queue look again after a while.

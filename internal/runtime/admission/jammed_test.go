@@ -215,3 +215,43 @@ func TestJammedPodHasATurn(t *testing.T) {
 		<-time.After(time.Minute)
 	})
 }
+
+// TestJamForgotten: a pod is forgotten while programs of it wait aside behind those of many others. Each of them has
+// one turn, and the queue goes on.
+func TestJamForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const pods = 120 // turns of half of them take longer than jamForget
+		q := line{New(2), make(chan string, 2*pods)}
+		typically(t, q.Queue, 100*time.Millisecond)
+		for i := range pods {
+			pod := Pod{Name: fmt.Sprint("jammed", i)}
+			stuck(t, q.Queue, Ask{Kind: Probe, Pod: pod}, jamAfter)
+			go func() {
+				p, err := q.Enter(t.Context(), Ask{Kind: Probe, Pod: pod})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				q.told <- pod.Name
+				<-time.After(jamAfter)
+				p.GiveUp()
+			}()
+			synctest.Wait()
+		}
+		<-time.After(jamForget)
+		stuck(t, q.Queue, Ask{Kind: Probe, Pod: Pod{Name: "late"}}, jamAfter) // the others are forgotten
+		<-time.After(pods * (jamAfter + jamPause))
+
+		if told := all(q.told); len(told) != pods {
+			t.Errorf("%d programs of %d had a turn", len(told), pods)
+		}
+		p, err := q.Enter(t.Context(), Ask{Kind: Probe})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Leave()
+		if l := q.Load(); l.Starting["probe"] != 0 || l.Waiting["probe"] != 0 {
+			t.Errorf("a turn is of nobody: %+v", l)
+		}
+	})
+}

@@ -341,10 +341,11 @@ func (q *Queue) chance(newcomers bool) *waiter {
 	return nil
 }
 
-// remove takes a waiter out of the queue.
+// remove takes a waiter out of the queue. It may wait aside though its pod is jammed no more.
 func (q *Queue) remove(w *waiter) {
-	line := q.lineOf(w.ask)
-	*line = slices.DeleteFunc(*line, func(other *waiter) bool { return other == w })
+	for _, line := range []*[]*waiter{&q.waiting[w.ask.Kind], &q.aside.waiting} {
+		*line = slices.DeleteFunc(*line, func(other *waiter) bool { return other == w })
+	}
 }
 
 // Place is the right to start a program.
