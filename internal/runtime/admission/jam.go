@@ -7,7 +7,7 @@ import (
 )
 
 // A pod can keep programs from coming up in its own containers: by stopping its Wine server, for one, or by answering
-// in its place. Each of them would hold a place for holdMost, and the node's other pods would wait. So a pod is jammed
+// in its place. Each of them would hold a place for HoldMost, and the node's other pods would wait. So a pod is jammed
 // whose program had a place for long, did not come up, and took much longer than others': until one of its programs
 // comes up again, they wait aside.
 

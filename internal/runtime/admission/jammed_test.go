@@ -150,6 +150,29 @@ func TestJamEnds(t *testing.T) {
 	})
 }
 
+// TestJamEndsLate: a jammed pod's program needs longer than it has a place, and comes up: the pod is jammed no more.
+func TestJamEndsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(2)
+		typically(t, q, 100*time.Millisecond)
+		pod := Pod{Name: "jammed"}
+		stuck(t, q, Ask{Kind: Probe, Pod: pod}, jamAfter)
+		p, err := q.Enter(t.Context(), Ask{Kind: Probe, Pod: pod})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Left()
+		if !q.isJammed(pod) {
+			t.Error("it is not jammed before the program came up")
+		}
+		<-time.After(time.Second)
+		p.Leave()
+		if q.isJammed(pod) {
+			t.Error("it is jammed after one came up")
+		}
+	})
+}
+
 // TestNoJam: what comes up late is no jam where others take as long, nor what holds its place for a moment, nor a
 // start, nor the first program of all.
 func TestNoJam(t *testing.T) {

@@ -8,7 +8,7 @@
 //	  │ its context ends
 //	  └──────────────────▶ (never started)
 //
-// A place is for a start, not for a life: who holds one gives it back when the program runs, and after holdMost at the
+// A place is for a start, not for a life: who holds one gives it back when the program runs, and after HoldMost at the
 // latest. So nothing that holds a place waits for another's.
 package admission
 
@@ -55,8 +55,8 @@ type Ask struct {
 }
 
 const (
-	// holdMost is how long a place is held. What needs more than that to start waits for something else than a processor.
-	holdMost = 10 * time.Second
+	// HoldMost is how long a place is held. What needs more than that to start waits for something else than a processor.
+	HoldMost = 10 * time.Second
 	// turnOfProbe and turnOfStart are how often a kind that waits is passed over before it has its turn.
 	turnOfProbe, turnOfStart = 8, 4
 	// seniors is for how many containers each place is that do not wait behind those that came later.
@@ -170,7 +170,7 @@ func (q *Queue) admit() {
 			}
 		}
 		q.held[w.ask.Kind]++
-		q.give(w, holdMost)
+		q.give(w, HoldMost)
 	}
 }
 
@@ -361,14 +361,21 @@ type Place struct {
 // Left is closed when the place is given back.
 func (p *Place) Left() <-chan struct{} { return p.left }
 
-// Leave gives the place to the next: the program has come up, or is over. It may be called more than once.
+// Leave gives the place to the next: the program has come up, or is over. It may be called more than once. After GiveUp
+// it says that the program has come up all the same.
 func (p *Place) Leave() {
 	p.end(func(q *Queue, held time.Duration) {
 		if p.ask.Kind != Start {
 			q.learn(held)
-			q.up(p.ask.Pod)
 		}
 	})
+	if p.ask.Kind == Start {
+		return
+	}
+	p.queue.mu.Lock()
+	defer p.queue.mu.Unlock()
+	p.queue.up(p.ask.Pod)
+	p.queue.admit()
 }
 
 // GiveUp gives the place to the next as Leave does, of a program that has not come up.

@@ -176,8 +176,8 @@ func TestPlaceComesBack(t *testing.T) {
 		}
 		begin := time.Now()
 		p, err := q.Enter(t.Context(), Ask{Kind: Probe})
-		if err != nil || time.Since(begin) != holdMost {
-			t.Errorf("a place after %s, want %s (%v)", time.Since(begin), holdMost, err)
+		if err != nil || time.Since(begin) != HoldMost {
+			t.Errorf("a place after %s, want %s (%v)", time.Since(begin), HoldMost, err)
 		}
 		for _, p := range append(places, p, p) {
 			p.Leave()

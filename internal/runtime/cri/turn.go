@@ -48,22 +48,25 @@ const (
 )
 
 // leaveWhenStarted gives a place to the next when the program whose report is in file is over, or has been running for
-// a moment: one that waits for something may depend on what waits for a place. It returns the engine's Over.
+// a moment: one that waits for something may depend on what waits for a place. It returns the engine's Over; the file
+// is there when that is called, unless the program's time was over.
 func (s *Server) leaveWhenStarted(place *admission.Place, file string) func(ended int) {
-	over := make(chan struct{})
+	over := make(chan bool, 1) // whether it has come up
 	go func() {
-		tick := time.NewTicker(lookForStart)
+		tick, most := time.NewTicker(lookForStart), time.NewTimer(admission.HoldMost)
 		defer tick.Stop()
-		for !hasStarted(file) {
+		defer most.Stop()
+		for !cameUp(file) {
 			select {
-			case <-over:
-				if hasStarted(file) {
+			case up := <-over:
+				if up {
 					place.Leave()
 				} else {
 					place.GiveUp()
 				}
 				return
-			case <-place.Left():
+			case <-most.C:
+				place.GiveUp()
 				return
 			case <-tick.C:
 			}
@@ -75,17 +78,17 @@ func (s *Server) leaveWhenStarted(place *admission.Place, file string) func(ende
 		place.Leave()
 	}()
 	return func(ended int) {
-		close(over)
+		over <- cameUp(file)
 		if ended > 0 {
 			s.queue.Ended(ended)
 		}
 	}
 }
 
-// hasStarted reports whether the report in file says that its program runs.
-func hasStarted(file string) bool {
+// cameUp reports whether the report in file says what has become of its program: Windows in the container has answered.
+func cameUp(file string) bool {
 	r, err := readReport(file)
-	return err == nil && (r.started || r.exited)
+	return err == nil && (r.started || r.exited || r.failed)
 }
 
 // judge learns from a program that the kubelet ran in a container. Only a probe has a time.
