@@ -17,6 +17,8 @@ import (
 type kept struct {
 	used  time.Time
 	bytes int64
+	// blob is that of a layer; several have it where different steps made the same.
+	blob string
 	// forget removes it.
 	forget func() error
 }
@@ -27,8 +29,7 @@ func (c *Cache) clear(ctx context.Context, most int64) error {
 		return err
 	}
 
-	named := map[string]bool{}
-	all, err := c.keptLayers(named)
+	all, err := c.keptLayers()
 	if err != nil {
 		return err
 	}
@@ -44,9 +45,11 @@ func (c *Cache) clear(ctx context.Context, most int64) error {
 	}
 
 	slices.SortFunc(all, func(a, b kept) int { return a.used.Compare(b.used) })
+	named := map[string]bool{}
 	for _, k := range all {
 		if total <= most {
-			break
+			named[k.blob] = true
+			continue
 		}
 		if err := k.forget(); err != nil {
 			return err
@@ -80,14 +83,15 @@ func removeIn(dir string, keep map[string]bool) error {
 	return err
 }
 
-// keptLayers lists the layers, and notes which blobs they have. Records that cannot be read are removed.
-func (c *Cache) keptLayers(named map[string]bool) ([]kept, error) {
+// keptLayers lists the layers. Records that cannot be read are removed.
+func (c *Cache) keptLayers() ([]kept, error) {
 	entries, err := os.ReadDir(c.path(layers))
 	if err != nil {
 		return nil, err
 	}
 
 	var all []kept
+	last := map[string]int{} // of a blob, in all
 	for _, e := range entries {
 		name := c.path(layers, e.Name())
 		info, err := e.Info()
@@ -104,14 +108,21 @@ func (c *Cache) keptLayers(named map[string]bool) ([]kept, error) {
 			continue
 		}
 
-		k := kept{used: info.ModTime(), bytes: r.Size}
-		if named[r.Blob.Hex] {
-			k.bytes = 0 // another key has it too
+		k := kept{
+			used:   info.ModTime(),
+			blob:   r.Blob.Hex,
+			bytes:  r.Size,
+			forget: func() error { return os.Remove(name) },
 		}
-		named[r.Blob.Hex] = true
-		k.forget = func() error {
-			delete(named, r.Blob.Hex)
-			return os.Remove(name)
+		// The blob goes with the last one that has it, which alone counts.
+		i, shared := last[k.blob]
+		if shared && all[i].used.After(k.used) {
+			k.bytes = 0
+		} else {
+			if shared {
+				all[i].bytes = 0
+			}
+			last[k.blob] = len(all)
 		}
 		all = append(all, k)
 	}
