@@ -153,17 +153,18 @@ func (p *inside) reply(ctx context.Context) (wire.Reply, error) {
 // readPacket reads a packet, or returns ctx's error when ctx ends. A connection that is read no more is closed by the
 // caller.
 func readPacket(ctx context.Context, conn *net.UnixConn) ([]byte, error) {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		_ = conn.SetReadDeadline(time.Unix(1, 0))
+		close(stopped)
+	})
 	packet := make([]byte, mostReply)
 	n, err := conn.Read(packet)
-	switch {
-	case ctx.Err() != nil:
+	if !stop() {
+		<-stopped // what is read later has a deadline of its own
 		return nil, ctx.Err()
-	case err != nil:
-		return nil, err
 	}
-	return packet[:n], nil
+	return packet[:n], err
 }
 
 // execInside runs a program by the container's first process, as Exec does. With errNotInside nothing was started.
