@@ -53,7 +53,7 @@ prepare makes another. A checkout's ` + "`make up`" + ` and ` + "`make build`" +
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), call, calls) },
 	}
 
-	cmd.Flags().StringVar(&f.dir, "dir", wine.PackedDir, "folder for the file; `up` and `run` look in the default only")
+	cmd.Flags().StringVar(&f.dir, "dir", wine.PackedDir, "folder for the file; mullion up and mullion run look in the default only")
 	bringup.WineFlag(cmd, &f.wine)
 	cmd.Flags().BoolVar(&f.remove, "remove", false, "remove what prepare made")
 	cmd.Flags().BoolVar(&f.ifWine, "if-wine", false, "do nothing on a machine without Wine")
