@@ -170,6 +170,10 @@ func (s *stage) bound(ctx context.Context, number int, m *instructions.Mount) ([
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		// Alone it would be mounted, and a link of an image leads to what is there on this machine.
+		if files[i].Name == "" && files[i].Kind != 0 {
+			return nil, refuse(errdefs.ErrNotImplemented, "%q is a link: name what it leads to", m.Source)
+		}
 		if err := files[i].SumUp(); err != nil {
 			return nil, err
 		}
