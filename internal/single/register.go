@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -162,10 +163,21 @@ func (r *register) begun(k *container) error {
 	_, err := r.known.Update(k.id, func(c Container) (Container, error) {
 		c.Started, c.Finished, c.End, c.Why = time.Now(), time.Time{}, End{}, ""
 		c.Ports, c.Labels, c.Sources = k.ports(), k.labels, k.sources
-		c.Args, c.Env, c.Dir, c.User = k.inherited.Args, k.inherited.Env, k.inherited.Dir, k.inherited.User
+		c.Args, c.Env, c.Dir, c.User = k.inherited.Args, k.openEnv(), k.inherited.Dir, k.inherited.User
 		return c, nil
 	})
 	return err
+}
+
+// openEnv are the variables of the container's program that are no secrets.
+func (k *container) openEnv() []string {
+	return slices.DeleteFunc(slices.Clone(k.inherited.Env), func(one string) bool {
+		name, _, _ := strings.Cut(one, "=")
+		return slices.ContainsFunc(k.ask.Secrets, func(secret string) bool {
+			other, _, _ := strings.Cut(secret, "=")
+			return strings.EqualFold(name, other)
+		})
+	})
 }
 
 // over notes how a container has ended; one that is not kept, or that has never begun, is forgotten. What cannot be

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,9 @@ func begun(t *testing.T, r *register, id string, ask Run) *container {
 	t.Helper()
 	k := &container{id: id, ask: ask, begun: make(chan struct{}), over: make(chan struct{})}
 	k.inherited.Args = []string{"cmd", "/c", "x"}
+	for _, e := range k.config().GetEnvs() {
+		k.inherited.Env = append(k.inherited.Env, e.GetKey()+"="+string(e.GetValue()))
+	}
 	if err := errors.Join(r.add(k), r.begun(k)); err != nil {
 		t.Fatal(err)
 	}
@@ -396,6 +400,9 @@ func TestSecretsAreNotKept(t *testing.T) {
 	k := begun(t, r, "0123456789abcdef", Run{Image: "a:b", Env: []string{"A=1"}, Secrets: []string{"B=s3cr3t"}})
 	if got := k.config().GetEnvs(); len(got) != 2 || string(got[1].GetValue()) != "s3cr3t" {
 		t.Errorf("%v", got)
+	}
+	if c, _ := r.get(k.id); !slices.Equal(c.Env, []string{"A=1"}) {
+		t.Errorf("variables %v", c.Env)
 	}
 
 	err := filepath.WalkDir(p.Data, func(at string, e os.DirEntry, err error) error {
