@@ -32,6 +32,8 @@ type host struct {
 	end    func()
 }
 
+func TestMain(m *testing.M) { os.Exit(servicetest.Alone(m)) }
+
 // newHost starts the server of a host, whose Mounts are a mount of their own, as on a node.
 func newHost(t *testing.T) *host {
 	t.Helper()

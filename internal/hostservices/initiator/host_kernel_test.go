@@ -30,7 +30,7 @@ import (
 
 // TestMain is the program that keeps sessions, too.
 func TestMain(m *testing.M) {
-	run := func() int { return m.Run() }
+	run := func() int { return servicetest.Alone(m) }
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case keeper.Disks:
