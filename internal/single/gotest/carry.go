@@ -72,7 +72,7 @@ func give(path string) error {
 
 // fill copies the files of a folder for the program. One that is not there has none.
 func (c *Call) fill(o output) error {
-	from, err := os.OpenRoot(o.path)
+	from, err := c.open(o.path, false)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (c *Call) put(scratch *os.Root, o output) error {
 		return nil
 	}
 	if o.kind == file {
-		return putFile(scratch, o)
+		return c.putFile(scratch, o)
 	}
 	from, err := scratch.OpenRoot(o.name)
 	if err != nil {
@@ -150,12 +150,47 @@ func (c *Call) put(scratch *os.Root, o output) error {
 		if c.given[filepath.Join(o.name, name)] == (version{info.Size(), info.ModTime()}) {
 			return nil
 		}
-		return beneath.Within(o.path, func(to *os.Root) error { return copyFile(from, to, name, 0o644) })
+		to, err := c.open(o.path, true)
+		if err != nil {
+			return err
+		}
+		defer to.Close()
+		return copyFile(from, to, name, 0o644)
 	})
 }
 
+// open opens a folder of this machine, which it makes if that is asked for. Below a folder that containers write to,
+// which may have put links in the place of its folders, nothing leads out of that one.
+func (c *Call) open(path string, missing bool) (*os.Root, error) {
+	base := path
+	for _, folder := range c.written {
+		if isBelow(path, folder) && len(folder) < len(base) {
+			base = folder
+		}
+	}
+	if base == path && missing {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil || base == path {
+		return root, err
+	}
+	defer root.Close()
+
+	below, err := filepath.Rel(base, path)
+	if err == nil && missing {
+		err = makeFolders(root, below)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return root.OpenRoot(below)
+}
+
 // putFile puts a file in its place. One that the program has not written is no error: it may have failed before.
-func putFile(scratch *os.Root, o output) error {
+func (c *Call) putFile(scratch *os.Root, o output) error {
 	if _, err := scratch.Lstat(o.name); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -164,7 +199,7 @@ func putFile(scratch *os.Root, o output) error {
 		return err
 	}
 	defer from.Close()
-	dir, err := os.OpenRoot(filepath.Dir(o.path))
+	dir, err := c.open(filepath.Dir(o.path), false)
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,10 @@ type Call struct {
 	// scratch is the folder of the outputs, "" without one.
 	scratch string
 	// given are the files that the program was given, by their paths in scratch.
-	given  map[string]version
-	remove func() error
+	given map[string]version
+	// written are the folders of this machine that containers write to, under each of their names.
+	written []string
+	remove  func() error
 }
 
 // Prepare completes the request for a program, whose other fields are given: what it mounts, its arguments, and its
@@ -85,6 +87,15 @@ func (p Program) place(ask *single.Run) (*Call, error) {
 	ask.Env = slices.Concat(environ(p.Environ), c.variables(), ask.Env)
 	ask.Mounts = append(mounts, ask.Mounts...)
 	ask.Stdin, ask.Keep = true, false
+	for _, m := range ask.Mounts {
+		if m.ReadOnly {
+			continue
+		}
+		c.written = append(c.written, filepath.Clean(m.Source))
+		if real, err := filepath.EvalSymlinks(m.Source); err == nil {
+			c.written = append(c.written, real)
+		}
+	}
 	return c, nil
 }
 
