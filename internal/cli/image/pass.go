@@ -9,6 +9,7 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
@@ -140,7 +141,9 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 
 	registry := bases.Registry{}
 	if auth != nil {
-		registry.Keychain = only{auth}
+		if registry.Keychain, err = onlyFor(full, auth); err != nil {
+			return exit.Misuse(err, "")
+		}
 	}
 	digest, err := registry.PushLayout(cmd.Context(), full, dir)
 	if err != nil {
@@ -150,11 +153,28 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 	return err
 }
 
-// only is a keychain of the credentials that a person has given.
-type only struct{ *image.Auth }
+// only is a keychain of the credentials that a person has given for a registry. Others, which an image may name as those
+// of its base, get what `docker login` has kept for them.
+type only struct {
+	*image.Auth
+
+	registry string
+}
+
+// onlyFor returns the keychain for the registry of a reference.
+func onlyFor(ref string, auth *image.Auth) (authn.Keychain, error) {
+	named, err := name.ParseReference(ref)
+	if err != nil {
+		return nil, err
+	}
+	return only{auth, named.Context().RegistryStr()}, nil
+}
 
 // Resolve implements authn.Keychain.
-func (o only) Resolve(authn.Resource) (authn.Authenticator, error) {
+func (o only) Resolve(of authn.Resource) (authn.Authenticator, error) {
+	if of.RegistryStr() != o.registry {
+		return authn.DefaultKeychain.Resolve(of)
+	}
 	return &authn.Basic{Username: o.Username, Password: o.Password}, nil
 }
 
