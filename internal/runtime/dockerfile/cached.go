@@ -159,7 +159,7 @@ func (s *stage) takeLayer(ctx context.Context, from v1.Layer) error {
 		return err
 	}
 
-	if err := s.written(layer); err != nil {
+	if err := s.written(ctx, layer); err != nil {
 		return err
 	}
 	if !s.linux {
@@ -190,7 +190,7 @@ func (s *stage) history(own []v1.History, windows int) {
 }
 
 // written brings what a layer has into the stage's tree.
-func (s *stage) written(layer *imagebuild.Layer) error {
+func (s *stage) written(ctx context.Context, layer *imagebuild.Layer) error {
 	file, err := layer.Bytes().Uncompressed()
 	if err != nil {
 		return err
@@ -198,6 +198,9 @@ func (s *stage) written(layer *imagebuild.Layer) error {
 	defer func() { _ = file.Close() }()
 
 	for r := tar.NewReader(file); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return nil

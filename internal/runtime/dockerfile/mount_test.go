@@ -5,17 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/runtime/dockerfile"
@@ -142,36 +136,12 @@ func TestMountsRefused(t *testing.T) {
 	}
 }
 
-// imageOfLayer is an image for Windows with one layer, a tar.
-func imageOfLayer(t *testing.T, text string) v1.Image {
-	t.Helper()
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(strings.NewReader(text)), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
-		OS:           "windows",
-		Architecture: "amd64",
-		OSVersion:    "10.0.20348.2762",
-		RootFS:       v1.RootFS{Type: "layers"},
-	})
-	if err == nil {
-		img, err = mutate.AppendLayers(img, layer)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
-}
-
 // What a link of an image leads to on this machine is not mounted.
 func TestMountsNoLinkOfAnImage(t *testing.T) {
 	testrun.Once(t, testrun.Attack)
 	outside := t.TempDir()
 	writeFiles(t, outside, map[string]string{"secret": "S"})
-	img := imageOfLayer(t, archiveOf(t, false,
+	img := imageOf(t, archiveOf(t, false,
 		entry{"Files/file", "", filepath.Join(outside, "secret"), tar.TypeSymlink},
 		entry{"Files/folder", "", outside, tar.TypeSymlink}))
 	for _, source := range []string{"file", "folder", "folder/secret"} {

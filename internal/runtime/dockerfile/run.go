@@ -54,7 +54,7 @@ func (s *stage) run(ctx context.Context, number int, c *instructions.RunCommand)
 	if err != nil {
 		return err
 	}
-	if err := s.written(layer); err != nil {
+	if err := s.written(ctx, layer); err != nil {
 		return fmt.Errorf("read the layer of the command: %w", err)
 	}
 	s.steps = append(s.steps, imagebuild.Step{Layer: layer, By: fmt.Sprint(c)})
