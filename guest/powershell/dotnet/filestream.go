@@ -100,8 +100,13 @@ func gzipClass() *object.Class {
 		if on == nil || !ok {
 			return nil, object.CannotConvert(c.Arg(0), "System.IO.Stream")
 		}
+		decompress := mode.N == 0
+		if (decompress && on.R == nil) || (!decompress && on.Write == nil) {
+			what := map[bool]string{true: "reading", false: "writing"}[decompress]
+			return nil, object.Raise(object.ArgumentException, "Stream does not support "+what+".\nParameter name: stream")
+		}
 		s := &stream.Stream{}
-		if mode.N == 0 {
+		if decompress {
 			r, err := gzip.NewReader(on.R)
 			if err != nil {
 				return nil, object.Raise("System.IO.InvalidDataException", "The magic number in GZip header is not correct. Make sure "+
@@ -135,7 +140,11 @@ func listed(c *object.Call, path string, dirs, files bool) (object.Value, error)
 		entries, err := os.ReadDir(full)
 		for _, e := range entries {
 			name := strings.TrimRight(shown, `/\`) + c.State.Separator() + e.Name()
-			if (e.IsDir() && dirs || !e.IsDir() && files) && re.MatchString(e.Name()) {
+			wanted := files
+			if e.IsDir() {
+				wanted = dirs
+			}
+			if wanted && re.MatchString(e.Name()) {
 				out = append(out, name)
 			}
 			if deep && e.IsDir() {

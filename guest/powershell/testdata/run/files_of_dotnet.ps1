@@ -9,3 +9,5 @@ try { [IO.File]::Open("$PWD/none", 'Open') } catch { $_.Exception.InnerException
 [IO.File]::GetLastWriteTime("$PWD/t.bin").Year -gt 2000; [IO.Path]::ChangeExtension('a.txt', 'md'); [IO.Path]::ChangeExtension('a.b/c', '.d'); [IO.Path]::GetInvalidFileNameChars().Count; [IO.Path]::GetInvalidPathChars().Count
 [IO.Path]::GetPathRoot('C:\x'); [IO.Path]::GetPathRoot('/x'); $t = [IO.Path]::GetTempFileName(); Test-Path $t; Remove-Item $t
 $i = [IO.FileInfo]"$PWD/d/a.txt"; $i.BaseName; $i.Directory.Name; $i.Exists; $i.IsReadOnly; $i.Attributes; (New-Object System.IO.FileInfo 'none.txt').Exists; (Get-Item d/e).Parent.Name; [IO.DirectoryInfo]'d' | ForEach-Object Attributes
+$w = [IO.File]::OpenWrite("$PWD/t.bin"); try { New-Object System.IO.Compression.GZipStream($w, 'Decompress') } catch { 'not read' }; $w.Close()
+$r = [IO.File]::OpenRead("$PWD/t.bin"); try { New-Object System.IO.Compression.GZipStream($r, 'Compress') } catch { 'not written' }; $r.Close()
