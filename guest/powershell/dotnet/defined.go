@@ -115,7 +115,7 @@ func (t *Types) Object(name string) *object.Object {
 // toType is the type that a text names.
 func (t *Types) toType(v object.Value) (object.Value, error) {
 	v = object.Plain(v)
-	if o, ok := v.(*object.Object); ok && o.Kind == object.TypeKind || v == nil {
+	if o, ok := v.(*object.Object); (ok && o.Kind == object.TypeKind) || v == nil {
 		return v, nil
 	}
 	name := strings.TrimSpace(object.Text(v))

@@ -22,7 +22,7 @@ func ownProperty(of object.Value, name string) bool {
 // intrinsic calls Where or ForEach, which every value has that has no method of this name
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_arrays#methods).
 func (f *frame) intrinsic(of object.Value, name string, args []object.Value) (v object.Value, is bool, err error) {
-	if name != "where" && name != "foreach" || len(args) == 0 || of == nil {
+	if (name != "where" && name != "foreach") || len(args) == 0 || of == nil {
 		return nil, false, nil
 	}
 	if c := object.ClassOf(of); c != nil && object.Find(c.Methods, name) != nil {

@@ -41,7 +41,7 @@ func xmlValues(all []*xmlNode) object.Value {
 
 // Converted converts a text to a document.
 func Converted(v object.Value) (object.Value, error) {
-	if n := object.Own[*xmlNode](v); n != nil && n.kind == xmlDocument || v == nil {
+	if n := object.Own[*xmlNode](v); (n != nil && n.kind == xmlDocument) || v == nil {
 		return v, nil
 	}
 	lines := []string{}

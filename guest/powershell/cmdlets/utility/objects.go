@@ -179,7 +179,7 @@ func picked(c *cmdlet.Call, item object.Value) (object.Value, error) {
 	o := object.New(object.Custom)
 	for _, k := range keys {
 		left, err := c.Wanted("excludeproperty", k.name, map[string]bool{})
-		if _, excludes := c.Values["excludeproperty"]; err != nil || left && excludes {
+		if _, excludes := c.Values["excludeproperty"]; err != nil || (left && excludes) {
 			continue
 		}
 		v, err := k.of(c, item)
