@@ -31,8 +31,15 @@ func WriteIn(folder *os.Root, name string, data []byte, perm os.FileMode) error 
 	})
 }
 
-// Stream is Write for what is not held in memory: write writes the content.
+// ErrNoFile says that something is no regular file.
+var ErrNoFile = errors.New("it is no regular file")
+
+// Stream is Write for what is not held in memory, and whose path a person has named: write writes the content. What is
+// there and is no regular file stays, such as /dev/null, which would be one then; the error is ErrNoFile.
 func Stream(path string, perm os.FileMode, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("write %q: %w", path, ErrNoFile)
+	}
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write %q: %w", path, err)

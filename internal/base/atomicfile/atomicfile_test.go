@@ -84,3 +84,24 @@ func TestStream(t *testing.T) {
 		t.Errorf("%q, %v, %v, %v", got, err, entries, listErr)
 	}
 }
+
+// What is no file is not replaced by one.
+func TestStreamToNoFile(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(os.DevNull, link); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, path := range []string{link, dir} {
+		before, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = atomicfile.Stream(path, 0o640, func(io.Writer) error { return nil })
+		after, statErr := os.Lstat(path)
+		if !errors.Is(err, atomicfile.ErrNoFile) || statErr != nil || after.Mode() != before.Mode() {
+			t.Errorf("%s: %v; it was %v and is %v, %v", path, err, before, after, statErr)
+		}
+	}
+}
