@@ -191,6 +191,34 @@ func (m mount) addTo(key buildcache.Key) error {
 	return nil
 }
 
+// hold waits until no other build uses the caches that a command wants alone, and holds them until release is called.
+// Each is held once, and all builds hold them in one order, so none waits for itself or for one that waits for it.
+func (b *builder) hold(ctx context.Context, mounts []mount) (release func(), err error) {
+	var ids []string
+	for i := range mounts {
+		if mounts[i].alone {
+			ids = append(ids, mounts[i].id)
+		}
+	}
+	slices.Sort(ids)
+
+	var held []func()
+	release = func() {
+		for _, one := range held {
+			one()
+		}
+	}
+	for _, id := range slices.Compact(ids) {
+		one, err := b.Cache.HoldFolder(ctx, id)
+		if err != nil {
+			release()
+			return nil, fmt.Errorf("wait for the cache %s: %w", id, err)
+		}
+		held = append(held, one)
+	}
+	return release, nil
+}
+
 // prepare makes what a command mounts, and adds it to what is asked for. undo removes it, and may be nil.
 func (m mount) prepare(ctx context.Context, b *builder, ask *Command) (undo func(), err error) {
 	add := func(source string) {
@@ -199,14 +227,9 @@ func (m mount) prepare(ctx context.Context, b *builder, ask *Command) (undo func
 
 	switch m.kind {
 	case instructions.MountTypeCache:
-		if m.alone {
-			if undo, err = b.Cache.HoldFolder(ctx, m.id); err != nil {
-				return undo, err
-			}
-		}
 		source, err := b.Cache.Folder(m.id)
 		add(source)
-		return undo, err
+		return nil, err
 
 	case instructions.MountTypeSecret:
 		if m.variable != "" {

@@ -61,19 +61,20 @@ func listed(t *testing.T, name string) string {
 
 func TestMounts(t *testing.T) {
 	for flags, want := range map[string]string{
-		`--mount=target=C:/src`:                                             `C:\src true: . Dockerfile= a.txt=A dir dir/b=B dir/link=B`,
-		`--mount=type=bind,source=dir/b,target=C:/x/b`:                      `C:\x\b true: B`,
-		`--mount=type=bind,source=../../dir,target=C:/x,rw`:                 `C:\x false: . b=B link=B`,
-		`--mount=from=tools,source=/t,target=/tools`:                        `C:\tools true: . a.txt=A`,
-		`--mount=type=cache,target=packages`:                                `C:\app\packages false: .`,
-		`--mount=type=cache,id=../../../etc,target=/p,sharing=locked`:       `C:\p false: .`,
-		`--mount=type=tmpfs,target=/t`:                                      `C:\t false: .`,
-		`--mount=type=secret,id=token`:                                      `C:\run\secrets\token true: s3cr3t`,
-		`--mount=type=secret,id=token,target=C:/k/token,required`:           `C:\k\token true: s3cr3t`,
-		`--mount=type=secret,id=../../x`:                                    `C:\run\secrets\x true: hostile`,
-		`--mount=type=secret,id=token,env=T`:                                ``,
-		`--mount=type=secret,id=absent`:                                     ``,
-		`--mount=type=cache,target=/p --mount=type=secret,id=token,env=KEY`: `C:\p false: .`,
+		`--mount=target=C:/src`:                                                                             `C:\src true: . Dockerfile= a.txt=A dir dir/b=B dir/link=B`,
+		`--mount=type=bind,source=dir/b,target=C:/x/b`:                                                      `C:\x\b true: B`,
+		`--mount=type=bind,source=../../dir,target=C:/x,rw`:                                                 `C:\x false: . b=B link=B`,
+		`--mount=from=tools,source=/t,target=/tools`:                                                        `C:\tools true: . a.txt=A`,
+		`--mount=type=cache,target=packages`:                                                                `C:\app\packages false: .`,
+		`--mount=type=cache,id=../../../etc,target=/p,sharing=locked`:                                       `C:\p false: .`,
+		`--mount=type=cache,id=c,target=/p,sharing=locked --mount=type=cache,id=c,target=/q,sharing=locked`: "C:\\p false: .\nC:\\q false: .",
+		`--mount=type=tmpfs,target=/t`:                                                                      `C:\t false: .`,
+		`--mount=type=secret,id=token`:                                                                      `C:\run\secrets\token true: s3cr3t`,
+		`--mount=type=secret,id=token,target=C:/k/token,required`:                                           `C:\k\token true: s3cr3t`,
+		`--mount=type=secret,id=../../x`:                                                                    `C:\run\secrets\x true: hostile`,
+		`--mount=type=secret,id=token,env=T`:                                                                ``,
+		`--mount=type=secret,id=absent`:                                                                     ``,
+		`--mount=type=cache,target=/p --mount=type=secret,id=token,env=KEY`:                                 `C:\p false: .`,
 	} {
 		seen, env, m, err := mounted(t, nano+"COPY a.txt /t/\nFROM scratch\nCOPY --from=0 /t /t\n"+
 			"FROM scratch AS tools\nCOPY a.txt /t/\n"+nano+"WORKDIR /app\nRUN "+flags+" x", nil)

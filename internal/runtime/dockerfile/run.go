@@ -81,6 +81,11 @@ func (s *stage) runAnew(ctx context.Context, w io.Writer, ask Command, config v1
 		return err
 	}
 
+	release, err := s.hold(ctx, mounts)
+	if err != nil {
+		return err
+	}
+	defer release()
 	for _, m := range mounts {
 		undo, err := m.prepare(ctx, s.builder, &ask)
 		if undo != nil {
