@@ -3,9 +3,16 @@ package token
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+)
+
+// containerUser is the user of a container who is no administrator. Wine's token has every user among administrators.
+const (
+	containerUser  = `User Manager\ContainerUser`
+	administrators = "S-1-5-32-544"
 )
 
 // Current returns who the program runs as.
@@ -41,6 +48,9 @@ func Current() (Identity, error) {
 			continue
 		}
 		who.Groups = append(who.Groups, newGroup(g))
+	}
+	if who.User == containerUser {
+		who.Groups = slices.DeleteFunc(who.Groups, func(g Group) bool { return g.SID == administrators })
 	}
 
 	return who, nil

@@ -12,32 +12,14 @@ import (
 	"mullion.dev/mullion/guest/powershell/stream"
 )
 
-// howOpened is how a file is opened for a FileMode and a FileAccess.
-func howOpened(mode, access int64) int {
-	how := os.O_RDWR
-	switch access {
-	case 1:
-		how = os.O_RDONLY
-	case 2:
-		how = os.O_WRONLY
-	}
-	switch mode {
-	case 1:
-		how |= os.O_CREATE | os.O_EXCL
-	case 2:
-		how |= os.O_CREATE | os.O_TRUNC
-	case 4:
-		how |= os.O_CREATE
-	case 5:
-		how |= os.O_TRUNC
-	case 6:
-		how = how&^os.O_RDWR | os.O_WRONLY | os.O_CREATE | os.O_APPEND
-	}
-	return how
-}
+// Values of FileShare: what others may do with a file while it is open.
+const (
+	shareNone = "None"
+	shareRead = "Read"
+)
 
-// openFile opens a file as a stream: of a path, a FileMode and a FileAccess.
-func openFile(c *object.Call, path string, mode, access object.Value) (object.Value, error) {
+// openFile opens a file as a stream: of a path, a FileMode, a FileAccess and a FileShare, which is usual unless given.
+func openFile(c *object.Call, path string, mode, access, share object.Value, usual string) (object.Value, error) {
 	m, ok := object.EnumOf("IO.FileMode").Parsed(object.Plain(mode))
 	if !ok {
 		return nil, object.CannotConvert(mode, "System.IO.FileMode")
@@ -49,7 +31,15 @@ func openFile(c *object.Call, path string, mode, access object.Value) (object.Va
 	case m.N == 6:
 		a = 2
 	}
-	f, err := os.OpenFile(path, howOpened(m.N, a), 0o644)
+	if share == nil {
+		share = usual
+	}
+	shared, ok := object.EnumOf("IO.FileShare").Parsed(object.Plain(share))
+	if !ok {
+		return nil, object.CannotConvert(share, "System.IO.FileShare")
+	}
+
+	f, err := openShared(path, m.N, a, shared.N)
 	if err != nil {
 		return nil, provider.FileError(path, err)
 	}
@@ -69,7 +59,7 @@ func fileStreamClass() *object.Class {
 	c := stream.StreamClass()
 	c.Name = "System.IO.FileStream"
 	c.Make = &object.Method{Least: 2, Most: 6, Do: func(c *object.Call) (object.Value, error) {
-		return openFile(c, c.State.Path(c.Text(0)), c.Arg(1), c.Arg(2))
+		return openFile(c, c.State.Path(c.Text(0)), c.Arg(1), c.Arg(2), c.Arg(3), shareRead)
 	}}
 	c.Methods = append(c.Methods, object.Method{Name: "CopyTo", Least: 1, Most: 2, Do: copyStream})
 	return c

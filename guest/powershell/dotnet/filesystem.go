@@ -298,16 +298,16 @@ func fileClass() *object.Class {
 				return nil, nil
 			}),
 			onFile("Open", 4, func(path string, c *object.Call) (object.Value, error) {
-				return openFile(c, path, c.Arg(1), c.Arg(2))
+				return openFile(c, path, c.Arg(1), c.Arg(2), c.Arg(3), shareNone)
 			}),
 			onFile("OpenRead", 1, func(path string, c *object.Call) (object.Value, error) {
-				return openFile(c, path, "Open", "Read")
+				return openFile(c, path, "Open", "Read", nil, shareRead)
 			}),
 			onFile("OpenWrite", 1, func(path string, c *object.Call) (object.Value, error) {
-				return openFile(c, path, "OpenOrCreate", "Write")
+				return openFile(c, path, "OpenOrCreate", "Write", nil, shareNone)
 			}),
 			onFile("Create", 1, func(path string, c *object.Call) (object.Value, error) {
-				return openFile(c, path, "Create", "ReadWrite")
+				return openFile(c, path, "Create", "ReadWrite", nil, shareNone)
 			}),
 			onFile("GetLastWriteTime", 1, func(path string, _ *object.Call) (object.Value, error) {
 				info, err := os.Stat(path)
