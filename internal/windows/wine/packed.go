@@ -92,8 +92,11 @@ func Pack(ctx context.Context, o Options, dir string) (file string, made bool, e
 	defer unlock()
 
 	file = filepath.Join(dir, packedName(key))
-	if _, err := os.Stat(file); err == nil {
+	switch err := checkPacked(file); {
+	case err == nil:
 		return file, false, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		o.Log.Warn("a packed prefix is of no use and is made again", "file", file, "error", err)
 	}
 	if err := o.packTo(ctx, file, filepath.Join(dir, makingDir)); err != nil {
 		return "", false, fmt.Errorf("pack a prefix: %w", err)
@@ -286,12 +289,6 @@ func (o Options) unpack(prefix string) (bool, error) {
 }
 
 func unpackFile(file, prefix string) (err error) {
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // it was only read
-
 	if err := os.MkdirAll(prefix, 0o755); err != nil {
 		return err
 	}
@@ -301,35 +298,15 @@ func unpackFile(file, prefix string) (err error) {
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 
-	t := tar.NewReader(in)
-	list, err := readIndex(t)
-	if err != nil {
-		return err
-	}
-
-	files := 0
-	for {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-
+	list, err := readPacked(file, func(h *tar.Header, content io.Reader) error {
 		mode := fs.FileMode(h.Mode).Perm()
 		if h.Typeflag == tar.TypeDir {
-			err = root.Mkdir(h.Name, mode)
-		} else {
-			files++
-			err = writeIn(root, h.Name, mode, h.ModTime, t)
+			return root.Mkdir(h.Name, mode)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	if files != list.Files {
-		return fmt.Errorf("it has %d files instead of %d", files, list.Files)
+		return writeIn(root, h.Name, mode, h.ModTime, content)
+	})
+	if err != nil {
+		return err
 	}
 
 	for name, from := range list.Originals {
@@ -339,6 +316,63 @@ func unpackFile(file, prefix string) (err error) {
 	}
 
 	return nil
+}
+
+// checkPacked returns what is wrong with a packed prefix.
+func checkPacked(file string) error {
+	list, err := readPacked(file, func(_ *tar.Header, content io.Reader) error {
+		_, err := io.Copy(io.Discard, content)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	for _, from := range list.Originals {
+		if err := from.same(); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// readPacked calls each for all folders and files of a packed prefix, and returns its list.
+func readPacked(file string, each func(h *tar.Header, content io.Reader) error) (packedList, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return packedList{}, err
+	}
+	defer func() { _ = in.Close() }() // it was only read
+
+	t := tar.NewReader(in)
+	list, err := readIndex(t)
+	if err != nil {
+		return list, err
+	}
+
+	files := 0
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return list, err
+		}
+
+		if h.Typeflag != tar.TypeDir {
+			files++
+		}
+		if err := each(h, t); err != nil {
+			return list, err
+		}
+	}
+	if files != list.Files {
+		return list, fmt.Errorf("it has %d files instead of %d", files, list.Files)
+	}
+
+	return list, nil
 }
 
 func readIndex(t *tar.Reader) (list packedList, err error) {

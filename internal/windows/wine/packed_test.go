@@ -145,6 +145,13 @@ func TestDamagedPackedPrefix(t *testing.T) {
 		if err := os.WriteFile(file, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
+		again, made, err := Pack(t.Context(), o, dir)
+		if err != nil || again != file || (!made && !strings.Contains(name, "lead") && name != "absolute") {
+			t.Errorf("%s: packed again: %v, %v", name, made, err)
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
 		base, ran := bootFrom(t, o, dir, starts)
 		if ran != 1 {
 			t.Errorf("%s: wineboot ran %d times", name, ran)
@@ -166,6 +173,13 @@ func TestDamagedPackedPrefix(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(o.Install.WindowsDir(), "kernel32.dll"), []byte("upgraded"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if _, made, err := Pack(t.Context(), o, dir); err != nil || !made { // it does not fit any more
+		t.Errorf("made again: %v, %v", made, err)
+	}
+	if err := os.WriteFile(file, whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+
 	base, ran := bootFrom(t, o, dir, starts)
 	if got, _ := os.ReadFile(filepath.Join(base, "Files/windows/system32/kernel32.dll")); ran != 1 || string(got) != "upgraded" {
 		t.Errorf("with another kernel32.dll wineboot ran %d times, and the layer has %q", ran, got)
