@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"go/ast"
 	"go/build/constraint"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -109,5 +112,28 @@ func TestFieldsPackages(t *testing.T) {
 	got, err := packagesOf("field")
 	if want := []string{"./test/e2e", "./test/hnswine", "./test/run"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("packages %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestOtherModules: go test of this module cannot run the tests of another below it.
+func TestOtherModules(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"own/a_test.go":        "package own",
+		"other/go.mod":         "module other",
+		"other/deep/b_test.go": "package deep",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var found []string
+	if err := testFiles(dir, func(path string, _ []byte) { found = append(found, filepath.Base(path)) }); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(found, []string{"a_test.go"}) {
+		t.Errorf("found %q", found)
 	}
 }

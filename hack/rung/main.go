@@ -315,7 +315,8 @@ func packagesOf(rung string) ([]string, error) {
 // fieldTest is how a test of rung field begins in its file.
 var fieldTest = regexp.MustCompile(`(?m)^func ` + strings.TrimPrefix(fieldTests, "^"))
 
-// testFiles calls look with each file of tests below a folder.
+// testFiles calls look with each file of tests below a folder, but for those of other modules, which go test of this one
+// does not run.
 func testFiles(folder string, look func(path string, text []byte)) error {
 	return filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
@@ -323,6 +324,11 @@ func testFiles(folder string, look func(path string, text []byte)) error {
 		}
 		if d.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "upstream", "testdata"}, d.Name()) {
 			return filepath.SkipDir
+		}
+		if d.IsDir() && path != folder {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+				return filepath.SkipDir
+			}
 		}
 		if d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return nil
