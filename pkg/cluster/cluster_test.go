@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -167,7 +169,68 @@ func TestCreateIsRefused(t *testing.T) {
 func TestCreateEnds(t *testing.T) {
 	m := newMachine(t, `trap 'echo removed >> "$dir/asked"; exit 1' TERM; touch "$dir/runs"; while :; do sleep 0.1; done
 `)
-	ctx, cancel := context.WithCancel(t.Context())
+	if err := m.createUntilItRuns(); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	if asked := m.asked(); asked[len(asked)-1] != "removed" {
+		t.Errorf("the program was not told: %q", asked)
+	}
+}
+
+// TestCreateEndsUnderSudo: a sudo is root's, so by its own hand nobody else ends it.
+func TestCreateEndsUnderSudo(t *testing.T) {
+	// This one runs what it is given, and keeps the process groups of those who signal.
+	const sudo = `#!/bin/sh
+shift 2
+case "$1" in
+sh) read -r _ _ _ _ group _ < /proc/self/stat; [ "$group" = "$$" ] && echo signalled >> %[1]q/asked; %[2]s ;;
+esac
+exec "$@"
+`
+	const runs = `echo "$$" > "$dir/pid"
+trap 'echo removed >> "$dir/asked"; exit 1' TERM
+touch "$dir/runs"
+i=0
+while [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done
+`
+	for name, tt := range map[string]struct {
+		kill, last, why string
+	}{
+		"told":    {":", "removed", ""},
+		"refused": {"echo why >&2; exit 1", "signalled", "mullion goes on: tell it to end: exit status 1: why"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, runs)
+			bin := filepath.Join(m.dir, "bin")
+			if err := os.Mkdir(bin, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(bin, "sudo"), fmt.Appendf(nil, sudo, m.dir, tt.kill), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+			m.provider.root = false
+
+			begin := time.Now()
+			err := m.createUntilItRuns()
+			if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), tt.why) {
+				t.Errorf("the error is %v", err)
+			}
+			if strings.Contains(err.Error(), "goes on") != (tt.why != "") || time.Since(begin) > 8*time.Second {
+				t.Errorf("the error after %v is %v", time.Since(begin), err)
+			}
+			if asked := m.asked(); asked[len(asked)-1] != tt.last || !slices.Contains(asked, "signalled") {
+				t.Errorf("there was %q", asked)
+			}
+			m.end()
+		})
+	}
+}
+
+// createUntilItRuns ends the context of Create as soon as the program runs.
+func (m *machine) createUntilItRuns() error {
+	ctx, cancel := context.WithCancel(m.t.Context())
+	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
 			if _, err := os.Stat(filepath.Join(m.dir, "runs")); err == nil {
@@ -176,11 +239,25 @@ func TestCreateEnds(t *testing.T) {
 			<-time.After(10 * time.Millisecond)
 		}
 	}()
-	if err := m.provider.Create("x", CreateWithContext(ctx)); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
+	return m.provider.Create("x", CreateWithContext(ctx))
+}
+
+// end ends the program, if it still runs.
+func (m *machine) end() {
+	m.t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.dir, "pid"))
+	if err != nil {
+		m.t.Fatal(err)
 	}
-	if asked := m.asked(); asked[len(asked)-1] != "removed" {
-		t.Errorf("the program was not told: %q", asked)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for begin := time.Now(); syscall.Kill(pid, syscall.SIGTERM) == nil; {
+		if time.Since(begin) > 10*time.Second {
+			m.t.Fatal("the program does not end")
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

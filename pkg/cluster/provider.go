@@ -24,6 +24,7 @@ const DefaultFolder = "/var/lib/mullion-clusters"
 type Provider struct {
 	program, folder string
 	log             func(format string, args ...any)
+	root            bool // this process is root's
 }
 
 // ProviderOption is an option of NewProvider.
@@ -50,6 +51,7 @@ func NewProvider(options ...ProviderOption) *Provider {
 		program: "mullion",
 		folder:  DefaultFolder,
 		log:     func(string, ...any) {},
+		root:    os.Geteuid() == 0,
 	}
 	for _, o := range options {
 		o(p)

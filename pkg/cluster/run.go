@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -39,7 +41,11 @@ func (e *Error) Error() string {
 // stopTimeout is how long mullion has to put things back when its context is over.
 const stopTimeout = 2 * time.Minute
 
-// run runs mullion to its end.
+// errGoesOn is the error of a run of mullion that did not end with its context.
+var errGoesOn = errors.New("mullion goes on")
+
+// run runs mullion to its end. When the context is over, mullion is told to put things back, and is waited for. Where
+// sudo runs it and it cannot be told, or is not done in time, the error is errGoesOn, and no more is written to c.out.
 func (p *Provider) run(ctx context.Context, c command) error {
 	program, err := exec.LookPath(p.program)
 	if err != nil {
@@ -48,29 +54,106 @@ func (p *Provider) run(ctx context.Context, c command) error {
 	if program, err = filepath.Abs(program); err != nil {
 		return err
 	}
-	line, err := asRoot(append([]string{program}, c.args...))
+	line, err := p.asRoot(append([]string{program}, c.args...))
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+
 	said := &tail{}
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.in, c.out, said
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Stdin, cmd.Stderr = c.in, said
 	cmd.WaitDelay = stopTimeout
-	err = cmd.Run()
-	var ended *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
+	out := &gate{to: c.out}
+	if c.out != nil {
+		cmd.Stdout = out
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = p.stop(cmd.Process, done)
+		out.shut()
 		return errors.Join(context.Cause(ctx), err)
-	case errors.As(err, &ended):
+	}
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
 		return &Error{Command: line, Code: ended.ExitCode(), Output: said.String()}
 	}
 	return err
 }
 
+// stop has a run of mullion put things back, and waits for its end.
+func (p *Provider) stop(run *os.Process, done <-chan error) error {
+	told := p.terminate(run)
+	if told == nil {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(stopTimeout):
+			told = fmt.Errorf("it has not ended in %v", stopTimeout)
+		}
+	}
+	if p.root {
+		return errors.Join(run.Kill(), <-done)
+	}
+
+	select {
+	case err := <-done: // it has ended all the same
+		return err
+	default:
+		return fmt.Errorf("%w: %w", errGoesOn, told)
+	}
+}
+
+// terminate tells a run of mullion to end. A sudo that runs it is root's, so another one has to signal that. The second
+// has a process group of its own, since sudo passes on no signal from the group that it is in (sudo(8), "Signal
+// handling").
+func (p *Provider) terminate(run *os.Process) error {
+	if p.root {
+		return run.Signal(syscall.SIGTERM)
+	}
+	line, err := p.asRoot([]string{"sh", "-c", `kill "$1"`, "sh", strconv.Itoa(run.Pid)})
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("tell it to end: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// gate passes on what is written to it until it is shut.
+type gate struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.to.Write(p)
+}
+
+// shut has what comes now go nowhere: a program that writes goes on.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.to = io.Discard
+}
+
 // asRoot is a command line by which root runs it.
-func asRoot(line []string) ([]string, error) {
-	if os.Geteuid() == 0 {
+func (p *Provider) asRoot(line []string) ([]string, error) {
+	if p.root {
 		return line, nil
 	}
 	sudo, err := exec.LookPath("sudo")
@@ -85,7 +168,7 @@ func (p *Provider) makeFolder(ctx context.Context) error {
 	if info, err := os.Stat(p.folder); err == nil && info.IsDir() {
 		return nil
 	}
-	line, err := asRoot([]string{"install", "-d", "-m", "0755", p.folder})
+	line, err := p.asRoot([]string{"install", "-d", "-m", "0755", p.folder})
 	if err != nil {
 		return err
 	}
@@ -100,7 +183,7 @@ func (p *Provider) leaveFolder() error {
 	if entries, err := os.ReadDir(p.folder); err != nil || len(entries) > 0 {
 		return nil // it is gone, or others are in it
 	}
-	line, err := asRoot([]string{"rmdir", "--ignore-fail-on-non-empty", p.folder})
+	line, err := p.asRoot([]string{"rmdir", "--ignore-fail-on-non-empty", p.folder})
 	if err != nil {
 		return err
 	}
