@@ -134,6 +134,17 @@ func TestCreateFails(t *testing.T) {
 	if asked := m.asked(); len(asked) != 1 {
 		t.Errorf("it was asked for %q", asked)
 	}
+	if _, err := os.Stat(filepath.Join(m.dir, "clusters")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the empty folder of clusters is left (%v)", err)
+	}
+
+	m.has("other")
+	if err := m.provider.Create("x"); !errors.As(err, &failed) {
+		t.Errorf("the error is %v", err)
+	}
+	if all, err := m.provider.List(); err != nil || !slices.Equal(all, []string{"other"}) {
+		t.Errorf("there are %q (%v)", all, err)
+	}
 }
 
 func TestCreateIsRefused(t *testing.T) {

@@ -100,15 +100,21 @@ const mostClusters = 30
 // conflict is the exit code of mullion for subnets, a port or a folder that something else has.
 const conflict = 4
 
-// up runs `mullion up`. Where the subnets are chosen here, others are tried as long as something else has them.
-func (p *Provider) up(c *creation, data string) error {
+// up runs `mullion up`. Where the subnets are chosen here, others are tried as long as something else has them. If it
+// fails, the folder of the clusters goes as well, unless something is in it or mullion goes on.
+func (p *Provider) up(c *creation, data string) (err error) {
 	if err := p.makeFolder(c.ctx); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil && !errors.Is(err, errGoesOn) {
+			err = errors.Join(err, p.leaveFolder())
+		}
+	}()
+
 	if c.configured > 0 {
 		return p.upWith(c, data, c.raw)
 	}
-	var err error
 	for place := range mostClusters {
 		if err = p.upWith(c, data, c.config(place)); !isConflict(err) || c.ctx.Err() != nil {
 			return err
