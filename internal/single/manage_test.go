@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/logging"
+	"mullion.dev/mullion/internal/runtime/engine"
 )
 
 // served is a service without an engine, whose containers a test makes.
@@ -154,6 +155,52 @@ func TestManage(t *testing.T) {
 	}
 	if e := asked(t, s, `{"List":true}`); len(e) != 1 || len(e[0].Containers) != 0 {
 		t.Errorf("list of none: %+v", e)
+	}
+}
+
+// TestStartWaits: a start waits for another one, and for the end of what is ending.
+func TestStartWaits(t *testing.T) {
+	s := served(t)
+	const line = `{"Start":"web"}`
+	ends := func(k *container) {
+		k.service = s
+		if err := k.finish(); err != nil {
+			t.Error(err)
+		}
+		close(k.over)
+	}
+
+	k := begun(t, s.register, "aa11", Run{Keep: true, Name: "web", Once: true})
+	k.program = newProgram("")
+	if e := asked(t, s, line); len(e) != 1 || !e[0].Done {
+		t.Errorf("start of one that runs: %+v", e)
+	}
+	k.hasEnded(engine.Exit{}, nil)
+	time.AfterFunc(50*time.Millisecond, func() { ends(k) })
+	const anew = "cannot start container: web: its image was made for its first run alone"
+	if got := refused(t, s, line); got.Message != anew {
+		t.Errorf("start of one that is ending: %+v", got)
+	}
+	if err := s.register.forget(k.id); err != nil {
+		t.Fatal(err)
+	}
+
+	added := func() *container {
+		k := &container{id: "bb22", ask: Run{Name: "web"}, begun: make(chan struct{}), over: make(chan struct{})}
+		if err := s.register.add(k); err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	k = added()
+	time.AfterFunc(50*time.Millisecond, func() { ends(k) })
+	if got := refused(t, s, line); got.Message != "No such container: bb22" {
+		t.Errorf("start of one that does not come up: %+v", got)
+	}
+	k = added()
+	time.AfterFunc(50*time.Millisecond, func() { close(k.begun) })
+	if e := asked(t, s, line); len(e) != 1 || !e[0].Done {
+		t.Errorf("start of one that is being started: %+v", e)
 	}
 }
 

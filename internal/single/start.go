@@ -1,25 +1,49 @@
 package single
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // start has a container that has ended begin anew, in the background, with what it was run with. Its C: is the image's
-// again: what it had written there went with its program. One that runs is no error.
+// again: what it had written there went with its program. One that runs is no error; one that is being started, or that
+// is ending, is waited for.
 func (s *service) start(ctx context.Context, cancel func(), c *client, name string) error {
 	known, k, err := s.register.find(name)
-	switch {
-	case err != nil:
-		return err
-	case k != nil && k.runs():
-		c.say(Event{Done: true})
-		return nil
-	case k != nil:
-		return refuse("cannot start container: %s: it is being started", name)
+	for err == nil && k != nil {
+		var runs bool
+		if runs, err = k.settles(ctx); err != nil {
+			return err
+		}
+		if runs {
+			c.say(Event{Done: true})
+			return nil
+		}
+		known, k, err = s.register.find(known.ID)
 	}
+	if err != nil {
+		return err
+	}
+
 	ask, err := askedAgain(known)
 	if err != nil {
 		return err
 	}
 	return s.begin(ctx, cancel, c, ask, known.ID, s.register.again)
+}
+
+// settles returns when the container's program runs, or when the container's end is noted.
+func (k *container) settles(ctx context.Context) (runs bool, err error) {
+	select {
+	case <-k.begun:
+		if !closed(k.ended) {
+			return true, nil
+		}
+	case <-k.over:
+	case <-ctx.Done():
+		return false, fmt.Errorf("wait for the start of container %s: %w", k.name, ctx.Err())
+	}
+	return false, k.isOver(ctx)
 }
 
 // askedAgain is what a container that has ended is made of once more.
