@@ -204,7 +204,15 @@ func (a *builds) openBuildCache(ctx context.Context, scratch string) (*buildcach
 	if a.Env.Euid == 0 {
 		o.Memory = fmt.Sprintf("/run/mullion-build-%.6x", sha256.Sum256([]byte(o.Dir)))
 	}
-	return buildcache.Open(ctx, o)
+	cache, err := buildcache.Open(ctx, o)
+	if errors.Is(err, buildcache.ErrShared) {
+		return nil, &exit.Error{
+			Code:   exit.Requirement,
+			Err:    err,
+			Remedy: "unset " + cacheVariable + ", or name by it a folder that is root's alone, with those that lead to it",
+		}
+	}
+	return cache, err
 }
 
 // cacheVariable names the folder of what Mullion keeps to be faster the next time.

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,25 @@ func TestImageBuildByDockerfile(t *testing.T) {
 		t.Errorf("by the description: %+v", got)
 	}
 	build("-f", filepath.Join(dir, "image.yaml"), "--target", "one").Has(t, exit.Usage, "mullion: --target is for a Dockerfile")
+}
+
+// TestRootsCacheIsItsOwn: root says what to do about a cache that others can change, as with sudo -E.
+func TestRootsCacheIsItsOwn(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's caches are other than their owner's")
+	}
+	m := newMachine(t)
+	dir, cache := filepath.Join(filepath.Dir(m.Paths.Data), "app"), filepath.Join(filepath.Dir(m.Paths.Data), "cache")
+	m.Write(filepath.Join(dir, "Dockerfile"), "FROM scratch\nENV V=1\n")
+	if err := errors.Join(os.Mkdir(cache, 0o700), os.Chown(cache, 1000, 1000)); err != nil {
+		t.Fatal(err)
+	}
+
+	got := m.Run("image", "build", dir, "-o", filepath.Join(dir, "app.tar"))
+	got.Has(t, exit.Requirement, `mullion: open the cache of builds: folder "TMP/cache": others can change it`)
+	if !strings.Contains(got.Err, "unset MULLION_CACHE_DIR") {
+		t.Errorf("it does not say what to do: %s", got.Err)
+	}
 }
 
 // TestImageBuildSaysNothingOdd: what is in a Dockerfile draws nothing on the terminal, and fills no page.

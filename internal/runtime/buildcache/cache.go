@@ -58,8 +58,16 @@ type Cache struct {
 }
 
 // Open opens a cache, whose folders it makes. If no other build is at work, what killed ones have left is removed, and
-// what was not used for longest until no more than is kept are left.
+// what was not used for longest until no more than is kept are left. Of root's caches in folders that others can change
+// the error is ErrShared.
 func Open(ctx context.Context, o Options) (*Cache, error) {
+	if os.Geteuid() == 0 {
+		dir, err := rootsFolder(o.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("open the cache of builds: %w", err)
+		}
+		o.Dir = dir
+	}
 	c := &Cache{dir: o.Dir, memory: cmp.Or(o.Memory, filepath.Join(o.Dir, secrets))}
 	for _, dir := range []string{o.Dir, c.path(blobs), c.path(layers), c.path(folders), c.path(work)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -247,3 +247,60 @@ func TestHoldFolder(t *testing.T) {
 	}
 	release()
 }
+
+// TestRootsCache: root takes nothing from a folder that another can change, or put another in the place of.
+func TestRootsCache(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root's caches are other than their owner's")
+	}
+	const nobody = 65534
+	for name, tt := range map[string]struct {
+		mode     os.FileMode
+		owner    int
+		linkedBy int // -1: no link leads to it
+		refused  bool
+	}{
+		"own":              {0o755, 0, -1, false},
+		"sticky":           {0o777 | os.ModeSticky, 0, -1, false},
+		"own-link":         {0o755, 0, 0, false},
+		"another's":        {0o755, nobody, -1, true},
+		"another's-sticky": {0o777 | os.ModeSticky, nobody, -1, true},
+		"group-writes":     {0o775, 0, -1, true},
+		"all-write":        {0o777, 0, -1, true},
+		"another's-link":   {0o755, 0, nobody, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := filepath.Join(t.TempDir(), "top")
+			err := errors.Join(os.Mkdir(top, 0o700), os.Chmod(top, tt.mode), os.Chown(top, tt.owner, tt.owner))
+			if err == nil && tt.mode&os.ModeSticky != 0 {
+				err = os.Chmod(top, tt.mode) // chown may have cleared it
+			}
+			given := top
+			if tt.linkedBy >= 0 {
+				given = filepath.Join(filepath.Dir(top), "link")
+				err = errors.Join(err, os.Symlink("top", given), os.Lchown(given, tt.linkedBy, tt.linkedBy))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			c, err := buildcache.Open(t.Context(), buildcache.Options{Dir: filepath.Join(given, "a", "build")})
+			if !tt.refused {
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = c.Close() }()
+				if _, err := os.Stat(filepath.Join(top, "a", "build", "blobs")); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, buildcache.ErrShared) {
+				t.Errorf("the error is %v", err)
+			}
+			if made, err := os.ReadDir(top); err != nil || len(made) > 0 {
+				t.Errorf("root has made %v there (%v)", made, err)
+			}
+		})
+	}
+}
