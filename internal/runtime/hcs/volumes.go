@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/windows/wine"
@@ -69,7 +70,8 @@ func (s *scratch) overlay(lower []*os.File) string {
 		",workdir=" + filepath.Join(s.dir, "work") + ",redirect_dir=off"
 }
 
-// unshow takes the volume of a scratch away, if it is there; l.mu is held.
+// unshow takes the volume of a scratch away, if it is there; l.mu is held. Programs of the host write which GUID a scratch
+// has: it may be that of a data disk's volume, which stays.
 func (l *layers) unshow(guid string) error {
 	if l.cfg.Volumes == "" || guid == "" {
 		return nil
@@ -78,6 +80,13 @@ func (l *layers) unshow(guid string) error {
 	if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if other, err := mountsOther(at); err != nil || other {
+		if err == nil {
+			err = refuse(InvalidArg, "the volume {%s} is no scratch's", guid)
+		}
+		return err
+	}
+
 	err := unix.Unmount(at, 0)
 	for begin := time.Now(); errors.Is(err, unix.EBUSY); err = unix.Unmount(at, 0) {
 		if time.Since(begin) > volumePatience {
@@ -91,6 +100,19 @@ func (l *layers) unshow(guid string) error {
 		return fmt.Errorf("unmount volume of scratch: %w", err)
 	}
 	return errors.Join(l.name(guid, ""), os.Remove(at))
+}
+
+// mountsOther reports whether a file system is mounted at a folder that is no scratch's, which is an overlay.
+func mountsOther(at string) (bool, error) {
+	is, err := mountinfo.Mounted(at)
+	if err != nil || !is {
+		return false, err
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(at, &s); err != nil {
+		return false, fmt.Errorf("look at volume %q: %w", at, err)
+	}
+	return s.Type != unix.OVERLAYFS_SUPER_MAGIC, nil
 }
 
 // name gives a volume the name by which programs open it, or takes it away. The prefix's programs may write there, too.

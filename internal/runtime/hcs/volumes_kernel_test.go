@@ -88,6 +88,26 @@ func TestVolume(t *testing.T) {
 	h.ok(t, "DestroyLayer", scratchPath)
 	gone("destroyed,")
 
+	// The GUID may be that of a disk's volume, of which nothing is taken.
+	h.ok(t, "CreateSandboxLayer", scratchPath)
+	disk := filepath.Join(h.config.Volumes, guid)
+	write(filepath.Join(h.drive, "layers/scratch", sandboxDisk), diskMark+guid)
+	err = errors.Join(os.Mkdir(disk, 0o755), unix.Mount("tmpfs", disk, "tmpfs", 0, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join(disk, "data.txt"), "of the disk")
+	h.refused(t, InvalidArg, "PrepareLayer", scratchPath, baseLayer+"\n")
+	h.refused(t, InvalidArg, "UnprepareLayer", scratchPath)
+	h.refused(t, InvalidArg, "DestroyLayer", scratchPath)
+	if text, err := os.ReadFile(filepath.Join(disk, "data.txt")); string(text) != "of the disk" {
+		t.Errorf("the disk's file is %q, %v", text, err)
+	}
+	if err := errors.Join(unix.Unmount(disk, 0), os.Remove(disk)); err != nil {
+		t.Fatal(err)
+	}
+	h.ok(t, "DestroyLayer", scratchPath)
+
 	// A layer whose Files is a link is no drive.
 	if err := os.MkdirAll(filepath.Join(h.drive, "layers/evil"), 0o755); err != nil {
 		t.Fatal(err)
