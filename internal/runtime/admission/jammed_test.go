@@ -115,6 +115,37 @@ func typically(t *testing.T, q *Queue, took time.Duration) {
 	}
 }
 
+// TestLateIsNotTypical: pods whose programs come up just in time do not make others believe that this is usual, after
+// which no pod would count as jammed.
+func TestLateIsNotTypical(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(2)
+		run := func(pod string, took time.Duration) {
+			t.Helper()
+			p, err := q.Enter(t.Context(), Ask{Kind: Probe, Pod: Pod{Name: pod}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(took)
+			p.Leave()
+		}
+		for i := range 20 {
+			run(fmt.Sprint("good", i%3), 100*time.Millisecond)
+			run("late", HoldMost-100*time.Millisecond)
+			run("late", HoldMost-100*time.Millisecond)
+			run("later", HoldMost-time.Millisecond)
+		}
+		if got := q.Load().Typical; got != 100*time.Millisecond {
+			t.Errorf("%s is typical", got)
+		}
+
+		stuck(t, q, Ask{Kind: Probe, Pod: Pod{Name: "stuck"}}, HoldMost)
+		if got := q.Load().Jammed; got != 1 {
+			t.Errorf("%d pods were jammed", got)
+		}
+	})
+}
+
 // TestJamEnds: a jammed pod's programs wait aside, a person's first, one at a time and after a pause, until one comes
 // up.
 func TestJamEnds(t *testing.T) {

@@ -13,6 +13,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -78,7 +79,8 @@ type Queue struct {
 	proven  map[string]*proof
 	missed  map[string]int // by container: how often its programs were not started
 	pods    map[Pod]*podWait
-	typical time.Duration // of a start, from the place to the end
+	took    []took        // the last starts, from the place to the end
+	typical time.Duration // their median
 	aside   aside
 	figures Load
 }
@@ -366,7 +368,7 @@ func (p *Place) Left() <-chan struct{} { return p.left }
 func (p *Place) Leave() {
 	p.end(func(q *Queue, held time.Duration) {
 		if p.ask.Kind != Start {
-			q.learn(held)
+			q.learn(p.ask.Pod, held)
 		}
 	})
 	if p.ask.Kind == Start {
@@ -410,10 +412,26 @@ func (q *Queue) release(p *Place) {
 	q.admit()
 }
 
-// learn has the typical time of an exec follow what the last ones took.
-func (q *Queue) learn(took time.Duration) {
-	const old, all = 7, 8
-	q.typical = (old*q.typical + took) / all
+// took is how long the last program of a pod took to start.
+type took struct {
+	pod  Pod
+	time time.Duration
+}
+
+// tookMost is of how many pods the queue knows that.
+const tookMost = 15
+
+// learn has the typical time of an exec be the median of what the last ones took. Of a pod the last one counts, so that
+// a pod whose programs come up late, as often as they may, does not make that typical.
+func (q *Queue) learn(pod Pod, time time.Duration) {
+	if pod != (Pod{}) {
+		q.took = slices.DeleteFunc(q.took, func(t took) bool { return t.pod == pod })
+	}
+	q.took = append(q.took, took{pod, time})
+	q.took = q.took[max(0, len(q.took)-tookMost):]
+
+	sorted := slices.SortedFunc(slices.Values(q.took), func(a, b took) int { return cmp.Compare(a.time, b.time) })
+	q.typical = sorted[(len(sorted)-1)/2].time
 }
 
 // KindOf is the kind of what the kubelet runs in a container.
