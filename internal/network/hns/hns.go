@@ -31,8 +31,9 @@ type Config struct {
 	// Addresses are the host's own on its first adapter. The first is where an overlay's packets come from, and
 	// ManagementIP in HNS version 1.
 	Addresses []netip.Addr
-	// NameServers are the host's. An endpoint with an internal DNS has them behind its gateway.
-	NameServers []netip.Addr
+	// NameServers are the host's at the time; none when nil. An endpoint with an internal DNS is made with them behind
+	// its gateway.
+	NameServers func() []netip.Addr
 	// OwnPorts are the TCP ports of programs of the host that others have to reach: the kubelet's, for the control
 	// plane. No load balancer and no port mapping takes what comes to them at the host's own addresses.
 	OwnPorts []uint16

@@ -261,7 +261,8 @@ func TestVersion1PolicyLists(t *testing.T) {
 // server at the gateway.
 func TestVersion1Docker(t *testing.T) {
 	cfg := newest()
-	cfg.NameServers = []netip.Addr{netip.MustParseAddr("192.0.2.53")}
+	server := netip.MustParseAddr("192.0.2.52")
+	cfg.NameServers = func() []netip.Addr { return []netip.Addr{server} }
 	h := host{Model: hns.New(cfg)}
 	var network wire.V1Network
 	body := `{"Name":"nat","Type":"nat","Subnets":[{"AddressPrefix":"0.0.0.0/0"}]}`
@@ -281,6 +282,7 @@ func TestVersion1Docker(t *testing.T) {
 			t.Errorf("%s is carried out", bad)
 		}
 	}
+	server = server.Next() // the host's are others by the time that an endpoint is made
 	for servers, want := range map[string]string{
 		"":                                     "172.16.0.1,192.0.2.53",
 		`,"DNSServerList":"10.0.0.1,10.0.0.2"`: "172.16.0.1,10.0.0.1,10.0.0.2",

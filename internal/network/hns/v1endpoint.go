@@ -112,8 +112,8 @@ func (m *Model) useInternalDNS(id string) {
 		dns = *e.Dns
 	}
 	behind := dns.ServerList
-	if len(behind) == 0 {
-		for _, a := range m.cfg.NameServers {
+	if len(behind) == 0 && m.cfg.NameServers != nil {
+		for _, a := range m.cfg.NameServers() {
 			behind = append(behind, a.String())
 		}
 	}

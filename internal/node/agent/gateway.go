@@ -31,7 +31,7 @@ func dnsProxy(link string, at []netip.Addr) (io.Closer, error) {
 	}})
 }
 
-// nameServers are the host's.
+// nameServers are the host's as they are at the time.
 func nameServers() []netip.Addr {
 	servers := resolvconf.Machine().Servers
 	return servers[:min(len(servers), mostServers)]

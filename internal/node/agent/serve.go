@@ -203,7 +203,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 			OwnPorts:  []uint16{nodeconfig.KubeletPort},
 			Profile:   hns.Profile(a.config.Network.Profile),
 
-			NameServers: nameServers(),
+			NameServers: nameServers,
 		},
 		Store:      hnsserver.FileStore{Path: filepath.Join(a.config.StateDir, "hns", "state.json")},
 		DataPlane:  plane,
