@@ -215,6 +215,24 @@ func (a *builds) openBuildCache(ctx context.Context, scratch string) (*buildcach
 	return cache, err
 }
 
+// workFolder makes a folder for what may be large, where layers are: the temporary folder may be in memory, so only a
+// person without a folder of caches has it there. If it is not removed, a later build does so.
+func (a *builds) workFolder(ctx context.Context) (dir string, remove func() error, err error) {
+	if a.cacheDir() == "" {
+		dir, err = os.MkdirTemp("", "mullion-work-")
+		return dir, func() error { return os.RemoveAll(dir) }, err
+	}
+	cache, err := a.openBuildCache(ctx, "")
+	if err != nil {
+		return "", nil, err
+	}
+	dir, empty, err := cache.WorkFolder()
+	if err != nil {
+		return "", nil, errors.Join(err, cache.Close())
+	}
+	return dir, func() error { return errors.Join(empty(), cache.Close()) }, nil
+}
+
 // cacheVariable names the folder of what Mullion keeps to be faster the next time.
 const cacheVariable = "MULLION_CACHE_DIR"
 

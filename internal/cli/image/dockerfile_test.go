@@ -77,6 +77,32 @@ func TestRootsCacheIsItsOwn(t *testing.T) {
 	}
 }
 
+// TestWorkFolder: what is large lies where layers do, and nothing of it is left.
+func TestWorkFolder(t *testing.T) {
+	m := newMachine(t)
+	top := filepath.Dir(m.Paths.Data)
+	t.Setenv("TMPDIR", filepath.Join(top, "none"))
+	if got := m.Run("image", "push", "x.example/y:1"); got.Code != exit.NotFound || strings.Contains(got.Err, "none") {
+		t.Errorf("it wants the temporary folder: %+v", got)
+	}
+	if left, err := os.ReadDir(filepath.Join(top, "cache", "build", "work")); err != nil || len(left) > 0 {
+		t.Errorf("there is left %v (%v)", left, err)
+	}
+
+	t.Setenv("TMPDIR", top)
+	a := &builds{&reader.Reader{Call: &invoke.Call{Env: invoke.Env{Euid: 1000}}}}
+	dir, remove, err := a.workFolder(t.Context())
+	if err != nil || filepath.Dir(dir) != top {
+		t.Fatalf("without a folder of caches it is %q (%v)", dir, err)
+	}
+	if err := remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
+	}
+}
+
 // TestImageBuildSaysNothingOdd: what is in a Dockerfile draws nothing on the terminal, and fills no page.
 func TestImageBuildSaysNothingOdd(t *testing.T) {
 	m := newMachine(t)

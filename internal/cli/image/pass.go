@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/containerd/errdefs"
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -125,11 +124,11 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 	if err != nil {
 		return exit.Misuse(err, "")
 	}
-	dir, err := os.MkdirTemp("", "mullion-push-")
+	dir, remove, err := (&builds{a.Reader}).workFolder(cmd.Context())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, remove()) }()
 
 	read, write := io.Pipe()
 	go func() { write.CloseWithError(a.saved(cmd, full, forRun, write)) }()
