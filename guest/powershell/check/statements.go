@@ -25,7 +25,8 @@ func (c *checker) checkAssign(s *lang.Assign) {
 		return
 	}
 	l, ok := s.X.(*lang.Pipeline)
-	if _, preference := binding.Preferences()[s.To.Name]; !ok || !preference || len(l.Stages) != 1 || l.Stages[0].X == nil {
+	_, preference := binding.Preferences()[s.To.Name]
+	if !ok || !preference || len(l.Stages) != 1 || l.Stages[0].X == nil {
 		return
 	}
 	if v, whole := lang.Beginning(l.Stages[0].X); whole {

@@ -49,7 +49,8 @@ type Cmdlet struct {
 
 	About string
 	Run   func(c *Call) error
-	// Begin and End are run before and after the objects of the pipeline come, by a cmdlet that streams; nil: nothing is.
+	// Begin and End are run before and after the objects of the pipeline come, by a cmdlet that streams; nil: nothing
+	// is.
 	Begin, End func(c *Call) error
 }
 

@@ -74,7 +74,10 @@ func attributeClass(name string) *object.Class {
 
 // dynamicClass is RuntimeDefinedParameter.
 func dynamicClass() *object.Class {
-	of := func(name string, get func(p *DynamicParameter) object.Value, set func(p *DynamicParameter, v object.Value)) object.Field {
+	of := func(
+		name string,
+		get func(p *DynamicParameter) object.Value, set func(p *DynamicParameter, v object.Value),
+	) object.Field {
 		f := object.Field{Name: name, Get: func(_ *session.State, v object.Value) (object.Value, error) {
 			return get(object.Own[*DynamicParameter](v)), nil
 		}}

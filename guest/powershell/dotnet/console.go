@@ -56,7 +56,9 @@ func consoleClass() *object.Class {
 		}
 	}
 	fixed := func(name string, get func() object.Value) object.Field {
-		return object.Field{Name: name, Get: func(*session.State, object.Value) (object.Value, error) { return get(), nil }}
+		return object.Field{Name: name, Get: func(*session.State, object.Value) (object.Value, error) {
+			return get(), nil
+		}}
 	}
 	return &object.Class{
 		Name:   "System.Console",
@@ -136,7 +138,8 @@ func Host(s *session.State) *object.Object {
 	o.Class = func() *object.Class {
 		return &object.Class{Name: "System.Management.Automation.Internal.Host.InternalHost", Methods: []object.Method{
 			{Name: "SetShouldExit", Least: 1, Most: 1, Do: nothing},
-			{Name: "EnterNestedPrompt", Do: nothing}, {Name: "ExitNestedPrompt", Do: nothing},
+			{Name: "EnterNestedPrompt", Do: nothing},
+			{Name: "ExitNestedPrompt", Do: nothing},
 		}}
 	}
 	return o

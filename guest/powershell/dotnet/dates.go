@@ -64,8 +64,10 @@ func dateClass() *object.Class {
 				zone = time.UTC
 			}
 			t := at.At
-			return object.DateTime{At: time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
-				zone)}, nil
+			return object.DateTime{At: time.Date(
+				t.Year(), t.Month(), t.Day(),
+				t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), zone,
+			)}, nil
 		}},
 		object.Method{Name: "Compare", Least: 2, Most: 2, Do: func(c *object.Call) (object.Value, error) {
 			at, ok := c.Arg(0).(object.DateTime)
@@ -93,10 +95,33 @@ func parseExact(s string, formats object.Value) (object.Value, error) {
 // layouts are the parts of .NET's formats, longest first, as Go writes them.
 func layouts() [][2]string {
 	return [][2]string{
-		{"yyyy", "2006"}, {"yy", "06"}, {"MMMM", "January"}, {"MMM", "Jan"}, {"MM", "01"}, {"M", "1"},
-		{"dddd", "Monday"}, {"ddd", "Mon"}, {"dd", "02"}, {"d", "2"}, {"HH", "15"}, {"H", "15"}, {"hh", "03"}, {"h", "3"},
-		{"mm", "04"}, {"m", "4"}, {"ss", "05"}, {"s", "5"}, {"tt", "PM"}, {"zzz", "-07:00"}, {"zz", "-07"}, {"K", "Z07:00"},
-		{"fffffff", "0000000"}, {"ffffff", "000000"}, {"fff", "000"}, {"ff", "00"}, {"f", "0"},
+		{"yyyy", "2006"},
+		{"yy", "06"},
+		{"MMMM", "January"},
+		{"MMM", "Jan"},
+		{"MM", "01"},
+		{"M", "1"},
+		{"dddd", "Monday"},
+		{"ddd", "Mon"},
+		{"dd", "02"},
+		{"d", "2"},
+		{"HH", "15"},
+		{"H", "15"},
+		{"hh", "03"},
+		{"h", "3"},
+		{"mm", "04"},
+		{"m", "4"},
+		{"ss", "05"},
+		{"s", "5"},
+		{"tt", "PM"},
+		{"zzz", "-07:00"},
+		{"zz", "-07"},
+		{"K", "Z07:00"},
+		{"fffffff", "0000000"},
+		{"ffffff", "000000"},
+		{"fff", "000"},
+		{"ff", "00"},
+		{"f", "0"},
 	}
 }
 
@@ -150,13 +175,17 @@ func offsetClass() *object.Class {
 			return get(object.Own[offsetTime](v).at), nil
 		}}
 	}
-	on := func(name string, least, most int, do func(at time.Time, c *object.Call) (object.Value, error)) object.Method {
+	on := func(
+		name string, least, most int, do func(at time.Time, c *object.Call) (object.Value, error),
+	) object.Method {
 		return object.Method{Name: name, Least: least, Most: most, Do: func(c *object.Call) (object.Value, error) {
 			return do(object.Own[offsetTime](c.On).at, c)
 		}}
 	}
 	now := func(name string, get func() time.Time) object.Field {
-		return object.Field{Name: name, Get: func(*session.State, object.Value) (object.Value, error) { return made(get()), nil }}
+		return object.Field{Name: name, Get: func(*session.State, object.Value) (object.Value, error) {
+			return made(get()), nil
+		}}
 	}
 	unix := func(name string, per int64) object.Method {
 		return object.Method{Name: name, Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {

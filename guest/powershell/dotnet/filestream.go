@@ -93,7 +93,8 @@ func gzipClass() *object.Class {
 		decompress := mode.N == 0
 		if (decompress && on.R == nil) || (!decompress && on.Write == nil) {
 			what := map[bool]string{true: "reading", false: "writing"}[decompress]
-			return nil, object.Raise(object.ArgumentException, "Stream does not support "+what+".\nParameter name: stream")
+			said := "Stream does not support " + what + ".\nParameter name: stream"
+			return nil, object.Raise(object.ArgumentException, said)
 		}
 		s := &stream.Stream{}
 		if decompress {

@@ -338,7 +338,9 @@ func fileClass() *object.Class {
 // directoryClass is System.IO.Directory.
 func directoryClass() *object.Class {
 	list := func(name string, dirs, files bool) object.Method {
-		return onFile(name, 3, func(path string, c *object.Call) (object.Value, error) { return listed(c, path, dirs, files) })
+		return onFile(name, 3, func(path string, c *object.Call) (object.Value, error) {
+			return listed(c, path, dirs, files)
+		})
 	}
 	return &object.Class{
 		Name: "System.IO.Directory",

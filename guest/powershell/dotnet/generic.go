@@ -182,7 +182,9 @@ func setClass() *object.Class {
 // lineClass is Queue, or Stack; its objects hold a list, a stack's with the newest first.
 func lineClass(name, short string, stack bool) *object.Class {
 	empty := func() error { return object.Raise("System.InvalidOperationException", short+" empty.") }
-	on := func(name string, args int, do func(l *object.ArrayList, c *object.Call) (object.Value, error)) object.Method {
+	on := func(
+		name string, args int, do func(l *object.ArrayList, c *object.Call) (object.Value, error),
+	) object.Method {
 		return object.Method{Name: name, Least: args, Most: args, Do: func(c *object.Call) (object.Value, error) {
 			return do(object.Own[*object.ArrayList](c.On), c)
 		}}

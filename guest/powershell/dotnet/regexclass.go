@@ -82,7 +82,8 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// regexVerb is a method of a Regex: of an object with a pattern, or a static one that is given the pattern after the text.
+// regexVerb is a method of a Regex: of an object with a pattern, or a static one that is given the pattern after the
+// text.
 type regexVerb struct {
 	name        string
 	least, most int

@@ -22,8 +22,8 @@ import (
 // smallClasses are types of which scripts use a member or two.
 func smallClasses() []*object.Class {
 	return []*object.Class{
-		bitsClass(), collectorClass(), threadClass(), pointerClass(), webUtilityClass("System.Web.HttpUtility", "UrlEncode",
-			"UrlDecode", "HtmlEncode", "HtmlDecode"),
+		bitsClass(), collectorClass(), threadClass(), pointerClass(),
+		webUtilityClass("System.Web.HttpUtility", "UrlEncode", "UrlDecode", "HtmlEncode", "HtmlDecode"),
 		webUtilityClass("System.Net.WebUtility", "UrlEncode", "UrlDecode", "HtmlEncode", "HtmlDecode"),
 		hashClass("SHA256", sha256.New, "sha256managed", "sha256cryptoserviceprovider", "sha256cng"),
 		hashClass("SHA1", sha1.New, "sha1managed", "sha1cryptoserviceprovider"),
@@ -151,7 +151,9 @@ func webUtilityClass(class string, names ...string) *object.Class {
 	}
 	c := &object.Class{Name: class}
 	for i, name := range names {
-		c.Calls = append(c.Calls, static(name, 1, 1, func(c *object.Call) (object.Value, error) { return do[i](c.Text(0)) }))
+		c.Calls = append(c.Calls, static(name, 1, 1, func(c *object.Call) (object.Value, error) {
+			return do[i](c.Text(0))
+		}))
 	}
 	return c
 }

@@ -29,7 +29,8 @@ func typeMethods() []object.Method {
 		return object.Method{Name: name, Do: func(c *object.Call) (object.Value, error) {
 			t := enumOfType(c, typeGiven(c.On))
 			if t == nil {
-				return nil, object.Raise(object.ArgumentException, "Type provided must be an Enum.\nParameter name: enumType")
+				said := "Type provided must be an Enum.\nParameter name: enumType"
+				return nil, object.Raise(object.ArgumentException, said)
 			}
 			out := []object.Value{}
 			for _, v := range inOrder(t) {

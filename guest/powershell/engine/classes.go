@@ -298,7 +298,9 @@ func exceptionFields(exception string) []object.Field {
 
 // exceptionMethods are the methods of an exception of .NET, but for GetType, which says the class of the script.
 func exceptionMethods(exception string) []object.Method {
-	methods := slices.DeleteFunc(object.ExceptionClass(exception).Methods, func(m object.Method) bool { return m.Name == "GetType" })
+	methods := slices.DeleteFunc(object.ExceptionClass(exception).Methods, func(m object.Method) bool {
+		return m.Name == "GetType"
+	})
 	for i, m := range methods {
 		do := m.Do
 		methods[i].Do = func(c *object.Call) (object.Value, error) {

@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// withDynamic is a script with the parameters that its dynamicparam block gives it for a call, and what is to be done when they have values
-// (about_Functions_Advanced_Parameters).
+// withDynamic is a script with the parameters that its dynamicparam block gives it for a call, and what is to be done
+// when they have values (about_Functions_Advanced_Parameters).
 func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) (
 	*lang.Script, func(), error,
 ) {
@@ -40,7 +40,8 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 		for _, k := range table.Keys {
 			p := object.Own[*dotnet.DynamicParameter](table.Get(k))
 			if p == nil {
-				return nil, nil, object.CannotConvert(table.Get(k), "System.Management.Automation.RuntimeDefinedParameter")
+				const class = "System.Management.Automation.RuntimeDefinedParameter"
+				return nil, nil, object.CannotConvert(table.Get(k), class)
 			}
 			made[strings.ToLower(p.Name)] = p
 			more.Params = append(more.Params, parameterOf(p))

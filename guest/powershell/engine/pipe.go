@@ -61,19 +61,19 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 			return runHook(c, c.Begin)
 		}
 		return &object.Sink{Put: func(v object.Value) error {
-				f.in.OK = true
-				if err := begin(); err != nil {
-					return err
-				}
-				err := runCall(c, []object.Value{v})
-				*failed = *failed || !f.in.OK
+			f.in.OK = true
+			if err := begin(); err != nil {
 				return err
-			}}, func() error {
-				if err := errors.Join(begin(), runHook(c, c.End)); err != nil && !isEnough(err, failed) {
-					return err
-				}
-				return finish()
-			}, nil
+			}
+			err := runCall(c, []object.Value{v})
+			*failed = *failed || !f.in.OK
+			return err
+		}}, func() error {
+			if err := errors.Join(begin(), runHook(c, c.End)); err != nil && !isEnough(err, failed) {
+				return err
+			}
+			return finish()
+		}, nil
 	}
 	var got []object.Value
 	if most, ok := f.enough(st); ok {

@@ -57,8 +57,8 @@ type runningCmdlet struct {
 	already string // the same of ShouldContinue
 }
 
-// shouldProcess is ShouldProcess(target), (target, action) or (description, warning, caption): whether something is to be
-// changed. With $WhatIfPreference it is said and not done, and what has at least the impact of $ConfirmPreference is
+// shouldProcess is ShouldProcess(target), (target, action) or (description, warning, caption): whether something is to
+// be changed. With $WhatIfPreference it is said and not done, and what has at least the impact of $ConfirmPreference is
 // asked.
 func (r *runningCmdlet) shouldProcess(c *object.Call) (object.Value, error) {
 	action, target := cmp.Or(r.s.Name, dotnet.FileName(r.s.File)), c.Text(0)

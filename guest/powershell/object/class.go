@@ -41,7 +41,8 @@ type Class struct {
 	Same    func(v any) string  // equal objects have the same; nil: each object is equal to itself only
 	Each    func(v any) []Value // what an object is when it is enumerated; nil: itself
 	Item    *Indexer            // $object[…]
-	// Member, SetMember and Names are properties that objects have beside those of the class, and before them; nil: none.
+	// Member, SetMember and Names are properties that objects have beside those of the class, and before them; nil:
+	// none.
 	Member    func(of Value, name string) (v Value, there bool)
 	SetMember func(of Value, name string, v Value) (done bool)
 	Names     func(of Value) []string

@@ -59,7 +59,8 @@ type ErrorRecord struct {
 	Trace  string // the calls within which it was made, see interpreter.trace
 	// parameter is what an ArgumentException is about.
 	parameter string
-	// self is the object of a script's class that the exception is, own the names of that class and its bases; nil: none.
+	// self is the object of a script's class that the exception is, own the names of that class and its bases; nil:
+	// none.
 	self   *Object
 	own    []string
 	status int // of the HTTP answer that a WebException is about, 0 if there is none

@@ -174,8 +174,8 @@ func (p *Pattern) Replaced(s string, most int, of func(b *strings.Builder, m *re
 	return b.String() + string(runes[end:]), nil
 }
 
-// By puts in a text with .NET's $1, ${1}, ${name}, $$ and $&, $`, $', $+ and $_. The name of a missing group stays as text
-// (https://learn.microsoft.com/en-us/dotnet/standard/base-types/substitutions-in-regular-expressions).
+// By puts in a text with .NET's $1, ${1}, ${name}, $$ and $&, $`, $', $+ and $_. The name of a missing group stays as
+// text (https://learn.microsoft.com/en-us/dotnet/standard/base-types/substitutions-in-regular-expressions).
 func By(with, s string) func(b *strings.Builder, m *regexp2.Match) error {
 	return func(b *strings.Builder, m *regexp2.Match) error {
 		for rest := with; rest != ""; {

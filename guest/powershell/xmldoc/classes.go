@@ -169,7 +169,9 @@ func xmlFields() []object.Field {
 			return get(object.Own[*xmlNode](v)), nil
 		}}
 	}
-	settable := func(name string, get func(n *xmlNode) object.Value, set func(n *xmlNode, s string) error) object.Field {
+	settable := func(
+		name string, get func(n *xmlNode) object.Value, set func(n *xmlNode, s string) error,
+	) object.Field {
 		f := of(name, get)
 		f.Set = func(v, to object.Value) error { return set(object.Own[*xmlNode](v), object.Text(to)) }
 		return f
@@ -375,7 +377,9 @@ func xmlMethods() []object.Method {
 
 // xmlChanges are the methods that change a node.
 func xmlChanges() []object.Method {
-	on := func(name string, least, most int, do func(n, child *xmlNode, c *object.Call) (object.Value, error)) object.Method {
+	on := func(
+		name string, least, most int, do func(n, child *xmlNode, c *object.Call) (object.Value, error),
+	) object.Method {
 		return object.Method{Name: name, Least: least, Most: most, Do: func(c *object.Call) (object.Value, error) {
 			child := object.Own[*xmlNode](c.Arg(0))
 			if child == nil {

@@ -56,7 +56,12 @@ func readXML(text string) (*xmlNode, error) {
 		case xml.StartElement:
 			n := &xmlNode{kind: xmlElement, name: qualified(t.Name)}
 			for _, a := range t.Attr {
-				n.attrs = append(n.attrs, &xmlNode{kind: xmlAttribute, name: qualified(a.Name), value: a.Value, parent: n})
+				n.attrs = append(n.attrs, &xmlNode{
+					kind:   xmlAttribute,
+					name:   qualified(a.Name),
+					value:  a.Value,
+					parent: n,
+				})
 			}
 			if depth++; depth > mostXML {
 				return nil, badXML("the elements are nested too deep")

@@ -105,7 +105,8 @@ func newPicks(c *cmdlet.Call) (*picks, error) {
 
 // shows reports whether a file of a name is copied.
 func (p *picks) shows(name string) bool {
-	return len(p.filter) == 0 || slices.ContainsFunc(p.filter, func(re *regexp.Regexp) bool { return re.MatchString(name) })
+	fits := func(re *regexp.Regexp) bool { return re.MatchString(name) }
+	return len(p.filter) == 0 || slices.ContainsFunc(p.filter, fits)
 }
 
 // taken reports whether an item that the path names is copied.
