@@ -118,7 +118,10 @@ func privilegesOf(t windows.Token) ([]Privilege, error) {
 
 		var all []Privilege
 		for _, p := range (*windows.Tokenprivileges)(unsafe.Pointer(&buffer[0])).AllPrivileges() {
-			all = append(all, Privilege{Name: privilegeName(p.Luid), Enabled: p.Attributes&windows.SE_PRIVILEGE_ENABLED != 0})
+			all = append(all, Privilege{
+				Name:    privilegeName(p.Luid),
+				Enabled: p.Attributes&windows.SE_PRIVILEGE_ENABLED != 0,
+			})
 		}
 
 		return all, nil

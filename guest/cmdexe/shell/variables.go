@@ -75,8 +75,8 @@ func (s *Shell) calculate(text string) int32 {
 	return 0
 }
 
-// ask carries out SET /P. Without a name, "set /p =text", it prints the text and sets nothing: so batch files print without
-// an end of line (https://ss64.com/nt/set.html).
+// ask carries out SET /P. Without a name, "set /p =text", it prints the text and sets nothing: so batch files print
+// without an end of line (https://ss64.com/nt/set.html).
 func (s *Shell) ask(text string) int32 {
 	if strings.HasPrefix(text, `"`) {
 		text = text[1:]
