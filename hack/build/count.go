@@ -73,7 +73,9 @@ func (b *builder) packagesOf(ctx context.Context, s step) ([]byte, error) {
 // countStep counts a step's packages, those of them that are not in seen yet, and the bytes of the source of these.
 func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, compiled, size int64) {
 	keys := map[string][sha256.Size]byte{}
-	flags := slices.DeleteFunc(slices.Clone(s.flags), func(flag string) bool { return strings.HasPrefix(flag, "-tags") })
+	flags := slices.DeleteFunc(slices.Clone(s.flags), func(flag string) bool {
+		return strings.HasPrefix(flag, "-tags")
+	})
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

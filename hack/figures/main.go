@@ -1,6 +1,6 @@
 // Command figures writes the numbers that README.md and the documents quote, between markers, from the results that the
-// repository keeps: the files in results, the lists of specs in docs/conformance, the table of statements, the support pages, and the tables
-// of rules, probes and flows. With -check it writes nothing and fails if a number is another one.
+// repository keeps: the files in results, the lists of specs in docs/conformance, the table of statements, the support
+// pages, and the tables of rules, probes and flows. With -check it writes nothing and fails if a number is another one.
 package main
 
 import (

@@ -89,7 +89,8 @@ func TestFlaky(t *testing.T) {
 	got := flaky(map[string][]kept.Result{"wine": {
 		{Commit: "0123abcd", Tests: []kept.Test{
 			again("test/x TestX/part", "x_test.go:1: a | b\nmore"), again("test/x TestX", ""),
-			{Name: "test/x TestY", State: result.Passed}, {Name: "test/x TestZ", State: result.Skipped},
+			{Name: "test/x TestY", State: result.Passed},
+			{Name: "test/x TestZ", State: result.Skipped},
 		}},
 		{Commit: "4567abcd", Tests: []kept.Test{{Name: "test/x TestX", State: result.Failed, Reason: "no"}}},
 	}})

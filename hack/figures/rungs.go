@@ -52,15 +52,16 @@ func runs(all map[string][]kept.Result) string {
 			n := r.Count()
 			fmt.Fprintf(&b, "| %s | [%s](%s) | %s | %d | %d | %d | %d | %.0f | %.1f, %.1f | %s |\n", rung,
 				r.Began.Format("2006-01-02 15:04"), path.Join("..", kept.Folder, rung, r.Name()), commit(r), n[result.Passed],
-				n[result.Flaky], n[result.Failed], n[result.Skipped], r.Seconds, r.Load.Before, r.Load.Most, machine(r.Machine))
+				n[result.Flaky], n[result.Failed], n[result.Skipped],
+				r.Seconds, r.Load.Before, r.Load.Most, machine(r.Machine))
 		}
 	}
 
 	return b.String()
 }
 
-// flaky returns the tables of docs/results.md about tests that passed at their second try: how many there are in the runs
-// of each rung that are kept, and each one with what it said when it failed.
+// flaky returns the tables of docs/results.md about tests that passed at their second try: how many there are in the
+// runs of each rung that are kept, and each one with what it said when it failed.
 func flaky(all map[string][]kept.Result) string {
 	var rates, tests strings.Builder
 	rates.WriteString("| rung | runs | with a flaky test | tests that ran in them | flaky | of a thousand |\n|---|---|---|---|---|---|\n")

@@ -49,7 +49,8 @@ type Result struct {
 	Args    []string  `json:"args"`
 	// Incomplete says why a run did not come to its end.
 	Incomplete string `json:"incomplete,omitempty"`
-	// StandIns are the images of Kubernetes' own tests that are not wholly upstream's, each with the parts that are not.
+	// StandIns are the images of Kubernetes' own tests that are not wholly upstream's, each with the parts that are
+	// not.
 	StandIns map[string]string `json:"standIns,omitempty"`
 	Figures  []Figure          `json:"figures,omitempty"`
 	Tests    []Test            `json:"tests,omitempty"`

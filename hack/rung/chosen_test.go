@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestEveryTestIsChosen holds that each test of the repository is one of a rung. Those that are compiled for Windows are
-// run by tests of the rung wine.
+// TestEveryTestIsChosen holds that each test of the repository is one of a rung. Those that are compiled for Windows
+// are run by tests of the rung wine.
 func TestEveryTestIsChosen(t *testing.T) {
 	field := regexp.MustCompile(fieldTests)
 	files := 0
@@ -31,7 +31,8 @@ func TestEveryTestIsChosen(t *testing.T) {
 			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "Test") || f.Name.Name == "TestMain" {
 				continue
 			}
-			if !slices.ContainsFunc(rungs(), func(rung string) bool { return chooses(rung, text, field, f.Name.Name) }) {
+			chosen := func(rung string) bool { return chooses(rung, text, field, f.Name.Name) }
+			if !slices.ContainsFunc(rungs(), chosen) {
 				t.Errorf("%s: %s is a test of no rung", path, f.Name.Name)
 			}
 		}
@@ -54,7 +55,8 @@ func chooses(rung string, text []byte, field *regexp.Regexp, test string) bool {
 	case "pure":
 		return true
 	case "field":
-		return field.MatchString(test) && slices.ContainsFunc(tagsOf(rung), func(tag string) bool { return hasTag(text, tag) })
+		tagged := func(tag string) bool { return hasTag(text, tag) }
+		return field.MatchString(test) && slices.ContainsFunc(tagsOf(rung), tagged)
 	}
 	return hasTag(text, rung) && !field.MatchString(test)
 }
@@ -74,7 +76,9 @@ func built(text []byte, tags []string) bool {
 			return false
 		}
 		return slices.ContainsFunc([]string{"linux", "windows"}, func(system string) bool {
-			return expr.Eval(func(tag string) bool { return tag == system || tag == "amd64" || slices.Contains(tags, tag) })
+			return expr.Eval(func(tag string) bool {
+				return tag == system || tag == "amd64" || slices.Contains(tags, tag)
+			})
 		})
 	}
 

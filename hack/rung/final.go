@@ -7,8 +7,8 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// final says why a failed test has no second try, "" if it has one. The test says it (testrun.Once), or one that it is a
-// part of.
+// final says why a failed test has no second try, "" if it has one. The test says it (testrun.Once), or one that it is
+// a part of.
 func (r *result) final(f failure) string {
 	for _, output := range r.outputs(f) {
 		if _, why, ok := strings.Cut(output, testrun.OnceMark); ok {

@@ -349,8 +349,8 @@ func hasTag(text []byte, tag string) bool {
 		if strings.HasPrefix(line, "package ") {
 			return false
 		}
-		if strings.HasPrefix(line, "//go:build") &&
-			slices.Contains(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" &|()\n", r) }), tag) {
+		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" &|()\n", r) })
+		if strings.HasPrefix(line, "//go:build") && slices.Contains(words, tag) {
 			return true
 		}
 	}

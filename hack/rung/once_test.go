@@ -20,8 +20,8 @@ var never = regexp.MustCompile(`(^Test|[a-z0-9_])(` + strings.Join([]string{
 	`Order|[Oo]rdered`,
 }, "|") + `)`)
 
-// TestOnceIsSaid holds that a test whose name says that it is of an attack, a race, a loss, of what is left behind or of
-// an order says first of all that it has no second try.
+// TestOnceIsSaid holds that a test whose name says that it is of an attack, a race, a loss, of what is left behind or
+// of an order says first of all that it has no second try.
 func TestOnceIsSaid(t *testing.T) {
 	found := 0
 	err := testFiles("../..", func(path string, text []byte) {
