@@ -31,8 +31,8 @@ type Template struct {
 
 const name = "template"
 
-// Parse reads a template that may call funcs, beside those that every template has: and, eq, ge, gt, index, le, len, lt,
-// ne, not, or, print, printf, println.
+// Parse reads a template that may call funcs, beside those that every template has: and, eq, ge, gt, index, le, len,
+// lt, ne, not, or, print, printf, println.
 func Parse(text string, funcs Funcs) (*Template, error) {
 	all := builtins()
 	maps.Copy(all, funcs)
@@ -243,7 +243,9 @@ func (r *run) command(dot reflect.Value, c *parse.CommandNode, last []reflect.Va
 }
 
 // function calls a function. and and or compute no more arguments than they need.
-func (r *run) function(dot reflect.Value, called string, rest []parse.Node, last []reflect.Value) (reflect.Value, error) {
+func (r *run) function(
+	dot reflect.Value, called string, rest []parse.Node, last []reflect.Value,
+) (reflect.Value, error) {
 	if called != "and" && called != "or" {
 		args, err := r.values(dot, rest)
 		if err != nil {
