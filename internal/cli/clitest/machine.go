@@ -43,8 +43,10 @@ func New(t *testing.T) *Machine {
 	m := &Machine{T: t, Paths: layout.Paths{Data: filepath.Join(dir, "data"), Bin: filepath.Join(dir, "bin")}}
 	m.Sources.Patience = reader.Patience
 	m.Env.Executable = filepath.Join(m.Paths.Bin, "mullion")
-	m.Env.Environ = []string{"MULLION_DATA_DIR=" + m.Paths.Data, "HOME=" + dir,
-		"MULLION_CACHE_DIR=" + filepath.Join(dir, "cache")}
+	m.Env.Environ = []string{
+		"MULLION_DATA_DIR=" + m.Paths.Data, "HOME=" + dir,
+		"MULLION_CACHE_DIR=" + filepath.Join(dir, "cache"),
+	}
 	return m
 }
 

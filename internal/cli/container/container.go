@@ -1,5 +1,5 @@
-// Package container owns `mullion container`: what is done with the containers of `mullion run`, in Docker's words. What
-// they are, package single knows.
+// Package container owns `mullion container`: what is done with the containers of `mullion run`, in Docker's words.
+// What they are, package single knows.
 package container
 
 import (

@@ -151,7 +151,8 @@ func TestInspectPrintable(t *testing.T) {
 		}
 		out.Reset()
 		found := []inspected{{Name: "\u009b2J"}} // JSON has only the oldest of the escapes as text
-		if err := a.printInspected(found, &format{}); err != nil || strings.Contains(out.String(), "\u009b") == terminal {
+		err := a.printInspected(found, &format{})
+		if err != nil || strings.Contains(out.String(), "\u009b") == terminal {
 			t.Errorf("as JSON, %v: %q, %v", terminal, &out, err)
 		}
 	}
@@ -265,7 +266,8 @@ func TestContainerRefuses(t *testing.T) {
 		{"inspect web", 1, "mullion: No such container: web\n"},
 		{"update web", 2, "mullion: `mullion container` has no command \"update\""},
 	} {
-		got := m.Run(append(append([]string{}, data...), append([]string{"container"}, strings.Fields(tc.args)...)...)...)
+		args := append([]string{"container"}, strings.Fields(tc.args)...)
+		got := m.Run(append(append([]string{}, data...), args...)...)
 		if got.Code != tc.code || !strings.HasPrefix(got.Err, tc.said) {
 			t.Errorf("%s: exit code %d, %s%s", tc.args, got.Code, got.Out, got.Err)
 		}

@@ -57,7 +57,9 @@ left out, and said. The container's tar.exe reads and writes there, as its user;
 }
 
 // completePlaces completes the containers of cp, and files of this machine for what begins as one.
-func (a *commands) completePlaces(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (a *commands) completePlaces(
+	cmd *cobra.Command, args []string, prefix string,
+) ([]string, cobra.ShellCompDirective) {
 	paths, err := engine.Paths(a.Call, cmd)
 	if err != nil || len(args) > 1 || strings.HasPrefix(prefix, ".") || strings.HasPrefix(prefix, "/") {
 		return nil, cobra.ShellCompDirectiveDefault

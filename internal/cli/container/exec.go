@@ -25,8 +25,8 @@ func (a *commands) exec() *cobra.Command {
 		Use:   "exec [flags] CONTAINER PROGRAM [ARGUMENT…]",
 		Short: "Run another program in a container, and end with its exit code",
 		Long: `Runs a program in a container that runs, as its user, with its environment and in its folder unless others are
-given. The program ends with this command; Ctrl-C kills it, but with -it, where every key is its own. With -d it lives on
-until it or its container ends, and nobody hears what it says.
+given. The program ends with this command; Ctrl-C kills it, but with -it, where every key is its own. With -d it lives
+on until it or its container ends, and nobody hears what it says.
 
 The exit code is the program's, as with ` + "`mullion run`" + `; 126: it cannot be started; 127: it is not there; 1: there
 is no such container, or it does not run.`,

@@ -49,10 +49,14 @@ func allFilters() []filter {
 			other, err := single.Find(all, value)
 			return err == nil && c.Created.After(other.Created)
 		}},
-		{key: "status", value: "created|running|exited", check: isState,
-			fits: func(c single.Container, value string, _ []single.Container) bool { return c.State() == value }},
+		{
+			key: "status", value: "created|running|exited", check: isState,
+			fits: func(c single.Container, value string, _ []single.Container) bool { return c.State() == value },
+		},
 		{key: "volume", value: "PATH", fits: func(c single.Container, value string, _ []single.Container) bool {
-			return slices.ContainsFunc(c.Run.Mounts, func(m single.Mount) bool { return m.Source == value || m.Target == value })
+			return slices.ContainsFunc(c.Run.Mounts, func(m single.Mount) bool {
+				return m.Source == value || m.Target == value
+			})
 		}},
 	}
 }

@@ -45,8 +45,8 @@ func (a *commands) list() *cobra.Command {
 --filter keeps those that fit: ` + filterNames() + `.
 Given several times with one key, one of the values has to fit, of labels all; of different keys all have to.
 
---format is a template of Go with .ID, .Image, .Command, .CreatedAt, .RunningFor, .State, .Status, .Ports, .Names, .Labels,
-.Mounts, .Networks and .Label "NAME"; json; or table and a template, for columns with headings.`,
+--format is a template of Go with .ID, .Image, .Command, .CreatedAt, .RunningFor, .State, .Status, .Ports, .Names,
+.Labels, .Mounts, .Networks and .Label "NAME"; json; or table and a template, for columns with headings.`,
 		Example: `  mullion container ls
   mullion container ls -a --filter label=team=web --filter status=exited
   mullion container ls --format 'table {{.Names}}\t{{.Status}}'
@@ -136,7 +136,8 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 	t := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
 	fmt.Fprintln(t, "CONTAINER ID\tIMAGE\tCOMMAND\tCREATED\tSTATUS\tPORTS\tNAMES")
 	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join([]string{r.ID, r.Image, r.Command, r.RunningFor, r.Status, r.Ports, r.Names}, "\t"))
+		columns := []string{r.ID, r.Image, r.Command, r.RunningFor, r.Status, r.Ports, r.Names}
+		fmt.Fprintln(t, strings.Join(columns, "\t"))
 	}
 	return t.Flush()
 }
@@ -245,8 +246,12 @@ func follows(first, port nat.Port, n int) bool {
 // sortedPorts are the published ports in the order of the container's.
 func sortedPorts(c single.Container) []nat.Port {
 	return slices.SortedStableFunc(slices.Values(c.Published()), func(a, b nat.Port) int {
-		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), a.Addr.Compare(b.Addr), cmp.Compare(a.Container, b.Container),
-			cmp.Compare(a.Host, b.Host))
+		return cmp.Or(
+			cmp.Compare(a.Protocol, b.Protocol),
+			a.Addr.Compare(b.Addr),
+			cmp.Compare(a.Container, b.Container),
+			cmp.Compare(a.Host, b.Host),
+		)
 	})
 }
 

@@ -20,13 +20,34 @@ func TestFilter(t *testing.T) {
 	for _, tc := range []struct {
 		filters, want string
 	}{
-		{"", "web"}, {"name=e", "web"}, {"name=/we", "web"}, {"name=zz", ""}, {"id=bbb", "web"}, {"status=exited", "job"},
-		{"status=created status=exited", "made job"}, {"status=running status=dead", "web"}, {"label=team", "web"},
-		{"label=team=web label=a=1", "web"}, {"label=team=web label=a=2", ""}, {"ancestor=app:v1 status=created", "made"},
-		{"ancestor=app status=exited", "job"}, {"ancestor=ap status=exited", ""}, {"exited=3221225477 status=exited", "job"},
-		{"exited=0 status=exited", ""}, {"before=made", "web"}, {"since=job", "web"}, {"since=web", ""}, {"network=nat", "web"},
-		{"network=none", ""}, {"volume=/srv", "web"}, {`volume=C:\app`, "web"}, {"publish=8000", "web"}, {"publish=53", ""},
-		{"publish=53/udp", "web"}, {"publish=1-90", "web"}, {"NAME=web", "web"},
+		{"", "web"},
+		{"name=e", "web"},
+		{"name=/we", "web"},
+		{"name=zz", ""},
+		{"id=bbb", "web"},
+		{"status=exited", "job"},
+		{"status=created status=exited", "made job"},
+		{"status=running status=dead", "web"},
+		{"label=team", "web"},
+		{"label=team=web label=a=1", "web"},
+		{"label=team=web label=a=2", ""},
+		{"ancestor=app:v1 status=created", "made"},
+		{"ancestor=app status=exited", "job"},
+		{"ancestor=ap status=exited", ""},
+		{"exited=3221225477 status=exited", "job"},
+		{"exited=0 status=exited", ""},
+		{"before=made", "web"},
+		{"since=job", "web"},
+		{"since=web", ""},
+		{"network=nat", "web"},
+		{"network=none", ""},
+		{"volume=/srv", "web"},
+		{`volume=C:\app`, "web"},
+		{"publish=8000", "web"},
+		{"publish=53", ""},
+		{"publish=53/udp", "web"},
+		{"publish=1-90", "web"},
+		{"NAME=web", "web"},
 	} {
 		f, err := parseFilters(strings.Fields(tc.filters))
 		if err != nil {
@@ -110,7 +131,9 @@ func TestPort(t *testing.T) {
 		want string
 	}{
 		{"", "80/tcp -> 127.0.0.1:8000\n81/tcp -> 127.0.0.1:8001\n53/udp -> 127.0.0.1:53"},
-		{"80", "127.0.0.1:8000"}, {"53/udp", "127.0.0.1:53"}, {"80-81/tcp", "127.0.0.1:8000\n127.0.0.1:8001"},
+		{"80", "127.0.0.1:8000"},
+		{"53/udp", "127.0.0.1:53"},
+		{"80-81/tcp", "127.0.0.1:8000\n127.0.0.1:8001"},
 	} {
 		var of []single.Exposed
 		if tc.of != "" {

@@ -76,8 +76,8 @@ func tailOf(text string) (int, error) {
 	return max(n, -1), nil
 }
 
-// timeOf reads the time of a flag as docker does: how long ago it was, a date with or without a time and a zone, or seconds since
-// 1970. "" is no time (https://docs.docker.com/reference/cli/docker/container/logs/#since).
+// timeOf reads the time of a flag as docker does: how long ago it was, a date with or without a time and a zone, or
+// seconds since 1970. "" is no time (https://docs.docker.com/reference/cli/docker/container/logs/#since).
 func timeOf(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -30,8 +30,8 @@ func (a *commands) stats() *cobra.Command {
 		Long: `Shows each second what containers use, those named or all that run, until Ctrl-C. In a pipe each second has lines of its
 own; --no-stream shows one second. CPU % is of one processor; memory is what cannot be taken away without swapping.
 
---format is a template of Go with .ID, .Name, .Container, .CPUPerc, .MemUsage, .MemPerc, .NetIO, .BlockIO and .PIDs; json;
-or table and a template.`,
+--format is a template of Go with .ID, .Name, .Container, .CPUPerc, .MemUsage, .MemPerc, .NetIO, .BlockIO and .PIDs;
+json; or table and a template.`,
 		Example: `  mullion container stats
   mullion container stats --no-stream --format '{{.Name}} {{.MemUsage}}' web`,
 		ValidArgsFunction: a.complete(true, single.Running),

@@ -1,5 +1,5 @@
-// Package folderimage owns how commands make an image of a folder of files: the description that is read there, and what
-// flags say in its place. Making images is package imagebuild.
+// Package folderimage owns how commands make an image of a folder of files: the description that is read there, and
+// what flags say in its place. Making images is package imagebuild.
 package folderimage
 
 import (

@@ -106,7 +106,8 @@ func (a *command) run(ctx context.Context, program string, args []string) error 
 func (a *command) goProgram() (string, error) {
 	for _, dir := range append(filepath.SplitList(a.Env.Getenv("PATH")), "/usr/local/go/bin", "/usr/lib/go/bin") {
 		path := filepath.Join(dir, "go")
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && filepath.IsAbs(path) {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && filepath.IsAbs(path) {
 			return path, nil
 		}
 	}

@@ -236,8 +236,8 @@ func (a *builds) workFolder(ctx context.Context) (dir string, remove func() erro
 // cacheVariable names the folder of what Mullion keeps to be faster the next time.
 const cacheVariable = "MULLION_CACHE_DIR"
 
-// cacheDir is that folder: by default the machine's for root, to which nobody else writes, and a person's own; "": there
-// is none (https://specifications.freedesktop.org/basedir-spec/latest/).
+// cacheDir is that folder: by default the machine's for root, to which nobody else writes, and a person's own; "":
+// there is none (https://specifications.freedesktop.org/basedir-spec/latest/).
 func (a *builds) cacheDir() string {
 	if dir := a.Env.Getenv(cacheVariable); filepath.IsAbs(dir) {
 		return dir

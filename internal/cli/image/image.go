@@ -41,7 +41,10 @@ Linux node has a store of its own.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand((&builds{r}).command(), a.kubeadm(), a.load(), a.pull(), a.list(), a.remove(), a.tag(), a.save(), a.push())
+	cmd.AddCommand(
+		(&builds{r}).command(), a.kubeadm(), a.load(), a.pull(),
+		a.list(), a.remove(), a.tag(), a.save(), a.push(),
+	)
 	return cmd
 }
 
@@ -152,8 +155,8 @@ func (a *commands) registryAuth(user string, passwordStdin bool) (*image.Auth, e
 	return &image.Auth{Username: user, Password: password}, nil
 }
 
-// pullAll pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image of
-// a single system is no error.
+// pullAll pulls for the named nodes, or for all nodes with whose systems the image works: in a mixed cluster an image
+// of a single system is no error.
 func (a *commands) pullAll(ctx context.Context, c spec.Cluster, nodes []string, ref string, auth *image.Auth) error {
 	if err := a.RequireRoot("changes the nodes' stores of images"); err != nil {
 		return err

@@ -112,12 +112,14 @@ func TestPasswordFromStandardInput(t *testing.T) {
 	for in, want := range map[string]string{
 		"secret": "secret", "secret\n": "secret", "secret\r\n": "secret", " a b \n": " a b ", "two\nlines\n": "two\nlines",
 	} {
-		auth, err := (&commands{Reader: clitest.New(t).Reader(invoke.Env{In: strings.NewReader(in)})}).registryAuth("me", true)
+		a := &commands{Reader: clitest.New(t).Reader(invoke.Env{In: strings.NewReader(in)})}
+		auth, err := a.registryAuth("me", true)
 		if err != nil || auth.Username != "me" || auth.Password != want {
 			t.Errorf("%q: %+v, %v; want %q", in, auth, err, want)
 		}
 	}
-	if auth, err := (&commands{Reader: clitest.New(t).Reader(invoke.Env{})}).registryAuth("", false); auth != nil || err != nil {
+	a := &commands{Reader: clitest.New(t).Reader(invoke.Env{})}
+	if auth, err := a.registryAuth("", false); auth != nil || err != nil {
 		t.Errorf("nobody: %+v, %v", auth, err)
 	}
 }

@@ -152,8 +152,8 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 	return err
 }
 
-// only is a keychain of the credentials that a person has given for a registry. Others, which an image may name as those
-// of its base, get what `docker login` has kept for them.
+// only is a keychain of the credentials that a person has given for a registry. Others, which an image may name as
+// those of its base, get what `docker login` has kept for them.
 type only struct {
 	*image.Auth
 

@@ -25,8 +25,8 @@ type Env struct {
 	Size func() (columns, rows int)
 	// Resized gives a channel that has something each time that the size changes, until ctx is over; nil: it does not.
 	Resized func(ctx context.Context) <-chan struct{}
-	// Quit gives a channel that the next SIGQUIT closes, which then does not end the process, until ctx is over; nil: it
-	// ends it.
+	// Quit gives a channel that the next SIGQUIT closes, which then does not end the process, until ctx is over; nil:
+	// it ends it.
 	Quit func(ctx context.Context) <-chan struct{}
 	// Raw has the terminal that In is pass on every key, until restore is called; nil: In is no terminal.
 	Raw func() (restore func(), err error)

@@ -56,8 +56,8 @@ func (o *options) networkAsk(ask *single.Run) error {
 }
 
 // portsOf reads a value of --publish: [[ADDRESS:][PORT]:]CONTAINERPORT[/PROTOCOL], where an address of IPv6 is in
-// brackets and ports may be ranges. As with Docker, both ranges are as long, or that of the machine is where the one port
-// of the container finds a free one (https://docs.docker.com/engine/network/port-publishing/).
+// brackets and ports may be ranges. As with Docker, both ranges are as long, or that of the machine is where the one
+// port of the container finds a free one (https://docs.docker.com/engine/network/port-publishing/).
 func portsOf(text string) ([]nat.Port, error) {
 	of := nat.Port{Addr: single.Loopback(), Protocol: wire.TCP}
 	rest, protocol, has := strings.Cut(text, "/")

@@ -1,5 +1,5 @@
-// Package run owns `mullion run`: what of Docker's flags a single container is asked for with, and the hidden command of
-// the engine that makes it.
+// Package run owns `mullion run`: what of Docker's flags a single container is asked for with, and the hidden command
+// of the engine that makes it.
 package run
 
 import (
@@ -54,9 +54,9 @@ its folder read-only at C:\app.
 
 The container ends with this command, unless -d leaves it running. When its program has ended, its log and exit code
 are kept for ` + "`mullion container`" + `, unless --rm is given; what it has written to its C: is not. It reaches what
-this machine reaches, but neither the machine itself nor clusters on it; other containers reach it by its name. --publish
-8080:80 leads port 8080 of this machine to its port 80, and listens on 127.0.0.1 alone unless an address is given:
-0.0.0.0:8080:80 is for everybody. --network none leaves it a loopback alone.
+this machine reaches, but neither the machine itself nor clusters on it; other containers reach it by its name.
+--publish 8080:80 leads port 8080 of this machine to its port 80, and listens on 127.0.0.1 alone unless an address is
+given: 0.0.0.0:8080:80 is for everybody. --network none leaves it a loopback alone.
 
 A folder or file of --volume belongs to the container's user as far as it belongs to its owner here; what root owns is
 read-only. Ctrl-C is CTRL_C_EVENT for the program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills

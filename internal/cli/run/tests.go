@@ -29,7 +29,9 @@ func (o *options) checkTests(program string) error {
 }
 
 // runTests runs a test program as `go test -exec` calls it, and ends as it does.
-func (a *commands) runTests(ctx, outer context.Context, client *single.Client, ask single.Run, program string) (err error) {
+func (a *commands) runTests(
+	ctx, outer context.Context, client *single.Client, ask single.Run, program string,
+) (err error) {
 	path, err := filepath.Abs(program)
 	if err != nil {
 		return engine.Failed(err, "")
