@@ -20,8 +20,8 @@ type Load struct {
 	// Waited counts those that had to wait, Longest is the longest that one waited.
 	Waited  uint64        `json:"waited"`
 	Longest time.Duration `json:"longestWait"`
-	// NotStarted counts programs whose time was over before it was their turn, Late those that were started and not done
-	// in their time, and Orphans the processes of such that were found and ended.
+	// NotStarted counts programs whose time was over before it was their turn, Late those that were started and not
+	// done in their time, and Orphans the processes of such that were found and ended.
 	NotStarted uint64 `json:"notStarted"`
 	Late       uint64 `json:"late"`
 	Orphans    uint64 `json:"orphans"`
@@ -97,7 +97,11 @@ func (q *Queue) notStarted(w *waiter, why error) error {
 		q.pod(w.ask.Pod).notStarted++
 	}
 	return &NotStartedError{
-		Waited: waited, Others: q.others() + len(q.aside.waiting), Places: q.places, Jammed: q.isJammed(w.ask.Pod), Err: why,
+		Waited: waited,
+		Others: q.others() + len(q.aside.waiting),
+		Places: q.places,
+		Jammed: q.isJammed(w.ask.Pod),
+		Err:    why,
 	}
 }
 

@@ -56,7 +56,8 @@ type Ask struct {
 }
 
 const (
-	// HoldMost is how long a place is held. What needs more than that to start waits for something else than a processor.
+	// HoldMost is how long a place is held. What needs more than that to start waits for something else than a
+	// processor.
 	HoldMost = 10 * time.Second
 	// turnOfProbe and turnOfStart are how often a kind that waits is passed over before it has its turn.
 	turnOfProbe, turnOfStart = 8, 4

@@ -201,8 +201,8 @@ func TestNotStarted(t *testing.T) {
 		pod := Pod{Namespace: "default", Name: "web", UID: "1"}
 		p, err := q.Enter(ctx, Ask{Kind: Probe, Pod: pod, Container: "c"})
 		var late *NotStartedError
-		if p != nil || !errors.As(err, &late) || !errors.Is(err, context.DeadlineExceeded) || late.Waited != time.Second ||
-			late.Places != 2 {
+		if p != nil || !errors.As(err, &late) || !errors.Is(err, context.DeadlineExceeded) ||
+			late.Waited != time.Second || late.Places != 2 {
 			t.Fatalf("%v, %+v", err, late)
 		}
 		l := q.Load()

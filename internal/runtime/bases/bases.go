@@ -120,7 +120,8 @@ func (f *Finder) chosen(index v1.ImageIndex, system string) (dockerfile.Base, er
 
 	var best *v1.Descriptor
 	for i, d := range manifest.Manifests {
-		if d.Platform == nil || d.Platform.OS != system || d.Platform.Architecture != "amd64" || !d.MediaType.IsImage() {
+		fits := d.Platform != nil && d.Platform.OS == system && d.Platform.Architecture == "amd64"
+		if !fits || !d.MediaType.IsImage() {
 			continue
 		}
 		if best == nil || f.rank(d) > f.rank(*best) || (f.rank(d) == f.rank(*best) && f.newer(d, *best)) {

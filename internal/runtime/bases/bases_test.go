@@ -78,7 +78,9 @@ func layerOf(t *testing.T, files map[string]string) v1.Layer {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(out.Bytes())), nil })
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(out.Bytes())), nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +405,9 @@ func buildMany(t *testing.T, text string) ([]string, string, error) {
 	if err != nil {
 		return nil, said, err
 	}
-	img.Index = mutate.RemoveManifests(img.Index, func(d v1.Descriptor) bool { return d.Digest != index.Manifests[0].Digest })
+	img.Index = mutate.RemoveManifests(img.Index, func(d v1.Descriptor) bool {
+		return d.Digest != index.Manifests[0].Digest
+	})
 	_, _, files := only(t, img)
 	return files, said, nil
 }
@@ -426,11 +430,17 @@ func TestSaved(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			platform := &v1.Platform{
+				OS:           "windows",
+				Architecture: "amd64",
+				OSVersion:    version,
+			}
+			none := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 			built := imagebuild.Image{
 				Refs: []string{ref},
-				Index: mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{
+				Index: mutate.AppendManifests(none, mutate.IndexAddendum{
 					Add:        one,
-					Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: version}},
+					Descriptor: v1.Descriptor{Platform: platform},
 				}),
 			}
 			return built.WriteArchive(to)
@@ -446,8 +456,11 @@ func TestSaved(t *testing.T) {
 		}
 	}
 
-	broken := &bases.Finder{Scratch: t.TempDir(), Saved: func(context.Context, string, io.Writer) error { return errors.New("broken") }}
-	if _, err := broken.Find(t.Context(), ref, imagebuild.Windows); err == nil || !strings.Contains(err.Error(), "broken") {
+	broken := &bases.Finder{Scratch: t.TempDir(), Saved: func(context.Context, string, io.Writer) error {
+		return errors.New("broken")
+	}}
+	_, err := broken.Find(t.Context(), ref, imagebuild.Windows)
+	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Error(err)
 	}
 }
@@ -457,7 +470,8 @@ func TestUnpackOdd(t *testing.T) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, h := range []tar.Header{
-		{Name: "../out", Typeflag: tar.TypeReg, Size: 1}, {Name: "/etc/out", Typeflag: tar.TypeReg, Size: 1},
+		{Name: "../out", Typeflag: tar.TypeReg, Size: 1},
+		{Name: "/etc/out", Typeflag: tar.TypeReg, Size: 1},
 		{Name: "blobs/sha256/../../../out", Typeflag: tar.TypeReg, Size: 1},
 		{Name: "blobs/sha256/" + strings.Repeat("a", 64), Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
 		{Name: "index.json", Typeflag: tar.TypeReg, Size: 1},

@@ -13,8 +13,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Push pushes an image to the registry of a reference, and returns its digest. Layers that may not be passed on are left
-// out, as by Docker.
+// Push pushes an image to the registry of a reference, and returns its digest. Layers that may not be passed on are
+// left out, as by Docker.
 func (r Registry) Push(ctx context.Context, ref string, what Single) (string, error) {
 	named, err := name.ParseReference(ref)
 	if err != nil {

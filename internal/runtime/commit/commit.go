@@ -33,8 +33,8 @@ type Changes struct {
 	Upper string
 	// Registry is what has become of the registry.
 	Registry wine.RegistryChanges
-	// Mounted are the names on the drive at which something was mounted, with slashes. The empty files and folders there
-	// are only the places of the mounts.
+	// Mounted are the names on the drive at which something was mounted, with slashes. The empty files and folders
+	// there are only the places of the mounts.
 	Mounted []string
 	// Created is the time of all files in the layer.
 	Created time.Time

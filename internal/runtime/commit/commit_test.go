@@ -211,7 +211,8 @@ func TestHives(t *testing.T) {
 func TestPlacesOfMounts(t *testing.T) {
 	upper := t.TempDir()
 	for _, dir := range []string{"drive_c/Cache", "drive_c/full/below", "drive_c/other"} {
-		if err := os.MkdirAll(filepath.Join(upper, strings.Replace(dir, "drive_c", engine.Drive, 1)), 0o755); err != nil {
+		path := filepath.Join(upper, strings.Replace(dir, "drive_c", engine.Drive, 1))
+		if err := os.MkdirAll(path, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

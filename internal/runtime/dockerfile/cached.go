@@ -22,7 +22,9 @@ import (
 )
 
 // layer returns the layer of a key: that of an earlier build, or what write writes.
-func (b *builder) layer(ctx context.Context, key buildcache.Key, write func(io.Writer) error) (*imagebuild.Layer, error) {
+func (b *builder) layer(
+	ctx context.Context, key buildcache.Key, write func(io.Writer) error,
+) (*imagebuild.Layer, error) {
 	if !b.NoCache {
 		if found, ok := b.Cache.Find(key); ok {
 			return imagebuild.NewLayer(found), nil

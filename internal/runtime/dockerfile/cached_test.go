@@ -49,14 +49,26 @@ func TestCached(t *testing.T) {
 		{"another comment", func(files map[string]string, _ *dockerfile.Options) {
 			files["Dockerfile"] = "# hello\n" + text
 		}, []any{"CACHED", "CACHED", "CACHED", "CACHED", "CACHED"}, 0},
-		{"another file", func(files map[string]string, _ *dockerfile.Options) { files["b.txt"] = "C" },
-			[]any{"CACHED", "CACHED", "CACHED", "DONE", "DONE"}, 1},
-		{"another argument", func(_ map[string]string, o *dockerfile.Options) { o.Args = map[string]string{"V": "2"} },
-			[]any{"CACHED", "CACHED", "DONE", "CACHED", "DONE"}, 2},
-		{"another runner", func(_ map[string]string, o *dockerfile.Options) { o.Runner = "other" },
-			[]any{"CACHED", "CACHED", "DONE", "CACHED", "DONE"}, 2},
-		{"no cache", func(_ map[string]string, o *dockerfile.Options) { o.NoCache = true },
-			[]any{"DONE", "DONE", "DONE", "DONE", "DONE"}, 2},
+		{
+			"another file", func(files map[string]string, _ *dockerfile.Options) { files["b.txt"] = "C" },
+			[]any{"CACHED", "CACHED", "CACHED", "DONE", "DONE"},
+			1,
+		},
+		{
+			"another argument", func(_ map[string]string, o *dockerfile.Options) { o.Args = map[string]string{"V": "2"} },
+			[]any{"CACHED", "CACHED", "DONE", "CACHED", "DONE"},
+			2,
+		},
+		{
+			"another runner", func(_ map[string]string, o *dockerfile.Options) { o.Runner = "other" },
+			[]any{"CACHED", "CACHED", "DONE", "CACHED", "DONE"},
+			2,
+		},
+		{
+			"no cache", func(_ map[string]string, o *dockerfile.Options) { o.NoCache = true },
+			[]any{"DONE", "DONE", "DONE", "DONE", "DONE"},
+			2,
+		},
 	} {
 		c.asked = nil
 		files := map[string]string{"Dockerfile": text, "a.txt": "A", "b.txt": "B"}

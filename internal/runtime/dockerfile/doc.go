@@ -72,8 +72,8 @@ type Base struct {
 	// Image is there, and Windows is how many of its layers, the lowest, are Windows' own.
 	Image   v1.Image
 	Windows int
-	// Spec is the configuration of one that stands in, and the builds that it is for. Files are its files by their names
-	// on C:, with slashes.
+	// Spec is the configuration of one that stands in, and the builds that it is for. Files are its files by their
+	// names on C:, with slashes.
 	Spec  imagebuild.Spec
 	Files map[string]string
 }

@@ -48,7 +48,8 @@ func (s *stage) mounts(ctx context.Context, number int, c *instructions.RunComma
 		if made == nil {
 			continue
 		}
-		if slices.ContainsFunc(all, func(o mount) bool { return o.target != "" && strings.EqualFold(o.target, made.target) }) {
+		same := func(o mount) bool { return o.target != "" && strings.EqualFold(o.target, made.target) }
+		if slices.ContainsFunc(all, same) {
 			return nil, refuse(errdefs.ErrInvalidArgument, "two mounts have the target %s", made.target)
 		}
 		all = append(all, *made)
@@ -57,7 +58,9 @@ func (s *stage) mounts(ctx context.Context, number int, c *instructions.RunComma
 }
 
 // mount reads a mount; nil: there is nothing to mount.
-func (s *stage) mount(ctx context.Context, number int, c *instructions.RunCommand, m *instructions.Mount) (*mount, error) {
+func (s *stage) mount(
+	ctx context.Context, number int, c *instructions.RunCommand, m *instructions.Mount,
+) (*mount, error) {
 	if m.Mode != nil || m.UID != nil || m.GID != nil {
 		s.warn(c, "mode, uid and gid of --mount do nothing: a container for Windows has no such rights")
 	}
@@ -84,7 +87,8 @@ func (s *stage) mount(ctx context.Context, number int, c *instructions.RunComman
 		if made.id == "" {
 			made.id = strings.ToLower(at)
 		}
-		made.alone = m.CacheSharing == instructions.MountSharingLocked || m.CacheSharing == instructions.MountSharingPrivate
+		made.alone = m.CacheSharing == instructions.MountSharingLocked ||
+			m.CacheSharing == instructions.MountSharingPrivate
 		return made, nil
 	case instructions.MountTypeTmpfs:
 		if m.SizeLimit != 0 {

@@ -17,7 +17,9 @@ import (
 )
 
 // mounted builds a Dockerfile with RUNs, and tells what the last one mounts: "TARGET: FILES".
-func mounted(t *testing.T, text string, with func(*dockerfile.Options)) (seen []string, env []string, m made, err error) {
+func mounted(
+	t *testing.T, text string, with func(*dockerfile.Options),
+) (seen []string, env []string, m made, err error) {
 	t.Helper()
 	c := commands{}
 	m, err = try(t, map[string]string{

@@ -364,7 +364,9 @@ RUN apk add curl`,
 // TestPublicShapes holds what is built of what people write, and that what is not is refused by its line. What the
 // commands of RUN do is not asked here.
 func TestPublicShapes(t *testing.T) {
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "tool") }))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, "tool")
+	}))
 	defer web.Close()
 	files := map[string]string{
 		"a.txt": "A", "app.sln": "", "go.mod": "module a", "package.json": "{}", "package-lock.json": "{}", "app.js": "",

@@ -51,8 +51,8 @@ type stage struct {
 	// unnamed counts the files of layers whose names Windows does not have; unnamedOne is one of them.
 	unnamed    int
 	unnamedOne string
-	// real is the image that the stage begins with, if it is there, and windows how many of its layers are Windows' own;
-	// the first standing steps are in its place.
+	// real is the image that the stage begins with, if it is there, and windows how many of its layers are Windows'
+	// own; the first standing steps are in its place.
 	real              v1.Image
 	windows, standing int
 	steps             []imagebuild.Step

@@ -55,8 +55,8 @@ type importer struct {
 }
 
 // importLayer makes a layer of a folder in the transport form. The layer's folder may have a scratch, which is imported
-// into itself. If it fails before the layer is whole, the folder is as it was; afterwards, where a part cannot be put in
-// its place, there is no layer.
+// into itself. If it fails before the layer is whole, the folder is as it was; afterwards, where a part cannot be put
+// in its place, there is no layer.
 func (l *layers) importLayer(winPath, folder string, parents []string) (err error) {
 	if len(parents) == 0 {
 		return refuse(InvalidArg, "the layer %q has no layers below", winPath)

@@ -91,8 +91,8 @@ type Config struct {
 	// Drive is the folder that is the host's C:, as its programs see it. Upper is the folder of the same file system
 	// that what they write to the drive lies in.
 	Drive, Upper string
-	// Volumes is a folder whose mounts programs of the host see at the same path; empty: they see no volumes of scratches.
-	// The prefix beside Drive has their names.
+	// Volumes is a folder whose mounts programs of the host see at the same path; empty: they see no volumes of
+	// scratches. The prefix beside Drive has their names.
 	Volumes string
 	// SystemDrive is the C: that containers have below their layers.
 	SystemDrive string

@@ -76,8 +76,12 @@ func parseContainerConfig(text string) (system, error) {
 		return system{}, err
 	}
 	c := &container{
-		Storage:   storage{Path: d.VolumePath},
-		Processor: processor{Count: int64(d.ProcessorCount), Weight: int64(d.ProcessorWeight), Maximum: d.ProcessorMaximum},
+		Storage: storage{Path: d.VolumePath},
+		Processor: processor{
+			Count:   int64(d.ProcessorCount),
+			Weight:  int64(d.ProcessorWeight),
+			Maximum: d.ProcessorMaximum,
+		},
 	}
 	c.GuestOs.HostName = d.HostName
 	c.Memory.SizeInMB = uint64(d.MemoryMaximumInMB)

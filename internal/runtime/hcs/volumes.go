@@ -20,8 +20,8 @@ import (
 // scratch in an overlay of its own, and Linux lets no two overlays write to one folder; so there is no volume while a
 // compute system uses the scratch.
 //
-// A container may have put links of Linux into its scratch, that lead anywhere in the host: on the volume nobody follows
-// links.
+// A container may have put links of Linux into its scratch, that lead anywhere in the host: on the volume nobody
+// follows links.
 const volumeFlags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOSYMFOLLOW
 
 // volumePatience is how long a program of the host may still have a file of a volume that goes open.

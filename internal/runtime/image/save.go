@@ -92,7 +92,8 @@ func (s *Store) named(ctx context.Context, name string) (images.Image, error) {
 }
 
 // Save writes an image, with all its builds, as a tar archive of an OCI image layout. What the store does not have of
-// it, such as Windows' own layers and manifests of other systems, is not in the archive; its manifests stay as they are.
+// it, such as Windows' own layers and manifests of other systems, is not in the archive; its manifests stay as they
+// are.
 func (s *Store) Save(ctx context.Context, name string, w io.Writer) error {
 	ctx = s.context(ctx)
 	img, err := s.named(ctx, name)
@@ -127,7 +128,7 @@ func (s *Store) Save(ctx context.Context, name string, w io.Writer) error {
 	}
 
 	seen := map[digest.Digest]bool{}
-	err = images.Walk(ctx, images.HandlerFunc(func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	see := func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 		if seen[d.Digest] {
 			return nil, images.ErrSkipDesc
 		}
@@ -143,7 +144,8 @@ func (s *Store) Save(ctx context.Context, name string, w io.Writer) error {
 			return nil, err
 		}
 		return images.Children(ctx, s.content, d)
-	}), img.Target)
+	}
+	err = images.Walk(ctx, images.HandlerFunc(see), img.Target)
 	if err == nil {
 		err = a.Close()
 	}

@@ -24,8 +24,8 @@ type Parts struct {
 	// Config is what a container is run with.
 	Config v1.Config
 	Author string
-	// Base is an image that this one begins with, whose manifest and layers are kept; nil: there is none. BaseName is its
-	// reference, and the first Windows of its layers are in no archive (Image.Elsewhere).
+	// Base is an image that this one begins with, whose manifest and layers are kept; nil: there is none. BaseName is
+	// its reference, and the first Windows of its layers are in no archive (Image.Elsewhere).
 	Base     v1.Image
 	BaseName string
 	Windows  int
