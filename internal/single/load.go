@@ -75,7 +75,11 @@ func notHere(err error) error {
 	if !errdefs.IsNotFound(err) {
 		return err
 	}
-	return &Refusal{Code: CodeNotFound, Message: err.Error(), Remedy: "`mullion image load --run FILE` loads one from an archive"}
+	return &Refusal{
+		Code:    CodeNotFound,
+		Message: err.Error(),
+		Remedy:  "`mullion image load --run FILE` loads one from an archive",
+	}
 }
 
 // openPath opens a folder or a file of the machine to be mounted.

@@ -58,7 +58,8 @@ func TestShowLog(t *testing.T) {
 		{"until, and the last", LogOptions{Tail: 1, Until: at.Add(2 * time.Second)}, "\n", ""},
 		{"since, and the last", LogOptions{Tail: 2, Since: at.Add(4 * time.Second)}, "line\n", "half"},
 		{
-			"times", LogOptions{Tail: 2, Timestamps: true},
+			"times",
+			LogOptions{Tail: 2, Timestamps: true},
 			"2026-01-02T03:04:08.000000000Z a long line\n", "2026-01-02T03:04:10.000000000Z half",
 		},
 	} {
@@ -98,7 +99,8 @@ func TestTailOfMany(t *testing.T) {
 	}
 }
 
-// TestBadLog: what is no record is shown as it is, as old as what is before it, and keeps nothing else from being shown.
+// TestBadLog: what is no record is shown as it is, as old as what is before it, and keeps nothing else from being
+// shown.
 func TestBadLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	const good = "2026-01-02T03:04:05Z stdout F good\n"

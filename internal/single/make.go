@@ -210,8 +210,8 @@ func openMounts(all []Mount) (out []engine.Mount, err error) {
 	return out, nil
 }
 
-// sameSources notes what is mounted. Of a container that begins anew it has to be what it was: with a folder in which one
-// of them is, a container may have put a link to anything in its place.
+// sameSources notes what is mounted. Of a container that begins anew it has to be what it was: with a folder in which
+// one of them is, a container may have put a link to anything in its place.
 func (k *container) sameSources(mounts []engine.Mount) error {
 	before := k.sources
 	k.sources = nil

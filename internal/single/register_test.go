@@ -262,8 +262,8 @@ func TestCompletedNames(t *testing.T) {
 	}
 }
 
-// TestNotWritten: on a full disk the end of a container is known all the same, and one that could not be noted at all is
-// forgotten at once.
+// TestNotWritten: on a full disk the end of a container is known all the same, and one that could not be noted at all
+// is forgotten at once.
 func TestNotWritten(t *testing.T) {
 	s := served(t)
 	r := s.register
@@ -324,7 +324,8 @@ func TestBeginAnew(t *testing.T) {
 	before, _ := r.get("1")
 
 	again, err := askedAgain(before)
-	if err != nil || again.Pull != PullMissing || !again.Detach || again.Streams != "" || again.Columns != 0 || !again.Terminal {
+	if err != nil || again.Pull != PullMissing || !again.Detach ||
+		again.Streams != "" || again.Columns != 0 || !again.Terminal {
 		t.Errorf("%+v, %v", again, err)
 	}
 	if _, err := askedAgain(Container{Run: Run{Once: true}}); err == nil {

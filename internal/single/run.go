@@ -33,8 +33,8 @@ type container struct {
 	starts, made, begun, over chan struct{}
 	end                       End
 	why                       string
-	// cancel ends the container's life: what runs is killed, and what is not yet made is not made. It is called when the
-	// client is gone, until untie is called, which reports whether it still was there.
+	// cancel ends the container's life: what runs is killed, and what is not yet made is not made. It is called when
+	// the client is gone, until untie is called, which reports whether it still was there.
 	cancel func()
 	untie  func() bool
 	// inherited is what the program gets of the image, user the Windows user of its programs, before the registry with

@@ -130,7 +130,8 @@ func TestPlaceOfOddFlags(t *testing.T) {
 		{[]string{"test.trace=x"}, []string{"test.trace=x"}, 0},
 		{
 			[]string{"-test.trace=a", "-test.trace=b"},
-			[]string{`-test.trace=C:\go-test\trace`, `-test.trace=C:\go-test\trace`}, 1,
+			[]string{`-test.trace=C:\go-test\trace`, `-test.trace=C:\go-test\trace`},
+			1,
 		},
 	} {
 		args, outputs := Program{Dir: "/x", Args: tt.args}.outputs()

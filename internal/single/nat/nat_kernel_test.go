@@ -108,10 +108,11 @@ func TestSpoof(t *testing.T) {
 	from := func(addr string) string {
 		var c net.Conn
 		err := netns.Do(m.Netns, func() (err error) {
-			d := net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(addr)}, Control: func(_, _ string, c syscall.RawConn) (err error) {
+			free := func(_, _ string, c syscall.RawConn) (err error) {
 				_ = c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_IP, unix.IP_FREEBIND, 1) })
 				return err
-			}}
+			}
+			d := net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(addr)}, Control: free}
 			c, err = d.DialContext(t.Context(), "udp4", outside+":8000")
 			return err
 		})

@@ -55,8 +55,8 @@ type Container struct {
 // Member is a container with its place in the network. Its Ports are those that were opened.
 type Member struct {
 	Container
-	// Netns is the pin of its network namespace, Addr its address, and DNS the address where its questions are answered:
-	// both are not valid in a namespace apart.
+	// Netns is the pin of its network namespace, Addr its address, and DNS the address where its questions are
+	// answered: both are not valid in a namespace apart.
 	Netns     string
 	Addr, DNS netip.Addr
 
