@@ -69,8 +69,8 @@ func run(t *testing.T, ns, script string) string {
 	return command(t, ns, script)
 }
 
-// command returns what a script prints on its standard output. Its standard error is shown when it fails: ip warns there
-// of namespaces of other tests that end while it reads their names.
+// command returns what a script prints on its standard output. Its standard error is shown when it fails: ip warns
+// there of namespaces of other tests that end while it reads their names.
 func command(tb testing.TB, ns, script string) string {
 	tb.Helper()
 	var out []byte

@@ -260,8 +260,8 @@ func (p *space) dropPolicyRoutes(h *netlink.Handle, id string) error {
 	return nil
 }
 
-// removePolicyRoutes removes the tables of switches that are not wanted, and the rules that lead to them. A process that
-// was killed may have left a table without its rule, so routes are told by their protocol.
+// removePolicyRoutes removes the tables of switches that are not wanted, and the rules that lead to them. A process
+// that was killed may have left a table without its rule, so routes are told by their protocol.
 func (p *space) removePolicyRoutes(h *netlink.Handle, want *state) error {
 	links, tables := map[string]bool{}, map[int]bool{}
 	for id := range want.bridges {

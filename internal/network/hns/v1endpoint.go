@@ -101,8 +101,8 @@ func (m *Model) v1CreateEndpoint(body string) (any, error) {
 	return m.endpointV1(reply.Object), nil
 }
 
-// useInternalDNS has an endpoint ask its gateway for names first: dockerd.exe answers there, and asks the servers behind
-// it in the list for those that it does not know
+// useInternalDNS has an endpoint ask its gateway for names first: dockerd.exe answers there, and asks the servers
+// behind it in the list for those that it does not know
 // (https://github.com/moby/moby/blob/v28.5.2/libnetwork/network_windows.go, addEpToResolverImpl). They are the
 // endpoint's own, or the host's.
 func (m *Model) useInternalDNS(id string) {

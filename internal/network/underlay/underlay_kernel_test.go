@@ -22,8 +22,8 @@ import (
 )
 
 // run runs a program inside the namespace and returns what it prints.
-// run returns what a program prints on its standard output. Its standard error is shown when it fails: ip warns there of
-// namespaces of other tests that end while it reads their names.
+// run returns what a program prints on its standard output. Its standard error is shown when it fails: ip warns there
+// of namespaces of other tests that end while it reads their names.
 func run(t *testing.T, ns string, args ...string) string {
 	t.Helper()
 	var out []byte
