@@ -33,8 +33,8 @@ const (
 	mostSections      = 96
 )
 
-// Align returns a 64-bit program or library whose sections begin at whole pages of the file, and are else the same. Wine
-// maps such a file into memory; of any other it reads all sections, which every process then has of its own
+// Align returns a 64-bit program or library whose sections begin at whole pages of the file, and are else the same.
+// Wine maps such a file into memory; of any other it reads all sections, which every process then has of its own
 // (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/dlls/ntdll/unix/virtual.c, map_file_into_view). The error is
 // ErrNot for what is no such file, or has what names places in the file: a signature, or data for debuggers.
 func Align(file []byte) ([]byte, error) {

@@ -68,8 +68,8 @@ func (o Options) wineKey() (string, error) {
 
 func packedName(key string) string { return "prefix-" + key + ".tar" }
 
-// Pack makes the packed prefix of the Wine of o in a folder, which it makes too, and returns its file. One that is there
-// already is left as it is, and made is false. It takes as long as wineboot. A machine without Wine: see Find.
+// Pack makes the packed prefix of the Wine of o in a folder, which it makes too, and returns its file. One that is
+// there already is left as it is, and made is false. It takes as long as wineboot. A machine without Wine: see Find.
 func Pack(ctx context.Context, o Options, dir string) (file string, made bool, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -423,7 +423,8 @@ const PackedDir = "/var/cache/mullion"
 // programs, which are in bin.
 func PackedDirs(bin string) []string { return []string{PackedDir, filepath.Join(bin, "wine")} }
 
-// RemovePacked removes the packed prefixes of a folder and returns their names, and the folder if nothing else is in it.
+// RemovePacked removes the packed prefixes of a folder and returns their names, and the folder if nothing else is in
+// it.
 func RemovePacked(dir string) (files []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -449,7 +450,8 @@ func RemovePacked(dir string) (files []string, err error) {
 		files = append(files, file)
 	}
 
-	if err := errors.Join(os.RemoveAll(filepath.Join(dir, makingDir)), os.Remove(filepath.Join(dir, lockName))); err != nil {
+	err = errors.Join(os.RemoveAll(filepath.Join(dir, makingDir)), os.Remove(filepath.Join(dir, lockName)))
+	if err != nil {
 		return files, err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {

@@ -18,7 +18,8 @@ func packable(t *testing.T) (Options, string) {
 	t.Helper()
 	o, _ := newTestWine(t, 0)
 	dir := filepath.Dir(o.Install.Loader)
-	o.Install.LibDir, o.Install.DataDir, o.Install.Version = filepath.Join(dir, "lib"), filepath.Join(dir, "share"), "8.0"
+	o.Install.LibDir, o.Install.DataDir = filepath.Join(dir, "lib"), filepath.Join(dir, "share")
+	o.Install.Version = "8.0"
 	write := func(path, text string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -170,7 +171,8 @@ func TestDamagedPackedPrefix(t *testing.T) {
 	if err := os.WriteFile(file, whole, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(o.Install.WindowsDir(), "kernel32.dll"), []byte("upgraded"), 0o644); err != nil {
+	upgraded := filepath.Join(o.Install.WindowsDir(), "kernel32.dll")
+	if err := os.WriteFile(upgraded, []byte("upgraded"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, made, err := Pack(t.Context(), o, dir); err != nil || !made { // it does not fit any more
@@ -211,8 +213,8 @@ func packedOf(t *testing.T, list string, files ...tar.Header) []byte {
 	return out.Bytes()
 }
 
-// A program of Mullion's takes the place of one of Wine's in the layer, and Wine's own file, which is the same one until
-// then, stays as it is.
+// A program of Mullion's takes the place of one of Wine's in the layer, and Wine's own file, which is the same one
+// until then, stays as it is.
 func TestInstalledWineStays(t *testing.T) {
 	dir := t.TempDir()
 	wines, layers, program := filepath.Join(dir, "wine.exe"), filepath.Join(dir, "layer.exe"), filepath.Join(dir, "program.exe")
