@@ -224,8 +224,8 @@ func end(text, name string) string {
 //go:embed page.html.tmpl
 var pageTemplate string
 
-// HTML returns the page as HTML. The template has values only in text, in attributes in quotes and, of Mullion's own, in
-// names of classes: they are escaped alike.
+// HTML returns the page as HTML. The template has values only in text, in attributes in quotes and, of Mullion's own,
+// in names of classes: they are escaped alike.
 func (p *Page) HTML() ([]byte, error) {
 	t, err := fieldtemplate.Parse(pageTemplate, fieldtemplate.Funcs{
 		"states":  p.states,

@@ -14,8 +14,8 @@ import (
 const ownMounts = "MULLION_TEST_OWN_MOUNTS"
 
 // Alone runs a package's tests in a mount namespace of their own, and returns the exit code. A namespace that somebody
-// else begins meanwhile has a copy of all mounts of the one that it was made of, and keeps a volume busy that tests have
-// unmounted.
+// else begins meanwhile has a copy of all mounts of the one that it was made of, and keeps a volume busy that tests
+// have unmounted.
 func Alone(m *testing.M) int {
 	if os.Geteuid() != 0 || os.Getenv(ownMounts) != "" {
 		return m.Run()
