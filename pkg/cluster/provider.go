@@ -77,8 +77,8 @@ func (p *Provider) data(name string) (folder, full string, err error) {
 type CreateOption func(*creation)
 
 // Create makes a cluster and waits until its nodes are ready. Without a configuration it has a Linux node and a Windows
-// node, and subnets that no other cluster of this machine has. A cluster that is not made whole is removed again, unless
-// CreateWithRetain is given.
+// node, and subnets that no other cluster of this machine has. A cluster that is not made whole is removed again,
+// unless CreateWithRetain is given.
 func (p *Provider) Create(name string, options ...CreateOption) error {
 	data, name, err := p.data(name)
 	if err != nil {
@@ -223,7 +223,8 @@ func (p *Provider) CollectLogs(name, dir string) error {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	if err := p.run(context.Background(), command{args: []string{"--data-dir", data, "export", "logs", dir}}); err != nil {
+	export := command{args: []string{"--data-dir", data, "export", "logs", dir}}
+	if err := p.run(context.Background(), export); err != nil {
 		return fmt.Errorf("collect logs of cluster %q: %w", name, err)
 	}
 	return nil

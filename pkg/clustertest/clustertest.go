@@ -92,7 +92,8 @@ func New(t testing.TB, all ...Option) *Cluster {
 		name:       "test-" + strings.ToLower(rand.Text())[:8],
 		kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"),
 	}
-	c.provider = cluster.NewProvider(append([]cluster.ProviderOption{cluster.ProviderWithLogger(t.Logf)}, o.provider...)...)
+	logged := []cluster.ProviderOption{cluster.ProviderWithLogger(t.Logf)}
+	c.provider = cluster.NewProvider(append(logged, o.provider...)...)
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
 	t.Cleanup(func() {
