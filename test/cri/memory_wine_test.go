@@ -55,9 +55,10 @@ func parseMemory(t *testing.T, text string) (all []memorySaid) {
 	for _, part := range strings.Split(text, "status ")[1:] {
 		var m memorySaid
 		if _, err := fmt.Sscanf(strings.ReplaceAll(part, "\n", " "), "%d %d page file %d %d installed %d "+
-			"performance %d %d commit %d %d counters limit %d committed %d available %d private %d", &m.Status,
-			&m.StatusFree, &m.PageFile, &m.PageFileFree, &m.Installed, &m.Performance, &m.PerformanceFree, &m.CommitLimit,
-			&m.Committed, &m.CounterLimit, &m.CounterCommitted, &m.CounterFree, &m.CounterPrivate); err != nil {
+			"performance %d %d commit %d %d counters limit %d committed %d available %d private %d",
+			&m.Status, &m.StatusFree, &m.PageFile, &m.PageFileFree, &m.Installed,
+			&m.Performance, &m.PerformanceFree, &m.CommitLimit, &m.Committed,
+			&m.CounterLimit, &m.CounterCommitted, &m.CounterFree, &m.CounterPrivate); err != nil {
 			t.Fatalf("%v: %q", err, part)
 		}
 		all = append(all, m)

@@ -17,8 +17,8 @@ import (
 // dockerImage is an image of a stand-in for the Windows base layer and a layer with a file.
 const dockerImage = "mullion.local/of-test:v1"
 
-// dockerfile has what a classic build has of each kind: a folder, files of the context and of a container, deletions and
-// the registry.
+// dockerfile has what a classic build has of each kind: a folder, files of the context and of a container, deletions
+// and the registry.
 const dockerfile = "FROM " + dockerImage + `
 USER ContainerAdministrator
 WORKDIR C:\\work
@@ -173,7 +173,8 @@ func (f fixture) dockerService(t *testing.T, programs string) {
 		filepath.Join(context, "Dockerfile"):  dockerfile,
 		filepath.Join(context, "context.txt"): "of the context\r\n",
 	} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -144,15 +144,19 @@ func TestArchivesOfBuilders(t *testing.T) {
 		"docker buildx -o type=oci, with an attestation": {archive: p.layout(t, `{"mediaType":"application/vnd.oci.image.index.v1+json",`+
 			`"digest":"sha256:`+indexHash+`","size":`+fmt.Sprint(len(indexed))+`,"annotations":{"io.containerd.image.name":"`+name+
 			`","org.opencontainers.image.created":"2026-01-01T00:00:00Z","org.opencontainers.image.ref.name":"v1"}}`,
-			map[string][]byte{"blobs/sha256/" + indexHash: indexed, "blobs/sha256/" + attestedHash: attested,
-				"blobs/sha256/" + unknownHash: unknown, "blobs/sha256/" + statementHash: statement})},
+			map[string][]byte{
+				"blobs/sha256/" + indexHash: indexed, "blobs/sha256/" + attestedHash: attested,
+				"blobs/sha256/" + unknownHash: unknown, "blobs/sha256/" + statementHash: statement,
+			})},
 		"docker buildx -o type=docker":           {archive: p.layout(t, named, map[string][]byte{"manifest.json": dockerManifest})},
 		"docker save, since 25":                  {archive: p.layout(t, named, map[string][]byte{"manifest.json": dockerManifest, "repositories": []byte("{}")})},
 		"buildah push oci-archive:FILE:NAME":     {archive: p.layout(t, `{`+p.descriptor+`,"annotations":{"org.opencontainers.image.ref.name":"`+name+`"}}`, nil)},
 		"buildah push oci-archive:FILE, unnamed": {archive: p.layout(t, `{`+p.descriptor+`}`, nil), name: name},
 		"docker save, before 25": {archive: archiveOf(t,
-			[]string{p.layerID + "/", p.layerID + "/VERSION", p.layerID + "/json", p.layerID + "/layer.tar", p.configID + ".json",
-				"manifest.json", "repositories"},
+			[]string{
+				p.layerID + "/", p.layerID + "/VERSION", p.layerID + "/json", p.layerID + "/layer.tar", p.configID + ".json",
+				"manifest.json", "repositories",
+			},
 			map[string][]byte{
 				p.layerID + "/VERSION": []byte("1.0"), p.layerID + "/json": []byte("{}"), p.layerID + "/layer.tar": p.plain,
 				p.configID + ".json": p.config, "manifest.json": oldManifest, "repositories": []byte("{}"),

@@ -11,7 +11,8 @@ import (
 // ours prints what a cluster has in the machine's firewall: its own tables, and its rules in those of others, which
 // have counters and handles of their own.
 const ours = `ours() {
-nft list tables | awk '/ mullion_/ {print $2, $3}' | sort | while read -r family table; do nft -s list table "$family" "$table"; done
+nft list tables | awk '/ mullion_/ {print $2, $3}' | sort |
+	while read -r family table; do nft -s list table "$family" "$table"; done
 nft -s list ruleset | awk '/^table/ {table = $2 " " $3} /mullion/ && table !~ / mullion_/ {print table, $0}' | sed 's/counter packets [0-9]* bytes [0-9]* //' | sort -u
 }
 `

@@ -109,7 +109,8 @@ func TestBuildMounts(t *testing.T) {
 		"Dockerfile": mountFile, "sub/a.txt": "of the folder", "tool.cmd": "@echo of the tool", "token": "s3cr3t-file",
 	} {
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,8 +118,10 @@ func TestBuildMounts(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
-		args := append([]string{"--data-dir", r.data, "image", "build", dir, "-t", "mullion.local/mounts:1", "-o", archive,
-			"--secret", "id=token,src=" + filepath.Join(dir, "token"), "--secret", "id=other,env=OTHER"}, more...)
+		args := append([]string{
+			"--data-dir", r.data, "image", "build", dir, "-t", "mullion.local/mounts:1", "-o", archive,
+			"--secret", "id=token,src=" + filepath.Join(dir, "token"), "--secret", "id=other,env=OTHER",
+		}, more...)
 		cmd := exec.CommandContext(ctx, filepath.Join(r.bin, "mullion"), args...)
 		cmd.Env = append(os.Environ(), "MULLION_CACHE_DIR="+cache, "OTHER=s3cr3t-variable")
 		out, err := cmd.CombinedOutput()

@@ -308,7 +308,8 @@ func TestCopy(t *testing.T) {
 	r.waiting(t, "--name", "copied", r.program(), "wait")
 	for name, text := range map[string]string{"conf/a b.txt": "one", "conf/sub/ä.txt": "two"} {
 		file := filepath.Join(r.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

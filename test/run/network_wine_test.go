@@ -213,8 +213,8 @@ func TestNetworkBuild(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), filepath.Join(r.bin, "mullion"), "--data-dir", r.data, "image", "build", dir,
-			"-t", "mullion.local/net:1", "-o", filepath.Join(t.TempDir(), "image.tar"))
+		cmd := exec.CommandContext(t.Context(), filepath.Join(r.bin, "mullion"), "--data-dir", r.data,
+			"image", "build", dir, "-t", "mullion.local/net:1", "-o", filepath.Join(t.TempDir(), "image.tar"))
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

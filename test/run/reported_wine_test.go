@@ -17,11 +17,11 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestReportedScripts runs what people run in their containers, each a file of testdata/field: its files are in C:\field,
-// and of these run.ps1, run.cmd or the command line in args, an argument a line, is run. Flags has flags of mullion
-// run. In out and err is an expression a line, those of out in the order in which they are printed; code is the exit
-// code. A script that is not carried out as it should be is skipped if all that Mullion's PowerShell says that it has
-// not got is in its part lacks, an expression a line.
+// TestReportedScripts runs what people run in their containers, each a file of testdata/field: its files are in
+// C:\field, and of these run.ps1, run.cmd or the command line in args, an argument a line, is run. Flags has flags of
+// mullion run. In out and err is an expression a line, those of out in the order in which they are printed; code is the
+// exit code. A script that is not carried out as it should be is skipped if all that Mullion's PowerShell says that it
+// has not got is in its part lacks, an expression a line.
 func TestReportedScripts(t *testing.T) {
 	r := theRoom(t)
 	certificate(t, filepath.Join(r.dir, "own.cer"))

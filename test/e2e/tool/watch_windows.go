@@ -13,8 +13,10 @@ func watch(args []string) error {
 		return err
 	}
 	const list, names, lastWrite = 1, 3, 0x10 // FILE_LIST_DIRECTORY, FILE_NOTIFY_CHANGE_…
-	dir, err := syscall.CreateFile(name, list, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE|syscall.FILE_SHARE_DELETE,
-		nil, syscall.OPEN_EXISTING, syscall.FILE_FLAG_BACKUP_SEMANTICS, 0)
+	const shared = syscall.FILE_SHARE_READ | syscall.FILE_SHARE_WRITE | syscall.FILE_SHARE_DELETE
+	dir, err := syscall.CreateFile(
+		name, list, shared, nil, syscall.OPEN_EXISTING, syscall.FILE_FLAG_BACKUP_SEMANTICS, 0,
+	)
 	if err != nil {
 		return err
 	}
@@ -22,8 +24,8 @@ func watch(args []string) error {
 	buffer := make([]uint32, 1<<12)
 	for {
 		var n uint32
-		if err := syscall.ReadDirectoryChanges(dir, (*byte)(unsafe.Pointer(&buffer[0])), 4<<12, true, names|lastWrite, &n,
-			nil, 0); err != nil {
+		to := (*byte)(unsafe.Pointer(&buffer[0]))
+		if err := syscall.ReadDirectoryChanges(dir, to, 4<<12, true, names|lastWrite, &n, nil, 0); err != nil {
 			return err
 		}
 		for at := uint32(0); n > 0; { // FILE_NOTIFY_INFORMATION

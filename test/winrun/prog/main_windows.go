@@ -167,8 +167,8 @@ func spawn([]string) error {
 	return nil
 }
 
-// spawnPairs starts programs in pairs, two at a time: one that writes to this program's output and ends, and one without
-// input and output, which stays.
+// spawnPairs starts programs in pairs, two at a time: one that writes to this program's output and ends, and one
+// without input and output, which stays.
 func spawnPairs(args []string) error {
 	pairs, err := strconv.Atoi(args[0])
 	if err != nil {

@@ -42,8 +42,10 @@ func boundary(what string) {
 		return
 	}
 	found := 0
-	for c, err := windows.CertEnumCertificatesInStore(store, nil); err == nil && c != nil; c, err = windows.CertEnumCertificatesInStore(store, c) {
+	c, err := windows.CertEnumCertificatesInStore(store, nil)
+	for err == nil && c != nil {
 		found++
+		c, err = windows.CertEnumCertificatesInStore(store, c)
 	}
 	fmt.Println(found, "read")
 }
