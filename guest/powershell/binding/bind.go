@@ -24,6 +24,7 @@ func Bind(c cmdlet.Cmdlet, args []lang.Argument) (Bound, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		x := a.X
 		if flag {
 			if x == nil {
@@ -32,6 +33,7 @@ func Bind(c cmdlet.Cmdlet, args []lang.Argument) (Bound, error) {
 			b[name] = []lang.Expr{x}
 			continue
 		}
+
 		if x == nil {
 			if i+1 >= len(args) || args[i+1].Param != "" {
 				return nil, object.Misfit(object.NoArgumentID,
@@ -43,6 +45,7 @@ func Bind(c cmdlet.Cmdlet, args []lang.Argument) (Bound, error) {
 		}
 		b[name] = []lang.Expr{x}
 	}
+
 	for _, p := range c.Positions {
 		if _, given := b[p]; given || len(free) == 0 {
 			continue
@@ -53,6 +56,7 @@ func Bind(c cmdlet.Cmdlet, args []lang.Argument) (Bound, error) {
 		}
 		b[p], free = free[:1], free[1:]
 	}
+
 	if len(free) > 0 {
 		shown := ""
 		if s, whole := lang.Beginning(free[0]); whole {

@@ -40,6 +40,7 @@ func Verify(c cmdlet.Cmdlet, b Bound, piped bool) error {
 	if err := verifyKeys(c, b); err != nil {
 		return err
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		for _, x := range b[name] {
 			if slices.Contains(pathParameters(), name) {
@@ -77,6 +78,7 @@ func verifyGiven(c cmdlet.Cmdlet, b Bound, piped bool) error {
 			takes = name
 		}
 	}
+
 	switch {
 	case piped && c.Takes == "":
 		return fmt.Errorf("a pipeline into %s is not part of Mullion's PowerShell", c.Name)
@@ -119,7 +121,7 @@ func verifyPath(c cmdlet.Cmdlet, x lang.Expr, name string) error {
 	switch {
 	case err != nil:
 		return err
-	case !whole || name == "literalpath" || name == "path" && c.Wild:
+	case !whole || name == "literalpath" || (name == "path" && c.Wild):
 		return nil
 	case provider.HasWildcard(s):
 		return fmt.Errorf("wild cards in -%s of %s are not part of Mullion's PowerShell", name, c.Name)

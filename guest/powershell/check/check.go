@@ -85,6 +85,7 @@ func (c *checker) script(s *lang.Script) {
 			c.types[words.TypeName(s.Name)] = true
 		}
 	}
+
 	for _, what := range s.Lacking {
 		c.lack("%s is %s", what, words.NotHere)
 	}
@@ -95,6 +96,7 @@ func (c *checker) script(s *lang.Script) {
 		if p.Fallback != nil {
 			c.check(p.Fallback)
 		}
+
 		for _, one := range p.Conditions {
 			for _, x := range one.Args {
 				c.check(x)

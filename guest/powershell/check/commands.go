@@ -55,6 +55,7 @@ func (c *checker) command(s *lang.Stage, piped bool) {
 	if name, whole := lang.Beginning(s.Name); whole {
 		word = name
 	}
+
 	low := strings.ToLower(word)
 	cmd, ok := c.cmdlets.Lookup(low)
 	if low == "" || c.functions[low] {

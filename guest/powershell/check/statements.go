@@ -97,7 +97,11 @@ func (c *checker) checkSwitch(s *lang.SwitchStmt) {
 			c.check(x)
 			op := map[string]string{"wildcard": "-like", "regex": "-match"}[s.How]
 			if _, whole := lang.Beginning(x); whole && op != "" {
-				c.checkBinary(&lang.Binary{Op: op, A: &lang.Literal{V: ""}, B: x})
+				c.checkBinary(&lang.Binary{
+					Op: op,
+					A:  &lang.Literal{V: ""},
+					B:  x,
+				})
 			}
 		}
 		c.checkBlock(s.Blocks[i])

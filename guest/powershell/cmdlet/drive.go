@@ -55,6 +55,7 @@ func (c *Call) ForSession(do func(d Drive, name string, there bool) error) (done
 	for _, v := range c.Input {
 		paths = append(paths, object.Text(itemPath(v)))
 	}
+
 	if len(paths) == 0 {
 		return false, nil
 	}

@@ -122,6 +122,7 @@ func convertedIn(s *session.State, to string, v object.Value) (object.Value, err
 		}
 		return out, nil
 	}
+
 	if t := object.EnumOf(to); t != nil {
 		e, ok := t.Parsed(object.Plain(v))
 		if !ok {
@@ -135,6 +136,7 @@ func convertedIn(s *session.State, to string, v object.Value) (object.Value, err
 		}
 		return object.NewException(object.ExceptionName(to)).Do(&object.Call{State: s, Args: object.Items(v)})
 	}
+
 	c := ClassNamed(to)
 	switch {
 	case c == nil:

@@ -134,6 +134,7 @@ func makeArray(item string, args []object.Value) (object.Value, error) {
 	if n > object.MostItems {
 		return nil, object.TooLarge()
 	}
+
 	items := make([]object.Value, n)
 	first, err := Converted(item, nil)
 	if err != nil || item == "string" {

@@ -34,6 +34,7 @@ func consoleClass() *object.Class {
 			return nil, err
 		}
 	}
+
 	out := func(s *session.State) io.Writer { return s.Stdout }
 	errs := func(s *session.State) io.Writer { return s.Stderr }
 	writer := func(which func(s *session.State) io.Writer) object.Value {
@@ -43,6 +44,7 @@ func consoleClass() *object.Class {
 			{Name: "Flush", Do: func(*object.Call) (object.Value, error) { return nil, nil }},
 		}}}
 	}
+
 	kept := func(name string, first object.Value) object.Field {
 		return object.Field{
 			Name: name,
@@ -55,11 +57,13 @@ func consoleClass() *object.Class {
 			Set: func(_, _ object.Value) error { return nil },
 		}
 	}
+
 	fixed := func(name string, get func() object.Value) object.Field {
 		return object.Field{Name: name, Get: func(*session.State, object.Value) (object.Value, error) {
 			return get(), nil
 		}}
 	}
+
 	return &object.Class{
 		Name:   "System.Console",
 		Others: []string{"console"},

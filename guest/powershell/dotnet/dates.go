@@ -135,6 +135,7 @@ func layoutOf(format string) (layout string, ok bool) {
 	if long, known := standard[format]; known {
 		format = long
 	}
+
 	var b strings.Builder
 next:
 	for format != "" {
@@ -175,6 +176,7 @@ func offsetClass() *object.Class {
 			return get(object.Own[offsetTime](v).at), nil
 		}}
 	}
+
 	on := func(
 		name string, least, most int, do func(at time.Time, c *object.Call) (object.Value, error),
 	) object.Method {
@@ -182,17 +184,20 @@ func offsetClass() *object.Class {
 			return do(object.Own[offsetTime](c.On).at, c)
 		}}
 	}
+
 	now := func(name string, get func() time.Time) object.Field {
 		return object.Field{Name: name, Get: func(*session.State, object.Value) (object.Value, error) {
 			return made(get()), nil
 		}}
 	}
+
 	unix := func(name string, per int64) object.Method {
 		return object.Method{Name: name, Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
 			n, err := c.Whole(0)
 			return made(time.Unix(n/per, n%per*(1e9/per)).UTC()), err
 		}}
 	}
+
 	parse := func(s string) (object.Value, error) {
 		d, err := object.ParseDate(s)
 		if err != nil {
@@ -203,18 +208,21 @@ func offsetClass() *object.Class {
 		}
 		return made(d.(object.DateTime).At), nil
 	}
+
 	add := func(name string, unit time.Duration) object.Method {
 		return on(name, 1, 1, func(at time.Time, c *object.Call) (object.Value, error) {
 			n, err := object.Floating(c.Arg(0))
 			return made(at.Add(time.Duration(n * float64(unit)))), err
 		})
 	}
+
 	text := func(at time.Time, format string) (string, error) {
 		if format == "" {
 			format = "M/d/yyyy h:mm:ss tt zzz"
 		}
 		return object.DateTime{At: at}.Format(format)
 	}
+
 	return &object.Class{
 		Name:         "System.DateTimeOffset",
 		Others:       []string{"datetimeoffset"},

@@ -61,7 +61,12 @@ func fileStreamClass() *object.Class {
 	c.Make = &object.Method{Least: 2, Most: 6, Do: func(c *object.Call) (object.Value, error) {
 		return openFile(c, c.State.Path(c.Text(0)), c.Arg(1), c.Arg(2), c.Arg(3), shareRead)
 	}}
-	c.Methods = append(c.Methods, object.Method{Name: "CopyTo", Least: 1, Most: 2, Do: copyStream})
+	c.Methods = append(c.Methods, object.Method{
+		Name:  "CopyTo",
+		Least: 1,
+		Most:  2,
+		Do:    copyStream,
+	})
 	return c
 }
 
@@ -96,6 +101,7 @@ func gzipClass() *object.Class {
 			said := "Stream does not support " + what + ".\nParameter name: stream"
 			return nil, object.Raise(object.ArgumentException, said)
 		}
+
 		s := &stream.Stream{}
 		if decompress {
 			r, err := gzip.NewReader(on.R)
@@ -110,7 +116,12 @@ func gzipClass() *object.Class {
 		}
 		return &object.Instance{Of: gzipClass(), V: s}, nil
 	}}
-	c.Methods = append(c.Methods, object.Method{Name: "CopyTo", Least: 1, Most: 2, Do: copyStream})
+	c.Methods = append(c.Methods, object.Method{
+		Name:  "CopyTo",
+		Least: 1,
+		Most:  2,
+		Do:    copyStream,
+	})
 	return c
 }
 
@@ -124,6 +135,7 @@ func listed(c *object.Call, path string, dirs, files bool) (object.Value, error)
 	if err != nil {
 		return nil, err
 	}
+
 	deep := strings.EqualFold(object.Text(c.Arg(2)), "AllDirectories") || object.Text(c.Arg(2)) == "1"
 	out := []object.Value{}
 	var within func(full, shown string) error

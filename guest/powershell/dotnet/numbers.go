@@ -46,6 +46,7 @@ func numberClasses() []*object.Class {
 		if k.name == "System.UInt64" {
 			most = float64(math.MaxUint64)
 		}
+
 		c := &object.Class{Name: k.name, Others: k.others, Fields: []object.Field{
 			valueField("MaxValue", most), valueField("MinValue", least), valueField("Zero", int64(0)), valueField("One", int64(1)),
 		}}
@@ -56,6 +57,7 @@ func numberClasses() []*object.Class {
 			}
 			return v, nil
 		}}}
+
 		if k.floating {
 			for _, name := range []string{"Round", "Floor", "Ceiling", "Truncate"} {
 				c.Calls = append(c.Calls, *object.Find(object.MathClass().Calls, name))

@@ -30,7 +30,11 @@ func openShared(path string, mode, access, share int64) (*os.File, error) {
 
 	h, err := windows.CreateFile(name, how, uint32(share)&all, nil, disposition, windows.FILE_ATTRIBUTE_NORMAL, 0)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		return nil, &os.PathError{
+			Op:   "open",
+			Path: path,
+			Err:  err,
+		}
 	}
 	return os.NewFile(uintptr(h), path), nil
 }

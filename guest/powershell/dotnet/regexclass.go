@@ -224,7 +224,11 @@ func captureFields(of func(name string, get func(g captured) object.Value) objec
 			out := []object.Value{}
 			if g.there() {
 				for i := range g.g.Captures {
-					one := regexp2.Group{Capture: g.g.Captures[i], Name: g.name, Captures: g.g.Captures[i : i+1]}
+					one := regexp2.Group{
+						Capture:  g.g.Captures[i],
+						Name:     g.name,
+						Captures: g.g.Captures[i : i+1],
+					}
 					out = append(out, &object.Instance{Of: groupClass(), V: captured{g.text, g.name, &one}})
 				}
 			}

@@ -34,7 +34,12 @@ func smallClasses() []*object.Class {
 }
 
 func static(name string, least, most int, do func(c *object.Call) (object.Value, error)) object.Method {
-	return object.Method{Name: name, Least: least, Most: most, Do: do}
+	return object.Method{
+		Name:  name,
+		Least: least,
+		Most:  most,
+		Do:    do,
+	}
 }
 
 // bitsClass is System.BitConverter, of a machine with the low byte first.
@@ -51,6 +56,7 @@ func bitsClass() *object.Class {
 		}
 		return data[from : from+int64(size)], nil
 	}
+
 	to := func(name string, size int, do func(b []byte) int64) object.Method {
 		return static(name, 2, 2, func(c *object.Call) (object.Value, error) {
 			b, err := at(c, size)
@@ -60,6 +66,7 @@ func bitsClass() *object.Class {
 			return do(b), nil
 		})
 	}
+
 	return &object.Class{
 		Name:   "System.BitConverter",
 		Others: []string{"bitconverter"},
@@ -254,7 +261,11 @@ func cultureClass() *object.Class {
 		Text:         func(v any) string { return v.(string) },
 		Same:         func(v any) string { return v.(string) },
 		ByProperties: true,
-		Make:         &object.Method{Least: 1, Most: 2, Do: named},
+		Make: &object.Method{
+			Least: 1,
+			Most:  2,
+			Do:    named,
+		},
 		Fields: []object.Field{
 			fixed("CurrentCulture", "en-US"), fixed("CurrentUICulture", "en-US"), fixed("InvariantCulture", ""),
 			fixed("InstalledUICulture", "en-US"), fixed("DefaultThreadCurrentCulture", "en-US"),

@@ -136,6 +136,7 @@ func (c *scriptClass) build() {
 		c.of.Props = append(c.of.Props, exceptionFields(exception)...)
 		c.of.Methods = append(c.of.Methods, exceptionMethods(exception)...)
 	}
+
 	for at := c; at != nil; at = at.base {
 		for _, p := range at.s.Props {
 			field := c.field(at, p)
@@ -304,7 +305,11 @@ func exceptionMethods(exception string) []object.Method {
 	for i, m := range methods {
 		do := m.Do
 		methods[i].Do = func(c *object.Call) (object.Value, error) {
-			return do(&object.Call{State: c.State, On: recorded(c.On), Args: c.Args})
+			return do(&object.Call{
+				State: c.State,
+				On:    recorded(c.On),
+				Args:  c.Args,
+			})
 		}
 	}
 	return methods

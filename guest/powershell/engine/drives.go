@@ -101,7 +101,8 @@ func (d functionDrive) Item(name string) (object.Value, bool) {
 		return nil, false
 	}
 	o := object.New("command").Set("CommandType", "Function").Set("Name", fn.Name).Set("Version", "").Set("Source", "")
-	o.Props["definition"], o.Props["displayname"], o.Props["scriptblock"] = fn.Text, fn.Name, newBlock(fn)
+	o.Props["definition"], o.Props["displayname"] = fn.Text, fn.Name
+	o.Props["scriptblock"] = newBlock(fn)
 	return o, true
 }
 

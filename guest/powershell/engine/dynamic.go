@@ -21,6 +21,7 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 	if err := probe.known(f, s, args); err != nil {
 		return nil, nil, err
 	}
+
 	var got []object.Value
 	err := probe.runBlock(s.Dynamic, object.Collect(&got))
 	if left, ok := err.(*object.Leaving); ok && left.Word == "return" { //nolint:errorlint // it is made here
@@ -29,6 +30,7 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 	if err != nil {
 		return nil, nil, err
 	}
+
 	more := *s
 	more.Params = append([]lang.Param(nil), s.Params...)
 	made := map[string]*dotnet.DynamicParameter{}
@@ -87,6 +89,7 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 			i++
 			a.X = args[i].X
 		}
+
 		v := object.Value(true)
 		if a.X != nil {
 			if v, err = caller.value(a.X); err != nil {
@@ -97,6 +100,7 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 			rest = append(rest, object.Plain(v))
 			continue
 		}
+
 		given[p.Name] = true
 		if err := f.give(p, v); err != nil {
 			return err
@@ -110,13 +114,19 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 
 // parameterOf is a dynamic parameter as one of a script.
 func parameterOf(p *dotnet.DynamicParameter) lang.Param {
-	of := lang.Param{Name: strings.ToLower(p.Name), Written: p.Name, To: words.TypeName(p.Type)}
+	of := lang.Param{
+		Name:    strings.ToLower(p.Name),
+		Written: p.Name,
+		To:      words.TypeName(p.Type),
+	}
+
 	switch of.To {
 	case "management.automation.switchparameter":
 		of.To = "switch"
 	case "object":
 		of.To = ""
 	}
+
 	for _, v := range p.Attributes {
 		a := object.Own[*dotnet.Attribute](v)
 		if a == nil {
@@ -135,6 +145,7 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 			if n, ok := object.Plain(a.Named["position"]).(int64); ok {
 				role.Position = &n
 			}
+
 			of.Roles = append(of.Roles, role)
 		case a.Name == "alias":
 			for _, name := range a.Args {

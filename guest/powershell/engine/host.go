@@ -63,6 +63,7 @@ func (f *frame) withDefaults(c cmdlet.Cmdlet, b binding.Bound) error {
 		if err != nil || !found || !re.MatchString(c.Name) {
 			continue //nolint:nilerr // such a key is for no cmdlet
 		}
+
 		name, _, err := c.Parameter(strings.ToLower(parameter))
 		if err != nil || b[name] != nil || slices.Contains(cmdlet.CommonFlags(), name) {
 			continue //nolint:nilerr // a cmdlet without it has no default for it

@@ -63,6 +63,7 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 			}
 			out = append(out, v)
 		}
+
 		if err != nil {
 			return nil, err
 		}
@@ -82,6 +83,7 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 	if len(args) > 1 {
 		how = strings.ToLower(object.Text(args[1]))
 	}
+
 	if len(args) > 2 {
 		var err error
 		if most, err = object.Integer(args[2]); err != nil {
@@ -91,6 +93,7 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 	if !ok || !slices.Contains(wheres(), how) {
 		return nil, object.Thrown("Where of %s is not part of Mullion's PowerShell.", object.Text(args[len(args)-1]))
 	}
+
 	picked, others := []object.Value{}, []object.Value{}
 	for n, item := range items {
 		var got []object.Value
@@ -112,6 +115,7 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 			return picked, nil
 		}
 	}
+
 	switch how {
 	case "skipuntil":
 		return []object.Value{}, nil

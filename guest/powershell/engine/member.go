@@ -59,6 +59,7 @@ func (f *frame) Method(of object.Value, name string, args []object.Value) (objec
 		object.Find(object.EveryClass().Methods, name) != nil {
 		return dotnet.CallMethod(f.in.State, of, name, args)
 	}
+
 	out := []object.Value{}
 	for _, item := range items {
 		v, err := dotnet.CallMethod(f.in.State, item, name, args)

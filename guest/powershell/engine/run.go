@@ -118,6 +118,7 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 	in.Top.parent = nil
 	in.Format = &format.Formatter{W: s.Stdout, Newline: s.Newline}
 	in.Screen = &object.Sink{Put: in.Format.Put, Direct: true}
+
 	s.Read = func(text string) (any, error) {
 		script, err := lang.Parse(text, "", dotnet.KnownType)
 		if err != nil {
@@ -125,6 +126,7 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 		}
 		return newBlock(script), nil
 	}
+
 	s.Invoke = func(block any, args []any) (any, error) {
 		b, ok := block.(*object.ScriptBlock)
 		if !ok {

@@ -130,6 +130,7 @@ func (f *frame) splitBy(block *object.ScriptBlock, v, most object.Value) (object
 	if err != nil {
 		return nil, err
 	}
+
 	out := []object.Value{}
 	for item := range object.Each(v) {
 		part := ""

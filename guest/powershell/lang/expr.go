@@ -272,6 +272,7 @@ func (p *parser) members(x Expr) (Expr, error) {
 			return p.countedAfter(x), nil
 		}
 	}
+
 	return x, err
 }
 

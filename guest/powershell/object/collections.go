@@ -162,7 +162,9 @@ func copyItems(c *Call) (Value, error) {
 		}
 		numbers[i] = n
 	}
-	begin, put, count := numbers[0], numbers[1], numbers[2]
+
+	begin, put := numbers[0], numbers[1]
+	count := numbers[2]
 	if begin < 0 || put < 0 || count < 0 || begin+count > int64(len(from)) || put+count > int64(len(to)) {
 		return nil, Raise(ArgumentException, "Source array was not long enough. Check srcIndex and length, and the array's lower "+
 			"bounds.")

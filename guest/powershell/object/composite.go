@@ -52,6 +52,7 @@ func Composite(format string, args []Value) (string, error) {
 			b.WriteByte(r)
 		}
 	}
+
 	return b.String(), nil
 }
 

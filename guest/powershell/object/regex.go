@@ -67,7 +67,11 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 		}
 	}
 	re.MatchTimeout = patience
-	p := &Pattern{Regexp: re, Source: source, Options: options}
+	p := &Pattern{
+		Regexp:  re,
+		Source:  source,
+		Options: options,
+	}
 	if len(ready.patterns) >= mostPatterns {
 		clear(ready.patterns)
 	}
@@ -159,6 +163,7 @@ func (p *Pattern) Replaced(s string, most int, of func(b *strings.Builder, m *re
 	if p.Regexp.RightToLeft() {
 		slices.Reverse(found)
 	}
+
 	var b strings.Builder
 	end := 0
 	for _, m := range found {
@@ -225,6 +230,7 @@ func substituted(after, s string, m *regexp2.Match) (text string, n int) {
 		}
 		return "", 0
 	}
+
 	digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
 	if g := groupNamed(m, after[:digits]); g != nil {
 		return g.String(), digits
@@ -320,6 +326,7 @@ func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 	if len(operands) == 0 || len(operands) > 3 {
 		return nil, 0, Thrown("The -split operator allows one to three elements to follow it, not %d.", len(operands))
 	}
+
 	if len(operands) > 1 {
 		if limit, err = Integer(operands[1]); err != nil {
 			return nil, 0, err
@@ -329,6 +336,7 @@ func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 		p, err = CompileAs(operands[0], exact)
 		return p, limit, err
 	}
+
 	source, options := Text(operands[0]), int64(0)
 	if !exact {
 		options = int64(regexp2.IgnoreCase)

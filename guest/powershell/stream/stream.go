@@ -209,7 +209,8 @@ func wide(big bool) *Encoding {
 	low, high := 0, 1
 	name := "utf-16"
 	if big {
-		low, high, name = 1, 0, "utf-16BE"
+		low, high = 1, 0
+		name = "utf-16BE"
 	}
 	return &Encoding{
 		"UnicodeEncoding", name,
@@ -474,7 +475,11 @@ func WriterClass() *object.Class {
 				if e == nil {
 					e = UTF8Encoding()
 				}
-				return &object.Instance{Of: WriterClass(), V: &writer{s: s, encoding: e, newline: c.State.Newline}}, nil
+				return &object.Instance{Of: WriterClass(), V: &writer{
+					s:        s,
+					encoding: e,
+					newline:  c.State.Newline,
+				}}, nil
 			},
 		},
 		Methods: []object.Method{

@@ -169,6 +169,7 @@ func xmlFields() []object.Field {
 			return get(object.Own[*xmlNode](v)), nil
 		}}
 	}
+
 	settable := func(
 		name string, get func(n *xmlNode) object.Value, set func(n *xmlNode, s string) error,
 	) object.Field {
@@ -176,6 +177,7 @@ func xmlFields() []object.Field {
 		f.Set = func(v, to object.Value) error { return set(object.Own[*xmlNode](v), object.Text(to)) }
 		return f
 	}
+
 	beside := func(by int) func(n *xmlNode) object.Value {
 		return func(n *xmlNode) object.Value {
 			if n.parent == nil {
@@ -188,6 +190,7 @@ func xmlFields() []object.Field {
 			return xmlValue(n.parent.children[i])
 		}
 	}
+
 	return []object.Field{
 		of("Name", func(n *xmlNode) object.Value { return n.name }),
 		of("LocalName", func(n *xmlNode) object.Value { return n.local() }),
@@ -482,20 +485,20 @@ func documentMethods() []object.Method {
 		}),
 		node("CreateAttribute", 2, func(c *object.Call) *xmlNode { return &xmlNode{kind: xmlAttribute, name: c.Text(0)} }),
 		node("CreateTextNode", 1, func(c *object.Call) *xmlNode {
-			return &xmlNode{kind: xmlText, name: "#text", value: c.Text(0)}
+			return newNode(xmlText, "#text", c.Text(0))
 		}),
 		node("CreateComment", 1, func(c *object.Call) *xmlNode {
-			return &xmlNode{kind: xmlComment, name: "#comment", value: c.Text(0)}
+			return newNode(xmlComment, "#comment", c.Text(0))
 		}),
 		node("CreateCDataSection", 1, func(c *object.Call) *xmlNode {
-			return &xmlNode{kind: xmlCData, name: "#cdata-section", value: c.Text(0)}
+			return newNode(xmlCData, "#cdata-section", c.Text(0))
 		}),
 		node("CreateXmlDeclaration", 3, func(c *object.Call) *xmlNode {
 			text := `version="` + c.Text(0) + `"`
 			if c.Text(1) != "" {
 				text += ` encoding="` + c.Text(1) + `"`
 			}
-			return &xmlNode{kind: xmlDeclaration, name: "xml", value: text}
+			return newNode(xmlDeclaration, "xml", text)
 		}),
 		{Name: "ImportNode", Least: 2, Most: 2, Do: func(c *object.Call) (object.Value, error) {
 			n := object.Own[*xmlNode](c.Arg(0))

@@ -38,6 +38,15 @@ type xmlNode struct {
 	parent   *xmlNode
 }
 
+// newNode is a node that has no attributes and is nobody's child yet.
+func newNode(kind xmlKind, name, value string) *xmlNode {
+	return &xmlNode{
+		kind:  kind,
+		name:  name,
+		value: value,
+	}
+}
+
 // readXML reads a document. Entities of its own are not expanded.
 func readXML(text string) (*xmlNode, error) {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\uFEFF")))
@@ -52,6 +61,7 @@ func readXML(text string) (*xmlNode, error) {
 		if err != nil {
 			return nil, badXML(err.Error())
 		}
+
 		switch t := token.(type) {
 		case xml.StartElement:
 			n := &xmlNode{kind: xmlElement, name: qualified(t.Name)}
@@ -63,6 +73,7 @@ func readXML(text string) (*xmlNode, error) {
 					parent: n,
 				})
 			}
+
 			if depth++; depth > mostXML {
 				return nil, badXML("the elements are nested too deep")
 			}
@@ -72,23 +83,26 @@ func readXML(text string) (*xmlNode, error) {
 			if at.kind != xmlElement || at.name != qualified(t.Name) {
 				return nil, badXML("The '" + at.name + "' start tag does not match the end tag of '" + qualified(t.Name) + "'.")
 			}
+
 			at, depth = at.parent, depth-1
 		case xml.CharData:
 			if text := string(t); at != doc && (strings.TrimSpace(text) != "" || at.keepsSpace()) {
-				at.add(&xmlNode{kind: xmlText, name: "#text", value: text})
+				at.add(newNode(xmlText, "#text", text))
 			}
 		case xml.Comment:
-			at.add(&xmlNode{kind: xmlComment, name: "#comment", value: string(t)})
+			at.add(newNode(xmlComment, "#comment", string(t)))
 		case xml.ProcInst:
 			kind, name := xmlInstruction, t.Target
 			if t.Target == "xml" {
 				kind = xmlDeclaration
 			}
-			at.add(&xmlNode{kind: kind, name: name, value: string(t.Inst)})
+
+			at.add(newNode(kind, name, string(t.Inst)))
 		case xml.Directive:
-			at.add(&xmlNode{kind: xmlDocType, name: "#doctype", value: string(t)})
+			at.add(newNode(xmlDocType, "#doctype", string(t)))
 		}
 	}
+
 	if at != doc {
 		return nil, badXML("Unexpected end of file has occurred. The following elements are not closed: " + at.name + ".")
 	}
@@ -152,7 +166,11 @@ func (n *xmlNode) attr(name string) *xmlNode {
 func (n *xmlNode) setAttr(name, value string) *xmlNode {
 	a := n.attr(name)
 	if a == nil {
-		a = &xmlNode{kind: xmlAttribute, name: name, parent: n}
+		a = &xmlNode{
+			kind:   xmlAttribute,
+			name:   name,
+			parent: n,
+		}
 		n.attrs = append(n.attrs, a)
 	}
 	a.value = value
@@ -208,7 +226,7 @@ func (n *xmlNode) setText(text string) {
 	}
 	n.children = nil
 	if text != "" {
-		n.add(&xmlNode{kind: xmlText, name: "#text", value: text})
+		n.add(newNode(xmlText, "#text", text))
 	}
 }
 
@@ -232,7 +250,7 @@ func (n *xmlNode) put(child *xmlNode, at int) {
 
 // clone is a copy of a node, with what is in it if deep.
 func (n *xmlNode) clone(deep bool) *xmlNode {
-	c := &xmlNode{kind: n.kind, name: n.name, value: n.value}
+	c := newNode(n.kind, n.name, n.value)
 	for _, a := range n.attrs {
 		c.setAttr(a.name, a.value)
 	}

@@ -157,6 +157,7 @@ func literal(v object.Value, depth int) string {
 		if depth > mostLiteral {
 			break
 		}
+
 		var items []string
 		for _, k := range v.Keys {
 			items = append(items, quoted(object.Text(k))+" = "+literal(v.Get(k), depth+1))

@@ -287,6 +287,7 @@ func removeItem(c *cmdlet.Call) error {
 	if done || err != nil {
 		return err
 	}
+
 	return c.ForEach(func(t cmdlet.Target) error {
 		if k, ok := t.Key(); ok {
 			return dropKey(c, k)

@@ -52,6 +52,7 @@ func copyItem(c *cmdlet.Call) error {
 	if provider.HasWildcard(destination) {
 		return object.Thrown("%s : wild cards in -Destination are not part of Mullion's PowerShell.", c.Name)
 	}
+
 	to := c.State.Dir
 	if destination != "" {
 		to = c.State.Path(destination)
@@ -60,6 +61,7 @@ func copyItem(c *cmdlet.Call) error {
 		(err != nil || !info.IsDir()) {
 		return c.Fail(provider.Because(destination, fs.ErrNotExist))
 	}
+
 	picks, err := newPicks(c)
 	if err != nil {
 		return err
@@ -136,6 +138,7 @@ func copyTo(c *cmdlet.Call, from, to string, picks *picks) error {
 	if err := os.MkdirAll(to, 0o755); err != nil || !recurse {
 		return err
 	}
+
 	entries, err := os.ReadDir(from)
 	for _, e := range entries {
 		if !e.IsDir() && !picks.shows(e.Name()) {

@@ -44,6 +44,7 @@ func known(s cmdlet.Scope) []*object.Object {
 			aliases = append(aliases, command("Alias", name, "", object.Text(of)))
 		}
 	}
+
 	for name, text := range s.FunctionTexts() {
 		functions = append(functions, command("Function", name, "", text))
 	}

@@ -91,6 +91,7 @@ func formatWide(c *cmdlet.Call) error {
 		}
 		cells = append(cells, text)
 	}
+
 	const screen = 120
 	width := screen/int(columns) - 1
 	if c.Flags["autosize"] {
@@ -102,6 +103,7 @@ func formatWide(c *cmdlet.Call) error {
 			columns = max(1, int64(screen/(width+1)))
 		}
 	}
+
 	lines := []string{""}
 	for row := range slices.Chunk(cells, int(columns)) {
 		var b strings.Builder
@@ -128,6 +130,7 @@ func selectXML(c *cmdlet.Call) error {
 		}
 		from = append(from, source{c.State.Path(object.Text(p)), provider.ScriptText(data)})
 	}
+
 	for _, v := range append(object.Items(c.Values["content"]), append(object.Items(c.Values["xml"]), c.Input...)...) {
 		from = append(from, source{"InputStream", v})
 	}
@@ -139,6 +142,7 @@ func selectXML(c *cmdlet.Call) error {
 			}
 			one.v = doc
 		}
+
 		nodes, err := xmldoc.Selected(one.v, c.Text("xpath"), c.Values["namespace"])
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ func getDate(c *cmdlet.Call) error {
 	if len(items) == 0 && !c.Piped {
 		items = []object.Value{object.DateTime{At: time.Now()}}
 	}
+
 	for _, item := range items {
 		v, err := dotnet.ToDate(item)
 		if err != nil {
@@ -30,6 +31,7 @@ func getDate(c *cmdlet.Call) error {
 				return err
 			}
 		}
+
 		if format, given := c.Values["format"]; given {
 			m, _ := v.(object.DateTime)
 			if v, err = m.Format(object.Text(format)); err != nil {
@@ -63,6 +65,7 @@ func withParts(c *cmdlet.Call, v object.Value) (object.Value, error) {
 		}
 		parts[i], set = int(whole), true
 	}
+
 	if !set {
 		return v, nil
 	}
@@ -85,6 +88,7 @@ func unixFormat(m object.DateTime, format string) (string, error) {
 		'A': "Monday", 'a': "Mon", 'B': "January", 'b': "Jan", 'h': "Jan", 'D': "01/02/06", 'x': "01/02/06", 'T': "15:04:05",
 		'X': "15:04:05", 'R': "15:04", 'r': "03:04:05 PM", 'c': "Mon Jan _2 15:04:05 2006", 'Z': "-07", 'F': "2006-01-02",
 	}
+
 	var b strings.Builder
 	runes := []rune(strings.TrimPrefix(format, "+"))
 	for i := 0; i < len(runes); i++ {
@@ -92,6 +96,7 @@ func unixFormat(m object.DateTime, format string) (string, error) {
 			b.WriteRune(runes[i])
 			continue
 		}
+
 		i++
 		layout, known := parts[runes[i]]
 		switch {

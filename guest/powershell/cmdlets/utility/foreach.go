@@ -65,6 +65,7 @@ func forEachObject(c *cmdlet.Call) error {
 	if name := c.Text("membername"); name != "" {
 		return members(c, name, object.Items(c.Values["argumentlist"]), items)
 	}
+
 	for _, item := range items {
 		for _, block := range process {
 			if err := runBlock(c, block, item); err != nil {

@@ -50,9 +50,12 @@ func addTo(c *cmdlet.Call, o *object.Object) error {
 		}
 		return nil
 	}
-	kind, name, value := strings.ToLower(c.Text("membertype")), c.Text("name"), c.Values["value"]
+
+	kind := strings.ToLower(c.Text("membertype"))
+	name, value := c.Text("name"), c.Values["value"]
 	if c.Values["name"] != nil && c.Values["value"] == nil && !kindsOfMembers()[kind] { // Add-Member name value
-		kind, name, value = "noteproperty", c.Text("membertype"), c.Values["name"]
+		kind = "noteproperty"
+		name, value = c.Text("membertype"), c.Values["name"]
 	}
 	return addOne(c, o, kind, name, value)
 }
@@ -81,6 +84,7 @@ func addOne(c *cmdlet.Call, o *object.Object, kind, name string, value object.Va
 		if !ok {
 			return c.Fail(words.Errorf("the value of a %s is a script block, not %s", kind, object.TypeName(value)))
 		}
+
 		if kind == "scriptmethod" {
 			o.AddMethod(object.Method{Name: name, Most: 1 << 10, Do: func(call *object.Call) (object.Value, error) {
 				return c.Scope.RunAs(call.On, block, call.Args)
@@ -90,6 +94,7 @@ func addOne(c *cmdlet.Call, o *object.Object, kind, name string, value object.Va
 		p := &object.Computed{Kind: "ScriptProperty", Get: func(of object.Value) (object.Value, error) {
 			return c.Scope.RunAs(of, block, nil)
 		}}
+
 		if set, ok := c.Values["secondvalue"].(*object.ScriptBlock); ok {
 			p.Set = func(of, v object.Value) error {
 				_, err := c.Scope.RunAs(of, set, []object.Value{v})
