@@ -84,7 +84,12 @@ func TestAreas(t *testing.T) {
 
 func TestFlaky(t *testing.T) {
 	again := func(name, reason string) kept.Test {
-		return kept.Test{Name: name, State: result.Flaky, Attempts: 2, Reason: reason}
+		return kept.Test{
+			Name:     name,
+			State:    result.Flaky,
+			Attempts: 2,
+			Reason:   reason,
+		}
 	}
 	got := flaky(map[string][]kept.Result{"wine": {
 		{Commit: "0123abcd", Tests: []kept.Test{

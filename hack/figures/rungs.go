@@ -66,7 +66,8 @@ func flaky(all map[string][]kept.Result) string {
 	var rates, tests strings.Builder
 	rates.WriteString("| rung | runs | with a flaky test | tests that ran in them | flaky | of a thousand |\n|---|---|---|---|---|---|\n")
 	for _, rung := range rungsOfMakeTest() {
-		runs, ran, found, in := len(all[rung]), 0, 0, 0
+		runs, ran := len(all[rung]), 0
+		found, in := 0, 0
 		for _, r := range all[rung] {
 			n := r.Count()
 			ran += n[result.Passed] + n[result.Failed] + n[result.Flaky]

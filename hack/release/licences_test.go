@@ -112,7 +112,8 @@ func TestLicences(t *testing.T) {
 // TestModulesOf reads what a program says of modules that were replaced.
 func TestModulesOf(t *testing.T) {
 	module := func(path, version string) *debug.Module { return &debug.Module{Path: path, Version: version} }
-	other, ours, folder := module("example.com/b", "v1.0.0"), module("example.com/c", "v1.0.0"), module("./c", "(devel)")
+	other, ours := module("example.com/b", "v1.0.0"), module("example.com/c", "v1.0.0")
+	folder := module("./c", "(devel)")
 	other.Replace, ours.Replace = module("example.com/d", "v1.1.0"), folder
 
 	got := modulesOf(&debug.BuildInfo{Deps: []*debug.Module{module("example.com/a", "v1.0.0"), other, ours, folder}})
@@ -197,7 +198,9 @@ func TestLibrariesOfC(t *testing.T) {
 	texts := filepath.Join(t.TempDir(), "THIRD-PARTY.txt")
 	bill := filepath.Join(t.TempDir(), "sbom.spdx.json")
 	of := parcel{name: "mullion", version: "v1.2.3"}
-	if err := errors.Join(from.writeLicences(texts, []program{runc}), release{}.writeSBOM(bill, of, []program{runc}, from)); err != nil {
+	programs := []program{runc}
+	err = errors.Join(from.writeLicences(texts, programs), release{}.writeSBOM(bill, of, programs, from))
+	if err != nil {
 		t.Fatal(err)
 	}
 

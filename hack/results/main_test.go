@@ -72,7 +72,13 @@ func TestKeepConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := folder.Add(result.Spec{Number: 1, Name: "[sig-node] a", State: result.Flaky, Attempts: 2}, "", ""); err != nil {
+	flaky := result.Spec{
+		Number:   1,
+		Name:     "[sig-node] a",
+		State:    result.Flaky,
+		Attempts: 2,
+	}
+	if err := folder.Add(flaky, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := folder.Close(); err != nil {
