@@ -77,6 +77,7 @@ func index(v reflect.Value, keys ...reflect.Value) (any, error) {
 			return nil, fmt.Errorf("%s has no elements", described(v))
 		}
 	}
+
 	if v = plain(v); !v.IsValid() {
 		return nil, nil //nolint:nilnil // the value is nothing
 	}

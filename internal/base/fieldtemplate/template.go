@@ -49,7 +49,11 @@ func Parse(text string, funcs Funcs) (*Template, error) {
 // Execute writes the template with the values of data.
 func (t *Template) Execute(w io.Writer, data any) error {
 	dot := reflect.ValueOf(data)
-	r := &run{Template: t, to: w, vars: []variable{{"$", dot}}}
+	r := &run{
+		Template: t,
+		to:       w,
+		vars:     []variable{{"$", dot}},
+	}
 	return r.walk(dot, t.root)
 }
 
@@ -85,12 +89,14 @@ func (r *run) walk(dot reflect.Value, node parse.Node) error {
 				return err
 			}
 		}
+
 		return nil
 	case *parse.ActionNode:
 		v, err := r.pipe(dot, n.Pipe)
 		if err != nil || len(n.Pipe.Decl) > 0 {
 			return err
 		}
+
 		return r.print(v)
 	case *parse.IfNode:
 		return r.branch(dot, &n.BranchNode, false)
@@ -229,6 +235,7 @@ func (r *run) command(dot reflect.Value, c *parse.CommandNode, last []reflect.Va
 	if err != nil {
 		return v, err
 	}
+
 	if plain(v).Kind() == reflect.Func {
 		args, err := r.values(dot, rest)
 		if err != nil {
@@ -296,12 +303,14 @@ func (r *run) value(dot reflect.Value, node parse.Node) (reflect.Value, error) {
 				return r.fields(r.vars[i].value, n.Ident[1:])
 			}
 		}
+
 		return reflect.Value{}, fmt.Errorf("%s: there is no variable %s", name, n.Ident[0])
 	case *parse.ChainNode:
 		v, err := r.value(dot, n.Node)
 		if err != nil {
 			return v, err
 		}
+
 		return r.fields(v, n.Field)
 	case *parse.PipeNode:
 		return r.pipe(dot, n)

@@ -99,6 +99,7 @@ func elements(over reflect.Value, do func(key, element reflect.Value) error) (so
 			less, err := less(keys[i], keys[j])
 			return err == nil && less
 		})
+
 		for _, key := range keys {
 			if err := do(key, over.MapIndex(key)); err != nil {
 				return true, err
@@ -111,6 +112,7 @@ func elements(over reflect.Value, do func(key, element reflect.Value) error) (so
 				return true, err
 			}
 		}
+
 		return over.Len() > 0, nil
 	case over.CanInt():
 		for i := range over.Int() {
