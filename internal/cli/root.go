@@ -51,7 +51,13 @@ type calls struct {
 }
 
 // realCalls returns those of the program.
-func realCalls() calls { return calls{up: up.Real(), join: join.Real(), down: down.Real()} }
+func realCalls() calls {
+	return calls{
+		up:   up.Real(),
+		join: join.Real(),
+		down: down.Real(),
+	}
+}
 
 // Run runs the command in env.Args and prints an error, if any, with its remedy.
 func Run(ctx context.Context, env Env) error {

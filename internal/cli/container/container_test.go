@@ -34,7 +34,11 @@ func containersAt(now time.Time) []single.Container {
 	return []single.Container{
 		{
 			ID: strings.Repeat("a", 64), Name: "made", Created: ago(time.Second),
-			Run: single.Run{Image: "app:v1", Args: []string{"serve"}, Keep: true},
+			Run: single.Run{
+				Image: "app:v1",
+				Args:  []string{"serve"},
+				Keep:  true,
+			},
 		},
 		{
 			ID: strings.Repeat("b", 64), Name: "web", Created: ago(3 * time.Minute), Started: ago(2 * time.Minute),
@@ -88,6 +92,7 @@ cccccccccccc   app:v1         "a\x1b\"b"                 2 days ago      Exited 
 			}
 		})
 	}
+
 	var out bytes.Buffer
 	if err := (listOptions{output: "json"}).print(invoke.Env{Out: &out}, containersAt(now)[1:2], now); err != nil {
 		t.Fatal(err)
@@ -112,7 +117,11 @@ func TestContainerInspect(t *testing.T) {
 	got := inspect(all[1])
 	want := inspected{
 		ID: all[1].ID, Created: all[1].Created, Path: `C:\app\server.exe`, Args: []string{"-port", "80"},
-		State:   inspectedState{Status: "running", Running: true, StartedAt: all[1].Started},
+		State: inspectedState{
+			Status:    "running",
+			Running:   true,
+			StartedAt: all[1].Started,
+		},
 		Image:   "./server.exe",
 		LogPath: "/logs/b.log", Name: "/web", Platform: "windows",
 		Mounts: []inspectedMount{{Type: "bind", Source: "/srv", Destination: `C:\app`, Mode: "ro"}},
@@ -272,6 +281,7 @@ func TestContainerRefuses(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s", tc.args, got.Code, got.Out, got.Err)
 		}
 	}
+
 	ls := func(more ...string) []string {
 		return append(append(append([]string{}, data...), "container", "ls"), more...)
 	}
@@ -281,6 +291,7 @@ func TestContainerRefuses(t *testing.T) {
 	m.Env.In = strings.NewReader("n\n")
 	m.Run(append(data, "container", "prune")...).Check(t, 0,
 		"WARNING! This will remove all stopped containers.\nAre you sure you want to continue? [y/N] ", "")
+
 	if _, err := os.Stat(data[1]); err == nil {
 		t.Error("to look for containers has made a folder")
 	}

@@ -46,7 +46,11 @@ left out, and said. The container's tar.exe reads and writes there, as its user;
 			if err != nil {
 				return err
 			}
-			c := tarIn{client: client, name: fromName + toName, left: &leftOut{to: a.Env.Err}}
+			c := tarIn{
+				client: client,
+				name:   fromName + toName,
+				left:   &leftOut{to: a.Env.Err},
+			}
 			defer c.left.more()
 			if from {
 				return engine.Refused(c.copyOut(cmd.Context(), fromPath, args[1]))
@@ -143,8 +147,16 @@ const tarProgram = `C:\Windows\System32\tar.exe`
 // run runs tar, and returns what it says is wrong.
 func (c tarIn) run(ctx context.Context, in io.Reader, out io.Writer, args ...string) (wrong string, err error) {
 	words := &firstWords{}
-	ask := single.Exec{Container: c.name, Args: append([]string{tarProgram}, args...), Stdin: in != nil}
-	end, err := c.client.Exec(ctx, ask, single.Streams{In: in, Out: out, Err: words})
+	ask := single.Exec{
+		Container: c.name,
+		Args:      append([]string{tarProgram}, args...),
+		Stdin:     in != nil,
+	}
+	end, err := c.client.Exec(ctx, ask, single.Streams{
+		In:  in,
+		Out: out,
+		Err: words,
+	})
 	if err != nil || end == (single.End{}) {
 		return "", err
 	}
@@ -187,7 +199,12 @@ func (c tarIn) copyOut(ctx context.Context, winPath, target string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	archive, written := io.Pipe()
-	tidy := &unpacking{root: root, from: name, as: as, left: c.left}
+	tidy := &unpacking{
+		root: root,
+		from: name,
+		as:   as,
+		left: c.left,
+	}
 	unpacked := make(chan error, 1)
 	go func() {
 		err := tidy.unpack(archive)
@@ -375,13 +392,18 @@ func (c tarIn) packFolder(w *tar.Writer, source, as string) error {
 		return err
 	}
 	defer root.Close()
+
 	return fs.WalkDir(folders{root}, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		called := path.Join(as, name)
 		if entry.IsDir() {
-			return w.WriteHeader(&tar.Header{Name: called + "/", Typeflag: tar.TypeDir, Mode: 0o755})
+			return w.WriteHeader(&tar.Header{
+				Name:     called + "/",
+				Typeflag: tar.TypeDir,
+				Mode:     0o755,
+			})
 		}
 		found, err := root.Lstat(name)
 		if err != nil {
@@ -418,7 +440,13 @@ func packFound(w *tar.Writer, root *os.Root, name, called string, found fs.FileI
 
 // packFile adds a file that is open.
 func packFile(w *tar.Writer, file io.Reader, info fs.FileInfo, called string) error {
-	head := &tar.Header{Name: called, Typeflag: tar.TypeReg, Mode: 0o644, Size: info.Size(), ModTime: info.ModTime()}
+	head := &tar.Header{
+		Name:     called,
+		Typeflag: tar.TypeReg,
+		Mode:     0o644,
+		Size:     info.Size(),
+		ModTime:  info.ModTime(),
+	}
 	if err := w.WriteHeader(head); err != nil {
 		return err
 	}

@@ -88,6 +88,7 @@ func TestUnpackHostile(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	file := func(name string) tar.Header { return tar.Header{Name: name, Typeflag: tar.TypeReg} }
 	holes := file("x")
 	holes.PAXRecords = map[string]string{hole + "size": "1048576", hole + "numblocks": "1", hole + "map": "0,4"}
@@ -127,7 +128,12 @@ func TestUnpackHostile(t *testing.T) {
 			}
 			defer root.Close()
 			var said bytes.Buffer
-			u := &unpacking{root: root, from: "x", as: "y", left: &leftOut{to: &said}}
+			u := &unpacking{
+				root: root,
+				from: "x",
+				as:   "y",
+				left: &leftOut{to: &said},
+			}
 			err = u.unpack(packed(t, tc.heads...))
 			if (err == nil) != (tc.err == "") || (err != nil && !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("%v, want %q", err, tc.err)
@@ -141,6 +147,7 @@ func TestUnpackHostile(t *testing.T) {
 			}
 		})
 	}
+
 	dir := t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, "y")); err != nil {
 		t.Fatal(err)
@@ -148,16 +155,24 @@ func TestUnpackHostile(t *testing.T) {
 	if err := unix.Mkfifo(filepath.Join(dir, "p"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
+
 	for _, as := range []string{"y", "p"} {
-		if err := (&unpacking{root: root, from: "x", as: as}).unpack(packed(t, file("x"))); err == nil {
+		u := &unpacking{
+			root: root,
+			from: "x",
+			as:   as,
+		}
+		if err := u.unpack(packed(t, file("x"))); err == nil {
 			t.Errorf("%s is written to", as)
 		}
 	}
+
 	if text, err := os.ReadFile(outside); err != nil || string(text) != "mine" {
 		t.Errorf("outside: %q, %v", text, err)
 	}
@@ -179,6 +194,7 @@ func TestPack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "conf/link")); err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +205,7 @@ func TestPack(t *testing.T) {
 	if err := (tarIn{left: &leftOut{to: &said}}).pack(&b, filepath.Join(dir, "conf"), "new"); err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]string{}
 	for r := tar.NewReader(&b); ; {
 		head, err := r.Next()
@@ -204,6 +221,7 @@ func TestPack(t *testing.T) {
 		}
 		got[head.Name] = string(text)
 	}
+
 	want := map[string]string{"new/": "", "new/a": "conf/a", "new/sub/": "", "new/sub/b": "conf/sub/b", "new/empty/": ""}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -226,6 +244,7 @@ func TestPackSwapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	root, err := os.OpenRoot(conf)
 	if err != nil {
 		t.Fatal(err)
@@ -235,6 +254,7 @@ func TestPackSwapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pack := func() (string, error) {
 		var b bytes.Buffer
 		err := packFound(tar.NewWriter(&b), root, "file", "file", found)
@@ -306,6 +326,7 @@ func TestLeftOut(t *testing.T) {
 	if len(lines) != mostLeftOut+1 || lines[mostLeftOut] != "mullion: 30 more are left out" {
 		t.Errorf("%d lines, the last is %.80q", len(lines), lines[len(lines)-1])
 	}
+
 	for _, line := range lines[:mostLeftOut] {
 		if !strings.HasPrefix(line, "mullion: x·mullion: all is copied·[2Jzz") || len(line) > 400 {
 			t.Fatalf("%.100q", line)
@@ -368,7 +389,12 @@ func TestCopyOutEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			err := (tarIn{client: tc.tars, name: "c", left: &leftOut{to: io.Discard}}).copyOut(ctx, `C:\x`, t.TempDir())
+			c := tarIn{
+				client: tc.tars,
+				name:   "c",
+				left:   &leftOut{to: io.Discard},
+			}
+			err := c.copyOut(ctx, `C:\x`, t.TempDir())
 			if (err == nil) != (tc.want == "") || (err != nil && !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
@@ -378,8 +404,17 @@ func TestCopyOutEnds(t *testing.T) {
 		})
 	}
 
-	forges := tars{from: strings.NewReader(""), end: single.End{Code: 1}, words: "none\r\nmullion: all is copied\n"}
-	err := (tarIn{client: forges, name: "c", left: &leftOut{}}).copyOut(t.Context(), `C:\x`, t.TempDir())
+	forges := tars{
+		from:  strings.NewReader(""),
+		end:   single.End{Code: 1},
+		words: "none\r\nmullion: all is copied\n",
+	}
+	c := tarIn{
+		client: forges,
+		name:   "c",
+		left:   &leftOut{},
+	}
+	err := c.copyOut(t.Context(), `C:\x`, t.TempDir())
 	refusal, ok := errors.AsType[*single.Refusal](err)
 	if !ok || refusal.Remedy != "its tar.exe says: none·mullion: all is copied" {
 		t.Errorf("%+v", refusal)

@@ -64,6 +64,7 @@ func (a *commands) execIn(cmd *cobra.Command, args []string, o execOptions) erro
 		Terminal:  o.terminal,
 		Stdin:     o.interactive,
 	}
+
 	if o.detach && (o.interactive || o.terminal) {
 		return exit.Misuse(errors.New("-i and -t are for somebody who is there, and -d leaves"), "leave one of them out")
 	}
@@ -78,6 +79,7 @@ func (a *commands) execIn(cmd *cobra.Command, args []string, o execOptions) erro
 	if o.detach {
 		return engine.Refused(client.ExecDetached(cmd.Context(), ask))
 	}
+
 	streams := engine.Console{Terminal: o.terminal, Stdin: o.interactive}
 	if err := streams.Check(a.Env); err != nil {
 		return err

@@ -35,6 +35,7 @@ func (a *commands) inspect() *cobra.Command {
 			if err != nil {
 				return engine.Refused(err)
 			}
+
 			var failed error
 			found := []inspected{}
 			for _, name := range args {
@@ -184,7 +185,12 @@ func inspect(c single.Container) inspected {
 		i.Path, i.Args = c.Args[0], c.Args[1:]
 	}
 	for _, m := range c.Run.Mounts {
-		shown := inspectedMount{Type: "bind", Source: m.Source, Destination: m.Target, RW: !m.ReadOnly}
+		shown := inspectedMount{
+			Type:        "bind",
+			Source:      m.Source,
+			Destination: m.Target,
+			RW:          !m.ReadOnly,
+		}
 		if m.ReadOnly {
 			shown.Mode = "ro"
 		}

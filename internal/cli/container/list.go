@@ -62,6 +62,7 @@ Given several times with one key, one of the values has to fit, of labels all; o
 			if o.filters, err = parseFilters(chosen); err != nil {
 				return err
 			}
+
 			client, err := a.client(cmd)
 			if err != nil {
 				return err
@@ -118,6 +119,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 		for _, r := range rows {
 			fmt.Fprintln(env.Out, r.ID)
 		}
+
 		return nil
 	case o.format.is("json"):
 		for _, r := range rows {
@@ -133,6 +135,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 		}
 		return o.format.print(env, headings(), lines)
 	}
+
 	t := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
 	fmt.Fprintln(t, "CONTAINER ID\tIMAGE\tCOMMAND\tCREATED\tSTATUS\tPORTS\tNAMES")
 	for _, r := range rows {

@@ -106,6 +106,7 @@ func TestListFormat(t *testing.T) {
 			t.Errorf("%s: %v\n%s", tc.template, err, diff)
 		}
 	}
+
 	for _, template := range []string{"{{.Nothing}}", "{{.Label}}"} {
 		f, err := parseFormat(template, "see")
 		if err == nil {
@@ -115,6 +116,7 @@ func TestListFormat(t *testing.T) {
 			t.Errorf("%s is taken", template)
 		}
 	}
+
 	var out bytes.Buffer
 	f, _ := parseFormat("json", "")
 	if err := (listOptions{format: f}).print(invoke.Env{Out: &out}, all, now); err != nil ||
@@ -142,11 +144,13 @@ func TestPort(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		lines, err := portLines(all[1], of)
 		if got := strings.Join(lines, "\n"); err != nil || got != tc.want {
 			t.Errorf("%q: %q, %v", tc.of, got, err)
 		}
 	}
+
 	of, _ := single.ParseExposed("8080")
 	if _, err := portLines(all[1], of); err == nil || err.Error() != "no public port '8080/tcp' published for web" {
 		t.Error(err)

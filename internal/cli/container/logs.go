@@ -39,6 +39,7 @@ are kept. A line is there when it has ended.`,
 			if o.Until, err = timeOf("--until", until, now); err != nil {
 				return err
 			}
+
 			client, err := a.client(cmd)
 			if err != nil {
 				return err

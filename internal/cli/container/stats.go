@@ -89,6 +89,7 @@ func (o statsOptions) watch(ctx context.Context, env invoke.Env, client sampler,
 			return nil // the person has seen enough
 		case <-tick.C:
 		}
+
 		now, err := client.Samples(ctx, names...)
 		switch {
 		case ctx.Err() != nil:

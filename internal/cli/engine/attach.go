@@ -33,10 +33,15 @@ func (c Console) Attach(ctx, outer context.Context, env invoke.Env,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	controls := make(chan single.Control)
-	streams := single.Streams{Out: env.Out, Err: env.Err, Controls: controls}
+	streams := single.Streams{
+		Out:      env.Out,
+		Err:      env.Err,
+		Controls: controls,
+	}
 	if c.Stdin {
 		streams.In = env.In
 	}
+
 	columns, rows := 0, 0
 	if c.Terminal && env.Size != nil {
 		columns, rows = env.Size()
@@ -48,6 +53,7 @@ func (c Console) Attach(ctx, outer context.Context, env invoke.Env,
 		}
 		defer restore()
 	}
+
 	say := func(what single.Control) {
 		select {
 		case controls <- what:

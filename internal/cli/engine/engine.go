@@ -39,7 +39,11 @@ func Paths(call *invoke.Call, cmd *cobra.Command) (single.Paths, error) {
 // Refused is the error of what the engine does not do.
 func Refused(err error) error {
 	if refusal, ok := errors.AsType[*single.Refusal](err); ok {
-		return &exit.Error{Code: refusal.Code, Err: err, Remedy: refusal.Remedy}
+		return &exit.Error{
+			Code:   refusal.Code,
+			Err:    err,
+			Remedy: refusal.Remedy,
+		}
 	}
 	return err
 }
@@ -54,5 +58,9 @@ func RefusedRun(err error) error {
 
 // Failed is an error of Mullion's own, with Docker's exit code for it.
 func Failed(err error, remedy string) error {
-	return &exit.Error{Code: single.CodeFailed, Err: err, Remedy: remedy}
+	return &exit.Error{
+		Code:   single.CodeFailed,
+		Err:    err,
+		Remedy: remedy,
+	}
 }

@@ -68,6 +68,7 @@ func (a *command) test(cmd *cobra.Command, args []string) error {
 	if err := a.RequireRoot("makes containers"); err != nil {
 		return err
 	}
+
 	program, err := a.goProgram()
 	if err != nil {
 		return err
@@ -83,7 +84,8 @@ func (a *command) run(ctx context.Context, program string, args []string) error 
 	defer interrupt.Finishing(ctx)()
 	run := exec.Command(program, args...) //nolint:noctx // go ends what it has begun, at the signals that it gets itself
 	run.Env = append(slices.Clone(a.Env.Environ), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-	run.Stdin, run.Stdout, run.Stderr = a.Env.In, a.Env.Out, a.Env.Err
+	run.Stdin = a.Env.In
+	run.Stdout, run.Stderr = a.Env.Out, a.Env.Err
 	if err := run.Start(); err != nil {
 		return fmt.Errorf("start %q: %w", program, err)
 	}
@@ -92,6 +94,7 @@ func (a *command) run(ctx context.Context, program string, args []string) error 
 			_ = run.Process.Signal(cause.Signal) // it may have ended
 		}
 	})()
+
 	err := run.Wait()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		if code := ended.ExitCode(); code > 0 {
@@ -122,7 +125,8 @@ func (a *command) goProgram() (string, error) {
 func (a *command) checkSettings(ctx context.Context, program string) error {
 	ask := exec.CommandContext(ctx, program, "env", "GOFLAGS")
 	var out, errs bytes.Buffer
-	ask.Env, ask.Stdout, ask.Stderr = a.Env.Environ, &out, &errs
+	ask.Env = a.Env.Environ
+	ask.Stdout, ask.Stderr = &out, &errs
 	if err := ask.Run(); err != nil {
 		return fmt.Errorf("ask go for its flags: %w: %s", err, strings.TrimSpace(errs.String()))
 	}

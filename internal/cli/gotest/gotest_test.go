@@ -41,7 +41,12 @@ func run(t *testing.T, euid int, env []string, args ...string) (out string, err 
 		Euid:       euid,
 		Environ:    append([]string{"PATH=" + dir + ":/usr/bin:/bin"}, env...),
 	}}
-	root := &cobra.Command{Use: "mullion", SilenceErrors: true, SilenceUsage: true, TraverseChildren: true}
+	root := &cobra.Command{
+		Use:              "mullion",
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		TraverseChildren: true,
+	}
 	root.PersistentFlags().StringVar(&call.DataDir, "data-dir", call.DataDir, "")
 	root.AddCommand(New(call))
 	root.SetOut(&printed)

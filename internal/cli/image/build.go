@@ -105,7 +105,11 @@ func (a *builds) buildAny(cmd *cobra.Command, dir, file string, docker dockerfil
 	if by != "" {
 		img, done, err := a.buildDockerfile(cmd, dir, by, docker, over)
 		if own, ok := errors.AsType[*exit.Error](err); ok { // beside the line, the code and what to do
-			err = &exit.Error{Code: own.Code, Err: err, Remedy: own.Remedy}
+			err = &exit.Error{
+				Code:   own.Code,
+				Err:    err,
+				Remedy: own.Remedy,
+			}
 		} else if err != nil {
 			err = exit.Misuse(err, "")
 		}

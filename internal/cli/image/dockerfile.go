@@ -150,7 +150,11 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 	}
 	done = func() error { return errors.Join(cache.Close(), clear()) }
 
-	p := &buildProgress{to: a.Env.Err, name: filepath.Base(file), now: time.Now}
+	p := &buildProgress{
+		to:   a.Env.Err,
+		name: filepath.Base(file),
+		now:  time.Now,
+	}
 	img, err := dockerfile.Build(cmd.Context(), dockerfile.Options{
 		File:       file,
 		Name:       p.name,
@@ -369,7 +373,8 @@ func (a *builds) buildSecrets(flags []string) (map[string][]byte, error) {
 			key, value, _ := strings.Cut(field, "=")
 			fields[strings.ToLower(key)] = value
 		}
-		id, file, variable := fields["id"], cmp.Or(fields["src"], fields["source"]), fields["env"]
+		id := fields["id"]
+		file, variable := cmp.Or(fields["src"], fields["source"]), fields["env"]
 		for key := range fields {
 			if !slices.Contains([]string{"id", "src", "source", "env", "type"}, key) || id == "" {
 				return nil, fmt.Errorf("--secret %q: want id=ID,src=FILE or id=ID,env=NAME", flag)

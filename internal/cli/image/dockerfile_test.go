@@ -120,10 +120,27 @@ func TestImageBuildSaysNothingOdd(t *testing.T) {
 func TestBuildProgress(t *testing.T) {
 	var out strings.Builder
 	at := time.Unix(0, 0)
-	p := &buildProgress{to: &out, name: "Dockerfile", now: func() time.Time { return at }}
-	p.say(dockerfile.Event{Number: 1, Line: 2, Step: "[1/2] FROM a"})
-	p.say(dockerfile.Event{Number: 1, Line: 2, Ended: true, Cached: true})
-	p.say(dockerfile.Event{Number: 2, Line: 3, Step: "[2/2] RUN b"})
+	p := &buildProgress{
+		to:   &out,
+		name: "Dockerfile",
+		now:  func() time.Time { return at },
+	}
+	p.say(dockerfile.Event{
+		Number: 1,
+		Line:   2,
+		Step:   "[1/2] FROM a",
+	})
+	p.say(dockerfile.Event{
+		Number: 1,
+		Line:   2,
+		Ended:  true,
+		Cached: true,
+	})
+	p.say(dockerfile.Event{
+		Number: 2,
+		Line:   3,
+		Step:   "[2/2] RUN b",
+	})
 	p.say(dockerfile.Event{Line: 3, Warning: "odd"})
 	o := p.output(2)
 	at = at.Add(1500 * time.Millisecond)
@@ -133,7 +150,11 @@ func TestBuildProgress(t *testing.T) {
 		}
 	}
 	o.flush()
-	p.say(dockerfile.Event{Number: 2, Ended: true, Took: 2 * time.Second})
+	p.say(dockerfile.Event{
+		Number: 2,
+		Ended:  true,
+		Took:   2 * time.Second,
+	})
 
 	const want = "#1 [1/2] FROM a\n#1 CACHED\n\n#2 [2/2] RUN b\nwarning: Dockerfile:3: odd\n" +
 		"#2 1.500 one\n#2 1.500 two\n#2 1.500 \n#2 1.500 %send\n#2 DONE 2.0s\n\n"

@@ -187,5 +187,9 @@ func notHere(err error) error {
 	if err == nil || !errdefs.IsNotFound(err) {
 		return err
 	}
-	return &exit.Error{Code: exit.NotFound, Err: err, Remedy: "`mullion image ls` lists those of the cluster"}
+	return &exit.Error{
+		Code:   exit.NotFound,
+		Err:    err,
+		Remedy: "`mullion image ls` lists those of the cluster",
+	}
 }

@@ -41,7 +41,11 @@ func (p *buildProgress) say(e dockerfile.Event) {
 
 // output returns where the output of a step's command goes.
 func (p *buildProgress) output(step int) *stepOutput {
-	return &stepOutput{progress: p, step: step, began: p.now()}
+	return &stepOutput{
+		progress: p,
+		step:     step,
+		began:    p.now(),
+	}
 }
 
 // stepOutput prints the lines of a step's command. Both of its streams may be written to at once.

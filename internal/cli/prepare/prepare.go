@@ -93,7 +93,11 @@ func (f flags) run(ctx context.Context, call *invoke.Call, calls Calls) error {
 	case errors.Is(err, wine.ErrNotFound) && f.ifWine:
 		fmt.Fprintln(call.Env.Out, "no Wine on this machine: nothing to prepare")
 	case errors.Is(err, wine.ErrNotFound):
-		return &exit.Error{Code: exit.Requirement, Err: err, Remedy: "`mullion doctor` says how to install it"}
+		return &exit.Error{
+			Code:   exit.Requirement,
+			Err:    err,
+			Remedy: "`mullion doctor` says how to install it",
+		}
 	case err != nil:
 		return err
 	case made:

@@ -37,6 +37,7 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 	if err := o.check(); err != nil {
 		return single.Run{}, err
 	}
+
 	ask := single.Run{
 		Image:       args[0],
 		Pull:        single.Pull(o.pull),
@@ -53,6 +54,7 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		Name:        o.name,
 		Keep:        !o.remove,
 	}
+
 	if o.entrypoint != "" {
 		ask.Entrypoint = []string{o.entrypoint}
 	}
@@ -72,6 +74,7 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 	if isPath(args[0]) {
 		ask.From = args[0]
 	}
+
 	for _, v := range o.volumes {
 		m, err := volumeOf(v)
 		if err != nil {
@@ -79,6 +82,7 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		}
 		ask.Mounts = append(ask.Mounts, m)
 	}
+
 	if o.goTest {
 		return ask, o.checkTests(args[0])
 	}
@@ -165,6 +169,7 @@ func volumeOf(text string) (single.Mount, error) {
 	if !strings.HasPrefix(parts[1], ".") && !filepath.IsAbs(parts[1]) {
 		return refuse("volumes with a name are not there yet; a folder begins with a dot or a slash")
 	}
+
 	source, err := filepath.Abs(parts[1])
 	if err == nil {
 		_, err = os.Stat(source)
@@ -172,7 +177,11 @@ func volumeOf(text string) (single.Mount, error) {
 	if err != nil {
 		return refuse(err.Error())
 	}
-	return single.Mount{Source: source, Target: parts[2], ReadOnly: parts[3] == "ro"}, nil
+	return single.Mount{
+		Source:   source,
+		Target:   parts[2],
+		ReadOnly: parts[3] == "ro",
+	}, nil
 }
 
 // isPath reports whether what is to run is on this machine, and not in an image: it begins with a dot or a slash, or is
@@ -207,7 +216,11 @@ func ofProgram(ask *single.Run, file string) error {
 		return engine.Failed(errors.New("--entrypoint replaces the program, and FILE.exe is one"), "leave one of them out")
 	}
 	ask.Image = ""
-	ask.Mounts = append(ask.Mounts, single.Mount{Source: filepath.Dir(file), Target: appFolder, ReadOnly: true})
+	ask.Mounts = append(ask.Mounts, single.Mount{
+		Source:   filepath.Dir(file),
+		Target:   appFolder,
+		ReadOnly: true,
+	})
 	ask.Entrypoint = []string{appFolder + `\` + filepath.Base(file)}
 	if ask.Dir == "" {
 		ask.Dir = appFolder
@@ -218,8 +231,13 @@ func ofProgram(ask *single.Run, file string) error {
 // checkProgram refuses a file that Windows would not start, before anything is made.
 func checkProgram(file string) error {
 	cannot := func(err error, remedy string) error {
-		return &exit.Error{Code: single.CodeCannotStart, Err: fmt.Errorf("run %q: %w", file, err), Remedy: remedy}
+		return &exit.Error{
+			Code:   single.CodeCannotStart,
+			Err:    fmt.Errorf("run %q: %w", file, err),
+			Remedy: remedy,
+		}
 	}
+
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return &exit.Error{
@@ -235,6 +253,7 @@ func checkProgram(file string) error {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return cannot(errors.Join(errors.New("it is no regular file"), err), "")
 	}
+
 	program, err := pefile.Read(f)
 	switch {
 	case errors.Is(err, pefile.ErrNot):
@@ -266,6 +285,7 @@ func (a *commands) folderImage(ctx context.Context, client *single.Client, dir, 
 	if description.OS == imagebuild.Linux {
 		return "", engine.Failed(fmt.Errorf("run %q: its image is for Linux", dir), "`docker run` runs such images")
 	}
+
 	ref := "mullion.local/run:" + strings.ToLower(rand.Text())
 	img, err := folderimage.Build(ctx, a.Env, dir, "", imagebuild.Spec{
 		Tags:       []string{ref},

@@ -206,7 +206,13 @@ func TestRunHelp(t *testing.T) {
 func TestPublish(t *testing.T) {
 	loopback := netip.MustParseAddr("127.0.0.1")
 	port := func(addr netip.Addr, host, last, container uint16, protocol wire.Protocol) nat.Port {
-		return nat.Port{Addr: addr, Host: host, Last: last, Container: container, Protocol: protocol}
+		return nat.Port{
+			Addr:      addr,
+			Host:      host,
+			Last:      last,
+			Container: container,
+			Protocol:  protocol,
+		}
 	}
 	for text, want := range map[string][]nat.Port{
 		"8080:80":          {port(loopback, 8080, 0, 80, wire.TCP)},

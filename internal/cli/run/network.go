@@ -89,7 +89,8 @@ func portsOf(text string) ([]nat.Port, error) {
 	case err != nil:
 		return nil, err
 	case first == last && end > begin:
-		of.Host, of.Last, of.Container = begin, end, first
+		of.Host, of.Last = begin, end
+		of.Container = first
 		return []nat.Port{of}, nil
 	case end-begin != last-first:
 		return nil, fmt.Errorf("the ranges %s and %s are not as long", outside, inside)

@@ -98,6 +98,7 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.envFiles, "env-file", nil, "file with lines of that form")
 	f.StringArrayVarP(&o.volumes, "volume", "v", nil,
 		`folder or file of this machine in the container: /src:C:\src, or /src:C:\src:ro`)
+
 	f.StringVarP(&o.dir, "workdir", "w", "", `folder that the program starts in, for example C:\src`)
 	f.StringVarP(&o.user, "user", "u", "", "ContainerAdministrator or ContainerUser (default: the image's)")
 	f.StringVarP(&o.memory, "memory", "m", "", "most memory, for example 512m or 2g")
@@ -109,6 +110,7 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringArrayVarP(&o.publish, "publish", "p", nil,
 		"port of this machine that leads to one of the container: [ADDRESS:]PORT:CONTAINERPORT[/tcp|/udp]; ADDRESS is "+
 			"127.0.0.1 unless given, PORT any that is free; 8000-8010 is a range of ports")
+
 	f.BoolVarP(&o.publishAll, "publish-all", "P", false, "publish all ports that the image exposes, at any that are free")
 	f.StringArrayVar(&o.expose, "expose", nil, "port that --publish-all publishes too: 80, 8000-8010/udp")
 	f.StringArrayVarP(&o.labels, "label", "l", nil, "NAME=VALUE, by which mullion container ls --filter finds it")
@@ -140,6 +142,7 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 			return err
 		}
 	}
+
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
 	client, err := engine.Client(a.Call, cmd)
@@ -152,6 +155,7 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 		}
 		ask.Once, ask.Pull = true, single.PullNever
 	}
+
 	if o.explain {
 		return a.explainRun(cmd.Context(), client, ask, o.output)
 	}
@@ -161,6 +165,7 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 	if o.detach {
 		return a.detached(cmd.Context(), client, ask)
 	}
+
 	end, err := streams.Attach(ctx, cmd.Context(), a.Env,
 		func(ctx context.Context, streams single.Streams, columns, rows uint16) (single.End, error) {
 			ask.Columns, ask.Rows = columns, rows

@@ -40,7 +40,12 @@ func (a *commands) runTests(
 	if err != nil {
 		return engine.Failed(err, "")
 	}
-	tests := gotest.Program{Path: path, Dir: dir, Args: ask.Args, Environ: a.Env.Environ}
+	tests := gotest.Program{
+		Path:    path,
+		Dir:     dir,
+		Args:    ask.Args,
+		Environ: a.Env.Environ,
+	}
 	call, err := tests.Prepare(ctx, client, &ask)
 	if err != nil {
 		return engine.Failed(err, "")
