@@ -56,6 +56,7 @@ func (q *Queue) notUp(p *Place, held time.Duration) {
 	if q.isJammed(p.ask.Pod) {
 		return
 	}
+
 	maps.DeleteFunc(q.aside.jammed, func(_ Pod, asked time.Time) bool { return q.now().Sub(asked) > jamForget })
 	q.figures.Jammed++
 	q.aside.jammed[p.ask.Pod] = q.now()

@@ -28,7 +28,11 @@ func (c *crowded) jam(ctx context.Context, containers int, from time.Time) {
 func (c *crowded) jammed(ctx context.Context, name string, jams bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	place, err := c.Enter(ctx, Ask{Kind: c.KindOf(name), Pod: Pod{Name: "jammed"}, Container: name})
+	place, err := c.Enter(ctx, Ask{
+		Kind:      c.KindOf(name),
+		Pod:       Pod{Name: "jammed"},
+		Container: name,
+	})
 	if err != nil {
 		return
 	}
@@ -246,6 +250,7 @@ func TestJammedPodHasATurn(t *testing.T) {
 		if l := q.Load(); !errors.As(err, &late) || !late.Jammed || len(l.Pods) != 1 || !l.Pods[0].Jammed {
 			t.Errorf("%v, %+v", err, l.Pods)
 		}
+
 		for i := range 10 {
 			go func() {
 				for ctx.Err() == nil {
@@ -256,6 +261,7 @@ func TestJammedPodHasATurn(t *testing.T) {
 				}
 			}()
 		}
+
 		begin := time.Now()
 		p, err := q.Enter(t.Context(), Ask{Kind: Probe, Pod: pod})
 		if err != nil || time.Since(begin) > jamMost+time.Second {

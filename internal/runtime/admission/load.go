@@ -163,7 +163,8 @@ func (q *Queue) Load() Load {
 			delete(q.pods, p)
 			continue
 		}
-		of(p).NotStarted, of(p).Asked, of(p).Jammed = w.notStarted, w.asked, q.isJammed(p)
+		of(p).NotStarted, of(p).Asked = w.notStarted, w.asked
+		of(p).Jammed = q.isJammed(p)
 	}
 	for _, w := range q.waiting[Start] {
 		if d := now.Sub(w.since); d >= longWait {

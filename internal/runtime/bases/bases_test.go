@@ -63,8 +63,14 @@ func layerOf(t *testing.T, files map[string]string) v1.Layer {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+
 	for _, name := range names {
-		h := &tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(files[name])), Mode: 0o644}
+		h := &tar.Header{
+			Name:     name,
+			Typeflag: tar.TypeReg,
+			Size:     int64(len(files[name])),
+			Mode:     0o644,
+		}
 		if strings.HasSuffix(name, "/") {
 			h.Typeflag, h.Mode = tar.TypeDir, 0o755
 		}
@@ -75,6 +81,7 @@ func layerOf(t *testing.T, files map[string]string) v1.Layer {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +111,11 @@ func windowsImage(t *testing.T, osVersion string, kind types.MediaType) v1.Image
 	}
 	return imageOf(t, &v1.ConfigFile{
 		OS: "windows", Architecture: "amd64", OSVersion: osVersion,
-		Config: v1.Config{Env: []string{"BASE=1"}, User: "ContainerUser", Cmd: []string{"cmd.exe"}},
+		Config: v1.Config{
+			Env:  []string{"BASE=1"},
+			User: "ContainerUser",
+			Cmd:  []string{"cmd.exe"},
+		},
 	}, add, app)
 }
 
@@ -184,6 +195,7 @@ func only(t *testing.T, img *imagebuild.Image) (v1.Image, *v1.ConfigFile, []stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	layers, err := one.Layers()
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +209,7 @@ func only(t *testing.T, img *imagebuild.Image) (v1.Image, *v1.ConfigFile, []stri
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for r := tar.NewReader(plain); ; {
 			h, err := r.Next()
 			if err != nil {
@@ -251,8 +264,12 @@ func TestOfSeveralBuilds(t *testing.T) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, v := range []string{"10.0.17763.1", "10.0.20348.9", "10.0.20348.10", "10.0.26100.5"} {
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
-			Add:        windowsImage(t, v, types.DockerLayer),
-			Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: v}},
+			Add: windowsImage(t, v, types.DockerLayer),
+			Descriptor: v1.Descriptor{Platform: &v1.Platform{
+				OS:           "windows",
+				Architecture: "amd64",
+				OSVersion:    v,
+			}},
 		})
 	}
 	ref := s.write(t, "app:many", index)
@@ -485,6 +502,7 @@ func TestUnpackOdd(t *testing.T) {
 			}
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -492,6 +510,7 @@ func TestUnpackOdd(t *testing.T) {
 	if err := bases.Unpack(&archive, filepath.Join(parent, "dir")); err != nil {
 		t.Fatal(err)
 	}
+
 	var found []string
 	_ = filepath.WalkDir(parent, func(at string, e os.DirEntry, _ error) error {
 		if !e.IsDir() {

@@ -35,7 +35,12 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
-	life := life{cfg: cfg, main: main, errOut: errOut, starter: listen(cfg)}
+	life := life{
+		cfg:     cfg,
+		main:    main,
+		errOut:  errOut,
+		starter: listen(cfg),
+	}
 	terminal := isTerminal(0)
 
 	for sig := range signals {

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asInit) == "" {
 		os.Exit(m.Run())
 	}
+
 	// Orphans come to this process although it is no PID 1.
 	const prSetChildSubreaper = 36
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {

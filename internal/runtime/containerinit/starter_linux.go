@@ -133,6 +133,7 @@ func receive(conn int, buffer []byte) (wire.Request, []uintptr, error) {
 	if err != nil {
 		return wire.Request{}, nil, err
 	}
+
 	var files []uintptr
 	messages, err := syscall.ParseSocketControlMessage(control[:used])
 	for _, message := range messages {

@@ -44,6 +44,7 @@ func contained(t *testing.T) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		if conn, err := net.Dial("unixpacket", socket); err == nil {
 			_ = conn.Close()
@@ -126,7 +127,11 @@ func null(t *testing.T) *os.File {
 
 // shell is a request for a shell that runs a script.
 func shell(script string) wire.Request {
-	return wire.Request{Dir: "/", Args: []string{"/bin/sh", "-c", script}, Env: []string{"GIVEN=yes"}}
+	return wire.Request{
+		Dir:  "/",
+		Args: []string{"/bin/sh", "-c", script},
+		Env:  []string{"GIVEN=yes"},
+	}
 }
 
 func TestStarterStarts(t *testing.T) {
@@ -148,11 +153,13 @@ func TestStarterStarts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		conn := dial(t, socket)
 		ask(t, conn, encode(t, shell(tt.script)), in, out, null(t))
 		for _, f := range []*os.File{in, out} {
 			_ = f.Close()
 		}
+
 		if r := reply(t, conn); r.Verb != wire.Started || r.Value < 2 {
 			t.Fatalf("%s: the first reply is %v", tt.script, r)
 		}
@@ -214,7 +221,11 @@ func TestStarterServesNoProgramOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := wire.Request{Dir: "/", Args: []string{os.Args[0]}, Env: []string{asClient + "=" + socket}}
+	r := wire.Request{
+		Dir:  "/",
+		Args: []string{os.Args[0]},
+		Env:  []string{asClient + "=" + socket},
+	}
 	conn := dial(t, socket)
 	ask(t, conn, encode(t, r), null(t), out, null(t))
 	_ = out.Close()

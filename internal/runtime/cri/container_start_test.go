@@ -216,6 +216,7 @@ func TestStartContainerRefusedWithoutServer(t *testing.T) {
 // TestStartContainerWhileThePodIsStopped: nothing runs in a pod that is stopped, whichever comes first.
 func TestStartContainerWhileThePodIsStopped(t *testing.T) {
 	testrun.Once(t, testrun.Race)
+
 	for _, call := range []string{"Engine.Start", "Network.Teardown"} {
 		t.Run(call, func(t *testing.T) {
 			n := critest.NewNode(t)

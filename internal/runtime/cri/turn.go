@@ -71,6 +71,7 @@ func (s *Server) leaveWhenStarted(place *admission.Place, file string) func(ende
 			case <-tick.C:
 			}
 		}
+
 		select {
 		case <-over:
 		case <-time.After(afterStart):

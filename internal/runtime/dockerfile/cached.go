@@ -87,7 +87,8 @@ func (s *stage) onImage(ctx context.Context, found Base) error {
 			"another stage copies, say FROM --platform=linux/amd64", s.standIn, config.OS, config.Architecture, s.system())
 	}
 
-	s.real, s.windows, s.config, s.author = found.Image, found.Windows, config.Config, config.Author
+	s.real, s.windows = found.Image, found.Windows
+	s.config, s.author = config.Config, config.Author
 	s.entryLine = config.Config.ArgsEscaped && len(config.Config.Entrypoint) > 0
 	if !s.linux {
 		if err := s.versions(imagebuild.Spec{OSVersions: []string{config.OSVersion}}, s.standIn); err != nil {

@@ -226,7 +226,11 @@ func (b *builder) hold(ctx context.Context, mounts []mount) (release func(), err
 // prepare makes what a command mounts, and adds it to what is asked for. undo removes it, and may be nil.
 func (m mount) prepare(ctx context.Context, b *builder, ask *Command) (undo func(), err error) {
 	add := func(source string) {
-		ask.Mounts = append(ask.Mounts, Mount{Source: source, Target: m.target, ReadOnly: m.readOnly})
+		ask.Mounts = append(ask.Mounts, Mount{
+			Source:   source,
+			Target:   m.target,
+			ReadOnly: m.readOnly,
+		})
 	}
 
 	switch m.kind {

@@ -147,6 +147,7 @@ func TestMountsNoLinkOfAnImage(t *testing.T) {
 	img := imageOf(t, archiveOf(t, false,
 		entry{"Files/file", "", filepath.Join(outside, "secret"), tar.TypeSymlink},
 		entry{"Files/folder", "", outside, tar.TypeSymlink}))
+
 	for _, source := range []string{"file", "folder", "folder/secret"} {
 		seen, ran := "", false
 		_, err := try(t, map[string]string{

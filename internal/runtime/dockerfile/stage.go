@@ -144,12 +144,22 @@ func (b *builder) step(of *stepCount, line int, text string, do func() error) er
 	of.now++
 	number, began := b.steps, time.Now()
 	b.cached = false
-	b.Say(Event{Number: number, Line: line, Step: fmt.Sprintf("[%s%d/%d] %s", of.stage, of.now, of.all, text)})
+	b.Say(Event{
+		Number: number,
+		Line:   line,
+		Step:   fmt.Sprintf("[%s%d/%d] %s", of.stage, of.now, of.all, text),
+	})
 	if err := do(); err != nil {
 		return err
 	}
 
-	b.Say(Event{Number: number, Line: line, Ended: true, Cached: b.cached, Took: time.Since(began)})
+	b.Say(Event{
+		Number: number,
+		Line:   line,
+		Ended:  true,
+		Cached: b.cached,
+		Took:   time.Since(began),
+	})
 	return nil
 }
 
@@ -476,7 +486,8 @@ func (b *builder) assemble(s *stage) (*imagebuild.Image, error) {
 		Created:    b.Created,
 	}
 	if b.Real {
-		parts.Base, parts.BaseName, parts.Windows = s.real, s.standIn, s.windows
+		parts.Base, parts.BaseName = s.real, s.standIn
+		parts.Windows = s.windows
 		parts.Steps = s.steps[s.standing:]
 	}
 

@@ -50,6 +50,7 @@ func (e *Engine) startInside(ctx context.Context, k kind, x ExecSpec) (*inside, 
 	if x.Inside == "" || x.Terminal || err != nil {
 		return nil, errNotInside
 	}
+
 	conn, owner, err := dialInside(ctx, x.Inside)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotInside, err)
@@ -63,6 +64,7 @@ func (e *Engine) startInside(ctx context.Context, k kind, x ExecSpec) (*inside, 
 	for _, f := range files {
 		_ = f.Close() // the program has its own
 	}
+
 	switch {
 	case errors.Is(err, errNotInside):
 		p.stdio.Cancel()

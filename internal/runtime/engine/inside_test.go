@@ -37,6 +37,7 @@ func (f firstProcess) serve(t *testing.T) (folder string, heard <-chan wire.Requ
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
+
 	requests := make(chan wire.Request, 1)
 	go func() {
 		conn, err := l.AcceptUnix()
@@ -48,6 +49,7 @@ func (f firstProcess) serve(t *testing.T) (folder string, heard <-chan wire.Requ
 			_, _ = conn.Read(make([]byte, 1)) // silent until the other end goes
 			return
 		}
+
 		_, _ = conn.Write([]byte(f.hello))
 		packet, control := make([]byte, wire.MostRequest), make([]byte, 1024)
 		n, used, _, _, err := conn.ReadMsgUnix(packet, control)
@@ -139,7 +141,12 @@ func TestExecInsideOfWhatIsKilled(t *testing.T) {
 	testrun.Once(t, testrun.Leftover)
 	folder, _ := firstProcess{hello: wire.Hello, replies: []wire.Reply{{Verb: wire.Started, Value: 9}}}.serve(t)
 	e := insideEngine()
-	x := ExecSpec{ID: "id", Args: []string{"/prog"}, UID: uint32(os.Getuid()), Inside: folder}
+	x := ExecSpec{
+		ID:     "id",
+		Args:   []string{"/prog"},
+		UID:    uint32(os.Getuid()),
+		Inside: folder,
+	}
 	if exit, err := e.execInside(t.Context(), "container", process{e}, x); err != nil || exit.Code != 137 {
 		t.Errorf("execInside() = %v, %v", exit, err)
 	}
@@ -156,6 +163,7 @@ func TestExecNotInside(t *testing.T) {
 		}
 		return folder
 	}
+
 	serve := func(p firstProcess) func(*testing.T) string {
 		return func(t *testing.T) string {
 			t.Helper()
@@ -163,6 +171,7 @@ func TestExecNotInside(t *testing.T) {
 			return folder
 		}
 	}
+
 	for name, folder := range map[string]func(t *testing.T) string{
 		"nothing": func(t *testing.T) string { return t.TempDir() },
 		"file": func(t *testing.T) string {
@@ -192,7 +201,12 @@ func TestExecNotInside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := insideEngine()
-			x := ExecSpec{ID: "id", Args: []string{"/prog"}, UID: uint32(os.Getuid()), Inside: folder(t)}
+			x := ExecSpec{
+				ID:     "id",
+				Args:   []string{"/prog"},
+				UID:    uint32(os.Getuid()),
+				Inside: folder(t),
+			}
 			x.Over = func(int) { t.Error("a program that was not started is over") }
 			began := time.Now()
 			if exit, err := e.execInside(t.Context(), "container", process{e}, x); !errors.Is(err, errNotInside) {
@@ -214,7 +228,11 @@ func TestExecNotMeantInside(t *testing.T) {
 	} {
 		folder, heard := firstProcess{hello: wire.Hello, replies: []wire.Reply{{Verb: wire.Started}}}.serve(t)
 		e := insideEngine()
-		x := ExecSpec{ID: "id", Args: []string{"/prog"}, Inside: folder}
+		x := ExecSpec{
+			ID:     "id",
+			Args:   []string{"/prog"},
+			Inside: folder,
+		}
 		change(&x)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		if exit, err := e.execInside(ctx, "container", process{e}, x); !errors.Is(err, errNotInside) {

@@ -138,6 +138,7 @@ func giveFiles(upper string, uid int) error {
 		return err
 	}
 	defer root.Close()
+
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if name == "." || !fs.ValidPath(name) { // names that are no text are a container's
 			return nil

@@ -25,6 +25,7 @@ func TestGiveFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.WriteFile(outside, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +39,7 @@ func TestGiveFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := giveFiles(upper, given); err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +55,7 @@ func TestGiveFiles(t *testing.T) {
 			t.Errorf("%q belongs to %d, want %d", name, got, want)
 		}
 	}
+
 	info, err := os.Lstat(outside)
 	if err != nil {
 		t.Fatal(err)

@@ -244,6 +244,7 @@ func parseProcess(text string) (processParameters, error) {
 	case len(p.ConsoleSize) != 0 && len(p.ConsoleSize) != 2:
 		return p, refuse(InvalidJSON, "ConsoleSize has %d numbers", len(p.ConsoleSize))
 	}
+
 	for name, value := range p.Environment {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
 			return p, refuse(InvalidArg, "%q is no variable", name)

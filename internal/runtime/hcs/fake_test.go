@@ -69,7 +69,11 @@ func newHost(t *testing.T) *host {
 		}),
 		OpenSource: func(path string) (*os.File, error) { return os.Open(filepath.Join(drive, filepath.Base(path))) },
 		Networks:   networks{"known": {}},
-		Launch:     cri.Launch{Init: "/init", Loader: []string{"wine"}, Run: `C:\run.exe`},
+		Launch: cri.Launch{
+			Init:   "/init",
+			Loader: []string{"wine"},
+			Run:    `C:\run.exe`,
+		},
 	}
 	h.begin(t)
 	t.Cleanup(func() { h.stop() })

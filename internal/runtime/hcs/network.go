@@ -46,6 +46,7 @@ func (c *computeSystem) join(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+
 		n.Namespace = other.namespace()
 		if n.Namespace == "" {
 			return refuse(InvalidState, "compute system %q has no network to share", other.id)

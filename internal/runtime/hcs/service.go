@@ -132,7 +132,12 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{cfg: cfg, life: ctx, systems: map[string]*computeSystem{}, making: map[string]bool{}}
+	s := &Service{
+		cfg:     cfg,
+		life:    ctx,
+		systems: map[string]*computeSystem{},
+		making:  map[string]bool{},
+	}
 	s.layers = layers{cfg: cfg, active: map[string]*scratch{}}
 	if err := s.takeOver(ctx); err != nil {
 		return nil, err

@@ -83,6 +83,7 @@ func parseContainerConfig(text string) (system, error) {
 			Maximum: d.ProcessorMaximum,
 		},
 	}
+
 	c.GuestOs.HostName = d.HostName
 	c.Memory.SizeInMB = uint64(d.MemoryMaximumInMB)
 	c.Networking.NetworkAdapters = d.EndpointList
@@ -93,6 +94,7 @@ func parseContainerConfig(text string) (system, error) {
 	for _, l := range d.Layers {
 		c.Storage.Layers = append(c.Storage.Layers, layer(l))
 	}
+
 	for _, m := range d.MappedDirectories {
 		c.MappedDirectories = append(c.MappedDirectories, mappedDirectory{
 			HostPath:      m.HostPath,
@@ -100,7 +102,12 @@ func parseContainerConfig(text string) (system, error) {
 			ReadOnly:      m.ReadOnly,
 		})
 	}
-	s := system{Owner: d.Owner, Container: c, ShouldTerminateOnLastHandleClosed: d.TerminateOnLastHandleClosed}
+
+	s := system{
+		Owner:                             d.Owner,
+		Container:                         c,
+		ShouldTerminateOnLastHandleClosed: d.TerminateOnLastHandleClosed,
+	}
 	s.SchemaVersion.Major = 1
 	return s, c.check()
 }

@@ -35,6 +35,7 @@ func (l *layers) show(s *scratch) error {
 	if err := l.unshow(s.guid); err != nil {
 		return err
 	}
+
 	lower, err := l.open(s.lower)
 	if err != nil {
 		return err
@@ -49,6 +50,7 @@ func (l *layers) show(s *scratch) error {
 	if err := unix.Mount("overlay", whole, "overlay", volumeFlags, s.overlay(lower)); err != nil {
 		return fmt.Errorf("mount scratch over its layers: %w", err)
 	}
+
 	// The flags are those of the mount that it is bound from.
 	err = unix.Mount(filepath.Join(whole, files), at, "", unix.MS_BIND, "")
 	if err != nil {

@@ -125,7 +125,8 @@ func (p Parts) manifest(platform *v1.Platform) (v1.Image, error) {
 		if err != nil {
 			return nil, err
 		}
-		file.RootFS, file.History, file.OSFeatures = own.RootFS, own.History, own.OSFeatures
+		file.RootFS, file.History = own.RootFS, own.History
+		file.OSFeatures = own.OSFeatures
 		if below, err = p.named(); err != nil {
 			return nil, err
 		}

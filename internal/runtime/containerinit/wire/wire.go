@@ -71,7 +71,12 @@ func Decode(packet []byte) (Request, error) {
 		return Request{}, ErrRequest
 	}
 	rest := fields[3:]
-	return Request{UID: uid, Dir: fields[2], Args: rest[:count], Env: rest[count:]}, nil
+	return Request{
+		UID:  uid,
+		Dir:  fields[2],
+		Args: rest[:count],
+		Env:  rest[count:],
+	}, nil
 }
 
 // Verb is what a Reply says.
