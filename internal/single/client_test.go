@@ -73,6 +73,7 @@ func TestScratch(t *testing.T) {
 	if err := os.Symlink("/etc", filepath.Join(one.Dir, "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	two, err := c.NewScratch(t.Context())
 	if err != nil {
 		t.Fatal(err)

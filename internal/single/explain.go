@@ -119,7 +119,12 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 	if err != nil {
 		return err
 	}
-	k := &container{room: r, service: s, client: c, ask: ask}
+	k := &container{
+		room:    r,
+		service: s,
+		client:  c,
+		ask:     ask,
+	}
 	img, err := k.image(ctx)
 	if err != nil {
 		return err
@@ -139,7 +144,11 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 	config := k.config()
 	inherited, err := cri.Inherit(config, img, mounts)
 	if err != nil {
-		return &Refusal{Code: CodeFailed, Message: err.Error(), Remedy: "name a program after the image"}
+		return &Refusal{
+			Code:    CodeFailed,
+			Message: err.Error(),
+			Remedy:  "name a program after the image",
+		}
 	}
 	if _, err := userID(inherited.User); err != nil {
 		return err
@@ -191,7 +200,11 @@ func explanation(ask Run, inherited cri.Inherited) Explanation {
 func explainedMounts(opened []engine.Mount, asked []Mount) []ExplainedMount {
 	all := []ExplainedMount{}
 	for i, m := range asked {
-		one := ExplainedMount{Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly}
+		one := ExplainedMount{
+			Source:   m.Source,
+			Target:   m.Target,
+			ReadOnly: m.ReadOnly,
+		}
 		info, err := opened[i].Source.Stat()
 		if err == nil && !m.ReadOnly {
 			if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid == 0 {
@@ -237,6 +250,7 @@ func (k *container) fields(ctx context.Context, img image.Info) (map[string]json
 	if info.Size > most {
 		return nil, fmt.Errorf("it has %d bytes", info.Size)
 	}
+
 	text, err := content.ReadBlob(ctx, store, ocispec.Descriptor{Digest: id, Size: info.Size})
 	if err != nil {
 		return nil, err
@@ -257,7 +271,12 @@ func explainedFields(fields map[string]json.RawMessage, ask Run, inherited cri.I
 			continue
 		}
 		used, how := useOf(name, ask, inherited)
-		all = append(all, ExplainedField{Name: name, Value: value, Used: used, How: how})
+		all = append(all, ExplainedField{
+			Name:  name,
+			Value: value,
+			Used:  used,
+			How:   how,
+		})
 	}
 	return all
 }
@@ -279,6 +298,7 @@ func useOf(name string, ask Run, inherited cri.Inherited) (used bool, how string
 		}
 		return true, "used"
 	}
+
 	switch name {
 	case "User":
 		return given(ask.User != "", "--user")

@@ -38,6 +38,7 @@ func TestExplainedFields(t *testing.T) {
 		"Hostname": "", "AttachStdin": false, "Made": [ ], "Odd": 1}`), &fields); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, tt := range map[string]struct {
 		ask  Run
 		used string

@@ -48,7 +48,11 @@ func (k *container) join(exposed map[string]struct{}, undo *cleanup.Stack) (err 
 		if ports, err = published(k.ask, exposed); err != nil {
 			return err
 		}
-		k.network, err = k.service.network.Join(nat.Container{ID: k.id, Names: k.names(k.name), Ports: ports})
+		k.network, err = k.service.network.Join(nat.Container{
+			ID:    k.id,
+			Names: k.names(k.name),
+			Ports: ports,
+		})
 	default:
 		err = fmt.Errorf("there is no network %q", k.ask.Network)
 	}

@@ -205,7 +205,12 @@ func openMounts(all []Mount) (out []engine.Mount, err error) {
 				Remedy:  "name a folder or a file that is there",
 			}
 		}
-		out = append(out, engine.Mount{Source: source, Target: m.Target, ReadOnly: m.ReadOnly, Own: !m.Shared})
+		out = append(out, engine.Mount{
+			Source:   source,
+			Target:   m.Target,
+			ReadOnly: m.ReadOnly,
+			Own:      !m.Shared,
+		})
 	}
 	return out, nil
 }

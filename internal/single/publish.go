@@ -30,7 +30,11 @@ func published(ask Run, exposed map[string]struct{}) ([]nat.Port, error) {
 		for _, e := range all {
 			if !has[e] && len(ports) <= mostPorts {
 				has[e] = true
-				ports = append(ports, nat.Port{Addr: Loopback(), Container: e.Port, Protocol: e.Protocol})
+				ports = append(ports, nat.Port{
+					Addr:      Loopback(),
+					Container: e.Port,
+					Protocol:  e.Protocol,
+				})
 			}
 		}
 	}

@@ -33,9 +33,18 @@ func TestParseExposed(t *testing.T) {
 
 // TestPublished publishes what was asked for, and all that is exposed if that is asked for, once.
 func TestPublished(t *testing.T) {
-	own := nat.Port{Addr: netip.MustParseAddr("192.0.2.1"), Host: 8080, Container: 80, Protocol: wire.TCP}
+	own := nat.Port{
+		Addr:      netip.MustParseAddr("192.0.2.1"),
+		Host:      8080,
+		Container: 80,
+		Protocol:  wire.TCP,
+	}
 	any := func(port uint16, protocol wire.Protocol) nat.Port {
-		return nat.Port{Addr: Loopback(), Container: port, Protocol: protocol}
+		return nat.Port{
+			Addr:      Loopback(),
+			Container: port,
+			Protocol:  protocol,
+		}
 	}
 	exposed := map[string]struct{}{"80/tcp": {}, "53/udp": {}, "443": {}}
 	ask := Run{Ports: []nat.Port{own}, Expose: []Exposed{{53, wire.UDP}, {9, wire.TCP}}}

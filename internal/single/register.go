@@ -131,7 +131,8 @@ func (r *register) again(k *container) error {
 	if !known || c.State() != Exited || r.live[k.id] != nil {
 		return refuse("container %s is not one that has ended", k.id)
 	}
-	k.name, k.anew, k.sources = c.Name, true, c.Sources
+	k.anew = true
+	k.name, k.sources = c.Name, c.Sources
 	r.live[k.id] = k
 	return nil
 }
@@ -161,9 +162,12 @@ func (r *register) rename(id, name string) error {
 // begun notes that the program of a container runs.
 func (r *register) begun(k *container) error {
 	_, err := r.known.Update(k.id, func(c Container) (Container, error) {
-		c.Started, c.Finished, c.End, c.Why = time.Now(), time.Time{}, End{}, ""
-		c.Ports, c.Labels, c.Sources = k.ports(), k.labels, k.sources
-		c.Args, c.Env, c.Dir, c.User = k.inherited.Args, k.openEnv(), k.inherited.Dir, k.inherited.User
+		c.Started, c.Finished = time.Now(), time.Time{}
+		c.End, c.Why = End{}, ""
+		c.Ports, c.Labels = k.ports(), k.labels
+		c.Sources = k.sources
+		c.Args, c.Env = k.inherited.Args, k.openEnv()
+		c.Dir, c.User = k.inherited.Dir, k.inherited.User
 		return c, nil
 	})
 	return err

@@ -317,7 +317,15 @@ func TestWaitUnknown(t *testing.T) {
 func TestBeginAnew(t *testing.T) {
 	p := At(t.TempDir(), "/nowhere")
 	r := opened(t, p)
-	ask := Run{Keep: true, Name: "web", Pull: PullAlways, Streams: "s1", Terminal: true, Columns: 80, Rows: 25}
+	ask := Run{
+		Keep:     true,
+		Name:     "web",
+		Pull:     PullAlways,
+		Streams:  "s1",
+		Terminal: true,
+		Columns:  80,
+		Rows:     25,
+	}
 	if err := r.over(begun(t, r, "1", ask), End{Code: 3}, "why"); err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +342,12 @@ func TestBeginAnew(t *testing.T) {
 
 	anew := func() *container {
 		t.Helper()
-		k := &container{id: "1", ask: again, begun: make(chan struct{}), over: make(chan struct{})}
+		k := &container{
+			id:    "1",
+			ask:   again,
+			begun: make(chan struct{}),
+			over:  make(chan struct{}),
+		}
 		if err := r.again(k); err != nil {
 			t.Fatal(err)
 		}
@@ -398,7 +411,11 @@ func TestSecretsAreNotKept(t *testing.T) {
 	testrun.Once(t, testrun.Attack)
 	p := At(t.TempDir(), "")
 	r := opened(t, p)
-	k := begun(t, r, "0123456789abcdef", Run{Image: "a:b", Env: []string{"A=1"}, Secrets: []string{"B=s3cr3t"}})
+	k := begun(t, r, "0123456789abcdef", Run{
+		Image:   "a:b",
+		Env:     []string{"A=1"},
+		Secrets: []string{"B=s3cr3t"},
+	})
 	if got := k.config().GetEnvs(); len(got) != 2 || string(got[1].GetValue()) != "s3cr3t" {
 		t.Errorf("%v", got)
 	}

@@ -79,13 +79,21 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 	if err := s.canJoin(ask); err != nil {
 		return err
 	}
+
 	told := c.sayLater(patience, Event{Doing: "starting; the first time, Windows is prepared, which takes a while"})
 	r, err := s.room(ctx, ask.Windows)
 	told()
 	if err != nil {
 		return err
 	}
-	k := &container{room: r, service: s, client: c, ask: ask, id: id}
+
+	k := &container{
+		room:    r,
+		service: s,
+		client:  c,
+		ask:     ask,
+		id:      id,
+	}
 	k.starts, k.made = make(chan struct{}), make(chan struct{})
 	k.begun, k.over = make(chan struct{}), make(chan struct{})
 	k.program = newProgram(filepath.Join(workDir(s.options.Paths, k.id), reportName))
@@ -95,6 +103,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 		end()
 		return err
 	}
+
 	k.untie = context.AfterFunc(ctx, end)
 	s.background.Go(func() { s.listen(ctx, cancel, c, k) })
 	done := make(chan error, 1)
@@ -108,6 +117,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 		}
 		done <- err
 	})
+
 	if ask.Detach {
 		select {
 		case <-k.begun:
@@ -116,6 +126,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 				return err
 			}
 		}
+
 		c.say(Event{Started: k.id})
 		return nil
 	}

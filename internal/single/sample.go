@@ -18,6 +18,7 @@ func (s *service) sample(ctx context.Context, names []string) ([]Sample, error) 
 			samples = append(samples, got)
 		}
 	}
+
 	for _, name := range names {
 		known, k, err := s.register.find(name)
 		if err != nil {
@@ -51,12 +52,17 @@ func (r *register) running() (all []*container) {
 // sample asks what the container uses.
 func (k *container) sample(ctx context.Context) (Sample, error) {
 	known, _ := k.service.register.get(k.id)
-	s := Sample{ID: k.id, Name: known.Name, Limit: uint64(k.ask.Memory)}
+	s := Sample{
+		ID:    k.id,
+		Name:  known.Name,
+		Limit: uint64(k.ask.Memory),
+	}
 	u, err := k.engine.Usage(ctx, k.id)
 	if err != nil {
 		return s, err
 	}
-	s.At, s.CPU, s.Memory, s.Processes = u.At, u.CPU, u.WorkingSet, u.Processes
+	s.At, s.CPU = u.At, u.CPU
+	s.Memory, s.Processes = u.WorkingSet, u.Processes
 	s.Read, s.Written = u.Reads.Bytes, u.Writes.Bytes
 	if s.Limit == 0 {
 		var machine unix.Sysinfo_t

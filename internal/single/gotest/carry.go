@@ -36,6 +36,7 @@ func (c *Call) begin() error {
 	if err := give(c.scratch); err != nil {
 		return err
 	}
+
 	for _, o := range c.outputs {
 		if o.kind != folder {
 			continue
@@ -141,6 +142,7 @@ func (c *Call) put(scratch *os.Root, o output) error {
 	if o.kind == file {
 		return c.putFile(scratch, o)
 	}
+
 	from, err := scratch.OpenRoot(o.name)
 	if err != nil {
 		return err

@@ -22,7 +22,11 @@ func newPlace(t *testing.T) place {
 	if os.Geteuid() != 0 {
 		t.Skip("only root gives files away")
 	}
-	p := place{t: t, scratch: t.TempDir(), home: t.TempDir()}
+	p := place{
+		t:       t,
+		scratch: t.TempDir(),
+		home:    t.TempDir(),
+	}
 	if err := os.Chown(p.home, 1000, 1001); err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +118,7 @@ func TestCarry(t *testing.T) {
 // TestCarryOfHostilePrograms: what they put in the place of files leads nowhere, and holds nobody up.
 func TestCarryOfHostilePrograms(t *testing.T) {
 	testrun.Once(t, testrun.Attack)
+
 	for name, do := range map[string]func(path string) error{
 		"a link out of the folder":    func(path string) error { return os.Symlink("/etc/shadow", path) },
 		"a pipe":                      func(path string) error { return syscall.Mkfifo(path, 0o666) },
@@ -129,6 +134,7 @@ func TestCarryOfHostilePrograms(t *testing.T) {
 			if err := do(filepath.Join(p.scratch, "coverprofile")); err != nil {
 				t.Fatal(err)
 			}
+
 			ended := make(chan error, 1)
 			go func() { ended <- c.Finish() }()
 			select {

@@ -30,7 +30,11 @@ func TestLinksInThePlaceOfFolders(t *testing.T) {
 	}
 
 	for _, dir := range []string{module, alias} {
-		program := Program{Path: "/tmp/b001/m.test", Dir: dir, Args: []string{"-test.cpuprofile=pkg/cpu", "-test.trace=up/trace"}}
+		program := Program{
+			Path: "/tmp/b001/m.test",
+			Dir:  dir,
+			Args: []string{"-test.cpuprofile=pkg/cpu", "-test.trace=up/trace"},
+		}
 		c, err := program.place(&single.Run{})
 		if err != nil {
 			t.Fatal(err)

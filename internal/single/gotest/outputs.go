@@ -70,7 +70,11 @@ func (p Program) outputs() (args []string, all []output) {
 		if flag == "test.outputdir" {
 			base = absolute(p.Dir, value)
 		}
-		o := output{path: value, name: strings.TrimPrefix(flag, "test."), kind: k}
+		o := output{
+			path: value,
+			name: strings.TrimPrefix(flag, "test."),
+			kind: k,
+		}
 		all = append(all, o)
 		args = append(args, "-"+flag+"="+o.inContainer())
 	}
@@ -81,7 +85,11 @@ func (p Program) outputs() (args []string, all []output) {
 // several of one name the last one counts, as for the program.
 func (p Program) complete(all []output, base string) (out []output) {
 	if dir := p.lookup(coverVariable); dir != "" {
-		all = append(all, output{path: dir, name: ofVariable, kind: folder})
+		all = append(all, output{
+			path: dir,
+			name: ofVariable,
+			kind: folder,
+		})
 	}
 	for i, o := range all {
 		later := func(other output) bool { return other.name == o.name }

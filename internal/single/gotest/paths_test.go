@@ -50,6 +50,7 @@ func TestModuleOfAFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, tt := range []struct{ dir, work, want string }{
 		{"plain/mod/in/sub", "", "plain/mod"},
 		{"plain/mod", "", "plain/mod"},

@@ -104,7 +104,11 @@ func (p Program) mounts() (all []single.Mount, err error) {
 	add := func(folder string, readOnly bool) {
 		target, wrong := onWindows(folder)
 		err = errors.Join(err, wrong)
-		all = append(all, single.Mount{Source: folder, Target: target, ReadOnly: readOnly})
+		all = append(all, single.Mount{
+			Source:   folder,
+			Target:   target,
+			ReadOnly: readOnly,
+		})
 	}
 	module := moduleOf(p.Dir, p.lookup)
 	add(module, isRoots(module))

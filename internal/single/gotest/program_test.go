@@ -41,11 +41,17 @@ func TestPlace(t *testing.T) {
 		},
 		Environ: []string{"Path=/bin", "HOME=/root", "CI=true", "lc_all=C", "GOCOVERDIR=" + work + "/gocoverdir", "broken", "A=b=c"},
 	}
-	ask := single.Run{Env: []string{"OWN=1"}, Mounts: []single.Mount{{Source: "/x", Target: `D:\x`}}, Keep: true}
+
+	ask := single.Run{
+		Env:    []string{"OWN=1"},
+		Mounts: []single.Mount{{Source: "/x", Target: `D:\x`}},
+		Keep:   true,
+	}
 	c, err := p.place(&ask)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	in := func(path string) string {
 		place, err := onWindows(path)
 		if err != nil {
@@ -53,6 +59,7 @@ func TestPlace(t *testing.T) {
 		}
 		return place
 	}
+
 	want := single.Run{
 		Entrypoint: []string{in(p.Path)},
 		Args: []string{
@@ -72,6 +79,7 @@ func TestPlace(t *testing.T) {
 	if diff := cmp.Diff(want, ask); diff != "" {
 		t.Error(diff)
 	}
+
 	outputs := []output{
 		{work + "/_cover_.out", "coverprofile", file},
 		{work + "/gocoverdir", "gocoverdir", folder},

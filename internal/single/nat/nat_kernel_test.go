@@ -209,7 +209,13 @@ func TestPublishAny(t *testing.T) {
 		t.Errorf("it has carried %d and %d: %v", received, sent, err)
 	}
 
-	several := nat.Port{Addr: loopback, Host: 8000, Last: 8001, Container: 80, Protocol: wire.TCP}
+	several := nat.Port{
+		Addr:      loopback,
+		Host:      8000,
+		Last:      8001,
+		Container: 80,
+		Protocol:  wire.TCP,
+	}
 	if second := b.join(t, nat.Container{ID: "two", Ports: []nat.Port{several}}); second.Ports[0].Host != 8001 {
 		t.Errorf("opened %v", second.Ports)
 	}
@@ -238,12 +244,14 @@ func TestRename(t *testing.T) {
 			t.Error("the old name is still known")
 		}
 	}
+
 	if err := two.Rename([]string{"store"}); err != nil {
 		t.Fatal(err)
 	}
 	found()
 	run(t, "", "pkill -KILL -P $PPID -x -f mullion-nat")
 	found()
+
 	if err := two.Leave(); err != nil {
 		t.Fatal(err)
 	}

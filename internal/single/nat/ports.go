@@ -70,7 +70,11 @@ func (p Port) open() (socket, Port, error) {
 			one.Host, one.Last = portOf(s), 0
 			return s, one, nil
 		case !taken || one.Host >= p.Last:
-			return nil, p, &PortError{Port: p, Taken: taken, Err: err}
+			return nil, p, &PortError{
+				Port:  p,
+				Taken: taken,
+				Err:   err,
+			}
 		}
 	}
 }
