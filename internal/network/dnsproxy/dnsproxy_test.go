@@ -206,6 +206,7 @@ func TestRefused(t *testing.T) {
 	query := func(opcode, kind byte) []byte {
 		return []byte{1, 2, opcode<<3 | 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 'a', 0, 0, kind, 0, 1}
 	}
+
 	for name, tc := range map[string]struct {
 		query []byte
 		want  dnsmessage.RCode
@@ -233,6 +234,7 @@ func TestRefused(t *testing.T) {
 			if _, err := c.Write(sent); err != nil {
 				t.Fatal(err)
 			}
+
 			answer := make([]byte, 512)
 			n, err := c.Read(answer)
 			answer = answer[:n]
@@ -245,6 +247,7 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
+
 	if n := asked.Load(); n != 0 {
 		t.Errorf("%d of them were passed on", n)
 	}
@@ -269,6 +272,7 @@ func TestOwn(t *testing.T) {
 			return out
 		},
 	}, packets, streams)
+
 	for name, want := range map[string]struct {
 		code  dnsmessage.RCode
 		asked int32
@@ -287,6 +291,7 @@ func TestOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		answer := make([]byte, 512)
 		if _, err := c.Write(packed); err != nil {
 			t.Fatal(err)
@@ -297,6 +302,7 @@ func TestOwn(t *testing.T) {
 			t.Errorf("%s: %v, %v, %d times asked", name, err, got.RCode, asked.Load())
 		}
 	}
+
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}

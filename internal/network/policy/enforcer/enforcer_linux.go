@@ -156,7 +156,8 @@ func (e *Enforcer) watch(ctx, run context.Context) error {
 	pods := e.client.CoreV1().Pods("").Informer(0)
 	namespaces := e.client.CoreV1().Namespaces().Informer(0)
 	policies := e.client.NetworkingV1().NetworkPolicies("").Informer(0)
-	e.pods, e.namespaces, e.policies = pods.GetStore(), namespaces.GetStore(), policies.GetStore()
+	e.pods, e.namespaces = pods.GetStore(), namespaces.GetStore()
+	e.policies = policies.GetStore()
 	var synced []cache.InformerSynced
 	all := []cache.SharedIndexInformer{pods, namespaces, policies}
 	for _, informer := range all {
