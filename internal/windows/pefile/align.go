@@ -84,6 +84,7 @@ func headersOf(file []byte) (headers, error) {
 		!bytes.HasPrefix(file[at:], []byte("PE\x00\x00")) {
 		return headers{}, ErrNot
 	}
+
 	h := headers{file: at + signatureSize, optional: at + signatureSize + fileHeaderSize}
 	h.sections = uint32(binary.LittleEndian.Uint16(file[h.file+sectionCountAt:]))
 	h.table = h.optional + uint32(binary.LittleEndian.Uint16(file[h.file+optionalSizeAt:]))
@@ -98,6 +99,7 @@ func headersOf(file []byte) (headers, error) {
 	case h.table+h.sections*sectionHeaderSize > h.size || uint64(h.size) > uint64(len(file)):
 		return headers{}, ErrNot
 	}
+
 	for _, index := range []uint32{certificatesIndex, debugIndex} {
 		if index < directories && binary.LittleEndian.Uint32(file[h.optional+directoriesAt+index*directorySize:]) != 0 {
 			return headers{}, fmt.Errorf("%w that can be moved: it has data of directory %d", ErrNot, index)

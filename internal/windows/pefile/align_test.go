@@ -42,6 +42,7 @@ func TestAlign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	after, err := pe.NewFile(bytes.NewReader(aligned))
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +50,7 @@ func TestAlign(t *testing.T) {
 	if len(before.Sections) != len(after.Sections) {
 		t.Fatalf("%d sections, before it were %d", len(after.Sections), len(before.Sections))
 	}
+
 	moved := 0
 	for i, s := range after.Sections {
 		was := before.Sections[i]
@@ -70,6 +72,7 @@ func TestAlign(t *testing.T) {
 			t.Errorf("section %s has another content", s.Name)
 		}
 	}
+
 	if moved == 0 {
 		t.Error("no section has moved: the program shows nothing")
 	}

@@ -180,7 +180,12 @@ func (o Options) writePacked(file, prefix string) (err error) {
 		return err
 	}
 	t := tar.NewWriter(out)
-	if err := t.WriteHeader(&tar.Header{Name: packedIndex, Mode: 0o644, Size: int64(len(index))}); err != nil {
+	header := &tar.Header{
+		Name: packedIndex,
+		Mode: 0o644,
+		Size: int64(len(index)),
+	}
+	if err := t.WriteHeader(header); err != nil {
 		return err
 	}
 	if _, err := t.Write(index); err != nil {

@@ -134,12 +134,20 @@ func TestDamagedPackedPrefix(t *testing.T) {
 
 	outside := filepath.Join(t.TempDir(), "outside")
 	for name, content := range map[string][]byte{
-		"empty":              {},
-		"cut":                whole[:len(whole)/2],
-		"cut to parts":       whole[:len(whole)/2/512*512],
-		"no tar":             []byte("#!/bin/sh\n" + strings.Repeat("x", 2000)),
-		"leads out":          packedOf(t, `{"Files":1}`, tar.Header{Name: "../../outside", Size: 1, Mode: 0o644}),
-		"absolute":           packedOf(t, `{"Files":1}`, tar.Header{Name: outside, Size: 1, Mode: 0o644}),
+		"empty":        {},
+		"cut":          whole[:len(whole)/2],
+		"cut to parts": whole[:len(whole)/2/512*512],
+		"no tar":       []byte("#!/bin/sh\n" + strings.Repeat("x", 2000)),
+		"leads out": packedOf(t, `{"Files":1}`, tar.Header{
+			Name: "../../outside",
+			Size: 1,
+			Mode: 0o644,
+		}),
+		"absolute": packedOf(t, `{"Files":1}`, tar.Header{
+			Name: outside,
+			Size: 1,
+			Mode: 0o644,
+		}),
 		"original leads out": packedOf(t, `{"Originals":{"../../outside":{"Path":"/etc/hostname"}}}`),
 		"no list":            packedOf(t, `[`),
 	} {
@@ -203,7 +211,11 @@ func packedOf(t *testing.T, list string, files ...tar.Header) []byte {
 		}
 	}
 
-	add(tar.Header{Name: packedIndex, Size: int64(len(list)), Mode: 0o644}, list)
+	add(tar.Header{
+		Name: packedIndex,
+		Size: int64(len(list)),
+		Mode: 0o644,
+	}, list)
 	for _, h := range files {
 		add(h, "x")
 	}
@@ -217,7 +229,8 @@ func packedOf(t *testing.T, list string, files ...tar.Header) []byte {
 // until then, stays as it is.
 func TestInstalledWineStays(t *testing.T) {
 	dir := t.TempDir()
-	wines, layers, program := filepath.Join(dir, "wine.exe"), filepath.Join(dir, "layer.exe"), filepath.Join(dir, "program.exe")
+	wines, layers := filepath.Join(dir, "wine.exe"), filepath.Join(dir, "layer.exe")
+	program := filepath.Join(dir, "program.exe")
 	aligned := petest.File{}.Bytes()
 	if _, err := pefile.Align(aligned); err != nil {
 		t.Fatal(err)
