@@ -152,6 +152,7 @@ func TestUnitsHaveAnOrder(t *testing.T) {
 		if _, err := component.Order(units); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+
 		for _, n := range c.Nodes {
 			ready := component.OfNode("node", n.Name)
 			waits := slices.ContainsFunc(units, func(u component.Unit) bool { return u.ID() == ready })

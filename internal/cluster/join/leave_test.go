@@ -232,6 +232,7 @@ func TestLeftoverIsKept(t *testing.T) {
 	if err := before.save(paths, &room{}); err != nil {
 		t.Fatal(err)
 	}
+
 	after, err := leftoverOf(paths)
 	if err != nil || !paths.Leftover() {
 		t.Fatalf("it is found again: %v, %v", paths.Leftover(), err)

@@ -32,6 +32,7 @@ func (n Namespaces) Find(ctx context.Context, namespace string) (hcs.Network, er
 	if err := n.query(ctx, "HcnQueryNamespaceProperties", id.String(), &found); err != nil {
 		return hcs.Network{}, err
 	}
+
 	network := hcs.Network{NetNS: filepath.Join(n.Pins, found.ID)}
 	for _, r := range found.Resources {
 		if r.Type != "Endpoint" {
@@ -55,7 +56,11 @@ func (n Namespaces) Find(ctx context.Context, namespace string) (hcs.Network, er
 
 // query reads an object of HNS.
 func (n Namespaces) query(ctx context.Context, function, object string, into any) error {
-	reply, err := n.HNS.Call(ctx, hns.Request{Function: function, Object: object, Text: []string{"{}"}})
+	reply, err := n.HNS.Call(ctx, hns.Request{
+		Function: function,
+		Object:   object,
+		Text:     []string{"{}"},
+	})
 	if err != nil {
 		return err
 	}
@@ -67,7 +72,11 @@ func (n Namespaces) Make(ctx context.Context, namespace, system string) error {
 	if err := n.Remove(ctx, namespace); err != nil {
 		return err
 	}
-	_, err := n.HNS.Call(ctx, hns.Request{Function: "HcnCreateNamespace", New: namespace, Text: []string{"{}"}})
+	_, err := n.HNS.Call(ctx, hns.Request{
+		Function: "HcnCreateNamespace",
+		New:      namespace,
+		Text:     []string{"{}"},
+	})
 	if err != nil {
 		return err
 	}
@@ -99,7 +108,11 @@ func (n Namespaces) modify(ctx context.Context, namespace, kind, request string,
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(wire.Modify{ResourceType: kind, RequestType: request, Settings: settings})
+	text, err := json.Marshal(wire.Modify{
+		ResourceType: kind,
+		RequestType:  request,
+		Settings:     settings,
+	})
 	if err != nil {
 		return err
 	}
