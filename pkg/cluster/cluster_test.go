@@ -80,6 +80,7 @@ printf '{"type":"warning","message":"little memory"}'
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	asked := m.asked()
 	if len(asked) != 1 || !strings.HasPrefix(asked[0], "--data-dir DIR/clusters/shop up -f ") ||
 		!strings.HasSuffix(asked[0], " -o json --wait 1m0s --retain --kubeconfig /k") {
@@ -88,6 +89,7 @@ printf '{"type":"warning","message":"little memory"}'
 	if !slices.Contains(m.said, "kubelet win-1 is ready after 1.5 s ") {
 		t.Errorf("it said %q", m.said)
 	}
+
 	text, err := os.ReadFile(filepath.Join(m.dir, "config"))
 	if err != nil {
 		t.Fatal(err)

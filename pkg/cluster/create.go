@@ -173,6 +173,7 @@ func (p *Provider) upWith(c *creation, data string, raw []byte) error {
 		}
 		file = made.Name()
 	}
+
 	args := []string{"--data-dir", data, "up", "-f", file, "-o", "json", "--wait", c.wait.String()}
 	if c.retain {
 		args = append(args, "--retain")

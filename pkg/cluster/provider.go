@@ -88,6 +88,7 @@ func (p *Provider) Create(name string, options ...CreateOption) error {
 	for _, o := range options {
 		o(c)
 	}
+
 	if err := c.check(); err != nil {
 		return fmt.Errorf("create cluster %q: %w", name, err)
 	}
@@ -200,6 +201,7 @@ func (p *Provider) ListNodes(name string) ([]Node, error) {
 		}
 		return nil, fmt.Errorf("nodes of cluster %q: %w", name, err)
 	}
+
 	var plan *event
 	watch := func(e event) {
 		if e.Type == "plan" {

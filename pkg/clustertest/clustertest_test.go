@@ -29,6 +29,7 @@ func TestNew(t *testing.T) {
 	if err := os.WriteFile(program, fmt.Appendf(nil, script, dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	var made *Cluster
 	t.Run("inner", func(t *testing.T) {
 		made = New(t, Program(program), Folder(filepath.Join(dir, "clusters")), Windows("ltsc2022"))
@@ -40,6 +41,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("there are %q (%v)", all, err)
 		}
 	})
+
 	if all, err := made.Provider().List(); err != nil || len(all) > 0 {
 		t.Errorf("there still are %q (%v)", all, err)
 	}
