@@ -185,6 +185,7 @@ func newLinuxContainer(b *testing.B, m *machine) *linuxContainer {
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("build Linux program: %v\n%s", err, out)
 	}
+
 	c, err := client.New(m.socket)
 	if err != nil {
 		b.Fatal(err)
@@ -195,6 +196,7 @@ func newLinuxContainer(b *testing.B, m *machine) *linuxContainer {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	task, err := made.NewTask(ctx, cio.NullIO)
 	if err != nil {
 		b.Fatal(err)
@@ -209,6 +211,7 @@ func newLinuxContainer(b *testing.B, m *machine) *linuxContainer {
 		}
 		_ = c.Close()
 	})
+
 	if err := task.Start(ctx); err != nil {
 		b.Fatal(err)
 	}
@@ -216,7 +219,12 @@ func newLinuxContainer(b *testing.B, m *machine) *linuxContainer {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &linuxContainer{ctx: ctx, task: task, spec: spec, dir: m.dir}
+	return &linuxContainer{
+		ctx:  ctx,
+		task: task,
+		spec: spec,
+		dir:  m.dir,
+	}
 }
 
 // exec does what containerd's CRI server does for ExecSync

@@ -84,6 +84,7 @@ func rightsOf(t *testing.T, dir string) map[string]string {
 		"Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp",
 		"Seccomp_filters", "Umask", "Cpus_allowed", "Mems_allowed", "SigIgn",
 	}
+
 	for _, line := range strings.Split(string(status), "\n") {
 		if name, value, ok := strings.Cut(line, ":"); ok && slices.Contains(wanted, name) {
 			rights[name] = strings.TrimSpace(value)
@@ -96,6 +97,7 @@ func rightsOf(t *testing.T, dir string) map[string]string {
 		}
 		rights[file] = string(data)
 	}
+
 	for _, link := range []string{"root", "ns/cgroup", "ns/ipc", "ns/mnt", "ns/net", "ns/pid", "ns/user", "ns/uts"} {
 		to, err := os.Readlink(filepath.Join(dir, link))
 		if err != nil {

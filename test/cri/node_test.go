@@ -98,6 +98,7 @@ func (n *node) start(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n.address = l.Addr().String()
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve(ctx, l) }()
@@ -229,6 +230,7 @@ func (n *node) purge(t testing.TB) {
 	if err := server.Purge(ctx); err != nil {
 		t.Errorf("purge: %v", err)
 	}
+
 	_ = cfg.Stream.Close()
 	end()
 	closer()
@@ -237,6 +239,7 @@ func (n *node) purge(t testing.TB) {
 		lines := strings.Split(string(log), "\n")
 		t.Logf("== containerd's last words:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
 	}
+
 	if n.host != nil {
 		return // its folder goes with it
 	}

@@ -178,12 +178,14 @@ func (f fixture) dockerService(t *testing.T, programs string) {
 			t.Fatal(err)
 		}
 	}
+
 	archive := filepath.Join(f.home, "image.tar")
 	f.must(t, "image", "build", image, "-f", filepath.Join(f.home, "image.yaml"), "-t", dockerImage,
 		"--windows-version", "ltsc2025", "-o", archive)
 	for _, dir := range []string{folder, `C:\context`} {
 		f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", dir)
 	}
+
 	for to, from := range map[string]string{
 		folder + `\dockerd.exe`:  filepath.Join(programs, "dockerd.exe"),
 		folder + `\docker.exe`:   filepath.Join(programs, "docker.exe"),

@@ -20,6 +20,7 @@ func TestGoPackage(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
+
 	cmd := exec.CommandContext(ctx, "go", "-C", "../../pkg", "test", "-tags", "cluster", "-count=1", "-v", "-run",
 		"TestPodsOnWindows", "./clustertest")
 	logs := t.TempDir()

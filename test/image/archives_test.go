@@ -22,7 +22,12 @@ func archiveOf(t *testing.T, names []string, files map[string][]byte) io.Reader 
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, name := range names {
-		h := &tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(files[name])), Mode: 0o644}
+		h := &tar.Header{
+			Name:     name,
+			Typeflag: tar.TypeReg,
+			Size:     int64(len(files[name])),
+			Mode:     0o644,
+		}
 		if strings.HasSuffix(name, "/") {
 			h.Typeflag, h.Mode = tar.TypeDir, 0o755
 		}
@@ -54,6 +59,7 @@ func partsOf(t *testing.T, img v1.Image) parts {
 			t.Fatal(err)
 		}
 	}
+
 	var p parts
 	var err error
 	p.manifest, err = img.RawManifest()
@@ -68,6 +74,7 @@ func partsOf(t *testing.T, img v1.Image) parts {
 		must(err)
 		return text
 	}
+
 	p.layer, p.plain = read(layers[0].Compressed()), read(layers[0].Uncompressed())
 	digest, err := img.Digest()
 	must(err)
@@ -77,7 +84,8 @@ func partsOf(t *testing.T, img v1.Image) parts {
 	must(err)
 	kind, err := img.MediaType()
 	must(err)
-	p.digest, p.configID, p.layerID = digest.Hex, config.Hex, layer.Hex
+	p.digest = digest.Hex
+	p.configID, p.layerID = config.Hex, layer.Hex
 	p.descriptor = fmt.Sprintf(`"mediaType":%q,"digest":"sha256:%s","size":%d`, kind, p.digest, len(p.manifest))
 	return p
 }

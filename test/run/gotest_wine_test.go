@@ -58,7 +58,11 @@ func (r *room) test(t *testing.T, dir string, env []string, args ...string) resu
 	if ctx.Err() != nil {
 		t.Fatalf("mullion test %q does not end: %s%s", args, &out, &errs)
 	}
-	return result{out: out.String(), err: errs.String(), code: cmd.ProcessState.ExitCode()}
+	return result{
+		out:  out.String(),
+		err:  errs.String(),
+		code: cmd.ProcessState.ExitCode(),
+	}
 }
 
 // TestModule runs the tests of a module as a person does.
@@ -180,6 +184,7 @@ func TestModuleIsLeft(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+
 			if !within(time.Minute, func() bool { return strings.Contains(out.String(), "waiting") }) {
 				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 				t.Fatalf("the tests do not run: %s", out)
@@ -187,6 +192,7 @@ func TestModuleIsLeft(t *testing.T) {
 			if r.process(isInit) == 0 {
 				t.Fatal("the control: there is no container")
 			}
+
 			to := cmd.Process.Pid
 			if tc.group {
 				to = -to

@@ -82,6 +82,7 @@ func publicModules() []publicModule {
 // table is true.
 func TestFieldModules(t *testing.T) {
 	r := theRoom(t)
+
 	for _, m := range publicModules() {
 		t.Run(strings.ReplaceAll(m.path, "/", "-"), func(t *testing.T) {
 			dir := fetched(t, m)
@@ -97,6 +98,7 @@ func TestFieldModules(t *testing.T) {
 					failed = append(failed, name)
 				}
 			}
+
 			t.Logf("%d passed, %d failed", passed, len(failed))
 			if passed < m.passes {
 				t.Errorf("%d tests passed, not %d: %.2000s", passed, m.passes, got.err)
@@ -107,6 +109,7 @@ func TestFieldModules(t *testing.T) {
 					t.Errorf("%s fails, and is no known gap", name)
 				}
 			}
+
 			for gap := range m.gaps {
 				if !slices.ContainsFunc(failed, func(name string) bool { return isGap(gap, name) }) {
 					t.Errorf("%s passes: take its row out", gap)
@@ -146,6 +149,7 @@ func fetched(t *testing.T, m publicModule) string {
 	if err := os.CopyFS(dir, os.DirFS(module.Dir)); err != nil {
 		t.Fatal(err)
 	}
+
 	const somebody = 1000
 	err = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {

@@ -173,6 +173,7 @@ func testZone(t *testing.T, p prefix) {
 	if code := exitCode(t, cmd.Run()); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+
 	compare, begin := map[string]bool{}, map[string]bool{}
 	for _, line := range strings.Split(errs.String(), "\n") {
 		thread, what, _ := strings.Cut(line, ":")

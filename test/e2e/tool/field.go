@@ -78,6 +78,7 @@ func socket(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	fmt.Println("listening")
 	for {
 		conn, err := l.Accept()

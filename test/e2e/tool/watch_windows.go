@@ -20,6 +20,7 @@ func watch(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	fmt.Println("watching")
 	buffer := make([]uint32, 1<<12)
 	for {
@@ -28,6 +29,7 @@ func watch(args []string) error {
 		if err := syscall.ReadDirectoryChanges(dir, to, 4<<12, true, names|lastWrite, &n, nil, 0); err != nil {
 			return err
 		}
+
 		for at := uint32(0); n > 0; { // FILE_NOTIFY_INFORMATION
 			one := (*syscall.FileNotifyInformation)(unsafe.Add(unsafe.Pointer(&buffer[0]), at))
 			text := unsafe.Slice(&one.FileName, one.FileNameLength/2)
