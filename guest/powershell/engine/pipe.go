@@ -60,7 +60,7 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 			begun = true
 			return runHook(c, c.Begin)
 		}
-		return &object.Sink{Put: func(v object.Value) error {
+		put := func(v object.Value) error {
 			f.in.OK = true
 			if err := begin(); err != nil {
 				return err
@@ -68,7 +68,9 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 			err := runCall(c, []object.Value{v})
 			*failed = *failed || !f.in.OK
 			return err
-		}}, func() error {
+		}
+
+		return &object.Sink{Put: put}, func() error {
 			if err := errors.Join(begin(), runHook(c, c.End)); err != nil && !isEnough(err, failed) {
 				return err
 			}
