@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +35,7 @@ func TestKilledUp(t *testing.T) {
 		t.Skip("needs root")
 	}
 	f := newFixture(t)
+	f.bin = withoutPacked(t, f.bin)
 	file := filepath.Join(f.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(killedYAML), 0o600); err != nil {
 		t.Fatal(err)
@@ -53,6 +56,36 @@ func TestKilledUp(t *testing.T) {
 	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
 		t.Errorf("after a kill: mullion up: %v\n%s", err, out)
 	}
+}
+
+// withoutPacked returns programs that have no packed prefix beside them, so that an up runs wineboot. Nodes see nothing
+// of /tmp, so the folder is beside bin.
+func withoutPacked(t *testing.T, bin string) string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(bin, "wine")); errors.Is(err, fs.ErrNotExist) {
+		return bin
+	}
+	cache := filepath.Join(filepath.Dir(bin), ".cache")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(cache, "bin-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+
+	if out, err := exec.Command("cp", "-al", bin+"/.", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := errors.Join(os.Chmod(dir, 0o755), os.RemoveAll(filepath.Join(dir, "wine"))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // killUp begins to bring up a cluster, and kills up and its supervisor as soon as a process of the cluster's has the
