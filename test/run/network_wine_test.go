@@ -215,6 +215,7 @@ func TestNetworkBuild(t *testing.T) {
 		}
 		cmd := exec.CommandContext(t.Context(), filepath.Join(r.bin, "mullion"), "--data-dir", r.data,
 			"image", "build", dir, "-t", "mullion.local/net:1", "-o", filepath.Join(t.TempDir(), "image.tar"))
+		cmd.Env = append(os.Environ(), "MULLION_CACHE_DIR="+t.TempDir()) // nothing was built before
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
