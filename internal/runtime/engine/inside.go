@@ -162,6 +162,11 @@ func readPacket(ctx context.Context, conn *net.UnixConn) ([]byte, error) {
 	})
 	packet := make([]byte, mostReply)
 	n, err := conn.Read(packet)
+	if errors.Is(err, io.EOF) {
+		// Linux looks for a packet first and for the end then: of an end that came between the two it tells before the
+		// packet that came with it (unix_dgram_recvmsg in net/unix/af_unix.c, SOCK_SEQPACKET without blocking).
+		n, err = conn.Read(packet)
+	}
 	if !stop() {
 		<-stopped // what is read later has a deadline of its own
 		return nil, ctx.Err()
