@@ -357,6 +357,14 @@ type reader struct {
 	encoding *Encoding
 }
 
+// encodingOf returns the encoding that a reader or a writer is made with: the second argument, else UTF-8.
+func encodingOf(c *object.Call) *Encoding {
+	if e := object.Own[*Encoding](c.Arg(1)); e != nil {
+		return e
+	}
+	return UTF8Encoding()
+}
+
 // ReaderClass is System.IO.StreamReader; it reads streams, and text in one encoding.
 func ReaderClass() *object.Class {
 	end := func(c *object.Call) (object.Value, error) {
@@ -375,10 +383,7 @@ func ReaderClass() *object.Class {
 				if s == nil || s.R == nil {
 					return nil, object.Thrown("A StreamReader of %s is not part of Mullion's PowerShell.", object.TypeName(c.Arg(0)))
 				}
-				e := object.Own[*Encoding](c.Arg(1))
-				if e == nil {
-					e = UTF8Encoding()
-				}
+				e := encodingOf(c)
 				r := &reader{s, bufio.NewReader(s.R), e}
 				if strings.HasPrefix(e.Web, "utf-16") { // whose lines do not end in one byte
 					data, err := io.ReadAll(s.R)
@@ -471,10 +476,7 @@ func WriterClass() *object.Class {
 				if s == nil || s.Write == nil {
 					return nil, object.Thrown("A StreamWriter of %s is not part of Mullion's PowerShell.", object.TypeName(c.Arg(0)))
 				}
-				e := object.Own[*Encoding](c.Arg(1))
-				if e == nil {
-					e = UTF8Encoding()
-				}
+				e := encodingOf(c)
 				return &object.Instance{Of: WriterClass(), V: &writer{
 					s:        s,
 					encoding: e,

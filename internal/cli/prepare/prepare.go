@@ -40,10 +40,10 @@ func New(call *invoke.Call, calls Calls) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "prepare",
-		Short: "Make Wine's Windows folder once for this machine, so that clusters come up sooner",
+		Short: "Make Wine's Windows folder once for this machine, so that nothing waits for it later",
 		Long: `Makes the Windows folder that Wine fills at its first start, and keeps it packed in a file. The first ` + "`mullion up`" + ` with
-Windows nodes, and the first ` + "`mullion run`" + `, then unpack it; without it each makes its own and waits for Wine, which takes
-8 s or more. ` + "`mullion down`" + ` leaves the file; --remove removes it.
+Windows nodes, and the first ` + "`mullion run`" + `, then unpack it; without it each makes its own, which takes 8 s or more:
+most of a first run, and a second or two of an up, which does other things meanwhile. ` + "`mullion down`" + ` leaves the file; --remove removes it.
 
 The file has none of Wine's programs and fits the Wine that is installed; after an upgrade of Wine it is not used, and
 prepare makes another. A checkout's ` + "`make up`" + ` and ` + "`make build`" + ` keep one beside the programs already.`,

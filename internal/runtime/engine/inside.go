@@ -152,9 +152,15 @@ func (p *inside) reply(ctx context.Context) (wire.Reply, error) {
 	return wire.DecodeReply(packet)
 }
 
+// packets is what is read of a connection.
+type packets interface {
+	io.Reader
+	SetReadDeadline(at time.Time) error
+}
+
 // readPacket reads a packet, or returns ctx's error when ctx ends. A connection that is read no more is closed by the
 // caller.
-func readPacket(ctx context.Context, conn *net.UnixConn) ([]byte, error) {
+func readPacket(ctx context.Context, conn packets) ([]byte, error) {
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		_ = conn.SetReadDeadline(time.Unix(1, 0))

@@ -82,6 +82,11 @@ func Pack(ctx context.Context, o Options, dir string) (file string, made bool, e
 	if err != nil {
 		return "", false, fmt.Errorf("pack a prefix: %w", err)
 	}
+	file = filepath.Join(dir, packedName(key))
+	if checkPacked(file) == nil { // also for a person who may not write there
+		return file, false, nil
+	}
+
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", false, fmt.Errorf("pack a prefix: %w", err)
 	}
@@ -91,7 +96,6 @@ func Pack(ctx context.Context, o Options, dir string) (file string, made bool, e
 	}
 	defer unlock()
 
-	file = filepath.Join(dir, packedName(key))
 	switch err := checkPacked(file); {
 	case err == nil:
 		return file, false, nil
@@ -206,7 +210,7 @@ func packs(name string) bool {
 	parts := strings.Split(filepath.ToSlash(name), "/")
 	switch {
 	case parts[0] != "drive_c":
-		return len(parts) == 1 && parts[0] != "dosdevices" && parts[0] != "winetricks.log"
+		return len(parts) == 1 && parts[0] != "dosdevices"
 	case len(parts) > 3 && parts[1] == "users":
 		return parts[2] == "Public"
 	}

@@ -76,6 +76,17 @@ func TestPack(t *testing.T) {
 		t.Errorf("packed again: %q, %v, %v", again, made, err)
 	}
 
+	// Whoever finds it whole writes nothing there.
+	if err := os.Remove(filepath.Join(dir, lockName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Pack(t.Context(), o, dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, lockName)); !os.IsNotExist(err) {
+		t.Errorf("a folder with a whole prefix is locked: %v", err)
+	}
+
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
