@@ -52,7 +52,7 @@ func TestBootIsTriedAgain(t *testing.T) {
 		o, said := newTestWine(t, failures)
 		tmp := t.TempDir()
 		base := filepath.Join(tmp, "base")
-		err := o.boot(t.Context(), tmp, base)
+		_, err := o.boot(t.Context(), tmp, base)
 		if (err == nil) != (want == "") || (err != nil && !strings.Contains(err.Error(), want)) {
 			t.Errorf("after %d failures: %v", failures, err)
 			continue

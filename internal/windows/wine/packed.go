@@ -209,7 +209,7 @@ func (o Options) writePacked(file, prefix string) (err error) {
 func packs(name string) bool {
 	parts := strings.Split(filepath.ToSlash(name), "/")
 	switch {
-	case parts[0] != "drive_c":
+	case parts[0] != driveC:
 		return len(parts) == 1 && parts[0] != "dosdevices"
 	case len(parts) > 3 && parts[1] == "users":
 		return parts[2] == "Public"
@@ -270,40 +270,41 @@ func (o Options) originalOf(file string, mode fs.FileMode) (*original, error) {
 }
 
 // unpack makes a prefix of the first packed one in o.Packed that fits the installed Wine, and reports whether there was
-// one. One that does not fit, or is damaged, is said in the log; nothing of it stays in prefix.
-func (o Options) unpack(prefix string) (bool, error) {
+// one. What it lacks yet are files of Wine's own, by their paths in the prefix: see addOriginals. One that does not
+// fit, or is damaged, is said in the log; nothing of it stays in prefix.
+func (o Options) unpack(prefix string) (lacks map[string]original, there bool, err error) {
 	if len(o.Packed) == 0 {
-		return false, nil
+		return nil, false, nil
 	}
 	key, err := o.wineKey()
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 
 	for _, dir := range o.Packed {
 		file := filepath.Join(dir, packedName(key))
-		err := unpackFile(file, prefix)
+		lacks, err := unpackFile(file, prefix)
 		if err == nil {
-			return true, nil
+			return lacks, true, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			o.Log.Warn("a packed prefix is of no use", "file", file, "error", err)
 		}
 		if err := os.RemoveAll(prefix); err != nil {
-			return false, err
+			return nil, false, err
 		}
 	}
 
-	return false, nil
+	return nil, false, nil
 }
 
-func unpackFile(file, prefix string) (err error) {
+func unpackFile(file, prefix string) (lacks map[string]original, err error) {
 	if err := os.MkdirAll(prefix, 0o755); err != nil {
-		return err
+		return nil, err
 	}
 	root, err := os.OpenRoot(prefix)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 
@@ -315,16 +316,22 @@ func unpackFile(file, prefix string) (err error) {
 		return writeIn(root, h.Name, mode, h.ModTime, content)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	for name, from := range list.Originals {
-		if err := linkIn(root, prefix, name, from); err != nil {
-			return err
+		if err := from.same(); err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(name, driveC+"/") {
+			return nil, fmt.Errorf("it has %q of Wine's own, which is on no drive", name)
+		}
+		if _, err := root.Lstat(path.Dir(name)); err != nil { // also of a name that leads out of the prefix
+			return nil, err
 		}
 	}
 
-	return nil
+	return list.Originals, nil
 }
 
 // checkPacked returns what is wrong with a packed prefix.
@@ -405,20 +412,36 @@ func writeIn(root *os.Root, name string, mode fs.FileMode, at time.Time, content
 	return errors.Join(err, f.Close(), root.Chtimes(name, at, at))
 }
 
-// linkIn gives a prefix a file of Wine's own: another name of it, or else a copy.
-func linkIn(root *os.Root, prefix, name string, from original) error {
-	if err := from.same(); err != nil {
+// addOriginals gives a base layer the files of Wine's own that its prefix lacked, but where Mullion has a program of
+// its own. They are further names of the installed files, so nothing is written to the layer after this.
+func addOriginals(base string, lacks map[string]original) error {
+	root, err := os.OpenRoot(base)
+	if err != nil {
 		return err
 	}
-	if _, err := root.Lstat(path.Dir(name)); err != nil { // also of a name that leads out of the prefix
-		return err
+	defer func() { _ = root.Close() }() // nothing was written through it
+
+	for name, from := range lacks {
+		name = layerName(name)
+		if _, err := root.Lstat(name); err == nil {
+			continue
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := linkOriginal(from, filepath.Join(base, name)); err != nil {
+			return err
+		}
 	}
 
-	to := filepath.Join(prefix, name)
+	return nil
+}
+
+// linkOriginal makes another name of a file of Wine's own, or else a copy that everybody can read.
+func linkOriginal(from original, to string) error {
 	if os.Link(from.Path, to) == nil {
 		return nil
 	}
-	info, err := filecopy.New(from.Path, to, from.Mode.Perm())
+	info, err := filecopy.New(from.Path, to, from.Mode.Perm()|0o444)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"mullion.dev/mullion/internal/windows/pefile"
-	"mullion.dev/mullion/internal/windows/pefile/petest"
 )
 
 // packable returns a Wine that has all that its key is made of, and one program that the prefix has too.
@@ -58,7 +55,11 @@ func bootFrom(t *testing.T, o Options, packed, starts string) (base string, ran 
 	_ = os.Remove(starts)
 	tmp := t.TempDir()
 	base, o.Packed = filepath.Join(tmp, "base"), []string{filepath.Join(tmp, "none"), packed}
-	if err := o.boot(t.Context(), tmp, base); err != nil {
+	lacks, err := o.boot(t.Context(), tmp, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.linkWine(base, lacks); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := os.ReadFile(starts)
@@ -236,39 +237,38 @@ func packedOf(t *testing.T, list string, files ...tar.Header) []byte {
 	return out.Bytes()
 }
 
-// A program of Mullion's takes the place of one of Wine's in the layer, and Wine's own file, which is the same one
-// until then, stays as it is.
+// While Mullion's programs are put into a layer, no file of it is one of the installed Wine's: what is written then,
+// carelessly too, changes the layer alone. At the end the layer has Wine's own files, but where a program of Mullion's
+// took the place of one.
 func TestInstalledWineStays(t *testing.T) {
-	dir := t.TempDir()
-	wines, layers := filepath.Join(dir, "wine.exe"), filepath.Join(dir, "layer.exe")
-	program := filepath.Join(dir, "program.exe")
-	aligned := petest.File{}.Bytes()
-	if _, err := pefile.Align(aligned); err != nil {
+	o, _ := packable(t)
+	packed := t.TempDir()
+	if _, _, err := Pack(t.Context(), o, packed); err != nil {
 		t.Fatal(err)
 	}
+	wines := filepath.Join(o.Install.WindowsDir(), "kernel32.dll")
 
-	for name, content := range map[string][]byte{"aligned": aligned, "copied": []byte("no program")} {
-		for _, file := range []string{wines, program} {
-			_ = os.Remove(layers)
-			if err := os.WriteFile(file, content, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := os.WriteFile(wines, []byte("Wine's own"), 0o644); err != nil {
+	for name, from := range map[string][]string{"packed": {packed}, "booted": nil} {
+		tmp := t.TempDir()
+		base := filepath.Join(tmp, "base")
+		o.Packed = from
+		lacks, err := o.boot(t.Context(), tmp, base)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Link(wines, layers); err != nil {
-			t.Fatal(err)
-		}
-
-		if err := copyProgram(program, layers); err != nil {
+		system32 := filepath.Join(base, "Files/windows/system32")
+		if err := os.WriteFile(filepath.Join(system32, "kernel32.dll"), []byte("Mullion's"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(wines); string(got) != "Wine's own" {
-			t.Errorf("%s: Wine's own file has %d bytes, %v", name, len(got), err)
+			t.Fatalf("%s: Wine's file is %q, %v", name, got, err)
 		}
-		if got, err := os.ReadFile(layers); err != nil || string(got) == "Wine's own" {
-			t.Errorf("%s: the layer's file has %d bytes, %v", name, len(got), err)
+
+		if err := o.linkWine(base, lacks); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(system32, "kernel32.dll")); string(got) != "Mullion's" {
+			t.Errorf("%s: the layer's file is %q, %v", name, got, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package wine
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -46,16 +47,15 @@ func TestPackedPrefixIsWholeWine(t *testing.T) {
 	}
 	o.Packed = []string{packed}
 	begin := time.Now()
-	if err := o.boot(t.Context(), filepath.Join(dir, "tmp"), unpacked); err != nil {
+	lacks, err := o.boot(t.Context(), filepath.Join(dir, "tmp"), unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(o.linkWine(unpacked, lacks), o.linkWine(booted, nil)); err != nil {
 		t.Fatal(err)
 	}
 	took := time.Since(begin)
 
-	for _, base := range []string{booted, unpacked} {
-		if err := linkBuiltins(install.WindowsDir(), filepath.Join(base, "Files")); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if diff := cmp.Diff(contentOf(t, booted), contentOf(t, unpacked)); diff != "" {
 		t.Errorf("wineboot's layer (-) and the packed one's (+):\n%s", diff)
 	}

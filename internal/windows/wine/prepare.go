@@ -205,26 +205,25 @@ func (o Options) fill(ctx context.Context, tmp string) error {
 	if err := os.MkdirAll(tmp, 0o755); err != nil {
 		return err
 	}
-	if err := o.step("make a windows folder",
-		func() error { return o.boot(ctx, tmp, base) }); err != nil {
+	var lacks map[string]original
+	if err := o.step("make a windows folder", func() (err error) {
+		lacks, err = o.boot(ctx, tmp, base)
+		return err
+	}); err != nil {
 		return err
 	}
-
-	if err := o.step("link builtin programs",
-		func() error {
-			return linkBuiltins(o.Install.WindowsDir(), filepath.Join(base, "Files"))
-		}); err != nil {
-		return err
-	}
-
 	if err := o.step("copy elf libraries", func() error { return o.copyUnix(base) }); err != nil {
 		return err
 	}
 	if err := o.step("install shims", func() error { return o.finish(base) }); err != nil {
 		return err
 	}
+	if err := readable(base); err != nil {
+		return err
+	}
 
-	return readable(base)
+	// The last step: from here on files of the layer are files of the machine's Wine.
+	return o.step("link builtin programs", func() error { return o.linkWine(base, lacks) })
 }
 
 func (o Options) step(name string, f func() error) error {

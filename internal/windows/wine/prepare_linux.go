@@ -39,8 +39,7 @@ func syncTree(dir string) error {
 	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 }
 
-// readable lets everybody read the layer, whatever the umask was: containers do so under other uids. Hard links to
-// Wine's own files are left as they are.
+// readable lets everybody read the layer, whatever the umask was: containers do so under other uids.
 func readable(base string) error {
 	return filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.Type()&fs.ModeSymlink != 0 {
@@ -59,7 +58,7 @@ func readable(base string) error {
 		if e.IsDir() {
 			add = 0o555
 		}
-		if st.Mode&add == add || (!e.IsDir() && st.Nlink > 1) {
+		if st.Mode&add == add {
 			return nil
 		}
 

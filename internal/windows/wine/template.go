@@ -24,23 +24,30 @@ import (
 // very busy, takes longer.
 const bootTries = 3
 
-// boot makes a prefix below tmp, of a packed one if there is one for this Wine, and moves it to base.
-func (o Options) boot(ctx context.Context, tmp, base string) error {
+// driveC is the folder of a prefix that is C:. In a layer it has the name that an image's drive has, see layerName.
+const driveC = "drive_c"
+
+// layerName returns the path in a layer of a file on a prefix's C:.
+func layerName(name string) string { return "Files" + strings.TrimPrefix(name, driveC) }
+
+// boot makes a prefix below tmp, of a packed one if there is one for this Wine, and moves it to base. The files that
+// base lacks yet are for addOriginals.
+func (o Options) boot(ctx context.Context, tmp, base string) (lacks map[string]original, err error) {
 	prefix := filepath.Join(tmp, "prefix")
-	there, err := o.unpack(prefix)
+	lacks, there, err := o.unpack(prefix)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !there {
 		if err := o.wineboot(ctx, tmp, prefix); err != nil {
-			return err
+			return nil, err
 		}
 	}
 
 	if err := adopt(prefix, base); err != nil {
-		return err
+		return nil, err
 	}
-	return os.RemoveAll(prefix)
+	return lacks, os.RemoveAll(prefix)
 }
 
 // wineboot runs wineboot in a new prefix. It takes 8 s on a slow machine of two cores, and minutes on an emulated one.
@@ -121,7 +128,7 @@ func adopt(prefix, base string) error {
 		}
 	}
 
-	if err := os.Rename(filepath.Join(prefix, "drive_c"), filepath.Join(base, "Files")); err != nil {
+	if err := os.Rename(filepath.Join(prefix, driveC), filepath.Join(base, layerName(driveC))); err != nil {
 		return err
 	}
 	for _, file := range []string{"system.reg", "user.reg", "userdef.reg", ".update-timestamp"} {
@@ -212,9 +219,18 @@ func makeProfiles(base string) error {
 	})
 }
 
+// linkWine ends a base layer: the files of Wine's own that boot left out, and names of the installed files instead of
+// copies.
+func (o Options) linkWine(base string, lacks map[string]original) error {
+	if err := addOriginals(base, lacks); err != nil {
+		return err
+	}
+	return linkBuiltins(o.Install.WindowsDir(), filepath.Join(base, layerName(driveC)))
+}
+
 // linkBuiltins replaces each file below dir that equals one of Wine's own by a hard link to it, if both are on one
-// file system. That saves half a gigabyte on disk, and a second copy in memory. The layer is never written to; an
-// overlay above it writes to copies.
+// file system. That saves half a gigabyte on disk, and a second copy in memory. Nothing is written to the layer after
+// this, which would change the installed Wine; an overlay above it writes to copies.
 func linkBuiltins(builtins, dir string) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -354,8 +370,7 @@ func copyTree(dir, base string) error {
 }
 
 // copyProgram is copyFile of a Windows program or library. The copy can be mapped into memory as Wine's own can: its
-// sections begin at whole pages, so that processes share them and read what they use. An existing file is replaced, not
-// written into: it may be another name of a file of the installed Wine.
+// sections begin at whole pages, so that processes share them and read what they use. An existing file is replaced.
 func copyProgram(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
