@@ -27,6 +27,8 @@ type rig struct {
 	failing map[string]bool
 	// cancel ends the caller's context when a call fails.
 	cancel context.CancelFunc
+	// counted is what HNS has counted of each endpoint.
+	counted *wire.V1Stats
 }
 
 var errAsked = errors.New("asked to fail")
@@ -66,7 +68,23 @@ func (r *rig) Call(ctx context.Context, req hns.Request) (hns.Reply, error) {
 		return hns.Reply{}, errAsked
 	}
 
+	if r.counted != nil && call == "HNSCall GET" && strings.HasPrefix(req.Text[1], "/endpointstats/") {
+		return v1Reply(*r.counted)
+	}
 	return r.host.Call(ctx, req)
+}
+
+// v1Reply is a successful answer of HNS v1.
+func v1Reply(output any) (hns.Reply, error) {
+	text, err := json.Marshal(output)
+	if err != nil {
+		return hns.Reply{}, err
+	}
+	text, err = json.Marshal(wire.V1Reply{
+		Success: true,
+		Output:  text,
+	})
+	return hns.Reply{Text: string(text)}, err
 }
 
 // Run imitates a CNI plugin of the host that gives every pod the same address.
