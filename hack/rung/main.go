@@ -24,6 +24,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,6 +161,9 @@ func rungs() []string {
 	return []string{"pure", "kernel", "wine", "cluster", "conformance", "machines", "field"}
 }
 
+// clusters are the rungs whose tests bring clusters up on this machine.
+func clusters() []string { return []string{"cluster", "conformance", "field"} }
+
 // leastTime is what a rung needs to be worth a beginning.
 const leastTime = 30 * time.Second
 
@@ -177,6 +181,16 @@ func limit(rung string) time.Duration {
 	return 25 * time.Minute
 }
 
+// sideBySide returns how many tests of a package may run at a time, of those that say that they may run beside others
+// (testing.T.Parallel). A test of a cluster waits for much of its time, so there are more of them than processors.
+func sideBySide(rung string) int {
+	processors := runtime.GOMAXPROCS(0)
+	if slices.Contains(clusters(), rung) {
+		return processors + max(processors/2, 1)
+	}
+	return processors
+}
+
 // timeFor returns the time that a package of the rung may take, when all has to be done by end. It is zero if too
 // little is left.
 func timeFor(rung string, now, end time.Time) time.Duration {
@@ -192,7 +206,7 @@ func timeFor(rung string, now, end time.Time) time.Duration {
 
 // clear takes down the clusters of killed tests, if the rung brings clusters up.
 func (r *result) clear(ctx context.Context, w io.Writer) error {
-	if !slices.Contains([]string{"cluster", "conformance", "field"}, r.rung) {
+	if !slices.Contains(clusters(), r.rung) {
 		return nil
 	}
 	return takeDownLeftovers(ctx, layout.RunRoot, w)
@@ -218,7 +232,8 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 		if len(packages) == 0 {
 			return fmt.Errorf("no package has tests of this rung")
 		}
-		args = append(args, "-p=1", "-tags="+strings.Join(tagsOf(r.rung), ","), chosen(r.rung))
+		args = append(args, "-p=1", "-tags="+strings.Join(tagsOf(r.rung), ","), chosen(r.rung),
+			"-parallel="+strconv.Itoa(sideBySide(r.rung)))
 	}
 
 	fmt.Fprintf(w, "== rung %s\n", r.rung)

@@ -75,48 +75,51 @@ const (
 
 // disk has pods fill the disk by all that is written for them. The neighbour is asked all the while, by TestAttacks.
 func (f fixture) disk(t *testing.T) {
+	type attack struct {
+		name string
+		try  func(t *testing.T)
+	}
 	var held atomic.Int32
-	attack := func(t *testing.T, name string, try func(t *testing.T)) {
+	try := func(t *testing.T, a attack) {
 		t.Helper()
-		t.Run(name, func(t *testing.T) {
+		t.Run(a.name, func(t *testing.T) {
 			t.Cleanup(func() {
 				if !t.Failed() {
 					held.Add(1)
 				}
 			})
-			try(t)
+			a.try(t)
 		})
 	}
 
-	ended := []string{"odd-names", "hidden-blocks", "lines"}
-	t.Run("ended", func(t *testing.T) { // they wait a minute each for the node to look, side by side
-		for _, what := range ended {
-			attack(t, what, func(t *testing.T) {
-				t.Helper()
-				t.Parallel()
-				f.evicted(t, what)
-			})
+	// These wait up to a minute each for the node to look, side by side. The longest is begun first.
+	evicted := func(what string) attack {
+		return attack{what, func(t *testing.T) { t.Helper(); f.evicted(t, what) }}
+	}
+	waiting := []attack{
+		evicted("volume"), evicted("odd-names"), evicted("hidden-blocks"), evicted("lines"), evicted("files"),
+		{"exchanged-logs", f.exchangedLogs},
+		{"long-line", f.longLine},
+	}
+	t.Run("beside", func(t *testing.T) {
+		for _, a := range waiting {
+			try(t, attack{a.name, func(t *testing.T) { t.Helper(); t.Parallel(); a.try(t) }})
 		}
 	})
-	others := []struct {
-		name string
-		try  func(t *testing.T)
-	}{
-		{"files", func(t *testing.T) { t.Helper(); f.evicted(t, "files") }},
-		{"volume", func(t *testing.T) { t.Helper(); f.evicted(t, "volume") }},
+
+	// These compare what the machine's disk has before and after, or count what is taken in a time.
+	others := []attack{
 		{"writable", f.writable},
 		{"kubelets-files", f.kubeletsFiles},
 		{"lines", f.lines},
-		{"long-line", f.longLine},
 		{"message", f.message},
-		{"exchanged-logs", f.exchangedLogs},
 	}
-	for _, other := range others {
-		attack(t, other.name, other.try)
+	for _, a := range others {
+		try(t, a)
 	}
 
 	f.must(t, "kubectl", "get", "--raw", "/readyz") // etcd has room
-	all := len(ended) + len(others)
+	all := len(waiting) + len(others)
 	t.Logf("disk: %d of %d attacks got somewhere", all-int(held.Load()), all)
 }
 

@@ -22,6 +22,7 @@ func TestDeployedNetwork(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+	sideBySide(t)
 	bin := built.Dir(t)
 	dir := t.TempDir()
 	f := fixture{

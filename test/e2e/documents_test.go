@@ -18,6 +18,7 @@ func TestDocumentsSample(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+	sideBySide(t)
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of this machine, which may reach a registry")
 	}

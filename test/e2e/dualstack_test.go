@@ -90,6 +90,7 @@ func TestDualStack(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+	sideBySide(t)
 	bin := built.Dir(t)
 	dir := t.TempDir()
 	f := fixture{

@@ -102,6 +102,13 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// sideBySide lets a test run beside others that say so too, each with a cluster of its own, after all that do not. Such a
+// test measures no time and no load, and shares with the others neither subnets nor names.
+func sideBySide(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+}
+
 // scripts runs testdata; all share the cluster.
 func (f fixture) scripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -223,26 +224,35 @@ func (f fixture) up(t *testing.T) {
 	}
 }
 
-// poll repeats check until it returns no error.
+// poll repeats check until it returns no error, or ends the test.
 func poll(t *testing.T, within time.Duration, check func(ctx context.Context) error) {
 	t.Helper()
+	if err := awaited(t.Context(), within, check); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaited repeats check until it returns no error. After that time, longer by patience, it returns check's last one.
+func awaited(ctx context.Context, within time.Duration, check func(ctx context.Context) error) error {
 	within *= patience()
-	ctx, cancel := context.WithTimeout(t.Context(), within)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
+
 	var last error
 	for {
 		err := check(ctx)
 		if err == nil {
-			return
+			return nil
 		}
 		if ctx.Err() == nil || last == nil {
 			last = err
 		}
+
 		select {
 		case <-ctx.Done():
-			t.Fatalf("after %s: %v", within, last)
+			return fmt.Errorf("after %s: %w", within, last)
 		case <-tick.C:
 		}
 	}
@@ -310,33 +320,57 @@ func (f fixture) resolves(t *testing.T) {
 	})
 }
 
-// working waits until both pods write new log lines and exec works in both, which goes through their kubelets.
+// working waits until each of the pods writes new log lines and exec works in it, which goes through its kubelet. The
+// pods are asked side by side: what is waited for is the next second's line.
 func (f fixture) working(t *testing.T) {
 	t.Helper()
-	for _, pod := range survivorNames() {
-		first := -1
-		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "logs", "--tail=1", pod)
-			if err != nil {
-				return errors.New(out)
+	pods := survivorNames()
+	errs := make([]error, len(pods))
+	var asked sync.WaitGroup
+	for i, pod := range pods {
+		asked.Go(func() {
+			if errs[i] = f.writesOn(t, pod); errs[i] == nil {
+				errs[i] = f.runsIn(t, pod)
 			}
-			n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "tick ")))
-			if err != nil {
-				return err
-			}
-			if first < 0 || n <= first {
-				first = max(n, 0)
-				return errors.New("the log does not grow: " + out)
-			}
-			return nil
-		})
-		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "say", "alive")
-			if err != nil || strings.TrimSpace(out) != "alive" {
-				return errors.New(out)
-			}
-			return nil
 		})
 	}
+
+	asked.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 	f.healthy(t)
+}
+
+// writesOn waits until a pod that counts writes a new line.
+func (f fixture) writesOn(t *testing.T, pod string) error {
+	t.Helper()
+	first := -1
+	return awaited(t.Context(), settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "logs", "--tail=1", pod)
+		if err != nil {
+			return fmt.Errorf("the log of %s: %s", pod, out)
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(out, "tick ")))
+		if err != nil {
+			return err
+		}
+		if first < 0 || n <= first {
+			first = max(n, 0)
+			return fmt.Errorf("the log of %s does not grow: %s", pod, out)
+		}
+		return nil
+	})
+}
+
+// runsIn waits until a program can be run in a pod.
+func (f fixture) runsIn(t *testing.T, pod string) error {
+	t.Helper()
+	return awaited(t.Context(), settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "say", "alive")
+		if err != nil || strings.TrimSpace(out) != "alive" {
+			return fmt.Errorf("exec in %s: %s", pod, out)
+		}
+		return nil
+	})
 }

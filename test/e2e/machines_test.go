@@ -95,6 +95,7 @@ func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 // TestSeveralMachines joins a Windows node from a second machine, lets its pod answer the first machine, and lets the
 // machine leave and join again.
 func TestSeveralMachines(t *testing.T) {
+	sideBySide(t)
 	server, other := twoMachines(t)
 	join := []string{
 		"join", "--server", "198.51.100.1:6443", "--token", "abcdef.0123456789abcdef", "--ca-cert-hash",

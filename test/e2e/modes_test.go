@@ -20,9 +20,9 @@ kind: Cluster
 name: mullion-%[1]s
 networking:
   mode: %[1]s
-  underlaySubnet: 10.209.0.0/24
-  podSubnet: 10.208.0.0/16
-  serviceSubnet: 10.99.0.0/16
+  underlaySubnet: 10.209.%[2]d.0/24
+  podSubnet: 10.208.%[3]d.0/18
+  serviceSubnet: 10.99.%[3]d.0/18
 nodes:
 - os: linux
   taint: true
@@ -45,11 +45,13 @@ func testModes(t *testing.T, modes ...string) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of one mode; `mullion net test` tests it")
 	}
-	for _, mode := range modes {
+	sideBySide(t)
+	for i, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
+			sideBySide(t)
 			f := newFixture(t)
 			file := filepath.Join(f.home, "cluster.yaml")
-			if err := os.WriteFile(file, fmt.Appendf(nil, modeYAML, mode), 0o600); err != nil {
+			if err := os.WriteFile(file, fmt.Appendf(nil, modeYAML, mode, i, 64*i), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { f.takeDown(t) })

@@ -88,7 +88,8 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := regexp.Compile("(?s)" + pattern)
 	ts.Check(err)
 	within *= patience()
-	deadline := time.Now().Add(within)
+	began := time.Now()
+	deadline := began.Add(within)
 	for {
 		var out bytes.Buffer
 		cmd := command(ts, args[1:])
@@ -102,9 +103,15 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s: after %s the output does not (neg=%v) match %q (%v):\n%s", strings.Join(args[1:], " "),
 				within, neg, args[0], err, out.String())
 		}
-		// where a look takes long too, looks must not take the processors from what is waited for
-		<-time.After(300 * time.Millisecond * patience())
+		<-time.After(pause(time.Since(began)) * patience())
 	}
+}
+
+// pause is how long a script waits between two looks at what it has waited for that long. Each look is a program that
+// takes a quarter of a second of a processor, so looks become rarer: they must not take the processors from what is
+// waited for, and from the scripts beside this one.
+func pause(waited time.Duration) time.Duration {
+	return min(max(waited/8, 300*time.Millisecond), time.Second)
 }
 
 // start [-out=FILE] COMMAND…: runs a command in the background until the script ends.
