@@ -44,7 +44,9 @@ type event struct {
 }
 
 type result struct {
-	rung                    string
+	rung string
+
+	mu                      sync.Mutex // held while a lane's word is taken
 	passed, failed, skipped int
 	flaky                   int // passed at their second try, and stand in failures no more
 	took                    time.Duration
@@ -248,17 +250,7 @@ func (r *result) run(ctx context.Context, end time.Time, w io.Writer) error {
 		defer done()
 	}
 
-	cmd := endable(ctx, append(args, packages...))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-
-	r.read(out, w)
-	waitErr := cmd.Wait()
+	waitErr := r.goTest(ctx, args, lanesOf(r.rung, packages), w)
 	r.took = time.Since(started)
 	r.summary(w, r.took)
 	switch {
@@ -383,22 +375,29 @@ func (r *result) read(in io.Reader, w io.Writer) {
 			fmt.Fprintln(w, lines.Text())
 			continue
 		}
-		key := e.Package + " " + e.Test
-		if r.output[key] == nil {
-			r.output[key] = &strings.Builder{}
-		}
+		r.hear(e, w)
+	}
+}
 
-		switch e.Action {
-		case "run":
-			r.running[key] = true
-		case "output":
-			r.output[key].WriteString(e.Output)
-		case "build-output":
-			r.builds[e.ImportPath] += e.Output
-			fmt.Fprint(w, e.Output)
-		case "pass", "fail", "skip":
-			r.ended(e, key, w)
-		}
+// hear takes what one of the lanes says.
+func (r *result) hear(e event, w io.Writer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := e.Package + " " + e.Test
+	if r.output[key] == nil {
+		r.output[key] = &strings.Builder{}
+	}
+
+	switch e.Action {
+	case "run":
+		r.running[key] = true
+	case "output":
+		r.output[key].WriteString(e.Output)
+	case "build-output":
+		r.builds[e.ImportPath] += e.Output
+		fmt.Fprint(w, e.Output)
+	case "pass", "fail", "skip":
+		r.ended(e, key, w)
 	}
 }
 
