@@ -12,7 +12,7 @@ suites() {
 pure                 | | rung pure: no root, nothing built
 kernel               | | rung kernel: packets, namespaces, mounts (root)
 wine                 | | rung wine: the shims and upstream's .exe files (root, what is built)
-cluster              | | rung cluster: what a user does (root, what is built)
+cluster              | | rung cluster: what a user does (root, what is built) [RUN=storage,faults or TestDualStack, E2E_DATA_DIR]
 conformance          | | rung conformance: suite smoke of Kubernetes' e2e tests
 guest                | | the guest side alone: vetted for Windows, its tests on Linux and under Wine
 field                |*| the long tests, of whatever rung: the programs of the field
@@ -51,7 +51,14 @@ quiet() { grep -v -e '\[no test files\]' || true; }
 case ${1:-} in
   '') rows | awk -F'\t' '{ printf "%-21s %s\n", $1, $3 }' ;;
   night) rows | awk -F'\t' '$2 == "*" { print $1 "\t" $3 }' ;;
-  pure | kernel | wine | cluster) hack/test.sh "$1" ;;
+  pure | kernel | wine) hack/test.sh "$1" ;;
+  cluster)
+    # Scenarios and scripts of TestCluster by their names, on a cluster of their own or on that of E2E_DATA_DIR; or a test by its name.
+    case ${RUN:-} in
+      '') hack/test.sh cluster ;;
+      Test*) on cluster 50m "^$RUN\$" ./test/e2e ;;
+      *) E2E_RUN=$RUN on cluster 50m '^TestCluster$' ./test/e2e ;;
+    esac ;;
   conformance)
     hack/deps.sh test
     build e2e
@@ -109,7 +116,7 @@ case ${1:-} in
   fuzz) hack/fuzz.sh "${TIME:-1m}" ${FUZZ:+"$FUZZ"} ;;
   chaos)
     build build sample
-    E2E_KILLS=${KILLS:-200} on cluster 3h 'TestCluster/^chaos$' ./test/e2e ;;
+    E2E_RUN=chaos E2E_KILLS=${KILLS:-200} on cluster 3h '^TestCluster$' ./test/e2e ;;
   ovn)
     hack/deps.sh ovn
     MULLION_OVN=1 on kernel 10m TestTransparentByOVN ./internal/network/dataplane ;;

@@ -5,13 +5,18 @@
 package e2e
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"mullion.dev/mullion/hack/kept"
 	"mullion.dev/mullion/test/built"
 )
 
@@ -52,17 +57,7 @@ func TestCluster(t *testing.T) {
 			f.home = built
 		}
 		f.image(t)
-		t.Run("scripts", f.scripts)
-		t.Run("services", f.services)
-		t.Run("policies", f.policies)
-		t.Run("network", f.network)
-		t.Run("guide", f.guide)
-		t.Run("readers", f.readers)
-		t.Run("faults", f.faults)
-		t.Run("chaos", f.chaos)
-		t.Run("overload", f.overload)
-		t.Run("eviction", f.eviction)
-		t.Run("grow", f.grow)
+		f.play(t)
 		return
 	}
 	dir := t.TempDir()
@@ -86,20 +81,84 @@ func TestCluster(t *testing.T) {
 		t.Fatalf("mullion up: %v", err)
 	}
 	f.image(t)
-	ok := t.Run("scripts", f.scripts)
-	ok = t.Run("services", f.services) && ok
-	ok = t.Run("policies", f.policies) && ok
-	ok = t.Run("network", f.network) && ok
-	ok = t.Run("guide", f.guide) && ok
-	ok = t.Run("readers", f.readers) && ok
-	ok = t.Run("faults", f.faults) && ok
-	ok = t.Run("chaos", f.chaos) && ok
-	ok = t.Run("overload", f.overload) && ok
-	ok = t.Run("eviction", f.eviction) && ok
-	ok = t.Run("grow", f.grow) && ok
-	if !ok {
+	if !f.play(t) {
 		logs(t, f)
 	}
+}
+
+// scenario is a part of TestCluster. It makes what it needs beside the nodes and images, and works on a cluster in any
+// state that the others leave.
+type scenario struct {
+	name string
+	play func(t *testing.T)
+}
+
+// scenarios are played in this order. Only network gains by it: it comes after services and policies, which restart all
+// that carries Services out, so that a Service that was not restored shows.
+func (f fixture) scenarios(scripts []string) []scenario {
+	return []scenario{
+		{"scripts", func(t *testing.T) { t.Helper(); f.scripts(t, scripts) }},
+		{"services", f.services},
+		{"policies", f.policies},
+		{"network", f.network},
+		{"guide", f.guide},
+		{"readers", f.readers},
+		{"faults", f.faults},
+		{"chaos", f.chaos},
+		{"overload", f.overload},
+		{"eviction", f.eviction},
+		{"grow", f.grow},
+	}
+}
+
+// play plays the scenarios, or those that E2E_RUN names, and reports whether all passed.
+func (f fixture) play(t *testing.T) bool {
+	t.Helper()
+	scripts := scriptNames(t)
+	var names []string
+	for _, s := range f.scenarios(nil) {
+		names = append(names, s.name)
+	}
+	names, scripts, err := chosen(os.Getenv("E2E_RUN"), names, scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ok := true
+	for _, s := range f.scenarios(scripts) {
+		if slices.Contains(names, s.name) {
+			ok = t.Run(s.name, s.play) && ok
+		}
+	}
+	return ok
+}
+
+// chosen returns the scenarios and scripts that only names, with commas; "" chooses all. A script's name stands for that
+// script alone. A name that nothing has is an error.
+func chosen(only string, scenarios, scripts []string) (chosenScenarios, chosenScripts []string, err error) {
+	if only == "" {
+		return scenarios, scripts, nil
+	}
+
+	for name := range strings.SplitSeq(only, ",") {
+		switch {
+		case slices.Contains(scenarios, name):
+			chosenScenarios = append(chosenScenarios, name)
+		case slices.Contains(scripts, name):
+			chosenScripts = append(chosenScripts, name)
+		default:
+			return nil, nil, fmt.Errorf("E2E_RUN: no scenario and no script is called %q; there are %s, and the scripts %s",
+				name, strings.Join(scenarios, ", "), strings.Join(scripts, ", "))
+		}
+	}
+
+	switch whole := slices.Contains(chosenScenarios, "scripts"); {
+	case whole:
+		chosenScripts = scripts
+	case len(chosenScripts) > 0:
+		chosenScenarios = append(chosenScenarios, "scripts")
+	}
+	return chosenScenarios, chosenScripts, nil
 }
 
 // sideBySide lets a test run beside others that say so too, each with a cluster of its own, after all that do not. Such a
@@ -109,10 +168,56 @@ func sideBySide(t *testing.T) {
 	t.Parallel()
 }
 
-// scripts runs testdata; all share the cluster.
-func (f fixture) scripts(t *testing.T) {
+// scriptNames are those of testdata's scripts. Those that took longest the last time are at the end: of tests that wait
+// to run side by side Go begins with the last, and a script of a minute that begins last is waited for alone.
+func scriptNames(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts: %q, %v", files, err)
+	}
+	var names []string
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".txtar"))
+	}
+
+	took := tookLast(t)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(took[a], took[b]) })
+	return names
+}
+
+// tookLast is how many seconds each script took in the newest result that is kept.
+func tookLast(t *testing.T) map[string]float64 {
+	t.Helper()
+	results, err := kept.Files(filepath.Join(built.Repository(), "results"), "cluster")
+	if err != nil || len(results) == 0 {
+		return nil // not in a checkout
+	}
+	last, err := kept.Read(results[0])
+	if err != nil {
+		t.Log(err)
+		return nil
+	}
+
+	took := map[string]float64{}
+	for _, test := range last.Tests {
+		if name, ok := strings.CutPrefix(test.Name, "test/e2e TestCluster/scripts/"); ok {
+			took[name] = test.Seconds
+		}
+	}
+	return took
+}
+
+// scripts runs scripts of testdata; all share the cluster.
+func (f fixture) scripts(t *testing.T, names []string) {
+	t.Helper()
+	var files []string
+	for _, name := range names {
+		files = append(files, filepath.Join("testdata", name+".txtar"))
+	}
+
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+		Files:               files,
 		Condition:           condition,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

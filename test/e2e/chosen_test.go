@@ -1,0 +1,43 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestChosen is about what E2E_RUN chooses.
+func TestChosen(t *testing.T) {
+	scenarios, scripts := []string{"scripts", "faults", "grow"}, []string{"storage", "dns"}
+	for _, tt := range []struct {
+		only            string
+		scenarios, runs []string
+		refused         bool
+	}{
+		{"", scenarios, scripts, false},
+		{"faults", []string{"faults"}, nil, false},
+		{"storage", []string{"scripts"}, []string{"storage"}, false},
+		{"storage,grow", []string{"grow", "scripts"}, []string{"storage"}, false},
+		{"storage,scripts", []string{"scripts"}, scripts, false},
+		{"fault", nil, nil, true},
+		{"faults,", nil, nil, true},
+	} {
+		gotScenarios, gotScripts, err := chosen(tt.only, scenarios, scripts)
+		if (err != nil) != tt.refused || !slices.Equal(gotScenarios, tt.scenarios) || !slices.Equal(gotScripts, tt.runs) {
+			t.Errorf("%q chooses %q and %q, %v", tt.only, gotScenarios, gotScripts, err)
+		}
+	}
+}
+
+// TestScriptsThatTookLongest come last, since Go begins with the last.
+func TestScriptsThatTookLongest(t *testing.T) {
+	took := tookLast(t)
+	if len(took) == 0 {
+		t.Skip("no result is kept")
+	}
+	names := scriptNames(t)
+	if last := names[len(names)-1]; took[last] < 30 || took[names[0]] > 10 {
+		t.Errorf("from %s (%.0f s) to %s (%.0f s)", names[0], took[names[0]], last, took[last])
+	}
+}
