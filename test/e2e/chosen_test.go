@@ -9,7 +9,7 @@ import (
 
 // TestChosen is about what E2E_RUN chooses.
 func TestChosen(t *testing.T) {
-	scenarios, scripts := []string{"scripts", "faults", "grow"}, []string{"storage", "dns"}
+	scenarios, scripts := []string{"scripts", "faults", "grow"}, []string{"dns", "storage", "grow"}
 	for _, tt := range []struct {
 		only            string
 		scenarios, runs []string
@@ -18,7 +18,7 @@ func TestChosen(t *testing.T) {
 		{"", scenarios, scripts, false},
 		{"faults", []string{"faults"}, nil, false},
 		{"storage", []string{"scripts"}, []string{"storage"}, false},
-		{"storage,grow", []string{"grow", "scripts"}, []string{"storage"}, false},
+		{"storage,grow", []string{"grow", "scripts"}, []string{"storage", "grow"}, false},
 		{"storage,scripts", []string{"scripts"}, scripts, false},
 		{"fault", nil, nil, true},
 		{"faults,", nil, nil, true},

@@ -56,8 +56,9 @@ func TestCluster(t *testing.T) {
 		if built := os.Getenv("E2E_IMAGES"); built != "" {
 			f.home = built
 		}
+		scenarios := f.chosen(t)
 		f.image(t)
-		f.play(t)
+		f.play(t, scenarios)
 		return
 	}
 	dir := t.TempDir()
@@ -68,6 +69,7 @@ func TestCluster(t *testing.T) {
 		home:        dir,
 		nodeAddress: new(string),
 	}
+	scenarios := f.chosen(t)
 	spec := filepath.Join(dir, "cluster.yaml")
 	if err := os.WriteFile(spec, []byte(clusterYAML), 0o600); err != nil {
 		t.Fatal(err)
@@ -81,9 +83,19 @@ func TestCluster(t *testing.T) {
 		t.Fatalf("mullion up: %v", err)
 	}
 	f.image(t)
-	if !f.play(t) {
+	if !f.play(t, scenarios) {
 		logs(t, f)
 	}
+}
+
+// play plays scenarios one after the other, and reports whether all passed.
+func (f fixture) play(t *testing.T, scenarios []scenario) bool {
+	t.Helper()
+	ok := true
+	for _, s := range scenarios {
+		ok = t.Run(s.name, s.play) && ok
+	}
+	return ok
 }
 
 // scenario is a part of TestCluster. It makes what it needs beside the nodes and images, and works on a cluster in any
@@ -111,42 +123,37 @@ func (f fixture) scenarios(scripts []string) []scenario {
 	}
 }
 
-// play plays the scenarios, or those that E2E_RUN names, and reports whether all passed.
-func (f fixture) play(t *testing.T) bool {
+// chosen are the scenarios that E2E_RUN names, or all.
+func (f fixture) chosen(t *testing.T) []scenario {
 	t.Helper()
-	scripts := scriptNames(t)
 	var names []string
 	for _, s := range f.scenarios(nil) {
 		names = append(names, s.name)
 	}
-	names, scripts, err := chosen(os.Getenv("E2E_RUN"), names, scripts)
+	names, scripts, err := chosen(os.Getenv("E2E_RUN"), names, scriptNames(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	ok := true
-	for _, s := range f.scenarios(scripts) {
-		if slices.Contains(names, s.name) {
-			ok = t.Run(s.name, s.play) && ok
-		}
-	}
-	return ok
+	return slices.DeleteFunc(f.scenarios(scripts), func(s scenario) bool { return !slices.Contains(names, s.name) })
 }
 
 // chosen returns the scenarios and scripts that only names, with commas; "" chooses all. A script's name stands for that
-// script alone. A name that nothing has is an error.
+// script alone. A name may be that of both; one that nothing has is an error.
 func chosen(only string, scenarios, scripts []string) (chosenScenarios, chosenScripts []string, err error) {
 	if only == "" {
 		return scenarios, scripts, nil
 	}
 
 	for name := range strings.SplitSeq(only, ",") {
-		switch {
-		case slices.Contains(scenarios, name):
+		isScenario, isScript := slices.Contains(scenarios, name), slices.Contains(scripts, name)
+		if isScenario {
 			chosenScenarios = append(chosenScenarios, name)
-		case slices.Contains(scripts, name):
+		}
+		if isScript {
 			chosenScripts = append(chosenScripts, name)
-		default:
+		}
+		if !isScenario && !isScript {
+			slices.Sort(scripts)
 			return nil, nil, fmt.Errorf("E2E_RUN: no scenario and no script is called %q; there are %s, and the scripts %s",
 				name, strings.Join(scenarios, ", "), strings.Join(scripts, ", "))
 		}
