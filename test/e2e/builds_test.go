@@ -30,15 +30,7 @@ func TestFieldBuilds(t *testing.T) {
 			spec.WriteString("  systemReserved: {memory: 64Mi}\n  kubeReserved: {memory: 64Mi}\n")
 		}
 	}
-	file := filepath.Join(f.home, "cluster.yaml")
-	if err := os.WriteFile(file, []byte(spec.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.takeDown(t) })
-	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
-		logs(t, f)
-		t.Fatalf("mullion up: %v\n%s", err, out)
-	}
+	f.bringUp(t, spec.String())
 	f.image(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "builds"),

@@ -43,23 +43,8 @@ func TestConformance(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(bin, "e2e", "e2e.test")); err != nil {
 		t.Fatalf("run `make build e2e` first: %v", err)
 	}
-	dir := t.TempDir()
-	f := fixture{
-		bin:         bin,
-		data:        filepath.Join(dir, "data"),
-		kubeconfig:  filepath.Join(dir, "kubeconfig"),
-		home:        dir,
-		nodeAddress: new(string),
-	}
-	spec := filepath.Join(dir, "cluster.yaml")
-	if err := os.WriteFile(spec, []byte(conformanceYAML), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.takeDown(t) })
-	if out, err := f.mullion(t.Context(), t, "up", "-f", spec); err != nil {
-		logs(t, f)
-		t.Fatalf("mullion up: %v\n%s", err, out)
-	}
+	f := newFixture(t)
+	f.bringUp(t, conformanceYAML)
 
 	results := filepath.Join(built.Repository(), "conformance-results")
 	before, err := result.History(results, conformanceSuite)

@@ -13,7 +13,6 @@ import (
 
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/bundle"
-	"mullion.dev/mullion/test/built"
 )
 
 // TestDeployedNetwork brings up a Windows node without kube-proxy and CNI plugin, as
@@ -23,33 +22,22 @@ func TestDeployedNetwork(t *testing.T) {
 		t.Skip("needs root")
 	}
 	sideBySide(t)
-	bin := built.Dir(t)
-	dir := t.TempDir()
-	f := fixture{
-		bin:         bin,
-		data:        filepath.Join(dir, "data"),
-		kubeconfig:  filepath.Join(dir, "kubeconfig"),
-		home:        dir,
-		nodeAddress: new(string),
-	}
+	f, given := givenFixture(t)
 	// Other subnets than the other tests' clusters, and another name, so that the context is not that of a user's
 	// cluster.
 	subnets := strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16", "10.96.0.0/16",
 		"10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-deployed\n")
-	if given := os.Getenv("E2E_DATA_DIR"); given != "" { // a cluster that is up
-		f.data, f.kubeconfig = given, filepath.Join(given, "e2e-kubeconfig")
-		spec, err := os.ReadFile(filepath.Join(given, "cluster.json"))
+	if given {
+		spec, err := os.ReadFile(filepath.Join(f.data, "cluster.json"))
 		if err != nil || !strings.Contains(string(spec), "disableDefaultCNI") {
 			t.Skip("E2E_DATA_DIR names a cluster with a network")
 		}
 	} else {
-		file := filepath.Join(dir, "cluster.yaml")
-		f.example(t, "cluster.yaml", file, subnets)
-		t.Cleanup(func() { f.takeDown(t) })
-		if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
-			logs(t, f)
-			t.Fatalf("mullion up: %v\n%s", err, out)
+		spec, err := os.ReadFile(filepath.Join(exampleDir, "cluster.yaml"))
+		if err != nil {
+			t.Fatal(err)
 		}
+		f.bringUp(t, subnets.Replace(string(spec)))
 	}
 	f.deployables(t)
 	out, err := f.mullion(t.Context(), t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
@@ -58,9 +46,9 @@ func TestDeployedNetwork(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("where the API server is: %v\n%s", err, out)
 	}
-	f.example(t, "cni.yaml", filepath.Join(dir, "cni.yaml"), subnets,
+	f.example(t, "cni.yaml", filepath.Join(f.home, "cni.yaml"), subnets,
 		strings.NewReplacer("APIHOST", host, "APIPORT", port))
-	f.example(t, "kube-proxy.yaml", filepath.Join(dir, "kube-proxy.yaml"), strings.NewReplacer("APISERVER", out))
+	f.example(t, "kube-proxy.yaml", filepath.Join(f.home, "kube-proxy.yaml"), strings.NewReplacer("APISERVER", out))
 	if !t.Run("scripts", func(t *testing.T) {
 		testscript.Run(t, testscript.Params{
 			Dir:                 filepath.Join("testdata", "deployed"),
@@ -68,7 +56,7 @@ func TestDeployedNetwork(t *testing.T) {
 			RequireUniqueNames:  true,
 			Cmds:                commands(),
 			Setup: func(e *testscript.Env) error {
-				e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "MANIFESTS="+dir,
+				e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "MANIFESTS="+f.home,
 					"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 				return nil
 			},

@@ -17,7 +17,6 @@ import (
 
 	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/base/netns/netnstest"
-	"mullion.dev/mullion/test/built"
 )
 
 // dualYAML uses other subnets than the other tests' clusters. Windows Server 2019 has no dual stack, so that node has
@@ -91,32 +90,13 @@ func TestDualStack(t *testing.T) {
 		t.Skip("needs root")
 	}
 	sideBySide(t)
-	bin := built.Dir(t)
-	dir := t.TempDir()
-	f := fixture{
-		bin:         bin,
-		data:        filepath.Join(dir, "data"),
-		kubeconfig:  filepath.Join(dir, "kubeconfig"),
-		home:        dir,
-		nodeAddress: new(string),
-	}
-	given := os.Getenv("E2E_DATA_DIR") // a cluster that is up
-	if given != "" {
-		f.data, f.kubeconfig = given, filepath.Join(given, "e2e-kubeconfig")
-	} else {
+	f, given := givenFixture(t)
+	if !given {
 		beyond(t)
-		file := filepath.Join(dir, "cluster.yaml")
-		if err := os.WriteFile(file, []byte(dualYAML), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.takeDown(t) })
-		if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
-			logs(t, f)
-			t.Fatalf("mullion up: %v\n%s", err, out)
-		}
+		f.bringUp(t, dualYAML)
 	}
 	out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o", "jsonpath={.items[*].spec.podCIDRs}")
-	if dual := strings.Contains(out, "::"); err != nil || !dual && given == "" {
+	if dual := strings.Contains(out, "::"); err != nil || !dual && !given {
 		t.Fatalf("the cluster is not of both families: %s, %v", out, err)
 	} else if !dual {
 		t.Skip("E2E_DATA_DIR names a cluster of one family")

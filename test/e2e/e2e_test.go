@@ -44,46 +44,17 @@ func TestCluster(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	bin := built.Dir(t)
-	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a cluster that is up, while scripts are written
-		f := fixture{
-			bin:         bin,
-			data:        data,
-			kubeconfig:  filepath.Join(data, "e2e-kubeconfig"),
-			home:        t.TempDir(),
-			nodeAddress: new(string),
-		}
-		if built := os.Getenv("E2E_IMAGES"); built != "" {
-			f.home = built
-		}
-		scenarios := f.chosen(t)
-		f.image(t)
-		f.play(t, scenarios)
-		return
-	}
-	dir := t.TempDir()
-	f := fixture{
-		bin:         bin,
-		data:        filepath.Join(dir, "data"),
-		kubeconfig:  filepath.Join(dir, "kubeconfig"),
-		home:        dir,
-		nodeAddress: new(string),
-	}
+	f, given := givenFixture(t)
 	scenarios := f.chosen(t)
-	spec := filepath.Join(dir, "cluster.yaml")
-	if err := os.WriteFile(spec, []byte(clusterYAML), 0o600); err != nil {
-		t.Fatal(err)
+	if !given {
+		t.Logf("mullion up:\n%s", f.bringUp(t, clusterYAML, "--sample"))
 	}
-	t.Cleanup(func() { f.takeDown(t) })
 
-	out, err := f.mullion(t.Context(), t, "up", "-f", spec, "--sample")
-	t.Logf("mullion up:\n%s", out)
-	if err != nil {
-		logs(t, f)
-		t.Fatalf("mullion up: %v", err)
+	if images := os.Getenv("E2E_IMAGES"); images != "" {
+		f.home = images
 	}
 	f.image(t)
-	if !f.play(t, scenarios) {
+	if ok := f.play(t, scenarios); !ok && !given {
 		logs(t, f)
 	}
 }

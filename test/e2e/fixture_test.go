@@ -36,6 +36,37 @@ func newFixture(t *testing.T) fixture {
 	}
 }
 
+// givenFixture returns a fixture for the cluster that is up in E2E_DATA_DIR, while a test is written, and whether there
+// is one; else a fixture as newFixture does.
+func givenFixture(t *testing.T) (f fixture, given bool) {
+	t.Helper()
+	f = newFixture(t)
+	data := os.Getenv("E2E_DATA_DIR")
+	if data == "" {
+		return f, false
+	}
+	f.data, f.kubeconfig = data, filepath.Join(data, "e2e-kubeconfig")
+	return f, true
+}
+
+// bringUp brings up the cluster that the text of a cluster.yaml describes, until the test ends. It returns what `mullion
+// up` said. A cluster that does not come up ends the test.
+func (f fixture) bringUp(t *testing.T, text string, args ...string) string {
+	t.Helper()
+	file := filepath.Join(f.home, "cluster.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() { f.takeDown(t) })
+	out, err := f.mullion(t.Context(), t, append([]string{"up", "-f", file}, args...)...)
+	if err != nil {
+		logs(t, f)
+		t.Fatalf("mullion up: %v\n%s", err, out)
+	}
+	return out
+}
+
 // on returns the command line that runs args on the fixture's machine.
 func (f fixture) on(args ...string) []string {
 	if f.netns == "" {

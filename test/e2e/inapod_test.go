@@ -34,12 +34,7 @@ func TestInAPod(t *testing.T) {
 		t.Skip("needs MULLION_IMAGE: make test-image")
 	}
 	f := newFixture(t)
-	file := filepath.Join(f.home, "cluster.yaml")
-	if err := os.WriteFile(file, []byte(aroundYAML), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.takeDown(t) })
-	f.must(t, "up", "-f", file)
+	f.bringUp(t, aroundYAML)
 	said := f.must(t, "image", "load", archive)
 	name := regexp.MustCompile(`loaded (\S+)`).FindStringSubmatch(said)
 	if name == nil {

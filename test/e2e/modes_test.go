@@ -50,15 +50,7 @@ func testModes(t *testing.T, modes ...string) {
 		t.Run(mode, func(t *testing.T) {
 			sideBySide(t)
 			f := newFixture(t)
-			file := filepath.Join(f.home, "cluster.yaml")
-			if err := os.WriteFile(file, fmt.Appendf(nil, modeYAML, mode, i, 64*i), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { f.takeDown(t) })
-			if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
-				logs(t, f)
-				t.Fatalf("mullion up: %v\n%s", err, out)
-			}
+			f.bringUp(t, fmt.Sprintf(modeYAML, mode, i, 64*i))
 			f.netTest(t, mode)
 		})
 	}

@@ -81,12 +81,7 @@ func TestFieldOverload(t *testing.T) {
 		t.Skip("needs root")
 	}
 	f := newFixture(t)
-	t.Cleanup(func() { f.takeDown(t) })
-	spec := filepath.Join(t.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(spec, []byte(overloadYAML), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f.must(t, "up", "-f", spec)
+	f.bringUp(t, overloadYAML)
 	f.image(t)
 	t.Run("other-work", func(t *testing.T) {
 		otherWork(t)

@@ -63,15 +63,7 @@ func TestDocuments(t *testing.T) {
 		s.data = data
 	} else {
 		s.netns = offline(t)
-		spec := filepath.Join(s.home, "cluster.yaml")
-		if err := os.WriteFile(spec, []byte(samplesYAML), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { s.takeDown(t) })
-		if out, err := s.mullion(t.Context(), t, "up", "-f", spec); err != nil {
-			logs(t, s.fixture)
-			t.Fatalf("mullion up: %v\n%s", err, out)
-		}
+		s.bringUp(t, samplesYAML)
 	}
 	version, err := s.shell(t.Context(), t, "kubectl get node win-1 -o jsonpath='{.status.nodeInfo.kubeletVersion}'")
 	if err != nil {

@@ -5,7 +5,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -42,15 +41,7 @@ func TestVersionSkew(t *testing.T) {
 			"  kubernetesVersion: %[1]q\n", strings.TrimPrefix(v, "v"))
 		want[fmt.Sprintf("linux-%d", i+2)], want[fmt.Sprintf("win-%d", i+2)] = v, v
 	}
-	file := filepath.Join(f.home, "cluster.yaml")
-	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: skew\nnodes:\n" + nodes
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.takeDown(t) })
-	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	f.bringUp(t, "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: skew\nnodes:\n"+nodes)
 	out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o",
 		`jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.kubeletVersion}{"\n"}{end}`)
 	if err != nil {
