@@ -70,7 +70,7 @@ func (f fixture) play(t *testing.T, scenarios []scenario) bool {
 }
 
 // scenario is a part of TestCluster. It makes what it needs beside the nodes and images, and works on a cluster in any
-// state that the others leave.
+// state that the others leave. Only grow wants the nodes of clusterYAML, and no more.
 type scenario struct {
 	name string
 	play func(t *testing.T)
