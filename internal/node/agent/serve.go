@@ -170,6 +170,9 @@ func (a *agent) watchServices(ctx context.Context) {
 	}
 }
 
+// ownPorts are those at which the node's programs answer others.
+func ownPorts() []uint16 { return []uint16{nodeconfig.KubeletPort, nodeconfig.ProxyHealthPort} }
+
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -189,6 +192,10 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	pods := []netip.Prefix{a.config.PodSubnet, a.config.IPv6.Pods}
+	if err := dataplane.Guard(ctx, "", pods, ownPorts()); err != nil {
+		a.log.Warn("pods may hold as many connections to the node's own ports as they like", "error", err)
 	}
 	generation, err := hnsserver.OpenGenerationFile(a.config.Drive)
 	if err != nil {

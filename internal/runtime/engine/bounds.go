@@ -13,6 +13,10 @@ type Bound struct {
 	By string
 }
 
+// MostConnections is how many connections to the node's own ports a pod's address may hold, as the node's network has it
+// (dataplane.MostOfPod).
+const MostConnections = "64"
+
 const (
 	counted  = "its memory"
 	ownUsers = "each pod has users of its own"
@@ -39,6 +43,10 @@ func Bounds() []Bound {
 			"`max` of devpts, `kernel.pty.reserve`",
 		},
 		{"descriptors under way in Unix sockets", "as many as a process may have open", ownUsers, "ranges of users"},
+		{
+			"connections to the ports of the node's own programs", MostConnections + " for each address", "as many times that",
+			"nftables counts them in the node's network",
+		},
 		{"pages of pipes beyond two for each pipe", "`fs.pipe-user-pages-soft`", ownUsers, "ranges of users"},
 		{"watches of epoll", "`fs.epoll.max_user_watches`, and " + counted, ownUsers, "ranges of users"},
 		{
