@@ -227,7 +227,10 @@ func asRoot(t *testing.T, program string, names []string) map[string]bool {
 		all = append(all, results(t, output(t, cmd))...)
 	}
 	reached := successes(all)
-	t.Logf("calls: %d of %d succeed for the machine's root", len(reached), len(all))
+	t.Logf("escape: %d calls; %d of them succeed for the machine's root", len(all), len(reached))
+	if len(all) < leastPayloads {
+		t.Errorf("there are %d calls, want %d", len(all), leastPayloads)
+	}
 	if len(all) != len(names) || 2*len(reached) < len(all) {
 		t.Errorf("%d of %d calls succeed for the machine's root: these are no attacks", len(reached), len(all))
 	}

@@ -6,14 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +30,10 @@ const (
 	byMemory = -1
 	open     = -2
 )
+
+// leastPayloads is how many there are in each of the two wings: calls of which a container's programs must make none,
+// and ways to starve a machine.
+const leastPayloads = 200
 
 // starvedMemory is what the container of a pod that starves the machine may have.
 const starvedMemory = 256
@@ -91,6 +91,7 @@ spec:
   - name: attack
     image: 'mullion.local/attack:v1'
     args: [%[2]s]
+    env: [{name: NODE, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}]
     resources: {limits: {memory: %[3]dMi}}
 `
 
@@ -116,7 +117,11 @@ func starvedByRoot(t *testing.T, program string) {
 		}
 		reached++
 	}
-	t.Logf("starvation: root gets what it asks for of %d of %d; %d depend on the kernel", reached, asked, len(all)-asked)
+	t.Logf("starvation: %d ways; root gets what it asks for of %d of %d; %d depend on the kernel", len(all), reached, asked,
+		len(all)-asked)
+	if len(all) < leastPayloads {
+		t.Errorf("there are %d ways, want %d", len(all), leastPayloads)
+	}
 }
 
 // takes are the lines of prog's sweep.
@@ -159,7 +164,7 @@ func (f fixture) starve(t *testing.T, all []starvation) {
 	whole := os.Getenv("MULLION_ATTACK_EACH") != ""
 
 	t.Run("one-by-one", func(t *testing.T) {
-		f.sweep(t, before, quick(all))
+		f.sweep(t, before, all, quick(all))
 	})
 	if whole {
 		for _, s := range slices.DeleteFunc(slices.Clone(all), func(s starvation) bool { return s.Most == open }) {
@@ -173,7 +178,7 @@ func (f fixture) starve(t *testing.T, all []starvation) {
 }
 
 // sweep has one pod take them one after the other, each of which it gives back.
-func (f fixture) sweep(t *testing.T, before noticed, all []starvation) {
+func (f fixture) sweep(t *testing.T, before noticed, all, some []starvation) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "sweep.yaml")
 	write(t, file, fmt.Sprintf(starvePod, "sweep", "serve", starvedMemory))
@@ -185,12 +190,12 @@ func (f fixture) sweep(t *testing.T, before noticed, all []starvation) {
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/starve-sweep", "--timeout=90s")
 
 	args := []string{"sweep", "ask"}
-	for _, s := range all {
+	for _, s := range some {
 		args = append(args, s.Name)
 	}
 	got := takes(t, f.exec(t, "starve-sweep", args...))
 	held := 0
-	for _, s := range all {
+	for _, s := range some {
 		g, ok := got[s.Name]
 		if !ok {
 			t.Errorf("%s was not tried", s.Name)
@@ -206,7 +211,7 @@ func (f fixture) sweep(t *testing.T, before noticed, all []starvation) {
 	t.Logf("starvation: %d ways were tried one after the other", held)
 
 	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
-	f.asBefore(t, before)
+	f.asBefore(t, before, all)
 }
 
 // pod is the name of a pod that takes it.
@@ -230,7 +235,7 @@ func (f fixture) starveWith(t *testing.T, before noticed, all []starvation, some
 	}
 	f.compare(t, before, f.notice(t, "while pods starve the machine", all))
 	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
-	f.asBefore(t, before)
+	f.asBefore(t, before, all)
 }
 
 // starved waits until a pod has all that it gets, and compares that.
@@ -265,224 +270,4 @@ func told(t *testing.T, log, name string) (got took, told bool) {
 	}
 	got, told = takes(t, log)[name]
 	return got, told
-}
-
-// noticed is what others notice of a starved machine.
-type noticed struct {
-	// p99 is of a neighbour's requests, exec, terminal, logs, status and start of those that people wait for.
-	p99, exec, terminal, logs, status, start time.Duration
-	// machine is what the kernel has given out, of what it has an end of.
-	machine map[string]int64
-}
-
-// notice looks at a neighbour, the node and the machine.
-func (f fixture) notice(t *testing.T, when string, all []starvation) noticed {
-	t.Helper()
-	n := noticed{p99: f.p99(t), machine: given(t)}
-	timed := func(args ...string) time.Duration {
-		t.Helper()
-		begin := time.Now()
-		f.must(t, args...)
-		return time.Since(begin)
-	}
-	n.exec = timed("kubectl", "exec", "neighbour", "--", "cmd", "/c", "ver")
-	n.logs = timed("kubectl", "logs", "neighbour")
-	n.status = timed("status")
-	n.terminal = f.terminal(t)
-	f.share(t, when, kept(all))
-	pod := filepath.Join(t.TempDir(), "new.yaml")
-	write(t, pod, strings.ReplaceAll(pods[strings.LastIndex(pods, "---"):], "neighbour", "newcomer"))
-	begin := time.Now()
-	f.must(t, "kubectl", "apply", "-f", pod)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/newcomer", "--timeout=90s")
-	n.start = time.Since(begin)
-	f.must(t, "kubectl", "delete", "-f", pod, "--timeout=60s")
-	f.machineTakes(t)
-	t.Logf("%s: p99 %v, exec %v, exec with a terminal %v, logs %v, status %v, a new pod %v; %v", when,
-		n.p99, n.exec, n.terminal, n.logs, n.status, n.start, n.machine)
-	return n
-}
-
-// share has the neighbour take eight of each.
-func (f fixture) share(t *testing.T, when string, all []starvation) {
-	t.Helper()
-	args := []string{"sweep", "few"}
-	for _, s := range all {
-		if s.Most != nothing {
-			args = append(args, s.Name)
-		}
-	}
-	for name, got := range takes(t, f.exec(t, "neighbour", args...)) {
-		if got.Got != 8 {
-			t.Errorf("%s: the neighbour gets %d of %s, of 8", when, got.Got, name)
-		}
-	}
-}
-
-// p99 is the time in which 99 of a hundred requests of the neighbour are answered.
-func (f fixture) p99(t *testing.T) time.Duration {
-	t.Helper()
-	ip := f.must(t, "kubectl", "get", "pod", "neighbour", "-o", "jsonpath={.status.podIP}")
-	var all []time.Duration
-	client := http.Client{Timeout: patient(5 * time.Second), Transport: &http.Transport{DisableKeepAlives: true}}
-	for range 100 {
-		begin := time.Now()
-		resp, err := client.Get("http://" + ip + "/")
-		if err != nil {
-			t.Errorf("the neighbour does not answer: %v", err)
-			continue
-		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
-		all = append(all, time.Since(begin))
-	}
-	slices.Sort(all)
-	if len(all) < 99 {
-		return time.Hour
-	}
-	return all[98]
-}
-
-// terminal runs a program in the neighbour with a terminal, as a person at one does.
-func (f fixture) terminal(t *testing.T) time.Duration {
-	t.Helper()
-	begin := time.Now()
-	cmd := exec.CommandContext(t.Context(), "script", "--quiet", "--return", "--command",
-		filepath.Join(f.bin, "mullion")+" kubectl exec -it neighbour -- cmd /c ver", os.DevNull)
-	cmd.Env = append(os.Environ(), "MULLION_DATA_DIR="+filepath.Join(f.dir, "data"), "HOME="+f.dir)
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "Windows") {
-		t.Errorf("a program with a terminal: %v\n%s", err, out)
-	}
-	return time.Since(begin)
-}
-
-// machineTakes has the machine itself use what pods take: a terminal, and a connection that carries something.
-func (fixture) machineTakes(t *testing.T) {
-	t.Helper()
-	if file, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
-		t.Errorf("the machine has no terminal: %v", err)
-	} else {
-		_ = file.Close()
-	}
-	server, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	go func() {
-		conn, err := server.Accept()
-		if err == nil {
-			_, _ = conn.Write(make([]byte, 16<<20))
-			_ = conn.Close()
-		}
-	}()
-	conn, err := net.Dial("tcp", server.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patient(10 * time.Second)))
-	if n, err := io.Copy(io.Discard, conn); err != nil || n != 16<<20 {
-		t.Errorf("a connection of the machine's own carried %d bytes: %v", n, err)
-	}
-}
-
-// given is what the kernel has given out: terminals, pages of sockets, open files.
-func given(t *testing.T) map[string]int64 {
-	t.Helper()
-	all := map[string]int64{}
-	for name, file := range map[string]string{"terminals": "kernel/pty/nr", "files": "fs/file-nr"} {
-		text, err := os.ReadFile(filepath.Join("/proc/sys", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var n int64
-		if _, err := fmt.Sscan(string(text), &n); err != nil {
-			t.Fatal(err)
-		}
-		all[name] = n
-	}
-	text, err := os.ReadFile("/proc/net/sockstat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		words := strings.Fields(line)
-		if i := slices.Index(words, "mem"); i > 0 && i+1 < len(words) {
-			n, err := strconv.ParseInt(words[i+1], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all["pages of "+strings.TrimSuffix(words[0], ":")] = n
-		}
-	}
-	return all
-}
-
-// compare says what is not as it was before. Times are those of a busy machine; what a person would give up on is an
-// error.
-func (fixture) compare(t *testing.T, before, now noticed) {
-	t.Helper()
-	for what, took := range map[string]time.Duration{
-		"the neighbour's requests (p99)": now.p99, "exec": now.exec, "logs": now.logs, "status": now.status,
-		"exec with a terminal": now.terminal,
-	} {
-		if took > patient(10*time.Second) {
-			t.Errorf("%s: %v", what, took)
-		}
-	}
-	// Before sockets were bounded one pod had 594,000 pages, and connections of the machine were reset.
-	var least, pressure int64
-	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_mem")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Sscan(string(text), &least, &pressure); err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range []string{"pages of TCP", "pages of UDP"} {
-		if got := now.machine[kind] - before.machine[kind]; got > pressure*3/4 {
-			t.Errorf("pods have %d %s, and the machine is kept short from %d on", got, kind, pressure)
-		}
-	}
-}
-
-// asBefore waits until the machine is as it was, for a minute.
-func (f fixture) asBefore(t *testing.T, before noticed) {
-	t.Helper()
-	spare := map[string]int64{"terminals": 2, "files": 4000, "pages of TCP": 4000, "pages of UDP": 1000}
-	for deadline := time.Now().Add(patient(time.Minute)); ; <-time.After(500 * time.Millisecond) {
-		now := given(t)
-		over := map[string]int64{}
-		for what, n := range now {
-			if n > before.machine[what]+spare[what] {
-				over[what] = n - before.machine[what]
-			}
-		}
-		if len(over) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("a minute after the pods are gone the machine has given out more than before: %v", over)
-			break
-		}
-	}
-	var nodes struct {
-		Items []struct {
-			Status struct {
-				Conditions []struct{ Type, Status string }
-			}
-		}
-	}
-	if err := json.Unmarshal([]byte(f.must(t, "kubectl", "get", "nodes", "-o", "json")), &nodes); err != nil {
-		t.Fatal(err)
-	}
-	for _, node := range nodes.Items {
-		for _, c := range node.Status.Conditions {
-			if (c.Type == "Ready") != (c.Status == "True") {
-				t.Errorf("a node has the condition %s=%s", c.Type, c.Status)
-			}
-		}
-	}
 }

@@ -92,6 +92,7 @@ const (
 	sysMadvise              = 28
 	sysShmget               = 29
 	sysShmat                = 30
+	sysShutdown             = 48
 	sysSysinfo              = 99
 	sysDup                  = 32
 	sysGetpid               = 39
@@ -117,6 +118,7 @@ const (
 	sysRename               = 82
 	sysMkdir                = 83
 	sysUnlink               = 87
+	sysLink                 = 86
 	sysSymlink              = 88
 	sysSetpgid              = 109
 	sysPtrace               = 101
@@ -204,6 +206,7 @@ const (
 	oRDWR, oNonblock        = 2, 0o4000
 	oDirectory, oPath       = 0o200000, 0o10000000
 	oDirect                 = 0o40000
+	oTmpfile                = 0o20200000
 	afUnix, afInet, afInet6 = 1, 2, 10
 	afKey, afNetlink        = 15, 16
 	afPacket, afRDS         = 17, 21

@@ -65,6 +65,9 @@ func descriptorWays() []starver {
 		{"proc-net", every(sysOpen, "/proc/self/net/dev", oRDONLY, 0)},
 		{"proc-maps", every(sysOpen, "/proc/self/maps", oRDONLY, 0)},
 		{"proc-mounts", every(sysOpen, "/proc/self/mountinfo", oRDONLY, 0)},
+		{"proc-status", every(sysOpen, "/proc/self/status", oRDONLY, 0)},
+		{"proc-cgroup", every(sysOpen, "/proc/self/cgroup", oRDONLY, 0)},
+		{"proc-root", every(sysOpen, "/proc/self/root", oPath, 0)},
 		{"namespace", every(sysOpen, "/proc/self/ns/net", oRDONLY, 0)},
 		{"pipe", func() func(int) int { ends := make([]byte, 8); return every(sysPipe2, ends, 0)() }},
 		{"packet-pipe", func() func(int) int { ends := make([]byte, 8); return every(sysPipe2, ends, oDirect)() }},
@@ -76,6 +79,7 @@ func descriptorWays() []starver {
 		{"process", func() func(int) int { return every(sysPidfdOpen, call(sysGetpid), 0)() }},
 		{"memory-file", every(sysMemfdCreate, "attack", 0)},
 		{"ruleset", func() func(int) int { return every(sysLandlockCreate, make8(1), 8, 0)() }},
+		{"nameless-file", every(sysOpen, "/tmp", oRDWR|oTmpfile, 0o600)},
 	} {
 		all = append(all, starver{"descriptors/" + w.way, many, byMemory, 500, w.take})
 	}
@@ -212,6 +216,9 @@ func signalWays() []starver {
 		{"signals/timers", 10000, 4096, 5000, func() func(int) int {
 			return func(int) int { return call(sysTimerCreate, 0, 0, make([]byte, 8)) }
 		}},
+		{"signals/timers-of-the-processor", 10000, 4096, 5000, func() func(int) int {
+			return func(int) int { return call(sysTimerCreate, 2, 0, make([]byte, 8)) } // CLOCK_PROCESS_CPUTIME_ID
+		}},
 	}
 }
 
@@ -262,7 +269,8 @@ func kernelWays() []starver {
 		{"keys/ring", 8, refused, 8, each(func(n int) int {
 			return call(sysAddKey, "keyring", "attack"+itoa(n), 0, 0, -2)
 		})},
-		{"keys/session", 8, refused, 8, every(sysKeyctl, 1, 0)}, // KEYCTL_JOIN_SESSION_KEYRING
+		{"keys/lasting", 8, refused, 0, every(sysKeyctl, 22, -1, -2)}, // KEYCTL_GET_PERSISTENT
+		{"keys/session", 8, refused, 8, every(sysKeyctl, 1, 0)},       // KEYCTL_JOIN_SESSION_KEYRING
 		{"asynchronous-io/contexts", 8, refused, 8, each(func(int) int {
 			return call(sysIOSetup, 16, make([]byte, 8))
 		})},
@@ -278,6 +286,14 @@ func kernelWays() []starver {
 		{"settings/connections", 8, refused, 0, every(sysOpen, "/proc/sys/net/netfilter/nf_conntrack_max", oWRONLY, 0)},
 		{"settings/neighbours", 8, refused, 0, every(sysOpen, "/proc/sys/net/ipv4/neigh/default/gc_thresh3", oWRONLY, 0)},
 		{"settings/own-limits", 8, refused, 0, every(sysOpen, "/proc/sys/user/max_inotify_instances", oWRONLY, 0)},
+		{"settings/processes", 8, refused, 0, every(sysOpen, "/proc/sys/kernel/pid_max", oWRONLY, 0)},
+		{"settings/terminals", 8, refused, 0, every(sysOpen, "/proc/sys/kernel/pty/max", oWRONLY, 0)},
+		{"settings/caches", 8, refused, 0, every(sysOpen, "/proc/sys/vm/drop_caches", oWRONLY, 0)},
+		{"log-of-the-kernel/lines", 8, refused, 0, every(sysOpen, "/dev/kmsg", oWRONLY, 0)},
+		{"log-of-the-kernel/unread", 8, refused, 8, every(sysSyslog, 9, 0, 0)},
+		{"priority/last-to-be-ended", 8, refused, 0, each(func(int) int { // for want of memory
+			return with("/proc/self/oom_score_adj", oWRONLY, func(fd int) int { return call(sysWrite, fd, "-1000", 5) })
+		})},
 		{"priority/above-others", 8, refused, 8, every(sysSetpriority, 0, 0, -20)},
 		{"priority/real-time", 8, refused, 8, every(sysSetscheduler, 0, 1, words(1))},
 		{"priority/disk-real-time", 8, refused, 8, every(sysIoprioSet, 1, 0, 1<<13)},

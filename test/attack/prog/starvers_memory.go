@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // memoryWays are memory: a mebibyte each, unless the name says otherwise.
 func memoryWays() []starver {
 	const private, shared, locked, populate, huge = 0x22, 0x21, 0x2000, 0x8000, 0x40000
@@ -15,6 +17,16 @@ func memoryWays() []starver {
 			return call(sysFallocate, call(sysMemfdCreate, "attack", 0), 0, 0, chunk)
 		})},
 		{"memory/secret", 2000, byMemory, 0, secretMemory},
+		{"memory/nameless-file", 2000, byMemory, 16, each(func(int) int {
+			return call(sysWrite, call(sysOpen, "/tmp", oRDWR|oTmpfile, 0o600), make([]byte, chunk), chunk)
+		})},
+		{"memory/mapped-file", 2000, byMemory, 16, each(func(int) int {
+			fd := call(sysOpen, "/tmp", oRDWR|oTmpfile, 0o600)
+			if code := call(sysFtruncate, fd, chunk); code < 0 {
+				return code
+			}
+			return min(call(sysMmap, 0, chunk, 3, 1|populate, fd, 0), 0) // MAP_SHARED
+		})},
 		{"memory/huge-pages", 8, refused, 0, mapping(2<<20, private|huge)},
 		{"memory/huge-file", 8, refused, 8, every(sysMemfdCreate, "attack", 4)}, // MFD_HUGETLB
 		{"memory/maps", 100000, 65536, 100, each(func(n int) int { return mapped(4096, 1+2*(n%2)) })},
@@ -71,6 +83,16 @@ func fileWays() []starver {
 		{"names/tmp-fifos", 1 << 20, byMemory, 500, made("/tmp/fifos", func(name string) int {
 			return call(sysMknod, name, 0o010666, 0)
 		})},
+		{"names/tmp-sockets", 1 << 20, byMemory, 500, made("/tmp/sockets", func(name string) int {
+			return call(sysMknod, name, 0o140666, 0)
+		})},
+		{"names/tmp-long", 1 << 20, byMemory, 500, made("/tmp/long", func(name string) int {
+			return empty(name + strings.Repeat("n", 200))
+		})},
+		{"names/tmp-hard-links", 1 << 20, byMemory, 500, func() func(int) int {
+			empty("/tmp/linked")
+			return made("/tmp/more", func(name string) int { return call(sysLink, "/tmp/linked", name) })()
+		}},
 		{"names/tmp-missing", 1 << 20, byMemory, 500, made("/tmp/missing", missing)},
 		{"names/run-files", 1 << 20, byMemory, 0, made("/run/names", empty)},
 		{"names/working-files", 1 << 20, 1024, 0, made("/run/mullion/names", empty)},

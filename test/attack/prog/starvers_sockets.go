@@ -1,5 +1,11 @@
 package main
 
+import (
+	"bytes"
+	"net/netip"
+	"os"
+)
+
 // kinds are those of sockets that a container has.
 func kinds() []struct {
 	name                   string
@@ -41,6 +47,19 @@ func socketWays() []starver {
 			return call(sysListen, fd, 4096)
 		})},
 		starver{"sockets/connected", 1 << 17, byMemory, 100, each(func(int) int { return tcpPair() })},
+		starver{"sockets/half-closed", 1 << 17, byMemory, 100, each(func(int) int { return call(sysShutdown, tcpPair(), 1) })},
+		starver{"sockets/udp-connected", 1 << 17, byMemory, 100, each(func(int) int {
+			fd, address := bound(sockDgram)
+			return call(sysConnect, fd, address, len(address))
+		})},
+		starver{"sockets/unix-pairs", many, byMemory, 100, each(func(int) int { return pairOf(sockSeqpacket) })},
+		starver{"sockets/unix-listening", many, byMemory, 100, each(func(n int) int {
+			fd := call(sysSocket, afUnix, sockStream, 0)
+			if code := call(sysBind, fd, append([]byte{afUnix, 0, 0}, ("waits"+itoa(n))...), 10); code < 0 {
+				return code
+			}
+			return call(sysListen, fd, 4096)
+		})},
 		starver{"sockets/not-accepted", 1 << 17, byMemory, 100, notAccepted},
 		starver{"sockets/orphans", 1 << 17, byMemory, 50, each(orphan)},
 		starver{"sockets/without-answer", 1 << 17, byMemory, 0, each(func(n int) int { // to addresses for documents
@@ -220,6 +239,20 @@ func optionWays() []starver {
 		{"options/buffers-over-the-limit", 8, refused, 8, option(afInet, 1, 33, func(int) []byte {
 			return words(1 << 30) // SO_RCVBUFFORCE
 		})},
+		{"options/of-packets", 20000, byMemory, 50, option(afInet, 0, 4, func(int) []byte {
+			return bytes.Repeat([]byte{1}, 40) // IP_OPTIONS, of those that do nothing
+		})},
+		{"options/groups-of-sources", 20000, byMemory, 50, option(afInet, 0, 39, func(n int) []byte { // IP_ADD_SOURCE_MEMBERSHIP
+			return []byte{239, 1, byte(n >> 8), byte(n), 127, 0, 0, 1, 192, 0, 2, 1}
+		})},
+		{"options/time-stamps", many, byMemory, 50, option(afInet, 1, 29, func(int) []byte { return words(1) })},
+		{"options/send-buffers-over-the-limit", 8, refused, 8, option(afInet, 1, 32, func(int) []byte {
+			return words(1 << 30) // SO_SNDBUFFORCE
+		})},
+		{"options/priority", 8, refused, 8, option(afInet, 1, 12, func(int) []byte { return words(7) })},
+		{"options/mark", 8, refused, 8, option(afInet, 1, 36, func(int) []byte { return words(1) })},
+		{"options/busy-poll", 8, refused, 0, option(afInet, 1, 46, func(int) []byte { return words(1 << 20) })},
+		{"options/others-addresses", 8, refused, 8, option(afInet, 0, 19, func(int) []byte { return words(1) })}, // IP_TRANSPARENT
 		{"options/pinned-addresses", 20000, byMemory, 0, option(afInet6, 41, 2, func(int) []byte {
 			return append(append(make([]byte, 15), 1), words(1)...) // IPV6_2292PKTINFO
 		})},
@@ -287,6 +320,15 @@ func refusedFamilies() []starver {
 		starver{"neighbours/asked-for-6", 5000, open, 0, each(func(n int) int {
 			to := append([]byte{afInet6, 0, 0, 9, 0, 0, 0, 0, 0xfe, 0x80}, make([]byte, 11)...)
 			return knock(append(append(to, byte(n>>16), byte(n>>8), byte(n)), words(2)...))
+		})},
+		starver{"connections/to-the-kubelet", 200, 64, 0, each(func(int) int {
+			node, err := netip.ParseAddr(os.Getenv("NODE"))
+			if err != nil || !node.Is4() {
+				return einval
+			}
+			fd := call(sysSocket, afInet, sockStream, 0)
+			to := append(append([]byte{afInet, 0, 10250 >> 8, 10250 & 0xff}, node.AsSlice()...), make([]byte, 8)...)
+			return min(fd, call(sysConnect, fd, to, len(to)))
 		})},
 		starver{"connections/through-the-node", 5000, open, 0, each(func(n int) int {
 			return knock(append([]byte{afInet, 0, byte(n>>8) | 0x80, byte(n), 203, 0, 113, 9}, make([]byte, 8)...))
