@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deps.sh [test|machines|hyperv|ovn|domain|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its
+# deps.sh [test|machines|hyperv|ovn|root|lint|list]: install the programs Mullion needs from the distribution, with "test" also those that only its
 # tests need, with "machines" those that make and run virtual machines. With "hyperv" those that virtual machines of pods need, with "ovn" those of
-# the test with OVN, with "domain" what makes the root of a domain's controller, with "lint" what lint needs beside Go, and nothing else.
+# the test with OVN, with "root" what makes a root of Debian (root.sh), with "lint" what lint needs beside Go, and nothing else.
 # On Debian and Ubuntu with apt-get; elsewhere name them and stop.
 # "list" prints the packages that a machine needs on which Mullion only runs.
 set -euo pipefail
@@ -40,7 +40,7 @@ fi
 if [ "${1:-}" = ovn ]; then
   needs=("ovs-vswitchd:openvswitch-switch" "ovn-northd:ovn-central" "ovn-controller:ovn-host" "ethtool:ethtool" "nft:nftables")
 fi
-[ "${1:-}" != domain ] || needs=("debootstrap:debootstrap")
+[ "${1:-}" != root ] || needs=("debootstrap:debootstrap")
 # Debian 12 has clang-format 14, whose output is meant.
 [ "${1:-}" != lint ] || needs=("clang-format:clang-format")
 # Tests ask servers with curl, as the guide does, format disks, log in to a target of iSCSI, use shares, and get tickets of Kerberos.

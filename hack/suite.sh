@@ -71,7 +71,8 @@ case ${1:-} in
   field)
     hack/deps.sh test
     build build sample e2e csi containerd-windows docker-windows
-    hack/step.sh "root with Samba's domain controller" hack/domain.sh
+    hack/step.sh "root with Samba's domain controller" hack/root.sh domain
+    hack/step.sh "root with firewalls" hack/root.sh firewalls
     hack/test.sh field ;;
   machines)
     hack/deps.sh machines

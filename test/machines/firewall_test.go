@@ -40,5 +40,4 @@ func (try *trial) firewalls(ctx context.Context, t *testing.T) {
 			try.sample(ctx, t)
 		})
 	}
-	try.flows(ctx, t)
 }

@@ -78,7 +78,7 @@ func Need(tb testing.TB) {
 // findRoot is the root of the file system that has Samba.
 func findRoot(tb testing.TB) string {
 	tb.Helper()
-	cache := os.Getenv("MULLION_MACHINES_CACHE") //nolint:forbidigo // as hack/domain.sh does
+	cache := os.Getenv("MULLION_MACHINES_CACHE") //nolint:forbidigo // as hack/root.sh domain does
 	if home, err := os.UserCacheDir(); cache == "" && err == nil {
 		cache = filepath.Join(home, "mullion/machines")
 	}
@@ -88,7 +88,7 @@ func findRoot(tb testing.TB) string {
 			return root
 		}
 	}
-	tb.Skip("no Samba that knows group managed service accounts (4.22 and newer): hack/domain.sh makes one")
+	tb.Skip("no Samba that knows group managed service accounts (4.22 and newer): hack/root.sh domain makes one")
 	return ""
 }
 
