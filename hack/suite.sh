@@ -31,6 +31,7 @@ units                |*| all of upstream's unit tests for Windows
 skew                 |*| nodes of three minor versions
 fuzz                 |*| every fuzz target, a minute each [TIME=1m, FUZZ=pattern]
 chaos                |*| 200 kills by chance [KILLS=200]
+overload             |*| fifty pods at once on busy processors, ten times, each with a new cluster: hours [N=10]
 ovn                  | | transparent networks carried by OVN, which it installs
 release              | | dist's .deb files in fresh roots of Debian [SUITES="bookworm trixie"]
 package              | | attacks and upstream's smoke tests on the programs of dist's tarballs
@@ -118,6 +119,9 @@ case ${1:-} in
   chaos)
     build build sample
     E2E_RUN=chaos E2E_KILLS=${KILLS:-200} on cluster 3h '^TestCluster$' ./test/e2e ;;
+  overload)
+    build build sample
+    go test -count="${N:-10}" -vet=off -tags cluster -timeout 5h -v -run '^TestFieldOverload$' ./test/e2e ;;
   ovn)
     hack/deps.sh ovn
     MULLION_OVN=1 on kernel 10m TestTransparentByOVN ./internal/network/dataplane ;;

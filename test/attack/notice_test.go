@@ -234,8 +234,8 @@ func (n noticed) longer(before noticed) (all []string) {
 	return all
 }
 
-// asBefore waits until the machine is as it was, and until people are served as they were, for a minute: the last look
-// begins within it.
+// asBefore waits until the machine is as it was, and until people are served as they were, for a minute, and for two
+// looks at least: one takes long by itself where the machine has other work.
 func (f fixture) asBefore(t *testing.T, before noticed, all []starvation) {
 	t.Helper()
 	removed := time.Now()
@@ -260,12 +260,12 @@ func (f fixture) asBefore(t *testing.T, before noticed, all []starvation) {
 		}
 	}
 
-	for {
+	for looks := 1; ; looks++ {
 		longer := f.notice(t, "after the pods are gone", all).longer(before)
 		if len(longer) == 0 {
 			break
 		}
-		if time.Now().After(deadline) {
+		if time.Now().After(deadline) && looks > 1 {
 			t.Errorf("a minute after the pods are gone it takes longer than before: %s", strings.Join(longer, "; "))
 			break
 		}
