@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/base/netns"
 )
 
-// Bounds. Questions beyond them are dropped, as a resolver asks again.
+// Bounds. Questions beyond them are dropped, as a resolver asks again. One client leaves others some (places).
 const (
 	mostDatagrams   = 256             // questions over UDP that wait for an answer
 	mostConnections = 64              // over TCP
@@ -52,8 +52,8 @@ type Proxy struct {
 	cancel  context.CancelFunc
 	closers []io.Closer
 	running sync.WaitGroup
-	udp     chan struct{}
-	tcp     chan struct{}
+	udp     *places
+	tcp     *places
 }
 
 // Listen begins to answer.
@@ -82,8 +82,8 @@ func Serve(cfg Config, packets net.PacketConn, streams net.Listener) *Proxy {
 func newProxy(cfg Config) *Proxy {
 	p := &Proxy{
 		cfg: cfg,
-		udp: make(chan struct{}, mostDatagrams),
-		tcp: make(chan struct{}, mostConnections),
+		udp: newPlaces(mostDatagrams),
+		tcp: newPlaces(mostConnections),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the proxy lives until Close
 	return p
@@ -153,13 +153,12 @@ func (p *Proxy) serveUDP(c net.PacketConn) {
 			continue
 		}
 
-		select {
-		case p.udp <- struct{}{}:
-		default:
+		client := clientOf(from)
+		if !p.udp.take(client) {
 			continue
 		}
 		p.running.Go(func() {
-			defer func() { <-p.udp }()
+			defer p.udp.give(client)
 			_, _ = c.WriteTo(p.answer("udp", question[:n]), from)
 		})
 	}
@@ -175,15 +174,14 @@ func (p *Proxy) serveTCP(l net.Listener) {
 			continue
 		}
 
-		select {
-		case p.tcp <- struct{}{}:
-		default:
+		client := clientOf(c.RemoteAddr())
+		if !p.tcp.take(client) {
 			_ = c.Close()
 			continue
 		}
 
 		p.running.Go(func() {
-			defer func() { _ = c.Close(); <-p.tcp }()
+			defer func() { _ = c.Close(); p.tcp.give(client) }()
 			stop := context.AfterFunc(p.ctx, func() { _ = c.Close() })
 			defer stop()
 			p.serveConnection(c)
