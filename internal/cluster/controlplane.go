@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/logging"
@@ -103,10 +104,17 @@ func (c *composer) controlPlane() error {
 	c.add(c.loadBalancer(), component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 	c.protectOwnAddresses()
 	c.access = access{
-		server:       c.control.Server(),
-		caFile:       filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
-		bootstrap:    c.control.BootstrapKubeconfig(),
-		proxy:        c.control.Kubeconfig(pki.KubeProxy()),
+		server:    c.control.Server(),
+		caFile:    filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
+		bootstrap: c.control.BootstrapKubeconfig(),
+		proxy:     c.control.Kubeconfig(pki.KubeProxy()),
+		firstCertificate: func(node string) ([]byte, error) {
+			bundle, err := pki.Open(c.control.PKIDir())
+			if err != nil {
+				return nil, err
+			}
+			return bundle.Unkept(pki.Kubelet(node), time.Now())
+		},
 		kubeletAfter: []component.ID{component.Sole(controlplane.Bootstrap)},
 		machine:      []component.ID{component.Sole(controlplane.APIServer), parts.APIForwarder()},
 		client:       func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },

@@ -54,7 +54,7 @@ func (c *composer) hosts() error {
 			c.units = append(c.units, units...)
 			continue
 		}
-		config.After = append(config.After, c.access.kubeletAfter...)
+		config.KubeletAfter = c.access.kubeletAfter
 		config.ProxyAfter = c.proxyAfter(config.Config, winnode.Identity(config.Dir), config.HasProxy())
 		c.serving(h.Name, winnode.Identity(config.Dir), config.KubeletUnit())
 		units, err := winnode.Units(config)
@@ -132,6 +132,9 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		Bare:                node.Bare,
 		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
 		Policies:            n.Policies() && !c.Spec.Foreign() && !node.Bare,
+	}
+	if sign := c.access.firstCertificate; sign != nil {
+		config.FirstCertificate = func() ([]byte, error) { return sign(node.Name) }
 	}
 	if c.Spec.Foreign() {
 		config.NodeSubnet = netip.Prefix{} // the other machines on that network do not know pods' addresses

@@ -28,7 +28,9 @@ type access struct {
 	// server is the API server's URL for nodes, caFile its authority, bootstrap a kubeconfig with a bootstrap token,
 	// and proxy one for kube-proxy, "" for the kubelet's own.
 	server, caFile, bootstrap, proxy string
-	// kubeletAfter are the units that must be ready before a kubelet asks for its certificate, machine those before
+	// firstCertificate makes a kubelet's first certificate; nil: it asks for that.
+	firstCertificate func(node string) ([]byte, error)
+	// kubeletAfter are the units that must be ready before a kubelet starts, machine those before
 	// client can be used.
 	kubeletAfter, machine []component.ID
 	client                func() (kubeclient.Interface, error)

@@ -44,6 +44,8 @@ func (c Config) etcdFlags() []string {
 		"--listen-peer-urls=unix://" + c.etcdPeerSocket(),
 		"--advertise-client-urls=http://127.0.0.1:2379",
 		"--initial-advertise-peer-urls=http://127.0.0.1:2380",
+		// A member that is alone elects itself within this time, in milliseconds; it has nobody to wait for.
+		"--election-timeout=500",
 		"--log-level=warn",
 	}
 }
@@ -107,6 +109,9 @@ func (c Config) controllerManagerFlags() []string {
 		"--cluster-signing-cert-file=" + certs(pki.CA+".crt"),
 		"--cluster-signing-key-file=" + certs(pki.CA+".key"),
 		"--allocate-node-cidrs=true",
+		// It makes a service account for each controller before it starts one, by 140 requests. With the usual burst of
+		// 30 that takes five seconds, in which no request of a kubelet for a certificate is answered.
+		"--kube-api-burst=200",
 		"--cluster-cidr=" + spec.JoinSubnets(c.PodSubnet, c.PodSubnet6),
 	}, masks, []string{
 		"--service-cluster-ip-range=" + spec.JoinSubnets(c.ServiceSubnet, c.ServiceSubnet6),

@@ -1,7 +1,8 @@
 // Package pki owns the certificates, keys and kubeconfig files of a cluster's control plane: it makes them, keeps them
-// while they are valid, and renews them before they end or when their content must change. It does not give
-// certificates to nodes (the controller-manager signs their requests) nor touch the user's kubeconfig (package
-// kubeconfig).
+// while they are valid, and renews them before they end or when their content must change. It gives the
+// nodes of its own machine their first client certificate, as kubeadm does for a control plane's own node; the
+// controller-manager signs the requests of other machines' nodes, and those for all later certificates. It does not
+// touch the user's kubeconfig (package kubeconfig).
 //
 // Every file is written under another name, synced and renamed, with mode 0600, the key before its certificate: after a
 // crash there is a complete pair or none. The folder carries the version of its layout.
@@ -102,6 +103,12 @@ func CoreDNS() User { return User{File: "coredns", Name: "system:coredns"} }
 
 // MetricsServer is metrics-server; package bootstrap gives it the right to read nodes, pods and kubelets' figures.
 func MetricsServer() User { return User{File: "metrics-server", Name: "system:metrics-server"} }
+
+// Kubelet returns the kubelet of a node, as the Node authorizer knows it:
+// https://kubernetes.io/docs/reference/access-authn-authz/node/
+func Kubelet(node string) User {
+	return User{Name: "system:node:" + node, Groups: []string{"system:nodes"}}
+}
 
 // ViewerGroup is the group of those who read the cluster without root; package bootstrap gives it the right to read,
 // and not secrets.

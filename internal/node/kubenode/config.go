@@ -40,6 +40,9 @@ type Config struct {
 	Server              string
 	CAFile              string
 	BootstrapKubeconfig string
+	// FirstCertificate, unless nil, makes the kubelet's first client certificate, with its key behind it (PEM), where
+	// the machine has the cluster's authority. Else the kubelet asks for it with the bootstrap token.
+	FirstCertificate func() ([]byte, error)
 	// ProxyKubeconfig is a complete kubeconfig for kube-proxy, or empty: then kube-proxy uses the kubelet's. It is read
 	// when kube-proxy starts.
 	ProxyKubeconfig string
@@ -71,9 +74,11 @@ type Config struct {
 	// Policies: NetworkPolicies are carried out, and a pod starts only when its own are (package network/policy/cover).
 	Policies bool
 
-	// After are the units that must be ready before the node's first one, ProxyAfter those before kube-proxy.
-	After      []component.ID
-	ProxyAfter []component.ID
+	// After are the units that must be ready before the node's first one, KubeletAfter those before the kubelet, and
+	// ProxyAfter those before kube-proxy.
+	After        []component.ID
+	KubeletAfter []component.ID
+	ProxyAfter   []component.ID
 }
 
 // Unit is the unit of one of the node's parts, for example "kubelet/win-1".

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -125,7 +126,8 @@ func (n Node) ownKubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 	return k
 }
 
-// writeKubelet writes the kubelet's configuration and, until it has a certificate of its own, the bootstrap kubeconfig.
+// writeKubelet writes the kubelet's configuration, the bootstrap kubeconfig and, where the machine can make it, the
+// kubelet's first certificate.
 func (n Node) writeKubelet() error {
 	config, err := n.kubeletConfiguration()
 	if err != nil {
@@ -151,7 +153,7 @@ func (n Node) writeKubelet() error {
 			return err
 		}
 	}
-	return nil
+	return n.writeFirstIdentity(ca)
 }
 
 // bootstrap returns a kubeconfig with the bootstrap token, the API server's URL as nodes reach it, and the authority's
@@ -169,6 +171,56 @@ func (n Node) bootstrap(ca []byte) ([]byte, error) {
 		}
 	}
 	return clientcmd.Write(*config)
+}
+
+// certificateTime is how a kubelet names its certificates by the time at which it got them.
+const certificateTime = "2006-01-02-15-04-05"
+
+// writeFirstIdentity gives a kubelet that has no certificate the first one, and the kubeconfig that refers to it, as the
+// kubelet itself writes both when its request has been granted. So it need not try for seconds, as nobody, what it may
+// not do yet. The link is relative: it leads to the same file in the host and on the machine.
+func (n Node) writeFirstIdentity(ca []byte) error {
+	const current = KubeletCertDir + "/" + currentCertificate
+	if n.FirstCertificate == nil {
+		return nil
+	}
+	if there, err := n.exists(current); there || err != nil {
+		return err
+	}
+	pair, err := n.FirstCertificate()
+	if err != nil {
+		return fmt.Errorf("make the first certificate of kubelet %q: %w", n.Name, err)
+	}
+	name := "kubelet-client-" + time.Now().Format(certificateTime) + ".pem"
+	if err := n.WriteFile(KubeletCertDir+"/"+name, pair, 0o600); err != nil {
+		return err
+	}
+	if err := n.link(current, name); err != nil {
+		return err
+	}
+	config, err := n.ownKubeconfig(ca)
+	if err != nil {
+		return err
+	}
+	return n.WriteFile(kubeletKubeconfig, config, 0o600)
+}
+
+// ownKubeconfig returns the kubelet's kubeconfig. Names and contents are those that the kubelet writes:
+// https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/certificate/bootstrap/bootstrap.go
+func (n Node) ownKubeconfig(ca []byte) ([]byte, error) {
+	current := n.Path(KubeletCertDir + "/" + currentCertificate)
+	return clientcmd.Write(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{
+			"default-cluster": {Server: n.Server, CertificateAuthorityData: ca},
+		},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{
+			"default-auth": {ClientCertificate: current, ClientKey: current},
+		},
+		Contexts: map[string]*clientcmdapi.Context{
+			"default-context": {Cluster: "default-cluster", AuthInfo: "default-auth", Namespace: "default"},
+		},
+		CurrentContext: "default-context",
+	})
 }
 
 // dropForeignIdentity removes the kubelet's kubeconfig and certificates if they are of another cluster's authority: a

@@ -61,6 +61,27 @@ func (n Node) RemoveAll(path string) error {
 	return n.within(path, func(root *os.Root, name string) error { return root.RemoveAll(name) })
 }
 
+// exists reports whether there is a file of the node, or a link wherever it leads.
+func (n Node) exists(path string) (there bool, err error) {
+	err = n.within(path, func(root *os.Root, name string) error {
+		_, err := root.Lstat(name)
+		if there = err == nil; errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return there, err
+}
+
+// link makes a link of the node to a name beside it.
+func (n Node) link(path, target string) error {
+	err := n.within(path, func(root *os.Root, name string) error { return root.Symlink(target, name) })
+	if err != nil {
+		return fmt.Errorf("link file of host %q: %w", n.Name, err)
+	}
+	return nil
+}
+
 // MkdirAll makes a folder of the node, and those above it.
 func (n Node) MkdirAll(path string, mode fs.FileMode) error {
 	return n.within(path, func(root *os.Root, name string) error { return root.MkdirAll(name, mode) })

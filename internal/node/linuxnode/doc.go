@@ -21,7 +21,6 @@ import (
 
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxhost"
-	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -38,8 +37,6 @@ type Config struct {
 	NoCNI bool
 	// UplinkMTU is the MTU of the node's interface on the underlay; 0 means 1500.
 	UplinkMTU int
-	// KubeletAfter are the units that must be ready before the kubelet and kube-proxy.
-	KubeletAfter []component.ID
 }
 
 // Paths in the host, where their programs and kubeadm have them.

@@ -72,6 +72,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "TLS bootstrap",
 			Level: support.Supported,
+			Note:  "the nodes of a machine that joins ask for their first certificate with the token, all nodes for later ones; on the control plane's machine the first one is there when the kubelet starts, as on a control plane of kubeadm",
 			Ref:   "https://kubernetes.io/docs/reference/access-authn-authz/kubelet-tls-bootstrapping/",
 		},
 		{

@@ -31,7 +31,10 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: c.agentUnit(), After: []component.ID{c.Unit("host")}},
 	}
 	if !c.Bare {
-		units = append(units, component.Unit{Component: c.kubeletUnit(), After: []component.ID{c.Unit("agent")}})
+		units = append(units, component.Unit{
+			Component: c.kubeletUnit(),
+			After:     append([]component.ID{c.Unit("agent")}, c.KubeletAfter...),
+		})
 	}
 	units = append(units, component.Unit{Component: c.pipesUnit(), After: []component.ID{c.Unit("agent")}})
 	if c.HasProxy() {
