@@ -13,10 +13,15 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/services"
 )
 
-// Times of the keeper: how often it looks, how long a service has to have run to be one that works, and how many
-// milliseconds after a failure the service control manager starts the service again.
+// Times of the keeper: how often it looks, how often it asks for the state of a service whose process is there all the
+// time, how long a service has to have run to be one that works, and how many milliseconds after a failure the service
+// control manager starts the service again.
+//
+// A question to the manager goes through Wine's server some thirty times, in three processes. Two a second for each of
+// an idle host's services were a tenth of what the host did.
 const (
 	lookEvery    = 500 * time.Millisecond
+	askEvery     = 10 * time.Second
 	settled      = 3 * time.Second
 	restartDelay = 1000
 )
@@ -38,6 +43,8 @@ type System interface {
 	Output(service, file string) error
 	// Line is a command line of a program with its arguments.
 	Line(args []string) string
+	// Ended returns a channel that is closed when the process of that id has ended, or an error if there is none.
+	Ended(pid uint32) (<-chan struct{}, error)
 }
 
 // Run makes the service, starts it, and keeps it until ctx ends. A service that fails soon after its first start is an
@@ -55,6 +62,7 @@ func Run(ctx context.Context, m services.Manager, system System, o Options, out 
 	k := &keeper{
 		Options: o,
 		service: h,
+		system:  system,
 		out:     out,
 	}
 	if err := k.openLog(); err != nil {
@@ -131,9 +139,13 @@ func stop(h services.Handle) error {
 type keeper struct {
 	Options
 	service services.Handle
+	system  System
 	out     io.Writer
 	log     *os.File
 	said    string
+	// ended is closed when the process has ended with which the service ran at the last look; nil: it did not run.
+	ended <-chan struct{}
+	asked time.Time
 }
 
 // openLog opens the service's log at its end.
@@ -192,8 +204,11 @@ func (k *keeper) keep(ctx context.Context) error {
 
 	begin, last := time.Now(), services.Status{}
 	for {
-		is, err := k.service.Status()
-		if err := errors.Join(err, k.copyLog()); err != nil {
+		if err := k.copyLog(); err != nil {
+			return err
+		}
+		is, err := k.look(last)
+		if err != nil {
 			return err
 		}
 		// A run may begin and end between two looks: its exit code tells it from the one before.
@@ -210,6 +225,33 @@ func (k *keeper) keep(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// look returns the service's state, which is that of the last look while its process is there.
+func (k *keeper) look(last services.Status) (services.Status, error) {
+	select {
+	case <-k.ended:
+		k.ended = nil
+	default:
+	}
+	if k.ended != nil && time.Since(k.asked) < askEvery {
+		return last, nil
+	}
+
+	is, err := k.service.Status()
+	if err != nil {
+		return is, err
+	}
+	k.asked = time.Now()
+	switch {
+	case is.State != services.Running || is.PID == 0:
+		k.ended = nil
+	case k.ended == nil || is.PID != last.PID:
+		if k.ended, err = k.system.Ended(is.PID); err != nil {
+			k.ended = nil // it has ended meanwhile, and the next look says so
+		}
+	}
+	return is, nil
 }
 
 // tell says what has become of the service, which was started at a time. One that ends soon after that is an error.

@@ -29,6 +29,9 @@ func (system) Watch(context.Context) error { return nil }
 
 func (system) Line(args []string) string { return strings.Join(args, " ") }
 
+// Ended knows of no process, so that the manager is asked at each look.
+func (system) Ended(uint32) (<-chan struct{}, error) { return nil, services.NotActive }
+
 func options(t *testing.T) keeper.Options {
 	t.Helper()
 	dir := t.TempDir()
@@ -165,6 +168,102 @@ func TestRunTellsOfAStopSoonAfterAFailure(t *testing.T) {
 
 		if text, err := os.ReadFile(o.State); err != nil || !keeper.ReadState(text) {
 			t.Errorf("its state is %q, %v", text, err)
+		}
+	})
+}
+
+// counting counts how often the states of services are asked for.
+type counting struct {
+	services.Manager
+	asked *int
+}
+
+func (c counting) Open(name string, rights uint32) (services.Handle, error) {
+	h, err := c.Manager.Open(name, rights)
+	return countingHandle{h, c.asked}, err
+}
+
+type countingHandle struct {
+	services.Handle
+	asked *int
+}
+
+func (h countingHandle) Status() (services.Status, error) {
+	*h.asked++
+	return h.Handle.Status()
+}
+
+// processes is a system that knows when processes end.
+type processes struct {
+	system
+	ended map[uint32]chan struct{}
+}
+
+func (p processes) Ended(pid uint32) (<-chan struct{}, error) {
+	p.ended[pid] = make(chan struct{})
+	return p.ended[pid], nil
+}
+
+// The manager is not asked again and again for a service whose process is there, and at once when that has ended.
+func TestRunAsksSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := &servicestest.Service{Service: services.Service{
+			Name: "kubelet", Status: services.Status{State: services.Stopped},
+		}}
+		o, asked, known := options(t), 0, processes{system{}, map[uint32]chan struct{}{}}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			m := counting{&servicestest.Manager{Services: []*servicestest.Service{service}}, &asked}
+			ended <- keeper.Run(ctx, m, known, o, io.Discard)
+		}()
+		state := func() string {
+			t.Helper()
+			text, err := os.ReadFile(o.State)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+
+		time.Sleep(time.Second)
+		synctest.Wait()
+		service.Status = services.Status{State: services.Running, PID: 8}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		asked = 0
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if asked < 2 || asked > 10 {
+			t.Errorf("asked %d times in a minute, want every ten seconds", asked)
+		}
+
+		service.Status = services.Status{State: services.Running, PID: 12} // it failed, and was started again
+		close(known.ended[8])
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if known.ended[12] == nil || state() != "" {
+			t.Errorf("its second process is not watched, its state is %q", state())
+		}
+
+		service.Status = services.Status{State: services.Stopped}
+		close(known.ended[12])
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if state() != keeper.Stopped {
+			t.Errorf("its state is %q a second after it was stopped", state())
+		}
+		before := asked
+		service.Status = services.Status{State: services.Running, PID: 16} // a person starts it
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if asked == before || known.ended[16] == nil || state() != "" {
+			t.Errorf("it is not seen that it runs again; its state is %q", state())
+		}
+
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -17,3 +17,5 @@ type nowhere struct{}
 func (nowhere) Watch(context.Context) error { return services.NotSupported }
 func (nowhere) Output(string, string) error { return services.NotSupported }
 func (nowhere) Line(args []string) string   { return strings.Join(args, " ") }
+
+func (nowhere) Ended(uint32) (<-chan struct{}, error) { return nil, services.NotSupported }

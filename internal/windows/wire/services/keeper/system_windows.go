@@ -24,3 +24,18 @@ func (local) Output(service, file string) error { return services.SetOutput(serv
 
 // Line implements System.
 func (local) Line(args []string) string { return windows.ComposeCommandLine(args) }
+
+// Ended implements System.
+func (local) Ended(pid uint32) (<-chan struct{}, error) {
+	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, pid)
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = windows.WaitForSingleObject(process, windows.INFINITE) // a wait that fails is an end: who asks finds out
+		_ = windows.CloseHandle(process)
+	}()
+	return ended, nil
+}
