@@ -24,9 +24,11 @@ import (
 
 type bench struct {
 	bin, data string
-	runs      int
-	only      []string
-	out, log  io.Writer
+	// earlier are the programs of an earlier commit, if there are any.
+	earlier  programs
+	runs     int
+	only     []string
+	out, log io.Writer
 }
 
 type figure struct {
@@ -37,6 +39,8 @@ type figure struct {
 func main() {
 	runs := flag.Int("runs", 5, "how often each figure is measured")
 	only := flag.String("only", "", "measure these alone: "+strings.Join(names(), ", ")+" (with commas)")
+	var earlier programs
+	flag.Var(&earlier, "against", "COMMIT=FOLDER: measure bringing up, in turns with the programs of an earlier commit")
 	flag.Parse()
 
 	bin, err := filepath.Abs("bin")
@@ -52,6 +56,7 @@ func main() {
 				out:  os.Stdout,
 				log:  os.Stderr,
 			}
+			b.earlier = earlier
 
 			err = b.run(ctx)
 			stop()
@@ -104,7 +109,7 @@ func (b *bench) run(ctx context.Context) error {
 
 	began, load := time.Now(), kept.WatchLoad()
 	onCluster := slices.ContainsFunc(b.only, func(name string) bool {
-		return name != "check" && name != "network" && name != "proxy" && name != "twenty"
+		return name != "check" && name != "network" && name != "earlier" && name != "proxy" && name != "twenty"
 	})
 	var figures []figure
 	for _, m := range measures() {
@@ -144,6 +149,11 @@ func (b *bench) keep(ctx context.Context, began time.Time, load kept.Load, figur
 		Load:    load,
 		Args:    os.Args[1:],
 	}
+	for i, arg := range r.Args { // the folder is one of this machine
+		if b.earlier.folder != "" {
+			r.Args[i] = strings.ReplaceAll(arg, b.earlier.folder, "FOLDER")
+		}
+	}
 	r.Commit, r.Changed = kept.Commit(ctx, ".")
 	for _, f := range figures {
 		r.Figures = append(r.Figures, kept.Figure{
@@ -174,6 +184,7 @@ func measures() []measure {
 	return []measure{
 		{"check", (*bench).check, nil}, // without a cluster
 		{"network", (*bench).network, nil},
+		{"earlier", (*bench).thanEarlier, nil}, // only with -against
 		{"up", (*bench).up, (*bench).cluster},
 		{"pods", (*bench).pods, (*bench).image},
 		{"against", (*bench).against, nil},
@@ -329,31 +340,6 @@ func (b *bench) readyAfter(ctx context.Context, spec string, names []string) (fl
 	took := time.Since(started).Seconds()
 	err := b.mullion(ctx, "", "kubectl", "delete", "pod", "-l", "app=bench", "--wait=true", "--timeout=120s")
 	return took, err
-}
-
-func (b *bench) exec(ctx context.Context) ([]figure, error) {
-	f := figure{
-		what:  "kubectl exec … cmd /c ver",
-		asked: "≤ 0.5 s",
-		unit:  "s",
-	}
-
-	if err := b.mullion(ctx, fmt.Sprintf(podSpec, "exec"), "kubectl", "create", "-f", "-"); err != nil {
-		return nil, err
-	}
-	if err := b.mullion(ctx, "", "kubectl", "wait", "--for=condition=Ready", "pod/exec", "--timeout=120s"); err != nil {
-		return nil, err
-	}
-
-	for range b.runs * 2 {
-		s, err := b.timed(ctx, "", "kubectl", "exec", "exec", "--", "cmd", "/c", "ver")
-		if err != nil {
-			return nil, err
-		}
-		f.values = append(f.values, s)
-	}
-	err := b.mullion(ctx, "", "kubectl", "delete", "pod", "exec", "--wait=true")
-	return []figure{f}, err
 }
 
 func (b *bench) memory(ctx context.Context) ([]figure, error) {

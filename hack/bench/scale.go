@@ -17,16 +17,11 @@ import (
 
 const (
 	many   = 100 // pods on one node
-	inTurn = 4   // pods of each system, times the runs
 	crowd  = 20  // nodes
 	stays  = 10 * time.Minute
 	looks  = 10 * time.Second
 	toCome = 15 * time.Minute // for what takes long on a small machine
 )
-
-const linuxPodSpec = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"labels":{"app":"bench"}},"spec":{"nodeSelector":{"kubernetes.io/os":"linux"},
-"terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"mullion.local/bench-linux:v1","imagePullPolicy":"Never",
-"readinessProbe":{"httpGet":{"path":"/healthz","port":80},"periodSeconds":1}}]}}`
 
 // resolves waits until the cluster's DNS, asked by way of its Service on the Linux node, answers for the name that
 // every cluster has.
@@ -41,52 +36,6 @@ func (b *bench) resolves(ctx context.Context) error {
 		addresses, err := resolver.LookupHost(ctx, "kubernetes.default.svc.cluster.local.")
 		return err == nil && len(addresses) == 1 && addresses[0] == "10.98.0.1"
 	})
-}
-
-// against measures the start of a Windows pod against that of a Linux pod with the same program, in turn, so that both
-// see the same load. Kubelets look at their containers once a second and ask for their readiness as often, so one pod's
-// time says little.
-func (b *bench) against(ctx context.Context) ([]figure, error) {
-	ratio := figure{
-		what:  "a Windows pod created to Ready, of a Linux pod's median",
-		asked: "≤ 1.5",
-		unit:  "×",
-	}
-
-	windows := figure{what: "a Windows pod created to Ready", unit: "s"}
-	linux := figure{what: "a Linux pod created to Ready", unit: "s"}
-	program := filepath.Join(filepath.Dir(b.data), "webserver")
-	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", program, "./examples/webserver")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the Linux web server: %w\n%s", err, out)
-	}
-
-	if err := b.mullion(ctx, "", "image", "build", "--os", "linux", program, "-t",
-		"mullion.local/bench-linux:v1"); err != nil {
-		return nil, err
-	}
-
-	for i := range b.runs*inTurn + 1 {
-		l, err := b.readyAfter(ctx, linuxPodSpec, []string{fmt.Sprintf("linux-%d", i)})
-		if err != nil {
-			return nil, err
-		}
-		w, err := b.readyAfter(ctx, podSpec, []string{fmt.Sprintf("windows-%d", i)})
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 { // the first unpacks the images
-			linux.values, windows.values = append(linux.values, l), append(windows.values, w)
-		}
-	}
-
-	middle := slices.Sorted(slices.Values(linux.values))[len(linux.values)/2]
-	for _, w := range windows.values {
-		ratio.values = append(ratio.values, w/middle)
-	}
-
-	return []figure{linux, windows, ratio}, nil
 }
 
 // hundred measures many pods on one node: the time from their creation until the last one is Ready, and the memory of
