@@ -15,6 +15,7 @@ import (
 func quotes() map[string][]string {
 	return map[string][]string{
 		"README.md":           {"tested"},
+		"docs/benchmarks.md":  {"bench"},
 		"docs/conformance.md": {"suites"},
 		"docs/features.md":    {"support"},
 		"docs/results.md":     {"runs", "flaky"},

@@ -161,6 +161,7 @@ func blocks(root string) (map[string]string, error) {
 		"support": support,
 		"runs":    runs(all),
 		"flaky":   flaky(all),
+		"bench":   measured(all[bench]),
 	}, nil
 }
 
