@@ -116,8 +116,10 @@ func (c *composer) controlPlane() error {
 			return bundle.Unkept(pki.Kubelet(node), time.Now())
 		},
 		kubeletAfter: []component.ID{component.Sole(controlplane.Bootstrap)},
-		machine:      []component.ID{component.Sole(controlplane.APIServer), parts.APIForwarder()},
-		client:       func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
+		// The administrator's rights are among the objects of the bring-up. Who asks before is refused, and comes back
+		// after a second or two.
+		machine: []component.ID{component.Sole(controlplane.Bootstrap), parts.APIForwarder()},
+		client:  func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 	}
 	return nil
 }
