@@ -195,7 +195,7 @@ func (f fixture) dockerService(t *testing.T, programs string) {
 	} {
 		f.must(t, "node", "cp", from, "win-1:"+to)
 	}
-	f.must(t, "node", "exec", "win-1", "--", folder+`\dockerd.exe`, "--register-service", "--storage-opt", "size=0")
+	f.must(t, "node", "exec", "win-1", "--", folder+`\dockerd.exe`, "--register-service")
 	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "docker")
 	f.prints(t, "Server:", "node", "exec", "win-1", "--", folder+`\docker.exe`, "version")
 	f.docker(t, 0, "Loaded image: "+dockerImage, "load", "-i", `C:\image.tar`)

@@ -1,5 +1,6 @@
 /*
- * Data disks of a host, \\.\PHYSICALDRIVEn: a disk's number and its name for SCSI; names of files on their volumes.
+ * Data disks of a host, \\.\PHYSICALDRIVEn: a disk's number and its name for SCSI; names of files on their volumes;
+ * volumes as devices, \\?\Volume{GUID} without a backslash at the end, which have a length.
  *
  * The host's agent has a file volumes/physicaldriveN, which the host cannot change, and to which
  * dosdevices/physicaldriveN leads; it has the number and the name, "1 3000000000000000"; and volumes/GUID.path, with
@@ -15,9 +16,9 @@
 #include "path.h"
 #include "heap.h"
 
+#define CODE_GET_LENGTH 0x7405cu /* IOCTL_DISK_GET_LENGTH_INFO */
 #define CODE_GET_DEVICE_NUMBER 0x2d1080u
 #define CODE_QUERY_PROPERTY 0x2d1400u
-#define DEVICE_DISK 7     /* FILE_DEVICE_DISK */
 #define PROPERTY_ID 2     /* StorageDeviceIdProperty */
 #define STANDARD_QUERY 0  /* PropertyStandardQuery */
 #define CODE_SET_BINARY 1 /* StorageIdCodeSetBinary */
@@ -96,6 +97,53 @@ static NTSTATUS query_id(const ULONG *query, ULONG in_size, void *out, ULONG out
     return STATUS_SUCCESS;
 }
 
+/* The folder that a volume is, opened, or a negative error: the handle is of something else. */
+static int volume_of(HANDLE handle)
+{
+    static const char volumes[] = "/volumes/";
+    char *path = heap_alloc(LINUX_PATH_MAX), *guid = NULL;
+    int fd = path_fd_of(handle);
+
+    if (path && fd >= 0 && lx_fd_path(fd, path, LINUX_PATH_MAX) > 0 && (guid = strstr(path, volumes)))
+        guid += sizeof(volumes) - 1;
+    if (fd >= 0 && (!guid || strlen(guid) != GUID_LENGTH))
+    {
+        lx_close(fd);
+        fd = -LX_EBADF;
+    }
+    heap_free(path);
+    return fd;
+}
+
+/* The length of a volume, which is as large as its file system. */
+static BOOL query_length(HANDLE handle, void *out, ULONG out_size, ULONG_PTR *used, NTSTATUS *status)
+{
+    struct lx_statfs st = {0};
+    int fd = volume_of(handle);
+    INT64 length;
+
+    if (fd < 0)
+        return FALSE;
+    *status = lx_fstatfs(fd, &st) ? STATUS_INVALID_DEVICE_REQUEST : STATUS_SUCCESS;
+    lx_close(fd);
+    length = (INT64)st.blocks * st.bsize;
+    if (!*status && out_size < sizeof(length))
+        *status = STATUS_BUFFER_TOO_SMALL;
+    if (!*status)
+        memcpy(out, &length, *used = sizeof(length));
+    return TRUE;
+}
+
+BOOL disk_names_volume(const OBJECT_ATTRIBUTES *attributes)
+{
+    static const WCHAR head[] = L"\\??\\Volume{";
+    const ULONG chars = sizeof(head) / sizeof(WCHAR) - 1;
+    const UNICODE_STRING *name = attributes->ObjectName;
+
+    return name && !attributes->RootDirectory && name->Length == (chars + GUID_LENGTH + 1) * sizeof(WCHAR) &&
+           path_same_name(name->Buffer, head, chars) && name->Buffer[chars + GUID_LENGTH] == '}';
+}
+
 BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size,
                   void *out, ULONG out_size, NTSTATUS *status)
 {
@@ -103,10 +151,15 @@ BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, 
     BYTE id[ID_SIZE];
     ULONG number;
 
+    if (code == CODE_GET_LENGTH)
+    {
+        if (!query_length(handle, out, out_size, &used, status))
+            return FALSE;
+    }
     /* Wine says of every file that it is on disk 1 */
-    if ((code != CODE_GET_DEVICE_NUMBER && code != CODE_QUERY_PROPERTY) || !read_disk(handle, &number, id))
+    else if ((code != CODE_GET_DEVICE_NUMBER && code != CODE_QUERY_PROPERTY) || !read_disk(handle, &number, id))
         return FALSE;
-    if (code == CODE_GET_DEVICE_NUMBER)
+    else if (code == CODE_GET_DEVICE_NUMBER)
     {
         struct device_number answer = {DEVICE_DISK, number, 0};
 

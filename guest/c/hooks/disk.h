@@ -4,11 +4,15 @@
 
 #include "nt.h"
 
+#define DEVICE_DISK 7            /* the high half of IOCTL_DISK_…: FILE_DEVICE_DISK */
 #define DEVICE_MASS_STORAGE 0x2d /* the high half of IOCTL_STORAGE_…: FILE_DEVICE_MASS_STORAGE */
 
-/* Answers a control code for mass storage, if the handle is a disk's; FALSE: it is not, or the code is another. */
+/* Answers a control code of a disk or a volume; FALSE: the handle is of neither, or the code is another. */
 BOOL disk_control(HANDLE handle, HANDLE event, IO_STATUS_BLOCK *io, ULONG code, const void *in, ULONG in_size,
                   void *out, ULONG out_size, NTSTATUS *status);
+
+/* Whether a name is that of a volume as a device, and not of the folder at its root. */
+BOOL disk_names_volume(const OBJECT_ATTRIBUTES *attributes);
 
 /*
  * The answer to NtQueryObject for a file's name (ObjectNameInformation), after Wine's own: a file of a volume is called

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "deep.h"
+#include "disk.h"
 #include "drive.h"
 #include "entry.h"
 #include "heap.h"
@@ -229,6 +230,11 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
     if (!attributes)
         return originals.NtCreateFile(handle, access, attributes, io, size, file_attributes, share, disposition,
                                       options, ea, ea_length);
+    if ((options & FILE_NON_DIRECTORY_FILE) && disk_names_volume(attributes))
+    {
+        access = FILE_READ_ATTRIBUTES | SYNCHRONIZE; /* of its bytes nothing is to be read */
+        options &= ~FILE_NON_DIRECTORY_FILE;
+    }
     if (way_has(attributes))
         return named_create(handle, access, attributes, io, size, file_attributes, share, disposition, options,
                             means_link(access, options, __builtin_return_address(0)));

@@ -215,7 +215,7 @@ static NTSTATUS WINAPI hook_NtDeviceIoControlFile(HANDLE handle, HANDLE event, v
     struct stream *stream;
     NTSTATUS status;
 
-    if (code >> 16 == DEVICE_MASS_STORAGE)
+    if (code >> 16 == DEVICE_MASS_STORAGE || code >> 16 == DEVICE_DISK)
         return disk_control(handle, event, io, code, in, in_size, out, out_size, &status) ? status : stream_pass(&call);
     if (code >> 16 != 0x12 && code >> 16 != 1)
         return stream_pass(&call);

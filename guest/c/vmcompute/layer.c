@@ -128,6 +128,14 @@ HRESULT WINAPI CreateSandboxLayer(const struct driver *driver, const WCHAR *id, 
     return ask("CreateSandboxLayer", driver, id, NULL, NULL, NULL);
 }
 
+HRESULT WINAPI ExpandSandboxSize(const struct driver *driver, const WCHAR *id, ULONGLONG size)
+{
+    WCHAR number[24];
+
+    _ui64tow(size, number, 10);
+    return ask("ExpandSandboxSize", driver, id, number, NULL, NULL);
+}
+
 HRESULT WINAPI DestroyLayer(const struct driver *driver, const WCHAR *id)
 {
     return ask("DestroyLayer", driver, id, NULL, NULL, NULL);

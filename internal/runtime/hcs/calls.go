@@ -8,9 +8,10 @@ import (
 
 // The libraries by which programs call the service.
 const (
-	// ComputeCore is HCS version 2, VMCompute version 1 and the functions of layers.
+	// ComputeCore is HCS version 2, VMCompute version 1 and the functions of layers, VirtDisk the disks of scratches.
 	ComputeCore = "computecore.dll"
 	VMCompute   = "vmcompute.dll"
+	VirtDisk    = "virtdisk.dll"
 )
 
 // StreamFunction is none of Windows' functions: computecore.dll has a connection carry a stream of a process by it.
@@ -71,6 +72,7 @@ func Calls() []Call {
 	add(ComputeCore, serviceCalls())
 	add(VMCompute, versionOneCalls())
 	add(VMCompute, layerCalls())
+	add(VirtDisk, diskCalls())
 	return all
 }
 
@@ -328,7 +330,11 @@ func layerCalls() []Call {
 			},
 		},
 		{Name: "CopyLayer", Level: none, Note: noteNotYet},
-		{Name: "ExpandSandboxSize", Level: none, Note: noteNotYet},
+		{
+			Name: "ExpandSandboxSize", Level: partly, texts: 2,
+			Note: "a scratch has the room of the machine's file system, whatever its size, and is held to none: the host's log says so",
+			do:   onLayer(func(l *layers, path string, rest []string) (string, error) { return "", l.expand(path, rest[0]) }),
+		},
 		{
 			Name: "ExportLayer", Level: partly, texts: 3,
 			Note: "data, names, hard links, deletions and times of files, and what a container has changed in its registry: of one that runs, or was killed, as it was last written to disk. What is a link or has " +
@@ -351,11 +357,38 @@ func layerCalls() []Call {
 	}
 }
 
+// diskCalls are those of virtdisk.dll.
+func diskCalls() []Call {
+	all := []Call{
+		{
+			Name: "OpenVirtualDisk", Level: partly, texts: 1, do: openDisk,
+			Note: "sandbox.vhdx of a scratch; another disk is ERROR_NOT_SUPPORTED. The handle is a socket",
+		},
+		{
+			Name: "AttachVirtualDisk", Level: partly,
+			Note: "the scratch is a volume without the layers below it, until the handle is closed; flags other than that of a permanent lifetime do not matter",
+		},
+		{Name: "DetachVirtualDisk", Level: full},
+		{Name: "GetStorageDependencyInformation", Level: full, Note: "there are no dependencies"},
+	}
+	for _, name := range []string{
+		"AddVirtualDiskParent", "BreakMirrorVirtualDisk", "CompactVirtualDisk", "CreateVirtualDisk",
+		"DeleteVirtualDiskMetadata", "EnumerateVirtualDiskMetadata", "ExpandVirtualDisk",
+		"GetAllAttachedVirtualDiskPhysicalPaths", "GetVirtualDiskInformation", "GetVirtualDiskMetadata",
+		"GetVirtualDiskOperationProgress", "GetVirtualDiskPhysicalPath", "MergeVirtualDisk", "MirrorVirtualDisk",
+		"ResizeVirtualDisk", "SetVirtualDiskInformation", "SetVirtualDiskMetadata",
+	} {
+		all = append(all, Call{Name: name, Level: none, Note: "ERROR_CALL_NOT_IMPLEMENTED"})
+	}
+	return all
+}
+
 // SupportRows lists how much of the Host Compute Service is there.
 func SupportRows() []support.Row {
 	const (
 		reference = "https://learn.microsoft.com/virtualization/api/hcs/reference/apioverview"
 		versions1 = "https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/vmcompute/vmcompute.go"
+		disks     = "https://learn.microsoft.com/windows/win32/api/virtdisk/"
 		ofLayers  = "https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/wclayer.go"
 	)
 	layer := map[string]bool{}
@@ -365,8 +398,11 @@ func SupportRows() []support.Row {
 	var rows []support.Row
 	for _, c := range Calls() {
 		row := support.Row{Area: "HCS: " + c.Library, Name: c.Name, Level: c.Level, Note: c.Note, Ref: reference}
-		if c.Library == VMCompute {
+		switch c.Library {
+		case VMCompute:
 			row.Ref = versions1
+		case VirtDisk:
+			row.Ref = disks
 		}
 		if layer[c.Name] {
 			row.Area, row.Ref = "HCS: layers (vmcompute.dll)", ofLayers

@@ -25,6 +25,7 @@ const (
 	FileNotFound   Code = 0x80070002 // ERROR_FILE_NOT_FOUND
 	PathNotFound   Code = 0x80070003 // ERROR_PATH_NOT_FOUND
 	InvalidName    Code = 0x8007007b // ERROR_INVALID_NAME
+	InUse          Code = 0x80070020 // ERROR_SHARING_VIOLATION
 	AlreadyThere   Code = 0x800700b7 // ERROR_ALREADY_EXISTS
 	NotReady       Code = 0x80070015 // ERROR_NOT_READY
 	NoElement      Code = 0x80070490 // ERROR_NOT_FOUND

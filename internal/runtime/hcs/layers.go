@@ -272,8 +272,8 @@ func (l *layers) mountPath(winPath string) (string, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s.lower == nil {
-		return "", refuse(NotReady, "the layer %q is not prepared", winPath)
+	if s.lower == nil && !l.isShown(s.guid) {
+		return "", refuse(NotReady, "the layer %q is not prepared, and its disk not attached", winPath)
 	}
 	return s.volume(), nil
 }

@@ -41,6 +41,11 @@ func (l *layers) show(s *scratch) error {
 		return err
 	}
 	defer closeAll(lower)
+	return l.mount(s, lower)
+}
+
+// mount makes the volume of a scratch of an overlay over open layers; l.mu is held.
+func (l *layers) mount(s *scratch, lower []*os.File) error {
 	whole, at := filepath.Join(s.dir, "whole"), filepath.Join(l.cfg.Volumes, s.guid)
 	for _, dir := range []string{whole, at} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -52,7 +57,7 @@ func (l *layers) show(s *scratch) error {
 	}
 
 	// The flags are those of the mount that it is bound from.
-	err = unix.Mount(filepath.Join(whole, files), at, "", unix.MS_BIND, "")
+	err := unix.Mount(filepath.Join(whole, files), at, "", unix.MS_BIND, "")
 	if err != nil {
 		err = fmt.Errorf("bind drive of scratch: %w", err)
 	}
@@ -115,6 +120,12 @@ func mountsOther(at string) (bool, error) {
 		return false, fmt.Errorf("look at volume %q: %w", at, err)
 	}
 	return s.Type != unix.OVERLAYFS_SUPER_MAGIC, nil
+}
+
+// isShown reports whether a scratch is a volume.
+func (l *layers) isShown(guid string) bool {
+	_, err := os.Lstat(filepath.Join(l.cfg.Volumes, guid))
+	return l.cfg.Volumes != "" && err == nil
 }
 
 // name gives a volume the name by which programs open it, or takes it away. The prefix's programs may write there, too.

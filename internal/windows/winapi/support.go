@@ -100,6 +100,14 @@ func networkRows() []support.Row {
 				"also opens the containers of pods, and gives statistics but for the peak of memory",
 		},
 		{
+			Name:  "virtual disks (virtdisk.dll)",
+			API:   []string{"virtdisk.dll OpenVirtualDisk", "virtdisk.dll AttachVirtualDisk", "virtdisk.dll DetachVirtualDisk"},
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/windows/win32/api/virtdisk/",
+			Note: "on a host, the scratches of containers alone (sandbox.vhdx), function by function in `mullion support hcs`; such a volume can be opened as a device " +
+				"(`\\\\?\\Volume{GUID}` without a backslash at its end), and answers IOCTL_DISK_GET_LENGTH_INFO alone",
+		},
+		{
 			Name:  "bind filter (bindfltapi.dll)",
 			API:   []string{"bindfltapi.dll BfSetupFilter", "bindfltapi.dll BfGetMappings"},
 			Level: support.Not,
