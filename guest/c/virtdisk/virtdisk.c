@@ -95,8 +95,8 @@ static DWORD ask(HANDLE handle, char what)
     return code_of(result);
 }
 
-DWORD WINAPI AttachVirtualDisk(HANDLE handle, void *security, ATTACH_VIRTUAL_DISK_FLAG flags,
-                               ULONG provider_flags, ATTACH_VIRTUAL_DISK_PARAMETERS *parameters, OVERLAPPED *overlapped)
+DWORD WINAPI AttachVirtualDisk(HANDLE handle, void *security, ATTACH_VIRTUAL_DISK_FLAG flags, ULONG provider_flags,
+                               ATTACH_VIRTUAL_DISK_PARAMETERS *parameters, OVERLAPPED *overlapped)
 {
     (void)security; /* a host's programs all may */
     (void)provider_flags;
