@@ -6,6 +6,7 @@ static const WCHAR usage_text[] =
     "[--debug-fd N] [--pipes COMMAND] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
     L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
     L"       mullion-run.exe --affinity MASK\r\n"
+    L"       mullion-run.exe --report FILE --processes\r\n"
     L"       mullion-run.exe --services\r\n"
     L"       mullion-run.exe --end-services MS";
 
@@ -24,6 +25,11 @@ static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
     if (run_str_equal(name, L"--raw"))
     {
         opt->raw = TRUE;
+        return 1;
+    }
+    if (run_str_equal(name, L"--processes"))
+    {
+        opt->processes = TRUE;
         return 1;
     }
     if (run_str_equal(name, L"--services"))
@@ -89,6 +95,8 @@ static int run(void)
         return run_start_services(opt.hook);
     if (opt.end_services)
         return run_end_services(opt.end_services);
+    if (opt.processes)
+        return run_report_open(opt.report_file) ? run_list_processes() : EXIT_NOT_STARTED;
     if (i + 1 >= argc)
         return usage(L"no program", L"");
     opt.argv = argv + i + 1;

@@ -35,6 +35,7 @@ struct options
     int debug_fd;             /* Linux descriptor that gets Wine's diagnostic lines of the program; 0: nobody does */
     ULONGLONG affinity;       /* the processors to give to all programs instead of starting one; 0: none */
     DWORD pid;                /* with ctrl: only this process; 0: all programs */
+    BOOL processes;           /* write all processes to the report instead of starting a program */
     BOOL services;            /* start Wine's services instead of a program */
     DWORD end_services;       /* end the services within these milliseconds instead of starting a program; 0: do not */
     BOOL first;               /* this process has booted the prefix */
@@ -93,6 +94,9 @@ BOOL run_start_pipes(WCHAR *line);
 
 /* affinity.c */
 int run_spread_affinity(const struct options *opt);
+
+/* list.c */
+int run_list_processes(void);
 
 /* services.c, svcauto.c, svcend.c */
 int run_start_services(const WCHAR *hook);

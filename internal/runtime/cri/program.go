@@ -1,5 +1,15 @@
 package cri
 
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
 // What this server and the Host Compute Service (package hcs) have in common: how a program of a container is started,
 // as whom, with what environment, and how it fared. It is computed here alone.
 
@@ -49,6 +59,79 @@ func (l Launch) FirstArguments(p Program) []string {
 		first = append(first, "--settle", "--")
 	}
 	return append(first, l.Arguments(p)...)
+}
+
+// ListArguments is the Linux command line that writes the processes of a container to a file, a Linux path in it, for
+// ReadProcesses.
+func (l Launch) ListArguments(file string) []string {
+	return append(slices.Clone(l.Loader), l.Run, "--report", file, "--processes")
+}
+
+// Process is a process of a container, as its Windows knows it. The container says so of itself.
+type Process struct {
+	PID   uint32
+	Image string // the file name of its program
+	// Created is when it began, Kernel and User what it has used of processors since.
+	Created      time.Time
+	Kernel, User time.Duration
+	// WorkingSet and Committed are its memory, in bytes.
+	WorkingSet, Committed uint64
+}
+
+// The most of what a container says of its processes that is read.
+const (
+	maxProcesses   = 8192
+	maxProcessText = 1 << 20
+	// epoch is the beginning of Windows' times, 1601, in seconds of Linux.
+	epoch = -11644473600
+)
+
+// ReadProcesses reads what mullion-run.exe has written by ListArguments.
+func ReadProcesses(file string) ([]Process, error) {
+	f, err := openOwned(file)
+	if err != nil {
+		return nil, fmt.Errorf("read processes of container: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxProcessText))
+	if err != nil {
+		return nil, fmt.Errorf("read processes of container: %w", err)
+	}
+	var all []Process
+	for line := range strings.Lines(string(text)) {
+		if p, ok := parseProcess(strings.TrimSuffix(line, "\n")); ok && len(all) < maxProcesses {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// parseProcess reads a line of mullion-run.exe: "process", six numbers and a name.
+func parseProcess(line string) (Process, bool) {
+	words := strings.SplitN(line, " ", 8)
+	if len(words) != 8 || words[0] != "process" {
+		return Process{}, false
+	}
+	var numbers [6]uint64
+	for i := range numbers {
+		n, err := strconv.ParseUint(words[1+i], 10, 63)
+		if err != nil {
+			return Process{}, false
+		}
+		numbers[i] = n
+	}
+	const second, tick = 1e7, 100
+	most := uint64(math.MaxInt64 / tick)
+	p := Process{
+		PID:        uint32(numbers[0]),
+		Image:      cleanText(words[7]),
+		Created:    time.Unix(int64(numbers[1]/second)+epoch, int64(numbers[1]%second)*tick).UTC(),
+		Kernel:     time.Duration(min(numbers[2], most) * tick),
+		User:       time.Duration(min(numbers[3], most) * tick),
+		WorkingSet: numbers[4],
+		Committed:  numbers[5],
+	}
+	return p, p.PID != 0 && numbers[0] <= math.MaxUint32
 }
 
 // Outcome is how a program of a container fared, as it says itself.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/mount"
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cleanup"
@@ -119,6 +120,37 @@ func (e *Engine) lowerView(layer string, run IDRange, views *containerViews) (st
 		return "", err
 	}
 	return filepath.Join(view, filepath.Base(snapshot), filepath.Base(layer)), nil
+}
+
+// Drive opens the C: of a container that has been started, as the machine sees it: the same files by other ids. What is
+// mounted there for the container is not.
+func (*Engine) Drive(id string) (*os.File, error) {
+	const place = "rootfs" // in the folder of a container in containerd's state
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
+		found := m.FSType == "overlay" && filepath.Base(m.Mountpoint) == place &&
+			filepath.Base(filepath.Dir(m.Mountpoint)) == id
+		return !found, found
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for root of container %q: %w", id, err)
+	}
+	if len(mounts) == 0 {
+		return nil, fmt.Errorf("container %q has no root: %w", id, fs.ErrNotExist)
+	}
+	root, err := os.OpenFile(mounts[0].Mountpoint, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open root of container %q: %w", id, err)
+	}
+	defer root.Close()
+	// The container's programs may have put something else in its place.
+	fd, err := unix.Openat2(int(root.Fd()), drive, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open drive of container %q: %w", id, err)
+	}
+	return os.NewFile(uintptr(fd), "drive of "+id), nil
 }
 
 // hasRegistry reports whether a container has begun before: its scratch has a registry, which is the container's own.

@@ -143,7 +143,7 @@ func systemCalls() []Call {
 		{Name: "HcsSaveComputeSystem", Level: none, Note: noteMachines},
 		{
 			Name: "HcsGetComputeSystemProperties", Level: partly,
-			Note: "the state, the owner and Statistics; another property answers E_NOTIMPL",
+			Note: "the state, the owner, Statistics and ProcessList; another property answers E_NOTIMPL",
 		},
 		{
 			Name: "HcsModifyComputeSystem", Level: partly, texts: 2, do: onSystem(modifySystem),
@@ -165,7 +165,7 @@ func processCalls() []Call {
 	return []Call{
 		{
 			Name: "HcsCreateProcess", Level: partly,
-			Note: "as ContainerAdministrator, ContainerUser or SYSTEM; accounts of the image are not found, and ApplicationName and restricted tokens are refused. The streams are sockets. " +
+			Note: "as ContainerAdministrator, ContainerUser or SYSTEM, and all of a compute system as the same: another one is refused with ERROR_NOT_SUPPORTED. Accounts of the image are not found, and ApplicationName and restricted tokens are refused. The streams are sockets. " +
 				"The security descriptor is not looked at",
 			texts: 2,
 			do: onSystem(func(ctx context.Context, c *computeSystem, text []string) (Answer, error) {
@@ -241,7 +241,7 @@ func versionOneCalls() []Call {
 		{Name: "HcsOpenComputeSystem", Level: partly, Note: noteVersion1By},
 		{Name: "HcsCloseComputeSystem", Level: full},
 		{Name: "HcsEnumerateComputeSystems", Level: partly, Note: noteVersion1 + ", with the containers of pods"},
-		{Name: "HcsGetComputeSystemProperties", Level: partly, Note: "the state, the owner and Statistics without the peak of memory"},
+		{Name: "HcsGetComputeSystemProperties", Level: partly, Note: "the state, the owner, ProcessList (not of the containers of pods), and Statistics without the peak of memory"},
 		{Name: "HcsStartComputeSystem", Level: full},
 		{Name: "HcsShutdownComputeSystem", Level: full},
 		{Name: "HcsTerminateComputeSystem", Level: full},
@@ -280,7 +280,8 @@ func layerCalls() []Call {
 		},
 		{
 			Name: "PrepareLayer", Level: partly, texts: 2,
-			Note: "programs of the host can open the volume until a compute system uses it, and again when that has ended; they follow no links on it",
+			Note: "programs of the host can open the volume, and follow no links on it. While a container runs, it is the container's C:, with Wine's files; what they write then belongs to nobody in " +
+				"the container, which may read, change and delete it. Between a compute system's creation and its first process there is no volume",
 			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
 				return "", l.prepare(path, pathsOf(rest[0]))
 			}),

@@ -77,6 +77,9 @@ func (c *computeSystem) createProcess(ctx context.Context, text string) (*proces
 	}
 	c.ending.Lock()
 	defer c.ending.Unlock()
+	if err := c.allows(uid, params.User); err != nil {
+		return nil, err
+	}
 	p := &start{params: params, uid: uid, env: slices.Clone(c.service.cfg.Launch.Env)}
 	if params.EmulateConsole {
 		p.env = append(p.env, "TERM=xterm")
@@ -96,6 +99,24 @@ func (c *computeSystem) createProcess(ctx context.Context, text string) (*proces
 		p.setSize(ctx, size[1], size[0])
 	}
 	return p.process, nil
+}
+
+// allows refuses a user other than that of the first process: Wine runs all programs of a prefix as one user.
+func (c *computeSystem) allows(uid uint32, name string) error {
+	c.mu.Lock()
+	begun := c.first != nil
+	c.mu.Unlock()
+	if !begun {
+		return nil
+	}
+	user, err := c.scratch.userOf()
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(user, engine.UserName(uid)) {
+		return refuse(NotSupported, "the programs of the container run as %s: none runs as %q beside them", user, userOf(name))
+	}
+	return nil
 }
 
 // begin makes a process that is going to be started, and keeps that it is.
@@ -190,6 +211,9 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 	}
 	if _, err := s.cfg.Engine.Start(ctx, c.engine, p.streams.io()); err != nil {
 		return err
+	}
+	if err := c.share(); err != nil { // the container has no need of it
+		s.cfg.Log.Warn("programs of the host do not see the files of a container", "id", c.id, "error", err)
 	}
 	return c.runs(p) //nolint:contextcheck // The program outlives the call.
 }

@@ -175,6 +175,11 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 		return errors.Join(err, s.layers.release(c.scratch))
 	}
 	s.systems[c.id] = c
+	if there && k.State == Running {
+		if err := c.share(); err != nil {
+			s.cfg.Log.Warn("programs of the host do not see the files of a container", "id", c.id, "error", err)
+		}
+	}
 	if k.State == Stopped { // its end was under way
 		c.end(0, false) //nolint:contextcheck // as the end of any
 		return nil

@@ -42,6 +42,7 @@ type Programs interface {
 //
 //nolint:interfacebloat // a method for each thing that is done to a program
 type Execs interface {
+	Exec(ctx context.Context, id string, x engine.ExecSpec) (engine.Exit, error)
 	StartExec(ctx context.Context, id string, x engine.ExecSpec, stdio engine.IO) error
 	WaitExec(ctx context.Context, id, exec string) (engine.Exit, error)
 	KillExec(ctx context.Context, id, exec string) error
@@ -56,6 +57,11 @@ type Limits interface {
 	Update(ctx context.Context, id string, r engine.Resources) error
 	Usage(ctx context.Context, id string) (engine.Usage, error)
 	UnreadOf(ctx context.Context, id string, most int64) (int64, error)
+}
+
+// Drives is the part of an engine that knows the files of running containers.
+type Drives interface {
+	Drive(id string) (*os.File, error)
 }
 
 // Folders is the part of an engine that makes the folders by which a container and the machine tell each other things.
@@ -76,6 +82,7 @@ type Engine interface {
 	Execs
 	Limits
 	Folders
+	Drives
 	Registries
 }
 

@@ -215,7 +215,7 @@ func (c *computeSystem) remove(ctx context.Context) {
 	c.gone = true
 	made, processes := c.made, slices.Collect(maps.Values(c.processes))
 	c.mu.Unlock()
-	var errs []error
+	errs := []error{c.unshare()}
 	if made {
 		errs = append(errs, s.cfg.Engine.Remove(ctx, c.engine))
 	}

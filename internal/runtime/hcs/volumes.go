@@ -12,17 +12,22 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/bindmount"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // Programs of the host have a prepared scratch as a volume: they read and write C: of a container that does not run.
 // The volume is an overlay of the scratch over its layers alone, without Wine's files. A running container has the
-// scratch in an overlay of its own, and Linux lets no two overlays write to one folder; so there is no volume while a
-// compute system uses the scratch.
+// scratch in an overlay of its own, and Linux lets no two overlays write to one folder; so the volume is that overlay,
+// with Wine's files, from the start of the container's first program to the compute system's end. What programs of the
+// host write there belongs to nobody in the container, and its programs may change it, as all make files with umask 0.
 //
 // A container may have put links of Linux into its scratch, that lead anywhere in the host: on the volume nobody
 // follows links.
-const volumeFlags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOSYMFOLLOW
+const (
+	volumeFlags      = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOSYMFOLLOW
+	volumeAttributes = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSYMFOLLOW
+)
 
 // volumePatience is how long a program of the host may still have a file of a volume that goes open.
 const volumePatience = 500 * time.Millisecond
@@ -65,6 +70,45 @@ func (l *layers) mount(s *scratch, lower []*os.File) error {
 		return errors.Join(err, l.unshow(s.guid))
 	}
 	return l.name(s.guid, at)
+}
+
+// share makes the drive of a container that runs the volume of its scratch.
+func (c *computeSystem) share() error {
+	l := &c.service.layers
+	if l.cfg.Volumes == "" {
+		return nil
+	}
+	drive, err := c.service.cfg.Engine.Drive(c.engine)
+	if err != nil {
+		return err
+	}
+	defer drive.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.unshow(c.scratch.guid); err != nil {
+		return err
+	}
+	at := filepath.Join(l.cfg.Volumes, c.scratch.guid)
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return fmt.Errorf("make volume of container: %w", err)
+	}
+	place, err := os.OpenFile(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return fmt.Errorf("open volume of container: %w", err)
+	}
+	defer place.Close()
+	if err := bindmount.Over(drive, int(place.Fd()), volumeAttributes); err != nil {
+		return errors.Join(err, os.Remove(at))
+	}
+	return l.name(c.scratch.guid, at)
+}
+
+// unshare takes it away again, before the container goes.
+func (c *computeSystem) unshare() error {
+	l := &c.service.layers
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unshow(c.scratch.guid)
 }
 
 // overlay are the options of an overlay of a scratch over open layers.

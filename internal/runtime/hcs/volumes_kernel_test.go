@@ -122,3 +122,84 @@ func TestVolume(t *testing.T) {
 	}
 	gone("of a link")
 }
+
+// TestVolumeOfRunning: while a container runs, its drive is the volume, on which nobody follows links, also for the next
+// service; when it has ended, the volume is that of its scratch again.
+func TestVolumeOfRunning(t *testing.T) {
+	h := newHost(t)
+	h.stop()
+	h.config.Volumes = t.TempDir()
+	if err := os.Mkdir(filepath.Join(filepath.Dir(h.drive), "dosdevices"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	h.engine.Files = overlayOf(t)
+	if err := os.WriteFile(filepath.Join(h.engine.Files, "running.txt"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("running.txt", filepath.Join(h.engine.Files, "link")); err != nil {
+		t.Fatal(err)
+	}
+	h.begin(t)
+	h.ok(t, "PrepareLayer", scratchPath, baseLayer+"\n")
+	guid := h.volume[len(`\\?\Volume{`) : len(h.volume)-1]
+	device := filepath.Join(filepath.Dir(h.drive), "dosdevices", wine.VolumeDevice(guid))
+	t.Cleanup(func() { _ = unix.Unmount(filepath.Join(h.config.Volumes, guid), unix.MNT_DETACH) })
+	runs := func() bool {
+		_, err := os.Lstat(filepath.Join(device, "running.txt"))
+		return err == nil
+	}
+
+	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	if runs() {
+		t.Error("the drive of a container that does not run is there")
+	}
+	h.ok(t, "HcsCreateProcess", "c1", allStreams)
+	if !runs() {
+		t.Error("the drive of the running container is not there")
+	}
+	if _, err := os.ReadFile(filepath.Join(device, "link")); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("a link on the volume: %v", err)
+	}
+
+	h.stop()
+	h.begin(t)
+	if !runs() {
+		t.Error("the next service does not show the drive of the running container")
+	}
+	system := h.ok(t, "HcsOpenComputeSystem", "c1")
+	h.ok(t, "HcsTerminateComputeSystem", "c1")
+	event(t, system.Events)
+	if runs() {
+		t.Error("the drive of a container that has ended is there")
+	}
+}
+
+// overlayOf mounts an overlay, as a container's root is one.
+func overlayOf(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	at := filepath.Join(dir, "at")
+	for _, name := range []string{"lower", "upper", "work", "at"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options := "lowerdir=" + dir + "/lower,upperdir=" + dir + "/upper,workdir=" + dir + "/work"
+	if err := unix.Mount("overlay", at, "overlay", 0, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
+	return at
+}
+
+// TestOtherUser: all programs of a container run as the first one's user.
+func TestOtherUser(t *testing.T) {
+	h := newHost(t)
+	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x.exe","User":"ContainerUser"}`)
+	h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x.exe","User":"containeruser"}`)
+	h.refused(t, NotSupported, "HcsCreateProcess", "c1", `{"CommandLine":"x.exe"}`)
+	h.refused(t, NotSupported, "HcsCreateProcess", "c1", `{"CommandLine":"x.exe","User":"ContainerAdministrator"}`)
+}

@@ -63,7 +63,20 @@ type properties struct {
 	SystemType    string
 	RuntimeOsType string
 	Owner         string
-	Statistics    *statistics `json:",omitempty"`
+	Statistics    *statistics   `json:",omitempty"`
+	ProcessList   []processItem `json:",omitempty"`
+}
+
+// processItem is a process of a container. What is private of its working set is taken for what it has committed of it.
+type processItem struct {
+	CreateTimestamp              time.Time
+	ImageName                    string
+	KernelTime100ns              uint64
+	UserTime100ns                uint64
+	MemoryCommitBytes            uint64
+	MemoryWorkingSetPrivateBytes uint64
+	MemoryWorkingSetSharedBytes  uint64
+	ProcessID                    uint32 `json:"ProcessId"`
 }
 
 type statistics struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"time"
 
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/server"
@@ -115,16 +116,43 @@ func (s Service) show(ctx context.Context, id, document string) (string, error) 
 	p := propertiesOf(cri.ComputeSystem{ID: id})
 	p.State, p.Owner = string(seen.State), seen.Owner
 	for _, name := range q.PropertyTypes {
-		if name != "Statistics" {
+		switch name {
+		case "Statistics":
+			usage, err := s.Systems.Usage(ctx, id)
+			if err != nil {
+				return "", wire.Errorf(NotFound, "%v", err) // it has ended meanwhile
+			}
+			p.Statistics = statisticsOf(cri.ComputeSystem{ID: id, Started: seen.StartedAt}, usage)
+		case "ProcessList":
+			list, err := s.Systems.Processes(ctx, id)
+			if err != nil {
+				return "", err
+			}
+			p.ProcessList = processesOf(list)
+		default:
 			return "", wire.Errorf(wire.ENotImpl, "property %q", name)
 		}
-		usage, err := s.Systems.Usage(ctx, id)
-		if err != nil {
-			return "", wire.Errorf(NotFound, "%v", err) // it has ended meanwhile
-		}
-		p.Statistics = statisticsOf(cri.ComputeSystem{ID: id, Started: seen.StartedAt}, usage)
 	}
 	return encode(p)
+}
+
+// processesOf is the list of processes of a compute system.
+func processesOf(list []cri.Process) []processItem {
+	const tick = 100 * time.Nanosecond
+	all := []processItem{}
+	for _, p := range list {
+		all = append(all, processItem{
+			CreateTimestamp:              p.Created,
+			ImageName:                    p.Image,
+			KernelTime100ns:              uint64(p.Kernel / tick),
+			UserTime100ns:                uint64(p.User / tick),
+			MemoryCommitBytes:            p.Committed,
+			MemoryWorkingSetPrivateBytes: min(p.WorkingSet, p.Committed),
+			MemoryWorkingSetSharedBytes:  p.WorkingSet - min(p.WorkingSet, p.Committed),
+			ProcessID:                    p.PID,
+		})
+	}
+	return all
 }
 
 // computed is an answer as the connection carries it.

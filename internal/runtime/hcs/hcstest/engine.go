@@ -34,6 +34,11 @@ type Engine struct {
 	Limited []engine.Resources
 	// Unread is how much waits in a container's sockets.
 	Unread map[string]int64
+	// Files is what the machine sees of a container's drive.
+	Files string
+	// Listed is what a container says of its processes, and ListCode the exit code of the program that does.
+	Listed   string
+	ListCode uint32
 	// Refuse, unless "", is what the report of the next program says.
 	Refuse string
 }
@@ -195,6 +200,18 @@ func (f *Engine) Wait(ctx context.Context, id string) (engine.Exit, error) {
 	case <-ctx.Done():
 		return engine.Exit{}, ctx.Err()
 	}
+}
+
+// Drive opens the folder that a test has for the drive of a container.
+func (f *Engine) Drive(string) (*os.File, error) { return os.Open(f.Files) }
+
+// Exec runs a program that lists the processes of a container.
+func (f *Engine) Exec(_ context.Context, id string, x engine.ExecSpec) (engine.Exit, error) {
+	c, err := f.get(id)
+	if err != nil {
+		return engine.Exit{}, err
+	}
+	return engine.Exit{Code: f.ListCode}, os.WriteFile(reportOf(c.spec.WorkDir, x.Args), []byte(f.Listed), 0o644)
 }
 
 // StartExec runs a program that passes its input on to its output, and ends with it.
