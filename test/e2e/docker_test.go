@@ -121,6 +121,14 @@ func (f fixture) dockerLife(t *testing.T) {
 	f.docker(t, 0, "of the context", "exec", "l1", "cmd", "/c", `type C:\data\context.txt& echo %FOO%`)
 	f.docker(t, 1, "", "exec", "l1", "cmd", "/c", `echo x> C:\data\no.txt`)
 	f.docker(t, 0, "l1", "stats", "--no-stream")
+	f.docker(t, 0, "ping.exe", "top", "l1")
+	f.docker(t, 128, "not supported", "exec", "-u", "ContainerUser", "l1", "cmd", "/c", "ver")
+
+	// Of a container that runs files come and go, too.
+	f.docker(t, 0, "", "cp", `l1:C:\app\image.txt`, `C:\context\running.txt`)
+	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "type", `C:\context\running.txt`)
+	f.docker(t, 0, "", "cp", `C:\context\context.txt`, `l1:C:\app\given.txt`)
+	f.docker(t, 0, "and more", "exec", "l1", "cmd", "/c", `echo and more>> C:\app\given.txt& type C:\app\given.txt& del C:\app\given.txt`)
 	f.docker(t, 0, "", "stop", "l1")
 	f.docker(t, 0, "Exited", "ps", "-a")
 
@@ -133,6 +141,7 @@ func (f fixture) dockerLife(t *testing.T) {
 	f.docker(t, 0, "", "kill", "l1")
 	f.docker(t, 0, "Exited (1067)", "ps", "-a")
 	f.docker(t, 0, "", "rm", "l1")
+	f.docker(t, 0, "container die", "events", "--since", "1h", "--until", "0s")
 
 	f.docker(t, 0, "", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `echo in a volume> C:\vol\x.txt`)
 	f.docker(t, 0, "in a volume", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `type C:\vol\x.txt`)
@@ -153,6 +162,16 @@ func (f fixture) dockerBuild(t *testing.T) {
 	f.docker(t, 0, "", "rmi", "built:v1")
 	f.docker(t, 0, "Loaded image: built:v1", "load", "-i", `C:\built.tar`)
 	f.docker(t, 4, "in-a-build", "run", "--rm", "built:v1")
+
+	// A registry gives the image back.
+	const pushed = "registry.test/built:v1"
+	f.docker(t, 0, "", "tag", "built:v1", pushed)
+	f.docker(t, 0, "digest: sha256:", "push", pushed)
+	f.docker(t, 0, "", "rmi", "built:v1", pushed)
+	f.docker(t, 0, "Downloaded newer image", "pull", pushed)
+	f.docker(t, 4, "in-a-build", "run", "--rm", pushed)
+	f.docker(t, 0, "", "tag", pushed, "built:v1")
+	f.docker(t, 0, "", "rmi", pushed)
 
 	f.docker(t, 0, "", "run", "--name", "b1", "built:v1", "cmd", "/c", `echo changed> C:\work\made.txt`)
 	f.docker(t, 0, "C Files/work/made.txt", "diff", "b1")
@@ -195,7 +214,10 @@ func (f fixture) dockerService(t *testing.T, programs string) {
 	} {
 		f.must(t, "node", "cp", from, "win-1:"+to)
 	}
-	f.must(t, "node", "exec", "win-1", "--", folder+`\dockerd.exe`, "--register-service")
+	proxy, authority := f.serveAnyRegistry(t, "10.243.0.254", nil)
+	f.must(t, "node", "cp", authority, `win-1:C:\ca.crt`)
+	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\ca.crt`)
+	f.must(t, "node", "exec", "win-1", "--", folder+`\dockerd.exe`, "--register-service", "--https-proxy", "http://"+proxy)
 	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "docker")
 	f.prints(t, "Server:", "node", "exec", "win-1", "--", folder+`\docker.exe`, "version")
 	f.docker(t, 0, "Loaded image: "+dockerImage, "load", "-i", `C:\image.tar`)

@@ -3,11 +3,9 @@
 package winunit
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -24,11 +22,17 @@ import (
 	"mullion.dev/mullion/internal/base/netns/netnstest"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
+	"mullion.dev/mullion/test/judge"
 )
 
-// TestUnits runs the packages of the rung; MULLION_UNITS=all runs all, and a part of a path those that have it.
-func TestUnits(t *testing.T) {
-	list, err := units()
+// TestUnits runs Kubernetes' packages of the rung; MULLION_UNITS=all runs all, and a part of a path those that have it.
+func TestUnits(t *testing.T) { kubernetes().run(t) }
+
+// TestHcsshim runs hcsshim's packages in the same way.
+func TestHcsshim(t *testing.T) { hcsshim().run(t) }
+
+func (s suite) run(t *testing.T) {
+	list, err := s.units()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,18 +44,27 @@ func TestUnits(t *testing.T) {
 		return want != "all" && !strings.Contains(u.Path, want)
 	})
 	if len(list) == 0 {
-		t.Fatalf("no package has %q in its path", want)
+		t.Skipf("no package of %s has %q in its path", s.file, want)
 	}
-	programs := build(t, list)
+	programs := s.build(t, list)
 	h := newHost(t)
+	ended := map[string]string{}
 	for i, u := range list {
-		t.Run(strings.ReplaceAll(strings.TrimPrefix(u.Path, "k8s.io/"), "/", "."),
-			func(t *testing.T) { h.test(t, u, programs[i]) })
+		t.Run(strings.ReplaceAll(strings.TrimPrefix(u.Path, s.prefix), "/", "."), func(t *testing.T) {
+			for name, how := range h.test(t, s, u, programs[i]) {
+				ended[strings.TrimPrefix(u.Path, s.prefix)+" "+name] = how
+			}
+		})
+	}
+	count := judge.Count(ended)
+	t.Logf("%s: %d passed, %d failed, %d skipped", s.file, count["pass"], count["fail"], count["skip"])
+	if err := judge.Keep(ended); err != nil {
+		t.Error(err)
 	}
 }
 
 // build compiles the test programs, the way kubelet.exe is compiled, so that what both have in common is compiled once.
-func build(t *testing.T, list []unit) []string {
+func (s suite) build(t *testing.T, list []unit) []string {
 	t.Helper()
 	start := time.Now()
 	dir := t.TempDir()
@@ -70,7 +83,7 @@ func build(t *testing.T, list []unit) []string {
 			filepath.Join(dir, fmt.Sprint(n)) + "/",
 		}, rounds[n]...)
 		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir = "../../upstream/cluster/kubernetes"
+		cmd.Dir = s.dir
 		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build upstream's tests: %v\n%s", err, out)
@@ -151,13 +164,14 @@ func newHost(t *testing.T) *host {
 }
 
 // test runs a package's tests in a folder that has the package's test data, as `go test` does.
-func (h *host) test(t *testing.T, u unit, program string) {
+// It returns how each ended.
+func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]string {
 	t.Helper()
 	dir := filepath.Join(wine.Drive(h.prefix), "src", filepath.FromSlash(u.Path))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	copyData(t, u.Path, dir)
+	s.copyData(t, u.Path, dir)
 	exe := filepath.Join(dir, "unit.test.exe")
 	content, err := os.ReadFile(program)
 	if err != nil {
@@ -169,7 +183,7 @@ func (h *host) test(t *testing.T, u unit, program string) {
 	defer func() { _ = os.Remove(exe) }() // in a layer that is gone with the test
 	args := append(h.system.LoaderArgv(), `C:\src\`+strings.ReplaceAll(u.Path, "/", `\`)+`\unit.test.exe`,
 		"-test.v=test2json", "-test.timeout=5m", "-test.paniconexit0")
-	if skip := u.skip(); skip != "" {
+	if skip := judge.Skip(u.Known); skip != "" {
 		args = append(args, "-test.skip="+skip)
 	}
 	// a file: Wine's own services inherit it, and would keep a pipe open
@@ -185,67 +199,34 @@ func (h *host) test(t *testing.T, u unit, program string) {
 		t.Fatal(err)
 	}
 	runErr := cmd.Wait()
-	ended, said := events(t, u.Path, output.Name())
-	count := map[string]int{}
-	for _, how := range ended {
-		count[how]++
+	if _, err := output.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%d passed, %d failed, %d skipped in %v", count["pass"], count["fail"], count["skip"],
-		time.Since(start).Round(time.Second))
-	unknown, stale := u.judge(ended)
-	for _, name := range unknown {
-		t.Errorf("%s fails and is not in packages.yaml:\n%s", name, tail(said[name], 25))
-	}
-	for _, name := range stale {
-		t.Errorf("packages.yaml says that %s fails; it does not (%s)", name, ended[name])
-	}
-	if runErr != nil && count["fail"] == 0 || count["pass"] == 0 {
-		t.Errorf("the test program: %v\n%s", runErr, tail(said[""], 40))
-	}
-}
-
-// events are how each test ended, and what it printed; a test that has begun and has not ended has failed.
-func events(t *testing.T, pkg, file string) (ended, said map[string]string) {
-	t.Helper()
-	in, err := os.Open(file)
+	ended, said, err := judge.Read(t.Context(), u.Path, output)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
-	cmd := exec.CommandContext(t.Context(), "go", "tool", "test2json", "-p", pkg)
-	var errs bytes.Buffer
-	cmd.Stdin, cmd.Stderr = in, &errs
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go tool test2json: %v\n%s", err, errs.String())
+	count := judge.Count(ended)
+	t.Logf("%d passed, %d failed, %d skipped in %v", count["pass"], count["fail"], count["skip"],
+		time.Since(start).Round(time.Second))
+	unknown, stale := judge.Compare(u.Known, ended)
+	for _, name := range unknown {
+		t.Errorf("%s fails and is not in %s:\n%s", name, s.file, judge.Tail(said[name], 25))
 	}
-	ended, said = map[string]string{}, map[string]string{}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var e struct{ Action, Test, Output string }
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			t.Fatal(err)
-		}
-		switch e.Action {
-		case "run":
-			ended[e.Test] = "fail"
-		case "pass", "fail", "skip":
-			if e.Test != "" {
-				ended[e.Test] = e.Action
-			}
-		case "output":
-			said[e.Test] += e.Output
-		}
+	for _, name := range stale {
+		t.Errorf("%s says that %s fails; it does not (%s)", s.file, name, ended[name])
 	}
-	return ended, said
+	if runErr != nil && count["fail"] == 0 || count["pass"] == 0 {
+		t.Errorf("the test program: %v\n%s", runErr, judge.Tail(said[""], 40))
+	}
+	return ended
 }
 
 // copyData copies the folders named testdata of a package, and of those beside it that tests read from (../testdata).
-func copyData(t *testing.T, pkg, to string) {
+func (s suite) copyData(t *testing.T, pkg, to string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", pkg)
-	cmd.Dir = "../../upstream/cluster/kubernetes"
+	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "GOOS=windows")
 	out, err := cmd.Output()
 	if err != nil {
@@ -275,9 +256,4 @@ func copyData(t *testing.T, pkg, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func tail(s string, lines int) string {
-	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

@@ -1,0 +1,310 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"sigs.k8s.io/yaml"
+
+	"mullion.dev/mullion/test/judge"
+)
+
+// TestFieldContainerdClient runs the tests of containerd's own client (integration/client of its module, cross-compiled
+// and unmodified) on a Windows host, against upstream's containerd.exe and shim. The images that they pull come from a
+// registry of the test's. Those that are known to fail are in testdata/containerd-client.yaml, with why.
+func TestFieldContainerdClient(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("the test has subnets of its own")
+	}
+	table, err := os.ReadFile("testdata/containerd-client.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []judge.Known
+	if err := yaml.UnmarshalStrict(table, &known); err != nil {
+		t.Fatal(err)
+	}
+	if err := judge.Check(known); err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t)
+	programs := filepath.Join(f.bin, "containerd-windows")
+	if _, err := os.Stat(filepath.Join(programs, "containerd-shim-runhcs-v1.exe")); err != nil {
+		t.Skipf("needs containerd.exe: make containerd-windows: %v", err)
+	}
+	program := buildClientTests(t)
+	const gateway = "10.242.0.254" // the machine
+	spec := filepath.Join(f.home, "cluster.yaml")
+	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-ctdtest\nnetworking:\n" +
+		"  underlaySubnet: 10.242.0.0/24\n  podSubnet: 10.93.0.0/16\n  serviceSubnet: 10.193.0.0/16\n" +
+		"nodes:\n- {os: windows, bare: true, windowsVersion: ltsc2022}\n"
+	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.takeDown(t) })
+	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
+
+	proxy, authority := f.serveAnyRegistry(t, gateway, map[string]v1.Image{
+		"containerd/windows/nanoserver:ltsc2022": f.testImage(t, 1),
+		"containerd/volume-copy-up:2.1":          f.testImage(t, 3),
+	})
+	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
+	f.must(t, "node", "cp", authority, `win-1:C:\test\ca.crt`)
+	f.must(t, "node", "cp", program, `win-1:C:\test\client.test.exe`)
+	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\test\ca.crt`)
+	f.startContainerd(t, programs, `\\.\pipe\containerd-containerd-test`)
+
+	line := fmt.Sprintf("set HTTPS_PROXY=http://%s&& cd C:\\test&& client.test.exe -no-daemon -test.v=test2json -test.timeout 20m", proxy)
+	if skip := judge.Skip(known); skip != "" {
+		line += ` "-test.skip=` + skip + `"`
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
+	defer cancel()
+	out, runErr := f.mullion(ctx, t, "node", "exec", "win-1", "--", "cmd", "/c", line)
+	ended, said, err := judge.Read(t.Context(), "client", strings.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := judge.Count(ended)
+	t.Logf("%d passed, %d failed, %d skipped", count["pass"], count["fail"], count["skip"])
+	if err := judge.Keep(ended); err != nil {
+		t.Error(err)
+	}
+	unknown, stale := judge.Compare(known, ended)
+	for _, name := range unknown {
+		t.Errorf("%s fails and is not in containerd-client.yaml:\n%s", name, judge.Tail(said[name], 25))
+	}
+	for _, name := range stale {
+		t.Errorf("containerd-client.yaml says that %s fails; it does not (%s)", name, ended[name])
+	}
+	if count["pass"] == 0 {
+		t.Errorf("no test passed: %v\n%s", runErr, judge.Tail(out, 40))
+	}
+}
+
+// buildClientTests compiles the tests of containerd's client.
+func buildClientTests(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "client.test.exe")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program,
+		"github.com/containerd/containerd/v2/integration/client")
+	cmd.Dir = "../../upstream/cluster/containerd"
+	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build containerd's tests: %v\n%s", err, out)
+	}
+	return program
+}
+
+// startContainerd puts upstream's programs on the host and has containerd run as a service at a pipe.
+func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
+	t.Helper()
+	const folder = `C:\containerd`
+	config := filepath.Join(f.home, "config.toml")
+	// The tests ask for a daemon all of whose plugins are there.
+	const needsCRI = `"io.containerd.podsandbox.controller.v1.podsandbox", `
+	text := strings.NewReplacer(`\\.\pipe\containerd-of-test`, pipe, `disabled_plugins = [`, `disabled_plugins = [`+needsCRI).
+		Replace(containerdConfig)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", folder)
+	for _, file := range []string{
+		filepath.Join(programs, "containerd.exe"), filepath.Join(programs, "ctr.exe"),
+		filepath.Join(programs, "containerd-shim-runhcs-v1.exe"), config,
+	} {
+		f.must(t, "node", "cp", file, `win-1:`+folder+`\`+filepath.Base(file))
+	}
+	f.must(t, "node", "exec", "win-1", "--", folder+`\containerd.exe`, "--config", folder+`\config.toml`, "--register-service")
+	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "containerd")
+	poll(t, time.Minute, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "node", "exec", "win-1", "--", folder+`\ctr.exe`, "-a", pipe, "version")
+		if err != nil {
+			return fmt.Errorf("containerd does not answer: %w: %s", err, out)
+		}
+		return nil
+	})
+}
+
+// testImage is an image of a stand-in for the Windows base layer, and a file in each further layer.
+func (f fixture) testImage(t *testing.T, layers int) v1.Image {
+	t.Helper()
+	folder, archive := t.TempDir(), filepath.Join(t.TempDir(), "image.tar")
+	if err := os.WriteFile(filepath.Join(folder, "image.txt"), []byte("of the image\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "image.yaml")
+	text := "target: 'C:\\app'\nworkingDir: 'C:\\'\nuser: ContainerUser\ncmd: [cmd]\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.must(t, "image", "build", folder, "-f", config, "-t", dockerImage, "--windows-version", "ltsc2022", "-o", archive)
+	img, err := tarball.ImageFromPath(archive, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := smallImage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := more.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range layers - 1 {
+		if img, err = mutate.AppendLayers(img, added...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return img
+}
+
+// serveAnyRegistry serves a proxy for HTTPS at an address of the machine, which answers for every registry itself, and
+// returns its address and the certificate of the authority by which it does. images are by their names.
+func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[string]v1.Image) (proxy, authority string) {
+	t.Helper()
+	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
+	plain := httptest.NewServer(store)
+	defer plain.Close()
+	for image, content := range images {
+		ref, err := name.NewTag(strings.TrimPrefix(plain.URL, "http://") + "/" + image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := remote.Write(ref, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	certificate, key := newAuthority(t)
+	authority = filepath.Join(f.home, "ca.crt")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
+	if err := os.WriteFile(authority, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		return certificateFor(hello.ServerName, certificate, key)
+	}}
+
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnels := &tunnelListener{Listener: listener, accepted: make(chan net.Conn), closed: make(chan struct{})}
+	inner := &http.Server{Handler: store, TLSConfig: config, ReadHeaderTimeout: time.Minute}
+	outer := &http.Server{Handler: tunnels, ReadHeaderTimeout: time.Minute}
+	go func() { _ = outer.Serve(listener) }()
+	go func() { _ = inner.ServeTLS(tunnels, "", "") }()
+	t.Cleanup(func() { _, _ = outer.Close(), inner.Close() })
+	return listener.Addr().String(), authority
+}
+
+// tunnelListener has the connections that clients of a proxy ask for, whatever their destination is.
+type tunnelListener struct {
+	net.Listener
+	accepted chan net.Conn
+	once     sync.Once
+	closed   chan struct{}
+}
+
+func (l *tunnelListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	hijacker, ok := w.(http.Hijacker)
+	if !ok || r.Method != http.MethodConnect {
+		http.Error(w, "only tunnels", http.StatusMethodNotAllowed)
+		return
+	}
+	conn, _, err := hijacker.Hijack()
+	if err != nil {
+		return
+	}
+	if _, err := conn.Write([]byte("HTTP/1.1 200 OK\r\n\r\n")); err != nil {
+		_ = conn.Close()
+		return
+	}
+	select {
+	case l.accepted <- conn:
+	case <-l.closed:
+		_ = conn.Close()
+	}
+}
+
+// Accept returns the next connection.
+func (l *tunnelListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.accepted:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept; the proxy's own listener is closed by its server.
+func (l *tunnelListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func newAuthority(t *testing.T) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "registries of a test"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	}
+	text, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := x509.ParseCertificate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificate, key
+}
+
+func certificateFor(server string, authority *x509.Certificate, key *ecdsa.PrivateKey) (*tls.Certificate, error) {
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{server},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	}
+	text, err := x509.CreateCertificate(rand.Reader, template, authority, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Certificate{Certificate: [][]byte{text}, PrivateKey: key}, nil
+}

@@ -1,0 +1,159 @@
+// Package judge compares how upstream's own tests end with a table of those that are known to fail and why: a test that
+// fails and is not in the table fails, and so does one that is in it and passes.
+package judge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Known is a test that is known to fail.
+type Known struct {
+	// Test is its name, with its parents' for a subtest; it stands for its own subtests too.
+	Test string `json:"test"`
+	// Class is one of Classes.
+	Class string `json:"class"`
+	Note  string `json:"note"`
+	// Skip leaves the test out: it takes the whole program with it, or never ends. Only a top test can be left out.
+	Skip bool `json:"skip,omitempty"`
+	// Flaky tests may pass.
+	Flaky bool `json:"flaky,omitempty"`
+}
+
+// Classes say whose fault a failure is.
+func Classes() []string {
+	return []string{
+		"our gap",  // Mullion's
+		"wine",     // Wine does it otherwise than Windows, and what runs on a node does not mind
+		"upstream", // it fails on Windows as well: upstream's job leaves it out, or the test means another system
+		"machine",  // it asks for what the test's environment does not have
+	}
+}
+
+// Check returns an error if a row of a table is not right.
+func Check(table []Known) error {
+	for _, k := range table {
+		if k.Test == "" || k.Note == "" || !slices.Contains(Classes(), k.Class) ||
+			(k.Skip && strings.Contains(k.Test, "/")) {
+			return fmt.Errorf("the row of test %q is not right", k.Test)
+		}
+	}
+	return nil
+}
+
+// Skip is the expression of the tests that are left out, or empty.
+func Skip(table []Known) string {
+	var names []string
+	for _, k := range table {
+		if k.Skip {
+			names = append(names, regexp.QuoteMeta(k.Test))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
+}
+
+// Compare compares how the tests ended ("pass", "fail" or "skip", by name) with the table. It gives the tests that fail
+// and are not known, and the rows that are not so any more.
+func Compare(table []Known, ended map[string]string) (unknown, stale []string) {
+	for name, how := range ended {
+		if how == "fail" && !explains(table, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	for _, k := range table {
+		if !k.Skip && !k.Flaky && ended[k.Test] != "fail" {
+			stale = append(stale, k.Test)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown, stale
+}
+
+// explains tells whether a row is about the test, about one of its parents or about one of its subtests, with which it
+// fails.
+func explains(table []Known, name string) bool {
+	return slices.ContainsFunc(table, func(k Known) bool {
+		return k.Test == name || strings.HasPrefix(name, k.Test+"/") || strings.HasPrefix(k.Test, name+"/")
+	})
+}
+
+// Read reads what a test program has written with -test.v=test2json: how each test ended, and what it printed. A test
+// that has begun and has not ended has failed.
+func Read(ctx context.Context, pkg string, output io.Reader) (ended, said map[string]string, err error) {
+	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-p", pkg)
+	var errs bytes.Buffer
+	cmd.Stdin, cmd.Stderr = output, &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("go tool test2json: %w\n%s", err, errs.String())
+	}
+	ended, said = map[string]string{}, map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var e struct{ Action, Test, Output string }
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, nil, fmt.Errorf("read events of tests: %w", err)
+		}
+		switch e.Action {
+		case "run":
+			ended[e.Test] = "fail"
+		case "pass", "fail", "skip":
+			if e.Test != "" {
+				ended[e.Test] = e.Action
+			}
+		case "output":
+			said[e.Test] += e.Output
+		}
+	}
+	return ended, said, lines.Err()
+}
+
+// Count is how many tests ended how.
+func Count(ended map[string]string) map[string]int {
+	count := map[string]int{}
+	for _, how := range ended {
+		count[how]++
+	}
+	return count
+}
+
+// ListVariable names the file to which Keep writes; without it there is none.
+const ListVariable = "MULLION_JUDGE_LIST"
+
+// Keep writes how tests ended, a line each, if somebody asks for it.
+func Keep(ended map[string]string) error {
+	file := os.Getenv(ListVariable)
+	if file == "" {
+		return nil
+	}
+	var lines []string
+	for name, how := range ended {
+		lines = append(lines, name+" "+how)
+	}
+	slices.Sort(lines)
+	var text strings.Builder
+	for _, line := range lines {
+		at := strings.LastIndexByte(line, ' ')
+		fmt.Fprintf(&text, "%s %s\n", line[at+1:], line[:at])
+	}
+	return os.WriteFile(file, []byte(text.String()), 0o644)
+}
+
+// Tail returns the last lines of a text.
+func Tail(s string, lines int) string {
+	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
