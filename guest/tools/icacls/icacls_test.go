@@ -135,7 +135,7 @@ func TestIcacls(t *testing.T) {
 		{
 			"denied",
 			[]string{"icacls f/a /grant Everyone:M /inheritance:r", "icacls f/a /deny Everyone:W", "icacls f/a"},
-			result{Out: "f/a Everyone:(DENY)(W)\n    Everyone:(DE,RD,REA,X,RA)\n\n" + one},
+			result{Out: "f/a Everyone:(DENY)(W)\n    Everyone:(DE,Rc,RD,REA,X,RA)\n\n" + one},
 		},
 		{
 			"removed",
@@ -202,7 +202,7 @@ func TestIcaclsDenied(t *testing.T) {
 
 func TestRightsText(t *testing.T) {
 	for mask, want := range map[uint32]string{
-		0: "N", 0x1f01ff: "F", 0x10000000: "F", 0x1301bf: "M", 0xe0010000: "M", 0x1200a9: "RX", 0x120089: "R", 0x120116: "W", 0x110000: "D",
+		0: "N", 0x1f01ff: "F", 0x10000000: "F", 0x1301bf: "M", 0xe0010000: "M", 0x1200a9: "RX", 0x120089: "R", 0x120116: "W,Rc", 0x100116: "W", 0x1201b6: "W,Rc,X,RA", 0x110000: "D",
 		0x12019f: "R,W", 0x1201bf: "RX,W", 0x20000: "Rc", 0x100001: "S,RD", 4: "AD", 0x1200ab: "RX,WD",
 	} {
 		if got := rightsText(mask); got != want {

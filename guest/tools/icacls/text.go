@@ -8,6 +8,10 @@ import (
 	"mullion.dev/mullion/guest/tools/program"
 )
 
+// readControl is the right that icacls' W lacks, and FILE_GENERIC_WRITE has
+// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/security/grantvmgroupaccess_test.go).
+const readControl = 0x20000
+
 // simple are the names of sets of rights, the largest first.
 func simple() []right {
 	return []right{
@@ -15,7 +19,7 @@ func simple() []right {
 		{"M", filesec.Modify},
 		{"RX", filesec.ReadExecute},
 		{"R", filesec.Read},
-		{"W", filesec.Write},
+		{"W", filesec.Write &^ readControl},
 		{"D", filesec.Delete},
 		{"N", 0},
 	}
@@ -25,7 +29,7 @@ func simple() []right {
 func specific() []right {
 	return []right{
 		{"DE", 0x10000},
-		{"Rc", 0x20000},
+		{"Rc", readControl},
 		{"WDAC", 0x40000},
 		{"WO", 0x80000},
 		{"S", 0x100000},
