@@ -96,6 +96,8 @@ type PreflightOptions struct {
 	Wine string
 	// Networking is the cluster's, or the zero value if it is not known yet.
 	Networking spec.Networking
+	// Docker says that there will be Docker's engine in place of a cluster.
+	Docker bool
 	// Unprivileged says that an ordinary user asks, who cannot see all.
 	Unprivileged bool
 }
@@ -106,19 +108,25 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	return preflight.Findings(Examine(ctx, o))
 }
 
-// ownPrograms are what a cluster runs of the programs that lie beside mullion.
-func ownPrograms() []string {
-	return []string{
-		"mullion-node", "mullion-init", "mullion-pause", "containerd", "containerd-shim-runc-v2", "runc",
-		"coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
-		"windows/win-bridge.exe", "windows/host-local.exe", "windows/shim/bcryptprimitives.dll",
+// ownPrograms are what runs of the programs that lie beside mullion: those of a cluster, or of Docker's engine.
+func ownPrograms(docker bool) []string {
+	all := []string{
+		"mullion-node", "mullion-init", "containerd", "containerd-shim-runc-v2", "runc",
+		"windows/shim/bcryptprimitives.dll",
 	}
+	if docker {
+		return all
+	}
+	return append(all,
+		"mullion-pause", "coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
+		"windows/win-bridge.exe", "windows/host-local.exe",
+	)
 }
 
 // missingPrograms are Mullion's own programs that the cluster needs and that are not there; of the hidden ones an
 // ordinary user cannot see it.
 func missingPrograms(o PreflightOptions) (missing, hidden []string) {
-	for _, program := range ownPrograms() {
+	for _, program := range ownPrograms(o.Docker) {
 		if _, err := os.Stat(o.Paths.Program(program)); err != nil {
 			missing = append(missing, program)
 		}

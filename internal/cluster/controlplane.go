@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"os/exec"
@@ -96,10 +97,18 @@ func (c *composer) controlPlane() error {
 	}
 	c.units = append(c.units, units...)
 	c.add(&parts.Forwarder{
-		Listen: outside,
-		Target: c.APIServer.String(),
-		Dial:   proc.DialIn(c.underlay.FabricNetns()),
-		Log:    c.log,
+		Unit: parts.APIForwarder(),
+		Listen: func(ctx context.Context) (net.Listener, error) {
+			l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", outside)
+			if err != nil {
+				return nil, fmt.Errorf("listen on %s for the API server: %w", outside, err)
+			}
+			return l, nil
+		},
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			return proc.DialIn(c.underlay.FabricNetns())(ctx, "tcp", c.APIServer.String())
+		},
+		Log: c.log,
 	}, parts.FabricUnit())
 	c.add(c.loadBalancer(), component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 	c.protectOwnAddresses()

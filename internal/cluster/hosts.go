@@ -24,7 +24,10 @@ import (
 
 // apiServer is host:port by which nodes reach the API server.
 func (c *composer) apiServer() string {
-	if !c.Spec.Foreign() {
+	switch {
+	case c.Spec.Docker != nil:
+		return ""
+	case !c.Spec.Foreign():
 		return c.APIServer.String()
 	}
 	host, err := spec.HostPort(c.access.server)
@@ -150,8 +153,13 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 	n := c.Spec.Networking
 	config := c.nodeConfig(h.Node, h.Address, h.Address6)
 	config.Policies = config.Policies && n.WindowsPolicies()
+	docker := ""
+	if c.Spec.Docker != nil {
+		docker = c.Paths.Program(DockerPrograms)
+	}
 	return winnode.Config{
 		Config:              config,
+		Docker:              docker,
 		Build:               h.Build,
 		Processors:          h.Processors,
 		Places:              admission.Places(runtime.NumCPU(), len(c.Hosts)),

@@ -90,7 +90,11 @@ func removeNetworks(ctx context.Context, paths layout.Paths) error {
 
 // fabric is the network that control plane and nodes stand on.
 func (c *composer) fabric() error {
-	c.add(&parts.Fabric{Network: c.underlay, Log: c.log, Mended: c.tellMended})
+	fabric := &parts.Fabric{Network: c.underlay, Log: c.log}
+	if c.Spec.Docker == nil {
+		fabric.Mended = c.tellMended
+	}
+	c.add(fabric)
 	if c.Spec.Networking.DualStack() {
 		c.add(&parts.WayOut{Router: c.underlay, Log: c.log}, parts.FabricUnit())
 	}

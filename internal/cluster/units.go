@@ -49,10 +49,15 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 		always   = 1 << iota
 		original // the machine that has the control plane
 		joined   // a machine that joined another's cluster
+		nodes    // a machine with nodes
+		docker   // Docker's engine, without a cluster
 	)
-	where := always | original
-	if p.Spec.Join != nil {
-		where = always | joined
+	where := always | nodes | original
+	switch {
+	case p.Spec.Join != nil:
+		where = always | nodes | joined
+	case p.Spec.Docker != nil:
+		where = always | docker
 	}
 	for _, step := range []struct {
 		where int
@@ -65,13 +70,14 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 		{original, c.metrics},      // metrics-server
 		{original, c.storage},      // volumes on the nodes' disks
 		{original, c.gmsa},         // credential specs of group managed service accounts
-		{always, c.routes},         // to other machines and to pods
+		{nodes, c.routes},          // to other machines and to pods
 		{always, c.engine},         // containerd
-		{always, c.hosts},          // Wine; each Windows host: namespaces, HNS and CRI server, kubelet.exe
-		{always, c.linuxHosts},     // each Linux host: namespaces, containerd, kubelet
+		{always, c.hosts},          // Wine; each Windows host: namespaces, HNS and CRI server, kubelet.exe or dockerd.exe
+		{docker, c.docker},         // the socket of Docker's engine, and the ports that containers publish
+		{nodes, c.linuxHosts},      // each Linux host: namespaces, containerd, kubelet
 		{original, c.endpoint},     // the address of the control planes that kubeadm makes on bare Linux hosts
-		{always, c.policies},       // NetworkPolicies on the machine's nodes
-		{always, c.volumeLimits},   // what emptyDirs on the machine's Windows nodes may take
+		{nodes, c.policies},        // NetworkPolicies on the machine's nodes
+		{nodes, c.volumeLimits},    // what emptyDirs on the machine's Windows nodes may take
 	} {
 		if where&step.where == 0 {
 			continue

@@ -223,7 +223,7 @@ func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Clu
 	if err := CheckUnderlay(want, paths); err != nil {
 		return want, nil, err
 	}
-	if want.Join != nil { // the API server is on another machine
+	if want.Join != nil || want.Docker != nil { // the API server is on another machine, or there is none
 		return want, nil, paths.SaveSpec(want)
 	}
 	port, err := choosePort(want.Networking.APIServerAddress, want.Networking.APIServerPort)

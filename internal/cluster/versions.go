@@ -48,6 +48,9 @@ func nodeVersion(c spec.Cluster, n spec.Node) string {
 // Versions are the versions of Kubernetes that a cluster is made of on this machine; "" for the one that Mullion comes
 // with.
 func Versions(c spec.Cluster) []string {
+	if c.Docker != nil {
+		return nil
+	}
 	var all []string
 	if c.Join == nil { // the control plane is here
 		all = append(all, c.KubernetesVersion)

@@ -36,6 +36,8 @@ type Cluster struct {
 	Nodes   []Node   `yaml:"nodes" json:"nodes"`
 	// Join is set on a machine that joined the cluster; then Nodes are that machine's nodes.
 	Join *Join `yaml:"-" json:"join,omitempty"`
+	// Docker is set where there is no cluster, but Docker's engine on a Windows host, which is the only node.
+	Docker *Docker `yaml:"-" json:"docker,omitempty"`
 }
 
 // Addons are parts that a cluster can do without. They are on unless they are false.

@@ -71,6 +71,9 @@ func (p Paths) Socket() string { return filepath.Join(p.Run(), "supervisor.sock"
 // answered, package view decides.
 func (p Paths) View() string { return filepath.Join(p.Run(), "view.sock") }
 
+// Docker is the Unix socket of Docker's API, where there is Docker's engine in place of a cluster.
+func (p Paths) Docker() string { return filepath.Join(p.Run(), "docker.sock") }
+
 // Viewers is the file that names who is answered there besides root and a group.
 func (p Paths) Viewers() string { return p.join("viewers.json") }
 

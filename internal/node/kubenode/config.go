@@ -124,7 +124,6 @@ func (c Config) Validate(kind string, own ...Setting) error {
 		{"Netns", c.Netns},
 		{"LogDir", c.LogDir},
 		{"Cgroup", c.Cgroup},
-		{"Server", c.Server},
 	}, own...) {
 		if s.Value == "" {
 			errs = append(errs, fmt.Errorf("check %s %q: %s is not set", kind, c.Name, s.Name))

@@ -117,6 +117,7 @@ func (c Config) Validate() error {
 	err := c.Config.Validate("linux node",
 		kubenode.Setting{Name: "Bin", Value: c.Bin},
 		kubenode.Setting{Name: "Kubernetes", Value: c.Kubernetes},
+		kubenode.Setting{Name: "Server", Value: c.Server},
 	)
 	const longest = 107 // sizeof(sockaddr_un.sun_path) - 1
 	if socket := Socket(c.RunDir); len(socket) > longest {

@@ -9,7 +9,8 @@
 //	                                     serve   └──▶ pipes/NODE
 //	                                                   mullion-pipe.exe
 //
-// A bare host (Config.Bare) ends with agent/NODE and pipes/NODE.
+// A bare host (Config.Bare) ends with agent/NODE and pipes/NODE. One with Docker's engine (Config.Docker) is bare, and
+// ends with dockerd/NODE, which is upstream's dockerd.exe.
 //
 // The prefix outlives the supervisor, since containers have volumes out of it; it is unmounted with everything else of
 // the data folder when the cluster is taken down.
@@ -54,6 +55,8 @@ type Config struct {
 	NodeProgram string
 	Kubernetes  string
 	Programs    string
+	// Docker is the folder of dockerd.exe, which runs on the host in place of all that is Kubernetes'; "": none does.
+	Docker string
 	// ProgramsDir is where the layer with upstream's programs is made; hosts share it.
 	ProgramsDir string
 	// System is the Wine system layer; it is asked for when the prefix starts, after the units in After.
@@ -149,13 +152,16 @@ func (c Config) etc(name string) string { return filepath.Join(c.Dir, "etc", nam
 
 // Validate tells what is missing.
 func (c Config) Validate() error {
-	err := c.Config.Validate("windows host",
+	own := []kubenode.Setting{{Name: "Kubernetes", Value: c.Kubernetes}, {Name: "Server", Value: c.Server}}
+	if c.Docker != "" {
+		own = nil
+	}
+	err := c.Config.Validate("windows host", append(own,
 		kubenode.Setting{Name: "Build", Value: c.Build.Name},
 		kubenode.Setting{Name: "NodeProgram", Value: c.NodeProgram},
-		kubenode.Setting{Name: "Kubernetes", Value: c.Kubernetes},
 		kubenode.Setting{Name: "Programs", Value: c.Programs},
 		kubenode.Setting{Name: "ProgramsDir", Value: c.ProgramsDir},
-	)
+	)...)
 	if c.System == nil {
 		return errors.Join(err, fmt.Errorf("check windows host %q: System is not set", c.Name))
 	}

@@ -24,6 +24,9 @@ const (
 // programs are upstream's programs on the host. It has crictl.exe if that has been built: a person wants it, and no part
 // of a cluster. A bare host likewise has kubeadm.exe and kubectl.exe.
 func (c Config) programs() []program {
+	if c.Docker != "" {
+		return []program{{filepath.Join(c.Docker, dockerProgram), dockerFolder + dockerProgram}}
+	}
 	all := []program{{filepath.Join(c.Kubernetes, "kubelet.exe"), "k/kubelet.exe"}}
 	if !c.NoProxy || c.Bare {
 		all = append(all, program{filepath.Join(c.Kubernetes, "kube-proxy.exe"), "k/kube-proxy.exe"})

@@ -37,6 +37,12 @@ func Units(c Config) ([]component.Unit, error) {
 		})
 	}
 	units = append(units, component.Unit{Component: c.pipesUnit(), After: []component.ID{c.Unit("agent")}})
+	if c.Docker != "" {
+		units = append(units, component.Unit{
+			Component: c.dockerUnit(),
+			After:     []component.ID{c.Unit("agent"), c.Unit("pipes")},
+		})
+	}
 	if c.HasProxy() {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
