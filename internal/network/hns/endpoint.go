@@ -42,6 +42,9 @@ func (m *Model) createEndpoint(id string, r Request) (string, error) {
 	if err := m.placeEndpoint(n, &e); err != nil {
 		return "", err
 	}
+	if err := m.pickPorts(n, &e); err != nil {
+		return "", err
+	}
 	if err := m.checkPolicies(n, &e); err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package hns
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -166,6 +167,68 @@ func (p *portPolicies) portMapping(raw json.RawMessage) error {
 	}
 	p.maps = append(p.maps, mapped)
 	return nil
+}
+
+// firstPort is the first of the ports that are picked, and leastPort the lowest: all are of Windows' dynamic range
+// (https://learn.microsoft.com/en-us/troubleshoot/windows-server/networking/default-dynamic-port-range-tcpip-chang).
+// Those from firstPort on are beyond Linux' range for clients, so that they are likely to be free on the machine, too.
+const (
+	firstPort = 61000
+	leastPort = 49152
+)
+
+// pickPorts gives the port mappings of an endpoint on a nat network that name no port of the host one that is free, as
+// dockerd.exe expects it for `-p 80` (https://github.com/moby/moby/blob/v28.5.2/libnetwork/drivers/windows/windows.go,
+// CreateEndpoint: it allocates ports itself on networks of other types alone).
+func (m *Model) pickPorts(n *network, e *endpoint) error {
+	if n.Type != wire.NetworkNAT {
+		return nil
+	}
+	e.Policies = slices.Clone(e.Policies)
+	for i, policy := range e.Policies {
+		if policy.Type != wire.PolicyPortMapping {
+			continue
+		}
+		s, err := setting[wire.PortMappingSetting](policy.Settings)
+		if err != nil {
+			return err
+		}
+		if s.ExternalPort != 0 || s.InternalPort == 0 {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(policy.Settings, &fields); err != nil {
+			return wire.Errorf(wire.InvalidPolicy, "%v", err)
+		}
+		port, err := m.pickPort(e, s)
+		if err != nil {
+			return err
+		}
+		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return strings.EqualFold(name, "ExternalPort") })
+		fields["ExternalPort"] = json.RawMessage(strconv.Itoa(int(port)))
+		e.Policies[i].Settings = json.RawMessage(encode(fields))
+	}
+	return nil
+}
+
+// pickPort returns a port of the host that nobody listens on, the endpoint's other mappings included.
+func (m *Model) pickPort(e *endpoint, s wire.PortMappingSetting) (uint16, error) {
+	s.ExternalPort = firstPort
+	mapping := wire.Policy{Type: wire.PolicyPortMapping, Settings: json.RawMessage(encode(s))}
+	one := endpoint{Endpoint: wire.Endpoint{Policies: []wire.Policy{mapping}}}
+	at, own := one.fronts(), e.fronts()
+	if len(at) == 0 {
+		return 0, wire.Errorf(wire.InvalidPolicy, "PortMapping of protocol %d, to port %d", s.Protocol, s.InternalPort)
+	}
+
+	const all = math.MaxUint16 + 1 - leastPort
+	for i := range all {
+		at[0].port = uint16(leastPort + (firstPort-leastPort+i)%all)
+		if !slices.Contains(own, at[0]) && m.free(at, e.ID) == nil {
+			return at[0].port, nil
+		}
+	}
+	return 0, wire.Errorf(wire.PortAlreadyExists, "no port of protocol %d is free", s.Protocol)
 }
 
 // fronts returns what the endpoint's port mappings listen on.
