@@ -366,9 +366,15 @@ func fields() []step {
 			module: "upstream/test/hcsshim", packages: []string{"tool"}, to: "containerd-windows/containerd-shim-runhcs-v1.exe", ldflags: strip,
 		},
 		{
-			name: "dockerd.exe", why: "their test (TestFieldDocker)", sets: []string{"docker-windows"}, system: "windows",
+			name: "dockerd.exe", why: "`mullion docker up`, and their test (TestFieldDocker)", sets: []string{"docker-windows"}, system: "windows",
 			module: "upstream/test/moby", packages: []string{"tool"}, to: "docker-windows/dockerd.exe",
 			ldflags: strip + " -X " + moby + "/dockerversion.Version={" + moby + " bare}",
+		},
+		{
+			name: "docker", why: "the same engine, from Linux (`mullion docker up`)", sets: []string{"docker-windows"}, system: "linux",
+			module: "upstream/test/docker-cli", packages: []string{"tool"}, to: "docker-windows/docker",
+			flags:   []string{"-gcflags=" + dockerCLI + "/...=-lang=go1.26"},
+			ldflags: strip + " -X " + dockerCLI + "/cli/version.Version={" + dockerCLI + " bare}",
 		},
 		{
 			name: "docker.exe", why: "the same test", sets: []string{"docker-windows"}, system: "windows",

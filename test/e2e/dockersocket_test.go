@@ -1,0 +1,356 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// dockerUp is an engine of `mullion docker up`, and docker for Linux that speaks to its socket.
+type dockerUp struct {
+	fixture
+
+	docker, socket string
+}
+
+// TestFieldDockerUp brings up Docker's engine without a cluster and has docker for Linux, unmodified, use it by the
+// engine's socket: streams with their end, consoles, logs that are followed, files, builds, volumes, ports of this
+// machine's loopback. Its parts are killed and it comes back; what is left of it is nothing.
+func TestFieldDockerUp(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	f := newFixture(t)
+	programs := filepath.Join(f.bin, "docker-windows")
+	for _, name := range []string{"dockerd.exe", "docker"} {
+		if _, err := os.Stat(filepath.Join(programs, name)); err != nil {
+			t.Skipf("needs dockerd.exe: make docker-windows: %v", err)
+		}
+	}
+	d := dockerUp{fixture: f, docker: filepath.Join(programs, "docker")}
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, f)
+		}
+		d.mullion(t, 0, "docker", "down")
+		d.nothing(t)
+	})
+	d.up(t)
+	again := d.mullion(t, 0, "docker", "env", "--shell", "bash")
+	if want := fmt.Sprintf("export DOCKER_HOST=%q\n", "unix://"+d.socket); again != want {
+		t.Errorf("env prints %q, want %q", again, want)
+	}
+	if info, err := os.Stat(d.socket); err != nil || info.Mode().Perm() != 0o660 {
+		t.Errorf("the socket's mode is %v, %v", info.Mode(), err)
+	}
+	d.mullion(t, 4, "docker", "up", "--windows-version", "ltsc2019")
+
+	t.Run("page", d.page)
+	d.up(t) // the page took it down
+	d.load(t)
+	t.Run("streams", d.streams)
+	t.Run("life", d.life)
+	t.Run("ports", d.ports)
+	t.Run("faults", d.faults)
+}
+
+// mullion runs the program for the engine, which has to end with a code, and returns what it printed.
+func (d dockerUp) mullion(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute)
+	defer cancel()
+	out, err := d.fixture.mullion(ctx, t, append([]string{"--data-dir", d.data}, args...)...)
+	if got := exitCode(err); got != code {
+		t.Fatalf("mullion %q: exit code %d, want %d: %v\n%s", args, got, code, err, out)
+	}
+	return out
+}
+
+func exitCode(err error) int {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	} else if err != nil {
+		return -1
+	}
+	return 0
+}
+
+// up brings the engine up, and finds its socket.
+func (d *dockerUp) up(t *testing.T) {
+	t.Helper()
+	d.mullion(t, 0, "docker", "up", "--wait", "15m") // on a busy machine
+	out := d.mullion(t, 0, "docker", "status", "-o", "json")
+	var s struct{ State, DockerHost string }
+	if err := json.Unmarshal([]byte(out), &s); err != nil || s.State != "ready" {
+		t.Fatalf("status: %v\n%s", err, out)
+	}
+	d.socket = strings.TrimPrefix(s.DockerHost, "unix://")
+}
+
+// command is docker with arguments.
+func (d dockerUp) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, d.docker, args...)
+	cmd.Env = append(d.env(), "DOCKER_HOST=unix://"+d.socket, "DOCKER_BUILDKIT=0")
+	return cmd
+}
+
+// run runs docker, which has to end with a code and to print a text, and returns what it printed.
+func (d dockerUp) run(t *testing.T, in string, code int, want string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := d.command(ctx, args...)
+	cmd.Stdin = strings.NewReader(in)
+	out, err := cmd.CombinedOutput()
+	if got := exitCode(err); got != code || !strings.Contains(string(out), want) {
+		t.Fatalf("docker %q: exit code %d, want %d and %q: %v\n%s", args, got, code, want, err, out)
+	}
+	return string(out)
+}
+
+// page carries out the quick start of the guide.
+func (d dockerUp) page(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guide/docker.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, b := range blocks(string(text)) {
+		if b.language != "sh" {
+			continue
+		}
+		ran++
+		script := "set -euo pipefail\nsudo() { \"$@\"; }\n" +
+			"mullion() { command mullion --data-dir '" + d.data + "' \"$@\"; }\n" + strings.Join(b.text, "\n")
+		cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
+		cmd.Dir = t.TempDir()
+		cmd.Env = append(d.env(), "PATH="+filepath.Dir(d.docker)+":"+d.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("the page's lines: %v\n%s", err, out)
+		}
+		for _, want := range []string{"Microsoft Windows [Version 10.0.26100", "Successfully tagged web:v1", "hello\r\n"} {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%q is not in what the page's lines print:\n%s", want, out)
+			}
+		}
+	}
+	if ran != 1 {
+		t.Errorf("the page has %d blocks of commands", ran)
+	}
+}
+
+// load makes the images of the tests.
+func (d dockerUp) load(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	server, err := os.ReadFile(filepath.Join(d.bin, "e2e/windows/agnhost.exe"))
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "app"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		"image.yaml":      []byte("target: 'C:\\app'\nworkingDir: 'C:\\app'\nuser: ContainerAdministrator\ncmd: [cmd]\n"),
+		"app/image.txt":   []byte("of the image\r\n"),
+		"app/agnhost.exe": server,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive := filepath.Join(dir, "image.tar")
+	d.mullion(t, 0, "image", "build", filepath.Join(dir, "app"), "-f", filepath.Join(dir, "image.yaml"), "-t", dockerImage,
+		"--windows-version", "ltsc2025", "-o", archive)
+	d.run(t, "", 0, "Loaded image: "+dockerImage, "load", "-i", archive)
+}
+
+// streams has input, output and consoles pass, each with its end.
+func (d dockerUp) streams(t *testing.T) {
+	d.run(t, "", 0, "Microsoft Windows [Version 10.0.26100", "run", "--rm", dockerImage, "cmd", "/c", "ver")
+	d.run(t, "", 7, "", "run", "--rm", "--network", "none", dockerImage, "cmd", "/c", "exit 7")
+	d.run(t, "", 127, "cannot find the file", "run", "--rm", dockerImage, "absent.exe")
+
+	// The end of the input is the program's end: it sorts what it has when there is no more.
+	var lines, sorted strings.Builder
+	for i := range 20000 {
+		fmt.Fprintf(&lines, "line %05d\r\n", 19999-i)
+		fmt.Fprintf(&sorted, "line %05d\r\n", i)
+	}
+	if got := d.run(t, lines.String(), 0, "", "run", "--rm", "-i", dockerImage, "sort"); got != sorted.String() {
+		t.Errorf("%d bytes went in, %d came out", sorted.Len(), len(got))
+	}
+
+	d.run(t, "", 0, "", "run", "-d", "--name", "s1", dockerImage, "cmd", "/c", waits)
+	defer d.run(t, "", 0, "", "rm", "-f", "s1")
+	d.run(t, "", 5, "containeradministrator", "exec", "s1", "cmd", "/c", "whoami& exit 5")
+	d.run(t, "x\r\n", 0, "x", "exec", "-i", "s1", "findstr", "x")
+	out, err := exec.CommandContext(t.Context(), "script", "-qec",
+		fmt.Sprintf("DOCKER_HOST=unix://%s %s exec -it s1 cmd /c ver", d.socket, d.docker), "/dev/null").CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("Microsoft Windows")) {
+		t.Errorf("exec -it: %v\n%s", err, out)
+	}
+
+	// A log is followed until the container ends.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	follow := d.command(ctx, "logs", "-f", "s1")
+	var log bytes.Buffer
+	follow.Stdout = &log
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d.run(t, "", 0, "", "stop", "s1")
+	if err := follow.Wait(); err != nil || !strings.Contains(log.String(), "it runs") {
+		t.Errorf("logs -f: %v, %q", err, log.String())
+	}
+}
+
+// life leads containers, volumes and files through theirs.
+func (d dockerUp) life(t *testing.T) {
+	d.run(t, "", 0, "windowsfilter", "info")
+	since := strconv.FormatInt(time.Now().Unix(), 10)
+	d.run(t, "", 0, "", "volume", "create", "kept")
+	d.run(t, "", 0, "", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `echo in a volume> C:\vol\x.txt`)
+	d.run(t, "", 0, "in a volume", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `type C:\vol\x.txt`)
+	d.run(t, "", 0, "", "volume", "rm", "kept")
+	d.run(t, "", 0, "volume destroy kept", "events", "--since", since, "--until", "0s")
+	d.run(t, "", 0, "nat", "network", "ls")
+
+	d.run(t, "", 0, "", "run", "-d", "--name", "l1", dockerImage, "cmd", "/c", waits)
+	d.run(t, "", 0, "l1", "ps")
+	d.run(t, "", 0, "l1", "stats", "--no-stream")
+	d.run(t, "", 0, "", "stop", "l1")
+	file := filepath.Join(t.TempDir(), "file.txt")
+	d.run(t, "", 0, "", "cp", "l1:/app/image.txt", file)
+	if text, err := os.ReadFile(file); err != nil || string(text) != "of the image\r\n" {
+		t.Errorf("the file that was copied is %q, %v", text, err)
+	}
+	d.run(t, "", 0, "", "cp", file, "l1:/app/added.txt")
+	d.run(t, "", 0, "", "start", "l1")
+	d.run(t, "", 0, "of the image", "exec", "l1", "cmd", "/c", `type C:\app\added.txt`)
+	d.run(t, "", 0, "", "rm", "-f", "l1")
+}
+
+// ports has containers answer at this machine's loopback, and nowhere else, until they end.
+func (d dockerUp) ports(t *testing.T) {
+	d.run(t, "", 0, "", "run", "-d", "--name", "p1", "-p", "80", "-p", "38080:80", "-p", "38081:81/udp", dockerImage,
+		`C:\app\agnhost.exe`, "netexec", "--http-port", "80", "--udp-port", "81")
+	port := regexp.MustCompile(`80/tcp -> 0\.0\.0\.0:(6\d+)`).FindStringSubmatch(d.run(t, "", 0, "", "port", "p1"))
+	if port == nil {
+		t.Fatal("no port was picked for -p 80")
+	}
+	for _, at := range []string{"127.0.0.1:" + port[1], "127.0.0.1:38080"} {
+		poll(t, time.Minute, func(ctx context.Context) error { return says(ctx, at, "hello") })
+	}
+	poll(t, time.Minute, func(context.Context) error {
+		c, err := net.Dial("udp", "127.0.0.1:38081")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(5 * time.Second))
+		fmt.Fprint(c, "echo hello\n")
+		answer := make([]byte, 100)
+		if n, err := c.Read(answer); err != nil || string(answer[:n]) != "hello" {
+			return fmt.Errorf("the answer is %q, %w", answer[:n], err)
+		}
+		return nil
+	})
+
+	// One that another program has is told of.
+	l, err := net.Listen("tcp", "127.0.0.1:38082")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	d.run(t, "", 0, "", "run", "-d", "--name", "p2", "-p", "38082:80", dockerImage, "cmd", "/c", waits)
+	poll(t, time.Minute, func(context.Context) error {
+		if out := d.mullion(t, 0, "docker", "status"); !strings.Contains(out, "not 38082/tcp: another program of this machine has it") {
+			return errors.New(out)
+		}
+		return nil
+	})
+
+	d.run(t, "", 0, "", "rm", "-f", "p1", "p2")
+	poll(t, time.Minute, func(context.Context) error {
+		if c, err := net.Dial("tcp", "127.0.0.1:38080"); err == nil {
+			c.Close()
+			return errors.New("the port of a container that has gone is open")
+		}
+		return nil
+	})
+}
+
+// says asks agnhost's server to say a word.
+func says(ctx context.Context, at, word string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/echo?msg="+word, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != word {
+		return fmt.Errorf("%s answers %q, %w", at, text, err)
+	}
+	return nil
+}
+
+// faults kills parts of the engine. It comes back by itself, or by the next up, with images and containers.
+func (d dockerUp) faults(t *testing.T) {
+	d.run(t, "", 0, "", "run", "-d", "--name", "k1", dockerImage, "cmd", "/c", waits)
+	for _, part := range []string{`dockerd\.exe`, `mullion-node serve\b`, `bin/containerd --config`, `mullion-pipe\.exe`} {
+		d.kill(t, part)
+		poll(t, 2*time.Minute, func(context.Context) error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			out, err := d.command(ctx, "run", "--rm", dockerImage, "cmd", "/c", "ver").CombinedOutput()
+			if err != nil || !bytes.Contains(out, []byte("Microsoft Windows")) {
+				return fmt.Errorf("after the end of %s: %w: %s", part, err, out)
+			}
+			return nil
+		})
+	}
+
+	d.kill(t, `mullion .*supervise`)
+	d.mullion(t, 0, "docker", "up", "--wait", "15m")
+	d.run(t, "", 0, "k1", "ps", "-a")
+	d.run(t, "", 0, "", "rm", "-f", "k1")
+	d.run(t, "", 0, "Microsoft Windows", "run", "--rm", dockerImage, "cmd", "/c", "ver")
+}
+
+// nothing finds nothing of an engine that was taken down.
+func (d dockerUp) nothing(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{d.data, filepath.Dir(d.socket)} {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil || bytes.Contains(mounts, []byte(d.data)) {
+		t.Errorf("mounts are left, %v", err)
+	}
+	if left := d.processes(t); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+}
