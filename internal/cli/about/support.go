@@ -35,11 +35,14 @@ func supportTables() map[string]func() []support.Row {
 		"images":       imageRows,
 		"kubernetes":   cluster.SupportRows,
 		"linux-node":   linuxnode.SupportRows,
-		"run":          single.SupportRows,
+		"run":          runRows,
 		"windows-api":  winapi.SupportRows,
 		"windows-host": winnode.SupportRows,
 	}
 }
+
+// runRows are the rows about what there is without a cluster.
+func runRows() []support.Row { return slices.Concat(single.SupportRows(), cluster.DockerRows()) }
 
 // imageRows are the rows about images and how they are built.
 func imageRows() []support.Row { return slices.Concat(image.SupportRows(), dockerfile.SupportRows()) }

@@ -1,0 +1,32 @@
+package cluster
+
+import "mullion.dev/mullion/internal/base/support"
+
+// DockerRows lists how much of Docker's engine for Windows containers `mullion docker` offers to programs of Linux.
+func DockerRows() []support.Row {
+	const (
+		cli    = "https://docs.docker.com/reference/cli/docker/"
+		volume = "https://docs.docker.com/engine/storage/"
+		ports  = "https://docs.docker.com/engine/network/port-publishing/"
+		attack = "https://docs.docker.com/engine/security/#docker-daemon-attack-surface"
+		tests  = "https://golang.testcontainers.org/features/garbage_collector/"
+	)
+	row := func(name string, level support.Level, note, ref string) support.Row {
+		return support.Row{Area: "Docker's engine (mullion docker)", Name: name, Level: level, Note: note, Ref: ref}
+	}
+	return []support.Row{
+		row("docker run, ps, logs -f, exec -it, stats, events, volume, network ls, load", support.Supported, "", cli),
+		row("docker build", support.Partly,
+			"the classic builder (DOCKER_BUILDKIT=0), with RUN; dockerd.exe has no BuildKit on Windows", cli+"image/build/"),
+		row("docker cp", support.Partly, "with a container that does not run, by paths without a drive", cli+"container/cp/"),
+		row("docker pull, buildx, compose", support.Partly, "they are dockerd.exe's and the command's, and were not tried", cli),
+		row("docker -v", support.Partly, "volumes with a name, and folders of the host; no folders of this machine", volume),
+		row("docker -p", support.Supported,
+			"TCP and UDP, at 127.0.0.1 of this machine, or at --publish-address. A port that another program has is no error of docker's: `mullion docker status` says it", ports),
+		row("the engine's socket", support.Supported,
+			"mode 0660, of the first user of `sudo mullion docker up` and of --group; who uses it is as good as root", attack),
+		row("Testcontainers", support.Partly, "testcontainers-go, without its reaper, which wants a named pipe of the host in a container", tests),
+		row("dockerd.exe, or a part of its host, is killed", support.Supported,
+			"it is started again, and `mullion docker up` brings back what was; containers that ran have ended", cli+"container/start/"),
+	}
+}
