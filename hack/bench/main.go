@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"mullion.dev/mullion/hack/kept"
@@ -47,7 +48,7 @@ func main() {
 	if err == nil {
 		var data string
 		if data, err = os.MkdirTemp("", "mullion-bench-"); err == nil {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 			b := bench{
 				bin:  bin,
 				data: filepath.Join(data, "data"),
@@ -107,7 +108,10 @@ func (b *bench) run(ctx context.Context) error {
 		}
 	}
 
+	// The tree may have become another one when the figures are there.
 	began, load := time.Now(), kept.WatchLoad()
+	var of kept.Result
+	of.Commit, of.Changed = kept.Commit(ctx, ".")
 	onCluster := slices.ContainsFunc(b.only, func(name string) bool {
 		return name != "check" && name != "network" && name != "earlier" && name != "proxy" && name != "twenty"
 	})
@@ -136,25 +140,20 @@ func (b *bench) run(ctx context.Context) error {
 		fmt.Fprintf(b.out, "| %s | %s | %s |\n", f.what, f.asked, f.cells())
 	}
 
-	return b.keep(ctx, began, load(), figures)
+	return b.keep(ctx, of, began, load(), figures)
 }
 
-// keep writes the figures, with what they were measured on.
-func (b *bench) keep(ctx context.Context, began time.Time, load kept.Load, figures []figure) error {
-	r := kept.Result{
-		Suite:   "bench",
-		Began:   began.UTC().Truncate(time.Second),
-		Seconds: time.Since(began).Seconds(),
-		Machine: kept.ThisMachine(ctx),
-		Load:    load,
-		Args:    os.Args[1:],
-	}
+// keep writes the figures, with what they were measured on. r has the commit.
+func (b *bench) keep(ctx context.Context, r kept.Result, began time.Time, load kept.Load, figures []figure) error {
+	r.Suite = "bench"
+	r.Began, r.Seconds = began.UTC().Truncate(time.Second), time.Since(began).Seconds()
+	r.Machine, r.Load = kept.ThisMachine(ctx), load
+	r.Args = slices.Clone(os.Args[1:])
 	for i, arg := range r.Args { // the folder is one of this machine
 		if b.earlier.folder != "" {
 			r.Args[i] = strings.ReplaceAll(arg, b.earlier.folder, "FOLDER")
 		}
 	}
-	r.Commit, r.Changed = kept.Commit(ctx, ".")
 	for _, f := range figures {
 		r.Figures = append(r.Figures, kept.Figure{
 			What:   f.what,
