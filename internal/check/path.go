@@ -63,6 +63,9 @@ type Value struct {
 	At   Hit
 }
 
+// Values returns every value at a path that begins at this one.
+func (v Value) Values(path string) []Value { return values(v.Node, v.At, path) }
+
 // values returns every value at a path below n, whose place is at.
 func values(n *manifest.Node, at Hit, path string) []Value {
 	// A path without forks needs no memory; most paths end early, and few fork.

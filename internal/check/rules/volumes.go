@@ -224,29 +224,68 @@ func mountPaths() []check.Rule {
 				Title: "Naming Files, Paths, and Namespaces",
 				URL:   "https://learn.microsoft.com/windows/win32/fileio/naming-a-file#naming-conventions",
 			},
-			Fields: []string{
-				"volumeMounts[*].mountPath", "volumeMounts[*].subPath", "spec.volumes[*].configMap.items[*].path",
-				"spec.volumes[*].secret.items[*].path",
-				"spec.volumes[*].projected.sources[*].configMap.items[*].path",
-				"spec.volumes[*].projected.sources[*].secret.items[*].path",
-				"spec.volumes[*].downwardAPI.items[*].path",
-			},
+			Fields: append([]string{"volumeMounts[*].mountPath", "volumeMounts[*].subPath"}, itemPaths()...),
 			Func: func(p *check.Pod) []check.Hit {
 				var vs []check.Value
 				for _, c := range p.Containers() {
 					vs = append(vs, c.Values("volumeMounts[*].mountPath")...)
 					vs = append(vs, c.Values("volumeMounts[*].subPath")...)
 				}
-				for _, of := range []string{
-					"configMap", "secret", "downwardAPI", "projected.sources[*].configMap",
-					"projected.sources[*].secret",
-				} {
-					vs = append(vs, p.Values("spec.volumes[*]."+of+".items[*].path")...)
+				for _, path := range itemPaths() {
+					vs = append(vs, p.Values(path)...)
 				}
 				return hits(vs, badFileName)
 			},
 		},
+		{
+			ID:       "file-name-case",
+			Severity: check.Warning,
+			Category: volumeCategory,
+			Target:   check.OnPod,
+			Title:    "on Windows this file is the same as an earlier one of its volume",
+			Why:      "Windows ignores case in the names of files, so one of the two is lost",
+			Remedy:   "rename one of them",
+			Source: check.Source{
+				Title: "Naming Files, Paths, and Namespaces",
+				URL:   "https://learn.microsoft.com/windows/win32/fileio/naming-a-file#naming-conventions",
+			},
+			Fields: itemPaths(),
+			Func: func(p *check.Pod) (all []check.Hit) {
+				for _, volume := range p.Values("spec.volumes[*]") {
+					seen := map[string]string{}
+					for _, of := range itemLists() {
+						all = append(all, hits(volume.Values(of+".items[*].path"), func(path string) string {
+							name := strings.ToLower(strings.ReplaceAll(path, `\`, "/"))
+							before, ok := seen[name]
+							seen[name] = path
+							if ok && before != path {
+								return path + " and " + before
+							}
+							return ""
+						})...)
+					}
+				}
+				return all
+			},
+		},
 	}
+}
+
+// itemLists are the fields of a volume that have items, each of which becomes a file.
+func itemLists() []string {
+	return []string{
+		"configMap", "secret", "downwardAPI", "projected.sources[*].configMap", "projected.sources[*].secret",
+		"projected.sources[*].downwardAPI",
+	}
+}
+
+// itemPaths are the fields with the paths of such files.
+func itemPaths() []string {
+	var all []string
+	for _, of := range itemLists() {
+		all = append(all, "spec.volumes[*]."+of+".items[*].path")
+	}
+	return all
 }
 
 // badMountPath returns what is wrong with a mount path, "" if nothing is.
