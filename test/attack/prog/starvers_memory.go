@@ -25,7 +25,11 @@ func memoryWays() []starver {
 			if code := call(sysFtruncate, fd, chunk); code < 0 {
 				return code
 			}
-			return min(call(sysMmap, 0, chunk, 3, 1|populate, fd, 0), 0) // MAP_SHARED
+			at := call(sysMmap, 0, chunk, 3, 1, fd, 0) // MAP_SHARED
+			if at < 0 {
+				return at
+			}
+			return min(call(sysMadvise, at, chunk, 23), 0) // MADV_POPULATE_WRITE
 		})},
 		{"memory/huge-pages", 8, refused, 0, mapping(2<<20, private|huge)},
 		{"memory/huge-file", 8, refused, 8, every(sysMemfdCreate, "attack", 4)}, // MFD_HUGETLB
