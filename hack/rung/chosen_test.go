@@ -114,7 +114,8 @@ func TestChooses(t *testing.T) {
 func TestFieldsPackages(t *testing.T) {
 	t.Chdir("../..")
 	got, err := packagesOf("field")
-	if want := []string{"./internal/runtime/emptydirs", "./test/e2e", "./test/hnswine", "./test/run"}; err != nil || !slices.Equal(got, want) {
+	want := []string{"./internal/runtime/emptydirs", "./test/e2e", "./test/hnswine", "./test/run"}
+	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("packages %q, %v; want %q", got, err, want)
 	}
 }

@@ -117,8 +117,8 @@ func starvedByRoot(t *testing.T, program string) {
 		}
 		reached++
 	}
-	t.Logf("starvation: %d ways; root gets what it asks for of %d of %d; %d depend on the kernel", len(all), reached, asked,
-		len(all)-asked)
+	t.Logf("starvation: %d ways; root gets what it asks for of %d of %d; %d depend on the kernel", len(all), reached,
+		asked, len(all)-asked)
 	if len(all) < leastPayloads {
 		t.Errorf("there are %d ways, want %d", len(all), leastPayloads)
 	}

@@ -208,8 +208,8 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 
 func newBox(t *testing.T, ns, root string) *box {
 	t.Helper()
-	cmd := exec.Command("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "sh", "-c", boxed,
-		"sh", root, t.TempDir())
+	cmd := exec.Command("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child", "sh", "-c",
+		boxed, "sh", root, t.TempDir())
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

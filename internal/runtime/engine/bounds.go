@@ -13,8 +13,8 @@ type Bound struct {
 	By string
 }
 
-// MostConnections is how many connections to the node's own ports a pod's address may hold, as the node's network has it
-// (dataplane.MostOfPod).
+// MostConnections is how many connections to the node's own ports a pod's address may hold, as the node's network has
+// it (dataplane.MostOfPod).
 const MostConnections = "64"
 
 const (

@@ -47,7 +47,9 @@ func socketWays() []starver {
 			return call(sysListen, fd, 4096)
 		})},
 		starver{"sockets/connected", 1 << 17, byMemory, 100, each(func(int) int { return tcpPair() })},
-		starver{"sockets/half-closed", 1 << 17, byMemory, 100, each(func(int) int { return call(sysShutdown, tcpPair(), 1) })},
+		starver{"sockets/half-closed", 1 << 17, byMemory, 100, each(func(int) int {
+			return call(sysShutdown, tcpPair(), 1)
+		})},
 		starver{"sockets/udp-connected", 1 << 17, byMemory, 100, each(func(int) int {
 			fd, address := bound(sockDgram)
 			return call(sysConnect, fd, address, len(address))
@@ -242,7 +244,8 @@ func optionWays() []starver {
 		{"options/of-packets", 20000, byMemory, 50, option(afInet, 0, 4, func(int) []byte {
 			return bytes.Repeat([]byte{1}, 40) // IP_OPTIONS, of those that do nothing
 		})},
-		{"options/groups-of-sources", 20000, byMemory, 50, option(afInet, 0, 39, func(n int) []byte { // IP_ADD_SOURCE_MEMBERSHIP
+		{"options/groups-of-sources", 20000, byMemory, 50, option(afInet, 0, 39, func(n int) []byte {
+			// IP_ADD_SOURCE_MEMBERSHIP: group, interface, source
 			return []byte{239, 1, byte(n >> 8), byte(n), 127, 0, 0, 1, 192, 0, 2, 1}
 		})},
 		{"options/time-stamps", many, byMemory, 50, option(afInet, 1, 29, func(int) []byte { return words(1) })},
@@ -253,7 +256,9 @@ func optionWays() []starver {
 		{"options/mark", 8, refused, 8, option(afInet, 1, 36, func(int) []byte { return words(1) })},
 		// A container's own processor time; Linux refused it to others than root once.
 		{"options/busy-poll", 8, 8, 0, option(afInet, 1, 46, func(int) []byte { return words(1 << 20) })},
-		{"options/others-addresses", 8, refused, 8, option(afInet, 0, 19, func(int) []byte { return words(1) })}, // IP_TRANSPARENT
+		{"options/others-addresses", 8, refused, 8, option(afInet, 0, 19, func(int) []byte {
+			return words(1) // IP_TRANSPARENT
+		})},
 		{"options/pinned-addresses", 20000, byMemory, 0, option(afInet6, 41, 2, func(int) []byte {
 			return append(append(make([]byte, 15), 1), words(1)...) // IPV6_2292PKTINFO
 		})},
