@@ -129,14 +129,20 @@ func (d dockerUp) page(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := 0
+	builds, ran := filepath.Join(d.home, "builds"), 0 // the engine of single containers has a folder of its own
+	t.Cleanup(func() {
+		if out, err := d.fixture.mullion(context.WithoutCancel(t.Context()), t, "--data-dir", builds, "down", "--run"); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 	for _, b := range blocks(string(text)) {
 		if b.language != "sh" {
 			continue
 		}
 		ran++
 		script := "set -euo pipefail\nsudo() { \"$@\"; }\n" +
-			"mullion() { command mullion --data-dir '" + d.data + "' \"$@\"; }\n" + strings.Join(b.text, "\n")
+			"mullion() {\n  local data='" + d.data + "'\n  if [ \"$1\" = image ]; then data='" + builds + "'; fi\n" +
+			"  command mullion --data-dir \"$data\" \"$@\"\n}\n" + strings.Join(b.text, "\n")
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 		cmd.Dir = t.TempDir()
 		cmd.Env = append(d.env(), "PATH="+filepath.Dir(d.docker)+":"+d.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
@@ -144,7 +150,7 @@ func (d dockerUp) page(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the page's lines: %v\n%s", err, out)
 		}
-		for _, want := range []string{"Microsoft Windows [Version 10.0.26100", "Successfully tagged web:v1", "hello\r\n"} {
+		for _, want := range []string{"Microsoft Windows [Version 10.0.26100", "Successfully tagged web:v1", "\nhello\n"} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("%q is not in what the page's lines print:\n%s", want, out)
 			}
