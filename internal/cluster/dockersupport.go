@@ -25,7 +25,7 @@ func DockerRows() []support.Row {
 			"TCP and UDP, at 127.0.0.1 of this machine, or at --publish-address. A port that another program has is no error of docker's: `mullion docker status` says it", ports),
 		row("the engine's socket", support.Supported,
 			"mode 0660, of the first user of `sudo mullion docker up` and of --group; who uses it is as good as root", attack),
-		row("Testcontainers", support.Partly, "testcontainers-go, without its reaper, which wants a named pipe of the host in a container", tests),
+		row("Testcontainers", support.Partly, "testcontainers-go with WithDefaultBridgeNetwork(\"nat\"), and without its reaper, which wants a named pipe of the host in a container", tests),
 		row("dockerd.exe, or a part of its host, is killed", support.Supported,
 			"it is started again, and `mullion docker up` brings back what was; containers that ran have ended", cli+"container/start/"),
 	}

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/cli/bringup"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/exit"
@@ -81,7 +81,7 @@ Whoever may use the socket is as good as root on this machine, as with Docker's 
 }
 
 // nameForm is a DNS label, which the name of a context of docker can be.
-var nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)
+var nameForm = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)
 
 // paths are the engine's: those of a folder of its own, unless another is given.
 func (a *commands) paths(cmd *cobra.Command) (layout.Paths, error) {

@@ -224,7 +224,7 @@ func (a *commands) bringUp(ctx context.Context, cmd *cobra.Command, paths layout
 	})
 	r.Settle()
 	if err != nil {
-		return a.remedied(cmd, ctx, err, paths)
+		return a.remedied(ctx, cmd, err, paths)
 	}
 	a.sayUse(cmd, r, got, paths, build, time.Since(started))
 	return nil
@@ -258,7 +258,7 @@ func users(d spec.Docker) string {
 }
 
 // remedied gives an error of an engine that is coming up its remedy and exit code.
-func (a *commands) remedied(cmd *cobra.Command, ctx context.Context, err error, paths layout.Paths) error {
+func (a *commands) remedied(ctx context.Context, cmd *cobra.Command, err error, paths layout.Paths) error {
 	up, down := a.command(cmd, "up"), a.command(cmd, "down")
 	failure := &exit.Error{Code: exit.NotReady, Err: err}
 	var conflict *cluster.ConflictError

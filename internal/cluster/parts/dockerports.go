@@ -77,14 +77,14 @@ func (d *DockerPorts) Start(ctx context.Context) error {
 }
 
 // Stop closes all ports.
-func (d *DockerPorts) Stop(context.Context) error {
+func (d *DockerPorts) Stop(ctx context.Context) error {
 	if d.cancel == nil {
 		return nil
 	}
 	d.cancel()
 	d.cancel = nil
 	d.done.Wait()
-	d.settle(context.Background(), nil) //nolint:forbidigo // nothing is opened
+	d.settle(ctx, nil)
 	return nil
 }
 
