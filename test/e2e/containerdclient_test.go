@@ -84,7 +84,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\test\ca.crt`)
 	f.startContainerd(t, programs, `\\.\pipe\containerd-containerd-test`)
 
-	line := fmt.Sprintf("set HTTPS_PROXY=http://%s&& cd C:\\test&& client.test.exe -no-daemon -test.v=test2json -test.timeout 20m", proxy)
+	line := fmt.Sprintf("set HTTPS_PROXY=http://%s&& set PATH=C:\\containerd;%%PATH%%&& cd C:\\test&& client.test.exe -no-daemon -test.v=test2json -test.timeout 20m", proxy)
 	if skip := judge.Skip(known); skip != "" {
 		line += ` "-test.skip=` + skip + `"`
 	}
@@ -126,6 +126,11 @@ func buildClientTests(t *testing.T) string {
 	return program
 }
 
+// clientFolders are where the tests look for what their daemon keeps.
+const clientFolders = `root = 'C:\Program Files\containerd\root-test'
+state = 'C:\Program Files\containerd\state-test'
+`
+
 // startContainerd puts upstream's programs on the host and has containerd run as a service at a pipe.
 func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
 	t.Helper()
@@ -133,8 +138,8 @@ func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
 	config := filepath.Join(f.home, "config.toml")
 	// The tests ask for a daemon all of whose plugins are there.
 	const needsCRI = `"io.containerd.podsandbox.controller.v1.podsandbox", `
-	text := strings.NewReplacer(`\\.\pipe\containerd-of-test`, pipe, `disabled_plugins = [`, `disabled_plugins = [`+needsCRI).
-		Replace(containerdConfig)
+	text := strings.NewReplacer(`\\.\pipe\containerd-of-test`, pipe, `disabled_plugins = [`, `disabled_plugins = [`+needsCRI,
+		"version = 3\n", "version = 3\n"+clientFolders).Replace(containerdConfig)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

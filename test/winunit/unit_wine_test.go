@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,10 +73,11 @@ func (s suite) build(t *testing.T, list []unit) []string {
 	rounds := map[int][]string{} // packages of one name get a round each
 	used := map[string]int{}
 	for _, u := range list {
-		n := used[path.Base(u.Path)]
-		used[path.Base(u.Path)]++
+		name := programName(u.Path)
+		n := used[name]
+		used[name]++
 		rounds[n] = append(rounds[n], u.Path)
-		programs = append(programs, filepath.Join(dir, fmt.Sprint(n), path.Base(u.Path)+".test.exe"))
+		programs = append(programs, filepath.Join(dir, fmt.Sprint(n), name+".test.exe"))
 	}
 	for n := range len(rounds) {
 		args := append([]string{
@@ -91,6 +93,17 @@ func (s suite) build(t *testing.T, list []unit) []string {
 	}
 	t.Logf("built in %v", time.Since(start).Round(time.Second))
 	return programs
+}
+
+// majorVersion is the last element of the path of a package that has versions.
+var majorVersion = regexp.MustCompile(`^v[2-9][0-9]*$`)
+
+// programName is what the go command calls the test program of a package.
+func programName(pkg string) string {
+	if name := path.Base(pkg); !majorVersion.MatchString(name) {
+		return name
+	}
+	return path.Base(path.Dir(pkg))
 }
 
 // host is a Wine prefix as Windows hosts have it, in a network namespace of its own.

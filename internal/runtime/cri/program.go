@@ -82,6 +82,8 @@ type Process struct {
 const (
 	maxProcesses   = 8192
 	maxProcessText = 1 << 20
+	// lastTime is that of the year 9999, in ticks of Windows: JSON has none that is later.
+	lastTime = 2650467743999999999
 	// epoch is the beginning of Windows' times, 1601, in seconds of Linux.
 	epoch = -11644473600
 )
@@ -125,7 +127,7 @@ func parseProcess(line string) (Process, bool) {
 	p := Process{
 		PID:        uint32(numbers[0]),
 		Image:      cleanText(words[7]),
-		Created:    time.Unix(int64(numbers[1]/second)+epoch, int64(numbers[1]%second)*tick).UTC(),
+		Created:    time.Unix(int64(min(numbers[1], lastTime)/second)+epoch, int64(numbers[1]%second)*tick).UTC(),
 		Kernel:     time.Duration(min(numbers[2], most) * tick),
 		User:       time.Duration(min(numbers[3], most) * tick),
 		WorkingSet: numbers[4],

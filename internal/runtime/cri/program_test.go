@@ -32,6 +32,9 @@ func TestReadProcesses(t *testing.T) {
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	if year := got[1].Created.Year(); year != 9999 {
+		t.Errorf("the year %d", year)
+	}
 	if got[1].Kernel <= 0 || got[1].Image != "\uFFFD" {
 		t.Errorf("of an extreme: %+v", got[1])
 	}

@@ -37,14 +37,19 @@ func (s *Service) Processes(ctx context.Context, id string) (all []cri.Process, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	defer func() { err = errors.Join(err, os.RemoveAll(one.file("list-"))) }()
+	defer func() {
+		if err = errors.Join(err, os.RemoveAll(one.file("list-"))); err != nil {
+			s.cfg.Log.Warn("processes not listed", "id", id, "error", err)
+		}
+	}()
 	exit, err := s.cfg.Engine.Exec(ctx, c.engine, engine.ExecSpec{
-		ID:     one.exec(),
-		UID:    uid,
-		Dir:    cri.Drive,
-		Env:    s.cfg.Launch.Env,
-		Args:   s.cfg.Launch.ListArguments(one.target("list-")),
-		Inside: c.workDir(),
+		ID:      one.exec(),
+		UID:     uid,
+		Dir:     cri.Drive,
+		Env:     s.cfg.Launch.Env,
+		Args:    s.cfg.Launch.ListArguments(one.target("list-")),
+		Inside:  c.workDir(),
+		FIFODir: c.dir(),
 	})
 	if err == nil && exit.Code != 0 {
 		err = refuse(Fail, "the processes of compute system %q are not listed: code %d", id, exit.Code)
