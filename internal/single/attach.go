@@ -46,6 +46,14 @@ func (c *Client) Exec(ctx context.Context, ask Exec, streams Streams) (End, erro
 	})
 }
 
+// RunLinux runs a command of a build, and returns how it ended. The error is as with Run.
+func (c *Client) RunLinux(ctx context.Context, ask LinuxRun, streams Streams) (End, error) {
+	return c.carried(ctx, false, false, streams, func(folder string) Request {
+		ask.Streams = folder
+		return Request{Linux: &ask}
+	})
+}
+
 // errBegun is the error of a program that already ran.
 var errBegun = errors.New("the container has ended with it")
 

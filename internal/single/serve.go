@@ -126,6 +126,8 @@ type service struct {
 	register *register
 	network  *nat.Network
 
+	linux linux
+
 	mu      sync.Mutex
 	rooms   map[string]*room        // by builds of Windows
 	running map[*container]struct{} // those with a network namespace
@@ -177,7 +179,7 @@ func (s *service) close() error {
 		errs = append(errs, r.close())
 	}
 	s.mu.Unlock()
-	errs = append(errs, s.network.Close())
+	errs = append(errs, s.linux.close(), s.network.Close())
 	if s.containerd != nil {
 		errs = append(errs, s.containerd.Stop(ctx))
 	}
@@ -245,6 +247,8 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 	switch {
 	case ask.Run != nil:
 		err = s.run(ctx, cancel, c, *ask.Run)
+	case ask.Linux != nil:
+		err = s.runLinux(ctx, cancel, c, *ask.Linux)
 	case ask.Explain != nil:
 		err = s.explain(ctx, c, *ask.Explain)
 	case ask.Exec != nil:

@@ -12,6 +12,8 @@ import (
 // Request is what a client asks first on a connection: one of its fields.
 type Request struct {
 	Run *Run `json:",omitempty"`
+	// Linux asks for a command of a build.
+	Linux *LinuxRun `json:",omitempty"`
 	// Explain asks what a container would get.
 	Explain *Run  `json:",omitempty"`
 	Load    *Load `json:",omitempty"`
@@ -86,6 +88,31 @@ type Run struct {
 	// Keep has the engine remember a container that has ended, with its log, until it is removed.
 	Keep bool
 }
+
+// LinuxRun asks for a command of a stage for Linux of a Dockerfile, whose container is forgotten when it has ended. Paths
+// of the machine are absolute.
+type LinuxRun struct {
+	// Layers are those of the stage, the lowest first.
+	Layers []LinuxLayer
+	// Args are the program and its arguments.
+	Args []string
+	// Env are variables as NAME=VALUE.
+	Env []string
+	// Dir is the folder that it starts in, User its user as in USER: a name or a number, and maybe a group.
+	Dir, User string
+	// Network is the container's network; "": NAT.
+	Network Network
+	// Mounts have targets of Linux.
+	Mounts []Mount
+	// Streams is as in Run.
+	Streams string
+	// Layer is a file of the machine into which the engine writes the layer of what the command has changed, once it has
+	// ended with 0.
+	Layer string
+}
+
+// LinuxLayer is a layer of an image for Linux. File is a file that has its bytes, compressed by gzip.
+type LinuxLayer struct{ DiffID, File string }
 
 // Exec asks for another program in a container that runs.
 type Exec struct {

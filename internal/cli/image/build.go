@@ -36,7 +36,8 @@ func (a *builds) command() *cobra.Command {
 loaded into the cluster that is up, or written to a file with --output. All timestamps in the image are the time in the
 environment variable SOURCE_DATE_EPOCH (seconds), or the start of 1970.
 
-RUN runs in a container as of ` + "`mullion run`" + `, which needs root. A stage begins with scratch, with another stage, with an image
+RUN runs in a container as of ` + "`mullion run`" + `, which needs root; in a stage for Linux (FROM --platform=linux/amd64) in one of
+Linux, so that Go's or Node's compilers of Linux build what the image for Windows copies. A stage begins with scratch, with another stage, with an image
 of the machine (for root) or of a registry, or with one of Microsoft's base images, such as
 mcr.microsoft.com/windows/nanoserver:ltsc2022, in whose place a stand-in without Windows' files is; --base real keeps
 Windows' own layers. .dockerignore leaves files out. What a build has made is kept in $MULLION_CACHE_DIR (by default
@@ -48,7 +49,7 @@ labels); flags override it.
 
 On a Mullion node, Wine takes the place of the Windows base layer. On real Windows the image needs a real base layer.
 
-With --os linux the image is for linux/amd64, and FOLDER may also be one program, linked statically.`,
+With --os linux the image is for linux/amd64; without a Dockerfile FOLDER may also be one program, linked statically.`,
 		Example: `  mullion image build examples/webserver
   mullion image build . -t mullion.local/app:v1                       # by ./Dockerfile
   mullion image build . -f deploy/windows.Dockerfile --build-arg VERSION=1.2 -t mullion.local/app:v1

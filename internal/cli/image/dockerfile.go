@@ -25,6 +25,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/buildcache"
 	"mullion.dev/mullion/internal/runtime/dockerfile"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
+	"mullion.dev/mullion/internal/runtime/linuxrun"
 	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -110,9 +111,8 @@ func dockerfileOf(dir, file string) (string, error) {
 func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags dockerfileFlags, over imagebuild.Spec) (
 	_ *imagebuild.Image, done func() error, err error,
 ) {
-	if over.OS == imagebuild.Linux {
-		return nil, nil, errors.New("--os linux: Mullion makes images for Linux of folders alone; " +
-			"`docker build` builds this one")
+	if over.OS == imagebuild.Linux && (len(over.OSVersions) > 0 || flags.base != baseStandIn) {
+		return nil, nil, errors.New("--windows-version and --base are for images of Windows, and --os says linux")
 	}
 	if name := instead(over); name != "" {
 		return nil, nil, fmt.Errorf("--%s is for a folder without a %s, which has an instruction for it", name,
@@ -161,6 +161,8 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 		Context:    dir,
 		Scratch:    scratch,
 		Tags:       over.Tags,
+		OS:         over.OS,
+		LinuxOwner: linuxrun.Owner,
 		OSVersions: over.OSVersions,
 		Args:       args,
 		Secrets:    secrets,
@@ -263,6 +265,12 @@ func (a *builds) buildRun(ctx context.Context, client *single.Client, c dockerfi
 	if err := a.RequireRoot("makes containers for RUN"); err != nil {
 		return err
 	}
+	out := p.output(c.Step)
+	defer out.flush()
+	streams := single.Streams{Out: out, Err: out}
+	if c.Linux != nil {
+		return runLinux(ctx, client, c, streams)
+	}
 
 	archive, into := io.Pipe()
 	go func() { into.CloseWithError(c.Image.WriteArchive(into)) }()
@@ -278,24 +286,63 @@ func (a *builds) buildRun(ctx context.Context, client *single.Client, c dockerfi
 		Layer:   c.Layer,
 		Once:    true,
 	}
-	if c.Alone {
-		ask.Network = single.None
+	ask.Network = networkOf(c)
+	ask.Mounts = mountsOf(c)
+	end, err := client.Run(ctx, ask, streams)
+	if err != nil {
+		return err
 	}
+	return failed(end)
+}
+
+// runLinux runs the command of RUN in a stage for Linux.
+func runLinux(ctx context.Context, client *single.Client, c dockerfile.Command, streams single.Streams) error {
+	config := c.Linux.Config
+	ask := single.LinuxRun{
+		Args:    config.Cmd,
+		Env:     slices.Concat(config.Env, c.Env),
+		Dir:     cmp.Or(config.WorkingDir, "/"),
+		User:    config.User,
+		Network: networkOf(c),
+		Mounts:  mountsOf(c),
+		Layer:   c.Layer,
+	}
+	for _, l := range c.Linux.Layers {
+		sum, err := l.DiffID()
+		if err != nil {
+			return err
+		}
+		ask.Layers = append(ask.Layers, single.LinuxLayer{DiffID: sum.String(), File: buildcache.File(l)})
+	}
+
+	end, err := client.RunLinux(ctx, ask, streams)
+	if err != nil {
+		return err
+	}
+	return failed(end)
+}
+
+func networkOf(c dockerfile.Command) single.Network {
+	if c.Alone {
+		return single.None
+	}
+	return single.NAT
+}
+
+func mountsOf(c dockerfile.Command) (all []single.Mount) {
 	for _, m := range c.Mounts {
-		ask.Mounts = append(ask.Mounts, single.Mount{
+		all = append(all, single.Mount{
 			Source:   m.Source,
 			Target:   m.Target,
 			ReadOnly: m.ReadOnly,
 			Shared:   true,
 		})
 	}
+	return all
+}
 
-	out := p.output(c.Step)
-	end, err := client.Run(ctx, ask, single.Streams{Out: out, Err: out})
-	out.flush()
-	if err != nil {
-		return err
-	}
+// failed is the error of a command that has ended with a failure.
+func failed(end single.End) error {
 	if end != (single.End{}) {
 		err := fmt.Errorf("the command ended with exit code %d", end.Code)
 		if why := end.Why(); why != "" {

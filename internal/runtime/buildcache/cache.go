@@ -380,6 +380,12 @@ func (l layer) Uncompressed() (io.ReadCloser, error) {
 	return unpacked{plain, file}, nil
 }
 
+// File returns the file of a layer of a cache, which has its bytes as an image has them; "": it is of no cache.
+func File(of v1.Layer) string {
+	l, _ := of.(layer)
+	return l.file
+}
+
 // unpacked reads a compressed file.
 type unpacked struct {
 	io.Reader

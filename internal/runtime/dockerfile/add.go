@@ -35,15 +35,20 @@ const (
 	zstdWindow   = 64 << 20
 )
 
+// fetchedMode are the permissions of what was fetched, as Docker has them.
+const fetchedMode = 0o600
+
 // add carries out ADD: COPY, and archives of the folder are unpacked, and addresses are fetched.
 func (s *stage) add(ctx context.Context, c *instructions.AddCommand) error {
-	s.ignoresOwners(c, c.Chown, c.Chmod)
 	if c.Checksum != "" && len(c.SourcePaths) != 1 {
 		return refuse(errdefs.ErrInvalidArgument, "--checksum is for one address")
 	}
 
-	w, err := s.copying(c, c.SourcesAndDest, s.folder, c.ExcludePatterns)
+	w, err := s.copying(c, c.SourcesAndDest, s.folder.in(s.linux), c.ExcludePatterns)
 	if err != nil {
+		return err
+	}
+	if err := w.readRights(ctx, c.Chown, c.Chmod); err != nil {
 		return err
 	}
 	for _, pattern := range c.SourcePaths {
@@ -56,7 +61,7 @@ func (s *stage) add(ctx context.Context, c *instructions.AddCommand) error {
 		return err
 	}
 
-	return s.put(ctx, w.made, fmt.Sprint(c))
+	return w.put(ctx)
 }
 
 // addOne adds what one source of ADD names.
@@ -85,7 +90,11 @@ func isRepository(lower string) bool {
 
 // archives adds what a pattern names; those of the files that are archives are unpacked.
 func (w *copying) archives(ctx context.Context, pattern string) error {
-	found, err := w.from.glob(strings.ReplaceAll(pattern, `\`, "/"))
+	at, err := w.sourceName(pattern)
+	if err != nil {
+		return err
+	}
+	found, err := w.from.glob(at)
 	if err != nil {
 		return err
 	}
@@ -158,7 +167,12 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 		}
 	}
 
-	return w.place(name, []imagebuild.File{{Source: file.Name(), Size: size}}, false)
+	fetched := imagebuild.File{
+		Source: file.Name(),
+		Size:   size,
+		Mode:   fetchedMode,
+	}
+	return w.place(name, []imagebuild.File{fetched}, false)
 }
 
 // checkSum refuses what is no checksum; "" is none, which is right.
@@ -284,14 +298,12 @@ func decompressed(file io.Reader) (io.Reader, error) {
 
 // unpackEntry adds an entry of an archive. Whatever it is called, it stays below the target.
 func (w *copying) unpackEntry(header *tar.Header, from io.Reader) error {
-	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(header.Name, `\`, "/")), "/")
+	name := strings.TrimPrefix(path.Clean("/"+w.link(header.Name)), "/")
 	if name == "" {
 		return nil
 	}
-	for part := range strings.SplitSeq(name, "/") {
-		if err := imagebuild.CheckName(part); err != nil {
-			return err
-		}
+	if _, err := w.named(name); err != nil {
+		return err
 	}
 
 	if left, err := w.leaves(name, name); left || err != nil {
@@ -303,8 +315,7 @@ func (w *copying) unpackEntry(header *tar.Header, from io.Reader) error {
 	case tar.TypeXGlobalHeader: // of `git archive`: what it says is no file
 		return nil
 	case tar.TypeDir:
-		_, err := w.made.folder(at)
-		return err
+		return w.unpackFolder(at, header)
 	case tar.TypeReg:
 		return w.unpackFile(at, header, from)
 	case tar.TypeLink:
@@ -335,16 +346,33 @@ func (w *copying) unpackFile(at string, header *tar.Header, from io.Reader) (err
 		return err
 	}
 
-	return w.made.add(imagebuild.File{
+	return w.made.add(w.rights.over(imagebuild.File{
 		Name:     at,
 		Source:   file.Name(),
 		Size:     size,
 		ReadOnly: header.FileInfo().Mode().Perm()&0o222 == 0,
-	})
+	}, header))
+}
+
+// unpackFolder adds a folder, with the rights that the archive says.
+func (w *copying) unpackFolder(at string, header *tar.Header) error {
+	at, err := w.made.folder(at)
+	if err != nil || at == "" || !w.linux {
+		return err
+	}
+	w.made.files[at] = w.rights.over(imagebuild.File{Name: at, Kind: fs.ModeDir}, header)
+	return nil
 }
 
 // unpackLink adds a symbolic link, which has to lead to something below the target.
 func (w *copying) unpackLink(at, name, to string) error {
+	if w.linux { // there a link leads below the container's root, wherever it seems to lead
+		return w.made.add(imagebuild.File{
+			Name: at,
+			Kind: fs.ModeSymlink,
+			Link: to,
+		})
+	}
 	to = strings.ReplaceAll(to, `\`, "/")
 	end := path.Join(path.Dir(name), to)
 	if path.IsAbs(to) || strings.Contains(to, ":") || end == ".." || strings.HasPrefix(end, "../") {

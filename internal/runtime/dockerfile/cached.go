@@ -43,16 +43,22 @@ func (b *builder) layer(
 func (s *stage) filesLayer(ctx context.Context, c *change) (*imagebuild.Layer, error) {
 	files := c.sorted()
 	key := buildcache.NewKey("files")
-	key.Add(s.Created.String())
+	key.Add(s.Created.String(), s.system())
 	for i := range files {
 		if err := addFile(ctx, key, &files[i]); err != nil {
 			return nil, err
 		}
-		c.files[strings.ToLower(files[i].Name)] = files[i] // with its sum
+		if s.linux {
+			key.Add(strconv.FormatInt(files[i].Mode, 8), strconv.Itoa(files[i].UID), strconv.Itoa(files[i].GID))
+		}
+		c.files[s.tree.key(files[i].Name)] = files[i] // with its sum
 	}
 
 	s.cached = true
 	return s.layer(ctx, key, func(w io.Writer) error {
+		if s.linux {
+			return imagebuild.WriteLinuxLayer(ctx, w, files, s.Created)
+		}
 		return imagebuild.WriteWindowsLayer(ctx, w, files, nil, s.Created)
 	})
 }
@@ -110,10 +116,6 @@ func (s *stage) onImage(ctx context.Context, found Base) error {
 			return fmt.Errorf("take the layers of %s: %w", s.standIn, err)
 		}
 	}
-	if s.copied && s.unnamed > 0 {
-		s.Say(Event{Warning: fmt.Sprintf("%d files of %s are left out, such as %q: Windows has no such names", s.unnamed,
-			s.standIn, s.unnamedOne)})
-	}
 	s.history(config.History, found.Windows)
 	s.standing = len(s.steps)
 	return nil
@@ -133,10 +135,6 @@ func (s *stage) takeLayer(ctx context.Context, from v1.Layer) error {
 	if err != nil {
 		return err
 	}
-	if s.linux && !s.copied {
-		return nil
-	}
-
 	key := buildcache.NewKey("layer")
 	key.Add(sum.String())
 	layer, err := s.layer(ctx, key, func(w io.Writer) error {
@@ -165,18 +163,17 @@ func (s *stage) takeLayer(ctx context.Context, from v1.Layer) error {
 	if err := s.written(ctx, layer); err != nil {
 		return err
 	}
-	if !s.linux {
-		s.steps = append(s.steps, imagebuild.Step{Layer: layer})
-	}
+	s.steps = append(s.steps, imagebuild.Step{Layer: layer})
 	return nil
 }
 
 // history says of the steps of a base what the base's own history says, but for what is Windows'.
 func (s *stage) history(own []v1.History, windows int) {
+	first := 1 // what is in the place of Windows' own layers
 	if s.linux {
-		return
+		first = 0
 	}
-	made := s.steps[1:]
+	made := s.steps[first:]
 	var all []imagebuild.Step
 	for _, h := range own {
 		switch {
@@ -189,21 +186,78 @@ func (s *stage) history(own []v1.History, windows int) {
 			made = made[1:]
 		}
 	}
-	s.steps = append(s.steps[:1:1], append(all, made...)...)
+	s.steps = append(s.steps[:first:first], append(all, made...)...)
+}
+
+// sizeRecord says in a listing how many bytes a file has.
+const sizeRecord = "MULLION.size"
+
+// mostUnlisted is how large a layer may be, in bytes, of which no listing is kept: it is read in no time.
+const mostUnlisted = 1 << 20
+
+// listing returns a layer without the bytes of its files, which takes long to read if it is large; or the layer itself.
+func (s *stage) listing(ctx context.Context, layer *imagebuild.Layer) (*imagebuild.Layer, error) {
+	size, err := layer.Bytes().Size()
+	if err != nil || size < mostUnlisted {
+		return layer, err
+	}
+	sum, err := layer.Bytes().DiffID()
+	if err != nil {
+		return nil, err
+	}
+	was := s.builder.cached
+	defer func() { s.builder.cached = was }() // nobody waits for a listing alone
+
+	key := buildcache.NewKey("listing")
+	key.Add(sum.String())
+	return s.layer(ctx, key, func(w io.Writer) error {
+		from, err := layer.Bytes().Uncompressed()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = from.Close() }()
+		return writeListing(w, tar.NewReader(interruptible(ctx, from)))
+	})
+}
+
+func writeListing(w io.Writer, from *tar.Reader) error {
+	to := tar.NewWriter(w)
+	for {
+		h, err := from.Next()
+		if errors.Is(err, io.EOF) {
+			return to.Close()
+		}
+		if err != nil {
+			return err
+		}
+		if err := to.WriteHeader(&tar.Header{
+			Format:     tar.FormatPAX,
+			Typeflag:   h.Typeflag,
+			Name:       h.Name,
+			Linkname:   h.Linkname,
+			Mode:       h.Mode,
+			Uid:        h.Uid,
+			Gid:        h.Gid,
+			PAXRecords: map[string]string{sizeRecord: strconv.FormatInt(h.Size, 10)},
+		}); err != nil {
+			return err
+		}
+	}
 }
 
 // written brings what a layer has into the stage's tree.
 func (s *stage) written(ctx context.Context, layer *imagebuild.Layer) error {
-	file, err := layer.Bytes().Uncompressed()
+	listing, err := s.listing(ctx, layer)
+	if err != nil {
+		return err
+	}
+	file, err := listing.Bytes().Uncompressed()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
 
-	for r := tar.NewReader(file); ; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	for r := tar.NewReader(interruptible(ctx, file)); ; {
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -212,55 +266,57 @@ func (s *stage) written(ctx context.Context, layer *imagebuild.Layer) error {
 			return err
 		}
 
-		at, ok := strings.CutPrefix(path.Clean("/"+header.Name), "/Files/")
+		whole := path.Clean("/" + header.Name)
+		at, ok := strings.CutPrefix(whole, "/Files/")
 		if s.linux {
-			at, ok = strings.TrimPrefix(path.Clean("/"+header.Name), "/"), true
+			at, ok = strings.TrimPrefix(whole, "/"), true
 		}
 		if !ok || at == "" {
 			continue
 		}
-		if len(s.tree) > mostUnpacked {
+		if len(s.tree.entries) > mostUnpacked {
 			return refuse(errdefs.ErrInvalidArgument, "it has more than %d files", mostUnpacked)
 		}
-		if err := s.entry(at, header, r); err != nil {
+		if err := s.entry(at, header, packed{layer, whole}); err != nil {
 			return fmt.Errorf("%q: %w", at, err)
 		}
 	}
 }
 
-// entry brings one entry of a layer into the stage's tree. The bytes of a file are kept if somebody takes them.
-func (s *stage) entry(name string, header *tar.Header, from io.Reader) (err error) {
+// entry brings one entry of a layer into the stage's tree.
+func (s *stage) entry(name string, header *tar.Header, from packed) (err error) {
 	base := path.Base(name)
 	switch {
 	case base == imagebuild.OpaqueWhiteout:
-		s.tree.remove(path.Dir(name), false)
+		s.tree.remove(strings.TrimPrefix(path.Dir("/"+name), "/"), false)
 		return nil
 	case strings.HasPrefix(base, imagebuild.Whiteout):
 		s.tree.remove(path.Join(path.Dir(name), base[len(imagebuild.Whiteout):]), true)
 		return nil
 	}
-	for part := range strings.SplitSeq(name, "/") {
-		if imagebuild.CheckName(part) != nil {
-			s.unnamed++
-			s.unnamedOne = name
-			return nil // Linux has such names, and Windows not
-		}
-	}
 
-	f := imagebuild.File{Name: name}
+	made := entry{File: imagebuild.File{
+		Name: name,
+		Mode: header.Mode & permissionBits,
+		UID:  header.Uid,
+		GID:  header.Gid,
+	}}
 	switch header.Typeflag {
 	case tar.TypeDir:
-		f.Kind = fs.ModeDir
+		made.Kind = fs.ModeDir
 	case tar.TypeSymlink:
-		f.Kind, f.Link = fs.ModeSymlink, strings.ReplaceAll(header.Linkname, `\`, "/")
+		made.Kind, made.Link = fs.ModeSymlink, header.Linkname
+		if !s.linux {
+			made.Link = strings.ReplaceAll(header.Linkname, `\`, "/")
+		}
 	case tar.TypeLink:
-		if f, err = s.linked(name, header.Linkname); err != nil {
+		if made, err = s.linked(name, header.Linkname); err != nil {
 			return err
 		}
 	case tar.TypeReg:
-		f.Size = header.Size
-		if s.copied {
-			if err := s.keepBytes(&f, from); err != nil {
+		made.packed, made.Size = from, header.Size
+		if listed, ok := header.PAXRecords[sizeRecord]; ok {
+			if made.Size, err = strconv.ParseInt(listed, 10, 64); err != nil {
 				return err
 			}
 		}
@@ -268,57 +324,48 @@ func (s *stage) entry(name string, header *tar.Header, from io.Reader) (err erro
 		return nil // a device, of Linux
 	}
 
-	made := s.tree.change()
-	if old, there := made.find(name); there && (old.Kind == fs.ModeDir) != (f.Kind == fs.ModeDir) {
+	old, there := s.tree.find(name)
+	if there && (old.Kind == fs.ModeDir) != (made.Kind == fs.ModeDir) {
 		s.tree.remove(name, true)
 	}
-	if err := made.add(f); err != nil {
+	return s.tree.put(made)
+}
+
+// permissionBits are those of a mode, and those of set-user-id, set-group-id and the sticky bit.
+const permissionBits = 0o7777
+
+// put takes in an entry, and folders that lead to it and are in no layer. Names keep the spelling that they have.
+func (t tree) put(e entry) error {
+	made := t.change()
+	parent, err := made.folder(strings.TrimPrefix(path.Dir("/"+e.Name), "/"))
+	if err != nil {
 		return err
 	}
-	maps.Copy(s.tree, made.files)
+	e.Name = path.Join(parent, path.Base(e.Name))
+	t.take(made)
+	t.entries[t.key(e.Name)] = e
 	return nil
 }
 
 // linked returns the file that a hard link of a layer names.
-func (s *stage) linked(name, to string) (imagebuild.File, error) {
+func (s *stage) linked(name, to string) (entry, error) {
 	to = strings.TrimPrefix(path.Clean("/"+to), "/")
 	if !s.linux {
 		to = strings.TrimPrefix(to, "Files/")
 	}
-	f, ok := s.tree.find(to)
-	if !ok || f.Kind == fs.ModeDir {
-		return f, refuse(errdefs.ErrInvalidArgument, "it is a link to %q, which is no file of the image", to)
+	e, ok := s.tree.entries[s.tree.key(to)]
+	if !ok || e.Kind == fs.ModeDir {
+		return e, refuse(errdefs.ErrInvalidArgument, "it is a link to %q, which is no file of the image", to)
 	}
-	f.Name = name
-	return f, nil
-}
-
-// keepBytes keeps the bytes of a file of a layer, for who copies it.
-func (s *stage) keepBytes(f *imagebuild.File, from io.Reader) (err error) {
-	file, err := s.scratchFile()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	f.Source = file.Name()
-	f.Size, err = io.Copy(file, from)
-	return err
-}
-
-// remove removes what is below a name, and it itself if asked to.
-func (t tree) remove(name string, itself bool) {
-	folded := strings.ToLower(name)
-	if itself {
-		delete(t, folded)
-	}
-	maps.DeleteFunc(t, func(other string, _ imagebuild.File) bool { return strings.HasPrefix(other, folded+"/") })
+	e.Name = name
+	return e, nil
 }
 
 // runKey is the key of what a command changes: all that it can see, but for secrets and the folders of caches, which
 // only their ids are of, as in BuildKit.
 func (s *stage) runKey(config v1.Config, alone bool, mounts []mount) (buildcache.Key, error) {
 	key := buildcache.NewKey("run")
-	key.Add(s.Runner, s.Created.String(), strconv.FormatBool(alone), strings.Join(s.osVersions, " "))
+	key.Add(s.Runner, s.Created.String(), s.system(), strconv.FormatBool(alone), strings.Join(s.osVersions, " "))
 	for _, step := range s.steps {
 		if step.Layer == nil {
 			continue

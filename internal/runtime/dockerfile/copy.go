@@ -1,6 +1,7 @@
 package dockerfile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -24,6 +25,10 @@ type copying struct {
 	// excluded leaves out files by their names below the source.
 	excluded *patternmatcher.PatternMatcher
 	made     *change
+	rights   rights
+	// unnamed counts the files of Linux whose names Windows does not have, and unnamedOne is one of them.
+	unnamed    int
+	unnamedOne string
 }
 
 // copyFiles carries out COPY.
@@ -31,8 +36,6 @@ func (s *stage) copyFiles(ctx context.Context, number int, c *instructions.CopyC
 	if c.Parents {
 		return refuse(errdefs.ErrNotImplemented, "--parents is not carried out here: copy each folder to its own place")
 	}
-	s.ignoresOwners(c, c.Chown, c.Chmod)
-
 	from, standIn, err := s.source(ctx, number, c.From)
 	if err != nil {
 		return err
@@ -41,10 +44,15 @@ func (s *stage) copyFiles(ctx context.Context, number int, c *instructions.CopyC
 	if err != nil {
 		return err
 	}
+	if err := w.readRights(ctx, c.Chown, c.Chmod); err != nil {
+		return err
+	}
 
 	for _, pattern := range c.SourcePaths {
-		if _, err := withoutDrive(pattern); err != nil && c.From != "" {
-			return err
+		if t, ok := from.(tree); ok && !t.exact {
+			if _, err := withoutDrive(pattern); err != nil {
+				return err
+			}
 		}
 		if err := w.pattern(ctx, pattern, standIn); err != nil {
 			return err
@@ -54,21 +62,22 @@ func (s *stage) copyFiles(ctx context.Context, number int, c *instructions.CopyC
 		return err
 	}
 
-	return s.put(ctx, w.made, fmt.Sprint(c))
+	return w.put(ctx)
 }
 
-// ignoresOwners says that flags about owners and permissions do nothing.
-func (s *stage) ignoresOwners(c instructions.Command, chown, chmod string) {
-	if chown != "" || chmod != "" {
-		s.warn(c, "--chown and --chmod do nothing in an image for Windows: its files have the rights of C:\\")
+// put makes a layer of what was copied.
+func (w *copying) put(ctx context.Context) error {
+	if w.unnamed > 0 {
+		w.warn(w.command, "%d files are left out, such as %q: Windows has no such names", w.unnamed, w.unnamedOne)
 	}
+	return w.stage.put(ctx, w.made, fmt.Sprint(w.command))
 }
 
 // source finds where COPY takes files from: the folder, a stage before, or an image. standIn names an image of
 // Microsoft's whose own files are not there.
 func (s *stage) source(ctx context.Context, number int, from string) (_ source, standIn string, err error) {
 	if from == "" {
-		return s.folder, "", nil
+		return s.folder.in(s.linux), "", nil
 	}
 	if at, ok := s.file.named(from, number); ok {
 		other, err := s.stage(ctx, at)
@@ -91,9 +100,9 @@ func (b *builder) imageOf(ctx context.Context, name string) (*stage, error) {
 	if found := b.images[name]; found != nil {
 		return found, nil
 	}
-	found, err := b.base(ctx, name, imagebuild.Windows, true)
+	found, err := b.base(ctx, name, imagebuild.Windows)
 	if errdefs.IsNotFound(err) {
-		if other, otherErr := b.base(ctx, name, imagebuild.Linux, true); otherErr == nil {
+		if other, otherErr := b.base(ctx, name, imagebuild.Linux); otherErr == nil {
 			found, err = other, nil
 		}
 	}
@@ -118,7 +127,7 @@ func (s *stage) copying(c instructions.Command, what instructions.SourcesAndDest
 	}
 
 	several := len(what.SourcePaths)+len(what.SourceContents) > 1
-	into := isFolder(what.DestPath)
+	into := s.isFolder(what.DestPath)
 	if several && !into {
 		return nil, refuse(errdefs.ErrInvalidArgument,
 			"of several files the target has to be a folder, and end with a slash")
@@ -129,7 +138,7 @@ func (s *stage) copying(c instructions.Command, what instructions.SourcesAndDest
 		command:  c,
 		from:     from,
 		target:   target,
-		into:     into || s.tree.isFolder(target) || ofWindows(target),
+		into:     into || s.tree.isFolder(target) || (!s.linux && ofWindows(target)),
 		excluded: excluded,
 		made:     s.tree.change(),
 	}, nil
@@ -154,6 +163,11 @@ func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
 			"%q names %d files: the target has to be a folder, and end with a slash", pattern, len(found))
 	}
 
+	if t, ok := w.from.(tree); ok { // all at once
+		if err := t.unpack(ctx, found...); err != nil {
+			return err
+		}
+	}
 	for _, name := range found {
 		files, folder, err := w.from.list(ctx, name)
 		if err != nil {
@@ -172,7 +186,13 @@ func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
 
 // sourceName returns the name of what a pattern stands for, with slashes. In a stage it may have a drive.
 func (w *copying) sourceName(pattern string) (string, error) {
-	if _, ok := w.from.(tree); !ok {
+	t, ok := w.from.(tree)
+	switch {
+	case ok && t.exact:
+		return strings.TrimPrefix(path.Clean("/"+pattern), "/"), nil
+	case !ok && w.linux:
+		return pattern, nil
+	case !ok:
 		return strings.ReplaceAll(pattern, `\`, "/"), nil
 	}
 	p, err := withoutDrive(pattern)
@@ -216,16 +236,50 @@ func (w *copying) place(name string, files []imagebuild.File, folder bool) error
 			continue
 		}
 
-		f.Name = path.Join(target, f.Name)
-		if err := imagebuild.CheckName(path.Base(f.Name)); err != nil {
+		named, err := w.named(cmp.Or(f.Name, path.Base(target)))
+		if err != nil {
 			return err
 		}
-		if err := w.made.add(f); err != nil {
+		if !named {
+			continue
+		}
+		f.Name = path.Join(target, f.Name)
+		f.Link = w.link(f.Link)
+		if err := w.made.add(w.rights.of(f)); err != nil {
 			return err
 		}
 	}
 
 	return nil
+}
+
+// named checks the name of a file, which is relative to what is copied. Windows does not have some names of Linux: such a
+// file of a stage or an image is left out.
+func (w *copying) named(name string) (bool, error) {
+	if w.linux {
+		return true, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		err := imagebuild.CheckName(part)
+		if part == "" || err == nil {
+			continue
+		}
+		if t, ok := w.from.(tree); !ok || !t.exact {
+			return false, err
+		}
+		w.unnamed++
+		w.unnamedOne = name
+		return false, nil
+	}
+	return true, nil
+}
+
+// link is where a link leads: on Windows it may have been written in Linux' words or in Windows' own.
+func (w *copying) link(to string) string {
+	if w.linux {
+		return to
+	}
+	return strings.ReplaceAll(to, `\`, "/")
 }
 
 // leaves reports whether --exclude names a file.
@@ -244,7 +298,7 @@ func (w *copying) heredocs(all []instructions.SourceContent) error {
 	for _, c := range all {
 		target := w.target
 		if w.into {
-			if err := imagebuild.CheckName(c.Path); err != nil {
+			if _, err := w.named(c.Path); err != nil {
 				return err
 			}
 			target = path.Join(target, c.Path)
@@ -255,7 +309,7 @@ func (w *copying) heredocs(all []instructions.SourceContent) error {
 			Data: []byte(c.Data),
 			Size: int64(len(c.Data)),
 		}
-		if err := w.made.add(f); err != nil {
+		if err := w.made.add(w.rights.of(f)); err != nil {
 			return err
 		}
 	}

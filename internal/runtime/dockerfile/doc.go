@@ -1,7 +1,8 @@
-// Package dockerfile makes a Windows image from a Dockerfile, on Linux and without Windows.
+// Package dockerfile makes an image from a Dockerfile, on Linux and without Windows: one for Windows, with stages for
+// Linux where it has some, or one for Linux.
 //
 // BuildKit's own parser reads the file, so its grammar is Docker's: directives, heredocs, variables, stages. A stage is
-// a configuration, a history, and the files that it has put on C:, which later stages copy from. Only stages that the
+// a configuration, a history, and the files that it has, on C: those that it has put there, which later stages copy from. Only stages that the
 // target needs are made.
 //
 //	Dockerfile ─▶ stages ─▶ instructions ─▶ layers and a configuration ─▶ package imagebuild ─▶ image
@@ -45,6 +46,10 @@ type Options struct {
 	Args map[string]string
 	// Secrets are the values of --secret by their ids.
 	Secrets map[string][]byte
+	// OS is what the image is for: imagebuild.Windows, which "" is too, or imagebuild.Linux.
+	OS string
+	// LinuxOwner is the user of the machine that root is in the container of a command for Linux.
+	LinuxOwner int
 	// Target is the stage that becomes the image, by its name or number; empty: the last one.
 	Target string
 	// Cache keeps the layers. The image is read from it, so it is closed when the image is not used any more.
@@ -82,8 +87,10 @@ type Base struct {
 type Command struct {
 	// Step is its step's number, as in Event.
 	Step int
-	// Image is the image so far, with the command as its own.
+	// Image is the image so far, with the command as its own; nil for Linux.
 	Image *imagebuild.Image
+	// Linux is what runs in a stage for Linux; nil: the stage is for Windows.
+	Linux *LinuxCommand
 	// Alone says that it has no network.
 	Alone  bool
 	Mounts []Mount
@@ -94,7 +101,15 @@ type Command struct {
 	Layer string
 }
 
-// Mount is a folder or a file of the machine in a command's container. Target is a Windows path.
+// LinuxCommand is the command of a RUN in a stage for Linux.
+type LinuxCommand struct {
+	// Layers are those of the stage so far, the lowest first.
+	Layers []v1.Layer
+	// Config has the command, its environment, its folder and its user.
+	Config v1.Config
+}
+
+// Mount is a folder or a file of the machine in a command's container. Target is a path there.
 type Mount struct {
 	Source, Target string
 	ReadOnly       bool
@@ -172,7 +187,6 @@ func Build(ctx context.Context, o Options) (*imagebuild.Image, error) {
 		Options: o,
 		file:    f,
 		folder:  folder,
-		copied:  f.copied(),
 		final:   f.above(target),
 		images:  map[string]*stage{},
 		made:    map[int]*stage{},

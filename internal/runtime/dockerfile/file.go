@@ -114,21 +114,6 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// copied returns the stages whose files others take: by COPY, by RUN --mount, or because they build on them and their
-// files are taken.
-func (f file) copied() map[int]bool {
-	all := map[int]bool{}
-	for number := range slices.Backward(f.stages) {
-		for _, from := range f.sources(number) {
-			all[from] = true
-		}
-		if below, ok := f.named(f.stages[number].BaseName, number); ok && all[number] {
-			all[below] = true
-		}
-	}
-	return all
-}
-
 // sources returns the stages from which a stage takes files.
 func (f file) sources(number int) []int {
 	var names []string

@@ -31,6 +31,15 @@ type folder struct {
 	dir     string
 	root    *os.Root
 	ignored *patternmatcher.PatternMatcher
+	// linux says that the files go into a stage for Linux.
+	linux bool
+}
+
+// in returns the folder for a stage of a system.
+func (f *folder) in(linux bool) *folder {
+	same := *f
+	same.linux = linux
+	return &same
 }
 
 // openFolder opens the folder of a build.
@@ -155,6 +164,7 @@ func (f *folder) list(ctx context.Context, name string) (files []imagebuild.File
 		Source:   name,
 		Size:     info.Size(),
 		ReadOnly: info.Mode().Perm()&0o222 == 0,
+		Mode:     imagebuild.Permissions(info),
 	}}, false, nil
 }
 
@@ -171,7 +181,11 @@ func (f *folder) below(ctx context.Context, name string) ([]imagebuild.File, err
 	}
 
 	leaves := func(rel string) (bool, error) { return f.leaves(path.Join(name, rel)) }
-	files, err := imagebuild.Scan(ctx, at, "", leaves)
+	scan := imagebuild.Scan
+	if f.linux {
+		scan = imagebuild.ScanLinux
+	}
+	files, err := scan(ctx, at, "", leaves)
 	for i := range files {
 		if files[i].Kind == 0 {
 			files[i].In, files[i].Source = f.root, path.Join(name, files[i].Name)

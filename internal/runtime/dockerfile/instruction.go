@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ func (s *stage) configure(c instructions.Command) error {
 	switch c := c.(type) {
 	case *instructions.EnvCommand:
 		for _, e := range c.Env {
-			s.config.Env = withVariable(s.config.Env, e.Key, e.Value)
+			s.config.Env = s.withVariable(s.config.Env, e.Key, e.Value)
 		}
 	case *instructions.LabelCommand:
 		for _, l := range c.Labels {
@@ -123,7 +124,7 @@ func (s *stage) arg(c *instructions.ArgCommand) error {
 			value, ok = shell.EnvsFromSlice(global).Get(arg.Key)
 		}
 		if ok {
-			s.args = withVariable(s.args, arg.Key, value)
+			s.args = s.withVariable(s.args, arg.Key, value)
 		}
 	}
 	s.note(fmt.Sprint(c))
@@ -131,10 +132,10 @@ func (s *stage) arg(c *instructions.ArgCommand) error {
 }
 
 // withVariable sets a variable. Windows takes names that differ by case alone for the same.
-func withVariable(env []string, name, value string) []string {
+func (s *stage) withVariable(env []string, name, value string) []string {
 	line := name + "=" + value
 	for i, e := range env {
-		if old, _, _ := strings.Cut(e, "="); strings.EqualFold(old, name) {
+		if old, _, _ := strings.Cut(e, "="); old == name || (!s.linux && strings.EqualFold(old, name)) {
 			env[i] = line
 			return env
 		}
@@ -160,12 +161,18 @@ func (s *stage) workdir(ctx context.Context, c *instructions.WorkdirCommand) err
 	if err != nil {
 		return err
 	}
-	s.config.WorkingDir = windowsPath(at)
+	s.config.WorkingDir = s.tree.shown(at)
 	return s.put(ctx, made, fmt.Sprint(c))
 }
 
-// path returns a path of an instruction as a name on C:.
+// path returns a path of an instruction as a name on C:, or below the root of Linux.
 func (s *stage) path(name string) (string, error) {
+	if s.linux {
+		if !path.IsAbs(name) {
+			name = path.Join("/", s.config.WorkingDir, name)
+		}
+		return strings.TrimPrefix(path.Clean(name), "/"), nil
+	}
 	dir, err := onDrive("", s.config.WorkingDir)
 	if err != nil {
 		return "", err
@@ -175,7 +182,7 @@ func (s *stage) path(name string) (string, error) {
 
 // user carries out USER. Windows has no group there.
 func (s *stage) user(c *instructions.UserCommand) error {
-	if strings.Contains(c.User, ":") {
+	if strings.Contains(c.User, ":") && !s.linux {
 		return refuse(errdefs.ErrInvalidArgument, "Windows has no user:group")
 	}
 	s.config.User = c.User
@@ -188,7 +195,7 @@ func (s *stage) cmd(c *instructions.CmdCommand) {
 	if c.PrependShell {
 		s.config.Cmd = s.line(c.CmdLine)
 	}
-	s.escaped((c.PrependShell && len(s.config.Entrypoint) == 0) || s.entryLine)
+	s.escaped(!s.linux && ((c.PrependShell && len(s.config.Entrypoint) == 0) || s.entryLine))
 }
 
 // entrypoint carries out ENTRYPOINT, which takes away the CMD of the stage's base.
@@ -200,7 +207,7 @@ func (s *stage) entrypoint(c *instructions.EntrypointCommand) {
 	if !s.cmdHere {
 		s.config.Cmd = nil
 	}
-	s.escaped(c.PrependShell)
+	s.escaped(c.PrependShell && !s.linux)
 }
 
 // escaped says whether the program's one string is a whole command line, which the runtime passes on as it is: on
@@ -209,9 +216,15 @@ func (s *stage) escaped(is bool) {
 	s.config.ArgsEscaped = is
 }
 
-// line returns what a line for the shell becomes on Windows: one string, the whole command line.
+// line returns what a line for the shell becomes: on Windows one string, the whole command line.
 func (s *stage) line(words []string) []string {
 	shell := s.config.Shell
+	if s.linux {
+		if len(shell) == 0 {
+			shell = []string{"/bin/sh", "-c"}
+		}
+		return append(slices.Clone(shell), strings.Join(words, " "))
+	}
 	if len(shell) == 0 {
 		shell = []string{"cmd", "/S", "/C"}
 	}

@@ -74,9 +74,9 @@ func (s *stage) mount(
 		return nil, err
 	}
 	if m.Target == "" || at == "" {
-		return nil, refuse(errdefs.ErrInvalidArgument, "it wants a target that is a folder of C:")
+		return nil, refuse(errdefs.ErrInvalidArgument, "it wants a target that is a folder of %s", s.tree.shown(""))
 	}
-	made.target = windowsPath(at)
+	made.target = s.tree.shown(at)
 
 	switch m.Type {
 	case instructions.MountTypeCache:
@@ -85,7 +85,10 @@ func (s *stage) mount(
 		}
 		made.id = m.CacheID
 		if made.id == "" {
-			made.id = strings.ToLower(at)
+			made.id = s.tree.key(at)
+		}
+		if s.linux { // its files have other users
+			made.id = "linux:" + made.id
 		}
 		made.alone = m.CacheSharing == instructions.MountSharingLocked ||
 			m.CacheSharing == instructions.MountSharingPrivate
@@ -144,9 +147,9 @@ func (s *stage) secretMount(c *instructions.RunCommand, m *instructions.Mount, m
 		return nil, err
 	}
 	if at == "" {
-		return nil, refuse(errdefs.ErrInvalidArgument, "it wants a target that is a file on C:")
+		return nil, refuse(errdefs.ErrInvalidArgument, "it wants a target that is a file on %s", s.tree.shown(""))
 	}
-	made.target = windowsPath(at)
+	made.target = s.tree.shown(at)
 	return made, nil
 }
 
@@ -157,7 +160,9 @@ func (s *stage) bound(ctx context.Context, number int, m *instructions.Mount) ([
 		return nil, err
 	}
 	name := inFolder(m.Source)
-	if _, ok := from.(tree); ok {
+	if t, ok := from.(tree); ok && t.exact {
+		name = strings.TrimPrefix(path.Clean("/"+m.Source), "/")
+	} else if ok {
 		if name, err = onDrive("", m.Source); err != nil {
 			return nil, err
 		}
@@ -237,6 +242,9 @@ func (m mount) prepare(ctx context.Context, b *builder, ask *Command) (undo func
 	case instructions.MountTypeCache:
 		source, err := b.Cache.Folder(m.id)
 		add(source)
+		if err == nil && ask.Linux != nil { // what is in it other commands have made, and may change now
+			err = os.Lchown(source, b.LinuxOwner, b.LinuxOwner)
+		}
 		return nil, err
 
 	case instructions.MountTypeSecret:
@@ -263,9 +271,19 @@ func (m mount) prepare(ctx context.Context, b *builder, ask *Command) (undo func
 		undo = func() { _ = remove() } // what is left the next build removes
 		source, err := lay(ctx, dir, m.files)
 		add(source)
+		if err == nil && ask.Linux != nil {
+			err = give(source, b.LinuxOwner)
+		}
 		return undo, err
 	}
 	return nil, nil
+}
+
+// give gives files, to which nobody else gets yet, to a user.
+func give(name string, owner int) error {
+	return filepath.WalkDir(name, func(at string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(at, owner, owner))
+	})
 }
 
 // lay makes copies of files in a folder, for programs of any user, and returns what is to be mounted: the one file

@@ -24,12 +24,12 @@ func TestRefused(t *testing.T) {
 		},
 		"a program of Linux": {
 			"FROM --platform=$BUILDPLATFORM golang AS b\nWORKDIR /x\nRUN go build\nFROM scratch\nCOPY --from=b a /",
-			"Dockerfile:3: RUN go build: its stage is for Linux",
+			"Dockerfile:1: FROM --platform=$BUILDPLATFORM golang AS b: no image docker.io/library/golang",
 		},
 		"another machine's platform": {
 			"FROM --platform=windows/arm64 scratch", "Dockerfile:1: FROM --platform=windows/arm64 scratch: scratch is for windows/arm64",
 		},
-		"an image for Linux alone": {"FROM --platform=linux scratch", "the stage that becomes the image is for Linux"},
+		"an image for Linux alone": {"FROM --platform=linux scratch", "the stage that becomes the image is for linux, and the image for windows: say --os linux"},
 		"an unknown word":          {nano + "\nFETCH x", "Dockerfile:3: unknown instruction: FETCH"},
 		"nothing":                  {"", "Dockerfile: file with no instructions"},
 		"no FROM":                  {"COPY a b", "Dockerfile:1: no build stage in current context"},

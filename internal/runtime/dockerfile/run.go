@@ -61,23 +61,14 @@ func (s *stage) run(ctx context.Context, number int, c *instructions.RunCommand)
 	return nil
 }
 
+// defaultPath is what Docker gives to commands of an image without one.
+const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 // runAnew runs a command, and writes the layer of what it has changed.
 func (s *stage) runAnew(ctx context.Context, w io.Writer, ask Command, config v1.Config, mounts []mount) (err error) {
-	tag := "mullion.local/build:" + strings.ToLower(rand.Text())
-	config.Labels = maps.Clone(config.Labels)
-	if config.Labels == nil {
-		config.Labels = map[string]string{}
-	}
-	config.Labels[labelBuild] = tag // an equal build beside this one has another image
-	ask.Image, err = imagebuild.Assemble(imagebuild.Parts{
-		Tags:       []string{tag},
-		OS:         imagebuild.Windows,
-		OSVersions: s.osVersions,
-		Config:     config,
-		Steps:      s.steps,
-		Created:    s.Created,
-	})
-	if err != nil {
+	if s.linux {
+		ask.Linux = s.linuxCommand(config)
+	} else if ask.Image, err = s.imageOfCommand(config); err != nil {
 		return err
 	}
 
@@ -115,6 +106,35 @@ func (s *stage) runAnew(ctx context.Context, w io.Writer, ask Command, config v1
 	return err
 }
 
+// linuxCommand is what runs in a stage for Linux.
+func (s *stage) linuxCommand(config v1.Config) *LinuxCommand {
+	made := &LinuxCommand{Config: config}
+	for _, step := range s.steps {
+		if step.Layer != nil {
+			made.Layers = append(made.Layers, step.Layer.Bytes())
+		}
+	}
+	return made
+}
+
+// imageOfCommand is the image so far, with a command as its own.
+func (s *stage) imageOfCommand(config v1.Config) (*imagebuild.Image, error) {
+	tag := "mullion.local/build:" + strings.ToLower(rand.Text())
+	config.Labels = maps.Clone(config.Labels)
+	if config.Labels == nil {
+		config.Labels = map[string]string{}
+	}
+	config.Labels[labelBuild] = tag // an equal build beside this one has another image
+	return imagebuild.Assemble(imagebuild.Parts{
+		Tags:       []string{tag},
+		OS:         imagebuild.Windows,
+		OSVersions: s.osVersions,
+		Config:     config,
+		Steps:      s.steps,
+		Created:    s.Created,
+	})
+}
+
 // labelBuild is a label of the images of RUN.
 const labelBuild = "dev.mullion.build"
 
@@ -132,7 +152,7 @@ func (s *stage) commandOf(c *instructions.RunCommand) (v1.Config, error) {
 	config := s.config
 	config.Entrypoint = nil
 	config.Cmd = words
-	config.ArgsEscaped = c.PrependShell
+	config.ArgsEscaped = c.PrependShell && !s.linux
 	if c.PrependShell {
 		config.Cmd = s.line(words)
 	}
@@ -140,7 +160,10 @@ func (s *stage) commandOf(c *instructions.RunCommand) (v1.Config, error) {
 	env := slices.Clone(s.args)
 	for _, e := range s.config.Env {
 		name, value, _ := strings.Cut(e, "=")
-		env = withVariable(env, name, value)
+		env = s.withVariable(env, name, value)
+	}
+	if s.linux && !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "PATH=") }) {
+		env = append(env, defaultPath)
 	}
 	config.Env = env
 	return config, nil
@@ -157,7 +180,11 @@ func (s *stage) heredoc(c *instructions.RunCommand) (string, error) {
 		if c.Files[0].Chomp {
 			text = parser.ChompHeredocContent(text)
 		}
-		if len(s.config.Shell) == 0 && strings.Contains(strings.TrimSpace(text), "\n") {
+		if s.linux && strings.HasPrefix(text, "#!") {
+			return "", refuse(errdefs.ErrNotImplemented, "a heredoc with #! is not carried out here: name the program on "+
+				"the line, as in RUN python3 <<EOF")
+		}
+		if !s.linux && len(s.config.Shell) == 0 && strings.Contains(strings.TrimSpace(text), "\n") {
 			return "", refuse(errdefs.ErrInvalidArgument, "cmd reads one line alone: join them by &&, or have a shell "+
 				`that reads more, as by SHELL ["powershell", "-Command"]`)
 		}

@@ -23,11 +23,17 @@ type commands struct {
 	asked []v1.Config
 	files []imagebuild.File
 	err   error
-	alone bool // the last one's
+	// alone, mounts and layers are the last one's.
+	alone  bool
+	mounts []dockerfile.Mount
+	layers []v1.Layer
 }
 
 func (c *commands) run(ctx context.Context, ask dockerfile.Command) error {
 	c.alone = ask.Alone
+	if ask.Linux != nil {
+		return c.runLinux(ctx, ask)
+	}
 	var m made
 	if err := m.read(ask.Image); err != nil {
 		return err
@@ -42,6 +48,21 @@ func (c *commands) run(ctx context.Context, ask dockerfile.Command) error {
 		return err
 	}
 	return errors.Join(imagebuild.WriteWindowsLayer(ctx, file, c.files, nil, time.Time{}), file.Close())
+}
+
+// runLinux answers a command for Linux.
+func (c *commands) runLinux(ctx context.Context, ask dockerfile.Command) error {
+	c.asked = append(c.asked, ask.Linux.Config)
+	c.layers = ask.Linux.Layers
+	c.mounts = ask.Mounts
+	if c.err != nil {
+		return c.err
+	}
+	file, err := os.Create(ask.Layer)
+	if err != nil {
+		return err
+	}
+	return errors.Join(imagebuild.WriteLinuxLayer(ctx, file, c.files, time.Time{}), file.Close())
 }
 
 func (c *commands) in(o *dockerfile.Options) { o.Run = c.run }

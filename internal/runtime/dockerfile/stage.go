@@ -1,6 +1,7 @@
 package dockerfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,8 @@ type builder struct {
 	made map[int]*stage
 	// used are the build arguments that a line has asked for.
 	used map[string]bool
-	// copied are the stages whose files others take, final the target and those that it builds on.
-	copied, final map[int]bool
+	// final are the target and the stages that it builds on.
+	final map[int]bool
 	// images are those that files were taken from, by their names in the file.
 	images map[string]*stage
 	// fetched counts the files in Scratch, steps the steps that have begun.
@@ -46,11 +47,8 @@ type stage struct {
 	osVersions []string
 	// standIn is the image that the stage begins with, of which Windows' own files are not here; empty for scratch.
 	standIn string
-	// linux says that the stage is for Linux, copied that others take its files.
-	linux, copied bool
-	// unnamed counts the files of layers whose names Windows does not have; unnamedOne is one of them.
-	unnamed    int
-	unnamedOne string
+	// linux says that the stage is for Linux.
+	linux bool
 	// real is the image that the stage begins with, if it is there, and windows how many of its layers are Windows'
 	// own; the first standing steps are in its place.
 	real              v1.Image
@@ -73,9 +71,6 @@ func (b *builder) stage(ctx context.Context, number int) (*stage, error) {
 	}
 
 	from := b.file.stages[number]
-	if err := b.runsNowhere(number); err != nil {
-		return nil, err
-	}
 	steps := b.stepsOf(number)
 	s, err := b.begin(ctx, number, steps)
 	if err != nil {
@@ -216,12 +211,15 @@ func (b *builder) begin(ctx context.Context, number int, steps *stepCount) (*sta
 		return nil, refuse(errdefs.ErrInvalidArgument, "scratch has no layers of Windows, which --base real keeps")
 	}
 	if name == scratch {
-		return b.base(ctx, name, system, b.copied[number])
+		return b.base(ctx, name, system)
 	}
 
 	var s *stage
 	err = b.step(steps, firstLine(from.Location), from.SourceCode, func() (err error) {
-		s, err = b.base(ctx, name, system, b.copied[number])
+		s, err = b.base(ctx, name, system)
+		if errdefs.IsNotFound(err) && from.Platform == "" && !b.final[number] {
+			s, err = b.otherwise(ctx, number, name, err)
+		}
 		return err
 	})
 	if err == nil && b.Real && b.final[number] && s.real == nil {
@@ -229,6 +227,21 @@ func (b *builder) begin(ctx context.Context, number int, steps *stepCount) (*sta
 			"real, or begin with one of Microsoft's images in a registry that can be reached")
 	}
 	return s, err
+}
+
+// otherwise makes a stage of an image for Linux, which others take files from, where there is none for Windows; err says
+// so. Somebody who knows Docker writes FROM golang AS build, and not always the platform.
+func (b *builder) otherwise(ctx context.Context, number int, name string, err error) (*stage, error) {
+	s, linuxErr := b.base(ctx, name, imagebuild.Linux)
+	if linuxErr != nil {
+		return nil, err
+	}
+	b.Say(Event{
+		Line: firstLine(b.file.stages[number].Location),
+		Warning: fmt.Sprintf("%s is not there for Windows, so this stage is for Linux: FROM --platform=linux/amd64 says "+
+			"so itself", name),
+	})
+	return s, nil
 }
 
 // baseOf returns the name and the system of a stage's base.
@@ -252,7 +265,7 @@ func (b *builder) baseOf(number int) (name, system string, err error) {
 	system, machine, _ := strings.Cut(platform, "/")
 	switch {
 	case platform == "":
-		return name, imagebuild.Windows, nil
+		return name, b.system(), nil
 	case (system != imagebuild.Windows && system != imagebuild.Linux) || (machine != "" && machine != "amd64"):
 		return "", "", refuse(errdefs.ErrInvalidArgument, "%s is for %s: want windows/amd64, or linux/amd64 for files "+
 			"that another stage copies", name, platform)
@@ -260,21 +273,8 @@ func (b *builder) baseOf(number int) (name, system string, err error) {
 	return name, system, nil
 }
 
-// runsNowhere refuses a stage for Linux with a RUN, before anything is fetched for it.
-func (b *builder) runsNowhere(number int) error {
-	from := b.file.stages[number]
-	if _, system, err := b.baseOf(number); err != nil || system != imagebuild.Linux {
-		return nil //nolint:nilerr // who makes the stage says what is wrong
-	}
-	for _, c := range from.Commands {
-		if _, ok := c.(*instructions.RunCommand); ok {
-			return b.at(c.Location(), fmt.Sprint(c), refuse(errdefs.ErrNotImplemented,
-				"its stage is for Linux, and Mullion runs programs of Windows alone; build the stage before by "+
-					"`docker build --target %s --output FOLDER`, and COPY its files from the folder", nameOf(b.file, number)))
-		}
-	}
-	return nil
-}
+// system is the system that the image is for.
+func (b *builder) system() string { return cmp.Or(b.OS, imagebuild.Windows) }
 
 // hasOnBuild refuses a base with ONBUILD.
 func hasOnBuild(what string) error {
@@ -287,7 +287,7 @@ func (s *stage) above() *stage {
 	next := *s
 	next.args, next.cmdHere = nil, false
 	next.steps = slices.Clone(s.steps)
-	next.tree = maps.Clone(s.tree)
+	next.tree.entries = maps.Clone(s.tree.entries)
 	next.config.Env = slices.Clone(s.config.Env)
 	next.config.Labels = maps.Clone(s.config.Labels)
 	next.config.Volumes = maps.Clone(s.config.Volumes)
@@ -296,13 +296,16 @@ func (s *stage) above() *stage {
 	return &next
 }
 
-// base makes a stage of an image. copied says that others take its files.
-func (b *builder) base(ctx context.Context, name, system string, copied bool) (*stage, error) {
+// base makes a stage of an image.
+func (b *builder) base(ctx context.Context, name, system string) (*stage, error) {
 	s := &stage{
 		builder: b,
-		tree:    tree{},
 		linux:   system == imagebuild.Linux,
-		copied:  copied,
+	}
+	s.tree = tree{
+		entries: map[string]entry{},
+		exact:   s.linux,
+		room:    b.scratchFile,
 	}
 
 	found := Base{}
@@ -317,8 +320,11 @@ func (b *builder) base(ctx context.Context, name, system string, copied bool) (*
 		}
 	}
 
-	if found.Image != nil {
+	switch {
+	case found.Image != nil:
 		return s, s.onImage(ctx, found)
+	case s.linux:
+		return s, nil
 	}
 	return s, s.onStandIn(ctx, found, name)
 }
@@ -375,16 +381,11 @@ func (s *stage) put(ctx context.Context, c *change, by string) error {
 		s.note(by)
 		return nil
 	}
-	if s.linux { // its files are taken by others, and it becomes no image
-		maps.Copy(s.tree, c.files)
-		return nil
-	}
-
 	layer, err := s.filesLayer(ctx, c)
 	if err != nil {
 		return err
 	}
-	maps.Copy(s.tree, c.files)
+	s.tree.take(c)
 	s.steps = append(s.steps, imagebuild.Step{Layer: layer, By: by})
 	return nil
 }
@@ -399,16 +400,16 @@ func (b *builder) warn(c instructions.Command, format string, args ...any) {
 
 // platformArgs returns the arguments that every Dockerfile has
 // (https://docs.docker.com/reference/dockerfile/#automatic-platform-args-in-the-global-scope).
-func platformArgs() []string {
+func (b *builder) platformArgs() []string {
 	return []string{
 		"BUILDPLATFORM=linux/amd64", "BUILDOS=linux", "BUILDARCH=amd64", "BUILDVARIANT=",
-		"TARGETPLATFORM=windows/amd64", "TARGETOS=windows", "TARGETARCH=amd64", "TARGETVARIANT=",
+		"TARGETPLATFORM=" + b.system() + "/amd64", "TARGETOS=" + b.system(), "TARGETARCH=amd64", "TARGETVARIANT=",
 	}
 }
 
 // globals returns the arguments before the first FROM.
 func (b *builder) globals() ([]string, error) {
-	all := append(platformArgs(), "TARGETSTAGE="+b.Target)
+	all := append(b.platformArgs(), "TARGETSTAGE="+b.Target)
 	for _, c := range b.file.global {
 		for _, arg := range c.Args {
 			value, ok, err := b.argument(arg, all)
@@ -467,19 +468,22 @@ func (b *builder) sayUnused() {
 
 // assemble makes the image.
 func (b *builder) assemble(s *stage) (*imagebuild.Image, error) {
-	if s.linux {
-		return nil, refuse(errdefs.ErrInvalidArgument, "the stage that becomes the image is for Linux: "+
-			"`docker build` builds it, or choose another one by --target")
+	if s.system() != b.system() {
+		return nil, refuse(errdefs.ErrInvalidArgument, "the stage that becomes the image is for %s, and the image for %s: "+
+			"say --os %[1]s, or choose another one by --target", s.system(), b.system())
 	}
-	config := s.config
-	if s.entryLine {
+	config, versions := s.config, s.osVersions
+	if s.entryLine && !s.linux {
 		config.Cmd = nil // a line for a shell takes no arguments
+	}
+	if s.linux {
+		versions = []string{""}
 	}
 
 	parts := imagebuild.Parts{
 		Tags:       b.Tags,
-		OS:         imagebuild.Windows,
-		OSVersions: s.osVersions,
+		OS:         b.system(),
+		OSVersions: versions,
 		Config:     config,
 		Author:     s.author,
 		Steps:      s.steps,

@@ -1,10 +1,14 @@
 package dockerfile
 
 import (
+	"archive/tar"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -14,44 +18,121 @@ import (
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
-// tree are the files that a stage has put on C:, by their names in lower case: Windows takes names that differ by case
-// alone for the same.
-type tree map[string]imagebuild.File
-
-func (t tree) find(name string) (imagebuild.File, bool) {
-	f, ok := t[strings.ToLower(name)]
-	return f, ok
+// tree are the files of a stage, by their names. On C: names that differ by case alone are the same.
+type tree struct {
+	entries map[string]entry
+	// exact says that the tree is Linux': case counts, and links lead elsewhere on the way to a file.
+	exact bool
+	// room makes files for the bytes of what is packed.
+	room func() (*os.File, error)
 }
 
-// isFolder reports whether a name is a folder; "" is C:\.
+// entry is a file of a tree.
+type entry struct {
+	imagebuild.File
+
+	packed packed
+}
+
+// packed is where the bytes of a file are until somebody wants them: a layer, and the file's name there.
+type packed struct {
+	layer *imagebuild.Layer
+	name  string
+}
+
+// key is the name by which a file is found.
+func (t tree) key(name string) string {
+	if t.exact {
+		return name
+	}
+	return strings.ToLower(name)
+}
+
+func (t tree) find(name string) (imagebuild.File, bool) {
+	e, ok := t.entries[t.key(name)]
+	return e.File, ok
+}
+
+// mostLinks bounds the links on the way to a file, as Linux does.
+const mostLinks = 40
+
+// real returns the name of a file with the links on its way followed, and with last the file itself if it is one.
+func (t tree) real(name string, last bool) string {
+	if !t.exact {
+		return name
+	}
+
+	at, parts := "", strings.Split(name, "/")
+	for links := 0; len(parts) > 0; {
+		part := parts[0]
+		parts = parts[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = strings.TrimPrefix(path.Dir("/"+at), "/")
+			continue
+		}
+
+		next := path.Join(at, part)
+		e, ok := t.entries[next]
+		follows := last || len(parts) > 0
+		if !ok || e.Kind != fs.ModeSymlink || !follows || links == mostLinks {
+			at = next
+			continue
+		}
+		links++
+		if path.IsAbs(e.Link) {
+			at = ""
+		}
+		parts = append(strings.Split(e.Link, "/"), parts...)
+	}
+	return at
+}
+
+// isFolder reports whether a name is a folder; "" is the root.
 func (t tree) isFolder(name string) bool {
-	f, ok := t.find(name)
+	f, ok := t.find(t.real(name, true))
 	return name == "" || (ok && f.Kind == fs.ModeDir)
 }
 
 // glob implements source.
 func (t tree) glob(pattern string) ([]string, error) {
-	pattern = strings.ToLower(strings.Trim(pattern, "/"))
+	pattern = strings.Trim(pattern, "/")
 	if pattern == "" || pattern == "." {
 		return []string{""}, nil
 	}
 
 	if !hasWildcard(pattern) {
-		f, ok := t[pattern]
-		if !ok {
+		f, ok := t.find(t.real(pattern, true))
+		switch {
+		case !ok:
 			return nil, nil
+		case t.exact:
+			return []string{pattern}, nil
 		}
 		return []string{f.Name}, nil
 	}
 
+	// Only folders above the first wildcard can be links to be followed.
+	above, below := "", pattern
+	for {
+		part, rest, more := strings.Cut(below, "/")
+		if !more || hasWildcard(part) {
+			break
+		}
+		above, below = path.Join(above, part), rest
+	}
+	pattern = t.key(path.Join(t.real(above, true), below))
+
 	var found []string
-	for _, folded := range slices.Sorted(maps.Keys(t)) {
-		match, err := path.Match(pattern, folded)
+	for _, key := range slices.Sorted(maps.Keys(t.entries)) {
+		match, err := path.Match(pattern, key)
 		if err != nil {
 			return nil, fmt.Errorf("pattern %q: %w: %w", pattern, err, errdefs.ErrInvalidArgument)
 		}
 		if match {
-			found = append(found, t[folded].Name)
+			found = append(found, t.entries[key].Name)
 		}
 	}
 
@@ -59,7 +140,11 @@ func (t tree) glob(pattern string) ([]string, error) {
 }
 
 // list implements source.
-func (t tree) list(_ context.Context, name string) (files []imagebuild.File, folder bool, err error) {
+func (t tree) list(ctx context.Context, name string) (files []imagebuild.File, folder bool, err error) {
+	if err := t.unpack(ctx, name); err != nil {
+		return nil, false, err
+	}
+	name = t.real(name, true)
 	if !t.isFolder(name) {
 		f, ok := t.find(name)
 		if !ok {
@@ -69,20 +154,119 @@ func (t tree) list(_ context.Context, name string) (files []imagebuild.File, fol
 		return []imagebuild.File{f}, false, nil
 	}
 
-	below := strings.ToLower(name) + "/"
-	if name == "" {
-		below = ""
-	}
-
-	for _, folded := range slices.Sorted(maps.Keys(t)) {
-		if strings.HasPrefix(folded, below) {
-			f := t[folded]
+	below := t.below(name)
+	for _, key := range slices.Sorted(maps.Keys(t.entries)) {
+		if strings.HasPrefix(key, below) {
+			f := t.entries[key].File
 			f.Name = f.Name[len(below):]
 			files = append(files, f)
 		}
 	}
 
 	return files, true, nil
+}
+
+// below is what the keys of files in a folder begin with.
+func (t tree) below(name string) string {
+	if name == "" {
+		return ""
+	}
+	return t.key(name) + "/"
+}
+
+// unpack takes the bytes of files, and of those in folders, out of their layers. Each layer is read once.
+func (t tree) unpack(ctx context.Context, names ...string) error {
+	wanted := map[*imagebuild.Layer]map[string][]string{} // keys of files by their names in a layer
+	want := func(key string) {
+		e := t.entries[key]
+		if e.packed.layer == nil || e.Kind != 0 || e.Source != "" {
+			return
+		}
+		of := wanted[e.packed.layer]
+		if of == nil {
+			of = map[string][]string{}
+			wanted[e.packed.layer] = of
+		}
+		of[e.packed.name] = append(of[e.packed.name], key)
+	}
+	for _, name := range names {
+		name = t.real(name, true)
+		if !t.isFolder(name) {
+			want(t.key(name))
+			continue
+		}
+		for key := range t.entries {
+			if strings.HasPrefix(key, t.below(name)) {
+				want(key)
+			}
+		}
+	}
+
+	for layer, files := range wanted {
+		if err := t.unpackLayer(ctx, layer, files); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpackLayer takes files out of a layer. Where it has a name twice the last one counts.
+func (t tree) unpackLayer(ctx context.Context, layer *imagebuild.Layer, files map[string][]string) error {
+	from, err := layer.Bytes().Uncompressed()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+
+	for r := tar.NewReader(interruptible(ctx, from)); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		keys := files[path.Clean("/"+header.Name)]
+		if len(keys) == 0 || header.Typeflag != tar.TypeReg {
+			continue
+		}
+		source, size, err := t.keep(r)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			e := t.entries[key]
+			e.Source, e.Size = source, size
+			t.entries[key] = e
+		}
+	}
+}
+
+// keep writes bytes to a file of the build's own.
+func (t tree) keep(from io.Reader) (name string, size int64, err error) {
+	file, err := t.room()
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	size, err = io.Copy(file, from)
+	return file.Name(), size, err
+}
+
+// remove removes what is below a name, and it itself if asked to.
+func (t tree) remove(name string, itself bool) {
+	if itself {
+		delete(t.entries, t.key(name))
+	}
+	below := t.below(name)
+	maps.DeleteFunc(t.entries, func(key string, _ entry) bool { return strings.HasPrefix(key, below) })
+}
+
+// take takes in what an instruction has added.
+func (t tree) take(c *change) {
+	for key, f := range c.files {
+		t.entries[key] = entry{File: f}
+	}
 }
 
 // ofWindows reports whether a name is a folder that every Windows has. It is in no layer, and so in no tree.
@@ -102,13 +286,21 @@ func ofWindows(name string) bool {
 type change struct {
 	on    tree
 	files map[string]imagebuild.File
+	// uid and gid are those of folders that are made; C: has none.
+	uid, gid int
 }
+
+// The permissions of what is made where nobody says others; C: has none.
+const (
+	folderMode = 0o755
+	fileMode   = 0o644
+)
 
 func (t tree) change() *change { return &change{on: t, files: map[string]imagebuild.File{}} }
 
 // find looks among what was added, then in the tree.
 func (c *change) find(name string) (imagebuild.File, bool) {
-	if f, ok := c.files[strings.ToLower(name)]; ok {
+	if f, ok := c.files[c.on.key(name)]; ok {
 		return f, true
 	}
 	return c.on.find(name)
@@ -121,6 +313,7 @@ func (c *change) isFolder(name string) bool {
 
 // folder adds a folder and those that lead to it. It returns the name with the spelling that it has already.
 func (c *change) folder(name string) (string, error) {
+	name = c.on.real(name, true)
 	if name == "" {
 		return "", nil
 	}
@@ -128,7 +321,7 @@ func (c *change) folder(name string) (string, error) {
 	case ok && f.Kind == fs.ModeDir:
 		return f.Name, nil
 	case ok:
-		return "", refuse(errdefs.ErrInvalidArgument, "%s is a file, and not a folder", windowsPath(f.Name))
+		return "", refuse(errdefs.ErrInvalidArgument, "%s is a file, and not a folder", c.on.shown(f.Name))
 	}
 
 	parent := path.Dir(name)
@@ -141,7 +334,13 @@ func (c *change) folder(name string) (string, error) {
 	}
 
 	own := path.Join(parent, path.Base(name))
-	c.files[strings.ToLower(own)] = imagebuild.File{Name: own, Kind: fs.ModeDir}
+	c.files[c.on.key(own)] = imagebuild.File{
+		Name: own,
+		Kind: fs.ModeDir,
+		Mode: folderMode,
+		UID:  c.uid,
+		GID:  c.gid,
+	}
 	return own, nil
 }
 
@@ -151,8 +350,8 @@ func (c *change) add(f imagebuild.File) error {
 		_, err := c.folder(f.Name)
 		return err
 	}
-	if c.isFolder(f.Name) || ofWindows(f.Name) {
-		return refuse(errdefs.ErrInvalidArgument, "%s is a folder, and not a file", windowsPath(f.Name))
+	if c.isFolder(f.Name) || (!c.on.exact && ofWindows(f.Name)) {
+		return refuse(errdefs.ErrInvalidArgument, "%s is a folder, and not a file", c.on.shown(f.Name))
 	}
 
 	parent := path.Dir(f.Name)
@@ -165,8 +364,16 @@ func (c *change) add(f imagebuild.File) error {
 	}
 
 	f.Name = path.Join(parent, path.Base(f.Name))
-	c.files[strings.ToLower(f.Name)] = f
+	c.files[c.on.key(f.Name)] = f
 	return nil
+}
+
+// shown returns a name as a person writes it.
+func (t tree) shown(name string) string {
+	if t.exact {
+		return "/" + name
+	}
+	return windowsPath(name)
 }
 
 // sorted returns the files, a folder before what is in it.

@@ -51,8 +51,11 @@ func withoutDrive(name string) (string, error) {
 
 // isFolder reports whether a path of a Dockerfile can only be a folder's: it ends with a slash, or names the folder
 // that it is relative to.
-func isFolder(name string) bool {
-	p := strings.ReplaceAll(name, `\`, "/")
+func (s *stage) isFolder(name string) bool {
+	p := name
+	if !s.linux {
+		p = strings.ReplaceAll(name, `\`, "/")
+	}
 	return strings.HasSuffix(p, "/") || strings.HasSuffix(p, "/.") || p == "." || p == ""
 }
 

@@ -31,8 +31,9 @@ type File struct {
 	ToDir bool
 	// ReadOnly is Windows' attribute.
 	ReadOnly bool
-	// Mode are the permissions; a Windows layer has none.
-	Mode int64
+	// Mode are the permissions, UID and GID the owner; a Windows layer has none of them.
+	Mode     int64
+	UID, GID int
 	// Sum is the SHA-256 of a regular file's bytes; empty: nobody has read them yet. It is an error if other ones are
 	// found when the file becomes part of a layer.
 	Sum []byte
@@ -133,7 +134,7 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (File, error) {
 	f := File{
 		Source: p,
 		Kind:   info.Mode().Type(),
-		Mode:   permissions(info),
+		Mode:   Permissions(info),
 	}
 
 	switch f.Kind {

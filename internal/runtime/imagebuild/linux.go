@@ -50,7 +50,7 @@ func linuxLayer(ctx context.Context, o Options, target string) (*Layer, error) {
 		return nil, err
 	}
 
-	own, err := makeLayer(func(w io.Writer) error { return writeLinuxLayer(ctx, w, files, o.Created) })
+	own, err := makeLayer(func(w io.Writer) error { return WriteLinuxLayer(ctx, w, files, o.Created) })
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +91,17 @@ func scanLinux(ctx context.Context, dir, target string) ([]File, error) {
 		Name:   path.Join(target, filepath.Base(dir)),
 		Source: dir,
 		Size:   info.Size(),
-		Mode:   permissions(info),
+		Mode:   Permissions(info),
 	}), nil
 }
 
-// permissions returns a file's own, but everyone may read it: the builder's umask must not keep the program's user out.
-func permissions(info fs.FileInfo) int64 {
+// ScanLinux is Scan for a Linux image, whose names may be all but those that mean a deletion in a layer.
+func ScanLinux(ctx context.Context, dir, target string, skip func(rel string) (bool, error)) ([]File, error) {
+	return scan(ctx, dir, target, linuxNames{}, skip)
+}
+
+// Permissions returns a file's own, but everyone may read it: the builder's umask must not keep the program's user out.
+func Permissions(info fs.FileInfo) int64 {
 	mode := info.Mode().Perm() | 0o444
 	if info.IsDir() || mode&0o111 != 0 {
 		mode |= 0o111
@@ -104,9 +109,9 @@ func permissions(info fs.FileInfo) int64 {
 	return int64(mode &^ 0o022)
 }
 
-// writeLinuxLayer writes a layer as https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md has it:
-// everything is root's.
-func writeLinuxLayer(ctx context.Context, w io.Writer, files []File, at time.Time) error {
+// WriteLinuxLayer writes a layer as https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md has it, a folder
+// before what is in it. All have one time.
+func WriteLinuxLayer(ctx context.Context, w io.Writer, files []File, at time.Time) error {
 	tw := tar.NewWriter(w)
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
@@ -129,6 +134,8 @@ func writeLinuxFile(tw *tar.Writer, f File, at time.Time) error {
 		Name:    f.Name,
 		ModTime: at,
 		Mode:    f.Mode,
+		Uid:     f.UID,
+		Gid:     f.GID,
 	}
 
 	switch f.Kind {
