@@ -79,7 +79,10 @@ func (k *container) isOver(ctx context.Context) error {
 // stop ends a container, and returns when it has ended. One that has is no error. It is carried out also if its client
 // goes, as Docker does.
 func (s *service) stop(ctx context.Context, ask Ending) error {
-	_, k, err := s.register.find(ask.Container)
+	known, k, err := s.register.find(ask.Container)
+	if err == nil {
+		err = s.register.stopped(known)
+	}
 	if err != nil || k == nil {
 		return err
 	}
@@ -126,7 +129,13 @@ func (s *service) tell(ctx context.Context, ask Telling) error {
 		return err
 	case k == nil || !k.runs():
 		return refuse("cannot kill container: %s: container %s is not running", ask.Container, known.ID)
-	case ask.Signal == Kill:
+	case ask.Signal == Interrupt:
+		return k.signal(ctx, ask.Signal)
+	}
+	if err := s.register.stopped(known); err != nil {
+		return err
+	}
+	if ask.Signal == Kill {
 		return k.endNow(ctx)
 	}
 	return k.signal(ctx, ask.Signal)
@@ -163,7 +172,11 @@ func (s *service) remove(ctx context.Context, ask Removal) error {
 	case k != nil && !ask.Force:
 		return refuse("cannot remove container %q: container is %s: stop the container before removing or force remove",
 			"/"+known.Name, known.State())
-	case k != nil:
+	}
+	if err := s.register.stopped(known); err != nil {
+		return err
+	}
+	if k != nil {
 		if err := k.endNow(ctx); err != nil {
 			return err
 		}

@@ -164,6 +164,10 @@ func (r *register) begun(k *container) error {
 	_, err := r.known.Update(k.id, func(c Container) (Container, error) {
 		c.Started, c.Finished = time.Now(), time.Time{}
 		c.End, c.Why = End{}, ""
+		c.Stopped = false
+		if c.Restarts++; !k.byItself {
+			c.Restarts = 0
+		}
 		c.Ports, c.Labels = k.ports(), k.labels
 		c.Sources = k.sources
 		c.Args, c.Env = k.inherited.Args, k.openEnv()
@@ -171,6 +175,26 @@ func (r *register) begun(k *container) error {
 		return c, nil
 	})
 	return err
+}
+
+// stopped notes that a person ends a container, which then does not begin anew by itself.
+func (r *register) stopped(c Container) error {
+	if c.Run.Restart.Policy == "" {
+		return nil
+	}
+	_, err := r.known.Update(c.ID, func(c Container) (Container, error) {
+		c.Stopped = true
+		return c, nil
+	})
+	return err
+}
+
+// notBegun notes why a container has not begun anew by itself.
+func (r *register) notBegun(id string, why error) {
+	_, _ = r.known.Update(id, func(c Container) (Container, error) { // the engine's log has it too
+		c.Why = "it did not begin anew: " + why.Error()
+		return c, nil
+	})
 }
 
 // openEnv are the variables of the container's program that are no secrets.

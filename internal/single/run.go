@@ -43,6 +43,9 @@ type container struct {
 	user      string
 	before    wine.Registry
 	labels    map[string]string
+	// byItself says that nobody has asked for this run, before which was a pause.
+	byItself bool
+	pause    time.Duration
 	// anew says that it has run before, sources what its mounts are, or were then.
 	anew    bool
 	sources []Source
@@ -116,6 +119,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 			s.options.Log.Info("a container has ended, and not by itself", "container", k.name, "error", err)
 		}
 		done <- err
+		s.restart(k.id, pauseAfter(k.pause, k.ran()), false)
 	})
 
 	if ask.Detach {
@@ -136,6 +140,15 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 	k.outputs.passedOn(ctx)
 	c.say(Event{Ended: &k.end})
 	return nil
+}
+
+// ran is how long the container's program ran.
+func (k *container) ran() time.Duration {
+	c, known := k.service.register.get(k.id)
+	if !known || !k.runs() {
+		return 0
+	}
+	return c.Finished.Sub(c.Started)
 }
 
 // checkStreams refuses what is no name of a folder of streams.

@@ -77,6 +77,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	s.background.Go(func() { reap(ctx) })
 	s.background.Go(func() { s.setUp(ctx) })
 	s.background.Go(s.boundUnread)
+	s.restartLeft()
 	s.background.Go(func() {
 		if err := s.network.Start(); err != nil {
 			o.Log.Warn("the network of containers is not there", "error", err) // who wants it is told

@@ -14,6 +14,7 @@ func SupportRows() []support.Row {
 		gotest    = "https://pkg.go.dev/cmd/go#hdr-Test_packages"
 
 		containers = "https://docs.docker.com/reference/cli/docker/container/"
+		restarts   = "https://docs.docker.com/engine/containers/start-containers-automatically/"
 		engineEnds = "https://docs.docker.com/engine/daemon/live-restore/"
 	)
 	row := func(name string, level support.Level, note, ref string) support.Row {
@@ -23,7 +24,7 @@ func SupportRows() []support.Row {
 		row("IMAGE [ARGUMENT…], --entrypoint", support.Supported, "", reference),
 		row("FOLDER, FILE.exe in place of an image", support.Supported,
 			"Mullion's own: a folder becomes an image as `mullion image build` makes one; a program has its folder read-only at C:\\app", reference),
-		row("Dockerfile", support.Not, "a folder with one and without image.yaml is refused", reference),
+		row("Dockerfile", support.Not, "a folder with one and without image.yaml is refused: `mullion image build --run` builds it", reference),
 		row("exit code; 125, 126, 127", support.Supported,
 			"the program's modulo 256, never 0 for a failure; an exception is named on standard error", exit),
 		row("-e, --env-file, -w, -h", support.Supported, "", reference),
@@ -54,7 +55,8 @@ func SupportRows() []support.Row {
 			"Mullion's own: image and base, command line, user, variables, mounts, network, limits, and what becomes of each field of the image's configuration, as text or JSON; an image that is not there is pulled, nothing is run", reference),
 		row("mullion test, --go-test", support.Partly,
 			"Mullion's own: go test for Windows, each package's tests in a container, with its flags, coverage, profiles, -fuzz, -bench and -json; a module that root owns is read-only. No -race, -msan and -asan, which need cgo, no go in the tests, no results of an earlier run", gotest),
-		row("--restart", support.Not, "refused: a container that has ended is not begun again", reference),
+		row("--restart", support.Partly,
+			"no, on-failure[:TIMES], always and unless-stopped, with -d and with Docker's pauses; each time with the C: of its image. An engine that begins after its end or kill, with the next command, has them begin again; nothing starts it with the machine. Not one whose image was made of a FOLDER", restarts),
 		row("docker container ls, inspect", support.Partly,
 			"Docker's columns and fields, as far as there is something to say; --format takes templates, json and table. Filters but expose, health, is-task, isolation; no sizes", containers+"ls/"),
 		row("docker container logs", support.Supported,
@@ -71,8 +73,10 @@ func SupportRows() []support.Row {
 			"processors, memory, network, disks, and Linux processes, Wine's own among them; the columns are those of Linux containers", containers+"stats/"),
 		row("docker container cp", support.Partly,
 			"files and folders, of a container that runs, by its own tar.exe as its user; no links, sparse files, owners and no -, the archive", containers+"cp/"),
-		row("docker container attach, commit, create, diff, export, pause, top, update",
-			support.Not, "there are no such commands", containers),
+		row("docker container attach, top", support.Partly,
+			"attach hears from now on and passes on Ctrl-C, but no input; top is the container's tasklist.exe", containers+"attach/"),
+		row("docker container commit, create, diff, export, pause, update", support.Not,
+			"refused, with what to do instead; export, pause and update Docker refuses too for Windows containers", containers),
 		row("the engine's end", support.Supported,
 			"containers end with it: told to end, it notes how; killed, they are listed with exit code 255, as by Docker, and --rm is heeded. It does not end while one runs", engineEnds),
 		row("docker system prune", support.Partly,

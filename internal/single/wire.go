@@ -85,6 +85,8 @@ type Run struct {
 	Name string
 	// Detach has the container live on without its client. Then there are no Streams.
 	Detach bool
+	// Restart says when it begins anew by itself.
+	Restart Restart `json:",omitzero"`
 	// Keep has the engine remember a container that has ended, with its log, until it is removed.
 	Keep bool
 }

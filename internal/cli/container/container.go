@@ -47,6 +47,8 @@ is named here, too.`,
 	}
 	cmd.AddCommand(a.list(), a.logs(), a.exec(), a.inspect(), a.port(), a.stats(), a.start(), a.restart(), a.stop(),
 		a.kill(), a.wait(), a.rename(), a.remove(), a.prune(), a.copy())
+	cmd.AddCommand(looking{a}.attach(), looking{a}.top())
+	cmd.AddCommand(refused()...)
 	return cmd
 }
 

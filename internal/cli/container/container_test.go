@@ -128,7 +128,7 @@ func TestContainerInspect(t *testing.T) {
 		HostConfig: inspectedHost{
 			NetworkMode: "nat", PortBindings: map[string][]inspectedPort{
 				"80/tcp": {{"127.0.0.1", "8000"}}, "81/tcp": {{"127.0.0.1", "8001"}}, "53/udp": {{"127.0.0.1", "53"}},
-			}, Isolation: "process", AutoRemove: true,
+			}, Isolation: "process", AutoRemove: true, RestartPolicy: inspectedRestart{Name: "no"},
 			Memory: 1 << 20, NanoCpus: 1_500_000_000,
 		},
 		Config: inspectedConfig{
@@ -273,7 +273,12 @@ func TestContainerRefuses(t *testing.T) {
 		{"wait web", 1, "mullion: No such container: web\n"},
 		{"rm -f web", 1, "mullion: No such container: web\n"},
 		{"inspect web", 1, "mullion: No such container: web\n"},
-		{"update web", 2, "mullion: `mullion container` has no command \"update\""},
+		{"update web", 2, "mullion: `mullion container update`: Docker has no update for Windows containers\n→ run it again"},
+		{"commit -m x web", 2, "mullion: `mullion container commit`: what a container has written to its C: goes with its program\n→ "},
+		{"attach web", 1, "mullion: No such container: web\n"},
+		{"top web", 1, "mullion: No such container: web\n"},
+		{"top", 2, "mullion: `mullion container top` takes CONTAINER\n"},
+		{"publish web", 2, "mullion: `mullion container` has no command \"publish\""},
 	} {
 		args := append([]string{"container"}, strings.Fields(tc.args)...)
 		got := m.Run(append(append([]string{}, data...), args...)...)

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -80,18 +81,20 @@ func (a *commands) printInspected(found []inspected, show *format) error {
 // inspected is what `docker inspect` says of a container, as far as a single container has it
 // (https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerInspect).
 type inspected struct {
-	ID         string `json:"Id"`
-	Created    time.Time
-	Path       string
-	Args       []string
-	State      inspectedState
-	Image      string
-	LogPath    string
-	Name       string
-	Platform   string
-	Mounts     []inspectedMount
-	HostConfig inspectedHost
-	Config     inspectedConfig
+	ID      string `json:"Id"`
+	Created time.Time
+	Path    string
+	Args    []string
+	State   inspectedState
+	Image   string
+	LogPath string
+	// RestartCount is how often it has begun anew by itself.
+	RestartCount int
+	Name         string
+	Platform     string
+	Mounts       []inspectedMount
+	HostConfig   inspectedHost
+	Config       inspectedConfig
 }
 
 type inspectedState struct {
@@ -110,8 +113,14 @@ type inspectedMount struct {
 type inspectedHost struct {
 	NetworkMode, Isolation string
 	PortBindings           map[string][]inspectedPort
+	RestartPolicy          inspectedRestart
 	AutoRemove             bool
 	Memory, NanoCpus       int64
+}
+
+type inspectedRestart struct {
+	Name              string
+	MaximumRetryCount int
 }
 
 // inspectedPort is the machine's side of a published port.
@@ -153,18 +162,23 @@ func inspect(c single.Container) inspected {
 			StartedAt:  c.Started,
 			FinishedAt: c.Finished,
 		},
-		Image:    c.Image(),
-		LogPath:  c.Log,
-		Name:     "/" + c.Name,
-		Platform: "windows",
-		Mounts:   []inspectedMount{},
+		Image:        c.Image(),
+		LogPath:      c.Log,
+		RestartCount: c.Restarts,
+		Name:         "/" + c.Name,
+		Platform:     "windows",
+		Mounts:       []inspectedMount{},
 		HostConfig: inspectedHost{
 			NetworkMode:  string(networkOf(c)),
 			PortBindings: portBindings(c),
 			Isolation:    "process",
-			AutoRemove:   !c.Run.Keep,
-			Memory:       c.Run.Memory,
-			NanoCpus:     int64(c.Run.CPUs * 1e9),
+			RestartPolicy: inspectedRestart{
+				Name:              cmp.Or(c.Run.Restart.Policy, single.RestartNo),
+				MaximumRetryCount: c.Run.Restart.Most,
+			},
+			AutoRemove: !c.Run.Keep,
+			Memory:     c.Run.Memory,
+			NanoCpus:   int64(c.Run.CPUs * 1e9),
 		},
 		Config: inspectedConfig{
 			Hostname:       c.Hostname(),

@@ -188,8 +188,9 @@ func notHere(err error) error {
 		return err
 	}
 	return &exit.Error{
-		Code:   exit.NotFound,
-		Err:    err,
-		Remedy: "`mullion image ls` lists those of the cluster",
+		Code: exit.NotFound,
+		Err:  err,
+		Remedy: "`mullion image ls` lists those of the cluster; one for Linux is not passed on: `mullion image build --os " +
+			"linux` writes it to a file (-o) or pushes it (--push) when it makes it",
 	}
 }

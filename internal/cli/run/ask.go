@@ -55,10 +55,13 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		Keep:        !o.remove,
 	}
 
+	var err error
+	if ask.Restart, err = o.restartAsk(isFolder(args[0])); err != nil {
+		return ask, err
+	}
 	if o.entrypoint != "" {
 		ask.Entrypoint = []string{o.entrypoint}
 	}
-	var err error
 	if ask.Memory, err = memoryOf(o.memory); err != nil {
 		return ask, err
 	}
@@ -90,6 +93,26 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		return ask, ofProgram(&ask, args[0])
 	}
 	return ask, nil
+}
+
+// restartAsk reads --restart. folder says that the image is made for this run.
+func (o *options) restartAsk(folder bool) (single.Restart, error) {
+	r, err := single.ParseRestart(o.restart)
+	switch {
+	case err != nil:
+		return r, engine.Failed(err, "for example: --restart on-failure:5")
+	case r.Policy == "":
+		return r, nil
+	case o.remove:
+		return r, engine.Failed(errors.New("conflicting options: cannot specify both --restart and --rm"), "leave one of them out")
+	case !o.detach:
+		return r, engine.Failed(errors.New("--restart is for a container in the background: one in the foreground ends with "+
+			"its command"), "add -d")
+	case folder:
+		return r, engine.Failed(errors.New("--restart: the image of a FOLDER is made for its first run alone"),
+			"`mullion image build FOLDER -t app:v1 --run` makes one that stays: run app:v1")
+	}
+	return r, nil
 }
 
 // check refuses values that a container cannot have.
@@ -276,7 +299,7 @@ func (a *commands) folderImage(ctx context.Context, client *single.Client, dir, 
 	described := exists(filepath.Join(dir, imagebuild.SpecFile))
 	if exists(filepath.Join(dir, "Dockerfile")) && !described {
 		return "", engine.Failed(fmt.Errorf("make an image of %q: it has a Dockerfile", dir),
-			"build it: `mullion image build "+dir+" -t app:v1 -o app.tar && mullion image load --run app.tar`, and run app:v1")
+			"build it: `mullion image build "+dir+" -t app:v1 --run`, and run app:v1")
 	}
 	description, err := folderimage.Description(dir, "")
 	if err != nil {
@@ -347,7 +370,7 @@ func linuxFlags() []string {
 func laterFlags() map[string]string {
 	const cluster = "use a cluster: `mullion up`"
 	return map[string]string{
-		"restart": cluster, "health-cmd": cluster, "no-healthcheck": "leave it out",
+		"health-cmd": cluster, "no-healthcheck": "leave it out",
 		"link":       "containers find each other by --name and --hostname",
 		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out",
 		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,

@@ -31,7 +31,7 @@ type options struct {
 	detach, publishAll, goTest      bool
 	explain                         bool
 	output                          string
-	name                            string
+	name, restart                   string
 	stopTimeout                     int
 }
 
@@ -94,6 +94,8 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.BoolVarP(&o.detach, "detach", "d", false, "leave the container running, and print its id")
 	f.StringVar(&o.name, "name", "", "name of the container (default: one is made up)")
 	f.BoolVar(&o.remove, "rm", false, "remove the container, with its log and exit code, when its program has ended")
+	f.StringVar(&o.restart, "restart", single.RestartNo,
+		"when it begins anew by itself: no, on-failure[:TIMES], always or unless-stopped; needs -d")
 	f.StringArrayVarP(&o.env, "env", "e", nil, "NAME=VALUE, or NAME for the value that it has here")
 	f.StringArrayVar(&o.envFiles, "env-file", nil, "file with lines of that form")
 	f.StringArrayVarP(&o.volumes, "volume", "v", nil,
