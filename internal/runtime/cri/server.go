@@ -144,8 +144,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.ChainUnaryInterceptor(s.interceptor), grpc.ChainStreamInterceptor(s.streamInterceptor))
-	runtimeapi.RegisterRuntimeServiceServer(g, s)
-	runtimeapi.RegisterImageServiceServer(g, s)
+	s.register(g)
 	errs := make(chan error, 1+len(listeners))
 	go func() { errs <- s.serveStreams() }()
 	for _, l := range listeners {

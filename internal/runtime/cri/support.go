@@ -36,7 +36,7 @@ func SupportRows() []support.Row {
 
 func runtimeRows() []support.Row {
 	return []support.Row{
-		{Name: "Version"},
+		{Name: "Version", Note: "every call of this table is answered by its second name too, runtime.v1alpha2, by which kubelets before Kubernetes 1.23 call"},
 		{Name: "Status"},
 		{Name: "UpdateRuntimeConfig"},
 		{Name: "RuntimeConfig", Note: "empty, as on Windows: it is about cgroups"},

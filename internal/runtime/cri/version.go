@@ -13,10 +13,14 @@ const runtimeName = "containerd"
 
 // Version returns the runtime's name and version.
 func (s *Server) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
+	return s.versionOf("v1"), nil
+}
+
+func (s *Server) versionOf(api string) *runtimeapi.VersionResponse {
 	return &runtimeapi.VersionResponse{
 		Version:           "0.1.0",
 		RuntimeName:       runtimeName,
 		RuntimeVersion:    s.cfg.RuntimeVersion,
-		RuntimeApiVersion: "v1",
-	}, nil
+		RuntimeApiVersion: api,
+	}
 }

@@ -185,7 +185,7 @@ func (n *Node) TryStart(t *testing.T) error {
 		cancel()
 		return errors.Join(err, config.Stream.Close())
 	}
-	socket := filepath.Join(n.dir, fmt.Sprintf("cri-%d.sock", len(n.serving)))
+	socket := n.socket(len(n.serving))
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -202,6 +202,13 @@ func (n *Node) TryStart(t *testing.T) error {
 	n.RuntimeServiceClient = runtimeapi.NewRuntimeServiceClient(conn)
 	n.ImageService = runtimeapi.NewImageServiceClient(conn)
 	return nil
+}
+
+// Socket is where the server that was started last listens.
+func (n *Node) Socket() string { return n.socket(len(n.serving) - 1) }
+
+func (n *Node) socket(server int) string {
+	return filepath.Join(n.dir, fmt.Sprintf("cri-%d.sock", server))
 }
 
 // WithStream returns the configuration of the next server with a new listener for streams. A server that serves closes
