@@ -43,6 +43,57 @@ func builderOf(t *testing.T, root string, out *bytes.Buffer) *builder {
 	return b
 }
 
+// TestOldBundle: Kubernetes 1.20 is built of its own module, and only when it is asked for.
+func TestOldBundle(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const old = "v1.20.15"
+	steps, err := bundleOf(root, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.name)
+		if !slices.Equal(s.sets, []string{"bundle"}) {
+			t.Errorf("%s is in %v", s.name, s.sets)
+		}
+		if s.run == nil && (s.module != oldKubernetes || !strings.Contains(s.ldflags, "client-go/pkg/version.gitVersion="+old)) {
+			t.Errorf("%s: of %s, %s", s.name, s.module, s.ldflags)
+		}
+	}
+	if diff := cmp.Diff([]string{"source-" + old, "hyperkube-" + old, "kubelet.exe-" + old}, names); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+
+	// What the two module files require is the same, apart from where Kubernetes' own source is.
+	mods := map[string]string{}
+	for _, name := range []string{"go.mod", "linux.mod"} {
+		text, err := os.ReadFile(filepath.Join(root, oldKubernetes, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mods[name] = string(text)
+	}
+	const source = "k8s.io/kubernetes => ../../../bin/.kubernetes-1.20"
+	var lines []string
+	for line := range strings.Lines(mods["linux.mod"]) {
+		if !strings.Contains(line, source) {
+			lines = append(lines, line)
+		}
+	}
+	if strings.TrimSpace(strings.Join(lines, "")) != strings.TrimSpace(mods["go.mod"]) {
+		t.Errorf("linux.mod is not go.mod with %q", source)
+	}
+
+	if _, err := bundleOf(root, "v1.19.0"); err == nil || !strings.Contains(err.Error(), old) {
+		t.Errorf("of a version that is not there: %v", err)
+	}
+}
+
 // TestTable: names are one step's, what a step needs stands before it, module files are there and have the versions
 // that the linker is told.
 func TestTable(t *testing.T) {

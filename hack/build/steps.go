@@ -47,6 +47,7 @@ const (
 	kubernetesVersion = version.Kubernetes
 	cniPlugins        = "github.com/containernetworking/plugins/plugins/"
 	kubernetes        = "upstream/cluster/kubernetes"
+	oldKubernetes     = kubernetes + "-1.20"
 	strip             = "-s -w"
 	mullionLD         = strip + " -X mullion.dev/mullion/internal/base/version.version={version}"
 	flannel           = "github.com/flannel-io/flannel"
@@ -135,9 +136,40 @@ func bundleOf(root, version string) ([]step, error) {
 		}
 		there = append(there, got)
 	}
+	old, err := versionIn(filepath.Join(root, oldKubernetes, "go.mod"), "k8s.io/kubernetes")
+	if err != nil {
+		return nil, err
+	}
+	if old == version {
+		return oldBundle(version), nil
+	}
+
+	there = append(there, old)
 	semver.Sort(there)
 	return nil, fmt.Errorf("no module file of %s has k8s.io/kubernetes %s; there are %s; `go run ./hack/kubemod %s` writes one",
 		kubernetes, version, strings.Join(slices.Compact(there), ", "), version)
+}
+
+// oldBundle returns the programs of Kubernetes 1.20, which has a module, a hyperkube and an etcd of its own.
+func oldBundle(version string) []step {
+	// Where linux.mod looks for the source.
+	const source = ".kubernetes-1.20"
+	steps := []step{{
+		name: "source-" + version, why: "the source of Kubernetes " + version + " with what its build generates", sets: []string{"bundle"},
+		system: "data", run: []string{"go", "run", "./hack/kubeopenapi", oldKubernetes, "{bin}/" + source},
+	}}
+
+	for _, s := range bundle(version, "", linuxModfile) {
+		s.module = oldKubernetes
+		// Its programs ask each of the two for their version.
+		s.ldflags += strings.ReplaceAll(strings.TrimPrefix(s.ldflags, strip), "k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+		if s.system == "linux" {
+			s.needs = []string{"source-" + version}
+		}
+		steps = append(steps, s)
+	}
+
+	return steps
 }
 
 // versionIn returns the version of a module that a go.mod requires.
