@@ -14,6 +14,7 @@ import (
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
@@ -47,6 +48,7 @@ func (c *composer) controlPlane() error {
 		Name:           c.Spec.Name,
 		Programs:       programs.Server(),
 		Etcd:           programs.Etcd(),
+		Version:        c.Spec.KubernetesVersion,
 		Dir:            c.Paths.Data,
 		RunDir:         c.Paths.Run(),
 		LogDir:         c.Paths.Logs(),
@@ -110,8 +112,13 @@ func (c *composer) controlPlane() error {
 		},
 		Log: c.log,
 	}, parts.FabricUnit())
-	c.add(c.loadBalancer(), component.Sole(controlplane.Bootstrap), parts.APIForwarder())
-	c.protectOwnAddresses()
+	minor := version.MinorOf(c.Spec.KubernetesVersion)
+	if minor >= version.EndpointSlices {
+		c.add(c.loadBalancer(), component.Sole(controlplane.Bootstrap), parts.APIForwarder())
+	}
+	if minor >= version.AdmissionPolicies {
+		c.protectOwnAddresses()
+	}
 	c.access = access{
 		server:    c.control.Server(),
 		caFile:    filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
@@ -181,6 +188,7 @@ func (c *composer) dns() error {
 		Cgroup:   c.Paths.Cgroup(layout.Control),
 		Address:  c.APIServer.Addr(),
 		Domain:   spec.ClusterDomain,
+		Version:  c.Spec.KubernetesVersion,
 		PKIDir:   c.control.PKIDir(),
 		Cluster:  c.Spec.Name,
 		Server:   c.control.Server(),

@@ -129,6 +129,7 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		SystemReserved:      node.SystemReserved,
 		KubeReserved:        node.KubeReserved,
 		PullEnviron:         c.Spec.PullEnviron(),
+		Version:             nodeVersion(c.Spec, node),
 		Kubelet:             node.KubeletConfiguration,
 		KubeletExtraArgs:    node.KubeletExtraArgs,
 		KubeProxyExtraArgs:  node.KubeProxyExtraArgs,

@@ -49,5 +49,10 @@ func (c *composer) registerMetrics(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read authority: %w", err)
 	}
-	return bootstrap.MetricsAPI{Address: c.APIServer.Addr(), Port: metricsserver.Port, CA: ca}.Apply(ctx, client)
+	return bootstrap.MetricsAPI{
+		Address: c.APIServer.Addr(),
+		Port:    metricsserver.Port,
+		Version: c.Spec.KubernetesVersion,
+		CA:      ca,
+	}.Apply(ctx, client)
 }

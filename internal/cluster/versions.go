@@ -21,6 +21,9 @@ func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 			return c, err
 		}
 	}
+	if err := linuxNodesHave(c); err != nil {
+		return c, err
+	}
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
@@ -38,6 +41,39 @@ func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 		}
 	}
 	return c, nil
+}
+
+// linuxNodesHave returns an error where a Linux node would have a kubelet that cannot call the node's containerd.
+func linuxNodesHave(c spec.Cluster) error {
+	for _, n := range c.Nodes {
+		v := nodeVersion(c, n)
+		if !n.Linux() || n.Bare || version.MinorOf(v) >= version.LinuxRuntime {
+			continue
+		}
+		return fmt.Errorf("node %s: a kubelet of Kubernetes %s calls no version of the CRI that containerd of Linux nodes has, "+
+			"which are for 1.%d and later; name the nodes in a file (-f cluster.yaml), Windows ones alone", n.Name, v, version.LinuxRuntime)
+	}
+	return nil
+}
+
+// VersionNotes are lines for a person about what a cluster lacks because its control plane is older than what Mullion
+// adds to it.
+func VersionNotes(c spec.Cluster) []string {
+	if c.Join != nil {
+		return nil
+	}
+	var notes []string
+	note := func(since version.Minor, text string) {
+		if version.MinorOf(c.KubernetesVersion) < since {
+			notes = append(notes, fmt.Sprintf("Kubernetes %s: %s", c.KubernetesVersion, text))
+		}
+	}
+	note(version.AdmissionPolicies, "nothing keeps a Service or a pod from taking addresses and ports of the cluster's own, "+
+		"since there are no ValidatingAdmissionPolicies")
+	note(version.EndpointSlices, "Services of type LoadBalancer stay without an address, and the cluster's DNS has no names of "+
+		"single pods (headless Services), since there is no discovery.k8s.io/v1")
+
+	return notes
 }
 
 // nodeVersion is the version of Kubernetes that a node has; "" for the one that Mullion comes with.

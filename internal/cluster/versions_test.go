@@ -60,6 +60,21 @@ func TestResolveVersions(t *testing.T) {
 			t.Errorf("%v: %v (-want +got):\n%s", Versions(tt.have), err, diff)
 		}
 	}
+	old := described("v1.35.8", "v1.35.8")
+	old.Nodes[0].OS, old.Nodes[0].Name = spec.Linux, "linux-1"
+	if _, err := ResolveVersions(old, bin); err != nil {
+		t.Error(err)
+	}
+	old.KubernetesVersion, old.Nodes[0].KubernetesVersion = "v1.20.15", ""
+	if err := linuxNodesHave(old); err == nil || !strings.Contains(err.Error(), "Windows ones alone") {
+		t.Errorf("a Linux node of 1.20: %v", err)
+	}
+	if notes := VersionNotes(old); len(notes) != 2 {
+		t.Errorf("what a cluster of 1.20 lacks: %q", notes)
+	}
+	if notes := VersionNotes(described("")); notes != nil {
+		t.Errorf("a cluster of the version that Mullion comes with lacks %q", notes)
+	}
 	joined := described("", "1.99")
 	joined.Join = &spec.Join{}
 	if _, err := ResolveVersions(joined, bin); err != nil {

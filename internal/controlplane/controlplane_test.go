@@ -39,6 +39,34 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// TestOldFlags: what the programs of Kubernetes 1.20 are told otherwise than today's.
+func TestOldFlags(t *testing.T) {
+	old := config()
+	old.Version = "v1.20.15"
+	spare := old
+	spare.Etcd = "/opt/mullion/v1.37.1/etcd" // of the version that Mullion comes with
+	const socket = "--listen-client-http-urls=unix:///run/mullion/etcd/http.sock"
+
+	for _, tt := range []struct {
+		unit        string
+		c           controlplane.Config
+		more, fewer []string
+	}{
+		{controlplane.Etcd, old, nil, []string{socket}},
+		{controlplane.Etcd, spare, nil, nil},
+		{controlplane.APIServer, old, nil, nil},
+		{controlplane.ControllerManager, old, []string{"--port=0"}, nil},
+		{controlplane.Scheduler, old, []string{"--port=0"}, nil},
+	} {
+		was, got := config().Flags(tt.unit), tt.c.Flags(tt.unit)
+		more := slices.DeleteFunc(slices.Clone(got), func(f string) bool { return slices.Contains(was, f) })
+		fewer := slices.DeleteFunc(slices.Clone(was), func(f string) bool { return slices.Contains(got, f) })
+		if !slices.Equal(more, tt.more) || !slices.Equal(fewer, tt.fewer) {
+			t.Errorf("%s: %q more, want %q; %q fewer, want %q", tt.unit, more, tt.more, fewer, tt.fewer)
+		}
+	}
+}
+
 func TestDualStackFlags(t *testing.T) {
 	c := config()
 	c.PodSubnet6 = netip.MustParsePrefix("fd00:10:244::/56")

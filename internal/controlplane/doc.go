@@ -54,6 +54,8 @@ type Config struct {
 	// another file for that.
 	Programs string
 	Etcd     string
+	// Version is that of the programs, "v1.20.15"; "" is the version that Mullion comes with.
+	Version string
 	// Dir is the data folder, in which pki, etcd and kubeconfig are made.
 	Dir string
 	// RunDir gets a folder with etcd's sockets; its path must be short, because the path of a Unix socket has at most

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -32,22 +33,37 @@ func (c Config) Flags(unit string) []string {
 	return nil
 }
 
+// minor is the version of the programs.
+func (c Config) minor() version.Minor { return version.MinorOf(c.Version) }
+
+// splitHealth reports whether etcd serves its health at a socket of its own. One that does not lie with the other
+// programs is that of the version that Mullion comes with.
+func (c Config) splitHealth() bool {
+	own := c.Etcd == "" || filepath.Dir(c.Etcd) == filepath.Clean(c.Programs)
+	return !own || c.minor() >= version.SplitHealth
+}
+
 func (c Config) etcdFlags() []string {
-	return []string{
+	flags := []string{
 		"--name=mullion",
 		"--data-dir=" + c.etcdData(),
 		"--listen-client-urls=unix://" + c.etcdSocket(),
+	}
+	if c.splitHealth() {
 		// Health apart from gRPC: with both on one socket gRPC is served by a slower library.
-		"--listen-client-http-urls=unix://" + c.etcdHTTPSocket(),
+		flags = append(flags, "--listen-client-http-urls=unix://"+c.etcdHTTPSocket())
+	}
+
+	return append(flags,
 		// etcd requires addresses for peers, although there are none, and accepts only host:port for advertised ones.
 		// Nothing uses these addresses.
-		"--listen-peer-urls=unix://" + c.etcdPeerSocket(),
+		"--listen-peer-urls=unix://"+c.etcdPeerSocket(),
 		"--advertise-client-urls=http://127.0.0.1:2379",
 		"--initial-advertise-peer-urls=http://127.0.0.1:2380",
 		// A member that is alone elects itself within this time, in milliseconds; it has nobody to wait for.
 		"--election-timeout=500",
 		"--log-level=warn",
-	}
+	)
 }
 
 func (c Config) apiServerFlags() []string {
@@ -127,7 +143,7 @@ func (c Config) schedulerFlags() []string {
 
 // loopbackFlags returns the flags of a client of the API server that serves health and metrics on the loopback.
 func (c Config) loopbackFlags(kubeconfig, serving string, port int) []string {
-	return []string{
+	flags := []string{
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig,
 		"--authorization-kubeconfig=" + kubeconfig,
@@ -142,4 +158,8 @@ func (c Config) loopbackFlags(kubeconfig, serving string, port int) []string {
 		"--leader-elect=false",
 		"--profiling=false",
 	}
+	if c.minor() < version.SecureOnly {
+		flags = append(flags, "--port=0")
+	}
+	return flags
 }

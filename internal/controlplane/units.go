@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/component"
@@ -58,6 +59,11 @@ func Units(c Config) ([]component.Unit, error) {
 		return func(ctx context.Context) error { return c.probeTLS(ctx, address, path) }
 	}
 
+	schedulerPath := "/readyz"
+	if c.minor() < version.SplitHealth {
+		schedulerPath = "/healthz"
+	}
+
 	return []component.Unit{
 		{Component: &certificates{config: c}, After: c.After},
 		{
@@ -69,7 +75,7 @@ func Units(c Config) ([]component.Unit, error) {
 			Component: program(ControllerManager, loopback(controllerManagerPort, "/healthz")),
 			After:     component.Soles(APIServer),
 		},
-		{Component: program(Scheduler, loopback(schedulerPort, "/readyz")), After: component.Soles(APIServer)},
+		{Component: program(Scheduler, loopback(schedulerPort, schedulerPath)), After: component.Soles(APIServer)},
 		{Component: bootstrap.NewObjects(Bootstrap, c.bootstrap()), After: component.Soles(APIServer)},
 		{Component: bootstrap.NewApprover(ServingApprover, c.bootstrap()), After: component.Soles(Bootstrap)},
 	}, nil
@@ -79,6 +85,7 @@ func Units(c Config) ([]component.Unit, error) {
 func (c Config) bootstrap() bootstrap.Config {
 	return bootstrap.Config{
 		Kubeconfig:         c.Kubeconfig(pki.SuperAdmin()),
+		Version:            c.Version,
 		ApproverKubeconfig: c.Kubeconfig(pki.ServingApprover()),
 		TokenKubeconfig:    c.BootstrapKubeconfig(),
 		Server:             c.Server(),
@@ -115,7 +122,11 @@ func environment() []string {
 
 // probeEtcd asks etcd over its socket whether it serves.
 func (c Config) probeEtcd(ctx context.Context) error {
-	return probe.Target{URL: "http://etcd/readyz", Dial: unixsocket.Dialer(c.etcdHTTPSocket())}.Check(ctx)
+	path, socket := "/readyz", c.etcdHTTPSocket()
+	if !c.splitHealth() {
+		path, socket = "/health", c.etcdSocket()
+	}
+	return probe.Target{URL: "http://etcd" + path, Dial: unixsocket.Dialer(socket)}.Check(ctx)
 }
 
 // probeTLS asks one of the other programs, and accepts only a certificate of the cluster's authority.

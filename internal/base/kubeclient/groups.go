@@ -168,6 +168,13 @@ func (g Core) ConfigMaps(namespace string) Resource[*corev1.ConfigMap, *corev1.C
 	return in[*corev1.ConfigMap, *corev1.ConfigMapList](g.group, "configmaps", namespace)
 }
 
+// Endpoints returns the requests for those of a namespace, or of all: what Services had before EndpointSlices.
+//
+//nolint:staticcheck // deprecated, and what an old API has
+func (g Core) Endpoints(namespace string) Resource[*corev1.Endpoints, *corev1.EndpointsList] {
+	return in[*corev1.Endpoints, *corev1.EndpointsList](g.group, "endpoints", namespace)
+}
+
 // Events returns the requests for those of a namespace, or of all.
 func (g Core) Events(namespace string) Resource[*corev1.Event, *corev1.EventList] {
 	return in[*corev1.Event, *corev1.EventList](g.group, "events", namespace)

@@ -272,6 +272,9 @@ func (a *Commands) bringUp(ctx context.Context, paths layout.Paths, want spec.Cl
 	seconds := time.Since(started).Seconds()
 	r.Say("\nCluster %q is ready after %.1fs: %s. %s", resolved.Name, seconds, nodesAndHosts(resolved), at.Text(a.Command()))
 	a.sayProxy(resolved, r)
+	for _, note := range cluster.VersionNotes(resolved) {
+		r.Say("%s", note)
+	}
 	url := ""
 	if !f.sample {
 		a.sayNext(resolved, r)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
+
+	"mullion.dev/mullion/internal/base/version"
 )
 
 // ErrNotThere says that there is no bundle of the version asked for.
@@ -63,7 +65,7 @@ const maxSkew = 3
 
 // Skew returns an error where nodes of a version cannot be in a cluster whose control plane has another.
 func Skew(controlPlane, node string) error {
-	c, n := minor(controlPlane), minor(node)
+	c, n := version.MinorOf(controlPlane), version.MinorOf(node)
 	switch {
 	case n > c:
 		return fmt.Errorf("a node of Kubernetes %s is newer than the control plane, which is %s", node, controlPlane)
@@ -72,11 +74,4 @@ func Skew(controlPlane, node string) error {
 			node, maxSkew, controlPlane)
 	}
 	return nil
-}
-
-// minor is the second number of a version.
-func minor(version string) int {
-	var n int
-	_, _ = fmt.Sscanf(semver.MajorMinor(version), "v1.%d", &n)
-	return n
 }

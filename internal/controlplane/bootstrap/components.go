@@ -21,6 +21,8 @@ import (
 type Config struct {
 	// Kubeconfig is the file of a user with all rights.
 	Kubeconfig string
+	// Version is the API server's, "v1.20.15"; "" is the version that Mullion comes with.
+	Version string
 	// ApproverKubeconfig is the file of pki.ServingApprover.
 	ApproverKubeconfig string
 	// TokenKubeconfig is the file that gets a bootstrap token.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
@@ -52,7 +53,9 @@ func (d DNS) ports() []corev1.ServicePort {
 
 // apply puts the Service and its one endpoint in place. The Service has no selector, so nothing else makes endpoints
 // for it.
-func (d DNS) apply(ctx context.Context, client kubeclient.Interface, force metav1.ApplyOptions) error {
+func (d DNS) apply(ctx context.Context, client kubeclient.Interface, force metav1.ApplyOptions,
+	minor version.Minor,
+) error {
 	if !d.ClusterIP.IsValid() {
 		return nil
 	}
@@ -83,11 +86,45 @@ func (d DNS) apply(ctx context.Context, client kubeclient.Interface, force metav
 	if _, err := client.CoreV1().Services(metav1.NamespaceSystem).Apply(ctx, service, force); err != nil {
 		return fmt.Errorf("apply service %q: %w", dnsService, err)
 	}
-	if _, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).Apply(ctx, slice, force); err != nil {
-		return fmt.Errorf("apply endpoint slice %q: %w", dnsService, err)
+	return applyEndpoint(ctx, client, force, minor, slice)
+}
+
+// applyEndpoint puts the one address of a Service in place: as an EndpointSlice, or as Endpoints in an API that has no
+// such. kube-proxy.exe of that age reads no others, and the API server makes slices of them.
+func applyEndpoint(ctx context.Context, client kubeclient.Interface, force metav1.ApplyOptions, minor version.Minor,
+	slice *discoveryv1.EndpointSlice,
+) error {
+	if minor < version.EndpointSlices {
+		if _, err := client.CoreV1().Endpoints(slice.Namespace).Apply(ctx, endpointsOf(slice), force); err != nil {
+			return fmt.Errorf("apply endpoints %q: %w", slice.Name, err)
+		}
+		return nil
+	}
+	if _, err := client.DiscoveryV1().EndpointSlices(slice.Namespace).Apply(ctx, slice, force); err != nil {
+		return fmt.Errorf("apply endpoint slice %q: %w", slice.Name, err)
 	}
 
 	return nil
+}
+
+// endpointsOf returns what a slice says as Endpoints.
+//
+//nolint:staticcheck // deprecated, and what there is
+func endpointsOf(slice *discoveryv1.EndpointSlice) *corev1.Endpoints {
+	var subset corev1.EndpointSubset
+	for _, e := range slice.Endpoints {
+		for _, address := range e.Addresses {
+			subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: address})
+		}
+	}
+	for _, p := range slice.Ports {
+		subset.Ports = append(subset.Ports, corev1.EndpointPort{Name: *p.Name, Protocol: *p.Protocol, Port: *p.Port})
+	}
+
+	return &corev1.Endpoints{
+		ObjectMeta: named(slice.Name, slice.Namespace),
+		Subsets:    []corev1.EndpointSubset{subset},
+	}
 }
 
 // endpoint returns the one address of a Service without a selector; its ports are missing.

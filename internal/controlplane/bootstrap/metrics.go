@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
@@ -24,6 +25,8 @@ type MetricsAPI struct {
 	// Address and Port are the server's.
 	Address netip.Addr
 	Port    int32
+	// Version is the API server's; "" is the version that Mullion comes with.
+	Version string
 	// CA is the authority (PEM) of its certificate.
 	CA []byte
 }
@@ -91,8 +94,8 @@ func (m MetricsAPI) Apply(ctx context.Context, client kubeclient.Interface) erro
 	}
 	slice := endpoint(metricsService, m.Address)
 	slice.Ports = []discoveryv1.EndpointPort{{Name: &portName, Protocol: &protocol, Port: &m.Port}}
-	if _, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).Apply(ctx, slice, force); err != nil {
-		return fmt.Errorf("apply endpoint slice %q: %w", metricsService, err)
+	if err := applyEndpoint(ctx, client, force, version.MinorOf(m.Version), slice); err != nil {
+		return err
 	}
 
 	return m.applyAPIService(ctx, client)

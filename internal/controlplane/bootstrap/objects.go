@@ -12,6 +12,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/controlplane/pki"
 )
 
@@ -141,14 +142,17 @@ func (o *Objects) apply(ctx context.Context, client kubeclient.Interface, ca []b
 		return err
 	}
 
-	if err := o.config.DNS.apply(ctx, client, force); err != nil {
+	minor := version.MinorOf(o.config.Version)
+	if err := o.config.DNS.apply(ctx, client, force, minor); err != nil {
 		return err
 	}
-	if err := applyPortPolicy(ctx, client, force, o.config.Ports); err != nil {
-		return err
-	}
-	if err := ProtectAddresses(ctx, client, o.config.Addresses); err != nil {
-		return err
+	if minor >= version.AdmissionPolicies {
+		if err := applyPortPolicy(ctx, client, force, o.config.Ports); err != nil {
+			return err
+		}
+		if err := ProtectAddresses(ctx, client, o.config.Addresses); err != nil {
+			return err
+		}
 	}
 
 	return m.apply(ctx, client, force)

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/version"
 )
 
 // maxUpstreams is how many name servers CoreDNS forwards to at most (plugin/forward v1.14.7, setup.go).
@@ -28,6 +30,9 @@ func (c Config) Corefile(upstreams []netip.Addr, zones []Zone) string {
 	fmt.Fprintf(&b, "    kubernetes %s in-addr.arpa ip6.arpa {\n", c.Domain)
 	fmt.Fprintf(&b, "        kubeconfig %s\n", c.kubeconfig())
 	fmt.Fprintf(&b, "        pods insecure\n")
+	if version.MinorOf(c.Version) < version.EndpointSlices {
+		fmt.Fprintf(&b, "        noendpoints\n") // CoreDNS reads slices of v1 alone, and would answer nothing without
+	}
 	fmt.Fprintf(&b, "        fallthrough in-addr.arpa ip6.arpa\n")
 	fmt.Fprintf(&b, "        ttl 30\n")
 	fmt.Fprintf(&b, "    }\n")

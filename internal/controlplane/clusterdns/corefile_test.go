@@ -44,6 +44,16 @@ func TestCorefile(t *testing.T) {
 	}
 }
 
+// An API before discovery.k8s.io/v1 has no EndpointSlices that CoreDNS reads: without them it would answer nothing.
+func TestCorefileOfOldAPI(t *testing.T) {
+	old := sample()
+	old.Version = "v1.20.15"
+	text := old.Corefile(nil, nil)
+	if !strings.Contains(text, "        noendpoints\n") {
+		t.Errorf("1.20:\n%s", text)
+	}
+}
+
 func TestCorefileForwardsToSoManyAtMost(t *testing.T) {
 	many := make([]netip.Addr, maxUpstreams+1)
 	for i := range many {

@@ -51,6 +51,8 @@ type Config struct {
 	Address netip.Addr
 	// Domain is the cluster's domain, for example "cluster.local".
 	Domain string
+	// Version is the API server's, "v1.20.15"; "" is the version that Mullion comes with.
+	Version string
 	// PKIDir is the control plane's folder of certificates, Cluster the cluster's name and Server the API server's URL.
 	PKIDir, Cluster, Server string
 }

@@ -61,6 +61,8 @@ type Config struct {
 	Labels map[string]string
 	// SystemReserved and KubeReserved are the kubelet's options.
 	SystemReserved, KubeReserved map[string]string
+	// Version is that of the node's kubelet and kube-proxy, "v1.20.15"; "" is the version that Mullion comes with.
+	Version string
 	// Kubelet are fields of the kubelet's configuration file that are merged into the node's.
 	Kubelet map[string]any
 	// KubeletExtraArgs and KubeProxyExtraArgs are flags that come after the node's own.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
-	"sigs.k8s.io/yaml"
 
 	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/process/proc"
@@ -55,7 +54,9 @@ func after(first, probe func(context.Context) error) func(context.Context) error
 
 // KubeletArgs are the kubelet's flags: what its configuration file has no place for.
 func (n Node) KubeletArgs() []string {
-	args := n.told().Args()
+	told := n.told()
+	told.Runtime = n.ownKubeletConfiguration().ContainerRuntimeEndpoint
+	args := told.Args()
 	if len(n.Labels) > 0 {
 		var labels []string
 		for _, k := range slices.Sorted(maps.Keys(n.Labels)) {
@@ -87,6 +88,7 @@ func (n Node) told() nodeconfig.Kubelet {
 		Taint:          n.Taint,
 		SystemReserved: n.SystemReserved,
 		KubeReserved:   n.KubeReserved,
+		Version:        n.Version,
 	}
 }
 
@@ -97,7 +99,7 @@ func (n Node) kubeletConfiguration() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeletConfiguration of node %q: %w", n.Name, err)
 	}
-	return yaml.Marshal(merged)
+	return n.told().File(merged)
 }
 
 // CheckFields returns an error if the kubelet does not know fields that are to be merged into a node's configuration.

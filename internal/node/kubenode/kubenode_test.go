@@ -24,6 +24,13 @@ func TestProxySynced(t *testing.T) {
 	if err := proxySynced([]byte(after)); err != nil {
 		t.Errorf("after the first round: %v", err)
 	}
+	const old = `{"lastUpdated": "0001-01-01 00:00:00 +0000 UTC","currentTime": "2026-01-01 00:00:00.1 +0000 UTC m=+2.1"}`
+	if err := proxySynced([]byte(old)); err == nil {
+		t.Error("1.20 is ready before the first round")
+	}
+	if err := proxySynced([]byte(strings.Replace(old, "0001", "2026", 1))); err != nil {
+		t.Errorf("1.20 after the first round: %v", err)
+	}
 	if err := proxySynced([]byte("<html>")); err == nil {
 		t.Error("no JSON is ready")
 	}

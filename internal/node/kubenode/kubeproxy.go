@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"mullion.dev/mullion/internal/node/nodeconfig"
 	"mullion.dev/mullion/internal/process/proc"
@@ -54,17 +55,27 @@ func (n Node) writeProxy() error {
 	return n.WriteFile(proxyKubeconfig, data, 0o600)
 }
 
+// never is the date at which a kube-proxy of Kubernetes 1.20 has carried out the Services before it did so once:
+// https://github.com/kubernetes/kubernetes/blob/v1.20.15/pkg/proxy/healthcheck/proxier_health.go
+const never = "0001-01-01"
+
 // proxySynced returns an error unless kube-proxy, whose health endpoint gave that answer, has carried out the Services
 // once. Before that kube-proxy already calls itself healthy, but its answer lacks an address family:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/proxy/healthcheck/proxy_health.go
 func proxySynced(answer []byte) error {
 	var health struct {
-		Status map[string]json.RawMessage `json:"status"`
+		Status      map[string]json.RawMessage `json:"status"`
+		Eligible    *bool                      `json:"nodeEligible"`
+		LastUpdated string                     `json:"lastUpdated"`
 	}
 	if err := json.Unmarshal(answer, &health); err != nil {
 		return fmt.Errorf("read kube-proxy's health: %w", err)
 	}
-	if _, done := health.Status["IPv4"]; !done {
+	_, done := health.Status["IPv4"]
+	if health.Eligible == nil { // of an old kube-proxy
+		done = health.LastUpdated != "" && !strings.HasPrefix(health.LastUpdated, never)
+	}
+	if !done {
 		return errors.New("kube-proxy has not carried out the services yet")
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	"sigs.k8s.io/yaml"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -69,6 +70,10 @@ type Kubelet struct {
 	Taint bool
 	// SystemReserved and KubeReserved are the kubelet's options.
 	SystemReserved, KubeReserved map[string]string
+	// Version is the kubelet's, "v1.20.15"; "" is the version that Mullion comes with.
+	Version string
+	// Runtime is the endpoint of the container runtime, for a kubelet whose configuration has no place for it.
+	Runtime string
 }
 
 // Configuration is the kubelet's configuration file, as
@@ -99,10 +104,58 @@ func (k Kubelet) Configuration() *kubeletv1beta1.KubeletConfiguration {
 	if k.ClusterDNS.IsValid() {
 		c.ClusterDNS = []string{k.ClusterDNS.String()}
 	}
-	if k.Taint {
-		c.RegisterWithTaints = []corev1.Taint{{Key: "os", Value: k.OS, Effect: corev1.TaintEffectNoSchedule}}
+	if k.Taint && k.minor() >= version.TaintsInFile {
+		c.RegisterWithTaints = []corev1.Taint{k.taint()}
 	}
 	return c
+}
+
+func (k Kubelet) minor() version.Minor { return version.MinorOf(k.Version) }
+
+func (k Kubelet) taint() corev1.Taint {
+	return corev1.Taint{Key: "os", Value: k.OS, Effect: corev1.TaintEffectNoSchedule}
+}
+
+// File returns the text of a configuration file. An older kubelet reads it less strictly, and warns, if there are fields
+// that it does not know: it gets those alone that say something, and none of what it is told by flags.
+func (k Kubelet) File(c *kubeletv1beta1.KubeletConfiguration) ([]byte, error) {
+	text, err := yaml.Marshal(c)
+	if err != nil || k.minor().HasAll() {
+		return text, err
+	}
+	var fields map[string]any
+	if err := yaml.Unmarshal(text, &fields); err != nil {
+		return nil, err
+	}
+	if k.minor() < version.EndpointInFile {
+		delete(fields, "containerRuntimeEndpoint")
+	}
+
+	return yaml.Marshal(dropEmpty(fields))
+}
+
+// dropEmpty removes the fields that say nothing: zero, "", durations of zero, and what has none but such. A field that
+// is false says something.
+func dropEmpty(fields map[string]any) map[string]any {
+	for name, value := range fields {
+		switch v := value.(type) {
+		case map[string]any:
+			if len(dropEmpty(v)) == 0 {
+				delete(fields, name)
+			}
+		case nil:
+			delete(fields, name)
+		case float64:
+			if v == 0 {
+				delete(fields, name)
+			}
+		case string:
+			if v == "" || v == "0" || v == "0s" {
+				delete(fields, name)
+			}
+		}
+	}
+	return fields
 }
 
 // Windows adds to a kubelet's configuration what Windows asks for. resolv is the file of name servers, endpoint the
@@ -135,7 +188,15 @@ func (k Kubelet) Args() []string {
 	if k.Address6.IsValid() {
 		ips += "," + k.Address6.String()
 	}
-	return append(args, "--hostname-override="+k.Name, "--node-ip="+ips, "--v=2")
+	args = append(args, "--hostname-override="+k.Name, "--node-ip="+ips, "--v=2")
+	if k.minor() < version.EndpointInFile {
+		args = append(args, "--container-runtime=remote", "--container-runtime-endpoint="+k.Runtime)
+	}
+	if k.Taint && k.minor() < version.TaintsInFile {
+		t := k.taint()
+		args = append(args, "--register-with-taints="+t.ToString())
+	}
+	return args
 }
 
 // WindowsProxyArgs are the flags that kube-proxy has on Windows, beside those of every node. No feature gate is named:

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/network/podnet"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/nodeconfig"
@@ -23,6 +24,9 @@ func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
 	args := nodeconfig.WindowsProxyArgs(podnet.NetworkName(c.Network.Mode), spec.JoinSubnets(c.PodSubnet, c.PodSubnet6))
 	if c.EnableDSR {
 		args = append(args, "--enable-dsr=true")
+		if version.MinorOf(c.Version) < version.DSRByDefault {
+			args = append(args, "--feature-gates=WinDSR=true")
+		}
 	}
 	if sourceVIP.IsValid() {
 		args = append(args, "--source-vip="+sourceVIP.String(), "--bind-address="+c.Address.String())

@@ -43,6 +43,10 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			c.NodeSubnet = netip.MustParsePrefix("10.213.0.0/24")
 			dualStack(c)
 		},
+		"1.20": func(c *Config) {
+			c.Version, c.EnableDSR = "v1.20.15", true
+			c.KubeletExtraArgs = []spec.Arg{{Name: "logtostderr", Value: "true"}}
+		},
 		"no-authority":  func(c *Config) { c.CAFile = filepath.Join(filepath.Dir(c.CAFile), "none.crt") },
 		"no-kubeconfig": func(c *Config) { c.ProxyKubeconfig = filepath.Join(filepath.Dir(c.CAFile), "none") },
 	} {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/winhost"
@@ -53,9 +54,10 @@ func Units(c Config) ([]component.Unit, error) {
 }
 
 // HasProxy reports whether kube-proxy runs on the node. On a build without HNS v2 upstream's kube-proxy.exe panics,
-// here as on Windows; such a node is without Services.
+// here as on Windows; such a node is without Services. An old one calls version 1 there.
 func (c Config) HasProxy() bool {
-	return c.Build.Supports(winver.HNSv2) && c.Network.Mode.Services() && !c.NoProxy && !c.Bare
+	calls := c.Build.Supports(winver.HNSv2) || version.MinorOf(c.Version) < version.HNSv2Only
+	return calls && c.Network.Mode.Services() && !c.NoProxy && !c.Bare
 }
 
 // linuxEnv is the environment of mullion-node.

@@ -275,6 +275,19 @@ func TestNoProxyWithoutHNSv2(t *testing.T) {
 	}
 }
 
+// kube-proxy.exe of Kubernetes 1.20 calls version 1 of HNS there.
+func TestOldProxyWithoutHNSv2(t *testing.T) {
+	c := sample(t)
+	build, err := winver.Lookup("1803")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Build, c.Version = build, "v1.20.15"
+	if !c.HasProxy() {
+		t.Error("no kube-proxy of 1.20 on a build without version 2 of HNS")
+	}
+}
+
 // A host that others give a kube-proxy and a CNI plugin has neither from us.
 func TestNoProxyAsAsked(t *testing.T) {
 	c := sample(t)
