@@ -61,7 +61,7 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 			group := strings.TrimPrefix(strings.TrimPrefix(filepath.Dir(r.URL.Path), "/apis/"), "/api/")
 			kind := map[string]string{
 				"services": "ServiceList", "endpointslices": "EndpointSliceList",
-				"nodes": "NodeList", "servicecidrs": "ServiceCIDRList",
+				"nodes": "NodeList", "servicecidrs": "ServiceCIDRList", "endpoints": "EndpointsList",
 			}[resource]
 			if items == nil {
 				items = []any{}
@@ -108,9 +108,43 @@ func service(name, ip string, port, target int) (svc, slice map[string]any, add 
 	return svc, slice, add
 }
 
+// endpoints returns what a slice says as Endpoints of a Service, which kube-proxy.exe reads in place of slices before
+// Kubernetes 1.21.
+func endpoints(name string, slice map[string]any) map[string]any {
+	var addresses []any
+	for _, e := range slice["endpoints"].([]any) {
+		from := e.(map[string]any)
+		address := map[string]any{"ip": from["addresses"].([]any)[0]}
+		if node, of := from["nodeName"]; of {
+			address["nodeName"] = node
+		}
+		addresses = append(addresses, address)
+	}
+	return map[string]any{
+		"metadata": map[string]any{"name": name, "namespace": "default", "uid": name + "-endpoints", "resourceVersion": "1"},
+		"subsets":  []any{map[string]any{"addresses": addresses, "ports": slice["ports"]}},
+	}
+}
+
 // Upstream's kube-proxy.exe makes services reachable from pods: one behind the API server's address, one with a pod on
 // each host; the host itself does not reach them.
-func TestKubeProxy(t *testing.T) {
+func TestKubeProxy(t *testing.T) { testKubeProxy(t, version.Kubernetes) }
+
+// TestOldKubeProxy is TestKubeProxy with kube-proxy.exe of Kubernetes 1.20, if its bundle has been built.
+func TestOldKubeProxy(t *testing.T) {
+	const old = "v1.20.15"
+	if _, err := os.Stat(kubeProxy(old)); err != nil {
+		t.Skipf("%v: make bundle VERSION=%s", err, old)
+	}
+	testKubeProxy(t, old)
+}
+
+// kubeProxy is where a version's kube-proxy.exe is.
+func kubeProxy(version string) string {
+	return filepath.Join(repository, "bin/kubernetes", version, "node/bin/kube-proxy.exe")
+}
+
+func testKubeProxy(t *testing.T, version string) {
 	c := newCluster(t)
 	a := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
 	b := c.newHost(t, "win-b", "10.213.0.12", "10.244.2.0/24")
@@ -131,6 +165,7 @@ func TestKubeProxy(t *testing.T) {
 	wanted["ports"].([]any)[0].(map[string]any)["nodePort"] = 30080
 	api(t, c.underlay.FabricNetns(), map[string][]any{
 		"services": {kubernetes, web, local}, "endpointslices": {kubernetesSlice, webSlice, localSlice}, "servicecidrs": nil,
+		"endpoints": {endpoints("kubernetes", kubernetesSlice), endpoints("web", webSlice), endpoints("local", localSlice)},
 		"nodes": {map[string]any{
 			"metadata": map[string]any{"name": "win-a", "uid": "win-a", "resourceVersion": "1"},
 			"spec":     map[string]any{"podCIDR": "10.244.1.0/24", "podCIDRs": []any{"10.244.1.0/24"}},
@@ -140,9 +175,9 @@ func TestKubeProxy(t *testing.T) {
 			}}},
 		}},
 	})
-	log := a.startKubeProxy(t)
+	log := a.startKubeProxy(t, version)
 
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute)
 	for {
 		plan := a.service.Plan()
 		if len(plan.LoadBalancers) >= 4 {
@@ -205,10 +240,10 @@ func checkLocalTraffic(t *testing.T, plan netplan.Plan) {
 }
 
 // startKubeProxy starts kube-proxy.exe on the host and returns its log's path.
-func (h *host) startKubeProxy(t *testing.T) string {
+func (h *host) startKubeProxy(t *testing.T, version string) string {
 	t.Helper()
 	drive := filepath.Join(h.prefix, "drive_c")
-	data, err := os.ReadFile(filepath.Join(repository, "bin/kubernetes", version.Kubernetes, "node/bin/kube-proxy.exe"))
+	data, err := os.ReadFile(kubeProxy(version))
 	if err != nil {
 		t.Fatalf("%v: build it first (make upstream)", err)
 	}

@@ -14,7 +14,8 @@ type Minor int
 const (
 	// EndpointSlices are discovery.k8s.io/v1. kube-proxy before it reads Endpoints.
 	EndpointSlices Minor = 21
-	// HNSv2Only: kube-proxy.exe before it calls version 1 of HNS where there is no version 2. 1.20 has been tried.
+	// HNSv2Only: kube-proxy.exe before it calls version 1 of HNS where there is no version 2:
+	// https://github.com/kubernetes/kubernetes/blob/v1.20.15/pkg/proxy/winkernel/proxier.go (later ones were not read)
 	HNSv2Only Minor = 21
 	// CRIv1 is what a kubelet of it calls. One before it calls CRI by the name v1alpha2 alone.
 	CRIv1 Minor = 23
