@@ -11,7 +11,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones
@@ -39,7 +39,11 @@ var programs = map[string]func() error{
 	"kube-apiserver":          func() error { return run(apiserver.NewAPIServerCommand) },
 	"kube-controller-manager": func() error { return run(controllermanager.NewControllerManagerCommand) },
 	"kube-scheduler": func() error {
-		return run(func() *cobra.Command { return scheduler.NewSchedulerCommand() })
+		return run(func() *cobra.Command {
+			c := scheduler.NewSchedulerCommand()
+			pflag.CommandLine.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
+			return c
+		})
 	},
 	"kubelet": func() error { return run(kubelet.NewKubeletCommand) },
 	"kube-proxy": func() error {
@@ -75,7 +79,7 @@ func main() {
 		for n := range programs {
 			names = append(names, n)
 		}
-		slices.Sort(names)
+		sort.Strings(names)
 		fmt.Fprintf(os.Stderr, "hyperkube: %q is none of its programs: %s\n", name, strings.Join(names, ", "))
 		os.Exit(2)
 	}
