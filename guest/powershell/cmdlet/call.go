@@ -32,7 +32,7 @@ func (c *Call) ForEach(do func(t Target) error) error {
 	for _, t := range targets {
 		err := do(t)
 		var left *object.Leaving
-		if err != nil && !errors.As(err, &left) {
+		if err != nil && !errors.As(err, &left) && c.State.Context.Err() == nil {
 			err = c.Fail(provider.Because(t.Name, err))
 		}
 		if err != nil {

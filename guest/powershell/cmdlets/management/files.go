@@ -33,7 +33,15 @@ func getContent(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+	lines, err := linesTo(c)
+	if err != nil {
+		return err
+	}
+
 	return c.ForEach(func(t cmdlet.Target) error {
+		if c.Flags["wait"] {
+			return follow(c, t.Full, first, last, lines)
+		}
 		data, err := os.ReadFile(t.Full)
 		if err != nil {
 			return err
@@ -42,16 +50,59 @@ func getContent(c *cmdlet.Call) error {
 		if c.Flags["raw"] {
 			return c.Output(content)
 		}
-		lines := slices.Collect(strings.Lines(content))
-		lines = lines[:min(int64(len(lines)), first)]
-		lines = lines[max(int64(len(lines))-last, 0):]
-		for _, line := range lines {
-			if err := c.Output(strings.TrimRight(line, "\r\n")); err != nil {
+		all := slices.Collect(strings.Lines(content))
+		all = all[:min(int64(len(all)), first)]
+		all = all[max(int64(len(all))-last, 0):]
+		for _, line := range all {
+			if err := lines.put(strings.TrimRight(line, "\r\n")); err != nil {
 				return err
 			}
 		}
-		return nil
+		return lines.flush()
 	})
+}
+
+// lines passes lines on, as many at once as -ReadCount says.
+type lines struct {
+	c       *cmdlet.Call
+	most    int64 // 1: each as it is, 0: all as one list
+	waiting []object.Value
+}
+
+// linesTo is where a call's lines go.
+func linesTo(c *cmdlet.Call) (*lines, error) {
+	l := &lines{c: c, most: 1}
+	v, given := c.Values["readcount"]
+	if !given {
+		return l, nil
+	}
+
+	var err error
+	if l.most, err = object.Integer(v); err == nil && l.most < 0 {
+		err = object.Misfit("ParameterArgumentValidationError", "Cannot validate argument on parameter 'ReadCount'. "+
+			"The %d argument is less than the minimum allowed range of 0.", l.most)
+	}
+	return l, err
+}
+
+func (l *lines) put(line string) error {
+	if l.most == 1 {
+		return l.c.Output(line)
+	}
+	if l.waiting = append(l.waiting, line); int64(len(l.waiting)) == l.most {
+		return l.flush()
+	}
+	return nil
+}
+
+// flush passes on the lines that are too few for a list of their own.
+func (l *lines) flush() error {
+	if len(l.waiting) == 0 {
+		return nil
+	}
+	list := l.waiting
+	l.waiting = nil
+	return l.c.Output(list)
 }
 
 // lineCounts are how many lines Get-Content outputs at most, from the beginning and from the end.
