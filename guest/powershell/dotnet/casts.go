@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/address"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/system"
@@ -61,15 +62,15 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 		"hashtable": toTable,
 		"datetime":  ToDate,
 		"xml":       xmldoc.Converted, "xml.xmldocument": xmldoc.Converted,
-		"ipaddress":               object.ToClass(object.AddressName, object.ParseAddress),
-		"net.ipaddress":           object.ToClass(object.AddressName, object.ParseAddress),
+		"ipaddress":               object.ToClass(address.AddressName, address.ParseAddress),
+		"net.ipaddress":           object.ToClass(address.AddressName, address.ParseAddress),
 		"guid":                    object.ToClass(object.GUIDName, object.ParseGUID),
 		"char":                    toChar,
 		"scriptblock":             toBlock,
 		"version":                 object.ToClass(object.VersionName, object.ParseVersion),
 		"collections.idictionary": toTable, "collections.arraylist": toList(false),
 		"uri": object.ToClass("System.Uri", func(s string) (object.Value, error) {
-			return object.URIClass().Make.Do(&object.Call{Args: []object.Value{s}})
+			return address.URIClass().Make.Do(&object.Call{Args: []object.Value{s}})
 		}),
 	}
 	for _, k := range numberKinds() {
@@ -232,8 +233,8 @@ func TypeTests() map[string][]string {
 			"System.Int32", "System.Int64", "System.Double", "System.Boolean", "System.DateTime",
 			object.GUIDName,
 		},
-		"guid": {object.GUIDName}, "timespan": {object.SpanName}, "ipaddress": {object.AddressName},
-		"net.ipaddress": {object.AddressName},
+		"guid": {object.GUIDName}, "timespan": {object.SpanName}, "ipaddress": {address.AddressName},
+		"net.ipaddress": {address.AddressName},
 		"char":          {object.CharName}, "uri": {"System.Uri"}, "version": {object.VersionName},
 	}
 }

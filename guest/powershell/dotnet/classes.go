@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"mullion.dev/mullion/guest/powershell/address"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -91,7 +92,7 @@ func Classes() []*object.Class {
 		object.SpanClass(), object.GUIDClass(), object.MathClass(), convertClass(), environmentClass(),
 		object.RandomClass(), object.StopwatchClass(), regexClass(), notePropertyClass(), pathClass(), fileClass(),
 		directoryClass(), stream.EncodingClass(), stream.StreamClass(), stream.ReaderClass(), stream.WriterClass(),
-		object.URIClass(), object.AddressClass(), endPointClass(), object.DNSClass(), listenerClass(),
+		address.URIClass(), address.AddressClass(), endPointClass(), address.DNSClass(), listenerClass(),
 		prefixesClass(), contextClass(), requestClass(), responseClass(), object.PairsClass(), object.HeadersClass(),
 		object.RecordClass(), object.ReferenceClass(), enumClass(), ProcessClass(), managerClass(),
 		webClientClass(), object.VersionClass(),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"mullion.dev/mullion/guest/powershell/address"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/stream"
@@ -207,7 +208,7 @@ func requestClass() *object.Class {
 		Props: []object.Field{
 			ofExchange("HttpMethod", func(ex *exchange) object.Value { return ex.r.Method }),
 			ofExchange("Url", func(ex *exchange) object.Value {
-				return &object.Instance{Of: object.URIClass(), V: requestURL(ex.r)}
+				return &object.Instance{Of: address.URIClass(), V: requestURL(ex.r)}
 			}),
 			ofExchange("RawUrl", func(ex *exchange) object.Value { return ex.r.RequestURI }),
 			ofExchange("Headers", func(ex *exchange) object.Value {
@@ -263,9 +264,9 @@ func endPointClass() *object.Class {
 	return &object.Class{
 		Name: "System.Net.IPEndPoint",
 		Props: []object.Field{
-			of("AddressFamily", func(at netip.AddrPort) object.Value { return object.FamilyOf(at.Addr()) }),
+			of("AddressFamily", func(at netip.AddrPort) object.Value { return address.FamilyOf(at.Addr()) }),
 			of("Address", func(at netip.AddrPort) object.Value {
-				return &object.Instance{Of: object.AddressClass(), V: at.Addr()}
+				return &object.Instance{Of: address.AddressClass(), V: at.Addr()}
 			}),
 			of("Port", func(at netip.AddrPort) object.Value { return int64(at.Port()) }),
 		},

@@ -27,10 +27,13 @@ type Enum struct {
 	N  int64
 }
 
+// AddressFamily is the enumeration of the kinds of addresses.
+const AddressFamily = "Net.Sockets.AddressFamily"
+
 // enumTypes are the implemented enumerations.
 func enumTypes() []*EnumType {
 	return append(accessTypes(), []*EnumType{
-		{Name: familyName, Values: []EnumName{{"Unspecified", 0}, {"InterNetwork", 2}, {"InterNetworkV6", 23}}},
+		{Name: AddressFamily, Values: []EnumName{{"Unspecified", 0}, {"InterNetwork", 2}, {"InterNetworkV6", 23}}},
 		{Name: "DayOfWeek", Values: []EnumName{
 			{"Sunday", 0},
 			{"Monday", 1},
