@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/position"
 )
 
 // FuzzParse checks that the parser ends, that parser and checker do not panic, and that an accepted script has one
@@ -69,6 +70,9 @@ func isPlace(p cmp.Path) bool {
 	field, ok := p.Last().(cmp.StructField)
 	if !ok {
 		return false
+	}
+	if field.Type() == reflect.TypeFor[position.Extent]() {
+		return true
 	}
 	if p.Index(-2).Type() == reflect.TypeFor[lang.Script]() {
 		return slices.Contains([]string{"text", "name", "filter", "lacking"}, strings.ToLower(field.Name()))

@@ -99,8 +99,7 @@ func (s *Session) runCommand(in *engine.Interpreter, text string, interrupts <-c
 		in.OK = false
 		fmt.Fprintf(s.Stderr, "%s%s", refused.Lines(s.Newline), s.Newline)
 	case err != nil:
-		in.OK = false
-		fmt.Fprintf(s.Stderr, "%v%s", err, s.Newline)
+		in.Report(err)
 	}
 	return 0, false
 }

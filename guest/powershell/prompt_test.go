@@ -34,16 +34,21 @@ func TestPrompt(t *testing.T) {
 		"no end of line":        {"1+1", "PS> 2\nPS> \n", 0},
 		"a block of some lines": {"if (1) {\n'yes'\n}\n", "PS> >> >> yes\nPS> \n", 0},
 		"a pipeline goes on":    {"1,2 |\n% { $_ * 2 }\n", "PS> >> 2\n4\nPS> \n", 0},
-		"an empty line ends it": {"if (1) {\n\n", "PS> >> At line:3 char:1\n+ \n+ ~\n" +
+		"an empty line ends it": {"if (1) {\n\n", "PS> >> At line:3 char:1\n+ \n" +
 			"Missing closing '}' in statement block or type definition.\n" +
 			"    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException\n" +
-			"    + FullyQualifiedErrorId : MissingEndCurlyBrace\nPS> \n", 0},
-		"an error ends a line": {"throw 'no'\n'on'\n", "PS> no\nPS> on\nPS> \n", 0},
+			"    + FullyQualifiedErrorId : MissingEndCurlyBrace\n \nPS> \n", 0},
+		"an error ends a line": {"throw 'no'\n'on'\n", "PS> no\nAt line:1 char:1\n+ throw 'no'\n+ ~~~~~~~~~~\n" +
+			"    + CategoryInfo          : OperationStopped: (no:String) [], RuntimeException\n" +
+			"    + FullyQualifiedErrorId : no\n \nPS> on\nPS> \n", 0},
 		"a refusal ends a line": {
 			"Optimize-Volume\n'on'\n",
 			"PS> Optimize-Volume : The term 'Optimize-Volume' is not recognized as the name of a cmdlet, function, script " +
 				"file, or operable program. Check the spelling of the name, or if a path was included, verify that the path " +
 				"is correct and try again. In Mullion: Windows has the cmdlet Optimize-Volume, which is not part of Mullion's PowerShell.\n" +
+				"At line:1 char:1\n+ Optimize-Volume\n+ ~~~~~~~~~~~~~~~\n" +
+				"    + CategoryInfo          : ObjectNotFound: (Optimize-Volume:String) [], CommandNotFoundException\n" +
+				"    + FullyQualifiedErrorId : CommandNotFoundException\n \n" +
 				"PS> on\nPS> \n", 0,
 		},
 		"functions are kept": {"function f($a) {\n$a * 2 }\nf 4\n", "PS> >> PS> 8\nPS> \n", 0},

@@ -238,7 +238,7 @@ func (s *Session) code(in *engine.Interpreter, w work, err error) int {
 		err = nil
 	}
 	if err != nil {
-		fmt.Fprintf(s.Stderr, "%v%s", err, s.Newline)
+		in.Report(err)
 		return ExitRefused
 	}
 	if w.file == "" && !in.OK {

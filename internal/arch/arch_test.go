@@ -210,7 +210,8 @@ var powershell = map[string]string{
 	"system":   "words",
 	"session":  "system",
 	"absent":   "words",
-	"object":   "absent session system words",
+	"position": "",
+	"object":   "absent position session system words",
 	"operator": "object",
 	"format":   "object system",
 	"stream":   "object session",
@@ -220,10 +221,10 @@ var powershell = map[string]string{
 	"dotnet":   "address object provider session stream system words xmldoc",
 	"cmdlet":   "object provider session words",
 	"cmdlets":  "cmdlet dotnet format object operator provider session stream system words xmldoc",
-	"lang":     "object operator words",
+	"lang":     "object operator position words",
 	"binding":  "cmdlet dotnet lang object operator provider words",
 	"check":    "absent binding cmdlet dotnet lang object operator words",
-	"engine":   "absent binding cmdlet dotnet format lang object operator provider session stream words",
+	"engine":   "absent binding cmdlet dotnet format lang object operator position provider session stream words",
 }
 
 func TestPartsOfPowerShell(t *testing.T) {

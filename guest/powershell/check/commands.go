@@ -15,7 +15,7 @@ import (
 func (c *checker) checkPipeline(s *lang.Pipeline) {
 	for i := range s.Stages {
 		st := &s.Stages[i]
-		c.at(st.Line)
+		c.at(st.At.Line())
 		if st.X != nil {
 			c.check(st.X)
 		} else {

@@ -80,7 +80,7 @@ func (c *checker) checkLeave(s *lang.LeaveStmt) {
 }
 
 func (c *checker) checkLateStatement(s *lang.LateStmt) {
-	c.at(s.Line)
+	c.at(s.At.Line())
 	c.checkLate(&s.LateExpr)
 }
 

@@ -17,7 +17,7 @@ func (c *checker) checkCast(x *lang.Cast) {
 }
 
 func (c *checker) checkClass(s *lang.ClassStmt) {
-	c.at(s.Line)
+	c.at(s.At.Line())
 	for _, p := range s.Props {
 		c.script(&lang.Script{Params: []lang.Param{p.Param}})
 	}

@@ -33,13 +33,24 @@ func (c *Call) ForEach(do func(t Target) error) error {
 		err := do(t)
 		var left *object.Leaving
 		if err != nil && !errors.As(err, &left) && c.State.Context.Err() == nil {
-			err = c.Fail(provider.Because(t.Name, err))
+			err = c.Fail(provider.Because(t.shown(), err))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shown is how errors name the target: a file by its whole path.
+func (t Target) shown() string {
+	if _, isKey := t.Key(); isKey {
+		return t.Name
+	}
+	if _, variable := provider.EnvironmentItem(t.Name); variable {
+		return t.Name
+	}
+	return t.Full
 }
 
 // ReportMissed reports the patterns of paths that match nothing.

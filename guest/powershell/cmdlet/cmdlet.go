@@ -68,6 +68,7 @@ type Call struct {
 	Piped    bool
 	Out      *object.Sink
 	Kept     Kept
+	By       *object.Invoked // the call, for its errors
 }
 
 // Table are the cmdlets that a session has.
@@ -132,7 +133,6 @@ func (c Cmdlet) Unbound(err error) error {
 	if _, own := errors.AsType[*object.Exception](err); !own {
 		r = object.RecordOf(object.Misfit("ParameterArgumentValidationError", "%v", err))
 	}
-	r.Activity, r.Shown = c.Name, c.Name+" : "+r.Message
 	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
 }
 
@@ -148,4 +148,4 @@ func (c *Call) Items(name string) []object.Value {
 }
 
 // Fail reports an error of the cmdlet; the script goes on unless it has to stop at errors.
-func (c *Call) Fail(err error) error { return c.Scope.ComplainAs(c.Action, c.Name, err) }
+func (c *Call) Fail(err error) error { return c.Scope.Complain(c, err) }

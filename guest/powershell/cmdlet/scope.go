@@ -25,8 +25,12 @@ type blocks interface {
 
 // messages are the streams beside the output.
 type messages interface {
-	// ComplainAs reports an error of a cmdlet. What it returns ends the script.
-	ComplainAs(action, cmdlet string, err error) error
+	// Report reports an error as a record that knows who made it. What it returns ends the script.
+	Report(c *Call, r *object.ErrorRecord) error
+	// Caller is the function or script that calls.
+	Caller() *object.Invoked
+	// Complain reports an error of a cmdlet. What it returns ends the script.
+	Complain(c *Call, err error) error
 	// Message prints a message of a stream, or puts it where the stream goes. Elsewhere reports whether it goes
 	// elsewhere.
 	Message(stream rune, what, end string) error

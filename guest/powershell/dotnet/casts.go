@@ -24,8 +24,7 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 			}
 			n, err := object.Integer(v)
 			if err == nil && (n < least || n > most) {
-				err = object.Thrown("Cannot convert value %q to type %q: it is too large or too small.",
-					object.Text(v), name)
+				err = object.Unconverted(v, name, object.OutOfRange(name))
 			}
 			return n, err
 		}

@@ -102,8 +102,7 @@ func (k numberKind) cast(v object.Value) (object.Value, error) {
 	}
 	n, err := object.Integer(v)
 	if err == nil && (n < k.least || n > k.most) {
-		err = object.Thrown("Cannot convert value %q to type %q. Error: \"Value was either too large or too small for %s.\"",
-			object.Text(v), k.name, strings.TrimPrefix(k.name, "System."))
+		err = object.Unconverted(v, k.name, object.OutOfRange(k.name))
 	}
 	return n, err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
-	f.in.at(s.Line)
+	f.in.at(s.At)
 	v, err := f.assigned(&lang.Assign{X: s.X})
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func computed(o *object.Object, name string) (*object.Computed, bool) {
 }
 
 func (f *frame) runAssignSeveral(s *lang.AssignSeveral, _ *object.Sink) error {
-	f.in.at(s.Line)
+	f.in.at(s.At)
 	v, err := f.assigned(&lang.Assign{X: s.X})
 	if err != nil {
 		return err

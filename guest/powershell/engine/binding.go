@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,6 +29,8 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 		}
 		p, err := param(s, a.Param)
 		if err != nil {
+			err = asWritten(err, a)
+			object.PlaceOf(err).At = a.At
 			return nil, err
 		}
 		if a.X == nil && p.To != "switch" && i+1 < len(args) && args[i+1].Param == "" {
@@ -43,6 +46,9 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 		}
 		given[p.Name] = true
 		if err := f.argument(p, v); err != nil {
+			if at := object.PlaceOf(err); at != nil && at.Trace == "" {
+				at.At = args[i].At
+			}
 			return nil, err
 		}
 	}
@@ -172,16 +178,30 @@ func (f *frame) argument(p lang.Param, v object.Value) error {
 	return f.valid(p, f.vars[p.Name])
 }
 
+// untransformed is the error of an argument that cannot be converted to its parameter's type.
+func untransformed(p lang.Param, err error) error {
+	if !object.Catchable(err) {
+		return err
+	}
+	return &object.Exception{
+		Class:    object.TransformationException,
+		ID:       "ParameterArgumentTransformationError",
+		Category: "InvalidData",
+		Message: fmt.Sprintf("Cannot process argument transformation on parameter '%s'. %s", p.Written,
+			object.RecordOf(err).Message),
+	}
+}
+
 // give sets a parameter to a value, converted to its type.
 func (f *frame) give(p lang.Param, v object.Value) error {
 	v = object.Plain(v)
 	if p.To != "" {
 		var err error
 		if s, ok := v.(string); ok && (p.To == "bool" || p.To == "switch") {
-			return object.Thrown("Cannot convert value %q to type System.Boolean.", s)
+			return untransformed(p, object.Thrown("Cannot convert value %q to type System.Boolean.", s))
 		}
 		if v, err = f.in.types().Converted(p.To, v); err != nil {
-			return err
+			return untransformed(p, err)
 		}
 	}
 	f.vars[p.Name] = v

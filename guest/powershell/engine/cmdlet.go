@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
@@ -11,8 +12,15 @@ import (
 )
 
 // prepare evaluates the parameters of a call.
-func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *object.Sink) (*cmdlet.Call, error) {
-	b, err := binding.Bind(c, args)
+func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.Sink) (*cmdlet.Call, error) {
+	by := &object.Invoked{Name: s.Word, Command: c.Name, Kind: "Cmdlet", At: s.At}
+	unbound := func(err error) error {
+		err = c.Unbound(err)
+		object.Blame(err, by)
+		return err
+	}
+
+	b, err := binding.Bind(c, s.Args)
 	if err == nil {
 		err = f.withDefaults(c, b)
 	}
@@ -23,7 +31,12 @@ func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *
 		err = f.asksBefore(c, b)
 	}
 	if err != nil {
-		return nil, c.Unbound(err)
+		err = unbound(err)
+		if a, is := unknownParameter(c, s); is {
+			err = asWritten(err, a)
+			object.PlaceOf(err).At = a.At
+		}
+		return nil, err
 	}
 	l := &cmdlet.Call{
 		Cmdlet: c,
@@ -34,6 +47,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *
 		Flags:  map[string]bool{},
 		Piped:  piped,
 		Out:    out,
+		By:     by,
 	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		var got []object.Value
@@ -55,7 +69,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *
 				continue
 			}
 			if err := binding.Permits(c, name, object.Text(v)); err != nil {
-				return nil, c.Unbound(err)
+				return nil, unbound(err)
 			}
 		}
 	}
@@ -64,7 +78,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *
 	}
 	if action, ok := l.Values[cmdlet.WarningAction]; ok {
 		if err := binding.CheckPreference(cmdlet.WarningAction, action); err != nil {
-			return nil, c.Unbound(err)
+			return nil, unbound(err)
 		}
 		l.Warnings = binding.ActionOf(action)
 	}
@@ -81,5 +95,35 @@ func (f *frame) prepare(c cmdlet.Cmdlet, args []lang.Argument, piped bool, out *
 // runCall runs the cmdlet once on input from the pipeline.
 func runCall(c *cmdlet.Call, input []object.Value) error {
 	c.Input = input
-	return frameOf(c).keeping(c.Kept.Errors, func() error { return c.Run(c) })
+	return frameOf(c).keeping(c.Kept.Errors, func() error { return blamed(c, c.Run(c)) })
+}
+
+// blamed is an error of a cmdlet, which knows by whom it is.
+func blamed(c *cmdlet.Call, err error) error {
+	if err != nil {
+		object.Blame(err, c.By)
+	}
+	return err
+}
+
+// unknownParameter is the argument that names a parameter that a cmdlet does not have, if there is one.
+func unknownParameter(c cmdlet.Cmdlet, s lang.Stage) (a lang.Argument, is bool) {
+	for _, a := range s.Args {
+		if a.Param == "" || !a.At.Known() {
+			continue
+		}
+		if _, _, err := c.Parameter(a.Param); err != nil {
+			return a, true
+		}
+	}
+	return lang.Argument{}, false
+}
+
+// asWritten is an error about a parameter, with its name as it is written.
+func asWritten(err error, a lang.Argument) error {
+	r := object.RecordOf(err)
+	name := strings.Trim(a.Text, "-:")
+	r.Message = strings.ReplaceAll(r.Message, "'"+a.Param+"'", "'"+name+"'")
+	r.Message = strings.ReplaceAll(r.Message, "-"+a.Param+" ", "-"+name+" ")
+	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
 }

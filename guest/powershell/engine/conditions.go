@@ -25,8 +25,12 @@ func (f *frame) valid(p lang.Param, v object.Value) error {
 				return err
 			}
 			if why != "" {
-				return object.Raise(object.BindingException,
-					fmt.Sprintf("Cannot validate argument on parameter '%s'. %s", p.Name, why))
+				return &object.Exception{
+					Class:    object.ValidationException,
+					ID:       "ParameterArgumentValidationError",
+					Category: "InvalidData",
+					Message:  fmt.Sprintf("Cannot validate argument on parameter '%s'. %s", p.Written, why),
+				}
 			}
 		}
 	}

@@ -64,7 +64,12 @@ func (f *frame) run(s lang.Stmt, out *object.Sink) error {
 	if err := f.in.step(); err != nil {
 		return err
 	}
-	return f.runOf(s, out)
+	before := f.in.here()
+	err := f.runOf(s, out)
+	if err == nil { // where an error was made is asked later
+		f.in.at(before)
+	}
+	return err
 }
 
 func (f *frame) runOf(s lang.Stmt, out *object.Sink) error { //nolint:gocyclo // a row for each kind of statement

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
 )
@@ -15,13 +16,30 @@ type errorStream struct {
 	kept   []*object.ArrayList // the variables of -ErrorVariable of what runs
 }
 
-// put prints an error, or makes it a part of the output.
-func (s errorStream) put(r *object.ErrorRecord, newline string) error {
-	if s.merged != nil {
-		return s.merged.Put(&object.Instance{Of: object.RecordClass(), V: r})
+// show prints an error, or makes it a part of the output.
+func (in *Interpreter) show(r *object.ErrorRecord) error {
+	if in.errs.merged != nil {
+		return in.errs.merged.Put(&object.Instance{Of: object.RecordClass(), V: r})
 	}
-	_, err := fmt.Fprintf(s.w, "%s%s", r.Text(), newline)
+	_, err := fmt.Fprintf(in.errs.w, "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
 	return err
+}
+
+// errorView is $ErrorView, in lower case.
+func (in *Interpreter) errorView() string {
+	return strings.ToLower(object.Text(in.Top.vars["errorview"]))
+}
+
+// Report prints an error that ends the script, and puts it into $Error.
+func (in *Interpreter) Report(err error) {
+	if !object.Catchable(err) {
+		fmt.Fprintf(in.Stderr, "%v%s", err, in.Newline)
+		return
+	}
+	in.OK = false
+	r := in.recordHere(err)
+	in.note(r)
+	fmt.Fprintf(in.Stderr, "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
 }
 
 // keep puts an error into the variables of -ErrorVariable.

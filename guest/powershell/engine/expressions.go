@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/operator"
+	"mullion.dev/mullion/guest/powershell/position"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
@@ -90,7 +91,7 @@ func (f *frame) subValue(x *lang.SubExpr) (object.Value, error) {
 	}
 	if x.Paren && len(x.Body) == 1 {
 		if l, ok := x.Body[0].(*lang.Pipeline); ok && l.Expression() {
-			f.in.at(l.Stages[0].Line)
+			f.in.at(l.Stages[0].At)
 			v, err := f.value(l.Stages[0].X)
 			f.in.OK = true
 			return object.Plain(v), err
@@ -252,12 +253,12 @@ func notHere(x *lang.LateExpr) error {
 }
 
 func (f *frame) runLateStatement(s *lang.LateStmt, _ *object.Sink) error {
-	f.in.at(s.Line)
+	f.in.at(s.At)
 	return notHere(&s.LateExpr)
 }
 
 // noCommand is the error of a command that is neither a cmdlet here, nor a function, a script file or a program.
-func noCommand(word string) error {
+func noCommand(word string, at position.Extent) error {
 	const message = "The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program. " +
 		"Check the spelling of the name, or if a path was included, verify that the path is correct and try again."
 	r := &object.ErrorRecord{
@@ -270,6 +271,6 @@ func noCommand(word string) error {
 	if err := absent.Unknown(word); err != nil {
 		r.Message += " In Mullion: " + err.Error() + "."
 	}
-	r.Shown = word + " : " + r.Message
+	r.By, r.At = &object.Invoked{Name: word}, at
 	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
 }

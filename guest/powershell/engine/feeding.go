@@ -106,19 +106,23 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 	return one("End", s.Body)
 }
 
-// invocation is $MyInvocation in a function, block or file.
-func invocation(s *lang.Script) *object.Object {
-	name, kind := s.Name, "Function"
+// whole is the script that nothing calls.
+func (in *Interpreter) whole() *object.Invoked {
+	by := &object.Invoked{Kind: "Script"}
+	if len(in.calls) > 0 {
+		by.Text = in.calls[0].script.Text
+	}
+	return by
+}
+
+// invoked is a call of a script that begins now.
+func (in *Interpreter) invoked(s *lang.Script) *object.Invoked {
+	by := &object.Invoked{Name: s.Name, Command: s.Name, Kind: "Function", Text: s.Text, At: in.here()}
 	switch {
 	case s.File != "":
-		name, kind = dotnet.FileName(s.File), "ExternalScript"
-	case name == "":
-		kind = "Script"
+		by.Name, by.Command, by.Kind, by.File = dotnet.FileName(s.File), dotnet.FileName(s.File), "ExternalScript", s.File
+	case s.Name == "":
+		by.Kind = "Script"
 	}
-	of := object.New("command").Set("CommandType", kind).Set("Name", name).Set("Version", "").Set("Source", s.File)
-	of.Props["definition"], of.Props["displayname"], of.Props["path"] = s.Text, name, nil
-	if s.File != "" {
-		of.Props["definition"], of.Props["path"] = s.File, s.File
-	}
-	return object.New("invocation").Set("MyCommand", of).Set("InvocationName", name)
+	return by
 }

@@ -195,7 +195,7 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 		return late(err)
 	}
 	m.module, m.file = &module{}, true
-	if err := in.Top.within(m, script, nil, Feed{}, out); err != nil {
+	if err := in.Top.within(m, script, in.invoked(script), nil, Feed{}, out); err != nil {
 		return err
 	}
 	for _, fn := range slices.Sorted(maps.Keys(m.functions)) {
@@ -288,7 +288,7 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 		if err != nil {
 			return late(err)
 		}
-		if err := in.Top.within(in.Top, script, nil, Feed{}, out); err != nil {
+		if err := in.Top.within(in.Top, script, in.invoked(script), nil, Feed{}, out); err != nil {
 			return err
 		}
 	}

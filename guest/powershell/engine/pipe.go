@@ -21,7 +21,7 @@ import (
 // runPipeline passes the output of each command to the next: at once to a command that streams, otherwise when the
 // first is done.
 func (f *frame) runPipeline(s *lang.Pipeline, out *object.Sink) error {
-	f.in.at(s.Stages[0].Line)
+	f.in.at(s.Stages[0].At)
 	failed := false
 	head, finish, err := f.feed(s, 1, out, &failed)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *frame) streaming(s lang.Stage, out *object.Sink) (*cmdlet.Call, error) 
 	if !ok || !cmd.Stream {
 		return nil, nil
 	}
-	return f.prepare(cmd, s.Args, true, out)
+	return f.prepare(cmd, s, true, out)
 }
 
 // step runs a stage and notes whether it failed.
@@ -158,6 +158,7 @@ func (f *frame) step(s lang.Stage, input []object.Value, piped bool, out *object
 	if s.X == nil {
 		f.in.OK = true
 	}
+	f.in.at(s.At)
 	err := f.runStage(s, input, piped, out)
 	if s.X != nil { // an expression may read $?, so it is set only afterwards
 		f.in.OK = true
@@ -240,7 +241,7 @@ func (f *frame) runHere(s lang.Stage, name object.Value, isFile bool, out *objec
 	default:
 		return object.Thrown("Running %s in this scope with . is not part of Mullion's PowerShell.", object.Text(name))
 	}
-	return f.within(f, script, s.Args, Feed{}, out)
+	return f.within(f, script, f.in.invoked(script), s.Args, Feed{}, out)
 }
 
 // late is the error of a script file that is refused while another script runs.
@@ -310,7 +311,7 @@ func (f *frame) output(s lang.Stage, out *object.Sink) error {
 }
 
 func (f *frame) runCmdlet(s lang.Stage, cmd cmdlet.Cmdlet, input []object.Value, piped bool, out *object.Sink) error {
-	c, err := f.prepare(cmd, s.Args, piped, out)
+	c, err := f.prepare(cmd, s, piped, out)
 	if err != nil {
 		return err
 	}
@@ -345,7 +346,7 @@ func runHook(c *cmdlet.Call, do func(*cmdlet.Call) error) error {
 		return nil
 	}
 	c.Input = nil
-	return frameOf(c).keeping(c.Kept.Errors, func() error { return do(c) })
+	return frameOf(c).keeping(c.Kept.Errors, func() error { return blamed(c, do(c)) })
 }
 
 // runFileStage runs a script file as a command: its exit ends the file only.
@@ -367,7 +368,7 @@ func (f *frame) programWords(s lang.Stage) ([]string, error) {
 	var words []string
 	for _, a := range s.Args {
 		if a.Verbatim {
-			words = append(words, verbatimWords(f.in.expand(object.Text(a.X.(*lang.Literal).V)))...)
+			words = append(words, binding.VerbatimWords(f.in.expand(object.Text(a.X.(*lang.Literal).V)))...)
 			continue
 		}
 		if a.Param != "" {
@@ -407,32 +408,6 @@ func (in *Interpreter) expand(s string) string {
 
 var percentName = lazyregexp.New(`%[^%\s]+%`)
 
-// verbatimWords are the words of a text, parted by blanks that are not within quotation marks.
-func verbatimWords(s string) []string {
-	var words []string
-	var b strings.Builder
-	inside, any := false, false
-	for _, r := range s {
-		switch {
-		case r == '"':
-			inside, any = !inside, true
-		case !inside && (r == ' ' || r == '\t'):
-			if any {
-				words = append(words, b.String())
-			}
-			b.Reset()
-			any = false
-		default:
-			b.WriteRune(r)
-			any = true
-		}
-	}
-	if any {
-		words = append(words, b.String())
-	}
-	return words
-}
-
 // runProgram runs a native program; each line of its output is an object.
 func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, piped bool, out *object.Sink) error {
 	in := f.in
@@ -442,7 +417,7 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 	}
 	path, err := in.Find(word)
 	if err != nil {
-		return noCommand(word)
+		return noCommand(word, s.NameAt)
 	}
 	ctx, cancel := context.WithCancel(in.Context)
 	defer cancel()
@@ -467,7 +442,8 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 	in.OK = err == nil
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		return f.complain(word, err)
+		by := &object.Invoked{Name: word, At: s.At}
+		return f.complain(f.Preference("erroractionpreference"), by, err)
 	}
 	return nil
 }

@@ -2,34 +2,42 @@ package engine
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/position"
 )
 
 // place is where a function, block or file is that runs.
 type place struct {
 	script  *lang.Script
-	section string // Begin, Process or End, if it has sections
-	line    int
+	section string          // Begin, Process or End, if it has sections
+	at      position.Extent // nowhere: before the first statement
 }
 
 // Enter says that a script runs, until the function that it returns is called.
 func (in *Interpreter) Enter(s *lang.Script) (leave func()) {
-	in.calls = append(in.calls, &place{script: s, line: 1})
+	in.calls = append(in.calls, &place{script: s})
 	n := len(in.calls)
 	return func() { in.calls = in.calls[:n-1] }
 }
 
-// at says that a statement of this line runs.
-func (in *Interpreter) at(line int) {
-	if n := len(in.calls); n > 0 && line > 0 {
-		in.calls[n-1].line = line
+// at says that a statement or command at a place runs.
+func (in *Interpreter) at(where position.Extent) {
+	if n := len(in.calls); n > 0 && where.Known() {
+		in.calls[n-1].at = where
 	}
+}
+
+// here is where what runs now stands.
+func (in *Interpreter) here() position.Extent {
+	if n := len(in.calls); n > 0 {
+		return in.calls[n-1].at
+	}
+	return position.Extent{}
 }
 
 // inSection says that one of the sections of a script runs.
@@ -48,7 +56,7 @@ func (in *Interpreter) trace() string {
 		if p.section != "" {
 			name += "<" + p.section + ">"
 		}
-		lines = append(lines, fmt.Sprintf("at %s, %s: line %d", name, cmp.Or(p.script.Source, "<No file>"), p.line))
+		lines = append(lines, fmt.Sprintf("at %s, %s: line %d", name, cmp.Or(p.script.Source, "<No file>"), max(p.at.Line(), 1)))
 	}
 	return strings.Join(lines, in.Newline)
 }
@@ -56,18 +64,11 @@ func (in *Interpreter) trace() string {
 // mark notes in an error where it was made, if it is not noted yet. It is called before the calls end within which it
 // was made.
 func (in *Interpreter) mark(err error) {
-	at := (*string)(nil)
-	left, leaves := errors.AsType[*object.Leaving](err)
-	if leaves && left.Word == "throw" {
-		if at = &left.Trace; object.Own[*object.ErrorRecord](left.What) != nil {
-			at = &object.Own[*object.ErrorRecord](left.What).Trace
+	if at := object.PlaceOf(err); at != nil && at.Trace == "" {
+		at.Trace = in.trace()
+		if at.By == nil && !at.At.Known() {
+			at.At = in.here()
 		}
-	}
-	if e, ok := errors.AsType[*object.Exception](err); ok && !leaves {
-		at = &e.Trace
-	}
-	if at != nil && *at == "" {
-		*at = in.trace()
 	}
 }
 
@@ -76,7 +77,15 @@ func (in *Interpreter) recordHere(err error) *object.ErrorRecord {
 	in.mark(err)
 	r := object.RecordOf(err)
 	if r.Trace == "" {
-		r.Trace = in.trace()
+		r.Trace, r.At = in.trace(), in.here()
 	}
 	return r
+}
+
+// misfit is an error of a call whose arguments do not fit: it is the command's.
+func misfit(err error, by *object.Invoked) error {
+	if at := object.PlaceOf(err); at != nil && object.RecordOf(err).Is(object.BindingException) {
+		object.Blame(err, by)
+	}
+	return err
 }

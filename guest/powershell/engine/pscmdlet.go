@@ -166,7 +166,8 @@ func (r *runningCmdlet) throw(c *object.Call) (object.Value, error) {
 	if record == nil {
 		return nil, object.Thrown("ThrowTerminatingError takes an ErrorRecord.")
 	}
-	return nil, &object.Leaving{Word: "throw", What: c.Arg(0)}
+	r.blame(record)
+	return nil, &object.Leaving{Word: "throw", What: c.Arg(0), Function: true}
 }
 
 // writeError is WriteError(record): an error after which the function goes on.
@@ -175,8 +176,16 @@ func (r *runningCmdlet) writeError(c *object.Call) (object.Value, error) {
 	if record == nil {
 		return nil, object.Thrown("WriteError takes an ErrorRecord.")
 	}
+	r.blame(record)
 	r.f.in.OK = false
 	return nil, r.f.reported(r.f.Preference("erroractionpreference"), record)
+}
+
+// blame says that an error is of the function that runs.
+func (r *runningCmdlet) blame(record *object.ErrorRecord) {
+	if by := r.f.Caller(); by != nil && record.By == nil {
+		record.Place = object.Place{By: by, At: by.At, Trace: r.f.in.trace()}
+	}
 }
 
 // changing are the verbs of cmdlets that change something, and therefore have -WhatIf and -Confirm in Windows.

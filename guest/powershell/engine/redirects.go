@@ -89,7 +89,9 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 		how = os.O_APPEND
 	}
 	if err := provider.WriteShown(f.in.State, f.in.Path(object.Text(path)), content, "", how); err != nil {
-		return f.complain("out-file", provider.Because(object.Text(path), err))
+		return f.complain(f.Preference("erroractionpreference"), &object.Invoked{
+			Name: "out-file", Command: "Out-File", Kind: "Cmdlet", At: f.in.here(),
+		}, provider.Because(object.Text(path), err))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -156,17 +155,28 @@ func (f *frame) calls() (done func()) {
 	return func() { f.in.calling = before }
 }
 
-// complain reports a command's error. The script goes on unless $ErrorActionPreference is Stop.
-func (f *frame) complain(command string, err error) error {
-	return f.ComplainAs(f.Preference("erroractionpreference"), command, err)
-}
-
-func (f *frame) ComplainAs(action, command string, err error) error {
+// complain reports a command's error. The script goes on unless an action, or $ErrorActionPreference, is Stop.
+func (f *frame) complain(action string, by *object.Invoked, err error) error {
 	f.in.OK = false
+	object.Blame(err, by)
 	r := f.in.recordHere(err)
-	r.Shown, r.Activity = command+" : "+err.Error(), cmp.Or(r.Activity, command)
+	if r.By == nil && object.PlaceOf(err) == nil { // an error of Go
+		r.By, r.At = by, by.At
+	}
 	return f.reported(action, r)
 }
+
+func (f *frame) Report(c *cmdlet.Call, r *object.ErrorRecord) error {
+	f.in.OK = false
+	if r.Trace == "" {
+		r.Trace = f.in.trace()
+	}
+	return f.reported(c.Action, r)
+}
+
+func (f *frame) Caller() *object.Invoked { return object.Own[*object.Invoked](f.get("myinvocation")) }
+
+func (f *frame) Complain(c *cmdlet.Call, err error) error { return f.complain(c.Action, c.By, err) }
 
 // reported does with an error what an action says.
 func (f *frame) reported(action string, r *object.ErrorRecord) error {
@@ -180,12 +190,13 @@ func (f *frame) reported(action string, r *object.ErrorRecord) error {
 	case "silentlycontinue", "ignore":
 		return nil
 	}
-	return f.in.errs.put(r, f.in.Newline)
+	return f.in.show(r)
 }
 
 // ended is what becomes of a statement's error: one that ends only the statement is printed, unless a try waits for it
 // or $ErrorActionPreference is Stop.
 func (f *frame) ended(err error) error {
+	f.in.mark(err)
 	if err == nil || f.in.tries > 0 || !object.EndsStatement(err) {
 		return err
 	}
@@ -236,8 +247,9 @@ func (in *Interpreter) callScript(f *frame, s *lang.Script, args []lang.Argument
 		scope = home.child()
 	}
 	scope.file = s.File != ""
-	scope.vars["myinvocation"] = invocation(s)
-	return f.within(scope, s, args, fed, out)
+	by := in.invoked(s)
+	scope.vars["myinvocation"] = by.Value()
+	return f.within(scope, s, by, args, fed, out)
 }
 
 // descend enters a call, and refuses one that is nested too deep. The function that it returns leaves it.
@@ -250,7 +262,9 @@ func (in *Interpreter) descend() (rise func(), err error) {
 }
 
 // within runs a function, a script block or a script file in a scope, which may be that of the caller.
-func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed Feed, out *object.Sink) error {
+func (f *frame) within(
+	scope *frame, s *lang.Script, by *object.Invoked, args []lang.Argument, fed Feed, out *object.Sink,
+) error {
 	in := f.in
 	rise, err := in.descend()
 	if err != nil {
@@ -258,7 +272,7 @@ func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed F
 	}
 	defer rise()
 	if s.File != "" && scope == f {
-		defer scope.set(map[string]object.Value{"myinvocation": invocation(s)})()
+		defer scope.set(map[string]object.Value{"myinvocation": by.Value()})()
 	}
 	if s.File != "" {
 		reset := scope.set(map[string]object.Value{"pscommandpath": s.File, "psscriptroot": filepath.Dir(s.File)})
@@ -279,7 +293,7 @@ func (f *frame) within(scope *frame, s *lang.Script, args []lang.Argument, fed F
 	}
 	open, err := scope.bind(f, s, args, fed.piped)
 	if err != nil {
-		return err
+		return misfit(err, by)
 	}
 	settled()
 	k, err := f.keeps(given)
@@ -294,8 +308,11 @@ func (f *frame) runWithin(scope *frame, s *lang.Script, open []lang.Param, fed F
 	in := f.in
 	defer in.Enter(s)()
 	err := scope.RunScript(s, open, fed, out.Apart())
-	if left, ok := errors.AsType[*object.Leaving](err); ok && left.Word == "return" {
-		err = nil
+	if left, ok := errors.AsType[*object.Leaving](err); ok {
+		if left.Word == "return" {
+			err = nil
+		}
+		left.Statement = left.Statement || left.Function
 	}
 	if err == nil {
 		in.OK = true // a failure inside is not the call's failure
@@ -389,7 +406,7 @@ func (f *frame) assigned(s *lang.Assign) (object.Value, error) {
 }
 
 func (f *frame) runAssign(s *lang.Assign, _ *object.Sink) error {
-	f.in.at(s.Line)
+	f.in.at(s.At)
 	v, err := f.assigned(s)
 	if err != nil {
 		return err
@@ -517,7 +534,7 @@ func (f *frame) runFunction(s *lang.FunctionStmt, _ *object.Sink) error {
 }
 
 func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
-	f.in.at(s.Line)
+	f.in.at(s.At)
 	l := &object.Leaving{Word: s.Word}
 	if s.To != nil {
 		v, err := f.value(s.To)

@@ -95,5 +95,5 @@ func (f *frame) trapped(s lang.Stmt, traps *lang.TryStmt, out *object.Sink) erro
 	f.in.OK = false
 	r := f.in.recordHere(err)
 	f.in.errs.keep(r)
-	return f.in.errs.put(r, f.in.Newline)
+	return f.in.show(r)
 }

@@ -52,7 +52,7 @@ func (f *frame) own(name string) (v object.Value, there bool) {
 	case "error":
 		return f.in.failures, true
 	case "myinvocation": // outside of a file
-		return invocation(&lang.Script{}), true
+		return f.in.whole().Value(), true
 	case "psedition":
 		return "Desktop", true
 	case "psculture", "psuiculture":

@@ -51,8 +51,8 @@ func (f *Formatter) Put(v object.Value) error {
 			return f.properties(v)
 		}
 		f.End()
-		if v.Of.Line != nil {
-			return f.line(v.Of.Line(v.V))
+		if r := object.Own[*object.ErrorRecord](v); r != nil && v.Of.Name == object.RecordName {
+			return f.line(r.Lines(f.Newline, ""))
 		}
 		return f.line(object.Text(v))
 	case object.DateTime:

@@ -1,6 +1,9 @@
 package lang
 
-import "mullion.dev/mullion/guest/powershell/object"
+import (
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/position"
+)
 
 // Script is a script that has been read: its parameters and statements.
 type Script struct {
@@ -126,11 +129,11 @@ type (
 	Pipeline struct{ Stages []Stage }
 	// Assign sets a variable.
 	Assign struct {
-		Line int
-		As   string // the type that the variable has from then on, or ""
-		To   Variable
-		Op   string // =, +=, -=, *=, /=, %=
-		X    Stmt
+		At position.Extent
+		As string // the type that the variable has from then on, or ""
+		To Variable
+		Op string // =, +=, -=, *=, /=, %=
+		X  Stmt
 	}
 	// IfStmt is if ( … ) { … } with its elseif and else.
 	IfStmt struct {
@@ -172,7 +175,7 @@ type (
 	}
 	// LeaveStmt is return, throw, exit, break or continue.
 	LeaveStmt struct {
-		Line int
+		At   position.Extent
 		Word string
 		X    Stmt // or nil
 		To   Expr // the label of a break or continue, or nil
@@ -187,7 +190,8 @@ type Stage struct {
 	Args []Argument
 	Here bool // . name: it runs in this scope
 	Redirect
-	Line int
+	// At is where the command or expression stands, and NameAt where its name.
+	At, NameAt position.Extent
 }
 
 // Redirect says where a stage's output goes.
@@ -204,6 +208,7 @@ type Argument struct {
 	X     Expr   // or nil
 	Text  string // the parameter as it was written, for native programs
 	Splat bool   // x holds parameters: @name
+	At    position.Extent
 	// Verbatim says that x is the text after --%.
 	Verbatim bool
 }
@@ -214,22 +219,22 @@ type LateExpr struct{ What string }
 // LateStmt is a statement, the whole of which is an error when it is reached.
 type LateStmt struct {
 	LateExpr
-	Line int
+	At position.Extent
 }
 
 // AssignTo sets a property, or an item of a list.
 type AssignTo struct {
-	Line int
-	To   Expr // member, index or static
-	Op   string
-	X    Stmt
+	At position.Extent
+	To Expr // member, index or static
+	Op string
+	X  Stmt
 }
 
 // AssignSeveral gives each variable an item of a list, and the last all that remain.
 type AssignSeveral struct {
-	Line int
-	To   []Expr
-	X    Stmt
+	At position.Extent
+	To []Expr
+	X  Stmt
 }
 
 func (*Binary) isExpr() {}

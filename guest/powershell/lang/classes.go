@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/position"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // EnumStmt defines an enumeration
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_enum).
 type EnumStmt struct {
-	Line  int
+	At    position.Extent
 	Name  string
 	Flags bool
 	Items []EnumItem
@@ -26,7 +27,7 @@ type EnumItem struct {
 // ClassStmt defines a class
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_classes).
 type ClassStmt struct {
-	Line    int
+	At      position.Extent
 	Name    string
 	Bases   []string
 	Props   []ClassProp
@@ -71,12 +72,12 @@ func (p *parser) defined() (Stmt, error) {
 		flags = flags || a.name == "flags"
 		p.space()
 	}
-	line := p.line()
+	at := p.at
 	switch p.keyword("class", "enum") {
 	case "class":
-		return p.class(line)
+		return p.class(at)
 	case "enum":
-		return p.enum(line, flags)
+		return p.enum(at, flags)
 	}
 	p.at = begin
 	return nil, nil
@@ -92,12 +93,12 @@ func (p *parser) typesName(word string) (string, error) {
 	return name, nil
 }
 
-func (p *parser) enum(line int, flags bool) (Stmt, error) {
+func (p *parser) enum(at int, flags bool) (Stmt, error) {
 	name, err := p.typesName("enum")
 	if err != nil {
 		return nil, err
 	}
-	s := &EnumStmt{Line: line, Name: name, Flags: flags}
+	s := &EnumStmt{At: p.part(at), Name: name, Flags: flags}
 	if err := p.bodyBegins("enum"); err != nil {
 		return nil, err
 	}
@@ -151,12 +152,12 @@ func (p *parser) ends() {
 	}
 }
 
-func (p *parser) class(line int) (Stmt, error) {
+func (p *parser) class(at int) (Stmt, error) {
 	name, err := p.typesName("class")
 	if err != nil {
 		return nil, err
 	}
-	s := &ClassStmt{Line: line, Name: name}
+	s := &ClassStmt{At: p.part(at), Name: name}
 	p.space()
 	for next := p.take(":"); next; next = p.take(",") {
 		p.space()
@@ -291,7 +292,7 @@ func (p *parser) classMethod(s *ClassStmt, head ClassProp) error {
 		return err
 	}
 	m.Script = &Script{
-		Params: params, Body: body, Name: m.Name, Source: p.file, Text: string(p.src[begin+1 : p.at-1]),
+		Params: params, Body: body, Name: m.Name, Source: p.source.File, Text: string(p.src[begin+1 : p.at-1]),
 		Lacking: head.Lacking,
 	}
 	s.Methods = append(s.Methods, m)

@@ -38,23 +38,27 @@ func (p *parser) pipeline() (Stmt, error) {
 }
 
 func (p *parser) stage() (Stage, error) {
-	s := Stage{Line: p.line()}
+	begin := p.at
+	s := Stage{At: p.part(begin)}
 	done, err := p.deeper()
 	if err != nil {
 		return s, err
 	}
 	defer done()
+	named := begin
 	switch r := p.peek(); {
 	case r == '&', r == '.' && strings.ContainsRune(" \t{\"'$(@", p.peekAt(1)):
 		s.Here = r == '.'
 		p.sources = p.sources || s.Here
 		p.at++
 		p.blanks()
+		named = p.at
 		s.Name, err = p.argumentValue()
 	case (strings.ContainsRune("$\"'(@[{!+,-", r) || unicode.IsDigit(r)) && !p.digitsOfName():
 		if s.X, err = p.expression(); err != nil {
 			return s, err
 		}
+		s.At = p.part(begin)
 		return s, p.redirections(&s)
 	default:
 		s.Word = p.bare()
@@ -62,12 +66,15 @@ func (p *parser) stage() (Stage, error) {
 			return s, p.unexpected()
 		}
 		p.sources = p.sources || slices.Contains([]string{"import-module", "ipmo"}, strings.ToLower(s.Word))
-		s.Name, err = p.expandable(s.Word)
+		s.Name, err = p.expandable(s.Word, begin)
 	}
 	if err != nil {
 		return s, err
 	}
-	return s, p.arguments(&s)
+	s.NameAt = p.part(named)
+	err = p.arguments(&s)
+	s.At = p.part(begin)
+	return s, err
 }
 
 // digitsOfName reports whether a command begins here whose name begins with digits, 7z.
@@ -92,11 +99,11 @@ func (p *parser) verbatim() Argument {
 }
 
 // expandable makes a bare word with variables in it an expression.
-func (p *parser) expandable(word string) (Expr, error) {
+func (p *parser) expandable(word string, begin int) (Expr, error) {
 	if !strings.ContainsAny(word, "$`") {
 		return &Literal{word}, nil
 	}
-	return p.inner(word, p.line())
+	return p.inner(word, begin)
 }
 
 // arguments reads what follows a command's name.
@@ -120,9 +127,11 @@ func (p *parser) arguments(s *Stage) error {
 		case r == '<':
 			return p.refuse("RedirectionNotSupported", "The '%s' operator is reserved for future use.", p.token())
 		}
+		begin := p.at
 		if err := p.argument(s); err != nil {
 			return err
 		}
+		s.Args[len(s.Args)-1].At = p.part(begin)
 	}
 }
 

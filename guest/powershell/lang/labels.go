@@ -35,8 +35,8 @@ func (p *parser) labelled() (Stmt, error) {
 }
 
 // leaves reads the label after break or continue: a word, or a value that has it.
-func (p *parser) leaves(line int, word string) (Stmt, error) {
-	s := &LeaveStmt{Line: line, Word: word}
+func (p *parser) leaves(begin int, word string) (Stmt, error) {
+	s := &LeaveStmt{At: p.part(begin), Word: word}
 	p.blanks()
 	switch r := p.peek(); {
 	case unicode.IsLetter(r) || r == '_':

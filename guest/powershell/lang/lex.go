@@ -1,12 +1,12 @@
 package lang
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"unicode"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/position"
 )
 
 // parser reads a script character by character. PowerShell cannot be cut into tokens first, because the meaning of a
@@ -15,15 +15,15 @@ type parser struct {
 	isType func(typeName string) bool // whether there is a type of a name
 	src    []rune
 	at     int
-	file   string // where it is, or ""
-	// first is how many lines are before the first of src.
-	first int
+	// source is the whole text, of which src is a part that begins at base.
+	source *position.Source
+	base   int
 	// oneValue says that a comma ends an expression, as it does between parameters.
 	oneValue bool
 	// depth is the nesting depth of the part being read; blockEnd is where the last } of a block ends.
 	depth, blockEnd int
-	// lineEnds are where the lines end.
-	lineEnds []int
+	// gap and gapEnd are where the last blanks begin and end.
+	gap, gapEnd int
 	// known holds the values that have been read, by their beginnings, so that a statement that turns out to be no
 	// assignment is not read twice.
 	known map[int]reading
@@ -74,17 +74,13 @@ func (p *parser) deeper() (func(), error) {
 	return func() { p.depth-- }, nil
 }
 
-func (p *parser) line() int {
-	if p.lineEnds == nil {
-		p.lineEnds = []int{}
-		for i, r := range p.src {
-			if r == '\n' {
-				p.lineEnds = append(p.lineEnds, i)
-			}
-		}
+// part is what has been read since a place, without blanks at its end.
+func (p *parser) part(begin int) position.Extent {
+	end := p.at
+	if p.gapEnd == end {
+		end = max(p.gap, begin)
 	}
-	n, _ := slices.BinarySearch(p.lineEnds, min(p.at, len(p.src)))
-	return p.first + n + 1
+	return position.Extent{Source: p.source, From: p.base + begin, To: p.base + end}
 }
 
 func (p *parser) peek() rune { return p.peekAt(0) }
@@ -114,8 +110,19 @@ func (p *parser) take(s string) bool {
 	return true
 }
 
+// skipped notes that there are blanks from a place up to here.
+func (p *parser) skipped(begin int) {
+	if p.at > begin {
+		if begin != p.gapEnd {
+			p.gap = begin
+		}
+		p.gapEnd = p.at
+	}
+}
+
 // blanks skips spaces, comments and escaped line ends.
 func (p *parser) blanks() {
+	defer p.skipped(p.at)
 	for {
 		switch {
 		case p.peek() == ' ' || p.peek() == '\t' || p.peek() == '\uFEFF':
@@ -146,6 +153,7 @@ func (p *parser) space() {
 			return
 		}
 		p.at++
+		p.skipped(p.at - 1)
 	}
 }
 
@@ -337,14 +345,12 @@ func (x *Template) whole() Expr {
 	return x
 }
 
-// inner reads text, which begins in a line, as a template of its own.
-func (p *parser) inner(text string, line int) (Expr, error) {
-	inner := &parser{src: []rune(text), depth: p.depth, file: p.file, isType: p.isType, first: line - 1}
-	x, err := inner.template(0)
-	if refused, ok := errors.AsType[*Refusal](err); ok {
-		return nil, p.refuseAt(p.at, refused.ID, "%s", refused.What)
+// inner reads text, which begins at a place, as a template of its own.
+func (p *parser) inner(text string, begin int) (Expr, error) {
+	inner := &parser{
+		src: []rune(text), source: p.source, base: p.base + begin, depth: p.depth, isType: p.isType,
 	}
-	return x, err
+	return inner.template(0)
 }
 
 // hereString reads the lines between @" and a line that begins with "@; in @' … '@ variables are not replaced.
@@ -356,7 +362,7 @@ func (p *parser) hereString() (Expr, error) {
 		return nil, p.refuse("UnexpectedCharactersAfterHereStringHeader", "No characters are allowed after a here-string "+
 			"header but before the end of the line.")
 	}
-	begin, line := p.at, p.line()
+	begin := p.at
 	for end := begin; end < len(p.src); end++ {
 		if (end == begin || p.src[end-1] == '\n') && p.src[end] == quote && end+1 < len(p.src) && p.src[end+1] == '@' {
 			lines := strings.TrimSuffix(strings.TrimSuffix(string(p.src[begin:end]), "\n"), "\r")
@@ -364,7 +370,7 @@ func (p *parser) hereString() (Expr, error) {
 			if quote == '\'' {
 				return &Literal{lines}, nil
 			}
-			return p.inner(lines, line)
+			return p.inner(lines, begin)
 		}
 	}
 	return nil, p.refuseAt(opening, noTerminatorID, "The string is missing the terminator: %s@.", string(quote))

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/position"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // Parse reads a script that is in a file, or in none. known reports whether there is a type of a name, by which the
 // namespaces of using are found. The error is a *Refusal for what is not PowerShell.
 func Parse(text, file string, known func(typeName string) bool) (*Script, error) {
-	p := &parser{src: []rune(text), file: file, isType: known}
+	p := begun(text, file, known)
 	s, err := p.script("")
 	if err != nil {
 		return nil, err
@@ -19,11 +20,17 @@ func Parse(text, file string, known func(typeName string) bool) (*Script, error)
 	return s, nil
 }
 
+// begun is a parser of a whole text.
+func begun(text, file string, known func(typeName string) bool) *parser {
+	source := &position.Source{File: file, Text: []rune(text)}
+	return &parser{src: source.Text, source: source, isType: known}
+}
+
 // script reads parameters and statements up to end, which is "" or "}".
 func (p *parser) script(end string) (*Script, error) {
 	p.space()
 	begin := p.at
-	s := &Script{Source: p.file}
+	s := &Script{Source: p.source.File}
 	if err := p.binding(s); err != nil {
 		return nil, err
 	}
@@ -191,7 +198,7 @@ func (p *parser) statement() (Stmt, error) {
 		return nil, err
 	}
 	defer done()
-	line := p.line()
+	begin := p.at
 	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue",
 		"try",
 		"switch", "do", "for", "filter", "trap"); word {
@@ -205,15 +212,15 @@ func (p *parser) statement() (Stmt, error) {
 			"do": p.do, "for": p.forStatement, "function": p.function,
 		}[word]()
 	case "break", "continue":
-		return p.leaves(line, word)
+		return p.leaves(begin, word)
 	case "return", "throw", "exit":
-		l := &LeaveStmt{Line: line, Word: word}
+		l := &LeaveStmt{At: p.part(begin), Word: word}
 		p.blanks()
 		if r := p.peek(); r == 0 || strings.ContainsRune(";\r\n})", r) {
 			return l, nil
 		}
 		s, err := p.pipeline()
-		l.X = s
+		l.At, l.X = p.part(begin), s
 		return l, err
 	}
 	for _, read := range []func() (Stmt, error){p.defined, p.unbuilt, p.labelled} {
@@ -402,7 +409,7 @@ func (p *parser) bare() string {
 // Complete reports whether a command does not go on in the next line: it can be read, or what is wrong with it is not
 // that it ends too soon.
 func Complete(text string, known func(typeName string) bool) bool {
-	p := &parser{src: []rune(strings.TrimRight(text, " \t\r\n")), isType: known}
+	p := begun(strings.TrimRight(text, " \t\r\n"), "", known)
 	_, err := p.script("")
 	return err == nil || p.at < len(p.src)
 }

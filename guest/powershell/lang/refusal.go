@@ -5,23 +5,22 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/position"
 )
 
 // Refusal says that a text is not PowerShell: nothing of it is run.
 type Refusal struct {
-	Line, Column int
 	// What is wrong, in PowerShell's words, and its FullyQualifiedErrorId.
 	What, ID string
-	// File is where the text is, or "". Source is the line, and Width how many of its characters are wrong.
-	File, Source string
-	Width        int
+	// At is what is wrong.
+	At position.Extent
 }
 
 // Error is the refusal in one line.
 func (r *Refusal) Error() string {
-	at := fmt.Sprintf("line %d", r.Line)
-	if r.File != "" {
-		at += " of " + r.File
+	at := fmt.Sprintf("line %d", r.At.Line())
+	if file := r.At.File(); file != "" {
+		at += " of " + file
 	}
 	return at + ": " + r.What
 }
@@ -29,24 +28,12 @@ func (r *Refusal) Error() string {
 // Lines is the refusal as PowerShell shows it
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_parsing).
 func (r *Refusal) Lines(newline string) string {
-	file := "line"
-	if r.File != "" {
-		file = r.File
-	}
-	source := strings.TrimRight(r.Source, "\r\n")
-	blanks := strings.Map(func(c rune) rune {
-		if c == '\t' {
-			return '\t'
-		}
-		return ' '
-	}, string([]rune(source)[:min(max(r.Column-1, 0), len([]rune(source)))]))
 	return strings.Join([]string{
-		fmt.Sprintf("At %s:%d char:%d", file, r.Line, r.Column),
-		"+ " + source,
-		"+ " + blanks + strings.Repeat("~", max(r.Width, 1)),
+		r.At.Message(newline),
 		r.What,
 		"    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException",
 		"    + FullyQualifiedErrorId : " + r.ID,
+		" ",
 	}, newline)
 }
 
@@ -56,7 +43,7 @@ func (r *Refusal) Thrown() error {
 		Class:    object.ParseException,
 		ID:       r.ID,
 		Category: object.ParserError,
-		Message:  r.Lines("\n"),
+		Message:  r.At.Message("\n") + "\n" + r.What,
 	}
 }
 
@@ -104,27 +91,15 @@ func (p *parser) unexpected() error {
 // refuseAt ends the reading, with a place.
 func (p *parser) refuseAt(at int, id, format string, args ...any) error {
 	at = min(at, len(p.src))
-	begin := at
-	for begin > 0 && p.src[begin-1] != '\n' {
-		begin--
-	}
-	end := at
-	for end < len(p.src) && p.src[end] != '\n' {
-		end++
-	}
 	before := p.at
 	p.at = at
-	r := &Refusal{
-		Line:   p.line(),
-		Column: at - begin + 1,
-		What:   fmt.Sprintf(format, args...),
-		ID:     id,
-		File:   p.file,
-		Source: string(p.src[begin:end]),
-		Width:  len([]rune(p.token())),
-	}
+	width := len([]rune(p.token()))
 	p.at = before
-	return r
+	return &Refusal{
+		What: fmt.Sprintf(format, args...),
+		ID:   id,
+		At:   position.Extent{Source: p.source, From: p.base + at, To: p.base + at + width},
+	}
 }
 
 // token is what stands here: a word, or a sign with what belongs to it.

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/position"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // toTargets reads what is assigned to, and the assignment: $a = …, [type]$a = …, $a.b = …, ($a).b[0] += …,
 // [type]::Member = …, and several of them, $a, [int]$b = …. It returns nil for anything else.
 func (p *parser) toTargets() (Stmt, error) {
-	line := p.line()
+	begin := p.at
 	var all []Expr
 	for {
 		x, err := p.target()
@@ -34,22 +35,22 @@ func (p *parser) toTargets() (Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assignment(line, all, op, s), nil
+	return assignment(p.part(begin), all, op, s), nil
 }
 
-func assignment(line int, all []Expr, op string, x Stmt) Stmt {
+func assignment(at position.Extent, all []Expr, op string, x Stmt) Stmt {
 	if len(all) > 1 {
-		return &AssignSeveral{Line: line, To: all, X: x}
+		return &AssignSeveral{At: at, To: all, X: x}
 	}
 	switch to := all[0].(type) {
 	case *Variable:
-		return &Assign{Line: line, To: *to, Op: op, X: x}
+		return &Assign{At: at, To: *to, Op: op, X: x}
 	case *Cast:
 		if v, ok := to.X.(*Variable); ok {
-			return &Assign{Line: line, As: to.To, To: *v, Op: op, X: x}
+			return &Assign{At: at, As: to.To, To: *v, Op: op, X: x}
 		}
 	}
-	return &AssignTo{Line: line, To: all[0], Op: op, X: x}
+	return &AssignTo{At: at, To: all[0], Op: op, X: x}
 }
 
 // target reads one thing that can be assigned to. It returns nil for anything else.

@@ -8,14 +8,14 @@ import (
 // unbuilt reads a statement of PowerShell's whose meaning is not here: data, workflow and using. The whole
 // of it is an error when it is reached. It returns nil for anything else.
 func (p *parser) unbuilt() (Stmt, error) {
-	line := p.line()
+	at := p.at
 	word := p.keyword("data", "workflow", "using")
 	if word == "" {
 		return nil, nil
 	}
 	p.space()
 	if word == "using" {
-		return p.using(line)
+		return p.using(at)
 	}
 	begin := p.at
 	for r := p.peek(); r != 0 && r != '{' && r != '}' && r != ';'; r = p.peek() {
@@ -26,11 +26,11 @@ func (p *parser) unbuilt() (Stmt, error) {
 		return nil, p.missingSign("{")
 	}
 	err := p.skipBody()
-	return &LateStmt{LateExpr{strings.TrimSpace(word + " " + name)}, line}, err
+	return &LateStmt{LateExpr{strings.TrimSpace(word + " " + name)}, p.part(at)}, err
 }
 
 // using reads what follows the word using: the types of a namespace are found without it (about_Using).
-func (p *parser) using(line int) (Stmt, error) {
+func (p *parser) using(at int) (Stmt, error) {
 	kind := p.keyword("namespace", "module", "assembly")
 	if kind == "" {
 		return nil, p.unexpected()
@@ -45,7 +45,7 @@ func (p *parser) using(line int) (Stmt, error) {
 		p.spaces = append(p.spaces, name)
 		return &Pipeline{[]Stage{{X: &SubExpr{Body: Block{}}}}}, nil
 	}
-	return &LateStmt{LateExpr{"using " + kind + " " + name}, line}, nil
+	return &LateStmt{LateExpr{"using " + kind + " " + name}, p.part(at)}, nil
 }
 
 // skipBody skips { … } with what lies in it.

@@ -9,7 +9,7 @@ func BytesOf(v Value) ([]byte, error) {
 			return nil, err
 		}
 		if n < 0 || n > 255 {
-			return nil, Thrown("Cannot convert value %q to type \"System.Byte\".", Text(item))
+			return nil, Unconverted(item, "System.Byte", OutOfRange("Byte"))
 		}
 		out = append(out, byte(n))
 	}

@@ -13,6 +13,43 @@ func CannotConvert(v Value, to string) error {
 	return Thrown("Cannot convert the %q value of type %q to type %q.", Text(v), TypeName(v), to)
 }
 
+// Unconverted is the error of a text or number that has no place in a type, and why, as .NET says it.
+func Unconverted(v Value, to, why string) error {
+	r := &ErrorRecord{
+		Message:  fmt.Sprintf("Cannot convert value \"%s\" to type \"%s\". Error: \"%s\"", Text(v), to, why),
+		ID:       "InvalidCastFromStringToInteger",
+		Category: invalidArgument,
+	}
+	if _, text := Plain(v).(string); !text {
+		r.ID = "InvalidCastIConvertible"
+	}
+	return &Leaving{Word: "throw", Statement: true, own: true, What: &Instance{RecordClass(), r}}
+}
+
+// NotANumber is why a text is no number.
+const NotANumber = "Input string was not in a correct format."
+
+// OutOfRange is why a number has no place in a type, which is named without its namespace.
+func OutOfRange(to string) string {
+	name := strings.TrimPrefix(to, "System.")
+	article := "a"
+	if strings.ContainsAny(name[:1], "IU") {
+		article = "an"
+	}
+	switch name {
+	case "Byte":
+		name, article = "unsigned byte", "an"
+	case "SByte":
+		name = "signed byte"
+	case "Char":
+		name = "character"
+	}
+	if strings.HasPrefix(name, "UI") {
+		article = "a"
+	}
+	return "Value was either too large or too small for " + article + " " + name + "."
+}
+
 // ToClass converts texts to objects of a class, and leaves $null and the objects themselves.
 func ToClass(name string, parse func(s string) (Value, error)) func(v Value) (Value, error) {
 	return func(v Value) (Value, error) {
@@ -37,7 +74,6 @@ type Class struct {
 	Props   []Field
 	Methods []Method
 	Text    func(v any) string  // an object as text; nil: the name of the class
-	Line    func(v any) string  // an object as it is shown; nil: by its text or its properties
 	Same    func(v any) string  // equal objects have the same; nil: each object is equal to itself only
 	Each    func(v any) []Value // what an object is when it is enumerated; nil: itself
 	Item    *Indexer            // $object[…]

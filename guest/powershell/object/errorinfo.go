@@ -17,7 +17,7 @@ func (r *ErrorRecord) shortClass() string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// fullID is FullyQualifiedErrorId: of a cmdlet's error it ends with the cmdlet's type
+// fullID is FullyQualifiedErrorId: of a command's error it ends with the command
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorrecord.fullyqualifiederrorid).
 func (r *ErrorRecord) fullID() string {
 	id := r.ID
@@ -27,11 +27,10 @@ func (r *ErrorRecord) fullID() string {
 			id = r.inner.shortClass()
 		}
 	}
-	verb, noun, isCmdlet := strings.Cut(r.Activity, "-")
-	if !isCmdlet {
+	if r.By == nil {
 		return id
 	}
-	return id + ",Microsoft.PowerShell.Commands." + verb + noun + "Command"
+	return id + r.By.implementing()
 }
 
 // categoryName is the category of an error that has none: by its exception.
@@ -77,7 +76,7 @@ func categoryClass() *Class {
 		Text: func(v any) string { return v.(*ErrorRecord).categoryLine() },
 		Props: []Field{
 			of("Category", func(r *ErrorRecord) Value { return r.categoryName() }),
-			of("Activity", func(r *ErrorRecord) Value { return r.Activity }),
+			of("Activity", func(r *ErrorRecord) Value { return r.activity() }),
 			of("Reason", func(r *ErrorRecord) Value { return r.shortClass() }),
 			of("TargetName", func(r *ErrorRecord) Value { name, _ := r.targetText(); return name }),
 			of("TargetType", func(r *ErrorRecord) Value { _, kind := r.targetText(); return kind }),
@@ -91,22 +90,47 @@ func (r *ErrorRecord) categoryLine() string {
 	if runes := []rune(name); len(runes) > 40 { // as much as PowerShell shows
 		name = string(runes[:18]) + "..." + string(runes[len(runes)-18:])
 	}
-	return fmt.Sprintf("%s: (%s:%s) [%s], %s", r.categoryName(), name, kind, r.Activity, r.shortClass())
+	return fmt.Sprintf("%s: (%s:%s) [%s], %s", r.categoryName(), name, kind, r.activity(), r.shortClass())
 }
 
-// invocation is InvocationInfo: where the error was made.
-func (r *ErrorRecord) invocation() *Object {
-	line := int64(0)
-	if _, at, found := strings.Cut(r.Trace, ": line "); found {
-		at, _, _ = strings.Cut(at, "\n")
-		line, _ = parseInteger(strings.TrimSpace(at)) // 0 if it is not known
+// activity is what was done, as CategoryInfo has it.
+func (r *ErrorRecord) activity() string {
+	if r.Activity == "" && r.By != nil {
+		return r.By.Command
 	}
-	_, file, _ := strings.Cut(r.Trace, ", ")
-	file, _, _ = strings.Cut(file, ": line ")
-	if file == "<No file>" {
-		file = ""
+	return r.Activity
+}
+
+// invoked is InvocationInfo: where the error was made, and by which command.
+func (r *ErrorRecord) invoked() *Invoked {
+	i := Invoked{}
+	if r.By != nil {
+		i = *r.By
 	}
-	return New(Custom).Set("ScriptLineNumber", line).Set("ScriptName", file).Set("MyCommand", r.Activity).
-		Set("PositionMessage", fmt.Sprintf("At %s:%d char:1", cmp.Or(file, "line"), line)).
-		Set("InvocationName", r.Activity)
+	if r.At.Known() {
+		i.At = r.At
+	}
+	return &i
+}
+
+// categoryView is the name of $ErrorView for which an error is its category.
+const categoryView = "categoryview"
+
+// Lines is the error as Windows PowerShell 5.1 shows it: the command's name and the message, where it was made, and
+// what kind of error it is; or what $ErrorView, in lower case, says
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables#errorview).
+func (r *ErrorRecord) Lines(newline, view string) string {
+	if view == categoryView {
+		return r.categoryLine()
+	}
+	by := r.invoked()
+	lines := strings.Split(strings.ReplaceAll(by.prefix()+r.Message, "\r\n", "\n"), "\n")
+	inMessage := r.Category == ParserError && by.Kind == "" // the message says it already
+	if at := by.At.Message(newline); at != "" && !inMessage {
+		lines = append(lines, at)
+	}
+	return strings.Join(append(lines,
+		"    + CategoryInfo          : "+r.categoryLine(),
+		"    + FullyQualifiedErrorId : "+r.fullID(),
+		" "), newline)
 }

@@ -18,10 +18,11 @@ import (
 // the script goes on with the next statement.
 type Exception struct {
 	Class, Message string
+	Inner          string // the class of the exception within, or ""
 	ID, Category   string // as a record has them, or ""
 	Target         Value
-	Trace          string // where it was raised
-	Status         int    // of the HTTP answer that it is about, 0 if there is none
+	Place
+	Status int // of the HTTP answer that it is about, 0 if there is none
 }
 
 // Error is the exception's message.
@@ -35,28 +36,30 @@ const (
 	RuntimeException    = "System.Management.Automation.RuntimeException"
 	invocationException = "System.Management.Automation.MethodInvocationException"
 	BindingException    = "System.Management.Automation.ParameterBindingException"
-	CommandException    = "System.Management.Automation.CommandNotFoundException"
-	NotFoundException   = "System.Management.Automation.ItemNotFoundException"
-	RemoteException     = "System.Management.Automation.RemoteException"
-	DepthException      = "System.Management.Automation.ScriptCallDepthException"
-	ParseException      = "System.Management.Automation.ParseException"
-	sessionException    = "System.Management.Automation.SessionStateUnauthorizedAccessException"
-	MethodException     = "System.Management.Automation.MethodException"
-	NoPropertyException = "System.Management.Automation.PropertyNotFoundException"
+	// TransformationException and ValidationException are of arguments that do not fit their parameters.
+	TransformationException = "System.Management.Automation.ParameterBindingArgumentTransformationException"
+	ValidationException     = "System.Management.Automation.ParameterBindingValidationException"
+	CommandException        = "System.Management.Automation.CommandNotFoundException"
+	NotFoundException       = "System.Management.Automation.ItemNotFoundException"
+	RemoteException         = "System.Management.Automation.RemoteException"
+	DepthException          = "System.Management.Automation.ScriptCallDepthException"
+	ParseException          = "System.Management.Automation.ParseException"
+	sessionException        = "System.Management.Automation.SessionStateUnauthorizedAccessException"
+	MethodException         = "System.Management.Automation.MethodException"
+	NoPropertyException     = "System.Management.Automation.PropertyNotFoundException"
 )
 
 // ErrorRecord is an error as catch sees it.
 type ErrorRecord struct {
 	Message string
-	Shown   string // how it is printed, if not as message
 	Class   string // of its exception, "" if it is not known
-	// id is FullyQualifiedErrorId, "" for the name of its exception. category and activity, the cmdlet, are those of
-	// CategoryInfo.
+	// ID is FullyQualifiedErrorId, "" for the name of its exception. Category and Activity are those of CategoryInfo; ""
+	// is the category of the exception and the command that made the error.
 	ID, Category, Activity string
 
 	Target Value
 	inner  *ErrorRecord
-	Trace  string // the calls within which it was made, see interpreter.trace
+	Place
 	// parameter is what an ArgumentException is about.
 	parameter string
 	// self is the object of a script's class that the exception is, own the names of that class and its bases; nil:
@@ -100,8 +103,11 @@ func RecordOf(err error) *ErrorRecord {
 	}
 	r := &ErrorRecord{Message: err.Error()}
 	if e, ok := errors.AsType[*Exception](err); ok {
-		r.Class, r.Trace, r.status = e.Class, e.Trace, e.Status
+		r.Class, r.Place, r.status = e.Class, e.Place, e.Status
 		r.ID, r.Category, r.Target = e.ID, e.Category, e.Target
+		if e.Inner != "" {
+			r.inner = &ErrorRecord{Message: e.Message, Class: e.Inner}
+		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		r.Class = "System.IO.FileNotFoundException"
 	}
@@ -119,24 +125,18 @@ func thrownRecord(left *Leaving) *ErrorRecord {
 	case *Object:
 		if r, ok := what.Own.(*ErrorRecord); ok {
 			if r.Trace == "" {
-				r.Trace = left.Trace
+				r.Place = left.Place
 			}
 			return r
 		}
 	}
-	r := &ErrorRecord{Message: Text(left.What), Target: left.What, Trace: left.Trace}
+	r := &ErrorRecord{Message: Text(left.What), Target: left.What, Place: left.Place}
 	if r.Class = RuntimeException; !left.own { // of a throw
 		r.ID, r.Category = r.Message, operationStopped
+	} else {
+		r.Target = nil
 	}
 	return r
-}
-
-// Text is how the error is printed.
-func (r *ErrorRecord) Text() string {
-	if r.Shown != "" {
-		return r.Shown
-	}
-	return r.Message
 }
 
 // exception is the exception as an object.
@@ -213,8 +213,11 @@ func exceptions() map[string]string {
 		"System.Net.ProtocolViolationException":                      operation,
 		"System.Net.WebException":                                    operation,
 		RuntimeException:                                             system,
+		"Microsoft.PowerShell.Commands.WriteErrorException":          system,
 		invocationException:                                          RuntimeException,
 		BindingException:                                             RuntimeException,
+		TransformationException:                                      BindingException,
+		ValidationException:                                          BindingException,
 		NotFoundException:                                            RuntimeException,
 		"Microsoft.PowerShell.Cmdletization.Cim.CimJobException":     RuntimeException,
 		"System.Management.Automation.ActionPreferenceStopException": RuntimeException,
@@ -255,26 +258,39 @@ func (r *ErrorRecord) Is(class string) bool {
 	return class == "System.Exception"
 }
 
+// RecordName is the name of the class ErrorRecord.
+const RecordName = "System.Management.Automation.ErrorRecord"
+
 // RecordClass is ErrorRecord, what $_ is in catch.
 func RecordClass() *Class {
 	of := func(get func(r *ErrorRecord) Value) func(*session.State, Value) (Value, error) {
 		return func(_ *session.State, v Value) (Value, error) { return get(Own[*ErrorRecord](v)), nil }
 	}
 	return &Class{
-		Name: "System.Management.Automation.ErrorRecord",
+		Name: RecordName,
 		Make: &Method{Least: 4, Most: 4, Do: newRecord},
 		Text: func(v any) string { return v.(*ErrorRecord).Message },
-		Line: func(v any) string { return v.(*ErrorRecord).Text() },
 		Props: []Field{
 			{Name: "Exception", Get: of(func(r *ErrorRecord) Value { return r.exception() })},
 			{Name: "TargetObject", Get: of(func(r *ErrorRecord) Value { return r.Target })},
 			{Name: "ErrorDetails", Get: of(func(*ErrorRecord) Value { return nil })},
 			{Name: "FullyQualifiedErrorId", Get: of(func(r *ErrorRecord) Value { return r.fullID() })},
 			{Name: "CategoryInfo", Get: of(func(r *ErrorRecord) Value { return &Instance{categoryClass(), r} })},
-			{Name: "InvocationInfo", Get: of(func(r *ErrorRecord) Value { return r.invocation() })},
+			{Name: "InvocationInfo", Get: of(func(r *ErrorRecord) Value { return r.invoked().Value() })},
 			{Name: "ScriptStackTrace", Get: of(func(r *ErrorRecord) Value { return r.Trace })},
+			{Name: "PipelineIterationInfo", Get: of(func(*ErrorRecord) Value { return []Value{} })},
+			{Name: "PSMessageDetails", Get: of(func(*ErrorRecord) Value { return nil })},
 		},
 	}
+}
+
+// ErrorCategory is the name of a category of errors.
+func ErrorCategory(v Value) (string, error) {
+	category, known := categoryType().Parsed(v)
+	if !known {
+		return "", Thrown("Cannot convert value %q to type \"System.Management.Automation.ErrorCategory\".", Text(v))
+	}
+	return category.Text(), nil
 }
 
 // newRecord makes an error record of an exception, an identifier, a category and the object that it is about
@@ -285,12 +301,12 @@ func newRecord(c *Call) (Value, error) {
 		return nil, Raise("System.ArgumentNullException", "Value cannot be null.\nParameter name: exception")
 	}
 
-	category, known := categoryType().Parsed(c.Arg(2))
-	if !known {
-		return nil, Thrown("Cannot convert value %q to type \"System.Management.Automation.ErrorCategory\".", c.Text(2))
+	category, err := ErrorCategory(c.Arg(2))
+	if err != nil {
+		return nil, err
 	}
 	r := *of
-	r.ID, r.Category, r.Target = c.Text(1), category.Text(), c.Arg(3)
+	r.ID, r.Category, r.Target = c.Text(1), category, c.Arg(3)
 	return &Instance{RecordClass(), &r}, nil
 }
 

@@ -89,9 +89,10 @@ type Leaving struct {
 	Label     string // of the loop that break or continue means, or ""
 	Code      int
 	What      Value
-	Trace     string // where it was thrown, if that is not in what
-	own       bool   // a message of PowerShell's or this package's, not of a script
-	Statement bool   // it ends one statement, not the script
+	Place          // where it was thrown, if that is not in what
+	own       bool // a message of PowerShell's or this package's, not of a script
+	Statement bool // it ends one statement, not the script
+	Function  bool // it ends the function that throws it, and there only a statement of what calls
 }
 
 // For reports whether a break or continue is for a loop with a label, or none: one without a label is for any loop.
@@ -100,7 +101,7 @@ func (l *Leaving) For(label string) bool { return l.Label == "" || strings.Equal
 // Error is what a script threw.
 func (l *Leaving) Error() string {
 	if r := Own[*ErrorRecord](l.What); r != nil {
-		return r.Text()
+		return r.Message
 	}
 	if l.Word == "throw" {
 		return Text(l.What)

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -222,13 +223,16 @@ func Integer(v Value) (int64, error) {
 	case float64:
 		r := math.RoundToEven(v)
 		if math.IsNaN(r) || r < math.MinInt64 || r >= math.MaxInt64 {
-			return 0, Thrown("Cannot convert value %q to type \"System.Int64\".", Text(v))
+			return 0, Unconverted(v, "System.Int64", OutOfRange("Int64"))
 		}
 		return int64(r), nil
 	case string:
 		n, err := parseInteger(strings.TrimSpace(v))
 		if err != nil {
-			return 0, Thrown("Cannot convert value %q to type \"System.Int32\".", v)
+			if errors.Is(err, strconv.ErrRange) {
+				return 0, Unconverted(v, "System.Int64", OutOfRange("Int64"))
+			}
+			return 0, Unconverted(v, "System.Int32", NotANumber)
 		}
 		return n, nil
 	}
@@ -277,7 +281,12 @@ func Floats(op string, p, q float64) (Value, error) {
 		return p * q, nil
 	}
 	if q == 0 {
-		return nil, Raise("System.DivideByZeroException", "Attempted to divide by zero.")
+		return nil, &Exception{
+			Class:    RuntimeException,
+			Inner:    "System.DivideByZeroException",
+			Category: notSpecified,
+			Message:  "Attempted to divide by zero.",
+		}
 	}
 	if op == "%" {
 		return math.Mod(p, q), nil

@@ -16,7 +16,13 @@ import (
 // Because returns the cause of an error about a path, without the path, which the message already has.
 func Because(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return object.Raise(object.NotFoundException, "Cannot find path '"+path+"' because it does not exist.")
+		return &object.Exception{
+			Class:    object.NotFoundException,
+			ID:       "PathNotFound",
+			Category: object.ObjectNotFound,
+			Target:   path,
+			Message:  "Cannot find path '" + path + "' because it does not exist.",
+		}
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err

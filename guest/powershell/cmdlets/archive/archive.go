@@ -32,7 +32,7 @@ const (
 // stop is an error of the cmdlet that ends the statement.
 func stop(c *cmdlet.Call, class, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
-	r := &object.ErrorRecord{Message: message, Shown: c.Name + " : " + message, Class: class}
+	r := &object.ErrorRecord{Message: message, Class: class}
 	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
 }
 

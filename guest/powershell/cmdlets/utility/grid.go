@@ -220,7 +220,7 @@ func formatCmdlets() []cmdlet.Cmdlet {
 	}
 	return []cmdlet.Cmdlet{
 		of("Format-Table", "ft", "a table of objects, its columns as wide as what is in them", formatTable,
-			"autosize", "wrap", "hidetableheaders"),
-		of("Format-List", "fl", "objects with one property a line", formatList),
+			"autosize", "wrap", "hidetableheaders", "force"),
+		of("Format-List", "fl", "objects with one property a line", formatList, "force"),
 	}
 }

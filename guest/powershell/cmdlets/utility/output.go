@@ -1,7 +1,6 @@
 package utility
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -42,10 +41,6 @@ func writeHost(c *cmdlet.Call) error {
 		parts = append(parts, object.Text(item))
 	}
 	return c.Scope.Message(object.InformationStream, strings.Join(parts, separator), end)
-}
-
-func writeError(c *cmdlet.Call) error {
-	return c.Fail(fmt.Errorf("%s", object.Text(object.One(c.Items(cmdlet.MessageName)))))
 }
 
 // writes returns a cmdlet that prints a message if the preference for its kind says so.

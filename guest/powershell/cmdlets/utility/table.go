@@ -41,7 +41,7 @@ func outputCmdlets() []cmdlet.Cmdlet {
 			Takes:     "object",
 			Stream:    true,
 		},
-		cmdlet.OfMessage(cmdlet.Cmdlet{Name: "Write-Error", About: "prints an error", Run: writeError}),
+		writeErrorCmdlet(),
 		cmdlet.OfMessage(cmdlet.Cmdlet{
 			Name:  "Write-Debug",
 			About: "prints what $DebugPreference lets it",
