@@ -155,60 +155,6 @@ func (f *frame) calls() (done func()) {
 	return func() { f.in.calling = before }
 }
 
-// complain reports a command's error. The script goes on unless an action, or $ErrorActionPreference, is Stop.
-func (f *frame) complain(action string, by *object.Invoked, err error) error {
-	f.in.OK = false
-	object.Blame(err, by)
-	r := f.in.recordHere(err)
-	if r.By == nil && object.PlaceOf(err) == nil { // an error of Go
-		r.By, r.At = by, by.At
-	}
-	return f.reported(action, r)
-}
-
-func (f *frame) Report(c *cmdlet.Call, r *object.ErrorRecord) error {
-	f.in.OK = false
-	if r.Trace == "" {
-		r.Trace = f.in.trace()
-	}
-	return f.reported(c.Action, r)
-}
-
-func (f *frame) Caller() *object.Invoked { return object.Own[*object.Invoked](f.get("myinvocation")) }
-
-func (f *frame) Complain(c *cmdlet.Call, err error) error { return f.complain(c.Action, c.By, err) }
-
-// reported does with an error what an action says.
-func (f *frame) reported(action string, r *object.ErrorRecord) error {
-	if action != "ignore" && action != "stop" { // what stops is noted where it is caught
-		f.in.note(r)
-		f.in.errs.keep(r)
-	}
-	switch action {
-	case "stop":
-		return &object.Leaving{Word: "throw", What: &object.Instance{Of: object.RecordClass(), V: r}}
-	case "silentlycontinue", "ignore":
-		return nil
-	}
-	return f.in.show(r)
-}
-
-// ended is what becomes of a statement's error: one that ends only the statement is printed, unless a try waits for it
-// or $ErrorActionPreference is Stop.
-func (f *frame) ended(err error) error {
-	f.in.mark(err)
-	if err == nil || f.in.tries > 0 || !object.EndsStatement(err) {
-		return err
-	}
-	f.in.OK = false
-	r := f.in.recordHere(err)
-	action := f.Preference("erroractionpreference")
-	if action == "stop" {
-		f.in.note(r)
-	}
-	return f.reported(action, r)
-}
-
 // deepest is how deep calls may be nested, and mostLevels how deep what they compute is nested in all of them together.
 const (
 	deepest    = 1000
