@@ -22,7 +22,11 @@ func (in *Interpreter) show(r *object.ErrorRecord) error {
 	if in.errs.merged != nil {
 		return in.errs.merged.Put(&object.Instance{Of: object.RecordClass(), V: r})
 	}
-	_, err := fmt.Fprintf(in.errs.w, "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
+	to := in.errs.w
+	if to != io.Discard {
+		to = in.Shown(to)
+	}
+	_, err := fmt.Fprintf(to, "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
 	return err
 }
 
@@ -40,7 +44,7 @@ func (in *Interpreter) Report(err error) {
 	in.OK = false
 	r := in.recordHere(err)
 	in.note(r)
-	fmt.Fprintf(in.Stderr, "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
+	fmt.Fprintf(in.Shown(in.Stderr), "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
 }
 
 // keep puts an error into the variables of -ErrorVariable.

@@ -19,7 +19,7 @@ func (in *Interpreter) message(stream rune, what, end string) error {
 		return to.Put(what)
 	}
 	in.Format.End()
-	_, err := fmt.Fprintf(in.Stdout, "%s%s", what, end)
+	_, err := fmt.Fprintf(in.Shown(in.Stdout), "%s%s", what, end)
 	return err
 }
 

@@ -115,7 +115,7 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 	in.errs.w = s.Stderr
 	in.Top = (&frame{in: in}).child()
 	in.Top.parent = nil
-	in.Format = &format.Formatter{W: s.Stdout, Newline: s.Newline}
+	in.Format = &format.Formatter{W: s.Shown(s.Stdout), Newline: s.Newline}
 	in.Screen = &object.Sink{Put: in.Format.Put, Direct: true}
 
 	s.Read = func(text string) (any, error) {

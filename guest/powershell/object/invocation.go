@@ -55,6 +55,17 @@ func Blame(err error, by *Invoked) {
 	if !at.At.Known() {
 		at.At = by.At
 	}
+
+	prefix := by.Command + " : " // which is shown before the message
+	if left, ok := errors.AsType[*Leaving](err); ok {
+		if r := Own[*ErrorRecord](left.What); r != nil {
+			r.Message = strings.TrimPrefix(r.Message, prefix)
+		} else if text, is := left.What.(string); is && left.own {
+			left.What = strings.TrimPrefix(text, prefix)
+		}
+	} else if e, ok := errors.AsType[*Exception](err); ok {
+		e.Message = strings.TrimPrefix(e.Message, prefix)
+	}
 }
 
 // prefix is the name of the command before an error's message.

@@ -206,7 +206,7 @@ func programRows() []support.Row {
 				"5.1: variables with $global:, $script: and $local:, strings, lists, hash tables, objects with " +
 				"properties, operators with -f, -is and splatting, if, switch, while, do, for, foreach, functions " +
 				"with begin, process and end, parameters of the pipeline, parameter sets, -WhatIf and -Confirm, $PSCmdlet, filters, try, catch, trap, throw, $Error " +
-				"with its calls (ScriptStackTrace), category and FullyQualifiedErrorId, redirections of all streams, " +
+				"with its calls (ScriptStackTrace), category and FullyQualifiedErrorId, errors shown as 5.1 shows them, redirections of all streams, " +
 				"strict mode, classes and enumerations, dynamic parameters, [ref], labels of loops, pipelines, script files, also in this scope (. file), " +
 				"modules of files, with manifests, native " +
 				"programs, and a prompt. Only a text that cannot be read is refused before it runs, with its line and " +
@@ -241,7 +241,7 @@ func programRows() []support.Row {
 				"Remove-ItemProperty, Remove-Job, Remove-Module, Remove-NetFirewallRule, Remove-Partition, Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, " +
 				"Restart-Computer, Restart-Service, Select-Object, Select-String, Select-Xml, Set-Acl, Set-Alias, Set-Content, Set-Disk, Set-ExecutionPolicy, Set-IscsiChapSecret, Set-Item, Set-ItemProperty, " +
 				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, Set-TimeZone, Set-Variable, Sort-Object, Split-Path, Start-Job, " +
-				"Start-Process, Start-Service, Start-Sleep, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Tee-Object, " +
+				"Start-Process, Start-Service, Start-Sleep, Start-Transcript, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, Stop-Transcript, Tee-Object, " +
 				"Test-NetConnection, Test-Path, Unblock-File, Unregister-IscsiSession, Update-Disk, Update-HostStorageCache, Update-IscsiTarget, Update-IscsiTargetPortal, Wait-Job, Wait-Process, Where-Object, Write-Debug, " +
 				"Write-Error, Write-EventLog, Write-Host, Write-Information, Write-Output, Write-Progress, Write-Verbose, Write-VolumeCache, Write-Warning. Import-Module takes " +
 				"names of Windows' modules whose cmdlets are here, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
