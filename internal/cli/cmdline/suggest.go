@@ -20,7 +20,6 @@ func OtherWords() map[string][]string {
 		"stop":           {"halt", "pause", "shutdown"},
 		"status":         {"get", "ls", "ps", "list", "info", "show", "inspect"},
 		"kubectl":        {"get", "apply", "describe", "k"},
-		"run":            {"docker"},
 		"container":      {"containers", "ps", "rm", "exec", "inspect"},
 		"container logs": {"attach"},
 		"kubeconfig":     {"config", "context"},
@@ -77,6 +76,8 @@ func meantCommands(cmd *cobra.Command, word string) []string {
 	switch {
 	case len(theirs) > 0:
 		return theirs
+	case best == 0: // the name itself, but for the case
+		return near
 	case len(near)+len(below) > 0:
 		return append(near, below...)
 	}
