@@ -26,7 +26,7 @@ const (
 func (c Config) DockerUnit() component.ID { return c.Unit("dockerd") }
 
 // dockerArgs are the flags of dockerd.exe. Nobody but programs of the host, and those whom the machine lets to the API's
-// socket, reaches the host's loopback, so there is no TLS. Without size=0 each container would get a disk of its own.
+// socket, reaches the host's loopback, so there is no TLS. A container's disk has no size here, so none is asked for.
 func dockerArgs() []string {
 	return []string{
 		"-H", "npipe:////./pipe/docker_engine",
