@@ -42,12 +42,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		result command.Outcome
 		ran    bool
 	)
+
 	root := &cobra.Command{
 		Use:           "kubectl-mullion",
 		Short:         "Check manifests for Windows nodes",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mullion"}
 	program := command.Program{
 		In:      in,
@@ -74,5 +76,6 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	case result.Code() != 0:
 		fmt.Fprintf(errOut, "kubectl mullion: %s\n", result.Message())
 	}
+
 	return result.Code()
 }

@@ -52,10 +52,11 @@ func start(t *testing.T, stdin, stdout *os.File, args ...string) (program *exec.
 		codes <- program.ProcessState.ExitCode()
 	}()
 	t.Cleanup(cancel)
+
 	return program, codes
 }
 
-// pipe is a pipe of this process that others cannot hold open.
+// pipe returns a pipe of this process that others cannot hold open.
 func pipe(t *testing.T) (read, write *os.File) {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -76,6 +77,7 @@ func fill(t *testing.T, unread *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for deadline := time.Now().Add(time.Minute); ; {
 		held, err := unix.IoctlGetInt(int(unread.Fd()), unix.TIOCINQ)
 		if err != nil {
@@ -84,6 +86,7 @@ func fill(t *testing.T, unread *os.File) {
 		if held == size {
 			return
 		}
+
 		if time.Now().After(deadline) {
 			t.Fatalf("the pipe has %d bytes of %d: the program prints too little", held, size)
 		}
@@ -100,6 +103,7 @@ func TestSignalWhileReading(t *testing.T) {
 	if _, err := say.WriteString(hostPID + "---\n"); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := printed.Read(make([]byte, 1)); err != nil { // it has judged that, and waits for more
 		t.Fatal(err)
 	}
@@ -111,6 +115,7 @@ func TestSignalWhileReading(t *testing.T) {
 	if code := <-ended; code <= 0 {
 		t.Errorf("it ended with %d", code)
 	}
+
 	if took := time.Since(began); took >= interrupt.Grace {
 		t.Errorf("it took %s to end", took)
 	}
@@ -138,6 +143,7 @@ func TestSignalsWhileStuck(t *testing.T) {
 				}
 				<-time.After(50 * time.Millisecond) // signals that come together are one
 			}
+
 			if code := <-ended; code != interrupt.Code(last) {
 				t.Errorf("it ended with %d, want %d", code, interrupt.Code(last))
 			}

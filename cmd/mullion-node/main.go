@@ -17,6 +17,7 @@ func main() {
 	if err != nil {
 		executable = os.Args[0]
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err = agent.Run(ctx, agent.Env{
 		Args:       os.Args[1:],
@@ -29,6 +30,7 @@ func main() {
 	if code, ok := linuxservices.Code(err); ok {
 		os.Exit(code)
 	}
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mullion-node:", err)
 		os.Exit(1)

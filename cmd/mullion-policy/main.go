@@ -30,7 +30,11 @@ type args struct {
 }
 
 func main() {
-	skel.PluginMainFuncs(skel.CNIFuncs{Add: add, Del: nothing, Check: nothing}, version.All, "mullion-policy")
+	skel.PluginMainFuncs(skel.CNIFuncs{
+		Add:   add,
+		Del:   nothing,
+		Check: nothing,
+	}, version.All, "mullion-policy")
 }
 
 func nothing(*skel.CmdArgs) error { return nil }
@@ -43,6 +47,7 @@ func add(cmd *skel.CmdArgs) error {
 	if err := version.ParsePrevResult(&c.PluginConf); err != nil {
 		return err
 	}
+
 	if c.PrevResult == nil {
 		return fmt.Errorf("plugin %q has to come after one that connects the pod", c.Type)
 	}
@@ -50,6 +55,7 @@ func add(cmd *skel.CmdArgs) error {
 	if err != nil {
 		return fmt.Errorf("read the result of the plugin before: %w", err)
 	}
+
 	var of args
 	if err := types.LoadArgs(cmd.Args, &of); err != nil {
 		return fmt.Errorf("read CNI_ARGS: %w", err)
@@ -59,11 +65,13 @@ func add(cmd *skel.CmdArgs) error {
 		Name:      string(of.K8S_POD_NAME),
 		UID:       string(of.K8S_POD_UID),
 	}
+
 	for _, ip := range result.IPs {
 		if a, ok := netip.AddrFromSlice(ip.Address.IP); ok {
 			pod.Addresses = append(pod.Addresses, a.Unmap())
 		}
 	}
+
 	if err := cover.Ask(context.Background(), c.Socket, pod); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ func main() {
 	if err != nil {
 		executable = os.Args[0]
 	}
+
 	env := cli.Env{
 		In:         os.Stdin,
 		Out:        os.Stdout,
@@ -38,6 +39,7 @@ func main() {
 		ReleaseInterrupt: func() { signal.Reset(os.Interrupt) },
 		Exec:             syscall.Exec,
 	}
+
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		env.Raw = raw
 	}
@@ -61,7 +63,7 @@ func raw() (restore func(), err error) {
 	return func() { _ = term.Restore(int(os.Stdin.Fd()), before) }, nil // it is gone, if that fails
 }
 
-// size is how large the terminal is, 0 where that is not known.
+// size returns how large the terminal is, 0 where that is not known.
 func size() (columns, rows int) {
 	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
@@ -76,18 +78,21 @@ func resized(ctx context.Context) <-chan struct{} {
 	signal.Notify(signals, syscall.SIGWINCH)
 	go func() {
 		defer signal.Stop(signals)
+
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-signals:
 			}
+
 			select {
 			case changed <- struct{}{}:
 			default: // one change is told of, and stands for both
 			}
 		}
 	}()
+
 	return changed
 }
 

@@ -54,8 +54,14 @@ func run(ctx context.Context, log *slog.Logger, o options) error {
 	if err != nil {
 		return fmt.Errorf("listen on %q: %w", o.listen, err)
 	}
+
 	s := newServer(describe(), o.greeting)
-	srv := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	srv := &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       time.Minute,
+	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 	log.InfoContext(ctx, "serving", "address", l.Addr().String(), "windows", s.system.version, "host", s.system.host)
@@ -64,6 +70,7 @@ func run(ctx context.Context, log *slog.Logger, o options) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+
 	s.stopping.Store(true)
 	log.InfoContext(ctx, "shutting down", "grace", o.grace)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.grace)

@@ -31,7 +31,11 @@ type server struct {
 }
 
 func newServer(sys system, greeting string) *server {
-	return &server{system: sys, greeting: greeting, callers: map[string]int{}}
+	return &server{
+		system:   sys,
+		greeting: greeting,
+		callers:  map[string]int{},
+	}
 }
 
 func (s *server) routes() http.Handler {
@@ -60,9 +64,11 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 		{"User", s.system.user},
 		{"Addresses", strings.Join(addresses(), ", ")},
 	}
+
 	for _, c := range s.count(r.RemoteAddr) {
 		rows = append(rows, [2]string{"Caller " + c.address, fmt.Sprintf("%d requests", c.count)})
 	}
+
 	w.Header().Set("Cache-Control", "no-store")
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -72,6 +78,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = fmt.Fprintf(
 		w, "<!doctype html><meta charset=utf-8><title>Windows container web server</title>\n<h1>%s</h1>\n<table>\n",
@@ -79,6 +86,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	for _, row := range rows {
 		_, _ = fmt.Fprintf(w, "<tr><th align=left>%s<td>%s\n", html.EscapeString(row[0]), html.EscapeString(row[1]))
 	}
+
 	_, _ = fmt.Fprintln(w, "</table>")
 }
 
@@ -112,21 +120,24 @@ func (s *server) count(remote string) []caller {
 	if _, known := s.callers[address]; !known && len(s.callers) >= maxCallers {
 		address = "(others)"
 	}
+
 	s.callers[address]++
 	out := make([]caller, 0, len(s.callers))
 	for a, n := range s.callers {
 		out = append(out, caller{a, n})
 	}
+
 	slices.SortFunc(out, func(a, b caller) int {
 		if a.count != b.count {
 			return b.count - a.count
 		}
 		return strings.Compare(a.address, b.address)
 	})
+
 	return out
 }
 
-// addresses are those of the machine, without loopback and link-local.
+// addresses returns those of the machine, without loopback and link-local.
 func addresses() []string {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

@@ -25,11 +25,17 @@ func get(t *testing.T, s *server, path, from, accept string) (int, string) {
 
 func TestPage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "greeting.txt")
-	s := newServer(system{version: "10.0.20348.2762", host: "win-1", user: `win-1\<x>`}, file)
+	s := newServer(system{
+		version: "10.0.20348.2762",
+		host:    "win-1",
+		user:    `win-1\<x>`,
+	}, file)
+
 	if _, body := get(t, s, "/", "10.1.1.1:5", "*/*"); !strings.Contains(body, "Windows Container Web Server") ||
 		!strings.Contains(body, "Windows: 10.0.20348.2762") {
 		t.Errorf("without a greeting: %q", body)
 	}
+
 	for _, text := range []string{"hello", "changed"} {
 		if err := os.WriteFile(file, []byte(text+"\r\n"), 0o600); err != nil {
 			t.Fatal(err)
@@ -38,6 +44,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("greeting %q: %q", text, body)
 		}
 	}
+
 	_, body := get(t, s, "/", "10.1.1.2:7", "text/html")
 	for _, want := range []string{
 		"<h1>changed</h1>", "Caller 10.1.1.1<td>3 requests", "Caller 10.1.1.2<td>1 requests",
@@ -47,6 +54,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("page lacks %q: %s", want, body)
 		}
 	}
+
 	if code, _ := get(t, s, "/nothing", "10.1.1.1:8", "*/*"); code != http.StatusNotFound {
 		t.Errorf("unknown path: %d", code)
 	}
@@ -68,6 +76,7 @@ func TestShutdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	address := l.Addr().String()
 	_ = l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -79,6 +88,7 @@ func TestShutdown(t *testing.T) {
 			grace:    5 * time.Second,
 		})
 	}()
+
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		resp, err := http.Get("http://" + address + "/readyz")
@@ -88,10 +98,12 @@ func TestShutdown(t *testing.T) {
 				break
 			}
 		}
+
 		if time.Now().After(deadline) {
 			t.Fatalf("not ready: %v", err)
 		}
 	}
+
 	cancel()
 	select {
 	case err := <-done:
@@ -101,6 +113,7 @@ func TestShutdown(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("does not end")
 	}
+
 	s := newServer(system{}, "none")
 	s.stopping.Store(true)
 	if code, _ := get(t, s, "/readyz", "10.1.1.1:1", ""); code != http.StatusServiceUnavailable {

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the list of what the libraries ex
 // exportsFile is what Linux knows of the libraries' functions (package winapi).
 const exportsFile = "../../internal/windows/winapi/exports.txt"
 
-// definitions are what the libraries of this folder export, by the library's name, as their .def files say it.
+// definitions returns what the libraries of this folder export, by the library's name, as their .def files say it.
 func definitions(t *testing.T) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob("*/*.def")
@@ -35,6 +35,7 @@ func definitions(t *testing.T) map[string][]string {
 		name, functions := definition(t, file, string(text))
 		libraries[name] = functions
 	}
+
 	return libraries
 }
 
@@ -57,6 +58,7 @@ func definition(t *testing.T, file, text string) (name string, functions []strin
 	if name == "" || len(functions) == 0 {
 		t.Fatalf("%s names no library or no function", file)
 	}
+
 	return name, functions
 }
 
@@ -77,6 +79,7 @@ func TestExportsAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if d := cmp.Diff(string(kept), list.String()); d != "" {
 		t.Errorf("%s is not what the definitions say; write it with -update (-kept +definitions):\n%s", exportsFile, d)
 	}

@@ -57,6 +57,7 @@ func (target fuzzTarget) start(f *testing.F, seeds ...[]byte) {
 	for _, seed := range seeds {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) <= mostInput {
 			mark(program.try(t, input))
@@ -85,6 +86,7 @@ func (p *fuzzProgram) try(t *testing.T, input []byte) []byte {
 	if err == nil {
 		return answer
 	}
+
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		_ = p.cmd.Process.Kill()
 	}
@@ -104,6 +106,7 @@ func (p *fuzzProgram) run() error {
 	if err != nil {
 		return err
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -174,7 +177,7 @@ func behind(first string, seeds [][]byte) [][]byte {
 	return made
 }
 
-// httpParts are what reads HTTP, with its flags.
+// httpParts returns what reads HTTP, with its flags.
 func httpParts() []string {
 	return parts["http"]
 }
@@ -289,6 +292,7 @@ func TestTargetsAreWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".c")
 		if name != "fuzz" && !strings.Contains(string(source), `fuzzTarget{name: "`+name+`"`) {

@@ -17,6 +17,7 @@ func TestPartsOfTheHooksAreInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, enumeration, _ := strings.Cut(string(text), "enum\n{\n    PATH,")
 	enumeration, _, found := strings.Cut("PATH,"+enumeration, "PARTS\n};")
 	if !found {
@@ -28,6 +29,7 @@ func TestPartsOfTheHooksAreInOrder(t *testing.T) {
 	if len(rows) != len(want) || len(rows) < 25 {
 		t.Fatalf("the table has %d rows, the enumeration %d", len(rows), len(want))
 	}
+
 	earlier := map[string]bool{}
 	conditions := 0
 	for i, row := range rows {
@@ -40,8 +42,10 @@ func TestPartsOfTheHooksAreInOrder(t *testing.T) {
 				t.Errorf("%s is started before %s", row[1], m[1])
 			}
 		}
+
 		earlier[row[1]] = true
 	}
+
 	if conditions < 10 {
 		t.Errorf("only %d conditions were seen", conditions)
 	}

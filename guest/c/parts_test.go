@@ -48,10 +48,12 @@ func TestParts(t *testing.T) {
 			for _, stand := range []string{"check", "convert", "windows"} {
 				args = append(args, "testdata/unit/"+stand+".c")
 			}
+
 			if out, err := exec.CommandContext(t.Context(), gcc,
 				append(args, with...)...).CombinedOutput(); err != nil {
 				t.Fatalf("compile: %v\n%s", err, out)
 			}
+
 			cmd := exec.CommandContext(t.Context(), program, t.TempDir())
 			cmd.Env = append(cmd.Environ(), sanitizerOptions)
 			out, err := cmd.CombinedOutput()
@@ -95,6 +97,7 @@ func sanitizingCompiler(t testing.TB) string {
 	if err != nil {
 		t.Skip("gcc is not installed (Debian: apt-get install gcc libc6-dev)")
 	}
+
 	empty := filepath.Join(t.TempDir(), "empty.c")
 	if err := os.WriteFile(empty, []byte("#include <stdio.h>\nint main(void) { return 0; }\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -104,10 +107,12 @@ func sanitizingCompiler(t testing.TB) string {
 	if out, err := exec.CommandContext(t.Context(), gcc, args...).CombinedOutput(); err != nil {
 		t.Skipf("gcc compiles no program with the sanitizers (Debian: apt-get install gcc libc6-dev): %v\n%s", err, out)
 	}
+
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(cmd.Environ(), sanitizerOptions)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("a program with gcc's sanitizers does not run on this kernel: %v\n%s", err, out)
 	}
+
 	return gcc
 }

@@ -17,7 +17,7 @@ const (
 	derContext  = 0xa0 // [0] of elements; [1] is the next
 )
 
-// der is an element of a tag and what is in it.
+// der returns an element of a tag and what is in it.
 func der(tag byte, parts ...[]byte) []byte {
 	content := slices.Concat(parts...)
 	head := []byte{tag, byte(len(content))}
@@ -27,7 +27,7 @@ func der(tag byte, parts ...[]byte) []byte {
 	return append(head, content...)
 }
 
-// number is an INTEGER of size bytes, odd and positive, that looks like one of a key.
+// number returns an INTEGER of size bytes, odd and positive, that looks like one of a key.
 func number(size int) []byte {
 	digits := bytes.Repeat([]byte{0x5b}, size)
 	return der(derInteger, digits)
@@ -43,7 +43,7 @@ var (
 	oidP256      = der(derOID, []byte{0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07})
 )
 
-// bag is a SafeBag of PKCS #12 of a kind: 1 a key, 2 a shrouded key, 3 a certificate.
+// bag returns a SafeBag of PKCS #12 of a kind: 1 a key, 2 a shrouded key, 3 a certificate.
 func bag(kind byte, content []byte) []byte {
 	oid := der(derOID, []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01, kind})
 	return der(derSequence, oid, der(derContext, content))
@@ -116,6 +116,7 @@ func descriptorSeeds() [][]byte {
 		made := []byte{kind, flags, byte(8 + len(sid)), 0}
 		return append(binary.LittleEndian.AppendUint32(made, 0x1200a9), sid...)
 	}
+
 	with := func(control uint16, entries ...[]byte) []byte {
 		content := slices.Concat(entries...)
 		list := append([]byte{2, 0, byte(8 + len(content)), 0, byte(len(entries)), 0, 0, 0}, content...)
@@ -125,6 +126,7 @@ func descriptorSeeds() [][]byte {
 		}
 		return slices.Concat(made, system, users, list)
 	}
+
 	return [][]byte{
 		with(present, entry(0, 0x13, users), entry(0, 0x0b, creator)),
 		with(present|isProtected, entry(1, 0x03, system), entry(0, 0x07, users)),

@@ -307,6 +307,7 @@ func (v *values) value(in, out byte) (string, error) {
 		var b [16]byte
 		copy(b[:], d.take(len(b)))
 		return Braced(guid.FromWindowsArray(b)), nil
+
 	case inFileTime:
 		return fileTime(d.number(8)), nil
 	case inSystemTime:
@@ -358,10 +359,12 @@ func integer(n uint64, bits int, signed bool, out byte) string {
 		if bits == 8 || bits == 16 {
 			return string(utf16.Decode([]uint16{uint16(n)}))
 		}
+
 	case outPort:
 		if bits == 16 { // in the byte order of networks
 			return strconv.FormatUint(n&0xff<<8|n>>8, 10)
 		}
+
 	case outIPv4:
 		if bits == 32 {
 			var b [4]byte
@@ -369,6 +372,7 @@ func integer(n uint64, bits int, signed bool, out byte) string {
 			return netip.AddrFrom4(b).String()
 		}
 	}
+
 	if signed {
 		return strconv.FormatInt(int64(n<<(64-bits))>>(64-bits), 10)
 	}

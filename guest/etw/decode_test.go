@@ -72,6 +72,7 @@ go=q
 go=4
 last=end
 `
+
 	if diff := cmp.Diff(want, lines(d)); diff != "" {
 		t.Error(diff)
 	}
@@ -199,6 +200,7 @@ func FuzzDescribe(f *testing.F) {
 		if len(d.Fields) > mostFields {
 			t.Errorf("%d fields, %v", len(d.Fields), err)
 		}
+
 		_, _ = r.Text(), r.Hex()
 	})
 }

@@ -207,6 +207,7 @@ func (s *Session) read(name *uint16) error {
 		s.ended <- err
 		close(s.records)
 	}()
+
 	return nil
 }
 
@@ -243,6 +244,7 @@ func arrived(e *eventRecord) uintptr {
 			}
 		}
 	}
+
 	s.records <- r
 	return 0
 }

@@ -93,6 +93,7 @@ func Parse(text string) (Event, error) {
 		Record: s.EventRecordID, Time: s.TimeCreated.SystemTime, Process: s.Execution.ProcessID,
 		Thread: s.Execution.ThreadID, Data: r.EventData.Data, Binary: r.EventData.Binary, XML: text,
 	}
+
 	if _, err := fmt.Sscanf(s.Keywords, "0x%x", &e.Keywords); err != nil {
 		return Event{}, fmt.Errorf("parse event: keywords %q: %w", s.Keywords, err)
 	}
@@ -189,6 +190,7 @@ func (f Filter) XPath() (string, error) {
 	for _, level := range f.Levels {
 		levels = append(levels, fmt.Sprint("Level=", level))
 	}
+
 	either(levels)
 	if !f.Start.IsZero() {
 		all = append(all, "TimeCreated[@SystemTime>='"+f.Start.UTC().Format(time.RFC3339Nano)+"']")

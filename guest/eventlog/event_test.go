@@ -24,6 +24,7 @@ func TestParse(t *testing.T) {
 		Process: 8, Thread: 9,
 		Data: []string{"one", ""}, Binary: "00FF", XML: sample,
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -47,6 +48,7 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	}
+
 	if got, err := (Filter{Providers: []string{`'"`}}).XPath(); !errors.Is(err, errQuote) {
 		t.Errorf("%q, %v", got, err)
 	}

@@ -45,6 +45,7 @@ func (System) Subscribe(q Query, oldest bool) (*Subscription, error) {
 		_ = windows.CloseHandle(signal)
 		return nil, err
 	}
+
 	return &Subscription{set, signal}, nil
 }
 
@@ -60,6 +61,7 @@ func (s *Subscription) Read(f func(Event)) error {
 			_ = windows.ResetEvent(s.signal) // nobody waits for it
 			return unread
 		}
+
 		if err != nil {
 			return errors.Join(unread, err)
 		}

@@ -84,6 +84,7 @@ func names(open, next string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		all = append(all, windows.UTF16ToString(buffer))
 	}
 }

@@ -79,6 +79,7 @@ func (l List) Inherit(folder bool, owner string) []Entry {
 			if of.Mask == genericAll { // as what holds for the file itself says it
 				of.Mask = FullAccess
 			}
+
 			if e.SID == creatorOwner && owner != "" && !slices.Contains(got, of) { // an owner that is named too is listed once
 				got = append(got, of)
 			}
@@ -91,6 +92,7 @@ func (l List) Inherit(folder bool, owner string) []Entry {
 					SID:   e.SID,
 				})
 			}
+
 		case direct:
 			got = append(got, Entry{
 				Deny:  e.Deny,
@@ -98,6 +100,7 @@ func (l List) Inherit(folder bool, owner string) []Entry {
 				Mask:  e.Mask,
 				SID:   e.SID,
 			})
+
 		case below != 0:
 			got = append(got, Entry{
 				Deny:  e.Deny,

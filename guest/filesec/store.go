@@ -105,6 +105,7 @@ func (l List) Text() string {
 				flags.WriteString(f.text)
 			}
 		}
+
 		fmt.Fprintf(&b, "(%s;%s;0x%x;;;%s)", kind, flags.String(), e.Mask, e.SID)
 	}
 

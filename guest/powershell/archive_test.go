@@ -20,10 +20,15 @@ func archiveOf(t *testing.T, path string, kinds map[string]fs.FileMode, names ..
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, name := range names {
-		h := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Unix(1e9, 0)}
+		h := &zip.FileHeader{
+			Name:     name,
+			Method:   zip.Deflate,
+			Modified: time.Unix(1e9, 0),
+		}
 		if kind, given := kinds[name]; given {
 			h.SetMode(kind)
 		}
+
 		out, err := w.CreateHeader(h)
 		if err == nil && !strings.HasSuffix(name, "/") {
 			_, err = out.Write([]byte("of " + name))
@@ -32,6 +37,7 @@ func archiveOf(t *testing.T, path string, kinds map[string]fs.FileMode, names ..
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +47,7 @@ func archiveOf(t *testing.T, path string, kinds map[string]fs.FileMode, names ..
 	return b.Bytes()
 }
 
-// tree are the paths of all files and folders below a folder.
+// tree returns the paths of all files and folders below a folder.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
@@ -57,6 +63,7 @@ func tree(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	slices.Sort(all)
 	return all
 }
@@ -69,6 +76,7 @@ func TestHostileArchives(t *testing.T) {
 		"link": fs.ModeSymlink | 0o777, "pipe": fs.ModeNamedPipe | 0o644, "device": fs.ModeDevice | 0o644,
 		"link/": fs.ModeSymlink | 0o777,
 	}
+
 	for _, name := range []string{
 		"../out", "a/../../out", "a/../b", "..", "../", `..\out`, `a\..\..\out`, "/out", "//host/share/out", `\out`,
 		`\\host\share\out`, "C:/out", `C:\out`, "C:out", "f:stream", "a//b", ".. /out", "..../out", "f.", "f ", "a /b",
@@ -80,12 +88,14 @@ func TestHostileArchives(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(dir, "work"), 0o755); err != nil {
 				t.Fatal(err)
 			}
+
 			archiveOf(t, filepath.Join(dir, "work", "bad.zip"), kinds, name, "good/f")
 			got := run(t, filepath.Join(dir, "work"), nil, "/c", "Expand-Archive bad.zip to -Force; $?")
 			message := "Can not process invalid archive entry '" + name + "'."
 			if !strings.Contains(got.errs, message) || got.out != "False\n" {
 				t.Errorf("%+v", got)
 			}
+
 			want := []string{"work/", "work/bad.zip", "work/to/", "work/to/good/", "work/to/good/f"}
 			if have := tree(t, dir); !slices.Equal(have, want) {
 				t.Errorf("there is %q, want %q", have, want)
@@ -107,11 +117,13 @@ func TestUnpackedThroughALink(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, target := range map[string]string{"way": other, "f": victim} {
 		if err := os.Symlink(target, filepath.Join(dir, "to", name)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	archiveOf(t, filepath.Join(dir, "a.zip"), nil, "way/new", "way/deep/", "f", "g")
 	got := run(t, dir, nil, "/c", "Expand-Archive a.zip to -Force; Get-Content to/f, to/g")
 	if strings.Count(got.errs, "is no folder") != 2 || got.out != "of f\nof g\n" {
@@ -139,12 +151,14 @@ func TestBrokenArchives(t *testing.T) {
 			}
 		}
 	}
+
 	for n := range whole {
 		try(whole[:n])
 		changed := bytes.Clone(whole)
 		changed[n] ^= 0x21
 		try(changed)
 	}
+
 	if got := run(t, dir, nil, "/c", "Expand-Archive a.zip to"); got.code != 1 {
 		t.Errorf("a broken archive is unpacked: %+v", got)
 	}
@@ -177,9 +191,11 @@ func TestPackedItems(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Chtimes(filepath.Join(dir, "h"), time.Time{}, time.Unix(0, 0)); err != nil {
 		t.Fatal(err)
 	}
+
 	methods := map[string]uint16{"Optimal": zip.Deflate, "Fastest": zip.Deflate, "NoCompression": zip.Store}
 	for level, method := range methods {
 		got := run(t, dir, nil, "/c", "Compress-Archive h, d a -Force -CompressionLevel "+level)
@@ -187,6 +203,7 @@ func TestPackedItems(t *testing.T) {
 		if err != nil || got.code != 0 {
 			t.Fatalf("%v: %+v", err, got)
 		}
+
 		var names []string
 		for _, f := range r.File {
 			names = append(names, f.Name)
@@ -194,6 +211,7 @@ func TestPackedItems(t *testing.T) {
 				t.Errorf("%s: %s has method %d", level, f.Name, f.Method)
 			}
 		}
+
 		if want := []string{"d/f", "d/e/", "d/e/deep/g", "h"}; !slices.Equal(names, want) {
 			t.Errorf("%q, want %q", names, want)
 		}
@@ -202,6 +220,7 @@ func TestPackedItems(t *testing.T) {
 		}
 		r.Close()
 	}
+
 	if err := os.Symlink(filepath.Join(dir, "none"), filepath.Join(dir, "d", "none")); err != nil {
 		t.Fatal(err)
 	}
@@ -209,6 +228,7 @@ func TestPackedItems(t *testing.T) {
 	if got.code != 1 || !strings.Contains(got.errs, "Cannot find path") {
 		t.Errorf("a link to nothing: %+v", got)
 	}
+
 	if err := os.Symlink(dir, filepath.Join(dir, "d", "round")); err != nil {
 		t.Fatal(err)
 	}
@@ -216,6 +236,7 @@ func TestPackedItems(t *testing.T) {
 	if got.code != 1 || !strings.Contains(got.errs, "a link to a folder") {
 		t.Errorf("a link to a folder: %+v", got)
 	}
+
 	extra := func(name string) bool { return strings.Contains(name, "~") || name == "c.zip" }
 	if have := tree(t, dir); slices.ContainsFunc(have, extra) {
 		t.Errorf("there is %q", have)

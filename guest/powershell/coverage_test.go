@@ -27,16 +27,19 @@ func TestEachPartHasAScript(t *testing.T) {
 			all.WriteString(" " + strings.ToLower(script) + " ")
 		}
 	}
+
 	text := all.String()
 	word := func(name string) bool {
 		return regexp.MustCompile(`(^|[^a-z0-9-])` + regexp.QuoteMeta(name) + `([^a-z0-9-]|$)`).MatchString(text)
 	}
+
 	for _, c := range cmdlets() {
 		for _, name := range append([]string{strings.ToLower(c.Name)}, c.Aliases...) {
 			if !word(name) {
 				t.Errorf("no script in testdata/run uses %s", name)
 			}
 		}
+
 		for _, p := range slices.Concat(c.Values, c.Flags) {
 			known := []string{cmdlet.LiteralName, cmdlet.ObjectName, "force"}
 			if !strings.Contains(text, " -"+p) && !slices.Contains(append(known, c.Positions...), p) {
@@ -44,27 +47,32 @@ func TestEachPartHasAScript(t *testing.T) {
 			}
 		}
 	}
+
 	for _, op := range append(slices.Concat(lang.Levels()...), "-not", "!", "-bnot", "2>&1", "2>$null", ">>", "1>") {
 		if !strings.Contains(text, op) {
 			t.Errorf("no script in testdata/run uses %s", op)
 		}
 	}
+
 	for _, c := range append(dotnet.Classes(), object.EveryClass()) {
 		for _, m := range c.Methods {
 			if !strings.Contains(text, "."+strings.ToLower(m.Name)+"(") {
 				t.Errorf("no script in testdata uses .%s() of %s", m.Name, c.Name)
 			}
 		}
+
 		for _, p := range c.Props {
 			if !regexp.MustCompile(`\.` + strings.ToLower(p.Name) + `\b`).MatchString(text) {
 				t.Errorf("no script in testdata uses .%s of %s", p.Name, c.Name)
 			}
 		}
+
 		for _, f := range c.Fields {
 			if !strings.Contains(text, "]::"+strings.ToLower(f.Name)) {
 				t.Errorf("no script in testdata uses [%s]::%s", c.Name, f.Name)
 			}
 		}
+
 		for _, m := range c.Calls {
 			if !strings.Contains(text, "]::"+strings.ToLower(m.Name)+"(") {
 				t.Errorf("no script in testdata uses [%s]::%s()", c.Name, m.Name)
@@ -82,6 +90,7 @@ func TestEachRefusalHasAScript(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, f := range files {
 			data, err := os.ReadFile(f)
 			if err != nil {
@@ -90,10 +99,12 @@ func TestEachRefusalHasAScript(t *testing.T) {
 			given.Write(data)
 		}
 	}
+
 	messages := refusals(t)
 	if len(messages) < 50 {
 		t.Fatalf("only %d messages are found: %q", len(messages), messages)
 	}
+
 	for _, m := range messages {
 		form := regexp.MustCompile(`%(\[\d\])?[a-z]`).ReplaceAllString(regexp.QuoteMeta(m), `[\s\S]*`)
 		if !regexp.MustCompile("(?i)" + form).MatchString(given.String()) {
@@ -102,7 +113,7 @@ func TestEachRefusalHasAScript(t *testing.T) {
 	}
 }
 
-// refusals are the formats of the messages in the sources of the packages.
+// refusals returns the formats of the messages in the sources of the packages.
 func refusals(t *testing.T) []string {
 	t.Helper()
 	var files, found []string
@@ -115,16 +126,19 @@ func refusals(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, f := range files {
 		file, err := goparser.ParseFile(token.NewFileSet(), f, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) == 0 {
 				return true
 			}
+
 			name := ""
 			switch fn := call.Fun.(type) {
 			case *ast.Ident:
@@ -132,6 +146,7 @@ func refusals(t *testing.T) []string {
 			case *ast.SelectorExpr:
 				name = fn.Sel.Name
 			}
+
 			name = strings.ToLower(name)
 			words := map[string]int{"refuse": 1, "refuseat": 2, "misfit": 1}[name]
 			if len(call.Args) <= words {
@@ -141,11 +156,13 @@ func refusals(t *testing.T) []string {
 			if !ok || (words == 0 && name != "thrown" && (name != "errorf" || filepath.Base(f) != "verify.go")) {
 				return true
 			}
+
 			if text, err := strconv.Unquote(l.Value); err == nil && len(strings.Trim(text, "%svdq. ")) > 3 {
 				found = append(found, text)
 			}
 			return true
 		})
 	}
+
 	return found
 }

@@ -27,6 +27,7 @@ func newStageEvents() *stageEvents {
 	}
 	bare := of("Application", "bare", 9, 4, 3, "x", "y")
 	bare.Message = ""
+
 	return &stageEvents{
 		logs: map[string][]eventlog.Event{
 			"Application": {
@@ -51,13 +52,15 @@ func (s *stageEvents) Events(q eventlog.Query, f func(eventlog.Event) bool) erro
 	if strings.Contains(q.XPath, "!!") {
 		return eventlog.InvalidQuery
 	}
+
 	all = slices.Clone(all)
 	if q.Newest {
 		slices.Reverse(all)
 	}
+
 	for _, e := range all {
-		if strings.Contains(q.XPath, "EventID=2") && e.ID != 2 || strings.Contains(q.XPath, "@Name='kubelet'") &&
-			e.Provider != "kubelet" ||
+		if (strings.Contains(q.XPath, "EventID=2") && e.ID != 2) || (strings.Contains(q.XPath, "@Name='kubelet'") &&
+			e.Provider != "kubelet") ||
 			strings.Contains(q.XPath, "Level=1") {
 			continue
 		}
@@ -65,6 +68,7 @@ func (s *stageEvents) Events(q eventlog.Query, f func(eventlog.Event) bool) erro
 			break
 		}
 	}
+
 	return nil
 }
 

@@ -44,6 +44,7 @@ func newExample(t *testing.T, name string, files map[string]string) *example {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e := &example{dir: t.TempDir(), script: string(data)}
 	for file, content := range files {
 		path := filepath.Join(e.dir, file)
@@ -54,6 +55,7 @@ func newExample(t *testing.T, name string, files map[string]string) *example {
 			t.Fatal(err)
 		}
 	}
+
 	e.environ = []string{"PATH=/usr/bin:/bin", "CONTAINER_SANDBOX_MOUNT_POINT=" + e.dir}
 	t.Chdir(e.dir)
 	return e
@@ -84,6 +86,7 @@ func TestKubeProxyExample(t *testing.T) {
 	if code := e.run(t.Context()); code != 0 || e.errs.String() != "" {
 		t.Errorf("it ends with %d: %s", code, e.errs.String())
 	}
+
 	want := `started --v=2 --proxy-mode=kernelspace --hostname-override=win-1 --network-name=cbr0 ` +
 		`--kubeconfig=C:\var\lib\kube-proxy\kubeconfig.conf --enable-dsr=true` + "\n"
 	if !strings.HasSuffix(e.out.String(), want) {
@@ -106,6 +109,7 @@ func TestCNIExample(t *testing.T) {
 			`"ipam":{"type":"host-local","ranges":[[{"subnet":"","rangeStart":""}]]},` +
 			`"policies":[{"name":"x","value":{"Type":"OutBoundNAT","Settings":{"Exceptions":[]}}}]}]}`,
 	})
+
 	e.environ = append(
 		e.environ,
 		"CNI_BIN_PATH="+e.dir+"/bin", "CNI_CONFIG_PATH="+e.dir+"/net.d",
@@ -113,6 +117,7 @@ func TestCNIExample(t *testing.T) {
 	)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	ended := make(chan int)
 	go func() { ended <- e.run(ctx) }()
 	const last = "Pods of this node are on cbr0, 10.244.1.0/24\n"
@@ -121,6 +126,7 @@ func TestCNIExample(t *testing.T) {
 	for !strings.Contains(e.out.String(), last) && ctx.Err() == nil {
 		<-tick.C
 	}
+
 	config, err := os.ReadFile(filepath.Join(e.dir, "net.d", "10-bridge.conflist"))
 	if err != nil {
 		t.Error(err)
@@ -129,6 +135,7 @@ func TestCNIExample(t *testing.T) {
 	if code := <-ended; code != 1 {
 		t.Errorf("it ends with %d before it is ended: %s", code, e.errs.String())
 	}
+
 	for _, want := range []string{
 		`"name": "cbr0"`, `"subnet": "10.244.1.0/24"`, `"rangeStart": "10.244.1.3"`, `"10.244.0.0/16",`, `"172.18.0.0/16"`,
 	} {
@@ -136,6 +143,7 @@ func TestCNIExample(t *testing.T) {
 			t.Errorf("%s is not in the configuration:\n%s", want, config)
 		}
 	}
+
 	plugin, err := os.ReadFile(filepath.Join(e.dir, "bin", "win-bridge.exe"))
 	if err != nil || string(plugin) != "plugin" {
 		t.Errorf("the plugin is %q, %v", plugin, err)
@@ -153,12 +161,14 @@ func TestPrepareNodeExample(t *testing.T) {
 		"powershell":       "#!/bin/sh\n",
 		`C:\k\kubelet.exe`: "#!/bin/sh\nprintf 'started %s\\n' \"$*\"\n",
 	})
+
 	e.environ[0] += ":" + e.dir
 	for range 2 { // the second time the folders and the link are there
 		if code := e.run(t.Context()); code != 0 || e.errs.String() != "" {
 			t.Errorf("it ends with %d: %s", code, e.errs.String())
 		}
 	}
+
 	want := "nssm install kubelet " + e.dir + `/powershell -ExecutionPolicy Bypass -NoProfile C:\k\StartKubelet.ps1` + "\n"
 	if !strings.HasPrefix(e.out.String(), want) {
 		t.Errorf("printed %q, want at its beginning %q", e.out.String(), want)
@@ -166,10 +176,12 @@ func TestPrepareNodeExample(t *testing.T) {
 	if to, err := os.Readlink(`C:\var\lib\kubelet\etc\kubernetes\pki`); err != nil || to != `C:\etc\kubernetes\pki` {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}
+
 	script, err := os.ReadFile(`C:\k\StartKubelet.ps1`)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for flags, begin := range map[string]string{
 		`KUBELET_KUBEADM_ARGS=""` + "\n":                          "started --cert-dir=",
 		`KUBELET_KUBEADM_ARGS="--node-ip=192.0.2.1 --v=4"` + "\n": "started --node-ip=192.0.2.1 --v=4 --cert-dir=",
@@ -177,7 +189,12 @@ func TestPrepareNodeExample(t *testing.T) {
 		if err := os.WriteFile(`C:\var\lib\kubelet\kubeadm-flags.env`, []byte(flags), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		start := example{dir: e.dir, script: string(script), environ: e.environ}
+		start := example{
+			dir:     e.dir,
+			script:  string(script),
+			environ: e.environ,
+		}
+
 		if code := start.run(t.Context()); code != 0 || !strings.HasPrefix(start.out.String(), begin) {
 			t.Errorf("with %q it ends with %d and prints %q, %s", flags, code, start.out.String(), start.errs.String())
 		}
@@ -195,16 +212,19 @@ func TestFlannelExample(t *testing.T) {
 		"mounts/flannel/ip-masq":         "false",
 		"mounts/flannel/kubeconfig.conf": "tokenFile: /var/run/secrets/token\n",
 	})
+
 	e.environ = append(e.environ, "CNI_BIN_PATH="+e.dir+"/bin", "CNI_CONFIG_PATH="+e.dir+"/net.d",
 		"NODE_IP=10.213.0.12")
 	if code := e.run(t.Context()); code != 3 || e.errs.String() != "" {
 		t.Errorf("it ends with %d, flanneld.exe with 3: %s", code, e.errs.String())
 	}
+
 	const want = "started --kube-subnet-mgr --kubeconfig-file=C:\\etc\\kube-flannel\\kubeconfig.conf --iface=10.213.0.12 " +
 		"--ip-masq=false -v=2\n"
 	if !strings.HasSuffix(e.out.String(), want) {
 		t.Errorf("printed %q, want at its end %q", e.out.String(), want)
 	}
+
 	for file, want := range map[string]string{
 		"bin/flannel.exe": "plugin", "net.d/10-flannel.conf": `{"name": "vxlan0"}`, `C:\etc\kube-flannel\net-conf.json`: "{}",
 	} {
@@ -227,6 +247,7 @@ func TestSourceVIPExample(t *testing.T) {
 				"bin/host-local.exe": "#!/bin/sh\nprintf %s, \"$CNI_COMMAND\" >> calls\ncat > \"asked\"\n" +
 					`[ "$CNI_COMMAND" = DEL ] || printf '{\n"cniVersion": "0.2.0",\n"ip4": {"ip": "10.244.1.2/24"}\n}\n'` + "\n",
 			})
+
 			e.environ = append(e.environ, "KUBE_NETWORK=cbr0", "CNI_BIN_PATH="+e.dir+"/bin")
 			if c.request != "" {
 				for file, text := range map[string]string{
@@ -238,12 +259,14 @@ func TestSourceVIPExample(t *testing.T) {
 					}
 				}
 			}
+
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if c.want == "" {
 				ctx, cancel = context.WithTimeout(t.Context(), time.Second) // it has looked by then
 				defer cancel()
 			}
+
 			ended := make(chan int)
 			go func() { ended <- e.run(ctx) }()
 			tick := time.NewTicker(10 * time.Millisecond)
@@ -251,6 +274,7 @@ func TestSourceVIPExample(t *testing.T) {
 			for !strings.Contains(e.out.String(), "The source VIP is 10.244.1.2/24\n") && ctx.Err() == nil {
 				<-tick.C
 			}
+
 			cancel()
 			if code := <-ended; code != 1 || strings.Contains(e.errs.String(), "host-local") {
 				t.Errorf("it ends with %d before it is ended: %s", code, e.errs.String())
@@ -258,6 +282,7 @@ func TestSourceVIPExample(t *testing.T) {
 			if calls, _ := os.ReadFile("calls"); string(calls) != c.want {
 				t.Errorf("host-local.exe was called for %q, want %q; printed %q", calls, c.want, e.out.String())
 			}
+
 			if c.want == "" {
 				return
 			}
@@ -265,6 +290,7 @@ func TestSourceVIPExample(t *testing.T) {
 			if strings.TrimSpace(string(asked)) != sourceVIPRequest {
 				t.Errorf("host-local.exe was asked %q", asked)
 			}
+
 			answer, err := os.ReadFile(`C:\k\sourceVip.json`)
 			if err != nil || !strings.Contains(string(answer), `"ip4": {"ip": "10.244.1.2/24"}`) {
 				t.Errorf("the answer is %q, %v", answer, err)

@@ -20,6 +20,7 @@ func TestScriptsOfTheField(t *testing.T) {
 	if folder == "" {
 		t.Skip("MULLION_SCRIPTS names no folder of scripts")
 	}
+
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	all, start, whole := 0, 0, 0
@@ -32,6 +33,7 @@ func TestScriptsOfTheField(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		all++
 		name, _ := filepath.Rel(folder, path)
 		lacking, err := Lacks(provider.ScriptText(data))
@@ -39,34 +41,39 @@ func TestScriptsOfTheField(t *testing.T) {
 			fmt.Fprintf(w, "%s\tno\t%s\n", name, strings.ReplaceAll(err.Error(), "\n", " "))
 			return nil
 		}
+
 		start++
 		if len(lacking) == 0 {
 			whole++
 			fmt.Fprintf(w, "%s\tyes\tnothing\n", name)
 			return nil
 		}
+
 		what := []string{}
 		for _, one := range lacking {
 			reasons[one.What]++
 			what = append(what, one.String())
 		}
+
 		more := fmt.Sprintf("%d: %s", len(what), strings.Join(what[:min(3, len(what))], "; "))
 		fmt.Fprintf(w, "%s\tyes\t%s\n", name, more)
 		return nil
 	})
+
 	if err != nil || all == 0 {
 		t.Fatalf("read the scripts below %s: %d found, %v", folder, all, err)
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Logf("script, starts, lacks\n%s", b.String())
 	t.Logf("most lacked:\n%s", mostLacked(reasons))
 	t.Logf("%d scripts: %d start (%d %%), %d lack nothing that can be seen (%d %%)",
 		all, start, 100*start/all, whole, 100*whole/all)
 }
 
-// mostLacked are the 60 things that most scripts lack.
+// mostLacked returns the 60 things that most scripts lack.
 func mostLacked(reasons map[string]int) string {
 	var lines []string
 	for what, n := range reasons {

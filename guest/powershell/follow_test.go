@@ -34,6 +34,7 @@ func follow(t *testing.T, script string) *following {
 		f.code <- s.Run(ctx)
 		w.Close()
 	}()
+
 	go func() {
 		in := bufio.NewScanner(r)
 		for in.Scan() {
@@ -41,6 +42,7 @@ func follow(t *testing.T, script string) *following {
 		}
 		close(f.lines)
 	}()
+
 	t.Cleanup(func() {
 		stop()
 		r.Close()

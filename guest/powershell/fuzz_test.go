@@ -24,6 +24,7 @@ func FuzzParse(f *testing.F) {
 			f.Add(script)
 		}
 	}
+
 	for _, seed := range []string{
 		"\"$(", "@(", "$a[", "-", "function", "& {", "1..", "$a.b(", "`", "@\"\n$(\n\"@", "$a.b[0] = 1", "a > b >> c",
 		"param([int]$a = 1, $b)\n$a", "a -b:$c", "a`\nb", "1,2,3 -join $x.y[0]", "\ufeffecho \x00", "$a=$b=1;($c=2)",
@@ -36,11 +37,13 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := lang.Parse(text, "", dotnet.KnownType)
 		if err != nil {
 			return
 		}
+
 		_ = check.Lacks(s, nil)
 		printed := printScript(s)
 		again, err := lang.Parse(printed, "", dotnet.KnownType)

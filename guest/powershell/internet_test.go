@@ -24,6 +24,7 @@ func TestInternet(t *testing.T) {
 			r.Header.Get("X-Mine"),
 			agent, host)
 	})
+
 	give := func(path, contentType, body string) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
@@ -40,10 +41,12 @@ func TestInternet(t *testing.T) {
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	server := httptest.NewServer(mux)
 	defer server.Close()
+
 	script, err := os.ReadFile("testdata/listener/web.ps1")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	file := golden(t, "listener", "web")
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
@@ -56,6 +59,7 @@ func TestInternet(t *testing.T) {
 		Newline: "\n",
 		windows: stageWindows(),
 	}
+
 	code := s.Run(t.Context())
 	compareGolden(t, file, fmt.Sprintf("%s-- exit %d --\n%s", out.String(), code, errs.String()))
 }

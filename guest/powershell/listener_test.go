@@ -56,6 +56,7 @@ func serve(t *testing.T, args ...string) *server {
 		}
 		return l, err
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	session := Session{
 		Args: args, Stdin: strings.NewReader(""), Stdout: s, Stderr: &s.errs, Newline: "\n", windows: windows,
@@ -65,10 +66,12 @@ func serve(t *testing.T, args ...string) *server {
 		defer close(done)
 		s.ended <- session.Run(ctx)
 	}()
+
 	t.Cleanup(func() {
 		cancel()
 		<-done
 	})
+
 	select {
 	case s.address = <-opened:
 	case <-done:
@@ -76,6 +79,7 @@ func serve(t *testing.T, args ...string) *server {
 	case <-ctx.Done():
 		t.Fatal("no port is opened")
 	}
+
 	return s
 }
 
@@ -91,11 +95,13 @@ func (s *server) ask(t *testing.T, method, path, body string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.Header.Set("X-Name", "v")
 	r.Header.Set("User-Agent", "tester")
 	if body != "" {
 		r.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	}
+
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	got, err := client.Do(r)
 	if err != nil {
@@ -106,16 +112,19 @@ func (s *server) ask(t *testing.T, method, path, body string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return answer{got, string(all)}
 }
 
-// documentCommand is the command of the sample in Kubernetes' documentation, as the kubelet hands it over: $$ is $.
+// documentCommand returns the command of the sample in Kubernetes' documentation, as the kubelet hands it over: $$ is
+// $.
 func documentCommand(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("../../examples/kubernetes-docs/win-webserver.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, deployment, _ := strings.Cut(string(data), "---\napiVersion: apps/v1")
 	var d struct {
 		Spec struct {
@@ -126,6 +135,7 @@ func documentCommand(t *testing.T) []string {
 			}
 		}
 	}
+
 	if err := yaml.Unmarshal([]byte("apiVersion: apps/v1"+deployment), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +143,7 @@ func documentCommand(t *testing.T) []string {
 	for i := range command {
 		command[i] = strings.ReplaceAll(command[i], "$$", "$")
 	}
+
 	return command
 }
 
@@ -144,6 +155,7 @@ func TestDocumentedWebServer(t *testing.T) {
 	if command[0] != "powershell.exe" || len(command) != 3 {
 		t.Fatalf("the command is %q", command)
 	}
+
 	s := serve(t, command[1:]...)
 	for n, want := range []string{"1", "2"} {
 		got := s.ask(t, http.MethodGet, "/", "")
@@ -156,6 +168,7 @@ func TestDocumentedWebServer(t *testing.T) {
 			t.Errorf("the headers are %v", got.Header)
 		}
 	}
+
 	conn, err := net.Dial("tcp", s.address)
 	if err != nil {
 		t.Fatal(err)
@@ -163,11 +176,13 @@ func TestDocumentedWebServer(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /gone HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = conn.Close() // that is the client that goes away
 	got := s.ask(t, http.MethodGet, "/a%20b?c=d", "")
 	if !strings.Contains(got.body, " callerCount ") {
 		t.Errorf("after a client that is gone: %s, %q", got.Status, got.body)
 	}
+
 	first := "Listening at http://*:80/\n\n> http://" + s.address + "/\n<html>"
 	if out := s.printed(); !strings.HasPrefix(out, first) || !strings.Contains(out, "</html>\n< 200\n\n> ") ||
 		!strings.Contains(out, "> http://"+s.address+"/a b?c=d\n") {
@@ -181,6 +196,7 @@ func TestListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := serve(t, "-Command", string(script))
 	var b strings.Builder
 	show := func(title string, got answer) {
@@ -192,11 +208,13 @@ func TestListener(t *testing.T) {
 				fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(v, " & "))
 			}
 		}
+
 		if !strings.HasSuffix(title, "/end") { // by chance: the server is going away
 			fmt.Fprintf(&b, "closes %v\n", got.Close)
 		}
 		b.WriteString(got.body + "\n")
 	}
+
 	for _, r := range []struct{ method, path, body string }{
 		{"POST", "/show?a=1&b=x%20y&a=2&flag", "first ä\nsecond\nthird"},
 		{"GET", "/header", ""},
@@ -210,6 +228,7 @@ func TestListener(t *testing.T) {
 	} {
 		show(r.method+" "+r.path, s.ask(t, r.method, r.path, r.body))
 	}
+
 	if got, err := http.Get("http://" + s.address + "/abort"); err == nil { // it ends at once
 		got.Body.Close()
 		t.Errorf("an aborted request is answered %s", got.Status)
@@ -218,6 +237,7 @@ func TestListener(t *testing.T) {
 	if code := <-s.ended; code != 0 || s.errs.String() != "" {
 		t.Errorf("it ends with %d: %s", code, s.errs.String())
 	}
+
 	text := strings.ReplaceAll(b.String()+"-- it printed --\n"+s.printed(), s.address, "ADDRESS")
 	compareGolden(t, "testdata/listener/requests.out", text)
 }
@@ -269,6 +289,7 @@ func TestPortTaken(t *testing.T) {
 			},
 			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Newline: "\n", windows: windows,
 		}
+
 		if s.Run(t.Context()); !strings.Contains(errs.String(), want) || out.String() != "False\n" {
 			t.Errorf("%v: %q, %q", err, out.String(), errs.String())
 		}

@@ -16,6 +16,7 @@ func TestNetIPInterfaceOfContainer(t *testing.T) {
 			"Set-NetIPInterface -ifIndex 27 -Forwarding Enabled"},
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Newline: "\n", windows: windows,
 	}
+
 	if code := s.Run(t.Context()); code != 1 {
 		t.Errorf("exit code %d, not 1", code)
 	}

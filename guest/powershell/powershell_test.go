@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
+
 		s := Session{
 			Args:    os.Args[1:],
 			Environ: os.Environ(),
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(s.Run(context.Background()))
 	}
+
 	os.Exit(m.Run())
 }
 
@@ -47,6 +49,7 @@ func run(t *testing.T, dir string, env []string, args ...string) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out, errs bytes.Buffer
 	s := Session{
 		Args:    args,
@@ -57,6 +60,7 @@ func run(t *testing.T, dir string, env []string, args ...string) outcome {
 		Self:    self,
 		Newline: "\n",
 	}
+
 	code := s.Run(t.Context())
 	return outcome{out.String(), errs.String(), code}
 }
@@ -67,6 +71,7 @@ func TestArguments(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "script.ps1"), []byte(script), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -83,8 +88,8 @@ func TestArguments(t *testing.T) {
 		{"no_file", []string{"-File", "none.ps1"}, "", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := run(t, dir, nil, tt.args...); got.out != tt.want || got.code != tt.code || tt.want == "" &&
-				got.errs == "" {
+			if got := run(t, dir, nil, tt.args...); got.out != tt.want || got.code != tt.code || (tt.want == "" &&
+				got.errs == "") {
 				t.Errorf("%+v, want %q and %d", got, tt.want, tt.code)
 			}
 		})
@@ -109,6 +114,7 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink("/etc/hosts", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	for property, want := range map[string]string{"LinkType": "SymbolicLink\n", "Target": "/etc/hosts\n"} {
 		script := "$ErrorActionPreference = 'Stop'; (Get-Item -Force -LiteralPath $env:linkpath)." + property
 		if got := run(t, dir, []string{"linkpath=" + filepath.Join(dir, "link")}, "/c", script); got.out != want ||
@@ -118,6 +124,7 @@ func TestLinks(t *testing.T) {
 		if got := run(t, dir, []string{"linkpath=" + dir}, "/c", script); got.out != "" || got.code != 0 {
 			t.Errorf("%s of a folder: %+v", property, got)
 		}
+
 		if got := run(t, dir, []string{"linkpath=/no/such"}, "/c", script); got.code != 1 ||
 			!strings.Contains(got.errs, "Cannot find path") {
 			t.Errorf("%s of nothing: %+v", property, got)
@@ -146,8 +153,10 @@ func TestHNS(t *testing.T) {
 		case path == "/policylists/":
 			return `{"Success":true,"Output":[{"ID":"a"},{"ID":"b"}]}`, nil
 		}
+
 		return `{"Success":true,"Output":[{"Name":"nat","Type":"NAT"},{"Name":"cbr0","Type":"L2Bridge","Subnets":[{"AddressPrefix":"10.244.1.0/24"}]}]}`, nil
 	}
+
 	script := `ipmo -Force HostNetworkingService
 while (-Not (Get-HnsNetwork | ? Name -EQ 'CBR0')) { Start-Sleep 1 }
 $n = (Get-HnsNetwork | ? Name -EQ "cbr0")
@@ -155,6 +164,7 @@ $n = (Get-HnsNetwork | ? Name -EQ "cbr0")
 $lists = Get-HnsPolicyList
 if ($lists) { $lists | Remove-HnsPolicyList }
 `
+
 	var out, errs bytes.Buffer
 	s := Session{
 		Args:    []string{"/c", script},
@@ -169,6 +179,7 @@ if ($lists) { $lists | Remove-HnsPolicyList }
 		asked != "GET /networks/\nGET /networks/\nGET /policylists/\nDELETE /policylists/a\nDELETE /policylists/b\n" {
 		t.Errorf("printed %q, asked:\n%s", out.String(), asked)
 	}
+
 	if !strings.Contains(errs.String(), "Element not found.") {
 		t.Errorf("said nothing of what HNS refused: %q", errs.String())
 	}
@@ -181,6 +192,7 @@ func TestExamples(t *testing.T) {
 	if err != nil || len(files) < 2 {
 		t.Fatalf("find the examples: %v, %v", files, err)
 	}
+
 	texts := upstreamCommands()
 	for _, f := range files {
 		data, err := os.ReadFile(f)
@@ -189,6 +201,7 @@ func TestExamples(t *testing.T) {
 		}
 		texts = append(texts, string(data))
 	}
+
 	for _, text := range texts {
 		if lacking, err := Lacks(text); err != nil || len(lacking) > 0 {
 			t.Errorf("%v, %v in:\n%s", err, lacking, text)
@@ -196,7 +209,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// upstreamCommands are the commands that upstream runs in this PowerShell, without those that are refused:
+// upstreamCommands returns the commands that upstream runs in this PowerShell, without those that are refused:
 // pkg/volume/util/subpath, test/e2e/windows, test/e2e/storage and pkg/volume of
 // https://github.com/kubernetes/kubernetes/tree/v1.36.3, pkg/validate of
 // https://github.com/kubernetes-sigs/cri-tools/blob/v1.36.0/pkg/validate/consts.go, and the commands of test/winrun.

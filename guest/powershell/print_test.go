@@ -18,9 +18,11 @@ func printScript(s *lang.Script) string {
 	for _, name := range s.Aliases {
 		head += "[alias(" + printExpr(&lang.Literal{V: name}) + ")]"
 	}
+
 	if len(s.Params) > 0 || s.Strict || s.Aliases != nil {
 		head += "param(" + printParams(s) + ")\n"
 	}
+
 	if s.Sections {
 		for _, one := range []struct {
 			word string
@@ -30,8 +32,10 @@ func printScript(s *lang.Script) string {
 				head += one.word + " {\n" + printBlock(one.b) + "\n}\n"
 			}
 		}
+
 		return head
 	}
+
 	return head + printBlock(s.Body)
 }
 
@@ -43,6 +47,7 @@ func printBinding(s *lang.Script) []string {
 	if s.Asks {
 		parts = append(parts, "supportsshouldprocess")
 	}
+
 	if s.Impact != "" {
 		parts = append(parts, "confirmimpact = "+printExpr(&lang.Literal{V: s.Impact}))
 	}
@@ -73,9 +78,11 @@ func printAttributes(p lang.Param) string {
 	for _, r := range p.Roles {
 		b += "[parameter(" + strings.Join(printRole(r), ", ") + ")]"
 	}
+
 	for _, one := range p.Conditions {
 		b += "[" + one.Name + "(" + printExprs(one.Args) + ")]"
 	}
+
 	var names []lang.Expr
 	for _, name := range p.Aliases {
 		names = append(names, &lang.Literal{V: name})
@@ -83,6 +90,7 @@ func printAttributes(p lang.Param) string {
 	if names != nil {
 		b += "[alias(" + printExprs(names) + ")]"
 	}
+
 	return b
 }
 
@@ -96,6 +104,7 @@ func printRole(r lang.Role) []string {
 			parts = append(parts, name)
 		}
 	}
+
 	if r.Position != nil {
 		parts = append(parts, fmt.Sprintf("position = %d", *r.Position))
 	}
@@ -121,11 +130,13 @@ func printStmt(s lang.Stmt) string {
 			stages = append(stages, printStage(st))
 		}
 		return strings.Join(stages, " | ")
+
 	case *lang.Assign:
 		if s.As != "" {
 			return "[" + s.As + "]" + printExpr(&s.To) + " = " + printStmt(s.X)
 		}
 		return printExpr(&s.To) + " " + s.Op + " " + printStmt(s.X)
+
 	case *lang.AssignTo:
 		return printExpr(s.To) + " " + s.Op + " " + printStmt(s.X)
 	case *lang.AssignSeveral:
@@ -134,6 +145,7 @@ func printStmt(s lang.Stmt) string {
 			names = append(names, printExpr(to))
 		}
 		return strings.Join(names, ", ") + " = " + printStmt(s.X)
+
 	case *lang.IfStmt:
 		var b strings.Builder
 		for i := range s.Conds {
@@ -142,10 +154,12 @@ func printStmt(s lang.Stmt) string {
 			}
 			fmt.Fprintf(&b, "if %s {\n%s\n} ", printExpr(s.Conds[i]), printBlock(s.Blocks[i]))
 		}
+
 		if s.Other != nil {
 			fmt.Fprintf(&b, "else {\n%s\n}", printBlock(s.Other))
 		}
 		return b.String()
+
 	case *lang.WhileStmt:
 		return printLabel(s.Label) + fmt.Sprintf("while %s {\n%s\n}", printExpr(s.Cond), printBlock(s.Body))
 	case *lang.ForeachStmt:
@@ -154,6 +168,7 @@ func printStmt(s lang.Stmt) string {
 	case *lang.DoStmt:
 		word := map[bool]string{false: "while", true: "until"}[s.Until]
 		return printLabel(s.Label) + fmt.Sprintf("do {\n%s\n} %s %s", printBlock(s.Body), word, printExpr(s.Cond))
+
 	case *lang.ForStmt:
 		part := func(s lang.Stmt) string {
 			if s == nil {
@@ -161,11 +176,13 @@ func printStmt(s lang.Stmt) string {
 			}
 			return printStmt(s)
 		}
+
 		cond := ""
 		if s.Cond != nil {
 			cond = printBlock(s.Cond.(*lang.SubExpr).Body)
 		}
 		return printLabel(s.Label) + fmt.Sprintf("for (%s; %s; %s) {\n%s\n}", part(s.First), cond, part(s.Step), printBlock(s.Body))
+
 	case *lang.TryStmt:
 		b := fmt.Sprintf("try {\n%s\n} ", printBlock(s.Body))
 		for _, one := range s.Catches {
@@ -175,21 +192,25 @@ func printStmt(s lang.Stmt) string {
 			}
 			b += fmt.Sprintf("catch %s {\n%s\n} ", types, printBlock(one.Body))
 		}
+
 		if s.Always {
 			b += fmt.Sprintf("finally {\n%s\n}", printBlock(s.Last))
 		}
 		return b
+
 	case *lang.TrapStmt:
 		types := ""
 		if s.Types != nil {
 			types = "[" + s.Types[0] + "]"
 		}
 		return fmt.Sprintf("trap %s {\n%s\n}", types, printBlock(s.Body))
+
 	case *lang.LateStmt:
 		if strings.HasPrefix(s.What, "using") {
 			return s.What
 		}
 		return s.What + " { }"
+
 	case *lang.ClassStmt:
 		return printClass(s)
 	case *lang.EnumStmt:
@@ -201,6 +222,7 @@ func printStmt(s lang.Stmt) string {
 			b += "\n"
 		}
 		return b + "}"
+
 	case *lang.SwitchStmt:
 		return printSwitch(s)
 	case *lang.FunctionStmt:
@@ -214,6 +236,7 @@ func printStmt(s lang.Stmt) string {
 		}
 		return s.Word + " " + printStmt(s.X)
 	}
+
 	return fmt.Sprintf("<%T>", s)
 }
 
@@ -222,6 +245,7 @@ func printClass(s *lang.ClassStmt) string {
 	if s.Bases != nil {
 		b += " : " + strings.Join(s.Bases, ", ") + " "
 	}
+
 	b += " {\n"
 	for _, p := range s.Props {
 		b += printAttributes(p.Param) + printHead(p.Static, p.Hidden, p.To) + "${" + p.Name + "}"
@@ -230,6 +254,7 @@ func printClass(s *lang.ClassStmt) string {
 		}
 		b += "\n"
 	}
+
 	for _, m := range s.Methods {
 		b += printHead(m.Static, m.Hidden, m.To) + m.Name + "(" + printParams(m.Script) + ")"
 		if m.Base != nil {
@@ -237,6 +262,7 @@ func printClass(s *lang.ClassStmt) string {
 		}
 		b += " {\n" + printBlock(m.Script.Body) + "\n}\n"
 	}
+
 	return b + "}"
 }
 
@@ -263,9 +289,11 @@ func printSwitch(s *lang.SwitchStmt) string {
 	if s.Exact {
 		b += "-casesensitive "
 	}
+
 	if s.File {
 		b += "-file "
 	}
+
 	b += printExpr(s.In) + " {\n"
 	for i, x := range s.Patterns {
 		pattern := "default"
@@ -274,6 +302,7 @@ func printSwitch(s *lang.SwitchStmt) string {
 		}
 		b += pattern + " {\n" + printBlock(s.Blocks[i]) + "\n}\n"
 	}
+
 	return b + "}"
 }
 
@@ -289,6 +318,7 @@ func printStage(s lang.Stage) string {
 	default:
 		parts = append(parts, "& "+printExpr(s.Name))
 	}
+
 	for _, a := range s.Args {
 		switch {
 		case a.Verbatim:
@@ -303,12 +333,14 @@ func printStage(s lang.Stage) string {
 			parts = append(parts, a.Text)
 		}
 	}
+
 	if s.File != nil {
 		parts = append(parts, map[bool]string{false: "> ", true: ">> "}[s.Append]+printExpr(s.File))
 	}
 	if word := map[string]string{"null": "2>$null", "merge": "2>&1"}[s.Errors]; word != "" {
 		parts = append(parts, word)
 	}
+
 	for _, r := range s.Others {
 		switch {
 		case r.File == nil && (s.Errors != "merge" || r.Stream != object.AllStreams):
@@ -320,6 +352,7 @@ func printStage(s lang.Stage) string {
 			parts = append(parts, string(r.Stream)+arrow+" "+printExpr(r.File))
 		}
 	}
+
 	return strings.Join(parts, " ")
 }
 
@@ -335,6 +368,7 @@ func printExpr(x lang.Expr) string {
 			return "${" + x.Scope + ":" + x.Name + "}"
 		}
 		return "${" + x.Name + "}"
+
 	case *lang.Template:
 		return printTemplate(x)
 	case *lang.List:
@@ -342,6 +376,7 @@ func printExpr(x lang.Expr) string {
 			return ", " + printExpr(x.Items[0])
 		}
 		return printExprs(x.Items)
+
 	case *lang.SubExpr:
 		begin := "$("
 		switch {
@@ -351,6 +386,7 @@ func printExpr(x lang.Expr) string {
 			begin = "("
 		}
 		return begin + printBlock(x.Body) + ")"
+
 	case *lang.Unary:
 		return x.Op + " " + printExpr(x.X)
 	case *lang.Binary:
@@ -360,6 +396,7 @@ func printExpr(x lang.Expr) string {
 			return printExpr(x.X) + " -as [" + x.To + "]"
 		}
 		return "[" + x.To + "]" + printExpr(x.X)
+
 	case *lang.Member:
 		name := "'" + strings.ReplaceAll(x.Name, "'", "''") + "'"
 		if x.By != nil {
@@ -369,6 +406,7 @@ func printExpr(x lang.Expr) string {
 			return printExpr(x.Of) + "." + name + "(" + printExprs(x.Args) + ")"
 		}
 		return printExpr(x.Of) + "." + name
+
 	case *lang.Index:
 		return printExpr(x.Of) + "[" + printExpr(x.At) + "]"
 	case *lang.BlockLiteral:
@@ -378,6 +416,7 @@ func printExpr(x lang.Expr) string {
 			return "[" + x.Of + "]::" + x.Name
 		}
 		return "[" + x.Of + "]::" + x.Name + "(" + printExprs(x.Args) + ")"
+
 	case *lang.TypeTest:
 		return printExpr(x.X) + map[bool]string{false: " -is [", true: " -isnot ["}[x.Not] + x.Of + "]"
 	case *lang.Increment:
@@ -386,11 +425,13 @@ func printExpr(x lang.Expr) string {
 			return mark + printExpr(x.To)
 		}
 		return printExpr(x.To) + mark
+
 	case *lang.StaticOf:
 		if !x.Call {
 			return printExpr(x.Of) + "::" + x.Name
 		}
 		return printExpr(x.Of) + "::" + x.Name + "(" + printExprs(x.Args) + ")"
+
 	case *lang.TypeOperand:
 		return printExpr(x.X) + " " + x.Op + " " + printExpr(x.T)
 	case *lang.TypeLiteral:
@@ -404,8 +445,10 @@ func printExpr(x lang.Expr) string {
 		for i, k := range x.Keys {
 			b += printExpr(k) + " = " + printStmt(x.Values[i]) + "\n"
 		}
+
 		return b + "}"
 	}
+
 	return fmt.Sprintf("<%T>", x)
 }
 
@@ -429,17 +472,20 @@ func printLiteral(v object.Value) string {
 			return fmt.Sprintf("0x%X", uint64(v))
 		}
 		return strconv.FormatInt(v, 10)
+
 	case float64:
 		s := strconv.FormatFloat(v, 'f', -1, 64)
 		if !strings.Contains(s, ".") {
 			s += ".0"
 		}
 		return s
+
 	case object.Number:
 		return v.Text
 	case object.Enum:
 		return "[" + v.Of.Name + "]::" + v.Of.Values[indexOfValue(v)].Name
 	}
+
 	return "'" + strings.ReplaceAll(object.Text(v), "'", "''") + "'"
 }
 
@@ -461,6 +507,7 @@ func printTemplate(x *lang.Template) string {
 			b.WriteString(printExpr(part))
 			continue
 		}
+
 		for _, r := range object.Text(l.V) {
 			if strings.ContainsRune("\"`$", r) {
 				b.WriteByte('`')
@@ -468,5 +515,6 @@ func printTemplate(x *lang.Template) string {
 			b.WriteRune(r)
 		}
 	}
+
 	return b.String() + `"`
 }

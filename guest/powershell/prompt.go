@@ -23,10 +23,12 @@ func (s *Session) prompt(ctx context.Context, logo bool) int {
 		fmt.Fprintf(s.Stdout, "Mullion's PowerShell, a part of the language of Windows PowerShell 5.1.%s%[1]s",
 			s.Newline)
 	}
+
 	var interrupts <-chan struct{}
 	if s.Interrupts != nil {
 		interrupts = s.Interrupts()
 	}
+
 	input := bufio.NewReader(s.Stdin)
 	for {
 		text, err := s.readCommand(in, input, interrupts)
@@ -55,6 +57,7 @@ func (s *Session) readCommand(in *engine.Interpreter, input *bufio.Reader, inter
 			fmt.Fprint(s.Stdout, s.Newline)
 			continue
 		}
+
 		last := line != "" && errors.Is(err, io.EOF) // without an end of line
 		if err != nil && !last {
 			return "", err
@@ -64,6 +67,7 @@ func (s *Session) readCommand(in *engine.Interpreter, input *bufio.Reader, inter
 		if last || strings.TrimSpace(line) == "" || lang.Complete(text.String(), dotnet.KnownType) {
 			return text.String(), nil
 		}
+
 		sign = ">> "
 	}
 }
@@ -87,6 +91,7 @@ func (s *Session) runCommand(in *engine.Interpreter, text string, interrupts <-c
 		})
 		leave()
 	}
+
 	in.Format.End()
 	var left *object.Leaving
 	var refused *lang.Refusal
@@ -101,5 +106,6 @@ func (s *Session) runCommand(in *engine.Interpreter, text string, interrupts <-c
 	case err != nil:
 		in.Report(err)
 	}
+
 	return 0, false
 }

@@ -13,8 +13,8 @@ import (
 // fakeRegistry is a registry of a test: the values of each key, by its name.
 type fakeRegistry map[string][]system.RegistryValue
 
-// stageRegistry is a registry with a key that has a value of each type, one with values of odd lengths, and one that
-// may not be read.
+// stageRegistry returns a registry with a key that has a value of each type, one with values of odd lengths, and one
+// that may not be read.
 func stageRegistry() system.RegistryCalls {
 	return fakeRegistry{
 		`HKEY_LOCAL_MACHINE`:          nil,
@@ -159,7 +159,7 @@ func TestKeysBelowKeys(t *testing.T) {
 	}
 }
 
-// stageZone is the key of a time zone without daylight time; bias is the lower half of its bias, in minutes.
+// stageZone returns the key of a time zone without daylight time; bias is the lower half of its bias, in minutes.
 func stageZone(display, name string, bias uint16) []system.RegistryValue {
 	tzi := make([]byte, 44)
 	tzi[0], tzi[1] = byte(bias), byte(bias>>8)

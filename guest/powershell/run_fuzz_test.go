@@ -14,7 +14,8 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// harmless are the cmdlets that a script of FuzzRun may call: they touch no file, no process and nothing of Windows.
+// harmless returns the cmdlets that a script of FuzzRun may call: they touch no file, no process and nothing of
+// Windows.
 func harmless() cmdlet.Table {
 	names := []string{
 		"ForEach-Object", "Where-Object", "Select-Object", "Sort-Object", "Group-Object", "Measure-Object", "Write-Output",
@@ -49,6 +50,7 @@ func FuzzRun(f *testing.F) {
 			}
 		}
 	}
+
 	for _, seed := range []string{
 		"function f { f } f", "$b = { 1 | % $b }; & $b", "$a = ,$a; $a.b.c[0] = 1",
 		"$h = @{}; $h.a = $h; $h | ConvertTo-Json -Depth 9", "1..99999 | % { $_ } | Select-Object -First 3",
@@ -63,6 +65,7 @@ func FuzzRun(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		if !mayRun(text) {
 			return
@@ -71,6 +74,7 @@ func FuzzRun(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		st := &session.State{
 			Context: t.Context(),
 			Newline: "\n",
@@ -82,6 +86,7 @@ func FuzzRun(f *testing.F) {
 			System:  stageWindows(),
 			Steps:   5_000,
 		}
+
 		in := engine.New(st, harmless())
 		defer in.Close()
 		defer in.Enter(script)()

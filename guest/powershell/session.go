@@ -45,7 +45,7 @@ type Session struct {
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_powershell_exe).
 const ExitRefused = 1
 
-// ignored are the arguments of Windows PowerShell that change nothing here, each with the values that it may have:
+// ignored returns the arguments of Windows PowerShell that change nothing here, each with the values that it may have:
 // there are no profiles, no prompt, no logo, no window and no apartments of COM, scripts are not signed, and input and
 // output are text. Others are refused.
 func ignored() map[string][]string {
@@ -64,6 +64,7 @@ func whole(name string) string {
 	if long, ok := map[string]string{"ec": "encodedcommand", "ep": "executionpolicy"}[name]; ok {
 		return long
 	}
+
 	for _, a := range []struct{ name, least string }{
 		{"noprofile", "nop"},
 		{"nologo", "nol"},
@@ -80,6 +81,7 @@ func whole(name string) string {
 			return a.name
 		}
 	}
+
 	return name
 }
 
@@ -98,9 +100,10 @@ func (s *Session) work() (work, error) {
 	w := work{prompt: true}
 	for len(args) > 0 {
 		arg := args[0]
-		if !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "/") || strings.Count(arg, "/") > 1 {
+		if (!strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "/")) || strings.Count(arg, "/") > 1 {
 			return work{text: strings.Join(args, " ")}, nil
 		}
+
 		args = args[1:]
 		name := whole(strings.ToLower(strings.TrimLeft(arg, "-/")))
 		switch name {
@@ -111,12 +114,14 @@ func (s *Session) work() (work, error) {
 				return work{}, fmt.Errorf("%s needs a file", arg)
 			}
 			return work{file: args[0], args: args[1:]}, nil
+
 		case "encodedcommand":
 			if len(args) == 0 {
 				return work{}, fmt.Errorf("%s needs a command", arg)
 			}
 			text, err := decode(args[0])
 			return work{text: text}, err
+
 		default:
 			allowed, skip := ignored()[name]
 			if !skip {
@@ -126,6 +131,7 @@ func (s *Session) work() (work, error) {
 				w.nologo = w.nologo || name == "nologo"
 				continue
 			}
+
 			if len(args) == 0 || !slices.Contains(allowed, strings.ToLower(args[0])) {
 				given := strings.Join(args[:min(1, len(args))], "")
 				return work{}, fmt.Errorf("the argument %s with %q is not part of Mullion's PowerShell", arg, given)
@@ -133,6 +139,7 @@ func (s *Session) work() (work, error) {
 			args = args[1:]
 		}
 	}
+
 	return w, nil
 }
 
@@ -161,7 +168,7 @@ func decode(text string) (string, error) {
 	return string(utf16.Decode(units)), nil
 }
 
-// state is the state with which a session begins.
+// state returns the state with which a session begins.
 func (s *Session) state(ctx context.Context) *session.State {
 	st := &session.State{
 		Context: ctx,
@@ -176,11 +183,13 @@ func (s *Session) state(ctx context.Context) *session.State {
 	if st.System == nil {
 		st.System = system.Windows()
 	}
+
 	for _, e := range s.Environ {
 		if name, v, ok := strings.Cut(e, "="); ok && name != "" {
 			st.Env[strings.ToUpper(name)] = v
 		}
 	}
+
 	st.Core = core(s.Self, st.Env["PROGRAMFILES"])
 	st.Dir, _ = os.Getwd() // without a current folder, relative paths fail later
 	return st
@@ -211,6 +220,7 @@ func (s *Session) Run(ctx context.Context) int {
 	}
 	in := engine.New(s.state(ctx), cmdlets())
 	defer in.Close()
+
 	if w.file != "" {
 		err = in.RunFile(in.Top, w.file, w.args, engine.Feed{}, in.Screen)
 	} else {
@@ -220,11 +230,12 @@ func (s *Session) Run(ctx context.Context) int {
 			err = in.Top.RunScript(script, nil, engine.Feed{}, in.Screen)
 		}
 	}
+
 	in.Format.End()
 	return s.code(in, w, err)
 }
 
-// code is the exit code for how a script ended.
+// code returns the exit code for how a script ended.
 func (s *Session) code(in *engine.Interpreter, w work, err error) int {
 	var refused *lang.Refusal
 	var left *object.Leaving
@@ -241,6 +252,7 @@ func (s *Session) code(in *engine.Interpreter, w work, err error) int {
 		in.Report(err)
 		return ExitRefused
 	}
+
 	if w.file == "" && !in.OK {
 		return ExitRefused
 	}

@@ -23,6 +23,7 @@ func stageDisks() *stagedDisks {
 			Bus:      "SAS", Size: 1 << 30,
 		}
 	}
+
 	first, second := disk(1, "raw"), disk(2, "full")
 	second.GUID = "00000000-0000-0000-0000-0000000000d2"
 	second.Partitions = []hostdisk.Part{
@@ -39,6 +40,7 @@ func stageDisks() *stagedDisks {
 			VolumeSize: 490 << 20, Free: 1 << 20,
 		},
 	}
+
 	return &stagedDisks{disks: []hostdisk.Disk{first, second}}
 }
 
@@ -61,6 +63,7 @@ func (s *stagedDisks) ask(_ context.Context, r hostdisk.Request) (a hostdisk.Ans
 			Number: a.Number, Offset: 16 << 20, Size: max(r.Size, 100), Type: "Basic",
 			GUID: fmt.Sprintf("00000000-0000-0000-0000-%012d", a.Number),
 		})
+
 	case r.Do == hostdisk.Format:
 		j := slices.IndexFunc(s.disks[i].Partitions, func(p hostdisk.Part) bool { return p.Number == r.Partition })
 		s.disks[i].Partitions[j].FileSystem, s.disks[i].Partitions[j].Label = "NTFS", r.Label
@@ -70,10 +73,12 @@ func (s *stagedDisks) ask(_ context.Context, r hostdisk.Request) (a hostdisk.Ans
 	case r.Do == hostdisk.AddPath:
 		return a, hostcall.Refusef(42002, "The requested access path is already in use.")
 	}
+
 	for _, d := range s.disks { // answers share nothing
 		d.Partitions = slices.Clone(d.Partitions)
 		a.Disks = append(a.Disks, d)
 	}
+
 	return a, nil
 }
 

@@ -20,7 +20,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/engine"
 )
 
-// cmdlets are all implemented cmdlets.
+// cmdlets returns all implemented cmdlets.
 func cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(
 		utility.Cmdlets(),

@@ -15,6 +15,7 @@ func TestWhatEachCmdletChanges(t *testing.T) {
 		"compare", "convert", "convertfrom", "convertto", "find", "foreach", "get", "group", "import", "invoke", "join", "measure",
 		"read", "receive", "resolve", "select", "sort", "split", "test", "wait", "where", "write", "save", "show",
 	}
+
 	session := []string{
 		"add-member", "add-type", "clear-host", "export-modulemember", "new-guid", "new-object", "new-timespan",
 		"out-default", "out-host", "out-null", "out-string", "pop-location", "push-location", "set-location", "set-psdebug",

@@ -24,6 +24,7 @@ func asWindows(t *testing.T, dir, script string, environ ...string) outcome {
 		Newline: "\r\n",
 		windows: stageWindows(),
 	}
+
 	code := s.Run(t.Context())
 	return outcome{out.String(), errs.String(), code}
 }
@@ -74,6 +75,7 @@ func TestPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, tt := range []struct{ command, pathext, want string }{
 		{"tool", ".EXE;.exe", "bin/tool.exe\n"},
 		{"tool.exe", "", "bin/tool.exe\n"},
@@ -154,7 +156,7 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// encoded is a script as -EncodedCommand takes it: base64 of UTF-16, the low byte first.
+// encoded returns a script as -EncodedCommand takes it: base64 of UTF-16, the low byte first.
 func encoded(script string) string {
 	var data []byte
 	for _, u := range utf16.Encode([]rune(script)) {

@@ -33,6 +33,7 @@ func TestActive(t *testing.T) {
 		if err != nil {
 			t.Skipf("no zones on this machine: %v", err)
 		}
+
 		rule := parse(t, zone)
 		for at := time.Date(2023, 1, 1, 0, 30, 0, 0, time.UTC); at.Year() < 2028; at = at.Add(time.Hour) {
 			_, offset := at.In(location).Zone()
@@ -41,6 +42,7 @@ func TestActive(t *testing.T) {
 			}
 		}
 	}
+
 	if got := parse(t, berlin).WithoutDaylight().Active(time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)); got != -60 {
 		t.Errorf("without daylight time: got %d, want -60", got)
 	}

@@ -49,6 +49,7 @@ func Current() (Identity, error) {
 		}
 		who.Groups = append(who.Groups, newGroup(g))
 	}
+
 	if who.User == containerUser {
 		who.Groups = slices.DeleteFunc(who.Groups, func(g Group) bool { return g.SID == administrators })
 	}

@@ -23,11 +23,19 @@ func runLogMonitor(e program.Env, args []string) int {
 }
 
 func runTar(e program.Env, args []string) int {
-	return tar.Run(tar.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, args)
+	return tar.Run(tar.Streams{
+		In:  e.Stdin,
+		Out: e.Stdout,
+		Err: e.Stderr,
+	}, args)
 }
 
 func runCurl(e program.Env, args []string) int {
-	return curl.Run(curl.Streams{In: e.Stdin, Out: e.Stdout, Err: e.Stderr}, e.Getenv, args)
+	return curl.Run(curl.Streams{
+		In:  e.Stdin,
+		Out: e.Stdout,
+		Err: e.Stderr,
+	}, e.Getenv, args)
 }
 
 func runHostService(e program.Env, args []string) int { return hostservice.Run(e.Stderr, args) }

@@ -34,7 +34,7 @@ import (
 // command runs a program with its arguments, and returns its exit code.
 type command func(e program.Env, args []string) int
 
-// programs are those of package ourprograms.
+// programs returns those of package ourprograms.
 func programs() map[string]command {
 	return map[string]command{
 		"certutil":       func(e program.Env, args []string) int { return certutil.Run(e, certutil.ThisSystem(), args) },

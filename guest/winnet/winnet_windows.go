@@ -30,6 +30,7 @@ func Routes() ([]Route, error) {
 		if !to.IsValid() {
 			continue
 		}
+
 		if !hop.IsValid() { // the route leads to the interface itself
 			hop = netip.IPv4Unspecified()
 			if to.Is6() {
@@ -242,6 +243,7 @@ func changeRoute(call string, r Route) error {
 		proto:   3, // MIB_IPPROTO_NETMGMT
 		metrics: [5]uint32{r.Metric, ^uint32(0), ^uint32(0), ^uint32(0), ^uint32(0)},
 	}
+
 	if rc, _, _ := iphlpapi(call).Call(uintptr(unsafe.Pointer(&row))); rc != 0 {
 		return windows.Errno(rc)
 	}

@@ -23,7 +23,7 @@ func thisMachine() Machine {
 	return m
 }
 
-// text is a value of HKEY_LOCAL_MACHINE, "" if it is not there.
+// text returns a value of HKEY_LOCAL_MACHINE, "" if it is not there.
 func text(path, name string) string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE)
 	if err != nil {
@@ -34,7 +34,7 @@ func text(path, name string) string {
 	return value
 }
 
-// userName is the user with its domain, "" if it is not known.
+// userName returns the user with its domain, "" if it is not known.
 func userName() string {
 	name := make([]uint16, 512)
 	size := uint32(len(name))

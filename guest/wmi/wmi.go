@@ -30,7 +30,7 @@ var (
 // ParseTime reads a time in WMI's form. ok is false for what is none, such as a time with wild cards.
 func ParseTime(s string) (t time.Time, ok bool) {
 	const sign = len("yyyymmddHHMMSS.mmmmmm")
-	if len(s) < sign+2 || s[sign] != '+' && s[sign] != '-' {
+	if len(s) < sign+2 || (s[sign] != '+' && s[sign] != '-') {
 		return time.Time{}, false
 	}
 	minutes, err := strconv.Atoi(s[sign:])
@@ -42,7 +42,7 @@ func ParseTime(s string) (t time.Time, ok bool) {
 	return t.Local(), err == nil
 }
 
-// TimeText is a time in WMI's form: yyyymmddHHMMSS.mmmmmmsUUU, with the minutes from UTC at the end
+// TimeText returns a time in WMI's form: yyyymmddHHMMSS.mmmmmmsUUU, with the minutes from UTC at the end
 // (https://learn.microsoft.com/en-us/windows/win32/wmisdk/cim-datetime).
 func TimeText(t time.Time) string {
 	_, seconds := t.Zone()
@@ -75,6 +75,7 @@ func Correct(o Object, m Machine) {
 		if m.User != "" {
 			right["username"] = m.User
 		}
+
 	case "win32_computersystemproduct":
 		if m.UUID != "" {
 			right["uuid"] = strings.ToUpper(strings.Trim(m.UUID, "{}"))
@@ -84,12 +85,14 @@ func Correct(o Object, m Machine) {
 		if all := int64(m.Cores); is && all > 0 && (n < 1 || n > all) {
 			right["numberofcores"] = all
 		}
+
 	case "win32_networkadapterconfiguration":
 		index, _ := o.Value("Index").(int64)
 		if a, ok := m.Adapters[index]; ok {
 			right["dhcpenabled"], right["ipenabled"] = a.DHCP, a.Addressed
 		}
 	}
+
 	for i, name := range o.Names {
 		if v, wrong := right[strings.ToLower(name)]; wrong {
 			o.Props[i] = v
@@ -97,7 +100,7 @@ func Correct(o Object, m Machine) {
 	}
 }
 
-// system is what is right of Win32_OperatingSystem.
+// system returns what is right of Win32_OperatingSystem.
 func (m Machine) system() map[string]any {
 	if m.Product == "" {
 		return nil
@@ -111,7 +114,7 @@ func (m Machine) system() map[string]any {
 	}
 }
 
-// Value is a property by its name, nil if the object does not have it.
+// Value returns a property by its name, nil if the object does not have it.
 func (o Object) Value(name string) any {
 	for i, n := range o.Names {
 		if strings.EqualFold(n, name) {

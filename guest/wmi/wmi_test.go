@@ -23,6 +23,7 @@ func TestTime(t *testing.T) {
 			t.Errorf("ParseTime(%q) = %q, not %q", in, got, want)
 		}
 	}
+
 	at := time.Date(2024, 5, 6, 7, 8, 9, 123456000, time.FixedZone("", -5400))
 	if got, want := TimeText(at), "20240506070809.123456-090"; got != want {
 		t.Errorf("TimeText is %q, not %q", got, want)
@@ -35,6 +36,7 @@ func TestCorrect(t *testing.T) {
 		Product: "Windows Server 2022 Datacenter", UUID: "{ab-c}", User: `User Manager\ContainerUser`, Cores: 4,
 		Adapters: map[int64]Adapter{7: {DHCP: false, Addressed: false}},
 	}
+
 	for _, tt := range []struct {
 		class, name string
 		wines, want any
@@ -50,19 +52,30 @@ func TestCorrect(t *testing.T) {
 		{"Win32_Processor", "NumberOfCores", int64(2), int64(2)},
 		{"Win32_Process", "Caption", "a.exe", "a.exe"},
 	} {
-		o := Object{Class: tt.class, Names: []string{tt.name}, Props: []any{tt.wines}}
+		o := Object{
+			Class: tt.class,
+			Names: []string{tt.name},
+			Props: []any{tt.wines},
+		}
 		if Correct(o, m); o.Props[0] != tt.want {
 			t.Errorf("%s.%s is %v, want %v", tt.class, tt.name, o.Props[0], tt.want)
 		}
+
 		known := o.Props[0]
 		if Correct(o, Machine{}); tt.name != "DomainRole" && o.Props[0] != known {
 			t.Errorf("%s.%s of a machine of which nothing is known is %v, not %v", tt.class, tt.name, o.Props[0], known)
 		}
 	}
-	o := Object{Class: "Win32_NetworkAdapterConfiguration", Names: []string{"Index", "DHCPEnabled"}, Props: []any{int64(7), true}}
+
+	o := Object{
+		Class: "Win32_NetworkAdapterConfiguration",
+		Names: []string{"Index", "DHCPEnabled"},
+		Props: []any{int64(7), true},
+	}
 	if Correct(o, m); o.Props[1] != false {
 		t.Errorf("an adapter without DHCP has %v", o.Props[1])
 	}
+
 	if Correct(o, Machine{}); o.Value("nothing") != nil {
 		t.Error("a property that is not there has a value")
 	}

@@ -84,6 +84,7 @@ func Query(ctx context.Context, namespace, query string) ([]Object, error) {
 		found, err := Ask(namespace, query)
 		done <- answer{found, err}
 	}()
+
 	select {
 	case a := <-done:
 		return a.found, a.err
@@ -103,6 +104,7 @@ func Ask(namespace, query string) (found []Object, err error) {
 		}
 	}
 	defer ole.CoUninitialize()
+
 	locator, err := ole.CreateInstance(wbemLocatorClass, wbemLocator)
 	if err != nil {
 		return nil, fmt.Errorf("open WMI: %w", err)
@@ -113,6 +115,7 @@ func Ask(namespace, query string) (found []Object, err error) {
 	for _, s := range []*int16{where, what, language} {
 		defer func() { err = errors.Join(err, ole.SysFreeString(s)) }()
 	}
+
 	result := invoke(locator, connectServer, uintptr(unsafe.Pointer(where)), 0, 0, 0, 0, 0, 0,
 		uintptr(unsafe.Pointer(&services)))
 	if err := wmiError(result, "connect to "+namespace); err != nil {
@@ -124,7 +127,9 @@ func Ask(namespace, query string) (found []Object, err error) {
 	if err := wmiError(result, "query WMI"); err != nil {
 		return nil, err
 	}
+
 	defer objects.Release()
+
 	machine := thisMachine()
 	for {
 		var one *ole.IUnknown
@@ -134,12 +139,14 @@ func Ask(namespace, query string) (found []Object, err error) {
 		if err := wmiError(result, "read from WMI"); err != nil {
 			return nil, err
 		}
+
 		if count == 0 && found == nil { // Wine finds nothing of a class that is not there
 			return nil, knownClass(services, query)
 		}
 		if count == 0 {
 			return found, nil
 		}
+
 		o, err := readWMI(one)
 		one.Release()
 		if err != nil {
@@ -177,6 +184,7 @@ func readWMI(from *ole.IUnknown) (Object, error) {
 	if err != nil {
 		return o, err
 	}
+
 	var class ole.VARIANT
 	result := invoke(from, objectGet, uintptr(unsafe.Pointer(name)), 0, uintptr(unsafe.Pointer(&class)), 0, 0)
 	if err := wmiError(result, "read the class of an object"); err != nil {
@@ -186,9 +194,11 @@ func readWMI(from *ole.IUnknown) (Object, error) {
 	if err := class.Clear(); err != nil {
 		return o, err
 	}
+
 	if err := wmiError(invoke(from, beginEnumeration, nonSystemOnly), "read properties"); err != nil {
 		return o, err
 	}
+
 	for {
 		var name *uint16
 		var v ole.VARIANT
@@ -198,6 +208,7 @@ func readWMI(from *ole.IUnknown) (Object, error) {
 		if err := wmiError(result, "read a property"); err != nil || result == noMoreData {
 			return o, err
 		}
+
 		o.Names = append(o.Names, ole.BstrToString(name))
 		o.Props = append(o.Props, wmiProperty(&v, kind))
 		err := errors.Join(v.Clear(), ole.SysFreeString((*int16)(unsafe.Pointer(name))))
@@ -207,7 +218,7 @@ func readWMI(from *ole.IUnknown) (Object, error) {
 	}
 }
 
-// wmiProperty is a value of one of CIM's types. Whole numbers of 64 bits and times come as texts.
+// wmiProperty returns a value of one of CIM's types. Whole numbers of 64 bits and times come as texts.
 func wmiProperty(v *ole.VARIANT, kind int32) any {
 	if v.VT&ole.VT_ARRAY != 0 {
 		var list []any
@@ -233,6 +244,7 @@ func wmiScalar(v any, kind int32) any {
 			return n
 		}
 	}
+
 	return fmt.Sprint(v)
 }
 

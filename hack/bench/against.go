@@ -38,7 +38,11 @@ func newPair(what, unit, asked string) *pair {
 	return &pair{
 		linux:   figure{what: "Linux: " + what, unit: unit},
 		windows: figure{what: "Windows: " + what, unit: unit},
-		ratio:   figure{what: "Windows, of Linux' median: " + what, asked: asked, unit: "×"},
+		ratio: figure{
+			what:  "Windows, of Linux' median: " + what,
+			asked: asked,
+			unit:  "×",
+		},
 	}
 }
 
@@ -87,6 +91,7 @@ func (b *bench) against(ctx context.Context) ([]figure, error) {
 					return nil, err
 				}
 			}
+
 			if i > 0 { // the first unpacks the images
 				m.pair.add(took[0], took[1])
 			}
@@ -114,6 +119,7 @@ func (b *bench) exec(ctx context.Context) ([]figure, error) {
 	if err := b.linuxImage(ctx); err != nil {
 		return nil, err
 	}
+
 	used, err := b.processors()
 	if err != nil {
 		return nil, err
@@ -126,6 +132,7 @@ func (b *bench) exec(ctx context.Context) ([]figure, error) {
 		{fmt.Sprintf(linuxPodSpec, "exec-linux"), []string{"exec", "exec-linux", "--", "/webserver", "-h"}},
 		{fmt.Sprintf(podSpec, "exec-windows"), []string{"exec", "exec-windows", "--", "cmd", "/c", "exit 0"}},
 	}
+
 	var names []string
 	for _, side := range sides {
 		if err := b.mullion(ctx, side.spec, "kubectl", "create", "-f", "-"); err != nil {
@@ -133,6 +140,7 @@ func (b *bench) exec(ctx context.Context) ([]figure, error) {
 		}
 		names = append(names, "pod/"+side.program[1])
 	}
+
 	if err := b.kubectl(ctx, append([]string{"wait", "--for=condition=Ready", "--timeout=120s"}, names...)...); err != nil {
 		return nil, err
 	}
@@ -142,6 +150,7 @@ func (b *bench) exec(ctx context.Context) ([]figure, error) {
 		if err := b.kubectl(ctx, "version", "--client"); err != nil {
 			return nil, err
 		}
+
 		own.values = append(own.values, time.Since(start).Seconds())
 		var wall [2]float64
 		for at, side := range sides {
@@ -149,6 +158,7 @@ func (b *bench) exec(ctx context.Context) ([]figure, error) {
 				return nil, err
 			}
 		}
+
 		took.add(wall[0], wall[1])
 	}
 
@@ -177,6 +187,7 @@ func (b *bench) worked(ctx context.Context, used func() (float64, error), progra
 		return 0, ctx.Err()
 	case <-time.After(idleTime):
 	}
+
 	before, err := used()
 	if err != nil {
 		return 0, err
@@ -188,6 +199,7 @@ func (b *bench) worked(ctx context.Context, used func() (float64, error), progra
 			return 0, err
 		}
 	}
+
 	after, err := used()
 	itself := (before - idle) * time.Since(start).Seconds() / idleTime.Seconds()
 	return (after - before - itself) / atOnce, err

@@ -70,6 +70,7 @@ func watch(pid int) (peak func() float64) {
 	go func() {
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
+
 		largest := 0.0
 		for {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // nothing when it is gone
@@ -145,6 +146,7 @@ func (b *bench) check(ctx context.Context) ([]figure, error) {
 					append(perCPU.values, float64(n)/c.cpu*2)
 			}
 		}
+
 		out = append(out, f)
 	}
 
@@ -162,9 +164,11 @@ func (b *bench) check(ctx context.Context) ([]figure, error) {
 		if err != nil {
 			return out, err
 		}
+
 		linter.values, ratio.values = append(linter.values, 10_000/theirs.cpu*2),
 			append(ratio.values, theirs.cpu/ours.cpu)
 	}
+
 	first, err := b.firstFinding(ctx, checker)
 	return append(out, speed, perCPU, linter, ratio, first), err
 }

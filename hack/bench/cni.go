@@ -119,5 +119,6 @@ func pluginConf(path string) ([]byte, error) {
 	}
 	conf := list.Plugins[0]
 	conf["cniVersion"], conf["name"] = list.CNIVersion, list.Name
+
 	return json.Marshal(conf)
 }

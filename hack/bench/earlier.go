@@ -39,6 +39,7 @@ func (b *bench) thanEarlier(ctx context.Context) ([]figure, error) {
 		}
 		return nil, nil
 	}
+
 	folder, err := filepath.Abs(b.earlier.folder)
 	if err != nil {
 		return nil, err
@@ -53,6 +54,7 @@ func (b *bench) thanEarlier(ctx context.Context) ([]figure, error) {
 		{"the same, with the state of a cluster that was stopped", "≤ 0.4 of 206638e6's"},
 		{"a third Windows node is added", ""},
 	}
+
 	took := make([][2][]float64, len(steps))
 	for range b.runs {
 		for at, side := range sides {
@@ -76,10 +78,20 @@ func (b *bench) thanEarlier(ctx context.Context) ([]figure, error) {
 		for turn, s := range took[i][0] {
 			ratio.values = append(ratio.values, took[i][1][turn]/s)
 		}
+
 		all = append(all,
-			figure{what: step.what + ", by " + b.earlier.commit, unit: "s", values: took[i][0]},
-			figure{what: step.what, unit: "s", values: took[i][1]}, ratio)
+			figure{
+				what:   step.what + ", by " + b.earlier.commit,
+				unit:   "s",
+				values: took[i][0],
+			},
+			figure{
+				what:   step.what,
+				unit:   "s",
+				values: took[i][1],
+			}, ratio)
 	}
+
 	return all, nil
 }
 
@@ -92,6 +104,7 @@ func (b *bench) bringUp(ctx context.Context) ([]float64, error) {
 	if err := b.mullion(ctx, "", "stop"); err != nil {
 		return nil, err
 	}
+
 	warm, err := b.timed(ctx, "", "up", "--kubeconfig", "none")
 	if err != nil {
 		return nil, err

@@ -57,6 +57,7 @@ func main() {
 				out:  os.Stdout,
 				log:  os.Stderr,
 			}
+
 			b.earlier = earlier
 
 			err = b.run(ctx)
@@ -115,6 +116,7 @@ func (b *bench) run(ctx context.Context) error {
 	onCluster := slices.ContainsFunc(b.only, func(name string) bool {
 		return name != "check" && name != "network" && name != "earlier" && name != "proxy" && name != "twenty"
 	})
+
 	var figures []figure
 	for _, m := range measures() {
 		if len(b.only) > 0 && !slices.Contains(b.only, m.name) {
@@ -154,6 +156,7 @@ func (b *bench) keep(ctx context.Context, r kept.Result, began time.Time, load k
 			r.Args[i] = strings.ReplaceAll(arg, b.earlier.folder, "FOLDER")
 		}
 	}
+
 	for _, f := range figures {
 		r.Figures = append(r.Figures, kept.Figure{
 			What:   f.what,
@@ -309,6 +312,7 @@ func (b *bench) pods(ctx context.Context) ([]figure, error) {
 		for n := range 10 {
 			names = append(names, fmt.Sprintf("ten-%d-%d", i, n))
 		}
+
 		s, err := b.readyAfter(ctx, podSpec, names)
 		if err != nil {
 			return []figure{one}, err
@@ -427,6 +431,7 @@ func (b *bench) resident() (rss, pss float64, err error) {
 			!strings.Contains(string(cgroup), s.CgroupParent+"/") {
 			continue
 		}
+
 		r, p := rollup(dir)
 		rss, pss = rss+r, pss+p
 	}

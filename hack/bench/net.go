@@ -76,6 +76,7 @@ func (b *bench) network(ctx context.Context) ([]figure, error) {
 			take(&costs[i], "Throughput", "clusterip-of-"+n+"-cpu", 1)
 			take(&latency[i], "Connect", "clusterip-of-"+n+"-added-µs", 1)
 		}
+
 		take(&change, "Change/of-5000", "median-µs", 1e-3)
 		take(&look, "Differences", "ns/op", 1e-6)
 	}

@@ -106,6 +106,7 @@ func gigabits(from, to place) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	defer l.Close()
 
 	var conn net.Conn
@@ -117,6 +118,7 @@ func gigabits(from, to place) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	defer conn.Close()
 
 	end := time.Now().Add(throughput)

@@ -126,6 +126,7 @@ func (b *bench) steered(ctx context.Context, client kubeclient.Interface) error 
 	if err != nil {
 		return err
 	}
+
 	_, err = client.DiscoveryV1().EndpointSlices("default").Create(ctx, slice("steered", nil), metav1.CreateOptions{})
 	return err
 }
@@ -335,6 +336,7 @@ func makeService(ctx context.Context, client kubeclient.Interface, i int) error 
 		k := i*backends + n
 		addresses = append(addresses, netip.AddrFrom4([4]byte{10, 246, byte(100 + k/250), byte(2 + k%250)}).String())
 	}
+
 	_, err = client.DiscoveryV1().EndpointSlices("default").Create(ctx, slice(name, addresses), metav1.CreateOptions{})
 	return err
 }
@@ -365,6 +367,7 @@ func (b *bench) firstSync(ctx context.Context) (float64, error) {
 		if err != nil {
 			return false
 		}
+
 		done := syncs(metrics)
 		seconds = done.sum
 		return done.count > 0

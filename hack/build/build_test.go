@@ -65,6 +65,7 @@ func TestOldBundle(t *testing.T) {
 			t.Errorf("%s: of %s, %s", s.name, s.module, s.ldflags)
 		}
 	}
+
 	if diff := cmp.Diff([]string{"source-" + old, "hyperkube-" + old, "kubelet.exe-" + old}, names); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
@@ -78,6 +79,7 @@ func TestOldBundle(t *testing.T) {
 		}
 		mods[name] = string(text)
 	}
+
 	const source = "k8s.io/kubernetes => ../../../bin/.kubernetes-1.20"
 	var lines []string
 	for line := range strings.Lines(mods["linux.mod"]) {
@@ -127,6 +129,7 @@ func TestTable(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, s.module, "go.mod")); err != nil {
 			t.Errorf("%s: %v", s.name, err)
 		}
+
 		if ldflags, err := b.expand(s); err != nil || strings.ContainsAny(ldflags, "{}") {
 			t.Errorf("%s: %q, %v", s.name, ldflags, err)
 		}
@@ -171,6 +174,7 @@ func TestChoose(t *testing.T) {
 			for _, s := range chosen {
 				got = append(got, s.name)
 			}
+
 			if (err == nil) != (test.err == "") || (err != nil && !strings.Contains(err.Error(), test.err)) {
 				t.Fatalf("error %v, want %q", err, test.err)
 			}
@@ -213,6 +217,7 @@ func TestUpstream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	released, used := map[string]bool{}, map[string]bool{}
 	for _, s := range table() {
 		used[s.module] = true
@@ -226,6 +231,7 @@ func TestUpstream(t *testing.T) {
 		if err != nil || len(modules) < 5 {
 			t.Fatalf("%s has only %q, %v", folder, modules, err)
 		}
+
 		for _, file := range modules {
 			name := filepath.Join(folder, filepath.Base(filepath.Dir(file)))
 			if name == oldKubernetes { // built when a person asks for it (TestOldBundle)
@@ -247,6 +253,7 @@ func TestSides(t *testing.T) {
 	wait := func(file string) []string {
 		return []string{"sh", "-c", "for i in $(seq 200); do [ -e " + file + " ] && exit 0; sleep 0.05; done; exit 1"}
 	}
+
 	steps := []step{
 		{name: "one", system: "linux", run: wait("b")}, // ends only if two, of another system, runs meanwhile
 		{name: "after", system: "linux", needs: []string{"last"}, run: []string{"sh", "-c", "[ -e c ]"}},

@@ -51,6 +51,7 @@ func newBuilder(root string, environ []string, out io.Writer) (*builder, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		b.screen.print("waiting for another build of this checkout to end")
 		if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
@@ -175,6 +176,7 @@ func (b *builder) after(ctx context.Context, s step, done map[string]chan struct
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+
 	defer func() { <-slots }()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -235,6 +237,7 @@ func (b *builder) execute(ctx context.Context, command *exec.Cmd, run *running) 
 	if err := command.Start(); err != nil {
 		return times{}, err
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 
@@ -250,6 +253,7 @@ func (b *builder) execute(ctx context.Context, command *exec.Cmd, run *running) 
 			_ = unix.Kill(-command.Process.Pid, unix.SIGKILL)
 			err = <-ended
 		}
+
 		// What has not listened to the interruption goes too.
 		_ = unix.Kill(-command.Process.Pid, unix.SIGKILL)
 		err = errors.Join(ctx.Err(), err)
@@ -352,6 +356,7 @@ func (b *builder) expand(s step) (string, error) {
 
 		return version
 	})
+
 	return text, problem
 }
 
@@ -365,6 +370,7 @@ func (b *builder) link(s step) error {
 		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
+
 		if err := os.Symlink(to, file); err != nil {
 			return err
 		}

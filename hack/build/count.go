@@ -36,11 +36,13 @@ func (b *builder) count(ctx context.Context, steps []step, out io.Writer) error 
 		if err != nil {
 			return err
 		}
+
 		packages, compiled, size := countStep(s, text, seen)
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.1f MB\n", s.name, s.system, packages, compiled, float64(size)/1e6)
 		all += compiled
 		bytesOfAll += size
 	}
+
 	fmt.Fprintf(t, "together\t\t\t%d\t%.1f MB\n", all, float64(bytesOfAll)/1e6)
 	return t.Flush()
 }
@@ -76,6 +78,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 	flags := slices.DeleteFunc(slices.Clone(s.flags), func(flag string) bool {
 		return strings.HasPrefix(flag, "-tags")
 	})
+
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -89,6 +92,7 @@ func countStep(s step, text []byte, seen map[[sha256.Size]byte]bool) (packages, 
 		for imported := range strings.FieldsSeq(fields[4]) {
 			fmt.Fprintf(h, "%x\n", keys[imported])
 		}
+
 		key := [sha256.Size]byte(h.Sum(nil))
 		keys[fields[0]] = key
 

@@ -53,6 +53,7 @@ func run(ctx context.Context, args, environ []string, out io.Writer) error {
 		flags.PrintDefaults()
 		fmt.Fprintf(flags.Output(), "\nsets: %s\n", strings.Join(sets(table()), ", "))
 	}
+
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil

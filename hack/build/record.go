@@ -104,6 +104,7 @@ func (b *builder) stamp(s step) (string, error) {
 		h.Write(text)
 		return err
 	})
+
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
@@ -121,6 +122,7 @@ func (b *builder) there(s step) bool {
 	for name := range s.links {
 		files = append(files, name)
 	}
+
 	for _, file := range files {
 		if _, err := os.Stat(filepath.Join(b.bin, file)); err != nil {
 			return false

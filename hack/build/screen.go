@@ -109,6 +109,7 @@ func (s *screen) draw(ctx context.Context) {
 
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,6 +118,7 @@ func (s *screen) draw(ctx context.Context) {
 			s.rewrite("")
 			s.mu.Unlock()
 			return
+
 		case <-tick.C:
 			s.mu.Lock()
 			if s.terminal >= 0 {
@@ -153,6 +155,7 @@ func (s *screen) rewrite(line string) {
 			s.drawn++
 		}
 	}
+
 	_, _ = s.out.Write(b.Bytes()) // a reader that is gone does not stop the build
 }
 
@@ -182,6 +185,7 @@ func (r *running) status() string {
 	default:
 		text += fmt.Sprintf("  %d packages compiled, linking", r.compiled)
 	}
+
 	if r.last.Seconds >= 5 {
 		text += fmt.Sprintf("  (last time %s)", seconds(time.Duration(r.last.Seconds*float64(time.Second))))
 	}
@@ -207,6 +211,7 @@ func (r *running) line(line string) {
 		}
 		return
 	}
+
 	r.loading = ""
 	r.compiled++
 }
@@ -266,7 +271,7 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
-// remedy is what to do about a step that did not succeed, "" if only a person can know.
+// remedy returns what to do about a step that did not succeed, "" if only a person can know.
 func remedy(output string) string {
 	for _, sign := range []string{
 		"dial tcp", "i/o timeout", "connection reset", "connection refused", "no such host", "TLS handshake", "unexpected EOF",

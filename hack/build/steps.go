@@ -93,6 +93,7 @@ func bundle(version, windowsModfile, linuxModfile string) []step {
 	if version != kubernetesVersion {
 		suffix, in = "-"+version, []string{"bundle"}
 	}
+
 	links := map[string]string{}
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"} {
 		links[dir+"/server/bin/"+name] = "hyperkube"
@@ -136,6 +137,7 @@ func bundleOf(root, version string) ([]step, error) {
 		}
 		there = append(there, got)
 	}
+
 	old, err := versionIn(filepath.Join(root, oldKubernetes, "go.mod"), "k8s.io/kubernetes")
 	if err != nil {
 		return nil, err
@@ -196,7 +198,7 @@ func versionIn(file, module string) (string, error) {
 // pages are templates: with them the linker keeps every exported method (package fieldtemplate says why).
 const noTrace = "-tags=grpcnotrace"
 
-// own are Mullion's programs.
+// own returns Mullion's programs.
 func own() []step {
 	return []step{
 		{
@@ -252,7 +254,7 @@ func own() []step {
 	}
 }
 
-// upstream are upstream's unmodified programs, from their pinned modules.
+// upstream returns upstream's unmodified programs, from their pinned modules.
 func upstream() []step {
 	const containerd, coredns, metrics = "github.com/containerd/containerd/v2", "upstream/cluster/coredns", "sigs.k8s.io/metrics-server"
 	in := []string{"up", "build", "upstream"}
@@ -460,7 +462,7 @@ func fields() []step {
 	return append(steps, csi()...)
 }
 
-// csi are upstream's CSI sidecars for Linux, and csi-sanity.
+// csi returns upstream's CSI sidecars for Linux, and csi-sanity.
 func csi() []step {
 	const module = "github.com/kubernetes-csi/"
 	var steps []step

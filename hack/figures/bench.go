@@ -35,6 +35,7 @@ func measured(runs []kept.Result) string {
 				commit(r), r.Load.Before, r.Load.Most, machine(r.Machine))
 		}
 	}
+
 	if rows.Len() == 0 {
 		return "No run is kept yet.\n"
 	}

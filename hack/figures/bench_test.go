@@ -28,6 +28,7 @@ func TestMeasured(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
 	}
+
 	if strings.Contains(got, "7.00") || strings.Contains(got, "nothing") {
 		t.Errorf("an older figure, or one without values, is in\n%s", got)
 	}

@@ -63,6 +63,7 @@ func TestReadSuite(t *testing.T) {
 		failed:   1,
 		other:    1,
 	}
+
 	if got, err := readSuite(root, "serial"); err != nil || got != want {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -91,6 +92,7 @@ func TestFlaky(t *testing.T) {
 			Reason:   reason,
 		}
 	}
+
 	got := flaky(map[string][]kept.Result{"wine": {
 		{Commit: "0123abcd", Tests: []kept.Test{
 			again("test/x TestX/part", "x_test.go:1: a | b\nmore"), again("test/x TestX", ""),
@@ -108,6 +110,7 @@ func TestFlaky(t *testing.T) {
 |---|---|---|---|
 | wine | ` + "`test/x TestX/part`" + ` | 0123abcd | x_test.go:1: a \| b |
 `
+
 	if got != want {
 		t.Errorf("%s\nwant:\n%s", got, want)
 	}

@@ -44,6 +44,7 @@ func readSuite(root, name string) (suite, error) {
 		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
 			continue
 		}
+
 		if err := s.count(strings.Fields(line)[0]); err != nil {
 			return s, fmt.Errorf("%s: %w", file, err)
 		}
@@ -151,6 +152,7 @@ func blocks(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	support, err := support(root)
 	if err != nil {
 		return nil, err
@@ -165,7 +167,7 @@ func blocks(root string) (map[string]string, error) {
 	}, nil
 }
 
-// tested is README's list of results.
+// tested returns README's list of results.
 func tested(root string, parallel, serial suite) (string, error) {
 	levels, all, err := statements()
 	if err != nil {
@@ -185,6 +187,7 @@ func tested(root string, parallel, serial suite) (string, error) {
 	fmt.Fprintf(&b, "* Programs as published: [%d of %d pass every check](docs/compat/programs.md), with Wine 8 and 10\n", whole, programs)
 	fmt.Fprintf(&b, "* `mullion net test`: [%d flows](docs/network-flows.md); `mullion check`: [%d rules](docs/check-rules.md); "+
 		"`mullion diagnose`: [%d probes](docs/diagnose.md)\n", flows(spec.ModeL2Bridge), len(rules.All()), len(diagnose.Probes()))
+
 	return b.String(), nil
 }
 

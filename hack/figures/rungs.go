@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/conformance/result"
 )
 
-// rungsOfMakeTest are the rungs that `make test` runs, from the one that needs least.
+// rungsOfMakeTest returns the rungs that `make test` runs, from the one that needs least.
 func rungsOfMakeTest() []string {
 	return []string{"pure", "kernel", "wine", "cluster", "conformance", "machines"}
 }
@@ -76,11 +76,13 @@ func flaky(all map[string][]kept.Result) string {
 			if len(of) > 0 {
 				in++
 			}
+
 			for _, t := range of {
 				cause, _, _ := strings.Cut(t.Reason, "\n")
 				fmt.Fprintf(&tests, "| %s | `%s` | %s | %s |\n", rung, t.Name, commit(r), strings.ReplaceAll(cause, "|", "\\|"))
 			}
 		}
+
 		if runs > 0 {
 			fmt.Fprintf(&rates, "| %s | %d | %d | %d | %d | %.2f |\n", rung, runs, in, ran, found,
 				1000*float64(found)/float64(max(ran, 1)))
@@ -107,7 +109,7 @@ func machine(m kept.Machine) string {
 		m.Kernel, m.Cgroup, m.Wine)
 }
 
-// ladder is README's line about the newest kept run of each rung. It is empty where a rung has none.
+// ladder returns README's line about the newest kept run of each rung. It is empty where a rung has none.
 func ladder(all map[string][]kept.Result) string {
 	passed, failed := 0, 0
 	for _, rung := range rungsOfMakeTest() {

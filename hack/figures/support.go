@@ -61,6 +61,7 @@ func areas(page, text string) []area {
 			})
 			continue
 		}
+
 		if m := level.FindStringSubmatch(line); m != nil && len(all) > 0 {
 			all[len(all)-1].levels[m[1]]++
 		}

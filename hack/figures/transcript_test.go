@@ -49,6 +49,7 @@ func transcript(t *testing.T, page, mullion string) (string, string, error) {
 	if readErr != nil {
 		t.Fatal(readErr)
 	}
+
 	return string(text), string(out), err
 }
 

@@ -35,6 +35,7 @@ func run(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+
 	if *version == "" || *layer == "" || *out == "" || *seconds <= 0 {
 		return errors.New("needs -version, -time, -layer and -o")
 	}
@@ -49,6 +50,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	return tarball.WriteToFile(*out, tag, image)
 }
 

@@ -77,7 +77,7 @@ type Figure struct {
 // maxReason is the most bytes of a reason that are kept.
 const maxReason = 2000
 
-// Name is the name of the result's file.
+// Name returns the name of the result's file.
 func (r Result) Name() string {
 	commit := r.Commit
 	if commit == "" {
@@ -135,6 +135,7 @@ func Write(folder string, r Result) (string, error) {
 		text.WriteString("\n    ")
 		text.Write(line)
 	}
+
 	text.WriteString("\n  ]\n}\n")
 
 	path := filepath.Join(folder, r.Suite, r.Name())
@@ -157,6 +158,7 @@ func Read(path string) (Result, error) {
 	if err := decoder.Decode(&r); err != nil {
 		return r, fmt.Errorf("parse %q: %w", path, err)
 	}
+
 	switch {
 	case r.Version != version:
 		return r, fmt.Errorf("%q has version %d; this program reads version %d", path, r.Version, version)
@@ -186,6 +188,7 @@ func Files(folder, suite string) ([]string, error) {
 			paths = append(paths, filepath.Join(folder, suite, f.Name()))
 		}
 	}
+
 	slices.Reverse(paths)
 	return paths, nil
 }

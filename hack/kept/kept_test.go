@@ -79,6 +79,7 @@ func TestReadRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	good := string(text)
 
 	for name, bad := range map[string]string{
@@ -123,6 +124,7 @@ func TestFilesAreTheNewestFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.WriteFile(filepath.Join(folder, "wine", "notes.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +136,7 @@ func TestFilesAreTheNewestFirst(t *testing.T) {
 	if files, err := Files(folder, "pure"); err != nil || len(files) != 0 {
 		t.Errorf("a suite that never ran has %q, %v", files, err)
 	}
+
 	if suites, err := Suites(folder); err != nil || len(suites) != 1 {
 		t.Errorf("got the suites %q, %v", suites, err)
 	}
@@ -154,6 +157,7 @@ func TestCompare(t *testing.T) {
 	if diff := cmp.Diff(want, Compare(before, after)); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
+
 	if got := Compare(before, before); len(got) > 0 {
 		t.Errorf("a run differs from itself: %v", got)
 	}

@@ -117,6 +117,7 @@ func WatchLoad() func() Load {
 	watching.Go(func() {
 		tick := time.NewTicker(everyLoad)
 		defer tick.Stop()
+
 		for {
 			select {
 			case <-ended:

@@ -140,6 +140,7 @@ func module(version string, theirs, ours []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	f.Cleanup()
 	return f.Format()
 }

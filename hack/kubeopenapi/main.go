@@ -52,6 +52,7 @@ func run(module, to string) error {
 	if have, err := os.ReadFile(mark); err == nil && string(have) == version {
 		return nil
 	}
+
 	if source == "" { // not in the module cache yet
 		if _, err := command(module, "mod", "download", kubernetes); err != nil {
 			return err
@@ -80,18 +81,21 @@ func layOut(source, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
+
 	for _, part := range parts {
 		from := filepath.Join(source, part)
 		info, err := os.Stat(from)
 		if err != nil {
 			return err
 		}
+
 		if !info.IsDir() {
 			if err := copyFile(from, filepath.Join(to, part)); err != nil {
 				return err
 			}
 			continue
 		}
+
 		err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
@@ -100,6 +104,7 @@ func layOut(source, to string) error {
 			if err != nil {
 				return err
 			}
+
 			if d.IsDir() {
 				return os.MkdirAll(filepath.Join(to, name), 0o755)
 			}
@@ -130,6 +135,7 @@ func generate(module, to string) error {
 	if len(packages) == 0 {
 		return errors.New("no package is marked for it")
 	}
+
 	tmp, err := os.MkdirTemp("", "kubeopenapi-")
 	if err != nil {
 		return err
@@ -169,6 +175,7 @@ func marked(module string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		for _, source := range sources {
 			data, err := os.ReadFile(source)
 			if err != nil {

@@ -33,6 +33,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s is another one the second time (%v)", page, err)
 		}
 	}
+
 	if _, err := os.Stat(filepath.Join(dirs[0], "mullion-supervise.1")); err == nil {
 		t.Error("a hidden command has a page")
 	}

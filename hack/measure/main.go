@@ -91,6 +91,7 @@ func measure(root string, depth int, tests bool) (map[string]*counts, error) {
 
 		return rooms[room].add(relative, source)
 	})
+
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +128,7 @@ func printed(out io.Writer, rooms map[string]*counts, receivers int) error {
 		fmt.Fprintln(table, rooms[name].row(name))
 		all.merge(rooms[name])
 	}
+
 	fmt.Fprintln(table, all.row("all"))
 
 	if err := table.Flush(); err != nil {

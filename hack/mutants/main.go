@@ -70,6 +70,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	if o.show {
 		for _, m := range mutants {
 			fmt.Fprintln(out, m)
@@ -119,6 +120,7 @@ func try(ctx context.Context, mutants []mutant, timeout time.Duration, out io.Wr
 				return ended, err
 			}
 		}
+
 		if !good[path] {
 			fmt.Fprintf(out, "  %-11s %s (its package fails without it)\n", "not tried", m)
 			continue
@@ -142,6 +144,7 @@ func try(ctx context.Context, mutants []mutant, timeout time.Duration, out io.Wr
 			Attempts: 1,
 			Seconds:  time.Since(began).Seconds(),
 		}
+
 		word := "noticed"
 		if !noticed {
 			word = "SURVIVES"

@@ -19,6 +19,7 @@ func module(t *testing.T) pkg {
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // nobody runs the tests there
 		t.Fatal(err)
 	}
+
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.26\n",
 		"m.go": `package m
@@ -54,11 +55,13 @@ func TestSmaller(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	t.Chdir(dir)
 	packages, err := list(t.Context(), []string{"./..."})
 	if err != nil || len(packages) != 1 {
 		t.Fatal(packages, err)
 	}
+
 	return packages[0]
 }
 
@@ -72,6 +75,7 @@ func TestMutantsOf(t *testing.T) {
 	for _, m := range found {
 		got = append(got, m.String())
 	}
+
 	want := []string{
 		"example.com/m m.go:3 smaller: < → >=",
 		"example.com/m m.go:6 both: ! → ",
@@ -89,13 +93,19 @@ func TestMutantsOf(t *testing.T) {
 func TestDraw(t *testing.T) {
 	p := module(t)
 	drawn := func(seed uint64, each int) (names []string) {
-		mutants, err := draw([]pkg{p}, options{n: 6, each: each, seed: seed})
+		mutants, err := draw([]pkg{p}, options{
+			n:    6,
+			each: each,
+			seed: seed,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, m := range mutants {
 			names = append(names, m.String())
 		}
+
 		return names
 	}
 
@@ -129,6 +139,7 @@ func TestMutantIsTested(t *testing.T) {
 	if ended[0].State != result.Passed || ended[1].State != result.Failed {
 		t.Errorf("ended as %s and %s, want the first noticed alone:\n%s", ended[0].State, ended[1].State, &out)
 	}
+
 	if text, err := os.ReadFile("m.go"); err != nil || !strings.Contains(string(text), "a < b") {
 		t.Errorf("the tree was changed: %v", err)
 	}
@@ -147,6 +158,7 @@ func TestFailingAndHanging(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	write := func(body string) {
 		text := "package m\n\nimport \"testing\"\n\nfunc TestSmaller(t *testing.T) {\n" + body + "\n}\n"
 		if err := os.WriteFile("m_test.go", []byte(text), 0o600); err != nil {

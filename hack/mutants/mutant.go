@@ -46,6 +46,7 @@ func list(ctx context.Context, patterns []string) ([]pkg, error) {
 			packages = append(packages, p)
 		}
 	}
+
 	return packages, nil
 }
 
@@ -92,6 +93,7 @@ func draw(packages []pkg, o options) ([]mutant, error) {
 			drawn = append(drawn, m)
 		}
 	}
+
 	return drawn, nil
 }
 
@@ -102,6 +104,7 @@ func mutantsOf(p pkg, name string) ([]mutant, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
 	if err != nil {
@@ -117,6 +120,7 @@ func mutantsOf(p pkg, name string) ([]mutant, error) {
 		if !ok || f.Body == nil {
 			continue
 		}
+
 		ast.Inspect(f.Body, func(n ast.Node) bool {
 			for _, c := range changes(n) {
 				at := files.Position(c.at)
@@ -131,9 +135,11 @@ func mutantsOf(p pkg, name string) ([]mutant, error) {
 					function: f.Name.Name,
 				})
 			}
+
 			return true
 		})
 	}
+
 	return found, nil
 }
 
@@ -166,6 +172,7 @@ func changes(n ast.Node) []change {
 		if n.Op == token.NOT {
 			return []change{{n.OpPos, "!", ""}}
 		}
+
 	case *ast.ReturnStmt:
 		var found []change
 		for _, r := range n.Results {
@@ -175,13 +182,16 @@ func changes(n ast.Node) []change {
 				found = append(found, change{id.Pos(), "false", "true"})
 			}
 		}
+
 		return found
+
 	case *ast.IfStmt:
 		// An error that is not looked at: the condition holds never, and err counts as used.
 		if c, ok := n.Cond.(*ast.BinaryExpr); ok && c.Op == token.NEQ && named(c.X, "err") && named(c.Y, "nil") {
 			return []change{{c.X.Pos(), "err", "false && err"}}
 		}
 	}
+
 	return nil
 }
 

@@ -27,7 +27,11 @@ func newTests(timeout time.Duration) (*tests, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tests{dir: dir, home: filepath.Join(dir, "home"), timeout: timeout}
+	t := &tests{
+		dir:     dir,
+		home:    filepath.Join(dir, "home"),
+		timeout: timeout,
+	}
 
 	err = errors.Join(os.Chmod(dir, 0o711), os.Mkdir(t.home, 0o700)) //nolint:gosec // nobody passes through it
 	if err == nil && os.Geteuid() == 0 {

@@ -170,6 +170,7 @@ func (r release) papers(made string, p *parcel, texts ...string) ([]entry, error
 	if err != nil {
 		return nil, err
 	}
+
 	if p.licence, err = from.expressionOf(modules); err != nil {
 		return nil, fmt.Errorf("package %s: %w", p.name, err)
 	}

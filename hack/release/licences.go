@@ -103,6 +103,7 @@ func (s sources) licenceOf(m debug.Module) (licence, error) {
 	if err != nil {
 		return licence{}, err
 	}
+
 	texts, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return licence{}, fmt.Errorf("%s is not in the module cache: run go mod download %s", name(m), name(m))
@@ -205,6 +206,7 @@ func (s sources) expressionOf(programs []program) (string, error) {
 		}
 		all = append(all, l.ids...)
 	}
+
 	for _, p := range programs {
 		for _, l := range libraries(p) {
 			all = append(all, l.licence)
@@ -265,6 +267,7 @@ func writeLibraries(out, texts *bytes.Buffer, programs []program) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

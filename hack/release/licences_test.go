@@ -23,6 +23,7 @@ func TestBuiltPrograms(t *testing.T) {
 	if err != nil {
 		t.Skipf("nothing is built: %v", err)
 	}
+
 	for _, m := range distinct(programs) {
 		if l, err := from.licenceOf(m); err != nil {
 			t.Error(err)
@@ -30,6 +31,7 @@ func TestBuiltPrograms(t *testing.T) {
 			t.Errorf("%s: no file", name(m))
 		}
 	}
+
 	t.Logf("%d modules of %d programs have licences that are allowed", len(distinct(programs)), len(programs))
 }
 
@@ -46,6 +48,7 @@ func built(t *testing.T) []entry {
 	for _, v := range versions {
 		groups = append(groups, func() ([]entry, error) { return r.bundle(filepath.Base(v)) })
 	}
+
 	for _, p := range platforms() {
 		file := filepath.Join("plugin", p.os+"-"+p.arch, p.program())
 		groups = append(groups, func() ([]entry, error) { return r.found("make release", file) })

@@ -140,6 +140,7 @@ func (r release) parcels(ctx context.Context, made string) ([]parcel, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		bundle.entries = append(bundle.entries, papers...)
 		all = append(all, bundle)
 	}

@@ -30,6 +30,7 @@ func readModules(entries []entry) ([]program, error) {
 		if err != nil {
 			continue // C, or no program
 		}
+
 		all = append(all, program{
 			path:    e.path,
 			main:    info.Path,
@@ -152,6 +153,7 @@ func (r release) writeSBOM(file string, of parcel, programs []program, from sour
 			add(id("library", l.name), l.name, none, l.licence, "pkg:deb/debian/"+l.debian)
 			relate(program, "STATIC_LINK", id("library", l.name))
 		}
+
 		for _, m := range p.modules {
 			relate(program, common.TypeRelationshipDependsOn, id("module", name(m)))
 		}

@@ -61,6 +61,7 @@ func (r release) pluginParcel(made string, p platform) (parcel, error) {
 		e.path = filepath.Base(e.path)
 		of.entries = append(of.entries, e)
 	}
+
 	sortEntries(of.entries)
 	return of, nil
 }

@@ -44,6 +44,7 @@ func fakeBin(t *testing.T) string {
 		if ext := filepath.Ext(name); ext == ".tar" || ext == ".yaml" || strings.HasPrefix(name, "e2e/data/") {
 			mode = 0o600
 		}
+
 		if err := os.WriteFile(file, []byte("#!/bin/sh\necho \"$@\"\n"), mode); err != nil {
 			t.Fatal(err)
 		}
@@ -257,6 +258,7 @@ func TestPluginWithoutURL(t *testing.T) {
 	if err != nil || len(files) != 6 {
 		t.Fatalf("%q, %v", files, err)
 	}
+
 	if _, err := (release{
 		version: "v1.2.3",
 		bin:     t.TempDir(),
@@ -282,6 +284,7 @@ func materials(t *testing.T, text string) {
 		}
 		seen[string(p.PackageSPDXIdentifier)] = true
 	}
+
 	if len(seen) < 3 {
 		t.Errorf("it names %v", seen)
 	}
@@ -311,6 +314,7 @@ func control(t *testing.T, file string) string {
 		}
 		rest = rest[min(len(rest), 60+size+size%2):]
 	}
+
 	t.Fatalf("%s has no control.tar.gz", file)
 	return ""
 }
@@ -365,6 +369,7 @@ func untar(t *testing.T, file string) map[string]packed {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if h.Typeflag == tar.TypeSymlink {
 			all[h.Name] = packed{what: "-> " + h.Linkname}
 			continue

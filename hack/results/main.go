@@ -44,6 +44,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 			}
 		}
 		return nil
+
 	case len(args) == 3 && args[0] == "compare":
 		return compare(args[1], args[2], w)
 	case len(args) > 0 && len(args) < 3 && args[0] == "list":
@@ -79,8 +80,8 @@ func keep(ctx context.Context, what string, w io.Writer) error {
 	return err
 }
 
-// public is a reason without what it says of the folders of the machine: that of the checkout, and where programs are
-// looked for.
+// public returns a reason without what it says of the folders of the machine: that of the checkout, and where programs
+// are looked for.
 func public(reason, checkout string) string {
 	reason = strings.ReplaceAll(reason, checkout, "CHECKOUT")
 	return searchPath.ReplaceAllString(reason, "PATH=…")
@@ -123,6 +124,7 @@ func ofConformance(ctx context.Context, folder string) (kept.Result, error) {
 		Args:     []string{"--focus", of.Run.Focus, "--skip", of.Run.Skip},
 		StandIns: of.Run.StandIns,
 	}
+
 	if of.Run.End != result.Complete {
 		r.Incomplete = strings.TrimSpace(string(of.Run.End) + " " + of.Run.Reason)
 	}
@@ -170,6 +172,7 @@ func compare(before, after string, w io.Writer) error {
 		worse = worse || (passed(d.Before) && d.After != "" && !passed(d.After))
 		fmt.Fprintf(t, "%s\t→ %s\t%s\n", orAbsent(d.Before), orAbsent(d.After), d.Name)
 	}
+
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -179,6 +182,7 @@ func compare(before, after string, w io.Writer) error {
 	if worse {
 		return errWorse
 	}
+
 	return nil
 }
 

@@ -72,6 +72,7 @@ func TestKeepConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	flaky := result.Spec{
 		Number:   1,
 		Name:     "[sig-node] a",
@@ -81,6 +82,7 @@ func TestKeepConformance(t *testing.T) {
 	if err := folder.Add(flaky, "", ""); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := folder.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +95,7 @@ func TestKeepConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Suite != "serial-1.37.1" || r.Commit != "0123abcd" || r.Incomplete != "partial stopped" || len(r.Tests) != 2 ||
 		r.Tests[0].State != result.Flaky || r.Tests[1].State != result.NotRun {
 		t.Errorf("kept %+v", r)

@@ -117,6 +117,7 @@ func (r runner) Run(ctx context.Context) (result, error) {
 		if !run {
 			continue
 		}
+
 		fmt.Fprintf(r.Out, "== %s\n", s.Name)
 		if err := r.step(ctx, i, s, values, &got); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("step %q: %w", s.Name, err))
@@ -255,5 +256,6 @@ func wanted(condition string, success bool, values map[string]string) (bool, err
 	if !ok {
 		return false, fmt.Errorf("the condition %q names what is not known here", condition)
 	}
+
 	return success && (value == parts[3]) == (parts[2] == "=="), nil
 }

@@ -62,6 +62,7 @@ func newJob(t *testing.T, environ ...string) *job {
 			fmt.Sprintf("SUM=%x", sha256.Sum256([]byte("DEB\n"))),
 		}, environ...),
 	}
+
 	return j
 }
 
@@ -277,6 +278,7 @@ func TestActionsUseTheirInputs(t *testing.T) {
 			}
 			delete(names, name)
 		}
+
 		if len(names) > 0 {
 			t.Errorf("%s: inputs that are not declared: %v", dir, names)
 		}
@@ -298,6 +300,7 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
+
 	for condition, want := range map[string]bool{"": false, "always()": true, "inputs.a == 'x'": false} {
 		if got, err := wanted(condition, false, values); err != nil || got != want {
 			t.Errorf("%q after a failure: %t, %v", condition, got, err)

@@ -104,6 +104,7 @@ func TestChooses(t *testing.T) {
 				by = append(by, rung)
 			}
 		}
+
 		if got := strings.Join(by, " "); got != tc.want {
 			t.Errorf("%q of %q is run by %q, not %q", tc.test, tc.file, got, tc.want)
 		}

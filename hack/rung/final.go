@@ -21,7 +21,7 @@ func (r *result) final(f failure) string {
 
 var seed = regexp.MustCompile(regexp.QuoteMeta(testrun.SeedMark) + `(\d+)`)
 
-// seedOf is the seed of a failed test that is random, or of a part of it, "" for others.
+// seedOf returns the seed of a failed test that is random, or of a part of it, "" for others.
 func (r *result) seedOf(f failure) string {
 	outputs := r.outputs(f)
 	for key, output := range r.output {
@@ -38,7 +38,7 @@ func (r *result) seedOf(f failure) string {
 	return ""
 }
 
-// outputs are what a failed test has printed, and what those have of which it is a part.
+// outputs returns what a failed test has printed, and what those have of which it is a part.
 func (r *result) outputs(f failure) []string {
 	var found []string
 	for test := f.test; ; {

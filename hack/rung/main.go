@@ -76,6 +76,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: rung RUNG[+RUNG]...; the rungs are "+strings.Join(rungs(), ", "))
 		os.Exit(2)
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	end, err := endOf(os.Getenv("MULLION_TESTS_END"))
 	if err != nil {
@@ -142,6 +143,7 @@ func runAll(ctx context.Context, stages []string, end time.Time, w io.Writer) bo
 	for _, f := range withReasons(failures) {
 		f.print(w)
 	}
+
 	fmt.Fprintln(w, strings.Join(errs, "\n"))
 	return false
 }
@@ -163,7 +165,7 @@ func rungs() []string {
 	return []string{"pure", "kernel", "wine", "cluster", "conformance", "machines", "field"}
 }
 
-// clusters are the rungs whose tests bring clusters up on this machine.
+// clusters returns the rungs whose tests bring clusters up on this machine.
 func clusters() []string { return []string{"cluster", "conformance", "field"} }
 
 // leastTime is what a rung needs to be worth a beginning.
@@ -332,6 +334,7 @@ func testFiles(folder string, look func(path string, text []byte)) error {
 		if d.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "upstream", "testdata"}, d.Name()) {
 			return filepath.SkipDir
 		}
+
 		if d.IsDir() && path != folder {
 			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
 				return filepath.SkipDir
@@ -435,6 +438,7 @@ func (r *result) ended(e event, key string, w io.Writer) {
 	case "skip":
 		r.skipped++
 		r.skips = append(r.skips, fmt.Sprintf("%s: %s", e.Test, reason(text)))
+
 	case "fail":
 		r.failed++
 		r.failedIn[e.Package] = true

@@ -41,12 +41,14 @@ func TestOnceIsSaid(t *testing.T) {
 			if !never.MatchString(f.Name.Name) && !strings.Contains(filepath.ToSlash(path), "/test/attack/") {
 				continue
 			}
+
 			found++
 			if !saysOnce(f) {
 				t.Errorf("%s: %s does not begin with testrun.Once", path, f.Name.Name)
 			}
 		}
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +67,7 @@ func saysOnce(f *ast.FuncDecl) bool {
 	if !ok {
 		return false
 	}
+
 	call, ok := statement.X.(*ast.CallExpr)
 	if !ok {
 		return false

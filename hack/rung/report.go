@@ -104,6 +104,7 @@ func reasons(pkg, output string) []string {
 			end()
 		}
 	}
+
 	end()
 	return found
 }

@@ -76,6 +76,7 @@ FAILED wine: mullion.dev/mullion/test/y
 FAILED wine: mullion.dev/mullion/test/z 
     z.go:1: undefined: zz
 `
+
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}

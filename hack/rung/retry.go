@@ -48,6 +48,7 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 		if seed := r.seedOf(f); seed != "" {
 			cmd.Env = append(os.Environ(), testrun.SeedVariable+"="+seed)
 		}
+
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), `"Action":"pass"`) {
 			fmt.Fprintf(w, "%s failed at its second try too: %v\n", f.test, err)
@@ -67,6 +68,7 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 	r.failures = nil
 	fmt.Fprintf(w, "%s: %d passed, %d of them not before their second try, 0 failed, %d skipped\n", r.rung, r.passed,
 		len(failed), r.skipped)
+
 	return true
 }
 

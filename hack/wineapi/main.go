@@ -47,6 +47,7 @@ func run(args []string) error {
 	if err := wineapi.Write(z, wines); err != nil {
 		return err
 	}
+
 	if err := z.Close(); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// anchor is what a heading is called in links, as GitHub and GitLab make it.
+// anchor returns what a heading is called in links, as GitHub and GitLab make it.
 func anchor(heading string) string {
 	heading = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(heading, "$1")
 	var b strings.Builder
@@ -24,7 +24,7 @@ func anchor(heading string) string {
 	return b.String()
 }
 
-// anchors are all of a page: its headings, and the ids that it gives.
+// anchors returns all of a page: its headings, and the ids that it gives.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}
 	id := regexp.MustCompile(`<a id="([^"]+)"`)
@@ -39,6 +39,7 @@ func anchors(text string) map[string]bool {
 		for _, m := range id.FindAllStringSubmatch(line, -1) {
 			all[m[1]] = true
 		}
+
 		heading := strings.TrimLeft(line, "#")
 		if heading == line || !strings.HasPrefix(heading, " ") {
 			continue
@@ -47,8 +48,10 @@ func anchors(text string) map[string]bool {
 		for i := 1; all[name]; i++ {
 			name = fmt.Sprintf("%s-%d", anchor(heading), i)
 		}
+
 		all[name] = true
 	}
+
 	return all
 }
 
@@ -61,6 +64,7 @@ func TestAnchorsLead(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
+
 			to := path
 			if m[1] != "" {
 				to = filepath.Join(filepath.Dir(path), m[1])
@@ -68,6 +72,7 @@ func TestAnchorsLead(t *testing.T) {
 			if filepath.Ext(to) != ".md" {
 				continue
 			}
+
 			if known[to] == nil {
 				known[to] = anchors(read(t, to))
 			}
@@ -76,6 +81,7 @@ func TestAnchorsLead(t *testing.T) {
 			}
 		}
 	}
+
 	if len(known) < 5 {
 		t.Errorf("only %d pages are linked to by their parts", len(known))
 	}

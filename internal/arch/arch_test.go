@@ -32,11 +32,13 @@ func goFiles(t *testing.T) []string {
 		if strings.HasSuffix(path, ".go") {
 			files = append(files, path)
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return files
 }
 
@@ -53,6 +55,7 @@ func TestEveryPackageHasAComment(t *testing.T) {
 		dir := filepath.Dir(file)
 		documented[dir] = documented[dir] || f.Doc != nil
 	}
+
 	for dir, ok := range documented {
 		if !ok {
 			t.Errorf("%s: no file has a package comment", dir)
@@ -66,6 +69,7 @@ func TestBuildTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for line := range strings.Lines(string(text)) {
 			if strings.HasPrefix(line, "package ") {
 				break
@@ -74,6 +78,7 @@ func TestBuildTags(t *testing.T) {
 			if !ok {
 				continue
 			}
+
 			for _, tag := range strings.FieldsFunc(expr,
 				func(r rune) bool { return strings.ContainsRune(" &|()!\n", r) }) {
 				if !slices.Contains(allowedTags, tag) {
@@ -150,12 +155,13 @@ type listing struct {
 	Imports, Deps []string
 }
 
-// listed are the packages of a system: linux or windows.
+// listed returns the packages of a system: linux or windows.
 func listed(t *testing.T, system string, args ...string) []listing {
 	t.Helper()
 	if system != "linux" { // there are packages for Linux alone, which others import
 		args = append([]string{"-e"}, args...)
 	}
+
 	args = append([]string{"list", "-C", root, "-json=ImportPath,Imports,Deps"}, args...)
 	list := exec.CommandContext(t.Context(), "go", args...)
 	list.Env = append(list.Environ(), "GOOS="+system)
@@ -163,6 +169,7 @@ func listed(t *testing.T, system string, args ...string) []listing {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
+
 	var all []listing
 	dec := json.NewDecoder(strings.NewReader(string(out)))
 	for dec.More() {
@@ -172,6 +179,7 @@ func listed(t *testing.T, system string, args ...string) []listing {
 		}
 		all = append(all, p)
 	}
+
 	return all
 }
 
@@ -187,6 +195,7 @@ func TestWings(t *testing.T) {
 			t.Errorf("internal/%s is in none of the wings: %v", path, slices.Sorted(maps.Keys(wings)))
 			continue
 		}
+
 		seen[wing] = true
 		for _, i := range p.Imports {
 			to, ours := strings.CutPrefix(i, internal)
@@ -196,6 +205,7 @@ func TestWings(t *testing.T) {
 			}
 		}
 	}
+
 	for wing := range wings {
 		if !seen[wing] {
 			t.Errorf("the wing %s has no package: its row is stale", wing)
@@ -241,6 +251,7 @@ func TestPartsOfPowerShell(t *testing.T) {
 			if !known {
 				t.Errorf("guest/powershell/%s has no row in the table of its imports", part)
 			}
+
 			seen[part] = true
 			for _, i := range p.Imports {
 				to, ours := strings.CutPrefix(i, folder)
@@ -250,6 +261,7 @@ func TestPartsOfPowerShell(t *testing.T) {
 			}
 		}
 	}
+
 	for part := range powershell {
 		if !seen[part] {
 			t.Errorf("guest/powershell/%s is no package: its row is stale", part)
@@ -284,6 +296,7 @@ func TestTwoSides(t *testing.T) {
 				}
 			}
 		}
+
 		if sides[true] < 10 || sides[false] < 10 {
 			t.Errorf("%s: %d packages of guest/, %d others: some were not seen", system, sides[true], sides[false])
 		}
@@ -295,11 +308,13 @@ func TestImportDirection(t *testing.T) {
 	for _, p := range listed(t, "linux", "-deps", "./cmd/...", "./internal/...", "./guest/...") {
 		deps[p.ImportPath] = p.Deps
 	}
+
 	for _, f := range forbidden {
 		got, ok := deps["mullion.dev/mullion/"+f.from]
 		if !ok {
 			t.Errorf("%s is not a package; the rule about %s is stale", f.from, f.to)
 		}
+
 		for _, d := range got {
 			if d == f.to || strings.HasPrefix(d, f.to) {
 				t.Errorf("%s reaches %s: %s", f.from, d, f.why)

@@ -43,6 +43,7 @@ func TestCHasNoCircles(t *testing.T) {
 			}
 		}
 	}
+
 	if edges < 300 {
 		t.Errorf("only %d calls between files were seen", edges)
 	}
@@ -63,6 +64,7 @@ func findCircle(graph map[string]map[string]string) string {
 			}
 			return strings.TrimSuffix(text.String(), ", ")
 		}
+
 		if done[node] {
 			return ""
 		}
@@ -75,6 +77,7 @@ func findCircle(graph map[string]map[string]string) string {
 				return circle
 			}
 		}
+
 		return ""
 	}
 
@@ -83,5 +86,6 @@ func findCircle(graph map[string]map[string]string) string {
 			return circle
 		}
 	}
+
 	return ""
 }

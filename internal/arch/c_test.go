@@ -56,10 +56,12 @@ func cFolders(t *testing.T) map[string]*cFolder {
 		if macros[scope] == nil {
 			macros[scope] = map[string][]string{}
 		}
+
 		for _, m := range cMacro.FindAllStringSubmatch(cNoise.ReplaceAllString(text, " "), -1) {
 			macros[scope][m[1]] = append(macros[scope][m[1]], cToken.FindAllString(m[2], -1)...)
 		}
 	}
+
 	if len(texts) < 200 {
 		t.Fatalf("found only %d files of C in guest/c", len(texts))
 	}
@@ -72,6 +74,7 @@ func cFolders(t *testing.T) map[string]*cFolder {
 		}
 		folders[folder].add(name, text, macros)
 	}
+
 	return folders
 }
 
@@ -80,7 +83,11 @@ func (f *cFolder) add(name, text string, macros map[string]map[string][]string) 
 	stem, ending, _ := strings.Cut(filepath.Base(name), ".")
 	unit := f.units[stem]
 	if unit == nil {
-		unit = &cUnit{defines: map[string]bool{}, uses: map[string]bool{}, includes: map[string]bool{}}
+		unit = &cUnit{
+			defines:  map[string]bool{},
+			uses:     map[string]bool{},
+			includes: map[string]bool{},
+		}
 		f.units[stem] = unit
 	}
 
@@ -103,6 +110,7 @@ func (f *cFolder) add(name, text string, macros map[string]map[string][]string) 
 				}
 			}
 		}
+
 		again = len(unit.uses) > before
 	}
 }
@@ -127,6 +135,7 @@ func (u *cUnit) scan(tokens []string, header bool) {
 				function = slices.Contains(statement, "(") && !slices.Contains(statement, "=")
 			}
 			depth++
+
 		case "}":
 			depth--
 			if depth == 0 && function {
@@ -134,6 +143,7 @@ func (u *cUnit) scan(tokens []string, header bool) {
 				statement = nil
 			}
 			continue
+
 		case ";":
 			if depth == 0 {
 				if !slices.Contains(statement, "(") || slices.Contains(statement, "=") {
@@ -143,6 +153,7 @@ func (u *cUnit) scan(tokens []string, header bool) {
 				continue
 			}
 		}
+
 		if depth == 0 && (parens == 0 || token == "(") {
 			statement = append(statement, token)
 		}
@@ -173,6 +184,7 @@ func (u *cUnit) define(statement []string) {
 		if !cName.MatchString(token) {
 			continue
 		}
+
 		names++
 		next := ";"
 		if i+1 < len(statement) {
@@ -187,6 +199,7 @@ func (u *cUnit) define(statement []string) {
 		case slices.Contains([]string{";", ",", "=", "["}, next):
 			u.defines[token] = true
 		}
+
 		if next == "=" {
 			return
 		}
@@ -237,12 +250,13 @@ func TestCNamesHavePrefixes(t *testing.T) {
 			}
 		}
 	}
+
 	if seen < 600 {
 		t.Errorf("only %d names were seen", seen)
 	}
 }
 
-// exportsOf are the names that the definition of a folder's library mentions, without those in small letters.
+// exportsOf returns the names that the definition of a folder's library mentions, without those in small letters.
 func exportsOf(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	exports := map[string]bool{}
@@ -250,6 +264,7 @@ func exportsOf(t *testing.T, folder string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, definition := range definitions {
 		for _, name := range cToken.FindAllString(read(t, definition), -1) {
 			if name != strings.ToLower(name) {
@@ -257,5 +272,6 @@ func exportsOf(t *testing.T, folder string) map[string]bool {
 			}
 		}
 	}
+
 	return exports
 }

@@ -31,10 +31,12 @@ func TestNothingIsDecidedByAnErrorsText(t *testing.T) {
 				found = nil
 			}
 		}
+
 		for _, f := range found {
 			t.Errorf("%s: an error's text decides: use errors.Is or As; where the cause is lost, package errtext", f)
 		}
 	}
+
 	for place := range unused {
 		t.Errorf("%s reads no error's text any more", place)
 	}
@@ -53,6 +55,7 @@ func TestUnitsAreNotCut(t *testing.T) {
 			t.Errorf("%s: a unit's name is cut or put together: use component.ID", f)
 		}
 	}
+
 	if looked < 30 {
 		t.Errorf("only %d files know units", looked)
 	}
@@ -78,6 +81,7 @@ func TestDecisionsAreFound(t *testing.T) {
 			t.Errorf("decisions by text in %s: %v, want %d", line, got, want)
 		}
 	}
+
 	for line, want := range map[string]int{
 		`_, _, _ = strings.Cut(u.Name, "/")`:                1,
 		`_ = strings.Split(u.ID.String(), "/")`:             1,
@@ -93,7 +97,7 @@ func TestDecisionsAreFound(t *testing.T) {
 	}
 }
 
-// decidingFiles are the files of the programs, without tests.
+// decidingFiles returns the files of the programs, without tests.
 func decidingFiles(t *testing.T) []string {
 	t.Helper()
 
@@ -111,7 +115,7 @@ var (
 		`Split(After)?(N|Seq)?)$`)
 )
 
-// textDecisions are the places of a file where an error's text decides.
+// textDecisions returns the places of a file where an error's text decides.
 func textDecisions(t *testing.T, path, text string) []string {
 	t.Helper()
 	var found []string
@@ -126,6 +130,7 @@ func textDecisions(t *testing.T, path, text string) []string {
 						texts[name.Name] = true
 					}
 				}
+
 			case *ast.CallExpr:
 				if name := called(n); deciding.MatchString(name) && readsText(n, texts) && !firstLine(n) {
 					found = append(found, set.Position(n.Pos()).String())
@@ -144,7 +149,7 @@ func textDecisions(t *testing.T, path, text string) []string {
 	return found
 }
 
-// cutUnits are the places of a file where a unit's name is taken apart or put together.
+// cutUnits returns the places of a file where a unit's name is taken apart or put together.
 func cutUnits(t *testing.T, path, text string) []string {
 	t.Helper()
 	partOfName := regexp.MustCompile(`^"[a-z][a-z0-9-]*/"$`)
@@ -160,6 +165,7 @@ func cutUnits(t *testing.T, path, text string) []string {
 			if ok && (partOfName.MatchString(by.Value) || (by.Value == `"/"` && isUnitText(n.Args[0]))) {
 				found = append(found, set.Position(n.Pos()).String())
 			}
+
 		case *ast.BinaryExpr:
 			if begin, ok := n.X.(*ast.BasicLit); ok && n.Op == token.ADD && partOfName.MatchString(begin.Value) {
 				found = append(found, set.Position(n.Pos()).String())
@@ -183,7 +189,7 @@ func parsed(t *testing.T, path, text string) (*token.FileSet, *ast.File) {
 	return set, file
 }
 
-// called is the name of the function or method that a call calls by a selector.
+// called returns the name of the function or method that a call calls by a selector.
 func called(call *ast.CallExpr) string {
 	if s, ok := call.Fun.(*ast.SelectorExpr); ok {
 		return s.Sel.Name

@@ -42,6 +42,7 @@ func clangFormat14(t *testing.T) string {
 			return path
 		}
 	}
+
 	t.Skip("clang-format 14 is not installed (make deps FOR=lint)")
 	return ""
 }
@@ -58,6 +59,7 @@ func TestCHasShortLines(t *testing.T) {
 		if !strings.HasPrefix(path, filepath.Join(root, "guest", "c")+"/") {
 			continue
 		}
+
 		seen++
 		number := 0
 		for line := range strings.Lines(read(t, path)) {
@@ -68,6 +70,7 @@ func TestCHasShortLines(t *testing.T) {
 			}
 		}
 	}
+
 	if seen < 200 {
 		t.Errorf("only %d files were seen", seen)
 	}

@@ -38,6 +38,7 @@ func parseFolder(t *testing.T, dir string) map[string]*ast.File {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	files := map[string]*ast.File{}
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
@@ -53,7 +54,7 @@ func parseFolder(t *testing.T, dir string) map[string]*ast.File {
 	return files
 }
 
-// kindTypes are the types that the kinds' files declare.
+// kindTypes returns the types that the kinds' files declare.
 func kindTypes(files map[string]*ast.File) []string {
 	var types []string
 	for name, file := range files {
@@ -80,7 +81,7 @@ func declaredTypes(file *ast.File) []string {
 	return types
 }
 
-// kindProblems are what is wrong in a file where the kinds' files declare types.
+// kindProblems returns what is wrong in a file where the kinds' files declare types.
 func kindProblems(name string, file *ast.File, types []string) []string {
 	switch {
 	case name == "kind.go":
@@ -98,6 +99,7 @@ func kindProblems(name string, file *ast.File, types []string) []string {
 
 		return fmt.Sprint(e), ok && slices.Contains(types, id.Name)
 	}
+
 	ast.Inspect(file, func(n ast.Node) bool {
 		var asked []ast.Expr
 		switch n := n.(type) {
@@ -109,6 +111,7 @@ func kindProblems(name string, file *ast.File, types []string) []string {
 			if slices.Contains([]string{"hypervisorHandler", "IsolationAnnotation", "machineOf", "hostProcessOf"}, n.Name) {
 				problems = append(problems, "it asks by "+n.Name)
 			}
+
 		case *ast.CompositeLit:
 			asked = []ast.Expr{n.Type}
 		case *ast.TypeAssertExpr:
@@ -116,6 +119,7 @@ func kindProblems(name string, file *ast.File, types []string) []string {
 		case *ast.CaseClause:
 			asked = n.List
 		}
+
 		for _, e := range asked {
 			if of, ok := isKind(e); ok {
 				problems = append(problems, "it names the kind "+of)
@@ -137,7 +141,7 @@ func isPackage(file *ast.File, e ast.Expr) bool {
 	})
 }
 
-// methodsOf are the methods of types that a file has.
+// methodsOf returns the methods of types that a file has.
 func methodsOf(file *ast.File, types []string) []string {
 	var problems []string
 	for _, d := range file.Decls {
@@ -149,6 +153,7 @@ func methodsOf(file *ast.File, types []string) []string {
 		if star, ok := of.(*ast.StarExpr); ok {
 			of = star.X
 		}
+
 		if id, ok := of.(*ast.Ident); ok && slices.Contains(types, id.Name) {
 			problems = append(problems, fmt.Sprintf("it has the method %s of %s", f.Name.Name, id.Name))
 		}
@@ -157,7 +162,7 @@ func methodsOf(file *ast.File, types []string) []string {
 	return problems
 }
 
-// answersYesOrNo are the methods of a file's interfaces that return a bool.
+// answersYesOrNo returns the methods of a file's interfaces that return a bool.
 func answersYesOrNo(file *ast.File) []string {
 	var problems []string
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -165,6 +170,7 @@ func answersYesOrNo(file *ast.File) []string {
 		if !ok {
 			return true
 		}
+
 		for _, m := range i.Methods.List {
 			f, ok := m.Type.(*ast.FuncType)
 			if !ok || f.Results == nil {

@@ -41,6 +41,7 @@ func TestLazyRegexpsCompile(t *testing.T) {
 			return true
 		})
 	}
+
 	if compiled < 60 {
 		t.Errorf("found only %d expressions", compiled)
 	}
@@ -66,6 +67,7 @@ func TestExpressionsOfPackagesAreLazy(t *testing.T) {
 			if !ok || decl.Tok != token.VAR {
 				continue
 			}
+
 			ast.Inspect(decl, func(n ast.Node) bool {
 				if _, later := n.(*ast.FuncLit); later {
 					return false
@@ -78,6 +80,7 @@ func TestExpressionsOfPackagesAreLazy(t *testing.T) {
 			})
 		}
 	}
+
 	if looked < 500 {
 		t.Errorf("looked at %d files only", looked)
 	}
@@ -96,7 +99,7 @@ func isCall(call *ast.CallExpr, pkg, name string) bool {
 	return ok && of.Name == pkg
 }
 
-// constants are the strings that are constants of a folder's package, and written out.
+// constants returns the strings that are constants of a folder's package, and written out.
 func constants(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	values := map[string]string{}
@@ -104,6 +107,7 @@ func constants(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -118,6 +122,7 @@ func constants(t *testing.T, dir string) map[string]string {
 			if !ok || decl.Tok != token.CONST {
 				continue
 			}
+
 			for _, s := range decl.Specs {
 				spec, ok := s.(*ast.ValueSpec)
 				if !ok || len(spec.Values) != len(spec.Names) {
@@ -144,6 +149,7 @@ func literal(e ast.Expr, constants map[string]string) (string, bool) {
 	case *ast.Ident:
 		text, ok := constants[e.Name]
 		return text, ok
+
 	case *ast.BinaryExpr:
 		left, ok := literal(e.X, constants)
 		right, okToo := literal(e.Y, constants)
@@ -168,12 +174,14 @@ func TestNoTemplatesThatCallMethods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, i := range file.Imports {
 			if name, _ := strconv.Unquote(i.Path.Value); name == "text/template" || name == "html/template" {
 				t.Errorf("%s imports %s: package fieldtemplate carries out templates", path, name)
 			}
 		}
 	}
+
 	if looked < 500 {
 		t.Errorf("looked at only %d files", looked)
 	}

@@ -25,7 +25,7 @@ var apart = map[string]bool{
 	"golang.org/x/tools":                          true,
 }
 
-// versions are the versions that a module file selects, by the path of the module.
+// versions returns the versions that a module file selects, by the path of the module.
 func versions(t *testing.T, file string) map[string]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json", filepath.Base(file))
@@ -34,6 +34,7 @@ func versions(t *testing.T, file string) map[string]string {
 	if err != nil {
 		t.Fatalf("read %s: %v", file, err)
 	}
+
 	var mod struct {
 		Require []struct{ Path, Version string }
 		Replace []struct {
@@ -43,13 +44,16 @@ func versions(t *testing.T, file string) map[string]string {
 	if err := json.Unmarshal(out, &mod); err != nil {
 		t.Fatal(err)
 	}
+
 	selected := map[string]string{}
 	for _, r := range mod.Require {
 		selected[r.Path] = r.Version
 	}
+
 	for _, r := range mod.Replace {
 		selected[r.Old.Path] = r.New.Version
 	}
+
 	return selected
 }
 
@@ -70,6 +74,7 @@ func TestSharedModulesHaveOneVersion(t *testing.T) {
 							" `go get -modfile=FILE %[1]s@VERSION` in the folder of each", path, main[path], there[path], name)
 				}
 			}
+
 			if shared < 20 {
 				t.Errorf("go.mod and upstream/cluster/%s have only %d modules in common", name, shared)
 			}

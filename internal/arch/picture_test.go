@@ -28,6 +28,7 @@ func TestPicture(t *testing.T) {
 	if !begins || !ends {
 		t.Fatalf("%s has no place for the picture: %q … %q", file, pictureBegins, pictureEnds)
 	}
+
 	want := draw(wingImports(t))
 	if *update {
 		if err := os.WriteFile(file, []byte(before+pictureBegins+want+pictureEnds+after), 0o644); err != nil {
@@ -35,12 +36,13 @@ func TestPicture(t *testing.T) {
 		}
 		return
 	}
+
 	if have != want {
 		t.Errorf("%s draws the wings so:\n%sthe imports are so (-update draws them):\n%s", file, have, want)
 	}
 }
 
-// wingImports are the wings and guest/, each with the wings that its packages import.
+// wingImports returns the wings and guest/, each with the wings that its packages import.
 func wingImports(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	const module = "mullion.dev/mullion/"
@@ -62,11 +64,12 @@ func wingImports(t *testing.T) map[string]map[string]bool {
 			}
 		}
 	}
+
 	delete(imports, "arch")
 	return imports
 }
 
-// draw is a graph of the imports. An import that a longer way has too is left out.
+// draw returns a graph of the imports. An import that a longer way has too is left out.
 func draw(imports map[string]map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("```mermaid\nflowchart TD\n")

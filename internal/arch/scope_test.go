@@ -28,13 +28,14 @@ func done() map[string]string {
 	}
 }
 
-// outOfScope are the things in the first column of SCOPE.md's table "Out".
+// outOfScope returns the things in the first column of SCOPE.md's table "Out".
 func outOfScope(t *testing.T) []string {
 	t.Helper()
 	_, out, found := strings.Cut(read(t, filepath.Join(root, "SCOPE.md")), "\n## Out\n")
 	if !found {
 		t.Fatal(`SCOPE.md has no section "Out"`)
 	}
+
 	var things []string
 	for line := range strings.Lines(out) {
 		cells := strings.Split(line, "|")
@@ -45,6 +46,7 @@ func outOfScope(t *testing.T) []string {
 	if len(things) < 3 {
 		t.Fatalf("found only %q in SCOPE.md's section \"Out\"", things)
 	}
+
 	return things
 }
 

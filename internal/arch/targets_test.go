@@ -24,6 +24,7 @@ func targets(t *testing.T) []string {
 	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9-]+):.*##`).FindAllStringSubmatch(makefile, -1) {
 		all = append(all, m[1])
 	}
+
 	for _, name := range suites(t) {
 		if strings.HasPrefix(name, "conformance-") {
 			all = append(all, name)
@@ -109,6 +110,7 @@ func TestSuites(t *testing.T) {
 		"dist/mullion_v1_image.tar":   "",
 		"dist/kubectl-mullion.tar.gz": "",
 	}
+
 	scripts, err := filepath.Glob(filepath.Join(root, "hack/*.sh"))
 	if err != nil {
 		t.Fatal(err)
@@ -118,6 +120,7 @@ func TestSuites(t *testing.T) {
 			texts[name] = stub
 		}
 	}
+
 	for name, text := range texts {
 		file := filepath.Join(checkout, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

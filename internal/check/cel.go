@@ -27,10 +27,12 @@ func (m Match) cel(at string, steps []step, depth int) string {
 		v := "i" + strconv.Itoa(depth)
 		return fmt.Sprintf("%s.exists(%s, %s)", at, v, m.cel(v, rest, depth+1))
 	}
+
 	there, next := fmt.Sprintf("has(%s.%s)", at, s.key), at+"."+s.key
 	if s.user {
 		there, next = fmt.Sprintf("%s in %s", strconv.Quote(s.key), at), fmt.Sprintf("%s[%s]", at, strconv.Quote(s.key))
 	}
+
 	if m.Op == Absent {
 		if len(rest) == 0 {
 			return "!(" + there + ")"
@@ -40,20 +42,23 @@ func (m Match) cel(at string, steps []step, depth int) string {
 				return "(" + there + " && " + m.cel(next, rest, depth) + ")"
 			}
 		}
+
 		return "(!(" + there + ") || " + m.cel(next, rest, depth) + ")"
 	}
+
 	if len(rest) == 0 && m.Op == Present {
 		return there
 	}
 	return "(" + there + " && " + m.cel(next, rest, depth) + ")"
 }
 
-// celValue is the condition on an existing value.
+// celValue returns the condition on an existing value.
 func (m Match) celValue(at string) string {
 	var quoted []string
 	for _, v := range m.Values {
 		quoted = append(quoted, strconv.Quote(v))
 	}
+
 	switch m.Op {
 	case NonEmpty:
 		return "size(" + at + ") > 0"
@@ -71,13 +76,14 @@ func (m Match) celValue(at string) string {
 // CEL renders the rule as an expression that is true if the rule has a finding. pod is the expression of the pod or its
 // template. ok is false for a rule without such a form, because it is a Func.
 func (r *Rule) CEL(pod string) (expr string, ok bool) {
-	if len(r.Match) == 0 || r.Target != OnPod && r.Target != OnContainer {
+	if len(r.Match) == 0 || (r.Target != OnPod && r.Target != OnContainer) {
 		return "", false
 	}
 	root := pod
 	if r.Target == OnContainer {
 		root = "c"
 	}
+
 	var all, some []string
 	for _, m := range r.When {
 		e, err := m.CEL(root)
@@ -86,6 +92,7 @@ func (r *Rule) CEL(pod string) (expr string, ok bool) {
 		}
 		all = append(all, e)
 	}
+
 	for _, m := range r.Match {
 		e, err := m.CEL(root)
 		if err != nil {
@@ -93,6 +100,7 @@ func (r *Rule) CEL(pod string) (expr string, ok bool) {
 		}
 		some = append(some, e)
 	}
+
 	expr = strings.Join(append(all, "("+strings.Join(some, " || ")+")"), " && ")
 	if r.Target == OnPod {
 		return expr, true
@@ -102,5 +110,6 @@ func (r *Rule) CEL(pod string) (expr string, ok bool) {
 		lists = append(lists, fmt.Sprintf("(has(%[1]s.spec.%[2]s) && %[1]s.spec.%[2]s.exists(c, %[3]s))", pod, list,
 			expr))
 	}
+
 	return strings.Join(lists, " || "), true
 }

@@ -8,8 +8,13 @@ import (
 
 func TestCEL(t *testing.T) {
 	in := func(path string, values ...string) check.Match {
-		return check.Match{Path: path, Op: check.In, Values: values}
+		return check.Match{
+			Path:   path,
+			Op:     check.In,
+			Values: values,
+		}
 	}
+
 	for _, tc := range []struct {
 		m    check.Match
 		want string
@@ -33,11 +38,13 @@ func TestCEL(t *testing.T) {
 			t.Errorf("%s %s:\n%s, %v, want\n%s", tc.m.Path, tc.m.Op, got, err, tc.want)
 		}
 	}
+
 	for _, path := range []string{"", "[*]", "a..b", "a.", "a[", "a[]"} {
 		if got, err := (check.Match{Path: path, Op: check.Present}).CEL("o"); err == nil {
 			t.Errorf("path %q: %s", path, got)
 		}
 	}
+
 	r := check.Rule{
 		Target: check.OnContainer,
 		When:   []check.Match{in("name", "x")},

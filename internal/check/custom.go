@@ -13,7 +13,7 @@ const (
 	deepestOfCustom = 50
 )
 
-// podFields are the fields of a pod's specification that custom resources have beside or above a container.
+// podFields returns the fields of a pod's specification that custom resources have beside or above a container.
 func podFields() []string {
 	return []string{
 		"os", "nodeSelector", "affinity", "tolerations", "hostNetwork", "hostPID", "hostIPC", "securityContext",
@@ -33,7 +33,11 @@ func customPods(n *manifest.Node, obj Object) []*Pod {
 	if !strings.Contains(g, ".") || strings.HasSuffix(g, ".k8s.io") {
 		return nil // Kubernetes' own, whose pods are known
 	}
-	w := customWalk{object: obj, owner: n, seen: map[*manifest.Node]bool{}}
+	w := customWalk{
+		object: obj,
+		owner:  n,
+		seen:   map[*manifest.Node]bool{},
+	}
 	w.walk(n, nil)
 	return w.pods
 }
@@ -54,10 +58,12 @@ func (w *customWalk) walk(n *manifest.Node, above []*manifest.Node) {
 	if len(above) > deepestOfCustom || len(w.pods) >= mostCustomPods {
 		return
 	}
+
 	w.seen[n] = true
 	for _, item := range n.Items {
 		w.walk(item, above)
 	}
+
 	if n.Kind != manifest.Map {
 		return
 	}
@@ -67,6 +73,7 @@ func (w *customWalk) walk(n *manifest.Node, above []*manifest.Node) {
 			return
 		}
 	}
+
 	inner := append([]*manifest.Node{n}, above...)
 	for _, f := range n.Fields {
 		w.walk(f.Value, inner)
@@ -84,6 +91,7 @@ func podIn(n *manifest.Node, above []*manifest.Node) (spec *manifest.Node, whole
 			containers = append(containers, c)
 		}
 	}
+
 	for _, key := range []string{"steps", "sidecars", "initContainers"} {
 		if list := n.Get(key); isContainers(list) {
 			containers = append(containers, list.Items...)
@@ -92,6 +100,7 @@ func podIn(n *manifest.Node, above []*manifest.Node) (spec *manifest.Node, whole
 	if len(containers) > 0 {
 		return specOf(append([]*manifest.Node{n}, above...), containers), true
 	}
+
 	if selector := n.Get("nodeSelector"); selector == nil || selector.Kind != manifest.Map {
 		return nil, false
 	}
@@ -116,9 +125,14 @@ func specOf(maps, containers []*manifest.Node) *manifest.Node {
 	spec := &manifest.Node{Kind: manifest.Map, Pos: maps[0].Pos}
 	take := func(from *manifest.Node, key, as string) {
 		if f := from.Field(key); f != nil && spec.Field(as) == nil {
-			spec.Fields = append(spec.Fields, manifest.Field{Key: as, Pos: f.Pos, Value: f.Value})
+			spec.Fields = append(spec.Fields, manifest.Field{
+				Key:   as,
+				Pos:   f.Pos,
+				Value: f.Value,
+			})
 		}
 	}
+
 	for _, m := range maps {
 		for _, from := range []*manifest.Node{m, m.Get("podTemplate")} {
 			take(from, "podSecurityContext", "securityContext")
@@ -129,8 +143,19 @@ func specOf(maps, containers []*manifest.Node) *manifest.Node {
 			}
 		}
 	}
-	list := &manifest.Node{Kind: manifest.List, Pos: spec.Pos, Items: containers}
-	spec.Fields = append(spec.Fields, manifest.Field{Key: "containers", Pos: spec.Pos, Value: list})
+
+	list := &manifest.Node{
+		Kind:  manifest.List,
+		Pos:   spec.Pos,
+		Items: containers,
+	}
+
+	spec.Fields = append(spec.Fields, manifest.Field{
+		Key:   "containers",
+		Pos:   spec.Pos,
+		Value: list,
+	})
+
 	return spec
 }
 
@@ -156,6 +181,7 @@ func placed(n *manifest.Node, findings []Finding) {
 	for _, f := range findings {
 		wanted[f.Pos] = ""
 	}
+
 	seen := map[*manifest.Node]bool{}
 	var walk func(n *manifest.Node, path string, depth int)
 	note := func(at manifest.Pos, path string) {
@@ -163,6 +189,7 @@ func placed(n *manifest.Node, findings []Finding) {
 			wanted[at] = path
 		}
 	}
+
 	walk = func(n *manifest.Node, path string, depth int) {
 		if n == nil || n.Kind < manifest.List || seen[n] || depth > 2*deepestOfCustom {
 			return
@@ -173,6 +200,7 @@ func placed(n *manifest.Node, findings []Finding) {
 			note(f.Pos, at)
 			walk(f.Value, at, depth+1)
 		}
+
 		for i, item := range n.Items {
 			at := path + "[" + strconv.Itoa(i) + "]"
 			walk(item, at, depth+1)

@@ -17,6 +17,7 @@ func TestCustomResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, r := range run(t, check.Options{Kubernetes: 37}, string(text)) {
 		for _, f := range r.Findings {
@@ -26,6 +27,7 @@ func TestCustomResources(t *testing.T) {
 			t.Errorf("passed over %v, not read %v", r.Passed, r.Faults)
 		}
 	}
+
 	want := []string{
 		"Workflow 11 spec.templates[0].container.command[0] command-linux-shell",
 		"TaskRun 18 spec.podTemplate.hostNetwork host-network",
@@ -37,6 +39,7 @@ func TestCustomResources(t *testing.T) {
 		"OpenTelemetryCollector 39 spec.hostNetwork host-network",
 		"OpenTelemetryCollector 40 spec.podSecurityContext.runAsUser pod-run-as-user",
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
@@ -58,6 +61,7 @@ func TestCustomResourcesThatArePassedOver(t *testing.T) {
 			findings += len(r.Findings)
 			passed += r.Passed["X"]
 		}
+
 		// one that only names a node selector is found, and has no fault
 		if findings > 0 || (passed != 1 && !strings.Contains(in, "[a, b]")) {
 			t.Errorf("%s: %d findings, %d passed over", in, findings, passed)

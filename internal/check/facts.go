@@ -38,7 +38,7 @@ type numbered struct {
 	text string
 }
 
-// line is the text of a line that was kept, "" for another.
+// line returns the text of a line that was kept, "" for another.
 func (f *Fact) line(n int) string {
 	for _, l := range f.lines {
 		if l.line == n {
@@ -80,7 +80,11 @@ func (in *Input) Selected(service *Fact) []Selected {
 
 // Named finds an object by kind, namespace ("" for a kind without) and name.
 func (in *Input) Named(kind, namespace, name string) *Fact {
-	return in.named[Object{Kind: kind, Namespace: namespace, Name: name}]
+	return in.named[Object{
+		Kind:      kind,
+		Namespace: namespace,
+		Name:      name,
+	}]
 }
 
 // add puts a fact into the lists and indexes.
@@ -88,6 +92,7 @@ func (in *Input) add(f *Fact) {
 	if in.named == nil {
 		in.Objects, in.named = map[string][]*Fact{}, map[Object]*Fact{}
 	}
+
 	if f.pod() {
 		in.index.add(f)
 		if f.lasting() {
@@ -96,8 +101,13 @@ func (in *Input) add(f *Fact) {
 		f.labels = nil
 		return
 	}
+
 	in.Objects[f.Object.Kind] = append(in.Objects[f.Object.Kind], f)
-	name := Object{Kind: f.Object.Kind, Namespace: f.Object.Namespace, Name: f.Object.Name}
+	name := Object{
+		Kind:      f.Object.Kind,
+		Namespace: f.Object.Namespace,
+		Name:      f.Object.Name,
+	}
 	if in.named[name] == nil {
 		in.named[name] = f
 	}
@@ -113,6 +123,7 @@ func kept(group, kind string) (fields []string, ok bool) {
 			"internalTrafficPolicy",
 			"ipFamilies", "ipFamilyPolicy",
 		}, true
+
 	case "node.k8s.io/RuntimeClass":
 		return []string{"scheduling", "handler"}, true
 	case "/PersistentVolumeClaim":
@@ -122,10 +133,11 @@ func kept(group, kind string) (fields []string, ok bool) {
 	case "storage.k8s.io/StorageClass":
 		return []string{"provisioner", "parameters", "mountOptions"}, true
 	}
+
 	return nil, false
 }
 
-// podKept are the fields of a pod's spec that are kept.
+// podKept returns the fields of a pod's spec that are kept.
 func podKept() []string { return []string{"runtimeClassName", "nodeSelector", "volumes"} }
 
 // pod reports whether the fact is about a pod.
@@ -150,6 +162,7 @@ func factOf(n *manifest.Node, obj Object, p *Pod) *Fact {
 		f.keep(p.Node.Field("spec"), join(p.At.Path, "spec"), podKept())
 		return f
 	}
+
 	fields, ok := kept(group(n.Get("apiVersion").Text()), obj.Kind)
 	if !ok {
 		return nil
@@ -159,6 +172,7 @@ func factOf(n *manifest.Node, obj Object, p *Pod) *Fact {
 	} else {
 		f.keep(&manifest.Field{Pos: n.Pos, Value: n}, "", fields)
 	}
+
 	return f
 }
 
@@ -206,6 +220,7 @@ func (f *Fact) remember(line func(int) string) {
 	if f.pod() && !f.lasting() {
 		return
 	}
+
 	add := func(n int) {
 		if text := line(n); text != "" && f.line(n) == "" {
 			f.lines = append(f.lines, numbered{n, text})
@@ -217,6 +232,7 @@ func (f *Fact) remember(line func(int) string) {
 		for _, inner := range field.Value.Elements() {
 			add(inner.Line)
 		}
+
 		if field.Value != nil {
 			for _, inner := range field.Value.Fields {
 				add(inner.Line)
@@ -273,13 +289,13 @@ func (m *memory) hold(h held) bool {
 	return true
 }
 
-// className is the RuntimeClass that a pod names.
+// className returns the RuntimeClass that a pod names.
 func (f *Fact) className() string { return f.Spec.Get("runtimeClassName").Text() }
 
 // needsClass reports whether the RuntimeClass decides on the system, because no stronger evidence does.
 func (f *Fact) needsClass() bool { return !f.By.Places() && f.className() != "" }
 
-// ClassOS is the system that a RuntimeClass asks for, "" if it says nothing.
+// ClassOS returns the system that a RuntimeClass asks for, "" if it says nothing.
 func (in *Input) ClassOS(class *Fact) OS {
 	if class == nil {
 		return ""
@@ -302,6 +318,7 @@ func (m *memory) settle(h held, last bool) (findings []Finding, done bool) {
 	if system := m.input.ClassOS(class); system != "" {
 		h.fact.OS, h.fact.By = system, ByRuntimeClass
 	}
+
 	for _, f := range h.findings {
 		if !f.Rule.concerns(h.fact.OS, h.fact.By) {
 			continue
@@ -311,6 +328,7 @@ func (m *memory) settle(h held, last bool) (findings []Finding, done bool) {
 		}
 		findings = append(findings, f)
 	}
+
 	return findings, true
 }
 

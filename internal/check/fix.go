@@ -23,5 +23,5 @@ type Edit struct {
 	Value string `json:"value,omitempty"`
 }
 
-// Remove is the Fix of rules whose hits are at the key of a field that means nothing on Windows.
+// Remove returns the Fix of rules whose hits are at the key of a field that means nothing on Windows.
 func Remove(_ *Pod, h Hit) []Edit { return []Edit{{Op: RemoveField, Pos: h.Pos}} }

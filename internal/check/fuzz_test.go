@@ -16,6 +16,7 @@ func FuzzRun(f *testing.F) {
 	f.Add(
 		"apiVersion: v1\nkind: Pod\nspec: {runtimeClassName: a, containers: [{image: 'nginx', resources: {limits: {cpu: 1e9999, memory: 1Ei}}}]}\n" +
 			"---\napiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: a}\nscheduling: {nodeSelector: {kubernetes.io/os: windows}}\n")
+
 	f.Add(
 		"apiVersion: v1\nkind: List\nitems:\n- &p {apiVersion: v1, kind: Pod, metadata: {labels: {a: b}}, spec: &s {hostPID: true, volumes: [{hostPath: {path: /proc}}]}}\n" +
 			"- *p\n- {apiVersion: v1, kind: Service, spec: {selector: {a: b}, sessionAffinity: ClientIP}}\n- {<<: *p, kind: PodTemplate, template: {spec: *s}}\n")
@@ -24,11 +25,17 @@ func FuzzRun(f *testing.F) {
 	f.Add(
 		"apiVersion: networking.k8s.io/v1beta1\nkind: IngressList\nitems:\n- {spec: {backend: &b {serviceName: a, servicePort: 1}, rules: [{http: {paths: [{backend: *b}]}}]}}\n" +
 			"---\napiVersion: v1\nkind: ConfigMap\ndata:\n  a: \"apiVersion: kubeproxy.config.k8s.io/v1alpha1\\nkind: KubeProxyConfiguration\\nfeatureGates: {A: true}\"\n")
+
 	f.Fuzz(func(t *testing.T, in string) {
-		c, err := check.New(rules.All(), check.Options{Kubernetes: 23, Windows: winver.All(), Chosen: true})
+		c, err := check.New(rules.All(), check.Options{
+			Kubernetes: 23,
+			Windows:    winver.All(),
+			Chosen:     true,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		lines := strings.Count(in, "\n") + 1
 		emit := func(r check.Result) error {
 			last := 0
@@ -43,8 +50,10 @@ func FuzzRun(f *testing.F) {
 					}
 				}
 			}
+
 			return nil
 		}
+
 		if err := c.Run(t.Context(), "f", strings.NewReader(in), emit); err != nil {
 			t.Fatal(err)
 		}

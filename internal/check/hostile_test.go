@@ -47,6 +47,7 @@ func TestManyInFewBytes(t *testing.T) {
 					faults += f.Message + "\n"
 				}
 			}
+
 			if findings != tc.findings || !strings.Contains(faults, tc.fault) || (faults == "") != (tc.fault == "") {
 				t.Errorf("%d findings, want %d; faults %q, want %q", findings, tc.findings, faults, tc.fault)
 			}

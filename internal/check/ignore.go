@@ -32,11 +32,13 @@ func ignored(n *manifest.Node, p *Pod) (*Ignored, []manifest.Fault) {
 		out    *Ignored
 		faults []manifest.Fault
 	)
+
 	for _, holder := range holders {
 		f := holder.Get("metadata", "annotations").Field(IgnoreAnnotation)
 		if f == nil {
 			continue
 		}
+
 		for entry := range strings.SplitSeq(f.Value.Text(), ";") {
 			id, reason, _ := strings.Cut(entry, ":")
 			id, reason = strings.TrimSpace(id), strings.TrimSpace(reason)
@@ -49,6 +51,7 @@ func ignored(n *manifest.Node, p *Pod) (*Ignored, []manifest.Fault) {
 						strings.TrimSpace(entry)),
 					Remedy: `write "rule: reason", several with semicolons between`,
 				})
+
 			default:
 				if out == nil {
 					out = &Ignored{reasons: map[string]string{}}
@@ -57,5 +60,6 @@ func ignored(n *manifest.Node, p *Pod) (*Ignored, []manifest.Fault) {
 			}
 		}
 	}
+
 	return out, faults
 }

@@ -20,6 +20,7 @@ func TestIgnore(t *testing.T) {
 		Target:   check.OnPod,
 		Match:    []check.Match{{Path: "spec.hostPID", Op: check.Present}},
 	}
+
 	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {check.mullion.dev/ignore: %}}\nspec: {os: {name: windows}, hostPID: true}\n"
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  template:\n    metadata: {annotations: {check.mullion.dev/ignore: %}}\n    spec: {os: {name: windows}, hostPID: true}\n"
 	for _, tc := range []struct{ text, value, want, fault string }{
@@ -35,6 +36,7 @@ func TestIgnore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		n := 0
 		err = c.Run(t.Context(), "f", strings.NewReader(strings.Replace(tc.text, "%", tc.value, 1)),
 			func(r check.Result) error {
@@ -44,10 +46,12 @@ func TestIgnore(t *testing.T) {
 						t.Errorf("%s: suppressed by %q, want %q", tc.value, f.Suppressed, tc.want)
 					}
 				}
+
 				got := ""
 				for _, f := range r.Faults {
 					got += f.Message
 				}
+
 				if !strings.Contains(got, tc.fault) || (got == "") != (tc.fault == "") {
 					t.Errorf("%s: faults %q, want %q", tc.value, got, tc.fault)
 				}

@@ -39,7 +39,7 @@ type Platform struct {
 	Version winver.Version
 }
 
-// String is the form of messages: linux/arm64, windows/amd64 10.0.20348.2762.
+// String returns the form of messages: linux/arm64, windows/amd64 10.0.20348.2762.
 func (p Platform) String() string {
 	s := string(p.OS)
 	if p.Architecture != "" {
@@ -72,9 +72,10 @@ func (e *LookupError) Unwrap() error { return e.Err }
 // lookUp looks up the platforms of a pod's images and decides on the pod's system again. For pods placed on Linux it
 // does nothing.
 func (c *Checker) lookUp(ctx context.Context, r *Result, p *Pod) error {
-	if c.options.Images == nil || p.OS == Linux && p.By.Places() {
+	if c.options.Images == nil || (p.OS == Linux && p.By.Places()) {
 		return nil
 	}
+
 	p.images = map[string][]Platform{}
 	for _, k := range p.Containers() {
 		for _, v := range k.Values("image") {
@@ -82,12 +83,14 @@ func (c *Checker) lookUp(ctx context.Context, r *Result, p *Pod) error {
 			if _, asked := p.images[ref]; asked || ref == "" || strings.Contains(ref, "{{") {
 				continue
 			}
+
 			platforms, err := c.options.Images.Platforms(ctx, ref)
 			p.images[ref] = platforms
 			lookup, ok := errors.AsType[*LookupError](err)
 			if err != nil && !ok {
 				return fmt.Errorf("look up image %q: %w", ref, err)
 			}
+
 			if ok {
 				r.unasked = append(r.unasked, unasked{lookup.About, manifest.Fault{
 					Pos:     v.At.Pos,
@@ -97,6 +100,7 @@ func (c *Checker) lookUp(ctx context.Context, r *Result, p *Pod) error {
 			}
 		}
 	}
+
 	p.Evidence = evidence(p)
 	p.OS, p.By = decide(p.Evidence)
 	return nil
@@ -115,6 +119,7 @@ func (p *Pod) Image(ref string) Image {
 	if len(i.Platforms) == 0 {
 		return i
 	}
+
 	windows := 0
 	var names []string
 	for _, one := range i.Platforms {
@@ -125,9 +130,11 @@ func (p *Pod) Image(ref string) Image {
 			names = append(names, one.String())
 		}
 	}
+
 	if more := len(i.Platforms) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
+
 	i.Why = "it has " + strings.Join(names, ", ")
 	switch windows {
 	case 0:
@@ -138,13 +145,14 @@ func (p *Pod) Image(ref string) Image {
 	default:
 		i.OS = ""
 	}
+
 	return i
 }
 
 // maxNamed is how many platforms a message names.
 const maxNamed = 6
 
-// windowsRepositories are the repositories whose images are all for Windows.
+// windowsRepositories returns the repositories whose images are all for Windows.
 // https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images
 func windowsRepositories() []string {
 	return []string{
@@ -183,9 +191,11 @@ func ParseImage(ref string) Image {
 	} else if !i.Digest {
 		i.Tag = "latest"
 	}
+
 	for _, prefix := range []string{"docker.io/", "index.docker.io/", "library/"} {
 		i.Repository = strings.TrimPrefix(i.Repository, prefix)
 	}
+
 	if i.Repository == "" || strings.Contains(ref, "{{") {
 		return i
 	}
@@ -195,6 +205,7 @@ func ParseImage(ref string) Image {
 				strings.HasPrefix(i.Repository, "mcr.microsoft.com/windows")
 		}
 	}
+
 	switch {
 	case i.OS != "":
 	case windowsTag.MatchString(i.Tag):
@@ -204,6 +215,7 @@ func ParseImage(ref string) Image {
 	case linuxTag.MatchString(i.Tag):
 		i.OS, i.Why, i.Guessed = Linux, "the tag says so", true
 	}
+
 	if i.OS == Windows {
 		i.Build = tagBuild(i.Tag)
 	}
@@ -215,7 +227,7 @@ func ParseImage(ref string) Image {
 func tagBuild(tag string) uint32 {
 	parts := tagPart.FindAllString(tag, -1)
 	for n, part := range slices.Backward(parts) {
-		last := n == len(parts)-1 || n == len(parts)-2 && parts[n+1] == "amd64"
+		last := n == len(parts)-1 || (n == len(parts)-2 && parts[n+1] == "amd64")
 		year := last && len(part) == 4
 		if !year && !strings.HasPrefix(part, "ltsc") && !strings.HasPrefix(part, "10.0.") {
 			continue

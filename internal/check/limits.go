@@ -62,18 +62,21 @@ func (r *Result) keepMost(findings, ignored, faults int) {
 				r.Unlisted.add(f)
 				continue
 			}
+
 			kept = append(kept, *f)
 		}
+
 		clear(r.Findings[len(kept):])
 		r.Findings = kept
 	}
+
 	if len(r.Faults) > faults {
 		r.Unlisted.Faults += len(r.Faults) - faults
 		r.Faults = r.Faults[:faults]
 	}
 }
 
-// tooManyDocuments is the result of the first document that is not judged.
+// tooManyDocuments returns the result of the first document that is not judged.
 func tooManyDocuments(file string, line int) Result {
 	return Result{File: file, Faults: []manifest.Fault{{
 		Pos:     manifest.Pos{Line: line, Column: 1},
@@ -106,6 +109,7 @@ func (l *Listing) Bounded(r Result) Result {
 	if file == nil {
 		file = &listed{}
 	}
+
 	left := func(most int, n listed) (findings, ignored, faults int) {
 		return most - n.findings, most - n.ignored, most - n.faults
 	}
@@ -115,15 +119,18 @@ func (l *Listing) Bounded(r Result) Result {
 	for i := range r.Findings {
 		r.Findings[i].shorten()
 	}
+
 	for i := range r.Faults {
 		r.Faults[i].Message = plaintext.Shortened(r.Faults[i].Message, mostOfMessage)
 		r.Faults[i].Remedy = plaintext.Shortened(r.Faults[i].Remedy, mostOfMessage)
 	}
+
 	l.count(file, r)
 	r.Passed = shortKeys(r.Passed)
 	if r.Unlisted.Any() {
 		l.say(file, &r)
 	}
+
 	return r
 }
 
@@ -132,6 +139,7 @@ func (l *Listing) count(file *listed, r Result) {
 	if len(r.Findings)+len(r.Faults) == 0 && !r.Unlisted.Any() {
 		return // a million files may have nothing
 	}
+
 	l.files[r.File] = file
 	for _, n := range []*listed{file, &l.all} {
 		n.faults += len(r.Faults)
@@ -155,6 +163,7 @@ func (l *Listing) say(file *listed, r *Result) {
 			Remedy:   remedyUnlisted,
 		})
 	}
+
 	full := func(n listed, most int) bool { return n.findings >= most || n.ignored >= most || n.faults >= most }
 	switch {
 	case full(l.all, mostOfAll):

@@ -20,7 +20,7 @@ func parsePath(path string) ([]step, error) {
 	var steps []step
 	for rest := path; rest != ""; {
 		s, after, ok := nextStep(rest)
-		if !ok || len(steps) == 0 && (s.each || s.user) {
+		if !ok || (len(steps) == 0 && (s.each || s.user)) {
 			return nil, fmt.Errorf("path %q: want fields with dots between them, and [*] or [key] after one", path)
 		}
 		steps = append(steps, s)
@@ -74,6 +74,7 @@ func values(n *manifest.Node, at Hit, path string) []Value {
 		if !ok {
 			return nil
 		}
+
 		rest = after
 		if s.each {
 			var found []Value
@@ -85,14 +86,17 @@ func values(n *manifest.Node, at Hit, path string) []Value {
 					found = append(found, values(item, here, rest)...)
 				}
 			}
+
 			return found
 		}
+
 		f := n.Field(s.key)
 		if f == nil || !f.Value.Set() {
 			return nil
 		}
 		n, at = f.Value, Hit{Pos: f.Pos, Path: s.addTo(at.Path)}
 	}
+
 	return []Value{{n, at}}
 }
 
@@ -104,6 +108,7 @@ func (c *compiled) walk(n *manifest.Node, steps []step, at Hit) []Hit {
 		}
 		return nil
 	}
+
 	if steps[0].each {
 		var hits []Hit
 		for i, item := range n.Elements() {
@@ -114,6 +119,7 @@ func (c *compiled) walk(n *manifest.Node, steps []step, at Hit) []Hit {
 		}
 		return hits
 	}
+
 	f := n.Field(steps[0].key)
 	if f == nil {
 		if c.Op != Absent {
@@ -125,8 +131,10 @@ func (c *compiled) walk(n *manifest.Node, steps []step, at Hit) []Hit {
 			}
 			at.Path = s.addTo(at.Path)
 		}
+
 		return []Hit{at}
 	}
+
 	return c.walk(f.Value, steps[1:], Hit{Pos: f.Pos, Path: steps[0].addTo(at.Path)})
 }
 

@@ -53,7 +53,7 @@ type Pod struct {
 // takes.
 const mostContainers = 2000
 
-// Spec is the pod's specification.
+// Spec returns the pod's specification.
 func (p *Pod) Spec() *manifest.Node { return p.Node.Get("spec") }
 
 // Values returns every value at a path that begins at the pod: spec.volumes[*].name.
@@ -78,6 +78,7 @@ func (p *Pod) Containers() []Container {
 	if p.listed {
 		return p.containers
 	}
+
 	var out []Container
 	seen := map[*manifest.Node]bool{}
 	for _, list := range containerLists() {
@@ -89,6 +90,7 @@ func (p *Pod) Containers() []Container {
 				p.more = true
 				break
 			}
+
 			seen[n] = true
 			out = append(out, Container{
 				Node: n,
@@ -96,6 +98,7 @@ func (p *Pod) Containers() []Container {
 			})
 		}
 	}
+
 	p.containers, p.listed = out, true
 	return out
 }
@@ -125,7 +128,14 @@ func podOf(n *manifest.Node, obj Object) *Pod {
 	if !ok {
 		return nil
 	}
-	p := &Pod{Object: obj, Owner: n, Node: n, At: Hit{Pos: n.Pos, Path: strings.Join(path, ".")}}
+
+	p := &Pod{
+		Object: obj,
+		Owner:  n,
+		Node:   n,
+		At:     Hit{Pos: n.Pos, Path: strings.Join(path, ".")},
+	}
+
 	for _, key := range path {
 		f := p.Node.Field(key)
 		if f == nil {
@@ -133,12 +143,13 @@ func podOf(n *manifest.Node, obj Object) *Pod {
 		}
 		p.Node, p.At.Pos = f.Value, f.Pos
 	}
+
 	p.Evidence = evidence(p)
 	p.OS, p.By = decide(p.Evidence)
 	return p
 }
 
-// group is the API group of an apiVersion, "" for the core group.
+// group returns the API group of an apiVersion, "" for the core group.
 func group(apiVersion string) string {
 	g, _, ok := strings.Cut(apiVersion, "/")
 	if !ok {

@@ -76,6 +76,7 @@ func (x *podIndex) selected(namespace string, want []manifest.Field) []Selected 
 		slices.SortFunc(x.labels, byLabel)
 		x.sorted = true
 	}
+
 	var fewest []posting // the pods with the rarest of the labels
 	for i, l := range want {
 		h := x.hash(namespace, l)
@@ -85,6 +86,7 @@ func (x *podIndex) selected(namespace string, want []manifest.Field) []Selected 
 			fewest = x.labels[from:to]
 		}
 	}
+
 	var out []Selected
 	for _, p := range fewest {
 		if slices.ContainsFunc(want, func(l manifest.Field) bool {
@@ -93,11 +95,13 @@ func (x *podIndex) selected(namespace string, want []manifest.Field) []Selected 
 		}) {
 			continue
 		}
+
 		one := x.pods[p.pod]
 		if one.fact != nil {
 			one.os = one.fact.OS
 		}
 		out = append(out, Selected{one.os, one.replicas})
 	}
+
 	return out
 }

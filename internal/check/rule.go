@@ -124,12 +124,14 @@ func Validate(rules []Rule) error {
 		if fault := r.fault(); fault != "" {
 			return fmt.Errorf("check rule %q: %s", r.ID, fault)
 		}
+
 		for _, m := range slices.Concat(r.When, r.Match) {
 			if err := m.validate(); err != nil {
 				return fmt.Errorf("check rule %q: %w", r.ID, err)
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -139,6 +141,7 @@ func (r *Rule) fault() string {
 		!strings.HasPrefix(r.Source.URL, "https://") {
 		return "category, title, why, remedy and source are needed"
 	}
+
 	switch {
 	case !slices.Contains([]Severity{Error, Warning, Info}, r.Severity):
 		return "severity " + string(r.Severity)
@@ -146,9 +149,10 @@ func (r *Rule) fault() string {
 		return "a target, and one of Match, Func and Cross, are needed"
 	case (len(r.Match) == 0) != (len(r.Fields) > 0) && r.Target != OnProgram:
 		return "Fields goes with Func and Cross"
-	case r.Until != 0 && r.Until <= r.Since || r.UntilBuild != 0 && r.UntilBuild <= r.SinceBuild:
+	case (r.Until != 0 && r.Until <= r.Since) || (r.UntilBuild != 0 && r.UntilBuild <= r.SinceBuild):
 		return "no version is in its range"
 	}
+
 	return ""
 }
 
@@ -187,6 +191,7 @@ func (r *Rule) Range() string {
 		}
 		return "Windows build " + strconv.FormatUint(uint64(n), 10)
 	}
+
 	if r.Since > firstKubernetes {
 		parts = append(parts, "from "+kubernetes(r.Since)+" on")
 	}
@@ -196,6 +201,7 @@ func (r *Rule) Range() string {
 	if r.SinceBuild != 0 {
 		parts = append(parts, "from "+windows(r.SinceBuild)+" on")
 	}
+
 	if r.UntilBuild != 0 {
 		parts = append(parts, "before "+windows(r.UntilBuild))
 	}
@@ -218,9 +224,11 @@ func (m Match) validate() error {
 				return err
 			}
 		}
+
 	default:
 		return fmt.Errorf("path %q: unknown condition %q", m.Path, m.Op)
 	}
+
 	if _, err := parsePath(m.Path); err != nil {
 		return err
 	}

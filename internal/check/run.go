@@ -81,23 +81,34 @@ func New(rules []Rule, o Options) (*Checker, error) {
 	if err := Validate(rules); err != nil {
 		return nil, err
 	}
+
 	c := &Checker{options: o}
 	c.memory.input.Options = o
 	for i := range rules {
 		r := &rules[i]
-		if r.Target == OnProgram || o.Kubernetes < r.Since || r.Until != 0 && o.Kubernetes >= r.Until {
+		if r.Target == OnProgram || o.Kubernetes < r.Since || (r.Until != 0 && o.Kubernetes >= r.Until) {
 			continue
 		}
-		one := ready{Rule: r, options: &c.options, when: compile(r.When), match: compile(r.Match), note: r.Range()}
+
+		one := ready{
+			Rule:    r,
+			options: &c.options,
+			when:    compile(r.When),
+			match:   compile(r.Match),
+			note:    r.Range(),
+		}
+
 		for _, b := range o.Windows {
 			if b.Version.Build >= r.SinceBuild && (r.UntilBuild == 0 || b.Version.Build < r.UntilBuild) {
 				one.windows = append(one.windows, b.Name)
 			}
 		}
+
 		if len(one.windows) > 0 {
 			c.rules = append(c.rules, one)
 		}
 	}
+
 	return c, nil
 }
 
@@ -115,12 +126,14 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 	if c.options.Images != nil {
 		workers = max(workers, parallelLookups)
 	}
+
 	jobs, order := make(chan job), make(chan job, 4*workers)
 	g, ctx := errgroup.WithContext(ctx)
 	var unread error
 	g.Go(func() error {
 		defer close(jobs)
 		defer close(order)
+
 		documents := 0
 		for chunk, err := range manifest.Split(in) {
 			if err != nil {
@@ -132,6 +145,7 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 				j.done <- tooManyDocuments(file, chunk.Line)
 				to = to[:1]
 			}
+
 			for _, to := range to {
 				select {
 				case to <- j:
@@ -139,12 +153,15 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 					return ctx.Err()
 				}
 			}
+
 			if documents > mostDocuments {
 				return nil
 			}
 		}
+
 		return nil
 	})
+
 	for range workers {
 		g.Go(func() error {
 			for j := range jobs {
@@ -153,6 +170,7 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 			return nil
 		})
 	}
+
 	g.Go(func() error {
 		for j := range order {
 			select {
@@ -165,12 +183,15 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 				if err := emit(r); err != nil {
 					return err
 				}
+
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
+
 		return nil
 	})
+
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -190,6 +211,7 @@ func (c *Checker) keep(r *Result) {
 			kept[f] = true
 		}
 	}
+
 	for _, h := range r.held {
 		findings, done := m.settle(h, !kept[h.fact])
 		if !done {
@@ -201,6 +223,7 @@ func (c *Checker) keep(r *Result) {
 		r.Pods[h.fact.OS]++
 		r.Findings = append(r.Findings, findings...)
 	}
+
 	if len(r.held) > 0 {
 		sortFindings(r.Findings)
 	}
@@ -210,6 +233,7 @@ func (c *Checker) keep(r *Result) {
 			r.Faults = append(r.Faults, u.fault)
 		}
 	}
+
 	r.facts, r.held, r.unasked = nil, nil, nil
 }
 
@@ -221,10 +245,16 @@ func (c *Checker) Finish(emit func(Result) error) error {
 	of := func(file string) *Result {
 		if results[file] == nil {
 			files = append(files, file)
-			results[file] = &Result{File: file, Pods: map[OS]int{}, Passed: map[string]int{}}
+			results[file] = &Result{
+				File:   file,
+				Pods:   map[OS]int{},
+				Passed: map[string]int{},
+			}
 		}
+
 		return results[file]
 	}
+
 	m := &c.memory
 	for _, h := range m.held {
 		r := of(h.fact.File)
@@ -232,11 +262,13 @@ func (c *Checker) Finish(emit func(Result) error) error {
 		r.Pods[h.fact.OS]++
 		r.Findings = append(r.Findings, findings...)
 	}
+
 	for i := range c.rules {
 		rule := &c.rules[i]
 		if rule.Cross == nil {
 			continue
 		}
+
 		for _, hit := range rule.Cross(&m.input) {
 			r := of(hit.Fact.File)
 			f := rule.finding(hit.Fact.Object, hit.Fact.File, hit.Hit)
@@ -244,9 +276,11 @@ func (c *Checker) Finish(emit func(Result) error) error {
 			r.Findings = append(r.Findings, f)
 		}
 	}
+
 	if m.full {
 		of(m.file).Faults = []manifest.Fault{tooMuch()}
 	}
+
 	c.memory = memory{input: Input{Options: c.options}}
 	for _, file := range files {
 		sortFindings(results[file].Findings)
@@ -254,6 +288,7 @@ func (c *Checker) Finish(emit func(Result) error) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -267,14 +302,22 @@ func sortFindings(fs []Finding) {
 // document judges one chunk.
 func (c *Checker) document(ctx context.Context, file string, chunk manifest.Chunk) Result {
 	nodes, faults := manifest.Parse(chunk)
-	r := Result{File: file, Faults: faults, Pods: map[OS]int{}, Passed: map[string]int{}}
+	r := Result{
+		File:   file,
+		Faults: faults,
+		Pods:   map[OS]int{},
+		Passed: map[string]int{},
+	}
+
 	for _, n := range nodes {
 		c.object(ctx, &r, n, "")
 	}
+
 	sortFindings(r.Findings)
 	if len(r.Findings)+len(r.facts) == 0 {
 		return r
 	}
+
 	lines := bytes.Split(chunk.Text, []byte("\n"))
 	line := func(n int) string {
 		if at := n - chunk.Line; at >= 0 && at < len(lines) && len(lines[at]) < 1000 {
@@ -282,6 +325,7 @@ func (c *Checker) document(ctx context.Context, file string, chunk manifest.Chun
 		}
 		return ""
 	}
+
 	show := func(fs []Finding) {
 		for i := range fs {
 			fs[i].Snippet = line(fs[i].Line)
@@ -291,10 +335,12 @@ func (c *Checker) document(ctx context.Context, file string, chunk manifest.Chun
 	for _, h := range r.held {
 		show(h.findings)
 	}
+
 	for _, f := range r.facts {
 		f.File = file
 		f.remember(line)
 	}
+
 	return r
 }
 
@@ -308,9 +354,11 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 	if obj.Name == "" {
 		obj.Name = n.Get("metadata", "generateName").Text()
 	}
+
 	if obj.Kind == "" {
 		obj.Kind = listed
 	}
+
 	if items := n.Get("items"); strings.HasSuffix(obj.Kind, "List") && items != nil && items.Kind == manifest.List {
 		seen := map[*manifest.Node]bool{} // aliases of YAML make one item many
 		for _, item := range items.Items {
@@ -324,8 +372,10 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 			}
 			c.object(ctx, r, item, strings.TrimSuffix(obj.Kind, "List"))
 		}
+
 		return
 	}
+
 	p := podOf(n, obj)
 	if p != nil {
 		r.err = cmp.Or(r.err, c.lookUp(ctx, r, p))
@@ -335,6 +385,7 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 	if p != nil {
 		p.Object = obj
 	}
+
 	c.whole(r, n, obj)
 	fact := factOf(n, obj, p)
 	if fact != nil {
@@ -344,6 +395,7 @@ func (c *Checker) object(ctx context.Context, r *Result, n *manifest.Node, liste
 		r.err = cmp.Or(r.err, c.custom(ctx, r, n, obj))
 		return
 	}
+
 	p.Options = &c.options
 	c.pod(r, p, fact)
 }
@@ -355,11 +407,13 @@ func (c *Checker) custom(ctx context.Context, r *Result, n *manifest.Node, obj O
 		r.Passed[obj.Kind]++
 		return nil
 	}
+
 	var findings []Finding
 	for _, p := range pods {
 		if err := c.lookUp(ctx, r, p); err != nil {
 			return err
 		}
+
 		p.Options = &c.options
 		for i := range c.rules {
 			rule := &c.rules[i]
@@ -367,8 +421,10 @@ func (c *Checker) custom(ctx context.Context, r *Result, n *manifest.Node, obj O
 				findings = rule.judge(findings, r.File, p, false)
 			}
 		}
+
 		r.Pods[p.OS]++
 	}
+
 	findings = bounded(r, obj, findings)
 	placed(n, findings)
 	r.Findings = append(r.Findings, findings...)
@@ -377,7 +433,13 @@ func (c *Checker) custom(ctx context.Context, r *Result, n *manifest.Node, obj O
 
 // whole judges an object by the rules about objects of whatever kind.
 func (c *Checker) whole(r *Result, n *manifest.Node, obj Object) {
-	p := &Pod{Object: obj, Owner: n, Node: n, At: Hit{Pos: n.Pos}, Options: &c.options}
+	p := &Pod{
+		Object:  obj,
+		Owner:   n,
+		Node:    n,
+		At:      Hit{Pos: n.Pos},
+		Options: &c.options,
+	}
 	for i := range c.rules {
 		if rule := &c.rules[i]; rule.Target == OnObject {
 			r.Findings = rule.judge(r.Findings, r.File, p, true)
@@ -394,6 +456,7 @@ func (c *Checker) pod(r *Result, p *Pod, fact *Fact) {
 			findings = rule.judge(findings, r.File, p, waits || p.OS == Windows)
 		}
 	}
+
 	findings = bounded(r, p.Object, findings)
 	if p.more {
 		r.Faults = append(r.Faults, manifest.Fault{
@@ -402,6 +465,7 @@ func (c *Checker) pod(r *Result, p *Pod, fact *Fact) {
 			Remedy:  "make several of it",
 		})
 	}
+
 	if waits {
 		sortFindings(findings)
 		r.held = append(r.held, held{fact, findings})
@@ -422,6 +486,7 @@ func bounded(r *Result, obj Object, findings []Finding) []Finding {
 		pos     manifest.Pos
 		message string
 	}
+
 	seen := map[place]bool{}
 	kept := findings[:0]
 	for i := range findings {
@@ -430,6 +495,7 @@ func bounded(r *Result, obj Object, findings []Finding) []Finding {
 		if seen[at] {
 			continue
 		}
+
 		if len(kept) == mostFindings {
 			r.Faults = append(r.Faults, manifest.Fault{
 				Pos: f.Pos,
@@ -440,9 +506,11 @@ func bounded(r *Result, obj Object, findings []Finding) []Finding {
 			})
 			break
 		}
+
 		seen[at] = true
 		kept = append(kept, *f)
 	}
+
 	return kept
 }
 
@@ -459,6 +527,7 @@ func (c *ready) judge(to []Finding, file string, p *Pod, fix bool) []Finding {
 			hits = append(hits, c.at(k.Node, k.At)...)
 		}
 	}
+
 	for _, h := range hits {
 		f := c.finding(p.Object, file, h)
 		if c.Refused != 0 && c.options.Kubernetes >= c.Refused && p.By == ByOSName {
@@ -470,6 +539,7 @@ func (c *ready) judge(to []Finding, file string, p *Pod, fix bool) []Finding {
 		}
 		to = append(to, f)
 	}
+
 	return to
 }
 
@@ -485,6 +555,7 @@ func (c *ready) finding(obj Object, file string, h Hit) Finding {
 		Windows:    c.windows,
 		Suppressed: obj.Ignored.Reason(c.ID),
 	}
+
 	if h.Note != "" {
 		f.Message += ": " + h.Note
 	}

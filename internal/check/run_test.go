@@ -21,6 +21,7 @@ func run(t *testing.T, o check.Options, in string) (got []check.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	emit := func(r check.Result) error {
 		got = append(got, r)
 		return nil
@@ -28,6 +29,7 @@ func run(t *testing.T, o check.Options, in string) (got []check.Result) {
 	if err := c.Run(t.Context(), "f", strings.NewReader(in), emit); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := c.Finish(emit); err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +58,7 @@ func TestWorkloads(t *testing.T) {
 			t.Errorf("%s: %+v", kind, got)
 		}
 	}
+
 	got := run(t, check.Options{Kubernetes: 36},
 		"apiVersion: policy.k8s.io/v1\nkind: Deployment\nspec: {template: {"+spec+"}}\n")
 	if got[0].Passed["Deployment"] != 1 || len(got[0].Findings) != 0 {
@@ -67,6 +70,7 @@ func TestDecision(t *testing.T) {
 	affinity := func(terms ...string) string {
 		return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" + strings.Join(terms, ", ") + "]}}}"
 	}
+
 	win := "{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [windows]}]}"
 	notWin := "{matchExpressions: [{key: kubernetes.io/os, operator: NotIn, values: [windows]}]}"
 	for in, want := range map[string]check.OS{
@@ -169,6 +173,7 @@ spec:
         emptyDir: {}
 `, i)
 	}
+
 	return b.String()
 }
 
@@ -180,6 +185,7 @@ func BenchmarkRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
 		emit := func(check.Result) error { return nil }
@@ -190,6 +196,7 @@ func BenchmarkRun(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+
 	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "manifests/s")
 	b.ReportMetric(float64(runtime.GOMAXPROCS(0)), "cpus")
 }

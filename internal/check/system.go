@@ -48,7 +48,7 @@ func decide(es []Evidence) (OS, By) {
 	return Either, ""
 }
 
-// OSLabels are the node labels for the operating system; the second is deprecated, but nodes still have it.
+// OSLabels returns the node labels for the operating system; the second is deprecated, but nodes still have it.
 func OSLabels() []string { return []string{"kubernetes.io/os", "beta.kubernetes.io/os"} }
 
 // system reads a value that names a system.
@@ -65,22 +65,26 @@ func evidence(p *Pod) []Evidence {
 			es = append(es, Evidence{s, ByOSName, v.At})
 		}
 	}
+
 	for _, v := range p.Values("spec.nodeSelector") {
 		if s, at, ok := selected(v); ok {
 			es = append(es, Evidence{s, ByNodeSelector, at})
 		}
 	}
+
 	if s, at, ok := affinity(p); ok {
 		es = append(es, Evidence{s, ByNodeAffinity, at})
 	}
 	for _, v := range hostProcess(p) {
 		es = append(es, Evidence{Windows, ByHostProcess, v.At})
 	}
+
 	for _, v := range p.Values("spec.tolerations[*]") {
 		if s, ok := tolerated(v.Node); ok {
 			es = append(es, Evidence{s, ByToleration, v.At})
 		}
 	}
+
 	for _, c := range p.Containers() {
 		for _, v := range c.Values("image") {
 			if s := p.Image(v.Node.Text()).OS; s == Windows || s == Linux {
@@ -88,6 +92,7 @@ func evidence(p *Pod) []Evidence {
 			}
 		}
 	}
+
 	return es
 }
 
@@ -136,6 +141,7 @@ func termOS(term *manifest.Node) OS {
 		if (key != OSLabels()[0] && key != OSLabels()[1]) || len(values) != 1 {
 			continue
 		}
+
 		v, ok := system(values[0])
 		switch {
 		case ok && op == "In":
@@ -146,16 +152,17 @@ func termOS(term *manifest.Node) OS {
 			return Windows
 		}
 	}
+
 	return Either
 }
 
-// osTaints are the keys of the taints by which clusters keep pods off their Windows nodes: the first is that of
+// osTaints returns the keys of the taints by which clusters keep pods off their Windows nodes: the first is that of
 // Kubernetes' guide, the second that of Google's and Microsoft's services.
 func osTaints() []string {
 	return []string{"os", "node.kubernetes.io/os", "kubernetes.io/os", "beta.kubernetes.io/os"}
 }
 
-// WindowsTaints are the keys of taints that Windows nodes have in practice: that of Kubernetes' guide, and that of
+// WindowsTaints returns the keys of taints that Windows nodes have in practice: that of Kubernetes' guide, and that of
 // Google's services. https://kubernetes.io/docs/concepts/windows/user-guide/#taints-and-tolerations
 func WindowsTaints() []string { return osTaints()[:2] }
 

@@ -20,6 +20,7 @@ func TestEvidenceOrder(t *testing.T) {
 	affinity := func(os string) string {
 		return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [" + os + "]}]}]}}}"
 	}
+
 	class := "---\napiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: c}\nhandler: h\nscheduling: {nodeSelector: {kubernetes.io/os: %s}}\n"
 	for _, tc := range []struct {
 		name, spec, class, image string
@@ -70,6 +71,7 @@ func TestEvidenceOrder(t *testing.T) {
 				pod += ", runtimeClassName: c}\n"
 				inputs = []string{pod + fmt.Sprintf(class, tc.class), fmt.Sprintf(class, tc.class) + "---\n" + pod}
 			}
+
 			for _, in := range inputs {
 				pods := map[check.OS]int{}
 				for _, r := range run(t, check.Options{Kubernetes: 37}, in) {
@@ -77,6 +79,7 @@ func TestEvidenceOrder(t *testing.T) {
 						pods[s] += n
 					}
 				}
+
 				if diff := cmp.Diff(map[check.OS]int{tc.want: 1}, pods); diff != "" {
 					t.Errorf("pods (-want +got):\n%s\n%s", diff, in)
 				}
@@ -101,6 +104,7 @@ func TestWaiting(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s at %d, %d edits", f.Rule.ID, f.Line, len(f.Edits)))
 			}
 		}
+
 		if s := strings.Join(got, "; "); s != want {
 			t.Errorf("%s: %q, want %q", class, s, want)
 		}
@@ -116,6 +120,7 @@ func TestAcrossStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	emit := func(r check.Result) error {
 		for _, f := range r.Findings {
@@ -123,6 +128,7 @@ func TestAcrossStreams(t *testing.T) {
 		}
 		return nil
 	}
+
 	for _, s := range []struct{ file, text string }{
 		{"one", fmt.Sprintf(service, "one")},
 		{"two", fmt.Sprintf(service, "two")},
@@ -132,11 +138,13 @@ func TestAcrossStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for range 2 {
 		if err := c.Finish(emit); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if diff := cmp.Diff([]string{`service-local-traffic one:6 "  externalTrafficPolicy: Local"`}, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
@@ -165,6 +173,7 @@ func TestRange(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+
 	in := "apiVersion: v1\nkind: Pod\nspec: {nodeSelector: {kubernetes.io/os: windows}, terminationGracePeriodSeconds: 60}\n"
 	for minor, want := range map[int]int{23: 1, 24: 0} {
 		got := run(t, check.Options{Kubernetes: minor}, in)

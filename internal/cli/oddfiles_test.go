@@ -99,6 +99,7 @@ func TestLongFilesAsArguments(t *testing.T) {
 			for word := range strings.FieldsSeq(command) {
 				args = append(args, here.Replace(word))
 			}
+
 			got := m.Run(args...)
 			if n := len(got.Out) + len(got.Err); n > 40_000 || strings.Contains(got.Out+got.Err, "\x1b") {
 				t.Errorf("%s of %.40q: exit code %d, %d bytes, %.200q", command, text, got.Code, n, got.Out+got.Err)

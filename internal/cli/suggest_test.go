@@ -44,6 +44,7 @@ func TestWhatWasMeant(t *testing.T) {
 		if !strings.Contains(got.Err, fmt.Sprintf("has no command %q\n", word)) || got.Code != exit.Usage {
 			t.Errorf("%s: exit code %d, %s", typed, got.Code, got.Err)
 		}
+
 		if _, said, _ := strings.Cut(got.Err, "→ "); !strings.HasPrefix(said, cmp.Or(want, "see `mullion --help`")) {
 			t.Errorf("%s: said %q, want %q", typed, said, want)
 		}

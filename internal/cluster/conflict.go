@@ -31,12 +31,14 @@ func choosePort(address string, port int) (int, error) {
 			Err:    fmt.Errorf("listen on %s port %d for the API server: %w", address, port, err),
 			Remedy: "choose another networking.apiServerPort in cluster.yaml, or leave it out to get a free one",
 		}
+
 	case err != nil:
 		return 0, &ConflictError{
 			Err:    fmt.Errorf("listen on %s port %d for the API server: %w", address, port, err),
 			Remedy: "choose an address of this machine",
 		}
 	}
+
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port, nil // a TCP listener has a TCP address
 }
@@ -52,11 +54,13 @@ func CheckUnderlay(c spec.Cluster, paths layout.Paths) error {
 	if err != nil {
 		return err
 	}
+
 	for _, link := range links {
 		addrs, err := link.Addrs()
 		if err != nil {
 			continue // the link has gone
 		}
+
 		for _, a := range addrs {
 			p, err := netip.ParsePrefix(a.String())
 			if err == nil && p.Overlaps(subnet) {
@@ -68,6 +72,7 @@ func CheckUnderlay(c spec.Cluster, paths layout.Paths) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -108,7 +113,7 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 	return preflight.Findings(Examine(ctx, o))
 }
 
-// ownPrograms are what runs of the programs that lie beside mullion: those of a cluster, or of Docker's engine.
+// ownPrograms returns what runs of the programs that lie beside mullion: those of a cluster, or of Docker's engine.
 func ownPrograms(docker bool) []string {
 	all := []string{
 		"mullion-node", "mullion-init", "containerd", "containerd-shim-runc-v2", "runc",
@@ -123,7 +128,7 @@ func ownPrograms(docker bool) []string {
 	)
 }
 
-// missingPrograms are Mullion's own programs that the cluster needs and that are not there; of the hidden ones an
+// missingPrograms returns Mullion's own programs that the cluster needs and that are not there; of the hidden ones an
 // ordinary user cannot see it.
 func missingPrograms(o PreflightOptions) (missing, hidden []string) {
 	for _, program := range ownPrograms(o.Docker) {
@@ -131,6 +136,7 @@ func missingPrograms(o PreflightOptions) (missing, hidden []string) {
 			missing = append(missing, program)
 		}
 	}
+
 	for _, v := range o.Kubernetes {
 		for _, program := range o.Paths.Kubernetes(v).Missing() {
 			if o.Unprivileged && strings.HasPrefix(program, o.Paths.Data+"/") {
@@ -143,6 +149,7 @@ func missingPrograms(o PreflightOptions) (missing, hidden []string) {
 			missing = append(missing, program)
 		}
 	}
+
 	return missing, hidden
 }
 
@@ -153,16 +160,19 @@ func Examine(ctx context.Context, o PreflightOptions) []preflight.Check {
 	if noWine != nil {
 		missing = append(missing, noWine)
 	}
+
 	for _, program := range []string{"nft", "nsenter"} {
 		if _, err := lookPath(program); err != nil {
 			missing = append(missing, fmt.Errorf("find program %q: %w", program, err))
 		}
 	}
+
 	own, hidden := missingPrograms(o)
 	nft, err := lookPath("nft")
 	if err != nil {
 		nft = ""
 	}
+
 	facts := preflight.Look(ctx, preflight.Options{
 		DataFolder: o.Paths.Data,
 		BinFolder:  o.Paths.Bin,
@@ -175,6 +185,7 @@ func Examine(ctx context.Context, o PreflightOptions) []preflight.Check {
 
 		Unprivileged: o.Unprivileged,
 	})
+
 	_, err = os.Stat(o.Paths.Spec())
 	want := preflight.Want{
 		Nodes:   len(o.Nodes),
@@ -183,17 +194,20 @@ func Examine(ctx context.Context, o PreflightOptions) []preflight.Check {
 		Link:    o.Paths.Link(),
 		Subnets: map[string][]netip.Prefix{},
 	}
+
 	for i, n := range o.Nodes {
 		name := cmp.Or(n.Name, fmt.Sprintf("nodes[%d]", i)) // a machine that joins learns names later
 		if own := n.Memory.Bytes(); own > 0 {
 			want.Memory[name] = own
 		}
 	}
+
 	if n := o.Networking; n.PodSubnet != "" {
 		want.IPv6 = n.DualStack()
 		want.Subnets["podSubnet"] = []netip.Prefix{n.Pods(), n.Pods6()}
 		want.Subnets["serviceSubnet"] = []netip.Prefix{n.Services(), n.Services6()}
 	}
+
 	return preflight.Examine(facts, want)
 }
 

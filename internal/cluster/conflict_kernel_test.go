@@ -24,6 +24,7 @@ func TestUnderlayOfAnotherCluster(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	machine := netnstest.New(t, "machine")
 	left := layout.Paths{Data: filepath.Join(t.TempDir(), "data")}
 	t.Cleanup(func() {
@@ -31,9 +32,11 @@ func TestUnderlayOfAnotherCluster(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	if err := left.Prepare(); err != nil {
 		t.Fatal(err)
 	}
+
 	c := spec.Default(nil, false, "")
 	u, err := underlay.New(underlay.Config{
 		RunDir:       left.Run(),
@@ -43,6 +46,7 @@ func TestUnderlayOfAnotherCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := u.Down(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -51,12 +55,14 @@ func TestUnderlayOfAnotherCluster(t *testing.T) {
 	if err := u.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	check := func() error { return CheckUnderlay(c, layout.Paths{Data: "/wanted"}) }
 	err = netns.Do(machine, check)
 	conflict, ok := errors.AsType[*ConflictError](err)
 	if !ok || !strings.Contains(conflict.Remedy, "mullion --data-dir "+left.Data+" down") {
 		t.Errorf("the subnet is another cluster's: %#v", err)
 	}
+
 	c.Networking.UnderlaySubnet = "198.51.100.0/24"
 	if err := netns.Do(machine, check); err != nil {
 		t.Errorf("a subnet of its own: %v", err)
@@ -72,6 +78,7 @@ func TestDataFolderOnVolume(t *testing.T) {
 	if err := unix.Mount("volume", data, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := unix.Unmount(data, 0); err != nil {
 			t.Errorf("the volume is gone: %v", err)
@@ -81,6 +88,7 @@ func TestDataFolderOnVolume(t *testing.T) {
 	if err := paths.Prepare(); err != nil {
 		t.Fatal(err)
 	}
+
 	inner := filepath.Join(data, "nodes", "win-1")
 	if err := os.MkdirAll(inner, 0o700); err != nil {
 		t.Fatal(err)
@@ -88,6 +96,7 @@ func TestDataFolderOnVolume(t *testing.T) {
 	if err := unix.Mount("inner", inner, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := Down(t.Context(), paths, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +106,7 @@ func TestDataFolderOnVolume(t *testing.T) {
 	if err := paths.Prepare(); err != nil {
 		t.Errorf("the next cluster: %v", err)
 	}
+
 	if err := Down(t.Context(), paths, func(string) {}); err != nil {
 		t.Errorf("the next cluster, taken down: %v", err)
 	}

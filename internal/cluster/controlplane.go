@@ -39,10 +39,12 @@ func (c *composer) controlPlane() error {
 	if err != nil {
 		return err
 	}
+
 	own, err := machineAddresses()
 	if err != nil {
 		return err
 	}
+
 	programs := c.Paths.Kubernetes(c.Spec.KubernetesVersion)
 	c.control = controlplane.Config{
 		Name:           c.Spec.Name,
@@ -76,15 +78,18 @@ func (c *composer) controlPlane() error {
 			MetricsPort: clusterdns.MetricsPort,
 		},
 	}
+
 	c.control.MachineAddresses = slices.Concat(c.advertised(), prefixesOf(own))
 	for _, h := range c.Hosts {
 		c.control.Windows = append(c.control.Windows, h.Build)
 	}
+
 	if c.Spec.SeveralMachines() {
 		text, err := machines.Published(c.Spec)
 		if err != nil {
 			return err
 		}
+
 		c.control.Windows = winver.All() // any may join
 		c.control.Machines = bootstrap.Machines{
 			Address:       c.Spec.Address(),
@@ -93,10 +98,12 @@ func (c *composer) controlPlane() error {
 			Specification: text,
 		}
 	}
+
 	units, err := controlplane.Units(c.control)
 	if err != nil {
 		return err
 	}
+
 	c.units = append(c.units, units...)
 	c.add(&parts.Forwarder{
 		Unit: parts.APIForwarder(),
@@ -112,6 +119,7 @@ func (c *composer) controlPlane() error {
 		},
 		Log: c.log,
 	}, parts.FabricUnit())
+
 	minor := version.MinorOf(c.Spec.KubernetesVersion)
 	if minor >= version.EndpointSlices {
 		c.add(c.loadBalancer(), component.Sole(controlplane.Bootstrap), parts.APIForwarder())
@@ -119,6 +127,7 @@ func (c *composer) controlPlane() error {
 	if minor >= version.AdmissionPolicies {
 		c.protectOwnAddresses()
 	}
+
 	c.access = access{
 		server:    c.control.Server(),
 		caFile:    filepath.Join(c.control.PKIDir(), pki.CA+".crt"),
@@ -137,6 +146,7 @@ func (c *composer) controlPlane() error {
 		machine: []component.ID{component.Sole(controlplane.Bootstrap), parts.APIForwarder()},
 		client:  func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 	}
+
 	return nil
 }
 
@@ -151,6 +161,7 @@ func reachedAs(address string, port int) (inside string, sans []string, err erro
 	if !ip.IsUnspecified() {
 		return net.JoinHostPort(address, strconv.Itoa(port)), append(sans, address), nil
 	}
+
 	own, err := machineAddresses()
 	if err != nil {
 		return "", nil, err
@@ -158,10 +169,11 @@ func reachedAs(address string, port int) (inside string, sans []string, err erro
 	for _, a := range own {
 		sans = append(sans, a.String())
 	}
+
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), sans, nil
 }
 
-// machineAddresses are the addresses at which others reach this machine.
+// machineAddresses returns the addresses at which others reach this machine.
 func machineAddresses() ([]netip.Addr, error) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
@@ -196,6 +208,7 @@ func (c *composer) dns() error {
 	if err != nil {
 		return err
 	}
+
 	c.add(server, component.Sole(controlplane.Bootstrap))
 	return nil
 }
@@ -207,6 +220,7 @@ func (c *composer) engine() error {
 		State:  c.Paths.EngineState(),
 		Socket: c.Paths.ContainerdSocket(),
 	}
+
 	config := c.Paths.ContainerdConfig()
 	c.add(&parts.Containerd{
 		Process: proc.New(proc.Spec{
@@ -228,6 +242,7 @@ func (c *composer) engine() error {
 		Daemon: daemon,
 		Config: config,
 	})
+
 	return nil
 }
 

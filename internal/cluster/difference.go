@@ -44,7 +44,9 @@ func differ(path string, have, want any) []string {
 		for _, key := range slices.Sorted(maps.Keys(both)) {
 			out = append(out, differ(strings.TrimPrefix(path+"."+key, "."), h[key], w[key])...)
 		}
+
 		return out
+
 	case []any:
 		w, ok := want.([]any)
 		if !ok {
@@ -53,11 +55,14 @@ func differ(path string, have, want any) []string {
 		if len(h) != len(w) {
 			return []string{fmt.Sprintf("%s has %d entries, and now %d", path, len(h), len(w))}
 		}
+
 		for i := range h {
 			out = append(out, differ(fmt.Sprintf("%s[%d]", path, i), h[i], w[i])...)
 		}
+
 		return out
 	}
+
 	if reflect.DeepEqual(have, want) {
 		return nil
 	}
@@ -67,7 +72,7 @@ func differ(path string, have, want any) []string {
 	return []string{fmt.Sprintf("%s is %s, and now %s", path, brief(have), brief(want))}
 }
 
-// brief is a value for a message.
+// brief returns a value for a message.
 func brief(v any) string {
 	if v == nil {
 		return "left out"

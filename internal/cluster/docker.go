@@ -32,6 +32,7 @@ func (c *composer) docker() error {
 		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), winnode.DockerPort)
 		return proc.DialIn(netns)(ctx, "tcp", at.String())
 	}
+
 	publish, err := netip.ParseAddr(c.Spec.Docker.Publish)
 	if err != nil {
 		return fmt.Errorf("publish containers' ports: %w", err)
@@ -44,6 +45,7 @@ func (c *composer) docker() error {
 		Dial: dial,
 		Log:  c.log,
 	}, engine)
+
 	c.add(&parts.Forwarder{
 		Unit: component.OfNode("socket", host.Name),
 		Listen: func(ctx context.Context) (net.Listener, error) {
@@ -52,6 +54,7 @@ func (c *composer) docker() error {
 		Dial: dial,
 		Log:  c.log,
 	}, engine, component.OfNode("ports", host.Name))
+
 	return nil
 }
 
@@ -65,6 +68,7 @@ func listenDocker(ctx context.Context, path string, d spec.Docker) (net.Listener
 			return nil, err
 		}
 	}
+
 	l, err := unixsocket.Listen(ctx, path)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,17 @@ func DockerRows() []support.Row {
 		attack = "https://docs.docker.com/engine/security/#docker-daemon-attack-surface"
 		tests  = "https://golang.testcontainers.org/features/garbage_collector/"
 	)
+
 	row := func(name string, level support.Level, note, ref string) support.Row {
-		return support.Row{Area: "Docker's engine (mullion docker)", Name: name, Level: level, Note: note, Ref: ref}
+		return support.Row{
+			Area:  "Docker's engine (mullion docker)",
+			Name:  name,
+			Level: level,
+			Note:  note,
+			Ref:   ref,
+		}
 	}
+
 	return []support.Row{
 		row("docker run, ps, logs -f, exec -it, stats, events, volume, network ls, load", support.Supported, "", cli),
 		row("docker build", support.Partly,

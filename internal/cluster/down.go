@@ -40,6 +40,7 @@ func Down(ctx context.Context, paths layout.Paths, said func(string)) error {
 		said("nothing is up in " + paths.Data)
 		return nil
 	}
+
 	if _, err := os.Stat(versionFile(paths)); dataErr == nil && err != nil {
 		return fmt.Errorf("remove %q: it is not a folder of Mullion's: %w", paths.Data, err)
 	}
@@ -146,14 +147,17 @@ func KillCgroups(ctx context.Context, parent string) error {
 	if err != nil {
 		return err
 	}
+
 	roots = append(roots, "/sys/fs/cgroup"+parent)
 	for _, root := range roots {
 		if err := stopForks(root); err != nil {
 			return err
 		}
 	}
+
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+
 	deadline := time.Now().Add(20 * time.Second)
 	for _, root := range roots {
 		for {
@@ -164,6 +168,7 @@ func KillCgroups(ctx context.Context, parent string) error {
 			if left == 0 {
 				break
 			}
+
 			if time.Now().After(deadline) {
 				return fmt.Errorf("%d processes in %q do not end", left, root)
 			}
@@ -174,6 +179,7 @@ func KillCgroups(ctx context.Context, parent string) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -230,6 +236,7 @@ func killCgroup(root string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	seen := 0
 	for _, dir := range slices.Backward(dirs) {
 		saw, err := killProcesses(dir)
@@ -241,6 +248,7 @@ func killCgroup(root string) (int, error) {
 			seen++ // still in use: look again
 		}
 	}
+
 	return seen, nil
 }
 
@@ -250,6 +258,7 @@ func killProcesses(dir string) (seen int, err error) {
 	if err != nil && !noCgroup(err) {
 		return 0, err
 	}
+
 	for line := range strings.FieldsSeq(string(data)) {
 		pid, err := strconv.Atoi(line)
 		if err != nil || pid <= 1 {
@@ -259,10 +268,12 @@ func killProcesses(dir string) (seen int, err error) {
 		if pid == os.Getpid() {
 			continue // a thread of ours that started a program there and is about to end (cgroup.Place)
 		}
+
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
 			return seen, fmt.Errorf("end process %d of %q: %w", pid, dir, err)
 		}
 	}
+
 	return seen, nil
 }
 
@@ -280,6 +291,7 @@ func removeAll(dir string) error {
 	if !errors.Is(err, unix.EBUSY) {
 		return err
 	}
+
 	left, readErr := os.ReadDir(dir)
 	if readErr != nil || len(left) > 0 {
 		return err

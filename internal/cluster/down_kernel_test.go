@@ -28,6 +28,7 @@ func TestKillCgroupsBesideOthers(t *testing.T) {
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		root = "/sys/fs/cgroup" // version 2
 	}
+
 	parent := fmt.Sprintf("/mullion-test-beside-%d", os.Getpid())
 	for range 20 {
 		for i := range 100 {
@@ -35,16 +36,19 @@ func TestKillCgroupsBesideOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		const several = 4
 		done := make(chan error, several)
 		for range several {
 			go func() { done <- KillCgroups(t.Context(), parent) }()
 		}
+
 		for range several {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		if _, err := os.Stat(filepath.Join(root, parent)); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("the cgroups are still there: %v", err)
 		}
@@ -62,6 +66,7 @@ func TestKillCgroupsSparesItself(t *testing.T) {
 	if err := os.Mkdir(root+parent, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	placed, leave, left := make(chan error, 1), make(chan struct{}), make(chan error, 1)
 	go func() {
 		left <- netns.OnThread(func() error {
@@ -71,6 +76,7 @@ func TestKillCgroupsSparesItself(t *testing.T) {
 			return err
 		})
 	}()
+
 	if err := <-placed; err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +84,7 @@ func TestKillCgroupsSparesItself(t *testing.T) {
 	if err := KillCgroups(t.Context(), parent); err != nil {
 		t.Error(err)
 	}
+
 	if err := <-left; err != nil {
 		t.Error(err)
 	}
@@ -92,6 +99,7 @@ func TestKillCgroups(t *testing.T) {
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		root = "/sys/fs/cgroup" // version 2
 	}
+
 	parent := fmt.Sprintf("/mullion-test-%d", os.Getpid())
 	inner, other := filepath.Join(root, parent, "node", "container"), filepath.Join(root, parent+"-other")
 	for _, dir := range []string{inner, other} {
@@ -99,6 +107,7 @@ func TestKillCgroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	t.Cleanup(func() {
 		if err := os.Remove(other); err != nil {
 			t.Error(err)
@@ -108,6 +117,7 @@ func TestKillCgroups(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(inner, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +126,7 @@ func TestKillCgroups(t *testing.T) {
 	if err := KillCgroups(t.Context(), parent); err != nil {
 		t.Fatal(err)
 	}
+
 	var exit *exec.ExitError
 	if err := <-waited; !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("the process ended with %v", err)
@@ -123,6 +134,7 @@ func TestKillCgroups(t *testing.T) {
 	if left, err := filepath.Glob("/sys/fs/cgroup/*" + parent); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
+
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("another's cgroup: %v", err)
 	}
@@ -142,6 +154,7 @@ func TestStopForks(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(filepath.Join(dir, "pids.max")); err != nil {
 		t.Skipf("the cgroups that the machine has here do not count processes: %v", err)
 	}
@@ -150,6 +163,7 @@ func TestStopForks(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	forks := func() error { // a shell is put into the cgroup and then starts another
 		script := `echo $$ >"$1/cgroup.procs" && (exit 0)`
 		return exec.CommandContext(t.Context(), "sh", "-c", script, "sh", dir).Run()
@@ -157,6 +171,7 @@ func TestStopForks(t *testing.T) {
 	if err := forks(); err != nil {
 		t.Fatalf("before: %v", err)
 	}
+
 	if err := stopForks(parent); err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +194,7 @@ func TestKillCgroupsEndsForks(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "pids.max"), []byte("300"), 0); err != nil {
 		t.Skipf("the machine's cgroups do not bound the bomb: %v", err)
 	}
@@ -186,11 +202,13 @@ func TestKillCgroupsEndsForks(t *testing.T) {
 	if err != nil {
 		t.Skip("needs perl")
 	}
+
 	bomb := `open(F, ">", "$ARGV[0]/cgroup.procs"); print F $$; close(F) or die; while (1) { fork }`
 	cmd := exec.CommandContext(t.Context(), perl, "-e", bomb, dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	waited := make(chan error, 1)
 	go func() { waited <- cmd.Wait() }()
 	for begin := time.Now(); ; {
@@ -201,10 +219,12 @@ func TestKillCgroupsEndsForks(t *testing.T) {
 		if strings.Count(string(procs), "\n") > 100 {
 			break
 		}
+
 		if time.Since(begin) > 10*time.Second {
 			t.Fatal("the processes do not start")
 		}
 	}
+
 	if err := KillCgroups(t.Context(), parent); err != nil {
 		t.Error(err)
 	}
@@ -239,6 +259,7 @@ func TestUnmountBelow(t *testing.T) {
 	if diff := cmp.Diff([]string{inner, outer}, points); diff != "" || err != nil {
 		t.Errorf("%v; -want +got:\n%s", err, diff)
 	}
+
 	mount(outer) // over what is there, which hides inner
 	if err := unmountBelow(top); err != nil {
 		t.Fatal(err)

@@ -14,14 +14,21 @@ func (c *composer) endpoint() error {
 	if !c.Endpoint.IsValid() {
 		return nil
 	}
+
 	dial := proc.DialIn(c.underlay.FabricNetns())
-	config := tcpbalancer.Config{Dial: dial, Check: tcpbalancer.CheckAPIServer(dial), Log: c.log}
+	config := tcpbalancer.Config{
+		Dial:  dial,
+		Check: tcpbalancer.CheckAPIServer(dial),
+		Log:   c.log,
+	}
+
 	for _, h := range c.LinuxHosts {
 		if h.Bare {
 			config.Servers = append(config.Servers,
 				tcpbalancer.Server{Name: h.Name, Address: netip.AddrPortFrom(h.Address, apiPort).String()})
 		}
 	}
+
 	c.add(&parts.Endpoint{
 		Address:  c.Endpoint.String(),
 		Balancer: tcpbalancer.New(config),
@@ -34,5 +41,6 @@ func (c *composer) endpoint() error {
 		},
 		Log: c.log,
 	}, parts.FabricUnit())
+
 	return nil
 }

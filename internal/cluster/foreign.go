@@ -21,6 +21,7 @@ func (c *composer) whenAllowed(part component.Component, node string) component.
 	if !c.Spec.Foreign() {
 		return part
 	}
+
 	g := &parts.Granted{
 		Component: part,
 		Log:       c.log,
@@ -32,6 +33,7 @@ func (c *composer) whenAllowed(part component.Component, node string) component.
 			return kubeadm.Allowed(ctx, client, node)
 		},
 	}
+
 	if c.Spec.Join.Foreign.Granted {
 		g.Patience = parts.GrantTimeout
 	}
@@ -53,7 +55,11 @@ func (c *composer) seenNode() func(context.Context, *corev1.Node) {
 	if !c.Spec.Foreign() {
 		return nil
 	}
-	f := &parts.ForeignNetwork{Own: c.Spec.NodeNames(), Client: c.access.nodes.Client, Log: c.log}
+	f := &parts.ForeignNetwork{
+		Own:    c.Spec.NodeNames(),
+		Client: c.access.nodes.Client,
+		Log:    c.log,
+	}
 	return f.Seen
 }
 

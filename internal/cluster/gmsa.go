@@ -24,6 +24,7 @@ func (c *composer) gmsa() error {
 	for _, d := range c.Spec.Domains {
 		domains = append(domains, d.Name)
 	}
+
 	webhook := gmsa.New(gmsa.Config{
 		Client: func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) },
 		Listen: func() (l net.Listener, err error) {
@@ -39,5 +40,6 @@ func (c *composer) gmsa() error {
 		Domains:  domains,
 	})
 	c.add(webhook, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
+
 	return nil
 }

@@ -21,8 +21,8 @@ import (
 func onlyAdds(have, want spec.Cluster) (bool, error) {
 	more := len(want.Nodes) - len(have.Nodes)
 	others := !slices.Equal(have.Networking.ExternalNodes, want.Networking.ExternalNodes)
-	if have.Join != nil || more < 0 || more == 0 && !others ||
-		more > 0 && have.Networking.Mode == spec.ModeTransparent {
+	if have.Join != nil || more < 0 || (more == 0 && !others) ||
+		(more > 0 && have.Networking.Mode == spec.ModeTransparent) {
 		return false, nil
 	}
 	want.Nodes = want.Nodes[:len(have.Nodes)]
@@ -45,6 +45,7 @@ func grow(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 	if !errors.Is(err, ErrFailed) {
 		return err
 	}
+
 	ctx, held, holdErr := hold.Take(ctx, o.Paths.Run())
 	if holdErr != nil {
 		return errors.Join(err, busy(holdErr))
@@ -55,6 +56,7 @@ func grow(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 			return fmt.Errorf("%w; another command has changed the cluster meanwhile", err)
 		}
 	}
+
 	if backErr := superviseAnew(ctx, o, have); backErr != nil {
 		return errors.Join(err, fmt.Errorf("bring the cluster back without new nodes: %w", backErr))
 	}
@@ -87,6 +89,7 @@ func superviseAnew(ctx context.Context, o UpOptions, c spec.Cluster) error {
 	if !o.folder.isThere() {
 		return fmt.Errorf("start the supervisor: %w", ErrTakenDown)
 	}
+
 	if err := o.Paths.SaveSpec(c); err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func TestOnlyAdds(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&have)
 			}
+
 			want := have
 			want.Nodes = slices.Clone(have.Nodes)
 			tt.want(&want)

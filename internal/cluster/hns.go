@@ -41,7 +41,7 @@ func HNS(ctx context.Context, paths layout.Paths, node string) (*hnsserver.Clien
 	return client, down(err)
 }
 
-// Agent is the admin API of a Windows node's agent.
+// Agent returns the admin API of a Windows node's agent.
 func Agent(paths layout.Paths, node string) (*admin.Client, error) {
 	if _, err := LoadHost(paths, node); err != nil {
 		return nil, err
@@ -71,6 +71,7 @@ func ProxyEndpoint(ctx context.Context, paths layout.Paths, node, page string) (
 	if page == "/healthz" {
 		port = kubenode.ProxyHealthPort
 	}
+
 	body, err := probe.Target{
 		URL:       "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + page,
 		Dial:      proc.DialIn(h.Netns),
@@ -80,5 +81,6 @@ func ProxyEndpoint(ctx context.Context, paths layout.Paths, node, page string) (
 	if err != nil {
 		return nil, fmt.Errorf("ask kube-proxy of node %q: %w", node, down(err))
 	}
+
 	return body, nil
 }

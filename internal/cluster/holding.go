@@ -39,7 +39,7 @@ var ErrTakenDown = errors.New("another command has taken the cluster down")
 // made in its place.
 type folder struct{ file *os.File }
 
-// versionFile is the file by which a data folder is known, which Paths.Prepare makes.
+// versionFile returns the file by which a data folder is known, which Paths.Prepare makes.
 func versionFile(paths layout.Paths) string { return filepath.Join(paths.Data, "version") }
 
 // watchFolder watches a data folder that is there.

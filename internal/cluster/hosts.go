@@ -42,10 +42,16 @@ func (c *composer) hosts() error {
 	if len(c.Hosts) == 0 {
 		return nil
 	}
+
 	layer := winnode.NewSystemLayer(c.wineOptions())
 	c.add(layer)
 	for _, h := range c.Hosts {
-		network := &parts.HostNetwork{Underlay: c.underlay, Host: h.Name, Address: h.Address, Server: c.apiServer()}
+		network := &parts.HostNetwork{
+			Underlay: c.underlay,
+			Host:     h.Name,
+			Address:  h.Address,
+			Server:   c.apiServer(),
+		}
 		c.add(network, parts.FabricUnit())
 		config := c.hostConfig(h, layer.System)
 		config.After = []component.ID{layer.ID(), network.ID(), component.Sole("containerd")}
@@ -57,6 +63,7 @@ func (c *composer) hosts() error {
 			c.units = append(c.units, units...)
 			continue
 		}
+
 		config.KubeletAfter = c.access.kubeletAfter
 		config.ProxyAfter = c.proxyAfter(config.Config, winnode.Identity(config.Dir), config.HasProxy())
 		c.serving(h.Name, winnode.Identity(config.Dir), config.KubeletUnit())
@@ -64,12 +71,14 @@ func (c *composer) hosts() error {
 		if err != nil {
 			return err
 		}
+
 		c.units = append(c.units, c.proxyWhenAllowed(units, h.Name, config.ProxyUnit())...)
 		c.add(&parts.PodEvents{
 			Node:   h.Name,
 			Socket: admin.Socket(config.RunDir),
 			Client: c.access.client,
 		}, append([]component.ID{config.Unit("agent")}, c.access.machine...)...)
+
 		c.add(&parts.NodeReady{
 			Node:   h.Name,
 			Client: c.access.client,
@@ -77,6 +86,7 @@ func (c *composer) hosts() error {
 			Since:  time.Now(),
 		}, config.KubeletUnit(), parts.PodRoutesUnit())
 	}
+
 	return nil
 }
 
@@ -89,6 +99,7 @@ func (c *composer) wineOptions() wine.Options {
 		Packed:     wine.PackedDirs(c.Paths.Bin),
 		Log:        c.log,
 	}
+
 	seen := map[string]bool{}
 	for _, h := range c.Hosts {
 		if !seen[h.Build.Name] {
@@ -96,10 +107,11 @@ func (c *composer) wineOptions() wine.Options {
 			o.Builds = append(o.Builds, h.Build)
 		}
 	}
+
 	return o
 }
 
-// nodeConfig is what a node of either system is configured with.
+// nodeConfig returns what a node of either system is configured with.
 func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kubenode.Config {
 	n := c.Spec.Networking
 	config := kubenode.Config{
@@ -137,12 +149,14 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		NoProxy:             n.KubeProxyMode == spec.KubeProxyNone,
 		Policies:            n.Policies() && !c.Spec.Foreign() && !node.Bare,
 	}
+
 	if sign := c.access.firstCertificate; sign != nil {
 		config.FirstCertificate = func() ([]byte, error) { return sign(node.Name) }
 	}
 	if c.Spec.Foreign() {
 		config.NodeSubnet = netip.Prefix{} // the other machines on that network do not know pods' addresses
 	}
+
 	if address6.IsValid() {
 		config.Address6 = address6
 		config.PodSubnet6, config.ServiceSubnet6, config.NodeSubnet6 = n.Pods6(), n.Services6(), n.Underlay6()
@@ -158,6 +172,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 	if c.Spec.Docker != nil {
 		docker = c.Paths.Program(DockerPrograms)
 	}
+
 	return winnode.Config{
 		Config:              config,
 		Docker:              docker,
@@ -184,7 +199,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 	}
 }
 
-// HostPrefix is where the Wine prefix of a cluster's Windows host is mounted.
+// HostPrefix returns where the Wine prefix of a cluster's Windows host is mounted.
 func HostPrefix(paths layout.Paths, node string) string {
 	return winnode.Prefix(paths.Node(node))
 }
@@ -199,17 +214,20 @@ func LoadHost(paths layout.Paths, node string) (winhost.Host, error) {
 	if err != nil {
 		return winhost.Host{}, err
 	}
+
 	switch n, err := findNode(c, node); {
 	case err != nil:
 		return winhost.Host{}, err
 	case n.Linux():
 		return winhost.Host{}, fmt.Errorf("%w: %s", ErrNotWindows, node)
 	}
+
 	h, err := winhost.Load(winnode.HostFile(paths.Node(node)))
 	if err != nil {
 		if _, statErr := os.Stat(paths.Node(node)); statErr != nil {
 			return h, fmt.Errorf("%w: %w", winhost.ErrDown, err)
 		}
 	}
+
 	return h, err
 }

@@ -19,6 +19,7 @@ func Images(paths layout.Paths, node string) (store *image.Store, closeStore fun
 	if err != nil {
 		return nil, nil, err
 	}
+
 	cfg := image.Config{Handlers: image.DefaultHandlers()}
 	if node != "" {
 		n, err := findNode(c, node)
@@ -28,12 +29,14 @@ func Images(paths layout.Paths, node string) (store *image.Store, closeStore fun
 		if err != nil {
 			return nil, nil, err
 		}
+
 		build, err := n.Build()
 		if err != nil {
 			return nil, nil, err
 		}
 		cfg.OSVersion = build.Version.String()
 	}
+
 	conn, err := client.New(paths.ContainerdSocket(), client.WithDefaultNamespace(layout.EngineNamespace))
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to containerd: %w", err)
@@ -42,6 +45,7 @@ func Images(paths layout.Paths, node string) (store *image.Store, closeStore fun
 	if err != nil {
 		return nil, nil, err
 	}
+
 	return store, conn.Close, nil
 }
 

@@ -36,11 +36,13 @@ func ImageStoresOf(c spec.Cluster, nodes []string) (ImageStores, error) {
 			s.Windows = true
 		}
 	}
+
 	for _, n := range nodes {
 		if !slices.Contains(known, n) {
 			return s, &NotFoundError{Node: n, Nodes: known}
 		}
 	}
+
 	return s, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// mixed is a cluster with nodes of both systems.
+// mixed returns a cluster with nodes of both systems.
 func mixed() spec.Cluster {
 	return spec.Cluster{Nodes: []spec.Node{
 		{Name: "linux-1", OS: spec.Linux},
@@ -44,10 +44,12 @@ func TestImageStoresOf(t *testing.T) {
 			}
 		})
 	}
+
 	_, err := cluster.ImageStoresOf(mixed(), []string{"win-1", "win-9"})
 	if want := "no node \"win-9\"; there are linux-1, win-1, linux-2, win-2"; err == nil || err.Error() != want {
 		t.Errorf("a node that is not there: %v, want %s", err, want)
 	}
+
 	for system, want := range map[string]cluster.ImageStores{
 		"":           both,
 		spec.Windows: {Windows: true},
@@ -86,6 +88,7 @@ func TestPulls(t *testing.T) {
 		system string
 		err    error
 	}
+
 	no, later := errors.New("not for it"), errors.New("later")
 	for _, tt := range []struct {
 		name     string

@@ -25,6 +25,7 @@ func (c *composer) join() error {
 		client:       func() (kubeclient.Interface, error) { return clients.Client(names[0]) },
 		nodes:        clients,
 	}
+
 	if c.Spec.Foreign() {
 		return nil
 	}
@@ -32,7 +33,12 @@ func (c *composer) join() error {
 	for _, name := range names {
 		ready = append(ready, parts.NodeUnit(name))
 	}
-	c.add(&parts.Claim{Client: c.access.client, Part: c.Spec.Join.Part, Nodes: names}, ready...)
+
+	c.add(&parts.Claim{
+		Client: c.access.client,
+		Part:   c.Spec.Join.Part,
+		Nodes:  names,
+	}, ready...)
 	c.add(c.loadBalancer(), append([]component.ID{parts.FabricUnit()}, c.access.machine...)...)
 	if *c.Spec.Addons.LocalStorage {
 		c.add(&parts.FarVolumes{
@@ -43,6 +49,7 @@ func (c *composer) join() error {
 			Log:    c.log,
 		}, c.access.machine...)
 	}
+
 	return nil
 }
 

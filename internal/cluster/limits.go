@@ -57,7 +57,7 @@ func limitsOf(tasks, memory int64, nodes int) limits {
 	}
 }
 
-// machineLimits are the limits on this machine.
+// machineLimits returns the limits on this machine.
 func machineLimits(nodes int) (limits, error) {
 	tasks, err := machineTasks()
 	if err != nil {
@@ -67,6 +67,7 @@ func machineLimits(nodes int) (limits, error) {
 	if err := unix.Sysinfo(&info); err != nil {
 		return limits{}, fmt.Errorf("look at the machine's memory: %w", err)
 	}
+
 	sockets, err := cgroup.SocketMemory()
 	if err != nil {
 		return limits{}, err
@@ -76,7 +77,7 @@ func machineLimits(nodes int) (limits, error) {
 	return most, nil
 }
 
-// machineTasks is how many processes and threads the machine may have: the lower of two limits of the kernel
+// machineTasks returns how many processes and threads the machine may have: the lower of two limits of the kernel
 // (https://docs.kernel.org/admin-guide/sysctl/kernel.html#pid-max, #threads-max).
 func machineTasks() (int64, error) {
 	var least int64
@@ -89,10 +90,12 @@ func machineTasks() (int64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("read the machine's limit of processes %s: %w", name, err)
 		}
+
 		if least == 0 || n < least {
 			least = n
 		}
 	}
+
 	return least, nil
 }
 
@@ -108,11 +111,13 @@ func (l limits) apply(paths layout.Paths, nodes []spec.Node, log *slog.Logger) e
 	if err := counted(cgroup.LimitSockets(parent, l.sockets), log); err != nil {
 		return err
 	}
+
 	for _, n := range nodes {
 		if err := l.applyTo(paths, n, log); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -126,7 +131,7 @@ func (l limits) applyTo(paths layout.Paths, n spec.Node, log *slog.Logger) error
 	)
 }
 
-// memoryOf is how many bytes of memory a node's cgroup may hold.
+// memoryOf returns how many bytes of memory a node's cgroup may hold.
 func (l limits) memoryOf(n spec.Node) int64 { return cmp.Or(n.Memory.Bytes(), l.nodeMemory) }
 
 // counted says in the log that there is no controller for a limit. Another error it returns.

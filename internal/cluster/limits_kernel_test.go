@@ -25,10 +25,12 @@ func TestLimitsAfterOff(t *testing.T) {
 	if err := paths.SaveSpec(spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Nodes: nodes}); err != nil {
 		t.Fatal(err)
 	}
+
 	most, err := machineLimits(len(nodes))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	parent := paths.CgroupParent()
 	t.Cleanup(func() {
 		if err := KillCgroups(context.WithoutCancel(t.Context()), parent); err != nil {
@@ -38,10 +40,12 @@ func TestLimitsAfterOff(t *testing.T) {
 	if err := most.apply(paths, nodes, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
+
 	power, err := NewNodePower(paths)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, want := range map[string]int64{"win-1": 1 << 30, "win-2": most.nodeMemory} {
 		node := parent + "/" + name
 		files, err := cgroup.FindMemoryFiles(node)
@@ -51,6 +55,7 @@ func TestLimitsAfterOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, again := range []bool{false, true} {
 			if again {
 				if err := KillCgroups(t.Context(), node); err != nil {
@@ -60,6 +65,7 @@ func TestLimitsAfterOff(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			var got int64
 			text, err := os.ReadFile(files.Limit)
 			if _, scan := fmt.Sscan(string(text), &got); err != nil || scan != nil || got>>12 != want>>12 {
@@ -67,6 +73,7 @@ func TestLimitsAfterOff(t *testing.T) {
 			}
 		}
 	}
+
 	if err := power.limit("win-3"); err == nil {
 		t.Error("a node that is not there was limited")
 	}

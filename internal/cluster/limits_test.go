@@ -28,6 +28,7 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
+
 	const gib = int64(1) << 30
 	for memory, want := range map[int64]int64{
 		2 * gib: 2*gib - 256<<20, 10 * gib: 9 * gib, 64 * gib: 62 * gib,
@@ -36,12 +37,14 @@ func TestLimits(t *testing.T) {
 			t.Errorf("of %d bytes of memory a node may have %d, want %d", memory, got, want)
 		}
 	}
+
 	l := limitsOf(32768, 10*gib, 3)
 	for memory, want := range map[spec.Memory]int64{"": 9 * gib, "3Gi": 3 * gib} {
 		if got := l.memoryOf(spec.Node{Memory: memory}); got != want {
 			t.Errorf("a node with memory %q may have %d bytes, want %d", memory, got, want)
 		}
 	}
+
 	if l, err := machineLimits(2); err != nil || l.clusterTasks < 1 || l.nodeMemory < gib/4 {
 		t.Errorf("this machine: %+v, %v", l, err)
 	}

@@ -16,7 +16,12 @@ import (
 // linuxHosts are the Linux hosts with their nodes.
 func (c *composer) linuxHosts() error {
 	for _, h := range c.LinuxHosts {
-		network := &parts.HostNetwork{Underlay: c.underlay, Host: h.Name, Address: h.Address, Server: c.apiServer()}
+		network := &parts.HostNetwork{
+			Underlay: c.underlay,
+			Host:     h.Name,
+			Address:  h.Address,
+			Server:   c.apiServer(),
+		}
 		c.add(network, parts.FabricUnit())
 		config := c.linuxConfig(h)
 		config.After = []component.ID{network.ID()}
@@ -24,6 +29,7 @@ func (c *composer) linuxHosts() error {
 			config.KubeletAfter = c.access.kubeletAfter
 			config.ProxyAfter = c.proxyAfter(config.Config, linuxnode.Identity(config.Dir), !config.NoProxy)
 		}
+
 		units, err := linuxnode.Units(config)
 		if err != nil {
 			return err
@@ -32,6 +38,7 @@ func (c *composer) linuxHosts() error {
 		if h.Bare {
 			continue
 		}
+
 		c.add(&parts.NodeReady{
 			Node:   h.Name,
 			Client: c.access.client,
@@ -39,6 +46,7 @@ func (c *composer) linuxHosts() error {
 			Since:  time.Now(),
 		}, config.KubeletUnit(), parts.PodRoutesUnit())
 	}
+
 	return nil
 }
 
@@ -68,6 +76,7 @@ func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error
 	if err != nil || !n.Linux() {
 		return linuxhost.Host{}, false, err
 	}
+
 	p, err := NewPlan(c, paths)
 	if err != nil {
 		return linuxhost.Host{}, false, err
@@ -76,6 +85,7 @@ func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error
 	if err != nil {
 		return linuxhost.Host{}, false, err
 	}
+
 	config := linuxnode.Config{
 		Config: kubenode.Config{
 			Name:   node,
@@ -88,5 +98,6 @@ func LoadLinuxHost(paths layout.Paths, node string) (linuxhost.Host, bool, error
 		Bin:        paths.Bin,
 		Kubernetes: paths.Kubernetes(nodeVersion(c, n)).Server(),
 	}
+
 	return config.Host(), true, nil
 }

@@ -33,21 +33,25 @@ func ListImages(ctx context.Context, paths layout.Paths, node string) ([]image.I
 	if node != "" {
 		nodes = []string{node}
 	}
+
 	from, err := ImageStoresOf(c, nodes)
 	if err != nil {
 		return nil, err
 	}
+
 	list := []image.Info{}
 	if from.Windows {
 		if list, err = windowsImages(ctx, paths, node); err != nil {
 			return nil, err
 		}
 	}
+
 	for _, name := range from.Linux {
 		found, err := linuxImages(ctx, paths, name)
 		if err != nil {
 			return nil, &LinuxStoreError{Node: name, Err: err}
 		}
+
 		for _, f := range found {
 			same := func(other image.Info) bool {
 				return other.ID == f.ID && slices.Equal(other.RepoTags, f.RepoTags)
@@ -57,6 +61,7 @@ func ListImages(ctx context.Context, paths layout.Paths, node string) ([]image.I
 			}
 		}
 	}
+
 	return list, nil
 }
 
@@ -98,5 +103,6 @@ func infos(ctx context.Context, store *linuxnode.Images) ([]image.Info, error) {
 		info.Spec.OS = spec.Linux
 		list = append(list, info)
 	}
+
 	return list, err
 }

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// loadBalancer is the part that gives Services of type LoadBalancer addresses and routes those addresses over the
+// loadBalancer returns the part that gives Services of type LoadBalancer addresses and routes those addresses over the
 // underlay. On a machine that joined it only sets the routes, for the machine itself and for those who reach the
 // cluster by way of it.
 func (c *composer) loadBalancer() *loadbalancer.Controller {
@@ -19,6 +19,7 @@ func (c *composer) loadBalancer() *loadbalancer.Controller {
 	if c.Spec.Join != nil {
 		client = c.access.client
 	}
+
 	return loadbalancer.New(loadbalancer.Config{
 		Client:     client,
 		RoutesOnly: c.Spec.Join != nil,

@@ -22,6 +22,7 @@ func SetLogLevel(ctx context.Context, paths layout.Paths, nodes []spec.Node, lev
 	if err := supervisor.NewClient(paths.Socket()).SetLogLevel(ctx, level); err != nil && !isNobody(err) {
 		return fmt.Errorf("tell the supervisor the log level: %w", err)
 	}
+
 	for _, n := range nodes {
 		if n.Linux() {
 			continue
@@ -31,5 +32,6 @@ func SetLogLevel(ctx context.Context, paths layout.Paths, nodes []spec.Node, lev
 			return fmt.Errorf("tell node %s the log level: %w", n.Name, err)
 		}
 	}
+
 	return nil
 }

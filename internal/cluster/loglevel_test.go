@@ -22,6 +22,7 @@ func TestSetLogLevelOfNobody(t *testing.T) {
 	if level, err := logging.Load(paths.LogLevel()); err != nil || level != logging.Debug {
 		t.Errorf("%s, %v", level, err)
 	}
+
 	paths.Data = filepath.Join(paths.Data, "file")
 	if err := os.WriteFile(paths.Data, nil, 0o600); err != nil {
 		t.Fatal(err)

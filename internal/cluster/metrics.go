@@ -20,6 +20,7 @@ func (c *composer) metrics() error {
 	if !*c.Spec.Addons.MetricsServer {
 		return nil
 	}
+
 	server, err := metricsserver.New(metricsserver.Config{
 		Program: c.Paths.Program("metrics-server"),
 		RunDir:  c.Paths.Run(),
@@ -35,6 +36,7 @@ func (c *composer) metrics() error {
 	if err != nil {
 		return err
 	}
+
 	c.add(server, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 	return nil
 }
@@ -49,6 +51,7 @@ func (c *composer) registerMetrics(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read authority: %w", err)
 	}
+
 	return bootstrap.MetricsAPI{
 		Address: c.APIServer.Addr(),
 		Port:    metricsserver.Port,

@@ -38,6 +38,7 @@ func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (repor
 	if err != nil {
 		return report, err
 	}
+
 	u, err := newUnderlay(p)
 	if err != nil {
 		return report, err
@@ -45,10 +46,12 @@ func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (repor
 	defer interrupt.Finishing(ctx)() // pods and Services are removed
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Clean()) }()
+
 	unlock, err := lockNetTest(paths)
 	if err != nil {
 		return report, err
 	}
+
 	undo.Add(unlock)
 	cfg.Mode, cfg.Profile, cfg.Domain, cfg.Image = c.Networking.Mode, c.Networking.Profile, spec.ClusterDomain,
 		nettest.Image
@@ -56,22 +59,30 @@ func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (repor
 	if cfg.REST, err = clientcmd.BuildConfigFromFlags("", paths.AdminKubeconfig()); err != nil {
 		return report, err
 	}
+
 	cfg.REST.WarningHandler = rest.NoWarnings{} // the warning that external IPs are deprecated is known
 	cfg.REST.QPS, cfg.REST.Burst = 50, 100
 	if cfg.Client, err = kubeclient.NewForConfig(cfg.REST); err != nil {
 		return report, err
 	}
+
 	bothFirst(&p)
 	cfg.Nodes = testNodes(p, u.HostNetns)
 	place, err := placeOutside(p)
 	if err != nil {
 		return report, err
 	}
+
 	undo.Add(func() error { return u.RemoveOutside(context.WithoutCancel(ctx), place) })
 	if err := u.AddOutside(ctx, place); err != nil {
 		return report, err
 	}
-	cfg.Outside = nettest.Outside{Netns: u.HostNetns(place.Name), Address: place.Address, Address6: place.Address6}
+
+	cfg.Outside = nettest.Outside{
+		Netns:    u.HostNetns(place.Name),
+		Address:  place.Address,
+		Address6: place.Address6,
+	}
 	undo.Add(func() error { return clusterdns.RemoveZone(paths.DNSZones(), nettest.Zone) })
 	if err := clusterdns.WriteZone(paths.DNSZones(), clusterdns.Zone{
 		Name:    nettest.Zone,
@@ -79,6 +90,7 @@ func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (repor
 	}); err != nil {
 		return report, err
 	}
+
 	return nettest.Run(ctx, cfg)
 }
 
@@ -101,6 +113,7 @@ func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 		if h.Bare {
 			continue // whether it is a node is a person's business
 		}
+
 		nodes = append(nodes, nettest.Node{
 			Name:       h.Name,
 			OS:         h.OS,
@@ -110,10 +123,12 @@ func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 			Server2022: h.Build.Supports(winver.SessionAffinity) || p.Spec.Networking.Profile == spec.ProfileModern,
 		})
 	}
+
 	for _, h := range p.LinuxHosts {
 		if h.Bare {
 			continue
 		}
+
 		nodes = append(nodes, nettest.Node{
 			Name:     h.Name,
 			OS:       h.OS,
@@ -122,6 +137,7 @@ func testNodes(p Plan, pin func(host string) string) []nettest.Node {
 			Netns:    pin(h.Name),
 		})
 	}
+
 	return nodes
 }
 
@@ -134,10 +150,12 @@ func placeOutside(p Plan) (underlay.Outside, error) {
 	if dual {
 		o.Far = append(o.Far, nettest.FarAddress6())
 	}
+
 	taken := map[netip.Addr]bool{p.APIServer.Addr(): true}
 	for _, h := range p.LinuxHosts {
 		taken[h.Address] = true
 	}
+
 	for _, h := range p.Hosts {
 		taken[h.Address] = true
 		if len(o.Routes) == 0 && !h.Bare {
@@ -152,6 +170,7 @@ func placeOutside(p Plan) (underlay.Outside, error) {
 			}
 		}
 	}
+
 	for a := nth(subnet.Addr(), 250); subnet.Contains(a); a = a.Prev() {
 		if !taken[a] {
 			o.Address = a
@@ -163,6 +182,7 @@ func placeOutside(p Plan) (underlay.Outside, error) {
 			return o, nil
 		}
 	}
+
 	return o, fmt.Errorf("place the world outside of the cluster: every address of the underlay %s is taken", subnet)
 }
 

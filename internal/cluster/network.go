@@ -24,7 +24,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// newUnderlay is the cluster's underlay; it touches nothing yet.
+// newUnderlay returns the cluster's underlay; it touches nothing yet.
 func newUnderlay(p Plan) (*underlay.Underlay, error) {
 	config := underlay.Config{
 		RunDir:   p.Paths.Run(),
@@ -36,17 +36,23 @@ func newUnderlay(p Plan) (*underlay.Underlay, error) {
 		Machine:  p.Machine,
 		Tunnel:   p.tunnel(),
 	}
+
 	if p.Spec.Foreign() {
 		f := p.Spec.Join.Foreign
-		config.LAN = underlay.LAN{Link: f.Link, MTU: f.MTU, Pods: p.Spec.Networking.Pods()}
+		config.LAN = underlay.LAN{
+			Link: f.Link,
+			MTU:  f.MTU,
+			Pods: p.Spec.Networking.Pods(),
+		}
 	} else if external := p.Spec.Networking.External(); len(external) > 0 && p.Spec.Join == nil {
 		config.External = underlay.External{Nodes: external, Pods: p.Spec.Networking.Pods()}
 	}
+
 	return underlay.New(config)
 }
 
-// tunnel is the underlay's way to the other machines. Its port has the API server's number, so a firewall has to open
-// only one number. Its VNI is made from the API server's address, which all machines of a cluster know and no two
+// tunnel returns the underlay's way to the other machines. Its port has the API server's number, so a firewall has to
+// open only one number. Its VNI is made from the API server's address, which all machines of a cluster know and no two
 // clusters share.
 func (p Plan) tunnel() underlay.Tunnel {
 	n := p.Spec.Networking
@@ -62,7 +68,7 @@ func (p Plan) tunnel() underlay.Tunnel {
 	} // a validated port
 }
 
-// nodeNetworks are the subnets that nodes have addresses in.
+// nodeNetworks returns the subnets that nodes have addresses in.
 func nodeNetworks(n spec.Networking) []netip.Prefix {
 	networks := []netip.Prefix{n.Underlay()}
 	if n.DualStack() {
@@ -117,6 +123,7 @@ func (c *composer) tellMended(ctx context.Context, what []string) error {
 		if apierrors.IsNotFound(err) {
 			continue // a bare host's, or one that has not come yet
 		}
+
 		if err == nil {
 			err = kubeclient.Record(ctx, client, node, kubeclient.Event{
 				Component: "mullion",
@@ -126,12 +133,14 @@ func (c *composer) tellMended(ctx context.Context, what []string) error {
 					strings.Join(what, "; "),
 			})
 		}
+
 		errs = append(errs, err)
 	}
+
 	return errors.Join(errs...)
 }
 
-// clientOf is a client with the rights to tell of a node: on a machine that joined the node's own.
+// clientOf returns a client with the rights to tell of a node: on a machine that joined the node's own.
 func (c *composer) clientOf(node string) (kubeclient.Interface, error) {
 	if c.Spec.Join != nil {
 		return c.access.nodes.Client(node)
@@ -155,20 +164,32 @@ func hasWayOut6(paths layout.Paths, c spec.Cluster) (bool, error) {
 // routes adds what keeps the machine's routes as the cluster needs them: those to nodes' pods, and those to other
 // machines.
 func (c *composer) routes() error {
-	routes := &parts.PodRoutes{Client: c.access.client, Set: c.setPodRange(), Seen: c.seenNode(), Log: c.log}
+	routes := &parts.PodRoutes{
+		Client: c.access.client,
+		Set:    c.setPodRange(),
+		Seen:   c.seenNode(),
+		Log:    c.log,
+	}
+
 	if c.Spec.Foreign() {
 		c.add(c.whenAllowed(routes, c.Spec.NodeNames()[0]), c.access.machine...)
 		return nil
 	}
+
 	routes.Known = c.underlay.KeepExternalRoutes
 	c.add(routes, c.access.machine...)
 	if c.Spec.SeveralMachines() {
-		peers := &parts.Peers{Client: c.access.client, Underlay: c.underlay, Log: c.log}
+		peers := &parts.Peers{
+			Client:   c.access.client,
+			Underlay: c.underlay,
+			Log:      c.log,
+		}
 		if c.ownAddresses != nil {
 			peers.Seen = c.ownAddresses.SetMachines
 		}
 		c.add(peers, append([]component.ID{parts.FabricUnit()}, c.access.machine...)...)
 	}
+
 	return nil
 }
 
@@ -187,14 +208,17 @@ func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
 			c.log.Warn("the routers between this machine and the node have to lead to the node's pods", "node", to.Node,
 				"address", to.Via, "pods", to.CIDRs)
 		}
+
 		return nil
 	}
+
 	if c.Spec.Foreign() {
 		return func(ctx context.Context, to parts.PodRange) error { // a machine in a foreign cluster has IPv4 alone
 			to.CIDRs = slices.DeleteFunc(to.CIDRs, func(p netip.Prefix) bool { return !p.Addr().Is4() })
 			return route(ctx, to)
 		}
 	}
+
 	switch c.Spec.Networking.Mode {
 	case spec.ModeOverlay:
 		if !c.Spec.Networking.OwnOverlay() {
@@ -202,17 +226,24 @@ func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
 		}
 		o := c.overlay()
 		return func(ctx context.Context, to parts.PodRange) error {
-			node := overlay.Node{Name: to.Node, Address: to.Via, Router: to.Router}
+			node := overlay.Node{
+				Name:    to.Node,
+				Address: to.Via,
+				Router:  to.Router,
+			}
 			if len(to.CIDRs) > 0 {
 				node.Pods = to.CIDRs[0] // the IPv4 range; an overlay has no other
 			}
+
 			return o.Set(ctx, node)
 		}
+
 	case spec.ModeNAT, spec.ModeTransparent:
 		linux := map[string]bool{}
 		for _, h := range c.LinuxHosts {
 			linux[h.Name] = true
 		}
+
 		return func(ctx context.Context, to parts.PodRange) error {
 			if !linux[to.Node] {
 				return nil
@@ -220,6 +251,7 @@ func (c *composer) setPodRange() func(context.Context, parts.PodRange) error {
 			return route(ctx, to)
 		}
 	}
+
 	return route
 }
 
@@ -235,12 +267,15 @@ func (c *composer) overlay() *overlay.Overlay {
 			return client, err
 		},
 	}
+
 	for _, h := range c.Hosts {
 		config.Windows = append(config.Windows, overlay.Host{Name: h.Name, Address: h.Address})
 	}
+
 	for _, h := range c.LinuxHosts {
 		config.Linux = append(config.Linux, overlay.Host{Name: h.Name, Address: h.Address})
 	}
+
 	if c.Spec.SeveralMachines() {
 		config.Tell = func(ctx context.Context, node, router string) error {
 			client, err := c.access.client()
@@ -253,5 +288,6 @@ func (c *composer) overlay() *overlay.Overlay {
 			return parts.PublishRouter(ctx, client, node, router)
 		}
 	}
+
 	return overlay.New(config)
 }

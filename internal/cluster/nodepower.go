@@ -83,6 +83,7 @@ func (n *NodePower) limit(node string) error {
 	if err != nil {
 		return err
 	}
+
 	most, err := machineLimits(len(c.Nodes))
 	if err != nil {
 		return err
@@ -116,6 +117,7 @@ func switchAllOn(ctx context.Context, client *supervisor.Client) error {
 	if err != nil {
 		return err
 	}
+
 	var off []component.ID
 	for _, u := range status.Units {
 		if u.State == component.Stopped {
@@ -125,6 +127,7 @@ func switchAllOn(ctx context.Context, client *supervisor.Client) error {
 	if len(off) == 0 {
 		return nil
 	}
+
 	return client.StartUnits(ctx, off)
 }
 
@@ -139,7 +142,7 @@ func (e *NodeStartError) Error() string { return fmt.Sprintf("start node %s: %v"
 // Unwrap gives the cause.
 func (e *NodeStartError) Unwrap() error { return e.Err }
 
-// units are those of a node's host. The host's cable is not among them.
+// units returns those of a node's host. The host's cable is not among them.
 func (n *NodePower) units(ctx context.Context, node string) ([]component.ID, error) {
 	c, err := n.paths.LoadSpec()
 	if err != nil {
@@ -148,6 +151,7 @@ func (n *NodePower) units(ctx context.Context, node string) ([]component.ID, err
 	if _, err := findNode(c, node); err != nil {
 		return nil, err
 	}
+
 	status, err := n.client.Status(ctx)
 	if err != nil && !locked(n.paths) {
 		return nil, ErrNotUp
@@ -155,6 +159,7 @@ func (n *NodePower) units(ctx context.Context, node string) ([]component.ID, err
 	if err != nil {
 		return nil, err
 	}
+
 	if status.Phase != supervisor.PhaseReady {
 		return nil, fmt.Errorf("%w: it is %s", ErrNotUp, status.Phase)
 	}
@@ -164,6 +169,7 @@ func (n *NodePower) units(ctx context.Context, node string) ([]component.ID, err
 			units = append(units, u.ID)
 		}
 	}
+
 	return units, nil
 }
 
@@ -178,16 +184,19 @@ func watchPower(ctx context.Context, paths layout.Paths, nodes []spec.Node, log 
 		if n.OS != spec.Windows {
 			continue
 		}
+
 		watched.Go(func() {
 			drive, told := winnode.Drive(paths.Node(n.Name)), ""
 			tick := time.NewTicker(powerInterval)
 			defer tick.Stop()
+
 			for {
 				select {
 				case <-ctx.Done():
 					return
 				case <-tick.C:
 				}
+
 				err := power.obey(ctx, n.Name, drive, log)
 				if err != nil && err.Error() != told && ctx.Err() == nil {
 					log.Error("a request of a host's program", "node", n.Name, "error", err)
@@ -196,6 +205,7 @@ func watchPower(ctx context.Context, paths layout.Paths, nodes []spec.Node, log 
 			}
 		})
 	}
+
 	watched.Wait()
 }
 
@@ -217,6 +227,7 @@ func (n *NodePower) endServices(ctx context.Context, node string) error {
 		"--end-services", fmt.Sprint(shutdownPatience.Milliseconds())); err != nil {
 		return err
 	}
+
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -235,6 +246,7 @@ func (n *NodePower) obey(ctx context.Context, node, drive string, log *slog.Logg
 	if err := n.endServices(ctx, node); err != nil {
 		log.Warn("the services of the host were not told of its end", "node", node, "error", err)
 	}
+
 	// After that, so that a supervisor that is killed meanwhile does it anew; before the rest, else the host would
 	// restart for ever.
 	if err := hostpower.Clear(drive); err != nil {
@@ -243,5 +255,6 @@ func (n *NodePower) obey(ctx context.Context, node, drive string, log *slog.Logg
 	if err := n.Off(ctx, node); err != nil || !r.Restart {
 		return err
 	}
+
 	return n.On(ctx, node)
 }

@@ -55,10 +55,12 @@ func TestStartHalted(t *testing.T) {
 		{id: component.OfNode("agent", "win-1")},
 		{id: component.OfNode("kubelet", "win-2"), fault: halted},
 	}
+
 	var units []component.Unit
 	for _, s := range services {
 		units = append(units, component.Unit{Component: s})
 	}
+
 	socket := filepath.Join(t.TempDir(), "s")
 	ended := make(chan error, 1)
 	go func() {
@@ -66,6 +68,7 @@ func TestStartHalted(t *testing.T) {
 			Socket: socket, Units: units, Log: slog.New(slog.DiscardHandler),
 		})
 	}()
+
 	power := NodePower{client: supervisor.NewClient(socket)}
 	for ready := false; !ready; {
 		status, err := power.client.Status(t.Context())
@@ -84,6 +87,7 @@ func TestStartHalted(t *testing.T) {
 	for _, s := range services {
 		got = append(got, s.starts)
 	}
+
 	if want := []int{2, 1, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("they were started %d times, want %d", got, want)
 	}

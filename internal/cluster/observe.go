@@ -34,11 +34,14 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 		Own:   map[string][]string{},
 		Disks: disks(paths, c),
 	}
+
 	for _, n := range c.Nodes {
 		o.Own[n.Name] = OwnPrograms(paths, n)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, 2*observeTimeout)
 	defer cancel()
+
 	var looks sync.WaitGroup
 	looks.Go(func() {
 		status, err := supervisor.NewClient(paths.Socket()).Health(ctx)
@@ -48,11 +51,13 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 		}
 		o.Supervisor = &status
 	})
+
 	looks.Go(func() {
 		if err := observeAPI(ctx, paths, c, &o); err != nil {
 			o.APIError = err.Error()
 		}
 	})
+
 	if c.Networking.DualStack() {
 		looks.Go(func() {
 			out, err := hasWayOut6(paths, c)
@@ -62,11 +67,13 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 			o.WayOut6 = out
 		})
 	}
+
 	var mu sync.Mutex
 	for _, n := range c.Nodes {
 		if n.Linux() {
 			continue
 		}
+
 		looks.Go(func() {
 			h := observeHNS(ctx, paths, n.Name)
 			load, err := admin.NewClient(admin.Socket(paths.NodeRun(n.Name))).Load(ctx)
@@ -78,6 +85,7 @@ func Observe(ctx context.Context, paths layout.Paths, c spec.Cluster) health.Obs
 			}
 		})
 	}
+
 	looks.Wait()
 	return o
 }
@@ -94,6 +102,7 @@ func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *heal
 	if err != nil {
 		return err
 	}
+
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return fmt.Errorf("list nodes: %w", err)
@@ -102,6 +111,7 @@ func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *heal
 	if err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
+
 	o.Nodes, o.Pods = nodes.Items, pods.Items
 	if c.Networking.Policies() {
 		return nil
@@ -111,6 +121,7 @@ func observeAPI(ctx context.Context, paths layout.Paths, c spec.Cluster, o *heal
 	if err != nil {
 		return fmt.Errorf("list network policies: %w", err)
 	}
+
 	o.Policies = len(policies.Items)
 	return nil
 }
@@ -128,6 +139,7 @@ func observeJoined(ctx context.Context, paths layout.Paths, c spec.Cluster, o *h
 		if err != nil {
 			return fmt.Errorf("get node %q: %w", name, err)
 		}
+
 		pods, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
 			ResourceVersion: "0", FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String(),
 		})
@@ -136,6 +148,7 @@ func observeJoined(ctx context.Context, paths layout.Paths, c spec.Cluster, o *h
 		}
 		o.Nodes, o.Pods = append(o.Nodes, *node), append(o.Pods, pods.Items...)
 	}
+
 	return nil
 }
 
@@ -154,12 +167,13 @@ func observeHNS(ctx context.Context, paths layout.Paths, node string) health.HNS
 	}
 }
 
-// disks are the file systems of the data folder and of the nodes' folders, each once.
+// disks returns the file systems of the data folder and of the nodes' folders, each once.
 func disks(paths layout.Paths, c spec.Cluster) []health.Disk {
 	places := []string{paths.Data, filepath.Dir(paths.ContainerdRoot()), paths.Etcd()}
 	for _, n := range c.Nodes {
 		places = append(places, paths.Node(n.Name), filepath.Join(paths.Node(n.Name), "root"))
 	}
+
 	var all []health.Disk
 	seen := map[uint64]bool{}
 	for _, place := range places {
@@ -168,6 +182,7 @@ func disks(paths layout.Paths, c spec.Cluster) []health.Disk {
 		if unix.Stat(place, &file) != nil || seen[file.Dev] || unix.Statfs(place, &fs) != nil {
 			continue
 		}
+
 		seen[file.Dev] = true
 		all = append(all, health.Disk{
 			Path: place,
@@ -175,5 +190,6 @@ func disks(paths layout.Paths, c spec.Cluster) []health.Disk {
 			Size: fs.Blocks * uint64(fs.Bsize),
 		})
 	}
+
 	return all
 }

@@ -31,12 +31,14 @@ func (c *composer) protectOwnAddresses() {
 			if err != nil {
 				return err
 			}
+
 			control := c.control
 			control.MachineAddresses = slices.Concat(c.advertised(), prefixesOf(all))
 			own := control.OwnAddresses()
 			if err := bootstrap.ProtectAddresses(ctx, client, own); err != nil {
 				return err
 			}
+
 			return tellTaken(ctx, client, own)
 		},
 		Log: c.log,
@@ -44,7 +46,7 @@ func (c *composer) protectOwnAddresses() {
 	c.add(c.ownAddresses, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 }
 
-// advertised is the address by which other machines reach this one, which may be another's that forwards.
+// advertised returns the address by which other machines reach this one, which may be another's that forwards.
 func (c *composer) advertised() []netip.Prefix {
 	if !c.Spec.SeveralMachines() {
 		return nil
@@ -52,7 +54,7 @@ func (c *composer) advertised() []netip.Prefix {
 	return prefixesOf([]netip.Addr{c.Spec.Address()})
 }
 
-// prefixesOf are the networks of single addresses.
+// prefixesOf returns the networks of single addresses.
 func prefixesOf(all []netip.Addr) []netip.Prefix {
 	var networks []netip.Prefix
 	for _, a := range all {
@@ -68,6 +70,7 @@ func tellTaken(ctx context.Context, client kubeclient.Interface, own bootstrap.O
 	if err != nil {
 		return fmt.Errorf("list services: %w", err)
 	}
+
 	var errs []error
 	for i := range services.Items {
 		service := &services.Items[i]
@@ -75,6 +78,7 @@ func tellTaken(ctx context.Context, client kubeclient.Interface, own bootstrap.O
 		if at < 0 {
 			continue
 		}
+
 		errs = append(errs, kubeclient.Record(ctx, client, service, kubeclient.Event{
 			Component: "mullion",
 			Type:      corev1.EventTypeWarning,
@@ -83,5 +87,6 @@ func tellTaken(ctx context.Context, client kubeclient.Interface, own bootstrap.O
 				"come to this Service; take it out", service.Spec.ExternalIPs[at]),
 		}))
 	}
+
 	return errors.Join(errs...)
 }

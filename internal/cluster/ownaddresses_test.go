@@ -20,6 +20,7 @@ func TestTellTaken(t *testing.T) {
 			Spec:       corev1.ServiceSpec{ExternalIPs: addresses},
 		}
 	}
+
 	client := fake.NewClientset(
 		service("none"),
 		service("own", "203.0.113.7", "10.213.0.225"),
@@ -27,12 +28,14 @@ func TestTellTaken(t *testing.T) {
 		service("second", "2001:DB8::1"),
 		service("api", "10.213.0.1"),
 	)
+
 	prefixes := func(all ...string) (networks []netip.Prefix) {
 		for _, p := range all {
 			networks = append(networks, netip.MustParsePrefix(p))
 		}
 		return networks
 	}
+
 	own := bootstrap.OwnAddresses{
 		API:   append(prefixes("10.213.0.1/32"), netip.Prefix{}),
 		Nodes: prefixes("10.213.0.0/24", "192.0.2.1/32", "2001:db8::1/128"),
@@ -41,10 +44,12 @@ func TestTellTaken(t *testing.T) {
 	if err := tellTaken(t.Context(), client, own); err != nil {
 		t.Fatal(err)
 	}
+
 	events, err := client.CoreV1().Events("shop").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	told := map[string]string{}
 	for _, e := range events.Items {
 		told[e.InvolvedObject.Name] = e.Message
@@ -52,11 +57,13 @@ func TestTellTaken(t *testing.T) {
 			t.Errorf("the event is %+v", e)
 		}
 	}
+
 	for name, address := range map[string]string{"first": "192.0.2.1", "second": "2001:DB8::1", "api": "10.213.0.1"} {
 		if !strings.Contains(told[name], "externalIPs has "+address+",") {
 			t.Errorf("%s is told %q", name, told[name])
 		}
 	}
+
 	if len(told) != 3 {
 		t.Errorf("told are %v", told)
 	}

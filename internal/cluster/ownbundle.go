@@ -41,10 +41,16 @@ func TakeBundle(ctx context.Context, paths layout.Paths, sources []string) (*Own
 	}
 	defer held.Release()
 	_, err = os.Stat(filepath.Join(paths.Data, "version"))
-	own := &OwnBundle{Dir: paths.Data, paths: paths, madeFolder: errors.Is(err, fs.ErrNotExist)}
+	own := &OwnBundle{
+		Dir:        paths.Data,
+		paths:      paths,
+		madeFolder: errors.Is(err, fs.ErrNotExist),
+	}
+
 	if err := claimData(paths); err != nil {
 		return nil, err
 	}
+
 	if err := own.take(ctx, sources); err != nil {
 		return nil, errors.Join(err, own.Discard(ctx))
 	}
@@ -71,6 +77,7 @@ func (o *OwnBundle) take(ctx context.Context, sources []string) error {
 		return err
 	}
 	defer unlock()
+
 	interrupted, err := filepath.Glob(filepath.Join(dir, newBundle+"*"))
 	if err != nil {
 		return err
@@ -80,6 +87,7 @@ func (o *OwnBundle) take(ctx context.Context, sources []string) error {
 			return err
 		}
 	}
+
 	made, err := os.MkdirTemp(dir, newBundle+"*")
 	if err != nil {
 		return err
@@ -88,6 +96,7 @@ func (o *OwnBundle) take(ctx context.Context, sources []string) error {
 	if err := os.Chmod(made, 0o755); err != nil {
 		return err
 	}
+
 	if o.Version, err = bundle.Take(ctx, made, sources); err != nil {
 		return err
 	}
@@ -105,6 +114,7 @@ func (o *OwnBundle) put(made bundle.Bundle) error {
 		if same {
 			return nil
 		}
+
 		if _, err := os.Stat(o.paths.Spec()); err == nil {
 			return &ConflictError{
 				Err: fmt.Errorf("the cluster in %q has Kubernetes %s already, and other programs of it than --bundle has",
@@ -112,10 +122,12 @@ func (o *OwnBundle) put(made bundle.Bundle) error {
 				Remedy: "`mullion down` removes it; `mullion node set` changes kubelet and kube-proxy of one node",
 			}
 		}
+
 		if err := os.RemoveAll(place.Dir); err != nil { // of an `up` that was interrupted
 			return err
 		}
 	}
+
 	o.isNew = true
 	return os.Rename(made.Dir, place.Dir)
 }
@@ -139,6 +151,7 @@ func (o *OwnBundle) Discard(ctx context.Context) error {
 		return err
 	}
 	defer held.Release()
+
 	c, err := o.paths.LoadSpec()
 	switch {
 	case err == nil && (!o.isNew || slices.Contains(Versions(c), o.Version)):
@@ -150,9 +163,11 @@ func (o *OwnBundle) Discard(ctx context.Context) error {
 	case o.madeFolder && !o.paths.Leftover():
 		defer interrupt.Finishing(ctx)()
 		return Down(context.WithoutCancel(ctx), o.paths, func(string) {})
+
 	case o.isNew:
 		return os.RemoveAll(bundle.At(o.paths.Data, o.Version).Dir)
 	}
+
 	return nil
 }
 

@@ -41,6 +41,7 @@ func TestOwnBundle(t *testing.T) {
 	if err != nil || own.Version != ownVersion || !own.isNew {
 		t.Fatalf("%+v, %v", own, err)
 	}
+
 	if left, err := os.ReadDir(filepath.Join(paths.Data, "kubernetes")); err != nil || len(left) != 1 {
 		t.Errorf("there are %v, %v", left, err)
 	}
@@ -48,6 +49,7 @@ func TestOwnBundle(t *testing.T) {
 		got.Etcd() != bundle.At(paths.Bin, version.Kubernetes).Etcd() {
 		t.Errorf("its bundle is %+v with etcd %s", got, got.Etcd())
 	}
+
 	if own, err := take(); err != nil || own.isNew {
 		t.Errorf("again: %+v, %v", own, err)
 	}
@@ -57,10 +59,12 @@ func TestOwnBundle(t *testing.T) {
 	if own, err := take(); err != nil || !own.isNew {
 		t.Errorf("another, without a cluster: %+v, %v", own, err)
 	}
+
 	describedIn(t, paths, ownVersion)
 	if own, err := take(); err != nil || own.isNew {
 		t.Errorf("the same, with a cluster: %+v, %v", own, err)
 	}
+
 	other["node/bin/kubelet.exe"] = bundletest.Windows("changed again " + ownVersion)
 	bundletest.Put(t, from, other)
 	var conflict *ConflictError
@@ -90,6 +94,7 @@ func TestDiscardOwnBundle(t *testing.T) {
 			if err := own.take(t.Context(), []string{from}); err != nil {
 				t.Fatal(err)
 			}
+
 			own.isNew = tt.isNew
 			if tt.cluster != "" {
 				describedIn(t, paths, tt.cluster)
@@ -97,6 +102,7 @@ func TestDiscardOwnBundle(t *testing.T) {
 			if err := own.Discard(t.Context()); (err != nil) != (name == "cluster-not-known") {
 				t.Error(err)
 			}
+
 			if got := bundle.At(paths.Data, ownVersion).There(); got != tt.stays {
 				t.Errorf("it is there: %v, want %v", got, tt.stays)
 			}
@@ -107,11 +113,17 @@ func TestDiscardOwnBundle(t *testing.T) {
 // TestDiscardBesideALeftover keeps what a join remembers of its cluster, in a folder that was made for the bundle too.
 func TestDiscardBesideALeftover(t *testing.T) {
 	paths := layout.Paths{Data: t.TempDir()}
-	own := &OwnBundle{Dir: paths.Data, paths: paths, madeFolder: true}
+	own := &OwnBundle{
+		Dir:        paths.Data,
+		paths:      paths,
+		madeFolder: true,
+	}
+
 	from := bundletest.Put(t, t.TempDir(), bundletest.Programs(ownVersion))
 	if err := own.take(t.Context(), []string{from}); err != nil {
 		t.Fatal(err)
 	}
+
 	bundletest.Put(t, paths.Data, map[string][]byte{"join/claim.json": []byte("{}")})
 	if err := own.Discard(t.Context()); err != nil {
 		t.Error(err)
@@ -151,6 +163,7 @@ func TestDescribeOwnBundle(t *testing.T) {
 		if len(own.Notes) == 0 || own.Notes[0] != want {
 			t.Errorf("%s: %q, want %q first", version, own.Notes, want)
 		}
+
 		own.Notes = nil
 		if own.Describe(bin, true); strings.Contains(strings.Join(own.Notes, " "), "etcd") {
 			t.Errorf("%s, for nodes alone: %q", version, own.Notes)

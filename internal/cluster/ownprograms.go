@@ -21,10 +21,10 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// replaceable are the parts of a node whose program can be a person's own.
+// replaceable returns the parts of a node whose program can be a person's own.
 func replaceable() []string { return []string{kubenode.Kubelet, kubenode.KubeProxy} }
 
-// OwnPrograms are the parts of a node whose program is a person's own, and not upstream's.
+// OwnPrograms returns the parts of a node whose program is a person's own, and not upstream's.
 func OwnPrograms(paths layout.Paths, n spec.Node) []string {
 	var own []string
 	for _, part := range replaceable() {
@@ -93,10 +93,12 @@ func SetProgram(ctx context.Context, paths layout.Paths, p ProgramChange) (runni
 	if err != nil {
 		return false, err
 	}
+
 	n, err := findNode(c, p.Node)
 	if err != nil {
 		return false, err
 	}
+
 	s := setting{
 		ctx:    ctx,
 		client: supervisor.NewClient(paths.Socket()),
@@ -104,11 +106,13 @@ func SetProgram(ctx context.Context, paths layout.Paths, p ProgramChange) (runni
 		name:   kubenode.ProgramName(p.Part, n.OS),
 		unit:   component.OfNode(p.Part, p.Node),
 	}
+
 	if there, err := hasUnit(c, paths, s.unit); err != nil {
 		return false, err
 	} else if !there {
 		return false, fmt.Errorf("set the %s of node %s: %w", p.Part, p.Node, ErrNoSuchPart)
 	}
+
 	if p.File != "" {
 		if err := p.check(c, n); err != nil {
 			return false, err
@@ -117,10 +121,17 @@ func SetProgram(ctx context.Context, paths layout.Paths, p ProgramChange) (runni
 	if running, err = s.isRunning(paths); err != nil {
 		return false, err
 	}
+
 	former, err := s.set(p.File, running)
 	if err != nil && running {
-		err = &NotReadyError{Part: p.Part, Node: p.Node, Former: former, Err: err}
+		err = &NotReadyError{
+			Part:   p.Part,
+			Node:   p.Node,
+			Former: former,
+			Err:    err,
+		}
 	}
+
 	return running, err
 }
 
@@ -133,6 +144,7 @@ func (p ProgramChange) check(c spec.Cluster, n spec.Node) error {
 	for _, note := range notes {
 		p.Said(note)
 	}
+
 	switch {
 	case built == "": // a note says so
 	case c.Foreign():
@@ -143,6 +155,7 @@ func (p ProgramChange) check(c spec.Cluster, n spec.Node) error {
 			p.Said(err.Error() + "; upstream does not support that: https://kubernetes.io/releases/version-skew-policy/")
 		}
 	}
+
 	return nil
 }
 
@@ -188,6 +201,7 @@ func (s setting) set(file string, running bool) (former bool, err error) {
 		return false, err
 	}
 	defer unlock()
+
 	if file == "" {
 		err := os.Remove(s.in(s.name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -198,6 +212,7 @@ func (s setting) set(file string, running bool) (former bool, err error) {
 		}
 		return false, s.client.Restart(s.ctx, s.unit)
 	}
+
 	last := s.in(".last-" + s.name)
 	defer func() { _ = os.Remove(last) }() // the next call does it otherwise
 	if err := s.replace(file, last); err != nil || !running {
@@ -207,6 +222,7 @@ func (s setting) set(file string, running bool) (former bool, err error) {
 	if err == nil || s.ctx.Err() != nil {
 		return false, err
 	}
+
 	backErr := os.Rename(last, s.in(s.name))
 	if errors.Is(backErr, fs.ErrNotExist) {
 		backErr = os.Remove(s.in(s.name))
@@ -214,6 +230,7 @@ func (s setting) set(file string, running bool) (former bool, err error) {
 	if backErr == nil {
 		backErr = s.client.Restart(s.ctx, s.unit)
 	}
+
 	return backErr == nil, errors.Join(err, backErr)
 }
 

@@ -32,10 +32,15 @@ func ownFiles(t *testing.T) string {
 	})
 }
 
-// change is what SetProgram changes, and what it says of it.
+// change returns what SetProgram changes, and what it says of it.
 func change(node, part, file string) (ProgramChange, *[]string) {
 	var said []string
-	return ProgramChange{Node: node, Part: part, File: file, Said: func(s string) { said = append(said, s) }}, &said
+	return ProgramChange{
+		Node: node,
+		Part: part,
+		File: file,
+		Said: func(s string) { said = append(said, s) },
+	}, &said
 }
 
 // TestSetProgramOfAnotherVersion takes it, and says where it does not go with the control plane.
@@ -74,9 +79,11 @@ func TestSetProgramOfAnotherVersion(t *testing.T) {
 			if err := p.check(tt.c, spec.Node{Name: "linux-1", OS: spec.Linux}); err != nil {
 				t.Fatal(err)
 			}
+
 			for i, line := range *said {
 				(*said)[i] = strings.ReplaceAll(line, file, "FILE")
 			}
+
 			if diff := cmp.Diff(tt.want, *said); diff != "" {
 				t.Errorf("it said (-want +got):\n%s", diff)
 			}
@@ -96,6 +103,7 @@ func TestSetProgram(t *testing.T) {
 		}
 		return parts
 	}
+
 	set := func(node, part, file string) {
 		t.Helper()
 		if file != "" {
@@ -103,7 +111,7 @@ func TestSetProgram(t *testing.T) {
 		}
 		change, said := change(node, part, file)
 		running, err := SetProgram(t.Context(), paths, change)
-		if err != nil || running || file != "" && len(*said) != 1 {
+		if err != nil || running || (file != "" && len(*said) != 1) {
 			t.Errorf("set %s of %s: %v, %v, said %q", part, node, running, err, *said)
 		}
 	}
@@ -116,11 +124,13 @@ func TestSetProgram(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", node, diff)
 		}
 	}
+
 	// a copy: what is built later changes nothing until it is set again
 	copied := filepath.Join(paths.Node("win-1"), "own", "kubelet.exe")
 	if err := os.WriteFile(filepath.Join(dir, "kubelet.exe"), bundletest.Windows("later"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{"one", "later"} {
 		text, err := os.ReadFile(copied)
 		info, statErr := os.Stat(copied)
@@ -129,6 +139,7 @@ func TestSetProgram(t *testing.T) {
 		}
 		set("win-1", "kubelet", "kubelet.exe")
 	}
+
 	if left, err := os.ReadDir(filepath.Dir(copied)); err != nil || len(left) != 2 {
 		t.Errorf("in the folder are %v, %v", left, err)
 	}
@@ -136,6 +147,7 @@ func TestSetProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if lines := strings.Join(plan.nodeLines(), "\n"); !strings.Contains(lines, "ltsc2022, own kubelet, own kube-proxy") {
 		t.Errorf("the plan says\n%s", lines)
 	}
@@ -172,14 +184,16 @@ func TestSetProgramRefuses(t *testing.T) {
 			if len(*said) > 0 {
 				t.Errorf("it said %q", *said)
 			}
-			if err == nil || !strings.Contains(err.Error(), tt.words) || tt.is != nil && !errors.Is(err, tt.is) {
+			if err == nil || !strings.Contains(err.Error(), tt.words) || (tt.is != nil && !errors.Is(err, tt.is)) {
 				t.Errorf("%v, want %q", err, tt.words)
 			}
+
 			if _, err := os.Stat(filepath.Join(paths.Node("win-1"), "own")); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("it made a folder: %v", err)
 			}
 		})
 	}
+
 	some, _ := change("win-1", "kubelet", dir+"/kubelet.exe")
 	if _, err := SetProgram(t.Context(), layout.Paths{Data: t.TempDir()}, some); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a cluster: %v", err)
@@ -223,8 +237,16 @@ func TestSetWhileUp(t *testing.T) {
 			Socket: socket, Units: []component.Unit{{Component: part}}, Log: slog.New(slog.DiscardHandler),
 		})
 	}()
+
 	client := supervisor.NewClient(socket)
-	s := setting{ctx: t.Context(), client: client, dir: dir, name: "kubelet.exe", unit: part.ID()}
+	s := setting{
+		ctx:    t.Context(),
+		client: client,
+		dir:    dir,
+		name:   "kubelet.exe",
+		unit:   part.ID(),
+	}
+
 	for {
 		if running, err := s.isRunning(layout.Paths{Data: dir}); err != nil {
 			t.Fatal(err)
@@ -232,6 +254,7 @@ func TestSetWhileUp(t *testing.T) {
 			break
 		}
 	}
+
 	for _, tt := range []struct {
 		file   string
 		former bool
@@ -244,19 +267,22 @@ func TestSetWhileUp(t *testing.T) {
 			file = filepath.Join(files, file)
 		}
 		former, err := s.set(file, true)
-		if former != tt.former || (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
+		if former != tt.former || (err == nil) != (tt.words == "") || (err != nil && !strings.Contains(err.Error(), tt.words)) {
 			t.Errorf("%q: former %v, %v", tt.file, former, err)
 		}
+
 		if left, err := filepath.Glob(filepath.Join(dir, ".*-*")); err != nil || len(left) > 0 {
 			t.Errorf("%q: there are still %v, %v", tt.file, left, err)
 		}
 	}
+
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+
 	want := []string{"upstream's", "bad", "upstream's", "a", "bad", "a", "b", "upstream's"}
 	if diff := cmp.Diff(want, part.ran); diff != "" {
 		t.Errorf("what ran (-want +got):\n%s", diff)

@@ -69,14 +69,17 @@ func NewPlan(c spec.Cluster, paths layout.Paths) (Plan, error) {
 	if e := c.Endpoint(); e.IsValid() {
 		p.Endpoint = netip.AddrPortFrom(e, apiPort)
 	}
+
 	if c.Foreign() {
 		p.Fabric, p.Machine = netip.Addr{}, c.Address()
 	}
+
 	for i, n := range c.Nodes {
 		address := nth(underlay, spec.FirstNode+i)
 		if c.Foreign() {
 			address = netip.MustParseAddr(c.Join.Foreign.Addresses[i]) // validated
 		}
+
 		var address6 netip.Addr
 		if n.DualStack() {
 			var err error
@@ -84,22 +87,36 @@ func NewPlan(c spec.Cluster, paths layout.Paths) (Plan, error) {
 				return Plan{}, fmt.Errorf("plan node %q: %w", n.Name, err)
 			}
 		}
+
 		if n.Linux() {
-			p.LinuxHosts = append(p.LinuxHosts, LinuxHost{Node: n, Address: address, Address6: address6})
+			p.LinuxHosts = append(p.LinuxHosts, LinuxHost{
+				Node:     n,
+				Address:  address,
+				Address6: address6,
+			})
 			continue
 		}
+
 		build, err := n.Build()
 		if err != nil {
 			return Plan{}, fmt.Errorf("plan node %q: %w", n.Name, err)
 		}
-		p.Hosts = append(p.Hosts, Host{Node: n, Build: build, Address: address, Address6: address6})
+
+		p.Hosts = append(p.Hosts, Host{
+			Node:     n,
+			Build:    build,
+			Address:  address,
+			Address6: address6,
+		})
 	}
+
 	return p, p.share()
 }
 
 func nth(a netip.Addr, n int) netip.Addr { return spec.Nth(a, n) }
 
-// Text is the plan for a person, as --dry-run prints it. If the cluster cannot be put together, it has what is known.
+// Text returns the plan for a person, as --dry-run prints it. If the cluster cannot be put together, it has what is
+// known.
 func (p Plan) Text() (string, error) {
 	var b strings.Builder
 	n := p.Spec.Networking
@@ -109,6 +126,7 @@ func (p Plan) Text() (string, error) {
 	if p.Spec.Wine != "" {
 		fmt.Fprintf(&b, "  Wine in %s\n", p.Spec.Wine)
 	}
+
 	fmt.Fprintf(&b, "  underlay %s, pods %s, services %s\n", n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet)
 	fmt.Fprintf(&b, "  load balancers' addresses %s\n", n.LoadBalancerPool)
 	fmt.Fprintf(&b, "  Windows pods' network: %s (%s)\n", n.Mode, n.Profile)
@@ -116,6 +134,7 @@ func (p Plan) Text() (string, error) {
 	for _, line := range p.nodeLines() {
 		fmt.Fprintln(&b, line)
 	}
+
 	if p.Endpoint.IsValid() {
 		fmt.Fprintf(&b, "  control planes that kubeadm makes on bare hosts: %s\n", p.Endpoint)
 	}
@@ -123,14 +142,17 @@ func (p Plan) Text() (string, error) {
 	if err != nil {
 		return b.String(), fmt.Errorf("the cluster's parts cannot be put together: %w", err)
 	}
+
 	after := map[component.ID][]component.ID{}
 	for _, u := range units {
 		after[u.ID()] = u.After
 	}
+
 	order, err := component.Order(units)
 	if err != nil {
 		return b.String(), fmt.Errorf("the cluster's parts cannot be put in order: %w", err)
 	}
+
 	fmt.Fprintln(&b, "parts, in the order they start:")
 	for _, id := range order {
 		fmt.Fprintf(&b, "  %s", id)
@@ -139,6 +161,7 @@ func (p Plan) Text() (string, error) {
 		}
 		fmt.Fprintln(&b)
 	}
+
 	return b.String(), nil
 }
 
@@ -175,23 +198,29 @@ func (p Plan) nodeLines() []string {
 		if n.Bare {
 			at[address] += ", bare"
 		}
+
 		for _, part := range OwnPrograms(p.Paths, n) {
 			at[address] += ", own " + part
 		}
+
 		if n.Taint {
 			at[address] += fmt.Sprintf(", tainted os=%s:NoSchedule", n.OS)
 		}
 	}
+
 	for _, h := range p.Hosts {
 		line(h.Node, h.Address, fmt.Sprintf("%s (%s), %s", h.Build.ProductName, h.Build.Version, h.WindowsVersion))
 	}
+
 	for _, h := range p.LinuxHosts {
 		line(h.Node, h.Address, "Linux")
 	}
+
 	var lines []string
 	for _, address := range slices.SortedFunc(maps.Keys(at), netip.Addr.Compare) {
 		lines = append(lines, at[address])
 	}
+
 	return lines
 }
 
@@ -207,6 +236,7 @@ func (p *Plan) share() error {
 		return fmt.Errorf("plan pods' addresses on the underlay %s: mode transparent has room for %d nodes, not %d",
 			subnet, spec.SharedFirst-spec.FirstNode, nodes)
 	}
+
 	size := (spec.SharedLast - spec.SharedFirst + 1) / len(p.Hosts)
 	for i := range p.Hosts {
 		first := nth(p.Spec.Networking.PartAddress(p.Spec.Part()), spec.SharedFirst+i*size)
@@ -217,6 +247,7 @@ func (p *Plan) share() error {
 			Last:    nth(first, size-1),
 		}
 	}
+
 	return nil
 }
 

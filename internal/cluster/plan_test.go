@@ -37,7 +37,7 @@ func load(t *testing.T, yaml string) spec.Cluster {
 	return c.WithDefaults()
 }
 
-// joinedTo is a machine that joined a cluster.
+// joinedTo returns a machine that joined a cluster.
 func joinedTo(c spec.Cluster, j spec.Join) spec.Cluster {
 	c.Join = &j
 	return c.WithDefaults()
@@ -50,6 +50,7 @@ func testClusters(t *testing.T) map[string]spec.Cluster {
 networking: {advertiseAddress: 192.0.2.1, underlaySubnet: 10.213.0.0/16}
 nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 `)
+
 	second := several
 	second.Nodes = []spec.Node{{Name: "m1-linux-1", OS: spec.Linux}, {Name: "m1-win-1", WindowsVersion: "ltsc2019"}}
 	foreign := spec.Cluster{
@@ -63,6 +64,7 @@ nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 		},
 		Nodes: []spec.Node{{Name: "host-win", WindowsVersion: "ltsc2022"}},
 	}
+
 	theirs := spec.Foreign{
 		Link:      "eth0",
 		MTU:       1500,
@@ -72,6 +74,7 @@ nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 	}
 	asking := theirs
 	asking.ServerTLSBootstrap = true
+
 	return map[string]spec.Cluster{
 		"default":    load(t, "nodes: [{os: linux}, {windowsVersion: ltsc2022, count: 2}]"),
 		"linux-only": load(t, "nodes: [{os: linux}]"),
@@ -87,12 +90,24 @@ networking: {kubeProxyMode: none, disableDefaultCNI: true}
 addons: {metricsServer: false, localStorage: false}
 nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 `),
-		"bare-host":       load(t, "nodes: [{windowsVersion: ltsc2022}, {windowsVersion: ltsc2022, bare: true}]"),
-		"bare-linux":      load(t, "nodes: [{os: linux}, {os: linux, bare: true}]"),
-		"several":         several,
-		"joined":          joinedTo(second, spec.Join{Server: "https://192.0.2.1:6443", Part: 1, Address: "192.0.2.2"}),
-		"foreign":         joinedTo(foreign, spec.Join{Server: "https://k8s.example", Address: "192.0.2.9", Foreign: &theirs}),
-		"foreign-serving": joinedTo(foreign, spec.Join{Server: "https://k8s.example:6443", Address: "192.0.2.9", Foreign: &asking}),
+		"bare-host":  load(t, "nodes: [{windowsVersion: ltsc2022}, {windowsVersion: ltsc2022, bare: true}]"),
+		"bare-linux": load(t, "nodes: [{os: linux}, {os: linux, bare: true}]"),
+		"several":    several,
+		"joined": joinedTo(second, spec.Join{
+			Server:  "https://192.0.2.1:6443",
+			Part:    1,
+			Address: "192.0.2.2",
+		}),
+		"foreign": joinedTo(foreign, spec.Join{
+			Server:  "https://k8s.example",
+			Address: "192.0.2.9",
+			Foreign: &theirs,
+		}),
+		"foreign-serving": joinedTo(foreign, spec.Join{
+			Server:  "https://k8s.example:6443",
+			Address: "192.0.2.9",
+			Foreign: &asking,
+		}),
 	}
 }
 
@@ -111,6 +126,7 @@ func TestPlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -120,15 +136,18 @@ func TestPlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", file, diff)
 			}
 		})
 	}
+
 	files, err := filepath.Glob("testdata/plan-*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, f := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "plan-"), ".txt")
 		if _, ok := clusters[name]; !ok {
@@ -149,6 +168,7 @@ func TestUnitsHaveAnOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := component.Order(units); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -170,9 +190,10 @@ func TestSharedUnderlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var last netip.Addr
 	for _, h := range p.Hosts {
-		if !h.Shared.First.Less(h.Shared.Last) || last.IsValid() && !last.Less(h.Shared.First) {
+		if !h.Shared.First.Less(h.Shared.Last) || (last.IsValid() && !last.Less(h.Shared.First)) {
 			t.Errorf("node %s has %s to %s; the node before ends at %s", h.Name, h.Shared.First, h.Shared.Last, last)
 		}
 		if !h.Address.Less(h.Shared.First) || h.Shared.Gateway != p.Machine {
@@ -180,6 +201,7 @@ func TestSharedUnderlay(t *testing.T) {
 		}
 		last = h.Shared.Last
 	}
+
 	many := load(t, "networking: {mode: transparent}\nnodes: [{windowsVersion: ltsc2022, count: 120}]")
 	if _, err := NewPlan(many, testPaths); err == nil || !strings.Contains(err.Error(), "has room for") {
 		t.Errorf("120 nodes: %v", err)
@@ -195,13 +217,16 @@ func TestTunnel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got := p.tunnel()
 		if got.Port != uint16(c.Networking.APIServerPort) || got.Local != c.Address() ||
 			got.VNI == 0 || got.VNI >= 1<<24 {
 			t.Errorf("tunnel %+v", got)
 		}
+
 		return got.VNI
 	}
+
 	several, joined := tunnel(clusters["several"]), tunnel(clusters["joined"])
 	if several != joined {
 		t.Errorf("VNIs %d and %d in one cluster", several, joined)
@@ -211,6 +236,7 @@ func TestTunnel(t *testing.T) {
 	if got := tunnel(other); got == several {
 		t.Errorf("two clusters have VNI %d", got)
 	}
+
 	p, err := NewPlan(clusters["default"], testPaths)
 	if err != nil || p.tunnel().Local.IsValid() {
 		t.Errorf("a single machine has tunnel %+v, %v", p.tunnel(), err)
@@ -224,6 +250,7 @@ func TestNodeClients(t *testing.T) {
 	if clients.Server != "https://192.0.2.1:6443" || clients.CAFile != "/data/join/ca.crt" {
 		t.Errorf("clients of %s, %s", clients.Server, clients.CAFile)
 	}
+
 	for node, dir := range map[string]string{
 		"m1-win-1":   "/data/nodes/m1-win-1/prefix/",
 		"m1-linux-1": "/data/nodes/m1-linux-1/root/",
@@ -232,6 +259,7 @@ func TestNodeClients(t *testing.T) {
 			t.Errorf("the certificate of %s is in %s", node, got)
 		}
 	}
+
 	if _, err := clients.Client("win-1"); err == nil || !strings.Contains(err.Error(), "m1-linux-1, m1-win-1") {
 		t.Errorf("a client of another machine's node: %v", err)
 	}

@@ -22,25 +22,38 @@ func (c *composer) policies() error {
 		c.add(notice, c.access.machine...)
 		return nil
 	}
+
 	var nodes []enforcer.Node
 	after := append([]component.ID(nil), c.access.machine...)
 	add := func(node, socket, part string) {
-		nodes = append(nodes, enforcer.Node{Name: node, Netns: c.underlay.HostNetns(node), Socket: socket})
+		nodes = append(nodes, enforcer.Node{
+			Name:   node,
+			Netns:  c.underlay.HostNetns(node),
+			Socket: socket,
+		})
 		after = append(after, component.OfNode(part, node))
 	}
+
 	for _, h := range c.Hosts {
 		if h.Bare || !c.Spec.Networking.WindowsPolicies() { // its pods do not wait for policies, see hostConfig
 			continue
 		}
 		add(h.Name, winnode.PolicySocket(c.Paths.NodeRun(h.Name)), "network")
 	}
+
 	for _, h := range c.LinuxHosts { // the socket is in the host's /run
 		if h.Bare {
 			continue
 		}
 		add(h.Name, linuxnode.PolicySocket(c.Paths.NodeRun(h.Name)), "host")
 	}
-	c.add(policyEnforcer{enforcer.New(enforcer.Config{Client: c.access.client, Nodes: nodes, Log: c.log})}, after...)
+
+	c.add(policyEnforcer{enforcer.New(enforcer.Config{
+		Client: c.access.client,
+		Nodes:  nodes,
+		Log:    c.log,
+	})}, after...)
+
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// saved is the data folder of a cluster that was up.
+// saved returns the data folder of a cluster that was up.
 func saved(t *testing.T, c spec.Cluster) layout.Paths {
 	t.Helper()
 	paths := layout.Paths{Data: t.TempDir(), Bin: "/bin"}
@@ -33,6 +33,7 @@ func TestAskingANode(t *testing.T) {
 	if _, err := LoadHost(nowhere, "win-1"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a cluster: %v", err)
 	}
+
 	for name, ask := range map[string]func(node string) error{
 		"LoadHost":      func(n string) error { _, err := LoadHost(paths, n); return err },
 		"Agent":         func(n string) error { _, err := Agent(paths, n); return err },
@@ -46,10 +47,12 @@ func TestAskingANode(t *testing.T) {
 		if err := ask("linux-1"); !errors.Is(err, ErrNotWindows) {
 			t.Errorf("%s of a Linux node: %v", name, err)
 		}
+
 		if err := ask("win-1"); !errors.Is(err, winhost.ErrDown) {
 			t.Errorf("%s of a node that is down: %v", name, err)
 		}
 	}
+
 	if _, _, err := Images(paths, "linux-1"); !errors.Is(err, ErrNotWindows) {
 		t.Errorf("Images of a Linux node: %v", err)
 	}
@@ -57,6 +60,7 @@ func TestAskingANode(t *testing.T) {
 	if err != nil || !ok || h.Root != paths.Node("linux-1")+"/root" || h.Netns == "" {
 		t.Errorf("the Linux host %+v, %v, %v", h, ok, err)
 	}
+
 	if _, ok, err := LoadLinuxHost(paths, "win-1"); ok || err != nil {
 		t.Errorf("a Windows node as a Linux host: %v, %v", ok, err)
 	}
@@ -74,11 +78,13 @@ func TestObserveWhatIsDown(t *testing.T) {
 		if o.SupervisorError == "" || o.Locked || o.Supervisor != nil || o.APIError == "" || len(o.Nodes) != 0 {
 			t.Errorf("%s: %+v", name, o)
 		}
+
 		for _, n := range c.Nodes {
-			if h, there := o.HNS[n.Name]; there == n.Linux() || there && h.Error == "" {
+			if h, there := o.HNS[n.Name]; there == n.Linux() || (there && h.Error == "") {
 				t.Errorf("%s: HNS of %s: %+v, %v", name, n.Name, h, there)
 			}
 		}
+
 		if len(o.Disks) != 1 || o.Disks[0].Size < o.Disks[0].Free || o.Disks[0].Free == 0 {
 			t.Errorf("%s: disks %+v", name, o.Disks)
 		}
@@ -99,17 +105,20 @@ func TestPlaceOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if !p.Spec.Networking.Underlay().Contains(o.Address) || o.Address6.IsValid() != (families == 2) {
 			t.Errorf("%s: outside at %s, %s", name, o.Address, o.Address6)
 		}
 		if len(o.Far) != families || len(o.Routes) == 0 {
 			t.Errorf("%s: far %v, routes %v", name, o.Far, o.Routes)
 		}
+
 		for _, r := range o.Routes {
 			if r.Via != p.Hosts[0].Address && r.Via != p.Hosts[0].Address6 {
 				t.Errorf("%s: %s leads to %s", name, r.CIDR, r.Via)
 			}
 		}
+
 		nodes := testNodes(p, func(host string) string { return "/run/netns/" + host })
 		if len(nodes) != len(p.Spec.Nodes) || nodes[0].Address != p.Hosts[0].Address {
 			t.Errorf("%s: nodes %+v", name, nodes)
@@ -120,6 +129,7 @@ func TestPlaceOutside(t *testing.T) {
 			}
 		}
 	}
+
 	p, err := NewPlan(clusters["dual-stack"], testPaths)
 	if err != nil {
 		t.Fatal(err)
@@ -128,10 +138,12 @@ func TestPlaceOutside(t *testing.T) {
 	if bothFirst(&p); !p.Hosts[0].Address6.IsValid() {
 		t.Errorf("first comes %+v", p.Hosts[0])
 	}
+
 	full := Plan{Spec: spec.Cluster{Networking: spec.Networking{UnderlaySubnet: "10.213.0.0/24"}}}
 	for a := netip.MustParseAddr("10.213.0.0"); full.Spec.Networking.Underlay().Contains(a); a = a.Next() {
 		full.LinuxHosts = append(full.LinuxHosts, LinuxHost{Address: a})
 	}
+
 	if _, err := placeOutside(full); err == nil || !strings.Contains(err.Error(), "is taken") {
 		t.Errorf("in a full underlay: %v", err)
 	}
@@ -155,6 +167,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%q: %v", args, got)
 		}
 	}
+
 	for cgroup, want := range map[string]bool{
 		"/mullion-1/win-1/0123":                 true,
 		"/mullion-1/linux-1/kubepods/pod1/0123": true,

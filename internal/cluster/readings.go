@@ -42,7 +42,7 @@ type viewTable struct {
 	questions map[string][]string
 }
 
-// requests is the table of all that is answered.
+// requests returns the table of all that is answered.
 func (r viewTable) requests() []view.Request {
 	return append([]view.Request{
 		{
@@ -101,7 +101,7 @@ func (r viewTable) cluster() (view.Cluster, error) {
 	return answer, err
 }
 
-// server is how the cluster's API server is reached on this machine.
+// server returns how the cluster's API server is reached on this machine.
 func (r viewTable) server() (url string, authority []byte, err error) {
 	admin, err := clientcmd.LoadFromFile(r.paths.AdminKubeconfig())
 	if errors.Is(err, os.ErrNotExist) {
@@ -129,7 +129,7 @@ func Look(ctx context.Context, paths layout.Paths, c spec.Cluster) view.Status {
 	return Judged(Observe(ctx, paths, c), paths)
 }
 
-// Judged is what is said of a cluster that was observed.
+// Judged returns what is said of a cluster that was observed.
 func Judged(o health.Observed, paths layout.Paths) view.Status {
 	return view.Status{
 		At:              o.At,
@@ -144,7 +144,7 @@ func Judged(o health.Observed, paths layout.Paths) view.Status {
 	}
 }
 
-// Shown is a cluster's description without passwords.
+// Shown returns a cluster's description without passwords.
 func Shown(c spec.Cluster) spec.Cluster {
 	if c.Proxy != nil {
 		without := c.Proxy.WithoutUsers()
@@ -159,12 +159,14 @@ func (r viewTable) kubeconfig(_ context.Context, _ view.Ask, to io.Writer) error
 	if err != nil {
 		return err
 	}
+
 	if c.Join != nil {
 		return &view.KindError{
 			Kind: view.NotFound,
 			Err:  fmt.Errorf("this machine joined cluster %q, whose authority is on %s", c.Name, c.Join.Server),
 		}
 	}
+
 	url, _, err := r.server()
 	if err != nil {
 		return err
@@ -172,6 +174,7 @@ func (r viewTable) kubeconfig(_ context.Context, _ view.Ask, to io.Writer) error
 	if url == "" {
 		return &view.KindError{Kind: view.Down, Err: errors.New("the cluster is on its way up and has no kubeconfig yet")}
 	}
+
 	bundle, err := pki.Open(filepath.Join(r.paths.Data, "pki"))
 	if err != nil {
 		return err
@@ -180,6 +183,7 @@ func (r viewTable) kubeconfig(_ context.Context, _ view.Ask, to io.Writer) error
 	if err != nil {
 		return err
 	}
+
 	text, err := clientcmd.Write(*config)
 	if err != nil {
 		return err
@@ -202,6 +206,7 @@ func (r viewTable) log(ctx context.Context, ask view.Ask, to io.Writer) error {
 	if !slices.Contains(names, part) {
 		return &view.KindError{Kind: view.NotFound, Err: fmt.Errorf("no log of a component %.100q", part)}
 	}
+
 	if text := ask.Option("tail"); text != "" {
 		if tail, err = strconv.Atoi(text); err != nil {
 			return &view.KindError{Kind: view.Wrong, Err: fmt.Errorf("the number of lines is no number: %.40q", text)}
@@ -220,6 +225,7 @@ func kinds(err error) error {
 	if _, ok := errors.AsType[*view.KindError](err); ok {
 		return err
 	}
+
 	kind := view.Internal
 	switch _, unknown := errors.AsType[*NotFoundError](err); {
 	case unknown, errdefs.IsNotFound(err):
@@ -229,6 +235,7 @@ func kinds(err error) error {
 	case errors.Is(err, winhost.ErrDown), errors.Is(err, os.ErrNotExist), isNobody(err), errdefs.IsUnavailable(err):
 		kind = view.Down
 	}
+
 	return &view.KindError{Kind: kind, Err: err}
 }
 
@@ -243,6 +250,7 @@ func serveView(ctx context.Context, o SuperviseOptions) {
 			return kinds(r.Answer(ctx, ask, to))
 		}
 	}
+
 	err := view.Serve(ctx, view.Config{
 		Socket:   o.Paths.View(),
 		Viewers:  o.Paths.Viewers(),

@@ -28,7 +28,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 )
 
-// nodeRequests are the requests about nodes and what is on them.
+// nodeRequests returns the requests about nodes and what is on them.
 func (r viewTable) nodeRequests() []view.Request {
 	const short = 20 * time.Second
 	return []view.Request{
@@ -173,6 +173,7 @@ func ExplainPod(paths layout.Paths, namespace, pod string) ([]Explained, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	var out []Explained
 	for _, n := range c.Nodes {
 		containers, err := cri.Explained(agentconfig.CRIStateDir(paths.Node(n.Name)), namespace, pod)
@@ -183,6 +184,7 @@ func ExplainPod(paths layout.Paths, namespace, pod string) ([]Explained, error) 
 			out = append(out, Explained{Node: n.Name, Containers: containers})
 		}
 	}
+
 	return out, nil
 }
 
@@ -229,6 +231,7 @@ func (r viewTable) ask(ctx context.Context, ask view.Ask, to io.Writer) error {
 			Err:  fmt.Errorf("a node is asked one of %q", slices.Sorted(maps.Keys(r.questions))),
 		}
 	}
+
 	text, err := AskHost(ctx, r.paths, ask.Word("node"), command)
 	if err != nil {
 		return err
@@ -252,6 +255,7 @@ func (r viewTable) files(ctx context.Context, _ view.Ask, to io.Writer) error {
 	if _, err := export.Gather(ctx, work, export.Options{Paths: &r.paths, Cluster: c}); err != nil {
 		return err
 	}
+
 	files := tar.NewWriter(to)
 	err = filepath.WalkDir(work, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -263,5 +267,6 @@ func (r viewTable) files(ctx context.Context, _ view.Ask, to io.Writer) error {
 		}
 		return export.AddFile(files, name, filepath.ToSlash(inside))
 	})
+
 	return errors.Join(err, files.Close())
 }

@@ -22,7 +22,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// unusual is a cluster on a subnet that no machine of the tests has.
+// unusual returns a cluster on a subnet that no machine of the tests has.
 func unusual(t *testing.T) spec.Cluster {
 	t.Helper()
 	c := load(t, "networking: {underlaySubnet: 198.18.7.0/24}\nnodes: [{windowsVersion: ltsc2022}]")
@@ -48,6 +48,7 @@ func TestSettle(t *testing.T) {
 	if err != nil || first.Networking.APIServerPort == 0 {
 		t.Fatalf("port %d, %v", first.Networking.APIServerPort, err)
 	}
+
 	again, _, err := settle(want, paths, nil)
 	if err != nil || again.Networking.APIServerPort != first.Networking.APIServerPort {
 		t.Errorf("the second time port %d, %v", again.Networking.APIServerPort, err)
@@ -56,6 +57,7 @@ func TestSettle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	other := want
 	other.Nodes = append([]spec.Node{{Name: "linux-1", OS: spec.Linux}}, want.Nodes...)
 	_, _, err = settle(other, paths, nil)
@@ -63,6 +65,7 @@ func TestSettle(t *testing.T) {
 	if after, err := os.ReadFile(paths.Spec()); err != nil || string(after) != string(before) {
 		t.Errorf("the specification was changed: %v", err)
 	}
+
 	more := want
 	more.Nodes = append(slices.Clone(want.Nodes), spec.Node{Name: "linux-1", OS: spec.Linux})
 	grown, have, err := settle(more, paths, nil)
@@ -70,6 +73,7 @@ func TestSettle(t *testing.T) {
 		grown.Networking.APIServerPort != first.Networking.APIServerPort {
 		t.Errorf("with one more node: %+v, %+v, %v", grown, have, err)
 	}
+
 	if after, err := os.ReadFile(paths.Spec()); err != nil || string(after) != string(before) {
 		t.Errorf("the specification was changed before the supervisor ended: %v", err)
 	}
@@ -88,6 +92,7 @@ func TestSettleConflicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = l.Close() }) // a listener that is closed is no error here
 	taken := l.Addr().(*net.TCPAddr).Port
 	for _, tt := range []struct {
@@ -111,7 +116,7 @@ func TestSettleConflicts(t *testing.T) {
 	}
 }
 
-// statuses is a supervisor that gives these answers one after the other, and the last one for ever.
+// statuses returns a supervisor that gives these answers one after the other, and the last one for ever.
 func statuses(t *testing.T, all ...supervisor.Status) *supervisor.Client {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s.sock")
@@ -123,16 +128,19 @@ func statuses(t *testing.T, all ...supervisor.Status) *supervisor.Client {
 		if err := json.NewEncoder(w).Encode(all[0]); err != nil {
 			t.Error(err)
 		}
+
 		if len(all) > 1 {
 			all = all[1:]
 		}
 	})}
+
 	l := listenAt(t, socket)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
 		_ = server.Serve(l) // it ends when it is closed
 	}()
+
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-served
@@ -163,6 +171,7 @@ func TestWaitEnds(t *testing.T) {
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
+
 	err := wait(ctx, statuses(t, starting), o, nil)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "wait for etcd") {
 		t.Errorf("when the time is over: %v", err)
@@ -172,6 +181,7 @@ func TestWaitEnds(t *testing.T) {
 	if !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("when a unit fails: %v", err)
 	}
+
 	ended := make(chan struct{})
 	close(ended)
 	nobody := supervisor.NewClient(filepath.Join(t.TempDir(), "none.sock"))

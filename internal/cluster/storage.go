@@ -28,7 +28,12 @@ func (c *composer) storage() error {
 		return nil
 	}
 	client := func() (kubeclient.Interface, error) { return clientFor(c.Paths.AdminKubeconfig()) }
-	config := localstorage.Config{Client: client, Place: c.volumes, Log: c.log}
+	config := localstorage.Config{
+		Client: client,
+		Place:  c.volumes,
+		Log:    c.log,
+	}
+
 	if c.Spec.SeveralMachines() {
 		config.Elsewhere = c.volumesElsewhere
 	}
@@ -47,6 +52,7 @@ func (c *composer) volumesElsewhere(ctx context.Context, node, volume string, re
 	if apierrors.IsNotFound(err) && remove {
 		return "", nil // its machine has left the cluster, and the volume with it
 	}
+
 	if err != nil {
 		return "", fmt.Errorf("read node %q of volume %q: %w", node, volume, err)
 	}
@@ -54,6 +60,7 @@ func (c *composer) volumesElsewhere(ctx context.Context, node, volume string, re
 	if known.Labels[corev1.LabelOSStable] == spec.Windows {
 		folder = winnode.VolumesPath
 	}
+
 	if remove {
 		task = machines.Remove
 	}
@@ -71,6 +78,7 @@ func (c *composer) volumes(node string) (localstorage.Place, bool) {
 			}, true
 		}
 	}
+
 	for _, h := range c.LinuxHosts {
 		if h.Name == node {
 			root := c.linuxConfig(h).Host().Root
@@ -81,5 +89,6 @@ func (c *composer) volumes(node string) (localstorage.Place, bool) {
 			}, true
 		}
 	}
+
 	return localstorage.Place{}, false
 }

@@ -85,6 +85,7 @@ func enter(ctx context.Context, o SuperviseOptions) (c spec.Cluster, lock *os.Fi
 	if err := o.Paths.Prepare(); err != nil {
 		return c, nil, err
 	}
+
 	if c, err = o.Paths.LoadSpec(); err != nil {
 		return c, nil, err
 	}
@@ -92,6 +93,7 @@ func enter(ctx context.Context, o SuperviseOptions) (c spec.Cluster, lock *os.Fi
 	if err != nil {
 		return c, nil, err
 	}
+
 	if err := systemd.EnterScope(ctx, o.Paths.Scope(), fmt.Sprintf("Mullion cluster %s (%s)", c.Name, o.Paths.Data),
 		uint64(most.clusterTasks)); err != nil {
 		return c, nil, err
@@ -99,10 +101,12 @@ func enter(ctx context.Context, o SuperviseOptions) (c spec.Cluster, lock *os.Fi
 	if err := cgroup.Enter(o.Paths.Cgroup(layout.Supervisor)); err != nil {
 		return c, nil, err
 	}
+
 	// Last, since whoever waits for the lock lets go of the cluster then.
 	if lock, err = os.OpenFile(o.Paths.Lock(), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return c, nil, err
 	}
+
 	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
@@ -112,6 +116,7 @@ func enter(ctx context.Context, o SuperviseOptions) (c spec.Cluster, lock *os.Fi
 	default:
 		return c, lock, nil
 	}
+
 	return c, nil, errors.Join(err, lock.Close())
 }
 
@@ -127,6 +132,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
+
 	if err := most.apply(o.Paths, c.Nodes, o.Log); err != nil {
 		return err
 	}
@@ -135,6 +141,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
+
 	parent := o.Paths.CgroupParent()
 	killing, cancel := context.WithTimeout(ctx, leftoverPatience)
 	killed, err := proc.KillLeftovers(killing, mark(o.Paths), func(l proc.Leftover) bool { return keep(l, parent) })
@@ -142,13 +149,16 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	if err != nil {
 		return err
 	}
+
 	for _, l := range killed {
 		o.Log.Info("ended a process that an earlier supervisor left", "pid", l.PID, "args", l.Args)
 	}
+
 	units, err := Units(plan, o.Log)
 	if err != nil {
 		return err
 	}
+
 	watching, stopWatching := context.WithCancel(ctx)
 	var watched sync.WaitGroup
 	watched.Go(func() { watchPower(watching, o.Paths, c.Nodes, o.Log) })

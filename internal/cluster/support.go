@@ -6,8 +6,15 @@ import "mullion.dev/mullion/internal/base/support"
 func SupportRows() []support.Row {
 	const docs = "https://kubernetes.io/docs/"
 	row := func(name string, level support.Level, ref, note string) support.Row {
-		return support.Row{Area: "Kubernetes", Name: name, Level: level, Ref: docs + ref, Note: note}
+		return support.Row{
+			Area:  "Kubernetes",
+			Name:  name,
+			Level: level,
+			Ref:   docs + ref,
+			Note:  note,
+		}
 	}
+
 	return append([]support.Row{
 		row("kube-apiserver, kube-controller-manager, kube-scheduler, etcd", support.Supported,
 			"concepts/overview/components/", "upstream's, one of each"),

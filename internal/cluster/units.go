@@ -38,13 +38,19 @@ type access struct {
 	nodes kubenode.Clients
 }
 
-// Units are the parts of a cluster, which write to log. Their After says in which order they start.
+// Units returns the parts of a cluster, which write to log. Their After says in which order they start.
 func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 	u, err := newUnderlay(p)
 	if err != nil {
 		return nil, err
 	}
-	c := &composer{Plan: p, log: log, underlay: u}
+
+	c := &composer{
+		Plan:     p,
+		log:      log,
+		underlay: u,
+	}
+
 	const (
 		always   = 1 << iota
 		original // the machine that has the control plane
@@ -52,6 +58,7 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 		nodes    // a machine with nodes
 		docker   // Docker's engine, without a cluster
 	)
+
 	where := always | nodes | original
 	switch {
 	case p.Spec.Join != nil:
@@ -59,6 +66,7 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 	case p.Spec.Docker != nil:
 		where = always | docker
 	}
+
 	for _, step := range []struct {
 		where int
 		add   func() error
@@ -86,6 +94,7 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 			return nil, err
 		}
 	}
+
 	return c.units, nil
 }
 

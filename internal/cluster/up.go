@@ -69,6 +69,7 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	if err := claimData(o.Paths); err != nil {
 		return o.Spec, err
 	}
+
 	folder, err := watchFolder(o.Paths)
 	if err != nil {
 		return o.Spec, err
@@ -80,6 +81,7 @@ func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 		errors.Is(err, context.Canceled) || errors.Is(err, ErrTakenDown) {
 		return c, err
 	}
+
 	defer interrupt.Finishing(ctx)()
 	return c, errors.Join(err, removeOwn(context.WithoutCancel(ctx), o.Paths, folder))
 }
@@ -140,6 +142,7 @@ func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error
 	if err != nil {
 		return c, err
 	}
+
 	if err := note(ctx, o, c); err != nil {
 		return c, err
 	}
@@ -181,6 +184,7 @@ func (o UpOptions) supervised(ctx context.Context, held *hold.Held) error {
 		}
 		return wait(ctx, client, o, ended)
 	}
+
 	held.HandOver()
 	if err := wait(ctx, client, o, nil); err != nil {
 		return err
@@ -220,12 +224,14 @@ func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Clu
 	default:
 		return compare(have, want, paths)
 	}
+
 	if err := CheckUnderlay(want, paths); err != nil {
 		return want, nil, err
 	}
 	if want.Join != nil || want.Docker != nil { // the API server is on another machine, or there is none
 		return want, nil, paths.SaveSpec(want)
 	}
+
 	port, err := choosePort(want.Networking.APIServerAddress, want.Networking.APIServerPort)
 	if err != nil {
 		return want, nil, err
@@ -245,10 +251,12 @@ func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, befor
 	if adds, err := onlyAdds(have, want); adds || err != nil {
 		return want, &have, err
 	}
+
 	differ, err := differences(have, want)
 	if err != nil {
 		return want, nil, err
 	}
+
 	if len(differ) > 0 {
 		return want, nil, &ConflictError{
 			Err: fmt.Errorf("data folder %q holds cluster %q of another specification: %s", paths.Data, have.Name,
@@ -257,6 +265,7 @@ func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, befor
 				"`mullion down` removes the cluster; or use another --data-dir, and another name and underlay subnet, to have both",
 		}
 	}
+
 	return have, nil, nil
 }
 
@@ -275,11 +284,13 @@ func startSupervisor(ctx context.Context, o UpOptions, held *hold.Held) (<-chan 
 	if err != nil {
 		return nil, err
 	}
+
 	defer log.Close()
 	// it outlives this command
 	cmd := exec.Command(o.Executable, "--data-dir", o.Paths.Data, "supervise", "--start-limit", limit.String(),
 		"--held", strconv.Itoa(heldDescriptor))
 	cmd.Env = append(spec.WithoutProxy(o.Environ), proc.MarkerVariable+"="+o.Paths.Data)
+
 	// If this process is killed now, nobody holds the cluster before the supervisor has found its place.
 	cmd.ExtraFiles = []*os.File{held.File()}
 	cmd.Stdout, cmd.Stderr = log, log
@@ -288,11 +299,13 @@ func startSupervisor(ctx context.Context, o UpOptions, held *hold.Held) (<-chan 
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the supervisor: %w", err)
 	}
+
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // its log says why it ended
 		close(ended)
 	}()
+
 	return ended, handOver(ctx, o.Paths, held, ended)
 }
 
@@ -328,6 +341,7 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-c
 		if !o.folder.isThere() {
 			return fmt.Errorf("wait for the cluster: %w", ErrTakenDown)
 		}
+
 		status, err := client.Status(ctx)
 		if err == nil {
 			last = status
@@ -343,6 +357,7 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-c
 			return fmt.Errorf("%w: the supervisor ended: see %s", ErrFailed,
 				filepath.Join(o.Paths.Logs(), "supervisor.log"))
 		}
+
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s: %w", notReady(last), ctx.Err())

@@ -55,6 +55,7 @@ func superviseOne(paths layout.Paths, how string) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return err
 	}
+
 	if err := cgroup.Enter(paths.Cgroup(layout.Supervisor)); err != nil {
 		return err
 	}
@@ -100,12 +101,14 @@ func upOptions(t *testing.T, how string) UpOptions {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	paths := layout.Paths{Data: filepath.Join(t.TempDir(), "data"), Bin: filepath.Dir(self)}
 	t.Cleanup(func() {
 		if err := Down(context.WithoutCancel(t.Context()), paths, func(string) {}); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return UpOptions{
 		Spec:       unusual(t),
 		Paths:      paths,
@@ -140,12 +143,14 @@ func TestUpStopDown(t *testing.T) {
 		if c.Networking.APIServerPort == 0 {
 			t.Error("the cluster has no port")
 		}
+
 		status, err := supervisor.NewClient(o.Paths.Socket()).Status(t.Context())
 		if err != nil || status.Phase != supervisor.PhaseReady {
 			t.Fatalf("%+v, %v", status, err)
 		}
 		return status.PID
 	}
+
 	first := pid()
 	if again := pid(); again != first {
 		t.Errorf("a second Up started another supervisor: %d after %d", again, first)
@@ -153,6 +158,7 @@ func TestUpStopDown(t *testing.T) {
 	if err := Stop(t.Context(), o.Paths, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
+
 	if locked(o.Paths) {
 		t.Error("the supervisor lives after Stop")
 	}
@@ -162,6 +168,7 @@ func TestUpStopDown(t *testing.T) {
 	if next := pid(); next == first {
 		t.Error("the stopped supervisor answers")
 	}
+
 	var said []string
 	if err := Down(t.Context(), o.Paths, func(s string) { said = append(said, s) }); err != nil {
 		t.Fatal(err)
@@ -169,6 +176,7 @@ func TestUpStopDown(t *testing.T) {
 	if len(said) != len(stopSteps())+3 {
 		t.Errorf("Down said %q", said)
 	}
+
 	wantNothing(t, o.Paths)
 	said = nil
 	err := Down(t.Context(), o.Paths, func(s string) { said = append(said, s) })
@@ -189,10 +197,12 @@ func TestUpFails(t *testing.T) {
 		if _, err := Up(t.Context(), o); !errors.Is(err, ErrFailed) {
 			t.Errorf("%s: %v", how, err)
 		}
+
 		if _, err := o.Paths.LoadSpec(); err != nil {
 			t.Errorf("%s: of a cluster to be looked at: %v", how, err)
 		}
 	}
+
 	o := upOptions(t, "hangs")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -235,6 +245,7 @@ func TestTwoUps(t *testing.T) {
 				errs <- err
 			}()
 		}
+
 		one, other := <-errs, <-errs
 		if one != nil {
 			one, other = other, one
@@ -242,6 +253,7 @@ func TestTwoUps(t *testing.T) {
 		if one != nil {
 			t.Errorf("neither came up: %v; %v", one, other)
 		}
+
 		wantConflict(t, other, "another specification")
 		if !locked(first.Paths) {
 			t.Error("no supervisor is left")
@@ -259,6 +271,7 @@ func TestUpBesideDown(t *testing.T) {
 	if _, err := Up(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
+
 	begun, told := make(chan struct{}), make(chan hold.Holder, 1)
 	down := make(chan error, 1)
 	var once sync.Once
@@ -280,9 +293,11 @@ func TestUpBesideDown(t *testing.T) {
 	if _, err := Up(ctx, o); err != nil {
 		t.Fatalf("up beside down: %v", err)
 	}
+
 	if err := <-down; err != nil {
 		t.Errorf("down beside up: %v", err)
 	}
+
 	select {
 	case who := <-told:
 		if who.Command != "mullion down" || who.PID != os.Getpid() {
@@ -291,6 +306,7 @@ func TestUpBesideDown(t *testing.T) {
 	default:
 		t.Error("it did not say that it waits")
 	}
+
 	status, err := supervisor.NewClient(o.Paths.Socket()).Status(t.Context())
 	if err != nil || status.Phase != supervisor.PhaseReady {
 		t.Errorf("the new cluster is %+v, %v", status, err)
@@ -310,6 +326,7 @@ func TestDownBesideUp(t *testing.T) {
 	if err := Down(t.Context(), o.Paths, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
+
 	third := o
 	third.Environ = []string{"TEST_UNIT=starts"}
 	if _, err := Up(t.Context(), third); err != nil {
@@ -318,6 +335,7 @@ func TestDownBesideUp(t *testing.T) {
 	if err := <-up; !errors.Is(err, ErrTakenDown) && !errors.Is(err, ErrFailed) {
 		t.Errorf("the first up: %v", err)
 	}
+
 	if !locked(o.Paths) {
 		t.Error("the first up has ended the third command's cluster")
 	}
@@ -330,17 +348,20 @@ func TestDownBesideStrangers(t *testing.T) {
 	if _, err := Up(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
+
 	script := "while :; do (exec sleep 0.05) & (exec sleep 0.05) & wait; done"
 	stranger := exec.CommandContext(t.Context(), "sh", "-c", script)
 	stranger.Env = append(os.Environ(), proc.MarkerVariable+"="+o.Paths.Data)
 	if err := stranger.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- stranger.Wait() }()
 	if err := Down(t.Context(), o.Paths, func(string) {}); err != nil {
 		t.Error(err)
 	}
+
 	wantNothing(t, o.Paths)
 	select {
 	case err := <-ended:
@@ -363,6 +384,7 @@ func TestDownEndsWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := syscall.Kill(status.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -371,6 +393,7 @@ func TestDownEndsWhatIsLeft(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0].Args[0] != "/bin/sleep" {
 		t.Fatalf("left are %v, %v", left, err)
 	}
+
 	if err := Down(t.Context(), o.Paths, func(string) {}); err != nil {
 		t.Error(err)
 	}

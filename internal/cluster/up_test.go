@@ -32,12 +32,14 @@ func TestAskToStop(t *testing.T) {
 				defer close(served)
 				_ = server.Serve(l) // it ends when it is closed
 			}()
+
 			t.Cleanup(func() {
 				_ = server.Close()
 				<-served
 			})
 		}
 	}
+
 	for _, tt := range []struct {
 		name    string
 		prepare func(t *testing.T, socket string)

@@ -24,6 +24,7 @@ func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 	if err := linuxNodesHave(c); err != nil {
 		return c, err
 	}
+
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
@@ -33,6 +34,7 @@ func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 		if n.KubernetesVersion, err = bundle.Find(n.KubernetesVersion, dirs...); err != nil {
 			return c, fmt.Errorf("node %s: %w", n.Name, err)
 		}
+
 		if c.Join != nil {
 			continue // the control plane is another's
 		}
@@ -40,6 +42,7 @@ func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 			return c, fmt.Errorf("node %s: %w", n.Name, err)
 		}
 	}
+
 	return c, nil
 }
 
@@ -62,6 +65,7 @@ func VersionNotes(c spec.Cluster) []string {
 	if c.Join != nil {
 		return nil
 	}
+
 	var notes []string
 	note := func(since version.Minor, text string) {
 		if version.MinorOf(c.KubernetesVersion) < since {
@@ -76,13 +80,13 @@ func VersionNotes(c spec.Cluster) []string {
 	return notes
 }
 
-// nodeVersion is the version of Kubernetes that a node has; "" for the one that Mullion comes with.
+// nodeVersion returns the version of Kubernetes that a node has; "" for the one that Mullion comes with.
 func nodeVersion(c spec.Cluster, n spec.Node) string {
 	return cmp.Or(n.KubernetesVersion, c.KubernetesVersion)
 }
 
-// Versions are the versions of Kubernetes that a cluster is made of on this machine; "" for the one that Mullion comes
-// with.
+// Versions returns the versions of Kubernetes that a cluster is made of on this machine; "" for the one that Mullion
+// comes with.
 func Versions(c spec.Cluster) []string {
 	if c.Docker != nil {
 		return nil

@@ -21,6 +21,7 @@ func TestResolveVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	described := func(plane string, nodes ...string) spec.Cluster {
 		c := spec.Cluster{KubernetesVersion: plane}
 		for _, v := range nodes {
@@ -28,6 +29,7 @@ func TestResolveVersions(t *testing.T) {
 		}
 		return c
 	}
+
 	for _, tt := range []struct {
 		have spec.Cluster
 		want []string // of the control plane, then of the nodes
@@ -52,14 +54,17 @@ func TestResolveVersions(t *testing.T) {
 			}
 			continue
 		}
+
 		versions := []string{got.KubernetesVersion}
 		for _, n := range got.Nodes {
 			versions = append(versions, n.KubernetesVersion)
 		}
+
 		if diff := cmp.Diff(tt.want, versions); err != nil || diff != "" {
 			t.Errorf("%v: %v (-want +got):\n%s", Versions(tt.have), err, diff)
 		}
 	}
+
 	old := described("v1.35.8", "v1.35.8")
 	old.Nodes[0].OS, old.Nodes[0].Name = spec.Linux, "linux-1"
 	if _, err := ResolveVersions(old, bin); err != nil {
@@ -69,23 +74,27 @@ func TestResolveVersions(t *testing.T) {
 	if err := linuxNodesHave(old); err == nil || !strings.Contains(err.Error(), "Windows ones alone") {
 		t.Errorf("a Linux node of 1.20: %v", err)
 	}
+
 	if notes := VersionNotes(old); len(notes) != 2 {
 		t.Errorf("what a cluster of 1.20 lacks: %q", notes)
 	}
 	if notes := VersionNotes(described("")); notes != nil {
 		t.Errorf("a cluster of the version that Mullion comes with lacks %q", notes)
 	}
+
 	joined := described("", "1.99")
 	joined.Join = &spec.Join{}
 	if _, err := ResolveVersions(joined, bin); err != nil {
 		t.Errorf("a machine that joined knows no control plane: %v", err)
 	}
+
 	joined = described("v1.34.9", "1.35", "v1.35.8")
 	joined.Join = &spec.Join{}
 	got, err := ResolveVersions(joined, bin)
 	if diff := cmp.Diff([]string{"v1.35.8"}, Versions(got)); err != nil || diff != "" || got.KubernetesVersion != "v1.34.9" {
 		t.Errorf("a machine whose nodes name their version needs the control plane's: %v, %s", err, diff)
 	}
+
 	joined.Nodes[0].KubernetesVersion = ""
 	if _, err := ResolveVersions(joined, bin); !errors.Is(err, bundle.ErrNotThere) {
 		t.Errorf("a node has the control plane's version, which is not there: %v", err)

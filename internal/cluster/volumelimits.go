@@ -31,6 +31,7 @@ func (c *composer) volumeLimits() error {
 			Log:      c.log,
 		}}, c.access.machine...)
 	}
+
 	return nil
 }
 

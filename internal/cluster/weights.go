@@ -30,8 +30,8 @@ type class struct {
 // controlMemory is what the control plane of a small cluster holds.
 const controlMemory = 512 << 20
 
-// classes are the weights of all that a cluster runs, in the order in which it gives way: the last first. That of
-// a node is divided once more, between the programs of its host and its pods (cgroup.OwnShare).
+// classes returns the weights of all that a cluster runs, in the order in which it gives way: the last first. That of a
+// node is divided once more, between the programs of its host and its pods (cgroup.OwnShare).
 func classes() []class {
 	return []class{
 		{layout.Supervisor, "the supervisor", cgroup.Weight{Share: 2000, Memory: 64 << 20}},
@@ -93,6 +93,7 @@ func SetNice(ctx context.Context, paths layout.Paths, nice bool) error {
 	if err != nil {
 		return fmt.Errorf("write whether the cluster gives way: %w", err)
 	}
+
 	there, err := cgroup.There(paths.CgroupParent())
 	if err != nil || !there {
 		return err // the supervisor reads it when it starts
@@ -141,11 +142,17 @@ func weights(paths layout.Paths) view.Weights {
 	share := clusterShares(isNice(paths), runtime.NumCPU())
 	w := view.Weights{Nice: isNice(paths)}
 	add := func(name string, share int64, holds string) {
-		w.Classes = append(w.Classes, view.Class{Cgroup: name, Share: share, Holds: holds})
+		w.Classes = append(w.Classes, view.Class{
+			Cgroup: name,
+			Share:  share,
+			Holds:  holds,
+		})
 	}
+
 	if paths.OwnCgroup() != paths.CgroupParent() {
 		add(paths.OwnCgroup(), share.own, "what serves the cluster, beside the machine's other work")
 	}
+
 	add(paths.CgroupParent(), share.pods, "the cluster's pods, beside the machine's other work")
 	for _, c := range classes() {
 		name := paths.Cgroup(c.name)
@@ -154,5 +161,6 @@ func weights(paths layout.Paths) view.Weights {
 		}
 		add(name, c.weight.Share, c.holds)
 	}
+
 	return w
 }

@@ -23,6 +23,7 @@ func TestClasses(t *testing.T) {
 			t.Errorf("a node can be called %q too", c.name)
 		}
 	}
+
 	const nodes = 3
 	control, pods := all[1], all[len(all)-1]
 	if control.name != layout.Control || pods.name != "" || control.weight.Share < 2*nodes*pods.weight.Share {
@@ -63,12 +64,14 @@ func TestSetNice(t *testing.T) {
 			t.Errorf("after SetNice(%t): %+v", nice, w)
 		}
 	}
+
 	text := strings.Join(strings.Fields(weights(paths).Text()), " ")
 	for _, want := range []string{paths.OwnCgroup() + "/@control etcd", "/NODE a node's pods"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table has no %q:\n%s", want, text)
 		}
 	}
+
 	paths.Data += "/none"
 	if err := SetNice(t.Context(), paths, true); err == nil {
 		t.Error("a folder that is not there was written to")

@@ -71,5 +71,6 @@ func (e etcd) prepare(mark string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
+
 	return os.WriteFile(mark, nil, 0o600)
 }

@@ -22,6 +22,7 @@ func etcdOf(dir string, serves bool) etcd {
 		}
 		return errors.New("it has no leader")
 	}
+
 	return etcd{dir: dir, Process: proc.New(proc.Spec{
 		ID:           component.Sole(Etcd),
 		Path:         "/bin/sleep",
@@ -67,6 +68,7 @@ func TestEtcdThatNeverServed(t *testing.T) {
 			for _, serves := range tt.before {
 				run(serves)
 			}
+
 			if err := os.MkdirAll(filepath.Dir(at(dir)), 0o700); err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func (c Config) Flags(unit string) []string {
 	return nil
 }
 
-// minor is the version of the programs.
+// minor returns the version of the programs.
 func (c Config) minor() version.Minor { return version.MinorOf(c.Version) }
 
 // splitHealth reports whether etcd serves its health at a socket of its own. One that does not lie with the other
@@ -108,6 +108,7 @@ func (c Config) apiServerFlags() []string {
 func (c Config) controllerManagerFlags() []string {
 	kubeconfig := c.Kubeconfig(pki.ControllerManager())
 	certs := func(name string) string { return filepath.Join(c.PKIDir(), name) }
+
 	// With two families, the flag without a family is refused.
 	masks := []string{fmt.Sprintf("--node-cidr-mask-size=%d", nodeMask)}
 	if c.PodSubnet6.IsValid() {
@@ -158,6 +159,7 @@ func (c Config) loopbackFlags(kubeconfig, serving string, port int) []string {
 		"--leader-elect=false",
 		"--profiling=false",
 	}
+
 	if c.minor() < version.SecureOnly {
 		flags = append(flags, "--port=0")
 	}

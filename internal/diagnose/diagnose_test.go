@@ -19,7 +19,7 @@ import (
 // seenAt is when the pictures of these tests were made.
 var seenAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// healthy is a cluster with a Linux node and the Windows nodes win-1 and win-2, on which pod web serves, without
+// healthy returns a cluster with a Linux node and the Windows nodes win-1 and win-2, on which pod web serves, without
 // troubles.
 func healthy() *diagnose.Picture {
 	yes := true
@@ -43,6 +43,7 @@ func healthy() *diagnose.Picture {
 		Facts:    map[string]diagnose.NodeFacts{},
 		Missing:  map[diagnose.Need]string{},
 	}
+
 	for _, name := range []string{"default/web", "kube-system/kube-dns"} {
 		namespace, service, _ := strings.Cut(name, "/")
 		p.EndpointSlices = append(p.EndpointSlices, discoveryv1.EndpointSlice{
@@ -53,6 +54,7 @@ func healthy() *diagnose.Picture {
 			Endpoints: []discoveryv1.Endpoint{{Conditions: discoveryv1.EndpointConditions{Ready: &yes}}},
 		})
 	}
+
 	return p
 }
 
@@ -76,6 +78,7 @@ func node(name, system, address, cidr string) corev1.Node {
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}
+
 	if system == "windows" {
 		n.Labels[corev1.LabelWindowsBuild] = "10.0.20348"
 		n.Status.NodeInfo.KernelVersion, n.Status.NodeInfo.OSImage = "10.0.20348.2762", "Windows Server 2022 Datacenter"
@@ -83,7 +86,7 @@ func node(name, system, address, cidr string) corev1.Node {
 	return n
 }
 
-// pod is one for Windows that is not Ready.
+// pod returns one for Windows that is not Ready.
 func pod(name, on string, change func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -100,6 +103,7 @@ func pod(name, on string, change func(*corev1.Pod)) corev1.Pod {
 			}},
 		},
 	}
+
 	if change != nil {
 		change(&p)
 	}
@@ -117,17 +121,21 @@ func service(namespace, name, address string, selector map[string]string, target
 	}
 }
 
-// event is one about pod default/name.
+// event returns one about pod default/name.
 func event(name, reason, message string) corev1.Event {
 	return corev1.Event{
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: name},
-		Reason:         reason,
-		Message:        message,
-		Count:          3,
+		InvolvedObject: corev1.ObjectReference{
+			Kind:      "Pod",
+			Namespace: "default",
+			Name:      name,
+		},
+		Reason:  reason,
+		Message: message,
+		Count:   3,
 	}
 }
 
-// broken is a pod that is not Ready on win-1, with an event.
+// broken returns a pod that is not Ready on win-1, with an event.
 func broken(reason, message string) func(*diagnose.Picture) {
 	return func(p *diagnose.Picture) {
 		p.Pods = append(p.Pods, pod("bad", "win-1", nil))
@@ -135,7 +143,7 @@ func broken(reason, message string) func(*diagnose.Picture) {
 	}
 }
 
-// waiting is a pod on win-1 whose container waits.
+// waiting returns a pod on win-1 whose container waits.
 func waiting(reason, message string) func(*diagnose.Picture) {
 	return withPod(func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
@@ -162,7 +170,12 @@ func withNode(name string, change func(*corev1.Node)) func(*diagnose.Picture) {
 
 func withLog(text string) func(*diagnose.Picture) {
 	return func(p *diagnose.Picture) {
-		p.Logs = append(p.Logs, diagnose.Log{Node: "win-1", Pod: "kube-system/kube-proxy-windows-x", Container: "kube-proxy", Text: text})
+		p.Logs = append(p.Logs, diagnose.Log{
+			Node:      "win-1",
+			Pod:       "kube-system/kube-proxy-windows-x",
+			Container: "kube-proxy",
+			Text:      text,
+		})
 	}
 }
 
@@ -279,7 +292,7 @@ func daemonSet(change func(*corev1.Pod)) func(*corev1.Pod) {
 	}
 }
 
-// run are the findings of all probes by id.
+// run returns the findings of all probes by id.
 func run(t *testing.T, change func(*diagnose.Picture)) map[string]diagnose.Result {
 	t.Helper()
 	p := healthy()
@@ -293,7 +306,7 @@ func run(t *testing.T, change func(*diagnose.Picture)) map[string]diagnose.Resul
 	return out
 }
 
-// found are the ids of the probes that found something.
+// found returns the ids of the probes that found something.
 func found(results map[string]diagnose.Result) []string {
 	var ids []string
 	for id, r := range results {
@@ -309,6 +322,7 @@ func TestProbesAreWhole(t *testing.T) {
 	if err := diagnose.Validate(diagnose.Probes()); err != nil {
 		t.Fatal(err)
 	}
+
 	const items = 16
 	for item := 1; item <= items; item++ {
 		has := func(p diagnose.Probe) bool { return slices.Contains(p.Items, item) }
@@ -316,6 +330,7 @@ func TestProbesAreWhole(t *testing.T) {
 			t.Errorf("no probe is of item %d of the documents", item)
 		}
 	}
+
 	for name, p := range map[string]diagnose.Probe{
 		"no id":     {},
 		"an id":     {ID: "Not Kebab"},
@@ -326,6 +341,7 @@ func TestProbesAreWhole(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+
 	if diagnose.Validate(append(diagnose.Probes(), diagnose.Probes()[0])) == nil {
 		t.Error("two probes of one id: no error")
 	}
@@ -423,6 +439,7 @@ func TestHostilePictures(t *testing.T) {
 			n.Status.NodeInfo.ContainerRuntimeVersion = "containerd://v1."
 			flannel(n.Name, "vxlan", hostile, hostile)(p)
 		}
+
 		p.Version = hostile
 		p.Pods = append(p.Pods, pod(hostile, hostile, hostProcess()))
 		p.Events = append(p.Events, event(hostile, hostile, strings.Repeat(hostile, 1000)), corev1.Event{})

@@ -59,15 +59,17 @@ func terminating(v *view) []Finding {
 		if owner := podowner.Of(p); owner != f.Object {
 			f.Object += " of " + owner
 		}
+
 		f.Evidence = []string{fmt.Sprintf("it ought to have ended on %s %s; its UID is %s", p.Spec.NodeName,
 			v.ago(*p.DeletionTimestamp), p.UID)}
 		f.Cause, f.Remedies = v.whyTerminating(p)
 		out = append(out, f)
 	}
+
 	return out
 }
 
-// whyTerminating is the cause and its remedies where it is another than the probe's.
+// whyTerminating returns the cause and its remedies where it is another than the probe's.
 func (v *view) whyTerminating(p *corev1.Pod) (cause string, remedies []string) {
 	if c := condition(v.node(p.Spec.NodeName), corev1.NodeReady); c == nil || c.Status == corev1.ConditionUnknown {
 		return "the kubelet of " + p.Spec.NodeName + " does not report, so nobody ends the pod", []string{
@@ -75,6 +77,7 @@ func (v *view) whyTerminating(p *corev1.Pod) (cause string, remedies []string) {
 			"if it will not come back: `kubectl delete pod POD --force --grace-period=0`",
 		}
 	}
+
 	for _, s := range p.Status.ContainerStatuses {
 		if s.State.Running != nil {
 			return fmt.Sprintf("container %s still runs", s.Name), []string{
@@ -82,11 +85,13 @@ func (v *view) whyTerminating(p *corev1.Pod) (cause string, remedies []string) {
 			}
 		}
 	}
+
 	if len(p.Finalizers) > 0 {
 		return "its finalizers are there: " + strings.Join(p.Finalizers, ", "), []string{
 			"the controllers that set them have to take them away: see whether they run",
 		}
 	}
+
 	return "", nil
 }
 
@@ -96,11 +101,13 @@ func foldersLeft(v *view) []Finding {
 	for _, uid := range v.Later {
 		known[uid] = true
 	}
+
 	for i := range v.Pods {
 		for _, uid := range FolderNames(&v.Pods[i]) {
 			known[uid] = true
 		}
 	}
+
 	var out []Finding
 	for _, name := range keys(v.Facts) {
 		var h hits
@@ -111,11 +118,12 @@ func foldersLeft(v *view) []Finding {
 		}
 		out = append(out, h.findings()...)
 	}
+
 	return out
 }
 
-// FolderNames are the names that the folder of a pod may have on its node: its UID, and for a static pod that of its
-// file, which the kubelet notes in the pod's annotations.
+// FolderNames returns the names that the folder of a pod may have on its node: its UID, and for a static pod that of
+// its file, which the kubelet notes in the pod's annotations.
 func FolderNames(p *corev1.Pod) []string {
 	names := []string{string(p.UID)}
 	for _, key := range []string{"kubernetes.io/config.hash", "kubernetes.io/config.mirror"} {

@@ -114,12 +114,14 @@ func annotations(v *view) []Finding {
 	if !has {
 		return nil
 	}
+
 	for i := range v.Nodes {
 		n := &v.Nodes[i]
 		on := n.Annotations
 		if !v.Looked(n.Name) {
 			continue
 		}
+
 		object := "node " + n.Name
 		if on[backendType] == "" {
 			if c := condition(n, corev1.NodeReady); c != nil && c.Status == corev1.ConditionTrue {
@@ -127,6 +129,7 @@ func annotations(v *view) []Finding {
 			}
 			continue
 		}
+
 		if on[backendType] != usual {
 			h.add(object, fmt.Sprintf("its backend is %s, that of the other nodes %s", on[backendType], usual))
 		}
@@ -136,12 +139,14 @@ func annotations(v *view) []Finding {
 		if ip := on[publicIP]; ip != "" && on[publicOverwrite] == "" && !addressed(n, ip) {
 			h.add(object, fmt.Sprintf("flannel takes %s for its address, which is none of its addresses", ip))
 		}
+
 		v.vxlan(&h, n)
 	}
+
 	return h.findings()
 }
 
-// usualBackend is the backend that most nodes have.
+// usualBackend returns the backend that most nodes have.
 func (v *view) usualBackend() (string, bool) {
 	count := map[string]int{}
 	for i := range v.Nodes {
@@ -173,6 +178,7 @@ func (v *view) vxlan(h *hits, n *corev1.Node) {
 		VNI     int    `json:"VNI"`
 		VtepMAC string `json:"VtepMAC"`
 	}
+
 	if err := json.Unmarshal([]byte(text), &data); err != nil {
 		h.add(object, fmt.Sprintf("its annotation %s is not JSON: %s", backendData, shorten(text)))
 		return
@@ -180,6 +186,7 @@ func (v *view) vxlan(h *hits, n *corev1.Node) {
 	if data.VNI != 0 && data.VNI < firstVNI {
 		h.add(object, fmt.Sprintf("its VXLAN has the number %d, and Windows takes %d and more", data.VNI, firstVNI))
 	}
+
 	for i := range v.Nodes {
 		o := &v.Nodes[i]
 		var other struct {
@@ -189,6 +196,7 @@ func (v *view) vxlan(h *hits, n *corev1.Node) {
 		if o.Name == n.Name || json.Unmarshal([]byte(o.Annotations[backendData]), &other) != nil {
 			continue
 		}
+
 		if other.VNI != data.VNI && other.VNI != 0 && data.VNI != 0 {
 			h.add(object, fmt.Sprintf("its VXLAN has the number %d, that of node %s %d", data.VNI, o.Name, other.VNI))
 		}
@@ -210,6 +218,7 @@ func sourceVIP(v *view) []Finding {
 		if err != nil {
 			continue
 		}
+
 		for _, path := range keys(v.Facts[n.Name].Files) {
 			text, lower := v.Facts[n.Name].Files[path], strings.ToLower(path)
 			var m []string
@@ -222,11 +231,13 @@ func sourceVIP(v *view) []Finding {
 			if m == nil {
 				continue
 			}
+
 			address, _, _ := strings.Cut(m[1], "/")
 			if a, err := netip.ParseAddr(address); err == nil && !own.Contains(a) {
 				h.add("node "+n.Name, fmt.Sprintf("%s has %s, and the node's pod subnet is %s", path, m[1], own))
 			}
 		}
 	}
+
 	return h.findings()
 }

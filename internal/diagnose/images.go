@@ -121,6 +121,7 @@ func imagePlatform(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
@@ -133,6 +134,7 @@ func oldPause(v *view) []Finding {
 		if !strings.HasPrefix(n.Status.NodeInfo.ContainerRuntimeVersion, "docker://") {
 			continue
 		}
+
 		for _, i := range n.Status.Images {
 			for _, name := range i.Names {
 				if oldPauses.MatchString(name) {
@@ -142,6 +144,7 @@ func oldPause(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
@@ -163,6 +166,7 @@ func behindProxy(v *view) []Finding {
 			}
 		}
 	}
+
 	out := h.findings()
 	for i := range out {
 		if !slices.ContainsFunc(out[i].Evidence, func(line string) bool { return !unknownName.MatchString(line) }) {
@@ -174,5 +178,6 @@ func behindProxy(v *view) []Finding {
 			out[i].Evidence = append(out[i].Evidence, "the machine's variable HTTPS_PROXY is not set")
 		}
 	}
+
 	return out
 }

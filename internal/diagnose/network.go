@@ -174,12 +174,14 @@ func proxyNodeName(v *view) []Finding {
 		}
 		h.add(object, fmt.Sprintf("kube-proxy's events are about node %q, and there is no such node", name))
 	}
+
 	for _, p := range v.pods {
 		if n := v.node(p.Spec.NodeName); n != nil && proxyName.MatchString(p.Name) && differs(n) && !v.named(p) {
 			h.add("node "+n.Name, fmt.Sprintf("pod %s/%s does not give kube-proxy a name, and the node's hostname is %q",
 				p.Namespace, p.Name, n.Labels[corev1.LabelHostname]))
 		}
 	}
+
 	for _, node := range keys(v.Facts) {
 		for _, line := range v.Facts[node].Processes {
 			if program(line) == "kube-proxy" && !strings.Contains(line, "--hostname-override") &&
@@ -188,10 +190,11 @@ func proxyNodeName(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
-// misnamed are the names of nodes that only kube-proxy knows: a node that was deleted has events of others too.
+// misnamed returns the names of nodes that only kube-proxy knows: a node that was deleted has events of others too.
 func (v *view) misnamed() []string {
 	if len(v.windows) == 0 || len(v.Chosen) > 0 {
 		return nil
@@ -207,7 +210,7 @@ func (v *view) misnamed() []string {
 	return slices.DeleteFunc(keys(only), func(name string) bool { return !only[name] })
 }
 
-// hostname is what a node says that it is called.
+// hostname returns what a node says that it is called.
 func hostname(n *corev1.Node) string {
 	for _, a := range n.Status.Addresses {
 		if a.Type == corev1.NodeHostName {
@@ -237,6 +240,7 @@ func (v *view) named(p *corev1.Pod) bool {
 			}
 		}
 	}
+
 	return slices.ContainsFunc(v.ConfigMaps, func(m corev1.ConfigMap) bool {
 		for _, text := range m.Data {
 			if m.Namespace == p.Namespace && strings.Contains(m.Name, "proxy") && strings.Contains(text, flag) {
@@ -259,6 +263,7 @@ func networkMissing(v *view) []Finding {
 			h.add("node "+p.Spec.NodeName, s.line(p))
 		}
 	}
+
 	for _, node := range keys(v.Facts) {
 		f := v.Facts[node]
 		if !f.NetworksKnown {
@@ -268,11 +273,13 @@ func networkMissing(v *view) []Finding {
 			h.add("node "+node, "HNS has no network")
 			continue
 		}
+
 		want := f.Variables["KUBE_NETWORK"]
 		if want != "" && !slices.ContainsFunc(f.Networks, func(n HNSNetwork) bool { return strings.EqualFold(n.Name, want) }) {
 			h.add("node "+node, fmt.Sprintf("KUBE_NETWORK is %q, and no network of HNS has that name", want))
 		}
 	}
+
 	return slices.Concat(h.findings(), logged(v, noNetwork))
 }
 
@@ -296,6 +303,7 @@ func podNetwork(v *view) []Finding {
 			h.add("node "+p.Spec.NodeName, s.line(p))
 		}
 	}
+
 	return slices.DeleteFunc(h.findings(), func(f Finding) bool {
 		node := strings.TrimPrefix(f.Object, "node ")
 		return silent[node] < fewest || silent[node] < all[node]
@@ -323,6 +331,7 @@ func exceptions(v *view) []Finding {
 			}
 		}
 	}
+
 	for _, node := range keys(v.Facts) {
 		for _, path := range keys(v.Facts[node].Files) {
 			for _, wrong := range v.wrongExceptions(v.Facts[node].Files[path]) {
@@ -330,6 +339,7 @@ func exceptions(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
@@ -339,6 +349,7 @@ func (v *view) wrongExceptions(text string) []string {
 	if json.Unmarshal([]byte(text), &conf) != nil {
 		return nil
 	}
+
 	var lists [][]string
 	collect(conf, &lists)
 	var wrong []string
@@ -354,12 +365,14 @@ func (v *view) wrongExceptions(text string) []string {
 			}
 			ranges = append(ranges, r)
 		}
+
 		for _, need := range v.inside() {
 			if !slices.ContainsFunc(ranges, func(r netip.Prefix) bool { return r.Contains(need.addr) }) {
 				wrong = append(wrong, fmt.Sprintf("%v lacks the %s, such as %s", list, need.what, need.addr))
 			}
 		}
 	}
+
 	return wrong
 }
 
@@ -371,10 +384,11 @@ func collect(value any, lists *[][]string) {
 		for _, each := range v {
 			collect(each, lists)
 		}
+
 	case map[string]any:
 		for _, key := range keys(v) {
 			list, ok := v[key].([]any)
-			if !ok || key != "ExceptionList" && key != "Exceptions" && key != "exceptionList" {
+			if !ok || (key != "ExceptionList" && key != "Exceptions" && key != "exceptionList") {
 				collect(v[key], lists)
 				continue
 			}
@@ -382,6 +396,7 @@ func collect(value any, lists *[][]string) {
 			for _, each := range list {
 				out = append(out, fmt.Sprint(each))
 			}
+
 			*lists = append(*lists, out)
 		}
 	}
@@ -392,7 +407,7 @@ type inner struct {
 	addr netip.Addr
 }
 
-// inside is one address of each of the cluster's subnets for which there must be no NAT.
+// inside returns one address of each of the cluster's subnets for which there must be no NAT.
 func (v *view) inside() []inner {
 	var out []inner
 	for i := range v.Services {
@@ -403,11 +418,13 @@ func (v *view) inside() []inner {
 			}
 		}
 	}
+
 	for i := range v.Nodes {
 		if r, err := netip.ParsePrefix(v.Nodes[i].Spec.PodCIDR); err == nil && r.Addr().Is4() {
 			return append(out, inner{"pods' subnet", r.Addr()})
 		}
 	}
+
 	return out
 }
 
@@ -423,6 +440,7 @@ func pings(v *view) []Finding {
 		if ready(p) {
 			continue
 		}
+
 		for _, line := range commands(p) {
 			for _, call := range ping.FindAllString(line, -1) {
 				if !pingSelf.MatchString(call) {
@@ -431,10 +449,11 @@ func pings(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
-// commands are the command lines of a pod: of its containers, their probes and hooks.
+// commands returns the command lines of a pod: of its containers, their probes and hooks.
 func commands(p *corev1.Pod) []string {
 	var out []string
 	for _, c := range containers(p) {
@@ -444,6 +463,7 @@ func commands(p *corev1.Pod) []string {
 				out = append(out, strings.Join(probe.Exec.Command, " "))
 			}
 		}
+
 		if c.Lifecycle == nil {
 			continue
 		}
@@ -453,10 +473,11 @@ func commands(p *corev1.Pod) []string {
 			}
 		}
 	}
+
 	return out
 }
 
-// texts are what a pod is told: its command lines and its variables.
+// texts returns what a pod is told: its command lines and its variables.
 func texts(p *corev1.Pod) []string {
 	out := commands(p)
 	for _, c := range containers(p) {
@@ -480,6 +501,7 @@ func hostNodePort(v *view) []Finding {
 		for _, a := range n.Status.Addresses {
 			own = append(own, a.Address)
 		}
+
 		for i := range v.Services {
 			for _, port := range v.Services[i].Spec.Ports {
 				if port.NodePort == 0 {
@@ -492,6 +514,7 @@ func hostNodePort(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
@@ -501,6 +524,7 @@ func hostService(v *view) []Finding {
 		if !hostProcess(p) || ready(p) {
 			continue
 		}
+
 		for i := range v.Services {
 			s := &v.Services[i]
 			if s.Spec.ClusterIP == "" || s.Spec.ClusterIP == corev1.ClusterIPNone {
@@ -511,6 +535,7 @@ func hostService(v *view) []Finding {
 			h.whoNames(p, s.Name+"."+s.Namespace+".svc", what)
 		}
 	}
+
 	return h.findings()
 }
 
@@ -527,18 +552,20 @@ func (h *hits) whoNames(p *corev1.Pod, address, what string) {
 // names reports whether a text has an address in it that is not part of a longer one.
 func names(text, address string) bool {
 	part := func(c byte) bool {
-		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-'
+		return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'
 	}
+
 	for at := 0; ; {
 		i := strings.Index(text[at:], address)
 		if i < 0 {
 			return false
 		}
 		from, to := at+i, at+i+len(address)
-		before := from == 0 || !part(text[from-1]) && text[from-1] != '.'
+		before := from == 0 || (!part(text[from-1]) && text[from-1] != '.')
 		if before && (to == len(text) || !part(text[to])) {
 			return true
 		}
+
 		at = to
 	}
 }

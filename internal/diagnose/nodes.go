@@ -129,6 +129,7 @@ func notReady(v *view) []Finding {
 				Evidence: []string{"it has no condition Ready"},
 				Cause:    "its kubelet registered it and has not reported since",
 			})
+
 		case c.Status == corev1.ConditionUnknown:
 			out = append(out, Finding{
 				Object: "node " + n.Name,
@@ -136,6 +137,7 @@ func notReady(v *view) []Finding {
 					v.ago(c.LastHeartbeatTime), shorten(c.Message))},
 				Cause: "the kubelet does not run, or does not reach the API server",
 			})
+
 		case c.Status == corev1.ConditionFalse && !noCNI.MatchString(c.Message):
 			out = append(out, Finding{
 				Object:   "node " + n.Name,
@@ -143,6 +145,7 @@ func notReady(v *view) []Finding {
 			})
 		}
 	}
+
 	return out
 }
 
@@ -156,15 +159,17 @@ func stopped(v *view) []Finding {
 				h.add("node "+node, fmt.Sprintf("service %s is %s", name, state))
 			}
 		}
+
 		runs := slices.ContainsFunc(f.Processes, func(line string) bool { return program(line) == "kubelet" })
 		if _, service := f.Services["kubelet"]; runs && !service {
 			h.add("node "+node, "kubelet.exe runs, but there is no service of that name")
 		}
 	}
+
 	return h.findings()
 }
 
-// program is the name of the program that a command line begins with, without its folder and extension.
+// program returns the name of the program that a command line begins with, without its folder and extension.
 func program(line string) string {
 	line = strings.TrimSpace(line)
 	name := line
@@ -179,7 +184,7 @@ func program(line string) string {
 
 var minorVersion = lazyregexp.New(`^v?1\.(\d+)`)
 
-// minor is the minor version in "v1.37.1", 0 if there is none.
+// minor returns the minor version in "v1.37.1", 0 if there is none.
 func minor(version string) int {
 	m := minorVersion.FindStringSubmatch(version)
 	if m == nil {
@@ -218,6 +223,7 @@ func oldRuntime(v *view) []Finding {
 		if m == nil || m[1] != "1" || len(m[2]) > 1 || m[2] >= "6" {
 			continue
 		}
+
 		for _, p := range v.pods {
 			if p.Spec.NodeName == n.Name && hostProcess(p) {
 				h.add("node "+n.Name, fmt.Sprintf("its container runtime is %s, and pod %s/%s is a HostProcess pod", runtime,
@@ -225,6 +231,7 @@ func oldRuntime(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
@@ -247,7 +254,7 @@ func hostProcess(p *corev1.Pod) bool {
 // firstBuild is that of Windows Server 2019.
 const firstBuild = 17763
 
-// build is the build number in "10.0.20348.2762", 0 if there is none.
+// build returns the build number in "10.0.20348.2762", 0 if there is none.
 func build(n *corev1.Node) int {
 	parts := strings.Split(n.Status.NodeInfo.KernelVersion, ".")
 	const at = 2

@@ -90,20 +90,23 @@ func notPlaced(v *view) []Finding {
 		h.add(podowner.Of(p), saying{p.Status.Conditions[i].Reason, p.Status.Conditions[i].Message}.line(p))
 		cause[podowner.Of(p)] = v.whyNotPlaced(p)
 	}
+
 	for _, f := range h.findings() {
 		if why := cause[f.Object]; why[0] != "" {
 			f.Cause, f.Remedies = why[0], []string{why[1]}
 		}
 		out = append(out, f)
 	}
+
 	return out
 }
 
-// whyNotPlaced is the cause and the remedy for a pod for which no Windows node fits, empty if it is none of these.
+// whyNotPlaced returns the cause and the remedy for a pod for which no Windows node fits, empty if it is none of these.
 func (v *view) whyNotPlaced(p *corev1.Pod) [2]string {
 	if len(v.windows) == 0 {
 		return [2]string{"the cluster has no Windows node", "add one"}
 	}
+
 	fits := func(is func(*corev1.Node) bool) bool { return slices.ContainsFunc(v.windows, is) }
 	if want := p.Spec.NodeSelector[windowsBuild]; want != "" &&
 		!fits(func(n *corev1.Node) bool { return n.Labels[windowsBuild] == want }) {
@@ -116,6 +119,7 @@ func (v *view) whyNotPlaced(p *corev1.Pod) [2]string {
 			"build the image for a build that is there and name that, or add a node of build " + want,
 		}
 	}
+
 	for _, key := range keys(p.Spec.NodeSelector) {
 		want := p.Spec.NodeSelector[key]
 		if !fits(func(n *corev1.Node) bool { return n.Labels[key] == want }) {
@@ -125,6 +129,7 @@ func (v *view) whyNotPlaced(p *corev1.Pod) [2]string {
 			}
 		}
 	}
+
 	if t := untolerated(p, v.windows); t != nil {
 		return [2]string{
 			fmt.Sprintf("every Windows node has a taint that it does not tolerate, such as %s", t.ToString()),
@@ -134,10 +139,11 @@ func (v *view) whyNotPlaced(p *corev1.Pod) [2]string {
 	if !fits(func(n *corev1.Node) bool { return !n.Spec.Unschedulable }) {
 		return [2]string{"every Windows node is cordoned", "`kubectl uncordon NODE`"}
 	}
+
 	return [2]string{}
 }
 
-// untolerated is a taint of the nodes that keeps a pod off all of them, nil if a node has none that does.
+// untolerated returns a taint of the nodes that keeps a pod off all of them, nil if a node has none that does.
 func untolerated(p *corev1.Pod, nodes []*corev1.Node) *corev1.Taint {
 	var first *corev1.Taint
 	for _, n := range nodes {
@@ -152,12 +158,14 @@ func untolerated(p *corev1.Pod, nodes []*corev1.Node) *corev1.Taint {
 			if first == nil {
 				first = t
 			}
+
 			break
 		}
 		if !found {
 			return nil
 		}
 	}
+
 	return first
 }
 
@@ -189,6 +197,7 @@ func wrongSystem(v *view) []Finding {
 		if n == nil || p.Status.Phase == corev1.PodSucceeded || ofDaemonSet(p) {
 			continue
 		}
+
 		chosen := slices.Contains(v.windows, n)
 		switch {
 		case p.Status.Reason == refusal && (chosen || len(v.Chosen) == 0):
@@ -199,6 +208,7 @@ func wrongSystem(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
@@ -214,12 +224,14 @@ func selects(s *corev1.PodSpec) bool {
 	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return false
 	}
+
 	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 		if slices.ContainsFunc(term.MatchExpressions,
 			func(r corev1.NodeSelectorRequirement) bool { return r.Key == osLabel }) {
 			return true
 		}
 	}
+
 	return false
 }
 

@@ -244,7 +244,7 @@ func troubles() map[string][]trouble {
 	}
 }
 
-// deleted is a pod whose grace period ended so long ago.
+// deleted returns a pod whose grace period ended so long ago.
 func deleted(ago time.Duration, more func(*corev1.Pod)) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.DeletionTimestamp = &metav1.Time{Time: seenAt.Add(-ago)}
@@ -282,7 +282,7 @@ func cordoned(name string) func(*diagnose.Picture) {
 	})
 }
 
-// together are the probes that may find something where another is meant: a consequence, or another side of it.
+// together returns the probes that may find something where another is meant: a consequence, or another side of it.
 func together() map[string][]string {
 	return map[string][]string{
 		"pod-wrong-system":          {"image-platform"},
@@ -298,6 +298,7 @@ func TestEachTroubleIsFound(t *testing.T) {
 		if len(all[p.ID]) == 0 {
 			t.Errorf("probe %s has no case", p.ID)
 		}
+
 		for _, tt := range all[p.ID] {
 			t.Run(p.ID+"/"+tt.name, func(t *testing.T) {
 				results := run(t, tt.make)
@@ -309,11 +310,13 @@ func TestEachTroubleIsFound(t *testing.T) {
 				if i < 0 {
 					t.Fatalf("nothing about %s: %+v", tt.object, r.Findings)
 				}
+
 				f := r.Findings[i]
 				text := strings.Join(slices.Concat(f.Evidence, []string{f.Cause}, f.Remedies), "\n")
 				if !strings.Contains(text, tt.says) || f.Cause == "" || len(f.Evidence) == 0 || len(f.Remedies) == 0 {
 					t.Errorf("it does not say %q:\n%s", tt.says, text)
 				}
+
 				for _, id := range found(results) {
 					if id != p.ID && !slices.Contains(together()[p.ID], id) {
 						t.Errorf("%s is found too: %+v", id, results[id].Findings)
@@ -322,6 +325,7 @@ func TestEachTroubleIsFound(t *testing.T) {
 			})
 		}
 	}
+
 	for id := range all {
 		if !slices.ContainsFunc(diagnose.Probes(), func(p diagnose.Probe) bool { return p.ID == id }) {
 			t.Errorf("the cases of %s are of no probe", id)
@@ -340,12 +344,14 @@ func TestCannotTell(t *testing.T) {
 	if r := results["flannel-subnet-env"]; r.Verdict != diagnose.CannotTell || r.Why != "events: not permitted" {
 		t.Errorf("without events: %s, %q", r.Verdict, r.Why)
 	}
+
 	if r := results["dns-service"]; r.Verdict != diagnose.CannotTell {
 		t.Errorf("without Services: %s, %+v", r.Verdict, r.Findings)
 	}
 	if r := results["node-not-ready"]; r.Verdict != diagnose.OK {
 		t.Errorf("nodes are there: %s", r.Verdict)
 	}
+
 	results = run(t, both(without, waiting("ErrImagePull", "no match for platform in manifest")))
 	if r := results["image-platform"]; r.Verdict != diagnose.Found {
 		t.Errorf("the pod's state says it: %s", r.Verdict)
@@ -364,6 +370,7 @@ func TestManyPods(t *testing.T) {
 			p.Events = append(p.Events, event("web-5d9c-"+name, "FailedCreatePodSandBox", strings.Repeat("x", 1000)+" no runtime for kata"))
 		}
 	})
+
 	f := results["runtime-class"].Findings
 	if len(f) != 1 || f[0].Object != "deployment default/web" || len(f[0].Evidence) != 4 || f[0].Evidence[3] != "and 2 more like it" {
 		t.Fatalf("%+v", f)

@@ -99,6 +99,7 @@ func statuses(v *view) []Finding {
 		if ready(p) {
 			continue
 		}
+
 		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 			last := s.LastTerminationState.Terminated
 			for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, last} {
@@ -114,6 +115,7 @@ func statuses(v *view) []Finding {
 			}
 		}
 	}
+
 	out := h.findings()
 	for i := range out {
 		code := cause[out[i].Object]
@@ -122,5 +124,6 @@ func statuses(v *view) []Finding {
 			out[i].Remedies = []string{code.remedy}
 		}
 	}
+
 	return out
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Probes are all probes, in the order in which they are looked for: the nodes first, then the network, then pods.
+// Probes returns all probes, in the order in which they are looked for: the nodes first, then the network, then pods.
 func Probes() []Probe {
 	return slices.Concat(nodeProbes(), networkProbes(), flannelProbes(), imageProbes(), placementProbes(),
 		securityProbes(), serviceProbes(), programProbes(), endingProbes())
@@ -28,8 +28,10 @@ func Validate(probes []Probe) error {
 		case p.look == nil:
 			return fmt.Errorf("probe %q: it looks at nothing", p.ID)
 		}
+
 		seen[p.ID] = true
 	}
+
 	return nil
 }
 
@@ -39,7 +41,12 @@ func Run(probes []Probe, p *Picture) []Result {
 	results := make([]Result, 0, len(probes))
 	for i := range probes {
 		probe := &probes[i]
-		r := Result{Probe: probe, Verdict: OK, Findings: probe.look(v)}
+		r := Result{
+			Probe:    probe,
+			Verdict:  OK,
+			Findings: probe.look(v),
+		}
+
 		for j := range r.Findings {
 			f := &r.Findings[j]
 			if f.Cause == "" {
@@ -49,14 +56,17 @@ func Run(probes []Probe, p *Picture) []Result {
 				f.Remedies = probe.Remedies
 			}
 		}
+
 		switch why := v.lacks(probe.Needs); {
 		case len(r.Findings) > 0:
 			r.Verdict = Found
 		case why != "":
 			r.Verdict, r.Why = CannotTell, why
 		}
+
 		results = append(results, r)
 	}
+
 	return results
 }
 

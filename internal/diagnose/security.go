@@ -93,10 +93,12 @@ func gmsa(v *view) []Finding {
 				options = append(options, c.SecurityContext.WindowsOptions)
 			}
 		}
+
 		for _, o := range options {
 			if o == nil || o.GMSACredentialSpecName == nil || *o.GMSACredentialSpecName == "" {
 				continue
 			}
+
 			name := *o.GMSACredentialSpecName
 			what := fmt.Sprintf("pod %s/%s names the credential spec %q", p.Namespace, p.Name, name)
 			switch {
@@ -109,5 +111,6 @@ func gmsa(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }

@@ -93,6 +93,7 @@ func dnsService(v *view) []Finding {
 		if len(v.Kubelets[node].ClusterDNS) == 0 {
 			h.add("node "+node, "its kubelet has no clusterDNS")
 		}
+
 		for _, address := range v.Kubelets[node].ClusterDNS {
 			i := slices.IndexFunc(v.Services, func(s corev1.Service) bool {
 				return s.Spec.ClusterIP == address || slices.Contains(s.Spec.ClusterIPs, address)
@@ -106,6 +107,7 @@ func dnsService(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }
 
@@ -123,7 +125,7 @@ func (v *view) serviceRange(address string) bool {
 	return false
 }
 
-// endpoints is how many endpoints of a Service are ready.
+// endpoints returns how many endpoints of a Service are ready.
 func (v *view) endpoints(s *corev1.Service) int {
 	n := 0
 	for i := range v.EndpointSlices {
@@ -151,7 +153,7 @@ func dnsPolicy(v *view) []Finding {
 	return h.findings()
 }
 
-// behind are the pods on Windows nodes that a Service selects.
+// behind returns the pods on Windows nodes that a Service selects.
 func (v *view) behind(s *corev1.Service) []*corev1.Pod {
 	if len(s.Spec.Selector) == 0 {
 		return nil
@@ -170,6 +172,7 @@ func noEndpoints(v *view) []Finding {
 	if v.Missing[EndpointSlices] != "" {
 		return nil
 	}
+
 	var h hits
 	for i := range v.Services {
 		s := &v.Services[i]
@@ -177,6 +180,7 @@ func noEndpoints(v *view) []Finding {
 		if len(pods) == 0 || s.Spec.PublishNotReadyAddresses || v.endpoints(s) > 0 {
 			continue
 		}
+
 		for _, p := range pods {
 			state := "is not Ready"
 			if ready(p) {
@@ -186,6 +190,7 @@ func noEndpoints(v *view) []Finding {
 				fmt.Sprintf("pod %s/%s %s", p.Namespace, p.Name, state))
 		}
 	}
+
 	return h.findings()
 }
 
@@ -204,6 +209,7 @@ func targetPorts(v *view) []Finding {
 					pods[0].Namespace, pods[0].Name))
 		}
 	}
+
 	return h.findings()
 }
 
@@ -221,6 +227,7 @@ func policies(v *view) []Finding {
 		if err != nil {
 			continue
 		}
+
 		for _, p := range v.pods {
 			n := v.node(p.Spec.NodeName)
 			if p.Namespace == policy.Namespace && !p.Spec.HostNetwork && is.Matches(labels.Set(p.Labels)) && n != nil &&
@@ -230,5 +237,6 @@ func policies(v *view) []Finding {
 			}
 		}
 	}
+
 	return h.findings()
 }

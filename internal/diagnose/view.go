@@ -39,6 +39,7 @@ func newView(p *Picture) *view {
 			on[n.Name] = true
 		}
 	}
+
 	for i := range p.Pods {
 		pod := &p.Pods[i]
 		waits := pod.Spec.NodeName == "" && forWindows(pod) && pod.DeletionTimestamp == nil && len(p.Chosen) == 0
@@ -46,11 +47,13 @@ func newView(p *Picture) *view {
 			v.pods = append(v.pods, pod)
 		}
 	}
+
 	for i := range p.Events {
 		e := &p.Events[i]
 		key := objectKey(e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name)
 		v.about[key] = append(v.about[key], e)
 	}
+
 	return v
 }
 
@@ -63,7 +66,7 @@ func IsWindows(n *corev1.Node) bool {
 
 // forWindows reports whether a pod says that it is for Windows.
 func forWindows(p *corev1.Pod) bool {
-	return p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows ||
+	return (p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows) ||
 		p.Spec.NodeSelector[osLabel] == string(corev1.Windows)
 }
 
@@ -93,7 +96,7 @@ func ready(p *corev1.Pod) bool {
 	})
 }
 
-// containers are a pod's, those that prepare it first.
+// containers returns a pod's, those that prepare it first.
 func containers(p *corev1.Pod) []corev1.Container {
 	return slices.Concat(p.Spec.InitContainers, p.Spec.Containers)
 }
@@ -101,7 +104,7 @@ func containers(p *corev1.Pod) []corev1.Container {
 // saying is something that was said of a pod: by an event, or in its status.
 type saying struct{ by, text string }
 
-// line is the saying as evidence.
+// line returns the saying as evidence.
 func (s saying) line(p *corev1.Pod) string {
 	where := ""
 	if p.Spec.NodeName != "" {
@@ -110,7 +113,7 @@ func (s saying) line(p *corev1.Pod) string {
 	return fmt.Sprintf("pod %s/%s%s: %s: %s", p.Namespace, p.Name, where, s.by, shorten(s.text))
 }
 
-// sayings are what the pod's status and its events say.
+// sayings returns what the pod's status and its events say.
 func (v *view) sayings(p *corev1.Pod) []saying {
 	var out []saying
 	if p.Status.Message != "" {
@@ -121,6 +124,7 @@ func (v *view) sayings(p *corev1.Pod) []saying {
 			out = append(out, saying{c.Reason, c.Message})
 		}
 	}
+
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		if w := s.State.Waiting; w != nil && w.Message != "" {
 			out = append(out, saying{fmt.Sprintf("container %s, %s", s.Name, w.Reason), w.Message})
@@ -131,11 +135,13 @@ func (v *view) sayings(p *corev1.Pod) []saying {
 			}
 		}
 	}
+
 	for _, e := range v.about[objectKey("Pod", p.Namespace, p.Name)] {
 		if e.InvolvedObject.UID == "" || p.UID == "" || e.InvolvedObject.UID == p.UID {
 			out = append(out, saying{"event " + e.Reason + times(e), e.Message})
 		}
 	}
+
 	return out
 }
 
@@ -172,7 +178,7 @@ func (h *hits) add(object, line string) {
 	}
 }
 
-// findings are the hits, one for each object.
+// findings returns the hits, one for each object.
 func (h *hits) findings() []Finding {
 	var out []Finding
 	for _, object := range h.order {
@@ -195,6 +201,7 @@ func said(text, unless string) func(*view) []Finding {
 	if unless != "" {
 		isNot = regexp.MustCompile(unless)
 	}
+
 	return func(v *view) []Finding {
 		var h hits
 		for _, p := range v.pods {
@@ -206,7 +213,7 @@ func said(text, unless string) func(*view) []Finding {
 	}
 }
 
-// saysOf is the first saying of a pod that is not Ready that matches is, and not isNot if there is one.
+// saysOf returns the first saying of a pod that is not Ready that matches is, and not isNot if there is one.
 func (v *view) saysOf(p *corev1.Pod, is, isNot pattern) (saying, bool) {
 	if ready(p) {
 		return saying{}, false
@@ -255,7 +262,7 @@ func (v *view) ago(t metav1.Time) string {
 	return v.At.Sub(t.Time).Round(time.Second).String() + " ago"
 }
 
-// keys are a map's keys in order.
+// keys returns a map's keys in order.
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Looked reports whether a node of that name is a Windows node that is looked at.

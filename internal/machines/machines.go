@@ -58,10 +58,10 @@ type Machine struct {
 	Address netip.Addr
 }
 
-// ClaimName is the name of the claim of a part.
+// ClaimName returns the name of the claim of a part.
 func ClaimName(part int) string { return claimPrefix + strconv.Itoa(part) }
 
-// ClaimData is the content of a claim.
+// ClaimData returns the content of a claim.
 func ClaimData(address netip.Addr, holder string) map[string]string {
 	return map[string]string{addressKey: address.String(), holderKey: holder}
 }
@@ -77,8 +77,8 @@ func read(c *corev1.ConfigMap) (Machine, bool) {
 	return Machine{Part: part, Address: address}, err == nil && address.Is4()
 }
 
-// Published is the text of the ConfigMap with the specification, without what is a machine's own: its nodes, and its
-// proxy, which may have a password.
+// Published returns the text of the ConfigMap with the specification, without what is a machine's own: its nodes, and
+// its proxy, which may have a password.
 func Published(c spec.Cluster) (string, error) {
 	c.Nodes, c.Proxy = nil, nil
 	text, err := json.Marshal(c)
@@ -97,6 +97,7 @@ func Specification(ctx context.Context, client kubeclient.Interface) (spec.Clust
 	case err != nil:
 		return c, fmt.Errorf("read the cluster's networking: %w", err)
 	}
+
 	if c, err = terms.Mullion(object.Data[SpecKey]); err != nil {
 		return c, fmt.Errorf("read the cluster's networking: %w", err)
 	}
@@ -126,6 +127,7 @@ func Claim(ctx context.Context, client kubeclient.Interface, w Wanted) (int, err
 			ObjectMeta: metav1.ObjectMeta{Name: ClaimName(part), Namespace: Namespace},
 			Data:       ClaimData(w.Address, w.Holder),
 		}
+
 		_, err := client.CoreV1().ConfigMaps(Namespace).Create(ctx, claim, metav1.CreateOptions{})
 		if err == nil {
 			return part, nil
@@ -134,6 +136,7 @@ func Claim(ctx context.Context, client kubeclient.Interface, w Wanted) (int, err
 			return 0, fmt.Errorf("claim part %d of the underlay: %w", part, err)
 		}
 	}
+
 	return 0, fmt.Errorf("claim a part of the underlay: %w: %d machines", ErrFull, w.Parts)
 }
 
@@ -156,13 +159,21 @@ func Own(ctx context.Context, client kubeclient.Interface, part int, nodes []str
 	if err != nil {
 		return fmt.Errorf("read the claim of part %d of the underlay: %w", part, err)
 	}
+
 	changed := false
 	for _, name := range nodes {
 		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("read node %q: %w", name, err)
 		}
-		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: name, UID: node.UID}
+
+		owner := metav1.OwnerReference{
+			APIVersion: "v1",
+			Kind:       "Node",
+			Name:       name,
+			UID:        node.UID,
+		}
+
 		owned := false
 		for i, o := range claim.OwnerReferences {
 			if o.Name == name {
@@ -174,9 +185,11 @@ func Own(ctx context.Context, client kubeclient.Interface, part int, nodes []str
 			claim.OwnerReferences, changed = append(claim.OwnerReferences, owner), true
 		}
 	}
+
 	if !changed {
 		return nil
 	}
+
 	if _, err := client.CoreV1().ConfigMaps(Namespace).Update(ctx, claim, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("tie part %d of the underlay to its nodes: %w", part, err)
 	}

@@ -57,6 +57,7 @@ func Volume(ctx context.Context, client kubeclient.Interface, node, volume strin
 	if err := want(ctx, client, owner, volume, task); err != nil {
 		return fmt.Errorf("have the machine of node %q %s volume %q: %w", node, task, volume, err)
 	}
+
 	for {
 		claim, err := client.CoreV1().ConfigMaps(Namespace).Get(ctx, name, metav1.GetOptions{})
 		said := ""
@@ -67,6 +68,7 @@ func Volume(ctx context.Context, client kubeclient.Interface, node, volume strin
 			return errors.Join(fmt.Errorf("%s volume %q on the machine of node %q: %s", task, volume, node, why),
 				want(ctx, client, owner, volume, ""))
 		}
+
 		if said == string(task) {
 			return want(ctx, client, owner, volume, "")
 		}
@@ -85,6 +87,7 @@ func claimOf(ctx context.Context, client kubeclient.Interface, node string) (str
 	if err != nil {
 		return "", metav1.OwnerReference{}, fmt.Errorf("find the machine of node %q: %w", node, err)
 	}
+
 	for i := range all.Items {
 		c := &all.Items[i]
 		if _, ok := read(c); !ok {
@@ -96,6 +99,7 @@ func claimOf(ctx context.Context, client kubeclient.Interface, node string) (str
 			}
 		}
 	}
+
 	return "", metav1.OwnerReference{}, fmt.Errorf("find the machine of node %q: %w", node, ErrNoMachine)
 }
 
@@ -119,12 +123,15 @@ func want(ctx context.Context, client kubeclient.Interface, node metav1.OwnerRef
 					},
 					Data: map[string]string{volume: string(task)},
 				}, metav1.CreateOptions{})
+
 				return err
+
 			case err != nil:
 				return err
 			case c.Data[volume] == string(task):
 				return nil
 			}
+
 			if c.Data == nil {
 				c.Data = map[string]string{}
 			}
@@ -160,6 +167,7 @@ func (k VolumeKeeper) Keep(run context.Context, client kubeclient.Interface) (do
 		default:
 		}
 	}
+
 	wanted := func() map[string]string {
 		all := map[string]string{}
 		for _, c := range kubeclient.Stored[*corev1.ConfigMap](informer.GetStore()) {
@@ -169,14 +177,17 @@ func (k VolumeKeeper) Keep(run context.Context, client kubeclient.Interface) (do
 				}
 			}
 		}
+
 		return all
 	}
+
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    changed,
 		UpdateFunc: func(_, object any) { changed(object) },
 	}); err != nil {
 		return nil, err
 	}
+
 	return atEach(run, wake, started(run, informer), func() {
 		if err := k.answer(run, client, wanted()); err != nil && run.Err() == nil {
 			k.Failed(err)
@@ -192,6 +203,7 @@ func (k VolumeKeeper) answer(ctx context.Context, client kubeclient.Interface, w
 	if err != nil {
 		return fmt.Errorf("read what was done with volumes: %w", err)
 	}
+
 	answers := map[string]string{}
 	for key, task := range wanted {
 		if claim.Data[donePrefix+key] == task {
@@ -204,11 +216,13 @@ func (k VolumeKeeper) answer(ctx context.Context, client kubeclient.Interface, w
 			answers[donePrefix+key] = errorPrefix + err.Error()
 		}
 	}
+
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		claim, err := claims.Get(ctx, ClaimName(k.Part), metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
+
 		before := maps.Clone(claim.Data)
 		maps.DeleteFunc(claim.Data, func(key, _ string) bool { return strings.HasPrefix(key, donePrefix) })
 		maps.Copy(claim.Data, answers)
@@ -221,5 +235,6 @@ func (k VolumeKeeper) answer(ctx context.Context, client kubeclient.Interface, w
 	if err != nil {
 		return fmt.Errorf("say what was done with volumes: %w", err)
 	}
+
 	return nil
 }

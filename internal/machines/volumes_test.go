@@ -27,6 +27,7 @@ func TestVolumes(t *testing.T) {
 		},
 		Data: map[string]string{"address": "192.0.2.2", "holder": "h"},
 	}
+
 	other := claim.DeepCopy()
 	other.Name, other.OwnerReferences = machines.ClaimName(1), nil
 	client := fake.NewClientset(claim, other)
@@ -59,6 +60,7 @@ func TestVolumes(t *testing.T) {
 		!strings.Contains(err.Error(), "no space left") {
 		t.Errorf("a machine that fails: %v", err)
 	}
+
 	for deadline := time.Now().Add(10 * time.Second); ; { // its first answer may be there for a moment
 		err := machines.Volume(ctx, client, "m2-win-1", "pvc-1", machines.Make)
 		if err == nil {
@@ -68,17 +70,20 @@ func TestVolumes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := machines.Volume(ctx, client, "m2-win-1", "pvc-1", machines.Remove); err != nil {
 		t.Error(err)
 	}
 	if err := machines.Volume(ctx, client, "far", "pvc-1", machines.Make); !errors.Is(err, machines.ErrNoMachine) {
 		t.Errorf("a node that no machine has: %v", err)
 	}
+
 	wanted, err := client.CoreV1().ConfigMaps(machines.VolumesNamespace).Get(ctx, "m2-win-1", metav1.GetOptions{})
 	if err != nil || len(wanted.Data) != 0 || len(wanted.OwnerReferences) != 1 ||
 		wanted.OwnerReferences[0].UID != "node" {
 		t.Errorf("what is wanted afterwards: %+v, %v", wanted, err)
 	}
+
 	for { // the machine removes results that are no longer wanted
 		now, err := client.CoreV1().ConfigMaps(machines.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
 		if err != nil {
@@ -87,12 +92,14 @@ func TestVolumes(t *testing.T) {
 		if len(now.Data) == 2 && now.Data["address"] == "192.0.2.2" {
 			break
 		}
+
 		select {
 		case <-ctx.Done():
 			t.Fatalf("the claim keeps %v", now.Data)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+
 	cancel()
 	<-done
 	mu.Lock()
@@ -112,6 +119,7 @@ func TestVolumeOfMachineThatIsOff(t *testing.T) {
 		},
 		Data: map[string]string{"address": "192.0.2.1"},
 	})
+
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	err := machines.Volume(ctx, client, "m1-win-1", "pvc-1", machines.Make)

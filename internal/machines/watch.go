@@ -29,6 +29,7 @@ func Watch(start, run context.Context, client kubeclient.Interface,
 		default:
 		}
 	}
+
 	if _, err := claims.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { changed() },
 		UpdateFunc: func(_, _ any) { changed() },
@@ -36,10 +37,12 @@ func Watch(start, run context.Context, client kubeclient.Interface,
 	}); err != nil {
 		return nil, err
 	}
+
 	watching := started(run, claims)
 	if !cache.WaitForCacheSync(start.Done(), claims.HasSynced) {
 		return nil, errors.Join(errors.New("read the cluster's machines: the list did not arrive"), start.Err())
 	}
+
 	list := func() []Machine {
 		var all []Machine
 		for _, c := range kubeclient.Stored[*corev1.ConfigMap](claims.GetStore()) {
@@ -50,6 +53,7 @@ func Watch(start, run context.Context, client kubeclient.Interface,
 		return all
 	}
 	told(run, list())
+
 	return atEach(run, wake, watching, func() { told(run, list()) }), nil
 }
 
@@ -75,5 +79,6 @@ func atEach(run context.Context, wake <-chan struct{}, watching *sync.WaitGroup,
 			}
 		}
 	}()
+
 	return ended
 }

@@ -123,8 +123,8 @@ func (c *Client) hasNone(ctx context.Context) bool {
 	return err != nil || len(entries) == 0
 }
 
-// Names are the names of containers whose state is among those given, of all without one. It reads what is on disk, and
-// is for the completion of a shell.
+// Names returns the names of containers whose state is among those given, of all without one. It reads what is on disk,
+// and is for the completion of a shell.
 func (c *Client) Names(states ...string) []string {
 	all, err := store.Peek[Container](c.Paths.records())
 	if err != nil {

@@ -84,6 +84,7 @@ func (c *Client) carriedOnce(ctx context.Context, terminal, stdin bool, streams 
 	if err != nil {
 		return End{}, err
 	}
+
 	defer pipes.close()
 	to, err := c.ask(ctx, request(filepath.Base(dir)))
 	if err != nil {
@@ -99,6 +100,7 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 	drained := pipes.copyOut(streams)
 	over := make(chan struct{})
 	defer close(over)
+
 	said := make(chan Control)
 	go speak(to, streams.Controls, said, over)
 	if pipes.in != nil {
@@ -111,6 +113,7 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 			}
 		}()
 	}
+
 	begun := false
 	for {
 		e, err := to.next()
@@ -129,12 +132,14 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 			case <-time.After(drainTimeout):
 			}
 			return *e.Ended, nil
+
 		case e.Started != "":
 			begun = true
 			if streams.Started != nil {
 				streams.Started(e.Started)
 			}
 		}
+
 		c.doing(e.Doing)
 	}
 }
@@ -179,6 +184,7 @@ func openStreams(ctx context.Context, dir string, terminal, input bool) (*pipes,
 		}
 		return f, nil
 	}
+
 	var err error
 	if p.out, err = open("stdout", unix.O_RDONLY); err != nil {
 		return nil, err
@@ -188,12 +194,14 @@ func openStreams(ctx context.Context, dir string, terminal, input bool) (*pipes,
 			return nil, errors.Join(err, p.out.Close())
 		}
 	}
+
 	if input {
 		if p.in, err = open("stdin", unix.O_WRONLY); err != nil {
 			p.close()
 			return nil, err
 		}
 	}
+
 	return p, nil
 }
 

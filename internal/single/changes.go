@@ -27,6 +27,7 @@ func (k *container) writeLayer(ctx context.Context) (err error) {
 	for _, m := range k.ask.Mounts {
 		changes.Mounted = append(changes.Mounted, onDrive(m.Target))
 	}
+
 	if changes.Upper, err = k.engine.Written(ctx, k.id); err != nil {
 		return err
 	}
@@ -45,10 +46,11 @@ func (k *container) writeLayer(ctx context.Context) (err error) {
 	if err != nil {
 		err = errors.Join(err, os.Remove(file.Name())) // nobody asks for a part of it
 	}
+
 	return err
 }
 
-// onDrive is the name of a mount's target on the drive, with slashes.
+// onDrive returns the name of a mount's target on the drive, with slashes.
 func onDrive(target string) string {
 	name := strings.ReplaceAll(target, `\`, "/")
 	if len(name) > 1 && name[1] == ':' {

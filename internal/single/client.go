@@ -57,6 +57,7 @@ func (c *Client) LoadAs(ctx context.Context, archive io.Reader, name string) ([]
 	if _, err := io.Copy(f, archive); err != nil {
 		return nil, err
 	}
+
 	e, err := c.answer(ctx, Request{Load: &Load{Archive: f.Name(), Name: name}})
 	return e.Loaded, err
 }
@@ -81,6 +82,7 @@ func (c *Client) Save(ctx context.Context, ref string, to io.Writer) error {
 	if _, err := c.answer(ctx, Request{Save: &Save{Image: ref, Archive: f.Name()}}); err != nil {
 		return missing(err)
 	}
+
 	_, err = io.Copy(to, f)
 	return err
 }
@@ -135,6 +137,7 @@ func (c *Client) answerOnce(ctx context.Context, r Request) (Event, error) {
 	}
 	defer to.Close()
 	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
+
 	for {
 		e, err := to.next()
 		switch {
@@ -147,6 +150,7 @@ func (c *Client) answerOnce(ctx context.Context, r Request) (Event, error) {
 		case e.Doing == "":
 			return e, nil
 		}
+
 		c.doing(e.Doing)
 	}
 }
@@ -160,7 +164,7 @@ func (c *Client) doing(what string) {
 // errGone is the error of an engine that has ended meanwhile.
 var errGone = errors.New("the engine has ended")
 
-// next is what the engine says next.
+// next returns what the engine says next.
 func (c *conn) next() (Event, error) {
 	var e Event
 	if err := c.read.Decode(&e); err != nil {
@@ -175,7 +179,11 @@ func (c *Client) ask(ctx context.Context, r Request) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &conn{Conn: to, read: json.NewDecoder(to), write: json.NewEncoder(to)}
+	out := &conn{
+		Conn:  to,
+		read:  json.NewDecoder(to),
+		write: json.NewEncoder(to),
+	}
 	if err := out.write.Encode(r); err != nil {
 		return nil, errors.Join(fmt.Errorf("ask the engine: %w", err), to.Close())
 	}
@@ -191,6 +199,7 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 	if err := c.Paths.Prepare(); err != nil {
 		return nil, err
 	}
+
 	lock, err := hold(ctx, c.Paths.starting())
 	if err != nil {
 		return nil, err
@@ -199,6 +208,7 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 	if to, err := dial(ctx, "", ""); err == nil { // another client has started it
 		return to, nil
 	}
+
 	return c.start(ctx, dial)
 }
 
@@ -213,6 +223,7 @@ func (c *Client) start(ctx context.Context, dial func(context.Context, string, s
 		return nil, err
 	}
 	defer log.Close()
+
 	cmd := exec.Command(c.Executable, "--data-dir", c.Paths.Data, "run-engine") // it outlives this command
 	cmd.Env = append(proxies(c.Environ), proc.MarkerVariable+"="+c.Paths.Data)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -221,6 +232,7 @@ func (c *Client) start(ctx context.Context, dial func(context.Context, string, s
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
 	}
+
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // its log says why it ended
@@ -228,10 +240,12 @@ func (c *Client) start(ctx context.Context, dial func(context.Context, string, s
 	}()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		if to, err := dial(ctx, "", ""); err == nil {
 			return to, nil
 		}
+
 		select {
 		case <-ended:
 			return nil, fmt.Errorf("start the engine: it ended: %s", c.lastWords())
@@ -242,7 +256,7 @@ func (c *Client) start(ctx context.Context, dial func(context.Context, string, s
 	}
 }
 
-// proxies are the variables by which a program reaches registries.
+// proxies returns the variables by which a program reaches registries.
 func proxies(environ []string) []string {
 	out := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	for _, e := range environ {
@@ -258,7 +272,7 @@ func proxies(environ []string) []string {
 // mostWords is how much is shown of the engine's log, in bytes.
 const mostWords = 2000
 
-// lastWords is the end of the engine's log.
+// lastWords returns the end of the engine's log.
 func (c *Client) lastWords() string {
 	f, err := os.Open(c.Paths.Log())
 	if err != nil {

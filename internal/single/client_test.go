@@ -37,6 +37,7 @@ func TestClearLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	used, err := os.Open(at("image-2.tar"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +55,7 @@ func TestClearLeft(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
+
 	if diff := cmp.Diff([]string{"image-2.tar", "image-other"}, left); diff != "" || err != nil {
 		t.Errorf("%s%v", diff, err)
 	}
@@ -70,6 +72,7 @@ func TestScratch(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(one.Dir, "in", "it"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink("/etc", filepath.Join(one.Dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +84,7 @@ func TestScratch(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(one.Dir, "in", "it")); err != nil {
 		t.Error(err)
 	}
+
 	for _, s := range []*Scratch{one, two} {
 		if err := s.Remove(); err != nil {
 			t.Error(err)

@@ -34,6 +34,7 @@ func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) 
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(s.options.Paths.streams(ask.Streams))) }()
 	}
+
 	known, k, err := s.register.find(ask.Container)
 	if err != nil {
 		return err
@@ -41,14 +42,22 @@ func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) 
 	if k == nil || !k.runs() {
 		return refuse("container %s is not running", known.ID)
 	}
-	l := &later{container: k, ask: ask, id: newID()[:16], started: make(chan struct{})}
+
+	l := &later{
+		container: k,
+		ask:       ask,
+		id:        newID()[:16],
+		started:   make(chan struct{}),
+	}
 	l.program = newProgram(filepath.Join(workDir(s.options.Paths, k.id), l.reportName()))
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Clean()) }()
+
 	s.background.Go(func() { s.listen(ctx, cancel, c, l) })
 	if err := l.start(ctx, &undo); err != nil {
 		return err
 	}
+
 	close(l.started)
 	s.background.Go(func() { l.hasEnded(k.engine.WaitExec(context.WithoutCancel(s.life), k.id, l.id)) })
 	if ask.Terminal && ask.Columns > 0 {
@@ -57,18 +66,21 @@ func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) 
 	if err := l.awaitStart(ctx); err != nil {
 		return err
 	}
+
 	if ask.Detach {
 		undo.Release()
 		s.background.Go(l.outlive)
 		c.say(Event{Started: k.id})
 		return nil
 	}
+
 	c.say(Event{Started: k.id})
 	select {
 	case <-l.ended:
 	case <-ctx.Done():
 		return errClientGone
 	}
+
 	end, err := l.howEnded()
 	if err != nil {
 		return err
@@ -90,10 +102,12 @@ func (l *later) start(ctx context.Context, undo *cleanup.Stack) error {
 	if err := l.writeEnv(inherited.Env); err != nil {
 		return err
 	}
+
 	launch := k.launch()
 	if l.ask.Terminal {
 		launch.Env = append(launch.Env, "TERM=xterm")
 	}
+
 	err = k.engine.StartExec(ctx, k.id, engine.ExecSpec{
 		ID:  l.id,
 		UID: uid,
@@ -110,10 +124,11 @@ func (l *later) start(ctx context.Context, undo *cleanup.Stack) error {
 	if err == nil {
 		undo.Add(func() error { return k.engine.EndExec(context.WithoutCancel(ctx), k.id, l.id) })
 	}
+
 	return err
 }
 
-// stdio are the program's streams: none, if it has no client.
+// stdio returns the program's streams: none, if it has no client.
 func (l *later) stdio() engine.IO {
 	io := engine.IO{Terminal: l.ask.Terminal}
 	if l.ask.Detach {
@@ -149,6 +164,7 @@ func (l *later) inherit() (cri.Inherited, uint32, error) {
 			SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: l.ask.User},
 		},
 	}
+
 	var of image.Info
 	of.Config.Env = l.container.inherited.Env
 	of.Config.WorkingDir = l.container.inherited.Dir
@@ -157,10 +173,12 @@ func (l *later) inherit() (cri.Inherited, uint32, error) {
 	if err != nil {
 		return inherited, 0, refuse("no program is named")
 	}
+
 	uid, err := userID(inherited.User)
 	if err != nil {
 		return inherited, 0, err
 	}
+
 	if engine.UserName(uid) != l.container.user {
 		return inherited, 0, &Refusal{
 			Code: CodeCannotStart,
@@ -169,6 +187,7 @@ func (l *later) inherit() (cri.Inherited, uint32, error) {
 			Remedy: "give the container that user: mullion run -u " + inherited.User,
 		}
 	}
+
 	return inherited, uid, nil
 }
 

@@ -119,12 +119,14 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 	if err != nil {
 		return err
 	}
+
 	k := &container{
 		room:    r,
 		service: s,
 		client:  c,
 		ask:     ask,
 	}
+
 	img, err := k.image(ctx)
 	if err != nil {
 		return err
@@ -132,6 +134,7 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 	if ask.Once {
 		defer func() { err = errors.Join(err, r.images.Remove(context.WithoutCancel(ctx), img.ID)) }()
 	}
+
 	mounts, err := openMounts(ask.Mounts)
 	if err != nil {
 		return err
@@ -141,6 +144,7 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 			_ = m.Source.Close()
 		}
 	}()
+
 	config := k.config()
 	inherited, err := cri.Inherit(config, img, mounts)
 	if err != nil {
@@ -150,6 +154,7 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 			Remedy:  "name a program after the image",
 		}
 	}
+
 	if _, err := userID(inherited.User); err != nil {
 		return err
 	}
@@ -166,11 +171,12 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 		}
 		e.Image, e.Configuration = explainedImage(ask, img), explainedFields(fields, ask, inherited)
 	}
+
 	c.say(Event{Explained: &e})
 	return nil
 }
 
-// explanation is what is said of a container without its image.
+// explanation returns what is said of a container without its image.
 func explanation(ask Run, inherited cri.Inherited) Explanation {
 	e := Explanation{
 		CommandLine:   commandLine(inherited.Args),
@@ -184,15 +190,18 @@ func explanation(ask Run, inherited cri.Inherited) Explanation {
 		StopTimeout:   ask.StopTimeout.Seconds(),
 		Configuration: []ExplainedField{},
 	}
+
 	if inherited.Raw {
 		e.CommandLine = strings.Join(inherited.Args, " ")
 	}
 	for _, p := range ask.Ports {
 		e.Network.Ports = append(e.Network.Ports, fmt.Sprintf("%s leads to %d", p, p.Container))
 	}
+
 	for _, server := range ask.DNS {
 		e.Network.DNS = append(e.Network.DNS, server.String())
 	}
+
 	return e
 }
 
@@ -205,6 +214,7 @@ func explainedMounts(opened []engine.Mount, asked []Mount) []ExplainedMount {
 			Target:   m.Target,
 			ReadOnly: m.ReadOnly,
 		}
+
 		info, err := opened[i].Source.Stat()
 		if err == nil && !m.ReadOnly {
 			if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid == 0 {
@@ -213,6 +223,7 @@ func explainedMounts(opened []engine.Mount, asked []Mount) []ExplainedMount {
 		}
 		all = append(all, one)
 	}
+
 	return all
 }
 
@@ -225,6 +236,7 @@ func explainedImage(ask Run, img image.Info) *ExplainedImage {
 		BaseLayers: len(img.SkippedLayers),
 		Base:       "none: Wine's system folder alone",
 	}
+
 	switch {
 	case img.Config.Labels[imagebuild.LabelBase] == imagebuild.BaseStandIn:
 		e.Base = "a stand-in for Windows' base image, made by Mullion"
@@ -232,15 +244,17 @@ func explainedImage(ask Run, img image.Info) *ExplainedImage {
 	case len(img.SkippedLayers) > 0:
 		e.Base = "Windows' own layers, for which Wine's system folder stands in"
 	}
+
 	return e
 }
 
-// fields are the fields of an image's configuration, also those that only Docker knows.
+// fields returns the fields of an image's configuration, also those that only Docker knows.
 func (k *container) fields(ctx context.Context, img image.Info) (map[string]json.RawMessage, error) {
 	id, err := digest.Parse(img.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	const most = 8 << 20 // bytes, as containerd has for what it reads whole
 	store := k.room.client.ContentStore()
 	info, err := store.Info(ctx, id)
@@ -270,6 +284,7 @@ func explainedFields(fields map[string]json.RawMessage, ask Run, inherited cri.I
 		if isEmpty(value) {
 			continue
 		}
+
 		used, how := useOf(name, ask, inherited)
 		all = append(all, ExplainedField{
 			Name:  name,
@@ -278,6 +293,7 @@ func explainedFields(fields map[string]json.RawMessage, ask Run, inherited cri.I
 			How:   how,
 		})
 	}
+
 	return all
 }
 
@@ -325,10 +341,11 @@ func useOf(name string, ask Run, inherited cri.Inherited) (used bool, how string
 	case "Shell", "OnBuild":
 		return false, "ignored: it is for images that are built from this one"
 	}
+
 	return false, "ignored: Mullion does not know it"
 }
 
-// commandLine is the line that Windows gets for a program and its arguments
+// commandLine returns the line that Windows gets for a program and its arguments
 // (https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments).
 func commandLine(args []string) string {
 	words := make([]string, 0, len(args))
@@ -338,8 +355,8 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// windowsWord is an argument as it stands in a command line: in quotes if it has blanks, where backslashes count that a
-// quote follows. It is what the loader does, and syscall.EscapeArg of Go.
+// windowsWord returns an argument as it stands in a command line: in quotes if it has blanks, where backslashes count
+// that a quote follows. It is what the loader does, and syscall.EscapeArg of Go.
 func windowsWord(arg string) string {
 	quoted := arg == "" || strings.ContainsAny(arg, " \t")
 	var out strings.Builder
@@ -354,8 +371,10 @@ func windowsWord(arg string) string {
 		default:
 			slashes = 0
 		}
+
 		out.WriteByte(c)
 	}
+
 	if !quoted {
 		return out.String()
 	}

@@ -43,9 +43,13 @@ func TestExplainedFields(t *testing.T) {
 		ask  Run
 		used string
 	}{
-		"as-it-is":     {Run{}, "Cmd Entrypoint Env User Volumes WorkingDir"},
-		"arguments":    {Run{Args: []string{"-q"}}, "Entrypoint Env User Volumes WorkingDir"},
-		"another-name": {Run{Entrypoint: []string{"cmd"}, User: "x", Dir: "y"}, "Env Volumes"},
+		"as-it-is":  {Run{}, "Cmd Entrypoint Env User Volumes WorkingDir"},
+		"arguments": {Run{Args: []string{"-q"}}, "Entrypoint Env User Volumes WorkingDir"},
+		"another-name": {Run{
+			Entrypoint: []string{"cmd"},
+			User:       "x",
+			Dir:        "y",
+		}, "Env Volumes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			used, all := "", 0
@@ -58,6 +62,7 @@ func TestExplainedFields(t *testing.T) {
 					used += f.Name + " "
 				}
 			}
+
 			if diff := cmp.Diff(tt.used+" ", used); diff != "" || all != 12 {
 				t.Errorf("%d fields: %s", all, diff)
 			}

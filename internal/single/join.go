@@ -14,7 +14,7 @@ import (
 // gatewayGroup is the cgroup of the network's gateway, beside layout.Supervisor.
 const gatewayGroup = "@gateway"
 
-// newNetwork is the network of the containers, of which nothing is there yet.
+// newNetwork returns the network of the containers, of which nothing is there yet.
 func (s *service) newNetwork() *nat.Network {
 	p := s.options.Paths
 	return nat.New(nat.Config{
@@ -53,17 +53,20 @@ func (k *container) join(exposed map[string]struct{}, undo *cleanup.Stack) (err 
 			Names: k.names(k.name),
 			Ports: ports,
 		})
+
 	default:
 		err = fmt.Errorf("there is no network %q", k.ask.Network)
 	}
 	if err != nil {
 		return notJoined(err)
 	}
+
 	undo.Add(k.network.Leave)
 
 	s := k.service
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.running[k] = struct{}{}
 	undo.Add(func() error {
 		s.mu.Lock()
@@ -71,10 +74,11 @@ func (k *container) join(exposed map[string]struct{}, undo *cleanup.Stack) (err 
 		delete(s.running, k)
 		return nil
 	})
+
 	return nil
 }
 
-// names are those by which other containers find this one, which is called name.
+// names returns those by which other containers find this one, which is called name.
 func (k *container) names(name string) []string { return []string{k.hostname(), k.id[:12], name} }
 
 // dns is whom the container asks for names: nobody without a network.
@@ -100,6 +104,7 @@ func notJoined(err error) error {
 		}
 		return r
 	}
+
 	if _, ok := errors.AsType[*nat.NoProgramError](err); ok {
 		r.Remedy = "`make mullion-nat` builds it, where Mullion's source is (`make up` does not: no cluster uses it); a " +
 			"release has it. Without a network it is not needed: --network none"
@@ -109,10 +114,11 @@ func notJoined(err error) error {
 		r.Remedy = "load the kernel's module (`modprobe tun`), or do without a network: --network none"
 		return r
 	}
+
 	return err
 }
 
-// otherPort is a port to try in place of one.
+// otherPort returns a port to try in place of one.
 func otherPort(port uint16) uint16 {
 	const usual = 8081
 	return max(usual, port+1) // after the last one comes 0
@@ -127,6 +133,7 @@ func (s *service) boundUnread() {
 		for k := range s.running {
 			running = append(running, k)
 		}
+
 		s.mu.Unlock()
 		for _, k := range running {
 			got, err := k.engine.Unread(k.network.Netns, engine.MostUnread)

@@ -15,13 +15,23 @@ import (
 
 // TestNotJoined says what to do about a port that cannot be had, and about a machine without TAP devices.
 func TestNotJoined(t *testing.T) {
-	port := nat.Port{Addr: netip.MustParseAddr("127.0.0.1"), Host: 65535, Container: 80, Protocol: wire.TCP}
+	port := nat.Port{
+		Addr:      netip.MustParseAddr("127.0.0.1"),
+		Host:      65535,
+		Container: 80,
+		Protocol:  wire.TCP,
+	}
+
 	for _, tc := range []struct {
 		err             error
 		message, remedy string
 	}{
 		{
-			&nat.PortError{Port: port, Taken: true, Err: unix.EADDRINUSE},
+			&nat.PortError{
+				Port:  port,
+				Taken: true,
+				Err:   unix.EADDRINUSE,
+			},
 			"publish 127.0.0.1:65535/tcp: another program of this machine has the port", "(-p 8081:80), or end the program that has it",
 		},
 		{
@@ -35,6 +45,7 @@ func TestNotJoined(t *testing.T) {
 			t.Errorf("%v: %+v", tc.err, r)
 		}
 	}
+
 	if err := errors.New("another"); !errors.Is(notJoined(err), err) {
 		t.Error("another error is not what it was")
 	}
@@ -53,6 +64,7 @@ func TestCanJoin(t *testing.T) {
 			t.Errorf("%q: %+v", network, r)
 		}
 	}
+
 	if err := s.canJoin(Run{Network: None}); err != nil {
 		t.Error(err)
 	}

@@ -43,6 +43,7 @@ func Keep(ctx context.Context, o Options, server ...string) (err error) {
 	if err := o.enter(ctx); err != nil {
 		return err
 	}
+
 	ended := make(chan error, 1)
 	go func() {
 		// The thread that starts a process has to outlive it: its end is the signal.
@@ -68,6 +69,7 @@ func (o Options) serveInside(ctx context.Context, server []string) error {
 		Pdeathsig:  unix.SIGKILL,
 		Setpgid:    true,
 	}
+
 	if err := cmd.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("the engine's server ended: %w", err)
 	}
@@ -84,6 +86,7 @@ func (o Options) enter(ctx context.Context) error {
 	mark := proc.Mark{Cgroups: []string{p.CgroupParent(), p.OwnCgroup()}}
 	killing, cancel := context.WithTimeout(ctx, leftoverPatience)
 	defer cancel()
+
 	killed, err := proc.KillLeftovers(killing, mark, nil)
 	if err != nil {
 		return err
@@ -91,6 +94,7 @@ func (o Options) enter(ctx context.Context) error {
 	for _, l := range killed {
 		o.Log.Info("ended a process that an earlier engine left", "pid", l.PID, "args", l.Args)
 	}
+
 	// What has been killed is in its cgroup for a moment more.
 	if err := cluster.KillCgroups(killing, p.CgroupParent()); err != nil {
 		return err
@@ -99,6 +103,7 @@ func (o Options) enter(ctx context.Context) error {
 	if err := o.clear("containers", "engine", "netns"); err != nil {
 		return err
 	}
+
 	return cgroup.Enter(p.Cgroup(layout.Supervisor))
 }
 
@@ -162,6 +167,7 @@ func zombies() []int {
 	if err != nil {
 		return nil
 	}
+
 	var found []int
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -173,6 +179,7 @@ func zombies() []int {
 			found = append(found, pid)
 		}
 	}
+
 	return found
 }
 

@@ -46,7 +46,7 @@ const (
 // Source is a folder or a file of the machine, whatever it is called.
 type Source struct{ Device, Inode uint64 }
 
-// Published are its ports: those that were asked for, where an engine does not say which it has opened.
+// Published returns its ports: those that were asked for, where an engine does not say which it has opened.
 func (c Container) Published() []nat.Port {
 	if c.Ports == nil {
 		return c.Run.Ports
@@ -65,13 +65,13 @@ func (c Container) State() string {
 	return Created
 }
 
-// Image is what was run, as it was asked for.
+// Image returns what was run, as it was asked for.
 func (c Container) Image() string { return cmp.Or(c.Run.From, c.Run.Image) }
 
-// ShortID is the beginning of the id, as Docker shows it.
+// ShortID returns the beginning of the id, as Docker shows it.
 func (c Container) ShortID() string { return c.ID[:min(len(c.ID), 12)] }
 
-// Hostname is what the container's Windows calls itself: Docker's choice is the beginning of the id.
+// Hostname returns what the container's Windows calls itself: Docker's choice is the beginning of the id.
 func (c Container) Hostname() string { return cmp.Or(c.Run.Hostname, c.ShortID()) }
 
 // codeOther is the exit code of Docker's commands that do not run a program.
@@ -100,6 +100,7 @@ func Find(all []Container, text string) (Container, error) {
 	case 1:
 		return found[0], nil
 	}
+
 	return Container{}, refuse("multiple IDs found with provided prefix: %s", text)
 }
 
@@ -120,7 +121,7 @@ func CheckName(name string) error {
 	}
 }
 
-// taken is the refusal of a name that another container has, in Docker's words.
+// taken returns the refusal of a name that another container has, in Docker's words.
 func taken(name string, by Container) *Refusal {
 	return &Refusal{
 		Code: CodeFailed,
@@ -130,13 +131,14 @@ func taken(name string, by Container) *Refusal {
 	}
 }
 
-// freeName is a name that no container has, for one that is given none: of two words, as Docker makes them up. choose
-// returns a number below n.
+// freeName returns a name that no container has, for one that is given none: of two words, as Docker makes them up.
+// choose returns a number below n.
 func freeName(all []Container, choose func(n int) int) string {
 	used := map[string]bool{}
 	for _, c := range all {
 		used[c.Name] = true
 	}
+
 	kinds, parts := strings.Fields(nameKinds), strings.Fields(nameParts)
 	for i := 0; ; i++ {
 		name := kinds[choose(len(kinds))] + "_" + parts[choose(len(parts))]

@@ -12,6 +12,7 @@ func TestFind(t *testing.T) {
 	all := []Container{
 		{ID: "abc111", Name: "web"}, {ID: "abd222", Name: "abc"}, {ID: "ffe333", Name: "abd222"}, {ID: "ffa444", Name: "x"},
 	}
+
 	for text, want := range map[string]string{
 		"web": "abc111", "/web": "abc111", "abc1": "abc111",
 		"abc": "abd222", "abd222": "abd222", "ffa": "ffa444", "x": "ffa444",
@@ -20,6 +21,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", text, got.ID, err, want)
 		}
 	}
+
 	for text, want := range map[string]string{
 		"ff": "multiple IDs found with provided prefix: ff", "WEB": "No such container: WEB", "": "No such container: ",
 		"abc1111": "No such container: abc1111", "../web": "No such container: ../web",
@@ -74,6 +76,7 @@ func TestState(t *testing.T) {
 			t.Errorf("%s: %s", want, got)
 		}
 	}
+
 	c := Container{ID: "0123456789abcdef", Run: Run{Image: "mullion.local/run:x", From: "./app"}}
 	if c.Image() != "./app" || c.ShortID() != "0123456789ab" || c.Hostname() != "0123456789ab" {
 		t.Errorf("%s, %s, %s", c.Image(), c.ShortID(), c.Hostname())

@@ -42,6 +42,7 @@ func (s *service) linuxRunner(ctx context.Context) (*linuxrun.Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd: %w", err)
 	}
+
 	made := &linuxrun.Runner{
 		Client:       client,
 		CgroupParent: p.CgroupParent(),
@@ -69,6 +70,7 @@ func (s *service) runLinux(ctx context.Context, cancel func(), c *client, ask Li
 	}
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Clean()) }()
+
 	dir := s.options.Paths.streams(ask.Streams)
 	undo.Add(func() error { return os.RemoveAll(dir) })
 	s.background.Go(func() { // a client that is gone, or says anything, ends the command
@@ -81,6 +83,7 @@ func (s *service) runLinux(ctx context.Context, cancel func(), c *client, ask Li
 	if err != nil {
 		return err
 	}
+
 	id := newID()
 	command := linuxrun.Command{
 		ID:       id,
@@ -93,12 +96,14 @@ func (s *service) runLinux(ctx context.Context, cancel func(), c *client, ask Li
 		Stderr:   filepath.Join(dir, "stderr"),
 		Began:    func() { c.say(Event{Started: id}) },
 	}
+
 	for _, l := range ask.Layers {
 		command.Layers = append(command.Layers, linuxrun.Layer{
 			DiffID: digest.Digest(l.DiffID),
 			Open:   func() (io.ReadCloser, error) { return openLayer(l.File) },
 		})
 	}
+
 	if err := s.linuxPlace(&command, ask, &undo); err != nil {
 		return err
 	}
@@ -127,6 +132,7 @@ func (s *service) linuxPlace(c *linuxrun.Command, ask LinuxRun, undo *cleanup.St
 	if err != nil {
 		return notJoined(err)
 	}
+
 	undo.Add(member.Leave)
 	c.NetNS = member.Netns
 
@@ -139,10 +145,12 @@ func (s *service) linuxPlace(c *linuxrun.Command, ask LinuxRun, undo *cleanup.St
 	if member.DNS.IsValid() {
 		dns.Servers = []string{member.DNS.String()}
 	}
+
 	resolver, err := cri.Resolver(dns, false)
 	if err != nil {
 		return err
 	}
+
 	hosts := "127.0.0.1\tlocalhost\n::1\tlocalhost\n127.0.1.1\t" + c.Hostname + "\n"
 	for _, file := range []struct{ name, text string }{{"resolv.conf", resolver}, {"hosts", hosts}} {
 		source := filepath.Join(dir, file.name)
@@ -163,6 +171,7 @@ func (s *service) linuxPlace(c *linuxrun.Command, ask LinuxRun, undo *cleanup.St
 			ReadOnly: m.ReadOnly,
 		})
 	}
+
 	return nil
 }
 

@@ -24,6 +24,7 @@ func (s *service) load(ctx context.Context, c *client, ask Load) error {
 	defer archive.Close()
 	told := c.sayLater(patience, Event{Doing: "loading the image"})
 	defer told()
+
 	r, err := s.room(ctx, "")
 	if err != nil {
 		return err
@@ -32,10 +33,12 @@ func (s *service) load(ctx context.Context, c *client, ask Load) error {
 	if err != nil {
 		return err
 	}
+
 	e := Event{Loaded: []string{}}
 	for _, l := range loaded {
 		e.Loaded = append(e.Loaded, l.Ref)
 	}
+
 	c.say(e)
 	return nil
 }
@@ -91,7 +94,7 @@ func openPath(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// versionOf is the name of the version of Windows that an image is for, by its os.version.
+// versionOf returns the name of the version of Windows that an image is for, by its os.version.
 func versionOf(osVersion string) string {
 	parts := strings.Split(osVersion, ".")
 	for _, b := range winver.All() {

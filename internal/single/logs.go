@@ -36,11 +36,17 @@ const followEvery = 100 * time.Millisecond
 func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs io.Writer) error {
 	l := &logReader{path: k.Log}
 	defer l.close()
-	to := &logPrinter{out: out, errs: errs, timestamps: o.Timestamps}
+	to := &logPrinter{
+		out:        out,
+		errs:       errs,
+		timestamps: o.Timestamps,
+	}
+
 	err := showLog(l, o, to)
 	if err != nil || !o.Follow || (!o.Until.IsZero() && !o.Until.After(time.Now())) {
 		return err
 	}
+
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,16 +56,19 @@ func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs 
 	}()
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
+
 	var late <-chan time.Time
 	if !o.Until.IsZero() {
 		timer := time.NewTimer(time.Until(o.Until))
 		defer timer.Stop()
 		late = timer.C
 	}
+
 	for over := false; ; {
 		if err := l.each(o.until(to.print)); err != nil || over {
 			return err
 		}
+
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -68,6 +77,7 @@ func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs 
 				return err
 			}
 			over = true // it may have said something since
+
 		case <-late:
 			over = true // it may have said something before
 		case <-tick.C:
@@ -99,6 +109,7 @@ func showLog(l *logReader, o LogOptions, to *logPrinter) error {
 		case o.Tail < 0:
 			return to.print(r)
 		}
+
 		if held = append(held, r); len(held) >= most {
 			held = slices.Clone(lastLines(held, o.Tail))
 			most = max(fewRecords, 2*len(held))
@@ -108,15 +119,17 @@ func showLog(l *logReader, o LogOptions, to *logPrinter) error {
 	if err != nil || o.Tail < 0 {
 		return err
 	}
+
 	for _, r := range lastLines(held, o.Tail) {
 		if err := to.print(r); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// lastLines are the records of the last lines. What is after the last line's end is a line, too.
+// lastLines returns the records of the last lines. What is after the last line's end is a line, too.
 func lastLines(all []logRecord, lines int) []logRecord {
 	for i, r := range slices.Backward(all) {
 		if !r.whole && i < len(all)-1 {
@@ -138,10 +151,14 @@ type logRecord struct {
 	text   []byte
 }
 
-// unreadable is a line that is no record, as where the engine was killed or the disk was full, in the middle of one. It
-// is shown as it is, and as of the time of the record before it.
+// unreadable returns a line that is no record, as where the engine was killed or the disk was full, in the middle of
+// one. It is shown as it is, and as of the time of the record before it.
 func unreadable(line []byte, at time.Time) logRecord {
-	return logRecord{at: at, whole: true, text: []byte(plaintext.OneLine(string(line)))}
+	return logRecord{
+		at:    at,
+		whole: true,
+		text:  []byte(plaintext.OneLine(string(line))),
+	}
 }
 
 // parseRecord reads what package stream writes.
@@ -178,6 +195,7 @@ func (p *logPrinter) print(r logRecord) error {
 	if p.timestamps && !*within {
 		text = append(r.at.UTC().AppendFormat(text, timestamp), ' ')
 	}
+
 	text = append(text, r.text...)
 	if r.whole {
 		text = append(text, '\n')
@@ -216,6 +234,7 @@ func (l *logReader) each(do func(logRecord) error) error {
 		if err != nil {
 			return err
 		}
+
 		r, err := parseRecord(line)
 		if err != nil {
 			r = unreadable(line, l.at)
@@ -240,6 +259,7 @@ func (l *logReader) line() ([]byte, error) {
 			}
 			l.take(next)
 		}
+
 		part, err := l.buffer.ReadBytes('\n')
 		l.half = append(l.half, part...)
 		switch {
@@ -247,6 +267,7 @@ func (l *logReader) line() ([]byte, error) {
 			line := l.half[:len(l.half)-1]
 			l.half = nil
 			return line, nil
+
 		case !errors.Is(err, io.EOF):
 			return nil, fmt.Errorf("read log: %w", err)
 		case l.next != nil: // it was there before the end was read
@@ -260,6 +281,7 @@ func (l *logReader) line() ([]byte, error) {
 			}
 			continue
 		}
+
 		if l.next, err = l.follower(); err != nil {
 			return nil, err
 		}
@@ -288,6 +310,7 @@ func (l *logReader) follower() (*os.File, error) {
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
+
 		if err != nil {
 			return nil, fmt.Errorf("read log: %w", err)
 		}
@@ -296,16 +319,18 @@ func (l *logReader) follower() (*os.File, error) {
 		}
 		_ = f.Close() // only opened
 	}
+
 	return nil, errors.New("read log: it is rotated faster than it is read")
 }
 
-// followerName is the name of that file at the moment; "": there is none.
+// followerName returns the name of that file at the moment; "": there is none.
 func (l *logReader) followerName() string {
 	found, oldest := false, ""
 	for _, name := range rotate.Names(l.path) {
 		if _, err := os.Stat(name); err != nil {
 			continue
 		}
+
 		switch {
 		case found:
 			return name
@@ -318,6 +343,7 @@ func (l *logReader) followerName() string {
 	if found {
 		return ""
 	}
+
 	return oldest
 }
 

@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
-// shown is what a log shows on both streams.
+// shown returns what a log shows on both streams.
 func shown(t *testing.T, path string, o LogOptions) (out, errs string) {
 	t.Helper()
 	var outText, errText bytes.Buffer
@@ -38,9 +38,11 @@ func TestShowLog(t *testing.T) {
 	} {
 		fmt.Fprintf(&text, "%s %s\n", at.Add(time.Duration(i)*time.Second).Format(time.RFC3339Nano), record)
 	}
+
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tc := range []struct {
 		name      string
 		o         LogOptions
@@ -54,7 +56,11 @@ func TestShowLog(t *testing.T) {
 		{"more than there are", LogOptions{Tail: 100}, "one\n\na long line\n", "bad\nhalf"},
 		{"since", LogOptions{Tail: -1, Since: at.Add(2 * time.Second)}, "\na long line\n", "half"},
 		{"until", LogOptions{Tail: -1, Until: at.Add(2 * time.Second)}, "one\n\n", "bad\n"},
-		{"between", LogOptions{Tail: -1, Since: at.Add(time.Second), Until: at.Add(time.Second)}, "", "bad\n"},
+		{"between", LogOptions{
+			Tail:  -1,
+			Since: at.Add(time.Second),
+			Until: at.Add(time.Second),
+		}, "", "bad\n"},
 		{"until, and the last", LogOptions{Tail: 1, Until: at.Add(2 * time.Second)}, "\n", ""},
 		{"since, and the last", LogOptions{Tail: 2, Since: at.Add(4 * time.Second)}, "line\n", "half"},
 		{
@@ -69,6 +75,7 @@ func TestShowLog(t *testing.T) {
 			}
 		})
 	}
+
 	if out, errs := shown(t, path+"-none", LogOptions{Tail: -1}); out+errs != "" {
 		t.Errorf("of no log: %q, %q", out, errs)
 	}
@@ -81,15 +88,18 @@ func TestTailOfMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	lines := stream.NewLines(f, "stdout")
 	for i := range 5000 {
 		if _, err := fmt.Fprintf(lines, "line %d\n", i); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, n := range []int{1, 1500} {
 		out, _ := shown(t, path, LogOptions{Tail: n})
 		first, _, _ := strings.Cut(out, "\n")
@@ -128,6 +138,7 @@ func TestBadLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if out, _ := shown(t, path, LogOptions{Tail: -1}); out != "good\n2026-01-02T03:04:05Z st\ngood\n" {
 		t.Errorf("%q", out)
 	}
@@ -146,6 +157,7 @@ func TestReadWhileRotated(t *testing.T) {
 	lines := stream.NewLines(f, "stdout")
 	l := &logReader{path: path}
 	defer l.close()
+
 	var got []string
 	read := func() {
 		if err := l.each(func(r logRecord) error { got = append(got, string(r.text)); return nil }); err != nil {
@@ -164,6 +176,7 @@ func TestReadWhileRotated(t *testing.T) {
 			read()
 		}
 	}
+
 	read()
 	if strings.Join(got, ",") != strings.Join(want, ",") {
 		t.Errorf("read %v", got)
@@ -180,6 +193,7 @@ func TestReadWhileRotated(t *testing.T) {
 	if len(got) > 0 {
 		t.Errorf("half a record is %q", got)
 	}
+
 	_, more := half.WriteString("parts\n")
 	if read(); errors.Join(err, more) != nil || len(got) != 1 || got[0] != "in two parts" {
 		t.Errorf("%q, %v, %v", got, err, more)
@@ -187,6 +201,7 @@ func TestReadWhileRotated(t *testing.T) {
 	if err := rotate.Remove(path); err != nil { // as of a container that is removed while somebody reads
 		t.Fatal(err)
 	}
+
 	if got = nil; true {
 		read()
 	}

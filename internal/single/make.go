@@ -33,6 +33,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 	if k.ask.Once {
 		undo.Add(func() error { return k.images.Remove(context.WithoutCancel(ctx), img.ID) })
 	}
+
 	mounts, err := openMounts(k.ask.Mounts)
 	if err != nil {
 		return err
@@ -42,14 +43,21 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 			_ = m.Source.Close()
 		}
 	}()
+
 	if err := k.sameSources(mounts); err != nil {
 		return err
 	}
+
 	config := k.config()
 	inherited, err := cri.Inherit(config, img, mounts)
 	if err != nil {
-		return &Refusal{Code: CodeFailed, Message: err.Error(), Remedy: "name a program after the image"}
+		return &Refusal{
+			Code:    CodeFailed,
+			Message: err.Error(),
+			Remedy:  "name a program after the image",
+		}
 	}
+
 	k.inherited = inherited
 	uid, err := userID(inherited.User)
 	if err != nil {
@@ -59,6 +67,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 	if k.labels == nil {
 		k.labels = map[string]string{}
 	}
+
 	maps.Copy(k.labels, k.ask.Labels)
 	if err := k.join(img.Config.ExposedPorts, undo); err != nil {
 		return err
@@ -68,11 +77,13 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 	if err := k.files(config, inherited.Env); err != nil {
 		return err
 	}
+
 	p := k.service.options.Paths
 	launch := k.launch()
 	if k.ask.Terminal {
 		launch.Env = append(launch.Env, "TERM=xterm")
 	}
+
 	return k.engine.Create(ctx, engine.Container{
 		ID:      k.id,
 		Pod:     k.id,
@@ -106,7 +117,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 
 func (k *container) hostname() string { return Container{ID: k.id, Run: k.ask}.Hostname() }
 
-// config is what the client asks for, as a kubelet would.
+// config returns what the client asks for, as a kubelet would.
 func (k *container) config() *runtimeapi.ContainerConfig {
 	config := &runtimeapi.ContainerConfig{
 		Command:    k.ask.Entrypoint,
@@ -122,7 +133,7 @@ func (k *container) config() *runtimeapi.ContainerConfig {
 	return config
 }
 
-// userID is the id in a container of a user that every container has.
+// userID returns the id in a container of a user that every container has.
 func userID(name string) (uint32, error) {
 	uid, err := cri.UserID(name)
 	if err != nil {
@@ -135,7 +146,7 @@ func userID(name string) (uint32, error) {
 	return uid, nil
 }
 
-// variables are those of NAME=VALUE.
+// variables returns those of NAME=VALUE.
 func variables(env []string) (out []*runtimeapi.KeyValue) {
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
@@ -144,8 +155,8 @@ func variables(env []string) (out []*runtimeapi.KeyValue) {
 	return out
 }
 
-// limits are those of a container. Whole processors are counted, others are a share of the machine's, as Docker has it
-// on Windows (https://github.com/moby/moby/blob/v27.5.1/daemon/oci_windows.go).
+// limits returns those of a container. Whole processors are counted, others are a share of the machine's, as Docker has
+// it on Windows (https://github.com/moby/moby/blob/v27.5.1/daemon/oci_windows.go).
 func limits(memory int64, cpus float64, all int) *runtimeapi.WindowsContainerResources {
 	r := &runtimeapi.WindowsContainerResources{MemoryLimitInBytes: memory}
 	if whole := math.Trunc(cpus); whole == cpus {
@@ -175,6 +186,7 @@ func (k *container) files(config *runtimeapi.ContainerConfig, env []string) erro
 	if err := k.engine.MakeWorkDir(work); err != nil {
 		return err
 	}
+
 	resolver, err := cri.Resolver(k.dns(), false)
 	if err != nil {
 		return err
@@ -196,6 +208,7 @@ func openMounts(all []Mount) (out []engine.Mount, err error) {
 			}
 		}
 	}()
+
 	for _, m := range all {
 		source, err := openPath(m.Source)
 		if err != nil {
@@ -205,6 +218,7 @@ func openMounts(all []Mount) (out []engine.Mount, err error) {
 				Remedy:  "name a folder or a file that is there",
 			}
 		}
+
 		out = append(out, engine.Mount{
 			Source:   source,
 			Target:   m.Target,
@@ -212,6 +226,7 @@ func openMounts(all []Mount) (out []engine.Mount, err error) {
 			Own:      !m.Shared,
 		})
 	}
+
 	return out, nil
 }
 
@@ -225,6 +240,7 @@ func (k *container) sameSources(mounts []engine.Mount) error {
 		if err := unix.Fstat(int(m.Source.Fd()), &info); err != nil {
 			return fmt.Errorf("mount %q: %w", k.ask.Mounts[i].Source, err)
 		}
+
 		now := Source{Device: info.Dev, Inode: info.Ino}
 		if k.anew && (i >= len(before) || before[i] != now) {
 			return &Refusal{
@@ -235,6 +251,7 @@ func (k *container) sameSources(mounts []engine.Mount) error {
 		}
 		k.sources = append(k.sources, now)
 	}
+
 	return nil
 }
 
@@ -244,6 +261,7 @@ func (k *container) image(ctx context.Context) (image.Info, error) {
 	if ref == "" {
 		return image.Info{}, nil
 	}
+
 	if k.ask.Pull != PullAlways {
 		img, err := k.images.GetAny(ctx, ref, "")
 		switch {
@@ -259,11 +277,13 @@ func (k *container) image(ctx context.Context) (image.Info, error) {
 			}
 		}
 	}
+
 	k.client.say(Event{Doing: fmt.Sprintf("pulling %s", ref)})
 	img, err := k.images.Pull(ctx, ref, nil, "")
 	if err != nil {
 		return img, k.notPulled(ref, err)
 	}
+
 	return img, k.fits(img, ref)
 }
 

@@ -15,6 +15,7 @@ func TestSameSources(t *testing.T) {
 	if err := os.Mkdir(in, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	shown := func(k *container) error {
 		t.Helper()
 		k.ask.Mounts = []Mount{{Source: dir, Target: `C:\out`}, {Source: in, Target: `C:\in`}}
@@ -22,11 +23,13 @@ func TestSameSources(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		defer func() {
 			for _, m := range mounts {
 				_ = m.Source.Close()
 			}
 		}()
+
 		return k.sameSources(mounts)
 	}
 
@@ -37,6 +40,7 @@ func TestSameSources(t *testing.T) {
 	if err := shown(&container{anew: true, sources: first.sources}); err != nil {
 		t.Errorf("the same: %v", err)
 	}
+
 	if err := errors.Join(os.Rename(in, in+"-old"), os.Symlink("/etc", in)); err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +50,7 @@ func TestSameSources(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if err := shown(&container{}); err != nil {
 		t.Errorf("a person may name a link: %v", err)
 	}

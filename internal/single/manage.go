@@ -33,6 +33,7 @@ func (s *service) manage(ctx context.Context, c *client, ask Request) (err error
 	if err == nil {
 		c.say(answer)
 	}
+
 	return err
 }
 
@@ -45,12 +46,14 @@ func (s *service) await(ctx context.Context, c *client, name string, answer *Eve
 	if k == nil && known.Finished.IsZero() {
 		return refuse("container %s has ended, and how is not known", known.ID)
 	}
+
 	if k == nil {
 		answer.Ended = &known.End
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	s.background.Go(func() { // who does not wait any more is not waited for
 		var nothing Control
 		_ = c.read.Decode(&nothing)
@@ -59,6 +62,7 @@ func (s *service) await(ctx context.Context, c *client, name string, answer *Eve
 	if err := k.isOver(ctx); err != nil {
 		return err
 	}
+
 	if !k.runs() {
 		return refuse("container %s has ended before its program ran", known.ID)
 	}
@@ -86,6 +90,7 @@ func (s *service) stop(ctx context.Context, ask Ending) error {
 	if err != nil || k == nil {
 		return err
 	}
+
 	if !k.runs() {
 		return k.endNow(ctx) // there is no program to be told
 	}
@@ -93,6 +98,7 @@ func (s *service) stop(ctx context.Context, ask Ending) error {
 	if ask.Timeout != nil {
 		timeout = *ask.Timeout
 	}
+
 	if err := k.stop(s.life, timeout); err != nil { //nolint:contextcheck // It does not end with its client.
 		return fmt.Errorf("stop container %s: %w", k.name, err)
 	}
@@ -132,6 +138,7 @@ func (s *service) tell(ctx context.Context, ask Telling) error {
 	case ask.Signal == Interrupt:
 		return k.signal(ctx, ask.Signal)
 	}
+
 	if err := s.register.stopped(known); err != nil {
 		return err
 	}
@@ -151,6 +158,7 @@ func (s *service) rename(ask Renaming) error {
 	if name == "" {
 		return refuse("Neither old nor new names may be empty")
 	}
+
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -160,6 +168,7 @@ func (s *service) rename(ask Renaming) error {
 	if k == nil || !k.runs() {
 		return nil
 	}
+
 	return k.network.Rename(k.names(name))
 }
 
@@ -173,6 +182,7 @@ func (s *service) remove(ctx context.Context, ask Removal) error {
 		return refuse("cannot remove container %q: container is %s: stop the container before removing or force remove",
 			"/"+known.Name, known.State())
 	}
+
 	if err := s.register.stopped(known); err != nil {
 		return err
 	}
@@ -181,5 +191,6 @@ func (s *service) remove(ctx context.Context, ask Removal) error {
 			return err
 		}
 	}
+
 	return s.register.forget(known.ID)
 }

@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// served is a service without an engine, whose containers a test makes.
+// served returns a service without an engine, whose containers a test makes.
 func served(t *testing.T) *service {
 	t.Helper()
 	s := &service{
@@ -38,6 +38,7 @@ func asked(t *testing.T, s *service, line string) (events []Event) {
 		defer theirs.Close()
 		s.serve(s.life, theirs)
 	}()
+
 	_ = ours.SetDeadline(time.Now().Add(20 * time.Second))
 	_, _ = io.WriteString(ours, line) // the service may hang up at half of it
 	for d := json.NewDecoder(ours); ; {
@@ -49,7 +50,7 @@ func asked(t *testing.T, s *service, line string) (events []Event) {
 	}
 }
 
-// refused is what the service says that it does not do.
+// refused returns what the service says that it does not do.
 func refused(t *testing.T, s *service, line string) Refusal {
 	t.Helper()
 	events := asked(t, s, line)
@@ -68,6 +69,7 @@ func TestManageRefuses(t *testing.T) {
 	if err := s.register.over(ended, End{Code: 3}, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	for line, want := range map[string]Refusal{
 		`{"Stop":{"Container":"none"}}`:   {Code: 1, Message: "No such container: none"},
 		`{"Tell":{"Container":"none"}}`:   {Code: 1, Message: "No such container: none"},
@@ -115,6 +117,7 @@ func TestManageRefuses(t *testing.T) {
 			t.Errorf("%s: %+v; want %+v", line, got, want)
 		}
 	}
+
 	for _, line := range []string{"[]", `{"Wait":3}`, `{"Stop":"x"}`, "\x00\xff", strings.Repeat("[", 20000)} {
 		if events := asked(t, s, line+"\n"); len(events) > 0 {
 			t.Errorf("%.20q is answered: %+v", line, events)
@@ -140,6 +143,7 @@ func TestManage(t *testing.T) {
 	if e := asked(t, s, `{"Wait":"ended"}`); len(e) != 1 || e[0].Ended == nil || e[0].Ended.Code != 3 {
 		t.Errorf("wait for one that has ended: %+v", e)
 	}
+
 	time.AfterFunc(50*time.Millisecond, func() {
 		runs.end, runs.service = End{Code: 300}, s
 		if err := runs.finish(); err != nil {
@@ -147,6 +151,7 @@ func TestManage(t *testing.T) {
 		}
 		close(runs.over)
 	})
+
 	if e := asked(t, s, `{"Wait":"runs"}`); len(e) != 1 || e[0].Ended == nil || e[0].Ended.Code != 300 {
 		t.Errorf("wait for one that runs, and is removed at its end: %+v", e)
 	}
@@ -170,11 +175,16 @@ func TestStartWaits(t *testing.T) {
 		close(k.over)
 	}
 
-	k := begun(t, s.register, "aa11", Run{Keep: true, Name: "web", Once: true})
+	k := begun(t, s.register, "aa11", Run{
+		Keep: true,
+		Name: "web",
+		Once: true,
+	})
 	k.program = newProgram("")
 	if e := asked(t, s, line); len(e) != 1 || !e[0].Done {
 		t.Errorf("start of one that runs: %+v", e)
 	}
+
 	k.hasEnded(engine.Exit{}, nil)
 	time.AfterFunc(50*time.Millisecond, func() { ends(k) })
 	const anew = "cannot start container: web: its image was made for its first run alone"
@@ -186,17 +196,25 @@ func TestStartWaits(t *testing.T) {
 	}
 
 	added := func() *container {
-		k := &container{id: "bb22", ask: Run{Name: "web"}, begun: make(chan struct{}), over: make(chan struct{})}
+		k := &container{
+			id:    "bb22",
+			ask:   Run{Name: "web"},
+			begun: make(chan struct{}),
+			over:  make(chan struct{}),
+		}
 		if err := s.register.add(k); err != nil {
 			t.Fatal(err)
 		}
+
 		return k
 	}
+
 	k = added()
 	time.AfterFunc(50*time.Millisecond, func() { ends(k) })
 	if got := refused(t, s, line); got.Message != "No such container: bb22" {
 		t.Errorf("start of one that does not come up: %+v", got)
 	}
+
 	k = added()
 	time.AfterFunc(50*time.Millisecond, func() { close(k.begun) })
 	if e := asked(t, s, line); len(e) != 1 || !e[0].Done {
@@ -215,6 +233,7 @@ func TestWaiterLeaves(t *testing.T) {
 		defer theirs.Close()
 		s.serve(s.life, theirs)
 	}()
+
 	if _, err := io.WriteString(ours, `{"Wait":"runs"}`); err != nil {
 		t.Fatal(err)
 	}
@@ -237,6 +256,7 @@ func TestIdle(t *testing.T) {
 		t.Fatal("it has ended while a container ran")
 	case <-time.After(200 * time.Millisecond):
 	}
+
 	container()
 	select {
 	case <-ended.Done():
@@ -271,7 +291,12 @@ func TestAccept(t *testing.T) {
 	s.idle = newIdle(time.Hour, func() {})
 	ours, theirs := net.Pipe()
 	defer ours.Close()
-	l := &crowded{fails: 2, last: net.ErrClosed, conns: make(chan net.Conn, 1)}
+	l := &crowded{
+		fails: 2,
+		last:  net.ErrClosed,
+		conns: make(chan net.Conn, 1),
+	}
+
 	l.conns <- theirs
 	ended := make(chan error, 1)
 	go func() { ended <- s.accept(t.Context(), l) }()

@@ -43,6 +43,7 @@ func (k *container) connect(ctx context.Context) (_ *outputs, err error) {
 			o.close()
 		}
 	}()
+
 	if o.log, err = openContainerLog(p.containerLog(k.id), k.service.options.Log.With("container", k.name)); err != nil {
 		return nil, err
 	}
@@ -51,12 +52,14 @@ func (k *container) connect(ctx context.Context) (_ *outputs, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if k.ask.Stdin {
 		o.io.Stdin = filepath.Join(dir, "stdin") // its end never comes: nobody writes
 		if !k.ask.Detach {
 			o.io.Stdin = filepath.Join(client, "stdin")
 		}
 	}
+
 	var all sync.WaitGroup
 	for _, one := range []struct {
 		name string
@@ -66,6 +69,7 @@ func (k *container) connect(ctx context.Context) (_ *outputs, err error) {
 		if one.name == "stderr" && k.ask.Terminal {
 			continue // a terminal has one output
 		}
+
 		*one.path = filepath.Join(dir, one.name)
 		var to io.WriteCloser
 		if !k.ask.Detach {
@@ -76,8 +80,10 @@ func (k *container) connect(ctx context.Context) (_ *outputs, err error) {
 			}
 			o.clients = append(o.clients, to)
 		}
+
 		all.Go(func() { pass(one.from, stream.NewLines(o.log, one.name), to) })
 	}
+
 	go func() {
 		all.Wait()
 		close(o.drained)
@@ -98,10 +104,12 @@ func pass(from io.Reader, lines *stream.Lines, to io.WriteCloser) {
 				to = nil // the client is gone
 			}
 		}
+
 		if err != nil {
 			break
 		}
 	}
+
 	_ = lines.Flush() // the log has said it
 	if to != nil {
 		_ = to.Close()

@@ -49,7 +49,7 @@ func pieces(texts ...string) io.Reader {
 	return io.MultiReader(all...)
 }
 
-// texts are what records say, without their times.
+// texts returns what records say, without their times.
 func texts(log string) (out []string) {
 	for line := range strings.Lines(log) {
 		_, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -83,6 +83,7 @@ func TestPass(t *testing.T) {
 	if client.String() != "one\ntwo\n" {
 		t.Errorf("without a log the client has %q", client.String())
 	}
+
 	log.Reset()
 	pass(pieces("one\n"), stream.NewLines(&log, "stdout"), nil)
 	if got := texts(log.String()); len(got) != 1 {
@@ -101,6 +102,7 @@ func TestContainerLog(t *testing.T) {
 	if _, err := l.Write([]byte("record\n")); err != nil {
 		t.Error(err)
 	}
+
 	if err := l.file.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -109,12 +111,14 @@ func TestContainerLog(t *testing.T) {
 			t.Error("what is lost is no error")
 		}
 	}
+
 	if n := strings.Count(said.String(), "output of a container is lost"); n != 1 {
 		t.Errorf("it is said %d times: %s", n, &said)
 	}
 	for range 2 {
 		l.close()
 	}
+
 	if _, err := l.Write([]byte("late\n")); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("after its end: %v", err)
 	}
@@ -147,12 +151,14 @@ func TestListenEarly(t *testing.T) {
 		go s.listen(t.Context(), func() { close(gone) }, c, e)
 		return ours, gone
 	}
+
 	for said, want := range map[string]string{`{"InputEnded":true}`: "no more input", `{"Signal":"interrupt"}`: "interrupt"} {
 		e := early{true, make(chan struct{}), make(chan string, 1)}
 		ours, gone := listened(e)
 		if _, err := io.WriteString(ours, said); err != nil {
 			t.Fatal(err)
 		}
+
 		select {
 		case what := <-e.told:
 			t.Errorf("it was told %q before it ran", what)
@@ -160,6 +166,7 @@ func TestListenEarly(t *testing.T) {
 			t.Errorf("%s: what is being started is ended", said)
 		case <-time.After(50 * time.Millisecond):
 		}
+
 		close(e.runs)
 		if what := <-e.told; what != want {
 			t.Errorf("it was told %q", what)
@@ -173,10 +180,12 @@ func TestListenEarly(t *testing.T) {
 	if _, err := io.WriteString(ours, `{"Signal":"interrupt"}`); err != nil {
 		t.Fatal(err)
 	}
+
 	select {
 	case <-gone:
 	case <-time.After(20 * time.Second):
 		t.Error("Ctrl-C does not end what is being made")
 	}
+
 	_ = ours.Close()
 }

@@ -30,29 +30,29 @@ const namespace = "mullion-run"
 // own, which never is the same.
 type Paths struct{ layout.Paths }
 
-// At are the paths of a data folder; bin is the folder of Mullion's programs.
+// At returns the paths of a data folder; bin is the folder of Mullion's programs.
 func At(data, bin string) Paths { return Paths{layout.Paths{Data: data, Bin: bin}} }
 
-// Engine is the engine's Unix socket, in a folder that others can walk through; its mode is 0600.
+// Engine returns the engine's Unix socket, in a folder that others can walk through; its mode is 0600.
 func (p Paths) Engine() string { return filepath.Join(p.Run(), "engine.sock") }
 
-// Log is the engine's log.
+// Log returns the engine's log.
 func (p Paths) Log() string { return filepath.Join(p.Logs(), "engine.log") }
 
-// starting is the lock of the client that starts an engine, and alive the one that an engine has while it lives.
+// starting returns the lock of the client that starts an engine, and alive the one that an engine has while it lives.
 func (p Paths) starting() string { return filepath.Join(p.Run(), "start.lock") }
 func (p Paths) alive() string    { return filepath.Join(p.Run(), "engine.lock") }
 
-// streams is the folder of the FIFOs of a container's streams.
+// streams returns the folder of the FIFOs of a container's streams.
 func (p Paths) streams(name string) string { return filepath.Join(p.Run(), "streams", name) }
 
-// container is the folder of a container's files.
+// container returns the folder of a container's files.
 func (p Paths) container(id string) string { return filepath.Join(p.Run(), "containers", id) }
 
-// records is the folder of what is known of containers, which outlives the engine; its modes let root alone in.
+// records returns the folder of what is known of containers, which outlives the engine; its modes let root alone in.
 func (p Paths) records() string { return filepath.Join(p.Data, "containers") }
 
-// containerLogs is the folder of the logs of containers, and containerLog the log of one, which is rotated.
+// containerLogs returns the folder of the logs of containers, and containerLog the log of one, which is rotated.
 func (p Paths) containerLogs() string { return filepath.Join(p.Logs(), "containers") }
 
 func (p Paths) containerLog(id string) string { return filepath.Join(p.containerLogs(), id+".log") }
@@ -71,6 +71,7 @@ func (p Paths) Prepare() error {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return err
 	}
+
 	file := filepath.Join(p.Data, versionFile)
 	got, err := os.ReadFile(file)
 	switch {
@@ -83,9 +84,11 @@ func (p Paths) Prepare() error {
 	if err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(p.Logs(), 0o700); err != nil {
 		return err
 	}
+
 	for _, dir := range []struct {
 		path string
 		mode os.FileMode
@@ -99,6 +102,7 @@ func (p Paths) Prepare() error {
 			return err
 		}
 	}
+
 	return atomicfile.Write(filepath.Join(p.Run(), layout.DataFile), []byte(p.Data+"\n"), 0o600)
 }
 

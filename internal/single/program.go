@@ -33,7 +33,7 @@ func (p *program) hasEnded(exit engine.Exit, err error) {
 // sigkilled is how Linux says that a process was killed: 128 and the signal's number.
 const sigkilled = 128 + uint32(unix.SIGKILL)
 
-// howEnded is how a program has ended, by its own word unless it was killed.
+// howEnded returns how a program has ended, by its own word unless it was killed.
 func (p *program) howEnded() (End, error) {
 	outcome, err := cri.ReadOutcome(p.report)
 	if err == nil && outcome.Exited && p.exit.Code != sigkilled {
@@ -50,6 +50,7 @@ func (p *program) awaitStart(ctx context.Context) error {
 	late := time.After(startTimeout)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
+
 	for over := false; ; {
 		o, err := cri.ReadOutcome(p.report)
 		switch {
@@ -62,6 +63,7 @@ func (p *program) awaitStart(ctx context.Context) error {
 		case over:
 			return fmt.Errorf("start the program: it ended with %d before it ran", p.exit.Code)
 		}
+
 		select {
 		case <-p.ended:
 			over = true // it may have said something since
@@ -106,6 +108,7 @@ type controlled interface {
 // not yet made; what is being started hears of it afterwards, and so of the rest.
 func (s *service) listen(ctx context.Context, gone func(), c *client, to controlled) {
 	defer gone()
+
 	for {
 		var said Control
 		if err := c.read.Decode(&said); err != nil {
@@ -114,11 +117,13 @@ func (s *service) listen(ctx context.Context, gone func(), c *client, to control
 		if said.Signal != "" && to.unmade() {
 			return
 		}
+
 		select {
 		case <-to.ready():
 		case <-ctx.Done():
 			return
 		}
+
 		var err error
 		switch {
 		case said.Signal != "":

@@ -12,13 +12,13 @@ import (
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
 
-// Loopback is where a port is published unless another address is named.
+// Loopback returns where a port is published unless another address is named.
 func Loopback() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }
 
 // mostPorts bounds the published ports of a container: each one listens, and an image may expose any number.
 const mostPorts = 512
 
-// published are the ports to be published: those that were asked for, and if all are to be, those that the image
+// published returns the ports to be published: those that were asked for, and if all are to be, those that the image
 // exposes, as 80/tcp, or that were exposed beside them.
 func published(ask Run, exposed map[string]struct{}) ([]nat.Port, error) {
 	ports := slices.Clone(ask.Ports)
@@ -26,6 +26,7 @@ func published(ask Run, exposed map[string]struct{}) ([]nat.Port, error) {
 	for _, p := range ports {
 		has[Exposed{p.Container, p.Protocol}] = true
 	}
+
 	add := func(all []Exposed) {
 		for _, e := range all {
 			if !has[e] && len(ports) <= mostPorts {
@@ -45,6 +46,7 @@ func published(ask Run, exposed map[string]struct{}) ([]nat.Port, error) {
 			if len(ports) > mostPorts {
 				break
 			}
+
 			all, err := ParseExposed(text)
 			if err != nil {
 				return nil, &Refusal{
@@ -56,6 +58,7 @@ func published(ask Run, exposed map[string]struct{}) ([]nat.Port, error) {
 			add(all)
 		}
 	}
+
 	if len(ports) > mostPorts {
 		return nil, &Refusal{
 			Code:    CodeFailed,
@@ -63,6 +66,7 @@ func published(ask Run, exposed map[string]struct{}) ([]nat.Port, error) {
 			Remedy:  "publish fewer by -p: each one listens on this machine",
 		}
 	}
+
 	return ports, nil
 }
 
@@ -76,6 +80,7 @@ func ParseExposed(text string) (all []Exposed, err error) {
 	if of != wire.TCP && of != wire.UDP {
 		return nil, fmt.Errorf("%q: the protocol %q is neither tcp nor udp", text, protocol)
 	}
+
 	first, last, err := ParsePorts(numbers)
 	if err != nil {
 		return nil, err
@@ -83,6 +88,7 @@ func ParseExposed(text string) (all []Exposed, err error) {
 	for port := int(first); port <= int(last); port++ {
 		all = append(all, Exposed{uint16(port), of})
 	}
+
 	return all, nil
 }
 

@@ -26,6 +26,7 @@ func TestParseExposed(t *testing.T) {
 			t.Errorf("%q: %v\n%s", text, err, diff)
 		}
 	}
+
 	if all, err := ParseExposed("1-65535"); err != nil || len(all) != 65535 {
 		t.Errorf("all: %d, %v", len(all), err)
 	}
@@ -39,6 +40,7 @@ func TestPublished(t *testing.T) {
 		Container: 80,
 		Protocol:  wire.TCP,
 	}
+
 	any := func(port uint16, protocol wire.Protocol) nat.Port {
 		return nat.Port{
 			Addr:      Loopback(),
@@ -46,6 +48,7 @@ func TestPublished(t *testing.T) {
 			Protocol:  protocol,
 		}
 	}
+
 	exposed := map[string]struct{}{"80/tcp": {}, "53/udp": {}, "443": {}}
 	ask := Run{Ports: []nat.Port{own}, Expose: []Exposed{{53, wire.UDP}, {9, wire.TCP}}}
 	for all, want := range map[bool][]nat.Port{
@@ -72,6 +75,7 @@ func TestPublished(t *testing.T) {
 			t.Errorf("%s, and nobody asks: %v, %v", name, got, err)
 		}
 	}
+
 	many := Run{Ports: make([]nat.Port, mostPorts+1)}
 	if _, err := published(many, nil); err == nil || !strings.Contains(err.Error(), fmt.Sprint(mostPorts)) {
 		t.Errorf("too many by name: %v", err)

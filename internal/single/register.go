@@ -36,7 +36,14 @@ func openRegister(p Paths) (*register, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &register{paths: p, known: known, most: mostKept, live: map[string]*container{}}
+
+	r := &register{
+		paths: p,
+		known: known,
+		most:  mostKept,
+		live:  map[string]*container{},
+	}
+
 	for _, c := range known.List(func(c Container) bool { return c.State() != Exited }) {
 		if c.Run.Once {
 			r.left = append(r.left, c.Run.Image)
@@ -45,11 +52,13 @@ func openRegister(p Paths) (*register, error) {
 			err = errors.Join(err, r.forget(c.ID))
 			continue
 		}
+
 		c.Finished = time.Now()
 		c.End = End{Code: engine.UnknownExit, Killed: true}
 		c.Why = "the engine was killed, and its containers with it"
 		err = errors.Join(err, known.Put(c.ID, c))
 	}
+
 	return r, errors.Join(err, r.clearLogs())
 }
 
@@ -62,12 +71,14 @@ func (r *register) clearLogs() error {
 	if err != nil {
 		return err
 	}
+
 	for _, e := range entries {
 		id, _, _ := strings.Cut(e.Name(), ".")
 		if _, known := r.get(id); !known {
 			err = errors.Join(err, os.Remove(filepath.Join(r.paths.containerLogs(), e.Name())))
 		}
 	}
+
 	return err
 }
 
@@ -102,11 +113,13 @@ func (r *register) add(k *container) error {
 	if name == "" {
 		name = freeName(all, rand.IntN)
 	}
+
 	for _, c := range all {
 		if c.Name == name {
 			return taken(name, c)
 		}
 	}
+
 	k.name = name
 	kept := k.ask
 	kept.Secrets = nil
@@ -119,6 +132,7 @@ func (r *register) add(k *container) error {
 	}); err != nil {
 		return err
 	}
+
 	r.live[k.id] = k
 	return nil
 }
@@ -141,6 +155,7 @@ func (r *register) again(k *container) error {
 func (r *register) rename(id, name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	for _, c := range r.known.List(nil) {
 		switch {
 		case c.Name != name:
@@ -152,6 +167,7 @@ func (r *register) rename(id, name string) error {
 			return conflict
 		}
 	}
+
 	_, err := r.known.Update(id, func(c Container) (Container, error) {
 		c.Name = name
 		return c, nil
@@ -168,12 +184,14 @@ func (r *register) begun(k *container) error {
 		if c.Restarts++; !k.byItself {
 			c.Restarts = 0
 		}
+
 		c.Ports, c.Labels = k.ports(), k.labels
 		c.Sources = k.sources
 		c.Args, c.Env = k.inherited.Args, k.openEnv()
 		c.Dir, c.User = k.inherited.Dir, k.inherited.User
 		return c, nil
 	})
+
 	return err
 }
 
@@ -197,7 +215,7 @@ func (r *register) notBegun(id string, why error) {
 	})
 }
 
-// openEnv are the variables of the container's program that are no secrets.
+// openEnv returns the variables of the container's program that are no secrets.
 func (k *container) openEnv() []string {
 	return slices.DeleteFunc(slices.Clone(k.inherited.Env), func(one string) bool {
 		name, _, _ := strings.Cut(one, "=")
@@ -221,6 +239,7 @@ func (r *register) over(k *container, end End, why string) error {
 		c.Finished, c.End, c.Why = time.Now(), end, why
 		return c, nil
 	})
+
 	forgotten := errors.Is(err, errForgotten)
 	if err != nil && !forgotten {
 		r.known.Hold(k.id, c)
@@ -235,6 +254,7 @@ func (r *register) over(k *container, end End, why string) error {
 	case err != nil:
 		return fmt.Errorf("note the end of container %q: %w", c.Name, err)
 	}
+
 	return r.limit()
 }
 
@@ -252,7 +272,7 @@ func (r *register) limit() (err error) {
 	return err
 }
 
-// ended are the containers that have ended, the newest first; one that is about to begin anew is none of them.
+// ended returns the containers that have ended, the newest first; one that is about to begin anew is none of them.
 func (r *register) ended() (out []Container) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// opened is the register of a folder.
+// opened returns the register of a folder.
 func opened(t *testing.T, p Paths) *register {
 	t.Helper()
 	r, err := openRegister(p)
@@ -27,14 +27,21 @@ func opened(t *testing.T, p Paths) *register {
 	return r
 }
 
-// begun is a container whose program runs, with a log.
+// begun returns a container whose program runs, with a log.
 func begun(t *testing.T, r *register, id string, ask Run) *container {
 	t.Helper()
-	k := &container{id: id, ask: ask, begun: make(chan struct{}), over: make(chan struct{})}
+	k := &container{
+		id:    id,
+		ask:   ask,
+		begun: make(chan struct{}),
+		over:  make(chan struct{}),
+	}
+
 	k.inherited.Args = []string{"cmd", "/c", "x"}
 	for _, e := range k.config().GetEnvs() {
 		k.inherited.Env = append(k.inherited.Env, e.GetKey()+"="+string(e.GetValue()))
 	}
+
 	if err := errors.Join(r.add(k), r.begun(k)); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +61,7 @@ func writeLog(t *testing.T, path, text string) {
 	}
 }
 
-// states are the containers by name, with their states and exit codes.
+// states returns the containers by name, with their states and exit codes.
 func states(r *register) map[string]string {
 	out := map[string]string{}
 	for _, c := range r.list() {
@@ -81,12 +88,23 @@ func TestRegisterKilled(t *testing.T) {
 	p := At(t.TempDir(), "/nowhere")
 	r := opened(t, p)
 	kept := Run{Keep: true}
-	begun(t, r, "1", Run{Keep: true, Name: "ran", Once: true, Image: "mullion.local/run:a"})
-	begun(t, r, "2", Run{Name: "ran-rm", Once: true, Image: "mullion.local/run:b"})
+	begun(t, r, "1", Run{
+		Keep:  true,
+		Name:  "ran",
+		Once:  true,
+		Image: "mullion.local/run:a",
+	})
+
+	begun(t, r, "2", Run{
+		Name:  "ran-rm",
+		Once:  true,
+		Image: "mullion.local/run:b",
+	})
 	ended := begun(t, r, "3", Run{Keep: true, Name: "ended"})
 	if err := r.over(ended, End{Code: 7}, ""); err != nil {
 		t.Fatal(err)
 	}
+
 	kept.Name = "made"
 	if err := r.add(&container{id: "4", ask: kept}); err != nil {
 		t.Fatal(err)
@@ -94,6 +112,7 @@ func TestRegisterKilled(t *testing.T) {
 	writeLog(t, p.containerLog("5"), "nobody's\n")
 	writeLog(t, p.containerLog("5")+".1", "nobody's\n")
 	writeLog(t, p.containerLog("1")+".2", "older\n")
+
 	// What a kill in the middle of writing leaves.
 	if err := os.WriteFile(filepath.Join(p.records(), ".6.json.new"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -108,16 +127,19 @@ func TestRegisterKilled(t *testing.T) {
 		if diff := cmp.Diff([]string{"1.log", "1.log.2", "3.log"}, logs(t, p)); diff != "" {
 			t.Error(diff)
 		}
+
 		if len(r.live) != 0 {
 			t.Errorf("%d live", len(r.live))
 		}
 	}
+
 	if c, k, err := r.find("ran"); err != nil || k != nil || !strings.Contains(c.Why, "killed") {
 		t.Errorf("%+v, %v, %v", c, k, err)
 	}
 	if entries, _ := os.ReadDir(p.records()); len(entries) != 2 {
 		t.Errorf("left: %v", entries)
 	}
+
 	for _, name := range []string{
 		p.records(), filepath.Join(p.records(), "1.json"), p.containerLogs(), p.containerLog("1"),
 	} {
@@ -132,12 +154,17 @@ func TestRegisterLeft(t *testing.T) {
 	testrun.Once(t, testrun.Leftover)
 	p := At(t.TempDir(), "/nowhere")
 	r := opened(t, p)
-	begun(t, r, "1", Run{Keep: true, Once: true, Image: "a"})
+	begun(t, r, "1", Run{
+		Keep:  true,
+		Once:  true,
+		Image: "a",
+	})
 	begun(t, r, "2", Run{Once: true, Image: "b"})
 	begun(t, r, "3", Run{Image: "c"})
 	if diff := cmp.Diff([]string{"a", "b"}, opened(t, p).left); diff != "" {
 		t.Error(diff)
 	}
+
 	if left := opened(t, p).left; len(left) > 0 {
 		t.Errorf("once more: %v", left)
 	}
@@ -150,6 +177,7 @@ func TestNames(t *testing.T) {
 	if err := add("11", "web"); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"web", "/web"} {
 		err := add("22", name)
 		refusal, ok := errors.AsType[*Refusal](err)
@@ -159,6 +187,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
+
 	if _, _, err := r.find("22"); err == nil {
 		t.Error("a container that was refused is known")
 	}
@@ -168,6 +197,7 @@ func TestNames(t *testing.T) {
 	if err := errors.Join(add("33", ""), add("44", "")); err != nil {
 		t.Error(err)
 	}
+
 	if len(states(r)) != 3 {
 		t.Errorf("names that are made up: %v", states(r))
 	}
@@ -180,18 +210,26 @@ func TestOver(t *testing.T) {
 	r.most = 3
 	for i := range r.most {
 		ended := time.Unix(int64(i), 0)
-		c := Container{ID: fmt.Sprintf("%04d", i), Name: fmt.Sprintf("job-%d", i), Created: ended, Finished: ended}
+		c := Container{
+			ID:       fmt.Sprintf("%04d", i),
+			Name:     fmt.Sprintf("job-%d", i),
+			Created:  ended,
+			Finished: ended,
+		}
+
 		if err := r.known.Put(c.ID, c); err != nil {
 			t.Fatal(err)
 		}
 		writeLog(t, p.containerLog(c.ID), "said\n")
 	}
+
 	if err := r.over(begun(t, r, "new", Run{Keep: true, Name: "new"}), End{Code: 3}, "why"); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(r.list()); n != r.most {
 		t.Errorf("%d are kept", n)
 	}
+
 	newest := r.list()[0]
 	if newest.Name != "new" || newest.Finished.Before(newest.Started) || newest.End.Code != 3 || newest.Why != "why" {
 		t.Errorf("the newest is %+v", newest)
@@ -199,6 +237,7 @@ func TestOver(t *testing.T) {
 	if _, _, err := r.find("job-0"); err == nil {
 		t.Error("the oldest is kept")
 	}
+
 	if err := r.over(begun(t, r, "rm", Run{Name: "goes"}), End{}, ""); err != nil {
 		t.Error(err)
 	}
@@ -214,6 +253,7 @@ func TestOver(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"runs": "running 0"}, states(r)); diff != "" {
 		t.Error(diff)
 	}
+
 	if diff := cmp.Diff([]string{"run.log"}, logs(t, p)); diff != "" {
 		t.Error(diff)
 	}
@@ -249,6 +289,7 @@ func TestCompletedNames(t *testing.T) {
 	if _, err := os.Stat(p.records()); !os.IsNotExist(err) {
 		t.Errorf("to complete makes a folder: %v", err)
 	}
+
 	r := opened(t, p)
 	begun(t, r, "1", Run{Keep: true, Name: "runs"})
 	if err := r.over(begun(t, r, "2", Run{Keep: true, Name: "ended"}), End{}, ""); err != nil {
@@ -257,6 +298,7 @@ func TestCompletedNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"runs", "ended"}, c.Names()); diff != "" {
 		t.Error(diff)
 	}
+
 	if diff := cmp.Diff([]string{"runs"}, c.Names(Running)); diff != "" {
 		t.Error(diff)
 	}
@@ -293,7 +335,13 @@ func TestNotWritten(t *testing.T) {
 // TestWaitUnknown: for a container whose end nobody knows, wait does not say 0.
 func TestWaitUnknown(t *testing.T) {
 	s := served(t)
-	lost := Container{ID: "aa11", Name: "lost", Created: time.Now(), Started: time.Now()}
+	lost := Container{
+		ID:      "aa11",
+		Name:    "lost",
+		Created: time.Now(),
+		Started: time.Now(),
+	}
+
 	if err := s.register.known.Put(lost.ID, lost); err != nil {
 		t.Fatal(err)
 	}
@@ -302,10 +350,16 @@ func TestWaitUnknown(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	unmade := &container{id: "bb22", ask: Run{Name: "unmade"}, begun: make(chan struct{}), over: make(chan struct{})}
+	unmade := &container{
+		id:    "bb22",
+		ask:   Run{Name: "unmade"},
+		begun: make(chan struct{}),
+		over:  make(chan struct{}),
+	}
 	if err := s.register.add(unmade); err != nil {
 		t.Fatal(err)
 	}
+
 	close(unmade.over)
 	want = Refusal{Code: 1, Message: "container bb22 has ended before its program ran"}
 	if got := refused(t, s, `{"Wait":"unmade"}`); got != want {
@@ -326,6 +380,7 @@ func TestBeginAnew(t *testing.T) {
 		Columns:  80,
 		Rows:     25,
 	}
+
 	if err := r.over(begun(t, r, "1", ask), End{Code: 3}, "why"); err != nil {
 		t.Fatal(err)
 	}
@@ -348,11 +403,13 @@ func TestBeginAnew(t *testing.T) {
 			begun: make(chan struct{}),
 			over:  make(chan struct{}),
 		}
+
 		if err := r.again(k); err != nil {
 			t.Fatal(err)
 		}
 		return k
 	}
+
 	k := anew()
 	if k.name != "web" {
 		t.Errorf("it is called %q", k.name)
@@ -360,12 +417,14 @@ func TestBeginAnew(t *testing.T) {
 	if err := r.again(&container{id: "1", ask: again}); err == nil {
 		t.Error("it begins twice at a time")
 	}
+
 	if gone, _, err := r.prune(); err != nil || len(gone) > 0 {
 		t.Errorf("what begins is pruned: %v, %v", gone, err)
 	}
 	if err := r.over(k, End{}, "it did not start"); err != nil {
 		t.Fatal(err)
 	}
+
 	after, _ := r.get("1")
 	if diff := cmp.Diff(before, after, cmp.AllowUnexported(netip.Addr{})); diff != "" {
 		t.Errorf("one that has not begun:\n%s", diff)
@@ -378,6 +437,7 @@ func TestBeginAnew(t *testing.T) {
 	if c, _ := r.get("1"); c.State() != Running || c.Why != "" || c.End != (End{}) || !c.Created.Equal(before.Created) {
 		t.Errorf("%+v", c)
 	}
+
 	if err := r.over(k, End{Code: 4}, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -416,6 +476,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 		Env:     []string{"A=1"},
 		Secrets: []string{"B=s3cr3t"},
 	})
+
 	if got := k.config().GetEnvs(); len(got) != 2 || string(got[1].GetValue()) != "s3cr3t" {
 		t.Errorf("%v", got)
 	}

@@ -31,6 +31,7 @@ func (c *Client) Remove(ctx context.Context) (found bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, removePatience)
 	defer cancel()
+
 	starting, err := hold(ctx, p.starting()) // nobody starts another one
 	if err != nil {
 		return true, err
@@ -39,6 +40,7 @@ func (c *Client) Remove(ctx context.Context) (found bool, err error) {
 	if err := c.end(ctx); err != nil {
 		return true, err
 	}
+
 	alive, err := hold(ctx, p.alive()) // the keeper has it until everything has ended
 	if err != nil {
 		return true, fmt.Errorf("wait for the engine's end: %w", err)
@@ -47,6 +49,7 @@ func (c *Client) Remove(ctx context.Context) (found bool, err error) {
 	if err := p.clearCgroups(ctx); err != nil {
 		return true, err
 	}
+
 	return true, errors.Join(os.RemoveAll(p.Data), os.RemoveAll(p.Run()))
 }
 
@@ -59,6 +62,7 @@ func (p Paths) taken() (bool, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
+
 	entries, err := os.ReadDir(p.Data)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -68,6 +72,7 @@ func (p Paths) taken() (bool, error) {
 	case len(entries) == 0:
 		return false, nil
 	}
+
 	return false, fmt.Errorf("remove folder %q: `mullion run` did not make it", p.Data)
 }
 

@@ -25,11 +25,13 @@ func TestRemoveForeign(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			c := &Client{Paths: At(dir, "/nowhere")}
 			found, err := c.Remove(t.Context())
 			if found || (err == nil) != (tc.err == "") || (err != nil && !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("found %v, error %v", found, err)
 			}
+
 			for _, name := range tc.files {
 				if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 					t.Errorf("it was removed: %v", err)

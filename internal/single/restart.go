@@ -38,6 +38,7 @@ func ParseRestart(text string) (Restart, error) {
 		return r, fmt.Errorf("invalid restart policy: unknown policy '%s'; use one of 'no', 'always', 'on-failure', or "+
 			"'unless-stopped'", policy)
 	}
+
 	if !counted {
 		return r, nil
 	}
@@ -52,7 +53,7 @@ func ParseRestart(text string) (Restart, error) {
 	return r, nil
 }
 
-// String is the policy as it is written.
+// String returns the policy as it is written.
 func (r Restart) String() string {
 	switch {
 	case r.Policy == "":
@@ -89,7 +90,7 @@ const (
 	longRun    = 10 * time.Second
 )
 
-// pauseAfter is the time until a container begins anew that ran for so long, by that of the last time.
+// pauseAfter returns the time until a container begins anew that ran for so long, by that of the last time.
 func pauseAfter(last, ran time.Duration) time.Duration {
 	if last == 0 || ran >= longRun {
 		return firstPause
@@ -97,7 +98,7 @@ func pauseAfter(last, ran time.Duration) time.Duration {
 	return min(2*last, mostPause)
 }
 
-// nobody is the client of what begins by itself.
+// nobody returns the client of what begins by itself.
 func nobody() *client {
 	return &client{
 		read:  json.NewDecoder(strings.NewReader("")),
@@ -114,6 +115,7 @@ func (s *service) restart(id string, pause time.Duration, newEngine bool) {
 	}
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
+
 	select {
 	case <-timer.C:
 	case <-s.life.Done():
@@ -124,6 +126,7 @@ func (s *service) restart(id string, pause time.Duration, newEngine bool) {
 	if !known || !c.restarts(newEngine) { // somebody has stopped or removed it meanwhile
 		return
 	}
+
 	ask, err := askedAgain(c)
 	if err == nil {
 		err = s.begin(s.life, func() {}, nobody(), ask, id, func(k *container) error {

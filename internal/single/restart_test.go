@@ -36,6 +36,7 @@ func TestRestarts(t *testing.T) {
 		if c.restarts(false) != tt.itself || c.restarts(true) != tt.anew {
 			t.Errorf("%+v: by itself %t, with a new engine %t", tt, c.restarts(false), c.restarts(true))
 		}
+
 		c.Finished = time.Time{}
 		if c.restarts(false) || c.restarts(true) {
 			t.Errorf("%+v: it runs", tt)
@@ -61,15 +62,27 @@ func TestRestartPauses(t *testing.T) {
 func TestRegisterRestarts(t *testing.T) {
 	p := At(t.TempDir(), "")
 	r := opened(t, p)
-	ask := Run{Name: "web", Keep: true, Detach: true, Restart: Restart{Policy: RestartUnlessStopped}}
+	ask := Run{
+		Name:    "web",
+		Keep:    true,
+		Detach:  true,
+		Restart: Restart{Policy: RestartUnlessStopped},
+	}
+
 	k := begun(t, r, "aaaa", ask)
 	if err := r.over(k, End{Code: 3}, ""); err != nil {
 		t.Fatal(err)
 	}
-	again := &container{id: "aaaa", ask: ask, byItself: true}
+
+	again := &container{
+		id:       "aaaa",
+		ask:      ask,
+		byItself: true,
+	}
 	if err := errors.Join(r.again(again), r.begun(again)); err != nil {
 		t.Fatal(err)
 	}
+
 	if c, _ := r.get("aaaa"); c.Restarts != 1 || c.Stopped || c.restarts(false) {
 		t.Errorf("%+v", c)
 	}
@@ -82,6 +95,7 @@ func TestRegisterRestarts(t *testing.T) {
 	if err := r.stopped(c); err != nil {
 		t.Fatal(err)
 	}
+
 	r = opened(t, p)
 	if c, _ := r.get("aaaa"); c.restarts(true) || !c.Stopped {
 		t.Errorf("%+v", c)

@@ -40,6 +40,7 @@ func (s *service) room(ctx context.Context, version string) (*room, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s.mu.Lock()
 	r := s.rooms[build.Name]
 	if r == nil {
@@ -52,6 +53,7 @@ func (s *service) room(ctx context.Context, version string) (*room, error) {
 			}
 		})
 	}
+
 	s.mu.Unlock()
 	select {
 	case <-r.made:
@@ -82,6 +84,7 @@ func (r *room) make(ctx context.Context, s *service) (err error) {
 	if err != nil {
 		return err
 	}
+
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
@@ -89,6 +92,7 @@ func (r *room) make(ctx context.Context, s *service) (err error) {
 	if err != nil {
 		return err
 	}
+
 	options := engine.Options{
 		Socket:       p.ContainerdSocket(),
 		Namespace:    namespace,
@@ -97,9 +101,11 @@ func (r *room) make(ctx context.Context, s *service) (err error) {
 		CgroupParent: p.CgroupParent(),
 		Log:          s.options.Log.With("windows", r.build.Name),
 	}
+
 	for _, m := range r.system.Mounts() {
 		options.SystemMounts = append(options.SystemMounts, engine.BindMount{Source: m.Source, Target: m.Target})
 	}
+
 	if r.engine, err = engine.Connect(ctx, options); err != nil {
 		return err
 	}
@@ -109,6 +115,7 @@ func (r *room) make(ctx context.Context, s *service) (err error) {
 	if r.client, err = containerd.New(p.ContainerdSocket(), containerd.WithDefaultNamespace(namespace)); err != nil {
 		return errors.Join(fmt.Errorf("connect to containerd: %w", err), r.engine.Close())
 	}
+
 	r.images, err = image.New(r.client, namespace, image.Config{
 		OSVersion:   r.build.Version.String(),
 		SystemFiles: wine.Drive(r.system.Base()),
@@ -116,11 +123,13 @@ func (r *room) make(ctx context.Context, s *service) (err error) {
 	if err != nil {
 		return err
 	}
+
 	for _, ref := range s.register.left {
 		if err := r.images.Remove(ctx, ref); err != nil { // one that is not there is no error
 			return fmt.Errorf("remove what an earlier engine left: %w", err)
 		}
 	}
+
 	return nil
 }
 

@@ -52,7 +52,7 @@ type container struct {
 	network *nat.Member
 }
 
-// ports are those that are published.
+// ports returns those that are published.
 func (k *container) ports() []nat.Port {
 	if k.network == nil || k.network.Ports == nil {
 		return []nat.Port{}
@@ -97,6 +97,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 		ask:     ask,
 		id:      id,
 	}
+
 	k.starts, k.made = make(chan struct{}), make(chan struct{})
 	k.begun, k.over = make(chan struct{}), make(chan struct{})
 	k.program = newProgram(filepath.Join(workDir(s.options.Paths, k.id), reportName))
@@ -134,6 +135,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 		c.say(Event{Started: k.id})
 		return nil
 	}
+
 	if err := <-done; err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 	return nil
 }
 
-// ran is how long the container's program ran.
+// ran returns how long the container's program ran.
 func (k *container) ran() time.Duration {
 	c, known := k.service.register.get(k.id)
 	if !known || !k.runs() {
@@ -184,6 +186,7 @@ func (k *container) live(ctx context.Context) (err error) {
 		}
 		close(k.over)
 	}()
+
 	if err := k.make(ctx, &undo); err != nil {
 		return err
 	}
@@ -193,11 +196,13 @@ func (k *container) live(ctx context.Context) (err error) {
 	if k.outputs, err = k.connect(ctx); err != nil {
 		return err
 	}
+
 	close(k.starts)
 	if _, err := k.engine.Start(ctx, k.id, k.outputs.io); err != nil {
 		k.outputs.close() // nobody writes
 		return err
 	}
+
 	close(k.made)
 	k.service.background.Go(k.wait)
 	if k.ask.Terminal && k.ask.Columns > 0 {
@@ -206,12 +211,14 @@ func (k *container) live(ctx context.Context) (err error) {
 	if err := k.awaitStart(ctx); err != nil {
 		return errors.Join(err, k.kill(ctx))
 	}
+
 	if k.ask.Detach && !k.untie() { // before it hears that it may go
 		return errors.Join(errClientGone, k.kill(ctx))
 	}
 	if err := k.service.register.begun(k); err != nil {
 		return errors.Join(err, k.kill(ctx))
 	}
+
 	close(k.begun)
 	if !k.ask.Detach {
 		k.client.say(Event{Started: k.id})
@@ -219,6 +226,7 @@ func (k *container) live(ctx context.Context) (err error) {
 	if err := k.awaitEnd(ctx); err != nil {
 		return err
 	}
+
 	if k.ask.Layer != "" && k.end == (End{}) {
 		return k.writeLayer(ctx)
 	}
@@ -296,6 +304,7 @@ func (k *container) stop(ctx context.Context, timeout time.Duration) error {
 		defer timer.Stop()
 		late = timer.C
 	}
+
 	select {
 	case <-k.ended:
 		return nil

@@ -24,6 +24,7 @@ func (s *service) sample(ctx context.Context, names []string) ([]Sample, error) 
 		if err != nil {
 			return nil, err
 		}
+
 		got := Sample{ID: known.ID, Name: known.Name} // of one that has ended there is nothing
 		if k != nil && k.runs() {
 			if got, err = k.sample(ctx); err != nil && !closed(k.ended) {
@@ -33,10 +34,11 @@ func (s *service) sample(ctx context.Context, names []string) ([]Sample, error) 
 		}
 		samples = append(samples, got)
 	}
+
 	return samples, nil
 }
 
-// running are the containers whose program runs, the newest first.
+// running returns the containers whose program runs, the newest first.
 func (r *register) running() (all []*container) {
 	for _, c := range r.list() {
 		r.mu.Lock()
@@ -57,10 +59,12 @@ func (k *container) sample(ctx context.Context) (Sample, error) {
 		Name:  known.Name,
 		Limit: uint64(k.ask.Memory),
 	}
+
 	u, err := k.engine.Usage(ctx, k.id)
 	if err != nil {
 		return s, err
 	}
+
 	s.At, s.CPU = u.At, u.CPU
 	s.Memory, s.Processes = u.WorkingSet, u.Processes
 	s.Read, s.Written = u.Reads.Bytes, u.Writes.Bytes
@@ -70,6 +74,7 @@ func (k *container) sample(ctx context.Context) (Sample, error) {
 			s.Limit = machine.Totalram * uint64(machine.Unit)
 		}
 	}
+
 	s.Received, s.Sent, err = k.network.Carried()
 	return s, err
 }

@@ -41,6 +41,7 @@ func (c *Client) NewScratch(ctx context.Context) (*Scratch, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	lock, err := os.Open(dir)
 	if err == nil {
 		err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -48,6 +49,7 @@ func (c *Client) NewScratch(ctx context.Context) (*Scratch, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %q: %w", dir, err), os.Remove(dir)) // it is empty
 	}
+
 	return &Scratch{Dir: dir, lock: lock}, nil
 }
 
@@ -84,6 +86,7 @@ func clearOne(path string) error {
 	if err != nil {
 		return err
 	}
+
 	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return lock.Close() // its client lives

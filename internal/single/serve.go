@@ -52,6 +52,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err := settle(); err != nil {
 		return err
 	}
+
 	register, err := openRegister(o.Paths)
 	if err != nil {
 		return fmt.Errorf("read what is known of containers: %w", err)
@@ -60,8 +61,10 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	s := &service{
 		options:  o,
 		life:     ctx,
@@ -72,8 +75,10 @@ func Serve(ctx context.Context, o Options) (err error) {
 		made:     make(chan struct{}),
 		running:  map[*container]struct{}{},
 	}
+
 	s.network = s.newNetwork()
 	defer func() { err = errors.Join(err, s.close()) }() //nolint:contextcheck // ctx is over by then.
+
 	s.background.Go(func() { reap(ctx) })
 	s.background.Go(func() { s.setUp(ctx) })
 	s.background.Go(s.boundUnread)
@@ -83,6 +88,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 			o.Log.Warn("the network of containers is not there", "error", err) // who wants it is told
 		}
 	})
+
 	return s.accept(ctx, l)
 }
 
@@ -94,6 +100,7 @@ func hold(ctx context.Context, path string) (*os.File, error) {
 	}
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
+
 	for {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
@@ -102,6 +109,7 @@ func hold(ctx context.Context, path string) (*os.File, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			return nil, errors.Join(fmt.Errorf("lock %q: %w", path, err), file.Close())
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(fmt.Errorf("wait for lock %q: %w", path, ctx.Err()), file.Close())
@@ -137,8 +145,14 @@ type service struct {
 // setUp starts containerd.
 func (s *service) setUp(ctx context.Context) {
 	defer close(s.made)
+
 	p := s.options.Paths
-	daemon := engine.DaemonConfig{Root: p.ContainerdRoot(), State: p.EngineState(), Socket: p.ContainerdSocket()}
+	daemon := engine.DaemonConfig{
+		Root:   p.ContainerdRoot(),
+		State:  p.EngineState(),
+		Socket: p.ContainerdSocket(),
+	}
+
 	s.containerd = &parts.Containerd{
 		Process: proc.New(proc.Spec{
 			ID:   component.Sole("containerd"),
@@ -161,6 +175,7 @@ func (s *service) setUp(ctx context.Context) {
 		Daemon: daemon,
 		Config: p.ContainerdConfig(),
 	}
+
 	if err := s.containerd.Start(ctx); err != nil {
 		s.err = fmt.Errorf("start containerd: %w", err)
 	}
@@ -179,11 +194,13 @@ func (s *service) close() error {
 	for _, r := range s.rooms {
 		errs = append(errs, r.close())
 	}
+
 	s.mu.Unlock()
 	errs = append(errs, s.linux.close(), s.network.Close())
 	if s.containerd != nil {
 		errs = append(errs, s.containerd.Stop(ctx))
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -191,11 +208,13 @@ func (s *service) close() error {
 func (s *service) accept(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
+
 	for {
 		conn, err := l.Accept()
 		if ctx.Err() != nil {
 			return nil
 		}
+
 		if err != nil && passes(err) { // containers live on
 			s.options.Log.Warn("a client was not let in", "error", err)
 			select {
@@ -204,6 +223,7 @@ func (s *service) accept(ctx context.Context, l net.Listener) error {
 			}
 			continue
 		}
+
 		if err != nil {
 			return fmt.Errorf("wait for clients: %w", err)
 		}
@@ -235,7 +255,12 @@ const requestTimeout = 10 * time.Second
 
 // serve answers one client.
 func (s *service) serve(ctx context.Context, conn net.Conn) {
-	c := &client{conn: conn, read: json.NewDecoder(conn), write: json.NewEncoder(conn)}
+	c := &client{
+		conn:  conn,
+		read:  json.NewDecoder(conn),
+		write: json.NewEncoder(conn),
+	}
+
 	_ = conn.SetReadDeadline(time.Now().Add(requestTimeout)) // a socket has deadlines
 	var ask Request
 	if err := c.read.Decode(&ask); err != nil {
@@ -244,6 +269,7 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 	_ = conn.SetReadDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	var err error
 	switch {
 	case ask.Run != nil:
@@ -267,13 +293,14 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 	default:
 		err = s.manage(ctx, c, ask)
 	}
+
 	if err != nil {
 		s.options.Log.Info("a request was refused", "error", err)
 		c.say(Event{Refused: refusalOf(err)})
 	}
 }
 
-// refusalOf is what a client is told of an error.
+// refusalOf returns what a client is told of an error.
 func refusalOf(err error) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r

@@ -46,7 +46,7 @@ func (k *container) settles(ctx context.Context) (runs bool, err error) {
 	return false, k.isOver(ctx)
 }
 
-// askedAgain is what a container that has ended is made of once more.
+// askedAgain returns what a container that has ended is made of once more.
 func askedAgain(known Container) (Run, error) {
 	ask := known.Run
 	if ask.Once {
@@ -56,10 +56,12 @@ func askedAgain(known Container) (Run, error) {
 			Remedy:  "`mullion run` runs the folder again; `mullion image build` makes an image that stays",
 		}
 	}
+
 	ask.Detach, ask.Streams = true, ""
 	ask.Columns, ask.Rows = 0, 0
 	if ask.Pull == PullAlways {
 		ask.Pull = PullMissing // docker start asks no registry
 	}
+
 	return ask, nil
 }

@@ -17,9 +17,17 @@ func SupportRows() []support.Row {
 		restarts   = "https://docs.docker.com/engine/containers/start-containers-automatically/"
 		engineEnds = "https://docs.docker.com/engine/daemon/live-restore/"
 	)
+
 	row := func(name string, level support.Level, note, ref string) support.Row {
-		return support.Row{Area: "Single containers (mullion run)", Name: name, Level: level, Note: note, Ref: ref}
+		return support.Row{
+			Area:  "Single containers (mullion run)",
+			Name:  name,
+			Level: level,
+			Note:  note,
+			Ref:   ref,
+		}
 	}
+
 	return []support.Row{
 		row("IMAGE [ARGUMENT…], --entrypoint", support.Supported, "", reference),
 		row("FOLDER, FILE.exe in place of an image", support.Supported,

@@ -281,7 +281,7 @@ type Refusal struct {
 // Error returns the message.
 func (r *Refusal) Error() string { return r.Message }
 
-// ExitCode is the exit code of a process that tells how the program ended: its own modulo 256, but never 0 for a
+// ExitCode returns the exit code of a process that tells how the program ended: its own modulo 256, but never 0 for a
 // failure.
 func (e End) ExitCode() int {
 	if code := int(e.Code & 0xff); code != 0 || e.Code == 0 {
@@ -305,7 +305,7 @@ func (e End) Why() string {
 	return fmt.Sprintf("the program ended with 0x%08X", e.Code)
 }
 
-// exceptionName is what people call an exception, "" for the rare ones
+// exceptionName returns what people call an exception, "" for the rare ones
 // (https://learn.microsoft.com/openspecs/windows_protocols/ms-erref/596a1078-e883-4972-9bbc-49e60bebca55).
 func exceptionName(code uint32) string {
 	switch code {
@@ -332,5 +332,6 @@ func exceptionName(code uint32) string {
 	case 0xC0000409:
 		return "stack buffer overrun"
 	}
+
 	return ""
 }

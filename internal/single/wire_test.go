@@ -38,12 +38,17 @@ func TestExitCode(t *testing.T) {
 // TestNotStarted tells by Windows' error whether a program is missing, or cannot be started.
 func TestNotStarted(t *testing.T) {
 	for code, want := range map[uint32]int{2: 127, 3: 127, 5: 126, 193: 126, 216: 126} {
-		err := notStarted(cri.Outcome{Failed: true, Code: code, Message: "Words.\r\n"})
+		err := notStarted(cri.Outcome{
+			Failed:  true,
+			Code:    code,
+			Message: "Words.\r\n",
+		})
 		var r *Refusal
 		if !errors.As(err, &r) || r.Code != want || r.Message != fmt.Sprintf("start the program: Words. (0x%x)", code) {
 			t.Errorf("error %d: %+v", code, r)
 		}
 	}
+
 	if r := refusalOf(errors.New("other")); r.Code != CodeFailed {
 		t.Errorf("an error of ours: %d", r.Code)
 	}

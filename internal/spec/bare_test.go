@@ -16,6 +16,7 @@ func TestBare(t *testing.T) {
 	if got := strings.Join(c.Bare(), " "); got != "win-2 win-3" {
 		t.Errorf("the bare hosts are %q", got)
 	}
+
 	if got := c.Endpoint(); got.IsValid() {
 		t.Errorf("without bare Linux hosts their endpoint is %s", got)
 	}
@@ -43,6 +44,7 @@ func TestBareLinux(t *testing.T) {
 	if got := strings.Join(c.Bare(), " "); got != "linux-1 linux-2" {
 		t.Errorf("the bare hosts are %q", got)
 	}
+
 	if got := c.Endpoint().String(); got != "10.213.0.10" {
 		t.Errorf("their endpoint is %s", got)
 	}

@@ -25,6 +25,7 @@ func NewDocker(name, windowsVersion string, subnet netip.Prefix, docker Docker) 
 	if windowsVersion == "" {
 		windowsVersion = winver.Default()
 	}
+
 	c := Cluster{
 		APIVersion: APIVersion,
 		Kind:       Kind,
@@ -42,5 +43,6 @@ func NewDocker(name, windowsVersion string, subnet netip.Prefix, docker Docker) 
 		}},
 		Docker: &docker,
 	}
+
 	return c.withDefaults()
 }

@@ -141,6 +141,7 @@ func (v *validator) cluster(c Cluster) {
 		v.kubernetesVersion(n.KubernetesVersion, "nodes", i, "kubernetesVersion")
 		v.node(i, n)
 	}
+
 	if len(v.errs) == 0 {
 		v.expanded(c.withDefaults())
 	}
@@ -176,6 +177,7 @@ func (v *validator) expanded(c Cluster) {
 		if seen[n.Name] {
 			v.fail([]any{"nodes"}, "two nodes are called %q", n.Name)
 		}
+
 		seen[n.Name] = true
 		switch {
 		case !n.Linux() && len(n.Name) > 15:
@@ -201,6 +203,7 @@ func (v *validator) networking(n Networking) {
 		v.fail([]any{"networking", "enableDSR"}, "kube-proxy does not run on Windows nodes in mode %s; leave it out",
 			d.Mode)
 	}
+
 	v.deployed(n, d.Mode)
 	v.policies(n, d.Mode)
 	v.subnets(d)
@@ -234,6 +237,7 @@ func (v *validator) policies(n Networking, mode Mode) {
 	case !n.Policies():
 		v.fail(windows, "Mullion carries out no policies in this cluster anyway (networkPolicy, mode, disableDefaultCNI); leave it out")
 	}
+
 	if n.NetworkPolicy == nil || !*n.NetworkPolicy {
 		return
 	}
@@ -367,6 +371,7 @@ func child(n *yaml.Node, key any) *yaml.Node {
 		if n.Kind == yaml.SequenceNode && key < len(n.Content) {
 			return n.Content[key]
 		}
+
 	case string:
 		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == key {

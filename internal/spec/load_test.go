@@ -21,6 +21,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, n := range c.Nodes {
 		got = append(got, n.Name+" "+n.WindowsVersion)
@@ -56,6 +57,7 @@ func TestAddons(t *testing.T) {
 		if !*c.Addons.GMSA {
 			t.Errorf("%q: gmsa is off", tt.in)
 		}
+
 		if metrics, volume := *c.Addons.MetricsServer, *c.Addons.LocalStorage; metrics != tt.metrics ||
 			volume != tt.volume {
 			t.Errorf("%q: metricsServer %v, localStorage %v, want %v, %v", tt.in, metrics, volume, tt.metrics,
@@ -113,6 +115,7 @@ func TestMixedNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, n := range c.Nodes {
 		got = append(got, n.OS+" "+n.Name+" "+n.WindowsVersion)
@@ -125,6 +128,7 @@ func TestMixedNodes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+
 	if err := c.Validate(); err != nil {
 		t.Errorf("once resolved: %v", err)
 	}

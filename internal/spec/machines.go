@@ -32,7 +32,7 @@ type Join struct {
 // SeveralMachines reports whether the cluster has, or may get, several machines.
 func (c Cluster) SeveralMachines() bool { return c.Networking.AdvertiseAddress != "" }
 
-// Part is this machine's part of the underlay.
+// Part returns this machine's part of the underlay.
 func (c Cluster) Part() int {
 	if c.Join == nil {
 		return 0

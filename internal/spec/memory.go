@@ -63,6 +63,7 @@ func (m Memory) valid() string {
 	if m == "" {
 		return ""
 	}
+
 	n, ok := m.parse()
 	switch {
 	case !ok:

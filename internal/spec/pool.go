@@ -134,6 +134,7 @@ func (v *validator) poolOf(c Cluster, text string, like netip.Addr, underlay net
 			v.failPool("%s overlaps %s", pool, other)
 		}
 	}
+
 	if a := pool.Addr(); (a.Is6() && !a.IsGlobalUnicast()) || a.Is4In6() {
 		v.failPool("%s: choose addresses that can be routed, such as %s", pool, example)
 	}

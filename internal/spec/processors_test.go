@@ -14,7 +14,11 @@ func TestProcessors(t *testing.T) {
 	}{
 		{spec.Processors{}, 0, ""},
 		{spec.Processors{CoresPerSocket: 8}, 8, "1 8 1\n"},
-		{spec.Processors{Sockets: 2, CoresPerSocket: 4, ThreadsPerCore: 2}, 16, "2 4 2\n"},
+		{spec.Processors{
+			Sockets:        2,
+			CoresPerSocket: 4,
+			ThreadsPerCore: 2,
+		}, 16, "2 4 2\n"},
 		{spec.Processors{Sockets: 1}, 1, "1 1 1\n"},
 	} {
 		if count, file := tt.processors.Count(), tt.processors.File(); count != tt.count || file != tt.file {

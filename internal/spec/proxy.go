@@ -34,6 +34,7 @@ func ProxyFrom(environ []string) (*Proxy, error) {
 				low = v
 			}
 		}
+
 		return cmp.Or(upper, low)
 	}
 
@@ -126,6 +127,7 @@ func (c Cluster) PullEnviron() []string {
 	direct := []string{
 		"localhost", "127.0.0.0/8", "::1", ".svc", "." + c.Domain(), n.UnderlaySubnet, n.PodSubnet, n.ServiceSubnet,
 	}
+
 	if c.Proxy.NoProxy != "" {
 		direct = append([]string{c.Proxy.NoProxy}, direct...)
 	}
@@ -136,6 +138,7 @@ func (c Cluster) PullEnviron() []string {
 			all = append(all, name+"="+v)
 		}
 	}
+
 	slices.Sort(all)
 	return all
 }

@@ -20,7 +20,11 @@ func TestProxyFrom(t *testing.T) {
 		{
 			"both names",
 			[]string{"https_proxy=http://low:1", "HTTPS_PROXY=http://up:2", "http_proxy=plain:3", "no_proxy=.a,10.0.0.0/8"},
-			&spec.Proxy{HTTPProxy: "plain:3", HTTPSProxy: "http://up:2", NoProxy: ".a,10.0.0.0/8"},
+			&spec.Proxy{
+				HTTPProxy:  "plain:3",
+				HTTPSProxy: "http://up:2",
+				NoProxy:    ".a,10.0.0.0/8",
+			},
 			"",
 		},
 		{"loopback", []string{"HTTP_PROXY=http://127.0.0.1:3128"}, nil, "127.0.0.1 is each node's own loopback address"},
@@ -33,6 +37,7 @@ func TestProxyFrom(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
+
 			text := ""
 			if err != nil {
 				text = err.Error()
@@ -76,6 +81,7 @@ func TestPullEnviron(t *testing.T) {
 		"NO_PROXY=.corp,192.0.2.0/24,localhost,127.0.0.0/8,::1,.svc,.cluster.local,10.3.0.0/24,fd00:3::/64,10.1.0.0/16," +
 			"fd00:1::/56,10.2.0.0/16,fd00:2::/112",
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -292,9 +292,11 @@ func (c Cluster) withDefaults() Cluster {
 			case n.Count > 1:
 				one.Name = fmt.Sprintf("%s-%d", n.Name, i+1)
 			}
+
 			nodes = append(nodes, one)
 		}
 	}
+
 	c.Nodes = nodes
 	return c
 }

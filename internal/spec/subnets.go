@@ -153,6 +153,7 @@ func (v *validator) subnet(field, value string, b bounds, others []netip.Prefix)
 	case !four && (err != nil || !p.Addr().Is6() || p.Addr().Is4In6()):
 		v.fail(at, "%q is not an IPv6 subnet such as %s", value, pods6)
 		return others
+
 	case p.Bits() < b.min || p.Bits() > b.max:
 		v.fail(at, "%q: the prefix length must be between %d and %d", value, b.min, b.max)
 	case p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast() || p.Addr().IsLoopback():

@@ -45,6 +45,7 @@ func (c change) configure(o Join, k cluster, address netip.Addr) (map[string]boo
 			return nil, err
 		}
 	}
+
 	told, err := nodeconfig.Merge(c.kubeletConfiguration(o, k, address), o.Kubelet)
 	if err != nil {
 		return nil, fmt.Errorf("the kubelet's configuration: %w", err)
@@ -53,16 +54,19 @@ func (c change) configure(o Join, k cluster, address netip.Addr) (map[string]boo
 	if err != nil {
 		return nil, err
 	}
+
 	bootstrap, err := bootstrapKubeconfig(o, k)
 	if err != nil {
 		return nil, err
 	}
+
 	changed := map[string]bool{}
 	files := []file{
 		{nodeconfig.CAFile, k.CA, false, kubelet},
 		{nodeconfig.KubeletConfig, config, false, kubelet},
 		{nodeconfig.BootstrapKubeconfig, bootstrap, true, ""},
 	}
+
 	if c.journal.Runtime {
 		files = append(files, file{runtimeConfig, []byte(containerdConfig), false, containerd})
 		// containerd protects its state only where it makes the folder itself (pkg/sys/filesys_windows.go).
@@ -71,6 +75,7 @@ func (c change) configure(o Join, k cluster, address netip.Addr) (map[string]boo
 			return nil, err
 		}
 	}
+
 	for _, f := range files {
 		wrote, err := c.write(f.path, f.data, f.private)
 		if err != nil {
@@ -81,10 +86,11 @@ func (c change) configure(o Join, k cluster, address netip.Addr) (map[string]boo
 		}
 		changed[f.of] = changed[f.of] || wrote
 	}
+
 	return changed, nil
 }
 
-// kubelet is what the node's kubelet is told.
+// kubelet returns what the node's kubelet is told.
 func (o Join) kubelet(k cluster, address netip.Addr) nodeconfig.Kubelet {
 	return nodeconfig.Kubelet{
 		Name: o.Node, OS: spec.Windows, Address: address, ClusterDNS: k.dns, ClusterDomain: k.domain,

@@ -34,6 +34,7 @@ func (c change) folder(name string, access Access) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	missing := err != nil
 	top := name // the topmost folder that is missing is the one that is made, and removed
 	for up := name; up != "/" && up != "."; up = path.Dir(up) {
@@ -44,6 +45,7 @@ func (c change) folder(name string, access Access) error {
 			top = up
 		}
 	}
+
 	switch {
 	case missing:
 		if err := c.journal.Add(journal.Entry{Kind: journal.Folder, Name: top, Made: true}); err != nil {
@@ -52,6 +54,7 @@ func (c change) folder(name string, access Access) error {
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			return err
 		}
+
 	case c.within(name) == "":
 		had := []string{}
 		for _, e := range entries {
@@ -61,6 +64,7 @@ func (c change) folder(name string, access Access) error {
 			return err
 		}
 	}
+
 	// A join that was killed after the folder was made has not protected it.
 	if made := c.within(name); made != "" && !c.journal.Joined {
 		if err := c.Protect(c.file(made), Readable); err != nil {
@@ -70,10 +74,11 @@ func (c change) folder(name string, access Access) error {
 	if access == Readable {
 		return nil
 	}
+
 	return c.Protect(at, access)
 }
 
-// within is the folder that was made and that a path lies in or is, "" if there is none.
+// within returns the folder that was made and that a path lies in or is, "" if there is none.
 func (c change) within(name string) string {
 	for ; name != "/" && name != "."; name = path.Dir(name) {
 		if e, ok := c.journal.Find(journal.Folder, name); ok && e.Made {
@@ -94,17 +99,20 @@ func (c change) write(name string, data []byte, private bool) (changed bool, err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
+
 	if err := c.keep(name); err != nil {
 		return false, err
 	}
 	if !private {
 		return true, atomicfile.Write(at, data, 0o644)
 	}
+
 	// It is nobody else's before it has its text.
 	fresh := at + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
+
 	empty, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
 		err = errors.Join(empty.Close(), c.Protect(fresh, Private))
@@ -115,6 +123,7 @@ func (c change) write(name string, data []byte, private bool) (changed bool, err
 	if err == nil {
 		err = os.Rename(fresh, at)
 	}
+
 	return true, err
 }
 
@@ -136,6 +145,7 @@ func (c change) keep(name string) error {
 	if err := c.journal.Add(journal.Entry{Kind: journal.File, Name: name, Kept: kept}); err != nil {
 		return err
 	}
+
 	if _, err := os.Stat(c.file(kept)); err == nil {
 		return nil // it was put aside before
 	}
@@ -144,6 +154,7 @@ func (c change) keep(name string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}
@@ -153,6 +164,7 @@ func (c change) keep(name string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return err

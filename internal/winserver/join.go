@@ -59,7 +59,7 @@ func (o Join) programs() (required, optional []string) {
 	return required, optional
 }
 
-// place is where a program lies.
+// place returns where a program lies.
 func place(program string) string {
 	switch program {
 	case "win-bridge.exe", "win-overlay.exe", "host-local.exe":
@@ -78,6 +78,7 @@ func (h Host) Join(ctx context.Context, o Join, say Say) error {
 	if o.Network != string(spec.ModeL2Bridge) && o.Network != NetworkNone {
 		return fmt.Errorf("%w: %q", ErrNetworkMode, o.Network)
 	}
+
 	found, err := discovery.Find(ctx, o.Discovery)
 	if err != nil {
 		return err
@@ -87,6 +88,7 @@ func (h Host) Join(ctx context.Context, o Join, say Say) error {
 	if err != nil {
 		return err
 	}
+
 	j, err := h.resume(o.Node, found.Server)
 	if err != nil {
 		return err
@@ -96,6 +98,7 @@ func (h Host) Join(ctx context.Context, o Join, say Say) error {
 	if err != nil {
 		return err
 	}
+
 	address, err := h.address(o, found.Server)
 	if err != nil {
 		return err
@@ -103,6 +106,7 @@ func (h Host) Join(ctx context.Context, o Join, say Say) error {
 	if err := c.begin(o); err != nil {
 		return err
 	}
+
 	err = c.run(ctx, o, k, address)
 	if err != nil && len(j.Entries) == 0 {
 		return errors.Join(err, j.Remove()) // nothing has been changed
@@ -110,7 +114,7 @@ func (h Host) Join(ctx context.Context, o Join, say Say) error {
 	return err
 }
 
-// resume is the journal of an earlier join of that node to that cluster, or a new one.
+// resume returns the journal of an earlier join of that node to that cluster, or a new one.
 func (h Host) resume(node, server string) (*journal.Journal, error) {
 	j, err := h.Journal()
 	if errors.Is(err, journal.ErrNone) {
@@ -121,6 +125,7 @@ func (h Host) resume(node, server string) (*journal.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if j.Node != node || j.Server != server {
 		return nil, fmt.Errorf("join %s as %q: %w: it is node %q of %s; leave that first", server, node, ErrConflict,
 			j.Node, j.Server)
@@ -128,7 +133,7 @@ func (h Host) resume(node, server string) (*journal.Journal, error) {
 	return j, nil
 }
 
-// address is the node's address with its network.
+// address returns the node's address with its network.
 func (h Host) address(o Join, server string) (netip.Prefix, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -138,6 +143,7 @@ func (h Host) address(o Join, server string) (netip.Prefix, error) {
 	if u.Port() == "" {
 		to += ":443"
 	}
+
 	own, err := h.Address(to)
 	if err != nil {
 		return own, fmt.Errorf("find the address of this server: %w", err)
@@ -158,6 +164,7 @@ func (c change) begin(o Join) error {
 			return err
 		}
 	}
+
 	if len(c.journal.Entries) == 0 {
 		for _, left := range []string{nodeconfig.KubeletKubeconfig, kubeletCertPEM} {
 			if _, err := os.Lstat(c.file(left)); err == nil {
@@ -166,12 +173,14 @@ func (c change) begin(o Join) error {
 			}
 		}
 	}
+
 	if err := os.MkdirAll(c.file(stateDir), 0o755); err != nil {
 		return err
 	}
 	if err := c.Protect(c.file(stateDir), Private); err != nil {
 		return err
 	}
+
 	c.journal.Endpoint, c.journal.Runtime = o.Endpoint, o.Endpoint == ""
 	if c.journal.Runtime {
 		c.journal.Endpoint = RuntimeEndpoint
@@ -192,6 +201,7 @@ func (c change) run(ctx context.Context, o Join, k cluster, address netip.Prefix
 	if err != nil {
 		return fmt.Errorf("write the node's files: %w", err)
 	}
+
 	if err := c.allow(ctx); err != nil {
 		return err
 	}
@@ -201,6 +211,7 @@ func (c change) run(ctx context.Context, o Join, k cluster, address netip.Prefix
 		}
 		c.say("service containerd runs")
 	}
+
 	if err := c.serve(c.kubeletService(o, address.Addr()), fresh[kubelet] || told[kubelet]); err != nil {
 		return err
 	}
@@ -209,6 +220,7 @@ func (c change) run(ctx context.Context, o Join, k cluster, address netip.Prefix
 	if err != nil {
 		return err
 	}
+
 	if c.journal.Network != "" {
 		if err := c.network(ctx, o, k, client, address); err != nil {
 			return fmt.Errorf("make the pods' network: %w", err)
@@ -217,6 +229,7 @@ func (c change) run(ctx context.Context, o Join, k cluster, address netip.Prefix
 	if err := c.routes(ctx, k, address); err != nil {
 		return err
 	}
+
 	if err := c.serve(c.proxyService(o, k), fresh[kubeProxy] || told[kubelet]); err != nil {
 		return err
 	}
@@ -235,6 +248,7 @@ func (c change) install(ctx context.Context, o Join, server string) (fresh map[s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
+
 	required, optional := o.programs()
 	names, err := bundle.Extract(o.Bundles, staging, required, optional)
 	if err != nil {
@@ -243,6 +257,7 @@ func (c change) install(ctx context.Context, o Join, server string) (fresh map[s
 	if err := c.skew(ctx, server, names); err != nil {
 		return nil, err
 	}
+
 	fresh = map[string]bool{}
 	for _, name := range names {
 		to := place(name)
@@ -254,9 +269,11 @@ func (c change) install(ctx context.Context, o Join, server string) (fresh map[s
 		if err != nil {
 			return nil, err
 		}
+
 		if !other {
 			continue
 		}
+
 		of := serviceOf(name)
 		if of != "" && !fresh[of] {
 			if err := c.stop(of); err != nil { // its program is in use
@@ -264,6 +281,7 @@ func (c change) install(ctx context.Context, o Join, server string) (fresh map[s
 			}
 			fresh[of] = true
 		}
+
 		if err := c.keep(to); err != nil {
 			return nil, err
 		}
@@ -272,10 +290,11 @@ func (c change) install(ctx context.Context, o Join, server string) (fresh map[s
 		}
 		c.say("installed %s", windows(to))
 	}
+
 	return fresh, nil
 }
 
-// serviceOf is the service whose program that is, "" if it is none.
+// serviceOf returns the service whose program that is, "" if it is none.
 func serviceOf(program string) string {
 	switch program {
 	case "containerd.exe", "containerd-shim-runhcs-v1.exe":
@@ -295,6 +314,7 @@ func (c change) identity(ctx context.Context, o Join, k cluster) (*api.Client, e
 	if err != nil {
 		return nil, err
 	}
+
 	err = c.wait(ctx, o.Wait, func(ctx context.Context) error {
 		if _, err := os.Stat(pem); err != nil {
 			return errors.New("the kubelet has no certificate yet")
@@ -305,6 +325,7 @@ func (c change) identity(ctx context.Context, o Join, k cluster) (*api.Client, e
 	if err != nil {
 		return nil, fmt.Errorf("wait until node %s is registered: %w", o.Node, err)
 	}
+
 	c.say("node %s is registered", o.Node)
 	return client, nil
 }
@@ -327,12 +348,14 @@ func (c change) network(ctx context.Context, o Join, k cluster, client *api.Clie
 	if err != nil {
 		return err
 	}
+
 	if !cidr.Addr().Is4() || cidr.Bits() > 29 {
 		return fmt.Errorf("the node's range %s is not an IPv4 network of at least 8 addresses", cidr)
 	}
 	if cidr.Bits() < k.pods.Bits() || !k.pods.Contains(cidr.Addr()) {
 		return fmt.Errorf("the node's range %s is not in that of the cluster's pods, %s", cidr, k.pods)
 	}
+
 	name := c.journal.Network
 	if there, err := c.Networks.Has(name); err != nil {
 		return err
@@ -341,6 +364,7 @@ func (c change) network(ctx context.Context, o Join, k cluster, client *api.Clie
 			return err
 		}
 	}
+
 	found, err := c.Networks.Ensure(name, cidr)
 	if err != nil {
 		return err
@@ -348,10 +372,12 @@ func (c change) network(ctx context.Context, o Join, k cluster, client *api.Clie
 	if !found {
 		c.say("made HNS network %s of %s", name, cidr)
 	}
+
 	nodes := k.nodes
 	if !nodes.IsValid() {
 		nodes = address.Masked()
 	}
+
 	conf, err := podnet.ConfList(podnet.Config{
 		Mode: spec.ModeL2Bridge, Address: address.Addr(), Pods: k.pods, Services: k.services,
 		Local: []netip.Prefix{k.pods, k.services, nodes},
@@ -359,6 +385,7 @@ func (c change) network(ctx context.Context, o Join, k cluster, client *api.Clie
 	if err != nil {
 		return err
 	}
+
 	if err := c.folder(cniConfDir, Readable); err != nil {
 		return err
 	}
@@ -374,6 +401,7 @@ func (c change) ready(ctx context.Context, o Join, k cluster, client *api.Client
 	if c.journal.Network == "" {
 		c.say("the cluster's own DaemonSets have to bring the pods' network; the node is Ready after that")
 	}
+
 	err := c.wait(ctx, o.Wait, func(ctx context.Context) error {
 		n, err := client.Node(ctx, o.Node)
 		if err != nil {
@@ -384,12 +412,14 @@ func (c change) ready(ctx context.Context, o Join, k cluster, client *api.Client
 	if err != nil {
 		return fmt.Errorf("wait until node %s is Ready: %w", o.Node, err)
 	}
+
 	if !c.journal.Joined {
 		c.journal.Joined = true
 		if err := c.journal.Save(); err != nil {
 			return err
 		}
 	}
+
 	// The token has done its work: the kubelet has a certificate.
 	if err := os.Remove(c.file(nodeconfig.BootstrapKubeconfig)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -398,6 +428,7 @@ func (c change) ready(ctx context.Context, o Join, k cluster, client *api.Client
 	if may, err := client.Allowed(ctx, "watch", "discovery.k8s.io", "endpointslices"); err == nil && !may {
 		c.say("kube-proxy may not read Services yet; an administrator has to run: %s", terms.GrantCommand(o.Node))
 	}
+
 	if k.mullion && !k.nodes.Contains(address) && !slices.ContainsFunc(k.external, func(p netip.Prefix) bool {
 		return p.Contains(address)
 	}) {
@@ -407,5 +438,6 @@ func (c change) ready(ctx context.Context, o Join, k cluster, client *api.Client
 	if !k.mullion && !k.selfSigned {
 		c.say("the cluster signs serving certificates: until `kubectl get csr` shows the node's approved, its pods have no logs and no exec")
 	}
+
 	return nil
 }

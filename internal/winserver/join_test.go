@@ -49,7 +49,13 @@ type fakeCluster struct {
 
 func newCluster(t *testing.T) *fakeCluster {
 	t.Helper()
-	c := &fakeCluster{version: "v1.37.1", mode: "l2bridge", podCIDR: "10.244.1.0/24", external: `"192.0.2.7"`}
+	c := &fakeCluster{
+		version:  "v1.37.1",
+		mode:     "l2bridge",
+		podCIDR:  "10.244.1.0/24",
+		external: `"192.0.2.7"`,
+	}
+
 	c.Server = httptest.NewUnstartedServer(c)
 	c.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 	c.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -59,6 +65,7 @@ func newCluster(t *testing.T) *fakeCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c.hash = hashes[0]
 	return c
 }
@@ -86,18 +93,21 @@ func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"apiVersion": "mullion.dev/v1alpha1", "kind": "Cluster", "name": "c",
 			"networking": {"mode": %q, "advertiseAddress": "192.0.2.1", "podSubnet": "10.244.0.0/16",
 				"externalNodes": [%s]}}`, c.mode, c.external)}}
+
 	case "GET /api/v1/nodes/win-a":
 		if !c.taken && (!byNode || !c.server.runs("kubelet")) {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
 		answer = c.node()
+
 	case "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
 		answer = map[string]any{"status": map[string]bool{"allowed": byNode}}
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
+
 	_ = json.NewEncoder(w).Encode(answer) // the client says what is wrong
 }
 
@@ -166,7 +176,7 @@ func (s *windowsServer) runs(name string) bool {
 	return one != nil && one.Status.State == services.Running
 }
 
-// joining is a server that joins the cluster, with what it asks for.
+// joining returns a server that joins the cluster, with what it asks for.
 func (c *fakeCluster) joining(t *testing.T, version string) (*windowsServer, winserver.Join) {
 	t.Helper()
 	s := newServer(t)
@@ -182,18 +192,20 @@ func (c *fakeCluster) joining(t *testing.T, version string) (*windowsServer, win
 			t.Fatal(err)
 		}
 	}
+
 	o := options(strings.TrimPrefix(c.URL, "https://"), dir)
 	o.Discovery.Hashes = []string{c.hash}
 	return s, o
 }
 
-// keyPair is a certificate with its key, as the kubelet has them in one file.
+// keyPair returns a certificate with its key, as the kubelet has them in one file.
 func keyPair(t *testing.T) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	from := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
 	cert, err := x509.CreateCertificate(rand.Reader, from, from, key.Public(), key)
 	if err != nil {
@@ -203,6 +215,7 @@ func keyPair(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
 }
@@ -225,6 +238,7 @@ func TestJoin(t *testing.T) {
 	if err := s.Join(t.Context(), o, first.say); err != nil {
 		t.Fatal(err)
 	}
+
 	if !first.has("node win-a is Ready") {
 		t.Errorf("said %q", first)
 	}
@@ -232,6 +246,7 @@ func TestJoin(t *testing.T) {
 	if strings.Contains(after, "0123456789abcdef") {
 		t.Error("the token is still on the server")
 	}
+
 	for name, want := range map[string]string{
 		"containerd": `"C:\Program Files\containerd\containerd.exe" --run-service --config "C:\Program Files\containerd\config.toml"`,
 		"kubelet":    `C:\k\kubelet.exe --windows-service --config=C:\var\lib\kubelet\config.yaml`,
@@ -243,6 +258,7 @@ func TestJoin(t *testing.T) {
 			t.Errorf("service %s: %+v", name, one)
 		}
 	}
+
 	for path, want := range map[string]winserver.Access{
 		"/ProgramData/mullion-agent": winserver.Private, "/etc/kubernetes": winserver.Private,
 		"/var/lib/kubelet": winserver.Private, "/var/lib/kubelet/pki": winserver.Private,
@@ -256,6 +272,7 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%s is reached as %v, %v; want %v", path, is, ok, want)
 		}
 	}
+
 	if !first.has("the cluster does not expect a node at 127.0.0.7") {
 		t.Errorf("said %q", first)
 	}
@@ -265,6 +282,7 @@ func TestJoin(t *testing.T) {
 	if s.networks["cbr0"] != netip.MustParsePrefix(c.podCIDR) || s.rules["mullion-agent-kubelet"] != 10250 {
 		t.Errorf("networks %v, rules %v", s.networks, s.rules)
 	}
+
 	if err := s.Join(t.Context(), o, second.say); err != nil {
 		t.Fatal(err)
 	}
@@ -274,6 +292,7 @@ func TestJoin(t *testing.T) {
 	if err := s.Leave(t.Context(), false, t.Logf); err != nil {
 		t.Fatal(err)
 	}
+
 	if left := strings.Replace(s.tree(t), "ProgramData\n", "", 1); left != before ||
 		len(s.networks)+len(s.rules)+len(s.ways) > 0 || s.ended != 1 {
 		t.Errorf("left %s, networks %v, rules %v, routes %v, pods ended %d times; before it was %s", left, s.networks, s.rules,
@@ -294,7 +313,8 @@ func TestJoinRoutes(t *testing.T) {
 		if err := s.Join(t.Context(), o, says.say); err != nil {
 			t.Fatal(err)
 		}
-		if len(s.ways) > 0 || !says.has(tc.says) || says.has("does not expect") || tc.says == "" && says.has("neighbour") {
+
+		if len(s.ways) > 0 || !says.has(tc.says) || says.has("does not expect") || (tc.says == "" && says.has("neighbour")) {
 			t.Errorf("%s: routes %v, said %q", tc.address, s.ways, says)
 		}
 	}
@@ -341,6 +361,7 @@ func TestJoinRefused(t *testing.T) {
 			if err := s.Join(t.Context(), o, t.Logf); !errors.Is(err, x.is) {
 				t.Errorf("%v, want %v", err, x.is)
 			}
+
 			if left := strings.Replace(s.tree(t), "\nProgramData", "", 1); left != "." ||
 				len(s.services.Services) != had || len(s.rules)+len(s.networks) > 0 {
 				t.Errorf("left behind: %s", left)
@@ -375,6 +396,7 @@ func TestUntrusted(t *testing.T) {
 		if strings.HasSuffix(path, "journal.json") {
 			text = `{"version": 1, "node": "win-a", "entries": [{"kind": "folder", "name": "/Windows", "made": true}]}`
 		}
+
 		s.write(t, path, text)
 		s.write(t, "Windows/notepad.exe", "MZ")
 		s.stranger = "/" + filepath.Dir(path)
@@ -384,6 +406,7 @@ func TestUntrusted(t *testing.T) {
 		if err := s.Leave(t.Context(), false, t.Logf); err == nil && strings.HasSuffix(path, ".json") {
 			t.Error("leave with a user's journal")
 		}
+
 		for _, file := range []string{path, "Windows/notepad.exe"} {
 			if _, err := os.Stat(filepath.Join(s.Root, file)); err != nil {
 				t.Error(err)
@@ -415,6 +438,7 @@ func TestJoinKilled(t *testing.T) {
 	if _, err := interrupted(t.Context(), s, o, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	whole := nodeOf(t, s)
 	killed, at := true, 0
 	for at = 1; killed; at += 3 { // each join takes its time
@@ -425,6 +449,7 @@ func TestJoinKilled(t *testing.T) {
 		if killed, err = interrupted(t.Context(), s, o, at); err != nil {
 			t.Fatalf("step %d: %v", at, err)
 		}
+
 		if at%2 == 0 {
 			if _, err := interrupted(t.Context(), s, o, 0); err != nil {
 				t.Fatalf("again after step %d: %v", at, err)
@@ -433,9 +458,11 @@ func TestJoinKilled(t *testing.T) {
 				t.Fatalf("again after step %d:\n%s\nwant\n%s", at, got, whole)
 			}
 		}
+
 		if err := s.Leave(t.Context(), false, t.Logf); err != nil && !errors.Is(err, journal.ErrNone) {
 			t.Fatalf("leave after step %d: %v", at, err)
 		}
+
 		left := s.tree(t)
 		for _, harmless := range []string{"ProgramData\n", "ProgramData/mullion-agent\n"} {
 			left = strings.Replace(left, harmless, "", 1)
@@ -444,13 +471,14 @@ func TestJoinKilled(t *testing.T) {
 			t.Fatalf("leave after step %d left\n%s\nwant\n%s", at, left, before)
 		}
 	}
+
 	if at < 40 {
 		t.Errorf("a join has only %d steps", at)
 	}
 }
 
-// nodeOf is a server's tree without what differs between two nodes: the journal's text, the certificate, and the copy
-// of a file that was there before.
+// nodeOf returns a server's tree without what differs between two nodes: the journal's text, the certificate, and the
+// copy of a file that was there before.
 func nodeOf(t *testing.T, s *windowsServer) string {
 	t.Helper()
 	journal, err := os.ReadFile(filepath.Join(s.Root, "ProgramData/mullion-agent/journal.json"))
@@ -472,6 +500,7 @@ func TestUpgradeSkew(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kubelet.exe"), []byte("MZ Kubernetes v1.38.0"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	err := s.Upgrade(t.Context(), []string{dir}, time.Second, t.Logf)
 	if !errors.Is(err, winserver.ErrSkew) || s.tree(t) != before {
 		t.Errorf("%v", err)

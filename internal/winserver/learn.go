@@ -32,6 +32,7 @@ func (c change) learn(ctx context.Context, client *api.Client, found discovery.C
 	if k.version, err = c.serverVersion(ctx, client); err != nil {
 		return k, err
 	}
+
 	published, err := client.ConfigMap(ctx, terms.MullionNamespace, terms.MullionConfig)
 	switch {
 	case err == nil:
@@ -44,8 +45,10 @@ func (c change) learn(ctx context.Context, client *api.Client, found discovery.C
 			return k, fmt.Errorf("%w: the cluster's mode is %s; use --network none, and a DaemonSet that makes it",
 				ErrNetworkMode, n.Mode)
 		}
+
 		k.mullion, k.domain, k.dns = true, s.Domain(), s.DNS()
 		k.pods, k.services, k.nodes, k.external = n.Pods(), n.Services(), n.Underlay(), n.External()
+
 	case errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrForbidden):
 		if k, err = kubeadmCluster(ctx, client, k); err != nil {
 			return k, err
@@ -53,10 +56,12 @@ func (c change) learn(ctx context.Context, client *api.Client, found discovery.C
 	default:
 		return k, err
 	}
+
 	c.say("the cluster's pods have %s, its Services %s", k.pods, k.services)
 	if c.journal.Joined || len(c.journal.Entries) > 0 {
 		return k, nil // the name is the node's own
 	}
+
 	switch _, err := client.Node(ctx, o.Node); {
 	case err == nil:
 		return k, fmt.Errorf("the cluster has a node %q: %w", o.Node, ErrConflict)
@@ -65,6 +70,7 @@ func (c change) learn(ctx context.Context, client *api.Client, found discovery.C
 	case !errors.Is(err, api.ErrNotFound):
 		return k, err
 	}
+
 	return k, nil
 }
 
@@ -82,6 +88,7 @@ func kubeadmCluster(ctx context.Context, client *api.Client, k cluster) (cluster
 		}
 		texts[i] = data[of.key]
 	}
+
 	t, err := terms.Kubeadm(texts[0], texts[1])
 	if err != nil {
 		return k, err

@@ -25,12 +25,14 @@ func (h Host) Leave(ctx context.Context, deleteNode bool, say Say) error {
 	if err != nil {
 		return err
 	}
+
 	c := change{h, j, say}
 	if deleteNode {
 		if err := c.deleteNode(ctx); err != nil {
 			return err
 		}
 	}
+
 	for _, name := range []string{kubeProxy, kubelet} {
 		if _, ok := j.Find(journal.Service, name); !ok {
 			continue
@@ -38,6 +40,7 @@ func (h Host) Leave(ctx context.Context, deleteNode bool, say Say) error {
 		if err := h.stop(name); err != nil {
 			return err
 		}
+
 		say("stopped service %s", name)
 		if name == kubeProxy {
 			if err := h.Networks.ClearServices(); err != nil {
@@ -45,9 +48,11 @@ func (h Host) Leave(ctx context.Context, deleteNode bool, say Say) error {
 			}
 		}
 	}
+
 	if err := c.endPods(ctx); err != nil {
 		return err
 	}
+
 	for _, e := range slices.Backward(slices.Clone(j.Entries)) {
 		if err := c.undo(ctx, e); err != nil {
 			return fmt.Errorf("remove %s %s: %w", e.Kind, e.Name, err)
@@ -56,6 +61,7 @@ func (h Host) Leave(ctx context.Context, deleteNode bool, say Say) error {
 			return err
 		}
 	}
+
 	if err := j.Remove(); err != nil {
 		return err
 	}
@@ -73,6 +79,7 @@ func (c change) deleteNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	client, err := api.ByCertificate(c.journal.Server, ca, c.file(kubeletCertPEM))
 	if err != nil {
 		return err
@@ -81,6 +88,7 @@ func (c change) deleteNode(ctx context.Context) error {
 	if err := c.stop(kubelet); err != nil {
 		return err
 	}
+
 	err = client.DeleteNode(ctx, c.journal.Node)
 	switch {
 	case errors.Is(err, api.ErrNotFound):
@@ -91,6 +99,7 @@ func (c change) deleteNode(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+
 	c.say("deleted node %s", c.journal.Node)
 	return nil
 }
@@ -106,6 +115,7 @@ func (c change) endPods(ctx context.Context) error {
 	if _, ok := c.journal.Find(journal.Service, kubelet); !ok {
 		return nil // no pod came from this node
 	}
+
 	n, err := c.EndPods(ctx, c.journal.Endpoint)
 	if err != nil {
 		return fmt.Errorf("remove the pods: %w", err)
@@ -122,11 +132,13 @@ func (c change) undo(ctx context.Context, e journal.Entry) error {
 			return err
 		}
 		c.say("removed service %s", e.Name)
+
 	case journal.Network:
 		if err := c.Networks.Delete(e.Name); err != nil {
 			return err
 		}
 		c.say("removed HNS network %s", e.Name)
+
 	case journal.Firewall:
 		return c.Firewall.Remove(ctx, e.Name)
 	case journal.Route:
@@ -138,6 +150,7 @@ func (c change) undo(ctx context.Context, e journal.Entry) error {
 			return err
 		}
 		c.say("removed the route to %s", to)
+
 	case journal.File:
 		return c.putBack(ctx, e)
 	case journal.Folder:
@@ -145,6 +158,7 @@ func (c change) undo(ctx context.Context, e journal.Entry) error {
 	default:
 		return errors.New("this agent does not know that kind of change")
 	}
+
 	return nil
 }
 
@@ -169,6 +183,7 @@ func (c change) empty(ctx context.Context, e journal.Entry) error {
 		c.say("removed %s", windows(e.Name))
 		return nil
 	}
+
 	entries, err := os.ReadDir(c.file(e.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -176,6 +191,7 @@ func (c change) empty(ctx context.Context, e journal.Entry) error {
 	if err != nil {
 		return err
 	}
+
 	for _, entry := range entries {
 		if has(e.Had, entry.Name()) {
 			continue
@@ -186,6 +202,7 @@ func (c change) empty(ctx context.Context, e journal.Entry) error {
 		}
 		c.say("removed %s", windows(name))
 	}
+
 	return nil
 }
 
@@ -202,7 +219,7 @@ func (c change) removeAll(ctx context.Context, name string) error {
 	return err
 }
 
-// Node is what leave says that an administrator does before.
+// Node returns what leave says that an administrator does before.
 func (h Host) Node() (name string, advice []string, err error) {
 	j, err := h.Journal()
 	if err != nil {

@@ -19,12 +19,14 @@ func (c change) routes(ctx context.Context, k cluster, address netip.Prefix) err
 	if err != nil {
 		return err
 	}
+
 	via, _ := netip.ParseAddr(u.Hostname()) // a name is no neighbour's address
 	if !address.Masked().Contains(via) {
 		c.say("%s is no neighbour of this server: the routers between have to lead to %s and %s by way of it", u.Hostname(),
 			k.nodes, k.pods)
 		return nil
 	}
+
 	for _, to := range []netip.Prefix{k.nodes, k.pods} {
 		name := to.String() + " " + via.String()
 		_, had := c.journal.Find(journal.Route, name)
@@ -34,10 +36,12 @@ func (c change) routes(ctx context.Context, k cluster, address netip.Prefix) err
 		if err := c.Routes.Ensure(ctx, to, via); err != nil {
 			return fmt.Errorf("make the route to %s by way of %s: %w", to, via, err)
 		}
+
 		if !had {
 			c.say("made the route to %s by way of %s", to, via)
 		}
 	}
+
 	return nil
 }
 

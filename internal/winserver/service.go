@@ -39,7 +39,8 @@ type service struct {
 	needs       []string
 }
 
-// line is a command line. No argument has a quotation mark in it: they are paths, names and addresses that are checked.
+// line returns a command line. No argument has a quotation mark in it: they are paths, names and addresses that are
+// checked.
 func line(args []string) string {
 	var all []string
 	for _, a := range args {
@@ -78,11 +79,13 @@ func (c change) serve(s service, fresh bool) error {
 		return fmt.Errorf("open service %s: %w", s.name, err)
 	}
 	defer h.Close() //nolint:errcheck // nothing is lost
+
 	if fresh || changed {
 		if err := c.stop(s.name); err != nil {
 			return err
 		}
 	}
+
 	return startService(s.name, h)
 }
 
@@ -94,12 +97,14 @@ func startService(name string, h services.Life) error {
 	if err := h.Start(nil); err != nil && !errors.Is(err, services.AlreadyRunning) {
 		return fmt.Errorf("start service %s: %w", name, err)
 	}
+
 	if is, err = services.Await(h, services.StartPending); err != nil {
 		return fmt.Errorf("start service %s: %w", name, err)
 	}
 	if is.State != services.Running {
 		return fmt.Errorf("start service %s: %w: it ended with %d", name, ErrNotReady, is.Exit)
 	}
+
 	return nil
 }
 
@@ -111,6 +116,7 @@ func (c change) register(s service) (changed bool, err error) {
 	if err := c.journal.Add(journal.Entry{Kind: journal.Service, Name: s.name}); err != nil {
 		return false, err
 	}
+
 	binary, account := line(s.command), "LocalSystem"
 	settings := services.Change{
 		Type: services.OwnProcess, Start: services.StartAuto, ErrorControl: services.ErrorNormal,
@@ -119,6 +125,7 @@ func (c change) register(s service) (changed bool, err error) {
 	if settings.Needs == nil {
 		settings.Needs = []string{}
 	}
+
 	if err := c.Services.Create(s.name, settings); err != nil && !errors.Is(err, services.Exists) {
 		return false, err
 	}
@@ -147,15 +154,18 @@ func (h Host) stop(name string) error {
 	if err != nil {
 		return fmt.Errorf("stop what needs service %s: %w", name, err)
 	}
+
 	for _, n := range needing {
 		if err := h.stop(n.Name); err != nil {
 			return err
 		}
 	}
+
 	_, err = s.Control(services.ControlStop)
 	if errors.Is(err, services.NotActive) {
 		return nil
 	}
+
 	if err == nil {
 		var is services.Status
 		if is, err = services.AwaitStop(s); err == nil && is.State != services.Stopped {
@@ -165,6 +175,7 @@ func (h Host) stop(name string) error {
 	if err != nil {
 		return fmt.Errorf("stop service %s: %w", name, err)
 	}
+
 	return nil
 }
 
@@ -177,6 +188,7 @@ func (h Host) remove(name string) error {
 	if errors.Is(err, services.DoesNotExist) {
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}

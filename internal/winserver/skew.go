@@ -44,7 +44,7 @@ func (r release) allowed(server release) bool {
 	return r.major == server.major && r.minor <= server.minor && server.minor-r.minor <= maxOlder
 }
 
-// serverVersion is the API server's version, empty if the client may not ask.
+// serverVersion returns the API server's version, empty if the client may not ask.
 func (c change) serverVersion(ctx context.Context, client *api.Client) (string, error) {
 	version, err := client.Version(ctx)
 	if errors.Is(err, api.ErrForbidden) || errors.Is(err, api.ErrUnauthorized) {
@@ -76,6 +76,7 @@ func (c change) skew(ctx context.Context, server string, names []string) error {
 	if err != nil {
 		return fmt.Errorf("read the API server's version: %w", err)
 	}
+
 	for _, name := range []string{"kubelet.exe", "kube-proxy.exe"} {
 		if !slices.Contains(names, name) {
 			continue
@@ -84,6 +85,7 @@ func (c change) skew(ctx context.Context, server string, names []string) error {
 		if err != nil {
 			return fmt.Errorf("ask %s for its version: %w", name, err)
 		}
+
 		here, err := parseRelease(text)
 		if err != nil {
 			return fmt.Errorf("ask %s for its version: %w", name, err)
@@ -92,5 +94,6 @@ func (c change) skew(ctx context.Context, server string, names []string) error {
 			return fmt.Errorf("%s is of Kubernetes %s, the API server of %s: %w", name, here, there, ErrSkew)
 		}
 	}
+
 	return nil
 }

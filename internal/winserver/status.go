@@ -36,7 +36,14 @@ func (h Host) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{Node: j.Node, Server: j.Server, Joined: j.Joined, Network: j.Network}
+
+	s := Status{
+		Node:    j.Node,
+		Server:  j.Server,
+		Joined:  j.Joined,
+		Network: j.Network,
+	}
+
 	for _, name := range []string{containerd, kubelet, kubeProxy} {
 		if _, ok := j.Find(journal.Service, name); !ok {
 			continue
@@ -45,6 +52,7 @@ func (h Host) Status(ctx context.Context) (Status, error) {
 		if err != nil {
 			return s, fmt.Errorf("look at service %s: %w", name, err)
 		}
+
 		state := "missing"
 		switch {
 		case runs:
@@ -52,8 +60,10 @@ func (h Host) Status(ctx context.Context) (Status, error) {
 		case there:
 			state = "stopped"
 		}
+
 		s.Services = append(s.Services, ServiceStatus{name, state})
 	}
+
 	if err := h.asked(ctx, j, &s); err != nil {
 		s.Reason = err.Error()
 	}
@@ -69,6 +79,7 @@ func (h Host) asked(ctx context.Context, j *journal.Journal, s *Status) error {
 	if err != nil {
 		return err
 	}
+
 	n, err := client.Node(ctx, j.Node)
 	if err != nil {
 		return err
@@ -81,7 +92,7 @@ func (h Host) asked(ctx context.Context, j *journal.Journal, s *Status) error {
 	return nil
 }
 
-// Traces are what is on the server of nodes: the node that the agent has made of it, or, if it has made none, what
+// Traces returns what is on the server of nodes: the node that the agent has made of it, or, if it has made none, what
 // others have left.
 func (h Host) Traces() (node string, left []string) {
 	if j, err := h.Journal(); err == nil {
@@ -92,10 +103,12 @@ func (h Host) Traces() (node string, left []string) {
 			left = append(left, windows(file))
 		}
 	}
+
 	for _, name := range []string{kubelet, kubeProxy} {
 		if there, _, err := h.running(name); err == nil && there {
 			left = append(left, "service "+name)
 		}
 	}
+
 	return "", left
 }

@@ -30,6 +30,7 @@ func (h Host) Upgrade(ctx context.Context, bundles []string, wait time.Duration,
 	if err := os.RemoveAll(staging); err != nil {
 		return err
 	}
+
 	if err := os.MkdirAll(staging, 0o755); err != nil {
 		return err
 	}
@@ -38,6 +39,7 @@ func (h Host) Upgrade(ctx context.Context, bundles []string, wait time.Duration,
 	if j.Network == "" {
 		o.Network = NetworkNone
 	}
+
 	if j.Runtime {
 		o.Endpoint = ""
 	}
@@ -46,6 +48,7 @@ func (h Host) Upgrade(ctx context.Context, bundles []string, wait time.Duration,
 	if err != nil {
 		return err
 	}
+
 	if len(names) == 0 {
 		return fmt.Errorf("%w: none of %v", bundle.ErrMissing, required)
 	}
@@ -53,6 +56,7 @@ func (h Host) Upgrade(ctx context.Context, bundles []string, wait time.Duration,
 	if err != nil {
 		return err
 	}
+
 	if err := c.skew(ctx, server, names); err != nil {
 		return err
 	}
@@ -61,6 +65,7 @@ func (h Host) Upgrade(ctx context.Context, bundles []string, wait time.Duration,
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -69,6 +74,7 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 	if err := c.resumeSwap(ctx, of, names); err != nil {
 		return err
 	}
+
 	var other []string
 	for _, name := range names {
 		if serviceOf(name) != of {
@@ -78,6 +84,7 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 		if err != nil {
 			return err
 		}
+
 		if d {
 			other = append(other, name)
 		} else {
@@ -87,6 +94,7 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 	if len(other) == 0 {
 		return nil
 	}
+
 	var needing []string
 	if of != "" {
 		if _, ok := c.journal.Find(journal.Service, of); !ok {
@@ -97,13 +105,16 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 				needing = append(needing, s)
 			}
 		}
+
 		if err := c.stop(of); err != nil {
 			return err
 		}
 	}
+
 	if err := c.swap(ctx, other); err != nil {
 		return errors.Join(err, c.swapBack(ctx, other), c.startAll(needing))
 	}
+
 	err := c.works(ctx, of, wait)
 	if err == nil {
 		err = c.startAll(needing)
@@ -116,12 +127,14 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 		}
 		return fmt.Errorf("%w; it has the former ones again", err)
 	}
+
 	for _, name := range other {
 		c.say("replaced %s", windows(place(name)))
 		if err := c.removeAll(ctx, place(name)+formerEnding); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -137,6 +150,7 @@ func (c change) resumeSwap(ctx context.Context, of string, names []string) error
 	if len(halfway) == 0 {
 		return nil
 	}
+
 	c.say("an upgrade was interrupted: %v have their former programs back", halfway)
 	if of != "" {
 		if err := c.stop(of); err != nil {
@@ -146,6 +160,7 @@ func (c change) resumeSwap(ctx context.Context, of string, names []string) error
 	if err := c.swapBack(ctx, halfway); err != nil || of == "" {
 		return err
 	}
+
 	return c.startAll([]string{of})
 }
 
@@ -159,6 +174,7 @@ func (c change) swap(ctx context.Context, names []string) error {
 		if err := c.keep(to); err != nil {
 			return err
 		}
+
 		err := c.rename(ctx, to, to+formerEnding)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -167,6 +183,7 @@ func (c change) swap(ctx context.Context, names []string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -234,6 +251,7 @@ func (c change) works(ctx context.Context, of string, wait time.Duration) error 
 		case kubeProxy:
 			return c.Healthy(ctx, nodeconfig.ProxyHealthPort)
 		}
+
 		return nil
 	})
 }

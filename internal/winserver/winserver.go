@@ -134,10 +134,10 @@ type Routes interface {
 // Say tells a person of a step.
 type Say func(format string, args ...any)
 
-// file is the path, in the form of this machine, of a file that is named by its path on C: with slashes.
+// file returns the path, in the form of this machine, of a file that is named by its path on C: with slashes.
 func (h Host) file(path string) string { return filepath.Join(h.Root, filepath.FromSlash(path)) }
 
-// windows is a path as programs of Windows write it.
+// windows returns a path as programs of Windows write it.
 func windows(path string) string { return nodeconfig.Path(spec.Windows, path) }
 
 // Journal reads the journal; the error wraps journal.ErrNone if there is none. Users may make folders in
@@ -172,6 +172,7 @@ func (h Host) wait(ctx context.Context, patience time.Duration, look func(contex
 	defer cancel()
 	tick := time.NewTicker(h.Poll)
 	defer tick.Stop()
+
 	for {
 		err := look(ctx)
 		if err == nil {

@@ -45,6 +45,7 @@ func newServer(t *testing.T) *windowsServer {
 		networks: map[string]netip.Prefix{}, rules: map[string]int{}, ways: map[string]bool{},
 		access: map[string]winserver.Access{},
 	}
+
 	s.Host = winserver.Host{
 		Root: t.TempDir(), Services: &s.services, Networks: s, Firewall: wall{s}, Routes: ways{s},
 		Poll: time.Millisecond,
@@ -78,6 +79,7 @@ func newServer(t *testing.T) *windowsServer {
 			return s.sick(string(text))
 		},
 	}
+
 	return s
 }
 
@@ -141,12 +143,14 @@ func (s *windowsServer) tree(t *testing.T) string {
 			data, err = os.ReadFile(path)
 			name += " = " + string(data)
 		}
+
 		all = append(all, name)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	slices.Sort(all)
 	return strings.Join(all, "\n")
 }
@@ -175,6 +179,7 @@ func TestJoinNobody(t *testing.T) {
 		_, _ = w.Write([]byte("<html>It works!</html>"))
 	}))
 	defer nonsense.Close()
+
 	for name, c := range map[string]struct {
 		server string
 		is     error
@@ -243,6 +248,7 @@ func TestLeave(t *testing.T) {
 	if left := s.tree(t); left != want {
 		t.Errorf("left:\n%s\nwant:\n%s", left, want)
 	}
+
 	if len(s.networks)+len(s.rules) > 0 || s.services.Find("kubelet") != nil || s.ended != 1 {
 		t.Errorf("networks %v, rules %v, pods ended %d times", s.networks, s.rules, s.ended)
 	}
@@ -281,6 +287,7 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	is := func(want string) {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(s.Root, "k", "kubelet.exe"))
@@ -288,12 +295,14 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("kubelet.exe is %q, %v; want %q", text, err, want)
 		}
 	}
+
 	s.sick = func(program string) error {
 		if program == "MZ v1.37.1 bad" {
 			return errors.New("it is sick")
 		}
 		return nil
 	}
+
 	// The file was there before the join, and no other has been in its place yet.
 	if err := os.Remove(filepath.Join(s.Root, "k", "kubelet.exe.before-mullion")); err != nil {
 		t.Fatal(err)
@@ -303,12 +312,14 @@ func TestUpgrade(t *testing.T) {
 	if !errors.Is(err, winserver.ErrNotReady) || !strings.Contains(err.Error(), "former ones again") {
 		t.Errorf("a bad program: %v", err)
 	}
+
 	is("MZ v1.37.1 one")
 	give("MZ v1.37.1 two")
 	if err := s.Upgrade(t.Context(), []string{bundle}, time.Second, t.Logf); err != nil {
 		t.Errorf("a good program: %v", err)
 	}
 	is("MZ v1.37.1 two")
+
 	// A kill between the swap and the answer.
 	s.write(t, "k/kubelet.exe.former", "MZ v1.37.1 two")
 	s.write(t, "k/kubelet.exe", "MZ v1.37.1 three")
@@ -316,6 +327,7 @@ func TestUpgrade(t *testing.T) {
 	if err := s.Upgrade(t.Context(), []string{bundle}, time.Second, t.Logf); err != nil {
 		t.Errorf("after a kill: %v", err)
 	}
+
 	is("MZ v1.37.1 two")
 	if _, err := os.Stat(filepath.Join(s.Root, "k", "kubelet.exe.former")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the former program is there: %v", err)

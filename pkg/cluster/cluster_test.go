@@ -42,15 +42,17 @@ func newMachine(t *testing.T, does string) *machine {
 	if err := os.WriteFile(program, fmt.Appendf(nil, script+does, m.dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	m.provider = NewProvider(
 		ProviderWithProgram(program),
 		ProviderWithFolder(filepath.Join(m.dir, "clusters")),
 		ProviderWithLogger(func(format string, args ...any) { m.said = append(m.said, fmt.Sprintf(format, args...)) }),
 	)
+
 	return m
 }
 
-// asked are the command lines so far, without the paths of this test.
+// asked returns the command lines so far, without the paths of this test.
 func (m *machine) asked() []string {
 	m.t.Helper()
 	text, err := os.ReadFile(filepath.Join(m.dir, "asked"))
@@ -75,6 +77,7 @@ echo '{"type":"unit","unit":"kubelet","node":"win-1","state":"ready","seconds":1
 echo 'no event'
 printf '{"type":"warning","message":"little memory"}'
 `)
+
 	err := m.provider.Create("shop", CreateWithWindowsVersions("ltsc2022", "ltsc2019"), CreateWithKubernetesVersion("1.35"),
 		CreateWithKubeconfigPath("/k"), CreateWithWaitForReady(time.Minute), CreateWithRetain(true))
 	if err != nil {
@@ -97,6 +100,7 @@ printf '{"type":"warning","message":"little memory"}'
 	const want = `{"apiVersion":"mullion.dev/v1alpha1","kind":"Cluster","kubernetesVersion":"1.35","name":"shop","networking":` +
 		`{"podSubnet":"10.130.0.0/16","serviceSubnet":"10.131.0.0/16","underlaySubnet":"10.213.100.0/24"},"nodes":[{"os":"linux"},` +
 		`{"os":"windows","windowsVersion":"ltsc2022"},{"os":"windows","windowsVersion":"ltsc2019"}]}`
+
 	if string(text) != want {
 		t.Errorf("the configuration is %s, want %s", text, want)
 	}
@@ -133,6 +137,7 @@ func TestCreateFails(t *testing.T) {
 		!strings.HasPrefix(err.Error(), `create cluster "x": `) {
 		t.Errorf("the error is %v", err)
 	}
+
 	if asked := m.asked(); len(asked) != 1 {
 		t.Errorf("it was asked for %q", asked)
 	}
@@ -173,6 +178,7 @@ func TestCreateIsRefused(t *testing.T) {
 			}
 		})
 	}
+
 	if _, err := os.Stat(filepath.Join(m.dir, "asked")); err == nil {
 		t.Errorf("it was asked for %q", m.asked())
 	}
@@ -200,12 +206,14 @@ sh) read -r _ _ _ _ group _ < /proc/self/stat; [ "$group" = "$$" ] && echo signa
 esac
 exec "$@"
 `
+
 	const runs = `echo "$$" > "$dir/pid"
 trap 'echo removed >> "$dir/asked"; exit 1' TERM
 touch "$dir/runs"
 i=0
 while [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done
 `
+
 	for name, tt := range map[string]struct {
 		kill, last, why string
 	}{
@@ -221,6 +229,7 @@ while [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done
 			if err := os.WriteFile(filepath.Join(bin, "sudo"), fmt.Appendf(nil, sudo, m.dir, tt.kill), 0o755); err != nil {
 				t.Fatal(err)
 			}
+
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 			m.provider.root = false
 
@@ -232,6 +241,7 @@ while [ $i -lt 100 ]; do sleep 0.1; i=$((i+1)); done
 			if strings.Contains(err.Error(), "goes on") != (tt.why != "") || time.Since(begin) > 8*time.Second {
 				t.Errorf("the error after %v is %v", time.Since(begin), err)
 			}
+
 			if asked := m.asked(); asked[len(asked)-1] != tt.last || !slices.Contains(asked, "signalled") {
 				t.Errorf("there was %q", asked)
 			}
@@ -266,6 +276,7 @@ func (m *machine) end() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+
 	for begin := time.Now(); syscall.Kill(pid, syscall.SIGTERM) == nil; {
 		if time.Since(begin) > 10*time.Second {
 			m.t.Fatal("the program does not end")
@@ -284,6 +295,7 @@ func TestDelete(t *testing.T) {
 	if err := m.provider.Delete("x", "/k"); err != nil {
 		t.Fatal(err)
 	}
+
 	if want := []string{"--data-dir DIR/clusters/x down --quiet --kubeconfig /k"}; !slices.Equal(m.asked(), want) {
 		t.Errorf("it was asked for %q", m.asked())
 	}
@@ -318,6 +330,7 @@ func TestKubeConfig(t *testing.T) {
 	if _, err := m.provider.KubeConfig("x", true); err == nil {
 		t.Error("there is one for programs inside of the cluster")
 	}
+
 	path := filepath.Join(m.dir, "kubeconfig")
 	if err := m.provider.ExportKubeConfig("x", path, false); err != nil {
 		t.Fatal(err)
@@ -326,6 +339,7 @@ func TestKubeConfig(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v (%v)", info, err)
 	}
+
 	if err := m.provider.ExportKubeConfig("x", filepath.Join(m.dir, "none", "k"), false); err == nil {
 		t.Error("it is written to a folder that is not there")
 	}
@@ -355,6 +369,7 @@ func TestLogsAndImages(t *testing.T) {
 	if err := m.provider.LoadImageArchive("x", strings.NewReader("archive")); err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{"--data-dir DIR/clusters/x export logs DIR/logs", "--data-dir DIR/clusters/x image load -"}
 	if !slices.Equal(m.asked(), want) {
 		t.Errorf("it was asked for %q", m.asked())

@@ -68,8 +68,8 @@ func CreateWithKubeconfigPath(explicitPath string) CreateOption {
 	return func(c *creation) { c.kubeconfig = explicitPath }
 }
 
-// CreateWithWaitForReady is how long is waited for the nodes to be ready: ten minutes unless it is given. Unlike with
-// kind, one that is not ready then is an error.
+// CreateWithWaitForReady returns how long is waited for the nodes to be ready: ten minutes unless it is given. Unlike
+// with kind, one that is not ready then is an error.
 func CreateWithWaitForReady(waitTime time.Duration) CreateOption {
 	return func(c *creation) { c.wait = waitTime }
 }
@@ -121,6 +121,7 @@ func (p *Provider) up(c *creation, data string) (err error) {
 		}
 		p.log("the subnets of place %d are taken: %v", place, err)
 	}
+
 	return err
 }
 
@@ -129,14 +130,15 @@ func isConflict(err error) bool {
 	return errors.As(err, &failed) && failed.Code == conflict
 }
 
-// config is a cluster.yaml, of which JSON is a part, for one of the places for clusters on a machine. The first is that
-// of a cluster of `mullion up`, so it is not used.
+// config returns a cluster.yaml, of which JSON is a part, for one of the places for clusters on a machine. The first is
+// that of a cluster of `mullion up`, so it is not used.
 func (c *creation) config(place int) []byte {
 	type node map[string]any
 	nodes := []node{{"os": "linux"}}
 	for _, version := range c.windows {
 		nodes = append(nodes, node{"os": "windows", "windowsVersion": version})
 	}
+
 	config := map[string]any{
 		"apiVersion": "mullion.dev/v1alpha1",
 		"kind":       "Cluster",
@@ -148,6 +150,7 @@ func (c *creation) config(place int) []byte {
 			"serviceSubnet":  fmt.Sprintf("10.%d.0.0/16", 131+2*place),
 		},
 	}
+
 	if c.kubernetes != "" {
 		config["kubernetesVersion"] = c.kubernetes
 	}
@@ -171,6 +174,7 @@ func (p *Provider) upWith(c *creation, data string, raw []byte) error {
 		if err := errors.Join(err, made.Close()); err != nil {
 			return err
 		}
+
 		file = made.Name()
 	}
 

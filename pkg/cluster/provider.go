@@ -62,7 +62,7 @@ func NewProvider(options ...ProviderOption) *Provider {
 // nameForm is what a cluster's name is: that of its folder, and of its context in a kubeconfig.
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$`)
 
-// data is the folder of a cluster's data, and the name that it is meant by.
+// data returns the folder of a cluster's data, and the name that it is meant by.
 func (p *Provider) data(name string) (folder, full string, err error) {
 	if name == "" {
 		name = DefaultName
@@ -98,6 +98,7 @@ func (p *Provider) Create(name string, options ...CreateOption) error {
 		}
 		return fmt.Errorf("create cluster %q: %w", name, err)
 	}
+
 	if err := p.up(c, data); err != nil {
 		return fmt.Errorf("create cluster %q: %w", name, err)
 	}
@@ -120,6 +121,7 @@ func (p *Provider) Delete(name, explicitKubeconfigPath string) error {
 	if exists, err := p.exists(name); err != nil || !exists {
 		return err
 	}
+
 	args := []string{"--data-dir", data, "down", "--quiet"}
 	if explicitKubeconfigPath != "" {
 		args = append(args, "--kubeconfig", explicitKubeconfigPath)
@@ -139,12 +141,14 @@ func (p *Provider) List() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list clusters: %w", err)
 	}
+
 	var names []string
 	for _, e := range entries {
 		if e.IsDir() && nameForm.MatchString(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
+
 	return names, nil
 }
 
@@ -195,6 +199,7 @@ func (p *Provider) ListNodes(name string) ([]Node, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if exists, err := p.exists(name); err != nil || !exists {
 		if err == nil {
 			err = errors.New("there is none")
@@ -208,11 +213,13 @@ func (p *Provider) ListNodes(name string) ([]Node, error) {
 			plan = &e
 		}
 	}
+
 	args := []string{"--data-dir", data, "up", "--dry-run", "-o", "json"}
 	err = p.run(context.Background(), command{args: args, out: events(watch)})
 	if plan == nil {
 		return nil, errors.Join(fmt.Errorf("nodes of cluster %q are not known", name), err)
 	}
+
 	return plan.Nodes, nil
 }
 

@@ -54,6 +54,7 @@ func (p *Provider) run(ctx context.Context, c command) error {
 	if program, err = filepath.Abs(program); err != nil {
 		return err
 	}
+
 	line, err := p.asRoot(append([]string{program}, c.args...))
 	if err != nil {
 		return err
@@ -70,6 +71,7 @@ func (p *Provider) run(ctx context.Context, c command) error {
 	if c.out != nil {
 		cmd.Stdout = out
 	}
+
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -83,10 +85,16 @@ func (p *Provider) run(ctx context.Context, c command) error {
 		out.shut()
 		return errors.Join(context.Cause(ctx), err)
 	}
+
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
-		return &Error{Command: line, Code: ended.ExitCode(), Output: said.String()}
+		return &Error{
+			Command: line,
+			Code:    ended.ExitCode(),
+			Output:  said.String(),
+		}
 	}
+
 	return err
 }
 
@@ -101,6 +109,7 @@ func (p *Provider) stop(run *os.Process, done <-chan error) error {
 			told = fmt.Errorf("it has not ended in %v", stopTimeout)
 		}
 	}
+
 	if p.root {
 		return errors.Join(run.Kill(), <-done)
 	}
@@ -151,7 +160,7 @@ func (g *gate) shut() {
 	g.to = io.Discard
 }
 
-// asRoot is a command line by which root runs it.
+// asRoot returns a command line by which root runs it.
 func (p *Provider) asRoot(line []string) ([]string, error) {
 	if p.root {
 		return line, nil
@@ -229,6 +238,7 @@ func (l *lines) Write(p []byte) (int, error) {
 		if !l.tooLong {
 			l.rest = append(l.rest, line...)
 		}
+
 		if whole {
 			if !l.tooLong {
 				l.each(l.rest)
@@ -237,6 +247,7 @@ func (l *lines) Write(p []byte) (int, error) {
 		}
 		part = after
 	}
+
 	return len(p), nil
 }
 

@@ -86,6 +86,7 @@ func New(t testing.TB, all ...Option) *Cluster {
 	for _, one := range all {
 		one(&o)
 	}
+
 	require(t, o.program)
 
 	c := &Cluster{
@@ -96,11 +97,13 @@ func New(t testing.TB, all ...Option) *Cluster {
 	c.provider = cluster.NewProvider(append(logged, o.provider...)...)
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
+
 	t.Cleanup(func() {
 		if err := c.provider.Delete(c.name, "none"); err != nil {
 			t.Errorf("the test's cluster is left: %v", err)
 		}
 	})
+
 	t.Cleanup(func() {
 		if t.Failed() && o.logs != "" {
 			c.keepLogs(t, o.logs)
@@ -109,6 +112,7 @@ func New(t testing.TB, all ...Option) *Cluster {
 	create := append([]cluster.CreateOption{
 		cluster.CreateWithContext(ctx), cluster.CreateWithKubeconfigPath("none"),
 	}, o.create...)
+
 	if err := c.provider.Create(c.name, create...); err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +144,11 @@ func (c *Cluster) keepLogs(t testing.TB, dir string) {
 	t.Logf("logs of the cluster are in %s", dir)
 }
 
-// Name is the cluster's name.
+// Name returns the cluster's name.
 func (c *Cluster) Name() string { return c.name }
 
-// Provider is who made the cluster.
+// Provider returns who made the cluster.
 func (c *Cluster) Provider() *cluster.Provider { return c.provider }
 
-// KubeConfigPath is a file with the kubeconfig of the cluster's administrator, which goes with the test.
+// KubeConfigPath returns a file with the kubeconfig of the cluster's administrator, which goes with the test.
 func (c *Cluster) KubeConfigPath() string { return c.kubeconfig }

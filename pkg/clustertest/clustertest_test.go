@@ -48,6 +48,7 @@ func TestNew(t *testing.T) {
 	if _, err := os.Stat(made.KubeConfigPath()); err == nil {
 		t.Error("the kubeconfig is left")
 	}
+
 	asked, err := os.ReadFile(filepath.Join(dir, "asked"))
 	if err != nil || !strings.Contains(string(asked), "--kubeconfig none") {
 		t.Errorf("it was asked for %s (%v): a test's cluster has no context in a person's kubeconfig", asked, err)

@@ -91,7 +91,7 @@ type fixture struct {
 	bin, dir string
 }
 
-// patient is a time for waiting: MULLION_ATTACK_PATIENCE times as long, on an emulated machine.
+// patient returns a time for waiting: MULLION_ATTACK_PATIENCE times as long, on an emulated machine.
 func patient(d time.Duration) time.Duration {
 	factor, err := strconv.Atoi(os.Getenv("MULLION_ATTACK_PATIENCE"))
 	if err != nil {
@@ -109,6 +109,7 @@ func (f fixture) mullion(ctx context.Context, args ...string) (string, error) {
 			args[i] = "--timeout=" + patient(most).String()
 		}
 	}
+
 	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), args...)
 	cmd.Env = append(os.Environ(), "MULLION_DATA_DIR="+filepath.Join(f.dir, "data"),
 		"KUBECONFIG="+filepath.Join(f.dir, "kubeconfig"), "HOME="+f.dir)
@@ -117,6 +118,7 @@ func (f fixture) mullion(ctx context.Context, args ...string) (string, error) {
 	if err := cmd.Run(); err != nil {
 		return out.String(), fmt.Errorf("mullion %s: %w\n%s", strings.Join(args, " "), err, problem.String())
 	}
+
 	return out.String(), nil
 }
 
@@ -148,7 +150,7 @@ func results(t *testing.T, text string) []result {
 	return all
 }
 
-// successes are the attacks that got somewhere.
+// successes returns the attacks that got somewhere.
 func successes(all []result) []result {
 	return slices.DeleteFunc(slices.Clone(all), func(r result) bool { return r.Held })
 }
@@ -158,6 +160,7 @@ func TestAttacks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	bin := built.Dir(t)
 	f := fixture{bin: bin, dir: t.TempDir()}
 	linux := filepath.Join(f.dir, "attack")
@@ -175,6 +178,7 @@ func TestAttacks(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
+
 	before := lookAtMachine(t)
 	spec := filepath.Join(f.dir, "cluster.yaml")
 	write(t, spec, clusterYAML)
@@ -185,6 +189,7 @@ func TestAttacks(t *testing.T) {
 	for _, pod := range []string{"administrator", "neighbour", "user"} {
 		f.must(t, "kubectl", "wait", "--for=condition=Ready", "-n", namespace(pod), "pod/"+pod, "--timeout=90s")
 	}
+
 	stop := f.neighbour(t)
 	for _, pod := range []string{"administrator", "user"} {
 		t.Run(pod, func(t *testing.T) {
@@ -194,6 +199,7 @@ func TestAttacks(t *testing.T) {
 			t.Run("bomb-by-exec", func(t *testing.T) { f.bombByExec(t, pod) })
 		})
 	}
+
 	t.Run("bombs", f.bombs)
 	t.Run("disk", f.disk)
 	t.Run("starvation", func(t *testing.T) { f.starve(t, starvations(t, linux)) })
@@ -226,6 +232,7 @@ func asRoot(t *testing.T, program string, names []string) map[string]bool {
 			"--mount-proc", "--ipc", "--uts", "--net", "--cgroup", program, "calls", name)
 		all = append(all, results(t, output(t, cmd))...)
 	}
+
 	reached := successes(all)
 	t.Logf("escape: %d calls; %d of them succeed for the machine's root", len(all), len(reached))
 	if len(all) < leastPayloads {
@@ -239,6 +246,7 @@ func asRoot(t *testing.T, program string, names []string) map[string]bool {
 	for _, r := range reached {
 		attacks[r.Name] = true
 	}
+
 	return attacks
 }
 
@@ -253,12 +261,14 @@ func (f fixture) calls(t *testing.T, pod string, want int, attacks map[string]bo
 	for _, r := range reached {
 		t.Errorf("%s got %s", r.Name, r.Answer)
 	}
+
 	held := 0
 	for _, r := range all {
 		if attacks[r.Name] && !slices.Contains(reached, r) {
 			held++
 		}
 	}
+
 	t.Logf("calls: of %d that succeed for the machine's root %d are held in the pod of the %s; %d of %d calls succeed there",
 		len(attacks), held, pod, len(reached), len(all))
 }
@@ -276,6 +286,7 @@ func (f fixture) links(t *testing.T, pod string) {
 		}
 		write(t, filepath.Join(dir, "note"), canary)
 	}
+
 	planted := f.exec(t, pod, "plant", "/v", onMachine, onNode, "/Files/canary-"+pod, "/canary-"+pod, "/Files/var/lib/kubelet")
 	t.Log(planted)
 	uid := f.must(t, "kubectl", "get", "-n", namespace(pod), "pod", pod, "-o", "jsonpath={.metadata.uid}")
@@ -283,6 +294,7 @@ func (f fixture) links(t *testing.T, pod string) {
 	if _, err := os.Stat(volume); err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := f.mullion(t.Context(), "kubectl", "exec", "-n", namespace(pod), pod, "--", "cmd", "/c",
 		`dir /s /b C:\v & for /l %i in (0,1,50) do @type C:\v\link%i\note`)
 	if strings.Contains(out, canary) {
@@ -291,6 +303,7 @@ func (f fixture) links(t *testing.T, pod string) {
 	if !strings.Contains(out, "a note of its own") { // link 0 stays in the volume
 		t.Errorf("the pod does not read through links at all (%v):\n%s", err, out)
 	}
+
 	f.must(t, "kubectl", "delete", "-n", namespace(pod), "pod", pod, "--timeout=60s")
 	for deadline := time.Now().Add(patient(time.Minute)); ; <-time.After(200 * time.Millisecond) {
 		if _, err := os.Stat(volume); err != nil {
@@ -301,11 +314,13 @@ func (f fixture) links(t *testing.T, pod string) {
 			break
 		}
 	}
+
 	for _, dir := range []string{onMachine, onNode} {
 		if note, err := os.ReadFile(filepath.Join(dir, "note")); err != nil || string(note) != canary {
 			t.Errorf("%q is %q after the pod (%v)", dir, note, err)
 		}
 	}
+
 	f.must(t, "kubectl", "apply", "-f", filepath.Join(f.dir, "pods.yaml"))
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "-n", namespace(pod), "pod/"+pod, "--timeout=90s")
 }
@@ -326,10 +341,12 @@ func (f fixture) network(t *testing.T, pod string) {
 			addresses = append(addresses, host+":"+port)
 		}
 	}
+
 	all := results(t, f.exec(t, pod, append([]string{"reach"}, addresses...)...))
 	if len(all) != len(addresses) {
 		t.Fatalf("%d addresses were dialled, want %d", len(all), len(addresses))
 	}
+
 	reached := successes(all)
 	if len(reached) == 0 || reached[0].Name != "reach/"+open {
 		t.Errorf("the pod does not reach the API server: %+v", all[0])
@@ -339,6 +356,7 @@ func (f fixture) network(t *testing.T, pod string) {
 	for _, r := range reached {
 		t.Errorf("%s: %s", r.Name, r.Answer)
 	}
+
 	t.Logf("network: %d of %d addresses are reached from the pod of the %s", len(reached), len(addresses)-1, pod)
 }
 
@@ -349,12 +367,14 @@ func (f fixture) bombs(t *testing.T) {
 	for _, name := range names {
 		fmt.Fprintf(&manifest, bombPod, name)
 	}
+
 	file := filepath.Join(t.TempDir(), "bombs.yaml")
 	write(t, file, manifest.String())
 	f.must(t, "kubectl", "apply", "-f", file)
 	for _, name := range names {
 		pod := "bomb-" + name
 		var phase, out string
+
 		// The processes of a bomb keep its container after it has said what it got.
 		deadline := time.Now().Add(patient(2 * time.Minute))
 		for ; phase != "Failed" && out == ""; <-time.After(time.Second) {
@@ -376,6 +396,7 @@ func (f fixture) bombs(t *testing.T) {
 			t.Logf("%s ended with its memory", pod)
 			continue
 		}
+
 		for _, r := range results(t, out) {
 			t.Logf("%s: %s", r.Name, r.Answer)
 			if !r.Held {
@@ -383,6 +404,7 @@ func (f fixture) bombs(t *testing.T) {
 			}
 		}
 	}
+
 	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
 }
 
@@ -407,6 +429,7 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 	var asked, slowest atomic.Int64
 	go func() {
 		defer close(done)
+
 		client := http.Client{Timeout: patient(5 * time.Second)}
 		for ctx.Err() == nil {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+ip+"/", nil)
@@ -414,12 +437,14 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 				t.Error(err)
 				return
 			}
+
 			asked.Add(1)
 			began := time.Now()
 			resp, err := client.Do(req)
 			if ctx.Err() != nil {
 				return
 			}
+
 			if err != nil {
 				t.Errorf("the neighbour does not answer: %v", err)
 				continue
@@ -429,6 +454,7 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 			<-time.After(100 * time.Millisecond)
 		}
 	}()
+
 	return func() {
 		cancel()
 		<-done
@@ -440,7 +466,7 @@ func (f fixture) neighbour(t *testing.T) (stop func()) {
 	}
 }
 
-// lookAtMachine is what attacks would change: names, settings of the kernel, and files that the attacks make.
+// lookAtMachine returns what attacks would change: names, settings of the kernel, and files that the attacks make.
 func lookAtMachine(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -454,6 +480,7 @@ func lookAtMachine(t *testing.T) string {
 		}
 		fmt.Fprintf(&all, "%s %s", name, value)
 	}
+
 	devices, err := filepath.Glob("/dev/attack*")
 	if err != nil {
 		t.Fatal(err)

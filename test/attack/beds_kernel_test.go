@@ -58,7 +58,7 @@ func shell(t *testing.T, ns, script string) string {
 	return string(out)
 }
 
-// plainBed is a bridge of Linux as it comes.
+// plainBed returns a bridge of Linux as it comes.
 func plainBed(t *testing.T) *bed {
 	t.Helper()
 	d := &bed{
@@ -66,16 +66,19 @@ func plainBed(t *testing.T) *bed {
 		gateway: netip.MustParseAddr("10.244.1.2"), gateway6: netip.MustParseAddr("fd00:244:1:1::2"),
 		hostMAC: net.HardwareAddr{0, 0x15, 0x5d, 0, 0, 2},
 	}
+
 	shell(t, d.host, `ip link add br0 address 00:15:5d:00:00:02 type bridge mcast_snooping 0; ip link set br0 up
 		echo 0 >/proc/sys/net/ipv4/conf/br0/rp_filter; echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
 		echo 1 >/proc/sys/net/ipv4/ip_forward
 		ip addr add 10.244.1.2/24 dev br0; ip addr add fd00:244:1:1::2/64 dev br0 nodad`)
+
 	for i, pod := range []struct{ ns, mac, last string }{{d.a, aMAC.String(), "5"}, {d.b, bMAC.String(), "6"}} {
 		wire(t, d.host, pod.ns, fmt.Sprintf("v%d", i), "br0")
 		shell(t, pod.ns, `echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
 			ip link set eth0 address `+pod.mac+`; ip link set eth0 up; ip addr add 10.244.1.`+pod.last+`/24 dev eth0
 			ip addr add fd00:244:1:1::`+pod.last+`/64 dev eth0 nodad; ip route add default via 10.244.1.2`)
 	}
+
 	return d
 }
 
@@ -87,6 +90,7 @@ func wire(t *testing.T, host, ns, name, bridge string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
+
 	err = netns.Do(host, func() error {
 		cmd := exec.CommandContext(t.Context(), "sh", "-ec",
 			`ip link add "$0" type veth peer name eth0 netns /proc/$$/fd/3; ip link set "$0" master "$1" up`, name, bridge)
@@ -98,7 +102,7 @@ func wire(t *testing.T, host, ns, name, bridge string) {
 	}
 }
 
-// ourBed is a host of Windows pods in one of the modes.
+// ourBed returns a host of Windows pods in one of the modes.
 func ourBed(t *testing.T, mode netplan.Mode) *bed {
 	t.Helper()
 	plan := dataplanetest.Dual("10.244.1", "fd00:244:1:1")
@@ -111,6 +115,7 @@ func ourBed(t *testing.T, mode netplan.Mode) *bed {
 			plan.Ports[i].Routes[0].Via = netip.MustParseAddr(gateway)
 		}
 	}
+
 	plan.LoadBalancers, plan.Bridges[0].Mode = nil, mode
 	ns := netnstest.New(t, "host")
 	if mode == netplan.Overlay {
@@ -120,15 +125,22 @@ func ourBed(t *testing.T, mode netplan.Mode) *bed {
 		wire(t, outside, ns, "p0", "sw0")
 		shell(t, ns, "ip addr add 10.213.0.11/24 dev eth0; ip link set eth0 up")
 	}
+
 	plane := newPlane(t, ns)
 	if err := plane.Apply(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
-	d := &bed{host: ns, a: plane.Pin(dataplanetest.NSA), b: plane.Pin(dataplanetest.NSB)}
+	d := &bed{
+		host: ns,
+		a:    plane.Pin(dataplanetest.NSA),
+		b:    plane.Pin(dataplanetest.NSB),
+	}
+
 	d.gateway = netip.MustParseAddr(gateway)
 	if mode == netplan.L2Bridge {
 		d.gateway6 = netip.MustParseAddr(gateway6)
 	}
+
 	err := netns.Do(ns, func() error {
 		links, err := net.Interfaces()
 		for _, l := range links {
@@ -141,6 +153,7 @@ func ourBed(t *testing.T, mode netplan.Mode) *bed {
 	if err != nil || d.link == "" {
 		t.Fatalf("switch %q, %v", d.link, err)
 	}
+
 	return d
 }
 
@@ -182,6 +195,7 @@ func listen(t *testing.T, ns, address string) *inbox {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = conn.Close() })
 	in := &inbox{}
 	go func() {
@@ -196,6 +210,7 @@ func listen(t *testing.T, ns, address string) *inbox {
 			in.mu.Unlock()
 		}
 	}()
+
 	return in
 }
 

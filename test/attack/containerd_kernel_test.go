@@ -30,6 +30,7 @@ func startContainerd(t *testing.T, root string) *client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
 	socket, config := filepath.Join(run, "c.sock"), filepath.Join(run, "config.toml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, `version = 3
@@ -43,6 +44,7 @@ address = %q
 `, filepath.Join(root, "root"), filepath.Join(run, "state"), socket, socket+".ttrpc"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	var log bytes.Buffer
 	cmd := exec.Command(bin, "-c", config)
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -50,6 +52,7 @@ address = %q
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	t.Cleanup(func() {
@@ -61,6 +64,7 @@ address = %q
 			<-done
 		}
 	})
+
 	c, err := client.New(socket, client.WithDefaultNamespace(containerdNamespace), client.WithTimeout(time.Minute))
 	if err != nil {
 		t.Fatalf("connect to containerd: %v\n%s", err, log.Bytes())
@@ -68,19 +72,21 @@ address = %q
 	t.Cleanup(func() { _ = c.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	if ok, err := c.IsServing(ctx); err != nil || !ok {
 		t.Fatalf("containerd does not serve: %v\n%s", err, log.Bytes())
 	}
 	return c
 }
 
-// peak is the most memory that this process has had since the last call.
+// peak returns the most memory that this process has had since the last call.
 func peak(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	var kb int64
 	if _, err := fmt.Sscan(rest, &kb); err != nil {
@@ -89,5 +95,6 @@ func peak(t *testing.T) int64 {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {
 		t.Fatal(err)
 	}
+
 	return kb << 10
 }

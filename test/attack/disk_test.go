@@ -43,6 +43,7 @@ func (f fixture) run(t *testing.T, name, args, limits, volume string) (pod strin
 	if volume != empty {
 		restart = "Always"
 	}
+
 	write(t, file, fmt.Sprintf(diskPod, name, args, limits, volume, restart))
 	f.must(t, "kubectl", "apply", "-f", file)
 	t.Cleanup(func() {
@@ -51,6 +52,7 @@ func (f fixture) run(t *testing.T, name, args, limits, volume string) (pod strin
 			t.Error(err)
 		}
 	})
+
 	return "disk-" + name
 }
 
@@ -79,6 +81,7 @@ func (f fixture) disk(t *testing.T) {
 		name string
 		try  func(t *testing.T)
 	}
+
 	var held atomic.Int32
 	try := func(t *testing.T, a attack) {
 		t.Helper()
@@ -101,6 +104,7 @@ func (f fixture) disk(t *testing.T) {
 		{"exchanged-logs", f.exchangedLogs},
 		{"long-line", f.longLine},
 	}
+
 	t.Run("beside", func(t *testing.T) {
 		for _, a := range waiting {
 			try(t, attack{a.name, func(t *testing.T) { t.Helper(); t.Parallel(); a.try(t) }})
@@ -114,6 +118,7 @@ func (f fixture) disk(t *testing.T) {
 		{"lines", f.lines},
 		{"message", f.message},
 	}
+
 	for _, a := range others {
 		try(t, a)
 	}
@@ -152,6 +157,7 @@ func (f fixture) writable(t *testing.T) {
 				disk = append(disk, at)
 			}
 		}
+
 		slices.Sort(disk)
 		if !slices.Equal(disk, want) {
 			t.Errorf("the pod of the %s can write to %q of the disk, want %q", pod, disk, want)
@@ -174,6 +180,7 @@ func (f fixture) kubeletsFiles(t *testing.T) {
 		}
 		log, _ = f.mullion(t.Context(), "kubectl", "logs", pod) // it may not have begun
 	}
+
 	after, _ := size(t, nodes)
 	t.Logf("the nodes' folders had %d MiB and have %d MiB: %s", before>>20, after>>20, log)
 	if after-before > 8<<20 || strings.Count(log, " -28") != 2 { // ENOSPC
@@ -181,14 +188,15 @@ func (f fixture) kubeletsFiles(t *testing.T) {
 	}
 }
 
-// size is what a folder takes on its disk, with the files that match, and how many those are. What is mounted in it is
-// left out.
+// size returns what a folder takes on its disk, with the files that match, and how many those are. What is mounted in
+// it is left out.
 func size(t *testing.T, folder string) (bytes int64, files int) {
 	t.Helper()
 	top, err := os.Stat(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	device := top.Sys().(*syscall.Stat_t).Dev // Linux
 	err = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -197,6 +205,7 @@ func size(t *testing.T, folder string) (bytes int64, files int) {
 			}
 			return err
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return nil //nolint:nilerr // it is gone
@@ -205,6 +214,7 @@ func size(t *testing.T, folder string) (bytes int64, files int) {
 		if st.Dev != device && d.IsDir() {
 			return fs.SkipDir
 		}
+
 		if d.Type().IsRegular() {
 			bytes, files = bytes+st.Blocks*512, files+1
 		}
@@ -213,10 +223,11 @@ func size(t *testing.T, folder string) (bytes int64, files int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return bytes, files
 }
 
-// logs is the folder of a pod's logs on the machine.
+// logs returns the folder of a pod's logs on the machine.
 func (f fixture) logs(t *testing.T, pod string) string {
 	t.Helper()
 	uid := f.must(t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.metadata.uid}")
@@ -240,6 +251,7 @@ func (f fixture) lines(t *testing.T) {
 			_, _ = fmt.Sscan(text, &wrote)
 		}
 	}
+
 	folder := f.logs(t, pod)
 	var bytes int64
 	var files int
@@ -253,6 +265,7 @@ func (f fixture) lines(t *testing.T) {
 			break
 		}
 	}
+
 	t.Logf("%d MiB were written; %d files have %d MiB", wrote, files, bytes>>20)
 	if wrote<<20 < 2*logSize {
 		t.Errorf("control: %d MiB are no attack", wrote)
@@ -290,6 +303,7 @@ func (f fixture) message(t *testing.T) {
 	if after-before > 8<<20 {
 		t.Errorf("a termination message takes %d MiB of the machine's disk", (after-before)>>20)
 	}
+
 	text := f.must(t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.containerStatuses[0].state.terminated.message}")
 	if len(text) > 4096 {
 		t.Errorf("the message has %d bytes, of 4096", len(text))
@@ -306,16 +320,19 @@ func (f fixture) exchangedLogs(t *testing.T) {
 	if err := os.Symlink(victim, link); err != nil {
 		t.Fatal(err)
 	}
+
 	through, err := os.OpenFile(link, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatalf("control: a link cannot be written through: %v", err)
 	}
+
 	_ = through.Close()
 	const logs = `hostPath: {path: 'C:\var\log'}`
 	pod := f.run(t, "exchanged", "serve", "", logs)
 	f.waitFor(t, pod, ".status.phase", "Running", time.Minute)
 	folder := f.logs(t, pod)
 	inPod := strings.TrimPrefix(folder, filepath.Join(f.dir, "data/nodes/win-1/prefix/Files/var/log"))
+
 	// The next start's log has the next number.
 	t.Log(f.must(t, "kubectl", "exec", pod, "--", `C:\app\attack.exe`, "exchange", victim, "/v"+inPod+"/0.log",
 		"/v"+inPod+"/1.log"))
@@ -323,6 +340,7 @@ func (f fixture) exchangedLogs(t *testing.T) {
 	if resp, err := http.Get("http://" + ip + "/end"); err == nil { // the pod ends
 		_ = resp.Body.Close()
 	}
+
 	const state = "jsonpath={.status.containerStatuses[0].restartCount} {.status.containerStatuses[0].state.waiting.reason}"
 	for deadline := time.Now().Add(time.Minute); ; <-time.After(500 * time.Millisecond) {
 		got := f.must(t, "kubectl", "get", "pod", pod, "-o", state)
@@ -335,6 +353,7 @@ func (f fixture) exchangedLogs(t *testing.T) {
 			break
 		}
 	}
+
 	f.must(t, "kubectl", "delete", "pod", pod, "--timeout=60s")
 	if got, err := os.ReadFile(victim); err != nil || string(got) != canary {
 		t.Errorf("the machine's file is %q (%v)", got, err)

@@ -37,32 +37,45 @@ func file(name, body string) member {
 func folder(name string) member { return member{tar.Header{Typeflag: tar.TypeDir, Name: name}, ""} }
 
 func symlink(name, to string) member {
-	return member{tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}, ""}
+	return member{tar.Header{
+		Typeflag: tar.TypeSymlink,
+		Name:     name,
+		Linkname: to,
+	}, ""}
 }
 
 func hardlink(name, to string) member {
-	return member{tar.Header{Typeflag: tar.TypeLink, Name: name, Linkname: to}, ""}
+	return member{tar.Header{
+		Typeflag: tar.TypeLink,
+		Name:     name,
+		Linkname: to,
+	}, ""}
 }
 
 func device(kind byte, name string, major, minor int64) member {
-	return member{tar.Header{Typeflag: kind, Name: name, Devmajor: major, Devminor: minor}, ""}
+	return member{tar.Header{
+		Typeflag: kind,
+		Name:     name,
+		Devmajor: major,
+		Devminor: minor,
+	}, ""}
 }
 
-// marked is a file with an extended attribute.
+// marked returns a file with an extended attribute.
 func marked(name, attribute, value string) member {
 	m := file(name, "x")
 	m.PAXRecords = map[string]string{"SCHILY.xattr." + attribute: value}
 	return m
 }
 
-// claimed is a file that says that it is larger than it is; the archive ends in it.
+// claimed returns a file that says that it is larger than it is; the archive ends in it.
 func claimed(name string, size int64) member {
 	m := file(name, "")
 	m.Size = size
 	return m
 }
 
-// plain is a layer as a tar stream. The last member may claim more than it has.
+// plain returns a layer as a tar stream. The last member may claim more than it has.
 func plain(t *testing.T, members []member) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -76,6 +89,7 @@ func plain(t *testing.T, members []member) []byte {
 		if h.Mode == 0 {
 			h.Mode = 0o644
 		}
+
 		if err := w.WriteHeader(&h); err != nil {
 			t.Fatalf("%q: %v", h.Name, err)
 		}
@@ -86,6 +100,7 @@ func plain(t *testing.T, members []member) []byte {
 			t.Fatalf("%q: %v", h.Name, err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,9 +130,11 @@ func blown(data []byte, window byte, zeros int) []byte {
 	for part := range slices.Chunk(data, chunk) {
 		block(0, 0, len(part), part...)
 	}
+
 	for range zeros / chunk {
 		block(0, 1, chunk, 0)
 	}
+
 	block(1, 0, 0)
 	return out
 }
@@ -139,9 +156,14 @@ func (f *forgery) put(t *testing.T, mediaType string, v any) ocispec.Descriptor 
 			t.Fatal(err)
 		}
 	}
+
 	d := digest.FromBytes(data)
 	f.blobs[d], f.kinds[d] = data, mediaType
-	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
+	return ocispec.Descriptor{
+		MediaType: mediaType,
+		Digest:    d,
+		Size:      int64(len(data)),
+	}
 }
 
 // made is what an image consists of, to be changed before it is written.
@@ -162,13 +184,19 @@ func (m *made) layer(t *testing.T, mediaType string, blob []byte, diffID digest.
 func forge(t *testing.T, layers [][]member, lie func(t *testing.T, m *made)) *forgery {
 	t.Helper()
 	m := &made{f: &forgery{blobs: map[digest.Digest][]byte{}, kinds: map[digest.Digest]string{}}}
-	m.image.Platform = ocispec.Platform{OS: "windows", Architecture: "amd64", OSVersion: build2022}
+	m.image.Platform = ocispec.Platform{
+		OS:           "windows",
+		Architecture: "amd64",
+		OSVersion:    build2022,
+	}
+
 	m.image.RootFS.Type = "layers"
 	m.manifest.SchemaVersion, m.manifest.MediaType = 2, ocispec.MediaTypeImageManifest
 	for _, members := range layers {
 		stream := plain(t, members)
 		m.layer(t, ocispec.MediaTypeImageLayerGzip, zipped(t, stream), digest.FromBytes(stream))
 	}
+
 	if lie != nil {
 		lie(t, m)
 	}
@@ -178,6 +206,7 @@ func forge(t *testing.T, layers [][]member, lie func(t *testing.T, m *made)) *fo
 	if m.f.target.Digest == "" {
 		m.f.target = m.f.put(t, ocispec.MediaTypeImageManifest, m.manifest)
 	}
+
 	return m.f
 }
 
@@ -206,7 +235,7 @@ func (m *made) nest(t *testing.T, depth, times int) {
 	m.f.target = d
 }
 
-// archive is the image as an OCI layout in a tar archive.
+// archive returns the image as an OCI layout in a tar archive.
 func (f *forgery) archive(t *testing.T, ref string) []byte {
 	t.Helper()
 	target := f.target
@@ -217,10 +246,12 @@ func (f *forgery) archive(t *testing.T, ref string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	members := []member{file("oci-layout", `{"imageLayoutVersion":"1.0.0"}`), file("index.json", string(raw))}
 	for _, d := range slices.Sorted(maps.Keys(f.blobs)) {
 		members = append(members, file(path.Join("blobs/sha256", d.Encoded()), string(f.blobs[d])))
 	}
+
 	return plain(t, members)
 }
 
@@ -234,6 +265,7 @@ func (f *forgery) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ok && !strings.Contains(name, ":") {
 		d = f.target.Digest
 	}
+
 	data, there := f.blobs[d]
 	if ok && !there {
 		http.NotFound(w, r)
@@ -243,6 +275,7 @@ func (f *forgery) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", f.kinds[d])
 		w.Header().Set("Docker-Content-Digest", d.String())
 	}
+
 	w.Header().Set("Content-Length", fmt.Sprint(len(data)))
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(data)

@@ -27,7 +27,7 @@ var (
 	everyNode6 = net.HardwareAddr{0x33, 0x33, 0, 0, 0, 1}
 )
 
-// ethernet is a frame.
+// ethernet returns a frame.
 func ethernet(to, from net.HardwareAddr, kind uint16, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(slices.Concat(to, from), kind), payload...)
 }
@@ -54,7 +54,7 @@ func checksum(data []byte, more uint32) uint16 {
 	return ^uint16(sum)
 }
 
-// packet is one of IPv4 or IPv6, by its addresses. Its payload's checksum is at the offset sum, if there is one.
+// packet returns one of IPv4 or IPv6, by its addresses. Its payload's checksum is at the offset sum, if there is one.
 func packet(from, to netip.Addr, protocol byte, payload []byte, sum int) []byte {
 	addresses := slices.Concat(from.AsSlice(), to.AsSlice())
 	payload = slices.Clone(payload)
@@ -65,6 +65,7 @@ func packet(from, to netip.Addr, protocol byte, payload []byte, sum int) []byte 
 		}
 		binary.BigEndian.PutUint16(payload[sum:], checksum(payload, pseudo))
 	}
+
 	if from.Is6() {
 		b := binary.BigEndian.AppendUint16([]byte{0x60, 0, 0, 0}, uint16(len(payload)))
 		return slices.Concat(b, []byte{protocol, 255}, addresses, payload)
@@ -82,7 +83,7 @@ func etherType(a netip.Addr) uint16 {
 	return etherIPv4
 }
 
-// datagram is a packet of UDP.
+// datagram returns a packet of UDP.
 func datagram(from, to netip.AddrPort, text []byte) []byte {
 	b := binary.BigEndian.AppendUint16(nil, from.Port())
 	b = binary.BigEndian.AppendUint16(b, to.Port())
@@ -90,13 +91,13 @@ func datagram(from, to netip.AddrPort, text []byte) []byte {
 	return packet(from.Addr(), to.Addr(), protoUDP, append(append(b, 0, 0), text...), 6)
 }
 
-// advertisement is a neighbour's: that address is at from, whatever was known before.
+// advertisement returns a neighbour's: that address is at from, whatever was known before.
 func advertisement(from net.HardwareAddr, address, to netip.Addr) []byte {
 	b := slices.Concat([]byte{136, 0, 0, 0, 0x20, 0, 0, 0}, address.AsSlice(), []byte{2, 1}, from)
 	return packet(address, to, protoND, b, 2)
 }
 
-// router is the advertisement of a router with a prefix for addresses, for half an hour.
+// router returns the advertisement of a router with a prefix for addresses, for half an hour.
 func router(from net.HardwareAddr, address netip.Addr, prefix netip.Prefix) []byte {
 	b := []byte{134, 0, 0, 0, 64, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}
 	b = append(b, from...)
@@ -105,7 +106,7 @@ func router(from net.HardwareAddr, address netip.Addr, prefix netip.Prefix) []by
 	return packet(address, netip.MustParseAddr("ff02::1"), protoND, b, 2)
 }
 
-// linkLocal is the address that a hardware address has on its link.
+// linkLocal returns the address that a hardware address has on its link.
 func linkLocal(mac net.HardwareAddr) netip.Addr {
 	return netip.AddrFrom16([16]byte{
 		0xfe, 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3], 14: mac[4], 15: mac[5],
@@ -130,11 +131,13 @@ func send(t *testing.T, ns string, frames ...[]byte) {
 			return err
 		}
 		defer func() { _ = unix.Close(fd) }()
+
 		for _, frame := range frames {
 			if err := unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: at.Index}); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
@@ -155,11 +158,13 @@ func sniffer(t *testing.T, ns string) (has func(text string) bool) {
 		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK, all); err != nil {
 			return err
 		}
+
 		return unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: at.Index, Protocol: all})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = unix.Close(fd) })
 	var seen []string
 	return func(text string) bool {

@@ -49,16 +49,19 @@ func newReaders(t *testing.T) *readers {
 	if err := unix.Mount("tmpfs", r.root, "tmpfs", 0, "size=2g"); err != nil { // for the test's speed
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = unix.Unmount(r.root, unix.MNT_DETACH) })
 	r.c = startContainerd(t, r.root)
 	system := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(system, "windows/system32"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	var err error
 	if r.machine, err = image.New(r.c, containerdNamespace, image.Config{}); err != nil {
 		t.Fatal(err)
 	}
+
 	for version, node := range map[string]**image.Store{build2022: &r.node, build2019: &r.old} {
 		if *node, err = image.New(r.c, containerdNamespace, image.Config{
 			OSVersion: version, SystemFiles: system, Owner: owner,
@@ -66,10 +69,11 @@ func newReaders(t *testing.T) *readers {
 			t.Fatal(err)
 		}
 	}
+
 	return r
 }
 
-// state is what no image may change: the victim, and what containerd has.
+// state returns what no image may change: the victim, and what containerd has.
 func (r *readers) state(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -81,10 +85,12 @@ func (r *readers) state(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = r.c.ContentStore().Walk(ctx, func(i content.Info) error {
 		fmt.Fprintln(&all, i.Digest)
 		return nil
 	})
+
 	err = errors.Join(err, r.c.SnapshotService("overlayfs").Walk(ctx, func(_ context.Context, i snapshots.Info) error {
 		fmt.Fprintln(&all, i.Name)
 		return nil
@@ -92,10 +98,11 @@ func (r *readers) state(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return look(t, r.victim) + all.String()
 }
 
-// harm is what is in the unpacked images.
+// harm returns what is in the unpacked images.
 func (r *readers) harm(t *testing.T) []string {
 	t.Helper()
 	trees, err := filepath.Glob(filepath.Join(r.root, "root/io.containerd.snapshotter.v1.overlayfs/snapshots/*/fs"))
@@ -137,10 +144,12 @@ func (r *readers) attack(t *testing.T, words string, come func(ctx context.Conte
 	resident := peak(t)
 	ctx, cancel := context.WithTimeout(t.Context(), mostTime)
 	defer cancel()
+
 	err := come(ctx)
 	if grown := peak(t) - resident; grown > mostMemory {
 		harm = append(harm, fmt.Sprintf("it took %d MiB of memory", grown>>20))
 	}
+
 	switch {
 	case ctx.Err() != nil:
 		harm = append(harm, fmt.Sprintf("it took longer than %v: %v", mostTime, err))
@@ -151,16 +160,19 @@ func (r *readers) attack(t *testing.T, words string, come func(ctx context.Conte
 	case err != nil:
 		t.Log(err)
 	}
+
 	harm = append(harm, r.harm(t)...)
 	for _, s := range []*image.Store{r.node, r.old} {
 		if _, err := s.List(t.Context()); err != nil {
 			harm = append(harm, fmt.Sprintf("images cannot be listed any more: %v", err))
 		}
 	}
+
 	list, err := r.machine.List(t.Context())
 	if err != nil {
 		harm = append(harm, fmt.Sprintf("images cannot be listed any more: %v", err))
 	}
+
 	for _, i := range list {
 		if !slices.ContainsFunc(i.RepoTags, func(ref string) bool { return strings.Contains(ref, "bystander") }) {
 			if err := r.machine.Remove(t.Context(), i.ID); err != nil {
@@ -168,6 +180,7 @@ func (r *readers) attack(t *testing.T, words string, come func(ctx context.Conte
 			}
 		}
 	}
+
 	if after := r.state(t); after != before {
 		harm = append(harm, fmt.Sprintf("there was\n%s\nand is\n%s", before, after))
 	}
@@ -184,6 +197,7 @@ func TestImages(t *testing.T) {
 	if err := r.load(t.Context(), bystander.archive(t, "mullion.local/bystander:v1")); err != nil {
 		t.Fatal(err)
 	}
+
 	tried, reached := 0, 0
 	count := func(t *testing.T, harm []string) {
 		t.Helper()
@@ -193,6 +207,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("it got somewhere:\n%s", strings.Join(harm, "\n"))
 		}
 	}
+
 	attacks := slices.Concat(layerAttacks(r.victim), liesOfSize(), liesOfParts(foreign.URL), archiveAttacks(r.victim))
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
@@ -204,12 +219,14 @@ func TestImages(t *testing.T) {
 				first := plain(t, a.archive)
 				archive = append(first[:len(first)-1024], archive...) // without the end of an archive
 			}
+
 			count(t, r.attack(t, a.load, func(ctx context.Context) error { return r.load(ctx, archive) }))
 			if a.archive != nil || a.pull == slow {
 				return
 			}
 			registry := httptest.NewServer(forged)
 			defer registry.Close()
+
 			count(t, r.attack(t, a.pull, func(ctx context.Context) error {
 				ref := strings.TrimPrefix(registry.URL, "http://") + "/" + a.name + ":v1"
 				_, err := r.node.Pull(ctx, ref, nil, "")
@@ -220,6 +237,7 @@ func TestImages(t *testing.T) {
 			}))
 		})
 	}
+
 	if n := r.asked.Load(); n != 0 {
 		t.Errorf("an image's foreign address was asked %d times", n)
 	}
@@ -237,6 +255,7 @@ func (r *readers) control(t *testing.T, a imageAttack) {
 		if a.archive != nil {
 			members = a.archive
 		}
+
 		naively(t, tree, members)
 		harm := harmIn(t, tree, owner)
 		if look(t, r.victim) == before && len(harm) == 0 {
@@ -245,6 +264,7 @@ func (r *readers) control(t *testing.T, a imageAttack) {
 		r.heal(t)
 		return
 	}
+
 	twin := forge(t, a.layers, a.truth)
 	if harm := r.attack(t, "", func(ctx context.Context) error {
 		return r.load(ctx, twin.archive(t, "mullion.local/"+a.name+":twin"))
@@ -272,6 +292,7 @@ func (r *readers) foreignControl(t *testing.T, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rc, err := fetcher.Fetch(t.Context(), ocispec.Descriptor{
 		MediaType: ocispec.MediaTypeImageLayerGzip, Digest: digest.FromString("a"), Size: 1, URLs: []string{address},
 	})
@@ -279,6 +300,7 @@ func (r *readers) foreignControl(t *testing.T, address string) {
 		_, err = io.ReadAll(rc)
 		_ = rc.Close()
 	}
+
 	if r.asked.Load() == 0 {
 		t.Errorf("control: nobody asks an image's foreign address: %v", err)
 	}

@@ -27,23 +27,29 @@ type imageAttack struct {
 	archive []member
 }
 
-// refused is an attack that is refused in the same words whichever way it comes.
+// refused returns an attack that is refused in the same words whichever way it comes.
 func refused(name, words string, members ...member) imageAttack {
-	return imageAttack{name: name, layers: [][]member{members}, load: words, pull: words}
+	return imageAttack{
+		name:   name,
+		layers: [][]member{members},
+		load:   words,
+		pull:   words,
+	}
 }
 
-// taken is an image that is taken without its harm.
+// taken returns an image that is taken without its harm.
 func taken(name string, members ...member) imageAttack {
 	return imageAttack{name: name, layers: [][]member{members}}
 }
 
-// layerAttacks are those by the entries of a layer. Their control is that they harm who unpacks them naively.
+// layerAttacks returns those by the entries of a layer. Their control is that they harm who unpacks them naively.
 func layerAttacks(victim string) []imageAttack {
 	const outside, leaves, none = "outside Files and Hives", "leaves the drive", "no such file or directory"
 	climb := strings.Repeat("../", 40)
 	v := strings.TrimPrefix(victim, "/")
 	in := "/" + filepath.Dir(v) + "/"
 	windows := strings.ReplaceAll(climb+v, "/", `\`)
+
 	return []imageAttack{
 		refused("name-climbs", outside, file("Files/"+climb+v+"/note", "changed")),
 		refused("name-climbs-twice", outside, file("Files/a/../../Files/"+climb+v+"/note", "changed")),
@@ -122,10 +128,10 @@ func ownedBy(m member, uid int) member {
 	return m
 }
 
-// harmless is what an image has that lies of something else.
+// harmless returns what an image has that lies of something else.
 func harmless() [][]member { return [][]member{{file("Files/a", "a")}, {file("Files/b", "b")}} }
 
-// deep is a name of so many folders.
+// deep returns a name of so many folders.
 func deep(folders int) string { return "Files/" + strings.Repeat("d/", folders) + "f" }
 
 // many are files in folders of their own with long names.
@@ -149,21 +155,25 @@ func liesOfSize() []imageAttack {
 			m.layer(t, ocispec.MediaTypeImageLayerGzip, zipped(t, stream), digest.FromBytes(stream))
 		}
 	}
+
 	sized := func(change func(m *made, size int)) func(int) func(*testing.T, *made) {
 		return func(size int) func(*testing.T, *made) {
 			return func(_ *testing.T, m *made) { change(m, size) }
 		}
 	}
+
 	layers := sized(func(m *made, n int) {
 		for len(m.manifest.Layers) < n {
 			m.manifest.Layers = append(m.manifest.Layers, m.manifest.Layers[0])
 			m.image.RootFS.DiffIDs = append(m.image.RootFS.DiffIDs, m.image.RootFS.DiffIDs[0])
 		}
 	})
+
 	config := sized(func(m *made, n int) { m.image.Author = strings.Repeat("a", n) })
 	manifest := sized(func(m *made, n int) {
 		m.manifest.Annotations = map[string]string{"a": strings.Repeat("a", n)}
 	})
+
 	claim := sized(func(m *made, n int) { m.manifest.Layers[1].Size = int64(n) })
 	zstd := func(window byte) func(*testing.T, *made) {
 		return func(t *testing.T, m *made) {
@@ -174,16 +184,26 @@ func liesOfSize() []imageAttack {
 			m.layer(t, ocispec.MediaTypeImageLayerZstd, blown(stream, window, zeros), digest.FromBytes(whole))
 		}
 	}
+
 	noise := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
 	var hives []member
 	for _, name := range []string{"DefaultUser", "Sam", "Security", "Software", "System"} {
 		hives = append(hives, file("Hives/"+name+"_Delta", string(noise)), file("Hives/"+name+"_Base", "regf"))
 	}
+
 	const large, names, json = "image is too large", "names", "of 8388608 that are read"
 	same := func(name, words string, lie, truth func(*testing.T, *made)) imageAttack {
-		return imageAttack{name: name, layers: harmless(), lie: lie, truth: truth, load: words, pull: words}
+		return imageAttack{
+			name:   name,
+			layers: harmless(),
+			lie:    lie,
+			truth:  truth,
+			load:   words,
+			pull:   words,
+		}
 	}
+
 	return []imageAttack{
 		same("deep-folders", large, layer(file(deep(100_000), "")), layer(file(deep(100), ""))),
 		same("deep-link", large, layer(symlink("Files/l", deep(100_000))), layer(symlink("Files/l", deep(100)))),
@@ -222,13 +242,23 @@ func liesOfParts(evil string) []imageAttack {
 	blob := func(mediaType string, data []byte) func(*testing.T, *made) {
 		return func(t *testing.T, m *made) { t.Helper(); m.layer(t, mediaType, data, digest.FromBytes(data)) }
 	}
+
 	garbage := []byte(strings.Repeat("garbage ", 1000))
 	mediaType := func(kind string) func(*testing.T, *made) {
 		return last(func(m *made, i int) { m.manifest.Layers[i].MediaType = kind })
 	}
+
 	same := func(name, words string, lie, truth func(*testing.T, *made)) imageAttack {
-		return imageAttack{name: name, layers: harmless(), lie: lie, truth: truth, load: words, pull: words}
+		return imageAttack{
+			name:   name,
+			layers: harmless(),
+			lie:    lie,
+			truth:  truth,
+			load:   words,
+			pull:   words,
+		}
 	}
+
 	return []imageAttack{
 		same("other-diff-id", "wrong diff id", last(func(m *made, i int) {
 			m.image.RootFS.DiffIDs[i] = digest.FromString("other")
@@ -292,12 +322,17 @@ func liesOfParts(evil string) []imageAttack {
 	}
 }
 
-// archiveAttacks are those by the archive itself: only who loads it reads it.
+// archiveAttacks returns those by the archive itself: only who loads it reads it.
 func archiveAttacks(victim string) []imageAttack {
 	climb := strings.Repeat("../", 40) + strings.TrimPrefix(victim, "/")
 	with := func(name string, members ...member) imageAttack {
-		return imageAttack{name: name, layers: harmless(), archive: members}
+		return imageAttack{
+			name:    name,
+			layers:  harmless(),
+			archive: members,
+		}
 	}
+
 	return []imageAttack{
 		with("archive-climbs", file("blobs/sha256/"+climb+"/note", "changed")),
 		with("archive-absolute", file(victim+"/note", "changed")),

@@ -35,11 +35,17 @@ const ptpConfig = `{"cniVersion":"1.0.0","name":"mullion","type":"ptp","ipam":{"
 
 func newLinuxBed(t *testing.T) *linuxBed {
 	t.Helper()
-	d := &linuxBed{node: netnstest.New(t, "node"), a: netnstest.New(t, "a"), b: netnstest.New(t, "b")}
+	d := &linuxBed{
+		node: netnstest.New(t, "node"),
+		a:    netnstest.New(t, "a"),
+		b:    netnstest.New(t, "b"),
+	}
+
 	plugins, err := filepath.Abs("../../bin/cni")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	shell(t, d.node, `echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
 		echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter; echo 0 >/proc/sys/net/ipv4/conf/default/rp_filter`)
 	data := t.TempDir()
@@ -57,17 +63,20 @@ func newLinuxBed(t *testing.T) *linuxBed {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+
 	for _, l := range links(t, d.node) {
 		if strings.HasPrefix(l.Name, "veth") && d.link == "" { // the first is the attacker's
 			d.link, d.mac = l.Name, l.HardwareAddr
 		}
 	}
+
 	d.aMAC = links(t, d.a)[1].HardwareAddr
 	err = netns.Do(d.b, func() error {
 		at, err := net.InterfaceByName("eth0")
 		if err != nil {
 			return err
 		}
+
 		addresses, err := at.Addrs()
 		for _, a := range addresses {
 			if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().Is4() {
@@ -76,11 +85,13 @@ func newLinuxBed(t *testing.T) *linuxBed {
 				d.bIP6 = p.Addr()
 			}
 		}
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d.atB, d.stolen = listen(t, d.b, ":99"), sniffer(t, d.a)
 	return d
 }
@@ -117,6 +128,7 @@ func linuxSpoofs() []linuxSpoof {
 			got: func(_ *testing.T, d *linuxBed) bool { return d.atB.has(name) },
 		}
 	}
+
 	always := func(a netip.Addr) func(*linuxBed) netip.Addr { return func(*linuxBed) netip.Addr { return a } }
 	toB := func(d *linuxBed) netip.Addr { return d.bIP }
 	toB6 := func(d *linuxBed) netip.Addr { return d.bIP6 }
@@ -190,6 +202,7 @@ func TestSpoofingByLinuxPods(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			shell(t, d.a, "ping -c1 -W2 "+d.bIP.String()+"; ping -c5 -i0.5 -W2 "+d.bIP6.String())
 			for _, s := range linuxSpoofs() {
 				t.Run(s.name, func(t *testing.T) {
@@ -204,6 +217,7 @@ func TestSpoofingByLinuxPods(t *testing.T) {
 					case !ruled && got == s.kernel:
 						t.Errorf("control: without our rules it gets somewhere: %t", got)
 					}
+
 					if ruled {
 						tried++
 					}
@@ -211,5 +225,6 @@ func TestSpoofingByLinuxPods(t *testing.T) {
 			}
 		})
 	}
+
 	t.Logf("spoofing by Linux pods: %d of %d attacks got somewhere", reached, tried)
 }

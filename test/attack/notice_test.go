@@ -36,6 +36,7 @@ func (f fixture) notice(t *testing.T, when string, all []starvation) noticed {
 		f.must(t, args...)
 		return time.Since(begin)
 	}
+
 	n.exec = timed("kubectl", "exec", "neighbour", "--", "cmd", "/c", "ver")
 	n.logs = timed("kubectl", "logs", "neighbour")
 	n.status = timed("status")
@@ -51,6 +52,7 @@ func (f fixture) notice(t *testing.T, when string, all []starvation) noticed {
 	f.machineTakes(t)
 	t.Logf("%s: p99 %v, exec %v, exec with a terminal %v, logs %v, status %v, a new pod %v; %v", when,
 		n.p99, n.exec, n.terminal, n.logs, n.status, n.start, n.machine)
+
 	return n
 }
 
@@ -70,7 +72,7 @@ func (f fixture) share(t *testing.T, when string, all []starvation) {
 	}
 }
 
-// p99 is the time in which 99 of a hundred requests of the neighbour are answered.
+// p99 returns the time in which 99 of a hundred requests of the neighbour are answered.
 func (f fixture) p99(t *testing.T) time.Duration {
 	t.Helper()
 	ip := f.must(t, "kubectl", "get", "pod", "neighbour", "-o", "jsonpath={.status.podIP}")
@@ -87,6 +89,7 @@ func (f fixture) p99(t *testing.T) time.Duration {
 		_ = resp.Body.Close()
 		all = append(all, time.Since(begin))
 	}
+
 	slices.Sort(all)
 	if len(all) < 99 {
 		return time.Hour
@@ -116,6 +119,7 @@ func (fixture) machineTakes(t *testing.T) {
 	} else {
 		_ = file.Close()
 	}
+
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +132,7 @@ func (fixture) machineTakes(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
+
 	conn, err := net.Dial("tcp", server.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -139,8 +144,8 @@ func (fixture) machineTakes(t *testing.T) {
 	}
 }
 
-// given is what the kernel has given out: terminals, pages of sockets, open files, and memory of its own that it cannot
-// take back.
+// given returns what the kernel has given out: terminals, pages of sockets, open files, and memory of its own that it
+// cannot take back.
 func given(t *testing.T) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}
@@ -155,10 +160,12 @@ func given(t *testing.T) map[string]int64 {
 		}
 		all[name] = n
 	}
+
 	text, err := os.ReadFile("/proc/net/sockstat")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
 		if i := slices.Index(words, "mem"); i > 0 && i+1 < len(words) {
@@ -169,10 +176,12 @@ func given(t *testing.T) map[string]int64 {
 			all["pages of "+strings.TrimSuffix(words[0], ":")] = n
 		}
 	}
+
 	memory, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for line := range strings.Lines(string(memory)) {
 		if rest, ok := strings.CutPrefix(line, "SUnreclaim:"); ok {
 			var n int64
@@ -182,6 +191,7 @@ func given(t *testing.T) map[string]int64 {
 			all["KiB that the kernel keeps"] = n
 		}
 	}
+
 	return all
 }
 
@@ -197,6 +207,7 @@ func (fixture) compare(t *testing.T, before, now noticed) {
 			t.Errorf("%s: %v", what, took)
 		}
 	}
+
 	// Before sockets were bounded one pod had 594,000 pages, and connections of the machine were reset.
 	var least, pressure int64
 	text, err := os.ReadFile("/proc/sys/net/ipv4/tcp_mem")
@@ -206,6 +217,7 @@ func (fixture) compare(t *testing.T, before, now noticed) {
 	if _, err := fmt.Sscan(string(text), &least, &pressure); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, kind := range []string{"pages of TCP", "pages of UDP"} {
 		if got := now.machine[kind] - before.machine[kind]; got > pressure*3/4 {
 			t.Errorf("pods have %d %s, and the machine is kept short from %d on", got, kind, pressure)
@@ -231,6 +243,7 @@ func (n noticed) longer(before noticed) (all []string) {
 			all = append(all, fmt.Sprintf("%s: %v, and %v before", m.what, m.now, m.before))
 		}
 	}
+
 	return all
 }
 
@@ -243,6 +256,7 @@ func (f fixture) asBefore(t *testing.T, before noticed, all []starvation) {
 	spare := map[string]int64{
 		"terminals": 2, "files": 4000, "pages of TCP": 4000, "pages of UDP": 1000, "KiB that the kernel keeps": 256 << 10,
 	}
+
 	for ; ; <-time.After(500 * time.Millisecond) {
 		now := given(t)
 		over := map[string]int64{}
@@ -251,6 +265,7 @@ func (f fixture) asBefore(t *testing.T, before noticed, all []starvation) {
 				over[what] = n - before.machine[what]
 			}
 		}
+
 		if len(over) == 0 {
 			break
 		}
@@ -270,6 +285,7 @@ func (f fixture) asBefore(t *testing.T, before noticed, all []starvation) {
 			break
 		}
 	}
+
 	t.Logf("the machine, and what people notice, are as before after %v", time.Since(removed).Round(time.Second))
 	f.nodesAreWell(t)
 }
@@ -284,9 +300,11 @@ func (f fixture) nodesAreWell(t *testing.T) {
 			}
 		}
 	}
+
 	if err := json.Unmarshal([]byte(f.must(t, "kubectl", "get", "nodes", "-o", "json")), &nodes); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, node := range nodes.Items {
 		for _, c := range node.Status.Conditions {
 			if (c.Type == "Ready") != (c.Status == "True") {

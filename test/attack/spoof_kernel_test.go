@@ -29,7 +29,7 @@ type spoof struct {
 	six bool
 }
 
-// knows is whether a namespace has an address at the attacker.
+// knows reports whether a namespace has an address at the attacker.
 func knows(t *testing.T, ns, link string, address netip.Addr) bool {
 	t.Helper()
 	return strings.Contains(shell(t, ns, "ip neigh show "+address.String()+" dev "+link), aMAC.String())
@@ -45,6 +45,7 @@ func neighbourSpoofs() []spoof {
 			}
 		}
 	}
+
 	gatewayAtB := func(t *testing.T, d *bed) bool { t.Helper(); return knows(t, d.b, "eth0", d.gateway) }
 	gatewayAtB6 := func(t *testing.T, d *bed) bool { t.Helper(); return knows(t, d.b, "eth0", d.gateway6) }
 	routed := func(ns func(d *bed) string) func(t *testing.T, d *bed) bool {
@@ -54,6 +55,7 @@ func neighbourSpoofs() []spoof {
 				shell(t, ns(d), "ip -6 route show proto ra") != ""
 		}
 	}
+
 	self := linkLocal(aMAC)
 	return []spoof{
 		{name: "arp/reply-for-gateway", got: gatewayAtB, try: frames(func(d *bed) []byte {
@@ -105,6 +107,7 @@ func sourceSpoofs() []spoof {
 	ports := func(from, to netip.Addr) (netip.AddrPort, netip.AddrPort) {
 		return netip.AddrPortFrom(from, 9), netip.AddrPortFrom(to, 99)
 	}
+
 	one := func(name string, from, to netip.Addr, mac net.HardwareAddr) spoof {
 		return spoof{
 			name: name, six: to.Is6(),
@@ -118,6 +121,7 @@ func sourceSpoofs() []spoof {
 			got: func(_ *testing.T, d *bed) bool { return d.atB.has(name) },
 		}
 	}
+
 	return []spoof{
 		one("source/strange", strange, bIP, aMAC),
 		one("source/strange-elsewhere", elsewhere, bIP, aMAC),
@@ -150,7 +154,7 @@ func sourceSpoofs() []spoof {
 	}
 }
 
-// offers are what servers and routers of a network say: addresses, and better ways.
+// offers returns what servers and routers of a network say: addresses, and better ways.
 func offers() []spoof {
 	offer := netip.AddrPortFrom(netip.IPv4Unspecified(), 67)
 	toAll := netip.MustParseAddrPort("255.255.255.255:68")
@@ -202,6 +206,7 @@ func unprivileged(t *testing.T, ns string, from netip.Addr, to netip.AddrPort, t
 		} else {
 			dest = &unix.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())}
 		}
+
 		fd, err := unix.Socket(family, unix.SOCK_DGRAM, 0)
 		if err != nil {
 			return err
@@ -210,6 +215,7 @@ func unprivileged(t *testing.T, ns string, from netip.Addr, to netip.AddrPort, t
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BROADCAST, 1); err != nil {
 			return err
 		}
+
 		if from.IsValid() {
 			if err := unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_FREEBIND, 1); err != nil {
 				return err
@@ -218,8 +224,10 @@ func unprivileged(t *testing.T, ns string, from netip.Addr, to netip.AddrPort, t
 				return err
 			}
 		}
+
 		return unix.Sendto(fd, []byte(text), 0, dest)
 	})
+
 	if err != nil {
 		t.Log(err)
 	}
@@ -267,6 +275,7 @@ func TestSpoofing(t *testing.T) {
 			}
 		})
 	}
+
 	for _, mode := range []netplan.Mode{netplan.L2Bridge, netplan.Overlay, netplan.WinNAT} {
 		for _, s := range attacks {
 			t.Run(string(mode)+"/"+s.name, func(t *testing.T) {
@@ -274,6 +283,7 @@ func TestSpoofing(t *testing.T) {
 				if s.six && !d.gateway6.IsValid() {
 					return
 				}
+
 				d.meet(t)
 				tried++
 				if succeeds(t, s, d) {
@@ -283,6 +293,7 @@ func TestSpoofing(t *testing.T) {
 			})
 		}
 	}
+
 	t.Logf("spoofing: %d of %d attacks got somewhere", reached, tried)
 }
 
@@ -306,6 +317,7 @@ func TestForgedTunnel(t *testing.T) {
 		for i := range plan.Ports {
 			plan.Ports[i].Routes[0].Via = netip.MustParseAddr(subnet + ".1")
 		}
+
 		for other, at := range map[string]string{"11": "10.244.1.0/24", "12": "10.244.2.0/24"} {
 			if other != last {
 				plan.Peers = append(plan.Peers, netplan.Peer{
@@ -314,11 +326,13 @@ func TestForgedTunnel(t *testing.T) {
 				})
 			}
 		}
+
 		hosts[last] = newPlane(t, ns)
 		if err := hosts[last].Apply(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	a, b := hosts["11"].Pin(dataplanetest.NSA), hosts["12"].Pin(dataplanetest.NSA)
 	at := listen(t, b, ":99")
 	shell(t, a, "ping -c1 -W2 10.244.2.5")
@@ -330,6 +344,7 @@ func TestForgedTunnel(t *testing.T) {
 		inner := datagram(netip.AddrPortFrom(strange, 9), to, []byte(text))
 		return vxlan(4096, ethernet(mac, aMAC, etherIPv4, inner))
 	}
+
 	neighbour, far := netip.MustParseAddrPort("10.244.1.6:99"), netip.MustParseAddrPort("10.244.2.5:99")
 	near := listen(t, hosts["11"].Pin(dataplanetest.NSB), ":99")
 	tried, reached := 0, 0
@@ -353,6 +368,7 @@ func TestForgedTunnel(t *testing.T) {
 				},
 				got: func(*testing.T, *bed) bool { return try.in.has(try.name) },
 			}
+
 			got := succeeds(t, s, nil)
 			if got != try.control {
 				t.Errorf("a frame in a tunnel arrives: %t, want %t", got, try.control)
@@ -360,10 +376,12 @@ func TestForgedTunnel(t *testing.T) {
 			if !try.control {
 				tried++
 			}
+
 			if got && !try.control {
 				reached++
 			}
 		})
 	}
+
 	t.Logf("tunnels: %d of %d attacks got somewhere", reached, tried)
 }

@@ -48,7 +48,7 @@ type took struct {
 	Mebibytes int
 }
 
-// starvations are what prog knows, built for this machine.
+// starvations returns what prog knows, built for this machine.
 func starvations(t *testing.T, program string) []starvation {
 	t.Helper()
 	var all []starvation
@@ -59,7 +59,7 @@ func starvations(t *testing.T, program string) []starvation {
 	return all
 }
 
-// kept are those that pods take all at once, and keep.
+// kept returns those that pods take all at once, and keep.
 func kept(all []starvation) []starvation {
 	names := []string{
 		"descriptors/terminal", "unread/tcp", "unread/udp-receivers", "unread/unix-stream", "unread/big-pipe",
@@ -69,8 +69,8 @@ func kept(all []starvation) []starvation {
 	return slices.DeleteFunc(slices.Clone(all), func(s starvation) bool { return !slices.Contains(names, s.Name) })
 }
 
-// quick are those that one pod takes one after the other in a few seconds: all that are refused or have a number. What
-// ends with the container's memory ends the container, sooner or later.
+// quick returns those that one pod takes one after the other in a few seconds: all that are refused or have a number.
+// What ends with the container's memory ends the container, sooner or later.
 func quick(all []starvation) []starvation {
 	others := kept(all)
 	return slices.DeleteFunc(slices.Clone(all), func(s starvation) bool {
@@ -117,6 +117,7 @@ func starvedByRoot(t *testing.T, program string) {
 		}
 		reached++
 	}
+
 	t.Logf("starvation: %d ways; root gets what it asks for of %d of %d; %d depend on the kernel", len(all), reached,
 		asked, len(all)-asked)
 	if len(all) < leastPayloads {
@@ -124,7 +125,7 @@ func starvedByRoot(t *testing.T, program string) {
 	}
 }
 
-// takes are the lines of prog's sweep.
+// takes returns the lines of prog's sweep.
 func takes(t *testing.T, said string) map[string]took {
 	t.Helper()
 	all := map[string]took{}
@@ -166,6 +167,7 @@ func (f fixture) starve(t *testing.T, all []starvation) {
 	t.Run("one-by-one", func(t *testing.T) {
 		f.sweep(t, before, all, quick(all))
 	})
+
 	if whole {
 		for _, s := range slices.DeleteFunc(slices.Clone(all), func(s starvation) bool { return s.Most == open }) {
 			if slices.Contains(quick(all), s) {
@@ -193,6 +195,7 @@ func (f fixture) sweep(t *testing.T, before noticed, all, some []starvation) {
 	for _, s := range some {
 		args = append(args, s.Name)
 	}
+
 	got := takes(t, f.exec(t, "starve-sweep", args...))
 	held := 0
 	for _, s := range some {
@@ -205,16 +208,18 @@ func (f fixture) sweep(t *testing.T, before noticed, all, some []starvation) {
 		if g.Mebibytes > 3*starvedMemory {
 			t.Errorf("%s: got %d, and the machine has %d MiB less", s.Name, g.Got, g.Mebibytes)
 		}
+
 		t.Logf("%s: got %d of %d, then %d; %d MiB, killed %t", s.Name, g.Got, s.Ask, g.Answer, g.Mebibytes, g.Killed)
 		held++
 	}
+
 	t.Logf("starvation: %d ways were tried one after the other", held)
 
 	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
 	f.asBefore(t, before, all)
 }
 
-// pod is the name of a pod that takes it.
+// pod returns the name of a pod that takes it.
 func (s starvation) pod() string { return strings.ReplaceAll(s.Name, "/", "-") }
 
 func (f fixture) starveWith(t *testing.T, before noticed, all []starvation, some ...starvation) {
@@ -223,6 +228,7 @@ func (f fixture) starveWith(t *testing.T, before noticed, all []starvation, some
 	for _, s := range some {
 		fmt.Fprintf(&manifest, starvePod, s.pod(), "keep, "+s.Name, starvedMemory)
 	}
+
 	file := filepath.Join(t.TempDir(), "starve.yaml")
 	write(t, file, manifest.String())
 	f.must(t, "kubectl", "apply", "-f", file)
@@ -230,9 +236,11 @@ func (f fixture) starveWith(t *testing.T, before noticed, all []starvation, some
 		_, _ = f.mullion(context.WithoutCancel(t.Context()), "kubectl", "delete", "-f", file, "--ignore-not-found",
 			"--timeout=60s")
 	})
+
 	for _, s := range some {
 		f.starved(t, s)
 	}
+
 	f.compare(t, before, f.notice(t, "while pods starve the machine", all))
 	f.must(t, "kubectl", "delete", "-f", file, "--timeout=60s")
 	f.asBefore(t, before, all)
@@ -248,6 +256,7 @@ func (f fixture) starved(t *testing.T, s starvation) {
 			t.Logf("%s: ended with its memory", s.Name)
 			return
 		}
+
 		if phase == "Running" || phase == "Failed" {
 			log := f.must(t, "kubectl", "logs", pod)
 			if got, told := told(t, log, s.Name); told {
@@ -256,13 +265,14 @@ func (f fixture) starved(t *testing.T, s starvation) {
 				return
 			}
 		}
+
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: %s has not said what it got", phase, pod)
 		}
 	}
 }
 
-// told is what a pod's log says that it got, if it says that already.
+// told returns what a pod's log says that it got, if it says that already.
 func told(t *testing.T, log, name string) (got took, told bool) {
 	t.Helper()
 	if !strings.Contains(log, "{") {

@@ -40,7 +40,7 @@ func newVictim(t *testing.T) string {
 
 const unread = "nobody changes this"
 
-// look is all of a folder: names, modes, owners, how many links, content.
+// look returns all of a folder: names, modes, owners, how many links, content.
 func look(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -52,10 +52,12 @@ func look(t *testing.T, dir string) string {
 		if err != nil {
 			return err
 		}
+
 		var st unix.Stat_t
 		if err := unix.Lstat(p, &st); err != nil {
 			return err
 		}
+
 		fmt.Fprintf(&all, "%s %o %d %d %d", p, st.Mode, st.Uid, st.Nlink, st.Rdev)
 		switch {
 		case d.Type() == fs.ModeSymlink:
@@ -68,9 +70,11 @@ func look(t *testing.T, dir string) string {
 			}
 			fmt.Fprintf(&all, " %x", sha256.Sum256(data))
 		}
+
 		fmt.Fprintln(&all)
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,14 +93,17 @@ func harmIn(t *testing.T, tree string, owners ...uint32) []string {
 		if err != nil || p == tree {
 			return err
 		}
+
 		for _, harm := range harmOf(t, tree, p, owners) {
 			found = append(found, fmt.Sprintf("%s: %s", strings.TrimPrefix(p, tree), harm))
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return found
 }
 
@@ -108,12 +115,14 @@ func harmOf(t *testing.T, tree, p string, owners []uint32) []string {
 	if err := unix.Lstat(p, &st); err != nil {
 		t.Fatal(err)
 	}
+
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFCHR, unix.S_IFBLK:
 		if st.Rdev != 0 {
 			found = append(found, fmt.Sprintf("device %x", st.Rdev))
 		}
 		return found
+
 	case unix.S_IFIFO, unix.S_IFSOCK:
 		found = append(found, "pipe or socket")
 	case unix.S_IFLNK:
@@ -124,17 +133,20 @@ func harmOf(t *testing.T, tree, p string, owners []uint32) []string {
 		}
 		return found
 	}
+
 	if st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 {
 		found = append(found, fmt.Sprintf("mode %o", st.Mode))
 	}
 	if !slices.Contains(owners, st.Uid) {
 		found = append(found, fmt.Sprintf("belongs to %d", st.Uid))
 	}
+
 	list := make([]byte, 4096)
 	n, err := unix.Llistxattr(p, list)
 	if err != nil && !errors.Is(err, unix.ENOTSUP) {
 		t.Fatal(err)
 	}
+
 	for name := range strings.SplitSeq(string(list[:max(n, 0)]), "\x00") {
 		switch name {
 		case "", "user.DOSATTRIB", "security.selinux", "trusted.overlay.opaque":
@@ -142,6 +154,7 @@ func harmOf(t *testing.T, tree, p string, owners []uint32) []string {
 			found = append(found, "attribute "+name)
 		}
 	}
+
 	return found
 }
 
@@ -167,11 +180,13 @@ func believe(root, name string, m member) error {
 		}
 		return filepath.Join(root, name)
 	}
+
 	at := inRoot(name)
 	dir, base := filepath.Split(at)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+
 	if base == ".wh..wh..opq" {
 		list, err := os.ReadDir(dir)
 		for _, e := range list {
@@ -179,9 +194,11 @@ func believe(root, name string, m member) error {
 		}
 		return err
 	}
+
 	if gone, ok := strings.CutPrefix(base, ".wh."); ok {
 		return os.RemoveAll(filepath.Join(dir, gone))
 	}
+
 	to := strings.TrimPrefix(strings.ReplaceAll(m.Linkname, `\`, "/"), "//?/unix")
 	var err error
 	device := int(unix.Mkdev(uint32(m.Devmajor), uint32(m.Devminor)))
@@ -208,11 +225,13 @@ func believe(root, name string, m member) error {
 	if err != nil {
 		return err
 	}
+
 	err = errors.Join(os.Chown(at, m.Uid, m.Uid), syscall.Chmod(at, uint32(m.Mode|0o600)))
 	for key, value := range m.PAXRecords {
 		if attribute, ok := strings.CutPrefix(key, "SCHILY.xattr."); ok {
 			err = errors.Join(err, unix.Setxattr(at, attribute, []byte(value), 0))
 		}
 	}
+
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Repository is the repository's folder: the nearest one with Mullion's command above the working directory, which is
-// the folder of the package that is tested.
+// Repository returns the repository's folder: the nearest one with Mullion's command above the working directory, which
+// is the folder of the package that is tested.
 func Repository() string {
 	dir, err := os.Getwd()
 	for err == nil && dir != filepath.Dir(dir) {
@@ -20,8 +20,8 @@ func Repository() string {
 	return ""
 }
 
-// Dir is the folder of Mullion's programs: MULLION_BIN, which names that of an installed package (lib/mullion below
-// its prefix), or else bin of the repository, where make leaves them.
+// Dir returns the folder of Mullion's programs: MULLION_BIN, which names that of an installed package (lib/mullion
+// below its prefix), or else bin of the repository, where make leaves them.
 func Dir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("MULLION_BIN")

@@ -59,6 +59,7 @@ func TestControlPlane(t *testing.T) {
 			return err
 		})
 	})
+
 	t.Run("runtime-class", func(t *testing.T) {
 		class, err := admin.NodeV1().RuntimeClasses().Get(t.Context(), "runhcs-wcow-hypervisor", metav1.GetOptions{})
 		if err != nil || class.Handler != "runhcs-wcow-hypervisor" {
@@ -86,6 +87,7 @@ func TestControlPlane(t *testing.T) {
 		}
 		p.start(t)
 		defer p.stop(t)
+
 		if _, err := admin.CoreV1().Nodes().Get(t.Context(), "win-1", metav1.GetOptions{}); err != nil {
 			t.Errorf("the node is not there any more: %v", err)
 		}
@@ -106,11 +108,13 @@ func testRights(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	anonymous := p.clientFor(t, rest.AnonymousClientConfig(config))
 	if _, err := anonymous.CoreV1().Pods("default").List(t.Context(),
 		metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("anonymous lists pods: got %v, want forbidden", err)
 	}
+
 	eventually(t, "anonymous reads the signed cluster-info", func() error {
 		info, err := anonymous.CoreV1().ConfigMaps("kube-public").Get(t.Context(), "cluster-info", metav1.GetOptions{})
 		if err != nil {
@@ -121,13 +125,16 @@ func testRights(t *testing.T, p *plane, admin *kubeclient.Client) {
 				return nil
 			}
 		}
+
 		return fmt.Errorf("no signature in %v", info.Data)
 	})
+
 	approver := p.client(t, p.config.Kubeconfig(pki.ServingApprover()))
 	if _, err := approver.CoreV1().Secrets("kube-system").List(t.Context(),
 		metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("the approver lists secrets: got %v, want forbidden", err)
 	}
+
 	bootstrap := p.client(t, p.config.BootstrapKubeconfig())
 	if _, err := bootstrap.CoreV1().Pods("default").List(t.Context(),
 		metav1.ListOptions{}); !apierrors.IsForbidden(err) {
@@ -137,6 +144,7 @@ func testRights(t *testing.T, p *plane, admin *kubeclient.Client) {
 		ObjectMeta: metav1.ObjectMeta{Name: "x"},
 		RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: "cluster-admin"},
 	}
+
 	if _, err := bootstrap.RbacV1().ClusterRoleBindings().Create(t.Context(), review,
 		metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a bootstrap token binds roles: got %v, want forbidden", err)
@@ -157,11 +165,13 @@ func request(t *testing.T, client kubeclient.Interface, node, signer string, san
 	if signer == certv1.KubeletServingSignerName {
 		usages = []certv1.KeyUsage{certv1.UsageDigitalSignature, certv1.UsageServerAuth}
 	}
+
 	sans.Subject = pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &sans, key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	csr := &certv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certv1.CertificateSigningRequestSpec{
@@ -170,6 +180,7 @@ func request(t *testing.T, client kubeclient.Interface, node, signer string, san
 			Usages:     usages,
 		},
 	}
+
 	made, err := client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), csr, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -193,6 +204,7 @@ func issued(t *testing.T, client kubeclient.Interface, name string) []byte {
 		return nil
 	})
 	t.Logf("certificate after %d ms", time.Since(begin).Milliseconds())
+
 	return cert
 }
 
@@ -211,6 +223,7 @@ func (p *plane) kubelet(t *testing.T, admin *kubeclient.Client, node string) *ku
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	config = rest.AnonymousClientConfig(config)
 	config.CertData, config.KeyData = cert, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 	return p.clientFor(t, config)
@@ -224,11 +237,13 @@ func testJoin(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatalf("register the node: %v", err)
 	}
+
 	other := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "win-2"}}
 	if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), other,
 		metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("one node registers another: got %v, want forbidden (NodeRestriction)", err)
 	}
+
 	eventually(t, "a pod subnet", func() error {
 		n, err := admin.CoreV1().Nodes().Get(t.Context(), "win-1", metav1.GetOptions{})
 		if err == nil && !strings.HasPrefix(n.Spec.PodCIDR, "10.244.") {
@@ -240,6 +255,7 @@ func testJoin(t *testing.T, p *plane, admin *kubeclient.Client) {
 	own := x509.CertificateRequest{DNSNames: []string{"win-1"}, IPAddresses: []net.IP{net.ParseIP("10.213.0.11")}}
 	stolen := x509.CertificateRequest{DNSNames: []string{"win-1"}, IPAddresses: []net.IP{net.ParseIP("10.213.0.1")}}
 	theft, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, stolen)
+
 	// Asked before the address is reported, as kubelets do: approved once it is.
 	asked, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, own)
 	const addresses = `{"status":{"addresses":[{"type":"InternalIP","address":"10.213.0.11"},
@@ -248,6 +264,7 @@ func testJoin(t *testing.T, p *plane, admin *kubeclient.Client) {
 		metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
+
 	block, _ := pem.Decode(issued(t, admin, asked))
 	got, err := x509.ParseCertificate(block.Bytes)
 	if err != nil || got.VerifyHostname("10.213.0.11") != nil {
@@ -268,6 +285,7 @@ func testKill(t *testing.T, p *plane, admin *kubeclient.Client, name string) {
 	if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "a new process", func() error {
 		if s := process.State(); s.Phase != proc.Running || s.PID == before.PID {
 			return fmt.Errorf("state %+v", s)
@@ -281,6 +299,7 @@ func testKill(t *testing.T, p *plane, admin *kubeclient.Client, name string) {
 		_, err := admin.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
 		return err
 	})
+
 	eventually(t, "the controller-manager fills the namespace", func() error {
 		_, err := admin.CoreV1().ServiceAccounts(namespace).Get(t.Context(), "default", metav1.GetOptions{})
 		return err

@@ -24,7 +24,7 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// dnsConfig is the cluster's DNS as bootstrap publishes it.
+// dnsConfig returns the cluster's DNS as bootstrap publishes it.
 func dnsConfig() bootstrap.DNS {
 	return bootstrap.DNS{
 		ClusterIP:   netip.MustParseAddr("10.96.0.10"),
@@ -44,9 +44,11 @@ func testDNS(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if _, err := os.Stat(program); err != nil {
 		t.Fatalf("run `make build` first: %v", err)
 	}
+
 	if err := os.Chmod(p.config.RunDir, 0o711); err != nil { // as a cluster's is
 		t.Fatal(err)
 	}
+
 	server, err := clusterdns.New(clusterdns.Config{
 		Program: program,
 		RunDir:  p.config.RunDir,
@@ -62,6 +64,7 @@ func testDNS(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +73,7 @@ func testDNS(t *testing.T, p *plane, admin *kubeclient.Client) {
 			t.Error(err)
 		}
 	}()
+
 	checkPublished(t, p, admin)
 	checkConfined(t, server.State().PID, "coredns", clusterdns.UserID, "0000000000000400") // CAP_NET_BIND_SERVICE alone
 	resolves := func() error {
@@ -79,9 +83,11 @@ func testDNS(t *testing.T, p *plane, admin *kubeclient.Client) {
 		}
 		return err
 	}
+
 	if err := resolves(); err != nil {
 		t.Errorf("a server that is ready: %v", err)
 	}
+
 	eventually(t, "the DNS Service's name", func() error {
 		got, err := resolver(p).LookupAddr(t.Context(), "10.96.0.10")
 		if err == nil && !slices.Equal(got, []string{"kube-dns.kube-system.svc.cluster.local."}) {
@@ -89,10 +95,12 @@ func testDNS(t *testing.T, p *plane, admin *kubeclient.Client) {
 		}
 		return err
 	})
+
 	pid := server.State().PID
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "an answer after the kill", func() error {
 		if s := server.State(); s.Phase != proc.Running || s.PID == pid {
 			return fmt.Errorf("it is %s with pid %d", s.Phase, s.PID)
@@ -122,12 +130,14 @@ func checkPublished(t *testing.T, p *plane, admin *kubeclient.Client) {
 		len(service.Spec.Ports) != 3 {
 		t.Errorf("service: got %+v, %v", service, err)
 	}
+
 	slices, err := admin.DiscoveryV1().EndpointSlices("kube-system").List(t.Context(),
 		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
 	if err != nil || len(slices.Items) != 1 || len(slices.Items[0].Endpoints) != 1 ||
 		slices.Items[0].Endpoints[0].Addresses[0] != "10.213.0.1" {
 		t.Errorf("endpoint slices: got %+v, %v", slices, err)
 	}
+
 	coredns := p.client(t, filepath.Join(p.config.RunDir, "coredns", "kubeconfig"))
 	if _, err := coredns.CoreV1().Secrets("kube-system").List(t.Context(),
 		metav1.ListOptions{}); !apierrors.IsForbidden(err) {
@@ -146,6 +156,7 @@ func checkConfined(t *testing.T, pid int, name string, id int, capabilities stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	user := fmt.Sprint(id)
 	for _, want := range []string{
 		"Name:\t" + name + "\n", "Uid:\t" + strings.Join([]string{user, user, user, user}, "\t") + "\n",

@@ -45,6 +45,7 @@ func testGMSA(t *testing.T, p *plane, admin *kubeclient.Client) {
 		CertFile: file(pki.GMSAWebhookServing + ".crt"), KeyFile: file(pki.GMSAWebhookServing + ".key"),
 		CAFile: file(pki.CA + ".crt"), Domains: []string{"contoso.com"},
 	})
+
 	ctx := context.WithoutCancel(t.Context())
 	if err := webhook.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -54,6 +55,7 @@ func testGMSA(t *testing.T, p *plane, admin *kubeclient.Client) {
 			t.Error(err)
 		}
 	}
+
 	defer stop()
 	makeGMSAObjects(t, admin)
 
@@ -63,12 +65,14 @@ func testGMSA(t *testing.T, p *plane, admin *kubeclient.Client) {
 		if err != nil {
 			return err
 		}
+
 		o := pod.Spec.SecurityContext.WindowsOptions
 		var got, want any
 		if o.GMSACredentialSpec == nil || json.Unmarshal([]byte(*o.GMSACredentialSpec), &got) != nil ||
 			json.Unmarshal([]byte(credentialSpec), &want) != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 			return fmt.Errorf("the pod has %v", o.GMSACredentialSpec)
 		}
+
 		return nil
 	})
 	create1(t, admin, "shop", allowed)
@@ -104,6 +108,7 @@ func testAdded(t *testing.T, admin *kubeclient.Client) {
 			Name: "debug", Image: "x.example/x", TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 			SecurityContext: &corev1.SecurityContext{WindowsOptions: options},
 		}
+
 		patch, err := json.Marshal(map[string]any{"spec": map[string]any{
 			"ephemeralContainers": []corev1.EphemeralContainer{{EphemeralContainerCommon: common}},
 		}})
@@ -112,8 +117,10 @@ func testAdded(t *testing.T, admin *kubeclient.Client) {
 		}
 		_, err = pods.Patch(t.Context(), "allowed", types.StrategicMergePatchType, patch, metav1.PatchOptions{},
 			"ephemeralcontainers")
+
 		return err
 	}
+
 	err := add(&corev1.WindowsSecurityContextOptions{GMSACredentialSpec: new(credentialSpec)})
 	if err == nil || !strings.Contains(err.Error(), "has a GMSA cred spec of its own") {
 		t.Errorf("an added container with an account: %v", err)
@@ -136,6 +143,7 @@ func makeGMSAObjects(t *testing.T, admin *kubeclient.Client) {
 		}
 		return err
 	})
+
 	for name, labels := range map[string]map[string]string{"shop": nil, "trusted": {"gmsa-webhook": "disabled"}} {
 		_, err := admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
@@ -143,6 +151,7 @@ func makeGMSAObjects(t *testing.T, admin *kubeclient.Client) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, account := range []string{"web", "default"} {
 			_, err := admin.CoreV1().ServiceAccounts(name).Create(t.Context(), &corev1.ServiceAccount{
 				ObjectMeta: metav1.ObjectMeta{Name: account},
@@ -152,6 +161,7 @@ func makeGMSAObjects(t *testing.T, admin *kubeclient.Client) {
 			}
 		}
 	}
+
 	_, err := admin.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "webapp1-role"},
 		Rules: []rbacv1.PolicyRule{{
@@ -163,7 +173,11 @@ func makeGMSAObjects(t *testing.T, admin *kubeclient.Client) {
 		_, err = admin.RbacV1().RoleBindings("shop").Create(t.Context(), &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "allow-web-webapp1"},
 			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "web", Namespace: "shop"}},
-			RoleRef:    rbacv1.RoleRef{Kind: "ClusterRole", Name: "webapp1-role", APIGroup: rbacv1.GroupName},
+			RoleRef: rbacv1.RoleRef{
+				Kind:     "ClusterRole",
+				Name:     "webapp1-role",
+				APIGroup: rbacv1.GroupName,
+			},
 		}, metav1.CreateOptions{})
 	}
 	if err != nil {

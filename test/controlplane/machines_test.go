@@ -31,7 +31,7 @@ import (
 // parts is how many machines the cluster of the tests has room for: its own and three others.
 const parts = 4
 
-// otherMachine is a network namespace as another machine, connected to the control plane's.
+// otherMachine returns a network namespace as another machine, connected to the control plane's.
 func (p *plane) otherMachine(t *testing.T) (path string) {
 	t.Helper()
 	name := fmt.Sprintf("mt-machine-%d", os.Getpid())
@@ -47,6 +47,7 @@ func (p *plane) otherMachine(t *testing.T) (path string) {
 	ip(t, "-n", name, "addr", "add", "192.0.2.2/24", "dev", "eth0")
 	ip(t, "-n", name, "link", "set", "eth0", "up")
 	ip(t, "-n", name, "route", "add", "10.213.0.1", "via", "192.0.2.1")
+
 	return "/run/netns/" + name
 }
 
@@ -73,6 +74,7 @@ func testMachines(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	hash, err := bundle.CAHash()
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +83,7 @@ func testMachines(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	config := discovery.Config{
 		Server:   "10.213.0.1:6443",
 		Token:    discovery.Token{ID: made.ID, Secret: made.Secret},
@@ -88,6 +91,7 @@ func testMachines(t *testing.T, p *plane, admin *kubeclient.Client) {
 		Patience: 20 * time.Second,
 		Dial:     proc.DialIn(other),
 	}
+
 	found, err := discovery.Find(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +99,7 @@ func testMachines(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if found.Server != "https://10.213.0.1:6443" || string(found.CA) != string(bundle.CAPEM()) {
 		t.Fatalf("found %q", found.Server)
 	}
+
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, admin, config) })
 	joining, err := kubeclient.NewForConfig(&rest.Config{
 		Host:            found.Server,
@@ -106,6 +111,7 @@ func testMachines(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Run("claims", func(t *testing.T) { testClaims(t, p, admin, joining) })
 }
 
@@ -119,6 +125,7 @@ func testRefusals(t *testing.T, admin *kubeclient.Client, good discovery.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	brief := good
 	brief.Token = discovery.Token{ID: short.ID, Secret: short.Secret}
 	brief.Patience = 0
@@ -129,6 +136,7 @@ func testRefusals(t *testing.T, admin *kubeclient.Client, good discovery.Config)
 		}
 		return nil
 	})
+
 	eventually(t, "an expired token is removed", func() error {
 		tokens, err := bootstrap.Tokens(t.Context(), admin)
 		if err == nil && slices.ContainsFunc(tokens, func(i bootstrap.TokenInfo) bool { return i.ID == short.ID }) {
@@ -136,6 +144,7 @@ func testRefusals(t *testing.T, admin *kubeclient.Client, good discovery.Config)
 		}
 		return err
 	})
+
 	for name, tt := range map[string]struct {
 		change func(*discovery.Config)
 		want   error
@@ -170,6 +179,7 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubeclient.Client) {
 		text, _ := json.Marshal(c)
 		t.Fatalf("the specification: %s, %v", text, err)
 	}
+
 	var mu sync.Mutex
 	got, full := []int{}, 0
 	var all sync.WaitGroup
@@ -183,6 +193,7 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubeclient.Client) {
 			})
 			mu.Lock()
 			defer mu.Unlock()
+
 			switch {
 			case err == nil:
 				got = append(got, part)
@@ -193,17 +204,20 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubeclient.Client) {
 			}
 		})
 	}
+
 	all.Wait()
 	slices.Sort(got)
 	if !slices.Equal(got, []int{1, 2, 3}) || full != 2 {
 		t.Fatalf("claimed %v, %d found none; want 1, 2, 3 and 2", got, full)
 	}
+
 	for _, name := range []string{machines.Cluster, machines.ClaimName(0)} {
 		if err := joining.CoreV1().ConfigMaps(machines.Namespace).Delete(ctx, name,
 			metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("a token deletes %s: got %v, want forbidden", name, err)
 		}
 	}
+
 	if err := machines.Release(ctx, joining, 1, "somebody else"); err != nil {
 		t.Fatal(err)
 	}
@@ -221,6 +235,7 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubeclient.Client) {
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := machines.FreeNames(ctx, joining, []string{name}); !errors.Is(err, machines.ErrNodeExists) {
 		t.Errorf("a name that is taken: got %v, want %v", err, machines.ErrNodeExists)
 	}
@@ -229,12 +244,14 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubeclient.Client) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := kubelet.CoreV1().Nodes().Delete(ctx, "win-1", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a node deletes another: got %v, want forbidden", err)
 	}
 	if err := kubelet.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		t.Errorf("a node leaves: %v", err)
 	}
+
 	eventually(t, "the part is free again", func() error {
 		part, err := machines.Claim(ctx, joining, machines.Wanted{
 			Parts:   parts,
@@ -245,6 +262,7 @@ func testClaims(t *testing.T, p *plane, admin, joining *kubeclient.Client) {
 		if err == nil && part != 2 {
 			t.Errorf("got part %d, want 2", part)
 		}
+
 		return err
 	})
 }

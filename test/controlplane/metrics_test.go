@@ -30,11 +30,18 @@ func testMetrics(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if _, err := os.Stat(program); err != nil {
 		t.Fatalf("run `make build` first: %v", err)
 	}
+
 	ca, err := os.ReadFile(filepath.Join(p.config.PKIDir(), pki.CA+".crt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := bootstrap.MetricsAPI{Address: p.config.Address.Addr(), Port: metricsserver.Port, CA: ca}
+
+	api := bootstrap.MetricsAPI{
+		Address: p.config.Address.Addr(),
+		Port:    metricsserver.Port,
+		CA:      ca,
+	}
+
 	server, err := metricsserver.New(metricsserver.Config{
 		Program: program,
 		RunDir:  p.config.RunDir,
@@ -49,6 +56,7 @@ func testMetrics(t *testing.T, p *plane, admin *kubeclient.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +65,7 @@ func testMetrics(t *testing.T, p *plane, admin *kubeclient.Client) {
 			t.Error(err)
 		}
 	}()
+
 	checkConfined(t, server.State().PID, metricsserver.Name, metricsserver.UserID, "0000000000000000")
 	eventually(t, "the metrics API", func() error {
 		answer, err := admin.RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").DoRaw(
@@ -66,6 +75,7 @@ func testMetrics(t *testing.T, p *plane, admin *kubeclient.Client) {
 		}
 		return err
 	})
+
 	own := p.client(t, filepath.Join(p.config.RunDir, metricsserver.Name, "kubeconfig"))
 	if _, err := own.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("metrics-server lists secrets: got %v, want forbidden", err)

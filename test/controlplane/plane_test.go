@@ -35,7 +35,7 @@ type plane struct {
 	netns   string
 }
 
-// machineAddresses are those of a machine with many interfaces, some of which are bridges of other programs.
+// machineAddresses returns those of a machine with many interfaces, some of which are bridges of other programs.
 func machineAddresses() []netip.Prefix {
 	var all []netip.Prefix
 	for i := range 500 {
@@ -61,6 +61,7 @@ func newPlane(tb testing.TB) *plane {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	tb.Cleanup(func() { _ = os.RemoveAll(runDir) })
 	p := &plane{
 		netns: name,
@@ -85,10 +86,12 @@ func newPlane(tb testing.TB) *plane {
 			MachineAddresses: machineAddresses(),
 		},
 	}
+
 	p.units, err = controlplane.Units(p.config)
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	p.manager, err = component.NewManager(p.units, func(e component.Event) {
 		if e.Elapsed > 0 {
 			tb.Logf("%-24s %-8s %6d ms", e.Unit, e.State, e.Elapsed.Milliseconds())
@@ -97,10 +100,11 @@ func newPlane(tb testing.TB) *plane {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	return p
 }
 
-// programs is the folder of the control plane's programs; with -gogc, of scripts that start them with that GOGC.
+// programs returns the folder of the control plane's programs; with -gogc, of scripts that start them with that GOGC.
 func programs(tb testing.TB) string {
 	tb.Helper()
 	bin := built.Dir(tb)
@@ -111,6 +115,7 @@ func programs(tb testing.TB) string {
 	if *gogc == "" {
 		return b.Server()
 	}
+
 	dir := tb.TempDir()
 	for _, name := range names() {
 		script := fmt.Sprintf("#!/bin/sh\nGOGC=%s exec %s \"$@\"\n", *gogc, filepath.Join(b.Server(), name))
@@ -118,10 +123,11 @@ func programs(tb testing.TB) string {
 			tb.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
-// names are the control plane's programs.
+// names returns the control plane's programs.
 func names() []string {
 	return []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, controlplane.Scheduler}
 }
@@ -155,6 +161,7 @@ func (p *plane) stop(tb testing.TB) {
 	if err := p.manager.Stop(ctx); err != nil {
 		tb.Error(err)
 	}
+
 	tb.Logf("stopped after %d ms", time.Since(begin).Milliseconds())
 	left, err := proc.Labelled(p.config.Marker)
 	if err != nil || len(left) > 0 {
@@ -227,11 +234,13 @@ func (p *plane) logCost(tb testing.TB) {
 			tb.Error(err)
 			continue
 		}
+
 		rollup, err := os.ReadFile(dir + "smaps_rollup")
 		if err != nil {
 			tb.Error(err)
 			continue
 		}
+
 		var user, system, rss, pss, anonymous int
 		after := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		_, _ = fmt.Sscan(after[11]+" "+after[12], &user, &system)
@@ -240,6 +249,7 @@ func (p *plane) logCost(tb testing.TB) {
 			_, _ = fmt.Sscanf(line, "Pss: %d kB", &pss)
 			_, _ = fmt.Sscanf(line, "Anonymous: %d kB", &anonymous)
 		}
+
 		tb.Logf("%-24s cpu %5d ms, rss %4d MB, pss %4d MB, anonymous %4d MB", name, (user+system)*10, rss>>10, pss>>10,
 			anonymous>>10)
 	}

@@ -37,17 +37,20 @@ func testPolicies(t *testing.T, admin *kubeclient.Client) {
 		_, _, err := create(t, admin, probe("Pod", "containers: [{name: c, image: i}]"))
 		return err
 	})
+
 	all := celRules()
 	var text bytes.Buffer
 	if err := policy.Write(&text, all, 37); err != nil {
 		t.Fatal(err)
 	}
+
 	warning := bytes.ReplaceAll(text.Bytes(), []byte("[Deny]"), []byte("[Warn]"))
 	validating, mutating, ok := bytes.Cut(warning, []byte("---\n# ")) // the first that changes pods has a comment
 	if !ok {
 		t.Fatal("no policy changes pods")
 	}
 	defer remove(t, admin, documents(t, text.Bytes())) // the tests that follow know nothing of policies
+
 	apply(t, admin, validating)
 	windows := "nodeSelector: {kubernetes.io/os: windows}, containers: [{name: c, image: i, volumeDevices: [{name: v, devicePath: /x}]}], volumes: [{name: v, persistentVolumeClaim: {claimName: v}}], hostPID: true"
 	for _, kind := range []string{"Pod", "Deployment", "CronJob"} {
@@ -59,6 +62,7 @@ func testPolicies(t *testing.T, admin *kubeclient.Client) {
 			return err
 		})
 	}
+
 	testSameVerdict(t, admin, all)
 	apply(t, admin, append([]byte("---\n# "), mutating...))
 	testMutations(t, admin)
@@ -72,8 +76,8 @@ func testPolicies(t *testing.T, admin *kubeclient.Client) {
 	})
 }
 
-// celRules are the rules with a form in CEL, freed of what keeps them from being asked here: versions, and what the pod
-// is for.
+// celRules returns the rules with a form in CEL, freed of what keeps them from being asked here: versions, and what the
+// pod is for.
 func celRules() []check.Rule {
 	var out []check.Rule
 	for _, r := range rules.All() {
@@ -86,7 +90,7 @@ func celRules() []check.Rule {
 	return out
 }
 
-// probe is an object of a kind with a pod specification in flow style.
+// probe returns an object of a kind with a pod specification in flow style.
 func probe(kind, spec string) map[string]any {
 	text := map[string]string{
 		"Pod":        "{apiVersion: v1, kind: Pod, metadata: {name: probe}, spec: {%s}}",
@@ -100,7 +104,7 @@ func probe(kind, spec string) map[string]any {
 	return o
 }
 
-// path is where an object is created.
+// path returns where an object is created.
 func path(o map[string]any) string {
 	version, kind := o["apiVersion"].(string), strings.ToLower(o["kind"].(string))
 	root := "/api/"
@@ -124,6 +128,7 @@ func create(t *testing.T, admin *kubeclient.Client, o map[string]any) (warned []
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	res := admin.CoreV1().RESTClient().Post().WarningHandler(rest.NoWarnings{}).AbsPath(path(o)).Param("dryRun",
 		"All").SetHeader("Content-Type", "application/json").Body(body).Do(t.Context())
 	for _, w := range res.Warnings() {
@@ -133,6 +138,7 @@ func create(t *testing.T, admin *kubeclient.Client, o map[string]any) (warned []
 			warned = append(warned, id)
 		}
 	}
+
 	slices.Sort(warned)
 	if err := res.Error(); err != nil {
 		return nil, nil, err
@@ -141,7 +147,7 @@ func create(t *testing.T, admin *kubeclient.Client, o map[string]any) (warned []
 	return slices.Compact(warned), made, err
 }
 
-// documents are the objects of a text.
+// documents returns the objects of a text.
 func documents(t *testing.T, text []byte) []map[string]any {
 	t.Helper()
 	var out []map[string]any
@@ -154,6 +160,7 @@ func documents(t *testing.T, text []byte) []map[string]any {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(o) > 0 {
 			out = append(out, o)
 		}
@@ -195,6 +202,7 @@ func podSpec(o map[string]any) map[string]any {
 		"DaemonSet": {"spec", "template", "spec"},
 		"Job":       {"spec", "template", "spec"}, "CronJob": {"spec", "jobTemplate", "spec", "template", "spec"},
 	}[o["kind"].(string)]
+
 	for _, key := range at {
 		next, ok := o[key].(map[string]any)
 		if !ok {
@@ -202,13 +210,14 @@ func podSpec(o map[string]any) map[string]any {
 		}
 		o = next
 	}
+
 	if len(at) == 0 {
 		return nil
 	}
 	return o
 }
 
-// variants are a fixture's object placed on Windows in the two ways that policies know: os.name, of which the API
+// variants returns a fixture's object placed on Windows in the two ways that policies know: os.name, of which the API
 // server itself refuses much, and the node selector. ok is false if it has no pod.
 func variants(text []byte) (out []map[string]any) {
 	for _, byName := range []bool{true, false} {
@@ -220,6 +229,7 @@ func variants(text []byte) (out []map[string]any) {
 		if spec == nil {
 			return nil
 		}
+
 		complete(o, spec)
 		if byName {
 			spec["os"] = map[string]any{"name": "windows"}
@@ -233,8 +243,10 @@ func variants(text []byte) (out []map[string]any) {
 			selector["kubernetes.io/os"] = "windows"
 			spec["nodeSelector"] = selector
 		}
+
 		out = append(out, o)
 	}
+
 	return out
 }
 
@@ -245,6 +257,7 @@ func complete(o, spec map[string]any) {
 	if cs, _ := spec["containers"].([]any); len(cs) == 0 {
 		spec["containers"] = []any{map[string]any{"name": "c", "image": "i"}}
 	}
+
 	for _, list := range []string{"containers", "initContainers"} {
 		cs, _ := spec[list].([]any)
 		for i, c := range cs {
@@ -257,10 +270,12 @@ func complete(o, spec map[string]any) {
 			}
 		}
 	}
+
 	labels := map[string]any{"fixture": "x"}
 	if o["kind"] == "Pod" {
 		return
 	}
+
 	outer, _ := o["spec"].(map[string]any)
 	switch o["kind"] {
 	case "CronJob", "Job":
@@ -270,6 +285,7 @@ func complete(o, spec map[string]any) {
 		if o["kind"] == "CronJob" && outer["schedule"] == nil {
 			outer["schedule"] = "* * * * *"
 		}
+
 	default:
 		template, _ := outer["template"].(map[string]any)
 		meta, _ := template["metadata"].(map[string]any)
@@ -292,6 +308,7 @@ func testSameVerdict(t *testing.T, admin *kubeclient.Client, all []check.Rule) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
+
 	// Fields that the API server drops before policies see them, because their feature gates (ContainerStopSignals,
 	// VolumeBindMountOptions) are off by default.
 	dropped := map[string]string{"stop-signal": "stopSignal", "bind-mount-options": "bindMountOptions"}
@@ -304,11 +321,13 @@ func testSameVerdict(t *testing.T, admin *kubeclient.Client, all []check.Rule) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, o := range documents(t, text) {
 			plain, err := json.Marshal(o)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, v := range variants(plain) {
 				warned, made, err := create(t, admin, v)
 				if apierrors.IsInvalid(err) {
@@ -319,6 +338,7 @@ func testSameVerdict(t *testing.T, admin *kubeclient.Client, all []check.Rule) {
 					t.Errorf("%s: %v", file, err)
 					continue
 				}
+
 				want := slices.DeleteFunc(verdict(t, c, v), func(id string) bool {
 					// not f:stopSignal of managedFields
 					return dropped[id] != "" && !bytes.Contains(made, []byte(`"`+dropped[id]+`":`))
@@ -326,6 +346,7 @@ func testSameVerdict(t *testing.T, admin *kubeclient.Client, all []check.Rule) {
 				if !slices.Equal(want, warned) {
 					t.Errorf("%s: the rules find %q, the API server warns of %q", file, want, warned)
 				}
+
 				none += len(all) - len(want)
 				for _, id := range want {
 					found[id]++
@@ -333,6 +354,7 @@ func testSameVerdict(t *testing.T, admin *kubeclient.Client, all []check.Rule) {
 			}
 		}
 	}
+
 	t.Logf("%d rules; %d verdicts with a finding and %d without; %d objects the API server refuses by itself", len(all),
 		sum(found), none, refused)
 	for _, r := range all {
@@ -349,13 +371,14 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// verdict are the rules that find something.
+// verdict returns the rules that find something.
 func verdict(t *testing.T, c *check.Checker, o map[string]any) []string {
 	t.Helper()
 	text, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var ids []string
 	gather := func(r check.Result) error {
 		for _, f := range r.Findings {
@@ -363,6 +386,7 @@ func verdict(t *testing.T, c *check.Checker, o map[string]any) []string {
 		}
 		return nil
 	}
+
 	if err := errors.Join(c.Run(t.Context(), "f", bytes.NewReader(text), gather), c.Finish(gather)); err != nil {
 		t.Fatal(err)
 	}
@@ -384,6 +408,7 @@ func testMutations(t *testing.T, admin *kubeclient.Client) {
 		if err := json.Unmarshal(text, &pod); err != nil {
 			t.Fatal(err)
 		}
+
 		for _, tol := range pod.Spec.Tolerations {
 			// which every pod gets
 			if !strings.HasPrefix(tol.Key, "node.kubernetes.io/not-ready") &&
@@ -391,8 +416,10 @@ func testMutations(t *testing.T, admin *kubeclient.Client) {
 				keys = append(keys, tol.Key+"="+tol.Value)
 			}
 		}
+
 		return pod.Spec.NodeSelector, keys
 	}
+
 	eventually(t, "the policies that change pods", func() error {
 		selector, keys := made("os: {name: windows}, " + c)
 		if selector["kubernetes.io/os"] != "windows" || len(keys) != 2 {
@@ -400,6 +427,7 @@ func testMutations(t *testing.T, admin *kubeclient.Client) {
 		}
 		return nil
 	})
+
 	both := []string{"os=windows", "node.kubernetes.io/os=windows"}
 	for _, tc := range []struct {
 		spec     string

@@ -26,9 +26,11 @@ func testOwnPorts(t *testing.T, admin *kubeclient.Client) {
 		_, err := admin.CoreV1().Pods("default").Create(t.Context(), p, dry)
 		return err
 	}
+
 	on := func(port int32) []corev1.ContainerPort {
 		return []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: port, HostPort: port}}
 	}
+
 	const refused = "cannot be a port of the node"
 	eventually(t, "the policy", func() error {
 		err := pod(func(s *corev1.PodSpec) { s.Containers[0].Ports = on(10250) })
@@ -37,6 +39,7 @@ func testOwnPorts(t *testing.T, admin *kubeclient.Client) {
 		}
 		return nil
 	})
+
 	for _, tt := range []struct {
 		name   string
 		change func(*corev1.PodSpec)
@@ -51,17 +54,22 @@ func testOwnPorts(t *testing.T, admin *kubeclient.Client) {
 			s.InitContainers = []corev1.Container{{Name: "i", Image: "pause", Ports: on(10256)}}
 		}, false},
 		{"a second container's", func(s *corev1.PodSpec) {
-			s.Containers = append(s.Containers, corev1.Container{Name: "d", Image: "pause", Ports: on(10256)})
+			s.Containers = append(s.Containers, corev1.Container{
+				Name:  "d",
+				Image: "pause",
+				Ports: on(10256),
+			})
 		}, false},
 		{"on the host's network", func(s *corev1.PodSpec) {
 			s.HostNetwork, s.Containers[0].Ports = true, on(10250)
 		}, true},
 	} {
 		err := pod(tt.change)
-		if got := err == nil; got != tt.want || err != nil && !strings.Contains(err.Error(), refused) {
+		if got := err == nil; got != tt.want || (err != nil && !strings.Contains(err.Error(), refused)) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
+
 	service := func(port int32) error {
 		_, err := admin.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "between"},
@@ -71,11 +79,13 @@ func testOwnPorts(t *testing.T, admin *kubeclient.Client) {
 		}, dry)
 		return err
 	}
+
 	for _, port := range []int32{0, 30080} {
 		if err := service(port); err != nil {
 			t.Errorf("node port %d: %v", port, err)
 		}
 	}
+
 	if err := service(10250); err == nil {
 		t.Error("node port 10250 is permitted")
 	}

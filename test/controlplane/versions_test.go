@@ -31,6 +31,7 @@ func testVersions(t *testing.T, admin *kubeclient.Client) {
 	kinds := slices.SortedFunc(maps.Keys(scheme.Scheme.AllKnownTypes()), func(a, b schema.GroupVersionKind) int {
 		return cmp.Compare(a.String(), b.String())
 	})
+
 	for _, more := range []string{
 		"apiextensions.k8s.io/v1beta1 CustomResourceDefinition", "apiregistration.k8s.io/v1beta1 APIService",
 		"autoscaling/v2beta1 HorizontalPodAutoscaler", "autoscaling/v2beta2 HorizontalPodAutoscaler",
@@ -39,10 +40,12 @@ func testVersions(t *testing.T, admin *kubeclient.Client) {
 		version, kind, _ := strings.Cut(more, " ")
 		kinds = append(kinds, schema.FromAPIVersionAndKind(version, kind))
 	}
+
 	c, err := check.New(rules.All(), check.Options{Kubernetes: 37, Windows: winver.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	gone, replaced := 0, 0
 	for _, gvk := range kinds {
 		version := gvk.GroupVersion().String()
@@ -54,6 +57,7 @@ func testVersions(t *testing.T, admin *kubeclient.Client) {
 		if has, err := serves(t.Context(), admin, version, gvk.Kind); err != nil || has {
 			t.Errorf("%s %s: the rules call it gone, and the API server has it: %v", version, gvk.Kind, err)
 		}
+
 		if edit == "" {
 			continue
 		}
@@ -62,6 +66,7 @@ func testVersions(t *testing.T, admin *kubeclient.Client) {
 			t.Errorf("%s %s: the rules replace it by %s, which the API server does not have: %v", version, gvk.Kind, edit, err)
 		}
 	}
+
 	t.Logf("%d kinds and versions are gone, the version of %d can be replaced", gone, replaced)
 	if gone < 50 || replaced < 20 {
 		t.Error("too few")
@@ -78,6 +83,7 @@ func serves(ctx context.Context, admin *kubeclient.Client, version, kind string)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
+
 	if err != nil {
 		return false, err
 	}
@@ -85,11 +91,13 @@ func serves(ctx context.Context, admin *kubeclient.Client, version, kind string)
 	if err := json.Unmarshal(text, &list); err != nil {
 		return false, err
 	}
+
 	for _, r := range list.APIResources {
 		if r.Kind == kind && !strings.Contains(r.Name, "/") {
 			return true, nil
 		}
 	}
+
 	return false, nil
 }
 
@@ -107,10 +115,12 @@ func versionVerdict(t *testing.T, c *check.Checker, version, kind string) (findi
 				edit = e.Value
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return finding, edit
 }

@@ -21,6 +21,7 @@ func TestAffinity(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("this machine has one processor")
 	}
+
 	n := newNode(t)
 	pod, config := n.pod(t, "affinity")
 	groups := func(mask uint64) *runtimeapi.WindowsContainerResources {
@@ -28,6 +29,7 @@ func TestAffinity(t *testing.T) {
 			AffinityCpus: []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: mask}},
 		}
 	}
+
 	id := n.run1(t, pod, config, []string{"affinity"}, func(c *runtimeapi.ContainerConfig) {
 		c.Windows.Resources = groups(0b10)
 	})
@@ -36,6 +38,7 @@ func TestAffinity(t *testing.T) {
 			t.Logf("it said:\n%s", n.log(t, id))
 		}
 	}()
+
 	var said string
 	for i, mask := range []uint64{0b10, 0b01, 0b11, 0b10} {
 		if i > 0 {
@@ -44,6 +47,7 @@ func TestAffinity(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		said += fmt.Sprintf("stdout F process %b child %[1]b system %b of %d (<nil>)\n",
 			mask, 1<<runtime.NumCPU()-1, runtime.NumCPU())
 		eventually(t, "the program says "+said, func() bool { return stdoutOf(n.log(t, id)) == said })
@@ -52,6 +56,7 @@ func TestAffinity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, dir := range threads {
 				thread, _ := strconv.Atoi(filepath.Base(dir))
 				var set unix.CPUSet
@@ -64,6 +69,7 @@ func TestAffinity(t *testing.T) {
 				}
 			}
 		}
+
 		got := n.status(t, id).GetResources().GetWindows().GetAffinityCpus()
 		if len(got) != 1 || got[0].GetCpuMask() != mask {
 			t.Errorf("mask %b: the status says %v", mask, got)

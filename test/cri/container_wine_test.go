@@ -33,18 +33,21 @@ func TestContainerRunsAndLogs(t *testing.T) {
 	if st.ExitCode != 0 || st.Reason != "Completed" {
 		t.Errorf("exit code %d, reason %q, message %q", st.ExitCode, st.Reason, st.Message)
 	}
+
 	want := "stdout F hello from Windows\nstderr F and from stderr\n"
 	for _, line := range strings.SplitAfter(strings.TrimSuffix(want, "\n"), "\n") {
 		if !strings.Contains(n.log(t, id), strings.TrimSpace(line)) {
 			t.Errorf("log lacks %q:\n%s", line, n.log(t, id))
 		}
 	}
+
 	if _, err := n.RemoveContainer(t.Context(), &runtimeapi.RemoveContainerRequest{ContainerId: id}); err != nil {
 		t.Error(err)
 	}
 	if _, err := n.RemoveContainer(t.Context(), &runtimeapi.RemoveContainerRequest{ContainerId: id}); err != nil {
 		t.Errorf("a second RemoveContainer: %v", err)
 	}
+
 	_, err := n.ContainerStatus(t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
 	if status.Code(err) != codes.NotFound {
 		t.Errorf("ContainerStatus of a removed container: %v, want NotFound", err)
@@ -86,6 +89,7 @@ func TestUsersAndHostname(t *testing.T) {
 			}
 		}
 	}
+
 	id := n.create(t, pod, config, []string{"whoami"}, func(c *runtimeapi.ContainerConfig) {
 		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: "FooLish"}
 	})
@@ -93,6 +97,7 @@ func TestUsersAndHostname(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "The user name or password is incorrect") {
 		t.Errorf("start as an unknown user: %v", err)
 	}
+
 	if st := n.status(t, id); st.State != runtimeapi.ContainerState_CONTAINER_EXITED || st.Reason != "StartError" ||
 		st.ExitCode != 128 {
 		t.Errorf("status after a start that was refused: %v %q %d", st.State, st.Reason, st.ExitCode)
@@ -128,6 +133,7 @@ func TestEnvironmentIsWindows(t *testing.T) {
 			t.Errorf("environment lacks %q:\n%s", want, log)
 		}
 	}
+
 	for _, unwanted := range []string{"Color=red", "WINEPREFIX="} {
 		if strings.Contains(log, unwanted) {
 			t.Errorf("environment has %q", unwanted)
@@ -144,6 +150,7 @@ func TestProgramThatIsNotThere(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "hcs::System::CreateProcess "+id+words) {
 		t.Errorf("StartContainer: %v", err)
 	}
+
 	eventually(t, "container has ended",
 		func() bool { return n.status(t, id).State == runtimeapi.ContainerState_CONTAINER_EXITED })
 	if st := n.status(t, id); st.Reason != "StartError" || st.ExitCode != 128 ||
@@ -161,6 +168,7 @@ func TestProgramThatTakesItsStartBack(t *testing.T) {
 	if st := n.status(t, id); st.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("it runs, and is in state %v", st.State)
 	}
+
 	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
 		t.Errorf("StopContainer: %v", err)
 	}
@@ -184,6 +192,7 @@ func TestStopAsksFirst(t *testing.T) {
 	}); err != nil {
 		t.Fatalf("StopContainer: %v", err)
 	}
+
 	t.Logf("stopped in %v", time.Since(start))
 	if st := n.status(t, id); st.State != runtimeapi.ContainerState_CONTAINER_EXITED || st.ExitCode != 0 {
 		t.Errorf("state %v, exit code %d", st.State, st.ExitCode)
@@ -191,6 +200,7 @@ func TestStopAsksFirst(t *testing.T) {
 	if !strings.Contains(n.log(t, id), "asked to end: terminated") {
 		t.Errorf("log: %s", n.log(t, id))
 	}
+
 	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{
 		ContainerId: id,
 		Timeout:     1,
@@ -210,6 +220,7 @@ func TestStopTellsFirstProgram(t *testing.T) {
 	if _, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {
 		t.Fatal(err)
 	}
+
 	n.waitLog(t, id, "sleeping")
 	start := time.Now()
 	request := &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 20}
@@ -219,6 +230,7 @@ func TestStopTellsFirstProgram(t *testing.T) {
 	if took := time.Since(start); took > 15*time.Second {
 		t.Errorf("stopped after %v", took)
 	}
+
 	if log := n.log(t, id); strings.Contains(log, "asked to end") {
 		t.Errorf("the shell's program was told: %s", log)
 	}
@@ -237,6 +249,7 @@ func TestStopKillsAfterGrace(t *testing.T) {
 	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
 		t.Fatalf("StopContainer: %v", err)
 	}
+
 	if st := n.status(t, id); st.ExitCode != 137 || st.Reason != "Error" {
 		t.Errorf("exit code %d, reason %q, want 137, Error", st.ExitCode, st.Reason)
 	}
@@ -246,6 +259,7 @@ func TestStopKillsAfterGrace(t *testing.T) {
 	if n.network.up[pod] {
 		t.Error("the pod is still connected")
 	}
+
 	if _, err := n.RemovePodSandbox(t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: pod}); err != nil {
 		t.Errorf("RemovePodSandbox: %v", err)
 	}
@@ -267,9 +281,11 @@ func TestMounts(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(volume, 0o777), os.MkdirAll(own, 0o755)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Chmod(volume, 0o777); err != nil {
 		t.Fatal(err)
 	}
+
 	for file, text := range map[string]string{
 		hosts:                          "10.0.0.7 seven\n",
 		filepath.Join(volume, "a.txt"): "from the volume",
@@ -278,11 +294,13 @@ func TestMounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	mounts := []*runtimeapi.Mount{
 		{HostPath: `c:\VAR\lib\kubelet\pods\vol`, ContainerPath: "/data/Vol"},
 		{HostPath: `C:\var\lib\kubelet\pods\vol`, ContainerPath: `c:\APP\ro`, Readonly: true},
 		{HostPath: `c:\var\lib\kubelet\pods\uid-mounts\etc-hosts`, ContainerPath: hostsFile},
 	}
+
 	with := func(c *runtimeapi.ContainerConfig) { c.Mounts = mounts }
 	for _, tc := range []struct {
 		args []string
@@ -307,12 +325,14 @@ func TestMounts(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	if data, err := os.ReadFile(filepath.Join(volume, "b.txt")); err != nil || string(data) != "B" {
 		t.Errorf("what the container wrote: %q %v", data, err)
 	}
 	if data, err := os.ReadFile(hosts); err != nil || string(data) != "10.0.0.7 seven\n" {
 		t.Errorf("the kubelet's hosts file: %q %v", data, err)
 	}
+
 	// A source that is not there becomes a folder, which the container may write to.
 	id := n.run1(t, pod, config, []string{"write", `C:\made\d.txt`, "D"}, func(c *runtimeapi.ContainerConfig) {
 		c.Mounts = []*runtimeapi.Mount{{HostPath: `c:\not\there`, ContainerPath: `C:\made`}}
@@ -337,10 +357,12 @@ func TestExecSync(t *testing.T) {
 	if err != nil {
 		t.Fatalf("ExecSync: %v", err)
 	}
+
 	t.Logf("cmd /c ver in %v", time.Since(start))
 	if !strings.Contains(string(resp.Stdout), n.ver()) || resp.ExitCode != 0 {
 		t.Errorf("stdout %q, exit code %d", resp.Stdout, resp.ExitCode)
 	}
+
 	resp, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
 		ContainerId: id,
 		Cmd:         []string{"/app/winprog", "hello"},
@@ -349,6 +371,7 @@ func TestExecSync(t *testing.T) {
 	if err != nil || string(resp.Stdout) != "hello from Windows\n" || string(resp.Stderr) != "and from stderr\n" {
 		t.Errorf("exec winprog hello: %v %v", resp, err)
 	}
+
 	resp, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
 		ContainerId: id,
 		Cmd:         []string{`c:\app\winprog`, "exit", "3221225477"},
@@ -357,6 +380,7 @@ func TestExecSync(t *testing.T) {
 	if err != nil || resp.ExitCode != -1073741819 {
 		t.Errorf("exec exit 0xc0000005: %v %v", resp, err)
 	}
+
 	_, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
 		ContainerId: id,
 		Cmd:         []string{`c:\app\winprog`, "tick"},
@@ -365,6 +389,7 @@ func TestExecSync(t *testing.T) {
 	if status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("exec that takes too long: %v, want DeadlineExceeded", err)
 	}
+
 	_, err = n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{"nosuch"}})
 	form := regexp.MustCompile(`failed to exec in container: failed to start exec "[0-9a-f]+": hcs::System::CreateProcess ` + id +
 		`: The system cannot find the file specified\.: unknown$`)
@@ -383,6 +408,7 @@ func TestHTTPServerAPI(t *testing.T) {
 			c.Metadata.Attempt = uint32(attempt)
 			c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: user}
 		})
+
 		start := time.Now()
 		n.waitExit(t, id)
 		t.Logf("%s: %v", user, time.Since(start))
@@ -402,6 +428,7 @@ func TestPortForwardReachesLoopbackOfPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+
 	fmt.Fprintln(conn, "hi")
 	buf := make([]byte, 64)
 	read, _ := conn.Read(buf)

@@ -23,6 +23,7 @@ func TestCredentialSpec(t *testing.T) {
 	with := n.run1(t, pod, config, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
 		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{CredentialSpec: credentialSpec}
 	})
+
 	other, otherConfig := n.pod(t, "other")
 	without := n.run1(t, other, otherConfig, []string{"sleep"}, nil)
 	n.waitLog(t, with, "sleeping")
@@ -37,6 +38,7 @@ func TestCredentialSpec(t *testing.T) {
 		}
 		return strings.ReplaceAll(string(resp.GetStdout()), "\r\n", "\n"), resp.GetExitCode()
 	}
+
 	const completed = "The command completed successfully\n"
 	if got, code := nltest(with, "/PARENTDOMAIN"); got != "contoso.com. (1)\n"+completed || code != 0 {
 		t.Errorf("the domain: %q, exit code %d", got, code)
@@ -44,6 +46,7 @@ func TestCredentialSpec(t *testing.T) {
 	if got, code := nltest(without, "/PARENTDOMAIN"); !strings.Contains(got, "RPC_S_SERVER_UNAVAILABLE") || code == 0 {
 		t.Errorf("the domain of another container: %q, exit code %d", got, code)
 	}
+
 	if got, _ := nltest(with, "/query"); !strings.Contains(got, "ERROR_NO_LOGON_SERVERS") {
 		t.Errorf("without a domain controller: %q", got)
 	}
@@ -51,6 +54,7 @@ func TestCredentialSpec(t *testing.T) {
 	if got := ask(with); got != "join: 0 3 CONTOSO\ndc: 1355\ndc, narrow: 1355\n" {
 		t.Errorf("what Windows' functions say: %s", got)
 	}
+
 	if got := ask(without); !strings.HasPrefix(got, "join: 0 2 ") {
 		t.Errorf("what they say in another container: %s", got)
 	}
@@ -59,6 +63,7 @@ func TestCredentialSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	known := string(text) + "dc=dc1.contoso.com\naddress=10.0.0.5\n"
 	if err := os.WriteFile(file, []byte(known), 0o600); err != nil {
 		t.Fatal(err)
@@ -68,6 +73,7 @@ func TestCredentialSpec(t *testing.T) {
 	if got := ask(with); got != want {
 		t.Errorf("with a domain controller: %s\nwant %s", got, want)
 	}
+
 	// A container writes there what it likes.
 	for _, wrong := range []string{"", "=\n\n=", "netbios=A\ndns=" + strings.Repeat("x", 5000), strings.Repeat("\xff\n", 3000)} {
 		if err := os.WriteFile(file, []byte(wrong), 0o600); err != nil {

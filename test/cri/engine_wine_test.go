@@ -57,9 +57,11 @@ func TestEngineInAMachine(t *testing.T) {
 	if err := os.Chmod(n.dir, 0o711); err != nil { // the guest's files are served by others than root
 		t.Fatal(err)
 	}
+
 	n.machines = &engine.Machines{
 		Bin: bin, Dir: filepath.Join(n.dir, "vm"), Cache: filepath.Join(n.dir, "vm-cache"),
 	}
+
 	m := engine.Machine{
 		Labels:   map[string]string{"mullion.dev/node": nodeName},
 		NetNS:    filepath.Join(n.machine.dir, "netns-of-machine"),
@@ -67,6 +69,7 @@ func TestEngineInAMachine(t *testing.T) {
 		CPUs:     1,
 		Memory:   512 << 20,
 	}
+
 	if _, err := netns.Ensure(m.NetNS); err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +78,7 @@ func TestEngineInAMachine(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	img := connectEngine(t, n)
 	start := func(t *testing.T, id string) (end func() error) {
 		t.Helper()
@@ -84,6 +88,7 @@ func TestEngineInAMachine(t *testing.T) {
 		}
 		return func() error { return n.engine.Remove(context.WithoutCancel(t.Context()), id) }
 	}
+
 	const alone = "suite-machine"
 	start(t, alone) // which the node's purge ends
 	runEngineSuite(t, n, img, critest.Subject{Pod: start, As: func(c engine.Container) engine.Container {
@@ -103,6 +108,7 @@ func connectEngine(t *testing.T, n *node) image.Info {
 		closer()
 		n.purge(t)
 	})
+
 	img, err := config.Images.GetAny(t.Context(), testImage, "")
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +125,7 @@ func runEngineSuite(t *testing.T, n *node, img image.Info, s critest.Subject) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s.Engine, s.Container = n.engine, engine.Container{
 			ChainID: img.ChainID,
 			Args:    append(n.system.LoaderArgv(), `C:\app\winprog.exe`, "sleep"),
@@ -126,6 +133,7 @@ func runEngineSuite(t *testing.T, n *node, img image.Info, s critest.Subject) {
 			Dir:     "/Files",
 			WorkDir: dir,
 		}
+
 		return s
 	})
 }
@@ -137,6 +145,7 @@ func podTasks(t *testing.T, pod string) (count, most int) {
 	if _, err := os.Stat("/sys/fs/cgroup/pids"); err == nil { // cgroup v1
 		dir = filepath.Join("/sys/fs/cgroup/pids", cgroupParent, pod)
 	}
+
 	var numbers [2]int
 	for i, name := range []string{"pids.current", "pids.max"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -147,5 +156,6 @@ func podTasks(t *testing.T, pod string) (count, most int) {
 			t.Fatal(err) // "max" among others
 		}
 	}
+
 	return numbers[0], numbers[1]
 }

@@ -44,6 +44,7 @@ func BenchmarkExec(b *testing.B) {
 		})
 		return err
 	}
+
 	sides := []*execCost{{name: "windows", run: windows}, {name: "linux", run: linux.exec}}
 	for _, side := range sides {
 		side.measure(b, used) // warms up, and is not counted
@@ -55,6 +56,7 @@ func BenchmarkExec(b *testing.B) {
 			side.measure(b, used)
 		}
 	}
+
 	for _, side := range sides {
 		side.report(b)
 	}
@@ -100,6 +102,7 @@ func countProcessors(b *testing.B) func() time.Duration {
 	if err := cgroup.Make(own); err != nil {
 		b.Fatal(err)
 	}
+
 	moveTree(b, own)
 	b.Cleanup(func() {
 		moveTree(b, "/")
@@ -107,6 +110,7 @@ func countProcessors(b *testing.B) func() time.Duration {
 			b.Error(err)
 		}
 	})
+
 	p, err := cgroup.FindProcessors()
 	if err != nil {
 		b.Fatal(err)
@@ -121,6 +125,7 @@ func countProcessors(b *testing.B) func() time.Duration {
 		if err != nil {
 			b.Fatal(err)
 		}
+
 		return mine + theirs
 	}
 }
@@ -137,6 +142,7 @@ func moveTree(b *testing.B, name string) {
 	for _, dir := range shims(b, shared.socket) {
 		pids = append(pids, dir)
 	}
+
 	for _, pid := range pids {
 		if err := os.WriteFile(filepath.Join(root, name, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
 			b.Fatal(err)
@@ -144,13 +150,14 @@ func moveTree(b *testing.B, name string) {
 	}
 }
 
-// shims are the shims of a containerd.
+// shims returns the shims of a containerd.
 func shims(b *testing.B, socket string) (pids []int) {
 	b.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	for _, file := range files {
 		line, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(line, []byte("\x00"+socket+"\x00")) {
@@ -162,6 +169,7 @@ func shims(b *testing.B, socket string) (pids []int) {
 		}
 		pids = append(pids, pid)
 	}
+
 	return pids
 }
 
@@ -180,6 +188,7 @@ func newLinuxContainer(b *testing.B, m *machine) *linuxContainer {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.Fatal(err)
 	}
+
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "prog"), "./testdata/linuxprog")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -190,6 +199,7 @@ func newLinuxContainer(b *testing.B, m *machine) *linuxContainer {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	ctx := namespaces.WithNamespace(context.WithoutCancel(b.Context()), namespace)
 	made, err := c.NewContainer(ctx, "linux", client.WithNewSpec(oci.WithRootFSPath(dir),
 		oci.WithProcessArgs("/prog", "sleep"), oci.WithCgroup(cgroupParent+"/linux")))
@@ -201,6 +211,7 @@ func newLinuxContainer(b *testing.B, m *machine) *linuxContainer {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	b.Cleanup(func() {
 		_, err := task.Delete(ctx, client.WithProcessKill)
 		if err == nil {
@@ -238,6 +249,7 @@ func (l *linuxContainer) exec() error {
 	if err != nil {
 		return err
 	}
+
 	ended, err := p.Wait(l.ctx)
 	if err != nil {
 		return err
@@ -245,6 +257,7 @@ func (l *linuxContainer) exec() error {
 	if err := p.Start(l.ctx); err != nil {
 		return err
 	}
+
 	if status := <-ended; status.ExitCode() != 0 || status.Error() != nil {
 		return fmt.Errorf("exit code %d, %w", status.ExitCode(), status.Error())
 	}

@@ -40,6 +40,7 @@ func TestExecOfNoPatience(t *testing.T) {
 			}
 		})
 	}
+
 	wait.Wait()
 
 	deadline := time.Now().Add(time.Minute)
@@ -51,6 +52,7 @@ func TestExecOfNoPatience(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("a minute after their callers had gone, these run: %s", strings.Join(left, ", "))
 	}
+
 	if got := n.log(t, id); strings.Contains(got, "panic") {
 		t.Errorf("the container's own program: %s", got)
 	}
@@ -74,6 +76,7 @@ func TestExecsOfAFirstSecond(t *testing.T) {
 			}
 		})
 	}
+
 	wait.Wait()
 
 	running := processes(t, id)
@@ -84,15 +87,17 @@ func TestExecsOfAFirstSecond(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, folder := range folders {
 		folders[i] = filepath.Base(folder)
 	}
+
 	if diff := cmp.Diff([]string{"wine-server"}, folders); diff != "" {
 		t.Errorf("folders of wineservers (-want +got):\n%s", diff)
 	}
 }
 
-// processes are the folders in /proc of a container's processes.
+// processes returns the folders in /proc of a container's processes.
 func processes(t *testing.T, id string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
@@ -108,7 +113,7 @@ func processes(t *testing.T, id string) []string {
 	return found
 }
 
-// execs are the processes of execs in a container.
+// execs returns the processes of execs in a container.
 func execs(t *testing.T, id string) []string {
 	t.Helper()
 	var found []string

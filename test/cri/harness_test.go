@@ -68,6 +68,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+
 	if len(os.Args) == 3 && os.Args[1] == "host-init" {
 		host, err := winhost.Load(os.Args[2])
 		if err == nil {
@@ -77,8 +78,10 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+
 		return
 	}
+
 	if len(os.Args) > 1 && os.Args[1] == keeper.Shares {
 		if err := smb.KeepTree(os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -86,6 +89,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+
 	code := m.Run()
 	if err := shared.down(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -107,7 +111,7 @@ func theMachine(t testing.TB) *machine {
 	return &shared
 }
 
-// root is the repository.
+// root returns the repository.
 func root() string {
 	dir, _ := os.Getwd()
 	return filepath.Join(dir, "..", "..")
@@ -122,6 +126,7 @@ func (m *machine) up() error {
 	if err := os.Chmod(m.dir, 0o711); err != nil {
 		return err
 	}
+
 	m.run = filepath.Join(m.dir, "run")
 	if m.build, err = winver.Lookup(winver.Default()); err != nil {
 		return err
@@ -129,6 +134,7 @@ func (m *machine) up() error {
 	if err := m.prepareWine(); err != nil {
 		return fmt.Errorf("prepare wine: %w", err)
 	}
+
 	if err := m.startContainerd(); err != nil {
 		return fmt.Errorf("start containerd: %w", err)
 	}
@@ -142,14 +148,21 @@ func (m *machine) prepareWine() error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build mullion-init: %w\n%s", err, out)
 	}
-	opts := wine.Options{Dir: filepath.Join(m.dir, "wine"), InitBinary: initBinary, Builds: []winver.Build{m.build}}
+
+	opts := wine.Options{
+		Dir:        filepath.Join(m.dir, "wine"),
+		InitBinary: initBinary,
+		Builds:     []winver.Build{m.build},
+	}
 	if dir := os.Getenv("MULLION_TEST_WINE_DIR"); dir != "" {
 		opts.Dir = dir // keeps the layer between runs
 	}
+
 	opts.ShimDir = filepath.Join(root(), "bin", "windows", "shim")
 	if dir := os.Getenv("MULLION_TEST_SHIM_DIR"); dir != "" {
 		opts.ShimDir = dir
 	}
+
 	if !exists(filepath.Join(opts.ShimDir, "mullion-run.exe")) {
 		return fmt.Errorf("mullion-run.exe is missing in %s: run make build", opts.ShimDir)
 	}
@@ -159,6 +172,7 @@ func (m *machine) prepareWine() error {
 	if m.system, err = wine.Prepare(ctx, opts); err != nil {
 		return err
 	}
+
 	m.layers, err = m.system.Layers(m.build)
 	return err
 }
@@ -175,6 +189,7 @@ func (m *machine) startContainerd() error {
 		State:  filepath.Join(m.run, "state"),
 		Socket: m.socket,
 	}
+
 	file := filepath.Join(m.run, "config.toml")
 	if err := cfg.Write(file); err != nil {
 		return err
@@ -184,6 +199,7 @@ func (m *machine) startContainerd() error {
 	if err != nil {
 		return err
 	}
+
 	defer log.Close()
 	m.containerd = exec.Command(filepath.Join(bin, "containerd"), "--config", file)
 	m.containerd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
@@ -191,6 +207,7 @@ func (m *machine) startContainerd() error {
 	if err := m.containerd.Start(); err != nil {
 		return err
 	}
+
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		c, err := client.New(m.socket, client.WithTimeout(time.Second))
 		if err != nil {
@@ -202,6 +219,7 @@ func (m *machine) startContainerd() error {
 			return nil
 		}
 	}
+
 	data, _ := os.ReadFile(log.Name())
 	return fmt.Errorf("not serving: %s", data)
 }
@@ -214,6 +232,7 @@ func (m *machine) loadImage() error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build test program: %w\n%s", err, out)
 	}
+
 	data, err := os.ReadFile(exe)
 	if err != nil {
 		return err
@@ -236,6 +255,7 @@ func (m *machine) load(ref string, layers ...v1.Layer) error {
 	if err != nil {
 		return err
 	}
+
 	var archive bytes.Buffer
 	if err := tarball.Write(tag, img, &archive); err != nil {
 		return err
@@ -267,19 +287,25 @@ type file struct {
 	content []byte
 }
 
-// windowsLayer is a layer with these files.
+// windowsLayer returns a layer with these files.
 func windowsLayer(files ...file) (v1.Layer, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
 	for _, f := range files {
-		header := &tar.Header{Name: f.name, Typeflag: tar.TypeReg, Size: int64(len(f.content))}
+		header := &tar.Header{
+			Name:     f.name,
+			Typeflag: tar.TypeReg,
+			Size:     int64(len(f.content)),
+		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}
+
 		if _, err := w.Write(f.content); err != nil {
 			return nil, err
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
@@ -288,7 +314,7 @@ func windowsLayer(files ...file) (v1.Layer, error) {
 	})
 }
 
-// windowsImage is an image of these layers, whose program is C:\app\winprog.exe.
+// windowsImage returns an image of these layers, whose program is C:\app\winprog.exe.
 func windowsImage(osVersion string, layers ...v1.Layer) (v1.Image, error) {
 	img, err := mutate.AppendLayers(empty.Image, layers...)
 	if err != nil {
@@ -298,12 +324,14 @@ func windowsImage(osVersion string, layers ...v1.Layer) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	cfg = cfg.DeepCopy()
 	cfg.OS, cfg.Architecture, cfg.OSVersion = "windows", "amd64", osVersion
 	cfg.Config.Entrypoint = []string{`C:\app\winprog.exe`}
 	cfg.Config.Cmd = []string{"hello"}
 	cfg.Config.WorkingDir = `C:\app`
 	cfg.Config.Env = []string{"From_Image=yes", "Color=red"}
+
 	return mutate.ConfigFile(img, cfg)
 }
 

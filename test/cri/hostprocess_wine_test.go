@@ -39,7 +39,12 @@ func (n *node) engineHost() *engine.Host {
 	if n.host == nil {
 		return nil
 	}
-	return &engine.Host{Prefix: filepath.Dir(n.hostDrive()), Tmp: n.host.Tmp, Shared: n.host.Shared, PID: n.host.PID}
+	return &engine.Host{
+		Prefix: filepath.Dir(n.hostDrive()),
+		Tmp:    n.host.Tmp,
+		Shared: n.host.Shared,
+		PID:    n.host.PID,
+	}
 }
 
 // startHost mounts the host's prefix and starts its first process and its Wine.
@@ -51,6 +56,7 @@ func (n *node) startHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=on", strings.Join(n.layers, ":"),
 		n.dir, n.dir)
 	if err := unix.Mount("overlay", prefix, "overlay", 0, options); err != nil {
@@ -60,6 +66,7 @@ func (n *node) startHost(t *testing.T) {
 	if _, err := netns.Ensure(pin); err != nil {
 		t.Fatal(err)
 	}
+
 	run := filepath.Join(n.dir, "run")
 	h := winhost.Host{
 		Name:      "hpc-host",
@@ -73,6 +80,7 @@ func (n *node) startHost(t *testing.T) {
 		Env:       n.system.HostEnv(prefix),
 		Dir:       n.hostDrive(),
 	}
+
 	if err := os.MkdirAll(filepath.Join(run, "work"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +88,7 @@ func (n *node) startHost(t *testing.T) {
 	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	h.Binds = []winhost.Bind{{Source: hosts, Target: "/etc/hosts"}}
 	if n.memory > 0 {
 		h.Cgroup = n.cgroup()
@@ -87,6 +96,7 @@ func (n *node) startHost(t *testing.T) {
 			h.Binds = append(h.Binds, winhost.Bind{Source: m.Source, Target: m.Target})
 		}
 	}
+
 	file := filepath.Join(run, "host.json")
 	if err := h.Save(file); err != nil {
 		t.Fatal(err)
@@ -95,6 +105,7 @@ func (n *node) startHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := proc.New(proc.Spec{
 		ID:           component.Sole("host"),
 		Path:         self,
@@ -106,9 +117,11 @@ func (n *node) startHost(t *testing.T) {
 		ReadyTimeout: 30 * time.Second,
 		Marker:       n.dir,
 	})
+
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatalf("start host: %v", err)
 	}
+
 	t.Cleanup(func() {
 		if err := p.Stop(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -118,6 +131,7 @@ func (n *node) startHost(t *testing.T) {
 				t.Errorf("unmount %s: %v", mount, err)
 			}
 		}
+
 		if err := netns.Remove(pin); err != nil {
 			t.Error(err)
 		}
@@ -126,6 +140,7 @@ func (n *node) startHost(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	server := exec.CommandContext(t.Context(), n.system.ServerPath(), "-p") // as the kubelet keeps it running
 	server.Env = h.Env
 	if err := h.Run(t.Context(), server); err != nil {
@@ -164,7 +179,11 @@ func (n *node) onHost(t *testing.T, program string, args ...string) string {
 func (n *node) hostPod(t *testing.T, name, user string) (string, *runtimeapi.PodSandboxConfig) {
 	t.Helper()
 	config := &runtimeapi.PodSandboxConfig{
-		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"},
+		Metadata: &runtimeapi.PodSandboxMetadata{
+			Name:      name,
+			Uid:       "uid-" + name,
+			Namespace: "default",
+		},
 		LogDirectory: `C:\var\log\pods\` + name,
 		Linux: &runtimeapi.LinuxPodSandboxConfig{SecurityContext: &runtimeapi.LinuxSandboxSecurityContext{
 			NamespaceOptions: &runtimeapi.NamespaceOption{Network: runtimeapi.NamespaceMode_NODE},
@@ -174,6 +193,7 @@ func (n *node) hostPod(t *testing.T, name, user string) (string, *runtimeapi.Pod
 			RunAsUsername: user,
 		}},
 	}
+
 	resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
 	if err != nil {
 		t.Fatalf("RunPodSandbox: %v", err)
@@ -200,6 +220,7 @@ func TestHostProcessRunsInTheHost(t *testing.T) {
 		st.Status.Network.Ip != "" || st.Status.Linux.Namespaces.Options.Network != runtimeapi.NamespaceMode_NODE {
 		t.Errorf("status of pod: %v %v", st, err)
 	}
+
 	id := n.run1(t, pod, config, nil, inHost("whoami"))
 	if st := n.waitExit(t, id); st.ExitCode != 0 {
 		t.Errorf("exit code %d", st.ExitCode)
@@ -209,10 +230,12 @@ func TestHostProcessRunsInTheHost(t *testing.T) {
 			t.Errorf("log lacks %q: %q", want, log)
 		}
 	}
+
 	id = n.run1(t, pod, config, nil, inHost("exit", "3221225477"))
 	if st := n.waitExit(t, id); st.ExitCode != -1073741819 {
 		t.Errorf("exit code %d, want 0xc0000005", st.ExitCode)
 	}
+
 	id = n.run1(t, pod, config, nil, inHost("listen", "127.0.0.1:7071"))
 	n.waitLog(t, id, "listening")
 	for _, tc := range []struct {
@@ -229,21 +252,28 @@ func TestHostProcessRunsInTheHost(t *testing.T) {
 		{[]string{"/app/winprog", "read", `C:\from-container.txt`}, "written"},
 		{[]string{"cmd", "/c", `dir /b C:\hpc`}, "app"},
 	} {
-		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: tc.cmd, Timeout: 30})
+		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+			ContainerId: id,
+			Cmd:         tc.cmd,
+			Timeout:     30,
+		})
 		if err != nil || !strings.Contains(strings.ToLower(string(resp.Stdout)), tc.want) {
 			t.Errorf("exec %v: %v %v, want %q", tc.cmd, resp, err, tc.want)
 		}
 	}
+
 	if got := n.onHost(t, "cmd", "/c", `type C:\from-container.txt & dir /b C:\hpc 2>nul & exit 0`); got != "written\n" {
 		t.Errorf("the host sees %q, want what was written to C: and nothing in C:\\hpc", got)
 	}
 	if got := n.onHost(t, "reg", "query", `HKLM\Software\Mullion Test`); !strings.Contains(got, "container") {
 		t.Errorf("the host's registry: %q", got)
 	}
+
 	conn, err := engine.DialIn(t.Context(), n.host.Netns, "127.0.0.1:7071")
 	if err != nil {
 		t.Fatalf("dial the container on the host: %v", err)
 	}
+
 	_ = conn.Close()
 	stats, err := n.PodSandboxStats(t.Context(), &runtimeapi.PodSandboxStatsRequest{PodSandboxId: pod})
 	if err != nil || len(stats.Stats.Windows.Containers) != 1 ||
@@ -270,11 +300,13 @@ func TestHostProcessIsRefused(t *testing.T) {
 			t.Errorf("start as %q: %v, want %q", user, err, want)
 		}
 	}
+
 	mixed := &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: "mixed"},
 		Image:    &runtimeapi.ImageSpec{Image: testImage},
 		Windows:  &runtimeapi.WindowsContainerConfig{},
 	}
+
 	_, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
 		PodSandboxId:  pod,
 		Config:        mixed,
@@ -296,6 +328,7 @@ func TestHostProcessMounts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(volume, "a.txt"), []byte("from the volume"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	pod, config := n.hostPod(t, "mounts", "Administrators")
 	id := n.run1(t, pod, config, nil, func(c *runtimeapi.ContainerConfig) {
 		inHost("sleep")(c)
@@ -323,6 +356,7 @@ func TestHostProcessMounts(t *testing.T) {
 			t.Errorf("%s: %v %v, want %q", tc.script, resp, err, tc.want)
 		}
 	}
+
 	if data, err := os.ReadFile(filepath.Join(volume, "c.txt")); err != nil || !strings.HasPrefix(string(data), "b") {
 		t.Errorf("what the container wrote: %q %v", data, err)
 	}
@@ -348,6 +382,7 @@ func TestHostProcessStops(t *testing.T) {
 	}); err != nil {
 		t.Fatalf("StopContainer: %v", err)
 	}
+
 	if st := n.status(t, id); st.ExitCode != 0 || !strings.Contains(n.log(t, id), "asked to end: terminated") {
 		t.Errorf("exit code %d, log %q", st.ExitCode, n.log(t, id))
 	}
@@ -357,6 +392,7 @@ func TestHostProcessStops(t *testing.T) {
 	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: bystander}); err != nil {
 		t.Fatalf("StopContainer: %v", err)
 	}
+
 	if st := n.status(t, bystander); st.ExitCode != 137 {
 		t.Errorf("exit code %d, want 137", st.ExitCode)
 	}
@@ -366,6 +402,7 @@ func TestHostProcessStops(t *testing.T) {
 	if _, err := n.RemovePodSandbox(t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: pod}); err != nil {
 		t.Fatalf("RemovePodSandbox: %v", err)
 	}
+
 	for _, dir := range []string{n.host.Shared, filepath.Join(n.dir, "run", "work")} {
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 			t.Errorf("left in %s: %v %v", dir, entries, err)

@@ -23,7 +23,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/containerinit/wire"
 )
 
-// socketOf is the socket of a container's first process.
+// socketOf returns the socket of a container's first process.
 func (n *node) socketOf(t *testing.T, id string) string {
 	t.Helper()
 	socket := filepath.Join(n.dir, "cri", "work", id, "run", wire.SocketName)
@@ -44,21 +44,24 @@ func (n *node) execSleeping(t *testing.T, id string) map[string]string {
 		cancel()
 		wait.Wait()
 	})
+
 	wait.Go(func() {
 		_, _ = n.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
 			ContainerId: id, Cmd: []string{`c:\app\winprog.exe`, "sleep"},
 		})
 	})
+
 	var found map[string]string
 	eventually(t, "the program runs", func() bool {
 		found = execsByName(t, id)
 		maps.DeleteFunc(found, func(_, dir string) bool { return slices.Contains(before, dir) })
 		return found["winprog.exe"] != "" && found["mullion-run.exe"] != ""
 	})
+
 	return found
 }
 
-// execsByName are the folders in /proc of the processes of execs in a container.
+// execsByName returns the folders in /proc of the processes of execs in a container.
 func execsByName(t *testing.T, id string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -80,6 +83,7 @@ func rightsOf(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	wanted := []string{
 		"Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp",
 		"Seccomp_filters", "Umask", "Cpus_allowed", "Mems_allowed", "SigIgn",
@@ -90,6 +94,7 @@ func rightsOf(t *testing.T, dir string) map[string]string {
 			rights[name] = strings.TrimSpace(value)
 		}
 	}
+
 	for _, file := range []string{"cgroup", "limits", "uid_map", "gid_map"} {
 		data, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
@@ -105,10 +110,11 @@ func rightsOf(t *testing.T, dir string) map[string]string {
 		}
 		rights[link] = to
 	}
+
 	return rights
 }
 
-// variablesOf are those of the Linux environment of a process, without the one that names the exec and its files.
+// variablesOf returns those of the Linux environment of a process, without the one that names the exec and its files.
 func variablesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "environ"))
@@ -149,6 +155,7 @@ func TestExecIsTheSameByEither(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Fatalf("descriptors of %s: %d, %v", dir, len(files), err)
 		}
+
 		for _, file := range files {
 			to, err := os.Readlink(file)
 			if err != nil || strings.HasPrefix(to, "/Files") || strings.HasPrefix(to, "/run/mullion/") {
@@ -156,11 +163,14 @@ func TestExecIsTheSameByEither(t *testing.T) {
 			}
 			found[regexp.MustCompile(`\d+`).ReplaceAllString(to, "N")] = true
 		}
+
 		return found
 	}
+
 	if diff := cmp.Diff(kinds(runc["mullion-run.exe"]), kinds(inside["mullion-run.exe"])); diff != "" {
 		t.Errorf("descriptors (-started by containerd +by the first process):\n%s", diff)
 	}
+
 	score := func(dir string) string {
 		data, err := os.ReadFile(filepath.Join(dir, "oom_score_adj"))
 		if err != nil {
@@ -168,12 +178,14 @@ func TestExecIsTheSameByEither(t *testing.T) {
 		}
 		return strings.TrimSpace(string(data))
 	}
+
 	main := ""
 	for _, dir := range processes(t, id) {
 		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err == nil && string(comm) == "mullion-init\n" {
 			main = score(dir)
 		}
 	}
+
 	if got := score(inside["winprog.exe"]); got != main {
 		t.Errorf("oom_score_adj is %s, and that of the container's first process %s", got, main)
 	}
@@ -210,6 +222,7 @@ func TestExecWhateverTheContainerDoes(t *testing.T) {
 			if err := put(); err != nil {
 				t.Fatal(err)
 			}
+
 			runs(t)
 			if name == "nothing" {
 				if err := os.WriteFile(socket, nil, 0o666); err != nil {
@@ -233,6 +246,7 @@ func TestExecOfAContainerThatIsKilled(t *testing.T) {
 		resp *runtimeapi.ExecSyncResponse
 		err  error
 	}
+
 	answered := make(chan answer, 1)
 	go func() {
 		resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
@@ -252,6 +266,7 @@ func TestExecOfAContainerThatIsKilled(t *testing.T) {
 			}
 		}
 	}
+
 	select {
 	case a := <-answered:
 		if a.err != nil || a.resp.ExitCode != 137 {
@@ -260,6 +275,7 @@ func TestExecOfAContainerThatIsKilled(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("the caller of the killed program is not told")
 	}
+
 	if st := n.waitExit(t, id); st.ExitCode != 137 {
 		t.Errorf("the container ended with %d", st.ExitCode)
 	}
@@ -288,6 +304,7 @@ func TestExecsAtOnce(t *testing.T) {
 			}
 		})
 	}
+
 	wait.Wait()
 	if left := execs(t, id); len(left) > 0 {
 		t.Errorf("when all have ended, these run: %s", strings.Join(left, ", "))

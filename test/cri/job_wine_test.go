@@ -47,6 +47,7 @@ func TestJobObject(t *testing.T) {
 	said := func(affinity string, rate, memory int) string {
 		return fmt.Sprintf("groups: 0:%s\nrate: 0x5 %d\nlimits: 0x200 %d\n", affinity, rate, memory)
 	}
+
 	const figures = "accounting: some time true, active true\nmemory: some true\nnetwork: " +
 		"[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0]\nstorage: flags 1\nlist: Incorrect function.\n" +
 		"end: Access is denied.\nby a duplicate: <nil>\n"
@@ -54,9 +55,11 @@ func TestJobObject(t *testing.T) {
 	if got, want := n.onHost(t, `C:\winprog.exe`, "job", name), said("1", 2500, 200<<20)+figures; got != want {
 		t.Errorf("on the host:\n%s\nwant\n%s", got, want)
 	}
+
 	if got, want := own(), "in a job: 1\n"+said("1", 2500, 200<<20); !strings.HasPrefix(got, want) {
 		t.Errorf("in the container:\n%s\nwant\n%s", got, want)
 	}
+
 	all := fmt.Sprintf("%b", 1<<runtime.NumCPU()-1)
 	mask := uint64(1)<<runtime.NumCPU() - 1
 	_, err := n.UpdateContainerResources(t.Context(), &runtimeapi.UpdateContainerResourcesRequest{
@@ -70,18 +73,21 @@ func TestJobObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got, want := n.onHost(t, `C:\winprog.exe`, "job", name), said(all, 5000, 300<<20)+figures; got != want {
 		t.Errorf("on the host after the update:\n%s\nwant\n%s", got, want)
 	}
 	if got, want := own(), "in a job: 1\n"+said(all, 5000, 300<<20); !strings.HasPrefix(got, want) {
 		t.Errorf("in the container after the update:\n%s\nwant\n%s", got, want)
 	}
+
 	const none = "open: NTSTATUS 0xc0000034\n"
 	for _, other := range []string{`\Container_`, `\Container_` + strings.Repeat("0", 64), `\Container_` + strings.Repeat("0", 4000)} {
 		if got := n.onHost(t, `C:\winprog.exe`, "job", other); got != none {
 			t.Errorf("%.20s on the host: %s", other, got)
 		}
 	}
+
 	if got := n.execIn(t, id, `C:\app\winprog.exe`, "job", name); got != none {
 		t.Errorf("by name in the container: %s", got)
 	}
@@ -96,7 +102,11 @@ func TestJobObject(t *testing.T) {
 // execIn runs a program in a container and returns what it writes.
 func (n *node) execIn(t *testing.T, id string, cmd ...string) string {
 	t.Helper()
-	resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: cmd, Timeout: 30})
+	resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
+		ContainerId: id,
+		Cmd:         cmd,
+		Timeout:     30,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +120,7 @@ func (n *node) putOnHost(t *testing.T, to, from string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	file, err := wine.UnixPath(n.hostDrive(), to)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(file), 0o755)
@@ -141,6 +152,7 @@ func (n *node) serveCompute(t *testing.T) {
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	n.putOnHost(t, `C:\ProgramData\Mullion\hns.token`, file)
 	service, err := hnsserver.Open(t.Context(), hnsserver.Config{
 		Model: hns.Config{
@@ -156,6 +168,7 @@ func (n *node) serveCompute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var l net.Listener
 	err = netns.Do(n.host.Netns, func() (err error) {
 		l, err = net.Listen("tcp4", "127.0.0.1:10290")
@@ -164,6 +177,7 @@ func (n *node) serveCompute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var served sync.WaitGroup
 	served.Go(func() {

@@ -39,6 +39,7 @@ func TestKerberos(t *testing.T) {
 			CredentialSpec: credentialSpec, RunAsUsername: "ContainerUser",
 		}
 	})
+
 	without := n.run1(t, pod, config, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
 		c.Metadata.Name, c.LogPath = "d", `d\0.log`
 	})
@@ -51,6 +52,7 @@ func TestKerberos(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", pkg, got, want)
 		}
 	}
+
 	got := n.execIn(t, without, `C:\app\winprog.exe`, "logon", "Kerberos", target, url)
 	if !strings.HasPrefix(got, "no token: ") {
 		t.Errorf("another container: %q", got)
@@ -59,22 +61,26 @@ func TestKerberos(t *testing.T) {
 	if !strings.Contains(got, "Trust Verification Status = 0 0x0 NERR_Success") {
 		t.Errorf("nltest: %s", got)
 	}
+
 	got = n.execIn(t, with, "klist")
 	for _, want := range []string{"Client: webapp1$ @ CONTOSO.COM", "Server: krbtgt/CONTOSO.COM @ CONTOSO.COM", "AES-256-CTS"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("klist lacks %q: %s", want, got)
 		}
 	}
+
 	// The keys are nowhere in the container.
 	found, err := filepath.Glob(filepath.Join(n.dir, "cri", "work", with, "run", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, f := range found {
 		if strings.Contains(filepath.Base(f), "keytab") {
 			t.Errorf("the container has %s", f)
 		}
 	}
+
 	kdc.Remove(t, "webapp1$")
 	refused := n.create(t, pod, config, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
 		c.Metadata.Name, c.LogPath = "e", `e\0.log`

@@ -32,6 +32,7 @@ func TestForkBomb(t *testing.T) {
 		count > 4096 || number != int(unix.EAGAIN) {
 		t.Errorf("refused%s (%v)", said, err)
 	}
+
 	resp, err := n.ExecSync(t.Context(), &runtimeapi.ExecSyncRequest{
 		ContainerId: neighbour,
 		Cmd:         []string{`C:\app\winprog.exe`, "hello"},
@@ -40,6 +41,7 @@ func TestForkBomb(t *testing.T) {
 	if err != nil || !strings.Contains(string(resp.GetStdout()), "hello from Windows") {
 		t.Errorf("a program in the neighbour: %q, %v", resp.GetStdout(), err)
 	}
+
 	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
 		t.Errorf("StopContainer: %v", err)
 	}
@@ -66,6 +68,7 @@ func TestBombUnderLimits(t *testing.T) {
 	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
 		t.Errorf("StopContainer: %v", err)
 	}
+
 	if took := time.Since(begin); took > 15*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -86,6 +89,7 @@ func TestInotifyBomb(t *testing.T) {
 			t.Errorf("%s: refused%s (%v)", name, said, err)
 		}
 	}
+
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 	if err != nil {
 		t.Fatalf("the machine's root has none left: %v", err)
@@ -101,6 +105,7 @@ func TestOOMScores(t *testing.T) {
 	if err := unix.Sysinfo(&info); err != nil {
 		t.Fatal(err)
 	}
+
 	quarter := int64(info.Totalram) * int64(info.Unit) / 4
 	for want, limit := range map[string]int64{"1000": 0, "750": quarter} {
 		id := n.run1(t, pod, config, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
@@ -112,6 +117,7 @@ func TestOOMScores(t *testing.T) {
 		if len(procs) < 3 {
 			t.Errorf("the container's processes: %v", procs)
 		}
+
 		for _, pid := range procs {
 			score, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "oom_score_adj"))
 			if err != nil || strings.TrimSpace(string(score)) != want {
@@ -121,7 +127,7 @@ func TestOOMScores(t *testing.T) {
 	}
 }
 
-// processesOf are the ids of a container's processes on the machine.
+// processesOf returns the ids of a container's processes on the machine.
 func processesOf(t *testing.T, id string) []int {
 	t.Helper()
 	dir := "/sys/fs/cgroup/pids"
@@ -132,6 +138,7 @@ func processesOf(t *testing.T, id string) []int {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(files) == 0 { // of no pod
 		files = []string{filepath.Join(dir, cgroupParent, id, "cgroup.procs")}
 	}
@@ -139,9 +146,11 @@ func processesOf(t *testing.T, id string) []int {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var pids []int
 	for line := range strings.Lines(string(text)) {
 		pid, err := strconv.Atoi(strings.TrimSpace(line))
@@ -150,6 +159,7 @@ func processesOf(t *testing.T, id string) []int {
 		}
 		pids = append(pids, pid)
 	}
+
 	return pids
 }
 
@@ -164,6 +174,7 @@ func TestMemoryFileSystemsAreBounded(t *testing.T) {
 				c.LogPath = c.GetMetadata().GetName() + ".log"
 				c.Windows.Resources = &runtimeapi.WindowsContainerResources{MemoryLimitInBytes: 96 << 20}
 			})
+
 		st := n.waitExit(t, id)
 		var filled int
 		_, said, _ := strings.Cut(n.log(t, id), "filled")
@@ -181,6 +192,7 @@ func TestPreloader(t *testing.T) {
 	if want == "" {
 		t.Fatal("this Wine has no preloader: run make deps")
 	}
+
 	n := newNode(t)
 	pod, config := n.pod(t, "preloader")
 	id := n.run1(t, pod, config, []string{"sleep"}, nil)
@@ -191,6 +203,7 @@ func TestPreloader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		switch filepath.Base(program) {
 		case filepath.Base(want):
 			started++
@@ -198,6 +211,7 @@ func TestPreloader(t *testing.T) {
 			t.Errorf("process %d runs without the preloader", pid)
 		}
 	}
+
 	if started < 2 { // mullion-run.exe and the program
 		t.Errorf("%d processes run with the preloader", started)
 	}

@@ -77,6 +77,7 @@ func (m memorySaid) check(t *testing.T, what string, total, free, deviation int6
 			t.Errorf("%s: %s says %d, the node has %d", what, name, got, total)
 		}
 	}
+
 	for name, got := range map[string]int64{
 		"GlobalMemoryStatusEx": m.StatusFree, "the page file": m.PageFileFree, "GetPerformanceInfo": m.PerformanceFree,
 		"its committed": total - m.Committed, "Available Bytes": m.CounterFree, "Committed Bytes": total - m.CounterCommitted,
@@ -89,7 +90,7 @@ func (m memorySaid) check(t *testing.T, what string, total, free, deviation int6
 
 const memoryOfNode = 1 << 30
 
-// newMemoryNode is a node with a host and with a part of the machine's memory.
+// newMemoryNode returns a node with a host and with a part of the machine's memory.
 func newMemoryNode(t *testing.T) *node {
 	t.Helper()
 	n := makeNode(t)
@@ -98,6 +99,7 @@ func newMemoryNode(t *testing.T) *node {
 	if err := unix.Sysinfo(&info); err != nil || int64(info.Totalram)*int64(info.Unit) < 2*memoryOfNode {
 		t.Skipf("this machine has too little memory: %d, %v", info.Totalram, err)
 	}
+
 	t.Cleanup(func() { // after what runs there has ended
 		for _, name := range []string{n.cgroup() + "/" + cgroup.Own, n.cgroup()} {
 			if err := cgroup.Remove(name); err != nil {
@@ -105,6 +107,7 @@ func newMemoryNode(t *testing.T) *node {
 			}
 		}
 	})
+
 	if err := cgroup.LimitMemory(n.cgroup(), n.memory); err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +116,7 @@ func newMemoryNode(t *testing.T) *node {
 	}
 	n.startHost(t)
 	n.up(t)
+
 	return n
 }
 
@@ -130,17 +134,20 @@ func TestNodeMemory(t *testing.T) {
 					c.Metadata.Name = fmt.Sprintf("of-%d", piece)
 					c.LogPath = c.Metadata.Name + ".log"
 				})
+
 			defer func() {
 				if t.Failed() {
 					t.Logf("it said:\n%s", n.log(t, id))
 				}
 			}()
+
 			n.waitLog(t, id, "said")
 			text := strings.ReplaceAll(stdoutOf(n.log(t, id)), "stdout F ", "")
 			said := parseMemory(t, text)
 			if len(said) != 2 {
 				t.Fatalf("it said %q", text)
 			}
+
 			const deviation = 48 << 20 // what Wine takes meanwhile
 			said[0].check(t, "before", memoryOfNode, said[0].StatusFree, deviation)
 			var taken, number int64
@@ -148,6 +155,7 @@ func TestNodeMemory(t *testing.T) {
 			if _, err := fmt.Sscanf(rest, " after %d with error %d", &taken, &number); err != nil || number != 1455 {
 				t.Errorf("it was refused%s, want ERROR_COMMITMENT_LIMIT (%v)", rest, err)
 			}
+
 			taken <<= 20
 			left := said[0].StatusFree - taken
 			said[1].check(t, "after", memoryOfNode, left, deviation)
@@ -157,6 +165,7 @@ func TestNodeMemory(t *testing.T) {
 			if private := said[1].CounterPrivate - said[0].CounterPrivate; private < taken-deviation {
 				t.Errorf("the private working set has grown by %d bytes, want %d", private, taken)
 			}
+
 			if m := said[0]; m.CounterPrivate <= 0 || m.StatusFree < memoryOfNode/2 {
 				t.Errorf("an idle node: %+v", m)
 			}
@@ -166,11 +175,13 @@ func TestNodeMemory(t *testing.T) {
 			if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
 				t.Error(err)
 			}
+
 			if st := n.status(t, id); st.GetReason() == "OOMKilled" {
 				t.Error("the kernel killed it")
 			}
 		})
 	}
+
 	n.checkOwnCgroup(t)
 }
 
@@ -199,11 +210,12 @@ func (n *node) checkOwnCgroup(t *testing.T) {
 	if err := n.host.StartCommand(t.Context(), cmd); err != nil {
 		t.Fatal(err)
 	}
+
 	defer func(cmd *exec.Cmd) { _ = cmd.Process.Kill(); _ = cmd.Wait() }(cmd)
 	want := n.cgroup() + "/" + cgroup.Own
 	for what, pid := range map[string]int{"its first process": pid, "a program": cmd.Process.Pid} {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-		if err != nil || !strings.Contains(string(text), "memory:"+want+"\n") && !strings.Contains(string(text), "0::"+want+"\n") {
+		if err != nil || (!strings.Contains(string(text), "memory:"+want+"\n") && !strings.Contains(string(text), "0::"+want+"\n")) {
 			t.Errorf("%s is in the cgroups %q, want %q (%v)", what, text, want, err)
 		}
 	}

@@ -39,6 +39,7 @@ func (f *fakeNetwork) Setup(_ context.Context, pod cri.Pod) (cri.PodNetwork, err
 			return cri.PodNetwork{}, fmt.Errorf("ip %v: %w: %s", args, err, out)
 		}
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count++

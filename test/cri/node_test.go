@@ -68,10 +68,16 @@ func makeNode(t testing.TB) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{machine: m, dir: dir, network: newFakeNetwork(t)}
+
+	n := &node{
+		machine: m,
+		dir:     dir,
+		network: newFakeNetwork(t),
+	}
 	if err := os.MkdirAll(n.hostDrive(), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	return n
 }
 
@@ -94,6 +100,7 @@ func (n *node) start(t testing.TB) {
 	if n.server, err = cri.New(ctx, cfg); err != nil {
 		t.Fatalf("start server: %v", err)
 	}
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +113,7 @@ func (n *node) start(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n.RuntimeServiceClient, n.Images = runtimeapi.NewRuntimeServiceClient(conn), runtimeapi.NewImageServiceClient(conn)
 	n.stop = sync.OnceFunc(func() {
 		_ = conn.Close()
@@ -136,6 +144,7 @@ func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
 	for _, m := range n.system.Mounts() {
 		mounts = append(mounts, engine.BindMount{Source: m.Source, Target: m.Target})
 	}
+
 	logger := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	e, err := engine.Connect(ctx, engine.Options{
 		Socket:       n.socket,
@@ -153,6 +162,7 @@ func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
 	if err != nil {
 		t.Fatalf("connect engine: %v", err)
 	}
+
 	images, closeImages, err := n.images()
 	if err != nil {
 		t.Fatal(err)
@@ -161,10 +171,12 @@ func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n.engine = e
 	config := cri.Config{
 		Node:     nodeName,
@@ -193,21 +205,34 @@ func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
 		RuntimeVersion: "test",
 		Log:            logger,
 	}
+
 	if n.domains != nil {
 		config.Domains = n.domains
 		config.Shares = func(ctx context.Context, user cri.ShareUser) (*os.File, error) {
-			return smb.Tree{Program: self, Container: user.Container, NetNS: user.NetNS, Files: user.Files}.Mount(ctx)
+			return smb.Tree{
+				Program:   self,
+				Container: user.Container,
+				NetNS:     user.NetNS,
+				Files:     user.Files,
+			}.Mount(ctx)
 		}
 	}
+
 	if n.host != nil {
-		config.HostProcess = &cri.HostProcess{Name: n.host.Name, NetNS: n.host.Netns, BindFilter: true}
+		config.HostProcess = &cri.HostProcess{
+			Name:       n.host.Name,
+			NetNS:      n.host.Netns,
+			BindFilter: true,
+		}
 	}
+
 	closer := func() {
 		closeImages()
 		if err := e.Close(); err != nil {
 			t.Errorf("close engine: %v", err)
 		}
 	}
+
 	return config, closer
 }
 
@@ -221,6 +246,7 @@ func (n *node) purge(t testing.TB) {
 	defer cancel()
 	lifeCtx, end := context.WithCancel(ctx)
 	defer end()
+
 	cfg, closer := n.config(lifeCtx, t)
 	server, err := cri.New(lifeCtx, cfg)
 	if err != nil {
@@ -261,7 +287,11 @@ func (w testWriter) Write(p []byte) (int, error) {
 func (n *node) pod(t testing.TB, name string) (id string, config *runtimeapi.PodSandboxConfig) {
 	t.Helper()
 	config = &runtimeapi.PodSandboxConfig{
-		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"},
+		Metadata: &runtimeapi.PodSandboxMetadata{
+			Name:      name,
+			Uid:       "uid-" + name,
+			Namespace: "default",
+		},
 		Hostname:     name,
 		LogDirectory: `C:\var\log\pods\` + name,
 		Labels:       map[string]string{"app": name},
@@ -270,6 +300,7 @@ func (n *node) pod(t testing.TB, name string) (id string, config *runtimeapi.Pod
 			Searches: []string{"default.svc.cluster.local"},
 		},
 	}
+
 	resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
 	if err != nil {
 		t.Fatalf("RunPodSandbox: %v", err)
@@ -289,9 +320,11 @@ func (n *node) create(t testing.TB, pod string, podConfig *runtimeapi.PodSandbox
 		LogPath:  `c\0.log`,
 		Windows:  &runtimeapi.WindowsContainerConfig{},
 	}
+
 	if change != nil {
 		change(config)
 	}
+
 	resp, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
 		PodSandboxId:  pod,
 		Config:        config,
@@ -300,6 +333,7 @@ func (n *node) create(t testing.TB, pod string, podConfig *runtimeapi.PodSandbox
 	if err != nil {
 		t.Fatalf("CreateContainer: %v", err)
 	}
+
 	return resp.ContainerId
 }
 
@@ -334,7 +368,7 @@ func (n *node) waitExit(t testing.TB, id string) *runtimeapi.ContainerStatus {
 	return st
 }
 
-// logFile is where a container's log lies on the machine.
+// logFile returns where a container's log lies on the machine.
 func (n *node) logFile(t testing.TB, id string) string {
 	t.Helper()
 	path, err := wine.UnixPath(n.hostDrive(), n.status(t, id).LogPath)
@@ -380,7 +414,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("wait until %s: timeout", what)
 }
 
-// ver is how cmd.exe's ver tells the version of the node's Windows, without the revision.
+// ver returns how cmd.exe's ver tells the version of the node's Windows, without the revision.
 func (n *node) ver() string {
 	v := n.build.Version
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Build)

@@ -50,6 +50,7 @@ func TestNodeSuite(t *testing.T) {
 	if focus == "" {
 		focus = `\[sig-windows\]`
 	}
+
 	n := newHostNode(t, spec.Processors{CoresPerSocket: 8})
 	n.loadSuiteImages(t)
 	n.serveCompute(t)
@@ -57,6 +58,7 @@ func TestNodeSuite(t *testing.T) {
 	dir := n.suiteFiles(t, built)
 	// The service control manager of Wine does not see that a service's process has ended; with the hooks it does.
 	n.onHost(t, wine.RunProgram, "--services")
+
 	// The suite's kubelet depends on a service of this name. Mullion's runtime is none: it runs on Linux.
 	n.onHost(t, "sc.exe", "create", "containerd", "binPath=", suiteFolder+`\winprog.exe service containerd`)
 	n.onHost(t, "sc.exe", "start", "containerd")
@@ -66,6 +68,7 @@ func TestNodeSuite(t *testing.T) {
 		"--node-ip=10.250.0.1 "+evictionFlag,
 		"--report-dir", suiteFolder, "--ginkgo.json-report", suiteFolder+`\report.json`, "--ginkgo.v", "--ginkgo.no-color",
 		"--ginkgo.focus", focus)
+
 	log, err := os.Create(filepath.Join(dir, "suite.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +79,7 @@ func TestNodeSuite(t *testing.T) {
 	if err := n.host.Run(t.Context(), cmd); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
+
 	keep(t, dir)
 	judge(t, filepath.Join(dir, "report.json"))
 }
@@ -90,10 +94,12 @@ func (n *node) suiteFiles(t *testing.T, built string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	kubelets, err := filepath.Glob(filepath.Join(root(), "bin", "kubernetes", "*", "node", "bin", "kubelet.exe"))
 	if err != nil || len(kubelets) == 0 {
 		t.Fatalf("no kubelet.exe: make kubernetes (%v)", err)
 	}
+
 	slices.Sort(kubelets)
 	for _, file := range []string{
 		filepath.Join(built, suiteProgram), filepath.Join(built, "kube-log-runner.exe"),
@@ -107,6 +113,7 @@ func (n *node) suiteFiles(t *testing.T, built string) string {
 			t.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -117,6 +124,7 @@ func keep(t *testing.T, dir string) {
 	if to == "" {
 		return
 	}
+
 	for _, name := range []string{"suite.log", "kubelet.log", "services.log", "report.json"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err == nil {
@@ -139,6 +147,7 @@ func judge(t *testing.T, report string) {
 	if err := json.Unmarshal(data, &suites); err != nil || len(suites) != 1 {
 		t.Fatalf("the suite's report of %d suites: %v", len(suites), err)
 	}
+
 	count := map[string]int{}
 	for _, one := range suites[0].SpecReports {
 		if !one.IsSpec() && one.State != ginkgo.Passed {
@@ -147,11 +156,13 @@ func judge(t *testing.T, report string) {
 		if !one.Selected() {
 			continue
 		}
+
 		count[one.State]++
 		if one.State != ginkgo.Passed {
 			t.Errorf("%s has %s: %s", one.Name(), one.State, one.Failure.Message)
 		}
 	}
+
 	t.Logf("specs: %v", count)
 	if count[ginkgo.Passed] == 0 {
 		t.Error("no spec has passed")
@@ -171,6 +182,7 @@ func (n *node) listenInHost(t *testing.T) string {
 				return fmt.Errorf("ip %s: %w: %s", line, err, out)
 			}
 		}
+
 		var err error
 		l, err = net.Listen("tcp", "127.0.0.1:10291")
 		return err
@@ -178,6 +190,7 @@ func (n *node) listenInHost(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -188,6 +201,7 @@ func (n *node) listenInHost(t *testing.T) string {
 			go join(conn, n.address)
 		}
 	}()
+
 	return "tcp://" + l.Addr().String()
 }
 
@@ -199,6 +213,7 @@ func join(conn net.Conn, address string) {
 		return
 	}
 	defer to.Close()
+
 	ended := make(chan struct{}, 2)
 	for _, way := range [][2]net.Conn{{conn, to}, {to, conn}} {
 		go func() {
@@ -206,6 +221,7 @@ func join(conn net.Conn, address string) {
 			ended <- struct{}{}
 		}()
 	}
+
 	<-ended
 }
 
@@ -216,11 +232,13 @@ func (n *node) loadSuiteImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closer()
+
 	loader := images.Loader{Builder: images.NewBuilder(filepath.Join(root(), "bin", "e2e")), Out: io.Discard}
 	for _, img := range images.All() {
 		if !strings.Contains(img.Refs[0], "/busybox:") && !strings.Contains(img.Refs[0], "/pause:") {
 			continue
 		}
+
 		err := loader.Put(t.Context(), img, images.Store{
 			System: images.Windows,
 			Digest: func(string) (string, error) { return "", errdefs.ErrNotFound },

@@ -16,7 +16,11 @@ import (
 )
 
 func text(name, value string) regf.Value {
-	return regf.Value{Name: name, Type: 1, Data: regf.UTF16(value)}
+	return regf.Value{
+		Name: name,
+		Type: 1,
+		Data: regf.UTF16(value),
+	}
 }
 
 // TestRegistryOfImage runs programs on an image whose layers change the registry, as layers of `RUN setx /M` and of
@@ -37,6 +41,7 @@ func TestRegistryOfImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	second, err := windowsLayer(
 		file{"Hives/System_Delta", regf.Build(regf.Key{Path: environment, Values: []regf.Value{{Name: "OTHER", Tombstone: true}}})},
 		file{"Hives/Software_Delta", regf.Build(
@@ -46,6 +51,7 @@ func TestRegistryOfImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	broken, err := windowsLayer(file{"Hives/Software_Delta", []byte("regf, but no more")}, file{"Hives/System_Delta", nil})
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +60,7 @@ func TestRegistryOfImage(t *testing.T) {
 	if err := shared.load(ref, shared.program, first, second, broken); err != nil {
 		t.Fatal(err)
 	}
+
 	pod, config := n.pod(t, "registry")
 	id := n.run1(t, pod, config, nil, func(c *runtimeapi.ContainerConfig) {
 		c.Image = &runtimeapi.ImageSpec{Image: ref}
@@ -67,6 +74,7 @@ func TestRegistryOfImage(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, log)
 		}
 	}
+
 	for _, not := range []string{"Gone", "Deleted", " 99", "not for an image"} {
 		if strings.Contains(log, not) {
 			t.Errorf("%q in:\n%s", not, log)
@@ -84,18 +92,26 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build service: %v\n%s", err, out)
 	}
+
 	program, err := os.ReadFile(exe)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	number := func(name string, value byte) regf.Value {
-		return regf.Value{Name: name, Type: 4, Data: []byte{value, 0, 0, 0}}
+		return regf.Value{
+			Name: name,
+			Type: 4,
+			Data: []byte{value, 0, 0, 0},
+		}
 	}
+
 	setting := func(of string) []byte {
 		return regf.Build(
 			regf.Key{Path: "Environment", Values: []regf.Value{{Name: "OF_USER", Type: 2, Data: regf.UTF16("%USERPROFILE% " + of)}}},
 			regf.Key{Path: `Software\Wine`, Values: []regf.Value{text("a", "not for an image to say")}})
 	}
+
 	const services = `ControlSet001\Services\`
 	first, err := windowsLayer(
 		file{"Files/own/service.exe", program},
@@ -114,6 +130,7 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	second, err := windowsLayer(file{"Hives/System_Delta", regf.Build(
 		regf.Key{Path: services + "own", Values: []regf.Value{number("Start", 2)}})}) // sc config own start= auto
 	if err != nil {
@@ -123,6 +140,7 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 	if err := shared.load(ref, shared.program, first, second); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tc := range []struct {
 		user, script string
 		want         []string
@@ -146,6 +164,7 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 				t.Errorf("%s: no %q in:\n%s", tc.user, want, log)
 			}
 		}
+
 		if strings.Contains(log, "not for an image") {
 			t.Errorf("%s: a key of Wine's in:\n%s", tc.user, log)
 		}
@@ -160,16 +179,19 @@ func TestAccountsOfImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	second, err := windowsLayer(
 		file{"Files/Users/Default/NTUSER.DAT", regf.Build(regf.Key{Path: "Environment", Values: []regf.Value{text("OF_USER", "of a new user")}})},
 		file{"Hives/Sam_Delta", regf.Build(regf.Key{Path: samtest.Names + `\gone`, Layer: regf.Tombstone})})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const ref = "mullion.test/accounts:1"
 	if err := shared.load(ref, shared.program, first, second); err != nil {
 		t.Fatal(err)
 	}
+
 	as := func(user string) func(c *runtimeapi.ContainerConfig) {
 		return func(c *runtimeapi.ContainerConfig) {
 			c.Image = &runtimeapi.ImageSpec{Image: ref}
@@ -178,6 +200,7 @@ func TestAccountsOfImage(t *testing.T) {
 				`echo x> C:\Windows\f & if exist C:\Windows\f echo administrator`}
 		}
 	}
+
 	for _, tc := range []struct {
 		user, name    string
 		administrator bool
@@ -194,10 +217,12 @@ func TestAccountsOfImage(t *testing.T) {
 				t.Errorf("%s: no %q in:\n%s", tc.user, want, log)
 			}
 		}
+
 		if strings.Contains(log, "administrator") != tc.administrator {
 			t.Errorf("%s:\n%s", tc.user, log)
 		}
 	}
+
 	pod, config := n.pod(t, "gone")
 	id := n.create(t, pod, config, nil, as("gone"))
 	_, err = n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id})

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filterOf is the seccomp filter of a process, as the kernel has it.
+// filterOf returns the seccomp filter of a process, as the kernel has it.
 func filterOf(t *testing.T, pid int) []bpf.Instruction {
 	t.Helper()
 	runtime.LockOSThread()
@@ -20,6 +20,7 @@ func filterOf(t *testing.T, pid int) []bpf.Instruction {
 	if err := unix.PtraceAttach(pid); err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() {
 		if err := unix.PtraceDetach(pid); err != nil {
 			t.Error(err)
@@ -28,16 +29,24 @@ func filterOf(t *testing.T, pid int) []bpf.Instruction {
 	if _, err := unix.Wait4(pid, nil, unix.WALL, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	program := make([]unix.SockFilter, 4096) // BPF_MAXINSNS
 	n, _, number := unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_SECCOMP_GET_FILTER, uintptr(pid), 0,
 		uintptr(unsafe.Pointer(unsafe.SliceData(program))), 0, 0)
 	if number != 0 {
 		t.Fatalf("read the filter: %v", number)
 	}
+
 	raw := make([]bpf.RawInstruction, n)
 	for i, f := range program[:n] {
-		raw[i] = bpf.RawInstruction{Op: f.Code, Jt: f.Jt, Jf: f.Jf, K: f.K}
+		raw[i] = bpf.RawInstruction{
+			Op: f.Code,
+			Jt: f.Jt,
+			Jf: f.Jf,
+			K:  f.K,
+		}
 	}
+
 	all, ok := bpf.Disassemble(raw)
 	if !ok {
 		t.Fatal("the filter is no program")
@@ -45,8 +54,8 @@ func filterOf(t *testing.T, pid int) []bpf.Instruction {
 	return all
 }
 
-// verdict is what a filter says of a call without arguments. The words of struct seccomp_data are the processor's for
-// the kernel, and big-endian for the package.
+// verdict returns what a filter says of a call without arguments. The words of struct seccomp_data are the processor's
+// for the kernel, and big-endian for the package.
 func verdict(t *testing.T, vm *bpf.VM, architecture, number uint32) uint32 {
 	t.Helper()
 	data := binary.BigEndian.AppendUint32(nil, number)
@@ -71,6 +80,7 @@ func TestOtherCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	allowed := 0
 	for number := range uint32(1024) {
 		if verdict(t, vm, unix.AUDIT_ARCH_X86_64, number) == allow {
@@ -83,6 +93,7 @@ func TestOtherCalls(t *testing.T) {
 			t.Errorf("call %d of 32-bit programs is allowed", number)
 		}
 	}
+
 	if allowed < 200 {
 		t.Errorf("control: %d calls of x86-64 are allowed", allowed)
 	}

@@ -33,6 +33,7 @@ func TestShareRenames(t *testing.T) {
 	server := smbtest.Start(t, ns, kdctest.Host, smbtest.Options{
 		Keytab: kdc.Add(t, "cifs/"+kdctest.Host), Account: "webapp1$@" + kdctest.Realm,
 	})
+
 	id := n.run1(t, pod, config, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
 		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{CredentialSpec: credentialSpec}
 	})
@@ -46,6 +47,7 @@ func TestShareRenames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for name, command := range map[string][]string{
 		"move":        {"cmd", "/c", "move /y " + share + `\new ` + share + `\old`},
 		"ren":         {"cmd", "/c", "del " + share + `\old & ren ` + share + `\new old`},
@@ -59,6 +61,7 @@ func TestShareRenames(t *testing.T) {
 		if err != nil || string(got) != name {
 			t.Errorf("%s: %q, %v: %s", name, got, err, said)
 		}
+
 		if _, err := os.Stat(filepath.Join(server.Dir, "new")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: the file has its old name too: %v: %s", name, err, said)
 		}

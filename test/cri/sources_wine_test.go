@@ -26,6 +26,7 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for name, text := range map[string]string{
 		"in": "sub/../sub/deep", "up": "../../../../../../../../windows", "x": "up/..",
 		"out": "../../../../../../../../elsewhere",
@@ -34,11 +35,13 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	mount := func(source string) func(*runtimeapi.ContainerConfig) {
 		return func(c *runtimeapi.ContainerConfig) {
 			c.Mounts = []*runtimeapi.Mount{{HostPath: winVolume + source, ContainerPath: `C:\m`}}
 		}
 	}
+
 	_, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
 		PodSandboxId:  pod,
 		SandboxConfig: config,
@@ -51,6 +54,7 @@ func TestSources(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "leaves the volume") {
 		t.Errorf("a mount from outside the volume: %v", err)
 	}
+
 	started := n.create(t, pod, config, []string{"read", `C:\m\a.txt`}, mount("in"))
 	waiting := n.create(t, pod, config, []string{"read", `C:\m\a.txt`}, func(c *runtimeapi.ContainerConfig) {
 		c.Metadata.Attempt = 1
@@ -62,6 +66,7 @@ func TestSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	n.start(t)
 	binds := func() []string {
 		paths, err := filepath.Glob(filepath.Join(n.dir, "run/mounts/*/*"))
@@ -70,12 +75,14 @@ func TestSources(t *testing.T) {
 		}
 		return paths
 	}
+
 	if got := binds(); len(got) != 2 {
 		t.Errorf("binds before the start: %q", got)
 	}
 	if _, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: started}); err != nil {
 		t.Fatal(err)
 	}
+
 	n.waitExit(t, started)
 	if log := n.log(t, started); !strings.Contains(log, "inside") {
 		t.Errorf("log: %q", log)
@@ -83,6 +90,7 @@ func TestSources(t *testing.T) {
 	if got := binds(); len(got) != 1 || !strings.Contains(got[0], waiting) {
 		t.Errorf("binds after the start: %q", got)
 	}
+
 	if _, err := n.RemoveContainer(t.Context(), &runtimeapi.RemoveContainerRequest{ContainerId: waiting}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,10 +25,12 @@ func (n *node) loadAttack(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build attacks: %v\n%s", err, out)
 	}
+
 	data, err := os.ReadFile(exe)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	layer, err := windowsLayer(file{"Files/App/attack.exe", data})
 	if err == nil {
 		err = n.load(attackImage, n.program, layer)
@@ -46,7 +48,7 @@ type starvation struct {
 	most, need int
 }
 
-// starvations are those for which no cgroup is enough.
+// starvations returns those for which no cgroup is enough.
 func starvations() []starvation {
 	const few = 8 // what prog's sweep takes for a neighbour
 	return []starvation{
@@ -70,6 +72,7 @@ func TestStarvation(t *testing.T) {
 	neighbour := n.run1(t, quiet, quietConfig, []string{"sleep"}, func(c *runtimeapi.ContainerConfig) {
 		c.Image.Image = attackImage
 	})
+
 	pod, config := n.pod(t, "starve")
 	for _, tt := range starvations() {
 		t.Run(strings.ReplaceAll(tt.name, "/", "-"), func(t *testing.T) {
@@ -86,6 +89,7 @@ func TestStarvation(t *testing.T) {
 			} else {
 				t.Logf("it got %d, of %d", got, tt.most)
 			}
+
 			n.takes(t, neighbour, tt.name, tt.need)
 			if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
 				t.Errorf("StopContainer: %v", err)
@@ -110,7 +114,7 @@ func (n *node) takes(t *testing.T, id, name string, need int) {
 	}
 }
 
-// taken is what a starver says that it got, in the last line of what it wrote.
+// taken returns what a starver says that it got, in the last line of what it wrote.
 func taken(t *testing.T, said string) int {
 	t.Helper()
 	i := strings.LastIndexByte(said, '{')

@@ -69,6 +69,7 @@ func TestExecStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out syncBuffer
 	if err := remote(t, resp.Url, remotecommand.StreamOptions{
 		Stdin:  strings.NewReader("one\ntwo\n"),
@@ -77,9 +78,11 @@ func TestExecStreams(t *testing.T) {
 	}); err != nil {
 		t.Errorf("exec: %v", err)
 	}
+
 	if got, want := out.String(), "got one\ngot two\nend of input\n"; got != want {
 		t.Errorf("output %q, want %q", got, want)
 	}
+
 	resp, err = n.Exec(t.Context(), &runtimeapi.ExecRequest{
 		ContainerId: id,
 		Cmd:         []string{"/app/winprog", "exit", "9"},
@@ -88,6 +91,7 @@ func TestExecStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = remote(t, resp.Url, remotecommand.StreamOptions{Stdout: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "exit code 9") {
 		t.Errorf("exec exit 9: %v", err)
@@ -111,6 +115,7 @@ func TestExecTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	in, typed := io.Pipe()
 	var out syncBuffer
 	sizes := make(sizeQueue, 1)
@@ -136,6 +141,7 @@ func TestExecTerminal(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Errorf("cmd did not exit; output %q", out.String())
 	}
+
 	_ = typed.Close()
 }
 
@@ -163,6 +169,7 @@ func TestAttachWithStdinOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out syncBuffer
 	if err := remote(t, resp.Url, remotecommand.StreamOptions{
 		Stdin:  strings.NewReader("one\ntwo\n"),
@@ -171,6 +178,7 @@ func TestAttachWithStdinOnce(t *testing.T) {
 	}); err != nil {
 		t.Errorf("attach: %v", err)
 	}
+
 	if got, want := out.String(), "got one\ngot two\nend of input\n"; got != want {
 		t.Errorf("output %q, want %q", got, want)
 	}
@@ -192,11 +200,13 @@ func TestNothingIsLostOverARestart(t *testing.T) {
 	if err := os.MkdirAll(volume, 0o777); err != nil {
 		t.Fatal(err)
 	}
+
 	const lines = 20000 // more than a FIFO holds
 	burst := n.run1(t, pod, config, []string{"burst", strconv.Itoa(lines), `C:\v\go`},
 		func(c *runtimeapi.ContainerConfig) {
 			c.Mounts = []*runtimeapi.Mount{{HostPath: `C:\v`, ContainerPath: `C:\v`}}
 		})
+
 	tick := n.run1(t, pod, config, []string{"tick"}, func(c *runtimeapi.ContainerConfig) { c.LogPath = `tick\0.log` })
 	n.waitLog(t, tick, "tick 3")
 	logPath := n.logFile(t, burst)
@@ -204,6 +214,7 @@ func TestNothingIsLostOverARestart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(volume, "go"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
+
 	last := fmt.Sprintf(" stdout F line %d\n", lines-1)
 	eventually(t, "everything is in the log without a server", func() bool {
 		data, _ := os.ReadFile(logPath)
@@ -213,6 +224,7 @@ func TestNothingIsLostOverARestart(t *testing.T) {
 	if st := n.waitExit(t, burst); st.ExitCode != 0 || st.Reason != "Completed" {
 		t.Errorf("exit code %d, reason %q, message %q", st.ExitCode, st.Reason, st.Message)
 	}
+
 	data, err := os.ReadFile(logPath)
 	if err != nil {
 		t.Fatal(err)
@@ -221,11 +233,13 @@ func TestNothingIsLostOverARestart(t *testing.T) {
 	if len(got) != lines+1 || !strings.HasSuffix(got[0], " stdout F begin") {
 		t.Fatalf("%d lines, the first %q", len(got), got[0])
 	}
+
 	for i, line := range got[1:] {
 		if !strings.HasSuffix(line, fmt.Sprintf(" stdout F line %d", i)) {
 			t.Fatalf("line %d is %q", i, line)
 		}
 	}
+
 	if st := n.status(t, tick); st.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("the other container is %v", st.State)
 	}
@@ -245,6 +259,7 @@ func TestLogRotationAndDeathOfKeeper(t *testing.T) {
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := n.ReopenContainerLog(t.Context(), &runtimeapi.ReopenContainerLogRequest{ContainerId: id}); err != nil {
 		t.Fatalf("ReopenContainerLog: %v", err)
 	}
@@ -253,6 +268,7 @@ func TestLogRotationAndDeathOfKeeper(t *testing.T) {
 	if strings.Contains(string(old), "\n\n") || !strings.HasSuffix(string(old), "\n") {
 		t.Error("the rotated log ends in the middle of a line")
 	}
+
 	socket := filepath.Join(n.dir, "run", "keeper.sock")
 	killKeeper(t, socket)
 	before := n.log(t, id)
@@ -274,6 +290,7 @@ func killKeeper(t *testing.T, socket string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil || !strings.HasSuffix(string(data), "keeper\x00"+socket+"\x00") {
@@ -283,8 +300,10 @@ func killKeeper(t *testing.T, socket string) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
+
 		return
 	}
+
 	t.Fatal("no keeper runs")
 }
 
@@ -294,6 +313,7 @@ func TestStats(t *testing.T) {
 	id := n.run1(t, pod, config, []string{"spin"}, func(c *runtimeapi.ContainerConfig) {
 		c.Windows.Resources = &runtimeapi.WindowsContainerResources{CpuMaximum: 1000, MemoryLimitInBytes: 512 << 20}
 	})
+
 	var stats *runtimeapi.WindowsContainerStats
 	eventually(t, "processor use is told", func() bool {
 		resp, err := n.PodSandboxStats(t.Context(), &runtimeapi.PodSandboxStatsRequest{PodSandboxId: pod})
@@ -303,11 +323,13 @@ func TestStats(t *testing.T) {
 		if len(resp.Stats.Windows.Containers) == 1 {
 			stats = resp.Stats.Windows.Containers[0]
 		}
+
 		if n := resp.Stats.Windows.Network; n == nil || n.DefaultInterface.RxBytes.Value != 11 {
 			t.Fatalf("network: %v", n)
 		}
 		return stats != nil && stats.Cpu.UsageNanoCores.Value > 0
 	})
+
 	if stats.Attributes.Id != id || stats.Memory.WorkingSetBytes.Value < 1<<20 ||
 		stats.Memory.CommitMemoryBytes.Value < 1<<20 ||
 		stats.WritableLayer.UsedBytes == nil || stats.Memory.AvailableBytes != nil {

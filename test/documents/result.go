@@ -90,6 +90,7 @@ func WritePage(w io.Writer, samples []Sample, results Results) error {
 		}
 		b.WriteString("\n")
 	}
+
 	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
 	return err
 }
@@ -120,7 +121,7 @@ func summary(b *strings.Builder, samples []Sample) {
 	b.WriteString("\n")
 }
 
-// line is the sample's line of its table.
+// line returns the sample's line of its table.
 func (s Sample) line(results Results) string {
 	what := fmt.Sprintf("[%s.yaml](../../%s)", s.ID, s.Path())
 	if s.Kind != Manifest {
@@ -129,10 +130,12 @@ func (s Sample) line(results Results) string {
 			what = s.Text
 		}
 	}
+
 	kind := string(s.Kind)
 	if s.Origin != Verbatim && s.Origin != Prose {
 		kind += ", " + string(s.Origin)
 	}
+
 	tried := "not tried"
 	for _, o := range results.Samples {
 		if o.ID == s.ID && o.Seen {
@@ -141,6 +144,7 @@ func (s Sample) line(results Results) string {
 			tried = o.Date + ": otherwise than the table says"
 		}
 	}
+
 	if s.Level == NotRun {
 		tried = ""
 	}

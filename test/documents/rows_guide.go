@@ -31,7 +31,7 @@ const (
 	guideVersions = "Handling multiple Windows versions in the same cluster"
 )
 
-// web is a sample that is tried while the guide's web server runs.
+// web returns a sample that is tried while the guide's web server runs.
 func web(s Sample) Sample {
 	s.Document, s.Heading, s.With = guideDocument(), guideStart, "guide-webserver"
 	if s.Kind == "" {
@@ -43,7 +43,7 @@ func web(s Sample) Sample {
 	return s
 }
 
-// guide are the samples of the guide for scheduling Windows containers.
+// guide returns the samples of the guide for scheduling Windows containers.
 func guide() []Sample {
 	all := []Sample{{
 		ID: "guide-webserver", Document: guideDocument(), Heading: guideStart, Kind: Manifest, Origin: Verbatim, Level: Works,
@@ -57,7 +57,7 @@ func guide() []Sample {
 	return append(all, guidePlacement()...)
 }
 
-// guideChecks is the guide's list of what to verify.
+// guideChecks returns the guide's list of what to verify.
 func guideChecks() []Sample {
 	return []Sample{
 		web(Sample{
@@ -114,7 +114,7 @@ func guideChecks() []Sample {
 	}
 }
 
-// guidePlacement are the samples of the guide's later parts, which say where pods land.
+// guidePlacement returns the samples of the guide's later parts, which say where pods land.
 func guidePlacement() []Sample {
 	here := func(heading string, s Sample) Sample {
 		s.Document, s.Heading = guideDocument(), heading
@@ -123,6 +123,7 @@ func guidePlacement() []Sample {
 		}
 		return s
 	}
+
 	return []Sample{
 		here(guideTaints, Sample{
 			ID: "guide-taint", Kind: Settings, Text: "--register-with-taints='os=windows:NoSchedule'", Origin: Verbatim,

@@ -8,7 +8,8 @@ func handbookDocument() Document {
 	}
 }
 
-// book is a sample of the handbook. Its licence does not allow a copy of its manifests here, so they are written anew.
+// book returns a sample of the handbook. Its licence does not allow a copy of its manifests here, so they are written
+// anew.
 func book(heading string, s Sample) Sample {
 	s.Document, s.Heading = handbookDocument(), heading
 	if s.Kind == "" {
@@ -23,7 +24,7 @@ func book(heading string, s Sample) Sample {
 	return s
 }
 
-// handbook are the samples of the Kubernetes handbook's chapter on Windows, which is about Windows Server 1709.
+// handbook returns the samples of the Kubernetes handbook's chapter on Windows, which is about Windows Server 1709.
 func handbook() []Sample {
 	const (
 		running = "Running Windows containers"
@@ -64,7 +65,7 @@ func handbook() []Sample {
 	}, handbookCommands()...)
 }
 
-// handbookCommands are the commands of the handbook for setting a node up.
+// handbookCommands returns the commands of the handbook for setting a node up.
 func handbookCommands() []Sample {
 	const deploy = "Manual deployment"
 	fetch := "it fetches from addresses that a machine may not reach; `mullion up` lays a node's programs there"
@@ -93,8 +94,15 @@ func handbookCommands() []Sample {
 		{"start-kubelet", deploy, "./start-kubelet.ps1 -ClusterCidr 192.168.0.0/16", "`mullion up` starts the kubelet"},
 		{"start-kubeproxy", deploy, "./start-kubeproxy.ps1", "`mullion up` starts kube-proxy"},
 	} {
-		all = append(all, book(s.heading, Sample{ID: "handbook-" + s.id, Kind: OnNode, Text: s.text, Level: NotRun, Why: s.why}))
+		all = append(all, book(s.heading, Sample{
+			ID:    "handbook-" + s.id,
+			Kind:  OnNode,
+			Text:  s.text,
+			Level: NotRun,
+			Why:   s.why,
+		}))
 	}
+
 	all = append(all, book("L3 routing topology", Sample{
 		ID: "handbook-wincni", Kind: Settings, Origin: Prose, Level: NotRun, Text: "the configuration of wincni.exe",
 		Why: "wincni.exe is Microsoft's and not to be had; upstream's win-bridge.exe takes the same policies",

@@ -15,7 +15,7 @@ const (
 		"with flags of its own, and the plugin reads the subnet.env that it writes"
 )
 
-// at is a sample of the introduction; commands are for the node, as most there are.
+// at returns a sample of the introduction; commands are for the node, as most there are.
 func at(heading string, s Sample) Sample {
 	s.Document, s.Heading = introDocument(), heading
 	if s.Kind == "" {
@@ -30,7 +30,7 @@ func at(heading string, s Sample) Sample {
 	return s
 }
 
-// intro are the samples of the introduction and of the pages that it was divided into.
+// intro returns the samples of the introduction and of the pages that it was divided into.
 func intro() []Sample {
 	var all []Sample
 	for _, samples := range [][]Sample{introServiceRows(), introNssmRows(), introNetwork(), introFlannel()} {
@@ -39,7 +39,7 @@ func intro() []Sample {
 	return all
 }
 
-// introNetwork are the commands for networks, adapters and proxies.
+// introNetwork returns the commands for networks, adapters and proxies.
 func introNetwork() []Sample {
 	const (
 		ping    = "My Windows Pods cannot ping external resources"
@@ -47,6 +47,7 @@ func introNetwork() []Sample {
 		adapter = "No network adapter is found when starting the kubelet"
 		proxy   = "My Windows Server node is behind a proxy"
 	)
+
 	return []Sample{
 		at(ping, Sample{
 			ID: "intro-exceptions", Kind: Settings, Level: Partly, With: "guide-webserver",
@@ -101,13 +102,14 @@ func introNetwork() []Sample {
 	}
 }
 
-// introFlannel are the commands for flannel.
+// introFlannel returns the commands for flannel.
 func introFlannel() []Sample {
 	const (
 		rejoin  = "With flannel my nodes are having issues after rejoining a cluster"
 		waiting = "flanneld is stuck in \"Waiting for the Network to be created\""
 		subnet  = "My Windows Pods cannot launch because of missing /run/flannel/subnet.env"
 	)
+
 	return []Sample{
 		at(rejoin, Sample{
 			ID: "intro-remove-item", Text: "Remove-Item C:\\k\\SourceVip.json\nRemove-Item C:\\k\\SourceVipRequest.json",

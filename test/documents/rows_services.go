@@ -6,16 +6,22 @@ const (
 	bareProxy   = `--proxy-mode=kernelspace --hostname-override=bare-1 --kubeconfig=c:\k\config --enable-dsr=false --v=2`
 )
 
-// bare is a sample of the introduction for a bare host.
+// bare returns a sample of the introduction for a bare host.
 func bare(heading string, s Sample) Sample {
 	s.Bare = true
 	return at(heading, s)
 }
 
-// says is a command of PowerShell that prints something.
-func says(run, want string) Step { return Step{On: NodePowerShell, Run: run, Want: want} }
+// says returns a command of PowerShell that prints something.
+func says(run, want string) Step {
+	return Step{
+		On:   NodePowerShell,
+		Run:  run,
+		Want: want,
+	}
+}
 
-// state is a command of PowerShell after which a service is in a state.
+// state returns a command of PowerShell after which a service is in a state.
 func state(run, service, want string) Step {
 	return says(run+"; (Get-Service "+service+").Status", `^\s*`+want+`\s*$`)
 }
@@ -27,7 +33,7 @@ func ready() Step {
 	}
 }
 
-// introServiceRows are the commands for the kubelet as a service.
+// introServiceRows returns the commands for the kubelet as a service.
 func introServiceRows() []Sample {
 	return []Sample{
 		bare(introServices, Sample{
@@ -70,7 +76,7 @@ func introServiceRows() []Sample {
 	}
 }
 
-// introNssmRows are the commands of nssm.exe.
+// introNssmRows returns the commands of nssm.exe.
 func introNssmRows() []Sample {
 	const flags = "of the flags that the document gives it here some are gone from upstream's program; it has today's"
 	return []Sample{

@@ -1,11 +1,15 @@
 package documents
 
-// task is a page of Kubernetes' tasks, to which the guide leads.
+// task returns a page of Kubernetes' tasks, to which the guide leads.
 func task(title, page string) Document {
-	return Document{Title: "Kubernetes: " + title, Page: "https://kubernetes.io/docs/" + page, Licence: "CC BY 4.0"}
+	return Document{
+		Title:   "Kubernetes: " + title,
+		Page:    "https://kubernetes.io/docs/" + page,
+		Licence: "CC BY 4.0",
+	}
 }
 
-// tasks are the samples of pages to which the guide leads. No copy of them was at hand, so they are written anew.
+// tasks returns the samples of pages to which the guide leads. No copy of them was at hand, so they are written anew.
 func tasks() []Sample {
 	var all []Sample
 	for _, samples := range [][]Sample{userNames(), gmsa(), hostProcess(), more()} {
@@ -29,6 +33,7 @@ func userNames() []Sample {
 			},
 		}
 	}
+
 	return append(
 		user("tasks-username-pod", "Set the Username for a Pod", "run-as-username-pod", "ContainerUser"),
 		user("tasks-username-container", "Set the Username for a Container", "run-as-username-container", "ContainerAdministrator")...)

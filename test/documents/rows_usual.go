@@ -1,12 +1,13 @@
 package documents
 
-// usual are the commands that guides for finding faults have people type in a Windows pod and on a node.
+// usual returns the commands that guides for finding faults have people type in a Windows pod and on a node.
 func usual() []Sample {
 	page := Document{
 		Title:   "Microsoft: troubleshooting Kubernetes, and the commands that such guides use",
 		Page:    "https://learn.microsoft.com/virtualization/windowscontainers/kubernetes/common-problems",
 		Licence: "commands alone",
 	}
+
 	in := func(on Place, id, text, want string) Sample {
 		s := Sample{
 			ID: "usual-" + id, Document: page, Heading: "network", Kind: InPod, Text: text, Origin: Verbatim, Level: Works, With: "guide-webserver",
@@ -17,6 +18,7 @@ func usual() []Sample {
 		}
 		return s
 	}
+
 	all := []Sample{
 		in(PodCmd, "ipconfig", "ipconfig", `IPv4 Address[. ]+: 10\.244\.`),
 		in(PodCmd, "ipconfig-all", "ipconfig /all", `DNS Suffix Search List[. ]+: default\.svc\.cluster\.local`),
@@ -43,6 +45,7 @@ func usual() []Sample {
 		in(NodePowerShell, "policies", "Get-HnsPolicyList", `ELB|VIPs|Policies`),
 		in(NodePowerShell, "node-processes", "Get-Process kubelet, kube-proxy", `kube-proxy.*kubelet|kubelet.*kube-proxy`),
 	}
+
 	return append(all, Sample{
 		ID: "usual-remove-network", Document: page, Heading: "network", Kind: OnNode, Origin: Verbatim, Level: NotRun,
 		Text: `Get-HnsNetwork | ? Name -ieq "cbr0" | Remove-HnsNetwork`,

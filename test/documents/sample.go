@@ -111,7 +111,7 @@ const (
 	PodCmd        Place = "pod, cmd"
 )
 
-// Command is the sample's text with the values in place of what the document writes in angle brackets.
+// Command returns the sample's text with the values in place of what the document writes in angle brackets.
 func (s Sample) Command() string {
 	text := s.Text
 	for name, value := range s.Values {
@@ -120,7 +120,7 @@ func (s Sample) Command() string {
 	return text
 }
 
-// Path is the manifest's file, relative to the repository.
+// Path returns the manifest's file, relative to the repository.
 func (s Sample) Path() string {
 	if s.File != "" {
 		return s.File

@@ -22,6 +22,7 @@ func TestSamples(t *testing.T) {
 		}
 		ids[s.ID] = s
 	}
+
 	for _, s := range documents.Samples() {
 		if s.Level != documents.Works && s.Why == "" {
 			t.Errorf("%s: %s, but not why", s.ID, s.Level)
@@ -32,6 +33,7 @@ func TestSamples(t *testing.T) {
 		if with, ok := ids[s.With]; s.With != "" && (!ok || with.Kind != documents.Manifest) {
 			t.Errorf("%s is tried with %q, which is no manifest", s.ID, s.With)
 		}
+
 		for _, step := range s.Steps {
 			if _, err := regexp.Compile("(?s)" + step.Want); err != nil || step.Want == "" {
 				t.Errorf("%s: pattern %q: %v", s.ID, step.Want, err)
@@ -73,6 +75,7 @@ func TestManifests(t *testing.T) {
 			want = append(want, s.ID+".yaml")
 		}
 	}
+
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +83,7 @@ func TestManifests(t *testing.T) {
 	for i := range files {
 		files[i] = filepath.Base(files[i])
 	}
+
 	slices.Sort(want)
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("testdata (-want +got):\n%s", diff)
@@ -111,18 +115,29 @@ func TestResultsAndPage(t *testing.T) {
 		{ID: "c", Document: d, Heading: "Two", Kind: documents.OnNode, Text: "nssm", Level: documents.NotRun, Why: "no nssm"},
 		{ID: "d", Document: d, Heading: "Two", Kind: documents.Operator, Text: "look", Level: documents.Works},
 	}
+
 	dir := t.TempDir()
 	for _, seen := range []bool{false, true} { // the second run counts
 		r, err := documents.ReadResults(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Put(documents.Outcome{ID: "b", Date: "2026-01-02", Seen: !seen})
-		r.Put(documents.Outcome{ID: "a", Date: "2026-01-02", Seen: seen})
+		r.Put(documents.Outcome{
+			ID:   "b",
+			Date: "2026-01-02",
+			Seen: !seen,
+		})
+
+		r.Put(documents.Outcome{
+			ID:   "a",
+			Date: "2026-01-02",
+			Seen: seen,
+		})
 		if err := r.Write(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	results, err := documents.ReadResults(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +146,7 @@ func TestResultsAndPage(t *testing.T) {
 	if err := documents.WritePage(&page, samples, results); err != nil {
 		t.Fatal(err)
 	}
+
 	_, tables, _ := strings.Cut(page.String(), "| result | samples |\n|---|---|\n")
 	want := `| works | 2 |
 | partly | 0 |
@@ -146,6 +162,7 @@ func TestResultsAndPage(t *testing.T) {
 | ` + "`nssm`" + ` | command on the node,  | Two | not run |  | no nssm |
 | ` + "`look`" + ` | command on the operator's machine,  | Two | works | not tried |  |
 `
+
 	if diff := cmp.Diff(want, tables); diff != "" {
 		t.Errorf("the page (-want +got):\n%s", diff)
 	}

@@ -31,7 +31,7 @@ type Statement struct {
 	Note string `json:"note"`
 }
 
-// Sources are the documents of the statements.
+// Sources returns the documents of the statements.
 func Sources() map[string]Document {
 	return map[string]Document{
 		"intro":    {Title: "Intro to Windows support in Kubernetes, v1.14", Page: "https://v1-14.docs.kubernetes.io/docs/setup/production-environment/windows/intro-windows-in-kubernetes/"},
@@ -42,7 +42,7 @@ func Sources() map[string]Document {
 	}
 }
 
-// Statements are what the documents say, area by area.
+// Statements returns what the documents say, area by area.
 func Statements() ([]Area, error) {
 	var all []Area
 	if err := yaml.UnmarshalStrict(statementsText, &all); err != nil {
@@ -69,6 +69,7 @@ func WriteStatements(w io.Writer, areas []Area) error {
 		}
 		fmt.Fprintf(&b, "* %s: [%s](%s)\n", name, d.Title, d.Page)
 	}
+
 	b.WriteString("\nA test is named that shows what works; tests that begin with `TestField` and some others run by hand (CONTRIBUTING says how).\n\n" +
 		"| area | works | partly | does not work |\n|---|---|---|---|\n")
 	for _, a := range areas {
@@ -78,6 +79,7 @@ func WriteStatements(w io.Writer, areas []Area) error {
 		}
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", a.Name, n[Works], n[Partly], n[Not])
 	}
+
 	for _, a := range areas {
 		fmt.Fprintf(&b, "\n## %s\n\n| what the documents say | documents | here | shown by | what is not so, and why |\n|---|---|---|---|---|\n", a.Name)
 		for _, s := range a.Rows {
@@ -85,9 +87,10 @@ func WriteStatements(w io.Writer, areas []Area) error {
 				strings.Join(s.Shown, ", "), cell(s.Note))
 		}
 	}
+
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// cell is a text in a cell of a table.
+// cell returns a text in a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

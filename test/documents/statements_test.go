@@ -30,15 +30,18 @@ func evidence(t *testing.T) map[string]bool {
 		if !strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
+
 		text, err := os.ReadFile(path)
 		for _, m := range function.FindAllSubmatch(text, -1) {
 			known[string(m[1])] = true
 		}
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	scripts, err := filepath.Glob(filepath.Join(root, "test/e2e/testdata/*.txtar"))
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
@@ -46,12 +49,15 @@ func evidence(t *testing.T) map[string]bool {
 	for _, s := range scripts {
 		known["script "+strings.TrimSuffix(filepath.Base(s), ".txtar")] = true
 	}
+
 	for _, r := range rules.All() {
 		known["rule "+r.ID] = true
 	}
+
 	for _, p := range diagnose.Probes() {
 		known["probe "+p.ID] = true
 	}
+
 	return known
 }
 
@@ -61,6 +67,7 @@ func TestStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	levels := map[Level]int{}
 	known, seen, sources := evidence(t), map[string]bool{}, Sources()
 	for _, a := range areas {
@@ -73,17 +80,20 @@ func TestStatements(t *testing.T) {
 			if !slices.Contains([]Level{Works, Partly, Not}, s.Is) {
 				t.Errorf("%q: it is %q", s.Says, s.Is)
 			}
+
 			if s.Is == Works && len(s.Shown) == 0 {
 				t.Errorf("%q: nothing shows that it works", s.Says)
 			}
 			if s.Is == Partly && s.Note == "" {
 				t.Errorf("%q: it does not say what does not work", s.Says)
 			}
+
 			for _, e := range s.Shown {
 				if !known[e] {
 					t.Errorf("%q: there is no %q", s.Says, e)
 				}
 			}
+
 			for _, d := range s.Docs {
 				if sources[d].Title == "" {
 					t.Errorf("%q: there is no document %q", s.Says, d)
@@ -91,6 +101,7 @@ func TestStatements(t *testing.T) {
 			}
 		}
 	}
+
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)

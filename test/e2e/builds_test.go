@@ -24,12 +24,14 @@ func TestFieldBuilds(t *testing.T) {
 	spec.WriteString("apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-builds\n" +
 		"networking: {underlaySubnet: 10.228.0.0/24, podSubnet: 10.229.0.0/16, serviceSubnet: 10.230.0.0/16}\n" +
 		"addons: {metricsServer: false, localStorage: false}\nnodes:\n- os: linux\n")
+
 	for _, b := range winver.All() {
 		spec.WriteString("- windowsVersion: \"" + b.Name + "\"\n")
 		if b.Name == "ltsc2022" {
 			spec.WriteString("  systemReserved: {memory: 64Mi}\n  kubeReserved: {memory: 64Mi}\n")
 		}
 	}
+
 	f.bringUp(t, spec.String())
 	f.image(t)
 	testscript.Run(t, testscript.Params{
@@ -43,6 +45,7 @@ func TestFieldBuilds(t *testing.T) {
 			return nil
 		},
 	})
+
 	if t.Failed() {
 		logs(t, f)
 	}

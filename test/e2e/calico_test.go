@@ -52,6 +52,7 @@ func TestFieldCalico(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	f := newFixture(t)
 	f.calico(t)
 	f.prints(t, "left to a program of yours on Windows nodes", "status")
@@ -106,6 +107,7 @@ func (f fixture) calico(t *testing.T) {
 	filled(t, filepath.Join(calicoDir, "cluster.yaml"), spec, strings.NewReplacer("10.213.0.0/24", "10.236.0.0/24",
 		"10.244.0.0/16", "10.237.0.0/16", "10.96.0.0/16", "10.238.0.0/16",
 		"kind: Cluster\n", "kind: Cluster\nname: mullion-calico\n"))
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, f)
@@ -137,10 +139,12 @@ func (f fixture) calicoKilled(t *testing.T, unharmed func(what string)) {
 			"-c", "felix", "--tail=-1")
 		return strings.Count(out, "Completed first update to dataplane"), err
 	}
+
 	before, err := starts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "calico-node.exe")
 	unharmed("after Felix was killed")
 	poll(t, settle, func(ctx context.Context) error {

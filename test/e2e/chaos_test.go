@@ -53,7 +53,7 @@ metadata: {name: ledger}
 spec: {type: NodePort, selector: {app: ledger}, ports: [{port: 80, nodePort: 31982}]}
 `
 
-// kinds are the processes that may be killed at any time: each kind's name, and a pattern of its command line.
+// kinds returns the processes that may be killed at any time: each kind's name, and a pattern of its command line.
 func kinds() map[string]string {
 	return map[string]string{
 		"agent":                   `mullion-node serve `,
@@ -74,8 +74,8 @@ func kinds() map[string]string {
 	}
 }
 
-// losses are what others may take from the machine's network at any time: each with the command that does it, and one
-// that succeeds when it is there again.
+// losses returns what others may take from the machine's network at any time: each with the command that does it, and
+// one that succeeds when it is there again.
 func (f fixture) losses() map[string][2]string {
 	link := "mullion" + f.tag()
 	return map[string][2]string{
@@ -91,6 +91,7 @@ func (f fixture) lose(t *testing.T, what [2]string) time.Duration {
 	if out, err := exec.CommandContext(t.Context(), "sh", "-c", what[0]).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", what[0], err, out)
 	}
+
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := exec.CommandContext(ctx, "sh", "-c", what[1]).CombinedOutput()
 		if err != nil {
@@ -99,6 +100,7 @@ func (f fixture) lose(t *testing.T, what [2]string) time.Duration {
 		return nil
 	})
 	f.healthy(t)
+
 	return time.Since(begin)
 }
 
@@ -115,6 +117,7 @@ func (f fixture) chaos(t *testing.T) {
 		}
 		kills = n
 	}
+
 	t.Logf("E2E_KILLS=%d", kills)
 	chance := rand.New(rand.NewPCG(seed, 0))
 	f.apply(t, survivors+ledger)
@@ -124,8 +127,14 @@ func (f fixture) chaos(t *testing.T) {
 		_, err := number(ctx, url)
 		return err
 	})
+
 	before, ledgerBefore := f.containers(t), f.ledgerContainer(t)
-	c := client{url: url, end: make(chan struct{}), done: make(chan struct{})}
+	c := client{
+		url:  url,
+		end:  make(chan struct{}),
+		done: make(chan struct{}),
+	}
+
 	go c.run(context.WithoutCancel(t.Context()))
 	took := map[string][]time.Duration{}
 	for range kills {
@@ -133,6 +142,7 @@ func (f fixture) chaos(t *testing.T) {
 		took[kind] = append(took[kind], seconds)
 		time.Sleep(time.Duration(chance.IntN(1000)) * time.Millisecond)
 	}
+
 	close(c.end)
 	<-c.done
 	f.working(t)
@@ -142,12 +152,14 @@ func (f fixture) chaos(t *testing.T) {
 	if after := f.ledgerContainer(t); after != ledgerBefore {
 		t.Errorf("the ledger's container was %q and is %q", ledgerBefore, after)
 	}
+
 	lost := f.lost(t, c.got)
 	t.Logf("%s%d kills; of %d requests through a Service %d got no answer, the longest pause was %s; lines lost: %d",
 		table(took), kills, c.asked, c.asked-len(c.got), c.longest.Round(100*time.Millisecond), lost)
 	if lost > 0 || len(c.got) < kills {
 		t.Errorf("of %d numbers %d are lost; the last error of the client: %v", len(c.got), lost, c.last)
 	}
+
 	for _, what := range []string{"statefulset/ledger", "service/ledger", "pvc/data-ledger-0"} {
 		if out, err := f.mullion(t.Context(), t, "kubectl", "delete", what, "--wait=false"); err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -165,6 +177,7 @@ func (f fixture) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration
 		if what, ok := losses[kind]; ok {
 			return kind, f.lose(t, what)
 		}
+
 		match := regexp.MustCompile(all[kind])
 		var pids []int
 		for pid, command := range f.processes(t) {
@@ -175,6 +188,7 @@ func (f fixture) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration
 		if len(pids) == 0 {
 			t.Fatalf("no process of the cluster is a %s: %s", kind, all[kind])
 		}
+
 		slices.Sort(pids)
 		pid := pids[chance.IntN(len(pids))]
 		begin := time.Now()
@@ -183,6 +197,7 @@ func (f fixture) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration
 		} else if err != nil {
 			t.Fatal(err)
 		}
+
 		if kind == "supervisor" {
 			f.up(t)
 		}
@@ -238,6 +253,7 @@ type client struct {
 
 func (c *client) run(ctx context.Context) {
 	defer close(c.done)
+
 	answered := time.Now()
 	for {
 		select {
@@ -245,6 +261,7 @@ func (c *client) run(ctx context.Context) {
 			return
 		case <-time.After(50 * time.Millisecond):
 		}
+
 		c.asked++
 		n, err := number(ctx, c.url)
 		if err != nil {
@@ -265,6 +282,7 @@ func number(ctx context.Context, url string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
 		return 0, err
@@ -274,6 +292,7 @@ func number(ctx context.Context, url string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
@@ -284,6 +303,7 @@ func (f fixture) lost(t *testing.T, got []int) int {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	_, out, _ = strings.Cut(out, "ledger: ") // tool cat prints the file's name first
 	written := map[int]bool{}
 	for i, line := range strings.Fields(out) {
@@ -293,12 +313,14 @@ func (f fixture) lost(t *testing.T, got []int) int {
 		}
 		written[n] = true
 	}
+
 	lost := 0
 	for i, n := range got {
-		if !written[n] || i > 0 && n <= got[i-1] {
+		if !written[n] || (i > 0 && n <= got[i-1]) {
 			lost++
 		}
 	}
+
 	return lost
 }
 

@@ -69,6 +69,7 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 			for _, says := range c.says {
 				other.refused(t, c.code, says, with("--server", address)...)
 			}
+
 			if c.name == "ahead" { // a join by a file makes no discovery
 				admin := filepath.Join(t.TempDir(), "admin.conf")
 				config, err := clientcmd.LoadFromFile(server.kubeconfig)
@@ -78,6 +79,7 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 				for _, cluster := range config.Clusters {
 					cluster.Server = "https://" + address
 				}
+
 				if err := clientcmd.WriteToFile(*config, admin); err != nil {
 					t.Fatal(err)
 				}
@@ -88,7 +90,8 @@ func clocks(t *testing.T, server, other fixture, with func(flag, value string) [
 	}
 }
 
-// signed is a serving certificate for the server's machine, signed by the authority of the cluster in a data folder.
+// signed returns a serving certificate for the server's machine, signed by the authority of the cluster in a data
+// folder.
 func signed(t *testing.T, data string, from, until time.Time) tls.Certificate {
 	t.Helper()
 	authority, err := tls.LoadX509KeyPair(filepath.Join(data, "pki", "ca.crt"), filepath.Join(data, "pki", "ca.key"))
@@ -99,6 +102,7 @@ func signed(t *testing.T, data string, from, until time.Time) tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(from.Unix()),
 		NotBefore:    from,
@@ -110,6 +114,7 @@ func signed(t *testing.T, data string, from, until time.Time) tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
@@ -122,6 +127,7 @@ func beside(t *testing.T, server fixture, address string, pair tls.Certificate, 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	to := &url.URL{Scheme: "https", Host: "198.51.100.1:6443"}
 	front := &http.Server{
 		ReadHeaderTimeout: time.Minute,
@@ -142,6 +148,7 @@ func beside(t *testing.T, server fixture, address string, pair tls.Certificate, 
 			},
 		},
 	}
+
 	done := make(chan error, 1)
 	go func() { done <- front.ServeTLS(l, "", "") }()
 	t.Cleanup(func() {

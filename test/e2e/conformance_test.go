@@ -43,6 +43,7 @@ func TestConformance(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(bin, "e2e", "e2e.test")); err != nil {
 		t.Fatalf("run `make build e2e` first: %v", err)
 	}
+
 	f := newFixture(t)
 	f.bringUp(t, conformanceYAML)
 
@@ -51,6 +52,7 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, runErr := f.mullion(t.Context(), t, "conformance", "run", conformanceSuite, "--flake-attempts", "2",
 		"--results", results)
 	t.Logf("mullion conformance run:\n%s", out)
@@ -59,6 +61,7 @@ func TestConformance(t *testing.T) {
 		logs(t, f)
 		t.Fatalf("no results: %v; mullion conformance run: %v\n%s", err, runErr, out)
 	}
+
 	f.judge(t, runs[0])
 	if runErr != nil {
 		t.Errorf("mullion conformance run: %v", runErr)
@@ -68,6 +71,7 @@ func TestConformance(t *testing.T) {
 		t.Errorf("the results are in %s: see index.html there", runs[0])
 		return
 	}
+
 	if err := os.RemoveAll(runs[0]); err != nil {
 		t.Error(err)
 	}
@@ -87,10 +91,12 @@ func (f fixture) judge(t *testing.T, run string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	specs := results.All()
 	if results.Run.End != result.Complete || results.Run.Focus != s.Focus || len(specs) < 20 {
 		t.Errorf("the run of %d specs is %s: %s", len(specs), results.Run.End, results.Run.Reason)
 	}
+
 	for _, spec := range specs {
 		t.Run(spec.Name, func(t *testing.T) {
 			switch spec.State {

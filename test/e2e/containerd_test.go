@@ -37,6 +37,7 @@ func TestFieldContainerd(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("the test has subnets of its own")
 	}
+
 	f := newFixture(t)
 	programs := filepath.Join(f.bin, "containerd-windows")
 	if _, err := os.Stat(filepath.Join(programs, "containerd-shim-runhcs-v1.exe")); err != nil {
@@ -46,9 +47,11 @@ func TestFieldContainerd(t *testing.T) {
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-containerd\nnetworking:\n" +
 		"  underlaySubnet: 10.218.0.0/24\n  podSubnet: 10.68.0.0/16\n  serviceSubnet: 10.168.0.0/16\n" +
 		"nodes:\n- {os: windows}\n"
+
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, f)
@@ -90,6 +93,7 @@ func TestFieldContainerd(t *testing.T) {
 		}
 		return nil
 	})
+
 	_, _ = f.mullion(t.Context(), t, ctrArgs("tasks", "rm", "-f", "d3")...) // it may have gone with its shim
 	f.ctr(t, 0, "", "containers", "rm", "d3")
 	poll(t, time.Minute, func(context.Context) error { // containerd collects snapshots in its own time
@@ -116,6 +120,7 @@ func (f fixture) agentKilled(t *testing.T) {
 		case <-time.After(4 * time.Second):
 		}
 	}()
+
 	whole := make(chan string, 1)
 	go func() {
 		out, err := f.mullion(t.Context(), t, ctrArgs("run", "--rm", webserverImage, "c3", "cmd", "/c", print)...)
@@ -132,6 +137,7 @@ func (f fixture) agentKilled(t *testing.T) {
 			t.Errorf("%q is not in the output:\n%s", line, out)
 		}
 	}
+
 	if strings.Contains(out, "ended with") {
 		t.Errorf("the container:\n%s", out)
 	}
@@ -165,6 +171,7 @@ func (f fixture) committed(t *testing.T) {
 			t.Errorf("%q is not in what a container of the snapshot sees:\n%s", want, out)
 		}
 	}
+
 	f.ctr(t, 0, "", "containers", "rm", "d6")
 
 	got := f.layer(t, "committed")
@@ -176,6 +183,7 @@ func (f fixture) committed(t *testing.T) {
 			t.Errorf("%q is not in the layer: %q", want, got)
 		}
 	}
+
 	f.ctr(t, 0, "", "snapshots", "rm", "committed")
 }
 
@@ -191,10 +199,12 @@ func (f fixture) layer(t *testing.T, snapshot string) (names []string) {
 	if err != nil {
 		t.Fatalf("write layer of snapshot %q: %v\n%s", snapshot, err, &said)
 	}
+
 	text, err := gzip.NewReader(bytes.NewReader(out))
 	if err != nil {
 		t.Fatalf("read layer of snapshot %q: %v", snapshot, err)
 	}
+
 	for r := tar.NewReader(text); ; {
 		switch h, err := r.Next(); {
 		case errors.Is(err, io.EOF):
@@ -218,6 +228,7 @@ func (f fixture) containerdService(t *testing.T, programs string) {
 	if err := os.WriteFile(config, []byte(containerdConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", folder)
 	for to, from := range map[string]string{
 		folder + `\containerd.exe`:                filepath.Join(programs, "containerd.exe"),
@@ -228,6 +239,7 @@ func (f fixture) containerdService(t *testing.T, programs string) {
 	} {
 		f.must(t, "node", "cp", from, "win-1:"+to)
 	}
+
 	f.must(t, "node", "exec", "win-1", "--", folder+`\containerd.exe`, "--config", folder+`\config.toml`, "--register-service")
 	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "containerd")
 	poll(t, time.Minute, func(ctx context.Context) error {
@@ -239,7 +251,7 @@ func (f fixture) containerdService(t *testing.T, programs string) {
 	})
 }
 
-// ctrArgs is the command line of ctr.exe on the host.
+// ctrArgs returns the command line of ctr.exe on the host.
 func ctrArgs(args ...string) []string {
 	line := []string{
 		"node", "exec", "win-1", "--", `C:\containerd\ctr.exe`, "-a", `\\.\pipe\containerd-of-test`,

@@ -46,6 +46,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("the test has subnets of its own")
 	}
+
 	table, err := os.ReadFile("testdata/containerd-client.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +55,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	if err := yaml.UnmarshalStrict(table, &known); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := judge.Check(known); err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +64,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(programs, "containerd-shim-runhcs-v1.exe")); err != nil {
 		t.Skipf("needs containerd.exe: make containerd-windows: %v", err)
 	}
+
 	program := buildClientTests(t)
 	const gateway = "10.242.0.254" // the machine
 	spec := filepath.Join(f.home, "cluster.yaml")
@@ -71,6 +74,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
 
@@ -90,11 +94,13 @@ func TestFieldContainerdClient(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 	defer cancel()
+
 	out, runErr := f.mullion(ctx, t, "node", "exec", "win-1", "--", "cmd", "/c", line)
 	ended, said, err := judge.Read(t.Context(), "client", strings.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	count := judge.Count(ended)
 	t.Logf("%d passed, %d failed, %d skipped", count["pass"], count["fail"], count["skip"])
 	if err := judge.Keep(ended); err != nil {
@@ -104,9 +110,11 @@ func TestFieldContainerdClient(t *testing.T) {
 	for _, name := range unknown {
 		t.Errorf("%s fails and is not in containerd-client.yaml:\n%s", name, judge.Tail(said[name], 25))
 	}
+
 	for _, name := range stale {
 		t.Errorf("containerd-client.yaml says that %s fails; it does not (%s)", name, ended[name])
 	}
+
 	if count["pass"] == 0 {
 		t.Errorf("no test passed: %v\n%s", runErr, judge.Tail(out, 40))
 	}
@@ -136,6 +144,7 @@ func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
 	t.Helper()
 	const folder = `C:\containerd`
 	config := filepath.Join(f.home, "config.toml")
+
 	// The tests ask for a daemon all of whose plugins are there.
 	const needsCRI = `"io.containerd.podsandbox.controller.v1.podsandbox", `
 	text := strings.NewReplacer(`\\.\pipe\containerd-of-test`, pipe, `disabled_plugins = [`, `disabled_plugins = [`+needsCRI,
@@ -143,6 +152,7 @@ func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", folder)
 	for _, file := range []string{
 		filepath.Join(programs, "containerd.exe"), filepath.Join(programs, "ctr.exe"),
@@ -150,6 +160,7 @@ func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
 	} {
 		f.must(t, "node", "cp", file, `win-1:`+folder+`\`+filepath.Base(file))
 	}
+
 	f.must(t, "node", "exec", "win-1", "--", folder+`\containerd.exe`, "--config", folder+`\config.toml`, "--register-service")
 	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "containerd")
 	poll(t, time.Minute, func(ctx context.Context) error {
@@ -161,18 +172,20 @@ func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
 	})
 }
 
-// testImage is an image of a stand-in for the Windows base layer, and a file in each further layer.
+// testImage returns an image of a stand-in for the Windows base layer, and a file in each further layer.
 func (f fixture) testImage(t *testing.T, layers int) v1.Image {
 	t.Helper()
 	folder, archive := t.TempDir(), filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(filepath.Join(folder, "image.txt"), []byte("of the image\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	config := filepath.Join(t.TempDir(), "image.yaml")
 	text := "target: 'C:\\app'\nworkingDir: 'C:\\'\nuser: ContainerUser\ncmd: [cmd]\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f.must(t, "image", "build", folder, "-f", config, "-t", dockerImage, "--windows-version", "ltsc2022", "-o", archive)
 	img, err := tarball.ImageFromPath(archive, nil)
 	if err != nil {
@@ -182,6 +195,7 @@ func (f fixture) testImage(t *testing.T, layers int) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	added, err := more.Layers()
 	if err != nil {
 		t.Fatal(err)
@@ -191,6 +205,7 @@ func (f fixture) testImage(t *testing.T, layers int) v1.Image {
 			t.Fatal(err)
 		}
 	}
+
 	return img
 }
 
@@ -201,6 +216,7 @@ func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[strin
 	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
 	plain := httptest.NewServer(store)
 	defer plain.Close()
+
 	for image, content := range images {
 		ref, err := name.NewTag(strings.TrimPrefix(plain.URL, "http://") + "/" + image)
 		if err != nil {
@@ -225,12 +241,23 @@ func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	tunnels := &tunnelListener{Listener: listener, accepted: make(chan net.Conn), closed: make(chan struct{})}
-	inner := &http.Server{Handler: store, TLSConfig: config, ReadHeaderTimeout: time.Minute}
+
+	tunnels := &tunnelListener{
+		Listener: listener,
+		accepted: make(chan net.Conn),
+		closed:   make(chan struct{}),
+	}
+
+	inner := &http.Server{
+		Handler:           store,
+		TLSConfig:         config,
+		ReadHeaderTimeout: time.Minute,
+	}
 	outer := &http.Server{Handler: tunnels, ReadHeaderTimeout: time.Minute}
 	go func() { _ = outer.Serve(listener) }()
 	go func() { _ = inner.ServeTLS(tunnels, "", "") }()
 	t.Cleanup(func() { _, _ = outer.Close(), inner.Close() })
+
 	return listener.Addr().String(), authority
 }
 
@@ -252,6 +279,7 @@ func (l *tunnelListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+
 	if _, err := conn.Write([]byte("HTTP/1.1 200 OK\r\n\r\n")); err != nil {
 		_ = conn.Close()
 		return
@@ -285,6 +313,7 @@ func newAuthority(t *testing.T) (*x509.Certificate, *ecdsa.PrivateKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "registries of a test"}, IsCA: true,
 		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
@@ -294,6 +323,7 @@ func newAuthority(t *testing.T) (*x509.Certificate, *ecdsa.PrivateKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	certificate, err := x509.ParseCertificate(text)
 	if err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ func TestFieldCSI(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("the test has subnets of its own")
 	}
+
 	f := newFixture(t)
 	if _, err := os.Stat(filepath.Join(f.bin, "csi/linux/csi-provisioner")); err != nil {
 		t.Skipf("needs upstream's CSI sidecars: make csi: %v", err)
@@ -41,9 +42,11 @@ func TestFieldCSI(t *testing.T) {
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-csi\nnetworking:\n" +
 		"  underlaySubnet: 10.187.0.0/24\n  podSubnet: 10.187.128.0/17\n  serviceSubnet: 10.187.64.0/18\n" +
 		"nodes:\n- {os: linux}\n- {os: windows, windowsVersion: ltsc2022}\n"
+
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			f.csiLogs(t)
@@ -88,6 +91,7 @@ func (f fixture) csiDriver(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	f.must(t, "image", "build", driver, "--os", "linux", "-t", "mullion.local/e2e-csi-linux:v1")
 	f.must(t, "image", "build", filepath.Join(f.bin, "csi/linux"), "--os", "linux", "-t", "mullion.local/csi-sidecars:v1")
 	file := filepath.Join(f.home, "csi-driver.yaml")
@@ -98,11 +102,13 @@ func (f fixture) csiDriver(t *testing.T) {
 	} {
 		f.must(t, "kubectl", "apply", "-f", manifest)
 	}
+
 	for _, name := range []string{
 		"deployment/csi-folder", "daemonset/csi-folder-linux", "daemonset/csi-folder-windows",
 	} {
 		f.must(t, "kubectl", "rollout", "status", name, "--timeout=180s")
 	}
+
 	f.must(t, "kubectl", "-n", "kube-system", "rollout", "status", "deployment/snapshot-controller", "--timeout=120s")
 	for _, node := range []string{"win-1", "linux-1"} {
 		f.prints(t, "csi.e2e.mullion.dev="+node, "kubectl", "get", "csinode", node, "-o",
@@ -143,6 +149,7 @@ func (f fixture) csiVolumes(t *testing.T) {
 		f.prints(t, pv, append([]string{"node", "exec", p.node, "--"}, strings.Fields(p.volumes)...)...)
 		f.jsonpath(t, system, "pv", pv, "{.spec.nodeAffinity.required.nodeSelectorTerms[*].matchExpressions[*].values}")
 	}
+
 	f.jsonpath(t, "csi-folder [0-9]+", "csistoragecapacities", "",
 		"{range .items[*]}{.storageClassName} {.capacity} {end}")
 }
@@ -187,6 +194,7 @@ func (f fixture) csiCopies(t *testing.T) {
 		for _, of := range []string{"restored", "cloned"} {
 			f.prints(t, "kept by "+system, "kubectl", "exec", "csi-copies-"+system, "--", p.tool, "cat", p.root+of+"/note")
 		}
+
 		f.must(t, "kubectl", "delete", "pod", "csi-copies-"+system, "--timeout=60s")
 		f.must(t, "kubectl", "patch", "pvc", "csi-cloned-"+system, "-p",
 			`{"spec":{"resources":{"requests":{"storage":"48Mi"}}}}`)
@@ -223,6 +231,7 @@ func (f fixture) csiNodeHangs(t *testing.T) {
 			f.must(t, "kubectl", "exec", "csi-"+system, "--", p.tool, "write", p.root+"data/hangs", word)
 			f.prints(t, word, "kubectl", "exec", "csi-"+system, "--", p.tool, "cat", p.root+"data/hangs")
 		}
+
 		f.jsonpath(t, "csi-folder-"+system, "events", "", `{.items[?(@.reason=="Unhealthy")].involvedObject.name}`)
 		f.jsonpath(t, "csi-second-"+system, "events", "", `{.items[?(@.reason=="FailedMount")].involvedObject.name}`)
 		f.ready(t, "csi-second-"+system)
@@ -232,6 +241,7 @@ func (f fixture) csiNodeHangs(t *testing.T) {
 			"jsonpath={.status.containerStatuses[0].restartCount}"); restarts != "0" {
 			t.Errorf("the pod csi-%s was restarted %s times", system, restarts)
 		}
+
 		f.must(t, "kubectl", "delete", "-f", file, "--timeout=120s")
 	}
 }
@@ -259,6 +269,7 @@ func (f fixture) csiGone(t *testing.T) {
 	for _, kind := range []string{"pv", "volumeattachments", "volumesnapshotcontents"} {
 		f.jsonpath(t, "^$", kind, "", "{.items[*].metadata.name}")
 	}
+
 	for _, p := range csiPods {
 		poll(t, settle, func(ctx context.Context) error {
 			out, err := f.mullion(ctx, t, append([]string{"node", "exec", p.node, "--"}, strings.Fields(p.volumes)...)...)
@@ -277,6 +288,7 @@ func (f fixture) csiShares(t *testing.T, machine string) {
 		t.Logf("not with shares: it needs csi-proxy: make csi-proxy: %v", err)
 		return
 	}
+
 	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
 	f.csiProxyPrograms(t)
 	f.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-File", `C:\service.ps1`)
@@ -295,6 +307,7 @@ func (f fixture) csiShares(t *testing.T, machine string) {
 	if got, err := os.ReadFile(onDisk); err != nil || string(got) != "of one pod" {
 		t.Errorf("the share has %q, %v", got, err)
 	}
+
 	f.must(t, "kubectl", "patch", "pvc", "csi-share", "-p", `{"spec":{"resources":{"requests":{"storage":"32Mi"}}}}`)
 	f.jsonpath(t, `^32Mi$`, "pvc", "csi-share", "{.status.capacity.storage}")
 	f.must(t, "kubectl", "apply", "-f", copies)
@@ -320,12 +333,14 @@ func TestFieldCSISanity(t *testing.T) {
 	if _, err := os.Stat(sanity); err != nil {
 		t.Skipf("needs upstream's csi-sanity: make csi: %v", err)
 	}
+
 	dir := t.TempDir()
 	driver, socket := filepath.Join(dir, "csidriver"), filepath.Join(dir, "csi.sock")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", driver, "./csidriver")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	serves := exec.CommandContext(t.Context(), driver, "all", "-node", "here", "-address", "here",
 		"-folder", filepath.Join(dir, "volumes"), "-socket", socket)
 	if err := serves.Start(); err != nil {
@@ -335,10 +350,12 @@ func TestFieldCSISanity(t *testing.T) {
 		_ = serves.Process.Kill()
 		_ = serves.Wait()
 	})
+
 	poll(t, settle, func(context.Context) error {
 		_, err := os.Stat(socket)
 		return err
 	})
+
 	out, err := exec.CommandContext(t.Context(), sanity, "-csi.endpoint="+socket, "-ginkgo.no-color",
 		"-csi.mountdir="+filepath.Join(dir, "mount"), "-csi.stagingdir="+filepath.Join(dir, "staging")).CombinedOutput()
 	passed := regexp.MustCompile(`(\d+) Passed \| 0 Failed`).FindSubmatch(out)
@@ -348,6 +365,7 @@ func TestFieldCSISanity(t *testing.T) {
 	if n, err := strconv.Atoi(string(passed[1])); err != nil || n < 60 {
 		t.Errorf("only %d specs ran, %v\n%s", n, err, out)
 	}
+
 	left, err := filepath.Glob(filepath.Join(dir, "volumes", "*", "*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("the driver left %q, %v", left, err)

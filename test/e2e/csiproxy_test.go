@@ -35,6 +35,7 @@ func TestFieldCSIProxy(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("the test has subnets of its own")
 	}
+
 	f := newFixture(t)
 	if _, err := os.Stat(filepath.Join(f.bin, "csi-proxy/csi-proxy.exe")); err != nil {
 		t.Skipf("needs csi-proxy: make csi-proxy: %v", err)
@@ -44,9 +45,11 @@ func TestFieldCSIProxy(t *testing.T) {
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-csi-proxy\nnetworking:\n" +
 		"  underlaySubnet: 10.225.0.0/24\n  podSubnet: 10.226.0.0/16\n  serviceSubnet: 10.225.64.0/18\n" +
 		"nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
+
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, f)
@@ -79,6 +82,7 @@ func (f fixture) csiProxyPrograms(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+
 	proxy := filepath.Join(f.bin, "csi-proxy")
 	f.must(t, "image", "build", tool, "-f", "tool/image.yaml")
 	f.must(t, "image", "build", driver, "-f", "csiproxy/image.yaml")
@@ -126,6 +130,7 @@ func (f fixture) csiProxyService(t *testing.T) {
 		if err != nil {
 			return fmt.Errorf("%w\n%s", err, out)
 		}
+
 		return nil
 	}
 	poll(t, settle, answers)
@@ -133,6 +138,7 @@ func (f fixture) csiProxyService(t *testing.T) {
 	poll(t, settle, answers)
 	host("sc.exe", "stop", "csiproxy")
 	host("sc.exe", "delete", "csiproxy")
+
 	// Upstream's program serves on when its service has stopped, until the service control manager ends it.
 	_, _ = f.mullion(t.Context(), t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "csi-proxy.exe")
 	poll(t, settle, func(ctx context.Context) error { // its pipes are free
@@ -153,6 +159,7 @@ func (f fixture) csiProxyGroups(t *testing.T, machine string) {
 		}
 		return nil
 	})
+
 	const folder = `C:\\var\\lib\\kubelet\\plugins\\csi-proxy-test`
 	share := `{"remotePath":"//` + machine + `/data"}`
 	path := func(below string) string { return `{"path":"` + folder + below + `"}` }
@@ -203,6 +210,7 @@ func (f fixture) csiProxyVolumes(t *testing.T, folder string) {
 	if err != nil || id == nil {
 		t.Fatalf("the volume of a folder: %v\n%s", err, out)
 	}
+
 	volume := `{"volumeId":` + id[1] + `}`
 	f.calls(t, []proxyCall{
 		{"volume", "IsVolumeFormatted", volume, `"formatted":true`},
@@ -212,6 +220,7 @@ func (f fixture) csiProxyVolumes(t *testing.T, folder string) {
 		{"volume", "ResizeVolume", volume, "The drive C: is on no disk"},
 		{"volume", "MountVolume", `{"targetPath":"` + folder + `","volumeId":` + id[1] + `}`, "The drive C: is on no disk"},
 	})
+
 	out, err = f.ofProxy(t.Context(), t, "volume", "GetVolumeStats", volume)
 	size := regexp.MustCompile(`"totalBytes": ?"(\d+)"`).FindStringSubmatch(out)
 	df, dfErr := exec.CommandContext(t.Context(), "stat", "-f", "-c", "%b %S", f.data).Output()
@@ -222,6 +231,7 @@ func (f fixture) csiProxyVolumes(t *testing.T, folder string) {
 	if err != nil || size == nil || dfErr != nil {
 		t.Fatalf("the size of C: %v, %v\n%s", err, dfErr, out)
 	}
+
 	if want := fmt.Sprint(blocks * each); size[1] != want {
 		t.Errorf("C: has %s bytes, the file system that it is on %s", size[1], want)
 	}
@@ -259,6 +269,7 @@ func (f fixture) csiProxyDriver(t *testing.T, machine string, server *smbtest.Se
 			t.Errorf("mullion %s names the password", strings.Join(args, " "))
 		}
 	}
+
 	f.must(t, "kubectl", "delete", "-f", stranger, "--timeout=60s")
 
 	// right ones
@@ -268,6 +279,7 @@ func (f fixture) csiProxyDriver(t *testing.T, machine string, server *smbtest.Se
 	if err := os.WriteFile(filepath.Join(server.Dir, "by-linux"), []byte("bytes of Linux"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f.prints(t, "bytes of Linux", "kubectl", "exec", "first", "--", "tool", "cat", `C:\share\by-linux`)
 	f.must(t, "kubectl", "exec", "first", "--", "tool", "write", `C:\share\by-pod`, "bytes of Windows")
 	if got, err := os.ReadFile(filepath.Join(server.Dir, "by-pod")); err != nil || string(got) != "bytes of Windows" {
@@ -277,6 +289,7 @@ func (f fixture) csiProxyDriver(t *testing.T, machine string, server *smbtest.Se
 	if clients := server.Clients(t); !strings.Contains(clients, " AES-128-GCM") {
 		t.Errorf("the connection is not encrypted:\n%s", clients)
 	}
+
 	f.prints(t, "OK", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		`(Get-SmbGlobalMapping -RemotePath '\\`+machine+`\data').Status`)
 
@@ -294,6 +307,7 @@ func (f fixture) csiProxyDriver(t *testing.T, machine string, server *smbtest.Se
 	if _, err := os.Stat(filepath.Join(server.Dir, "by-pod")); err != nil {
 		t.Errorf("what a pod had written is gone with it: %v", err)
 	}
+
 	poll(t, settle, func(ctx context.Context) error { // the driver has been told of the ends
 		logs, err := f.mullion(ctx, t, "kubectl", "logs", "daemonset/csi-smb")
 		if err == nil && (!strings.Contains(logs, "unstage first") || !strings.Contains(logs, "unstage second")) {
@@ -301,6 +315,7 @@ func (f fixture) csiProxyDriver(t *testing.T, machine string, server *smbtest.Se
 		}
 		return err
 	})
+
 	f.calls(t, []proxyCall{
 		{"smb", "RemoveSmbGlobalMapping", share, "{}"},
 		{"smb", "RemoveSmbGlobalMapping", share, noMapping},

@@ -25,6 +25,7 @@ func (f fixture) csiProxyDisks(t *testing.T) {
 	if serial == nil {
 		t.Fatal("the new disk has no serial number")
 	}
+
 	f.must(t, "node", "disk", "add", "win-1", "--size", "500Mi")
 	f.calls(t, []proxyCall{
 		{"disk", "ListDiskIDs", "{}", `"serialNumber":"` + serial[1] + `"`},
@@ -40,10 +41,12 @@ func (f fixture) csiProxyDisks(t *testing.T) {
 		{"disk", "PartitionDisk", `{"diskNumber":1}`, "{}"},
 		{"disk-v1beta3", "PartitionDisk", `{"diskNumber":1}`, "{}"}, // has one already
 	})
+
 	id := f.volumeOf(t, "volume", "ListVolumesOnDisk", `{"diskNumber":1}`)
 	if same := f.volumeOf(t, "volume", "ListVolumesOnDisk", `{"diskNumber":1,"partitionNumber":2}`); same != id {
 		t.Errorf("the volume of partition 2 is %s, that of the disk %s", same, id)
 	}
+
 	f.csiProxyVolumeOf(t, id)
 	f.csiProxyDiskDriver(t, serial[1], id)
 	for _, number := range []string{"1", "2"} {
@@ -56,10 +59,11 @@ func (f fixture) csiProxyDisks(t *testing.T) {
 			return nil
 		})
 	}
+
 	f.calls(t, []proxyCall{{"disk", "ListDiskIDs", "{}", `"diskIDs":{}`}})
 }
 
-// volumeOf is the one volume in an answer of csi-proxy.
+// volumeOf returns the one volume in an answer of csi-proxy.
 func (f fixture) volumeOf(t *testing.T, group, method, request string) string {
 	t.Helper()
 	out, err := f.ofProxy(t.Context(), t, group, method, request)
@@ -97,6 +101,7 @@ func (f fixture) csiProxyVolumeOf(t *testing.T, id string) {
 		{"filesystem", "Rmdir", `{"path":"` + mount + `\\in","force":true}`, "{}"},
 		{"volume", "MountVolume", both, "{}"},
 	})
+
 	if found := f.volumeOf(t, "volume", "GetVolumeIDFromTargetPath", target); found != id {
 		t.Errorf("%s leads to %s, want %s", mount, found, id)
 	}
@@ -105,6 +110,7 @@ func (f fixture) csiProxyVolumeOf(t *testing.T, id string) {
 		`{"targetPath":"`+mount+`\\a\\b"}`); found != id {
 		t.Errorf("a folder below %s is on %s, want %s", mount, found, id)
 	}
+
 	f.calls(t, []proxyCall{
 		{"filesystem", "Rmdir", `{"path":"` + mount + `\\a","force":true}`, "{}"},
 		{"volume", "UnmountVolume", both, "{}"},
@@ -112,7 +118,7 @@ func (f fixture) csiProxyVolumeOf(t *testing.T, id string) {
 	})
 }
 
-// space is the size of a pod's volume and what is free, as GetDiskFreeSpaceEx says it.
+// space returns the size of a pod's volume and what is free, as GetDiskFreeSpaceEx says it.
 func (f fixture) space(t *testing.T, pod string) (size, free int64) {
 	t.Helper()
 	out := f.must(t, "kubectl", "exec", pod, "--", "tool", "space", `C:\disk`)
@@ -139,6 +145,7 @@ func (f fixture) csiProxyDiskDriver(t *testing.T, serial, id string) {
 	tool := func(name string, args ...string) (string, error) {
 		return f.mullion(t.Context(), t, append([]string{"kubectl", "exec", name, "--", "tool"}, args...)...)
 	}
+
 	if out, err := tool("one", "write", `C:\disk\kept`, "bytes of a pod"); err != nil {
 		t.Fatalf("write to the disk: %v\n%s", err, out)
 	}
@@ -163,11 +170,13 @@ func (f fixture) csiProxyDiskDriver(t *testing.T, serial, id string) {
 	if larger, _ := f.space(t, "one"); larger < size+250<<20 {
 		t.Errorf("the volume has %d bytes, and had %d", larger, size)
 	}
+
 	for _, pid := range f.matching(`mullion-node serve `)(t) {
 		if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
 			t.Errorf("the agent is not killed: %v", err)
 		}
 	}
+
 	poll(t, settle, func(context.Context) error { // exec goes by the agent
 		if out, err := tool("one", "write", `C:\disk\after`, "bytes after the agent's end"); err != nil {
 			return fmt.Errorf("write to the disk: %w\n%s", err, out)

@@ -24,6 +24,7 @@ func TestFieldCyclonus(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	for system, tags := range map[string]string{"linux": "upstream-e2e,action,target", "windows": "action"} {
 		t.Run(system, func(t *testing.T) {
 			f := newFixture(t)
@@ -35,6 +36,7 @@ func TestFieldCyclonus(t *testing.T) {
 			if cases[1] == "default" {
 				cases = nil
 			}
+
 			f.cyclonusCluster(t, system)
 			report := filepath.Join(f.home, "report.xml")
 			run := exec.CommandContext(t.Context(), cyclonus, append([]string{
@@ -43,6 +45,7 @@ func TestFieldCyclonus(t *testing.T) {
 				"--job-timeout-seconds", "1", "--retries", "2", "--pod-creation-timeout-seconds", "300",
 				"--junit-results-file", report,
 			}, cases...)...)
+
 			run.Env = f.env()
 			out, err := run.CombinedOutput()
 			if err != nil {
@@ -65,9 +68,11 @@ name: mullion-cyclonus
 networking: {underlaySubnet: 10.236.0.0/24, podSubnet: 10.237.0.0/16, serviceSubnet: 10.238.0.0/16}
 nodes: [{os: %[1]s}, {os: %[1]s}]
 `, system)
+
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, f)
@@ -79,6 +84,7 @@ nodes: [{os: %[1]s}, {os: %[1]s}]
 		f.must(t, "image", "build", filepath.Join(f.bin, "linux/agnhost"), "--os", "linux", "-t", agnhostOfCyclonus)
 		return
 	}
+
 	folder := filepath.Join(f.home, "agnhost")
 	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
 	f.must(t, "image", "build", folder, "-t", agnhostOfCyclonus)
@@ -91,6 +97,7 @@ func cyclonusPassed(t *testing.T, report string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var suite struct {
 		Cases []struct {
 			Name    string    `xml:"name,attr"`
@@ -100,12 +107,14 @@ func cyclonusPassed(t *testing.T, report string) bool {
 	if err := xml.Unmarshal(data, &suite); err != nil {
 		t.Fatal(err)
 	}
+
 	var failed []string
 	for _, c := range suite.Cases {
 		if c.Failure != nil {
 			failed = append(failed, c.Name)
 		}
 	}
+
 	t.Logf("%d of %d cases passed", len(suite.Cases)-len(failed), len(suite.Cases))
 	if len(suite.Cases) == 0 || len(failed) > 0 {
 		t.Errorf("these failed:\n%s", strings.Join(failed, "\n"))

@@ -23,6 +23,7 @@ func TestDeployedNetwork(t *testing.T) {
 	}
 	sideBySide(t)
 	f, given := givenFixture(t)
+
 	// Other subnets than the other tests' clusters, and another name, so that the context is not that of a user's
 	// cluster.
 	subnets := strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16", "10.96.0.0/16",
@@ -39,6 +40,7 @@ func TestDeployedNetwork(t *testing.T) {
 		}
 		f.bringUp(t, subnets.Replace(string(spec)))
 	}
+
 	f.deployables(t)
 	out, err := f.mullion(t.Context(), t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
 		"jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}")
@@ -46,6 +48,7 @@ func TestDeployedNetwork(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("where the API server is: %v\n%s", err, out)
 	}
+
 	f.example(t, "cni.yaml", filepath.Join(f.home, "cni.yaml"), subnets,
 		strings.NewReplacer("APIHOST", host, "APIPORT", port))
 	f.example(t, "kube-proxy.yaml", filepath.Join(f.home, "kube-proxy.yaml"), strings.NewReplacer("APISERVER", out))
@@ -121,6 +124,7 @@ func (f fixture) deployables(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+
 	windows := filepath.Join(f.bin, "windows")
 	laid(t, map[string]string{
 		filepath.Join(proxy, "start.ps1"):           exampleDir + "/kube-proxy/start.ps1",
@@ -129,6 +133,7 @@ func (f fixture) deployables(t *testing.T) {
 		filepath.Join(cni, "cni", "win-bridge.exe"): filepath.Join(windows, "win-bridge.exe"),
 		filepath.Join(cni, "cni", "host-local.exe"): filepath.Join(windows, "host-local.exe"),
 	})
+
 	for folder, spec := range map[string]string{
 		tool:  "tool/image.yaml",
 		proxy: exampleDir + "/kube-proxy/image.yaml",

@@ -38,6 +38,7 @@ func TestFieldDocker(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("the test has subnets of its own")
 	}
+
 	f := newFixture(t)
 	programs := filepath.Join(f.bin, "docker-windows")
 	for _, name := range []string{"dockerd.exe", "docker.exe"} {
@@ -45,6 +46,7 @@ func TestFieldDocker(t *testing.T) {
 			t.Skipf("needs dockerd.exe: make docker-windows: %v", err)
 		}
 	}
+
 	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-docker\nnetworking:\n" +
 		"  underlaySubnet: 10.243.0.0/24\n  podSubnet: 10.94.0.0/16\n  serviceSubnet: 10.194.0.0/16\n" +
@@ -52,6 +54,7 @@ func TestFieldDocker(t *testing.T) {
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, f)
@@ -158,6 +161,7 @@ func (f fixture) dockerBuild(t *testing.T) {
 			t.Errorf("%q is not in what a container of the built image prints:\n%s", want, out)
 		}
 	}
+
 	f.docker(t, 0, "", "save", "-o", `C:\built.tar`, "built:v1")
 	f.docker(t, 0, "", "rmi", "built:v1")
 	f.docker(t, 0, "Loaded image: built:v1", "load", "-i", `C:\built.tar`)
@@ -214,6 +218,7 @@ func (f fixture) dockerService(t *testing.T, programs string) {
 	} {
 		f.must(t, "node", "cp", from, "win-1:"+to)
 	}
+
 	proxy, authority := f.serveAnyRegistry(t, "10.243.0.254", nil)
 	f.must(t, "node", "cp", authority, `win-1:C:\ca.crt`)
 	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\ca.crt`)
@@ -228,6 +233,7 @@ func (f fixture) docker(t *testing.T, code int, want string, args ...string) str
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
+
 	out, err := f.mullion(ctx, t, append([]string{"node", "exec", "win-1", "--", `C:\docker\docker.exe`}, args...)...)
 	got := 0
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -238,5 +244,6 @@ func (f fixture) docker(t *testing.T, code int, want string, args ...string) str
 	if got != code || !strings.Contains(out, want) {
 		t.Fatalf("docker %q: exit code %d, want %d and %q: %v\n%s", args, got, code, want, err, out)
 	}
+
 	return out
 }

@@ -35,6 +35,7 @@ func TestFieldDockerUp(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	f := newFixture(t)
 	programs := filepath.Join(f.bin, "docker-windows")
 	for _, name := range []string{"dockerd.exe", "docker"} {
@@ -42,6 +43,7 @@ func TestFieldDockerUp(t *testing.T) {
 			t.Skipf("needs dockerd.exe: make docker-windows: %v", err)
 		}
 	}
+
 	d := dockerUp{fixture: f, docker: filepath.Join(programs, "docker")}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -55,6 +57,7 @@ func TestFieldDockerUp(t *testing.T) {
 	if want := fmt.Sprintf("export DOCKER_HOST=%q\n", "unix://"+d.socket); again != want {
 		t.Errorf("env prints %q, want %q", again, want)
 	}
+
 	if info, err := os.Stat(d.socket); err != nil || info.Mode().Perm() != 0o660 {
 		t.Errorf("the socket's mode is %v, %v", info.Mode(), err)
 	}
@@ -129,12 +132,14 @@ func (d dockerUp) page(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	builds, ran := filepath.Join(d.home, "builds"), 0 // the engine of single containers has a folder of its own
 	t.Cleanup(func() {
 		if out, err := d.fixture.mullion(context.WithoutCancel(t.Context()), t, "--data-dir", builds, "down", "--run"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
+
 	for _, b := range blocks(string(text)) {
 		if b.language != "sh" {
 			continue
@@ -143,6 +148,7 @@ func (d dockerUp) page(t *testing.T) {
 		script := "set -euo pipefail\nsudo() { \"$@\"; }\n" +
 			"mullion() {\n  local data='" + d.data + "'\n  if [ \"$1\" = image ]; then data='" + builds + "'; fi\n" +
 			"  command mullion --data-dir \"$data\" \"$@\"\n}\n" + strings.Join(b.text, "\n")
+
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 		cmd.Dir = t.TempDir()
 		cmd.Env = append(d.env(), "PATH="+filepath.Dir(d.docker)+":"+d.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
@@ -150,12 +156,14 @@ func (d dockerUp) page(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the page's lines: %v\n%s", err, out)
 		}
+
 		for _, want := range []string{"Microsoft Windows [Version 10.0.26100", "Successfully tagged web:v1", "\nhello\n"} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("%q is not in what the page's lines print:\n%s", want, out)
 			}
 		}
 	}
+
 	if ran != 1 {
 		t.Errorf("the page has %d blocks of commands", ran)
 	}
@@ -172,6 +180,7 @@ func (d dockerUp) load(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "app"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, text := range map[string][]byte{
 		"image.yaml":      []byte("target: 'C:\\app'\nworkingDir: 'C:\\app'\nuser: ContainerAdministrator\ncmd: [cmd]\n"),
 		"app/image.txt":   []byte("of the image\r\n"),
@@ -181,6 +190,7 @@ func (d dockerUp) load(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	archive := filepath.Join(dir, "image.tar")
 	d.mullion(t, 0, "image", "build", filepath.Join(dir, "app"), "-f", filepath.Join(dir, "image.yaml"), "-t", dockerImage,
 		"--windows-version", "ltsc2025", "-o", archive)
@@ -199,6 +209,7 @@ func (d dockerUp) streams(t *testing.T) {
 		fmt.Fprintf(&lines, "line %05d\r\n", 19999-i)
 		fmt.Fprintf(&sorted, "line %05d\r\n", i)
 	}
+
 	if got := d.run(t, lines.String(), 0, "", "run", "--rm", "-i", dockerImage, "sort"); got != sorted.String() {
 		t.Errorf("%d bytes went in, %d came out", sorted.Len(), len(got))
 	}
@@ -222,6 +233,7 @@ func (d dockerUp) streams(t *testing.T) {
 	if err := follow.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	d.run(t, "", 0, "", "stop", "s1")
 	if err := follow.Wait(); err != nil || !strings.Contains(log.String(), "it runs") {
 		t.Errorf("logs -f: %v, %q", err, log.String())
@@ -248,6 +260,7 @@ func (d dockerUp) life(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != "of the image\r\n" {
 		t.Errorf("the file that was copied is %q, %v", text, err)
 	}
+
 	d.run(t, "", 0, "", "cp", file, "l1:/app/added.txt")
 	d.run(t, "", 0, "", "start", "l1")
 	d.run(t, "", 0, "of the image", "exec", "l1", "cmd", "/c", `type C:\app\added.txt`)
@@ -265,6 +278,7 @@ func (d dockerUp) ports(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:" + port[1], "127.0.0.1:38080"} {
 		poll(t, time.Minute, func(ctx context.Context) error { return says(ctx, at, "hello") })
 	}
+
 	poll(t, time.Minute, func(context.Context) error {
 		c, err := net.Dial("udp", "127.0.0.1:38081")
 		if err != nil {
@@ -277,6 +291,7 @@ func (d dockerUp) ports(t *testing.T) {
 		if n, err := c.Read(answer); err != nil || string(answer[:n]) != "hello" {
 			return fmt.Errorf("the answer is %q, %w", answer[:n], err)
 		}
+
 		return nil
 	})
 
@@ -286,6 +301,7 @@ func (d dockerUp) ports(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+
 	d.run(t, "", 0, "", "run", "-d", "--name", "p2", "-p", "38082:80", dockerImage, "cmd", "/c", waits)
 	poll(t, time.Minute, func(context.Context) error {
 		if out := d.mullion(t, 0, "docker", "status"); !strings.Contains(out, "not 38082/tcp: another program of this machine has it") {

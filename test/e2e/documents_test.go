@@ -22,12 +22,14 @@ func TestDocumentsSample(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of this machine, which may reach a registry")
 	}
+
 	f := newFixture(t)
 	f.netns = offline(t)
 	t.Cleanup(func() { f.takeDown(t) })
 	if out, err := f.mullion(t.Context(), t, "up", "--windows-version", "ltsc2019"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	kubectl := func(args ...string) string {
 		t.Helper()
 		out, err := f.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
@@ -40,6 +42,7 @@ func TestDocumentsSample(t *testing.T) {
 	kubectl("rollout", "status", "deployment/win-webserver", "--timeout=3m")
 	address := kubectl("get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}") + ":" +
 		kubectl("get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
+
 	// The script counts its callers' addresses, and shows its own address.
 	for _, want := range []string{"<H1>Windows Container Web Server</H1>", "<p>IP 10.244.", " callerCount "} {
 		poll(t, settle, func(ctx context.Context) error {
@@ -51,9 +54,11 @@ func TestDocumentsSample(t *testing.T) {
 			if err != nil {
 				return errors.Join(err, errors.New(string(out)))
 			}
+
 			return nil
 		})
 	}
+
 	if out, err := f.mullion(t.Context(), t, "image", "ls"); err != nil || !strings.Contains(out, "(stand-in)") {
 		t.Errorf("mullion image ls: %v\n%s", err, out)
 	}

@@ -44,6 +44,7 @@ func beyond(t *testing.T) {
 	script := `set -e
 ip link add me-beyond type veth peer name eth0 netns /proc/self/fd/3
 ip addr add 2001:db8:207::1/64 dev me-beyond nodad; ip link set me-beyond up`
+
 	inside := "set -e; ip addr add 2001:db8:207::2/64 dev eth0 nodad; ip link set eth0 up; " +
 		"ip route add fd00::/16 via 2001:db8:207::1"
 	pin, err := os.Open(ns)
@@ -56,11 +57,13 @@ ip addr add 2001:db8:207::1/64 dev me-beyond nodad; ip link set me-beyond up`
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	t.Cleanup(func() {
 		if out, err := exec.Command("ip", "link", "del", "me-beyond").CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
+
 	var l net.Listener
 	err = netns.Do(ns, func() error {
 		if out, err := exec.CommandContext(t.Context(), "sh", "-c", inside).CombinedOutput(); err != nil {
@@ -73,6 +76,7 @@ ip addr add 2001:db8:207::1/64 dev me-beyond nodad; ip link set me-beyond up`
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintln(w, "beyond sees", r.RemoteAddr)
@@ -95,12 +99,14 @@ func TestDualStack(t *testing.T) {
 		beyond(t)
 		f.bringUp(t, dualYAML)
 	}
+
 	out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o", "jsonpath={.items[*].spec.podCIDRs}")
-	if dual := strings.Contains(out, "::"); err != nil || !dual && !given {
+	if dual := strings.Contains(out, "::"); err != nil || (!dual && !given) {
 		t.Fatalf("the cluster is not of both families: %s, %v", out, err)
 	} else if !dual {
 		t.Skip("E2E_DATA_DIR names a cluster of one family")
 	}
+
 	f.image(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "dual"),
@@ -113,6 +119,7 @@ func TestDualStack(t *testing.T) {
 			return nil
 		},
 	})
+
 	if t.Failed() {
 		logs(t, f)
 	}

@@ -94,7 +94,7 @@ func (f fixture) scenarios(scripts []string) []scenario {
 	}
 }
 
-// chosen are the scenarios that E2E_RUN names, or all.
+// chosen returns the scenarios that E2E_RUN names, or all.
 func (f fixture) chosen(t *testing.T) []scenario {
 	t.Helper()
 	var names []string
@@ -123,6 +123,7 @@ func chosen(only string, scenarios, scripts []string) (chosenScenarios, chosenSc
 		if isScript {
 			chosenScripts = append(chosenScripts, name)
 		}
+
 		if !isScenario && !isScript {
 			slices.Sort(scripts)
 			return nil, nil, fmt.Errorf("E2E_RUN: no scenario and no script is called %q; there are %s, and the scripts %s",
@@ -136,6 +137,7 @@ func chosen(only string, scenarios, scripts []string) (chosenScenarios, chosenSc
 	case len(chosenScripts) > 0:
 		chosenScenarios = append(chosenScenarios, "scripts")
 	}
+
 	return chosenScenarios, chosenScripts, nil
 }
 
@@ -146,8 +148,8 @@ func sideBySide(t *testing.T) {
 	t.Parallel()
 }
 
-// scriptNames are those of testdata's scripts. Those that took longest the last time are at the end: of tests that wait
-// to run side by side Go begins with the last, and a script of a minute that begins last is waited for alone.
+// scriptNames returns those of testdata's scripts. Those that took longest the last time are at the end: of tests that
+// wait to run side by side Go begins with the last, and a script of a minute that begins last is waited for alone.
 func scriptNames(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -164,13 +166,14 @@ func scriptNames(t *testing.T) []string {
 	return names
 }
 
-// tookLast is how many seconds each script took in the newest result that is kept.
+// tookLast returns how many seconds each script took in the newest result that is kept.
 func tookLast(t *testing.T) map[string]float64 {
 	t.Helper()
 	results, err := kept.Files(filepath.Join(built.Repository(), "results"), "cluster")
 	if err != nil || len(results) == 0 {
 		return nil // not in a checkout
 	}
+
 	last, err := kept.Read(results[0])
 	if err != nil {
 		t.Log(err)
@@ -183,6 +186,7 @@ func tookLast(t *testing.T) map[string]float64 {
 			took[name] = test.Seconds
 		}
 	}
+
 	return took
 }
 
@@ -216,6 +220,7 @@ func (f fixture) image(t *testing.T) {
 	if os.Getenv("E2E_IMAGES") == "" {
 		f.buildPrograms(t)
 	}
+
 	windows, linux, csi := f.programs()
 	for _, args := range [][]string{
 		{windows, "-f", "tool/image.yaml"},

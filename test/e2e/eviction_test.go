@@ -38,6 +38,7 @@ func (f fixture) eviction(t *testing.T) {
 	if err := os.WriteFile(file, []byte(evicted), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	kubectl := func(args ...string) string {
 		t.Helper()
 		out, err := f.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
@@ -46,6 +47,7 @@ func (f fixture) eviction(t *testing.T) {
 		}
 		return out
 	}
+
 	is := func(pattern string, args ...string) {
 		t.Helper()
 		want := regexp.MustCompile(pattern)
@@ -57,6 +59,7 @@ func (f fixture) eviction(t *testing.T) {
 			return err
 		})
 	}
+
 	pressure := func(status string) {
 		t.Helper()
 		is("^"+status+"$", "node", "win-2", "-o", `jsonpath={.status.conditions[?(@.type=="MemoryPressure")].status}`)
@@ -69,6 +72,7 @@ func (f fixture) eviction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	with := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
@@ -77,6 +81,7 @@ func (f fixture) eviction(t *testing.T) {
 		const kubelet = `^C:\\k\\kubelet\.exe .*--hostname-override=win-2 `
 		f.back(t, kubelet, f.kill(t, kubelet))
 	}
+
 	// A soft threshold: a hard one would also be taken off the node's allocatable memory, and leave nothing for
 	// admitting the pod again.
 	with(strings.NewReplacer(

@@ -40,6 +40,7 @@ func TestExporterDaemonSet(t *testing.T) {
 	if _, err := os.Stat(program); err != nil {
 		t.Skipf("needs windows_exporter.exe: make exporter: %v", err)
 	}
+
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "up", "--windows-version", "ltsc2022", "--sample")
 	f.exporterImages(t, program)
@@ -49,6 +50,7 @@ func TestExporterDaemonSet(t *testing.T) {
 	if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f.must(t, "kubectl", "apply", "-f", manifest)
 	f.must(t, "kubectl", "rollout", "status", "daemonset/windows-exporter", "-n", "monitoring", "--timeout=3m")
 	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=3m")
@@ -61,9 +63,11 @@ func TestExporterDaemonSet(t *testing.T) {
 			t.Errorf("%s is %v", sample, page[sample])
 		}
 	}
+
 	for collector := range strings.SplitSeq("cpu,memory,logical_disk,physical_disk,net,os,service,system,container", ",") {
 		page.Value(t, fmt.Sprintf("windows_exporter_collector_success{collector=%q}", collector))
 	}
+
 	page.Between(t, "windows_cpu_logical_processor", float64(runtime.NumCPU()), float64(runtime.NumCPU()))
 	total := memTotal(t)
 	page.Between(t, "windows_memory_physical_total_bytes", total-4096, total)
@@ -86,6 +90,7 @@ func (f fixture) exporterImages(t *testing.T, program string) {
 				t.Fatal(err)
 			}
 		}
+
 		file := filepath.Join(filepath.Dir(dir), "image.yaml")
 		spec = "tags" + strings.ReplaceAll(spec, "\n  ", "\n")
 		if err := os.WriteFile(file, []byte(spec), 0o600); err != nil {
@@ -95,7 +100,7 @@ func (f fixture) exporterImages(t *testing.T, program string) {
 	}
 }
 
-// exporterManifest is the DaemonSet of the module whose program runs.
+// exporterManifest returns the DaemonSet of the module whose program runs.
 func (f fixture) exporterManifest(t *testing.T) string {
 	t.Helper()
 	const module = "github.com/prometheus-community/windows_exporter"
@@ -121,6 +126,7 @@ func (f fixture) containerFigures(t *testing.T, page metrics.Page) {
 	if of == nil {
 		t.Fatalf("the sample has no container: %s", ids)
 	}
+
 	label := fmt.Sprintf("{container_id=%q}", of[2])
 	cpu, memory := f.summary(t, of[1])
 	page.Between(t, "windows_container_available"+label, 1, 1)
@@ -132,13 +138,14 @@ func (f fixture) containerFigures(t *testing.T, page metrics.Page) {
 			received += page[sample]
 		}
 	}
+
 	if received <= 0 {
 		t.Errorf("nothing is said to be received by %s: %v", of[2], page.Names("windows_container_network_receive_bytes_total"))
 	}
 }
 
-// summary is the processor time and the working set, in bytes, of a pod's first container by the kubelet's figures,
-// once it has some.
+// summary returns the processor time and the working set, in bytes, of a pod's first container by the kubelet's
+// figures, once it has some.
 func (f fixture) summary(t *testing.T, pod string) (cpu time.Duration, memory float64) {
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {
@@ -146,6 +153,7 @@ func (f fixture) summary(t *testing.T, pod string) (cpu time.Duration, memory fl
 		if err != nil {
 			return err
 		}
+
 		var all struct {
 			Pods []struct {
 				PodRef     struct{ Name string }
@@ -155,9 +163,11 @@ func (f fixture) summary(t *testing.T, pod string) (cpu time.Duration, memory fl
 				}
 			}
 		}
+
 		if err := json.Unmarshal([]byte(out), &all); err != nil {
 			return err
 		}
+
 		for _, p := range all.Pods {
 			if p.PodRef.Name == pod && len(p.Containers) > 0 && p.Containers[0].CPU.UsageCoreNanoSeconds > 0 {
 				cpu = time.Duration(p.Containers[0].CPU.UsageCoreNanoSeconds)
@@ -165,12 +175,14 @@ func (f fixture) summary(t *testing.T, pod string) (cpu time.Duration, memory fl
 				return nil
 			}
 		}
+
 		return fmt.Errorf("the kubelet has no figures of pod %s", pod)
 	})
+
 	return cpu, memory
 }
 
-// memTotal is the machine's memory in bytes.
+// memTotal returns the machine's memory in bytes.
 func memTotal(t *testing.T) float64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/meminfo")
@@ -181,6 +193,7 @@ func memTotal(t *testing.T) float64 {
 	if total == nil {
 		t.Fatalf("no MemTotal in %s", text)
 	}
+
 	n, err := strconv.ParseFloat(total[1], 64)
 	if err != nil {
 		t.Fatal(err)

@@ -42,6 +42,7 @@ func TestFieldExternalNode(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	server, f := newFixture(t), newFixture(t)
 	write := func(f fixture, name, text string) string {
 		t.Helper()
@@ -69,13 +70,16 @@ func TestFieldExternalNode(t *testing.T) {
 			logs(t, f)
 			t.Fatalf("mullion-agent %s: %v\n%s", args[0], err, out)
 		}
+
 		return out
 	}
+
 	state := func() string {
 		// Wine's list of interfaces, the first half, also has those that are gone.
 		_, routes, _ := strings.Cut(server.must(t, "node", "exec", "bare-1", "--", "route", "print", "-4"), "Route Table")
 		return server.bareState(t) + routes
 	}
+
 	before := state()
 	at, token, hash := f.agentLine(t)
 	out := agent(agentJoin(at, token, hash)...)
@@ -87,10 +91,12 @@ func TestFieldExternalNode(t *testing.T) {
 			t.Errorf("the join does not say %q:\n%s", want, out)
 		}
 	}
+
 	out = agent(agentJoin(at, token, hash)...)
 	if strings.Contains(out, "made the route") || !strings.Contains(out, "node bare-1 is Ready") {
 		t.Errorf("a join that has nothing to do says:\n%s", out)
 	}
+
 	f.must(t, "server", "-f", write(f, "external.yaml", text(", externalNodes: [10.247.0.11]")))
 	f.must(t, "kubectl", "apply", "-f", write(f, "pods.yaml", kubeadmPods))
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")
@@ -108,7 +114,7 @@ func TestFieldExternalNode(t *testing.T) {
 	}
 }
 
-// onNetworkOf is a network namespace that stands for a machine on the network that another cluster's hosts are on.
+// onNetworkOf returns a network namespace that stands for a machine on the network that another cluster's hosts are on.
 func onNetworkOf(t *testing.T, other fixture, address string) string {
 	t.Helper()
 	ns := fmt.Sprintf("external-%d", os.Getpid())
@@ -117,6 +123,7 @@ func onNetworkOf(t *testing.T, other fixture, address string) string {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
+
 	fabric := filepath.Join(layout.Paths{Data: other.data}.Run(), "netns", "fabric")
 	script := `set -e; ip netns add $0; ip -n $0 link set lo up
 nsenter --net=$2 ip link add lan0 type veth peer name eth0 netns $0
@@ -125,6 +132,7 @@ ip -n $0 addr add $1 dev eth0; ip -n $0 link set eth0 up`
 	if out, err := exec.Command("sh", "-c", script, ns, address, fabric).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	return "/run/netns/" + ns
 }
 
@@ -141,6 +149,7 @@ func (f fixture) asksBoth(t *testing.T) {
 			if err != nil {
 				return fmt.Errorf("pod %s asks Service %s: %w: %s", from, to, err, out)
 			}
+
 			return nil
 		})
 	}

@@ -64,7 +64,7 @@ metadata: {name: serves}
 spec: {type: NodePort, selector: {app: serves}, ports: [{port: 80, nodePort: 31980}]}
 `
 
-// survivorNames are the pods of survivors.
+// survivorNames returns the pods of survivors.
 func survivorNames() []string { return []string{"ticks-1", "ticks-2", "ticks-linux"} }
 
 // faults kills parts of the cluster and waits until they are back; it also makes requests that have to be refused.
@@ -76,6 +76,7 @@ func (f fixture) faults(t *testing.T) {
 	if out, err := f.mullion(t.Context(), t, "kubectl", "apply", "-f", file); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	f.running(t)
 	t.Run("status", f.broken)
 	t.Run("full-disk", f.fullDisk)
@@ -99,6 +100,7 @@ func (f fixture) faults(t *testing.T) {
 			f.same(t, before)
 		})
 	}
+
 	t.Run("wineserver", func(t *testing.T) {
 		before := f.containers(t)
 		const kubelet = `^C:\\k\\kubelet\.exe .*--hostname-override=win-2 `
@@ -106,6 +108,7 @@ func (f fixture) faults(t *testing.T) {
 		for _, pid := range f.matching(kubelet)(t) {
 			old[pid] = kubelet
 		}
+
 		if err := syscall.Kill(f.wineserver(t, "win-2"), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -131,6 +134,7 @@ func (f fixture) faults(t *testing.T) {
 				}
 			}
 		}
+
 		f.up(t)
 		f.running(t)
 		f.working(t)
@@ -151,13 +155,16 @@ func (f fixture) controlPlane(t *testing.T) {
 		if err != nil {
 			return errors.New(address)
 		}
+
 		url = "http://" + address + ":31980/"
 		resp, err := http.Get(url)
 		if err != nil {
 			return err
 		}
+
 		return resp.Body.Close()
 	})
+
 	before := f.containers(t)
 	end := f.serving(t, url)
 	for _, pattern := range []string{
@@ -168,6 +175,7 @@ func (f fixture) controlPlane(t *testing.T) {
 			"--from-literal=by="+pattern); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
+
 		killed := f.kill(t, pattern)
 		f.back(t, pattern, killed)
 		poll(t, settle, func(ctx context.Context) error {
@@ -177,10 +185,12 @@ func (f fixture) controlPlane(t *testing.T) {
 			}
 			return nil
 		})
+
 		if out, err := f.mullion(t.Context(), t, "kubectl", "delete", "configmap", "written"); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+
 	f.working(t)
 	f.resolves(t)
 	if asked, failed, last := end(); failed > 0 || asked < 20 {
@@ -202,6 +212,7 @@ func (f fixture) conflicts(t *testing.T) {
 	if err := os.WriteFile(same, []byte(strings.Replace(clusterYAML, "mullion-e2e", "beside", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	data := filepath.Join(dir, "data")
 	for _, args := range [][]string{{"up", "-f", other}, {"--data-dir", data, "up", "-f", same}} {
 		out, err := f.mullion(t.Context(), t, args...)
@@ -211,6 +222,7 @@ func (f fixture) conflicts(t *testing.T) {
 		}
 		t.Logf("%s", out)
 	}
+
 	if left := (fixture{data: data}).traces(t); len(left) != 0 {
 		t.Errorf("the refused cluster left behind:\n%s", strings.Join(left, "\n"))
 	}
@@ -287,7 +299,7 @@ func (f fixture) running(t *testing.T) {
 	})
 }
 
-// containers are the ids and restart counts of the pods' containers.
+// containers returns the ids and restart counts of the pods' containers.
 func (f fixture) containers(t *testing.T) string {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, append([]string{
@@ -355,6 +367,7 @@ func (f fixture) writesOn(t *testing.T, pod string) error {
 		if err != nil {
 			return err
 		}
+
 		if first < 0 || n <= first {
 			first = max(n, 0)
 			return fmt.Errorf("the log of %s does not grow: %s", pod, out)

@@ -99,12 +99,14 @@ func (f fixture) processes(t *testing.T) map[int]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[int]string{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
+
 		dir := filepath.Join("/proc", e.Name())
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ")) // a process that has ended belongs to nobody
 		cgroup, _ := os.ReadFile(filepath.Join(dir, "cgroup"))
@@ -112,11 +114,13 @@ func (f fixture) processes(t *testing.T) map[int]string {
 		if len(command) == 0 {
 			continue
 		}
+
 		marked := strings.Contains("\x00"+string(environ), "\x00MULLION_CLUSTER="+f.data+"\x00")
 		if marked || strings.Contains(string(cgroup), "/mullion-"+f.tag()) {
 			out[pid] = strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " "))
 		}
 	}
+
 	return out
 }
 
@@ -129,6 +133,7 @@ func (f fixture) takeDown(t *testing.T) {
 	if err != nil {
 		t.Errorf("mullion down: %v\n%s", err, out)
 	}
+
 	left := f.traces(t)
 	for _, socket := range strays {
 		if _, err := os.Stat(socket); err == nil {
@@ -151,6 +156,7 @@ func logs(t *testing.T, f fixture) {
 		if err != nil {
 			return err
 		}
+
 		if len(data) > 6000 {
 			data = data[len(data)-6000:]
 		}

@@ -30,6 +30,7 @@ func TestFieldFlannel(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	t.Run("host-gw", func(t *testing.T) {
 		f := newFixture(t)
 		f.flannel(t, flannelBackend{
@@ -43,6 +44,7 @@ func TestFieldFlannel(t *testing.T) {
 		f.must(t, "net", "test")
 		f.flannelRoutes(t)
 	})
+
 	t.Run("vxlan", func(t *testing.T) {
 		f := newFixture(t)
 		f.flannel(t, flannelBackend{
@@ -66,6 +68,7 @@ func (f fixture) flannel(t *testing.T, b flannelBackend) {
 	if _, err := os.Stat(filepath.Join(f.bin, "flannel/windows/flanneld.exe")); err != nil {
 		t.Skipf("needs flannel: make flannel: %v", err)
 	}
+
 	spec := filepath.Join(f.home, "cluster.yaml")
 	filled(t, filepath.Join(flannelDir, b.cluster), spec, b.subnets)
 	t.Cleanup(func() {
@@ -85,6 +88,7 @@ func (f fixture) flannel(t *testing.T, b flannelBackend) {
 			strings.NewReplacer("APISERVER", strings.TrimSpace(api)))
 		apply = append(apply, "-f", manifest)
 	}
+
 	f.must(t, append([]string{"kubectl", "apply"}, apply...)...)
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "node", "--all", "--timeout=90s")
 	f.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
@@ -119,6 +123,7 @@ func (f fixture) flannelPrograms(t *testing.T, plugin string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		tee := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "--data-dir", f.data, "node", "exec", "linux-1", "--", "tee", to)
 		tee.Stdin = in
 		out, err := tee.CombinedOutput()
@@ -127,6 +132,7 @@ func (f fixture) flannelPrograms(t *testing.T, plugin string) {
 			t.Fatalf("write %s on linux-1: %v\n%.200s", to, err, out)
 		}
 	}
+
 	f.must(t, "node", "exec", "linux-1", "--", "chmod", "755", "/opt/cni/bin/flannel")
 }
 
@@ -167,6 +173,7 @@ func (f fixture) flannelOverlay(t *testing.T) {
 	if out, err := f.mullion(t.Context(), t, "node", "exec", "linux-1", "--", "ip", "link", "show", "vxlan0"); err == nil {
 		t.Errorf("linux-1 has an overlay of Mullion's:\n%s", out)
 	}
+
 	for _, node := range []string{"win-1", "win-2"} {
 		f.prints(t, "Overlay", "node", "exec", node, "--", "powershell", "-NoProfile", "-Command",
 			"(Get-HnsNetwork | ? Name -EQ vxlan0).Type")
@@ -180,6 +187,7 @@ func (f fixture) flannelOverlay(t *testing.T) {
 			return fmt.Errorf("no kube-proxy.exe of node %s has a source VIP", node)
 		})
 	}
+
 	f.healthy(t)
 }
 
@@ -195,6 +203,7 @@ func (f fixture) flannelPods(t *testing.T) {
 		if node == "linux-1" {
 			image = "mullion.local/e2e-linux:v1"
 		}
+
 		fmt.Fprintf(&manifest, `apiVersion: v1
 kind: Service
 metadata: {name: to-%[1]s}
@@ -210,10 +219,12 @@ spec:
 ---
 `, node, image)
 	}
+
 	pods := filepath.Join(f.home, "pods.yaml")
 	if err := os.WriteFile(pods, []byte(manifest.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f.must(t, "kubectl", "apply", "-f", pods)
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pods", "--all", "--timeout=2m")
 	all := func() {
@@ -232,6 +243,7 @@ spec:
 		"kubectl", "-n", "kube-flannel", "get", "pods", "-l", "app=flannel,os=windows",
 		"--field-selector=spec.nodeName=win-1", "-o", "jsonpath={.items[0].status.containerStatuses[0].restartCount}",
 	}
+
 	before := f.must(t, restarts...)
 	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "flanneld.exe")
 	poll(t, settle, func(ctx context.Context) error {

@@ -57,6 +57,7 @@ func TestFieldForeignCluster(t *testing.T) {
 	other.refused(t, exit.Refused, "authority is another one",
 		append(byToken[:5:5], "--ca-cert-hash", "sha256:"+strings.Repeat("0", 64), "--node-address",
 			"198.51.100.51")...)
+
 	if left, err := plane.client.CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{}); err != nil ||
 		len(left.Items) != 1 {
 		t.Errorf("after refusals: %d secrets, want the one token; %v", len(left.Items), err)
@@ -72,6 +73,7 @@ func TestFieldForeignCluster(t *testing.T) {
 		}
 		return err
 	})
+
 	web := plane.web(t, server, other, node)
 	plane.service(t, web)
 	other.must(t, "status")
@@ -85,10 +87,15 @@ func TestFieldForeignCluster(t *testing.T) {
 	if err == nil || !strings.Contains(out, command) {
 		t.Errorf("without rights status says, with %v:\n%s", err, out)
 	}
+
 	_, err = plane.client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "mullion:proxy:winb"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "system:node:winb"}},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node-proxier"},
+		RoleRef: rbacv1.RoleRef{
+			APIGroup: rbacv1.GroupName,
+			Kind:     "ClusterRole",
+			Name:     "system:node-proxier",
+		},
 	}, metav1.CreateOptions{})
 	plane.must(t, "give the node its rights", err)
 	poll(t, 2*time.Minute, func(ctx context.Context) error {
@@ -98,6 +105,7 @@ func TestFieldForeignCluster(t *testing.T) {
 		}
 		return err
 	})
+
 	out, err = other.mullion(t.Context(), t, "leave")
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) || ended.ExitCode() != exit.Refused || !strings.Contains(out, "leave --kubeconfig") {
@@ -179,6 +187,7 @@ func (p *kubeadmPlane) web(t *testing.T, server, other fixture, node *corev1.Nod
 		}
 		return err
 	})
+
 	route := exec.CommandContext(ctx, "nsenter", "--net="+server.netns, "ip", "route", "replace", node.Spec.PodCIDR,
 		"via", node.Status.Addresses[0].Address, "dev", "eth0")
 	if out, err := route.CombinedOutput(); err != nil {
@@ -187,6 +196,7 @@ func (p *kubeadmPlane) web(t *testing.T, server, other fixture, node *corev1.Nod
 	for _, from := range []string{"198.51.100.1", p.plainPod(t)} {
 		poll(t, settle, func(ctx context.Context) error { return get(ctx, server.netns, from, pod.Status.PodIP) })
 	}
+
 	log, err := p.client.CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{}).DoRaw(ctx)
 	if err != nil || len(log) == 0 {
 		t.Errorf("the pod's log through the API server: %q, %v", log, err)
@@ -213,6 +223,7 @@ func get(ctx context.Context, ns, from, to string) error {
 		Timeout:   5 * time.Second,
 		Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
 	}
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+to+"/", nil)
 	if err != nil {
 		return err
@@ -222,6 +233,7 @@ func get(ctx context.Context, ns, from, to string) error {
 		return fmt.Errorf("from %s: %w", from, err)
 	}
 	defer resp.Body.Close()
+
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("from %s: %s: %s", from, resp.Status, body)
@@ -257,6 +269,7 @@ func (p *kubeadmPlane) gone(t *testing.T, other fixture, name string) {
 	if text := strings.TrimSpace(string(out)); text != "" {
 		t.Errorf("mullion leave left on the machine's network: %s (%v)", text, err)
 	}
+
 	if _, err := p.client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("node %s after leave: %v", name, err)
 	}
@@ -264,6 +277,7 @@ func (p *kubeadmPlane) gone(t *testing.T, other fixture, name string) {
 	if err != nil || len(tokens.Items) != 1 {
 		t.Errorf("after leave there are %d secrets, want the one token; %v", len(tokens.Items), err)
 	}
+
 	poll(t, settle, func(ctx context.Context) error { // upstream's garbage collector
 		roles, err := p.client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -273,19 +287,23 @@ func (p *kubeadmPlane) gone(t *testing.T, other fixture, name string) {
 		if err != nil {
 			return err
 		}
+
 		var names []string
 		for _, r := range roles.Items {
 			names = append(names, r.Name)
 		}
+
 		for _, b := range bindings.Items {
 			names = append(names, b.Name)
 		}
+
 		for _, n := range names {
 			// an administrator made that one
 			if strings.HasPrefix(n, "mullion:") && !strings.HasPrefix(n, "mullion:proxy:winb") {
 				err = fmt.Errorf("%s is still there", n)
 			}
 		}
+
 		return err
 	})
 }

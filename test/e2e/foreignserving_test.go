@@ -39,6 +39,7 @@ func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
 			t.Errorf("a join by a bootstrap token does not say %q", says)
 		}
 	}
+
 	node := p.node(t, "winc", "198.51.100.52")
 	p.sleeps(t, other, node.Name)
 	logs := func(ctx context.Context) error {
@@ -48,11 +49,13 @@ func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
 	if err := logs(t.Context()); err == nil {
 		t.Error("a kubelet without a serving certificate gives a log")
 	}
+
 	said, err := other.mullion(t.Context(), t, "status")
 	request := regexp.MustCompile(`kubectl certificate approve (csr-\w+)`).FindStringSubmatch(said)
 	if err == nil || request == nil {
 		t.Fatalf("without a serving certificate status says, with %v:\n%s", err, said)
 	}
+
 	p.approve(t, request[1])
 	poll(t, settle, logs)
 	poll(t, settle, func(ctx context.Context) error {
@@ -76,7 +79,7 @@ func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
 	p.gone(t, other, "wind")
 }
 
-// bootstrapKubeconfig is a file with the token, as kubeadm writes bootstrap-kubelet.conf.
+// bootstrapKubeconfig returns a file with the token, as kubeadm writes bootstrap-kubelet.conf.
 func (p *kubeadmPlane) bootstrapKubeconfig(t *testing.T) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(p.kubeconfig)

@@ -81,16 +81,19 @@ func newSmallDisk(t *testing.T, size int64) smallDisk {
 		os.Mkdir(d.path, 0o700)); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, args := range [][]string{{"mkfs.ext4", "-q", "-m", "0", file}, {"mount", "-o", "loop", file, d.path}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
+
 	t.Cleanup(func() {
 		if out, err := exec.Command("umount", d.path).CombinedOutput(); err != nil {
 			t.Errorf("umount: %v\n%s", err, out)
 		}
 	})
+
 	return d
 }
 
@@ -101,6 +104,7 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 	if err := unix.Statfs(d.path, &fs); err != nil {
 		t.Fatal(err)
 	}
+
 	room := fs.Bavail * uint64(fs.Bsize)
 	file, err := os.CreateTemp(d.path, "filler")
 	if err != nil {
@@ -110,11 +114,13 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 	if room <= left<<20 {
 		t.Fatalf("the disk has %d MiB left already, %d are to be", room>>20, left)
 	}
+
 	// The cluster may take the last of the room while it is being filled.
 	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(room-left<<20)); err != nil &&
 		(left > 0 || !errors.Is(err, unix.ENOSPC)) {
 		t.Fatal(err)
 	}
+
 	return func() {
 		if err := os.Remove(file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Error(err)
@@ -131,6 +137,7 @@ func TestFieldFullDisk(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster on the machine's own disk")
 	}
+
 	bin := built.Dir(t)
 	disk, dir := newSmallDisk(t, 4<<30), t.TempDir()
 	f := fixture{
@@ -139,11 +146,13 @@ func TestFieldFullDisk(t *testing.T) {
 		kubeconfig: filepath.Join(dir, "kubeconfig"),
 		home:       dir,
 	}
+
 	spec, pods := filepath.Join(dir, "cluster.yaml"), filepath.Join(dir, "pods.yaml")
 	if err := errors.Join(os.WriteFile(spec, []byte(diskYAML), 0o600),
 		os.WriteFile(pods, []byte(diskPods), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "up", "-f", spec)
 	f.image(t)
@@ -159,6 +168,7 @@ func TestFieldFullDisk(t *testing.T) {
 		!strings.Contains(p, f.data) {
 		t.Errorf("mullion status does not say that the disk is full, or which: %s", p)
 	}
+
 	if out := f.must(t, "kubectl", "get", "pods", "-o",
 		"jsonpath={.items[*].status.phase}"); out != "Running Running Running" {
 		t.Errorf("pods are %s at once, want them to go on for two minutes", out)
@@ -167,6 +177,7 @@ func TestFieldFullDisk(t *testing.T) {
 	if err != nil {
 		t.Errorf("a pod that fills the disk: %v\n%s", err, out)
 	}
+
 	f.jsonpath(
 		t, `^Failed Evicted The node was low on resource: ephemeral-storage\. Threshold quantity: 100Mi, available: \d+.*Container fills was using 13\d{4}Ki`,
 		"pod", "fills", "{.status.phase} {.status.reason} {.status.message}")
@@ -178,6 +189,7 @@ func TestFieldFullDisk(t *testing.T) {
 		"{Severity:problem Object:disk "+f.data) {
 		t.Errorf("mullion status of a disk without any room: %+v", p)
 	}
+
 	full()
 	free()
 	f.pressure(t, "False")
@@ -187,12 +199,14 @@ func TestFieldFullDisk(t *testing.T) {
 		"kept") {
 		t.Errorf("what was in the volume: %s", out)
 	}
+
 	have := f.must(t, "kubectl", "get", "configmaps", "-o", "name")
 	for _, name := range written {
 		if !strings.Contains(have, "configmap/"+name+"\n") {
 			t.Errorf("the API had taken ConfigMap %s, and it is gone", name)
 		}
 	}
+
 	t.Logf("%d ConfigMaps were taken with the disk full", len(written))
 }
 
@@ -226,6 +240,7 @@ func (f fixture) writes(t *testing.T) (taken []string) {
 	if err := os.WriteFile(file, []byte(strings.Repeat("written ", 100<<10)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for n := range 200 {
 		name := fmt.Sprintf("written-%d", n)
 		out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", name, "--from-file="+file,
@@ -236,5 +251,6 @@ func (f fixture) writes(t *testing.T) (taken []string) {
 		}
 		taken = append(taken, name)
 	}
+
 	return taken
 }

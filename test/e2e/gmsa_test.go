@@ -101,7 +101,11 @@ func startMIT(t *testing.T, machine string) gmsaDomain {
 	shares := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{
 		Keytab: kdc.Add(t, "cifs/"+fileServer), Account: "webapp1$@" + kdctest.Realm,
 	})
-	return gmsaDomain{keys: kdc.Add(t, "webapp1$"), web: kdc.Add(t, "HTTP/web.contoso.com"), share: shares.Dir}
+	return gmsaDomain{
+		keys:  kdc.Add(t, "webapp1$"),
+		web:   kdc.Add(t, "HTTP/web.contoso.com"),
+		share: shares.Dir,
+	}
 }
 
 // startAD starts a domain of Active Directory, whose controller is the file server too. The node has the keys of a
@@ -148,12 +152,14 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build winprog.exe: %v\n%s", err, out)
 	}
+
 	keytab, clusterFile := filepath.Join(f.home, "contoso.keytab"), filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\ndomains:\n- name: contoso.com\n  kdcs: [" + machine + "]\n" +
 		"  keytab: " + keytab + "\n" + settings + "nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
 	if err := os.WriteFile(clusterFile, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { f.takeDown(t) })
 	mullion := func(args ...string) string {
 		t.Helper()
@@ -175,10 +181,12 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l, err := net.Listen("tcp", machine+":8080")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	server := &http.Server{Handler: kdctest.Service(t, d.web), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -187,6 +195,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	if err := os.WriteFile(manifest, []byte(said), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	poll(t, settle, func(ctx context.Context) error { // the API server learns of the rights
 		if out, err := f.mullion(ctx, t, "kubectl", "apply", "-f", manifest); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
@@ -198,21 +207,25 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", `C:\winprog.exe`, "logon", by,
 			"HTTP/web.contoso.com", "http://"+machine+":8080/")
 	}
+
 	for _, by := range []string{"Negotiate", "Kerberos"} {
 		if out, err := logon("with", by); err != nil || !strings.Contains(out, "200 you are webapp1$@CONTOSO.COM") {
 			t.Errorf("by %s: %v: %s", by, err, out)
 		}
 	}
+
 	if out, err := logon("without", "Negotiate"); err == nil || !strings.Contains(out, "no token") {
 		t.Errorf("another pod: %v: %s", err, out)
 	}
 	if out := mullion("kubectl", "exec", "with", "--", "nltest", "/query"); !strings.Contains(out, "0 0x0 NERR_Success") {
 		t.Errorf("nltest: %s", out)
 	}
+
 	share := `\\` + fileServer + `\` + smbtest.Share
 	in := func(pod, command string) (string, error) {
 		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", "cmd", "/c", command)
 	}
+
 	says := func(want, pod, command string) {
 		t.Helper()
 		if out, err := in(pod, command); !strings.Contains(out, want) {
@@ -223,11 +236,13 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	if _, err := os.Stat(filepath.Join(d.share, "note")); err != nil {
 		t.Error(err)
 	}
+
 	says("completed successfully", "with", "net use "+share)
 	out := mullion("kubectl", "exec", "with", "--", `C:\winprog.exe`, "renames", share)
 	if strings.Count(out, ": as on Windows") != 13 {
 		t.Errorf("renames: %s", out)
 	}
+
 	says("Access is denied", "with", `type \\`+fileServer+`\`+smbtest.Closed+`\note`)
 	says("System error 5 ", "with", `net use \\`+fileServer+`\`+smbtest.Closed)
 	says("System error 53 ", "with", `net use \\`+fileServer+`\none`)
@@ -257,6 +272,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	if out, err := in("with", "type "+share+`\note`); err == nil {
 		t.Errorf("without the process that keeps the shares: %s", out)
 	}
+
 	says("still-runs", "with", "echo still-runs")
 
 	if d.stop == nil {
@@ -268,6 +284,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	if err := os.WriteFile(late, []byte(latePod), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	mullion("kubectl", "apply", "-f", late)
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "get", "events", "--field-selector=involvedObject.name=late")

@@ -33,6 +33,7 @@ func TestGoPackage(t *testing.T) {
 	} else {
 		t.Logf("%s", out)
 	}
+
 	if left, err := os.ReadDir("/var/lib/mullion-clusters"); err == nil {
 		for _, e := range left {
 			t.Errorf("there still is %s", e.Name())

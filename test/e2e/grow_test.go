@@ -25,6 +25,7 @@ func (f fixture) grow(t *testing.T) {
 		}
 		return out
 	}
+
 	up := func(nodes string) (string, error) {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "cluster.yaml")
@@ -33,6 +34,7 @@ func (f fixture) grow(t *testing.T) {
 		}
 		return f.mullion(t.Context(), t, "up", "-f", file, "--kubeconfig", "none")
 	}
+
 	// Those that others have killed are started again after a pause, which grows with each time.
 	kubectl(append([]string{"delete", "pod", "--ignore-not-found", "--grace-period=1"}, survivorNames()...)...)
 	f.apply(t, survivors)
@@ -48,6 +50,7 @@ func (f fixture) grow(t *testing.T) {
 			t.Errorf("up with a node that does not start: %v\n%s", err, out)
 		}
 	}
+
 	f.healthy(t)
 	if out := kubectl("get", "nodes", "-o", "name"); strings.Contains(out, "win-3") {
 		t.Errorf("nodes: %s", out)
@@ -60,10 +63,12 @@ func (f fixture) grow(t *testing.T) {
 	if now := f.containers(t); now != before {
 		t.Errorf("containers before:\n%s\nand now:\n%s", before, now)
 	}
+
 	_, program, _ := f.programs()
 	if out, err := f.mullion(t.Context(), t, "image", "build", program, "--os", "linux", "-t", "mullion.local/grown:v1"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	kubectl("run", "on-new", "--image=mullion.local/grown:v1", "--image-pull-policy=Never", "--restart=Never",
 		`--overrides={"spec": {"nodeName": "linux-2"}}`, "--", "say", "it runs")
 	poll(t, settle, func(ctx context.Context) error {
@@ -73,6 +78,7 @@ func (f fixture) grow(t *testing.T) {
 		}
 		return err
 	})
+
 	if out, err := up(""); err == nil || !strings.Contains(out, "nodes has 4 entries, and now 3") {
 		t.Errorf("up with a node less: %v\n%s", err, out)
 	}

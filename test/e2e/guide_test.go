@@ -21,7 +21,7 @@ type block struct {
 	text     []string
 }
 
-// blocks are a document's fenced blocks, in order.
+// blocks returns a document's fenced blocks, in order.
 func blocks(text string) []block {
 	var all []block
 	open := false
@@ -41,6 +41,7 @@ func blocks(text string) []block {
 			last.text = append(last.text, line)
 		}
 	}
+
 	return all
 }
 
@@ -51,7 +52,7 @@ type step struct {
 	want    []string
 }
 
-// steps are the commands of a console block.
+// steps returns the commands of a console block.
 func (b block) steps() []step {
 	var all []step
 	for i, line := range b.text {
@@ -82,6 +83,7 @@ func (f fixture) guide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir, ran := t.TempDir(), 0
 	for _, b := range blocks(string(text)) {
 		switch b.language {
@@ -94,6 +96,7 @@ func (f fixture) guide(t *testing.T) {
 				0o600); err != nil {
 				t.Fatal(err)
 			}
+
 		case "console":
 			for _, s := range b.steps() {
 				ran++
@@ -101,6 +104,7 @@ func (f fixture) guide(t *testing.T) {
 			}
 		}
 	}
+
 	if ran < 10 {
 		t.Errorf("the document has %d commands", ran)
 	}
@@ -125,6 +129,7 @@ func (f fixture) follow(t *testing.T, dir string, s step) {
 		}
 		return nil
 	}
+
 	if s.reads() {
 		poll(t, settle, try)
 	} else if err := try(t.Context()); err != nil {

@@ -89,11 +89,13 @@ func TestFieldHyperV(t *testing.T) {
 	if _, err := qemu.Find(f.bin); err != nil {
 		t.Skipf("`make hyperv` gets what is missing: %v", err)
 	}
+
 	for name, text := range map[string]string{"cluster.yaml": hypervYAML, "pods.yaml": hypervPods} {
 		if err := os.WriteFile(filepath.Join(f.home, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "up", "-f", filepath.Join(f.home, "cluster.yaml"))
 	f.must(t, "image", "load", filepath.Join(f.bin, "webserver.tar"))
@@ -119,14 +121,14 @@ func (f fixture) podRuns(t *testing.T, pod string) {
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/"+pod, "--timeout="+(bootTime*patience()).String())
 }
 
-// bootID is the id of the boot of the kernel that a pod runs on.
+// bootID returns the id of the boot of the kernel that a pod runs on.
 func (f fixture) bootID(t *testing.T, pod string) string {
 	t.Helper()
 	out := f.must(t, "kubectl", "exec", pod, "--", "cmd", "/c", `type \\?\unix\proc\sys\kernel\random\boot_id`)
 	return strings.TrimSpace(out)
 }
 
-// machines are the cluster's virtual machines.
+// machines returns the cluster's virtual machines.
 func (f fixture) machines(t *testing.T) map[int]string {
 	t.Helper()
 	found := f.processes(t)
@@ -146,6 +148,7 @@ func (f fixture) ownKernel(t *testing.T) {
 	if got := f.bootID(t, "shared"); got != boot {
 		t.Errorf("boot id %q in a pod without isolation, %q on the machine", got, boot)
 	}
+
 	isolated := f.bootID(t, "isolated")
 	if len(isolated) != len(boot) || isolated == boot {
 		t.Errorf("boot id %q in the isolated pod, %q on the machine", isolated, boot)
@@ -154,10 +157,12 @@ func (f fixture) ownKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := f.must(t, "kubectl", "exec", "isolated", "--", "cmd", "/c", `type \\?\unix\proc\sys\kernel\osrelease`)
 	if out == string(release) || !strings.HasPrefix(out, "6.") {
 		t.Errorf("kernel %q in the isolated pod, %q on the machine", out, release)
 	}
+
 	running := f.machines(t)
 	users := map[string]bool{}
 	for pid := range running {
@@ -171,6 +176,7 @@ func (f fixture) ownKernel(t *testing.T) {
 		}
 		users[regexp.MustCompile(`Uid:\t[0-9]+`).FindString(string(status))] = true
 	}
+
 	if len(users) != len(running) {
 		t.Errorf("machines have users in common: %v", users)
 	}
@@ -186,6 +192,7 @@ func (f fixture) usesMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
 	if err != nil || !strings.Contains(string(body), "Hello from a virtual machine") ||
@@ -195,6 +202,7 @@ func (f fixture) usesMachine(t *testing.T) {
 	if out := f.must(t, "kubectl", "logs", "isolated"); !strings.Contains(out, "msg=serving") {
 		t.Errorf("logs: %s", out)
 	}
+
 	if out := f.must(t, "kubectl", "exec", "isolated", "--", "cmd", "/c", "echo %NUMBER_OF_PROCESSORS%"); strings.TrimSpace(out) != "1" {
 		t.Errorf("processors: %s", out)
 	}
@@ -202,11 +210,13 @@ func (f fixture) usesMachine(t *testing.T) {
 		!strings.Contains(out, "exit code 7") {
 		t.Errorf("exit 7: %v: %s", err, out)
 	}
+
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/hv-1/proxy/stats/summary")
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
+
 		var summary struct {
 			Pods []struct {
 				PodRef  struct{ Name string }
@@ -214,6 +224,7 @@ func (f fixture) usesMachine(t *testing.T) {
 				Network struct{ RxBytes int64 }
 			}
 		}
+
 		if err := json.Unmarshal([]byte(out), &summary); err != nil {
 			return err
 		}
@@ -222,6 +233,7 @@ func (f fixture) usesMachine(t *testing.T) {
 				return nil
 			}
 		}
+
 		return errors.New("the node has no figures of the pod: " + out)
 	})
 }
@@ -259,12 +271,14 @@ func (f fixture) killsMachine(t *testing.T) {
 			if len(killed) == 0 {
 				t.Fatalf("no process matches %s", c.pattern)
 			}
+
 			before := f.machines(t)
 			for pid := range killed {
 				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 					t.Fatal(err)
 				}
 			}
+
 			f.back(t, c.pattern, killed)
 			var now string
 			poll(t, bootTime, func(ctx context.Context) error {
@@ -277,8 +291,10 @@ func (f fixture) killsMachine(t *testing.T) {
 				if !c.goesOn && now == boot {
 					return errors.New("it is the boot before")
 				}
+
 				return nil
 			})
+
 			if c.goesOn && now != boot {
 				t.Errorf("the machine was booted again")
 			}

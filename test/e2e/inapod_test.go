@@ -33,6 +33,7 @@ func TestInAPod(t *testing.T) {
 	if archive == "" {
 		t.Skip("needs MULLION_IMAGE: make test-image")
 	}
+
 	f := newFixture(t)
 	f.bringUp(t, aroundYAML)
 	said := f.must(t, "image", "load", archive)
@@ -40,6 +41,7 @@ func TestInAPod(t *testing.T) {
 	if name == nil {
 		t.Fatalf("mullion image load says %q", said)
 	}
+
 	text, err := os.ReadFile(filepath.Join(built.Repository(), "examples", "in-a-pod", "statefulset.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -49,10 +51,12 @@ func TestInAPod(t *testing.T) {
 	if err := os.WriteFile(manifest, []byte(filled), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	f.must(t, "kubectl", "apply", "-f", manifest)
 	inside := func(args ...string) string {
 		return f.must(t, append([]string{"kubectl", "exec", "mullion-0", "--", "mullion"}, args...)...)
 	}
+
 	ready := func() {
 		t.Helper()
 		began := time.Now()

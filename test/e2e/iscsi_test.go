@@ -28,12 +28,14 @@ func TestFieldISCSI(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("the test has subnets of its own")
 	}
+
 	f := newFixture(t)
 	for _, program := range []string{filepath.Join(f.bin, "csi-proxy/csi-proxy.exe"), "mkfs.xfs", "tgtd"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("needs csi-proxy (make csi-proxy), mkfs.xfs and tgtd (Debian's packages xfsprogs and tgt): %v", err)
 		}
 	}
+
 	const machine = "10.241.0.254" // this one's address on the underlay
 	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-iscsi\nnetworking:\n" +
@@ -42,6 +44,7 @@ func TestFieldISCSI(t *testing.T) {
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	down := false
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -95,6 +98,7 @@ func (f fixture) iscsiGroup(t *testing.T, machine string) {
 	chap := func(kind, secret string) []string {
 		return []string{`"authType":"` + kind + `"`, `"chapUsername":"` + iscsitest.User + `"`, `"chapSecret":"` + secret + `"`}
 	}
+
 	f.calls(t, []proxyCall{
 		{"iscsi", "ListTargetPortals", "{}", `"targetPortals":[]`},
 		{"iscsi", "DiscoverTargetPortal", `{` + portal + `}`, "No MSFT_iSCSITargetPortal objects found"},
@@ -115,6 +119,7 @@ func (f fixture) iscsiGroup(t *testing.T, machine string) {
 		{"iscsi", "SetMutualChapSecret", `{"MutualChapSecret":"` + iscsitest.TargetSecret + `"}`, "{}"},
 		{"iscsi", "ConnectTarget", of(iscsitest.Guarded, chap("MUTUAL_CHAP", iscsitest.Secret)...), "{}"},
 	})
+
 	disks := func(iqn string, want int) []string {
 		t.Helper()
 		out, err := f.ofProxy(t.Context(), t, "iscsi", "GetTargetDisks", of(iqn))
@@ -122,12 +127,15 @@ func (f fixture) iscsiGroup(t *testing.T, machine string) {
 		if err != nil || len(found) != want {
 			t.Fatalf("the disks of %s: %v\n%s", iqn, err, out)
 		}
+
 		var numbers []string
 		for _, n := range found {
 			numbers = append(numbers, n[1])
 		}
+
 		return numbers
 	}
+
 	open, guarded := disks(iscsitest.Open, 2), disks(iscsitest.Guarded, 1)
 	f.calls(t, []proxyCall{
 		{"disk", "GetDiskStats", `{"diskNumber":` + open[0] + `}`, fmt.Sprintf(`"totalBytes":"%d"`, iscsitest.DiskSize)},
@@ -159,6 +167,7 @@ func (f fixture) tellsNothing(t *testing.T, word string) {
 	if err != nil {
 		t.Error(err)
 	}
+
 	if out := f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", `findstr /s /m `+word+` C:\etc\kubernetes\logs\* & exit 0`); out != "" {
 		t.Errorf("a log of csi-proxy has a secret: %s", out)
 	}
@@ -172,6 +181,7 @@ func (f fixture) iscsiFlexVolume(t *testing.T, machine string) {
 	for _, name := range []string{"iscsi.ps1", "iscsi.cmd"} { // what the kubelet runs comes last
 		f.must(t, "node", "cp", "testdata/iscsi/"+name, "win-1:"+folder+`\`+name)
 	}
+
 	pod := filepath.Join(f.home, "flex-iscsi.yaml")
 	filled(t, "testdata/iscsi/flexpod.yaml", pod, strings.NewReplacer("PORTAL", machine, "TARGET", iscsitest.Guarded,
 		"USER", iscsitest.User, "SECRET", iscsitest.Secret))
@@ -214,11 +224,13 @@ func (f fixture) iscsiDriver(t *testing.T, machine string, server *iscsitest.Ser
 		{"iscsi", "AddTargetPortal", `{` + portal + `}`, "{}"},
 		{"iscsi", "ConnectTarget", `{` + portal + `,"iqn":"` + iscsitest.Open + `"}`, "{}"},
 	})
+
 	out, err := f.ofProxy(t.Context(), t, "disk", "ListDiskIDs", "{}")
 	serial := regexp.MustCompile(`"serialNumber": ?"(\w+)"`).FindStringSubmatch(out)
 	if err != nil || serial == nil {
 		t.Fatalf("the disks: %v\n%s", err, out)
 	}
+
 	f.must(t, "kubectl", "apply", "-f", "testdata/csiproxy/diskdriver.yaml")
 	f.must(t, "kubectl", "rollout", "status", "daemonset/csi-disk", "--timeout=120s")
 	pod := func(name string) string {
@@ -229,12 +241,14 @@ func (f fixture) iscsiDriver(t *testing.T, machine string, server *iscsitest.Ser
 		f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/"+name, "--timeout=120s")
 		return file
 	}
+
 	gone := func(file string) {
 		t.Helper()
 		begin := time.Now()
 		f.must(t, "kubectl", "delete", "-f", file, "--timeout=150s")
 		t.Logf("a pod went in %s", time.Since(begin).Round(time.Second))
 	}
+
 	first := pod("one")
 	f.must(t, "kubectl", "exec", "one", "--", "tool", "write", `C:\disk\kept`, "bytes of a pod")
 	f.calls(t, []proxyCall{ // who uses it keeps it
@@ -249,6 +263,7 @@ func (f fixture) iscsiDriver(t *testing.T, machine string, server *iscsitest.Ser
 			t.Error(err)
 		}
 	}
+
 	poll(t, settle, func(ctx context.Context) error { return f.hasDisks(ctx, t) })
 	gone(first)
 	second := pod("two")
@@ -262,6 +277,7 @@ func (f fixture) iscsiDriver(t *testing.T, machine string, server *iscsitest.Ser
 		t.Logf("the write was cached: %v", err)
 	case <-time.After(5 * time.Second):
 	}
+
 	f.must(t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary") // the kubelet waits for nothing
 	server.Again()
 	if err := <-wrote; err != nil {

@@ -34,12 +34,14 @@ func TestKilledUp(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	f := newFixture(t)
 	f.bin = withoutPacked(t, f.bin)
 	file := filepath.Join(f.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(killedYAML), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { f.takeDown(t) })
 	for _, moment := range []string{" supervise ", "wineboot", "rundll32"} {
 		f.killUp(t, file, moment)
@@ -52,6 +54,7 @@ func TestKilledUp(t *testing.T) {
 			t.Errorf("killed at %q: mullion down left behind:\n%s", moment, strings.Join(left, "\n"))
 		}
 	}
+
 	f.killUp(t, file, "wineboot")
 	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
 		t.Errorf("after a kill: mullion up: %v\n%s", err, out)
@@ -69,6 +72,7 @@ func withoutPacked(t *testing.T, bin string) string {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	dir, err := os.MkdirTemp(cache, "bin-")
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +101,7 @@ func (f fixture) killUp(t *testing.T, file, moment string) {
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	poll(t, settle, func(context.Context) error {
 		for _, command := range f.processes(t) {
 			if strings.Contains(command, moment) {
@@ -105,9 +110,11 @@ func (f fixture) killUp(t *testing.T, file, moment string) {
 		}
 		return fmt.Errorf("no process with %q", moment)
 	})
+
 	if err := up.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = up.Wait()
 	for pid, command := range f.processes(t) {
 		if strings.Contains(command, " supervise ") {

@@ -47,6 +47,7 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
+
 	// kubeadm's API server does not verify kubelets' serving certificates, because kubelets sign them themselves.
 	programs, server := t.TempDir(), bundle.At(f.bin, version.Kubernetes).Server()
 	for _, name := range []string{"etcd", "kube-controller-manager", "kube-scheduler"} {
@@ -54,11 +55,13 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 			t.Fatal(err)
 		}
 	}
+
 	start := "#!/bin/sh\nfor a; do shift; case $a in --kubelet-certificate-authority=*) ;; *) set -- \"$@\" \"$a\";; esac; done\n" +
 		"exec " + filepath.Join(server, "kube-apiserver") + " \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(programs, "kube-apiserver"), []byte(start), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	p := &kubeadmPlane{config: controlplane.Config{
 		Name:          "kubernetes",
 		Programs:      programs,
@@ -72,6 +75,7 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 		ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
 		Log:           slog.New(slog.DiscardHandler),
 	}}
+
 	all, err := controlplane.Units(p.config)
 	if err != nil {
 		t.Fatal(err)
@@ -79,10 +83,12 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 	all = slices.DeleteFunc(all, func(u component.Unit) bool {
 		return slices.Contains(component.Soles(controlplane.Bootstrap, controlplane.ServingApprover), u.ID())
 	})
+
 	manager, err := component.NewManager(all, func(component.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
@@ -92,6 +98,7 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
+
 	if err := manager.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +107,7 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	config.Dial, config.QPS = proc.DialIn(f.netns), -1
 	if p.client, err = kubeclient.NewForConfig(config); err != nil {
 		t.Fatal(err)
@@ -108,6 +116,7 @@ func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if p.hash, err = bundle.CAHash(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +137,15 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 	ctx, tokens, nodes := context.Background(), "system:bootstrappers:kubeadm:default-node-token", "system:nodes"
 	group := func(names ...string) (all []rbacv1.Subject) {
 		for _, n := range names {
-			all = append(all, rbacv1.Subject{Kind: "Group", APIGroup: rbacv1.GroupName, Name: n})
+			all = append(all, rbacv1.Subject{
+				Kind:     "Group",
+				APIGroup: rbacv1.GroupName,
+				Name:     n,
+			})
 		}
 		return all
 	}
+
 	info := fmt.Sprintf(
 		"apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster: {server: \"https://198.51.100.1:6443\", certificate-authority-data: %s}\n", base64.StdEncoding.EncodeToString(ca))
 	if _, err := p.client.CoreV1().Secrets("kube-system").Create(ctx, &corev1.Secret{
@@ -145,6 +159,7 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 	}, metav1.CreateOptions{}); err != nil {
 		return err
 	}
+
 	for _, m := range []struct {
 		namespace, name, key, text string
 		readers                    []rbacv1.Subject
@@ -169,6 +184,7 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 		}, metav1.CreateOptions{}); err != nil {
 			return err
 		}
+
 		name := "kubeadm:" + m.name
 		rules := []rbacv1.PolicyRule{{
 			APIGroups:     []string{""},
@@ -176,22 +192,30 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 			ResourceNames: []string{m.name},
 			Verbs:         []string{"get"},
 		}}
+
 		if _, err := p.client.RbacV1().Roles(m.namespace).Create(ctx, &rbacv1.Role{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Rules:      rules,
 		}, metav1.CreateOptions{}); err != nil {
 			return err
 		}
+
 		binding := &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Subjects:   m.readers,
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+			RoleRef: rbacv1.RoleRef{
+				APIGroup: rbacv1.GroupName,
+				Kind:     "Role",
+				Name:     name,
+			},
 		}
+
 		if _, err := p.client.RbacV1().RoleBindings(m.namespace).Create(ctx, binding,
 			metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
+
 	get := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "kubeadm:get-nodes"},
 		Rules: []rbacv1.PolicyRule{{
@@ -200,9 +224,11 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 			Verbs:     []string{"get"},
 		}},
 	}
+
 	if _, err := p.client.RbacV1().ClusterRoles().Create(ctx, get, metav1.CreateOptions{}); err != nil {
 		return err
 	}
+
 	for name, to := range map[string]struct {
 		role     string
 		subjects []rbacv1.Subject
@@ -220,11 +246,17 @@ func (p *kubeadmPlane) addons(ca []byte) error {
 		binding := &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Subjects:   to.subjects,
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: to.role},
+			RoleRef: rbacv1.RoleRef{
+				APIGroup: rbacv1.GroupName,
+				Kind:     "ClusterRole",
+				Name:     to.role,
+			},
 		}
+
 		if _, err := p.client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

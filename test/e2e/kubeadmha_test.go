@@ -37,6 +37,7 @@ func TestFieldKubeadmHA(t *testing.T) {
 	h.pods, h.services, h.endpoint = "10.229.0.0/17", "10.229.128.0/17", "10.228.0.10:6443"
 	h.linux = []string{"linux-1", "linux-2", "linux-3"}
 	defer h.logs(t)
+
 	h.up(t, kubeadmHAYAML)
 	h.leadsTo(t)
 	command := joinControlPlane.FindString(h.init(t, "--upload-certs"))
@@ -46,6 +47,7 @@ func TestFieldKubeadmHA(t *testing.T) {
 	for _, host := range h.linux[1:] {
 		h.joinBy(t, host, strings.Fields(strings.ReplaceAll(command, `\`, "")))
 	}
+
 	for _, host := range h.linux {
 		h.network(t, host)
 		for _, to := range h.linux {
@@ -54,9 +56,11 @@ func TestFieldKubeadmHA(t *testing.T) {
 			}
 		}
 	}
+
 	h.kubectl(t, "wait", "--for=condition=Ready", "node", "--all", "--timeout=180s")
 	h.kubectl(t, "taint", "nodes", "--all", "node-role.kubernetes.io/control-plane-")
 	h.kubectl(t, "-n", "kube-system", "rollout", "status", "daemonset/kube-proxy", "--timeout=180s")
+
 	// As the document says: all of CoreDNS is on the first control plane else.
 	h.kubectl(t, "-n", "kube-system", "rollout", "restart", "deployment/coredns")
 	h.kubectl(t, "-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=180s")
@@ -109,6 +113,7 @@ func (h kubeadmHosts) leadsTo(t *testing.T, hosts ...string) {
 		}
 		want = regexp.QuoteMeta(h.endpoint+" leads to ") + strings.Join(list, ", ")
 	}
+
 	re := regexp.MustCompile(`(?m)^control-plane-endpoint .* ` + want + `(; not to .*)?$`)
 	poll(t, settle, func(ctx context.Context) error {
 		out, _ := h.mullion(ctx, t, "status") // fails while a host is off
@@ -142,6 +147,7 @@ func (h kubeadmHosts) loses(t *testing.T, host string) {
 		if err != nil {
 			return fmt.Errorf("read nodes: %w: %s", err, out)
 		}
+
 		states := strings.Fields(out)
 		if len(states) != len(h.linux)+1 {
 			t.Fatalf("nodes: %q", out)
@@ -151,6 +157,7 @@ func (h kubeadmHosts) loses(t *testing.T, host string) {
 				t.Fatalf("%.1fs after the loss of %s: %s", time.Since(began).Seconds(), host, out)
 			}
 		}
+
 		if !slices.Contains(states, host+"=Unknown") {
 			return fmt.Errorf("nodes: %s", out)
 		}
@@ -159,7 +166,7 @@ func (h kubeadmHosts) loses(t *testing.T, host string) {
 	t.Logf("its node is known to be gone after %.1fs", time.Since(began).Seconds())
 }
 
-// containers are the pods' containers, and how often they were started again.
+// containers returns the pods' containers, and how often they were started again.
 func (h kubeadmHosts) containers(t *testing.T) string {
 	t.Helper()
 	return h.kubectl(t, "get", "pod", "win", "lin", "-o",
@@ -176,6 +183,7 @@ func (h kubeadmHosts) etcdMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(file("ca.crt"))
 	client := &http.Client{
@@ -185,6 +193,7 @@ func (h kubeadmHosts) etcdMembers(t *testing.T) {
 		Timeout: 10 * time.Second,
 	}
 	defer client.CloseIdleConnections()
+
 	poll(t, 2*settle, func(ctx context.Context) error {
 		for i := range h.linux {
 			at := fmt.Sprintf("https://10.228.0.%d:2379", 11+i)
@@ -195,6 +204,7 @@ func (h kubeadmHosts) etcdMembers(t *testing.T) {
 			if health.Health != "true" {
 				return fmt.Errorf("etcd at %s: %+v", at, health)
 			}
+
 			var list struct {
 				Members []struct {
 					Name      string
@@ -204,16 +214,19 @@ func (h kubeadmHosts) etcdMembers(t *testing.T) {
 			if err := ask(ctx, client, http.MethodPost, at+"/v3/cluster/member/list", &list); err != nil {
 				return err
 			}
+
 			var names []string
 			for _, m := range list.Members {
 				if !m.IsLearner {
 					names = append(names, m.Name)
 				}
 			}
+
 			if slices.Sort(names); !slices.Equal(names, h.linux) {
 				return fmt.Errorf("etcd at %s has members %+v", at, list.Members)
 			}
 		}
+
 		return nil
 	})
 }
@@ -229,6 +242,7 @@ func ask(ctx context.Context, client *http.Client, method, url string, answer an
 		return err
 	}
 	defer got.Body.Close()
+
 	body, err := io.ReadAll(io.LimitReader(got.Body, 1<<20))
 	if err != nil {
 		return err

@@ -45,6 +45,7 @@ func TestFieldKubeadm(t *testing.T) {
 	h.pods, h.services, h.endpoint = "10.198.0.0/16", "10.197.0.0/16", "10.199.0.10:6443"
 	h.linux = []string{"linux-1", "linux-2"}
 	defer h.logs(t)
+
 	h.up(t, kubeadmYAML)
 	h.init(t)
 	h.network(t, "linux-1")
@@ -72,6 +73,7 @@ func TestFieldKubeadm(t *testing.T) {
 		}
 		return err
 	})
+
 	for _, host := range []string{"linux-2", "linux-1"} {
 		h.reset(t, host)
 	}
@@ -83,6 +85,7 @@ func newKubeadmHosts(t *testing.T) (h kubeadmHosts, nssm string) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	h = kubeadmHosts{fixture: newFixture(t), control: "linux-1"}
 	programs := bundle.At(h.bin, version.Kubernetes)
 	for _, file := range []string{
@@ -92,12 +95,14 @@ func newKubeadmHosts(t *testing.T) (h kubeadmHosts, nssm string) {
 			t.Skipf("needs kubeadm: make kubeadm: %v", err)
 		}
 	}
+
 	nssm = nssmProgram(t)
 	if all, err := cgroup.Hierarchies(); err != nil {
 		t.Fatal(err)
 	} else if !all[0].V2 {
 		h.ignore = []string{"--ignore-preflight-errors=SystemVerification"}
 	}
+
 	return h, nssm
 }
 
@@ -108,6 +113,7 @@ func (h kubeadmHosts) up(t *testing.T, yaml string) {
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { h.takeDown(t) })
 	want := fmt.Sprintf("0 node(s) and %d bare host(s)", len(h.linux)+1)
 	if out := h.must(t, "up", "-f", file, "--wait", "20m"); !strings.Contains(out, want) {
@@ -179,6 +185,7 @@ func (h kubeadmHosts) init(t *testing.T, flags ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h.writes(t, "linux-1", "/root/init.yaml", strings.NewReplacer("10.244.0.0/16", h.pods, "10.96.0.0/16", h.services,
 		"10.213.0.10:6443", h.endpoint).Replace(string(text)))
 	began := time.Now()
@@ -218,7 +225,7 @@ func (h kubeadmHosts) network(t *testing.T, host string) {
 	h.writes(t, host, "/etc/cni/net.d/10-pods.conflist", strings.ReplaceAll(string(text), "10.244.0.0/24", h.podRange(t, host)))
 }
 
-// podRange is the range of a node's pods, which the cluster has given it.
+// podRange returns the range of a node's pods, which the cluster has given it.
 func (h kubeadmHosts) podRange(t *testing.T, node string) string {
 	t.Helper()
 	var cidr string
@@ -240,7 +247,7 @@ func (h kubeadmHosts) route(t *testing.T, host, to string) {
 	h.runs(t, host, "ip", "route", "replace", h.podRange(t, to), "via", h.addressOf(t, to))
 }
 
-// addressOf is a node's address on the underlay.
+// addressOf returns a node's address on the underlay.
 func (h kubeadmHosts) addressOf(t *testing.T, node string) string {
 	t.Helper()
 	return strings.TrimSpace(h.kubectl(t, "get", "node", node, "-o",

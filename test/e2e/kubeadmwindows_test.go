@@ -141,6 +141,7 @@ func (h kubeadmHosts) dialBoth(t *testing.T) {
 			if err != nil {
 				return fmt.Errorf("pod %s asks Service %s: %w: %s", from, to, err, out)
 			}
+
 			return nil
 		})
 	}
@@ -156,10 +157,12 @@ func (h kubeadmHosts) resetWindows(t *testing.T, host string) {
 	if strings.Contains(out, "[reset] Failed") || strings.Contains(out, "could not be stopped") {
 		t.Errorf("kubeadm.exe reset: %s", out)
 	}
+
 	h.runs(t, host, "sc.exe", "stop", "kube-proxy")
 	h.runs(t, host, "sc.exe", "delete", "kube-proxy")
 	h.runs(t, host, "nssm.exe", "remove", "kubelet", "confirm")
 	h.runs(t, host, "cmd", "/c", "del", `C:\etc\kubernetes\kube-proxy.conf`)
+
 	// sc.exe does not wait for the service's end.
 	poll(t, settle, func(context.Context) error {
 		left := h.runs(t, host, "cmd", "/c",
@@ -170,6 +173,7 @@ func (h kubeadmHosts) resetWindows(t *testing.T, host string) {
 		}
 		return nil
 	})
+
 	if out, err := h.mullion(t.Context(), t, "node", "exec", host, "--", "sc.exe", "query", "kubelet"); err == nil ||
 		!regexp.MustCompile(`1060`).MatchString(out) {
 		t.Errorf("the kubelet's service after its removal: %s", out)

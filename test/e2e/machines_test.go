@@ -32,6 +32,7 @@ func twoMachines(t *testing.T) (server, other fixture) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of one machine")
 	}
+
 	bin := built.Dir(t)
 	machine := func(name string) fixture {
 		ns := fmt.Sprintf("me-%s-%d", name, os.Getpid())
@@ -43,6 +44,7 @@ func twoMachines(t *testing.T) (server, other fixture) {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
+
 		dir := t.TempDir()
 		return fixture{
 			bin:        bin,
@@ -52,6 +54,7 @@ func twoMachines(t *testing.T) (server, other fixture) {
 			netns:      "/run/netns/" + ns,
 		}
 	}
+
 	server, other = machine("server"), machine("other")
 	script := fmt.Sprintf(`set -e
 ip -n %[1]s link add eth0 type veth peer name eth0 netns %[2]s
@@ -61,6 +64,7 @@ done`, filepath.Base(server.netns), filepath.Base(other.netns))
 	if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	return server, other
 }
 
@@ -109,6 +113,7 @@ func TestSeveralMachines(t *testing.T) {
 	if line == nil {
 		t.Fatalf("mullion server prints no command to join by:\n%s", out)
 	}
+
 	good := append(strings.Fields(line[1]), "--windows-version", "ltsc2019", "--verbose") // which names each part
 	with := func(flag, value string) []string {
 		args := append([]string{}, good...)
@@ -140,11 +145,13 @@ func TestSeveralMachines(t *testing.T) {
 		logs(t, other)
 		other.takeDown(t)
 	})
+
 	for _, moment := range []string{"this machine is number 1", "ok   identity/m1-win-1"} {
 		other.killed(t, moment, good...)
 		other.must(t, "leave")
 		server.unclaimed(t, other)
 	}
+
 	cutOff(t, server, other, good)
 
 	began := time.Now()
@@ -153,6 +160,7 @@ func TestSeveralMachines(t *testing.T) {
 	if !regexp.MustCompile(`^m1-win-1 +Ready .* 10\.213\.1\.11 .*10\.0\.17763`).MatchString(nodes) {
 		t.Fatalf("the nodes are:\n%s", nodes)
 	}
+
 	answers(t, server, other)
 	keepsVolume(t, server, other)
 	balanced(t, server, other)
@@ -192,10 +200,12 @@ func (f fixture) until(t *testing.T, says string, then func(*exec.Cmd), args ...
 		t.Fatal(err)
 	}
 	defer read.Close()
+
 	cmd.Stdout, cmd.Stderr = write, write
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = write.Close()
 	var out strings.Builder
 	done := false
@@ -206,6 +216,7 @@ func (f fixture) until(t *testing.T, says string, then func(*exec.Cmd), args ...
 			then(cmd)
 		}
 	}
+
 	err = cmd.Wait()
 	if !done {
 		t.Fatalf("mullion %s never says %q: %v\n%s", strings.Join(args, " "), says, err, out.String())
@@ -226,6 +237,7 @@ func (f fixture) unclaimed(t *testing.T, other fixture) {
 	if left := other.traces(t); len(left) > 0 {
 		t.Errorf("left behind on the machine:\n%s", strings.Join(left, "\n"))
 	}
+
 	poll(t, settle, func(ctx context.Context) error { // upstream's garbage collector gives the part back
 		out, err := f.mullion(ctx, t, "kubectl", "get", "nodes,configmaps", "-n", "mullion-system", "-o", "name")
 		if err == nil && (strings.Contains(out, "node/") || strings.Contains(out, "machine-1")) {
@@ -237,6 +249,7 @@ func (f fixture) unclaimed(t *testing.T, other fixture) {
 		if err == nil && strings.Contains(out, "m1-win-1") {
 			err = fmt.Errorf("the cluster still has what was wanted of volumes: %s", out)
 		}
+
 		return err
 	})
 }
@@ -252,6 +265,7 @@ func cutOff(t *testing.T, server, other fixture, good []string) {
 		}
 	}
 	defer link("up")
+
 	out, err := other.until(t, "ok   identity/m1-win-1", func(*exec.Cmd) { link("down") },
 		append(good, "--wait", "45s")...)
 	var ended *exec.ExitError
@@ -261,6 +275,7 @@ func cutOff(t *testing.T, server, other fixture, good []string) {
 	if left, err := proc.Labelled(other.data); err != nil || len(left) > 0 {
 		t.Errorf("a join whose server is cut off leaves processes %v, %v", left, err)
 	}
+
 	link("up")
 	other.must(t, "leave")
 	server.unclaimed(t, other)
@@ -278,6 +293,7 @@ func answers(t *testing.T, server, other fixture) {
 		Timeout:   5 * time.Second,
 		Transport: &http.Transport{DialContext: proc.DialIn(server.netns), DisableKeepAlives: true},
 	}
+
 	deadline := time.Now().Add(settle)
 	for {
 		resp, err := client.Get("http://" + ip + "/")
@@ -289,11 +305,13 @@ func answers(t *testing.T, server, other fixture) {
 			}
 			break
 		}
+
 		if time.Now().After(deadline) {
 			t.Fatalf("the pod on the other machine does not answer: %v", err)
 		}
 		<-time.After(300 * time.Millisecond)
 	}
+
 	if out := server.must(t, "kubectl", "exec", "web", "--", "cmd", "/c", "ver"); !strings.Contains(out, "10.0.17763") {
 		t.Errorf("exec over the API server: %s", out)
 	}

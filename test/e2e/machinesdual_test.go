@@ -47,6 +47,7 @@ func TestFieldSeveralMachinesDual(t *testing.T) {
 	if err := os.WriteFile(file, []byte(machinesDualYAML), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { server.takeDown(t) })
 	server.must(t, "up", "-f", file)
 	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(server.must(t, "token", "create",
@@ -54,6 +55,7 @@ func TestFieldSeveralMachinesDual(t *testing.T) {
 	if line == nil {
 		t.Fatal("mullion token create prints no command to join by")
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, server)
@@ -76,10 +78,12 @@ func TestFieldSeveralMachinesDual(t *testing.T) {
 			"---\napiVersion: v1\nkind: Pod\nmetadata: {name: on-%[1]s, labels: {app: on-%[1]s}}\nspec: {nodeName: %[1]s, terminationGracePeriodSeconds: 1, "+
 				"containers: [{name: serves, image: '%[2]s', args: [serve, ':80']}]}\n", node, image)
 	}
+
 	pods := filepath.Join(server.home, "pods.yaml")
 	if err := os.WriteFile(pods, []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	server.must(t, "kubectl", "apply", "-f", pods)
 	server.must(t, "kubectl", "wait", "--for=condition=Ready", "pods", "--all", "--timeout=2m")
 	server.jsonpath(t, "^fd00:213::e", "service", "balanced", "{.status.loadBalancer.ingress[0].ip}")
@@ -95,9 +99,11 @@ func TestFieldSeveralMachinesDual(t *testing.T) {
 		server.gets(t, "on-"+from, "http://there/", "served by on-m1-win-1")
 		server.gets(t, "on-"+from, "http://["+balanced+"]/", "served by on-m1-win-1")
 	}
+
 	for _, f := range []fixture{server, other} {
 		poll(t, settle, func(ctx context.Context) error { return get(ctx, f.netns, "", "["+balanced+"]") })
 	}
+
 	other.must(t, "leave")
 	if left := other.traces(t); len(left) > 0 {
 		t.Errorf("left behind on the machine:\n%s", strings.Join(left, "\n"))

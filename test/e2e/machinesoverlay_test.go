@@ -39,6 +39,7 @@ func TestFieldSeveralMachinesOverlay(t *testing.T) {
 	if err := os.WriteFile(file, []byte(overlayYAML), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { server.takeDown(t) })
 	server.must(t, "up", "-f", file)
 	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(server.must(t, "token", "create",
@@ -46,6 +47,7 @@ func TestFieldSeveralMachinesOverlay(t *testing.T) {
 	if line == nil {
 		t.Fatal("mullion token create prints no command to join by")
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, server)
@@ -68,10 +70,12 @@ func TestFieldSeveralMachinesOverlay(t *testing.T) {
 			"---\napiVersion: v1\nkind: Pod\nmetadata: {name: on-%[1]s, labels: {app: on-%[1]s}}\nspec: {nodeName: %[1]s, terminationGracePeriodSeconds: 1, "+
 				"containers: [{name: serves, image: '%[2]s', args: [serve, ':80']}]}\n", node, image)
 	}
+
 	pods := filepath.Join(server.home, "pods.yaml")
 	if err := os.WriteFile(pods, []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	server.must(t, "kubectl", "apply", "-f", pods)
 	server.must(t, "kubectl", "wait", "--for=condition=Ready", "pods", "--all", "--timeout=2m")
 	for _, from := range nodes {
@@ -82,6 +86,7 @@ func TestFieldSeveralMachinesOverlay(t *testing.T) {
 		}
 		server.gets(t, "on-"+from, "http://there/", "served by on-m1-win-1")
 	}
+
 	other.must(t, "leave")
 	if left := other.traces(t); len(left) > 0 {
 		t.Errorf("left behind on the machine:\n%s", strings.Join(left, "\n"))

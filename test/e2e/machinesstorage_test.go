@@ -37,6 +37,7 @@ func keepsVolume(t *testing.T, server, other fixture) {
 	if err := os.WriteFile(file, []byte(keptPod), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	folder := filepath.Join(other.data, "nodes", "m1-win-1", "prefix", "Files", "var", "lib", "mullion", "volumes")
 	volumes := func() string {
 		all, err := os.ReadDir(folder)
@@ -47,8 +48,10 @@ func keepsVolume(t *testing.T, server, other fixture) {
 		for _, v := range all {
 			names = append(names, v.Name())
 		}
+
 		return strings.Join(names, " ")
 	}
+
 	for n := range 2 {
 		server.must(t, "kubectl", "apply", "-f", file)
 		server.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/keeps", "--timeout=90s")
@@ -59,12 +62,14 @@ func keepsVolume(t *testing.T, server, other fixture) {
 			`type C:\kept\note`); strings.TrimSpace(out) != "written" {
 			t.Errorf("the volume has %q", out)
 		}
+
 		if name := server.must(t, "kubectl", "get", "pvc", "kept", "-o",
 			"jsonpath={.spec.volumeName}"); volumes() != name {
 			t.Errorf("the machine has the volumes %q, want %q", volumes(), name)
 		}
 		server.must(t, "kubectl", "delete", "pod", "keeps", "--timeout=60s")
 	}
+
 	server.must(t, "kubectl", "delete", "pvc", "kept", "--timeout=60s")
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := server.mullion(ctx, t, "kubectl", "get", "pv", "-o", "name")

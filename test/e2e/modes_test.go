@@ -45,6 +45,7 @@ func testModes(t *testing.T, modes ...string) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of one mode; `mullion net test` tests it")
 	}
+
 	sideBySide(t)
 	for i, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
@@ -75,9 +76,11 @@ func (f fixture) netTest(t *testing.T, mode string) {
 	var report struct {
 		Results []struct{ Flow, Protocol, Expected, Seen, Outcome string }
 	}
+
 	if err := json.Unmarshal(out, &report); err != nil {
 		t.Fatalf("mullion net test: %v, %v\n%s\n%s", runErr, err, out, told.String())
 	}
+
 	good, other := 0, 0
 	for _, r := range report.Results {
 		switch r.Outcome {
@@ -90,12 +93,14 @@ func (f fixture) netTest(t *testing.T, mode string) {
 			t.Errorf("%s, %s: expected %s, seen %s", r.Flow, r.Protocol, r.Expected, r.Seen)
 		}
 	}
+
 	if (other == 0) != (runErr == nil) {
 		t.Errorf("mullion net test ends with %v; %d flows were not as documented", runErr, other)
 	}
 	if good < 30 {
 		t.Errorf("only %d flows were carried out", good)
 	}
+
 	t.Logf("mode %s: %d flows as documented, %d not", mode, good, other)
 	if other > 0 {
 		logs(t, f)

@@ -47,11 +47,17 @@ func TestFieldNodeServices(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	s := sampler{fixture: newFixture(t), tools: t.TempDir(), node: "win-1"}
+	s := sampler{
+		fixture: newFixture(t),
+		tools:   t.TempDir(),
+		node:    "win-1",
+	}
+
 	file := filepath.Join(s.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(nodeServicesYAML), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { s.takeDown(t) })
 	s.does(t, "up", "-f", file)
 	defer func() {
@@ -59,9 +65,14 @@ func TestFieldNodeServices(t *testing.T) {
 			logs(t, s.fixture)
 		}
 	}()
+
 	see := func(run, want string) {
 		t.Helper()
-		s.see(t, documents.Step{On: documents.NodePowerShell, Run: run, Want: want})
+		s.see(t, documents.Step{
+			On:   documents.NodePowerShell,
+			Run:  run,
+			Want: want,
+		})
 	}
 	s.idle(t)
 	see("Get-Service kubelet, kube-proxy", `(?m)Running +kubelet.*Running +kube-proxy`)
@@ -70,6 +81,7 @@ func TestFieldNodeServices(t *testing.T) {
 		!strings.Contains(out, "win-1") {
 		t.Errorf("mullion logs: %.2000s", out)
 	}
+
 	// Whichever process is killed, another comes.
 	for _, pattern := range []string{
 		`^C:\\k\\kubelet\.exe `, `^C:\\Windows\\System32\\mullion-service\.exe .*--name kubelet `, `^C:\\k\\kube-proxy\.exe `,
@@ -77,6 +89,7 @@ func TestFieldNodeServices(t *testing.T) {
 		s.back(t, pattern, s.kill(t, pattern))
 		s.ready(t)
 	}
+
 	see("Stop-Service kubelet; (Get-Service kubelet).Status", "Stopped")
 	halted := func() {
 		t.Helper()
@@ -94,6 +107,7 @@ func TestFieldNodeServices(t *testing.T) {
 	if out, err := s.mullion(t.Context(), t, "diagnose"); !strings.Contains(out, "[node-service-stopped]") {
 		t.Errorf("mullion diagnose: %v\n%s", err, out)
 	}
+
 	s.does(t, "node", "start", "win-1")
 	s.ready(t)
 	see("(Get-Service kubelet).Status", "Running")
@@ -113,11 +127,13 @@ func (s sampler) shutsDown(t *testing.T) {
 	if err := os.WriteFile(file, []byte(toldPodsYAML), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s.does(t, "kubectl", "apply", "-f", file)
 	pods := map[string]string{"ordinary": "default", "critical": "kube-system"}
 	for pod, namespace := range pods {
 		s.does(t, "kubectl", "-n", namespace, "wait", "--for=condition=Ready", "pod/"+pod, "--timeout=180s")
 	}
+
 	s.does(t, "node", "exec", "win-1", "--", "shutdown", "/r", "/t", "0")
 	ended := map[string]time.Time{}
 	for pod, namespace := range pods {
@@ -131,9 +147,11 @@ func (s sampler) shutsDown(t *testing.T) {
 			return err
 		})
 	}
+
 	if !ended["critical"].After(ended["ordinary"]) {
 		t.Errorf("the pods were told to end at %v", ended)
 	}
+
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := s.mullion(ctx, t, "kubectl", "get", "events", "--field-selector", "involvedObject.name=win-1")
 		if err != nil || !strings.Contains(out, "Shutdown manager detected preshutdown event") ||
@@ -190,11 +208,13 @@ func (s sampler) times(t *testing.T) map[int]ticks {
 		if len(fields) < 13 {
 			continue
 		}
+
 		var user, system int64
 		if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
 			t.Fatal(err)
 		}
 		all[pid] = ticks{user + system, command}
 	}
+
 	return all
 }

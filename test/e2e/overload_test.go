@@ -80,6 +80,7 @@ func TestFieldOverload(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	f := newFixture(t)
 	f.bringUp(t, overloadYAML)
 	f.image(t)
@@ -87,6 +88,7 @@ func TestFieldOverload(t *testing.T) {
 		otherWork(t)
 		f.crowd(t, 50, 6*time.Minute, true)
 	})
+
 	t.Run("burning", func(t *testing.T) {
 		f.deploy(t, burning)
 		f.crowd(t, 50, 2*time.Minute, false)
@@ -140,6 +142,7 @@ func (f fixture) crowd(t *testing.T, pods int, within time.Duration, stay bool) 
 		if out, err := f.mullion(t.Context(), t, "status"); err != nil {
 			t.Errorf("mullion status: %v\n%s", err, out) // a node is not Ready, or somebody does not answer
 		}
+
 		status = append(status, time.Since(begin))
 		old, fresh := f.readyOf(t, "before"), f.readyOf(t, "crowd")
 		if stay && old < before {
@@ -147,6 +150,7 @@ func (f fixture) crowd(t *testing.T, pods int, within time.Duration, stay bool) 
 		}
 		most = max(most, fresh)
 	}
+
 	slices.Sort(answers)
 	slices.Sort(status)
 	p99, usual := answers[len(answers)*99/100], status[len(status)/2]
@@ -155,19 +159,21 @@ func (f fixture) crowd(t *testing.T, pods int, within time.Duration, stay bool) 
 	if p99 > time.Second*patience() {
 		t.Errorf("one of 100 answers of the API takes longer than %s", p99)
 	}
+
 	if usual > 2*time.Second*patience() {
 		t.Errorf("mullion status takes %s", usual)
 	}
 	if most == pods {
 		return
 	}
+
 	events := f.must(t, "kubectl", "get", "events", "--field-selector", "reason=WaitsForProcessor")
 	if most == 0 || !strings.Contains(events, "programs at a time") {
 		t.Errorf("%d of %d pods are Ready, and no event says what the others wait for:\n%s", most, pods, events)
 	}
 }
 
-// readyOf is how many pods of a Deployment are Ready.
+// readyOf returns how many pods of a Deployment are Ready.
 func (f fixture) readyOf(t *testing.T, deployment string) (n int) {
 	t.Helper()
 	out := f.must(t, "kubectl", "get", "deployment", deployment, "-o", "jsonpath={.status.readyReplicas}")
@@ -186,9 +192,11 @@ func (f fixture) answers(t *testing.T, during time.Duration) []time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var took []time.Duration
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
+
 	for end := time.Now().Add(during); time.Now().Before(end); <-tick.C {
 		begin := time.Now()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
@@ -196,6 +204,7 @@ func (f fixture) answers(t *testing.T, during time.Duration) []time.Duration {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		answer, err := client.Do(request)
 		if err != nil {
 			t.Fatal(err)
@@ -203,5 +212,6 @@ func (f fixture) answers(t *testing.T, during time.Duration) []time.Duration {
 		_ = answer.Body.Close()
 		took = append(took, time.Since(begin))
 	}
+
 	return took
 }

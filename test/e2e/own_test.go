@@ -32,6 +32,7 @@ func own(t *testing.T, from, to string) {
 	if len(version.Kubernetes) != len(ownVersion) || !bytes.Contains(text, []byte(version.Kubernetes)) {
 		t.Fatalf("%s does not have its version in it", from)
 	}
+
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +83,7 @@ func (f fixture) ownPrograms(t *testing.T) {
 				}
 				return out
 			}
+
 			file := filepath.Join(t.TempDir(), filepath.Base(tt.from))
 			own(t, tt.from, file)
 			if out := mullion("node", "set", tt.node, "--kubelet", file); !strings.Contains(out, "ready after") {
@@ -90,6 +92,7 @@ func (f fixture) ownPrograms(t *testing.T) {
 			if err := os.Remove(file); err != nil { // it is built anew
 				t.Fatal(err)
 			}
+
 			f.kubeletVersions(t, map[string]string{tt.node: ownVersion})
 			f.saysOwn(t, tt.node, true)
 			f.back(t, tt.own, f.kill(t, tt.own))
@@ -131,6 +134,7 @@ func (f fixture) saysOwn(t *testing.T, node string, want bool) {
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, text)
 		}
+
 		var report struct {
 			Health struct {
 				Nodes []struct {
@@ -139,6 +143,7 @@ func (f fixture) saysOwn(t *testing.T, node string, want bool) {
 				}
 			}
 		}
+
 		out, err := f.mullion(ctx, t, "status", "-o", "json")
 		if err := errors.Join(err, json.Unmarshal([]byte(out), &report)); err != nil {
 			return err
@@ -148,6 +153,7 @@ func (f fixture) saysOwn(t *testing.T, node string, want bool) {
 				return nil
 			}
 		}
+
 		return fmt.Errorf("the kubelet of %s is not said to be own=%v:\n%s", node, want, text)
 	})
 }
@@ -161,6 +167,7 @@ func TestFieldOwnBundle(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of one version")
 	}
+
 	f := newFixture(t)
 	b := bundle.At(f.bin, version.Kubernetes)
 	dir := filepath.Join(f.home, "own")
@@ -172,6 +179,7 @@ func TestFieldOwnBundle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	archive := filepath.Join(f.home, "kubernetes-node-windows-amd64.tar.gz")
 	packWindows(t, b, archive)
 	t.Cleanup(func() { f.takeDown(t) })
@@ -180,9 +188,11 @@ func TestFieldOwnBundle(t *testing.T) {
 		logs(t, f)
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	if err := errors.Join(os.RemoveAll(dir), os.Remove(archive)); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, again := range []bool{false, true} {
 		if again {
 			if out, err := f.mullion(t.Context(), t, "stop"); err != nil {
@@ -190,6 +200,7 @@ func TestFieldOwnBundle(t *testing.T) {
 			}
 			f.up(t)
 		}
+
 		f.kubeletVersions(t, map[string]string{"linux-1": ownVersion, "win-1": ownVersion})
 		out, err := f.mullion(t.Context(), t, "kubectl", "version")
 		if err != nil || strings.Count(out, ownVersion) != 2 {
@@ -209,6 +220,7 @@ func packWindows(t *testing.T, b bundle.Bundle, archive string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := tar.NewWriter(z)
 	for _, name := range []string{"kubelet.exe", "kube-proxy.exe"} {
 		made := filepath.Join(t.TempDir(), name)
@@ -217,14 +229,22 @@ func packWindows(t *testing.T, b bundle.Bundle, archive string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &tar.Header{Name: "kubernetes/node/bin/" + name, Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(text))}
+
+		h := &tar.Header{
+			Name:     "kubernetes/node/bin/" + name,
+			Typeflag: tar.TypeReg,
+			Mode:     0o755,
+			Size:     int64(len(text)),
+		}
 		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := w.Write(text); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := errors.Join(w.Close(), z.Close(), file.Close()); err != nil {
 		t.Fatal(err)
 	}

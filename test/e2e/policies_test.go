@@ -168,6 +168,7 @@ func (f fixture) policies(t *testing.T) {
 			}
 			return nil
 		})
+
 		if out := f.kubectl(t, "get", "pods", "-n", "policed", "-l", "app=starts",
 			"-o", "jsonpath={.items[*].status.phase}"); strings.Contains(out, "Succeeded") {
 			t.Errorf("a pod whose policy forbids it reached another with its first packet: %s", out)
@@ -197,16 +198,19 @@ func (f fixture) policedPods(t *testing.T) []policedPod {
 			name: name,
 			addr: net.JoinHostPort(f.kubectl(t, "get", "pod", "-n", "policed", name, "-o", "jsonpath={.status.podIP}"), port),
 		}
+
 		for _, pid := range slices.Sorted(maps.Keys(processes)) {
 			if strings.HasSuffix(processes[pid], "serve :"+port) {
 				pod.netns = fmt.Sprintf("/proc/%d/ns/net", pid)
 			}
 		}
+
 		if pod.netns == "" {
 			t.Fatalf("no process serves :%s", port)
 		}
 		pods = append(pods, pod)
 	}
+
 	return pods
 }
 
@@ -237,6 +241,7 @@ func reached(pods []policedPod, want func(client, server string) bool) error {
 			if client == server {
 				continue
 			}
+
 			calls++
 			go func() {
 				err := netns.Do(client.netns, func() error {
@@ -250,13 +255,16 @@ func reached(pods []policedPod, want func(client, server string) bool) error {
 					results <- fmt.Errorf("%s to %s: %v", client.name, server.name, err)
 					return
 				}
+
 				results <- nil
 			}()
 		}
 	}
+
 	var errs []error
 	for range calls {
 		errs = append(errs, <-results)
 	}
+
 	return errors.Join(errs...)
 }

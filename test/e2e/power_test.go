@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// survivorOf is the pod of survivors that a node has.
+// survivorOf returns the pod of survivors that a node has.
 func survivorOf(node string) string {
 	return map[string]string{"win-2": "ticks-2", "linux-1": "ticks-linux"}[node]
 }
 
-// restarts is how often a pod's container was started again, and which boot its node is at.
+// restarts returns how often a pod's container was started again, and which boot its node is at.
 func (f fixture) restarts(ctx context.Context, t *testing.T, pod, node string) (count int, boot string) {
 	t.Helper()
 	out, err := f.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o",
@@ -24,6 +24,7 @@ func (f fixture) restarts(ctx context.Context, t *testing.T, pod, node string) (
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	count, err = strconv.Atoi(out)
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +33,7 @@ func (f fixture) restarts(ctx context.Context, t *testing.T, pod, node string) (
 	if err != nil {
 		t.Fatalf("%v\n%s", err, boot)
 	}
+
 	return count, boot
 }
 
@@ -46,6 +48,7 @@ func (f fixture) power(t *testing.T) {
 			if out, err := f.mullion(t.Context(), t, "node", "stop", node); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
+
 			if left := f.inPods(t, node); len(left) > 0 {
 				t.Errorf("processes %v of its pods go on", left)
 			}
@@ -55,18 +58,21 @@ func (f fixture) power(t *testing.T) {
 			if out, err := f.mullion(t.Context(), t, "node", "start", node); err != nil || !strings.Contains(out, "is Ready") {
 				t.Fatalf("%v\n%s", err, out)
 			}
+
 			f.running(t)
 			f.restarted(t, survivorOf(node), node, before, "")
 			f.working(t)
 			f.resolves(t)
 		})
 	}
+
 	t.Run("from-within", func(t *testing.T) {
 		before, boot := f.restarts(t.Context(), t, "ticks-2", "win-2")
 		out, err := f.mullion(t.Context(), t, "node", "exec", "win-2", "--", "powershell", "-Command", "Restart-Computer -Force")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
+
 		f.restarted(t, "ticks-2", "win-2", before, boot)
 		out, err = f.mullion(t.Context(), t, "logs", "kubelet/win-2", "--tail", "100000")
 		if !strings.Contains(out, "Node pre-shutdown") {
@@ -84,14 +90,14 @@ func (f fixture) restarted(t *testing.T, pod, node string, before int, boot stri
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {
 		count, now := f.restarts(ctx, t, pod, node)
-		if count != before+1 || boot != "" && now == boot {
+		if count != before+1 || (boot != "" && now == boot) {
 			return fmt.Errorf("%d restarts and boot %s, before %d and %s", count, now, before, boot)
 		}
 		return nil
 	})
 }
 
-// inPods are the processes in a node's containers.
+// inPods returns the processes in a node's containers.
 func (f fixture) inPods(t *testing.T, node string) (all []int) {
 	t.Helper()
 	for pid := range f.processes(t) {

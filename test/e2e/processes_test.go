@@ -23,6 +23,7 @@ func (f fixture) kill(t *testing.T, pattern string) map[int]string {
 		}
 		killed[pid] = command
 	}
+
 	if len(killed) == 0 {
 		t.Fatalf("no process of the cluster matches %q", pattern)
 	}

@@ -36,10 +36,12 @@ func newConnects(t *testing.T, host string) *connects {
 		}
 		return err
 	}}
+
 	l, err := config.Listen(t.Context(), "tcp4", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := &connects{address: l.Addr().String(), asked: map[string]string{}}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
@@ -51,6 +53,7 @@ func newConnects(t *testing.T, host string) *connects {
 		}
 		http.Error(w, "refused", http.StatusBadGateway)
 	})}
+
 	go func() { _ = server.Serve(l) }() // ends with Close
 	t.Cleanup(func() { _ = server.Close() })
 	return p
@@ -65,6 +68,7 @@ func TestFieldImageProxy(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster without a proxy")
 	}
+
 	f := newFixture(t)
 	const machine, password = "10.213.0.254", "notforlogs" // machine: this one's address on the underlay
 	proxy := newConnects(t, machine)
@@ -79,6 +83,7 @@ func TestFieldImageProxy(t *testing.T) {
 		if strings.Contains(out, password) {
 			t.Errorf("mullion %s prints the proxy's password:\n%s", strings.Join(args, " "), out)
 		}
+
 		return out
 	}
 	t.Setenv("HTTPS_PROXY", "http://person:"+password+"@"+proxy.address)
@@ -86,14 +91,17 @@ func TestFieldImageProxy(t *testing.T) {
 	if want := "Its nodes pull images through http://" + proxy.address + "."; !strings.Contains(out, want) {
 		t.Errorf("up does not say %q:\n%s", want, out)
 	}
+
 	if err := os.Unsetenv("HTTPS_PROXY"); err != nil { // the cluster keeps it
 		t.Fatal(err)
 	}
+
 	for i, again := range []bool{false, true} {
 		if again {
 			mullion("stop")
 			mullion("up")
 		}
+
 		for _, system := range []string{"windows", "linux"} {
 			registry := fmt.Sprintf("%s-%d.invalid", system, i)
 			mullion("kubectl", "run", fmt.Sprintf("%s-%d", system, i), "--image="+registry+"/image:v1",
@@ -108,6 +116,7 @@ func TestFieldImageProxy(t *testing.T) {
 			})
 		}
 	}
+
 	mullion("status", "-o", "json")
 	exported := filepath.Join(f.home, "exported")
 	mullion("export", "logs", exported)

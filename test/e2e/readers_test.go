@@ -34,13 +34,19 @@ func (r reader) run(ctx context.Context, t *testing.T, args ...string) (stdout, 
 	cmd := exec.CommandContext(ctx, r.program, args...)
 	cmd.Dir = r.home
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "MULLION_DATA_DIR=" + r.f.data}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: r.uid, Gid: r.uid, Groups: r.groups}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{
+		Uid:    r.uid,
+		Gid:    r.uid,
+		Groups: r.groups,
+	}}
+
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return out.String(), errs.String(), exit.ExitCode()
 	}
+
 	if err != nil {
 		t.Fatalf("run mullion as user %d: %v", r.uid, err)
 	}
@@ -51,8 +57,8 @@ func (r reader) run(ctx context.Context, t *testing.T, args ...string) (stdout, 
 // that a cluster needs.
 const planEnds = 3
 
-// newReaders are the person who ran sudo, and a stranger. They have programs of their own, since those of the checkout
-// may lie where only root gets.
+// newReaders returns the person who ran sudo, and a stranger. They have programs of their own, since those of the
+// checkout may lie where only root gets.
 func (f fixture) newReaders(t *testing.T) (person, stranger reader) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mullion-readers")
@@ -63,6 +69,7 @@ func (f fixture) newReaders(t *testing.T) (person, stranger reader) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	kubectl := filepath.Join("kubernetes", version.Kubernetes, "server", "bin", "kubectl")
 	for _, program := range []string{"mullion", kubectl} {
 		to := filepath.Join(dir, program)
@@ -73,13 +80,20 @@ func (f fixture) newReaders(t *testing.T) (person, stranger reader) {
 			t.Fatalf("copy %s: %v\n%s", program, err, out)
 		}
 	}
+
 	made := func(uid uint32) reader {
 		home := filepath.Join(dir, strconv.Itoa(int(uid)))
 		if err := errors.Join(os.Mkdir(home, 0o700), os.Chown(home, int(uid), int(uid))); err != nil {
 			t.Fatal(err)
 		}
-		return reader{f: f, program: filepath.Join(dir, "mullion"), home: home, uid: uid}
+		return reader{
+			f:       f,
+			program: filepath.Join(dir, "mullion"),
+			home:    home,
+			uid:     uid,
+		}
 	}
+
 	return made(4001), made(4002)
 }
 
@@ -143,6 +157,7 @@ func (f fixture) readers(t *testing.T) {
 			t.Errorf("it printed %q, %s, and its end came before it was ended: %t", out, errs, ctx.Err() == nil)
 		}
 	})
+
 	t.Run("no-secrets", func(t *testing.T) {
 		for _, args := range []string{
 			"kubectl get secrets -A", "kubectl create namespace x", "kubectl delete node win-1",
@@ -150,20 +165,23 @@ func (f fixture) readers(t *testing.T) {
 			"kubectl exec -n default x -- cmd",
 		} {
 			out, errs, code := person.run(t.Context(), t, strings.Fields(args)...)
-			if code == 0 || !strings.Contains(errs, "orbidden") && !strings.Contains(errs, "not found") {
+			if code == 0 || (!strings.Contains(errs, "orbidden") && !strings.Contains(errs, "not found")) {
 				t.Errorf("mullion %s ended with %d:\n%s%s", args, code, out, errs)
 			}
 		}
+
 		out, _, code := person.run(t.Context(), t, "kubectl", "auth", "can-i", "create", "pods/exec")
 		if code == 0 || strings.TrimSpace(out) != "no" {
 			t.Errorf("a reader may run programs in pods: %q", out)
 		}
 	})
+
 	t.Run("collects", func(t *testing.T) {
 		out, errs, code := person.run(t.Context(), t, "export", "logs", filepath.Join(person.home, "exported"))
 		if code != 0 {
 			t.Errorf("export logs ended with %d:\n%s%s", code, out, errs)
 		}
+
 		for _, file := range []string{
 			"logs/etcd.log", "nodes/win-1/hns/state.json", "objects/nodes.yaml", "status.txt",
 		} {
@@ -171,11 +189,13 @@ func (f fixture) readers(t *testing.T) {
 				t.Errorf("export logs: %v", err)
 			}
 		}
+
 		out, errs, code = person.run(t.Context(), t, "collect", "win-1", "-o", "win-1.tar.gz")
 		if code != 0 || strings.Contains(errs, "not collected: ask") {
 			t.Errorf("collect ended with %d:\n%s%s", code, out, errs)
 		}
 	})
+
 	t.Run("stranger", func(t *testing.T) {
 		for _, args := range []string{"status", "kubectl get nodes", "logs etcd -f", "kubeconfig", "hns ls win-1", "image ls"} {
 			out, errs, code := stranger.run(t.Context(), t, strings.Fields(args)...)
@@ -183,12 +203,14 @@ func (f fixture) readers(t *testing.T) {
 				t.Errorf("mullion %s of a stranger ended with %d:\n%s%s", args, code, out, errs)
 			}
 		}
+
 		out, errs, code := stranger.run(t.Context(), t, "up", "--dry-run")
 		if code != planEnds || !strings.Contains(errs, "these lie beside mullion, and are not there") ||
 			!strings.Contains(errs, "only root may see whether a cluster is in") {
 			t.Errorf("up --dry-run of a stranger ended with %d:\n%s%s", code, out, errs)
 		}
 	})
+
 	t.Run("changes", func(t *testing.T) {
 		for _, who := range []reader{person, stranger} {
 			for _, args := range []string{"node exec win-1 -- cmd /c ver", "down", "stop", "hns restart win-1", "image rm a:b"} {
@@ -200,6 +222,7 @@ func (f fixture) readers(t *testing.T) {
 			}
 		}
 	})
+
 	t.Run("own-context", func(t *testing.T) {
 		folder := filepath.Join(person.home, ".kube")
 		config := filepath.Join(folder, "config")
@@ -212,6 +235,7 @@ func (f fixture) readers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		out, errs, code := person.run(t.Context(), t, "kubectl", "auth", "can-i", "create", "pods/exec")
 		if code != 0 || strings.TrimSpace(out) != "yes" {
 			t.Errorf("with the own context it ended with %d:\n%s%s", code, out, errs)
@@ -221,6 +245,7 @@ func (f fixture) readers(t *testing.T) {
 			t.Errorf("the own context is not printed: %d\n%s%s", code, out, errs)
 		}
 	})
+
 	t.Run("killed", func(t *testing.T) {
 		for _, pid := range f.matching(` supervise `)(t) {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -228,6 +253,7 @@ func (f fixture) readers(t *testing.T) {
 			}
 			f.ended(t, pid)
 		}
+
 		if _, errs, code := person.run(t.Context(), t, "status"); code != 3 || !strings.Contains(errs, "nothing answers for a cluster") {
 			t.Errorf("status without a supervisor ended with %d: %s", code, errs)
 		}

@@ -28,6 +28,7 @@ func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: registry USER PASSWORD IMAGE")
 	}
+
 	user, password := args[0], args[1]
 	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +50,7 @@ func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("REGISTRY", address)
 }
 
-// smallImage is a Windows Server 2022 image with one file.
+// smallImage returns a Windows Server 2022 image with one file.
 func smallImage() (v1.Image, error) {
 	var files bytes.Buffer
 	w := tar.NewWriter(&files)
@@ -61,9 +62,11 @@ func smallImage() (v1.Image, error) {
 			return nil, err
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
+
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser,
 		error,
 	) {
@@ -72,6 +75,7 @@ func smallImage() (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	img, err := mutate.AppendLayers(empty.Image, layer)
 	if err != nil {
 		return nil, err
@@ -80,6 +84,7 @@ func smallImage() (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.OSVersion = "windows", "amd64", "10.0.20348.2113"
 	return mutate.ConfigFile(img, config)

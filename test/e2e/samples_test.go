@@ -54,21 +54,31 @@ func TestDocuments(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	s := sampler{fixture: newFixture(t), tools: t.TempDir(), node: "win-1", chosen: strings.Split(names, ",")}
+
+	s := sampler{
+		fixture: newFixture(t),
+		tools:   t.TempDir(),
+		node:    "win-1",
+		chosen:  strings.Split(names, ","),
+	}
+
 	kubectl := "#!/bin/sh\nexec mullion kubectl \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(s.tools, "kubectl"), []byte(kubectl), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a cluster that is up, while samples are written
 		s.data = data
 	} else {
 		s.netns = offline(t)
 		s.bringUp(t, samplesYAML)
 	}
+
 	version, err := s.shell(t.Context(), t, "kubectl get node win-1 -o jsonpath='{.status.nodeInfo.kubeletVersion}'")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, version)
 	}
+
 	s.version = version
 	ran := 0
 	for _, sample := range documents.Samples() {
@@ -76,6 +86,7 @@ func TestDocuments(t *testing.T) {
 			ran += s.try(t, sample)
 		}
 	}
+
 	if ran == 0 {
 		t.Errorf("no sample that can be tried is named in %s=%s", samplesName, names)
 	}
@@ -96,6 +107,7 @@ func (s sampler) try(t *testing.T, sample documents.Sample) int {
 	if !s.wanted(sample) {
 		return 0
 	}
+
 	ran := 1
 	t.Run(sample.ID, func(t *testing.T) {
 		begin := time.Now()
@@ -109,10 +121,12 @@ func (s sampler) try(t *testing.T, sample documents.Sample) int {
 				s.see(t, step)
 			}
 		}()
+
 		for _, other := range documents.Within(sample.ID) {
 			ran += s.try(t, other)
 		}
 	})
+
 	return ran
 }
 
@@ -139,6 +153,7 @@ func (s sampler) apply(t *testing.T, sample documents.Sample) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
+
 	out, err := s.shell(t.Context(), t, "kubectl apply -f "+file)
 	switch {
 	case sample.Refused == "" && err != nil:
@@ -204,11 +219,13 @@ func (s sampler) record(t *testing.T, sample documents.Sample, took time.Duratio
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := filepath.Join(built.Repository(), "docs", "compat", "documents")
 	results, err := documents.ReadResults(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	results.Put(documents.Outcome{
 		ID:         sample.ID,
 		Date:       time.Now().UTC().Format(time.DateOnly),
@@ -217,6 +234,7 @@ func (s sampler) record(t *testing.T, sample documents.Sample, took time.Duratio
 		Seen:       !t.Failed(),
 		Seconds:    took.Round(100 * time.Millisecond).Seconds(),
 	})
+
 	if err := results.Write(dir); err != nil {
 		t.Fatal(err)
 	}

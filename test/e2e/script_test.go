@@ -20,7 +20,7 @@ import (
 // settle is how long a condition may take to come true, unless a script says otherwise.
 const settle = 90 * time.Second
 
-// patience is the factor by which every wait may take longer: E2E_PATIENCE, for an emulated machine.
+// patience returns the factor by which every wait may take longer: E2E_PATIENCE, for an emulated machine.
 func patience() time.Duration {
 	factor, err := strconv.Atoi(os.Getenv("E2E_PATIENCE"))
 	if err != nil || factor < 1 {
@@ -29,7 +29,7 @@ func patience() time.Duration {
 	return time.Duration(factor)
 }
 
-// commands are the commands that scripts have besides testscript's own.
+// commands returns the commands that scripts have besides testscript's own.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"eventually": eventually, "registry": serveRegistry, "start": start, "terminal": terminal,
@@ -81,9 +81,11 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		within = d
 	}
+
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] eventually [-for=DURATION] PATTERN COMMAND...")
 	}
+
 	pattern, fails := strings.CutPrefix(args[0], "failed:")
 	want, err := regexp.Compile("(?s)" + pattern)
 	ts.Check(err)
@@ -99,6 +101,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Logf("%s", out.String())
 			return
 		}
+
 		if time.Now().After(deadline) {
 			ts.Fatalf("%s: after %s the output does not (neg=%v) match %q (%v):\n%s", strings.Join(args[1:], " "),
 				within, neg, args[0], err, out.String())
@@ -107,9 +110,9 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// pause is how long a script waits between two looks at what it has waited for that long. Each look is a program that
-// takes a quarter of a second of a processor, so looks become rarer: they must not take the processors from what is
-// waited for, and from the scripts beside this one.
+// pause returns how long a script waits between two looks at what it has waited for that long. Each look is a program
+// that takes a quarter of a second of a processor, so looks become rarer: they must not take the processors from what
+// is waited for, and from the scripts beside this one.
 func pause(waited time.Duration) time.Duration {
 	return min(max(waited/8, 300*time.Millisecond), time.Second)
 }
@@ -124,6 +127,7 @@ func start(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Defer(func() { _ = file.Close() })
 		cmd.Stdout, cmd.Stderr = file, file
 	}
+
 	ts.Check(cmd.Start())
 	ts.Defer(func() {
 		if err := cmd.Process.Kill(); err == nil {

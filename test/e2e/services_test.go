@@ -92,10 +92,12 @@ func (f fixture) services(t *testing.T) {
 				f.replace(t) // while nobody carries changes out
 				f.back(t, c.back, killed)
 			}
+
 			f.answered(t)
 			f.noRule(t, gone)
 		})
 	}
+
 	t.Run("endpoints", f.endpointChanges)
 }
 
@@ -148,6 +150,7 @@ func (f fixture) askNode(ctx context.Context, t *testing.T, port int) (string, e
 	if err != nil {
 		return "", err
 	}
+
 	client := http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -156,6 +159,7 @@ func (f fixture) askNode(ctx context.Context, t *testing.T, port int) (string, e
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	name, _, _ := strings.Cut(strings.TrimPrefix(string(text), "served by "), " ")
+
 	return name, err
 }
 
@@ -164,6 +168,7 @@ func (f fixture) firstNode(t *testing.T) string {
 	if *f.nodeAddress != "" {
 		return *f.nodeAddress
 	}
+
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
 			`jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
@@ -173,6 +178,7 @@ func (f fixture) firstNode(t *testing.T) string {
 		*f.nodeAddress = out
 		return nil
 	})
+
 	return *f.nodeAddress
 }
 
@@ -189,6 +195,7 @@ func (f fixture) answered(t *testing.T) {
 			}
 			seen[name] = true
 		}
+
 		if !seen["back-1"] || !seen["back-2"] || len(seen) != 2 {
 			return fmt.Errorf("answered by %v", seen)
 		}
@@ -203,11 +210,13 @@ func (f fixture) noRule(t *testing.T, gone string) {
 	if f.podIP(t, "back-2") == gone {
 		gone = ""
 	}
+
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "hns", "ls", "win-1", "-o", "json")
 		if err != nil {
 			return errors.New(out)
 		}
+
 		var have struct {
 			Endpoints []struct {
 				ID               string
@@ -220,9 +229,11 @@ func (f fixture) noRule(t *testing.T, gone string) {
 				HostComputeEndpoints []string
 			}
 		}
+
 		if err := json.Unmarshal([]byte(out), &have); err != nil {
 			return err
 		}
+
 		for _, e := range have.Endpoints {
 			for _, lb := range have.LoadBalancers {
 				if len(e.IPConfigurations) > 0 && e.IPConfigurations[0].IPAddress == gone &&
@@ -231,6 +242,7 @@ func (f fixture) noRule(t *testing.T, gone string) {
 				}
 			}
 		}
+
 		if out, err := f.mullion(ctx, t, "hns", "diag", "win-1"); err != nil {
 			return errors.New(out)
 		}
@@ -256,8 +268,10 @@ func (f fixture) endpointChanges(t *testing.T) {
 			}
 			return err
 		})
+
 		took = append(took, time.Since(started))
 	}
+
 	slices.Sort(took)
 	t.Logf("from the API's answer to the first packet at the new endpoint: %v", took)
 }

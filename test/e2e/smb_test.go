@@ -63,6 +63,7 @@ func TestFieldSMB(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("the test has subnets of its own")
 	}
+
 	const machine = "10.203.0.254" // this one's address on the underlay
 	f := newFixture(t)
 	spec := filepath.Join(f.home, "cluster.yaml")
@@ -71,6 +72,7 @@ func TestFieldSMB(t *testing.T) {
 	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { f.takeDown(t) })
 	mullion := func(args ...string) string {
 		t.Helper()
@@ -81,12 +83,14 @@ func TestFieldSMB(t *testing.T) {
 		}
 		return out
 	}
+
 	says := func(want string, args ...string) {
 		t.Helper()
 		if out, err := f.mullion(t.Context(), t, args...); !strings.Contains(out, want) {
 			t.Errorf("mullion %s: %v, no %q in:\n%s", strings.Join(args, " "), err, want, out)
 		}
 	}
+
 	on := func(args ...string) []string { return append([]string{"node", "exec", "win-1", "--"}, args...) }
 	in := func(pod string, args ...string) []string {
 		return append([]string{"kubectl", "exec", pod, "--"}, args...)
@@ -105,6 +109,7 @@ func TestFieldSMB(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+
 	mullion("image", "build", tool, "-f", "tool/image.yaml")
 	driver, parts := "mullion.dev/smb.exe", []string{program}
 	scripts := os.Getenv("MULLION_SMB_SCRIPTS")
@@ -114,6 +119,7 @@ func TestFieldSMB(t *testing.T) {
 			parts = append(parts, filepath.Join(scripts, name))
 		}
 	}
+
 	folder := `C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec\` + strings.Replace(driver, "/", "~", 1)
 	mullion(on("cmd", "/c", "mkdir "+folder)...)
 	for _, from := range parts {
@@ -155,10 +161,12 @@ func TestFieldSMB(t *testing.T) {
 	if err := os.WriteFile(manifest, []byte(said), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	removal := on("powershell", "-NoProfile", "-Command", "Remove-SmbGlobalMapping -RemotePath '"+share+"' -Force")
 	if scripts != "" { // which map without a look at what is mapped
 		mullion(removal...)
 	}
+
 	mullion("kubectl", "apply", "-f", manifest)
 	mullion("kubectl", "wait", "--for=condition=Ready", "pod/flex", "pod/linked", "pod/host", "--timeout=120s")
 	says("by-host", in("flex", "tool", "cat", `C:\share\below\note`)...)
@@ -166,6 +174,7 @@ func TestFieldSMB(t *testing.T) {
 		events := "Get-EventLog Application -Source KubeSMB | % { $_.Message }"
 		says("mklink", on("powershell", "-NoProfile", "-Command", events)...)
 	}
+
 	says("by-host", in("linked", "tool", "cat", `C:\share\note`)...)
 	says("by-host", in("host", "cmd", "/c", "type "+share+`\below\note`)...)
 	mullion(in("linked", "tool", "write", `C:\share\by-pod`, "by-pod")...)
@@ -179,6 +188,7 @@ func TestFieldSMB(t *testing.T) {
 	for i := range big {
 		big[i] = byte(i * i >> 8)
 	}
+
 	if err := os.WriteFile(filepath.Join(server.Dir, "big"), big, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -199,6 +209,7 @@ func TestFieldSMB(t *testing.T) {
 			}
 		}
 	}
+
 	poll(t, settle, func(ctx context.Context) error { // exec goes by the agent
 		if out, err := f.mullion(ctx, t, in("flex", "tool", "cat", `C:\share\below\note`)...); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
@@ -209,6 +220,7 @@ func TestFieldSMB(t *testing.T) {
 	if out, err := f.mullion(t.Context(), t, in("flex", "tool", "write", `C:\share\lost`, "x")...); err == nil {
 		t.Errorf("written without a server: %s", out)
 	}
+
 	server.Run(t)
 	poll(t, settle, func(ctx context.Context) error {
 		if out, err := f.mullion(ctx, t, in("flex", "tool", "write", `C:\share\back`, "back")...); err != nil {
@@ -216,6 +228,7 @@ func TestFieldSMB(t *testing.T) {
 		}
 		return nil
 	})
+
 	poll(t, settle, func(ctx context.Context) error { // the agent is back
 		out, err := f.mullion(ctx, t, on("powershell", "-NoProfile", "-Command", "(Get-SmbGlobalMapping).Status")...)
 		if strings.TrimSpace(out) != "OK" {
@@ -231,6 +244,7 @@ func TestFieldSMB(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(server.Dir, "below/by-pod")); err != nil {
 		t.Errorf("what a pod had written is gone with it: %v", err)
 	}
+
 	mullion(removal...)
 	says("cannot find", on("cmd", "/c", "dir "+share)...)
 	says(share, mapping(smbtest.Password)...) // for `mullion down`

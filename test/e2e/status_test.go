@@ -26,7 +26,7 @@ type picture struct {
 	Findings []struct{ Severity, Object, What, Do string }
 }
 
-// problems are the objects of the findings that make the cluster unhealthy.
+// problems returns the objects of the findings that make the cluster unhealthy.
 func (p picture) problems() []string {
 	var all []string
 	for _, f := range p.Findings {
@@ -49,6 +49,7 @@ func (f fixture) status(ctx context.Context, t *testing.T) picture {
 	if jsonErr := json.Unmarshal(out, &report); jsonErr != nil {
 		t.Fatalf("mullion status -o json: %v, %v\n%s\n%s", err, jsonErr, out, errs.String())
 	}
+
 	var exit *exec.ExitError
 	if code := 0; errors.As(err, &exit) {
 		code = exit.ExitCode()
@@ -58,6 +59,7 @@ func (f fixture) status(ctx context.Context, t *testing.T) picture {
 	} else if report.Health.State != "healthy" {
 		t.Errorf("mullion status ends with 0 for a cluster that is %s", report.Health.State)
 	}
+
 	return report.Health
 }
 
@@ -98,11 +100,13 @@ func (f fixture) broken(t *testing.T) {
 				}
 			}
 			defer goOn()
+
 			for _, pid := range pids {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			started := time.Now()
 			p := f.status(t.Context(), t)
 			took := time.Since(started)
@@ -112,6 +116,7 @@ func (f fixture) broken(t *testing.T) {
 			if took > 20*time.Second {
 				t.Errorf("mullion status took %s", took)
 			}
+
 			goOn()
 			f.healthy(t)
 		})
@@ -160,6 +165,7 @@ func (f fixture) podWithoutServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(id)
 	}
+
 	_, id, _ = strings.Cut(id, "//")
 	killed := 0
 	for pid, command := range f.processes(t) {
@@ -171,9 +177,11 @@ func (f fixture) podWithoutServer(t *testing.T) {
 			}
 		}
 	}
+
 	if killed != 1 {
 		t.Fatalf("the container has %d wineservers, want 1", killed)
 	}
+
 	poll(t, settle, func(ctx context.Context) error {
 		code, err := get(ctx, "lastState.terminated.exitCode")
 		ready, readyErr := get(ctx, "ready")
@@ -196,6 +204,7 @@ func (f fixture) cut(t *testing.T, node string) (mend func()) {
 		}
 		return string(out)
 	}
+
 	far := regexp.MustCompile(`eth0@if(\d+):`).FindStringSubmatch(ip(node, "-o", "link"))
 	if far == nil {
 		t.Fatalf("node %s has no eth0", node)
@@ -218,9 +227,11 @@ func (f fixture) cutOff(t *testing.T) {
 			mend()
 		}
 	}()
+
 	if got := f.status(t.Context(), t).problems(); len(got) != 1 || got[0] != "network/win-1" {
 		t.Errorf("mullion status finds %q, want network/win-1 alone", got)
 	}
+
 	condition := func(want string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
@@ -231,11 +242,13 @@ func (f fixture) cutOff(t *testing.T) {
 			return nil
 		}
 	}
+
 	within := 2 * settle
 	if long, err := time.ParseDuration(os.Getenv("E2E_CUT_OFF")); err == nil { // by hand: longer than pods tolerate
 		within = long
 		<-time.After(long)
 	}
+
 	poll(t, within, condition("Unknown"))
 	mend()
 	mended = true
@@ -260,6 +273,7 @@ func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, la
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+
 		for ctx.Err() == nil {
 			asked++
 			resp, err := client.Get(url)
@@ -270,12 +284,14 @@ func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, la
 				failed++
 				last = err
 			}
+
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):
 			}
 		}
 	}()
+
 	return func() (int, int, error) {
 		cancel()
 		<-done
@@ -289,6 +305,7 @@ func (f fixture) fullDisk(t *testing.T) {
 	if err := syscall.Mount("tmpfs", incoming, "tmpfs", 0, "size=4k,mode=0700"); err != nil {
 		t.Fatal(err)
 	}
+
 	mounted := true
 	free := func() {
 		if mounted {
@@ -298,6 +315,7 @@ func (f fixture) fullDisk(t *testing.T) {
 			}
 		}
 	}
+
 	defer free()
 	dir := t.TempDir()
 	content := make([]byte, 1<<20) // that no compression makes smaller
@@ -307,11 +325,13 @@ func (f fixture) fullDisk(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "big.txt"), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	build := []string{"image", "build", dir, "-t", "mullion.local/big:v1", "--entrypoint", `C:\big.txt`}
 	out, err := f.mullion(t.Context(), t, build...)
 	if err == nil || !strings.Contains(out, "no space left on device") || !strings.Contains(out, "→ ") {
 		t.Errorf("mullion image build onto a full disk: %v, want it to say so and what to do:\n%s", err, out)
 	}
+
 	f.working(t) // what runs goes on
 	free()
 	if out, err := f.mullion(t.Context(), t, build...); err != nil {

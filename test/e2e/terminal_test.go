@@ -25,6 +25,7 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	master, slave, err := openPTY()
 	ts.Check(err)
 	defer func() { _ = master.Close() }()
+
 	cmd := command(ts, args[1:])
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -45,6 +46,7 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 			continue
 		}
+
 		want, err := regexp.Compile(line)
 		ts.Check(err)
 		if err := s.wait(want, settle); err != nil {
@@ -53,6 +55,7 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%v", err)
 		}
 	}
+
 	kill := time.AfterFunc(settle, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	if err := cmd.Wait(); (err != nil) != neg {
@@ -72,6 +75,7 @@ func openPTY() (master, slave *os.File, err error) {
 			_ = master.Close()
 		}
 	}()
+
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		return nil, nil, fmt.Errorf("unlock terminal: %w", err)
 	}
@@ -79,6 +83,7 @@ func openPTY() (master, slave *os.File, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("number terminal: %w", err)
 	}
+
 	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 120}); err != nil {
 		return nil, nil, fmt.Errorf("size terminal: %w", err)
 	}
@@ -124,6 +129,7 @@ func (s *screen) wait(want *regexp.Regexp, within time.Duration) error {
 		if at != nil {
 			return nil
 		}
+
 		if time.Now().After(deadline) {
 			return fmt.Errorf("the screen does not show %q after %s:\n%q", want, within, s.text())
 		}

@@ -31,12 +31,14 @@ func (f fixture) traces(t *testing.T) []string {
 			}
 		}
 	}
+
 	having := func(what string, args ...string) {
 		args = f.on(args...)
 		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
 		}
+
 		for l := range strings.Lines(string(out)) {
 			if strings.Contains(l, f.tag()) || strings.Contains(l, f.data) {
 				add(what, strings.TrimSpace(l))
@@ -58,26 +60,30 @@ func (f fixture) traces(t *testing.T) []string {
 		}
 		add("file", found...)
 	}
+
 	for pid, command := range f.processes(t) {
 		add("process", fmt.Sprint(pid, " ", command))
 	}
+
 	return all
 }
 
-// strays are the sockets of containerd's shims outside the cluster's own folders. They are found by the processes that
-// listen on them, so they have to be noted while the cluster is up.
+// strays returns the sockets of containerd's shims outside the cluster's own folders. They are found by the processes
+// that listen on them, so they have to be noted while the cluster is up.
 func (f fixture) strays(t *testing.T) []string {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	byInode := map[string]string{}
 	for l := range strings.Lines(string(table)) {
 		if fields := strings.Fields(l); len(fields) == 8 && strings.HasPrefix(fields[7], "/run/containerd/") {
 			byInode["socket:["+fields[6]+"]"] = fields[7]
 		}
 	}
+
 	var out []string
 	for pid := range f.processes(t) {
 		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid)) // a process may have ended
@@ -87,5 +93,6 @@ func (f fixture) strays(t *testing.T) []string {
 			}
 		}
 	}
+
 	return out
 }

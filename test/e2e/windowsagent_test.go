@@ -52,6 +52,7 @@ func TestFieldWindowsAgent(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	f := newFixture(t)
 	f.netns = agentMachine(t)
 	write := func(name, text string) string {
@@ -69,12 +70,14 @@ func TestFieldWindowsAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\new`)
 	f.must(t, "node", "cp", write("new.exe", string(proxy)+"another"), "bare-1:C:/new/kube-proxy.exe")
 	run := func(args ...string) (string, error) {
 		on := []string{"node", "shell", "bare-1", "--", `C:\bundle\mullion-agent.exe`}
 		return f.mullion(t.Context(), t, append(on, args...)...)
 	}
+
 	does := func(wants string, args ...string) {
 		t.Helper()
 		began := time.Now()
@@ -85,6 +88,7 @@ func TestFieldWindowsAgent(t *testing.T) {
 		}
 		t.Logf("mullion-agent %s took %.1fs", args[0], time.Since(began).Seconds())
 	}
+
 	before := f.bareState(t)
 	server, token, hash := f.agentLine(t)
 	for says, args := range map[string][]string{
@@ -95,9 +99,11 @@ func TestFieldWindowsAgent(t *testing.T) {
 			t.Errorf("not refused: %v\n%s", err, out)
 		}
 	}
+
 	if now := f.bareState(t); now != before {
 		t.Errorf("a join that was refused changed the host:\n%s\nwas\n%s", now, before)
 	}
+
 	does("node bare-1 is Ready", agentJoin(server, token, hash)...)
 	f.agentPodAnswers(t, write("pod.yaml", agentPod))
 	does(`replaced C:\k\kube-proxy.exe`, "upgrade", "--bundle", `C:\new`)
@@ -106,6 +112,7 @@ func TestFieldWindowsAgent(t *testing.T) {
 	if now := f.bareState(t); now != before {
 		t.Errorf("leave left the host as\n%s\nit was\n%s", now, before)
 	}
+
 	if out, err := f.mullion(t.Context(), t, "kubectl", "get", "node", "bare-1"); err == nil {
 		t.Errorf("the Node is still there: %s", out)
 	}
@@ -119,10 +126,12 @@ func (f fixture) layAgent(t *testing.T) {
 	if _, err := os.Stat(agent); err != nil {
 		t.Fatalf("%v: `make agent` builds it", err)
 	}
+
 	config := filepath.Join(f.home, "kubelet.yaml")
 	if err := os.WriteFile(config, []byte(agentKubelet), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	node := bundle.At(f.bin, version.Kubernetes).Node()
 	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\bundle`)
 	for _, from := range []string{
@@ -133,7 +142,7 @@ func (f fixture) layAgent(t *testing.T) {
 	}
 }
 
-// agentLine is what `mullion token create --print-windows` prints of a join: server, token, hash.
+// agentLine returns what `mullion token create --print-windows` prints of a join: server, token, hash.
 func (f fixture) agentLine(t *testing.T) (server, token, hash string) {
 	t.Helper()
 	line := f.must(t, "token", "create", "--print-windows")
@@ -145,7 +154,7 @@ func (f fixture) agentLine(t *testing.T) (server, token, hash string) {
 	return m[1], m[2], m[3]
 }
 
-// agentJoin is the command of a join of the bare host.
+// agentJoin returns the command of a join of the bare host.
 func agentJoin(server, token, hash string) []string {
 	return []string{
 		"join", server, "--token", token, "--discovery-token-ca-cert-hash", hash, "--bundle", `C:\bundle`,
@@ -153,7 +162,7 @@ func agentJoin(server, token, hash string) []string {
 	}
 }
 
-// agentMachine is a network namespace that stands for the cluster's machine, with the address that it advertises.
+// agentMachine returns a network namespace that stands for the cluster's machine, with the address that it advertises.
 func agentMachine(t *testing.T) string {
 	t.Helper()
 	ns := fmt.Sprintf("agent-%d", os.Getpid())
@@ -170,7 +179,7 @@ ip -n $0 addr add 198.51.100.30/24 dev eth0; ip -n $0 link set eth0 up; ip -n $0
 	return "/run/netns/" + ns
 }
 
-// bareState is what the agent could leave on the host: files, services, and the objects of HNS.
+// bareState returns what the agent could leave on the host: files, services, and the objects of HNS.
 func (f fixture) bareState(t *testing.T) string {
 	t.Helper()
 	state := f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c",

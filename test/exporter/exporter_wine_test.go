@@ -36,6 +36,7 @@ func TestExporter(t *testing.T) {
 	if _, err := os.Stat(program); err != nil {
 		t.Skipf("needs windows_exporter.exe: make exporter: %v", err)
 	}
+
 	p := winetest.New(t, "pdh.dll", "mi.dll")
 	p.CopyIn(t, program, "exporter/windows_exporter.exe")
 	e := start(t, p, others)
@@ -99,6 +100,7 @@ func checkDisk(t *testing.T, p *winetest.Prefix, m metrics.Page, before, after m
 	if err := unix.Statfs(p.Dir, &fs); err != nil {
 		t.Fatal(err)
 	}
+
 	const megabyte = 1 << 20
 	size, free := float64(fs.Blocks)*float64(fs.Bsize), float64(fs.Bavail)*float64(fs.Bsize)
 	m.Between(t, `windows_logical_disk_size_bytes{volume="C:"}`, size-megabyte, size)
@@ -114,6 +116,7 @@ func checkDisk(t *testing.T, p *winetest.Prefix, m metrics.Page, before, after m
 		}
 		m.Between(t, read+`{disk="0"}`, sectors(before)*512, sectors(after)*512)
 	}
+
 	if disks := m.Names(read); len(disks) == 0 {
 		t.Log("the machine shows no disk")
 	}
@@ -142,6 +145,7 @@ func checkSystem(t *testing.T, m metrics.Page, before, after machine) {
 			t.Errorf("no sample of %s", metric)
 		}
 	}
+
 	if name := m.Names("windows_os_info")[0]; !strings.Contains(name, "Windows Server 2022") ||
 		!strings.Contains(name, "20348") {
 		t.Errorf("the system is %s", name)
@@ -161,10 +165,12 @@ func checkProcess(t *testing.T, m metrics.Page) {
 				sum += m[name]
 			}
 		}
+
 		if sum <= 0 || sum > high {
 			t.Errorf("%s of the exporter is %v, want up to %v", metric, sum, high)
 		}
 	}
+
 	for _, name := range m.Names("windows_process_start_time_seconds_timestamp") {
 		if !strings.Contains(name, `process="windows_exporter"`) {
 			continue
@@ -192,6 +198,7 @@ func start(t *testing.T, p *winetest.Prefix, more string) exporter {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	output, err := os.Create(e.log)
 	if err != nil {
 		t.Fatal(err)
@@ -204,6 +211,7 @@ func start(t *testing.T, p *winetest.Prefix, more string) exporter {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // it is ended, not asked to end
@@ -233,10 +241,13 @@ func (e exporter) page(t *testing.T) string {
 		if err == nil && response.StatusCode != http.StatusOK {
 			err = fmt.Errorf("status %s: %s", response.Status, text)
 		}
+
 		return string(text), err
 	}
+
 	ticks := time.NewTicker(200 * time.Millisecond)
 	defer ticks.Stop()
+
 	for end := time.Now().Add(patience); ; <-ticks.C {
 		text, err := ask()
 		if err == nil {

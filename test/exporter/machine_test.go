@@ -24,7 +24,14 @@ func readMachine(t *testing.T) machine {
 		}
 		return string(text)
 	}
-	return machine{t: t, stat: read("stat"), meminfo: read("meminfo"), dev: read("net/dev"), disk: read("diskstats")}
+
+	return machine{
+		t:       t,
+		stat:    read("stat"),
+		meminfo: read("meminfo"),
+		dev:     read("net/dev"),
+		disk:    read("diskstats"),
+	}
 }
 
 // line returns the numbers after the word that begins a line.
@@ -35,6 +42,7 @@ func (m machine) line(text, word string) []float64 {
 		if len(fields) == 0 || fields[0] != word {
 			continue
 		}
+
 		var numbers []float64
 		for _, field := range fields[1:] {
 			n, err := strconv.ParseFloat(field, 64)
@@ -43,8 +51,10 @@ func (m machine) line(text, word string) []float64 {
 			}
 			numbers = append(numbers, n)
 		}
+
 		return numbers
 	}
+
 	m.t.Fatalf("no line %q in:\n%s", word, text)
 	return nil
 }
@@ -63,7 +73,7 @@ func (m machine) bytes(word string) float64 {
 	return m.line(m.meminfo, word)[0] * 1024
 }
 
-// adapters are the names of the network's interfaces but for the loopback.
+// adapters returns the names of the network's interfaces but for the loopback.
 func (m machine) adapters() []string {
 	var names []string
 	for one := range strings.Lines(m.dev) {

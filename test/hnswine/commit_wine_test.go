@@ -40,6 +40,7 @@ func newContainerdHost(t *testing.T) containerdHost {
 	if _, err := os.Stat(filepath.Join(programs, "containerd.exe")); err != nil {
 		t.Skipf("needs containerd.exe: make containerd-windows: %v", err)
 	}
+
 	h := containerdHost{newCluster(t).newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")}
 	shims := filepath.Join(repository, "bin/windows/shim")
 	for to, from := range map[string]string{
@@ -56,6 +57,7 @@ func newContainerdHost(t *testing.T) containerdHost {
 		}
 		h.write(t, to, data)
 	}
+
 	h.write(t, "containerd/config.toml", []byte(containerdConfig))
 	// A build that the image is for, as Wine reads it (package wine, buildKeys).
 	for name, value := range map[string]string{"CurrentVersion": "10.0", "CurrentBuildNumber": "20348"} {
@@ -84,6 +86,7 @@ func newContainerdHost(t *testing.T) containerdHost {
 		}
 		return err == nil
 	})
+
 	return h
 }
 
@@ -120,7 +123,7 @@ func (h containerdHost) must(t *testing.T, args ...string) string {
 	return out
 }
 
-// scratch is the folder of the only scratch.
+// scratch returns the folder of the only scratch.
 func (h containerdHost) scratch(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(h.state, "hcs/scratch/*/fs"))
@@ -147,6 +150,7 @@ func (h containerdHost) change(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := unix.Mknod(filepath.Join(scratch, "Files/app/webserver.exe"), unix.S_IFCHR, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +163,7 @@ func (h containerdHost) layer(t *testing.T, snapshot string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	files := map[string]string{}
 	for r := tar.NewReader(text); ; {
 		head, err := r.Next()
@@ -168,6 +173,7 @@ func (h containerdHost) layer(t *testing.T, snapshot string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var data bytes.Buffer
 		if _, err := io.Copy(&data, r); err != nil {
 			t.Fatal(err)
@@ -176,7 +182,7 @@ func (h containerdHost) layer(t *testing.T, snapshot string) map[string]string {
 	}
 }
 
-// keys are the changes that hives of a layer make to the registry.
+// keys returns the changes that hives of a layer make to the registry.
 func keys(t *testing.T, changes func(hive []byte, room *int) ([]wine.Key, error), hive string) string {
 	t.Helper()
 	room := wine.MaxChanges
@@ -198,6 +204,7 @@ func TestCommit(t *testing.T) {
 	if source == nil {
 		t.Fatalf("the snapshot is mounted by %q", said)
 	}
+
 	folder := `C:\ProgramData\containerd\root\io.containerd.snapshotter.v1.windows\snapshots\` + source[1]
 	if _, err := h.systems.Call(t.Context(), "ActivateLayer", []string{folder}); err != nil {
 		t.Fatal(err)
@@ -213,6 +220,7 @@ func TestCommit(t *testing.T) {
 	if out, err := h.ctr(t, "snapshots", "commit", "committed", "active"); err == nil || !strings.Contains(err.Error()+out, "not supported") {
 		t.Errorf("a snapshot with a link is committed: %v\n%s", err, out)
 	}
+
 	if err := os.Remove(odd); err != nil {
 		t.Fatal(err)
 	}
@@ -225,6 +233,7 @@ func TestCommit(t *testing.T) {
 	if _, there := files["files/app/.wh.webserver.exe"]; !there {
 		t.Error("the deletion is not in the layer")
 	}
+
 	hives := wine.LayerHives()
 	if got := keys(t, hives[1].Changes, files["hives/software_delta"]); !strings.Contains(got, "Committed") {
 		t.Errorf("the registry of the machine is changed by %s", got)
@@ -243,6 +252,7 @@ func TestCommit(t *testing.T) {
 	for _, name := range []string{"next", "committed"} {
 		h.must(t, "snapshots", "rm", name)
 	}
+
 	poll(t, "nothing is left of the snapshots", func() bool { // containerd collects them in its own time
 		left, err := os.ReadDir(filepath.Join(h.state, "hcs/scratch"))
 		return err == nil && len(left) == 0

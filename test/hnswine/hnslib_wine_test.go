@@ -26,6 +26,7 @@ func TestHnslib(t *testing.T) {
 	if len(r.passed) < 79 {
 		t.Errorf("%d tests passed; hnslib v0.1.3 has 79", len(r.passed))
 	}
+
 	h.service.Flush(t.Context())
 	if left := dataplane.Dump(h.service.Plan()); left != "" { // one of the tests begins by deleting every network
 		t.Errorf("the tests left behind:\n%s", left)
@@ -51,6 +52,7 @@ func (h *host) hcnTests(t *testing.T, pkg string) ran {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the tests of %s: %v\n%s", pkg, err, out)
 	}
+
 	out, err := h.wine(t.Context(), nil, nil, `C:\hcn.test.exe`, "-test.v", "-test.timeout=8m")
 	r := ran{out: string(out)}
 	for _, m := range regexp.MustCompile(`(?m)^--- (PASS|FAIL|SKIP): (\w+)`).FindAllStringSubmatch(r.out, -1) {
@@ -60,6 +62,7 @@ func (h *host) hcnTests(t *testing.T, pkg string) ran {
 			r.failed = append(r.failed, m[2])
 		}
 	}
+
 	if err != nil && len(r.failed) == 0 {
 		t.Errorf("the tests of %s: %v\n%s", pkg, err, tail(r.out, 60))
 	}
@@ -77,6 +80,7 @@ func TestFieldHcnSuites(t *testing.T) {
 		"TestAddRemoveNetworACLPolicy", "TestApplyTierAclPolicyOnEndpoint", "TestGetLoadBalancerById",
 		"TestLoadBalancerAddRemoveEndpoint",
 	}
+
 	for _, tt := range []struct {
 		name, pkg string
 		version   wire.Version

@@ -55,13 +55,18 @@ type cluster struct {
 
 func newCluster(t *testing.T) cluster {
 	t.Helper()
-	c := cluster{machine: netnstest.New(t, "machine"), outside: netnstest.New(t, "outside"), base: t.TempDir()}
+	c := cluster{
+		machine: netnstest.New(t, "machine"),
+		outside: netnstest.New(t, "outside"),
+		base:    t.TempDir(),
+	}
 	connect(t, c.machine, c.outside)
 	var err error
 	c.underlay, err = underlay.New(underlay.Config{RunDir: t.TempDir(), MachineNetns: c.machine})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := c.underlay.Down(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -70,6 +75,7 @@ func newCluster(t *testing.T) cluster {
 	if err := c.underlay.Up(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if out, err := wineCommand(c.base, wineBinary, "wineboot", "-i").CombinedOutput(); err != nil {
 		t.Fatalf("wineboot: %v\n%s", err, out)
 	}
@@ -79,6 +85,7 @@ func newCluster(t *testing.T) cluster {
 	if err := wineCommand(c.base, wineServer, "-w").Run(); err != nil {
 		t.Fatal(err)
 	}
+
 	// Debian's wine leaves it, and a layer must not carry it
 	_ = os.Remove(filepath.Join(c.base, "wineserver"))
 	if err := os.Remove(filepath.Join(c.base, "dosdevices", "z:")); err != nil { // the machine's files
@@ -131,9 +138,11 @@ func install(t *testing.T, drive string) {
 	for _, dll := range []string{"bcryptprimitives", "computenetwork", "vmcompute"} {
 		files["bin/windows/shim/"+dll+".dll"] = "windows/system32"
 	}
+
 	for _, exe := range []string{"win-bridge", "host-local"} {
 		files["bin/windows/"+exe+".exe"] = strings.ReplaceAll(podnet.BinDir[3:], `\`, "/")
 	}
+
 	for from, to := range files {
 		data, err := os.ReadFile(filepath.Join(repository, from))
 		if err != nil {
@@ -143,10 +152,12 @@ func install(t *testing.T, drive string) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(from)), data, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	dir := filepath.Join(drive, "ProgramData", "Mullion")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -212,12 +223,21 @@ func (c cluster) newHost(t *testing.T, name, addr, cidr string) *host {
 	if err := c.underlay.SetPodRoute(ctx, netip.MustParseAddr(addr), netip.MustParsePrefix(cidr)); err != nil {
 		t.Fatal(err)
 	}
-	h := &host{name: name, addr: addr, hns: cmp.Or(c.hns, wire.Version{Major: 16}), ns: c.underlay.HostNetns(name), state: t.TempDir(), prefix: layer(t, c.base)}
+
+	h := &host{
+		name:   name,
+		addr:   addr,
+		hns:    cmp.Or(c.hns, wire.Version{Major: 16}),
+		ns:     c.underlay.HostNetns(name),
+		state:  t.TempDir(),
+		prefix: layer(t, c.base),
+	}
 	h.startWine(t)
 	h.start(t)
 	if err := h.pods.SetPodCIDR(ctx, netip.MustParsePrefix(cidr)); err != nil {
 		t.Fatal(err)
 	}
+
 	return h
 }
 
@@ -230,16 +250,19 @@ func layer(t *testing.T, base string) string {
 			t.Fatal(err)
 		}
 	}
+
 	prefix := filepath.Join(dir, "prefix")
 	opts := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", base, dir, dir)
 	if err := unix.Mount("overlay", prefix, "overlay", 0, opts); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := unix.Unmount(prefix, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return prefix
 }
 
@@ -264,16 +287,19 @@ func (h *host) start(t *testing.T) {
 	if h.plane, err = dataplane.New(dataplane.Config{Netns: h.ns, PinDir: pins}); err != nil {
 		t.Fatal(err)
 	}
+
 	generation, err := server.OpenGenerationFile(filepath.Join(h.prefix, "drive_c"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = generation.Close() })
 	log := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	if h.systems, err = hcs.New(ctx, h.systemsConfig(log)); err != nil {
 		t.Fatal(err)
 	}
+
 	h.service, err = server.Open(t.Context(), server.Config{
 		Model: hns.Config{
 			Version:   h.hns,
@@ -289,6 +315,7 @@ func (h *host) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var l net.Listener
 	err = netns.Do(h.ns, func() error {
 		l, err = net.Listen("tcp4", "127.0.0.1:10290")
@@ -297,12 +324,14 @@ func (h *host) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := h.service.Serve(ctx, counted{l, &h.reads}, token); err != nil {
 			t.Error(err)
 		}
 	})
+
 	h.stop = sync.OnceFunc(func() { cancel(); wg.Wait(); h.systems.Close() })
 	t.Cleanup(func() {
 		h.stop()
@@ -311,6 +340,7 @@ func (h *host) start(t *testing.T) {
 			_ = netns.Remove(filepath.Join(pins, e.Name()))
 		}
 	})
+
 	h.pods, err = podnet.New(podnet.Config{
 		HNS:      h.service,
 		Exec:     h,
@@ -327,7 +357,8 @@ func (h *host) start(t *testing.T) {
 	}
 }
 
-// systemsConfig is the Host Compute Service for programs of the host, on an engine whose containers are no processes.
+// systemsConfig returns the Host Compute Service for programs of the host, on an engine whose containers are no
+// processes.
 func (h *host) systemsConfig(log *slog.Logger) hcs.Config {
 	drive := filepath.Join(h.prefix, "drive_c")
 	socket := filepath.Join(h.state, "keeper.sock")
@@ -343,8 +374,12 @@ func (h *host) systemsConfig(log *slog.Logger) hcs.Config {
 			go func() { _ = stream.Serve(context.WithoutCancel(ctx), socket) }()
 			return nil
 		}),
-		Launch: cri.Launch{Init: "/init", Loader: []string{"wine"}, Run: `C:\run.exe`},
-		Log:    log,
+		Launch: cri.Launch{
+			Init:   "/init",
+			Loader: []string{"wine"},
+			Run:    `C:\run.exe`,
+		},
+		Log: log,
 	}
 }
 
@@ -364,6 +399,7 @@ func (h *host) wine(ctx context.Context, env []string, stdin []byte, args ...str
 		defer func() { _ = f.Close(); _ = os.Remove(f.Name()) }()
 		files[i] = f
 	}
+
 	cmd := wineCommand(h.prefix, wineBinary, args...)
 	cmd.Dir = filepath.Join(h.prefix, "drive_c")
 	cmd.Env = append(cmd.Env, env...)
@@ -374,11 +410,13 @@ func (h *host) wine(ctx context.Context, env []string, stdin []byte, args ...str
 		err = cmd.Wait()
 		stop()
 	}
+
 	stdout, readErr := os.ReadFile(files[0].Name())
 	stderr, stderrErr := os.ReadFile(files[1].Name())
 	if err != nil && len(stderr) > 0 {
 		err = errors.Join(err, errors.New(string(stderr)))
 	}
+
 	return stdout, errors.Join(err, readErr, stderrErr)
 }
 

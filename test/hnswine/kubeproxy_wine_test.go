@@ -34,6 +34,7 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	done := make(chan struct{})
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		resource := filepath.Base(r.URL.Path)
@@ -44,6 +45,7 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = w.Write(
 				[]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
+
 		case r.URL.Query().Get("watch") != "":
 			if r.URL.Query().Get("sendInitialEvents") == "true" { // WatchList: let it fall back to lists
 				w.WriteHeader(http.StatusUnprocessableEntity)
@@ -51,12 +53,14 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 					[]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}`))
 				return
 			}
+
 			w.WriteHeader(http.StatusOK)
 			w.(http.Flusher).Flush()
 			select {
 			case <-r.Context().Done():
 			case <-done:
 			}
+
 		default:
 			group := strings.TrimPrefix(strings.TrimPrefix(filepath.Dir(r.URL.Path), "/apis/"), "/api/")
 			kind := map[string]string{
@@ -66,11 +70,13 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 			if items == nil {
 				items = []any{}
 			}
+
 			_ = json.NewEncoder(w).Encode(map[string]any{
 				"kind": kind, "apiVersion": group, "metadata": map[string]any{"resourceVersion": "1"}, "items": items,
 			})
 		}
 	}), ReadHeaderTimeout: time.Minute}
+
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { close(done); _ = s.Close() })
 }
@@ -85,6 +91,7 @@ func service(name, ip string, port, target int) (svc, slice map[string]any, add 
 		"addressType": "IPv4",
 		"ports":       []any{map[string]any{"name": "", "port": target, "protocol": "TCP"}},
 	}
+
 	add = func(ip, node string) {
 		e := map[string]any{
 			"addresses":  []any{ip},
@@ -96,6 +103,7 @@ func service(name, ip string, port, target int) (svc, slice map[string]any, add 
 		endpoints = append(endpoints, e)
 		slice["endpoints"] = endpoints
 	}
+
 	svc = map[string]any{
 		"metadata": map[string]any{"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"},
 		"spec": map[string]any{
@@ -105,6 +113,7 @@ func service(name, ip string, port, target int) (svc, slice map[string]any, add 
 			"ports": []any{map[string]any{"port": port, "targetPort": target, "protocol": "TCP"}},
 		},
 	}
+
 	return svc, slice, add
 }
 
@@ -139,7 +148,7 @@ func TestOldKubeProxy(t *testing.T) {
 	testKubeProxy(t, old)
 }
 
-// kubeProxy is where a version's kube-proxy.exe is.
+// kubeProxy returns where a version's kube-proxy.exe is.
 func kubeProxy(version string) string {
 	return filepath.Join(repository, "bin/kubernetes", version, "node/bin/kube-proxy.exe")
 }
@@ -175,6 +184,7 @@ func testKubeProxy(t *testing.T, version string) {
 			}}},
 		}},
 	})
+
 	log := a.startKubeProxy(t, version)
 
 	deadline := time.Now().Add(3 * time.Minute)
@@ -188,11 +198,13 @@ func testKubeProxy(t *testing.T, version string) {
 			t.Fatalf("kube-proxy.exe made %d load balancers; its log ends:\n%s", len(plan.LoadBalancers),
 				tail(string(out), 40))
 		}
+
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-t.Context().Done():
 		}
 	}
+
 	checkLocalTraffic(t, a.service.Plan())
 	a.service.Flush(t.Context()) // the kernel follows the plan a moment later
 	seen := map[string]bool{}
@@ -206,6 +218,7 @@ func testKubeProxy(t *testing.T, version string) {
 		}
 		seen[name] = true
 	}
+
 	if len(seen) != 2 {
 		t.Errorf("the service answered from %v", seen)
 	}
@@ -213,6 +226,7 @@ func testKubeProxy(t *testing.T, version string) {
 	if !strings.Contains(out, "NodeList") {
 		t.Errorf("the API server by its service address: %s", out)
 	}
+
 	if name, _, err := netnstest.Ask(a.ns, "tcp4", "10.96.0.20:80", 3*time.Second); err != nil || !seen[name] {
 		t.Errorf("the host, of Windows Server 2022, reaches %q at the service's address: %v", name, err)
 	}
@@ -247,6 +261,7 @@ func (h *host) startKubeProxy(t *testing.T, version string) string {
 	if err != nil {
 		t.Fatalf("%v: build it first (make upstream)", err)
 	}
+
 	kubeconfig := `{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"http://10.213.0.1:6443"}}],
 		"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{}}],"current-context":"c"}`
 	for path, data := range map[string][]byte{"kube-proxy.exe": data, "kubeconfig": []byte(kubeconfig)} {
@@ -254,6 +269,7 @@ func (h *host) startKubeProxy(t *testing.T, version string) string {
 			t.Fatal(err)
 		}
 	}
+
 	log := filepath.Join(h.state, "kube-proxy.log")
 	f, err := os.Create(log)
 	if err != nil {
@@ -262,11 +278,13 @@ func (h *host) startKubeProxy(t *testing.T, version string) string {
 	cmd := wineCommand(h.prefix, wineBinary, `C:\kube-proxy.exe`, "--proxy-mode=kernelspace",
 		"--hostname-override="+h.name,
 		`--kubeconfig=C:\kubeconfig`, "--cluster-cidr=10.244.0.0/16", "--v=4", "--bind-address=0.0.0.0")
+
 	cmd.Env = append(cmd.Env, "KUBE_NETWORK="+podnet.NetworkName(spec.ModeL2Bridge))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = drive, f, f
 	if err := netns.Do(h.ns, cmd.Start); err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	go func() { defer cancel(); _ = cmd.Wait() }()
 	t.Cleanup(func() {
@@ -274,6 +292,7 @@ func (h *host) startKubeProxy(t *testing.T, version string) string {
 		<-ctx.Done()
 		_ = f.Close()
 	})
+
 	return log
 }
 

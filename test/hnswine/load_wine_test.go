@@ -49,9 +49,11 @@ func TestGuest(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	if want := "c1 Running 4711\nunknown: 0xc037010e\n"; strings.ReplaceAll(string(out), "\r", "") != want {
 		t.Errorf("containers: got %q, want %q", out, want)
 	}
+
 	waiting := filepath.Join(h.prefix, "drive_c", "waiting.txt")
 	for range 2 {
 		done := make(chan error, 1)
@@ -63,6 +65,7 @@ func TestGuest(t *testing.T) {
 			_, err := os.Stat(waiting)
 			return err == nil || len(done) > 0
 		})
+
 		if len(done) == 0 {
 			if err := h.service.Restart(t.Context()); err != nil {
 				t.Error(err)
@@ -71,6 +74,7 @@ func TestGuest(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.Remove(waiting); err != nil {
 			t.Error(err)
 		}
@@ -89,6 +93,7 @@ func TestLoad(t *testing.T) {
 		out []byte
 		err error
 	}
+
 	done := make(chan result, 1)
 	go func() {
 		out, err := h.wine(t.Context(), nil, nil, `C:\hnsload.exe`, network, fmt.Sprint(services), fmt.Sprint(each))
@@ -98,6 +103,7 @@ func TestLoad(t *testing.T) {
 	if err := h.service.Restart(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	poll(t, "half of the load balancers", func() bool { return len(h.service.Plan().LoadBalancers) >= services/2 })
 	h.stop() // the process that serves goes away, and comes back
 	h.start(t)
@@ -105,17 +111,20 @@ func TestLoad(t *testing.T) {
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
+
 	t.Log(strings.TrimSpace(string(r.out)))
 	h.service.Flush(t.Context())
 	plan := h.service.Plan()
 	if len(plan.LoadBalancers) != services {
 		t.Errorf("%d load balancers, want %d", len(plan.LoadBalancers), services)
 	}
+
 	for _, lb := range plan.LoadBalancers {
 		if len(lb.Backends) != each {
 			t.Errorf("load balancer %s has %d backends, want %d", lb.ID, len(lb.Backends), each)
 		}
 	}
+
 	if found, err := h.plane.Differences(t.Context(), plan); err != nil || len(found) > 0 {
 		t.Errorf("the kernel is not as planned: %q, %v", found, err)
 	}
@@ -124,6 +133,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Log(strings.TrimSpace(string(out)))
 	if reads := h.reads.Load() - before; reads > 50 { // of the thousands of objects, none is asked for by itself
 		t.Errorf("the server read %d times from the program", reads)

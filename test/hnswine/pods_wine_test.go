@@ -47,6 +47,7 @@ func TestPodsOnTwoHosts(t *testing.T) {
 			t.Errorf("pod has %v, want %s", got.IPs, name)
 		}
 	}
+
 	netnstest.Serve(t, a1.NetNS, "a1", "10.244.1.3:80")
 	netnstest.Serve(t, b1.NetNS, "b1", "10.244.2.3:80")
 	netnstest.Serve(t, b.ns, "win-b", "10.213.0.12:10250")
@@ -66,20 +67,24 @@ func TestPodsOnTwoHosts(t *testing.T) {
 		netnstest.Flow(t, c.machine, "10.244.2.3:80", "b1", "10.213.0.254")
 		netnstest.NoFlow(t, c.outside, "10.244.2.3:80")
 		run(t, a1.NetNS, "ping -c1 -W2 10.244.1.4; ping -c1 -W2 10.244.2.3")
+
 		// Where a pod's address would be hidden, Windows carries TCP and UDP only.
 		run(t, a1.NetNS, "! ping -c1 -W2 198.51.100.2")
 	})
+
 	t.Run("hns-and-cri-are-out-of-reach", func(t *testing.T) {
 		for _, addr := range []string{"10.244.1.2:10290", "10.213.0.11:10290", "127.0.0.1:10290"} {
 			netnstest.NoFlow(t, a1.NetNS, addr)
 		}
 	})
+
 	t.Run("stats", func(t *testing.T) {
 		st, err := b.pods.Stats(t.Context(), pod("b1"))
 		if err != nil || len(st) != 1 || st[0].RxBytes == 0 || st[0].TxBytes == 0 {
 			t.Errorf("stats = %+v, %v", st, err)
 		}
 	})
+
 	t.Run("server-restart", func(t *testing.T) {
 		a.stop()
 		a.start(whole) // not this subtest's: it runs on after it
@@ -87,6 +92,7 @@ func TestPodsOnTwoHosts(t *testing.T) {
 		r := a.setup(t, pod("a3"))
 		netnstest.Flow(t, r.NetNS, "10.244.2.3:80", "b1", "10.244.1.5")
 	})
+
 	t.Run("without-ipam", func(t *testing.T) { // HNS gives the address
 		conf := filepath.Join(a.prefix, "drive_c/Program Files/containerd/cni/conf/10-cbr0.conflist")
 		text, err := os.ReadFile(conf)
@@ -97,11 +103,13 @@ func TestPodsOnTwoHosts(t *testing.T) {
 		if err := json.Unmarshal(text, &list); err != nil {
 			t.Fatal(err)
 		}
+
 		delete(list["plugins"].([]any)[0].(map[string]any), "ipam")
 		edited, err := json.Marshal(list)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		defer func() {
 			if err := os.WriteFile(conf, text, 0o644); err != nil {
 				t.Error(err)
@@ -110,6 +118,7 @@ func TestPodsOnTwoHosts(t *testing.T) {
 		if err := os.WriteFile(conf, edited, 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		r := a.setup(t, pod("hns"))
 		if len(r.IPs) != 1 || r.IPs[0].String() != "10.244.1.6" {
 			t.Errorf("the pod has %v, want 10.244.1.6", r.IPs)
@@ -120,6 +129,7 @@ func TestPodsOnTwoHosts(t *testing.T) {
 			t.Error(err)
 		}
 	})
+
 	t.Run("teardown", func(t *testing.T) {
 		for _, name := range []string{"a1", "a1", "a2", "a3", "never-was"} {
 			if err := a.pods.Teardown(t.Context(), pod(name)); err != nil {
@@ -140,11 +150,13 @@ func (h *host) expectEmpty(t *testing.T) {
 	if len(plan.Ports)+len(plan.Namespaces) > 0 {
 		t.Errorf("left: %+v", plan)
 	}
+
 	left, err := os.ReadDir(filepath.Join(h.prefix, "drive_c", "var", "lib", "cni", "networks",
 		podnet.NetworkName(spec.ModeL2Bridge)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, e := range left {
 		if strings.HasPrefix(e.Name(), "10.") {
 			t.Errorf("address %s is still reserved", e.Name())
@@ -161,6 +173,7 @@ func TestSetupFailures(t *testing.T) {
 		names = append(names, fmt.Sprintf("p%d", i))
 		h.setup(t, pod(names[i]))
 	}
+
 	if r, err := h.pods.Setup(t.Context(), pod("one-too-many")); err == nil {
 		t.Errorf("a fifth pod got %v", r.IPs)
 	} else if !strings.Contains(err.Error(), "no IP addresses available") {
@@ -170,16 +183,19 @@ func TestSetupFailures(t *testing.T) {
 	if len(again.IPs) != 1 {
 		t.Errorf("second Setup gave %v", again.IPs)
 	}
+
 	keep := map[string]bool{pod(names[0]).ID: true}
 	if gone, err := h.pods.Prune(t.Context(), keep); err != nil || len(gone) != len(names)-1 {
 		t.Errorf("Prune disconnected %v, %v", gone, err)
 	}
+
 	for _, name := range names {
 		_, err := h.pods.Stats(t.Context(), pod(name))
 		if there := err == nil; there != keep[pod(name).ID] {
 			t.Errorf("after Prune pod %s: %v", name, err)
 		}
 	}
+
 	if err := h.pods.Teardown(t.Context(), pod(names[0])); err != nil {
 		t.Error(err)
 	}
@@ -202,6 +218,7 @@ func TestTimes(t *testing.T) {
 		}
 		del = append(del, time.Since(start))
 	}
+
 	t.Logf("first setup %v", add[0])
 	slices.Sort(add)
 	slices.Sort(del)

@@ -19,6 +19,7 @@ func TestVersionOne(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(h.prefix, "drive_c/layers/base/Files"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	volume := ""
 	for _, call := range [][]string{
 		{"ProcessBaseImage", layer},
@@ -33,10 +34,12 @@ func TestVersionOne(t *testing.T) {
 		}
 		volume = answer.Text
 	}
+
 	out, err := h.wine(t.Context(), nil, nil, `C:\hnsload.exe`, "systems", volume, layer)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	got := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(out), "\r", "")), "\n")
 	want := []string{
 		`HcsCreateComputeSystem: 0xc037010d {"Error":-1070137075,"ErrorMessage":"`,
@@ -51,11 +54,13 @@ func TestVersionOne(t *testing.T) {
 	if len(got) != len(want) {
 		t.Fatalf("the program prints\n%s", strings.Join(got, "\n"))
 	}
+
 	for i := range want {
 		if !strings.HasPrefix(got[i], want[i]) {
 			t.Errorf("line %d is %q, want %q", i, got[i], want[i])
 		}
 	}
+
 	if h.systems.Has("one") {
 		t.Error("the compute system is left")
 	}

@@ -31,6 +31,7 @@ func archiveOf(t *testing.T, names []string, files map[string][]byte) io.Reader 
 		if strings.HasSuffix(name, "/") {
 			h.Typeflag, h.Mode = tar.TypeDir, 0o755
 		}
+
 		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}
@@ -38,6 +39,7 @@ func archiveOf(t *testing.T, names []string, files map[string][]byte) io.Reader 
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +89,13 @@ func partsOf(t *testing.T, img v1.Image) parts {
 	p.digest = digest.Hex
 	p.configID, p.layerID = config.Hex, layer.Hex
 	p.descriptor = fmt.Sprintf(`"mediaType":%q,"digest":"sha256:%s","size":%d`, kind, p.digest, len(p.manifest))
+
 	return p
 }
 
 const layoutFile = `{"imageLayoutVersion":"1.0.0"}`
 
-// layout is the archive of an OCI layout with a descriptor at its top, and more blobs.
+// layout returns the archive of an OCI layout with a descriptor at its top, and more blobs.
 func (p parts) layout(t *testing.T, top string, more map[string][]byte) io.Reader {
 	t.Helper()
 	files := map[string][]byte{
@@ -123,6 +126,7 @@ func TestArchivesOfBuilders(t *testing.T) {
 		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:` + unknownHash + `","size":` +
 		fmt.Sprint(len(unknown)) + `},"layers":[{"mediaType":"application/vnd.in-toto+json","digest":"sha256:` + statementHash +
 		`","size":` + fmt.Sprint(len(statement)) + `}]}`)
+
 	attested, attestedHash := blobOf(t, attestation)
 	index := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{` + p.descriptor +
 		`,"platform":{"architecture":"amd64","os":"windows","os.version":"` + v2022 + `"}},` +
@@ -137,6 +141,7 @@ func TestArchivesOfBuilders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	oldManifest, err := json.Marshal([]map[string]any{{
 		"Config": p.configID + ".json", "RepoTags": []string{name}, "Layers": []string{p.layerID + "/layer.tar"},
 	}})
@@ -181,6 +186,7 @@ func TestArchivesOfBuilders(t *testing.T) {
 			if err != nil || info.ID != "sha256:"+p.configID {
 				t.Errorf("%+v, %v", info, err)
 			}
+
 			if err := machine.Remove(t.Context(), name); err != nil {
 				t.Error(err)
 			}

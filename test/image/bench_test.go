@@ -20,6 +20,7 @@ func BenchmarkGet(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+
 	ref := hub.host + "/app7:v1"
 	b.Run("get", func(b *testing.B) {
 		for b.Loop() {
@@ -28,6 +29,7 @@ func BenchmarkGet(b *testing.B) {
 			}
 		}
 	})
+
 	b.Run("list", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := s.List(b.Context()); err != nil {

@@ -30,6 +30,7 @@ func startContainerd(tb testing.TB, root string) *client.Client {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	if _, err := os.Stat(bin); err != nil {
 		tb.Fatalf("containerd is not built: %v", err)
 	}
@@ -37,6 +38,7 @@ func startContainerd(tb testing.TB, root string) *client.Client {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	tb.Cleanup(func() { _ = os.RemoveAll(run) })
 	socket := filepath.Join(run, "c.sock")
 	config := fmt.Sprintf(`version = 3
@@ -50,9 +52,11 @@ address = %q
 [ttrpc]
 address = %q
 `, filepath.Join(root, "root"), filepath.Join(run, "state"), socket, socket+".ttrpc")
+
 	if err := os.WriteFile(filepath.Join(run, "config.toml"), []byte(config), 0o600); err != nil {
 		tb.Fatal(err)
 	}
+
 	var log bytes.Buffer
 	cmd := exec.Command(bin, "-c", filepath.Join(run, "config.toml"))
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -60,6 +64,7 @@ address = %q
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
+
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	tb.Cleanup(func() {
@@ -70,10 +75,12 @@ address = %q
 			_ = cmd.Process.Kill()
 			<-done
 		}
+
 		if tb.Failed() {
 			tb.Logf("containerd:\n%s", log.Bytes())
 		}
 	})
+
 	c, err := client.New(socket, client.WithDefaultNamespace(namespace), client.WithTimeout(30*time.Second))
 	if err != nil {
 		tb.Fatalf("connect to containerd: %v\n%s", err, log.Bytes())
@@ -81,13 +88,14 @@ address = %q
 	tb.Cleanup(func() { _ = c.Close() })
 	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
 	defer cancel()
+
 	if ok, err := c.IsServing(ctx); err != nil || !ok {
 		tb.Fatalf("containerd does not serve: %v\n%s", err, log.Bytes())
 	}
 	return c
 }
 
-// socketOf is the path of the socket that c talks through.
+// socketOf returns the path of the socket that c talks through.
 func socketOf(tb testing.TB, c *client.Client) string {
 	tb.Helper()
 	conn, ok := c.Conn().(*grpc.ClientConn)

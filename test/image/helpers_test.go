@@ -52,6 +52,7 @@ func systemFiles(tb testing.TB) string {
 			tb.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -80,6 +81,7 @@ func leftovers(t *testing.T, c *client.Client) []string {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	half, err := c.ContentStore().ListStatuses(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +89,7 @@ func leftovers(t *testing.T, c *client.Client) []string {
 	for _, s := range half {
 		out = append(out, "half "+s.Ref)
 	}
+
 	out = append(out, snapshotNames(t, c)...)
 	images, err := c.ImageService().List(ctx)
 	if err != nil {
@@ -95,6 +98,7 @@ func leftovers(t *testing.T, c *client.Client) []string {
 	for _, i := range images {
 		out = append(out, "image "+i.Name)
 	}
+
 	leases, err := c.LeasesService().List(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +106,7 @@ func leftovers(t *testing.T, c *client.Client) []string {
 	for _, l := range leases {
 		out = append(out, "lease "+l.ID)
 	}
+
 	slices.Sort(out)
 	return out
 }
@@ -130,6 +135,7 @@ func mountImage(t *testing.T, c *client.Client, chain string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := mount.All(mounts, dir); err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +157,7 @@ func tree(t *testing.T, dir string) []string {
 		if rel == "." {
 			return nil
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return err
@@ -160,11 +167,13 @@ func tree(t *testing.T, dir string) []string {
 			to, _ := os.Readlink(p)
 			line += " -> " + to
 		}
+
 		out = append(out, line)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }

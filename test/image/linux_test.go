@@ -20,7 +20,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 )
 
-// linuxStore is the store of a Linux node, empty.
+// linuxStore returns the store of a Linux node, empty.
 func linuxStore(t *testing.T) *linuxnode.Images {
 	t.Helper()
 	c := startContainerd(t, t.TempDir())
@@ -31,6 +31,7 @@ func linuxStore(t *testing.T) *linuxnode.Images {
 	if err := os.Symlink(socketOf(t, c), linuxnode.Socket(runDir)); err != nil {
 		t.Fatal(err)
 	}
+
 	images, err := linuxnode.OpenImages("linux-1", runDir)
 	if err != nil {
 		t.Fatal(err)
@@ -46,11 +47,13 @@ func TestLinuxDigest(t *testing.T) {
 	if got, err := images.Digest(t.Context(), ref); !errdefs.IsNotFound(err) {
 		t.Errorf("before anything is loaded: %s, %v", got, err)
 	}
+
 	for _, text := range []string{"one", "two"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "hello"), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		img, err := imagebuild.Build(t.Context(), imagebuild.Options{
 			Dir:  dir,
 			Spec: imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{ref}},
@@ -58,6 +61,7 @@ func TestLinuxDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if got, err := images.Digest(t.Context(), ref); got == indexDigest(t, img) {
 			t.Errorf("%s is there before it is loaded: %v", text, err)
 		}
@@ -65,6 +69,7 @@ func TestLinuxDigest(t *testing.T) {
 		if err := img.WriteArchive(&archive); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := images.Load(t.Context(), &archive); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +98,7 @@ func TestLinuxStoreRefusesWindows(t *testing.T) {
 	}
 }
 
-// ociArchive is an archive in the form of an OCI layout, whose index does not say for which system the image is.
+// ociArchive returns an archive in the form of an OCI layout, whose index does not say for which system the image is.
 func ociArchive(t *testing.T, ref string, img v1.Image) io.Reader {
 	t.Helper()
 	dir := t.TempDir()
@@ -101,6 +106,7 @@ func ociArchive(t *testing.T, ref string, img v1.Image) io.Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	named := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": ref})
 	if err := p.AppendImage(img, named); err != nil {
 		t.Fatal(err)
@@ -110,5 +116,6 @@ func ociArchive(t *testing.T, ref string, img v1.Image) io.Reader {
 	if err := errors.Join(w.AddFS(os.DirFS(dir)), w.Close()); err != nil {
 		t.Fatal(err)
 	}
+
 	return &archive
 }

@@ -45,6 +45,7 @@ func TestTwoNodesShareAnIndex(t *testing.T) {
 	if _, err := recent.Get(t.Context(), ref); !errdefs.IsNotFound(err) {
 		t.Errorf("the other node sees what it has not pulled: %v", err)
 	}
+
 	b, err := recent.Pull(t.Context(), ref, nil, "")
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +53,7 @@ func TestTwoNodesShareAnIndex(t *testing.T) {
 	if a.ID == b.ID || a.OSVersion != v2019 || b.OSVersion != v2025 {
 		t.Errorf("got %s %s and %s %s", a.ID, a.OSVersion, b.ID, b.OSVersion)
 	}
+
 	if err := old.Remove(t.Context(), a.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +63,7 @@ func TestTwoNodesShareAnIndex(t *testing.T) {
 	if got, err := recent.Get(t.Context(), ref); err != nil || got.ID != b.ID {
 		t.Errorf("after the first node's removal the second has %q, %v", got.ID, err)
 	}
+
 	if err := recent.Remove(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +92,13 @@ func TestNodesPullAtOnce(t *testing.T) {
 			errs <- err
 		}()
 	}
+
 	for range versions {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
 	}
+
 	if got := snapshotNames(t, c); len(got) != 1 {
 		t.Errorf("snapshots %v, want one that all share", got)
 	}
@@ -101,6 +106,7 @@ func TestNodesPullAtOnce(t *testing.T) {
 	if err != nil || len(tags) != 1 || tags[0].Ref != ref || len(tags[0].Images) != 3 || tags[0].Pinned {
 		t.Errorf("tags %+v, %v", tags, err)
 	}
+
 	if err := open(t, c, "").Remove(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +123,7 @@ func TestCancelledPull(t *testing.T) {
 		name: "Files/r",
 		body: noise(8 << 20),
 	})}))
+
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := open(t, c, v2022).PullRequest(ctx, store.Request{Ref: ref, Progress: func(p store.Progress) {
 		if p.Step == "fetch" && p.Total > 1<<20 && p.Done < p.Total {
@@ -126,6 +133,7 @@ func TestCancelledPull(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("pull: %v", err)
 	}
+
 	if left := leftovers(t, c); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -143,6 +151,7 @@ func TestKilledPull(t *testing.T) {
 		_, err = open(t, c, v2022).Pull(t.Context(), os.Getenv("MULLION_TEST_PULL_REF"), nil, "")
 		t.Fatalf("pull ended before the kill: %v", err)
 	}
+
 	c := startContainerd(t, t.TempDir())
 	hub := newHub(t)
 	body := noise(4 << 20)
@@ -156,11 +165,13 @@ func TestKilledPull(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	select {
 	case <-half:
 	case <-time.After(30 * time.Second):
 		t.Error("the layer has not been asked for")
 	}
+
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 
@@ -172,6 +183,7 @@ func TestKilledPull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := os.ReadFile(filepath.Join(mountImage(t, c, info.ChainID), "Files/r"))
 	if err != nil || string(got) != body {
 		t.Errorf("the file has %d bytes, %v", len(got), err)
@@ -199,7 +211,7 @@ func TestDiskFullWhileFetching(t *testing.T) {
 	}
 }
 
-// noise is what does not compress.
+// noise returns what does not compress.
 func noise(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(b)
@@ -224,6 +236,7 @@ func TestDiskFull(t *testing.T) {
 		name: "Files/zeros",
 		body: strings.Repeat("\x00", 32<<20),
 	}) // a few kB in transit, too much unpacked
+
 	ref := hub.push(t, "big:v1", makeImage(t, "windows", v2022, part{layer: big}))
 	s := open(t, c, v2022)
 	if _, err := s.Pull(t.Context(), ref, nil, ""); !errors.Is(err, store.ErrDiskFull) {
@@ -232,6 +245,7 @@ func TestDiskFull(t *testing.T) {
 	if left := leftovers(t, c); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
+
 	small := hub.push(t, "small:v1", makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{
 		name: "Files/a",
 		body: "a",
@@ -250,6 +264,7 @@ func TestBuildLoadRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "app", "hello.exe"), []byte("MZ"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	img, err := imagebuild.Build(t.Context(), imagebuild.Options{
 		Dir: dir,
 		Spec: imagebuild.Spec{
@@ -261,6 +276,7 @@ func TestBuildLoadRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var archive bytes.Buffer
 	if err := img.WriteArchive(&archive); err != nil {
 		t.Fatal(err)
@@ -269,6 +285,7 @@ func TestBuildLoadRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	checked := map[string]int{}
 	loaded, err := machine.Load(t.Context(), &archive, store.LoadOptions{Progress: func(p store.Progress) {
 		if p.Step == "check" {
@@ -278,6 +295,7 @@ func TestBuildLoadRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(checked) != 2 || slices.ContainsFunc(slices.Collect(maps.Values(checked)),
 		func(n int) bool { return n != 1 }) {
 		t.Errorf("the two layers that three builds share are checked %v times, want once each", checked)
@@ -286,6 +304,7 @@ func TestBuildLoadRun(t *testing.T) {
 		info.Target.Digest.String() != indexDigest(t, img) {
 		t.Errorf("target %v, %v, want that of the image that was loaded, %s", info.Target, err, indexDigest(t, img))
 	}
+
 	if len(loaded) != 1 || len(loaded[0].Images) != 3 {
 		t.Fatalf("loaded %+v", loaded)
 	}
@@ -295,10 +314,12 @@ func TestBuildLoadRun(t *testing.T) {
 	if list, err := machine.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("list: %v, %v", list, err)
 	}
+
 	if tags, err := machine.Tags(t.Context()); err != nil || len(tags) != 1 || len(tags[0].Images) != 3 ||
 		!tags[0].Pinned {
 		t.Errorf("tags: %+v, %v", tags, err)
 	}
+
 	for i, v := range []string{v2019, v2022, v2025} {
 		info, err := open(t, c, v).Get(t.Context(), "mullion.local/hello:v1")
 		if err != nil || info.ID != loaded[0].Images[i].ID || info.OSVersion != v || !info.Pinned {
@@ -309,6 +330,7 @@ func TestBuildLoadRun(t *testing.T) {
 			t.Errorf("node %s: %v", v, got)
 		}
 	}
+
 	if err := machine.Remove(t.Context(), "mullion.local/hello:v1"); err != nil {
 		t.Fatal(err)
 	}
@@ -330,6 +352,7 @@ func TestLoadRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	odd := makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "usr/bin/env", body: "x"})})
 	linux := makeImage(t, "linux", "", part{layer: makeLayer(t, entry{name: "bin/sh", body: "x"})})
 	for _, tt := range []struct {
@@ -353,6 +376,7 @@ func TestLoadRefused(t *testing.T) {
 			}
 		})
 	}
+
 	good := makeImage(t, "windows", v2022, part{layer: makeLayer(t, entry{name: "Files/a", body: "a"})})
 	if _, err := machine.Load(t.Context(), dockerArchive(t, "good:v1", good),
 		store.LoadOptions{Unpinned: true}); err != nil {
@@ -363,7 +387,7 @@ func TestLoadRefused(t *testing.T) {
 	}
 }
 
-// dockerArchive is what `docker save` writes.
+// dockerArchive returns what `docker save` writes.
 func dockerArchive(t *testing.T, ref string, img v1.Image) io.Reader {
 	t.Helper()
 	tag, err := name.NewTag(ref)

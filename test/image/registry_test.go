@@ -38,7 +38,12 @@ type fakeHub struct {
 
 func newHub(tb testing.TB) *fakeHub {
 	tb.Helper()
-	h := &fakeHub{lost: map[string]bool{}, wrong: map[string]bool{}, stalled: map[string]chan struct{}{}}
+	h := &fakeHub{
+		lost:    map[string]bool{},
+		wrong:   map[string]bool{},
+		stalled: map[string]chan struct{}{},
+	}
+
 	inner := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, digest, isBlob := strings.Cut(r.URL.Path, "/blobs/")
@@ -46,6 +51,7 @@ func newHub(tb testing.TB) *fakeHub {
 			inner.ServeHTTP(w, r)
 			return
 		}
+
 		h.mu.Lock()
 		h.fetched = append(h.fetched, digest)
 		lost, falsified, half := h.lost[digest], h.wrong[digest], h.stalled[digest]
@@ -62,6 +68,7 @@ func newHub(tb testing.TB) *fakeHub {
 			_ = http.NewResponseController(w).Flush()
 			close(half)
 			<-r.Context().Done()
+
 		case falsified:
 			rec := httptest.NewRecorder()
 			inner.ServeHTTP(rec, r)
@@ -74,6 +81,7 @@ func newHub(tb testing.TB) *fakeHub {
 	}))
 	tb.Cleanup(srv.Close)
 	h.host = strings.TrimPrefix(srv.URL, "http://")
+
 	return h
 }
 
@@ -110,16 +118,23 @@ func (h *fakeHub) pushIndex(tb testing.TB, ref string, images ...v1.Image) strin
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, img := range images {
 		cfg, err := img.ConfigFile()
 		if err != nil {
 			tb.Fatal(err)
 		}
+
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{
-			Platform: &v1.Platform{OS: cfg.OS, Architecture: cfg.Architecture, OSVersion: cfg.OSVersion},
+			Platform: &v1.Platform{
+				OS:           cfg.OS,
+				Architecture: cfg.Architecture,
+				OSVersion:    cfg.OSVersion,
+			},
 		}})
 	}
+
 	if err := remote.WriteIndex(parsed, index, remote.WithContext(tb.Context())); err != nil {
 		tb.Fatal(err)
 	}
@@ -155,6 +170,7 @@ func layerFrom(tb testing.TB, entries []entry, opts ...tarball.LayerOption) v1.L
 				h.Typeflag = tar.TypeDir
 			}
 		}
+
 		if err := tw.WriteHeader(&h); err != nil {
 			tb.Fatal(err)
 		}
@@ -162,9 +178,11 @@ func layerFrom(tb testing.TB, entries []entry, opts ...tarball.LayerOption) v1.L
 			tb.Fatal(err)
 		}
 	}
+
 	if err := tw.Close(); err != nil {
 		tb.Fatal(err)
 	}
+
 	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(buf.Bytes())),
 			nil
@@ -172,6 +190,7 @@ func layerFrom(tb testing.TB, entries []entry, opts ...tarball.LayerOption) v1.L
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	return l
 }
 
@@ -194,11 +213,13 @@ func makeImage(tb testing.TB, os, version string, parts ...part) v1.Image {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	for _, p := range parts {
 		mt := p.mediaType
 		if mt == "" {
 			mt = types.OCILayer
 		}
+
 		if img, err = mutate.Append(img, mutate.Addendum{
 			Layer:     p.layer,
 			MediaType: mt,
@@ -207,6 +228,7 @@ func makeImage(tb testing.TB, os, version string, parts ...part) v1.Image {
 			tb.Fatal(err)
 		}
 	}
+
 	return img
 }
 

@@ -36,6 +36,7 @@ func TestSaveAndTag(t *testing.T) {
 	if err := s.Tag(t.Context(), ref, "mullion.local/own:v2"); err != nil {
 		t.Fatal(err)
 	}
+
 	tagged, err := s.Get(t.Context(), "mullion.local/own:v2")
 	if err != nil || tagged.ID != info.ID || !slices.Contains(tagged.RepoTags, "mullion.local/own:v2") ||
 		!slices.Contains(tagged.RepoTags, ref) {
@@ -49,11 +50,13 @@ func TestSaveAndTag(t *testing.T) {
 	if strings.Contains(archive.String(), strings.TrimPrefix(digestOf(t, base), "sha256:")+"\x00") {
 		t.Error("the archive has Windows' own layer")
 	}
+
 	for _, name := range []string{ref, "mullion.local/own:v2"} {
 		if err := s.Remove(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := s.Load(t.Context(), &archive, store.LoadOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +73,7 @@ func TestSaveAndTag(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	if err := s.Tag(t.Context(), "mullion.local/own:v2", "NO"); !errdefs.IsInvalidArgument(err) {
 		t.Error(err)
 	}

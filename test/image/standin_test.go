@@ -30,6 +30,7 @@ func TestStandIn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	node := func(version string) *store.Store {
 		t.Helper()
 		s, err := store.New(c, namespace, store.Config{
@@ -42,8 +43,10 @@ func TestStandIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return s
 	}
+
 	const ref = "mcr.microsoft.com/windows/servercore:ltsc2019"
 
 	registryAt(hub.host)
@@ -55,6 +58,7 @@ func TestStandIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
+
 	registryAt(silent.Addr().String())
 	const other = "mcr.microsoft.com/windows/nanoserver:ltsc2019"
 	if info, err := node(v2019).Pull(t.Context(), other, nil, ""); err != nil || !info.StandsIn() {
@@ -62,6 +66,7 @@ func TestStandIn(t *testing.T) {
 	} else if err := node(v2019).Remove(t.Context(), info.ID); err != nil {
 		t.Fatal(err)
 	}
+
 	registryAt("127.0.0.1:1") // nobody listens there
 	if _, err := node(v2019).Pull(t.Context(), "mcr.microsoft.com/windows/servercore/iis:ltsc2019", nil, ""); err == nil {
 		t.Error("an empty image stands in for IIS")
@@ -69,6 +74,7 @@ func TestStandIn(t *testing.T) {
 	if left := leftovers(t, c); len(left) > 0 {
 		t.Errorf("failed pulls left %v", left)
 	}
+
 	info, err := node(v2019).Pull(t.Context(), ref, nil, "")
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +83,7 @@ func TestStandIn(t *testing.T) {
 		strings.Join(info.Config.Cmd, " ") != `c:\windows\system32\cmd.exe` || info.RepoTags[0] != ref {
 		t.Errorf("the stand-in is %+v", info)
 	}
+
 	if again, err := node(v2019).Pull(t.Context(), ref, nil, ""); err != nil || again.ID != info.ID {
 		t.Errorf("pulled again: %s, %v, want %s", again.ID, err, info.ID)
 	}
@@ -84,6 +91,7 @@ func TestStandIn(t *testing.T) {
 		!strings.Contains(err.Error(), "no match for platform in manifest") {
 		t.Errorf("on a node of another build: %v", err)
 	}
+
 	if err := node(v2019).Remove(t.Context(), info.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -45,17 +45,23 @@ func TestPull(t *testing.T) {
 		entry{name: "Files/link", header: tar.Header{Typeflag: tar.TypeSymlink, Linkname: `C:\app\APP.exe`}},
 		entry{name: "Hives/Software_Delta", body: "hive"},
 	)
+
 	second := zstdLayer(
 		t,
 		entry{name: "Files/APP/more.txt", body: "more"},
 		entry{name: "Files/app/.wh.app.exe"},
 	)
+
 	img := makeImage(
 		t, "windows", v2022,
 		part{layer: base, history: "Apply image 10.0.20348.2700"},
 		part{layer: update, history: "Install update 10.0.20348.2762"},
 		part{layer: app, history: "cmd /S /C #(nop) COPY file:x in C:"},
-		part{layer: second, history: "cmd /S /C del", mediaType: types.OCILayerZStd},
+		part{
+			layer:     second,
+			history:   "cmd /S /C del",
+			mediaType: types.OCILayerZStd,
+		},
 	)
 	hub.lose(digestOf(t, base))
 	hub.lose(digestOf(t, update))
@@ -66,12 +72,14 @@ func TestPull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	wantID, _ := img.ConfigName()
 	manifest, _ := img.Digest()
 	if info.ID != wantID.String() || !slices.Equal(info.RepoTags, []string{ref}) ||
 		!slices.Equal(info.RepoDigests, []string{hub.host + "/team/app@" + manifest.String()}) {
 		t.Errorf("info = %+v, want ID %s, tag %s, digest %s", info, wantID, ref, manifest)
 	}
+
 	if uid, user := info.User(); uid != nil || user != "ContainerUser" || info.OSVersion != v2022 ||
 		len(info.SkippedLayers) != 2 {
 		t.Errorf("user %v %q, os.version %q, skipped %v", uid, user, info.OSVersion, info.SkippedLayers)
@@ -81,6 +89,7 @@ func TestPull(t *testing.T) {
 			t.Errorf("base layer %s has been fetched", d)
 		}
 	}
+
 	root := mountImage(t, c, info.ChainID)
 	want := []string{
 		"dtrwxrwxrwx Files",
@@ -97,6 +106,7 @@ func TestPull(t *testing.T) {
 		"drwxr-xr-x Hives",
 		"-rw-r--r-- Hives/Software_Delta",
 	}
+
 	if diff := cmp.Diff(want, tree(t, root)); diff != "" {
 		t.Errorf("unpacked image (-want +got):\n%s", diff)
 	}
@@ -119,16 +129,19 @@ func TestRemoveLeavesNothing(t *testing.T) {
 		name: "Files/a",
 		body: "a",
 	})}))
+
 	s := open(t, c, v2022)
 	info, err := s.Pull(t.Context(), ref, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, by := range []string{info.ID, info.ID[:15], info.ID[7:19], ref, info.RepoDigests[0]} {
 		if got, err := s.Get(t.Context(), by); err != nil || got.ID != info.ID {
 			t.Errorf("get by %q: %q, %v", by, got.ID, err)
 		}
 	}
+
 	if list, err := s.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("list: %v, %v", list, err)
 	}
@@ -138,6 +151,7 @@ func TestRemoveLeavesNothing(t *testing.T) {
 	if err := s.Remove(t.Context(), info.ID); err != nil {
 		t.Errorf("second removal: %v", err)
 	}
+
 	if _, err := s.Get(t.Context(), ref); !errdefs.IsNotFound(err) {
 		t.Errorf("get after removal: %v", err)
 	}
@@ -195,6 +209,7 @@ func TestRefused(t *testing.T) {
 		},
 		{"absent", hub.host + "/no/such:v1", []string{"failed to resolve reference", "not found"}},
 	}
+
 	s := open(t, c, v2022)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -207,6 +222,7 @@ func TestRefused(t *testing.T) {
 					t.Errorf("error %q, want %q", err, w)
 				}
 			}
+
 			if left := leftovers(t, c); len(left) != 0 {
 				t.Errorf("left: %v", left)
 			}
@@ -221,6 +237,7 @@ func TestBuildMismatchAtCreate(t *testing.T) {
 		name: "Files/a",
 		body: "a",
 	})}))
+
 	s := open(t, c, v2022)
 	info, err := s.Pull(t.Context(), ref, nil, "")
 	if err != nil {
@@ -230,6 +247,7 @@ func TestBuildMismatchAtCreate(t *testing.T) {
 	if err := s.Check(info, ""); !errors.As(err, &mismatch) {
 		t.Errorf("check: %v, want a mismatch", err)
 	}
+
 	if err := s.Check(info, "runhcs-wcow-hypervisor"); err != nil {
 		t.Errorf("check for Hyper-V isolation: %v", err)
 	}
@@ -245,6 +263,7 @@ func TestSquashedImage(t *testing.T) {
 		entry{name: "Files/Windows/explorer.exe", body: "microsoft"},
 		entry{name: "UtilityVM/Files/x", body: "vm"},
 	)}))
+
 	info, err := open(t, c, v2022).Pull(t.Context(), ref, nil, "")
 	if err != nil {
 		t.Fatal(err)
@@ -278,6 +297,7 @@ func TestLocal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "app.exe"), []byte("MZ"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	load := func(ref string, local bool) {
 		t.Helper()
 		img, err := imagebuild.Build(t.Context(), imagebuild.Options{
@@ -287,6 +307,7 @@ func TestLocal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var archive bytes.Buffer
 		if err := img.WriteArchive(&archive); err != nil {
 			t.Fatal(err)
@@ -295,6 +316,7 @@ func TestLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	const here, elsewhere = "registry.invalid/here:v1", "registry.invalid/elsewhere:v1"
 	load(here, true)
 	load(elsewhere, false)
@@ -303,6 +325,7 @@ func TestLocal(t *testing.T) {
 	if err != nil || got.ChainID == "" || !slices.Contains(got.RepoTags, here) {
 		t.Errorf("pull of a local image: %+v, %v", got, err)
 	}
+
 	if _, err := s.Pull(t.Context(), elsewhere, nil, ""); err == nil {
 		t.Error("an image that was loaded from an archive is pulled, though its registry is not there")
 	}

@@ -50,7 +50,7 @@ func Check(table []Known) error {
 	return nil
 }
 
-// Skip is the expression of the tests that are left out, or empty.
+// Skip returns the expression of the tests that are left out, or empty.
 func Skip(table []Known) string {
 	var names []string
 	for _, k := range table {
@@ -99,6 +99,7 @@ func Read(ctx context.Context, pkg string, output io.Reader) (ended, said map[st
 	if err != nil {
 		return nil, nil, fmt.Errorf("go tool test2json: %w\n%s", err, errs.String())
 	}
+
 	ended, said = map[string]string{}, map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<24)
@@ -107,6 +108,7 @@ func Read(ctx context.Context, pkg string, output io.Reader) (ended, said map[st
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, nil, fmt.Errorf("read events of tests: %w", err)
 		}
+
 		switch e.Action {
 		case "run":
 			ended[e.Test] = "fail"
@@ -118,10 +120,11 @@ func Read(ctx context.Context, pkg string, output io.Reader) (ended, said map[st
 			said[e.Test] += e.Output
 		}
 	}
+
 	return ended, said, lines.Err()
 }
 
-// Count is how many tests ended how.
+// Count returns how many tests ended how.
 func Count(ended map[string]string) map[string]int {
 	count := map[string]int{}
 	for _, how := range ended {
@@ -143,12 +146,14 @@ func Keep(ended map[string]string) error {
 	for name, how := range ended {
 		lines = append(lines, name+" "+how)
 	}
+
 	slices.Sort(lines)
 	var text strings.Builder
 	for _, line := range lines {
 		at := strings.LastIndexByte(line, ' ')
 		fmt.Fprintf(&text, "%s %s\n", line[at+1:], line[:at])
 	}
+
 	return os.WriteFile(file, []byte(text.String()), 0o644)
 }
 

@@ -13,6 +13,7 @@ func TestCompare(t *testing.T) {
 			Skip: true,
 		}, {Test: "TestSometimes", Flaky: true},
 	}
+
 	unknown, stale := Compare(table, map[string]string{
 		"TestOld": "pass", "TestBad": "fail", "TestBad/part": "fail", "TestTree": "fail", "TestTree/branch": "fail",
 		"TestTree/other": "fail",
@@ -21,6 +22,7 @@ func TestCompare(t *testing.T) {
 	if diff := cmp.Diff([]string{"TestNew", "TestTree/other"}, unknown); diff != "" {
 		t.Errorf("unknown failures (-want +got):\n%s", diff)
 	}
+
 	if diff := cmp.Diff([]string{"TestOld"}, stale); diff != "" {
 		t.Errorf("stale rows (-want +got):\n%s", diff)
 	}

@@ -43,12 +43,14 @@ func (try *trial) attacks(t *testing.T) {
 				"grep -ah 'avc:.*denied' /var/log/audit/* | tail -n 40")
 			t.Fatalf("%v\nwhat SELinux denied:\n%s", err, denied)
 		}
+
 		for _, part := range []string{"administrator", "user", "bombs", "starvation"} {
 			if !strings.Contains(out, "--- PASS: TestAttacks/"+part) {
 				t.Errorf("the part %s did not run", part)
 			}
 		}
 	})
+
 	try.step(t, "no-trace", func(ctx context.Context, t *testing.T) {
 		t.Helper()
 		try.sameAsBefore(ctx, t)

@@ -25,6 +25,7 @@ func (try *trial) firewalls(ctx context.Context, t *testing.T) {
 		"ufw":       {"ufw reload", "systemctl restart ufw"},
 		"firewalld": {"firewall-cmd -q --reload", "firewall-cmd -q --complete-reload", "systemctl restart firewalld"},
 	}[try.machine.Firewall]
+
 	// Debian's own flushes all rules of others, whose owner then has to begin anew.
 	flush := "systemctl restart nftables"
 	if len(firewall) > 0 {

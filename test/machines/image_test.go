@@ -27,6 +27,7 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cache, err := guest.CacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -35,12 +36,14 @@ func TestImage(t *testing.T) {
 	if err := os.Link(archive, filepath.Join(payload, "image.tar")); err != nil {
 		t.Fatal(err)
 	}
+
 	// Nothing that Mullion needs: the image has it. Podman asks for the last two, Docker for iptables.
 	packages := []string{"docker.io", "docker-cli", "podman", "iptables", "nftables", "netavark", "aardvark-dns", "crun"}
 	disk, err := guest.MakeDisk(t.Context(), cache, m, packages, func(line string) { t.Log(line) })
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	g, err := guest.Boot(t.Context(), guest.Options{
 		Machine:     m,
 		Disk:        disk,
@@ -52,7 +55,12 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	try := &trial{guest: g, machine: m, result: &Result{Machine: m}}
+
+	try := &trial{
+		guest:   g,
+		machine: m,
+		result:  &Result{Machine: m},
+	}
 	for _, engine := range []string{"docker", "podman"} {
 		t.Run(engine, func(t *testing.T) { try.container(t, engine) })
 	}
@@ -106,6 +114,7 @@ func (try *trial) container(t *testing.T, engine string) {
 			}
 		}},
 	}
+
 	for _, s := range steps {
 		if !try.step(t, s.name, s.do) {
 			try.step(t, "logs", func(ctx context.Context, t *testing.T) {

@@ -40,6 +40,7 @@ func chosen(t *testing.T) (machines []guest.Machine, whole bool) {
 	if !whole {
 		names = slice
 	}
+
 	for name := range strings.SplitSeq(names, ",") {
 		m, err := guest.Find(name)
 		if err != nil {
@@ -47,6 +48,7 @@ func chosen(t *testing.T) (machines []guest.Machine, whole bool) {
 		}
 		machines = append(machines, m)
 	}
+
 	return machines, whole
 }
 
@@ -60,6 +62,7 @@ func TestMachines(t *testing.T) {
 			t.Skipf("needs %s: make deps FOR=machines", program)
 		}
 	}
+
 	machines, whole := chosen(t)
 	cache, err := guest.CacheDir()
 	if err != nil {
@@ -69,6 +72,7 @@ func TestMachines(t *testing.T) {
 	if err := guest.Payload("../..", payload); err != nil {
 		t.Fatal(err)
 	}
+
 	if os.Getenv(stepsName) == "attacks" {
 		if err := guest.AddAttacks(t.Context(), "../..", payload); err != nil {
 			t.Fatal(err)
@@ -78,10 +82,12 @@ func TestMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	packages, err := guest.Needs(t.Context(), "../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, m := range machines {
 		t.Run(m.Name, func(t *testing.T) {
 			r := newResult(t, m)
@@ -93,6 +99,7 @@ func TestMachines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			r.Kernel = disk.Version
 			t.Logf("the disk took %s", time.Since(begin).Round(time.Second))
 			g, err := guest.Boot(t.Context(), guest.Options{
@@ -106,7 +113,13 @@ func TestMachines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			try := &trial{guest: g, machine: m, result: r}
+
+			try := &trial{
+				guest:   g,
+				machine: m,
+				result:  r,
+			}
+
 			switch steps := os.Getenv(stepsName); {
 			case steps == "attacks":
 				try.attacks(t)
@@ -246,6 +259,7 @@ func (try *trial) faults(t *testing.T) {
 		}
 		try.again(ctx, t, "")
 	})
+
 	for _, k := range []struct{ name, pattern string }{
 		{"kubelet.exe", `^C:.k.kubelet.exe `},
 		{"agent", `mullion-node serve `},
@@ -261,6 +275,7 @@ func (try *trial) faults(t *testing.T) {
 			try.again(ctx, t, "")
 		})
 	}
+
 	try.step(t, "down", try.down)
 	try.step(t, "up-once-more", try.up)
 	try.step(t, "sample-once-more", try.sample)
@@ -297,10 +312,12 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 			"%s", try.run(
 				ctx, t, "uname -a; findmnt -no OPTIONS /run; cat /sys/fs/cgroup/cgroup.controllers; nproc; free -m; wine64 --version 2>/dev/null || /usr/lib/wine/wine64 --version; /opt/mullion/bin/runc --version"))
 	}
+
 	// As for a person who has logged in, the session ends with the command, and nothing of the cluster may end with it.
 	script := fmt.Sprintf(
 		"cat >cluster.yaml <<'END'\n%sEND\nsudo mullion up -f cluster.yaml --sample --wait %s --retain\n", clusterYAML,
 		upWait)
+
 	begin := time.Now()
 	out, err := try.guest.RunAs(ctx, "dev", script, nil)
 	t.Logf("%s", out)
@@ -309,6 +326,7 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 			"cd /var/lib/mullion/logs && tail -n 30 supervisor.log */*.log | cut -c1-400")
 		t.Fatalf("mullion up: %v\n%s", err, logs)
 	}
+
 	if try.result.UpSeconds == 0 {
 		try.result.UpSeconds = time.Since(begin).Round(time.Second).Seconds()
 	}

@@ -20,7 +20,11 @@ func newResult(t *testing.T, m guest.Machine) *Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Result{Machine: m, Date: time.Now().UTC().Format(time.DateOnly), Commit: strings.TrimSpace(string(commit))}
+	return &Result{
+		Machine: m,
+		Date:    time.Now().UTC().Format(time.DateOnly),
+		Commit:  strings.TrimSpace(string(commit)),
+	}
 }
 
 // record writes the result as JUnit to bin/machines and, if MULLION_MACHINES_RECORD is set, into the documents.
@@ -34,6 +38,7 @@ func record(t *testing.T, r *Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := r.WriteJUnit(file); err != nil {
 		t.Error(err)
 	}
@@ -43,6 +48,7 @@ func record(t *testing.T, r *Result) {
 	if os.Getenv("MULLION_MACHINES_RECORD") == "" {
 		return
 	}
+
 	kept := filepath.Join("..", "..", "docs", "compat", "machines")
 	if half := os.Getenv(stepsName); half == "work" || half == "faults" {
 		before, err := ReadResults(kept)
@@ -51,6 +57,7 @@ func record(t *testing.T, r *Result) {
 		}
 		r.Join(before)
 	}
+
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +65,7 @@ func record(t *testing.T, r *Result) {
 	if err := os.MkdirAll(kept, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(kept, r.Machine.Name+".json"), append(text, '\n'), 0o644); err != nil {
 		t.Fatal(err)
 	}

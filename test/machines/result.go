@@ -37,7 +37,11 @@ type Step struct {
 
 // Add records how a step went.
 func (r *Result) Add(name string, passed bool, took time.Duration) {
-	r.Steps = append(r.Steps, Step{Name: name, Passed: passed, Seconds: took.Round(time.Second).Seconds()})
+	r.Steps = append(r.Steps, Step{
+		Name:    name,
+		Passed:  passed,
+		Seconds: took.Round(time.Second).Seconds(),
+	})
 }
 
 // Join adds the steps of the other half of the same machine, kernel and commit, if it is among results. A step of both
@@ -49,6 +53,7 @@ func (r *Result) Join(results []Result) {
 	if i < 0 {
 		return
 	}
+
 	r.Halves = true
 	var others []Step
 	for _, s := range results[i].Steps {
@@ -58,6 +63,7 @@ func (r *Result) Join(results []Result) {
 			others = append(others, s)
 		}
 	}
+
 	r.Steps = append(r.Steps, others...)
 }
 
@@ -68,6 +74,7 @@ func (r *Result) WriteJUnit(w io.Writer) error {
 		Time    float64   `xml:"time,attr"`
 		Failure *struct{} `xml:"failure,omitempty"`
 	}
+
 	suite := struct {
 		XMLName  xml.Name   `xml:"testsuite"`
 		Name     string     `xml:"name,attr"`
@@ -75,6 +82,7 @@ func (r *Result) WriteJUnit(w io.Writer) error {
 		Failures int        `xml:"failures,attr"`
 		Cases    []testcase `xml:"testcase"`
 	}{Name: r.Machine.Name, Tests: len(r.Steps)}
+
 	for _, s := range r.Steps {
 		c := testcase{Name: s.Name, Time: s.Seconds}
 		if !s.Passed {
@@ -83,6 +91,7 @@ func (r *Result) WriteJUnit(w io.Writer) error {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
+
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
@@ -97,6 +106,7 @@ func ReadResults(dir string) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var all []Result
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -109,6 +119,7 @@ func ReadResults(dir string) ([]Result, error) {
 		}
 		all = append(all, r)
 	}
+
 	return all, nil
 }
 
@@ -136,6 +147,7 @@ func WritePage(w io.Writer, results []Result) error {
 			fmt.Fprintf(&b, "| %s | | %s | not tried whole yet | | | |\n", m.Name, m.Firewall)
 			continue
 		}
+
 		r := results[i]
 		passed := 0
 		var failed []string
@@ -146,6 +158,7 @@ func WritePage(w io.Writer, results []Result) error {
 				failed = append(failed, s.Name)
 			}
 		}
+
 		how := ""
 		if r.Halves {
 			how = ", on two guests"
@@ -153,6 +166,7 @@ func WritePage(w io.Writer, results []Result) error {
 		fmt.Fprintf(&b, "| %s | %s | %s | %d of %d%s | %.0f s | %s | %s, %s |\n", m.Name, r.Kernel, m.Firewall, passed,
 			len(r.Steps), how, r.UpSeconds, strings.Join(failed, ", "), r.Date, r.Commit)
 	}
+
 	_, err := io.WriteString(w, b.String())
 	return err
 }

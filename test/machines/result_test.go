@@ -14,13 +14,21 @@ func TestPageAndJUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := machines.Result{Machine: m, Kernel: "6.1.0-50-cloud-amd64", Date: "2026-01-02", Commit: "abc", UpSeconds: 270}
+
+	r := machines.Result{
+		Machine:   m,
+		Kernel:    "6.1.0-50-cloud-amd64",
+		Date:      "2026-01-02",
+		Commit:    "abc",
+		UpSeconds: 270,
+	}
 	r.Add("up", true, 270*time.Second)
 	r.Add("reboot", false, time.Minute)
 	var page, junit strings.Builder
 	if err := machines.WritePage(&page, []machines.Result{r}); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
 		"| bookworm | 6.1.0-50-cloud-amd64 |  | 1 of 2 | 270 s | reboot | 2026-01-02, abc |\n",
 		"| trixie-hardened | | firewalld | not tried whole yet | | | |\n",
@@ -29,9 +37,11 @@ func TestPageAndJUnit(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", want, page.String())
 		}
 	}
+
 	if err := r.WriteJUnit(&junit); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
 		`<testsuite name="bookworm" tests="2" failures="1">`,
 		`<testcase name="up" time="270"></testcase>`, `<failure></failure>`,
@@ -40,6 +50,7 @@ func TestPageAndJUnit(t *testing.T) {
 			t.Errorf("JUnit lacks %q:\n%s", want, junit.String())
 		}
 	}
+
 	if _, err := guest.Find("nowhere"); err == nil || !strings.Contains(err.Error(), "bookworm-hardened") {
 		t.Errorf("a machine that is not there: %v", err)
 	}
@@ -50,14 +61,24 @@ func TestHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	half := func(commit string, steps ...string) machines.Result {
-		r := machines.Result{Machine: m, Kernel: "6.12", Date: "2026-01-02", Commit: commit, UpSeconds: 100}
+		r := machines.Result{
+			Machine:   m,
+			Kernel:    "6.12",
+			Date:      "2026-01-02",
+			Commit:    commit,
+			UpSeconds: 100,
+		}
+
 		for _, s := range steps {
 			name, failed := strings.CutSuffix(s, "!")
 			r.Add(name, !failed, time.Second)
 		}
+
 		return r
 	}
+
 	for _, tt := range []struct {
 		kept []machines.Result
 		want string

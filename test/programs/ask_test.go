@@ -23,6 +23,7 @@ func (b bench) eventually(ctx context.Context, a Ask, ended <-chan struct{}) err
 				return nil
 			}
 		}
+
 		select {
 		case <-ended:
 			return fmt.Errorf("wait for an answer: the server has ended: %w", err)
@@ -58,6 +59,7 @@ func (b bench) askHTTP(ctx context.Context, a Ask) (string, error) {
 			method = http.MethodPost
 		}
 	}
+
 	body := strings.NewReader(b.words.Replace(a.Body))
 	request, err := http.NewRequestWithContext(ctx, method, b.words.Replace(a.URL), body)
 	if err != nil {
@@ -66,6 +68,7 @@ func (b bench) askHTTP(ctx context.Context, a Ask) (string, error) {
 	for name, value := range a.Headers {
 		request.Header.Set(name, value)
 	}
+
 	// What is tried is the server's TLS. Its certificate is one that no one else has signed.
 	client := http.Client{Transport: &http.Transport{
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // see above
@@ -75,6 +78,7 @@ func (b bench) askHTTP(ctx context.Context, a Ask) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	defer response.Body.Close()
 	return b.read(response.Body, response.Status+"\n", a.Want)
 }
@@ -92,6 +96,7 @@ func (b bench) askTCP(ctx context.Context, a Ask) (string, error) {
 			return "", err
 		}
 	}
+
 	if _, err := io.WriteString(conn, b.words.Replace(a.Send)); err != nil {
 		return "", err
 	}

@@ -22,6 +22,7 @@ func certificate(t *testing.T) (crt, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	template := x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: "localhost"},
@@ -30,6 +31,7 @@ func certificate(t *testing.T) (crt, key string) {
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames:     []string{"localhost"},
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, &template, &template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +40,7 @@ func certificate(t *testing.T) (crt, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 }

@@ -32,6 +32,7 @@ func chosen(t *testing.T) []Row {
 	if len(rows) == 0 {
 		t.Fatalf("no program of the table is named in %s=%s", chosenName, names)
 	}
+
 	return rows
 }
 
@@ -51,7 +52,12 @@ func TestPrograms(t *testing.T) {
 	for _, row := range chosen(t) {
 		t.Run(row.ID, func(t *testing.T) {
 			b := newBench(t, p, row)
-			outcome := Outcome{ID: row.ID, Version: row.Version, Date: time.Now().UTC().Format(time.DateOnly)}
+			outcome := Outcome{
+				ID:      row.ID,
+				Version: row.Version,
+				Date:    time.Now().UTC().Format(time.DateOnly),
+			}
+
 			for _, c := range row.Checks {
 				t.Run(strings.ReplaceAll(c.Name, " ", "_"), func(t *testing.T) {
 					begin := time.Now()
@@ -59,6 +65,7 @@ func TestPrograms(t *testing.T) {
 					if gap != "" {
 						within = gapTime
 					}
+
 					err := b.try(t.Context(), c, within)
 					outcome.Add(c.Name, err == nil, time.Since(begin))
 					switch {
@@ -71,6 +78,7 @@ func TestPrograms(t *testing.T) {
 					}
 				})
 			}
+
 			if len(outcome.Checks) == len(row.Checks) {
 				record(t, p.Install.Version, outcome)
 			}
@@ -84,6 +92,7 @@ func record(t *testing.T, wine string, outcome Outcome) {
 	if os.Getenv("MULLION_PROGRAMS_RECORD") == "" {
 		return
 	}
+
 	outcome.Commit = os.Getenv("MULLION_PROGRAMS_COMMIT")
 	if outcome.Commit == "" {
 		commit, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--short", "HEAD").Output()
@@ -92,6 +101,7 @@ func record(t *testing.T, wine string, outcome Outcome) {
 		}
 		outcome.Commit = strings.TrimSpace(string(commit))
 	}
+
 	dir := filepath.Join("..", "..", "docs", "compat", "programs")
 	results, err := ReadResults(dir, wine)
 	if err != nil {

@@ -43,6 +43,7 @@ func TestRates(t *testing.T) {
 	if os.Getenv("MULLION_PROGRAMS_RATES") == "" {
 		t.Skip("measuring takes a minute for each pair: MULLION_PROGRAMS_RATES=1 does it")
 	}
+
 	p := winetest.New(t)
 	for _, id := range []string{"node_22", "dotnet_2"} {
 		t.Run(id, func(t *testing.T) {
@@ -54,6 +55,7 @@ func TestRates(t *testing.T) {
 					return b.command(ctx, nil, append(args, port))
 				}
 			}
+
 			if id == "node_22" {
 				copyFile(t, "testdata/rates/server.js", filepath.Join(b.folder, "server.js"))
 				linux := linuxNode(t, row.Version)
@@ -63,12 +65,14 @@ func TestRates(t *testing.T) {
 					}})
 				return
 			}
+
 			if err := b.write(map[string]string{"csc.rsp": "@dotnet/csc.rsp"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.try(t.Context(), row.Checks[3], longest); err != nil { // compiles web.cs
 				t.Fatal(err)
 			}
+
 			inGo := filepath.Join(b.folder, "server.exe")
 			build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", inGo, "testdata/rates/server.go")
 			build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
@@ -99,6 +103,7 @@ func compare(t *testing.T, one, other server) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+
 	var rates [2][]float64
 	var urls [2]string
 	for i, s := range []server{one, other} {
@@ -107,6 +112,7 @@ func compare(t *testing.T, one, other server) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+
 		ended := make(chan struct{})
 		go func() {
 			_ = cmd.Wait() // it is ended below
@@ -116,6 +122,7 @@ func compare(t *testing.T, one, other server) {
 			cancel()
 			<-ended
 		})
+
 		urls[i] = "http://127.0.0.1:" + port + "/a"
 		begin := time.Now()
 		for {
@@ -126,6 +133,7 @@ func compare(t *testing.T, one, other server) {
 			}
 		}
 	}
+
 	for turn := range turns + 1 {
 		for i, s := range []server{one, other} {
 			rate, err := load(ctx, urls[i], period)
@@ -137,16 +145,18 @@ func compare(t *testing.T, one, other server) {
 			}
 		}
 	}
+
 	ratios := make([]float64, turns)
 	for i := range ratios {
 		ratios[i] = rates[0][i] / rates[1][i]
 	}
+
 	t.Logf("%s: %s requests a second", one.name, spread(rates[0], "%.0f"))
 	t.Logf("%s: %s requests a second", other.name, spread(rates[1], "%.0f"))
 	t.Logf("ratio: %s (median of %d pairs, %d connections)", spread(ratios, "%.2f"), turns, connections)
 }
 
-// spread is the median, and in brackets the least and the greatest.
+// spread returns the median, and in brackets the least and the greatest.
 func spread(figures []float64, format string) string {
 	sorted := slices.Sorted(slices.Values(figures))
 	return fmt.Sprintf(format+" ["+format+"–"+format+"]", sorted[len(sorted)/2], sorted[0], sorted[len(sorted)-1])
@@ -158,6 +168,7 @@ func load(ctx context.Context, url string, d time.Duration) (float64, error) {
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}}
 	defer client.CloseIdleConnections()
+
 	var answers atomic.Int64
 	var mu sync.Mutex
 	var failed error
@@ -177,6 +188,7 @@ func load(ctx context.Context, url string, d time.Duration) (float64, error) {
 			}
 		})
 	}
+
 	asking.Wait()
 	if failed == nil && answers.Load() == 0 {
 		failed = errors.New("no answer")
@@ -194,6 +206,7 @@ func get(ctx context.Context, client *http.Client, url string) error {
 		return err
 	}
 	defer response.Body.Close()
+
 	body, err := io.ReadAll(response.Body)
 	if err == nil && (response.StatusCode != http.StatusOK || string(body) != "http GET /a 0") {
 		err = fmt.Errorf("it answered %s, %q", response.Status, body)

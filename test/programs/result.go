@@ -40,7 +40,11 @@ type Passed struct {
 // Add records how a check went.
 func (o *Outcome) Add(name string, passed bool, took time.Duration) {
 	seconds := took.Round(100 * time.Millisecond).Seconds()
-	o.Checks = append(o.Checks, Passed{Name: name, Passed: passed, Seconds: seconds})
+	o.Checks = append(o.Checks, Passed{
+		Name:    name,
+		Passed:  passed,
+		Seconds: seconds,
+	})
 }
 
 // Put puts an outcome in the place of the row's earlier one.
@@ -96,6 +100,7 @@ func ReadAll(dir string) ([]Results, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var all []Results
 	for _, file := range files {
 		r, err := ReadResults(dir, strings.TrimSuffix(strings.TrimPrefix(file, "wine-"), ".yaml"))
@@ -104,6 +109,7 @@ func ReadAll(dir string) ([]Results, error) {
 		}
 		all = append(all, r)
 	}
+
 	slices.SortFunc(all, func(a, b Results) int { return compareVersions(a.Wine, b.Wine) })
 	return all, nil
 }
@@ -137,30 +143,35 @@ func WritePage(w io.Writer, rows []Row, results []Results) error {
 		for _, r := range results {
 			fmt.Fprintf(&b, " Wine %s |", r.Wine)
 		}
+
 		b.WriteString(" what does not pass, and why |\n|---|---|---|" + strings.Repeat("---|", len(results)) + "---|\n")
 		for _, row := range rows {
 			if row.Family == family {
 				b.WriteString(row.line(results))
 			}
 		}
+
 		b.WriteString("\n")
 	}
+
 	fmt.Fprintf(&b, "## %s\n\n| program | why |\n|---|---|\n", NotToBeHad)
 	for _, row := range rows {
 		if row.Family == NotToBeHad {
 			fmt.Fprintf(&b, "| %s | %s |\n", row.Title, row.Missing)
 		}
 	}
+
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// line is the row's line of the page.
+// line returns the row's line of the page.
 func (row Row) line(results []Results) string {
 	var names, whys []string
 	for _, c := range row.Checks {
 		names = append(names, c.Name)
 	}
+
 	var line strings.Builder
 	fmt.Fprintf(&line, "| %s | %s | %s |", row.Title, row.Version, strings.Join(names, "; "))
 	for _, r := range results {
@@ -169,21 +180,26 @@ func (row Row) line(results []Results) string {
 			line.WriteString(" not tried |")
 			continue
 		}
+
 		passed := 0
 		for _, c := range o.Checks {
 			if c.Passed {
 				passed++
 				continue
 			}
+
 			why := "not yet known why"
 			for _, known := range row.Checks {
 				if known.Name == c.Name && known.gap(r.Wine) != "" {
 					why = known.gap(r.Wine)
 				}
 			}
+
 			whys = append(whys, fmt.Sprintf("Wine %s, %s: %s", r.Wine, c.Name, why))
 		}
+
 		fmt.Fprintf(&line, " %d of %d |", passed, len(row.Checks))
 	}
+
 	return line.String() + " " + strings.Join(whys, "; ") + " |\n"
 }

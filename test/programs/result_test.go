@@ -24,9 +24,11 @@ func TestRows(t *testing.T) {
 		if row.Missing != "" {
 			continue
 		}
+
 		if row.Version == "" || len(row.Checks) == 0 {
 			t.Errorf("%s has no version or no checks", row.ID)
 		}
+
 		names := map[string]bool{}
 		for _, c := range row.Checks {
 			if names[c.Name] {
@@ -37,9 +39,11 @@ func TestRows(t *testing.T) {
 			for _, a := range c.Asks {
 				patterns = append(patterns, a.Want)
 			}
+
 			for _, p := range c.Writes {
 				patterns = append(patterns, p)
 			}
+
 			for _, p := range patterns {
 				if _, err := regexp.Compile(p); err != nil {
 					t.Errorf("%s, %s: %v", row.ID, c.Name, err)
@@ -60,9 +64,15 @@ func TestResultsAndPage(t *testing.T) {
 		{ID: "b", Title: "B", Version: "2", Family: programs.Go, Checks: []programs.Check{{Name: "good"}}},
 		{ID: "c", Title: "C", Family: programs.NotToBeHad, Missing: "nobody has it"},
 	}
+
 	dir := t.TempDir()
 	for _, wine := range []string{"10.0", "8.0"} {
-		o := programs.Outcome{ID: "a", Version: "1", Date: "2026-01-02", Commit: "abc"}
+		o := programs.Outcome{
+			ID:      "a",
+			Version: "1",
+			Date:    "2026-01-02",
+			Commit:  "abc",
+		}
 		o.Add("good", true, time.Second)
 		o.Add("bad", wine != "8.0", time.Second)
 		o.Add("odd", wine != "8.0", time.Second)
@@ -70,13 +80,19 @@ func TestResultsAndPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Put(programs.Outcome{ID: "a", Version: "1"})                     // an earlier run
-		r.Put(programs.Outcome{ID: "b", Version: "1", Date: "2026-01-01"}) // an earlier version
+
+		r.Put(programs.Outcome{ID: "a", Version: "1"}) // an earlier run
+		r.Put(programs.Outcome{
+			ID:      "b",
+			Version: "1",
+			Date:    "2026-01-01",
+		}) // an earlier version
 		r.Put(o)
 		if err := r.Write(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	results, err := programs.ReadAll(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +101,7 @@ func TestResultsAndPage(t *testing.T) {
 	if err := programs.WritePage(&page, rows, results); err != nil {
 		t.Fatal(err)
 	}
+
 	_, tables, _ := strings.Cut(page.String(), "## Go\n\n")
 	want := `| program | version | what is tried | Wine 8.0 | Wine 10.0 | what does not pass, and why |
 |---|---|---|---|---|---|
@@ -97,6 +114,7 @@ func TestResultsAndPage(t *testing.T) {
 |---|---|
 | C | nobody has it |
 `
+
 	if diff := cmp.Diff(want, tables); diff != "" {
 		t.Errorf("the page (-want +got):\n%s", diff)
 	}
@@ -119,6 +137,7 @@ func TestTestdataIsUsed(t *testing.T) {
 			}
 		}
 	}
+
 	delete(named, "")
 	want := map[string]bool{
 		"node.js": true, "deno.js": true, "bun.js": true, "express": true, "native": true, "dprint": true, "dotnet": true,

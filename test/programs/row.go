@@ -62,7 +62,7 @@ type Pack struct {
 
 func (s Source) none() bool { return s.Pack.Name == "" && s.Module == "" }
 
-// String is the source as the page names it.
+// String returns the source as the page names it.
 func (s Source) String() string {
 	from := "npm: " + s.Pack.Name
 	if s.Module != "" {
@@ -126,7 +126,7 @@ type Ask struct {
 	Want string
 }
 
-// gap is the reason why a check does not pass with a version of Wine, "" if it must.
+// gap returns the reason why a check does not pass with a version of Wine, "" if it must.
 func (c Check) gap(wine string) string {
 	major, _, _ := strings.Cut(wine, ".")
 	return c.Gaps[major]

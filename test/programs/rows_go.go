@@ -5,9 +5,13 @@ func goServers() []Row {
 	return []Row{nats(), caddy(), etcd(), coreDNS(), prometheus(), versityGW(), containerd(), grpcGo()}
 }
 
-// goProgram is the source of a program that a module has; its file is named as the package's folder is.
+// goProgram returns the source of a program that a module has; its file is named as the package's folder is.
 func goProgram(file, module, version, folder string) Source {
-	return Source{Module: module + "@" + version, Package: module + folder, File: file}
+	return Source{
+		Module:  module + "@" + version,
+		Package: module + folder,
+		File:    file,
+	}
 }
 
 func nats() Row {
@@ -83,6 +87,7 @@ func etcd() Row {
 		"--advertise-client-urls", "http://127.0.0.1:{port}", "--listen-peer-urls", "http://127.0.0.1:{port2}",
 		"--initial-advertise-peer-urls", "http://127.0.0.1:{port2}", "--initial-cluster", "default=http://127.0.0.1:{port2}",
 	}
+
 	ctl := func(want string, args ...string) Ask {
 		return Ask{Run: append([]string{`{dir}\etcdctl.exe`, "--endpoints", "127.0.0.1:{port}"}, args...), Want: want}
 	}

@@ -58,7 +58,7 @@ func prometheus() Row {
 	}
 }
 
-// rcloneSource is the source of rclone, which is a client of S3 too.
+// rcloneSource returns the source of rclone, which is a client of S3 too.
 func rcloneSource() Source {
 	return goProgram("rclone.exe", "github.com/rclone/rclone", "v1.76.0", "")
 }
@@ -107,6 +107,7 @@ func versityGW() Row {
 	s3 := func(want string, args ...string) Ask {
 		return Ask{Run: append([]string{`{dir}\rclone.exe`, "--config", "rclone.conf", "--retries", "1"}, args...), Want: want}
 	}
+
 	return Row{
 		ID:      "versitygw",
 		Title:   "Versity S3 Gateway, asked by rclone",
@@ -144,6 +145,7 @@ func containerd() Row {
 		goProgram("ctr.exe", module, version, "/cmd/ctr"),
 		goProgram("crictl.exe", "sigs.k8s.io/cri-tools", "v1.37.0", "/cmd/crictl"),
 	}
+
 	const pipe = `\\.\pipe\containerd-test`
 	ctr := func(want string, args ...string) Ask {
 		return Ask{Run: append([]string{`{dir}\ctr.exe`, "-a", pipe, "-n", "test"}, args...), Want: want}
@@ -192,6 +194,7 @@ func grpcGo() Row {
 		goProgram("route_server.exe", module, version, "/route_guide/server"),
 		goProgram("route_client.exe", module, version, "/route_guide/client"),
 	}
+
 	return Row{
 		ID:      "grpc",
 		Title:   "gRPC's examples in Go",

@@ -125,6 +125,7 @@ func telegraf() Row {
 		"[[inputs.cpu]]\npercpu = false\n[[inputs.mem]]\n[[inputs.net]]\nignore_protocol_stats = true\n[[inputs.disk]]\n" +
 		"[[inputs.win_perf_counters]]\n[[inputs.win_perf_counters.object]]\nObjectName = 'Processor'\nInstances = ['_Total']\n" +
 		"Counters = ['% Processor Time']\nMeasurement = 'win_cpu'\n")
+
 	writes := map[string]string{
 		"cpu":     `^cpu,cpu=cpu-total .*usage_user=\d`,
 		"mem":     `^mem .*total=[1-9]\d{8,}i`,
@@ -132,9 +133,11 @@ func telegraf() Row {
 		"disk":    `^disk,device=C:,fstype=NTFS,mode=rw,path=\\C: .*total=[1-9]\d{8,}i`,
 		"win_cpu": `^win_cpu,instance=_Total,objectname=Processor,\S+ Percent_Processor_Time=\d`,
 	}
+
 	for name := range writes {
 		fmt.Fprintf(&config, "[[outputs.file]]\nfiles = ['{dir/}/%s']\ndata_format = 'influx'\nnamepass = ['%[1]s']\n", name)
 	}
+
 	return Row{
 		ID:      "telegraf",
 		Title:   "Telegraf",

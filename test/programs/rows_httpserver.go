@@ -9,7 +9,7 @@ var listenerSays = []string{
 	"again 200", "other host 404 404 200", "twice 183", "two listeners 200", "one gone 200 404", "aborted False",
 }
 
-// httpServers are the checks of .NET's servers on http.sys.
+// httpServers returns the checks of .NET's servers on http.sys.
 func httpServers() []Check {
 	return []Check{
 		{

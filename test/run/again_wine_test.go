@@ -25,6 +25,7 @@ func TestBeginAnew(t *testing.T) {
 	if got := strings.TrimSpace(r.container(t, "inspect", "-f", "{{.Id}} {{.State.Status}}", "anew").out); got != id+" running" {
 		t.Errorf("it is %s", got)
 	}
+
 	r.container(t, "exec", "anew", `C:\app\prog.exe`, "where").is(t, "its own", 0,
 		`C:\app box ContainerAdministrator of the container`+"\n", "")
 	r.container(t, "exec", "anew", "cmd", "/c", "type", `C:\note.txt`).is(t, "its C:", 1, "", "")
@@ -45,6 +46,7 @@ func TestBeginAnew(t *testing.T) {
 	if err := os.MkdirAll(inside, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	shown := []string{"-v", inside + `:C:\inside`, r.program()}
 	r.run(t, "", append([]string{"--name", "shown"}, shown...)...).is(t, "with a folder", 0, "hello\n", "")
 	r.container(t, "start", "shown").is(t, "start with a folder", 0, "shown\n", "")
@@ -52,6 +54,7 @@ func TestBeginAnew(t *testing.T) {
 	if err := errors.Join(os.Rename(inside, inside+"-old"), os.Symlink("/etc", inside)); err != nil {
 		t.Fatal(err)
 	}
+
 	r.container(t, "start", "shown").is(t, "start with a link in its place", 125, "",
 		"it is another one than when the container was run")
 	if got := r.status(t, "shown"); got != "exited 0" {
@@ -74,6 +77,7 @@ func TestRenamed(t *testing.T) {
 	if !within(30*time.Second, func() bool { return strings.HasSuffix(ask("before").out, " hello") }) {
 		t.Errorf("by its first name: %+v", ask("before"))
 	}
+
 	r.container(t, "rename", "before", "after").is(t, "rename", 0, "", "")
 	if got := ask("after"); !strings.HasSuffix(got.out, " hello") {
 		t.Errorf("by its new name: %+v", got)
@@ -81,6 +85,7 @@ func TestRenamed(t *testing.T) {
 	if got := ask("before"); strings.HasSuffix(got.out, " hello") {
 		t.Errorf("by its old name: %+v", got)
 	}
+
 	r.container(t, "inspect", "-f", "{{.Name}}", id).is(t, "its name", 0, "/after\n", "")
 	r.container(t, "logs", "before").is(t, "its old name", 1, "", "No such container: before")
 	r.detach(t, "--name", "before", r.program(), "wait")
@@ -97,6 +102,7 @@ func TestListed(t *testing.T) {
 		t.Helper()
 		return r.container(t, append([]string{"ls", "--format", "{{.Names}}"}, args...)...).out
 	}
+
 	for want, args := range map[string][]string{
 		"listed\n":             {"-f", "label=team", "-f", "name=listed"},
 		"listed-too\n":         {"-f", "name=listed", "-f", "status=exited"},
@@ -107,6 +113,7 @@ func TestListed(t *testing.T) {
 			t.Errorf("ls %q: %q, want %q", args, got, want)
 		}
 	}
+
 	if got := ls("-l"); got != "listed-too\n" {
 		t.Errorf("the newest is %q", got)
 	}

@@ -19,6 +19,7 @@ func BenchmarkFirstOutput(b *testing.B) {
 	if err := shared.up(built.Dir(b)); err != nil {
 		b.Fatal(err)
 	}
+
 	first := func() time.Duration {
 		began := time.Now()
 		cmd := shared.command(b.Context(), shared.program())
@@ -33,6 +34,7 @@ func BenchmarkFirstOutput(b *testing.B) {
 	for b.Loop() {
 		all = append(all, first())
 	}
+
 	slices.Sort(all)
 	b.ReportMetric(all[len(all)/2].Seconds(), "s/median")
 	b.ReportMetric(all[len(all)-1].Seconds(), "s/worst")

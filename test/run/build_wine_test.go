@@ -47,6 +47,7 @@ func TestBuild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	mullion := func(args ...string) (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
@@ -64,6 +65,7 @@ func TestBuild(t *testing.T) {
 	if out, err := mullion("image", "load", "--run", archive); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+
 	got := r.run(t, "", "mullion.local/built:1")
 	const want = "built 3. \nfrom powershell\nC:\\tools here \n\nHKEY_LOCAL_MACHINE\\Software\\Own\n    A    REG_SZ    x y\n\n"
 	if got.code != 0 || got.out != want {
@@ -114,6 +116,7 @@ func TestBuildMounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	build := func(more ...string) string {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -122,12 +125,14 @@ func TestBuildMounts(t *testing.T) {
 			"--data-dir", r.data, "image", "build", dir, "-t", "mullion.local/mounts:1", "-o", archive,
 			"--secret", "id=token,src=" + filepath.Join(dir, "token"), "--secret", "id=other,env=OTHER",
 		}, more...)
+
 		cmd := exec.CommandContext(ctx, filepath.Join(r.bin, "mullion"), args...)
 		cmd.Env = append(os.Environ(), "MULLION_CACHE_DIR="+cache, "OTHER=s3cr3t-variable")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
+
 		return string(out)
 	}
 
@@ -137,6 +142,7 @@ func TestBuildMounts(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
+
 	if out := build(); strings.Contains(out, "DONE") || strings.Contains(out, "s3cr3t") {
 		t.Errorf("again:\n%s", out)
 	}
@@ -153,6 +159,7 @@ func TestBuildMounts(t *testing.T) {
 			t.Errorf("a command has written %s to the machine", name)
 		}
 	}
+
 	for _, pattern := range []string{filepath.Join(cache, "build/work/*"), "/run/mullion-build-*/*"} {
 		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
 			t.Errorf("left %v, %v", left, err)
@@ -261,11 +268,13 @@ func TestBuildKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+
 		for lines := bufio.NewScanner(progress); lines.Scan(); {
 			if regexp.MustCompile(after).MatchString(lines.Text()) {
 				break
 			}
 		}
+
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -279,6 +288,7 @@ func TestBuildKilled(t *testing.T) {
 	if got := b.room.run(t, "", "mullion.local/killed:1"); !strings.Contains(got.out, "one") || !strings.Contains(got.out, "two") {
 		t.Errorf("%+v", got)
 	}
+
 	for _, pattern := range []string{filepath.Join(b.cache, "build/work/*"), filepath.Join(b.room.data, "layer-*")} {
 		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
 			t.Errorf("left %v, %v", left, err)
@@ -295,6 +305,7 @@ func TestBuildDiskFull(t *testing.T) {
 	if err := b.room.end(); err != nil { // the next engine sees what is mounted
 		t.Fatal(err)
 	}
+
 	if err := unix.Mount("small", b.cache, "tmpfs", 0, "size=4m"); err != nil {
 		t.Fatal(err)
 	}
@@ -311,6 +322,7 @@ func TestBuildDiskFull(t *testing.T) {
 	if err == nil || !strings.Contains(out, "Dockerfile:5: RUN") {
 		t.Errorf("%v: %s", err, out)
 	}
+
 	if left, err := filepath.Glob(filepath.Join(b.cache, "build/work/*")); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}

@@ -28,6 +28,7 @@ func (r *room) container(t *testing.T, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	cmd := r.containerCommand(ctx, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -36,7 +37,11 @@ func (r *room) container(t *testing.T, args ...string) result {
 		t.Fatalf("mullion container %q does not end: %s%s", args, &out, &errs)
 	}
 	plain := func(b bytes.Buffer) string { return strings.ReplaceAll(b.String(), "\r\n", "\n") }
-	return result{out: plain(out), err: plain(errs), code: cmd.ProcessState.ExitCode()}
+	return result{
+		out:  plain(out),
+		err:  plain(errs),
+		code: cmd.ProcessState.ExitCode(),
+	}
 }
 
 func (r *room) containerCommand(ctx context.Context, args ...string) *exec.Cmd {
@@ -89,7 +94,7 @@ func (got result) is(t *testing.T, what string, code int, out, errs string) {
 	}
 }
 
-// status is what is known of a container's state and exit code.
+// status returns what is known of a container's state and exit code.
 func (r *room) status(t *testing.T, name string) string {
 	t.Helper()
 	return strings.TrimSpace(r.container(t, "inspect", "-f", "{{.State.Status}} {{.State.ExitCode}}", name).out)
@@ -109,6 +114,7 @@ func TestDetached(t *testing.T) {
 	for _, name := range []string{"web", "/web", id, short, id[:5]} {
 		r.container(t, "logs", name).is(t, "logs "+name, 0, "waiting\n", "")
 	}
+
 	r.run(t, "", "--name", "web", r.program()).is(t, "the same name", 125, "",
 		`mullion: Conflict. The container name "/web" is already in use by container "`+id+`".`)
 
@@ -130,6 +136,7 @@ func TestDetached(t *testing.T) {
 	if got := r.status(t, "web"); got != "exited 3" {
 		t.Errorf("it is %s", got)
 	}
+
 	r.container(t, "logs", "web").is(t, "logs after its end", 0, "waiting\ntold: terminated\n", "")
 	r.container(t, "wait", "web").is(t, "wait", 0, "3\n", "")
 	r.container(t, "stop", "web").is(t, "stop once more", 0, "web\n", "")
@@ -138,6 +145,7 @@ func TestDetached(t *testing.T) {
 	if list := r.container(t, "ls", "-q"); strings.Contains(list.out, short) {
 		t.Errorf("ls has one that has ended: %s", list.out)
 	}
+
 	if list := r.container(t, "ls", "-aq"); !strings.Contains(list.out, short+"\n") {
 		t.Errorf("ls -a lacks one that has ended: %s", list.out)
 	}
@@ -201,6 +209,7 @@ func TestLogsFollowed(t *testing.T) {
 		strings.Count(follow.err, "\n") != 15 {
 		t.Errorf("followed: %+v", follow)
 	}
+
 	r.container(t, "logs", "--tail", "2", "talks").is(t, "logs --tail", 0, "line 28\n", "line 29\n")
 	r.container(t, "logs", "--since", "1h", "-n", "1", "talks").is(t, "logs --since", 0, "", "line 29\n")
 	later := time.Now().Add(time.Hour).Format(time.RFC3339)
@@ -223,11 +232,13 @@ func TestManyLines(t *testing.T) {
 	if err != nil || len(files) != 3 {
 		t.Errorf("the log has %v, %v", files, err)
 	}
+
 	for _, name := range files {
 		if info, err := os.Stat(name); err != nil || info.Size() > 10<<20 || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
+
 	got := r.container(t, "logs", "much")
 	if !strings.HasSuffix(got.out, "\nline 899998\n") || !strings.HasSuffix(got.err, "\nline 899999\n") {
 		t.Errorf("its end: %.100q, %.100q", got.out[max(0, len(got.out)-100):], got.err[max(0, len(got.err)-100):])
@@ -255,6 +266,7 @@ func TestExecTerminal(t *testing.T) {
 	if code := cmd.ProcessState.ExitCode(); code != 5 {
 		t.Errorf("it ended with %d", code)
 	}
+
 	if got := r.status(t, "entered"); got != "running 0" {
 		t.Errorf("the container is %s", got)
 	}
@@ -280,6 +292,7 @@ func TestExecEnds(t *testing.T) {
 		if !within(30*time.Second, func() bool { return strings.Contains(out.String(), "waiting") }) {
 			t.Fatalf("the program does not run: %s", out)
 		}
+
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)
 		}
@@ -287,11 +300,13 @@ func TestExecEnds(t *testing.T) {
 		if s == os.Interrupt && cmd.ProcessState.ExitCode() != 137 {
 			t.Errorf("Ctrl-C: exit code %d", cmd.ProcessState.ExitCode())
 		}
+
 		count := func() int { return len(r.programs("prog.exe wait")) }
 		if !within(20*time.Second, func() bool { return count() <= 1 }) {
 			t.Errorf("%v: there still are %v", s, r.programs("prog.exe wait"))
 		}
 	}
+
 	if got := r.status(t, "host"); got != "running 0" {
 		t.Errorf("the container is %s", got)
 	}
@@ -313,9 +328,11 @@ func TestCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink("/etc/passwd", filepath.Join(r.dir, "conf/link")); err != nil {
 		t.Fatal(err)
 	}
+
 	cp := func(from, to string) result { return r.container(t, "cp", from, to) }
 	cp("conf", `copied:C:\new`).is(t, "a folder by a new name", 0, "", "conf/link is left out")
 	cp("conf", `copied:C:\new`).is(t, "a folder into a folder", 0, "", "")
@@ -328,6 +345,7 @@ func TestCopy(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(r.dir, "back", "own")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("with a person's umask: %v, %v", info, err)
 	}
+
 	for name, want := range map[string]string{
 		"a b.txt": "one", "sub/ä.txt": "two", "conf/a b.txt": "one", "conf/sub/ä.txt": "two", "c.txt": "one",
 	} {
@@ -335,12 +353,13 @@ func TestCopy(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
+
 	cp(`copied:C:\none`, ".").is(t, "none", 1, "", `mullion: Could not find the file C:\none in container copied`)
 	cp("conf", `copied:C:\none\none`).is(t, "into no folder", 1, "", "could not chdir")
 	cp("conf", `none:C:\`).is(t, "into no container", 1, "", "No such container: none")
 }
 
-// programs are the engine's processes whose command line ends so.
+// programs returns the engine's processes whose command line ends so.
 func (r *room) programs(last string) (found []string) {
 	for _, l := range r.engine() {
 		if args := strings.Join(l.Args, " "); strings.HasSuffix(args, last) && !strings.Contains(args, "mullion-run") {
@@ -365,6 +384,7 @@ func TestOneNameAtOnce(t *testing.T) {
 			codes[got.code]++
 		})
 	}
+
 	all.Wait()
 	if codes[0] != 1 || codes[125] != 3 {
 		t.Errorf("exit codes: %v", codes)
@@ -388,12 +408,14 @@ func TestDetachedKilled(t *testing.T) {
 			if err := syscall.Kill(r.process(is), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
+
 			if !within(20*time.Second, func() bool { return r.process(isInit) == 0 }) {
 				t.Fatalf("there still are %v", r.engine())
 			}
 			if got := r.status(t, "kept-"+name); got != "exited 255" {
 				t.Errorf("it is %s", got)
 			}
+
 			r.container(t, "logs", "kept-"+name).is(t, "its log", 0, "waiting\n", "")
 			r.container(t, "logs", "rm-"+name).is(t, "the other one", 1, "", "No such container: rm-"+name)
 			_ = waits.Wait() // whether it was told or not, it ends
@@ -415,6 +437,7 @@ func TestEngineEnds(t *testing.T) {
 	if left := r.left(); left != "" {
 		t.Errorf("left: %s", left)
 	}
+
 	var all []struct {
 		State struct{ Status, Error string }
 	}
@@ -433,11 +456,13 @@ func TestIdleEnd(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
+
 	args := []string{"--data-dir", r.data, "run-engine", "--idle", "2s"}
 	keeper := exec.CommandContext(t.Context(), filepath.Join(r.bin, "mullion"), args...)
 	if err := keeper.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	over := make(chan error, 1)
 	go func() { over <- keeper.Wait() }()
 	answers := func() bool {
@@ -450,12 +475,14 @@ func TestIdleEnd(t *testing.T) {
 	if !within(20*time.Second, answers) {
 		t.Fatal("the engine does not serve")
 	}
+
 	r.waiting(t, "--name", "busy", r.program(), "wait")
 	select {
 	case err := <-over:
 		t.Fatalf("it has ended while a container ran: %v", err)
 	case <-time.After(4 * time.Second):
 	}
+
 	r.container(t, "stop", "busy").is(t, "stop", 0, "busy\n", "")
 	select {
 	case err := <-over:
@@ -465,6 +492,7 @@ func TestIdleEnd(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("it does not end")
 	}
+
 	if left := r.left(); left != "" {
 		t.Errorf("left: %s", left)
 	}
@@ -482,6 +510,7 @@ func TestClientKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+
 		<-time.After(after)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
@@ -489,6 +518,7 @@ func TestClientKilled(t *testing.T) {
 		if !within(20*time.Second, settled) {
 			t.Errorf("after %v it is %s", after, r.status(t, "early"))
 		}
+
 		r.containerQuietly(t, "rm", "-f", "early")
 		if !within(20*time.Second, func() bool { return r.process(isInit) == 0 }) {
 			t.Errorf("after %v there still are %v", after, r.engine())

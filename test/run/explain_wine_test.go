@@ -28,6 +28,7 @@ func TestExplain(t *testing.T) {
 	if ran := r.run(t, "", append(args, rest...)...); ran.out != e.CommandLine+"\n" {
 		t.Errorf("the command line is %q, and was said to be %q", ran.out, e.CommandLine)
 	}
+
 	ran := r.run(t, "", append(args, "where")...)
 	if said := strings.Join([]string{e.Dir, e.Hostname, e.User, "b"}, " ") + "\n"; ran.out != said {
 		t.Errorf("the program says %q, and was said to be %q", ran.out, said)
@@ -36,6 +37,7 @@ func TestExplain(t *testing.T) {
 	for _, m := range e.Mounts {
 		notes[m.Target] = m.Note != ""
 	}
+
 	if !notes[`C:\roots`] || notes[`C:\own`] || len(notes) != 3 {
 		t.Errorf("mounts %+v", e.Mounts)
 	}
@@ -53,6 +55,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("there is no %q in %s%s", line, got.out, got.err)
 		}
 	}
+
 	if got := r.run(t, "", "--explain", "--pull", "never", "example.invalid/none:1"); got.code != 125 {
 		t.Errorf("an image that is not there: %+v", got)
 	}

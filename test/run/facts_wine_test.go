@@ -70,6 +70,7 @@ func tell(t *testing.T, r *room, before string, args ...string) told {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	script := strings.Replace(factsScript, "@echo off\n", "@echo off\n"+before, 1)
 	for name, text := range map[string]string{"facts.cmd": script, "facts.ps1": factsCmdlets} {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
@@ -77,16 +78,19 @@ func tell(t *testing.T, r *room, before string, args ...string) told {
 			t.Fatal(err)
 		}
 	}
+
 	all := append([]string{"-h", "Win-Box", "-v", `./facts:C:\facts:ro`, "-v", `./app:C:\app:ro`}, args...)
 	got := r.run(t, "", append(all, bare, "cmd", "/c", `C:\facts\facts.cmd`)...)
 	if got.code != 0 {
 		t.Fatalf("code %d, %s%s", got.code, got.out, got.err)
 	}
+
 	found := told{}
 	for part := range strings.SplitSeq("\n"+got.out, "\n== ") {
 		name, text, _ := strings.Cut(part, "\n")
 		found[strings.TrimSpace(name)] = text
 	}
+
 	return found
 }
 
@@ -112,6 +116,7 @@ func TestFacts(t *testing.T) {
 			if has := strings.Contains(o["environment"], "\nTZ="); has != given { // Wine's server has one of its own
 				t.Errorf("the program has TZ: %v, want %v", has, given)
 			}
+
 			for what, got := range map[string][2]string{
 				"whoami":          {strings.TrimSpace(o["whoami"]), strings.ToLower(`User Manager\` + tt.user)},
 				"the user's name": {o.value("environment", "USERNAME"), tt.user},
@@ -165,20 +170,21 @@ func sameFacts(t *testing.T, o told) {
 			}
 		}
 	}
+
 	// to the minute: the moment is computed each time anew
 	if boot := of("powershell", "cim.boot"); !strings.HasPrefix(of("systeminfo list", "System Boot Time"), boot) {
 		t.Errorf("WMI says that Windows has booted at %q, systeminfo at %q", boot, of("systeminfo list", "System Boot Time"))
 	}
 }
 
-// decimal is a number of reg.exe's in decimal.
+// decimal returns a number of reg.exe's in decimal.
 func decimal(hex string) string {
 	var n uint32
 	_, _ = fmt.Sscanf(hex, "0x%x", &n)
 	return fmt.Sprint(n)
 }
 
-// clock is a number of minutes as the date has it.
+// clock returns a number of minutes as the date has it.
 func clock(minutes string) string {
 	var n int
 	_, _ = fmt.Sscan(minutes, &n)

@@ -18,13 +18,14 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// module is a copy of the module of testdata, which belongs to somebody.
+// module returns a copy of the module of testdata, which belongs to somebody.
 func module(t *testing.T, uid int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "module")
 	if err := os.CopyFS(dir, os.DirFS("testdata/module")); err != nil {
 		t.Fatal(err)
 	}
+
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if err == nil {
 			err = os.Lchown(path, uid, uid)
@@ -34,6 +35,7 @@ func module(t *testing.T, uid int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return dir
 }
 
@@ -51,6 +53,7 @@ func (r *room) test(t *testing.T, dir string, env []string, args ...string) resu
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
+
 	cmd := r.tests(ctx, dir, env, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -58,6 +61,7 @@ func (r *room) test(t *testing.T, dir string, env []string, args ...string) resu
 	if ctx.Err() != nil {
 		t.Fatalf("mullion test %q does not end: %s%s", args, &out, &errs)
 	}
+
 	return result{
 		out:  out.String(),
 		err:  errs.String(),
@@ -78,6 +82,7 @@ func TestModule(t *testing.T) {
 		"TestPlace": "pass", "TestEnvironment": "pass", "TestFile": "pass", "TestGolden": "pass", "TestItself": "pass",
 		"TestSkipped": "skip", "TestFailing": "pass", "FuzzWords": "pass", "TestSlow": "skip",
 	}
+
 	ended := actions(t, got.out)
 	for name, action := range want {
 		if ended[name] != action {
@@ -112,6 +117,7 @@ func TestModule(t *testing.T) {
 			if tc.file == "" {
 				return
 			}
+
 			info, err := os.Stat(filepath.Join(dir, tc.file))
 			if err != nil {
 				t.Error(err)
@@ -120,12 +126,13 @@ func TestModule(t *testing.T) {
 			}
 		})
 	}
+
 	if left, _ := filepath.Glob(filepath.Join(r.data, "scratch-*")); len(left) > 0 {
 		t.Errorf("there still are %q", left)
 	}
 }
 
-// actions are how the tests ended, of what go says with -json.
+// actions returns how the tests ended, of what go says with -json.
 func actions(t *testing.T, out string) map[string]string {
 	t.Helper()
 	ended := map[string]string{}
@@ -200,6 +207,7 @@ func TestModuleIsLeft(t *testing.T) {
 			if err := syscall.Kill(to, tc.signal); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := cmd.Wait(); err == nil {
 				t.Errorf("it ended well: %s", out)
 			}

@@ -61,21 +61,24 @@ func (r *room) up(bin string) error {
 	if r.dir, err = os.MkdirTemp("", "mullion-run-test-"); err != nil {
 		return err
 	}
+
 	r.bin, r.data = bin, filepath.Join(r.dir, "data")
 	r.paths = single.At(r.data, bin)
 	app := filepath.Join(r.dir, "app")
 	if err := os.Mkdir(app, 0o755); err != nil {
 		return err
 	}
+
 	build := exec.Command("go", "build", "-o", filepath.Join(app, "prog.exe"), "./testdata/prog")
 	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build test program: %w\n%s", err, out)
 	}
+
 	return nil
 }
 
-// program is the test program on this machine.
+// program returns the test program on this machine.
 func (r *room) program() string { return filepath.Join(r.dir, "app", "prog.exe") }
 
 // down ends the engine and looks at what it has left.
@@ -90,7 +93,7 @@ func (r *room) down() error {
 	return errors.Join(err, os.RemoveAll(r.dir), os.RemoveAll(r.paths.Run()))
 }
 
-// engine are the engine's processes: the keeper, the server, containerd and what it has started.
+// engine returns the engine's processes: the keeper, the server, containerd and what it has started.
 func (r *room) engine() []proc.Leftover {
 	found, err := proc.Leftovers(proc.Mark{Cgroups: []string{r.paths.CgroupParent(), r.paths.OwnCgroup()}})
 	if err != nil {
@@ -99,7 +102,7 @@ func (r *room) engine() []proc.Leftover {
 	return found
 }
 
-// process is the engine's process whose arguments end so.
+// process returns the engine's process whose arguments end so.
 func (r *room) process(last func(args []string) bool) int {
 	for _, l := range r.engine() {
 		if last(l.Args) {
@@ -130,7 +133,7 @@ func (r *room) end() error {
 	return nil
 }
 
-// left is what is on the machine without an engine, but for the data folder; "" is nothing.
+// left returns what is on the machine without an engine, but for the data folder; "" is nothing.
 func (r *room) left() string {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -178,6 +181,7 @@ func (r *room) run(t *testing.T, input string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+
 	cmd := r.command(ctx, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs
@@ -186,7 +190,11 @@ func (r *room) run(t *testing.T, input string, args ...string) result {
 		t.Fatalf("mullion run %q does not end: %s%s", args, &out, &errs)
 	}
 	plain := func(b bytes.Buffer) string { return strings.ReplaceAll(b.String(), "\r\n", "\n") }
-	return result{out: plain(out), err: plain(errs), code: cmd.ProcessState.ExitCode()}
+	return result{
+		out:  plain(out),
+		err:  plain(errs),
+		code: cmd.ProcessState.ExitCode(),
+	}
 }
 
 // running is a run in the background that has said something.
@@ -201,7 +209,12 @@ func (r *room) begin(t *testing.T, args ...string) running {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	t.Cleanup(cancel)
-	b := running{cmd: r.command(ctx, args...), out: &lines{}, err: &bytes.Buffer{}}
+	b := running{
+		cmd: r.command(ctx, args...),
+		out: &lines{},
+		err: &bytes.Buffer{},
+	}
+
 	b.cmd.Stdout, b.cmd.Stderr = b.out, b.err
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -210,6 +223,7 @@ func (r *room) begin(t *testing.T, args ...string) running {
 		_ = b.cmd.Process.Kill()
 		t.Fatalf("the program does not run: %s%s", b.out, b.err)
 	}
+
 	return b
 }
 
@@ -225,7 +239,11 @@ func (b running) ends(t *testing.T) result {
 	t.Helper()
 	_ = b.cmd.Wait() // the code is looked at
 	out := strings.ReplaceAll(b.out.String(), "\r\n", "\n")
-	return result{out: out, err: b.err.String(), code: b.cmd.ProcessState.ExitCode()}
+	return result{
+		out:  out,
+		err:  b.err.String(),
+		code: b.cmd.ProcessState.ExitCode(),
+	}
 }
 
 // lines is an output that is read while it is written.

@@ -52,19 +52,38 @@ func linuxBase(t *testing.T, more map[string]string) string {
 			t.Fatal(err)
 		}
 	}
+
 	for _, dir := range []string{"usr", "usr/bin", "usr/lib", "usr/lib64", "etc", "tmp", "root", "home", "run"} {
 		add(tar.Header{Name: dir + "/", Typeflag: tar.TypeDir}, nil)
 	}
-	add(tar.Header{Name: "home/dev", Typeflag: tar.TypeDir, Uid: 1000, Gid: 1001}, nil)
+
+	add(tar.Header{
+		Name:     "home/dev",
+		Typeflag: tar.TypeDir,
+		Uid:      1000,
+		Gid:      1001,
+	}, nil)
+
 	for _, link := range []string{"bin", "lib", "lib64"} {
-		add(tar.Header{Name: link, Typeflag: tar.TypeSymlink, Linkname: "usr/" + link}, nil)
+		add(tar.Header{
+			Name:     link,
+			Typeflag: tar.TypeSymlink,
+			Linkname: "usr/" + link,
+		}, nil)
 	}
-	add(tar.Header{Name: "etc/nowhere", Typeflag: tar.TypeSymlink, Linkname: "/not/there"}, nil)
+
+	add(tar.Header{
+		Name:     "etc/nowhere",
+		Typeflag: tar.TypeSymlink,
+		Linkname: "/not/there",
+	}, nil)
+
 	files := map[string]string{
 		"etc/passwd": "root:x:0:0::/root:/bin/sh\ndev:x:1000:1001::/home/dev:/bin/sh\n",
 		"etc/group":  "root:x:0:\nstaff:x:1001:\n",
 		"etc/old":    "old",
 	}
+
 	for _, program := range strings.Fields("sh cat id ls mkdir rm cp chmod chown stat sleep ln touch sha256sum dd env") {
 		for _, file := range withLibraries(t, "/bin/"+program) {
 			bytes, err := os.ReadFile(file)
@@ -78,12 +97,15 @@ func linuxBase(t *testing.T, more map[string]string) string {
 			files[at] = string(bytes)
 		}
 	}
+
 	for at, bytes := range more {
 		files[at] = bytes
 	}
+
 	for at, bytes := range files {
 		add(tar.Header{Name: at, Typeflag: tar.TypeReg}, []byte(bytes))
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +116,7 @@ func linuxBase(t *testing.T, more map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
 		OS:           "linux",
 		Architecture: "amd64",
@@ -102,6 +125,7 @@ func linuxBase(t *testing.T, more map[string]string) string {
 	if err == nil {
 		img, err = mutate.AppendLayers(img, layer)
 	}
+
 	named, nameErr := name.ParseReference(ref)
 	if err = errors.Join(err, nameErr); err == nil {
 		err = remote.Write(named, img)
@@ -109,10 +133,11 @@ func linuxBase(t *testing.T, more map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return ref
 }
 
-// withLibraries are a program of the machine and what it is linked with.
+// withLibraries returns a program of the machine and what it is linked with.
 func withLibraries(t *testing.T, program string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ldd", program).Output()
@@ -167,6 +192,7 @@ func TestBuildLinuxStages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	args := []string{
 		"image", "build", "--run", "-t", "mullion.local/of-linux:1", dir, "--secret", "id=token,src=" + filepath.Join(dir, "token"),
 	}
@@ -181,6 +207,7 @@ func TestBuildLinuxStages(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
+
 	if got := b.room.run(t, "", "mullion.local/of-linux:1"); !strings.HasPrefix(got.out, "made for windows by 0") {
 		t.Errorf("%+v", got)
 	}
@@ -236,6 +263,7 @@ func TestBuildLinuxFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := make([]byte, 1<<16)
 	for said := ""; !strings.Contains(said, " begun"); {
 		n, err := progress.Read(text)
@@ -243,6 +271,7 @@ func TestBuildLinuxFails(t *testing.T) {
 			t.Fatalf("%v: %s", err, said)
 		}
 	}
+
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type publicModule struct {
 	gaps map[string]string
 }
 
-// publicModules are those of TestFieldModules.
+// publicModules returns those of TestFieldModules.
 func publicModules() []publicModule {
 	const (
 		below  = "ReadDirectoryChangesW of Wine tells nothing of folders below"
@@ -32,6 +32,7 @@ func publicModules() []publicModule {
 		hyperv = "a container has no sockets of Hyper-V"
 		bind   = "Wine has no bind filter"
 	)
+
 	return []publicModule{
 		{
 			path: "github.com/spf13/afero", version: "v1.15.0", packages: []string{"./..."}, passes: 120,
@@ -103,6 +104,7 @@ func TestFieldModules(t *testing.T) {
 			if passed < m.passes {
 				t.Errorf("%d tests passed, not %d: %.2000s", passed, m.passes, got.err)
 			}
+
 			for _, name := range failed {
 				known := func(gap string) bool { return isGap(gap, name) }
 				if !slices.ContainsFunc(slices.Collect(maps.Keys(m.gaps)), known) {
@@ -137,7 +139,7 @@ func hasFailedBelow(ended map[string]string, test string) bool {
 	return false
 }
 
-// fetched is a copy of a module, which belongs to somebody: the module cache is read-only.
+// fetched returns a copy of a module, which belongs to somebody: the module cache is read-only.
 func fetched(t *testing.T, m publicModule) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", m.path+"@"+m.version).Output()
@@ -145,6 +147,7 @@ func fetched(t *testing.T, m publicModule) string {
 	if wrong := json.Unmarshal(out, &module); err != nil || wrong != nil {
 		t.Fatalf("download %s: %v, %v: %s", m.path, err, wrong, out)
 	}
+
 	dir := filepath.Join(t.TempDir(), "module")
 	if err := os.CopyFS(dir, os.DirFS(module.Dir)); err != nil {
 		t.Fatal(err)
@@ -163,5 +166,6 @@ func fetched(t *testing.T, m publicModule) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return dir
 }

@@ -31,18 +31,21 @@ func outside(t *testing.T) {
 	if _, err := netns.Ensure(pin); err != nil {
 		t.Fatal(err)
 	}
+
 	sh := func(command string) {
 		t.Helper()
 		if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", command, err, out)
 		}
 	}
+
 	t.Cleanup(func() {
 		sh("ip link del mulliontest")
 		if err := netns.Remove(pin); err != nil {
 			t.Error(err)
 		}
 	})
+
 	in := "nsenter --net=" + pin + " "
 	sh("ip link add mulliontest type veth peer name in && ip link set in netns /proc/$$/fd/9 9<" + pin)
 	sh("ip addr add " + machineAddr + "/30 dev mulliontest && ip link set mulliontest up")
@@ -65,6 +68,7 @@ func answer(t *testing.T, ns, at string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = l.Close(); _ = p.Close() })
 	go func() {
 		for {
@@ -72,6 +76,7 @@ func answer(t *testing.T, ns, at string) {
 			if err != nil {
 				return
 			}
+
 			go func() {
 				defer c.Close()
 				host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
@@ -80,6 +85,7 @@ func answer(t *testing.T, ns, at string) {
 			}()
 		}
 	}()
+
 	go func() {
 		buffer := make([]byte, 1<<16)
 		for {
@@ -103,11 +109,13 @@ func asks(to, text string) string {
 	if _, err := io.WriteString(c, text); err != nil {
 		return err.Error()
 	}
+
 	_ = c.(*net.TCPConn).CloseWrite()
 	all, err := io.ReadAll(c)
 	if err != nil {
 		return err.Error()
 	}
+
 	return string(all)
 }
 
@@ -120,6 +128,7 @@ func TestNetworkOut(t *testing.T) {
 	if got := asks("127.0.0.1:18000", "x"); got != "127.0.0.1 x" {
 		t.Fatalf("the control: the machine's server says %q", got)
 	}
+
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -157,12 +166,14 @@ func TestNetworkPublish(t *testing.T) {
 	if !serves() {
 		t.Errorf("the published port says %q", asks("127.0.0.1:18080", "hello"))
 	}
+
 	if got := asks(machineAddr+":18080", "hello"); !strings.Contains(got, "refused") {
 		t.Errorf("at another address of the machine: %q", got)
 	}
 	if got := r.run(t, "", r.program(), "ask", "tcp", "web:80", "hello"); got.code != 0 || !strings.HasSuffix(got.out, " hello") {
 		t.Errorf("another container, by the name: %+v", got)
 	}
+
 	got := r.run(t, "", "-p", "18080:80", r.program())
 	const want = "mullion: publish 127.0.0.1:18080/tcp: another program of this machine has the port\n→ choose another port of this machine (-p 18081:80)"
 	if got.code != 125 || !strings.Contains(got.err, want) {
@@ -176,6 +187,7 @@ func TestNetworkPublish(t *testing.T) {
 	if err := syscall.Kill(gateway, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	if !within(20*time.Second, serves) {
 		t.Errorf("after the gateway's end: %q", asks("127.0.0.1:18080", "hello"))
 	}
@@ -188,6 +200,7 @@ func TestNetworkPublish(t *testing.T) {
 	if !within(20*time.Second, free) {
 		t.Errorf("after the client's end: %q", asks("127.0.0.1:18080", ""))
 	}
+
 	if left, _ := filepath.Glob(filepath.Join(r.paths.Pins(), "*")); !within(10*time.Second, func() bool {
 		left, _ = filepath.Glob(filepath.Join(r.paths.Pins(), "*"))
 		return len(left) == 0
@@ -205,9 +218,11 @@ func TestNetworkBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "prog.exe"), program, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	build := func(flags string) (string, error) {
 		text := "# escape=`\nFROM " + bare + "\nCOPY prog.exe C:\\\nRUN " + flags + `C:\prog.exe ask tcp ` + outsideAddr + ":8000 hello\n"
 		if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), []byte(text), 0o644); err != nil {
@@ -217,8 +232,10 @@ func TestNetworkBuild(t *testing.T) {
 			"image", "build", dir, "-t", "mullion.local/net:1", "-o", filepath.Join(t.TempDir(), "image.tar"))
 		cmd.Env = append(os.Environ(), "MULLION_CACHE_DIR="+t.TempDir()) // nothing was built before
 		out, err := cmd.CombinedOutput()
+
 		return string(out), err
 	}
+
 	if out, err := build(""); err != nil || !strings.Contains(out, machineAddr+" hello") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -239,6 +256,7 @@ func TestNetworkKilled(t *testing.T) {
 		}
 		return string(out)
 	}
+
 	before := state()
 	run := r.begin(t, "-p", "18080:80", r.program(), "serve", ":80")
 	if got := state(); got != before {
@@ -247,6 +265,7 @@ func TestNetworkKilled(t *testing.T) {
 	if err := syscall.Kill(r.process(isServer), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	run.ends(t)
 	if !within(20*time.Second, func() bool { return len(r.engine()) == 0 }) {
 		t.Errorf("there still are %v", r.engine())
@@ -254,6 +273,7 @@ func TestNetworkKilled(t *testing.T) {
 	if got := asks("127.0.0.1:18080", ""); !strings.Contains(got, "refused") {
 		t.Errorf("the port: %q", got)
 	}
+
 	if got := state(); got != before {
 		t.Errorf("after it the machine's network is\n%s\nbefore\n%s", got, before)
 	}

@@ -67,6 +67,7 @@ func (r *room) fieldScript(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +79,7 @@ func (r *room) fieldScript(t *testing.T, file string) {
 	if len(wrong) == 0 {
 		return
 	}
+
 	lacks := lacking(got.err, list(parts["lacks"]))
 	if len(lacks) > 0 {
 		t.Skipf("Mullion's PowerShell lacks what it needs: %s", strings.Join(lacks, "; "))
@@ -90,6 +92,7 @@ func compare(got result, parts map[string]string) (wrong []string) {
 	if code := cmp.Or(parts["code"], "0"); strconv.Itoa(got.code) != code {
 		wrong = append(wrong, fmt.Sprintf("it ends with %d, want %s", got.code, code))
 	}
+
 	rest := got.out
 	for _, want := range list(parts["out"]) {
 		at := regexp.MustCompile("(?m)" + want).FindStringIndex(rest)
@@ -99,15 +102,17 @@ func compare(got result, parts map[string]string) (wrong []string) {
 		}
 		rest = rest[at[1]:]
 	}
+
 	for _, want := range list(parts["err"]) {
 		if !regexp.MustCompile("(?m)" + want).MatchString(got.err) {
 			wrong = append(wrong, "it does not say "+want)
 		}
 	}
+
 	return wrong
 }
 
-// lacking are the known gaps of which a script was told, none if it was told of another, too.
+// lacking returns the known gaps of which a script was told, none if it was told of another, too.
 func lacking(said string, known []string) (lacks []string) {
 	for line := range strings.Lines(said) {
 		if !strings.Contains(line, "not part of Mullion's PowerShell") && !strings.Contains(line, "Add-Type : ") {
@@ -124,7 +129,7 @@ func lacking(said string, known []string) (lacks []string) {
 	return lacks
 }
 
-// command is what a script's container runs.
+// command returns what a script's container runs.
 func command(parts map[string]string) []string {
 	switch {
 	case parts["args"] != "":
@@ -135,7 +140,7 @@ func command(parts map[string]string) []string {
 	return []string{"powershell", "-NoProfile", "-ExecutionPolicy", "Bypass", "-File", `C:\field\run.ps1`}
 }
 
-// list are the lines of a part, none if it is not there.
+// list returns the lines of a part, none if it is not there.
 func list(part string) []string {
 	if part == "" {
 		return nil

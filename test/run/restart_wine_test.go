@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// restarts is how often a container has begun anew by itself, and its state.
+// restarts returns how often a container has begun anew by itself, and its state.
 func (r *room) restarts(t *testing.T, name string) string {
 	t.Helper()
 	return strings.TrimSpace(r.container(t, "inspect", "-f", "{{.RestartCount}} {{.State.Status}} {{.State.ExitCode}}", name).out)
@@ -28,6 +28,7 @@ func TestRestart(t *testing.T) {
 			t.Fatalf("%v: %+v", args, got)
 		}
 	}
+
 	until := func(name, want string) {
 		t.Helper()
 		if !within(time.Minute, func() bool { return r.restarts(t, name) == want }) {
@@ -53,6 +54,7 @@ func TestRestart(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	until("lives", "1 running 0")
 	until("stopped", "0 exited 3")
 	select {

@@ -98,6 +98,7 @@ func TestLines(t *testing.T) {
 			}
 		})
 	}
+
 	info, err := os.Stat(filepath.Join(r.dir, "own", "new"))
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +115,7 @@ func folders(t *testing.T, r *room) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, text := range map[string]string{
 		"env":              "# a comment\n\nA=from file\nOUTSIDE\n",
 		"image/image.yaml": "target: app\nworkingDir: C:\\app\nentrypoint: ['C:\\app\\prog.exe']\ncmd: [args, from the description]\n",
@@ -130,6 +132,7 @@ func folders(t *testing.T, r *room) {
 			t.Fatal(err)
 		}
 	}
+
 	own := filepath.Join(r.dir, "own")
 	if err := os.Chown(own, 1234, 1234); err != nil {
 		t.Fatal(err)
@@ -175,6 +178,7 @@ func TestSignals(t *testing.T) {
 				}
 				run.signal(t, s)
 			}
+
 			if got := run.ends(t); got.code != tc.code || got.out != tc.out {
 				t.Errorf("code %d, out %q, err %q; want %d, %q", got.code, got.out, got.err, tc.code, tc.out)
 			}
@@ -189,6 +193,7 @@ func TestManyAtOnce(t *testing.T) {
 	if err := r.end(); err != nil {
 		t.Fatal(err)
 	}
+
 	var all sync.WaitGroup
 	for word := range strings.FieldsSeq("one two three four") {
 		all.Go(func() {
@@ -198,6 +203,7 @@ func TestManyAtOnce(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if len(r.engine()) == 0 {
 		t.Error("the engine has not stayed for the next run")
@@ -227,12 +233,14 @@ func TestKilled(t *testing.T) {
 			if pid == 0 {
 				t.Fatalf("it is not there: %v", r.engine())
 			}
+
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			if got := run.ends(t); tc.gone && (got.code != 125 || !strings.Contains(got.err, tc.err)) {
 				t.Errorf("the client ended with %d: %s", got.code, got.err)
 			}
+
 			over := func() bool { return r.process(isInit) == 0 && (!tc.gone || len(r.engine()) == 0) }
 			if !within(20*time.Second, over) {
 				t.Errorf("there still are %v", r.engine())
@@ -250,6 +258,7 @@ func TestTerminal(t *testing.T) {
 	if got := r.run(t, "", bare, "cmd", "/c", "exit"); got.code != 0 { // Windows may have to be prepared, which takes long
 		t.Fatalf("code %d, err %q", got.code, got.err)
 	}
+
 	cmd := r.command(t.Context(), "-it", "-v", `./app:C:\app:ro`, bare, "cmd")
 	term := tty.Open(t, cmd, unix.Winsize{Row: 30, Col: 100})
 	term.Expect(t, `C:\>`)
@@ -280,12 +289,14 @@ func TestDown(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
+
 	if got := run.ends(t); got.code != 125 {
 		t.Errorf("the client ended with %d: %s", got.code, got.err)
 	}
 	if left := r.engine(); len(left) > 0 {
 		t.Errorf("there still are %v", left)
 	}
+
 	for _, dir := range []string{r.data, r.paths.Run()} {
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
 			t.Errorf("%s is still there: %v", dir, err)

@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
@@ -66,6 +67,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE ARG...")
 	}
+
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	got := exit.OK
@@ -79,6 +81,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("mullion ended with %d, want %d", got, want)
 	}
+
 	if code := want; code != exit.OK && len(bytes.TrimSpace([]byte(ts.ReadFile("stderr")))) == 0 {
 		ts.Fatalf("mullion ended with %d and said nothing", code)
 	}
@@ -94,6 +97,7 @@ func TestSupportRows(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	var rows []support.Row
 	if err := json.Unmarshal(out.Bytes(), &rows); err != nil {
 		t.Fatal(err)
@@ -101,10 +105,12 @@ func TestSupportRows(t *testing.T) {
 	if err := support.Check(rows); err != nil {
 		t.Error(err)
 	}
+
 	areas := map[string]bool{}
 	for _, r := range rows {
 		areas[r.Area] = true
 	}
+
 	for _, area := range []string{
 		"CRI runtime calls", "HNS", "Images", "Kubernetes", "Windows API: files",
 		"Windows host",

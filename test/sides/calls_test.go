@@ -30,6 +30,7 @@ func exported(t *testing.T, library string) (own []string, other map[string]stri
 	if !found {
 		t.Fatalf("%s.def has no EXPORTS", library)
 	}
+
 	other = map[string]string{}
 	for name := range strings.FieldsSeq(list) {
 		if export, function, renamed := strings.Cut(name, "="); renamed {
@@ -38,6 +39,7 @@ func exported(t *testing.T, library string) (own []string, other map[string]stri
 			own = append(own, name)
 		}
 	}
+
 	slices.Sort(own)
 	return own, other
 }
@@ -50,12 +52,14 @@ func TestCallsOfHNS(t *testing.T) {
 	if len(others) > 0 {
 		t.Errorf("computenetwork.def: %v stand for others", others)
 	}
+
 	hnsCall, _ := exported(t, "vmcompute") // whose other functions are of the Host Compute Service
 	hnsCall = slices.DeleteFunc(hnsCall, func(name string) bool { return name != "HNSCall" })
 	rows := map[string]support.Level{}
 	for _, r := range hns.SupportRows() {
 		rows[r.Name] = r.Level
 	}
+
 	var calls []string
 	for name, c := range hns.Calls() {
 		if rows[name] != c.Level {
@@ -67,8 +71,10 @@ func TestCallsOfHNS(t *testing.T) {
 		if c.Operation != hns.NotExported {
 			calls = append(calls, name)
 		}
+
 		delete(rows, name)
 	}
+
 	slices.Sort(calls)
 	if diff := cmp.Diff(calls, slices.Sorted(slices.Values(append(hcn, hnsCall...)))); diff != "" {
 		t.Errorf("functions (-table of calls +exports):\n%s", diff)
@@ -90,6 +96,7 @@ func TestCallsOfHCS(t *testing.T) {
 	for _, c := range hcs.Calls() {
 		rows[c.Library][c.Name] = c.Level
 	}
+
 	for library, levels := range rows {
 		own, others := exported(t, strings.TrimSuffix(library, ".dll"))
 		for _, name := range own {
@@ -98,12 +105,14 @@ func TestCallsOfHCS(t *testing.T) {
 			}
 			delete(levels, name)
 		}
+
 		for name, function := range others {
 			if level, ok := levels[name]; !ok || level != support.Not {
 				t.Errorf("%s has %s for %s, which the table has as %q", library, function, name, level)
 			}
 			delete(levels, name)
 		}
+
 		if len(levels) > 0 {
 			t.Errorf("the table has functions that %s has not: %v", library, levels)
 		}
@@ -122,17 +131,20 @@ func TestLibrariesAskForCalls(t *testing.T) {
 	for _, c := range hcs.Calls() {
 		ofHCS[c.Name] = ofHCS[c.Name] || c.IsAsked()
 	}
+
 	found := map[string]bool{}
 	for _, some := range []string{"computenetwork/*.c", "computecore/*.c", "vmcompute/*.c", "virtdisk/*.c", "common/hcs_*.c"} {
 		files, err := filepath.Glob(filepath.Join(libraries, some))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("the C of %s: %v, %v", some, files, err)
 		}
+
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, match := range asked.FindAllStringSubmatch(string(text), -1) {
 				found[match[1]] = true
 				switch calls[match[1]].Operation {
@@ -144,6 +156,7 @@ func TestLibrariesAskForCalls(t *testing.T) {
 			}
 		}
 	}
+
 	for name := range ofHCS {
 		if ofHCS[name] && !found[name] {
 			t.Errorf("no library asks for %s", name)

@@ -28,6 +28,7 @@ func TestRowsNameTheLibraries(t *testing.T) {
 		"http": "http.sys", "httpapi": "httpapi.dll", "computecore": "computecore.dll", "bindfltapi": "bindfltapi.dll",
 		"virtdisk": "virtdisk.dll",
 	}
+
 	folders, err := filepath.Glob(filepath.Join(libraries, "*/flags.mk"))
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("find the shims: %v, %v", folders, err)
@@ -37,6 +38,7 @@ func TestRowsNameTheLibraries(t *testing.T) {
 		names.WriteString(r.Name + "\n")
 		notes.WriteString(r.Note + "\n")
 	}
+
 	for _, f := range folders {
 		name := filepath.Base(filepath.Dir(f))
 		word, known := speaksOf[name]
@@ -44,16 +46,19 @@ func TestRowsNameTheLibraries(t *testing.T) {
 			t.Errorf("guest/c/%s: no support row speaks of it", name)
 		}
 	}
+
 	for name := range powershell.Cmdlets() {
 		if !strings.Contains(notes.String(), name) {
 			t.Errorf("no support row speaks of the cmdlet %s", name)
 		}
 	}
+
 	for _, name := range ourprograms.Names() {
 		if !strings.Contains(names.String(), name) {
 			t.Errorf("no support row speaks of %s", name)
 		}
 	}
+
 	if _, err := os.Stat(filepath.Join(libraries, "hooks/README.md")); err != nil {
 		t.Error(err)
 	}

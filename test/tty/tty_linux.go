@@ -27,11 +27,13 @@ func Open(tb testing.TB, cmd *exec.Cmd, size unix.Winsize) *Terminal {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	tb.Cleanup(func() { _ = master.Close() })
 	conn, err := master.SyscallConn()
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	var number int
 	var failed error
 	err = conn.Control(func(fd uintptr) {
@@ -45,6 +47,7 @@ func Open(tb testing.TB, cmd *exec.Cmd, size unix.Winsize) *Terminal {
 	if err != nil || failed != nil {
 		tb.Fatal(err, failed)
 	}
+
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		tb.Fatal(err)
@@ -55,6 +58,7 @@ func Open(tb testing.TB, cmd *exec.Cmd, size unix.Winsize) *Terminal {
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
+
 	return &Terminal{master: master}
 }
 
@@ -81,6 +85,7 @@ func (term *Terminal) Expect(tb testing.TB, want string) {
 	if err := term.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		tb.Fatal(err)
 	}
+
 	escapes := regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\a]*\a`)
 	buffer := make([]byte, 4096)
 	for {
@@ -90,6 +95,7 @@ func (term *Terminal) Expect(tb testing.TB, want string) {
 			term.seen.WriteString(rest)
 			return
 		}
+
 		n, err := term.master.Read(buffer)
 		if err != nil {
 			tb.Fatalf("waiting for %q: %v; the terminal shows %q", want, err, shown)

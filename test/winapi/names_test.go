@@ -38,6 +38,7 @@ func TestNames(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	ns := netnstest.New(t, "names")
 	serveNames(t, ns)
 	p := newPrefix(t)
@@ -49,6 +50,7 @@ func TestNames(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the test program: %v\n%s", err, out)
 	}
+
 	inProgram(t, p.inNames(t, ns, `C:\winapi.exe`, "-test.v", "-test.run=^TestNames", "-test.timeout=120s"), 5)
 	inProgram(t, p.resolvingBy(t, linuxResolv, ns, `C:\winapi.exe`, "-test.v", "-test.run=^TestLinuxNames",
 		"-test.timeout=120s"), 2)
@@ -65,6 +67,7 @@ func inProgram(t *testing.T, run *exec.Cmd, atLeast int) {
 	if len(results) < atLeast {
 		t.Fatalf("%d tests ran: %v\n%s", len(results), runErr, out.String())
 	}
+
 	for _, r := range results {
 		t.Run(r.name, func(t *testing.T) {
 			if r.verdict != "PASS" {
@@ -107,6 +110,7 @@ func (p prefix) moveServer(t *testing.T, ns string) {
 		stop.Env = p.env()
 		_ = stop.Run() // it may have ended by itself
 	}
+
 	start := exec.CommandContext(t.Context(), "nsenter", "--net="+ns, p.wine.Server, "--persistent")
 	start.Env = p.env()
 	// Without pipes, which it and the services that the first program starts would hold open.
@@ -130,7 +134,7 @@ func (p prefix) copyShim(t *testing.T, name, as string) {
 	}
 }
 
-// inNames is a command in the namespace, with the files of names in place of the machine's.
+// inNames returns a command in the namespace, with the files of names in place of the machine's.
 func (p prefix) inNames(t *testing.T, ns string, args ...string) *exec.Cmd {
 	t.Helper()
 	return p.resolvingBy(t, namesResolv, ns, args...)
@@ -151,12 +155,14 @@ func (p prefix) resolvingBy(t *testing.T, resolv, ns string, args ...string) *ex
 		}
 		script += fmt.Sprintf("mount --bind %s $(readlink -f /etc/%s) && ", file, name)
 	}
+
 	cmd := p.command(t, args...)
 	wrapped := append([]string{"--net=" + ns, "unshare", "--mount", "sh", "-c", script + `exec "$@"`, "sh"},
 		cmd.Args...)
 	wrapper := exec.CommandContext(t.Context(), "nsenter", wrapped...)
 	wrapper.Env = append(cmd.Env, "WINAPI_NAMES=1")
 	wrapper.Dir = filepath.Join(p.dir, "drive_c")
+
 	return wrapper
 }
 
@@ -173,6 +179,7 @@ func serveNames(t *testing.T, ns string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() { _ = conn.Close() })
 		go func() {
 			buffer := make([]byte, 1500)
@@ -189,8 +196,8 @@ func serveNames(t *testing.T, ns string) {
 	}
 }
 
-// answerName is the reply to a DNS message with one question (RFC 1035). As servers do, it has an OPT record at its end
-// if the question had one (RFC 6891), and otherwise ends in the answer's data.
+// answerName returns the reply to a DNS message with one question (RFC 1035). As servers do, it has an OPT record at
+// its end if the question had one (RFC 6891), and otherwise ends in the answer's data.
 func answerName(message []byte) []byte {
 	const header, typeA, typeCNAME, typePTR, notFound = 12, 1, 5, 12, 3
 	at, labels := header, []string{}
@@ -204,6 +211,7 @@ func answerName(message []byte) []byte {
 	if at+5 > len(message) {
 		return nil
 	}
+
 	kind, question := binary.BigEndian.Uint16(message[at+1:]), message[header:at+5]
 	value, known := zone[strings.ToLower(strings.Join(labels, "."))]
 	reply := append([]byte{message[0], message[1], 0x85, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
@@ -213,6 +221,7 @@ func answerName(message []byte) []byte {
 			byte(len(data)))
 		reply = append(reply, data...)
 	}
+
 	address, err := netip.ParseAddr(value)
 	first := []byte{0xc0, header} // the question's name
 	switch {
@@ -228,6 +237,7 @@ func answerName(message []byte) []byte {
 			record(encodeName(value), typeA, target.AsSlice())
 		}
 	}
+
 	if message[11] == 1 {
 		reply[11]++
 		reply = append(reply, 0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0)

@@ -17,6 +17,7 @@ func TestNetwork(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	ns := netnstest.New(t, "network")
 	for _, args := range [][]string{
 		{"link", "add", "eth0", "type", "veth", "peer", "name", "eth1"},
@@ -33,6 +34,7 @@ func TestNetwork(t *testing.T) {
 			t.Fatalf("ip %v: %v\n%s", args, err, out)
 		}
 	}
+
 	p := newPrefix(t)
 	p.moveServer(t, ns)
 	program := filepath.Join(p.dir, "drive_c/winapi.exe")
@@ -41,6 +43,7 @@ func TestNetwork(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the test program: %v\n%s", err, out)
 	}
+
 	cmd := p.command(t, `C:\winapi.exe`, "-test.v", "-test.run=^Test(Routes|Adapters)OfPrograms$", "-test.timeout=60s")
 	in := exec.CommandContext(t.Context(), "nsenter", append([]string{"--net=" + ns}, cmd.Args...)...)
 	in.Env = append(cmd.Env, "WINAPI_NETWORK=1")

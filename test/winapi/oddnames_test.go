@@ -40,6 +40,7 @@ func (tr *tree) name() string {
 	if tr.random.IntN(3) > 0 {
 		return oddNames[tr.random.IntN(len(oddNames))]
 	}
+
 	name := make([]byte, 1+tr.random.IntN(12))
 	for i := range name {
 		name[i] = byte(1 + tr.random.IntN(255))
@@ -47,6 +48,7 @@ func (tr *tree) name() string {
 			name[i] = '.'
 		}
 	}
+
 	if s := string(name); s != "." && s != ".." {
 		return s
 	}
@@ -71,12 +73,14 @@ func (tr *tree) fill(folder, most, depth int) error {
 		if errors.Is(err, unix.EEXIST) {
 			continue
 		}
+
 		if err != nil {
 			return fmt.Errorf("make %q: %w", name, err)
 		}
 		tr.entries++
 		tr.bytes += size
 	}
+
 	return nil
 }
 
@@ -129,6 +133,7 @@ func deepTree(folder, levels, length int) error {
 		if i > 0 {
 			_ = unix.Close(folder)
 		}
+
 		if err != nil {
 			return err
 		}
@@ -139,6 +144,7 @@ func deepTree(folder, levels, length int) error {
 			}
 		}
 	}
+
 	return unix.Close(folder)
 }
 
@@ -165,6 +171,7 @@ func sizesTree(folder int) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -177,9 +184,11 @@ func TestOddNames(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the test program: %v\n%s", err, out)
 	}
+
 	if err := os.Remove(filepath.Join(p.dir, "dosdevices/z:")); err != nil {
 		t.Fatal(err) // a Windows host has no drive Z:
 	}
+
 	odd := filepath.Join(p.dir, "drive_c/odd")
 	seed := testrun.Seed(t)
 	for i := range 6 {
@@ -191,11 +200,13 @@ func TestOddNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	outside := filepath.Join(t.TempDir(), "outside")
 	makeTree(t, filepath.Dir(outside), "outside", func(folder int) error {
 		_, err := file(folder, "victim")
 		return err
 	})
+
 	makeTree(t, odd, "all", func(folder int) error {
 		if err := unix.Symlinkat(outside, folder, "out*side"); err != nil {
 			return err
@@ -205,6 +216,7 @@ func TestOddNames(t *testing.T) {
 				return err
 			}
 		}
+
 		return nil
 	})
 	makeTree(t, odd, "deep", func(folder int) error { return deepTree(folder, 1000, 200) })
@@ -214,11 +226,13 @@ func TestOddNames(t *testing.T) {
 	run.Dir = filepath.Join(p.dir, "drive_c")
 	inProgram(t, run, 4)
 	checkOdd(t, odd)
+
 	// The kubelet's listings say what a file takes of the disk, those of other programs how long it is.
 	kubelet := filepath.Join(p.dir, "drive_c/kubelet.exe")
 	if err := os.Link(program, kubelet); err != nil {
 		t.Fatal(err)
 	}
+
 	inProgram(t, p.command(t, `C:\kubelet.exe`, "-test.v", "-test.run=^TestSizesOfRoom", "-test.timeout=60s"), 1)
 	inProgram(t, p.command(t, `C:\winapi.exe`, "-test.v", "-test.run=^TestSizesOfFiles", "-test.timeout=60s"), 1)
 	if _, err := os.Stat(filepath.Join(outside, "victim")); err != nil {
@@ -234,6 +248,7 @@ func checkOdd(t *testing.T, odd string) {
 			t.Errorf("left of %s: %q, %v", pattern, left, err)
 		}
 	}
+
 	for name, want := range map[string]string{
 		`made*file`: "made", `made\folder/in`: "inner", "\xffrenamed": "renamed", "plain": "was odd", `hard|link`: "was odd",
 	} {
@@ -241,6 +256,7 @@ func checkOdd(t *testing.T, odd string) {
 			t.Errorf("%q: %q, %v; want %q", name, got, err, want)
 		}
 	}
+
 	if got, err := os.Readlink(filepath.Join(odd, "writes", "li?nk")); err != nil || got != `made\folder/in` {
 		t.Errorf("the link: %q, %v", got, err)
 	}

@@ -26,9 +26,11 @@ func makeOutwardLinks(t *testing.T, p prefix) (victim string) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink("inner", filepath.Join(victim, "folder/link")); err != nil {
 		t.Fatal(err)
 	}
+
 	climb := strings.Repeat("../", 40) + victim
 	links := map[string]string{
 		"file": victim + "/file", "folder": victim + "/folder", "nothing": victim + "/nothing",
@@ -38,6 +40,7 @@ func makeOutwardLinks(t *testing.T, p prefix) (victim string) {
 		"proc-folder": "/proc/self/root" + victim + "/folder", "proc-nothing": "/proc/self/root" + victim + "/nothing",
 		"sub/folder": victim + "/folder",
 	}
+
 	for _, dir := range []string{
 		"see", "follow", "below", "walk", "remove", "remove-all", "remove-each", "handle", "rename", "cmd",
 	} {
@@ -48,12 +51,14 @@ func makeOutwardLinks(t *testing.T, p prefix) (victim string) {
 		if err := os.WriteFile(filepath.Join(dir, "plain"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		for name, text := range links {
 			if err := os.Symlink(text, filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+
 	makeFarLinks(t, filepath.Join(p.dir, "drive_c/outward/far"), victim)
 	return victim
 }
@@ -68,6 +73,7 @@ func makeFarLinks(t *testing.T, top, victim string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for range 25 {
 		name := strings.Repeat("d", 200)
 		if err := dir.Mkdir(name, 0o755); err != nil {
@@ -77,9 +83,11 @@ func makeFarLinks(t *testing.T, top, victim string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_ = dir.Close()
 		dir = below
 	}
+
 	defer dir.Close()
 	for _, name := range []string{"file", "folder"} {
 		if err := dir.Symlink(filepath.Join(victim, name), name); err != nil {
@@ -101,12 +109,14 @@ func checkVictim(t *testing.T, victim string) {
 		if err != nil {
 			return err
 		}
+
 		name := strings.TrimPrefix(path, victim+"/")
 		switch {
 		case d.Type() == fs.ModeSymlink:
 			text, err := os.Readlink(path)
 			got[name] = "-> " + text
 			return err
+
 		case d.IsDir() && name != victim && name != "folder" && name != "folder/sub":
 			got[name] = "a folder"
 		case !d.IsDir():
@@ -114,11 +124,13 @@ func checkVictim(t *testing.T, victim string) {
 			got[name] = string(content)
 			return err
 		}
+
 		return nil
 	})
 	if err != nil {
 		t.Error(err)
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files out of all drives (-before +after):\n%s", diff)
 	}

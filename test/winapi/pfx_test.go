@@ -48,6 +48,7 @@ func makePFX(t *testing.T, p prefix) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	openssl := func(args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "openssl", args...)
@@ -56,6 +57,7 @@ func makePFX(t *testing.T, p prefix) {
 			t.Fatalf("openssl %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
+
 	for _, kind := range pfxKinds {
 		args := append([]string{
 			"req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=" + kind.name, "-keyout",
@@ -63,6 +65,7 @@ func makePFX(t *testing.T, p prefix) {
 		}, kind.key...)
 		openssl(args...)
 	}
+
 	openssl("req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=another", "-keyout", "another.key", "-out",
 		"another.crt", "-newkey", "rsa:2048")
 	for _, kind := range pfxKinds {
@@ -71,6 +74,7 @@ func makePFX(t *testing.T, p prefix) {
 			"another.crt", "-out", kind.name + ".pfx", "-passout", "pass:secret",
 		}, kind.export...)...)
 	}
+
 	openssl("pkcs12", "-export", "-in", "p256.crt", "-inkey", "p256.key", "-out", "no-password.pfx", "-passout", "pass:")
 	openssl("pkcs12", "-export", "-in", "p256.crt", "-nokeys", "-out", "no-key.pfx", "-passout", "pass:secret")
 }
@@ -82,6 +86,7 @@ func checkPFX(t *testing.T, p prefix) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("openssl is not installed, which makes PFX files")
 	}
+
 	hash := sha256.Sum256([]byte("signed on Windows"))
 	for _, kind := range pfxKinds {
 		text, err := os.ReadFile(filepath.Join(dir, kind.name+".crt"))
@@ -93,11 +98,13 @@ func checkPFX(t *testing.T, p prefix) {
 			t.Error(err)
 			continue
 		}
+
 		block, _ := pem.Decode(text)
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		good := false
 		switch public := certificate.PublicKey.(type) {
 		case *rsa.PublicKey:

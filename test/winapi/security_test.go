@@ -21,11 +21,13 @@ func makeLinuxFiles(t *testing.T, p prefix) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"file", "damaged"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range []string{"lists-written", "lists-bound-written"} {
 		if err := os.WriteFile(filepath.Join(p.dir, "drive_c", name), nil, 0o644); err != nil {
 			t.Fatal(err)
@@ -34,6 +36,7 @@ func makeLinuxFiles(t *testing.T, p prefix) {
 			t.Fatal(err)
 		}
 	}
+
 	// A file of the group that stands for containers' administrators on a host.
 	grouped := filepath.Join(p.dir, "drive_c/lists-grouped")
 	if err := os.WriteFile(grouped, nil, 0o666); err != nil {
@@ -42,6 +45,7 @@ func makeLinuxFiles(t *testing.T, p prefix) {
 	if err := errors.Join(os.Chown(grouped, -1, 1234), os.Chmod(grouped, 0o666)); err != nil {
 		t.Fatal(err)
 	}
+
 	// A descriptor whose list is said to lie beyond its end.
 	damaged := []byte{1, 0, 4, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0xff, 0, 0, 2, 0}
 	if err := unix.Setxattr(filepath.Join(dir, "damaged"), "user.mullion.sd", damaged, 0); err != nil {
@@ -60,6 +64,7 @@ func checkModes(t *testing.T, p prefix) {
 	if out, err := bound.CombinedOutput(); err != nil {
 		t.Fatalf("run without capabilities: %v\n%s", err, out)
 	}
+
 	for name, want := range map[string]fs.FileMode{
 		"open": 0o644, "closed": 0o644, "read": 0o644, "denied": 0o644, "written": 0o644,
 		"grouped": 0o670, "bound-grouped": 0o700,

@@ -17,6 +17,7 @@ func mountDisks(t *testing.T, p prefix) {
 	if os.Geteuid() != 0 {
 		return
 	}
+
 	for name, options := range map[string]string{
 		"few-files": "size=2g,nr_inodes=20000", "many-files": "size=2g,nr_inodes=200000",
 	} {
@@ -27,6 +28,7 @@ func mountDisks(t *testing.T, p prefix) {
 		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() {
 			if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 				t.Error(err)

@@ -33,10 +33,12 @@ func TestWindowsAPI(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the test program: %v\n%s", err, out)
 	}
+
 	prefix := newPrefix(t)
 	var out bytes.Buffer
 	dialing, stop := context.WithCancel(t.Context())
 	defer stop()
+
 	makeLinuxLinks(t, prefix)
 	makeShare(t, prefix)
 	makeLinuxFiles(t, prefix)
@@ -47,6 +49,7 @@ func TestWindowsAPI(t *testing.T) {
 	if err := os.Rename(program, filepath.Join(prefix.dir, "drive_c/winapi.exe")); err != nil {
 		t.Fatal(err)
 	}
+
 	run := prefix.command(t, `C:\winapi.exe`, "-test.v", "-test.timeout=300s")
 	run.Env = append(run.Env, "WINAPI_LINUX_PEER=1")
 	run.Dir = filepath.Join(prefix.dir, "drive_c") // a folder that has a Windows name
@@ -57,6 +60,7 @@ func TestWindowsAPI(t *testing.T) {
 	if len(results) == 0 {
 		t.Fatalf("no test ran: %v\n%s", err, out.String())
 	}
+
 	failed := false
 	for _, r := range results {
 		t.Run(r.name, func(t *testing.T) {
@@ -73,6 +77,7 @@ func TestWindowsAPI(t *testing.T) {
 	if err != nil && !failed {
 		t.Errorf("the test program: %v\n%s", err, tail(out.String(), 60))
 	}
+
 	t.Run("linux_dials_windows_socket", func(t *testing.T) {
 		if got := <-echoed; got != "from linux" {
 			t.Errorf("the Windows program's answer: got %q, want %q", got, "from linux")
@@ -96,11 +101,13 @@ func newPrefix(t *testing.T) prefix {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := prefix{dir: filepath.Join(t.TempDir(), "prefix"), wine: found}
 	built, err := filepath.Abs("../../bin/windows/shim")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var contents [][]byte
 	for _, name := range shims {
 		content, err := os.ReadFile(filepath.Join(built, name))
@@ -109,6 +116,7 @@ func newPrefix(t *testing.T) prefix {
 		}
 		contents = append(contents, content)
 	}
+
 	if out, err := p.command(t, "wineboot", "-i").CombinedOutput(); err != nil {
 		t.Fatalf("make a Wine prefix: %v\n%s", err, out)
 	}
@@ -117,11 +125,13 @@ func newPrefix(t *testing.T) prefix {
 		stop.Env = p.env()
 		_ = stop.Run() // it may have ended by itself
 	})
+
 	for i, name := range shims {
 		if err := os.WriteFile(filepath.Join(p.dir, "drive_c/windows/system32", name), contents[i], 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	// cmd1.exe is Wine's, for what a program in C needs of its parent.
 	content, err := os.ReadFile(filepath.Join(found.WindowsDir(), "cmd.exe"))
 	if err != nil {
@@ -130,6 +140,7 @@ func newPrefix(t *testing.T) prefix {
 	if err := os.WriteFile(filepath.Join(p.dir, "drive_c/windows/system32/cmd1.exe"), content, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	return p
 }
 
@@ -153,6 +164,7 @@ func linuxPeer(ctx context.Context, t *testing.T, p prefix) <-chan string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(short) })
 	if err := os.Symlink(filepath.Join(p.dir, "drive_c"), filepath.Join(short, "c")); err != nil {
 		t.Fatal(err)
@@ -161,6 +173,7 @@ func linuxPeer(ctx context.Context, t *testing.T, p prefix) <-chan string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -172,6 +185,7 @@ func linuxPeer(ctx context.Context, t *testing.T, p prefix) <-chan string {
 			_ = c.Close()
 		}
 	}()
+
 	echoed := make(chan string, 1)
 	go func() { echoed <- dialWindows(ctx, filepath.Join(short, "c/windows.sock")) }()
 	return echoed
@@ -185,6 +199,7 @@ func makeLinuxLinks(t *testing.T, p prefix) {
 	if err := os.WriteFile(outside, []byte("outside"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, target := range map[string]string{
 		"inward":       filepath.Join(p.dir, "drive_c/windows/win.ini"),
 		"outward-file": outside,
@@ -193,6 +208,7 @@ func makeLinuxLinks(t *testing.T, p prefix) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Remove(filepath.Join(p.dir, "dosdevices/z:")); err != nil {
 		t.Fatal(err)
 	}
@@ -217,6 +233,7 @@ func makeShare(t *testing.T, p prefix) {
 func dialWindows(ctx context.Context, path string) string {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		c, err := net.Dial("unix", path)
 		if err == nil {
@@ -227,12 +244,14 @@ func dialWindows(ctx context.Context, path string) string {
 			if err := c.(*net.UnixConn).CloseWrite(); err != nil {
 				return err.Error()
 			}
+
 			got, err := io.ReadAll(c)
 			if err != nil {
 				return err.Error()
 			}
 			return string(got)
 		}
+
 		select {
 		case <-ctx.Done():
 			return "nobody listened: " + ctx.Err().Error()
@@ -262,6 +281,7 @@ func parseResults(out *bytes.Buffer) []result {
 			index[name] = len(results)
 			current = len(results)
 			results = append(results, result{name: name})
+
 		case verdict.MatchString(line):
 			m := verdict.FindStringSubmatch(line)
 			if i, ok := index[m[2]]; ok {
@@ -271,6 +291,7 @@ func parseResults(out *bytes.Buffer) []result {
 			results[current].output += line + "\n"
 		}
 	}
+
 	return results
 }
 
@@ -291,6 +312,7 @@ func checkLinuxSide(t *testing.T, p prefix) {
 			t.Errorf("content of %s: got %q, want hello", name, got)
 		}
 	}
+
 	if got, err := os.Readlink(filepath.Join(left, "relative")); err != nil || got != "folder/file" {
 		t.Errorf("text of the relative link: got %q, %v, want folder/file", got, err)
 	}

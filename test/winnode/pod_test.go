@@ -39,6 +39,7 @@ func (r *rig) loadAgnhost(t *testing.T) {
 	if _, err := filecopy.New(bin(t, "windows", "agnhost.exe"), filepath.Join(dir, "agnhost.exe"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	img, err := imagebuild.Build(t.Context(), imagebuild.Options{Dir: dir, Spec: imagebuild.Spec{
 		Tags:       []string{agnhost},
 		OSVersions: []string{r.host.Build.Name},
@@ -47,6 +48,7 @@ func (r *rig) loadAgnhost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var archive bytes.Buffer
 	if err := img.WriteArchive(&archive); err != nil {
 		t.Fatal(err)
@@ -56,6 +58,7 @@ func (r *rig) loadAgnhost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+
 	store, err := image.New(conn, r.host.ContainerdNamespace, image.Config{
 		OSVersion: r.host.Build.Version.String(),
 		Handlers:  image.DefaultHandlers(),
@@ -63,6 +66,7 @@ func (r *rig) loadAgnhost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := store.Load(t.Context(), &archive, image.LoadOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +92,7 @@ func (r *rig) checkPod(t *testing.T, api *kubeclient.Client) {
 			}},
 		},
 	}
+
 	eventually(t, "the default service account is there", time.Minute, func() error {
 		_, err := api.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
 		return err
@@ -96,6 +101,7 @@ func (r *rig) checkPod(t *testing.T, api *kubeclient.Client) {
 	if _, err := api.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "the pod runs", 30*time.Second, func() error {
 		var err error
 		if pod, err = api.CoreV1().Pods("default").Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
@@ -110,9 +116,11 @@ func (r *rig) checkPod(t *testing.T, api *kubeclient.Client) {
 			for _, e := range events.Items {
 				said = append(said, e.Reason+": "+e.Message)
 			}
+
 			return fmt.Errorf("pod is %s: %v: %s", pod.Status.Phase, pod.Status.ContainerStatuses,
 				strings.Join(said, "; "))
 		}
+
 		return nil
 	})
 	t.Logf("pod Ready %v after it was made", time.Since(begin).Round(time.Millisecond))
@@ -127,12 +135,14 @@ func (r *rig) checkPod(t *testing.T, api *kubeclient.Client) {
 		if err != nil || !strings.EqualFold(string(body), "web") {
 			return fmt.Errorf("answer %q, %v", body, err)
 		}
+
 		return nil
 	})
 	t.Logf("pod answers %v after it was made", time.Since(begin).Round(time.Millisecond))
 	if err := api.CoreV1().Pods("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "the pod is gone", 30*time.Second, func() error {
 		_, err := api.CoreV1().Pods("default").Get(t.Context(), "web", metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
@@ -153,6 +163,7 @@ func (r *rig) checkCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	begin := time.Now()
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -162,6 +173,7 @@ func (r *rig) checkCrash(t *testing.T) {
 	if pid, err := h.PID(); err != nil || pid == first {
 		t.Errorf("first process is %d, was %d, %v", pid, first, err)
 	}
+
 	r.checkAgain(t, r.host.ProxyUnit())
 	r.checkHost(t)
 }

@@ -32,6 +32,7 @@ func (r *rig) routePods(t *testing.T, node *corev1.Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, a := range node.Status.Addresses {
 		if a.Type != corev1.NodeInternalIP {
 			continue
@@ -41,6 +42,7 @@ func (r *rig) routePods(t *testing.T, node *corev1.Node) {
 		}
 		return
 	}
+
 	t.Fatalf("node %s has no address: %v", node.Name, node.Status.Addresses)
 }
 
@@ -63,11 +65,13 @@ func (r *rig) checkServices(t *testing.T, api *kubeclient.Client) {
 			}},
 		},
 	}
+
 	begin := time.Now()
 	pods := api.CoreV1().Pods("default")
 	if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	var log string
 	eventually(t, "the pod asks the API server", time.Minute, func() error {
 		data, err := pods.GetLogs("asks", &corev1.PodLogOptions{}).DoRaw(t.Context())
@@ -78,6 +82,7 @@ func (r *rig) checkServices(t *testing.T, api *kubeclient.Client) {
 		}
 		return nil
 	})
+
 	if strings.Contains(log, "status=failed") || !strings.Contains(log, "authz_header=") ||
 		strings.Contains(log, "authz_header=<empty>") {
 		t.Errorf("the pod does not reach the API server as its service account:\n%s", log)
@@ -87,6 +92,7 @@ func (r *rig) checkServices(t *testing.T, api *kubeclient.Client) {
 	if err := pods.Delete(t.Context(), "asks", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "the pod is gone", 30*time.Second, func() error {
 		if _, err := pods.Get(t.Context(), "asks", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it is there: %w", err)
@@ -104,6 +110,7 @@ func (r *rig) checkAgain(t *testing.T, unit component.ID) {
 			part = u.Component.(*kubenode.Process)
 		}
 	}
+
 	eventually(t, unit.String()+" runs again", 2*time.Minute, func() error {
 		if part == nil {
 			return errors.New("there is no such part")
@@ -126,11 +133,13 @@ func (r *rig) checkDeadService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	build := exec.Command("go", "build", "-o", file, "../cri/testdata/winprog")
 	build.Env = append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the service: %v\n%s", err, out)
 	}
+
 	run := func(args ...string) string {
 		out, err := h.Output(t.Context(), nil, nil, args[0], args[1:]...)
 		if err != nil {
@@ -138,6 +147,7 @@ func (r *rig) checkDeadService(t *testing.T) {
 		}
 		return string(out)
 	}
+
 	state := func(want string) {
 		eventually(t, "the service is "+want, 20*time.Second, func() error {
 			if said := run("sc.exe", "query", "idle"); !strings.Contains(said, want) {

@@ -28,6 +28,7 @@ func traces(t *testing.T) []string {
 		}
 		found = append(found, list...)
 	}
+
 	return found
 }
 
@@ -40,7 +41,7 @@ func (r *rig) checkTraces(t *testing.T) {
 	}
 	for _, path := range traces(t) {
 		others := strings.Contains(path, "-t-") || strings.Contains(path, "/mt-") || strings.Contains(path, "/t-")
-		if strings.Contains(path, r.tag) || !others && !slices.Contains(r.before, path) {
+		if strings.Contains(path, r.tag) || (!others && !slices.Contains(r.before, path)) {
 			t.Errorf("left behind: %s", path)
 		}
 	}
@@ -54,6 +55,7 @@ func (r *rig) checkNoCgroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "no container has a cgroup", 10*time.Second, func() error {
 		var left []error
 		for _, parent := range append(parents, "/sys/fs/cgroup"+r.host.Cgroup) {
@@ -65,6 +67,7 @@ func (r *rig) checkNoCgroups(t *testing.T) {
 			})
 			left = append(left, err)
 		}
+
 		return errors.Join(left...)
 	})
 }

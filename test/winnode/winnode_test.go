@@ -40,7 +40,7 @@ import (
 	"mullion.dev/mullion/test/built"
 )
 
-// bin is the folder of built programs.
+// bin returns the folder of built programs.
 func bin(t *testing.T, parts ...string) string {
 	t.Helper()
 	path := filepath.Join(append([]string{built.Dir(t)}, parts...)...)
@@ -98,6 +98,7 @@ func newRig(t *testing.T, build string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	sum := sha256.Sum256([]byte(dir))
 	tag := hex.EncodeToString(sum[:4])
@@ -107,12 +108,14 @@ func newRig(t *testing.T, build string) *rig {
 		before: traces(t),
 		run:    filepath.Join("/run/mullion", "t-"+tag),
 	} // short, and enterable by containers
+
 	if err := os.MkdirAll(r.run, 0o711); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 219, sum[4], 0}), 24)
 	addr := func(last byte) netip.Addr { return netip.AddrFrom4([4]byte{10, 219, sum[4], last}) }
 	if r.underlay, err = underlay.New(underlay.Config{
@@ -123,6 +126,7 @@ func newRig(t *testing.T, build string) *rig {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	r.plane = controlplane.Config{
 		Name:          "t",
 		Programs:      bundle.At(bin(t), version.Kubernetes).Server(),
@@ -137,21 +141,25 @@ func newRig(t *testing.T, build string) *rig {
 		ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
 		After:         component.Soles("network"),
 	}
+
 	planeUnits, err := controlplane.Units(r.plane)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	layer := winnode.NewSystemLayer(wine.Options{
 		Dir:        filepath.Join(dir, "wine"),
 		ShimDir:    bin(t, "windows", "shim"),
 		InitBinary: bin(t, "mullion-init"),
 		Builds:     []winver.Build{b},
 	})
+
 	daemon := engine.DaemonConfig{
 		Root:   filepath.Join(dir, "containerd"),
 		State:  filepath.Join(r.run, "containerd"),
 		Socket: filepath.Join(r.run, "containerd.sock"),
 	}
+
 	r.host = winnode.Config{
 		Administrators: int(engine.DefaultIDs().Base),
 		Config: kubenode.Config{
@@ -184,10 +192,12 @@ func newRig(t *testing.T, build string) *rig {
 		ContainerdSocket:    daemon.Socket,
 		ContainerdNamespace: "k8s.io",
 	}
+
 	hostUnits, err := winnode.Units(r.host)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.units = append(planeUnits, component.Unit{Component: &network{r.underlay, "win-1", addr(11)}},
 		component.Unit{Component: layer},
 		component.Unit{Component: &containerd{
@@ -209,6 +219,7 @@ func newRig(t *testing.T, build string) *rig {
 				},
 			}),
 		}})
+
 	r.units = append(r.units, hostUnits...)
 	r.manager, err = component.NewManager(r.units, func(e component.Event) {
 		if e.Elapsed > 0 {
@@ -218,6 +229,7 @@ func newRig(t *testing.T, build string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { r.remove(t) })
 	return r
 }
@@ -234,10 +246,12 @@ func (r *rig) endShims(ctx context.Context, t *testing.T) {
 		if len(left) == 0 {
 			return
 		}
+
 		for _, l := range left {
 			_ = syscall.Kill(l.PID, syscall.SIGKILL) // it may have ended
 		}
 	}
+
 	t.Error("what containerd has left does not end")
 }
 
@@ -251,6 +265,7 @@ func (r *rig) remove(t *testing.T) {
 	if t.Failed() {
 		r.showLogs(t)
 	}
+
 	r.endShims(ctx, t)
 	if err := cluster.KillCgroups(ctx, r.host.Cgroup); err != nil {
 		t.Error(err)
@@ -258,6 +273,7 @@ func (r *rig) remove(t *testing.T) {
 	if err := r.underlay.Down(ctx); err != nil {
 		t.Error(err)
 	}
+
 	// What outlives a supervisor by design: the prefix, pods' namespaces, containers' roots.
 	for range 3 {
 		points := r.mounts(t)
@@ -268,13 +284,14 @@ func (r *rig) remove(t *testing.T) {
 			}
 		}
 	}
+
 	if err := os.RemoveAll(r.run); err != nil {
 		t.Error(err)
 	}
 	r.checkTraces(t)
 }
 
-// mounts are the mount points of the rig, in the order they were made.
+// mounts returns the mount points of the rig, in the order they were made.
 func (r *rig) mounts(t *testing.T) []string {
 	t.Helper()
 	data, err := os.ReadFile("/proc/self/mounts")
@@ -335,6 +352,7 @@ func TestNodeRegisters(t *testing.T) {
 	if err := r.manager.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Logf("all units ready after %v", time.Since(begin).Round(time.Millisecond))
 	api := r.client(t)
 	var node *corev1.Node
@@ -343,6 +361,7 @@ func TestNodeRegisters(t *testing.T) {
 		if node, err = api.CoreV1().Nodes().Get(t.Context(), "win-1", metav1.GetOptions{}); err != nil {
 			return err
 		}
+
 		for _, c := range node.Status.Conditions {
 			if c.Type == corev1.NodeReady {
 				if c.Status == corev1.ConditionTrue {
@@ -351,6 +370,7 @@ func TestNodeRegisters(t *testing.T) {
 				return fmt.Errorf("%s: %s", c.Reason, c.Message)
 			}
 		}
+
 		return fmt.Errorf("no Ready condition")
 	})
 	t.Logf("Ready after %v", time.Since(begin).Round(time.Millisecond))
@@ -387,6 +407,7 @@ func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {
 			t.Errorf("%s is %q, want %q", what, pair[0], pair[1])
 		}
 	}
+
 	if info.SystemUUID == "" || info.BootID == "" || info.BootID == "1" {
 		t.Errorf("system uuid %q, boot id %q", info.SystemUUID, info.BootID)
 	}
@@ -394,17 +415,20 @@ func checkNode(t *testing.T, node *corev1.Node, host winnode.Config) {
 	for _, a := range node.Status.Addresses {
 		addrs[a.Type] = a.Address
 	}
+
 	if addrs[corev1.NodeInternalIP] != host.Address.String() || addrs[corev1.NodeHostName] != "win-1" {
 		t.Errorf("addresses %v", addrs)
 	}
+
 	var tainted bool
 	for _, taint := range node.Spec.Taints {
-		tainted = tainted || taint.Key == "os" && taint.Value == "windows" &&
-			taint.Effect == corev1.TaintEffectNoSchedule
+		tainted = tainted || (taint.Key == "os" && taint.Value == "windows" &&
+			taint.Effect == corev1.TaintEffectNoSchedule)
 	}
 	if !tainted {
 		t.Errorf("taints %v", node.Spec.Taints)
 	}
+
 	var machine syscall.Sysinfo_t
 	if err := syscall.Sysinfo(&machine); err != nil {
 		t.Fatal(err)
@@ -422,11 +446,13 @@ func (r *rig) checkHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	start := time.Now()
 	out, err := h.Output(t.Context(), nil, nil, "cmd", "/c", "ver&echo %USERNAME%&echo %COMPUTERNAME%&dir /b C:\\k")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Logf("cmd on the host took %v", time.Since(start).Round(time.Millisecond))
 	for _, want := range []string{
 		fmt.Sprintf("10.0.%d", r.host.Build.Version.Build), wine.HostUser, "WIN-1",
@@ -436,6 +462,7 @@ func (r *rig) checkHost(t *testing.T) {
 			t.Errorf("the host's answer lacks %q:\n%s", want, out)
 		}
 	}
+
 	if _, err := h.Output(t.Context(), nil, nil, "cmd", "/c", "exit 3"); err == nil {
 		t.Error("exit code 3 is no error")
 	}

@@ -41,12 +41,14 @@ Everyone Allow ReadAndExecute, Synchronize False
 	if err != nil {
 		t.Fatalf("find upstream's module: %v", err)
 	}
+
 	p.CopyIn(t, filepath.Join(strings.TrimSpace(string(module)), "test/images/agnhost/mounttest/filePermissions.ps1"),
 		"filePermissions.ps1")
 	if got := p.run(t, "--", "powershell.exe", "-NonInteractive", "c:/filePermissions.ps1", "-FileName",
 		"/listed.txt"); got.code != 0 || got.out != "0775\n" {
 		t.Errorf("upstream's script: %+v, want 0775, which Windows gives", got)
 	}
+
 	if got := p.run(t, "--", "powershell.exe", "-NonInteractive", "c:/filePermissions.ps1"); got.code != 1 ||
 		!strings.Contains(got.err, "-FileName is required.") {
 		t.Errorf("upstream's script without a file: %+v", got)
@@ -91,6 +93,7 @@ func testSetACL(t *testing.T, p prefix) {
 	for _, name := range []string{"Dog.txt", "Cat.txt", "File0.txt", "temp/a.txt", "temp/b/c.txt", "Pets/Dog.txt", "shared/file.txt"} {
 		p.Write(t, name, "x")
 	}
+
 	p.Write(t, "examples.ps1", "Set-Location C:\\\nicacls Dog.txt /grant '*S-1-1-0:(R)' /q | Out-Null\nicacls File0.txt /deny '*S-1-5-32-545:(W)' /q | Out-Null\n"+setACLExamples+`
 $acl = Get-Acl C:\shared
 $acl.SetAccessRuleProtection($true, $false)
@@ -99,6 +102,7 @@ Set-Acl C:\shared $acl
 (Get-Acl C:\shared).Sddl
 icacls Cat.txt; icacls temp\b\c.txt; icacls Pets\Dog.txt; icacls shared\file.txt
 `)
+
 	got := p.run(t, "--", "powershell", "-File", `C:\examples.ps1`)
 	var lines []string
 	for line := range strings.Lines(got.out) {
@@ -106,6 +110,7 @@ icacls Cat.txt; icacls temp\b\c.txt; icacls Pets\Dog.txt; icacls shared\file.txt
 			lines = append(lines, strings.Join(strings.Fields(line), " "))
 		}
 	}
+
 	const want = `O:BAG:SYD:P(A;OICI;0x1301bf;;;S-1-5-93-2-2)
 Cat.txt Everyone:(R)
 BUILTIN\Administrators:(I)(F)
@@ -119,6 +124,7 @@ Pets\Dog.txt NT AUTHORITY\SYSTEM:(F)
 BUILTIN\Users:(RX)
 BUILTIN\Administrators:(F)
 shared\file.txt User Manager\ContainerUser:(I)(M)`
+
 	if text := strings.Join(lines, "\n"); got.code != 0 || text != want {
 		t.Errorf("%d, %s\n%s\nwant:\n%s", got.code, got.err, text, want)
 	}

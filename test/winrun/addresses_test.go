@@ -35,6 +35,7 @@ func testAddresses(t *testing.T, p prefix) {
 					found = append(found, literal.FindAllString(rest, -1)...)
 				}
 			}
+
 			var addresses []string
 			for _, text := range found {
 				text, _, _ = strings.Cut(text, "%")
@@ -42,6 +43,7 @@ func testAddresses(t *testing.T, p prefix) {
 					addresses = append(addresses, ip.String())
 				}
 			}
+
 			slices.Sort(addresses)
 			left := func(address string) bool { return !tt.ipv6 && strings.Contains(address, ":") }
 			wanted := slices.DeleteFunc(slices.Clone(want), left)
@@ -50,6 +52,7 @@ func testAddresses(t *testing.T, p prefix) {
 			}
 		})
 	}
+
 	const script = `(Get-NetIPAddress | ? { $_.PrefixOrigin -ne 'Manual' }).Count; ` +
 		`@(Get-CimInstance Win32_NetworkAdapterConfiguration | ? { $_.DHCPEnabled }).Count`
 	if got := p.run(t, "--", "powershell", "-c", script); got.out != "0\n0\n" {
@@ -57,7 +60,7 @@ func testAddresses(t *testing.T, p prefix) {
 	}
 }
 
-// linuxAddresses are the machine's, without those of the loopback.
+// linuxAddresses returns the machine's, without those of the loopback.
 func linuxAddresses(t *testing.T) []string {
 	t.Helper()
 	all, err := net.InterfaceAddrs()

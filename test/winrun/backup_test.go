@@ -18,6 +18,7 @@ func testBackup(t *testing.T, p prefix) {
 	if got := p.line(t, `prog backup C:\backed.txt`); got.code == 0 {
 		t.Errorf("in a container: %+v", got)
 	}
+
 	const token = "ProgramData/Mullion/hns.token"
 	p.Write(t, token, "secret")
 	t.Cleanup(func() {
@@ -25,6 +26,7 @@ func testBackup(t *testing.T, p prefix) {
 			t.Error(err)
 		}
 	})
+
 	if err := os.MkdirAll(filepath.Join(p.Path("backed.dir"), "x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +34,7 @@ func testBackup(t *testing.T, p prefix) {
 	header := func(size byte) string {
 		return "01000000" + "00000000" + hex.EncodeToString([]byte{size}) + "00000000000000" + "00000000"
 	}
+
 	for name, want := range map[string]string{
 		"backed.txt":   header(byte(len(text))) + hex.EncodeToString([]byte(text)),
 		"backed.empty": header(0),

@@ -41,6 +41,7 @@ func testCmd(t *testing.T, p prefix) {
 			}
 		})
 	}
+
 	t.Run("file", func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "input")
 		if err := os.WriteFile(name, []byte("echo a\r\necho b\nexit 3"), 0o600); err != nil {
@@ -81,6 +82,7 @@ func testCmdAnswers(t *testing.T, p prefix) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +92,7 @@ func testCmdAnswers(t *testing.T, p prefix) {
 	}
 	limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
+
 	lines := bufio.NewScanner(out)
 	for _, send := range [][]string{{"ec", "ho one\n"}, {"echo two\r", "\n"}} {
 		for _, piece := range send {
@@ -97,6 +100,7 @@ func testCmdAnswers(t *testing.T, p prefix) {
 				t.Fatal(err)
 			}
 		}
+
 		want := strings.TrimSpace(strings.TrimPrefix(strings.Join(send, ""), "echo "))
 		for lines.Scan() && strings.TrimSpace(lines.Text()) != want {
 		}
@@ -104,6 +108,7 @@ func testCmdAnswers(t *testing.T, p prefix) {
 			t.Errorf("the answer is %q, want %q", lines.Text(), want)
 		}
 	}
+
 	if err := in.Close(); err != nil {
 		t.Error(err)
 	}

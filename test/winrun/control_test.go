@@ -78,6 +78,7 @@ func testServiceControl(t *testing.T, p prefix) {
 			}
 		})
 	}
+
 	p.until(t, "sc query tried", "RUNNING")
 	if got := p.line(t, "sc query tried"); got.out != serviceState {
 		t.Errorf("%+v, want %q", got, serviceState)
@@ -85,6 +86,7 @@ func testServiceControl(t *testing.T, p prefix) {
 	if got := p.line(t, "sc queryex tried"); !regexp.MustCompile(`\n        PID                : [1-9][0-9]*\n        FLAGS              : \n$`).MatchString(got.out) {
 		t.Errorf("%+v has no process", got)
 	}
+
 	if got := p.line(t, "sc control tried 200"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -94,17 +96,20 @@ func testServiceControl(t *testing.T, p prefix) {
 	if got := p.line(t, "sc stop tried >nul"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	p.until(t, "sc query tried", "1  STOPPED")
 	const want = "started [\"tried\" \"one\" \"two three\"] color \"\"\ncontrol 200\nstop\nended\n"
 	if got := p.log(t, "tried.log"); got != want {
 		t.Errorf("the service wrote %q, want %q", got, want)
 	}
+
 	const started = "The A trial service is starting.\nThe A trial service was started successfully.\n\n"
 	const stopped = "The A trial service is stopping.\nThe A trial service was stopped successfully.\n\n"
 	if got := p.line(t, `net start "A trial" && net start | findstr /c:"A trial" && net stop tried`); got.code != 0 ||
 		got.out != started+"   A trial\n"+stopped {
 		t.Errorf("%+v", got)
 	}
+
 	if got := p.line(t, "sc delete tried && sc query tried"); got.code != 1060&0xff ||
 		got.out != "[SC] DeleteService SUCCESS\n[SC] EnumQueryServicesStatus:OpenService "+none {
 		t.Errorf("%+v", got)
@@ -150,6 +155,7 @@ func testServiceHost(t *testing.T, p prefix) {
 	if got := p.log(t, "hosted.log"); got != want {
 		t.Errorf("the service wrote %q, want %q", got, want)
 	}
+
 	p.made(t, "hasty", "sx") // may end before it has answered
 	for i := range 3 {
 		if i > 0 {
@@ -161,6 +167,7 @@ func testServiceHost(t *testing.T, p prefix) {
 		}
 		p.until(t, "sc query hasty", "1  STOPPED")
 	}
+
 	const sessions = `tasklist /fo csv /nh | findstr /i "prog.exe tasklist.exe"`
 	if got := p.line(t, sessions).out; !regexp.MustCompile(
 		`(?s)"prog.exe","\d+","Services","0".*"tasklist.exe","\d+","[^"]*","1"`).MatchString(got) {
@@ -170,11 +177,13 @@ func testServiceHost(t *testing.T, p prefix) {
 	if got := p.line(t, create); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
+
 	p.Stop()
 	first := p.command(t, "--", "prog", "sleep")
 	for i := range first.Env { // as on a host, where Wine's own wineboot.exe starts services.exe
 		first.Env[i] = strings.Replace(first.Env[i], "wineboot.exe,", "", 1)
 	}
+
 	r := startReady(t, first)
 	t.Cleanup(func() {
 		r.stop()
@@ -183,6 +192,7 @@ func testServiceHost(t *testing.T, p prefix) {
 	if got := p.run(t, "--services"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	p.until(t, "sc query woken", "4  RUNNING")
 	p.line(t, "taskkill /f /im prog.exe")
 	p.until(t, "sc query woken", "1  STOPPED")
@@ -204,6 +214,7 @@ func testServiceEnd(t *testing.T, p prefix) {
 	for name, accepts := range map[string]string{"slow": "shd", "early": "hp", "plain": "s", "stuck": "shn"} {
 		p.made(t, name, accepts)
 	}
+
 	begin := time.Now()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -216,6 +227,7 @@ func testServiceEnd(t *testing.T, p prefix) {
 	if took := time.Since(begin); code != 42 || took < 5*time.Second || took > 20*time.Second {
 		t.Errorf("the container ended with %d after %v, want 42 after 5 s", code, took)
 	}
+
 	for name, want := range map[string]string{
 		"slow": "shutdown\nended\n", "early": "preshutdown\nended\n", "plain": "", "stuck": "shutdown\n",
 	} {
@@ -224,6 +236,7 @@ func testServiceEnd(t *testing.T, p prefix) {
 			t.Errorf("%s wrote %q, want %q", name, got, want)
 		}
 	}
+
 	p.Stop()
 	p.fresh(t)
 	for _, name := range []string{"slow", "early", "plain", "stuck"} {
@@ -295,6 +308,7 @@ func testServiceAutomatic(t *testing.T, p prefix) {
 	if got := p.line(t, `sc create auto start= auto binPath= "C:\prog.exe service auto C:\auto.log s"`); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
+
 	p.Stop() // the registry is on disk now
 	p.fresh(t)
 	const want = "started [\"auto\"] color \"\"\n"
@@ -303,6 +317,7 @@ func testServiceAutomatic(t *testing.T, p prefix) {
 			t.Fatalf("the service wrote %q, want %q", p.log(t, "auto.log"), want)
 		}
 	}
+
 	if got := p.line(t, "net stop auto && sc delete auto"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -338,6 +353,7 @@ func testServiceFailure(t *testing.T, p prefix) {
 			t.Fatalf("%s: %+v", line, got)
 		}
 	}
+
 	p.until(t, "sc query weak", "RUNNING")
 	// The failure before there was a plan counts too: the next is the second.
 	const started = "started [\"weak\"] color \"\"\nstarted [\"weak\" \"one\"] color \"red\"\n"
@@ -348,6 +364,7 @@ func testServiceFailure(t *testing.T, p prefix) {
 	for p.log(t, "weak.log") != started+again && time.Now().Before(deadline) {
 		time.Sleep(50 * time.Millisecond)
 	}
+
 	if got := p.log(t, "weak.log"); got != started+again {
 		t.Errorf("the service wrote %q, want %q", got, started+again)
 	}
@@ -365,11 +382,13 @@ func testServiceFailure(t *testing.T, p prefix) {
 			t.Fatalf("%s: %+v", line, got)
 		}
 	}
+
 	p.line(t, "sc start bad")
 	p.until(t, "sc query bad", "WIN32_EXIT_CODE    : 3  (0x3)")
 	if got := p.log(t, "bad.txt"); got != "" {
 		t.Errorf("failure actions were carried out without the flag: %q", got)
 	}
+
 	p.line(t, "sc failureflag bad 1 && sc start bad")
 	p.until(t, `type C:\bad.txt`, "bad")
 	events := p.line(t, `wevtutil qe System "/q:*[System[Provider[@Name='Service Control Manager']]]"`)
@@ -377,11 +396,13 @@ func testServiceFailure(t *testing.T, p prefix) {
 	for _, found := range regexp.MustCompile(`<EventID[^>]*>(\d+)<|<Data>([^<]*)<`).FindAllStringSubmatch(events.out, -1) {
 		got = append(got, found[1]+found[2])
 	}
+
 	const want = "7034 weak 1, 7031 weak 2 200 1 Restart the service, 7031 weak 3 1 3 Run the configured recovery program, " +
 		"7023 bad %%3, 7023 bad %%3, 7031 bad 1 1 3 Run the configured recovery program"
 	if text := strings.Join(got, " "); text != strings.ReplaceAll(want, ",", "") {
 		t.Errorf("the System log has %q, want %q", text, want)
 	}
+
 	text := p.line(t, `wevtutil qe System /f:text "/q:*[System[Provider[@Name='Service Control Manager']]]"`)
 	for _, want := range []string{
 		"The weak service terminated unexpectedly.  It has done this 1 time(s).\n",
@@ -393,6 +414,7 @@ func testServiceFailure(t *testing.T, p prefix) {
 			t.Errorf("%+v lacks %q", text, want)
 		}
 	}
+
 	if got := p.line(t, "sc delete weak && sc delete bad"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -408,10 +430,12 @@ func testServiceMonitor(t *testing.T, p prefix) {
 			t.Fatalf("%+v", got)
 		}
 	}
+
 	env := filepath.Join(t.TempDir(), "env")
 	if err := os.WriteFile(env, []byte("COLOR=red\x00PATH=C:\\windows\\system32\x00"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan outcome, 1)
 	go func() { ended <- p.run(t, "--env-file", env, "--", "servicemonitor", "w3svc") }()
 	p.until(t, "sc query w3svc", "RUNNING")
@@ -420,6 +444,7 @@ func testServiceMonitor(t *testing.T, p prefix) {
 	if got := <-ended; got.code != 1067&0xff || got.out != stopped+"\n Service 'w3svc' started \n"+stopped {
 		t.Errorf("%+v, want the service's code", got)
 	}
+
 	if got := p.log(t, "w3svc.log"); got != "started [\"w3svc\"] color \"red\"\n" {
 		t.Errorf("the service wrote %q, want the container's variables", got)
 	}
@@ -428,12 +453,14 @@ func testServiceMonitor(t *testing.T, p prefix) {
 	if got := p.run(t, "--ctrl", "shutdown"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	if got := <-ended; got.code != 0 || !strings.HasSuffix(got.out, "\nStopping service 'other'\n\n Service 'other' has been stopped \n") {
 		t.Errorf("%+v", got)
 	}
 	if got := p.log(t, "other.log"); got != "started [\"other\"] color \"\"\nstop\nended\n" {
 		t.Errorf("the service wrote %q", got)
 	}
+
 	p.Stop()
 	p.fresh(t)
 	if got := p.line(t, "servicemonitor none"); got.code != 0x24 || !strings.Contains(got.out, "error [80070424]") {
@@ -457,6 +484,7 @@ func testServiceKept(t *testing.T, p prefix) {
 		cmd.Args = append([]string{cmd.Args[0], `C:\windows\system32\mullion-service.exe`}, cmd.Args[1:]...)
 		return cmd
 	}
+
 	var out syncBuffer
 	until := func(what string, is func() bool) {
 		t.Helper()
@@ -466,11 +494,13 @@ func testServiceKept(t *testing.T, p prefix) {
 			}
 		}
 	}
+
 	kept := keep("s")
 	kept.Stdout, kept.Stderr = &out, &out
 	if err := kept.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = kept.Process.Kill(); _ = kept.Wait() })
 	starts := func(n int) func() bool {
 		return func() bool { return strings.Count(p.log(t, "kept.log"), "started") == n }
@@ -485,11 +515,13 @@ func testServiceKept(t *testing.T, p prefix) {
 	if got := p.line(t, "sc stop kept >nul"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	until("the word of its stop", func() bool { return p.log(t, "state/kept") == keeper.Stopped })
 	time.Sleep(2 * time.Second) // more than the delay of the failure action
 	if !starts(2)() {
 		t.Errorf("a service that was stopped by hand was started: %s", p.log(t, "kept.log"))
 	}
+
 	p.line(t, "sc start kept")
 	until("the word of its start", func() bool { return p.log(t, "state/kept") == "" })
 	if !starts(3)() {
@@ -498,10 +530,11 @@ func testServiceKept(t *testing.T, p prefix) {
 	if err := kept.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = kept.Wait() // it was killed
 	ended := keep("F")
 	text, err := ended.CombinedOutput()
-	if err == nil || !strings.Contains(string(text), "start service kept") && !strings.Contains(string(text), "ended soon after its start") {
+	if err == nil || (!strings.Contains(string(text), "start service kept") && !strings.Contains(string(text), "ended soon after its start")) {
 		t.Errorf("a service that fails at once: %v, %s", err, text)
 	}
 }

@@ -31,12 +31,14 @@ func testDebugLines(t *testing.T, p prefix) {
 	if code := exitCode(t, cmd.Run()); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+
 	if want := strings.Repeat("calling user32.dll!GetPointerDevices\n", 2); newlines(out.String()) != want {
 		t.Errorf("output %q", out.String())
 	}
 	if want := strings.Repeat("called user32.dll!GetPointerDevices\n", 2); newlines(errs.String()) != want {
 		t.Errorf("standard error %q, Wine's lines do not belong there", errs.String())
 	}
+
 	met, _, err := explain.Read(file)
 	if err != nil {
 		t.Fatal(err)
@@ -45,10 +47,12 @@ func testDebugLines(t *testing.T, p prefix) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, f := range explain.Findings(met, api.Exporters) {
 		got = append(got, f.String())
 	}
+
 	if want := "user32.dll GetPointerDevices: partly implemented (met 2 times)"; !strings.Contains(strings.Join(got, "\n"), want) {
 		t.Errorf("findings %q, want %q; the lines: %+v", got, want, met)
 	}
@@ -66,10 +70,12 @@ func testMissingImports(t *testing.T, p prefix) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// ffprobe imports functions of bcrypt.dll from ncrypt.dll, which Windows' passes on.
 	if got := p.run(t, "--", "prog", "call", "ncrypt.dll!BCryptGetFipsAlgorithmMode", "ncrypt.dll!BCryptGenRandom"); got.code != 0 {
 		t.Errorf("functions of bcrypt.dll by ncrypt.dll: %+v", got)
 	}
+
 	for _, tc := range []struct {
 		name, from, to string
 		rule           string
@@ -89,6 +95,7 @@ func testMissingImports(t *testing.T, p prefix) {
 			if err := s.Add("changed.exe", bytes.NewReader(text)); err != nil {
 				t.Fatal(err)
 			}
+
 			var want, got []string
 			if tc.rule != "" {
 				want = append(want, tc.rule)
@@ -96,6 +103,7 @@ func testMissingImports(t *testing.T, p prefix) {
 			for _, f := range judge.Set(s, check.Object{}, "x").Findings {
 				got = append(got, f.Rule.ID)
 			}
+
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
@@ -103,6 +111,7 @@ func testMissingImports(t *testing.T, p prefix) {
 			if err := os.WriteFile(file, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			p.CopyIn(t, file, "changed.exe")
 			run := p.run(t, "--", "changed", "env", "OS")
 			if started := run.out == "OS=Windows_NT\n" && run.code == 0; started != tc.starts {

@@ -31,6 +31,7 @@ const logMonitorSources = `{"LogConfig":{"logFormat":%q,"sources":[
 func testLogMonitor(t *testing.T, p prefix) {
 	t.Helper()
 	p.Write(t, "tools/job.cmd", logMonitorJob)
+
 	//nolint:lll // lines of LogMonitor
 	for _, tt := range []struct{ format, want string }{
 		{"JSON", `{"Source":"Process","LogEntry":{"Logline":"from the program"},"SchemaVersion":"1.0.0"}
@@ -53,6 +54,7 @@ func testLogMonitor(t *testing.T, p prefix) {
 			if err := os.Remove(p.Path("logs/new.log")); err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)
 			}
+
 			got := p.run(t, "--", "LogMonitor.exe", "cmd", "/c", `C:\tools\job.cmd`)
 			out := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`).ReplaceAllString(got.out, "TIME")
 			if diff := cmp.Diff(tt.want, out); diff != "" || got.code != 9 {
@@ -63,6 +65,7 @@ func testLogMonitor(t *testing.T, p prefix) {
 			}
 		})
 	}
+
 	t.Run("etw", func(t *testing.T) { testLogMonitorETW(t, p) })
 	t.Run("stopped", func(t *testing.T) { testLogMonitorStopped(t, p) })
 	t.Run("without_a_program", func(t *testing.T) { testLogMonitorAlone(t, p) })
@@ -101,6 +104,7 @@ func testLogMonitorStopped(t *testing.T, p prefix) {
 	if got := p.run(t, "--ctrl", "shutdown"); got.code != 0 {
 		t.Fatalf("deliver: %+v", got)
 	}
+
 	if line := r.next(); line != "got terminated" {
 		t.Errorf("it printed %q", line)
 	}
@@ -117,6 +121,7 @@ func testLogMonitorAlone(t *testing.T, p prefix) {
 	if got := p.run(t, "--", "wevtutil", "cl", "Application"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
+
 	event := func(text string) {
 		t.Helper()
 		if got := p.run(t, "--", "eventcreate", "/t", "error", "/id", "1", "/so", "OfTheLogs", "/d", text); got.code != 0 {
@@ -127,6 +132,7 @@ func testLogMonitorAlone(t *testing.T, p prefix) {
 	report := filepath.Join(t.TempDir(), "report")
 	r := startReady(t, p.command(t, "--report", report, "--", "logmonitor", "/config", `C:\conf.json`))
 	defer r.stop()
+
 	event("later")
 	if line := r.next(); line != "later" {
 		t.Errorf("it printed %q", line)
@@ -134,6 +140,7 @@ func testLogMonitorAlone(t *testing.T, p prefix) {
 	if err := os.Rename(p.Path("logs/new.log"), p.Path("logs/old.log")); err != nil {
 		t.Fatal(err)
 	}
+
 	for i, name := range []string{"logs/old.log", "logs/new.log"} {
 		file, err := os.OpenFile(p.Path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err != nil {
@@ -143,10 +150,12 @@ func testLogMonitorAlone(t *testing.T, p prefix) {
 		if err := file.Close(); err != nil {
 			t.Fatal(err)
 		}
+
 		if line, want := r.next(), fmt.Sprintf("%s %d", filepath.Base(name), i); line != want {
 			t.Errorf("it printed %q, want %q", line, want)
 		}
 	}
+
 	if got := p.run(t, "--ctrl", "shutdown"); got.code != 0 {
 		t.Fatalf("deliver: %+v", got)
 	}

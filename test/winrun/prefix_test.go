@@ -27,11 +27,13 @@ func newPrefix(t *testing.T) prefix {
 	for _, name := range ourprograms.Names() {
 		p.CopyShim(t, "wintools.exe", "windows/system32/"+ourprograms.File(name))
 	}
+
 	p.CopyIn(t, filepath.Join(p.Install.WindowsDir(), "net.exe"), "windows/system32/net1.exe")
 	program := build(t, "./prog", "windows")
 	for _, as := range []string{"prog.exe", "bin/sh.exe", "tools/tool.exe"} {
 		p.CopyIn(t, program, as)
 	}
+
 	p.Write(t, "tools/script.cmd", "@echo batch %1\r\n@exit /b 9\r\n")
 	p.Write(t, "text.exe", "this is no program\n")
 	return p
@@ -49,7 +51,7 @@ func build(t *testing.T, pkg, goos string, flags ...string) string {
 	return out
 }
 
-// command is a Linux command line that runs a Windows program through the launcher.
+// command returns a Linux command line that runs a Windows program through the launcher.
 func (p prefix) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	return p.Command(t.Context(), append([]string{winetest.Launcher}, args...)...)
@@ -74,7 +76,13 @@ func (p prefix) run(t *testing.T, args ...string) outcome {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	return outcome{out: newlines(out.String()), err: newlines(errs.String()), code: code, report: string(lines)}
+
+	return outcome{
+		out:    newlines(out.String()),
+		err:    newlines(errs.String()),
+		code:   code,
+		report: string(lines),
+	}
 }
 
 func exitCode(t *testing.T, err error) int {

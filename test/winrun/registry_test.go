@@ -85,6 +85,7 @@ $i.delete(); Test-Path C:\shared; mkdir C:\shared\in | Out-Null; try { (Get-Item
 			t.Errorf("%s: %+v, want %q", tt.script, got, tt.want)
 		}
 	}
+
 	p.run(t, "--", "powershell", "-c", `[Environment]::SetEnvironmentVariable('FOR_ALL', 'yes', 'Machine')`)
 	if got := p.run(t, "--", "cmd", "/c", "echo %FOR_ALL%"); got.out != "yes\n" {
 		t.Errorf("a program that is started later has the machine's variable as %+v", got)

@@ -109,6 +109,7 @@ func testNames(t *testing.T, p prefix) {
 	if err := os.WriteFile(env, []byte("path=C:\\windows\\system32;\"C:\\tools\"\x00"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range []struct{ name, cwd, program, want string }{
 		{"bare", `C:\`, "prog", `C:\prog.exe`},
 		{"slash", `C:\`, "/prog", `C:\prog.exe`},
@@ -126,6 +127,7 @@ func testNames(t *testing.T, p prefix) {
 			}
 		})
 	}
+
 	t.Run("batch_file", func(t *testing.T) {
 		if got := p.run(t, "--env-file", env, "--", "script", "x"); got.out != "batch x\n" || got.code != 9 {
 			t.Errorf("%+v", got)
@@ -197,6 +199,7 @@ func testKilled(t *testing.T, p prefix) {
 	if err != nil || notOne != nil {
 		t.Fatalf("the program is not the one child of mullion-run: %q, %v", out, err)
 	}
+
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -216,12 +219,14 @@ func testEnvironment(t *testing.T, p prefix) {
 	if err := os.WriteFile(env, []byte(content), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	got := p.run(t, "--env-file", env, "--", "prog", "env", "foo", "GREEK", "TMP", "e", "WINEPREFIX", "LANG", "OS",
 		"NUMBER_OF_PROCESSORS", "COMPUTERNAME")
 	cpus, err := exec.Command("nproc").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := "foo=2\nGREEK=αβγ\nTMP=C:\\x\ne=a=b\nWINEPREFIX=\nLANG=\nOS=Windows_NT\nNUMBER_OF_PROCESSORS=" +
 		strings.TrimSpace(string(cpus)) + "\nCOMPUTERNAME=ignored?\n"
 	if diff := cmp.Diff(want, got.out); diff != "" {
@@ -241,17 +246,20 @@ func testServiceLinks(t *testing.T, p prefix) {
 			fmt.Fprintf(&content, "SERVICE_OF_THE_NAMESPACE_%d_%s=tcp://10.96.0.1:%d\x00", i, name, i)
 		}
 	}
+
 	content.WriteString("OS=\x00=C:=C:\\nowhere\x00nothing\x00Last=one")
 	env := filepath.Join(t.TempDir(), "env")
 	if err := os.WriteFile(env, []byte(content.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	start := time.Now()
 	got := p.run(t, "--env-file", env, "--", "prog", "env", "service_of_the_namespace_4999_port",
 		"SERVICE_OF_THE_NAMESPACE_0_SERVICE_HOST", "OS", "LAST", "windir")
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}
+
 	want := "service_of_the_namespace_4999_port=tcp://10.96.0.1:4999\nSERVICE_OF_THE_NAMESPACE_0_SERVICE_HOST=tcp://10.96.0.1:0\nOS=\nLAST=one\nwindir=C:\\Windows\n"
 	if diff := cmp.Diff(want, got.out); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
@@ -266,12 +274,14 @@ func testBoot(t *testing.T, p prefix) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := p.run(t, "--", "prog", "features")
 	want := regexp.MustCompile(
 		`^feature 10 1\nfeature 13 1\nfeature 23 1\nfeature 38 1\nhostname ` + regexp.QuoteMeta(host) + `\nmajor 10\ncpus [1-9]\d*\n$`)
 	if !want.MatchString(got.out) {
 		t.Errorf("%+v, want %v", got, want)
 	}
+
 	reg := p.run(t, "--", "reg", "query", `HKLM\HARDWARE\DESCRIPTION\System\CentralProcessor\0`, "/v",
 		"ProcessorNameString")
 	if reg.code != 0 || !strings.Contains(reg.out, "ProcessorNameString") {
@@ -290,6 +300,7 @@ func testNoHelpers(t *testing.T, p prefix) {
 	for _, name := range p.processes(t) {
 		got = append(got, strings.ToLower(filepath.Base(strings.ReplaceAll(name, `\`, "/"))))
 	}
+
 	for _, name := range got {
 		switch {
 		case strings.HasPrefix(name, "mullion-run.exe"), strings.HasPrefix(name, "prog"),
@@ -298,6 +309,7 @@ func testNoHelpers(t *testing.T, p prefix) {
 			t.Errorf("process %q runs beside the program", name)
 		}
 	}
+
 	if len(got) != 3 {
 		t.Errorf("processes %q, want three", got)
 	}
@@ -309,13 +321,14 @@ func (p prefix) owns(dir string) bool {
 	return err == nil && strings.Contains("\x00"+string(env), "\x00WINEPREFIX="+p.Dir+"\x00")
 }
 
-// processes are the first arguments of the processes that belong to the prefix.
+// processes returns the first arguments of the processes that belong to the prefix.
 func (p prefix) processes(t *testing.T) []string {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, dir := range dirs {
 		if !p.owns(dir) {
@@ -328,6 +341,7 @@ func (p prefix) processes(t *testing.T) []string {
 		name, _, _ := strings.Cut(string(line), "\x00")
 		names = append(names, name)
 	}
+
 	return names
 }
 
@@ -367,11 +381,13 @@ func startReady(t *testing.T, cmd *exec.Cmd) *running {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	r := &running{cmd: cmd, lines: bufio.NewScanner(pipe)}
 	if line := r.next(); line != "ready" {
 		r.stop()
 		t.Fatalf("the program said %q, want ready", line)
 	}
+
 	return r
 }
 
@@ -408,6 +424,7 @@ func testCtrl(t *testing.T, p prefix) {
 			if line := r.next(); line != tt.line {
 				t.Errorf("the program said %q, want %q", line, tt.line)
 			}
+
 			_ = r.cmd.Wait()
 			lines, err := os.ReadFile(report)
 			if err != nil || !strings.HasSuffix(string(lines), fmt.Sprintf("\nexited %d\n", tt.code)) {
@@ -415,12 +432,14 @@ func testCtrl(t *testing.T, p prefix) {
 			}
 		})
 	}
+
 	t.Run("window", func(t *testing.T) { testWindow(t, p) })
 	t.Run("nobody_there", func(t *testing.T) {
 		if got := p.run(t, "--ctrl", "shutdown"); got.code != 1 {
 			t.Errorf("%+v, want code 1", got)
 		}
 	})
+
 	t.Run("unknown", func(t *testing.T) {
 		if got := p.run(t, "--ctrl", "alarm"); got.code != 125 {
 			t.Errorf("%+v, want code 125", got)
@@ -472,6 +491,7 @@ func testServices(t *testing.T, p prefix) {
 			t.Fatalf("%+v", got)
 		}
 	}
+
 	if got := p.run(t, "--hook", "none", "--", "ping", "-n", "1", "127.0.0.1"); !strings.Contains(got.out,
 		"Received = 1") {
 		t.Errorf("%+v", got)
@@ -490,6 +510,7 @@ func testPowerShell(t *testing.T, p prefix) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+
 	for script, want := range map[string]string{
 		`cmd.exe /c "echo from cmd"; $env:OS`: "from cmd\nWindows_NT\n", `(Get-Process powershell).Name | Where-Object { $_ } | ForEach-Object { $_.ToUpper() }`: "POWERSHELL\n",
 		`Set-Content C:\ps.txt one; (Get-Item C:\ps.txt).Length; Get-Content /ps.txt`: "5\none\n", `Test-Path c:/windows; Test-Path C:\none`: "True\nFalse\n",
@@ -499,6 +520,7 @@ func testPowerShell(t *testing.T, p prefix) {
 			t.Errorf("%s: %+v, want %q", script, got, want)
 		}
 	}
+
 	t.Run("image", func(t *testing.T) { // an image's own pwsh.exe, here a program that prints its arguments
 		p.CopyIn(t, p.Path("prog.exe"), "Program Files/PowerShell/7/pwsh.exe")
 		defer os.Remove(p.Path("Program Files/PowerShell/7/pwsh.exe"))
@@ -507,10 +529,12 @@ func testPowerShell(t *testing.T, p prefix) {
 			!strings.Contains(got.out, `C:\\Program Files\\PowerShell\\7\\pwsh.exe`) {
 			t.Errorf("%+v", got)
 		}
+
 		if got := p.run(t, "--", "pwsh", "exit", "7"); got.code != 7 {
 			t.Errorf("%+v", got)
 		}
 	})
+
 	got := p.run(t, "--", "powershell", "/c", "echo before; Optimize-Volume x")
 	if got.code != 1 || strings.TrimSpace(got.out) != "before" ||
 		!strings.Contains(got.err, "In Mullion: Windows has the cmdlet Optimize-Volume") {

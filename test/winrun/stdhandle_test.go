@@ -23,6 +23,7 @@ func testStandardHandles(t *testing.T, p prefix) {
 		"type 3", "set done", "state mode 0 instances 1", "info flags 1 buffers true most 1", "peek error 109",
 		"attributes 0x80", `name ""`, "flush error 5",
 	}
+
 	withInput := append([]string(nil), ended...)
 	withInput[4] = `peek "hello, w" of 12`
 	output := append([]string(nil), ended...)
@@ -38,9 +39,11 @@ func testStandardHandles(t *testing.T, p prefix) {
 		if _, err := w.WriteString("hello, world"); err != nil {
 			t.Fatal(err)
 		}
+
 		cmd.Stdin = r
 		checkAnswers(t, cmd, withInput)
 	})
+
 	t.Run("pipe_that_has_ended", func(t *testing.T) {
 		cmd := p.command(t, "--", "prog", "stdhandle", "in")
 		r, w, err := os.Pipe()
@@ -52,9 +55,11 @@ func testStandardHandles(t *testing.T, p prefix) {
 		cmd.Stdin = r
 		checkAnswers(t, cmd, ended)
 	})
+
 	t.Run("pipe_as_output", func(t *testing.T) {
 		checkAnswers(t, p.command(t, "--", "prog", "stdhandle", "out"), output)
 	})
+
 	t.Run("pair_of_sockets_as_input", func(t *testing.T) {
 		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 		if err != nil {
@@ -66,10 +71,12 @@ func testStandardHandles(t *testing.T, p prefix) {
 		if _, err := ours.WriteString("hello, world"); err != nil {
 			t.Fatal(err)
 		}
+
 		cmd := p.command(t, "--", "prog", "stdhandle", "in")
 		cmd.Stdin = theirs
 		checkAnswers(t, cmd, withInput)
 	})
+
 	t.Run("file_as_input", func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "input") // where no drive is
 		if err := os.WriteFile(name, []byte("hello, world"), 0o600); err != nil {
@@ -80,6 +87,7 @@ func testStandardHandles(t *testing.T, p prefix) {
 			t.Fatal(err)
 		}
 		defer file.Close()
+
 		cmd := p.command(t, "--", "prog", "stdhandle", "in")
 		cmd.Stdin = file
 		checkAnswers(t, cmd, []string{
@@ -109,6 +117,7 @@ func testWaiting(t *testing.T, p prefix) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -118,11 +127,13 @@ func testWaiting(t *testing.T, p prefix) {
 	}
 	r := &running{cmd: cmd, lines: bufio.NewScanner(pipe)}
 	defer r.stop()
+
 	for _, want := range []string{"cancelled 995", "ready"} {
 		if line := r.next(); line != want {
 			t.Fatalf("the program said %q, want %q", line, want)
 		}
 	}
+
 	if _, err := io.WriteString(in, "hello"); err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +143,7 @@ func testWaiting(t *testing.T, p prefix) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	if line, want := r.next(), "end 109"; line != want {
 		t.Errorf("the program said %q, want %q", line, want)
 	}

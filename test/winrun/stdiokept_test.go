@@ -51,6 +51,7 @@ func testOutputKept(t *testing.T, p prefix) {
 			if holders != nil {
 				t.Errorf("when it has ended, its output is still open in\n%s", strings.Join(holders, "\n"))
 			}
+
 			if all := strings.Join(p.processes(t), "\n"); !strings.Contains(strings.ToLower(all), tt.stays) {
 				t.Errorf("no %s is left, so that this says nothing: %s", tt.stays, all)
 			}
@@ -77,6 +78,7 @@ func toTheEnd(t *testing.T, cmd *exec.Cmd, give func(*exec.Cmd, *os.File)) (outp
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	read := make(chan error, 1)
 	var out bytes.Buffer
 	go func() {
@@ -96,6 +98,7 @@ func toTheEnd(t *testing.T, cmd *exec.Cmd, give func(*exec.Cmd, *os.File)) (outp
 	} else if err != nil {
 		t.Fatal(err)
 	}
+
 	return newlines(out.String()), holders
 }
 
@@ -106,6 +109,7 @@ func writersOf(t *testing.T, pipe string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var found []string
 	for _, link := range links {
 		if to, err := os.Readlink(link); err != nil || to != pipe {
@@ -118,6 +122,7 @@ func writersOf(t *testing.T, pipe string) []string {
 		line, _ := os.ReadFile(filepath.Join(process, "cmdline"))
 		found = append(found, link+" "+strings.TrimRight(strings.ReplaceAll(string(line), "\x00", " "), " "))
 	}
+
 	return found
 }
 

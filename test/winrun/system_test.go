@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// serviceProcesses are Wine's services of the prefix that run.
+// serviceProcesses returns Wine's services of the prefix that run.
 func (p prefix) serviceProcesses(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -65,17 +65,20 @@ func testOnDemand(t *testing.T, p prefix) {
 				!strings.Contains(got.out, tt.want) {
 				t.Errorf("%+v, want %q", got, tt.want)
 			}
+
 			started := 0
 			for _, name := range p.serviceProcesses(t) {
 				if name == "services.exe" {
 					started++
 				}
 			}
+
 			if started != 1 {
 				t.Errorf("services.exe runs %d times, want once", started)
 			}
 		})
 	}
+
 	t.Run("functions", func(t *testing.T) {
 		p.fresh(t)
 		got := p.run(t, "--", "prog", "iphlpapi")
@@ -84,13 +87,14 @@ func testOnDemand(t *testing.T, p prefix) {
 				t.Errorf("result of %q, want 0", line)
 			}
 		}
+
 		if strings.Count(got.out, "\n") != 15 {
 			t.Errorf("%+v", got)
 		}
 	})
 }
 
-// localAddresses are the first lines of what the verb addrs must print.
+// localAddresses returns the first lines of what the verb addrs must print.
 func localAddresses(t *testing.T) string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -116,6 +120,7 @@ func testVolume(t *testing.T, p prefix) {
 	if strings.Replace(got.out, number, "\n", 1) != want || number == "serial 00000000\n" {
 		t.Errorf("%+v", got)
 	}
+
 	if got := p.run(t, "--", "cmd", "/c", "dir"); got.code != 0 || !strings.Contains(got.out, "prog.exe") ||
 		!strings.Contains(got.out, "has no label") {
 		t.Errorf("dir: %+v", got)
@@ -123,6 +128,7 @@ func testVolume(t *testing.T, p prefix) {
 	if got := p.run(t, "--", "cmd", "/c", "vol"); got.code != 0 || !strings.Contains(got.out, "Serial Number is ") {
 		t.Errorf("vol: %+v", got)
 	}
+
 	if running := p.serviceProcesses(t); running != nil {
 		t.Fatalf("services %q were started", running)
 	}
@@ -145,6 +151,7 @@ func testStacks(t *testing.T, p prefix) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range status {
 		name, threads, anonymous := readStatus(file)
 		if name != "prog" || threads < 40 || !p.owns(filepath.Dir(file)) {
@@ -155,6 +162,7 @@ func testStacks(t *testing.T, p prefix) {
 		}
 		return
 	}
+
 	t.Error("no process of the program with 40 threads")
 }
 
@@ -165,6 +173,7 @@ func testZone(t *testing.T, p prefix) {
 	if got := p.run(t, "--", "w32tm", "/tz"); got.code != 0 || !strings.Contains(got.out, "Bias:") {
 		t.Errorf("w32tm /tz: %+v", got)
 	}
+
 	cmd := p.command(t, "--", "cmd", "/c", "prog", "exit", "0")
 	cmd.Env = append(slices.DeleteFunc(cmd.Env, func(e string) bool { return strings.HasPrefix(e, "WINEDEBUG=") }),
 		"WINEDEBUG=-all,+reg")
@@ -184,6 +193,7 @@ func testZone(t *testing.T, p prefix) {
 			begin[thread] = true
 		}
 	}
+
 	if len(compare) != 1 || len(begin) != 3 {
 		t.Errorf("of %d programs %d compare the time zone as they begin, want of three one", len(begin), len(compare))
 	}
@@ -196,6 +206,7 @@ func readStatus(file string) (name string, threads, anonymous int) {
 		return "", 0, 0
 	}
 	defer f.Close()
+
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		key, value, _ := strings.Cut(lines.Text(), ":")
 		value = strings.TrimSpace(value)
@@ -208,6 +219,7 @@ func readStatus(file string) (name string, threads, anonymous int) {
 			_, _ = fmt.Sscanf(value, "%d kB", &anonymous)
 		}
 	}
+
 	return name, threads, anonymous
 }
 
@@ -229,6 +241,7 @@ func testPriority(t *testing.T, p prefix) {
 				r.stop()
 				p.Stop()
 			})
+
 			for args, want := range tt.nices {
 				got := nices(t, p, args)
 				if len(got) < 3 || slices.Min(got) != want || slices.Max(got) != want {
@@ -246,6 +259,7 @@ func nices(t *testing.T, p prefix, args string) (values []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, dir := range dirs {
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it may have ended
 		words := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
@@ -253,15 +267,18 @@ func nices(t *testing.T, p prefix, args string) (values []int) {
 		if launcher || !p.owns(dir) || !strings.HasSuffix(words, " "+args) {
 			continue
 		}
+
 		threads, err := filepath.Glob(filepath.Join(dir, "task/*/stat"))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, thread := range threads {
 			stat, err := os.ReadFile(thread)
 			if err != nil {
 				continue // it has ended
 			}
+
 			// from the third field of proc_pid_stat(5) on
 			fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 			nice, err := strconv.Atoi(fields[19-3])
@@ -271,5 +288,6 @@ func nices(t *testing.T, p prefix, args string) (values []int) {
 			values = append(values, nice)
 		}
 	}
+
 	return values
 }

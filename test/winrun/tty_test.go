@@ -72,6 +72,7 @@ func testTerminal(t *testing.T, p prefix) {
 	if code := exitCode(t, cmd.Wait()); code != 5 {
 		t.Errorf("exit code %d, want 5", code)
 	}
+
 	if lines, err := os.ReadFile(report); err != nil || !strings.Contains(string(lines), "\nexited 5\n") {
 		t.Errorf("report %q, %v", lines, err)
 	}
@@ -93,6 +94,7 @@ func interruptBatch(t *testing.T, p prefix, term *tty.Terminal) {
 	if _, err := os.Stat(p.Path("went.txt")); err == nil {
 		t.Error("the batch file goes on after its end")
 	}
+
 	term.Send(t, "pausing\r")
 	term.Expect(t, "Press any key to continue")
 	term.Send(t, "\x03")
@@ -139,6 +141,7 @@ func testInit(t *testing.T, p prefix) {
 			if err := cmd.Process.Signal(tt.sig); err != nil {
 				t.Fatal(err)
 			}
+
 			if line := r.next(); line != tt.line {
 				t.Errorf("the program said %q, want %q", line, tt.line)
 			}
@@ -163,10 +166,12 @@ func testCounters(t *testing.T, p prefix) {
 		for _, line := range want {
 			args = append(args, line[:strings.LastIndex(line, " ")])
 		}
+
 		if got := p.run(t, args...); got.out != strings.Join(want, "\n")+"\n" {
 			t.Errorf("%+v", got)
 		}
 	})
+
 	t.Run("figures", func(t *testing.T) {
 		got := p.run(t, "--", "nodestats")
 		var stats struct {
@@ -177,6 +182,7 @@ func testCounters(t *testing.T, p prefix) {
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(got.out, "working_set", "WorkingSet")), &stats); err != nil {
 			t.Fatalf("%+v: %v", got, err)
 		}
+
 		if stats.CPU.Usage.Total == 0 {
 			t.Error("no processor time used")
 		}
@@ -186,6 +192,7 @@ func testCounters(t *testing.T, p prefix) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if len(stats.Network.Interfaces) == 0 || len(stats.Network.Interfaces) >= len(links)+5 {
 			t.Errorf("interfaces %v, the kernel has %d", stats.Network.Interfaces, len(links))
 		}
@@ -205,7 +212,7 @@ func checkNear(t *testing.T, what string, got, want uint64) {
 	}
 }
 
-// meminfo is a line of /proc/meminfo in bytes.
+// meminfo returns a line of /proc/meminfo in bytes.
 func meminfo(t *testing.T, key string) uint64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/meminfo")

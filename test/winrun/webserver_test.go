@@ -20,14 +20,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// webServerScript is the script of the web server in Kubernetes' documentation, on another port: the rung's port 80 may
-// be taken.
+// webServerScript returns the script of the web server in Kubernetes' documentation, on another port: the rung's port
+// 80 may be taken.
 func webServerScript(t *testing.T, port int) string {
 	t.Helper()
 	data, err := os.ReadFile("../../examples/kubernetes-docs/win-webserver.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, deployment, _ := strings.Cut(string(data), "---\napiVersion: apps/v1")
 	var d struct {
 		Spec struct {
@@ -38,6 +39,7 @@ func webServerScript(t *testing.T, port int) string {
 			}
 		}
 	}
+
 	if err := yaml.Unmarshal([]byte("apiVersion: apps/v1"+deployment), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func webServerScript(t *testing.T, port int) string {
 	return strings.ReplaceAll(script, "http://*:80/", fmt.Sprintf("http://*:%d/", port))
 }
 
-// freePort is a port that nothing listens on.
+// freePort returns a port that nothing listens on.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -68,10 +70,12 @@ func testWebServer(t *testing.T, p prefix) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the launcher, and the program that it has started
 		_ = cmd.Wait()
 	}()
+
 	address := fmt.Sprintf("http://127.0.0.1:%d/", port)
 	body := ""
 	for n := 1; n <= 2; n++ {
@@ -85,10 +89,12 @@ func testWebServer(t *testing.T, p prefix) {
 				}
 				break
 			}
+
 			if time.Now().After(end) {
 				t.Fatalf("request %d: %v\n%s", n, err, errs.String())
 			}
 		}
+
 		form := fmt.Sprintf(`^<html><body><H1>Windows Container Web Server</H1><p>IP \S* callerCount %d </body></html>$`, n)
 		if !regexp.MustCompile(form).MatchString(body) {
 			t.Errorf("request %d: %q, want %s\n%s", n, body, form, errs.String())
@@ -96,13 +102,14 @@ func testWebServer(t *testing.T, p prefix) {
 	}
 }
 
-// defaultRoutes are the next hops of Linux' default routes of IPv4.
+// defaultRoutes returns the next hops of Linux' default routes of IPv4.
 func defaultRoutes(t *testing.T) []string {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/route")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var all []string
 	for line := range strings.Lines(string(table)) {
 		fields := strings.Fields(line)
@@ -115,6 +122,7 @@ func defaultRoutes(t *testing.T) []string {
 		}
 		all = append(all, fmt.Sprintf("%d.%d.%d.%d", hop[3], hop[2], hop[1], hop[0]))
 	}
+
 	return all
 }
 
@@ -126,11 +134,13 @@ func testAdapters(t *testing.T, p prefix) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, link := range links {
 		addrs, err := link.Addrs()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, a := range addrs {
 			x, err := netip.ParsePrefix(a.String())
 			if err == nil && link.Flags&net.FlagLoopback == 0 && x.Addr().Is4() {
@@ -138,11 +148,13 @@ func testAdapters(t *testing.T, p prefix) {
 			}
 		}
 	}
+
 	got := p.run(t, "--", "powershell", "-c", "Get-NetAdapter | Get-NetIPAddress -AddressFamily IPv4 | "+
 		`ForEach-Object { "$($_.IPAddress)/$($_.PrefixLength) $($_.AddressState)" }`)
 	for line := range strings.Lines(got.out) {
 		delete(want, strings.TrimSpace(line))
 	}
+
 	if got.code != 0 || len(want) > 0 {
 		t.Errorf("not shown: %v in %+v", want, got)
 	}
@@ -152,6 +164,7 @@ func testAdapters(t *testing.T, p prefix) {
 			t.Errorf("the route by %s is not in %+v", route, got)
 		}
 	}
+
 	if got := p.run(t, "--", "powershell", "-c", "(Get-Service PlugPlay).Name; Get-Service none"); got.code != 1 ||
 		got.out != "PlugPlay\n" || !strings.Contains(got.err, "Cannot find any service") {
 		t.Errorf("the services: %+v", got)

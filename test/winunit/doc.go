@@ -65,7 +65,7 @@ func (s suite) units() ([]unit, error) {
 		return nil, fmt.Errorf("read %s: %w", s.file, err)
 	}
 	for i, u := range list {
-		if u.Path == "" || u.Note == "" || i > 0 && list[i-1].Path >= u.Path {
+		if u.Path == "" || u.Note == "" || (i > 0 && list[i-1].Path >= u.Path) {
 			return nil, fmt.Errorf("%s: %q has no path or note, or is not in order", s.file, u.Path)
 		}
 		if err := judge.Check(u.Known); err != nil {

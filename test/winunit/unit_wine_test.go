@@ -37,6 +37,7 @@ func (s suite) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := os.Getenv("MULLION_UNITS")
 	list = slices.DeleteFunc(list, func(u unit) bool {
 		if want == "" {
@@ -47,6 +48,7 @@ func (s suite) run(t *testing.T) {
 	if len(list) == 0 {
 		t.Skipf("no package of %s has %q in its path", s.file, want)
 	}
+
 	programs := s.build(t, list)
 	h := newHost(t)
 	ended := map[string]string{}
@@ -57,6 +59,7 @@ func (s suite) run(t *testing.T) {
 			}
 		})
 	}
+
 	count := judge.Count(ended)
 	t.Logf("%s: %d passed, %d failed, %d skipped", s.file, count["pass"], count["fail"], count["skip"])
 	if err := judge.Keep(ended); err != nil {
@@ -79,11 +82,13 @@ func (s suite) build(t *testing.T, list []unit) []string {
 		rounds[n] = append(rounds[n], u.Path)
 		programs = append(programs, filepath.Join(dir, fmt.Sprint(n), name+".test.exe"))
 	}
+
 	for n := range len(rounds) {
 		args := append([]string{
 			"test", "-c", "-vet=off", "-trimpath", "-ldflags=-s -w", "-o",
 			filepath.Join(dir, fmt.Sprint(n)) + "/",
 		}, rounds[n]...)
+
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir = s.dir
 		cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
@@ -91,6 +96,7 @@ func (s suite) build(t *testing.T, list []unit) []string {
 			t.Fatalf("build upstream's tests: %v\n%s", err, out)
 		}
 	}
+
 	t.Logf("built in %v", time.Since(start).Round(time.Second))
 	return programs
 }
@@ -98,7 +104,7 @@ func (s suite) build(t *testing.T, list []unit) []string {
 // majorVersion is the last element of the path of a package that has versions.
 var majorVersion = regexp.MustCompile(`^v[2-9][0-9]*$`)
 
-// programName is what the go command calls the test program of a package.
+// programName returns what the go command calls the test program of a package.
 func programName(pkg string) string {
 	if name := path.Base(pkg); !majorVersion.MatchString(name) {
 		return name
@@ -124,9 +130,11 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(filepath.Join(shims, "mullionhook.dll")); err != nil {
 		t.Fatalf("%v: run `make shims` first", err)
 	}
+
 	dir := t.TempDir()
 	system, err := wine.Prepare(t.Context(), wine.Options{
 		Dir:     filepath.Join(dir, "wine"),
@@ -136,6 +144,7 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	layers, err := system.Layers(build)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +154,13 @@ func newHost(t *testing.T) *host {
 			t.Fatal(err)
 		}
 	}
-	h := &host{system: system, prefix: filepath.Join(dir, "prefix"), ns: netnstest.New(t, "unit")}
+
+	h := &host{
+		system: system,
+		prefix: filepath.Join(dir, "prefix"),
+		ns:     netnstest.New(t, "unit"),
+	}
+
 	err = netns.Do(h.ns, func() error { // an adapter, as the counters of one are asked for
 		out, err := exec.CommandContext(t.Context(), "sh", "-ec",
 			"ip link add eth0 type veth peer name wire; ip link set wire up; ip link set eth0 up").CombinedOutput()
@@ -157,11 +172,13 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work,redirect_dir=on", strings.Join(layers, ":"),
 		dir, dir)
 	if err := unix.Mount("overlay", h.prefix, "overlay", 0, options); err != nil {
 		t.Fatal(err)
 	}
+
 	h.env = system.HostEnv(h.prefix)
 	t.Cleanup(func() {
 		for _, arg := range []string{"-k", "-w"} {
@@ -173,6 +190,7 @@ func newHost(t *testing.T) *host {
 			t.Error(err)
 		}
 	})
+
 	return h
 }
 
@@ -184,6 +202,7 @@ func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]st
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	s.copyData(t, u.Path, dir)
 	exe := filepath.Join(dir, "unit.test.exe")
 	content, err := os.ReadFile(program)
@@ -193,12 +212,14 @@ func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]st
 	if err := os.WriteFile(exe, content, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = os.Remove(exe) }() // in a layer that is gone with the test
 	args := append(h.system.LoaderArgv(), `C:\src\`+strings.ReplaceAll(u.Path, "/", `\`)+`\unit.test.exe`,
 		"-test.v=test2json", "-test.timeout=5m", "-test.paniconexit0")
 	if skip := judge.Skip(u.Known); skip != "" {
 		args = append(args, "-test.skip="+skip)
 	}
+
 	// a file: Wine's own services inherit it, and would keep a pipe open
 	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {
@@ -211,6 +232,7 @@ func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]st
 	if err := netns.Do(h.ns, cmd.Start); err != nil {
 		t.Fatal(err)
 	}
+
 	runErr := cmd.Wait()
 	if _, err := output.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
@@ -219,6 +241,7 @@ func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]st
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	count := judge.Count(ended)
 	t.Logf("%d passed, %d failed, %d skipped in %v", count["pass"], count["fail"], count["skip"],
 		time.Since(start).Round(time.Second))
@@ -226,9 +249,11 @@ func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]st
 	for _, name := range unknown {
 		t.Errorf("%s fails and is not in %s:\n%s", name, s.file, judge.Tail(said[name], 25))
 	}
+
 	for _, name := range stale {
 		t.Errorf("%s says that %s fails; it does not (%s)", s.file, name, ended[name])
 	}
+
 	none := len(ended) == 0 && judge.Skip(u.Known) == ""
 	if none || (runErr != nil && count["fail"] == 0) {
 		t.Errorf("the test program: %v\n%s", runErr, judge.Tail(said[""], 40))
@@ -246,10 +271,12 @@ func (s suite) copyData(t *testing.T, pkg, to string) {
 	if err != nil {
 		t.Fatalf("find package %s: %v", pkg, err)
 	}
+
 	data := filepath.Join(strings.TrimSpace(string(out)), "testdata")
 	if _, err := os.Stat(data); err != nil {
 		return
 	}
+
 	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -258,6 +285,7 @@ func (s suite) copyData(t *testing.T, pkg, to string) {
 		if err != nil {
 			return err
 		}
+
 		if d.IsDir() {
 			return os.MkdirAll(filepath.Join(to, name), 0o755)
 		}

@@ -31,6 +31,7 @@ func (p plan) network() (*hnslib.HNSNetwork, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for i, n := range all {
 		if n.Name != p.Network {
 			continue
@@ -42,11 +43,13 @@ func (p plan) network() (*hnslib.HNSNetwork, error) {
 			return nil, fmt.Errorf("remove the one of another range: %w", err)
 		}
 	}
+
 	wanted := hnslib.HNSNetwork{
 		Name:    p.Network,
 		Type:    "L2Bridge",
 		Subnets: []hnslib.Subnet{{AddressPrefix: p.Subnet.String(), GatewayAddress: p.Gateway.String()}},
 	}
+
 	return wanted.Create()
 }
 
@@ -56,16 +59,19 @@ func (p plan) endpoint(network *hnslib.HNSNetwork) (*hnslib.HNSEndpoint, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	for i, e := range all {
 		if e.Name == name && e.VirtualNetwork == network.Id && e.IPAddress.String() == p.Host.String() {
 			return &all[i], nil
 		}
 	}
+
 	wanted := hnslib.HNSEndpoint{
 		Name:           name,
 		VirtualNetwork: network.Id,
 		IPAddress:      p.Host.AsSlice(),
 		GatewayAddress: "0.0.0.0",
 	}
+
 	return wanted.Create()
 }

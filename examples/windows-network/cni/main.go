@@ -56,6 +56,7 @@ func run(ctx context.Context, name string, getenv func(string) string, out io.Wr
 	if err != nil {
 		return err
 	}
+
 	p, err := planOf(name, subnet)
 	if err != nil {
 		return err
@@ -92,6 +93,7 @@ func connect(getenv func(string) string) (api, error) {
 	if err != nil {
 		return api{}, err
 	}
+
 	ca, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
 	if err != nil {
 		return api{}, err
@@ -100,18 +102,24 @@ func connect(getenv func(string) string) (api, error) {
 	if !roots.AppendCertsFromPEM(ca) {
 		return api{}, errors.New("ca.crt has no certificate")
 	}
+
 	client := &http.Client{
 		Timeout:   10 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}},
 	}
 	host := net.JoinHostPort(getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT"))
-	return api{url: "https://" + host, token: string(token), client: client}, nil
+	return api{
+		url:    "https://" + host,
+		token:  string(token),
+		client: client,
+	}, nil
 }
 
 // waitForRange asks until the controller manager has given the node its range.
 func (a api) waitForRange(ctx context.Context, node string) (netip.Prefix, error) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+
 	for {
 		text, err := a.rangeOf(ctx, node)
 		if err == nil && text != "" {
@@ -120,6 +128,7 @@ func (a api) waitForRange(ctx context.Context, node string) (netip.Prefix, error
 		if err == nil {
 			err = errors.New("it has none yet")
 		}
+
 		select {
 		case <-ctx.Done():
 			return netip.Prefix{}, fmt.Errorf("ask for the range of pod addresses of node %q: %w", node, err)
@@ -138,6 +147,7 @@ func (a api) rangeOf(ctx context.Context, node string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return "", fmt.Errorf("the API server answers %s", resp.Status)
@@ -147,6 +157,7 @@ func (a api) rangeOf(ctx context.Context, node string) (string, error) {
 			PodCIDR string `json:"podCIDR"`
 		} `json:"spec"`
 	}
+
 	err = json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&n)
 	return n.Spec.PodCIDR, err
 }

@@ -27,6 +27,7 @@ func TestPlan(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{})); err != nil || diff != "" {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}
+
 	for _, bad := range []string{"10.244.1.0/30", "fd00::/64"} {
 		if _, err := planOf("cbr0", netip.MustParsePrefix(bad)); err == nil {
 			t.Errorf("%s is taken", bad)
@@ -48,18 +49,21 @@ func TestRange(t *testing.T) {
 			answers = answers[1:]
 		}
 	}))
+
 	defer server.Close()
 	dir := t.TempDir()
 	secrets := filepath.Join(dir, "var/run/secrets/kubernetes.io/serviceaccount")
 	if err := os.MkdirAll(secrets, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	for name, data := range map[string]string{"token": "secret", "ca.crt": string(ca)} {
 		if err := os.WriteFile(filepath.Join(secrets, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	at, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +72,7 @@ func TestRange(t *testing.T) {
 		"CONTAINER_SANDBOX_MOUNT_POINT": dir, "KUBERNETES_SERVICE_HOST": at.Hostname(),
 		"KUBERNETES_SERVICE_PORT": at.Port(),
 	}
+
 	a, err := connect(func(name string) string { return env[name] })
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +82,7 @@ func TestRange(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
+
 	if _, err := a.waitForRange(ctx, "win-2"); err == nil || !strings.Contains(err.Error(), `node "win-2"`) {
 		t.Errorf("of a node that may not be read: %v", err)
 	}

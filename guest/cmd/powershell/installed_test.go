@@ -17,6 +17,7 @@ func TestInstalled(t *testing.T) {
 		if err := os.WriteFile(name, nil, 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		return name
 	}
 

@@ -111,6 +111,7 @@ func (p *parser) assignment() (int32, error) {
 			return p.assign(name, op[:len(op)-1])
 		}
 	}
+
 	p.at = start
 	return p.binary(0)
 }
@@ -180,11 +181,13 @@ func apply(op string, a, b int32) (int32, error) {
 			return 0, nil
 		}
 		return a << b, nil
+
 	case ">>":
 		if b < 0 || b > 31 {
 			b = 31
 		}
 		return a >> b, nil
+
 	case "+":
 		return a + b, nil
 	case "-":

@@ -72,6 +72,7 @@ func (d Disk) Open(path string, how How) (*os.File, error) {
 		Read: os.O_RDONLY, Write: os.O_WRONLY | os.O_CREATE | os.O_TRUNC,
 		Append: os.O_WRONLY | os.O_CREATE | os.O_APPEND,
 	}[how]
+
 	if strings.HasPrefix(path, `\\.\`) { // a device or a pipe is there, or not
 		flags &^= os.O_CREATE | os.O_TRUNC | os.O_APPEND
 	}
@@ -84,6 +85,7 @@ func (d Disk) Open(path string, how How) (*os.File, error) {
 		_ = f.Close() // it was only looked at
 		return nil, AccessDenied
 	}
+
 	return f, nil
 }
 

@@ -68,6 +68,7 @@ func info(i fs.FileInfo) Info {
 	case i.Mode()&fs.ModeSymlink != 0:
 		out.Attributes = Link
 	}
+
 	if i.Mode()&0o200 == 0 && !i.IsDir() {
 		out.Attributes |= ReadOnly
 	}

@@ -16,6 +16,7 @@ func Full(name, folder string, drives func(drive byte) string) string {
 			return clean(folder + `\` + name[2:])
 		}
 		return clean(drives(name[0]) + `\` + name[2:])
+
 	case strings.HasPrefix(name, `\`):
 		return clean(volume(folder) + name)
 	}

@@ -109,6 +109,7 @@ func modifiersEnd(text string) int {
 				return at
 			}
 			return at + colon + 1
+
 		default:
 			return at
 		}
@@ -174,16 +175,19 @@ func Delayed(text string, s Scope) string {
 				b.WriteByte(text[at])
 				at++
 			}
+
 		case '!':
 			for at+1 < len(text) && text[at+1] == '!' {
 				at++
 			}
+
 			value, length, found, err := variable(text[at+1:], '!', s, true)
 			at++
 			if found && err == nil {
 				b.WriteString(value)
 				at += length
 			}
+
 		default:
 			b.WriteByte(c)
 			at++
@@ -198,6 +202,7 @@ func Loop(text string, get func(name byte) (string, bool), modify func(value, mo
 	if strings.IndexByte(text, '%') < 0 {
 		return text
 	}
+
 	var b strings.Builder
 	for at := 0; at < len(text); {
 		if text[at] == '%' && at+1 < len(text) {

@@ -169,6 +169,7 @@ func (e *Env) copyEach(all []found, to func(found) string, shown func(found), as
 		if !ask.may(name) {
 			continue
 		}
+
 		if err := e.copyOne(f, name); err != nil {
 			return copied, err
 		}
@@ -214,6 +215,7 @@ func (e *Env) copyOne(f found, to string) error {
 		_ = out.Close() // the first error counts
 		return err
 	}
+
 	if err := out.Close(); err != nil {
 		return err
 	}
@@ -296,6 +298,7 @@ func (e *Env) move(names []string, ask *overwrite) int32 {
 		if !ask.may(name) {
 			continue
 		}
+
 		if wild.Has(names[0]) {
 			e.print("%s", f.path)
 		}
@@ -348,6 +351,7 @@ func rename(e *Env, args string) int32 {
 		if f.info.Folder() && wild.Has(names[0]) {
 			continue
 		}
+
 		folder, old := disk.Split(f.path)
 		if err := e.Disk.Rename(f.path, folder+wild.Rename(old, names[1]), false); hasCode(err, disk.Exists) {
 			e.say("A duplicate file name exists, or the file\r\ncannot be found.")

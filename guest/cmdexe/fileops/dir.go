@@ -96,6 +96,7 @@ func (l *listing) read(switches []string) (wrong string) {
 			if l.want, l.hide, ok = attributeFilter(s[1:]); !ok {
 				return s
 			}
+
 		case strings.HasPrefix(s, "o"):
 			l.order = strings.TrimPrefix(s[1:], ":")
 			if l.order == "" {
@@ -104,6 +105,7 @@ func (l *listing) read(switches []string) (wrong string) {
 			if strings.Trim(l.order, "nsedg-") != "" {
 				return s
 			}
+
 		case slices.Contains([]string{"c", "n", "p", "q", "x", "4", "r", "-n", "-p"}, s), strings.HasPrefix(s, "t"):
 		default:
 			return s
@@ -252,6 +254,7 @@ func (l *listing) children(folder, pattern string, all []disk.Info, depth int) (
 	if !l.below || depth >= deepest || l.e.Stopped() {
 		return false, nil
 	}
+
 	for _, i := range all {
 		if i.Folder() && i.Attributes&disk.Link == 0 {
 			more, err := l.folder(folder+`\`+i.Name, pattern, depth+1)
@@ -279,6 +282,7 @@ func (l *listing) sort(files []disk.Info) {
 			case '-':
 				sign = -1
 				continue
+
 			case 'n':
 				how = strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 			case 'e':
@@ -346,6 +350,7 @@ func (l *listing) list(folder string, files []disk.Info) {
 			}
 			continue
 		}
+
 		l.line(folder, i)
 	}
 

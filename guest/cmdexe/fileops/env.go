@@ -91,11 +91,13 @@ func arguments(args string) (switches, names []string) {
 		case !quoted && c == '/':
 			flush()
 			isSwitch = true
+
 		default:
 			b.WriteByte(c)
 			any = true
 		}
 	}
+
 	flush()
 	return switches, names
 }
@@ -131,6 +133,7 @@ func (e *Env) match(name string) ([]found, error) {
 	if device := disk.Device(path); device != "" {
 		return []found{{path, disk.Info{Name: device}}}, nil
 	}
+
 	if !wild.Has(path) {
 		info, err := e.Disk.Stat(path)
 		if err != nil {

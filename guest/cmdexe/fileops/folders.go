@@ -173,6 +173,7 @@ func (d *deletion) read(switches []string) (wrong string) {
 				return s
 			}
 			d.filtered = true
+
 		default:
 			return s
 		}
@@ -228,6 +229,7 @@ func (d *deletion) in(folder, pattern string, depth int) (int, error) {
 		if d.e.Stopped() || depth > deepest {
 			break
 		}
+
 		if i.Folder() {
 			if d.below && i.Attributes&disk.Link == 0 {
 				more, _ := d.in(folder+i.Name+`\`, pattern, depth+1)

@@ -48,6 +48,7 @@ func (e *Env) typeAll(files []found, typed string, several bool) error {
 			}
 			return disk.AccessDenied
 		}
+
 		in, err := e.Disk.Open(f.path, disk.Read)
 		if err != nil {
 			return err
@@ -84,6 +85,7 @@ func (e *Env) typeOne(in *os.File) {
 				units = units[:0]
 			}
 		}
+
 		fmt.Fprint(e.Out, string(utf16.Decode(units)))
 		return
 	}

@@ -43,6 +43,7 @@ func (Host) Start(_ context.Context, p shell.Program) (func() (uint32, error), e
 		}
 		return nil, winerr.Code(number)
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +92,7 @@ func (h Host) Console(what, text string, out *os.File) error {
 			return err
 		}
 		return call("SetConsoleTitleW", uintptr(unsafe.Pointer(name)))
+
 	case "cls":
 		return clearScreen(out)
 	case "key":

@@ -57,6 +57,7 @@ func (h Host) await(console windows.Handle) error {
 		if h.Interrupts != nil && h.Interrupts() {
 			return shell.ErrInterrupted
 		}
+
 		if got != windows.WAIT_OBJECT_0 {
 			continue
 		}

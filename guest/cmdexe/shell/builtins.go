@@ -191,6 +191,7 @@ func (s *Shell) shift(args string) int32 {
 	if s.frame == nil {
 		return 0
 	}
+
 	from := 0
 	if word := strings.Trim(args, delimiters); len(word) == 2 && word[0] == '/' && word[1] >= '0' && word[1] <= '8' {
 		from = int(word[1] - '0')
@@ -246,6 +247,7 @@ func (s *Shell) clockCommand(name, now, args string) int32 {
 	case len(list) > 0:
 		s.say("A required privilege is not held by the client.")
 		return 1
+
 	default:
 		s.print("The current %s is: %s\r\n", name, now)
 		if name == "date" {
@@ -253,6 +255,7 @@ func (s *Shell) clockCommand(name, now, args string) int32 {
 		} else {
 			s.print("Enter the new time: ")
 		}
+
 		if line, _ := s.readLine(); strings.TrimSpace(line) != "" {
 			s.say("A required privilege is not held by the client.")
 			return 1

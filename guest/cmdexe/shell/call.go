@@ -87,9 +87,11 @@ func (s *Shell) start(ctx context.Context, args string) (int32, flow) {
 			word, after = command(after)
 			dir = s.full(unquoted(word))
 			after = strings.TrimLeft(after, delimiters)
+
 		case "/node", "/affinity", "/machine":
 			_, after = command(after)
 			after = strings.TrimLeft(after, delimiters)
+
 		case "/i", "/min", "/max", "/separate", "/shared",
 			"/low", "/normal", "/high", "/realtime", "/abovenormal", "/belownormal":
 		default:
@@ -185,5 +187,6 @@ func (s *Shell) line(ctx context.Context, text string) (int32, flow) {
 	if n == nil {
 		return 0, next
 	}
+
 	return s.exec(ctx, n)
 }

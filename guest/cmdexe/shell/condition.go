@@ -33,6 +33,7 @@ func (s *Shell) holds(n *syntax.If) bool {
 	case "errorlevel":
 		number, _ := leading(left)
 		return int64(s.code) >= number
+
 	case "cmdextversion":
 		number, _ := leading(left)
 		return extensionVersion >= number

@@ -160,6 +160,7 @@ func (s *Shell) modify(value, modifiers string) string {
 	} else if value == "" && !strings.ContainsAny(how, "fdps") {
 		return ""
 	}
+
 	if strings.Trim(how, "s") == "" && how != "" {
 		how += "f"
 	}
@@ -232,6 +233,7 @@ func attributes(i disk.Info) string {
 			shown[at] = a.letter
 		}
 	}
+
 	if i.Attributes&disk.Link != 0 {
 		shown[8] = 'l'
 	}

@@ -41,6 +41,7 @@ func (s *Shell) exec(ctx context.Context, n syntax.Node) (int32, flow) {
 			return s.pipe(ctx, n)
 		}
 		return s.conditional(ctx, n)
+
 	case *syntax.If:
 		return s.condition(ctx, n)
 	case *syntax.For:
@@ -81,6 +82,7 @@ func (s *Shell) redirected(redirects []syntax.Redirect, run func() (int32, flow)
 
 	s.redirections++
 	defer func() { s.redirections-- }()
+
 	saved := s.files
 	var opened []*os.File
 	defer func() {
@@ -194,6 +196,7 @@ func (s *Shell) simple(ctx context.Context, text string) (int32, flow) {
 	if err != nil {
 		return s.unknown(name, err)
 	}
+
 	if isBatch(file) {
 		return s.chain(ctx, file, name, args)
 	}
@@ -222,6 +225,7 @@ func (s *Shell) builtin(text string) (name, args string, found bool) {
 	for end < len(text) && text[end]|0x20 >= 'a' && text[end]|0x20 <= 'z' {
 		end++
 	}
+
 	name = strings.ToLower(text[:end])
 	if _, ok := s.table[name]; !ok {
 		return "", "", false

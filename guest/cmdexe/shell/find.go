@@ -27,6 +27,7 @@ func (s *Shell) find(name string) (string, error) {
 	if name == "" || strings.Trim(name, `.\`) == "" || strings.ContainsAny(name, "*?<>|\x00") {
 		return "", disk.FileNotFound
 	}
+
 	if strings.ContainsAny(name, `\:`) {
 		path := s.full(name)
 		if file := s.program1(path); file != "" {

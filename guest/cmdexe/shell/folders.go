@@ -43,6 +43,7 @@ func (s *Shell) changeDir(args string) int32 {
 		s.env.set("="+strings.ToUpper(dir[:2]), dir) // the other drive's folder
 		return 0
 	}
+
 	if strings.HasPrefix(dir, `\\`) {
 		s.say("'" + dir + "'\r\nCMD does not support UNC paths as current directories.")
 		return 1
@@ -82,6 +83,7 @@ func (s *Shell) folder(name string) (string, int32) {
 		}
 		return "", 1
 	}
+
 	return s.spelledWhole(path), 0
 }
 
@@ -149,6 +151,7 @@ func (s *Shell) path(args string) int32 {
 		} else {
 			s.print("No Path\r\n")
 		}
+
 	case ";":
 		s.env.set("PATH", "")
 	default:

@@ -16,6 +16,7 @@ func FuzzBatch(f *testing.F) {
 	for _, b := range batches {
 		f.Add(b.script)
 	}
+
 	f.Add("for /l %%i in (1,0,2) do echo x")
 	f.Add(":a\ngoto a")
 	f.Add("call %0\n%0|%0")
@@ -37,6 +38,7 @@ func FuzzBatch(f *testing.F) {
 		o.Interrupts = func() bool { return steps.Add(1) > 500 }
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
+
 		shell.Main(ctx, o)
 		if ctx.Err() != nil {
 			t.Errorf("it did not end: %q", script)

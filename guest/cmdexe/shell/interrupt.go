@@ -21,8 +21,8 @@ func (s *Shell) interrupted(ctx context.Context) bool {
 // told reports whether Windows has told of a Ctrl+C since it was asked last.
 func (s *Shell) told() bool { return s.o.Interrupts != nil && s.o.Interrupts() }
 
-// interrupt is what a Ctrl+C does: it ends all commands. In a batch file it asks first, and a person who says no goes
-// on with the next command.
+// interrupt returns what a Ctrl+C does: it ends all commands. In a batch file it asks first, and a person who says no
+// goes on with the next command.
 func (s *Shell) interrupt(ctx context.Context) (int32, flow) {
 	if ctx.Err() == nil && s.frame != nil && !s.frame.side && !s.terminates() {
 		return s.code, next
@@ -40,6 +40,7 @@ func (s *Shell) interruptedBy(how flow) bool {
 // no console, what stands there answers, and NUL says yes.
 func (s *Shell) terminates() bool {
 	defer s.told() // of the same Ctrl+C, as it may come after the end of the program, and of another
+
 	for {
 		s.print("^CTerminate batch job (Y/N)? ")
 		line, ok := s.readLine()

@@ -32,6 +32,7 @@ func (s *Shell) loop(ctx context.Context, n *syntax.For) (int32, flow) {
 			root = s.full(option)
 		}
 		run.tree(root, words(set), 0)
+
 	default:
 		for _, word := range words(set) {
 			if !run.word(word) {

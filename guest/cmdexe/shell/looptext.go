@@ -42,12 +42,14 @@ func parseTextOptions(text string) (o textOptions, wrong string) {
 		case strings.HasPrefix(lower, "usebackq"):
 			o.backward = true
 			text = text[len("usebackq"):]
+
 		case strings.HasPrefix(lower, "eol="):
 			text = text[len("eol="):]
 			o.eol = 0
 			if text != "" {
 				o.eol, text = text[0], text[1:]
 			}
+
 		case strings.HasPrefix(lower, "skip="):
 			value, rest := option(text[len("skip="):])
 			n, err := strconv.ParseInt(value, 0, 32)
@@ -55,6 +57,7 @@ func parseTextOptions(text string) (o textOptions, wrong string) {
 				return o, text
 			}
 			o.skip, text = int(n), rest
+
 		case strings.HasPrefix(lower, "delims="):
 			text = text[len("delims="):]
 			o.delims, text = option(text)
@@ -62,6 +65,7 @@ func parseTextOptions(text string) (o textOptions, wrong string) {
 				o.delims += text
 				text = ""
 			}
+
 		case strings.HasPrefix(lower, "tokens="):
 			var value string
 			value, rest := option(text[len("tokens="):])
@@ -107,6 +111,7 @@ func (o *textOptions) parseTokens(text string) bool {
 			numbers = append(numbers, n)
 		}
 	}
+
 	slices.Sort(numbers)
 	o.tokens = slices.Compact(numbers)
 	return true
@@ -265,6 +270,7 @@ func (o textOptions) split(line string) ([]string, bool) {
 			for at < len(line) && !delimits(line[at]) {
 				at++
 			}
+
 			value = line[start:at]
 			if number < wanted {
 				value = ""

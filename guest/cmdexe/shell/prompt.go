@@ -33,6 +33,7 @@ func (s *Shell) Prompt(ctx context.Context) int32 {
 		case lines.err != nil:
 			s.say(lines.err.Error())
 			continue
+
 		case errors.Is(err, io.EOF) || (lines.ended && err != nil):
 			return s.code
 		case err != nil:
@@ -80,6 +81,7 @@ func (p *promptLines) Next() (string, bool) {
 		p.stopped = true
 		return "", false
 	}
+
 	if !ok {
 		p.ended = true
 		return "", false
@@ -138,6 +140,7 @@ func (s *Shell) promptPart(letter byte) string {
 	case '+':
 		return strings.Repeat("+", len(s.stack))
 	}
+
 	if at := strings.IndexByte("abceflgqs$", letter); at >= 0 {
 		return string("&|(\x1b)<>= $"[at])
 	}

@@ -38,6 +38,7 @@ func promptFile(t *testing.T, line, input, batch string, interrupts func() bool)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return result{strings.ReplaceAll(string(text), "\r\n", "\n"), "", code}
 }
 

@@ -191,6 +191,7 @@ func words(text string) []string {
 			}
 			continue
 		}
+
 		b.WriteByte(c)
 	}
 

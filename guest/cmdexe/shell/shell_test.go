@@ -73,6 +73,7 @@ func (m *machine) Start(ctx context.Context, p shell.Program) (func() (uint32, e
 			p.Files[i], _ = os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		}
 	}
+
 	end := make(chan uint32, 1)
 	go func() { end <- m.run(ctx, name, args, p) }()
 	return func() (uint32, error) { return <-end, nil }, nil
@@ -115,6 +116,7 @@ func (m *machine) run(ctx context.Context, name string, args []string, p shell.P
 		for i, a := range args[1:] {
 			fmt.Fprintf(out, "%d:%s\n", i+1, a)
 		}
+
 	case "line": // its command line, as it is
 		fmt.Fprintf(out, "[%s]\n", p.Line)
 	case "err":
@@ -127,10 +129,12 @@ func (m *machine) run(ctx context.Context, name string, args []string, p shell.P
 				fmt.Fprintln(out, e)
 			}
 		}
+
 	case "cmd":
 		o := m.options(p.Environ, p.Dir, p.Files)
 		o.CommandLine = p.Line
 		return uint32(shell.Main(ctx, o))
+
 	case "sort", "cat", "findx":
 		var lines []string
 		for {
@@ -149,6 +153,7 @@ func (m *machine) run(ctx context.Context, name string, args []string, p shell.P
 		for _, l := range lines {
 			fmt.Fprintln(out, l)
 		}
+
 		if len(lines) == 0 {
 			return 1
 		}
@@ -179,6 +184,7 @@ func newMachine(t *testing.T) *machine {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.MkdirAll(filepath.Join(m.root, "D", "data"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -236,6 +242,7 @@ func (m *machine) cmd(line, input string) result {
 	for _, f := range files {
 		_ = f.Close()
 	}
+
 	wg.Wait()
 	return result{texts[1], texts[2], code}
 }

@@ -36,6 +36,7 @@ func Parse(line string, program func(name string) bool) Options {
 			o.Run, o.Keep = true, letter == 'k'
 			o.Command = unquote(strings.TrimLeft(rest[1:], " \t"), strip, program)
 			return o
+
 		case 's':
 			strip = true
 		case 'q':
@@ -50,6 +51,7 @@ func Parse(line string, program func(name string) bool) Options {
 			o.Help = true
 			return o
 		}
+
 		rest = rest[1:]
 	}
 }

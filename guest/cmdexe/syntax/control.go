@@ -21,6 +21,7 @@ func (p *parser) condition() (Node, error) {
 			}
 			return p.branches(n)
 		}
+
 		p.at += len(p.keyword())
 	}
 }
@@ -56,6 +57,7 @@ func (p *parser) test(n *If) error {
 				n.Kind = c
 			}
 		}
+
 		if n.Kind == "" {
 			return p.wrong(word)
 		}
@@ -74,6 +76,7 @@ func (p *parser) branches(n *If) (Node, error) {
 	if p.ends() {
 		return nil, p.surprise()
 	}
+
 	p.ifs++
 	then, err := p.sequence()
 	p.ifs--
@@ -194,6 +197,7 @@ func (p *parser) set() (string, error) {
 			quoted = false
 			b.WriteByte(' ')
 			continue
+
 		case c == '"':
 			quoted = !quoted
 		case quoted:
@@ -203,6 +207,7 @@ func (p *parser) set() (string, error) {
 		case c == ')':
 			p.at++
 			return b.String(), nil
+
 		case p.special(c):
 			return "", p.surprise()
 		}

@@ -50,6 +50,7 @@ func (p *parser) sequence() (Node, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		all = append(all, next)
 	}
 
@@ -118,6 +119,7 @@ func (p *parser) command() (Node, error) {
 		}
 		n, err := p.sequence() // it is for all that follows, up to the end of the line or of the block
 		return &Quiet{Node: n}, err
+
 	case '(':
 		return p.block()
 	case ':':
@@ -127,6 +129,7 @@ func (p *parser) command() (Node, error) {
 			return p.remark(true), nil
 		}
 		return nil, p.surprise()
+
 	case '&', '|', '\n':
 		return nil, p.surprise()
 	}
@@ -193,6 +196,7 @@ func (p *parser) simple() (Node, error) {
 			b.WriteString(p.escaped())
 			last = 'x'
 			continue
+
 		case p.redirects(last):
 			r, err := p.redirect()
 			if err != nil {
@@ -201,6 +205,7 @@ func (p *parser) simple() (Node, error) {
 			s.Redirects = append(s.Redirects, r)
 			last = 'x'
 			continue
+
 		case p.special(c):
 			return p.simpleEnd(s, b.String())
 		}
@@ -234,6 +239,7 @@ func (p *parser) block() (Node, error) {
 			}
 			continue
 		}
+
 		if p.cur() == ')' {
 			break
 		}

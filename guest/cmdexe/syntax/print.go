@@ -26,6 +26,7 @@ func (p *printer) write(n Node) {
 		if !n.Label {
 			p.WriteString(n.Text + " ")
 		}
+
 	case *Simple:
 		text := p.fill(strings.TrimLeft(n.Text, " \t,;="))
 		p.WriteString(text)
@@ -33,6 +34,7 @@ func (p *printer) write(n Node) {
 			p.WriteByte(' ')
 		}
 		p.writeRedirects(n.Redirects)
+
 	case *Block:
 		p.writeBlock(n)
 	case *Sequence:
@@ -42,6 +44,7 @@ func (p *printer) write(n Node) {
 			}
 			p.write(c)
 		}
+
 	case *Binary:
 		p.write(n.Left)
 		p.WriteString(" " + n.Op + " ")

@@ -108,6 +108,7 @@ func (p *parser) word() string {
 			b.WriteString(p.escaped())
 			continue
 		}
+
 		b.WriteByte(c)
 		p.at++
 	}
@@ -144,6 +145,7 @@ func (p *parser) surprise() error {
 	case p.special(c) || c == '(' || c == ')':
 		return unexpected(string([]byte{c}))
 	}
+
 	if word := p.word(); word != "" {
 		return unexpected(word)
 	}
@@ -190,6 +192,7 @@ func (p *parser) redirect() (Redirect, error) {
 		}
 		p.at++
 		r.Dup, r.Target = true, string([]byte{c})
+
 		return r, nil
 	}
 

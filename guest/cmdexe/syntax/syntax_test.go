@@ -73,6 +73,7 @@ func TestQuiet(t *testing.T) {
 				if loop, ok := n.(*For); ok {
 					n = loop.Body
 				}
+
 				if _, quiet := n.(*Quiet); quiet != tt.want {
 					t.Errorf("%q: quiet is %t, want %t", line, quiet, tt.want)
 				}
@@ -134,6 +135,7 @@ func FuzzParse(f *testing.F) {
 				Text(n, asItIs)
 			}
 		}
+
 		t.Errorf("%q does not end", input)
 	})
 }

@@ -43,6 +43,7 @@ func match(p, n []rune) bool {
 		case i < len(p) && (p[i] == n[j] || (p[i] == '?' && n[j] != '.')):
 			i++
 			j++
+
 		case i < len(p) && p[i] == '?' && n[j] == '.': // ? matches nothing before a dot
 			i++
 		case star >= 0:
@@ -93,6 +94,7 @@ func fill(old, pattern string) string {
 				b.WriteString(string(letters[at:]))
 			}
 			at = len(letters)
+
 		case '?':
 			if at < len(letters) {
 				b.WriteRune(letters[at])

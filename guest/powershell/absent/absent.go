@@ -37,8 +37,8 @@ func Alias(word string) bool {
 	return word != "" && strings.Contains(aliases, " "+word+" ") && !slices.Contains(functions, word)
 }
 
-// Missing are the variables of PowerShell's own that are not implemented: they must not be taken for empty variables of
-// the script.
+// Missing returns the variables of PowerShell's own that are not implemented: they must not be taken for empty
+// variables of the script.
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables,
 // https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables)
 func Missing() []string {

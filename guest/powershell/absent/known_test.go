@@ -19,6 +19,7 @@ func TestCmdlets(t *testing.T) {
 			t.Errorf("it is not said of %s that Windows has it: %v", name, err)
 		}
 	}
+
 	for _, name := range []string{
 		"Get-ChildItme", "Write-Outptu", "Get-Kubelet", "kube-proxy", "docker-compose", "Get", "-", "Get-", "-Item", "",
 		"Item-Get", "Get-Item-Property", "Get-Item\x00",
@@ -45,8 +46,10 @@ func TestCmdletNames(t *testing.T) {
 		} else {
 			before = noun
 		}
+
 		names += len(words) - 1
 	}
+
 	if names < 4000 {
 		t.Errorf("%d names", names)
 	}

@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// FamilyOf is the System.Net.Sockets.AddressFamily of an address.
+// FamilyOf returns the System.Net.Sockets.AddressFamily of an address.
 func FamilyOf(a netip.Addr) object.Value {
 	if a.Is4() {
 		return object.Enum{Of: object.EnumOf(object.AddressFamily), N: 2}
@@ -32,6 +32,7 @@ func AddressClass() *object.Class {
 			},
 		}
 	}
+
 	is := func(name string, a netip.Addr) object.Field {
 		return object.Field{
 			Name: name,
@@ -40,6 +41,7 @@ func AddressClass() *object.Class {
 			},
 		}
 	}
+
 	return &object.Class{
 		Name:   AddressName,
 		Others: []string{"ipaddress"},
@@ -84,7 +86,7 @@ func AddressClass() *object.Class {
 	}
 }
 
-// ParseAddress is an address of a text.
+// ParseAddress returns an address of a text.
 func ParseAddress(s string) (object.Value, error) {
 	a, err := netip.ParseAddr(strings.TrimSpace(s))
 	if err != nil {
@@ -103,6 +105,7 @@ func URIClass() *object.Class {
 			},
 		}
 	}
+
 	return &object.Class{
 		Name:   "System.Uri",
 		Others: []string{"uri"},
@@ -118,6 +121,7 @@ func URIClass() *object.Class {
 				if u.Host == "" || u.User != nil {
 					return nil, object.Thrown("A Uri without a host, or with a user, is not part of Mullion's PowerShell.")
 				}
+
 				return &object.Instance{Of: URIClass(), V: u}, nil
 			},
 		},
@@ -171,7 +175,7 @@ func queryOf(u *url.URL) string {
 	return "?" + u.RawQuery
 }
 
-// portOf is a URL's port, or the one of its scheme; -1 if it has none.
+// portOf returns a URL's port, or the one of its scheme; -1 if it has none.
 func portOf(u *url.URL) int64 {
 	name := u.Port()
 	if name == "" {
@@ -184,7 +188,7 @@ func portOf(u *url.URL) int64 {
 	return int64(n)
 }
 
-// authority is the host, with its port if it is not the scheme's own.
+// authority returns the host, with its port if it is not the scheme's own.
 func authority(u *url.URL) object.Value {
 	if n := portOf(u); n == portOf(&url.URL{Scheme: u.Scheme}) {
 		host := strings.ToLower(u.Hostname())
@@ -196,7 +200,7 @@ func authority(u *url.URL) object.Value {
 	return strings.ToLower(u.Host)
 }
 
-// uriText is a URL as text; readable as a person reads it, with the characters for which its escapes stand.
+// uriText returns a URL as text; readable as a person reads it, with the characters for which its escapes stand.
 func uriText(u *url.URL, readable bool) string {
 	s := u.Scheme + "://" + object.Text(authority(u))
 	path := pathOf(u) + queryOf(u)
@@ -218,11 +222,13 @@ func unescapedPart(s string) string {
 		if !found {
 			break
 		}
+
 		run := "%" + rest
 		n := 0
 		for len(run) >= n+3 && run[n] == '%' {
 			n += 3
 		}
+
 		u, err := url.PathUnescape(run[:n])
 		if n == 0 || err != nil || strings.ContainsFunc(u, func(r rune) bool {
 			return r < ' ' || r == 0x7f || strings.ContainsRune("%#?/\\@:&=+$,;", r) || r == '\uFFFD'
@@ -233,6 +239,7 @@ func unescapedPart(s string) string {
 		b.WriteString(u)
 		s = run[n:]
 	}
+
 	return b.String()
 }
 
@@ -246,6 +253,7 @@ func DNSClass() *object.Class {
 		if name == "" {
 			name, _ = os.Hostname() // without one, the lookup fails
 		}
+
 		found, err := net.DefaultResolver.LookupNetIP(c.State.Context, "ip", name)
 		if err != nil {
 			return nil, object.Raise("System.Net.Sockets.SocketException", "No such host is known")
@@ -254,8 +262,10 @@ func DNSClass() *object.Class {
 		for _, a := range found {
 			all = append(all, &object.Instance{Of: AddressClass(), V: a.Unmap()})
 		}
+
 		return all, nil
 	}
+
 	entry := func(c *object.Call) (object.Value, error) {
 		all, err := addresses(c)
 		if err != nil {
@@ -264,6 +274,7 @@ func DNSClass() *object.Class {
 		return object.New("host entry").Set("HostName", c.Text(0)).Set("Aliases", []object.Value{}).
 			Set("AddressList", all), nil
 	}
+
 	return &object.Class{
 		Name: "System.Net.Dns",
 		Calls: []object.Method{

@@ -43,6 +43,7 @@ func Bind(c cmdlet.Cmdlet, args []lang.Argument) (Bound, error) {
 			i++
 			x = args[i].X
 		}
+
 		b[name] = []lang.Expr{x}
 	}
 
@@ -65,6 +66,7 @@ func Bind(c cmdlet.Cmdlet, args []lang.Argument) (Bound, error) {
 		return nil, object.Misfit(object.NoPositionID,
 			"A positional parameter cannot be found that accepts argument '%s'.", shown)
 	}
+
 	return b, nil
 }
 

@@ -54,7 +54,7 @@ func notInRange(args []object.Value, v object.Value) (string, error) {
 		"less than or equal to %[2]s and then try the command again.", object.Text(v), object.Text(args[1])), nil
 }
 
-// bounds are the two numbers of ValidateLength and ValidateCount.
+// bounds returns the two numbers of ValidateLength and ValidateCount.
 func bounds(args []object.Value) (least, most int64, err error) {
 	least, err = object.Integer(args[0])
 	most, wrong := object.Integer(args[1])

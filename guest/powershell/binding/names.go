@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// Preferences are the variables that decide what is done with messages, with their initial values.
+// Preferences returns the variables that decide what is done with messages, with their initial values.
 func Preferences() map[string]string {
 	return map[string]string{
 		"debugpreference":       "SilentlyContinue",
@@ -41,7 +41,7 @@ func CheckPreference(name string, v object.Value) error {
 	return nil
 }
 
-// ActionOf is what a value of a preference asks for, in lower case; "" if it is none.
+// ActionOf returns what a value of a preference asks for, in lower case; "" if it is none.
 func ActionOf(v object.Value) string {
 	if e, ok := object.PreferenceType().Parsed(object.Plain(v)); ok {
 		return strings.ToLower(e.Text())
@@ -49,7 +49,7 @@ func ActionOf(v object.Value) string {
 	return ""
 }
 
-// fixed are the variables that a script cannot set
+// fixed returns the variables that a script cannot set
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables).
 func fixed() []string {
 	return []string{
@@ -94,6 +94,7 @@ func StaticKnown(x *lang.Static, c *object.Class) bool {
 	if x.Call && x.Name == "new" && strings.HasSuffix(x.Of, "[]") {
 		return len(x.Args) == 1
 	}
+
 	switch {
 	case c == nil:
 		return false
@@ -102,5 +103,6 @@ func StaticKnown(x *lang.Static, c *object.Class) bool {
 	case x.Name == "new":
 		return c.Make.Takes(len(x.Args))
 	}
+
 	return object.Find(c.Calls, x.Name).Takes(len(x.Args))
 }

@@ -2,7 +2,7 @@ package binding
 
 import "strings"
 
-// VerbatimWords are the words of a text, parted by blanks that are not within quotation marks.
+// VerbatimWords returns the words of a text, parted by blanks that are not within quotation marks.
 func VerbatimWords(s string) []string {
 	var words []string
 	var b strings.Builder
@@ -17,6 +17,7 @@ func VerbatimWords(s string) []string {
 			}
 			b.Reset()
 			any = false
+
 		default:
 			b.WriteRune(r)
 			any = true
@@ -25,5 +26,6 @@ func VerbatimWords(s string) []string {
 	if any {
 		words = append(words, b.String())
 	}
+
 	return words
 }

@@ -20,6 +20,7 @@ func verifyKeys(c cmdlet.Cmdlet, b Bound) error {
 			if l, ok := x.(*lang.List); ok {
 				paths = l.Items
 			}
+
 			for _, p := range paths {
 				s, _ := lang.Beginning(p)
 				if err := c.RefusesKey(s, name == cmdlet.PathName, slices.Sorted(maps.Keys(b))); err != nil {
@@ -28,6 +29,7 @@ func verifyKeys(c cmdlet.Cmdlet, b Bound) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -48,6 +50,7 @@ func Verify(c cmdlet.Cmdlet, b Bound, piped bool) error {
 					return err
 				}
 			}
+
 			if s, whole := lang.Beginning(x); whole {
 				if name == "scriptblock" {
 					return fmt.Errorf("-%s of %s that is no script block is not part of Mullion's PowerShell",
@@ -59,10 +62,11 @@ func Verify(c cmdlet.Cmdlet, b Bound, piped bool) error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// pathParameters are the parameters that are paths.
+// pathParameters returns the parameters that are paths.
 func pathParameters() []string {
 	return []string{cmdlet.PathName, cmdlet.LiteralName, "destination", "destinationpath", "filepath"}
 }
@@ -90,12 +94,14 @@ func verifyGiven(c cmdlet.Cmdlet, b Bound, piped bool) error {
 	case b[cmdlet.PathName] != nil && b[cmdlet.LiteralName] != nil:
 		return fmt.Errorf("-Path and -LiteralPath of %s exclude each other", c.Name)
 	}
+
 	for _, need := range c.Needs {
 		names := strings.Split(need, "|")
 		if !slices.ContainsFunc(names, given) && (!piped || !slices.Contains(names, takes)) {
 			return fmt.Errorf("%s needs -%s", c.Name, strings.Join(names, " or -"))
 		}
 	}
+
 	return nil
 }
 
@@ -116,6 +122,7 @@ func verifyPath(c cmdlet.Cmdlet, x lang.Expr, name string) error {
 		}
 		return nil
 	}
+
 	s, whole := lang.Beginning(x)
 	err := c.RefusesPath(s, whole)
 	switch {
@@ -126,6 +133,7 @@ func verifyPath(c cmdlet.Cmdlet, x lang.Expr, name string) error {
 	case provider.HasWildcard(s):
 		return fmt.Errorf("wild cards in -%s of %s are not part of Mullion's PowerShell", name, c.Name)
 	}
+
 	return nil
 }
 

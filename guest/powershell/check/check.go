@@ -33,7 +33,7 @@ type Lack struct {
 	What string
 }
 
-// String is a line for the user.
+// String returns a line for the user.
 func (l Lack) String() string { return fmt.Sprintf("line %d: %s", l.Line, l.What) }
 
 // Lacks lists what a script lacks: commands, parameters, types, members and variables.
@@ -75,6 +75,7 @@ func (c *checker) script(s *lang.Script) {
 	outer := c.functions
 	c.functions = maps.Clone(outer) // functions of a block are local to it
 	defer func() { c.functions = outer }()
+
 	for _, st := range s.Body { // functions may be called above their definition
 		switch s := st.(type) {
 		case *lang.FunctionStmt:
@@ -89,10 +90,12 @@ func (c *checker) script(s *lang.Script) {
 	for _, what := range s.Lacking {
 		c.lack("%s is %s", what, words.NotHere)
 	}
+
 	for _, p := range s.Params {
 		for _, what := range p.Lacking {
 			c.lack("%s is %s", what, words.NotHere)
 		}
+
 		if p.Fallback != nil {
 			c.check(p.Fallback)
 		}
@@ -103,6 +106,7 @@ func (c *checker) script(s *lang.Script) {
 			}
 		}
 	}
+
 	c.checkBlock(s.Dynamic)
 	c.checkBlock(s.Begin)
 	c.checkBlock(s.Process)
@@ -148,6 +152,7 @@ func (c *checker) checkBinary(x *lang.Binary) {
 	if err != nil {
 		c.lack("%v", strings.TrimSuffix(err.Error(), "."))
 	}
+
 	if l, ok := x.B.(*lang.List); ok && op == "-split" && len(l.Items) > 2 {
 		c.lack("-split with options is not part of Mullion's PowerShell")
 	}

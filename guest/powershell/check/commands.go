@@ -21,11 +21,13 @@ func (c *checker) checkPipeline(s *lang.Pipeline) {
 		} else {
 			c.command(st, i > 0)
 		}
+
 		for _, r := range st.Others {
 			if r.File != nil {
 				c.check(r.File)
 			}
 		}
+
 		if st.File != nil {
 			c.check(st.File)
 			path, _ := lang.Beginning(st.File)
@@ -51,6 +53,7 @@ func (c *checker) command(s *lang.Stage, piped bool) {
 			c.check(a.X)
 		}
 	}
+
 	word := s.Word
 	if name, whole := lang.Beginning(s.Name); whole {
 		word = name
@@ -61,12 +64,14 @@ func (c *checker) command(s *lang.Stage, piped bool) {
 	if low == "" || c.functions[low] {
 		return
 	}
+
 	if !ok {
 		if err := absent.Unknown(word); err != nil && (!c.sources || !absent.Cmdlet(word)) {
 			c.lack("%v", err)
 		}
 		return
 	}
+
 	c.sources = c.sources || cmd.Name == "Import-Module"
 	if err := checkCall(cmd, s.Args, piped); err != nil {
 		c.lack("%v", err)
@@ -81,6 +86,7 @@ func (c *checker) listed(cmd cmdlet.Cmdlet, args []lang.Argument) {
 	if err != nil || cmd.Lists == nil {
 		return
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		for _, x := range b[name] {
 			s, whole := lang.Beginning(x)

@@ -29,6 +29,7 @@ func (c *checker) checkAssign(s *lang.Assign) {
 	if !ok || !preference || len(l.Stages) != 1 || l.Stages[0].X == nil {
 		return
 	}
+
 	if v, whole := lang.Beginning(l.Stages[0].X); whole {
 		if err := binding.CheckPreference(s.To.Name, v); err != nil {
 			c.lack("%v", err)
@@ -104,6 +105,7 @@ func (c *checker) checkSwitch(s *lang.SwitchStmt) {
 				})
 			}
 		}
+
 		c.checkBlock(s.Blocks[i])
 	}
 }

@@ -29,6 +29,7 @@ func (c *Call) ForEach(do func(t Target) error) error {
 	if err != nil {
 		return err
 	}
+
 	for _, t := range targets {
 		err := do(t)
 		var left *object.Leaving
@@ -39,10 +40,11 @@ func (c *Call) ForEach(do func(t Target) error) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// shown is how errors name the target: a file by its whole path.
+// shown returns how errors name the target: a file by its whole path.
 func (t Target) shown() string {
 	if _, isKey := t.Key(); isKey {
 		return t.Name

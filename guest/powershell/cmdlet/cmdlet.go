@@ -98,6 +98,7 @@ func (c Cmdlet) Parameter(name string) (full string, flag bool, err error) {
 	if other, ok := c.Also[name]; ok {
 		name = other
 	}
+
 	var found []string
 	for _, p := range slices.Concat(c.Values, c.Flags) {
 		if p == name {
@@ -110,6 +111,7 @@ func (c Cmdlet) Parameter(name string) (full string, flag bool, err error) {
 	if len(found) == 1 {
 		return found[0], slices.Contains(c.Flags, found[0]), nil
 	}
+
 	switch of := CommonNamed(name); {
 	case len(found) > 1: // PowerShell's own error
 	case slices.Contains(CommonValues(), of):
@@ -117,11 +119,13 @@ func (c Cmdlet) Parameter(name string) (full string, flag bool, err error) {
 	case slices.Contains(CommonFlags(), name):
 		return name, true, nil
 	}
+
 	if len(found) > 1 {
 		return "", false, object.Misfit(object.AmbiguousID,
 			"Parameter cannot be processed because the parameter name '%s' is ambiguous. "+
 				"Possible matches include: -%s.", name, strings.Join(found, " -"))
 	}
+
 	return "", false, object.Misfit(object.NoParameterID,
 		"A parameter cannot be found that matches parameter name '%s'. The "+
 			"parameter -%[1]s of %s is not part of Mullion's PowerShell.", name, c.Name)
@@ -133,7 +137,11 @@ func (c Cmdlet) Unbound(err error) error {
 	if _, own := errors.AsType[*object.Exception](err); !own {
 		r = object.RecordOf(object.Misfit("ParameterArgumentValidationError", "%v", err))
 	}
-	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
+	return &object.Leaving{
+		Word:      "throw",
+		Statement: true,
+		What:      &object.Instance{Of: object.RecordClass(), V: r},
+	}
 }
 
 // Text returns a parameter as a string.

@@ -19,7 +19,7 @@ const (
 	ConfirmName = "confirm"
 )
 
-// commonNames are the names of common parameters, each with its alias.
+// commonNames returns the names of common parameters, each with its alias.
 func commonNames() map[string]string {
 	return map[string]string{
 		ErrorAction: "ea", ErrorVariable: "ev", OutVariable: "ov", VerboseName: "vb", "debug": "db",
@@ -29,17 +29,17 @@ func commonNames() map[string]string {
 	}
 }
 
-// CommonValues are the common parameters with a value that are implemented.
+// CommonValues returns the common parameters with a value that are implemented.
 func CommonValues() []string { return []string{ErrorAction, ErrorVariable, OutVariable, WarningAction} }
 
-// CommonFlags are the flags that every cmdlet has. The cmdlets here have nothing more to say with -Verbose and -Debug,
-// and ask nobody, so of -Confirm only -Confirm:$false is accepted.
+// CommonFlags returns the flags that every cmdlet has. The cmdlets here have nothing more to say with -Verbose and
+// -Debug, and ask nobody, so of -Confirm only -Confirm:$false is accepted.
 func CommonFlags() []string { return []string{VerboseName, "debug", ConfirmName} }
 
-// CommonNamed is the common parameter that a name, an alias or the beginning of one name only means, "" if none.
+// CommonNamed returns the common parameter that a name, an alias or the beginning of one name only means, "" if none.
 func CommonNamed(name string) string { return namedOf(commonNames(), name) }
 
-// AskingNamed is the parameter of functions that ask before they change something which a name means, "" if none.
+// AskingNamed returns the parameter of functions that ask before they change something which a name means, "" if none.
 func AskingNamed(name string) string {
 	return namedOf(map[string]string{WhatIfName: "wi", ConfirmName: "cf"}, name)
 }

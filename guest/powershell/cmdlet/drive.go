@@ -20,8 +20,8 @@ type Drive interface {
 	Remove(name string) error
 }
 
-// SessionItems are the items of a drive of the session that a path means, by their names. ok says that it is a path of
-// such a drive; a name with wild cards, or none, may mean several.
+// SessionItems returns the items of a drive of the session that a path means, by their names. ok says that it is a path
+// of such a drive; a name with wild cards, or none, may mean several.
 func (c *Call) SessionItems(path string) (d Drive, names []string, ok bool, err error) {
 	drive, name, ok := provider.SessionItem(path)
 	if !ok {
@@ -31,6 +31,7 @@ func (c *Call) SessionItems(path string) (d Drive, names []string, ok bool, err 
 	if name != "" && !provider.HasWildcard(name) {
 		return d, []string{name}, true, nil
 	}
+
 	re, err := object.Wildcard(cmp.Or(name, "*"))
 	if err != nil {
 		return nil, nil, true, err
@@ -40,6 +41,7 @@ func (c *Call) SessionItems(path string) (d Drive, names []string, ok bool, err 
 			names = append(names, n)
 		}
 	}
+
 	return d, names, true, nil
 }
 
@@ -52,6 +54,7 @@ func (c *Call) ForSession(do func(d Drive, name string, there bool) error) (done
 			paths = append(paths, object.Text(v))
 		}
 	}
+
 	for _, v := range c.Input {
 		paths = append(paths, object.Text(itemPath(v)))
 	}
@@ -59,11 +62,13 @@ func (c *Call) ForSession(do func(d Drive, name string, there bool) error) (done
 	if len(paths) == 0 {
 		return false, nil
 	}
+
 	for _, path := range paths {
 		d, names, ok, err := c.SessionItems(path)
 		if err != nil || !ok {
 			return false, err
 		}
+
 		for _, name := range names {
 			_, there := d.Content(name)
 			if err := do(d, name, there); err != nil {
@@ -71,6 +76,7 @@ func (c *Call) ForSession(do func(d Drive, name string, there bool) error) (done
 			}
 		}
 	}
+
 	return true, nil
 }
 

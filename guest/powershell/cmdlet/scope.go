@@ -48,7 +48,7 @@ type Import struct {
 	Global    bool         // also where a module asks for it
 }
 
-// Modules are the modules of Windows whose cmdlets are here, as far as they are.
+// Modules returns the modules of Windows whose cmdlets are here, as far as they are.
 func Modules() []string {
 	return []string{
 		"cimcmdlets", "dnsclient", "hostnetworkingservice", "iscsi", "microsoft.powershell.archive",

@@ -18,6 +18,7 @@ func (c Cmdlet) RefusesPath(path string, whole bool) error {
 	if _, _, ok := provider.SessionItem(path); ok && c.Sessions {
 		return nil
 	}
+
 	switch {
 	case c.Keys == nil || !provider.OnRegistry.MatchString(path):
 		if err := cmp.Or(provider.BadPath(path), c.environment(path)); err != nil {
@@ -28,9 +29,11 @@ func (c Cmdlet) RefusesPath(path string, whole bool) error {
 				path, c.Name)
 		}
 		return nil
+
 	case !whole:
 		return nil
 	}
+
 	_, err := provider.KeyOf(path)
 	return err
 }
@@ -62,7 +65,7 @@ func (c *Call) knownKey(path string, wild bool) error {
 	return nil
 }
 
-// itemPath is what an object of the pipeline names: a key, or an object with a key's values, names that key.
+// itemPath returns what an object of the pipeline names: a key, or an object with a key's values, names that key.
 func itemPath(v object.Value) object.Value {
 	if o, ok := v.(*object.Object); ok {
 		if path := object.Text(o.Props["pspath"]); provider.OnRegistry.MatchString(path) {
@@ -72,7 +75,7 @@ func itemPath(v object.Value) object.Value {
 	return v
 }
 
-// Key is the key that a target names, and false for a target that is none.
+// Key returns the key that a target names, and false for a target that is none.
 func (t Target) Key() (provider.Key, bool) {
 	k, err := provider.KeyOf(t.Name)
 	return k, err == nil && !t.Matched
@@ -96,18 +99,21 @@ func (c *Call) Targets() (found []Target, missed []string, err error) {
 		if len(items) == 0 {
 			return nil, nil, object.Thrown("%s : Cannot bind argument to parameter '%s' because it is null.", c.Name, p)
 		}
+
 		for _, item := range items {
 			if err := c.add(item, p == "path", &found, &missed); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
+
 	for _, v := range c.Input {
 		_, whole := v.(*object.Object) // an object is that file, even if its name looks like a pattern
 		if err := c.add(itemPath(v), !whole, &found, &missed); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	return found, missed, nil
 }
 
@@ -119,6 +125,7 @@ func (c *Call) add(item object.Value, wild bool, found *[]Target, missed *[]stri
 	if err := cmp.Or(c.KnownPath(path), c.knownKey(path, wild)); err != nil {
 		return err
 	}
+
 	if wild && strings.Contains(path, "`") {
 		return object.Thrown("%s : a ` in a path is not part of Mullion's PowerShell; -LiteralPath takes it as it is.", c.Name)
 	}
@@ -126,6 +133,7 @@ func (c *Call) add(item object.Value, wild bool, found *[]Target, missed *[]stri
 		*found = append(*found, Target{Name: path, Full: c.State.Path(path)})
 		return nil
 	}
+
 	if !c.Wild {
 		return object.Thrown("%s : wild cards in %s are not part of Mullion's PowerShell.", c.Name, path)
 	}
@@ -133,9 +141,11 @@ func (c *Call) add(item object.Value, wild bool, found *[]Target, missed *[]stri
 	if err != nil {
 		return err
 	}
+
 	for _, full := range matched {
 		*found = append(*found, Target{full, full, true})
 	}
+
 	if len(matched) == 0 {
 		*missed = append(*missed, path)
 	}

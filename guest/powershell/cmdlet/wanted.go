@@ -13,6 +13,7 @@ func (c *Call) Wanted(parameter string, v object.Value, met map[string]bool) (bo
 	if !there {
 		return true, nil
 	}
+
 	found := false
 	for want := range object.Each(given) {
 		re, err := object.Wildcard(object.Text(want))
@@ -24,6 +25,7 @@ func (c *Call) Wanted(parameter string, v object.Value, met map[string]bool) (bo
 			met[parameter+" "+object.Text(want)] = true
 		}
 	}
+
 	return found, nil
 }
 
@@ -34,6 +36,7 @@ func (c *Call) Unmet(class string, names map[string]string, met map[string]bool)
 		if !there || names[parameter] == "" {
 			continue
 		}
+
 		for want := range object.Each(given) {
 			if met[parameter+" "+object.Text(want)] || provider.HasWildcard(object.Text(want)) {
 				continue
@@ -45,5 +48,6 @@ func (c *Call) Unmet(class string, names map[string]string, met map[string]bool)
 			}
 		}
 	}
+
 	return nil
 }

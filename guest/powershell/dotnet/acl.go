@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/system"
 )
 
-// ACLObject is a file's descriptor as an object of its own.
+// ACLObject returns a file's descriptor as an object of its own.
 func ACLObject(a system.ACL, path string) *object.Object {
 	a.Path = path
 	a.Rules = slices.Clone(a.Rules)
@@ -31,6 +31,7 @@ func fill(a *system.ACL, o *object.Object) {
 			object.Text(one.Props["filesystemrights"]),
 		}, " "))
 	}
+
 	o.Names = nil
 	o.Set("Path", `Microsoft.PowerShell.Core\FileSystem::`+a.Path).
 		Set("PSChildName", filepath.Base(a.Path)).Set("DirectoryName", filepath.Dir(a.Path)).
@@ -55,6 +56,7 @@ func ruleObject(r system.Rule) *object.Object {
 			*f.to |= f.n
 		}
 	}
+
 	deny := int64(0)
 	if r.Deny {
 		deny = 1
@@ -64,6 +66,7 @@ func ruleObject(r system.Rule) *object.Object {
 	}
 	made := object.New("rule")
 	made.Own, made.Class = r, ruleClass
+
 	return made.
 		Set("FileSystemRights", of("FileSystemRights", int64(int32(r.Rights)))). // .NET's enumerations are signed
 		Set("AccessControlType", of("AccessControlType", deny)).
@@ -73,5 +76,5 @@ func ruleObject(r system.Rule) *object.Object {
 		Set("PropagationFlags", of("PropagationFlags", propagation))
 }
 
-// text is a descriptor in the language of security descriptors.
+// text returns a descriptor in the language of security descriptors.
 func text(a system.ACL) string { return a.List().Text() }

@@ -43,11 +43,13 @@ func TestACLObject(t *testing.T) {
 			},
 		},
 	}
+
 	got, err := format.Formatted([]object.Value{ACLObject(a, "/dir/file"), ACLObject(a, "/dir/file").Props["access"]},
 		"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{
 		"    Directory: /dir\n", "file                     BUILTIN\\Administrators       BUILTIN\\Users Allow  ReadAndExecute, Synchronize...\n",
 		"FileSystemRights  : ReadAndExecute, Synchronize\nAccessControlType : Allow\nIdentityReference : BUILTIN\\Users\nIsInherited       : True\n" +

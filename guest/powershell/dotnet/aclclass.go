@@ -21,7 +21,7 @@ const (
 
 const accessSpace = "System.Security.AccessControl."
 
-// aclClass are the descriptors that Get-Acl shows
+// aclClass returns the descriptors that Get-Acl shows
 // (https://learn.microsoft.com/dotnet/api/system.security.accesscontrol.filesecurity).
 func aclClass() *object.Class {
 	return &object.Class{
@@ -76,7 +76,7 @@ func aclClass() *object.Class {
 	}
 }
 
-// ofACL is a method of descriptors; what it changes is seen in the object.
+// ofACL returns a method of descriptors; what it changes is seen in the object.
 func ofACL(name string, least, most int, do func(a *system.ACL, c *object.Call) (object.Value, error)) object.Method {
 	return object.Method{
 		Name:  name,
@@ -92,6 +92,7 @@ func ofACL(name string, least, most int, do func(a *system.ACL, c *object.Call) 
 			if err != nil {
 				return nil, err
 			}
+
 			// The file's own entries before the others, and those that deny first.
 			slices.SortStableFunc(a.Rules, func(a, b system.Rule) int { return rank(a) - rank(b) })
 			a.SDDL = text(*a)
@@ -104,7 +105,7 @@ func ofACL(name string, least, most int, do func(a *system.ACL, c *object.Call) 
 	}
 }
 
-// ofRule is a method of descriptors that takes a rule. Those whose names begin with Remove say what they did.
+// ofRule returns a method of descriptors that takes a rule. Those whose names begin with Remove say what they did.
 func ofRule(name string, do func(a *system.ACL, r system.Rule) bool) object.Method {
 	return ofACL(name, 1, 1, func(a *system.ACL, c *object.Call) (object.Value, error) {
 		o, _ := c.Arg(0).(*object.Object)
@@ -119,17 +120,20 @@ func ofRule(name string, do func(a *system.ACL, r system.Rule) bool) object.Meth
 				c.Text(0), name,
 				accessSpace))
 		}
+
 		if r.SID == "" {
 			var err error
 			if r.SID, r.Who, err = accountOf(c.State, r.Who); err != nil {
 				return nil, err
 			}
 		}
+
 		r.Flags &^= system.AceInherited
 		done := do(a, r)
 		if name == "RemoveAccessRule" {
 			return done, nil
 		}
+
 		return nil, nil
 	})
 }
@@ -238,6 +242,7 @@ func ruleClass() *object.Class {
 				if len(c.Args) == 5 {
 					names = []string{"FileSystemRights", "InheritanceFlags", "PropagationFlags", "AccessControlType"}
 				}
+
 				numbers := map[string]int64{}
 				for i, name := range names {
 					e, ok := sumOf(object.EnumOf(accessSpace+name), c.Arg(i+1))
@@ -248,14 +253,20 @@ func ruleClass() *object.Class {
 					}
 					numbers[name] = e.N
 				}
+
 				rights := uint32(numbers["FileSystemRights"]) // 32 bits
-				r := system.Rule{Who: c.Text(0), Rights: rights, Deny: numbers["AccessControlType"] == 1}
+				r := system.Rule{
+					Who:    c.Text(0),
+					Rights: rights,
+					Deny:   numbers["AccessControlType"] == 1,
+				}
 				switch {
 				case !r.Deny:
 					r.Rights |= rightSynchronize
 				case r.Rights != rightsAll && r.Rights != rightsAll&^rightDeleteChild:
 					r.Rights &^= rightSynchronize
 				}
+
 				for bit, on := range map[uint8]bool{
 					system.AceContainerInherit: numbers["InheritanceFlags"]&1 != 0,
 					system.AceObjectInherit:    numbers["InheritanceFlags"]&2 != 0,
@@ -266,21 +277,24 @@ func ruleClass() *object.Class {
 						r.Flags |= bit
 					}
 				}
+
 				return ruleObject(r), nil
 			},
 		},
 	}
 }
 
-// sumOf is the value of an enumeration that names with commas, a number or a value mean.
+// sumOf returns the value of an enumeration that names with commas, a number or a value mean.
 func sumOf(t *object.EnumType, v object.Value) (object.Enum, bool) {
 	var all int64
 	for _, one := range t.Values {
 		all |= one.N
 	}
+
 	if n, err := object.Integer(v); err == nil && t.Flags {
 		return object.Enum{Of: t, N: n}, n&^all == 0
 	}
+
 	sum := object.Enum{Of: t, N: 0}
 	for item := range object.Each(v) {
 		names := []object.Value{item}
@@ -290,10 +304,11 @@ func sumOf(t *object.EnumType, v object.Value) (object.Enum, bool) {
 				names = append(names, strings.TrimSpace(name))
 			}
 		}
+
 		for _, name := range names {
 			e, ok := t.Parsed(name)
 			if e.Of != nil && e.Of.Name == t.Name && t.Flags && e.N&^all == 0 {
-				ok = ok || name != "" && isEnum(name)
+				ok = ok || (name != "" && isEnum(name))
 			}
 			if !ok {
 				return object.Enum{}, false
@@ -301,6 +316,7 @@ func sumOf(t *object.EnumType, v object.Value) (object.Enum, bool) {
 			sum.N |= e.N
 		}
 	}
+
 	return sum, v != nil
 }
 

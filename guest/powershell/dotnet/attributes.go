@@ -23,7 +23,7 @@ type DynamicParameter struct {
 	Set        bool
 }
 
-// attributeNames are the attributes that a script can make.
+// attributeNames returns the attributes that a script can make.
 func attributeNames() []string {
 	return []string{
 		"Parameter", "ValidateSet", "ValidateRange", "ValidateLength", "ValidateCount", "ValidatePattern", "ValidateScript",
@@ -31,7 +31,7 @@ func attributeNames() []string {
 	}
 }
 
-// attributeClasses are the classes of attributes, and of dynamic parameters.
+// attributeClasses returns the classes of attributes, and of dynamic parameters.
 func attributeClasses() []*object.Class {
 	all := []*object.Class{dynamicClass(), {
 		Name: "System.Management.Automation.RuntimeDefinedParameterDictionary",
@@ -47,7 +47,7 @@ func attributeClasses() []*object.Class {
 	return all
 }
 
-// attributeClass is an attribute; its properties are what a script sets.
+// attributeClass returns an attribute; its properties are what a script sets.
 func attributeClass(name string) *object.Class {
 	return &object.Class{
 		Name:   "System.Management.Automation." + name + "Attribute",
@@ -87,8 +87,10 @@ func dynamicClass() *object.Class {
 				return nil
 			}
 		}
+
 		return f
 	}
+
 	return &object.Class{
 		Name: "System.Management.Automation.RuntimeDefinedParameter",
 		Make: &object.Method{Least: 3, Most: 3, Do: func(c *object.Call) (object.Value, error) {

@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/xmldoc"
 )
 
-// Casts are the types that a value can be converted to, by [type]: each with its function.
+// Casts returns the types that a value can be converted to, by [type]: each with its function.
 func Casts() map[string]func(v object.Value) (object.Value, error) {
 	whole := func(least, most int64, name string) func(v object.Value) (object.Value, error) {
 		return func(v object.Value) (object.Value, error) {
@@ -29,6 +29,7 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 			return n, err
 		}
 	}
+
 	int32s := whole(math.MinInt32, math.MaxInt32, "System.Int32")
 	int64s := whole(math.MinInt64, math.MaxInt64, "System.Int64")
 	uint32s := whole(0, math.MaxUint32, "System.UInt32")
@@ -43,9 +44,11 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 				}
 				out = append(out, c)
 			}
+
 			return out, nil
 		}
 	}
+
 	truthOf := func(v object.Value) (object.Value, error) { return object.Truth(v), nil }
 	same := func(v object.Value) (object.Value, error) { return v, nil }
 	all := map[string]func(v object.Value) (object.Value, error){
@@ -72,6 +75,7 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 			return address.URIClass().Make.Do(&object.Call{Args: []object.Value{s}})
 		}),
 	}
+
 	for _, k := range numberKinds() {
 		for _, name := range k.others {
 			if all[name] == nil {
@@ -79,9 +83,11 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 			}
 		}
 	}
+
 	for _, name := range object.ListClass(true).Others {
 		all[name] = toList(true)
 	}
+
 	return all
 }
 
@@ -100,7 +106,7 @@ func Converted(to string, v object.Value) (object.Value, error) {
 	return convertedIn(noSession(), to, v)
 }
 
-// noSession is a session for what is converted outside of one.
+// noSession returns a session for what is converted outside of one.
 func noSession() *session.State {
 	return &session.State{
 		Context: context.Background(), Newline: "\n", Stdout: io.Discard, Stderr: io.Discard, Env: map[string]string{},
@@ -108,7 +114,7 @@ func noSession() *session.State {
 	}
 }
 
-// convertedIn is a value converted to a type that has no conversion of its own: an enumeration, the type that the
+// convertedIn returns a value converted to a type that has no conversion of its own: an enumeration, the type that the
 // value has, or a type that a text or a list makes.
 func convertedIn(s *session.State, to string, v object.Value) (object.Value, error) {
 	if list, ok := strings.CutSuffix(words.TypeName(to), "[]"); ok && KnownType(list) {
@@ -120,6 +126,7 @@ func convertedIn(s *session.State, to string, v object.Value) (object.Value, err
 			}
 			out = append(out, one)
 		}
+
 		return out, nil
 	}
 
@@ -130,6 +137,7 @@ func convertedIn(s *session.State, to string, v object.Value) (object.Value, err
 		}
 		return e, nil
 	}
+
 	if object.ExceptionName(to) != "" {
 		if IsType(v, words.TypeName(to)) {
 			return v, nil
@@ -146,6 +154,7 @@ func convertedIn(s *session.State, to string, v object.Value) (object.Value, err
 	case c.Make.Takes(1):
 		return c.Make.Do(&object.Call{State: s, Args: []object.Value{v}})
 	}
+
 	return nil, object.CannotConvert(v, c.Name)
 }
 
@@ -160,7 +169,7 @@ func KnownType(name string) bool {
 // toList converts values to lists that grow, and leaves $null and such lists.
 func toList(generic bool) func(v object.Value) (object.Value, error) {
 	return func(v object.Value) (object.Value, error) {
-		if l, ok := v.(*object.ArrayList); ok && l.Generic == generic || v == nil {
+		if l, ok := v.(*object.ArrayList); (ok && l.Generic == generic) || v == nil {
 			return v, nil
 		}
 		return &object.ArrayList{Items: slices.Collect(object.Each(v)), Generic: generic}, nil
@@ -207,15 +216,17 @@ func toChar(v object.Value) (object.Value, error) {
 		if r := []rune(v); len(r) == 1 {
 			return object.Char(r[0]), nil
 		}
+
 	case *object.Instance:
 		if v.Of.Name == object.CharName {
 			return v, nil
 		}
 	}
+
 	return nil, object.CannotConvert(v, object.CharName)
 }
 
-// TypeTests are the types that -is knows, with the full names of the types of values that are of it.
+// TypeTests returns the types that -is knows, with the full names of the types of values that are of it.
 func TypeTests() map[string][]string {
 	return map[string][]string{
 		"string": {"System.String"}, "bool": {"System.Boolean"}, "switch": {"System.Boolean"},

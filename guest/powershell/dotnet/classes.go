@@ -51,6 +51,7 @@ func CallMethod(s *session.State, on object.Value, name string, args []object.Va
 		return nil, object.Raise("System.Management.Automation.RuntimeException",
 			"You cannot call a method on a null-valued expression.")
 	}
+
 	var r *object.Method
 	c := object.ClassOf(on)
 	if o, ok := on.(*object.Object); ok && o.Kind == object.TypeKind {
@@ -65,7 +66,13 @@ func CallMethod(s *session.State, on object.Value, name string, args []object.Va
 	if !r.Takes(len(args)) {
 		return nil, object.NoMethod(object.TypeName(on), name, len(args))
 	}
-	v, err := r.Do(&object.Call{State: s, On: on, Args: args})
+
+	v, err := r.Do(&object.Call{
+		State: s,
+		On:    on,
+		Args:  args,
+	})
+
 	return v, object.Calling(err, r.Name, len(args))
 }
 
@@ -79,7 +86,7 @@ func makeObject(s *session.State, c *object.Class, args []object.Value) (object.
 	return v, object.Calling(err, ".ctor", len(args))
 }
 
-// Classes are the implemented types of .NET. Those of exceptions are made by their names.
+// Classes returns the implemented types of .NET. Those of exceptions are made by their names.
 func Classes() []*object.Class {
 	return slices.Concat(smallClasses(), numberClasses(), attributeClasses(), []*object.Class{
 		fileStreamClass(), gzipClass(), itemOf("FileInfo"), itemOf("DirectoryInfo"),
@@ -110,6 +117,7 @@ func Construct(s *session.State, name string, args []object.Value) (object.Value
 	if item, isArray := strings.CutSuffix(words.TypeName(name), "[]"); isArray && Defined(s).Known(item) {
 		return makeArray(item, args)
 	}
+
 	c := Defined(s).Class(name)
 	if c == nil {
 		c = ClassNamed(name)
@@ -117,6 +125,7 @@ func Construct(s *session.State, name string, args []object.Value) (object.Value
 	if c == nil || c.Make == nil {
 		return nil, object.NoTypeToMake(name)
 	}
+
 	return makeObject(s, c, args)
 }
 
@@ -129,6 +138,7 @@ func makeArray(item string, args []object.Value) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if n < 0 {
 		return nil, object.Raise("System.OverflowException", "Arithmetic operation resulted in an overflow.")
 	}
@@ -144,6 +154,7 @@ func makeArray(item string, args []object.Value) (object.Value, error) {
 	for i := range items {
 		items[i] = first
 	}
+
 	return items, nil
 }
 

@@ -24,6 +24,7 @@ func consoleClass() *object.Class {
 					return nil, err
 				}
 			}
+
 			if end {
 				text += c.State.Newline
 			}
@@ -102,6 +103,7 @@ func ReadLine(from io.Reader) (string, error) {
 	if from == nil {
 		return "", io.EOF
 	}
+
 	var line []byte
 	one := make([]byte, 1)
 	for len(line) < mostOfAnswer {
@@ -117,6 +119,7 @@ func ReadLine(from io.Reader) (string, error) {
 			return "", err
 		}
 	}
+
 	return string(line), nil
 }
 
@@ -138,6 +141,7 @@ func Host(s *session.State) *object.Object {
 		Set("InstanceId", "").Set("UI", hostUI()).Set("CurrentCulture", Culture("en-US")).
 		Set("CurrentUICulture", Culture("en-US")).Set("PrivateData", object.New(object.Custom)).
 		Set("IsRunspacePushed", false)
+
 	nothing := func(*object.Call) (object.Value, error) { return nil, nil }
 	o.Class = func() *object.Class {
 		return &object.Class{Name: "System.Management.Automation.Internal.Host.InternalHost", Methods: []object.Method{
@@ -146,6 +150,7 @@ func Host(s *session.State) *object.Object {
 			{Name: "ExitNestedPrompt", Do: nothing},
 		}}
 	}
+
 	return o
 }
 
@@ -165,6 +170,7 @@ func hostUI() *object.Object {
 		Set("CursorPosition", object.New(object.Custom).Set("X", int64(0)).Set("Y", int64(0))).
 		Set("WindowSize", size(120, 30)).Set("BufferSize", size(120, 3000)).Set("MaxWindowSize", size(120, 60)).
 		Set("WindowTitle", "Windows PowerShell").Set("KeyAvailable", false)
+
 	raw.AddMethod(object.Method{Name: "ReadKey", Most: 1, Do: func(c *object.Call) (object.Value, error) {
 		one := make([]byte, 1)
 		if c.State.Stdin == nil {
@@ -188,6 +194,7 @@ func hostUI() *object.Object {
 			if errs {
 				w = c.State.Stderr
 			}
+
 			if c.State.Settle != nil {
 				c.State.Settle()
 			}
@@ -211,5 +218,6 @@ func hostUI() *object.Object {
 		}
 		return line, nil
 	}})
+
 	return ui
 }

@@ -24,6 +24,7 @@ func convertClass() *object.Class {
 			},
 		}
 	}
+
 	return &object.Class{
 		Name: "System.Convert",
 		Calls: []object.Method{
@@ -69,6 +70,7 @@ func toInteger(c *object.Call) (object.Value, error) {
 		}
 		return v, nil
 	}
+
 	base, err := c.Base()
 	if err != nil {
 		return nil, err
@@ -77,6 +79,7 @@ func toInteger(c *object.Call) (object.Value, error) {
 	if base == 16 {
 		digits = strings.TrimPrefix(strings.ToLower(digits), "0x")
 	}
+
 	n, err := strconv.ParseUint(digits, base, 32)
 	if err != nil {
 		return nil, object.Raise("System.FormatException", "Could not find any recognizable digits.")

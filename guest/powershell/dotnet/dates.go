@@ -20,10 +20,12 @@ func dateClass() *object.Class {
 			return object.DateTime{At: at}, nil
 		}}
 	}
+
 	c.Fields = append(c.Fields,
 		fixed("MinValue", time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)),
 		fixed("MaxValue", time.Date(9999, 12, 31, 23, 59, 59, 999_999_900, time.UTC)),
 		fixed("UnixEpoch", time.Unix(0, 0).UTC()))
+
 	ofFile := func(name string, local bool) object.Method {
 		return object.Method{Name: name, Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
 			n, err := c.Whole(0)
@@ -35,9 +37,11 @@ func dateClass() *object.Class {
 			if local {
 				at = at.Local()
 			}
+
 			return object.DateTime{At: at}, nil
 		}}
 	}
+
 	c.Calls = append(c.Calls,
 		ofFile("FromFileTime", true), ofFile("FromFileTimeUtc", false),
 		object.Method{Name: "ParseExact", Least: 2, Most: 4, Do: func(c *object.Call) (object.Value, error) {
@@ -52,6 +56,7 @@ func dateClass() *object.Class {
 			if err != nil {
 				return false, to.Set(object.DateTime{})
 			}
+
 			return true, to.Set(v)
 		}},
 		object.Method{Name: "SpecifyKind", Least: 2, Most: 2, Do: func(c *object.Call) (object.Value, error) {
@@ -77,6 +82,7 @@ func dateClass() *object.Class {
 			n, err := at.Order(c.Arg(1))
 			return int64(n), err
 		}})
+
 	return c
 }
 
@@ -92,7 +98,7 @@ func parseExact(s string, formats object.Value) (object.Value, error) {
 	return nil, object.Raise("System.FormatException", "String was not recognized as a valid DateTime.")
 }
 
-// layouts are the parts of .NET's formats, longest first, as Go writes them.
+// layouts returns the parts of .NET's formats, longest first, as Go writes them.
 func layouts() [][2]string {
 	return [][2]string{
 		{"yyyy", "2006"},
@@ -125,7 +131,7 @@ func layouts() [][2]string {
 	}
 }
 
-// layoutOf is a format of .NET as Go's layout.
+// layoutOf returns a format of .NET as Go's layout.
 func layoutOf(format string) (layout string, ok bool) {
 	standard := map[string]string{
 		"o": "yyyy-MM-ddTHH:mm:ss.fffffffK", "O": "yyyy-MM-ddTHH:mm:ss.fffffffK", "s": "yyyy-MM-ddTHH:mm:ss",
@@ -154,6 +160,7 @@ next:
 			}
 			b.WriteString(text)
 			format = rest
+
 		case '\\':
 			b.WriteString(format[1:min(2, len(format))])
 			format = format[min(2, len(format)):]
@@ -162,6 +169,7 @@ next:
 			format = format[1:]
 		}
 	}
+
 	return b.String(), true
 }
 

@@ -17,7 +17,7 @@ type Types struct {
 	state   *session.State
 }
 
-// Defined are the types that the scripts of a session have defined.
+// Defined returns the types that the scripts of a session have defined.
 func Defined(s *session.State) *Types {
 	t := session.Keep[Types](s)
 	t.state = s
@@ -61,7 +61,7 @@ func (t *Types) Known(name string) bool {
 	return words.TypeName(name) == "type" || t.Class(name) != nil || t.Enum(name) != nil || KnownType(name)
 }
 
-// Converted is a value converted to a type of the session's scripts, or of .NET.
+// Converted returns a value converted to a type of the session's scripts, or of .NET.
 func (t *Types) Converted(to string, v object.Value) (object.Value, error) {
 	if list, ok := strings.CutSuffix(words.TypeName(to), "[]"); ok && !KnownType(to) && t.Known(list) {
 		out := []object.Value{}
@@ -72,8 +72,10 @@ func (t *Types) Converted(to string, v object.Value) (object.Value, error) {
 			}
 			out = append(out, one)
 		}
+
 		return out, nil
 	}
+
 	if words.TypeName(to) == "type" {
 		return t.toType(v)
 	}
@@ -83,13 +85,14 @@ func (t *Types) Converted(to string, v object.Value) (object.Value, error) {
 	if c := t.Class(to); c != nil {
 		return c.Convert(v)
 	}
+
 	if KnownCast(to) {
 		return Converted(to, v)
 	}
 	return convertedIn(t.state, to, v)
 }
 
-// Object is a type as a value, nil for one that is not here.
+// Object returns a type as a value, nil for one that is not here.
 func (t *Types) Object(name string) *object.Object {
 	if e := t.Enum(name); e != nil {
 		return object.TypeObject(e.Name)
@@ -100,6 +103,7 @@ func (t *Types) Object(name string) *object.Object {
 	if c := ClassNamed(name); c != nil {
 		return object.TypeObject(c.Name)
 	}
+
 	if exception := object.ExceptionName(name); exception != "" {
 		return object.TypeObject(exception)
 	}
@@ -109,10 +113,11 @@ func (t *Types) Object(name string) *object.Object {
 	if !t.Known(name) {
 		return nil
 	}
+
 	return object.TypeObject("System." + strings.TrimPrefix(name, "System."))
 }
 
-// toType is the type that a text names.
+// toType returns the type that a text names.
 func (t *Types) toType(v object.Value) (object.Value, error) {
 	v = object.Plain(v)
 	if o, ok := v.(*object.Object); (ok && o.Kind == object.TypeKind) || v == nil {
@@ -125,7 +130,7 @@ func (t *Types) toType(v object.Value) (object.Value, error) {
 	return nil, object.CannotConvert(v, "System.Type")
 }
 
-// toEnum is a value of an enumeration: of a name, of several parted by commas, of a number, or of a list.
+// toEnum returns a value of an enumeration: of a name, of several parted by commas, of a number, or of a list.
 func toEnum(e *object.EnumType, v object.Value) (object.Value, error) {
 	if one, ok := e.Parsed(object.Plain(v)); ok {
 		return one, nil
@@ -145,6 +150,7 @@ func (t *Types) Is(v object.Value, of string) bool {
 	if c := t.Class(of); c != nil {
 		return object.ClassOf(v).Descends(c)
 	}
+
 	if o, ok := v.(*object.Object); ok {
 		if r, ok := o.Own.(*object.ErrorRecord); ok && object.ExceptionName(of) != "" {
 			return r.Is(object.ExceptionName(of))
@@ -154,6 +160,7 @@ func (t *Types) Is(v object.Value, of string) bool {
 		o, ok := v.(*object.Object)
 		return ok && o.Kind == object.TypeKind
 	}
+
 	return IsType(v, of)
 }
 
@@ -170,6 +177,7 @@ func enumClass() *object.Class {
 			return do(t, c)
 		}}
 	}
+
 	return &object.Class{
 		Name:   "System.Enum",
 		Others: []string{"enum"},
@@ -203,7 +211,7 @@ func enumClass() *object.Class {
 	}
 }
 
-// inOrder are the names of an enumeration by their values, as numbers without a sign.
+// inOrder returns the names of an enumeration by their values, as numbers without a sign.
 func inOrder(t *object.EnumType) []object.EnumName {
 	all := slices.Clone(t.Values)
 	slices.SortStableFunc(all, func(a, b object.EnumName) int { return cmp.Compare(uint64(a.N), uint64(b.N)) })
@@ -219,7 +227,7 @@ func parseEnum(t *object.EnumType, c *object.Call) (object.Value, error) {
 	return e, nil
 }
 
-// enumGiven is the enumeration that the first argument names, nil without.
+// enumGiven returns the enumeration that the first argument names, nil without.
 func enumGiven(c *object.Call) *object.EnumType {
 	name := c.Text(0)
 	if o, ok := c.Arg(0).(*object.Object); ok && o.Kind == object.TypeKind {

@@ -23,6 +23,7 @@ func environmentClass() *object.Class {
 			},
 		}
 	}
+
 	fromVariable := func(name, instead string) object.Field {
 		return of(name, func(f *session.State) (object.Value, error) {
 			if v := f.Env[instead]; v != "" {
@@ -31,6 +32,7 @@ func environmentClass() *object.Class {
 			return nil, object.Thrown("[Environment]::%s without the variable %s is not part of Mullion's PowerShell.", name, instead)
 		})
 	}
+
 	return &object.Class{
 		Name:   "System.Environment",
 		Others: []string{"environment"},
@@ -102,6 +104,7 @@ func environmentClass() *object.Class {
 					for name, v := range kept.all() {
 						t.Set(name, v)
 					}
+
 					slices.SortFunc(t.Keys, func(a, b object.Value) int {
 						return strings.Compare(object.Text(a), object.Text(b))
 					})
@@ -131,12 +134,13 @@ type keptVariables struct {
 	key   string // of the registry, or "" for the process
 }
 
-// kept are the variables that an argument names (EnvironmentVariableTarget), without it the process's.
+// kept returns the variables that an argument names (EnvironmentVariableTarget), without it the process's.
 func kept(c *object.Call, n int) (keptVariables, error) {
 	k := keptVariables{state: c.State}
 	if len(c.Args) <= n {
 		return k, nil
 	}
+
 	switch strings.ToLower(c.Text(n)) {
 	case "process", "0":
 	case "user", "1":
@@ -146,10 +150,11 @@ func kept(c *object.Call, n int) (keptVariables, error) {
 	default:
 		return k, object.CannotConvert(c.Arg(n), "System.EnvironmentVariableTarget")
 	}
+
 	return k, nil
 }
 
-// all are the variables by their names.
+// all returns the variables by their names.
 func (k keptVariables) all() map[string]object.Value {
 	all := map[string]object.Value{}
 	if k.key == "" {
@@ -158,6 +163,7 @@ func (k keptVariables) all() map[string]object.Value {
 		}
 		return all
 	}
+
 	_, values, err := k.state.System.Registry.Read(k.key)
 	if err != nil {
 		return all // as without the key
@@ -167,6 +173,7 @@ func (k keptVariables) all() map[string]object.Value {
 			all[v.Name] = got
 		}
 	}
+
 	return all
 }
 
@@ -189,6 +196,7 @@ func (k keptVariables) set(name, v string) error {
 		k.state.SetEnvironment(name, v)
 		return nil
 	}
+
 	calls := k.state.System.Registry
 	err := error(nil)
 	if v == "" {
@@ -196,10 +204,15 @@ func (k keptVariables) set(name, v string) error {
 			err = nil
 		}
 	} else if err = calls.Create(k.key); err == nil {
-		err = calls.Set(k.key, system.RegistryValue{Name: name, Kind: system.KindString, Data: system.TextData(v)})
+		err = calls.Set(k.key, system.RegistryValue{
+			Name: name,
+			Kind: system.KindString,
+			Data: system.TextData(v),
+		})
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return object.Raise("System.Security.SecurityException", "Requested registry access is not allowed.")
 	}
+
 	return err
 }

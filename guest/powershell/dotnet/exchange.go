@@ -90,6 +90,7 @@ func (ex *exchange) send() {
 	if ex.sent {
 		return
 	}
+
 	ex.sent = true
 	h := ex.w.Header()
 	h["Content-Type"] = nil // or net/http guesses one
@@ -97,6 +98,7 @@ func (ex *exchange) send() {
 	for _, p := range ex.header.All {
 		h.Add(p.Name, p.Value)
 	}
+
 	if ex.alone {
 		h.Set("Connection", "close")
 	}
@@ -114,10 +116,12 @@ func (ex *exchange) write(data []byte) error {
 		return object.Raise("System.ObjectDisposedException",
 			"Cannot access a disposed object.\nObject name: 'System.Net.HttpResponseStream'.")
 	}
+
 	if ex.length >= 0 && ex.written+int64(len(data)) > ex.length {
 		return object.Raise("System.Net.ProtocolViolationException",
 			"Bytes to be written to the stream exceed the Content-Length bytes size specified.")
 	}
+
 	ex.send()
 	_, err := ex.w.Write(data)
 	if err == nil {
@@ -130,6 +134,7 @@ func (ex *exchange) write(data []byte) error {
 	case errors.Is(ex.r.Context().Err(), context.Canceled), isNetwork(err):
 		return object.Raise(listenerException, "The specified network name is no longer available")
 	}
+
 	return err
 }
 
@@ -151,6 +156,7 @@ func (ex *exchange) finish() error {
 		}
 		ex.send()
 	}
+
 	ex.mu.Unlock()
 	ex.end()
 	return nil
@@ -203,6 +209,7 @@ func requestClass() *object.Class {
 			return ex.r.Header.Get(name)
 		}
 	}
+
 	return &object.Class{
 		Name: "System.Net.HttpListenerRequest",
 		Props: []object.Field{
@@ -243,7 +250,7 @@ func requestClass() *object.Class {
 	}
 }
 
-// endPoint is an address and a port as an object.
+// endPoint returns an address and a port as an object.
 func endPoint(s string) object.Value {
 	at, err := netip.ParseAddrPort(s)
 	if err != nil {
@@ -261,6 +268,7 @@ func endPointClass() *object.Class {
 			},
 		}
 	}
+
 	return &object.Class{
 		Name: "System.Net.IPEndPoint",
 		Props: []object.Field{
@@ -290,7 +298,7 @@ func settable(name string, get func(ex *exchange) object.Value,
 	return f
 }
 
-// responseProperties are those of HttpListenerResponse.
+// responseProperties returns those of HttpListenerResponse.
 func responseProperties() []object.Field {
 	header := func(property, name string) object.Field {
 		return settable(property, func(ex *exchange) object.Value { return ex.header.Get(name) },
@@ -360,6 +368,7 @@ func responseClass() *object.Class {
 		}
 		return ex.header.Put(c.Text(0), c.Text(1))
 	}
+
 	return &object.Class{
 		Name:  "System.Net.HttpListenerResponse",
 		Props: responseProperties(),
@@ -407,6 +416,7 @@ func responseClass() *object.Class {
 					if err != nil {
 						return err
 					}
+
 					if ex.unsent() == nil && !ex.chunked {
 						ex.length = int64(len(data))
 					}
@@ -420,7 +430,7 @@ func responseClass() *object.Class {
 	}
 }
 
-// requestHeaders are a request's headers, as its client sent them.
+// requestHeaders returns a request's headers, as its client sent them.
 func requestHeaders(r *http.Request) *object.Pairs {
 	p := &object.Pairs{Fixed: true}
 	p.All = append(p.All, object.Pair{Name: "Host", Value: r.Host})

@@ -24,6 +24,7 @@ func openFile(c *object.Call, path string, mode, access, share object.Value, usu
 	if !ok {
 		return nil, object.CannotConvert(mode, "System.IO.FileMode")
 	}
+
 	a := int64(3)
 	switch given, known := object.EnumOf("IO.FileAccess").Parsed(object.Plain(access)); {
 	case known && access != nil:
@@ -31,6 +32,7 @@ func openFile(c *object.Call, path string, mode, access, share object.Value, usu
 	case m.N == 6:
 		a = 2
 	}
+
 	if share == nil {
 		share = usual
 	}
@@ -48,6 +50,7 @@ func openFile(c *object.Call, path string, mode, access, share object.Value, usu
 	if a&1 != 0 {
 		s.R = f
 	}
+
 	if a&2 != 0 {
 		s.Write = func(data []byte) error { _, err := f.Write(data); return err }
 	}
@@ -95,6 +98,7 @@ func gzipClass() *object.Class {
 		if on == nil || !ok {
 			return nil, object.CannotConvert(c.Arg(0), "System.IO.Stream")
 		}
+
 		decompress := mode.N == 0
 		if (decompress && on.R == nil) || (!decompress && on.Write == nil) {
 			what := map[bool]string{true: "reading", false: "writing"}[decompress]
@@ -114,14 +118,17 @@ func gzipClass() *object.Class {
 			w := gzip.NewWriter(writerFunc(on.Write))
 			s.Write, s.Close = func(data []byte) error { _, err := w.Write(data); return err }, w.Close
 		}
+
 		return &object.Instance{Of: gzipClass(), V: s}, nil
 	}}
+
 	c.Methods = append(c.Methods, object.Method{
 		Name:  "CopyTo",
 		Least: 1,
 		Most:  2,
 		Do:    copyStream,
 	})
+
 	return c
 }
 
@@ -150,14 +157,17 @@ func listed(c *object.Call, path string, dirs, files bool) (object.Value, error)
 			if wanted && re.MatchString(e.Name()) {
 				out = append(out, name)
 			}
+
 			if deep && e.IsDir() {
 				if err := within(filepath.Join(full, e.Name()), name); err != nil {
 					return err
 				}
 			}
 		}
+
 		return err
 	}
+
 	return out, within(path, c.Text(0))
 }
 

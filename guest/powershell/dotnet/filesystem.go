@@ -30,6 +30,7 @@ func pathClass() *object.Class {
 			},
 		}
 	}
+
 	return &object.Class{
 		Name: "System.IO.Path",
 		Fields: []object.Field{
@@ -71,6 +72,7 @@ func pathClass() *object.Class {
 					if dir == "" || strings.HasSuffix(dir, ":") {
 						dir += c.State.Separator()
 					}
+
 					if c.State.Windows() {
 						dir = strings.ReplaceAll(dir, "/", `\`)
 					}
@@ -112,6 +114,7 @@ func pathClass() *object.Class {
 				if len(s) > n && (s[n] == '/' || s[n] == '\\') {
 					n++
 				}
+
 				return s[:n], nil
 			}},
 			{
@@ -137,6 +140,7 @@ func pathClass() *object.Class {
 						}
 						b[i] = letters[n.(int64)]
 					}
+
 					b[8] = '.'
 					return string(b), nil
 				},
@@ -157,12 +161,12 @@ func badCharacters(signs string) object.Value {
 	return out
 }
 
-// FileName is what follows a path's last slash or colon.
+// FileName returns what follows a path's last slash or colon.
 func FileName(s string) string { return s[strings.LastIndexAny(s, `/\:`)+1:] }
 
 // Rooted reports whether a path begins at a root.
 func Rooted(s string) bool {
-	return strings.HasPrefix(s, "/") || strings.HasPrefix(s, `\`) || len(s) > 1 && s[1] == ':'
+	return strings.HasPrefix(s, "/") || strings.HasPrefix(s, `\`) || (len(s) > 1 && s[1] == ':')
 }
 
 // combine joins paths; a rooted one goes before those ahead of it.
@@ -172,6 +176,7 @@ func combine(c *object.Call) string {
 	if list, ok := c.Arg(0).([]object.Value); ok && len(args) == 1 {
 		args = list
 	}
+
 	for _, one := range args {
 		a := object.Text(one)
 		switch {
@@ -184,6 +189,7 @@ func combine(c *object.Call) string {
 			path += c.State.Separator() + a
 		}
 	}
+
 	return path
 }
 
@@ -202,6 +208,7 @@ func onFile(name string, most int, do func(path string, c *object.Call) (object.
 			if _, ours := errors.AsType[*object.Leaving](err); ours {
 				return nil, err
 			}
+
 			if _, known := errors.AsType[*object.Exception](err); known {
 				return nil, err
 			}
@@ -218,7 +225,7 @@ func encoded(c *object.Call, n int) *stream.Encoding {
 	return stream.UTF8Encoding()
 }
 
-// marked is a text as a file has it: of Encoding.UTF8 and Encoding.Unicode with a mark at its beginning.
+// marked returns a text as a file has it: of Encoding.UTF8 and Encoding.Unicode with a mark at its beginning.
 func marked(c *object.Call, n int, s string) string {
 	if e := object.Own[*stream.Encoding](c.Arg(n)); e != nil {
 		if strings.HasPrefix(e.Web, "utf-") {
@@ -247,6 +254,7 @@ func fileClass() *object.Class {
 		}
 		return b.String()
 	}
+
 	return &object.Class{
 		Name: "System.IO.File",
 		Calls: []object.Method{
@@ -342,6 +350,7 @@ func directoryClass() *object.Class {
 			return listed(c, path, dirs, files)
 		})
 	}
+
 	return &object.Class{
 		Name: "System.IO.Directory",
 		Calls: []object.Method{

@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// generics are the generic types that are here, by their names without their parameters, which are not checked.
+// generics returns the generic types that are here, by their names without their parameters, which are not checked.
 func generics() map[string]string {
 	const space = "collections.generic."
 	return map[string]string{
@@ -33,7 +33,7 @@ const (
 	stackName      = "collections.stack"
 )
 
-// plainName is a type's name as classes have it, a generic one without its parameters.
+// plainName returns a type's name as classes have it, a generic one without its parameters.
 func plainName(name string) string {
 	name = words.TypeName(name)
 	bare, _, _ := strings.Cut(name, "[")
@@ -61,6 +61,7 @@ func dictionaryClass() *object.Class {
 				}
 				t.Exact = t.Exact && !ignoresCase(a)
 			}
+
 			return t, nil
 		}},
 	}
@@ -93,6 +94,7 @@ func setClass() *object.Class {
 			return do(object.Own[*object.Hashtable](c.On), c), nil
 		}}
 	}
+
 	each := func(name string, do func(t, other *object.Hashtable) object.Value) object.Method {
 		return on(name, 1, func(t *object.Hashtable, c *object.Call) object.Value {
 			other := &object.Hashtable{}
@@ -104,6 +106,7 @@ func setClass() *object.Class {
 			return do(t, other)
 		})
 	}
+
 	within := func(a, b *object.Hashtable) bool {
 		return !slices.ContainsFunc(a.Keys, func(k object.Value) bool { return !b.Has(k) })
 	}
@@ -117,6 +120,7 @@ func setClass() *object.Class {
 			for _, a := range c.Args {
 				t.Exact = t.Exact && !ignoresCase(a)
 			}
+
 			for _, a := range c.Args {
 				if _, comparer := a.(object.Enum); comparer {
 					continue
@@ -125,6 +129,7 @@ func setClass() *object.Class {
 					t.Set(v, true)
 				}
 			}
+
 			return &object.Instance{Of: setClass(), V: t}, nil
 		}},
 		Props: []object.Field{{Name: "Count", Get: func(_ *session.State, v object.Value) (object.Value, error) {
@@ -189,10 +194,12 @@ func lineClass(name, short string, stack bool) *object.Class {
 			return do(object.Own[*object.ArrayList](c.On), c)
 		}}
 	}
+
 	add, take := "Enqueue", "Dequeue"
 	if stack {
 		add, take = "Push", "Pop"
 	}
+
 	self := func() *object.Class { return lineClass(name, short, stack) }
 	put := func(l *object.ArrayList, v object.Value) {
 		if stack {
@@ -201,6 +208,7 @@ func lineClass(name, short string, stack bool) *object.Class {
 			l.Items = append(l.Items, v)
 		}
 	}
+
 	return &object.Class{
 		Name:   "System.Collections." + short,
 		Others: []string{name},

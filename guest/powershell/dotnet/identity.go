@@ -23,6 +23,7 @@ func identityClass() *object.Class {
 	account := func(sid string) object.Value {
 		return &object.Instance{Of: accountClass("SecurityIdentifier"), V: sid}
 	}
+
 	return &object.Class{
 		Name: "System.Security.Principal.WindowsIdentity",
 		Text: func(v any) string { return "System.Security.Principal.WindowsIdentity" },
@@ -87,5 +88,5 @@ func inRole(i *token.Identity, role object.Value) bool {
 	})
 }
 
-// roleSID is the SID of a group that Windows always has, by its number in WindowsBuiltInRole.
+// roleSID returns the SID of a group that Windows always has, by its number in WindowsBuiltInRole.
 func roleSID(n int64) string { return "S-1-5-32-" + object.Text(n) }

@@ -50,6 +50,7 @@ func managerClass() *object.Class {
 					}
 					chosen |= one.N
 				}
+
 				if chosen != 0 && chosen&newer == 0 {
 					return object.Thrown("[Net.ServicePointManager]::SecurityProtocol without Tls12 or Tls13 is not part of "+
 						"Mullion's PowerShell: %s.", object.Text(v))

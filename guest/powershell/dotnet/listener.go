@@ -53,6 +53,7 @@ func parsePrefix(s string) (parsedPrefix, error) {
 	bad := func(message string) (parsedPrefix, error) {
 		return parsedPrefix{}, object.Raise(object.ArgumentException, message+"\nParameter name: uriPrefix")
 	}
+
 	low := strings.ToLower(s)
 	switch {
 	case strings.HasPrefix(low, "https://"):
@@ -62,14 +63,21 @@ func parsePrefix(s string) (parsedPrefix, error) {
 	case !strings.HasSuffix(s, "/"):
 		return bad("Only Uri prefixes ending in '/' are allowed.")
 	}
+
 	host, path, _ := strings.Cut(s[len("http://"):], "/")
-	p := parsedPrefix{host: host, port: "80", path: "/" + path}
+	p := parsedPrefix{
+		host: host,
+		port: "80",
+		path: "/" + path,
+	}
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		p.host, p.port = host[:i], host[i+1:]
 	}
+
 	if n, err := net.LookupPort("tcp", p.port); err != nil || n == 0 || p.host == "" {
 		return bad("Invalid port in prefix.")
 	}
+
 	return p, nil
 }
 
@@ -107,6 +115,7 @@ func (l *listener) add(s *session.State, prefix string) error {
 	if err != nil {
 		return err
 	}
+
 	if slices.Contains(l.prefixes, prefix) {
 		return conflict(prefix)
 	}
@@ -115,6 +124,7 @@ func (l *listener) add(s *session.State, prefix string) error {
 			return err
 		}
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.prefixes = append(l.prefixes, prefix)
@@ -138,6 +148,7 @@ func (l *listener) start(s *session.State) error {
 	if err := l.usable(); err != nil || l.open != nil {
 		return err
 	}
+
 	l.mu.Lock()
 	l.open, l.busy = map[string]net.Listener{}, map[*exchange]bool{}
 	l.requests, l.ended = make(chan *exchange), make(chan struct{})
@@ -148,6 +159,7 @@ func (l *listener) start(s *session.State) error {
 		BaseContext: func(net.Listener) context.Context { return s.Context },
 		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
+
 	s.Closers = append(s.Closers, l.stop)
 	for _, prefix := range l.prefixes {
 		p, err := parsePrefix(prefix)
@@ -159,6 +171,7 @@ func (l *listener) start(s *session.State) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -167,6 +180,7 @@ func (l *listener) listen(s *session.State, prefix, port string) error {
 	if l.open[port] != nil {
 		return nil
 	}
+
 	listen := s.System.Listen
 	at, err := listen(s.Context, "tcp", ":"+port)
 	switch {
@@ -177,6 +191,7 @@ func (l *listener) listen(s *session.State, prefix, port string) error {
 	case err != nil:
 		return fmt.Errorf("listen on %s: %w", prefix, err)
 	}
+
 	l.open[port] = at
 	go func() { _ = l.server.Serve(at) }() // it ends when the listener stops
 	return nil
@@ -202,6 +217,7 @@ func (l *listener) stop() {
 	for ex := range l.busy {
 		ex.abort()
 	}
+
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), patience)
 	defer cancel()
@@ -223,6 +239,7 @@ func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
 			hostFits, fits = hostFits || h, fits || both
 		}
 	}
+
 	l.mu.Unlock()
 	switch {
 	case !hostFits:
@@ -232,12 +249,14 @@ func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
 		refuseRequest(w, http.StatusNotFound, "Not Found", "Not Found")
 		return
 	}
+
 	select {
 	case queue <- struct{}{}:
 	default:
 		refuseRequest(w, http.StatusServiceUnavailable, "Service Unavailable", "Service Unavailable")
 		return
 	}
+
 	ex := newExchange(l, w, r, local)
 	select {
 	case requests <- ex:
@@ -249,6 +268,7 @@ func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
 		ex.abort()
 		return
 	}
+
 	<-ex.done
 	l.mu.Lock()
 	delete(l.busy, ex)
@@ -275,6 +295,7 @@ func (l *listener) context(s *session.State) (object.Value, error) {
 	if l.open == nil || len(l.prefixes) == 0 {
 		return nil, object.Raise(invalidOperation, "Please call the Start() method before calling this method.")
 	}
+
 	select {
 	case ex := <-l.requests:
 		l.mu.Lock()
@@ -291,6 +312,7 @@ func listenerClass() *object.Class {
 	do := func(do func(c *object.Call, l *listener) (object.Value, error)) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) { return do(c, object.Own[*listener](c.On)) }
 	}
+
 	stop := do(func(_ *object.Call, l *listener) (object.Value, error) {
 		if err := l.usable(); err != nil {
 			return nil, err
@@ -298,12 +320,14 @@ func listenerClass() *object.Class {
 		l.stop()
 		return nil, nil
 	})
+
 	end := do(func(_ *object.Call, l *listener) (object.Value, error) {
 		l.stop()
 		l.remove(func(string) bool { return true })
 		l.closed = true
 		return nil, nil
 	})
+
 	c := &object.Class{
 		Name: listenerName,
 		Fields: []object.Field{{
@@ -355,13 +379,14 @@ func listenerClass() *object.Class {
 			},
 		},
 	}
+
 	c.Make = &object.Method{Do: func(*object.Call) (object.Value, error) {
 		return &object.Instance{Of: listenerClass(), V: &listener{}}, nil
 	}}
 	return c
 }
 
-// prefixesClass is the list of a listener's prefixes.
+// prefixesClass returns the list of a listener's prefixes.
 func prefixesClass() *object.Class {
 	return &object.Class{
 		Name: "System.Net.HttpListenerPrefixCollection",
@@ -417,7 +442,7 @@ func prefixesClass() *object.Class {
 	}
 }
 
-// requestURL is a request's whole URL.
+// requestURL returns a request's whole URL.
 func requestURL(r *http.Request) *url.URL {
 	u := *r.URL
 	u.Scheme, u.Host = "http", r.Host

@@ -32,7 +32,7 @@ func numberKinds() []numberKind {
 	}
 }
 
-// numberClasses are the classes of the types of numbers without values of their own.
+// numberClasses returns the classes of the types of numbers without values of their own.
 func numberClasses() []*object.Class {
 	var all []*object.Class
 	for _, k := range numberKinds() {
@@ -43,6 +43,7 @@ func numberClasses() []*object.Class {
 				least, most = -float64(math.MaxFloat32), float64(math.MaxFloat32)
 			}
 		}
+
 		if k.name == "System.UInt64" {
 			most = float64(math.MaxUint64)
 		}
@@ -50,6 +51,7 @@ func numberClasses() []*object.Class {
 		c := &object.Class{Name: k.name, Others: k.others, Fields: []object.Field{
 			valueField("MaxValue", most), valueField("MinValue", least), valueField("Zero", int64(0)), valueField("One", int64(1)),
 		}}
+
 		c.Calls = []object.Method{{Name: "Parse", Least: 1, Most: 2, Do: func(c *object.Call) (object.Value, error) {
 			v, err := k.parse(c.Text(0), c.Arg(1))
 			if err != nil {
@@ -67,6 +69,7 @@ func numberClasses() []*object.Class {
 			func(s string) (object.Value, error) { return k.parse(s, nil) }))
 		all = append(all, c)
 	}
+
 	return all
 }
 
@@ -91,7 +94,7 @@ func (k numberKind) parse(s string, style object.Value) (object.Value, error) {
 	return n, nil
 }
 
-// cast is a value as a number of the kind.
+// cast returns a value as a number of the kind.
 func (k numberKind) cast(v object.Value) (object.Value, error) {
 	if k.floating {
 		if s, ok := v.(string); ok {

@@ -9,7 +9,7 @@ func openShared(path string, mode, access, _ int64) (*os.File, error) {
 	return os.OpenFile(path, howOpened(mode, access), 0o644)
 }
 
-// howOpened is how a file is opened for a FileMode and a FileAccess.
+// howOpened returns how a file is opened for a FileMode and a FileAccess.
 func howOpened(mode, access int64) int {
 	how := os.O_RDWR
 	switch access {
@@ -18,6 +18,7 @@ func howOpened(mode, access int64) int {
 	case 2:
 		how = os.O_WRONLY
 	}
+
 	switch mode {
 	case 1:
 		how |= os.O_CREATE | os.O_EXCL
@@ -30,5 +31,6 @@ func howOpened(mode, access int64) int {
 	case 6:
 		how = how&^os.O_RDWR | os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	}
+
 	return how
 }

@@ -17,6 +17,7 @@ func openShared(path string, mode, access, share int64) (*os.File, error) {
 	if access&1 != 0 {
 		how |= windows.GENERIC_READ
 	}
+
 	if access&2 != 0 {
 		how |= windows.GENERIC_WRITE
 	}
@@ -36,5 +37,6 @@ func openShared(path string, mode, access, share int64) (*os.File, error) {
 			Err:  err,
 		}
 	}
+
 	return os.NewFile(uintptr(h), path), nil
 }

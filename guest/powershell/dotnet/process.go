@@ -37,6 +37,7 @@ func ProcessClass() *object.Class {
 			},
 		}
 	}
+
 	return &object.Class{
 		Name: "System.Diagnostics.Process",
 		Same: func(v any) string { return fmt.Sprint(v.(*Started).Cmd.Process.Pid) },
@@ -68,12 +69,14 @@ func ProcessClass() *object.Class {
 							late = time.After(time.Duration(millis) * time.Millisecond)
 						}
 					}
+
 					select {
 					case <-s.Done:
 					case <-late:
 					case <-c.State.Context.Done():
 						return nil, c.State.Context.Err()
 					}
+
 					if len(c.Args) == 0 {
 						return nil, nil
 					}

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// Inspected is what $x.psobject is: the object as PowerShell sees it
+// Inspected returns what $x.psobject is: the object as PowerShell sees it
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.psobject).
 func Inspected(v object.Value) object.Value {
 	value := func(get func() object.Value) func(*session.State, object.Value) (object.Value, error) {
@@ -46,7 +46,7 @@ func methodInfos(v object.Value) object.Value {
 	return out
 }
 
-// typeNames are the names of an object's type and of those that it is derived from.
+// typeNames returns the names of an object's type and of those that it is derived from.
 func typeNames(v object.Value) object.Value {
 	l := &object.ArrayList{Generic: true, Items: []object.Value{object.TypeName(v)}}
 	if c := object.ClassOf(v); c != nil {
@@ -64,7 +64,7 @@ type property struct {
 	name string
 }
 
-// named is a property of an object, nil without.
+// named returns a property of an object, nil without.
 func named(of object.Value, name string) object.Value {
 	for _, n := range allProperties(of) {
 		if strings.EqualFold(n, name) {
@@ -74,7 +74,7 @@ func named(of object.Value, name string) object.Value {
 	return nil
 }
 
-// allProperties are the names of an object's properties, those that are not shown among them.
+// allProperties returns the names of an object's properties, those that are not shown among them.
 func allProperties(of object.Value) []string {
 	names := slices.Clone(object.PropertyNames(of))
 	o, ok := of.(*object.Object)
@@ -122,7 +122,7 @@ func propertyClass() *object.Class {
 	}
 }
 
-// memberKind is what kind of property it is.
+// memberKind returns what kind of property it is.
 func memberKind(p *property) string {
 	o, ok := p.of.(*object.Object)
 	if !ok || o.Kind != object.Custom {
@@ -134,7 +134,7 @@ func memberKind(p *property) string {
 	return "NoteProperty"
 }
 
-// memberSetClass is the collection of an object's properties.
+// memberSetClass returns the collection of an object's properties.
 func memberSetClass() *object.Class {
 	all := func(of object.Value) []object.Value {
 		out := []object.Value{}
@@ -143,6 +143,7 @@ func memberSetClass() *object.Class {
 		}
 		return out
 	}
+
 	onObject := func(do func(o *object.Object, c *object.Call) error) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) {
 			o, ok := c.On.(*object.Instance).V.(*object.Object)
@@ -152,6 +153,7 @@ func memberSetClass() *object.Class {
 			return nil, do(o, c)
 		}
 	}
+
 	return &object.Class{
 		Name: "System.Management.Automation.PSMemberInfoCollection",
 		Each: all,

@@ -52,6 +52,7 @@ func regexClass() *object.Class {
 			}},
 		},
 	}
+
 	for _, one := range regexVerbs() {
 		c.Methods = append(c.Methods, object.Method{
 			Name: one.name, Least: one.least, Most: one.most,
@@ -63,10 +64,11 @@ func regexClass() *object.Class {
 			Name: one.name, Least: one.least + 1, Most: one.least + 2, Do: one.static,
 		})
 	}
+
 	return c
 }
 
-// escaped is a text as a pattern that matches it. ] and } are no signs of their own.
+// escaped returns a text as a pattern that matches it. ] and } are no signs of their own.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -146,6 +148,7 @@ func replaceVerb(p *object.Pattern, c *object.Call, args []object.Value) (object
 		}
 		most = int(n)
 	}
+
 	block, isBlock := args[1].(*object.ScriptBlock)
 	if !isBlock {
 		return p.Replaced(s, most, object.By(object.Text(args[1]), s))
@@ -178,13 +181,13 @@ func newRegex(source string, options object.Value) (object.Value, error) {
 	return &object.Instance{Of: regexClass(), V: p}, nil
 }
 
-// MatchOf is a match as an object, or one without Success for nil
+// MatchOf returns a match as an object, or one without Success for nil
 // (https://learn.microsoft.com/en-us/dotnet/api/system.text.regularexpressions.match).
 func MatchOf(p *object.Pattern, text string, m *regexp2.Match) object.Value {
 	return &object.Instance{Of: matchClass(), V: &found{p, text, m}}
 }
 
-// units is how many characters of .NET the first runes of a text are.
+// units returns how many characters of .NET the first runes of a text are.
 func units(runes []rune, n int) int64 {
 	count := int64(0)
 	for _, r := range runes[:n] {
@@ -215,7 +218,7 @@ func groupClass() *object.Class {
 	}
 }
 
-// captureFields are the properties that a Group and a Match share.
+// captureFields returns the properties that a Group and a Match share.
 func captureFields(of func(name string, get func(g captured) object.Value) object.Field) []object.Field {
 	return []object.Field{
 		of("Success", func(g captured) object.Value { return g.there() }),
@@ -232,6 +235,7 @@ func captureFields(of func(name string, get func(g captured) object.Value) objec
 					out = append(out, &object.Instance{Of: groupClass(), V: captured{g.text, g.name, &one}})
 				}
 			}
+
 			return out
 		}),
 		of("Index", func(g captured) object.Value {
@@ -256,7 +260,7 @@ func (g captured) value() string {
 	return g.g.String()
 }
 
-// whole is the match as a group.
+// whole returns the match as a group.
 func (f *found) whole() captured {
 	if f.m == nil {
 		return captured{text: f.text, name: "0"}
@@ -264,7 +268,7 @@ func (f *found) whole() captured {
 	return captured{f.text, "0", &f.m.Group}
 }
 
-// groups are the groups of a match.
+// groups returns the groups of a match.
 func (f *found) groups() *groups {
 	g := &groups{of: f}
 	if f.m == nil {
@@ -291,6 +295,7 @@ func matchClass() *object.Class {
 			return get(object.Own[*found](v).whole()), nil
 		}}
 	}
+
 	return &object.Class{
 		Name:         "System.Text.RegularExpressions.Match",
 		ByProperties: true,
@@ -333,13 +338,16 @@ func groupsClass() *object.Class {
 				return one(captured{g.of.text, group.Name, group}), nil
 			}
 		}
+
 		for _, c := range g.all {
 			if c.name == object.Text(at) {
 				return one(c), nil
 			}
 		}
+
 		return one(captured{name: object.Text(at)}), nil
 	}
+
 	return &object.Class{
 		Name: "System.Text.RegularExpressions.GroupCollection",
 		Each: func(v any) []object.Value {

@@ -54,6 +54,7 @@ func bitsClass() *object.Class {
 			return nil, object.Raise("System.ArgumentOutOfRangeException", "Index was out of range. Must be non-negative and less "+
 				"than the size of the collection.\nParameter name: startIndex")
 		}
+
 		return data[from : from+int64(size)], nil
 	}
 
@@ -127,6 +128,7 @@ func threadClass() *object.Class {
 				}
 				wait = time.Duration(n) * time.Millisecond
 			}
+
 			select {
 			case <-time.After(wait):
 				return nil, nil
@@ -144,7 +146,7 @@ func pointerClass() *object.Class {
 	}}
 }
 
-// webUtilityClass are the encodings of the web.
+// webUtilityClass returns the encodings of the web.
 func webUtilityClass(class string, names ...string) *object.Class {
 	do := []func(s string) (string, error){
 		func(s string) (string, error) { return url.QueryEscape(s), nil },
@@ -156,25 +158,29 @@ func webUtilityClass(class string, names ...string) *object.Class {
 			return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#39;", "'", "&amp;", "&").Replace(s), nil
 		},
 	}
+
 	c := &object.Class{Name: class}
 	for i, name := range names {
 		c.Calls = append(c.Calls, static(name, 1, 1, func(c *object.Call) (object.Value, error) {
 			return do[i](c.Text(0))
 		}))
 	}
+
 	return c
 }
 
-// hashClass is a hash algorithm of System.Security.Cryptography.
+// hashClass returns a hash algorithm of System.Security.Cryptography.
 func hashClass(name string, make func() hash.Hash, providers ...string) *object.Class {
 	const space = "System.Security.Cryptography."
 	c := &object.Class{Name: space + name}
 	for _, p := range providers {
 		c.Others = append(c.Others, "security.cryptography."+p)
 	}
+
 	made := func(*object.Call) (object.Value, error) {
 		return &object.Instance{Of: hashClass(name, make, providers...), V: make}, nil
 	}
+
 	c.Make = &object.Method{Do: made}
 	c.Calls = []object.Method{static("Create", 0, 1, made)}
 	c.Methods = []object.Method{
@@ -188,11 +194,13 @@ func hashClass(name string, make func() hash.Hash, providers ...string) *object.
 			}
 			data, err := object.BytesOf(c.Arg(0))
 			h.Write(data)
+
 			return object.ByteList(h.Sum(nil)), err
 		}},
 		{Name: "Dispose", Do: func(*object.Call) (object.Value, error) { return nil, nil }},
 		{Name: "Clear", Do: func(*object.Call) (object.Value, error) { return nil, nil }},
 	}
+
 	return c
 }
 
@@ -228,6 +236,7 @@ func randomBytesClass() *object.Class {
 					}
 					list[i] = n
 				}
+
 				return nil, nil
 			}},
 			{Name: "Dispose", Do: func(*object.Call) (object.Value, error) { return nil, nil }},
@@ -235,7 +244,7 @@ func randomBytesClass() *object.Class {
 	}
 }
 
-// Culture is a culture by its name; its formats are those of en-US, whatever it is called.
+// Culture returns a culture by its name; its formats are those of en-US, whatever it is called.
 func Culture(name string) object.Value { return &object.Instance{Of: cultureClass(), V: name} }
 
 // cultureClass is System.Globalization.CultureInfo.
@@ -245,6 +254,7 @@ func cultureClass() *object.Class {
 			return get(object.Own[string](v)), nil
 		}}
 	}
+
 	fixed := func(name, culture string) object.Field {
 		return object.Field{
 			Name: name,
@@ -252,6 +262,7 @@ func cultureClass() *object.Class {
 			Set:  func(_, _ object.Value) error { return nil },
 		}
 	}
+
 	numbers := map[string]int64{"": 127, "en-US": 1033, "en-GB": 2057, "de-DE": 1031, "fr-FR": 1036, "ja-JP": 1041}
 	display := map[string]string{"": "Invariant Language (Invariant Country)", "en-US": "English (United States)"}
 	named := func(c *object.Call) (object.Value, error) { return Culture(c.Text(0)), nil }
@@ -319,6 +330,7 @@ func titled(s string) string {
 		b.WriteString(text)
 		word = word[:0]
 	}
+
 	for _, r := range s {
 		if unicode.IsLetter(r) || r == '\'' {
 			word = append(word, r)
@@ -327,6 +339,7 @@ func titled(s string) string {
 		end()
 		b.WriteRune(r)
 	}
+
 	end()
 	return b.String()
 }
@@ -346,6 +359,7 @@ func assemblyClass() *object.Class {
 				"' or one of its dependencies: assemblies are not part of Mullion's PowerShell.")
 		})
 	}
+
 	return &object.Class{Name: "System.Reflection.Assembly", Others: []string{"reflection.assembly"}, Calls: []object.Method{
 		load("LoadWithPartialName"), load("Load"), load("LoadFrom"), load("LoadFile"),
 	}}

@@ -6,7 +6,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// typeGiven is the name of the type that a value is, as [type] or as a text.
+// typeGiven returns the name of the type that a value is, as [type] or as a text.
 func typeGiven(v object.Value) string {
 	if o, ok := v.(*object.Object); ok && o.Kind == object.TypeKind {
 		return object.Text(o.Props["fullname"])
@@ -14,7 +14,7 @@ func typeGiven(v object.Value) string {
 	return object.Text(v)
 }
 
-// enumOfType is the enumeration that a type is, nil for another.
+// enumOfType returns the enumeration that a type is, nil for another.
 func enumOfType(c *object.Call, name string) *object.EnumType {
 	if t := Defined(c.State).Enum(name); t != nil {
 		return t
@@ -22,8 +22,7 @@ func enumOfType(c *object.Call, name string) *object.EnumType {
 	return object.EnumOf(name)
 }
 
-// typeMethods are the methods of types as values
-// (https://learn.microsoft.com/en-us/dotnet/api/system.type).
+// typeMethods returns the methods of types as values (https://learn.microsoft.com/en-us/dotnet/api/system.type).
 func typeMethods() []object.Method {
 	ofEnum := func(name string, item func(t *object.EnumType, v object.EnumName) object.Value) object.Method {
 		return object.Method{Name: name, Do: func(c *object.Call) (object.Value, error) {
@@ -36,9 +35,11 @@ func typeMethods() []object.Method {
 			for _, v := range inOrder(t) {
 				out = append(out, item(t, v))
 			}
+
 			return out, nil
 		}}
 	}
+
 	names := func(name string, list func(class *object.Class) []string) object.Method {
 		return object.Method{Name: name, Most: 1, Do: func(c *object.Call) (object.Value, error) {
 			out := []object.Value{}
@@ -49,18 +50,21 @@ func typeMethods() []object.Method {
 			if class == nil {
 				return out, nil
 			}
+
 			for _, n := range list(class) {
 				if len(c.Args) == 1 && strings.EqualFold(n, c.Text(0)) {
 					return object.New(object.Custom).Set("Name", n), nil
 				}
 				out = append(out, object.New(object.Custom).Set("Name", n))
 			}
+
 			if len(c.Args) == 1 {
 				return nil, nil
 			}
 			return out, nil
 		}}
 	}
+
 	return []object.Method{
 		ofEnum("GetEnumNames", func(_ *object.EnumType, v object.EnumName) object.Value { return v.Name }),
 		ofEnum("GetEnumValues", func(t *object.EnumType, v object.EnumName) object.Value {

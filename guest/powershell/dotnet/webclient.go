@@ -24,13 +24,14 @@ type webClient struct {
 // ask makes a request and returns the answer and its body.
 func (w *webClient) ask(s *session.State, method, address, body string) (*http.Response, []byte, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, nil, object.Thrown("WebClient of the URL %q is not part of Mullion's PowerShell.", address)
 	}
 	r, err := http.NewRequestWithContext(s.Context, method, u.String(), strings.NewReader(body))
 	if err != nil {
 		return nil, nil, object.Raise(object.WebException, err.Error())
 	}
+
 	r.Header.Set("User-Agent", "") // none is sent
 	for _, one := range object.Own[*object.Pairs](w.headers).All {
 		if strings.EqualFold(one.Name, "host") {
@@ -38,6 +39,7 @@ func (w *webClient) ask(s *session.State, method, address, body string) (*http.R
 		}
 		r.Header.Add(one.Name, one.Value)
 	}
+
 	const most = 50 // .NET's own limit of redirections
 	return Fetch(s.Context, r, most)
 }
@@ -54,6 +56,7 @@ func Fetch(ctx context.Context, r *http.Request, redirections int64) (*http.Resp
 			return nil
 		},
 	}
+
 	answer, err := client.Do(r)
 	if err != nil {
 		return nil, nil, webError(ctx, err, r.URL)
@@ -63,15 +66,21 @@ func Fetch(ctx context.Context, r *http.Request, redirections int64) (*http.Resp
 	if err != nil {
 		return nil, nil, webError(ctx, err, r.URL)
 	}
+
 	if answer.StatusCode >= http.StatusBadRequest {
 		message := fmt.Sprintf("The remote server returned an error: (%d) %s.",
 			answer.StatusCode, http.StatusText(answer.StatusCode))
-		return nil, nil, &object.Exception{Class: object.WebException, Message: message, Status: answer.StatusCode}
+		return nil, nil, &object.Exception{
+			Class:   object.WebException,
+			Message: message,
+			Status:  answer.StatusCode,
+		}
 	}
+
 	return answer, body, nil
 }
 
-// decode is a body as text, in the encoding that its Content-Type names, or else the client's.
+// decode returns a body as text, in the encoding that its Content-Type names, or else the client's.
 func (w *webClient) decode(answer *http.Response, body []byte) string {
 	if e := stream.CharsetOf(answer.Header.Get("Content-Type")); e != nil {
 		return e.Decode(body)
@@ -166,6 +175,7 @@ func webClientClass() *object.Class {
 						return nil, object.Raise(object.WebException,
 							"An exception occurred during a WebClient request.")
 					}
+
 					return nil, nil
 				},
 			},

@@ -19,6 +19,7 @@ func (c *scriptClass) method(m *lang.ClassMethod) {
 	if object.Find(*of, m.Name) != nil {
 		return // all of its name are looked for when it is called
 	}
+
 	*of = append(*of, object.Method{
 		Name: m.Name,
 		Most: 1 << 10,
@@ -47,6 +48,7 @@ func (c *scriptClass) call(name string, static bool, this object.Value, args []o
 	if best == nil {
 		return nil, noOverload(name, args)
 	}
+
 	v, err := at.run(best, this, args)
 	if err != nil || words.TypeName(best.To) == "void" {
 		return nil, err
@@ -57,11 +59,12 @@ func (c *scriptClass) call(name string, static bool, this object.Value, args []o
 	return c.home.in.types().Converted(best.To, v)
 }
 
-// distance is how far the arguments are from a method's parameters, and whether it can be called with them.
+// distance returns how far the arguments are from a method's parameters, and whether it can be called with them.
 func (c *scriptClass) distance(m *lang.ClassMethod, args []object.Value) (far int, ok bool) {
 	if len(args) != len(m.Script.Params) {
 		return 0, false
 	}
+
 	types := c.home.in.types()
 	for i, p := range m.Script.Params {
 		_, isTable := args[i].(*object.Hashtable)
@@ -76,10 +79,12 @@ func (c *scriptClass) distance(m *lang.ClassMethod, args []object.Value) (far in
 				return 0, false
 			}
 			fallthrough
+
 		default:
 			far += 2
 		}
 	}
+
 	return far, true
 }
 
@@ -92,7 +97,7 @@ func noOverload(name string, args []object.Value) error {
 	}
 }
 
-// scope is where a method runs: it sees its parameters, $this and the variables of the file.
+// scope returns where a method runs: it sees its parameters, $this and the variables of the file.
 func (c *scriptClass) scope(m *lang.ClassMethod, this object.Value, args []object.Value) (*frame, error) {
 	scope := c.home.child()
 	if this != nil {
@@ -123,6 +128,7 @@ func (c *scriptClass) within(scope *frame, m *lang.ClassMethod) (object.Value, e
 	}
 	defer rise()
 	defer in.Enter(m.Script)()
+
 	var got []object.Value
 	nowhere := func(object.Value) error { return nil }
 	err = scope.runBlock(m.Script.Body, &object.Sink{Put: nowhere, Returns: object.Collect(&got)})
@@ -143,6 +149,7 @@ func (f *frame) baseCall(x *lang.Member, of object.Value, args []object.Value) (
 	if !ok || !l.Expression() {
 		return nil, false, nil
 	}
+
 	to, ok := l.Stages[0].X.(*lang.Cast)
 	if !ok {
 		return nil, false, nil

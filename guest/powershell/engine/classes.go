@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// types are the types that the scripts of the session have defined.
+// types returns the types that the scripts of the session have defined.
 func (in *Interpreter) types() *dotnet.Types { return dotnet.Defined(in.State) }
 
 // scriptClass is a class of a script.
@@ -38,6 +38,7 @@ func (f *frame) defineTypes(b lang.Block) error {
 			pending[words.TypeName(s.Name)] = s
 		}
 	}
+
 	for _, s := range b {
 		c, ok := s.(*lang.ClassStmt)
 		if !ok || pending[words.TypeName(c.Name)] != c {
@@ -47,11 +48,17 @@ func (f *frame) defineTypes(b lang.Block) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
 func (f *frame) defineEnum(s *lang.EnumStmt) error {
-	t := &object.EnumType{Name: s.Name, Flags: s.Flags, Own: true}
+	t := &object.EnumType{
+		Name:  s.Name,
+		Flags: s.Flags,
+		Own:   true,
+	}
+
 	last := int64(-1)
 	for _, one := range s.Items {
 		n, known := lang.NumberOf(one.X, last)
@@ -64,9 +71,11 @@ func (f *frame) defineEnum(s *lang.EnumStmt) error {
 				return err
 			}
 		}
+
 		t.Values = append(t.Values, object.EnumName{Name: one.Name, N: n})
 		last = n
 	}
+
 	f.in.types().AddEnum(t)
 	return nil
 }
@@ -86,6 +95,7 @@ func (f *frame) defineClass(s *lang.ClassStmt, pending map[string]*lang.ClassStm
 		if words.TypeName(name) == "object" {
 			continue
 		}
+
 		if exception := object.ExceptionName(name); base == nil && exception != "" {
 			c.exception = exception
 			continue
@@ -96,16 +106,19 @@ func (f *frame) defineClass(s *lang.ClassStmt, pending map[string]*lang.ClassStm
 		c.base = f.in.classes[base]
 		c.of.Base = base
 	}
+
 	for _, m := range s.Methods {
 		if err := scriptLacks(m.Script); err != nil {
 			return err
 		}
 	}
+
 	for _, p := range s.Props {
 		if err := scriptLacks(&lang.Script{Lacking: p.Lacking}); err != nil {
 			return err
 		}
 	}
+
 	c.build()
 	if f.in.classes == nil {
 		f.in.classes = map[*object.Class]*scriptClass{}
@@ -115,7 +128,7 @@ func (f *frame) defineClass(s *lang.ClassStmt, pending map[string]*lang.ClassStm
 	return nil
 }
 
-// classHome is the scope whose variables the methods of a class see: that of the module or file, or the outermost.
+// classHome returns the scope whose variables the methods of a class see: that of the module or file, or the outermost.
 func (f *frame) classHome() *frame {
 	for s := f; s != nil; s = s.parent {
 		if s.file || s.module != nil {
@@ -146,6 +159,7 @@ func (c *scriptClass) build() {
 				c.of.Props = append(c.of.Props, field)
 			}
 		}
+
 		for i := range at.s.Methods {
 			if m := &at.s.Methods[i]; !at.s.Constructor(m) {
 				c.method(m)
@@ -172,6 +186,7 @@ func (c *scriptClass) field(at *scriptClass, p lang.ClassProp) object.Field {
 			},
 		}
 	}
+
 	return object.Field{
 		Name: p.Written,
 		Get: func(_ *session.State, of object.Value) (object.Value, error) {
@@ -187,7 +202,7 @@ func (c *scriptClass) field(at *scriptClass, p lang.ClassProp) object.Field {
 	}
 }
 
-// fitting is a value for a property, of its type and as its attributes ask.
+// fitting returns a value for a property, of its type and as its attributes ask.
 func (c *scriptClass) fitting(p lang.ClassProp, v object.Value) (object.Value, error) {
 	v = object.Plain(v)
 	if p.To != "" {
@@ -199,7 +214,7 @@ func (c *scriptClass) fitting(p lang.ClassProp, v object.Value) (object.Value, e
 	return v, c.home.valid(p.Param, v)
 }
 
-// initial is what a property has at first.
+// initial returns what a property has at first.
 func (c *scriptClass) initial(p lang.ClassProp, scope *frame) (object.Value, error) {
 	if p.Fallback != nil {
 		v, err := scope.value(p.Fallback)
@@ -211,6 +226,7 @@ func (c *scriptClass) initial(p lang.ClassProp, scope *frame) (object.Value, err
 		}
 		return c.home.in.types().Converted(p.To, object.Plain(v))
 	}
+
 	if e := c.home.in.types().Enum(p.To); e != nil {
 		return object.Enum{Of: e}, nil
 	}
@@ -225,6 +241,7 @@ func (c *scriptClass) ready() error {
 	if c.static != nil {
 		return nil
 	}
+
 	c.static = map[string]object.Value{}
 	for _, p := range c.s.Props {
 		if !p.Static {
@@ -236,6 +253,7 @@ func (c *scriptClass) ready() error {
 		}
 		c.static[p.Name] = v
 	}
+
 	return nil
 }
 
@@ -264,6 +282,7 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 			o.Props[p.Name] = v
 		}
 	}
+
 	for _, at := range c.bases() { // its own are shown first, as .NET lists them
 		for _, p := range at.s.Props {
 			if !p.Static && !p.Hidden {
@@ -271,6 +290,7 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 			}
 		}
 	}
+
 	if exception := c.exceptional(); exception != "" {
 		var names []string
 		for _, at := range c.bases() {
@@ -278,16 +298,17 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 		}
 		object.AsException(o, append(names, exception))
 	}
+
 	return o, c.construct(o, args)
 }
 
-// exceptional is the exception of .NET that the class is derived from, "" for none.
+// exceptional returns the exception of .NET that the class is derived from, "" for none.
 func (c *scriptClass) exceptional() string {
 	bases := c.bases()
 	return bases[len(bases)-1].exception
 }
 
-// exceptionFields are the properties of an exception of .NET, for objects of a class derived from it.
+// exceptionFields returns the properties of an exception of .NET, for objects of a class derived from it.
 func exceptionFields(exception string) []object.Field {
 	fields := object.ExceptionClass(exception).Props
 	for i, f := range fields {
@@ -297,11 +318,12 @@ func exceptionFields(exception string) []object.Field {
 	return fields
 }
 
-// exceptionMethods are the methods of an exception of .NET, but for GetType, which says the class of the script.
+// exceptionMethods returns the methods of an exception of .NET, but for GetType, which says the class of the script.
 func exceptionMethods(exception string) []object.Method {
 	methods := slices.DeleteFunc(object.ExceptionClass(exception).Methods, func(m object.Method) bool {
 		return m.Name == "GetType"
 	})
+
 	for i, m := range methods {
 		do := m.Do
 		methods[i].Do = func(c *object.Call) (object.Value, error) {
@@ -312,10 +334,11 @@ func exceptionMethods(exception string) []object.Method {
 			})
 		}
 	}
+
 	return methods
 }
 
-// recorded is the exception that an object of a script's class is, as one of .NET.
+// recorded returns the exception that an object of a script's class is, as one of .NET.
 func recorded(of object.Value) object.Value {
 	o, ok := of.(*object.Object)
 	if !ok {
@@ -324,7 +347,7 @@ func recorded(of object.Value) object.Value {
 	return &object.Instance{V: o.Own}
 }
 
-// bases are the class and those that it is derived from.
+// bases returns the class and those that it is derived from.
 func (c *scriptClass) bases() []*scriptClass {
 	var all []*scriptClass
 	for at := c; at != nil; at = at.base {
@@ -333,7 +356,7 @@ func (c *scriptClass) bases() []*scriptClass {
 	return all
 }
 
-// text is an object as text: what its own ToString says, or the name of its class.
+// text returns an object as text: what its own ToString says, or the name of its class.
 func (c *scriptClass) text(o *object.Object) string {
 	for _, at := range c.bases() {
 		for i := range at.s.Methods {
@@ -366,6 +389,7 @@ func (c *scriptClass) construct(o object.Value, args []object.Value) error {
 	if best == nil && (any || len(args) > 0) {
 		return noOverload(c.s.Name, args)
 	}
+
 	if best == nil {
 		return c.constructBase(o, nil)
 	}
@@ -373,6 +397,7 @@ func (c *scriptClass) construct(o object.Value, args []object.Value) error {
 	if err != nil {
 		return err
 	}
+
 	given, err := values(scope, best.Base)
 	if err != nil {
 		return err
@@ -402,6 +427,7 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 	if v == nil || object.ClassOf(v).Descends(c.of) {
 		return v, nil
 	}
+
 	t, isTable := v.(*object.Hashtable)
 	if !isTable {
 		made, err := c.make([]object.Value{v})
@@ -410,10 +436,12 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 		}
 		return made, err
 	}
+
 	o, err := c.make(nil)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, k := range t.Keys {
 		p := object.FindField(c.of.Props, object.Text(k))
 		if p == nil {
@@ -424,5 +452,6 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 			return nil, err
 		}
 	}
+
 	return o, nil
 }

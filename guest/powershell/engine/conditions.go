@@ -19,11 +19,13 @@ func (f *frame) valid(p lang.Param, v object.Value) error {
 		if !lang.Conditions()[one.Name].Whole {
 			items = object.Items(v)
 		}
+
 		for _, item := range items {
 			why, err := f.failure(one.Name, args, item)
 			if err != nil {
 				return err
 			}
+
 			if why != "" {
 				return &object.Exception{
 					Class:    object.ValidationException,
@@ -34,6 +36,7 @@ func (f *frame) valid(p lang.Param, v object.Value) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -51,6 +54,7 @@ func notOfScript(f *frame, args []object.Value, v object.Value) (string, error) 
 	if !ok {
 		return "", nil // the parser lets only script blocks pass
 	}
+
 	scope := f.child()
 	scope.vars["_"] = v
 	var got []object.Value
@@ -63,6 +67,7 @@ func notOfScript(f *frame, args []object.Value, v object.Value) (string, error) 
 	case err != nil || object.Truth(object.One(got)):
 		return "", err
 	}
+
 	return fmt.Sprintf("The \"%s\" validation script for the argument with value \"%s\" did not return a result of True. "+
 		"Determine why the validation script failed, and then try the command again.", block.Words, object.Text(v)), nil
 }

@@ -5,7 +5,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// value is the result of an expression.
+// value returns the result of an expression.
 func (f *frame) value(x lang.Expr) (object.Value, error) {
 	if f.in.levels >= mostLevels {
 		return nil, tooDeep()
@@ -56,6 +56,7 @@ func (f *frame) valueOf(x lang.Expr) (object.Value, error) { //nolint:gocyclo //
 	case *lang.Variable:
 		return f.variableValue(x)
 	}
+
 	return nil, nil // an expression that is left out
 }
 
@@ -109,5 +110,6 @@ func (f *frame) runOf(s lang.Stmt, out *object.Sink) error { //nolint:gocyclo //
 	case *lang.WhileStmt:
 		return f.runWhile(s, out)
 	}
+
 	return nil
 }

@@ -24,7 +24,7 @@ func (f *frame) Drive(name string) cmdlet.Drive {
 	return nil
 }
 
-// driveItem is what $function:name, $alias:name or $variable:name is.
+// driveItem returns what $function:name, $alias:name or $variable:name is.
 func (f *frame) driveItem(v lang.Variable) (got object.Value, there bool) {
 	d := f.Drive(v.Scope)
 	if d == nil {
@@ -171,7 +171,7 @@ func (d variableDrive) Remove(name string) error {
 // mostAliases is how many aliases of aliases are followed.
 const mostAliases = 16
 
-// meant is a stage whose command is an alias that the session has made, with the command that it stands for.
+// meant returns a stage whose command is an alias that the session has made, with the command that it stands for.
 func (f *frame) meant(s lang.Stage) lang.Stage {
 	if len(f.in.aliases) == 0 || s.X != nil || s.Word == "" {
 		return s

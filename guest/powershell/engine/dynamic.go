@@ -9,8 +9,8 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// withDynamic is a script with the parameters that its dynamicparam block gives it for a call, and what is to be done
-// when they have values (about_Functions_Advanced_Parameters).
+// withDynamic returns a script with the parameters that its dynamicparam block gives it for a call, and what is to be
+// done when they have values (about_Functions_Advanced_Parameters).
 func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) (
 	*lang.Script, func(), error,
 ) {
@@ -39,6 +39,7 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 		if !ok {
 			continue // what it outputs beside is lost, as there
 		}
+
 		for _, k := range table.Keys {
 			p := object.Own[*dotnet.DynamicParameter](table.Get(k))
 			if p == nil {
@@ -49,6 +50,7 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 			more.Params = append(more.Params, parameterOf(p))
 		}
 	}
+
 	return &more, func() { scope.dynamic(made, probe) }, nil
 }
 
@@ -96,6 +98,7 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 				return err
 			}
 		}
+
 		if a.Param == "" {
 			rest = append(rest, object.Plain(v))
 			continue
@@ -106,13 +109,14 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 			return err
 		}
 	}
+
 	_, err := f.byPlace(s, given, rest)
 	f.vars["psboundparameters"] = object.NewTable(false)
 	f.bound(s, given)
 	return err
 }
 
-// parameterOf is a dynamic parameter as one of a script.
+// parameterOf returns a dynamic parameter as one of a script.
 func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 	of := lang.Param{
 		Name:    strings.ToLower(p.Name),
@@ -132,6 +136,7 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 		if a == nil {
 			continue
 		}
+
 		truth := func(name string) bool { return object.Truth(a.Named[name]) }
 		switch _, condition := lang.Conditions()[a.Name]; {
 		case a.Name == "parameter":
@@ -142,15 +147,18 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 			if role.Set == "__AllParameterSets" {
 				role.Set = ""
 			}
+
 			if n, ok := object.Plain(a.Named["position"]).(int64); ok {
 				role.Position = &n
 			}
 
 			of.Roles = append(of.Roles, role)
+
 		case a.Name == "alias":
 			for _, name := range a.Args {
 				of.Aliases = append(of.Aliases, strings.ToLower(object.Text(name)))
 			}
+
 		case condition:
 			one := lang.Condition{Name: a.Name}
 			for _, arg := range a.Args {
@@ -159,5 +167,6 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 			of.Conditions = append(of.Conditions, one)
 		}
 	}
+
 	return of
 }

@@ -57,7 +57,8 @@ func (s errorStream) keep(r *object.ErrorRecord) {
 	}
 }
 
-// apart is a sink for the output of what has errors of its own: those of what takes the output go where they go now.
+// apart returns a sink for the output of what has errors of its own: those of what takes the output go where they go
+// now.
 func (in *Interpreter) apart(out *object.Sink) *object.Sink {
 	outer := in.errs
 	return &object.Sink{Direct: out.Direct, Ranges: out.Ranges, Put: func(v object.Value) error {

@@ -14,7 +14,7 @@ type Feed struct {
 	piped bool // it stands after a |
 }
 
-// fromPipeline are the parameters that take objects of the pipeline, and have no value yet.
+// fromPipeline returns the parameters that take objects of the pipeline, and have no value yet.
 func fromPipeline(s *lang.Script, given map[string]bool) []lang.Param {
 	var all []lang.Param
 	for _, p := range s.Params {
@@ -40,14 +40,16 @@ func (f *frame) take(params []lang.Param, item object.Value) error {
 		if !ok {
 			continue
 		}
+
 		if err := f.argument(p, v); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// propertyOf is a property that an object has for -Name parameters of a pipeline.
+// propertyOf returns a property that an object has for -Name parameters of a pipeline.
 func propertyOf(item object.Value, name string) (v object.Value, has bool) {
 	switch o := item.(type) {
 	case *object.Object:
@@ -74,6 +76,7 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 		}
 		return err
 	}
+
 	if err := one("Begin", s.Begin); err != nil {
 		return err
 	}
@@ -81,6 +84,7 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 	if !in.piped && s.Process != nil {
 		items = []object.Value{nil}
 	}
+
 	for _, item := range items {
 		if in.piped {
 			if err := f.take(fed, item); err != nil {
@@ -90,6 +94,7 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 		if s.Process == nil {
 			continue
 		}
+
 		if in.piped {
 			f.vars["_"], f.vars["input"] = item, []object.Value{item}
 		}
@@ -97,16 +102,18 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 			return err
 		}
 	}
+
 	if in.piped {
 		f.vars["input"] = items
 		if s.Process != nil {
 			f.vars["input"] = []object.Value{}
 		}
 	}
+
 	return one("End", s.Body)
 }
 
-// whole is the script that nothing calls.
+// whole returns the script that nothing calls.
 func (in *Interpreter) whole() *object.Invoked {
 	by := &object.Invoked{Kind: "Script"}
 	if len(in.calls) > 0 {
@@ -115,14 +122,22 @@ func (in *Interpreter) whole() *object.Invoked {
 	return by
 }
 
-// invoked is a call of a script that begins now.
+// invoked returns a call of a script that begins now.
 func (in *Interpreter) invoked(s *lang.Script) *object.Invoked {
-	by := &object.Invoked{Name: s.Name, Command: s.Name, Kind: "Function", Text: s.Text, At: in.here()}
+	by := &object.Invoked{
+		Name:    s.Name,
+		Command: s.Name,
+		Kind:    "Function",
+		Text:    s.Text,
+		At:      in.here(),
+	}
+
 	switch {
 	case s.File != "":
 		by.Name, by.Command, by.Kind, by.File = dotnet.FileName(s.File), dotnet.FileName(s.File), "ExternalScript", s.File
 	case s.Name == "":
 		by.Kind = "Script"
 	}
+
 	return by
 }

@@ -10,13 +10,13 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// frameOf is the frame in which a cmdlet was called.
+// frameOf returns the frame in which a cmdlet was called.
 func frameOf(c *cmdlet.Call) *frame { return c.Scope.(*frame) }
 
-// scriptOf is the script of a block.
+// scriptOf returns the script of a block.
 func scriptOf(b *object.ScriptBlock) *lang.Script { return b.Script.(*lang.Script) }
 
-// newBlock is a script as a value.
+// newBlock returns a script as a value.
 func newBlock(s *lang.Script) *object.ScriptBlock {
 	return &object.ScriptBlock{Words: s.Text, Script: s}
 }
@@ -31,11 +31,13 @@ func (f *frame) RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, o
 	if len(script.Params) > 0 {
 		return object.Thrown("%s : a script block with parameters is not part of Mullion's PowerShell here.", cmdlet)
 	}
+
 	rise, err := f.in.descend()
 	if err != nil {
 		return err
 	}
 	defer rise()
+
 	before, had := f.vars["_"]
 	f.vars["_"] = item
 	leave := f.in.Enter(script)
@@ -46,6 +48,7 @@ func (f *frame) RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, o
 	if had {
 		f.vars["_"] = before
 	}
+
 	if left, ok := errors.AsType[*object.Leaving](err); ok && left.Word == "return" {
 		return nil
 	}

@@ -49,6 +49,7 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 		case *object.Object:
 			v, err = f.in.types().Converted(typeNameOf(do), item)
 			out = append(out, v)
+
 		default:
 			name := strings.ToLower(object.Text(do))
 			if c := object.ClassOf(item); c != nil && object.Find(c.Methods, name) != nil {
@@ -61,6 +62,7 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 			} else {
 				v, err = object.Property(item, name)
 			}
+
 			out = append(out, v)
 		}
 
@@ -68,10 +70,11 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 			return nil, err
 		}
 	}
+
 	return out, nil
 }
 
-// wheres are the ways in which .Where picks.
+// wheres returns the ways in which .Where picks.
 func wheres() []string {
 	return []string{"default", "first", "last", "skipuntil", "until", "split"}
 }
@@ -100,6 +103,7 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 		if err := f.RunOn("Where", block, item, object.Collect(&got)); err != nil {
 			return nil, err
 		}
+
 		yes := object.Truth(object.One(got))
 		switch {
 		case how == "skipuntil" && yes:
@@ -126,10 +130,11 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 	case "split":
 		return []object.Value{picked, others}, nil
 	}
+
 	return firstOf(picked, most), nil
 }
 
-// firstOf are the first items, all if most is 0.
+// firstOf returns the first items, all if most is 0.
 func firstOf(items []object.Value, most int64) []object.Value {
 	if most > 0 && most < int64(len(items)) {
 		return items[:most]
@@ -137,7 +142,7 @@ func firstOf(items []object.Value, most int64) []object.Value {
 	return items
 }
 
-// closure is a block that keeps the variables of the scope that calls a method now.
+// closure returns a block that keeps the variables of the scope that calls a method now.
 func (in *Interpreter) closure(block any) any {
 	b, ok := block.(*object.ScriptBlock)
 	if !ok {

@@ -45,6 +45,7 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 	if err != nil {
 		return nil, err
 	}
+
 	if got.older(how.Least) {
 		return nil, object.NoModule(name)
 	}
@@ -52,6 +53,7 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 	if to == nil || how.Global {
 		to = in.Top
 	}
+
 	prefix := cmp.Or(how.Prefix, got.prefix)
 	names := []string{}
 	for _, fn := range slices.Sorted(maps.Keys(got.functions)) {
@@ -62,6 +64,7 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 		if how.Functions != nil && !wanted {
 			continue
 		}
+
 		named := strings.ToLower(prefixed(prefix, fn))
 		to.functions[named] = got.functions[fn]
 		if prefix != "" {
@@ -71,11 +74,13 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 			}
 			to.functions[named] = &script
 		}
+
 		if written := to.functions[named].Name; strings.EqualFold(written, named) {
 			named = written
 		}
 		names = append(names, named)
 	}
+
 	maps.Copy(to.vars, got.variables)
 	return in.keepModule(got, names), nil
 }
@@ -88,7 +93,7 @@ func (l *loaded) older(least object.Value) bool {
 	return object.Own[object.Version](l.version).Compare(object.Own[object.Version](least)) < 0
 }
 
-// prefixed is a command's name with a prefix before its noun.
+// prefixed returns a command's name with a prefix before its noun.
 func prefixed(prefix, name string) string {
 	if prefix == "" {
 		return name
@@ -100,7 +105,7 @@ func prefixed(prefix, name string) string {
 	return verb + "-" + prefix + noun
 }
 
-// moduleFile is the file of a module: of a path, a folder, or a name in one of the folders of modules; "" without.
+// moduleFile returns the file of a module: of a path, a folder, or a name in one of the folders of modules; "" without.
 func (in *Interpreter) moduleFile(name string) string {
 	low := strings.ToLower(name)
 	isFile := slices.ContainsFunc([]string{".psm1", ".psd1", ".ps1"}, func(e string) bool { return strings.HasSuffix(low, e) })
@@ -114,15 +119,17 @@ func (in *Interpreter) moduleFile(name string) string {
 		}
 		return inFolder(path)
 	}
+
 	for _, dir := range in.moduleFolders() {
 		if path := inFolder(filepath.Join(dir, name)); path != "" {
 			return path
 		}
 	}
+
 	return ""
 }
 
-// moduleFolders are where modules are looked for (about_PSModulePath).
+// moduleFolders returns where modules are looked for (about_PSModulePath).
 func (in *Interpreter) moduleFolders() []string {
 	if path := in.Env["PSMODULEPATH"]; path != "" {
 		return filepath.SplitList(path)
@@ -138,7 +145,7 @@ func (in *Interpreter) moduleFolders() []string {
 	}
 }
 
-// inFolder is the file of the module that a folder is, or of its newest version in it; "" without.
+// inFolder returns the file of the module that a folder is, or of its newest version in it; "" without.
 func inFolder(folder string) string {
 	name := filepath.Base(folder)
 	find := func(dir string) string {
@@ -149,6 +156,7 @@ func inFolder(folder string) string {
 		}
 		return ""
 	}
+
 	if path := find(folder); path != "" {
 		return path
 	}
@@ -156,6 +164,7 @@ func inFolder(folder string) string {
 	if err != nil {
 		return ""
 	}
+
 	newest, of := "", object.Version{}
 	for _, e := range entries {
 		v, err := object.ParseVersion(e.Name())
@@ -167,6 +176,7 @@ func inFolder(folder string) string {
 			newest, of = path, version
 		}
 	}
+
 	return newest
 }
 
@@ -180,10 +190,17 @@ func (in *Interpreter) load(path string, out *object.Sink) (*loaded, error) {
 	}
 	in.nested++
 	defer func() { in.nested-- }()
+
 	if strings.EqualFold(filepath.Ext(path), ".psd1") {
 		return in.loadManifest(path, out)
 	}
-	got := &loaded{path: path, kind: "Script", functions: map[string]*lang.Script{}, variables: map[string]object.Value{}}
+	got := &loaded{
+		path:      path,
+		kind:      "Script",
+		functions: map[string]*lang.Script{},
+		variables: map[string]object.Value{},
+	}
+
 	got.name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	return got, in.loadScript(got, in.Top.child(), path, out)
 }
@@ -198,6 +215,7 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 	if err := in.Top.within(m, script, in.invoked(script), nil, Feed{}, out); err != nil {
 		return err
 	}
+
 	for _, fn := range slices.Sorted(maps.Keys(m.functions)) {
 		exported, err := fitsAny(m.module.exported, fn)
 		if err != nil {
@@ -207,6 +225,7 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 			got.functions[fn] = m.functions[fn]
 		}
 	}
+
 	for name, v := range m.vars {
 		exported, err := fitsAny(m.module.variables, name)
 		if err != nil {
@@ -216,6 +235,7 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 			got.variables[name] = v
 		}
 	}
+
 	return nil
 }
 
@@ -225,12 +245,14 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 	if err != nil {
 		return nil, err
 	}
+
 	m := manifest{table, path}
 	got := &loaded{
 		name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), path: path, kind: "Manifest",
 		functions: map[string]*lang.Script{}, variables: map[string]object.Value{},
 		prefix: object.Text(table.Get("DefaultCommandPrefix")),
 	}
+
 	if got.version, err = object.ParseVersion(object.Text(table.Get("ModuleVersion"))); err != nil {
 		return nil, object.Raise("System.IO.InvalidDataException", "The module manifest '"+path+"' could not be processed "+
 			"because it is not a valid Windows PowerShell module manifest: ModuleVersion is missing or no version.")
@@ -238,6 +260,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 	if err := in.needs(m, out); err != nil {
 		return nil, err
 	}
+
 	home := in.Top.child()
 	all := map[string]*lang.Script{}
 	for _, name := range m.names("NestedModules") {
@@ -248,6 +271,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		maps.Copy(home.functions, nested.functions)
 		maps.Copy(all, nested.functions)
 	}
+
 	root := append(m.names("RootModule"), m.names("ModuleToProcess")...)
 	for _, name := range root[:min(1, len(root))] {
 		of, err := in.loadPart(m, name, home, out)
@@ -258,6 +282,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		maps.Copy(all, of.functions)
 		maps.Copy(got.variables, of.variables)
 	}
+
 	for name, fn := range all {
 		exported, err := m.exports(name)
 		if err != nil {
@@ -267,6 +292,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 			got.functions[name] = fn
 		}
 	}
+
 	return got, nil
 }
 
@@ -275,6 +301,7 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 	if len(m.names("RequiredAssemblies")) > 0 {
 		return notHere(&lang.LateExpr{What: "RequiredAssemblies of the module " + m.path})
 	}
+
 	for _, name := range m.names("RequiredModules") {
 		if in.isHere(name) {
 			continue
@@ -283,6 +310,7 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 			return err
 		}
 	}
+
 	for _, name := range m.names("ScriptsToProcess") {
 		script, err := in.readFile(m.beside(name))
 		if err != nil {
@@ -292,6 +320,7 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -309,13 +338,20 @@ func (in *Interpreter) loadPart(m manifest, name string, home *frame, out *objec
 			path = in.moduleFile(name)
 		}
 	}
+
 	if _, err := os.Stat(path); err != nil {
 		return nil, object.NoModule(name)
 	}
 	if strings.EqualFold(filepath.Ext(path), ".psd1") {
 		return in.load(path, out)
 	}
-	got := &loaded{path: path, functions: map[string]*lang.Script{}, variables: map[string]object.Value{}}
+
+	got := &loaded{
+		path:      path,
+		functions: map[string]*lang.Script{},
+		variables: map[string]object.Value{},
+	}
+
 	return got, in.loadScript(got, home, path, out)
 }
 
@@ -330,18 +366,21 @@ func (in *Interpreter) keepModule(got *loaded, names []string) object.Value {
 	if version == nil {
 		version, _ = object.ParseVersion("0.0")
 	}
+
 	functions := object.NewTable(true)
 	listed := []object.Value{}
 	for _, name := range names {
 		functions.Set(name, name)
 		listed = append(listed, name)
 	}
+
 	o := object.New("module").Set("ModuleType", got.kind).Set("Version", version).Set("Name", got.name).
 		Set("ExportedCommands", listed)
 	o.Props["path"], o.Props["modulebase"], o.Props["exportedfunctions"] = got.path, filepath.Dir(got.path), functions
 	same := func(other *object.Object) bool { return other.Props["path"] == got.path }
 	in.modules = slices.DeleteFunc(in.modules, same)
 	in.modules = append(in.modules, o)
+
 	return o
 }
 
@@ -356,6 +395,7 @@ func getModule(c *cmdlet.Call) error {
 	for _, v := range c.Items("name") {
 		patterns = append(patterns, object.Text(v))
 	}
+
 	for _, o := range all {
 		fits, err := fitsAny(patterns, object.Text(o.Props["name"]))
 		if err != nil {
@@ -364,14 +404,16 @@ func getModule(c *cmdlet.Call) error {
 		if !fits && patterns != nil {
 			continue
 		}
+
 		if err := c.Out.Put(o); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// available are the modules in the folders of modules.
+// available returns the modules in the folders of modules.
 func (in *Interpreter) available() []*object.Object {
 	var all []*object.Object
 	for _, dir := range in.moduleFolders() {
@@ -379,11 +421,13 @@ func (in *Interpreter) available() []*object.Object {
 		if err != nil {
 			continue // a folder that is not there has none
 		}
+
 		for _, e := range entries {
 			path := inFolder(filepath.Join(dir, e.Name()))
 			if path == "" {
 				continue
 			}
+
 			version, _ := object.ParseVersion("0.0")
 			kind := "Script"
 			if strings.EqualFold(filepath.Ext(path), ".psd1") {
@@ -394,11 +438,13 @@ func (in *Interpreter) available() []*object.Object {
 					}
 				}
 			}
+
 			o := object.New("module").Set("ModuleType", kind).Set("Version", version).Set("Name", e.Name())
 			o.Props["path"], o.Props["modulebase"] = path, filepath.Dir(path)
 			all = append(all, o)
 		}
 	}
+
 	return all
 }
 
@@ -410,6 +456,7 @@ func removeModule(c *cmdlet.Call) error {
 		if o, ok := v.(*object.Object); ok {
 			name = object.Text(o.Props["name"])
 		}
+
 		found := false
 		for _, o := range slices.Clone(in.modules) {
 			if fits, err := fitsAny([]string{name}, object.Text(o.Props["name"])); err != nil || !fits {
@@ -429,6 +476,7 @@ func removeModule(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 

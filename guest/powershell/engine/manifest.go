@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-// dataFile is the hash table of a .psd1 file. What is more than data in it is an error
+// dataFile returns the hash table of a .psd1 file. What is more than data in it is an error
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_data_files).
 func (in *Interpreter) dataFile(path string) (*object.Hashtable, error) {
 	text, err := os.ReadFile(path)
@@ -24,6 +24,7 @@ func (in *Interpreter) dataFile(path string) (*object.Hashtable, error) {
 	if err != nil {
 		return nil, late(err)
 	}
+
 	x := onlyExpression(script.Body)
 	table, isTable := x.(*lang.HashLiteral)
 	if !isTable || script.Sections || len(script.Params) > 0 || !isData(table) {
@@ -35,6 +36,7 @@ func (in *Interpreter) dataFile(path string) (*object.Hashtable, error) {
 			Message:  "The file '" + path + "' could not be parsed as a PowerShell Data File.",
 		}
 	}
+
 	scope := in.Top.child()
 	scope.vars["psscriptroot"] = filepath.Dir(path)
 	v, err := scope.value(table)
@@ -45,7 +47,7 @@ func (in *Interpreter) dataFile(path string) (*object.Hashtable, error) {
 	return t, nil
 }
 
-// onlyExpression is the expression that a block is, nil for other blocks.
+// onlyExpression returns the expression that a block is, nil for other blocks.
 func onlyExpression(b lang.Block) lang.Expr {
 	if len(b) != 1 {
 		return nil
@@ -63,6 +65,7 @@ func isData(x lang.Expr) bool { //nolint:gocyclo // a row for each kind of expre
 	all := func(items []lang.Expr) bool {
 		return !slices.ContainsFunc(items, func(one lang.Expr) bool { return !isData(one) })
 	}
+
 	switch x := x.(type) {
 	case *lang.Literal:
 		return true
@@ -86,6 +89,7 @@ func isData(x lang.Expr) bool { //nolint:gocyclo // a row for each kind of expre
 		}
 		return all(x.Keys) && x.As == ""
 	}
+
 	return false
 }
 
@@ -95,6 +99,7 @@ func importDataFile(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	for _, t := range targets {
 		table, err := frameOf(c).in.dataFile(t.Full)
 		if err != nil {
@@ -104,6 +109,7 @@ func importDataFile(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return c.ReportMissed()
 }
 
@@ -114,7 +120,7 @@ type manifest struct {
 	path  string
 }
 
-// names are the texts of a key: names or patterns, or of hash tables that name modules.
+// names returns the texts of a key: names or patterns, or of hash tables that name modules.
 func (m manifest) names(key string) []string {
 	var all []string
 	for v := range object.Each(m.table.Get(key)) {
@@ -128,7 +134,7 @@ func (m manifest) names(key string) []string {
 	return all
 }
 
-// beside is the path of a file that the manifest names.
+// beside returns the path of a file that the manifest names.
 func (m manifest) beside(name string) string {
 	return filepath.Join(filepath.Dir(m.path), filepath.FromSlash(strings.ReplaceAll(name, `\`, "/")))
 }

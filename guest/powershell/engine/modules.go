@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// scope is the frame that a name before a colon means: $global:x, $script:x, $local:x.
+// scope returns the frame that a name before a colon means: $global:x, $script:x, $local:x.
 func (f *frame) scope(name string) *frame {
 	switch name {
 	case "global":
@@ -25,7 +25,7 @@ func (f *frame) scope(name string) *frame {
 	return f
 }
 
-// moduleFrame is the frame of the module whose code runs, nil outside of one.
+// moduleFrame returns the frame of the module whose code runs, nil outside of one.
 func (f *frame) moduleFrame() *frame {
 	for s := f; s != nil; s = s.parent {
 		if s.module != nil {
@@ -51,7 +51,7 @@ func setStrictMode(c *cmdlet.Call) error {
 	return nil
 }
 
-// strictness is the level of Set-StrictMode, 0 without.
+// strictness returns the level of Set-StrictMode, 0 without.
 func (f *frame) strictness() int {
 	for s := f; s != nil; s = s.parent {
 		if s.strict != nil {
@@ -89,13 +89,13 @@ func (f *frame) outside(of, at object.Value) error {
 	if _, several := at.([]object.Value); !ok || several || f.strictness() < 3 {
 		return nil
 	}
-	if n, err := object.Integer(at); err != nil || n < int64(len(items)) && n >= -int64(len(items)) {
+	if n, err := object.Integer(at); err != nil || (n < int64(len(items)) && n >= -int64(len(items))) {
 		return nil //nolint:nilerr // it has its own error
 	}
 	return object.Raise("System.IndexOutOfRangeException", "Index was outside the bounds of the array.")
 }
 
-// Cmdlets are the cmdlets that work on the scopes of the script itself.
+// Cmdlets returns the cmdlets that work on the scopes of the script itself.
 func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(moduleCmdlets(), variableCmdlets(), aliasCmdlets())
 }

@@ -32,7 +32,7 @@ func (in *Interpreter) at(where position.Extent) {
 	}
 }
 
-// here is where what runs now stands.
+// here returns where what runs now stands.
 func (in *Interpreter) here() position.Extent {
 	if n := len(in.calls); n > 0 {
 		return in.calls[n-1].at
@@ -47,7 +47,7 @@ func (in *Interpreter) inSection(s *lang.Script, name string) {
 	}
 }
 
-// trace is the calls that run, the innermost first, as PowerShell writes them
+// trace returns the calls that run, the innermost first, as PowerShell writes them
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorrecord.scriptstacktrace).
 func (in *Interpreter) trace() string {
 	var lines []string
@@ -72,7 +72,7 @@ func (in *Interpreter) mark(err error) {
 	}
 }
 
-// recordHere is the record of an error that is made here, or was made within what has just been called.
+// recordHere returns the record of an error that is made here, or was made within what has just been called.
 func (in *Interpreter) recordHere(err error) *object.ErrorRecord {
 	in.mark(err)
 	r := object.RecordOf(err)

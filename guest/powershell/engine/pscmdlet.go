@@ -74,6 +74,7 @@ func (r *runningCmdlet) shouldProcess(c *object.Call) (object.Value, error) {
 	if object.Truth(r.f.get(whatIf)) {
 		return false, r.print("What if: " + description)
 	}
+
 	if r.f.impactAsks(r.s.Impact) {
 		title := "Confirm"
 		if len(c.Args) == 3 {
@@ -110,6 +111,7 @@ func (r *runningCmdlet) ask(title, question string, forAll *string) (object.Valu
 	if err := r.print("\n" + title + "\n" + question); err != nil {
 		return nil, err
 	}
+
 	for {
 		if _, err := io.WriteString(r.f.in.Stdout, choices); err != nil {
 			return nil, object.Thrown("%v.", err)
@@ -139,7 +141,7 @@ func (r *runningCmdlet) print(text string) error {
 	return err
 }
 
-// writes is a method that writes a message of a stream, if its preference wants it.
+// writes returns a method that writes a message of a stream, if its preference wants it.
 func (r *runningCmdlet) writes(preference string, stream rune, mark string) func(c *object.Call) (object.Value, error) {
 	return func(c *object.Call) (object.Value, error) { return nil, r.message(preference, stream, mark, c.Text(0)) }
 }
@@ -167,7 +169,11 @@ func (r *runningCmdlet) throw(c *object.Call) (object.Value, error) {
 		return nil, object.Thrown("ThrowTerminatingError takes an ErrorRecord.")
 	}
 	r.blame(record)
-	return nil, &object.Leaving{Word: "throw", What: c.Arg(0), Function: true}
+	return nil, &object.Leaving{
+		Word:     "throw",
+		What:     c.Arg(0),
+		Function: true,
+	}
 }
 
 // writeError is WriteError(record): an error after which the function goes on.
@@ -184,11 +190,15 @@ func (r *runningCmdlet) writeError(c *object.Call) (object.Value, error) {
 // blame says that an error is of the function that runs.
 func (r *runningCmdlet) blame(record *object.ErrorRecord) {
 	if by := r.f.Caller(); by != nil && record.By == nil {
-		record.Place = object.Place{By: by, At: by.At, Trace: r.f.in.trace()}
+		record.Place = object.Place{
+			By:    by,
+			At:    by.At,
+			Trace: r.f.in.trace(),
+		}
 	}
 }
 
-// changing are the verbs of cmdlets that change something, and therefore have -WhatIf and -Confirm in Windows.
+// changing returns the verbs of cmdlets that change something, and therefore have -WhatIf and -Confirm in Windows.
 func changing() []string {
 	return []string{
 		"add", "clear", "compress", "connect", "copy", "disable", "disconnect", "dismount", "enable", "expand", "export",

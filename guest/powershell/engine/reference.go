@@ -15,6 +15,7 @@ func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 		}
 		return object.Held(object.Plain(v)), nil
 	}
+
 	home := f.holder(*to)
 	if home == nil {
 		if v, own := f.own(to.Name); own {
@@ -28,13 +29,14 @@ func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 			Message:  "[ref] cannot be applied to a variable that does not exist.",
 		}
 	}
+
 	return (&object.Reference{
 		Get: func() object.Value { return home.vars[to.Name] },
 		Set: func(v object.Value) error { return home.assign(lang.Variable{Name: to.Name}, object.Plain(v)) },
 	}).Object(), nil
 }
 
-// holder is the scope that has a variable, nil if none has it.
+// holder returns the scope that has a variable, nil if none has it.
 func (f *frame) holder(v lang.Variable) *frame {
 	if v.Scope != "" {
 		if s := f.scope(v.Scope); s.has(v.Name) {

@@ -25,12 +25,17 @@ func (f *frame) put(to lang.Expr, v object.Value) error {
 		}
 		return f.put(to.X, c)
 	}
-	return f.runAssignTo(&lang.AssignTo{To: to, Op: "=", X: given}, nil)
+
+	return f.runAssignTo(&lang.AssignTo{
+		To: to,
+		Op: "=",
+		X:  given,
+	}, nil)
 }
 
 func (*frame) runGiven(s *lang.GivenStmt, out *object.Sink) error { return out.Put(s.V) }
 
-// incrementValue is the number before or after (about_Arithmetic_Operators).
+// incrementValue returns the number before or after (about_Arithmetic_Operators).
 func (f *frame) incrementValue(x *lang.Increment) (object.Value, error) {
 	before, err := f.value(x.To)
 	if err != nil {
@@ -39,6 +44,7 @@ func (f *frame) incrementValue(x *lang.Increment) (object.Value, error) {
 	if before == nil {
 		before = int64(0)
 	}
+
 	after, err := operator.Arithmetic(x.Op[:1], object.Plain(before), int64(1))
 	if err != nil {
 		return nil, err
@@ -57,12 +63,13 @@ func (f *frame) staticOfValue(x *lang.StaticOf) (object.Value, error) {
 	return f.staticValue(s)
 }
 
-// staticFound is the static member of the type that the value is.
+// staticFound returns the static member of the type that the value is.
 func (f *frame) staticFound(x *lang.StaticOf) (*lang.Static, error) {
 	of, err := f.value(x.Of)
 	if err != nil {
 		return nil, err
 	}
+
 	s := x.Static
 	s.Written = typeNameOf(object.Plain(of))
 	if s.Written == "" {
@@ -75,7 +82,7 @@ func (f *frame) staticFound(x *lang.StaticOf) (*lang.Static, error) {
 	return &s, nil
 }
 
-// typeNameOf is the name of a type that is a value: the type itself, its name, or an object's type; "" for $null.
+// typeNameOf returns the name of a type that is a value: the type itself, its name, or an object's type; "" for $null.
 func typeNameOf(v object.Value) string {
 	switch v := v.(type) {
 	case nil:
@@ -95,6 +102,7 @@ func (f *frame) typeOperandValue(x *lang.TypeOperand) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	name := ""
 	switch t := object.Plain(t).(type) {
 	case string:
@@ -107,13 +115,25 @@ func (f *frame) typeOperandValue(x *lang.TypeOperand) (object.Value, error) {
 	if name == "" {
 		return nil, object.Thrown("The right operand of '%s' must be a type.", x.Op)
 	}
+
 	if x.Op == "-as" {
-		return f.castValue(&lang.Cast{To: words.TypeName(name), X: x.X, Try: true, Written: name})
+		return f.castValue(&lang.Cast{
+			To:      words.TypeName(name),
+			X:       x.X,
+			Try:     true,
+			Written: name,
+		})
 	}
-	return f.typeTestValue(&lang.TypeTest{X: x.X, Of: words.TypeName(name), Not: x.Op == "-isnot", Written: name})
+
+	return f.typeTestValue(&lang.TypeTest{
+		X:       x.X,
+		Of:      words.TypeName(name),
+		Not:     x.Op == "-isnot",
+		Written: name,
+	})
 }
 
-// splitWords are the parts of texts between blanks: -split with one operand (about_Split).
+// splitWords returns the parts of texts between blanks: -split with one operand (about_Split).
 func splitWords(v object.Value) object.Value {
 	out := []object.Value{}
 	for item := range object.Each(v) {
@@ -141,13 +161,16 @@ func (f *frame) splitBy(block *object.ScriptBlock, v, most object.Value) (object
 					return nil, err
 				}
 			}
+
 			if object.Truth(object.One(got)) {
 				out, part = append(out, part), ""
 				continue
 			}
 			part += string(r)
 		}
+
 		out = append(out, part)
 	}
+
 	return out, nil
 }

@@ -37,6 +37,7 @@ func (f *frame) catch(s *lang.TryStmt, err error, out *object.Sink) error {
 		if len(one.Types) > 0 && !slices.ContainsFunc(one.Types, r.Is) {
 			continue
 		}
+
 		f.in.OK = true
 		f.in.note(r)
 		before, had := f.vars["_"]
@@ -48,14 +49,16 @@ func (f *frame) catch(s *lang.TryStmt, err error, out *object.Sink) error {
 		if had {
 			f.vars["_"] = before
 		}
+
 		return err
 	}
+
 	return err
 }
 
 func (*frame) runTrap(*lang.TrapStmt, *object.Sink) error { return nil }
 
-// traps are the traps of a block, nil if it has none.
+// traps returns the traps of a block, nil if it has none.
 func traps(b lang.Block) *lang.TryStmt {
 	if !slices.ContainsFunc(b, func(s lang.Stmt) bool { _, is := s.(*lang.TrapStmt); return is }) {
 		return nil
@@ -80,6 +83,7 @@ func (f *frame) trapped(s lang.Stmt, traps *lang.TryStmt, out *object.Sink) erro
 	if err == nil || !object.Catchable(err) {
 		return err
 	}
+
 	again := f.catch(traps, err, out)
 	left, leaves := errors.AsType[*object.Leaving](again)
 	switch {
@@ -92,6 +96,7 @@ func (f *frame) trapped(s lang.Stmt, traps *lang.TryStmt, out *object.Sink) erro
 	case again != nil:
 		return again
 	}
+
 	f.in.OK = false
 	r := f.in.recordHere(err)
 	f.in.errs.keep(r)

@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// converted is a value converted to a type, which the error of an unknown one names as it is written.
+// converted returns a value converted to a type, which the error of an unknown one names as it is written.
 func (f *frame) converted(to, written string, v object.Value) (object.Value, error) {
 	if !f.in.types().Known(to) {
 		return nil, object.NoType(written)
@@ -56,11 +56,13 @@ func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
 	if err := f.staticLacks(x); err != nil {
 		return nil, err
 	}
+
 	args, err := values(f, x.Args)
 	if err != nil {
 		return nil, err
 	}
 	defer f.calls()()
+
 	c := f.in.class(x.Of)
 	switch {
 	case x.Call && x.Name == "new":
@@ -68,12 +70,13 @@ func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
 	case !x.Call:
 		return object.FindField(c.Fields, x.Name).Get(f.in.State, nil)
 	}
+
 	r := object.Find(c.Calls, x.Name)
 	v, err := r.Do(&object.Call{State: f.in.State, Args: args})
 	return v, object.Calling(err, r.Name, len(args))
 }
 
-// values are the values of expressions.
+// values returns the values of expressions.
 func values(f *frame, xs []lang.Expr) ([]object.Value, error) {
 	var args []object.Value
 	for _, x := range xs {

@@ -11,10 +11,10 @@ import (
 	"mullion.dev/mullion/guest/powershell/stream"
 )
 
-// Preference is what a preference asks for in this scope, in lower case.
+// Preference returns what a preference asks for in this scope, in lower case.
 func (f *frame) Preference(name string) string { return binding.ActionOf(f.get(name)) }
 
-// get is the value of a variable of this scope or one around it, $null if it is not there.
+// get returns the value of a variable of this scope or one around it, $null if it is not there.
 func (f *frame) get(name string) object.Value {
 	v, _ := f.find(name)
 	return v
@@ -30,7 +30,7 @@ func (f *frame) find(name string) (v object.Value, there bool) {
 	return f.own(name)
 }
 
-// own is a variable of PowerShell's own.
+// own returns a variable of PowerShell's own.
 func (f *frame) own(name string) (v object.Value, there bool) {
 	switch name {
 	case "?":
@@ -94,6 +94,7 @@ func (f *frame) own(name string) (v object.Value, there bool) {
 	case "null", "args", "_", "input", "pscmdlet":
 		return nil, true
 	}
+
 	if v, ok := binding.Preferences()[name]; ok {
 		is, _ := object.PreferenceType().Named(v)
 		return is, true
@@ -124,7 +125,7 @@ func (in *Interpreter) versions() object.Value {
 	return t
 }
 
-// home is the user's folder.
+// home returns the user's folder.
 func (in *Interpreter) home() object.Value {
 	names := []string{"HOME"}
 	if in.Windows() {
@@ -138,7 +139,7 @@ func (in *Interpreter) home() object.Value {
 	return nil
 }
 
-// folder is where PowerShell is.
+// folder returns where PowerShell is.
 func (in *Interpreter) folder() string {
 	root := in.Env["SYSTEMROOT"]
 	if root == "" {
@@ -155,6 +156,7 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 	if to.Scope != "" {
 		return f.scope(to.Scope).assign(lang.Variable{Name: to.Name}, v)
 	}
+
 	if to.Env {
 		f.in.SetEnvironment(to.Name, object.Text(v))
 		return nil
@@ -162,6 +164,7 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 	if err := binding.Assignable(to.Name); err != nil {
 		return err
 	}
+
 	if _, ok := binding.Preferences()[to.Name]; ok {
 		if err := binding.CheckPreference(to.Name, v); err != nil {
 			return object.Thrown("%v.", err)
@@ -170,12 +173,14 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 			v, _ = object.PreferenceType().Parsed(object.Plain(v))
 		}
 	}
+
 	if of := f.types[to.Name]; of != "" {
 		var err error
 		if v, err = f.in.types().Converted(of, v); err != nil {
 			return err
 		}
 	}
+
 	switch {
 	case to.Name == "null":
 	case to.Name == "lastexitcode" && f == f.in.Top: // the same variable as that of programs
@@ -183,5 +188,6 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 	default:
 		f.vars[to.Name] = v
 	}
+
 	return nil
 }

@@ -15,7 +15,7 @@ const (
 	logEventRow = "%8s %-13s %-11s %-22s %10s %s"
 )
 
-// eventHead are the lines before the rows of a table of events; of is their provider.
+// eventHead returns the lines before the rows of a table of events; of is their provider.
 func eventHead(kind, of string) []string {
 	switch kind {
 	case "event", WrappedEvent:
@@ -24,16 +24,18 @@ func eventHead(kind, of string) []string {
 				"Message"),
 			fmt.Sprintf(winEventRow, "-----------", "--", "----------------", "-------"),
 		}
+
 	case "log entry":
 		return []string{
 			"", fmt.Sprintf(logEventRow, "Index", "Time", "EntryType", "Source", "InstanceID", "Message"),
 			fmt.Sprintf(logEventRow, "-----", "----", "---------", "------", "----------", "-------"),
 		}
 	}
+
 	return nil
 }
 
-// eventRow is an event as a row of its kind's table.
+// eventRow returns an event as a row of its kind's table.
 func eventRow(o *object.Object) (line string, ok bool) {
 	p := func(name string) string { return object.Text(o.Props[name]) }
 	switch o.Kind {
@@ -45,11 +47,13 @@ func eventRow(o *object.Object) (line string, ok bool) {
 		}
 		message := strings.ReplaceAll(p("message"), "\r\n", "\n")
 		return row + strings.ReplaceAll(message, "\n", "\n"+strings.Repeat(" ", len(row))), true
+
 	case "log entry":
 		at, _ := o.Props["timegenerated"].(object.DateTime)
 		return fmt.Sprintf(logEventRow, p("index"), at.At.Format("Jan 02 15:04"), p("entrytype"),
 			shortened(p("source"), 22),
 			p("instanceid"), firstLine(p("message"))), true
 	}
+
 	return "", false
 }

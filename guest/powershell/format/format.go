@@ -50,11 +50,13 @@ func (f *Formatter) Put(v object.Value) error {
 		if !v.Of.ShownAsText() {
 			return f.properties(v)
 		}
+
 		f.End()
 		if r := object.Own[*object.ErrorRecord](v); r != nil && v.Of.Name == object.RecordName {
 			return f.line(r.Lines(f.Newline, ""))
 		}
 		return f.line(object.Text(v))
+
 	case object.DateTime:
 		f.End()
 		long, err := v.Format("F")
@@ -62,18 +64,22 @@ func (f *Formatter) Put(v object.Value) error {
 			return err
 		}
 		return f.line(long)
+
 	case []object.Value, object.Range, *object.ArrayList:
 		if f.depth >= mostNested {
 			return f.line(object.TypeName(v))
 		}
 		f.depth++
 		defer func() { f.depth-- }()
+
 		for item := range object.Each(v) {
 			if err := f.Put(item); err != nil {
 				return err
 			}
 		}
+
 		return nil
+
 	default:
 		f.End()
 		return f.line(object.Text(v))
@@ -128,7 +134,7 @@ const (
 	memberRow  = "%-25s %-13s %s"
 )
 
-// shortened is a text of at most so many characters.
+// shortened returns a text of at most so many characters.
 func shortened(s string, most int) string {
 	r := []rune(s)
 	switch {
@@ -140,7 +146,7 @@ func shortened(s string, most int) string {
 	return string(r[:most-3]) + "..."
 }
 
-// entryValue is a value as a row of a hash table shows it.
+// entryValue returns a value as a row of a hash table shows it.
 func entryValue(v object.Value) string {
 	switch v := v.(type) {
 	case []object.Value, object.Range, *object.ArrayList:
@@ -152,6 +158,7 @@ func entryValue(v object.Value) string {
 			return "{" + strings.Join(parts[:4], ", ") + "...}"
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
+
 	case *object.Hashtable:
 		return entryValue(v.Keys)
 	case *object.Instance:
@@ -159,10 +166,11 @@ func entryValue(v object.Value) string {
 			return entryValue(v.Of.Each(v.V))
 		}
 	}
+
 	return object.Text(v)
 }
 
-// itemText is an item of a list as a list shows it: its name, if that says more than its type.
+// itemText returns an item of a list as a list shows it: its name, if that says more than its type.
 func itemText(v object.Value) string {
 	if i, ok := v.(*object.Instance); ok && (i.Of.Text == nil || i.Of.ByProperties) {
 		if p := object.FindField(i.Of.Props, "Name"); p != nil {
@@ -174,7 +182,7 @@ func itemText(v object.Value) string {
 	return object.Text(v)
 }
 
-// head are the lines before the rows of a table.
+// head returns the lines before the rows of a table.
 func head(kind, dir string) []string {
 	file := "%-8s%24s%15s %s"
 	list := "%-24s %-28s %s"
@@ -186,11 +194,13 @@ func head(kind, dir string) []string {
 			fmt.Sprintf(file, "Mode", "LastWriteTime", "Length", "Name"),
 			fmt.Sprintf(file, "----", "-------------", "------", "----"),
 		}
+
 	case "acl":
 		return []string{
 			"", "    Directory: " + dir, "",
 			fmt.Sprintf(list, "Path", "Owner", "Access"), fmt.Sprintf(list, "----", "-----", "------"),
 		}
+
 	case "entry":
 		return []string{"", fmt.Sprintf(entryRow, "Name", "Value"), fmt.Sprintf(entryRow, "----", "-----")}
 	case "selected line":
@@ -199,6 +209,7 @@ func head(kind, dir string) []string {
 		return []string{
 			"", fmt.Sprintf(groupRow, "Count", "Name", "Group"), fmt.Sprintf(groupRow, "-----", "----", "-----"),
 		}
+
 	case "group without elements":
 		return []string{"", fmt.Sprintf("%5s %s", "Count", "Name"), fmt.Sprintf("%5s %s", "-----", "----")}
 	case "command":
@@ -206,11 +217,13 @@ func head(kind, dir string) []string {
 			"", fmt.Sprintf(commandRow, "CommandType", "Name", "Version", "Source"),
 			fmt.Sprintf(commandRow, "-----------", "----", "-------", "------"),
 		}
+
 	case "member":
 		return []string{
 			"", "   TypeName: " + dir, "", fmt.Sprintf(memberRow, "Name", "MemberType", "Definition"),
 			fmt.Sprintf(memberRow, "----", "----------", "----------"),
 		}
+
 	case "location":
 		return []string{"", "Path", "----"}
 	case object.TypeKind:
@@ -218,6 +231,7 @@ func head(kind, dir string) []string {
 			"", fmt.Sprintf(typeRow, "IsPublic", "IsSerial", "Name", "BaseType"),
 			fmt.Sprintf(typeRow, "--------", "--------", "----", "--------"),
 		}
+
 	case SMBKind:
 		return []string{
 			"", fmt.Sprintf(smbRow, "Status", "Local Path", "Remote Path"),
@@ -226,6 +240,7 @@ func head(kind, dir string) []string {
 	case "job":
 		return []string{"", fmt.Sprintf(job, "Id", "Name", "State"), fmt.Sprintf(job, "--", "----", "-----")}
 	}
+
 	return systemHead(kind, dir)
 }
 
@@ -239,17 +254,20 @@ func systemHead(kind, dir string) []string {
 			"", fmt.Sprintf(serviceRow, "Status", "Name", "DisplayName"), fmt.Sprintf(serviceRow, "------", "----",
 				"-----------"),
 		}
+
 	case "route":
 		return []string{
 			"", fmt.Sprintf(routeRow, "ifIndex", "DestinationPrefix", "NextHop", "RouteMetric", "PolicyStore"),
 			fmt.Sprintf(routeRow, "-------", "-----------------", "-------", "-----------", "-----------"),
 		}
+
 	case "network adapter":
 		return []string{
 			"", fmt.Sprintf(adapterRow, "Name", "InterfaceDescription", "ifIndex", "Status", "MacAddress", "LinkSpeed"),
 			fmt.Sprintf(adapterRow, "----", "--------------------", "-------", "------", "----------", "---------"),
 		}
 	}
+
 	return eventHead(kind, dir)
 }
 
@@ -266,9 +284,11 @@ func (f *Formatter) row(o *object.Object) error {
 	if o.Kind == "member" {
 		dir = object.Text(o.Props["typename"])
 	}
+
 	if o.Kind == "event" || o.Kind == WrappedEvent {
 		dir = object.Text(o.Props["providername"])
 	}
+
 	line, hasTable := TableRow(o)
 	if f.kind != o.Kind || f.dir != dir {
 		f.End()
@@ -276,12 +296,14 @@ func (f *Formatter) row(o *object.Object) error {
 		if n := len(o.Names); !hasTable && n > 0 && n <= mostColumns {
 			f.grid = &Grid{Names: o.Names}
 		}
+
 		for _, l := range head(o.Kind, dir) {
 			if err := f.line(l); err != nil {
 				return err
 			}
 		}
 	}
+
 	switch {
 	case hasTable:
 		return f.line(line)
@@ -292,10 +314,11 @@ func (f *Formatter) row(o *object.Object) error {
 		}
 		return f.grid.add(f, row)
 	}
+
 	return f.list(o)
 }
 
-// firstLine is a text's first line, with dots if there are more.
+// firstLine returns a text's first line, with dots if there are more.
 func firstLine(s string) string {
 	first, more, _ := strings.Cut(s, "\n")
 	if more != "" {
@@ -304,7 +327,7 @@ func firstLine(s string) string {
 	return first
 }
 
-// TableRow is an object as a row of its kind's table, if it has one.
+// TableRow returns an object as a row of its kind's table, if it has one.
 func TableRow(o *object.Object) (line string, ok bool) {
 	p := func(name string) string { return object.Text(o.Props[name]) }
 	switch o.Kind {
@@ -316,6 +339,7 @@ func TableRow(o *object.Object) (line string, ok bool) {
 		at, _ := o.Props["lastwritetime"].(object.DateTime)
 		return fmt.Sprintf("%-8s%24s%15s %s", p("mode"), at.At.Format("1/2/2006   3:04 PM"), p("length"),
 			p("name")), true
+
 	case "acl":
 		return fmt.Sprintf("%-24s %-28s %s", p("pschildname"), p("owner"), firstLine(p("accesstostring"))), true
 	case "entry":
@@ -325,12 +349,14 @@ func TableRow(o *object.Object) (line string, ok bool) {
 	case "group":
 		items, _ := o.Props["group"].([]object.Value)
 		return fmt.Sprintf(groupRow, p("count"), shortened(p("name"), 25), entryValue(items)), true
+
 	case "group without elements":
 		return fmt.Sprintf("%5s %s", p("count"), p("name")), true
 	case "command":
 		return strings.TrimRight(fmt.Sprintf(commandRow, p("commandtype"), shortened(p("displayname"), 50),
 			p("version"),
 			p("source")), " "), true
+
 	case "member":
 		return fmt.Sprintf(memberRow, shortened(p("name"), 25), p("membertype"), p("definition")), true
 	case SMBKind:
@@ -338,6 +364,7 @@ func TableRow(o *object.Object) (line string, ok bool) {
 	case "job":
 		return fmt.Sprintf("%-6s %-15s %s", p("id"), p("name"), p("state")), true
 	}
+
 	return systemRow(o)
 }
 
@@ -353,14 +380,16 @@ func systemRow(o *object.Object) (line string, ok bool) {
 		return fmt.Sprintf(routeRow, p("ifindex"), p("destinationprefix"), p("nexthop"), p("routemetric"),
 				p("policystore")),
 			true
+
 	case "network adapter":
 		return fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),
 			p("status"), p("macaddress"), p("linkspeed")), true
 	}
+
 	return eventRow(o)
 }
 
-// listValue is a value as a list of properties shows it.
+// listValue returns a value as a list of properties shows it.
 func listValue(v object.Value) string {
 	if i, ok := v.(*object.Instance); ok && i.V == system.Infinite {
 		return "Infinite ([TimeSpan]::MaxValue)"
@@ -374,15 +403,18 @@ func (f *Formatter) list(o *object.Object) error {
 	for _, name := range o.Names {
 		width = max(width, len(name))
 	}
+
 	lines := []string{""}
 	for _, name := range o.Names {
 		lines = append(lines, fmt.Sprintf("%-*s : %s", width, name, listValue(o.Value(name))))
 	}
+
 	for _, l := range lines {
 		if err := f.line(l); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -54,15 +54,18 @@ func (g *Grid) show(f *Formatter) error {
 			lines = append(lines, g.lines(dashes)...)
 		}
 	}
+
 	for _, row := range g.Rows {
 		lines = append(lines, g.lines(cellTexts(row))...)
 	}
+
 	g.Rows = nil
 	for _, l := range lines {
 		if err := f.line(l); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -83,6 +86,7 @@ func (g *Grid) measure(screen int) {
 		if g.Bare {
 			g.widths[i] = 1
 		}
+
 		numbers := 0
 		for _, row := range g.Rows {
 			for line := range strings.Lines(cellTexts(row)[i]) {
@@ -93,13 +97,16 @@ func (g *Grid) measure(screen int) {
 				numbers++
 			}
 		}
+
 		g.right[i] = numbers > 0 && numbers == len(g.Rows)
 	}
+
 	for total := 0; ; {
 		total = len(g.widths) - 1
 		for _, w := range g.widths {
 			total += w
 		}
+
 		widest := slices.Index(g.widths, slices.Max(g.widths))
 		if total <= screen || g.widths[widest] <= 4 {
 			return
@@ -108,7 +115,7 @@ func (g *Grid) measure(screen int) {
 	}
 }
 
-// lines are the lines of one row: several if values are wrapped.
+// lines returns the lines of one row: several if values are wrapped.
 func (g *Grid) lines(cells []string) []string {
 	parts := make([][]string, len(cells))
 	height := 1
@@ -116,6 +123,7 @@ func (g *Grid) lines(cells []string) []string {
 		parts[i] = g.cell(c, g.widths[i])
 		height = max(height, len(parts[i]))
 	}
+
 	all := make([]string, height)
 	for n := range all {
 		var b strings.Builder
@@ -130,12 +138,14 @@ func (g *Grid) lines(cells []string) []string {
 			}
 			fmt.Fprintf(&b, "%*s ", width, part)
 		}
+
 		all[n] = strings.TrimRight(b.String(), " ")
 	}
+
 	return all
 }
 
-// cell is a value in a column: wrapped, or its first line, cut.
+// cell returns a value in a column: wrapped, or its first line, cut.
 func (g *Grid) cell(s string, width int) []string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	if !g.Wrap {
@@ -144,6 +154,7 @@ func (g *Grid) cell(s string, width int) []string {
 		}
 		return []string{shortened(strings.TrimRight(s, "\n"), width)}
 	}
+
 	var parts []string
 	for line := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
 		r := []rune(line)
@@ -152,6 +163,7 @@ func (g *Grid) cell(s string, width int) []string {
 		}
 		parts = append(parts, string(r))
 	}
+
 	return parts
 }
 
@@ -171,11 +183,13 @@ func (d *Display) put(f *Formatter) error {
 			return err
 		}
 	}
+
 	for _, o := range d.List {
 		if err := f.list(o); err != nil {
 			return err
 		}
 	}
+
 	if d.Grid != nil {
 		g := *d.Grid // it may be shown again
 		if err := g.show(f); err != nil {

@@ -29,17 +29,20 @@ func (f *Formatter) key(o *object.Object) error {
 		lines = append(lines, "", "    Hive: "+above, "", fmt.Sprintf(keyRow, "Name", "Property"),
 			fmt.Sprintf(keyRow, "----", "--------"))
 	}
+
 	values, _ := o.Props[ShownValues].(*object.Object)
 	width := 0
 	for _, name := range values.Names {
 		width = max(width, len(name))
 	}
+
 	name := object.Text(o.Props["pschildname"])
 	for _, v := range values.Names {
 		shown := fmt.Sprintf("%-*s : %s", width, v, listValue(values.Props[strings.ToLower(v)]))
 		lines = append(lines, fmt.Sprintf(keyRow, name, shown))
 		name = ""
 	}
+
 	if len(values.Names) == 0 {
 		lines = append(lines, name)
 	}
@@ -48,5 +51,6 @@ func (f *Formatter) key(o *object.Object) error {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -2,7 +2,7 @@ package format
 
 import "mullion.dev/mullion/guest/powershell/object"
 
-// SelectedText is a line that Select-String found, as it is shown.
+// SelectedText returns a line that Select-String found, as it is shown.
 func SelectedText(o *object.Object) string {
 	line := object.Text(o.Props["line"])
 	if object.Text(o.Props["path"]) == "InputStream" {

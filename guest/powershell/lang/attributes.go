@@ -32,6 +32,7 @@ func (p *parser) attribute() (*attributeX, error) {
 		a.name += string(p.peek())
 		p.at++
 	}
+
 	a.name = strings.TrimSuffix(words.TypeName(a.name), "attribute")
 	p.blanks()
 	if a.name == "" || !p.take("(") {
@@ -39,11 +40,13 @@ func (p *parser) attribute() (*attributeX, error) {
 		return nil, nil
 	}
 	defer p.values()()
+
 	for {
 		p.space()
 		if p.take(")") {
 			break
 		}
+
 		if len(a.args)+len(a.named) > 0 {
 			if err := p.expect(","); err != nil {
 				return nil, err
@@ -54,6 +57,7 @@ func (p *parser) attribute() (*attributeX, error) {
 			return nil, err
 		}
 	}
+
 	err := p.expect("]")
 	a.text = strings.TrimSpace(string(p.src[begin:p.at]))
 	return a, err
@@ -81,6 +85,7 @@ func (p *parser) attributeArgument(a *attributeX) error {
 		a.named = append(a.named, namedArgument{strings.ToLower(word), &Variable{Name: "true"}})
 		return nil
 	}
+
 	p.at = begin
 	x, err := p.constant()
 	a.args = append(a.args, x)
@@ -99,11 +104,13 @@ func (p *parser) constant() (Expr, error) {
 		}
 		p.at = begin
 	}
+
 	x, err := p.expression()
 	if err == nil && !isConstant(x) {
 		return nil, p.refuse("ParameterAttributeArgumentNeedsToBeConstantOrScriptBlock",
 			"Attribute argument must be a constant or a script block.")
 	}
+
 	return x, err
 }
 
@@ -139,7 +146,7 @@ type conditionKind struct {
 	Whole       bool // it asks of a list as a whole, not of each item
 }
 
-// Conditions are the attributes that an argument must meet, by their names
+// Conditions returns the attributes that an argument must meet, by their names
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_functions_advanced_parameters).
 func Conditions() map[string]conditionKind {
 	const many = 1 << 10
@@ -161,6 +168,7 @@ func (a *Attributes) attribute(x *attributeX) (why string) {
 	if slices.Contains(parameterAttributes(), x.name) {
 		return ""
 	}
+
 	switch x.name {
 	case "parameter":
 		return a.parameter(x)
@@ -174,6 +182,7 @@ func (a *Attributes) attribute(x *attributeX) (why string) {
 		}
 		return x.only("")
 	}
+
 	kind, known := Conditions()[x.name]
 	switch {
 	case !known:
@@ -184,12 +193,14 @@ func (a *Attributes) attribute(x *attributeX) (why string) {
 		if _, ok := x.args[0].(*BlockLiteral); !ok {
 			return "an argument that is no script block"
 		}
+
 	case x.name == "validatepattern":
 		pattern, _ := Beginning(x.args[0])
 		if _, err := object.Compile(pattern); err != nil {
 			return strings.TrimSuffix(err.Error(), ".")
 		}
 	}
+
 	a.Conditions = append(a.Conditions, Condition{x.name, x.args})
 	return x.only("ignorecase")
 }
@@ -221,6 +232,7 @@ func (a *Attributes) parameter(x *attributeX) (why string) {
 	if len(x.args) > 0 {
 		return "an argument without a name"
 	}
+
 	var r Role
 	for _, one := range x.named {
 		v, ok := isBool(one.x)
@@ -245,9 +257,11 @@ func (a *Attributes) parameter(x *attributeX) (why string) {
 			}
 			n, isNumber := object.Plain(l.V).(int64)
 			r.Position, ok = &n, isNumber
+
 		default:
 			return one.name
 		}
+
 		if !ok {
 			return one.name + " with this value"
 		}
@@ -273,7 +287,7 @@ func (s *Script) named(one namedArgument) bool {
 	return true
 }
 
-// Impacts are how much a function changes, from the least
+// Impacts returns how much a function changes, from the least
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.confirmimpact).
 func Impacts() []string { return []string{"none", "low", "medium", "high"} }
 
@@ -286,6 +300,7 @@ func (p *parser) binding(s *Script) error {
 			p.at = begin
 			return nil //nolint:nilerr // read as a statement, it is refused with its reason
 		}
+
 		switch x.name {
 		case "cmdletbinding":
 			s.Strict = true
@@ -301,6 +316,7 @@ func (p *parser) binding(s *Script) error {
 					s.Lacking = append(s.Lacking, one.name+" in "+x.text)
 				}
 			}
+
 		case "outputtype", "diagnostics.codeanalysis.suppressmessage":
 		case "alias":
 			for _, name := range x.args {
@@ -308,11 +324,14 @@ func (p *parser) binding(s *Script) error {
 					s.Aliases = append(s.Aliases, strings.ToLower(other))
 				}
 			}
+
 		default:
 			p.at = begin
 			return nil
 		}
+
 		p.space()
 	}
+
 	return nil
 }

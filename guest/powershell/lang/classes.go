@@ -72,6 +72,7 @@ func (p *parser) defined() (Stmt, error) {
 		flags = flags || a.name == "flags"
 		p.space()
 	}
+
 	at := p.at
 	switch p.keyword("class", "enum") {
 	case "class":
@@ -79,6 +80,7 @@ func (p *parser) defined() (Stmt, error) {
 	case "enum":
 		return p.enum(at, flags)
 	}
+
 	p.at = begin
 	return nil, nil
 }
@@ -98,11 +100,17 @@ func (p *parser) enum(at int, flags bool) (Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &EnumStmt{At: p.part(at), Name: name, Flags: flags}
+	s := &EnumStmt{
+		At:    p.part(at),
+		Name:  name,
+		Flags: flags,
+	}
+
 	if err := p.bodyBegins("enum"); err != nil {
 		return nil, err
 	}
 	defer p.values()()
+
 	for {
 		p.ends()
 		if p.take("}") {
@@ -113,9 +121,11 @@ func (p *parser) enum(at int, flags bool) (Stmt, error) {
 		if one.Name == "" {
 			return nil, p.missingMember()
 		}
+
 		if slices.ContainsFunc(s.Items, func(i EnumItem) bool { return strings.EqualFold(i.Name, one.Name) }) {
 			return nil, p.refuse("MemberAlreadyDefined", "The member '%s' is already defined.", one.Name)
 		}
+
 		p.blanks()
 		if p.take("=") {
 			p.space()
@@ -157,6 +167,7 @@ func (p *parser) class(at int) (Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s := &ClassStmt{At: p.part(at), Name: name}
 	p.space()
 	for next := p.take(":"); next; next = p.take(",") {
@@ -168,10 +179,12 @@ func (p *parser) class(at int) (Stmt, error) {
 		s.Bases = append(s.Bases, p.inSpaces(base))
 		p.space()
 	}
+
 	if err := p.bodyBegins("class"); err != nil {
 		return nil, err
 	}
 	defer p.lists()()
+
 	for {
 		p.ends()
 		if p.take("}") {
@@ -195,6 +208,7 @@ func (p *parser) classMember(s *ClassStmt) error {
 	if err != nil {
 		return err
 	}
+
 	if p.peek() == '$' {
 		return p.classProperty(s, one)
 	}
@@ -203,6 +217,7 @@ func (p *parser) classMember(s *ClassStmt) error {
 	if one.Name == "" || p.peek() != '(' {
 		return p.missingMember()
 	}
+
 	return p.classMethod(s, one)
 }
 
@@ -217,6 +232,7 @@ func (p *parser) memberHead() (ClassProp, error) {
 			}
 			continue
 		}
+
 		switch p.keyword("static", "hidden") {
 		case "static":
 			one.Static = true
@@ -251,17 +267,20 @@ func (p *parser) classProperty(s *ClassStmt, one ClassProp) error {
 	if err != nil {
 		return err
 	}
+
 	v, ok := x.(*Variable)
 	if !ok || v.Env || v.Scope != "" {
 		p.at = begin
 		return p.unexpected()
 	}
+
 	one.Name, one.Written = v.Name, strings.Trim(string(p.src[begin+1:p.at]), "{}")
 	for _, other := range s.Props {
 		if other.Name == one.Name {
 			return p.refuseAt(begin, "MemberAlreadyDefined", "The member '%s' is already defined.", one.Written)
 		}
 	}
+
 	p.blanks()
 	if p.take("=") {
 		p.space()
@@ -274,23 +293,32 @@ func (p *parser) classProperty(s *ClassStmt, one ClassProp) error {
 }
 
 func (p *parser) classMethod(s *ClassStmt, head ClassProp) error {
-	m := ClassMethod{Name: head.Name, To: head.To, Static: head.Static, Hidden: head.Hidden}
+	m := ClassMethod{
+		Name:   head.Name,
+		To:     head.To,
+		Static: head.Static,
+		Hidden: head.Hidden,
+	}
+
 	params, err := p.params()
 	if err != nil {
 		return err
 	}
+
 	p.space()
 	if p.take(":") {
 		if m.Base, err = p.baseCall(); err != nil {
 			return err
 		}
 	}
+
 	p.space()
 	begin := p.at
 	body, err := p.braces()
 	if err != nil {
 		return err
 	}
+
 	m.Script = &Script{
 		Params: params, Body: body, Name: m.Name, Source: p.source.File, Text: string(p.src[begin+1 : p.at-1]),
 		Lacking: head.Lacking,
@@ -309,15 +337,17 @@ func (p *parser) baseCall() ([]Expr, error) {
 	if p.peek() != '(' {
 		return nil, p.missingSign("(")
 	}
+
 	m := &Member{}
 	err := p.methodArguments(m)
 	if m.Args == nil {
 		m.Args = []Expr{}
 	}
+
 	return m.Args, err
 }
 
-// NumberOf is the value of an item of an enumeration that is written as a number, or the one after the last.
+// NumberOf returns the value of an item of an enumeration that is written as a number, or the one after the last.
 func NumberOf(x Expr, last int64) (n int64, known bool) {
 	if x == nil {
 		return last + 1, true

@@ -19,10 +19,12 @@ func (p *parser) pipeline() (Stmt, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if s.X != nil && len(l.Stages) > 0 {
 			return nil, p.refuseAt(begin, "ExpressionsMustBeFirstInPipeline",
 				"Expressions are only allowed as the first element of a pipeline.")
 		}
+
 		l.Stages = append(l.Stages, s)
 		p.blanks()
 		switch {
@@ -45,6 +47,7 @@ func (p *parser) stage() (Stage, error) {
 		return s, err
 	}
 	defer done()
+
 	named := begin
 	switch r := p.peek(); {
 	case r == '&', r == '.' && strings.ContainsRune(" \t{\"'$(@", p.peekAt(1)):
@@ -54,12 +57,14 @@ func (p *parser) stage() (Stage, error) {
 		p.blanks()
 		named = p.at
 		s.Name, err = p.argumentValue()
+
 	case (strings.ContainsRune("$\"'(@[{!+,-", r) || unicode.IsDigit(r)) && !p.digitsOfName():
 		if s.X, err = p.expression(); err != nil {
 			return s, err
 		}
 		s.At = p.part(begin)
 		return s, p.redirections(&s)
+
 	default:
 		s.Word = p.bare()
 		if r := p.peek(); s.Word == "" || r == '"' || r == '\'' {
@@ -68,9 +73,11 @@ func (p *parser) stage() (Stage, error) {
 		p.sources = p.sources || slices.Contains([]string{"import-module", "ipmo"}, strings.ToLower(s.Word))
 		s.Name, err = p.expandable(s.Word, begin)
 	}
+
 	if err != nil {
 		return s, err
 	}
+
 	s.NameAt = p.part(named)
 	err = p.arguments(&s)
 	s.At = p.part(begin)
@@ -116,6 +123,7 @@ func (p *parser) arguments(s *Stage) error {
 		case r == '&':
 			return p.refuse("AmpersandNotAllowed", "The ampersand (&) character is not allowed. The & operator is reserved "+
 				"for future use; wrap an ampersand in double quotation marks (\"&\") to pass it as part of a string.")
+
 		case p.redirects():
 			if err := p.redirections(s); err != nil {
 				return err
@@ -124,9 +132,11 @@ func (p *parser) arguments(s *Stage) error {
 		case p.take("--%"):
 			s.Args = append(s.Args, p.verbatim())
 			continue
+
 		case r == '<':
 			return p.refuse("RedirectionNotSupported", "The '%s' operator is reserved for future use.", p.token())
 		}
+
 		begin := p.at
 		if err := p.argument(s); err != nil {
 			return err
@@ -161,6 +171,7 @@ func (p *parser) parameter(s *Stage) error {
 		s.Args = append(s.Args, Argument{X: x})
 		return err
 	}
+
 	a := Argument{Param: strings.ToLower(name), Text: text}
 	if with {
 		a.Text = strings.TrimSuffix(text, rest)
@@ -171,6 +182,7 @@ func (p *parser) parameter(s *Stage) error {
 		}
 		a.X = x
 	}
+
 	s.Args = append(s.Args, a)
 	return nil
 }
@@ -194,11 +206,13 @@ func (p *parser) argumentValue() (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if n := p.peek(); n == 0 || strings.ContainsRune(" \t\r\n;|),}>", n) {
 			return x, nil
 		}
 		p.at = begin // a word that begins with a variable: $env:root\bin
 	}
+
 	return p.argumentWord()
 }
 
@@ -223,10 +237,12 @@ func (p *parser) argumentWord() (Expr, error) {
 			}
 			t.Parts, plain = append(t.Parts, x), false
 			continue
+
 		case r == '`':
 			b.WriteRune(p.escaped())
 			plain = false
 			continue
+
 		case r == '"' || r == '\'': // --name="a b" is one word, without the marks
 			x, err := p.quoted()
 			if err != nil {
@@ -236,9 +252,11 @@ func (p *parser) argumentWord() (Expr, error) {
 			plain = false
 			continue
 		}
+
 		b.WriteRune(r)
 		p.at++
 	}
+
 	if p.at == begin {
 		return nil, p.unexpected()
 	}
@@ -248,7 +266,7 @@ func (p *parser) argumentWord() (Expr, error) {
 // endsWord reports whether a bare word ends before r; 0 is the end of the script.
 func endsWord(r rune) bool { return r == 0 || strings.ContainsRune(" \t\r\n;|)}>,", r) }
 
-// wordSoFar is a word that has been read: t and b if it is not plain, or the text from begin.
+// wordSoFar returns a word that has been read: t and b if it is not plain, or the text from begin.
 func (p *parser) wordSoFar(t *Template, b *strings.Builder, plain bool, begin int) (Expr, error) {
 	if !plain {
 		t.add(b)
@@ -257,7 +275,7 @@ func (p *parser) wordSoFar(t *Template, b *strings.Builder, plain bool, begin in
 	return p.plainWord(string(p.src[begin:p.at]))
 }
 
-// plainWord is a word without variables: a number or text.
+// plainWord returns a word without variables: a number or text.
 func (p *parser) plainWord(word string) (Expr, error) {
 	if v, ok := object.ParseNumber(numberWithType.ReplaceAllString(word, "$1$3")); ok {
 		return &Literal{object.Number{V: v, Text: word}}, nil

@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// Levels are the binary operators by precedence, lowest first
+// Levels returns the binary operators by precedence, lowest first
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_operator_precedence).
 func Levels() [][]string {
 	return [][]string{
@@ -46,16 +46,19 @@ func (p *parser) level(n int) (Expr, error) {
 	if n == len(p.ops) {
 		return p.commas()
 	}
+
 	a, err := p.level(n + 1)
 	if err != nil {
 		return nil, err
 	}
+
 	for {
 		p.blanks()
 		op := p.operator(p.ops[n])
 		if op == "" {
 			return a, p.unknownOperator()
 		}
+
 		p.space()
 		switch op {
 		case "-as", "-is", "-isnot":
@@ -66,14 +69,21 @@ func (p *parser) level(n int) (Expr, error) {
 				}
 				break
 			}
+
 			if a, err = p.typeTest(a, op == "-isnot"); op == "-as" && err == nil {
 				t := a.(*TypeTest)
-				a = &Cast{To: t.Of, X: t.X, Try: true, Written: t.Written}
+				a = &Cast{
+					To:      t.Of,
+					X:       t.X,
+					Try:     true,
+					Written: t.Written,
+				}
 			}
 		}
 		if err != nil {
 			return nil, err
 		}
+
 		if op == "-as" || op == "-is" || op == "-isnot" {
 			continue
 		}
@@ -81,6 +91,7 @@ func (p *parser) level(n int) (Expr, error) {
 			return nil, p.refuse("ExpectedValueExpression",
 				"You must provide a value expression following the '%s' operator.", op)
 		}
+
 		b, err := p.level(n + 1)
 		if err != nil {
 			return nil, err
@@ -101,6 +112,7 @@ func (p *parser) operator(ops []string) string {
 		p.at = begin
 		return ""
 	}
+
 	for _, op := range ops {
 		if op[0] != '-' || op == "-" {
 			if p.take(op) {
@@ -108,6 +120,7 @@ func (p *parser) operator(ops []string) string {
 			}
 		}
 	}
+
 	return ""
 }
 
@@ -120,18 +133,24 @@ func (p *parser) typed() (Expr, error) {
 	if p.take("::") {
 		return p.static(name)
 	}
+
 	if as := words.TypeName(name); as == "ordered" || as == "pscustomobject" {
 		p.blanks()
 		if p.has("@{") {
 			return p.hash(as)
 		}
 	}
+
 	p.blanks()
 	if p.endsType() {
 		return p.members(&TypeLiteral{name})
 	}
 	x, err := p.unary()
-	return &Cast{To: words.TypeName(name), X: x, Written: name}, err
+	return &Cast{
+		To:      words.TypeName(name),
+		X:       x,
+		Written: name,
+	}, err
 }
 
 // endsType reports whether a type that has just been read is a value by itself, not a conversion of what follows.
@@ -177,6 +196,7 @@ func (p *parser) joined(item func() (Expr, error)) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	items := []Expr{x}
 	for {
 		begin := p.at
@@ -185,6 +205,7 @@ func (p *parser) joined(item func() (Expr, error)) (Expr, error) {
 			p.at = begin
 			break
 		}
+
 		p.space()
 		if x, err = item(); err != nil {
 			return nil, err
@@ -194,6 +215,7 @@ func (p *parser) joined(item func() (Expr, error)) (Expr, error) {
 	if len(items) == 1 {
 		return items[0], nil
 	}
+
 	return &List{items}, nil
 }
 
@@ -207,11 +229,13 @@ func (p *parser) unary() (Expr, error) {
 	if x, err := p.countedBefore(); x != nil || err != nil {
 		return x, err
 	}
+
 	if op := p.operator([]string{"-not", "!", "-bnot", "-join", "-split", "-csplit", "-", "+"}); op != "" {
 		p.space()
 		x, err := p.unary()
 		return &Unary{op, x}, err
 	}
+
 	if p.take(",") { // a list of one
 		p.space()
 		x, err := p.unary()
@@ -220,6 +244,7 @@ func (p *parser) unary() (Expr, error) {
 	if p.peek() == '[' {
 		return p.typed()
 	}
+
 	return p.primary()
 }
 
@@ -237,6 +262,7 @@ func (p *parser) typeName() (string, error) {
 			open--
 		}
 	}
+
 	return p.inSpaces(string(p.src[begin+1 : p.at-1])), nil
 }
 
@@ -263,6 +289,7 @@ func (p *parser) members(x Expr) (Expr, error) {
 			p.at++
 			p.space()
 			x, err = p.member(x)
+
 		case p.peek() == '[':
 			x, err = p.index(x)
 		case p.has("::"):
@@ -296,6 +323,7 @@ func (p *parser) member(of Expr) (Expr, error) {
 	if m.Name == "" && m.By == nil {
 		return nil, p.refuse("MissingPropertyName", "Missing property name after reference operator.")
 	}
+
 	switch {
 	case p.peek() == '{' && m.By == nil && m.Name != "": // the block is the argument
 		x, err := p.atom()
@@ -304,6 +332,7 @@ func (p *parser) member(of Expr) (Expr, error) {
 	case p.peek() != '(':
 		return m, nil
 	}
+
 	m.Call = true
 	return m, p.methodArguments(m)
 }
@@ -333,6 +362,7 @@ func (p *parser) methodArguments(m *Member) error {
 	if p.take(")") {
 		return nil
 	}
+
 	p.oneValue = true
 	for {
 		x, err := p.expression()
@@ -344,6 +374,7 @@ func (p *parser) methodArguments(m *Member) error {
 		if !p.take(",") {
 			return p.expect(")")
 		}
+
 		p.space()
 	}
 }
@@ -357,10 +388,12 @@ func (p *parser) atom() (Expr, error) {
 	case p.take("@("):
 		body, err := p.statements(")")
 		return &SubExpr{Body: body, Array: true}, err
+
 	case r == '@':
 		return nil, p.refuse("SplattingNotPermitted",
 			"The splatting operator '@' cannot be used to reference variables "+
 				"in an expression. It can be used only as an argument to a command.")
+
 	case r == '$':
 		return p.variable()
 	case r == '"':
@@ -373,15 +406,17 @@ func (p *parser) atom() (Expr, error) {
 		p.at++
 		s, err := p.script("}")
 		return &BlockLiteral{s}, err
+
 	case unicode.IsDigit(r):
 		return p.number()
 	}
+
 	return nil, p.unexpected()
 }
 
 func (p *parser) number() (Expr, error) {
 	begin := p.at
-	for isName(p.peek()) || p.peek() == '.' && unicode.IsDigit(p.peekAt(1)) {
+	for isName(p.peek()) || (p.peek() == '.' && unicode.IsDigit(p.peekAt(1))) {
 		p.at++
 	}
 	text := string(p.src[begin:p.at])

@@ -17,6 +17,7 @@ func (p *parser) hash(as string) (Expr, error) {
 		return nil, err
 	}
 	defer done()
+
 	p.at += len("@{")
 	x := &HashLiteral{As: as}
 	for {
@@ -24,6 +25,7 @@ func (p *parser) hash(as string) (Expr, error) {
 		for p.take(";") {
 			p.space()
 		}
+
 		if p.take("}") {
 			return x, nil
 		}
@@ -31,6 +33,7 @@ func (p *parser) hash(as string) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if err := p.expect("="); err != nil {
 			return nil, err
 		}
@@ -39,6 +42,7 @@ func (p *parser) hash(as string) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		x.Keys, x.Values = append(x.Keys, key), append(x.Values, v)
 		p.blanks()
 		if r := p.peek(); !strings.ContainsRune(";\r\n}", r) || r == 0 {

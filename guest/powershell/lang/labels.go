@@ -16,6 +16,7 @@ func (p *parser) labelled() (Stmt, error) {
 	if p.peek() != ':' || !isName(p.peekAt(1)) {
 		return nil, nil
 	}
+
 	begin := p.at
 	p.at++
 	name := p.word()
@@ -26,6 +27,7 @@ func (p *parser) labelled() (Stmt, error) {
 		p.at = begin
 		return nil, nil
 	}
+
 	s, err := p.statement()
 	if err != nil {
 		return nil, err

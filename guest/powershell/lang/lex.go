@@ -54,6 +54,7 @@ func (p *parser) once(read func() (Expr, error)) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if p.known == nil {
 		p.known = map[int]reading{}
 	}
@@ -74,13 +75,17 @@ func (p *parser) deeper() (func(), error) {
 	return func() { p.depth-- }, nil
 }
 
-// part is what has been read since a place, without blanks at its end.
+// part returns what has been read since a place, without blanks at its end.
 func (p *parser) part(begin int) position.Extent {
 	end := p.at
 	if p.gapEnd == end {
 		end = max(p.gap, begin)
 	}
-	return position.Extent{Source: p.source, From: p.base + begin, To: p.base + end}
+	return position.Extent{
+		Source: p.source,
+		From:   p.base + begin,
+		To:     p.base + end,
+	}
 }
 
 func (p *parser) peek() rune { return p.peekAt(0) }
@@ -123,6 +128,7 @@ func (p *parser) skipped(begin int) {
 // blanks skips spaces, comments and escaped line ends.
 func (p *parser) blanks() {
 	defer p.skipped(p.at)
+
 	for {
 		switch {
 		case p.peek() == ' ' || p.peek() == '\t' || p.peek() == '\uFEFF':
@@ -135,6 +141,7 @@ func (p *parser) blanks() {
 			for p.at < len(p.src) && !p.take("#>") {
 				p.at++
 			}
+
 		case p.peek() == '#':
 			for p.at < len(p.src) && p.peek() != '\n' {
 				p.at++
@@ -201,6 +208,7 @@ func (p *parser) variable() (Expr, error) {
 			body, err := p.statements(")")
 			return &SubExpr{Body: body}, err
 		})
+
 	case '{':
 		end := p.at
 		for end < len(p.src) && p.src[end] != '}' {
@@ -209,12 +217,14 @@ func (p *parser) variable() (Expr, error) {
 		name := string(p.src[p.at+1 : end])
 		p.at = min(end+1, len(p.src))
 		return p.named(name)
+
 	case '?', '_', '$', '^':
 		if r != '_' || !isName(p.peekAt(1)) {
 			p.at++
 			return p.named(string(r))
 		}
 	}
+
 	name := p.word()
 	switch {
 	case p.peek() != ':' || name == "":
@@ -225,6 +235,7 @@ func (p *parser) variable() (Expr, error) {
 		return nil, p.refuse("InvalidVariableReferenceWithDrive", "Variable reference is not valid. ':' was not "+
 			"followed by a valid variable name character. Consider using ${} to delimit the name.")
 	}
+
 	return p.named(name)
 }
 
@@ -235,6 +246,7 @@ func (p *parser) named(name string) (Expr, error) {
 		return nil, p.refuse("InvalidVariableReference",
 			"Variable reference is not valid. '$' was not followed by a valid "+
 				"variable name character. Consider using ${} to delimit the name.")
+
 	case scoped && strings.ToLower(scope) == "env":
 		return &Variable{Name: rest, Env: true}, nil
 	case scoped && slices.Contains(Scopes(), strings.ToLower(scope)) && rest != "":
@@ -244,6 +256,7 @@ func (p *parser) named(name string) (Expr, error) {
 	case strings.ToLower(name) == "psitem":
 		name = "_"
 	}
+
 	return &Variable{Name: strings.ToLower(name)}, nil
 }
 
@@ -263,6 +276,7 @@ func (p *parser) single() (Expr, error) {
 		b.WriteRune(p.peek())
 		p.at++
 	}
+
 	return nil, p.refuseAt(begin, noTerminatorID, "The string is missing the terminator: '.")
 }
 
@@ -292,6 +306,7 @@ func (p *parser) template(quote rune) (Expr, error) {
 		case quote != 0 && p.take(`"`):
 			t.add(&b)
 			return t.whole(), nil
+
 		case p.peek() == '`':
 			b.WriteRune(p.escaped())
 		case p.interpolates():
@@ -301,11 +316,13 @@ func (p *parser) template(quote rune) (Expr, error) {
 				return nil, err
 			}
 			t.Parts = append(t.Parts, x)
+
 		default:
 			b.WriteRune(p.peek())
 			p.at++
 		}
 	}
+
 	if quote == 0 {
 		t.add(&b)
 		return t.whole(), nil
@@ -362,6 +379,7 @@ func (p *parser) hereString() (Expr, error) {
 		return nil, p.refuse("UnexpectedCharactersAfterHereStringHeader", "No characters are allowed after a here-string "+
 			"header but before the end of the line.")
 	}
+
 	begin := p.at
 	for end := begin; end < len(p.src); end++ {
 		if (end == begin || p.src[end-1] == '\n') && p.src[end] == quote && end+1 < len(p.src) && p.src[end+1] == '@' {
@@ -373,6 +391,7 @@ func (p *parser) hereString() (Expr, error) {
 			return p.inner(lines, begin)
 		}
 	}
+
 	return nil, p.refuseAt(opening, noTerminatorID, "The string is missing the terminator: %s@.", string(quote))
 }
 

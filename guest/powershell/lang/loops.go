@@ -26,6 +26,7 @@ func (p *parser) forStatement() (Stmt, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
+
 	var parts [3]Stmt
 	for i := range parts {
 		p.space()
@@ -36,11 +37,13 @@ func (p *parser) forStatement() (Stmt, error) {
 			}
 			parts[i] = one
 		}
+
 		p.space()
 		if i < 2 && !p.take(";") && p.peek() != ')' {
 			return nil, p.unexpected()
 		}
 	}
+
 	if err := p.expect(")"); err != nil {
 		return nil, err
 	}
@@ -50,6 +53,7 @@ func (p *parser) forStatement() (Stmt, error) {
 	}
 	body, err := p.braces()
 	s.Body = body
+
 	return s, err
 }
 
@@ -72,6 +76,7 @@ func (p *parser) switchStatement() (Stmt, error) {
 		if p.peek() != '-' {
 			break
 		}
+
 		p.at++
 		switch word := p.keyword("wildcard", "regex", "exact", "casesensitive", "file"); word {
 		case "file":
@@ -82,6 +87,7 @@ func (p *parser) switchStatement() (Stmt, error) {
 				return nil, err
 			}
 			s.In = x
+
 		case "wildcard", "regex":
 			s.How = word
 		case "exact":
@@ -93,6 +99,7 @@ func (p *parser) switchStatement() (Stmt, error) {
 				p.token())
 		}
 	}
+
 	var err error
 	if !s.File {
 		if s.In, err = p.parens(); err != nil {
@@ -102,17 +109,20 @@ func (p *parser) switchStatement() (Stmt, error) {
 	if err := p.expect("{"); err != nil {
 		return nil, err
 	}
+
 	return s, p.clauses(s)
 }
 
 // clauses reads the patterns and blocks of a switch.
 func (p *parser) clauses(s *SwitchStmt) error {
 	defer p.lists()()
+
 	for {
 		p.space()
 		for p.take(";") {
 			p.space()
 		}
+
 		if p.take("}") {
 			p.blockEnd = p.at
 			return nil
@@ -121,6 +131,7 @@ func (p *parser) clauses(s *SwitchStmt) error {
 		if err != nil {
 			return err
 		}
+
 		if pattern == nil && slices.Contains(s.Patterns, nil) {
 			return p.refuse("MultipleSwitchDefaultClauses", "A switch statement can have only one default clause.")
 		}

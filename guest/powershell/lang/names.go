@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/operator"
 )
 
-// Bare is a function's name without its scope.
+// Bare returns a function's name without its scope.
 func (s *FunctionStmt) Bare() string { return s.Name[strings.Index(s.Name, ":")+1:] }
 
 // Expression reports whether a pipeline is one expression, whose value is not taken apart.
@@ -17,7 +17,7 @@ func (s *Pipeline) Expression() bool {
 		len(s.Stages[0].Others) == 0
 }
 
-// Scopes are the names of scopes that a variable or function may name.
+// Scopes returns the names of scopes that a variable or function may name.
 func Scopes() []string { return []string{"global", "script", "local"} }
 
 // Caseless returns an operator without the i that says that the case of letters does not matter.

@@ -20,10 +20,14 @@ func Parse(text, file string, known func(typeName string) bool) (*Script, error)
 	return s, nil
 }
 
-// begun is a parser of a whole text.
+// begun returns a parser of a whole text.
 func begun(text, file string, known func(typeName string) bool) *parser {
 	source := &position.Source{File: file, Text: []rune(text)}
-	return &parser{src: source.Text, source: source, isType: known}
+	return &parser{
+		src:    source.Text,
+		source: source,
+		isType: known,
+	}
 }
 
 // script reads parameters and statements up to end, which is "" or "}".
@@ -34,6 +38,7 @@ func (p *parser) script(end string) (*Script, error) {
 	if err := p.binding(s); err != nil {
 		return nil, err
 	}
+
 	if p.keyword("param") != "" {
 		var err error
 		p.space()
@@ -41,6 +46,7 @@ func (p *parser) script(end string) (*Script, error) {
 			return nil, err
 		}
 	}
+
 	if err := p.sections(s); err != nil {
 		return nil, err
 	}
@@ -49,6 +55,7 @@ func (p *parser) script(end string) (*Script, error) {
 		return nil, p.refuse("MissingNamedBlocks", "Unexpected token '%s', expected 'begin', 'process', 'end', or "+
 			"'dynamicparam'.", p.token())
 	}
+
 	if !s.Sections {
 		s.Body = body
 	}
@@ -64,18 +71,21 @@ func (p *parser) params() ([]Param, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
+
 	params := []Param{}
 	for {
 		p.space()
 		if p.take(")") {
 			return params, nil
 		}
+
 		if len(params) > 0 {
 			if err := p.expect(","); err != nil {
 				return nil, err
 			}
 			p.space()
 		}
+
 		one, err := p.oneParam()
 		if err != nil {
 			return nil, err
@@ -91,6 +101,7 @@ func (p *parser) oneParam() (Param, error) {
 		if err != nil {
 			return one, err
 		}
+
 		if a != nil {
 			if why := one.attribute(a); why != "" {
 				one.Lacking = append(one.Lacking, "the attribute "+a.text+" of a parameter: "+why)
@@ -98,6 +109,7 @@ func (p *parser) oneParam() (Param, error) {
 			p.space()
 			continue
 		}
+
 		name, err := p.typeName()
 		if err != nil {
 			return one, err
@@ -107,6 +119,7 @@ func (p *parser) oneParam() (Param, error) {
 		}
 		p.space()
 	}
+
 	if p.peek() != '$' {
 		return one, p.noParameter()
 	}
@@ -115,11 +128,13 @@ func (p *parser) oneParam() (Param, error) {
 	if err != nil {
 		return one, err
 	}
+
 	one.Written = strings.Trim(string(p.src[begin+1:p.at]), "{}")
 	v, ok := x.(*Variable)
 	if !ok || v.Env || v.Scope != "" {
 		return one, p.noParameter()
 	}
+
 	one.Name = v.Name
 	p.space()
 	if p.take("=") {
@@ -127,6 +142,7 @@ func (p *parser) oneParam() (Param, error) {
 		defer p.values()()
 		one.Fallback, err = p.expression()
 	}
+
 	return one, err
 }
 
@@ -139,23 +155,27 @@ func (p *parser) statements(end string) (Block, error) {
 		return nil, err
 	}
 	defer done()
+
 	for {
 		p.space()
 		for p.take(";") {
 			p.space()
 		}
+
 		if end != "" && p.take(end) {
 			if end == "}" {
 				p.blockEnd = p.at
 			}
 			return b, nil
 		}
+
 		if p.at >= len(p.src) {
 			if end != "" {
 				return nil, p.missingSign(end)
 			}
 			return b, nil
 		}
+
 		s, err := p.statement()
 		if err != nil {
 			return nil, err
@@ -198,6 +218,7 @@ func (p *parser) statement() (Stmt, error) {
 		return nil, err
 	}
 	defer done()
+
 	begin := p.at
 	switch word := p.keyword("if", "while", "foreach", "function", "return", "throw", "exit", "break", "continue",
 		"try",
@@ -211,6 +232,7 @@ func (p *parser) statement() (Stmt, error) {
 			"if": p.ifStatement, "while": p.while, "foreach": p.foreach, "try": p.try, "switch": p.switchStatement,
 			"do": p.do, "for": p.forStatement, "function": p.function,
 		}[word]()
+
 	case "break", "continue":
 		return p.leaves(begin, word)
 	case "return", "throw", "exit":
@@ -223,11 +245,13 @@ func (p *parser) statement() (Stmt, error) {
 		l.At, l.X = p.part(begin), s
 		return l, err
 	}
+
 	for _, read := range []func() (Stmt, error){p.defined, p.unbuilt, p.labelled} {
 		if s, err := read(); s != nil || err != nil {
 			return s, err
 		}
 	}
+
 	if word := p.keyword("begin", "process", "end", "until", "dynamicparam"); word != "" {
 		return nil, p.refuse("UnexpectedToken", "Unexpected token '%s' in expression or statement.", word)
 	}
@@ -294,11 +318,13 @@ func (p *parser) parens() (Expr, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
+
 	p.space()
 	s, err := p.assignment()
 	if err != nil {
 		return nil, err
 	}
+
 	return &SubExpr{Body: Block{s}, Paren: true}, p.expect(")")
 }
 
@@ -313,6 +339,7 @@ func (p *parser) ifStatement() (Stmt, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		s.Conds, s.Blocks = append(s.Conds, x), append(s.Blocks, body)
 		begin := p.at
 		p.space()
@@ -338,6 +365,7 @@ func (p *parser) foreach() (Stmt, error) {
 	if p.peek() != '$' {
 		return nil, p.refuse("MissingVariableNameAfterForeach", "Missing variable name after foreach.")
 	}
+
 	x, err := p.variable()
 	if err != nil {
 		return nil, err
@@ -347,6 +375,7 @@ func (p *parser) foreach() (Stmt, error) {
 	if !ok || v.Env || v.Scope != "" || p.keyword("in") == "" {
 		return nil, p.refuse("MissingInInForeach", "Missing 'in' after variable in foreach loop.")
 	}
+
 	p.space()
 	in, err := p.pipeline()
 	if err != nil {
@@ -356,7 +385,11 @@ func (p *parser) foreach() (Stmt, error) {
 		return nil, err
 	}
 	body, err := p.braces()
-	return &ForeachStmt{Name: v.Name, In: &SubExpr{Body: Block{in}}, Body: body}, err
+	return &ForeachStmt{
+		Name: v.Name,
+		In:   &SubExpr{Body: Block{in}},
+		Body: body,
+	}, err
 }
 
 // filter reads what follows the word filter: a function whose statements are those of process.
@@ -378,6 +411,7 @@ func (p *parser) function() (Stmt, error) {
 	if name == "" {
 		return nil, p.refuse("MissingNameAfterKeyword", "Missing name after function keyword.")
 	}
+
 	params := []Param{}
 	p.space()
 	if p.peek() == '(' {
@@ -386,6 +420,7 @@ func (p *parser) function() (Stmt, error) {
 			return nil, err
 		}
 	}
+
 	if err := p.expect("{"); err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ func (p *parser) redirections(s *Stage) error {
 			stream = p.peek()
 			p.at++
 		}
+
 		p.at++
 		switch {
 		case p.take("&1"):
@@ -41,6 +42,7 @@ func (p *parser) redirections(s *Stage) error {
 			return p.refuse("RedirectionNotSupported", "The '%c>&%c' operator is reserved for future use.",
 				stream, p.peekAt(1))
 		}
+
 		more := p.take(">")
 		p.blanks()
 		if r := p.peek(); endsWord(r) {
@@ -50,6 +52,7 @@ func (p *parser) redirections(s *Stage) error {
 		if err != nil {
 			return err
 		}
+
 		s.into(stream, x, more)
 	}
 }

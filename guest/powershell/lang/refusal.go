@@ -16,7 +16,7 @@ type Refusal struct {
 	At position.Extent
 }
 
-// Error is the refusal in one line.
+// Error returns the refusal in one line.
 func (r *Refusal) Error() string {
 	at := fmt.Sprintf("line %d", r.At.Line())
 	if file := r.At.File(); file != "" {
@@ -25,7 +25,7 @@ func (r *Refusal) Error() string {
 	return at + ": " + r.What
 }
 
-// Lines is the refusal as PowerShell shows it
+// Lines returns the refusal as PowerShell shows it
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_parsing).
 func (r *Refusal) Lines(newline string) string {
 	return strings.Join([]string{
@@ -95,19 +95,25 @@ func (p *parser) refuseAt(at int, id, format string, args ...any) error {
 	p.at = at
 	width := len([]rune(p.token()))
 	p.at = before
+
 	return &Refusal{
 		What: fmt.Sprintf(format, args...),
 		ID:   id,
-		At:   position.Extent{Source: p.source, From: p.base + at, To: p.base + at + width},
+		At: position.Extent{
+			Source: p.source,
+			From:   p.base + at,
+			To:     p.base + at + width,
+		},
 	}
 }
 
-// token is what stands here: a word, or a sign with what belongs to it.
+// token returns what stands here: a word, or a sign with what belongs to it.
 func (p *parser) token() string {
 	end := p.at
 	for end < len(p.src) && (isName(p.src[end]) || (end > p.at && p.src[end] == '-')) {
 		end++
 	}
+
 	if end > p.at {
 		return string(p.src[p.at:end])
 	}
@@ -116,6 +122,7 @@ func (p *parser) token() string {
 			return sign
 		}
 	}
+
 	if p.at < len(p.src) {
 		return string(p.src[p.at])
 	}

@@ -8,6 +8,7 @@ func (p *parser) sections(s *Script) error {
 		for p.take(";") {
 			p.space()
 		}
+
 		word := p.keyword("begin", "process", "end", "dynamicparam")
 		if word == "" {
 			return nil
@@ -16,12 +17,14 @@ func (p *parser) sections(s *Script) error {
 			return p.refuse("DuplicateScriptCommandClause", "Script command clause '%s' has already been defined.",
 				word)
 		}
+
 		seen[word] = true
 		p.space()
 		b, err := p.braces()
 		if err != nil {
 			return err
 		}
+
 		s.Sections = true
 		switch word {
 		case "begin":

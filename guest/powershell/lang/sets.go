@@ -47,6 +47,7 @@ func Choose(s *Script, given map[string]bool, loose int, piped bool) (*Script, s
 	for i, p := range in.Params {
 		in.Params[i].Role, _ = roleIn(p, set)
 	}
+
 	return &in, set, nil
 }
 
@@ -54,7 +55,7 @@ func unresolved() error {
 	return object.Misfit(noSetID, "Parameter set cannot be resolved using the specified named parameters.")
 }
 
-// setsOf are the parameter sets that a function names, each once, the default first; or the one of all parameters.
+// setsOf returns the parameter sets that a function names, each once, the default first; or the one of all parameters.
 func setsOf(s *Script) []string {
 	var sets []string
 	add := func(set string) {
@@ -69,13 +70,15 @@ func setsOf(s *Script) []string {
 			add(r.Set)
 		}
 	}
+
 	if sets == nil {
 		return []string{allSets}
 	}
 	return sets
 }
 
-// roleIn is the role of a parameter in a set, and whether it has one. A parameter without attributes is one of each set.
+// roleIn returns the role of a parameter in a set, and whether it has one. A parameter without attributes is one of
+// each set.
 func roleIn(p Param, set string) (r Role, member bool) {
 	if len(p.Roles) == 0 {
 		return r, true
@@ -85,11 +88,13 @@ func roleIn(p Param, set string) (r Role, member bool) {
 			return r, true
 		}
 	}
+
 	for _, r := range p.Roles {
 		if r.Set == "" || strings.EqualFold(r.Set, allSets) {
 			return r, true
 		}
 	}
+
 	return Role{}, false
 }
 
@@ -129,6 +134,7 @@ func lacks(s *Script, set string, given map[string]bool, loose int, piped bool) 
 			loose--
 		}
 	}
+
 	for _, p := range in.Params {
 		if p.Remaining && !given[p.Name] && loose > 0 {
 			filled[p.Name] = true
@@ -141,7 +147,7 @@ func lacks(s *Script, set string, given map[string]bool, loose int, piped bool) 
 	})
 }
 
-// Places are the parameters that take arguments without a name, in order: those with a position, or else all.
+// Places returns the parameters that take arguments without a name, in order: those with a position, or else all.
 func Places(s *Script) []Param {
 	var placed, all []Param
 	for _, p := range s.Params {
@@ -155,6 +161,7 @@ func Places(s *Script) []Param {
 	if placed == nil && !explicit(s) {
 		return all
 	}
+
 	slices.SortStableFunc(placed, func(a, b Param) int { return cmp.Compare(*a.Position, *b.Position) })
 	return placed
 }

@@ -24,8 +24,10 @@ func (p *parser) toTargets() (Stmt, error) {
 		if !p.take(",") {
 			break
 		}
+
 		p.space()
 	}
+
 	op := p.assigns()
 	if op == "" {
 		return nil, nil
@@ -35,22 +37,46 @@ func (p *parser) toTargets() (Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return assignment(p.part(begin), all, op, s), nil
 }
 
 func assignment(at position.Extent, all []Expr, op string, x Stmt) Stmt {
 	if len(all) > 1 {
-		return &AssignSeveral{At: at, To: all, X: x}
-	}
-	switch to := all[0].(type) {
-	case *Variable:
-		return &Assign{At: at, To: *to, Op: op, X: x}
-	case *Cast:
-		if v, ok := to.X.(*Variable); ok {
-			return &Assign{At: at, As: to.To, To: *v, Op: op, X: x}
+		return &AssignSeveral{
+			At: at,
+			To: all,
+			X:  x,
 		}
 	}
-	return &AssignTo{At: at, To: all[0], Op: op, X: x}
+
+	switch to := all[0].(type) {
+	case *Variable:
+		return &Assign{
+			At: at,
+			To: *to,
+			Op: op,
+			X:  x,
+		}
+
+	case *Cast:
+		if v, ok := to.X.(*Variable); ok {
+			return &Assign{
+				At: at,
+				As: to.To,
+				To: *v,
+				Op: op,
+				X:  x,
+			}
+		}
+	}
+
+	return &AssignTo{
+		At: at,
+		To: all[0],
+		Op: op,
+		X:  x,
+	}
 }
 
 // target reads one thing that can be assigned to. It returns nil for anything else.
@@ -65,10 +91,12 @@ func (p *parser) target() (Expr, error) {
 			p.space()
 			continue
 		}
+
 		name, err := p.typeName()
 		if err != nil {
 			return nil, nil //nolint:nilerr // read as an expression, it is refused with its reason
 		}
+
 		if p.take("::") {
 			x, err := p.static(name)
 			if err != nil {
@@ -79,6 +107,7 @@ func (p *parser) target() (Expr, error) {
 		types = append(types, name)
 		p.space()
 	}
+
 	if r := p.peek(); r != '$' && r != '(' {
 		return nil, nil
 	}
@@ -89,7 +118,7 @@ func (p *parser) target() (Expr, error) {
 	return assignableTo(x, types), nil
 }
 
-// assignableTo is what is assigned to, with its types, or nil.
+// assignableTo returns what is assigned to, with its types, or nil.
 func assignableTo(x Expr, types []string) Expr {
 	switch x := x.(type) {
 	case *Variable, *Index:
@@ -101,6 +130,7 @@ func assignableTo(x Expr, types []string) Expr {
 		if x.Call {
 			return nil
 		}
+
 	case *StaticOf:
 		if x.Call {
 			return nil
@@ -108,9 +138,15 @@ func assignableTo(x Expr, types []string) Expr {
 	default:
 		return nil
 	}
+
 	for _, name := range slices.Backward(types) {
-		x = &Cast{To: words.TypeName(name), X: x, Written: name}
+		x = &Cast{
+			To:      words.TypeName(name),
+			X:       x,
+			Written: name,
+		}
 	}
+
 	return x
 }
 
@@ -148,6 +184,7 @@ func (p *parser) countedBefore() (Expr, error) {
 		p.at = begin
 		return nil, nil
 	}
+
 	x, err := p.target()
 	if err != nil {
 		return nil, err
@@ -157,7 +194,12 @@ func (p *parser) countedBefore() (Expr, error) {
 		return nil, p.refuse("InvalidLeftHandSide", "The operator '%s' works only on variables or on properties.",
 			p.token())
 	}
-	return &Increment{To: x, Op: op, Prefix: true}, nil
+
+	return &Increment{
+		To:     x,
+		Op:     op,
+		Prefix: true,
+	}, nil
 }
 
 // StaticOf is a static member of a type that is a value: $type::Name.

@@ -27,6 +27,7 @@ func (p *parser) try() (Stmt, error) {
 	if s.Body, err = p.braces(); err != nil {
 		return nil, err
 	}
+
 	for {
 		begin := p.at
 		p.space()
@@ -37,11 +38,13 @@ func (p *parser) try() (Stmt, error) {
 				return nil, err
 			}
 			s.Catches = append(s.Catches, one)
+
 		case word == "finally" && !s.Always:
 			s.Always = true
 			if s.Last, err = p.braces(); err != nil {
 				return nil, err
 			}
+
 		default:
 			p.at = begin
 			if len(s.Catches) == 0 && !s.Always {
@@ -64,12 +67,14 @@ func (p *parser) catch() (Catch, error) {
 		if err != nil {
 			return one, err
 		}
+
 		one.Types = append(one.Types, cmp.Or(object.ExceptionName(name), name))
 		p.space()
 		if !p.take(",") {
 			break
 		}
 	}
+
 	var err error
 	one.Body, err = p.braces()
 	return one, err

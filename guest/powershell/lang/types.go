@@ -22,7 +22,12 @@ func (p *parser) typeTest(x Expr, not bool) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &TypeTest{X: x, Of: words.TypeName(name), Not: not, Written: name}, nil
+	return &TypeTest{
+		X:       x,
+		Of:      words.TypeName(name),
+		Not:     not,
+		Written: name,
+	}, nil
 }
 
 // Static is [type]::Name or [type]::Name( … ).
@@ -42,7 +47,13 @@ func (p *parser) static(of string) (Expr, error) {
 
 func (p *parser) staticAfter(of string) (Expr, error) {
 	name := p.word()
-	x := &Static{Of: words.TypeName(of), Name: strings.ToLower(name), Written: of, Member: name}
+	x := &Static{
+		Of:      words.TypeName(of),
+		Name:    strings.ToLower(name),
+		Written: of,
+		Member:  name,
+	}
+
 	if t := object.EnumOf(of); t != nil && p.peek() != '(' {
 		if v, ok := t.Named(name); ok {
 			return p.members(&Literal{v})
@@ -51,6 +62,7 @@ func (p *parser) staticAfter(of string) (Expr, error) {
 	if err := p.staticCall(x); err != nil {
 		return nil, err
 	}
+
 	return p.members(x)
 }
 

@@ -17,10 +17,12 @@ func (p *parser) unbuilt() (Stmt, error) {
 	if word == "using" {
 		return p.using(at)
 	}
+
 	begin := p.at
 	for r := p.peek(); r != 0 && r != '{' && r != '}' && r != ';'; r = p.peek() {
 		p.at++
 	}
+
 	name := strings.TrimSpace(string(p.src[begin:p.at]))
 	if p.peek() != '{' {
 		return nil, p.missingSign("{")
@@ -40,11 +42,13 @@ func (p *parser) using(at int) (Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	name, _ := Beginning(x)
 	if kind == "namespace" {
 		p.spaces = append(p.spaces, name)
 		return &Pipeline{[]Stage{{X: &SubExpr{Body: Block{}}}}}, nil
 	}
+
 	return &LateStmt{LateExpr{"using " + kind + " " + name}, p.part(at)}, nil
 }
 
@@ -56,6 +60,7 @@ func (p *parser) skipBody() error {
 		if p.space(); p.at > at {
 			continue
 		}
+
 		var err error
 		switch r := p.peek(); {
 		case p.has(`@"`), p.has("@'"):
@@ -72,6 +77,7 @@ func (p *parser) skipBody() error {
 			if r == '}' {
 				depth--
 			}
+
 			if depth == 0 {
 				p.blockEnd = p.at
 				return nil
@@ -81,10 +87,11 @@ func (p *parser) skipBody() error {
 			return err
 		}
 	}
+
 	return p.refuseAt(begin, "MissingEndCurlyBrace", "Missing closing '}' in statement block or type definition.")
 }
 
-// inSpaces is the name of a type, with the namespace of a using in which it is found.
+// inSpaces returns the name of a type, with the namespace of a using in which it is found.
 func (p *parser) inSpaces(name string) string {
 	if len(p.spaces) == 0 || p.isType(name) {
 		return name

@@ -1,6 +1,6 @@
 package object
 
-// BytesOf is a list of numbers as bytes.
+// BytesOf returns a list of numbers as bytes.
 func BytesOf(v Value) ([]byte, error) {
 	var out []byte
 	for item := range Each(v) {

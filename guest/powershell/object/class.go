@@ -23,7 +23,13 @@ func Unconverted(v Value, to, why string) error {
 	if _, text := Plain(v).(string); !text {
 		r.ID = "InvalidCastIConvertible"
 	}
-	return &Leaving{Word: "throw", Statement: true, own: true, What: &Instance{RecordClass(), r}}
+
+	return &Leaving{
+		Word:      "throw",
+		Statement: true,
+		own:       true,
+		What:      &Instance{RecordClass(), r},
+	}
 }
 
 // NotANumber is why a text is no number.
@@ -36,6 +42,7 @@ func OutOfRange(to string) string {
 	if strings.ContainsAny(name[:1], "IU") {
 		article = "an"
 	}
+
 	switch name {
 	case "Byte":
 		name, article = "unsigned byte", "an"
@@ -47,13 +54,14 @@ func OutOfRange(to string) string {
 	if strings.HasPrefix(name, "UI") {
 		article = "a"
 	}
+
 	return "Value was either too large or too small for " + article + " " + name + "."
 }
 
 // ToClass converts texts to objects of a class, and leaves $null and the objects themselves.
 func ToClass(name string, parse func(s string) (Value, error)) func(v Value) (Value, error) {
 	return func(v Value) (Value, error) {
-		if i, ok := v.(*Instance); ok && i.Of.Name == name || v == nil {
+		if i, ok := v.(*Instance); (ok && i.Of.Name == name) || v == nil {
 			return v, nil
 		}
 		made, err := parse(Text(v))
@@ -214,11 +222,16 @@ func Around(err error, words string) error {
 	if _, ours := errors.AsType[*Leaving](err); ours {
 		return err
 	}
+
 	inner := RecordOf(err)
 	if inner.Class == DepthException || inner.Class == MethodException {
 		return err // of the call itself, not of what it calls
 	}
-	return &Leaving{Word: "throw", Statement: true, What: inner.outer(words + `"` + inner.Message + `"`)}
+	return &Leaving{
+		Word:      "throw",
+		Statement: true,
+		What:      inner.outer(words + `"` + inner.Message + `"`),
+	}
 }
 
 // classProperty returns a property of an object of a class.
@@ -232,6 +245,7 @@ func classProperty(of Value, name string) (v Value, known bool, err error) {
 			return v, true, nil
 		}
 	}
+
 	p := FindField(c.Props, name)
 	if p == nil {
 		return nil, c.Member != nil, nil
@@ -249,6 +263,7 @@ func SetProperty(of Value, name string, v Value) error {
 	if c.SetMember != nil && c.SetMember(of, name, v) {
 		return nil
 	}
+
 	p := FindField(c.Props, name)
 	switch {
 	case p == nil:
@@ -256,6 +271,7 @@ func SetProperty(of Value, name string, v Value) error {
 	case p.Set == nil:
 		return Raise("System.Management.Automation.RuntimeException", "'"+p.Name+"' is a ReadOnly property.")
 	}
+
 	return Around(p.Set(of, v), fmt.Sprintf("Exception setting %q: ", p.Name))
 }
 
@@ -264,7 +280,7 @@ func cannotSet(name string) error {
 		"The property '%s' cannot be found on this object. Verify that the property exists and can be set.", name))
 }
 
-// TypeName is the full name of a value's type.
+// TypeName returns the full name of a value's type.
 func TypeName(v Value) string {
 	switch v := v.(type) {
 	case nil:
@@ -286,6 +302,7 @@ func TypeName(v Value) string {
 			return "System.Int64"
 		}
 		return "System.Int32"
+
 	case *Hashtable:
 		if v.Generic {
 			return "System.Collections.Generic.Dictionary`2"
@@ -295,13 +312,14 @@ func TypeName(v Value) string {
 		}
 		return "System.Collections.Hashtable"
 	}
+
 	if c := ClassOf(v); c != nil {
 		return c.Name
 	}
 	return "System.Object"
 }
 
-// typeName is the full name of an object's type.
+// typeName returns the full name of an object's type.
 func (o *Object) typeName() string {
 	switch {
 	case o.Kind == "file":
@@ -309,6 +327,7 @@ func (o *Object) typeName() string {
 			return "System.IO.DirectoryInfo"
 		}
 		return "System.IO.FileInfo"
+
 	case KindTypes()[o.Kind] != "":
 		return KindTypes()[o.Kind]
 	case o.Kind != Custom:
@@ -316,10 +335,11 @@ func (o *Object) typeName() string {
 	case o.Class != nil:
 		return o.Class().Name
 	}
+
 	return "System.Management.Automation.PSCustomObject"
 }
 
-// ClassOf is the class of a value, nil for one that has none here.
+// ClassOf returns the class of a value, nil for one that has none here.
 func ClassOf(v Value) *Class {
 	switch v := v.(type) {
 	case string:
@@ -344,6 +364,7 @@ func ClassOf(v Value) *Class {
 			return OrderedClass()
 		}
 		return HashtableClass()
+
 	case *ArrayList:
 		return ListClass(v.Generic)
 	case DateTime:
@@ -352,8 +373,10 @@ func ClassOf(v Value) *Class {
 		if v.Class != nil {
 			return v.Class()
 		}
+
 	case *Instance:
 		return v.Of
 	}
+
 	return nil
 }

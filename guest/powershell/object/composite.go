@@ -35,6 +35,7 @@ func Composite(format string, args []Value) (string, error) {
 		case (r == '{' || r == '}') && i+1 < len(format) && format[i+1] == r:
 			b.WriteByte(r)
 			i++
+
 		case r == '}':
 			return "", BadFormat()
 		case r == '{':
@@ -46,8 +47,10 @@ func Composite(format string, args []Value) (string, error) {
 			if err != nil {
 				return "", err
 			}
+
 			b.WriteString(s)
 			i += end
+
 		default:
 			b.WriteByte(r)
 		}
@@ -56,7 +59,7 @@ func Composite(format string, args []Value) (string, error) {
 	return b.String(), nil
 }
 
-// placed is the text of one place: its number, perhaps a width after a comma, perhaps a format after a colon.
+// placed returns the text of one place: its number, perhaps a width after a comma, perhaps a format after a colon.
 func placed(place string, args []Value) (string, error) {
 	place, format, _ := strings.Cut(place, ":")
 	number, width, aligned := strings.Cut(place, ",")
@@ -64,6 +67,7 @@ func placed(place string, args []Value) (string, error) {
 	if err != nil {
 		return "", BadFormat()
 	}
+
 	columns := 0
 	if aligned {
 		columns, err = strconv.Atoi(strings.TrimSpace(width))
@@ -71,6 +75,7 @@ func placed(place string, args []Value) (string, error) {
 			return "", BadFormat()
 		}
 	}
+
 	if n >= uint64(len(args)) {
 		return "", Raise("System.FormatException", "Index (zero based) must be greater than or equal to zero and less "+
 			"than the size of the argument list.")
@@ -79,6 +84,7 @@ func placed(place string, args []Value) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	pad := strings.Repeat(" ", max(0, max(columns, -columns)-len(utf16.Encode([]rune(s)))))
 	if columns < 0 {
 		return s + pad, nil
@@ -86,7 +92,7 @@ func placed(place string, args []Value) (string, error) {
 	return pad + s, nil
 }
 
-// formattedAs is a value as text in a format. Only numbers, times, numbered names and GUIDs have formats.
+// formattedAs returns a value as text in a format. Only numbers, times, numbered names and GUIDs have formats.
 func formattedAs(v Value, format string) (string, error) {
 	v = Plain(v)
 	if format == "" {
@@ -95,6 +101,7 @@ func formattedAs(v Value, format string) (string, error) {
 		}
 		return Text(v), nil
 	}
+
 	switch v := v.(type) {
 	case int64:
 		return FormatNumber(wholeDigits(v), format)
@@ -108,6 +115,7 @@ func formattedAs(v Value, format string) (string, error) {
 			return v.Text(), nil
 		}
 		return FormatNumber(wholeDigits(v.N), format)
+
 	case []Value:
 		return TypeName(v), nil
 	case *Instance:
@@ -118,5 +126,6 @@ func formattedAs(v Value, format string) (string, error) {
 			return "", Thrown("The format %q of a time span is not part of Mullion's PowerShell.", format)
 		}
 	}
+
 	return Text(v), nil
 }

@@ -15,7 +15,7 @@ import (
 // (https://learn.microsoft.com/en-us/dotnet/api/system.datetime).
 type DateTime struct{ At time.Time }
 
-// Text is the time as .NET writes it into a string, in the invariant culture.
+// Text returns the time as .NET writes it into a string, in the invariant culture.
 func (m DateTime) Text() string { return m.At.Format("01/02/2006 15:04:05") }
 
 // Order compares with another time, or a text of one.
@@ -38,13 +38,13 @@ const (
 	ticksPerSecond = 10_000_000
 )
 
-// ticks is the time on its own clock; .NET compares times of different zones by their clocks.
+// ticks returns the time on its own clock; .NET compares times of different zones by their clocks.
 func (m DateTime) ticks() int64 {
 	_, offset := m.At.Zone()
 	return (m.At.Unix()+int64(offset)+epoch)*ticksPerSecond + int64(m.At.Nanosecond())/100
 }
 
-// dateLayouts are the forms in which a time is read, as far as there is no doubt about them.
+// dateLayouts returns the forms in which a time is read, as far as there is no doubt about them.
 func dateLayouts() []string {
 	return []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-1-2 15:4:5.999999999", "2006-01-02T15:04",
@@ -68,7 +68,7 @@ func ParseDate(s string) (Value, error) {
 	return nil, Raise("System.FormatException", "String was not recognized as a valid DateTime.")
 }
 
-// dateFormats are the standard formats of one letter, as custom ones, in the culture en-US.
+// dateFormats returns the standard formats of one letter, as custom ones, in the culture en-US.
 func dateFormats() map[string]string {
 	return map[string]string{
 		"d": "M/d/yyyy", "D": "dddd, MMMM d, yyyy", "t": "h:mm tt", "T": "h:mm:ss tt",
@@ -80,7 +80,7 @@ func dateFormats() map[string]string {
 	}
 }
 
-// Format is the time in a format
+// Format returns the time in a format
 // (https://learn.microsoft.com/en-us/dotnet/standard/base-types/custom-date-and-time-format-strings).
 func (m DateTime) Format(format string) (string, error) {
 	if format == "U" {
@@ -91,6 +91,7 @@ func (m DateTime) Format(format string) (string, error) {
 	} else if len(format) == 1 {
 		return "", BadFormat()
 	}
+
 	format = strings.TrimPrefix(format, "%")
 	var b strings.Builder
 	for format != "" {
@@ -100,6 +101,7 @@ func (m DateTime) Format(format string) (string, error) {
 		case r == '\\' && len(format) > 1:
 			b.WriteByte(format[1])
 			n = 2
+
 		case r == '\'' || r == '"':
 			end := strings.IndexByte(format[1:], r)
 			if end < 0 {
@@ -107,17 +109,20 @@ func (m DateTime) Format(format string) (string, error) {
 			}
 			b.WriteString(format[1 : 1+end])
 			n = end + 2
+
 		case strings.IndexByte("dMyHhmsftzKF", r) >= 0:
 			b.WriteString(m.part(r, n))
 		default:
 			b.WriteString(format[:n])
 		}
+
 		format = format[n:]
 	}
+
 	return b.String(), nil
 }
 
-// part is a part of the time: a letter of a format, and how often it stands there.
+// part returns a part of the time: a letter of a format, and how often it stands there.
 func (m DateTime) part(letter byte, n int) string {
 	at := m.At
 	digits := func(v int) string { return fmt.Sprintf("%0*d", min(n, 2), v) }
@@ -127,11 +132,13 @@ func (m DateTime) part(letter byte, n int) string {
 	case 'M':
 		month := strconv.Itoa(int(at.Month()))
 		return []string{month, at.Format("01"), at.Format("Jan"), at.Format("January")}[min(n, 4)-1]
+
 	case 'y':
 		if n <= 2 {
 			return digits(at.Year() % 100)
 		}
 		return fmt.Sprintf("%0*d", n, at.Year())
+
 	case 'H':
 		return digits(at.Hour())
 	case 'h':
@@ -148,6 +155,7 @@ func (m DateTime) part(letter byte, n int) string {
 			s = strings.TrimRight(s, "0")
 		}
 		return s
+
 	case 'z':
 		if n == 1 {
 			_, offset := at.Zone()
@@ -155,6 +163,7 @@ func (m DateTime) part(letter byte, n int) string {
 		}
 		return at.Format([]string{"-07", "-07:00"}[min(n, 3)-2])
 	}
+
 	if at.Location() == time.UTC { // K
 		return "Z"
 	}
@@ -172,6 +181,7 @@ func DateClass() *Class {
 			},
 		}
 	}
+
 	number := func(name string, get func(at time.Time) int) Field {
 		return of(name, func(at time.Time) Value { return int64(get(at)) })
 	}
@@ -181,6 +191,7 @@ func DateClass() *Class {
 	day := func(at time.Time) time.Time {
 		return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 	}
+
 	return &Class{
 		Name:   "System.DateTime",
 		Others: []string{"datetime"},
@@ -188,8 +199,12 @@ func DateClass() *Class {
 			now("Now", time.Now), now("UtcNow", func() time.Time { return time.Now().UTC() }),
 			now("Today", func() time.Time { return day(time.Now()) }),
 		},
-		Calls:   dateCalls(),
-		Make:    &Method{Least: 3, Most: 6, Do: makeDate},
+		Calls: dateCalls(),
+		Make: &Method{
+			Least: 3,
+			Most:  6,
+			Do:    makeDate,
+		},
 		Methods: dateMethods(),
 		Props: []Field{
 			number("Year", time.Time.Year), number("Month", func(at time.Time) int { return int(at.Month()) }),
@@ -221,11 +236,13 @@ func makeDate(c *Call) (Value, error) {
 		}
 		n[i] = int(v)
 	}
+
 	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.Local)
 	if at.Year() != n[0] || int(at.Month()) != n[1] || at.Day() != n[2] || at.Hour() != n[3] || at.Minute() != n[4] {
 		return nil, Raise("System.ArgumentOutOfRangeException",
 			"Year, Month, and Day parameters describe an un-representable DateTime.")
 	}
+
 	return DateTime{at}, nil
 }
 
@@ -256,6 +273,7 @@ func dateCalls() []Method {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"Month must be between one and twelve.\nParameter name: month")
 				}
+
 				return int64(time.Date(int(year), time.Month(month+1), 0, 0, 0, 0, 0, time.UTC).Day()), nil
 			},
 		},
@@ -274,6 +292,7 @@ func dateMethods() []Method {
 			},
 		}
 	}
+
 	add := func(name string, unit time.Duration) Method {
 		return on(name, 1, 1, func(m DateTime, c *Call) (Value, error) {
 			n, err := Floating(c.Arg(0))
@@ -285,6 +304,7 @@ func dateMethods() []Method {
 			return DateTime{m.At.Add(time.Duration(n * float64(unit)))}, err
 		})
 	}
+
 	months := func(name string, unit int) Method {
 		return on(name, 1, 1, func(m DateTime, c *Call) (Value, error) {
 			n, err := c.Whole(0)
@@ -295,6 +315,7 @@ func dateMethods() []Method {
 			return DateTime{at}, err
 		})
 	}
+
 	return []Method{
 		add("AddDays", 24*time.Hour), add("AddHours", time.Hour), add("AddMinutes", time.Minute),
 		add("AddSeconds", time.Second), add("AddMilliseconds", time.Millisecond),
@@ -328,12 +349,12 @@ func dateMethods() []Method {
 	}
 }
 
-// fileTime is a time as files have it: in steps of 100 ns since 1601.
+// fileTime returns a time as files have it: in steps of 100 ns since 1601.
 func fileTime(at time.Time) int64 {
 	return (at.Unix()+11644473600)*ticksPerSecond + int64(at.Nanosecond())/100
 }
 
-// Minus is the time between two, or a time before.
+// Minus returns the time between two, or a time before.
 func (m DateTime) Minus(b Value) (Value, error) {
 	switch b := b.(type) {
 	case DateTime:
@@ -359,9 +380,11 @@ func SpanClass() *Class {
 			},
 		}
 	}
+
 	total := func(name string, unit time.Duration) Field {
 		return of(name, func(d time.Duration) Value { return float64(d) / float64(unit) })
 	}
+
 	part := func(name string, unit time.Duration, of60 int64) Field {
 		return of(name, func(d time.Duration) Value {
 			n := int64(d / unit)
@@ -371,6 +394,7 @@ func SpanClass() *Class {
 			return n
 		})
 	}
+
 	from := func(name string, unit time.Duration) Method {
 		return Method{
 			Name:  name,
@@ -382,6 +406,7 @@ func SpanClass() *Class {
 			},
 		}
 	}
+
 	return &Class{
 		Name:         SpanName,
 		ByProperties: true,
@@ -411,6 +436,7 @@ func SpanClass() *Class {
 					}
 					d += time.Duration(n) * units[i+len(units)-len(c.Args)]
 				}
+
 				return &Instance{SpanClass(), d}, nil
 			},
 		},
@@ -424,7 +450,7 @@ func SpanClass() *Class {
 	}
 }
 
-// spanText is a time span as text: days.hours:minutes:seconds.parts.
+// spanText returns a time span as text: days.hours:minutes:seconds.parts.
 func spanText(d time.Duration) string {
 	if d == system.Infinite {
 		return "10675199.02:48:05.4775807"
@@ -433,6 +459,7 @@ func spanText(d time.Duration) string {
 	if d < 0 {
 		sign, d = "-", -d
 	}
+
 	days := int64(d / (24 * time.Hour))
 	d -= time.Duration(days) * 24 * time.Hour
 	s := fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
@@ -442,5 +469,6 @@ func spanText(d time.Duration) string {
 	if parts := d % time.Second / 100; parts > 0 {
 		s += fmt.Sprintf(".%07d", int64(parts))
 	}
+
 	return sign + s
 }

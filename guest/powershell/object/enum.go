@@ -30,7 +30,7 @@ type Enum struct {
 // AddressFamily is the enumeration of the kinds of addresses.
 const AddressFamily = "Net.Sockets.AddressFamily"
 
-// enumTypes are the implemented enumerations.
+// enumTypes returns the implemented enumerations.
 func enumTypes() []*EnumType {
 	return append(accessTypes(), []*EnumType{
 		{Name: AddressFamily, Values: []EnumName{{"Unspecified", 0}, {"InterNetwork", 2}, {"InterNetworkV6", 23}}},
@@ -121,7 +121,7 @@ func enumTypes() []*EnumType {
 	}...)
 }
 
-// accessTypes are the enumerations in the rules of an access list
+// accessTypes returns the enumerations in the rules of an access list
 // (https://learn.microsoft.com/en-us/dotnet/api/system.security.accesscontrol.filesystemrights).
 func accessTypes() []*EnumType {
 	const space = "Security.AccessControl."
@@ -169,7 +169,7 @@ func accessTypes() []*EnumType {
 	}
 }
 
-// FullName is the enumeration's name with its namespace.
+// FullName returns the enumeration's name with its namespace.
 func (t *EnumType) FullName() string {
 	if t.Own {
 		return t.Name
@@ -212,11 +212,12 @@ func (t *EnumType) Named(name string) (Enum, bool) {
 	return Enum{}, false
 }
 
-// Text is the value as .NET shows it: a name, the fewest names whose sum it is, or the number.
+// Text returns the value as .NET shows it: a name, the fewest names whose sum it is, or the number.
 func (e Enum) Text() string {
 	if i := slices.IndexFunc(e.Of.Values, func(v EnumName) bool { return v.N == e.N }); i >= 0 {
 		return e.Of.Values[i].Name
 	}
+
 	rest := e.N
 	var names []string
 	for _, v := range slices.Backward(e.Of.Values) {
@@ -228,6 +229,7 @@ func (e Enum) Text() string {
 	if rest != 0 || len(names) == 0 {
 		return strconv.FormatInt(e.N, 10)
 	}
+
 	return strings.Join(names, ", ")
 }
 
@@ -247,6 +249,7 @@ func (e Enum) Order(equality bool, b Value) (int, error) {
 			return 1, nil
 		}
 		n = b.N
+
 	case string:
 		named, ok := e.Of.Named(b)
 		if !ok && equality {
@@ -256,16 +259,18 @@ func (e Enum) Order(equality bool, b Value) (int, error) {
 			return 0, Thrown("%q is not a value of %s.", b, e.Of.Name)
 		}
 		n = named.N
+
 	default:
 		var err error
 		if n, err = Integer(b); err != nil {
 			return 0, err
 		}
 	}
+
 	return cmp.Compare(e.N, n), nil
 }
 
-// Parsed is the value that a name, the beginning of one name only, a number or a value means.
+// Parsed returns the value that a name, the beginning of one name only, a number or a value means.
 func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
 	if e, ok := v.(Enum); ok {
 		return e, e.Of.Name == t.Name
@@ -273,10 +278,12 @@ func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
 	if sum, ok := t.sum(v); ok {
 		return sum, true
 	}
+
 	if s, ok := v.(string); ok && s != "" {
 		if e, ok := t.Named(s); ok {
 			return e, true
 		}
+
 		var found []EnumName
 		for _, one := range t.Values {
 			if strings.HasPrefix(strings.ToLower(one.Name), strings.ToLower(s)) {
@@ -287,12 +294,13 @@ func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
 			return Enum{t, found[0].N}, true
 		}
 	}
+
 	n, err := Integer(v)
-	is := func(one EnumName) bool { return one.N == n || t.Own && t.Flags && n&^t.all() == 0 }
+	is := func(one EnumName) bool { return one.N == n || (t.Own && t.Flags && n&^t.all() == 0) }
 	return Enum{t, n}, err == nil && v != nil && v != "" && slices.ContainsFunc(t.Values, is)
 }
 
-// all are the bits of all values.
+// all returns the bits of all values.
 func (t *EnumType) all() (n int64) {
 	for _, one := range t.Values {
 		n |= one.N
@@ -300,7 +308,7 @@ func (t *EnumType) all() (n int64) {
 	return n
 }
 
-// sum is the value of several names, in a list or parted by commas.
+// sum returns the value of several names, in a list or parted by commas.
 func (t *EnumType) sum(v Value) (e Enum, ok bool) {
 	items, ok := v.([]Value)
 	if s, isText := v.(string); isText && strings.Contains(s, ",") {
@@ -312,6 +320,7 @@ func (t *EnumType) sum(v Value) (e Enum, ok bool) {
 	if !ok || len(items) == 0 {
 		return Enum{}, false
 	}
+
 	e.Of = t
 	for _, item := range items {
 		one, known := t.Parsed(item)
@@ -320,10 +329,11 @@ func (t *EnumType) sum(v Value) (e Enum, ok bool) {
 		}
 		e.N |= one.N
 	}
+
 	return e, true
 }
 
-// enumObjects is an enumeration as the class of its values.
+// enumObjects returns an enumeration as the class of its values.
 func enumObjects(t *EnumType) *Class {
 	other := func(c *Call) (Enum, error) {
 		e, ok := t.Parsed(Plain(c.Arg(0)))
@@ -332,6 +342,7 @@ func enumObjects(t *EnumType) *Class {
 		}
 		return e, nil
 	}
+
 	return &Class{Name: t.FullName(), Methods: []Method{
 		{Name: "HasFlag", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
 			e, err := other(c)

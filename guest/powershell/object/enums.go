@@ -13,7 +13,7 @@ const WebException = "System.Net.WebException"
 // ProtocolName is the enumeration of versions of TLS.
 const ProtocolName = "Net.SecurityProtocolType"
 
-// PreferenceType are the values of preferences
+// PreferenceType returns the values of preferences
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.actionpreference), as 5.1 has them.
 func PreferenceType() *EnumType {
 	return &EnumType{
@@ -24,7 +24,7 @@ func PreferenceType() *EnumType {
 	}
 }
 
-// categoryType are the categories of errors, in the order of their numbers
+// categoryType returns the categories of errors, in the order of their numbers
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorcategory).
 func categoryType() *EnumType {
 	t := &EnumType{Name: "Management.Automation.ErrorCategory"}
@@ -40,8 +40,8 @@ func categoryType() *EnumType {
 	return t
 }
 
-// webFields are what a WebException has besides the properties of other exceptions: Response is the answer, with its
-// status alone, or $null.
+// webFields returns what a WebException has besides the properties of other exceptions: Response is the answer, with
+// its status alone, or $null.
 func webFields(class string) []Field {
 	if class != WebException {
 		return nil

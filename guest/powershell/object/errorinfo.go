@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// shortClass is the name of the record's exception without its namespace.
+// shortClass returns the name of the record's exception without its namespace.
 func (r *ErrorRecord) shortClass() string {
 	name := cmp.Or(r.Class, RuntimeException)
 	if len(r.own) > 0 {
@@ -33,7 +33,7 @@ func (r *ErrorRecord) fullID() string {
 	return id + r.By.implementing()
 }
 
-// categoryName is the category of an error that has none: by its exception.
+// categoryName returns the category of an error that has none: by its exception.
 func (r *ErrorRecord) categoryName() string {
 	switch {
 	case r.Category != "":
@@ -48,7 +48,7 @@ func (r *ErrorRecord) categoryName() string {
 	return notSpecified
 }
 
-// targetText is what an error is about, as CategoryInfo has it.
+// targetText returns what an error is about, as CategoryInfo has it.
 func (r *ErrorRecord) targetText() (name, kind string) {
 	if r.Target == nil {
 		return "", ""
@@ -71,6 +71,7 @@ func categoryClass() *Class {
 			},
 		}
 	}
+
 	return &Class{
 		Name: "System.Management.Automation.ErrorCategoryInfo",
 		Text: func(v any) string { return v.(*ErrorRecord).categoryLine() },
@@ -93,7 +94,7 @@ func (r *ErrorRecord) categoryLine() string {
 	return fmt.Sprintf("%s: (%s:%s) [%s], %s", r.categoryName(), name, kind, r.activity(), r.shortClass())
 }
 
-// activity is what was done, as CategoryInfo has it.
+// activity returns what was done, as CategoryInfo has it.
 func (r *ErrorRecord) activity() string {
 	if r.Activity == "" && r.By != nil {
 		return r.By.Command
@@ -116,8 +117,8 @@ func (r *ErrorRecord) invoked() *Invoked {
 // categoryView is the name of $ErrorView for which an error is its category.
 const categoryView = "categoryview"
 
-// Lines is the error as Windows PowerShell 5.1 shows it: the command's name and the message, where it was made, and
-// what kind of error it is; or what $ErrorView, in lower case, says
+// Lines returns the error as Windows PowerShell 5.1 shows it: the command's name and the message, where it was made,
+// and what kind of error it is; or what $ErrorView, in lower case, says
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_preference_variables#errorview).
 func (r *ErrorRecord) Lines(newline, view string) string {
 	if view == categoryView {

@@ -25,7 +25,7 @@ type Exception struct {
 	Status int // of the HTTP answer that it is about, 0 if there is none
 }
 
-// Error is the exception's message.
+// Error returns the exception's message.
 func (e *Exception) Error() string { return e.Message }
 
 // Raise is an exception of a class, with a message.
@@ -69,9 +69,13 @@ type ErrorRecord struct {
 	status int // of the HTTP answer that a WebException is about, 0 if there is none
 }
 
-// outer is the record of the exception that PowerShell makes of one of a method.
+// outer returns the record of the exception that PowerShell makes of one of a method.
 func (r *ErrorRecord) outer(message string) *Instance {
-	return &Instance{RecordClass(), &ErrorRecord{Message: message, Class: invocationException, inner: r}}
+	return &Instance{RecordClass(), &ErrorRecord{
+		Message: message,
+		Class:   invocationException,
+		inner:   r,
+	}}
 }
 
 // Catchable reports whether try catches an error.
@@ -96,11 +100,12 @@ func EndsStatement(err error) bool {
 	return ok
 }
 
-// RecordOf is the record of an error.
+// RecordOf returns the record of an error.
 func RecordOf(err error) *ErrorRecord {
 	if left, ok := errors.AsType[*Leaving](err); ok {
 		return thrownRecord(left)
 	}
+
 	r := &ErrorRecord{Message: err.Error()}
 	if e, ok := errors.AsType[*Exception](err); ok {
 		r.Class, r.Place, r.status = e.Class, e.Place, e.Status
@@ -111,6 +116,7 @@ func RecordOf(err error) *ErrorRecord {
 	} else if errors.Is(err, fs.ErrNotExist) {
 		r.Class = "System.IO.FileNotFoundException"
 	}
+
 	return r
 }
 
@@ -120,6 +126,7 @@ func thrownRecord(left *Leaving) *ErrorRecord {
 		if r := Own[*ErrorRecord](what); r != nil {
 			return r
 		}
+
 	case *ErrorRecord:
 		return what
 	case *Object:
@@ -130,16 +137,23 @@ func thrownRecord(left *Leaving) *ErrorRecord {
 			return r
 		}
 	}
-	r := &ErrorRecord{Message: Text(left.What), Target: left.What, Place: left.Place}
+
+	r := &ErrorRecord{
+		Message: Text(left.What),
+		Target:  left.What,
+		Place:   left.Place,
+	}
+
 	if r.Class = RuntimeException; !left.own { // of a throw
 		r.ID, r.Category = r.Message, operationStopped
 	} else {
 		r.Target = nil
 	}
+
 	return r
 }
 
-// exception is the exception as an object.
+// exception returns the exception as an object.
 func (r *ErrorRecord) exception() Value {
 	if r.self != nil {
 		return r.self
@@ -168,7 +182,7 @@ func (r *ErrorRecord) Describe(args []Value) {
 	r.inner, r.parameter = made.inner, made.parameter
 }
 
-// mustMake is an exception of .NET; making one has no errors.
+// mustMake returns an exception of .NET; making one has no errors.
 func mustMake(class string, args []Value) Value {
 	v, _ := NewException(class).Do(&Call{Args: args})
 	return v
@@ -177,7 +191,7 @@ func mustMake(class string, args []Value) Value {
 // MostErrors is how many errors $Error keeps, as $MaximumErrorCount has it.
 const MostErrors = 256
 
-// exceptions are the implemented exceptions, each with the one that it is derived from.
+// exceptions returns the implemented exceptions, each with the one that it is derived from.
 func exceptions() map[string]string {
 	const system, argument, io = "System.SystemException", "System.ArgumentException", "System.IO.IOException"
 	const operation, arithmetic = "System.InvalidOperationException", "System.ArithmeticException"
@@ -231,7 +245,7 @@ func exceptions() map[string]string {
 	}
 }
 
-// ExceptionName is the full name of a known exception, "" for others.
+// ExceptionName returns the full name of a known exception, "" for others.
 func ExceptionName(name string) string { return exceptionNames()[words.TypeName(name)] }
 
 // exceptionNames are the classes of exceptions by their names as types are compared.
@@ -268,7 +282,11 @@ func RecordClass() *Class {
 	}
 	return &Class{
 		Name: RecordName,
-		Make: &Method{Least: 4, Most: 4, Do: newRecord},
+		Make: &Method{
+			Least: 4,
+			Most:  4,
+			Do:    newRecord,
+		},
 		Text: func(v any) string { return v.(*ErrorRecord).Message },
 		Props: []Field{
 			{Name: "Exception", Get: of(func(r *ErrorRecord) Value { return r.exception() })},
@@ -284,7 +302,7 @@ func RecordClass() *Class {
 	}
 }
 
-// ErrorCategory is the name of a category of errors.
+// ErrorCategory returns the name of a category of errors.
 func ErrorCategory(v Value) (string, error) {
 	category, known := categoryType().Parsed(v)
 	if !known {
@@ -310,7 +328,7 @@ func newRecord(c *Call) (Value, error) {
 	return &Instance{RecordClass(), &r}, nil
 }
 
-// ExceptionClass is an exception's class.
+// ExceptionClass returns an exception's class.
 func ExceptionClass(name string) *Class {
 	name = cmp.Or(name, RuntimeException)
 	return &Class{
@@ -372,6 +390,7 @@ func NewException(name string) *Method {
 			if len(c.Args) > 0 {
 				r.Message = c.Text(0)
 			}
+
 			inner := Own[*ErrorRecord](c.Arg(1))
 			switch {
 			case inner != nil:
@@ -382,6 +401,7 @@ func NewException(name string) *Method {
 				r.parameter = c.Text(1)
 				r.Message += "\nParameter name: " + r.parameter
 			}
+
 			return r.exception(), nil
 		},
 	}

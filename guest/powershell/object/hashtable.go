@@ -17,7 +17,7 @@ type Hashtable struct {
 	values  map[string]Value // by canonical
 }
 
-// NewTable is an empty hash table.
+// NewTable returns an empty hash table.
 func NewTable(ordered bool) *Hashtable {
 	return &Hashtable{ordered: ordered, values: map[string]Value{}}
 }
@@ -30,6 +30,7 @@ func Canonical(key Value, exact bool) string {
 			return "s" + k
 		}
 		return "s" + strings.ToLower(k)
+
 	case int64, float64, bool:
 		return fmt.Sprintf("%T%v", k, k)
 	case Enum:
@@ -41,9 +42,11 @@ func Canonical(key Value, exact bool) string {
 			return k.Of.Name + "=" + k.Of.Same(k.V)
 		}
 		return fmt.Sprintf("%p", k)
+
 	case nil:
 		return "nothing"
 	}
+
 	return fmt.Sprintf("%T%p", key, key)
 }
 
@@ -82,7 +85,11 @@ func (t *Hashtable) all() []Value {
 }
 
 func (t *Hashtable) clone() *Hashtable {
-	c := &Hashtable{ordered: t.ordered, Exact: t.Exact, values: map[string]Value{}}
+	c := &Hashtable{
+		ordered: t.ordered,
+		Exact:   t.Exact,
+		values:  map[string]Value{},
+	}
 	for _, k := range t.Keys {
 		c.Set(k, t.Get(k))
 	}
@@ -95,6 +102,7 @@ func (t *Hashtable) At(key Value) (Value, error) {
 	case nil:
 		return nil, Raise("System.Management.Automation.RuntimeException",
 			"Index operation failed; the array index evaluated to null.")
+
 	case []Value:
 		out := []Value{}
 		for _, one := range k {
@@ -104,7 +112,9 @@ func (t *Hashtable) At(key Value) (Value, error) {
 			}
 			out = append(out, v)
 		}
+
 		return out, nil
+
 	case int64:
 		if t.ordered && !t.Has(k) {
 			if k < 0 || k >= int64(len(t.Keys)) {
@@ -113,6 +123,7 @@ func (t *Hashtable) At(key Value) (Value, error) {
 			return t.Get(t.Keys[k]), nil
 		}
 	}
+
 	return t.Get(key), nil
 }
 
@@ -133,7 +144,7 @@ func (t *Hashtable) SetAt(key, v Value) error {
 	return nil
 }
 
-// Entries are the keys and values, one object each.
+// Entries returns the keys and values, one object each.
 func (t *Hashtable) Entries() []Value {
 	var all []Value
 	for _, k := range t.Keys {
@@ -158,7 +169,7 @@ func (t *Hashtable) Plus(other *Hashtable) (Value, error) {
 	return sum, nil
 }
 
-// property is a key's value, or a property of the hash table itself; nil for what is neither.
+// property returns a key's value, or a property of the hash table itself; nil for what is neither.
 func (t *Hashtable) property(name string) Value {
 	if t.Has(name) {
 		return t.Get(name)
@@ -166,6 +177,7 @@ func (t *Hashtable) property(name string) Value {
 	if n, err := strconv.ParseInt(name, 10, 64); err == nil && t.Has(n) {
 		return t.Get(n)
 	}
+
 	switch name {
 	case "count":
 		return int64(len(t.Keys))
@@ -176,6 +188,7 @@ func (t *Hashtable) property(name string) Value {
 	case "isreadonly", "isfixedsize", "issynchronized":
 		return false
 	}
+
 	return nil
 }
 
@@ -191,12 +204,14 @@ func HashtableClass() *Class {
 			return do(t, c.Arg(0), c)
 		}
 	}
+
 	get := onKey(func(t *Hashtable, key Value, _ *Call) (Value, error) { return t.At(key) })
 	has := onKey(func(t *Hashtable, key Value, _ *Call) (Value, error) { return t.Has(key), nil })
 	set := onKey(func(t *Hashtable, key Value, c *Call) (Value, error) {
 		t.Set(key, c.Arg(1))
 		return nil, nil
 	})
+
 	on := func(do func(t *Hashtable, c *Call) Value) func(c *Call) (Value, error) {
 		return func(c *Call) (Value, error) {
 			t, ok := c.On.(*Hashtable)
@@ -206,6 +221,7 @@ func HashtableClass() *Class {
 			return do(t, c), nil
 		}
 	}
+
 	return &Class{
 		Name:   "System.Collections.Hashtable",
 		Others: []string{"hashtable"},
@@ -284,10 +300,11 @@ func genericClass() *Class {
 			return t.Has(c.Arg(0)), to.Set(t.Get(c.Arg(0)))
 		}},
 	}, c.Methods...)
+
 	return c
 }
 
-// Object is an object with the table's keys as properties.
+// Object returns an object with the table's keys as properties.
 func (t *Hashtable) Object() *Object {
 	o := New(Custom)
 	for _, k := range t.Keys {

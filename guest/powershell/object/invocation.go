@@ -28,7 +28,7 @@ type Invoked struct {
 	At position.Extent
 }
 
-// PlaceOf is where an error notes its place, nil for one that is no error of a script.
+// PlaceOf returns where an error notes its place, nil for one that is no error of a script.
 func PlaceOf(err error) *Place {
 	if left, ok := errors.AsType[*Leaving](err); ok {
 		if left.Word != "throw" {
@@ -68,7 +68,7 @@ func Blame(err error, by *Invoked) {
 	}
 }
 
-// prefix is the name of the command before an error's message.
+// prefix returns the name of the command before an error's message.
 func (i *Invoked) prefix() string {
 	name := i.Name
 	switch {
@@ -85,7 +85,8 @@ func (i *Invoked) prefix() string {
 	return name + " : "
 }
 
-// implementing is what FullyQualifiedErrorId says of the command: a cmdlet's type, or the name of a function or file.
+// implementing returns what FullyQualifiedErrorId says of the command: a cmdlet's type, or the name of a function or
+// file.
 func (i *Invoked) implementing() string {
 	verb, noun, isCmdlet := strings.Cut(i.Command, "-")
 	switch {
@@ -97,7 +98,7 @@ func (i *Invoked) implementing() string {
 	return "," + i.Command
 }
 
-// Value is the command as $MyInvocation or an error's InvocationInfo
+// Value returns the command as $MyInvocation or an error's InvocationInfo
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.invocationinfo).
 func (i *Invoked) Value() Value { return &Instance{invocationClass(), i} }
 

@@ -33,12 +33,14 @@ func jsonValue(d *json.Decoder, depth int) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '[' {
 			return jsonList(d, depth)
 		}
 		return jsonObject(d, depth)
+
 	case json.Number:
 		if n, err := t.Int64(); err == nil {
 			return n, nil
@@ -49,6 +51,7 @@ func jsonValue(d *json.Decoder, depth int) (Value, error) {
 	case bool:
 		return t, nil
 	}
+
 	return nil, nil
 }
 
@@ -78,6 +81,7 @@ func jsonObject(d *json.Decoder, depth int) (Value, error) {
 		}
 		o.Put(fmt.Sprint(name), v)
 	}
+
 	_, err := d.Token()
 	return o, err
 }

@@ -38,7 +38,7 @@ const (
 	ParserError      = "ParserError"
 )
 
-// UpperFirst is a text with a capital letter.
+// UpperFirst returns a text with a capital letter.
 func UpperFirst(s string) string {
 	if s == "" {
 		return s

@@ -31,7 +31,7 @@ func TextOf(parts []string, between string) (string, error) {
 	return strings.Join(parts, between), nil
 }
 
-// Repeated is a text or list several times.
+// Repeated returns a text or list several times.
 func Repeated(v Value, n int64) (Value, error) {
 	switch v := v.(type) {
 	case string:
@@ -39,6 +39,7 @@ func Repeated(v Value, n int64) (Value, error) {
 			return nil, TooLarge()
 		}
 		return strings.Repeat(v, int(n)), nil
+
 	case []Value:
 		if n > MostItems/int64(max(len(v), 1)) {
 			return nil, TooLarge()
@@ -49,10 +50,11 @@ func Repeated(v Value, n int64) (Value, error) {
 		}
 		return out, nil
 	}
+
 	return nil, CannotConvert(v, "System.String")
 }
 
-// within is the text of a part of an object or list: what is in that again is not taken apart.
+// within returns the text of a part of an object or list: what is in that again is not taken apart.
 func within(v Value, object bool) string {
 	switch v := v.(type) {
 	case []Value, Range, *ArrayList:

@@ -9,7 +9,7 @@ type Computed struct {
 	Set  func(of, v Value) error // nil: it cannot be set
 }
 
-// Value is a property of an object, as it is shown: nil for one that cannot be computed.
+// Value returns a property of an object, as it is shown: nil for one that cannot be computed.
 func (o *Object) Value(name string) Value {
 	v := o.Props[strings.ToLower(name)]
 	if c, ok := v.(*Computed); ok {
@@ -51,7 +51,7 @@ func (o *Object) Remove(name string) {
 	o.Names = names
 }
 
-// Copy is an object with the same properties.
+// Copy returns an object with the same properties.
 func (o *Object) Copy() *Object {
 	c := *o
 	c.Names, c.Props = append([]string(nil), o.Names...), map[string]Value{}
@@ -61,7 +61,7 @@ func (o *Object) Copy() *Object {
 	return &c
 }
 
-// PropertyNames are the names of a value's properties, in the order in which they are shown.
+// PropertyNames returns the names of a value's properties, in the order in which they are shown.
 func PropertyNames(v Value) []string {
 	if o, ok := v.(*Object); ok {
 		return o.Names

@@ -20,10 +20,10 @@ type Pairs struct {
 // Pair is a name and a value.
 type Pair struct{ Name, Value string }
 
-// SortedNames are the names of pairs, sorted.
+// SortedNames returns the names of pairs, sorted.
 func SortedNames(h http.Header) []string { return slices.Sorted(maps.Keys(h)) }
 
-// QueryPairs are the names and values of a URL's query. A part without = is a value without a name.
+// QueryPairs returns the names and values of a URL's query. A part without = is a value without a name.
 func QueryPairs(query string) *Pairs {
 	p := &Pairs{}
 	if query == "" {
@@ -46,7 +46,7 @@ func unescaped(s string) string {
 	return s
 }
 
-// Get is a name's value, several joined by commas, or nil.
+// Get returns a name's value, several joined by commas, or nil.
 func (p *Pairs) Get(name string) Value {
 	var found []string
 	for _, one := range p.All {
@@ -60,7 +60,7 @@ func (p *Pairs) Get(name string) Value {
 	return strings.Join(found, ",")
 }
 
-// names are the names, each once.
+// names returns the names, each once.
 func (p *Pairs) names() []Value {
 	all := []Value{}
 	seen := map[string]bool{}
@@ -129,6 +129,7 @@ func PairsClass() *Class {
 					}
 					at = names[n]
 				}
+
 				return p.Get(Text(at)), nil
 			},
 			Set: func(of, at, v Value) error { return Own[*Pairs](of).Put(Text(at), Text(v)) },
@@ -182,6 +183,7 @@ func PairsClass() *Class {
 			},
 		},
 	}
+
 	for _, name := range []string{"AllKeys", "Keys"} {
 		c.Props = append(c.Props, Field{
 			Name: name,
@@ -190,12 +192,14 @@ func PairsClass() *Class {
 			},
 		})
 	}
+
 	c.Props = append(c.Props, Field{
 		Name: "Count",
 		Get: func(_ *session.State, v Value) (Value, error) {
 			return int64(len(Own[*Pairs](v).names())), nil
 		},
 	})
+
 	return c
 }
 
@@ -210,6 +214,7 @@ func HeadersClass() *Class {
 		}
 		return b.String() + "\r\n"
 	}
+
 	add := Find(c.Methods, "Add")
 	both := add.Do
 	add.Least = 1
@@ -222,7 +227,9 @@ func HeadersClass() *Class {
 			return nil, Raise(ArgumentException,
 				"Specified value does not have a ':' separator.\nParameter name: header")
 		}
+
 		return nil, Own[*Pairs](c.On).Add(strings.TrimSpace(name), strings.TrimSpace(v))
 	}
+
 	return c
 }

@@ -13,7 +13,7 @@ type Reference struct {
 	Set func(v Value) error
 }
 
-// Held is a reference to a value that is in no variable.
+// Held returns a reference to a value that is in no variable.
 func Held(v Value) *Instance {
 	return (&Reference{
 		Get: func() Value { return v },
@@ -24,7 +24,7 @@ func Held(v Value) *Instance {
 	}).Object()
 }
 
-// Object is the reference as a value.
+// Object returns the reference as a value.
 func (r *Reference) Object() *Instance { return &Instance{ReferenceClass(), r} }
 
 // ReferenceName is the full name of the type of references.
@@ -35,7 +35,11 @@ func ReferenceClass() *Class {
 	return &Class{
 		Name:   ReferenceName,
 		Others: []string{"ref", "psreference"},
-		Make:   &Method{Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return Held(c.Arg(0)), nil }},
+		Make: &Method{
+			Least: 1,
+			Most:  1,
+			Do:    func(c *Call) (Value, error) { return Held(c.Arg(0)), nil },
+		},
 		Props: []Field{{
 			Name: "Value",
 			Get:  func(_ *session.State, of Value) (Value, error) { return Own[*Reference](of).Get(), nil },
@@ -44,7 +48,7 @@ func ReferenceClass() *Class {
 	}
 }
 
-// ToReference is a value for a parameter of the type ref, which must be a reference.
+// ToReference returns a value for a parameter of the type ref, which must be a reference.
 func ToReference(v Value) (Value, error) {
 	if Own[*Reference](v) == nil {
 		return nil, &Exception{
@@ -57,7 +61,8 @@ func ToReference(v Value) (Value, error) {
 	return v, nil
 }
 
-// TryParse is the static method TryParse beside a Parse: it puts the value into the variable, or none, and says which.
+// TryParse returns the static method TryParse beside a Parse: it puts the value into the variable, or none, and says
+// which.
 func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 	return Method{
 		Name:  "TryParse",
@@ -72,6 +77,7 @@ func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 			if err != nil {
 				return false, to.Set(none())
 			}
+
 			return true, to.Set(v)
 		},
 	}
@@ -87,5 +93,9 @@ func notReferred(n int) error {
 		ID:       "NonRefArgumentToRefParameterMsg",
 		Category: notSpecified,
 	}
-	return &Leaving{Word: "throw", Statement: true, What: &Instance{RecordClass(), r}}
+	return &Leaving{
+		Word:      "throw",
+		Statement: true,
+		What:      &Instance{RecordClass(), r},
+	}
 }

@@ -59,6 +59,7 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 	if p, known := ready.patterns[key]; known {
 		return p, nil
 	}
+
 	re, err := regexp2.Compile(source, regexp2.RegexOptions(options))
 	if err != nil {
 		return nil, &Exception{
@@ -66,6 +67,7 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 			Message: fmt.Sprintf("parsing %q - %s", source, whyNot(err)),
 		}
 	}
+
 	re.MatchTimeout = patience
 	p := &Pattern{
 		Regexp:  re,
@@ -75,6 +77,7 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 	if len(ready.patterns) >= mostPatterns {
 		clear(ready.patterns)
 	}
+
 	ready.patterns[key] = p
 	return p, nil
 }
@@ -85,6 +88,7 @@ func whyNot(err error) string {
 	if !ok {
 		return err.Error()
 	}
+
 	texts := map[syntax.ErrorCode]string{
 		syntax.ErrMissingParen:          "Not enough )'s.",
 		syntax.ErrUnexpectedParen:       "Too many )'s.",
@@ -95,6 +99,7 @@ func whyNot(err error) string {
 		syntax.ErrIllegalEndEscape:      `Illegal \ at end of pattern.`,
 		syntax.ErrUnrecognizedGrouping:  "Unrecognized grouping construct.",
 	}
+
 	if text, known := texts[e.Code]; known {
 		return text
 	}
@@ -117,13 +122,13 @@ func (p *Pattern) Matches(s string) (bool, error) {
 	return yes, matching(err)
 }
 
-// First is the first match in a text, nil without.
+// First returns the first match in a text, nil without.
 func (p *Pattern) First(s string) (*regexp2.Match, error) {
 	m, err := p.Regexp.FindStringMatch(s)
 	return m, matching(err)
 }
 
-// All are the matches in a text, at most so many if most is not below 0.
+// All returns the matches in a text, at most so many if most is not below 0.
 func (p *Pattern) All(s string, most int) ([]*regexp2.Match, error) {
 	var all []*regexp2.Match
 	m, err := p.Regexp.FindStringMatch(s)
@@ -176,6 +181,7 @@ func (p *Pattern) Replaced(s string, most int, of func(b *strings.Builder, m *re
 		}
 		end = m.Index + m.Length
 	}
+
 	return b.String() + string(runes[end:]), nil
 }
 
@@ -193,21 +199,24 @@ func By(with, s string) func(b *strings.Builder, m *regexp2.Match) error {
 			if n == 0 {
 				text = "$"
 			}
+
 			b.WriteString(text)
 			if b.Len() > MostText {
 				return TooLarge()
 			}
 			rest = after[n:]
 		}
+
 		return nil
 	}
 }
 
-// substituted is what stands for the beginning of a text after $, and how long that beginning is: 0 if it is none.
+// substituted returns what stands for the beginning of a text after $, and how long that beginning is: 0 if it is none.
 func substituted(after, s string, m *regexp2.Match) (text string, n int) {
 	if after == "" {
 		return "", 0
 	}
+
 	runes := func(from, to int) string { return string([]rune(s)[from:to]) }
 	switch after[0] {
 	case '$':
@@ -223,6 +232,7 @@ func substituted(after, s string, m *regexp2.Match) (text string, n int) {
 	case '+':
 		last := m.Groups()[m.GroupCount()-1]
 		return last.String(), 1
+
 	case '{':
 		name, _, closed := strings.Cut(after[1:], "}")
 		if g := groupNamed(m, name); closed && g != nil {
@@ -238,7 +248,7 @@ func substituted(after, s string, m *regexp2.Match) (text string, n int) {
 	return "", 0
 }
 
-// groupNamed is a group by its name or number, nil without.
+// groupNamed returns a group by its name or number, nil without.
 func groupNamed(m *regexp2.Match, name string) *regexp2.Group {
 	if n, err := strconv.Atoi(name); err == nil {
 		return m.GroupByNumber(n)
@@ -258,6 +268,7 @@ func (p *Pattern) Split(s string, limit int64) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	runes := []rune(s)
 	out := []Value{}
 	end := 0
@@ -270,6 +281,7 @@ func (p *Pattern) Split(s string, limit int64) ([]Value, error) {
 		}
 		end = m.Index + m.Length
 	}
+
 	return append(out, string(runes[end:])), nil
 }
 
@@ -282,6 +294,7 @@ func Replace(a, b Value, exact bool) (Value, error) {
 	if len(operands) == 0 || len(operands) > 2 {
 		return nil, Thrown("The -replace operator allows one or two elements to follow it, not %d.", len(operands))
 	}
+
 	with := ""
 	if len(operands) == 2 {
 		with = Text(operands[1])
@@ -290,11 +303,13 @@ func Replace(a, b Value, exact bool) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	one := func(v Value) (Value, error) { s := Text(v); return p.Replaced(s, -1, By(with, s)) }
 	items, several := a.([]Value)
 	if !several {
 		return one(a)
 	}
+
 	out := []Value{}
 	for _, item := range items {
 		s, err := one(item)
@@ -303,10 +318,11 @@ func Replace(a, b Value, exact bool) (Value, error) {
 		}
 		out = append(out, s)
 	}
+
 	return out, nil
 }
 
-// splitOptions are the options of -split with a text, as they are added
+// splitOptions returns the options of -split with a text, as they are added
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_split).
 func splitOptions() map[string]int64 {
 	return map[string]int64{
@@ -317,7 +333,7 @@ func splitOptions() map[string]int64 {
 	}
 }
 
-// splitter is the pattern that the right side of -split names, and the most parts.
+// splitter returns the pattern that the right side of -split names, and the most parts.
 func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 	operands := []Value{b}
 	if l, ok := b.([]Value); ok {
@@ -341,6 +357,7 @@ func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 	if !exact {
 		options = int64(regexp2.IgnoreCase)
 	}
+
 	for name := range strings.SplitSeq(Text(operands[2]), ",") {
 		n, known := splitOptions()[strings.ToLower(strings.TrimSpace(name))]
 		switch {
@@ -351,6 +368,7 @@ func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 		}
 		options |= max(n, 0)
 	}
+
 	p, err = CompileWith(source, options)
 	return p, limit, err
 }
@@ -365,6 +383,7 @@ func SplitBy(a, b Value, exact bool) (Value, error) {
 	if !several {
 		items = []Value{a}
 	}
+
 	out := []Value{}
 	for _, item := range items {
 		parts, err := p.Split(Text(item), limit)
@@ -373,6 +392,7 @@ func SplitBy(a, b Value, exact bool) (Value, error) {
 		}
 		out = append(out, parts...)
 	}
+
 	return out, nil
 }
 

@@ -96,6 +96,7 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%q: %v", tt.pattern, err)
 			continue
 		}
+
 		m, err := p.First(tt.text)
 		got := "-"
 		if m != nil {
@@ -167,6 +168,7 @@ func TestWildcards(t *testing.T) {
 			if err == nil {
 				t.Errorf("%q is read", tt.pattern)
 			}
+
 		case err != nil:
 			t.Errorf("%q: %v", tt.pattern, err)
 		case !re.MatchString(tt.match):

@@ -14,12 +14,12 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// constant is a static property with one value.
+// constant returns a static property with one value.
 func constant(name string, v Value) Field {
 	return Field{Name: name, Get: func(*session.State, Value) (Value, error) { return v, nil }}
 }
 
-// parse are the static methods Parse and TryParse of numbers.
+// parse returns the static methods Parse and TryParse of numbers.
 func parse(none Value, do func(s string) (Value, error)) []Method {
 	return []Method{{
 		Name:  "Parse",
@@ -35,7 +35,7 @@ func parse(none Value, do func(s string) (Value, error)) []Method {
 	}, TryParse(func() Value { return none }, func(s string) (Value, error) { return do(strings.TrimSpace(s)) })}
 }
 
-// numberMethods are those of numbers: ToString with a format.
+// numberMethods returns those of numbers: ToString with a format.
 func numberMethods() []Method {
 	return []Method{
 		{Name: "ToString", Most: 1, Do: func(c *Call) (Value, error) { return formattedAs(c.On, c.Text(0)) }},
@@ -116,6 +116,7 @@ func MathClass() *Class {
 			},
 		}
 	}
+
 	two := func(name string, do func(a, b float64) float64) Method {
 		return Method{
 			Name:  name,
@@ -130,6 +131,7 @@ func MathClass() *Class {
 				if err != nil {
 					return nil, err
 				}
+
 				n := do(a, b)
 				if x, y := Whole(Plain(c.Arg(0))), Whole(Plain(c.Arg(1))); x != nil && y != nil && (n == a || n == b) {
 					if n == a {
@@ -137,10 +139,12 @@ func MathClass() *Class {
 					}
 					return *y, nil
 				}
+
 				return n, nil
 			},
 		}
 	}
+
 	pow := two("Pow", math.Pow)
 	pow.Do = func(c *Call) (Value, error) {
 		a, err := Floating(c.Arg(0))
@@ -150,6 +154,7 @@ func MathClass() *Class {
 		b, err := Floating(c.Arg(1))
 		return math.Pow(a, b), err
 	}
+
 	return &Class{
 		Name:   "System.Math",
 		Fields: []Field{constant("PI", math.Pi), constant("E", math.E)},
@@ -195,6 +200,7 @@ func roundMethod(c *Call) (Value, error) {
 		return nil, Raise("System.ArgumentOutOfRangeException",
 			"Rounding digits must be between 0 and 15, inclusive.\nParameter name: digits")
 	}
+
 	power := math.Pow(10, float64(places))
 	if rounded := math.RoundToEven(n*power) / power; !math.IsInf(rounded, 0) && !math.IsNaN(rounded) {
 		return rounded, nil
@@ -202,10 +208,10 @@ func roundMethod(c *Call) (Value, error) {
 	return n, nil
 }
 
-// Base is the argument for a base of digits.
+// Base returns the argument for a base of digits.
 func (c *Call) Base() (int, error) {
 	base, err := c.Whole(1)
-	if err != nil || base != 2 && base != 8 && base != 10 && base != 16 {
+	if err != nil || (base != 2 && base != 8 && base != 10 && base != 16) {
 		return 0, Raise(ArgumentException, "Invalid Base.")
 	}
 	return int(base), nil
@@ -220,6 +226,7 @@ func ToText(c *Call) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	base, err := c.Base()
 	if err != nil {
 		return nil, err
@@ -252,12 +259,14 @@ func GUIDClass() *Class {
 			},
 		}},
 	}
+
 	c.Fields = []Field{{
 		Name: "Empty",
 		Get: func(*session.State, Value) (Value, error) {
 			return emptyGUID(), nil
 		},
 	}}
+
 	c.Calls = []Method{
 		{
 			Name: "NewGuid",
@@ -275,7 +284,13 @@ func GUIDClass() *Class {
 		{Name: "Parse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return ParseGUID(c.Text(0)) }},
 		TryParse(emptyGUID, ParseGUID),
 	}
-	c.Make = &Method{Least: 1, Most: 1, Do: c.Calls[1].Do}
+
+	c.Make = &Method{
+		Least: 1,
+		Most:  1,
+		Do:    c.Calls[1].Do,
+	}
+
 	return c
 }
 
@@ -290,7 +305,7 @@ func ParseGUID(s string) (Value, error) {
 	return &Instance{GUIDClass(), s}, nil
 }
 
-// guidFormat is a GUID with or without its dashes and brackets.
+// guidFormat returns a GUID with or without its dashes and brackets.
 func guidFormat(i *Instance, format string) (string, error) {
 	s := Text(i)
 	switch strings.ToLower(format) {
@@ -330,13 +345,14 @@ func RandomClass() *Class {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"'minValue' cannot be greater than maxValue.\nParameter name: minValue")
 				}
+
 				return Between(from, to)
 			},
 		}},
 	}
 }
 
-// Between is a number by chance, from from to one below to.
+// Between returns a number by chance, from from to one below to.
 func Between(from, to int64) (Value, error) {
 	if to == from {
 		return from, nil
@@ -373,11 +389,13 @@ func StopwatchClass() *Class {
 			},
 		}
 	}
+
 	start := func(w *watch) {
 		if w.since.IsZero() {
 			w.since = time.Now()
 		}
 	}
+
 	of := func(name string, get func(w *watch) Value) Field {
 		return Field{
 			Name: name,
@@ -386,6 +404,7 @@ func StopwatchClass() *Class {
 			},
 		}
 	}
+
 	return &Class{
 		Name: "System.Diagnostics.Stopwatch",
 		Make: &Method{Do: func(*Call) (Value, error) { return made(&watch{}), nil }},

@@ -38,6 +38,7 @@ func StringClass() *Class {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"'count' must be non-negative.\nParameter name: count")
 				}
+
 				return strings.Repeat(c.Text(0), int(n)), nil
 			},
 		},
@@ -47,7 +48,7 @@ func StringClass() *Class {
 // longestText bounds the texts that a script makes by one call.
 const longestText = MostText / 4
 
-// stringCalls are the static methods of strings.
+// stringCalls returns the static methods of strings.
 func stringCalls() []Method {
 	parts := func(v Value) []string {
 		var all []string
@@ -56,6 +57,7 @@ func stringCalls() []Method {
 		}
 		return all
 	}
+
 	return []Method{
 		{Name: "IsNullOrEmpty", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return c.Text(0) == "", nil }},
 		{
@@ -126,7 +128,7 @@ func plainText(do func(s string, c *Call) Value) func(c *Call) (Value, error) {
 	return func(c *Call) (Value, error) { return do(Text(c.On), c), nil }
 }
 
-// set are the characters that an argument of Trim or Split names.
+// set returns the characters that an argument of Trim or Split names.
 func (c *Call) set(n int) string {
 	var b strings.Builder
 	for item := range Each(c.Arg(n)) {
@@ -152,6 +154,7 @@ func caseMethods() []Method {
 			}),
 		}
 	}
+
 	to := func(name string, do func(string) string) Method {
 		return Method{Name: name, Do: plainText(func(s string, _ *Call) Value { return do(s) })}
 	}
@@ -173,6 +176,7 @@ func (c *Call) ignoresCase(n int) (bool, error) {
 		if v.Of.Name == comparisonName {
 			return v.N%2 == 1, nil
 		}
+
 	case string:
 		for _, name := range EnumOf(comparisonName).Values {
 			if strings.EqualFold(name.Name, v) {
@@ -180,6 +184,7 @@ func (c *Call) ignoresCase(n int) (bool, error) {
 			}
 		}
 	}
+
 	return false, Thrown("A comparison of texts by %q is not part of Mullion's PowerShell.", c.Text(n))
 }
 
@@ -201,10 +206,12 @@ func findMethods() []Method {
 				if ignore {
 					s, part = strings.ToLower(s), strings.ToLower(part)
 				}
+
 				return do(s, part), nil
 			}),
 		}
 	}
+
 	return []Method{
 		compared("Contains", 1, func(s, part string) Value { return strings.Contains(s, part) }),
 		compared("StartsWith", 2, func(s, part string) Value { return strings.HasPrefix(s, part) }),
@@ -247,6 +254,7 @@ func findMethods() []Method {
 					}
 					return n, nil
 				}
+
 				ignore, err := c.ignoresCase(1)
 				if ignore {
 					all, part = Characters(strings.ToLower(s)), Characters(strings.ToLower(c.Text(0)))
@@ -278,7 +286,7 @@ func findMethods() []Method {
 	}
 }
 
-// indexUnits is where a part begins, -1 if it is not there.
+// indexUnits returns where a part begins, -1 if it is not there.
 func indexUnits(all, part []uint16) int64 {
 	for i := 0; i+len(part) <= len(all); i++ {
 		if slices.Equal(all[i:i+len(part)], part) {
@@ -309,6 +317,7 @@ func padMethods() []Method {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"Non-negative number required.\nParameter name: totalWidth")
 				}
+
 				with := " "
 				if len(c.Args) > 1 {
 					with = c.Text(1)
@@ -317,10 +326,12 @@ func padMethods() []Method {
 				if left {
 					return room + s, nil
 				}
+
 				return s + room, nil
 			}),
 		}
 	}
+
 	return []Method{pad("PadLeft", true), pad("PadRight", false)}
 }
 
@@ -333,6 +344,7 @@ func partMethods() []Method {
 		if err != nil {
 			return "", "", "", err
 		}
+
 		count := int64(len(all)) - from
 		if len(c.Args) > 1 {
 			if count, err = c.Whole(1); err != nil {
@@ -347,9 +359,11 @@ func partMethods() []Method {
 			return "", "", "", Raise("System.ArgumentOutOfRangeException",
 				"Index and length must refer to a location within the string.\nParameter name: length")
 		}
+
 		of := func(u []uint16) string { return string(utf16.Decode(u)) }
 		return of(all[:from]), of(all[from : from+count]), of(all[from+count:]), nil
 	}
+
 	return []Method{
 		{
 			Name:  "Substring",
@@ -434,6 +448,7 @@ func splitMethod(c *Call) (Value, error) {
 	if set == "" {
 		isEnd = unicode.IsSpace
 	}
+
 	limit, empty := int64(-1), true
 	for _, a := range c.Args[min(1, len(c.Args)):] {
 		switch a := a.(type) {
@@ -444,6 +459,7 @@ func splitMethod(c *Call) (Value, error) {
 				return nil, Thrown("The option %q of Split is not part of Mullion's PowerShell.", a)
 			}
 			empty = strings.ToLower(a) == "none"
+
 		default:
 			var err error
 			if limit, err = Integer(a); err != nil {
@@ -451,6 +467,7 @@ func splitMethod(c *Call) (Value, error) {
 			}
 		}
 	}
+
 	out := []Value{}
 	for limit != 0 {
 		i := strings.IndexFunc(s, isEnd)
@@ -460,18 +477,20 @@ func splitMethod(c *Call) (Value, error) {
 			}
 			break
 		}
+
 		if i > 0 || empty {
 			out = append(out, s[:i])
 		}
 		s = s[i+len(string([]rune(s[i:])[:1])):]
 	}
+
 	return out, nil
 }
 
 // CharName is the class Char.
 const CharName = "System.Char"
 
-// Char is a System.Char.
+// Char returns a System.Char.
 func Char(r rune) Value { return &Instance{CharClass(), r} }
 
 // CharClass is System.Char.
@@ -486,6 +505,7 @@ func CharClass() *Class {
 			},
 		}
 	}
+
 	return &Class{
 		Name:   CharName,
 		Others: []string{"char"},
@@ -499,7 +519,7 @@ func CharClass() *Class {
 	}
 }
 
-// Characters is a text as .NET counts it, in units of UTF-16.
+// Characters returns a text as .NET counts it, in units of UTF-16.
 func Characters(s string) []uint16 {
 	if IsASCII(s) {
 		out := make([]uint16, len(s))

@@ -8,12 +8,13 @@ import (
 // TypeKind is the kind of types as values.
 const TypeKind = "type"
 
-// TypeObject is a type as GetType returns it.
+// TypeObject returns a type as GetType returns it.
 func TypeObject(name string) *Object {
 	short := name[strings.LastIndex(name, ".")+1:]
 	if strings.Contains(name, "[[") || strings.Contains(name, "`") {
 		short = name[strings.LastIndex(strings.Split(name, "`")[0], ".")+1:]
 	}
+
 	o := New(TypeKind).Set("IsPublic", true).Set("IsSerial", true).Set("Name", short).
 		Set("BaseType", &Computed{Kind: "Property", Get: func(Value) (Value, error) {
 			base := baseOf(name)
@@ -22,6 +23,7 @@ func TypeObject(name string) *Object {
 			}
 			return TypeObject(base), nil
 		}})
+
 	o.Props["fullname"], o.Props["namespace"] = name, strings.TrimSuffix(strings.TrimSuffix(name, short), ".")
 	o.Props["assemblyqualifiedname"] = name + ", mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089"
 	o.Props["isenum"] = EnumOf(name) != nil
@@ -30,6 +32,7 @@ func TypeObject(name string) *Object {
 	o.Props["isvaluetype"] = isValueType(name)
 	o.Props["underlyingsystemtype"] = &Computed{Kind: "Property", Get: func(of Value) (Value, error) { return of, nil }}
 	o.Shown = func(*Object) string { return name }
+
 	return o
 }
 
@@ -43,7 +46,7 @@ func isValueType(name string) bool {
 	return EnumOf(name) != nil
 }
 
-// baseOf is the type that a type is derived from, "" for System.Object.
+// baseOf returns the type that a type is derived from, "" for System.Object.
 func baseOf(name string) string {
 	switch {
 	case name == "System.Object":
@@ -70,7 +73,7 @@ func DerivesFrom(name, from string) bool {
 	return false
 }
 
-// KindTypes are the types of .NET whose objects the kinds of objects here stand for.
+// KindTypes returns the types of .NET whose objects the kinds of objects here stand for.
 func KindTypes() map[string]string {
 	return map[string]string{
 		"command":       "System.Management.Automation.CommandInfo",

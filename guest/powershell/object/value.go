@@ -21,7 +21,7 @@ type Object struct {
 	Shown func(o *Object) string
 }
 
-// New is an object of a kind, without properties.
+// New returns an object of a kind, without properties.
 func New(kind string) *Object { return &Object{Kind: kind, Props: map[string]Value{}} }
 
 // Set adds a property.
@@ -48,7 +48,7 @@ type Sink struct {
 	Ranges bool
 }
 
-// Apart is the sink for what is called: its return puts its value with its other output.
+// Apart returns the sink for what is called: its return puts its value with its other output.
 func (s *Sink) Apart() *Sink {
 	if s.Returns == nil {
 		return s
@@ -64,7 +64,7 @@ type Number struct {
 	Text string
 }
 
-// Collect is a sink that appends its objects to got.
+// Collect returns a sink that appends its objects to got.
 func Collect(got *[]Value) *Sink {
 	return &Sink{Put: func(v Value) error {
 		*got = append(*got, v)
@@ -98,7 +98,7 @@ type Leaving struct {
 // For reports whether a break or continue is for a loop with a label, or none: one without a label is for any loop.
 func (l *Leaving) For(label string) bool { return l.Label == "" || strings.EqualFold(l.Label, label) }
 
-// Error is what a script threw.
+// Error returns what a script threw.
 func (l *Leaving) Error() string {
 	if r := Own[*ErrorRecord](l.What); r != nil {
 		return r.Message

@@ -27,6 +27,7 @@ func Plain(v Value) Value {
 		}
 		return out
 	}
+
 	return v
 }
 
@@ -52,6 +53,7 @@ func Each(v Value) iter.Seq[Value] {
 					return
 				}
 			}
+
 		case *ArrayList:
 			Each(slices.Clone(v.Items))(yield)
 		case Range:
@@ -91,6 +93,7 @@ func Text(v Value) string {
 			return "True"
 		}
 		return "False"
+
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
@@ -106,10 +109,11 @@ func Text(v Value) string {
 	case []Value, Range, *ArrayList:
 		return joinedText(v)
 	}
+
 	return fmt.Sprint(v)
 }
 
-// Text is an object as text: its own words, its items, or the name of its class.
+// Text returns an object as text: its own words, its items, or the name of its class.
 func (i *Instance) Text() string {
 	switch {
 	case i.Of.Text != nil:
@@ -120,7 +124,7 @@ func (i *Instance) Text() string {
 	return i.Of.Name
 }
 
-// joinedText is the texts of a value's items.
+// joinedText returns the texts of a value's items.
 func joinedText(v Value) string {
 	var parts []string
 	for item := range Each(v) {
@@ -145,10 +149,11 @@ func Truth(v Value) bool {
 	case float64:
 		return v != 0
 	case []Value:
-		return len(v) > 1 || len(v) == 1 && Truth(v[0])
+		return len(v) > 1 || (len(v) == 1 && Truth(v[0]))
 	case *ArrayList:
 		return Truth(v.Items)
 	}
+
 	return true
 }
 
@@ -159,7 +164,11 @@ func Fatal(format string, args ...any) error {
 
 // Thrown is an error of PowerShell's, which ends a statement, .
 func Thrown(format string, args ...any) error {
-	return &Leaving{Word: "throw", What: fmt.Sprintf(format, args...), own: true}
+	return &Leaving{
+		Word: "throw",
+		What: fmt.Sprintf(format, args...),
+		own:  true,
+	}
 }
 
 // parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. Leading zeros have no meaning. A
@@ -170,6 +179,7 @@ func parseInteger(s string) (int64, error) {
 	if !ok {
 		return strconv.ParseInt(s, 10, 64)
 	}
+
 	u, err := strconv.ParseUint(hex, 16, 64)
 	n := int64(u) // so it is meant
 	if len(hex) <= 8 {
@@ -178,6 +188,7 @@ func parseInteger(s string) (int64, error) {
 	if digits != s {
 		n = -n
 	}
+
 	return n, err
 }
 
@@ -196,6 +207,7 @@ func ParseNumber(s string) (Value, bool) {
 	if m[2] != "" {
 		unit <<= 10 * (1 + strings.IndexByte("kmgtp", strings.ToLower(m[2])[0]))
 	}
+
 	hex := strings.ContainsAny(m[1], "xX")
 	if hex || !strings.ContainsAny(m[1], ".eE") {
 		n, err := parseInteger(strings.TrimPrefix(m[1], "+"))
@@ -206,7 +218,7 @@ func ParseNumber(s string) (Value, bool) {
 	return n * float64(unit), err == nil
 }
 
-// Integer is a value as an integer.
+// Integer returns a value as an integer.
 func Integer(v Value) (int64, error) {
 	switch v := Plain(v).(type) {
 	case nil:
@@ -216,6 +228,7 @@ func Integer(v Value) (int64, error) {
 			return 1, nil
 		}
 		return 0, nil
+
 	case Enum:
 		return v.N, nil
 	case int64:
@@ -226,6 +239,7 @@ func Integer(v Value) (int64, error) {
 			return 0, Unconverted(v, "System.Int64", OutOfRange("Int64"))
 		}
 		return int64(r), nil
+
 	case string:
 		n, err := parseInteger(strings.TrimSpace(v))
 		if err != nil {
@@ -236,10 +250,11 @@ func Integer(v Value) (int64, error) {
 		}
 		return n, nil
 	}
+
 	return 0, Thrown("Cannot convert %s to a number.", Text(v))
 }
 
-// Floating is a value as a floating number.
+// Floating returns a value as a floating number.
 func Floating(v Value) (float64, error) {
 	switch v := Plain(v).(type) {
 	case float64:
@@ -280,6 +295,7 @@ func Floats(op string, p, q float64) (Value, error) {
 	case "*":
 		return p * q, nil
 	}
+
 	if q == 0 {
 		return nil, &Exception{
 			Class:    RuntimeException,
@@ -288,6 +304,7 @@ func Floats(op string, p, q float64) (Value, error) {
 			Message:  "Attempted to divide by zero.",
 		}
 	}
+
 	if op == "%" {
 		return math.Mod(p, q), nil
 	}
@@ -316,12 +333,14 @@ func Integers(op string, a, b int64) (Value, bool) {
 	case "-":
 		d := a - b
 		return d, (d < a) == (b > 0)
+
 	case "*":
 		if a == 0 || b == 0 {
 			return int64(0), true
 		}
 		m := a * b
 		return m, m/b == a && (a != -1 || b != math.MinInt64) && (b != -1 || a != math.MinInt64)
+
 	case "/":
 		if b != 0 && a%b == 0 {
 			return a / b, true
@@ -331,5 +350,6 @@ func Integers(op string, a, b int64) (Value, bool) {
 			return a % b, true
 		}
 	}
+
 	return nil, false
 }

@@ -22,6 +22,7 @@ func ParseVersion(s string) (Value, error) {
 	if len(parts) < 2 || len(parts) > 4 {
 		return nil, Raise(ArgumentException, "Version string portion was too short or too long.")
 	}
+
 	v := Version{-1, -1, -1, -1}
 	for i, part := range parts {
 		n, err := parseInteger(strings.TrimSpace(part))
@@ -33,12 +34,14 @@ func ParseVersion(s string) (Value, error) {
 		case n > math.MaxInt32:
 			return nil, Raise("System.OverflowException", "Value was either too large or too small for an Int32.")
 		}
+
 		v[i] = n
 	}
+
 	return &Instance{VersionClass(), v}, nil
 }
 
-// VersionValue is a version of Windows' own, with a revision of 0.
+// VersionValue returns a version of Windows' own, with a revision of 0.
 func VersionValue(s string) Value {
 	v, err := ParseVersion(s + ".0")
 	if err != nil {
@@ -47,7 +50,7 @@ func VersionValue(s string) Value {
 	return v
 }
 
-// Text is the version with its parts, parted by points.
+// Text returns the version with its parts, parted by points.
 func (v Version) Text(numbers int) string {
 	var parts []string
 	for _, n := range v[:numbers] {
@@ -113,16 +116,18 @@ func VersionClass() *Class {
 						return Own[Version](c.On).Text(4), nil
 					}
 					n, err := c.Whole(0)
-					if v := Own[Version](c.On); err != nil || n < 0 || n > 4 || n > 0 && v[n-1] < 0 {
+					if v := Own[Version](c.On); err != nil || n < 0 || n > 4 || (n > 0 && v[n-1] < 0) {
 						return nil, Raise(ArgumentException,
 							"Argument must be between 0 and the number of the version's parts.\n"+
 								"Parameter name: fieldCount")
 					}
+
 					return Own[Version](c.On).Text(int(n)), nil
 				},
 			},
 		},
 	}
+
 	for i, name := range []string{"Major", "Minor", "Build", "Revision"} {
 		c.Props = append(c.Props, Field{
 			Name: name,
@@ -131,5 +136,6 @@ func VersionClass() *Class {
 			},
 		})
 	}
+
 	return c
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Wildcard is a pattern of PowerShell: *, ?, [a-z], and ` before a literal character
+// Wildcard returns a pattern of PowerShell: *, ?, [a-z], and ` before a literal character
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_wildcards).
 func Wildcard(pattern string) (*regexp.Regexp, error) { return WildcardAs(pattern, false) }
 
-// WildcardAs is a pattern for which the case of letters matters, or not.
+// WildcardAs returns a pattern for which the case of letters matters, or not.
 func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 	var b strings.Builder
 	b.WriteString(map[bool]string{false: `(?is)\A`, true: `(?s)\A`}[exact])
@@ -24,6 +24,7 @@ func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 		case r == '`' && i+1 < len(runes):
 			i++
 			b.WriteString(regexp.QuoteMeta(string(runes[i])))
+
 		case r == '[':
 			end := slices.Index(runes[i:], ']')
 			if end < 2 || slices.Contains(runes[i:i+end], '`') {
@@ -32,10 +33,12 @@ func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 			escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "^", `\^`, "&", `\&`, "~", `\~`)
 			b.WriteString("[" + escape.Replace(string(runes[i+1:i+end])) + "]")
 			i += end
+
 		default:
 			b.WriteString(regexp.QuoteMeta(string(r)))
 		}
 	}
+
 	re, err := regexp.Compile(b.String() + `\z`)
 	if err != nil {
 		return nil, Thrown("The wild cards %q are not valid.", pattern)

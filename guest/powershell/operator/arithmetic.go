@@ -19,6 +19,7 @@ func ofObjects(op string, a, b object.Value) (v object.Value, done bool, err err
 		}
 		return nil, true, object.Thrown("%s of a hash table and %q is not part of Mullion's PowerShell.",
 			op, object.Text(b))
+
 	case *object.ArrayList:
 		if op == "+" {
 			v, _ := object.Joined(slices.Clone(x.Items), b)
@@ -27,14 +28,16 @@ func ofObjects(op string, a, b object.Value) (v object.Value, done bool, err err
 	case object.DateTime:
 		v, err = timeArithmetic(x, op, b)
 		return v, true, err
+
 	case *object.Instance:
 		v, err = instanceArithmetic(x, op, b)
 		return v, true, err
 	}
+
 	return nil, false, nil
 }
 
-// timeArithmetic is a time less another, or a time and a time span.
+// timeArithmetic returns a time less another, or a time and a time span.
 func timeArithmetic(m object.DateTime, op string, b object.Value) (object.Value, error) {
 	if op == "-" {
 		return m.Minus(b)
@@ -46,7 +49,7 @@ func timeArithmetic(m object.DateTime, op string, b object.Value) (object.Value,
 	return object.DateTime{At: m.At.Add(d)}, nil
 }
 
-// instanceArithmetic is the sum or difference of two time spans, or a character and a text.
+// instanceArithmetic returns the sum or difference of two time spans, or a character and a text.
 func instanceArithmetic(i *object.Instance, op string, b object.Value) (object.Value, error) {
 	d, ok := i.V.(time.Duration)
 	e, both := durationOf(b)
@@ -82,6 +85,7 @@ func orderObjects(equality bool, a, b object.Value) (n int, done bool, err error
 			}
 			return 1, true, nil
 		}
+
 	case *object.Instance:
 		d, ok := x.V.(time.Duration)
 		if e, both := durationOf(b); ok && both {
@@ -91,6 +95,7 @@ func orderObjects(equality bool, a, b object.Value) (n int, done bool, err error
 			w, err := object.ToClass(object.VersionName, object.ParseVersion)(b)
 			return v.Compare(object.Own[object.Version](w)), true, err
 		}
+
 		if y, ok := b.(*object.Instance); ok && equality {
 			if object.Canonical(x, false) == object.Canonical(y, false) {
 				return 0, true, nil
@@ -100,9 +105,11 @@ func orderObjects(equality bool, a, b object.Value) (n int, done bool, err error
 		if equality {
 			return strings.Compare(strings.ToLower(object.Text(a)), strings.ToLower(object.Text(b))), true, nil
 		}
+
 	default:
 		return 0, false, nil
 	}
+
 	return 0, true, object.Thrown("Comparing %s with %q is not part of Mullion's PowerShell.",
 		object.TypeName(a), object.Text(b))
 }
@@ -113,6 +120,7 @@ func Arithmetic(op string, a, b object.Value) (object.Value, error) {
 	if v, done, err := ofObjects(op, a, b); done {
 		return v, err
 	}
+
 	if op == "+" {
 		if s, ok := a.(string); ok {
 			return object.TextOf([]string{s, object.Text(b)}, "")
@@ -121,6 +129,7 @@ func Arithmetic(op string, a, b object.Value) (object.Value, error) {
 			return v, nil
 		}
 	}
+
 	_, isText := a.(string)
 	if _, isList := a.([]object.Value); op == "*" && (isText || isList) {
 		n, err := object.Integer(b)
@@ -129,12 +138,14 @@ func Arithmetic(op string, a, b object.Value) (object.Value, error) {
 		}
 		return object.Repeated(a, n)
 	}
+
 	x, y := object.Whole(a), object.Whole(b)
 	if x != nil && y != nil {
 		if v, ok := object.Integers(op, *x, *y); ok {
 			return v, nil
 		}
 	}
+
 	p, err := object.Floating(a)
 	if err != nil {
 		return nil, err
@@ -143,5 +154,6 @@ func Arithmetic(op string, a, b object.Value) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return object.Floats(op, p, q)
 }

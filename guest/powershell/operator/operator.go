@@ -15,6 +15,7 @@ func ItemAt(of, at object.Value) (object.Value, error) {
 		if o.Kind == object.Custom && o.Has(strings.ToLower(object.Text(at))) { // $Matches[1]
 			return o.Props[strings.ToLower(object.Text(at))], nil
 		}
+
 	case *object.Hashtable:
 		return o.At(at)
 	case *object.Instance:
@@ -26,6 +27,7 @@ func ItemAt(of, at object.Value) (object.Value, error) {
 			of = o.Of.Each(o.V)
 		}
 	}
+
 	switch at.(type) {
 	case []object.Value, object.Range: // several at once
 		out := []object.Value{}
@@ -38,8 +40,10 @@ func ItemAt(of, at object.Value) (object.Value, error) {
 				out = append(out, v)
 			}
 		}
+
 		return out, nil
 	}
+
 	n, err := object.Integer(at)
 	if err != nil {
 		return nil, err
@@ -64,6 +68,7 @@ func itemOf(of object.Value, n int64) (object.Value, error) {
 		for _, r := range v {
 			items = append(items, string(r))
 		}
+
 	case []object.Value:
 		items = v
 	case *object.ArrayList:
@@ -75,6 +80,7 @@ func itemOf(of object.Value, n int64) (object.Value, error) {
 	default:
 		return nil, object.Thrown("Cannot index into %s.", object.Text(of))
 	}
+
 	if n < 0 {
 		n += int64(len(items))
 	}
@@ -99,7 +105,7 @@ func item(s object.Range, n int64) object.Value {
 	return s.From + n
 }
 
-// Apply is a op b, but for the operators that may not need their right side.
+// Apply returns a op b, but for the operators that may not need their right side.
 func Apply(op string, a, b object.Value) (object.Value, error) {
 	switch op {
 	case "-and", "-or":
@@ -113,20 +119,23 @@ func Apply(op string, a, b object.Value) (object.Value, error) {
 	case "..", "-band", "-bor", "-bxor", "-shl", "-shr":
 		return bits(op, a, b)
 	}
+
 	switch plain, exact := CaseOf(op); plain {
 	case "-replace", "-split", "-join", "-contains", "-notcontains", "-in", "-notin":
 		return Lists(plain, exact, a, b)
 	}
+
 	switch l := a.(type) {
 	case []object.Value:
 		return pick(op, l, b)
 	case *object.ArrayList:
 		return pick(op, l.Items, b)
 	}
+
 	return Compare(op, a, b)
 }
 
-// pick is the result of a comparison with a list: the items for which it is true.
+// pick returns the result of a comparison with a list: the items for which it is true.
 func pick(op string, items []object.Value, b object.Value) (object.Value, error) {
 	out := []object.Value{}
 	for _, item := range items {
@@ -150,6 +159,7 @@ func bits(op string, a, b object.Value) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	switch op {
 	case "..":
 		for _, v := range []struct {
@@ -160,7 +170,9 @@ func bits(op string, a, b object.Value) (object.Value, error) {
 				return nil, object.CannotConvert(v.v, "System.Int32")
 			}
 		}
+
 		return object.Range{From: m, To: n}, nil
+
 	case "-shl":
 		return m << (n & 63), nil
 	case "-shr":
@@ -170,10 +182,11 @@ func bits(op string, a, b object.Value) (object.Value, error) {
 	case "-bor":
 		return m | n, nil
 	}
+
 	return m ^ n, nil
 }
 
-// Lists is an operator of lists: -join, -contains, -in, -replace, -split.
+// Lists returns an operator of lists: -join, -contains, -in, -replace, -split.
 func Lists(op string, exact bool, a, b object.Value) (object.Value, error) {
 	switch op {
 	case "-join":
@@ -182,10 +195,12 @@ func Lists(op string, exact bool, a, b object.Value) (object.Value, error) {
 			parts = append(parts, object.Text(item))
 		}
 		return object.TextOf(parts, object.Text(b))
+
 	case "-contains", "-notcontains", "-in", "-notin":
 		if strings.HasSuffix(op, "in") {
 			a, b = b, a
 		}
+
 		found := false
 		equal := map[bool]string{false: "-eq", true: "-ceq"}[exact]
 		for item := range object.Each(a) {
@@ -195,8 +210,10 @@ func Lists(op string, exact bool, a, b object.Value) (object.Value, error) {
 			}
 			found = found || same
 		}
+
 		return found != strings.HasPrefix(op, "-not"), nil
 	}
+
 	if op == "-replace" {
 		return object.Replace(a, b, exact)
 	}
@@ -211,7 +228,7 @@ func CaseOf(op string) (plain string, exact bool) {
 	return op, false
 }
 
-// WithCase are the operators that exist with c and i before their names too.
+// WithCase returns the operators that exist with c and i before their names too.
 func WithCase() []string {
 	return []string{
 		"eq", "ne", "gt", "ge", "lt", "le", "like", "notlike", "match", "notmatch", "contains", "notcontains", "in",
@@ -230,6 +247,7 @@ func Compare(op string, a, b object.Value) (bool, error) {
 			return false, err
 		}
 		return re.MatchString(object.Text(a)) == (op == "-like"), nil
+
 	case "-match", "-notmatch":
 		p, err := object.CompileAs(b, exact)
 		if err != nil {
@@ -238,10 +256,12 @@ func Compare(op string, a, b object.Value) (bool, error) {
 		yes, err := p.Matches(object.Text(a))
 		return yes == (op == "-match"), err
 	}
+
 	c, err := Order(given, a, b)
 	if err != nil {
 		return false, err
 	}
+
 	switch op {
 	case "-eq":
 		return c == 0, nil
@@ -254,6 +274,7 @@ func Compare(op string, a, b object.Value) (bool, error) {
 	case "-lt":
 		return c < 0, nil
 	}
+
 	return c <= 0, nil
 }
 
@@ -264,6 +285,7 @@ func Order(op string, a, b object.Value) (int, error) {
 	if a == nil || b == nil {
 		return orderNothing(a, b), nil
 	}
+
 	switch a := a.(type) {
 	case object.Enum:
 		return a.Order(equality, b)
@@ -274,12 +296,14 @@ func Order(op string, a, b object.Value) (int, error) {
 	case *object.Hashtable, *object.ArrayList, *object.Instance:
 		n, _, err := orderObjects(equality, a, b)
 		return n, err
+
 	case bool:
 		if object.Truth(b) == a {
 			return 0, nil
 		}
 		return 1, nil
 	}
+
 	if _, exact := CaseOf(op); exact {
 		return strings.Compare(object.Text(a), object.Text(b)), nil
 	}
@@ -307,6 +331,7 @@ func orderNumbers(equality bool, a, b object.Value) (int, error) {
 			b = n
 		}
 	}
+
 	if x, ok := a.(int64); ok {
 		if y, ok := b.(int64); ok {
 			return cmp.Compare(x, y), nil
@@ -316,6 +341,7 @@ func orderNumbers(equality bool, a, b object.Value) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	y, err := object.Floating(b)
 	if err != nil && equality {
 		return 1, nil
@@ -323,7 +349,7 @@ func orderNumbers(equality bool, a, b object.Value) (int, error) {
 	return cmp.Compare(x, y), err
 }
 
-// Comparisons are the operators that Where-Object has as parameters.
+// Comparisons returns the operators that Where-Object has as parameters.
 func Comparisons() []string {
 	var all []string
 	for _, op := range WithCase() {

@@ -16,7 +16,7 @@ type Source struct {
 	ends []int // of its lines, nil before they are asked for
 }
 
-// line is the number of the line, from 1, that a character is in, and where that line begins and ends.
+// line returns the number of the line, from 1, that a character is in, and where that line begins and ends.
 func (s *Source) line(at int) (n, begin, end int) {
 	if s.ends == nil {
 		s.ends = []int{}
@@ -26,6 +26,7 @@ func (s *Source) line(at int) (n, begin, end int) {
 			}
 		}
 	}
+
 	at = min(at, len(s.Text))
 	i, _ := slices.BinarySearch(s.ends, at)
 	end = len(s.Text)
@@ -35,6 +36,7 @@ func (s *Source) line(at int) (n, begin, end int) {
 	if i > 0 {
 		begin = s.ends[i-1] + 1
 	}
+
 	return i + 1, begin, end
 }
 
@@ -47,7 +49,7 @@ type Extent struct {
 // Known reports whether it is anywhere.
 func (e Extent) Known() bool { return e.Source != nil }
 
-// Line is the number of the line that it begins in, from 1; 0 if it is nowhere.
+// Line returns the number of the line that it begins in, from 1; 0 if it is nowhere.
 func (e Extent) Line() int {
 	if e.Source == nil {
 		return 0
@@ -56,7 +58,7 @@ func (e Extent) Line() int {
 	return n
 }
 
-// Column is the number of its first character in the line, from 1; 0 if it is nowhere.
+// Column returns the number of its first character in the line, from 1; 0 if it is nowhere.
 func (e Extent) Column() int {
 	if e.Source == nil {
 		return 0
@@ -65,7 +67,7 @@ func (e Extent) Column() int {
 	return min(e.From, len(e.Source.Text)) - begin + 1
 }
 
-// File is the path of the file that it is in, or "".
+// File returns the path of the file that it is in, or "".
 func (e Extent) File() string {
 	if e.Source == nil {
 		return ""
@@ -73,7 +75,7 @@ func (e Extent) File() string {
 	return e.Source.File
 }
 
-// Text is what it consists of, and Whole the line that it begins in.
+// Text returns what it consists of, and Whole the line that it begins in.
 func (e Extent) Text() string {
 	if e.Source == nil {
 		return ""
@@ -82,7 +84,7 @@ func (e Extent) Text() string {
 	return string(e.Source.Text[from:max(from, min(e.To, len(e.Source.Text)))])
 }
 
-// Whole is the line that the extent begins in, without its end.
+// Whole returns the line that the extent begins in, without its end.
 func (e Extent) Whole() string {
 	if e.Source == nil {
 		return ""
@@ -94,7 +96,7 @@ func (e Extent) Whole() string {
 // mostShown is how many characters of a line are shown: it fits into a window of 80 with what stands around it.
 const mostShown = 69
 
-// Message is the extent as errors show it:
+// Message returns the extent as errors show it:
 //
 //	At C:\file.ps1:2 char:6
 //	+ $x = Get-Item none
@@ -110,6 +112,7 @@ func (e Extent) Message(newline string) string {
 	if name == "" {
 		name = "line"
 	}
+
 	at := fmt.Sprintf("At %s:%d char:%d", name, e.Line(), e.Column())
 	line := []rune(e.Whole())
 	if len(line) == 0 {
@@ -132,8 +135,10 @@ func (e Extent) Message(newline string) string {
 		if begin+count < len(whole) {
 			right = " ..."
 		}
+
 		before -= begin
 	}
+
 	return strings.Join([]string{
 		at,
 		"+ " + left + shown + right,
@@ -146,8 +151,8 @@ func expand(line []rune) []rune {
 	return []rune(strings.ReplaceAll(string(line), "\t", "    "))
 }
 
-// window is the part of a long line that is shown, of a part of width characters after before others: as much of that
-// as there is room for, with at most 12 characters before it and 8 after it if there is no room for more.
+// window returns the part of a long line that is shown, of a part of width characters after before others: as much of
+// that as there is room for, with at most 12 characters before it and 8 after it if there is no room for more.
 func window(length, before, width int) (begin, count, shown int) {
 	prefix, suffix := min(before, 12), min(length-before-width, 8)
 	if prefix+width+suffix >= mostShown {

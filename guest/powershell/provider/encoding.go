@@ -12,7 +12,7 @@ import (
 // What Out-File, Tee-Object and redirections write: Windows PowerShell UTF-16 with a mark, PowerShell 6 and later UTF-8
 // without one (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_character_encoding).
 
-// ShownEncodings are the values of -Encoding of Out-File.
+// ShownEncodings returns the values of -Encoding of Out-File.
 func ShownEncodings() []string {
 	return []string{"unicode", "string", "unknown", "bigendianunicode", "utf8", "utf8bom", "utf8nobom", "ascii", "default", "oem"}
 }
@@ -29,7 +29,7 @@ func WriteShown(s *session.State, path, content, encoding string, how int) error
 	return WriteFile(path, Encoded(s, content, encoding, begins), how, false)
 }
 
-// Encoded is a text in an encoding of ShownEncodings, with its mark where a file begins.
+// Encoded returns a text in an encoding of ShownEncodings, with its mark where a file begins.
 func Encoded(s *session.State, content, encoding string, begins bool) string {
 	const mark = "\uFEFF"
 	name, marked := "", false
@@ -38,6 +38,7 @@ func Encoded(s *session.State, content, encoding string, begins bool) string {
 		if !s.Core {
 			name, marked = "utf-16", true
 		}
+
 	case "unicode", "string", "unknown":
 		name, marked = "utf-16", true
 	case "bigendianunicode":
@@ -54,13 +55,14 @@ func Encoded(s *session.State, content, encoding string, begins bool) string {
 	if marked && begins {
 		content = mark + content
 	}
+
 	if e := stream.EncodingNamed(name); e != nil {
 		return string(e.Encode(content))
 	}
 	return content
 }
 
-// FileText is what a file holds as text, by its mark; without one UTF-8.
+// FileText returns what a file holds as text, by its mark; without one UTF-8.
 func FileText(data []byte) string {
 	if text, marked := MarkedText(data); marked {
 		return text
@@ -68,7 +70,7 @@ func FileText(data []byte) string {
 	return string(data)
 }
 
-// MarkedText is what a file with a mark holds as text.
+// MarkedText returns what a file with a mark holds as text.
 func MarkedText(data []byte) (text string, marked bool) {
 	for mark, name := range map[string]string{"\xff\xfe": "utf-16", "\xfe\xff": "utf-16be", "\xef\xbb\xbf": "utf-8"} {
 		if rest, marked := bytes.CutPrefix(data, []byte(mark)); marked {

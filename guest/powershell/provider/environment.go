@@ -15,13 +15,13 @@ func ExpandPercent(s string, env map[string]string) string {
 	})
 }
 
-// EnvironmentItem is the variable that a path of the drive env: names.
+// EnvironmentItem returns the variable that a path of the drive env: names.
 func EnvironmentItem(path string) (string, bool) {
 	drive, name, ok := strings.Cut(path, ":")
 	return strings.ToUpper(strings.TrimLeft(name, `\/`)), ok && strings.ToLower(drive) == "env"
 }
 
-// SessionItem is what a path of alias:, function: or variable: names: the drive in lower case, and the item.
+// SessionItem returns what a path of alias:, function: or variable: names: the drive in lower case, and the item.
 func SessionItem(path string) (drive, name string, ok bool) {
 	drive, name, ok = strings.Cut(path, ":")
 	drive = strings.ToLower(drive)

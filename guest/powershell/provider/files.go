@@ -70,11 +70,13 @@ func Item(path string, info fs.FileInfo) *object.Object {
 	if info.Mode().IsRegular() {
 		o.Set("Length", info.Size())
 	}
+
 	extension := filepath.Ext(info.Name())
 	o.Props["extension"], o.Props["basename"] = extension, strings.TrimSuffix(info.Name(), extension)
 	if IsFolder(info) {
 		o.Props["basename"] = info.Name()
 	}
+
 	o.Props["exists"], o.Props["isreadonly"] = true, info.Mode().Perm()&0o200 == 0
 	o.Props["lastwritetimeutc"], o.Props["creationtime"] = object.DateTime{At: info.ModTime().UTC()}, object.DateTime{At: info.ModTime()}
 	o.Props["attributes"] = attributes(info)
@@ -82,6 +84,7 @@ func Item(path string, info fs.FileInfo) *object.Object {
 		if IsFolder(info) != (name == "parent") {
 			continue
 		}
+
 		o.Props[name] = &object.Computed{Kind: "Property", Get: func(object.Value) (object.Value, error) {
 			above, err := os.Lstat(up)
 			if err != nil || up == path {
@@ -90,6 +93,7 @@ func Item(path string, info fs.FileInfo) *object.Object {
 			return Item(up, above), nil
 		}}
 	}
+
 	o.Props["linktype"], o.Props["target"] = nil, []object.Value{}
 	o.Names = append(o.Names, "LinkType", "Target")
 	if target, err := os.Readlink(path); err == nil {
@@ -99,10 +103,11 @@ func Item(path string, info fs.FileInfo) *object.Object {
 		}
 		o.Props["linktype"], o.Props["target"] = kind, []object.Value{linkTarget(target)}
 	}
+
 	return o
 }
 
-// attributes are a file's attributes, without those that Go does not report.
+// attributes returns a file's attributes, without those that Go does not report.
 func attributes(info fs.FileInfo) object.Value {
 	n := int64(32)
 	if IsFolder(info) {
@@ -117,7 +122,7 @@ func attributes(info fs.FileInfo) object.Value {
 	return object.Enum{Of: object.EnumOf("IO.FileAttributes"), N: n}
 }
 
-// linkTarget is where a link leads, as PowerShell has it: of a share it says UNC in place of the first backslash.
+// linkTarget returns where a link leads, as PowerShell has it: of a share it says UNC in place of the first backslash.
 func linkTarget(target string) string {
 	if rest, device := strings.CutPrefix(target, `\\?\`); device {
 		return rest
@@ -128,7 +133,7 @@ func linkTarget(target string) string {
 	return target
 }
 
-// ItemClass is a file or folder, as Get-Item returns it.
+// ItemClass returns a file or folder, as Get-Item returns it.
 func ItemClass() *object.Class {
 	return &object.Class{
 		Name: "System.IO.FileSystemInfo",
@@ -148,6 +153,7 @@ func ItemClass() *object.Class {
 				case errors.Is(err, fs.ErrNotExist):
 					return nil, object.Raise("System.IO.DirectoryNotFoundException",
 						"Could not find a part of the path '"+path+"'.")
+
 				case err == nil && info.IsDir() && object.Truth(c.Arg(0)):
 					err = os.RemoveAll(path)
 				case err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o200 == 0:
@@ -158,6 +164,7 @@ func ItemClass() *object.Class {
 				if errors.Is(err, fs.ErrExist) {
 					return nil, object.Raise("System.IO.IOException", "The directory is not empty.\n")
 				}
+
 				return nil, FileError(path, err)
 			},
 		}},
@@ -167,7 +174,7 @@ func ItemClass() *object.Class {
 // IsFolder reports whether an item is a folder, or a link that is one to a folder.
 func IsFolder(info fs.FileInfo) bool { return info.IsDir() || linksToFolder(info) }
 
-// mode is a file's attributes as PowerShell shows them, without those that Go does not report.
+// mode returns a file's attributes as PowerShell shows them, without those that Go does not report.
 func mode(info fs.FileInfo) string {
 	m := []byte("------")
 	if IsFolder(info) {
@@ -184,7 +191,7 @@ func mode(info fs.FileInfo) string {
 	return string(m)
 }
 
-// Location is a folder as Get-Location and $PWD have it.
+// Location returns a folder as Get-Location and $PWD have it.
 func Location(dir string) *object.Object { return object.New("location").Set("Path", dir) }
 
 // FileError is the exception for an error of a file.
@@ -212,10 +219,12 @@ func CopyFile(from, to string, mode fs.FileMode, force bool) error {
 			return errors.New("an item is not copied to itself")
 		}
 	}
+
 	restore, err := Writable(to, force)
 	if err != nil {
 		return err
 	}
+
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode|0o200)
 	if err != nil {
 		// Not wrapped: a missing folder of the destination must not look like a missing source.

@@ -18,7 +18,7 @@ import (
 // OnRegistry matches the beginning of a path of the registry: one of its drives, or the name of its provider.
 var OnRegistry = lazyregexp.New(`(?i)^(?:(hklm|hkcu):|(?:microsoft\.powershell\.core\\)?registry::)`)
 
-// hives are the hives' names by their short names, in lower case.
+// hives returns the hives' names by their short names, in lower case.
 func hives() map[string]string {
 	return map[string]string{
 		"hklm": "HKEY_LOCAL_MACHINE",
@@ -35,12 +35,13 @@ type Key struct {
 	drive string // HKLM or HKCU, "" for a path with the provider's name
 }
 
-// KeyOf is the key that a path of the registry names. / and \ separate its parts.
+// KeyOf returns the key that a path of the registry names. / and \ separate its parts.
 func KeyOf(path string) (Key, error) {
 	begin := OnRegistry.FindStringSubmatch(path)
 	if begin == nil {
 		return Key{}, errors.New("a path that is not of the registry is not part of Mullion's PowerShell here")
 	}
+
 	k := Key{drive: strings.ToUpper(begin[1])}
 	parts := strings.FieldsFunc(path[len(begin[0]):], func(r rune) bool { return r == '/' || r == '\\' })
 	if k.drive != "" {
@@ -49,11 +50,13 @@ func KeyOf(path string) (Key, error) {
 	if len(parts) == 0 {
 		return k, errors.New("a path of the registry without a hive is not part of Mullion's PowerShell")
 	}
+
 	for short, long := range hives() {
 		if strings.EqualFold(parts[0], short) || strings.EqualFold(parts[0], long) {
 			k.Name = long
 		}
 	}
+
 	if k.Name == "" {
 		return k, fmt.Errorf("the hive %s of the registry is not part of Mullion's PowerShell", parts[0])
 	}
@@ -64,13 +67,13 @@ func KeyOf(path string) (Key, error) {
 	return k, nil
 }
 
-// Parent is the key above, "" for a hive.
+// Parent returns the key above, "" for a hive.
 func (k Key) Parent() string { return k.Name[:max(strings.LastIndexByte(k.Name, '\\'), 0)] }
 
-// leaf is the last part of the key's name.
+// leaf returns the last part of the key's name.
 func (k Key) leaf() string { return k.Name[strings.LastIndexByte(k.Name, '\\')+1:] }
 
-// Child is a key below this one.
+// Child returns a key below this one.
 func (k Key) Child(name string) Key { return Key{k.Name + `\` + name, k.drive} }
 
 // AddPath adds the properties that tell where an object of the registry comes from.
@@ -90,7 +93,7 @@ func (k Key) AddPath(o *object.Object) *object.Object {
 	return o
 }
 
-// ValueName is a value's name as PowerShell has it.
+// ValueName returns a value's name as PowerShell has it.
 func ValueName(name string) string {
 	if name == "" {
 		return "(default)"
@@ -98,7 +101,7 @@ func ValueName(name string) string {
 	return name
 }
 
-// KeyObject is a key as Get-Item gives it.
+// KeyObject returns a key as Get-Item gives it.
 func KeyObject(s *session.State, k Key, subkeys []string, values []system.RegistryValue) *object.Object {
 	names, shown := []object.Value{}, object.New(object.Custom)
 	for _, v := range values {
@@ -109,11 +112,13 @@ func KeyObject(s *session.State, k Key, subkeys []string, values []system.Regist
 		names = append(names, ValueName(v.Name))
 		shown.Put(ValueName(v.Name), is)
 	}
+
 	o := k.AddPath(object.New(format.KeyKind).Set("Property", names))
 	o.Class = KeyClass
 	o.Set("PSIsContainer", true).Set("SubKeyCount", int64(len(subkeys))).Set("ValueCount", int64(len(values)))
 	o.Set("Name", k.Name)
 	o.Props[format.ShownValues] = shown
+
 	return o
 }
 
@@ -130,15 +135,18 @@ func KeyClass() *object.Class {
 			if err != nil {
 				return nil, err
 			}
+
 			return do(c, subkeys, values)
 		}
 	}
+
 	get := func(c *object.Call, _ []string, values []system.RegistryValue) (object.Value, error) {
 		if v, there := FindValue(values, c.Text(0)); there {
 			return Value(v, c.State.Env)
 		}
 		return c.Arg(1), nil
 	}
+
 	return &object.Class{
 		Name: "Microsoft.Win32.RegistryKey",
 		Methods: []object.Method{
@@ -178,7 +186,7 @@ func FindValue(values []system.RegistryValue, name string) (system.RegistryValue
 	return values[i], true
 }
 
-// Value is the value as PowerShell has it. What is there may have any length, whatever its type is.
+// Value returns the value as PowerShell has it. What is there may have any length, whatever its type is.
 func Value(v system.RegistryValue, env map[string]string) (object.Value, error) {
 	switch v.Kind {
 	case system.KindString:
@@ -191,6 +199,7 @@ func Value(v system.RegistryValue, env map[string]string) (object.Value, error) 
 			out = append(out, s)
 		}
 		return out, nil
+
 	case system.KindDWord, system.KindQWord:
 		if len(v.Data) > 8 {
 			return object.ByteList(v.Data), nil
@@ -200,8 +209,10 @@ func Value(v system.RegistryValue, env map[string]string) (object.Value, error) 
 			return nil, object.Thrown("The number %d of the registry, with 64 bits, is not part of Mullion's PowerShell.", n)
 		}
 		return int64(n), nil
+
 	case system.KindNone, system.KindBinary, system.KindBig:
 		return object.ByteList(v.Data), nil
 	}
+
 	return nil, nil
 }

@@ -34,7 +34,11 @@ func TestOddValues(t *testing.T) {
 		{system.KindBig, []byte{0, 0, 0, 1}, "0 0 0 1"},
 		{6, []byte{1}, ""},
 	} {
-		got, err := Value(system.RegistryValue{Name: "x", Kind: tt.kind, Data: tt.data}, nil)
+		got, err := Value(system.RegistryValue{
+			Name: "x",
+			Kind: tt.kind,
+			Data: tt.data,
+		}, nil)
 		if err != nil || object.Text(got) != tt.want {
 			t.Errorf("type %d with %v: %q, %v, want %q", tt.kind, tt.data, object.Text(got), err, tt.want)
 		}
@@ -60,7 +64,7 @@ func TestNamesOfKeys(t *testing.T) {
 		`C:\x`:                            "",
 	} {
 		k, err := KeyOf(path)
-		if (err != nil) != (want == "") || err == nil && k.Name != want {
+		if (err != nil) != (want == "") || (err == nil && k.Name != want) {
 			t.Errorf("%s: %q, %v, want %q", path, k.Name, err, want)
 		}
 	}

@@ -45,8 +45,10 @@ func Expand(path string) ([]string, error) {
 			}
 			deeper = append(deeper, names...)
 		}
+
 		found = deeper
 	}
+
 	return found, nil
 }
 
@@ -59,6 +61,7 @@ func matching(dir, part string) ([]string, error) {
 		}
 		return []string{path}, nil
 	}
+
 	re, err := object.Wildcard(part)
 	if err != nil {
 		return nil, err
@@ -67,6 +70,7 @@ func matching(dir, part string) ([]string, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // so it is with what is in it
 	}
+
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
 		return cmp.Compare(strings.ToLower(a.Name()), strings.ToLower(b.Name()))
 	})
@@ -76,5 +80,6 @@ func matching(dir, part string) ([]string, error) {
 			found = append(found, filepath.Join(dir, e.Name()))
 		}
 	}
+
 	return found, nil
 }

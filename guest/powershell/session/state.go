@@ -46,7 +46,7 @@ type State struct {
 	kept  map[reflect.Type]any
 }
 
-// Keep is what a group of cmdlets keeps in a session, of a type of its own: empty at first.
+// Keep returns what a group of cmdlets keeps in a session, of a type of its own: empty at first.
 func Keep[T any](s *State) *T {
 	kind := reflect.TypeFor[T]()
 	if s.kept == nil {
@@ -99,7 +99,7 @@ func (s *State) Separator() string {
 	return "/"
 }
 
-// Separated is a path with the separator of this system, as the cmdlets for paths print it.
+// Separated returns a path with the separator of this system, as the cmdlets for paths print it.
 func (s *State) Separated(path string) string {
 	if s.Windows() {
 		return strings.ReplaceAll(path, "/", `\`)
@@ -131,15 +131,17 @@ func (s *State) Executable(path string) (string, error) {
 			names = names[1:]
 		}
 	}
+
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && !info.IsDir() {
 			return name, nil
 		}
 	}
+
 	return "", exec.ErrNotFound
 }
 
-// extensions are the ends of programs' names on Windows.
+// extensions returns the ends of programs' names on Windows.
 func (s *State) extensions() []string {
 	return strings.Split(cmp.Or(s.Env["PATHEXT"], ".COM;.EXE;.BAT;.CMD"), ";")
 }
@@ -147,12 +149,12 @@ func (s *State) extensions() []string {
 // Runs reports whether a file is a program by its name.
 func (s *State) Runs(name string) bool {
 	extension := filepath.Ext(name)
-	return !s.Windows() || extension != "" && slices.ContainsFunc(s.extensions(), func(e string) bool {
+	return !s.Windows() || (extension != "" && slices.ContainsFunc(s.extensions(), func(e string) bool {
 		return strings.EqualFold(e, extension)
-	})
+	}))
 }
 
-// Environ is the environment for a program, as name=value.
+// Environ returns the environment for a program, as name=value.
 func (s *State) Environ() []string {
 	var env []string
 	for name, v := range s.Env {

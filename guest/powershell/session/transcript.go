@@ -21,7 +21,8 @@ func (s *State) Transcribe(file *os.File) {
 	all.files = append(all.files, file)
 }
 
-// Transcribed is the file of the transcript that was begun last and now ends, which the caller closes; nil: none runs.
+// Transcribed returns the file of the transcript that was begun last and now ends, which the caller closes; nil: none
+// runs.
 func (s *State) Transcribed() *os.File {
 	all := Keep[transcripts](s)
 	n := len(all.files)
@@ -33,7 +34,7 @@ func (s *State) Transcribed() *os.File {
 	return last
 }
 
-// Shown is a writer of the session's, what is written to which is in the transcripts as well.
+// Shown returns a writer of the session's, what is written to which is in the transcripts as well.
 func (s *State) Shown(w io.Writer) io.Writer { return shown{s, w} }
 
 type shown struct {

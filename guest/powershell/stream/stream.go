@@ -19,7 +19,7 @@ type Stream struct {
 	Close func() error
 }
 
-// part is the part of a list of bytes that the arguments offset and count name.
+// part returns the part of a list of bytes that the arguments offset and count name.
 func part(c *object.Call) (from, count int64, err error) {
 	list, ok := c.Arg(0).([]object.Value)
 	if !ok {
@@ -28,6 +28,7 @@ func part(c *object.Call) (from, count int64, err error) {
 	if from, err = c.Whole(1); err != nil {
 		return 0, 0, err
 	}
+
 	if count, err = c.Whole(2); err != nil {
 		return 0, 0, err
 	}
@@ -35,6 +36,7 @@ func part(c *object.Call) (from, count int64, err error) {
 		return 0, 0, object.Raise("System.ArgumentOutOfRangeException",
 			"Specified argument was out of the range of valid values.\nParameter name: size")
 	}
+
 	return from, count, nil
 }
 
@@ -46,6 +48,7 @@ func StreamClass() *object.Class {
 		}
 		return nil, nil
 	}
+
 	return &object.Class{
 		Name: "System.IO.Stream",
 		Props: []object.Field{
@@ -76,6 +79,7 @@ func StreamClass() *object.Class {
 					if err != nil {
 						return nil, err
 					}
+
 					return nil, object.Own[*Stream](c.On).put(data)
 				},
 			},
@@ -150,7 +154,7 @@ func UTF8Encoding() *Encoding {
 	}
 }
 
-// narrow is an encoding of one byte a character; others than it has are question marks.
+// narrow returns an encoding of one byte a character; others than it has are question marks.
 func narrow(name, web string, last rune) *Encoding {
 	return &Encoding{
 		name, web,
@@ -163,6 +167,7 @@ func narrow(name, web string, last rune) *Encoding {
 					b.WriteRune(rune(c))
 				}
 			}
+
 			return b.String()
 		},
 		func(s string) []byte {
@@ -212,6 +217,7 @@ func wide(big bool) *Encoding {
 		low, high = 1, 0
 		name = "utf-16BE"
 	}
+
 	return &Encoding{
 		"UnicodeEncoding", name,
 		func(data []byte) string {
@@ -249,17 +255,18 @@ func EncodingNamed(name string) *Encoding {
 	case "iso-8859-1":
 		return narrow("Latin1Encoding", "iso-8859-1", 0xff)
 	}
+
 	return nil
 }
 
-// CharsetOf is the encoding that a Content-Type names, or nil.
+// CharsetOf returns the encoding that a Content-Type names, or nil.
 func CharsetOf(contentType string) *Encoding {
 	_, charset, _ := strings.Cut(strings.ToLower(contentType), "charset=")
 	charset, _, _ = strings.Cut(charset, ";")
 	return EncodingNamed(strings.Trim(charset, `" `))
 }
 
-// EncodingOfType is the encoding that a Content-Type names, or Windows' own.
+// EncodingOfType returns the encoding that a Content-Type names, or Windows' own.
 func EncodingOfType(contentType string) object.Value {
 	e := CharsetOf(contentType)
 	if e == nil {
@@ -278,6 +285,7 @@ func EncodingClass() *object.Class {
 			},
 		}
 	}
+
 	of := func(name string, get func(e *Encoding) object.Value) object.Field {
 		return object.Field{
 			Name: name,
@@ -286,6 +294,7 @@ func EncodingClass() *object.Class {
 			},
 		}
 	}
+
 	return &object.Class{
 		Name: "System.Text.Encoding",
 		Fields: []object.Field{
@@ -339,6 +348,7 @@ func EncodingClass() *object.Class {
 						}
 						list = list.([]object.Value)[from : from+count]
 					}
+
 					data, err := object.BytesOf(list)
 					if err != nil {
 						return nil, err
@@ -373,6 +383,7 @@ func ReaderClass() *object.Class {
 		}
 		return nil, nil
 	}
+
 	return &object.Class{
 		Name: "System.IO.StreamReader",
 		Make: &object.Method{
@@ -383,6 +394,7 @@ func ReaderClass() *object.Class {
 				if s == nil || s.R == nil {
 					return nil, object.Thrown("A StreamReader of %s is not part of Mullion's PowerShell.", object.TypeName(c.Arg(0)))
 				}
+
 				e := encodingOf(c)
 				r := &reader{s, bufio.NewReader(s.R), e}
 				if strings.HasPrefix(e.Web, "utf-16") { // whose lines do not end in one byte
@@ -392,6 +404,7 @@ func ReaderClass() *object.Class {
 					}
 					r.buffer, r.encoding = bufio.NewReader(strings.NewReader(e.Decode(data))), UTF8Encoding()
 				}
+
 				return &object.Instance{Of: ReaderClass(), V: r}, nil
 			},
 		},
@@ -418,7 +431,7 @@ func ReaderClass() *object.Class {
 	}
 }
 
-// line is the next line, nil at the end.
+// line returns the next line, nil at the end.
 func (r *reader) line() (object.Value, error) {
 	data, err := r.buffer.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
@@ -456,6 +469,7 @@ func WriterClass() *object.Class {
 		}
 		return nil, w.s.Close()
 	}
+
 	write := func(end bool) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) {
 			w := object.Own[*writer](c.On)
@@ -466,6 +480,7 @@ func WriterClass() *object.Class {
 			return nil, nil
 		}
 	}
+
 	return &object.Class{
 		Name: "System.IO.StreamWriter",
 		Make: &object.Method{

@@ -35,10 +35,15 @@ func isRule(kind uint8) bool { return kind <= aceDenied }
 
 // entry makes a rule from an entry of an access list.
 func entry(kind, flags uint8, rights uint32, who string) Rule {
-	return Rule{Who: who, Rights: rights, Deny: kind == aceDenied, Flags: flags}
+	return Rule{
+		Who:    who,
+		Rights: rights,
+		Deny:   kind == aceDenied,
+		Flags:  flags,
+	}
 }
 
-// accountName is the text of an account; an account without a name is shown as prefix and its SID.
+// accountName returns the text of an account; an account without a name is shown as prefix and its SID.
 func accountName(domain, name, prefix, sid string) string {
 	switch {
 	case name == "":

@@ -34,10 +34,12 @@ func aclOf(sd *windows.SECURITY_DESCRIPTOR) (ACL, error) {
 	if err != nil {
 		return ACL{}, err
 	}
+
 	group, _, err := sd.Group()
 	if err != nil {
 		return ACL{}, err
 	}
+
 	a := ACL{
 		Owner:     account(owner, "O:"),
 		Group:     account(group, "G:"),
@@ -47,15 +49,18 @@ func aclOf(sd *windows.SECURITY_DESCRIPTOR) (ACL, error) {
 	if owner != nil {
 		a.OwnerSID = owner.String()
 	}
+
 	list, _, err := sd.DACL()
 	if err != nil || list == nil { // no list: everyone may do everything, and there are no rules
 		return a, err
 	}
+
 	for i := range uint32(list.AceCount) {
 		var ace *windows.ACCESS_ALLOWED_ACE
 		if err := windows.GetAce(list, i, &ace); err != nil {
 			return ACL{}, err
 		}
+
 		if isRule(ace.Header.AceType) { // other types have their SID at another place
 			sid := (*windows.SID)(unsafe.Pointer(&ace.SidStart))
 			r := entry(ace.Header.AceType, ace.Header.AceFlags, uint32(ace.Mask), account(sid, ""))
@@ -63,10 +68,11 @@ func aclOf(sd *windows.SECURITY_DESCRIPTOR) (ACL, error) {
 			a.Rules = append(a.Rules, r)
 		}
 	}
+
 	return a, nil
 }
 
-// account is the name of the account with a SID.
+// account returns the name of the account with a SID.
 func account(sid *windows.SID, prefix string) string {
 	if sid == nil {
 		return ""

@@ -2,11 +2,16 @@ package system
 
 import "mullion.dev/mullion/guest/filesec"
 
-// List is a descriptor as it is stored.
+// List returns a descriptor as it is stored.
 func (a ACL) List() filesec.List {
 	l := filesec.List{Owner: a.OwnerSID, Protected: a.Protected}
 	for _, r := range a.Rules {
-		l.Entries = append(l.Entries, filesec.Entry{Deny: r.Deny, Flags: r.Flags, Mask: r.Rights, SID: r.SID})
+		l.Entries = append(l.Entries, filesec.Entry{
+			Deny:  r.Deny,
+			Flags: r.Flags,
+			Mask:  r.Rights,
+			SID:   r.SID,
+		})
 	}
 	return l
 }
@@ -17,6 +22,7 @@ func writeACL(path string, a ACL) error {
 	if err != nil {
 		return err
 	}
+
 	l := a.List()
 	if l.Owner != "" && l.Owner != old.Owner {
 		if err := filesec.SetOwner(path, l.Owner); err != nil {
@@ -26,6 +32,7 @@ func writeACL(path string, a ACL) error {
 	if l.Owner == "" {
 		l.Owner = old.Owner
 	}
+
 	return filesec.Replace(filesec.System{}, path, l)
 }
 

@@ -18,6 +18,7 @@ func enumerateCompute(query string) (string, error) {
 	if err := call.Find(); err != nil {
 		return "", err
 	}
+
 	var answer, record *uint16
 	hr, _, _ := call.Call(uintptr(unsafe.Pointer(q)), uintptr(unsafe.Pointer(&answer)),
 		uintptr(unsafe.Pointer(&record)))
@@ -26,6 +27,7 @@ func enumerateCompute(query string) (string, error) {
 			defer windows.CoTaskMemFree(unsafe.Pointer(memory))
 		}
 	}
+
 	if int32(hr) < 0 { // an HRESULT
 		return "", fmt.Errorf("the Host Compute Service answers 0x%08x", uint32(hr)) // an HRESULT
 	}
@@ -42,15 +44,18 @@ func callHNS(method, path, body string) (string, error) {
 			return "", err
 		}
 	}
+
 	call := windows.NewLazySystemDLL("vmcompute.dll").NewProc("HNSCall")
 	if err := call.Find(); err != nil {
 		return "", err
 	}
+
 	var answer *uint16
 	hr, _, _ := call.Call(uintptr(unsafe.Pointer(in[0])), uintptr(unsafe.Pointer(in[1])),
 		uintptr(unsafe.Pointer(in[2])), uintptr(unsafe.Pointer(&answer)))
 	if answer != nil {
 		defer windows.CoTaskMemFree(unsafe.Pointer(answer))
 	}
+
 	return hnsAnswer(int32(hr), windows.UTF16PtrToString(answer)) // an HRESULT
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// adapters are the network adapters and their addresses.
+// adapters returns the network adapters and their addresses.
 func adapters() ([]Adapter, error) {
 	size := uint32(15000) // Microsoft's advice for the first call
 	for {
@@ -26,10 +26,12 @@ func adapters() ([]Adapter, error) {
 		case err != nil:
 			return nil, err
 		}
+
 		var all []Adapter
 		for a := first; a != nil; a = a.Next {
 			all = append(all, adapterOf(a))
 		}
+
 		return all, nil
 	}
 }
@@ -49,11 +51,13 @@ func adapterOf(a *windows.IpAdapterAddresses) Adapter {
 	if is.Index == 0 {
 		is.Index = int64(a.Ipv6IfIndex)
 	}
+
 	for u := a.FirstUnicastAddress; u != nil; u = u.Next {
 		addr, ok := netip.AddrFromSlice(u.Address.IP())
 		if !ok {
 			continue
 		}
+
 		x := AdapterAddress{
 			Addr:      addr.Unmap(),
 			Bits:      int64(u.OnLinkPrefixLength),
@@ -66,12 +70,14 @@ func adapterOf(a *windows.IpAdapterAddresses) Adapter {
 		if x.Addr.Is6() && x.Addr.IsLinkLocalUnicast() {
 			x.Addr = x.Addr.WithZone(scopeOf(u.Address))
 		}
+
 		is.Addrs = append(is.Addrs, x)
 	}
+
 	return is
 }
 
-// scopeOf is the number of the interface that a link-local address belongs to.
+// scopeOf returns the number of the interface that a link-local address belongs to.
 func scopeOf(at windows.SocketAddress) string {
 	if sa, err := at.Sockaddr.Sockaddr(); err == nil {
 		if six, ok := sa.(*syscall.SockaddrInet6); ok {
@@ -81,7 +87,7 @@ func scopeOf(at windows.SocketAddress) string {
 	return ""
 }
 
-// lasting is a lifetime in seconds; the largest is without end.
+// lasting returns a lifetime in seconds; the largest is without end.
 func lasting(seconds uint32) time.Duration {
 	if seconds == 1<<32-1 {
 		return Infinite

@@ -41,7 +41,12 @@ func forwards() (bool, error) {
 
 func (r Route) plain() winnet.Route {
 	// Both were read from such.
-	return winnet.Route{Index: uint32(r.Index), Prefix: r.Prefix, Hop: r.Hop, Metric: uint32(r.Metric)}
+	return winnet.Route{
+		Index:  uint32(r.Index),
+		Prefix: r.Prefix,
+		Hop:    r.Hop,
+		Metric: uint32(r.Metric),
+	}
 }
 
 // routeWords is an error in the words of Windows' cmdlets.

@@ -47,10 +47,12 @@ func (windowsRegistry) Read(key string) (subkeys []string, values []RegistryValu
 	if subkeys, err = k.ReadSubKeyNames(-1); err != nil {
 		return nil, nil, err
 	}
+
 	names, err := k.ReadValueNames(-1)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for _, name := range names {
 		v, err := readValue(k, name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -61,6 +63,7 @@ func (windowsRegistry) Read(key string) (subkeys []string, values []RegistryValu
 		}
 		values = append(values, v)
 	}
+
 	return subkeys, values, nil
 }
 
@@ -97,6 +100,7 @@ func (windowsRegistry) Set(key string, v RegistryValue) error {
 		return err
 	}
 	defer k.Close()
+
 	switch v.Kind {
 	case KindString:
 		return k.SetStringValue(v.Name, v.Text())
@@ -111,6 +115,7 @@ func (windowsRegistry) Set(key string, v RegistryValue) error {
 	case KindBinary:
 		return k.SetBinaryValue(v.Name, v.Data)
 	}
+
 	return fmt.Errorf("set the value %q of type %d: %w", v.Name, v.Kind, errors.ErrUnsupported)
 }
 

@@ -25,7 +25,7 @@ const (
 	KindQWord  = 11
 )
 
-// units are the data as characters of UTF-16.
+// units returns the data as characters of UTF-16.
 func (v RegistryValue) units() []uint16 {
 	units := make([]uint16, len(v.Data)/2)
 	for i := range units {
@@ -34,7 +34,7 @@ func (v RegistryValue) units() []uint16 {
 	return units
 }
 
-// Text is the value as text, without the zero at its end.
+// Text returns the value as text, without the zero at its end.
 func (v RegistryValue) Text() string {
 	units := v.units()
 	if n := len(units); n > 0 && units[n-1] == 0 {
@@ -43,7 +43,7 @@ func (v RegistryValue) Text() string {
 	return string(utf16.Decode(units))
 }
 
-// Texts are the texts of a list: each ends with a zero, and the list with one more.
+// Texts returns the texts of a list: each ends with a zero, and the list with one more.
 func (v RegistryValue) Texts() []string {
 	var all []string
 	for units := v.units(); len(units) > 0; {
@@ -60,7 +60,7 @@ func (v RegistryValue) Texts() []string {
 	return all
 }
 
-// Number is the value as a number.
+// Number returns the value as a number.
 func (v RegistryValue) Number() uint64 {
 	var whole [8]byte
 	copy(whole[:], v.Data)

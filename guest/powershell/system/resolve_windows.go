@@ -23,11 +23,13 @@ func resolve(name string, kind uint16) ([]DNSRecord, error) {
 	case err != nil:
 		return nil, fmt.Errorf("ask DNS: %w", err)
 	}
+
 	defer windows.DnsRecordListFree(first, freeList)
 	var all []DNSRecord
 	for r := first; r != nil; r = r.Next {
 		all = append(all, recordFrom(r))
 	}
+
 	return all, nil
 }
 
@@ -36,6 +38,7 @@ func recordFrom(r *windows.DNSRecord) DNSRecord {
 	is := DNSRecord{
 		Name: windows.UTF16PtrToString(r.Name), Kind: r.Type, TTL: int64(r.Ttl), Section: r.Dw & 3,
 	}
+
 	data := unsafe.Pointer(&r.Data[0])
 	switch r.Type {
 	case windows.DNS_TYPE_A:
@@ -47,10 +50,12 @@ func recordFrom(r *windows.DNSRecord) DNSRecord {
 	case windows.DNS_TYPE_MX:
 		mx := (*windows.DNSMXData)(data)
 		is.Data, is.Numbers = windows.UTF16PtrToString(mx.NameExchange), []int64{int64(mx.Preference)}
+
 	case windows.DNS_TYPE_SRV:
 		srv := (*windows.DNSSRVData)(data)
 		is.Data = windows.UTF16PtrToString(srv.Target)
 		is.Numbers = []int64{int64(srv.Priority), int64(srv.Weight), int64(srv.Port)}
+
 	case windows.DNS_TYPE_TEXT:
 		txt := (*windows.DNSTXTData)(data)
 		var parts []string
@@ -59,5 +64,6 @@ func recordFrom(r *windows.DNSRecord) DNSRecord {
 		}
 		is.Data = strings.Join(parts, "")
 	}
+
 	return is
 }

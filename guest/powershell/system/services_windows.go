@@ -38,7 +38,7 @@ func open(m *mgr.Mgr, name string, rights uint32) (*mgr.Service, error) {
 	return &mgr.Service{Name: name, Handle: h}, nil
 }
 
-// services are the services of Windows.
+// services returns the services of Windows.
 func services() ([]Service, error) {
 	m, err := manager()
 	if err != nil {
@@ -49,6 +49,7 @@ func services() ([]Service, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var all []Service
 	for _, name := range names {
 		s, err := open(m, name, windows.SERVICE_QUERY_STATUS|windows.SERVICE_QUERY_CONFIG)
@@ -59,11 +60,13 @@ func services() ([]Service, error) {
 		if status, err := s.Query(); err == nil {
 			is.Status = stateName(status.State)
 		}
+
 		is.Display, is.Start = configured(s)
 		is.Display = cmp.Or(is.Display, name)
 		all = append(all, is)
 		_ = s.Close()
 	}
+
 	return all, nil
 }
 
@@ -75,8 +78,8 @@ func stateName(state svc.State) string {
 	}[state]
 }
 
-// configured are a service's shown name and when it is started. Service.Config is not for this: it asks for more, which
-// Wine does not answer.
+// configured returns a service's shown name and when it is started. Service.Config is not for this: it asks for more,
+// which Wine does not answer.
 func configured(s *mgr.Service) (display, start string) {
 	size := uint32(1 << 10)
 	for {
@@ -103,7 +106,7 @@ func startName(kind uint32) string {
 	return "Automatic"
 }
 
-// startType is the type of a name of -StartupType.
+// startType returns the type of a name of -StartupType.
 func startType(name string) uint32 {
 	return map[string]uint32{
 		"Automatic": mgr.StartAutomatic, "Manual": mgr.StartManual,
@@ -118,6 +121,7 @@ func createService(change ServiceChange) error {
 		return fmt.Errorf("open the manager of services: %w", err)
 	}
 	defer func() { _ = windows.CloseServiceHandle(h) }()
+
 	var needs *uint16
 	if change.Needs != nil { // texts with a 0 after each, and one at the end
 		list := strings.Join(change.Needs, "\x00") + "\x00\x00"
@@ -126,12 +130,14 @@ func createService(change ServiceChange) error {
 		}
 		needs = &utf16.Encode([]rune(list))[0]
 	}
+
 	name, err := windows.UTF16PtrFromString(change.Name)
 	display, wrong := windows.UTF16PtrFromString(change.Display)
 	binary, alsoWrong := windows.UTF16PtrFromString(change.Binary)
 	if err := errors.Join(err, wrong, alsoWrong); err != nil {
 		return err
 	}
+
 	made, err := windows.CreateService(h, name, display, windows.SERVICE_ALL_ACCESS, windows.SERVICE_WIN32_OWN_PROCESS,
 		startType(change.Start), windows.SERVICE_ERROR_NORMAL, binary, nil, nil, needs, nil, nil)
 	if err != nil {
@@ -139,6 +145,7 @@ func createService(change ServiceChange) error {
 	}
 	s := &mgr.Service{Name: change.Name, Handle: made}
 	defer s.Close()
+
 	if change.Description == "" {
 		return nil
 	}
@@ -165,6 +172,7 @@ func changeService(change ServiceChange) error {
 	if err != nil {
 		return err
 	}
+
 	defer s.Close()
 	var display *uint16
 	if change.Display != "" {
@@ -172,6 +180,7 @@ func changeService(change ServiceChange) error {
 			return err
 		}
 	}
+
 	start := uint32(windows.SERVICE_NO_CHANGE)
 	if change.Start != "" {
 		start = startType(change.Start)
@@ -181,6 +190,7 @@ func changeService(change ServiceChange) error {
 	if err == nil && change.Description != "" {
 		err = describe(s, change.Description)
 	}
+
 	return err
 }
 
@@ -191,6 +201,7 @@ func control(ctx context.Context, name, action string, force bool) error {
 		return err
 	}
 	defer func() { _ = m.Disconnect() }()
+
 	if action == "delete" {
 		s, err := open(m, name, windows.DELETE)
 		if err != nil {
@@ -199,12 +210,14 @@ func control(ctx context.Context, name, action string, force bool) error {
 		defer s.Close()
 		return s.Delete()
 	}
+
 	s, err := open(m, name, windows.SERVICE_QUERY_STATUS|windows.SERVICE_START|windows.SERVICE_STOP|
 		windows.SERVICE_ENUMERATE_DEPENDENTS)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+
 	want := svc.Running
 	if action == "stop" {
 		want = svc.Stopped
@@ -215,6 +228,7 @@ func control(ctx context.Context, name, action string, force bool) error {
 	if err != nil {
 		return err
 	}
+
 	return reach(ctx, s, want)
 }
 
@@ -227,11 +241,13 @@ func stop(ctx context.Context, s *mgr.Service, force bool) error {
 	if len(needing) > 0 && !force {
 		return ErrHasDependents
 	}
+
 	for _, other := range needing {
 		if err := control(ctx, other, "stop", true); err != nil {
 			return err
 		}
 	}
+
 	if _, err = s.Control(svc.Stop); errors.Is(err, windows.ERROR_SERVICE_NOT_ACTIVE) {
 		err = nil
 	}
@@ -244,17 +260,20 @@ func reach(ctx context.Context, s *mgr.Service, want svc.State) error {
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		status, err := s.Query()
 		if err != nil {
 			return err
 		}
+
 		switch {
 		case status.State == want:
 			return nil
 		case want == svc.Running && status.State == svc.Stopped:
 			return fmt.Errorf("it ended with %d", status.Win32ExitCode)
 		}
+
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("it is %s: %w", stateName(status.State), ctx.Err())

@@ -9,12 +9,13 @@ import (
 // longestName is how long a volume's name, label or kind of file system can be, in UTF-16.
 const longestName = windows.MAX_PATH + 1
 
-// volumes are the drives of this machine, by their letters: shares are none.
+// volumes returns the drives of this machine, by their letters: shares are none.
 func volumes() ([]Volume, error) {
 	drives, err := windows.GetLogicalDrives()
 	if err != nil {
 		return nil, err
 	}
+
 	var all []Volume
 	for i := range 26 {
 		if drives&(1<<i) == 0 {
@@ -24,6 +25,7 @@ func volumes() ([]Volume, error) {
 			all = append(all, v)
 		}
 	}
+
 	return all, nil
 }
 
@@ -37,6 +39,7 @@ func volumeOf(letter string) (v Volume, is bool) {
 	v.Kind = map[uint32]string{
 		windows.DRIVE_REMOVABLE: "Removable", windows.DRIVE_FIXED: "Fixed", windows.DRIVE_CDROM: "CD-ROM",
 	}[windows.GetDriveType(root)]
+
 	var id, label, fileSystem [longestName]uint16
 	if v.Kind == "" || windows.GetVolumeNameForVolumeMountPoint(root, &id[0], longestName) != nil {
 		return Volume{}, false
@@ -46,6 +49,7 @@ func volumeOf(letter string) (v Volume, is bool) {
 	if err == nil {
 		v.Label, v.FileSystem = windows.UTF16ToString(label[:]), windows.UTF16ToString(fileSystem[:])
 	}
+
 	var size, free uint64
 	if windows.GetDiskFreeSpaceEx(root, nil, &size, &free) == nil {
 		v.Size, v.Free = int64(min(size, math.MaxInt64)), int64(min(free, math.MaxInt64)) // they fit

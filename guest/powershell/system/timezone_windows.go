@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/guest/timezone"
 )
 
-// currentZone is the ID of the time zone, of whom everybody here asks it.
+// currentZone returns the ID of the time zone, of whom everybody here asks it.
 func currentZone() (string, error) {
 	said, err := exec.Command("tzutil.exe", "/g").Output()
 	return strings.TrimSpace(string(said)), err

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// TypeName is a type's name as classes have it: in lower case, with System.
+// TypeName returns a type's name as classes have it: in lower case, with System.
 func TypeName(name string) string {
 	return strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "system.")
 }

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// xmlClassName is the class of a node of a kind.
+// xmlClassName returns the class of a node of a kind.
 func xmlClassName(kind xmlKind) string {
 	switch kind {
 	case xmlCData:
@@ -23,7 +23,7 @@ func xmlClassName(kind xmlKind) string {
 	return "System.Xml.Xml" + string(kind)
 }
 
-// xmlValue is a node as a value, nil for nil.
+// xmlValue returns a node as a value, nil for nil.
 func xmlValue(n *xmlNode) object.Value {
 	if n == nil {
 		return nil
@@ -48,6 +48,7 @@ func Converted(v object.Value) (object.Value, error) {
 	for item := range object.Each(v) {
 		lines = append(lines, object.Text(item))
 	}
+
 	if n := object.Own[*xmlNode](v); n != nil {
 		lines = []string{n.outer()}
 	}
@@ -56,10 +57,11 @@ func Converted(v object.Value) (object.Value, error) {
 		return nil, object.Thrown("Cannot convert value %q to type \"System.Xml.XmlDocument\". Error: %q", object.Text(v),
 			object.RecordOf(err).Message)
 	}
+
 	return xmlValue(doc), nil
 }
 
-// adapted is what PowerShell makes of a node that is the property of another: its text, if it has nothing else.
+// adapted returns what PowerShell makes of a node that is the property of another: its text, if it has nothing else.
 func adapted(n *xmlNode) object.Value {
 	if n.kind == xmlAttribute {
 		return n.value
@@ -75,7 +77,7 @@ func adapted(n *xmlNode) object.Value {
 	return xmlValue(n)
 }
 
-// xmlMember is a property that a document gives a node: attributes and elements of the name, or its text.
+// xmlMember returns a property that a document gives a node: attributes and elements of the name, or its text.
 func xmlMember(of object.Value, name string) (v object.Value, there bool) {
 	n := object.Own[*xmlNode](of)
 	var found []object.Value
@@ -84,6 +86,7 @@ func xmlMember(of object.Value, name string) (v object.Value, there bool) {
 			found = append(found, a.value)
 		}
 	}
+
 	for _, c := range n.children {
 		if strings.EqualFold(c.local(), name) || strings.EqualFold(c.name, name) {
 			found = append(found, adapted(c))
@@ -92,6 +95,7 @@ func xmlMember(of object.Value, name string) (v object.Value, there bool) {
 	if n.kind == xmlDocument && len(found) > 0 && strings.EqualFold(name, "xml") {
 		return n.children[0].value, true
 	}
+
 	return object.One(found), len(found) > 0
 }
 
@@ -104,16 +108,18 @@ func setXMLMember(of object.Value, name string, v object.Value) (done bool) {
 			return true
 		}
 	}
+
 	for _, c := range n.children {
 		if strings.EqualFold(c.local(), name) {
 			c.setText(object.Text(v))
 			return true
 		}
 	}
+
 	return false
 }
 
-// xmlMemberNames are the names of the properties that a document gives a node.
+// xmlMemberNames returns the names of the properties that a document gives a node.
 func xmlMemberNames(of object.Value) []string {
 	n := object.Own[*xmlNode](of)
 	var names []string
@@ -126,8 +132,7 @@ func xmlMemberNames(of object.Value) []string {
 	return names
 }
 
-// xmlClass is the class of nodes of a kind
-// (https://learn.microsoft.com/en-us/dotnet/api/system.xml.xmlnode).
+// xmlClass returns the class of nodes of a kind (https://learn.microsoft.com/en-us/dotnet/api/system.xml.xmlnode).
 func xmlClass(kind xmlKind) *object.Class {
 	c := &object.Class{
 		Name:         xmlClassName(kind),
@@ -139,6 +144,7 @@ func xmlClass(kind xmlKind) *object.Class {
 		Props:        xmlFields(),
 		Methods:      slices.Concat(xmlMethods(), xmlChanges()),
 	}
+
 	if kind == xmlDocument {
 		c.Others = []string{"xml"}
 		c.Make = &object.Method{Most: 1, Do: func(call *object.Call) (object.Value, error) {
@@ -149,10 +155,11 @@ func xmlClass(kind xmlKind) *object.Class {
 		}}
 		c.Methods = append(c.Methods, documentMethods()...)
 	}
+
 	return c
 }
 
-// xmlShown is a node as a text: that of what has one, the name of others.
+// xmlShown returns a node as a text: that of what has one, the name of others.
 func xmlShown(n *xmlNode) string {
 	switch n.kind {
 	case xmlDocument:
@@ -228,6 +235,7 @@ func xmlFields() []object.Field {
 			for _, c := range doc.root().children {
 				n.add(c)
 			}
+
 			return nil
 		}),
 		settable("InnerText", func(n *xmlNode) object.Value { return n.text() }, func(n *xmlNode, s string) error {
@@ -258,6 +266,7 @@ func attributesClass() *object.Class {
 		}
 		return xmlValue(n.attr(object.Text(at))), nil
 	}
+
 	return &object.Class{
 		Name: "System.Xml.XmlAttributeCollection",
 		Each: func(v any) []object.Value { return object.Items(xmlValues(v.(*xmlNode).attrs)) },
@@ -288,7 +297,7 @@ func attributesClass() *object.Class {
 	}
 }
 
-// spacesOf are the prefixes of an XmlNamespaceManager or of a hash table.
+// spacesOf returns the prefixes of an XmlNamespaceManager or of a hash table.
 func spacesOf(v object.Value) map[string]string {
 	t, ok := v.(*object.Hashtable)
 	if !ok {
@@ -318,7 +327,7 @@ func NamespacesClass() *object.Class {
 	}
 }
 
-// Selected are the nodes of a document that an XPath means, for Select-Xml.
+// Selected returns the nodes of a document that an XPath means, for Select-Xml.
 func Selected(of object.Value, expression string, spaces object.Value) (object.Value, error) {
 	n := object.Own[*xmlNode](of)
 	if n == nil {
@@ -334,6 +343,7 @@ func xmlMethods() []object.Method {
 			return do(object.Own[*xmlNode](c.On), c)
 		}}
 	}
+
 	return []object.Method{
 		on("SelectNodes", 1, 2, func(n *xmlNode, c *object.Call) (object.Value, error) {
 			found, err := n.selected(c.Text(0), spacesOf(c.Arg(1)))
@@ -358,6 +368,7 @@ func xmlMethods() []object.Method {
 				}
 			}
 			within(n)
+
 			return xmlValues(found), nil
 		}),
 		on("GetAttribute", 1, 2, func(n *xmlNode, c *object.Call) (object.Value, error) {
@@ -378,7 +389,7 @@ func xmlMethods() []object.Method {
 	}
 }
 
-// xmlChanges are the methods that change a node.
+// xmlChanges returns the methods that change a node.
 func xmlChanges() []object.Method {
 	on := func(
 		name string, least, most int, do func(n, child *xmlNode, c *object.Call) (object.Value, error),
@@ -388,6 +399,7 @@ func xmlChanges() []object.Method {
 			if child == nil {
 				return nil, object.CannotConvert(c.Arg(0), "System.Xml.XmlNode")
 			}
+
 			n := object.Own[*xmlNode](c.On)
 			for at := n; at != nil; at = at.parent {
 				if at == child {
@@ -395,9 +407,11 @@ func xmlChanges() []object.Method {
 						"itself.")
 				}
 			}
+
 			return do(n, child, c)
 		}}
 	}
+
 	place := func(n *xmlNode, v object.Value) int {
 		i := slices.Index(n.children, object.Own[*xmlNode](v))
 		if i < 0 {
@@ -405,12 +419,14 @@ func xmlChanges() []object.Method {
 		}
 		return i
 	}
+
 	text := func(name string, do func(n *xmlNode, c *object.Call)) object.Method {
 		return object.Method{Name: name, Least: 1, Most: 3, Do: func(c *object.Call) (object.Value, error) {
 			do(object.Own[*xmlNode](c.On), c)
 			return nil, nil
 		}}
 	}
+
 	return []object.Method{
 		on("AppendChild", 1, 1, func(n, child *xmlNode, _ *object.Call) (object.Value, error) {
 			n.put(child, len(n.children))
@@ -456,13 +472,14 @@ func xmlChanges() []object.Method {
 	}
 }
 
-// documentMethods are those of a document alone.
+// documentMethods returns those of a document alone.
 func documentMethods() []object.Method {
 	node := func(name string, most int, do func(c *object.Call) *xmlNode) object.Method {
 		return object.Method{Name: name, Least: 1, Most: most, Do: func(c *object.Call) (object.Value, error) {
 			return xmlValue(do(c)), nil
 		}}
 	}
+
 	load := func(c *object.Call, text string) (object.Value, error) {
 		doc, err := readXML(text)
 		if err != nil {
@@ -473,8 +490,10 @@ func documentMethods() []object.Method {
 		for _, child := range doc.children {
 			n.add(child)
 		}
+
 		return nil, nil
 	}
+
 	return []object.Method{
 		node("CreateElement", 3, func(c *object.Call) *xmlNode {
 			n := &xmlNode{kind: xmlElement, name: c.Text(0)}

@@ -38,7 +38,7 @@ type xmlNode struct {
 	parent   *xmlNode
 }
 
-// newNode is a node that has no attributes and is nobody's child yet.
+// newNode returns a node that has no attributes and is nobody's child yet.
 func newNode(kind xmlKind, name, value string) *xmlNode {
 	return &xmlNode{
 		kind:  kind,
@@ -79,16 +79,19 @@ func readXML(text string) (*xmlNode, error) {
 			}
 			at.add(n)
 			at = n
+
 		case xml.EndElement:
 			if at.kind != xmlElement || at.name != qualified(t.Name) {
 				return nil, badXML("The '" + at.name + "' start tag does not match the end tag of '" + qualified(t.Name) + "'.")
 			}
 
 			at, depth = at.parent, depth-1
+
 		case xml.CharData:
 			if text := string(t); at != doc && (strings.TrimSpace(text) != "" || at.keepsSpace()) {
 				at.add(newNode(xmlText, "#text", text))
 			}
+
 		case xml.Comment:
 			at.add(newNode(xmlComment, "#comment", string(t)))
 		case xml.ProcInst:
@@ -98,6 +101,7 @@ func readXML(text string) (*xmlNode, error) {
 			}
 
 			at.add(newNode(kind, name, string(t.Inst)))
+
 		case xml.Directive:
 			at.add(newNode(xmlDocType, "#doctype", string(t)))
 		}
@@ -136,7 +140,7 @@ func (n *xmlNode) add(child *xmlNode) {
 	n.children = append(n.children, child)
 }
 
-// root is the element of a document, nil without.
+// root returns the element of a document, nil without.
 func (n *xmlNode) root() *xmlNode {
 	for _, c := range n.children {
 		if c.kind == xmlElement {
@@ -146,7 +150,7 @@ func (n *xmlNode) root() *xmlNode {
 	return nil
 }
 
-// document is the outermost node.
+// document returns the outermost node.
 func (n *xmlNode) document() *xmlNode {
 	for n.parent != nil {
 		n = n.parent
@@ -187,7 +191,7 @@ func (n *xmlNode) prefix() string {
 	return prefix
 }
 
-// namespace is the namespace that a node is in.
+// namespace returns the namespace that a node is in.
 func (n *xmlNode) namespace() string {
 	name := "xmlns"
 	if p := n.prefix(); p != "" {
@@ -248,7 +252,7 @@ func (n *xmlNode) put(child *xmlNode, at int) {
 	n.children = slices.Insert(n.children, min(at, len(n.children)), child)
 }
 
-// clone is a copy of a node, with what is in it if deep.
+// clone returns a copy of a node, with what is in it if deep.
 func (n *xmlNode) clone(deep bool) *xmlNode {
 	c := newNode(n.kind, n.name, n.value)
 	for _, a := range n.attrs {
@@ -290,6 +294,7 @@ func (n *xmlNode) write(b *strings.Builder, indent, newline string, depth int) {
 			b.WriteByte(' ')
 			a.write(b, "", "", 0)
 		}
+
 		if len(n.children) == 0 {
 			b.WriteString(" />")
 			return
@@ -314,6 +319,7 @@ func (n *xmlNode) writeChildren(b *strings.Builder, indent, newline string, dept
 			c.write(b, "", "", 0)
 		}
 	}
+
 	if lines && n.kind != xmlDocument {
 		b.WriteString(newline + strings.Repeat(indent, depth-1))
 	}

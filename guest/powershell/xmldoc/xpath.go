@@ -29,7 +29,7 @@ func (n *navigator) NodeType() xpath.NodeType {
 	return xpath.CommentNode
 }
 
-// node is the node that it is on.
+// node returns the node that it is on.
 func (n *navigator) node() *xmlNode {
 	if n.attr >= 0 {
 		return n.at.attrs[n.attr]
@@ -41,7 +41,7 @@ func (n *navigator) LocalName() string { return n.node().local() }
 
 func (n *navigator) Prefix() string { return n.node().prefix() }
 
-// NamespaceURL is what names with a prefix in an expression are compared with.
+// NamespaceURL returns what names with a prefix in an expression are compared with.
 func (n *navigator) NamespaceURL() string { return n.node().namespace() }
 
 func (n *navigator) Value() string { return n.node().text() }
@@ -107,12 +107,13 @@ func (n *navigator) MoveTo(to xpath.NodeNavigator) bool {
 	return true
 }
 
-// selected are the nodes that an expression means, with the prefixes of namespaces that it uses.
+// selected returns the nodes that an expression means, with the prefixes of namespaces that it uses.
 func (n *xmlNode) selected(expression string, spaces map[string]string) ([]*xmlNode, error) {
 	compiled, err := xpath.CompileWithNS(expression, spaces)
 	if err != nil {
 		return nil, object.Raise("System.Xml.XPath.XPathException", "'"+expression+"' has an invalid token.")
 	}
+
 	var found []*xmlNode
 	all := compiled.Select(&navigator{n, -1})
 	for all.MoveNext() {
@@ -120,6 +121,7 @@ func (n *xmlNode) selected(expression string, spaces map[string]string) ([]*xmlN
 		if !ok {
 			break
 		}
+
 		if one := at.node(); !slices.Contains(found, one) {
 			found = append(found, one)
 		}
@@ -127,5 +129,6 @@ func (n *xmlNode) selected(expression string, spaces map[string]string) ([]*xmlN
 			return nil, object.TooLarge()
 		}
 	}
+
 	return found, nil
 }

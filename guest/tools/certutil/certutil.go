@@ -60,17 +60,20 @@ func Run(e program.Env, sys System, args []string) int {
 		"decode":   func() error { return decode(e, words, force) },
 		"addstore": func() error { return addStore(e, sys, words, user) },
 	}
+
 	if verb == "" || verb == "?" {
 		e.Print("Verbs:\r\n  -encode           -- Encode file to Base64\r\n  -decode           -- Decode Base64-encoded file\r\n" +
 			"  -hashfile         -- Generate and display cryptographic hash over a file\r\n  -addstore         -- Add certificate to store")
 		e.Print("CertUtil: -? command completed successfully.")
 		return 0
 	}
+
 	do, ok := verbs[verb]
 	if !ok {
 		e.Complain("CertUtil: -%s is not part of Mullion's certutil, which has -addstore, -decode, -encode and -hashfile.", verb)
 		return 1
 	}
+
 	err := do()
 	if err == nil {
 		e.Print("CertUtil: -%s command completed successfully.", verb)
@@ -80,6 +83,7 @@ func Run(e program.Env, sys System, args []string) int {
 	if !is {
 		f = failure(general + err.Error())
 	}
+
 	return f.say(e, verb)
 }
 
@@ -97,6 +101,7 @@ func parseCertutil(args []string) (verb string, words []string, force, user bool
 			words = append(words, arg)
 		}
 	}
+
 	return verb, words, force, user
 }
 
@@ -120,6 +125,7 @@ func hashFile(e program.Env, words []string) error {
 	if len(words) < 1 || len(words) > 2 {
 		return badArg
 	}
+
 	name := "SHA1"
 	if len(words) == 2 {
 		name = strings.ToUpper(words[1])
@@ -128,6 +134,7 @@ func hashFile(e program.Env, words []string) error {
 	if !ok {
 		return badHash
 	}
+
 	file, err := os.Open(words[0])
 	if err != nil {
 		return ofFile(err)
@@ -137,6 +144,7 @@ func hashFile(e program.Env, words []string) error {
 	if _, err := io.Copy(h, file); err != nil {
 		return ofFile(err)
 	}
+
 	e.Print("%s hash of %s:\r\n%x", name, words[0], h.Sum(nil))
 	return nil
 }
@@ -168,7 +176,7 @@ func decode(e program.Env, words []string, force bool) error {
 	return convert(e, words[1], text, content, force)
 }
 
-// unbase64 is what a text in base64 says, between lines that begin and end it or without them.
+// unbase64 returns what a text in base64 says, between lines that begin and end it or without them.
 func unbase64(text []byte) ([]byte, error) {
 	if block, _ := pem.Decode(text); block != nil {
 		return block.Bytes, nil
@@ -179,6 +187,7 @@ func unbase64(text []byte) ([]byte, error) {
 		}
 		return r
 	}, string(text))
+
 	content, err := base64.StdEncoding.DecodeString(bare)
 	if err != nil || len(content) == 0 {
 		return nil, badData
@@ -196,6 +205,7 @@ func convert(e program.Env, name string, from, to []byte, force bool) error {
 	if err != nil {
 		return ofFile(err)
 	}
+
 	_, err = file.Write(to)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
@@ -213,6 +223,7 @@ func addStore(e program.Env, sys System, words []string, user bool) error {
 	if err != nil {
 		return ofFile(err)
 	}
+
 	if found, err := unbase64(text); err == nil {
 		text = found
 	}
@@ -220,6 +231,7 @@ func addStore(e program.Env, sys System, words []string, user bool) error {
 	if err != nil {
 		return badDecoded
 	}
+
 	stores := map[string]string{
 		"root": "Trusted Root Certification Authorities", "ca": "Intermediate Certification Authorities", "my": "Personal",
 		"trustedpublisher": "Trusted Publishers", "disallowed": "Untrusted Certificates",
@@ -228,6 +240,7 @@ func addStore(e program.Env, sys System, words []string, user bool) error {
 	if !known {
 		title = words[0]
 	}
+
 	added, err := sys.AddCertificate(words[0], !user, certificate.Raw)
 	if err != nil {
 		return ofFile(err)
@@ -236,6 +249,7 @@ func addStore(e program.Env, sys System, words []string, user bool) error {
 	if bytes.Equal(certificate.RawIssuer, certificate.RawSubject) {
 		e.Print("Signature matches Public Key")
 	}
+
 	name := certificate.Subject.CommonName
 	if name == "" {
 		name = certificate.Subject.String()

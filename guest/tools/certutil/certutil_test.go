@@ -77,6 +77,7 @@ func TestCertutil(t *testing.T) {
 			}
 		})
 	}
+
 	for _, name := range []string{"abc", "abc2"} {
 		if text, err := os.ReadFile(file(name)); err != nil || string(text) != "abc" {
 			t.Errorf("%s: %q, %v", name, text, err)
@@ -92,10 +93,12 @@ func TestCertutilStore(t *testing.T) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test CA"}, NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour),
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	programtest.Write(t, dir, map[string]string{"der": string(der), "pem": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))})
 	w := &fake{}
@@ -104,6 +107,7 @@ func TestCertutilStore(t *testing.T) {
 	if diff := cmp.Diff(result{Out: head + "Certificate \"Test CA\" added to store.\n" + tail}, got); diff != "" {
 		t.Error(diff)
 	}
+
 	got = run(t, w, "certutil", "-addstore", "Root", filepath.Join(dir, "der"))
 	if !strings.Contains(got.Out, `Certificate "Test CA" already in store.`) {
 		t.Errorf("%+v", got)
@@ -111,6 +115,7 @@ func TestCertutilStore(t *testing.T) {
 	if got := run(t, w, "certutil", "-user", "-addstore", "My", filepath.Join(dir, "der")); got.Code != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	if diff := cmp.Diff(map[string]string{"Root true": string(der), "My false": string(der)}, w.stores); diff != "" {
 		t.Error(diff)
 	}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}
@@ -28,6 +28,7 @@ func (local) AddCertificate(store string, machine bool, certificate []byte) (add
 	if machine {
 		place = windows.CERT_SYSTEM_STORE_LOCAL_MACHINE
 	}
+
 	handle, err := windows.CertOpenStore(windows.CERT_STORE_PROV_SYSTEM_W, 0, 0, place, uintptr(unsafe.Pointer(name)))
 	if err != nil {
 		return false, err
@@ -37,6 +38,7 @@ func (local) AddCertificate(store string, machine bool, certificate []byte) (add
 	if err != nil {
 		return false, errors.Join(err, windows.CertCloseStore(handle, 0))
 	}
+
 	err = windows.CertAddCertificateContextToStore(handle, context, windows.CERT_STORE_ADD_NEW, nil)
 	added = err == nil
 	switch {
@@ -45,5 +47,6 @@ func (local) AddCertificate(store string, machine bool, certificate []byte) (add
 	case errors.Is(err, windows.ERROR_ACCESS_DENIED):
 		err = os.ErrPermission
 	}
+
 	return added, errors.Join(err, windows.CertFreeCertificateContext(context), windows.CertCloseStore(handle, 0))
 }

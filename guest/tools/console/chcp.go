@@ -23,11 +23,13 @@ func Chcp(e program.Env, sys System, args []string) int {
 		e.Print("Active code page: %d", page)
 		return 0
 	}
+
 	if name, is := program.Option(args[0]); is && name == "?" {
 		e.Print("Displays or sets the active code page number.\r\n\r\nCHCP [nnn]\r\n\r\n  nnn   Specifies a code page number.\r\n\r\n" +
 			"Type CHCP without a parameter to display the active code page number.")
 		return 0
 	}
+
 	page, err := strconv.ParseUint(args[0], 10, 32)
 	if err != nil || len(args) > 1 {
 		e.Print("Parameter format not correct - %s", args[len(args)-1])
@@ -37,6 +39,7 @@ func Chcp(e program.Env, sys System, args []string) int {
 		e.Print("Invalid code page")
 		return 1
 	}
+
 	e.Print("Active code page: %d", page)
 	return 0
 }

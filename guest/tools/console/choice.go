@@ -56,6 +56,7 @@ func parseChoice(e program.Env, args []string) (c choosing, code int) {
 		if has {
 			value = args[i][strings.IndexByte(args[i], ':')+1:]
 		}
+
 		switch {
 		case is && name == "?":
 			e.Print("CHOICE [/C choices] [/N] [/CS] [/T timeout /D choice] [/M text]")
@@ -66,10 +67,12 @@ func parseChoice(e program.Env, args []string) (c choosing, code int) {
 		case is && name == "cs":
 			c.sensitive = true
 			continue
+
 		case !is || len(name) != 1 || !strings.Contains("ctdm", name):
 			e.Unknown("choice", args[i])
 			return c, choiceBad
 		}
+
 		if !has {
 			if i++; i == len(args) {
 				e.Invalid("choice", "Value expected for '"+args[i-1]+"'.")
@@ -77,11 +80,13 @@ func parseChoice(e program.Env, args []string) (c choosing, code int) {
 			}
 			value = args[i]
 		}
+
 		if wrong := c.set(name, value); wrong != "" {
 			e.Complain("ERROR: Invalid syntax. %s", wrong)
 			return c, choiceBad
 		}
 	}
+
 	return c.checked(e)
 }
 
@@ -98,6 +103,7 @@ func (c *choosing) set(name, value string) (wrong string) {
 			return "Valid range for /t is (0 - 9999)."
 		}
 		c.wait = seconds
+
 	case "d":
 		letters := []rune(value)
 		if len(letters) != 1 {
@@ -105,6 +111,7 @@ func (c *choosing) set(name, value string) (wrong string) {
 		}
 		c.otherwise = letters[0]
 	}
+
 	return ""
 }
 
@@ -113,6 +120,7 @@ func (c choosing) checked(e program.Env) (choosing, int) {
 	if !c.sensitive {
 		c.keys = strings.ToUpper(c.keys)
 	}
+
 	seen := map[rune]bool{}
 	for _, k := range c.keys {
 		if seen[k] || unicode.IsSpace(k) {
@@ -121,6 +129,7 @@ func (c choosing) checked(e program.Env) (choosing, int) {
 		}
 		seen[k] = true
 	}
+
 	switch {
 	case c.keys == "":
 		e.Invalid("choice", "Value expected for '/C'.")
@@ -132,10 +141,11 @@ func (c choosing) checked(e program.Env) (choosing, int) {
 		e.Complain("ERROR: Invalid syntax. Default choice is not found in the specified choices.")
 		return c, choiceBad
 	}
+
 	return c, -1
 }
 
-// index is the place of a key among the choices; below 0: it is none.
+// index returns the place of a key among the choices; below 0: it is none.
 func (c choosing) index(key rune) int {
 	if !c.sensitive {
 		key = unicode.ToUpper(key)
@@ -168,6 +178,7 @@ func (c choosing) read(e program.Env, sys System) (int, error) {
 	if c.wait < 0 {
 		wait = -1
 	}
+
 	end := time.Now().Add(wait)
 	for {
 		key, err := sys.Key(wait)
@@ -177,12 +188,14 @@ func (c choosing) read(e program.Env, sys System) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+
 		if key == 0 {
 			return c.index(c.otherwise), nil
 		}
 		if i := c.index(key); i >= 0 {
 			return i, nil
 		}
+
 		fmt.Fprint(e.Stdout, "\a")
 		if c.wait >= 0 {
 			wait = max(0, time.Until(end))
@@ -205,12 +218,14 @@ func (c choosing) input(e program.Env, wait time.Duration) (int, error) {
 				ended <- err
 				return
 			}
+
 			if i := c.index(letter); i >= 0 {
 				found <- i
 				return
 			}
 		}
 	}()
+
 	if c.wait < 0 {
 		select {
 		case i := <-found:
@@ -219,6 +234,7 @@ func (c choosing) input(e program.Env, wait time.Duration) (int, error) {
 			return 0, err
 		}
 	}
+
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

@@ -20,7 +20,11 @@ func TestChoice(t *testing.T) {
 		{"piped", nil, "q\r\nn\r\n", nil, result{Code: 2, Out: "[Y,N]?N\n"}},
 		{
 			"nothing_piped", nil, "", nil,
-			result{Code: 255, Out: "[Y,N]?\n", Err: "ERROR: The file is either empty or does not contain the valid choices.\n"},
+			result{
+				Code: 255,
+				Out:  "[Y,N]?\n",
+				Err:  "ERROR: The file is either empty or does not contain the valid choices.\n",
+			},
 		},
 		{
 			"default_is_none", nil, "",

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}
@@ -32,6 +32,7 @@ func (local) Key(wait time.Duration) (rune, error) {
 	if windows.GetConsoleMode(input, &mode) != nil {
 		return 0, ErrNoConsole
 	}
+
 	end := time.Now().Add(wait)
 	for {
 		ms := uint32(windows.INFINITE)
@@ -42,9 +43,11 @@ func (local) Key(wait time.Duration) (rune, error) {
 		if err != nil {
 			return 0, err
 		}
+
 		if got != windows.WAIT_OBJECT_0 {
 			return 0, nil
 		}
+
 		var record keyRecord
 		var read uint32
 		ok, _, err := kernel32("ReadConsoleInputW").Call(uintptr(input), uintptr(unsafe.Pointer(&record)), 1,
@@ -52,6 +55,7 @@ func (local) Key(wait time.Duration) (rune, error) {
 		if ok == 0 {
 			return 0, err
 		}
+
 		if read == 1 && record.kind == keyEvent && record.down != 0 && record.char != 0 {
 			return rune(record.char), nil
 		}

@@ -38,6 +38,7 @@ func parseTimeout(e program.Env, args []string) (seconds int, noBreak bool, code
 		case name == "?":
 			e.Print("TIMEOUT [/T] timeout [/NOBREAK]")
 			return 0, false, 0
+
 		case name == "nobreak":
 			noBreak = true
 		case name == "t" && i+1 < len(args):
@@ -52,6 +53,7 @@ func parseTimeout(e program.Env, args []string) (seconds int, noBreak bool, code
 		e.Invalid("timeout", "Mandatory default option is missing.")
 		return 0, false, 1
 	}
+
 	if len(values) > 1 {
 		e.Invalid("timeout", "Default option is not allowed more than '1' time(s).")
 		return 0, false, 1
@@ -61,6 +63,7 @@ func parseTimeout(e program.Env, args []string) (seconds int, noBreak bool, code
 		e.Complain("ERROR: Invalid value for timeout (/T) specified. Valid range is -1 to 99999 seconds.")
 		return 0, false, 1
 	}
+
 	return seconds, noBreak, -1
 }
 
@@ -73,6 +76,7 @@ func await(e program.Env, sys System, seconds int, noBreak bool) int {
 	if seconds < 0 {
 		fmt.Fprint(e.Stdout, "\r\nPress any key to continue ...")
 	}
+
 	end := time.Now().Add(time.Duration(seconds) * time.Second)
 	digits := len(strconv.Itoa(seconds))
 	for first := true; ; first = false {
@@ -83,17 +87,20 @@ func await(e program.Env, sys System, seconds int, noBreak bool) int {
 			fmt.Fprintf(e.Stdout, "%s%*d seconds, %s", strings.Repeat("\b", digits+len(" seconds, "+what)), digits,
 				max(0, int(left.Round(time.Second)/time.Second)), what)
 		}
+
 		wait := min(left, time.Second)
 		if seconds < 0 {
 			wait = -1
 		} else if left <= 0 {
 			break
 		}
+
 		key, err := sys.Key(wait)
-		if err != nil || key != 0 && !noBreak {
+		if err != nil || (key != 0 && !noBreak) {
 			break
 		}
 	}
+
 	e.Print("")
 	return 0
 }

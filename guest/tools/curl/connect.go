@@ -26,6 +26,7 @@ func (t *transfers) newClient() (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	limit := connectTimeout
 	if t.connect > 0 {
 		limit = t.connect
@@ -58,18 +59,21 @@ func (t *transfers) dial(ctx context.Context, dialer *net.Dialer, network, addre
 	if t.family != "" {
 		network = t.family
 	}
+
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, entry := range t.resolve {
 		parts := strings.SplitN(strings.TrimPrefix(entry, "+"), ":", 3)
-		if len(parts) != 3 || parts[1] != port || parts[0] != "*" && !strings.EqualFold(parts[0], host) {
+		if len(parts) != 3 || parts[1] != port || (parts[0] != "*" && !strings.EqualFold(parts[0], host)) {
 			continue
 		}
 		first, _, _ := strings.Cut(parts[2], ",")
 		address = net.JoinHostPort(strings.Trim(first, "[]"), port)
 	}
+
 	return dialer.DialContext(ctx, network, address)
 }
 
@@ -108,6 +112,7 @@ func (t *transfers) trust() (*tls.Config, error) {
 		}
 		c.RootCAs = pool
 	}
+
 	if t.certificate != "" {
 		key := t.key
 		if key == "" {
@@ -119,6 +124,7 @@ func (t *transfers) trust() (*tls.Config, error) {
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
+
 	return c, nil
 }
 
@@ -128,6 +134,7 @@ func (t *transfers) proxies() (func(*http.Request) (*url.URL, error), error) {
 	if without == "" {
 		without = first(t.getenv, "no_proxy", "NO_PROXY")
 	}
+
 	var given *url.URL
 	if t.proxy != "" {
 		u, err := parseProxy(t.proxy)
@@ -136,6 +143,7 @@ func (t *transfers) proxies() (func(*http.Request) (*url.URL, error), error) {
 		}
 		given = u
 	}
+
 	return func(r *http.Request) (*url.URL, error) {
 		if spared(without, r.URL.Hostname()) || t.socket != "" {
 			return nil, nil
@@ -143,6 +151,7 @@ func (t *transfers) proxies() (func(*http.Request) (*url.URL, error), error) {
 		if given != nil {
 			return given, nil
 		}
+
 		// curl does not take HTTP_PROXY in capitals, which a CGI program's caller could set.
 		names := []string{"http_proxy"}
 		if r.URL.Scheme == "https" {
@@ -152,6 +161,7 @@ func (t *transfers) proxies() (func(*http.Request) (*url.URL, error), error) {
 		if address == "" {
 			return nil, nil
 		}
+
 		return parseProxy(address)
 	}, nil
 }
@@ -179,8 +189,8 @@ func parseProxy(address string) (*url.URL, error) {
 func spared(list, host string) bool {
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimPrefix(strings.TrimSpace(name), ".")
-		if name == "*" || name != "" && (strings.EqualFold(name, host) ||
-			strings.HasSuffix(strings.ToLower(host), "."+strings.ToLower(name))) {
+		if name == "*" || (name != "" && (strings.EqualFold(name, host) ||
+			strings.HasSuffix(strings.ToLower(host), "."+strings.ToLower(name)))) {
 			return true
 		}
 	}

@@ -37,7 +37,7 @@ func doWith(t *testing.T, env map[string]string, in string, args ...string) resu
 	return result{code, out.String(), errs.String()}
 }
 
-// serve is a server that tells what it was asked.
+// serve returns a server that tells what it was asked.
 func serve(t *testing.T) *httptest.Server {
 	t.Helper()
 	var tries atomic.Int32
@@ -47,14 +47,17 @@ func serve(t *testing.T) *httptest.Server {
 		if err != nil {
 			t.Error(err)
 		}
+
 		fmt.Fprintf(w, "%s %s %s\n", r.Method, r.URL.RequestURI(), r.Host)
 		for _, name := range []string{"Accept", "Authorization", "Content-Type", "Cookie", "Referer", "User-Agent", "X-Own"} {
 			for _, value := range r.Header[name] {
 				fmt.Fprintf(w, "%s: %s\n", name, value)
 			}
 		}
+
 		fmt.Fprintf(w, "%s", body)
 	})
+
 	mux.HandleFunc("/form", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseMultipartForm(1 << 20); err != nil {
 			t.Error(err)
@@ -62,10 +65,12 @@ func serve(t *testing.T) *httptest.Server {
 		for name, values := range r.MultipartForm.Value {
 			fmt.Fprintf(w, "%s=%s\n", name, values)
 		}
+
 		for name, files := range r.MultipartForm.File {
 			fmt.Fprintf(w, "%s=%s %s %d\n", name, files[0].Filename, files[0].Header.Get("Content-Type"), files[0].Size)
 		}
 	})
+
 	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Own", "yes")
 		w.WriteHeader(http.StatusNotFound)
@@ -79,9 +84,11 @@ func serve(t *testing.T) *httptest.Server {
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://"+strings.Replace(r.Host, "127.0.0.1", "localhost", 1)+"/echo", http.StatusFound)
 	})
+
 	mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
 	})
+
 	mux.HandleFunc("/soon", func(w http.ResponseWriter, _ *http.Request) {
 		if tries.Add(1)%3 != 0 {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -89,6 +96,7 @@ func serve(t *testing.T) *httptest.Server {
 		}
 		fmt.Fprint(w, "at last")
 	})
+
 	mux.HandleFunc("/packed", func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			fmt.Fprint(w, "plain")
@@ -104,6 +112,7 @@ func serve(t *testing.T) *httptest.Server {
 		w.Header().Set("Content-Length", "100")
 		fmt.Fprint(w, "some")
 	})
+
 	mux.HandleFunc("/empty", func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -112,6 +121,7 @@ func serve(t *testing.T) *httptest.Server {
 		}
 		_ = conn.Close()
 	})
+
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s
@@ -127,6 +137,7 @@ func TestRequests(t *testing.T) {
 	if err := os.WriteFile(file, []byte("line one\r\nline two\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	const form = "Content-Type: application/x-www-form-urlencoded\n"
 	for _, tt := range []struct {
 		name string
@@ -176,6 +187,7 @@ func TestRequests(t *testing.T) {
 			}
 		})
 	}
+
 	for name, want := range map[string]string{"first": "plain", "out": "no such page"} {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != want {
 			t.Errorf("%s: %q, %v", name, text, err)
@@ -198,6 +210,7 @@ func TestHeads(t *testing.T) {
 	if got := do(t, "", "-sI", s.URL+"/status"); !strings.HasSuffix(got.out, "\r\n\r\n") || got.code != 0 {
 		t.Errorf("%+v", got)
 	}
+
 	got = do(t, "", "-sv", s.URL+"/packed")
 	for _, line := range []string{"* Connected to 127.0.0.1 (127.0.0.1) port ", "> GET /packed HTTP/1.1\n", "> Host: ", "< HTTP/1.1 200 OK\n"} {
 		if !strings.Contains(got.err, line) {
@@ -228,12 +241,14 @@ func TestTrouble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_ = closed.Close()
 	text, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer text.Close()
+
 	go func() {
 		for {
 			c, err := text.Accept()
@@ -244,6 +259,7 @@ func TestTrouble(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
+
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -278,7 +294,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// digits is a message with # for each number that differs from run to run.
+// digits returns a message with # for each number that differs from run to run.
 func digits(text string) string {
 	words := strings.Fields(text)
 	for i, w := range words {
@@ -293,6 +309,7 @@ func TestTLS(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "secret")
 	}))
+
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -300,6 +317,7 @@ func TestTLS(t *testing.T) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := do(t, "", s.URL); got.code != exitPeer || !strings.Contains(got.err, "SEC_E_UNTRUSTED_ROOT") {
 		t.Errorf("%+v", got)
 	}
@@ -308,6 +326,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
+
 	other := "https://other.test:" + port(strings.TrimPrefix(s.URL, "https://"))
 	if got := do(t, "", "--cacert", file, "--resolve", "other.test:*:127.0.0.1", "--resolve", strings.TrimPrefix(other, "https://")+":127.0.0.1", other); got.code != exitPeer ||
 		!strings.Contains(got.err, "SEC_E_WRONG_PRINCIPAL") {
@@ -336,6 +355,7 @@ func TestProxy(t *testing.T) {
 			t.Errorf("%q: %+v, want %q", tt.args, got, tt.want)
 		}
 	}
+
 	if got := doWith(t, map[string]string{"HTTP_PROXY": proxy.URL}, "", s.URL+"/packed"); got.out != "plain" {
 		t.Errorf("HTTP_PROXY in capitals was taken: %+v", got)
 	}
@@ -359,6 +379,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: %+v", tt.args, got)
 		}
 	}
+
 	if got := do(t, "", "--version"); got.code != 0 || !strings.HasPrefix(got.out, "curl 8.4.0 (Windows)") {
 		t.Errorf("%+v", got)
 	}

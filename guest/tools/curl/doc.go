@@ -26,6 +26,7 @@ func Run(s Streams, getenv func(string) string, args []string) int {
 		fmt.Fprintf(s.Err, "curl: %v\ncurl: try 'curl --help' for more information\n", err)
 		return exitUsage
 	}
+
 	switch {
 	case c.help:
 		fmt.Fprint(s.Out, usage())
@@ -34,11 +35,18 @@ func Run(s Streams, getenv func(string) string, args []string) int {
 		fmt.Fprintf(s.Out, "curl %s (Windows) libcurl/%s Schannel WinIDN\nProtocols: http https\nFeatures: HTTPS-proxy IPv6 libz SSL UnixSockets\n",
 			version, version)
 		return 0
+
 	case len(c.urls) == 0:
 		fmt.Fprintln(s.Err, "curl: no URL specified!\ncurl: try 'curl --help' for more information")
 		return exitUsage
 	}
-	t := &transfers{Streams: s, command: c, getenv: getenv}
+
+	t := &transfers{
+		Streams: s,
+		command: c,
+		getenv:  getenv,
+	}
+
 	code := 0
 	for i, url := range c.urls {
 		to := output{}
@@ -47,6 +55,7 @@ func Run(s Streams, getenv func(string) string, args []string) int {
 		}
 		code = t.one(url, to)
 	}
+
 	return code
 }
 
@@ -64,5 +73,6 @@ func usage() string {
 		}
 		fmt.Fprintf(&b, " %s%-28s %s\n", letter, name, o.what)
 	}
+
 	return b.String()
 }

@@ -60,6 +60,7 @@ func explain(err error, u *url.URL, since time.Duration, got int64) error {
 	if own, is := errors.AsType[trouble](err); is {
 		return own
 	}
+
 	host, port := u.Hostname(), portOf(u)
 	ms := since.Milliseconds()
 	dial, dialing := errors.AsType[*net.OpError](err)
@@ -79,9 +80,11 @@ func explain(err error, u *url.URL, since time.Duration, got int64) error {
 	case dialing:
 		return troubled(exitConnect, "Failed to connect to %s port %s after %d ms: Couldn't connect to server", host, port, ms)
 	}
+
 	if t := explainTLS(err); t != nil {
 		return t
 	}
+
 	switch {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaReset):
 		return troubled(exitReceive, "Recv failure: Connection was reset")
@@ -92,6 +95,7 @@ func explain(err error, u *url.URL, since time.Duration, got int64) error {
 	case errors.Is(err, io.EOF):
 		return troubled(exitEmpty, "Empty reply from server")
 	}
+
 	return troubled(exitReceive, "%v", err)
 }
 
@@ -105,12 +109,14 @@ func explainTLS(err error) error {
 	if _, is := errors.AsType[x509.UnknownAuthorityError](err); is {
 		return troubled(exitPeer, schannel+"SEC_E_UNTRUSTED_ROOT (0x80090325) - The certificate chain was issued by an authority that is not trusted.")
 	}
+
 	if invalid, is := errors.AsType[x509.CertificateInvalidError](err); is && invalid.Reason == x509.Expired {
 		return troubled(exitPeer, schannel+"SEC_E_CERT_EXPIRED (0x80090328) - The received certificate has expired.")
 	}
 	if v, is := errors.AsType[*tls.CertificateVerificationError](err); is {
 		return troubled(exitPeer, "SSL certificate problem: %v", v.Err)
 	}
+
 	_, plain := errors.AsType[tls.RecordHeaderError](err)
 	if plain || strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
 		return troubled(exitTLS, schannel+"SEC_E_INVALID_TOKEN (0x80090308) - The token supplied to the function is invalid")

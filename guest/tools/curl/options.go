@@ -98,7 +98,7 @@ func number(name, what string, set func(*command) *int) option {
 	}}
 }
 
-// none is an option that changes nothing here.
+// none returns an option that changes nothing here.
 func none(letter rune, name, what string) option { return flag(letter, name, what) }
 
 func options() []option {
@@ -137,6 +137,7 @@ func connectionOptions() []option {
 			return nil
 		}}
 	}
+
 	return []option{
 		text(0, "cacert", "file", "CA certificate to verify peer against", func(c *command) *string { return &c.authority }),
 		text('E', "cert", "certificate", "Client certificate file (PEM)", func(c *command) *string { return &c.certificate }),
@@ -192,7 +193,7 @@ func trimmed(file []byte) []byte {
 
 func whole(file []byte) []byte { return file }
 
-// data is an option whose values make up the body, with & between them. file is nil if @ means itself.
+// data returns an option whose values make up the body, with & between them. file is nil if @ means itself.
 func data(letter rune, names []string, what string, file func([]byte) []byte) option {
 	return option{letter, names, "data", what, func(c *command, v string) error {
 		part := []byte(v)
@@ -203,6 +204,7 @@ func data(letter rune, names []string, what string, file func([]byte) []byte) op
 		case "json":
 			c.bodyType, join = "application/json", ""
 		}
+
 		if name, is := strings.CutPrefix(v, "@"); is && file != nil {
 			content, err := readFile(name)
 			if err != nil {
@@ -210,6 +212,7 @@ func data(letter rune, names []string, what string, file func([]byte) []byte) op
 			}
 			part = file(content)
 		}
+
 		if c.hasBody {
 			c.body = append(c.body, join...)
 		}
@@ -218,7 +221,7 @@ func data(letter rune, names []string, what string, file func([]byte) []byte) op
 	}}
 }
 
-// encoded is a value of --data-urlencode: content, or name=content.
+// encoded returns a value of --data-urlencode: content, or name=content.
 func encoded(v string) []byte {
 	name, content, named := strings.Cut(v, "=")
 	switch {
@@ -259,8 +262,10 @@ func parse(in io.Reader, args []string) (command, error) {
 		if err != nil {
 			return c, err
 		}
+
 		args = rest
 	}
+
 	return c, nil
 }
 
@@ -284,6 +289,7 @@ func (c *command) letters(in io.Reader, letters string, rest []string) ([]string
 			if o.value != "" {
 				return c.take(in, o, "-"+string(letter), letters[i+len(string(letter)):], rest)
 			}
+
 			if err := o.do(c, ""); err != nil {
 				return nil, err
 			}
@@ -292,6 +298,7 @@ func (c *command) letters(in io.Reader, letters string, rest []string) ([]string
 			return nil, fmt.Errorf("option -%c: is unknown", letter)
 		}
 	}
+
 	return rest, nil
 }
 
@@ -311,11 +318,13 @@ func (c *command) take(in io.Reader, o option, called, value string, rest []stri
 		if called != "--data-binary" && called != "--json" {
 			content = trimmed(content)
 		}
+
 		if called == "--json" {
 			c.bodyType = "application/json"
 		}
 		// A value that is no name of a file: it is added as --data-raw is, whatever it begins with.
 		o, value = data(0, []string{"data-raw"}, "", nil), string(content)
 	}
+
 	return rest, o.do(c, value)
 }

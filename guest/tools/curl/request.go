@@ -32,12 +32,13 @@ func parseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// request is the first request for an address.
+// request returns the first request for an address.
 func (c *command) request(u *url.URL) (*http.Request, error) {
 	body, kind, err := c.content()
 	if err != nil {
 		return nil, err
 	}
+
 	method := http.MethodGet
 	switch {
 	case c.head:
@@ -48,6 +49,7 @@ func (c *command) request(u *url.URL) (*http.Request, error) {
 			u.Path += "/"
 			u = u.JoinPath(filepath.Base(c.upload))
 		}
+
 	case c.get && c.hasBody:
 		if u.RawQuery != "" {
 			u.RawQuery += "&"
@@ -59,6 +61,7 @@ func (c *command) request(u *url.URL) (*http.Request, error) {
 	if c.method != "" {
 		method = c.method
 	}
+
 	var content io.Reader
 	if body != nil {
 		content = bytes.NewReader(body)
@@ -71,7 +74,7 @@ func (c *command) request(u *url.URL) (*http.Request, error) {
 	return r, nil
 }
 
-// content is the body of a request and its type; nil if it has none.
+// content returns the body of a request and its type; nil if it has none.
 func (c *command) content() (body []byte, kind string, err error) {
 	switch {
 	case c.upload == "-":
@@ -82,11 +85,13 @@ func (c *command) content() (body []byte, kind string, err error) {
 			return nil, "", troubled(exitRead, "Can't open '%s'!", c.upload)
 		}
 		return body, "", nil
+
 	case len(c.form) > 0:
 		return c.multipart()
 	case !c.hasBody:
 		return nil, "", nil
 	}
+
 	kind = "application/x-www-form-urlencoded"
 	if c.bodyType != "" {
 		kind = c.bodyType
@@ -94,7 +99,7 @@ func (c *command) content() (body []byte, kind string, err error) {
 	return append([]byte{}, c.body...), kind, nil
 }
 
-// multipart is the body that -F describes: name=text, name=@file or name=<file, each with ;type=.
+// multipart returns the body that -F describes: name=text, name=@file or name=<file, each with ;type=.
 func (c *command) multipart() ([]byte, string, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -103,6 +108,7 @@ func (c *command) multipart() ([]byte, string, error) {
 		if !ok {
 			return nil, "", troubled(exitUsage, "Illegally formatted input field!")
 		}
+
 		value, kind, _ := strings.Cut(value, ";type=")
 		h := textproto.MIMEHeader{}
 		disposition := fmt.Sprintf("form-data; name=%q", name)
@@ -114,12 +120,14 @@ func (c *command) multipart() ([]byte, string, error) {
 			}
 			value = "<" + file
 		}
+
 		if file, is := strings.CutPrefix(value, "<"); is {
 			var err error
 			if text, err = os.ReadFile(file); err != nil {
 				return nil, "", troubled(exitRead, "Failed to open/read local data from file/application")
 			}
 		}
+
 		h.Set("Content-Disposition", disposition)
 		if kind != "" {
 			h.Set("Content-Type", kind)
@@ -128,10 +136,12 @@ func (c *command) multipart() ([]byte, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
+
 		if _, err := part.Write(text); err != nil {
 			return nil, "", err
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		return nil, "", err
 	}
@@ -150,6 +160,7 @@ func (c *command) decorate(r *http.Request, kind string) {
 	if c.bodyType != "" {
 		set("Accept", c.bodyType)
 	}
+
 	set("Content-Type", kind)
 	set("User-Agent", c.agent)
 	set("Referer", c.referer)
@@ -157,12 +168,14 @@ func (c *command) decorate(r *http.Request, kind string) {
 	if c.compressed {
 		set("Accept-Encoding", "deflate, gzip")
 	}
+
 	if user, password, _ := strings.Cut(c.user, ":"); c.user != "" {
 		r.SetBasicAuth(user, password)
 	} else if r.URL.User != nil {
 		password, _ := r.URL.User.Password()
 		r.SetBasicAuth(r.URL.User.Username(), password)
 	}
+
 	for _, line := range c.headers {
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
@@ -175,6 +188,7 @@ func (c *command) decorate(r *http.Request, kind string) {
 		case value == "":
 			// Go sends its own name where this one is not there.
 			r.Header[http.CanonicalHeaderKey(name)] = nil
+
 		default:
 			r.Header.Del(name)
 			r.Header.Add(name, value)
@@ -184,11 +198,11 @@ func (c *command) decorate(r *http.Request, kind string) {
 
 // becomesGet reports whether a request is repeated as GET, without its body, after a redirection.
 func becomesGet(code int, method string) bool {
-	return code == http.StatusSeeOther && method != http.MethodHead ||
-		(code == http.StatusMovedPermanently || code == http.StatusFound) && method == http.MethodPost
+	return (code == http.StatusSeeOther && method != http.MethodHead) ||
+		((code == http.StatusMovedPermanently || code == http.StatusFound) && method == http.MethodPost)
 }
 
-// follow is the request for where a response leads, or nil if it leads nowhere.
+// follow returns the request for where a response leads, or nil if it leads nowhere.
 func (c *command) follow(r *http.Request, response *http.Response) (*http.Request, error) {
 	to := response.Header.Get("Location")
 	if response.StatusCode < 300 || response.StatusCode > 399 || to == "" {
@@ -198,6 +212,7 @@ func (c *command) follow(r *http.Request, response *http.Response) (*http.Reques
 	if err != nil {
 		return nil, troubled(exitURL, "URL using bad/illegal format or missing URL")
 	}
+
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, troubled(exitProtocol, "Protocol %q not supported or disabled in libcurl", u.Scheme)
 	}
@@ -205,27 +220,32 @@ func (c *command) follow(r *http.Request, response *http.Response) (*http.Reques
 	if c.method == "" && becomesGet(response.StatusCode, method) {
 		method, getBody = http.MethodGet, nil
 	}
+
 	var body io.Reader
 	if getBody != nil {
 		if body, err = getBody(); err != nil {
 			return nil, err
 		}
 	}
+
 	next, err := http.NewRequest(method, u.String(), body)
 	if err != nil {
 		return nil, troubled(exitURL, "URL using bad/illegal format or missing URL")
 	}
+
 	next.Header = r.Header.Clone()
 	next.ContentLength, next.GetBody = r.ContentLength, getBody
 	if getBody == nil {
 		next.ContentLength = 0
 		next.Header.Del("Content-Type")
 	}
+
 	if u.Host != r.URL.Host { // what is meant for one server is not told to another
 		next.Header.Del("Authorization")
 		next.Header.Del("Cookie")
 	} else {
 		next.Host = r.Host
 	}
+
 	return next, nil
 }

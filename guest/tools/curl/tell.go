@@ -19,6 +19,7 @@ func (t *transfers) trace(r *http.Request, f *figures) *httptrace.ClientTrace {
 			fmt.Fprintf(t.Err, format+"\n", args...)
 		}
 	}
+
 	return &httptrace.ClientTrace{
 		DNSDone: func(httptrace.DNSDoneInfo) { f.named = time.Now() },
 		ConnectStart: func(_, address string) {
@@ -55,7 +56,7 @@ func split(address string) (ip, port string) {
 	return ip, port
 }
 
-// head are the lines of a response before its body, the last of them empty.
+// head returns the lines of a response before its body, the last of them empty.
 func head(response *http.Response) []string {
 	lines := []string{response.Proto + " " + response.Status}
 	for _, name := range slices.Sorted(maps.Keys(response.Header)) {
@@ -63,6 +64,7 @@ func head(response *http.Response) []string {
 			lines = append(lines, name+": "+value)
 		}
 	}
+
 	// Go takes these two out of the headers.
 	if response.ContentLength >= 0 && response.Header.Get("Content-Length") == "" && response.Request.Method != http.MethodHead {
 		lines = append(lines, fmt.Sprintf("Content-Length: %d", response.ContentLength))
@@ -88,6 +90,7 @@ func (t *transfers) tell(f *figures) {
 			b.WriteString(rest)
 			break
 		}
+
 		b.WriteString(rest[:i])
 		mark := rest[i : i+2]
 		name, after, closed := strings.Cut(rest[i+2:], "}")
@@ -96,6 +99,7 @@ func (t *transfers) tell(f *figures) {
 			b.WriteString(f.value(t, name))
 			rest = after
 			continue
+
 		case mark == "%%":
 			b.WriteByte('%')
 		case mark == `\n`:
@@ -107,13 +111,15 @@ func (t *transfers) tell(f *figures) {
 		default:
 			b.WriteString(mark)
 		}
+
 		rest = rest[i+2:]
 	}
+
 	fmt.Fprint(t.Out, b.String())
 }
 
-// value is a variable of --write-out (https://curl.se/docs/manpage.html#-w); one that is not known is nothing, as in
-// curl, which says so.
+// value returns a variable of --write-out (https://curl.se/docs/manpage.html#-w); one that is not known is nothing, as
+// in curl, which says so.
 func (f *figures) value(t *transfers, name string) string {
 	since := func(when time.Time) string {
 		if when.IsZero() {
@@ -121,10 +127,12 @@ func (f *figures) value(t *transfers, name string) string {
 		}
 		return fmt.Sprintf("%.6f", when.Sub(f.begin).Seconds())
 	}
+
 	status, header := 0, http.Header{}
 	if f.response != nil {
 		status, header = f.response.StatusCode, f.response.Header
 	}
+
 	localIP, localPort := split(f.local)
 	remoteIP, remotePort := split(f.remote)
 	redirect := ""
@@ -133,6 +141,7 @@ func (f *figures) value(t *transfers, name string) string {
 			redirect = u.String()
 		}
 	}
+
 	effective, message := "", ""
 	if f.url != nil {
 		effective = f.url.String()
@@ -140,10 +149,12 @@ func (f *figures) value(t *transfers, name string) string {
 	if f.err != nil {
 		_, message, _ = strings.Cut(f.err.Error(), ") ")
 	}
+
 	speed := 0.0
 	if took := f.end.Sub(f.begin).Seconds(); took > 0 {
 		speed = float64(f.size) / took
 	}
+
 	values := map[string]string{
 		"content_type": header.Get("Content-Type"), "errormsg": message, "exitcode": fmt.Sprint(code(f.err)),
 		"filename_effective": f.file, "http_code": fmt.Sprintf("%03d", status), "response_code": fmt.Sprintf("%03d", status),
@@ -154,6 +165,7 @@ func (f *figures) value(t *transfers, name string) string {
 		"time_redirect": "0.000000", "time_starttransfer": since(f.first), "time_total": since(f.end),
 		"url": effective, "url_effective": effective,
 	}
+
 	value, known := values[name]
 	if !known {
 		fmt.Fprintf(t.Err, "curl: unknown --write-out variable: '%s'\n", name)

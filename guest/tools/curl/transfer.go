@@ -50,11 +50,13 @@ func (t *transfers) one(address string, to output) int {
 				fmt.Fprintf(t.Err, "Warning: Problem: %s. Will retry in %g seconds. %d %s left.\n", problem(f), wait.Seconds(),
 					left, map[bool]string{true: "retry", false: "retries"}[left == 1])
 			}
+
 			<-time.After(wait)
 			const longest = 10 * time.Minute
 			wait = min(2*wait, longest)
 			continue
 		}
+
 		if f.err != nil && (!t.silent || t.showError) {
 			fmt.Fprintf(t.Err, "curl: %v\n", f.err)
 		}
@@ -84,6 +86,7 @@ func (t *transfers) again(f *figures) bool {
 			return true
 		}
 	}
+
 	switch code(f.err) {
 	case 0:
 		return false
@@ -92,6 +95,7 @@ func (t *transfers) again(f *figures) bool {
 	case exitConnect:
 		return t.retryRefused || t.retryAll
 	}
+
 	return t.retryAll
 }
 
@@ -108,12 +112,14 @@ func (t *transfers) attempt(address string, to output, f *figures) error {
 	if err != nil {
 		return err
 	}
+
 	f.url = u
 	if to.remote {
 		if to.file = path.Base(u.Path); to.file == "." || to.file == "/" {
 			return troubled(exitWrite, "Remote file name has no length!")
 		}
 	}
+
 	r, err := t.request(u)
 	if err != nil {
 		return err
@@ -123,6 +129,7 @@ func (t *transfers) attempt(address string, to output, f *figures) error {
 			return err
 		}
 	}
+
 	for {
 		next, err := t.exchange(r, to, f)
 		if err != nil {
@@ -131,6 +138,7 @@ func (t *transfers) attempt(address string, to output, f *figures) error {
 		if next == nil {
 			return nil
 		}
+
 		if f.redirects++; t.redirects >= 0 && f.redirects > t.redirects {
 			f.redirects--
 			return troubled(exitRedirects, "Maximum (%d) redirects followed", t.redirects)
@@ -149,6 +157,7 @@ func (t *transfers) exchange(r *http.Request, to output, f *figures) (*http.Requ
 		}
 		t.client.Timeout = left
 	}
+
 	r = r.WithContext(httptrace.WithClientTrace(r.Context(), t.trace(r, f)))
 	response, err := t.client.Do(r)
 	if err != nil {
@@ -159,6 +168,7 @@ func (t *transfers) exchange(r *http.Request, to output, f *figures) (*http.Requ
 	if t.verbose {
 		t.sayHead("< ", response)
 	}
+
 	var next *http.Request
 	if t.location {
 		if next, err = t.follow(r, response); err != nil {
@@ -168,6 +178,7 @@ func (t *transfers) exchange(r *http.Request, to output, f *figures) (*http.Requ
 	if t.fail && response.StatusCode >= http.StatusBadRequest {
 		return nil, troubled(exitHTTP, "The requested URL returned error: %d", response.StatusCode)
 	}
+
 	if err := t.take(response, to, f, next != nil); err != nil {
 		return nil, err
 	}
@@ -190,8 +201,10 @@ func (t *transfers) take(response *http.Response, to output, f *figures, more bo
 				err = troubled(exitWrite, "Failure writing output to destination")
 			}
 		}()
+
 		out = file
 	}
+
 	if t.include || t.head {
 		for _, line := range head(response) {
 			if _, err := fmt.Fprint(out, line+"\r\n"); err != nil {
@@ -199,6 +212,7 @@ func (t *transfers) take(response *http.Response, to output, f *figures, more bo
 			}
 		}
 	}
+
 	if more {
 		_, err := io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20)) // so that the connection can be used again
 		return err
@@ -207,12 +221,14 @@ func (t *transfers) take(response *http.Response, to output, f *figures, more bo
 	if err != nil {
 		return err
 	}
+
 	w := &sink{out: out}
 	_, err = io.Copy(w, body)
 	f.size += w.size
 	if w.failed {
 		return troubled(exitWrite, "Failure writing output to destination")
 	}
+
 	return err
 }
 
@@ -227,6 +243,7 @@ func (t *transfers) open(name string, f *figures) (*os.File, error) {
 	if f.file != "" { // the heads of earlier responses are in it
 		how = os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	}
+
 	file, err := os.OpenFile(name, how, 0o666)
 	if err != nil {
 		return nil, troubled(exitWrite, "Failed to open the file %s: %v", name, errors.Unwrap(err))
@@ -249,11 +266,12 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// decoded is the body without the compression that --compressed asked for.
+// decoded returns the body without the compression that --compressed asked for.
 func (t *transfers) decoded(response *http.Response) (io.Reader, error) {
 	if !t.compressed || t.head {
 		return response.Body, nil
 	}
+
 	switch response.Header.Get("Content-Encoding") {
 	case "gzip":
 		z, err := gzip.NewReader(response.Body)
@@ -264,5 +282,6 @@ func (t *transfers) decoded(response *http.Response) (io.Reader, error) {
 	case "deflate":
 		return flate.NewReader(response.Body), nil
 	}
+
 	return response.Body, nil
 }

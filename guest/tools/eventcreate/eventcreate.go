@@ -37,23 +37,34 @@ func Run(e program.Env, sys System, args []string) int {
 			return 1
 		}
 	}
+
 	for _, name := range []string{"t", "id", "d"} {
 		if values[name] == "" {
 			e.Invalid("eventcreate", fmt.Sprintf("Mandatory option '/%s' is missing.", name))
 			return 1
 		}
 	}
+
 	kind, known := createdTypes()[strings.ToUpper(values["t"])]
 	if !known {
 		e.Invalid("eventcreate", fmt.Sprintf("'%s' value is not allowed for '/T' option.", values["t"]))
 		return 1
 	}
+
 	id, err := strconv.ParseUint(values["id"], 10, 32)
 	if err != nil || id < 1 || id > mostCreatedID {
 		e.Complain("ERROR: Invalid value for '/ID' option. It is a number from 1 to %d.", mostCreatedID)
 		return 1
 	}
-	entry := eventlog.Entry{Log: values["l"], Source: values["so"], Type: kind, ID: uint32(id), Text: values["d"]}
+
+	entry := eventlog.Entry{
+		Log:    values["l"],
+		Source: values["so"],
+		Type:   kind,
+		ID:     uint32(id),
+		Text:   values["d"],
+	}
+
 	if err := createIn(sys, &entry); err != nil {
 		e.Complain("ERROR: %v", err)
 		return 1

@@ -42,6 +42,7 @@ func TestEventcreate(t *testing.T) {
 	if diff := cmp.Diff(want, w.written); diff != "" {
 		t.Error(diff)
 	}
+
 	for _, wrong := range [][]string{
 		{"/t", "error", "/id", "1"},
 		{"/t", "x", "/id", "1", "/d", "x"},
@@ -57,6 +58,7 @@ func TestEventcreate(t *testing.T) {
 			t.Errorf("%q: %+v, %+v", wrong, got, w.written)
 		}
 	}
+
 	w.err = errors.New("no room")
 	if got := run(t, w, "", "eventcreate", "/t", "error", "/id", "1", "/d", "x"); got.Code != 1 {
 		t.Errorf("what cannot be written: %+v", got)

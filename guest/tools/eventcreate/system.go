@@ -10,5 +10,5 @@ type System interface {
 	Write(e eventlog.Entry) error
 }
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return eventlog.System{} }

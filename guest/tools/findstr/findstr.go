@@ -43,12 +43,14 @@ func Run(e program.Env, args []string) int {
 	}
 	out := bufio.NewWriter(e.Stdout)
 	defer out.Flush()
+
 	if len(s.files) == 0 {
 		if s.scan(out, "", e.Stdin, true) {
 			return exitFound
 		}
 		return exitNone
 	}
+
 	found := false
 	for _, dir := range s.dirs {
 		if dir != "" {
@@ -63,6 +65,7 @@ func Run(e program.Env, args []string) int {
 	if found {
 		return exitFound
 	}
+
 	return exitNone
 }
 
@@ -77,6 +80,7 @@ func parseFindstr(e program.Env, args []string) (s search, code int) {
 				"FINDSTR [/B] [/E] [/L] [/R] [/S] [/I] [/X] [/V] [/N] [/M] [/O] [/P] [/F:file]\r\n        [/C:string] [/G:file] [/D:dir list] [/A:color] [/OFF[LINE]]\r\n        strings [[drive:][path]filename[ ...]]")
 			return s, exitFound
 		}
+
 		if _, is := program.Option(arg); !is {
 			rest = append(rest, arg)
 			continue
@@ -85,6 +89,7 @@ func parseFindstr(e program.Env, args []string) (s search, code int) {
 			return s, code
 		}
 	}
+
 	if len(s.strings) == 0 && !s.listed {
 		if len(rest) == 0 {
 			e.Complain("FINDSTR: Bad command line")
@@ -92,6 +97,7 @@ func parseFindstr(e program.Env, args []string) (s search, code int) {
 		}
 		s.strings, rest = strings.Fields(rest[0]), rest[1:]
 	}
+
 	s.files = append(s.files, rest...)
 	if err := s.compile(); err != nil {
 		e.Complain("FINDSTR: %v", err)
@@ -101,6 +107,7 @@ func parseFindstr(e program.Env, args []string) (s search, code int) {
 	for _, name := range s.files {
 		s.named = s.named || wildcard.Has(name)
 	}
+
 	return s, -1
 }
 
@@ -113,11 +120,13 @@ func (s *search) option(e program.Env, arg string) (code int) {
 	if name := strings.ToLower(arg[1:]); name == "off" || name == "offline" {
 		return -1
 	}
+
 	flags := map[rune]*bool{
 		'b': &s.begin, 'e': &s.end, 'l': &s.literal, 'r': &s.regular, 's': &s.below, 'i': &s.ignoreCase, 'x': &s.whole,
 		'v': &s.invert, 'n': &s.number,
 		'm': &s.nameOnly, 'o': &s.offset, 'p': &s.text,
 	}
+
 	for _, r := range strings.ToLower(arg[1:]) {
 		flag, known := flags[r]
 		if !known {
@@ -126,6 +135,7 @@ func (s *search) option(e program.Env, arg string) (code int) {
 		}
 		*flag = true
 	}
+
 	return -1
 }
 
@@ -141,6 +151,7 @@ func (s *search) valued(e program.Env, letter, value string) (code int) {
 			return exitBad
 		}
 		s.strings, s.listed = append(s.strings, lines...), true
+
 	case "f":
 		lines, err := linesOf(e, value)
 		if err != nil {
@@ -148,6 +159,7 @@ func (s *search) valued(e program.Env, letter, value string) (code int) {
 			return exitBad
 		}
 		s.files, s.named = append(s.files, lines...), true
+
 	case "d":
 		s.dirs = nil
 		for dir := range strings.SplitSeq(value, ";") {
@@ -155,10 +167,12 @@ func (s *search) valued(e program.Env, letter, value string) (code int) {
 				s.dirs = append(s.dirs, strings.TrimRight(dir, `\/`)+string(filepath.Separator))
 			}
 		}
+
 	case "a": // the colour of names on a console
 	default:
 		e.Complain("FINDSTR: /%s ignored", letter)
 	}
+
 	return -1
 }
 
@@ -171,12 +185,14 @@ func linesOf(e program.Env, name string) ([]string, error) {
 	} else {
 		text, err = os.ReadFile(name)
 	}
+
 	var lines []string
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
 			lines = append(lines, line)
 		}
 	}
+
 	return lines, err
 }
 
@@ -204,6 +220,7 @@ func (s *search) scanFiles(e program.Env, out *bufio.Writer, name string) (found
 			e.Complain("FINDSTR: Cannot open %s", name)
 		}
 	}
+
 	for _, one := range names {
 		f, err := os.Open(one)
 		if err == nil {
@@ -216,11 +233,13 @@ func (s *search) scanFiles(e program.Env, out *bufio.Writer, name string) (found
 			e.Complain("FINDSTR: Cannot open %s", one)
 			continue
 		}
+
 		if s.scan(out, one, f, false) {
 			found = true
 		}
 		_ = f.Close() // it was only read
 	}
+
 	return found
 }
 
@@ -231,12 +250,14 @@ func (s *search) scan(out *bufio.Writer, name string, from io.Reader, pipe bool)
 	if s.text && !printable(lines) {
 		return false
 	}
+
 	offset := 0
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if len(line) == 0 {
 			return found
 		}
+
 		ended := line
 		if err != nil && pipe {
 			ended = append(bytes.Clone(line), "\r\n"...)
@@ -249,6 +270,7 @@ func (s *search) scan(out *bufio.Writer, name string, from io.Reader, pipe bool)
 			}
 			s.write(out, name, n, offset, line)
 		}
+
 		offset += len(line)
 		if err != nil {
 			return found

@@ -68,6 +68,7 @@ func TestFindstrFiles(t *testing.T) {
 		"a.txt": "one\r\ntwo\r\n", "b.txt": "two\nthree", "sub/c.txt": "two\r\n", "bin.txt": "two\x00\x01",
 		"list": "a.txt\r\nnone\r\n", "words": "one\nthree\n",
 	})
+
 	sub := filepath.Join("sub", "c.txt")
 	for _, tc := range []struct {
 		name string

@@ -43,6 +43,7 @@ func newPattern(text string, regular bool, s *search) (pattern, error) {
 	} else {
 		expr = regexp.QuoteMeta(strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(text))
 	}
+
 	expr = "(?:" + expr + ")"
 	if s.begin || s.whole {
 		expr = `\A` + expr
@@ -50,6 +51,7 @@ func newPattern(text string, regular bool, s *search) (pattern, error) {
 	if s.end || s.whole {
 		expr += `\z`
 	}
+
 	flags := "(?s)"
 	if s.ignoreCase {
 		flags = "(?si)"
@@ -58,6 +60,7 @@ func newPattern(text string, regular bool, s *search) (pattern, error) {
 	if p.expr, err = regexp.Compile(flags + expr); err != nil {
 		return p, errors.New("the search string " + text + " is no regular expression")
 	}
+
 	return p, nil
 }
 
@@ -82,10 +85,12 @@ func translate(text string) (expr string, atEnd bool) {
 			out.WriteString(`\z`)
 			atEnd = true
 			continue
+
 		case r == '*' && repeatable:
 			out.WriteByte('*')
 			repeatable = false
 			continue
+
 		case r == '.':
 			out.WriteByte('.')
 		case r == '\\' && i+1 < len(rest):
@@ -96,6 +101,7 @@ func translate(text string) (expr string, atEnd bool) {
 				continue
 			}
 			out.WriteString(regexp.QuoteMeta(string(rest[i])))
+
 		case r == '[':
 			class, length := translateClass(rest[i:])
 			if length == 0 {
@@ -104,11 +110,14 @@ func translate(text string) (expr string, atEnd bool) {
 			}
 			out.WriteString(class)
 			i += length - 1
+
 		default:
 			out.WriteString(regexp.QuoteMeta(string(r)))
 		}
+
 		repeatable = true
 	}
+
 	return out.String(), atEnd
 }
 
@@ -122,6 +131,7 @@ func translateClass(rest []rune) (class string, length int) {
 		out.WriteByte('^')
 		i++
 	}
+
 	for first := i; i < len(rest); i++ {
 		switch r := rest[i]; {
 		case r == ']' && i > first:
@@ -135,6 +145,7 @@ func translateClass(rest []rune) (class string, length int) {
 			out.WriteString(quoteInClass(r))
 		}
 	}
+
 	return "", 0
 }
 

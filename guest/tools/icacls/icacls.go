@@ -47,6 +47,7 @@ func Run(e program.Env, sys System, args []string) int {
 	if code >= 0 {
 		return code
 	}
+
 	paths := []string{a.path}
 	if wildcard.Has(a.path) {
 		paths = expandAll(a.path)
@@ -54,11 +55,13 @@ func Run(e program.Env, sys System, args []string) int {
 	if len(paths) == 0 {
 		a.fail(e, a.path, fs.ErrNotExist)
 	}
+
 	for _, path := range paths {
 		if !a.file(e, sys, path) {
 			break
 		}
 	}
+
 	if a.quiet && a.failed == 0 {
 		return 0
 	}
@@ -88,6 +91,7 @@ func (a *access) file(e program.Env, sys System, path string) bool {
 		a.fail(e, path, err)
 		return a.goOn
 	}
+
 	a.processed++
 	if !a.below || !info.IsDir() {
 		return true
@@ -97,6 +101,7 @@ func (a *access) file(e program.Env, sys System, path string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -115,6 +120,7 @@ func (a *access) fail(e program.Env, path string, err error) {
 		}
 		err = errors.New("Access is denied.") //nolint:revive,staticcheck // Windows' words
 	}
+
 	e.Complain("%s: %v", path, err)
 }
 
@@ -128,6 +134,7 @@ func (a *access) one(e program.Env, sys System, path string, folder bool) error 
 		printAccess(e, sys, path, list)
 		return nil
 	}
+
 	for _, c := range a.changes {
 		if c.verb == "setowner" {
 			if err := sys.SetOwner(path, c.sid); err != nil {
@@ -136,10 +143,12 @@ func (a *access) one(e program.Env, sys System, path string, folder bool) error 
 			list.Owner = c.sid
 			continue
 		}
+
 		if err := c.apply(sys, path, folder, &list); err != nil {
 			return err
 		}
 	}
+
 	list.Sort()
 	if err := sys.SetAccess(path, list); err != nil {
 		return err
@@ -149,6 +158,7 @@ func (a *access) one(e program.Env, sys System, path string, folder bool) error 
 			return err
 		}
 	}
+
 	if !a.quiet {
 		e.Print("processed file: %s", path)
 	}
@@ -164,21 +174,39 @@ func (c change) apply(sys System, path string, folder bool, list *filesec.List) 
 	if !folder {
 		flags = 0
 	}
+
 	switch c.verb {
 	case "grant:r":
 		list.Entries = slices.DeleteFunc(list.Entries, mine(false))
-		list.Entries = append(list.Entries, filesec.Entry{Flags: flags, Mask: c.mask, SID: c.sid})
+		list.Entries = append(list.Entries, filesec.Entry{
+			Flags: flags,
+			Mask:  c.mask,
+			SID:   c.sid,
+		})
+
 	case "grant":
-		add(list, filesec.Entry{Flags: flags, Mask: c.mask, SID: c.sid})
+		add(list, filesec.Entry{
+			Flags: flags,
+			Mask:  c.mask,
+			SID:   c.sid,
+		})
+
 	case "deny":
 		for i, e := range list.Entries { // what is denied is no longer granted
 			if mine(false)(e) {
 				list.Entries[i].Mask &^= c.mask
 			}
 		}
+
 		nothing := func(e filesec.Entry) bool { return mine(false)(e) && e.Mask == 0 }
 		list.Entries = slices.DeleteFunc(list.Entries, nothing)
-		add(list, filesec.Entry{Deny: true, Flags: flags, Mask: c.mask, SID: c.sid})
+		add(list, filesec.Entry{
+			Deny:  true,
+			Flags: flags,
+			Mask:  c.mask,
+			SID:   c.sid,
+		})
+
 	case "remove", "remove:g":
 		list.Entries = slices.DeleteFunc(list.Entries, mine(false))
 		if c.verb == "remove" {
@@ -189,6 +217,7 @@ func (c change) apply(sys System, path string, folder bool, list *filesec.List) 
 	default:
 		return c.inheritance(sys, path, folder, list)
 	}
+
 	return nil
 }
 
@@ -217,7 +246,9 @@ func (c change) inheritance(sys System, path string, folder bool, list *filesec.
 		if err != nil {
 			return fmt.Errorf("read the folder's list: %w", err)
 		}
+
 		list.Entries = append(list.Entries, above.Inherit(folder, list.Owner)...)
+
 	case c.mode == "d":
 		list.Protected = true
 		for i := range list.Entries {
@@ -227,5 +258,6 @@ func (c change) inheritance(sys System, path string, folder bool, list *filesec.
 		list.Protected = true
 		list.Entries = slices.DeleteFunc(list.Entries, inherited)
 	}
+
 	return nil
 }

@@ -19,7 +19,7 @@ type fake struct {
 	err   error
 }
 
-// accounts are the accounts that there are.
+// accounts returns the accounts that there are.
 func accounts() map[string]string {
 	return map[string]string{
 		"S-1-1-0": "Everyone", "S-1-5-32-544": `BUILTIN\Administrators`, "S-1-5-32-545": `BUILTIN\Users`, "S-1-3-0": "CREATOR OWNER",
@@ -82,11 +82,13 @@ func newFiles(t *testing.T) *fake {
 	if err := os.MkdirAll("f/sub", 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"f/a", "f/sub/b"} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	const both = filesec.ObjectInherit | filesec.ContainerInherit
 	folder := filesec.List{Owner: "S-1-5-18", Entries: []filesec.Entry{
 		{Flags: both, Mask: filesec.FullAccess, SID: "S-1-5-32-544"},
@@ -115,8 +117,16 @@ func TestIcacls(t *testing.T) {
 			"folder", []string{"icacls f"}, result{Out: "f BUILTIN\\Administrators:(OI)(CI)(F)\n  BUILTIN\\Users:(OI)(CI)(RX)\n" +
 				"  CREATOR OWNER:(OI)(CI)(IO)(F)\n\n" + one},
 		},
-		{"missing", []string{"icacls none"}, result{Code: 2, Out: two, Err: "none: The system cannot find the file specified.\n"}},
-		{"no_match", []string{"icacls f/x*"}, result{Code: 2, Out: two, Err: "f/x*: The system cannot find the file specified.\n"}},
+		{"missing", []string{"icacls none"}, result{
+			Code: 2,
+			Out:  two,
+			Err:  "none: The system cannot find the file specified.\n",
+		}},
+		{"no_match", []string{"icacls f/x*"}, result{
+			Code: 2,
+			Out:  two,
+			Err:  "f/x*: The system cannot find the file specified.\n",
+		}},
 		{"wild", []string{"icacls f/* /q"}, result{Out: "f/a BUILTIN\\Administrators:(I)(F)\n    BUILTIN\\Users:(I)(RX)\n    NT AUTHORITY\\SYSTEM:(I)(F)\n\n" +
 			"f/sub BUILTIN\\Administrators:(I)(OI)(CI)(F)\n      BUILTIN\\Users:(I)(OI)(CI)(RX)\n      NT AUTHORITY\\SYSTEM:(I)(F)\n" +
 			"      CREATOR OWNER:(I)(OI)(CI)(IO)(F)\n\n"}},
@@ -165,7 +175,11 @@ func TestIcacls(t *testing.T) {
 			result{Out: "processed file: f\nprocessed file: f/a\nprocessed file: f/sub\nprocessed file: f/sub/b\n" +
 				"Successfully processed 4 files; Failed processing 0 files\n"},
 		},
-		{"nobody", []string{"icacls f/a /grant Nobody:R"}, result{Code: 1332, Out: two, Err: "Nobody: No mapping between account names and security IDs was done.\n"}},
+		{"nobody", []string{"icacls f/a /grant Nobody:R"}, result{
+			Code: 1332,
+			Out:  two,
+			Err:  "Nobody: No mapping between account names and security IDs was done.\n",
+		}},
 		{"bad_right", []string{"icacls f/a /grant Users:Q"}, result{Code: 87, Err: "Invalid parameter \"Users:Q\"\n"}},
 		{"no_right", []string{"icacls f/a /grant Users"}, result{Code: 87, Err: "Invalid parameter \"Users\"\n"}},
 		{"no_account", []string{"icacls f/a /grant"}, result{Code: 87, Err: "Invalid parameter \"/grant\"\n"}},

@@ -14,7 +14,7 @@ type System interface {
 	LookupAccount(name string) (sid string, err error)
 }
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}

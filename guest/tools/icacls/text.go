@@ -12,7 +12,7 @@ import (
 // (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/security/grantvmgroupaccess_test.go).
 const readControl = 0x20000
 
-// simple are the names of sets of rights, the largest first.
+// simple returns the names of sets of rights, the largest first.
 func simple() []right {
 	return []right{
 		{"F", filesec.FullAccess},
@@ -25,7 +25,7 @@ func simple() []right {
 	}
 }
 
-// specific are the names of single rights, in the order in which icacls prints them.
+// specific returns the names of single rights, in the order in which icacls prints them.
 func specific() []right {
 	return []right{
 		{"DE", 0x10000},
@@ -56,7 +56,7 @@ type right struct {
 	mask uint32
 }
 
-// rightsText is a set of rights as icacls prints it. Rights of any kind of object stand for those of files.
+// rightsText returns a set of rights as icacls prints it. Rights of any kind of object stand for those of files.
 func rightsText(mask uint32) string {
 	for _, generic := range []struct{ from, to uint32 }{
 		{0x10000000, filesec.FullAccess}, {0xe0010000, filesec.Modify}, {0xa0000000, filesec.ReadExecute},
@@ -68,6 +68,7 @@ func rightsText(mask uint32) string {
 	if mask == 0 {
 		return "N"
 	}
+
 	var names []string
 	rest := mask
 	for _, r := range simple() { // each set that is whole, unless a larger one has it
@@ -76,11 +77,13 @@ func rightsText(mask uint32) string {
 			rest &^= r.mask
 		}
 	}
+
 	for _, r := range specific() {
 		if rest&r.mask != 0 {
 			names = append(names, r.name)
 		}
 	}
+
 	return strings.Join(names, ",")
 }
 
@@ -89,12 +92,14 @@ func parseRights(text string) (flags uint8, mask uint32, ok bool) {
 	names := map[string]uint8{
 		"OI": filesec.ObjectInherit, "CI": filesec.ContainerInherit, "IO": filesec.InheritOnly, "NP": filesec.NoPropagate,
 	}
+
 	for strings.HasPrefix(text, "(") {
 		inner, rest, closed := strings.Cut(text[1:], ")")
 		flag, is := names[strings.ToUpper(inner)]
 		if !closed {
 			return 0, 0, false
 		}
+
 		if !is {
 			if rest != "" {
 				return 0, 0, false
@@ -104,6 +109,7 @@ func parseRights(text string) (flags uint8, mask uint32, ok bool) {
 		}
 		flags, text = flags|flag, rest
 	}
+
 	for name := range strings.SplitSeq(text, ",") {
 		all := append(simple(), specific()...)
 		i := slices.IndexFunc(all, func(r right) bool { return strings.EqualFold(r.name, name) })
@@ -112,6 +118,7 @@ func parseRights(text string) (flags uint8, mask uint32, ok bool) {
 		}
 		mask |= all[i].mask
 	}
+
 	return flags, mask, true
 }
 
@@ -122,6 +129,7 @@ func printAccess(e program.Env, sys System, path string, list filesec.List) {
 		e.Print("")
 		return
 	}
+
 	before := path
 	for _, entry := range list.Entries {
 		var b strings.Builder
@@ -140,12 +148,14 @@ func printAccess(e program.Env, sys System, path string, list filesec.List) {
 				b.WriteString(f.text)
 			}
 		}
+
 		if entry.Deny {
 			b.WriteString("(DENY)")
 		}
 		e.Print("%s %s(%s)", before, b.String(), rightsText(entry.Mask))
 		before = strings.Repeat(" ", len([]rune(path)))
 	}
+
 	e.Print("")
 }
 
@@ -170,10 +180,12 @@ func parseIcacls(e program.Env, sys System, args []string) (a *access, code int)
 		icaclsUsage(e)
 		return a, map[bool]int{true: 0, false: errorInvalidParameter}[name == "?"]
 	}
+
 	a.path = strings.TrimRight(args[0], `\`)
 	if drive, ok := strings.CutSuffix(a.path, ":"); ok {
 		a.path = drive + `:\`
 	}
+
 	verb, taken := "", false // whether the verb has got an account
 	for _, arg := range append(args[1:len(args):len(args)], "/") {
 		name, is := program.Option(arg)
@@ -188,6 +200,7 @@ func parseIcacls(e program.Env, sys System, args []string) (a *access, code int)
 			} else if !a.flag(name) {
 				return a, a.wrong(e, arg)
 			}
+
 		case verb == "":
 			return a, a.wrong(e, arg)
 		default:
@@ -197,10 +210,11 @@ func parseIcacls(e program.Env, sys System, args []string) (a *access, code int)
 			}
 		}
 	}
+
 	return a, -1
 }
 
-// icaclsVerbs are the options that an account follows.
+// icaclsVerbs returns the options that an account follows.
 func icaclsVerbs() []string {
 	return []string{"grant", "grant:r", "deny", "remove", "remove:g", "remove:d", "setowner"}
 }
@@ -227,6 +241,7 @@ func (a *access) flag(name string) bool {
 	default:
 		return false
 	}
+
 	return true
 }
 
@@ -245,6 +260,7 @@ func (a *access) account(e program.Env, sys System, verb, arg string) int {
 			return errorInvalidParameter
 		}
 	}
+
 	sid, err := sys.LookupAccount(name)
 	if err != nil {
 		e.Complain("%s: No mapping between account names and security IDs was done.", name)
@@ -253,5 +269,6 @@ func (a *access) account(e program.Env, sys System, verb, arg string) int {
 	}
 	c.sid = sid
 	a.changes = append(a.changes, c)
+
 	return 0
 }

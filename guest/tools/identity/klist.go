@@ -19,21 +19,24 @@ func Klist(e program.Env, sys System, args []string) int {
 	if len(args) > 0 {
 		command = strings.ToLower(args[0])
 	}
-	if len(args) > 1 || command != "tickets" && command != "tgt" && command != "sessions" {
+	if len(args) > 1 || (command != "tickets" && command != "tgt" && command != "sessions") {
 		e.Print("klist.exe [tickets | tgt | sessions]")
 		return 1
 	}
+
 	e.Print("")
 	if command == "sessions" {
 		e.Print("Current LogonId is 0:0x3e7")
 		e.Print("[0] Session 0 0:0x3e7 Kerberos:Service")
 		return 0
 	}
+
 	tickets, err := sys.Tickets()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		e.Complain("klist: %v", err)
 		return 1
 	}
+
 	e.Print("Current LogonId is 0:0x3e7")
 	if command == "tgt" {
 		tickets = granting(tickets)
@@ -44,6 +47,7 @@ func Klist(e program.Env, sys System, args []string) int {
 			return 1
 		}
 	}
+
 	e.Print("")
 	e.Print("Cached Tickets: (%d)", len(tickets))
 	for i, t := range tickets {
@@ -57,10 +61,11 @@ func Klist(e program.Env, sys System, args []string) int {
 		e.Print("\tRenew Time: %s", localTime(t.RenewTill))
 		e.Print("\tSession Key Type: %s", keyKind(t.Kind))
 	}
+
 	return 0
 }
 
-// granting are the ticket-granting tickets.
+// granting returns the ticket-granting tickets.
 func granting(all []credspec.Cached) []credspec.Cached {
 	var some []credspec.Cached
 	for _, t := range all {
@@ -89,7 +94,7 @@ func keyKind(kind int) string {
 	return fmt.Sprintf("Unknown (%d)", kind)
 }
 
-// flagNames are the names of a ticket's flags, the highest bit first (RFC 4120, 2).
+// flagNames returns the names of a ticket's flags, the highest bit first (RFC 4120, 2).
 func flagNames(flags uint32) string {
 	var names []string
 	for i, name := range []string{

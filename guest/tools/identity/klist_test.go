@@ -17,6 +17,7 @@ func TestKlist(t *testing.T) {
 		},
 		{Client: "webapp1$", ClientRealm: "CONTOSO.COM", Server: "HTTP/web", ServerRealm: "CONTOSO.COM", Kind: 99},
 	}}
+
 	for _, c := range []struct {
 		name    string
 		w       *fake

@@ -19,10 +19,12 @@ func Nltest(e program.Env, sys System, args []string) int {
 	if i := strings.IndexByte(command, ':'); i >= 0 {
 		command, domain = command[:i], command[i+1:]
 	}
+
 	name, is := program.Option(command)
 	if !is || len(args) > 1 {
 		return nltestUsage(e)
 	}
+
 	d, err := sys.Domain()
 	joined := err == nil
 	switch name {
@@ -35,11 +37,13 @@ func Nltest(e program.Env, sys System, args []string) int {
 		e.Print("Flags: 0")
 		e.Print("Connection Status = %s", status(d.Status))
 		return completed(e)
+
 	case "sc_query", "sc_verify", "sc_reset":
 		return channel(e, name, domain, d, joined)
 	case "dsgetdc":
 		return controller(e, domain, d, joined)
 	}
+
 	return nltestUsage(e)
 }
 
@@ -74,7 +78,7 @@ func failed(e program.Env, what string, code int) int {
 	return 1
 }
 
-// status is how nltest prints an error: its number twice, and its name.
+// status returns how nltest prints an error: its number twice, and its name.
 func status(code int) string {
 	name := map[int]string{
 		0: "NERR_Success", credspec.NoLogonServers: "ERROR_NO_LOGON_SERVERS", credspec.NoSuchDomain: "ERROR_NO_SUCH_DOMAIN",
@@ -92,6 +96,7 @@ func channel(e program.Env, command, domain string, d credspec.Domain, joined bo
 	case !ours(d, domain):
 		return failed(e, "I_NetLogonControl", credspec.NoSuchDomain)
 	}
+
 	flags, dc := "0", ""
 	if d.Status == 0 {
 		flags, dc = "30 HAS_IP  HAS_TIMESERV", `\\`+d.Controller
@@ -99,12 +104,14 @@ func channel(e program.Env, command, domain string, d credspec.Domain, joined bo
 			flags = "b0 HAS_IP  HAS_TIMESERV"
 		}
 	}
+
 	e.Print("Flags: %s", flags)
 	e.Print("Trusted DC Name %s", dc)
 	e.Print("Trusted DC Connection Status Status = %s", status(d.Status))
 	if command == "sc_verify" {
 		e.Print("Trust Verification Status = %s", status(d.Status))
 	}
+
 	return completed(e)
 }
 
@@ -115,13 +122,14 @@ func ours(d credspec.Domain, name string) bool {
 }
 
 func controller(e program.Env, domain string, d credspec.Domain, joined bool) int {
-	if !joined || d.Controller == "" || domain != "" && !ours(d, domain) {
+	if !joined || d.Controller == "" || (domain != "" && !ours(d, domain)) {
 		return failed(e, "Getting DC name", credspec.NoSuchDomain)
 	}
 	address := d.Controller
 	if d.Address.IsValid() {
 		address = d.Address.String()
 	}
+
 	for _, row := range [][2]string{
 		{"DC", `\\` + d.Controller},
 		{"Address", `\\` + address},
@@ -134,5 +142,6 @@ func controller(e program.Env, domain string, d credspec.Domain, joined bool) in
 	} {
 		e.Print("%13s: %s", row[0], row[1])
 	}
+
 	return completed(e)
 }

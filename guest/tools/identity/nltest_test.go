@@ -18,6 +18,7 @@ func TestNltest(t *testing.T) {
 		Account: "WebApp1",
 		Status:  credspec.NoLogonServers,
 	}}
+
 	d := named.domain
 	d.Controller, d.Address, d.Status = "dc1.contoso.com", netip.MustParseAddr("10.0.0.5"), 0
 	logged := &fake{domain: d}

@@ -24,7 +24,7 @@ type System interface {
 	SetOwner(path, sid string) error
 }
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}

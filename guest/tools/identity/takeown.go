@@ -29,6 +29,7 @@ func Takeown(e program.Env, sys System, args []string) int {
 		e.Complain("ERROR: %v", err)
 		return 1
 	}
+
 	o.sid, o.name = who.SID, strings.ToUpper(who.User)
 	if o.admins {
 		o.sid, o.name = "S-1-5-32-544", ""
@@ -37,6 +38,7 @@ func Takeown(e program.Env, sys System, args []string) int {
 		e.Complain("ERROR: File or Directory not found.")
 		return 1
 	}
+
 	return o.take(e, sys, o.path)
 }
 
@@ -48,6 +50,7 @@ func parseTakeown(e program.Env, args []string) (o ownership, code int) {
 			e.Print("")
 			e.Print("TAKEOWN /F filename [/A] [/R [/D prompt]]")
 			return o, 0
+
 		case "a":
 			o.admins = true
 		case "r":
@@ -60,11 +63,13 @@ func parseTakeown(e program.Env, args []string) (o ownership, code int) {
 			if name == "f" {
 				o.path = args[i]
 			}
+
 		default:
 			e.Unknown("takeown", args[i])
 			return o, 1
 		}
 	}
+
 	if o.path == "" {
 		e.Invalid("takeown", "Mandatory option '/f' is missing.")
 		return o, 1
@@ -82,12 +87,14 @@ func (o ownership) take(e program.Env, sys System, path string) int {
 	if o.admins {
 		to = "the administrators group"
 	}
+
 	e.Print("")
 	e.Print("SUCCESS: The file (or folder): \"%s\" now owned by %s.", path, to)
 	info, err := os.Lstat(path)
 	if err != nil || !o.below || !info.IsDir() {
 		return 0
 	}
+
 	for _, entry := range wildcard.Entries(path) {
 		if entry.Type()&fs.ModeSymlink != 0 {
 			continue
@@ -96,5 +103,6 @@ func (o ownership) take(e program.Env, sys System, path string) int {
 			return code
 		}
 	}
+
 	return 0
 }

@@ -16,9 +16,11 @@ func TestTakeown(t *testing.T) {
 		w.owners["b"] != "S-1-5-21-1-2-3-500" {
 		t.Errorf("%+v, %v", got, w.owners)
 	}
+
 	if got := run(t, w, "", "takeown", "/A", "/F", "f"); got.Code != 0 || w.owners["f"] != "S-1-5-32-544" {
 		t.Errorf("%+v, %v", got, w.owners)
 	}
+
 	for line, want := range map[string]string{
 		"takeown":         "Mandatory option '/f' is missing.",
 		"takeown /f":      "Value expected for '/f'.",

@@ -29,6 +29,7 @@ func Whoami(e program.Env, sys System, args []string) int {
 		e.Complain("ERROR: %v", err)
 		return 1
 	}
+
 	switch {
 	case w.single == "logonid":
 		e.Print("%s", who.Logon)
@@ -39,10 +40,12 @@ func Whoami(e program.Env, sys System, args []string) int {
 		}[w.single])
 		e.Complain("       is not a domain user.")
 		return 1
+
 	case !w.user && !w.groups && !w.privileges && !w.claims:
 		e.Print("%s", strings.ToLower(who.User))
 		return 0
 	}
+
 	w.print(e, who)
 	return 0
 }
@@ -61,6 +64,7 @@ func parseWhoami(e program.Env, args []string) (w identity, code int) {
 			e.Print("WHOAMI { [/USER] [/GROUPS] [/CLAIMS] [/PRIV] } [/FO format] [/NH]")
 			e.Print("WHOAMI /ALL [/FO format] [/NH]")
 			return w, 0
+
 		case "fo":
 			if i++; i == len(args) {
 				e.Invalid("whoami", "Value expected for '"+args[i-1]+"'.")
@@ -71,6 +75,7 @@ func parseWhoami(e program.Env, args []string) (w identity, code int) {
 				e.Invalid("whoami", "'"+args[i]+"' value is not allowed for '"+args[i-1]+"' option.")
 				return w, 1
 			}
+
 		default:
 			if !w.take(name) {
 				e.Unknown("whoami", args[i])
@@ -78,6 +83,7 @@ func parseWhoami(e program.Env, args []string) (w identity, code int) {
 			}
 		}
 	}
+
 	if w.single != "" && (len(args) > 1) {
 		e.Invalid("whoami", "")
 		return w, 1
@@ -86,6 +92,7 @@ func parseWhoami(e program.Env, args []string) (w identity, code int) {
 		e.Invalid("whoami", `/NH option is allowed only for "TABLE" and "CSV" formats.`)
 		return w, 1
 	}
+
 	return w, -1
 }
 
@@ -109,6 +116,7 @@ func (w *identity) take(name string) bool {
 	default:
 		return false
 	}
+
 	return true
 }
 
@@ -117,6 +125,7 @@ func (w *identity) print(e program.Env, who token.Identity) {
 	if w.user {
 		w.section(e, "USER INFORMATION", []string{"User Name", "SID"}, [][]string{{strings.ToLower(who.User), who.SID}})
 	}
+
 	if w.groups {
 		var rows [][]string
 		for _, g := range who.Groups {
@@ -124,6 +133,7 @@ func (w *identity) print(e program.Env, who token.Identity) {
 		}
 		w.section(e, "GROUP INFORMATION", []string{"Group Name", "Type", "SID", "Attributes"}, rows)
 	}
+
 	if w.privileges {
 		var rows [][]string
 		for _, p := range who.Privileges {
@@ -133,8 +143,10 @@ func (w *identity) print(e program.Env, who token.Identity) {
 			}
 			rows = append(rows, []string{p.Name, p.Description(), state})
 		}
+
 		w.section(e, "PRIVILEGES INFORMATION", []string{"Privilege Name", "Description", "State"}, rows)
 	}
+
 	if w.claims {
 		e.Print("")
 		if w.format != "csv" {
@@ -157,6 +169,7 @@ func (w *identity) section(e program.Env, title string, columns []string, rows [
 	if w.format != "csv" || w.printed {
 		e.Print("")
 	}
+
 	w.printed = true
 	switch w.format {
 	case "csv":
@@ -166,12 +179,14 @@ func (w *identity) section(e program.Env, title string, columns []string, rows [
 		for _, row := range rows {
 			e.Print("%s", program.Quoted(row))
 		}
+
 	case "list":
 		w.title(e, title)
 		width := 0
 		for _, c := range columns {
 			width = max(width, len(c)+1)
 		}
+
 		for i, row := range rows {
 			if i > 0 {
 				e.Print("")
@@ -180,6 +195,7 @@ func (w *identity) section(e program.Env, title string, columns []string, rows [
 				e.Print("%-*s %s", width, columns[k]+":", cell)
 			}
 		}
+
 	default:
 		if !w.noHeader {
 			w.title(e, title)
@@ -196,6 +212,7 @@ func (w *identity) table(e program.Env, columns []string, rows [][]string) {
 			widths[i] = max(widths[i], len([]rune(cell)))
 		}
 	}
+
 	line := func(cells []string) {
 		var padded []string
 		for i, cell := range cells {
@@ -203,6 +220,7 @@ func (w *identity) table(e program.Env, columns []string, rows [][]string) {
 		}
 		e.Print("%s", strings.Join(padded, " "))
 	}
+
 	if !w.noHeader {
 		line(columns)
 		var bars []string
@@ -211,6 +229,7 @@ func (w *identity) table(e program.Env, columns []string, rows [][]string) {
 		}
 		line(bars)
 	}
+
 	for _, row := range rows {
 		line(row)
 	}

@@ -62,6 +62,7 @@ func parse(text []byte) (config, error) {
 			Sources   []json.RawMessage `json:"sources"`
 		} `json:"LogConfig"`
 	}
+
 	if err := json.Unmarshal(text, &whole); err != nil {
 		return c, at(text, err)
 	}
@@ -71,6 +72,7 @@ func parse(text []byte) (config, error) {
 	if whole.LogConfig.Sources == nil {
 		return c, errors.New("LogConfig has no list sources")
 	}
+
 	c.format = strings.ToLower(whole.LogConfig.LogFormat)
 	if !slices.Contains([]string{formatJSON, formatXML, formatCustom}, c.format) {
 		if c.format != "" {
@@ -78,6 +80,7 @@ func parse(text []byte) (config, error) {
 		}
 		c.format = formatJSON
 	}
+
 	c.process = c.template("", defaultProcess, processFields())
 	for i, raw := range whole.LogConfig.Sources {
 		before := len(c.problems)
@@ -88,6 +91,7 @@ func parse(text []byte) (config, error) {
 			c.problems[n] = fmt.Sprintf("LogConfig.sources[%d]: %s", i, c.problems[n])
 		}
 	}
+
 	return c, nil
 }
 
@@ -105,6 +109,7 @@ func (c *config) add(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &of); err != nil {
 		return inWords(err)
 	}
+
 	switch strings.ToLower(of.Type) {
 	case "eventlog":
 		return c.addEventLog(raw)
@@ -117,6 +122,7 @@ func (c *config) add(raw json.RawMessage) error {
 	case "":
 		return errors.New("it has no type")
 	}
+
 	return fmt.Errorf("its type is %q. The types are EventLog, File, ETW and Process", of.Type)
 }
 
@@ -131,6 +137,7 @@ func (c *config) addEventLog(raw json.RawMessage) error {
 			Level string `json:"level"`
 		} `json:"channels"`
 	}
+
 	if err := c.decode(raw, &s); err != nil {
 		return err
 	}
@@ -138,6 +145,7 @@ func (c *config) addEventLog(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+
 	multiLine, err := boolean("eventFormatMultiLine", s.EventFormatMultiLine, true)
 	if err != nil {
 		return err
@@ -145,6 +153,7 @@ func (c *config) addEventLog(raw json.RawMessage) error {
 	if len(s.Channels) == 0 {
 		return errors.New("channels names no log")
 	}
+
 	custom := c.template(s.CustomLogFormat, defaultEvent, eventFields())
 	var channels []channel
 	for i, one := range s.Channels {
@@ -157,14 +166,15 @@ func (c *config) addEventLog(raw json.RawMessage) error {
 		}
 		channels = append(channels, channel{one.Name, levels, oldest, multiLine, custom})
 	}
+
 	c.channels = append(c.channels, channels...)
 	return nil
 }
 
-// levelNames are the levels of events; the first is number 1.
+// levelNames returns the levels of events; the first is number 1.
 func levelNames() []string { return []string{"Critical", "Error", "Warning", "Information", "Verbose"} }
 
-// levelsTo are the levels up to one, those up to Error if it is empty.
+// levelsTo returns the levels up to one, those up to Error if it is empty.
 func levelsTo(name string) ([]int, error) {
 	if name == "" {
 		name = "Error"
@@ -189,6 +199,7 @@ func (c *config) addFile(raw json.RawMessage) error {
 		WaitInSeconds         json.RawMessage `json:"waitInSeconds"`
 		CustomLogFormat       string          `json:"customLogFormat"`
 	}
+
 	if err := c.decode(raw, &s); err != nil {
 		return err
 	}
@@ -198,6 +209,7 @@ func (c *config) addFile(raw json.RawMessage) error {
 	if f.dir, root, err = folder(s.Directory); err != nil {
 		return err
 	}
+
 	if f.filter, err = filter(s.Filter); err != nil {
 		return err
 	}
@@ -207,6 +219,7 @@ func (c *config) addFile(raw json.RawMessage) error {
 	if root && f.recursive {
 		return fmt.Errorf("includeSubdirectories cannot be true for the root directory %s", s.Directory)
 	}
+
 	if f.namesFirst, err = boolean("includeFileNames", s.IncludeFileNames, false); err != nil {
 		return err
 	}
@@ -215,10 +228,11 @@ func (c *config) addFile(raw json.RawMessage) error {
 	}
 	f.custom = c.template(s.CustomLogFormat, defaultFile, fileFields())
 	c.files = append(c.files, f)
+
 	return nil
 }
 
-// folder is a directory as it is opened, and whether it is the root of a drive.
+// folder returns a directory as it is opened, and whether it is the root of a drive.
 func folder(dir string) (path string, root bool, err error) {
 	if dir == "" {
 		return "", false, errors.New("it has no directory")
@@ -238,6 +252,7 @@ func filter(text string) (*regexp.Regexp, error) {
 	if strings.Trim(text, "; ") == "" {
 		text = "*"
 	}
+
 	var all []string
 	for one := range strings.SplitSeq(text, ";") {
 		if one = strings.TrimSpace(one); one == "*.*" { // also fits names without a dot
@@ -245,6 +260,7 @@ func filter(text string) (*regexp.Regexp, error) {
 		}
 		all = append(all, strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(one)))
 	}
+
 	re, err := regexp.Compile("(?is)^(" + strings.Join(all, "|") + ")$")
 	if err != nil {
 		return nil, errors.New("filter is too long") // nothing else of what regexp refuses is left in it
@@ -286,6 +302,7 @@ func seconds(raw json.RawMessage) (time.Duration, error) {
 	case "inf", "infinity", "∞":
 		return -1, nil
 	}
+
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || n < 0 || math.IsNaN(n) {
 		return 0, fmt.Errorf("waitInSeconds is %s. It has to be a number of seconds, 0 or more, or INFINITY", raw)

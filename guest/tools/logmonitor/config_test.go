@@ -22,6 +22,7 @@ func TestParse(t *testing.T) {
 	if err != nil || c.problems != nil {
 		t.Fatalf("%v, %q", err, c.problems)
 	}
+
 	event, _ := parseTemplate("%EventID% %Message%", eventFields())
 	file, _ := parseTemplate(defaultFile, fileFields())
 	process, _ := parseTemplate("{'M':'%Message%'}|json", processFields())
@@ -29,6 +30,7 @@ func TestParse(t *testing.T) {
 	iis := guid.GUID{
 		Data1: 0x3a2a4e84, Data2: 0x4c21, Data3: 0x4981, Data4: [8]byte{0xae, 0x10, 0x3f, 0xda, 0x0d, 0x9b, 0x0f, 0x83},
 	}
+
 	want := config{
 		format: formatCustom,
 		channels: []channel{
@@ -42,10 +44,15 @@ func TestParse(t *testing.T) {
 		},
 		process: process,
 		providers: []provider{
-			{etw.Provider{ID: iis, Level: 4, Any: 0x8000000000000001}, "IIS: WWW Server", false, trace},
+			{etw.Provider{
+				ID:    iis,
+				Level: 4,
+				Any:   0x8000000000000001,
+			}, "IIS: WWW Server", false, trace},
 			{etw.Provider{ID: guid.GUID{Data1: 1}, Level: 2}, "", false, trace},
 		},
 	}
+
 	options := []cmp.Option{
 		cmp.AllowUnexported(config{}, channel{}, fileSource{}, provider{}, template{}),
 		cmpopts.IgnoreFields(fileSource{}, "filter"),
@@ -53,6 +60,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(want, c, options...); diff != "" {
 		t.Error(diff)
 	}
+
 	for i, names := range [][]string{{"a.log", "A.LOG"}, {"app1.txt", "x.log"}, {"any", "a.b"}} {
 		for _, name := range names {
 			if !c.files[i].filter.MatchString(name) {
@@ -60,6 +68,7 @@ func TestParse(t *testing.T) {
 			}
 		}
 	}
+
 	if c.files[0].filter.MatchString("a.log.1") || c.files[1].filter.MatchString("app10.txt") {
 		t.Error("a filter fits too much")
 	}
@@ -105,6 +114,7 @@ func TestProblems(t *testing.T) {
 			}
 		})
 	}
+
 	c, err := parse([]byte(`{"LOGCONFIG":{"logformat":"YAML","Sources":[]}}`))
 	want := []string{`LogConfig.logFormat is "YAML". The formats are JSON, XML and Custom; JSON is used`}
 	if diff := cmp.Diff(want, c.problems); diff != "" || err != nil || c.format != formatJSON {
@@ -135,6 +145,7 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(text)
 	for _, seed := range []string{
 		"", "{", "[]", `{"LogConfig":{"sources":[null,1,{}]}}`, `{"LogConfig":{"logFormat":"custom","sources":[{"type":"process","customLogFormat":"%%%|json"}]}}`,
@@ -144,17 +155,20 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := parse(text)
 		if err != nil {
 			return
 		}
+
 		for _, file := range c.files {
 			file.filter.MatchString("a.log")
 			if file.wait < -1 || !strings.HasPrefix(file.dir[1:], `:\`) {
 				t.Errorf("%+v", file)
 			}
 		}
+
 		for _, format := range []string{formatJSON, formatXML, formatCustom} {
 			_ = entry{from: fromProcess, message: "a"}.line(format, c.process)
 		}

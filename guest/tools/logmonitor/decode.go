@@ -52,7 +52,7 @@ func (enc encoding) lines(text []byte) (lines []string, rest []byte) {
 	}
 }
 
-// end is where the first line ends and where the next begins. It is negative if the line has no end.
+// end returns where the first line ends and where the next begins. It is negative if the line has no end.
 func (enc encoding) end(text []byte) (end, after int) {
 	if enc == utf8Text || enc == unknown {
 		i := bytes.IndexByte(text, '\n')
@@ -66,7 +66,7 @@ func (enc encoding) end(text []byte) (end, after int) {
 	return -1, -1
 }
 
-// unit is the first code unit of a text in UTF-16.
+// unit returns the first code unit of a text in UTF-16.
 func (enc encoding) unit(text []byte) uint16 {
 	if enc == utf16Big {
 		return uint16(text[0])<<8 | uint16(text[1])
@@ -74,7 +74,7 @@ func (enc encoding) unit(text []byte) uint16 {
 	return uint16(text[1])<<8 | uint16(text[0])
 }
 
-// decode is a line as text, without the CR at its end. What is no text becomes U+FFFD.
+// decode returns a line as text, without the CR at its end. What is no text becomes U+FFFD.
 func (enc encoding) decode(line []byte) string {
 	text := ""
 	if enc == utf8Text || enc == unknown {

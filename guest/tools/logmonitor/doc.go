@@ -64,6 +64,7 @@ func run(s Streams, system System, args []string, stop <-chan os.Signal) int {
 		fmt.Fprint(s.Out, usage)
 		return 0
 	}
+
 	m := &monitor{Streams: s, system: system}
 	file := defaultConfig
 	if len(args) > 0 && strings.EqualFold(args[0], "/config") {
@@ -73,6 +74,7 @@ func run(s Streams, system System, args []string, stop <-chan os.Signal) int {
 		}
 		file, args = args[1], args[2:]
 	}
+
 	c, err := load(file)
 	if err != nil {
 		m.complain("ERROR: Reading the configuration: %s No log is monitored.", sentence(err))
@@ -82,6 +84,7 @@ func run(s Streams, system System, args []string, stop <-chan os.Signal) int {
 	}
 	m.begin(c)
 	defer m.endTrace() // where no last round does
+
 	return m.run(strings.Join(args, " "), stop)
 }
 

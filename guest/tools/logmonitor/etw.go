@@ -50,6 +50,7 @@ func (c *config) addETW(raw json.RawMessage) error {
 			Keywords     json.RawMessage `json:"keywords"`
 		} `json:"providers"`
 	}
+
 	if err := c.decode(raw, &s); err != nil {
 		return err
 	}
@@ -57,6 +58,7 @@ func (c *config) addETW(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+
 	custom := c.template(s.CustomLogFormat, defaultTrace, traceFields())
 	var providers []provider
 	for i, one := range s.Providers {
@@ -69,6 +71,7 @@ func (c *config) addETW(raw json.RawMessage) error {
 		if err != nil {
 			return fmt.Errorf("providers[%d].providerGuid is %q, which is no GUID", i, one.ProviderGUID)
 		}
+
 		levels, err := levelsTo(one.Level)
 		if err != nil {
 			return fmt.Errorf("providers[%d].level is %w", i, err)
@@ -77,9 +80,15 @@ func (c *config) addETW(raw json.RawMessage) error {
 		if err != nil {
 			return fmt.Errorf("providers[%d].%w", i, err)
 		}
-		p := etw.Provider{ID: id, Level: byte(len(levels)), Any: keywords}
+
+		p := etw.Provider{
+			ID:    id,
+			Level: byte(len(levels)),
+			Any:   keywords,
+		}
 		providers = append(providers, provider{p, one.ProviderName, multiLine, custom})
 	}
+
 	if len(s.Providers) == 0 {
 		return errors.New("providers names no provider")
 	}
@@ -113,6 +122,7 @@ func (m *monitor) trace(providers []provider) {
 	if len(asked) == 0 {
 		return
 	}
+
 	told := map[guid.GUID]bool{}
 	stop, err := m.system.Trace(traceSession, asked, func(r etw.Record) {
 		p := known[r.Provider]
@@ -127,6 +137,7 @@ func (m *monitor) trace(providers []provider) {
 		m.complain("ERROR: Starting the session for ETW: %s No events of ETW are monitored.", sentence(err))
 		return
 	}
+
 	m.stopTrace = stop
 }
 
@@ -145,13 +156,21 @@ func (m *monitor) endTrace() {
 	}
 }
 
-// entry is an event to print. The error says why not all of its fields are there.
+// entry returns an event to print. The error says why not all of its fields are there.
 func (p *provider) entry(r *etw.Record) (entry, error) {
 	t := &traced{
 		providerID: etw.Braced(r.Provider), decoding: byManifest, id: fmt.Sprint(r.ID),
 		keyword: fmt.Sprintf("0x%x", r.Keyword), process: r.Process, thread: r.Thread,
 	}
-	e := entry{from: fromETW, time: r.Time, provider: p.name, level: traceLevel(r.Level), traced: t}
+
+	e := entry{
+		from:     fromETW,
+		time:     r.Time,
+		provider: p.name,
+		level:    traceLevel(r.Level),
+		traced:   t,
+	}
+
 	var err error
 	switch {
 	case r.Schema != nil:
@@ -161,16 +180,19 @@ func (p *provider) entry(r *etw.Record) (entry, error) {
 		if d.Provider != "" {
 			e.provider = d.Provider
 		}
+
 	case r.StringOnly:
 		t.data = []etw.Field{{Name: "Header", Value: r.Text()}}
 	case len(r.Data) > 0:
 		t.data = []etw.Field{{Name: "Data", Value: r.Hex()}}
 	}
+
 	if !p.multiLine {
 		for i := range t.data {
 			t.data[i].Value = oneLine(t.data[i].Value)
 		}
 	}
+
 	return e, err
 }
 
@@ -184,7 +206,7 @@ func traceLevel(level byte) string {
 	return fmt.Sprint(level)
 }
 
-// json is the event as Microsoft's program prints it (EtwJsonFormat in EtwMonitor.cpp).
+// json returns the event as Microsoft's program prints it (EtwJsonFormat in EtwMonitor.cpp).
 func (t *traced) json(e entry) string {
 	data := make([]string, 0, len(t.data))
 	for _, f := range t.data {
@@ -205,7 +227,7 @@ func isNumber(text string) bool {
 	return regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?$`).MatchString(text)
 }
 
-// xml is the event as Microsoft's program prints it (EtwXMLFormat).
+// xml returns the event as Microsoft's program prints it (EtwXMLFormat).
 func (t *traced) xml(e entry) string {
 	var data strings.Builder
 	for _, f := range t.data {
@@ -221,7 +243,7 @@ func (t *traced) xml(e entry) string {
 		data.String())
 }
 
-// tagName is a name as XML has it for tags: letters, digits and a few signs, and a letter first.
+// tagName returns a name as XML has it for tags: letters, digits and a few signs, and a letter first.
 func tagName(name string) string {
 	name = lazyregexp.New(`[^\pL\pN_.-]`).ReplaceAllString(name, "_")
 	if !regexp.MustCompile(`^[\pL_]`).MatchString(name) {
@@ -230,7 +252,7 @@ func tagName(name string) string {
 	return name
 }
 
-// value is a field for a custom format.
+// value returns a field for a custom format.
 func (t *traced) value(field string) string {
 	switch field {
 	case providerID:
@@ -252,5 +274,6 @@ func (t *traced) value(field string) string {
 		}
 		return b.String()
 	}
+
 	return ""
 }

@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/guest/etw"
 )
 
-// recorded is an event of TraceLogging with many fields, as a session delivered it.
+// recorded returns an event of TraceLogging with many fields, as a session delivered it.
 func recorded(t *testing.T) etw.Record {
 	t.Helper()
 	text, err := os.ReadFile("../../etw/testdata/go-winio.json")
@@ -35,7 +35,14 @@ func TestTraceFormats(t *testing.T) {
 	manifest := etw.Record{
 		Provider: short.Provider, ID: 12, Level: 9, Keyword: 1 << 63, Time: short.Time, Data: []byte{1, 0xab},
 	}
-	text := etw.Record{Provider: short.Provider, Time: short.Time, StringOnly: true, Data: []byte("h\x00i\x00\x00\x00")}
+
+	text := etw.Record{
+		Provider:   short.Provider,
+		Time:       short.Time,
+		StringOnly: true,
+		Data:       []byte("h\x00i\x00\x00\x00"),
+	}
+
 	const id = "{EF70F029-8C00-5B39-73CD-F7E595EC0715}"
 	for _, tt := range []struct {
 		name              string
@@ -71,12 +78,14 @@ func TestTraceFormats(t *testing.T) {
 			if unknown != nil {
 				t.Errorf("unknown fields %q", unknown)
 			}
+
 			lines := map[string]string{formatJSON: tt.json, formatXML: tt.xml, formatCustom: tt.custom}
 			for format, want := range lines {
 				if diff := cmp.Diff(want, e.line(format, custom)); diff != "" {
 					t.Errorf("%s: %s", format, diff)
 				}
 			}
+
 			if !json.Valid([]byte(e.line(formatJSON, custom))) {
 				t.Error("it is no JSON")
 			}
@@ -97,6 +106,7 @@ func TestTraceRecorded(t *testing.T) {
 	var line struct {
 		LogEntry struct{ EventData map[string]any }
 	}
+
 	if err := json.Unmarshal([]byte(e.json()), &line); err != nil {
 		t.Fatalf("%v: %s", err, e.json())
 	}
@@ -105,6 +115,7 @@ func TestTraceRecorded(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
+
 	if err := xml.Unmarshal([]byte(e.xml()), new(struct{})); err != nil {
 		t.Error(err)
 	}

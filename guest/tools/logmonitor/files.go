@@ -51,13 +51,14 @@ type found struct {
 // poll prints what the files got since the last call. The first call only remembers where they end. The last one also
 // prints what has no end of line.
 func (f *follower) poll(now time.Time, last bool) {
-	if f.given || f.looks == nil && !f.there(now) {
+	if f.given || (f.looks == nil && !f.there(now)) {
 		return
 	}
 	first := f.looks == nil && !f.fromHead
 	if f.tails == nil {
 		f.tails, f.failed = map[fileID]*tail{}, map[string]bool{}
 	}
+
 	matching, others := f.list()
 	looks := make(map[string]look, len(matching))
 	seen := map[fileID]bool{}
@@ -70,9 +71,11 @@ func (f *follower) poll(now time.Time, last bool) {
 				continue
 			}
 		}
+
 		looks[file.name] = l
 		seen[l.id] = true
 	}
+
 	f.looks = looks
 	f.leave(seen, others, now)
 	for _, t := range f.tails {
@@ -110,6 +113,7 @@ func (f *follower) list() (matching, others []found) {
 			}
 			return nil
 		}
+
 		info, err := d.Info()
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			info, err = os.Stat(path)
@@ -117,6 +121,7 @@ func (f *follower) list() (matching, others []found) {
 		if err != nil || !info.Mode().IsRegular() {
 			return nil //nolint:nilerr // it went meanwhile
 		}
+
 		name, err := filepath.Rel(f.dir, path)
 		if err != nil {
 			return err
@@ -126,8 +131,10 @@ func (f *follower) list() (matching, others []found) {
 		} else {
 			others = append(others, found{name, info})
 		}
+
 		return nil
 	})
+
 	return matching, others
 }
 
@@ -150,6 +157,7 @@ func (f *follower) read(name string, now time.Time, skip bool) (fileID, bool) {
 		f.failed[name] = true
 		f.complain("ERROR: Reading %s: %s It is tried again.", filepath.Join(f.dir, name), sentence(err))
 	}
+
 	return fileID{}, false
 }
 
@@ -159,6 +167,7 @@ func (f *follower) readOn(file *os.File, id fileID, name string, now time.Time, 
 	if err != nil {
 		return err
 	}
+
 	t := f.tails[id]
 	if t == nil {
 		t = &tail{}
@@ -167,6 +176,7 @@ func (f *follower) readOn(file *os.File, id fileID, name string, now time.Time, 
 			t.offset = info.Size()
 		}
 	}
+
 	t.name = name
 	if info.Size() < t.offset { // it was emptied, and written anew
 		f.flush(t)
@@ -175,6 +185,7 @@ func (f *follower) readOn(file *os.File, id fileID, name string, now time.Time, 
 	if err := t.recognise(file); err != nil || t.enc == unknown {
 		return err
 	}
+
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := file.ReadAt(buffer, t.offset)
@@ -183,9 +194,10 @@ func (f *follower) readOn(file *os.File, id fileID, name string, now time.Time, 
 			t.offset += int64(n)
 			f.take(t, buffer[:n])
 		}
-		if errors.Is(err, io.EOF) || err == nil && n == 0 {
+		if errors.Is(err, io.EOF) || (err == nil && n == 0) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
@@ -202,12 +214,14 @@ func (t *tail) recognise(file io.ReaderAt) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
+
 	enc, size := markOf(head[:n])
 	t.enc = enc
 	t.offset = max(t.offset, size)
 	if enc == utf16Little || enc == utf16Big {
 		t.offset &^= 1
 	}
+
 	return nil
 }
 
@@ -243,6 +257,7 @@ func (f *follower) leave(seen map[fileID]bool, others []found, now time.Time) {
 			gone[id] = t
 		}
 	}
+
 	for _, other := range others {
 		if len(gone) == 0 {
 			break
@@ -251,6 +266,7 @@ func (f *follower) leave(seen map[fileID]bool, others []found, now time.Time) {
 		if err != nil {
 			continue
 		}
+
 		if id, err := identify(file); err == nil && gone[id] != nil {
 			_ = f.readOn(file, id, gone[id].name, now, false) // what it has is printed; it is not looked at again
 			f.flush(f.tails[id])
@@ -259,6 +275,7 @@ func (f *follower) leave(seen map[fileID]bool, others []found, now time.Time) {
 		}
 		_ = file.Close()
 	}
+
 	for id, t := range gone {
 		f.flush(t)
 		delete(f.tails, id)

@@ -27,13 +27,20 @@ func follow(t *testing.T, dir, names string, recursive bool) *folderTest {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := &folderTest{t: t, now: time.Now()}
 	f.follower = &follower{
-		fileSource: fileSource{dir: dir, filter: fits, recursive: recursive, wait: 10 * time.Second},
-		print:      func(name, line string) { f.lines = append(f.lines, filepath.ToSlash(name)+": "+line) },
-		complain:   func(format string, args ...any) { f.said = append(f.said, fmt.Sprintf(format, args...)) },
+		fileSource: fileSource{
+			dir:       dir,
+			filter:    fits,
+			recursive: recursive,
+			wait:      10 * time.Second,
+		},
+		print:    func(name, line string) { f.lines = append(f.lines, filepath.ToSlash(name)+": "+line) },
+		complain: func(format string, args ...any) { f.said = append(f.said, fmt.Sprintf(format, args...)) },
 	}
 	f.want()
+
 	return f
 }
 
@@ -63,6 +70,7 @@ func (f *folderTest) put(name, text string, how int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	if _, err := file.WriteString(text); err != nil {
 		f.t.Fatal(err)
 	}
@@ -134,6 +142,7 @@ func TestRotation(t *testing.T) {
 	if err := os.Remove(filepath.Join(f.dir, "a.log")); err != nil {
 		t.Fatal(err)
 	}
+
 	f.want()
 	f.write("a.log", "anew, and longer than before\n")
 	f.want("a.log: anew, and longer than before")
@@ -156,6 +165,7 @@ func TestFolderComesLater(t *testing.T) {
 	if diff := cmp.Diff(want, f.said); diff != "" {
 		t.Error(diff)
 	}
+
 	f.write("a", "too late\n")
 	f.want()
 }
@@ -164,6 +174,7 @@ func TestUnreadable(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may read all")
 	}
+
 	f := follow(t, t.TempDir(), "", false)
 	f.write("a", "one\n")
 	f.want("a: one")
@@ -172,6 +183,7 @@ func TestUnreadable(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	f.want()
 	f.want()
 	if len(f.said) != 1 || !strings.Contains(f.said[0], "permission denied") {
@@ -183,7 +195,7 @@ func TestUnreadable(t *testing.T) {
 	f.want("a: two")
 }
 
-// wide is a text in UTF-16.
+// wide returns a text in UTF-16.
 func wide(text string, high, low int) string {
 	var b []byte
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -213,9 +225,11 @@ func TestEncodings(t *testing.T) {
 				f.write("x", string([]byte{b}))
 				f.poll(f.now, false)
 			}
+
 			f.want(want...)
 		})
 	}
+
 	t.Run("known_before", func(t *testing.T) {
 		dir := t.TempDir()
 		(&folderTest{t: t, follower: &follower{fileSource: fileSource{dir: dir}}}).write("x", wide("\ufeffold\n", 1, 0))
@@ -223,11 +237,13 @@ func TestEncodings(t *testing.T) {
 		f.write("x", wide(text, 1, 0))
 		f.want(want...)
 	})
+
 	t.Run("no_text", func(t *testing.T) {
 		f := follow(t, t.TempDir(), "", false)
 		f.write("x", "a\xffb\n")
 		f.want("x: a\ufffdb")
 	})
+
 	t.Run("endless", func(t *testing.T) {
 		f := follow(t, t.TempDir(), "", false)
 		f.write("x", strings.Repeat("a", mostPending+1)+"\n")
@@ -252,6 +268,7 @@ func FuzzLines(f *testing.F) {
 		if strings.Join(once, "\n") != strings.Join(got, "\n") || string(rest) != string(left) {
 			t.Errorf("%q and %q, in parts %q and %q", once, rest, got, left)
 		}
+
 		_ = enc.decode(rest)
 	})
 }
@@ -265,6 +282,7 @@ func TestNotReadAfterItWasOpened(t *testing.T) {
 		tails:      map[fileID]*tail{},
 		failed:     map[string]bool{},
 	}
+
 	if err := os.Mkdir(filepath.Join(f.dir, "a"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -273,6 +291,7 @@ func TestNotReadAfterItWasOpened(t *testing.T) {
 			t.Error("a folder is read as a file")
 		}
 	}
+
 	if len(said) != 1 || !strings.Contains(said[0], "directory. It is tried again.") {
 		t.Errorf("said %q", said)
 	}

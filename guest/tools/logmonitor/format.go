@@ -77,10 +77,10 @@ type entry struct {
 	traced                   *traced // of an event of ETW
 }
 
-// stamp is a time as lines have it.
+// stamp returns a time as lines have it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// line is the entry as a line of output.
+// line returns the entry as a line of output.
 func (e entry) line(format string, custom template) string {
 	switch format {
 	case formatXML:
@@ -121,7 +121,7 @@ func (e entry) xml() string {
 	return fmt.Sprintf("<Log><Source>Process</Source><LogEntry><Logline>%s</Logline></LogEntry></Log>", content(e.message))
 }
 
-// value is a field for a custom format.
+// value returns a field for a custom format.
 func (e entry) value(field string) string {
 	switch field {
 	case timeStamp:
@@ -139,13 +139,14 @@ func (e entry) value(field string) string {
 	case message:
 		return e.message
 	}
+
 	if e.traced != nil {
 		return e.traced.value(field)
 	}
 	return ""
 }
 
-// escaped is a text as it stands between the quotes of JSON.
+// escaped returns a text as it stands between the quotes of JSON.
 func escaped(text string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -154,10 +155,10 @@ func escaped(text string) string {
 	return string(bytes.TrimSuffix(bytes.TrimPrefix(b.Bytes(), []byte(`"`)), []byte("\"\n")))
 }
 
-// content is a text as it stands between the tags of XML, without characters that XML does not have.
+// content returns a text as it stands between the tags of XML, without characters that XML does not have.
 func content(text string) string {
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
+		if (r < ' ' && r != '\t' && r != '\n' && r != '\r') || r == 0xfffe || r == 0xffff {
 			return -1
 		}
 		return r
@@ -165,7 +166,7 @@ func content(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// oneLine is a text without ends of lines.
+// oneLine returns a text without ends of lines.
 func oneLine(text string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(strings.TrimRight(text, "\r\n"))
 }
@@ -183,11 +184,13 @@ func parseTemplate(text string, fields []string) (t template, unknown []string) 
 		t.asJSON = true
 		text = strings.ReplaceAll(text[:i], "'", `"`)
 	}
+
 	t.parts = strings.Split(text, "%")
 	if last := len(t.parts) - 1; last%2 == 1 { // a % without another is text
 		t.parts[last-1] += "%" + t.parts[last]
 		t.parts = t.parts[:last]
 	}
+
 	for i := 1; i < len(t.parts); i += 2 {
 		name := t.parts[i]
 		known := slices.IndexFunc(fields, func(f string) bool { return strings.EqualFold(f, name) })
@@ -198,6 +201,7 @@ func parseTemplate(text string, fields []string) (t template, unknown []string) 
 		unknown = append(unknown, name)
 		t.parts[i] = ""
 	}
+
 	return t, unknown
 }
 

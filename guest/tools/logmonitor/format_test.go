@@ -14,8 +14,17 @@ func entries() (event, file, process entry) {
 			from: fromEventLog, time: when, message: said, provider: "My App", channel: "Application", level: "Warning",
 			id: 7,
 		},
-		entry{from: fromFile, time: when, message: said, file: `sub\a.log`},
-		entry{from: fromProcess, time: when, message: said}
+		entry{
+			from:    fromFile,
+			time:    when,
+			message: said,
+			file:    `sub\a.log`,
+		},
+		entry{
+			from:    fromProcess,
+			time:    when,
+			message: said,
+		}
 }
 
 // TestFormats has the lines as Microsoft's program prints them
@@ -59,11 +68,13 @@ func TestFormats(t *testing.T) {
 			if unknown != nil {
 				t.Errorf("unknown fields %q", unknown)
 			}
+
 			for format, want := range map[string]string{formatJSON: tt.json, formatXML: tt.xml, formatCustom: tt.want} {
 				if got := tt.e.line(format, custom); got != want {
 					t.Errorf("%s:\n%s, want\n%s", format, got, want)
 				}
 			}
+
 			if !json.Valid([]byte(tt.json)) {
 				t.Error("it is no JSON")
 			}

@@ -23,7 +23,7 @@ func load(file string) (config, error) {
 	return c, nil
 }
 
-// sentence is an error with a full stop, which Windows' own have.
+// sentence returns an error with a full stop, which Windows' own have.
 func sentence(err error) string { return strings.TrimRight(err.Error(), ".") + "." }
 
 // monitor prints what sources and the program say.
@@ -66,6 +66,7 @@ func (m *monitor) begin(c config) {
 	for _, p := range c.problems {
 		m.complain("WARNING: In the configuration, %s.", p)
 	}
+
 	for _, ch := range c.channels {
 		query, err := eventlog.Filter{Levels: ch.levels}.XPath()
 		var log Log
@@ -76,8 +77,10 @@ func (m *monitor) begin(c config) {
 			m.complain("ERROR: Subscribing to the event log %s: %s Its events are not monitored.", ch.name, sentence(err))
 			continue
 		}
+
 		m.logs = append(m.logs, followed{ch, log, new(bool)})
 	}
+
 	for _, source := range c.files {
 		m.files = append(m.files, &follower{
 			fileSource: source,
@@ -86,10 +89,16 @@ func (m *monitor) begin(c config) {
 				if source.namesFirst {
 					line = name + ": " + line
 				}
-				m.print(entry{from: fromFile, time: time.Now(), message: line, file: name}, source.custom)
+				m.print(entry{
+					from:    fromFile,
+					time:    time.Now(),
+					message: line,
+					file:    name,
+				}, source.custom)
 			},
 		})
 	}
+
 	m.trace(c.providers)
 	m.poll(false)
 }
@@ -111,7 +120,7 @@ func (m *monitor) poll(last bool) {
 	}
 }
 
-// entry is an event to print. Where its source has no text for it, it has the strings of the event.
+// entry returns an event to print. Where its source has no text for it, it has the strings of the event.
 func (c channel) entry(e eventlog.Event) entry {
 	level := "Unknown"
 	if names := levelNames(); e.Level >= 1 && int(e.Level) <= len(names) {
@@ -121,6 +130,7 @@ func (c channel) entry(e eventlog.Event) entry {
 	if text == "" {
 		text = strings.Join(e.Data, " ")
 	}
+
 	if !c.multiLine {
 		text = oneLine(text)
 	}

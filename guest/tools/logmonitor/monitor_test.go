@@ -130,6 +130,7 @@ func TestRun(t *testing.T) {
 	if err := os.Mkdir(`C:\logs`, 0o755); err != nil { // a name like any other here
 		t.Fatal(err)
 	}
+
 	log := &fakeLog{events: []eventlog.Event{{Level: 3, Message: "old\r\nevent"}}}
 	s := &fakeSystem{logs: map[string]*fakeLog{"Application": log}, lost: 3}
 	s.program = func(out io.Writer) int {
@@ -144,9 +145,12 @@ func TestRun(t *testing.T) {
 		if err := os.WriteFile(`C:\logs/a.log`, []byte("line\nlast"), 0o644); err != nil {
 			t.Error(err)
 		}
+
 		return 0xC000013A
 	}
+
 	got := outcomeOf(s, nil, "/Config", write(t, allSources), "cmd", "/c", "echo one")
+
 	//nolint:lll // lines of LogMonitor
 	want := outcome{0xC000013A, `EventLog Warning old event
 ETW Mullion.Recorded text: hello 
@@ -163,12 +167,14 @@ File a.log: last
 [TIME][LOGMONITOR] INFO: Entrypoint process exit code: 3221225786
 [TIME][LOGMONITOR] WARNING: 3 events of ETW were lost, as they came faster than they were printed.
 `}
+
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Error(diff)
 	}
 	if s.line != "cmd /c echo one" {
 		t.Errorf("ran %q", s.line)
 	}
+
 	asked := []string{
 		"Application *[System[(Level=1 or Level=2 or Level=3)]] true", "None *[System[(Level=1 or Level=2)]] true",
 		"Log Monitor ETW Session [{ef70f029-8c00-5b39-73cd-f7e595ec0715 5 64}]",
@@ -198,6 +204,7 @@ func TestStop(t *testing.T) {
 		fmt.Fprintln(out, "stopped in order")
 		return 5
 	}
+
 	got = outcomeOf(s, stop, "/CONFIG", config, "app")
 	if got.code != 5 || !strings.Contains(got.out, "stopped in order") {
 		t.Errorf("%+v", got)
@@ -221,6 +228,7 @@ func TestRefusals(t *testing.T) {
 		fmt.Fprintln(out, "runs")
 		return 0
 	}
+
 	const runs = `{"Source":"Process","LogEntry":{"Logline":"runs"},"SchemaVersion":"1.0.0"}` + "\n"
 	const ended = "[TIME][LOGMONITOR] INFO: Entrypoint process exit code: 0\n"
 	bad := write(t, "{")

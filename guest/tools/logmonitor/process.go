@@ -24,6 +24,7 @@ func (m *monitor) run(line string, stop <-chan os.Signal) int {
 		stop = nil
 		go func() { ended <- wait() }()
 	}
+
 	for took := time.Duration(0); ; {
 		select {
 		case code := <-ended:
@@ -32,6 +33,7 @@ func (m *monitor) run(line string, stop <-chan os.Signal) int {
 		case <-stop:
 			m.poll(true)
 			return 0
+
 		case <-time.After(max(interval, 4*took)): // at most a fifth of the time is spent looking
 			began := time.Now()
 			m.poll(false)
@@ -40,7 +42,7 @@ func (m *monitor) run(line string, stop <-chan os.Signal) int {
 	}
 }
 
-// exitCode is the number of an error of Windows, or 1.
+// exitCode returns the number of an error of Windows, or 1.
 func exitCode(err error) int {
 	if code, ok := errors.AsType[syscall.Errno](err); ok && code != 0 {
 		return int(code)
@@ -55,17 +57,20 @@ func (m *monitor) start(line string) (wait func() int, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	end, err := m.system.Start(line, to)
 	_ = to.Close()
 	if err != nil {
 		_ = from.Close()
 		return nil, err
 	}
+
 	printed := make(chan struct{})
 	go func() {
 		defer close(printed)
 		m.copy(from)
 	}()
+
 	return func() int {
 		code, err := end()
 		if err != nil {
@@ -76,6 +81,7 @@ func (m *monitor) start(line string) (wait func() int, err error) {
 		case <-printed:
 		case <-time.After(leftover):
 		}
+
 		m.complain("INFO: Entrypoint process exit code: %d", code)
 		return code
 	}, nil
@@ -88,7 +94,11 @@ func (m *monitor) copy(from io.Reader) {
 	lines.Split(outputLine)
 	for lines.Scan() {
 		if text := utf8Text.decode(lines.Bytes()); text != "" {
-			m.print(entry{from: fromProcess, time: time.Now(), message: text}, m.config.process)
+			m.print(entry{
+				from:    fromProcess,
+				time:    time.Now(),
+				message: text,
+			}, m.config.process)
 		}
 	}
 }
@@ -99,7 +109,7 @@ func outputLine(data []byte, atEnd bool) (advance int, token []byte, err error) 
 	switch {
 	case i >= 0:
 		return i + 1, data[:i], nil
-	case len(data) >= mostPending || atEnd && len(data) > 0:
+	case len(data) >= mostPending || (atEnd && len(data) > 0):
 		return len(data), data, nil
 	}
 	return 0, nil, nil

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/guest/eventlog"
 )
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}
@@ -26,6 +26,7 @@ func (local) Trace(name string, providers []etw.Provider, f func(etw.Record)) (f
 	if err != nil {
 		return nil, err
 	}
+
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -33,6 +34,7 @@ func (local) Trace(name string, providers []etw.Provider, f func(etw.Record)) (f
 			f(r)
 		}
 	}()
+
 	return func() (uint32, error) {
 		lost, err := session.Close()
 		if err == nil {
@@ -49,6 +51,7 @@ func (local) Start(line string, out *os.File) (func() (int, error), error) {
 	if err != nil {
 		return nil, err
 	}
+
 	output := windows.Handle(out.Fd())
 	for _, handle := range []windows.Handle{output, windows.Stdin} {
 		if handle != 0 {
@@ -58,6 +61,7 @@ func (local) Start(line string, out *os.File) (func() (int, error), error) {
 			}
 		}
 	}
+
 	start := windows.StartupInfo{
 		Flags: windows.STARTF_USESTDHANDLES, StdInput: windows.Stdin, StdOutput: output, StdErr: output,
 	}

@@ -40,12 +40,14 @@ func (local) Zone(tz string) (Zone, error) {
 	if uint32(rc) == invalid {
 		return Zone{}, fmt.Errorf("read the time zone: %w", err)
 	}
+
 	date := func(s windows.Systemtime) string {
 		if s.Month == 0 {
 			return ""
 		}
 		return fmt.Sprintf("(M:%d D:%d DoW:%d)", s.Month, s.Day, s.DayOfWeek)
 	}
+
 	zone := Zone{
 		ID:             windows.UTF16ToString(d.key[:]),
 		Standard:       windows.UTF16ToString(d.standard[:]),
@@ -64,6 +66,7 @@ func (local) Zone(tz string) (Zone, error) {
 			return utc(), nil
 		}
 	}
+
 	return zone, nil
 }
 
@@ -79,6 +82,7 @@ func (l local) Zones() ([]Zone, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the time zones: %w", err)
 	}
+
 	slices.Sort(names)
 	var all []Zone
 	for _, name := range names {
@@ -88,11 +92,17 @@ func (l local) Zones() ([]Zone, error) {
 		}
 		all = append(all, Zone{ID: name, Display: display})
 	}
+
 	return all, nil
 }
 
 // utc is Windows' zone UTC.
 func utc() Zone {
 	const name = "Coordinated Universal Time"
-	return Zone{ID: "UTC", Display: "(UTC) " + name, Standard: name, Daylight: name}
+	return Zone{
+		ID:       "UTC",
+		Display:  "(UTC) " + name,
+		Standard: name,
+		Daylight: name,
+	}
 }

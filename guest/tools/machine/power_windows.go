@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/hostpower"
 )
 
-// kept are Wine's own programs in a container; the container ends without them too.
+// kept returns Wine's own programs in a container; the container ends without them too.
 func kept() []string {
 	return []string{
 		"services.exe", "explorer.exe", "winedevice.exe", "plugplay.exe", "svchost.exe", "rpcss.exe", "conhost.exe",
@@ -37,6 +37,7 @@ func (local) End() error {
 	if err != nil {
 		return err
 	}
+
 	const terminated = 0x40010004 // DBG_TERMINATE_PROCESS, with which Windows ends programs when it ends itself
 	ended := false
 	for _, p := range all {
@@ -53,6 +54,7 @@ func (local) End() error {
 	if !ended {
 		return windows.ERROR_ACCESS_DENIED
 	}
+
 	return nil
 }
 

@@ -20,6 +20,7 @@ func Setx(e program.Env, sys System, args []string) int {
 	if key == "" {
 		return setVariable(e, sys, machine, words[0], words[1])
 	}
+
 	i := strings.LastIndexByte(key, '\\')
 	value, err := sys.Value(key[:max(i, 0)], key[i+1:])
 	if err != nil {
@@ -44,6 +45,7 @@ func parseSetx(e program.Env, args []string) (words []string, machine bool, key 
 		case is && name == "k" && i+1 < len(args):
 			i++
 			key = args[i]
+
 		case is && len(words) != 1: // otherwise it is a value that looks like an option
 			e.Unknown("setx", args[i])
 			return nil, false, "", 1
@@ -51,9 +53,10 @@ func parseSetx(e program.Env, args []string) (words []string, machine bool, key 
 			words = append(words, args[i])
 		}
 	}
-	if len(words) == 2 && key == "" || len(words) == 1 && key != "" {
+	if (len(words) == 2 && key == "") || (len(words) == 1 && key != "") {
 		return words, machine, key, -1
 	}
+
 	e.Invalid("setx", "")
 	return nil, false, "", 1
 }

@@ -55,6 +55,7 @@ func TestSetx(t *testing.T) {
 			}
 		})
 	}
+
 	if got := run(t, &fake{variables: map[string]string{}, err: syscall.EACCES}, "", "setx", "A", "b"); got.Code != 1 ||
 		got.Err != "ERROR: "+syscall.EACCES.Error()+"\n" {
 		t.Errorf("%+v", got)

@@ -28,7 +28,7 @@ type ending struct {
 	seconds int
 }
 
-// shutdownWords are the options that say what to do.
+// shutdownWords returns the options that say what to do.
 func shutdownWords() string { return "s sg r g p a l h hybrid fw o e i" }
 
 func isShutdownWord(name string) bool {
@@ -45,6 +45,7 @@ func Shutdown(e program.Env, sys System, args []string) int {
 	if errors.Is(err, ErrHost) {
 		return s.endHost(e, sys)
 	}
+
 	switch s.verb {
 	case "a":
 		return noShutdown(e)
@@ -53,6 +54,7 @@ func Shutdown(e program.Env, sys System, args []string) int {
 		e.Complain("The request is not supported.(%d)", errorNotSupported)
 		return errorNotSupported
 	}
+
 	if err == nil {
 		<-time.After(time.Duration(s.seconds) * time.Second)
 		err = sys.End()
@@ -74,6 +76,7 @@ func (s ending) endHost(e program.Env, sys System) int {
 			return noShutdown(e)
 		}
 		return shutdownDenied(e, err)
+
 	case "s", "p", "sg", "r", "g":
 		err := sys.EndHost(s.verb == "r" || s.verb == "g", time.Duration(s.seconds)*time.Second)
 		if errors.Is(err, hostpower.ErrPending) {
@@ -82,11 +85,12 @@ func (s ending) endHost(e program.Env, sys System) int {
 		}
 		return shutdownDenied(e, err)
 	}
+
 	e.Complain("The request is not supported.(%d)", errorNotSupported)
 	return errorNotSupported
 }
 
-// shutdownDenied is the exit code for an error, if there is one.
+// shutdownDenied returns the exit code for an error, if there is one.
 func shutdownDenied(e program.Env, err error) int {
 	if err != nil {
 		e.Complain("Access is denied.(%d)", errorAccessDenied)
@@ -104,12 +108,14 @@ func parseShutdown(e program.Env, args []string) (s ending, code int) {
 		e.Print("Usage: shutdown [/s | /r | /p | /a] [/f] [/t xxx] [/d [p|u:]xx:yy] [/c \"comment\"]")
 		return s, code
 	}
+
 	s.seconds = defaultShutdownWait
 	for i := 0; i < len(args); i++ {
 		name, is := program.Option(args[i])
 		if is && name == "?" {
 			return usage(0)
 		}
+
 		value := ""
 		if is && len(name) == 1 && strings.Contains("tcd", name) {
 			if i++; i == len(args) {
@@ -121,6 +127,7 @@ func parseShutdown(e program.Env, args []string) (s ending, code int) {
 			return usage(shutdownUsageExitCode)
 		}
 	}
+
 	if s.verb == "" {
 		return usage(0)
 	}
@@ -135,6 +142,7 @@ func (s *ending) take(name, value string) bool {
 		seconds, err := strconv.Atoi(value)
 		s.seconds = seconds
 		return err == nil && seconds >= 0 && seconds <= longestShutdown
+
 	case isShutdownWord(name) && s.verb == "":
 		s.verb = name
 		if name == "p" {
@@ -143,5 +151,6 @@ func (s *ending) take(name, value string) bool {
 	default:
 		return false
 	}
+
 	return true
 }

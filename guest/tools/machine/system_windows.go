@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/guest/winproc"
 )
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}
@@ -25,12 +25,18 @@ func (local) Tasks() ([]Task, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var found []Task
 	for _, p := range all {
-		t := Task{PID: p.ID, Image: p.Image, Memory: workingSet(p.ID)}
+		t := Task{
+			PID:    p.ID,
+			Image:  p.Image,
+			Memory: workingSet(p.ID),
+		}
 		_ = windows.ProcessIdToSessionId(t.PID, &t.Session) // a process that has just ended has no session
 		found = append(found, t)
 	}
+
 	return found, nil
 }
 
@@ -81,6 +87,7 @@ func (l local) Describe() (Machine, error) {
 		}
 		return text
 	}
+
 	system, err := windows.GetSystemDirectory()
 	if err != nil {
 		return Machine{}, err
@@ -89,6 +96,7 @@ func (l local) Describe() (Machine, error) {
 	if err != nil {
 		return Machine{}, err
 	}
+
 	status := memoryStatus{}
 	status.length = uint32(unsafe.Sizeof(status))
 	if ok, _, err := kernel32("GlobalMemoryStatusEx").Call(uintptr(unsafe.Pointer(&status))); ok == 0 {
@@ -115,8 +123,8 @@ func (l local) Describe() (Machine, error) {
 	}, nil
 }
 
-// processors are the processors' descriptions. The registry has one for each that runs threads; systeminfo shows those
-// that are put into sockets.
+// processors returns the processors' descriptions. The registry has one for each that runs threads; systeminfo shows
+// those that are put into sockets.
 func processors() []string {
 	const path = `HARDWARE\DESCRIPTION\System\CentralProcessor`
 	root, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.ENUMERATE_SUB_KEYS)
@@ -124,6 +132,7 @@ func processors() []string {
 		return nil
 	}
 	defer root.Close()
+
 	names, _ := root.ReadSubKeyNames(-1) // the names that were read
 	var found []string
 	for _, name := range names {
@@ -134,6 +143,7 @@ func processors() []string {
 		vendor, _ := local{}.Value(`HKLM\`+path+`\`+name, "VendorIdentifier") // some processors do not have it
 		found = append(found, strings.TrimSpace(text+" "+vendor))
 	}
+
 	if n := program.Count(program.Packages); n > 0 {
 		found = found[:min(n, len(found))]
 	}
@@ -152,6 +162,7 @@ func (local) Value(path, name string) (string, error) {
 	default:
 		return "", fmt.Errorf("read registry: %q is no root", root)
 	}
+
 	key, err := registry.OpenKey(from, rest, registry.QUERY_VALUE)
 	if err != nil {
 		return "", err
@@ -162,6 +173,7 @@ func (local) Value(path, name string) (string, error) {
 		number, _, err := key.GetIntegerValue(name)
 		return fmt.Sprint(number), err
 	}
+
 	return text, err
 }
 

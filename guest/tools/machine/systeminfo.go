@@ -18,6 +18,7 @@ func Systeminfo(e program.Env, sys System, args []string) int {
 		case name == "?":
 			e.Print("SYSTEMINFO [/FO format] [/NH]")
 			return 0
+
 		case name == "nh":
 			noHeader = true
 		case name == "fo" && i+1 < len(args):
@@ -26,6 +27,7 @@ func Systeminfo(e program.Env, sys System, args []string) int {
 				e.Invalid("systeminfo", fmt.Sprintf("'%s' value is not allowed for '%s' option.", args[i], args[i-1]))
 				return 1
 			}
+
 		default:
 			e.Unknown("systeminfo", args[i])
 			return 1
@@ -35,6 +37,7 @@ func Systeminfo(e program.Env, sys System, args []string) int {
 		e.Invalid("systeminfo", `/NH option is allowed only for "TABLE" and "CSV" formats.`)
 		return 1
 	}
+
 	m, err := sys.Describe()
 	if err != nil {
 		e.Complain("ERROR: %v", err)
@@ -56,6 +59,7 @@ func (m Machine) facts() []fact {
 	for i, name := range m.Processors {
 		processors = append(processors, fmt.Sprintf("[%02d]: %s", i+1, name))
 	}
+
 	adapters := slices.DeleteFunc(slices.Clone(m.Adapters), func(a program.Adapter) bool { return a.Loopback })
 	cards := []string{fmt.Sprintf("%d NIC(s) Installed.", len(adapters))}
 	for i, a := range adapters {
@@ -64,6 +68,7 @@ func (m Machine) facts() []fact {
 			cards = append(cards, fmt.Sprintf("      [%02d]: %s", j+1, address.IP.WithZone("")))
 		}
 	}
+
 	one := func(name, value string) fact { return fact{name, []string{value}} }
 	return []fact{
 		one("Host Name", m.Host), one("OS Name", m.Product), one("OS Version", m.Version),
@@ -93,12 +98,15 @@ func printFacts(e program.Env, facts []fact, format string, noHeader bool) {
 				e.Print("%-26s %s", name, line)
 			}
 		}
+
 		return
 	}
+
 	var names, values []string
 	for _, f := range facts {
 		names, values = append(names, f.name), append(values, strings.Join(f.lines, ","))
 	}
+
 	if format == "csv" {
 		if !noHeader {
 			e.Print("%s", program.Quoted(names))
@@ -106,12 +114,14 @@ func printFacts(e program.Env, facts []fact, format string, noHeader bool) {
 		e.Print("%s", program.Quoted(values))
 		return
 	}
+
 	rules := make([]string, len(names))
 	for i := range names {
 		width := max(len(names[i]), len(values[i]))
 		names[i], values[i], rules[i] = fmt.Sprintf("%-*s", width, names[i]), fmt.Sprintf("%-*s", width, values[i]),
 			strings.Repeat("=", width)
 	}
+
 	e.Print("")
 	if !noHeader {
 		e.Print("%s\r\n%s", strings.Join(names, " "), strings.Join(rules, " "))

@@ -18,6 +18,7 @@ func TestSysteminfo(t *testing.T) {
 			t.Errorf("%q is not in %+v", line, got)
 		}
 	}
+
 	if got := run(t, &fake{}, "", "systeminfo", "/fo", "csv"); !strings.HasPrefix(got.Out,
 		`"Host Name","OS Name","OS Version",`) || strings.Count(got.Out, "\n") != 2 {
 		t.Errorf("%+v", got)
@@ -26,6 +27,7 @@ func TestSysteminfo(t *testing.T) {
 		"\nWIN-1     Microsoft Windows") {
 		t.Errorf("%+v", got)
 	}
+
 	for _, args := range [][]string{{"/z"}, {"/fo", "xml"}, {"/nh"}} {
 		if got := run(t, &fake{}, "", append([]string{"systeminfo"}, args...)...); got.Code != 1 || got.Err == "" ||
 			got.Out != "" {

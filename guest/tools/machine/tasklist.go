@@ -28,6 +28,7 @@ func Tasklist(e program.Env, sys System, args []string) int {
 		e.Complain("ERROR: %v", err)
 		return 1
 	}
+
 	var some []Task
 next:
 	for _, one := range all {
@@ -42,6 +43,7 @@ next:
 		e.Print("INFO: No tasks are running which match the specified criteria.")
 		return 0
 	}
+
 	t.print(e, some)
 	return 0
 }
@@ -56,10 +58,12 @@ func parseTasklist(e program.Env, args []string) (t tasks, code int) {
 			e.Invalid("tasklist", fmt.Sprintf("Value expected for '%s'.", args[i]))
 			return t, 1
 		}
+
 		switch name {
 		case "?":
 			e.Print("TASKLIST [/FI filter] [/FO format] [/NH]")
 			return t, 0
+
 		case "nh":
 			t.noHeader = true
 		case "fo":
@@ -69,6 +73,7 @@ func parseTasklist(e program.Env, args []string) (t tasks, code int) {
 				e.Invalid("tasklist", fmt.Sprintf("'%s' value is not allowed for '%s' option.", args[i], args[i-1]))
 				return t, 1
 			}
+
 		case "fi":
 			i++
 			filter := newFilter(args[i])
@@ -77,11 +82,13 @@ func parseTasklist(e program.Env, args []string) (t tasks, code int) {
 				return t, 1
 			}
 			t.filters = append(t.filters, filter)
+
 		default:
 			e.Unknown("tasklist", args[i])
 			return t, 1
 		}
 	}
+
 	if t.noHeader && t.format == "list" {
 		e.Invalid("tasklist", `/NH option is allowed only for "TABLE" and "CSV" formats.`)
 		return t, 1
@@ -95,6 +102,7 @@ func newFilter(text string) func(Task) bool {
 	if len(words) < 3 {
 		return nil
 	}
+
 	name, op, value := strings.ToLower(words[0]), strings.ToLower(words[1]), strings.Join(words[2:], " ")
 	switch name {
 	case "imagename", "sessionname":
@@ -108,17 +116,20 @@ func newFilter(text string) func(Task) bool {
 			}
 			return wildcard.Match(value, of) == (op == "eq")
 		}
+
 	case "pid", "session", "memusage":
 		want, err := strconv.ParseUint(value, 10, 64)
 		compare := comparisons()[op]
 		if err != nil || compare == nil {
 			return nil
 		}
+
 		return func(t Task) bool {
 			of := map[string]uint64{"pid": uint64(t.PID), "session": uint64(t.Session), "memusage": t.kilobytes()}[name]
 			return compare(of, want)
 		}
 	}
+
 	return nil
 }
 
@@ -130,7 +141,7 @@ func comparisons() map[string]func(a, b uint64) bool {
 	}
 }
 
-// session is the name of a task's session; the first session is that of services.
+// session returns the name of a task's session; the first session is that of services.
 func (t Task) session() string {
 	if t.Session == 0 {
 		return "Services"
@@ -140,7 +151,7 @@ func (t Task) session() string {
 
 func (t Task) kilobytes() uint64 { return t.Memory >> 10 }
 
-// fields are a task's columns.
+// fields returns a task's columns.
 func (t Task) fields() []string {
 	return []string{
 		t.Image, strconv.FormatUint(uint64(t.PID), 10), t.session(),
@@ -158,6 +169,7 @@ func (t tasks) print(e program.Env, some []Task) {
 		for _, one := range some {
 			e.Print("%s", program.Quoted(one.fields()))
 		}
+
 	case "list":
 		for _, one := range some {
 			e.Print("")
@@ -165,6 +177,7 @@ func (t tasks) print(e program.Env, some []Task) {
 				e.Print("%-13s %s", columns[i]+":", field)
 			}
 		}
+
 	default:
 		e.Print("")
 		if !t.noHeader {
@@ -172,6 +185,7 @@ func (t tasks) print(e program.Env, some []Task) {
 			e.Print("%s %s %s %s %s", strings.Repeat("=", 25), strings.Repeat("=", 8), strings.Repeat("=", 16),
 				strings.Repeat("=", 11), strings.Repeat("=", 12))
 		}
+
 		for _, one := range some {
 			f := one.fields()
 			e.Print("%-25.25s %8s %-16s %11s %12s", f[0], f[1], f[2], f[3], f[4])

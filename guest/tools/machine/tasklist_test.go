@@ -13,6 +13,7 @@ func TestTasklist(t *testing.T) {
 		Image:  "System",
 		Memory: 8 << 10,
 	}, {PID: 3120, Session: 1, Image: "a-name-that-is-longer-than-a-column.exe", Memory: 1234 << 20}}}
+
 	const header = "\nImage Name                     PID Session Name        Session#    Mem Usage\n" +
 		"========================= ======== ================ =========== ============\n"
 	const first = "System                           4 Services                   0          8 K\n"
@@ -54,6 +55,7 @@ func TestTasklist(t *testing.T) {
 			}
 		})
 	}
+
 	w.err = errors.New("no snapshot")
 	if got := run(t, w, "", "tasklist"); got.Code != 1 || got.Err != "ERROR: no snapshot\n" {
 		t.Errorf("%+v", got)

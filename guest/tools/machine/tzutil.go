@@ -17,6 +17,7 @@ func Tzutil(e program.Env, sys System, args []string) int {
 	if len(args) == 0 {
 		return usage(1)
 	}
+
 	name, is := program.Option(args[0])
 	switch {
 	case is && name == "?":
@@ -29,6 +30,7 @@ func Tzutil(e program.Env, sys System, args []string) int {
 		}
 		_, _ = e.Stdout.Write([]byte(zone.ID)) // without the end of a line, as Windows' program
 		return 0
+
 	case is && name == "l" && len(args) == 1:
 		return listZones(e, sys)
 	case is && name == "s" && len(args) == 2:
@@ -39,6 +41,7 @@ func Tzutil(e program.Env, sys System, args []string) int {
 		}
 		return 0
 	}
+
 	return usage(1)
 }
 

@@ -21,6 +21,7 @@ func W32tm(e program.Env, sys System, args []string) int {
 		}
 		zone.print(e)
 		return 0
+
 	case "resync", "query", "config", "monitor", "stripchart", "dumpreg", "register", "unregister", "debug":
 		if first == "resync" {
 			e.Print("Sending resync command to local computer")
@@ -28,6 +29,7 @@ func W32tm(e program.Env, sys System, args []string) int {
 		e.Print("The following error occurred: The service has not been started. (0x80070426)")
 		return notStarted
 	}
+
 	e.Print("w32tm /tz")
 	if first == "?" {
 		return 0
@@ -44,6 +46,7 @@ func (z Zone) print(e program.Env) {
 	case z.HasDaylight:
 		current = "TIME_ZONE_ID_STANDARD"
 	}
+
 	date := func(text string) string {
 		if text == "" {
 			return "(unspecified)"

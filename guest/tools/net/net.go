@@ -34,11 +34,13 @@ func Run(e program.Env, sys System, args []string) int {
 			}
 		}
 	}
+
 	code, err := sys.Net(e, args)
 	if err != nil {
 		e.Complain("net: %v", err)
 		return netFailed
 	}
+
 	return code
 }
 
@@ -79,6 +81,7 @@ func localGroup(e program.Env, sys System, args []string) int {
 		}
 		return netSyntax
 	}
+
 	if r.add || r.del || r.commented {
 		return changeGroup(e, sys, r)
 	}
@@ -86,6 +89,7 @@ func localGroup(e program.Env, sys System, args []string) int {
 	if err != nil {
 		return netError(e, err)
 	}
+
 	if r.name == "" {
 		e.Print("\r\nAliases for \\\\%s\r\n\r\n%s", sys.Name(), strings.Repeat("-", 79))
 		for _, g := range groups {
@@ -102,6 +106,7 @@ func localGroup(e program.Env, sys System, args []string) int {
 			e.Print("%s", m)
 		}
 	}
+
 	e.Print("The command completed successfully.\r\n")
 	return netDone
 }
@@ -116,6 +121,7 @@ func parseLocalGroup(args []string) (r groupRequest, ok bool) {
 			}
 			continue
 		}
+
 		name, value, has := strings.Cut(arg[1:], ":")
 		name = strings.ToLower(name)
 		switch {
@@ -128,10 +134,12 @@ func parseLocalGroup(args []string) (r groupRequest, ok bool) {
 		case name == "?" || name == "help":
 			r.help = true
 			return r, true
+
 		default:
 			return r, false
 		}
 	}
+
 	return r, r.fits()
 }
 
@@ -142,7 +150,7 @@ func (r groupRequest) fits() bool {
 	case r.add && r.del, r.del && r.commented, changes && r.name == "":
 		return false
 	}
-	return len(r.members) == 0 || changes && !r.commented
+	return len(r.members) == 0 || (changes && !r.commented)
 }
 
 func changeGroup(e program.Env, sys System, r groupRequest) int {
@@ -156,6 +164,7 @@ func changeGroup(e program.Env, sys System, r groupRequest) int {
 		}
 		members = append(members, account)
 	}
+
 	err := sys.Alone(func() error {
 		groups, err := localgroup.Read(sys.Groups())
 		if err != nil {
@@ -169,6 +178,7 @@ func changeGroup(e program.Env, sys System, r groupRequest) int {
 	if err != nil {
 		return netError(e, err)
 	}
+
 	e.Print("The command completed successfully.\r\n")
 	return netDone
 }
@@ -183,6 +193,7 @@ func (r groupRequest) apply(groups localgroup.Groups, members []string) (localgr
 	case r.commented:
 		return groups.Comment(r.name, r.comment)
 	}
+
 	var err error
 	for _, m := range members {
 		if r.add {
@@ -194,14 +205,15 @@ func (r groupRequest) apply(groups localgroup.Groups, members []string) (localgr
 			return groups, err
 		}
 	}
+
 	return groups, nil
 }
 
 // resolve returns the full name of the account, "" if there is no such account.
 func resolve(name string) string {
 	for _, known := range slices.Concat(localgroup.Accounts(), localgroup.WellKnown()) {
-		if _, short, _ := strings.Cut(known, `\`); strings.EqualFold(known, name) || short != "" &&
-			strings.EqualFold(short, name) {
+		if _, short, _ := strings.Cut(known, `\`); strings.EqualFold(known, name) || (short != "" &&
+			strings.EqualFold(short, name)) {
 			return known
 		}
 	}
@@ -229,6 +241,7 @@ func netError(e program.Env, err error) int {
 			return netFailed
 		}
 	}
+
 	e.Complain("%v", err)
 	return netFailed
 }

@@ -53,6 +53,7 @@ func TestNet(t *testing.T) {
 	failure := func(code, text string) result {
 		return result{Code: 2, Err: "System error " + code + " has occurred.\n\n" + text + "\n\n"}
 	}
+
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -111,6 +112,7 @@ func TestNet(t *testing.T) {
 			}
 		})
 	}
+
 	for _, args := range [][]string{
 		{"/add"},
 		{"x", "/zzz"},
@@ -123,6 +125,7 @@ func TestNet(t *testing.T) {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
+
 	list := run(t, w, "", "net", "localgroup")
 	if !strings.HasPrefix(list.Out, "\nAliases for \\\\WIN-1\n\n---") ||
 		strings.Count(list.Out, "\n*") != len(localgroup.BuiltIn()) {

@@ -56,9 +56,10 @@ func service(e program.Env, sys System, verb string, args []string) int {
 			name = arg
 		}
 	}
+
 	m := sys.Services()
 	switch {
-	case help || name == "" && verb == "stop":
+	case help || (name == "" && verb == "stop"):
 		e.Complain("The syntax of this command is:\r\n\r\nNET %s\r\n%s\r\n", strings.ToUpper(verb),
 			map[string]string{"start": "[service]", "stop": "service"}[verb])
 		if slices.ContainsFunc(args, func(arg string) bool { return arg == "/?" || strings.EqualFold(arg, "/help") }) {
@@ -68,6 +69,7 @@ func service(e program.Env, sys System, verb string, args []string) int {
 	case name == "":
 		return started(e, m)
 	}
+
 	return startOrStop(e, m, verb, name, yes)
 }
 
@@ -76,6 +78,7 @@ func startOrStop(e program.Env, m services.Manager, verb, name string, yes bool)
 	if key, err := m.KeyName(name); err == nil {
 		name = key
 	}
+
 	display, err := m.DisplayName(name)
 	if err != nil {
 		if errors.Is(err, services.DoesNotExist) || errors.Is(err, services.InvalidName) {
@@ -83,6 +86,7 @@ func startOrStop(e program.Env, m services.Manager, verb, name string, yes bool)
 		}
 		return netCode(e, err)
 	}
+
 	rights := uint32(services.QueryStatus | services.StartRight)
 	if verb == "stop" {
 		rights = services.QueryStatus | services.StopRight | services.EnumerateDep
@@ -95,6 +99,7 @@ func startOrStop(e program.Env, m services.Manager, verb, name string, yes bool)
 	if verb == "start" {
 		return startService(e, h, display)
 	}
+
 	return stopService(e, m, h, display, yes)
 }
 
@@ -108,11 +113,13 @@ func started(e program.Env, m services.Manager) int {
 	for _, s := range all {
 		names = append(names, s.Display)
 	}
+
 	slices.SortFunc(names, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	e.Print("These Windows services are started:\r\n")
 	for _, name := range names {
 		e.Print("   %s", name)
 	}
+
 	e.Print("\r\nThe command completed successfully.\r\n")
 	return netDone
 }
@@ -124,6 +131,7 @@ func startService(e program.Env, h services.Handle, display string) int {
 	case err != nil:
 		return netCode(e, err)
 	}
+
 	e.Print("The %s service is starting.", display)
 	is, err := services.Await(h, services.StartPending)
 	switch {
@@ -135,6 +143,7 @@ func startService(e program.Env, h services.Handle, display string) int {
 	case is.State == services.StartPending:
 		return netMessage(e, netStartFailed, "The "+display+" service could not be started.")
 	}
+
 	e.Complain("The %s service could not be started.\r\n", display)
 	switch code := winerr.Code(is.Exit); code {
 	case 0, services.NeverStarted:
@@ -155,17 +164,20 @@ func stopService(e program.Env, m services.Manager, h services.Handle, display s
 	if err != nil {
 		return netCode(e, err)
 	}
+
 	if len(needing) > 0 {
 		e.Print("The following services are dependent on the %s service.\r\n"+
 			"Stopping the %s service will also stop these services.\r\n", display, display)
 		for _, s := range needing {
 			e.Print("   %s", s.Display)
 		}
+
 		e.Print("")
 		if !yes && !agreed(e) {
 			return netFailed
 		}
 	}
+
 	for _, s := range needing {
 		other, err := m.Open(s.Name, services.QueryStatus|services.StopRight)
 		if err != nil {
@@ -177,6 +189,7 @@ func stopService(e program.Env, m services.Manager, h services.Handle, display s
 			return code
 		}
 	}
+
 	return stopOne(e, h, display)
 }
 
@@ -195,6 +208,7 @@ func stopOne(e program.Env, h services.Handle, display string) int {
 	case err != nil:
 		return netCode(e, err)
 	}
+
 	e.Print("The %s service is stopping.", display)
 	is, err := services.AwaitStop(h)
 	switch {
@@ -203,6 +217,7 @@ func stopOne(e program.Env, h services.Handle, display string) int {
 	case is.State != services.Stopped:
 		return netMessage(e, netNotStopped, "The "+display+" service could not be stopped.")
 	}
+
 	e.Print("The %s service was stopped successfully.\r\n", display)
 	return netDone
 }

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/winerr"
 )
 
-// netServices are a service, one that needs it, and some that do not start.
+// netServices returns a service, one that needs it, and some that do not start.
 func netServices(t *testing.T) *fake {
 	t.Helper()
 	w := &fake{}
@@ -37,12 +37,18 @@ func netServices(t *testing.T) *fake {
 			t.Fatal(err)
 		}
 	}
+
 	ends := func(name string, exit winerr.Code, own uint32) {
-		w.services.Find(name).Ends = &services.Status{State: services.Stopped, Exit: uint32(exit), ServiceExit: own}
+		w.services.Find(name).Ends = &services.Status{
+			State:       services.Stopped,
+			Exit:        uint32(exit),
+			ServiceExit: own,
+		}
 	}
 	ends("crash", services.ProcessAborted, 0)
 	ends("own", services.SpecificError, 3)
 	ends("quiet", 0, 0)
+
 	return w
 }
 
@@ -70,9 +76,21 @@ func TestNetServices(t *testing.T) {
 		{"", []string{"stop", "web"}, result{Code: 2, Out: asked + question}},
 		{"y\n", []string{"stop", "web"}, result{Out: asked + question + stopped}},
 		{"", []string{"start", "off"}, result{Code: 2, Err: "System error 1058 has occurred.\n\nThe service cannot be started, either because it is disabled or because it has no enabled devices associated with it.\n\n"}},
-		{"", []string{"start", "crash"}, result{Code: 2, Out: "The Crash service is starting.\n", Err: "The Crash service could not be started.\n\nA system error has occurred.\n\nSystem error 1067 has occurred.\n\nThe process terminated unexpectedly.\n\n"}},
-		{"", []string{"start", "own"}, result{Code: 2, Out: "The Own service is starting.\n", Err: "The Own service could not be started.\n\nA service specific error occurred: 3." + help + "3547.\n\n"}},
-		{"", []string{"start", "quiet"}, result{Code: 2, Out: "The Quiet service is starting.\n", Err: "The Quiet service could not be started.\n\nThe service did not report an error." + help + "3534.\n\n"}},
+		{"", []string{"start", "crash"}, result{
+			Code: 2,
+			Out:  "The Crash service is starting.\n",
+			Err:  "The Crash service could not be started.\n\nA system error has occurred.\n\nSystem error 1067 has occurred.\n\nThe process terminated unexpectedly.\n\n",
+		}},
+		{"", []string{"start", "own"}, result{
+			Code: 2,
+			Out:  "The Own service is starting.\n",
+			Err:  "The Own service could not be started.\n\nA service specific error occurred: 3." + help + "3547.\n\n",
+		}},
+		{"", []string{"start", "quiet"}, result{
+			Code: 2,
+			Out:  "The Quiet service is starting.\n",
+			Err:  "The Quiet service could not be started.\n\nThe service did not report an error." + help + "3534.\n\n",
+		}},
 		{"", []string{"start", "a", "b"}, result{Code: 1, Err: "The syntax of this command is:\n\nNET START\n[service]\n\n"}},
 		{"", []string{"stop"}, result{Code: 1, Err: "The syntax of this command is:\n\nNET STOP\nservice\n\n"}},
 		{"", []string{"stop", "/?"}, result{Err: "The syntax of this command is:\n\nNET STOP\nservice\n\n"}},
@@ -82,11 +100,13 @@ func TestNetServices(t *testing.T) {
 			t.Errorf("net %q: %s", tc.args, diff)
 		}
 	}
+
 	run(t, w, "", "net", "start", "web")
 	run(t, w, "", "net", "start", "cache")
 	if got := run(t, w, "", "net", "stop", "web", "/y"); got.Code != 0 || got.Out != asked+stopped {
 		t.Errorf("%+v", got)
 	}
+
 	w.services = servicestest.Manager{Err: services.AccessDenied}
 	if got := run(t, w, "", "net", "start"); got.Code != 2 ||
 		got.Err != "System error 5 has occurred.\n\nAccess is denied.\n\n" {

@@ -20,7 +20,7 @@ type System interface {
 	Net(e program.Env, args []string) (int, error)
 }
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}

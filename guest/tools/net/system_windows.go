@@ -21,6 +21,7 @@ func (local) Alone(f func() error) error {
 	if _, err := windows.WaitForSingleObject(mutex, windows.INFINITE); err != nil {
 		return fmt.Errorf("lock local groups: %w", err)
 	}
+
 	defer windows.ReleaseMutex(mutex) //nolint:errcheck // as above
 	return f()
 }

@@ -8,6 +8,7 @@ func (s statistics) showTraffic(e program.Env, sys System) error {
 	if err != nil {
 		return err
 	}
+
 	e.Print("Interface Statistics")
 	e.Print("")
 	e.Print("                           Received            Sent")
@@ -24,6 +25,7 @@ func (s statistics) showTraffic(e program.Env, sys System) error {
 	} {
 		e.Print("%-20s%15d %15d", row.name, row.in, row.out)
 	}
+
 	e.Print("%-20s%15d", "Unknown protocols", t.UnknownIn)
 	return nil
 }
@@ -88,6 +90,7 @@ func (s statistics) showCounters(e program.Env, sys System) error {
 		if family.six {
 			suffix = "V6"
 		}
+
 		for _, block := range []struct {
 			protocol, title string
 			width           int
@@ -109,5 +112,6 @@ func (s statistics) showCounters(e program.Env, sys System) error {
 			}
 		}
 	}
+
 	return nil
 }

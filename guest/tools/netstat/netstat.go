@@ -35,6 +35,7 @@ func Run(e program.Env, sys System, args []string) int {
 	if code >= 0 {
 		return code
 	}
+
 	for {
 		if err := s.show(e, sys); err != nil {
 			e.Complain("%v", err)
@@ -57,6 +58,7 @@ func (s statistics) show(e program.Env, sys System) error {
 			return err
 		}
 	}
+
 	if s.counters {
 		return s.showCounters(e, sys)
 	}
@@ -73,6 +75,7 @@ func parseNetstat(e program.Env, args []string) (s statistics, code int) {
 			s.every = time.Duration(seconds) * time.Second
 			continue
 		}
+
 		name, is := program.Option(args[i])
 		if name == "p" && i+1 < len(args) {
 			i++
@@ -83,6 +86,7 @@ func parseNetstat(e program.Env, args []string) (s statistics, code int) {
 			}
 			continue
 		}
+
 		if !is || !s.letters(name) {
 			usage(e)
 			if name == "?" {
@@ -91,6 +95,7 @@ func parseNetstat(e program.Env, args []string) (s statistics, code int) {
 			return s, 1
 		}
 	}
+
 	return s, -1
 }
 
@@ -116,6 +121,7 @@ func (s *statistics) letters(name string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -128,7 +134,7 @@ func (s statistics) wanted(one winnet.Socket) bool {
 	if s.protocol != "" && s.protocol != protocol {
 		return false
 	}
-	return s.all || one.Protocol == "TCP" && one.State != winnet.StateListening
+	return s.all || (one.Protocol == "TCP" && one.State != winnet.StateListening)
 }
 
 // showSockets prints the table of sockets: those of TCP first, those of IPv4 before those of IPv6.
@@ -137,12 +143,14 @@ func (s statistics) showSockets(e program.Env, sys System) error {
 	if err != nil {
 		return err
 	}
+
 	images := map[uint32]string{}
 	if s.images {
 		if images, err = sys.Images(); err != nil {
 			return err
 		}
 	}
+
 	slices.SortStableFunc(sockets, func(a, b winnet.Socket) int {
 		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol),
 			cmp.Compare(a.Local.Addr().BitLen(), b.Local.Addr().BitLen()), a.Local.Compare(b.Local))
@@ -154,6 +162,7 @@ func (s statistics) showSockets(e program.Env, sys System) error {
 	if !s.owners {
 		last = ""
 	}
+
 	s.row(e, [4]string{"Proto", "Local Address", "Foreign Address", "State"}, last)
 	names := map[netip.Addr]string{}
 	for _, one := range sockets {
@@ -166,12 +175,14 @@ func (s statistics) showSockets(e program.Env, sys System) error {
 		if !s.images {
 			continue
 		}
+
 		if image := images[one.PID]; image != "" {
 			e.Print(" [%s]", image)
 		} else {
 			e.Print(" Can not obtain ownership information")
 		}
 	}
+
 	return nil
 }
 
@@ -186,7 +197,7 @@ func (s statistics) row(e program.Env, cells [4]string, pid string) {
 
 func pad(text string, width int) string { return text + strings.Repeat(" ", max(0, width-len(text))) }
 
-// portNames are the names of ports that netstat shows without -n, as the registry of service names has them
+// portNames returns the names of ports that netstat shows without -n, as the registry of service names has them
 // (https://www.iana.org/assignments/service-names-port-numbers).
 func portNames() map[uint16]string {
 	return map[uint16]string{
@@ -195,11 +206,12 @@ func portNames() map[uint16]string {
 	}
 }
 
-// foreign is the other end of a socket. Without -n the host has a name, which names remembers, and the port too.
+// foreign returns the other end of a socket. Without -n the host has a name, which names remembers, and the port too.
 func (s statistics) foreign(sys System, one winnet.Socket, names map[netip.Addr]string) string {
 	if one.Protocol == "UDP" {
 		return "*:*"
 	}
+
 	remote := one.Remote
 	if one.State == winnet.StateListening { // the table may have anything there
 		remote = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
@@ -207,6 +219,7 @@ func (s statistics) foreign(sys System, one winnet.Socket, names map[netip.Addr]
 			remote = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 		}
 	}
+
 	if s.numbers {
 		return remote.String()
 	}
@@ -215,6 +228,7 @@ func (s statistics) foreign(sys System, one winnet.Socket, names map[netip.Addr]
 		name = hostName(sys, remote.Addr())
 		names[remote.Addr()] = name
 	}
+
 	port := portNames()[remote.Port()]
 	if port == "" {
 		port = strconv.Itoa(int(remote.Port()))
@@ -222,7 +236,7 @@ func (s statistics) foreign(sys System, one winnet.Socket, names map[netip.Addr]
 	return name + ":" + port
 }
 
-// hostName is the name of an address, or the address itself; the computer's own if it is no other's.
+// hostName returns the name of an address, or the address itself; the computer's own if it is no other's.
 func hostName(sys System, addr netip.Addr) string {
 	name := ""
 	if addr.IsUnspecified() || addr.IsLoopback() {

@@ -24,7 +24,12 @@ func (w *fake) Routes() ([]winnet.Route, error)      { return programtest.Routes
 func (w *fake) Images() (map[uint32]string, error)   { return nil, w.err }
 
 func socket(protocol, local, remote string, state, pid uint32) winnet.Socket {
-	s := winnet.Socket{Protocol: protocol, Local: netip.MustParseAddrPort(local), State: state, PID: pid}
+	s := winnet.Socket{
+		Protocol: protocol,
+		Local:    netip.MustParseAddrPort(local),
+		State:    state,
+		PID:      pid,
+	}
 	if remote != "" {
 		s.Remote = netip.MustParseAddrPort(remote)
 	}
@@ -41,11 +46,22 @@ func (w *fake) Sockets() ([]winnet.Socket, error) {
 }
 
 func (w *fake) Traffic() (winnet.Traffic, error) {
-	return winnet.Traffic{BytesIn: 123456789, UnicastIn: 1000, BytesOut: 42, ErrorsOut: 1, UnknownIn: 7}, w.err
+	return winnet.Traffic{
+		BytesIn:   123456789,
+		UnicastIn: 1000,
+		BytesOut:  42,
+		ErrorsOut: 1,
+		UnknownIn: 7,
+	}, w.err
 }
 
 func (w *fake) Protocols(six bool) (winnet.Protocols, error) {
-	p := winnet.Protocols{IP: make([]uint32, 23), TCP: make([]uint32, 15), UDP: make([]uint32, 5)}
+	p := winnet.Protocols{
+		IP:  make([]uint32, 23),
+		TCP: make([]uint32, 15),
+		UDP: make([]uint32, 5),
+	}
+
 	for _, values := range [][]uint32{p.IP, p.TCP, p.UDP} {
 		for i := range values {
 			values[i] = uint32(i)
@@ -54,6 +70,7 @@ func (w *fake) Protocols(six bool) (winnet.Protocols, error) {
 			}
 		}
 	}
+
 	return p, w.err
 }
 

@@ -36,7 +36,7 @@ type Names interface {
 	Reverse(addr netip.Addr) string
 }
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}

@@ -20,11 +20,13 @@ func Getmac(e program.Env, sys System, args []string) int {
 		e.Complain("ERROR: %v", err)
 		return 1
 	}
+
 	columns := []string{"Physical Address", "Transport Name"}
 	widths := []int{19, 58}
 	if verbose {
 		columns, widths = append([]string{"Connection Name", "Network Adapter"}, columns...), append([]int{15, 15}, widths...)
 	}
+
 	var rows [][]string
 	for _, a := range adapters {
 		if a.Loopback || len(a.Hardware) == 0 {
@@ -34,13 +36,21 @@ func Getmac(e program.Env, sys System, args []string) int {
 		if a.Up {
 			transport = `\Device\Tcpip_` + a.Name
 		}
+
 		row := []string{strings.ToUpper(strings.ReplaceAll(a.Hardware.String(), ":", "-")), transport}
 		if verbose {
 			row = append([]string{a.Name, a.Description}, row...)
 		}
 		rows = append(rows, row)
 	}
-	table{format: format, head: head, columns: columns, widths: widths}.print(e, rows)
+
+	table{
+		format:  format,
+		head:    head,
+		columns: columns,
+		widths:  widths,
+	}.print(e, rows)
+
 	return 0
 }
 
@@ -53,6 +63,7 @@ func parseGetmac(e program.Env, args []string) (format string, head, verbose boo
 		case is && name == "?":
 			e.Print("GETMAC [/FO format] [/NH] [/V]")
 			return "", false, false, 0
+
 		case is && name == "nh":
 			head = false
 		case is && name == "v":
@@ -61,11 +72,13 @@ func parseGetmac(e program.Env, args []string) (format string, head, verbose boo
 			slices.Contains([]string{"table", "list", "csv"}, strings.ToLower(args[i+1])):
 			i++
 			format = strings.ToLower(args[i])
+
 		default:
 			e.Unknown("getmac", args[i])
 			return "", false, false, 1
 		}
 	}
+
 	return format, head, verbose, -1
 }
 
@@ -88,6 +101,7 @@ func (t table) print(e program.Env, rows [][]string) {
 			e.Print("\"%s\"", strings.Join(row, `","`))
 		}
 		return
+
 	case "list":
 		for _, row := range rows {
 			e.Print("")
@@ -97,6 +111,7 @@ func (t table) print(e program.Env, rows [][]string) {
 		}
 		return
 	}
+
 	line := func(cells []string) {
 		var padded []string
 		for i, cell := range cells {
@@ -105,6 +120,7 @@ func (t table) print(e program.Env, rows [][]string) {
 		}
 		e.Print("%s", strings.TrimRight(strings.Join(padded, " "), " "))
 	}
+
 	if t.head {
 		var bars []string
 		for _, w := range t.widths {
@@ -114,6 +130,7 @@ func (t table) print(e program.Env, rows [][]string) {
 		line(t.columns)
 		line(bars)
 	}
+
 	for _, row := range rows {
 		line(row)
 	}

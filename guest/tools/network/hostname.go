@@ -9,6 +9,7 @@ func Hostname(e program.Env, sys System, args []string) int {
 		e.Print("%s", sys.HostName())
 		return 0
 	}
+
 	if name, is := program.Option(args[0]); is && name == "?" {
 		e.Print("")
 		e.Print("Prints the name of the current host.")
@@ -18,5 +19,6 @@ func Hostname(e program.Env, sys System, args []string) int {
 	}
 	e.Complain("sethostname: Use the Network Control Panel Applet to set hostname.")
 	e.Complain("hostname -s is not supported.")
+
 	return 1
 }

@@ -20,6 +20,7 @@ func Ipconfig(e program.Env, sys System, args []string) int {
 		e.Print("\r\nWindows IP Configuration\r\n\r\nSuccessfully flushed the DNS Resolver Cache.")
 		return 0
 	}
+
 	all, compartments := false, false
 	for _, arg := range args {
 		switch name, _ := program.Option(arg); name {
@@ -36,6 +37,7 @@ func Ipconfig(e program.Env, sys System, args []string) int {
 		line := strings.Repeat("=", 78)
 		e.Print("\r\n\r\n%s\r\nNetwork Information for *Compartment 1* (ACTIVE)\r\n%[1]s", line)
 	}
+
 	return printAdapters(e, sys, all)
 }
 
@@ -50,6 +52,7 @@ func printAdapters(e program.Env, sys System, all bool) int {
 		e.Complain("An internal error occurred: the adapters cannot be listed (%s).", reason)
 		return 1
 	}
+
 	if all {
 		printHostFacts(e, sys, adapters)
 	}
@@ -58,6 +61,7 @@ func printAdapters(e program.Env, sys System, all bool) int {
 			printAdapter(e, a, all)
 		}
 	}
+
 	return 0
 }
 
@@ -77,6 +81,7 @@ func printAdapter(e program.Env, a program.Adapter, all bool) {
 	if !a.Up {
 		printFact(e, "Media State", "Media disconnected")
 	}
+
 	printFact(e, "Connection-specific DNS Suffix ", a.Suffix)
 	if all {
 		dhcp := "No"
@@ -88,9 +93,11 @@ func printAdapter(e program.Env, a program.Adapter, all bool) {
 		printFact(e, "DHCP Enabled", dhcp)
 		printFact(e, "Autoconfiguration Enabled", "Yes")
 	}
+
 	for _, address := range a.Addresses {
 		printAddress(e, address, all)
 	}
+
 	printFacts(e, "Default Gateway", a.Gateways)
 	if len(a.Gateways) == 0 {
 		printFact(e, "Default Gateway", "")

@@ -22,9 +22,11 @@ func Netsh(e program.Env, sys System, args []string) int {
 	if len(words) >= 2 && words[0] == "interface" && slices.Contains([]string{"ip", "ipv4"}, words[1]) {
 		return netshIPv4(e, sys, words[2:])
 	}
+
 	if len(words) >= 3 && words[0] == "http" && strings.HasPrefix(words[2], "urlacl") {
 		return netshURLs(e, sys, words[1], args[3:])
 	}
+
 	reason := "the command is not part of Mullion's netsh, which has interface ipv4 show and http show, add and delete urlacl"
 	if len(words) >= 2 {
 		switch words[0] + " " + words[1] {
@@ -36,6 +38,7 @@ func Netsh(e program.Env, sys System, args []string) int {
 			reason = "this part of netsh is not there"
 		}
 	}
+
 	if len(words) == 1 && (words[0] == "/?" || words[0] == "help") {
 		e.Print("netsh interface ipv4 show config | addresses | interfaces | dnsservers")
 		e.Print("netsh http show | add | delete urlacl")
@@ -56,10 +59,12 @@ func netshIPv4(e program.Env, sys System, words []string) int {
 		e.Complain("%v", err)
 		return 1
 	}
+
 	name := ""
 	if len(words) > 2 {
 		name = strings.Trim(strings.TrimPrefix(words[2], "name="), `"`)
 	}
+
 	switch what := words[1]; {
 	case strings.HasPrefix("interfaces", what) && len(what) > 2:
 		showInterfaces(e, adapters)
@@ -75,10 +80,12 @@ func netshIPv4(e program.Env, sys System, words []string) int {
 			e.Complain("The filename, directory name, or volume label syntax is incorrect.")
 			return 1
 		}
+
 	default:
 		e.Complain("The following command was not found: interface ipv4 show %s.", strings.Join(words[1:], " "))
 		return 1
 	}
+
 	return 0
 }
 
@@ -105,6 +112,7 @@ func showConfig(e program.Env, a program.Adapter, what string) {
 	if a.DHCP {
 		yes = "Yes"
 	}
+
 	if what != "dnsservers" {
 		line("DHCP enabled", yes)
 		for _, one := range a.Addresses {
@@ -115,12 +123,14 @@ func showConfig(e program.Env, a program.Adapter, what string) {
 				line("Subnet Prefix", prefix.String()+" (mask "+mask+")")
 			}
 		}
+
 		for _, g := range a.Gateways {
 			if g.Is4() {
 				line("Default Gateway", g.String())
 			}
 		}
 	}
+
 	if what == "config" || what == "dnsservers" {
 		var servers []string
 		for _, s := range a.Servers {
@@ -131,11 +141,13 @@ func showConfig(e program.Env, a program.Adapter, what string) {
 		if len(servers) == 0 {
 			servers = []string{"None"}
 		}
+
 		line("Statically Configured DNS Servers", servers[0])
 		for _, s := range servers[1:] {
 			e.Print("    %-38s%s", "", s)
 		}
 	}
+
 	e.Print("")
 }
 
@@ -147,22 +159,25 @@ func netshURLs(e program.Env, sys System, verb string, args []string) int {
 		e.Complain("%v", err)
 		return 1
 	}
+
 	url := given["url"]
 	_, there := all[url]
 	switch {
 	case verb == "show":
 		return showURLs(e, all, url)
-	case !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") || !strings.HasSuffix(url, "/"):
+	case (!strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://")) || !strings.HasSuffix(url, "/"):
 		e.Complain("The parameter is incorrect.")
 		return 1
 	case verb == "add" && there:
 		e.Complain("Url reservation add failed, Error: 183")
 		e.Complain("Cannot create a file when that file already exists.")
 		return 1
+
 	case verb == "delete" && !there:
 		e.Complain("Url reservation delete failed, Error: 2")
 		e.Complain("The system cannot find the file specified.")
 		return 1
+
 	case verb == "add":
 		err = sys.Reserve(url, cmp.Or(given["user"], given["sddl"]))
 	case verb == "delete":
@@ -171,6 +186,7 @@ func netshURLs(e program.Env, sys System, verb string, args []string) int {
 		e.Complain("The following command was not found: http %s urlacl.", verb)
 		return 1
 	}
+
 	if err != nil {
 		e.Complain("Url reservation %s failed, Error: 5", verb)
 		e.Complain("Access is denied.")
@@ -179,10 +195,11 @@ func netshURLs(e program.Env, sys System, verb string, args []string) int {
 	e.Print("")
 	e.Print("URL reservation successfully %s", map[string]string{"add": "added", "delete": "deleted"}[verb])
 	e.Print("")
+
 	return 0
 }
 
-// urlArguments are the arguments by their names; the first two may have none.
+// urlArguments returns the arguments by their names; the first two may have none.
 func urlArguments(args []string) map[string]string {
 	given := map[string]string{}
 	for i, a := range args {
@@ -211,5 +228,6 @@ func showURLs(e program.Env, all map[string]string, url string) int {
 		e.Print("            Delegate: No")
 		e.Print("")
 	}
+
 	return 0
 }

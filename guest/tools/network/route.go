@@ -45,6 +45,7 @@ func parseRoute(e program.Env, args []string) (f routeFilter, code int) {
 				"programs cannot change them here.", verb)
 			return f, 1
 		}
+
 		switch {
 		case is && (name == "4" || name == "6"):
 			f.family = name
@@ -61,10 +62,11 @@ func parseRoute(e program.Env, args []string) (f routeFilter, code int) {
 	if command == "" {
 		return f, routeUsage(e, 1)
 	}
+
 	return f, -1
 }
 
-// routeChange is what an argument would do to the routes, as a noun; "" for one that only shows them.
+// routeChange returns what an argument would do to the routes, as a noun; "" for one that only shows them.
 func routeChange(arg string) string {
 	return map[string]string{
 		"add": "addition", "-p": "addition", "/p": "addition", "delete": "deletion", "-f": "deletion", "/f": "deletion",
@@ -93,9 +95,11 @@ func printRoutes(e program.Env, r Routing, f routeFilter) error {
 	if err != nil {
 		return err
 	}
+
 	routes = slices.DeleteFunc(routes, func(r winnet.Route) bool {
 		return f.pattern != "" && !wildcard.Match(f.pattern, r.Prefix.Addr().String())
 	})
+
 	slices.SortStableFunc(routes, func(a, b winnet.Route) int {
 		return cmp.Or(a.Prefix.Addr().Compare(b.Prefix.Addr()), cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()))
 	})
@@ -104,6 +108,7 @@ func printRoutes(e program.Env, r Routing, f routeFilter) error {
 	for _, a := range slices.Backward(adapters) {
 		e.Print("%s", interfaceLine(a))
 	}
+
 	e.Print(rule)
 	if f.family != "6" {
 		printRoutes4(e, adapters, routes)
@@ -114,7 +119,7 @@ func printRoutes(e program.Env, r Routing, f routeFilter) error {
 	return nil
 }
 
-// interfaceLine is an adapter's line in the list of interfaces.
+// interfaceLine returns an adapter's line in the list of interfaces.
 func interfaceLine(a program.Adapter) string {
 	const dots = "..........................."
 	if len(a.Hardware) == 0 {
@@ -137,6 +142,7 @@ func printRoutes4(e program.Env, adapters []program.Adapter, routes []winnet.Rou
 			e.Print("Network Destination        Netmask          Gateway       Interface  Metric")
 			none = false
 		}
+
 		hop := r.Hop.String()
 		if r.Hop.IsUnspecified() {
 			hop = "On-link "
@@ -144,10 +150,11 @@ func printRoutes4(e program.Env, adapters []program.Adapter, routes []winnet.Rou
 		e.Print("%17s%17s%17s%17s%7d", r.Prefix.Addr(), net.IP(net.CIDRMask(r.Prefix.Bits(), 32)), hop,
 			addressOn(adapters, r.Index), r.Metric)
 	}
+
 	printNoMore(e, none)
 }
 
-// addressOn is the IPv4 address of the interface with a number.
+// addressOn returns the IPv4 address of the interface with a number.
 func addressOn(adapters []program.Adapter, index uint32) string {
 	for _, a := range adapters {
 		for _, one := range a.Addresses {
@@ -173,6 +180,7 @@ func printRoutes6(e program.Env, routes []winnet.Route) {
 			e.Print(" If Metric Network Destination      Gateway")
 			none = false
 		}
+
 		hop, to := r.Hop.String(), r.Prefix.String()
 		if r.Hop.IsUnspecified() {
 			hop = "On-link"
@@ -182,8 +190,10 @@ func printRoutes6(e program.Env, routes []winnet.Route) {
 			e.Print("%36s%s", "", hop)
 			continue
 		}
+
 		e.Print("%3d%7d %-24s %s", r.Index, r.Metric, to, hop)
 	}
+
 	printNoMore(e, none)
 }
 

@@ -24,12 +24,14 @@ func (local) Reservations() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the reservations: %w", err)
 	}
+
 	all := map[string]string{}
 	for _, name := range names {
 		if user, _, err := key.GetStringValue(name); err == nil {
 			all[name] = user
 		}
 	}
+
 	return all, nil
 }
 

@@ -72,6 +72,7 @@ func ask(sys System, server netip.Addr, name string, kind dnsmessage.Type) (repl
 	if err != nil {
 		return reply{}, errNoDomain
 	}
+
 	to := netip.AddrPortFrom(server, dnsPort)
 	r, err := askUDP(sys, to, question, message)
 	if err == nil && r.header.Truncated {
@@ -80,6 +81,7 @@ func ask(sys System, server netip.Addr, name string, kind dnsmessage.Type) (repl
 	if err != nil {
 		return r, err
 	}
+
 	return r, errorOf(r.header.RCode)
 }
 
@@ -97,6 +99,7 @@ func askUDP(sys System, to netip.AddrPort, question dnsmessage.Message, message 
 		return reply{}, errNoReply
 	}
 	defer conn.Close()
+
 	buffer := make([]byte, mostBytes)
 	timeout := askTimeout
 	for range askTries {
@@ -107,11 +110,13 @@ func askUDP(sys System, to netip.AddrPort, question dnsmessage.Message, message 
 		if _, err := conn.Write(message); err != nil {
 			return reply{}, errNoReply
 		}
+
 		r, err := nextReply(conn, question, buffer)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return r, err
 		}
 	}
+
 	return reply{}, errNoReply
 }
 
@@ -140,6 +145,7 @@ func askTCP(sys System, to netip.AddrPort, question dnsmessage.Message, message 
 	if err := conn.SetDeadline(time.Now().Add(tcpTimeout)); err != nil {
 		return reply{}, errNoReply
 	}
+
 	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(message))), message...)); err != nil {
 		return reply{}, errNoReply
 	}
@@ -147,6 +153,7 @@ func askTCP(sys System, to netip.AddrPort, question dnsmessage.Message, message 
 	if err := binary.Read(conn, binary.BigEndian, &size); err != nil {
 		return reply{}, errNoReply
 	}
+
 	buffer := make([]byte, size)
 	if _, err := io.ReadFull(conn, buffer); err != nil {
 		return reply{}, errNoReply
@@ -196,6 +203,7 @@ func (r reply) answers() []record {
 		if records.SkipAnswer() != nil {
 			return found
 		}
+
 		if err != nil {
 			continue
 		}
@@ -229,8 +237,8 @@ func (r record) address() (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// plainName is a name without its last dot. What is no printable character is \ddd, so that a terminal never sees what
-// a server has made up.
+// plainName returns a name without its last dot. What is no printable character is \ddd, so that a terminal never sees
+// what a server has made up.
 func plainName(name dnsmessage.Name) string {
 	var out strings.Builder
 	for _, c := range []byte(strings.TrimSuffix(name.String(), ".")) {

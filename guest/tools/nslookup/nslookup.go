@@ -40,16 +40,22 @@ type asker struct {
 // Like Windows' program, and unlike every other program on Windows, it tries the DNS suffix with names that have a dot
 // too (https://learn.microsoft.com/windows-server/administration/windows-commands/nslookup-set-search).
 func Run(e program.Env, sys System, args []string) int {
-	a := asker{Env: e, sys: sys, search: true}
+	a := asker{
+		Env:    e,
+		sys:    sys,
+		search: true,
+	}
+
 	for ; len(args) > 0; args = args[1:] {
 		text := args[0]
-		if len(text) < 2 || text[0] != '-' && text[0] != '/' {
+		if len(text) < 2 || (text[0] != '-' && text[0] != '/') {
 			break
 		}
 		if !a.set(text[1:]) {
 			return 1
 		}
 	}
+
 	a.findServer()
 	switch {
 	case len(args) > 1:
@@ -60,6 +66,7 @@ func Run(e program.Env, sys System, args []string) int {
 		e.Complain("*** Default servers are not available")
 		return 1
 	}
+
 	ok := false
 	if len(args) == 0 || args[0] == "-" {
 		ok = a.converse()
@@ -70,6 +77,7 @@ func Run(e program.Env, sys System, args []string) int {
 	if !ok {
 		return 1
 	}
+
 	return 0
 }
 
@@ -106,10 +114,11 @@ func (a *asker) set(text string) bool {
 	case !valued && (name == "search" || name == "nosearch"):
 		a.search = name == "search"
 		return true
-	case !valued || name != "type" && name != "querytype" && name != "q":
+	case !valued || (name != "type" && name != "querytype" && name != "q"):
 		a.Complain("*** Option %s is not known to this nslookup", text)
 		return false
 	}
+
 	kind, known := map[string]dnsmessage.Type{
 		"A": dnsmessage.TypeA, "AAAA": dnsmessage.TypeAAAA, "A+AAAA": anyAddress, "ANY": dnsmessage.TypeALL,
 		"CNAME": dnsmessage.TypeCNAME, "MX": dnsmessage.TypeMX, "NS": dnsmessage.TypeNS, "PTR": dnsmessage.TypePTR,
@@ -119,6 +128,7 @@ func (a *asker) set(text string) bool {
 		a.Complain("unknown query type: %s", value)
 		return false
 	}
+
 	a.kind = kind
 	return true
 }
@@ -137,6 +147,7 @@ func (a *asker) converse() bool {
 		if len(words) == 0 {
 			continue
 		}
+
 		switch command := strings.ToLower(words[0]); {
 		case command == "exit":
 			return ok
@@ -146,6 +157,7 @@ func (a *asker) converse() bool {
 			if ok = a.takeServer(words[1]); ok {
 				a.printServer("Default Server")
 			}
+
 		default:
 			a.printServer("Server")
 			ok = a.lookUp(words[0])
@@ -205,6 +217,7 @@ func (a *asker) lookUp(name string) bool {
 			}
 		}
 	}
+
 	var err error = errNoDomain
 	exists := false
 	if a.search && a.suffix != "" && name != "" && !strings.HasSuffix(name, ".") {
@@ -225,6 +238,7 @@ func (a *asker) lookUp(name string) bool {
 	default:
 		a.Complain("*** %s can't find %s: %v", a.serverName, name, err)
 	}
+
 	return false
 }
 
@@ -260,6 +274,7 @@ func (a *asker) lookUpHost(name string) error {
 	if errors.Is(err4, errNoReply) {
 		return err4
 	}
+
 	v6, err6 := ask(a.sys, a.server, name, dnsmessage.TypeAAAA)
 	switch {
 	case err4 == nil && err6 == nil:
@@ -269,6 +284,7 @@ func (a *asker) lookUpHost(name string) error {
 	case err6 == nil:
 		return orNone(printHost(a.Env, v6))
 	}
+
 	return err4
 }
 

@@ -59,6 +59,7 @@ func serve(conn net.Conn, tcp bool) {
 		if tcp {
 			message = message[2:]
 		}
+
 		for _, one := range answer(message, tcp) {
 			if tcp {
 				one = append(binary.BigEndian.AppendUint16(nil, uint16(len(one))), one...)
@@ -67,6 +68,7 @@ func serve(conn net.Conn, tcp bool) {
 				return
 			}
 		}
+
 		if tcp {
 			return
 		}
@@ -96,22 +98,39 @@ func TestNslookup(t *testing.T) {
 	strange := func(server string) []program.Adapter {
 		return []program.Adapter{{Servers: []netip.Addr{netip.MustParseAddr(server)}}}
 	}
+
 	for _, tc := range []struct {
 		name, line string
 		adapters   []program.Adapter
 		want       result
 	}{
 		{"no_server", "nslookup one", nil, result{Code: 1, Err: "*** Default servers are not available\n"}},
-		{"no_suffix", "nslookup one dns", nil, result{Code: 1, Out: head, Err: "*** dns.test can't find one: Non-existent domain\n"}},
+		{"no_suffix", "nslookup one dns", nil, result{
+			Code: 1,
+			Out:  head,
+			Err:  "*** dns.test can't find one: Non-existent domain\n",
+		}},
 		{"server_by_name", "nslookup one dns", programtest.Adapters(), result{Out: head + found}},
 		{
 			"second_adapter", "nslookup one",
 			[]program.Adapter{{Suffix: "svc.test"}, {Suffix: "other", Servers: programtest.Adapters()[1].Servers}},
 			result{Out: head + found},
 		},
-		{"no_connection", "nslookup one", strange("192.0.2.77"), result{Code: 1, Out: "Server:  UnKnown\nAddress:  192.0.2.77\n\n", Err: "*** UnKnown can't find one: No response from server\n"}},
-		{"zone", "nslookup 192.0.2.1", strange("fe80::1%3"), result{Code: 1, Out: "Server:  UnKnown\nAddress:  fe80::1%3\n\n", Err: "*** UnKnown can't find 192.0.2.1: No response from server\n"}},
-		{"long", "nslookup " + strings.Repeat("a", 300), programtest.Adapters(), result{Code: 1, Out: head, Err: "*** dns.test can't find " + strings.Repeat("a", 300) + ": Non-existent domain\n"}},
+		{"no_connection", "nslookup one", strange("192.0.2.77"), result{
+			Code: 1,
+			Out:  "Server:  UnKnown\nAddress:  192.0.2.77\n\n",
+			Err:  "*** UnKnown can't find one: No response from server\n",
+		}},
+		{"zone", "nslookup 192.0.2.1", strange("fe80::1%3"), result{
+			Code: 1,
+			Out:  "Server:  UnKnown\nAddress:  fe80::1%3\n\n",
+			Err:  "*** UnKnown can't find 192.0.2.1: No response from server\n",
+		}},
+		{"long", "nslookup " + strings.Repeat("a", 300), programtest.Adapters(), result{
+			Code: 1,
+			Out:  head,
+			Err:  "*** dns.test can't find " + strings.Repeat("a", 300) + ": Non-existent domain\n",
+		}},
 		{"dots_in_labels", "nslookup -type=any dotted.example", programtest.Adapters(), result{Out: head + "Non-authoritative answer:\ndotted.example\t??? unreadable record of type 6 ???\n" +
 			"dotted.example\t??? unreadable record of type 15 ???\ndotted.example\ttext =\n\n\t\"after\"\n\n"}},
 	} {
@@ -157,6 +176,7 @@ func FuzzReply(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	question.ID = 1
 	for name := range zone {
 		m := question
@@ -168,17 +188,20 @@ func FuzzReply(f *testing.F) {
 		}
 		f.Add(message)
 	}
+
 	f.Fuzz(func(t *testing.T, message []byte) {
 		r, ok := readReply(message, question)
 		if !ok {
 			return
 		}
+
 		var out strings.Builder
 		e := program.Env{Stdout: &out}
 		printHost(e, r, r)
 		if printRecords(e, r) != r.any {
 			t.Error("records were printed, or not, against what the reply says")
 		}
+
 		for _, c := range []byte(out.String()) {
 			if (c < ' ' || c >= 0x7f) && !strings.ContainsRune("\r\n\t", rune(c)) {
 				t.Errorf("the byte %#x was printed: %q", c, out.String())

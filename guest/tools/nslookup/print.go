@@ -28,6 +28,7 @@ func printHost(e program.Env, replies ...reply) bool {
 	if len(addresses) == 0 {
 		return false
 	}
+
 	if !replies[0].header.Authoritative {
 		e.Print("Non-authoritative answer:")
 	}
@@ -36,6 +37,7 @@ func printHost(e program.Env, replies ...reply) bool {
 	if len(addresses) > 1 {
 		title = "Addresses:  "
 	}
+
 	const next = "\r\n\t  "
 	e.Print("%s%s", title, strings.Join(addresses, next))
 	if len(aliases) > 0 {
@@ -69,6 +71,7 @@ func printRecord(e program.Env, one record) {
 		}
 		address, _ := one.address()
 		e.Print("%s\t%sinternet address = %s", one.owner, family, address)
+
 	case *dnsmessage.CNAMEResource:
 		e.Print("%s\tcanonical name = %s", one.owner, plainName(body.CNAME))
 	case *dnsmessage.PTRResource:
@@ -81,6 +84,7 @@ func printRecord(e program.Env, one record) {
 		e.Print("%s\tSRV service location:\r\n\t  priority       = %d\r\n\t  weight         = %d\r\n"+
 			"\t  port           = %d\r\n\t  svr hostname   = %s",
 			one.owner, body.Priority, body.Weight, body.Port, plainName(body.Target))
+
 	case *dnsmessage.TXTResource:
 		e.Print("%s\ttext =\r\n", one.owner)
 		for _, text := range body.TXT {
@@ -90,6 +94,7 @@ func printRecord(e program.Env, one record) {
 		e.Print("%s\r\n\tprimary name server = %s\r\n\tresponsible mail addr = %s\r\n\tserial  = %d\r\n"+
 			"\trefresh = %d\r\n\tretry   = %d\r\n\texpire  = %d\r\n\tdefault TTL = %d", one.owner, plainName(body.NS),
 			plainName(body.MBox), body.Serial, body.Refresh, body.Retry, body.Expire, body.MinTTL)
+
 	case nil:
 		e.Print("%s\t??? unreadable record of type %d ???", one.owner, uint16(one.kind))
 	default:
@@ -97,7 +102,7 @@ func printRecord(e program.Env, one record) {
 	}
 }
 
-// plainText is a text of a record with a question mark for each byte that is no printable character.
+// plainText returns a text of a record with a question mark for each byte that is no printable character.
 func plainText(text string) string {
 	plain := []byte(text)
 	for i, c := range plain {

@@ -19,7 +19,7 @@ type System interface {
 	Dial(network string, to netip.AddrPort, timeout time.Duration) (net.Conn, error)
 }
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return local{} }
 
 type local struct{}

@@ -34,12 +34,13 @@ var zone = map[string][]string{
 	"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa": {"PTR both.svc.test"},
 }
 
-// answer is what the name server sends back for a message, one element a message.
+// answer returns what the name server sends back for a message, one element a message.
 func answer(message []byte, tcp bool) [][]byte {
 	var m dnsmessage.Message
 	if m.Unpack(message) != nil || len(m.Questions) != 1 || m.Response || !m.RecursionDesired {
 		return nil
 	}
+
 	question := m.Questions[0]
 	name := strings.ToLower(strings.TrimSuffix(question.Name.String(), "."))
 	m.Response, m.RecursionAvailable = true, true
@@ -62,6 +63,7 @@ func answer(message []byte, tcp bool) [][]byte {
 	default:
 		m.Answers = answers(name, question.Type)
 	}
+
 	reply, err := m.AppendPack(nil)
 	if err != nil {
 		return [][]byte{[]byte(err.Error())}
@@ -70,6 +72,7 @@ func answer(message []byte, tcp bool) [][]byte {
 		// Not in the header, whose ID is random.
 		reply = append(reply[:12], strings.ReplaceAll(string(reply[12:]), "~", ".")...)
 	}
+
 	switch name {
 	case "noise.example":
 		wrongID, wrongName, noReply := slices.Clone(reply), slices.Clone(reply), slices.Clone(reply)
@@ -80,10 +83,11 @@ func answer(message []byte, tcp bool) [][]byte {
 	case "half.example":
 		return [][]byte{reply[:len(reply)-2]}
 	}
+
 	return [][]byte{reply}
 }
 
-// answers are the records of a name that a question of a type gets, those that an alias leads to among them.
+// answers returns the records of a name that a question of a type gets, those that an alias leads to among them.
 func answers(name string, kind dnsmessage.Type) []dnsmessage.Resource {
 	var found []dnsmessage.Resource
 	for _, text := range zone[name] {
@@ -92,6 +96,7 @@ func answers(name string, kind dnsmessage.Type) []dnsmessage.Resource {
 			Class: dnsmessage.ClassINET,
 			TTL:   30,
 		}}
+
 		r.Header.Type, r.Body = parseRecord(text)
 		target, isAlias := r.Body.(*dnsmessage.CNAMEResource)
 		if r.Header.Type == kind || kind == dnsmessage.TypeALL || isAlias {
@@ -101,6 +106,7 @@ func answers(name string, kind dnsmessage.Type) []dnsmessage.Resource {
 			found = append(found, answers(strings.TrimSuffix(target.CNAME.String(), "."), kind)...)
 		}
 	}
+
 	return found
 }
 
@@ -110,12 +116,14 @@ func parseRecord(text string) (dnsmessage.Type, dnsmessage.ResourceBody) {
 	name := func(text string) dnsmessage.Name {
 		return dnsmessage.MustNewName(strings.TrimSuffix(text, ".") + ".")
 	}
+
 	number := func(text string) (n uint16) {
 		for _, c := range text {
 			n = n*10 + uint16(c-'0')
 		}
 		return n
 	}
+
 	switch kind {
 	case "A":
 		return dnsmessage.TypeA, &dnsmessage.AResource{A: netip.MustParseAddr(value).As4()}
@@ -133,6 +141,7 @@ func parseRecord(text string) (dnsmessage.Type, dnsmessage.ResourceBody) {
 		return dnsmessage.TypeSRV, &dnsmessage.SRVResource{
 			Priority: number(words[0]), Weight: number(words[1]), Port: number(words[2]), Target: name(words[3]),
 		}
+
 	case "TXT":
 		return dnsmessage.TypeTXT, &dnsmessage.TXTResource{TXT: strings.Split(value, "|")}
 	case "SOA":
@@ -143,5 +152,6 @@ func parseRecord(text string) (dnsmessage.Type, dnsmessage.ResourceBody) {
 	case "HTTPS":
 		return 65, &dnsmessage.UnknownResource{Type: 65, Data: []byte{0, 1, 0}}
 	}
+
 	return 257, &dnsmessage.UnknownResource{Type: 257, Data: []byte("\x00\x05issueca.example")}
 }

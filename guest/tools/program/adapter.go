@@ -22,7 +22,7 @@ type Address struct {
 	Bits int
 }
 
-// FirstSuffix is the first DNS suffix that an adapter has, "" if none has one.
+// FirstSuffix returns the first DNS suffix that an adapter has, "" if none has one.
 func FirstSuffix(adapters []Adapter) string {
 	for _, a := range adapters {
 		if a.Suffix != "" {

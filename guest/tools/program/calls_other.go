@@ -4,10 +4,10 @@ package program
 
 import "errors"
 
-// HostName is the computer's name in DNS, of which only Windows is asked: the programs are Windows programs.
+// HostName returns the computer's name in DNS, of which only Windows is asked: the programs are Windows programs.
 func HostName() string { return "" }
 
-// ComputerName is the computer's name, of which only Windows is asked.
+// ComputerName returns the computer's name, of which only Windows is asked.
 func ComputerName() string { return "" }
 
 // Count returns 0: only Windows is asked.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// HostName is the computer's name in DNS.
+// HostName returns the computer's name in DNS.
 func HostName() string {
 	name := make([]uint16, 256)
 	size := uint32(len(name))
@@ -24,7 +24,7 @@ func HostName() string {
 	return windows.UTF16ToString(name)
 }
 
-// ComputerName is the computer's name.
+// ComputerName returns the computer's name.
 func ComputerName() string {
 	name, err := windows.ComputerName()
 	if err != nil {
@@ -33,7 +33,7 @@ func ComputerName() string {
 	return name
 }
 
-// Count is how many of a kind of processor there are, 0 if it is not known.
+// Count returns how many of a kind of processor there are, 0 if it is not known.
 func Count(kind Processors) (n int) {
 	const sizeAt = 4 // where a record has its size
 	call := windows.NewLazySystemDLL("kernel32.dll").NewProc("GetLogicalProcessorInformationEx")
@@ -42,11 +42,13 @@ func Count(kind Processors) (n int) {
 	if size == 0 {
 		return 0
 	}
+
 	buffer := make([]byte, size)
 	ok, _, _ := call.Call(uintptr(kind), uintptr(unsafe.Pointer(&buffer[0])), uintptr(unsafe.Pointer(&size)))
 	if ok == 0 {
 		return 0
 	}
+
 	for at := uint32(0); at+sizeAt < size; n++ {
 		step := *(*uint32)(unsafe.Pointer(&buffer[at+sizeAt]))
 		if step == 0 {
@@ -54,6 +56,7 @@ func Count(kind Processors) (n int) {
 		}
 		at += step
 	}
+
 	return n
 }
 
@@ -98,19 +101,23 @@ func newAdapter(r *windows.IpAdapterAddresses) Adapter {
 		Up:          r.OperStatus == windows.IfOperStatusUp,
 		DHCP:        r.Flags&dhcp != 0,
 	}
+
 	for u := r.FirstUnicastAddress; u != nil; u = u.Next {
 		a.Addresses = append(a.Addresses, Address{IP: addrOf(u.Address), Bits: int(u.OnLinkPrefixLength)})
 	}
+
 	for g := r.FirstGatewayAddress; g != nil; g = g.Next {
 		a.Gateways = append(a.Gateways, addrOf(g.Address))
 	}
+
 	for s := r.FirstDnsServerAddress; s != nil; s = s.Next {
 		a.Servers = append(a.Servers, addrOf(s.Address))
 	}
+
 	return a
 }
 
-// addrOf is the address in a socket's address, with the number of its interface as the zone.
+// addrOf returns the address in a socket's address, with the number of its interface as the zone.
 func addrOf(s windows.SocketAddress) netip.Addr {
 	addr, ok := netip.AddrFromSlice(s.IP())
 	if !ok || addr.Is4() {

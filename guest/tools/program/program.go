@@ -39,11 +39,11 @@ func (e Env) Invalid(program, what string) {
 
 // Option returns the name of an option in lower case, and whether the argument is an option.
 func Option(arg string) (string, bool) {
-	if len(arg) < 2 || arg[0] != '/' && arg[0] != '-' {
+	if len(arg) < 2 || (arg[0] != '/' && arg[0] != '-') {
 		return "", false
 	}
 	return strings.ToLower(arg[1:]), true
 }
 
-// Quoted is a row of a table as the programs with /FO CSV print it.
+// Quoted returns a row of a table as the programs with /FO CSV print it.
 func Quoted(fields []string) string { return `"` + strings.Join(fields, `","`) + `"` }

@@ -22,6 +22,7 @@ func (j *job) tree(from, to string, level int) {
 		j.fail(err, "Accessing Source Directory", folder(from))
 		return
 	}
+
 	there, err := os.Stat(to)
 	fresh := err != nil
 	if !fresh && !there.IsDir() {
@@ -30,6 +31,7 @@ func (j *job) tree(from, to string, level int) {
 		j.code |= mismatch
 		return
 	}
+
 	files, folders := j.choose(from, found)
 	if !j.dir(fresh, len(files), from, to) {
 		return
@@ -38,9 +40,11 @@ func (j *job) tree(from, to string, level int) {
 	for _, f := range files {
 		j.file(f, filepath.Join(from, f.Name()), filepath.Join(to, f.Name()))
 	}
-	if !j.below || j.levels != 0 && level >= j.levels {
+
+	if !j.below || (j.levels != 0 && level >= j.levels) {
 		return
 	}
+
 	for _, f := range folders {
 		below, above := filepath.Join(from, f.Name()), filepath.Join(to, f.Name())
 		if !j.empty && !j.holds(below) {
@@ -63,6 +67,7 @@ func (j *job) dir(fresh bool, files int, from, to string) bool {
 			return false
 		}
 	}
+
 	class := ""
 	if fresh {
 		j.dirs.copied++
@@ -70,13 +75,14 @@ func (j *job) dir(fresh bool, files int, from, to string) bool {
 	} else {
 		j.dirs.skipped++
 	}
+
 	if !j.noDirs {
 		j.print("%s", j.line(class, fmt.Sprint(files), folder(from), "\t  %-9s %8s\t%s"))
 	}
 	return true
 }
 
-// line is a line of the report without what is not asked for.
+// line returns a line of the report without what is not asked for.
 func (j *job) line(class, size, name, format string) string {
 	if j.noClass {
 		class = ""
@@ -102,6 +108,7 @@ func (j *job) choose(from string, found []fs.DirEntry) (files []fs.FileInfo, fol
 			}
 		}
 	}
+
 	return files, folders
 }
 
@@ -144,10 +151,12 @@ func (j *job) extras(to string, from []fs.DirEntry) {
 	if err != nil || j.notExtra {
 		return
 	}
+
 	for _, e := range found {
 		if !j.isExtra(e, to, from) {
 			continue
 		}
+
 		j.code |= extra
 		path := filepath.Join(to, e.Name())
 		j.tellExtra(e, path)
@@ -180,6 +189,7 @@ func (j *job) tellExtra(e fs.DirEntry, path string) {
 		}
 		return
 	}
+
 	j.files.extra++
 	bytes := int64(0)
 	if info, err := e.Info(); err == nil {
@@ -200,10 +210,12 @@ func (j *job) class(file fs.FileInfo, to string) (class string, wanted bool) {
 	case old.IsDir():
 		return "*Mismatch", false
 	}
+
 	unit := 100 * time.Nanosecond // of NTFS
 	if j.rough {
 		unit = 2 * time.Second
 	}
+
 	a, b := file.ModTime().Truncate(unit), old.ModTime().Truncate(unit)
 	switch {
 	case a.After(b):
@@ -213,6 +225,7 @@ func (j *job) class(file fs.FileInfo, to string) (class string, wanted bool) {
 	case file.Size() != old.Size():
 		return "Changed", !j.notChanged
 	}
+
 	return "same", j.same
 }
 
@@ -230,17 +243,20 @@ func (j *job) file(file fs.FileInfo, from, to string) {
 		j.files.skipped++
 		j.bytes.skipped += file.Size()
 	}
+
 	if !j.noFiles && (wanted || class == "*Mismatch" || j.verbose) {
 		j.print("%s", j.line(class, size(file.Size()), file.Name(), "\t    %-10s\t\t%8s\t%s"))
 	}
 	if !wanted {
 		return
 	}
+
 	if !j.dry && !j.again(file, from, to) {
 		j.files.failed++
 		j.bytes.failed += file.Size()
 		return
 	}
+
 	j.files.copied++
 	j.bytes.copied += file.Size()
 	j.code |= copied
@@ -258,6 +274,7 @@ func (j *job) again(file fs.FileInfo, from, to string) bool {
 		if err == nil {
 			return true
 		}
+
 		code := j.code
 		j.fail(err, "Copying File", from)
 		if try == j.retries {
@@ -268,6 +285,7 @@ func (j *job) again(file fs.FileInfo, from, to string) bool {
 			}
 			return false
 		}
+
 		j.code = code
 		j.print("Waiting %d seconds... Retrying...", int(j.wait.Seconds()))
 		<-time.After(j.wait)
@@ -286,6 +304,7 @@ func copyFile(file fs.FileInfo, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(out, in)
 	if err := errors.Join(err, out.Close()); err != nil {
 		return err

@@ -31,7 +31,7 @@ type options struct {
 	text                           string // the options, as the report shows them
 }
 
-// switches are the options without a value.
+// switches returns the options without a value.
 func (o *options) switches() map[string]func() {
 	set := func(flags ...*bool) func() {
 		return func() {
@@ -60,7 +60,7 @@ func parse(s Streams, args []string) (o options, code int) {
 	var names []string
 	list := (*[]string)(nil) // /XF and /XD take what follows
 	for i, arg := range args {
-		if arg == "" || arg[0] != '/' && arg[0] != '-' || len(arg) == 1 {
+		if arg == "" || (arg[0] != '/' && arg[0] != '-') || len(arg) == 1 {
 			if list != nil {
 				*list = append(*list, arg)
 			} else {
@@ -68,6 +68,7 @@ func parse(s Streams, args []string) (o options, code int) {
 			}
 			continue
 		}
+
 		list = nil
 		name := strings.ToUpper(arg[1:])
 		switch name {
@@ -81,6 +82,7 @@ func parse(s Streams, args []string) (o options, code int) {
 			list = &o.notDirs
 			continue
 		}
+
 		if !o.option(name, arg) {
 			print("")
 			print("ERROR : Invalid Parameter #%d : \"%s\"", i+1, arg)
@@ -89,6 +91,7 @@ func parse(s Streams, args []string) (o options, code int) {
 			return o, fatal
 		}
 	}
+
 	if len(names) < 2 {
 		print("")
 		print("ERROR : No %s Directory Specified.", map[bool]string{true: "Source", false: "Destination"}[len(names) == 0])
@@ -96,6 +99,7 @@ func parse(s Streams, args []string) (o options, code int) {
 		print("       Simple Usage :: ROBOCOPY source destination /MIR")
 		return o, fatal
 	}
+
 	for i, to := range []*string{&o.from, &o.to} {
 		path, err := filepath.Abs(names[i])
 		if err != nil {
@@ -103,6 +107,7 @@ func parse(s Streams, args []string) (o options, code int) {
 		}
 		*to = path
 	}
+
 	o.patterns = names[2:]
 	if len(o.patterns) == 0 {
 		o.patterns = []string{"*.*"}
@@ -121,6 +126,7 @@ func (o *options) option(name, arg string) bool {
 	if !valued {
 		return false
 	}
+
 	n, err := strconv.Atoi(value)
 	switch key {
 	case "R":
@@ -137,13 +143,15 @@ func (o *options) option(name, arg string) bool {
 	case "LOG", "LOG+", "UNILOG", "UNILOG+":
 		o.log, o.logMore = arg[len(key)+2:], strings.HasSuffix(key, "+")
 		return o.log != ""
+
 	default:
 		return false
 	}
+
 	return err == nil && n >= 0
 }
 
-// summary are the options as the report shows them.
+// summary returns the options as the report shows them.
 func (o *options) summary() string {
 	words := append([]string(nil), o.patterns...)
 	for _, f := range []struct {
@@ -163,6 +171,7 @@ func (o *options) summary() string {
 			words = append(words, f.text)
 		}
 	}
+
 	words = append(words, "/DCOPY:DA", "/COPY:DAT")
 	for _, f := range []struct {
 		on   bool
@@ -184,6 +193,7 @@ func (o *options) summary() string {
 			words = append(words, f.text)
 		}
 	}
+
 	words = append(words, fmt.Sprintf("/R:%d", o.retries), fmt.Sprintf("/W:%d", int(o.wait.Seconds())))
 	return strings.Join(words, " ")
 }

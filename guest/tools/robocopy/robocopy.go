@@ -43,6 +43,7 @@ func Run(s Streams, args []string) int {
 	if code >= 0 {
 		return code
 	}
+
 	j := &job{options: o, out: s.Out}
 	if o.log != "" {
 		flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
@@ -54,12 +55,14 @@ func Run(s Streams, args []string) int {
 			fmt.Fprintf(s.Out, "\r\nERROR : Unable to open log file: %s\r\n", o.log)
 			return fatal
 		}
+
 		defer file.Close()
 		j.out = file
 		if o.tee {
 			j.out = io.MultiWriter(s.Out, file)
 		}
 	}
+
 	begin := time.Now()
 	if !o.noHead {
 		j.head(begin)
@@ -69,6 +72,7 @@ func Run(s Streams, args []string) int {
 		j.print("The system cannot find the file specified.")
 		return fatal
 	}
+
 	j.tree(o.from, o.to, 1)
 	if o.move == moveAll && j.files.failed == 0 && j.dirs.failed == 0 {
 		_ = os.Remove(o.from) // stays if it is not empty
@@ -81,7 +85,7 @@ func Run(s Streams, args []string) int {
 
 func (j *job) print(format string, args ...any) { fmt.Fprintf(j.out, format+"\r\n", args...) }
 
-// folder is a folder's name as the report has it.
+// folder returns a folder's name as the report has it.
 func folder(path string) string {
 	return strings.TrimRight(path, `\/`) + string(filepath.Separator)
 }
@@ -106,6 +110,7 @@ func (j *job) head(begin time.Time) {
 			j.print("            %s", p)
 		}
 	}
+
 	j.print("\t    ")
 	for i, list := range [][]string{j.notFiles, j.notDirs} {
 		for k, name := range list {
@@ -117,6 +122,7 @@ func (j *job) head(begin time.Time) {
 			}
 		}
 	}
+
 	j.print("  Options : %s ", j.text)
 	j.print("")
 	j.print("%s", line[1:])
@@ -137,6 +143,7 @@ func (j *job) summary(took time.Duration) {
 		j.print("%s : %9s %9s %9s %9s %9s %9s", row.name, short(c.total, row.name), short(c.copied, row.name), short(c.skipped, row.name),
 			short(c.mismatch, row.name), short(c.failed, row.name), short(c.extra, row.name))
 	}
+
 	clock := func(d time.Duration) string {
 		s := int(d.Seconds())
 		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
@@ -149,11 +156,12 @@ func (j *job) summary(took time.Duration) {
 		j.print("   Speed : %19.0f Bytes/sec.", rate)
 		j.print("   Speed : %19.3f MegaBytes/min.", rate*60/(1<<20))
 	}
+
 	j.print("   Ended : %s", time.Now().Format("Monday, January 2, 2006 3:04:05 PM"))
 	j.print("")
 }
 
-// short is a number of the summary; bytes have a unit.
+// short returns a number of the summary; bytes have a unit.
 func short(n int64, row string) string {
 	if strings.TrimSpace(row) != "Bytes" || n < 1<<10 {
 		return fmt.Sprint(n)
@@ -161,7 +169,7 @@ func short(n int64, row string) string {
 	return size(n)
 }
 
-// size is a number of bytes as the report has it.
+// size returns a number of bytes as the report has it.
 func size(n int64) string {
 	value, units := float64(n), []string{"", " k", " m", " g", " t"}
 	i := 0
@@ -169,6 +177,7 @@ func size(n int64) string {
 		value /= 1 << 10
 		i++
 	}
+
 	if i == 0 {
 		return fmt.Sprint(n)
 	}

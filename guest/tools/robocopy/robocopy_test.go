@@ -29,6 +29,7 @@ func lay(t *testing.T, files map[string]string) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -52,6 +53,7 @@ func tree(t *testing.T, dir string) map[string]string {
 			found[name+"/"] = ""
 			return nil
 		}
+
 		text, err := os.ReadFile(path)
 		found[name] = string(text)
 		return err
@@ -59,6 +61,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
+
 	return found
 }
 
@@ -126,12 +129,14 @@ func TestTimes(t *testing.T) {
 	if err := os.Chtimes("b/1.txt", old, old); err != nil {
 		t.Fatal(err)
 	}
+
 	if code, _ := run(t, "a", "b", "/XN"); code != 0 {
 		t.Errorf("/XN: %d", code)
 	}
 	if code, report := run(t, "a", "b"); code != 1 || !strings.Contains(report, "Newer     \t\t") {
 		t.Errorf("%d\n%s", code, report)
 	}
+
 	info, err := os.Stat("b/1.txt")
 	if err != nil || info.ModTime().Year() != 2026 {
 		t.Errorf("%v, %v", info, err)
@@ -140,6 +145,7 @@ func TestTimes(t *testing.T) {
 	if err := os.Chtimes("b/1.txt", later, later); err != nil {
 		t.Fatal(err)
 	}
+
 	if code, _ := run(t, "a", "b", "/XO"); code != 0 {
 		t.Errorf("/XO: %d", code)
 	}
@@ -174,6 +180,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	source(t)
 	lay(t, map[string]string{"b/2.log": "two", "b/x": "x"})
 	_, report := run(t, "a", "b", "/E", "/R:1", "/W:1")
@@ -181,6 +188,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	report = strings.ReplaceAll(report, dir, "")
 	report = regexp.MustCompile(`(?m)(Started|Ended) : .*$|Speed : .*$`).ReplaceAllString(report, "")
 	report = regexp.MustCompile(`\d:\d\d:\d\d`).ReplaceAllString(report, "0:00:00")
@@ -190,6 +198,7 @@ func TestReport(t *testing.T) {
 		}
 		return
 	}
+
 	trim := regexp.MustCompile(`(?m)[ \t]+$`)
 	if diff := cmp.Diff(trim.ReplaceAllString(string(want), ""), trim.ReplaceAllString(report, "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -197,6 +206,7 @@ func TestReport(t *testing.T) {
 	if _, quiet := run(t, "a", "c", "/NJH", "/NJS", "/NFL", "/NDL"); quiet != "" {
 		t.Errorf("%q", quiet)
 	}
+
 	if _, short := run(t, "a", "d", "/NJH", "/NJS", "/NDL", "/NS", "/NC", "1.txt"); strings.TrimSpace(short) != "1.txt" {
 		t.Errorf("%q", short)
 	}
@@ -238,6 +248,7 @@ func TestRetries(t *testing.T) {
 	if err := os.Symlink("nowhere/at/all", "b/1.txt"); err != nil {
 		t.Fatal(err)
 	}
+
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		code, report := run(t, "a", "b", "/R:2", "/W:7")

@@ -19,6 +19,7 @@ func options(args []string, names ...string) (found []setting, err error) {
 		if !ok || !slices.Contains(names, name) {
 			return nil, misuse{}
 		}
+
 		if value == "" {
 			i++
 			if i == len(args) {
@@ -28,6 +29,7 @@ func options(args []string, names ...string) (found []setting, err error) {
 		}
 		found = append(found, setting{name, value})
 	}
+
 	return found, nil
 }
 
@@ -55,6 +57,7 @@ func (c *change) parse(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	interactive := false
 	for _, o := range all {
 		switch o.name {
@@ -67,6 +70,7 @@ func (c *change) parse(args []string) error {
 				"own": services.OwnProcess, "share": services.ShareProcess, "kernel": services.KernelDriver,
 				"filesys": services.FileSystemDriver, "rec": services.RecognizerDriver, "adapt": services.Adapter,
 			}, &c.Type)
+
 		case "start":
 			late := strings.EqualFold(o.value, "delayed-auto")
 			c.delayed = &late
@@ -74,6 +78,7 @@ func (c *change) parse(args []string) error {
 				"boot": services.StartBoot, "system": services.StartSystem, "auto": services.StartAuto,
 				"demand": services.StartDemand, "disabled": services.StartDisabled, "delayed-auto": services.StartAuto,
 			}, &c.Start)
+
 		case "error":
 			err = words(o, map[string]uint32{
 				"normal": services.ErrorNormal, "severe": services.ErrorSevere, "critical": services.ErrorCritical,
@@ -83,6 +88,7 @@ func (c *change) parse(args []string) error {
 			if !strings.EqualFold(o.value, "no") {
 				return failed("sc tag=", services.NotSupported)
 			}
+
 		case "depend":
 			c.Needs = slices.DeleteFunc(strings.Split(o.value, "/"), func(name string) bool { return name == "" })
 		default:
@@ -90,16 +96,19 @@ func (c *change) parse(args []string) error {
 				"binpath": &c.Binary, "group": &c.Group, "obj": &c.Account, "displayname": &c.Display, "password": &c.Password,
 			}[o.name] = &o.value
 		}
+
 		if err != nil {
 			return err
 		}
 	}
+
 	if interactive {
 		if c.Type == services.NoChange {
 			return invalidField(setting{name: "type"})
 		}
 		c.Type |= services.Interactive
 	}
+
 	return nil
 }
 
@@ -113,7 +122,7 @@ func (c *change) account(call string) error {
 
 // late sets whether the service is started after the others, if something was said of it.
 func (p program) late(name string, c change, needed bool) error {
-	if c.delayed == nil || !needed && !*c.delayed {
+	if c.delayed == nil || (!needed && !*c.delayed) {
 		return nil
 	}
 	return p.open("OpenService", name, services.ChangeConfig, func(h services.Handle) error {
@@ -129,6 +138,7 @@ func create(p program, name string, args []string) error {
 	c := change{Change: services.Change{
 		Type: services.OwnProcess, Start: services.StartDemand, ErrorControl: services.ErrorNormal,
 	}}
+
 	err := c.parse(args)
 	if err == nil && c.Binary == nil {
 		err = misuse{}
@@ -145,6 +155,7 @@ func create(p program, name string, args []string) error {
 	if err == nil {
 		p.print("[SC] CreateService SUCCESS")
 	}
+
 	return err
 }
 
@@ -152,6 +163,7 @@ func configure(p program, name string, args []string) error {
 	c := change{Change: services.Change{
 		Type: services.NoChange, Start: services.NoChange, ErrorControl: services.NoChange,
 	}}
+
 	err := c.parse(args)
 	if err == nil && len(args) == 0 {
 		err = misuse{}
@@ -159,6 +171,7 @@ func configure(p program, name string, args []string) error {
 	if err != nil {
 		return err
 	}
+
 	err = p.open("OpenService", name, services.ChangeConfig|services.QueryConfig, func(h services.Handle) error {
 		if err := c.account("ChangeServiceConfig"); err != nil {
 			return err
@@ -172,6 +185,7 @@ func configure(p program, name string, args []string) error {
 	if err == nil {
 		p.print("[SC] ChangeServiceConfig SUCCESS")
 	}
+
 	return err
 }
 
@@ -214,6 +228,7 @@ func setFailure(p program, name string, args []string) error {
 	if err != nil || len(all) == 0 {
 		return misuse{}
 	}
+
 	f := services.Failure{}
 	reset := false
 	for _, o := range all {
@@ -228,6 +243,7 @@ func setFailure(p program, name string, args []string) error {
 				return invalidField(o)
 			}
 			f.Reset = uint32(n)
+
 		case "reboot":
 			f.Reboot = &o.value
 		case "command":
@@ -238,9 +254,11 @@ func setFailure(p program, name string, args []string) error {
 			}
 		}
 	}
+
 	if reset != (f.Actions != nil) {
 		return misuse{"ERROR:  The reset and actions options must be set simultaneously."}
 	}
+
 	return p.change2(name, services.ChangeConfig|services.StartRight, func(h services.Handle) error {
 		return h.SetFailure(f)
 	})
@@ -256,6 +274,7 @@ func actions(o setting) ([]services.Action, error) {
 		}
 		fields = fields[1:]
 	}
+
 	for i := 0; i < len(fields); i += 2 {
 		kind := uint32(services.ActionNone)
 		if err := words(setting{o.name, fields[i]}, map[string]uint32{
@@ -264,6 +283,7 @@ func actions(o setting) ([]services.Action, error) {
 		}, &kind); err != nil {
 			return nil, err
 		}
+
 		delay := uint64(0)
 		if i+1 < len(fields) {
 			n, err := strconv.ParseUint(fields[i+1], 10, 32)
@@ -274,6 +294,7 @@ func actions(o setting) ([]services.Action, error) {
 		}
 		found = append(found, services.Action{Type: kind, Delay: uint32(delay)}) // parsed as 32 bits
 	}
+
 	return found, nil
 }
 

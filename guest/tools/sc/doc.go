@@ -54,7 +54,7 @@ func commands() map[string]command {
 	}
 }
 
-// missing are the commands of Windows' sc that are not carried out.
+// missing returns the commands of Windows' sc that are not carried out.
 func missing() []string {
 	return []string{
 		"boot", "getdisplayname", "getkeyname", "lock", "managedaccount", "preferrednode", "privs", "qmanagedaccount",
@@ -103,6 +103,7 @@ func (p program) dispatch(args []string) (string, error) {
 	if len(args) == 0 {
 		return "", misuse{}
 	}
+
 	name := strings.ToLower(args[0])
 	c, ok := commands()[name]
 	switch {
@@ -115,6 +116,7 @@ func (p program) dispatch(args []string) (string, error) {
 	case len(args) == 1:
 		return name, misuse{}
 	}
+
 	return name, c.run(p, args[1], args[2:])
 }
 
@@ -131,6 +133,7 @@ func (p program) end(name string, err error) int {
 		p.print("[SC] %s FAILED %d:\n\n%v\n", err.call, code, err.err)
 		return int(code)
 	}
+
 	if err.Error() != "" {
 		p.print("%v\n", err)
 	}

@@ -74,6 +74,7 @@ func TestLife(t *testing.T) {
 		if tc.args[0] == "start" && tc.code == 0 && !cmp.Equal(web.Args, []string{"a", "b"}) {
 			t.Errorf("the service was started with %q", web.Args)
 		}
+
 		if tc.args[0] == "stop" && tc.code == 0 && !cmp.Equal(web.Controls, []uint32{4, 200, 1}) {
 			t.Errorf("the service got the controls %v", web.Controls)
 		}
@@ -157,6 +158,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%q: code %d, %q, want %d, %q", tc.args, codes[0], out, tc.code, tc.out)
 		}
 	}
+
 	if len(m.Services) != 1 {
 		t.Errorf("%d services were made, want 1", len(m.Services))
 	}

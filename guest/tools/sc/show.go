@@ -22,7 +22,7 @@ func typeNames() named {
 	}
 }
 
-// typeName is the word for a type of services.
+// typeName returns the word for a type of services.
 func typeName(kind uint32) string {
 	name := cmp.Or(typeNames()[kind&^services.Interactive], "ERROR")
 	if kind&services.Interactive != 0 {
@@ -66,6 +66,7 @@ func (p program) show(name string, display *string, s services.Status, process b
 	if display != nil {
 		p.print("DISPLAY_NAME: %s", *display)
 	}
+
 	p.print("        TYPE               : %x  %s  ", s.Type, typeName(s.Type))
 	p.print("        STATE              : %x  %s ", s.State, stateNames()[s.State])
 	if s.State != services.Stopped {
@@ -75,11 +76,13 @@ func (p program) show(name string, display *string, s services.Status, process b
 			}
 			return no
 		}
+
 		shutdown := word(services.AcceptShutdown, "ACCEPTS_SHUTDOWN", "IGNORES_SHUTDOWN")
 		p.print("                                (%s, %s, %s)", word(services.AcceptStop, "STOPPABLE", "NOT_STOPPABLE"),
 			word(services.AcceptPause, "PAUSABLE", "NOT_PAUSABLE"),
 			word(services.AcceptPreShutdown, "ACCEPTS_PRESHUTDOWN", shutdown))
 	}
+
 	p.print("        WIN32_EXIT_CODE    : %d  (0x%x)", s.Exit, s.Exit)
 	p.print("        SERVICE_EXIT_CODE  : %d  (0x%x)", s.ServiceExit, s.ServiceExit)
 	p.print("        CHECKPOINT         : 0x%x", s.CheckPoint)
@@ -106,6 +109,7 @@ func parseFilter(args []string) (filter, error) {
 	if len(args) == 0 {
 		return f, nil
 	}
+
 	if !strings.Contains(args[0], "=") {
 		f.name, args = args[0], args[1:]
 		if len(args) > 0 {
@@ -113,10 +117,12 @@ func parseFilter(args []string) (filter, error) {
 		}
 		return f, nil
 	}
+
 	pairs, err := options(args, "type", "state", "bufsize", "ri", "group")
 	if err != nil {
 		return f, err
 	}
+
 	for _, o := range pairs {
 		ok := true
 		switch o.name {
@@ -127,6 +133,7 @@ func parseFilter(args []string) (filter, error) {
 				"kernel": services.KernelDriver, "filesys": services.FileSystemDriver,
 				"rec": services.RecognizerDriver, "adapt": services.Adapter,
 			}[strings.ToLower(o.value)]
+
 		case "state":
 			f.states, ok = map[string]uint32{
 				"active": services.StateActive, "inactive": services.StateInactive, "all": services.StateAll,
@@ -138,6 +145,7 @@ func parseFilter(args []string) (filter, error) {
 			return f, invalidField(o)
 		}
 	}
+
 	return f, nil
 }
 
@@ -149,6 +157,7 @@ func (p program) query(args []string, process bool) error {
 	if err != nil {
 		return err
 	}
+
 	if f.name != "" {
 		return p.open("EnumQueryServicesStatus:OpenService", f.name, services.QueryStatus, func(h services.Handle) error {
 			s, err := h.Status()
@@ -158,10 +167,12 @@ func (p program) query(args []string, process bool) error {
 			return failed("QueryServiceStatus", err)
 		})
 	}
+
 	all, err := p.services.List(f.types, f.states, f.group)
 	for _, s := range all {
 		p.show(s.Name, &s.Display, s.Status, process)
 	}
+
 	return failed("EnumQueryServicesStatus", err)
 }
 
@@ -189,6 +200,7 @@ func showConfig(p program, name string, _ []string) error {
 		if late, err := h.Number(services.LevelDelayed); err == nil && late != 0 && c.Start == services.StartAuto {
 			delayed = "  (DELAYED)"
 		}
+
 		p.print("[SC] QueryServiceConfig SUCCESS\n\nSERVICE_NAME: %s", name)
 		p.print("        TYPE               : %x  %s ", c.Type, typeName(c.Type))
 		p.print("        START_TYPE         : %x   %s%s", c.Start, startNames()[c.Start], delayed)
@@ -199,6 +211,7 @@ func showConfig(p program, name string, _ []string) error {
 		p.print("        DISPLAY_NAME       : %s", c.Display)
 		p.print("        DEPENDENCIES       : %s", strings.Join(c.Needs, "\n                           : "))
 		p.print("        SERVICE_START_NAME : %s", c.Account)
+
 		return nil
 	})
 }
@@ -219,12 +232,14 @@ func showFailure(p program, name string, _ []string) error {
 		if err != nil {
 			return failed("QueryServiceConfig2", err)
 		}
+
 		p.print("[SC] QueryServiceConfig2 SUCCESS\n\nSERVICE_NAME: %s", name)
 		if f.Reset == services.NoChange {
 			p.print("        RESET_PERIOD (in seconds)    : INFINITE")
 		} else {
 			p.print("        RESET_PERIOD (in seconds)    : %d", f.Reset)
 		}
+
 		text := func(p *string) string {
 			if p == nil {
 				return ""
@@ -238,6 +253,7 @@ func showFailure(p program, name string, _ []string) error {
 			p.print("%s%s -- Delay = %d milliseconds.", title, actionNames()[a.Type], a.Delay)
 			title = strings.Repeat(" ", len(title))
 		}
+
 		return nil
 	})
 }

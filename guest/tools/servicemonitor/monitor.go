@@ -57,13 +57,20 @@ func Run(out io.Writer, s System, args []string) int {
 			"    application pool        Name of the application pool to monitor; defaults to DefaultAppPool\n")
 		return 0
 	}
-	m := monitor{System: s, say: say, name: args[0]}
+
+	m := monitor{
+		System: s,
+		say:    say,
+		name:   args[0],
+	}
+
 	h, err := s.Services.Open(m.name, services.StartRight|services.StopRight|services.QueryStatus)
 	if err != nil {
 		say("\nERROR: Failed to start or query status of service '%s' error [%x]\n", m.name, failed(err))
 		return failed(err)
 	}
 	defer h.Close()
+
 	if strings.EqualFold(m.name, iis) {
 		m.stop(h)
 		if err := s.SetEnvironment(m.name, promoted(s.Environ)); err != nil {
@@ -71,10 +78,12 @@ func Run(out io.Writer, s System, args []string) int {
 			return failed(err)
 		}
 	}
+
 	if err := m.start(h); err != nil {
 		say("\nERROR: Failed to start or query status of service '%s' error [%x]\n", m.name, failed(err))
 		return failed(err)
 	}
+
 	say("\n Service '%s' started \n", m.name)
 	code, err := m.wait(h)
 	if err != nil {
@@ -112,11 +121,13 @@ func (m monitor) start(h services.Handle) error {
 func (m monitor) wait(h services.Handle) (int, error) {
 	tick := time.NewTicker(m.Every)
 	defer tick.Stop()
+
 	for {
 		is, err := h.Status()
 		if err != nil {
 			return 0, err
 		}
+
 		switch is.State {
 		case services.StopPending:
 			if is, err = services.Await(h, services.StopPending); err != nil {
@@ -126,6 +137,7 @@ func (m monitor) wait(h services.Handle) (int, error) {
 		case services.Stopped, services.PausePending, services.Paused:
 			return exitCode(is), nil
 		}
+
 		select {
 		case <-m.Stop:
 			m.say("\nCTRL signal received. The process will now terminate.\n")
@@ -135,7 +147,7 @@ func (m monitor) wait(h services.Handle) (int, error) {
 	}
 }
 
-// exitCode is the exit code of a service that has ended.
+// exitCode returns the exit code of a service that has ended.
 func exitCode(s services.Status) int {
 	if s.State != services.Stopped {
 		return 0
@@ -163,11 +175,12 @@ func (m monitor) stop(h services.Handle) {
 		m.say("\nERROR: Failed to stop or query status of service '%s' error [%x]\n", m.name, failed(err))
 		return
 	}
+
 	m.say("\n Service '%s' has been stopped \n", m.name)
 }
 
-// promoted are the variables that the service gets: all but those of the machine and of the user, which it has itself
-// (the list of https://github.com/microsoft/IIS.ServiceMonitor).
+// promoted returns the variables that the service gets: all but those of the machine and of the user, which it has
+// itself (the list of https://github.com/microsoft/IIS.ServiceMonitor).
 func promoted(all []string) []string {
 	own := []string{
 		"TMP", "TEMP", "USERNAME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PSMODULEPATH", "PUBLIC",

@@ -50,8 +50,13 @@ func TestRun(t *testing.T) {
 	const started, stopping, stopped = "\n Service 'web' started \n", "\nStopping service 'web'\n",
 		"\n Service 'web' has been stopped \n"
 	end := func(exit winerr.Code, own uint32) *services.Status {
-		return &services.Status{State: services.Stopped, Exit: uint32(exit), ServiceExit: own}
+		return &services.Status{
+			State:       services.Stopped,
+			Exit:        uint32(exit),
+			ServiceExit: own,
+		}
 	}
+
 	for _, tc := range []struct {
 		name string
 		ends *services.Status
@@ -70,6 +75,7 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
+
 	stop := make(chan os.Signal, 1)
 	stop <- os.Interrupt
 	m := manager(t, "web", nil)
@@ -106,6 +112,7 @@ func TestVariables(t *testing.T) {
 	if err := h.Start(nil); err != nil {
 		t.Fatal(err)
 	}
+
 	code, _, set := run(t, m, nil, "w3svc", "Pool")
 	if code != 0 || !cmp.Equal(set, []string{"w3svc", "Color=red", "SHAPE="}) ||
 		!cmp.Equal(m.Find("w3svc").Controls, []uint32{services.ControlStop}) {

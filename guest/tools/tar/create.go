@@ -36,11 +36,13 @@ func (r *run) create() (err error) {
 		}
 		out = file
 	}
+
 	s, err := r.sink(out)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+
 	for _, o := range r.operands {
 		if strings.HasPrefix(o.name, "@") {
 			return says("%s: archives in archives are not supported", o.name)
@@ -49,6 +51,7 @@ func (r *run) create() (err error) {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -67,6 +70,7 @@ func (r *run) pack(s sink, o operand, own os.FileInfo) error {
 			r.fail(slashes(name), says("Cannot stat: %v", bare(err)))
 			return nil
 		}
+
 		if name = r.relative(name); name == "" {
 			name = "."
 		}
@@ -76,6 +80,7 @@ func (r *run) pack(s sink, o operand, own os.FileInfo) error {
 			}
 			return nil
 		}
+
 		info, err := entry.Info()
 		if err != nil {
 			r.fail(name, bare(err))
@@ -85,6 +90,7 @@ func (r *run) pack(s sink, o operand, own os.FileInfo) error {
 			r.complain("%s: Can't add archive to itself", name)
 			return nil
 		}
+
 		if r.verbose {
 			fmt.Fprintf(r.Err, "a %s\n", name)
 		}
@@ -103,11 +109,13 @@ func (r *run) packOne(s sink, name, file string, info fs.FileInfo) error {
 			return nil
 		}
 		return s.add(name, info, slashes(link), nil)
+
 	case !info.Mode().IsRegular():
 		r.complain("%s: Only files, folders and symbolic links can be archived", name)
 		r.failed = true
 		return nil
 	}
+
 	content, err := os.Open(file)
 	if err != nil {
 		r.fail(name, bare(err))
@@ -135,6 +143,7 @@ func (r *run) sink(out io.Writer) (sink, error) {
 	if r.format == formatZip {
 		return zipSink{zip.NewWriter(out)}, nil
 	}
+
 	s := &tarSink{}
 	switch r.compress {
 	case gz:
@@ -145,10 +154,12 @@ func (r *run) sink(out io.Writer) (sink, error) {
 			return nil, err
 		}
 		s.packed = w
+
 	default:
 		s.Writer = tar.NewWriter(out)
 		return s, nil
 	}
+
 	s.Writer = tar.NewWriter(s.packed)
 	return s, nil
 }
@@ -167,6 +178,7 @@ func (s *tarSink) add(name string, info fs.FileInfo, link string, content io.Rea
 	if err := s.WriteHeader(h); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+
 	if content == nil {
 		return nil
 	}
@@ -175,6 +187,7 @@ func (s *tarSink) add(name string, info fs.FileInfo, link string, content io.Rea
 	if err == nil && n < h.Size {
 		return says("%s: File shrank while it was archived", name)
 	}
+
 	return err
 }
 
@@ -197,6 +210,7 @@ func (s zipSink) add(name string, info fs.FileInfo, link string, content io.Read
 	if content == nil {
 		h.Method, content = zip.Store, strings.NewReader(link)
 	}
+
 	w, err := s.CreateHeader(h)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -29,6 +29,7 @@ func Run(s Streams, args []string) int {
 		fmt.Fprintf(s.Err, "tar: %v\n", err)
 		return 1
 	}
+
 	switch c.mode {
 	case modeHelp:
 		fmt.Fprint(s.Out, usage)
@@ -37,6 +38,7 @@ func Run(s Streams, args []string) int {
 		fmt.Fprintln(s.Out, version)
 		return 0
 	}
+
 	r := &run{Streams: s, command: c}
 	do := r.read
 	if c.mode == modeCreate {
@@ -46,6 +48,7 @@ func Run(s Streams, args []string) int {
 		r.complain("%v", err)
 		return 1
 	}
+
 	if r.failed {
 		r.complain("Error exit delayed from previous errors.")
 		return 1

@@ -53,6 +53,7 @@ func (u *unpacker) take(e entry) error {
 	if climbs(name) {
 		return says("Path contains '..'")
 	}
+
 	name = legal(strings.TrimRight(path.Clean(u.relative(name)), "/"))
 	if name == "" || name == "." {
 		return nil
@@ -60,6 +61,7 @@ func (u *unpacker) take(e entry) error {
 	if u.verbose {
 		fmt.Fprintf(u.Err, "x %s\n", e.name)
 	}
+
 	if dir := path.Dir(name); dir != "." {
 		if err := u.root.MkdirAll(dir, 0o777); err != nil {
 			return says("Can't create '%s': %v", dir, bare(err))
@@ -68,6 +70,7 @@ func (u *unpacker) take(e entry) error {
 	if e.mode.IsDir() {
 		return u.folder(name, e)
 	}
+
 	if info, err := u.root.Lstat(name); err == nil {
 		if u.keep {
 			return nil
@@ -79,6 +82,7 @@ func (u *unpacker) take(e entry) error {
 			return says("Can't unlink already-existing object: %v", bare(err))
 		}
 	}
+
 	if err := u.make(name, e); err != nil {
 		return says("Can't create '%s': %v", name, bare(err))
 	}
@@ -104,11 +108,13 @@ func (u *unpacker) make(name string, e entry) error {
 			return says("Path contains '..'")
 		}
 		return u.root.Link(target, name)
+
 	case e.mode&fs.ModeSymlink != 0:
 		return u.root.Symlink(e.link, name)
 	case !e.mode.IsRegular():
 		return says("Only files, folders and links can be unpacked")
 	}
+
 	in, err := e.content()
 	if err != nil {
 		return err
@@ -118,6 +124,7 @@ func (u *unpacker) make(name string, e entry) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Close()); err != nil || u.touch {
 		return err

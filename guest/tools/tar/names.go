@@ -60,7 +60,7 @@ func climbs(name string) bool {
 	return false
 }
 
-// legal is a name with an underscore for each character that names on Windows cannot have, as bsdtar unpacks them.
+// legal returns a name with an underscore for each character that names on Windows cannot have, as bsdtar unpacks them.
 func legal(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || strings.ContainsRune(`:*?"<>|`, r) {
@@ -79,7 +79,7 @@ func (r *run) wanted(name string, asked []bool) bool {
 	for i, o := range r.operands {
 		pattern := strings.TrimRight(slashes(o.name), "/")
 		for upper := strings.TrimRight(name, "/"); upper != "." && upper != "/"; upper = path.Dir(upper) {
-			if ok, err := path.Match(pattern, upper); ok || err != nil && pattern == upper {
+			if ok, err := path.Match(pattern, upper); ok || (err != nil && pattern == upper) {
 				asked[i], found = true, true
 			}
 		}

@@ -107,7 +107,7 @@ func compressor(letter rune, name string, names ...string) option {
 	}}
 }
 
-// nothing is an option without effect here: who owns what, and which rights it has, is Windows' to say.
+// nothing returns an option without effect here: who owns what, and which rights it has, is Windows' to say.
 func nothing(letter rune, names ...string) option {
 	return option{letter, names, false, func(*command, string) error { return nil }}
 }
@@ -141,6 +141,7 @@ func options() []option {
 			default:
 				return says("Can't use format %s: Unknown format", v)
 			}
+
 			return nil
 		}},
 		{0, []string{"strip-components"}, true, func(c *command, v string) error {
@@ -174,11 +175,13 @@ func parse(args []string) (command, error) {
 	if err != nil {
 		return c, err
 	}
+
 	for len(args) > 0 {
 		if args, err = c.argument(args); err != nil {
 			return c, err
 		}
 	}
+
 	if c.mode == 0 {
 		return c, errOneMode
 	}
@@ -188,6 +191,7 @@ func parse(args []string) (command, error) {
 	if c.file == "" {
 		c.file = tape
 	}
+
 	if c.byName && c.mode == modeCreate {
 		c.choose()
 	}
@@ -199,12 +203,14 @@ func (c *command) bundle(args []string) ([]string, error) {
 	if len(args) == 0 || args[0] == "" || args[0][0] == '-' {
 		return args, nil
 	}
+
 	rest := args[1:]
 	for _, letter := range args[0] {
 		o, err := byLetter(letter)
 		if err != nil {
 			return nil, err
 		}
+
 		value := ""
 		if o.value {
 			if len(rest) == 0 {
@@ -212,10 +218,12 @@ func (c *command) bundle(args []string) ([]string, error) {
 			}
 			value, rest = rest[0], rest[1:]
 		}
+
 		if err := o.do(c, value); err != nil {
 			return nil, err
 		}
 	}
+
 	return rest, nil
 }
 
@@ -225,6 +233,7 @@ func (c *command) argument(args []string) ([]string, error) {
 	if long, is := strings.CutPrefix(arg, "--"); is && long != "" {
 		return c.long(long, rest)
 	}
+
 	if len(arg) < 2 || arg[0] != '-' || arg == "--" {
 		if arg == "--" {
 			for _, name := range rest {
@@ -235,18 +244,21 @@ func (c *command) argument(args []string) ([]string, error) {
 		c.operands = append(c.operands, operand{c.dir, arg})
 		return rest, nil
 	}
+
 	letters := []rune(arg[1:])
 	for i, letter := range letters {
 		o, err := byLetter(letter)
 		if err != nil {
 			return nil, err
 		}
+
 		if !o.value {
 			if err := o.do(c, ""); err != nil {
 				return nil, err
 			}
 			continue
 		}
+
 		value := string(letters[i+1:])
 		if value == "" {
 			if len(rest) == 0 {
@@ -254,8 +266,10 @@ func (c *command) argument(args []string) ([]string, error) {
 			}
 			value, rest = rest[0], rest[1:]
 		}
+
 		return rest, o.do(c, value)
 	}
+
 	return rest, nil
 }
 
@@ -266,6 +280,7 @@ func (c *command) long(name string, rest []string) ([]string, error) {
 			if n != name {
 				continue
 			}
+
 			switch {
 			case !o.value && given:
 				return nil, says("Option --%s does not allow an argument", name)
@@ -275,9 +290,11 @@ func (c *command) long(name string, rest []string) ([]string, error) {
 				}
 				value, rest = rest[0], rest[1:]
 			}
+
 			return rest, o.do(c, value)
 		}
 	}
+
 	return nil, says("Option --%s is not supported", name)
 }
 
@@ -307,10 +324,11 @@ func (c *command) excludes(name string) bool {
 	for _, pattern := range c.excluded {
 		for part := strings.Trim(name, "/"); ; {
 			for upper := part; upper != "." && upper != "/"; upper = path.Dir(upper) {
-				if ok, err := path.Match(pattern, upper); ok || err != nil && pattern == upper {
+				if ok, err := path.Match(pattern, upper); ok || (err != nil && pattern == upper) {
 					return true
 				}
 			}
+
 			_, after, more := strings.Cut(part, "/")
 			if !more {
 				break
@@ -318,5 +336,6 @@ func (c *command) excludes(name string) bool {
 			part = after
 		}
 	}
+
 	return false
 }

@@ -50,11 +50,13 @@ func (r *run) read() error {
 		defer file.Close()
 		in = file
 	}
+
 	s, done, err := open(in)
 	if err != nil {
 		return err
 	}
 	defer done()
+
 	take := r.list
 	if r.mode == modeExtract && !r.stdout {
 		u, err := r.unpacker()
@@ -66,6 +68,7 @@ func (r *run) read() error {
 	} else if r.mode == modeExtract {
 		take = r.write
 	}
+
 	asked := make([]bool, len(r.operands))
 	for {
 		e, err := s.next()
@@ -75,6 +78,7 @@ func (r *run) read() error {
 		if err != nil {
 			return says("Error reading archive: %v", err)
 		}
+
 		if !r.wanted(e.name, asked) {
 			continue
 		}
@@ -82,12 +86,14 @@ func (r *run) read() error {
 			r.fail(e.name, err)
 		}
 	}
+
 	for i, o := range r.operands {
 		if !asked[i] {
 			r.complain("%s: Not found in archive", o.name)
 			r.failed = true
 		}
 	}
+
 	return nil
 }
 
@@ -99,6 +105,7 @@ func open(in io.Reader) (s source, done func(), err error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, says("Error opening archive: %v", err)
 	}
+
 	done = func() {}
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
@@ -109,6 +116,7 @@ func open(in io.Reader) (s source, done func(), err error) {
 			return nil, nil, errFormat
 		}
 		return &tarSource{tar.NewReader(z)}, done, nil
+
 	case bytes.HasPrefix(head, []byte("BZh")):
 		return &tarSource{tar.NewReader(bzip2.NewReader(b))}, done, nil
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
@@ -117,11 +125,13 @@ func open(in io.Reader) (s source, done func(), err error) {
 			return nil, nil, errFormat
 		}
 		return &tarSource{tar.NewReader(z)}, z.Close, nil
+
 	case bytes.HasPrefix(head, []byte{0xfd, '7', 'z', 'X', 'Z', 0}):
 		return nil, nil, says("Error opening archive: xz archives are not supported")
-	case len(head) == magic && bytes.HasPrefix(head[257:], []byte("ustar")) || old(head):
+	case (len(head) == magic && bytes.HasPrefix(head[257:], []byte("ustar"))) || old(head):
 		return &tarSource{tar.NewReader(b)}, done, nil
 	}
+
 	return nil, nil, errFormat
 }
 
@@ -148,12 +158,14 @@ func (s *tarSource) next() (entry, error) {
 			owner:   fmt.Sprintf("%-6s %-6s", name(h.Uname, h.Uid), name(h.Gname, h.Gid)),
 			content: func() (io.ReadCloser, error) { return io.NopCloser(s), nil },
 		}
+
 		switch h.Typeflag {
 		case tar.TypeXGlobalHeader:
 			continue
 		case tar.TypeLink:
 			e.hard = true
 		}
+
 		return e, nil
 	}
 }
@@ -175,10 +187,11 @@ func openZip(in io.Reader) (source, func(), error) {
 		_ = copied.Close()
 		_ = os.Remove(copied.Name()) // nothing is left to say it to
 	}
+
 	size, err := io.Copy(copied, in)
 	if err == nil {
 		var z *zip.Reader
-		if z, err = zip.NewReader(copied, size); err == nil || errors.Is(err, zip.ErrInsecurePath) && z != nil {
+		if z, err = zip.NewReader(copied, size); err == nil || (errors.Is(err, zip.ErrInsecurePath) && z != nil) {
 			return &zipSource{z.File}, done, nil
 		}
 	}
@@ -195,6 +208,7 @@ func (s *zipSource) next() (entry, error) {
 	if len(s.files) == 0 {
 		return entry{}, io.EOF
 	}
+
 	f := s.files[0]
 	s.files = s.files[1:]
 	e := entry{
@@ -204,6 +218,7 @@ func (s *zipSource) next() (entry, error) {
 	if strings.HasSuffix(e.name, "/") {
 		e.mode |= fs.ModeDir
 	}
+
 	if e.mode&fs.ModeSymlink == 0 {
 		return e, nil
 	}
@@ -214,6 +229,7 @@ func (s *zipSource) next() (entry, error) {
 	defer in.Close()
 	target, err := io.ReadAll(io.LimitReader(in, maxLink))
 	e.link = slashes(string(target))
+
 	return e, err
 }
 
@@ -225,6 +241,7 @@ func (r *run) list(e entry) error {
 		if age := time.Since(e.when); age > 183*24*time.Hour || age < -183*24*time.Hour {
 			when = e.when.Local().Format("Jan _2  2006")
 		}
+
 		line = fmt.Sprintf("%s  0 %s %10d %s %s", letters(e), e.owner, e.size, when, line)
 		switch {
 		case e.hard:
@@ -233,11 +250,12 @@ func (r *run) list(e entry) error {
 			line += " -> " + e.link
 		}
 	}
+
 	_, err := fmt.Fprintln(r.Out, line)
 	return err
 }
 
-// letters is a mode as ls writes it.
+// letters returns a mode as ls writes it.
 func letters(e entry) string {
 	kind := "-"
 	switch {

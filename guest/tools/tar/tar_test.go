@@ -40,7 +40,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// tree is what is below a folder: texts of files, "folder", or where a link leads.
+// tree returns what is below a folder: texts of files, "folder", or where a link leads.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -52,6 +52,7 @@ func tree(t *testing.T, dir string) map[string]string {
 		if err != nil {
 			return err
 		}
+
 		name = filepath.ToSlash(name)
 		switch {
 		case entry.IsDir():
@@ -62,6 +63,7 @@ func tree(t *testing.T, dir string) map[string]string {
 				return err
 			}
 			got[name] = "-> " + to
+
 		default:
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -69,8 +71,10 @@ func tree(t *testing.T, dir string) map[string]string {
 			}
 			got[name] = string(text)
 		}
+
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +108,7 @@ func TestThereAndBack(t *testing.T) {
 			if got := do(t, nil, "-xf", file, "-C", to); got != (result{}) {
 				t.Fatalf("unpack: %+v", got)
 			}
+
 			if diff := cmp.Diff(sampleTree, tree(t, to)); diff != "" {
 				t.Error(diff)
 			}
@@ -125,6 +130,7 @@ func TestKubectlCopies(t *testing.T) {
 	if got := do(t, []byte(packed.out), "-xmf", "-", "-C", to, "--strip-components", "3"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
+
 	before := time.Now().Add(-time.Hour)
 	if got := do(t, []byte(packed.out), "--no-same-permissions", "--no-same-owner", "-xmf", "-", "-C", to); got.code != 0 {
 		t.Fatalf("%+v", got)
@@ -143,6 +149,7 @@ func TestTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	packed := do(t, nil, "-C", from, "-cf", "-", "d")
 	if got := do(t, []byte(packed.out), "-xf", "-", "-C", to); got.code != 0 {
 		t.Fatalf("%+v", got)
@@ -152,6 +159,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
+
 	listed := do(t, []byte(packed.out), "-tvf", "-", "d/a.txt")
 	if want := "-rw-------  0 0      0               1 Feb  3  2001 d/a.txt\n"; listed.out != want {
 		t.Errorf("got %q, want %q", listed.out, want)
@@ -192,6 +200,7 @@ func TestChoices(t *testing.T) {
 			}
 		})
 	}
+
 	if got := do(t, packed, "-xOf", "-", "d/a.txt", "d/e"); got != (result{0, "ab", ""}) {
 		t.Errorf("%+v", got)
 	}
@@ -206,6 +215,7 @@ func TestExisting(t *testing.T) {
 	if text := tree(t, to)["d/a.txt"]; got.code != 0 || text != "mine" {
 		t.Errorf("%+v, %q", got, text)
 	}
+
 	got = do(t, packed, "-xf", "-", "-C", to)
 	want := result{
 		1, "",
@@ -216,7 +226,7 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// hostile is an archive whose names and links lead out of the folder it is unpacked in.
+// hostile returns an archive whose names and links lead out of the folder it is unpacked in.
 func hostile(t *testing.T, outside string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -240,6 +250,7 @@ func hostile(t *testing.T, outside string) []byte {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -253,12 +264,14 @@ func TestStaysInside(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("%+v", got)
 	}
+
 	if diff := cmp.Diff(map[string]string{
 		"outside": "folder", "outside/secret": "s", "to": "folder", "to/x": "", "to/out": "-> " + filepath.Join(top, "outside"),
 		"to/rooted": "", "to/drive": "", "to/ab_stream_": "", "to/good": "",
 	}, tree(t, top)); diff != "" {
 		t.Errorf("%s\n%s", diff, got.err)
 	}
+
 	for _, line := range []string{
 		"tar: ../up: Path contains '..'\n", "tar: Removing leading '/' from member names\n",
 		"tar: Removing leading drive letter from member names\n", "tar: device: Can't create 'device': Only files, folders and links can be unpacked\n",
@@ -278,6 +291,7 @@ func TestHostileZip(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -318,11 +332,12 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := do(t, []byte(tt.in), tt.args...)
-			if got.code != 1 || tt.err != "" && got.err != "tar: "+tt.err+"\n" || got.err == "" {
+			if got.code != 1 || (tt.err != "" && got.err != "tar: "+tt.err+"\n") || got.err == "" {
 				t.Errorf("%+v, want %q", got, tt.err)
 			}
 		})
 	}
+
 	got := do(t, nil, "-cf", filepath.Join(dir, "x.tar"), "-C", dir, "a", "none")
 	if want := "tar: none: Cannot stat: No such file or directory\ntar: Error exit delayed from previous errors.\n"; got.err != want || got.code != 1 {
 		t.Errorf("%+v", got)
@@ -330,6 +345,7 @@ func TestBadInput(t *testing.T) {
 	if got := do(t, nil, "-tf", filepath.Join(dir, "x.tar")); got.out != "a\n" {
 		t.Errorf("%+v", got)
 	}
+
 	if got := do(t, nil, "--version"); got.out != version+"\n" || got.code != 0 {
 		t.Errorf("%+v", got)
 	}

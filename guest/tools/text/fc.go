@@ -38,6 +38,7 @@ func FC(e program.Env, args []string) int {
 	if code != fcSame || c.names == nil {
 		return code
 	}
+
 	var texts [2][]byte
 	for i, name := range c.names {
 		text, err := os.ReadFile(name)
@@ -47,9 +48,10 @@ func FC(e program.Env, args []string) int {
 		}
 		texts[i] = text
 	}
+
 	e.Print("Comparing files %s and %s", c.names[0], strings.ToUpper(c.names[1]))
 	same := false
-	if c.binary || !c.ascii && isProgram(c.names[0]) {
+	if c.binary || (!c.ascii && isProgram(c.names[0])) {
 		same = c.bytes(e, texts)
 	} else {
 		same = c.lines(e, [2][]string{textLines(texts[0]), textLines(texts[1])})
@@ -58,6 +60,7 @@ func FC(e program.Env, args []string) int {
 		e.Print("FC: no differences encountered\r\n")
 		return fcSame
 	}
+
 	e.Print("")
 	return fcDiffers
 }
@@ -74,6 +77,7 @@ func parseFC(e program.Env, args []string) (c comparison, code int) {
 		"b": &c.binary, "l": &c.ascii, "a": &c.short, "c": &c.ignoreCase, "n": &c.numbers, "t": &c.keepTabs,
 		"w": &c.white, "off": new(bool), "offline": new(bool),
 	}
+
 	var names []string
 	for _, arg := range args {
 		name, is := program.Option(arg)
@@ -85,6 +89,7 @@ func parseFC(e program.Env, args []string) (c comparison, code int) {
 		case name == "?":
 			e.Print("FC [/A] [/C] [/L] [/LBn] [/N] [/OFF[LINE]] [/T] [/W] [/nnnn] file1 file2\r\nFC /B file1 file2")
 			return c, fcSame
+
 		case flags[name] != nil:
 			*flags[name] = true
 		case isBuffer && err == nil && number > 0:
@@ -96,6 +101,7 @@ func parseFC(e program.Env, args []string) (c comparison, code int) {
 			return c, fcBad
 		}
 	}
+
 	return c.withNames(e, names)
 }
 
@@ -105,7 +111,7 @@ func (c comparison) withNames(e program.Env, names []string) (comparison, int) {
 	case len(names) < 2:
 		e.Complain("FC: Insufficient number of file specifications\r\n")
 		return c, fcBad
-	case len(names) > 2 || c.binary && (c.short || c.numbers || c.ascii):
+	case len(names) > 2 || (c.binary && (c.short || c.numbers || c.ascii)):
 		e.Complain("FC: Incompatible Switches\r\n")
 		return c, fcBad
 	}
@@ -129,7 +135,7 @@ func (c comparison) bytes(e program.Env, texts [2][]byte) (same bool) {
 	return same
 }
 
-// name is a file's name as fc prints it: the second in capitals.
+// name returns a file's name as fc prints it: the second in capitals.
 func (c comparison) name(i int) string {
 	if i == 1 {
 		return strings.ToUpper(c.names[1])
@@ -150,6 +156,7 @@ func spaces(line string, tab int) string {
 	if tab <= 0 || !strings.Contains(line, "\t") {
 		return line
 	}
+
 	var out strings.Builder
 	column := 0
 	for _, r := range line {
@@ -162,6 +169,7 @@ func spaces(line string, tab int) string {
 		out.WriteString(strings.Repeat(" ", n))
 		column += n
 	}
+
 	return out.String()
 }
 
@@ -187,19 +195,23 @@ func (c comparison) lines(e program.Env, texts [2][]string) (same bool) {
 			at[1]++
 			continue
 		}
+
 		same = false
 		next, found := c.resync(texts, at)
 		if !found {
 			e.Print("Resync Failed.  Files are too different.")
 			next = [2]int{len(texts[0]), len(texts[1])}
 		}
+
 		for i, lines := range texts {
 			e.Print("***** %s", c.name(i))
 			c.part(e, lines, max(at[i]-1, 0), min(next[i]+1, len(lines)))
 		}
+
 		e.Print("*****\r\n")
 		at = next
 	}
+
 	return same
 }
 
@@ -225,7 +237,7 @@ func (c comparison) resync(texts [2][]string, at [2]int) (next [2]int, found boo
 			if next[0] > len(texts[0]) || next[1] > len(texts[1]) {
 				continue
 			}
-			if next[0] == len(texts[0]) && next[1] == len(texts[1]) || c.agree(texts, next, c.again) {
+			if (next[0] == len(texts[0]) && next[1] == len(texts[1])) || c.agree(texts, next, c.again) {
 				return next, true
 			}
 		}

@@ -14,6 +14,7 @@ func TestFC(t *testing.T) {
 		"a": "1\n2\n3\n4\n5\n", "b": "1\n2\nX\n4\n5\n", "c": "1\n2\n4\n5\n6\n", "upper": "A b\n", "lower": "a  b\n",
 		"e": "", "p.exe": "abc", "q.exe": "aXcd",
 	})
+
 	const same = "FC: no differences encountered\n\n"
 	for _, tc := range []struct {
 		name string

@@ -36,10 +36,12 @@ func Find(e program.Env, args []string) int {
 	}
 	out := bufio.NewWriter(e.Stdout)
 	defer out.Flush()
+
 	if len(f.files) == 0 {
 		count, err := f.scan(out, e.Stdin)
 		return f.end(e, out, count, err)
 	}
+
 	code := findNone
 	for _, name := range f.files {
 		names := []string{name}
@@ -49,12 +51,14 @@ func Find(e program.Env, args []string) int {
 		if len(names) == 0 {
 			e.Complain("File not found - %s", strings.ToUpper(name))
 		}
+
 		for _, n := range names {
 			if f.file(e, out, n) == findFound {
 				code = findFound
 			}
 		}
 	}
+
 	return code
 }
 
@@ -71,6 +75,7 @@ func parseFind(args []string) (f finding, wrong string) {
 				f.text, text = a, true
 			}
 			continue
+
 		case name == "v":
 			f.invert = true
 		case name == "c":
@@ -84,6 +89,7 @@ func parseFind(args []string) (f finding, wrong string) {
 			return f, "Invalid switch"
 		}
 	}
+
 	if !text {
 		return f, "Parameter format not correct"
 	}
@@ -100,6 +106,7 @@ func (f finding) file(e program.Env, out *bufio.Writer, name string) int {
 		e.Complain("File not found - %s", strings.ToUpper(name))
 		return findNone
 	}
+
 	if err == nil {
 		defer in.Close()
 		var info os.FileInfo
@@ -111,6 +118,7 @@ func (f finding) file(e program.Env, out *bufio.Writer, name string) int {
 		e.Complain("Access denied - %s", strings.ToUpper(name))
 		return findNone
 	}
+
 	fmt.Fprintf(out, "\r\n---------- %s", strings.ToUpper(name))
 	if !f.count {
 		fmt.Fprint(out, "\r\n")
@@ -119,6 +127,7 @@ func (f finding) file(e program.Env, out *bufio.Writer, name string) int {
 	if f.count {
 		fmt.Fprint(out, ": ")
 	}
+
 	return f.end(e, out, count, err)
 }
 
@@ -151,6 +160,7 @@ func (f finding) scan(out io.Writer, in io.Reader) (count int, err error) {
 			}
 			return count, err
 		}
+
 		text := strings.TrimRight(string(line), "\r\n")
 		in := text
 		if f.ignoreCase {
@@ -159,6 +169,7 @@ func (f finding) scan(out io.Writer, in io.Reader) (count int, err error) {
 		if (f.text != "" && strings.Contains(in, f.text)) == f.invert { // an empty string is in no line
 			continue
 		}
+
 		count++
 		switch {
 		case f.count:

@@ -31,10 +31,12 @@ func More(e program.Env, args []string) int {
 			return 1
 		}
 	}
+
 	if len(p.files) == 0 {
 		p.show(e, e.Stdin)
 		return 0
 	}
+
 	code := 0
 	for _, name := range p.files {
 		file, err := os.Open(name)
@@ -46,6 +48,7 @@ func More(e program.Env, args []string) int {
 		p.show(e, file)
 		_ = file.Close() // it was only read
 	}
+
 	return code
 }
 
@@ -65,6 +68,7 @@ func (p *pager) take(arg string) bool {
 		p.from = n + 1
 		return true
 	}
+
 	if !is {
 		p.files = append(p.files, arg)
 		return true
@@ -73,11 +77,13 @@ func (p *pager) take(arg string) bool {
 		p.squeeze = true
 		return true
 	}
+
 	if width, tabs := strings.CutPrefix(name, "t"); tabs {
 		n, err := strconv.Atoi(width)
 		p.tab = n
 		return err == nil && n >= 0
 	}
+
 	return name == "e" || name == "p" || name == "c"
 }
 
@@ -90,10 +96,11 @@ func (p pager) show(e program.Env, text io.Reader) {
 		if line == "" && err != nil {
 			return
 		}
+
 		line = strings.TrimRight(line, "\r\n")
 		again := empty && line == ""
 		empty = line == ""
-		if n < p.from || p.squeeze && again {
+		if n < p.from || (p.squeeze && again) {
 			continue
 		}
 		e.Print("%s", p.expand(line))
@@ -110,11 +117,13 @@ func (p pager) expand(line string) string {
 			column++
 			continue
 		}
+
 		if p.tab > 0 {
 			n := p.tab - column%p.tab
 			b.WriteString(strings.Repeat(" ", n))
 			column += n
 		}
 	}
+
 	return b.String()
 }

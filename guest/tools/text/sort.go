@@ -28,6 +28,7 @@ func Sort(e program.Env, args []string) int {
 		e.Print("SORT [/R] [/+n] [/UNIQUE] [[drive1:][path1]filename1] [/O [drive3:][path3]filename3]")
 		return 0
 	}
+
 	text, err := io.ReadAll(e.Stdin)
 	if s.input != "" {
 		text, err = os.ReadFile(s.input)
@@ -36,10 +37,12 @@ func Sort(e program.Env, args []string) int {
 		e.Complain("%sThe system cannot find the file specified.", s.input)
 		return 1
 	}
+
 	var b bytes.Buffer
 	for _, line := range s.order(textLines(text)) {
 		b.WriteString(line + "\r\n")
 	}
+
 	if s.output != "" {
 		if err := os.WriteFile(s.output, b.Bytes(), 0o666); err != nil {
 			e.Complain("%s: %v", s.output, err)
@@ -62,7 +65,7 @@ func (s sorting) order(lines []string) []string {
 	return lines
 }
 
-// key is what a line is compared by: a line that is shorter than the column comes first.
+// key returns what a line is compared by: a line that is shorter than the column comes first.
 func (s sorting) key(line string) string {
 	r := []rune(strings.ToLower(line))
 	return string(r[min(s.column-1, len(r)):])
@@ -73,6 +76,7 @@ func parseSort(e program.Env, args []string) (s sorting, ok bool) {
 		s.column = 0
 		return s, true
 	}
+
 	for i := 0; i < len(args); i++ {
 		name, is := program.Option(args[i])
 		column, isColumn := strings.CutPrefix(name, "+")
@@ -94,10 +98,12 @@ func parseSort(e program.Env, args []string) (s sorting, ok bool) {
 			if name[0] == 'o' {
 				s.output = args[i]
 			}
+
 		default:
 			e.Complain("Invalid switch.")
 			return s, false
 		}
 	}
+
 	return s, true
 }

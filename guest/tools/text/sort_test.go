@@ -32,6 +32,7 @@ func TestSort(t *testing.T) {
 			}
 		})
 	}
+
 	if text, err := os.ReadFile(out); err != nil || string(text) != "A\r\na\r\nb\r\nc\r\n" {
 		t.Errorf("%q, %v", text, err)
 	}

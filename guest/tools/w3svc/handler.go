@@ -17,7 +17,7 @@ import (
 // server is the header Server. IIS says Microsoft-IIS/10.0; this is none.
 const server = "Mullion-W3SVC"
 
-// defaults are the default documents of the image's IIS, in its order
+// defaults returns the default documents of the image's IIS, in its order
 // (https://learn.microsoft.com/iis/configuration/system.webserver/defaultdocument/files/). The first that exists is
 // sent.
 func defaults() []string {
@@ -86,6 +86,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, badMethod)
 		return
 	}
+
 	if err := h.serve(w, r); err != nil {
 		no, ok := errors.AsType[why](err)
 		if !ok {
@@ -95,7 +96,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ofError is the refusal for an error of the file system.
+// ofError returns the refusal for an error of the file system.
 func ofError(err error) why {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -115,6 +116,7 @@ func (h handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := h.unconfigured(name); err != nil {
 		return err
 	}
+
 	file, err := h.site.Open(name)
 	if err != nil {
 		return err
@@ -124,9 +126,11 @@ func (h handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+
 	if !info.IsDir() {
 		return send(w, r, file, info)
 	}
+
 	if !strings.HasSuffix(r.URL.Path, "/") {
 		to := *r.URL
 		to.Scheme, to.Host, to.User = "", "", nil
@@ -134,6 +138,7 @@ func (h handler) serve(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
 		return nil
 	}
+
 	for _, document := range defaults() {
 		found, err := h.site.Open(filepath.Join(name, document))
 		if err != nil {
@@ -144,15 +149,17 @@ func (h handler) serve(w http.ResponseWriter, r *http.Request) error {
 			return send(w, r, found, info)
 		}
 	}
+
 	return noListing
 }
 
-// local is the name of a file below the site's folder, by the path of a request.
+// local returns the name of a file below the site's folder, by the path of a request.
 func local(of string) (string, error) {
 	clean := strings.TrimPrefix(path.Clean("/"+of), "/")
 	if clean == "" {
 		return ".", nil
 	}
+
 	for part := range strings.SplitSeq(strings.ToLower(clean), "/") {
 		// Windows leaves dots and blanks at the end of a name out: such a name would be another one's.
 		if part != strings.TrimRight(part, ". ") || strings.ContainsRune(part, ':') || len(part) > maxName {
@@ -162,6 +169,7 @@ func local(of string) (string, error) {
 			return "", isHidden
 		}
 	}
+
 	name, err := filepath.Localize(clean)
 	if err != nil {
 		return "", notFound

@@ -56,6 +56,7 @@ func (l *Log) open(at time.Time) error {
 		_ = l.file.Close() // yesterday's; a line that it lacks is gone
 		l.file, l.day = nil, ""
 	}
+
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err
 	}
@@ -63,13 +64,14 @@ func (l *Log) open(at time.Time) error {
 	if err != nil {
 		return err
 	}
+
 	l.file, l.day = file, day
 	_, err = fmt.Fprintf(file, "#Software: Mullion's W3SVC\r\n#Version: 1.0\r\n#Date: %s\r\n#Fields: %s\r\n",
 		at.Format(time.DateTime), fields)
 	return err
 }
 
-// field is a text as a field of the log: without blanks and control characters, "-" if there is none.
+// field returns a text as a field of the log: without blanks and control characters, "-" if there is none.
 func field(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -94,6 +96,7 @@ func (l *Log) write(r *http.Request, status, sub int, took time.Duration) {
 	if local != nil {
 		ip, port, _ = net.SplitHostPort(local.String())
 	}
+
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	line := fmt.Sprintf("%s %s %s %s %s %s - %s %s %s %d %d 0 %d\r\n", at.Format(time.DateTime), ip, field(r.Method),
 		field(r.URL.Path), field(r.URL.RawQuery), port, field(from), field(r.UserAgent()), field(r.Referer()), status,

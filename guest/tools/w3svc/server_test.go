@@ -28,16 +28,19 @@ func site(t *testing.T, files map[string]string) (*httptest.Server, string) {
 			t.Fatal(err)
 		}
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	log := NewLog(logs)
 	log.now = func() time.Time { return time.Date(2026, 11, 27, 10, 20, 30, 0, time.UTC) }
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = NewServer(root, log)
 	server.Start()
 	t.Cleanup(func() { server.Close(); log.Close(); root.Close() })
+
 	return server, logs
 }
 
@@ -52,6 +55,7 @@ func ask(t *testing.T, s *httptest.Server, request string) (*http.Response, stri
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
+
 	method, _, _ := strings.Cut(request, " ")
 	got, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
@@ -62,6 +66,7 @@ func ask(t *testing.T, s *httptest.Server, request string) (*http.Response, stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return got, string(body)
 }
 
@@ -83,6 +88,7 @@ func TestServe(t *testing.T) {
 		"data.xyz": "?", "none/picture.png": "png", "app/web.config": "<configuration/>", "app/page.html": "x",
 		"app/deep/page.html": "x", "page.aspx": "<% %>",
 	})
+
 	for request, want := range map[string]string{
 		"GET / ":                                 "200 the first",
 		"GET /INDEX.html ":                       "404 ", // the letters' case is the file system's, which is Linux' in this test
@@ -127,6 +133,7 @@ func TestServe(t *testing.T) {
 				is += sub
 			}
 		}
+
 		if is != want {
 			t.Errorf("%s: %q, want %q", request, is, want)
 		}
@@ -143,6 +150,7 @@ func TestParts(t *testing.T) {
 		got, _ := ask(t, server, "GET /a.txt HTTP/1.1\r\nHost: s\r\nConnection: close\r\n"+name+": "+value+"\r\n\r\n")
 		return got
 	}
+
 	part := get("Range", "bytes=2-4")
 	if part.StatusCode != http.StatusPartialContent || part.Header.Get("Content-Range") != "bytes 2-4/10" ||
 		part.Header.Get("Content-Type") != "text/plain" {
@@ -151,6 +159,7 @@ func TestParts(t *testing.T) {
 	if got := get("If-None-Match", part.Header.Get("ETag")); got.StatusCode != http.StatusNotModified {
 		t.Errorf("with its ETag: %s", got.Status)
 	}
+
 	if got := get("If-Modified-Since", part.Header.Get("Last-Modified")); got.StatusCode != http.StatusNotModified {
 		t.Errorf("with its time: %s", got.Status)
 	}
@@ -164,16 +173,19 @@ func TestLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range []string{"real.html", "../secret.html"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
+
 	for path, want := range map[string]int{"/in.html": 200, "/out.html": 500} {
 		w := httptest.NewRecorder()
 		handler{root}.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
@@ -196,6 +208,7 @@ func TestLog(t *testing.T) {
 		at + "/ab+c - " + port + " - 127.0.0.1 - - 404 0 0 0",
 		at + "/web.config - " + port + " - 127.0.0.1 - http://x 404 8 0 0",
 	}
+
 	got := lines(t, filepath.Join(logs, "u_ex261127.log"), len(want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

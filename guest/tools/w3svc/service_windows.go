@@ -17,7 +17,7 @@ import (
 // stopWithin is how long requests have to end when the service is told to stop: less than ServiceMonitor.exe waits.
 const stopWithin = 10 * time.Second
 
-// Run is the service's program. It returns an exit code.
+// Run returns the service's program. It returns an exit code.
 func Run(stderr io.Writer) int {
 	if err := svc.Run(Name, service{}); err != nil {
 		// 1063, ERROR_FAILED_SERVICE_CONTROLLER_CONNECT: a person has started it.
@@ -41,10 +41,12 @@ func (service) Execute(_ []string, requests <-chan svc.ChangeRequest, status cha
 		return failedWith(err)
 	}
 	defer site.Close()
+
 	listener, err := net.Listen("tcp", fmt.Sprintf(":%d", Port))
 	if err != nil {
 		return failedWith(err)
 	}
+
 	server := NewServer(site, log)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

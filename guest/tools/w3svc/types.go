@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// types are the MIME types of IIS by a file name's ending, of what web sites have
-// (https://learn.microsoft.com/iis/configuration/system.webserver/staticcontent/mimemap). A file of another type is
-// not served, as by IIS.
+// types returns the MIME types of IIS by a file name's ending, of what web sites have
+// (https://learn.microsoft.com/iis/configuration/system.webserver/staticcontent/mimemap). A file of another type is not
+// served, as by IIS.
 func types() map[string]string {
 	return map[string]string{
 		".aac": "audio/aac", ".ai": "application/postscript", ".atom": "application/atom+xml",
@@ -37,7 +37,7 @@ func types() map[string]string {
 	}
 }
 
-// mediaType is the type of a file by its name; false: IIS has none for it.
+// mediaType returns the type of a file by its name; false: IIS has none for it.
 func mediaType(name string) (string, bool) {
 	kind, ok := types()[strings.ToLower(path.Ext(name))]
 	return kind, ok

@@ -14,5 +14,5 @@ type System interface {
 	Info(log string) (eventlog.Info, error)
 }
 
-// ThisSystem is the Windows that the program runs on.
+// ThisSystem returns the Windows that the program runs on.
 func ThisSystem() System { return eventlog.System{} }

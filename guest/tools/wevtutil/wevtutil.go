@@ -25,6 +25,7 @@ func Run(e program.Env, sys System, args []string) int {
 			"qe | query-events LOG [/q:QUERY] [/c:COUNT] [/rd:true|false] [/f:XML|Text] [/e:ELEMENT]\r\ncl | clear-log LOG")
 		return 0
 	}
+
 	run := map[string]func(program.Env, System, []string) int{
 		"el": listLogs, "enum-logs": listLogs, "gl": showLog, "get-log": showLog, "gli": showInfo, "get-log-info": showInfo,
 		"qe": queryEvents, "query-events": queryEvents, "cl": clearLog, "clear-log": clearLog,
@@ -33,6 +34,7 @@ func Run(e program.Env, sys System, args []string) int {
 		e.Complain("Invalid command: %s. Mullion's wevtutil has el, gl, gli, qe and cl.", args[0])
 		return exitParameter
 	}
+
 	return run(e, sys, args[1:])
 }
 
@@ -65,7 +67,7 @@ func badArgument(e program.Env, arg string) int {
 	return exitParameter
 }
 
-// oneLog is the only argument of a command.
+// oneLog returns the only argument of a command.
 func oneLog(e program.Env, args []string) (string, bool) {
 	switch {
 	case len(args) == 0:
@@ -87,6 +89,7 @@ func showLog(e program.Env, sys System, args []string) int {
 	if err != nil {
 		return logFailed(e, "read configuration for log "+log, err)
 	}
+
 	isolation := "Application"
 	if strings.EqualFold(log, "System") || strings.EqualFold(log, "Security") {
 		isolation = log
@@ -142,6 +145,7 @@ func queryEvents(e program.Env, sys System, args []string) int {
 			return badArgument(e, arg)
 		}
 	}
+
 	if l.query.Log == "" {
 		oneLog(e, nil)
 		return exitParameter
@@ -159,6 +163,7 @@ func (l *listing) set(name, value string) bool {
 		n, err := strconv.Atoi(value)
 		l.most = n
 		return err == nil && n > 0
+
 	case "rd", "reversedirection":
 		l.query.Newest = strings.EqualFold(value, "true")
 		return l.query.Newest || strings.EqualFold(value, "false")
@@ -169,6 +174,7 @@ func (l *listing) set(name, value string) bool {
 		l.element = value
 		return value != "" && xml.Unmarshal([]byte("<"+value+"/>"), new(struct{})) == nil
 	}
+
 	return false
 }
 
@@ -176,6 +182,7 @@ func (l *listing) run(e program.Env, sys System) int {
 	if l.element != "" && !l.text {
 		e.Print("<%s>", l.element)
 	}
+
 	n := 0
 	err := sys.Events(l.query, func(event eventlog.Event) bool {
 		if l.text {
@@ -189,6 +196,7 @@ func (l *listing) run(e program.Env, sys System) int {
 	if err != nil {
 		return logFailed(e, "query events", err)
 	}
+
 	if l.element != "" && !l.text {
 		e.Print("</%s>", l.element)
 	}

@@ -48,7 +48,13 @@ func (w *fake) Info(log string) (eventlog.Info, error) {
 	if _, ok := w.logs[log]; !ok {
 		return eventlog.Info{}, eventlog.NoSuchChannel
 	}
-	return eventlog.Info{Path: `C:\` + log, MaxBytes: 1000, Bytes: 100, Records: 2, Oldest: 3}, w.err
+	return eventlog.Info{
+		Path:     `C:\` + log,
+		MaxBytes: 1000,
+		Bytes:    100,
+		Records:  2,
+		Oldest:   3,
+	}, w.err
 }
 
 type result = programtest.Result
@@ -119,6 +125,7 @@ logging:
 publishing:
   fileMax: 1
 `
+
 	none := "The specified channel could not be found.\n"
 	for _, tc := range []struct {
 		name string
@@ -135,7 +142,11 @@ publishing:
 			"qe_options",
 			[]string{"query-events", "Application", "/q:*[System[Level=2]]", "/c:1", "/rd:true", "/f:text"},
 			result{Out: asText},
-			eventlog.Query{Log: "Application", XPath: "*[System[Level=2]]", Newest: true},
+			eventlog.Query{
+				Log:    "Application",
+				XPath:  "*[System[Level=2]]",
+				Newest: true,
+			},
 		},
 		{"qe_text", []string{"qe", "Application", "-format:Text"}, result{Out: asText + withoutMessage}, eventlog.Query{Log: "Application"}},
 		{"qe_element", []string{"qe", "Application", "/e:all", "/c:1"}, result{Out: "<all>\n<Event>1</Event>\n</all>\n"}, eventlog.Query{Log: "Application"}},

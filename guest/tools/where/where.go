@@ -38,6 +38,7 @@ func Run(e program.Env, args []string) int {
 		case name == "?":
 			usage(e)
 			return exitFound
+
 		case name == "q":
 			l.quiet = true
 		case name == "f":
@@ -47,12 +48,14 @@ func Run(e program.Env, args []string) int {
 		case name == "r" && i+1 < len(args):
 			i++
 			l.below = args[i]
+
 		default:
 			e.Complain("ERROR: Invalid argument or option - '%s'.", args[i])
 			e.Complain(`Type "WHERE /?" for usage.`)
 			return exitBad
 		}
 	}
+
 	if len(l.patterns) == 0 {
 		usage(e)
 		return exitBad
@@ -61,6 +64,7 @@ func Run(e program.Env, args []string) int {
 		e.Complain("ERROR: The system cannot find the file specified.")
 		return exitBad
 	}
+
 	return l.run(e)
 }
 
@@ -91,9 +95,11 @@ func (l lookup) run(e program.Env) int {
 			}
 		}
 		return exitFound
+
 	case !l.quiet:
 		e.Complain("INFO: Could not find files for the given pattern(s).")
 	}
+
 	return exitNone
 }
 
@@ -110,6 +116,7 @@ func (l lookup) find(e program.Env, pattern string) []string {
 		}
 		return found
 	}
+
 	dirs := append([]string{"."}, filepath.SplitList(e.Getenv("PATH"))...)
 	if i := strings.LastIndexByte(pattern, ':'); i > 1 {
 		list := pattern[:i]
@@ -118,6 +125,7 @@ func (l lookup) find(e program.Env, pattern string) []string {
 		}
 		dirs, names = filepath.SplitList(list), withExtensions(e, pattern[i+1:])
 	}
+
 	var found []string
 	seen := map[string]bool{}
 	for _, dir := range dirs {
@@ -125,6 +133,7 @@ func (l lookup) find(e program.Env, pattern string) []string {
 		if seen[strings.ToLower(dir)] {
 			continue
 		}
+
 		seen[strings.ToLower(dir)] = true
 		for _, entry := range wildcard.Entries(dir) {
 			if !entry.IsDir() && fitsOne(names, entry.Name()) {
@@ -132,6 +141,7 @@ func (l lookup) find(e program.Env, pattern string) []string {
 			}
 		}
 	}
+
 	return found
 }
 

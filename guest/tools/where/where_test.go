@@ -38,10 +38,12 @@ func TestWhere(t *testing.T) {
 		}
 		return out.String()
 	}
+
 	path := strings.Join([]string{
 		filepath.Join(dir, "bin"), filepath.Join(dir, "more"), filepath.Join(dir, "none"),
 		filepath.Join(dir, "bin"),
 	}, string(os.PathListSeparator))
+
 	variables := map[string]string{"PATH": path, "DIRS": filepath.Join(dir, "more")}
 	for _, tc := range []struct {
 		name string
@@ -80,6 +82,7 @@ func TestWhere(t *testing.T) {
 			}
 		})
 	}
+
 	if got := run(t, variables, "where", "/t", "tool.exe"); !strings.HasPrefix(got.Out, "        5   ") {
 		t.Errorf("%+v", got)
 	}

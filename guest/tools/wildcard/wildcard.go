@@ -34,13 +34,16 @@ func fits(pattern, name []rune) bool {
 		case star >= 0:
 			from++
 			p, n = star+1, from
+
 		default:
 			return false
 		}
 	}
+
 	for p < len(pattern) && pattern[p] == '*' {
 		p++
 	}
+
 	return p == len(pattern)
 }
 
@@ -54,6 +57,7 @@ func Expand(path string, below bool) []string {
 			found = append(found, dir+entry.Name())
 		}
 	}
+
 	if below {
 		for _, entry := range Entries(dir) {
 			if entry.IsDir() {
@@ -61,12 +65,13 @@ func Expand(path string, below bool) []string {
 			}
 		}
 	}
+
 	return found
 }
 
 // Split cuts a path before its last part; the folder ends in a separator, or is empty.
 func Split(path string) (dir, last string) {
-	i := strings.LastIndexFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) || r == ':' })
+	i := strings.LastIndexFunc(path, func(r rune) bool { return (r < 0x80 && os.IsPathSeparator(uint8(r))) || r == ':' })
 	return path[:i+1], path[i+1:]
 }
 

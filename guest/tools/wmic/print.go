@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/guest/wmi"
 )
 
-// print is what is found, in the format that is asked for. The properties are in the order of their names, as of
+// print returns what is found, in the format that is asked for. The properties are in the order of their names, as of
 // Windows' program.
 func (r request) print(computer string, found []wmi.Object) string {
 	names := map[string]string{}
@@ -19,10 +19,12 @@ func (r request) print(computer string, found []wmi.Object) string {
 			names[strings.ToLower(name)] = name
 		}
 	}
+
 	var columns []string
 	for _, key := range slices.Sorted(maps.Keys(names)) {
 		columns = append(columns, names[key])
 	}
+
 	var rows [][]string
 	for _, o := range found {
 		var row []string
@@ -31,12 +33,14 @@ func (r request) print(computer string, found []wmi.Object) string {
 		}
 		rows = append(rows, row)
 	}
+
 	switch r.format {
 	case "list":
 		return asList(columns, rows)
 	case "csv":
 		return asCSV(computer, columns, rows)
 	}
+
 	return asTable(columns, rows)
 }
 
@@ -77,7 +81,7 @@ func asCSV(computer string, columns []string, rows [][]string) string {
 	return out.String()
 }
 
-// valueText is a value as wmic writes it. A list in a line of a table of commas has semicolons.
+// valueText returns a value as wmic writes it. A list in a line of a table of commas has semicolons.
 func valueText(v any, format string) string {
 	switch v := v.(type) {
 	case nil:
@@ -95,6 +99,7 @@ func valueText(v any, format string) string {
 			}
 			items = append(items, text)
 		}
+
 		if format == "csv" {
 			return "{" + strings.Join(items, ";") + "}"
 		}
@@ -103,5 +108,6 @@ func valueText(v any, format string) string {
 		}
 		return "{" + strings.Join(items, ", ") + "}"
 	}
+
 	return fmt.Sprint(v)
 }

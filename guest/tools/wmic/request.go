@@ -20,7 +20,7 @@ type request struct {
 	format     string
 }
 
-// aliases are the classes that have a name of wmic's.
+// aliases returns the classes that have a name of wmic's.
 func aliases() map[string]string {
 	return map[string]string{
 		"baseboard": "Win32_BaseBoard", "bios": "Win32_BIOS", "cdrom": "Win32_CDROMDrive", "computersystem": "Win32_ComputerSystem",
@@ -48,6 +48,7 @@ func parse(args []string) (request, error) {
 	if len(args) == 0 {
 		return r, errOther
 	}
+
 	class, known := aliases()[strings.ToLower(args[0])]
 	switch {
 	case !known:
@@ -57,6 +58,7 @@ func parse(args []string) (request, error) {
 	case class == "":
 		class, args = args[1], args[1:]
 	}
+
 	r.class, args = class, args[1:]
 	if !className.MatchString(class) {
 		return r, errOther
@@ -76,7 +78,7 @@ var bare = lazyregexp.New(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(=|!=|<>|(?i:\slike)\s
 // plain matches a value that WQL has without quotes.
 var plain = lazyregexp.New(`^(?i:-?[0-9]+|true|false|null)$`)
 
-// condition is a condition in WQL.
+// condition returns a condition in WQL.
 func condition(text string) string {
 	m := bare.FindStringSubmatch(text)
 	if m == nil || plain.MatchString(m[3]) {
@@ -94,9 +96,11 @@ func (r request) verb(args []string) (request, error) {
 	if !list && !strings.EqualFold(args[0], "get") {
 		return r, errOther
 	}
+
 	if list {
 		r.format = "list"
 	}
+
 	for _, arg := range args[1:] {
 		if format, is := formatOf(arg); is {
 			r.format = format
@@ -105,16 +109,18 @@ func (r request) verb(args []string) (request, error) {
 		if list && strings.EqualFold(arg, "full") {
 			continue
 		}
+
 		names, ok := properties(arg)
 		if list || !ok {
 			return r, errOther
 		}
 		r.properties = append(r.properties, names...)
 	}
+
 	return r, nil
 }
 
-// formatOf is the format that a switch behind the verb asks for.
+// formatOf returns the format that a switch behind the verb asks for.
 func formatOf(arg string) (string, bool) {
 	name, value, _ := strings.Cut(strings.ToLower(arg), ":")
 	value = strings.TrimSuffix(value, ".xsl")
@@ -127,7 +133,8 @@ func formatOf(arg string) (string, bool) {
 	return "", false
 }
 
-// properties are the names in one argument; * is none of them, which is all. ok is false for what is no list of names.
+// properties returns the names in one argument; * is none of them, which is all. ok is false for what is no list of
+// names.
 func properties(arg string) (names []string, ok bool) {
 	for one := range strings.SplitSeq(arg, ",") {
 		one = strings.TrimSpace(one)
@@ -142,7 +149,7 @@ func properties(arg string) (names []string, ok bool) {
 	return names, true
 }
 
-// query is the request in WQL.
+// query returns the request in WQL.
 func (r request) query() string {
 	what := "*"
 	if r.properties != nil {

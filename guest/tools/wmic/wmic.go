@@ -29,6 +29,7 @@ func Run(e program.Env, sys System, args []string) int {
 		e.Complain("%v", err)
 		return exitUnknown
 	}
+
 	found, err := sys.Query(r.namespace, r.query())
 	if err != nil {
 		e.Complain("Node - %s\r\nERROR:\r\nDescription = %v", sys.Computer(), err)
@@ -38,11 +39,13 @@ func Run(e program.Env, sys System, args []string) int {
 		e.Complain("No Instance(s) Available.")
 		return 0
 	}
+
 	text := utf16.Encode([]rune("\ufeff" + r.print(sys.Computer(), found)))
 	var out []byte
 	for _, unit := range text {
 		out = binary.LittleEndian.AppendUint16(out, unit)
 	}
+
 	if sys.Output() != File {
 		out = []byte(inConsolesPage(out))
 	}
@@ -60,6 +63,7 @@ func runWines(e program.Env, sys System, args []string) int {
 	if sys.Output() == Pipe {
 		e.Stdout = &said
 	}
+
 	code, err := sys.WMIC(e, args)
 	if err == nil {
 		_, err = io.WriteString(out, inConsolesPage(said.Bytes()))
@@ -68,10 +72,11 @@ func runWines(e program.Env, sys System, args []string) int {
 		e.Complain("wmic: %v", err)
 		return exitFailed
 	}
+
 	return code
 }
 
-// inConsolesPage is a text of UTF-16 with a mark as it is in the console's code page; another text stays as it is.
+// inConsolesPage returns a text of UTF-16 with a mark as it is in the console's code page; another text stays as it is.
 func inConsolesPage(text []byte) string {
 	rest, marked := bytes.CutPrefix(text, []byte{0xff, 0xfe})
 	if !marked {
@@ -81,6 +86,7 @@ func inConsolesPage(text []byte) string {
 	for ; len(rest) > 1; rest = rest[2:] {
 		units = append(units, binary.LittleEndian.Uint16(rest))
 	}
+
 	runes := utf16.Decode(units)
 	const ascii = 0x7f
 	for i, r := range runes {
@@ -88,5 +94,6 @@ func inConsolesPage(text []byte) string {
 			runes[i] = '?'
 		}
 	}
+
 	return string(runes)
 }

@@ -49,7 +49,7 @@ func run(t *testing.T, w *fake, args ...string) result {
 	return programtest.Run("", func(e program.Env) int { return Run(e, w, args) })
 }
 
-// utf16Bytes is a text in UTF-16.
+// utf16Bytes returns a text in UTF-16.
 func utf16Bytes(s string) []byte {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -79,6 +79,7 @@ func TestWines(t *testing.T) {
 			}
 		})
 	}
+
 	if got := inConsolesPage([]byte("plain \xff")); got != "plain \xff" {
 		t.Errorf("text without a mark: %q", got)
 	}
@@ -121,6 +122,7 @@ func TestFormats(t *testing.T) {
 		{Names: []string{"Up", "Name", "Since", "Address"}, Props: []any{true, "eth0", at, []any{"192.0.2.1", "fe80::1"}}},
 		{Names: []string{"Up", "Name", "Since", "Address"}, Props: []any{false, "é", nil, nil}},
 	}
+
 	for format, want := range map[string]string{
 		"": "Address                   Name  Since                      Up     \n" +
 			`{"192.0.2.1", "fe80::1"}  eth0  20240506070809.000000+000  TRUE   ` + "\n" +
@@ -134,6 +136,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %s", format, diff)
 		}
 	}
+
 	got := run(t, &fake{output: File, found: found[:1]}, "nic", "get", "/format:list")
 	if !strings.HasPrefix(got.Out, "\xff\xfe\r\x00\n\x00") {
 		t.Errorf("in a file: %q", got.Out)

@@ -163,6 +163,7 @@ func permutes(a *ast.AssignStmt) bool {
 			return !used
 		})
 	}
+
 	return used
 }
 

@@ -67,6 +67,7 @@ func TestStream(t *testing.T) {
 			return errors.Join(err, end)
 		})
 	}
+
 	if err := write(nil); err != nil {
 		t.Fatal(err)
 	}

@@ -60,6 +60,7 @@ func Create(folder *os.Root, name string, perm os.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if info, err = file.Stat(); err == nil {
 		err = fit(path, info)
 	}
@@ -69,6 +70,7 @@ func Create(folder *os.Root, name string, perm os.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
+
 	return file, nil
 }
 

@@ -40,6 +40,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if _, err := beneath.ReadIn(dir, "none", 4); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
@@ -84,6 +85,7 @@ func TestOpenPath(t *testing.T) {
 		if filepath.IsAbs(name) {
 			path = name
 		}
+
 		_, err := beneath.ReadPath(path, 4)
 		var unfit *beneath.UnfitError
 		if !errors.As(err, &unfit) || !errors.Is(err, beneath.ErrUnfit) || unfit.Folder != (name == "") ||
@@ -119,6 +121,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
+
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
@@ -204,6 +207,7 @@ func TestCreate(t *testing.T) {
 			t.Errorf("%s was written", name)
 		}
 	}
+
 	if got, err := os.ReadFile(victim); err != nil || string(got) != "kept" {
 		t.Errorf("outside: %q, %v", got, err)
 	}

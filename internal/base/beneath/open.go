@@ -77,6 +77,7 @@ func open(name string, stat func() (fs.FileInfo, error), open func(flag int) (*o
 	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
 		wrong.Op = "open" // that is what was asked for
 	}
+
 	if err == nil {
 		err = fit(name, info)
 	}
@@ -96,6 +97,7 @@ func open(name string, stat func() (fs.FileInfo, error), open func(flag int) (*o
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
+
 	return file, info, nil
 }
 

@@ -52,6 +52,7 @@ func removeAt(parent int, name string) error {
 	}
 	r.emptyTop(top)
 	r.note(unix.Unlinkat(parent, name, unix.AT_REMOVEDIR))
+
 	return r.first
 }
 
@@ -68,6 +69,7 @@ func Empty(ctx context.Context, folder *os.Root, name string) (int, error) {
 	if err != nil {
 		return 0, ignoreGone(err)
 	}
+
 	defer top.Close()
 
 	r := remover{

@@ -32,9 +32,11 @@ func deep(t *testing.T, dir string, levels int) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_ = unix.Close(at)
 		at = next
 	}
+
 	_ = unix.Close(at)
 }
 

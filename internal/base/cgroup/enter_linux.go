@@ -26,6 +26,7 @@ func Enter(cgroup string) error {
 		if err != nil {
 			return fmt.Errorf("make cgroup %q: %w", cgroup, err)
 		}
+
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
 			return fmt.Errorf("enter cgroup %q: %w", dir, err)
 		}

@@ -181,6 +181,7 @@ func (h Hierarchy) leaveRoot(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.type")); dir != h.Dir || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	to := filepath.Join(dir, "init")
 	for range 100 { // others may start programs meanwhile
 		text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
@@ -227,6 +228,7 @@ func inheritCPUs(dir, parent string) error {
 		if err != nil {
 			return err
 		}
+
 		if strings.TrimSpace(string(have)) != "" {
 			continue
 		}

@@ -110,6 +110,7 @@ func TestCgroupV2PassesControllersOnAboveTheHost(t *testing.T) {
 			t.Errorf("%s was last given %q, want %q", file, got, want)
 		}
 	}
+
 	if _, err := os.Stat(filepath.Join(root, "m/linux-1", "own")); err != nil {
 		t.Errorf("the cgroup of the host's own processes: %v", err)
 	}
@@ -147,6 +148,7 @@ func TestCgroupV1FillsCpusets(t *testing.T) {
 			t.Errorf("%s = %q, want %q", file, got, want)
 		}
 	}
+
 	if err := (Hierarchy{Dir: tree(t, nil)}).MakeWith("/m/linux-1", "own"); err != nil {
 		t.Errorf("a hierarchy without cpusets: %v", err)
 	}
@@ -167,6 +169,7 @@ func TestPassOnMissing(t *testing.T) {
 			if err := (Hierarchy{Dir: dir, V2: true}).passOnMissing(dir, filepath.Join(dir, "child")); err != nil {
 				t.Fatal(err)
 			}
+
 			got, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
 			if err != nil || string(got) != tt.want {
 				t.Errorf("subtree_control has %q, want %q (%v)", got, tt.want, err)
@@ -262,6 +265,7 @@ func TestLimitSockets(t *testing.T) {
 			if err := limitSockets([]Hierarchy{{Dir: dir, V2: tt.v2}}, "/m", 800); !errors.Is(err, tt.err) {
 				t.Fatalf("limitSockets() = %v, want %v", err, tt.err)
 			}
+
 			if got, _ := os.ReadFile(filepath.Join(dir, "m", file)); !strings.HasPrefix(string(got), tt.want) ||
 				(tt.want == "" && len(got) > 0) {
 				t.Errorf("%s = %q, want %q", file, got, tt.want)

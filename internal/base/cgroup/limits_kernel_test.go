@@ -95,6 +95,7 @@ func TestLimitMemoryHolds(t *testing.T) {
 	if err := neighbour.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("its neighbour: %v", err)
 	}
+
 	_ = neighbour.Process.Kill()
 	_ = neighbour.Wait()
 }

@@ -99,6 +99,7 @@ func SocketMemory() (int64, error) {
 		err := unix.Sysinfo(&info)
 		return int64(info.Totalram) * int64(info.Unit) / 16, err //nolint:gosec // no machine has 2^63 bytes
 	}
+
 	if err != nil {
 		return 0, fmt.Errorf("look at what sockets may hold: %w", err)
 	}

@@ -29,6 +29,7 @@ func TestPlace(t *testing.T) {
 	if errors.Is(err, cgroup.ErrNoController) {
 		t.Skip(err)
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +49,7 @@ func TestPlace(t *testing.T) {
 		}
 		return n
 	}
+
 	if got := number(files.Limit); got != limit {
 		t.Errorf("the limit is %d, want %d", got, limit)
 	}
@@ -59,6 +61,7 @@ func TestPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := netns.OnThread(func() error {
 		file, err := cgroup.Place(cmd, own)
 		if err != nil {
@@ -85,6 +88,7 @@ func TestPlace(t *testing.T) {
 		}
 		return string(text)
 	}
+
 	if got := place(cmd.Process.Pid); !strings.Contains(got, ":"+own+"\n") {
 		t.Errorf("it is in %q", got)
 	}

@@ -23,6 +23,7 @@ func Place(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if all[0].V2 {
 		group, err := os.Open(filepath.Join(all[0].Dir, cgroup))
 		if err != nil {
@@ -87,6 +88,7 @@ func memoryFiles(all []Hierarchy, cgroup string) (MemoryFiles, error) {
 	if i < 0 {
 		return MemoryFiles{}, fmt.Errorf("find the memory of cgroup %q: %w", cgroup, ErrNoController)
 	}
+
 	dir := filepath.Join(all[i].Dir, cgroup)
 	files := MemoryFiles{
 		Limit: filepath.Join(dir, "memory.limit_in_bytes"),

@@ -69,6 +69,7 @@ func filledIn(t *testing.T, name string) int64 {
 	cmd := exec.CommandContext(t.Context(), "unshare", "--net", "sh", "-c",
 		"echo $$ > "+dir+"/cgroup.procs && ip link set lo up && exec "+os.Args[0]+
 			" -test.run '^TestLimitSocketsHolds$' -test.v")
+
 	cmd.Env = append(os.Environ(), fillEnv+"=1")
 	out, err := cmd.Output()
 	var sent int64
@@ -131,6 +132,7 @@ func TestSocketMemoryInANamespace(t *testing.T) {
 		if err == nil && (got < machine/2 || got > machine*2) {
 			t.Errorf("sockets may hold %d bytes, in a namespace %d", machine, got)
 		}
+
 		return err
 	})
 	if err != nil {

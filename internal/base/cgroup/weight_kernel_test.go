@@ -43,6 +43,7 @@ func TestWeighHolds(t *testing.T) {
 			t.Errorf("There(%q) = %t, %v", name, there, err)
 		}
 	}
+
 	if there, err := cgroup.There(parent + "/none"); err != nil || there {
 		t.Errorf("There() of a cgroup that is not there = %t, %v", there, err)
 	}
@@ -63,6 +64,7 @@ func TestPreferWithoutCgroup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	for _, name := range []string{"", "/mullion-test-none/@agents"} {
 		err := netns.OnThread(func() error {
 			cmd := exec.CommandContext(t.Context(), "true")

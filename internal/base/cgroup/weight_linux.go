@@ -89,6 +89,7 @@ func Prefer(cmd *exec.Cmd, cgroup string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if all[0].V2 {
 		return placeV2(cmd, filepath.Join(all[0].Dir, cgroup))
 	}

@@ -30,6 +30,7 @@ func Closure(programs, libs, byName, without []string) ([]string, error) {
 			found = append(found, path)
 			queue = append(queue, path)
 		}
+
 		return nil
 	}
 
@@ -66,12 +67,15 @@ func Closure(programs, libs, byName, without []string) ([]string, error) {
 			if p == "" {
 				return nil, fmt.Errorf("find library %q, which %q needs: %w", name, queue[0], fs.ErrNotExist)
 			}
+
 			if err := add(p); err != nil {
 				return nil, err
 			}
 		}
+
 		queue = queue[1:]
 	}
+
 	slices.Sort(found)
 	return found, nil
 }

@@ -42,6 +42,7 @@ func TestCauses(t *testing.T) {
 				t.Errorf("%s: not of %v", tt.name, err)
 			}
 		}
+
 		for _, err := range tt.no {
 			if tt.of(err) {
 				t.Errorf("%s: of %v", tt.name, err)

@@ -6,7 +6,8 @@ import (
 	"reflect"
 )
 
-// builtins are the functions that every template has, as in text/template (https://pkg.go.dev/text/template#hdr-Functions).
+// builtins returns the functions that every template has, as in text/template
+// (https://pkg.go.dev/text/template#hdr-Functions).
 func builtins() Funcs {
 	order := func(holds func(int) bool) any {
 		return func(a, b reflect.Value) (bool, error) {
@@ -37,7 +38,7 @@ func builtins() Funcs {
 	}
 }
 
-// length is how much is in a value.
+// length returns how much is in a value.
 func length(v reflect.Value) (int, error) {
 	v = pointed(v)
 	switch v.Kind() {
@@ -54,7 +55,7 @@ func described(v reflect.Value) string {
 	return "a " + v.Type().String()
 }
 
-// index is the element of the element of a value, and so on. That which is not there in a map is its zero.
+// index returns the element of the element of a value, and so on. That which is not there in a map is its zero.
 func index(v reflect.Value, keys ...reflect.Value) (any, error) {
 	for _, key := range keys {
 		v = pointed(v)
@@ -64,6 +65,7 @@ func index(v reflect.Value, keys ...reflect.Value) (any, error) {
 				return nil, fmt.Errorf("there is no element %v of %d", key, v.Len())
 			}
 			v = v.Index(int(key.Int()))
+
 		case reflect.Map:
 			k, err := fitting(key, v.Type().Key())
 			if err != nil {
@@ -73,6 +75,7 @@ func index(v reflect.Value, keys ...reflect.Value) (any, error) {
 			if v = of.MapIndex(k); !v.IsValid() {
 				v = reflect.Zero(of.Type().Elem())
 			}
+
 		default:
 			return nil, fmt.Errorf("%s has no elements", described(v))
 		}
@@ -127,6 +130,7 @@ func compare(a, b reflect.Value) (int, error) {
 			return -1, nil
 		}
 		return cmp.Compare(uint64(a.Int()), b.Uint()), nil
+
 	case a.CanUint() && b.CanInt():
 		c, err := compare(b, a)
 		return -c, err
@@ -135,5 +139,6 @@ func compare(a, b reflect.Value) (int, error) {
 	case a.Kind() == reflect.String && b.Kind() == reflect.String:
 		return cmp.Compare(a.String(), b.String()), nil
 	}
+
 	return 0, fmt.Errorf("%s and %s cannot be compared", described(a), described(b))
 }

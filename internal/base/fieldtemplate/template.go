@@ -83,6 +83,7 @@ func (r *run) walk(dot reflect.Value, node parse.Node) error {
 	case *parse.TextNode:
 		_, err := r.to.Write(n.Text)
 		return err
+
 	case *parse.ListNode:
 		for _, one := range n.Nodes {
 			if err := r.walk(dot, one); err != nil {
@@ -91,6 +92,7 @@ func (r *run) walk(dot reflect.Value, node parse.Node) error {
 		}
 
 		return nil
+
 	case *parse.ActionNode:
 		v, err := r.pipe(dot, n.Pipe)
 		if err != nil || len(n.Pipe.Decl) > 0 {
@@ -98,6 +100,7 @@ func (r *run) walk(dot reflect.Value, node parse.Node) error {
 		}
 
 		return r.print(v)
+
 	case *parse.IfNode:
 		return r.branch(dot, &n.BranchNode, false)
 	case *parse.WithNode:
@@ -111,6 +114,7 @@ func (r *run) walk(dot reflect.Value, node parse.Node) error {
 	case *parse.CommentNode:
 		return nil
 	}
+
 	return fmt.Errorf("%s: {{%s}} is not taken", name, node)
 }
 
@@ -147,6 +151,7 @@ func (r *run) loop(dot reflect.Value, n *parse.RangeNode) error {
 	if err != nil {
 		return err
 	}
+
 	kept := len(r.vars)
 	round := func(key, element reflect.Value) error {
 		defer r.forget(kept)
@@ -166,6 +171,7 @@ func (r *run) loop(dot reflect.Value, n *parse.RangeNode) error {
 	case err == nil && !some:
 		return r.otherwise(dot, &n.BranchNode)
 	}
+
 	return err
 }
 
@@ -208,9 +214,11 @@ func (r *run) pipe(dot reflect.Value, p *parse.PipeNode) (v reflect.Value, err e
 		v = plain(v)
 		last = []reflect.Value{v}
 	}
+
 	if len(p.Decl) == 0 {
 		return v, nil
 	}
+
 	for _, d := range p.Decl {
 		if len(p.Decl) > 1 {
 			break // those of a range are its rounds'
@@ -219,6 +227,7 @@ func (r *run) pipe(dot reflect.Value, p *parse.PipeNode) (v reflect.Value, err e
 			return v, err
 		}
 	}
+
 	return v, nil
 }
 
@@ -231,6 +240,7 @@ func (r *run) command(dot reflect.Value, c *parse.CommandNode, last []reflect.Va
 	if _, ok := first.(*parse.NilNode); ok {
 		return reflect.Value{}, fmt.Errorf("%s: nil is no command", name)
 	}
+
 	v, err := r.value(dot, first)
 	if err != nil {
 		return v, err
@@ -243,6 +253,7 @@ func (r *run) command(dot reflect.Value, c *parse.CommandNode, last []reflect.Va
 		}
 		return call(plain(v), first.String(), append(args, last...))
 	}
+
 	if len(rest)+len(last) > 0 {
 		return v, fmt.Errorf("%s: %s has arguments, and is no function", name, first)
 	}
@@ -268,6 +279,7 @@ func (r *run) function(
 			return v, err
 		}
 	}
+
 	if len(last) > 0 {
 		v = last[0]
 	}
@@ -305,6 +317,7 @@ func (r *run) value(dot reflect.Value, node parse.Node) (reflect.Value, error) {
 		}
 
 		return reflect.Value{}, fmt.Errorf("%s: there is no variable %s", name, n.Ident[0])
+
 	case *parse.ChainNode:
 		v, err := r.value(dot, n.Node)
 		if err != nil {
@@ -312,6 +325,7 @@ func (r *run) value(dot reflect.Value, node parse.Node) (reflect.Value, error) {
 		}
 
 		return r.fields(v, n.Field)
+
 	case *parse.PipeNode:
 		return r.pipe(dot, n)
 	case *parse.IdentifierNode:
@@ -325,6 +339,7 @@ func (r *run) value(dot reflect.Value, node parse.Node) (reflect.Value, error) {
 	case *parse.NilNode:
 		return reflect.Value{}, nil
 	}
+
 	return reflect.Value{}, fmt.Errorf("%s: %s is not taken", name, node)
 }
 

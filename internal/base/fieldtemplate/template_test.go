@@ -100,6 +100,7 @@ func TestAsTextTemplate(t *testing.T) {
 		if wantErr == nil {
 			wantErr = theirs.Execute(&want, values)
 		}
+
 		ours, err := Parse(text, funcs())
 		if err == nil {
 			err = ours.Execute(&got, values)

@@ -8,7 +8,7 @@ import (
 	"text/template/parse"
 )
 
-// plain is what is in an interface.
+// plain returns what is in an interface.
 func plain(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -16,7 +16,7 @@ func plain(v reflect.Value) reflect.Value {
 	return v
 }
 
-// pointed is what a value points to, by way of interfaces, too; a nil pointer stays what it is.
+// pointed returns what a value points to, by way of interfaces, too; a nil pointer stays what it is.
 func pointed(v reflect.Value) reflect.Value {
 	for {
 		v = plain(v)
@@ -27,7 +27,7 @@ func pointed(v reflect.Value) reflect.Value {
 	}
 }
 
-// fields is the field of the field of a value, and so on.
+// fields returns the field of the field of a value, and so on.
 func (t *Template) fields(v reflect.Value, names []string) (_ reflect.Value, err error) {
 	for _, of := range names {
 		if v, err = t.field(v, of); err != nil {
@@ -37,11 +37,12 @@ func (t *Template) fields(v reflect.Value, names []string) (_ reflect.Value, err
 	return v, nil
 }
 
-// field is a field of a struct, or an entry of a map; that which is not there in a map is no value, or an error.
+// field returns a field of a struct, or an entry of a map; that which is not there in a map is no value, or an error.
 func (t *Template) field(v reflect.Value, of string) (reflect.Value, error) {
 	if !v.IsValid() {
 		return v, nil
 	}
+
 	v, from := pointed(v), v.Type()
 	switch v.Kind() {
 	case reflect.Invalid, reflect.Pointer:
@@ -50,6 +51,7 @@ func (t *Template) field(v reflect.Value, of string) (reflect.Value, error) {
 		if f, ok := v.Type().FieldByName(of); ok && f.IsExported() {
 			return v.FieldByIndexErr(f.Index)
 		}
+
 	case reflect.Map:
 		if key := reflect.ValueOf(of); key.Type().AssignableTo(v.Type().Key()) {
 			if entry := v.MapIndex(key); entry.IsValid() || !t.Strict {
@@ -57,10 +59,11 @@ func (t *Template) field(v reflect.Value, of string) (reflect.Value, error) {
 			}
 		}
 	}
+
 	return v, fmt.Errorf("%s: there is no field %s in a %s", name, of, v.Type())
 }
 
-// number is a number as the template has it: a float64 where it is written as one, else an int.
+// number returns a number as the template has it: a float64 where it is written as one, else an int.
 func number(n *parse.NumberNode) (reflect.Value, error) {
 	written := !strings.HasPrefix(n.Text, "0x") && !strings.HasPrefix(n.Text, "'") && strings.ContainsAny(n.Text, ".eEpP")
 	switch {
@@ -105,7 +108,9 @@ func elements(over reflect.Value, do func(key, element reflect.Value) error) (so
 				return true, err
 			}
 		}
+
 		return len(keys) > 0, nil
+
 	case over.Kind() == reflect.Slice, over.Kind() == reflect.Array:
 		for i := range over.Len() {
 			if err := do(reflect.ValueOf(i), over.Index(i)); err != nil {
@@ -114,6 +119,7 @@ func elements(over reflect.Value, do func(key, element reflect.Value) error) (so
 		}
 
 		return over.Len() > 0, nil
+
 	case over.CanInt():
 		for i := range over.Int() {
 			n := reflect.ValueOf(i).Convert(over.Type())
@@ -123,6 +129,7 @@ func elements(over reflect.Value, do func(key, element reflect.Value) error) (so
 		}
 		return over.Int() > 0, nil
 	}
+
 	return false, fmt.Errorf("%s: a %s has no elements", name, over.Type())
 }
 
@@ -154,10 +161,11 @@ func call(f reflect.Value, called string, args []reflect.Value) (reflect.Value, 
 		err, _ := out[1].Interface().(error)
 		return out[0], fmt.Errorf("%s: %s: %w", name, called, err)
 	}
+
 	return plain(out[0]), nil
 }
 
-// fitting is an argument as a function takes it.
+// fitting returns an argument as a function takes it.
 func fitting(v reflect.Value, wanted reflect.Type) (reflect.Value, error) {
 	switch {
 	case wanted == reflect.TypeFor[reflect.Value]():
@@ -168,6 +176,7 @@ func fitting(v reflect.Value, wanted reflect.Type) (reflect.Value, error) {
 			return reflect.Zero(wanted), nil
 		}
 		return v, fmt.Errorf("nothing is no %s", wanted)
+
 	case v.Type().AssignableTo(wanted):
 		return v, nil
 	case v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Type().AssignableTo(wanted):
@@ -175,5 +184,6 @@ func fitting(v reflect.Value, wanted reflect.Type) (reflect.Value, error) {
 	case v.CanInt() && (reflect.Zero(wanted).CanInt() || reflect.Zero(wanted).CanFloat()):
 		return v.Convert(wanted), nil
 	}
+
 	return v, fmt.Errorf("a %s is no %s", v.Type(), wanted)
 }

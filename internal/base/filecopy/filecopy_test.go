@@ -80,6 +80,7 @@ func TestRefusals(t *testing.T) {
 		if _, err := do(from, filepath.Join(dir, "none", "to"), 0o600); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s to a folder that is not there: %v", name, err)
 		}
+
 		holds(t, to, "kept", 0o600)
 	}
 }

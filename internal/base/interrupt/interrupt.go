@@ -145,6 +145,7 @@ func (g *guard) came(s os.Signal, cancel context.CancelCauseFunc) {
 	for _, w := range waiting {
 		close(w)
 	}
+
 	cancel(&Cause{s})
 	if fatal {
 		g.end(s)

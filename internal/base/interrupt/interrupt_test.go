@@ -116,6 +116,7 @@ func TestSignals(t *testing.T) {
 			default:
 				w.t.Error("who asked was not told")
 			}
+
 			w.send(os.Interrupt)
 			w.gone(os.Interrupt, "after one more")
 		},

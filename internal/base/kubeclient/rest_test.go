@@ -41,6 +41,7 @@ func answering(t *testing.T, code int, answer string) (client *kubeclient.Client
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return client, asked, sent
 }
 

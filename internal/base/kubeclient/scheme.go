@@ -46,6 +46,7 @@ var once = sync.OnceValue(func() known {
 	} {
 		k.err = errors.Join(k.err, add(k.scheme))
 	}
+
 	k.codecs = serializer.NewCodecFactory(k.scheme)
 	k.parameters = runtime.NewParameterCodec(k.scheme)
 	return k

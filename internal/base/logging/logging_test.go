@@ -134,6 +134,7 @@ func TestFile(t *testing.T) {
 		if err := logging.Save(path, level); err != nil {
 			t.Fatal(err)
 		}
+
 		if got, err := logging.Load(path); err != nil || got != level {
 			t.Errorf("saved %s, loaded %s, %v", level, got, err)
 		}

@@ -52,6 +52,7 @@ func TestPin(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("pin file is still there: %v", err)
 	}

@@ -57,6 +57,7 @@ func create(path string) error {
 	if err != nil {
 		return err
 	}
+
 	if err := f.Close(); err != nil {
 		return err
 	}
@@ -82,6 +83,7 @@ func Remove(path string) error {
 			return fmt.Errorf("unpin network namespace %q: %w", path, err)
 		}
 	}
+
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

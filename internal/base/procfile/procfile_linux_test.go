@@ -47,6 +47,7 @@ func showHuge() int {
 
 	brk, _, _ := unix.Syscall(unix.SYS_BRK, 0, 0, 0)
 	start := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(room))))
+
 	// struct prctl_mm_map of linux/prctl.h
 	m := struct {
 		code, codeEnd, data, dataEnd, brk, brkEnd, stack, arg, argEnd, env, envEnd, auxv uint64
@@ -91,6 +92,7 @@ func TestHasVariable(t *testing.T) {
 			t.Errorf("%s: %v, want %v", variable, got, want)
 		}
 	}
+
 	if _, err := Read(1<<30, "environ"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a process that is not there: %v", err)
 	}

@@ -54,6 +54,7 @@ func Parse(text string) Config {
 			if addr, err := netip.ParseAddr(fields[1]); err == nil {
 				c.Servers = append(c.Servers, addr)
 			}
+
 		case "domain":
 			c.Searches = fields[1:2]
 		case "search":

@@ -30,7 +30,7 @@ func Open(path string, limit int64) (*File, error) {
 	return f, nil
 }
 
-// Names are the files that a log at path may have, the oldest first.
+// Names returns the files that a log at path may have, the oldest first.
 func Names(path string) []string { return []string{path + ".2", path + ".1", path} }
 
 // Remove removes a log with its earlier files. One that is not there is no error.

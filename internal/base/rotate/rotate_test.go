@@ -20,11 +20,13 @@ func TestRotate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, text := range []string{"lost 1\n", "old 2\n", "a 3\n", "b 4\n", "longer than the limit 5\n"} {
 		if n, err := f.Write([]byte(text)); err != nil || n != len(text) {
 			t.Fatalf("%d, %v", n, err)
 		}
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +36,7 @@ func TestRotate(t *testing.T) {
 	if _, err := f.Write([]byte("6\n")); err != nil {
 		t.Fatal(err)
 	}
+
 	defer f.Close()
 
 	want := []string{"old 2\na 3\n", "b 4\n", "longer than the limit 5\n6\n"}
@@ -46,11 +49,13 @@ func TestRotate(t *testing.T) {
 			t.Errorf("%s: mode %v", name, info.Mode())
 		}
 	}
+
 	for range 2 {
 		if err := rotate.Remove(path); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
@@ -71,6 +76,7 @@ func TestRotateAgain(t *testing.T) {
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
 	}
+
 	for range 100 {
 		if _, err := f.Write([]byte("after 2\n")); err != nil {
 			t.Fatal(err)
@@ -105,6 +111,7 @@ func TestShortWrite(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 20, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
+
 	n, err := f.Write([]byte(strings.Repeat("x", 50) + "\n"))
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)

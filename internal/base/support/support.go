@@ -53,6 +53,7 @@ func Check(rows []Row) error {
 		case r.Level != Supported && r.Note == "":
 			return fmt.Errorf("check support row %q: level %q needs a note", key, r.Level)
 		}
+
 		seen[key] = true
 	}
 
@@ -102,6 +103,7 @@ func Markdown(w io.Writer, rows []Row) error {
 			fmt.Fprintf(&b, "| [`%s`](%s) | %s | %s |\n", r.Name, r.Ref, r.Level, strings.ReplaceAll(r.Note, "|", `\|`))
 		}
 	}
+
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -44,6 +44,7 @@ func Answer(ctx context.Context, l net.Listener, within time.Duration, answer fu
 	defer open.Wait()
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
+
 	for {
 		conn, err := l.Accept()
 		if ctx.Err() != nil {
@@ -118,6 +119,7 @@ func (c *Client) Open(ctx context.Context, method, path string) (*http.Response,
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
+
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, mostText)) // the error has the status in any case
 		_ = resp.Body.Close()
@@ -128,6 +130,7 @@ func (c *Client) Open(ctx context.Context, method, path string) (*http.Response,
 		}
 		return nil, fmt.Errorf("%s %s: %w", method, path, refusal)
 	}
+
 	return resp, nil
 }
 

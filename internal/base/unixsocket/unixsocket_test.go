@@ -106,6 +106,7 @@ func TestListen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if _, err := unixsocket.Listen(t.Context(), filepath.Join(path, "b.sock")); err == nil {
 		t.Error("it listens where there is no folder")
 	}

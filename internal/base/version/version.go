@@ -16,5 +16,5 @@ func KubernetesMinor() string {
 // version is set by the linker (see the Makefile).
 var version = "devel" // the linker can only set a variable
 
-// Mullion is this program's version, for example "v0.1.0-12-gabcdef0".
+// Mullion returns this program's version, for example "v0.1.0-12-gabcdef0".
 func Mullion() string { return version }

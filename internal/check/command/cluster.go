@@ -17,7 +17,7 @@ import (
 // pageSize is how many objects are asked for at once: it bounds the memory of a check, in the API server too.
 const pageSize = 250
 
-// clusterPaths are the API's lists that are read: first the objects to which rules refer, then the workloads.
+// clusterPaths returns the API's lists that are read: first the objects to which rules refer, then the workloads.
 func clusterPaths() []string {
 	return []string{
 		"/apis/node.k8s.io/v1/runtimeclasses", "/apis/storage.k8s.io/v1/storageclasses",
@@ -56,8 +56,10 @@ func (r *run) cluster(ctx context.Context, kubectl []string) error {
 				if err := r.emit(check.Result{File: name, Faults: []manifest.Fault{fault}}); err != nil {
 					return err
 				}
+
 				break
 			}
+
 			next = page.Metadata.Continue
 			text, err := page.own()
 			if err == nil && len(text) > 0 {
@@ -66,11 +68,13 @@ func (r *run) cluster(ctx context.Context, kubectl []string) error {
 			if err != nil {
 				return fmt.Errorf("check %s: %w", name, err)
 			}
+
 			if next == "" {
 				break
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -81,6 +85,7 @@ func getPage(ctx context.Context, kubectl []string, path, next string) (clusterL
 	if next != "" {
 		query += "&continue=" + url.QueryEscape(next)
 	}
+
 	cmd := exec.CommandContext(ctx, kubectl[0], append(kubectl[1:len(kubectl):len(kubectl)], "get", "--raw", query)...)
 	var told bytes.Buffer
 	cmd.Stderr = &told
@@ -88,6 +93,7 @@ func getPage(ctx context.Context, kubectl []string, path, next string) (clusterL
 	if _, ended := errors.AsType[*exec.ExitError](err); ended {
 		return page, fmt.Errorf("list %s: %s", path, strings.TrimSpace(told.String()))
 	}
+
 	if err != nil {
 		return page, fmt.Errorf("list %s: run kubectl: %w", path, err)
 	}
@@ -109,10 +115,12 @@ func (l clusterList) own() ([]byte, error) {
 				} `json:"ownerReferences"`
 			} `json:"metadata"`
 		}
+
 		fields := map[string]json.RawMessage{}
 		if err := errors.Join(json.Unmarshal(item, &head), json.Unmarshal(item, &fields)); err != nil {
 			return nil, err
 		}
+
 		owned := false
 		for _, o := range head.Metadata.OwnerReferences {
 			owned = owned || o.Controller
@@ -120,6 +128,7 @@ func (l clusterList) own() ([]byte, error) {
 		if owned {
 			continue
 		}
+
 		// Objects in a typed list have no apiVersion and kind. The status says nothing about what was asked for.
 		fields["apiVersion"], _ = json.Marshal(l.APIVersion)
 		fields["kind"], _ = json.Marshal(strings.TrimSuffix(l.Kind, "List"))
@@ -130,5 +139,6 @@ func (l clusterList) own() ([]byte, error) {
 		}
 		text.Write(append(one, '\n'))
 	}
+
 	return text.Bytes(), nil
 }

@@ -32,12 +32,20 @@ func TestCluster(t *testing.T) {
 	if err := os.WriteFile(program, []byte(kubectl), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	var out bytes.Buffer
-	o := command.Options{Offline: true, Cluster: true, Kubectl: []string{program, "--context=x"}, Dir: t.TempDir()}
+	o := command.Options{
+		Offline: true,
+		Cluster: true,
+		Kubectl: []string{program, "--context=x"},
+		Dir:     t.TempDir(),
+	}
+
 	got, err := command.Run(t.Context(), o, strings.NewReader("not read"), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := out.String()
 	for _, want := range []string{
 		"Deployment first", "hostPID", "Deployment second", "hostIPC", "no services",
@@ -47,6 +55,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("the report does not say %q", want)
 		}
 	}
+
 	if strings.Contains(text, "Pod made") || !got.Findings || !got.Unreadable {
 		t.Errorf("outcome %+v, report:\n%s", got, text)
 	}

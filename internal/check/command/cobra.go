@@ -25,7 +25,7 @@ type Program struct {
 	End func(Outcome, error) error
 }
 
-// New is the command `check`, with `check rules`, `check policy` and `check programs`.
+// New returns the command `check`, with `check rules`, `check policy` and `check programs`.
 func New(p Program) *cobra.Command {
 	o := Options{}
 	var explain string
@@ -52,6 +52,7 @@ configuration; --offline asks no registry.`,
 			if o.Dir, err = os.Getwd(); err != nil {
 				return err
 			}
+
 			o.Paths, o.Version = args, p.Version
 			if o.Cluster && p.Kubectl != nil {
 				o.Kubectl = p.Kubectl()
@@ -65,6 +66,7 @@ configuration; --offline asks no registry.`,
 	for _, r := range rules.All() {
 		ids = append(ids, r.ID+"\t"+r.Title)
 	}
+
 	complete(cmd, "explain", ids)
 	cmd.AddCommand(p.rules(), p.policy(), p.programs())
 	return cmd
@@ -123,6 +125,7 @@ Windows nodes.`,
 		"Kubernetes version of the cluster, 1.30 or later (default "+version.KubernetesMinor()+")")
 	cmd.Flags().StringVar(&o.Config, "config", "",
 		"configuration file (default the nearest "+ConfigName+" from the working directory upward)")
+
 	return cmd
 }
 
@@ -147,6 +150,7 @@ func versions(r check.Rule) string {
 	if r.Until != 0 {
 		fmt.Fprintf(&b, "Works from Kubernetes 1.%d on\n", r.Until)
 	}
+
 	if r.Refused != 0 {
 		fmt.Fprintf(&b, "Refused from Kubernetes 1.%d on where spec.os.name is windows\n", r.Refused)
 	}
@@ -156,5 +160,6 @@ func versions(r check.Rule) string {
 	if r.UntilBuild != 0 {
 		fmt.Fprintf(&b, "Works from Windows build %d on\n", r.UntilBuild)
 	}
+
 	return b.String()
 }

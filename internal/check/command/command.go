@@ -49,7 +49,7 @@ type Options struct {
 	Version string
 }
 
-// Outputs are the formats.
+// Outputs returns the formats.
 func Outputs() []string { return []string{"text", "json", "sarif", "github", "junit"} }
 
 // Outcome is the result of a run, from which the exit code follows.
@@ -65,7 +65,7 @@ const (
 	CodeUnreadable = 9
 )
 
-// Code is the exit code of the program.
+// Code returns the exit code of the program.
 func (o Outcome) Code() int {
 	switch {
 	case o.Unreadable:
@@ -96,9 +96,11 @@ func (o *Outcome) tell(to printer) func(check.Result) error {
 			f := &r.Findings[i]
 			o.Findings = o.Findings || (f.Suppressed == "" && f.Severity.AtLeast(atLeast))
 		}
+
 		for severity := range r.Unlisted.Findings {
 			o.Findings = o.Findings || severity.AtLeast(atLeast)
 		}
+
 		isUnread := r.Unlisted.Faults > 0
 		o.Unreadable = o.Unreadable || isUnread || slices.ContainsFunc(r.Faults, func(f manifest.Fault) bool {
 			return !f.Unlisted
@@ -125,6 +127,7 @@ func (o Options) printer(out io.Writer) printer {
 		p := report.NewJSON(out)
 		p.ShowSuppressed = o.ShowSuppressed
 		return p
+
 	case "sarif":
 		return report.NewSARIF(out, o.Version)
 	case "github":
@@ -132,6 +135,7 @@ func (o Options) printer(out io.Writer) printer {
 	case "junit":
 		return report.NewJUnit(out, check.Severity(o.FailOn))
 	}
+
 	p := report.NewText(out)
 	p.ShowSuppressed = o.ShowSuppressed
 	return p
@@ -166,15 +170,23 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Outcome, 
 	if err != nil {
 		return result, &UsageError{err}
 	}
+
 	o = o.with(c)
 	result.FailOn = o.FailOn
-	r := &run{config: c, in: in, fix: o.Fix, out: out}
+	r := &run{
+		config: c,
+		in:     in,
+		fix:    o.Fix,
+		out:    out,
+	}
+
 	if r.options, err = o.checkOptions(); err != nil {
 		return result, &UsageError{err}
 	}
 	if r.options.Images, err = o.images(ctx); err != nil {
 		return result, &UsageError{err}
 	}
+
 	if r.rules, err = c.apply(rules.All()); err != nil {
 		return result, &UsageError{err}
 	}
@@ -184,11 +196,13 @@ func Run(ctx context.Context, o Options, in io.Reader, out io.Writer) (Outcome, 
 	if o.Fix == FixDiff {
 		out = io.Discard
 	}
+
 	printer := o.printer(out)
 	r.emit = result.tell(printer)
 	if err := r.all(ctx, o); err != nil {
 		return result, err
 	}
+
 	return result, printer.Close()
 }
 
@@ -232,12 +246,14 @@ func (o Options) checkOptions() (check.Options, error) {
 	if !ok || err != nil || n < 14 {
 		return co, fmt.Errorf("kubernetes version %q: want 1.14 or later, for example %s", o.Kubernetes, version.KubernetesMinor())
 	}
+
 	co.Kubernetes = n
 	names := o.Windows
 	co.Chosen = len(names) > 0
 	if len(names) == 0 {
 		names = LongTerm()
 	}
+
 	for _, name := range names {
 		b, err := winver.Lookup(name)
 		if err != nil {
@@ -245,6 +261,7 @@ func (o Options) checkOptions() (check.Options, error) {
 		}
 		co.Windows = append(co.Windows, b)
 	}
+
 	if !slices.Contains([]string{"error", "warning", "info"}, o.FailOn) {
 		return co, fmt.Errorf("severity %q: want error, warning or info", o.FailOn)
 	}
@@ -254,6 +271,7 @@ func (o Options) checkOptions() (check.Options, error) {
 	if !slices.Contains(Outputs(), o.Output) {
 		return co, fmt.Errorf("output %q: want one of %s", o.Output, strings.Join(Outputs(), ", "))
 	}
+
 	return co, o.checkInput()
 }
 

@@ -84,10 +84,12 @@ func TestConfig(t *testing.T) {
 			Paths:   []string{dir},
 			Dir:     filepath.Join(dir, "sub"),
 		}, "")
+
 		var wrong *command.UsageError
 		if err != nil && !errors.As(err, &wrong) {
 			t.Fatal(err)
 		}
+
 		if err != nil {
 			out = err.Error()
 		}
@@ -108,6 +110,7 @@ func TestFlagsComeBeforeTheConfig(t *testing.T) {
 	if err != nil || got.Findings || !strings.Contains(out, "warning: ") {
 		t.Errorf("%+v, %v\n%s", got, err, out)
 	}
+
 	if _, _, err := run(t, command.Options{
 		Offline: true,
 		Config:  filepath.Join(dir, "none.yaml"),
@@ -121,7 +124,11 @@ func TestSuppressedFindingsDoNotCount(t *testing.T) {
 	text := strings.Replace(hostPID, "{name: p}",
 		"{name: p, annotations: {check.mullion.dev/ignore: 'host-pid: we know'}}", 1)
 	for show, want := range map[bool]string{true: "reason: we know", false: "1 suppressed"} {
-		got, out, err := run(t, command.Options{Offline: true, Dir: t.TempDir(), ShowSuppressed: show}, text)
+		got, out, err := run(t, command.Options{
+			Offline:        true,
+			Dir:            t.TempDir(),
+			ShowSuppressed: show,
+		}, text)
 		if err != nil || got.Findings || got.Unreadable || !strings.Contains(out, want) {
 			t.Errorf("%+v, %v, want %q in:\n%s", got, err, want, out)
 		}

@@ -57,16 +57,19 @@ func readConfig(named, dir string) (*config, error) {
 			return &config{}, nil
 		}
 	}
+
 	read := beneath.ReadPath
 	if named == "" { // whoever wrote the checkout does not lead it to another file
 		read = func(file string, most int64) ([]byte, error) {
 			return beneath.ReadIn(filepath.Dir(file), filepath.Base(file), most)
 		}
 	}
+
 	text, err := read(file, mostOfConfig)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
+
 	c := &config{}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
@@ -76,11 +79,13 @@ func readConfig(named, dir string) (*config, error) {
 	if c.dir, err = filepath.Abs(filepath.Dir(file)); err != nil {
 		return nil, err
 	}
+
 	for _, pattern := range c.IgnorePaths {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return nil, fmt.Errorf("configuration %q: ignorePaths %q: %w", file, pattern, err)
 		}
 	}
+
 	return c, nil
 }
 
@@ -99,13 +104,16 @@ func (c *config) apply(all []check.Rule) ([]check.Rule, error) {
 		default:
 			return nil, fmt.Errorf("configuration: rule %s: severity %q: want error, warning, info or off", r.ID, s)
 		}
+
 		out = append(out, r)
 	}
+
 	for id := range c.Rules {
 		if !known[id] {
 			return nil, fmt.Errorf("configuration: there is no rule %q; `mullion check rules` lists them", id)
 		}
 	}
+
 	return out, nil
 }
 
@@ -118,6 +126,7 @@ func (c *config) ignores(file string) bool {
 	if err != nil {
 		return false
 	}
+
 	rel, err := filepath.Rel(c.dir, abs)
 	if err != nil || strings.HasPrefix(rel, "..") {
 		return false

@@ -23,6 +23,7 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	shown := map[string]bool{}
 	block := regexp.MustCompile("(?ms)^```console\n\\$ mullion check --offline (\\S+)\n(.*?)^```$")
 	got := block.ReplaceAllStringFunc(string(text), func(b string) string {
@@ -39,8 +40,10 @@ func TestExamples(t *testing.T) {
 		if err != nil || outcome.Unreadable || !outcome.Findings {
 			t.Errorf("%s: %+v, %v; want findings", path, outcome, err)
 		}
+
 		return "```console\n$ mullion check --offline " + path + "\n" + out.String() + "```"
 	})
+
 	files, err := filepath.Glob("examples/check/*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("examples/check: %d files, %v", len(files), err)
@@ -50,12 +53,14 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s does not show %s", page, file)
 		}
 	}
+
 	if *update {
 		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
+
 	if diff := cmp.Diff(string(text), got); diff != "" {
 		t.Errorf("%s (-shown +printed); after a change: go test ./internal/check/command -run TestExamples -update\n%s",
 			page, diff)

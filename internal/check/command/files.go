@@ -33,6 +33,7 @@ func (r *run) path(ctx context.Context, path string) error {
 	if path == "-" {
 		return r.stdin(ctx)
 	}
+
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -45,9 +46,16 @@ func (r *run) path(ctx context.Context, path string) error {
 			return unread(path, err, r.emit)
 		}
 		defer root.Close()
-		w := walk{run: r, root: root, path: path, left: mostFiles}
+		w := walk{
+			run:  r,
+			root: root,
+			path: path,
+			left: mostFiles,
+		}
+
 		return w.folder(ctx, ".", 0)
 	}
+
 	return unread(path, r.given(ctx, path), r.emit)
 }
 
@@ -76,6 +84,7 @@ func (r *run) given(ctx context.Context, path string) error {
 		}
 		return r.stream(ctx, path, f)
 	}
+
 	target, err := filepath.EvalSymlinks(path) // the file is replaced, not the link to it
 	if err != nil {
 		return err
@@ -128,10 +137,12 @@ func (w *walk) folder(ctx context.Context, name string, depth int) error {
 		return w.emit(notRead(path, "this is a Helm chart, whose templates have to be rendered",
 			"`helm template NAME "+path+" | mullion check -`"))
 	}
+
 	entries, err := w.entries(name)
 	if err != nil {
 		return unread(path, err, w.emit)
 	}
+
 	if len(entries) > mostEntries {
 		entries = entries[:mostEntries]
 		err := w.emit(notRead(path, fmt.Sprintf("it has more than %d entries, of which no more are read", mostEntries),
@@ -140,16 +151,18 @@ func (w *walk) folder(ctx context.Context, name string, depth int) error {
 			return err
 		}
 	}
+
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		if err := w.entry(ctx, filepath.Join(name, e.Name()), e, depth); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// entries are those of a folder, and of one that has too many one more than is read.
+// entries returns those of a folder, and of one that has too many one more than is read.
 func (w *walk) entries(name string) ([]fs.DirEntry, error) {
 	dir, err := w.root.Open(name)
 	if err != nil {
@@ -177,17 +190,20 @@ func (w *walk) entry(ctx context.Context, name string, e fs.DirEntry, depth int)
 	case !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 		return nil
 	}
+
 	if w.left--; w.left < 0 {
 		if w.left < -1 {
 			return nil // it was said
 		}
 		return w.emit(notRead(path, fmt.Sprintf("more than %d files, of which no more are read", mostFiles), "check them in parts"))
 	}
+
 	err := w.file(ctx, path, name)
 	if leadsOut(err, e) {
 		return w.emit(notRead(path, "this is a link that leads out of the folder that is checked, or to nothing",
 			"name the file that it leads to, if that is to be checked too"))
 	}
+
 	return unread(path, err, w.emit)
 }
 
@@ -209,7 +225,7 @@ func leadsOut(err error, e fs.DirEntry) bool {
 	return e.Type()&fs.ModeSymlink != 0 && errors.As(err, &at) && !errors.Is(err, fs.ErrPermission)
 }
 
-// notRead is the result of what could not be read.
+// notRead returns the result of what could not be read.
 func notRead(file, message, remedy string) check.Result {
 	return check.Result{File: file, Faults: []manifest.Fault{{
 		Pos:     manifest.Pos{Line: 1, Column: 1},

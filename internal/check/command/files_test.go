@@ -30,10 +30,17 @@ func TestLinksLeadNowhereElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, out, err := run(t, command.Options{Offline: true, Paths: []string{dir}, Dir: dir, Fix: fix}, "")
+
+		got, out, err := run(t, command.Options{
+			Offline: true,
+			Paths:   []string{dir},
+			Dir:     dir,
+			Fix:     fix,
+		}, "")
 		if err != nil || !got.Unreadable || got.Findings {
 			t.Fatalf("fix %q: %+v, %v\n%s", fix, got, err, out)
 		}
+
 		if fix != command.FixDiff {
 			for _, name := range []string{"absolute.yaml", "up.yaml", "nothing.yaml", "loop.yaml"} {
 				if !strings.Contains(out, filepath.Join(dir, name)+":1:1: not read: this is a link that leads out") {
@@ -44,6 +51,7 @@ func TestLinksLeadNowhereElse(t *testing.T) {
 				t.Errorf("fix %q: a link inside was not read:\n%s", fix, out)
 			}
 		}
+
 		if strings.Contains(out, "hunter2") || strings.Contains(out, "hostPID") {
 			t.Errorf("fix %q: what lies outside was shown:\n%s", fix, out)
 		}
@@ -68,7 +76,14 @@ func TestFixThroughALink(t *testing.T) {
 			if err := os.Symlink("../in/pod.yaml", link); err != nil {
 				t.Fatal(err)
 			}
-			o := command.Options{Offline: true, Paths: []string{path(dir)}, Dir: dir, Fix: command.FixWrite}
+
+			o := command.Options{
+				Offline: true,
+				Paths:   []string{path(dir)},
+				Dir:     dir,
+				Fix:     command.FixWrite,
+			}
+
 			got, out, err := run(t, o, "")
 			if err != nil || got.Findings || got.Unreadable {
 				t.Errorf("%+v, %v\n%s", got, err, out)
@@ -76,6 +91,7 @@ func TestFixThroughALink(t *testing.T) {
 			if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "hostPID") {
 				t.Errorf("it was not fixed: %v\n%s", err, text)
 			}
+
 			if info, err := os.Lstat(link); err != nil || info.Mode().Type() != os.ModeSymlink {
 				t.Errorf("the link is none any more: %v, %v", info, err)
 			}
@@ -95,10 +111,16 @@ func TestOddFilesInAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, out, err := run(t, command.Options{Offline: true, Paths: []string{dir}, Dir: dir}, "")
+
+	got, out, err := run(t, command.Options{
+		Offline: true,
+		Paths:   []string{dir},
+		Dir:     dir,
+	}, "")
 	if err != nil || !got.Unreadable || !got.Findings {
 		t.Fatalf("%+v, %v\n%s", got, err, out)
 	}
+
 	for name, want := range map[string]string{
 		"pipe.yaml": "it is a named pipe, and only regular files are read",
 		"link.json": "it is a named pipe, and only regular files are read",
@@ -120,6 +142,7 @@ func TestEndlessFolders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(deep, "deep.yaml"), []byte(hostPID), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	wide := filepath.Join(dir, "wide")
 	if err := os.Mkdir(wide, 0o755); err != nil {
 		t.Fatal(err)
@@ -129,10 +152,16 @@ func TestEndlessFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, out, err := run(t, command.Options{Offline: true, Paths: []string{dir}, Dir: dir}, "")
+
+	got, out, err := run(t, command.Options{
+		Offline: true,
+		Paths:   []string{dir},
+		Dir:     dir,
+	}, "")
 	if err != nil || !got.Unreadable || !got.Findings {
 		t.Fatalf("%+v, %v\n%s", got, err, out)
 	}
+
 	for _, want := range []string{
 		"d:1:1: not read: more than 100 folders inside each other",
 		wide + ":1:1: not read: it has more than 20000 entries", "1 errors,", "2 faults",
@@ -144,7 +173,12 @@ func TestEndlessFolders(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o := command.Options{Offline: true, Paths: []string{dir}, Dir: dir}
+	o := command.Options{
+		Offline: true,
+		Paths:   []string{dir},
+		Dir:     dir,
+	}
+
 	if _, err := command.Run(ctx, o, nil, t.Output()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a check that was told to end ended with %v", err)
 	}
@@ -169,7 +203,11 @@ func TestConfigIsAFileOfTheCheckout(t *testing.T) {
 	if err := os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, command.ConfigName)); err != nil {
 		t.Fatal(err)
 	}
-	_, out, err := run(t, command.Options{Offline: true, Paths: []string{dir}, Dir: dir}, "")
+	_, out, err := run(t, command.Options{
+		Offline: true,
+		Paths:   []string{dir},
+		Dir:     dir,
+	}, "")
 	if err == nil || strings.Contains(err.Error()+out, "hunter2") {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -182,10 +220,16 @@ func TestFixOfALongLine(t *testing.T) {
 	pods := strings.Repeat("{apiVersion: v1, kind: Pod, spec: {os: {name: windows}, hostPID: true}}, ", n)
 	dir := write(t, map[string]string{"list.yaml": "apiVersion: v1\nkind: List\nitems: [" + pods + "]\n"})
 	file := filepath.Join(dir, "list.yaml")
-	got, out, err := run(t, command.Options{Offline: true, Paths: []string{file}, Dir: dir, Fix: command.FixWrite}, "")
+	got, out, err := run(t, command.Options{
+		Offline: true,
+		Paths:   []string{file},
+		Dir:     dir,
+		Fix:     command.FixWrite,
+	}, "")
 	if err != nil || !got.Unreadable || !strings.Contains(out, "there is more to fix than is done at a time") {
 		t.Errorf("%+v, %v\n%.2000s", got, err, out)
 	}
+
 	text, err := os.ReadFile(file)
 	if left := strings.Count(string(text), "hostPID"); err != nil || left == 0 || left == n {
 		t.Errorf("%d of %d are left, %v", left, n, err)

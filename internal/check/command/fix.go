@@ -34,6 +34,7 @@ func (r *run) fixed(ctx context.Context, file string, text []byte) ([]byte, erro
 		if err != nil {
 			return nil, err
 		}
+
 		var edits []check.Edit
 		gather := func(one check.Result) error {
 			for _, f := range one.Findings {
@@ -43,18 +44,21 @@ func (r *run) fixed(ctx context.Context, file string, text []byte) ([]byte, erro
 			}
 			return nil
 		}
+
 		if err := c.Run(ctx, file, bytes.NewReader(text), gather); err != nil {
 			return nil, err
 		}
 		if err := c.Finish(gather); err != nil {
 			return nil, err
 		}
+
 		after, _ := fix.Apply(text, edits)
 		if bytes.Equal(after, text) {
 			return text, nil
 		}
 		text = after
 	}
+
 	return text, r.emit(check.Result{File: file, Faults: []manifest.Fault{{
 		Pos:     manifest.Pos{Line: 1, Column: 1},
 		Message: "there is more to fix than is done at a time",
@@ -73,6 +77,7 @@ func (r *run) fixFile(ctx context.Context, path string, root *os.Root, name stri
 	if err != nil || bytes.Equal(after, text) {
 		return text, err
 	}
+
 	if r.fix == FixDiff {
 		_, err := r.out.Write(diff.Diff("a/"+path, text, "b/"+path, after))
 		return text, err
@@ -94,6 +99,7 @@ func replace(root *os.Root, name string, text []byte) error {
 		if info.Mode().IsRegular() {
 			return atomicfile.WriteIn(root, name, text, info.Mode().Perm())
 		}
+
 		target, err := root.Readlink(name)
 		if err != nil {
 			return err
@@ -102,5 +108,6 @@ func replace(root *os.Root, name string, text []byte) error {
 			break
 		}
 	}
+
 	return errors.New("it is a link that leads out of the folder that is checked")
 }

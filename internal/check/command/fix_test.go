@@ -21,11 +21,18 @@ func TestFix(t *testing.T) {
 		}
 		return string(text)
 	}
-	got, out, err := run(t, command.Options{Offline: true, Paths: []string{dir}, Dir: dir, Fix: command.FixDiff}, "")
+
+	got, out, err := run(t, command.Options{
+		Offline: true,
+		Paths:   []string{dir},
+		Dir:     dir,
+		Fix:     command.FixDiff,
+	}, "")
 	if err != nil || !got.Findings || read() != before || !strings.Contains(out, "\n-  hostPID: true # known\n") ||
 		!strings.Contains(out, "\n+  nodeSelector:") {
 		t.Fatalf("diff: %+v, %v\n%s", got, err, out)
 	}
+
 	for range 2 {
 		got, out, err = run(t, command.Options{
 			Offline: true,
@@ -37,6 +44,7 @@ func TestFix(t *testing.T) {
 			t.Fatalf("write: %+v, %v\n%s\n%s", got, err, out, read())
 		}
 	}
+
 	if _, _, err := run(t, command.Options{Offline: true, Dir: dir, Fix: command.FixWrite}, before); err == nil {
 		t.Error("standard input was fixed")
 	}
@@ -45,6 +53,7 @@ func TestFix(t *testing.T) {
 	if err := os.WriteFile(file, []byte(ignored), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, _, err := run(t, command.Options{
 		Offline: true,
 		Paths:   []string{file},

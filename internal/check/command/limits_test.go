@@ -15,6 +15,7 @@ func TestLongValues(t *testing.T) {
 		return "apiVersion: v1\nkind: Pod\nmetadata: {" + meta + "}\nspec:\n  os: {name: windows}\n" +
 			"  nodeSelector: {kubernetes.io/os: windows}\n  hostPID: true\n  " + spec + "\n"
 	}
+
 	for name, in := range map[string]string{
 		"name":       pod("name: "+long, ""),
 		"namespace":  pod("name: p, namespace: "+long, ""),
@@ -33,7 +34,14 @@ func TestLongValues(t *testing.T) {
 		"key of key": "a: {" + long + ": 1, " + long + ": 2}\n",
 	} {
 		for _, format := range command.Outputs() {
-			o := command.Options{Offline: true, Dir: t.TempDir(), Output: format, ShowSuppressed: true, FailOn: "info"}
+			o := command.Options{
+				Offline:        true,
+				Dir:            t.TempDir(),
+				Output:         format,
+				ShowSuppressed: true,
+				FailOn:         "info",
+			}
+
 			_, out, err := run(t, o, in)
 			if err != nil {
 				t.Fatal(err)
@@ -56,8 +64,15 @@ func TestManyFindings(t *testing.T) {
 		"faults.yaml":   strings.Repeat("---\na: [\n", n),
 		"few.yaml":      refused,
 	})
+
 	for _, format := range command.Outputs() {
-		o := command.Options{Offline: true, Dir: dir, Paths: []string{dir}, Output: format}
+		o := command.Options{
+			Offline: true,
+			Dir:     dir,
+			Paths:   []string{dir},
+			Output:  format,
+		}
+
 		got, out, err := run(t, o, "")
 		if err != nil {
 			t.Fatal(err)
@@ -65,14 +80,17 @@ func TestManyFindings(t *testing.T) {
 		if !got.Findings || !got.Unreadable {
 			t.Errorf("%s: %+v", format, got)
 		}
+
 		for _, file := range []string{"findings.yaml", "faults.yaml", "few.yaml"} {
 			if !strings.Contains(out, file) {
 				t.Errorf("%s: %s is not named", format, file)
 			}
 		}
+
 		if said := strings.Count(out, "the file has more than 5000 findings or faults"); said < 2 || len(out) > 8<<20 {
 			t.Errorf("%s says %d times in %d bytes that not all is listed", format, said, len(out))
 		}
+
 		if format == "text" {
 			for _, want := range []string{fmt.Sprintf("%d errors, ", 2), fmt.Sprintf("; %d faults of reading", n)} {
 				if !strings.Contains(out, want) {
@@ -92,14 +110,22 @@ func TestManyFiles(t *testing.T) {
 	for i := range 7 {
 		files[fmt.Sprintf("%d.yaml", i)] = strings.Repeat("---\n"+hostPID, 4500)
 	}
+
 	dir := write(t, files)
-	got, out, err := run(t, command.Options{Offline: true, Dir: dir, Paths: []string{dir}, Output: "json"}, "")
+	got, out, err := run(t, command.Options{
+		Offline: true,
+		Dir:     dir,
+		Paths:   []string{dir},
+		Output:  "json",
+	}, "")
 	if err != nil || !got.Findings || got.Unreadable || got.Code() != command.CodeFindings {
 		t.Errorf("%+v, %v", got, err)
 	}
+
 	if n := strings.Count(out, `{"finding":`); n != 25_000 {
 		t.Errorf("%d findings are listed", n)
 	}
+
 	if n := strings.Count(out, "there are more than 25000 findings"); n != 1 || !strings.Contains(out, `"unlisted":true`) {
 		t.Errorf("it is said %d times that no more are listed", n)
 	}

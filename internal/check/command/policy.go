@@ -19,6 +19,7 @@ func WritePolicies(o Options, out io.Writer) error {
 	if err != nil {
 		return &UsageError{err}
 	}
+
 	rs, err := c.apply(rules.All())
 	if err != nil {
 		return &UsageError{err}
@@ -27,5 +28,6 @@ func WritePolicies(o Options, out io.Writer) error {
 		return &UsageError{fmt.Errorf("kubernetes version 1.%d: admission policies need 1.%d or later", co.Kubernetes,
 			policy.FirstValidating)}
 	}
+
 	return policy.Write(out, rs, co.Kubernetes)
 }

@@ -33,9 +33,10 @@ func TestPoliciesOfVersions(t *testing.T) {
 		if err != nil {
 			out.WriteString("error")
 		}
+
 		if !strings.Contains(out.String(), want) ||
-			strings.Contains(out.String(), "left out") == strings.Contains(out.String(),
-				"Mutating"+"AdmissionPolicy\n") && err == nil {
+			(strings.Contains(out.String(), "left out") == strings.Contains(out.String(),
+				"Mutating"+"AdmissionPolicy\n") && err == nil) {
 			t.Errorf("%s: %v; want %q in:\n%.300s", version, err, want, out.String())
 		}
 	}

@@ -47,6 +47,7 @@ Windows', are not seen; ` + "`mullion support`" + ` has what is known of those.`
 			return p.End(Programs(cmd.Context(), o, wines, p.Out))
 		},
 	}
+
 	f := cmd.Flags()
 	f.StringSliceVar(&wines, "wine-version", nil, "versions of Wine to judge by, 8.0 or 10.0 (default: both)")
 	f.StringVar(&o.FailOn, "fail-on", "",
@@ -57,6 +58,7 @@ Windows', are not seen; ` + "`mullion support`" + ` has what is known of those.`
 	complete(cmd, "output", Outputs())
 	complete(cmd, "fail-on", []string{string(check.Error), string(check.Warning), string(check.Info)})
 	complete(cmd, "wine-version", []string{"8.0", "10.0"})
+
 	return cmd
 }
 
@@ -67,6 +69,7 @@ func Programs(ctx context.Context, o Options, wines []string, out io.Writer) (Ou
 	if err != nil {
 		return result, &UsageError{err}
 	}
+
 	o = o.with(c)
 	result.FailOn = o.FailOn
 	if _, err := o.checkOptions(); err != nil {
@@ -75,6 +78,7 @@ func Programs(ctx context.Context, o Options, wines []string, out io.Writer) (Ou
 	if len(o.Paths) == 0 {
 		return result, &UsageError{errors.New("name an image's archive, a folder or a program")}
 	}
+
 	all, err := c.apply(rules.All())
 	if err != nil {
 		return result, &UsageError{err}
@@ -83,6 +87,7 @@ func Programs(ctx context.Context, o Options, wines []string, out io.Writer) (Ou
 	if err != nil {
 		return result, &UsageError{err}
 	}
+
 	printer := o.printer(out)
 	emit := result.tell(printer)
 	for _, path := range o.Paths {
@@ -90,6 +95,7 @@ func Programs(ctx context.Context, o Options, wines []string, out io.Writer) (Ou
 		if ctx.Err() != nil {
 			return result, ctx.Err()
 		}
+
 		if err != nil {
 			err = emit(check.Result{File: path, Faults: []manifest.Fault{{
 				Pos: manifest.Pos{Line: 1, Column: 1}, Fatal: true, Message: err.Error(),
@@ -99,6 +105,7 @@ func Programs(ctx context.Context, o Options, wines []string, out io.Writer) (Ou
 			return result, err
 		}
 	}
+
 	return result, printer.Close()
 }
 
@@ -108,6 +115,7 @@ func programsOf(ctx context.Context, judge *programs.Judge, path string, emit fu
 	if err != nil {
 		return err
 	}
+
 	if kind != ofImages {
 		set := programs.NewSet(false)
 		if err := set.ReadFolder(ctx, path); err != nil {
@@ -118,6 +126,7 @@ func programsOf(ctx context.Context, judge *programs.Judge, path string, emit fu
 		}
 		return emit(judge.Set(set, check.Object{Kind: string(kind), Name: filepath.Base(path)}, path))
 	}
+
 	count := 0
 	err = images.ForWindows(ctx, path, func(image *images.Layers) error {
 		count++
@@ -130,6 +139,7 @@ func programsOf(ctx context.Context, judge *programs.Judge, path string, emit fu
 	if err == nil && count == 0 {
 		err = errors.New("there is no image for Windows in it")
 	}
+
 	return err
 }
 
@@ -147,6 +157,7 @@ func kindOf(path string) (pathKind, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if info.IsDir() {
 		for _, name := range []string{"index.json", "manifest.json"} {
 			_, layoutErr := os.Stat(filepath.Join(path, "blobs"))
@@ -156,8 +167,10 @@ func kindOf(path string) (pathKind, error) {
 				return "", err
 			}
 		}
+
 		return ofFolder, nil
 	}
+
 	f, _, err := beneath.OpenPath(path)
 	if err != nil {
 		return "", err
@@ -167,5 +180,6 @@ func kindOf(path string) (pathKind, error) {
 	if _, err := io.ReadFull(f, head[:]); err == nil && string(head[:]) == "MZ" {
 		return ofProgram, nil
 	}
+
 	return ofImages, nil
 }

@@ -23,7 +23,7 @@ import (
 	"mullion.dev/mullion/internal/windows/pefile/petest"
 )
 
-// program is a program that imports libraries.
+// program returns a program that imports libraries.
 func program(libraries ...string) string {
 	var f petest.File
 	for _, l := range libraries {
@@ -32,7 +32,7 @@ func program(libraries ...string) string {
 	return string(f.Bytes())
 }
 
-// windowsLayer is a layer of "PATH", "TEXT" pairs.
+// windowsLayer returns a layer of "PATH", "TEXT" pairs.
 func windowsLayer(t *testing.T, zst bool, pairs ...string) v1.Layer {
 	t.Helper()
 	var b bytes.Buffer
@@ -40,6 +40,7 @@ func windowsLayer(t *testing.T, zst bool, pairs ...string) v1.Layer {
 		io.Writer
 		io.Closer
 	}{&b, io.NopCloser(nil)}
+
 	if zst {
 		z, err := zstd.NewWriter(&b)
 		if err != nil {
@@ -47,19 +48,28 @@ func windowsLayer(t *testing.T, zst bool, pairs ...string) v1.Layer {
 		}
 		out = z
 	}
+
 	w := tar.NewWriter(out)
 	for i := 0; i < len(pairs); i += 2 {
-		h := &tar.Header{Name: pairs[i], Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(pairs[i+1]))}
+		h := &tar.Header{
+			Name:     pairs[i],
+			Typeflag: tar.TypeReg,
+			Mode:     0o644,
+			Size:     int64(len(pairs[i+1])),
+		}
 		if to, ok := strings.CutPrefix(pairs[i+1], "-> "); ok {
 			h.Typeflag, h.Linkname, h.Size, pairs[i+1] = tar.TypeLink, to, 0, ""
 		}
+
 		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := io.WriteString(w, pairs[i+1]); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +78,14 @@ func windowsLayer(t *testing.T, zst bool, pairs ...string) v1.Layer {
 			t.Fatal(err)
 		}
 	}
+
 	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(b.Bytes())), nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return l
 }
 
@@ -87,6 +99,7 @@ func windowsImage(t *testing.T, system string, layers ...v1.Layer) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c.OS, c.Architecture = system, "amd64"
 	if img, err = mutate.ConfigFile(img, c); err != nil {
 		t.Fatal(err)
@@ -118,6 +131,7 @@ func TestProgramsOfAnImage(t *testing.T) {
 	lower := windowsLayer(t, false, "Files/app/a.exe", program("nosuch.dll"), "Files/app/gone.exe", program("nosuch.dll"),
 		"Files/all/x.exe", program("nosuch.dll"), "Files/app/again.exe", program("nosuch.dll"),
 		"Files/app/b.exe", "-> Files/app/a.exe", "Hives/x.exe", program("hive.dll"), "UtilityVM/y.exe", program("vm.dll"))
+
 	upper := windowsLayer(t, true, "Files/app/.wh.Gone.exe", "", "Files/all/.wh..wh..opq", "", "Files/App/AGAIN.exe", program())
 	img := windowsImage(t, "windows", base, lower, upper)
 	want := []string{
@@ -126,17 +140,20 @@ func TestProgramsOfAnImage(t *testing.T) {
 		missing + `C:\app\b.exe wants nosuch.dll [program-missing-library]`,
 		missing + `C:\tool.exe wants tool.dll [program-missing-library]`,
 	}
+
 	dir := t.TempDir()
 	p, err := layout.Write(dir, empty.Index)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	named := layout.WithAnnotations(map[string]string{"io.containerd.image.name": "example.com/app:v1"})
 	for _, i := range []v1.Image{img, windowsImage(t, "linux", lower), img} {
 		if err := p.AppendImage(i, named); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if diff := cmp.Diff(want, checkPrograms(t, command.CodeFindings, dir)); diff != "" {
 		t.Errorf("layout (-want +got):\n%s", diff)
 	}
@@ -149,6 +166,7 @@ func TestProgramsOfAnImage(t *testing.T) {
 	if err := tarball.WriteToFile(saved, tag, img); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, checkPrograms(t, command.CodeFindings, saved)); diff != "" {
 		t.Errorf("docker save (-want +got):\n%s", diff)
 	}
@@ -158,6 +176,7 @@ func TestProgramsOfAnImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	other := windowsLayer(t, true, "Files/app/a.exe", program())
 	r, err := other.Compressed()
 	if err != nil {
@@ -167,6 +186,7 @@ func TestProgramsOfAnImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "blobs/sha256", digest.Hex), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +205,7 @@ func TestProgramsOfAFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	const missing = "1:1 error: a library is not there, so the program does not start: a.exe wants nosuch.dll [program-missing-library]"
 	want := []string{"Folder " + filepath.Base(dir) + " (PATH)", missing}
 	if diff := cmp.Diff(want, checkPrograms(t, command.CodeFindings, dir)); diff != "" {
@@ -193,6 +214,7 @@ func TestProgramsOfAFolder(t *testing.T) {
 	if diff := cmp.Diff([]string{"Program a.exe (PATH)", missing}, checkPrograms(t, command.CodeFindings, filepath.Join(dir, "a.exe"))); diff != "" {
 		t.Errorf("program (-want +got):\n%s", diff)
 	}
+
 	for _, path := range []string{filepath.Join(dir, "b.txt"), filepath.Join(dir, "none"), filepath.Join(dir, "sub")} {
 		if got := checkPrograms(t, command.CodeUnreadable, path); len(got) != 1 {
 			t.Errorf("%s: %q", path, got)

@@ -48,6 +48,7 @@ func (g *generator) manifest(i int) {
 	if version == "" {
 		version = "v1"
 	}
+
 	name := fmt.Sprintf("%s-%d", g.pick("web", "api", "worker", "cache"), i)
 	g.line("---\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  namespace: team-%d\n  labels:\n    app: %s",
 		version, kind, name, g.IntN(20), name)
@@ -60,12 +61,14 @@ func (g *generator) manifest(i int) {
 	case "Service":
 		g.line("spec:\n  type: %s\n  selector:\n    app: %s\n  ports:\n  - port: 80\n    targetPort: 8080",
 			g.pick("ClusterIP", "ClusterIP", "LoadBalancer"), name)
+
 	case "Pod":
 		g.pod("", name)
 	case "CronJob":
 		g.line(
 			"spec:\n  schedule: \"*/%d * * * *\"\n  jobTemplate:\n    spec:\n      template:\n        metadata:\n          labels:\n            app: %s", 1+g.IntN(59), name)
 		g.pod("        ", name)
+
 	default:
 		g.line(
 			"spec:\n  selector:\n    matchLabels:\n      app: %s\n  template:\n    metadata:\n      labels:\n        app: %s", name, name)
@@ -83,6 +86,7 @@ func (g *generator) pod(in, name string) {
 	case !g.one(10):
 		g.line("%sos:\n%s  name: windows\n%snodeSelector:\n%s  kubernetes.io/os: windows", in, in, in, in)
 	}
+
 	if g.one(10) {
 		g.line("%s%s: true", in, g.pick("hostPID", "hostIPC", "hostNetwork", "shareProcessNamespace"))
 	}
@@ -91,6 +95,7 @@ func (g *generator) pod(in, name string) {
 			g.pick("fsGroup: 2000", "runAsUser: 1000", "runAsNonRoot: true",
 				"sysctls:\n"+in+"  - name: a\n"+in+"    value: b"))
 	}
+
 	g.line("%scontainers:", in)
 	for k := range 1 + g.IntN(3) {
 		g.line("%s- name: c%d\n%s  image: registry.example.com/%s:%d\n%s  ports:\n%s  - containerPort: 8080", in, k, in,
@@ -102,10 +107,12 @@ func (g *generator) pod(in, name string) {
 				g.pick("privileged: true", "readOnlyRootFilesystem: true", "capabilities: {drop: [ALL]}",
 					"runAsUser: 1"))
 		}
+
 		g.line("%s  env:", in)
 		for e := range 1 + g.IntN(8) {
 			g.line("%s  - name: SETTING_%d\n%s    value: \"%d\"", in, e, in, g.IntN(10000))
 		}
+
 		g.line("%s  readinessProbe:\n%s    httpGet:\n%s      path: /healthz\n%s      port: 8080", in, in, in, in)
 	}
 }

@@ -35,28 +35,34 @@ func TestSameSeedSameCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if !bytes.Equal(a.Bytes(), b.Bytes()) || bytes.Equal(a.Bytes(), c.Bytes()) {
 		t.Error("the seed does not decide on the corpus")
 	}
+
 	seen, pods := map[string]int{}, 0
 	judge(t, &a, func(r check.Result) error {
 		for _, f := range r.Faults {
 			t.Errorf("line %d: %s", f.Line, f.Message)
 		}
+
 		for _, f := range r.Findings {
 			seen[f.Rule.ID]++
 		}
+
 		for _, n := range r.Pods {
 			pods += n
 		}
+
 		return nil
 	})
+
 	if len(seen) < 10 || pods < 100 {
 		t.Errorf("the corpus tries %d rules on %d pods", len(seen), pods)
 	}
 }
 
-// cpu is the processor time that the process has used.
+// cpu returns the processor time that the process has used.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -87,6 +93,7 @@ func BenchmarkCheck(b *testing.B) {
 		in.Close()
 		manifests += n
 	}
+
 	b.ReportMetric(float64(manifests)/time.Since(start).Seconds(), "manifests/s")
 	b.ReportMetric(float64(manifests)/(cpu(b)-used).Seconds(), "manifests/cpu-s")
 	b.ReportMetric(float64(peak)/(1<<20), "MiB-heap")

@@ -22,6 +22,7 @@ func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
 	slices.SortStableFunc(edits, func(a, b check.Edit) int {
 		return cmp.Or(cmp.Compare(b.Line, a.Line), cmp.Compare(b.Column, a.Column))
 	})
+
 	edits = slices.Compact(edits)
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	chunks := []manifest.Chunk{}
@@ -32,12 +33,14 @@ func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
 		c.Text = slices.Clone(c.Text)
 		chunks = append(chunks, c)
 	}
+
 	var out []byte
 	next := 1 // the line that is not written yet
 	for _, c := range chunks {
 		for ; next < c.Line; next++ {
 			out = append(out, lines[next-1]...)
 		}
+
 		end := c.Line + bytes.Count(c.Text, []byte("\n"))
 		if !bytes.HasSuffix(c.Text, []byte("\n")) {
 			end++
@@ -45,6 +48,7 @@ func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
 		if whole := bytes.Join(lines[next-1:min(end-1, len(lines))], nil); !bytes.Equal(whole, c.Text) {
 			return text, len(edits) // the documents' lines do not match the text
 		}
+
 		room := 1 + mostRead/(1+len(c.Text))
 		for _, e := range edits {
 			if e.Line < c.Line || e.Line >= end {
@@ -54,18 +58,22 @@ func Apply(text []byte, edits []check.Edit) (fixed []byte, left int) {
 				left++
 				continue
 			}
+
 			if changed, ok := one(c, e); ok {
 				c.Text = changed
 			} else {
 				left++
 			}
 		}
+
 		out = append(out, c.Text...)
 		next = end
 	}
+
 	for ; next <= len(lines); next++ {
 		out = append(out, lines[next-1]...)
 	}
+
 	return out, left
 }
 
@@ -80,6 +88,7 @@ func one(c manifest.Chunk, e check.Edit) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
+
 	t := &text{Chunk: c}
 	changed, ok := t.edit(e, parent)
 	if !ok {
@@ -89,6 +98,7 @@ func one(c manifest.Chunk, e check.Edit) ([]byte, bool) {
 	if len(faults) > 0 || len(got) != len(want) || !slices.EqualFunc(got, want, same) {
 		return nil, false
 	}
+
 	return changed, true
 }
 
@@ -115,10 +125,11 @@ func changeBelow(n *manifest.Node, holder *manifest.Field, e check.Edit) (parent
 	if n == nil {
 		return parent{}, false
 	}
-	if n.Pos == e.Pos && (e.Op == check.SetValue && n.Kind < manifest.List || e.Op == check.InsertField &&
-		n.Kind == manifest.Map) {
+	if n.Pos == e.Pos && ((e.Op == check.SetValue && n.Kind < manifest.List) || (e.Op == check.InsertField &&
+		n.Kind == manifest.Map)) {
 		return changeNode(n, e)
 	}
+
 	for i := range n.Fields {
 		f := &n.Fields[i]
 		if (e.Op == check.RemoveField || e.Op == check.RenameKey) && f.Pos == e.Pos {
@@ -130,15 +141,18 @@ func changeBelow(n *manifest.Node, holder *manifest.Field, e check.Edit) (parent
 			}
 			return found, true
 		}
+
 		if found, done := changeBelow(f.Value, f, e); done {
 			return found, true
 		}
 	}
+
 	for _, item := range n.Items {
 		if found, done := changeBelow(item, nil, e); done {
 			return found, true
 		}
 	}
+
 	return parent{}, false
 }
 
@@ -152,6 +166,7 @@ func changeNode(n *manifest.Node, e check.Edit) (parent, bool) {
 		n.Kind, n.Value = v.Kind, v.Value
 		return parent{}, true
 	}
+
 	found := parent{count: len(n.Fields)}
 	if found.count > 0 {
 		found.last = n.Fields[found.count-1]

@@ -21,7 +21,12 @@ func TestEdits(t *testing.T) {
 	remove := check.Edit{Op: check.RemoveField}
 	set := check.Edit{Op: check.SetValue, Value: "new"}
 	rename := check.Edit{Op: check.RenameKey, Key: "new"}
-	insert := check.Edit{Op: check.InsertField, Key: "k.io/os", Value: "{a: windows}"}
+	insert := check.Edit{
+		Op:    check.InsertField,
+		Key:   "k.io/os",
+		Value: "{a: windows}",
+	}
+
 	for _, tc := range []struct {
 		name string
 		e    check.Edit
@@ -73,6 +78,7 @@ func TestEdits(t *testing.T) {
 			Line:   strings.Count(before, "\n") + 1,
 			Column: len([]rune(before[strings.LastIndex(before, "\n")+1:])) + 1,
 		}
+
 		got, left := fix.Apply([]byte(before+after), []check.Edit{e})
 		want, wantLeft := tc.want, 0
 		if want == "" {
@@ -84,25 +90,29 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// findings are those of one rule, or of all.
+// findings returns those of one rule, or of all.
 func findings(t *testing.T, rs []check.Rule, text []byte) (edits []check.Edit, seen []string) {
 	t.Helper()
 	c, err := check.New(rs, check.Options{Kubernetes: 36, Windows: winver.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	emit := func(r check.Result) error {
 		for _, f := range r.Faults {
 			t.Errorf("line %d: %s\n%s", f.Line, f.Message, text)
 		}
+
 		for _, f := range r.Findings {
 			edits = append(edits, f.Edits...)
 			if len(f.Edits) > 0 {
 				seen = append(seen, f.Rule.ID+" "+f.Path)
 			}
 		}
+
 		return nil
 	}
+
 	if err := c.Run(t.Context(), "f", bytes.NewReader(text), emit); err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +134,7 @@ func TestFixtures(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Errorf("%s: no fixture", rule.ID)
 		}
+
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -133,6 +144,7 @@ func TestFixtures(t *testing.T) {
 			if len(edits) == 0 {
 				continue // the fixture's pods are not surely for Windows, or the rule has no fix for them
 			}
+
 			tried++
 			fixed, left := fix.Apply(text, edits)
 			again, seen := findings(t, []check.Rule{rule}, fixed)
@@ -143,6 +155,7 @@ func TestFixtures(t *testing.T) {
 			if left > 0 || len(again) > 0 {
 				t.Errorf("%s: %d edits left out, then %v:\n%s", file, left, seen, fixed)
 			}
+
 			twice, _ := fix.Apply(fixed, again)
 			if !bytes.Equal(twice, fixed) {
 				t.Errorf("%s: a second run changes it", file)
@@ -152,6 +165,7 @@ func TestFixtures(t *testing.T) {
 			}
 		}
 	}
+
 	if tried < 20 {
 		t.Errorf("only %d fixtures were tried", tried)
 	}
@@ -160,7 +174,12 @@ func TestFixtures(t *testing.T) {
 func FuzzApply(f *testing.F) {
 	f.Add([]byte("a: 1\nb:\n- c: {d: 2}\n"), 1, 1, "remove")
 	f.Fuzz(func(t *testing.T, text []byte, line, column int, op string) {
-		e := check.Edit{Op: check.EditOp(op), Pos: manifest.Pos{Line: line, Column: column}, Key: "k", Value: "v"}
+		e := check.Edit{
+			Op:    check.EditOp(op),
+			Pos:   manifest.Pos{Line: line, Column: column},
+			Key:   "k",
+			Value: "v",
+		}
 		if got, left := fix.Apply(text, []check.Edit{e}); left > 0 && !bytes.Equal(got, text) {
 			t.Errorf("left out, but changed %q to %q", text, got)
 		}

@@ -19,6 +19,7 @@ func (t *text) edit(e check.Edit, p parent) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
+
 	switch e.Op {
 	case check.SetValue:
 		return t.replace(at, t.scalarEnd(at), t.scalar(e.Value)), true
@@ -29,12 +30,14 @@ func (t *text) edit(e check.Edit, p parent) ([]byte, bool) {
 			return t.removeFlow(at)
 		}
 		return t.removeBlock(at, p)
+
 	case check.InsertField:
 		if t.Text[at] == '{' {
 			return t.insertFlow(at, e, p)
 		}
 		return t.insertBlock(at, e, p)
 	}
+
 	return nil, false
 }
 
@@ -48,6 +51,7 @@ func (t *text) offset(pos manifest.Pos) (int, bool) {
 		}
 		at += n + 1
 	}
+
 	for column := 1; column < pos.Column; column++ {
 		if at >= len(t.Text) || t.Text[at] == '\n' {
 			return 0, false
@@ -55,6 +59,7 @@ func (t *text) offset(pos manifest.Pos) (int, bool) {
 		_, size := utf8.DecodeRune(t.Text[at:])
 		at += size
 	}
+
 	return at, at < len(t.Text)
 }
 
@@ -93,6 +98,7 @@ func write(b *strings.Builder, n *manifest.Node) {
 		q, _ := json.Marshal(s) // a string always has a form
 		b.Write(q)
 	}
+
 	switch n.Kind {
 	case manifest.Map:
 		for i, f := range n.Fields {
@@ -102,6 +108,7 @@ func write(b *strings.Builder, n *manifest.Node) {
 			write(b, f.Value)
 		}
 		b.WriteString([]string{"}", "{}"}[btoi(len(n.Fields) == 0)])
+
 	case manifest.List:
 		b.WriteByte('[')
 		for i, item := range n.Items {
@@ -111,6 +118,7 @@ func write(b *strings.Builder, n *manifest.Node) {
 			write(b, item)
 		}
 		b.WriteByte(']')
+
 	case manifest.String:
 		quote(n.Value)
 	case manifest.Null:
@@ -129,7 +137,7 @@ func btoi(b bool) int {
 
 func (t *text) lineStart(at int) int { return bytes.LastIndexByte(t.Text[:at], '\n') + 1 }
 
-// lineEnd is the place after the line's end.
+// lineEnd returns the place after the line's end.
 func (t *text) lineEnd(at int) int {
 	if n := bytes.IndexByte(t.Text[at:], '\n'); n >= 0 {
 		return at + n + 1
@@ -157,7 +165,7 @@ func (t *text) inFlow(at int) bool {
 	return depth > 0
 }
 
-// skip is the place after one character, one quoted scalar or one comment.
+// skip returns the place after one character, one quoted scalar or one comment.
 func (t *text) skip(i int) int {
 	c := t.Text[i]
 	begins := i == 0 || strings.IndexByte(" \t\r\n,[]{}:", t.Text[i-1]) >= 0
@@ -188,7 +196,7 @@ func (t *text) quotedEnd(i int) int {
 	return len(t.Text)
 }
 
-// keyEnd is the place after a key.
+// keyEnd returns the place after a key.
 func (t *text) keyEnd(at int) int {
 	if c := t.Text[at]; c == '"' || c == '\'' {
 		return t.quotedEnd(at)
@@ -201,7 +209,7 @@ func (t *text) keyEnd(at int) int {
 	return len(t.Text)
 }
 
-// scalarEnd is the place after a scalar of one line.
+// scalarEnd returns the place after a scalar of one line.
 func (t *text) scalarEnd(at int) int {
 	if c := t.Text[at]; c == '"' || c == '\'' {
 		return t.quotedEnd(at)
@@ -210,15 +218,15 @@ func (t *text) scalarEnd(at int) int {
 	i := at
 	for ; i < len(t.Text) && t.Text[i] != '\n'; i++ {
 		c := t.Text[i]
-		if flow && strings.IndexByte(",]}", c) >= 0 || c == '#' && i > at &&
-			(t.Text[i-1] == ' ' || t.Text[i-1] == '\t') {
+		if (flow && strings.IndexByte(",]}", c) >= 0) || (c == '#' && i > at &&
+			(t.Text[i-1] == ' ' || t.Text[i-1] == '\t')) {
 			break
 		}
 	}
 	return at + len(bytes.TrimRight(t.Text[at:i], " \t\r"))
 }
 
-// blockEnd is the place after the last line of the block field whose key is at at: the lines that follow and are
+// blockEnd returns the place after the last line of the block field whose key is at at: the lines that follow and are
 // indented deeper, or are items of a list at the key's own column. Comments and blank lines after the last of them
 // stay.
 func (t *text) blockEnd(at int) int {
@@ -229,15 +237,17 @@ func (t *text) blockEnd(at int) int {
 		rest := bytes.TrimLeft(line, " ")
 		depth := len(line) - len(rest)
 		rest = bytes.TrimSpace(rest)
-		if len(rest) == 0 || rest[0] == '#' && depth <= indent {
+		if len(rest) == 0 || (rest[0] == '#' && depth <= indent) {
 			continue
 		}
+
 		dash := bytes.HasPrefix(rest, []byte("- ")) || string(rest) == "-"
-		if depth < indent || depth == indent && !dash {
+		if depth < indent || (depth == indent && !dash) {
 			break
 		}
 		end = t.lineEnd(i)
 	}
+
 	return end
 }
 
@@ -261,6 +271,7 @@ func (t *text) removeBlock(at int, p parent) ([]byte, bool) {
 		}
 		out := t.replace(start, end, "")
 		return append(append(append([]byte{}, out[:colon]...), " {}"...), out[colon:]...), true
+
 	case dash: // the next field moves up to the dash
 		next := end
 		for next < len(t.Text) && (t.Text[next] == ' ' || t.Text[next] == '\n' || t.Text[next] == '\r') {
@@ -268,6 +279,7 @@ func (t *text) removeBlock(at int, p parent) ([]byte, bool) {
 		}
 		return t.replace(at, next, ""), true
 	}
+
 	return t.replace(start, end, ""), true
 }
 
@@ -278,7 +290,7 @@ func (t *text) newline() string {
 	return "\n"
 }
 
-// flowEnd is the place of the comma or bracket that ends the flow field at at.
+// flowEnd returns the place of the comma or bracket that ends the flow field at at.
 func (t *text) flowEnd(at int) int {
 	depth := 0
 	for i := at; i < len(t.Text); {
@@ -301,6 +313,7 @@ func (t *text) removeFlow(at int) ([]byte, bool) {
 	if end == len(t.Text) {
 		return nil, false
 	}
+
 	before := len(bytes.TrimRight(t.Text[:at], " \t\r\n"))
 	if t.Text[end] == ',' {
 		end++
@@ -312,6 +325,7 @@ func (t *text) removeFlow(at int) ([]byte, bool) {
 		}
 		return t.replace(at, end, ""), true
 	}
+
 	if before > 0 && t.Text[before-1] == ',' {
 		before--
 	}
@@ -333,6 +347,7 @@ func (t *text) insertFlow(at int, e check.Edit, p parent) ([]byte, bool) {
 			return nil, false
 		}
 	}
+
 	field := t.scalar(e.Key) + ": " + t.scalar(e.Value)
 	if p.count == 0 {
 		return t.replace(at+1, end, field), true
@@ -342,6 +357,7 @@ func (t *text) insertFlow(at int, e check.Edit, p parent) ([]byte, bool) {
 	if first, ok := t.offset(p.last.Pos); ok && bytes.IndexByte(t.Text[last:end], '\n') >= 0 && t.startsLine(first) {
 		between = "," + t.newline() + string(t.Text[t.lineStart(first):first])
 	}
+
 	if t.Text[last-1] == ',' {
 		between = between[1:]
 	}

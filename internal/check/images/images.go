@@ -62,17 +62,20 @@ func New(ctx context.Context, o Options) (*Finder, error) {
 	if o.Transport == nil {
 		o.Transport = transport()
 	}
+
 	f := &Finder{
 		options: o,
 		local:   map[string][]check.Platform{},
 		known:   map[string]*answer{},
 		dead:    map[string]error{},
 	}
+
 	for _, path := range o.Layouts {
 		if err := f.readLayout(ctx, path); err != nil {
 			return nil, fmt.Errorf("read images of %q: %w", path, err)
 		}
 	}
+
 	return f, nil
 }
 
@@ -91,6 +94,7 @@ func (f *Finder) Platforms(ctx context.Context, image string) ([]check.Platform,
 			Remedy: "write [REGISTRY/]NAME[:TAG][@DIGEST], in lower case",
 		}
 	}
+
 	full := ref.Name()
 	if ps, ok := f.local[full]; ok {
 		return ps, nil
@@ -98,17 +102,20 @@ func (f *Finder) Platforms(ctx context.Context, image string) ([]check.Platform,
 	if f.options.Offline || ref.Context().RegistryStr() == loaded {
 		return nil, nil
 	}
+
 	f.mu.Lock()
 	a, asked := f.known[full]
 	if !asked {
 		a = &answer{done: make(chan struct{})}
 		f.known[full] = a
 	}
+
 	f.mu.Unlock()
 	if !asked {
 		a.platforms, a.err = f.ask(ctx, ref)
 		close(a.done)
 	}
+
 	select {
 	case <-a.done:
 		return a.platforms, a.err
@@ -129,6 +136,7 @@ func (f *Finder) ask(ctx context.Context, ref name.Reference) ([]check.Platform,
 	}
 	within, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
+
 	var ps []check.Platform
 	r, err := f.remote(ref)
 	if err == nil {
@@ -137,11 +145,13 @@ func (f *Finder) ask(ctx context.Context, ref name.Reference) ([]check.Platform,
 	if err == nil || ctx.Err() != nil {
 		return ps, errors.Join(err, ctx.Err())
 	}
+
 	lookup := explain(ref, err, within.Err() != nil, f.options.Timeout)
 	if lookup.About == host {
 		f.mu.Lock()
 		f.dead[host] = lookup
 		f.mu.Unlock()
 	}
+
 	return nil, lookup
 }

@@ -48,6 +48,7 @@ func realRegistry(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		switch what := what.(type) {
 		case v1.Image:
 			err = remote.Write(ref, what)
@@ -62,7 +63,12 @@ func realRegistry(t *testing.T) string {
 		"unknown/unknown"))
 	write("bare", index(t, false, "windows/amd64:10.0.20348.2762", "linux/arm64"))
 	write("linux", index(t, true, "linux/amd64", "linux/arm64"))
-	write("2019", image(t, v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: "10.0.17763.6414"}))
+	write("2019", image(t, v1.Platform{
+		OS:           "windows",
+		Architecture: "amd64",
+		OSVersion:    "10.0.17763.6414",
+	}))
+
 	return host
 }
 
@@ -94,6 +100,7 @@ func index(t *testing.T, said bool, platforms ...string) v1.ImageIndex {
 		}
 		idx = mutate.AppendManifests(idx, add)
 	}
+
 	return idx
 }
 
@@ -128,6 +135,7 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s: %v\n%s", ref, err, diff)
 		}
 	}
+
 	offline := finder(t, images.Options{Offline: true})
 	if got, err := offline.Platforms(t.Context(), host+"/app:1"); got != nil || err != nil {
 		t.Errorf("offline: %v, %v", got, err)
@@ -141,6 +149,7 @@ func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/v2/" {
 		return
 	}
+
 	for end, text := range a {
 		if strings.HasSuffix(r.URL.Path, end) {
 			if to, ok := strings.CutPrefix(text, "→"); ok {
@@ -152,6 +161,7 @@ func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+
 	http.Error(w, `{"errors":[{"code":"MANIFEST_UNKNOWN"}]}`, http.StatusNotFound)
 }
 
@@ -190,11 +200,13 @@ func TestHostileRegistry(t *testing.T) {
 	for i := range 60 {
 		leaves = append(leaves, a.put(fmt.Sprintf(`{"schemaVersion":2,"manifests":[],"n":%d}`, i)))
 	}
+
 	a["/manifests/spread"] = listOf(leaves...)
 	deep := a.put(listOf(leaves[0]))
 	for range 10 {
 		deep = a.put(listOf(deep))
 	}
+
 	a["/manifests/deep"] = listOf(deep)
 	entry := `{"digest":"` + zero + `","platform":{"os":"linux","architecture":"amd64"}}`
 	a["/manifests/many"] = `{"schemaVersion":2,"manifests":[` + strings.Repeat(entry+",", 600) + entry + "]}"
@@ -202,6 +214,7 @@ func TestHostileRegistry(t *testing.T) {
 	f := func() *images.Finder {
 		return finder(t, images.Options{Keychain: authn.NewMultiKeychain(), Timeout: time.Minute})
 	}
+
 	for tag, want := range map[string]string{
 		"huge": "longer than 8 MiB", "text": "read manifest", "other": "neither an index", "digest": "read manifest",
 		"redirects": "more than 180 requests",
@@ -217,6 +230,7 @@ func TestHostileRegistry(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %q", tag, got, err, want)
 		}
 	}
+
 	for _, bad := range []string{"UPPER/case", "a b", "x:y:z", strings.Repeat("a", 10_000)} {
 		if _, err := f().Platforms(t.Context(), bad); err == nil {
 			t.Errorf("%.20q was looked up", bad)
@@ -243,6 +257,7 @@ func TestUnreachable(t *testing.T) {
 	) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
+
 	f := finder(t, images.Options{Keychain: authn.NewMultiKeychain()})
 	for at, about := range map[string]string{gone: gone, busy: busy, host: host + "/app:1"} {
 		_, err := f.Platforms(t.Context(), at+"/app:1")
@@ -266,6 +281,7 @@ func TestCredentials(t *testing.T) {
 		}
 		inner.ServeHTTP(w, r)
 	}))
+
 	ref, err := name.NewTag(host + "/app:1")
 	if err != nil {
 		t.Fatal(err)
@@ -274,12 +290,14 @@ func TestCredentials(t *testing.T) {
 	if err := remote.WriteIndex(ref, index(t, true, "linux/amd64"), remote.WithAuth(me)); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Setenv("DOCKER_CONFIG", t.TempDir()) // that of the user, which has nothing
 	_, err = finder(t, images.Options{}).Platforms(t.Context(), ref.String())
 	if lookup, ok := errors.AsType[*check.LookupError](err); !ok || !strings.Contains(err.Error(), "credentials") ||
 		!strings.Contains(lookup.Remedy, "docker login") {
 		t.Errorf("without credentials: %v", err)
 	}
+
 	writeFile(t, "config.json", fmt.Sprintf(`{"auths":{%q:{"username":"me","password":"secret"}}}`, host))
 	if got, err := finder(t, images.Options{}).Platforms(t.Context(), ref.String()); err != nil || len(got) != 1 {
 		t.Errorf("with credentials: %v, %v", got, err)
@@ -302,28 +320,38 @@ func TestFaultsAreLocated(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
+
 	var in strings.Builder
 	pod := func(image string) {
 		fmt.Fprintf(
 			&in, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeSelector: {kubernetes.io/os: windows}\n  containers:\n  - {name: c, image: %q}\n", image)
 	}
+
 	for _, image := range []string{
 		hang + "/a:1", hang + "/b:1", refuse + "/a:1", refuse + "/a:2", good + "/app:linux",
 		good + "/app:2019",
 	} {
 		pod(image)
 	}
+
 	fmt.Fprintf(
 		&in, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: undecided}\nspec:\n  containers:\n  - {name: c, image: %q}\n", good+"/app:2019")
 	b, err := winver.Lookup("ltsc2022")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := finder(t, images.Options{Keychain: authn.NewMultiKeychain(), Timeout: time.Second})
-	c, err := check.New(rules.All(), check.Options{Kubernetes: 37, Windows: []winver.Build{b}, Chosen: true, Images: f})
+	c, err := check.New(rules.All(), check.Options{
+		Kubernetes: 37,
+		Windows:    []winver.Build{b},
+		Chosen:     true,
+		Images:     f,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	pods := 0
 	began := time.Now()
@@ -339,16 +367,19 @@ func TestFaultsAreLocated(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{
 		"8:15 fault registry " + hang + " did not answer within 1s; it is judged by its name",
 		"24:15 fault registry " + refuse + " does not show image " + refuse + "/a:1 without other credentials, or it has no such image (status 401); it is judged by its name",
 		"40:15 image-linux", "48:15 image-no-build", "49:1 os-undecided", "55:15 image-no-build",
 	}
+
 	for i := range got { // nothing places the pod whose image is for Windows only
 		if got[i] == "50:1 os-undecided" {
 			got[i] = "49:1 os-undecided"
 		}
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

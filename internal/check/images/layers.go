@@ -51,11 +51,18 @@ func ForWindows(ctx context.Context, file string, do func(*Layers) error) error 
 		return err
 	}
 	defer done() //nolint:errcheck // it was only read
-	found := &layersWalk{layout: l, seen: map[string]bool{}, left: maxUnpacks, do: do}
+	found := &layersWalk{
+		layout: l,
+		seen:   map[string]bool{},
+		left:   maxUnpacks,
+		do:     do,
+	}
+
 	text, err := l.read("index.json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return found.docker()
 	}
+
 	if err != nil {
 		return err
 	}
@@ -82,12 +89,14 @@ func (w *layersWalk) index(ctx context.Context, text []byte, name string, depth 
 	if err := json.Unmarshal(text, &m); err != nil {
 		return fmt.Errorf("read manifest: %w", err)
 	}
+
 	if depth > maxDepth {
 		return fmt.Errorf("more than %d indexes inside each other", maxDepth)
 	}
 	if m.Config != nil {
 		return w.manifest(m.Config.Digest, m.Layers, name)
 	}
+
 	for _, e := range m.Manifests {
 		if w.entries++; w.entries > maxEntries {
 			return fmt.Errorf("the indexes have more than %d entries", maxEntries)
@@ -95,12 +104,14 @@ func (w *layersWalk) index(ctx context.Context, text []byte, name string, depth 
 		if e.Platform != nil && e.Platform.OS != "" && e.Platform.OS != "windows" {
 			continue
 		}
+
 		of := name
 		if full, given := fullName(e.Annotations); full != "" {
 			of = full
 		} else if of == "" {
 			of = strings.Trim(given, `"`)
 		}
+
 		text, err := w.blob(e.Digest)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // an archive may hold some of an index' images only
@@ -108,10 +119,12 @@ func (w *layersWalk) index(ctx context.Context, text []byte, name string, depth 
 		if err != nil {
 			return fmt.Errorf("entry %s of the index: %w", e.Digest, err)
 		}
+
 		if err := w.index(ctx, text, of, depth+1); err != nil {
 			return err
 		}
 	}
+
 	return ctx.Err()
 }
 
@@ -125,6 +138,7 @@ func (w *layersWalk) manifest(config v1.Hash, layers []v1.Descriptor, name strin
 	if err := json.Unmarshal(text, &p); err != nil || p.OS != "windows" {
 		return nil //nolint:nilerr // it is of Linux, or an artifact that is no image
 	}
+
 	one := &Layers{Name: name}
 	together := []string{name}
 	for _, d := range layers {
@@ -136,6 +150,7 @@ func (w *layersWalk) manifest(config v1.Hash, layers []v1.Descriptor, name strin
 			}
 			continue // a base layer of Windows
 		}
+
 		if err != nil {
 			return err
 		}
@@ -145,6 +160,7 @@ func (w *layersWalk) manifest(config v1.Hash, layers []v1.Descriptor, name strin
 		together = append(together, d.Digest.String())
 		one.open = append(one.open, func() (io.ReadCloser, error) { return w.layer(file, d.Digest.Hex) })
 	}
+
 	one.Count = len(one.open)
 	key := strings.Join(together, " ")
 	if w.seen[key] {
@@ -163,6 +179,7 @@ func (w *layersWalk) docker() error {
 	if err != nil {
 		return err
 	}
+
 	var list []struct {
 		Config           string
 		RepoTags, Layers []string
@@ -170,6 +187,7 @@ func (w *layersWalk) docker() error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return fmt.Errorf("manifest.json: %w", err)
 	}
+
 	for _, m := range list {
 		config, err := w.read(m.Config)
 		if err != nil {
@@ -179,14 +197,17 @@ func (w *layersWalk) docker() error {
 		if err := json.Unmarshal(config, &p); err != nil || p.OS != "windows" {
 			continue
 		}
+
 		one := &Layers{Name: strings.Join(m.RepoTags, ", "), Count: len(m.Layers)}
 		for _, file := range m.Layers {
 			one.open = append(one.open, func() (io.ReadCloser, error) { return w.layer(file, "") })
 		}
+
 		if err := w.do(one); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -196,7 +217,13 @@ func (w *layersWalk) layer(file, digest string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &layerReader{raw: raw, walk: w, digest: digest}
+
+	l := &layerReader{
+		raw:    raw,
+		walk:   w,
+		digest: digest,
+	}
+
 	sum := sha256.New()
 	l.hash = func() string { return hex.EncodeToString(sum.Sum(nil)) }
 	l.whole = io.TeeReader(raw, sum)
@@ -205,6 +232,7 @@ func (w *layersWalk) layer(file, digest string) (io.ReadCloser, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, raw.Close())
 	}
+
 	l.plain = buffered
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
@@ -215,6 +243,7 @@ func (w *layersWalk) layer(file, digest string) (io.ReadCloser, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, raw.Close())
 	}
+
 	return l, nil
 }
 

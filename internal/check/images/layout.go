@@ -51,6 +51,7 @@ func openLayout(file string) (l layout, done func() error, err error) {
 	if err != nil {
 		return l, nil, err
 	}
+
 	if info.IsDir() {
 		root, err := os.OpenRoot(file) // links that lead out of the folder are refused
 		if err != nil {
@@ -60,8 +61,10 @@ func openLayout(file string) (l layout, done func() error, err error) {
 			blob, _, err := beneath.Open(root, p)
 			return blob, err
 		}
+
 		return layout{open}, root.Close, nil
 	}
+
 	tarball, _, err := beneath.OpenPath(file)
 	if err != nil {
 		return l, nil, err
@@ -84,9 +87,11 @@ func inTar(f *os.File) (func(string) (io.ReadCloser, error), error) {
 		if err != nil {
 			return nil, fmt.Errorf("read it as a tar archive (unpack it first if it is compressed): %w", err)
 		}
+
 		if len(files) >= maxFiles {
 			return nil, fmt.Errorf("the archive has more than %d files", maxFiles)
 		}
+
 		if h.Typeflag == tar.TypeReg {
 			at, err := f.Seek(0, io.SeekCurrent) // the reader reads no further than the header
 			if err != nil {
@@ -95,11 +100,17 @@ func inTar(f *os.File) (func(string) (io.ReadCloser, error), error) {
 			files[path.Clean(h.Name)] = place{at, h.Size}
 		}
 	}
+
 	return func(p string) (io.ReadCloser, error) {
 		at, ok := files[path.Clean(p)]
 		if !ok {
-			return nil, &fs.PathError{Op: "open", Path: p, Err: fs.ErrNotExist}
+			return nil, &fs.PathError{
+				Op:   "open",
+				Path: p,
+				Err:  fs.ErrNotExist,
+			}
 		}
+
 		return io.NopCloser(io.NewSectionReader(f, at.at, at.size)), nil
 	}, nil
 }
@@ -127,10 +138,12 @@ func (l layout) images(ctx context.Context, to map[string][]check.Platform) (bar
 	if err != nil {
 		return nil, err
 	}
+
 	var index v1.IndexManifest
 	if err := json.Unmarshal(text, &index); err != nil {
 		return nil, fmt.Errorf("index.json: %w", err)
 	}
+
 	found := map[string]*walker{} // several entries with one name are one image
 	for _, e := range index.Manifests {
 		full, given := fullName(e.Annotations)
@@ -141,13 +154,16 @@ func (l layout) images(ctx context.Context, to map[string][]check.Platform) (bar
 		if found[full] == nil {
 			found[full] = &walker{from: l}
 		}
+
 		if err := found[full].index(ctx, []v1.Descriptor{e}, 0); err != nil {
 			return nil, fmt.Errorf("image %s: %w", full, err)
 		}
 	}
+
 	for _, full := range slices.Sorted(maps.Keys(found)) {
 		to[full] = append(to[full], found[full].found...)
 	}
+
 	if len(found) > 0 {
 		return nil, nil
 	}
@@ -181,6 +197,7 @@ func (l layout) dockerImages(to map[string][]check.Platform) error {
 	if err != nil {
 		return err
 	}
+
 	var list []struct {
 		Config   string
 		RepoTags []string
@@ -188,6 +205,7 @@ func (l layout) dockerImages(to map[string][]check.Platform) error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return fmt.Errorf("manifest.json: %w", err)
 	}
+
 	for _, m := range list {
 		config, err := l.read(m.Config)
 		if err != nil {
@@ -198,6 +216,7 @@ func (l layout) dockerImages(to map[string][]check.Platform) error {
 		if err := json.Unmarshal(config, &p); err != nil {
 			return fmt.Errorf("%s: %w", m.Config, err)
 		}
+
 		w.add(p)
 		for _, tag := range m.RepoTags {
 			if ref, err := name.ParseReference(tag); err == nil {
@@ -205,6 +224,7 @@ func (l layout) dockerImages(to map[string][]check.Platform) error {
 			}
 		}
 	}
+
 	return nil
 }
 

@@ -52,6 +52,7 @@ func pack(t *testing.T, dir string) string {
 	if err := w.AddFS(os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +78,13 @@ func TestLayouts(t *testing.T) {
 			t.Errorf("another image: %v, %v", got, err)
 		}
 	}
+
 	docker := filepath.Join(t.TempDir(), "docker.tar")
 	tag, err := name.NewTag("web:2")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := tarball.WriteToFile(docker, tag, image(t, v1.Platform{
 		OS:           "windows",
 		Architecture: "amd64",
@@ -89,6 +92,7 @@ func TestLayouts(t *testing.T) {
 	})); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := finder(t, images.Options{
 		Offline: true,
 		Layouts: []string{docker},
@@ -109,14 +113,17 @@ func TestBadLayouts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		return dir
 	}
+
 	zero := strings.Repeat("0", 64)
 	one := `{"manifests":[{"digest":"sha256:` + zero + `","annotations":{"org.opencontainers.image.ref.name":"example.com/app:1"}}]}`
 	linked := folder(map[string]string{"index.json": one, "blobs/sha256/x": ""})
 	if err := os.Symlink("/etc/hostname", filepath.Join(linked, "blobs/sha256", zero)); err != nil {
 		t.Fatal(err)
 	}
+
 	for want, path := range map[string]string{
 		"no such file":       filepath.Join(t.TempDir(), "none"),
 		"neither index.json": folder(nil),

@@ -147,24 +147,28 @@ func explain(ref name.Reference, err error, late bool, timeout time.Duration) *c
 				host, ref, answered.StatusCode),
 			Remedy: "log in (`docker login " + host + "`), or correct the name" + offline,
 		}
+
 	case isAnswer && answered.StatusCode == http.StatusNotFound:
 		return &check.LookupError{
 			About:  ref.Name(),
 			Err:    fmt.Errorf("registry %s has no image %s", host, ref),
 			Remedy: "correct the name or the tag" + offline,
 		}
+
 	case isAnswer && answered.StatusCode == http.StatusTooManyRequests:
 		return &check.LookupError{
 			About:  host,
 			Err:    fmt.Errorf("registry %s refuses more requests for now (status %d)", host, answered.StatusCode),
 			Remedy: "log in, or wait" + offline,
 		}
+
 	case late:
 		return &check.LookupError{
 			About:  host,
 			Err:    fmt.Errorf("registry %s did not answer within %s", host, timeout),
 			Remedy: "see whether it can be reached from here" + offline,
 		}
+
 	case isNet && !isBound:
 		return &check.LookupError{
 			About:  host,
@@ -172,6 +176,7 @@ func explain(ref name.Reference, err error, late bool, timeout time.Duration) *c
 			Remedy: "see whether it can be reached from here" + offline,
 		}
 	}
+
 	return &check.LookupError{
 		About:  ref.Name(),
 		Err:    fmt.Errorf("image %s: %w", ref, err),

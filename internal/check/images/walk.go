@@ -69,10 +69,16 @@ func (w *walker) index(ctx context.Context, entries []v1.Descriptor, depth int) 
 		if w.entries++; w.entries > maxEntries {
 			return fmt.Errorf("the index has more than %d entries", maxEntries)
 		}
+
 		if e.Platform != nil && e.Platform.OS != "" {
-			w.add(platform{OS: e.Platform.OS, Architecture: e.Platform.Architecture, OSVersion: e.Platform.OSVersion})
+			w.add(platform{
+				OS:           e.Platform.OS,
+				Architecture: e.Platform.Architecture,
+				OSVersion:    e.Platform.OSVersion,
+			})
 			continue
 		}
+
 		if err := w.fetch(); err != nil {
 			return err
 		}
@@ -80,10 +86,12 @@ func (w *walker) index(ctx context.Context, entries []v1.Descriptor, depth int) 
 		if err != nil {
 			return fmt.Errorf("entry %s of the index: %w", e.Digest, err)
 		}
+
 		if err := w.manifest(ctx, text, depth+1); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

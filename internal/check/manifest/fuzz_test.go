@@ -19,6 +19,7 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	f.Fuzz(func(t *testing.T, in []byte) {
 		lines := bytes.Count(in, []byte("\n")) + 1
 		at := 0
@@ -29,6 +30,7 @@ func FuzzRead(f *testing.F) {
 			if c.Line <= at || c.Line > lines {
 				t.Fatalf("a chunk at line %d after %d, of %d lines", c.Line, at, lines)
 			}
+
 			at = c.Line - 1
 			nodes, faults := manifest.Parse(c)
 			for _, f := range faults {
@@ -39,6 +41,7 @@ func FuzzRead(f *testing.F) {
 					t.Errorf("%s", f.Message)
 				}
 			}
+
 			for _, n := range nodes {
 				walk(t, n, lines, 0)
 			}
@@ -54,12 +57,14 @@ func walk(t *testing.T, n *manifest.Node, lines, depth int) {
 	if n.Kind == manifest.Null { // which the library puts behind the end of the text
 		lines++
 	}
+
 	if n.Line < 1 || n.Line > lines || n.Column < 1 {
 		t.Fatalf("a node at %d:%d of %d lines", n.Line, n.Column, lines)
 	}
 	for _, i := range n.Items {
 		walk(t, i, lines, depth+1)
 	}
+
 	for _, f := range n.Fields {
 		walk(t, f.Value, lines, depth+1)
 	}

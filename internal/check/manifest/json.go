@@ -22,7 +22,12 @@ var errJSONSyntax = errors.New("not JSON")
 
 // parseJSON reads all values of a text. It fails with errJSONSyntax and the place.
 func parseJSON(b *builder, c Chunk) ([]*Node, Pos, error) {
-	p := &jsonParser{builder: b, text: c.Text, pos: Pos{Line: c.Line, Column: 1}}
+	p := &jsonParser{
+		builder: b,
+		text:    c.Text,
+		pos:     Pos{Line: c.Line, Column: 1},
+	}
+
 	var nodes []*Node
 	for p.space(); p.off < len(p.text); p.space() {
 		n, _, err := p.value(0)
@@ -31,10 +36,11 @@ func parseJSON(b *builder, c Chunk) ([]*Node, Pos, error) {
 		}
 		nodes = append(nodes, n)
 	}
+
 	return nodes, Pos{}, nil
 }
 
-// here is the position of the next byte.
+// here returns the position of the next byte.
 func (p *jsonParser) here() Pos {
 	for p.at < p.off {
 		if p.text[p.at] == '\n' {
@@ -79,6 +85,7 @@ func (p *jsonParser) value(depth int) (n *Node, size int, err error) {
 	if depth > maxDepth {
 		return nil, 0, fmt.Errorf("more than %d values inside each other", maxDepth)
 	}
+
 	n = &Node{Pos: p.here()}
 	switch p.text[p.off] {
 	case '{':
@@ -89,9 +96,11 @@ func (p *jsonParser) value(depth int) (n *Node, size int, err error) {
 		n.Kind = String
 		n.Value, err = p.str()
 		size = 1
+
 	default:
 		size, err = 1, p.literal(n)
 	}
+
 	return n, size, err
 }
 
@@ -101,6 +110,7 @@ func (p *jsonParser) object(n *Node, depth int) (int, error) {
 	if p.eat('}') {
 		return 1, nil
 	}
+
 	size := 1
 	for {
 		p.space()
@@ -112,6 +122,7 @@ func (p *jsonParser) object(n *Node, depth int) (int, error) {
 		if !p.eat(':') {
 			return size, fmt.Errorf("%w: a colon is missing after the key %q", errJSONSyntax, f.Key)
 		}
+
 		var s int
 		if f.Value, s, err = p.value(depth + 1); err != nil {
 			return size, err
@@ -119,6 +130,7 @@ func (p *jsonParser) object(n *Node, depth int) (int, error) {
 		if size += s; size > maxNodes {
 			return size, errTooManyNodes()
 		}
+
 		p.addField(n, f)
 		if p.eat('}') {
 			return size, nil
@@ -135,6 +147,7 @@ func (p *jsonParser) array(n *Node, depth int) (int, error) {
 	if p.eat(']') {
 		return 1, nil
 	}
+
 	size := 1
 	for {
 		item, s, err := p.value(depth + 1)
@@ -144,6 +157,7 @@ func (p *jsonParser) array(n *Node, depth int) (int, error) {
 		if size += s; size > maxNodes {
 			return size, errTooManyNodes()
 		}
+
 		n.Items = append(n.Items, item)
 		if p.eat(']') {
 			return size, nil
@@ -159,12 +173,14 @@ func (p *jsonParser) str() (string, error) {
 	if p.off >= len(p.text) || p.text[p.off] != '"' {
 		return "", fmt.Errorf("%w: a string in double quotes is expected", errJSONSyntax)
 	}
+
 	plain := true
 	for end := p.off + 1; end < len(p.text); end++ {
 		switch b := p.text[end]; {
 		case b == '\\':
 			plain = false
 			end++
+
 		case b < ' ':
 			return "", fmt.Errorf("%w: a control character in a string", errJSONSyntax)
 		case b == '"':
@@ -177,10 +193,12 @@ func (p *jsonParser) str() (string, error) {
 			if err := json.Unmarshal(quoted, &s); err != nil {
 				return "", fmt.Errorf("%w: %w", errJSONSyntax, err)
 			}
+
 			p.off = end + 1
 			return s, nil
 		}
 	}
+
 	return "", fmt.Errorf("%w: a string does not end", errJSONSyntax)
 }
 
@@ -188,9 +206,10 @@ func (p *jsonParser) str() (string, error) {
 func (p *jsonParser) literal(n *Node) error {
 	end := p.off
 	for end < len(p.text) && (p.text[end] == '+' || p.text[end] == '-' || p.text[end] == '.' ||
-		p.text[end] >= '0' && p.text[end] <= '9' || p.text[end]|0x20 >= 'a' && p.text[end]|0x20 <= 'z') {
+		(p.text[end] >= '0' && p.text[end] <= '9') || (p.text[end]|0x20 >= 'a' && p.text[end]|0x20 <= 'z')) {
 		end++
 	}
+
 	word := p.text[p.off:end]
 	switch string(word) {
 	case "true", "false":
@@ -204,6 +223,7 @@ func (p *jsonParser) literal(n *Node) error {
 		}
 		n.Kind, n.Value = Number, string(word)
 	}
+
 	p.off = end
 	return nil
 }

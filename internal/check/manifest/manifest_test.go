@@ -33,10 +33,12 @@ func TestRead(t *testing.T) {
 		ref := fmt.Sprintf("*a%d,", i)
 		bomb += fmt.Sprintf("b%d: &a%d [%s]\n", i, i+1, strings.TrimSuffix(strings.Repeat(ref, 10), ","))
 	}
+
 	wide := strings.Builder{}
 	for i := range 100 {
 		fmt.Fprintf(&wide, "k%d: 1\n", i)
 	}
+
 	for _, tc := range []struct {
 		name, in string
 		docs     int
@@ -82,6 +84,7 @@ func TestRead(t *testing.T) {
 			if len(faults) != len(tc.faults) {
 				t.Fatalf("faults %q, want %q", faults, tc.faults)
 			}
+
 			for i, want := range tc.faults {
 				if !strings.HasPrefix(faults[i], want) {
 					t.Errorf("fault %q, want %q", faults[i], want)
@@ -100,6 +103,7 @@ func TestNodes(t *testing.T) {
 	if !m.Get("y").True() || m.Get("z").Kind != manifest.String || m.Get("x").Text() != "1" {
 		t.Errorf("m is %+v", m.Fields)
 	}
+
 	if n, ok := m.Get("é").Int(); !ok || n != 16 {
 		t.Errorf("0x10 is %d, %v", n, ok)
 	}
@@ -109,6 +113,7 @@ func TestNodes(t *testing.T) {
 	}) || f.Value.Pos != (manifest.Pos{Line: 8, Column: 6}) {
 		t.Errorf("positions %v %v", f.Pos, f.Value.Pos)
 	}
+
 	docs, _ = read(t, "x: '\u2028'\ra: 1\nb: 2\n") // lines end twice where only YAML knows it
 	if f := docs[0].Field("b"); f.Pos != (manifest.Pos{Line: 2, Column: 1}) {
 		t.Errorf("position after other breaks %v", f.Pos)
@@ -116,6 +121,7 @@ func TestNodes(t *testing.T) {
 	if f := docs[0].Field("a"); f == nil || f.Pos != (manifest.Pos{Line: 1, Column: 8}) {
 		t.Errorf("position between other breaks %v", f)
 	}
+
 	docs, _ = read(t, "{\"é\": {\n  \"b\": -1}}")
 	if f := docs[0].Get("é").Field("b"); f.Pos != (manifest.Pos{
 		Line:   2,

@@ -81,7 +81,7 @@ func (n *Node) Get(keys ...string) *Node {
 	return n
 }
 
-// Text is a scalar's text and "" for anything else.
+// Text returns a scalar's text and "" for anything else.
 func (n *Node) Text() string {
 	if n == nil || n.Kind == List || n.Kind == Map || n.Kind == Null {
 		return ""
@@ -95,7 +95,7 @@ func (n *Node) True() bool { return n != nil && n.Kind == Bool && n.Value == "tr
 // Set reports whether the node exists and is not null.
 func (n *Node) Set() bool { return n != nil && n.Kind != Null }
 
-// Elements are a list's items, none for anything else.
+// Elements returns a list's items, none for anything else.
 func (n *Node) Elements() []*Node {
 	if n == nil || n.Kind != List {
 		return nil
@@ -103,7 +103,7 @@ func (n *Node) Elements() []*Node {
 	return n.Items
 }
 
-// Int is a number's value; ok is false if it is no whole number.
+// Int returns a number's value; ok is false if it is no whole number.
 func (n *Node) Int() (value int64, ok bool) {
 	if n == nil || n.Kind != Number {
 		return 0, false

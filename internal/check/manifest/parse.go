@@ -45,9 +45,11 @@ func Parse(c Chunk) (nodes []*Node, faults []Fault) {
 			})
 		}
 	}()
+
 	if f, bad := notText(c); bad {
 		return nil, []Fault{f}
 	}
+
 	first := bytes.TrimSpace(c.Text)
 	if len(first) > 0 && (first[0] == '{' || first[0] == '[') {
 		values, _, err := parseJSON(b, c)
@@ -56,6 +58,7 @@ func Parse(c Chunk) (nodes []*Node, faults []Fault) {
 		}
 		b = &builder{line: c.Line - 1} // YAML, whose flow style looks like JSON
 	}
+
 	b.starts = lineStarts(c)
 	n, err := b.document(c)
 	if err != nil {
@@ -65,6 +68,7 @@ func Parse(c Chunk) (nodes []*Node, faults []Fault) {
 	if n == nil || n.Kind == Null {
 		return nil, b.faults
 	}
+
 	return []*Node{n}, b.faults
 }
 
@@ -80,6 +84,7 @@ func notText(c Chunk) (Fault, bool) {
 		f.Message, f.Remedy = "the text is UTF-16", "save it as UTF-8; in PowerShell: … | Out-File -Encoding utf8"
 		return f, true
 	}
+
 	at := bytes.IndexByte(c.Text, 0)
 	if at < 0 && !utf8.Valid(c.Text) {
 		for at = 0; ; {
@@ -93,6 +98,7 @@ func notText(c Chunk) (Fault, bool) {
 	if at < 0 {
 		return f, false
 	}
+
 	before := c.Text[:at]
 	f.Line += bytes.Count(before, []byte("\n"))
 	f.Column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
@@ -126,7 +132,12 @@ var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
 // explain turns the error of an unreadable document into a fault.
 func (b *builder) explain(c Chunk, err error) Fault {
-	f := Fault{Pos: Pos{c.Line, 1}, Fatal: true, Message: err.Error()}
+	f := Fault{
+		Pos:     Pos{c.Line, 1},
+		Fatal:   true,
+		Message: err.Error(),
+	}
+
 	if placed, ok := errors.AsType[*placedError](err); ok {
 		f.Pos = placed.Pos
 	} else if m := yamlLine.FindStringSubmatch(f.Message); m != nil {
@@ -136,6 +147,7 @@ func (b *builder) explain(c Chunk, err error) Fault {
 		}
 		f.Column = firstColumn(c, f.Line)
 	}
+
 	if at := helmAction.FindIndex(c.Text); at != nil {
 		before := c.Text[:at[0]]
 		f.Line = c.Line + bytes.Count(before, []byte("\n"))
@@ -143,6 +155,7 @@ func (b *builder) explain(c Chunk, err error) Fault {
 		f.Message, f.Remedy = "this is a Helm template that has not been rendered, and no YAML", helmRemedy
 		return f
 	}
+
 	for i, line := range bytes.Split(c.Text, []byte("\n")) {
 		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
 		if at := bytes.IndexByte(indent, '\t'); at >= 0 && c.Line+i >= f.Line-1 {
@@ -151,10 +164,11 @@ func (b *builder) explain(c Chunk, err error) Fault {
 			break
 		}
 	}
+
 	return f
 }
 
-// firstColumn is where the text of a line begins.
+// firstColumn returns where the text of a line begins.
 func firstColumn(c Chunk, line int) int {
 	for text := range bytes.Lines(c.Text) {
 		if line == c.Line {
@@ -194,7 +208,7 @@ func (b *builder) document(c Chunk) (*Node, error) {
 
 func (b *builder) pos(y *yaml.Node) Pos { return b.place(y.Line, y.Column) }
 
-// place is the place in the file of a line and column of YAML.
+// place returns the place in the file of a line and column of YAML.
 func (b *builder) place(line, column int) Pos {
 	if b.starts == nil || line < 1 {
 		return Pos{Line: b.line + line, Column: column}
@@ -214,6 +228,7 @@ func lineStarts(c Chunk) []Pos {
 	if !cr && !bytes.ContainsAny(c.Text, breaks) {
 		return nil
 	}
+
 	at := Pos{c.Line, 1}
 	starts := []Pos{at}
 	text := []rune(string(c.Text))
@@ -226,14 +241,20 @@ func lineStarts(c Chunk) []Pos {
 		default:
 			continue
 		}
+
 		starts = append(starts, at)
 	}
+
 	return starts
 }
 
 func (b *builder) fault(at Pos, message, remedy string) {
 	if len(b.faults) < maxFaults {
-		b.faults = append(b.faults, Fault{Pos: at, Message: message, Remedy: remedy})
+		b.faults = append(b.faults, Fault{
+			Pos:     at,
+			Message: message,
+			Remedy:  remedy,
+		})
 	}
 }
 
@@ -242,6 +263,7 @@ func (b *builder) node(y *yaml.Node, depth int) (n *Node, size int, err error) {
 	if depth > maxDepth {
 		return nil, 0, &placedError{b.pos(y), fmt.Errorf("more than %d values inside each other", maxDepth)}
 	}
+
 	if y.Kind == yaml.AliasNode {
 		got, ok := b.made[y.Alias]
 		if !ok || got.node == nil {
@@ -252,12 +274,14 @@ func (b *builder) node(y *yaml.Node, depth int) (n *Node, size int, err error) {
 		}
 		return got.node, got.size, nil
 	}
+
 	n = &Node{Pos: b.pos(y)}
 	size = 1
 	switch y.Kind {
 	case yaml.MappingNode:
 		n.Kind = Map
 		size, err = b.fields(n, y, depth)
+
 	case yaml.SequenceNode:
 		n.Kind = List
 		n.Items = make([]*Node, 0, len(y.Content))
@@ -269,6 +293,7 @@ func (b *builder) node(y *yaml.Node, depth int) (n *Node, size int, err error) {
 			size += s
 			n.Items = append(n.Items, child)
 		}
+
 	default:
 		b.scalar(n, y)
 	}
@@ -281,6 +306,7 @@ func (b *builder) node(y *yaml.Node, depth int) (n *Node, size int, err error) {
 		}
 		b.made[y] = built{n, size}
 	}
+
 	return n, size, err
 }
 
@@ -297,6 +323,7 @@ func (b *builder) fields(n *Node, y *yaml.Node, depth int) (int, error) {
 		if key.Kind != yaml.ScalarNode {
 			return size, &placedError{b.pos(y.Content[i]), errors.New("a key of a map has to be a scalar")}
 		}
+
 		value, s, err := b.node(y.Content[i+1], depth+1)
 		if err != nil {
 			return size, err
@@ -304,12 +331,18 @@ func (b *builder) fields(n *Node, y *yaml.Node, depth int) (int, error) {
 		if size += s; size > maxNodes {
 			return size, &placedError{n.Pos, errTooManyNodes()}
 		}
+
 		if key.Tag == "!!merge" {
 			merged = append(merged, value)
 			continue
 		}
-		b.addField(n, Field{Key: key.Value, Pos: b.pos(y.Content[i]), Value: value})
+		b.addField(n, Field{
+			Key:   key.Value,
+			Pos:   b.pos(y.Content[i]),
+			Value: value,
+		})
 	}
+
 	for _, m := range merged {
 		for _, from := range append([]*Node{m}, m.Elements()...) {
 			for _, f := range from.Fields {
@@ -319,6 +352,7 @@ func (b *builder) fields(n *Node, y *yaml.Node, depth int) (int, error) {
 			}
 		}
 	}
+
 	return size, nil
 }
 
@@ -333,6 +367,7 @@ func (b *builder) find(n *Node, key string) *Field {
 	if b.index == nil {
 		b.index = map[*Node]map[string]int{}
 	}
+
 	keys := b.index[n]
 	if keys == nil {
 		keys = map[string]int{}
@@ -341,6 +376,7 @@ func (b *builder) find(n *Node, key string) *Field {
 	for i := len(keys); i < len(n.Fields); i++ {
 		keys[n.Fields[i].Key] = i
 	}
+
 	if i, ok := keys[key]; ok {
 		return &n.Fields[i]
 	}
@@ -381,6 +417,7 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 			}
 		}
 	}
+
 	if y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && strings.Contains(y.Value, "{{") &&
 		helmValue.MatchString(y.Value) {
 		b.fault(n.Pos, "this is a Helm template that has not been rendered", helmRemedy)

@@ -26,7 +26,12 @@ type Chunk struct {
 // brace. An error is the reader's, and ends the sequence.
 func Split(r io.Reader) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		s := splitter{in: bufio.NewReaderSize(r, 64<<10), line: 1, start: 1}
+		s := splitter{
+			in:    bufio.NewReaderSize(r, 64<<10),
+			line:  1,
+			start: 1,
+		}
+
 		for {
 			line, err := s.readLine()
 			if len(line) > 0 && !s.take(line, yield) {
@@ -36,6 +41,7 @@ func Split(r io.Reader) iter.Seq2[Chunk, error] {
 				s.flush(yield)
 				return
 			}
+
 			if err != nil {
 				if s.flush(yield) {
 					yield(Chunk{Line: s.line}, fmt.Errorf("read line %d: %w", s.line, err))
@@ -66,6 +72,7 @@ func (s *splitter) readLine() ([]byte, error) {
 	if !errors.Is(err, bufio.ErrBufferFull) {
 		return line, err
 	}
+
 	s.long = s.long[:0]
 	for errors.Is(err, bufio.ErrBufferFull) {
 		if len(s.long) <= MaxDocument {
@@ -73,6 +80,7 @@ func (s *splitter) readLine() ([]byte, error) {
 		}
 		line, err = s.in.ReadSlice('\n')
 	}
+
 	if len(s.long) <= MaxDocument {
 		s.long = append(s.long, line...)
 	}
@@ -84,6 +92,7 @@ func (s *splitter) take(line []byte, yield func(Chunk, error) bool) bool {
 	if s.line == 1 {
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 	}
+
 	number := s.line
 	s.line++
 	switch {
@@ -94,11 +103,13 @@ func (s *splitter) take(line []byte, yield func(Chunk, error) bool) bool {
 		s.add(line, number)
 		s.marker = true
 		rest := bytes.TrimSpace(line[3:])
-		s.content = s.content || len(rest) > 0 && rest[0] != '#'
+		s.content = s.content || (len(rest) > 0 && rest[0] != '#')
 		return true
+
 	case isMarker(line, "..."):
 		return s.flush(yield)
 	}
+
 	if !s.content {
 		s.begin(bytes.TrimSpace(line))
 	}
@@ -111,7 +122,7 @@ func (s *splitter) take(line []byte, yield func(Chunk, error) bool) bool {
 
 // begin checks whether a line is the first with content, and whether the content is JSON.
 func (s *splitter) begin(trimmed []byte) {
-	if len(trimmed) == 0 || trimmed[0] == '#' || trimmed[0] == '%' && !s.marker {
+	if len(trimmed) == 0 || trimmed[0] == '#' || (trimmed[0] == '%' && !s.marker) {
 		return
 	}
 	s.content = true
@@ -132,7 +143,11 @@ func (s *splitter) add(line []byte, number int) {
 
 // flush yields the document, if it has content, and begins the next one.
 func (s *splitter) flush(yield func(Chunk, error) bool) bool {
-	c := Chunk{Text: s.text, Line: s.start, TooBig: s.tooBig}
+	c := Chunk{
+		Text:   s.text,
+		Line:   s.start,
+		TooBig: s.tooBig,
+	}
 	content := s.content
 	s.text, s.marker, s.content, s.tooBig, s.json = nil, false, false, false, jsonDepth{}
 	return !content || yield(c, nil)
@@ -168,5 +183,6 @@ func (d *jsonDepth) ends(line []byte) bool {
 			d.depth--
 		}
 	}
+
 	return d.depth <= 0 && !d.inString
 }

@@ -33,7 +33,7 @@ func shapes() []shape {
 	}
 }
 
-// Windows is the CEL expression that is true for a pod that is surely for Windows, by os.name or node selector.
+// Windows returns the CEL expression that is true for a pod that is surely for Windows, by os.name or node selector.
 func Windows(pod string) string {
 	return fmt.Sprintf(`(has(%[1]s.spec.os) && %[1]s.spec.os.name == "windows") || `+
 		`(has(%[1]s.spec.nodeSelector) && "kubernetes.io/os" in %[1]s.spec.nodeSelector && %[1]s.spec.nodeSelector["kubernetes.io/os"] == "windows")`, pod)
@@ -48,6 +48,7 @@ func Write(w io.Writer, rules []check.Rule, kubernetes int) error {
 		return fmt.Errorf(
 			"policies for Kubernetes 1.%d: its API server has none of admissionregistration.k8s.io/v1, which come with 1.%d", kubernetes, FirstValidating)
 	}
+
 	var b strings.Builder
 	for _, kind := range []struct{ name, actions string }{{"deny", "[Deny]"}, {"warn", "[Warn, Audit]"}} {
 		for _, s := range shapes() {
@@ -61,11 +62,13 @@ func Write(w io.Writer, rules []check.Rule, kubernetes int) error {
 				fmt.Fprintf(&validations, "  - expression: %s\n    message: %s\n", quote("!("+expr+")"),
 					quote(r.ID+": "+r.Title+"; "+r.Remedy))
 			}
+
 			if validations.Len() > 0 {
 				write(&b, "mullion-check-"+kind.name+"-"+s.name, kind.actions, s, validations.String())
 			}
 		}
 	}
+
 	if kubernetes < FirstMutating {
 		fmt.Fprintf(
 			&b, "# MutatingAdmissionPolicies, which add node selectors and tolerations, are left out: they are on by default from Kubernetes 1.%d.\n", FirstMutating)

@@ -25,9 +25,11 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if !bytes.Equal(got.Bytes(), again.Bytes()) {
 		t.Error("two runs print two texts")
 	}
+
 	golden.Assert(t, got.String(), "policies.yaml")
 	for doc := range strings.SplitSeq(got.String(), "---\n") {
 		var o any
@@ -47,6 +49,7 @@ func TestSameVerdict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	found, none := 0, 0
 	for _, rule := range rules.All() {
 		expr, ok := rule.CEL("object")
@@ -58,6 +61,7 @@ func TestSameVerdict(t *testing.T) {
 			t.Errorf("%s: %v", rule.ID, issues.Err())
 			continue
 		}
+
 		program, err := env.Program(ast)
 		if err != nil {
 			t.Fatal(err)
@@ -67,6 +71,7 @@ func TestSameVerdict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, file := range files {
 			for _, pod := range pods(t, file) {
 				text, err := json.Marshal(pod)
@@ -78,6 +83,7 @@ func TestSameVerdict(t *testing.T) {
 					func(r check.Result) error { n += len(r.Findings); return nil }); err != nil {
 					t.Fatal(err)
 				}
+
 				got, _, err := program.Eval(map[string]any{"object": pod})
 				if err != nil || got.Value() != (n > 0) {
 					t.Errorf("%s on %s: CEL says %v, %v, the rule has %d findings", rule.ID, file, got, err, n)
@@ -90,13 +96,14 @@ func TestSameVerdict(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("same verdict on %d pods with a finding and %d without", found, none)
 	if found < 30 {
 		t.Errorf("only %d findings: the fixtures do not try the rules", found)
 	}
 }
 
-// pods are a file's pods as the API server hands them to CEL: without nulls, whole numbers as integers, all for
+// pods returns a file's pods as the API server hands them to CEL: without nulls, whole numbers as integers, all for
 // Windows.
 func pods(t *testing.T, file string) []map[string]any {
 	t.Helper()
@@ -104,6 +111,7 @@ func pods(t *testing.T, file string) []map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []map[string]any
 	for doc := range strings.SplitSeq(string(text), "\n---") {
 		var o map[string]any
@@ -111,11 +119,13 @@ func pods(t *testing.T, file string) []map[string]any {
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
+
 		dec := json.NewDecoder(bytes.NewReader(j))
 		dec.UseNumber()
 		if err := dec.Decode(&o); err != nil || o["kind"] != "Pod" {
 			continue
 		}
+
 		o = clean(o).(map[string]any)
 		spec, ok := o["spec"].(map[string]any)
 		if !ok {
@@ -125,10 +135,12 @@ func pods(t *testing.T, file string) []map[string]any {
 		if spec["os"] == nil && spec["affinity"] == nil {
 			spec["os"] = map[string]any{"name": "windows"}
 		}
+
 		if s, _ := spec["os"].(map[string]any); s["name"] == "windows" {
 			out = append(out, o)
 		}
 	}
+
 	return out
 }
 
@@ -142,10 +154,12 @@ func clean(v any) any {
 				v[k] = clean(x)
 			}
 		}
+
 	case []any:
 		for i, x := range v {
 			v[i] = clean(x)
 		}
+
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
 			return n
@@ -153,5 +167,6 @@ func clean(v any) any {
 		f, _ := v.Float64()
 		return f
 	}
+
 	return v
 }

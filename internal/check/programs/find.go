@@ -35,6 +35,7 @@ func (s *Set) library(a *api, version string, of *program, name string) found {
 	if final {
 		return found{}
 	}
+
 	apiSet := wines && (strings.HasPrefix(name, "api-") || strings.HasPrefix(name, "ext-"))
 	if p := s.files[path.Join(path.Dir(key(of.path)), name)]; !apiSet && p.loads(of) {
 		return found{file: p, there: true}
@@ -42,6 +43,7 @@ func (s *Set) library(a *api, version string, of *program, name string) found {
 	if p := s.files[system+name]; p.loads(of) && (!wines || pefile.Redistributable(name)) {
 		return found{file: p, there: true}
 	}
+
 	if wines || a.shims[name] != nil {
 		return found{there: true}
 	}
@@ -50,6 +52,7 @@ func (s *Set) library(a *api, version string, of *program, name string) found {
 			return found{file: p, there: true}
 		}
 	}
+
 	return found{}
 }
 
@@ -69,11 +72,13 @@ func (a *api) function(version, library string, f found, fn pefile.Function) win
 		}
 		return wineapi.NoFunction
 	}
+
 	if shim := a.shims[strings.ToLower(library)]; shim != nil {
 		if fn.Name == "" || shim[fn.Name] {
 			return wineapi.There
 		}
 		return wineapi.NoFunction
 	}
+
 	return a.wine.Function(version, library, fn)
 }

@@ -33,6 +33,7 @@ func NewJudge(all []check.Rule, versions []string) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	j := &Judge{
 		api:      &api{wine: wine, shims: map[string]map[string]bool{}},
 		versions: versions,
@@ -42,11 +43,13 @@ func NewJudge(all []check.Rule, versions []string) (*Judge, error) {
 	if len(versions) == 0 {
 		j.versions = wine.Versions()
 	}
+
 	for _, v := range j.versions {
 		if !slices.Contains(wine.Versions(), v) {
 			return nil, fmt.Errorf("wine version %q: known are %s", v, strings.Join(wine.Versions(), ", "))
 		}
 	}
+
 	for library, names := range winapi.Exports() {
 		set := map[string]bool{}
 		for _, n := range names {
@@ -54,16 +57,19 @@ func NewJudge(all []check.Rule, versions []string) (*Judge, error) {
 		}
 		j.api.shims[strings.ToLower(library)] = set
 	}
+
 	for _, r := range all {
 		if r.Target == check.OnProgram {
 			j.rules[r.ID] = &r
 		}
 	}
+
 	for _, row := range winapi.SupportRows() {
 		for _, name := range row.API {
 			j.rows[strings.ToLower(name)] = row
 		}
 	}
+
 	return j, nil
 }
 
@@ -74,7 +80,13 @@ func (j *Judge) Set(s *Set, of check.Object, file string) check.Result {
 	for _, k := range keys {
 		s.byName[path.Base(k)] = append(s.byName[path.Base(k)], s.files[k])
 	}
-	r := check.Result{File: file, Pods: map[check.OS]int{}, Passed: map[string]int{}}
+
+	r := check.Result{
+		File:   file,
+		Pods:   map[check.OS]int{},
+		Passed: map[string]int{},
+	}
+
 	users := j.users(s, keys)
 	for _, k := range keys {
 		p := s.files[k]
@@ -83,15 +95,21 @@ func (j *Judge) Set(s *Set, of check.Object, file string) check.Result {
 			if rule == nil {
 				return // turned off
 			}
+
 			r.Findings = append(r.Findings, check.Finding{
 				Rule:     rule,
 				Severity: cmp.Or(severity, rule.Severity),
 				Object:   of,
 				File:     file,
 				Message:  rule.Title + ": " + note,
-				Hit:      check.Hit{Pos: manifest.Pos{Line: 1, Column: 1}, Path: s.shown(p), Note: note},
+				Hit: check.Hit{
+					Pos:  manifest.Pos{Line: 1, Column: 1},
+					Path: s.shown(p),
+					Note: note,
+				},
 			})
 		}
+
 		if p.err != nil {
 			if ext := path.Ext(k); ext == ".exe" || ext == ".dll" {
 				r.Faults = append(r.Faults, manifest.Fault{
@@ -101,11 +119,13 @@ func (j *Judge) Set(s *Set, of check.Object, file string) check.Result {
 			}
 			continue
 		}
+
 		j.kind(s, p, add)
 		if p.native() {
 			j.imports(s, p, users[p], add)
 		}
 	}
+
 	return r
 }
 
@@ -125,7 +145,7 @@ func (j *Judge) kind(s *Set, p *program, add func(id, note string, severity chec
 	}
 }
 
-// machine is the name of a processor.
+// machine returns the name of a processor.
 func machine(m uint16) string {
 	switch m {
 	case pe.IMAGE_FILE_MACHINE_ARM64:
@@ -146,6 +166,7 @@ func (j *Judge) users(s *Set, keys []string) map[*program]*program {
 			todo = append(todo, p)
 		}
 	}
+
 	for len(todo) > 0 {
 		p := todo[0]
 		todo = todo[1:]
@@ -157,6 +178,7 @@ func (j *Judge) users(s *Set, keys []string) map[*program]*program {
 			}
 		}
 	}
+
 	return users
 }
 
@@ -180,7 +202,11 @@ type oneLack struct {
 }
 
 func (l *lacks) add(rule string, i pefile.Import, delayed bool, function, version string) {
-	one := oneLack{lack{rule: rule, library: i.Library, delayed: delayed}, function}
+	one := oneLack{lack{
+		rule:    rule,
+		library: i.Library,
+		delayed: delayed,
+	}, function}
 	if l.bad[one] == nil {
 		l.order = append(l.order, one)
 	}
@@ -192,12 +218,14 @@ func (j *Judge) library(l *lacks, s *Set, p *program, i pefile.Import, delayed b
 	if delayed && strings.HasSuffix(strings.ToLower(i.Library), ".exe") {
 		return // what loads it: addons of Node.js find the program themselves
 	}
+
 	for _, version := range j.versions {
 		f := s.library(j.api, version, p, i.Library)
 		if !f.there {
 			l.add(rules.ProgramMissingLibrary, i, delayed, "", version)
 			continue
 		}
+
 		for _, fn := range i.Functions {
 			switch j.api.function(version, i.Library, f, fn) {
 			case wineapi.Stub:
@@ -216,9 +244,11 @@ func (j *Judge) imports(s *Set, p, user *program, add func(id, note string, seve
 	for _, i := range p.pe.Imports {
 		j.library(l, s, p, i, false)
 	}
+
 	for _, i := range p.pe.Delayed {
 		j.library(l, s, p, i, true)
 	}
+
 	together := map[lack][]string{}
 	var order []lack
 	for _, one := range l.order {
@@ -231,6 +261,7 @@ func (j *Judge) imports(s *Set, p, user *program, add func(id, note string, seve
 		}
 		together[to] = append(together[to], one.function)
 	}
+
 	for _, to := range order {
 		note, severity := to.wants(s.shown(p), together[to]), j.severity(to)
 		switch {
@@ -242,6 +273,7 @@ func (j *Judge) imports(s *Set, p, user *program, add func(id, note string, seve
 		case user != p:
 			note += "; " + s.shown(user) + " loads it at its start"
 		}
+
 		add(to.rule, note+j.row(to, together[to]), severity)
 	}
 }
@@ -261,7 +293,7 @@ func (l lack) wants(file string, functions []string) string {
 	return file + " wants " + named + " of " + l.library + l.versions
 }
 
-// row is what the support rows say of the library and its functions, with a separator before it.
+// row returns what the support rows say of the library and its functions, with a separator before it.
 func (j *Judge) row(l lack, functions []string) string {
 	host, _, _ := j.api.wine.Library(j.versions[0], l.library)
 	var note strings.Builder

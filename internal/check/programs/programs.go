@@ -42,10 +42,14 @@ type program struct {
 
 // NewSet returns an empty set. inImage says that its top is the drive C: of an image.
 func NewSet(inImage bool) *Set {
-	return &Set{files: map[string]*program{}, config: map[string]bool{}, inImage: inImage}
+	return &Set{
+		files:   map[string]*program{},
+		config:  map[string]bool{},
+		inImage: inImage,
+	}
 }
 
-// key is the form by which a file is found.
+// key returns the form by which a file is found.
 func key(name string) string { return strings.ToLower(path.Clean("/" + name)) }
 
 // Add reads a file. One that is no program or library, and no configuration of one, is passed over.
@@ -57,6 +61,7 @@ func (s *Set) Add(name string, r io.ReaderAt) error {
 		s.config[k] = true
 		return nil
 	}
+
 	f, err := pefile.Read(r)
 	if errors.Is(err, pefile.ErrNot) {
 		return nil
@@ -64,22 +69,26 @@ func (s *Set) Add(name string, r io.ReaderAt) error {
 	if len(s.files) >= maxPrograms {
 		return fmt.Errorf("there are more than %d programs and libraries", maxPrograms)
 	}
+
 	p := &program{path: strings.TrimPrefix(path.Clean("/"+name), "/"), err: err}
 	s.files[k] = p
 	if err != nil {
 		return nil //nolint:nilerr // Judge reports it
 	}
+
 	p.exports = make(map[string]bool, len(f.Exports))
 	for _, e := range f.Exports {
 		p.exports[fmt.Sprintf("#%d", e.Ordinal)] = true
 		p.exports[e.Name] = true
 		s.names += len(e.Name) + 64
 	}
+
 	for _, i := range slices.Concat(f.Imports, f.Delayed) {
 		for _, fn := range i.Functions {
 			s.names += len(fn.Name) + 64
 		}
 	}
+
 	if s.names > maxNames {
 		return fmt.Errorf("the names of imports and exports take more than %d MiB", maxNames>>20)
 	}
@@ -112,10 +121,10 @@ func (s *Set) RemoveBelow(name string) {
 	maps.DeleteFunc(s.config, func(k string, _ bool) bool { return in(k) })
 }
 
-// Len is the number of programs and libraries.
+// Len returns the number of programs and libraries.
 func (s *Set) Len() int { return len(s.files) }
 
-// shown is a path as messages show it.
+// shown returns a path as messages show it.
 func (s *Set) shown(p *program) string {
 	if s.inImage {
 		return `C:\` + strings.ReplaceAll(p.path, "/", `\`)

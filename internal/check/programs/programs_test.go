@@ -40,32 +40,42 @@ func judged(t *testing.T, files map[string]petest.File, plain []string, versions
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := programs.NewSet(true)
 	for name, f := range files {
 		if err := s.Add(name, bytes.NewReader(f.Bytes())); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range plain {
 		if err := s.Add(name, strings.NewReader("{}")); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	r := j.Set(s, check.Object{Kind: "Image", Name: "x"}, "x.tar")
 	var out []string
 	for _, f := range r.Findings {
 		out = append(out, string(f.Severity)+" "+f.Rule.ID+": "+f.Note)
 	}
+
 	for _, f := range r.Faults {
 		out = append(out, "fault: "+f.Message)
 	}
+
 	return out
 }
 
 func TestJudge(t *testing.T) {
 	library := func(is []pefile.Import, exports ...string) petest.File {
-		return petest.File{Library: true, Imports: is, Exports: exports}
+		return petest.File{
+			Library: true,
+			Imports: is,
+			Exports: exports,
+		}
 	}
+
 	for _, tc := range []struct {
 		name     string
 		files    map[string]petest.File
@@ -189,6 +199,7 @@ func TestMalformed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := programs.NewSet(true)
 	whole := petest.File{Imports: imports("kernel32.dll ExitProcess")}.Bytes()
 	for name, text := range map[string][]byte{
@@ -198,6 +209,7 @@ func TestMalformed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	r := j.Set(s, check.Object{}, "x")
 	if len(r.Faults) != 1 || !strings.HasPrefix(r.Faults[0].Message, `C:\cut.exe is malformed: read the imports`) || len(r.Findings) > 0 {
 		t.Errorf("%+v", r)
@@ -215,6 +227,7 @@ func TestShimsHaveWhatTheyReplace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for library, names := range winapi.Exports() {
 		for _, name := range api.Working(library) {
 			if !slices.Contains(names, name) && without[name] == "" {
@@ -234,6 +247,7 @@ func TestThisRepositorysShims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := programs.NewSet(false)
 	if err := s.ReadFolder(t.Context(), "../../../bin/windows/shim"); err != nil {
 		t.Fatal(err)

@@ -36,10 +36,12 @@ func (s *Set) ReadFolder(ctx context.Context, folder string) error {
 		defer f.Close()
 		return s.Add(name, f)
 	}
+
 	info, err := os.Stat(folder)
 	if err != nil {
 		return err
 	}
+
 	if !info.IsDir() {
 		base := filepath.Base(folder)
 		config := strings.TrimSuffix(folder, filepath.Ext(folder)) + ".runtimeconfig.json"
@@ -50,6 +52,7 @@ func (s *Set) ReadFolder(ctx context.Context, folder string) error {
 		}
 		return add(base, folder)
 	}
+
 	return filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return errors.Join(err, ctx.Err())
@@ -71,6 +74,7 @@ func (s *Set) ReadImage(ctx context.Context, image *images.Layers) error {
 	}
 	defer os.Remove(spool.Name())
 	defer spool.Close()
+
 	for n := range image.Count {
 		r, err := image.Layer(n)
 		if err != nil {
@@ -81,6 +85,7 @@ func (s *Set) ReadImage(ctx context.Context, image *images.Layers) error {
 			return fmt.Errorf("read layer %d: %w", n+1, err)
 		}
 	}
+
 	return nil
 }
 
@@ -97,6 +102,7 @@ func (s *Set) layer(ctx context.Context, r io.Reader, spool *os.File) error {
 		if err != nil {
 			return err
 		}
+
 		if n >= maxEntries {
 			return fmt.Errorf("it has more than %d entries", maxEntries)
 		}
@@ -104,6 +110,7 @@ func (s *Set) layer(ctx context.Context, r io.Reader, spool *os.File) error {
 		if !ok {
 			continue
 		}
+
 		k := key(name)
 		if strings.HasPrefix(k, "/"+windows+"/") {
 			before[k] = s.files[k]
@@ -112,10 +119,12 @@ func (s *Set) layer(ctx context.Context, r io.Reader, spool *os.File) error {
 		if err := s.entry(h, name, t, spool); err != nil {
 			return fmt.Errorf("entry %.200q: %w", h.Name, err)
 		}
+
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
+
 	for k, old := range before {
 		if whole && old == nil {
 			delete(s.files, k)
@@ -123,6 +132,7 @@ func (s *Set) layer(ctx context.Context, r io.Reader, spool *os.File) error {
 			s.files[k] = old
 		}
 	}
+
 	_, err := io.Copy(io.Discard, r) // to its end, where its digest is compared
 	return err
 }
@@ -147,11 +157,13 @@ func (s *Set) entry(h *tar.Header, name string, r io.Reader, spool *os.File) err
 		if old, ok := onDrive(h.Linkname); ok {
 			s.Link(name, old)
 		}
+
 	case h.Typeflag == tar.TypeReg:
 		return s.spooled(name, r, spool)
 	case h.Typeflag != tar.TypeDir:
 		s.Remove(name)
 	}
+
 	return nil
 }
 
@@ -165,6 +177,7 @@ func (s *Set) spooled(name string, r io.Reader, spool *os.File) error {
 	if string(head) != "MZ" {
 		return s.Add(name, strings.NewReader("")) // it may be a configuration, and it takes the place of what was there
 	}
+
 	if err := spool.Truncate(0); err != nil {
 		return err
 	}
@@ -174,6 +187,7 @@ func (s *Set) spooled(name string, r io.Reader, spool *os.File) error {
 	if n, err := io.Copy(spool, io.LimitReader(b, maxFile+1)); err != nil || n > maxFile {
 		return errors.Join(err, tooLong(n))
 	}
+
 	return s.Add(name, spool)
 }
 

@@ -29,6 +29,7 @@ func (g *GitHub) Result(r check.Result) error {
 		}
 		annotation{level, r.File, f.Pos, title, strings.TrimSpace(f.Message + "\n" + f.Remedy)}.write(&b)
 	}
+
 	for _, f := range r.Findings {
 		if f.Suppressed != "" {
 			continue
@@ -37,10 +38,12 @@ func (g *GitHub) Result(r check.Result) error {
 		if f.Severity == check.Info {
 			level = "notice"
 		}
+
 		message := fmt.Sprintf("%s %s: %s\n%s\n→ %s", f.Object.Kind, name(f.Object), f.Message, f.Rule.Why,
 			f.Rule.Remedy)
 		annotation{level, f.File, f.Pos, f.Rule.ID, message}.write(&b)
 	}
+
 	_, err := io.WriteString(g.w, b.String())
 	return err
 }
@@ -83,9 +86,14 @@ func (j *JUnit) Result(r check.Result) error {
 	var cases []junit.Case
 	for _, f := range r.Faults {
 		if f.Unlisted {
-			cases = append(cases, junit.Case{Class: r.File, Name: "list", Skipped: &junit.Message{Message: f.Message}})
+			cases = append(cases, junit.Case{
+				Class:   r.File,
+				Name:    "list",
+				Skipped: &junit.Message{Message: f.Message},
+			})
 			continue
 		}
+
 		cases = append(cases, junit.Case{
 			Class: r.File,
 			Name:  "read",
@@ -96,6 +104,7 @@ func (j *JUnit) Result(r check.Result) error {
 			},
 		})
 	}
+
 	for _, f := range r.Findings {
 		text := fmt.Sprintf("%s:%d:%d: %s %s: %s: %s\n%s\n→ %s\n%s", f.File, f.Line, f.Column, f.Object.Kind,
 			name(f.Object), f.Path, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL)
@@ -104,22 +113,31 @@ func (j *JUnit) Result(r check.Result) error {
 		case f.Suppressed != "":
 			c.Skipped = &junit.Message{Message: f.Suppressed}
 		case f.Severity.AtLeast(j.failOn):
-			c.Failure = &junit.Message{Message: f.Message, Type: string(f.Severity), Text: text}
+			c.Failure = &junit.Message{
+				Message: f.Message,
+				Type:    string(f.Severity),
+				Text:    text,
+			}
+
 		default:
 			c.Out = string(f.Severity) + ": " + text
 		}
+
 		cases = append(cases, c)
 	}
+
 	pods := 0
 	for _, n := range r.Pods {
 		pods += n
 	}
+
 	if len(cases) == 0 && pods > 0 {
 		cases = []junit.Case{{Class: r.File, Name: "no findings"}}
 	}
 	if len(cases) == 0 {
 		return nil
 	}
+
 	return j.w.Suite(r.File, cases)
 }
 

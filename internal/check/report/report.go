@@ -31,7 +31,12 @@ type Text struct {
 
 // NewText prints to w.
 func NewText(w io.Writer) *Text {
-	return &Text{w: w, count: map[check.Severity]int{}, pods: map[check.OS]int{}, other: map[string]int{}}
+	return &Text{
+		w:     w,
+		count: map[check.Severity]int{},
+		pods:  map[check.OS]int{},
+		other: map[string]int{},
+	}
 }
 
 // Result prints the findings of one document.
@@ -43,12 +48,14 @@ func (t *Text) Result(r check.Result) error {
 			what = "not read"
 			t.bad++
 		}
+
 		fmt.Fprintf(&b, "%s:%d:%d: %s: %s\n", plaintext.OneLine(r.File), f.Line, f.Column, what,
 			plaintext.OneLine(f.Message))
 		if f.Remedy != "" {
 			fmt.Fprintf(&b, "  → %s\n", plaintext.OneLine(f.Remedy))
 		}
 	}
+
 	for _, f := range r.Findings {
 		if f.Suppressed != "" {
 			t.quiet++
@@ -58,11 +65,13 @@ func (t *Text) Result(r check.Result) error {
 		} else {
 			t.count[f.Severity]++
 		}
+
 		head := plaintext.OneLine(fmt.Sprintf("%s %s (%s)", f.Object.Kind, name(f.Object), r.File))
 		if head != t.last {
 			fmt.Fprintf(&b, "%s\n", head)
 			t.last = head
 		}
+
 		if f.Suppressed != "" {
 			fmt.Fprintf(&b, "  %d:%d suppressed: %s [%s]\n      reason: %s\n", f.Line, f.Column, plaintext.OneLine(f.Message),
 				f.Rule.ID, plaintext.OneLine(f.Suppressed))
@@ -72,8 +81,10 @@ func (t *Text) Result(r check.Result) error {
 		if f.Snippet != "" {
 			fmt.Fprintf(&b, "      | %s\n", plaintext.OneLine(f.Snippet))
 		}
+
 		fmt.Fprintf(&b, "      %s\n      → %s\n", f.Rule.Why, f.Rule.Remedy)
 	}
+
 	t.sum(r)
 	_, err := io.WriteString(t.w, plaintext.Printable(b.String()))
 	return err
@@ -90,11 +101,13 @@ func (t *Text) sum(r check.Result) {
 	for severity, n := range r.Unlisted.Findings {
 		t.count[severity] += n
 	}
+
 	t.quiet += r.Unlisted.Suppressed
 	t.bad += r.Unlisted.Faults
 	for k, n := range r.Pods {
 		t.pods[k] += n
 	}
+
 	for k, n := range r.Passed {
 		if _, known := t.other[k]; !known && len(t.other) >= mostCounted {
 			t.more += n
@@ -104,7 +117,7 @@ func (t *Text) sum(r check.Result) {
 	}
 }
 
-// name is an object's name in messages: namespace/name.
+// name returns an object's name in messages: namespace/name.
 func name(o check.Object) string { return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/") }
 
 // Close prints the summary.
@@ -122,6 +135,7 @@ func (t *Text) Close() error {
 		}
 		kinds = append(kinds, fmt.Sprintf("%d %s", t.other[k], name))
 	}
+
 	if more > 0 {
 		kinds = append(kinds, fmt.Sprintf("%d of more kinds", more))
 	}
@@ -129,6 +143,7 @@ func (t *Text) Close() error {
 		"%d errors, %d warnings, %d infos; workloads: %d for Windows, %d undecided, %d for Linux (not judged)",
 		t.count[check.Error], t.count[check.Warning], t.count[check.Info], t.pods[check.Windows], t.pods[check.Either],
 		t.pods[check.Linux])
+
 	if t.quiet > 0 {
 		line += fmt.Sprintf("; %d suppressed", t.quiet)
 	}
@@ -138,6 +153,7 @@ func (t *Text) Close() error {
 	if t.bad > 0 {
 		line += fmt.Sprintf("; %d faults of reading", t.bad)
 	}
+
 	_, err := fmt.Fprintln(t.w, plaintext.OneLine(line))
 	return err
 }
@@ -191,6 +207,7 @@ func (j *JSON) Result(r check.Result) error {
 			return err
 		}
 	}
+
 	for _, f := range r.Findings {
 		if f.Suppressed != "" && !j.ShowSuppressed {
 			continue
@@ -199,10 +216,12 @@ func (j *JSON) Result(r check.Result) error {
 			f.Rule.ID, f.Severity, f.Message, f.Rule.Why, f.Rule.Remedy, f.Rule.Source.URL, f.Object, r.File,
 			f.Line, f.Column, f.Path, f.Suppressed,
 		}
+
 		if err := j.enc.Encode(map[string]finding{"finding": v}); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

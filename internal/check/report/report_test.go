@@ -19,7 +19,7 @@ type printer interface {
 	Close() error
 }
 
-// printers are all formats, by the name of their golden.
+// printers returns all formats, by the name of their golden.
 func printers(out *bytes.Buffer) map[string]func() printer {
 	return map[string]func() printer{
 		"text":       func() printer { return report.NewText(out) },
@@ -46,11 +46,16 @@ func results() []check.Result {
 			Source:   check.Source{Title: "s", URL: "https://example.org/#s"},
 		}
 	}
+
 	find := func(r *check.Rule, name, text, suppressed string) check.Finding {
 		return check.Finding{
-			Rule:       r,
-			Severity:   r.Severity,
-			Object:     check.Object{Kind: "Pod", Namespace: "ns", Name: name},
+			Rule:     r,
+			Severity: r.Severity,
+			Object: check.Object{
+				Kind:      "Pod",
+				Namespace: "ns",
+				Name:      name,
+			},
 			File:       "dir/a file.yaml",
 			Message:    text,
 			Snippet:    "  x: " + text,
@@ -58,6 +63,7 @@ func results() []check.Result {
 			Hit:        check.Hit{Pos: manifest.Pos{Line: 3, Column: 5}, Path: "spec.x"},
 		}
 	}
+
 	bad, poor, so := rule("bad-thing", check.Error), rule("poor-thing", check.Warning), rule("so-thing", check.Info)
 	return []check.Result{
 		{
@@ -103,10 +109,11 @@ func TestGoldens(t *testing.T) {
 		got := output(t, format, results())
 		golden.Assert(t, got, format+".golden")
 		if i := strings.IndexFunc(got, func(r rune) bool {
-			return r != '\n' && r < ' ' || r == '\u202e' && format != "sarif" && format != "json" && format != "junit"
+			return (r != '\n' && r < ' ') || (r == '\u202e' && format != "sarif" && format != "json" && format != "junit")
 		}); i >= 0 {
 			t.Errorf("%s: %q is printed raw", format, got[i:min(i+10, len(got))])
 		}
+
 		for line := range strings.Lines(got) {
 			if (format == "text" || format == "github") && strings.HasPrefix(line, "::error::x") {
 				t.Errorf("%s: the manifest prints a line of its own: %s", format, line)
@@ -148,12 +155,14 @@ func TestSARIF(t *testing.T) {
 				Invocations []struct{ ExecutionSuccessful *bool }
 			}
 		}
+
 		if err := json.Unmarshal([]byte(output(t, "sarif", rs)), &log); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if log.Version == nil || *log.Version != "2.1.0" || len(log.Runs) != 1 {
 			t.Fatalf("%s: version or runs: %+v", name, log)
 		}
+
 		run := log.Runs[0]
 		if run.Tool == nil || run.Tool.Driver == nil || run.Tool.Driver.Name == "" || run.Results == nil ||
 			len(run.Invocations) != 1 || run.Invocations[0].ExecutionSuccessful == nil {
@@ -163,15 +172,18 @@ func TestSARIF(t *testing.T) {
 		for _, r := range rs {
 			want += len(r.Findings)
 		}
+
 		if len(*run.Results) != want {
 			t.Errorf("%s: %d results, want %d", name, len(*run.Results), want)
 		}
+
 		for _, r := range *run.Results {
 			at := r.Locations[0].PhysicalLocation
 			switch {
 			case r.Message.Text == "", at.ArtifactLocation.URI != "dir/a%20file.yaml", at.Region.StartLine < 1,
 				at.Region.StartColumn < 1:
 				t.Errorf("%s: %+v", name, r)
+
 			case r.Level != "error" && r.Level != "warning" && r.Level != "note":
 				t.Errorf("%s: level %q", name, r.Level)
 			case r.RuleIndex >= len(run.Tool.Driver.Rules) || run.Tool.Driver.Rules[r.RuleIndex].ID != r.RuleID:
@@ -195,9 +207,11 @@ func TestJUnitCounts(t *testing.T) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
+
 	if err := xml.Unmarshal([]byte(output(t, "junit", results())), &report); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, s := range report.Suites {
 		failures := 0
 		for _, c := range s.Cases {
@@ -205,10 +219,12 @@ func TestJUnitCounts(t *testing.T) {
 				failures++
 			}
 		}
+
 		if s.Tests != len(s.Cases) || s.Failures != failures {
 			t.Errorf("counts %+v", s)
 		}
 	}
+
 	if n := len(report.Suites); n != 3 {
 		t.Errorf("%d suites, want one for each document", n)
 	}

@@ -30,7 +30,11 @@ type SARIF struct {
 
 // NewSARIF prints to w; version is the checker's own.
 func NewSARIF(w io.Writer, version string) *SARIF {
-	return &SARIF{w: w, version: version, index: map[string]int{}}
+	return &SARIF{
+		w:       w,
+		version: version,
+		index:   map[string]int{},
+	}
 }
 
 type sarifText struct {
@@ -100,6 +104,7 @@ func (s *SARIF) Result(r check.Result) error {
 		if f.Remedy != "" {
 			text += " (" + f.Remedy + ")"
 		}
+
 		level := "error"
 		if f.Unlisted {
 			level = "note"
@@ -109,6 +114,7 @@ func (s *SARIF) Result(r check.Result) error {
 			[]sarifLocation{sarifAt(r.File, f.Line, f.Column, "")},
 		})
 	}
+
 	for _, f := range r.Findings {
 		at := sarifAt(f.File, f.Line, f.Column, f.Snippet)
 		at.Logical = []sarifLogical{{f.Object.Kind + " " + name(f.Object) + ": " + f.Path, "member"}}
@@ -119,6 +125,7 @@ func (s *SARIF) Result(r check.Result) error {
 			Message:   sarifMessage(f.Message),
 			Locations: []sarifLocation{at},
 		}
+
 		if f.Suppressed != "" {
 			v.Suppressions = []sarifSuppression{{"inSource", f.Suppressed}}
 		}
@@ -126,11 +133,13 @@ func (s *SARIF) Result(r check.Result) error {
 		if s.results == 0 {
 			before = s.head()
 		}
+
 		s.results++
 		if err := s.write(before, v); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -148,6 +157,7 @@ func (s *SARIF) Close() error {
 	if err := s.write(before, map[string]any{"driver": driver}); err != nil {
 		return err
 	}
+
 	if s.more > 0 {
 		s.faults = append(s.faults, sarifNotification{
 			Level:     "error",
@@ -155,6 +165,7 @@ func (s *SARIF) Close() error {
 			Locations: []sarifLocation{},
 		})
 	}
+
 	invocation := map[string]any{
 		"executionSuccessful":        !s.failed,
 		"toolExecutionNotifications": append([]sarifNotification{}, s.faults...),
@@ -190,6 +201,7 @@ func (s *SARIF) rule(r *check.Rule) int {
 			Properties:    map[string]any{"tags": []string{r.Category}},
 		})
 	}
+
 	return i
 }
 

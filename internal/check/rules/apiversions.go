@@ -22,13 +22,14 @@ type goneVersion struct {
 	replacement string
 }
 
-// apiVersions is the rule about API versions that are gone. hack/kubeapi writes their list.
+// apiVersions returns the rule about API versions that are gone. hack/kubeapi writes their list.
 func apiVersions() []check.Rule {
 	gone := goneVersions()
 	of := func(p *check.Pod) (goneVersion, bool) {
 		g, ok := gone[apiVersion{p.Node.Get("apiVersion").Text(), p.Object.Kind}]
 		return g, ok && p.Options.Kubernetes >= g.minor
 	}
+
 	return []check.Rule{{
 		ID:       "api-version-gone",
 		Severity: check.Error,
@@ -52,6 +53,7 @@ func apiVersions() []check.Rule {
 			if f.Line == 0 { // the item of a typed list, which has the version of its list
 				hit.Pos = p.Node.Pos
 			}
+
 			hit.Note = fmt.Sprintf("%s of %s went with Kubernetes 1.%d", f.Value.Text(), p.Object.Kind, g.minor)
 			if g.replacement != "" {
 				hit.Note += ", " + g.replacement + " has it"
@@ -64,6 +66,7 @@ func apiVersions() []check.Rule {
 			if !ok || g.replacement == "" || f.Line == 0 {
 				return nil
 			}
+
 			before, ok := convert(p.Node, apiVersion{f.Value.Text(), p.Object.Kind})
 			switch {
 			case !ok:
@@ -71,12 +74,14 @@ func apiVersions() []check.Rule {
 			case len(before) > 0:
 				return before
 			}
+
 			return []check.Edit{{Op: check.SetValue, Pos: f.Value.Pos, Value: g.replacement}}
 		},
 	}}
 }
 
-// sameShape are the kinds whose fields mean the same in the version that has replaced theirs ("No notable changes").
+// sameShape returns the kinds whose fields mean the same in the version that has replaced theirs ("No notable
+// changes").
 func sameShape() []string {
 	return []string{
 		"APIService", "CSIDriver", "CSINode", "CSIStorageCapacity", "ClusterRole", "ClusterRoleBinding",
@@ -98,8 +103,9 @@ func convert(n *manifest.Node, is apiVersion) (edits []check.Edit, ok bool) {
 		return convertIngress(spec), true
 	case "PodDisruptionBudget": // an empty selector selected no pod, and selects all of them now
 		labels := spec.Get("selector", "matchLabels")
-		return nil, labels != nil && len(labels.Fields) > 0 ||
+		return nil, (labels != nil && len(labels.Fields) > 0) ||
 			len(spec.Get("selector", "matchExpressions").Elements()) > 0
+
 	case "EndpointSlice":
 		for _, e := range n.Get("endpoints").Elements() {
 			if e.Get("topology") != nil {
@@ -107,6 +113,7 @@ func convert(n *manifest.Node, is apiVersion) (edits []check.Edit, ok bool) {
 			}
 		}
 		return nil, true
+
 	case "HorizontalPodAutoscaler": // the metrics of v2beta1 have another form
 		return nil, is.version == "autoscaling/v2beta2"
 	case "PriorityLevelConfiguration":
@@ -115,6 +122,7 @@ func convert(n *manifest.Node, is apiVersion) (edits []check.Edit, ok bool) {
 		}
 		return nil, true
 	}
+
 	return nil, slices.Contains(sameShape(), is.kind)
 }
 
@@ -126,6 +134,7 @@ func convertWorkload(spec *manifest.Node) ([]check.Edit, bool) {
 	if spec.Get("selector").Set() {
 		return nil, true
 	}
+
 	labels := spec.Get("template", "metadata", "labels")
 	if labels == nil || len(labels.Fields) == 0 {
 		return nil, false
@@ -134,6 +143,7 @@ func convertWorkload(spec *manifest.Node) ([]check.Edit, bool) {
 	for _, l := range labels.Fields {
 		pairs = append(pairs, fmt.Sprintf("%q: %q", l.Key, l.Value.Text()))
 	}
+
 	return []check.Edit{{
 		Op:    check.InsertField,
 		Pos:   spec.Pos,
@@ -147,9 +157,14 @@ func convertWorkload(spec *manifest.Node) ([]check.Edit, bool) {
 func convertIngress(spec *manifest.Node) []check.Edit {
 	var edits []check.Edit
 	if f := spec.Field("backend"); f != nil {
-		edits = append(edits, check.Edit{Op: check.RenameKey, Pos: f.Pos, Key: "defaultBackend"})
+		edits = append(edits, check.Edit{
+			Op:  check.RenameKey,
+			Pos: f.Pos,
+			Key: "defaultBackend",
+		})
 		edits = append(edits, convertBackend(f.Value)...)
 	}
+
 	for _, rule := range spec.Get("rules").Elements() {
 		for _, path := range rule.Get("http", "paths").Elements() {
 			if path.Kind == manifest.Map && !path.Get("pathType").Set() {
@@ -163,6 +178,7 @@ func convertIngress(spec *manifest.Node) []check.Edit {
 			edits = append(edits, convertBackend(path.Get("backend"))...)
 		}
 	}
+
 	return edits
 }
 
@@ -176,12 +192,14 @@ func convertBackend(backend *manifest.Node) []check.Edit {
 	if port.Value != nil && port.Value.Kind == manifest.Number {
 		key = "number"
 	}
+
 	quote := func(n *manifest.Node) string {
 		if n != nil && n.Kind == manifest.Number {
 			return n.Value
 		}
 		return strconv.Quote(n.Text())
 	}
+
 	return []check.Edit{
 		{
 			Op:    check.InsertField,

@@ -23,18 +23,21 @@ func TestFixedVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var edits []check.Edit
 		findings := 0
 		for range 3 { // a kind's fields come first, its version afterwards
 			edits, findings = versionEdits(t, text)
 			text, _ = fix.Apply(text, edits)
 		}
+
 		if filepath.Base(file) == "policy.yaml" { // nothing has replaced it
 			if findings == 0 {
 				t.Errorf("%s: no finding is left", file)
@@ -44,6 +47,7 @@ func TestFixedVersions(t *testing.T) {
 		if findings > 0 {
 			t.Errorf("%s: %d findings are left:\n%s", file, findings, text)
 		}
+
 		for doc := range bytes.SplitSeq(text, []byte("\n---\n")) {
 			object, err := yaml.ToJSON(doc)
 			if err != nil {
@@ -62,6 +66,7 @@ func versionEdits(t *testing.T, text []byte) (edits []check.Edit, findings int) 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = c.Run(t.Context(), "f", bytes.NewReader(text), func(r check.Result) error {
 		for _, f := range r.Findings {
 			if f.Rule.ID == "api-version-gone" {
@@ -74,5 +79,6 @@ func versionEdits(t *testing.T, text []byte) (edits []check.Edit, findings int) 
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return edits, findings
 }

@@ -9,7 +9,7 @@ import (
 
 const commandsCategory = "commands"
 
-// commandPaths are the paths of a container's commands, each a list of words.
+// commandPaths returns the paths of a container's commands, each a list of words.
 func commandPaths() []string {
 	return []string{
 		"command", "args", "livenessProbe.exec.command", "readinessProbe.exec.command", "startupProbe.exec.command",
@@ -36,6 +36,7 @@ func commands() []check.Rule {
 		}
 		return r
 	}
+
 	return []check.Rule{
 		rule(check.Rule{
 			ID:       "command-linux-shell",
@@ -110,8 +111,8 @@ func programs(c check.Container, is func(word string) bool) []check.Hit {
 	var out []check.Hit
 	for _, path := range commandPaths() {
 		vs := c.Values(path + "[*]")
-		if len(vs) == 0 || path == "args" &&
-			(c.Node.Get("command") != nil || !strings.HasPrefix(vs[0].Node.Text(), "/")) {
+		if len(vs) == 0 || (path == "args" &&
+			(c.Node.Get("command") != nil || !strings.HasPrefix(vs[0].Node.Text(), "/"))) {
 			continue
 		}
 		if word := vs[0].Node.Text(); is(word) {

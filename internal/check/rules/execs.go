@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/check"
 )
 
-// probePaths are the paths of a container's probes.
+// probePaths returns the paths of a container's probes.
 func probePaths() []string { return []string{"livenessProbe", "readinessProbe", "startupProbe"} }
 
 // builtins are commands that are a part of cmd.exe, of which no program has the name.
@@ -52,9 +52,11 @@ func execs() []check.Rule {
 			paths = append(paths, p+"[*]")
 		}
 	}
+
 	for _, p := range probePaths() {
 		timeouts = append(timeouts, p+".exec.command[*]", p+".timeoutSeconds")
 	}
+
 	rules := []check.Rule{
 		{
 			ID:       "command-builtin",
@@ -144,9 +146,11 @@ func execs() []check.Rule {
 			Func:     each(shellsAtStop),
 		},
 	}
+
 	for i := range rules {
 		rules[i].Category, rules[i].Target = commandsCategory, check.OnContainer
 	}
+
 	return rules
 }
 
@@ -173,6 +177,7 @@ func unexpanded(_ *check.Pod, c check.Container) []check.Hit {
 	for _, v := range c.Values("env[*].name") {
 		known = append(known, strings.ToLower(v.Node.Text()))
 	}
+
 	note := func(text string) string {
 		for _, m := range percentName.FindAllString(text, -1) {
 			if slices.Contains(known, strings.ToLower(strings.Trim(m, "%"))) {
@@ -181,6 +186,7 @@ func unexpanded(_ *check.Pod, c check.Container) []check.Hit {
 		}
 		return ""
 	}
+
 	out := hits(c.Values("env[*].value"), note)
 	for _, path := range commandPaths() {
 		vs := c.Values(path + "[*]")
@@ -188,6 +194,7 @@ func unexpanded(_ *check.Pod, c check.Container) []check.Hit {
 		if len(vs) > 0 {
 			program = vs[0].Node.Text()
 		}
+
 		if path == "args" {
 			program = ""
 			if command := c.Node.Get("command").Elements(); len(command) > 0 {
@@ -197,8 +204,10 @@ func unexpanded(_ *check.Pod, c check.Container) []check.Hit {
 		if program == "" || isShell(program) {
 			continue // a shell, or the image's program, which may be one
 		}
+
 		out = append(out, hits(vs, note)...)
 	}
+
 	return out
 }
 
@@ -208,9 +217,10 @@ func slowProbes(_ *check.Pod, c check.Container) []check.Hit {
 	for _, path := range probePaths() {
 		vs := c.Values(path + ".exec.command[*]")
 		seconds, set := c.Node.Get(path, "timeoutSeconds").Int()
-		if len(vs) == 0 || set && seconds > 1 {
+		if len(vs) == 0 || (set && seconds > 1) {
 			continue
 		}
+
 		program := vs[0].Node.Text()
 		if !programPath.MatchString(program) {
 			program, _, _ = strings.Cut(program, " ")
@@ -219,6 +229,7 @@ func slowProbes(_ *check.Pod, c check.Container) []check.Hit {
 			out = append(out, vs[0].At)
 		}
 	}
+
 	return out
 }
 
@@ -226,7 +237,7 @@ func slowProbes(_ *check.Pod, c check.Container) []check.Hit {
 func shellsAtStop(p *check.Pod, c check.Container) []check.Hit {
 	vs := c.Values("command[*]")
 	grace := p.Spec().Get("terminationGracePeriodSeconds")
-	if len(vs) == 0 || !isShell(vs[0].Node.Text()) || !grace.Set() && !c.Node.Get("lifecycle", "preStop").Set() {
+	if len(vs) == 0 || !isShell(vs[0].Node.Text()) || (!grace.Set() && !c.Node.Get("lifecycle", "preStop").Set()) {
 		return nil
 	}
 	if seconds, ok := grace.Int(); ok && seconds <= 5 && !c.Node.Get("lifecycle", "preStop").Set() {

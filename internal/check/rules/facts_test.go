@@ -23,6 +23,7 @@ func TestQuantity(t *testing.T) {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
+
 	if a, _ := quantity("0.5Gi"); a == nil || a.Cmp(big.NewRat(512<<20, 1)) != 0 {
 		t.Errorf("0.5Gi is %v", a)
 	}

@@ -31,19 +31,21 @@ type gateSetting struct {
 	at    check.Hit
 }
 
-// gateRules are the rules about feature gates of the kubelet and kube-proxy.
+// gateRules returns the rules about feature gates of the kubelet and kube-proxy.
 func gateRules() []check.Rule {
 	gates := featureGates()
 	source := check.Source{
 		Title: "Feature Gates",
 		URL:   "https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/",
 	}
+
 	rule := func(r check.Rule, note func(s gateSetting, stages []gateStage, kubernetes int) string) check.Rule {
 		r.Category, r.Target, r.Source = nodesCategory, check.OnObject, source
 		r.Fields = []string{
 			"KubeletConfiguration:featureGates", "KubeProxyConfiguration:featureGates", "ConfigMap:data",
 			"spec.containers[*].image", "spec.containers[*].command[*]", "spec.containers[*].args[*]",
 		}
+
 		r.Func = func(p *check.Pod) []check.Hit {
 			var out []check.Hit
 			for _, s := range gateSettings(p) {
@@ -53,8 +55,10 @@ func gateRules() []check.Rule {
 			}
 			return out
 		}
+
 		return r
 	}
+
 	return []check.Rule{
 		rule(check.Rule{
 			ID:       "feature-gate-unknown",
@@ -106,7 +110,7 @@ func unknownGate(s gateSetting, stages []gateStage, kubernetes int) string {
 	return ""
 }
 
-// stageAt is what a gate is in a version.
+// stageAt returns what a gate is in a version.
 func stageAt(stages []gateStage, kubernetes int) gateStage {
 	var now gateStage
 	for _, s := range stages {
@@ -134,12 +138,14 @@ func gateSettings(p *check.Pod) []gateSetting {
 	if p.Object.Kind != "ConfigMap" {
 		return inContainers(p.Node, p.At)
 	}
+
 	var out []gateSetting
 	for _, data := range p.Values("data") {
 		for _, f := range data.Node.Fields {
 			if !strings.Contains(f.Value.Text(), "featureGates") {
 				continue
 			}
+
 			nodes, _ := manifest.Parse(manifest.Chunk{Text: []byte(f.Value.Text()), Line: 1})
 			for _, n := range nodes {
 				if !configures(n) {
@@ -152,6 +158,7 @@ func gateSettings(p *check.Pod) []gateSetting {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -159,8 +166,8 @@ func gateSettings(p *check.Pod) []gateSetting {
 func configures(n *manifest.Node) bool {
 	group, _, _ := strings.Cut(n.Get("apiVersion").Text(), "/")
 	kind := n.Get("kind").Text()
-	return group == "kubelet.config.k8s.io" && kind == "KubeletConfiguration" ||
-		group == "kubeproxy.config.k8s.io" && kind == "KubeProxyConfiguration"
+	return (group == "kubelet.config.k8s.io" && kind == "KubeletConfiguration") ||
+		(group == "kubeproxy.config.k8s.io" && kind == "KubeProxyConfiguration")
 }
 
 func inConfiguration(n *manifest.Node, at check.Hit) []gateSetting {
@@ -182,6 +189,7 @@ func inContainers(n *manifest.Node, at check.Hit) []gateSetting {
 	if n == nil {
 		return nil
 	}
+
 	for _, f := range n.Fields {
 		here := check.Hit{Pos: f.Pos, Path: strings.TrimPrefix(at.Path+"."+f.Key, ".")}
 		switch f.Key {
@@ -196,6 +204,7 @@ func inContainers(n *manifest.Node, at check.Hit) []gateSetting {
 			out = append(out, inContainers(f.Value, here)...)
 		}
 	}
+
 	return out
 }
 
@@ -212,17 +221,19 @@ func inContainer(c check.Container) []gateSetting {
 	runs := nodeProgram.MatchString(c.Node.Get("image").Text())
 	for _, v := range texts {
 		text := v.Node.Text()
-		runs = runs || !strings.HasPrefix(text, "-") && nodeProgram.MatchString(text)
+		runs = runs || (!strings.HasPrefix(text, "-") && nodeProgram.MatchString(text))
 	}
 	if !runs {
 		return nil
 	}
+
 	var out []gateSetting
 	for i, v := range texts {
 		text := v.Node.Text()
 		if i > 0 && texts[i-1].Node.Text() == "--feature-gates" {
 			text = "--feature-gates=" + text
 		}
+
 		for _, m := range gatesFlag.FindAllStringSubmatch(text, -1) {
 			for pair := range strings.SplitSeq(m[1], ",") {
 				name, value, _ := strings.Cut(pair, "=")
@@ -233,5 +244,6 @@ func inContainer(c check.Container) []gateSetting {
 			}
 		}
 	}
+
 	return out
 }

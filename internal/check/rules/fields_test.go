@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/internal/check/rules"
 )
 
-// without are the fields of a pod that no rule names, and why. The documents are
+// without returns the fields of a pod that no rule names, and why. The documents are
 // https://kubernetes.io/docs/concepts/windows/intro/#api and the pages that it links; "works" says that they name no
 // limit.
 func without() map[string]string {
@@ -21,6 +21,7 @@ func without() map[string]string {
 		inner   = "the fields inside have rules"
 		gone    = "no kubelet of today has it, on any system; the API server ignores or refuses it"
 	)
+
 	return map[string]string{
 		"spec.volumes": inner, "spec.initContainers": inner, "spec.containers": inner,
 		"spec.ephemeralContainers": inner, "spec.securityContext": inner, "spec.os": inner,
@@ -70,6 +71,7 @@ func TestEveryField(t *testing.T) {
 		for _, m := range append(r.When, r.Match...) {
 			paths = append(paths, m.Path)
 		}
+
 		for _, p := range append(paths, r.Fields...) {
 			if r.Target == check.OnInput && strings.Contains(p, ":") {
 				continue
@@ -79,9 +81,11 @@ func TestEveryField(t *testing.T) {
 					named[p[:end]] = true
 				}
 			}
+
 			named[p] = true
 		}
 	}
+
 	reasons := without()
 	used := map[string]bool{}
 	look := func(prefix string, of reflect.Type) {
@@ -90,6 +94,7 @@ func TestEveryField(t *testing.T) {
 			if name == "" { // embedded
 				continue
 			}
+
 			path := prefix + name
 			switch reason := reasons[path]; {
 			case reason != "":
@@ -116,7 +121,7 @@ func TestEveryField(t *testing.T) {
 	}
 }
 
-// documented are the fields that https://kubernetes.io/docs/concepts/windows/intro/#api names, each with its rule.
+// documented returns the fields that https://kubernetes.io/docs/concepts/windows/intro/#api names, each with its rule.
 func documented() map[string]string {
 	return map[string]string{
 		"spec.hostPID": "host-pid", "spec.hostIPC": "host-ipc", "spec.hostNetwork": "host-network",
@@ -152,11 +157,13 @@ func TestDocumentedFields(t *testing.T) {
 	for _, r := range rules.All() {
 		byID[r.ID] = r
 	}
+
 	for path, id := range documented() {
 		r, found := byID[id], false
 		for _, m := range r.Match {
 			found = found || m.Path == path
 		}
+
 		for _, p := range r.Fields {
 			found = found || p == path
 		}

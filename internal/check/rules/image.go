@@ -19,12 +19,14 @@ func images() []check.Rule {
 		Title: "Windows container version compatibility",
 		URL:   microsoft + "deploy-containers/version-compatibility",
 	}
+
 	field := []string{"image"}
 	image := func(note func(p *check.Pod, i check.Image) string) func(*check.Pod) []check.Hit {
 		return each(func(p *check.Pod, c check.Container) []check.Hit {
 			return hits(c.Values("image"), func(ref string) string { return note(p, p.Image(ref)) })
 		})
 	}
+
 	return []check.Rule{
 		{
 			ID:       "image-linux",
@@ -220,9 +222,10 @@ func refusing(p *check.Pod, accepts func(winver.Build) bool) string {
 			refuse = append(refuse, b.Name)
 		}
 	}
-	if len(refuse) == 0 || !p.Options.Chosen && p.Build() == 0 && len(refuse) < judged {
+	if len(refuse) == 0 || (!p.Options.Chosen && p.Build() == 0 && len(refuse) < judged) {
 		return ""
 	}
+
 	return strings.Join(refuse, ", ")
 }
 
@@ -237,10 +240,12 @@ func oldPause(p *check.Pod, i check.Image) string {
 	default:
 		return ""
 	}
+
 	var minor, patch int
 	if n, _ := fmt.Sscanf(i.Tag, "3.%d.%d", &minor, &patch); n == 0 {
 		return ""
 	}
+
 	var lacks []string
 	for _, b := range p.Options.Windows {
 		min, ok := map[string]int{"ltsc2019": 400, "ltsc2022": 600, "ltsc2025": 1002}[b.Name]
@@ -251,5 +256,6 @@ func oldPause(p *check.Pod, i check.Image) string {
 	if len(lacks) == 0 {
 		return ""
 	}
+
 	return i.Tag + " lacks " + strings.Join(lacks, ", ")
 }

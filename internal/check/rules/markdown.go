@@ -15,6 +15,7 @@ func Markdown(w io.Writer) error {
 	b.WriteString(
 		"# Rules of mullion check\n\nPrinted by `mullion check rules -o markdown`; `make update` writes it. [Examples](check-examples.md) show what the findings look like.\n\n" +
 			"An error means that the pod will not run, or that the API server or the kubelet refuses it. A warning means that a field is ignored, or does something else than on Linux. \"CEL\" means that the rule also has the form of an admission policy.\n")
+
 	all := All()
 	var categories []string
 	for _, r := range all {
@@ -22,6 +23,7 @@ func Markdown(w io.Writer) error {
 			categories = append(categories, r.Category)
 		}
 	}
+
 	for _, category := range categories {
 		fmt.Fprintf(&b, "\n## %s\n", category)
 		for i := range all {
@@ -30,6 +32,7 @@ func Markdown(w io.Writer) error {
 			}
 		}
 	}
+
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -43,16 +46,19 @@ func section(b *strings.Builder, r *check.Rule) {
 	if r.Refused != 0 {
 		facts = append(facts, fmt.Sprintf("refused from Kubernetes 1.%d on where `os.name` is windows", r.Refused))
 	}
+
 	if r.Fix != nil {
 		facts = append(facts, "can be fixed")
 	}
 	if len(r.Match) > 0 {
 		facts = append(facts, "CEL")
 	}
+
 	fields := slices.Clone(r.Fields)
 	for _, m := range r.Match {
 		fields = append(fields, m.Path)
 	}
+
 	where := "Fields"
 	if r.Target == check.OnContainer {
 		where = "Fields of each container"
@@ -62,6 +68,7 @@ func section(b *strings.Builder, r *check.Rule) {
 	if r.Target != check.OnProgram {
 		fmt.Fprintf(b, "- %s: `%s`\n", where, strings.Join(fields, "`, `"))
 	}
+
 	fmt.Fprintf(b, "- Source: [%s](%s)\n", r.Source.Title, r.Source.URL)
 }
 

@@ -29,7 +29,7 @@ func names() []check.Rule {
 				return hits(texts(c), func(text string) string {
 					for _, at := range partlyQualified.FindAllStringIndex(text, -1) {
 						rest := text[at[1]:]
-						if rest == "" || rest[0] != '.' && rest[0] != '-' {
+						if rest == "" || (rest[0] != '.' && rest[0] != '-') {
 							return text[at[0]:at[1]]
 						}
 					}

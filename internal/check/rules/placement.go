@@ -222,6 +222,7 @@ func runtimeClass() check.Rule {
 					}
 				}
 			}
+
 			return out
 		},
 	}
@@ -260,12 +261,13 @@ func dockerHandler() check.Rule {
 					}}
 				}
 			}
+
 			return nil
 		},
 	}
 }
 
-// windowsBuilds are the rules about node.kubernetes.io/windows-build.
+// windowsBuilds returns the rules about node.kubernetes.io/windows-build.
 func windowsBuilds() []check.Rule {
 	const label = "spec.nodeSelector[" + check.WindowsBuildLabel + "]"
 	source := guide("handling-multiple-windows-versions-in-the-same-cluster")
@@ -286,12 +288,14 @@ func windowsBuilds() []check.Rule {
 					len(p.Values("spec.runtimeClassName"))+len(p.Values(label)) > 0 || len(hostProcessAt(p)) > 0 {
 					return nil
 				}
+
 				for _, key := range p.Values(
 					"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].key") {
 					if key.Node.Text() == check.WindowsBuildLabel {
 						return nil
 					}
 				}
+
 				return []check.Hit{p.At}
 			},
 		},
@@ -315,6 +319,7 @@ func windowsBuilds() []check.Rule {
 						}
 						builds = append(builds, number)
 					}
+
 					return fmt.Sprintf("%q is none of %s", v, strings.Join(builds, ", "))
 				})
 			},

@@ -38,6 +38,7 @@ func podSpec() []check.Rule {
 						out = append(out, v.At)
 					}
 				}
+
 				return out
 			},
 		},
@@ -132,7 +133,7 @@ func dnsSource() check.Source {
 
 const containerCategory = "container"
 
-// containers are the rules about fields of a container other than its security.
+// containers returns the rules about fields of a container other than its security.
 func containers() []check.Rule {
 	return []check.Rule{
 		{

@@ -86,8 +86,10 @@ func Programs() []check.Rule {
 			},
 		},
 	}
+
 	for i := range rules {
 		rules[i].Category, rules[i].Target = ProgramsCategory, check.OnProgram
 	}
+
 	return rules
 }

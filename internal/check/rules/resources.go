@@ -16,11 +16,13 @@ func resources() []check.Rule {
 		Title: "Resource Management on Windows nodes: memory",
 		URL:   page + "#resource-management-memory",
 	}
+
 	cpu := check.Source{Title: "Resource Management on Windows nodes: CPU", URL: page + "#resource-management-cpu"}
 	rule := func(r check.Rule) check.Rule {
 		r.Category, r.Target = resourcesCategory, check.OnContainer
 		return r
 	}
+
 	return []check.Rule{
 		reservedMemory(page),
 		rule(check.Rule{
@@ -102,6 +104,7 @@ func resources() []check.Rule {
 						}
 					}
 				}
+
 				return out
 			}),
 		}),
@@ -135,18 +138,21 @@ func reservedMemory(page string) check.Rule {
 					!drive.MatchString(k.Spec.Get("staticPodPath").Text()) {
 					continue // of a Linux node, or it does not say
 				}
+
 				sum := new(big.Rat)
 				for _, list := range []string{"systemReserved", "kubeReserved"} {
 					if v, ok := quantity(k.Spec.Get(list, "memory").Text()); ok {
 						sum.Add(sum, v)
 					}
 				}
+
 				if sum.Cmp(least) < 0 {
 					mib, _ := new(big.Rat).Quo(sum, power(1024, 2)).Float64()
 					k.At.Note = fmt.Sprintf("%.0f MiB", mib)
 					out = append(out, check.CrossHit{Fact: k, Hit: k.At})
 				}
 			}
+
 			return out
 		},
 	}
@@ -164,16 +170,19 @@ func quantity(text string) (*big.Rat, bool) {
 	if !ok || strings.ContainsAny(number, "/_xXoObB") || exponent(number) > 20 {
 		return nil, false
 	}
+
 	for i, s := range []string{"n", "u", "m", "", "k", "M", "G", "T", "P", "E"} {
 		if s == suffix {
 			return v.Mul(v, power(1000, i-3)), true
 		}
 	}
+
 	for i, s := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"} {
 		if s == suffix {
 			return v.Mul(v, power(1024, i+1)), true
 		}
 	}
+
 	return nil, false
 }
 

@@ -38,7 +38,11 @@ func volumeStorage() check.Source {
 }
 
 func isTrue(path string) check.Match {
-	return check.Match{Path: path, Op: check.In, Values: []string{"true"}}
+	return check.Match{
+		Path:   path,
+		Op:     check.In,
+		Values: []string{"true"},
+	}
 }
 
 func present(path string) check.Match { return check.Match{Path: path, Op: check.Present} }

@@ -25,6 +25,7 @@ func TestFixtures(t *testing.T) {
 		if rule.Target == check.OnProgram { // package programs has their tests
 			continue
 		}
+
 		known[rule.ID] = true
 		for _, side := range []string{"pass", "fail"} {
 			files, err := filepath.Glob(filepath.Join("testdata", rule.ID, side, "*.yaml"))
@@ -37,13 +38,15 @@ func TestFixtures(t *testing.T) {
 			}
 		}
 	}
+
 	all, err := filepath.Glob("testdata/*/*/*")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range all {
 		parts := strings.Split(filepath.ToSlash(file), "/")
-		if !known[parts[1]] || parts[2] != "pass" && parts[2] != "fail" || filepath.Ext(file) != ".yaml" {
+		if !known[parts[1]] || (parts[2] != "pass" && parts[2] != "fail") || filepath.Ext(file) != ".yaml" {
 			t.Errorf("no test reads %s", file)
 		}
 	}
@@ -102,6 +105,7 @@ func options(t *testing.T, text string) check.Options {
 			}
 		}
 	}
+
 	if !o.Chosen {
 		o.Windows = winver.All()
 	}
@@ -115,10 +119,12 @@ func fixture(t *testing.T, rule check.Rule, file string, fail bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c, err := check.New([]check.Rule{rule}, options(t, string(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var want, got []string
 	for i, line := range strings.Split(string(text), "\n") {
 		if _, ids, ok := strings.Cut(line, "# want: "); ok && slices.Contains(strings.Fields(ids), id) {
@@ -128,6 +134,7 @@ func fixture(t *testing.T, rule check.Rule, file string, fail bool) {
 	if fail != (len(want) > 0) {
 		t.Fatalf("%d lines want %s", len(want), id)
 	}
+
 	judged := 0
 	emit := func(r check.Result) error {
 		for _, f := range r.Faults {
@@ -139,6 +146,7 @@ func fixture(t *testing.T, rule check.Rule, file string, fail bool) {
 		judged += r.Pods[check.Windows] + r.Pods[check.Either]
 		return nil
 	}
+
 	if err := c.Run(t.Context(), file, strings.NewReader(string(text)), emit); err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +156,7 @@ func fixture(t *testing.T, rule check.Rule, file string, fail bool) {
 	if judged == 0 && rule.Target != check.OnObject {
 		t.Error("the fixture has no pod that is judged")
 	}
+
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {

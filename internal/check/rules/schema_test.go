@@ -31,7 +31,7 @@ import (
 	"mullion.dev/mullion/internal/check/rules"
 )
 
-// kinds are the types of the objects that fixtures and rules speak of.
+// kinds returns the types of the objects that fixtures and rules speak of.
 func kinds() map[string]any {
 	return map[string]any{
 		"Pod": &corev1.Pod{}, "Service": &corev1.Service{}, "PersistentVolumeClaim": &corev1.PersistentVolumeClaim{},
@@ -51,7 +51,7 @@ type kubeProxyConfiguration struct {
 	FeatureGates    map[string]bool `json:"featureGates,omitempty"`
 }
 
-// goneKinds are the types of the kinds in versions that are gone, as far as they differ.
+// goneKinds returns the types of the kinds in versions that are gone, as far as they differ.
 func goneKinds() map[string]any {
 	return map[string]any{
 		"extensions/v1beta1 Ingress":                  &extensionsv1beta1.Ingress{},
@@ -73,12 +73,14 @@ func TestFields(t *testing.T) {
 		for _, m := range append(rule.When, rule.Match...) {
 			paths = append(paths, m.Path)
 		}
+
 		for _, path := range append(paths, rule.Fields...) {
 			if err := resolve(rule.Target, path); err != "" {
 				t.Errorf("%s: %s: %s", rule.ID, path, err)
 			}
 		}
 	}
+
 	for path, want := range map[string]string{
 		"spec.hostNetwrk": "no field hostNetwrk", "spec.volumes.name": "volumes is a list",
 		"spec.hostNetwork[*]": "hostNetwork is no list", "spec.os[x]": "os has fixed keys",
@@ -95,6 +97,7 @@ func resolve(target check.Target, path string) string {
 	if target == check.OnContainer && !strings.HasPrefix(path, "spec.") {
 		at = reflect.TypeFor[corev1.Container]()
 	}
+
 	if kind, rest, ok := strings.Cut(path, ":"); ok && !strings.Contains(kind, "[") {
 		if kinds()[kind] == nil {
 			return "no kind " + kind
@@ -104,6 +107,7 @@ func resolve(target check.Target, path string) string {
 	if path == "spec.replicas" { // of a workload
 		at = reflect.TypeFor[appsv1.Deployment]()
 	}
+
 	last := ""
 	for part := range strings.SplitSeq(keysApart(path), "\x00") {
 		for at.Kind() == reflect.Pointer {
@@ -115,11 +119,13 @@ func resolve(target check.Target, path string) string {
 				return last + " is no list"
 			}
 			at = at.Elem()
+
 		case strings.HasPrefix(part, "["):
 			if at.Kind() != reflect.Map {
 				return last + " has fixed keys"
 			}
 			at = at.Elem()
+
 		case at.Kind() == reflect.Slice:
 			return last + " is a list"
 		default:
@@ -130,6 +136,7 @@ func resolve(target check.Target, path string) string {
 			at, last = next, part
 		}
 	}
+
 	return ""
 }
 
@@ -150,6 +157,7 @@ func keysApart(path string) string {
 			b.WriteRune(r)
 		}
 	}
+
 	return strings.ReplaceAll(b.String(), "[*", "*")
 }
 
@@ -158,6 +166,7 @@ func jsonField(t reflect.Type, name string) (reflect.Type, bool) {
 	if t.Kind() != reflect.Struct {
 		return nil, false
 	}
+
 	for f := range t.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if tag == name && name != "" {
@@ -169,6 +178,7 @@ func jsonField(t reflect.Type, name string) (reflect.Type, bool) {
 			}
 		}
 	}
+
 	return nil, false
 }
 
@@ -191,6 +201,7 @@ func decodeStrictly(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	docs := yaml.NewDocumentDecoder(f)
 	for buf := make([]byte, 1<<20); ; {
 		n, err := docs.Read(buf)
@@ -200,10 +211,12 @@ func decodeStrictly(t *testing.T, file string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var kind struct{ APIVersion, Kind string }
 		if err := sigs.Unmarshal(buf[:n], &kind); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
+
 		into := goneKinds()[kind.APIVersion+" "+kind.Kind]
 		if into == nil {
 			into = kinds()[kind.Kind]
@@ -212,6 +225,7 @@ func decodeStrictly(t *testing.T, file string) {
 			t.Errorf("%s: kind %q is not known to the test", file, kind.Kind)
 			continue
 		}
+
 		if err := sigs.UnmarshalStrict(buf[:n], into); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
@@ -224,6 +238,7 @@ func TestWrongObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, value := range []string{"null", "true", "1", "x", "[]", "[null]", "[x]", "{}", "{x: y}", "[{x: null}]"} {
 		for _, head := range []string{
 			"apiVersion: networking.k8s.io/v1beta1\nkind: Ingress\n", "apiVersion: extensions/v1beta1\nkind: Deployment\n",
@@ -246,6 +261,7 @@ func TestWrongObjects(t *testing.T) {
 			}
 		}
 	}
+
 	if err := c.Finish(func(check.Result) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -261,6 +277,7 @@ func TestWrongTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		judged := 0
 		emit := func(r check.Result) error {
 			judged += r.Pods[check.Windows] + r.Pods[check.Either]
@@ -269,6 +286,7 @@ func TestWrongTypes(t *testing.T) {
 		if err := c.Run(t.Context(), "f", strings.NewReader(in), emit); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := c.Finish(emit); err != nil {
 			t.Fatal(err)
 		}

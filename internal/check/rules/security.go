@@ -14,6 +14,7 @@ func podSecurity() []check.Rule {
 			Op:   op,
 		}, why)
 	}
+
 	since := func(minor int, r check.Rule) check.Rule { // a field that is younger than osNameRefused
 		r.Since, r.Refused = minor, minor
 		return r

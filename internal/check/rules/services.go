@@ -37,10 +37,12 @@ func onServices(find func(s *check.Fact, pods []check.Selected) []check.Hit) fun
 			if len(pods) == 0 {
 				continue
 			}
+
 			for _, h := range find(s, pods) {
 				out = append(out, check.CrossHit{Fact: s, Hit: h})
 			}
 		}
+
 		return out
 	}
 }
@@ -66,6 +68,7 @@ func services() []check.Rule {
 		}
 		return r
 	}
+
 	count := func(pods []check.Selected) (n int64) {
 		for _, p := range pods {
 			n += p.Replicas
@@ -159,7 +162,7 @@ func services() []check.Rule {
 	}, families(rule)...)
 }
 
-// families are the rules about IPv4 and IPv6.
+// families returns the rules about IPv4 and IPv6.
 func families(rule func(check.Rule) check.Rule) []check.Rule {
 	return []check.Rule{
 		rule(check.Rule{

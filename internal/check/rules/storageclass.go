@@ -67,6 +67,7 @@ func claims() []check.Rule {
 							return text
 						}
 					}
+
 					return ""
 				})
 			}),
@@ -86,6 +87,7 @@ func onClaims(find func(claim, class *check.Fact) (*check.Fact, []check.Hit)) fu
 			if p.OS != check.Windows {
 				continue
 			}
+
 			for _, name := range p.Values("volumes[*].persistentVolumeClaim.claimName") {
 				claim := in.Named("PersistentVolumeClaim", p.Object.Namespace, name.Node.Text())
 				if claim == nil {
@@ -95,12 +97,14 @@ func onClaims(find func(claim, class *check.Fact) (*check.Fact, []check.Hit)) fu
 				if len(hs) == 0 || seen[on] {
 					continue
 				}
+
 				seen[on] = true
 				for _, h := range hs {
 					out = append(out, check.CrossHit{Fact: on, Hit: h})
 				}
 			}
 		}
+
 		return out
 	}
 }

@@ -20,12 +20,13 @@ func csiDrivers() map[string]string {
 	}
 }
 
-// volumeDrivers are the rules about volumes whose code is no longer in the kubelet.
+// volumeDrivers returns the rules about volumes whose code is no longer in the kubelet.
 func volumeDrivers() []check.Rule {
 	types := make([]string, 0, len(csiDrivers()))
 	for t := range csiDrivers() {
 		types = append(types, "spec.volumes[*]."+t)
 	}
+
 	slices.Sort(types)
 	return []check.Rule{
 		{

@@ -22,6 +22,7 @@ func volumes() []check.Rule {
 		}
 		return r
 	}
+
 	return append([]check.Rule{
 		volume(check.Rule{
 			ID:       "huge-pages",
@@ -86,6 +87,7 @@ func volumes() []check.Rule {
 						Values: []string{"420", "0644", "0o644"},
 					})
 				}
+
 				return ms
 			}(),
 		}),
@@ -110,7 +112,7 @@ var (
 	drive      = lazyregexp.New(`^[A-Za-z]:`)
 )
 
-// hostPaths are the rules about paths of the host.
+// hostPaths returns the rules about paths of the host.
 func hostPaths() []check.Rule {
 	hostPath := check.Source{
 		Title: "Volumes: hostPath",
@@ -156,6 +158,7 @@ func hostPaths() []check.Rule {
 						out = append(out, v.At)
 					}
 				}
+
 				return out
 			},
 		},
@@ -177,7 +180,7 @@ func hostPaths() []check.Rule {
 	}
 }
 
-// mountPaths are the rules about paths of the container.
+// mountPaths returns the rules about paths of the container.
 func mountPaths() []check.Rule {
 	return []check.Rule{
 		{
@@ -231,9 +234,11 @@ func mountPaths() []check.Rule {
 					vs = append(vs, c.Values("volumeMounts[*].mountPath")...)
 					vs = append(vs, c.Values("volumeMounts[*].subPath")...)
 				}
+
 				for _, path := range itemPaths() {
 					vs = append(vs, p.Values(path)...)
 				}
+
 				return hits(vs, badFileName)
 			},
 		},
@@ -265,13 +270,14 @@ func mountPaths() []check.Rule {
 						})...)
 					}
 				}
+
 				return all
 			},
 		},
 	}
 }
 
-// itemLists are the fields of a volume that have items, each of which becomes a file.
+// itemLists returns the fields of a volume that have items, each of which becomes a file.
 func itemLists() []string {
 	return []string{
 		"configMap", "secret", "downwardAPI", "projected.sources[*].configMap", "projected.sources[*].secret",
@@ -279,7 +285,7 @@ func itemLists() []string {
 	}
 }
 
-// itemPaths are the fields with the paths of such files.
+// itemPaths returns the fields with the paths of such files.
 func itemPaths() []string {
 	var all []string
 	for _, of := range itemLists() {
@@ -297,12 +303,13 @@ func badMountPath(path string) string {
 		return ""
 	case clean == "":
 		return fmt.Sprintf("%q hides the whole drive", path)
-	case clean == `\windows` || strings.HasPrefix(clean, `\windows\system32`) &&
-		!strings.HasPrefix(clean, `\windows\system32\drivers\etc`):
+	case clean == `\windows` || (strings.HasPrefix(clean, `\windows\system32`) &&
+		!strings.HasPrefix(clean, `\windows\system32\drivers\etc`)):
 		return fmt.Sprintf("%q hides Windows itself", path)
 	case drive.MatchString(path) && len(path) > 2 && path[2] != '\\' && path[2] != '/':
 		return fmt.Sprintf("%q is relative to the folder that a program happens to be in on its drive", path)
 	}
+
 	return ""
 }
 
@@ -314,9 +321,11 @@ func badFileName(path string) string {
 			return ""
 		}
 	}
+
 	if drive.MatchString(path) {
 		path = path[2:]
 	}
+
 	for part := range strings.SplitSeq(path, "/") {
 		switch {
 		case part == "" || part == "." || part == "..":
@@ -328,5 +337,6 @@ func badFileName(path string) string {
 			return fmt.Sprintf("%q ends in a period or space", part)
 		}
 	}
+
 	return ""
 }

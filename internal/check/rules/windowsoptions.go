@@ -62,6 +62,7 @@ func windowsOptions() []check.Rule {
 			return out
 		},
 	}
+
 	return append([]check.Rule{user}, append(hostProcesses(), gmsa()...)...)
 }
 
@@ -95,9 +96,10 @@ func badUserName(name string) string {
 		return "it has control characters"
 	case len(parts) > 2:
 		return "it has more than one backslash"
-	case len(parts) == 2 && (len(parts[0]) > maxDomain || !netBIOS.MatchString(parts[0]) &&
-		!dnsName.MatchString(parts[0])):
+	case len(parts) == 2 && (len(parts[0]) > maxDomain || (!netBIOS.MatchString(parts[0]) &&
+		!dnsName.MatchString(parts[0]))):
 		return fmt.Sprintf("the domain %q is neither a NetBIOS name (15 characters) nor a DNS name", parts[0])
+
 	case user == "":
 		return "the user is empty"
 	case len(user) > maxUser:
@@ -107,6 +109,7 @@ func badUserName(name string) string {
 	case userChars.MatchString(user):
 		return fmt.Sprintf(`the user %q has one of the characters " / \ [ ] : ; | = , + * ? < > @`, user)
 	}
+
 	return ""
 }
 
@@ -119,6 +122,7 @@ func hostProcesses() []check.Rule {
 		Title: "Create a Windows HostProcess Pod: limitations",
 		URL:   hostProcessPage + "#limitations",
 	}
+
 	rule := func(r check.Rule) check.Rule {
 		r.Severity, r.Category = check.Error, windowsOptionsCategory
 		return r
@@ -171,6 +175,7 @@ func hostProcesses() []check.Rule {
 						out = append(out, user.At)
 					}
 				}
+
 				return slices.Compact(out)
 			},
 		}),
@@ -212,6 +217,7 @@ func pipesOnHost(p *check.Pod) []check.Hit {
 		path := v.Node.Get("hostPath").Get("path").Text()
 		pipes[v.Node.Get("name").Text()] = strings.HasPrefix(strings.ToLower(path), `\\.\pipe\`)
 	}
+
 	var out []check.Hit
 	for _, c := range p.Containers() {
 		for _, m := range c.Values("volumeMounts[*]") {
@@ -220,6 +226,7 @@ func pipesOnHost(p *check.Pod) []check.Hit {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -261,6 +268,7 @@ func gmsa() []check.Rule {
 	find := func(path string, note func(string) string) func(*check.Pod) []check.Hit {
 		return func(p *check.Pod) []check.Hit { return hits(both(p, path), note) }
 	}
+
 	return []check.Rule{
 		{
 			ID:       "gmsa-name-form",

@@ -41,10 +41,10 @@ func supportTables() map[string]func() []support.Row {
 	}
 }
 
-// runRows are the rows about what there is without a cluster.
+// runRows returns the rows about what there is without a cluster.
 func runRows() []support.Row { return slices.Concat(single.SupportRows(), cluster.DockerRows()) }
 
-// imageRows are the rows about images and how they are built.
+// imageRows returns the rows about images and how they are built.
 func imageRows() []support.Row { return slices.Concat(image.SupportRows(), dockerfile.SupportRows()) }
 
 // Support returns the command `mullion support`.
@@ -78,6 +78,7 @@ func Support(out io.Writer) *cobra.Command {
 			if len(args) == 1 && len(rows) == 0 {
 				return exit.Misuse(fmt.Errorf("no support table %q", args[0]), "there are: "+strings.Join(names, ", "))
 			}
+
 			switch output {
 			case "text":
 				return support.Text(out, rows)
@@ -107,6 +108,7 @@ func printVersions(w io.Writer, output string) error {
 				b.ProductName, b.Source)
 		}
 		return nil
+
 	case "text":
 	default:
 		return badSupportOutput(output)

@@ -30,9 +30,11 @@ func Version(out io.Writer) *cobra.Command {
 			}
 			_, err := fmt.Fprintf(out, "mullion %s\nkubernetes %s\n%s %s/%s\n", v["mullion"], v["kubernetes"],
 				v["go"], runtime.GOOS, runtime.GOARCH)
+
 			return err
 		},
 	}
 	cmdline.Output(cmd, &output)
+
 	return cmd
 }

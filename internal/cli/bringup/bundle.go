@@ -97,6 +97,7 @@ func bundleError(err error, command string) error {
 			Err:    err,
 			Remedy: conflict.Remedy,
 		}
+
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &incomplete):

@@ -61,6 +61,7 @@ func lacking(fatal []preflight.Finding) error {
 	if len(fatal) == 0 {
 		return nil
 	}
+
 	if len(fatal) == 1 {
 		return &exit.Error{
 			Code:   exit.Requirement,

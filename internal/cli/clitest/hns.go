@@ -56,6 +56,7 @@ func (m *Machine) ServeHNS() HNS {
 		if err != nil {
 			m.T.Fatalf("%s: %v", function, err)
 		}
+
 		return reply.Object
 	}
 
@@ -107,6 +108,7 @@ func (m *Machine) awaitFile(path string) {
 	m.T.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
+
 	give := time.After(10 * time.Second)
 	for {
 		if _, err := os.Stat(path); err == nil {

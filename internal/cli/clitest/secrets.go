@@ -55,12 +55,14 @@ func (s *Secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.t.Error(err)
 		}
 		<-r.Context().Done() // until nobody waits any more
+
 	case r.Method == http.MethodGet && r.URL.Path == all:
 		list := corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
 		for _, secret := range s.Kept {
 			list.Items = append(list.Items, secret)
 		}
 		s.answer(w, http.StatusOK, list)
+
 	case r.Method == http.MethodPost && r.URL.Path == all:
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -82,8 +84,10 @@ func (s *Secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for key, value := range secret.StringData {
 			secret.Data[key] = []byte(value)
 		}
+
 		s.Kept[secret.Name] = secret
 		s.answer(w, http.StatusCreated, secret)
+
 	case r.Method == http.MethodDelete && there:
 		delete(s.Kept, name)
 		s.answer(w, http.StatusOK, metav1.Status{Status: metav1.StatusSuccess})

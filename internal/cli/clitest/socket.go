@@ -39,7 +39,7 @@ func JSON[T any](v T) func(view.Ask, io.Writer) error {
 	}
 }
 
-// Cluster is the answer about the usual cluster, whose API server answers at url.
+// Cluster returns the answer about the usual cluster, whose API server answers at url.
 func Cluster(url string) func(view.Ask, io.Writer) error {
 	return JSON(view.Cluster{
 		Spec:      spec.Default([]string{"ltsc2022"}, false, "").WithDefaults(),
@@ -57,6 +57,7 @@ func (m *Machine) ReadBy(all Answers) {
 		Viewers: filepath.Join(dir, "viewers.json"),
 		Log:     slog.New(slog.DiscardHandler),
 	}
+
 	if err := view.Note(c.Viewers, []string{fmt.Sprintf("SUDO_UID=%d", os.Getuid())}); err != nil {
 		m.T.Fatal(err)
 	}
@@ -91,6 +92,7 @@ func (m *Machine) ReadBy(all Answers) {
 			m.T.Fatal("nobody serves the socket")
 		}
 	}
+
 	m.Env.Euid = 1000
 	m.Sources.View = func(layout.Paths) view.Client { return view.NewClient(c.Socket) }
 }

@@ -68,6 +68,7 @@ func meantCommands(cmd *cobra.Command, word string) []string {
 				below = append(below, "`"+sub.CommandPath()+"`")
 			}
 		}
+
 		if len(word) > 1 && strings.HasPrefix(c.Name(), word) {
 			longer = append(longer, path)
 		}
@@ -125,6 +126,7 @@ func meantFlag(cmd *cobra.Command, name string) string {
 		if f.Hidden {
 			return
 		}
+
 		d := distance(name, f.Name)
 		if theirs[name] == f.Name {
 			d = 0
@@ -133,6 +135,7 @@ func meantFlag(cmd *cobra.Command, name string) string {
 			near, best = f.Name, d
 		}
 	})
+
 	return near
 }
 
@@ -154,6 +157,7 @@ func distance(a, b string) int {
 			}
 			row[j+1] = min(replaced, before[j+1]+1, row[j]+1)
 		}
+
 		before = row
 	}
 

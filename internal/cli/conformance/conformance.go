@@ -143,6 +143,7 @@ func (a *commands) suites() *cobra.Command {
 				if s.Name != "smoke" {
 					fmt.Fprintf(t, "  focus\t%s\n  skip\t%s\n", s.Focus, s.Skip)
 				}
+
 				fmt.Fprintf(t, "  runs\t%d at a time, each up to %d times\n  from\t%s\n\n", s.Processes, s.Attempts,
 					s.Source)
 				if err := t.Flush(); err != nil {
@@ -203,6 +204,7 @@ func (a *commands) report() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			if len(runs) == 0 {
 				return &exit.Error{
 					Code:   exit.NotFound,
@@ -210,6 +212,7 @@ func (a *commands) report() *cobra.Command {
 					Remedy: "`mullion conformance run` makes one; --results names another folder",
 				}
 			}
+
 			return a.writePage(runs[0], results, name, keep)
 		},
 	}
@@ -254,6 +257,7 @@ func (a *commands) writePage(folder, results, suiteName string, keep int) error 
 	for _, c := range p.Causes {
 		fmt.Fprintf(a.Env.Out, "  %d failed: %s\n", c.Count, c.Class)
 	}
+
 	_, err = fmt.Fprintf(a.Env.Out, "%s\n", file)
 	return err
 }

@@ -44,6 +44,7 @@ func ran(t *testing.T, results, id string, end result.End, states ...result.Stat
 	for _, s := range states {
 		run.Planned = append(run.Planned, "[sig-node] spec "+string(s))
 	}
+
 	f, err := result.Create(results, run)
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +88,7 @@ func TestConformanceReport(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(folder, "index.html")); err != nil {
 		t.Error(err)
 	}
+
 	m.Run("conformance", "report", "a", "b").Refused(t, exit.Usage,
 		"`mullion conformance report` takes one suite, got 2 arguments", "`mullion conformance suites` lists them")
 }
@@ -129,6 +131,7 @@ func TestConformanceEnd(t *testing.T) {
 			if len(tt.states) > 0 {
 				folder = ran(t, results, "20260102T000000Z", result.Complete, tt.states...)
 			}
+
 			var out strings.Builder
 			err := (&commands{Reader: clitest.New(t).Reader(invoke.Env{Out: &out})}).end(folder, "smoke", results, tt.err)
 			remedy := ""
@@ -205,6 +208,7 @@ esac; done
 	if err != nil {
 		t.Fatalf("%v: %s", err, got.Err)
 	}
+
 	if diff := cmp.Diff("--ginkgo.focus=Secrets\n--storage.testdriver="+driver+"\n--ginkgo.skip=Slow\n", string(asked)); diff != "" {
 		t.Error(diff)
 	}
@@ -246,6 +250,7 @@ func TestConformanceProgress(t *testing.T) {
 			now = now.Add(time.Second)
 			tell(step)
 		}
+
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("terminal %v: %s", terminal, diff)
 		}

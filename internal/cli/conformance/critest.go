@@ -60,6 +60,7 @@ like those of a suite, under the name critest. The exit code is 7 if a test fail
 	cmd.Flags().StringVar(&c.Skip, "skip", "", "regular expression of tests to leave out")
 	cmd.Flags().StringVar(&program, "critest", "", "a critest.exe (default: the one that \"make critest\" has built)")
 	resultsFlag(cmd, &c.Results)
+
 	return cmd
 }
 
@@ -82,6 +83,7 @@ func (a *commands) runCritest(ctx context.Context, c runner.Critest, program str
 	if err := a.ownCluster(ctx, &c.Config); err != nil {
 		return err
 	}
+
 	paths, err := a.Paths()
 	if err != nil {
 		return err
@@ -102,6 +104,7 @@ func (a *commands) runCritest(ctx context.Context, c runner.Critest, program str
 		report, err := a.critestOn(ctx, critestRun{
 			node: node, drive: drive, dir: dir, program: program, args: args, log: log,
 		})
+
 		return report, errors.Join(err, os.RemoveAll(dir))
 	}
 
@@ -150,6 +153,7 @@ func (a *commands) critestOn(ctx context.Context, r critestRun) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("write images of critest on node %q: %w", r.node, err)
 	}
+
 	if err := hosts.Copy(hosts.Place{Path: r.program}, r.place("critest.exe")); err != nil {
 		return nil, err
 	}
@@ -173,6 +177,7 @@ func (a *commands) critestOn(ctx context.Context, r critestRun) ([]byte, error) 
 			_ = child.Process.Kill() // a program that has ended needs no signal
 		}
 	})
+
 	defer stop()
 
 	err = h.Run(context.WithoutCancel(ctx), child)

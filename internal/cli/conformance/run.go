@@ -83,6 +83,7 @@ is 7 if a spec failed.`,
 	cmd.Flags().StringVar(&f.repoList, "repo-list", "",
 		"YAML file, or its URL, that names other registries for the tests' images, as upstream's KUBE_TEST_REPO_LIST; the nodes pull from them")
 	cmd.Flags().BoolVar(&f.keepLinux, "no-taint", false, "do not taint Linux nodes while the tests run")
+
 	return cmd
 }
 
@@ -106,6 +107,7 @@ func (a *commands) runSuite(ctx context.Context, s suite.Suite, f runFlags) erro
 	if config.Environ, err = withRepoList(config.Environ, f.repoList); err != nil {
 		return err
 	}
+
 	if config.Kubeconfig, err = filepath.Abs(f.kubeconfig); err != nil {
 		return err
 	}
@@ -143,6 +145,7 @@ func withRepoList(environ []string, list string) ([]string, error) {
 	if list == "" {
 		return environ, nil
 	}
+
 	if u, err := url.Parse(list); err != nil || (u.Scheme != "http" && u.Scheme != "https") {
 		data, err := beneath.ReadPath(list, mostOfRepoList)
 		if err == nil {
@@ -215,6 +218,7 @@ func (a *commands) ownCluster(ctx context.Context, config *runner.Config) error 
 		}
 		return files
 	}
+
 	return a.loadImages(ctx, paths, c, false)
 }
 
@@ -224,6 +228,7 @@ func resumable(results, suiteName string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if len(runs) == 0 {
 		return "", &exit.Error{
 			Code:   exit.NotFound,
@@ -236,6 +241,7 @@ func resumable(results, suiteName string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if newest.Run.End == result.Complete {
 		return "", &exit.Error{
 			Code:   exit.Usage,
@@ -271,6 +277,7 @@ func (a *commands) progress(now func() time.Time) func(runner.Progress) {
 			result.Passed: "ok", result.Failed: "FAIL", result.Flaky: "flaky",
 			result.Skipped: "skip",
 		}[p.Spec.State]
+
 		at := fmt.Sprintf("%d/%d", p.Done, p.Total)
 		line(fmt.Sprintf("%-5s %9s %6.1fs  %s", word, at, p.Spec.Seconds, p.Spec.Name))
 		if p.Spec.State == result.Failed {

@@ -32,6 +32,7 @@ program's input; ` + "`mullion container exec -it CONTAINER cmd`" + ` runs anoth
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.attachTo(cmd, args[0], proxy) },
 	}
 	cmd.Flags().BoolVar(&proxy, "sig-proxy", true, "pass on Ctrl-C to the program")
+
 	return cmd
 }
 
@@ -46,6 +47,7 @@ func (a looking) attachTo(cmd *cobra.Command, name string, proxy bool) error {
 	if err != nil {
 		return engine.Refused(err)
 	}
+
 	if c.State() != single.Running {
 		return &exit.Error{
 			Code:   exit.Internal,
@@ -62,6 +64,7 @@ func (a looking) attachTo(cmd *cobra.Command, name string, proxy bool) error {
 		defer stop()
 		defer context.AfterFunc(outer, func() { _ = client.Tell(ctx, c.ID, single.Interrupt) })()
 	}
+
 	o := single.LogOptions{
 		Follow: true,
 		Tail:   -1,
@@ -70,6 +73,7 @@ func (a looking) attachTo(cmd *cobra.Command, name string, proxy bool) error {
 	if err := client.Logs(ctx, c, o, a.Env.Out, a.Env.Err); err != nil {
 		return engine.Refused(err)
 	}
+
 	end, err := client.Wait(ctx, c.ID)
 	if err != nil {
 		return engine.Refused(err)
@@ -101,11 +105,13 @@ tasklist's.`,
 			if err != nil {
 				return engine.Refused(err)
 			}
+
 			ask := single.Exec{Container: c.ID, Args: append([]string{"tasklist"}, args[1:]...)}
 			end, err := client.Exec(cmd.Context(), ask, single.Streams{Out: a.Env.Out, Err: a.Env.Err})
 			if err != nil {
 				return engine.Refused(err)
 			}
+
 			return engine.Ended(a.Env, end)
 		},
 	}
@@ -134,5 +140,6 @@ func refused() (all []*cobra.Command) {
 			},
 		})
 	}
+
 	return all
 }

@@ -49,10 +49,11 @@ is named here, too.`,
 		a.kill(), a.wait(), a.rename(), a.remove(), a.prune(), a.copy())
 	cmd.AddCommand(looking{a}.attach(), looking{a}.top())
 	cmd.AddCommand(refused()...)
+
 	return cmd
 }
 
-// client is a client for a command that deals with containers.
+// client returns a client for a command that deals with containers.
 func (a *commands) client(cmd *cobra.Command) (*single.Client, error) {
 	if err := a.RequireRoot("asks the engine of single containers"); err != nil {
 		return nil, err
@@ -78,6 +79,7 @@ func (a *commands) each(cmd *cobra.Command, names []string,
 	if err != nil {
 		return err
 	}
+
 	var failed error
 	for _, name := range names {
 		said, err := do(cmd.Context(), client, name)
@@ -88,6 +90,7 @@ func (a *commands) each(cmd *cobra.Command, names []string,
 		}
 		fmt.Fprintln(a.Env.Out, said)
 	}
+
 	return failed
 }
 
@@ -123,6 +126,7 @@ func (a *commands) stop() *cobra.Command {
 		},
 	}
 	addTimeout(cmd, &seconds)
+
 	return cmd
 }
 
@@ -146,10 +150,11 @@ func (a *commands) kill() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&signal, "signal", "s", "KILL",
 		"KILL; INT, which is CTRL_C_EVENT; or TERM, which is CTRL_SHUTDOWN_EVENT and kills after --stop-timeout")
+
 	return cmd
 }
 
-// signalNamed is what Windows has for a signal by its name or number, with or without SIG, as with docker.
+// signalNamed returns what Windows has for a signal by its name or number, with or without SIG, as with docker.
 func signalNamed(name string) (single.Signal, error) {
 	switch strings.TrimPrefix(strings.ToUpper(name), "SIG") {
 	case "KILL", "9":
@@ -196,6 +201,7 @@ func (a *commands) remove() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "kill those that run")
+
 	return cmd
 }
 
@@ -214,10 +220,12 @@ func (a *commands) prune() *cobra.Command {
 			if !force && !a.agreed("WARNING! This will remove all stopped containers.") {
 				return nil
 			}
+
 			gone, freed, err := client.Prune(cmd.Context())
 			if err != nil {
 				return engine.Refused(err)
 			}
+
 			if len(gone) > 0 {
 				fmt.Fprintln(a.Env.Out, "Deleted Containers:")
 				for _, c := range gone {
@@ -230,6 +238,7 @@ func (a *commands) prune() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "do not ask")
+
 	return cmd
 }
 

@@ -28,7 +28,7 @@ func newMachine(t *testing.T) *clitest.Machine {
 	return m
 }
 
-// containersAt are a container of each state at a time.
+// containersAt returns a container of each state at a time.
 func containersAt(now time.Time) []single.Container {
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	return []single.Container{
@@ -78,7 +78,11 @@ cccccccccccc   app:v1         "a\x1b\"b"                 2 days ago      Exited 
 `},
 		"ids": {listOptions{quiet: true, all: true}, "aaaaaaaaaaaa\nbbbbbbbbbbbb\ncccccccccccc\n"},
 		"whole ids": {
-			listOptions{quiet: true, whole: true, all: true},
+			listOptions{
+				quiet: true,
+				whole: true,
+				all:   true,
+			},
 			strings.Repeat("a", 64) + "\n" + strings.Repeat("b", 64) + "\n" + strings.Repeat("c", 64) + "\n",
 		},
 	} {
@@ -101,6 +105,7 @@ cccccccccccc   app:v1         "a\x1b\"b"                 2 days ago      Exited 
 		`"CreatedAt":"2026-01-02T03:01:05Z","RunningFor":"3 minutes ago","State":"running","Status":"Up 2 minutes",` +
 		`"Ports":"127.0.0.1:8000-8001->80-81/tcp, 127.0.0.1:53->53/udp","Names":"web","Labels":"a=1,team=web",` +
 		`"Mounts":"/srv","Networks":"nat"}]` + "\n"
+
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -137,6 +142,7 @@ func TestContainerInspect(t *testing.T) {
 			Labels: map[string]string{"team": "web", "a": "1"},
 		},
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -151,6 +157,7 @@ func TestInspectPrintable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	found := []inspected{{Config: inspectedConfig{WorkingDir: "C:\\\x1b[2J"}}}
 	for terminal, want := range map[bool]string{true: "C:\\·[2J\n", false: "C:\\\x1b[2J\n"} {
 		var out bytes.Buffer
@@ -158,6 +165,7 @@ func TestInspectPrintable(t *testing.T) {
 		if err := a.printInspected(found, show); err != nil || out.String() != want {
 			t.Errorf("%v: %q, %v", terminal, &out, err)
 		}
+
 		out.Reset()
 		found := []inspected{{Name: "\u009b2J"}} // JSON has only the oldest of the escapes as text
 		err := a.printInspected(found, &format{})
@@ -199,16 +207,19 @@ func TestLogTimes(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", text, got.UTC().Format(time.RFC3339Nano), err, want)
 		}
 	}
+
 	for _, text := range []string{"yesterday", "1e9", "NaN", "10", "99999999999999999999"} {
 		if got, err := timeOf("--since", text, now); err == nil && text != "10" {
 			t.Errorf("%q is %v", text, got)
 		}
 	}
+
 	for text, want := range map[string]int{"all": -1, "0": 0, "20": 20, "-5": -1} {
 		if got, err := tailOf(text); got != want || err != nil {
 			t.Errorf("%q: %d, %v", text, got, err)
 		}
 	}
+
 	if _, err := tailOf("many"); exit.Code(err) != exit.Usage {
 		t.Error(err)
 	}
@@ -313,11 +324,13 @@ func TestContainerCompletion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range containersAt(time.Now()) {
 		if err := known.Put(c.ID, c); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for line, want := range map[string]string{
 		"logs ": "made web job", "logs web ": "", "stop ": "web", "exec ": "web",
 		"rm ": "made web job", "rm web ": "made job",

@@ -42,6 +42,7 @@ left out, and said. The container's tar.exe reads and writes there, as its user;
 				return exit.Misuse(errors.New("one of SOURCE and TARGET is in a container, and the other one is not"),
 					`for example: mullion container cp web:C:\app\server.log .`)
 			}
+
 			client, err := a.client(cmd)
 			if err != nil {
 				return err
@@ -51,6 +52,7 @@ left out, and said. The container's tar.exe reads and writes there, as its user;
 				name:   fromName + toName,
 				left:   &leftOut{to: a.Env.Err},
 			}
+
 			defer c.left.more()
 			if from {
 				return engine.Refused(c.copyOut(cmd.Context(), fromPath, args[1]))
@@ -135,7 +137,7 @@ func (l *leftOut) more() {
 	}
 }
 
-// shownName is a name that others gave, to be shown within a line: of a long one the beginning.
+// shownName returns a name that others gave, to be shown within a line: of a long one the beginning.
 func shownName(name string) string { return plaintext.OneLine(plaintext.Shortened(name, mostOfName)) }
 
 // mostOfName is the most that a file system takes as a name, in bytes.
@@ -152,6 +154,7 @@ func (c tarIn) run(ctx context.Context, in io.Reader, out io.Writer, args ...str
 		Args:      append([]string{tarProgram}, args...),
 		Stdin:     in != nil,
 	}
+
 	end, err := c.client.Exec(ctx, ask, single.Streams{
 		In:  in,
 		Out: out,
@@ -160,6 +163,7 @@ func (c tarIn) run(ctx context.Context, in io.Reader, out io.Writer, args ...str
 	if err != nil || end == (single.End{}) {
 		return "", err
 	}
+
 	text := plaintext.Printable(strings.TrimSpace(strings.ReplaceAll(words.text.String(), "\r", "")))
 	if text == "" {
 		text = fmt.Sprintf("tar.exe ended with %d", end.Code)
@@ -189,6 +193,7 @@ func (c tarIn) copyOut(ctx context.Context, winPath, target string) error {
 	} else if strings.HasSuffix(target, "/") {
 		return exit.Misuse(fmt.Errorf("copy to %s: no such directory", target), "make it first")
 	}
+
 	root, err := os.OpenRoot(into)
 	if err != nil {
 		return exit.Misuse(fmt.Errorf("copy to %s: %w", target, err), "name a folder that is there")
@@ -198,6 +203,7 @@ func (c tarIn) copyOut(ctx context.Context, winPath, target string) error {
 	// A tar.exe that nobody reads would wait for ever, so it ends with ctx.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	archive, written := io.Pipe()
 	tidy := &unpacking{
 		root: root,
@@ -205,6 +211,7 @@ func (c tarIn) copyOut(ctx context.Context, winPath, target string) error {
 		as:   as,
 		left: c.left,
 	}
+
 	unpacked := make(chan error, 1)
 	go func() {
 		err := tidy.unpack(archive)
@@ -229,9 +236,11 @@ func (c tarIn) copyOut(ctx context.Context, winPath, target string) error {
 			Message: fmt.Sprintf("Could not find the file %s in container %s", winPath, c.name),
 			Remedy:  "its tar.exe says: " + plaintext.OneLine(wrong),
 		}
+
 	case wrong != "":
 		return fmt.Errorf("copy from %s:%s: %s", c.name, winPath, wrong)
 	}
+
 	return nil
 }
 
@@ -255,6 +264,7 @@ func (u *unpacking) unpack(archive io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("read what its tar.exe says: %w", err)
 		}
+
 		if err := u.entry(head, files); err != nil {
 			return err
 		}
@@ -272,6 +282,7 @@ func (u *unpacking) entry(head *tar.Header, content io.Reader) error {
 		}
 		below = "." + rest
 	}
+
 	name := filepath.Join(u.as, below)
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("its tar.exe has %s, which leads out", shownName(below))
@@ -289,6 +300,7 @@ func (u *unpacking) entry(head *tar.Header, content io.Reader) error {
 		u.left.name(head.Name)
 		return nil
 	}
+
 	if err := u.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
@@ -324,6 +336,7 @@ func (c tarIn) copyIn(ctx context.Context, source, winPath string) error {
 	if err != nil {
 		return exit.Misuse(fmt.Errorf("copy %s: %w", source, err), "name a file or a folder that is there")
 	}
+
 	var empty bytes.Buffer
 	if err := tar.NewWriter(&empty).Close(); err != nil {
 		return err
@@ -332,6 +345,7 @@ func (c tarIn) copyIn(ctx context.Context, source, winPath string) error {
 	if err != nil {
 		return err
 	}
+
 	if wrong != "" {
 		dir, as = splitWindows(winPath)
 	} else if as == ".." {
@@ -345,6 +359,7 @@ func (c tarIn) copyIn(ctx context.Context, source, winPath string) error {
 		written.CloseWithError(err)
 		packed <- err
 	}()
+
 	wrong, err = c.run(ctx, archive, io.Discard, "-xf", "-", "-C", dir)
 	_ = archive.Close() // a pipe
 	packErr := <-packed
@@ -356,6 +371,7 @@ func (c tarIn) copyIn(ctx context.Context, source, winPath string) error {
 	case wrong != "":
 		return fmt.Errorf("copy to %s:%s: %s", c.name, winPath, wrong)
 	}
+
 	return nil
 }
 
@@ -397,6 +413,7 @@ func (c tarIn) packFolder(w *tar.Writer, source, as string) error {
 		if err != nil {
 			return err
 		}
+
 		called := path.Join(as, name)
 		if entry.IsDir() {
 			return w.WriteHeader(&tar.Header{
@@ -405,6 +422,7 @@ func (c tarIn) packFolder(w *tar.Writer, source, as string) error {
 				Mode:     0o755,
 			})
 		}
+
 		found, err := root.Lstat(name)
 		if err != nil {
 			return err
@@ -413,6 +431,7 @@ func (c tarIn) packFolder(w *tar.Writer, source, as string) error {
 			c.left.name(path.Join(filepath.Base(source), name))
 			return nil
 		}
+
 		return packFound(w, root, name, called, found)
 	})
 }

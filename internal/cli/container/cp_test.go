@@ -30,6 +30,7 @@ func TestContainerPlace(t *testing.T) {
 			t.Errorf("%q: %q, %v", arg, got, ok)
 		}
 	}
+
 	for winPath, want := range map[string][2]string{
 		`C:\a\b`: {`C:\a\`, "b"}, `C:\a\`: {`C:\`, "a"}, `C:\`: {`C:\`, "."}, "d:": {`d:\`, "."}, "/a/b/": {"/a/", "b"},
 		`\`: {`C:\`, "."}, "a": {`.\`, "a"}, `a/b\c`: {`a/b\`, "c"},
@@ -43,7 +44,7 @@ func TestContainerPlace(t *testing.T) {
 // hole begins the records of files with holes in an archive, which archive/tar does not write under their own name.
 const hole = "GNU.sparSe."
 
-// packed is an archive of some entries.
+// packed returns an archive of some entries.
 func packed(t *testing.T, heads ...tar.Header) io.Reader {
 	t.Helper()
 	var b bytes.Buffer
@@ -55,19 +56,21 @@ func packed(t *testing.T, heads ...tar.Header) io.Reader {
 		if err := w.WriteHeader(&h); err != nil {
 			t.Fatal(err)
 		}
+
 		if h.Typeflag == tar.TypeReg {
 			if _, err := io.WriteString(w, "text"); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return bytes.NewReader(bytes.ReplaceAll(b.Bytes(), []byte(hole), []byte("GNU.sparse.")))
 }
 
-// inFolder are the files and folders below one.
+// inFolder returns the files and folders below one.
 func inFolder(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, _ fs.DirEntry, err error) error {
@@ -127,6 +130,7 @@ func TestUnpackHostile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer root.Close()
+
 			var said bytes.Buffer
 			u := &unpacking{
 				root: root,
@@ -134,6 +138,7 @@ func TestUnpackHostile(t *testing.T) {
 				as:   "y",
 				left: &leftOut{to: &said},
 			}
+
 			err = u.unpack(packed(t, tc.heads...))
 			if (err == nil) != (tc.err == "") || (err != nil && !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("%v, want %q", err, tc.err)
@@ -141,6 +146,7 @@ func TestUnpackHostile(t *testing.T) {
 			if diff := cmp.Diff(append([]string{"."}, tc.want...), inFolder(t, dir)); diff != "" {
 				t.Error(diff)
 			}
+
 			link := strings.Contains(tc.name, "link") || strings.Contains(tc.name, "device")
 			if link != strings.Contains(said.String(), "is left out") {
 				t.Errorf("it is said: %q", said.String())
@@ -189,6 +195,7 @@ func TestPack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range []string{"conf/a", "conf/sub/b"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
 			t.Fatal(err)
@@ -201,6 +208,7 @@ func TestPack(t *testing.T) {
 	if err := unix.Mkfifo(filepath.Join(dir, "conf/pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	var b, said bytes.Buffer
 	if err := (tarIn{left: &leftOut{to: &said}}).pack(&b, filepath.Join(dir, "conf"), "new"); err != nil {
 		t.Fatal(err)
@@ -215,6 +223,7 @@ func TestPack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := io.ReadAll(r)
 		if err != nil {
 			t.Fatal(err)
@@ -263,6 +272,7 @@ func TestPackSwapped(t *testing.T) {
 	if got, err := pack(); err != nil || !strings.HasSuffix(strings.TrimRight(got, "\x00"), "file") {
 		t.Errorf("%q, %v", got, err)
 	}
+
 	for _, to := range []string{"../secret", "other"} {
 		file := filepath.Join(conf, "file")
 		if err := errors.Join(os.Remove(file), os.Symlink(to, file)); err != nil {
@@ -303,6 +313,7 @@ func TestPackBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	to := &swapping{swap: func() error {
 		return errors.Join(os.Rename(sub, sub+"-old"), os.Symlink("../beside", sub))
 	}}
@@ -321,6 +332,7 @@ func TestLeftOut(t *testing.T) {
 	for range mostLeftOut + 30 {
 		l.name("x\nmullion: all is copied\x1b[2J" + strings.Repeat("z", 1<<20))
 	}
+
 	l.more()
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
 	if len(lines) != mostLeftOut+1 || lines[mostLeftOut] != "mullion: 30 more are left out" {
@@ -332,6 +344,7 @@ func TestLeftOut(t *testing.T) {
 			t.Fatalf("%.100q", line)
 		}
 	}
+
 	said.Reset()
 	few := &leftOut{to: &said}
 	few.name("one")
@@ -394,6 +407,7 @@ func TestCopyOutEnds(t *testing.T) {
 				name:   "c",
 				left:   &leftOut{to: io.Discard},
 			}
+
 			err := c.copyOut(ctx, `C:\x`, t.TempDir())
 			if (err == nil) != (tc.want == "") || (err != nil && !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%v, want %q", err, tc.want)
@@ -409,11 +423,13 @@ func TestCopyOutEnds(t *testing.T) {
 		end:   single.End{Code: 1},
 		words: "none\r\nmullion: all is copied\n",
 	}
+
 	c := tarIn{
 		client: forges,
 		name:   "c",
 		left:   &leftOut{},
 	}
+
 	err := c.copyOut(t.Context(), `C:\x`, t.TempDir())
 	refusal, ok := errors.AsType[*single.Refusal](err)
 	if !ok || refusal.Remedy != "its tar.exe says: none·mullion: all is copied" {

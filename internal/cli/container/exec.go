@@ -42,6 +42,7 @@ is no such container, or it does not run.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.execIn(cmd, args, o) },
 	}
+
 	f := cmd.Flags()
 	f.SetInterspersed(false)
 	f.BoolVarP(&o.detach, "detach", "d", false, "leave the program running")
@@ -51,6 +52,7 @@ is no such container, or it does not run.`,
 	f.StringArrayVar(&o.envFiles, "env-file", nil, "file with lines of that form")
 	f.StringVarP(&o.dir, "workdir", "w", "", `folder that the program starts in (default: the container's)`)
 	f.StringVarP(&o.user, "user", "u", "", "the user, which is the container's: under Wine it has no other")
+
 	return cmd
 }
 
@@ -72,6 +74,7 @@ func (a *commands) execIn(cmd *cobra.Command, args []string, o execOptions) erro
 	if ask.Env, err = engine.Variables(a.Env, o.env, o.envFiles); err != nil {
 		return err
 	}
+
 	client, err := a.client(cmd)
 	if err != nil {
 		return err
@@ -86,6 +89,7 @@ func (a *commands) execIn(cmd *cobra.Command, args []string, o execOptions) erro
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
+
 	end, err := streams.Attach(ctx, cmd.Context(), a.Env,
 		func(ctx context.Context, streams single.Streams, columns, rows uint16) (single.End, error) {
 			ask.Columns, ask.Rows = columns, rows
@@ -94,5 +98,6 @@ func (a *commands) execIn(cmd *cobra.Command, args []string, o execOptions) erro
 	if err != nil {
 		return engine.Refused(err)
 	}
+
 	return engine.Ended(a.Env, end)
 }

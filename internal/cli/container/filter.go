@@ -21,7 +21,7 @@ type filter struct {
 	check      func(value string) error
 }
 
-// allFilters are the keys that there are.
+// allFilters returns the keys that there are.
 func allFilters() []filter {
 	return []filter{
 		{key: "ancestor", value: "IMAGE", fits: func(c single.Container, value string, _ []single.Container) bool {
@@ -61,7 +61,7 @@ func allFilters() []filter {
 	}
 }
 
-// filterNames are the keys with their values, for the help.
+// filterNames returns the keys with their values, for the help.
 func filterNames() string {
 	var all []string
 	for _, f := range allFilters() {
@@ -125,15 +125,17 @@ func parseFilters(given []string) (filters, error) {
 		if err != nil {
 			return nil, exit.Misuse(fmt.Errorf("--filter: %w", err), "`mullion container ls --help` has the keys and their values")
 		}
+
 		all[key] = append(all[key], value)
 	}
+
 	return all, nil
 }
 
 // ofStates reports whether the filters say which states are meant.
 func (f filters) ofStates() bool { return len(f["status"]) > 0 }
 
-// chosen are those of the containers that fit.
+// chosen returns those of the containers that fit.
 func (f filters) chosen(all []single.Container) ([]single.Container, error) {
 	for _, name := range slices.Concat(f["before"], f["since"]) {
 		if _, err := single.Find(all, name); err != nil {

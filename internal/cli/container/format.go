@@ -20,7 +20,7 @@ type format struct {
 	template  *fieldtemplate.Template
 }
 
-// formatFuncs are what Docker's templates call (https://docs.docker.com/engine/cli/formatting/).
+// formatFuncs returns what Docker's templates call (https://docs.docker.com/engine/cli/formatting/).
 func formatFuncs() fieldtemplate.Funcs {
 	return fieldtemplate.Funcs{
 		"json":     jsonText,
@@ -34,10 +34,10 @@ func formatFuncs() fieldtemplate.Funcs {
 	}
 }
 
-// jsonText is a value as JSON.
+// jsonText returns a value as JSON.
 func jsonText(v any) (string, error) { return indented(v, "") }
 
-// indented is a value as JSON, with the letters of HTML as they are.
+// indented returns a value as JSON, with the letters of HTML as they are.
 func indented(v any, indent string) (string, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -82,7 +82,7 @@ func pad(s string, before, after int) string {
 	return spaces(before) + s + spaces(after)
 }
 
-// truncate is the beginning of a text, of so many letters.
+// truncate returns the beginning of a text, of so many letters.
 func truncate(s string, letters int) string {
 	if all := []rune(s); len(all) > max(letters, 0) {
 		return string(all[:max(letters, 0)])
@@ -121,7 +121,7 @@ func (f *format) given() bool { return f != nil && f.template != nil }
 // table reports whether columns with a heading are asked for.
 func (f *format) table() bool { return strings.HasPrefix(f.flag, tableWord) }
 
-// line is what the template makes of a thing. What an image's maker has written draws nothing on a terminal.
+// line returns what the template makes of a thing. What an image's maker has written draws nothing on a terminal.
 func (f *format) line(env invoke.Env, of any) (string, error) {
 	var line strings.Builder
 	if err := f.template.Execute(&line, of); err != nil {
@@ -131,6 +131,7 @@ func (f *format) line(env invoke.Env, of any) (string, error) {
 			return "", f.wrong(err)
 		}
 	}
+
 	if !env.Terminal {
 		return line.String(), nil
 	}
@@ -138,10 +139,11 @@ func (f *format) line(env invoke.Env, of any) (string, error) {
 	for i := range columns {
 		columns[i] = plaintext.Printable(columns[i])
 	}
+
 	return strings.Join(columns, "\t"), nil
 }
 
-// asJSON is a value by the names that it has in JSON.
+// asJSON returns a value by the names that it has in JSON.
 func asJSON(of any) any {
 	var raw any
 	text, err := json.Marshal(of)
@@ -164,6 +166,7 @@ func (f *format) print(env invoke.Env, heading any, all []any) error {
 		defer columns.Flush()
 		to, all = columns, append([]any{heading}, all...)
 	}
+
 	for _, one := range all {
 		line, err := f.line(env, one)
 		if err != nil {
@@ -171,5 +174,6 @@ func (f *format) print(env invoke.Env, heading any, all []any) error {
 		}
 		fmt.Fprintln(to, line)
 	}
+
 	return nil
 }

@@ -32,6 +32,7 @@ func (a *commands) inspect() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			all, err := client.List(cmd.Context())
 			if err != nil {
 				return engine.Refused(err)
@@ -48,6 +49,7 @@ func (a *commands) inspect() *cobra.Command {
 				}
 				found = append(found, inspect(c))
 			}
+
 			if err := a.printInspected(found, show); err != nil {
 				return err
 			}
@@ -55,6 +57,7 @@ func (a *commands) inspect() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&template, "format", "f", "", "template of Go for each one, for example {{.State.Status}}")
+
 	return cmd
 }
 
@@ -62,6 +65,7 @@ func (a *commands) printInspected(found []inspected, show *format) error {
 	if show.flag == "" {
 		return printJSON(a.Env, found, "    ")
 	}
+
 	for _, i := range found {
 		if show.is("json") {
 			if err := printJSON(a.Env, i, ""); err != nil {
@@ -69,12 +73,14 @@ func (a *commands) printInspected(found []inspected, show *format) error {
 			}
 			continue
 		}
+
 		line, err := show.line(a.Env, i)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintln(a.Env.Out, line)
 	}
+
 	return nil
 }
 
@@ -128,7 +134,7 @@ type inspectedPort struct {
 	HostIp, HostPort string //nolint:revive,staticcheck // Docker's names
 }
 
-// portBindings are the published ports by the container's, as 80/tcp.
+// portBindings returns the published ports by the container's, as 80/tcp.
 func portBindings(c single.Container) map[string][]inspectedPort {
 	all := map[string][]inspectedPort{}
 	for _, p := range c.Published() {
@@ -195,9 +201,11 @@ func inspect(c single.Container) inspected {
 			WindowsVersion: c.Run.Windows,
 		},
 	}
+
 	if len(c.Args) > 0 {
 		i.Path, i.Args = c.Args[0], c.Args[1:]
 	}
+
 	for _, m := range c.Run.Mounts {
 		shown := inspectedMount{
 			Type:        "bind",
@@ -208,7 +216,9 @@ func inspect(c single.Container) inspected {
 		if m.ReadOnly {
 			shown.Mode = "ro"
 		}
+
 		i.Mounts = append(i.Mounts, shown)
 	}
+
 	return i
 }

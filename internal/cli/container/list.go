@@ -71,12 +71,14 @@ Given several times with one key, one of the values has to fit, of labels all; o
 			if err != nil {
 				return engine.Refused(err)
 			}
+
 			if all, err = o.filters.chosen(all); err != nil {
 				return err
 			}
 			return o.print(a.Env, all, time.Now())
 		},
 	}
+
 	f := cmd.Flags()
 	f.BoolVarP(&o.all, "all", "a", false, "also those that have ended")
 	f.IntVarP(&o.last, "last", "n", -1, "the newest so many, also those that have ended")
@@ -86,10 +88,11 @@ Given several times with one key, one of the values has to fit, of labels all; o
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "ids alone")
 	f.BoolVar(&o.whole, "no-trunc", false, "whole ids and commands")
 	cmdline.Output(cmd, &o.output)
+
 	return cmd
 }
 
-// shown are those of the containers that are listed.
+// shown returns those of the containers that are listed.
 func (o listOptions) shown(all []single.Container) (shown []single.Container) {
 	last := o.last
 	if o.latest {
@@ -112,6 +115,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 	for _, c := range o.shown(all) {
 		rows = append(rows, o.rowOf(c, now))
 	}
+
 	switch {
 	case o.output == "json":
 		return printJSON(env, rows, "")
@@ -121,6 +125,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 		}
 
 		return nil
+
 	case o.format.is("json"):
 		for _, r := range rows {
 			if err := printJSON(env, r, ""); err != nil {
@@ -128,6 +133,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 			}
 		}
 		return nil
+
 	case o.format.given():
 		lines := make([]any, len(rows))
 		for i, r := range rows {
@@ -142,6 +148,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 		columns := []string{r.ID, r.Image, r.Command, r.RunningFor, r.Status, r.Ports, r.Names}
 		fmt.Fprintln(t, strings.Join(columns, "\t"))
 	}
+
 	return t.Flush()
 }
 
@@ -154,7 +161,7 @@ type row struct {
 	Label func(name string) string `json:"-"`
 }
 
-// headings are those of the columns that a template has.
+// headings returns those of the columns that a template has.
 func headings() row {
 	return row{
 		ID: "CONTAINER ID", Image: "IMAGE", Command: "COMMAND", CreatedAt: "CREATED AT", RunningFor: "CREATED",
@@ -183,6 +190,7 @@ func (o listOptions) rowOf(c single.Container, now time.Time) row {
 		Networks:   string(networkOf(c)),
 		Label:      func(name string) string { return labelsOf(c)[name] },
 	}
+
 	if whole {
 		r.ID = c.ID
 	}
@@ -192,7 +200,7 @@ func (o listOptions) rowOf(c single.Container, now time.Time) row {
 	return r
 }
 
-// labelsOf are a container's labels: of one that has never begun, those that it was given.
+// labelsOf returns a container's labels: of one that has never begun, those that it was given.
 func labelsOf(c single.Container) map[string]string {
 	if c.Labels == nil {
 		return c.Run.Labels
@@ -219,8 +227,8 @@ func mountsText(c single.Container) string {
 
 func networkOf(c single.Container) single.Network { return cmp.Or(c.Run.Network, single.NAT) }
 
-// portsText are the published ports as Docker shows them: 127.0.0.1:8080->80/tcp; of those that follow each other the
-// first and the last.
+// portsText returns the published ports as Docker shows them: 127.0.0.1:8080->80/tcp; of those that follow each other
+// the first and the last.
 func portsText(c single.Container) string {
 	var texts []string
 	all := sortedPorts(c)
@@ -229,6 +237,7 @@ func portsText(c single.Container) string {
 		for n < len(all) && follows(first, all[n], n) {
 			n++
 		}
+
 		outside, inside := fmt.Sprint(netip.AddrPortFrom(first.Addr, first.Host)), fmt.Sprint(first.Container)
 		if n > 1 {
 			outside = fmt.Sprintf("%s-%d", outside, all[n-1].Host)
@@ -237,6 +246,7 @@ func portsText(c single.Container) string {
 		texts = append(texts, fmt.Sprintf("%s->%s/%s", outside, inside, first.Protocol))
 		all = all[n:]
 	}
+
 	return strings.Join(texts, ", ")
 }
 
@@ -246,7 +256,7 @@ func follows(first, port nat.Port, n int) bool {
 		int(port.Container) == int(first.Container)+n
 }
 
-// sortedPorts are the published ports in the order of the container's.
+// sortedPorts returns the published ports in the order of the container's.
 func sortedPorts(c single.Container) []nat.Port {
 	return slices.SortedStableFunc(slices.Values(c.Published()), func(a, b nat.Port) int {
 		return cmp.Or(
@@ -258,7 +268,7 @@ func sortedPorts(c single.Container) []nat.Port {
 	})
 }
 
-// commandText is the command in quotes, cut as Docker does.
+// commandText returns the command in quotes, cut as Docker does.
 func commandText(c single.Container, whole bool) string {
 	args := c.Args
 	if len(args) == 0 { // it is being made

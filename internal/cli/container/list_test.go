@@ -54,11 +54,13 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s: %v", tc.filters, err)
 			continue
 		}
+
 		chosen, err := f.chosen(all)
 		var names []string
 		for _, c := range (listOptions{last: -1, filters: f}).shown(chosen) {
 			names = append(names, c.Name)
 		}
+
 		if got := strings.Join(names, " "); err != nil || got != tc.want {
 			t.Errorf("%s: %q, %v; want %q", tc.filters, got, err, tc.want)
 		}
@@ -190,6 +192,7 @@ func TestStats(t *testing.T) {
 bbbbbbbbbbbb   web       150.00%   10MiB / 40MiB       25.00%    0B / 12B   1.5kB / 2MB   7
 cccccccccccc   job       --        -- / --             --        --         --            --
 `
+
 	if diff := cmp.Diff(want, out.String()); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

@@ -36,6 +36,7 @@ are kept. A line is there when it has ended.`,
 			if o.Since, err = timeOf("--since", since, now); err != nil {
 				return err
 			}
+
 			if o.Until, err = timeOf("--until", until, now); err != nil {
 				return err
 			}
@@ -49,6 +50,7 @@ are kept. A line is there when it has ended.`,
 			if err != nil {
 				return engine.Refused(err)
 			}
+
 			err = client.Logs(ctx, c, o, a.Env.Out, a.Env.Err)
 			if ctx.Err() != nil {
 				return nil // the person has seen enough
@@ -56,12 +58,14 @@ are kept. A line is there when it has ended.`,
 			return engine.Refused(err)
 		},
 	}
+
 	f := cmd.Flags()
 	f.BoolVarP(&o.Follow, "follow", "f", false, "go on until the container has ended")
 	f.StringVarP(&tail, "tail", "n", "all", "how many of the last lines")
 	f.StringVar(&since, "since", "", "what is not older: 10m, 2026-01-31T12:00:00Z, or seconds since 1970")
 	f.StringVar(&until, "until", "", "what is not newer, in the same forms")
 	f.BoolVarP(&o.Timestamps, "timestamps", "t", false, "put before each line when it came")
+
 	return cmd
 }
 
@@ -86,6 +90,7 @@ func timeOf(flag, text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil {
 		return now.Add(-ago), nil
 	}
+
 	for _, form := range []string{
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02Z07:00", time.DateOnly,
 	} {
@@ -93,10 +98,12 @@ func timeOf(flag, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
+
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(seconds) < math.MaxUint32*2 &&
 		!strings.ContainsAny(text, "eExX") {
 		whole, part := math.Modf(seconds)
 		return time.Unix(int64(whole), int64(part*1e9)), nil
 	}
+
 	return time.Time{}, exit.Misuse(fmt.Errorf("%s %q is no time", flag, text), "for example: "+flag+" 10m")
 }

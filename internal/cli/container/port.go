@@ -35,6 +35,7 @@ func (a *commands) port() *cobra.Command {
 					return exit.Misuse(err, "for example: mullion container port web 80/tcp")
 				}
 			}
+
 			client, err := a.client(cmd)
 			if err != nil {
 				return err
@@ -43,27 +44,32 @@ func (a *commands) port() *cobra.Command {
 			if err != nil {
 				return engine.Refused(err)
 			}
+
 			lines, err := portLines(c, of)
 			for _, line := range lines {
 				fmt.Fprintln(a.Env.Out, line)
 			}
+
 			return err
 		},
 	}
 }
 
-// portLines are what `docker port` prints of a container: all its ports, or where those that are meant are published.
+// portLines returns what `docker port` prints of a container: all its ports, or where those that are meant are
+// published.
 func portLines(c single.Container, of []single.Exposed) (lines []string, err error) {
 	var ports []nat.Port
 	if c.State() == single.Running {
 		ports = sortedPorts(c)
 	}
+
 	if of == nil {
 		for _, p := range ports {
 			lines = append(lines, fmt.Sprintf("%d/%s -> %s", p.Container, p.Protocol, netip.AddrPortFrom(p.Addr, p.Host)))
 		}
 		return lines, nil
 	}
+
 	for _, p := range ports {
 		if slices.Contains(of, single.Exposed{Port: p.Container, Protocol: p.Protocol}) {
 			lines = append(lines, netip.AddrPortFrom(p.Addr, p.Host).String())
@@ -75,5 +81,6 @@ func portLines(c single.Container, of []single.Exposed) (lines []string, err err
 			Err:  fmt.Errorf("no public port '%d/%s' published for %s", of[0].Port, of[0].Protocol, c.Name),
 		}
 	}
+
 	return lines, nil
 }

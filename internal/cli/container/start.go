@@ -66,6 +66,7 @@ the C: of their image.`,
 		},
 	}
 	addTimeout(cmd, &seconds)
+
 	return cmd
 }
 
@@ -75,7 +76,7 @@ func addTimeout(cmd *cobra.Command, seconds *int) {
 		"seconds before it is killed, -1 for never (default: the --stop-timeout it was run with)")
 }
 
-// timeoutOf is the value of that flag, nil if it was not given.
+// timeoutOf returns the value of that flag, nil if it was not given.
 func timeoutOf(cmd *cobra.Command, seconds int) *time.Duration {
 	if !cmd.Flags().Changed("timeout") {
 		return nil

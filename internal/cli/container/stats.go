@@ -43,19 +43,23 @@ json; or table and a template.`,
 			if err != nil {
 				return err
 			}
+
 			if o.all && len(args) == 0 {
 				if args, err = allNames(cmd.Context(), client); err != nil {
 					return engine.Refused(err)
 				}
 			}
+
 			return engine.Refused(o.watch(cmd.Context(), a.Env, client, args))
 		},
 	}
+
 	f := cmd.Flags()
 	f.BoolVarP(&o.all, "all", "a", false, "also those that have ended")
 	f.BoolVar(&o.once, "no-stream", false, "show one second, and end")
 	f.BoolVar(&o.whole, "no-trunc", false, "whole ids")
 	f.StringVar(&template, "format", "", "a template, json, or table and a template")
+
 	return cmd
 }
 
@@ -83,6 +87,7 @@ func (o statsOptions) watch(ctx context.Context, env invoke.Env, client sampler,
 	}
 	tick := time.NewTicker(statsEvery)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -97,6 +102,7 @@ func (o statsOptions) watch(ctx context.Context, env invoke.Env, client sampler,
 		case err != nil:
 			return err
 		}
+
 		if err := o.show(env, before, now); err != nil || o.once {
 			return err
 		}
@@ -113,6 +119,7 @@ func (o statsOptions) show(env invoke.Env, before, now []single.Sample) error {
 	for _, s := range before {
 		earlier[s.ID] = s
 	}
+
 	rows := make([]any, len(now))
 	for i, s := range now {
 		rows[i] = o.row(earlier[s.ID], s)
@@ -121,6 +128,7 @@ func (o statsOptions) show(env invoke.Env, before, now []single.Sample) error {
 	if env.Terminal && !o.once && !o.format.is("json") {
 		fmt.Fprint(env.Out, clearScreen)
 	}
+
 	switch {
 	case o.format.is("json"):
 		for _, r := range rows {
@@ -132,6 +140,7 @@ func (o statsOptions) show(env invoke.Env, before, now []single.Sample) error {
 	case o.format.given():
 		return o.format.print(env, statsHeadings(), rows)
 	}
+
 	t := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
 	for _, r := range append([]any{statsHeadings()}, rows...) {
 		if r, ok := r.(statsRow); ok {
@@ -140,6 +149,7 @@ func (o statsOptions) show(env invoke.Env, before, now []single.Sample) error {
 			}, "\t"))
 		}
 	}
+
 	return t.Flush()
 }
 
@@ -153,12 +163,13 @@ func statsHeadings() statsRow {
 	}
 }
 
-// row is what a container uses; of one that does not run, nothing is known.
+// row returns what a container uses; of one that does not run, nothing is known.
 func (o statsOptions) row(before, now single.Sample) statsRow {
 	id := now.ID
 	if !o.whole {
 		id = now.ID[:min(len(now.ID), 12)]
 	}
+
 	if now.At.IsZero() {
 		return statsRow{
 			BlockIO: "--", CPUPerc: "--", Container: id, ID: id, MemPerc: "--", MemUsage: "-- / --", Name: now.Name,
@@ -168,6 +179,7 @@ func (o statsOptions) row(before, now single.Sample) statsRow {
 	both := func(a, b uint64) string {
 		return units.HumanSizeWithPrecision(float64(a), 3) + " / " + units.HumanSizeWithPrecision(float64(b), 3)
 	}
+
 	return statsRow{
 		BlockIO:   both(now.Read, now.Written),
 		CPUPerc:   fmt.Sprintf("%.2f%%", busy(before, now)),
@@ -181,7 +193,7 @@ func (o statsOptions) row(before, now single.Sample) statsRow {
 	}
 }
 
-// busy is how much of a processor was used between two looks, in percent: of two of them up to 200.
+// busy returns how much of a processor was used between two looks, in percent: of two of them up to 200.
 func busy(before, now single.Sample) float64 {
 	wall, cpu := now.At.Sub(before.At), now.CPU-before.CPU
 	if before.At.IsZero() || wall <= 0 || cpu < 0 { // it has begun meanwhile

@@ -157,6 +157,7 @@ func (a *collector) nodesFiles(ctx context.Context, f askFlags, client kubeclien
 		ask = func(ctx context.Context, node string) (string, error) {
 			return nodepod.Ask(ctx, client, node, f.image, collect.Command())
 		}
+
 	case f.own():
 		ask = func(ctx context.Context, node string) (string, error) {
 			return a.answerOfHost(ctx, nodePatience, node, questionCollect)
@@ -190,6 +191,7 @@ func (a *collector) nodesFiles(ctx context.Context, f askFlags, client kubeclien
 			}
 		})
 	}
+
 	all.Wait()
 	return files, missing
 }

@@ -69,6 +69,7 @@ func TestCollectOfAnotherCluster(t *testing.T) {
 			t.Errorf("%s of this machine is in another cluster's archive", name)
 		}
 	}
+
 	m.Run("collect", "--kubeconfig", config, "-o", file).Has(t, exit.Usage, "mullion: make the archive: open "+file, "→ name another file with --output")
 	m.Run("collect", "--kubeconfig", config, "nobody").Has(t, exit.Usage, "mullion: the cluster has no node \"nobody\"")
 }

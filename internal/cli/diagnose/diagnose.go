@@ -182,6 +182,7 @@ func (a *commands) runDiagnose(ctx context.Context, f askFlags, nodes []string) 
 			r.Nodes = append(r.Nodes, picture.Nodes[i].Name)
 		}
 	}
+
 	if err := r.Write(a.Env.Out, f.output); err != nil {
 		return err
 	}
@@ -225,6 +226,7 @@ func (a *commands) nodeAsker(f askFlags, client kubeclient.Interface) gather.Ask
 				})
 			},
 		}
+
 	case f.own():
 		return gather.Asker{Ask: a.askHost}
 	}
@@ -290,6 +292,7 @@ func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 			Err:    fmt.Errorf("diagnose: %d trouble(s) found", found),
 			Remedy: "each is listed above with its cause and what to do",
 		}
+
 	case len(refused) > 0:
 		return &exit.Error{
 			Code:   exit.Requirement,
@@ -342,6 +345,7 @@ func (a *commands) foreignConfig(f askFlags) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
 	}
+
 	return cfg, nil
 }
 

@@ -49,6 +49,7 @@ func (m *machine) serveNodes(ready, forbidden string) (url string) {
 			body = `{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"win-1"},"status":{"nodeInfo":{` +
 				`"operatingSystem":"windows"},"conditions":[{"type":"Ready","status":"` + ready + `","reason":"KubeletNotReady",` +
 				`"message":"PLEG is not healthy"}]}},{"metadata":{"name":"linux-1"},"status":{"nodeInfo":{"operatingSystem":"linux"}}}]}`
+
 		case strings.HasSuffix(r.URL.Path, "/configz"):
 			body = `{"kubeletconfig":{"clusterDNS":["169.254.20.10"]}}`
 		case strings.HasSuffix(r.URL.Path, "s") && !strings.Contains(r.URL.Path, "windows.k8s.io"):
@@ -104,6 +105,7 @@ func TestDiagnoseFinds(t *testing.T) {
 			Verdict diagnose.Verdict
 		}
 	}
+
 	if err := json.Unmarshal([]byte(got.Out), &out); err != nil || out.Server != "v1.37.1" || len(out.Nodes) != 1 ||
 		len(out.Probes) != len(diagnose.Probes()) || got.Code != exit.Findings {
 		t.Errorf("%v, exit code %d:\n%s", err, got.Code, got.Out)

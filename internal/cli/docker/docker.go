@@ -77,13 +77,14 @@ Whoever may use the socket is as good as root on this machine, as with Docker's 
 	cmd.PersistentFlags().StringVar(&a.name, "name", defaultName,
 		"name of the engine; its folder is "+defaultData+", or "+defaultData+"-NAME, unless --data-dir names another")
 	cmd.AddCommand(a.up(), a.down(), a.env(), a.status())
+
 	return cmd
 }
 
 // nameForm is a DNS label, which the name of a context of docker can be.
 var nameForm = lazyregexp.New(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)
 
-// paths are the engine's: those of a folder of its own, unless another is given.
+// paths returns the engine's: those of a folder of its own, unless another is given.
 func (a *commands) paths(cmd *cobra.Command) (layout.Paths, error) {
 	if !nameForm.MatchString(a.name) {
 		return layout.Paths{}, exit.Misuse(fmt.Errorf("--name %q is not a DNS label of at most 40 characters", a.name),
@@ -93,16 +94,18 @@ func (a *commands) paths(cmd *cobra.Command) (layout.Paths, error) {
 	if a.name != defaultName {
 		data += "-" + a.name
 	}
+
 	if cmd.Flags().Changed("data-dir") {
 		var err error
 		if data, err = filepath.Abs(a.DataDir); err != nil {
 			return layout.Paths{}, err
 		}
 	}
+
 	return layout.Paths{Data: data, Bin: filepath.Dir(a.Env.Executable)}, nil
 }
 
-// kept is the engine that a folder holds; os.ErrNotExist if it holds none. A cluster's folder is an error.
+// kept returns the engine that a folder holds; os.ErrNotExist if it holds none. A cluster's folder is an error.
 func kept(paths layout.Paths) (spec.Cluster, error) {
 	c, err := paths.LoadSpec()
 	if err == nil && c.Docker == nil {
@@ -115,10 +118,10 @@ func kept(paths layout.Paths) (spec.Cluster, error) {
 	return c, err
 }
 
-// address is the socket as docker's -H and DOCKER_HOST take it.
+// address returns the socket as docker's -H and DOCKER_HOST take it.
 func address(paths layout.Paths) string { return "unix://" + paths.Docker() }
 
-// command is this program with the flags that name the engine.
+// command returns this program with the flags that name the engine.
 func (a *commands) command(cmd *cobra.Command, below string) string {
 	words := []string{strings.TrimSuffix(a.program(), " "), "docker", below}
 	if a.name != defaultName {
@@ -130,7 +133,7 @@ func (a *commands) command(cmd *cobra.Command, below string) string {
 	return strings.Join(words, " ")
 }
 
-// program is this program as a person types it, without a folder.
+// program returns this program as a person types it, without a folder.
 func (a *commands) program() string {
 	call := *a.Call
 	call.DataDir = invoke.DefaultDataDir
@@ -163,6 +166,7 @@ you made stays yours: ` + "`docker context rm`" + `.`,
 			if err := a.RequireRoot("ends the engine's processes and removes what they made"); err != nil {
 				return err
 			}
+
 			ctx, held, err := a.Hold(cmd.Context(), paths)
 			if err != nil {
 				return err
@@ -174,6 +178,7 @@ you made stays yours: ` + "`docker context rm`" + `.`,
 			} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 				fmt.Fprintf(a.Env.Err, "mullion: %v; removing what is there anyway\n", err)
 			}
+
 			return a.calls.Down(ctx, paths, func(step string) {
 				if !quiet {
 					fmt.Fprintf(a.Env.Out, "ok   %s\n", step)
@@ -182,5 +187,6 @@ you made stays yours: ` + "`docker context rm`" + `.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors")
+
 	return cmd
 }

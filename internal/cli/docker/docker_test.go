@@ -35,7 +35,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{data: filepath.Join(dir, "data"), bin: filepath.Join(dir, "bin"), taken: map[string]bool{}}
+	w := &world{
+		data:  filepath.Join(dir, "data"),
+		bin:   filepath.Join(dir, "bin"),
+		taken: map[string]bool{},
+	}
+
 	program := cluster.DockerProgram(w.bin)
 	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
 		t.Fatal(err)
@@ -60,6 +65,7 @@ func (w *world) run(t *testing.T, args ...string) (out string, err error) {
 			Executable: filepath.Join(w.bin, "mullion"),
 		},
 	}
+
 	root := frame.Root(call)
 	frame.Add(root, "", New(call, Calls{
 		Preflight: func(context.Context, cluster.PreflightOptions) []preflight.Finding { return nil },
@@ -84,6 +90,7 @@ func (w *world) run(t *testing.T, args ...string) (out string, err error) {
 	}))
 	root.SetArgs(append([]string{"docker"}, args...))
 	err = root.ExecuteContext(t.Context())
+
 	return text.String(), err
 }
 
@@ -110,6 +117,7 @@ func TestUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c := w.up[0]
 	if c.Name != "ci" || c.Networking.UnderlaySubnet != "10.217.1.0/24" || c.Nodes[0].WindowsVersion != "ltsc2022" ||
 		!c.Nodes[0].Bare || *c.Docker != (spec.Docker{Publish: "127.0.0.1", Owner: 4321}) {
@@ -118,6 +126,7 @@ func TestUp(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
+
 	for _, want := range []string{
 		"docker context create ci --docker host=unix://" + w.paths().Docker(),
 		"docker env --name ci --data-dir " + w.data, "root, user 4321: whoever uses it is as good as root",
@@ -148,6 +157,7 @@ func TestUpRefuses(t *testing.T) {
 	for _, s := range subnets() {
 		w.taken[s.String()] = true
 	}
+
 	w.fails(t, exit.Conflict, "--subnet", at()...)
 	w.taken = nil
 	w.upErr = fmt.Errorf("it is late: %w", context.DeadlineExceeded)
@@ -208,6 +218,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%s: %s", shell, got)
 		}
 	}
+
 	for program, want := range map[string]string{"": "bash", "/bin/zsh": "bash", "/usr/bin/fish": "fish", "pwsh": "powershell"} {
 		if got := shellOf(program); got != want {
 			t.Errorf("%q is %s", program, got)
@@ -235,14 +246,24 @@ func TestAsk(t *testing.T) {
 	defer server.Close()
 
 	answers <- func(w http.ResponseWriter) {
-		json.NewEncoder(w).Encode(engine{ServerVersion: "2", ContainersRunning: 1, Containers: 3})
+		json.NewEncoder(w).Encode(engine{
+			ServerVersion:     "2",
+			ContainersRunning: 1,
+			Containers:        3,
+		})
 	}
+
 	info, err := ask(t.Context(), socket)
 	if err != nil || info.ServerVersion != "2" {
 		t.Errorf("%+v, %v", info, err)
 	}
+
 	var out strings.Builder
-	r := report{Name: "ci", State: stateReady, Engine: &info}
+	r := report{
+		Name:   "ci",
+		State:  stateReady,
+		Engine: &info,
+	}
 	if err := r.print(&out); err != nil || !strings.Contains(out.String(), "3 container(s), of which 1 run") {
 		t.Errorf("%v: %s", err, out.String())
 	}
@@ -255,6 +276,7 @@ func TestAsk(t *testing.T) {
 	if _, err := ask(t.Context(), socket); err == nil {
 		t.Error("half an answer is read")
 	}
+
 	if _, err := ask(t.Context(), socket+"x"); err == nil {
 		t.Error("nobody answers, and that is no error")
 	}

@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/cli/exit"
 )
 
-// shells are those whose words `mullion docker env` knows; the first is that of all shells like sh.
+// shells returns those whose words `mullion docker env` knows; the first is that of all shells like sh.
 func shells() []string { return []string{"bash", "fish", "powershell"} }
 
 func (a *commands) env() *cobra.Command {
@@ -35,6 +35,7 @@ and their like. It needs no root.`,
 			if err != nil {
 				return err
 			}
+
 			if shell == "" {
 				shell = shellOf(a.Env.Getenv("SHELL"))
 			}
@@ -42,6 +43,7 @@ and their like. It needs no root.`,
 				return exit.Misuse(fmt.Errorf("--shell %q is none of %s", shell, strings.Join(shells(), ", ")),
 					"for example: --shell bash")
 			}
+
 			value := address(paths)
 			if unset {
 				value = ""
@@ -55,10 +57,11 @@ and their like. It needs no root.`,
 	cmd.Flags().StringVar(&shell, "shell", "", "bash, fish or powershell (default: as $SHELL is)")
 	cmd.Flags().BoolVarP(&unset, "unset", "u", false, "print the line that takes it back")
 	cmdline.Complete(cmd, "shell", shells())
+
 	return cmd
 }
 
-// shellOf is the shell that a program is, or is like.
+// shellOf returns the shell that a program is, or is like.
 func shellOf(program string) string {
 	switch path.Base(program) {
 	case "fish":

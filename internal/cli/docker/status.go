@@ -83,6 +83,7 @@ another, and 6 if there is none.`,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	cmdline.Complete(cmd, "output", []string{"text", "json"})
+
 	return cmd
 }
 
@@ -105,6 +106,7 @@ func (a *commands) printStatus(cmd *cobra.Command, paths layout.Paths, output st
 	} else if err := s.print(a.Env.Out); err != nil {
 		return err
 	}
+
 	if s.State == stateReady {
 		return nil
 	}
@@ -126,6 +128,7 @@ func (a *commands) look(ctx context.Context, paths layout.Paths) report {
 	if c, err := kept(paths); err == nil {
 		s.Name = c.Name
 	}
+
 	info, err := ask(ctx, paths.Docker())
 	if err != nil {
 		s.State, s.Problem = stateDown, err.Error()
@@ -140,12 +143,14 @@ func (a *commands) look(ctx context.Context, paths layout.Paths) report {
 	if err != nil && s.State == stateReady {
 		s.State, s.Problem = stateDegraded, "its supervisor does not answer: "+err.Error()
 	}
+
 	for _, u := range now.Units {
 		s.Parts = append(s.Parts, u)
 		if (u.State != component.Ready || u.Problem != "") && s.State == stateReady {
 			s.State = stateDegraded
 		}
 	}
+
 	return s
 }
 
@@ -158,6 +163,7 @@ func ask(ctx context.Context, socket string) (engine, error) {
 		DialContext:       unixsocket.Dialer(socket),
 		DisableKeepAlives: true,
 	}}
+
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker/info", nil)
 	if err != nil {
 		return info, err
@@ -170,6 +176,7 @@ func ask(ctx context.Context, socket string) (engine, error) {
 	if answer.StatusCode != http.StatusOK {
 		return info, fmt.Errorf("ask the engine: it answers %s", answer.Status)
 	}
+
 	if err := json.NewDecoder(io.LimitReader(answer.Body, mostAnswer)).Decode(&info); err != nil {
 		return info, fmt.Errorf("read what the engine says of itself: %w", err)
 	}
@@ -184,9 +191,11 @@ func (s report) print(w io.Writer) error {
 		p.line("docker    %s on %s %s, %s", e.ServerVersion, e.OperatingSystem, e.OSVersion, e.Driver)
 		p.line("has       %d container(s), of which %d run, and %d image(s)", e.Containers, e.ContainersRunning, e.Images)
 	}
+
 	if s.Problem != "" {
 		p.line("problem   %s", s.Problem)
 	}
+
 	for _, u := range s.Parts {
 		switch {
 		case u.State != component.Ready:
@@ -197,6 +206,7 @@ func (s report) print(w io.Writer) error {
 			p.line("ports     %s", u.Note)
 		}
 	}
+
 	return p.err
 }
 

@@ -33,7 +33,7 @@ type upFlags struct {
 // mostEngines is how many subnets are looked at for one that is free.
 const mostEngines = 16
 
-// subnets are those that an engine's host is given by itself: the first that is free.
+// subnets returns those that an engine's host is given by itself: the first that is free.
 func subnets() []netip.Prefix {
 	var all []netip.Prefix
 	for i := range mostEngines {
@@ -71,6 +71,7 @@ dockerd.exe is not in a release: ` + "`make docker-windows`" + ` builds it in a 
 	flags.BoolVar(&f.retain, "retain", false, "if a new engine does not start, keep it and its logs instead of removing them")
 	f.out.Add(cmd, "print a line for each part")
 	cmdline.Complete(cmd, "windows-version", cmdline.WindowsVersions())
+
 	return cmd
 }
 
@@ -82,6 +83,7 @@ func (a *commands) runUp(cmd *cobra.Command, f upFlags) error {
 	if err := f.out.Check(); err != nil {
 		return err
 	}
+
 	if program := cluster.DockerProgram(paths.Bin); !there(program) {
 		return &exit.Error{
 			Code:   exit.Requirement,
@@ -89,6 +91,7 @@ func (a *commands) runUp(cmd *cobra.Command, f upFlags) error {
 			Remedy: "in a checkout, `make docker-windows` builds it",
 		}
 	}
+
 	if err := a.RequireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
@@ -102,6 +105,7 @@ func (a *commands) runUp(cmd *cobra.Command, f upFlags) error {
 	if err != nil {
 		return err
 	}
+
 	r := progress.Start(ctx, a.Call, f.out)
 	defer r.Close()
 	return a.bringUp(ctx, cmd, paths, want, f, r)
@@ -112,7 +116,7 @@ func there(file string) bool {
 	return err == nil
 }
 
-// wanted is the engine that is there, which flags may not change, or a new one.
+// wanted returns the engine that is there, which flags may not change, or a new one.
 func (a *commands) wanted(cmd *cobra.Command, paths layout.Paths, f upFlags) (spec.Cluster, error) {
 	c, err := kept(paths)
 	if err == nil {
@@ -131,6 +135,7 @@ func (a *commands) wanted(cmd *cobra.Command, paths layout.Paths, f upFlags) (sp
 			return c, exit.Misuse(fmt.Errorf("--windows-version: %w", err), "see `mullion support windows-versions`")
 		}
 	}
+
 	if f.subnet != "" {
 		subnet, err := netip.ParsePrefix(f.subnet)
 		if err != nil || !subnet.Addr().Is4() || subnet.Bits() != 24 || subnet != subnet.Masked() {
@@ -140,6 +145,7 @@ func (a *commands) wanted(cmd *cobra.Command, paths layout.Paths, f upFlags) (sp
 		if err := c.Validate(); err != nil {
 			return c, exit.Misuse(err, "choose another --subnet")
 		}
+
 		return c, nil
 	}
 
@@ -149,10 +155,15 @@ func (a *commands) wanted(cmd *cobra.Command, paths layout.Paths, f upFlags) (sp
 			return c, nil
 		}
 	}
-	return c, &exit.Error{Code: exit.Conflict, Err: err, Remedy: "name a network that is free: --subnet"}
+
+	return c, &exit.Error{
+		Code:   exit.Conflict,
+		Err:    err,
+		Remedy: "name a network that is free: --subnet",
+	}
 }
 
-// asked are the settings that flags name.
+// asked returns the settings that flags name.
 func (a *commands) asked(f upFlags) (spec.Docker, error) {
 	docker := spec.Docker{Publish: "127.0.0.1", Group: f.group}
 	if f.publish != "" {
@@ -163,6 +174,7 @@ func (a *commands) asked(f upFlags) (spec.Docker, error) {
 		}
 		docker.Publish = address.String()
 	}
+
 	if f.group != "" {
 		if _, err := cluster.GroupID(f.group); err != nil {
 			return docker, exit.Misuse(fmt.Errorf("--group: %w", err), "`getent group` lists them")
@@ -172,6 +184,7 @@ func (a *commands) asked(f upFlags) (spec.Docker, error) {
 	if uid, err := strconv.ParseUint(a.Env.Getenv("SUDO_UID"), 10, 32); err == nil && uid <= most {
 		docker.Owner = int(uid)
 	}
+
 	return docker, nil
 }
 
@@ -191,6 +204,7 @@ func (a *commands) unchanged(cmd *cobra.Command, c spec.Cluster, f upFlags) erro
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -198,20 +212,27 @@ func (a *commands) unchanged(cmd *cobra.Command, c spec.Cluster, f upFlags) erro
 func (a *commands) bringUp(ctx context.Context, cmd *cobra.Command, paths layout.Paths, want spec.Cluster, f upFlags,
 	r *progress.Progress,
 ) error {
-	look := cluster.PreflightOptions{Paths: paths, Nodes: want.Nodes, Docker: true}
+	look := cluster.PreflightOptions{
+		Paths:  paths,
+		Nodes:  want.Nodes,
+		Docker: true,
+	}
 	if err := bringup.Preflight(ctx, a.Call, a.calls.Preflight, look, r); err != nil {
 		return err
 	}
+
 	node := want.Nodes[0]
 	build, err := node.Build()
 	if err != nil {
 		return err
 	}
+
 	r.Of([]progress.Node{{Name: node.Name, OS: node.OS, Product: build.ProductName, Address: want.Networking.UnderlaySubnet}}, "")
 
 	started := time.Now()
 	waitCtx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
+
 	r.Watch()
 	got, err := a.calls.Up(waitCtx, cluster.UpOptions{
 		Spec:       want,
@@ -226,6 +247,7 @@ func (a *commands) bringUp(ctx context.Context, cmd *cobra.Command, paths layout
 	if err != nil {
 		return a.remedied(ctx, cmd, err, paths)
 	}
+
 	a.sayUse(cmd, r, got, paths, build, time.Since(started))
 	return nil
 }
@@ -270,6 +292,7 @@ func (a *commands) remedied(ctx context.Context, cmd *cobra.Command, err error, 
 	case errors.Is(err, context.DeadlineExceeded):
 		failure.Remedy = fmt.Sprintf("see %s; on a slow machine give it more time: `%s --wait 20m` goes on with what is there",
 			paths.Logs(), up)
+
 	case errors.Is(err, cluster.ErrFailed) && !there(paths.Logs()):
 		failure.Remedy = fmt.Sprintf("what failed is removed again; `%s --retain` keeps it and its logs", up)
 	case errors.Is(err, cluster.ErrFailed), errors.Is(err, cluster.ErrTakenDown):
@@ -277,5 +300,6 @@ func (a *commands) remedied(ctx context.Context, cmd *cobra.Command, err error, 
 	default:
 		return err
 	}
+
 	return failure
 }

@@ -70,6 +70,7 @@ images.`,
 			if ofRun {
 				return engine.Remove(a.Call, cmd, out.Quiet)
 			}
+
 			paths, err := a.Paths()
 			if err != nil {
 				return err
@@ -110,6 +111,7 @@ images.`,
 	cmd.Flags().BoolVar(&ofRun, "run", false,
 		"remove the engine of single containers (mullion run) and its images, not the cluster")
 	out.AddQuiet(cmd)
+
 	return cmd
 }
 
@@ -133,5 +135,6 @@ func (a *Commands) Stop() *cobra.Command {
 		},
 	}
 	out.AddQuiet(cmd)
+
 	return cmd
 }

@@ -65,6 +65,7 @@ func (a *Commands) runLeave(ctx context.Context, kubeconfig string, force bool) 
 
 	leaving, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
+
 	err = a.calls.Leave(leaving, paths, admin)
 	switch {
 	case err == nil:
@@ -77,12 +78,14 @@ func (a *Commands) runLeave(ctx context.Context, kubeconfig string, force bool) 
 			Err:    err,
 			Remedy: "`mullion leave --kubeconfig FILE` with an administrator's kubeconfig; or `mullion leave --force` here, and `kubectl delete node` by an administrator",
 		}
+
 	case errors.Is(err, os.ErrNotExist):
 		return &exit.Error{
 			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: "after a reboot, run `mullion up` first; or `mullion leave --force` here, and `kubectl delete node` on the server",
 		}
+
 	default:
 		return &exit.Error{
 			Code:   exit.NotReady,
@@ -109,5 +112,6 @@ func (a *Commands) joined() (layout.Paths, error) {
 			Remedy: "`mullion down` removes the cluster",
 		}
 	}
+
 	return paths, err
 }

@@ -105,6 +105,7 @@ func TestLeaveAsAdministrator(t *testing.T) {
 	if len(*did) > 0 {
 		t.Errorf("and did %q", *did)
 	}
+
 	file := filepath.Join(m.Paths.Data, "admin.conf")
 	m.Write(file, clitest.Kubeconfig("https://192.0.2.10:6443"))
 	if got := m.Run("leave", "--kubeconfig", file); got.Code != exit.OK || as == nil {

@@ -38,6 +38,7 @@ func (c Console) Attach(ctx, outer context.Context, env invoke.Env,
 		Err:      env.Err,
 		Controls: controls,
 	}
+
 	if c.Stdin {
 		streams.In = env.In
 	}
@@ -46,6 +47,7 @@ func (c Console) Attach(ctx, outer context.Context, env invoke.Env,
 	if c.Terminal && env.Size != nil {
 		columns, rows = env.Size()
 	}
+
 	if c.Terminal && c.Stdin {
 		restore, err := env.Raw()
 		if err != nil {
@@ -60,6 +62,7 @@ func (c Console) Attach(ctx, outer context.Context, env invoke.Env,
 		case <-ctx.Done():
 		}
 	}
+
 	go passSignals(ctx, outer, say)
 	if c.Terminal && env.Resized != nil {
 		go passSizes(ctx, env, say)
@@ -94,7 +97,7 @@ func passSignals(ctx, outer context.Context, say func(single.Control)) {
 	}
 }
 
-// signalOf is what Windows has for the signal that ended a context.
+// signalOf returns what Windows has for the signal that ended a context.
 func signalOf(outer context.Context) single.Signal {
 	if cause, ok := errors.AsType[*interrupt.Cause](context.Cause(outer)); ok && cause.Signal == syscall.SIGTERM {
 		return single.Stop

@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/single"
 )
 
-// Client is a client of the engine of single containers.
+// Client returns a client of the engine of single containers.
 func Client(call *invoke.Call, cmd *cobra.Command) (*single.Client, error) {
 	paths, err := Paths(call, cmd)
 	return &single.Client{
@@ -26,7 +26,7 @@ func Client(call *invoke.Call, cmd *cobra.Command) (*single.Client, error) {
 	}, err
 }
 
-// Paths are the paths of single containers: in a folder of their own, unless another is given.
+// Paths returns the paths of single containers: in a folder of their own, unless another is given.
 func Paths(call *invoke.Call, cmd *cobra.Command) (single.Paths, error) {
 	data := single.DefaultData
 	if cmd.Flags().Changed("data-dir") {

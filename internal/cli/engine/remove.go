@@ -17,6 +17,7 @@ func Remove(call *invoke.Call, cmd *cobra.Command, quiet bool) error {
 	if err != nil {
 		return err
 	}
+
 	found, err := client.Remove(cmd.Context())
 	if err != nil {
 		return err

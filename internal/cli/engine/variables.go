@@ -12,7 +12,7 @@ import (
 // mostOfEnvFile bounds a file of variables or labels, in bytes.
 const mostOfEnvFile = 1 << 20
 
-// Lines are those of files of variables or labels, but for empty ones and comments.
+// Lines returns those of files of variables or labels, but for empty ones and comments.
 func Lines(what string, files []string) (lines []string, err error) {
 	for _, file := range files {
 		text, err := beneath.ReadPath(file, mostOfEnvFile)
@@ -29,13 +29,14 @@ func Lines(what string, files []string) (lines []string, err error) {
 	return lines, nil
 }
 
-// Variables are those of the files, and then of the flags. A name without a value has the one that it has here, and is
-// left out if it has none, as docker does.
+// Variables returns those of the files, and then of the flags. A name without a value has the one that it has here, and
+// is left out if it has none, as docker does.
 func Variables(env invoke.Env, flags, files []string) ([]string, error) {
 	lines, err := Lines("variables", files)
 	if err != nil {
 		return nil, err
 	}
+
 	var out []string
 	for _, line := range append(lines, flags...) {
 		name, value, has := strings.Cut(line, "=")
@@ -47,12 +48,14 @@ func Variables(env invoke.Env, flags, files []string) ([]string, error) {
 				continue
 			}
 		}
+
 		out = append(out, name+"="+value)
 	}
+
 	return out, nil
 }
 
-// lookupEnv is the value of a variable of this process.
+// lookupEnv returns the value of a variable of this process.
 func lookupEnv(env invoke.Env, name string) (string, bool) {
 	for _, line := range slices.Backward(env.Environ) {
 		if k, v, ok := strings.Cut(line, "="); ok && k == name {

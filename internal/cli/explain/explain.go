@@ -97,6 +97,7 @@ func (a *commands) explained(ctx context.Context, namespace, pod string) ([]expl
 			for i := range e.Findings {
 				e.Findings[i].Row = rowAbout(e.Findings[i])
 			}
+
 			out = append(out, e)
 		}
 	}
@@ -170,6 +171,7 @@ func printExplained(w io.Writer, all []explained) error {
 				fmt.Fprintf(&b, "      mullion support: %s\n", f.Row)
 			}
 		}
+
 		if e.More > 0 {
 			fmt.Fprintf(&b, "  and %d lines of more kinds than are kept\n", e.More)
 		}

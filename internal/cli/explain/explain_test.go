@@ -52,6 +52,7 @@ container idle (1) on win-1
 container off (2) on win-2
   not asked for: make the pod with the annotation mullion.dev/explain: "true"
 `
+
 	if diff := cmp.Diff(want, b.String()); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

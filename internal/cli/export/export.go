@@ -82,12 +82,14 @@ logs stays.`,
 			if err != nil {
 				return err
 			}
+
 			dir := ""
 			if len(args) == 1 {
 				dir = args[0]
 			} else if dir, err = os.MkdirTemp("", "mullion-logs-"); err != nil {
 				return err
 			}
+
 			return a.writeLogs(cmd.Context(), dir, paths, c)
 		},
 	}
@@ -116,6 +118,7 @@ func (a *Commands) writeLogs(ctx context.Context, dir string, paths layout.Paths
 	for _, m := range missing {
 		fmt.Fprintf(a.Env.Err, "warning: not written: %s\n", m)
 	}
+
 	fmt.Fprintln(a.Env.Out, dir)
 	return nil
 }
@@ -180,6 +183,7 @@ func (a *Commands) ownFiles(ctx context.Context, dir string, paths layout.Paths,
 		if err != nil {
 			return a.ReadError(paths, err)
 		}
+
 		if head.Name == export.MissingFile {
 			text, err := io.ReadAll(files)
 			if err != nil {
@@ -190,6 +194,7 @@ func (a *Commands) ownFiles(ctx context.Context, dir string, paths layout.Paths,
 			}
 			continue
 		}
+
 		if err := unpack(to, head.Name, files); err != nil {
 			return fmt.Errorf("write %q: %w", head.Name, err)
 		}

@@ -85,6 +85,7 @@ func TestExportLogsOfDownCluster(t *testing.T) {
 		o.SupervisorError = "no such file"
 		o.APIError = "refused"
 	})
+
 	got := m.Run("export", "logs")
 	dir := strings.TrimSpace(got.Out)
 	if got.Code != exit.OK || !strings.HasPrefix(dir, os.Getenv("TMPDIR")+"/mullion-logs-") {
@@ -93,6 +94,7 @@ func TestExportLogsOfDownCluster(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "logs", "etcd.log")); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := os.Stat(filepath.Join(dir, "objects")); err == nil {
 		t.Error("there are objects of an API server that does not answer")
 	}
@@ -162,6 +164,7 @@ func archived(t *testing.T, files map[string]string) string {
 		}); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := io.WriteString(w, text); err != nil {
 			t.Fatal(err)
 		}

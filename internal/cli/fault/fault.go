@@ -101,6 +101,7 @@ func (a *commands) made(ctx context.Context) []listedFault {
 			isMade := slices.Contains(made, f.ID)
 			l.Made = &isMade
 		}
+
 		all = append(all, l)
 	}
 
@@ -154,6 +155,7 @@ func (a *commands) makeAll(ctx context.Context, ids []string) error {
 			return unknownFault(&fault.UnknownError{ID: id})
 		}
 	}
+
 	if err := a.RequireRoot("loads the images of its pods into the nodes' stores"); err != nil {
 		return err
 	}
@@ -225,6 +227,7 @@ func (a *commands) undo() *cobra.Command {
 			for _, id := range undone {
 				fmt.Fprintf(a.Env.Out, "undone %s\n", id)
 			}
+
 			if unknown, ok := errors.AsType[*fault.UnknownError](err); ok {
 				return unknownFault(unknown)
 			}

@@ -30,6 +30,7 @@ func TestFaultList(t *testing.T) {
 	client := fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "pings", Namespace: fault.Namespace, Labels: map[string]string{fault.Label: "pod-pings"},
 	}})
+
 	m.Sources.Client = func(layout.Paths) (kubeclient.Interface, error) { return client, nil }
 	m.Run("fault", "list").Has(t, exit.OK, "pod-pings                  yes   a probe that pings the outside, which is not translated",
 		"dns-policy                 -     a DNS policy that Windows does not have")

@@ -50,6 +50,7 @@ func usageText(cmd *cobra.Command, columns int) string {
 	for _, g := range cmd.Groups() {
 		section(g.Title, commandList(cmd, g.ID, columns))
 	}
+
 	title := "Available Commands:"
 	if len(cmd.Groups()) > 0 {
 		title = "Additional Commands:"

@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/internal/cli/exit"
 )
 
-// ofRun are the flags of `mullion run` that a test's container can have. All have a value.
+// ofRun returns the flags of `mullion run` that a test's container can have. All have a value.
 func ofRun() []string {
 	return []string{
 		"data-dir", "windows-version", "network", "memory", "cpus", "user", "env", "env-file", "volume", "dns", "publish", "hostname",
@@ -23,6 +23,7 @@ func split(args []string) (own, rest []string, err error) {
 		if !strings.HasPrefix(args[0], "--") || !slices.Contains(ofRun(), name) {
 			break
 		}
+
 		args = args[1:]
 		if !has {
 			if len(args) == 0 {
@@ -34,8 +35,10 @@ func split(args []string) (own, rest []string, err error) {
 			return nil, nil, exit.Misuse(fmt.Errorf("--%s %s: go's -exec takes no word with both quotes", name, value),
 				"put the variable in a file: --env-file")
 		}
+
 		own = append(own, "--"+name+"="+value)
 	}
+
 	return own, args, nil
 }
 
@@ -51,6 +54,7 @@ func check(args []string) error {
 		if !strings.HasPrefix(arg, "-") || value == "false" {
 			continue
 		}
+
 		switch name {
 		case "args":
 			return nil // what follows is the tests' own
@@ -62,10 +66,11 @@ func check(args []string) error {
 				"call go yourself: GOOS=windows go test -exec 'mullion run --go-test --' ./...")
 		}
 	}
+
 	return nil
 }
 
-// arguments is the command line of go: -C has to be its first flag.
+// arguments returns the command line of go: -C has to be its first flag.
 func arguments(runner string, rest []string) []string {
 	var first []string
 	switch {

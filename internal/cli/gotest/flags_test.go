@@ -22,10 +22,12 @@ func TestSplit(t *testing.T) {
 		if got := strings.Join(own, " "); got != tt.own {
 			t.Errorf("of %q run has %q, want %q", tt.args, got, tt.own)
 		}
+
 		if got := strings.Join(rest, " "); got != tt.rest {
 			t.Errorf("of %q go has %q, want %q", tt.args, got, tt.rest)
 		}
 	}
+
 	for _, args := range [][]string{{"--memory"}, {"--env", `A='"`}} {
 		if own, rest, err := split(args); err == nil {
 			t.Errorf("%q is %q and %q", args, own, rest)

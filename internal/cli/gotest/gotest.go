@@ -62,6 +62,7 @@ func (a *command) test(cmd *cobra.Command, args []string) error {
 	if asksForHelp(own, rest) {
 		return cmd.Help()
 	}
+
 	if err := check(rest); err != nil {
 		return err
 	}
@@ -89,6 +90,7 @@ func (a *command) run(ctx context.Context, program string, args []string) error 
 	if err := run.Start(); err != nil {
 		return fmt.Errorf("start %q: %w", program, err)
 	}
+
 	defer context.AfterFunc(ctx, func() {
 		if cause, ok := errors.AsType[*interrupt.Cause](context.Cause(ctx)); ok {
 			_ = run.Process.Signal(cause.Signal) // it may have ended
@@ -102,6 +104,7 @@ func (a *command) run(ctx context.Context, program string, args []string) error 
 		}
 		return fmt.Errorf("run %q: %w", program, err)
 	}
+
 	return err
 }
 
@@ -136,7 +139,7 @@ func (a *command) checkSettings(ctx context.Context, program string) error {
 	return nil
 }
 
-// runner is the command line by which go runs a test program, quoted as go reads it.
+// runner returns the command line by which go runs a test program, quoted as go reads it.
 func (a *command) runner(cmd *cobra.Command, own []string) string {
 	words := []string{a.Env.Executable}
 	if flag := cmd.Root().PersistentFlags().Lookup("data-dir"); flag != nil && flag.Changed {
@@ -150,7 +153,7 @@ func (a *command) runner(cmd *cobra.Command, own []string) string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as go reads it in -exec: it knows quotes and no escapes.
+// quoted returns a word as go reads it in -exec: it knows quotes and no escapes.
 func quoted(word string) string {
 	switch {
 	case word != "" && !strings.ContainsAny(word, " \t\n'\""):

@@ -31,6 +31,7 @@ func run(t *testing.T, euid int, env []string, args ...string) (out string, err 
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(goScript), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	var printed bytes.Buffer
 	call := &invoke.Call{DataDir: invoke.DefaultDataDir, Env: invoke.Env{
 		In:         strings.NewReader("input"),
@@ -41,6 +42,7 @@ func run(t *testing.T, euid int, env []string, args ...string) (out string, err 
 		Euid:       euid,
 		Environ:    append([]string{"PATH=" + dir + ":/usr/bin:/bin"}, env...),
 	}}
+
 	root := &cobra.Command{
 		Use:              "mullion",
 		SilenceErrors:    true,
@@ -52,6 +54,7 @@ func run(t *testing.T, euid int, env []string, args ...string) (out string, err 
 	root.SetOut(&printed)
 	root.SetArgs(args)
 	err = root.ExecuteContext(context.WithoutCancel(t.Context()))
+
 	return printed.String(), err
 }
 
@@ -64,6 +67,7 @@ func TestRun(t *testing.T) {
 	const want = "windows amd64 0\ntest\n" +
 		"-exec='/opt/my mullion/mullion' --data-dir /x run --go-test --windows-version=ltsc2022 --\n" +
 		"-v\n./...\n-args\n-race\ninput"
+
 	if out != want {
 		t.Errorf("go is called so:\n%s\nwant:\n%s", out, want)
 	}

@@ -127,6 +127,7 @@ func (a *commands) ask(ctx context.Context, paths layout.Paths, node string) (ad
 	if err != nil {
 		return told, fmt.Errorf("look into HNS of node %s: %w", node, err)
 	}
+
 	return told, nil
 }
 
@@ -214,6 +215,7 @@ func (d diagnosis) print(w io.Writer, now time.Time) error {
 	for _, text := range d.Withheld {
 		fmt.Fprintf(w, "  not carried out, so that the control plane reaches the node: %s\n", text)
 	}
+
 	if len(d.Differences) == 0 {
 		fmt.Fprintln(w, "  the kernel is as HNS plans it")
 	} else {

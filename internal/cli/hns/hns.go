@@ -133,6 +133,7 @@ func (a *commands) list() *cobra.Command {
 					return exit.Misuse(fmt.Errorf("no kind %q", kind), "there are: "+strings.Join(show.KindNames(), ", "))
 				}
 			}
+
 			return nil
 		},
 		ValidArgsFunction: a.complete(show.KindNames),

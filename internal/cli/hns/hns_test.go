@@ -120,6 +120,7 @@ func TestHNSListForPrograms(t *testing.T) {
 				t.Errorf("%q: %s are %v", args, name, kinds[name])
 			}
 		}
+
 		if diff := cmp.Diff(want, names); diff != "" {
 			t.Errorf("%q: %s", args, diff)
 		}
@@ -247,6 +248,7 @@ func TestHNSDiagTellsOfRepairs(t *testing.T) {
 		},
 		Proxy: &proxyHealth{Healthy: true},
 	}
+
 	if err := d.print(&out, time.Unix(60, 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -265,6 +267,7 @@ func TestHNSOfNodesThatHaveNone(t *testing.T) {
 	m.calls.HNS = func(context.Context, layout.Paths, string) (Conn, error) {
 		return nil, fmt.Errorf("%w: connect: connection refused", winhost.ErrDown)
 	}
+
 	m.calls.Agent = func(layout.Paths, string) (*admin.Client, error) { return nil, winhost.ErrDown }
 	for _, args := range []string{"ls win-1", "show win-1 x", "diag win-1", "restart win-1"} {
 		m.Run(append([]string{"hns"}, strings.Fields(args)...)...).Has(t, exit.NotReady,

@@ -66,6 +66,7 @@ func (a *commands) follow(ctx context.Context, node string,
 		if agentErr != nil {
 			return remedy.HNS(node, agentErr)
 		}
+
 		if err = agent.Trace(ctx, told); err != nil {
 			err = fmt.Errorf("trace HNS of node %s: %w", node, err)
 		}
@@ -122,6 +123,7 @@ func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
 			fmt.Fprintf(&b, "    → %s\n", onOneLine(c.Reply))
 		}
 	}
+
 	_, err := io.WriteString(out, b.String())
 	return err
 }
@@ -142,6 +144,7 @@ func (a *commands) readTrace(ctx context.Context, paths layout.Paths, node strin
 		case err != nil:
 			return fmt.Errorf("read what the node's agent tells: %w", a.ReadError(paths, err))
 		}
+
 		if err := told(call); err != nil {
 			return err
 		}

@@ -74,6 +74,7 @@ func Copy(from, to Place) error {
 			Remedy: `make it first, for example with: mullion node exec NODE -- cmd /c "mkdir C:\tools"`,
 		}
 	}
+
 	if errors.Is(err, beneath.ErrUnfit) {
 		return exit.Misuse(fmt.Errorf("copy %s to %s: %w", from.Path, to.Path, err), "name another file")
 	}

@@ -92,6 +92,7 @@ With --os linux the image is for linux/amd64; without a Dockerfile FOLDER may al
 	f.StringVar(&over.WorkingDir, "workdir", "", `folder that the program starts in, for example C:\app`)
 	f.StringVar(&over.User, "user", "", "ContainerUser or ContainerAdministrator")
 	f.StringArrayVar(&over.ExposedPorts, "expose", nil, "port, for example 80/tcp")
+
 	return cmd
 }
 
@@ -103,6 +104,7 @@ func (a *builds) buildAny(cmd *cobra.Command, dir, file string, docker dockerfil
 	if err != nil {
 		return nil, nil, exit.Misuse(err, "")
 	}
+
 	if by != "" {
 		img, done, err := a.buildDockerfile(cmd, dir, by, docker, over)
 		if own, ok := errors.AsType[*exit.Error](err); ok { // beside the line, the code and what to do
@@ -114,6 +116,7 @@ func (a *builds) buildAny(cmd *cobra.Command, dir, file string, docker dockerfil
 		} else if err != nil {
 			err = exit.Misuse(err, "")
 		}
+
 		return img, done, err
 	}
 
@@ -150,12 +153,14 @@ func (a *builds) placeImage(cmd *cobra.Command, img *imagebuild.Image, to placin
 			fmt.Fprintln(a.Env.Err, "Windows' own layers are not in the archive: `--push` takes them from one registry to the other")
 		}
 	}
+
 	if to.run {
 		where = "the store of single containers"
 		if err := a.loadBuiltForRun(cmd, img); err != nil {
 			return err
 		}
 	}
+
 	if to.push {
 		where = "its registry"
 		for _, ref := range img.Refs {
@@ -164,6 +169,7 @@ func (a *builds) placeImage(cmd *cobra.Command, img *imagebuild.Image, to placin
 			}
 		}
 	}
+
 	if to == (placing{}) {
 		if err := a.loadBuilt(ctx, img); err != nil {
 			return err
@@ -189,6 +195,7 @@ func (a *builds) loadBuiltForRun(cmd *cobra.Command, img *imagebuild.Image) erro
 	if err := a.RequireRoot("loads images into the store of single containers"); err != nil {
 		return err
 	}
+
 	client, err := engine.Client(a.Call, cmd)
 	if err != nil {
 		return err

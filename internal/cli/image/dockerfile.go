@@ -65,6 +65,7 @@ func (f dockerfileFlags) given() string {
 	case f.base != baseStandIn:
 		return "--base"
 	}
+
 	return ""
 }
 
@@ -126,6 +127,7 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 	if err != nil {
 		return nil, nil, err
 	}
+
 	secrets, err := a.buildSecrets(flags.secrets)
 	if err != nil {
 		return nil, nil, err
@@ -134,6 +136,7 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 	if err != nil {
 		return nil, nil, err
 	}
+
 	client, err := engine.Client(a.Call, cmd)
 	if err != nil {
 		return nil, nil, err
@@ -148,6 +151,7 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 	if err != nil {
 		return nil, nil, errors.Join(err, clear())
 	}
+
 	done = func() error { return errors.Join(cache.Close(), clear()) }
 
 	p := &buildProgress{
@@ -155,6 +159,7 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 		name: filepath.Base(file),
 		now:  time.Now,
 	}
+
 	img, err := dockerfile.Build(cmd.Context(), dockerfile.Options{
 		File:       file,
 		Name:       p.name,
@@ -178,6 +183,7 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 		Created: created,
 		Say:     p.say,
 	})
+
 	if err != nil {
 		return nil, nil, errors.Join(err, done())
 	}
@@ -210,6 +216,7 @@ func (a *builds) openBuildCache(ctx context.Context, scratch string) (*buildcach
 	if a.Env.Euid == 0 {
 		o.Memory = fmt.Sprintf("/run/mullion-build-%.6x", sha256.Sum256([]byte(o.Dir)))
 	}
+
 	cache, err := buildcache.Open(ctx, o)
 	if errors.Is(err, buildcache.ErrShared) {
 		return nil, &exit.Error{
@@ -218,6 +225,7 @@ func (a *builds) openBuildCache(ctx context.Context, scratch string) (*buildcach
 			Remedy: "unset " + cacheVariable + ", or name by it a folder that is root's alone, with those that lead to it",
 		}
 	}
+
 	return cache, err
 }
 
@@ -286,12 +294,14 @@ func (a *builds) buildRun(ctx context.Context, client *single.Client, c dockerfi
 		Layer:   c.Layer,
 		Once:    true,
 	}
+
 	ask.Network = networkOf(c)
 	ask.Mounts = mountsOf(c)
 	end, err := client.Run(ctx, ask, streams)
 	if err != nil {
 		return err
 	}
+
 	return failed(end)
 }
 
@@ -307,6 +317,7 @@ func runLinux(ctx context.Context, client *single.Client, c dockerfile.Command, 
 		Mounts:  mountsOf(c),
 		Layer:   c.Layer,
 	}
+
 	for _, l := range c.Linux.Layers {
 		sum, err := l.DiffID()
 		if err != nil {
@@ -402,6 +413,7 @@ func (a *builds) buildArgs(flags []string) (map[string]string, error) {
 				continue
 			}
 		}
+
 		args[name] = value
 	}
 
@@ -420,6 +432,7 @@ func (a *builds) buildSecrets(flags []string) (map[string][]byte, error) {
 			key, value, _ := strings.Cut(field, "=")
 			fields[strings.ToLower(key)] = value
 		}
+
 		id := fields["id"]
 		file, variable := cmp.Or(fields["src"], fields["source"]), fields["env"]
 		for key := range fields {

@@ -98,6 +98,7 @@ func TestWorkFolder(t *testing.T) {
 	if err := remove(); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is left: %v", err)
 	}
@@ -125,17 +126,20 @@ func TestBuildProgress(t *testing.T) {
 		name: "Dockerfile",
 		now:  func() time.Time { return at },
 	}
+
 	p.say(dockerfile.Event{
 		Number: 1,
 		Line:   2,
 		Step:   "[1/2] FROM a",
 	})
+
 	p.say(dockerfile.Event{
 		Number: 1,
 		Line:   2,
 		Ended:  true,
 		Cached: true,
 	})
+
 	p.say(dockerfile.Event{
 		Number: 2,
 		Line:   3,
@@ -149,6 +153,7 @@ func TestBuildProgress(t *testing.T) {
 			t.Error(n, err)
 		}
 	}
+
 	o.flush()
 	p.say(dockerfile.Event{
 		Number: 2,
@@ -181,6 +186,7 @@ func TestBuildSecrets(t *testing.T) {
 			t.Errorf("%s: %q, %v", flag, got, err)
 		}
 	}
+
 	for _, flag := range []string{"", "x", "src=" + file, "id=x,dst=y", "id=x,env=ABSENT", "id=absent", "id=x,src=" + m.Paths.Data} {
 		if got, err := a.buildSecrets([]string{flag}); err == nil {
 			t.Errorf("%q: %q", flag, got)

@@ -41,6 +41,7 @@ Linux node has a store of its own.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+
 	cmd.AddCommand(
 		(&builds{r}).command(), a.kubeadm(), a.load(), a.pull(),
 		a.list(), a.remove(), a.tag(), a.save(), a.push(),
@@ -64,6 +65,7 @@ func (a *commands) load() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&forRun, "run", false, "load them for single containers (mullion run), not for the cluster")
 	cmd.Flags().StringVarP(&tag, "tag", "t", "", "reference of an image for Windows to which the archive gives none, as buildah may")
+
 	return cmd
 }
 
@@ -114,6 +116,7 @@ func (a *commands) pull() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			return a.pullAll(cmd.Context(), c, nodes, args[0], auth)
 		},
 	}
@@ -152,6 +155,7 @@ func (a *commands) registryAuth(user string, passwordStdin bool) (*image.Auth, e
 	if password == "" {
 		return nil, exit.Misuse(errors.New("--password-stdin: standard input is empty"), remedy)
 	}
+
 	return &image.Auth{Username: user, Password: password}, nil
 }
 
@@ -170,6 +174,7 @@ func (a *commands) pullAll(ctx context.Context, c spec.Cluster, nodes []string, 
 		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
 			continue
 		}
+
 		var err error
 		if n.Linux() {
 			err = stores.Linux(ctx, a.Call, []string{n.Name},
@@ -220,6 +225,7 @@ func (a *commands) pullFor(ctx context.Context, s *image.Store, node, ref string
 	if err != nil {
 		return fmt.Errorf("pull %s for node %s (%s): %w", ref, node, s.OSVersion(), err)
 	}
+
 	fmt.Fprintf(a.Env.Out, "%s: %s is %s (%s)\n", node, ref, info.ID, info.OSVersion)
 	return nil
 }

@@ -61,6 +61,7 @@ func TestImageTable(t *testing.T) {
 		pad("example.com/a:v2") + "sha256:0123456789ab  10.0.20348.2762  98.8 MB\n" +
 		pad("example.com/a@sha256:12") + "sha256:0123456789ab  10.0.20348.2762  98.8 MB\n" +
 		pad(b) + "sha256:0123456789ab  linux            1.2 MB\n"
+
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

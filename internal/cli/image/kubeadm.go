@@ -57,6 +57,7 @@ func (a *commands) loadKubeadm(ctx context.Context, names []string) error {
 		Pause:   paths.Program("mullion-pause"),
 		Version: cmp.Or(c.KubernetesVersion, version.Kubernetes),
 	}.Build(ctx)
+
 	if missing, ok := errors.AsType[*kubeimages.NotBuiltError](err); ok {
 		return &exit.Error{
 			Code:   exit.NotFound,
@@ -64,6 +65,7 @@ func (a *commands) loadKubeadm(ctx context.Context, names []string) error {
 			Remedy: "`make kubeadm` builds kubeadm; nft is in the package nftables; the rest comes with Mullion (`make build`)",
 		}
 	}
+
 	if err != nil {
 		return err
 	}
@@ -78,6 +80,7 @@ func (a *commands) loadKubeadm(ctx context.Context, names []string) error {
 				fmt.Fprintf(a.Env.Out, "loaded %s on %s\n", ref, node)
 			}
 		}
+
 		return nil
 	})
 }

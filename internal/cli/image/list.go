@@ -58,6 +58,7 @@ func printImages(w io.Writer, list []image.Info) error {
 		if i.StandsIn() {
 			version += " (stand-in)"
 		}
+
 		for _, ref := range append(i.RepoTags, i.RepoDigests...) {
 			fmt.Fprintf(t, "%s\t%.19s\t%s\t%.1f MB\n", stores.Named(ref), i.ID, stores.Named(version), float64(i.Size)/1e6)
 		}
@@ -135,6 +136,7 @@ func (a *commands) removeEverywhere(ctx context.Context, ref string) error {
 		default:
 			return err
 		}
+
 		return nil
 	}
 

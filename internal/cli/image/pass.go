@@ -40,6 +40,7 @@ func (a *commands) tag() *cobra.Command {
 			if err := a.RequireRoot("changes the store of single containers"); err != nil {
 				return err
 			}
+
 			client, err := engine.Client(a.Call, cmd)
 			if err != nil {
 				return err
@@ -48,6 +49,7 @@ func (a *commands) tag() *cobra.Command {
 		},
 	}
 	forRunFlag(cmd, &forRun)
+
 	return cmd
 }
 
@@ -71,6 +73,7 @@ func (a *commands) save() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "the archive's file; - for standard output")
 	forRunFlag(cmd, &forRun)
+
 	return cmd
 }
 
@@ -115,6 +118,7 @@ Windows' own layers, which are not here, are taken from the registry of the imag
 	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false,
 		"read the password or token for --user from standard input")
 	forRunFlag(cmd, &forRun)
+
 	return cmd
 }
 
@@ -144,6 +148,7 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 			return exit.Misuse(err, "")
 		}
 	}
+
 	digest, err := registry.PushLayout(cmd.Context(), full, dir)
 	if err != nil {
 		return err

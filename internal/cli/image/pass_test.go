@@ -58,12 +58,14 @@ func TestPasswordIsForOneRegistry(t *testing.T) {
 		servers[address] = a
 		return address
 	}
+
 	own, other := serve(), serve()
 
 	made, err := random.Image(64, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	img := mutate.Annotations(made, map[string]string{ocispec.AnnotationBaseImageName: other + "/base:1"}).(v1.Image)
 	dir := t.TempDir()
 	to, err := layout.Write(dir, empty.Index)
@@ -73,6 +75,7 @@ func TestPasswordIsForOneRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	layers, err := img.Layers()
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +84,7 @@ func TestPasswordIsForOneRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Remove(filepath.Join(dir, "blobs", digest.Algorithm, digest.Hex)); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +97,7 @@ func TestPasswordIsForOneRegistry(t *testing.T) {
 	if _, err := (bases.Registry{Keychain: keychain}).PushLayout(t.Context(), ref, dir); err == nil {
 		t.Error("it is pushed without a layer")
 	}
+
 	if got := servers[other].given; len(got) > 0 {
 		t.Errorf("the other registry gets %q", got)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Command is this program as a person types it: by its name if the shell finds it so, else by the path that was typed;
-// with the folder of the cluster, if that is not the usual one.
+// Command returns this program as a person types it: by its name if the shell finds it so, else by the path that was
+// typed; with the folder of the cluster, if that is not the usual one.
 func (c *Call) Command() string {
 	program := quoted(c.program())
 	if c.DataDir != DefaultDataDir {
@@ -16,7 +16,7 @@ func (c *Call) Command() string {
 	return program
 }
 
-// program is this program as a person types it.
+// program returns this program as a person types it.
 func (c *Call) program() string {
 	switch {
 	case c.onPath():

@@ -141,6 +141,7 @@ after a reboot, and ` + "`mullion leave`" + ` takes them out of the cluster.`,
 	f.out.Add(cmd, "print a line for each part of the nodes")
 	cmdline.Complete(cmd, "os", []string{spec.Windows, spec.Linux})
 	cmdline.Complete(cmd, "windows-version", cmdline.WindowsVersions())
+
 	return cmd
 }
 
@@ -176,6 +177,7 @@ func (f joinFlags) options() (o join.Options, err error) {
 		Kind:       spec.Kind,
 		Nodes:      []spec.Node{f.node},
 	}
+
 	if err := c.Validate(); err != nil || f.node.Count < 1 {
 		return o, exit.Misuse(fmt.Errorf("read the flags about nodes (--os, --windows-version, --name, --count): %w",
 			errors.Join(err, countError(f.node.Count))), "see `mullion join --help`")
@@ -254,6 +256,7 @@ func (a *commands) runJoin(ctx context.Context, f joinFlags) (err error) {
 	if err != nil {
 		return err
 	}
+
 	if err := a.RequireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
@@ -266,6 +269,7 @@ func (a *commands) runJoin(ctx context.Context, f joinFlags) (err error) {
 
 	r := progress.Start(ctx, a.Call, f.out)
 	defer r.Close()
+
 	version := ""
 	if len(f.bundles) > 0 {
 		var discard func() error
@@ -295,6 +299,7 @@ func (a *commands) runJoin(ctx context.Context, f joinFlags) (err error) {
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
+
 	r.Watch()
 	c, err := a.calls.Join(ctx, o)
 	r.Settle()

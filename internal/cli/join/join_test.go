@@ -65,6 +65,7 @@ func TestJoinSaysWhatIsToBeDone(t *testing.T) {
 	m.calls.WaitingForServing = func(context.Context, layout.Paths, spec.Cluster) []*kubeadm.ServingError {
 		return []*kubeadm.ServingError{{Node: "win-b", Request: "csr-7"}}
 	}
+
 	got := m.Run(byToken()...)
 	got.Out = clitest.Untimed(got.Out)
 	got.Check(t, exit.OK, `ok   found the cluster
@@ -164,6 +165,7 @@ func TestJoinErrors(t *testing.T) {
 			m.calls.Join = func(context.Context, join.Options) (spec.Cluster, error) {
 				return spec.Cluster{}, fmt.Errorf("join: %w", tt.err)
 			}
+
 			got := m.Run(byToken()...)
 			got.Has(t, tt.code, "mullion: join: "+tt.err.Error(), "→ "+tt.remedy)
 			if got.Out != "" {

@@ -53,6 +53,7 @@ func (a *tokens) create() *cobra.Command {
 			case windows:
 				shape = (*tokens).forWindows
 			}
+
 			return a.make(cmd.Context(), args, ttl, description, shape)
 		},
 	}
@@ -63,6 +64,7 @@ func (a *tokens) create() *cobra.Command {
 		"print the whole command with which a machine joins, instead of the token alone")
 	cmd.Flags().BoolVar(&windows, "print-windows", false,
 		"print the PowerShell line with which a Windows Server joins by mullion-agent.exe, instead of the token alone")
+
 	return cmd
 }
 
@@ -233,6 +235,7 @@ func (a *tokens) delete() *cobra.Command {
 			for _, t := range tokens {
 				ids = append(ids, t.ID)
 			}
+
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
@@ -246,6 +249,7 @@ func (a *tokens) take(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+
 	if !slices.ContainsFunc(tokens, func(t bootstrap.TokenInfo) bool { return t.ID == id }) {
 		return &exit.Error{
 			Code:   exit.NotFound,

@@ -44,6 +44,7 @@ func Locate(environ []string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
+
 	target := Target{Owner: owner}
 	for _, path := range filepath.SplitList(env["KUBECONFIG"]) {
 		if path != "" {
@@ -77,6 +78,7 @@ func person(env map[string]string) (string, *Owner, error) {
 	if err := errors.Join(uidErr, gidErr); err != nil {
 		return "", nil, fmt.Errorf("find kubeconfig of %q, who called sudo: %w", name, err)
 	}
+
 	return u.HomeDir, &Owner{UID: uid, GID: gid}, nil
 }
 

@@ -154,6 +154,7 @@ func TestNewFileGoesAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	only(t, filepath.Dir(path))
 }
 
@@ -177,6 +178,7 @@ func TestBadFileIsLeftAlone(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("got error %v, want one with %q and the path", err, tt.want)
 			}
+
 			if err := kubeconfig.Check(target); err == nil || !strings.Contains(err.Error(), tt.want) ||
 				!strings.Contains(err.Error(), path) {
 				t.Errorf("check: got error %v, want one with %q and the path", err, tt.want)
@@ -198,6 +200,7 @@ func TestForeignEntriesAreNotOverwritten(t *testing.T) {
 		!strings.Contains(err.Error(), "not Mullion's") {
 		t.Fatalf("got %v", err)
 	}
+
 	if err := kubeconfig.Remove(t.Context(), target, "work", "/data"); err != nil {
 		t.Fatal(err)
 	}
@@ -217,6 +220,7 @@ func TestWhichFile(t *testing.T) {
 	if diff := cmp.Diff([]string{a, b}, target.Paths); diff != "" {
 		t.Fatalf("paths (-want +got):\n%s", diff)
 	}
+
 	if got, err := kubeconfig.Merge(t.Context(), target, "x", "/data", admin("https://127.0.0.1:1")); err != nil ||
 		got != b {
 		t.Errorf("none exists: wrote %q, %v, want the last", got, err)
@@ -285,6 +289,7 @@ func TestSymbolicLinkIsKept(t *testing.T) {
 	if err := os.Symlink(real, link); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := kubeconfig.Merge(t.Context(), kubeconfig.Target{Paths: []string{link}}, "mullion", "/data",
 		admin("https://127.0.0.1:1")); err != nil {
 		t.Fatal(err)

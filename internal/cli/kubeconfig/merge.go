@@ -56,9 +56,11 @@ func Merge(ctx context.Context, target Target, name, cluster string, config *cli
 			AuthInfo:   name,
 			Extensions: made,
 		}
+
 		file.CurrentContext = name
 		return nil
 	})
+
 	if err != nil {
 		return path, fmt.Errorf("merge context %q into %q: %w", name, path, err)
 	}
@@ -75,6 +77,7 @@ func Remove(ctx context.Context, target Target, name, cluster string) error {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
+
 		err := target.edit(ctx, path, func(file *clientcmdapi.Config) error {
 			if remove(file, name, cluster) {
 				return nil
@@ -173,6 +176,7 @@ func (t Target) edit(ctx context.Context, path string, change func(*clientcmdapi
 	} else if err != nil {
 		return err
 	}
+
 	if len(file.Clusters)+len(file.AuthInfos)+len(file.Contexts) == 0 {
 		return os.Remove(path)
 	}
@@ -196,6 +200,7 @@ func (t Target) makeFolder(dir string) error {
 	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
+
 	if t.Owner == nil {
 		return nil
 	}
@@ -274,6 +279,7 @@ func read(path string) (*clientcmdapi.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read: %w (%s)", err, remedy)
 	}
+
 	return config, nil
 }
 
@@ -300,6 +306,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 			}
 			return func() { _ = os.Remove(name) }, nil
 		}
+
 		if !errors.Is(err, os.ErrExist) {
 			return nil, err
 		}

@@ -85,6 +85,7 @@ func (a *Commands) prepare(ctx context.Context, args []string) (run, error) {
 			return run, err
 		}
 	}
+
 	run.program, err = programOf(paths, version)
 	return run, err
 }
@@ -146,6 +147,7 @@ func (a *Commands) complete(ctx context.Context, args []string, prefix string) (
 	const none = cobra.ShellCompDirectiveNoFileComp
 	ctx, cancel := context.WithTimeout(ctx, reader.CompletionPatience)
 	defer cancel()
+
 	run, err := a.prepare(ctx, append(slices.Clone(args), prefix))
 	if err != nil {
 		if run, err = a.prepare(ctx, []string{cobra.ShellCompRequestCmd}); err != nil {
@@ -160,6 +162,7 @@ func (a *Commands) complete(ctx context.Context, args []string, prefix string) (
 	if err != nil {
 		return nil, none
 	}
+
 	return completions(out)
 }
 
@@ -213,6 +216,7 @@ func programOf(paths layout.Paths, version string) (string, error) {
 			Remedy: "`make kubernetes` builds it; or use your own kubectl with `mullion kubeconfig`",
 		}
 	}
+
 	return program, nil
 }
 
@@ -235,5 +239,6 @@ func (a *Commands) Run(ctx context.Context, args ...string) error {
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
 		return exit.Silent(max(ended.ExitCode(), 1))
 	}
+
 	return err
 }

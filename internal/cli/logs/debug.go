@@ -31,6 +31,7 @@ func (a *commands) debugLog(ctx context.Context, paths layout.Paths, node string
 	if err := a.RequireRoot("changes how much the node's agent logs"); err != nil {
 		return err
 	}
+
 	if _, err := cluster.LoadHost(paths, node); errors.Is(err, cluster.ErrNotWindows) {
 		return exit.Misuse(fmt.Errorf("%w: it has no agent", err), "name a Windows node: `mullion status` lists them")
 	} else if err != nil {
@@ -49,6 +50,7 @@ func (a *commands) debugLog(ctx context.Context, paths layout.Paths, node string
 		defer close(kept)
 		a.keepDebug(ctx, paths, node, ended)
 	}()
+
 	log := partlog.File(paths.Logs(), component.OfNode("agent", node).String())
 	err = partlog.Print(ctx, a.Env.Out, log, max(0, tail), true)
 	cancel()
@@ -94,6 +96,7 @@ func (a *commands) keepDebug(ctx context.Context, paths layout.Paths, node strin
 			case <-time.After(proc.Pace(agentPause, time.Since(lost))):
 			}
 		}
+
 		fmt.Fprintf(a.Env.Err, "the agent of node %s is back, and logs at debug\n", node)
 	}
 }

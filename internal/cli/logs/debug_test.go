@@ -85,6 +85,7 @@ func TestLogsDebug(t *testing.T) {
 	for _, g := range got {
 		g.Check(t, exit.OK, "first\nsecond\nthird\n", "the agent of node win-1 logs at debug until this command ends\n")
 	}
+
 	until(t, "the level is as before", func() bool { return served.Level.Now() == logging.Info })
 }
 

@@ -28,6 +28,7 @@ func TestLogs(t *testing.T) {
 	} {
 		m.Run(append([]string{"logs"}, strings.Fields(args)...)...).Check(t, exit.OK, want, "")
 	}
+
 	m.Run("logs", "wine").Refused(t, exit.NotFound, `no log of a component "wine"`, "there are: etcd, kubelet/win-1")
 	m.Run("logs", "../cluster").Has(t, exit.NotFound, `mullion: no log of a component "../cluster"`)
 }

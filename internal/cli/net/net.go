@@ -122,6 +122,7 @@ not. A flow that needs something that the cluster lacks is skipped, with the rea
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long the test may take")
 	cmdline.CompleteAll(cmd, map[string][]string{"mode": modeNames(), "output": {"text", "json"}})
+
 	return cmd
 }
 

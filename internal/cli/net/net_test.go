@@ -128,6 +128,7 @@ func TestNetTestForPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.Out), &report); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]nettest.Result{flow("a", nettest.Different)}, report.Results); diff != "" {
 		t.Error(diff)
 	}

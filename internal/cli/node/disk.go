@@ -135,6 +135,7 @@ func (a *commands) printDisks(disks []hostdisk.Disk) error {
 		if d.Offline {
 			state += ", offline"
 		}
+
 		if d.ReadOnly {
 			state += ", read-only"
 		}
@@ -172,6 +173,7 @@ room, also while a volume is used.`,
 		},
 	}
 	sizeFlag(cmd, &size)
+
 	return cmd
 }
 

@@ -144,6 +144,7 @@ func (a *commands) hostRunner(ctx context.Context, node string, argv []string) (
 	if err != nil {
 		return nil, err
 	}
+
 	if isLinux {
 		child := linux.Command(ctx, argv[0], argv[1:]...)
 		child.Env = append(child.Env, proc.MarkerVariable+"="+a.DataDir, "TERM="+a.Env.Getenv("TERM"))
@@ -163,6 +164,7 @@ func (a *commands) hostRunner(ctx context.Context, node string, argv []string) (
 	child.Stdin = a.Env.In
 	child.Stdout = a.Env.Out
 	child.Stderr = a.Env.Err
+
 	return func() error { return h.Run(ctx, child) }, nil
 }
 
@@ -182,6 +184,7 @@ func (a *commands) copy() *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			if info, err := os.Stat(to.Path); err == nil && info.IsDir() {
 				// Named as the argument is, so that a link that a pod planted there is refused too.
 				in := strings.TrimRight(args[1], `/\`) + "/" + filepath.Base(from.Path)
@@ -189,6 +192,7 @@ func (a *commands) copy() *cobra.Command {
 					return err
 				}
 			}
+
 			return hosts.Copy(from, to)
 		},
 	}
@@ -205,6 +209,7 @@ func (a *commands) copyPlace(arg string) (hosts.Place, error) {
 	if err != nil {
 		return hosts.Place{}, err
 	}
+
 	if _, linux, err := hosts.Linux(a.Call, node); err != nil {
 		return hosts.Place{}, err
 	} else if linux {
@@ -213,6 +218,7 @@ func (a *commands) copyPlace(arg string) (hosts.Place, error) {
 				"read with `mullion node exec %[1]s -- cat FILE`, write with `mullion node exec %[1]s -- tee FILE`",
 				node))
 	}
+
 	if _, err := hosts.Windows(a.Call, node); err != nil {
 		return hosts.Place{}, err
 	}
@@ -222,5 +228,6 @@ func (a *commands) copyPlace(arg string) (hosts.Place, error) {
 	if err != nil {
 		return hosts.Place{}, exit.Misuse(fmt.Errorf("%s: %w", arg, err), `name a path on C:, for example win-1:C:/tools/x.exe`)
 	}
+
 	return hosts.Place{Path: unix, Drive: drive}, nil
 }

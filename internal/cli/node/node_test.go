@@ -94,6 +94,7 @@ func TestCopyRefusals(t *testing.T) {
 	} {
 		m.Run("node", "cp", tt.from, tt.to).Refused(t, tt.code, tt.what, tt.remedy)
 	}
+
 	m.Run("node", "cp", file, `win-1:D:\a`).Has(t, exit.Usage, `mullion: win-1:D:\a: `,
 		"→ name a path on C:, for example win-1:C:/tools/x.exe")
 }
@@ -114,6 +115,7 @@ func TestCopyOddFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	zero := filepath.Join(dir, "zero")
 	if err := os.Symlink("/dev/zero", zero); err != nil {
 		t.Fatal(err)

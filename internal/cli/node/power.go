@@ -128,6 +128,7 @@ func powerError(paths layout.Paths, err error) error {
 			Err:    err,
 			Remedy: fmt.Sprintf("`mullion logs kubelet/%s --tail 50` may say why; try it again then", start.Node),
 		}
+
 	case errors.Is(err, cluster.ErrNotUp):
 		return &exit.Error{
 			Code:   exit.NotReady,

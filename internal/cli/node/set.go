@@ -151,6 +151,7 @@ func setError(paths layout.Paths, node, part string, err error) error {
 	case errors.As(err, &wrong):
 		return exit.Misuse(err, fmt.Sprintf("build %s for %s/amd64: GOOS=%[2]s GOARCH=amd64",
 			kubenode.ProgramName(part, wrong.System), wrong.System))
+
 	case errors.As(err, &other):
 		return exit.Misuse(err, fmt.Sprintf("name a %s: a build of k8s.io/kubernetes/cmd/%[1]s", part))
 	case errors.Is(err, cluster.ErrNoSuchPart):
@@ -161,6 +162,7 @@ func setError(paths layout.Paths, node, part string, err error) error {
 			Err:    err,
 			Remedy: fmt.Sprintf("see `mullion logs %s/%s --tail 50`", part, node),
 		}
+
 	case errors.Is(err, os.ErrNotExist):
 		return remedy.NoCluster(paths.Data, err)
 	}

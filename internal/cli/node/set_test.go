@@ -123,19 +123,32 @@ func TestNodeSetRefusals(t *testing.T) {
 		},
 		"wrong": {
 			"win-1 --kubelet FILE",
-			&bundle.WrongProgramError{File: "k", Is: "a program for Linux on x86-64", System: spec.Windows}, exit.Usage,
+			&bundle.WrongProgramError{
+				File:   "k",
+				Is:     "a program for Linux on x86-64",
+				System: spec.Windows,
+			}, exit.Usage,
 			"k is a program for Linux on x86-64, and not a program for Windows on x86-64",
 			"build kubelet.exe for windows/amd64: GOOS=windows GOARCH=amd64",
 		},
 		"other": {
 			"win-1 --kube-proxy FILE",
-			&bundle.OtherProgramError{File: "k", Is: "example.org/tool", Part: "kube-proxy"}, exit.Usage,
+			&bundle.OtherProgramError{
+				File: "k",
+				Is:   "example.org/tool",
+				Part: "kube-proxy",
+			}, exit.Usage,
 			"k is the program example.org/tool, and not a kube-proxy",
 			"name a kube-proxy: a build of k8s.io/kubernetes/cmd/kube-proxy",
 		},
 		"not-ready": {
 			"win-1 --kubelet FILE",
-			&cluster.NotReadyError{Part: "kubelet", Node: "win-1", Former: true, Err: errors.New("unknown flag")}, exit.NotReady,
+			&cluster.NotReadyError{
+				Part:   "kubelet",
+				Node:   "win-1",
+				Former: true,
+				Err:    errors.New("unknown flag"),
+			}, exit.NotReady,
 			"kubelet of node win-1 is not ready with that program, and has its former one again: unknown flag",
 			"see `mullion logs kubelet/win-1 --tail 50`",
 		},

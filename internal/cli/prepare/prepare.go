@@ -26,7 +26,7 @@ type Calls struct {
 	Remove func(dir string) (files []string, err error)
 }
 
-// Real are the calls that carry it out.
+// Real returns the calls that carry it out.
 func Real() Calls { return Calls{wine.Pack, wine.RemovePacked} }
 
 // flags are what the command was told.
@@ -98,6 +98,7 @@ func (f flags) run(ctx context.Context, call *invoke.Call, calls Calls) error {
 			Err:    err,
 			Remedy: "`mullion doctor` says how to install it",
 		}
+
 	case err != nil:
 		return err
 	case made:

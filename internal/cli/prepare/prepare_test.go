@@ -44,6 +44,7 @@ func TestPrepare(t *testing.T) {
 			Euid:    c.euid,
 			Args:    append([]string{"prepare"}, c.args...),
 		}}
+
 		cmd := New(call, Calls{
 			Pack: func(_ context.Context, _ wine.Options, dir string) (string, bool, error) {
 				return dir + "/file", c.made, c.err
@@ -61,6 +62,7 @@ func TestPrepare(t *testing.T) {
 				said += own.Remedy
 			}
 		}
+
 		if !strings.Contains(said, c.want) || exit.Code(err) != c.code {
 			t.Errorf("%q as %d: exit code %d, %q; want %d, %q", c.args, c.euid, exit.Code(err), said, c.code, c.want)
 		}

@@ -68,6 +68,7 @@ func (f *Flags) Check() error {
 	case f.colour != "" && !slices.Contains(colours(), f.colour):
 		return exit.Misuse(fmt.Errorf("--color %q is none of %s", f.colour, strings.Join(colours(), ", ")),
 			"for example: --color never")
+
 	case f.Quiet && f.Verbose:
 		return exit.Misuse(errors.New("--quiet and --verbose exclude each other"), "leave one of them out")
 	case f.JSON() && (f.Quiet || f.Verbose):

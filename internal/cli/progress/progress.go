@@ -217,6 +217,7 @@ func (r *Progress) Watch() {
 func (r *Progress) Told(p cluster.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	now := r.now()
 	r.begun, r.units = now.Add(-p.Elapsed), p.Units
 	for _, u := range p.Units {
@@ -250,6 +251,7 @@ func (r *Progress) changed(u supervisor.UnitStatus, now time.Time) {
 	case component.Starting:
 		r.since[u.ID] = now
 		return
+
 	case component.Failed:
 		if u.Reason == component.Cancelled { // another one failed
 			return
@@ -257,6 +259,7 @@ func (r *Progress) changed(u supervisor.UnitStatus, now time.Time) {
 		first, _, _ := strings.Cut(u.Error, "\n") // the command's error has the rest
 		message = plaintext.OneLine(first)
 		r.failed[u.ID] = message
+
 	case component.Ready:
 	default:
 		return
@@ -294,6 +297,7 @@ func (r *Progress) draw() {
 	if !r.screen.Live() {
 		return
 	}
+
 	var rows []row
 	if !r.flags.Verbose {
 		rows = r.unitRows()

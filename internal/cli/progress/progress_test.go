@@ -36,6 +36,7 @@ func reported(f Flags, columns int) told {
 	if columns > 0 {
 		size = func() screen.Size { return screen.Size{Columns: columns, Rows: 24} }
 	}
+
 	r := newProgress(f, screen.New(&out, size, false), c.now)
 	if f.JSON() {
 		r.events, r.screen = &events{out: &out, now: c.now}, screen.New(&strings.Builder{}, nil, false)
@@ -130,6 +131,7 @@ ok   win-1            3.8s  Windows Server 2025, 10.213.0.12
 ok   addons           3.8s  coredns
 ok   win-2            3.8s  Windows Server 2025, 10.213.0.13
 `
+
 	if diff := cmp.Diff(want, r.printed()); diff != "" {
 		t.Error(diff)
 	}
@@ -152,6 +154,7 @@ func TestProgressOnATerminal(t *testing.T) {
 ·    win-2                  0 of 1  waits for wine, kube-apiserver
 ·    addons                 0 of 1  waits for kube-apiserver
 `
+
 	if diff := cmp.Diff(first, r.printed()); diff != "" {
 		t.Error(diff)
 	}
@@ -171,6 +174,7 @@ ok   win-1            3.8s  Windows Server 2025, 10.213.0.12
 ok   win-2            3.8s  Windows Server 2025, 10.213.0.13
 ok   addons           3.8s  coredns
 `
+
 	if diff := cmp.Diff(last, up+r.printed()); diff != "" {
 		t.Error(diff)
 	}
@@ -208,6 +212,7 @@ func TestProgressOfManyNodes(t *testing.T) {
 			t.Errorf("%d columns: %s", n, row)
 		}
 	}
+
 	r.Settle()
 	if got := strings.Count(r.printed(), "win-"); got != 30 {
 		t.Errorf("the last picture has %d names of nodes", got)
@@ -272,6 +277,7 @@ func TestEvents(t *testing.T) {
 			Name                             string
 			Nodes                            []Node
 		}
+
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -300,6 +306,7 @@ func TestEvents(t *testing.T) {
 		"unit coredns  ready",
 		"cluster     mullion",
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -45,7 +45,7 @@ const (
 	groupAddons  = "addons"
 )
 
-// saidOf is what a unit is called where it has no name of its own that says what it does.
+// saidOf returns what a unit is called where it has no name of its own that says what it does.
 func saidOf(what string) string {
 	switch what {
 	case "wine":
@@ -117,6 +117,7 @@ func (p *picture) readyAfter() map[component.ID]float64 {
 		for _, before := range units[unit].After {
 			begun = max(begun, of(before))
 		}
+
 		after[unit] = begun + units[unit].Seconds
 		return after[unit]
 	}
@@ -158,6 +159,7 @@ func (p *picture) groupRow(name string, units []supervisor.UnitStatus, readyAfte
 	default:
 		w.text = counted + p.blockers(name, units)
 	}
+
 	w.seconds = p.elapsed().Seconds()
 	return w
 }
@@ -232,6 +234,7 @@ func (p *picture) fold(rows []row, most int) []row {
 		seconds: p.elapsed().Seconds(),
 		text:    strings.Join(names, ", "),
 	}
+
 	return append(rows[:most-1:most-1], last)
 }
 

@@ -101,12 +101,14 @@ func (r *Reader) ReadError(paths layout.Paths, err error) error {
 			Code: exit.Requirement,
 			Err:  fmt.Errorf("read the cluster in %s: %w: %s", paths.Data, refused, r.WithSudo()),
 		}
+
 	case view.Busy:
 		return &exit.Error{
 			Code:   exit.NotReady,
 			Err:    refused,
 			Remedy: "try it again in a moment",
 		}
+
 	case view.NotFound:
 		return &exit.Error{Code: exit.NotFound, Err: refused}
 	case view.NotWindows:
@@ -117,6 +119,7 @@ func (r *Reader) ReadError(paths layout.Paths, err error) error {
 			Err:    refused,
 			Remedy: "`mullion status` shows what is wrong, `sudo mullion up` brings it back",
 		}
+
 	case view.Wrong:
 		return &exit.Error{
 			Code:   exit.Requirement,
@@ -142,9 +145,11 @@ func (r *Reader) silentSocket(paths layout.Paths, err error) error {
 			Err:    fmt.Errorf("read the cluster in %s: its supervisor does not answer: %w", paths.Data, err),
 			Remedy: "`sudo mullion status` says what is wrong",
 		}
+
 	case !isNet:
 		return fmt.Errorf("read the cluster in %s: %w", paths.Data, err)
 	}
+
 	if _, statErr := os.Stat(paths.Data); errors.Is(statErr, fs.ErrNotExist) {
 		return remedy.NoCluster(paths.Data, statErr)
 	}

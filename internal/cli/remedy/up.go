@@ -21,6 +21,7 @@ func Up(err error, paths layout.Paths) error {
 			Err:    err,
 			Remedy: conflict.Remedy,
 		}
+
 	case errors.Is(err, context.DeadlineExceeded):
 		return &exit.Error{
 			Code: exit.NotReady,
@@ -28,18 +29,21 @@ func Up(err error, paths layout.Paths) error {
 			Remedy: fmt.Sprintf("see `mullion status` and %s; on a slow machine give it more time: `mullion up --wait 20m` goes on with what is there",
 				paths.Logs()),
 		}
+
 	case errors.Is(err, cluster.ErrTakenDown):
 		return &exit.Error{
 			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: "`mullion status` says what is there now, and `mullion up` brings up a new one",
 		}
+
 	case errors.Is(err, cluster.ErrNotGrown):
 		return &exit.Error{
 			Code:   exit.NotReady,
 			Err:    err,
 			Remedy: fmt.Sprintf("%s may say more; correct the new nodes, and run `mullion up` again", paths.Logs()),
 		}
+
 	case errors.Is(err, cluster.ErrFailed):
 		if _, statErr := os.Stat(paths.Logs()); statErr != nil {
 			return &exit.Error{

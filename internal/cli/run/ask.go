@@ -28,7 +28,7 @@ import (
 	"mullion.dev/mullion/internal/windows/winver"
 )
 
-// ask is what the engine is asked for, but for a folder's image.
+// ask returns what the engine is asked for, but for a folder's image.
 func (a *commands) ask(args []string, o options) (single.Run, error) {
 	if len(args) == 0 || args[0] == "" {
 		return single.Run{}, engine.Failed(errors.New("`mullion run` takes IMAGE, FOLDER or FILE.exe, got none"),
@@ -62,6 +62,7 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 	if o.entrypoint != "" {
 		ask.Entrypoint = []string{o.entrypoint}
 	}
+
 	if ask.Memory, err = memoryOf(o.memory); err != nil {
 		return ask, err
 	}
@@ -71,6 +72,7 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 	if ask.Labels, err = o.labelsAsk(); err != nil {
 		return ask, err
 	}
+
 	if err = o.networkAsk(&ask); err != nil {
 		return ask, err
 	}
@@ -108,10 +110,12 @@ func (o *options) restartAsk(folder bool) (single.Restart, error) {
 	case !o.detach:
 		return r, engine.Failed(errors.New("--restart is for a container in the background: one in the foreground ends with "+
 			"its command"), "add -d")
+
 	case folder:
 		return r, engine.Failed(errors.New("--restart: the image of a FOLDER is made for its first run alone"),
 			"`mullion image build FOLDER -t app:v1 --run` makes one that stays: run app:v1")
 	}
+
 	return r, nil
 }
 
@@ -129,6 +133,7 @@ func (o *options) check() error {
 	case o.cpus < 0 || o.stopTimeout < 0:
 		return engine.Failed(errors.New("--cpus and --stop-timeout are not below 0"), "")
 	}
+
 	if err := single.CheckName(o.name); err != nil {
 		return engine.RefusedRun(err)
 	}
@@ -154,12 +159,13 @@ func memoryOf(text string) (int64, error) {
 	return size, nil
 }
 
-// labelsAsk are the labels of the files, and then of the flags.
+// labelsAsk returns the labels of the files, and then of the flags.
 func (o *options) labelsAsk() (map[string]string, error) {
 	lines, err := engine.Lines("labels", o.labelFiles)
 	if err != nil {
 		return nil, err
 	}
+
 	labels := map[string]string{}
 	for _, line := range append(lines, o.labels...) {
 		name, value, _ := strings.Cut(line, "=")
@@ -168,6 +174,7 @@ func (o *options) labelsAsk() (map[string]string, error) {
 		}
 		labels[name] = value
 	}
+
 	if len(labels) == 0 {
 		return nil, nil //nolint:nilnil // there are none
 	}
@@ -186,6 +193,7 @@ func volumeOf(text string) (single.Mount, error) {
 	if parts == nil {
 		return refuse(`it is no folder of this machine, a colon and a Windows path`)
 	}
+
 	if mode := parts[3]; mode != "" && mode != "ro" && mode != "rw" {
 		return refuse(fmt.Sprintf("the mode %q is neither ro nor rw", mode))
 	}
@@ -200,6 +208,7 @@ func volumeOf(text string) (single.Mount, error) {
 	if err != nil {
 		return refuse(err.Error())
 	}
+
 	return single.Mount{
 		Source:   source,
 		Target:   parts[2],
@@ -235,6 +244,7 @@ func ofProgram(ask *single.Run, file string) error {
 	if err := checkProgram(file); err != nil {
 		return err
 	}
+
 	if len(ask.Entrypoint) > 0 {
 		return engine.Failed(errors.New("--entrypoint replaces the program, and FILE.exe is one"), "leave one of them out")
 	}
@@ -244,6 +254,7 @@ func ofProgram(ask *single.Run, file string) error {
 		Target:   appFolder,
 		ReadOnly: true,
 	})
+
 	ask.Entrypoint = []string{appFolder + `\` + filepath.Base(file)}
 	if ask.Dir == "" {
 		ask.Dir = appFolder
@@ -269,6 +280,7 @@ func checkProgram(file string) error {
 			Remedy: "name a program, a folder that begins with a dot or a slash, or an image",
 		}
 	}
+
 	if err != nil {
 		return cannot(err, "")
 	}
@@ -282,6 +294,7 @@ func checkProgram(file string) error {
 	case errors.Is(err, pefile.ErrNot):
 		return cannot(errors.New("it is no Windows program"),
 			"for a script: mullion run FOLDER powershell -File SCRIPT.ps1; with Go: GOOS=windows go build")
+
 	case err != nil:
 		return cannot(err, "")
 	case program.Library:
@@ -291,6 +304,7 @@ func checkProgram(file string) error {
 	case program.Subsystem == pe.IMAGE_SUBSYSTEM_NATIVE:
 		return cannot(errors.New("it is a driver, no program"), "")
 	}
+
 	return nil
 }
 
@@ -305,6 +319,7 @@ func (a *commands) folderImage(ctx context.Context, client *single.Client, dir, 
 	if err != nil {
 		return "", engine.Failed(err, "`mullion image build --help` describes "+imagebuild.SpecFile)
 	}
+
 	if description.OS == imagebuild.Linux {
 		return "", engine.Failed(fmt.Errorf("run %q: its image is for Linux", dir), "`docker run` runs such images")
 	}
@@ -318,11 +333,13 @@ func (a *commands) folderImage(ctx context.Context, client *single.Client, dir, 
 	if err != nil {
 		return "", engine.Failed(err, "`mullion image build --help` describes "+imagebuild.SpecFile)
 	}
+
 	archive, into := io.Pipe()
 	go func() { into.CloseWithError(img.WriteArchive(into)) }()
 	if _, err := client.Load(ctx, archive); err != nil {
 		return "", engine.RefusedRun(errors.Join(err, archive.Close()))
 	}
+
 	return ref, nil
 }
 
@@ -342,6 +359,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			return engine.Failed(fmt.Errorf("--%s: a single container does not have that yet", longName(name)), laterFlags()[name])
 		}
 	}
+
 	wrong := cmdline.FlagError(cmd, err)
 	if own, ok := errors.AsType[*exit.Error](wrong); ok {
 		return engine.Failed(own.Err, own.Remedy)

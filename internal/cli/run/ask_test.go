@@ -29,7 +29,7 @@ func newMachine(t *testing.T) *clitest.Machine {
 	return m
 }
 
-// parsed are the flags of a command line, and what is left.
+// parsed returns the flags of a command line, and what is left.
 func parsed(t *testing.T, args ...string) (options, []string) {
 	t.Helper()
 	var o options
@@ -49,16 +49,19 @@ func TestRunAsk(t *testing.T) {
 	if err := os.WriteFile("env", []byte("\ufeff# none\r\n\r\n  B=2 3 \r\nHERE\nNOT\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	o, rest := parsed(t, "-it", "--rm", "-e", "A=1=2", "-e", "NOT", "--env-file", "env", "-v", `.:C:\src:ro`,
 		"-v", dir+`:d:/x`,
 		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "1.5", "-h", "box", "--entrypoint", "cmd", "--pull",
 		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "-p", "8080:80", "-p", "[::1]:53:53/UDP",
 		"--dns", "192.0.2.53", "--name", "web", "-P", "--expose", "90-91", "-l", "team=web", "-l", "bare", "app:v1", "/c", "-v", "dir")
+
 	a := &commands{&invoke.Call{Env: invoke.Env{Environ: []string{"HERE=here"}}}}
 	got, err := a.ask(rest, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := single.Run{
 		Image:      "app:v1",
 		Pull:       single.PullAlways,
@@ -89,6 +92,7 @@ func TestRunAsk(t *testing.T) {
 		DNS:        []netip.Addr{netip.MustParseAddr("192.0.2.53")},
 		Name:       "web",
 	}
+
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Error(diff)
 	}
@@ -102,6 +106,7 @@ func TestRunProgram(t *testing.T) {
 	if err := os.WriteFile("a b.EXE", program, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	o, rest := parsed(t, "a b.EXE", "x")
 	got, err := (&commands{&invoke.Call{}}).ask(rest, o)
 	if err != nil {
@@ -111,6 +116,7 @@ func TestRunProgram(t *testing.T) {
 	if diff := cmp.Diff(mounts, got.Mounts); diff != "" {
 		t.Error(diff)
 	}
+
 	if got.Image != "" || got.From != "a b.EXE" || !got.Keep || got.Dir != `C:\app` || cmp.Diff([]string{`C:\app\a b.EXE`}, got.Entrypoint) != "" {
 		t.Errorf("asked for %+v", got)
 	}
@@ -132,6 +138,7 @@ func TestRunRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, tc := range []struct {
 		args string
 		code int
@@ -190,6 +197,7 @@ func TestRunRefuses(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s", tc.args, got.Code, got.Out, got.Err)
 		}
 	}
+
 	m.Env.Euid = 1000
 	m.Run("run", "app").Has(t, 125, "mullion: this needs root, as it makes containers")
 }
@@ -218,6 +226,7 @@ func TestPublish(t *testing.T) {
 			Protocol:  protocol,
 		}
 	}
+
 	for text, want := range map[string][]nat.Port{
 		"8080:80":          {port(loopback, 8080, 0, 80, wire.TCP)},
 		"80":               {port(loopback, 0, 0, 80, wire.TCP)},
@@ -247,6 +256,7 @@ func TestPublish(t *testing.T) {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
+
 	if all, err := portsOf("1-65535:1-65535"); err != nil || len(all) != 65535 || all[65534].Host != 65535 {
 		t.Errorf("all ports: %d, %v", len(all), err)
 	}

@@ -46,12 +46,13 @@ func (a *commands) explainRun(ctx context.Context, client *single.Client, ask si
 // mostShown is how much of a value is shown, in bytes.
 const mostShown = 200
 
-// explained is an explanation as a person reads it. An image's maker has written some of it.
+// explained returns an explanation as a person reads it. An image's maker has written some of it.
 func explained(e single.Explanation) string {
 	var out strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&out, "%-13s %s\n", name, plaintext.Printable(fmt.Sprintf(format, args...)))
 	}
+
 	if i := e.Image; i != nil {
 		line("image", "%s (%s)", i.Reference, i.ID)
 		line("base", "%s", i.Base)
@@ -61,6 +62,7 @@ func explained(e single.Explanation) string {
 	} else {
 		line("image", "none: a bare Windows")
 	}
+
 	line("windows", "%s (%s)", e.Windows, e.Build)
 	line("command line", "%s", e.CommandLine)
 	line("folder", "%s", e.Dir)
@@ -70,6 +72,7 @@ func explained(e single.Explanation) string {
 	} else {
 		line("hostname", "the beginning of the container's id")
 	}
+
 	several(line, "environment", "Windows' own alone", e.Env)
 	several(line, "mounts", "none", mountLines(e.Mounts))
 	several(line, "volumes", "none", e.Volumes)
@@ -77,6 +80,7 @@ func explained(e single.Explanation) string {
 	for _, port := range e.Network.Ports {
 		line("", "%s", port)
 	}
+
 	if len(e.Network.DNS) > 0 {
 		line("", "names are asked of %s", strings.Join(e.Network.DNS, ", "))
 	}
@@ -91,6 +95,7 @@ func explained(e single.Explanation) string {
 		line("configuration", "%s: %s", f.Name, f.How)
 		line("", "  %s", value)
 	}
+
 	return out.String()
 }
 
@@ -130,6 +135,7 @@ func limitsLine(l single.ExplainedLimits) string {
 	if l.CPUs > 0 {
 		parts = append(parts, fmt.Sprintf("%d processors", l.CPUs))
 	}
+
 	if l.CPUShare > 0 {
 		const percent = 100.0
 		parts = append(parts, fmt.Sprintf("%g %% of all processors", float64(l.CPUShare)/percent))
@@ -137,5 +143,6 @@ func limitsLine(l single.ExplainedLimits) string {
 	if len(parts) == 0 {
 		return "none of its own"
 	}
+
 	return strings.Join(parts, ", ")
 }

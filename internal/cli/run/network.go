@@ -34,6 +34,7 @@ func (o *options) networkAsk(ask *single.Run) error {
 		}
 		ask.Expose = append(ask.Expose, ports...)
 	}
+
 	for _, text := range o.publish {
 		ports, err := portsOf(text)
 		if err != nil {
@@ -41,6 +42,7 @@ func (o *options) networkAsk(ask *single.Run) error {
 		}
 		ask.Ports = append(ask.Ports, ports...)
 	}
+
 	for _, text := range o.dns {
 		addr, err := netip.ParseAddr(text)
 		if err != nil || !addr.Is4() {
@@ -52,6 +54,7 @@ func (o *options) networkAsk(ask *single.Run) error {
 		}
 		ask.DNS = append(ask.DNS, addr)
 	}
+
 	return nil
 }
 
@@ -72,6 +75,7 @@ func portsOf(text string) ([]nat.Port, error) {
 	if !ok {
 		outside, inside = "", rest
 	}
+
 	if addr, port, ok := cutLast(outside, ":"); ok {
 		var err error
 		if of.Addr, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(addr, "["), "]")); err != nil {
@@ -79,6 +83,7 @@ func portsOf(text string) ([]nat.Port, error) {
 		}
 		outside = port
 	}
+
 	first, last, err := single.ParsePorts(inside)
 	if err != nil || outside == "" {
 		return portsBetween(of, 0, 0, first, last), err
@@ -95,6 +100,7 @@ func portsOf(text string) ([]nat.Port, error) {
 	case end-begin != last-first:
 		return nil, fmt.Errorf("the ranges %s and %s are not as long", outside, inside)
 	}
+
 	return portsBetween(of, begin, 1, first, last), nil
 }
 

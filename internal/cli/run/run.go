@@ -82,6 +82,7 @@ program cannot be started; 127: it is not there.`,
 	}
 	o.flags(cmd)
 	cmd.SetFlagErrorFunc(flagError)
+
 	return cmd
 }
 
@@ -138,6 +139,7 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 	if err := a.RequireRoot("makes containers"); err != nil {
 		return engine.Failed(err, "")
 	}
+
 	streams := engine.Console{Terminal: o.terminal, Stdin: o.interactive}
 	if !o.detach {
 		if err := streams.Check(a.Env); err != nil {
@@ -151,6 +153,7 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 	if err != nil {
 		return engine.Failed(err, "")
 	}
+
 	if isFolder(args[0]) {
 		if ask.Image, err = a.folderImage(ctx, client, args[0], ask.Windows); err != nil {
 			return err
@@ -176,6 +179,7 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 	if err != nil {
 		return engine.RefusedRun(err)
 	}
+
 	return engine.Ended(a.Env, end)
 }
 
@@ -206,6 +210,7 @@ func Engine(call *invoke.Call) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			interrupt.Serving(cmd.Context())
 			options := single.Options{
 				Paths:   paths,
@@ -214,6 +219,7 @@ func Engine(call *invoke.Call) *cobra.Command {
 				Output:  call.Env.Err,
 				Environ: call.Env.Environ,
 			}
+
 			if server {
 				return single.Serve(cmd.Context(), options)
 			}
@@ -223,5 +229,6 @@ func Engine(call *invoke.Call) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&server, "server", false, "be the server, in namespaces of its own")
 	cmd.Flags().DurationVar(&idle, "idle", 10*time.Minute, "how long it lives when nobody asks for anything")
+
 	return cmd
 }

@@ -40,12 +40,14 @@ func (a *commands) runTests(
 	if err != nil {
 		return engine.Failed(err, "")
 	}
+
 	tests := gotest.Program{
 		Path:    path,
 		Dir:     dir,
 		Args:    ask.Args,
 		Environ: a.Env.Environ,
 	}
+
 	call, err := tests.Prepare(ctx, client, &ask)
 	if err != nil {
 		return engine.Failed(err, "")
@@ -54,6 +56,7 @@ func (a *commands) runTests(
 
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+
 	go a.watchCaller(ctx, stop)
 	end, err := engine.Console{Stdin: true}.Attach(ctx, outer, a.Env,
 		func(ctx context.Context, streams single.Streams, _, _ uint16) (single.End, error) {
@@ -62,6 +65,7 @@ func (a *commands) runTests(
 	if errors.Is(err, errQuit) {
 		return &exit.Error{Code: interrupt.Code(syscall.SIGQUIT), Err: err}
 	}
+
 	if err != nil {
 		return engine.RefusedRun(err)
 	}
@@ -87,6 +91,7 @@ func (a *commands) watchCaller(ctx context.Context, end context.CancelCauseFunc)
 	}
 	tick := time.NewTicker(callerInterval)
 	defer tick.Stop()
+
 	for caller := os.Getppid(); ; {
 		select {
 		case <-ctx.Done():
@@ -94,6 +99,7 @@ func (a *commands) watchCaller(ctx context.Context, end context.CancelCauseFunc)
 		case <-quit:
 			end(errQuit)
 			return
+
 		case <-tick.C:
 			if os.Getppid() != caller {
 				end(errCaller)

@@ -102,12 +102,15 @@ func (s *terminal) Write(p []byte) (int, error) {
 			case 'J':
 				s.lines[len(s.lines)-1] = ""
 			}
+
 			text = text[end+1:]
+
 		case text[0] == '\r':
 			text = text[1:]
 		case text[0] == '\n':
 			s.lines = append(s.lines, "")
 			text = text[1:]
+
 		default:
 			r := []rune(text)[0]
 			last := &s.lines[len(s.lines)-1]
@@ -187,6 +190,7 @@ func TestLowTerminal(t *testing.T) {
 		rows:    4,
 		lines:   []string{""},
 	}
+
 	s := screen.New(term, func() screen.Size { return screen.Size{Columns: term.columns, Rows: term.rows} }, false)
 	block := make([]screen.Line, 12)
 	for i := range block {
@@ -196,6 +200,7 @@ func TestLowTerminal(t *testing.T) {
 	for range 3 {
 		s.Draw(block)
 	}
+
 	if diff := cmp.Diff([]string{"x", "xx", "xxx", ""}, term.lines); diff != "" {
 		t.Error(diff)
 	}

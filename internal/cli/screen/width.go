@@ -99,6 +99,7 @@ func Paragraphs(text string, columns int) string {
 		}
 		paragraph = append(paragraph, line)
 	}
+
 	flush()
 	return strings.Join(out, "\n")
 }

@@ -100,6 +100,7 @@ problem or is not up, and 6 if there is no cluster. Pods that fail on their own 
 		}
 		return nil
 	}
+
 	return cmd
 }
 
@@ -123,6 +124,7 @@ func Print(w io.Writer, s view.Status, paths layout.Paths, output string) error 
 		if text, err = yaml.Marshal(report); err == nil {
 			_, err = fmt.Fprintf(w, "---\n%s", text)
 		}
+
 	default:
 		if err = s.Health.Text(w); err == nil && output == "verbose" {
 			_, err = io.WriteString(w, s.Weights.Text()+s.Load.Text())
@@ -154,12 +156,14 @@ func statusError(s view.Status, paths layout.Paths) error {
 				s.SupervisorError),
 			Remedy: "`mullion up` brings it back, `mullion down` removes it",
 		}
+
 	case health.Unhealthy:
 		return &exit.Error{
 			Code:   exit.NotReady,
 			Err:    fmt.Errorf("cluster %q is not healthy: %d problem(s)", p.Name, problems),
 			Remedy: "the picture above names each problem and what to do about it",
 		}
+
 	default:
 		return &exit.Error{
 			Code:   exit.NotReady,

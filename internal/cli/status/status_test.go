@@ -210,6 +210,7 @@ func TestWatchForPrograms(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("%d lines, want one a picture:\n%s", len(lines), got.Out)
 	}
+
 	for _, line := range lines {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("a line is no JSON: %q", line)

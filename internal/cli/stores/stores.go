@@ -183,6 +183,7 @@ func Windows(ctx context.Context, call *invoke.Call, node string, do func(*image
 	if err := call.RequireRoot("changes the nodes' stores of images"); err != nil {
 		return err
 	}
+
 	if _, err := paths.LoadSpec(); err != nil {
 		return remedy.NoCluster(paths.Data, err)
 	}
@@ -195,6 +196,7 @@ func Windows(ctx context.Context, call *invoke.Call, node string, do func(*image
 		}
 		err = errors.Join(do(store), closeStore())
 	}
+
 	return remedy.NotFound(remedy.Store(err))
 }
 

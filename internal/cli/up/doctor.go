@@ -60,6 +60,7 @@ root (whether root looked) and checks (check, state, means, seen, notSeen, findi
 	cmd.Flags().Lookup("quiet").Usage = "print only what is wrong"
 	f.out.AddFormat(cmd, "text or json")
 	cmdline.Complete(cmd, "windows-version", cmdline.WindowsVersions())
+
 	return cmd
 }
 

@@ -113,6 +113,7 @@ func TestDoctorForPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.Out), &report); err != nil {
 		t.Fatalf("%v: %s", err, got.Out)
 	}
+
 	if got.Code != exit.Requirement || report.Fit || report.Root || len(report.Checks) != 2 {
 		t.Errorf("exit code %d, %+v", got.Code, report)
 	}
@@ -236,6 +237,7 @@ func TestUpForPrograms(t *testing.T) {
 		"type": "cluster", "name": "mullion", "kubernetesVersion": "v1.37.1", "nodes": nodes,
 		"kubeconfig": "TMP/.kube/config", "context": "mullion",
 	}
+
 	if diff := cmp.Diff(want, last(got)); diff != "" || got.Code != exit.OK {
 		t.Errorf("exit code %d: %s", got.Code, diff)
 	}

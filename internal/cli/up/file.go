@@ -45,6 +45,7 @@ func (a *Commands) loadSpec(ctx context.Context, file string) (spec.Cluster, err
 	if err != nil {
 		return c, exit.Misuse(fmt.Errorf("%s: %w", file, err), describesFile)
 	}
+
 	return c, nil
 }
 

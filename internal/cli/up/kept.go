@@ -37,6 +37,7 @@ func (a *Commands) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) 
 			Err:    fmt.Errorf("data folder %q holds Docker's engine, and no cluster", paths.Data),
 			Remedy: "`mullion docker up` brings it back; or use another --data-dir",
 		}
+
 	case err == nil && f.server:
 		err = errors.Join(remedy.NoControlPlane(c), remedy.NotJoinable(c))
 	}

@@ -104,6 +104,7 @@ func (a *Commands) dryRun(ctx context.Context, paths layout.Paths, want spec.Clu
 		KubernetesVersion: kubernetesOf(want),
 		Nodes:             nodesOf(want, paths),
 	}})
+
 	return lacks
 }
 

@@ -54,6 +54,7 @@ func (a sample) deploy(ctx context.Context, paths layout.Paths, r *progress.Prog
 	}
 	end(sampleImage+", two pods and a Service", nil)
 	a.say(url, r)
+
 	return url, nil
 }
 
@@ -115,6 +116,7 @@ func answersAt(ctx context.Context, url string) bool {
 	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second} // by no proxy
 	tick := time.NewTicker(time.Second / 4)
 	defer tick.Stop()
+
 	for {
 		if get(ctx, direct, url) == nil {
 			return true

@@ -37,6 +37,7 @@ so use a network that you trust, or a VPN.`,
 	flags.StringSliceVar(&f.external, "external-nodes", nil,
 		"IPv4 addresses, or networks, of nodes that Mullion does not run: Windows Servers that mullion-agent.exe joins; on a cluster that is up, all of them from now on")
 	f.addTo(cmd)
+
 	return cmd
 }
 
@@ -56,6 +57,7 @@ func (a *Commands) runServer(ctx context.Context, f upFlags) error {
 	if err != nil {
 		return err
 	}
+
 	t, err := bootstrap.NewToken(ctx, client, bootstrap.DefaultTokenLife, "made by mullion server")
 	if err != nil {
 		return err

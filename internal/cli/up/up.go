@@ -174,6 +174,7 @@ func (a *Commands) runUp(ctx context.Context, f upFlags) (err error) {
 
 	r := progress.Start(ctx, a.Call, f.out)
 	defer r.Close()
+
 	if len(f.bundles) > 0 {
 		var discard func() error
 		use := bringup.Bundle{
@@ -182,6 +183,7 @@ func (a *Commands) runUp(ctx context.Context, f upFlags) (err error) {
 			DryRun:  f.dryRun,
 			Take:    a.calls.TakeBundle,
 		}
+
 		if f.own, discard, err = use.TakeFor(ctx, a.Call, paths, r); err != nil {
 			return err
 		}
@@ -275,6 +277,7 @@ func (a *Commands) bringUp(ctx context.Context, paths layout.Paths, want spec.Cl
 	for _, note := range cluster.VersionNotes(resolved) {
 		r.Say("%s", note)
 	}
+
 	url := ""
 	if !f.sample {
 		a.sayNext(resolved, r)

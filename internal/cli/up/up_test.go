@@ -100,6 +100,7 @@ func TestUpSaysWhatIsThere(t *testing.T) {
 					tt.args[i] = filepath.Join(filepath.Dir(m.Paths.Data), "own")
 				}
 			}
+
 			got := m.Run(append([]string{"up"}, tt.args...)...)
 			got.Out = clitest.Untimed(got.Out)
 			got.Check(t, exit.OK, "\n"+tt.want, "")
@@ -150,6 +151,7 @@ func TestUpIsAskedWhatTheFlagsSay(t *testing.T) {
 		asked.Executable != m.Env.Executable {
 		t.Errorf("asked for %+v", asked)
 	}
+
 	if patience > 90*time.Second || patience < 80*time.Second {
 		t.Errorf("waits %s, want 90 s", patience)
 	}
@@ -302,6 +304,7 @@ func TestUpOnAMachineThatLacksSomething(t *testing.T) {
 			if ready := strings.Contains(got.Out, "is ready"); ready != (tt.code == exit.OK) {
 				t.Errorf("ready: %v", ready)
 			}
+
 			if len(asked.Nodes) != 3 || asked.Paths != m.Paths || asked.Networking.PodSubnet == "" {
 				t.Errorf("asked for %+v", asked)
 			}
@@ -392,6 +395,7 @@ func TestUpInTheForeground(t *testing.T) {
 	did := m.ended(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+
 	m.calls.Await = func(ctx context.Context, paths layout.Paths) error {
 		if paths != m.Paths || len(*did) > 0 {
 			t.Errorf("waits for %v after %v", paths, *did)

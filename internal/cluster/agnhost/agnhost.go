@@ -59,6 +59,7 @@ func (i Images) ForWindows(ctx context.Context, s WindowsStore) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+
 	program := i.Paths.Program("windows/agnhost.exe")
 	if _, err := os.Stat(program); err != nil {
 		return &NotBuiltError{err}
@@ -66,6 +67,7 @@ func (i Images) ForWindows(ctx context.Context, s WindowsStore) error {
 	if _, err := filecopy.Onto(program, filepath.Join(dir, "agnhost.exe"), 0o666); err != nil {
 		return &NotBuiltError{err}
 	}
+
 	archive, err := archiveOf(ctx, dir, imagebuild.Spec{
 		Tags:       []string{nettest.Image},
 		Entrypoint: []string{`C:\agnhost.exe`},
@@ -88,6 +90,7 @@ func (i Images) ForLinux(ctx context.Context, s LinuxStore) error {
 	if _, err := os.Stat(program); err != nil {
 		return &NotBuiltError{err}
 	}
+
 	archive, err := archiveOf(ctx, program, imagebuild.Spec{
 		OS:         imagebuild.Linux,
 		Tags:       []string{nettest.LinuxImage},

@@ -71,6 +71,7 @@ func images(t *testing.T, built bool) (i agnhost.Images, said *[]string) {
 			t.Fatal(err)
 		}
 	}
+
 	said = &[]string{}
 	return agnhost.Images{
 		Paths: layout.Paths{Bin: bin},
@@ -91,11 +92,12 @@ func archived(t *testing.T, archive []byte, ref string) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := io.ReadAll(files)
 		if err != nil {
 			t.Fatal(err)
 		}
-		named = named || h.Name == "index.json" && strings.Contains(string(text), ref)
+		named = named || (h.Name == "index.json" && strings.Contains(string(text), ref))
 	}
 }
 
@@ -139,6 +141,7 @@ func TestImagesThatAreThereStay(t *testing.T) {
 		if err := i.ForLinux(t.Context(), linux); !errors.Is(err, want) {
 			t.Errorf("Linux: %v, want %v", err, want)
 		}
+
 		if len(*said) > 0 || len(slices.Concat(windows.loaded, linux.loaded)) > 0 {
 			t.Errorf("with %v: said %q, loaded %d and %d bytes", want, *said, len(windows.loaded), len(linux.loaded))
 		}

@@ -19,20 +19,20 @@ type Bundle struct {
 	Spare string
 }
 
-// At is the bundle of a version, for example v1.36.3, that lies in the folder dir: that of Mullion's programs, or that
-// of a cluster's state.
+// At returns the bundle of a version, for example v1.36.3, that lies in the folder dir: that of Mullion's programs, or
+// that of a cluster's state.
 func At(dir, version string) Bundle { return Bundle{Dir: filepath.Join(dir, "kubernetes", version)} }
 
-// Server is the folder of the programs for Linux.
+// Server returns the folder of the programs for Linux.
 func (b Bundle) Server() string { return filepath.Join(b.Dir, serverDir) }
 
-// Node is the folder of the programs for Windows.
+// Node returns the folder of the programs for Windows.
 func (b Bundle) Node() string { return filepath.Join(b.Dir, nodeDir) }
 
-// Kubectl is the program for Linux.
+// Kubectl returns the program for Linux.
 func (b Bundle) Kubectl() string { return filepath.Join(b.Server(), "kubectl") }
 
-// Etcd is the program, the spare one where the bundle has none.
+// Etcd returns the program, the spare one where the bundle has none.
 func (b Bundle) Etcd() string {
 	own := filepath.Join(b.Dir, etcd)
 	if b.Spare == "" || b.HasEtcd() {
@@ -47,7 +47,7 @@ func (b Bundle) HasEtcd() bool { return there(filepath.Join(b.Dir, etcd)) }
 // There reports whether there is such a folder.
 func (b Bundle) There() bool { return there(b.Dir) }
 
-// Missing are the paths of the programs that a cluster needs and that are not there.
+// Missing returns the paths of the programs that a cluster needs and that are not there.
 func (b Bundle) Missing() []string {
 	var missing []string
 	for _, p := range programs() {
@@ -72,7 +72,7 @@ const (
 // program is one of the programs of a bundle: its place, and the system that it is for.
 type program struct{ place, system string }
 
-// programs are those that a cluster needs.
+// programs returns those that a cluster needs.
 func programs() []program {
 	var all []program
 	for _, name := range []string{

@@ -18,6 +18,7 @@ func TestMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, program := range []string{
 		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl",
 	} {
@@ -25,6 +26,7 @@ func TestMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.WriteFile(filepath.Join(b.Node(), "kubelet.exe"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +34,7 @@ func TestMissing(t *testing.T) {
 	if len(got) != 1 || !strings.Contains(got[0], "/v1.36.3/node/bin/kube-proxy.exe") {
 		t.Errorf("without kube-proxy.exe: %v", got)
 	}
+
 	// a link that leads nowhere is no program
 	if err := os.Symlink("hyperkube", filepath.Join(b.Node(), "kube-proxy.exe")); err != nil {
 		t.Fatal(err)
@@ -50,6 +53,7 @@ func TestSpareEtcd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	own, other := filepath.Join(b.Server(), "etcd"), filepath.Join(spare.Server(), "etcd")
 	if b.Etcd() != own || b.HasEtcd() {
 		t.Errorf("without another: %s", b.Etcd())
@@ -58,6 +62,7 @@ func TestSpareEtcd(t *testing.T) {
 	if b.Etcd() != other || b.Missing()[0] != other {
 		t.Errorf("another without etcd either: %s, %v", b.Etcd(), b.Missing())
 	}
+
 	for _, place := range []string{other, own} {
 		if err := os.WriteFile(place, nil, 0o755); err != nil {
 			t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 // ErrNotThere says that there is no bundle of the version asked for.
 var ErrNotThere = errors.New("no such version of Kubernetes is there")
 
-// Versions are those of the bundles that lie in folders, that of Mullion's programs for example, each once, the oldest
-// first.
+// Versions returns those of the bundles that lie in folders, that of Mullion's programs for example, each once, the
+// oldest first.
 func Versions(dirs ...string) ([]string, error) {
 	var all []string
 	for _, dir := range dirs {
@@ -32,6 +32,7 @@ func Versions(dirs ...string) ([]string, error) {
 			}
 		}
 	}
+
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(semver.Compare(a, b), strings.Compare(a, b)) })
 	return slices.Compact(all), nil
 }
@@ -43,18 +44,21 @@ func Find(want string, dirs ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	want = "v" + strings.TrimPrefix(want, "v")
 	for _, v := range slices.Backward(all) {
 		if v == want || semver.MajorMinor(v) == want {
 			return v, nil
 		}
 	}
+
 	var places []string
 	for i, dir := range dirs {
 		if place := filepath.Join(dir, "kubernetes"); there(place) || i == len(dirs)-1 {
 			places = append(places, fmt.Sprintf("%q", place))
 		}
 	}
+
 	return "", fmt.Errorf("find Kubernetes %s in %s, which has %s: %w", want, strings.Join(places, " and "),
 		cmp.Or(strings.Join(all, ", "), "none"), ErrNotThere)
 }

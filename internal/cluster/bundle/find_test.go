@@ -18,10 +18,12 @@ func TestFind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	all, err := Versions(bin)
 	if got := strings.Join(all, " "); err != nil || got != "v1.9.1 v1.35.8 v1.35.10 v1.36.3" {
 		t.Errorf("versions %s, %v", got, err)
 	}
+
 	for want, version := range map[string]string{
 		"1.35": "v1.35.10", "v1.35": "v1.35.10", "1.35.8": "v1.35.8", "v1.36.3": "v1.36.3", "1.9": "v1.9.1",
 	} {
@@ -29,6 +31,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %s", want, got, err, version)
 		}
 	}
+
 	for _, want := range []string{"1.34", "1.35.9", "1", "", "v", "1.3", "../v1.36.3"} {
 		got, err := Find(want, bin)
 		if !errors.Is(err, ErrNotThere) || !strings.Contains(err.Error(), "v1.35.8, v1.35.10, v1.36.3") {
@@ -48,6 +51,7 @@ func TestFindInSeveral(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	all, err := Versions(filepath.Join(bin, "none"), data, bin)
 	if got := strings.Join(all, " "); err != nil || got != "v1.36.3 v1.37.0-alpha.1.7+0a1b2c3d4e5f67" {
 		t.Errorf("versions %s, %v", got, err)
@@ -57,6 +61,7 @@ func TestFindInSeveral(t *testing.T) {
 			t.Errorf("%s: %q, %v", want, got, err)
 		}
 	}
+
 	if _, err := Find("1.30", data, bin); err == nil || !strings.Contains(err.Error(), `" and "`) {
 		t.Errorf("a version in neither: %v", err)
 	}
@@ -71,7 +76,7 @@ func TestSkew(t *testing.T) {
 		{"v1.36.3", "v1.37.0", "newer than the control plane"},
 	} {
 		err := Skew(tt.plane, tt.node)
-		if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
+		if (err == nil) != (tt.words == "") || (err != nil && !strings.Contains(err.Error(), tt.words)) {
 			t.Errorf("%s in a cluster of %s: %v, want %q", tt.node, tt.plane, err, tt.words)
 		}
 	}

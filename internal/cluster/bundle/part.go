@@ -38,31 +38,44 @@ func CheckPart(path, part, system string) (version string, notes []string, err e
 		return "", []string{fmt.Sprintf("%s has no build information of Go, so it is not checked that it is a %s, "+
 			"nor of which version", path, part)}, nil
 	}
+
 	set := map[string]string{}
 	for _, s := range info.Settings {
 		set[s.Key] = s.Value
 	}
-	if goos, arch := set["GOOS"], set["GOARCH"]; goos != "" && goos != system || arch != "" && arch != "amd64" {
-		return "", nil, &WrongProgramError{File: path, Is: "a program for " + goos + "/" + arch, System: system}
+
+	if goos, arch := set["GOOS"], set["GOARCH"]; (goos != "" && goos != system) || (arch != "" && arch != "amd64") {
+		return "", nil, &WrongProgramError{
+			File:   path,
+			Is:     "a program for " + goos + "/" + arch,
+			System: system,
+		}
 	}
+
 	module := kubernetesModule(info)
 	switch main := info.Path; {
 	case main == mainPackages+part:
 	case main == "", main == "command-line-arguments": // built from files, or without modules
 		notes = append(notes, fmt.Sprintf("%s does not name its main package, so it is not checked that it is a %s", path, part))
 	case module == nil, strings.HasPrefix(main, kubernetes+"/"):
-		return "", nil, &OtherProgramError{File: path, Is: main, Part: part}
+		return "", nil, &OtherProgramError{
+			File: path,
+			Is:   main,
+			Part: part,
+		}
+
 	default: // it has Kubernetes in it, as hyperkube has
 		notes = append(notes, fmt.Sprintf("%s is %s, which has Kubernetes in it, and not upstream's %s", path, main,
 			mainPackages+part))
 	}
+
 	if version = builtVersion(set["-ldflags"], module); version == "" {
 		notes = append(notes, path+" does not say its version, so it is not compared with the control plane's")
 	}
 	return version, notes, nil
 }
 
-// kubernetesModule is the module of Kubernetes that a program was built from; nil if there is none.
+// kubernetesModule returns the module of Kubernetes that a program was built from; nil if there is none.
 func kubernetesModule(info *debug.BuildInfo) *debug.Module {
 	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
 		if m.Path != kubernetes {
@@ -80,8 +93,8 @@ func kubernetesModule(info *debug.BuildInfo) *debug.Module {
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/hack/lib/version.sh
 var gitVersion = lazyregexp.New(`k8s\.io/(?:component-base|client-go/pkg)/version\.gitVersion=([^\s'"]+)`)
 
-// builtVersion is the version that a program was built with: that of the linker's flags, which -trimpath leaves out of
-// a program, or else that of its module.
+// builtVersion returns the version that a program was built with: that of the linker's flags, which -trimpath leaves
+// out of a program, or else that of its module.
 func builtVersion(ldflags string, module *debug.Module) string {
 	var all []string
 	if m := gitVersion.FindStringSubmatch(ldflags); m != nil {

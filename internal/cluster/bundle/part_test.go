@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// built is the build information of a program of a main package in a module, with settings "KEY=VALUE".
+// built returns the build information of a program of a main package in a module, with settings "KEY=VALUE".
 func built(main, module, version string, settings ...string) debug.BuildInfo {
 	info := debug.BuildInfo{Path: main, Main: debug.Module{Path: module, Version: version}}
 	for _, s := range settings {
@@ -67,6 +67,7 @@ func TestCheckPart(t *testing.T) {
 					s.Value = strings.ReplaceAll(s.Value, "SYSTEM", system)
 					info.Settings = append(info.Settings, s)
 				}
+
 				file := filepath.Join(t.TempDir(), "k")
 				if err := os.WriteFile(file, bundletest.Go(system, info), 0o755); err != nil {
 					t.Fatal(err)
@@ -75,6 +76,7 @@ func TestCheckPart(t *testing.T) {
 				for i, note := range notes {
 					notes[i] = strings.ReplaceAll(note, file, "FILE")
 				}
+
 				if diff := cmp.Diff(tt.notes, notes); err != nil || version != tt.version || diff != "" {
 					t.Errorf("version %q, want %q; %v; notes (-want +got):\n%s", version, tt.version, err, diff)
 				}
@@ -106,6 +108,7 @@ func TestCheckPartRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.words) || len(notes) > 0 {
 				t.Errorf("%v, want %q; notes %q", err, tt.words, notes)
 			}
+
 			_, wrong := errors.AsType[*WrongProgramError](err)
 			if _, other := errors.AsType[*OtherProgramError](err); wrong != tt.wrong || other == tt.wrong {
 				t.Errorf("%v is of the wrong kind", err)

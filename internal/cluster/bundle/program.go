@@ -31,18 +31,28 @@ func CheckProgram(path, system string) error {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return cmp.Or(err, error(&WrongProgramError{File: path, Is: "no file", System: system}))
+		return cmp.Or(err, error(&WrongProgramError{
+			File:   path,
+			Is:     "no file",
+			System: system,
+		}))
 	}
+
 	if is, machine := kind(f); is != system || machine != x86 {
-		return &WrongProgramError{File: path, Is: describe(is, machine), System: system}
+		return &WrongProgramError{
+			File:   path,
+			Is:     describe(is, machine),
+			System: system,
+		}
 	}
+
 	return nil
 }
 
 // x86 is the machine that all programs are for.
 const x86 = "x86-64"
 
-// systemName is a system's name for a person.
+// systemName returns a system's name for a person.
 func systemName(system string) string {
 	return map[string]string{spec.Linux: "Linux", spec.Windows: "Windows"}[system]
 }
@@ -54,12 +64,13 @@ func describe(system, machine string) string {
 	return fmt.Sprintf("a program for %s on %s", systemName(system), machine)
 }
 
-// kind is the system and the machine that a program is for, by its first bytes; "" where it is none.
+// kind returns the system and the machine that a program is for, by its first bytes; "" where it is none.
 func kind(r io.ReaderAt) (system, machine string) {
 	var head [64]byte
 	if _, err := r.ReadAt(head[:], 0); err != nil {
 		return "", ""
 	}
+
 	switch {
 	case bytes.HasPrefix(head[:], []byte(elf.ELFMAG)):
 		order := binary.ByteOrder(binary.LittleEndian)
@@ -70,6 +81,7 @@ func kind(r io.ReaderAt) (system, machine string) {
 		return spec.Linux, machineName(map[elf.Machine]string{
 			elf.EM_X86_64: x86, elf.EM_AARCH64: "arm64", elf.EM_386: "x86",
 		}[id], uint16(id))
+
 	case bytes.HasPrefix(head[:], []byte("MZ")):
 		var header [6]byte
 		at := binary.LittleEndian.Uint32(head[60:])
@@ -81,6 +93,7 @@ func kind(r io.ReaderAt) (system, machine string) {
 			pe.IMAGE_FILE_MACHINE_AMD64: x86, pe.IMAGE_FILE_MACHINE_ARM64: "arm64", pe.IMAGE_FILE_MACHINE_I386: "x86",
 		}[id], id)
 	}
+
 	return "", ""
 }
 

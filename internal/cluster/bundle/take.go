@@ -36,17 +36,25 @@ func Take(ctx context.Context, dir string, sources []string) (version string, er
 			return "", err
 		}
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = root.Close() }() // it was only written beneath
-	t := taking{ctx: ctx, root: root, from: map[string]string{}}
+
+	t := taking{
+		ctx:  ctx,
+		root: root,
+		from: map[string]string{},
+	}
+
 	for _, source := range sources {
 		if err := t.source(source); err != nil {
 			return "", err
 		}
 	}
+
 	if err := t.check(dir); err != nil {
 		return "", err
 	}
@@ -67,6 +75,7 @@ func (t *taking) source(name string) error {
 	if err != nil {
 		return fmt.Errorf("read bundle: %w", err)
 	}
+
 	had := len(t.from)
 	switch {
 	case info.IsDir():
@@ -83,6 +92,7 @@ func (t *taking) source(name string) error {
 	if err != nil {
 		return fmt.Errorf("read bundle %s: %w", name, err)
 	}
+
 	return nil
 }
 
@@ -98,6 +108,7 @@ func (t *taking) folder(name string) error {
 		place string
 		info  fs.FileInfo
 	}
+
 	var all []taken
 	for _, p := range programs() {
 		entry, info, err := find(root, p.place)
@@ -107,6 +118,7 @@ func (t *taking) folder(name string) error {
 		if err != nil {
 			return err
 		}
+
 		same := slices.IndexFunc(all, func(other taken) bool {
 			return path.Dir(other.place) == path.Dir(p.place) && os.SameFile(other.info, info)
 		})
@@ -119,6 +131,7 @@ func (t *taking) folder(name string) error {
 			}
 			continue
 		}
+
 		in, _, err := beneath.Open(root, entry)
 		if err != nil {
 			return err
@@ -129,6 +142,7 @@ func (t *taking) folder(name string) error {
 		}
 		all = append(all, taken{p.place, info})
 	}
+
 	return nil
 }
 
@@ -163,7 +177,12 @@ func (t *taking) archive(name string) error {
 var errNoArchive = errors.New("it is neither a .tar.gz nor a .tar archive")
 
 func (t *taking) tar(name string, packed *bufio.Reader) error {
-	all := &counted{ctx: t.ctx, in: packed, left: mostArchive}
+	all := &counted{
+		ctx:  t.ctx,
+		in:   packed,
+		left: mostArchive,
+	}
+
 	if head, err := packed.Peek(2); err == nil && bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(packed)
 		if err != nil {
@@ -171,6 +190,7 @@ func (t *taking) tar(name string, packed *bufio.Reader) error {
 		}
 		all.in = z
 	}
+
 	r := tar.NewReader(all)
 	for entries := 0; ; entries++ {
 		h, err := r.Next()
@@ -185,6 +205,7 @@ func (t *taking) tar(name string, packed *bufio.Reader) error {
 		case entries == mostEntries:
 			return fmt.Errorf("it has more than %d entries", mostEntries)
 		}
+
 		if err := t.entry(name, h, r); err != nil {
 			return err
 		}
@@ -226,14 +247,21 @@ func (t *taking) write(place, source string, in io.Reader, size int64) error {
 	if size > mostProgram {
 		return fmt.Errorf("%s has %d bytes, which is more than a program of Kubernetes has", place, size)
 	}
+
 	out, err := t.root.OpenFile(place, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyN(out, &counted{ctx: t.ctx, in: in, left: mostProgram}, size)
+	_, err = io.CopyN(out, &counted{
+		ctx:  t.ctx,
+		in:   in,
+		left: mostProgram,
+	}, size)
+
 	if err = errors.Join(err, out.Close()); err != nil {
 		return fmt.Errorf("take %s: %w", place, err)
 	}
+
 	return nil
 }
 
@@ -266,6 +294,7 @@ func (t *taking) check(dir string) error {
 			}
 			continue
 		}
+
 		err := CheckProgram(filepath.Join(dir, p.place), p.system)
 		if wrong, ok := errors.AsType[*WrongProgramError](err); ok {
 			wrong.File = p.place
@@ -277,6 +306,7 @@ func (t *taking) check(dir string) error {
 	if len(missing) > 0 {
 		return &IncompleteError{Missing: missing}
 	}
+
 	return nil
 }
 
@@ -287,28 +317,31 @@ func (e *IncompleteError) Error() string {
 	return "the bundle lacks " + strings.Join(e.Missing, ", ")
 }
 
-// version is the version that the programs say, which is that of all.
+// version returns the version that the programs say, which is that of all.
 func (t *taking) version(dir string) (string, error) {
 	const asked = serverDir + "/kube-apiserver"
 	version, err := askVersion(t.ctx, filepath.Join(dir, asked))
 	if err != nil {
 		return "", fmt.Errorf("read bundle %s: %w", t.from[asked], err)
 	}
+
 	for _, p := range programs() {
 		file := filepath.Join(dir, p.place)
 		info, err := os.Lstat(file)
-		if p.place == etcd || err == nil && !info.Mode().IsRegular() { // a link to one that is looked at
+		if p.place == etcd || (err == nil && !info.Mode().IsRegular()) { // a link to one that is looked at
 			continue
 		}
 		has, err := mentions(file, version)
 		if err != nil {
 			return "", err
 		}
+
 		if !has {
 			return "", fmt.Errorf("read bundle %s: %s is not of version %s, which %s says", t.from[p.place], p.place,
 				version, asked)
 		}
 	}
+
 	return version, nil
 }
 
@@ -331,6 +364,7 @@ func sameFile(a, b string) (bool, error) {
 	if !there(a) {
 		return true, nil
 	}
+
 	x, err := os.Open(a)
 	if err != nil {
 		return false, err
@@ -340,6 +374,7 @@ func sameFile(a, b string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	defer func() { _ = y.Close() }() // it was only read
 	return sameContent(x, y)
 }
@@ -355,6 +390,7 @@ func sameContent(a, b io.Reader) (bool, error) {
 		if err != nil || !bytes.Equal(x[:n], y[:m]) {
 			return false, err
 		}
+
 		if n < len(x) {
 			return true, nil
 		}

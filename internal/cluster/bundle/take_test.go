@@ -34,7 +34,7 @@ func forMachine(program []byte, machine uint16) []byte {
 
 const arm64ELF, arm64PE = 183, 0xaa64
 
-// files are those of a whole bundle as upstream releases it, with names below kubernetes.
+// files returns those of a whole bundle as upstream releases it, with names below kubernetes.
 func files() map[string][]byte {
 	all := map[string][]byte{
 		"kubernetes/server/bin/kube-apiserver.docker_tag": []byte(ours),
@@ -53,8 +53,14 @@ func pack(t *testing.T, compressed bool, files map[string][]byte, more ...tar.He
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for name, data := range files {
-		more = append(more, tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(data)), Mode: 0o755})
+		more = append(more, tar.Header{
+			Name:     name,
+			Typeflag: tar.TypeReg,
+			Size:     int64(len(data)),
+			Mode:     0o755,
+		})
 	}
+
 	for _, h := range more {
 		if err := w.WriteHeader(&h); err != nil {
 			t.Fatal(err)
@@ -65,9 +71,11 @@ func pack(t *testing.T, compressed bool, files map[string][]byte, more ...tar.He
 			}
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	text := out.Bytes()
 	if compressed {
 		var z bytes.Buffer
@@ -78,11 +86,13 @@ func pack(t *testing.T, compressed bool, files map[string][]byte, more ...tar.He
 		if _, err := zip.Write(text); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := zip.Close(); err != nil {
 			t.Fatal(err)
 		}
 		text = z.Bytes()
 	}
+
 	file := filepath.Join(t.TempDir(), "archive")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -90,7 +100,7 @@ func pack(t *testing.T, compressed bool, files map[string][]byte, more ...tar.He
 	return file
 }
 
-// part are the files below one folder of a bundle, server or node.
+// part returns the files below one folder of a bundle, server or node.
 func part(all map[string][]byte, folder string) map[string][]byte {
 	some := map[string][]byte{}
 	for name, data := range all {
@@ -101,7 +111,7 @@ func part(all map[string][]byte, folder string) map[string][]byte {
 	return some
 }
 
-// placed are the files that lie in a folder, with what links say.
+// placed returns the files that lie in a folder, with what links say.
 func placed(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
@@ -118,6 +128,7 @@ func placed(t *testing.T, dir string) []string {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	slices.Sort(all)
 	return all
 }
@@ -128,12 +139,14 @@ func TestTake(t *testing.T) {
 	for name, data := range all {
 		bare[strings.TrimPrefix(name, "kubernetes/")] = data
 	}
+
 	withEtcd := files()
 	withEtcd["kubernetes/server/bin/etcd"] = bundletest.Linux("etcd 3.6")
 	want := []string{
 		"node/bin/kube-proxy.exe", "node/bin/kubelet.exe", "server/bin/kube-apiserver", "server/bin/kube-controller-manager",
 		"server/bin/kube-proxy", "server/bin/kube-scheduler", "server/bin/kubectl", "server/bin/kubelet",
 	}
+
 	for name, tt := range map[string]struct {
 		sources []string
 		want    []string
@@ -156,6 +169,7 @@ func TestTake(t *testing.T) {
 			if diff := cmp.Diff(tt.want, placed(t, dir)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
+
 			b := Bundle{Dir: dir, Spare: bundletest.Put(t, t.TempDir(), map[string][]byte{"server/bin/etcd": nil})}
 			if missing := b.Missing(); len(missing) > 0 {
 				t.Errorf("missing: %v", missing)
@@ -174,6 +188,7 @@ func TestTakeLinked(t *testing.T) {
 	for name, data := range part(files(), "node") {
 		all[strings.TrimPrefix(name, "kubernetes/")] = data
 	}
+
 	from, dir := bundletest.Put(t, t.TempDir(), all), t.TempDir()
 	for _, p := range programs() {
 		if strings.HasPrefix(p.place, serverDir) {
@@ -182,6 +197,7 @@ func TestTakeLinked(t *testing.T) {
 			}
 		}
 	}
+
 	if version, err := Take(t.Context(), dir, []string{from}); err != nil || version != ours {
 		t.Fatalf("version %q, %v", version, err)
 	}
@@ -190,6 +206,7 @@ func TestTakeLinked(t *testing.T) {
 		"server/bin/kube-controller-manager -> etcd", "server/bin/kube-proxy -> etcd", "server/bin/kube-scheduler -> etcd",
 		"server/bin/kubectl -> etcd", "server/bin/kubelet -> etcd",
 	}
+
 	if diff := cmp.Diff(want, placed(t, dir)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -199,6 +216,7 @@ func TestTakeLinked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "node/bin/kubelet.exe"), bundletest.Windows("kubelet.exe "+ours+"!"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if same, err := Same(Bundle{Dir: from}, Bundle{Dir: dir}); err != nil || same {
 		t.Errorf("with another kubelet.exe it is the same: %v, %v", same, err)
 	}
@@ -216,6 +234,7 @@ func TestTakeRefuses(t *testing.T) {
 		}
 		return []string{pack(t, false, all)}
 	}
+
 	// entry is an archive of one entry
 	entry := func(h tar.Header) []string { return []string{pack(t, true, nil, h)} }
 	two := bundletest.Put(t, t.TempDir(), map[string][]byte{"server/bin/kubectl": bundletest.Linux(ours)})
@@ -224,29 +243,39 @@ func TestTakeRefuses(t *testing.T) {
 	if err := os.Symlink(filepath.Join(outside, "kubelet"), filepath.Join(linked, "server/bin/kubelet")); err != nil {
 		t.Fatal(err)
 	}
+
 	text := bundletest.Put(t, t.TempDir(), map[string][]byte{"letter": []byte("Dear reader,"), "empty": {}, "half.gz": {0x1f, 0x8b, 8, 0}})
 	whole := pack(t, true, files())
 	packed, err := os.ReadFile(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cut := filepath.Join(bundletest.Put(t, t.TempDir(), map[string][]byte{"cut": packed[:len(packed)/2]}), "cut")
 	for name, tt := range map[string]struct {
 		sources []string
 		words   string
 	}{
-		"no-such-file":     {[]string{"/nowhere/x.tar.gz"}, "/nowhere/x.tar.gz: no such file or directory"},
-		"device":           {[]string{"/dev/null"}, "/dev/null: it is neither a folder nor an archive"},
-		"text":             {[]string{text + "/letter"}, "letter: it is neither a .tar.gz nor a .tar archive"},
-		"empty":            {[]string{text + "/empty"}, "empty: it is neither a .tar.gz nor a .tar archive"},
-		"no-gzip":          {[]string{text + "/half.gz"}, "half.gz: it is neither a .tar.gz nor a .tar archive"},
-		"cut-off":          {[]string{cut}, "unexpected EOF"},
-		"other-folder":     {[]string{text}, "it has no program of Kubernetes where upstream's releases have them"},
-		"other-archive":    {entry(tar.Header{Name: "a/b", Typeflag: tar.TypeReg}), "it has no program of Kubernetes"},
-		"upwards":          {entry(tar.Header{Name: "kubernetes/server/bin/../../../x", Typeflag: tar.TypeReg}), `entry "kubernetes/server/bin/../../../x" leads out`},
-		"absolute":         {entry(tar.Header{Name: "/server/bin/kubelet", Typeflag: tar.TypeReg}), `entry "/server/bin/kubelet" leads out`},
-		"symbolic-link":    {entry(tar.Header{Name: server + "kubelet", Typeflag: tar.TypeSymlink, Linkname: "/bin/sh"}), `entry "kubernetes/server/bin/kubelet" is a link`},
-		"hard-link":        {entry(tar.Header{Name: "./" + server + "kubelet", Typeflag: tar.TypeLink, Linkname: "/bin/sh"}), `entry "./kubernetes/server/bin/kubelet" is a link`},
+		"no-such-file":  {[]string{"/nowhere/x.tar.gz"}, "/nowhere/x.tar.gz: no such file or directory"},
+		"device":        {[]string{"/dev/null"}, "/dev/null: it is neither a folder nor an archive"},
+		"text":          {[]string{text + "/letter"}, "letter: it is neither a .tar.gz nor a .tar archive"},
+		"empty":         {[]string{text + "/empty"}, "empty: it is neither a .tar.gz nor a .tar archive"},
+		"no-gzip":       {[]string{text + "/half.gz"}, "half.gz: it is neither a .tar.gz nor a .tar archive"},
+		"cut-off":       {[]string{cut}, "unexpected EOF"},
+		"other-folder":  {[]string{text}, "it has no program of Kubernetes where upstream's releases have them"},
+		"other-archive": {entry(tar.Header{Name: "a/b", Typeflag: tar.TypeReg}), "it has no program of Kubernetes"},
+		"upwards":       {entry(tar.Header{Name: "kubernetes/server/bin/../../../x", Typeflag: tar.TypeReg}), `entry "kubernetes/server/bin/../../../x" leads out`},
+		"absolute":      {entry(tar.Header{Name: "/server/bin/kubelet", Typeflag: tar.TypeReg}), `entry "/server/bin/kubelet" leads out`},
+		"symbolic-link": {entry(tar.Header{
+			Name:     server + "kubelet",
+			Typeflag: tar.TypeSymlink,
+			Linkname: "/bin/sh",
+		}), `entry "kubernetes/server/bin/kubelet" is a link`},
+		"hard-link": {entry(tar.Header{
+			Name:     "./" + server + "kubelet",
+			Typeflag: tar.TypeLink,
+			Linkname: "/bin/sh",
+		}), `entry "./kubernetes/server/bin/kubelet" is a link`},
 		"device-entry":     {entry(tar.Header{Name: node + "kubelet.exe", Typeflag: tar.TypeChar}), `entry "kubernetes/node/bin/kubelet.exe" is a link or a device`},
 		"too-large":        {[]string{giant(t)}, "server/bin/kubelet has 2147483648 bytes, which is more"},
 		"twice":            {changed(map[string][]byte{"server/bin/kubelet": bundletest.Linux(ours)}), "entry server/bin/kubelet is there twice"},
@@ -269,6 +298,7 @@ func TestTakeRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.words) {
 				t.Errorf("version %q, %v, want %q", version, err, tt.words)
 			}
+
 			for _, name := range placed(t, dir) {
 				if strings.Contains(name, "->") {
 					t.Errorf("a link was made: %s", name)
@@ -278,7 +308,7 @@ func TestTakeRefuses(t *testing.T) {
 	}
 }
 
-// giant is an archive that says that a program has two gigabytes; it has not.
+// giant returns an archive that says that a program has two gigabytes; it has not.
 func giant(t *testing.T) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -299,7 +329,11 @@ func TestTakeEnds(t *testing.T) {
 }
 
 func TestCounted(t *testing.T) {
-	c := &counted{ctx: t.Context(), in: strings.NewReader("12345"), left: 4}
+	c := &counted{
+		ctx:  t.Context(),
+		in:   strings.NewReader("12345"),
+		left: 4,
+	}
 	if n, err := c.Read(make([]byte, 3)); n != 3 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -361,6 +395,7 @@ func TestCheckProgram(t *testing.T) {
 		"elf": bundletest.Linux(""), "pe": bundletest.Windows(""), "mips": forMachine(bundletest.Linux(""), 8), "short": []byte("MZ"),
 		"dos": append([]byte("MZ"), bytes.Repeat([]byte{0xff}, 80)...),
 	})
+
 	for _, tt := range []struct{ file, system, words string }{
 		{"elf", "linux", ""},
 		{"pe", "windows", ""},
@@ -372,7 +407,7 @@ func TestCheckProgram(t *testing.T) {
 		{"none", "linux", "no such file"},
 	} {
 		err := CheckProgram(filepath.Join(dir, tt.file), tt.system)
-		if (err == nil) != (tt.words == "") || err != nil && !strings.Contains(err.Error(), tt.words) {
+		if (err == nil) != (tt.words == "") || (err != nil && !strings.Contains(err.Error(), tt.words)) {
 			t.Errorf("%s for %s: %v, want %q", tt.file, tt.system, err, tt.words)
 		}
 	}
@@ -395,9 +430,11 @@ func FuzzArchive(f *testing.F) {
 			}
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		f.Fatal(err)
 	}
+
 	f.Add(out.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		from, dir := bundletest.Put(t, t.TempDir(), map[string][]byte{"archive": data}), t.TempDir()

@@ -21,6 +21,7 @@ const versionLimit = 30 * time.Second
 func askVersion(ctx context.Context, program string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()
+
 	cmd := exec.CommandContext(limited, program, "--version")
 	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{}, "/", time.Second
 	out := &bounded{left: 4096}
@@ -32,6 +33,7 @@ func askVersion(ctx context.Context, program string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("run %s --version: %w: %s", program, err, bytes.TrimSpace(out.text.Bytes()))
 	}
+
 	return readVersion(out.text.String())
 }
 
@@ -69,6 +71,7 @@ func mentions(path, text string) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
+
 	buffer, kept := make([]byte, 1<<20), 0
 	for {
 		n, err := f.Read(buffer[kept:])
@@ -79,6 +82,7 @@ func mentions(path, text string) (bool, error) {
 		if errors.Is(err, io.EOF) {
 			return false, nil
 		}
+
 		if err != nil {
 			return false, err
 		}

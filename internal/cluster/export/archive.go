@@ -24,7 +24,15 @@ func AddFile(to *tar.Writer, file, name string) error {
 	if err != nil {
 		return err
 	}
-	header := &tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime(), Typeflag: tar.TypeReg}
+
+	header := &tar.Header{
+		Name:     name,
+		Mode:     0o600,
+		Size:     info.Size(),
+		ModTime:  info.ModTime(),
+		Typeflag: tar.TypeReg,
+	}
+
 	if err := to.WriteHeader(header); err != nil {
 		return err
 	}

@@ -20,10 +20,12 @@ func TestCleaner(t *testing.T) {
 			}
 			left = left[n:]
 		}
+
 		if err := c.Flush(); err != nil || out.String() != want {
 			t.Errorf("in pieces of %d: %q, %v", size+1, out.String(), err)
 		}
 	}
+
 	var out strings.Builder
 	c := NewCleaner(&out)
 	piece := []byte(strings.Repeat("x", 1000))
@@ -32,6 +34,7 @@ func TestCleaner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if out.Len() < 900_000 {
 		t.Errorf("%d bytes were passed on", out.Len())
 	}

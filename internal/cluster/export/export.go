@@ -55,11 +55,13 @@ func Gather(ctx context.Context, dir string, o Options) (missing []error, err er
 		return nil, err
 	}
 	defer to.Close()
+
 	for name, text := range o.Texts {
 		if err := write(to, name, text); err != nil {
 			return nil, err
 		}
 	}
+
 	missing = o.Missing
 	if o.Paths != nil {
 		lacking, err := local(to, *o.Paths, o.Cluster)
@@ -68,6 +70,7 @@ func Gather(ctx context.Context, dir string, o Options) (missing []error, err er
 		}
 		missing = append(missing, lacking...)
 	}
+
 	if o.Client != nil {
 		missing = append(missing, objects(ctx, to, o.Client)...)
 	}
@@ -76,6 +79,7 @@ func Gather(ctx context.Context, dir string, o Options) (missing []error, err er
 			return nil, err
 		}
 	}
+
 	return missing, nil
 }
 
@@ -84,6 +88,7 @@ func local(to *os.Root, paths layout.Paths, c spec.Cluster) (missing []error, er
 	if err := write(to, "machine.txt", machine(paths)); err != nil {
 		return nil, err
 	}
+
 	miss := func(what string, err error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, fmt.Errorf("%s: %w", what, err))
@@ -99,6 +104,7 @@ func local(to *os.Root, paths layout.Paths, c spec.Cluster) (missing []error, er
 		}
 		miss("logs of pods of node "+n.Name, copyTexts(to, path.Join(below, "pods"), state, pods))
 	}
+
 	return missing, nil
 }
 
@@ -117,9 +123,11 @@ func copyTexts(to *os.Root, below, from, what string) error {
 	if err != nil {
 		return err
 	}
+
 	if info.Mode().IsRegular() {
 		return copyText(to, path.Join(below, path.Base(what)), root, what)
 	}
+
 	var errs []error
 	err = fs.WalkDir(root.FS(), path.Clean(what), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -129,6 +137,7 @@ func copyTexts(to *os.Root, below, from, what string) error {
 		errs = append(errs, copyText(to, path.Join(below, inside(what, name)), root, name))
 		return nil
 	})
+
 	return errors.Join(append(errs, err)...)
 }
 

@@ -38,6 +38,7 @@ func TestGather(t *testing.T) {
 	put(t, filepath.Join(paths.Node("win-1"), "prefix/Files/var/log/pods/default_web_1/web/0.log"), "hello\n")
 	put(t, filepath.Join(paths.Node("win-1"), "hns/state.json"), "{}")
 	put(t, filepath.Join(paths.Node("linux-1"), "root/var/log/pods/default_db_1/db/0.log"), "from Linux\n")
+
 	// what must not be there
 	put(t, paths.AdminKubeconfig(), "client-key-data: abc")
 	put(t, filepath.Join(data, "pki/ca.key"), "PRIVATE KEY")
@@ -51,9 +52,11 @@ func TestGather(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := syscall.Mkfifo(filepath.Join(planted, "waits.log"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "web", Namespace: "default",
@@ -63,6 +66,7 @@ func TestGather(t *testing.T) {
 			Name: "web", Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "hunter2"}},
 		}}},
 	}
+
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	missing, err := Gather(t.Context(), dir, Options{
 		Paths: &paths,
@@ -75,6 +79,7 @@ func TestGather(t *testing.T) {
 	if err != nil || len(missing) > 0 {
 		t.Fatalf("gather: %v, missing %v", err, missing)
 	}
+
 	for file, want := range map[string]string{
 		"version.txt":                              "mullion v1",
 		"machine.txt":                              "== /proc/version",
@@ -90,6 +95,7 @@ func TestGather(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", file, text, err, want)
 		}
 	}
+
 	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -98,6 +104,7 @@ func TestGather(t *testing.T) {
 			t.Errorf("%s is no file but %s", path, d.Type())
 			return nil
 		}
+
 		text, err := os.ReadFile(path)
 		for _, word := range []string{
 			"hunter2", "PRIVATE", "client-key", "root:hash", token, jwt, "proxysecret", "managedFields",
@@ -106,11 +113,13 @@ func TestGather(t *testing.T) {
 				t.Errorf("%s has %q", path, word)
 			}
 		}
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := os.Stat(filepath.Join(dir, "missing.txt")); err == nil {
 		t.Error("something is said to be missing")
 	}

@@ -12,7 +12,7 @@ import (
 // here. Of any other text only its length is kept: what people write into arguments, hooks, headers, annotations and
 // the options of drivers may be a secret, and a field that Kubernetes gets later may be one too.
 
-// keptFields are the fields whose texts are kept, wherever they are: a single text or a list of them.
+// keptFields returns the fields whose texts are kept, wherever they are: a single text or a list of them.
 func keptFields() []string {
 	return strings.Fields(`
 		apiVersion kind name generateName namespace uid resourceVersion creationTimestamp deletionTimestamp finalizers
@@ -35,7 +35,7 @@ func keptFields() []string {
 	`)
 }
 
-// keptWhole are the fields that are kept with all that is in them.
+// keptWhole returns the fields that are kept with all that is in them.
 func keptWhole() []string {
 	return []string{
 		"labels", "matchLabels", "selector", "nodeSelector", "affinity", "tolerations", "taints", "ownerReferences",
@@ -45,7 +45,7 @@ func keptWhole() []string {
 	}
 }
 
-// keptAnnotations are the annotations whose values are kept; a name that ends with a slash stands for all below it.
+// keptAnnotations returns the annotations whose values are kept; a name that ends with a slash stands for all below it.
 func keptAnnotations() []string {
 	return []string{
 		"mullion.dev/", "projectcalico.org/", "flannel.alpha.coreos.com/",
@@ -92,6 +92,7 @@ func (s *stripper) strip(field string, value any) any {
 		for i, each := range v {
 			v[i] = s.strip(field, each)
 		}
+
 	case map[string]any:
 		delete(v, "managedFields")
 		for name, each := range v {
@@ -103,6 +104,7 @@ func (s *stripper) strip(field string, value any) any {
 			}
 		}
 	}
+
 	return value
 }
 
@@ -163,6 +165,7 @@ func inMessages(value any, without *strings.Replacer) any {
 		for i, each := range v {
 			v[i] = inMessages(each, without)
 		}
+
 	case map[string]any:
 		for name, each := range v {
 			if text, ok := each.(string); ok && name == "message" {
@@ -172,5 +175,6 @@ func inMessages(value any, without *strings.Replacer) any {
 			v[name] = inMessages(each, without)
 		}
 	}
+
 	return value
 }

@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// secret is a text that must not be kept; where says where it was.
+// secret returns a text that must not be kept; where says where it was.
 func secret(where string) string { return "hunter2-" + where }
 
 // containerWith has a secret in each place in which a container can have one.
@@ -34,6 +34,7 @@ func containerWith(where string) corev1.Container {
 			},
 		}
 	}
+
 	hook := func(in string) *corev1.LifecycleHandler {
 		h := handler(in)
 		return &corev1.LifecycleHandler{Exec: h.Exec, HTTPGet: h.HTTPGet}
@@ -55,7 +56,7 @@ func containerWith(where string) corev1.Container {
 	}
 }
 
-// templateWith is a pod with a secret in each place.
+// templateWith returns a pod with a secret in each place.
 func templateWith(where string) corev1.PodTemplateSpec {
 	ephemeral := containerWith(where + "-ephemeral")
 	spec := `{"CmsPlugins": "` + secret(where+"-credentialspec") + `"}`
@@ -105,6 +106,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			Annotations: map[string]string{"vault.example/token": secret(name + "-annotation")},
 		}
 	}
+
 	pod := templateWith("pod")
 	pod.Name, pod.Namespace = "pod", "default"
 	deployment := &appsv1.Deployment{ObjectMeta: meta("deployment")}
@@ -118,6 +120,7 @@ func TestNoSecretIsKept(t *testing.T) {
 		ObjectMeta: meta("event"), Reason: "Unhealthy",
 		Message: "Readiness probe failed: cmd /c " + secret("pod-container-readiness-command") + ": no such file",
 	}
+
 	client := fake.NewClientset(
 		&corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, deployment, daemons, stateful, event,
 		&corev1.Node{ObjectMeta: meta("node"), Spec: corev1.NodeSpec{
@@ -135,6 +138,7 @@ func TestNoSecretIsKept(t *testing.T) {
 	if err != nil || len(files) != 8 {
 		t.Fatalf("%v, %v", files, err)
 	}
+
 	all := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -146,6 +150,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			t.Errorf("%s has %s", filepath.Base(file), found)
 		}
 	}
+
 	for file, wants := range map[string][]string{
 		"pods.yaml": {
 			"name: pod-ephemeral", "image: example.com/app:v1", "nodeName: win-1", "kubernetes.io/os: windows",

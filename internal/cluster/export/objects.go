@@ -40,17 +40,20 @@ func objects(ctx context.Context, to *os.Root, client kubeclient.Interface) (mis
 			missing = append(missing, fmt.Errorf("%s of the API server: %w", name, err))
 			continue
 		}
+
 		kept[name] = without.strip("items", items)
 	}
+
 	for name, items := range kept { // what was removed anywhere is in no message
 		if err := writeItems(to, path.Join("objects", name+".yaml"), without.messages(items)); err != nil {
 			missing = append(missing, fmt.Errorf("%s of the API server: %w", name, err))
 		}
 	}
+
 	return missing
 }
 
-// itemsOf are the objects of a list, as data.
+// itemsOf returns the objects of a list, as data.
 func itemsOf(list runtime.Object) ([]any, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
 	if err != nil {

@@ -35,7 +35,7 @@ var dumped = lazyregexp.New(`(Command:\[).*?(\],WorkingDir:)` +
 	`|(HTTPGetAction\{Path:[^,?]*\?).*?(,Port:)` +
 	`|(GMSACredentialSpec:\*).*?(,RunAsUserName:)`)
 
-// clean is a text without secrets.
+// clean returns a text without secrets.
 func clean(text []byte) []byte {
 	if bytes.Contains(text, []byte("&Container{")) || bytes.Contains(text, []byte("ExecAction{")) {
 		text = dumped.ReplaceAll(text, []byte("$1$3$5$7$9<removed>$2$4$6$8$10"))
@@ -93,12 +93,14 @@ func copyText(to *os.Root, name string, from *os.Root, file string) error {
 	if err != nil {
 		return err
 	}
+
 	if !info.Mode().IsRegular() { // it was one when the folder was listed
 		return nil
 	}
 	if err := to.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
+
 	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -107,6 +109,7 @@ func copyText(to *os.Root, name string, from *os.Root, file string) error {
 	if err == nil {
 		err = cleanLines(out, io.LimitReader(in, mostOfFile))
 	}
+
 	return errors.Join(err, out.Close())
 }
 
@@ -143,6 +146,7 @@ func machine(paths layout.Paths) []byte {
 		}
 		fmt.Fprintf(&text, "== %s\n%s\n", file, bytes.TrimSpace(content))
 	}
+
 	for _, dir := range []string{paths.Data, paths.Run(), paths.Bin} {
 		var s unix.Statfs_t
 		if err := unix.Statfs(dir, &s); err == nil {
@@ -150,5 +154,6 @@ func machine(paths layout.Paths) []byte {
 				s.Bavail*uint64(s.Bsize)>>20, s.Blocks*uint64(s.Bsize)>>20, s.Flags)
 		}
 	}
+
 	return text.Bytes()
 }

@@ -15,14 +15,15 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// planned are the units of a real cluster with what each waits for, as `mullion up --dry-run` prints them. All of them
-// work.
+// planned returns the units of a real cluster with what each waits for, as `mullion up --dry-run` prints them. All of
+// them work.
 func planned(t *testing.T) health.Observed {
 	t.Helper()
 	text, err := os.ReadFile("../../../test/script/testdata/dry-run.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, plan, _ := strings.Cut(string(text), "\n-- two --\n")
 	plan, _, _ = strings.Cut(plan, "\n-- ")
 	_, parts, _ := strings.Cut(plan, "parts, in the order they start:\n")
@@ -32,6 +33,7 @@ func planned(t *testing.T) health.Observed {
 		Spec:       spec.Default([]string{"ltsc2022"}, false, ""),
 		Supervisor: &supervisor.Status{Phase: supervisor.PhaseReady},
 	}
+
 	for _, m := range line.FindAllStringSubmatch(parts, -1) {
 		u := supervisor.UnitStatus{ID: id(m[1]), State: component.Ready}
 		if m[2] != "" {
@@ -39,13 +41,14 @@ func planned(t *testing.T) health.Observed {
 		}
 		o.Supervisor.Units = append(o.Supervisor.Units, u)
 	}
+
 	if len(o.Supervisor.Units) < 20 {
 		t.Fatalf("the plan has only the units %+v", o.Supervisor.Units)
 	}
 	return o
 }
 
-// parts are the objects of the findings about the units of o.
+// parts returns the objects of the findings about the units of o.
 func parts(o health.Observed) []string {
 	var found []string
 	for _, f := range health.Judge(o).Findings {
@@ -115,9 +118,11 @@ func TestCauses(t *testing.T) {
 			for _, name := range tt.failed {
 				unit(&o, name).State = component.Failed
 			}
+
 			for _, name := range tt.silent {
 				unit(&o, name).Problem = problem
 			}
+
 			if diff := cmp.Diff(tt.want, parts(o)); diff != "" {
 				t.Errorf("findings, -want +got:\n%s", diff)
 			}
@@ -147,6 +152,7 @@ func TestSwitchedOff(t *testing.T) {
 		for _, name := range units {
 			unit(&o, name+"/"+node).State = component.Stopped
 		}
+
 		if found := parts(o); len(found) > 0 {
 			t.Errorf("%s: findings for the parts %v", node, found)
 		}
@@ -156,6 +162,7 @@ func TestSwitchedOff(t *testing.T) {
 			What:     "it is switched off",
 			Do:       "`mullion node start " + node + "` switches it on",
 		}
+
 		if all := health.Judge(o).Findings; !slices.Contains(all, want) {
 			t.Errorf("%s: the findings are %+v, want %+v among them", node, all, want)
 		}

@@ -29,7 +29,7 @@ func dual(o *health.Observed) {
 	}
 }
 
-// well is a cluster in which all works.
+// well returns a cluster in which all works.
 func well() health.Observed {
 	o := health.Observed{
 		At:         at,
@@ -39,13 +39,19 @@ func well() health.Observed {
 		Disks:      []health.Disk{{Path: "/var/lib/mullion", Free: 20 << 30, Size: 100 << 30}},
 		Supervisor: &supervisor.Status{PID: 100, Phase: supervisor.PhaseReady},
 	}
+
 	add := func(pid int, names ...string) {
 		for _, n := range names {
-			u := supervisor.UnitStatus{ID: id(n), State: component.Ready, Seconds: 1}
+			u := supervisor.UnitStatus{
+				ID:      id(n),
+				State:   component.Ready,
+				Seconds: 1,
+			}
 			if pid != 0 {
 				pid++
 				u.PID, u.Probed = pid, true
 			}
+
 			o.Supervisor.Units = append(o.Supervisor.Units, u)
 		}
 	}
@@ -65,6 +71,7 @@ func well() health.Observed {
 	} {
 		unit(&o, name).After = ids(after...)
 	}
+
 	o.Nodes = []corev1.Node{
 		node("linux-1", corev1.NodeSystemInfo{
 			OperatingSystem: "linux",
@@ -79,6 +86,7 @@ func well() health.Observed {
 			KubeletVersion:  "v1.36.3",
 		}, "10.213.0.12"),
 	}
+
 	o.Pods = []corev1.Pod{pod("web-1", "win-1"), pod("job-1", "linux-1")}
 	o.Pods[1].Status.Phase = corev1.PodSucceeded
 	return o
@@ -98,7 +106,7 @@ func node(name string, info corev1.NodeSystemInfo, address string) corev1.Node {
 	}
 }
 
-// pod is one that is Ready, made an hour ago.
+// pod returns one that is Ready, made an hour ago.
 func pod(name, node string) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -114,7 +122,7 @@ func pod(name, node string) corev1.Pod {
 	}
 }
 
-// id is the ID of a text, which a test has written.
+// id returns the ID of a text, which a test has written.
 func id(text string) component.ID {
 	read, err := component.ParseID(text)
 	if err != nil {
@@ -297,6 +305,7 @@ func TestPictures(t *testing.T) {
 				p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "front-abc", Controller: &yes}}
 				o.Pods = append(o.Pods, p)
 			}
+
 			crash := waits(pod("crash", "win-1"), "CrashLoopBackOff", "back-off 5m0s restarting failed container")
 			code := uint32(0xC0000135)
 			crash.Status.ContainerStatuses[0].RestartCount = 7
@@ -304,6 +313,7 @@ func TestPictures(t *testing.T) {
 				ExitCode: int32(code),
 				Reason:   "Error",
 			}
+
 			crash.Namespace = "shop"
 			placed := pod("nowhere", "")
 			placed.Status.Phase = corev1.PodPending
@@ -313,12 +323,14 @@ func TestPictures(t *testing.T) {
 				Reason:  "Unschedulable",
 				Message: "0/2 nodes are available",
 			}}
+
 			wrong := pod("wrong-os", "linux-1")
 			wrong.Status = corev1.PodStatus{
 				Phase:   corev1.PodFailed,
 				Reason:  "PodOSNotSupported",
 				Message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
 			}
+
 			young := waits(pod("young", "win-1"), "ContainerCreating", "")
 			young.CreationTimestamp = metav1.NewTime(at.Add(-10 * time.Second))
 			late := waits(pod("late", "win-1"), "ContainerCreating", "")
@@ -328,6 +340,7 @@ func TestPictures(t *testing.T) {
 				Name:  "c",
 				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 			}}
+
 			o.Pods = append(o.Pods, crash, placed, wrong, young, late, unready)
 		}},
 	} {
@@ -338,6 +351,7 @@ func TestPictures(t *testing.T) {
 			if p.State != tt.want {
 				t.Errorf("state = %s, want %s", p.State, tt.want)
 			}
+
 			var text strings.Builder
 			if err := p.Text(&text); err != nil {
 				t.Fatal(err)

@@ -27,13 +27,25 @@ type judge struct {
 
 // Judge makes the picture of a cluster from what was observed.
 func Judge(o Observed) Picture {
-	j := &judge{Observed: o, parts: map[component.ID]Part{}, after: map[component.ID][]component.ID{}}
-	j.picture = Picture{Name: o.Spec.Name, Findings: []Finding{}, Parts: []Part{}, Nodes: []Node{}, Unknown: o.APIError}
+	j := &judge{
+		Observed: o,
+		parts:    map[component.ID]Part{},
+		after:    map[component.ID][]component.ID{},
+	}
+
+	j.picture = Picture{
+		Name:     o.Spec.Name,
+		Findings: []Finding{},
+		Parts:    []Part{},
+		Nodes:    []Node{},
+		Unknown:  o.APIError,
+	}
 	j.supervisor()
 	j.units()
 	if o.Supervisor != nil && o.Supervisor.Phase == supervisor.PhaseReady {
 		j.api()
 	}
+
 	j.nodes()
 	j.hns()
 	j.disks()
@@ -43,11 +55,17 @@ func Judge(o Observed) Picture {
 	slices.SortStableFunc(j.picture.Findings,
 		func(a, b Finding) int { return strings.Compare(string(a.Severity), string(b.Severity)) })
 	j.picture.State = j.state()
+
 	return j.picture
 }
 
 func (j *judge) find(s Severity, object, what, do string) {
-	j.picture.Findings = append(j.picture.Findings, Finding{Severity: s, Object: object, What: what, Do: do})
+	j.picture.Findings = append(j.picture.Findings, Finding{
+		Severity: s,
+		Object:   object,
+		What:     what,
+		Do:       do,
+	})
 }
 
 // policies says who carries NetworkPolicies out, and finds those that nothing carries out.
@@ -61,9 +79,11 @@ func (j *judge) policies() {
 	default:
 		j.picture.NetworkPolicies = "carried out by Mullion"
 	}
+
 	if j.Policies == 0 {
 		return
 	}
+
 	remedy := "set networking.networkPolicy to true in a new cluster"
 	switch n := j.Spec.Networking; {
 	case n.DisableDefaultCNI:
@@ -71,6 +91,7 @@ func (j *judge) policies() {
 	case !n.Mode.Services():
 		remedy = fmt.Sprintf("they cannot be in mode %s; choose another mode for a new cluster", n.Mode)
 	}
+
 	j.find(Warning, "network policies", fmt.Sprintf("Mullion does not carry them out, and there are %d", j.Policies),
 		remedy)
 }
@@ -121,6 +142,7 @@ func (j *judge) units() {
 	if j.Supervisor == nil {
 		return
 	}
+
 	for _, u := range j.Supervisor.Units {
 		p := part(u)
 		j.parts[u.ID], j.after[u.ID] = p, u.After
@@ -128,9 +150,11 @@ func (j *judge) units() {
 			j.picture.Parts = append(j.picture.Parts, p)
 		}
 	}
+
 	if j.Supervisor.Phase != supervisor.PhaseReady {
 		return // that parts wait for one another is how a cluster starts and stops
 	}
+
 	for _, u := range j.Supervisor.Units {
 		p, node := j.parts[u.ID], u.ID.Node
 		if j.off(node) {
@@ -140,6 +164,7 @@ func (j *judge) units() {
 			}
 			continue
 		}
+
 		if p.OK || u.ID.Part == "node" || j.follows(u.ID) {
 			continue
 		}
@@ -167,12 +192,14 @@ func part(u supervisor.UnitStatus) Part {
 		Seconds:  u.Seconds,
 		reason:   u.Reason,
 	}
+
 	switch {
 	case u.Error != "":
 		p.Why = lastLine(u.Error)
 	case u.Problem != "":
 		p.State, p.Why = NotAnswering, firstLine(u.Problem)
 	}
+
 	return p
 }
 
@@ -201,6 +228,7 @@ func remedyOfPart(p Part) string {
 	case name == "network":
 		return fmt.Sprintf(
 			"look at eth0 with `mullion node exec %s`; `mullion stop` and `mullion up` make the network anew and keep state and images", node)
+
 	case name == "serving-certificate":
 		return "an administrator of the cluster has to run that command; a certificate is usually valid for a year, and the kubelet asks for the next one before that (docs/several-machines.md)"
 	case p.reason == component.Halted:
@@ -208,6 +236,7 @@ func remedyOfPart(p Part) string {
 	case p.State == NotAnswering:
 		return fmt.Sprintf(
 			"see `mullion logs %s --tail 50`; if it still does not answer, end its process %d: the supervisor starts it again at once, and pods go on", unit, p.PID)
+
 	case p.State == supervisor.Restarting:
 		remedy := fmt.Sprintf(
 			"the supervisor starts it again, after growing pauses of up to 15 s; `mullion logs %s --tail 50` shows why it ended", unit)
@@ -216,6 +245,7 @@ func remedyOfPart(p Part) string {
 		}
 		return remedy
 	}
+
 	return fmt.Sprintf("see `mullion logs %s --tail 50`, then `mullion up`", unit)
 }
 
@@ -231,7 +261,7 @@ func (j *judge) api() {
 			j.Spec.Networking.APIServerAddress, j.Spec.Networking.APIServerPort))
 }
 
-// hns is what is said of a node's HNS, which the agent carries: it is no unit of its own.
+// hns returns what is said of a node's HNS, which the agent carries: it is no unit of its own.
 func hns(node string) component.ID { return component.OfNode("hns", node) }
 
 // hns finds networks that are not as HNS wants them to be.
@@ -239,13 +269,14 @@ func (j *judge) hns() {
 	for _, n := range j.Spec.Nodes {
 		h, ok := j.HNS[n.Name]
 		object := hns(n.Name).String()
-		if !ok || h.Error != "" && !j.parts[component.OfNode("agent", n.Name)].OK {
+		if !ok || (h.Error != "" && !j.parts[component.OfNode("agent", n.Name)].OK) {
 			continue // follows from the agent
 		}
 		for _, what := range h.Withheld {
 			j.find(Warning, object, what,
 				"take the node's address out of the Service's externalIPs, or choose another hostPort or nodePort")
 		}
+
 		switch {
 		case h.Error != "":
 			j.find(Problem, object, firstLine(h.Error),

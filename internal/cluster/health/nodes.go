@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// columns are the parts of a node, with the units that stand for each: the first of them that the node has counts. In
-// units joined by "+", each has to work.
+// columns returns the parts of a node, with the units that stand for each: the first of them that the node has counts.
+// In units joined by "+", each has to work.
 func columns() []struct {
 	name  string
 	units []string
@@ -39,10 +39,17 @@ func (j *judge) nodes() {
 	for i := range j.Nodes {
 		known[j.Nodes[i].Name] = &j.Nodes[i]
 	}
+
 	for _, n := range j.Spec.Nodes {
-		j.node(Node{Name: n.Name, OS: n.OS, Version: version(n), Bare: n.Bare}, known[n.Name])
+		j.node(Node{
+			Name:    n.Name,
+			OS:      n.OS,
+			Version: version(n),
+			Bare:    n.Bare,
+		}, known[n.Name])
 		delete(known, n.Name)
 	}
+
 	for _, n := range j.Nodes { // in the API's order
 		if known[n.Name] != nil {
 			j.node(Node{Name: n.Name}, known[n.Name])
@@ -66,6 +73,7 @@ func (j *judge) node(n Node, known *corev1.Node) {
 			n.Parts[c.name] = p
 		}
 	}
+
 	if known != nil {
 		info := known.Status.NodeInfo
 		n.OS, n.Kubelet = info.OperatingSystem, info.KubeletVersion
@@ -79,6 +87,7 @@ func (j *judge) node(n Node, known *corev1.Node) {
 			}
 		}
 	}
+
 	for i := range j.Pods {
 		if p := &j.Pods[i]; p.Spec.NodeName == n.Name && !done(p) {
 			n.PodsAll++
@@ -87,13 +96,14 @@ func (j *judge) node(n Node, known *corev1.Node) {
 			}
 		}
 	}
+
 	j.picture.Nodes = append(j.picture.Nodes, n)
 	if j.APIError == "" && j.Supervisor != nil && j.Supervisor.Phase == supervisor.PhaseReady {
 		j.findNode(n, known, ours)
 	}
 }
 
-// column is the part of a node that a column of the picture stands for.
+// column returns the part of a node that a column of the picture stands for.
 func (j *judge) column(node, name string, units []string) (Part, bool) {
 	if name == "hns" {
 		h, ok := j.HNS[node]
@@ -104,9 +114,11 @@ func (j *judge) column(node, name string, units []string) (Part, bool) {
 			Why:      firstLine(h.Error),
 			Restarts: h.Repairs,
 		}
+
 		if h.Repairs > 0 {
 			p.Note = fmt.Sprintf("put right %d time(s), the last: %s", h.Repairs, strings.Join(h.Repaired, "; "))
 		}
+
 		switch {
 		case j.off(node):
 			p.State, p.OK = component.Stopped, false
@@ -115,8 +127,10 @@ func (j *judge) column(node, name string, units []string) (Part, bool) {
 		case len(h.Differences) > 0:
 			p.State = Differs
 		}
+
 		return p, ok
 	}
+
 	for _, all := range units {
 		var found *Part
 		for unit := range strings.SplitSeq(all, "+") {
@@ -133,6 +147,7 @@ func (j *judge) column(node, name string, units []string) (Part, bool) {
 			return *found, true
 		}
 	}
+
 	return Part{}, false
 }
 
@@ -167,6 +182,7 @@ func (j *judge) findWaits(object, node string) {
 	if len(load.Pods) == 0 {
 		return
 	}
+
 	starts, programs := 0, 0
 	for _, p := range load.Pods {
 		if p.StartWaits > 0 {
@@ -174,6 +190,7 @@ func (j *judge) findWaits(object, node string) {
 		}
 		programs += p.NotStarted
 	}
+
 	j.find(Warning, object, fmt.Sprintf("its processors do not carry what it is to start: the starts of %d pods wait, and "+
 		"%d programs of probes and hooks were not started in their time (%d at a time, %s each)", starts, programs, load.Places,
 		load.Typical.Round(time.Millisecond)),
@@ -195,10 +212,11 @@ func (j *judge) findReadiness(object string, n Node, known *corev1.Node, ours bo
 	case known == nil && !broken:
 		j.find(Problem, object, "its parts work, but the API server has no such node",
 			fmt.Sprintf("see `mullion logs kubelet/%s --tail 50`: the kubelet registers the node", n.Name))
-	case known == nil || broken && n.Ready != string(corev1.ConditionTrue):
+	case known == nil || (broken && n.Ready != string(corev1.ConditionTrue)):
 	case n.Ready == string(corev1.ConditionUnknown) && n.Bare:
 		j.find(Problem, object, "it is a bare host whose parts work, but the API server has not heard from its kubelet for a while: "+n.Why,
 			fmt.Sprintf("see whether the kubelet runs that you started there: `mullion node shell %s`", n.Name))
+
 	case n.Ready == string(corev1.ConditionUnknown) && ours:
 		j.find(Problem, object, "its parts work, but the API server has not heard from its kubelet for a while: "+n.Why,
 			fmt.Sprintf(
@@ -206,6 +224,7 @@ func (j *judge) findReadiness(object string, n Node, known *corev1.Node, ours bo
 	case n.Ready == string(corev1.ConditionUnknown):
 		j.find(Problem, object, "the API server has not heard from its kubelet for a while: "+n.Why,
 			"check that its machine is up and reaches this one")
+
 	case n.Ready == string(corev1.ConditionFalse):
 		j.find(Problem, object, "it is not Ready: "+n.Why,
 			fmt.Sprintf("see `mullion kubectl describe node %s`", n.Name))
@@ -218,6 +237,7 @@ func (j *judge) findConditions(object string, known *corev1.Node) {
 		if c.Status != corev1.ConditionTrue {
 			continue
 		}
+
 		switch c.Type {
 		case corev1.NodeDiskPressure:
 			j.find(
@@ -227,6 +247,7 @@ func (j *judge) findConditions(object string, known *corev1.Node) {
 		case corev1.NodeMemoryPressure:
 			j.find(Problem, object, "it is short of memory (MemoryPressure) and evicts pods: "+firstLine(c.Message),
 				"delete pods that use much memory, or give them limits")
+
 		case corev1.NodePIDPressure:
 			j.find(Problem, object, "it has too many processes (PIDPressure): "+firstLine(c.Message),
 				"delete pods that start many processes")
@@ -237,7 +258,7 @@ func (j *judge) findConditions(object string, known *corev1.Node) {
 	}
 }
 
-// internalAddress is the node's first internal address, as kubectl shows it, "" if it has none.
+// internalAddress returns the node's first internal address, as kubectl shows it, "" if it has none.
 func internalAddress(n *corev1.Node) string {
 	for _, a := range n.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {

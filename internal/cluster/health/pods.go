@@ -33,6 +33,7 @@ func (j *judge) pods() {
 	for _, n := range j.picture.Nodes {
 		lost[n.Name] = n.Ready == string(corev1.ConditionFalse) || n.Ready == string(corev1.ConditionUnknown)
 	}
+
 	for i := range j.Pods {
 		p := &j.Pods[i]
 		all.Total++
@@ -44,6 +45,7 @@ func (j *judge) pods() {
 		case lost[p.Spec.NodeName]:
 			all.Lost++
 			continue
+
 		case reason != "":
 			all.Failing++
 		case ready(p):
@@ -53,16 +55,23 @@ func (j *judge) pods() {
 			all.Waiting++
 			continue
 		}
+
 		key := [2]string{podowner.Of(p), reason}
 		if groups[key] == nil {
-			groups[key] = &PodsFailing{Owner: key[0], Reason: reason, Why: why}
+			groups[key] = &PodsFailing{
+				Owner:  key[0],
+				Reason: reason,
+				Why:    why,
+			}
 		}
 		groups[key].add(p)
 	}
+
 	for _, g := range groups {
 		slices.Sort(g.Nodes)
 		all.Fails = append(all.Fails, *g)
 	}
+
 	slices.SortFunc(all.Fails, func(a, b PodsFailing) int {
 		return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Reason, b.Reason))
 	})
@@ -104,6 +113,7 @@ func trouble(p *corev1.Pod, now time.Time) (reason, why string) {
 			return cmp.Or(c.Reason, corev1.PodReasonUnschedulable), firstLine(c.Message)
 		}
 	}
+
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		w := s.State.Waiting
 		if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
@@ -113,8 +123,10 @@ func trouble(p *corev1.Pod, now time.Time) (reason, why string) {
 		if last := s.LastTerminationState.Terminated; last != nil && w.Reason == "CrashLoopBackOff" {
 			why = fmt.Sprintf("container %q ended %d times, the last time %s", s.Name, s.RestartCount, exit(last))
 		}
+
 		return w.Reason, firstLine(why)
 	}
+
 	return late(p, now)
 }
 
@@ -127,6 +139,7 @@ func late(p *corev1.Pod, now time.Time) (reason, why string) {
 		}
 		return "", ""
 	}
+
 	if ready(p) || now.Sub(since) < patience {
 		return "", ""
 	}
@@ -135,11 +148,13 @@ func late(p *corev1.Pod, now time.Time) (reason, why string) {
 			return "", ""
 		}
 	}
+
 	for _, s := range p.Status.ContainerStatuses {
 		if s.State.Running != nil && !s.Ready {
 			return "NotReady", fmt.Sprintf("container %q runs, but its readiness probe does not succeed", s.Name)
 		}
 	}
+
 	return "NotStarted", "its containers have not been started for more than a minute"
 }
 
@@ -165,13 +180,14 @@ func exit(t *corev1.ContainerStateTerminated) string {
 	return code
 }
 
-// remedyOfPod is what a person can do about pods that fail.
+// remedyOfPod returns what a person can do about pods that fail.
 func remedyOfPod(g PodsFailing) string {
 	namespace, name, _ := strings.Cut(g.Pods[0], "/")
 	pod := name
 	if namespace != metav1.NamespaceDefault {
 		pod = "-n " + namespace + " " + name
 	}
+
 	describe := fmt.Sprintf("`mullion kubectl describe pod %s` has its events", pod)
 	switch g.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
@@ -179,6 +195,7 @@ func remedyOfPod(g PodsFailing) string {
 			return "the image is of another operating system or Windows version: place the pod with nodeSelector kubernetes.io/os, or a RuntimeClass windows-VERSION"
 		}
 		return "check the image's name and whether this machine reaches its registry; `mullion image pull` shows the whole error, `mullion image load` loads an archive instead"
+
 	case "CrashLoopBackOff":
 		return fmt.Sprintf("`mullion kubectl logs %s --previous` has its output; %s", pod, describe)
 	case "Error", "Failed", "StartError", "OOMKilled": // it runs no more, or has not been started again yet
@@ -190,5 +207,6 @@ func remedyOfPod(g PodsFailing) string {
 	case "Terminating":
 		return describe + "; its node may be down"
 	}
+
 	return describe
 }

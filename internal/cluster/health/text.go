@@ -18,6 +18,7 @@ func (p Picture) Text(w io.Writer) error {
 	if len(p.Parts) > 0 {
 		p.textParts(b)
 	}
+
 	if p.State != Down {
 		p.textNodes(b)
 		p.textPods(b)
@@ -28,6 +29,7 @@ func (p Picture) Text(w io.Writer) error {
 			fmt.Fprintf(b, "IPv6: %s\n", p.IPv6)
 		}
 	}
+
 	p.textFindings(b)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -59,7 +61,7 @@ func (p Picture) textParts(b *strings.Builder) {
 	table(b, rows)
 }
 
-// mark is the state as the picture shows it: what does not work stands out.
+// mark returns the state as the picture shows it: what does not work stands out.
 func (p Part) mark() string {
 	switch {
 	case p.OK && p.State == component.Ready:
@@ -70,7 +72,7 @@ func (p Part) mark() string {
 	return strings.ToUpper(string(p.State))
 }
 
-// underWay are the states of parts that do not work yet, or no longer, without being at fault.
+// underWay returns the states of parts that do not work yet, or no longer, without being at fault.
 func underWay() []component.State {
 	return []component.State{component.Starting, component.Waiting, component.Stopping, component.Stopped}
 }
@@ -80,6 +82,7 @@ func (p Picture) textNodes(b *strings.Builder) {
 		"NODE", "READY", "PODS", "NETWORK", "HOST", "RUNTIME", "HNS", "KUBELET", "KUBE-PROXY",
 		"ADDRESS", "SYSTEM",
 	}}
+
 	for _, n := range p.Nodes {
 		ready := map[string]string{"True": "yes", "False": "NO", "": "-"}[n.Ready]
 		if n.Bare && n.Ready == "" {
@@ -88,10 +91,12 @@ func (p Picture) textNodes(b *strings.Builder) {
 		if ready == "" {
 			ready = "UNKNOWN"
 		}
+
 		pods := fmt.Sprintf("%d/%d", n.PodsReady, n.PodsAll)
 		if p.Unknown != "" {
 			ready, pods = "?", "?"
 		}
+
 		row := []string{n.Name, ready, pods}
 		for _, c := range columns() {
 			part, ok := n.Parts[c.name]
@@ -104,12 +109,14 @@ func (p Picture) textNodes(b *strings.Builder) {
 				row = append(row, part.mark())
 			}
 		}
+
 		address := n.Address
 		if address == "" {
 			address = "-"
 		}
 		rows = append(rows, append(row, address, strings.TrimSpace(n.Version)))
 	}
+
 	b.WriteByte('\n')
 	table(b, rows)
 }
@@ -119,6 +126,7 @@ func (p Picture) textPods(b *strings.Builder) {
 		fmt.Fprintf(b, "\nPods: not known, as the API does not answer: %s\n", firstLine(p.Unknown))
 		return
 	}
+
 	var parts []string
 	for _, c := range []struct {
 		n    int
@@ -137,6 +145,7 @@ func (p Picture) textPods(b *strings.Builder) {
 	if len(parts) == 0 {
 		parts = append(parts, "none")
 	}
+
 	fmt.Fprintf(b, "\nPods: %s\n", strings.Join(parts, ", "))
 }
 

@@ -103,6 +103,7 @@ func Take(ctx context.Context, run string) (context.Context, *Held, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	if h.file == nil {
 		if err := h.lock(ctx); err != nil {
 			return ctx, nil, fmt.Errorf("hold the cluster: %w", err)
@@ -116,10 +117,14 @@ func Take(ctx context.Context, run string) (context.Context, *Held, error) {
 // handed over as descriptor fd.
 func Inherit(run string, fd uintptr) *Held {
 	unix.CloseOnExec(int(fd))
-	return &Held{run: run, file: os.NewFile(fd, lockOf(run)), users: 1}
+	return &Held{
+		run:   run,
+		file:  os.NewFile(fd, lockOf(run)),
+		users: 1,
+	}
 }
 
-// lockOf is the lock's file of the cluster with that run folder.
+// lockOf returns the lock's file of the cluster with that run folder.
 func lockOf(run string) string { return run + ".lock" }
 
 // Release ends the hold, if this is the outermost Take's.
@@ -146,7 +151,7 @@ func (h *Held) Waited() bool {
 	return h.waited
 }
 
-// File is the locked file, for a child to inherit: the lock lasts until it is closed in both processes.
+// File returns the locked file, for a child to inherit: the lock lasts until it is closed in both processes.
 func (h *Held) File() *os.File {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -171,6 +176,7 @@ func (h *Held) lock(ctx context.Context) error {
 	defer end.Stop()
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
+
 	for {
 		file, err := tryLock(lockOf(h.run))
 		if err != nil {
@@ -180,17 +186,28 @@ func (h *Held) lock(ctx context.Context) error {
 			h.file = file
 			return h.sign()
 		}
+
 		h.waited = true
 		who := holderOf(lockOf(h.run))
 		if !told && who.PID != 0 && h.caller.Waiting != nil {
 			h.caller.Waiting(who)
 			told = true
 		}
+
 		select {
 		case <-ctx.Done():
-			return &BusyError{Holder: who, Waited: time.Since(begun), Err: ctx.Err()}
+			return &BusyError{
+				Holder: who,
+				Waited: time.Since(begun),
+				Err:    ctx.Err(),
+			}
+
 		case <-end.C:
-			return &BusyError{Holder: who, Waited: time.Since(begun), Err: errPatience}
+			return &BusyError{
+				Holder: who,
+				Waited: time.Since(begun),
+				Err:    errPatience,
+			}
 		case <-tick.C:
 		}
 	}
@@ -205,6 +222,7 @@ func tryLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if errors.Is(err, fs.ErrNotExist) { // the last cluster's folder went just now
 		return nil, nil
@@ -212,6 +230,7 @@ func tryLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil && isAt(file, path) {
 		return file, nil
@@ -220,6 +239,7 @@ func tryLock(path string) (*os.File, error) {
 	if err == nil || errors.Is(err, unix.EWOULDBLOCK) { // removed by who had it, or held
 		return nil, closeErr
 	}
+
 	return nil, fmt.Errorf("lock %q: %w", path, err)
 }
 
@@ -246,10 +266,15 @@ func isAt(file *os.File, path string) bool {
 // sign writes into the file who holds it.
 func (h *Held) sign() error {
 	command := cmp.Or(h.caller.Command, "a program of Mullion's")
-	text, err := json.Marshal(Holder{PID: os.Getpid(), Command: command, Since: time.Now()})
+	text, err := json.Marshal(Holder{
+		PID:     os.Getpid(),
+		Command: command,
+		Since:   time.Now(),
+	})
 	if err != nil {
 		return err
 	}
+
 	if err := h.file.Truncate(0); err != nil {
 		return fmt.Errorf("sign %q: %w", lockOf(h.run), err)
 	}

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 	if run == "" {
 		os.Exit(m.Run())
 	}
+
 	var held *Held
 	var err error
 	if os.Getenv("HOLD_INHERITED") != "" {
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 	} else {
 		_, held, err = Take(As(context.Background(), Caller{Command: "mullion down"}), run)
 	}
+
 	fmt.Println("held", err)
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	if err == nil {
@@ -43,6 +45,7 @@ func child(t *testing.T, ctx context.Context, run string, files ...*os.File) (en
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), "HOLD_RUN="+run)
 	if cmd.ExtraFiles = files; files != nil {
@@ -52,6 +55,7 @@ func child(t *testing.T, ctx context.Context, run string, files ...*os.File) (en
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +63,7 @@ func child(t *testing.T, ctx context.Context, run string, files ...*os.File) (en
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	line := make([]byte, 64)
 	if n, err := out.Read(line); err != nil || string(line[:n]) != "held <nil>\n" {
 		t.Fatalf("the other process says %q, %v", line[:n], err)
@@ -68,6 +73,7 @@ func child(t *testing.T, ctx context.Context, run string, files ...*os.File) (en
 		_ = cmd.Wait()
 	})
 	t.Cleanup(end)
+
 	return end
 }
 
@@ -92,6 +98,7 @@ func TestTakeWaits(t *testing.T) {
 				kill()
 			}
 		}})
+
 		_, held, err := Take(mine, run)
 		if err != nil {
 			t.Fatalf("%s: %v", how, err)
@@ -99,6 +106,7 @@ func TestTakeWaits(t *testing.T) {
 		if !held.Waited() || len(said) != 1 || !strings.Contains(said[0], "`mullion down` (process ") {
 			t.Errorf("%s: waited %v, said %q", how, held.Waited(), said)
 		}
+
 		if who := holderOf(lockOf(run)); who.PID != os.Getpid() || who.Command != "mullion up" {
 			t.Errorf("%s: the file names %+v", how, who)
 		}
@@ -148,6 +156,7 @@ func TestTakeWithin(t *testing.T) {
 	if err != nil || inner != outer {
 		t.Fatalf("%p within %p, %v", inner, outer, err)
 	}
+
 	if outer.Waited() {
 		t.Error("waited for nobody")
 	}
@@ -155,6 +164,7 @@ func TestTakeWithin(t *testing.T) {
 	if free(t, run) {
 		t.Error("the inner one let go of it")
 	}
+
 	inner.HandOver()
 	if !free(t, run) {
 		t.Error("it is held after it was handed over")
@@ -162,6 +172,7 @@ func TestTakeWithin(t *testing.T) {
 	if _, inner, err = Take(ctx, run); err != nil || free(t, run) {
 		t.Errorf("held anew: %v", err)
 	}
+
 	inner.Release()
 	if free(t, run) {
 		t.Error("what was held anew is not held to the end")
@@ -196,6 +207,7 @@ func TestInherit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	end := child(t, t.Context(), run, held.File())
 	held.Release()
 	if free(t, run) {
@@ -205,6 +217,7 @@ func TestInherit(t *testing.T) {
 	if !free(t, run) {
 		t.Error("it is held when the child has let go")
 	}
+
 	if _, err := os.Stat(lockOf(run)); err != nil {
 		t.Errorf("the file of a cluster that is there: %v", err)
 	}
@@ -224,6 +237,7 @@ func TestOneAtATime(t *testing.T) {
 					t.Error(err)
 					return
 				}
+
 				mu.Lock()
 				inside++
 				together = max(together, inside)
@@ -235,6 +249,7 @@ func TestOneAtATime(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if together != 1 {
 		t.Errorf("%d had it at once", together)

@@ -54,7 +54,7 @@ type api struct {
 	asked []string // over HTTPS: "VERB RESOURCE/NAME by USER"
 }
 
-// newAPI is an API with these objects.
+// newAPI returns an API with these objects.
 func newAPI(t *testing.T, objects ...runtime.Object) *api {
 	t.Helper()
 	a := &api{Clientset: fake.NewClientset(objects...)}
@@ -76,6 +76,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if certs := r.TLS.PeerCertificates; len(certs) > 0 {
 		a.user = certs[0].Subject.CommonName
 	}
+
 	action, err := actionOf(r)
 	var object runtime.Object
 	if err == nil {
@@ -86,6 +87,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.asked = append(a.asked, action.GetVerb()+" "+name+" by "+a.user)
 		object, err = a.Invokes(action, nil)
 	}
+
 	code := http.StatusOK
 	if status, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		answer := status.Status()
@@ -97,6 +99,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if object == nil { // something was deleted
 		object = &metav1.Status{Status: metav1.StatusSuccess}
 	}
+
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	codec := kubeclient.Codecs().LegacyCodec(kubeclient.Scheme().PrioritizedVersionsAllGroups()...)
@@ -104,7 +107,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.user = ""
 }
 
-// actionOf is what a request asks for.
+// actionOf returns what a request asks for.
 func actionOf(r *http.Request) (clienttesting.Action, error) {
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if path[0] == "api" {
@@ -115,6 +118,7 @@ func actionOf(r *http.Request) (clienttesting.Action, error) {
 	if path[0] == "namespaces" && len(path) > 2 {
 		namespace, path = path[1], path[2:]
 	}
+
 	what := group.WithResource(path[0])
 	if len(path) > 1 {
 		name = path[1]
@@ -128,6 +132,7 @@ func actionOf(r *http.Request) (clienttesting.Action, error) {
 		kind := map[string]string{"certificatesigningrequests": "CertificateSigningRequest", "nodes": "Node"}[path[0]]
 		return clienttesting.NewListAction(what, group.WithKind(kind), namespace, metav1.ListOptions{}), nil
 	}
+
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -136,6 +141,7 @@ func actionOf(r *http.Request) (clienttesting.Action, error) {
 	if r.Method == http.MethodPut {
 		return clienttesting.NewUpdateAction(what, namespace, object), err
 	}
+
 	return clienttesting.NewCreateAction(what, namespace, object), err
 }
 
@@ -147,11 +153,12 @@ func (a *api) refuse(user, verb, resource string, err error) (end func()) {
 	a.PrependReactor(verb, resource, func(clienttesting.Action) (bool, runtime.Object, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if over || user != "*" && user != a.user {
+		if over || (user != "*" && user != a.user) {
 			return false, nil, nil
 		}
 		return true, nil, err
 	})
+
 	return func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -194,12 +201,12 @@ func (a *api) has(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// node is a node that has registered.
+// node returns a node that has registered.
 func node(name string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)}}
 }
 
-// claim is a machine's claim of a part of the underlay.
+// claim returns a machine's claim of a part of the underlay.
 func claim(part int, holder string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: machines.ClaimName(part), Namespace: machines.Namespace},
@@ -240,12 +247,14 @@ func certify(t *testing.T, dir, node string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}},
 		NotBefore:    time.Now().Add(-time.Hour),
 		NotAfter:     time.Now().Add(time.Hour),
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -254,6 +263,7 @@ func certify(t *testing.T, dir, node string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := slices.Concat(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -36,6 +36,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	if err != nil {
 		return spec.Cluster{}, err
 	}
+
 	if err := j.checkVersion(ctx); err != nil {
 		return spec.Cluster{}, err
 	}
@@ -44,10 +45,12 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 	if err != nil {
 		return c, err
 	}
+
 	c.Wine = j.Wine
 	if err := j.freeInCluster(ctx, c); err != nil {
 		return c, err
 	}
+
 	for _, a := range j.NodeAddresses {
 		if j.machine.Taken(ctx, c.Join.Foreign.Link, a) {
 			return c, &cluster.ConflictError{
@@ -56,9 +59,11 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 			}
 		}
 	}
+
 	if err := j.prepare(); err != nil {
 		return c, err
 	}
+
 	granting, cancel := context.WithCancel(ctx)
 	granted := make(chan error, 1)
 	go func(c spec.Cluster) { granted <- j.grant(granting, c) }(c)
@@ -73,6 +78,7 @@ func (j *joining) runForeign(ctx context.Context, why error) (spec.Cluster, erro
 		cancel()
 		return c, errors.Join(err, ignoreCancelled(<-granted))
 	}
+
 	defer cancel()
 	return c, <-granted
 }
@@ -84,18 +90,26 @@ func ignoreCancelled(err error) error {
 	return err
 }
 
-// foreignSpec is the specification of this machine's part of the cluster.
+// foreignSpec returns the specification of this machine's part of the cluster.
 func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
-	c := spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Name: known.Name, Nodes: j.foreignNodes()}
+	c := spec.Cluster{
+		APIVersion: spec.APIVersion,
+		Kind:       spec.Kind,
+		Name:       known.Name,
+		Nodes:      j.foreignNodes(),
+	}
+
 	for _, n := range c.Nodes {
 		if n.Linux() {
 			return c, ErrLinuxForeign
 		}
 	}
+
 	link, network, err := networkOf(j.Address)
 	if err != nil {
 		return c, err
 	}
+
 	f := &spec.Foreign{
 		Link:               link.Name,
 		MTU:                link.MTU,
@@ -103,13 +117,20 @@ func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
 		ServerTLSBootstrap: known.ServerTLSBootstrap,
 		Granted:            j.admin,
 	}
+
 	if known.DNS.IsValid() {
 		f.DNS = known.DNS.String()
 	}
 	for _, a := range j.NodeAddresses {
 		f.Addresses = append(f.Addresses, a.String())
 	}
-	c.Join = &spec.Join{Server: j.found.Server, Address: j.Address.String(), Foreign: f}
+
+	c.Join = &spec.Join{
+		Server:  j.found.Server,
+		Address: j.Address.String(),
+		Foreign: f,
+	}
+
 	c.Networking = spec.Networking{
 		UnderlaySubnet:    network.String(),
 		PodSubnet:         known.Pods.String(),
@@ -117,6 +138,7 @@ func (j *joining) foreignSpec(known kubeadm.Cluster) (spec.Cluster, error) {
 		KubeProxyMode:     j.KubeProxyMode,
 		DisableDefaultCNI: j.DisableDefaultCNI,
 	}
+
 	if len(c.WithDefaults().Nodes) != len(f.Addresses) {
 		return c, fmt.Errorf("join cluster %q: %w: it takes --node-address once for each node, a free address of %s",
 			c.Name, ErrNodeAddresses, network)
@@ -158,11 +180,13 @@ func networkOf(address netip.Addr) (net.Interface, netip.Prefix, error) {
 	if err != nil {
 		return net.Interface{}, netip.Prefix{}, err
 	}
+
 	for _, link := range links {
 		addrs, err := link.Addrs()
 		if err != nil {
 			continue // it is gone
 		}
+
 		for _, a := range addrs {
 			p, err := netip.ParsePrefix(a.String())
 			if err != nil || p.Addr() != address {
@@ -174,6 +198,7 @@ func networkOf(address netip.Addr) (net.Interface, netip.Prefix, error) {
 			return link, p.Masked(), nil
 		}
 	}
+
 	return net.Interface{}, netip.Prefix{}, fmt.Errorf("%w: no interface has the address %s", ErrNoNetwork, address)
 }
 
@@ -187,6 +212,7 @@ func (j *joining) freeInCluster(ctx context.Context, c spec.Cluster) error {
 	if apierrors.IsForbidden(err) {
 		return nil // a bootstrap token may not
 	}
+
 	if err != nil {
 		return fmt.Errorf("list the cluster's nodes: %w", err)
 	}
@@ -195,6 +221,7 @@ func (j *joining) freeInCluster(ctx context.Context, c spec.Cluster) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -203,6 +230,7 @@ func (j *joining) grant(ctx context.Context, c spec.Cluster) error {
 	if !j.admin {
 		return nil
 	}
+
 	for _, name := range c.NodeNames() {
 		for {
 			err := kubeadm.Grant(ctx, j.client, name)
@@ -214,6 +242,7 @@ func (j *joining) grant(ctx context.Context, c spec.Cluster) error {
 			if err == nil {
 				break
 			}
+
 			if !apierrors.IsNotFound(err) {
 				return err
 			}
@@ -224,14 +253,16 @@ func (j *joining) grant(ctx context.Context, c spec.Cluster) error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// WaitingForRights are the nodes that an administrator still has to give rights to, of a machine that joined.
+// WaitingForRights returns the nodes that an administrator still has to give rights to, of a machine that joined.
 func WaitingForRights(ctx context.Context, paths layout.Paths, c spec.Cluster) []string {
 	if !c.Foreign() {
 		return nil
 	}
+
 	clients := cluster.NodeClients(paths, c)
 	var waiting []string
 	for _, name := range c.NodeNames() {
@@ -243,5 +274,6 @@ func WaitingForRights(ctx context.Context, paths layout.Paths, c spec.Cluster) [
 			waiting = append(waiting, name)
 		}
 	}
+
 	return waiting
 }

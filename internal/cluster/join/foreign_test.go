@@ -32,11 +32,13 @@ func ownNetwork(t *testing.T) (own, other netip.Addr) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, link := range links {
 		addrs, err := link.Addrs()
 		if err != nil || link.Flags&net.FlagBroadcast == 0 {
 			continue
 		}
+
 		for _, a := range addrs {
 			p, err := netip.ParsePrefix(a.String())
 			if err != nil || !p.Addr().Is4() || p.Bits() > 29 || p.Addr().IsLinkLocalUnicast() {
@@ -49,11 +51,12 @@ func ownNetwork(t *testing.T) (own, other netip.Addr) {
 			}
 		}
 	}
+
 	t.Skip("this machine is on no network")
 	return own, other
 }
 
-// ofKubeadm is the API of a cluster of kubeadm's.
+// ofKubeadm returns the API of a cluster of kubeadm's.
 func ofKubeadm(t *testing.T) *api {
 	t.Helper()
 	of := func(name, key, text string) runtime.Object {
@@ -92,12 +95,14 @@ func TestForeignSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n, f := c.Networking, c.Join.Foreign
 	if c.Name != "theirs" || n.PodSubnet != "198.18.0.0/16" || n.ServiceSubnet != "10.96.0.0/12" ||
 		!netip.MustParsePrefix(n.UnderlaySubnet).Contains(own) || n.KubeProxyMode != spec.KubeProxyNone ||
 		!n.DisableDefaultCNI {
 		t.Errorf("its network: %+v", n)
 	}
+
 	if f.Domain != "example.org" || f.DNS != "10.96.0.10" || !f.Granted || f.MTU == 0 ||
 		!slices.Equal(f.Addresses, []string{other.String()}) || c.Join.Address != own.String() ||
 		c.Join.Server != a.url {
@@ -129,7 +134,7 @@ func TestForeignSpecRefuses(t *testing.T) {
 			_, err := j.foreignSpec(known())
 			says(t, err, tt.says)
 			conflict, ok := errors.AsType[*cluster.ConflictError](err)
-			if tt.want != nil && !errors.Is(err, tt.want) || tt.want == nil && (!ok || conflict.Remedy == "") {
+			if (tt.want != nil && !errors.Is(err, tt.want)) || (tt.want == nil && (!ok || conflict.Remedy == "")) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
 		})
@@ -194,13 +199,14 @@ func TestFreeInCluster(t *testing.T) {
 			}
 		})
 	}
+
 	a := newAPI(t)
 	a.refuse("*", "list", "nodes", silent())
 	j, _, _ := joins(t, a)
 	says(t, j.freeInCluster(t.Context(), spec.Cluster{}), "list the cluster's nodes", "etcd has no leader")
 }
 
-// foreignJoin is a join of a cluster of kubeadm's, of one node.
+// foreignJoin returns a join of a cluster of kubeadm's, of one node.
 func foreignJoin(t *testing.T, a *api) (*joining, *room, *story) {
 	t.Helper()
 	j, r, s := joins(t, a)
@@ -221,6 +227,7 @@ func TestForeignJoinGrants(t *testing.T) {
 		}
 		return until(ctx, func(ctx context.Context) bool { return len(bindings(ctx, t, a)) == 2 })
 	}
+
 	c, err := j.finish(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -228,6 +235,7 @@ func TestForeignJoinGrants(t *testing.T) {
 	if !c.Join.Foreign.Granted || c.Part() != 0 || !slices.Equal(c.NodeNames(), []string{"ours-win-1"}) {
 		t.Errorf("it is %+v", c)
 	}
+
 	if diff := cmp.Diff([]string{"mullion:leave:ours-win-1", "mullion:proxy:ours-win-1"}, bindings(t.Context(), t, a)); diff != "" {
 		t.Error(diff)
 	}
@@ -250,7 +258,7 @@ func until(ctx context.Context, is func(context.Context) bool) error {
 	return nil
 }
 
-// bindings are the names of the rights that somebody was given.
+// bindings returns the names of the rights that somebody was given.
 func bindings(ctx context.Context, t *testing.T, a *api) []string {
 	t.Helper()
 	all, err := a.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
@@ -304,6 +312,7 @@ func TestForeignJoinThatFails(t *testing.T) {
 			defer close(refused)
 			return true, nil, forbidden("clusterroles", "mullion:leave:ours-win-1")
 		})
+
 		r.starts = func(ctx context.Context, o cluster.UpOptions) error {
 			registered := registers(t, a, errNotReady)(ctx, o)
 			<-refused
@@ -313,11 +322,13 @@ func TestForeignJoinThatFails(t *testing.T) {
 		if !errors.Is(err, errNotReady) {
 			t.Errorf("got %v", err)
 		}
+
 		says(t, err, `give node "ours-win-1" its rights`, "you have no such right")
 		if a.has(t, "ours-win-1") || exists(j.Paths.Data) {
 			t.Error("something of it is left")
 		}
 	})
+
 	t.Run("no-node", func(t *testing.T) {
 		j, r, _ := foreignJoin(t, ofKubeadm(t))
 		j.admin = true
@@ -339,6 +350,7 @@ func TestWaitingForRights(t *testing.T) {
 			review.Status.Allowed = a.user == "system:node:win-1" || review.Spec.ResourceAttributes.Resource == "nodes"
 			return true, review, nil
 		})
+
 	paths := a.joined(t, 0)
 	c := spec.Cluster{
 		Nodes: []spec.Node{{Name: "win-1"}, {Name: "win-2"}, {Name: "no-certificate"}},
@@ -347,6 +359,7 @@ func TestWaitingForRights(t *testing.T) {
 	for _, name := range []string{"win-1", "win-2"} {
 		certify(t, cluster.NodeClients(paths, c).Identities[name].Dir, name)
 	}
+
 	if got := WaitingForRights(t.Context(), paths, c); !slices.Equal(got, []string{"win-2"}) {
 		t.Errorf("%q wait", got)
 	}

@@ -101,10 +101,16 @@ func Join(ctx context.Context, o Options) (spec.Cluster, error) {
 	if have, err := Vacant(o.Paths); err != nil {
 		return have, err
 	}
-	j := &joining{Options: o, machine: thisMachine{}, holder: rand.Text()}
+
+	j := &joining{
+		Options: o,
+		machine: thisMachine{},
+		holder:  rand.Text(),
+	}
 	if err := j.reach(ctx); err != nil {
 		return spec.Cluster{}, explained(err)
 	}
+
 	return j.finish(ctx)
 }
 
@@ -117,12 +123,14 @@ func Vacant(paths layout.Paths) (have spec.Cluster, err error) {
 			Err:    fmt.Errorf("data folder %q holds a cluster or a machine of one already: %q", paths.Data, have.Name),
 			Remedy: "`mullion up` brings it back; `mullion leave` or `mullion down` removes it; or use another --data-dir",
 		}
+
 	case !errors.Is(err, os.ErrNotExist):
 		return have, &cluster.ConflictError{
 			Err:    fmt.Errorf("data folder %q holds a cluster or a machine of one already: %w", paths.Data, err),
 			Remedy: "use the version of Mullion that made it; or `mullion down` removes it; or use another --data-dir",
 		}
 	}
+
 	return have, nil
 }
 
@@ -137,6 +145,7 @@ func (j *joining) finish(ctx context.Context) (spec.Cluster, error) {
 		}
 		return c, nil
 	}
+
 	err = explained(errors.Join(err, dropErr))
 	if j.Retain || !j.prepared || errors.Is(err, cluster.ErrTakenDown) {
 		return c, err
@@ -175,6 +184,7 @@ func (j *joining) join(ctx context.Context) (spec.Cluster, error) {
 			return spec.Cluster{}, err
 		}
 	}
+
 	c, err := machines.Specification(ctx, j.client)
 	switch {
 	case errors.Is(err, machines.ErrForeign):
@@ -186,21 +196,28 @@ func (j *joining) join(ctx context.Context) (spec.Cluster, error) {
 	case len(j.NodeAddresses) > 0:
 		return c, fmt.Errorf("join cluster %q: %w: it gives its nodes addresses itself", c.Name, ErrNodeAddresses)
 	}
+
 	return j.run(ctx, c)
 }
 
 func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error) {
-	c.Join = &spec.Join{Server: j.found.Server, Part: 1, Address: j.Address.String()}
+	c.Join = &spec.Join{
+		Server:  j.found.Server,
+		Part:    1,
+		Address: j.Address.String(),
+	}
 	c.Nodes, c.Wine = j.Nodes, j.Wine
 	if err := c.Validate(); err != nil {
 		return c, &cluster.ConflictError{Err: err, Remedy: "choose another --name, --count or --advertise-address"}
 	}
+
 	// Versions are checked before anything is claimed. The cluster names one only if it is not the usual one.
 	if slices.ContainsFunc(c.Nodes, func(n spec.Node) bool { return n.KubernetesVersion != "" }) {
 		if err := j.checkVersion(ctx); err != nil {
 			return c, err
 		}
 	}
+
 	c, err := cluster.ResolveVersions(c, j.Paths.Data, j.Paths.Bin)
 	if err != nil {
 		return c, &cluster.ConflictError{
@@ -209,29 +226,37 @@ func (j *joining) run(ctx context.Context, c spec.Cluster) (spec.Cluster, error)
 				"builds it; or name one with --bundle",
 		}
 	}
+
 	if err := cluster.CheckUnderlay(c, j.Paths); err != nil {
 		return c, err
 	}
 	if err := j.prepare(); err != nil {
 		return c, err
 	}
+
 	part, err := machines.Claim(ctx, j.client, machines.Wanted{
 		Parts:   c.Networking.Parts(),
 		Address: j.Address,
 		Holder:  j.holder,
 		Trying: func(part int) error {
-			return saveClaim(j.Paths, claimRecord{Server: j.found.Server, Part: part, Holder: j.holder})
+			return saveClaim(j.Paths, claimRecord{
+				Server: j.found.Server,
+				Part:   part,
+				Holder: j.holder,
+			})
 		},
 	})
 	if err != nil {
 		return c, err
 	}
+
 	c.Join.Part = part
 	c = c.WithDefaults()
 	j.Said(fmt.Sprintf("this machine is number %d, at %s", part, j.Address))
 	if err := machines.FreeNames(ctx, j.client, c.NodeNames()); err != nil {
 		return c, err
 	}
+
 	return j.machine.Start(ctx, cluster.UpOptions{
 		Spec:       c,
 		Paths:      j.Paths,
@@ -259,6 +284,7 @@ func (j *joining) undo(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(stopErr, err)
 	}
+
 	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
 	leaveErr := Leave(leaving, j.Paths, j.administrator())
 	cancel()
@@ -266,6 +292,7 @@ func (j *joining) undo(ctx context.Context) error {
 	if err != nil || leaveErr == nil || rest == nil {
 		return errors.Join(err, leaveErr)
 	}
+
 	if err := rest.save(j.Paths, j.machine); err != nil {
 		return errors.Join(leaveErr, fmt.Errorf("remember what is left in the cluster: %w", err))
 	}
@@ -301,6 +328,7 @@ func (j *joining) recover(ctx context.Context) error {
 	}
 	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
+
 	err := Leave(leaving, j.Paths, j.administrator())
 	if err != nil {
 		err = errors.Join(err, releaseAs(leaving, j.Paths, j.found.Server, j.client))
@@ -308,6 +336,7 @@ func (j *joining) recover(ctx context.Context) error {
 	if err != nil && ctx.Err() != nil { // the records stay: nothing else knows what that join left
 		return fmt.Errorf("take back what an earlier join left: %w", errors.Join(ctx.Err(), err))
 	}
+
 	if err != nil {
 		j.Said(fmt.Sprintf("an earlier join was interrupted, and something of it is left in its cluster: %v", err))
 	}
@@ -317,6 +346,7 @@ func (j *joining) recover(ctx context.Context) error {
 	if _, err := os.Stat(j.Paths.Data); err == nil {
 		return fmt.Errorf("remove what an earlier join left: %s is still there", j.Paths.Data)
 	}
+
 	if err == nil {
 		j.Said("removed what an interrupted join had left")
 	}

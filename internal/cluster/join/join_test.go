@@ -23,7 +23,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// published is the specification of a cluster for several machines, as others read it.
+// published returns the specification of a cluster for several machines, as others read it.
 func published() spec.Cluster {
 	return spec.Cluster{
 		APIVersion: spec.APIVersion,
@@ -33,7 +33,7 @@ func published() spec.Cluster {
 	}.WithDefaults()
 }
 
-// newCluster is the API of a cluster of Mullion's for several machines.
+// newCluster returns the API of a cluster of Mullion's for several machines.
 func newCluster(t *testing.T, objects ...runtime.Object) *api {
 	t.Helper()
 	return newClusterOf(t, published(), objects...)
@@ -60,6 +60,7 @@ func TestJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]string{"prepare", "start"}, r.did); diff != "" {
 		t.Error(diff)
 	}
@@ -69,6 +70,7 @@ func TestJoin(t *testing.T) {
 	if diff := cmp.Diff([]string{"this machine is number 2, at 192.0.2.7"}, s.steps); diff != "" {
 		t.Error(diff)
 	}
+
 	object, err := a.CoreV1().ConfigMaps(machines.Namespace).Get(t.Context(), "machine-2", metav1.GetOptions{})
 	if err != nil || !cmp.Equal(object.Data, machines.ClaimData(j.Address, "us")) {
 		t.Errorf("the claim: %+v, %v", object, err)
@@ -91,6 +93,7 @@ func TestClaimIsWrittenDownBefore(t *testing.T) {
 		}
 		return false, nil, nil
 	})
+
 	if _, err := j.join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +140,7 @@ func TestJoinIsRefused(t *testing.T) {
 			if exists(j.Paths.Data) || slices.Contains(r.did, "start") {
 				t.Errorf("%s is there: %v; the machine %q", j.Paths.Data, exists(j.Paths.Data), r.did)
 			}
+
 			if diff := cmp.Diff(before, claims(t, tt.a)); diff != "" {
 				t.Errorf("the claims before and after: %s", diff)
 			}
@@ -147,7 +151,7 @@ func TestJoinIsRefused(t *testing.T) {
 	}
 }
 
-// claims are the names of the claims.
+// claims returns the names of the claims.
 func claims(t *testing.T, a *api) []string {
 	t.Helper()
 	all, err := a.CoreV1().ConfigMaps(machines.Namespace).List(t.Context(), metav1.ListOptions{})
@@ -165,7 +169,7 @@ func claims(t *testing.T, a *api) []string {
 
 var errNotReady = errors.New("wait for node m1-win-1: not Ready")
 
-// registers is a start that gets as far as the nodes' registration, and then returns then.
+// registers returns a start that gets as far as the nodes' registration, and then returns then.
 func registers(t *testing.T, a *api, then error) func(context.Context, cluster.UpOptions) error {
 	t.Helper()
 	return func(_ context.Context, o cluster.UpOptions) error {
@@ -206,6 +210,7 @@ func TestJoinThatIsInterruptedIsTakenBack(t *testing.T) {
 		defer cancel()
 		return registers(t, a, context.Canceled)(ctx, o)
 	}
+
 	if _, err := j.finish(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -237,6 +242,7 @@ func TestJoinThatCannotBeTakenBack(t *testing.T) {
 		defer func() { end = a.refuse("*", "*", "*", silent()) }()
 		return registers(t, a, errNotReady)(ctx, o)
 	}
+
 	_, err := j.finish(t.Context())
 	if !errors.Is(err, errNotReady) || !errors.Is(err, ErrLeft) {
 		t.Errorf("got %v", err)
@@ -245,6 +251,7 @@ func TestJoinThatCannotBeTakenBack(t *testing.T) {
 	if !j.Paths.Leftover() || exists(j.Paths.Spec()) || exists(j.Paths.Node("m1-win-1")) {
 		t.Errorf("a leftover: %v, the specification: %v", j.Paths.Leftover(), exists(j.Paths.Spec()))
 	}
+
 	end()
 	if err := Leave(t.Context(), j.Paths, nil); err != nil || a.has(t, "m1-win-1") || len(claims(t, a)) > 0 {
 		t.Errorf("the next Leave: %v; it asked %q", err, a.said(""))
@@ -260,6 +267,7 @@ func TestJoinAfterOneThatWasCutShort(t *testing.T) {
 	if err != nil || c.Join.Part != 1 || a.has(t, "m1-win-1") {
 		t.Errorf("it has part %+v: %v", c.Join, err)
 	}
+
 	if diff := cmp.Diff([]string{"down", "prepare", "start"}, r.did); diff != "" {
 		t.Error(diff)
 	}
@@ -292,6 +300,7 @@ func TestRecoverOfAnotherCluster(t *testing.T) {
 	if err := j.recover(t.Context()); err != nil || exists(j.Paths.Data) {
 		t.Errorf("got %v", err)
 	}
+
 	if !a.has(t, "machine-1") {
 		t.Error("the claim of another cluster is gone")
 	}
@@ -325,6 +334,7 @@ func TestJoinRefusesDataFolder(t *testing.T) {
 	if !ok || have.Name != "far" {
 		t.Fatalf("got %q, %v", have.Name, err)
 	}
+
 	says(t, err, paths.Data, `"far"`)
 	says(t, errors.New(conflict.Remedy), "`mullion up`", "`mullion leave`", "--data-dir")
 	if entries, err := os.ReadDir(paths.Data); err != nil || len(entries) != 2 { // version, cluster.json
@@ -358,6 +368,7 @@ func TestJoinRefusesDamagedCluster(t *testing.T) {
 	if err := os.WriteFile(paths.Spec(), []byte(`{"apiVersion": "mullion.dev/v9"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = Join(t.Context(), Options{Paths: paths, Kubeconfig: filepath.Join(t.TempDir(), "none")})
 	if conflict, ok := errors.AsType[*cluster.ConflictError](err); !ok || conflict.Remedy == "" {
 		t.Errorf("got %v", err)
@@ -380,6 +391,7 @@ func TestRecoverIsInterrupted(t *testing.T) {
 	if _, err := j.finish(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+
 	if len(r.did) > 0 || !j.Paths.Leftover() {
 		t.Errorf("the machine did %q, and the records are there: %v", r.did, j.Paths.Leftover())
 	}

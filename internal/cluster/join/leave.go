@@ -43,6 +43,7 @@ func saveJoin(paths layout.Paths, found discovery.Cluster, token bootstrap.Token
 	if err := atomicfile.Write(paths.JoinCA(), found.CA, 0o600); err != nil {
 		return err
 	}
+
 	text, err := clientcmd.Write(*bootstrap.TokenKubeconfig(token, found.Server, found.CA))
 	if err != nil {
 		return fmt.Errorf("encode the kubeconfig to join by: %w", err)
@@ -68,6 +69,7 @@ func leftoverOf(paths layout.Paths) (*leftover, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
+
 	if err == nil {
 		err = json.Unmarshal(text, &l.claim)
 	}
@@ -77,9 +79,11 @@ func leftoverOf(paths layout.Paths) (*leftover, error) {
 	if l.ca, err = os.ReadFile(paths.JoinCA()); err != nil {
 		return nil, err
 	}
+
 	if l.kubeconfig, err = os.ReadFile(paths.JoinKubeconfig()); err != nil {
 		return nil, err
 	}
+
 	s, err := paths.LoadSpec()
 	switch {
 	case err == nil && s.Join != nil:
@@ -93,11 +97,13 @@ func leftoverOf(paths layout.Paths) (*leftover, error) {
 			l.nodes[e.Name()] = kubenode.Identity{Dir: paths.JoinNode(e.Name())}
 		}
 	}
+
 	for name, id := range l.nodes {
 		if pem, readErr := id.Read(); readErr == nil {
 			l.certificates[name] = pem
 		}
 	}
+
 	return l, err
 }
 
@@ -110,6 +116,7 @@ func (l *leftover) save(paths layout.Paths, m machine) error {
 	for name, pem := range l.certificates {
 		files[kubenode.Identity{Dir: paths.JoinNode(name)}.File()] = pem
 	}
+
 	for path, data := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
@@ -118,6 +125,7 @@ func (l *leftover) save(paths layout.Paths, m machine) error {
 			return err
 		}
 	}
+
 	return saveClaim(paths, l.claim)
 }
 
@@ -137,6 +145,7 @@ func Leave(ctx context.Context, paths layout.Paths, admin kubeclient.Interface) 
 	if err != nil {
 		return err
 	}
+
 	var errs []error
 	owned := false // a deleted node owned the claim, which is removed with its last owner
 	for _, name := range slices.Sorted(maps.Keys(l.nodes)) {
@@ -149,6 +158,7 @@ func Leave(ctx context.Context, paths layout.Paths, admin kubeclient.Interface) 
 	if len(errs) > 0 { // a node that stays has an address of the part
 		return errors.Join(errs...)
 	}
+
 	if err := l.release(ctx, admin, token); err != nil && !owned {
 		return err
 	}
@@ -169,9 +179,11 @@ func (l *leftover) delete(ctx context.Context, name string, admin, token kubecli
 			return false, err
 		}
 	}
+
 	if l.claim.Part > 0 {
 		owned = machines.Own(ctx, client, l.claim.Part, []string{name}) == nil
 	}
+
 	err = client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -179,6 +191,7 @@ func (l *leftover) delete(ctx context.Context, name string, admin, token kubecli
 	case apierrors.IsForbidden(err):
 		return false, fmt.Errorf("%w: %w", ErrNodesStay, err)
 	}
+
 	return owned && err == nil, err
 }
 

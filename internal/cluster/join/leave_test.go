@@ -26,17 +26,20 @@ func TestLeave(t *testing.T) {
 	if err := Leave(t.Context(), paths, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]string{
 		"delete nodes/win-1 by system:node:win-1",
 		"delete nodes/win-2 by system:node:win-2",
 	}, a.said("delete nodes")); diff != "" {
 		t.Error(diff)
 	}
+
 	for name, want := range map[string]bool{"win-1": false, "win-2": false, "far": true, "machine-1": false, "machine-2": true} {
 		if a.has(t, name) != want {
 			t.Errorf("%s is in the cluster: %v", name, !want)
 		}
 	}
+
 	if !exists(paths.JoinClaim()) {
 		t.Error("Leave has changed the machine")
 	}
@@ -51,14 +54,21 @@ func TestLeaveOfMachineThatIsUp(t *testing.T) {
 	paths := a.joined(t, 1)
 	c := published()
 	c.Nodes = []spec.Node{{Name: "win-1"}, {Name: "linux-1", OS: spec.Linux}}
-	c.Join = &spec.Join{Server: a.url, Part: 1, Address: "192.0.2.7"}
+	c.Join = &spec.Join{
+		Server:  a.url,
+		Part:    1,
+		Address: "192.0.2.7",
+	}
+
 	c = c.WithDefaults()
 	if err := paths.SaveSpec(c); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, id := range cluster.NodeClients(paths, c).Identities {
 		certify(t, id.Dir, name)
 	}
+
 	if err := Leave(t.Context(), paths, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +87,7 @@ func TestLeaveByAdministrator(t *testing.T) {
 	if err := Leave(t.Context(), paths, a); err != nil {
 		t.Fatal(err)
 	}
+
 	if a.has(t, "win-1") || a.has(t, "machine-1") {
 		t.Error("the machine is in the cluster still")
 	}
@@ -95,6 +106,7 @@ func TestLeaveIsForbidden(t *testing.T) {
 	if !errors.Is(err, ErrNodesStay) {
 		t.Errorf("the error is %v", err)
 	}
+
 	says(t, err, `take node "win-1" out of the cluster`, "you have no such right")
 	if !a.has(t, "win-1") || a.has(t, "win-2") {
 		t.Error("win-2 should be gone, and win-1 not")
@@ -146,6 +158,7 @@ func TestLeaveOfNodeWithoutCertificate(t *testing.T) {
 	if err := Leave(t.Context(), paths, nil); err != nil || a.has(t, "machine-1") {
 		t.Errorf("a node that never registered: %v", err)
 	}
+
 	if err := a.Tracker().Add(node("win-1")); err != nil {
 		t.Fatal(err)
 	}
@@ -195,6 +208,7 @@ func TestLeaveWithoutRecords(t *testing.T) {
 	if err := Leave(t.Context(), paths, nil); err != nil {
 		t.Errorf("nothing to leave: %v", err)
 	}
+
 	for name, spoil := range map[string]func(layout.Paths) (string, error){
 		"damaged-claim": func(p layout.Paths) (string, error) {
 			return p.JoinClaim(), os.WriteFile(p.JoinClaim(), []byte("{"), 0o600)
@@ -212,6 +226,7 @@ func TestLeaveWithoutRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			says(t, Leave(t.Context(), paths, nil), file)
 			if asked := a.said(""); len(asked) > 0 {
 				t.Errorf("it asked %q", asked)
@@ -228,6 +243,7 @@ func TestLeftoverIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	paths := layout.Paths{Data: filepath.Join(t.TempDir(), "again")}
 	if err := before.save(paths, &room{}); err != nil {
 		t.Fatal(err)
@@ -240,6 +256,7 @@ func TestLeftoverIsKept(t *testing.T) {
 	if diff := cmp.Diff(before.certificates, after.certificates); diff != "" || after.claim != before.claim {
 		t.Errorf("the claim is %+v, and the certificates are others: %s", after.claim, diff)
 	}
+
 	onlyForUs(t, paths)
 	if err := Leave(t.Context(), paths, nil); err != nil || a.has(t, "win-1") || a.has(t, "machine-3") {
 		t.Errorf("leaving by it: %v", err)
@@ -253,6 +270,7 @@ func TestSaveJoin(t *testing.T) {
 	if err := saveJoin(paths, found, theToken); err != nil {
 		t.Fatal(err)
 	}
+
 	onlyForUs(t, paths)
 	l, err := leftoverOf(paths)
 	if err != nil {
@@ -261,6 +279,7 @@ func TestSaveJoin(t *testing.T) {
 	if l.claim != (claimRecord{Server: found.Server}) || string(l.ca) != "authority" || len(l.nodes) > 0 {
 		t.Errorf("what is written: %+v", l)
 	}
+
 	says(t, errors.New(string(l.kubeconfig)), theToken.String(), found.Server)
 	if err := os.RemoveAll(filepath.Dir(paths.JoinCA())); err != nil {
 		t.Fatal(err)
@@ -268,6 +287,7 @@ func TestSaveJoin(t *testing.T) {
 	if err := os.WriteFile(filepath.Dir(paths.JoinCA()), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := saveJoin(paths, found, theToken); err == nil {
 		t.Error("a folder that cannot be made is no error")
 	}

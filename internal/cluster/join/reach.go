@@ -41,9 +41,11 @@ func (j *joining) reach(ctx context.Context) error {
 	j.Discovery.Waits = func() {
 		j.Said("reached the cluster, which has not signed its whereabouts yet: waiting for that")
 	}
+
 	if j.found, err = discovery.Find(ctx, j.Discovery); err != nil {
 		return err
 	}
+
 	j.token = bootstrap.Token{ID: j.Discovery.Token.ID, Secret: j.Discovery.Token.Secret}
 	j.Said("found the cluster at " + j.found.Server)
 	j.client, err = kubeclient.NewForConfig(joinConfig(&rest.Config{
@@ -51,6 +53,7 @@ func (j *joining) reach(ctx context.Context) error {
 		BearerToken:     j.token.String(),
 		TLSClientConfig: rest.TLSClientConfig{CAData: j.found.CA},
 	}))
+
 	return err
 }
 
@@ -67,6 +70,7 @@ func (j *joining) reachByFile(ctx context.Context) error {
 	if j.found, err = j.clusterOf(config); err != nil {
 		return fmt.Errorf("read kubeconfig %q: %w", j.Kubeconfig, err)
 	}
+
 	if j.client, err = kubeclient.NewForConfig(joinConfig(config)); err != nil {
 		return fmt.Errorf("read kubeconfig %q: %w: %w", j.Kubeconfig, ErrKubeconfig, err)
 	}
@@ -75,6 +79,7 @@ func (j *joining) reachByFile(ctx context.Context) error {
 		j.Said("read of the cluster at " + j.found.Server)
 		return nil
 	}
+
 	j.admin = true
 	j.token, err = bootstrap.NewToken(ctx, j.client, joinTokenLife, "made by mullion join")
 	switch {
@@ -85,6 +90,7 @@ func (j *joining) reachByFile(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("make a token to join by: %w", err)
 	}
+
 	j.Said("reached the cluster at " + config.Host)
 	return nil
 }
@@ -105,9 +111,11 @@ func (j *joining) clusterOf(config *rest.Config) (discovery.Cluster, error) {
 			return found, fmt.Errorf("%w: %w", ErrKubeconfig, err)
 		}
 	}
+
 	if j.Server != "" {
 		found.Server = "https://" + j.Server
 	}
+
 	server, err := url.Parse(found.Server)
 	switch {
 	case err != nil || server.Scheme != "https" || server.Hostname() == "":
@@ -116,11 +124,13 @@ func (j *joining) clusterOf(config *rest.Config) (discovery.Cluster, error) {
 		return found, fmt.Errorf("%w: it names no certificate authority, so nodes could not verify the API server",
 			ErrKubeconfig)
 	}
-	if ip, err := netip.ParseAddr(server.Hostname()); err == nil && (ip.IsLoopback() ||
-		ip.IsUnspecified()) || server.Hostname() == "localhost" {
+
+	if ip, err := netip.ParseAddr(server.Hostname()); (err == nil && (ip.IsLoopback() ||
+		ip.IsUnspecified())) || server.Hostname() == "localhost" {
 		return found, fmt.Errorf("%w: nodes do not reach the API server at %s; name it with --server, at an address that nodes reach",
 			ErrKubeconfig, net.JoinHostPort(server.Hostname(), server.Port()))
 	}
+
 	return found, nil
 }
 

@@ -27,6 +27,7 @@ func TestClusterOf(t *testing.T) {
 	if err := os.WriteFile(ca, []byte("authority"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	inFile := rest.TLSClientConfig{CAFile: ca}
 	for name, tt := range map[string]struct {
 		host, server string
@@ -62,6 +63,7 @@ func TestClusterOf(t *testing.T) {
 				says(t, err, tt.refuse)
 				return
 			}
+
 			if err != nil || found.Server != tt.want || string(found.CA) != "authority" {
 				t.Errorf("found %s, %q: %v", found.Server, found.CA, err)
 			}
@@ -69,7 +71,7 @@ func TestClusterOf(t *testing.T) {
 	}
 }
 
-// byFile is a join by a kubeconfig whose user has that token.
+// byFile returns a join by a kubeconfig whose user has that token.
 func byFile(t *testing.T, a *api, token string) (*joining, *story) {
 	t.Helper()
 	config := bootstrap.TokenKubeconfig(bootstrap.Token{}, a.url, a.ca)
@@ -84,7 +86,7 @@ func byFile(t *testing.T, a *api, token string) (*joining, *story) {
 	return j, s
 }
 
-// tokens are the names of the bootstrap tokens in the API.
+// tokens returns the names of the bootstrap tokens in the API.
 func tokens(t *testing.T, a *api) []corev1.Secret {
 	t.Helper()
 	all, err := a.CoreV1().Secrets(metav1.NamespaceSystem).List(t.Context(), metav1.ListOptions{})
@@ -104,6 +106,7 @@ func TestReachByTokenInFile(t *testing.T) {
 	if err := j.dropToken(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if j.admin || j.administrator() != nil || j.token.String() != theToken.String() || len(a.said("")) > 0 {
 		t.Errorf("administrator: %v, token %s; it asked %q", j.admin, j.token, a.said(""))
 	}
@@ -124,6 +127,7 @@ func TestReachByAdministrator(t *testing.T) {
 	if len(made) != 1 || made[0].Name != "bootstrap-token-"+j.token.ID || made[0].StringData["token-secret"] != j.token.Secret {
 		t.Fatalf("the token is %s, and the API has %+v", j.token, made)
 	}
+
 	if ends := time.Until(j.token.Ends); ends > joinTokenLife || ends < joinTokenLife-time.Minute {
 		t.Errorf("the token ends in %s", ends)
 	}
@@ -131,6 +135,7 @@ func TestReachByAdministrator(t *testing.T) {
 	if !j.admin || j.administrator() != j.client || !slices.Equal(s.steps, want) {
 		t.Errorf("administrator: %v; it said %q", j.admin, s.steps)
 	}
+
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 { // one that is gone is no error
@@ -162,11 +167,13 @@ func TestReachIsRefused(t *testing.T) {
 					t.Errorf("%v is %v", err, reason)
 				}
 			}
+
 			if len(s.steps) > 0 {
 				t.Errorf("it said %q", s.steps)
 			}
 		})
 	}
+
 	a := newAPI(t)
 	a.close()
 	j, _ := byFile(t, a, "jane")

@@ -77,7 +77,7 @@ func (s *story) add(step string) {
 	s.steps = append(s.steps, step)
 }
 
-// joins is a join by token to that API, of one Windows node, on a machine with nothing on it.
+// joins returns a join by token to that API, of one Windows node, on a machine with nothing on it.
 func joins(t *testing.T, a *api) (*joining, *room, *story) {
 	t.Helper()
 	r, s := &room{}, &story{}

@@ -28,12 +28,14 @@ const servingTimeout = 30 * time.Second
 func (j *joining) approveServing(ctx context.Context, node string) error {
 	ctx, cancel := context.WithTimeout(ctx, servingTimeout)
 	defer cancel()
+
 	for {
 		err := j.approveOnce(ctx, node)
-		if err == nil || !errors.Is(err, errNoRequest) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) &&
-			ctx.Err() == nil {
+		if err == nil || (!errors.Is(err, errNoRequest) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) &&
+			ctx.Err() == nil) {
 			return err
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil // the end of the join says what is missing
@@ -52,6 +54,7 @@ func (j *joining) approveOnce(ctx context.Context, node string) error {
 	if request == nil {
 		return errNoRequest
 	}
+
 	known, err := j.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read node %q: %w", node, err)
@@ -59,6 +62,7 @@ func (j *joining) approveOnce(ctx context.Context, node string) error {
 	if err := (bootstrap.ServingPolicy{}).Check(request, known); err != nil {
 		return fmt.Errorf("approve the serving certificate of node %q: %w", node, err)
 	}
+
 	request.Status.Conditions = append(request.Status.Conditions, certv1.CertificateSigningRequestCondition{
 		Type:    certv1.CertificateApproved,
 		Status:  corev1.ConditionTrue,
@@ -67,6 +71,7 @@ func (j *joining) approveOnce(ctx context.Context, node string) error {
 	})
 	_, err = j.client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, request.Name, request,
 		metav1.UpdateOptions{})
+
 	return err
 }
 
@@ -79,6 +84,7 @@ func WaitingForServing(ctx context.Context, paths layout.Paths, c spec.Cluster) 
 	clients := cluster.NodeClients(paths, c)
 	ctx, cancel := context.WithTimeout(ctx, servingTimeout)
 	defer cancel()
+
 	var waiting []*kubeadm.ServingError
 	for _, name := range c.NodeNames() {
 		unit := &parts.ServingCertificate{
@@ -86,19 +92,22 @@ func WaitingForServing(ctx context.Context, paths layout.Paths, c spec.Cluster) 
 			Identity: clients.Identities[name],
 			Client:   func() (kubeclient.Interface, error) { return clients.Client(name) },
 		}
+
 		for {
 			err := unit.Probe(ctx)
 			if missing, ok := errors.AsType[*kubeadm.ServingError](err); ok {
 				waiting = append(waiting, missing)
 			}
-			if err == nil || len(waiting) > 0 && waiting[len(waiting)-1].Node == name || ctx.Err() != nil {
+			if err == nil || (len(waiting) > 0 && waiting[len(waiting)-1].Node == name) || ctx.Err() != nil {
 				break
 			}
+
 			select {
 			case <-ctx.Done():
 			case <-time.After(askEvery):
 			}
 		}
 	}
+
 	return waiting
 }

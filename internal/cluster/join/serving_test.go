@@ -20,13 +20,14 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// request is what a node's kubelet asks for: a serving certificate for that name.
+// request returns what a node's kubelet asks for: a serving certificate for that name.
 func request(t *testing.T, node, dns string) *certv1.CertificateSigningRequest {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	user := "system:node:" + node
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
 		Subject:  pkix.Name{CommonName: user, Organization: []string{"system:nodes"}},
@@ -35,6 +36,7 @@ func request(t *testing.T, node, dns string) *certv1.CertificateSigningRequest {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &certv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{Name: "csr-of-" + node},
 		Spec: certv1.CertificateSigningRequestSpec{
@@ -97,6 +99,7 @@ func TestApproveServingTriesAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			tries := 0
 			a.PrependReactor("list", "certificatesigningrequests", func(clienttesting.Action) (bool, runtime.Object, error) {
 				if tries++; tries == 2 && first == nil {
@@ -104,6 +107,7 @@ func TestApproveServingTriesAgain(t *testing.T) {
 				}
 				return false, nil, nil
 			})
+
 			a.PrependReactor("update", "certificatesigningrequests", func(clienttesting.Action) (bool, runtime.Object, error) {
 				return tries == 1, nil, first
 			})
@@ -113,6 +117,7 @@ func TestApproveServingTriesAgain(t *testing.T) {
 			}
 		})
 	}
+
 	a := newAPI(t, node("win-1"), csr)
 	a.refuse("*", "update", "certificatesigningrequests", forbidden("certificatesigningrequests", csr.Name))
 	j, _, _ := joins(t, a)
@@ -145,9 +150,11 @@ func TestWaitingForServing(t *testing.T) {
 		Nodes: []spec.Node{{Name: "win-1"}, {Name: "win-2"}},
 		Join:  &spec.Join{Server: a.url, Foreign: &spec.Foreign{}},
 	}
+
 	for name, id := range cluster.NodeClients(paths, c).Identities {
 		certify(t, id.Dir, name)
 	}
+
 	if got := WaitingForServing(t.Context(), paths, c); len(got) > 0 || len(a.said("")) > 0 {
 		t.Errorf("where kubelets sign themselves, %v wait; it asked %q", got, a.said(""))
 	}
@@ -156,6 +163,7 @@ func TestWaitingForServing(t *testing.T) {
 	if len(got) != 2 || got[0].Command() != "kubectl certificate approve csr-of-win-1" || got[1].Node != "win-2" {
 		t.Errorf("%v wait", got)
 	}
+
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if got := WaitingForServing(over, paths, c); len(got) > 0 {

@@ -25,10 +25,12 @@ func (j *joining) checkVersion(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the API server's version %q: %w", info.GitVersion, err)
 	}
+
 	for _, n := range j.Nodes {
 		if err := bundle.Skew("v"+server.String(), cmp.Or(n.KubernetesVersion, version.Kubernetes)); err != nil {
 			return fmt.Errorf("compare versions: %w: %w", ErrVersion, err)
 		}
 	}
+
 	return nil
 }

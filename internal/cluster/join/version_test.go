@@ -48,6 +48,7 @@ func TestCheckVersion(t *testing.T) {
 				}
 				return
 			}
+
 			if tt.want != nil && !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
@@ -77,10 +78,12 @@ func TestJoinWithOwnVersion(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(j.Paths.Data, "kubernetes", own), 0o755); err != nil {
 				t.Fatal(err)
 			}
+
 			c, err := j.join(t.Context())
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("got %v, want %v", err, tt.want)
 			}
+
 			if tt.want != nil {
 				if len(r.did) > 0 || len(claims(t, a)) > 0 {
 					t.Errorf("the machine did %q, the claims are %q", r.did, claims(t, a))
@@ -110,7 +113,8 @@ func TestForeignJoinWithOwnVersion(t *testing.T) {
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%s in %s: got %v, want %v", tt.node, tt.server, err, tt.want)
 		}
-		if tt.want != nil && len(r.did) > 0 || tt.want == nil && c.Nodes[0].KubernetesVersion != tt.node {
+
+		if (tt.want != nil && len(r.did) > 0) || (tt.want == nil && c.Nodes[0].KubernetesVersion != tt.node) {
 			t.Errorf("%s in %s: the machine did %q, nodes %+v", tt.node, tt.server, r.did, c.Nodes)
 		}
 	}

@@ -56,6 +56,7 @@ func (m Maker) Build(ctx context.Context) ([]*imagebuild.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var all []*imagebuild.Image
 	var kubernetes []string
 	for _, ref := range names {
@@ -69,18 +70,26 @@ func (m Maker) Build(ctx context.Context) ([]*imagebuild.Image, error) {
 			kubernetes = append(kubernetes, ref)
 			continue
 		}
+
 		if _, err := os.Stat(dir); err != nil {
 			return nil, &NotBuiltError{dir, err}
 		}
+
 		img, err := imagebuild.Build(ctx, imagebuild.Options{
-			Dir:  dir,
-			Spec: imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{ref}, User: user},
+			Dir: dir,
+			Spec: imagebuild.Spec{
+				OS:   imagebuild.Linux,
+				Tags: []string{ref},
+				User: user,
+			},
 		})
 		if err != nil {
 			return nil, err
 		}
+
 		all = append(all, img)
 	}
+
 	img, err := m.kubernetes(ctx, kubernetes)
 	if err != nil {
 		return nil, err
@@ -88,13 +97,13 @@ func (m Maker) Build(ctx context.Context) ([]*imagebuild.Image, error) {
 	return append(all, img), nil
 }
 
-// program is the last part of a reference's name, which is that of the image's program.
+// program returns the last part of a reference's name, which is that of the image's program.
 func program(ref string) string {
 	name, _, _ := strings.Cut(path.Base(ref), ":")
 	return name
 }
 
-// names are the references that kubeadm asks for.
+// names returns the references that kubeadm asks for.
 func (m Maker) names(ctx context.Context) ([]string, error) {
 	kubeadm := filepath.Join(m.Server, "kubeadm")
 	if _, err := os.Stat(kubeadm); err != nil {
@@ -102,6 +111,7 @@ func (m Maker) names(ctx context.Context) ([]string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, listPatience)
 	defer cancel()
+
 	cmd := exec.CommandContext(ctx, kubeadm, "config", "images", "list", "--kubernetes-version", m.Version)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}
 	out, err := cmd.Output()
@@ -111,11 +121,13 @@ func (m Maker) names(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for the images of Kubernetes %s: %w", kubeadm, m.Version, err)
 	}
+
 	names := strings.Fields(string(out))
 	if !slices.ContainsFunc(names, func(ref string) bool { return program(ref) == "kube-apiserver" }) {
 		return nil, fmt.Errorf("ask %s for the images of Kubernetes %s: it names %q, without kube-apiserver", kubeadm,
 			m.Version, names)
 	}
+
 	return names, nil
 }
 
@@ -126,6 +138,7 @@ func (m Maker) kubernetes(ctx context.Context, refs []string) (*imagebuild.Image
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what is left is in the folder for what is left
+
 	for _, ref := range refs {
 		name := program(ref)
 		from := filepath.Join(m.Server, name)
@@ -136,6 +149,7 @@ func (m Maker) kubernetes(ctx context.Context, refs []string) (*imagebuild.Image
 			return nil, err
 		}
 	}
+
 	if err := placeNft(dir); err != nil {
 		return nil, err
 	}
@@ -156,6 +170,7 @@ func place(dir, from, name string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
+
 	base := filepath.Base(real)
 	if _, err := os.Stat(filepath.Join(to, base)); errors.Is(err, os.ErrNotExist) {
 		if _, err := filecopy.New(real, filepath.Join(to, base), 0o777); err != nil {
@@ -165,6 +180,7 @@ func place(dir, from, name string) error {
 	if base == name {
 		return nil
 	}
+
 	return os.Symlink(base, filepath.Join(to, name))
 }
 
@@ -178,10 +194,12 @@ func placeNft(dir string) error {
 	if nft, err = filepath.EvalSymlinks(nft); err != nil {
 		return &NotBuiltError{"nft", err}
 	}
+
 	libs, err := elflibs.Closure([]string{nft}, nil, nil, nil)
 	if err != nil {
 		return err
 	}
+
 	for _, from := range append(libs, nft) {
 		to := filepath.Join(dir, from)
 		if from == nft {
@@ -190,10 +208,12 @@ func placeNft(dir string) error {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
 		}
+
 		if _, err := filecopy.New(from, to, 0o777); err != nil {
 			return fmt.Errorf("copy %s: %w", from, err)
 		}
 	}
+
 	for _, name := range []string{"lib", "lib64"} { // the loader is named by such a path
 		to, err := os.Readlink("/" + name)
 		if err != nil {
@@ -203,6 +223,7 @@ func placeNft(dir string) error {
 			return err
 		}
 	}
+
 	if err := os.MkdirAll(filepath.Join(dir, "etc"), 0o755); err != nil {
 		return err
 	}

@@ -39,9 +39,11 @@ func maker(t *testing.T, names string) Maker {
 			t.Fatal(err)
 		}
 	}
+
 	for _, path := range []string{m.Etcd, m.CoreDNS, m.Pause} {
 		write(t, path, "x")
 	}
+
 	return m
 }
 
@@ -55,10 +57,12 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got [][]string
 	for _, img := range images {
 		got = append(got, img.Refs)
 	}
+
 	want := [][]string{
 		{"example.org/a/coredns/coredns:v9"},
 		{"example.org/a/pause:3.1"},
@@ -96,6 +100,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := m.Build(t.Context()); !errors.As(err, &missing) || filepath.Base(missing.Program) != "kube-scheduler" {
 		t.Errorf("without a program: %v", err)
 	}
+
 	m.Version = "v1.2.4"
 	if _, err := m.Build(t.Context()); err == nil || !strings.Contains(err.Error(), "v1.2.4") {
 		t.Errorf("kubeadm that fails: %v", err)

@@ -27,11 +27,13 @@ func TestNamesAreOfTheFolder(t *testing.T) {
 	if diff := cmp.Diff(names(a), names(Paths{Data: "/var/lib/mullion", Bin: "/elsewhere"})); diff != "" {
 		t.Errorf("names of one folder (-first +second):\n%s", diff)
 	}
+
 	for i, name := range names(a) {
 		if name == names(b)[i] {
 			t.Errorf("%q is of two folders", name)
 		}
 	}
+
 	if n := len(a.Link()); n > 15 { // IFNAMSIZ is 16, with the end of the string
 		t.Errorf("a link's name has %d bytes", n)
 	}
@@ -49,6 +51,7 @@ func TestSpec(t *testing.T) {
 	if _, err := p.LoadSpec(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a cluster: %v", err)
 	}
+
 	c, err := spec.Load(strings.NewReader(
 		"apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: team\nnodes: [{windowsVersion: ltsc2022}, {os: linux}]"))
 	if err != nil {
@@ -58,6 +61,7 @@ func TestSpec(t *testing.T) {
 	if err := p.SaveSpec(c); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := p.LoadSpec()
 	if diff := cmp.Diff(c, got); err != nil || diff != "" {
 		t.Errorf("%v (-saved +loaded):\n%s", err, diff)
@@ -65,6 +69,7 @@ func TestSpec(t *testing.T) {
 	if info, err := os.Stat(p.Spec()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
 	}
+
 	for _, text := range []string{"", "[]", `{"kind":"Cluster"}`} {
 		if err := os.WriteFile(p.Spec(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -88,6 +93,7 @@ func TestLeftover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if p.Leftover() {
 		t.Error("nothing is a leftover")
 	}

@@ -22,11 +22,13 @@ func TestPrepare(t *testing.T) {
 		_ = os.Remove(RunRoot) // it stays where another cluster is
 	})
 	defer unix.Umask(unix.Umask(0o077))
+
 	for range 2 {
 		if err := p.Prepare(); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if data, err := DataOf(p.Run()); data != p.Data || err != nil {
 		t.Errorf("the run folder is of %q, %v", data, err)
 	}
@@ -35,12 +37,14 @@ func TestPrepare(t *testing.T) {
 			t.Errorf("%s has mode %v, %v", dir, info.Mode(), err)
 		}
 	}
+
 	if err := os.WriteFile(filepath.Join(p.Data, "version"), []byte("99\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Prepare(); err == nil || !strings.Contains(err.Error(), "version 99") {
 		t.Errorf("a later layout: %v", err)
 	}
+
 	other := Paths{Data: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(other.Data, "letter"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -48,6 +52,7 @@ func TestPrepare(t *testing.T) {
 	if err := other.Prepare(); err == nil || !strings.Contains(err.Error(), "did not make") {
 		t.Errorf("somebody's folder: %v", err)
 	}
+
 	if left, err := os.ReadDir(other.Data); err != nil || len(left) != 1 {
 		t.Errorf("in somebody's folder are %v, %v", left, err)
 	}

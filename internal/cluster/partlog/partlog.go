@@ -27,7 +27,7 @@ func Names(dir string) ([]string, error) {
 	return names, err
 }
 
-// File is the log of a part that Names has named.
+// File returns the log of a part that Names has named.
 func File(dir, name string) string { return filepath.Join(dir, name+".log") }
 
 // followEvery is how often it is looked for what is added.
@@ -49,8 +49,10 @@ func Print(ctx context.Context, w io.Writer, path string, tail int, follow bool)
 			return err
 		}
 	}
+
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
+
 	for {
 		next := rotated(f, path) // looked for before the rest of f is read, after which nothing is added to it
 		if _, err := io.Copy(w, onlyReader{f}); err != nil {
@@ -61,6 +63,7 @@ func Print(ctx context.Context, w io.Writer, path string, tail int, follow bool)
 			f = next
 			continue
 		}
+
 		if !follow {
 			return nil
 		}
@@ -84,6 +87,7 @@ func seekTail(f *os.File, lines int) error {
 	if err != nil || lines == 0 {
 		return err
 	}
+
 	buffer := make([]byte, block)
 	left, last := lines, true
 	for at > 0 {
@@ -96,6 +100,7 @@ func seekTail(f *os.File, lines int) error {
 			piece = bytes.TrimSuffix(piece, []byte("\n"))
 			last = false
 		}
+
 		for i := bytes.LastIndexByte(piece, '\n'); i >= 0; i = bytes.LastIndexByte(piece[:i], '\n') {
 			if left--; left == 0 {
 				_, err := f.Seek(at+int64(i)+1, io.SeekStart)
@@ -103,6 +108,7 @@ func seekTail(f *os.File, lines int) error {
 			}
 		}
 	}
+
 	_, err = f.Seek(0, io.SeekStart)
 	return err
 }

@@ -72,6 +72,7 @@ func TestFollow(t *testing.T) {
 	path := log(t, "old\nfirst\n")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
+
 	out := &grown{}
 	out.then = func(printed string) {
 		switch printed {
@@ -83,6 +84,7 @@ func TestFollow(t *testing.T) {
 			cancel()
 		}
 	}
+
 	if err := partlog.Print(ctx, out, path, 1, true); err != nil || out.printed != "first\nsecond\n" {
 		t.Errorf("%v, printed %q", err, out.printed)
 	}
@@ -99,6 +101,7 @@ func TestNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	names, err := partlog.Names(dir)
 	if diff := cmp.Diff([]string{"etcd", "kubelet/win-1"}, names); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -106,6 +109,7 @@ func TestNames(t *testing.T) {
 	if got, want := partlog.File(dir, names[1]), filepath.Join(dir, "kubelet", "win-1.log"); got != want {
 		t.Errorf("file %q, want %q", got, want)
 	}
+
 	if _, err := partlog.Names(filepath.Join(dir, "none")); err == nil {
 		t.Error("a folder that is not there is no error")
 	}

@@ -22,6 +22,7 @@ func awaitNode(ctx context.Context, connect func() (kubeclient.Interface, error)
 	if err != nil {
 		return err
 	}
+
 	begin, why := time.Now(), "the API has told nothing of it"
 	var unanswered error // why the API's last answer said nothing about the node
 	for {
@@ -33,11 +34,13 @@ func awaitNode(ctx context.Context, connect func() (kubeclient.Interface, error)
 				return nil
 			}
 			unanswered = nil
+
 		case apierrors.IsNotFound(err):
 			why, unanswered = "it has not registered", nil
 		case ctx.Err() == nil: // else the error is only that the time is over
 			unanswered = err
 		}
+
 		select {
 		case <-ctx.Done():
 			if unanswered == nil {

@@ -27,6 +27,7 @@ func TestIdentity(t *testing.T) {
 	if err := os.WriteFile(file, []byte("half of one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	i := &Identity{Identity: kubenode.Identity{Dir: dir}, Node: "win-1"}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -34,6 +35,7 @@ func TestIdentity(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+
 	says(t, err, `wait for the certificate of node "win-1"`, "read the kubelet's certificate")
 	started := make(chan error, 1)
 	go func() { started <- i.Start(t.Context()) }()
@@ -43,6 +45,7 @@ func TestIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-started; err != nil {
 		t.Error(err)
 	}
@@ -51,7 +54,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// wants is a request of a node's kubelet for a serving certificate, made that long ago.
+// wants returns a request of a node's kubelet for a serving certificate, made that long ago.
 func wants(name, node string, ago time.Duration) *certv1.CertificateSigningRequest {
 	return &certv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-ago))},
@@ -87,10 +90,16 @@ func TestServingCertificate(t *testing.T) {
 			if tt.ends != 0 {
 				certify(t, dir, "kubelet-server-current.pem", time.Now().Add(tt.ends))
 			}
-			s := &ServingCertificate{Node: "win-1", Identity: kubenode.Identity{Dir: dir}, Client: always(client)}
+			s := &ServingCertificate{
+				Node:     "win-1",
+				Identity: kubenode.Identity{Dir: dir},
+				Client:   always(client),
+			}
+
 			if err := s.Start(t.Context()); err != nil {
 				t.Errorf("the node does not start without: %v", err)
 			}
+
 			err := s.Probe(t.Context())
 			missing, waiting := errors.AsType[*kubeadm.ServingError](err)
 			switch {
@@ -104,6 +113,7 @@ func TestServingCertificate(t *testing.T) {
 			case err != nil:
 				t.Errorf("got %v", err)
 			}
+
 			if asked := len(client.Actions()) > 0; asked != tt.asks {
 				t.Errorf("the API was asked: %v", client.Actions())
 			}
@@ -117,7 +127,12 @@ func TestServingCertificateIsNotTold(t *testing.T) {
 	client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewServiceUnavailable("etcd has no leader")
 	})
-	s := &ServingCertificate{Node: "win-1", Identity: kubenode.Identity{Dir: t.TempDir()}, Client: always(client)}
+
+	s := &ServingCertificate{
+		Node:     "win-1",
+		Identity: kubenode.Identity{Dir: t.TempDir()},
+		Client:   always(client),
+	}
 	says(t, s.Probe(t.Context()), `look for the serving certificate of node "win-1"`, "etcd has no leader")
 	s.Client = never
 	if err := s.Probe(t.Context()); !errors.Is(err, errNoClient) {

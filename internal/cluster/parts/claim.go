@@ -17,7 +17,7 @@ type Claim struct {
 	Nodes []string
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (*Claim) ID() component.ID { return component.Sole("claim") }
 
 // Start makes the nodes owners of the claim.

@@ -71,6 +71,7 @@ func (d *datagrams) serve() {
 		if err != nil {
 			continue // a client that has gone answers by ICMP
 		}
+
 		server, err := d.flow(from)
 		if err != nil {
 			d.log.Debug("a datagram was dropped", "from", from.String(), "error", err)
@@ -91,6 +92,7 @@ func (d *datagrams) flow(client netip.AddrPort) (*net.UDPConn, error) {
 	if d.flows == nil || len(d.flows) >= mostFlows {
 		return nil, errors.New("there are too many clients")
 	}
+
 	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(d.to))
 	if err != nil {
 		return nil, err
@@ -109,6 +111,7 @@ func (d *datagrams) answer(client netip.AddrPort, server *net.UDPConn) {
 		defer d.mu.Unlock()
 		delete(d.flows, client)
 	}()
+
 	buffer := make([]byte, mostDatagram)
 	for {
 		n, err := server.Read(buffer)

@@ -61,7 +61,7 @@ const (
 	dockerPatience = 30 * time.Second
 )
 
-// ID is the component's.
+// ID returns the component's.
 func (d *DockerPorts) ID() component.ID { return component.OfNode("ports", d.Node) }
 
 // Start opens the ports that are published, and goes on to do so until Stop.
@@ -138,6 +138,7 @@ func (d *DockerPorts) watch(ctx context.Context) error {
 	if err := d.look(ctx); err != nil { // what came before the first event
 		return err
 	}
+
 	events := json.NewDecoder(answer.Body)
 	for {
 		var event struct{} // any says: look
@@ -169,6 +170,7 @@ func (d *DockerPorts) look(ctx context.Context) error {
 	if err := json.NewDecoder(io.LimitReader(answer.Body, mostDockerList)).Decode(&containers); err != nil {
 		return fmt.Errorf("read the list of containers: %w", err)
 	}
+
 	want := map[dockerPort]bool{}
 	for _, c := range containers {
 		for _, p := range c.Ports {
@@ -177,6 +179,7 @@ func (d *DockerPorts) look(ctx context.Context) error {
 			}
 		}
 	}
+
 	d.settle(ctx, want)
 	return nil
 }
@@ -191,6 +194,7 @@ func (d *DockerPorts) ask(ctx context.Context, path string) (*http.Response, err
 	if err != nil {
 		return nil, err
 	}
+
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, err
@@ -200,6 +204,7 @@ func (d *DockerPorts) ask(ctx context.Context, path string) (*http.Response, err
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // the status says enough
 		return nil, fmt.Errorf("%s: %s: %s", path, answer.Status, plaintext.OneLine(string(text)))
 	}
+
 	return answer, nil
 }
 
@@ -213,6 +218,7 @@ func (d *DockerPorts) settle(ctx context.Context, want map[dockerPort]bool) {
 			delete(d.open, p)
 		}
 	}
+
 	before := d.failed
 	d.failed = map[dockerPort]error{}
 	for p := range want {
@@ -224,6 +230,7 @@ func (d *DockerPorts) settle(ctx context.Context, want map[dockerPort]bool) {
 			d.open[p] = opened
 			continue
 		}
+
 		d.failed[p] = err
 		if before[p] == nil {
 			d.Log.Warn("a port that a container publishes is not open on this machine", "port", p.String(), "error", err)

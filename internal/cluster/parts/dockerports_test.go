@@ -29,6 +29,7 @@ func (e *engineAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, e.list)
 		return
 	}
+
 	w.(http.Flusher).Flush()
 	for {
 		select {
@@ -48,7 +49,7 @@ func (e *engineAPI) set(list string) {
 	e.changed <- struct{}{}
 }
 
-// dockerPorts are those of an engine whose host is 127.0.0.2, at 127.0.0.1.
+// dockerPorts returns those of an engine whose host is 127.0.0.2, at 127.0.0.1.
 func dockerPorts(t *testing.T, e *engineAPI) *DockerPorts {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,6 +59,7 @@ func dockerPorts(t *testing.T, e *engineAPI) *DockerPorts {
 	server := http.Server{Handler: e}
 	go server.Serve(l)
 	t.Cleanup(func() { server.Close() })
+
 	return &DockerPorts{
 		Node: "docker",
 		Host: netip.MustParseAddr("127.0.0.2"),
@@ -89,6 +91,7 @@ func TestDockerPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
+
 	go func() {
 		for {
 			c, err := host.Accept()
@@ -99,6 +102,7 @@ func TestDockerPorts(t *testing.T) {
 			c.Close()
 		}
 	}()
+
 	port := host.Addr().(*net.TCPAddr).Port
 	at := fmt.Sprintf("127.0.0.1:%d", port)
 
@@ -112,6 +116,7 @@ func TestDockerPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := io.ReadAll(c); string(got) != "of the host" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -133,6 +138,7 @@ func TestDockerPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	e.set(published(port, "tcp"))
 	until(t, "a port is said to be taken", func() bool {
 		return strings.Contains(d.Describe(), "another program of this machine has it")
@@ -149,6 +155,7 @@ func TestDatagrams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
+
 	go func() {
 		buffer := make([]byte, mostDatagram)
 		for {
@@ -166,6 +173,7 @@ func TestDatagrams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
@@ -175,6 +183,7 @@ func TestDatagrams(t *testing.T) {
 				return
 			}
 			defer c.Close()
+
 			c.SetDeadline(time.Now().Add(10 * time.Second))
 			text, got := fmt.Sprint("client ", i), make([]byte, 100)
 			for range 3 {
@@ -185,6 +194,7 @@ func TestDatagrams(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if err := d.Close(); err != nil {
 		t.Error(err)

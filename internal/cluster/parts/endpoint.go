@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 )
 
-// EndpointUnit is the unit that Endpoint is.
+// EndpointUnit returns the unit that Endpoint is.
 func EndpointUnit() component.ID { return component.Sole("control-plane-endpoint") }
 
 // Endpoint is the component of the address behind which control planes on bare Linux hosts are.
@@ -28,7 +28,7 @@ type Endpoint struct {
 	done   chan struct{}
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (e *Endpoint) ID() component.ID { return EndpointUnit() }
 
 // Start listens and serves until Stop.
@@ -75,6 +75,7 @@ func (e *Endpoint) Describe() string {
 	if len(up) == 0 {
 		return e.Address + ": no control plane of kubeadm's answers"
 	}
+
 	text := fmt.Sprintf("%s leads to %s", e.Address, strings.Join(up, ", "))
 	if len(down) > 0 {
 		text += "; not to " + strings.Join(down, "; ")

@@ -27,12 +27,14 @@ func TestEndpoint(t *testing.T) {
 		Listen: func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
 		Log:    slog.New(slog.DiscardHandler),
 	}
+
 	if err := e.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got, want := e.Describe(), "10.213.0.10:6443: no control plane of kubeadm's answers"; got != want {
 		t.Errorf("before the start: %q, want %q", got, want)
 	}
+
 	const want = "10.213.0.10:6443 leads to linux-1 (0); not to linux-2: GET /readyz: 500 Internal Server Error"
 	for range 2 {
 		if err := e.Start(t.Context()); err != nil {
@@ -43,10 +45,12 @@ func TestEndpoint(t *testing.T) {
 				t.Fatalf("%q, want %q", e.Describe(), want)
 			}
 		}
+
 		if err := e.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
+
 	e.Listen = func() (net.Listener, error) { return nil, errors.New("in use") }
 	if err := e.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "10.213.0.10:6443") {
 		t.Errorf("start: %v", err)

@@ -17,6 +17,7 @@ func TestFarVolumes(t *testing.T) {
 		Folder: winnode.VolumesFolder,
 		Path:   winnode.VolumesPath,
 	}
+
 	folder := filepath.Join(place.Root, place.Folder)
 	const name = "pvc-0b7f6b52-6f0e-4a7c-9d1a-2f6a1f0c9e11"
 	if err := os.MkdirAll(filepath.Join(folder, "others"), 0o700); err != nil {
@@ -26,6 +27,7 @@ func TestFarVolumes(t *testing.T) {
 	if err := v.do("m1-win-1", name, machines.Make); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		node, volume string
 		task         machines.Task
@@ -41,11 +43,13 @@ func TestFarVolumes(t *testing.T) {
 			t.Errorf("%+v is done", c)
 		}
 	}
+
 	for _, left := range []string{"others", name} {
 		if _, err := os.Stat(filepath.Join(folder, left)); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if err := v.do("m1-win-1", name, machines.Remove); err != nil {
 		t.Error(err)
 	}

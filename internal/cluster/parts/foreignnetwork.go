@@ -34,6 +34,7 @@ func (f *ForeignNetwork) Seen(ctx context.Context, node *corev1.Node) {
 	if f.waiting == nil {
 		f.waiting, f.warned = map[string]netip.Addr{}, map[string]bool{}
 	}
+
 	switch {
 	case !slices.Contains(f.Own, node.Name):
 		f.flannel = f.flannel || kubeadm.Flannel(node)
@@ -41,15 +42,18 @@ func (f *ForeignNetwork) Seen(ctx context.Context, node *corev1.Node) {
 			f.warned[node.Name] = true
 			f.Log.Error("pods here and there will not reach each other", "error", err)
 		}
+
 	case kubeadm.Flannel(node):
 		delete(f.waiting, node.Name)
 	default:
 		f.waiting[node.Name] = InternalAddress(node)
 	}
+
 	for name, address := range f.waiting {
 		if !f.flannel || !address.IsValid() {
 			continue
 		}
+
 		client, err := f.Client(name)
 		if err == nil {
 			err = kubeadm.JoinFlannel(ctx, client, name, address)

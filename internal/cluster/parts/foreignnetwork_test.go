@@ -18,7 +18,7 @@ import (
 
 const backend = "flannel.alpha.coreos.com/backend-type"
 
-// flannels is a node that flannel has, by that backend.
+// flannels returns a node that flannel has, by that backend.
 func flannels(name, kind string) *corev1.Node {
 	n := nodeAt(name, "192.0.2.50")
 	n.Annotations = map[string]string{backend: kind}
@@ -45,7 +45,7 @@ func foreign(t *testing.T, nodes ...runtime.Object) (f *ForeignNetwork, client *
 	}, client, as, j
 }
 
-// patched is how often a node was written to.
+// patched returns how often a node was written to.
 func patched(client *fake.Clientset, node string) int {
 	n := 0
 	for _, a := range client.Actions() {
@@ -65,6 +65,7 @@ func TestFlannelIsTold(t *testing.T) {
 	if len(client.Actions()) > 0 {
 		t.Errorf("in a cluster without flannel: %v", client.Actions())
 	}
+
 	f.Seen(t.Context(), flannels("theirs", "host-gw"))
 	f.Seen(t.Context(), two)
 	for name, address := range map[string]string{"ours-1": "192.0.2.1", "ours-2": "192.0.2.2"} {
@@ -77,6 +78,7 @@ func TestFlannelIsTold(t *testing.T) {
 		}
 		f.Seen(t.Context(), got)
 	}
+
 	f.Seen(t.Context(), flannels("theirs-2", "host-gw"))
 	if patched(client, "ours-1") != 1 || patched(client, "ours-2") != 1 || !slices.Equal(*as, []string{"ours-1", "ours-2"}) {
 		t.Errorf("it is told %d and %d times, by %q", patched(client, "ours-1"), patched(client, "ours-2"), *as)
@@ -84,6 +86,7 @@ func TestFlannelIsTold(t *testing.T) {
 	if j.count("") > 0 {
 		t.Errorf("the log is %s", &j.text)
 	}
+
 	f.Seen(t.Context(), one) // somebody took the annotations off
 	if patched(client, "ours-1") != 2 {
 		t.Error("it is not told again")
@@ -123,6 +126,7 @@ func TestFlannelIsToldAgain(t *testing.T) {
 	if j.count("node=ours-1") != 1 || j.count("no right") != 1 || patched(client, "ours-2") != 1 {
 		t.Errorf("the log is %s, and ours-2 is told of %d times", &j.text, patched(client, "ours-2"))
 	}
+
 	f.Seen(t.Context(), flannels("theirs", "host-gw"))
 	if patched(client, "ours-1") != 2 || patched(client, "ours-2") != 1 || j.count("") != 1 {
 		t.Errorf("then ours-1 is told of %d times, and the log is %s", patched(client, "ours-1"), &j.text)

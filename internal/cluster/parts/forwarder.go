@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 )
 
-// APIForwarder is the unit of the Forwarder by which the machine reaches the API server.
+// APIForwarder returns the unit of the Forwarder by which the machine reaches the API server.
 func APIForwarder() component.ID { return component.Sole("api-forwarder") }
 
 // Forwarder is a component that lets the machine reach a server in another network namespace: it listens in the
@@ -24,7 +24,7 @@ type Forwarder struct {
 	relay *relay
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (f *Forwarder) ID() component.ID { return f.Unit }
 
 // Start listens and serves until Stop.

@@ -16,13 +16,14 @@ import (
 	"time"
 )
 
-// echo is a server that says everything again, and ends when its client's direction has.
+// echo returns a server that says everything again, and ends when its client's direction has.
 func echo(t *testing.T) (dial func(context.Context) (net.Conn, error)) {
 	t.Helper()
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { server.Close() })
 	go func() {
 		for {
@@ -36,6 +37,7 @@ func echo(t *testing.T) (dial func(context.Context) (net.Conn, error)) {
 			}()
 		}
 	}()
+
 	return dialer("tcp", server.Addr().String())
 }
 
@@ -71,12 +73,14 @@ func TestForwarderCopiesBothWaysAndStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := c.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := io.ReadAll(c)
 	if err != nil || string(got) != "hello" {
 		t.Fatalf("read %q, %v", got, err)
@@ -85,12 +89,14 @@ func TestForwarderCopiesBothWaysAndStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := f.Stop(t.Context()); err != nil {
 		t.Errorf("stop: %v", err)
 	}
 	if _, err := io.ReadAll(open); err == nil {
 		t.Log("the open connection ended cleanly")
 	}
+
 	if c, err := net.Dial("tcp", at.String()); err == nil {
 		c.Close()
 		t.Error("the forwarder still listens after Stop")
@@ -112,9 +118,11 @@ func TestForwarderWithoutServer(t *testing.T) {
 	if err := f.Stop(t.Context()); err != nil {
 		t.Errorf("Stop before Start: %v", err)
 	}
+
 	if err := f.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	for range 2 {
 		c, err := net.Dial("tcp", at.String())
 		if err != nil {
@@ -126,6 +134,7 @@ func TestForwarderWithoutServer(t *testing.T) {
 		<-dialed
 		c.Close()
 	}
+
 	taken := forwarder("tcp", at.String(), nil, &at)
 	if err := taken.Start(t.Context()); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("got %v", err)
@@ -162,11 +171,13 @@ func TestForwarderOfManyStreams(t *testing.T) {
 				}
 				c.(*net.UnixConn).CloseWrite()
 			}()
+
 			if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, data) {
 				t.Errorf("%d of %d bytes came back, %v", len(got), len(data), err)
 			}
 		})
 	}
+
 	all.Wait()
 	goroutines(t, before)
 	if err := f.Stop(t.Context()); err != nil {
@@ -181,6 +192,7 @@ func TestForwarderOfAClientThatGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
+
 	accepted := make(chan net.Conn)
 	go func() {
 		for {
@@ -214,6 +226,7 @@ func TestForwarderOfAClientThatGoes(t *testing.T) {
 	if n, err := silent.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Fatalf("the server reads %d bytes, %v, and not the end", n, err)
 	}
+
 	if _, err := silent.Write([]byte("late")); err != nil {
 		t.Fatal(err)
 	}

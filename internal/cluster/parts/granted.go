@@ -80,6 +80,7 @@ func (g *Granted) later(ctx context.Context) {
 		if g.set(err); err == nil {
 			return
 		}
+
 		g.Log.Debug("wait for rights", "unit", g.ID(), "error", err)
 		select {
 		case <-ctx.Done():

@@ -76,6 +76,7 @@ func (r *rights) allowed(ctx context.Context) error {
 		case <-r.gate:
 		}
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.answers[0]
@@ -90,14 +91,20 @@ var errLacks = &kubeadm.RightsError{Node: "win-1"}
 // If the rights are there, Granted only passes calls to the component.
 func TestGranted(t *testing.T) {
 	w := &worker{probe: errors.New("it is ill")}
-	g := &Granted{Component: w, Allowed: (&rights{answers: []error{nil}}).allowed, Log: (&journal{}).log()}
+	g := &Granted{
+		Component: w,
+		Allowed:   (&rights{answers: []error{nil}}).allowed,
+		Log:       (&journal{}).log(),
+	}
 	if err := g.Start(t.Context()); err != nil || w.times("start") != 1 {
 		t.Errorf("Start = %v, and the component did %q", err, w.did)
 	}
+
 	err := g.Probe(t.Context())
 	if !errors.Is(err, w.probe) || g.State().PID != 42 || g.ID() != component.Sole("worker") {
 		t.Errorf("Probe = %v, state %+v", err, g.State())
 	}
+
 	if err := g.Stop(t.Context()); err != nil || w.times("stop") != 1 {
 		t.Errorf("Stop = %v, and the component did %q", err, w.did)
 	}
@@ -111,7 +118,13 @@ func TestGranted(t *testing.T) {
 // types, and the component starts as soon as the rights are there.
 func TestGrantedLater(t *testing.T) {
 	w, r := &worker{}, &rights{answers: []error{errLacks, nil}, gate: make(chan struct{})}
-	g := &Granted{Component: w, Allowed: r.allowed, Patience: -time.Second, Log: (&journal{}).log()}
+	g := &Granted{
+		Component: w,
+		Allowed:   r.allowed,
+		Patience:  -time.Second,
+		Log:       (&journal{}).log(),
+	}
+
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +132,7 @@ func TestGrantedLater(t *testing.T) {
 	if lacks, ok := errors.AsType[*kubeadm.RightsError](err); !ok || lacks.Node != "win-1" {
 		t.Errorf("Probe = %v", err)
 	}
+
 	says(t, err, "kubectl create clusterrolebinding", "system:node:win-1")
 	if g.State().PID != 0 || g.State().Phase != proc.Running || w.times("start") != 0 {
 		t.Errorf("before it may start its state is %+v, and it did %q", g.State(), w.did)
@@ -128,6 +142,7 @@ func TestGrantedLater(t *testing.T) {
 	if w.times("start") != 1 || g.State().PID != 42 {
 		t.Errorf("it did %q, and its state is %+v", w.did, g.State())
 	}
+
 	if err := g.Stop(t.Context()); err != nil || w.times("stop") != 1 {
 		t.Errorf("Stop = %v, and it did %q", err, w.did)
 	}
@@ -136,7 +151,12 @@ func TestGrantedLater(t *testing.T) {
 // If an administrator is about to give the rights, Start waits, and the component is up when it returns.
 func TestGrantedWithPatience(t *testing.T) {
 	w, r := &worker{}, &rights{answers: []error{errLacks, nil}}
-	g := &Granted{Component: w, Allowed: r.allowed, Patience: time.Minute, Log: (&journal{}).log()}
+	g := &Granted{
+		Component: w,
+		Allowed:   r.allowed,
+		Patience:  time.Minute,
+		Log:       (&journal{}).log(),
+	}
 	if err := g.Start(t.Context()); err != nil || g.Probe(t.Context()) != nil || w.times("start") != 1 {
 		t.Errorf("Start = %v, Probe = %v, it did %q", err, g.Probe(t.Context()), w.did)
 	}
@@ -146,7 +166,12 @@ func TestGrantedWithPatience(t *testing.T) {
 func TestGrantedThatIsNotTold(t *testing.T) {
 	silent := errors.New("connection refused")
 	w := &worker{}
-	g := &Granted{Component: w, Allowed: (&rights{answers: []error{silent}}).allowed, Patience: -1}
+	g := &Granted{
+		Component: w,
+		Allowed:   (&rights{answers: []error{silent}}).allowed,
+		Patience:  -1,
+	}
+
 	if err := g.Start(t.Context()); !errors.Is(err, silent) || w.times("start") != 0 {
 		t.Errorf("Start = %v, and it did %q", err, w.did)
 	}
@@ -167,6 +192,7 @@ func TestGrantedThatDoesNotStartLater(t *testing.T) {
 		Patience:  -1,
 		Log:       (&journal{}).log(),
 	}
+
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -180,13 +206,20 @@ func TestGrantedThatDoesNotStartLater(t *testing.T) {
 // it.
 func TestGrantedStops(t *testing.T) {
 	w, r := &worker{}, &rights{answers: []error{errLacks}, gate: make(chan struct{})}
-	g := &Granted{Component: w, Allowed: r.allowed, Patience: -1, Log: (&journal{}).log()}
+	g := &Granted{
+		Component: w,
+		Allowed:   r.allowed,
+		Patience:  -1,
+		Log:       (&journal{}).log(),
+	}
+
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Stop(t.Context()); err != nil || w.times("start") != 0 || w.times("stop") != 1 {
 		t.Errorf("Stop while it waits: %v, and it did %q", err, w.did)
 	}
+
 	begun := make(chan struct{})
 	w = &worker{}
 	w.during = func(ctx context.Context) {
@@ -194,6 +227,7 @@ func TestGrantedStops(t *testing.T) {
 		<-ctx.Done()
 		w.note("start ends")
 	}
+
 	g = &Granted{
 		Component: w,
 		Allowed:   (&rights{answers: []error{errLacks, nil}}).allowed,
@@ -203,6 +237,7 @@ func TestGrantedStops(t *testing.T) {
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	<-begun
 	if err := g.Stop(t.Context()); err != nil || len(w.did) != 3 || w.did[1] != "start ends" || w.did[2] != "stop" {
 		t.Errorf("Stop while it starts: %v, and it did %q", err, w.did)

@@ -80,7 +80,7 @@ func (j *journal) Write(p []byte) (int, error) {
 
 func (j *journal) log() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-// count is how many of its lines say that.
+// count returns how many of its lines say that.
 func (j *journal) count(what string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -88,7 +88,7 @@ func (j *journal) count(what string) int {
 	return len(slices.DeleteFunc(lines, func(line string) bool { return line == "" || !strings.Contains(line, what) }))
 }
 
-// nodeAt is a node with an address, "" for none, and ranges of pod addresses.
+// nodeAt returns a node with an address, "" for none, and ranges of pod addresses.
 func nodeAt(name, address string, cidrs ...string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{PodCIDRs: cidrs}}
 	if address != "" {
@@ -107,12 +107,14 @@ func certify(t *testing.T, dir, file string, ends time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: "system:node:win-1"},
 		NotBefore:    time.Now().Add(-time.Hour),
 		NotAfter:     ends,
 	}
+
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +123,7 @@ func certify(t *testing.T, dir, file string, ends time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text := slices.Concat(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 	if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/process/component"
 )
 
-// IdentityUnit is the unit that is ready when the node's kubelet has its certificate.
+// IdentityUnit returns the unit that is ready when the node's kubelet has its certificate.
 func IdentityUnit(node string) component.ID { return component.OfNode("identity", node) }
 
 // Identity is the component that waits for a kubelet's certificate.
@@ -17,7 +17,7 @@ type Identity struct {
 	Node string
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (i *Identity) ID() component.ID { return IdentityUnit(i.Node) }
 
 // Start waits for the certificate, which the control plane signs when it has seen the kubelet's token.

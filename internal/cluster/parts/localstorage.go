@@ -23,6 +23,7 @@ func (s *LocalStorage) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	for begin := time.Now(); ; { // a busy API server may lose a connection
 		err := bootstrap.ApplyStorageClass(ctx, client, localstorage.Class, localstorage.Provisioner)
 		if err == nil {

@@ -44,6 +44,7 @@ func TestLocalStorage(t *testing.T) {
 	if err != nil || class.Provisioner != localstorage.Provisioner {
 		t.Errorf("the class: %+v, %v", class, err)
 	}
+
 	eventually(t, "claims are watched", func() bool {
 		for _, a := range client.Actions() {
 			if a.Matches("watch", "persistentvolumeclaims") {
@@ -52,6 +53,7 @@ func TestLocalStorage(t *testing.T) {
 		}
 		return false
 	})
+
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -65,16 +67,19 @@ func TestLocalStorageDoesNotStart(t *testing.T) {
 		<-refused
 		cancel()
 	}()
+
 	err := s.Start(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+
 	says(t, err, "apply storage class", "etcd has no leader")
 	for _, a := range client.Actions() {
 		if a.GetVerb() == "watch" {
 			t.Errorf("it watches %s", a.GetResource().Resource)
 		}
 	}
+
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -92,6 +97,7 @@ func TestFarVolumesFollowsWhatIsWanted(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "m2-win-1", Namespace: machines.VolumesNamespace},
 		Data:       map[string]string{"others": string(machines.Remove)},
 	}
+
 	client, j := fake.NewClientset(claim, wanted), &journal{}
 	v := &FarVolumes{
 		Client: always(client),
@@ -100,9 +106,11 @@ func TestFarVolumesFollowsWhatIsWanted(t *testing.T) {
 		Place:  func(string) (localstorage.Place, bool) { return localstorage.Place{}, true },
 		Log:    j.log(),
 	}
+
 	if err := v.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	said := func() string {
 		got, err := client.CoreV1().ConfigMaps(machines.Namespace).Get(t.Context(), claim.Name, metav1.GetOptions{})
 		if err != nil {
@@ -114,11 +122,13 @@ func TestFarVolumesFollowsWhatIsWanted(t *testing.T) {
 	if got := said(); got != `error: volume "others" of node "m2-win-1" is none of this machine's` {
 		t.Errorf("it says %q", got)
 	}
+
 	watched(t, client, "configmaps")
 	if err := client.CoreV1().ConfigMaps(machines.Namespace).Delete(t.Context(), claim.Name,
 		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	wanted.Data = map[string]string{"more": string(machines.Remove)}
 	if _, err := client.CoreV1().ConfigMaps(machines.VolumesNamespace).Update(t.Context(), wanted,
 		metav1.UpdateOptions{}); err != nil {
@@ -128,6 +138,7 @@ func TestFarVolumesFollowsWhatIsWanted(t *testing.T) {
 	if err := v.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	idle := &FarVolumes{Client: never}
 	if err := idle.Start(t.Context()); !errors.Is(err, errNoClient) || idle.Stop(t.Context()) != nil {
 		t.Errorf("got %v", err)

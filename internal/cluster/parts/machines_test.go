@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/machines"
 )
 
-// claimAt is the claim of the machine with that part.
+// claimAt returns the claim of the machine with that part.
 func claimAt(part int, address string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: machines.ClaimName(part), Namespace: machines.Namespace},
@@ -60,10 +60,17 @@ func TestPeers(t *testing.T) {
 	damaged.Data = nil
 	client, s, j := fake.NewClientset(claimAt(0, "192.0.2.1"), claimAt(1, "192.0.2.2"), damaged), &span{}, &journal{}
 	seen := &span{err: errors.New("no answer")}
-	p := &Peers{Client: always(client), Underlay: s, Seen: seen.SetMachines, Log: slog.New(slog.DiscardHandler)}
+	p := &Peers{
+		Client:   always(client),
+		Underlay: s,
+		Seen:     seen.SetMachines,
+		Log:      slog.New(slog.DiscardHandler),
+	}
+
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if !s.is("192.0.2.1", "192.0.2.2") || !seen.is("192.0.2.1", "192.0.2.2") {
 		t.Errorf("after Start it spans %q, and %q are seen", s.at, seen.at)
 	}
@@ -72,6 +79,7 @@ func TestPeers(t *testing.T) {
 	if _, err := claims.Create(t.Context(), claimAt(2, "192.0.2.3"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "the third machine is spanned", func() bool { return s.is("192.0.2.1", "192.0.2.2", "192.0.2.3") })
 	if err := claims.Delete(t.Context(), machines.ClaimName(1), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -86,14 +94,20 @@ func TestPeers(t *testing.T) {
 // If the network cannot span the machines, they are logged, and it is tried again with the next change.
 func TestPeersThatCannotBeSpanned(t *testing.T) {
 	client, s, j := fake.NewClientset(claimAt(0, "192.0.2.1")), &span{err: errors.New("no such device")}, &journal{}
-	p := &Peers{Client: always(client), Underlay: s, Log: j.log()}
+	p := &Peers{
+		Client:   always(client),
+		Underlay: s,
+		Log:      j.log(),
+	}
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	watched(t, client, "configmaps")
 	if j.count("192.0.2.1") == 0 || j.count("no such device") == 0 {
 		t.Errorf("the log is %s", &j.text)
 	}
+
 	if _, err := client.CoreV1().ConfigMaps(machines.Namespace).Create(t.Context(), claimAt(1, "192.0.2.2"),
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -111,20 +125,28 @@ func TestPeersDoNotStart(t *testing.T) {
 		asked <- struct{}{}
 		return true, nil, apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("no right"))
 	})
+
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-asked
 		cancel()
 	}()
-	p := &Peers{Client: always(client), Underlay: &span{}, Log: (&journal{}).log()}
+
+	p := &Peers{
+		Client:   always(client),
+		Underlay: &span{},
+		Log:      (&journal{}).log(),
+	}
 	err := p.Start(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+
 	says(t, err, "read the cluster's machines")
 	if err := p.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	p = &Peers{Client: never}
 	if err := p.Start(t.Context()); !errors.Is(err, errNoClient) {
 		t.Errorf("got %v", err)
@@ -142,8 +164,14 @@ func TestClaim(t *testing.T) {
 		n.UID = uid
 		return n
 	}
+
 	client := fake.NewClientset(claimAt(1, "192.0.2.2"), registered("win-1", "a"), registered("win-2", "b"))
-	c := &Claim{Client: always(client), Part: 1, Nodes: []string{"win-1", "win-2"}}
+	c := &Claim{
+		Client: always(client),
+		Part:   1,
+		Nodes:  []string{"win-1", "win-2"},
+	}
+
 	owners := func() map[string]types.UID {
 		got, err := client.CoreV1().ConfigMaps(machines.Namespace).Get(t.Context(), "machine-1", metav1.GetOptions{})
 		if err != nil {
@@ -153,13 +181,16 @@ func TestClaim(t *testing.T) {
 		for _, o := range got.OwnerReferences {
 			all[o.Kind+" "+o.Name] = o.UID
 		}
+
 		return all
 	}
+
 	for range 2 {
 		if err := c.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if diff := cmp.Diff(map[string]types.UID{"Node win-1": "a", "Node win-2": "b"}, owners()); diff != "" {
 		t.Error(diff)
 	}
@@ -169,6 +200,7 @@ func TestClaim(t *testing.T) {
 			written++
 		}
 	}
+
 	if written != 1 {
 		t.Errorf("two starts wrote the claim %d times", written)
 	}
@@ -176,6 +208,7 @@ func TestClaim(t *testing.T) {
 	if err := c.Start(t.Context()); err != nil || owners()["Node win-2"] != "c" || len(owners()) != 2 {
 		t.Errorf("after a node was made anew it belongs to %v: %v", owners(), err)
 	}
+
 	if err := c.Stop(t.Context()); err != nil || len(owners()) != 2 {
 		t.Errorf("after Stop it belongs to %v: %v", owners(), err)
 	}
@@ -184,7 +217,11 @@ func TestClaim(t *testing.T) {
 // If the claim does not exist, or is owned by nodes that do not, the start fails: the machine's part is another's.
 func TestClaimDoesNotStart(t *testing.T) {
 	client := fake.NewClientset(claimAt(1, "192.0.2.2"))
-	says(t, (&Claim{Client: always(client), Part: 1, Nodes: []string{"win-1"}}).Start(t.Context()), `read node "win-1"`)
+	says(t, (&Claim{
+		Client: always(client),
+		Part:   1,
+		Nodes:  []string{"win-1"},
+	}).Start(t.Context()), `read node "win-1"`)
 	says(t, (&Claim{Client: always(client), Part: 2}).Start(t.Context()), "read the claim of part 2")
 	if err := (&Claim{Client: never}).Start(t.Context()); !errors.Is(err, errNoClient) {
 		t.Errorf("got %v", err)

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// FabricUnit is the unit that Fabric is.
+// FabricUnit returns the unit that Fabric is.
 func FabricUnit() component.ID { return component.Sole("fabric") }
 
 // Network is what a Fabric keeps; an underlay.Underlay is one.
@@ -52,7 +52,7 @@ type Fabric struct {
 	failure string // why the last look did not mend, as it was logged
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (f *Fabric) ID() component.ID { return FabricUnit() }
 
 // Start makes or mends the network, and keeps it.
@@ -78,6 +78,7 @@ func (f *Fabric) Mend(ctx context.Context) ([]string, error) {
 	if ctx.Err() != nil {
 		return what, err
 	}
+
 	f.note(what, err)
 	if len(what) > 0 && f.Mended != nil {
 		f.done.Go(func() {
@@ -88,6 +89,7 @@ func (f *Fabric) Mend(ctx context.Context) ([]string, error) {
 			}
 		})
 	}
+
 	return what, err
 }
 
@@ -102,6 +104,7 @@ func (f *Fabric) note(what []string, err error) {
 		f.last, f.what = time.Now(), strings.Join(what, "; ")
 		f.Log.Warn("mended the machine's network, which somebody had changed", "what", what, "repairs", f.repairs)
 	}
+
 	failure := ""
 	if err != nil {
 		failure = err.Error()
@@ -163,7 +166,7 @@ type HostNetwork struct {
 	Server   string // the API server's host:port; "": there is none
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (h *HostNetwork) ID() component.ID { return component.OfNode("network", h.Host) }
 
 // Start makes or mends the host's namespace and link.

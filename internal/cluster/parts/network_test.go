@@ -68,12 +68,14 @@ func TestFabricMends(t *testing.T) {
 			return nil
 		},
 	}
+
 	if err := f.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if f.Describe() != "" || f.Repairs() != 0 || f.Probe(t.Context()) != nil {
 		t.Errorf("a network that nobody has touched: %q", f.Describe())
 	}
+
 	network.lose("the table was gone", nil)
 	if err := f.Probe(t.Context()); err == nil || !strings.Contains(err.Error(), "the table was gone") {
 		t.Errorf("what is missing is answered with %v", err)
@@ -82,6 +84,7 @@ func TestFabricMends(t *testing.T) {
 	if diff := cmp.Diff([]string{"the table was gone"}, <-told); diff != "" {
 		t.Error(diff)
 	}
+
 	if f.Repairs() != 1 || !strings.Contains(f.Describe(), "the table was gone") || f.Probe(t.Context()) != nil {
 		t.Errorf("afterwards: %d times, %q", f.Repairs(), f.Describe())
 	}
@@ -89,6 +92,7 @@ func TestFabricMends(t *testing.T) {
 	for range 2 {
 		network.look <- struct{}{}
 	}
+
 	if _, err := f.Mend(t.Context()); err == nil {
 		t.Error("what cannot be mended is no error")
 	}
@@ -98,6 +102,7 @@ func TestFabricMends(t *testing.T) {
 	if err := f.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	if n := strings.Count(log.String(), "its name is taken"); n != 1 {
 		t.Errorf("it was logged %d times:\n%s", n, log.String())
 	}

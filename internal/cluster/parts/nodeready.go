@@ -23,10 +23,10 @@ type NodeReady struct {
 	Since time.Time
 }
 
-// NodeUnit is the unit that is ready when the node is.
+// NodeUnit returns the unit that is ready when the node is.
 func NodeUnit(node string) component.ID { return component.OfNode("node", node) }
 
-// ID is the component's.
+// ID returns the component's.
 func (n *NodeReady) ID() component.ID { return NodeUnit(n.Node) }
 
 // Start waits until the node's Ready condition is true and was set by the kubelet that runs now.
@@ -50,6 +50,7 @@ func isReady(node *corev1.Node, since time.Time) (bool, string) {
 		if c.Type != corev1.NodeReady {
 			continue
 		}
+
 		switch {
 		case c.Status != corev1.ConditionTrue:
 			return false, c.Message
@@ -58,8 +59,10 @@ func isReady(node *corev1.Node, since time.Time) (bool, string) {
 				"its kubelet has told nothing since it was started; the node was Ready at %s, before that",
 				c.LastHeartbeatTime.UTC().Format(time.RFC3339))
 		}
+
 		return true, ""
 	}
+
 	return false, "it has no Ready condition yet"
 }
 

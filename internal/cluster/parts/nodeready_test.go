@@ -44,6 +44,7 @@ func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	if next.err != nil {
 		return nil, next.err
 	}
+
 	body, err := json.Marshal(next.object)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// refusal is an API server's answer that is an error.
+// refusal returns an API server's answer that is an error.
 func refusal(code int, reason metav1.StatusReason, message string) answer {
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
@@ -68,7 +69,7 @@ func refusal(code int, reason metav1.StatusReason, message string) answer {
 	return answer{code: code, object: status}
 }
 
-// told is an API server's answer with a node that has a Ready condition.
+// told returns an API server's answer with a node that has a Ready condition.
 func told(status corev1.ConditionStatus, at time.Time, message string) answer {
 	node := corev1.Node{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
@@ -103,7 +104,11 @@ func startAmid(t *testing.T, all []answer,
 func awaitReady(t *testing.T, since time.Time, all ...answer) error {
 	t.Helper()
 	return startAmid(t, all, func(client func() (kubeclient.Interface, error)) component.Component {
-		return &NodeReady{Node: "win-1", Since: since, Client: client}
+		return &NodeReady{
+			Node:   "win-1",
+			Since:  since,
+			Client: client,
+		}
 	})
 }
 
@@ -117,6 +122,7 @@ func TestNodeRegistered(t *testing.T) {
 		node.Status.Addresses = addresses
 		return answer{code: http.StatusOK, object: node}
 	}
+
 	hostname := corev1.NodeAddress{Type: corev1.NodeHostName, Address: "win-1"}
 	internal := corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}
 	missing := refusal(http.StatusNotFound, metav1.StatusReasonNotFound, `nodes "win-1" not found`)
@@ -134,7 +140,7 @@ func TestNodeRegistered(t *testing.T) {
 			err := startAmid(t, tt.says, func(client func() (kubeclient.Interface, error)) component.Component {
 				return &NodeRegistered{Node: "win-1", Client: client}
 			})
-			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			if (err == nil) != (tt.want == "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("Start = %v, want %q", err, tt.want)
 			}
 		})
@@ -177,6 +183,7 @@ func TestNodeReady(t *testing.T) {
 				}
 				return
 			}
+
 			if err == nil || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("Start = %v, want %q and the end of the context", err, tt.want)
 			}
@@ -185,6 +192,7 @@ func TestNodeReady(t *testing.T) {
 			}
 		})
 	}
+
 	if err := awaitReady(t, since, answer{err: syscall.ECONNREFUSED}); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("Start = %v, which does not wrap the API's error", err)
 	}

@@ -31,7 +31,7 @@ type OwnAddresses struct {
 	protected []netip.Addr // nil: nothing yet, or the last try failed
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (o *OwnAddresses) ID() component.ID { return component.Sole("own-addresses") }
 
 // Start protects the addresses of the moment, and then follows them.
@@ -65,12 +65,14 @@ func (o *OwnAddresses) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	all = slices.Concat(all, o.machines)
 	slices.SortFunc(all, netip.Addr.Compare)
 	all = slices.Compact(all)
 	if o.protected != nil && slices.Equal(all, o.protected) {
 		return nil
 	}
+
 	o.protected = nil
 	if err := o.Protect(ctx, all); err != nil {
 		return err

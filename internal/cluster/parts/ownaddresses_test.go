@@ -76,7 +76,13 @@ func (i *interfaces) expect(t *testing.T, calls int, want ...string) {
 // machines that join are beside them. What failed is tried again, and said once.
 func TestOwnAddresses(t *testing.T) {
 	i, j := &interfaces{look: make(chan struct{}), at: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, &journal{}
-	o := &OwnAddresses{Interfaces: i.addresses, Watch: i.watch, Protect: i.protect, Log: j.log()}
+	o := &OwnAddresses{
+		Interfaces: i.addresses,
+		Watch:      i.watch,
+		Protect:    i.protect,
+		Log:        j.log(),
+	}
+
 	if err := o.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +118,12 @@ func TestOwnAddresses(t *testing.T) {
 // A cluster does not come up with addresses that nobody protects.
 func TestOwnAddressesDoNotStart(t *testing.T) {
 	i := &interfaces{err: fmt.Errorf("no answer")}
-	o := &OwnAddresses{Interfaces: i.addresses, Watch: i.watch, Protect: i.protect, Log: (&journal{}).log()}
+	o := &OwnAddresses{
+		Interfaces: i.addresses,
+		Watch:      i.watch,
+		Protect:    i.protect,
+		Log:        (&journal{}).log(),
+	}
 	if err := o.Start(t.Context()); err == nil {
 		t.Error("it starts")
 	}

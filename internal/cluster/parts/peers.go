@@ -28,7 +28,7 @@ type Peers struct {
 	ended  <-chan struct{}
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (p *Peers) ID() component.ID { return component.Sole("machines") }
 
 // Start returns when the underlay spans the machines of the moment.
@@ -37,6 +37,7 @@ func (p *Peers) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.cancel = cancel
 	p.ended, err = machines.Watch(ctx, run, client, func(ctx context.Context, all []machines.Machine) {
@@ -49,6 +50,7 @@ func (p *Peers) Start(ctx context.Context) error {
 		}
 		p.tell(ctx, at)
 	})
+
 	return err
 }
 

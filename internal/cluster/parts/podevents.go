@@ -27,7 +27,7 @@ type PodEvents struct {
 	done   sync.WaitGroup
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (p *PodEvents) ID() component.ID { return component.OfNode("pod-events", p.Node) }
 
 // noticePause is how long an agent that is away is left alone.
@@ -61,11 +61,21 @@ func (p *PodEvents) Stop(context.Context) error {
 
 // recordAgain says how often, and how long apart, an event is tried: an API server that is started again is away for
 // some seconds.
-func recordAgain() wait.Backoff { return wait.Backoff{Duration: time.Second, Factor: 2, Steps: 5} }
+func recordAgain() wait.Backoff {
+	return wait.Backoff{
+		Duration: time.Second,
+		Factor:   2,
+		Steps:    5,
+	}
+}
 
 // record makes an event of a notice. An API that takes none for so long has other troubles; the agent's log has it too.
 func record(ctx context.Context, client kubeclient.Interface, n admin.Notice) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Pod, UID: types.UID(n.UID)}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: n.Namespace,
+		Name:      n.Pod,
+		UID:       types.UID(n.UID),
+	}}
 	_ = wait.ExponentialBackoffWithContext(ctx, recordAgain(), func(ctx context.Context) (bool, error) {
 		return kubeclient.Record(ctx, client, pod, kubeclient.Event{
 			Component: "mullion",

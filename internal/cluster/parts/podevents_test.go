@@ -21,6 +21,7 @@ func TestPodEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	client, socket, notices := fake.NewClientset(), filepath.Join(dir, "s"), make(chan admin.Notice, 10)
 	serve := func() (stop func()) {
@@ -33,6 +34,7 @@ func TestPodEvents(t *testing.T) {
 				Log:     slog.New(slog.DiscardHandler),
 			})
 		}()
+
 		return func() {
 			cancel()
 			if err := <-served; err != nil {
@@ -40,29 +42,45 @@ func TestPodEvents(t *testing.T) {
 			}
 		}
 	}
+
 	told := func(pod string) func() bool {
 		return func() bool {
 			events, err := client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for _, e := range events.Items {
 				of := e.InvolvedObject
 				if of.Name == pod && of.UID == "u" && e.Reason == "Why" && e.Message == "because" {
 					return true
 				}
 			}
+
 			return false
 		}
 	}
+
 	notice := func(pod string) {
-		notices <- admin.Notice{Namespace: "default", Pod: pod, UID: "u", Reason: "Why", Message: "because"}
+		notices <- admin.Notice{
+			Namespace: "default",
+			Pod:       pod,
+			UID:       "u",
+			Reason:    "Why",
+			Message:   "because",
+		}
 	}
 	notice("before")
-	events := &PodEvents{Node: "win-1", Socket: socket, Client: always(client)}
+	events := &PodEvents{
+		Node:   "win-1",
+		Socket: socket,
+		Client: always(client),
+	}
+
 	if err := events.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	stop := serve()
 	eventually(t, "what was kept is told", told("before"))
 	stop()
@@ -72,5 +90,6 @@ func TestPodEvents(t *testing.T) {
 	if err := events.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	stop()
 }

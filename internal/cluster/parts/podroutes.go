@@ -42,7 +42,7 @@ func PublishRouter(ctx context.Context, client kubeclient.Interface, node, route
 	return err
 }
 
-// PodRoutesUnit is the unit that PodRoutes is.
+// PodRoutesUnit returns the unit that PodRoutes is.
 func PodRoutesUnit() component.ID { return component.Sole("pod-routes") }
 
 // PodRoutes is the component that tells the network which node a range of pod addresses is behind; it follows
@@ -60,7 +60,7 @@ type PodRoutes struct {
 	done   sync.WaitGroup
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (r *PodRoutes) ID() component.ID { return PodRoutesUnit() }
 
 // Start returns when the nodes there are have been looked at.
@@ -69,6 +69,7 @@ func (r *PodRoutes) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r.cancel = cancel
 	informer := client.CoreV1().Nodes().Informer(time.Minute)
@@ -80,6 +81,7 @@ func (r *PodRoutes) Start(ctx context.Context) error {
 			}
 		}
 	}
+
 	handled, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    handle,
 		UpdateFunc: func(_, obj any) { handle(obj) },
@@ -96,6 +98,7 @@ func (r *PodRoutes) Start(ctx context.Context) error {
 		cancel()
 		return err
 	}
+
 	r.done.Go(func() { informer.Run(run.Done()) })
 	if !cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
 		return errors.Join(errors.New("the list of nodes did not arrive"), ctx.Err())
@@ -103,12 +106,14 @@ func (r *PodRoutes) Start(ctx context.Context) error {
 	if r.Known == nil {
 		return nil
 	}
+
 	var known []netip.Addr
 	for _, obj := range informer.GetStore().List() {
 		if node, ok := obj.(*corev1.Node); ok {
 			known = append(known, InternalAddress(node))
 		}
 	}
+
 	return r.Known(ctx, known)
 }
 
@@ -128,12 +133,19 @@ func (r *PodRoutes) apply(ctx context.Context, node *corev1.Node, cidrs []string
 	if !via.IsValid() || len(node.Spec.PodCIDRs) == 0 {
 		return
 	}
-	to := PodRange{Node: node.Name, Via: via, Router: node.Annotations[routerAnnotation]}
+
+	to := PodRange{
+		Node:   node.Name,
+		Via:    via,
+		Router: node.Annotations[routerAnnotation],
+	}
+
 	var errs []error
 	for _, text := range cidrs {
 		cidr, err := netip.ParsePrefix(text)
 		to.CIDRs, errs = append(to.CIDRs, cidr), append(errs, err)
 	}
+
 	err := errors.Join(errs...)
 	if err == nil {
 		err = r.Set(ctx, to)
@@ -143,7 +155,7 @@ func (r *PodRoutes) apply(ctx context.Context, node *corev1.Node, cidrs []string
 	}
 }
 
-// InternalAddress is the node's IPv4 address on the underlay; the zero Addr if its Node does not name it yet.
+// InternalAddress returns the node's IPv4 address on the underlay; the zero Addr if its Node does not name it yet.
 func InternalAddress(node *corev1.Node) netip.Addr {
 	for _, a := range node.Status.Addresses {
 		if addr, err := netip.ParseAddr(a.Address); a.Type == corev1.NodeInternalIP && err == nil && addr.Is4() {

@@ -32,6 +32,7 @@ func (r *table) set(ctx context.Context, to PodRange) error {
 	case <-ctx.Done():
 	case <-time.After(r.slow):
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if to.Node == r.fails {
@@ -70,7 +71,13 @@ func (r *table) sawNode(node string) int {
 func follow(t *testing.T, client *fake.Clientset, r *table) *journal {
 	t.Helper()
 	j := &journal{}
-	p := &PodRoutes{Client: always(client), Set: r.set, Seen: r.see, Log: j.log()}
+	p := &PodRoutes{
+		Client: always(client),
+		Set:    r.set,
+		Seen:   r.see,
+		Log:    j.log(),
+	}
+
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +87,7 @@ func follow(t *testing.T, client *fake.Clientset, r *table) *journal {
 		}
 	})
 	watched(t, client, "nodes")
+
 	return j
 }
 
@@ -108,6 +116,7 @@ func TestPodRoutes(t *testing.T) {
 	if got := r.of("b"); got != "" {
 		t.Errorf("b has %s before it has pod addresses", got)
 	}
+
 	late.Spec.PodCIDRs = []string{"10.244.2.0/24"}
 	change(t, client, late)
 	is("b", "192.0.2.2 [10.244.2.0/24]")
@@ -150,11 +159,13 @@ func TestPodRoutesOfOtherNodesGoOn(t *testing.T) {
 	for _, node := range []string{"bad", "full", "none", "good"} {
 		eventually(t, node+" is seen", func() bool { return r.sawNode(node) == 1 })
 	}
+
 	for node, want := range map[string]string{"bad": "", "full": "", "none": "", "good": "192.0.2.4 [10.244.4.0/24]"} {
 		if got := r.of(node); got != want {
 			t.Errorf("%s has %q, want %q", node, got, want)
 		}
 	}
+
 	if j.count("") != 2 || j.count("node=bad cidrs=[10.244.1.0/99]") != 1 || j.count("no buffer space") != 1 {
 		t.Errorf("the log is %s", &j.text)
 	}
@@ -172,16 +183,23 @@ func TestPodRoutesDoNotStart(t *testing.T) {
 		asked <- struct{}{}
 		return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "", errors.New("no right"))
 	})
+
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-asked
 		cancel()
 	}()
-	p := &PodRoutes{Client: always(client), Set: r.set, Log: (&journal{}).log()}
+
+	p := &PodRoutes{
+		Client: always(client),
+		Set:    r.set,
+		Log:    (&journal{}).log(),
+	}
 	err := p.Start(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+
 	says(t, err, "the list of nodes did not arrive")
 	p.Stop(t.Context())
 	p = &PodRoutes{Client: never}
@@ -202,6 +220,7 @@ func TestPublishRouter(t *testing.T) {
 	if err := PublishRouter(t.Context(), client, "a", "00:15:5d:01:02:03"); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, "the router is known", func() bool { return r.of("a") == "192.0.2.1 [10.244.1.0/24] 00:15:5d:01:02:03" })
 	got, err := client.CoreV1().Nodes().Get(t.Context(), "a", metav1.GetOptions{})
 	if err != nil || got.Annotations["other"] != "stays" || len(got.Spec.PodCIDRs) != 1 {

@@ -72,6 +72,7 @@ func (r *relay) serve() {
 		case <-r.ctx.Done():
 			return
 		}
+
 		client, err := r.listener.Accept()
 		if err == nil {
 			r.done.Go(func() {
@@ -85,6 +86,7 @@ func (r *relay) serve() {
 		if r.ctx.Err() != nil {
 			return
 		}
+
 		r.log.Warn("a client was not let in", "at", r.listener.Addr().String(), "error", err)
 		select {
 		case <-time.After(acceptPause):
@@ -123,6 +125,7 @@ func (r *relay) pipe(client net.Conn) {
 		r.log.Debug("connect a client", "at", r.listener.Addr().String(), "error", err)
 		return
 	}
+
 	if !r.track(server) {
 		return
 	}
@@ -164,6 +167,7 @@ func hungUp(c net.Conn) bool {
 	if err != nil {
 		return false
 	}
+
 	gone := false
 	err = raw.Read(func(fd uintptr) bool { // called again when the kernel tells of a change
 		poll := []unix.PollFd{{Fd: int32(fd)}} // a descriptor is a small number
@@ -171,5 +175,6 @@ func hungUp(c net.Conn) bool {
 		gone = poll[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 		return gone || (err != nil && !errors.Is(err, unix.EINTR))
 	})
+
 	return err == nil && gone
 }

@@ -22,7 +22,7 @@ type ServingCertificate struct {
 	Client   func() (kubeclient.Interface, error)
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (s *ServingCertificate) ID() component.ID {
 	return component.OfNode("serving-certificate", s.Node)
 }
@@ -43,6 +43,7 @@ func (s *ServingCertificate) Probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	request, err := kubeadm.ServingRequest(ctx, client, s.Node)
 	switch {
 	case err != nil:
@@ -52,5 +53,6 @@ func (s *ServingCertificate) Probe(ctx context.Context) error {
 	case certErr != nil:
 		return fmt.Errorf("node %q has no serving certificate, and has not asked for one yet", s.Node)
 	}
+
 	return nil
 }

@@ -28,7 +28,7 @@ type WayOut struct {
 	done   sync.WaitGroup
 }
 
-// ID is the component's.
+// ID returns the component's.
 func (w *WayOut) ID() component.ID { return component.Sole("ipv6-way-out") }
 
 // Start looks once, and then again and again.
@@ -40,17 +40,20 @@ func (w *WayOut) Start(ctx context.Context) error {
 	if !out {
 		w.Log.Info("pods reach nothing beyond the cluster by IPv6: this machine has no IPv6 routes")
 	}
+
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w.cancel = cancel
 	w.done.Go(func() {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
+
 		for {
 			select {
 			case <-run.Done():
 				return
 			case <-tick.C:
 			}
+
 			now, err := w.Router.FollowRoutes6(run)
 			switch {
 			case err != nil && run.Err() == nil:
@@ -61,6 +64,7 @@ func (w *WayOut) Start(ctx context.Context) error {
 			}
 		}
 	})
+
 	return nil
 }
 

@@ -31,6 +31,7 @@ func TestWayOut(t *testing.T) {
 		if err := w.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		r.out, r.err = true, errors.New("for a moment")
 		time.Sleep(15 * time.Second)
 		r.err = nil
@@ -38,6 +39,7 @@ func TestWayOut(t *testing.T) {
 		if r.asks != 3 {
 			t.Errorf("looked %d times in 25 s", r.asks)
 		}
+
 		if err := w.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -46,6 +48,7 @@ func TestWayOut(t *testing.T) {
 			t.Error("it looks after Stop")
 		}
 	})
+
 	broken := &parts.WayOut{Router: &router{err: errors.New("broken")}, Log: slog.New(slog.DiscardHandler)}
 	if err := broken.Start(t.Context()); err == nil {
 		t.Error("it starts without knowing the routes")

@@ -43,13 +43,13 @@ type subject struct {
 
 type judge = []func(Facts, Want) []Finding
 
-// only is what an ordinary user cannot see, whatever the facts are.
+// only returns what an ordinary user cannot see, whatever the facts are.
 func only(what string) func(Facts) string { return func(Facts) string { return what } }
 
-// subjects are what Examine looks at, in the order in which a person reads it.
+// subjects returns what Examine looks at, in the order in which a person reads it.
 func subjects() []subject { return append(abilities(), resources()...) }
 
-// abilities are what the machine has to be able to do.
+// abilities returns what the machine has to be able to do.
 func abilities() []subject {
 	return []subject{
 		{
@@ -116,7 +116,7 @@ func abilities() []subject {
 	}
 }
 
-// resources are what the machine has to have, and to let the cluster have.
+// resources returns what the machine has to have, and to let the cluster have.
 func resources() []subject {
 	return []subject{
 		{
@@ -174,7 +174,7 @@ func resources() []subject {
 	}
 }
 
-// among is a sentence about names, "" without names.
+// among returns a sentence about names, "" without names.
 func among(begin string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -204,13 +204,20 @@ func Examine(f Facts, w Want) []Check {
 		if s.applies != nil && !s.applies(w) {
 			continue
 		}
-		c := Check{Name: s.name, Means: s.means, State: Passed}
+		c := Check{
+			Name:  s.name,
+			Means: s.means,
+			State: Passed,
+		}
+
 		for _, judge := range s.judge {
 			c.Findings = append(c.Findings, judge(f, w)...)
 		}
+
 		if f.Unprivileged && s.hidden != nil {
 			c.NotSeen = s.hidden(f)
 		}
+
 		switch {
 		case len(Fatal(c.Findings)) > 0:
 			c.State = Failed
@@ -221,8 +228,10 @@ func Examine(f Facts, w Want) []Check {
 		default:
 			c.Seen = s.seen(f, w)
 		}
+
 		all = append(all, c)
 	}
+
 	return all
 }
 
@@ -232,6 +241,7 @@ func Findings(checks []Check) []Finding {
 	for _, c := range checks {
 		all = append(all, c.Findings...)
 	}
+
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		switch {
 		case a.Fatal && !b.Fatal:
@@ -241,6 +251,7 @@ func Findings(checks []Check) []Finding {
 		}
 		return 0
 	})
+
 	return all
 }
 

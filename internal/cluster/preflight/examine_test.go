@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// states are the states of checks, by their names.
+// states returns the states of checks, by their names.
 func states(checks []Check) map[string]State {
 	all := map[string]State{}
 	for _, c := range checks {
@@ -27,12 +27,14 @@ func TestExamine(t *testing.T) {
 			t.Errorf("of a good machine: %+v", c)
 		}
 	}
+
 	names := states(got)
 	for _, name := range []string{"ipv6", "node-memory"} {
 		if _, there := names[name]; there {
 			t.Errorf("%s does not matter to this cluster", name)
 		}
 	}
+
 	w := want()
 	w.IPv6, w.Memory = true, map[string]int64{"win-1": 1 << 30}
 	if got := len(Examine(good(), w)); got != len(subjects()) {
@@ -55,9 +57,11 @@ func TestExamineWithoutRoot(t *testing.T) {
 		"network": Unseen, "seccomp": Passed, "apparmor": Passed, "selinux": Passed, "memory": Passed, "disk": Unseen, "inotify": Passed,
 		"subnets": Passed, "firewall": Unseen,
 	}
+
 	if diff := cmp.Diff(wanted, states(got)); diff != "" {
 		t.Error(diff)
 	}
+
 	for _, c := range got {
 		if (c.State == Unseen) != (c.NotSeen != "") && c.Name != "cgroups" {
 			t.Errorf("%s is %s, and not seen is %q", c.Name, c.State, c.NotSeen)
@@ -66,6 +70,7 @@ func TestExamineWithoutRoot(t *testing.T) {
 			t.Error("a check that failed does not say what else it could not see")
 		}
 	}
+
 	f.Unprivileged = false
 	if got := states(Examine(f, want())); got["folders"] != Failed || got["disk"] != Passed {
 		t.Errorf("of a folder that root cannot look at: %v", got)
@@ -75,11 +80,15 @@ func TestExamineWithoutRoot(t *testing.T) {
 // TestFindingsAreOfTheirCheck holds that a check is named like its findings, so that both are looked up by one name.
 func TestFindingsAreOfTheirCheck(t *testing.T) {
 	bad := Facts{
-		Kernel:          "5.10.0",
-		Programs:        []error{errors.New("find Wine")},
-		Own:             []string{"mullion-node"},
-		Namespaces:      []string{"user"},
-		DataFolder:      Folder{Path: "/", ReadOnly: true, NoExec: true},
+		Kernel:     "5.10.0",
+		Programs:   []error{errors.New("find Wine")},
+		Own:        []string{"mullion-node"},
+		Namespaces: []string{"user"},
+		DataFolder: Folder{
+			Path:     "/",
+			ReadOnly: true,
+			NoExec:   true,
+		},
 		CgroupWritable:  fs.ErrPermission,
 		Network:         map[string]error{"a bridge": fs.ErrPermission},
 		AppArmorProfile: "confined",
@@ -89,10 +98,11 @@ func TestFindingsAreOfTheirCheck(t *testing.T) {
 		Routes:   []Route{{want().Subnets["podSubnet"][0], "eth0"}},
 		Dropping: []string{"inet mine forward"},
 	}
+
 	w := want()
 	w.IPv6, w.Memory = true, map[string]int64{"win-1": 8 << 30}
 	for _, c := range Examine(bad, w) {
-		if len(c.Findings) == 0 || c.State != Failed && c.State != Warned || c.Seen != "" {
+		if len(c.Findings) == 0 || (c.State != Failed && c.State != Warned) || c.Seen != "" {
 			t.Errorf("of a bad machine: %+v", c)
 		}
 		for _, f := range c.Findings {
@@ -101,6 +111,7 @@ func TestFindingsAreOfTheirCheck(t *testing.T) {
 			}
 		}
 	}
+
 	all := Findings(Examine(bad, w))
 	firstHint := slices.IndexFunc(all, func(f Finding) bool { return !f.Fatal })
 	if firstHint < 1 || slices.ContainsFunc(all[firstHint:], func(f Finding) bool { return f.Fatal }) {

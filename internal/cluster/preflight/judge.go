@@ -136,7 +136,7 @@ func (f Facts) since(version [2]int) (known, since bool) {
 	if _, err := fmt.Sscanf(f.Kernel, "%d.%d", &major, &minor); err != nil {
 		return false, false
 	}
-	return true, major > version[0] || major == version[0] && minor >= version[1]
+	return true, major > version[0] || (major == version[0] && minor >= version[1])
 }
 
 func kernel(f Facts, _ Want) []Finding {
@@ -164,6 +164,7 @@ func programs(f Facts, _ Want) []Finding {
 			Fatal: true,
 		})
 	}
+
 	if len(f.Own) > 0 {
 		all = append(all, Finding{
 			Check:   "programs",
@@ -172,15 +173,17 @@ func programs(f Facts, _ Want) []Finding {
 			Fatal:   true,
 		})
 	}
+
 	return all
 }
 
-// farHeap is the kernel since which a program's heap begins up to 1 GiB after the program, instead of 32 MiB:
-// https://github.com/torvalds/linux/blob/v6.9/arch/x86/kernel/process.c, arch_randomize_brk. See wine.Install.Preloader.
+// farHeap returns the kernel since which a program's heap begins up to 1 GiB after the program, instead of 32 MiB:
+// https://github.com/torvalds/linux/blob/v6.9/arch/x86/kernel/process.c, arch_randomize_brk. See
+// wine.Install.Preloader.
 func farHeap() [2]int { return [2]int{6, 9} }
 
 func preloader(f Facts, _ Want) []Finding {
-	if known, far := f.since(farHeap()); f.Preloader || known && !far {
+	if known, far := f.since(farHeap()); f.Preloader || (known && !far) {
 		return nil
 	}
 	return []Finding{{
@@ -202,6 +205,7 @@ func namespaces(f Facts, _ Want) []Finding {
 			Fatal:   true,
 		})
 	}
+
 	switch {
 	case f.MaxUserNamespaces == 0:
 		all = append(all, Finding{
@@ -210,6 +214,7 @@ func namespaces(f Facts, _ Want) []Finding {
 			Remedy:  "run `sysctl -w user.max_user_namespaces=15000`, and put the same setting into /etc/sysctl.d",
 			Fatal:   true,
 		})
+
 	case f.UserNamespace != nil && len(f.Namespaces) == 0:
 		all = append(all, Finding{
 			Check:   "namespaces",
@@ -218,6 +223,7 @@ func namespaces(f Facts, _ Want) []Finding {
 			Fatal:   true,
 		})
 	}
+
 	return all
 }
 
@@ -227,8 +233,14 @@ func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is
 func folders(f Facts, _ Want) []Finding {
 	var all []Finding
 	add := func(problem, remedy string) {
-		all = append(all, Finding{Check: "folders", Problem: problem, Remedy: remedy, Fatal: true})
+		all = append(all, Finding{
+			Check:   "folders",
+			Problem: problem,
+			Remedy:  remedy,
+			Fatal:   true,
+		})
 	}
+
 	elsewhere := "choose a folder on ext4, xfs or btrfs with --data-dir"
 	for _, d := range []Folder{f.DataFolder, f.BinFolder} {
 		if d.NoExec {
@@ -236,6 +248,7 @@ func folders(f Facts, _ Want) []Finding {
 				fmt.Sprintf("run `mount -o remount,exec %s`, or use another folder", d.Path))
 		}
 	}
+
 	d := f.DataFolder
 	switch {
 	case d.Unread != nil && !f.Unprivileged:
@@ -246,6 +259,7 @@ func folders(f Facts, _ Want) []Finding {
 	case isFull(d.Overlay), isFull(d.IDMapped):
 		add(fmt.Sprintf("the file system of data folder %q is full, or its quota is used up: nothing can be made there", d.Path),
 			"free some space there, and try again; `mullion status` says how much is left, and `mullion down` works on a full disk too")
+
 	case d.Overlay != nil && d.Type == "overlay":
 		add(
 			fmt.Sprintf(
@@ -253,10 +267,12 @@ func folders(f Facts, _ Want) []Finding {
 	case d.Overlay != nil:
 		add(fmt.Sprintf("an overlay cannot be mounted in data folder %q (%s): %v", d.Path, d.Type, d.Overlay),
 			elsewhere+"; `modprobe overlay` says whether the kernel has it")
+
 	case d.IDMapped != nil:
 		add(fmt.Sprintf("data folder %q cannot be mounted with ID mapping (%s): %v", d.Path, d.Type, d.IDMapped),
 			elsewhere)
 	}
+
 	return all
 }
 
@@ -267,6 +283,7 @@ func cgroups(f Facts, _ Want) []Finding {
 			missing = append(missing, c)
 		}
 	}
+
 	var all []Finding
 	if len(missing) > 0 {
 		all = append(all, Finding{
@@ -276,6 +293,7 @@ func cgroups(f Facts, _ Want) []Finding {
 			Fatal:   true,
 		})
 	}
+
 	if f.CgroupWritable != nil {
 		all = append(all, Finding{
 			Check:   "cgroups",
@@ -284,6 +302,7 @@ func cgroups(f Facts, _ Want) []Finding {
 			Fatal:   true,
 		})
 	}
+
 	return all
 }
 
@@ -301,6 +320,7 @@ func network(f Facts, _ Want) []Finding {
 			if f.ModulesLocked {
 				remedy = "the kernel loads no more modules until it boots again (kernel.modules_disabled = 1): name the module in /etc/modules-load.d and reboot"
 			}
+
 			all = append(all, Finding{
 				Check:   "network",
 				Problem: fmt.Sprintf("%s cannot be made: %v", what, err),
@@ -309,6 +329,7 @@ func network(f Facts, _ Want) []Finding {
 			})
 		}
 	}
+
 	return all
 }
 
@@ -339,7 +360,7 @@ func apparmor(f Facts, _ Want) []Finding {
 // Of its memory the machine keeps a tenth, within these bounds in bytes, that a node cannot have.
 const leastKept, mostKept = 256 * mib, 2048 * mib
 
-// NodeMemory is how much of a machine's memory a single node can have, in bytes.
+// NodeMemory returns how much of a machine's memory a single node can have, in bytes.
 func NodeMemory(machine int64) int64 { return machine - min(max(machine/10, leastKept), mostKept) }
 
 // nodeMemory refuses a node that shall have more than there is. Several together may: each takes what it uses.
@@ -350,6 +371,7 @@ func nodeMemory(f Facts, w Want) []Finding {
 		if f.MemoryTotal == 0 || w.Memory[name] <= most {
 			continue
 		}
+
 		all = append(all, Finding{
 			Check: "node-memory",
 			Problem: fmt.Sprintf("node %s shall have %d MiB of memory; the machine has %d MiB, of which a node can have %d",
@@ -358,10 +380,11 @@ func nodeMemory(f Facts, w Want) []Finding {
 			Fatal:  true,
 		})
 	}
+
 	return all
 }
 
-// needed is what an idle cluster uses of the memory, in bytes.
+// needed returns what an idle cluster uses of the memory, in bytes.
 func needed(w Want) uint64 { return uint64(memoryBase + w.Nodes*memoryNode) }
 
 func memory(f Facts, w Want) []Finding {
@@ -389,6 +412,7 @@ func disk(f Facts, w Want) []Finding {
 			Remedy: "make room, or choose another folder with --data-dir",
 			Fatal:  true,
 		}}
+
 	case w.New && free < diskGood:
 		return []Finding{{
 			Check: "disk",
@@ -398,6 +422,7 @@ func disk(f Facts, w Want) []Finding {
 			Remedy: "make room, or choose another folder with --data-dir",
 		}}
 	}
+
 	return nil
 }
 
@@ -420,6 +445,7 @@ func inotify(f Facts, _ Want) []Finding {
 			})
 		}
 	}
+
 	return all
 }
 
@@ -429,6 +455,7 @@ func subnets(f Facts, w Want) []Finding {
 	for name := range w.Subnets {
 		names = append(names, name)
 	}
+
 	slices.Sort(names)
 	for _, name := range names {
 		for _, r := range f.Routes {
@@ -436,6 +463,7 @@ func subnets(f Facts, w Want) []Finding {
 			if r.Prefix.Bits() == 0 || i < 0 || r.Link == w.Link {
 				continue
 			}
+
 			subnet := w.Subnets[name][i]
 			all = append(all, Finding{
 				Check: "subnets",
@@ -446,6 +474,7 @@ func subnets(f Facts, w Want) []Finding {
 			})
 		}
 	}
+
 	return all
 }
 
@@ -468,11 +497,13 @@ func firewall(f Facts, w Want) []Finding {
 	if len(dropping) == 0 {
 		return nil
 	}
+
 	remedy := fmt.Sprintf("allow this machine to forward packets from and to link %s", w.Link)
 	if strings.Contains(dropping[0], " "+firewalld+" ") {
 		remedy = fmt.Sprintf("firewall-cmd --permanent --zone=trusted --add-interface=%s && firewall-cmd --reload",
 			w.Link)
 	}
+
 	return []Finding{{
 		Check: "firewall",
 		Problem: fmt.Sprintf(

@@ -12,9 +12,14 @@ import (
 	"testing"
 )
 
-// good is a machine that lacks nothing.
+// good returns a machine that lacks nothing.
 func good() Facts {
-	data := Folder{Path: "/var/lib", Type: "ext4", Free: 50 << 30}
+	data := Folder{
+		Path: "/var/lib",
+		Type: "ext4",
+		Free: 50 << 30,
+	}
+
 	return Facts{
 		Kernel:            "6.1.0-50-cloud-amd64",
 		Preloader:         true,
@@ -104,7 +109,11 @@ func TestJudge(t *testing.T) {
 		},
 		{
 			"data folder on a full disk", func(f *Facts) {
-				f.DataFolder.Overlay = &os.PathError{Op: "mkdir", Path: "/var/lib/mullion/.try", Err: syscall.ENOSPC}
+				f.DataFolder.Overlay = &os.PathError{
+					Op:   "mkdir",
+					Path: "/var/lib/mullion/.try",
+					Err:  syscall.ENOSPC,
+				}
 			},
 			"folders", true, `the file system of data folder "/var/lib" is full`, "free some space",
 		},
@@ -179,6 +188,7 @@ func TestJudge(t *testing.T) {
 			if len(got) != 1 {
 				t.Fatalf("got %d findings, want one: %+v", len(got), got)
 			}
+
 			if got[0].Check != tt.check || got[0].Fatal != tt.fatal || !strings.Contains(got[0].Problem, tt.problem) ||
 				!strings.Contains(got[0].Remedy, tt.remedy) {
 				t.Errorf("got %+v, want %s, fatal %t, with %q and %q", got[0], tt.check, tt.fatal, tt.problem,
@@ -186,6 +196,7 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+
 	t.Run("IPv6", func(t *testing.T) {
 		f, w := good(), want()
 		f.Dropping = []string{"ip6 hand forward"}
@@ -196,16 +207,19 @@ func TestJudge(t *testing.T) {
 		if got := Judge(f, w); len(got) != 1 || got[0].Check != "firewall" || got[0].Fatal {
 			t.Errorf("what is dropped: got %+v", got)
 		}
+
 		f.Dropping, f.IPv6 = nil, false
 		if got := Judge(f, w); len(got) != 1 || got[0].Check != "ipv6" || !got[0].Fatal {
 			t.Errorf("a kernel without it: got %+v", got)
 		}
 	})
+
 	t.Run("nothing", func(t *testing.T) {
 		if got := Judge(good(), want()); len(got) != 0 {
 			t.Errorf("got %+v", got)
 		}
 	})
+
 	t.Run("an older kernel needs no preloader", func(t *testing.T) {
 		f := good()
 		f.Kernel, f.Preloader = "6.8.0-31-generic", false
@@ -213,6 +227,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+
 	t.Run("a cluster that is there needs no room to be made", func(t *testing.T) {
 		f, w := good(), want()
 		f.DataFolder.Free, f.MemoryAvailable, w.New = 0, 1, false
@@ -221,6 +236,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
+
 	t.Run("memory as docs/benchmarks.md says that it was measured", func(t *testing.T) {
 		const measured = 49 << 30 / 10 // of a control plane and 20 Windows nodes
 		f, w := good(), want()
@@ -228,28 +244,33 @@ func TestJudge(t *testing.T) {
 		if got := Judge(f, w); len(got) != 1 || got[0].Check != "memory" {
 			t.Errorf("with less: %+v", got)
 		}
+
 		f.MemoryAvailable = measured + 200*mib
 		if got := Judge(f, w); len(got) != 0 {
 			t.Errorf("with more: %+v", got)
 		}
 	})
+
 	t.Run("memory of nodes", func(t *testing.T) {
 		f, w := good(), want()
 		w.Memory = map[string]int64{"win-1": 4 << 30, "win-2": 4 << 30, "win-3": NodeMemory(8 << 30)} // together more
 		if got := Judge(f, w); len(got) != 0 {
 			t.Errorf("within the machine's: %+v", got)
 		}
+
 		w.Memory["win-3"] += mib
 		got := Judge(f, w)
 		if len(got) != 1 || got[0].Check != "node-memory" || !got[0].Fatal || !strings.Contains(got[0].Problem,
 			"node win-3 shall have 7373 MiB of memory; the machine has 8192 MiB, of which a node can have 7372") {
 			t.Errorf("more than the machine keeps for others: %+v", got)
 		}
+
 		f.MemoryTotal = 0
 		if got := Judge(f, w); len(got) != 0 {
 			t.Errorf("of a machine that does not say: %+v", got)
 		}
 	})
+
 	t.Run("the fatal ones first", func(t *testing.T) {
 		f := good()
 		f.InotifyInstances, f.Kernel, f.Seccomp = 1, "4.19", false
@@ -296,6 +317,7 @@ func TestRemedyNamesThePackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f := good()
 	f.Programs = []error{errors.New("find Wine")}
 	remedy := Judge(f, want())[0].Remedy
@@ -303,6 +325,7 @@ func TestRemedyNamesThePackages(t *testing.T) {
 	if len(packages) == 0 {
 		t.Fatal("hack/deps.sh lists no package")
 	}
+
 	for _, p := range packages {
 		if !strings.Contains(remedy, " "+p) {
 			t.Errorf("%q does not name %s", remedy, p)

@@ -20,6 +20,7 @@ func TestThisMachineWillDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	dir := t.TempDir()
 	facts := preflight.Look(t.Context(), preflight.Options{
 		DataFolder: filepath.Join(dir, "not", "there", "yet"),
@@ -29,6 +30,7 @@ func TestThisMachineWillDo(t *testing.T) {
 	if fatal := preflight.Fatal(preflight.Judge(facts, preflight.Want{Nodes: 3})); len(fatal) > 0 {
 		t.Errorf("this machine lacks: %+v", fatal)
 	}
+
 	if facts.DataFolder.Path != dir || facts.MemoryAvailable == 0 ||
 		facts.MemoryTotal < facts.MemoryAvailable || facts.DataFolder.Free == 0 ||
 		len(facts.Controllers) == 0 || len(facts.Network) < 3 {
@@ -37,6 +39,7 @@ func TestThisMachineWillDo(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
+
 	if left, err := filepath.Glob("/sys/fs/cgroup/*/mullion-try-*"); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -54,6 +57,7 @@ func TestLookWithoutRoot(t *testing.T) {
 	if facts.Network != nil || facts.CgroupWritable != nil || facts.DataFolder.Overlay != nil {
 		t.Errorf("attempted: %+v", facts)
 	}
+
 	if facts.Kernel == "" || len(facts.Controllers) == 0 || facts.MemoryTotal == 0 || facts.DataFolder.Free == 0 {
 		t.Errorf("not read: %+v", facts)
 	}
@@ -74,6 +78,7 @@ func TestFoldersThatWillNotDo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, tt := range []struct {
 		name, fstype, options string
@@ -96,6 +101,7 @@ func TestFoldersThatWillNotDo(t *testing.T) {
 					t.Error(err)
 				}
 			})
+
 			facts := preflight.Look(t.Context(), preflight.Options{
 				DataFolder: at(tt.name + "/data"),
 				BinFolder:  "/usr/bin",

@@ -63,6 +63,7 @@ func Look(ctx context.Context, o Options) Facts {
 		Routes:            routes(),
 		IPv6:              exists("/proc/sys/net/ipv6"),
 	}
+
 	cgroups, err := controllers()
 	f.Controllers = cgroups.enabled
 	if o.Unprivileged {
@@ -72,6 +73,7 @@ func Look(ctx context.Context, o Options) Facts {
 	if err == nil {
 		f.CgroupWritable = tryCgroup(cgroups.folders)
 	}
+
 	f.Network = tryNetwork(ctx, o.Nft)
 	user, err := userNamespace()
 	f.UserNamespace = err
@@ -80,6 +82,7 @@ func Look(ctx context.Context, o Options) Facts {
 	}
 	f.DataFolder.Overlay, f.DataFolder.IDMapped = tryMounts(f.DataFolder.Path, user)
 	f.Dropping = dropping(ctx, o.Nft, o.Link)
+
 	return f
 }
 
@@ -140,6 +143,7 @@ func folder(path string) Folder {
 		if err != nil {
 			return Folder{Path: path, Unread: err}
 		}
+
 		name, ok := fsNames()[st.Type]
 		if !ok {
 			name = fmt.Sprintf("file system type 0x%x", st.Type)
@@ -166,7 +170,7 @@ func profile() string {
 	return name
 }
 
-// meminfo is a line of proc_meminfo(5), in bytes.
+// meminfo returns a line of proc_meminfo(5), in bytes.
 func meminfo(name string) uint64 {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -187,6 +191,7 @@ func routes() []Route {
 	if err != nil {
 		return nil
 	}
+
 	var all []Route
 	for _, r := range list {
 		if r.Dst == nil {
@@ -196,12 +201,14 @@ func routes() []Route {
 		if err != nil {
 			continue
 		}
+
 		link, err := netlink.LinkByIndex(r.LinkIndex)
 		if err != nil {
 			continue
 		}
 		all = append(all, Route{Prefix: prefix, Link: link.Attrs().Name})
 	}
+
 	return all
 }
 
@@ -212,6 +219,7 @@ func tryNetwork(ctx context.Context, nft string) map[string]error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return err
 		}
+
 		for what, link := range map[string]netlink.Link{
 			"a bridge":             &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "try0"}},
 			"a pair of veth links": &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "try1"}, PeerName: "try2"},
@@ -223,6 +231,7 @@ func tryNetwork(ctx context.Context, nft string) map[string]error {
 		} {
 			tried[what] = netlink.LinkAdd(link)
 		}
+
 		if nft != "" {
 			cmd := exec.CommandContext(ctx, nft, "-f", "-")
 			cmd.Stdin = strings.NewReader(
@@ -231,8 +240,10 @@ func tryNetwork(ctx context.Context, nft string) map[string]error {
 				tried["an nftables table with NAT"] = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
 			}
 		}
+
 		return nil
 	})
+
 	if err != nil {
 		tried["a network namespace"] = err
 	}
@@ -264,6 +275,7 @@ func droppingIn(text []byte, link string) []string {
 			}
 		}
 	}
+
 	if json.Unmarshal(text, &list) != nil {
 		return nil
 	}
@@ -273,11 +285,12 @@ func droppingIn(text []byte, link string) []string {
 			told[r.Family+" "+r.Table] = true
 		}
 	}
+
 	var chains []string
 	for _, entry := range list.Nftables {
 		c := entry.Chain
 		// firewalld's chains reject in their last rule
-		if c == nil || c.Hook != "forward" || c.Policy != "drop" && c.Table != firewalld {
+		if c == nil || c.Hook != "forward" || (c.Policy != "drop" && c.Table != firewalld) {
 			continue
 		}
 		table := c.Family + " " + c.Table
@@ -285,6 +298,7 @@ func droppingIn(text []byte, link string) []string {
 			chains = append(chains, table+" "+c.Name)
 		}
 	}
+
 	slices.Sort(chains)
 	return slices.Compact(chains)
 }
@@ -303,6 +317,7 @@ func controllers() (cgroupTree, error) {
 		text, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
 		return cgroupTree{strings.Fields(string(text)), []string{root}}, err
 	}
+
 	enabled, err := v1Controllers()
 	if err != nil {
 		return cgroupTree{}, err
@@ -311,6 +326,7 @@ func controllers() (cgroupTree, error) {
 	for i := range folders {
 		folders[i] = filepath.Dir(folders[i])
 	}
+
 	return cgroupTree{enabled, folders}, err
 }
 

@@ -53,12 +53,14 @@ func tryMounts(dir string, user *os.File) (overlay, idMapped error) {
 		return err, nil
 	}
 	defer os.RemoveAll(tmp)
+
 	s := scratch{tmp}
 	for _, name := range []string{"lower", "upper", "work", "merged", "mapped"} {
 		if err := os.Mkdir(s.at(name), 0o755); err != nil {
 			return err, nil
 		}
 	}
+
 	err = netns.OnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 			return err
@@ -66,11 +68,13 @@ func tryMounts(dir string, user *os.File) (overlay, idMapped error) {
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			return err
 		}
+
 		overlay = s.overlay("lower")
 		if overlay == nil && user != nil {
 			idMapped = s.mapped(user)
 		}
 		return nil
 	})
+
 	return errors.Join(overlay, err), idMapped
 }

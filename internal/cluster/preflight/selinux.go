@@ -51,6 +51,7 @@ func selinux(f Facts, _ Want) []Finding {
 	if s.Domain != "" {
 		domain = "domain " + s.Domain
 	}
+
 	const elsewhere = "run mullion in an unconfined domain (`id -Z` ends with unconfined_t there); or " + allow
 	one := Finding{Check: "selinux", Fatal: true}
 	switch {
@@ -62,6 +63,7 @@ func selinux(f Facts, _ Want) []Finding {
 			one.Problem += "; its boolean deny_execmem is on, which refuses it to all"
 			one.Remedy = "setsebool -P deny_execmem off"
 		}
+
 	case s.ExecMod != nil:
 		one.Problem = fmt.Sprintf("SELinux refuses to execute what was written into a library's memory (execmod) to %s, as "+
 			"Wine's loader does: %v", domain, s.ExecMod)
@@ -70,6 +72,7 @@ func selinux(f Facts, _ Want) []Finding {
 			one.Problem += "; its boolean selinuxuser_execmod is off"
 			one.Remedy = "setsebool -P selinuxuser_execmod on"
 		}
+
 	case !f.Unprivileged && !s.unconfined():
 		one.Fatal = false
 		one.Problem = fmt.Sprintf("SELinux is enforcing and confines this process (%s), which may forbid mounts, "+
@@ -78,10 +81,11 @@ func selinux(f Facts, _ Want) []Finding {
 	default:
 		return nil
 	}
+
 	return []Finding{one}
 }
 
-// hiddenSELinux is what an ordinary user cannot see: root's programs may be in another domain than that user's.
+// hiddenSELinux returns what an ordinary user cannot see: root's programs may be in another domain than that user's.
 func hiddenSELinux(f Facts) string {
 	if !f.SELinux.Enforcing {
 		return ""

@@ -20,16 +20,19 @@ func lookSELinux(root string) SELinux {
 		first, _, _ := strings.Cut(strings.Trim(string(text), "\n\x00"), " ") // a boolean has its value, and the one to come
 		return first
 	}
+
 	s := SELinux{Enforcing: word("sys/fs/selinux/enforce") == "1"}
 	if !s.Enforcing {
 		return s // the files of other security modules have the same names
 	}
+
 	s.DenyExecMem = word("sys/fs/selinux/booleans/deny_execmem") == "1"
 	s.NoExecMod = word("sys/fs/selinux/booleans/selinuxuser_execmod") == "0"
 	const domainAt = 2 // user:role:type:level
 	if fields := strings.Split(word("proc/self/attr/current"), ":"); len(fields) > domainAt {
 		s.Domain = fields[domainAt]
 	}
+
 	return s
 }
 
@@ -61,6 +64,7 @@ func tryExecMod(file string) error {
 	if err != nil {
 		return fmt.Errorf("map a file to be written: %w", err)
 	}
+
 	defer unix.Munmap(page) //nolint:errcheck // it goes with the process at the latest
 	page[0]++
 	if err := unix.Mprotect(page, unix.PROT_READ|unix.PROT_EXEC); err != nil {

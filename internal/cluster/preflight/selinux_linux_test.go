@@ -29,7 +29,12 @@ func TestLookSELinux(t *testing.T) {
 		{"with booleans", map[string]string{
 			"sys/fs/selinux/enforce": "1\n", "sys/fs/selinux/booleans/deny_execmem": "1 0",
 			"sys/fs/selinux/booleans/selinuxuser_execmod": "0 1", "proc/self/attr/current": "user_u:user_r:user_t\n",
-		}, SELinux{Enforcing: true, Domain: "user_t", DenyExecMem: true, NoExecMod: true}},
+		}, SELinux{
+			Enforcing:   true,
+			Domain:      "user_t",
+			DenyExecMem: true,
+			NoExecMod:   true,
+		}},
 		{"nothing to be read", map[string]string{"sys/fs/selinux/enforce": "1"}, SELinux{Enforcing: true}},
 		{"broken", map[string]string{
 			"sys/fs/selinux/enforce": "1", "proc/self/attr/current": "a:b",
@@ -46,6 +51,7 @@ func TestLookSELinux(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			if diff := cmp.Diff(tt.want, lookSELinux(root), cmpopts.EquateErrors()); diff != "" {
 				t.Error(diff)
 			}
@@ -70,22 +76,39 @@ func TestSELinux(t *testing.T) {
 		{"confined", SELinux{Enforcing: true, Domain: "container_t"}, false, Warned, "container_t", "id -Z"},
 		{
 			"no execmem for anybody",
-			SELinux{Enforcing: true, Domain: "unconfined_t", DenyExecMem: true, ExecMem: refused},
+			SELinux{
+				Enforcing:   true,
+				Domain:      "unconfined_t",
+				DenyExecMem: true,
+				ExecMem:     refused,
+			},
 			false, Failed, "unconfined_t, and Wine", "setsebool -P deny_execmem off",
 		},
 		{
 			"no execmem for one",
-			SELinux{Enforcing: true, Domain: "httpd_t", ExecMem: refused},
+			SELinux{
+				Enforcing: true,
+				Domain:    "httpd_t",
+				ExecMem:   refused,
+			},
 			true, Failed, "(execmem) to domain httpd_t", "audit2allow",
 		},
 		{
 			"no execmod by a boolean",
-			SELinux{Enforcing: true, NoExecMod: true, ExecMod: refused},
+			SELinux{
+				Enforcing: true,
+				NoExecMod: true,
+				ExecMod:   refused,
+			},
 			false, Failed, "selinuxuser_execmod is off", "setsebool -P selinuxuser_execmod on",
 		},
 		{
 			"no execmod",
-			SELinux{Enforcing: true, Domain: "user_t", ExecMod: refused},
+			SELinux{
+				Enforcing: true,
+				Domain:    "user_t",
+				ExecMod:   refused,
+			},
 			false, Failed, "(execmod) to domain user_t", "unconfined",
 		},
 	} {
@@ -99,16 +122,20 @@ func TestSELinux(t *testing.T) {
 				if c.State != tt.state || (len(c.Findings) > 0) != (tt.problem != "") {
 					t.Fatalf("%+v, want %s", c, tt.state)
 				}
+
 				for _, one := range c.Findings {
 					if !strings.Contains(one.Problem, tt.problem) || !strings.Contains(one.Remedy, tt.remedy) {
 						t.Errorf("%+v", one)
 					}
 				}
+
 				return
 			}
+
 			t.Error("it is not looked at")
 		})
 	}
+
 	if err := tryExecMod("/proc/self/exe"); err != nil && !lookSELinux("/").Enforcing {
 		t.Errorf("without SELinux: %v", err)
 	}

@@ -36,7 +36,7 @@ func (a access) may(p peer) bool {
 	return there && (p.gid == gid || slices.Contains(p.groups, gid))
 }
 
-// lookupGroup is the number of the group Group in the machine's group database.
+// lookupGroup returns the number of the group Group in the machine's group database.
 func lookupGroup() (uint32, bool) {
 	g, err := user.LookupGroup(Group)
 	if err != nil {
@@ -62,7 +62,7 @@ type viewers struct {
 	UIDs    []uint32 `json:"uids"`
 }
 
-// noted are the users in the file. A file that is missing or of another layout names nobody.
+// noted returns the users in the file. A file that is missing or of another layout names nobody.
 func noted(file string) []uint32 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -90,6 +90,7 @@ func Note(file string, environ []string) error {
 		}
 		break
 	}
+
 	all := noted(file)
 	if uid == 0 || uid == unmapped || slices.Contains(all, uint32(uid)) {
 		return nil
@@ -99,5 +100,6 @@ func Note(file string, environ []string) error {
 	if err := atomicfile.WriteJSON(file, viewers{Version: viewersVersion, UIDs: all}); err != nil {
 		return fmt.Errorf("note who may read the cluster: %w", err)
 	}
+
 	return nil
 }

@@ -54,7 +54,7 @@ type Class struct {
 	Holds string `json:"holds"`
 }
 
-// Text is the shares as a table.
+// Text returns the shares as a table.
 func (w Weights) Text() string {
 	var b strings.Builder
 	b.WriteString("\nWhen the processors are busy, what has the larger share goes first")
@@ -74,11 +74,12 @@ func (w Weights) Text() string {
 // Loads are how busy Windows nodes are with starting programs, by their names.
 type Loads map[string]admission.Load
 
-// Text is the figures as a table; "" without any.
+// Text returns the figures as a table; "" without any.
 func (l Loads) Text() string {
 	if len(l) == 0 {
 		return ""
 	}
+
 	var b strings.Builder
 	b.WriteString("\nWhat starts on Windows nodes, and what waits for its turn:\n")
 	t := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
@@ -91,6 +92,7 @@ func (l Loads) Text() string {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%s\n", node, n.Places, waits, n.Execs, n.Starts, n.Waited,
 			n.Longest.Round(time.Millisecond), n.NotStarted, n.Late, n.Orphans, n.Typical.Round(time.Millisecond))
 	}
+
 	_ = t.Flush() // to memory
 	return b.String()
 }

@@ -17,7 +17,7 @@ import (
 // Client asks a cluster on its socket.
 type Client struct{ socket string }
 
-// NewClient is a client of the cluster whose socket is at path.
+// NewClient returns a client of the cluster whose socket is at path.
 func NewClient(path string) Client { return Client{socket: path} }
 
 // dialTimeout bounds the connection: the server accepts at once.
@@ -26,7 +26,7 @@ const dialTimeout = 5 * time.Second
 // callTimeout bounds a Call, to a server that stands still too.
 const callTimeout = time.Minute
 
-// Path is a path of the table with words in the place of those in braces. A word cannot lead to another request.
+// Path returns a path of the table with words in the place of those in braces. A word cannot lead to another request.
 func Path(words ...string) string {
 	escaped := make([]string, len(words))
 	for i, w := range words {
@@ -50,6 +50,7 @@ func (c Client) Call(ctx context.Context, path string, query url.Values, v any) 
 	if err != nil {
 		return err
 	}
+
 	if err := json.Unmarshal(text, v); err != nil {
 		return fmt.Errorf("read the answer to %q: %w", path, err)
 	}
@@ -64,6 +65,7 @@ func (c Client) Open(ctx context.Context, path string, query url.Values) (io.Rea
 	if err != nil {
 		return nil, err
 	}
+
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	answer, err := ask(ctx, conn, path, query)
 	if err != nil {
@@ -71,6 +73,7 @@ func (c Client) Open(ctx context.Context, path string, query url.Values) (io.Rea
 		_ = conn.Close() // the error says enough
 		return nil, err
 	}
+
 	answer.ctx, answer.close = ctx, func() error {
 		stop()
 		return conn.Close()
@@ -87,6 +90,7 @@ func ask(ctx context.Context, conn net.Conn, path string, query url.Values) (*bo
 	if err != nil {
 		return nil, err
 	}
+
 	// Who is turned away is answered unread, so it is no error yet that not all was taken.
 	sent := req.Write(conn)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
@@ -96,11 +100,13 @@ func ask(ctx context.Context, conn net.Conn, path string, query url.Values) (*bo
 	if resp.StatusCode == http.StatusOK {
 		return &body{resp: resp}, nil
 	}
+
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, mostOfRefusal)) // the status says enough without it
 	var r refusal
 	if err := json.Unmarshal(text, &r); err != nil || r.Error == "" {
 		r = refusal{Kind: kindOf(resp.StatusCode), Error: strings.TrimSpace(resp.Status)}
 	}
+
 	return nil, &KindError{Kind: r.Kind, Err: errors.New(r.Error)}
 }
 

@@ -56,6 +56,7 @@ func (g *gate) Accept() (net.Conn, error) {
 			g.turnAway(conn, http.StatusInternalServerError, err.Error())
 			continue
 		}
+
 		if !g.access.may(p) {
 			g.turnAway(conn, http.StatusForbidden, fmt.Sprintf(
 				"user %s is neither root, nor who ran `sudo mullion up`, nor in the group %q", nameOf(p.uid), Group))
@@ -65,11 +66,16 @@ func (g *gate) Accept() (net.Conn, error) {
 			g.turnAway(conn, http.StatusServiceUnavailable, why)
 			continue
 		}
-		return &guest{Conn: conn, uid: p.uid, left: func() { g.leave(p.uid) }}, nil
+
+		return &guest{
+			Conn: conn,
+			uid:  p.uid,
+			left: func() { g.leave(p.uid) },
+		}, nil
 	}
 }
 
-// nameOf is how a person knows a user of the machine: by the name, if the machine has one for the number.
+// nameOf returns how a person knows a user of the machine: by the name, if the machine has one for the number.
 func nameOf(uid uint32) string {
 	number := strconv.FormatUint(uint64(uid), 10)
 	u, err := user.LookupId(number)

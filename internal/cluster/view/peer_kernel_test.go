@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	if socket == "" {
 		os.Exit(m.Run())
 	}
+
 	conn, err := net.Dial("unix", socket)
 	if err == nil {
 		_, _ = io.WriteString(conn, "GET /v1/json HTTP/1.1\r\nHost: x\r\n\r\n") // a stranger is not read
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+
 	os.Exit(0)
 }
 
@@ -65,6 +67,7 @@ func TestPeers(t *testing.T) {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		t.Fatal(err)
 	}
+
 	program := filepath.Join(dir, "asks")
 	self, err := os.Executable()
 	if err != nil {
@@ -73,6 +76,7 @@ func TestPeers(t *testing.T) {
 	if _, err := filecopy.Onto(self, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	socket, file := filepath.Join(dir, "view.sock"), filepath.Join(dir, "viewers.json")
 	if err := Note(file, []string{"SUDO_UID=4001"}); err != nil {
 		t.Fatal(err)
@@ -80,10 +84,12 @@ func TestPeers(t *testing.T) {
 	if err := os.WriteFile(socket, []byte("left"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	l, err := Listen(t.Context(), socket)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	g := &gate{
 		Listener: l,
 		access:   access{file: file, group: func() (uint32, bool) { return 4500, true }},
@@ -92,26 +98,49 @@ func TestPeers(t *testing.T) {
 		ofUser:   2,
 		byUser:   map[uint32]int{},
 	}
+
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Config{Socket: socket, Requests: table(), Log: slog.New(slog.DiscardHandler)}.serve(t.Context(), g)
+		ended <- Config{
+			Socket:   socket,
+			Requests: table(),
+			Log:      slog.New(slog.DiscardHandler),
+		}.serve(t.Context(), g)
 	}()
+
 	many := make([]uint32, 300) // more than the kernel is asked for at first
 	for i := range many {
 		many[i] = uint32(5000 + i)
 	}
+
 	for name, tt := range map[string]struct {
 		who  syscall.Credential
 		want string
 	}{
-		"root":          {syscall.Credential{}, "200 OK"},
-		"noted":         {syscall.Credential{Uid: 4001, Gid: 4001}, "200 OK"},
-		"group":         {syscall.Credential{Uid: 4002, Gid: 4500}, "200 OK"},
-		"supplementary": {syscall.Credential{Uid: 4002, Gid: 4002, Groups: []uint32{27, 4500}}, "200 OK"},
-		"many-groups":   {syscall.Credential{Uid: 4002, Gid: 4002, Groups: append(many, 4500)}, "200 OK"},
-		"stranger":      {syscall.Credential{Uid: 4002, Gid: 4002, Groups: []uint32{0, 27}}, "403 Forbidden"},
-		"roots-group":   {syscall.Credential{Uid: 4002, Gid: 0}, "403 Forbidden"},
-		"many-others":   {syscall.Credential{Uid: 4002, Gid: 4002, Groups: many}, "403 Forbidden"},
+		"root":  {syscall.Credential{}, "200 OK"},
+		"noted": {syscall.Credential{Uid: 4001, Gid: 4001}, "200 OK"},
+		"group": {syscall.Credential{Uid: 4002, Gid: 4500}, "200 OK"},
+		"supplementary": {syscall.Credential{
+			Uid:    4002,
+			Gid:    4002,
+			Groups: []uint32{27, 4500},
+		}, "200 OK"},
+		"many-groups": {syscall.Credential{
+			Uid:    4002,
+			Gid:    4002,
+			Groups: append(many, 4500),
+		}, "200 OK"},
+		"stranger": {syscall.Credential{
+			Uid:    4002,
+			Gid:    4002,
+			Groups: []uint32{0, 27},
+		}, "403 Forbidden"},
+		"roots-group": {syscall.Credential{Uid: 4002, Gid: 0}, "403 Forbidden"},
+		"many-others": {syscall.Credential{
+			Uid:    4002,
+			Gid:    4002,
+			Groups: many,
+		}, "403 Forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := askAs(t, program, socket, tt.who)
@@ -124,6 +153,7 @@ func TestPeers(t *testing.T) {
 			}
 		})
 	}
+
 	// One whom the machine knows is called by name.
 	if u, err := user.Lookup("nobody"); err == nil {
 		number, err := strconv.ParseUint(u.Uid, 10, 32)
@@ -135,10 +165,12 @@ func TestPeers(t *testing.T) {
 			t.Errorf("nobody is told %q", got)
 		}
 	}
+
 	// A stranger takes nobody's place, however many they are.
 	for range 20 {
 		askAs(t, program, socket, syscall.Credential{Uid: 4002, Gid: 4002})
 	}
+
 	if got := askAs(t, program, socket, syscall.Credential{Uid: 4001, Gid: 4001}); !strings.Contains(got, "200 OK") {
 		t.Errorf("after strangers: %q", got)
 	}

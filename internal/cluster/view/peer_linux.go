@@ -22,6 +22,7 @@ func peerOf(conn net.Conn) (peer, error) {
 	if err != nil {
 		return peer{}, err
 	}
+
 	var p peer
 	var asked error
 	err = raw.Control(func(fd uintptr) {
@@ -32,13 +33,14 @@ func peerOf(conn net.Conn) (peer, error) {
 		p = peer{uid: cred.Uid, gid: cred.Gid}
 		p.groups, asked = peerGroups(fd)
 	})
+
 	if err = errors.Join(err, asked); err != nil {
 		return peer{}, fmt.Errorf("ask who connected: %w", err)
 	}
 	return p, nil
 }
 
-// peerGroups are the supplementary groups of the peer (SO_PEERGROUPS, since Linux 4.13), for which x/sys has no
+// peerGroups returns the supplementary groups of the peer (SO_PEERGROUPS, since Linux 4.13), for which x/sys has no
 // function: https://man7.org/linux/man-pages/man7/unix.7.html
 func peerGroups(fd uintptr) ([]uint32, error) {
 	groups := make([]uint32, 64)

@@ -32,10 +32,10 @@ type Ask struct {
 	query url.Values
 }
 
-// Word is what stands for a name in braces of the path.
+// Word returns what stands for a name in braces of the path.
 func (a Ask) Word(name string) string { return a.word(name) }
 
-// Option is a further word, "" where it was not given.
+// Option returns a further word, "" where it was not given.
 func (a Ask) Option(name string) string { return a.query.Get(name) }
 
 // JSON makes an answer of a value.
@@ -95,7 +95,7 @@ func (r refusal) text() string {
 	return string(text) + "\n"
 }
 
-// kindOf is the kind of a status, for refusals that have no other.
+// kindOf returns the kind of a status, for refusals that have no other.
 func kindOf(code int) Kind {
 	switch code {
 	case http.StatusForbidden:
@@ -108,7 +108,7 @@ func kindOf(code int) Kind {
 	return Internal
 }
 
-// codeOf is the status of a kind.
+// codeOf returns the status of a kind.
 func codeOf(kind Kind) int {
 	switch kind {
 	case Stranger:
@@ -123,5 +123,6 @@ func codeOf(kind Kind) int {
 		return http.StatusBadRequest
 	case Internal:
 	}
+
 	return http.StatusInternalServerError
 }

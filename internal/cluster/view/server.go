@@ -68,6 +68,7 @@ func (c Config) serve(ctx context.Context, g *gate) error {
 	server.SetKeepAlivesEnabled(false)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
+
 	if err := server.Serve(g); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("answer readers on %q: %w", c.Socket, err)
 	}
@@ -85,6 +86,7 @@ func (c Config) routes() http.Handler {
 			c.answer(w, req, r, turns)
 		})
 	}
+
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		hasBody := req.ContentLength != 0
 		if hasBody { // what follows is not waited for
@@ -94,6 +96,7 @@ func (c Config) routes() http.Handler {
 			refuse(w, Wrong, errors.New("only requests with GET and without a body are answered"))
 			return
 		}
+
 		if _, pattern := mux.Handler(req); pattern == "" {
 			refuse(w, Wrong, fmt.Errorf("no request %.80q", req.URL.Path))
 			return
@@ -109,12 +112,14 @@ func (c Config) answer(w http.ResponseWriter, req *http.Request, r Request, turn
 		refuse(w, Wrong, errors.New("the query cannot be read"))
 		return
 	}
+
 	for name := range query {
 		if !slices.Contains(r.Query, name) {
 			refuse(w, Wrong, fmt.Errorf("no option %.40q of this request", name))
 			return
 		}
 	}
+
 	ctx, cancel := context.WithTimeout(req.Context(), r.Within)
 	defer cancel()
 	if !turn(ctx, turns) {
@@ -122,7 +127,14 @@ func (c Config) answer(w http.ResponseWriter, req *http.Request, r Request, turn
 		return
 	}
 	defer func() { <-turns }()
-	to := &reply{ctx: ctx, w: w, control: http.NewResponseController(w), left: r.Most}
+
+	to := &reply{
+		ctx:     ctx,
+		w:       w,
+		control: http.NewResponseController(w),
+		left:    r.Most,
+	}
+
 	err = r.Answer(ctx, Ask{word: req.PathValue, query: query}, to)
 	if err == nil {
 		err = to.begin() // an answer may be empty
@@ -130,6 +142,7 @@ func (c Config) answer(w http.ResponseWriter, req *http.Request, r Request, turn
 	if err == nil || errors.Is(req.Context().Err(), context.Canceled) {
 		return // it was answered, or nobody waits any more
 	}
+
 	c.Log.Debug("answer a reader", "path", req.URL.Path, "uid", req.Context().Value(guestKey{}), "error", err)
 	if to.begun {
 		text := fmt.Sprintf("%.*s", mostOfTrailer, err)
@@ -206,6 +219,7 @@ func (r *reply) Write(b []byte) (int, error) {
 	if err := r.begin(); err != nil {
 		return 0, err
 	}
+
 	if err := r.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return 0, err
 	}

@@ -21,21 +21,30 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// table is one of requests of each kind.
+// table returns one of requests of each kind.
 func table() []Request {
 	row := func(path string, answer func(context.Context, Ask, io.Writer) error) Request {
-		return Request{Path: path, Within: 20 * time.Second, Most: 1 << 20, AtOnce: 4, Answer: answer}
+		return Request{
+			Path:   path,
+			Within: 20 * time.Second,
+			Most:   1 << 20,
+			AtOnce: 4,
+			Answer: answer,
+		}
 	}
+
 	word := row("word/{word...}", func(_ context.Context, ask Ask, to io.Writer) error {
 		_, err := io.WriteString(to, ask.Word("word")+"|"+ask.Option("more"))
 		return err
 	})
+
 	word.Query = []string{"more"}
 	once := row("once", func(ctx context.Context, _ Ask, to io.Writer) error {
 		_, err := io.WriteString(to, "begun\n")
 		<-ctx.Done()
 		return err
 	})
+
 	once.AtOnce = 1
 	quick := row("quick", func(ctx context.Context, _ Ask, _ io.Writer) error {
 		<-ctx.Done()
@@ -72,12 +81,14 @@ func serve(t *testing.T, ofAll, ofUser int, allow bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	group := func() (uint32, bool) { return uint32(os.Getgid()), allow }
 	if allow && os.Getuid() != 0 {
 		if err := Note(file, []string{fmt.Sprintf("SUDO_UID=%d", os.Getuid())}); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	g := &gate{
 		Listener: l,
 		access:   access{file: file, group: group},
@@ -86,20 +97,28 @@ func serve(t *testing.T, ofAll, ofUser int, allow bool) string {
 		ofUser:   ofUser,
 		byUser:   map[uint32]int{},
 	}
+
 	if !allow {
 		g.Listener = strangers{l}
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Config{Socket: socket, Requests: table(), Log: slog.New(slog.DiscardHandler)}.serve(ctx, g)
+		ended <- Config{
+			Socket:   socket,
+			Requests: table(),
+			Log:      slog.New(slog.DiscardHandler),
+		}.serve(ctx, g)
 	}()
+
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})
+
 	return socket
 }
 
@@ -134,10 +153,12 @@ func TestAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := io.ReadAll(body)
 	if err = errors.Join(err, body.Close()); err != nil || string(text) != "kubelet/win 1%2f|a&b" {
 		t.Errorf("word: %q, %v", text, err)
 	}
+
 	for _, word := range []string{"../json", "a/b", "?more=x", "..", ".", "%2e%2e", "#x", "é"} {
 		body, err := client.Open(t.Context(), Path("word", word), nil)
 		if err != nil {
@@ -149,6 +170,7 @@ func TestAnswers(t *testing.T) {
 		}
 		_ = body.Close()
 	}
+
 	refused(t, client.Call(t.Context(), "gone", nil, nil), NotFound, "no such node")
 	refused(t, client.Call(t.Context(), "none", nil, nil), Wrong, `no request "/v1/none"`)
 	refused(t, client.Call(t.Context(), "json", url.Values{"more": {"x"}}, nil), Wrong, `no option "more"`)
@@ -190,6 +212,7 @@ func TestLimitOfUser(t *testing.T) {
 				defer conn.Close()
 				open = append(open, conn)
 			}
+
 			client := NewClient(socket)
 			refused(t, client.Call(t.Context(), "json", nil, nil), Busy, "requests")
 			_ = open[0].Close()
@@ -213,6 +236,7 @@ func TestSlowRequest(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /v1/js"); err != nil {
 		t.Fatal(err)
 	}
+
 	eventually(t, func() error {
 		var got []string
 		return NewClient(socket).Call(t.Context(), "json", nil, &got)
@@ -232,6 +256,7 @@ func TestTurns(t *testing.T) {
 	if line, err := bufio.NewReader(body).ReadString('\n'); err != nil || line != "begun\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
+
 	_, err = client.Open(t.Context(), "once", nil)
 	refused(t, err, Busy, "1 requests of this kind")
 	cancel() // the first goes away, and the next one's turn comes
@@ -241,6 +266,7 @@ func TestTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_ = again.Close()
 }
 
@@ -255,6 +281,7 @@ func raw(t *testing.T, socket, text string) string {
 	if err := conn.SetDeadline(time.Now().Add(15 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+
 	_, _ = io.WriteString(conn, text) // the server may not take all
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
@@ -294,6 +321,7 @@ func TestHostileRequests(t *testing.T) {
 			if took := time.Since(started); took > 8*time.Second {
 				t.Errorf("it took %s", took)
 			}
+
 			var got []string
 			if err := NewClient(socket).Call(t.Context(), "json", nil, &got); err != nil {
 				t.Errorf("afterwards: %v", err)
@@ -328,6 +356,7 @@ func TestClientThatReadsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer conn.Close()
 	if _, err := io.WriteString(conn, "GET /v1/endless HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
@@ -366,19 +395,32 @@ func TestMay(t *testing.T) {
 	if err := Note(file, []string{"A=b", "SUDO_UID=1000"}); err != nil {
 		t.Fatal(err)
 	}
+
 	with := access{file: file, group: func() (uint32, bool) { return 500, true }}
 	without := access{file: file, group: func() (uint32, bool) { return 0, false }}
 	for name, tt := range map[string]struct {
 		peer          peer
 		with, without bool
 	}{
-		"root":          {peer{uid: 0, gid: 0}, true, true},
-		"sudo":          {peer{uid: 1000, gid: 1000}, true, true},
-		"stranger":      {peer{uid: 1001, gid: 1001, groups: []uint32{27, 1001}}, false, false},
-		"group":         {peer{uid: 1001, gid: 500}, true, false},
-		"supplementary": {peer{uid: 1001, gid: 1001, groups: []uint32{27, 500}}, true, false},
-		"roots-group":   {peer{uid: 1001, gid: 0, groups: []uint32{0}}, false, false},
-		"unmapped":      {peer{uid: unmapped, gid: unmapped}, false, false},
+		"root": {peer{uid: 0, gid: 0}, true, true},
+		"sudo": {peer{uid: 1000, gid: 1000}, true, true},
+		"stranger": {peer{
+			uid:    1001,
+			gid:    1001,
+			groups: []uint32{27, 1001},
+		}, false, false},
+		"group": {peer{uid: 1001, gid: 500}, true, false},
+		"supplementary": {peer{
+			uid:    1001,
+			gid:    1001,
+			groups: []uint32{27, 500},
+		}, true, false},
+		"roots-group": {peer{
+			uid:    1001,
+			gid:    0,
+			groups: []uint32{0},
+		}, false, false},
+		"unmapped": {peer{uid: unmapped, gid: unmapped}, false, false},
 	} {
 		if got := with.may(tt.peer); got != tt.with {
 			t.Errorf("%s with the group: %t", name, got)
@@ -404,6 +446,7 @@ func TestNote(t *testing.T) {
 			t.Errorf("%q: %v", environ, err)
 		}
 	}
+
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("somebody was noted: %v", err)
 	}
@@ -412,6 +455,7 @@ func TestNote(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if diff := cmp.Diff([]uint32{1000, 1001}, noted(file)); diff != "" {
 		t.Errorf("noted (-want +got):\n%s", diff)
 	}
@@ -420,9 +464,11 @@ func TestNote(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if got := noted(file); len(got) != mostNoted || got[0] != 2100-mostNoted {
 		t.Errorf("%d are noted, the first %d", len(got), got[0])
 	}
+
 	for _, text := range []string{"", "[]", `{"version":2,"uids":[1000]}`, `{"version":1,"uids":[-1]}`} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

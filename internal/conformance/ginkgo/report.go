@@ -64,7 +64,7 @@ func (r Report) Selected() bool {
 	return r.IsSpec() && r.State != Pending && (r.State != Skipped || r.Failure.Message != "")
 }
 
-// Name is the spec's full name, with which the expressions are matched.
+// Name returns the spec's full name, with which the expressions are matched.
 func (r Report) Name() string {
 	return strings.Join(append(append([]string{}, r.ContainerHierarchyTexts...), r.LeafNodeText), " ")
 }

@@ -63,7 +63,15 @@ func Listen(ctx context.Context, processes int, events Events) (*Server, error) 
 	if err != nil {
 		return nil, fmt.Errorf("listen for test processes: %w", err)
 	}
-	s := &Server{events: events, listener: l, token: rand.Text(), processes: processes, ended: map[int]bool{}}
+
+	s := &Server{
+		events:    events,
+		listener:  l,
+		token:     rand.Text(),
+		processes: processes,
+		ended:     map[int]bool{},
+	}
+
 	mux := http.NewServeMux()
 	for path, handle := range map[string]http.HandlerFunc{
 		"/up":                                 func(http.ResponseWriter, *http.Request) {},
@@ -83,12 +91,13 @@ func Listen(ctx context.Context, processes int, events Events) (*Server, error) 
 	} {
 		mux.HandleFunc("/"+s.token+path, handle)
 	}
+
 	s.http = http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = s.http.Serve(l) }() // ends with Close
 	return s, nil
 }
 
-// Args are the flags that make process number n (from 1) use this server.
+// Args returns the flags that make process number n (from 1) use this server.
 func (s *Server) Args(n int) []string {
 	return []string{
 		fmt.Sprintf("--ginkgo.parallel.process=%d", n),

@@ -37,6 +37,7 @@ func (c client) call(method, path, body string) (int, string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -57,11 +58,13 @@ func listen(t *testing.T, processes int) (*Server, *[]Report, *bytes.Buffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return s, &reports, &out
 }
 
@@ -72,7 +75,7 @@ func TestProtocol(t *testing.T) {
 	expect := func(what string, code int, body string) func(int, string) {
 		return func(gotCode int, gotBody string) {
 			t.Helper()
-			if gotCode != code || body != "*" && gotBody != body {
+			if gotCode != code || (body != "*" && gotBody != body) {
 				t.Errorf("%s: %d %q, want %d %q", what, gotCode, gotBody, code, body)
 			}
 		}
@@ -100,6 +103,7 @@ func TestProtocol(t *testing.T) {
 		(*reports)[0].Failure.Location.LineNumber != 7 {
 		t.Errorf("reports: %+v", *reports)
 	}
+
 	if out.String() != "some text" {
 		t.Errorf("output: %q", out)
 	}
@@ -126,6 +130,7 @@ func TestOneProcess(t *testing.T) {
 	if code, _ := c.call("GET", "/have-nonprimary-procs-finished", ""); code != http.StatusOK {
 		t.Errorf("code %d", code)
 	}
+
 	var report map[string]any
 	if _, body := c.call("GET", "/aggregated-nonprimary-procs-report", ""); json.Unmarshal([]byte(body),
 		&report) != nil {
@@ -149,11 +154,15 @@ func TestSelected(t *testing.T) {
 		r    Report
 		want bool
 	}{
-		"passed":       {Report{LeafNodeType: "It", State: Passed}, true},
-		"filtered":     {Report{LeafNodeType: "It", State: Skipped}, false},
-		"skips-itself": {Report{LeafNodeType: "It", State: Skipped, Failure: Failure{Message: "only for Linux"}}, true},
-		"pending":      {Report{LeafNodeType: "It", State: Pending}, false},
-		"suite":        {Report{LeafNodeType: "SynchronizedBeforeSuite", State: Failed}, false},
+		"passed":   {Report{LeafNodeType: "It", State: Passed}, true},
+		"filtered": {Report{LeafNodeType: "It", State: Skipped}, false},
+		"skips-itself": {Report{
+			LeafNodeType: "It",
+			State:        Skipped,
+			Failure:      Failure{Message: "only for Linux"},
+		}, true},
+		"pending": {Report{LeafNodeType: "It", State: Pending}, false},
+		"suite":   {Report{LeafNodeType: "SynchronizedBeforeSuite", State: Failed}, false},
 	} {
 		if got := tt.r.Selected(); got != tt.want {
 			t.Errorf("%s: %v", name, got)

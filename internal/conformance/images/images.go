@@ -81,6 +81,7 @@ func Missing(built string) error {
 			}
 		}
 	}
+
 	if len(missing.Paths) > 0 {
 		return missing
 	}
@@ -118,6 +119,7 @@ func (b *Builder) Build(ctx context.Context, i Image, system string) (*imagebuil
 	if !ok {
 		return nil, fmt.Errorf("image %q is not for %s: %w", i.Refs[0], system, errors.ErrUnsupported)
 	}
+
 	o := imagebuild.Options{
 		Spec: imagebuild.Spec{
 			OS:           system,
@@ -131,9 +133,11 @@ func (b *Builder) Build(ctx context.Context, i Image, system string) (*imagebuil
 		},
 		Created: time.Unix(0, 0),
 	}
+
 	if i.StandIn != "" {
 		o.Spec.Labels[LabelStandIn] = i.StandIn
 	}
+
 	for _, files := range c.Layers {
 		l, err := b.layer(ctx, files, system)
 		if err != nil {
@@ -141,6 +145,7 @@ func (b *Builder) Build(ctx context.Context, i Image, system string) (*imagebuil
 		}
 		o.Below = append(o.Below, l)
 	}
+
 	return imagebuild.Build(ctx, o)
 }
 
@@ -154,11 +159,13 @@ func (b *Builder) layer(ctx context.Context, files map[string]File, system strin
 	if err != nil {
 		return nil, fmt.Errorf("make folder for layer: %w", err)
 	}
+
 	// Once made, a layer is in memory, compressed, and its folder is not needed any more.
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if err := b.lay(ctx, files, dir, system); err != nil {
 		return nil, fmt.Errorf("lay out layer: %w", err)
 	}
+
 	l, err = imagebuild.MakeLayer(ctx, imagebuild.Options{
 		Dir:     dir,
 		Spec:    imagebuild.Spec{OS: system},
@@ -167,6 +174,7 @@ func (b *Builder) layer(ctx context.Context, files map[string]File, system strin
 	if err == nil {
 		b.layers[key] = l
 	}
+
 	return l, err
 }
 
@@ -177,6 +185,7 @@ func (b *Builder) lay(ctx context.Context, files map[string]File, dir, system st
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
+
 		var err error
 		switch {
 		case f.Program != "":
@@ -194,6 +203,7 @@ func (b *Builder) lay(ctx context.Context, files map[string]File, dir, system st
 			return err
 		}
 	}
+
 	return nil
 }
 

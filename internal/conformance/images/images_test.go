@@ -19,10 +19,12 @@ func TestNamesAreUpstreams(t *testing.T) {
 	for _, img := range All() {
 		ours = append(ours, img.Refs...)
 	}
+
 	out, err := exec.CommandContext(t.Context(), "go", "-C", "../../../upstream/cluster/kubernetes", "run", "./e2eimages").Output()
 	if err != nil {
 		t.Fatalf("ask upstream's tests: %v", err)
 	}
+
 	theirs := strings.Fields(string(out))
 	slices.Sort(theirs)
 	slices.Sort(ours)
@@ -47,6 +49,7 @@ func built(t *testing.T) string {
 			}
 		}
 	}
+
 	return dir
 }
 
@@ -56,6 +59,7 @@ func TestBuild(t *testing.T) {
 	if err := Missing(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	b := NewBuilder(dir)
 	for _, img := range All() {
 		for system := range img.Content {
@@ -67,6 +71,7 @@ func TestBuild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			a, err := one.Digest()
 			if err != nil {
 				t.Fatal(err)
@@ -74,6 +79,7 @@ func TestBuild(t *testing.T) {
 			if b, err := two.Digest(); err != nil || a != b {
 				t.Errorf("%s for %s: %s and %s, %v", img.Refs[0], system, a, b, err)
 			}
+
 			m, err := one.Index.IndexManifest()
 			if err != nil {
 				t.Fatal(err)
@@ -82,6 +88,7 @@ func TestBuild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			cfg, err := first.ConfigFile()
 			if err != nil {
 				t.Fatal(err)
@@ -118,7 +125,7 @@ func firstOf(t *testing.T, index v1.ImageIndex) v1.Image {
 	return img
 }
 
-// layersOf are the digests of an image's layers, lowest first.
+// layersOf returns the digests of an image's layers, lowest first.
 func layersOf(t *testing.T, img v1.Image) []string {
 	t.Helper()
 	manifest, err := img.Manifest()
@@ -144,6 +151,7 @@ func TestLayersAreShared(t *testing.T) {
 				agnhost, kitten)
 		}
 	}
+
 	for _, img := range All() {
 		for system := range img.Content {
 			if _, err := b.Build(t.Context(), img, system); err != nil {
@@ -151,6 +159,7 @@ func TestLayersAreShared(t *testing.T) {
 			}
 		}
 	}
+
 	// For each system tools, agnhost, its registry and what the image in that has more, nginx, pause, consumer, kitten
 	// and nautilus.
 	if want := 2 * 9; len(b.layers) != want {
@@ -168,6 +177,7 @@ func TestMissing(t *testing.T) {
 	if !errors.As(err, &missing) || len(missing.Paths) != 1 || !strings.HasSuffix(missing.Paths[0], "busybox.exe") {
 		t.Errorf("got %v", err)
 	}
+
 	if _, err := NewBuilder(dir).Build(t.Context(), All()[0], Windows); err == nil {
 		t.Error("an image is made without its program")
 	}

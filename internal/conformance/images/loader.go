@@ -39,10 +39,12 @@ func (l Loader) Put(ctx context.Context, img Image, store Store) error {
 	if err != nil {
 		return err
 	}
+
 	same, err := hasAll(store, made)
 	if err != nil {
 		return err
 	}
+
 	did := "there is"
 	if !same {
 		did = "loaded"
@@ -50,9 +52,11 @@ func (l Loader) Put(ctx context.Context, img Image, store Store) error {
 			return fmt.Errorf("load image %q for %s: %w", img.Refs[0], store.System, err)
 		}
 	}
+
 	if same && !l.EveryOne {
 		return nil
 	}
+
 	for _, ref := range img.Refs {
 		note := ""
 		if img.StandIn != "" {
@@ -60,6 +64,7 @@ func (l Loader) Put(ctx context.Context, img Image, store Store) error {
 		}
 		fmt.Fprintf(l.Out, "%s %s for %s%s\n", did, ref, store.System, note)
 	}
+
 	return nil
 }
 
@@ -70,6 +75,7 @@ func hasAll(store Store, made *imagebuild.Image) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	for _, ref := range made.Refs {
 		got, err := store.Digest(ref)
 		switch {
@@ -81,6 +87,7 @@ func hasAll(store Store, made *imagebuild.Image) (bool, error) {
 			return false, nil
 		}
 	}
+
 	return true, nil
 }
 
@@ -107,6 +114,7 @@ func (l Loader) Registries(ctx context.Context, hosts []Host) error {
 	if err != nil {
 		return err
 	}
+
 	for _, h := range hosts {
 		if err := h.write(r); err != nil {
 			return fmt.Errorf("node %q: %w", h.Name, err)
@@ -116,6 +124,7 @@ func (l Loader) Registries(ctx context.Context, hosts []Host) error {
 				h.Name)
 		}
 	}
+
 	return nil
 }
 

@@ -22,6 +22,7 @@ func TestPutOnlyWhatDiffers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	const first, second = "mullion.local/hello:v1", "mullion.local/hello:v2"
 	hello := Image{Refs: []string{first, second}, Content: map[string]Content{
 		Linux: {Layers: []map[string]File{{"hello": {Program: "hello"}}}, Cmd: []string{"/hello"}},
@@ -31,10 +32,12 @@ func TestPutOnlyWhatDiffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	digest, err := made.Digest()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	broken := errors.New("the store is broken")
 	tests := []struct {
 		name, program string
@@ -63,6 +66,7 @@ func TestPutOnlyWhatDiffers(t *testing.T) {
 		},
 		{name: "broken", program: "one", digestErr: broken},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			program(tt.program)
@@ -81,14 +85,21 @@ func TestPutOnlyWhatDiffers(t *testing.T) {
 					return err
 				},
 			}
+
 			var out bytes.Buffer
-			l := Loader{Builder: NewBuilder(built), Out: &out, EveryOne: tt.everyOne}
+			l := Loader{
+				Builder:  NewBuilder(built),
+				Out:      &out,
+				EveryOne: tt.everyOne,
+			}
 			if err := l.Put(t.Context(), hello, store); !errors.Is(err, tt.digestErr) {
 				t.Errorf("error %v, want %v", err, tt.digestErr)
 			}
+
 			if loads != tt.loads {
 				t.Errorf("loaded %d times, want %d", loads, tt.loads)
 			}
+
 			want := ""
 			if tt.says != "" {
 				want = fmt.Sprintf("%s %s for linux\n%s %s for linux\n", tt.says, first, tt.says, second)
@@ -98,6 +109,7 @@ func TestPutOnlyWhatDiffers(t *testing.T) {
 			}
 		})
 	}
+
 	if err := os.Remove(filepath.Join(built, "hello")); err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +129,7 @@ func TestRegistriesOnWindowsNodes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(built, "windows", "busybox.exe"), []byte("busybox"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	const driveName = "drive_c"
 	hosts := []Host{
 		{Name: "win-1", Root: t.TempDir(), Drive: driveName},
@@ -126,16 +139,23 @@ func TestRegistriesOnWindowsNodes(t *testing.T) {
 		at := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == node })
 		return filepath.Join(hosts[at].Root, driveName)
 	}
+
 	for _, node := range []string{"win-1", "win-2"} {
 		if err := os.MkdirAll(drive(node), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	var out bytes.Buffer
-	l := Loader{Builder: NewBuilder(built), Out: &out, EveryOne: true}
+	l := Loader{
+		Builder:  NewBuilder(built),
+		Out:      &out,
+		EveryOne: true,
+	}
 	if err := l.Registries(t.Context(), hosts); err != nil {
 		t.Fatal(err)
 	}
+
 	tags := map[string]string{}
 	for _, node := range []string{"win-1", "win-2"} {
 		tag, err := os.ReadFile(filepath.Join(drive(node), "var", "registry", "pause", "manifests", "testing"))
@@ -144,6 +164,7 @@ func TestRegistriesOnWindowsNodes(t *testing.T) {
 		}
 		tags[node] = string(tag)
 	}
+
 	if tags["win-1"] != tags["win-2"] || !strings.HasPrefix(tags["win-1"], "sha256:") {
 		t.Errorf("the nodes' tags say %q", tags)
 	}
@@ -162,6 +183,7 @@ put localhost:5000/pause:testing into C:\var\registry of node win-2, for the reg
 	if err := os.Symlink(outside, filepath.Join(drive("win-2"), "var")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := l.Registries(t.Context(), hosts); err == nil || !strings.Contains(err.Error(), `node "win-2"`) {
 		t.Errorf("through a link: %v", err)
 	}

@@ -73,12 +73,14 @@ func (r *Registry) addIndex(index v1.ImageIndex) error {
 	if err != nil {
 		return err
 	}
+
 	r.files[path.Join(servedName, "manifests", servedTag)] = []byte(digest.String() + "\n")
 	r.add("manifests", digest, raw)
 	manifest, err := index.IndexManifest()
 	if err != nil {
 		return err
 	}
+
 	for _, m := range manifest.Manifests {
 		img, err := index.Image(m.Digest)
 		if err != nil {
@@ -88,6 +90,7 @@ func (r *Registry) addIndex(index v1.ImageIndex) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -100,6 +103,7 @@ func (r *Registry) addImage(img v1.Image) error {
 	if err != nil {
 		return err
 	}
+
 	r.add("manifests", digest, raw)
 	if digest, err = img.ConfigName(); err != nil {
 		return err
@@ -107,11 +111,13 @@ func (r *Registry) addImage(img v1.Image) error {
 	if raw, err = img.RawConfigFile(); err != nil {
 		return err
 	}
+
 	r.add("blobs", digest, raw)
 	layers, err := img.Layers()
 	if err != nil {
 		return err
 	}
+
 	for _, l := range layers {
 		if digest, err = l.Digest(); err != nil {
 			return err
@@ -121,6 +127,7 @@ func (r *Registry) addImage(img v1.Image) error {
 		}
 		r.add("blobs", digest, raw)
 	}
+
 	return nil
 }
 

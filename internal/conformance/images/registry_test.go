@@ -30,10 +30,11 @@ func serve(dir string) http.HandlerFunc {
 		if r.URL.Path == "/v2/" {
 			return
 		}
-		if len(parts) != 3 || parts[1] != "manifests" && parts[1] != "blobs" {
+		if len(parts) != 3 || (parts[1] != "manifests" && parts[1] != "blobs") {
 			http.NotFound(w, r)
 			return
 		}
+
 		at := filepath.Join(dir, parts[0], parts[1])
 		algorithm, hash, isDigest := strings.Cut(parts[2], ":")
 		if !isDigest {
@@ -46,6 +47,7 @@ func serve(dir string) http.HandlerFunc {
 				http.StatusTemporaryRedirect)
 			return
 		}
+
 		data, err := os.ReadFile(filepath.Join(at, algorithm, hash[:2], hash, "data"))
 		if err != nil {
 			http.NotFound(w, r)
@@ -55,6 +57,7 @@ func serve(dir string) http.HandlerFunc {
 		if parts[1] == "manifests" && json.Unmarshal(data, &manifest) == nil {
 			w.Header().Set("Content-Type", manifest.MediaType)
 		}
+
 		_, _ = w.Write(data)
 	}
 }
@@ -73,6 +76,7 @@ func TestRegistryServesPause(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			index, err := remote.Index(ref)
 			if err != nil {
 				t.Fatal(err)
@@ -80,6 +84,7 @@ func TestRegistryServesPause(t *testing.T) {
 			if err := validate.Index(index); err != nil {
 				t.Error(err)
 			}
+
 			manifest, err := index.IndexManifest()
 			if err != nil {
 				t.Fatal(err)
@@ -89,6 +94,7 @@ func TestRegistryServesPause(t *testing.T) {
 					t.Errorf("in the registry for %s there is an image for %v", system, m.Platform)
 				}
 			}
+
 			own, served := layersOf(t, imageOf(t, b, "pause", system)), layersOf(t, firstOf(t, index))
 			if len(served) != len(own)+1 || !slices.Equal(served[:len(own)], own) {
 				t.Errorf("layers %v are served, the nodes' own pause has %v: want one more, for a pull to fetch",
@@ -115,7 +121,7 @@ func writeTo(t *testing.T, b *Builder, system, dir string) {
 	}
 }
 
-// filesOf are the files below a folder, in one text.
+// filesOf returns the files below a folder, in one text.
 func filesOf(t *testing.T, dir string) string {
 	t.Helper()
 	var all bytes.Buffer
@@ -130,6 +136,7 @@ func filesOf(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return all.String()
 }
 
@@ -148,18 +155,21 @@ func TestRegistryWrite(t *testing.T) {
 	if err := os.WriteFile(old, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for range 2 {
 		writeTo(t, b, Windows, dir)
 		if got := filesOf(t, dir); got != want {
 			t.Errorf("written over another one:\n%.500s\nwant:\n%.500s", got, want)
 		}
 	}
+
 	if err := os.RemoveAll(filepath.Join(dir, "var", "registry")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(outside, filepath.Join(dir, "var", "registry")); err != nil {
 		t.Fatal(err)
 	}
+
 	writeTo(t, b, Windows, dir)
 	if got := filesOf(t, dir); got != want {
 		t.Error("written in the place of a link there are other files")
@@ -167,6 +177,7 @@ func TestRegistryWrite(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "var")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(outside, filepath.Join(dir, "var")); err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +185,7 @@ func TestRegistryWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +194,7 @@ func TestRegistryWrite(t *testing.T) {
 	if err := r.Write(root, RegistryDir); err == nil {
 		t.Error("written through a link that leads out")
 	}
+
 	if got := filesOf(t, outside); got != "" {
 		t.Errorf("there is something outside: %.200s", got)
 	}
@@ -197,6 +210,7 @@ func TestAgnhostHasRegistry(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var names []byte
 			for _, l := range layers {
 				from, err := l.Compressed() // what it was made of is gone
@@ -207,12 +221,14 @@ func TestAgnhostHasRegistry(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				data, err := io.ReadAll(r)
 				if err != nil {
 					t.Fatal(err)
 				}
 				names = append(names, data...)
 			}
+
 			if want := RegistryDir + "/" + servedName + "/manifests/" + servedTag; !bytes.Contains(names,
 				[]byte(want)) {
 				t.Errorf("%s for %s has no %s", ref, system, want)

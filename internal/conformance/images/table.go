@@ -16,7 +16,8 @@ const windowsPath = `PATH=C:\dig\;C:\bin;C:\curl;C:\Windows\System32;C:\Windows;
 
 const linuxPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// tools are the names of the shell and the small programs in images. `busybox --list` prints the programs that exist.
+// tools returns the names of the shell and the small programs in images. `busybox --list` prints the programs that
+// exist.
 func tools() []string {
 	return []string{
 		"sh", "ash", "bash", "cat", "ls", "cp", "mv", "rm", "mkdir", "rmdir", "touch", "find", "chmod", "ln", "stat",
@@ -30,8 +31,8 @@ func tools() []string {
 	}
 }
 
-// windows is the base of upstream's Windows images, a layer with the tools in C:\bin and a folder for temporary files,
-// and more layers.
+// windows returns the base of upstream's Windows images, a layer with the tools in C:\bin and a folder for temporary
+// files, and more layers.
 func windows(more ...map[string]File) []map[string]File {
 	files := map[string]File{"tmp": {}, "bin/busybox.exe": {Program: "windows/busybox.exe"}}
 	for _, t := range tools() {
@@ -192,7 +193,7 @@ func All() []Image {
 	}
 }
 
-// pause is the image of a program that does nothing.
+// pause returns the image of a program that does nothing.
 func pause() Image {
 	return Image{
 		Refs:    []string{"registry.k8s.io/pause:3.10.2"},
@@ -212,7 +213,7 @@ func pause() Image {
 	}
 }
 
-// pets are the images of the update demonstration: agnhost's web server over a picture.
+// pets returns the images of the update demonstration: agnhost's web server over a picture.
 func pets(name string) Image {
 	return agnhostImage([]string{e2eRegistry + name + ":1.8"}, "agnhost is upstream's; "+toolsStandIn, "test-webserver",
 		map[string]File{

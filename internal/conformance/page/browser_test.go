@@ -59,6 +59,7 @@ func openPage(t *testing.T) context.Context {
 		// root has no sandbox there, and only a file of ours is opened
 		chromedp.ExecPath(browser(t)), chromedp.NoSandbox,
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("disable-lcd-text", true))
+
 	allocator, end := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(end)
 	ctx, endTab := chromedp.NewContext(allocator)
@@ -74,6 +75,7 @@ func openPage(t *testing.T) context.Context {
 	}); err != nil {
 		t.Fatalf("start the browser: %v", err)
 	}
+
 	t.Cleanup(func() {
 		said := map[string]bool{} // each time that the page was loaded
 		for range len(complaints) {
@@ -85,6 +87,7 @@ func openPage(t *testing.T) context.Context {
 	})
 	call(ctx, t, network.Enable, network.EnableParams{})
 	do(ctx, t, chromedp.Navigate("file://"+samplePage(t)))
+
 	return ctx
 }
 
@@ -96,6 +99,7 @@ func complaint(event any) string {
 			return thrown.Description
 		}
 		return e.ExceptionDetails.Text
+
 	case *runtime.EventConsoleAPICalled:
 		return fmt.Sprint("console: ", e.Type)
 	case *log.EventEntryAdded:
@@ -105,6 +109,7 @@ func complaint(event any) string {
 			return "request for " + e.Request.URL
 		}
 	}
+
 	return ""
 }
 
@@ -155,6 +160,7 @@ func TestPageCounts(t *testing.T) {
 		tiles); diff != "" {
 		t.Errorf("tiles (-want +got):\n%s", diff)
 	}
+
 	areas := js[int](
 		ctx, t, `[...document.querySelectorAll('.areas tbody tr')].reduce((n, r) => n + Number(r.cells[2].innerText), 0)`)
 	rows := js[int](ctx, t, `document.querySelectorAll('#g tr').length`)
@@ -162,6 +168,7 @@ func TestPageCounts(t *testing.T) {
 	if areas != 51 || rows != 51 || columns != 3 {
 		t.Errorf("the areas have %d specs, the table %d rows of %d runs", areas, rows, columns)
 	}
+
 	causes := js[[]string](
 		ctx, t, `[...document.querySelectorAll('section')].map(s => s.querySelector('.tag').innerText + ' ' + s.querySelectorAll(':scope > details').length)`)
 	if diff := gocmp.Diff([]string{"our gap 4", "our gap 1", "needs Internet 1", "unknown 5"}, causes); diff != "" {
@@ -207,6 +214,7 @@ func TestPageFilters(t *testing.T) {
 			if got != want || got >= all {
 				t.Errorf("%d of %d rows are shown, want %d", got, all, want)
 			}
+
 			if said := js[string](ctx, t, `by('n').value`); said != fmt.Sprintf("%d of %d specs", got, all) {
 				t.Errorf("the page says %q", said)
 			}
@@ -224,6 +232,7 @@ func TestPageUnfolds(t *testing.T) {
 		chromedp.WithPollingTimeout(10*time.Second))); err != nil {
 		t.Fatalf("the link of a spec does not unfold its failure: %v", err)
 	}
+
 	for what, want := range map[string]string{
 		"pre":                        "success: Told to stop trying",
 		"details:nth-of-type(1) pre": "powershell.exe: line 40", "details:nth-of-type(2) pre": "kubelet of win-1",
@@ -290,6 +299,7 @@ func TestPagePicture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	img, err := png.Decode(bytes.NewReader(shot))
 	if err != nil {
 		t.Fatal(err)
@@ -298,6 +308,7 @@ func TestPagePicture(t *testing.T) {
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, paletted(img)); err != nil {
 		t.Fatal(err)
 	}
+
 	if size := small.Len(); size > maxPicture || size < 20_000 {
 		t.Errorf("the picture has %d bytes, want up to %d and no blank page", size, maxPicture)
 	}
@@ -306,6 +317,7 @@ func TestPagePicture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	file, err := os.Open(filepath.FromSlash(picture))
 	if err != nil {
 		t.Fatal(err)
@@ -326,6 +338,7 @@ func paletted(img image.Image) *image.Paletted {
 			count[img.At(x, y)]++
 		}
 	}
+
 	colours := slices.SortedFunc(maps.Keys(count),
 		func(a, b color.Color) int { return cmp.Compare(count[b], count[a]) })
 	out := image.NewPaletted(b, color.Palette(colours[:min(len(colours), 256)]))
@@ -333,10 +346,12 @@ func paletted(img image.Image) *image.Paletted {
 	for _, c := range colours {
 		nearest[c] = uint8(out.Palette.Index(c))
 	}
+
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			out.SetColorIndex(x, y, nearest[img.At(x, y)])
 		}
 	}
+
 	return out
 }

@@ -20,6 +20,7 @@ func group(failures []Failure) []Group {
 		class result.Class
 		note  string
 	}
+
 	at := map[key]int{}
 	var groups []Group
 	for _, f := range failures {
@@ -32,6 +33,7 @@ func group(failures []Failure) []Group {
 		}
 		groups[i].Failures = append(groups[i].Failures, f)
 	}
+
 	slices.SortFunc(groups, func(a, b Group) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(result.Classes(), a.Cause.Class), slices.Index(result.Classes(), b.Cause.Class)),
@@ -39,5 +41,6 @@ func group(failures []Failure) []Group {
 			strings.Compare(a.Cause.Note, b.Cause.Note),
 		)
 	})
+
 	return groups
 }

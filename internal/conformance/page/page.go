@@ -95,6 +95,7 @@ func Make(folder string, history []string, causes result.Causes) (*Page, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	p := &Page{Run: results.Run, Counts: map[result.State]int{}}
 	all := results.All()
 	p.Total = len(all)
@@ -107,6 +108,7 @@ func Make(folder string, history []string, causes result.Causes) (*Page, error) 
 			a = &Area{Name: s.Area(), Counts: map[result.State]int{}}
 			areas[a.Name] = a
 		}
+
 		a.Counts[s.State]++
 		a.Total++
 		a.Seconds += s.Seconds
@@ -119,21 +121,25 @@ func Make(folder string, history []string, causes result.Causes) (*Page, error) 
 				Output:  end(output, s.Output),
 				NodeLog: end(readFile(folder, s.NodeLog), s.NodeLog),
 			}
+
 			p.Failures = append(p.Failures, f)
 			if s.State == result.Failed {
 				byClass[f.Cause.Class]++
 			}
 		}
 	}
+
 	for _, a := range areas {
 		p.Areas = append(p.Areas, *a)
 	}
+
 	slices.SortFunc(p.Areas, func(a, b Area) int { return strings.Compare(a.Name, b.Name) })
 	for _, c := range result.Classes() {
 		if byClass[c] > 0 {
 			p.Causes = append(p.Causes, CauseCount{c, byClass[c]})
 		}
 	}
+
 	p.Groups = group(p.Failures)
 	p.Limits = limits(results.Run)
 	return p, p.compare(results, history)
@@ -151,27 +157,41 @@ func (p *Page) compare(results result.Results, history []string) error {
 			runs = append(runs, earlier)
 		}
 	}
+
 	rows := map[string]*Row{}
 	for i, r := range runs {
 		p.History = append(p.History, r.Run)
 		for _, s := range r.All() {
 			row := rows[s.Name]
 			if row == nil {
-				row = &Row{Name: s.Name, Area: s.Area(), Cells: make([]Cell, len(runs))}
+				row = &Row{
+					Name:  s.Name,
+					Area:  s.Area(),
+					Cells: make([]Cell, len(runs)),
+				}
 				rows[s.Name] = row
 			}
+
 			for _, earlier := range row.Cells[:i] {
-				row.Differs = row.Differs || earlier.State != "" && earlier.State != s.State
+				row.Differs = row.Differs || (earlier.State != "" && earlier.State != s.State)
 			}
-			row.Cells[i] = Cell{State: s.State, Seconds: s.Seconds, Run: r.Run.ID}
+
+			row.Cells[i] = Cell{
+				State:   s.State,
+				Seconds: s.Seconds,
+				Run:     r.Run.ID,
+			}
 		}
 	}
+
 	for _, f := range p.Failures {
 		rows[f.Name].Failure = f.Number
 	}
+
 	for _, row := range rows {
 		p.Grid = append(p.Grid, *row)
 	}
+
 	slices.SortFunc(p.Grid, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
@@ -186,6 +206,7 @@ func limits(run result.Run) []string {
 		}
 		out = append(out, "The run is partial: "+reason+".")
 	}
+
 	if run.Emulated {
 		out = append(
 			out, "The Windows nodes are Mullion's: upstream's kubelet.exe and kube-proxy.exe under Wine on Linux, not Windows Server.")
@@ -194,6 +215,7 @@ func limits(run result.Run) []string {
 		out = append(out, fmt.Sprintf("%d of the test images are not wholly upstream's; the list is at the end.",
 			len(run.StandIns)))
 	}
+
 	return out
 }
 
@@ -245,15 +267,17 @@ func (p *Page) HTML() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse page: %w", err)
 	}
+
 	t.Escape = html.EscapeString
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
 		return nil, fmt.Errorf("write page: %w", err)
 	}
+
 	return b.Bytes(), nil
 }
 
-// link is a reference that a browser may follow; "": it is none.
+// link returns a reference that a browser may follow; "": it is none.
 func link(ref string) string {
 	if !strings.HasPrefix(ref, "https://") {
 		return ""
@@ -282,7 +306,7 @@ func took(seconds float64) string {
 	}
 }
 
-// mark is a letter for a state, so that nobody has to distinguish colours.
+// mark returns a letter for a state, so that nobody has to distinguish colours.
 func mark(s result.State) string {
 	return map[result.State]string{
 		result.Passed: "✓", result.Failed: "✗", result.Flaky: "~", result.Skipped: "s",
@@ -300,6 +324,7 @@ func Write(folder string, history []string, causes result.Causes) (string, error
 	if err != nil {
 		return "", err
 	}
+
 	whole, err := p.HTML()
 	if err != nil {
 		return "", err
@@ -308,10 +333,12 @@ func Write(folder string, history []string, causes result.Causes) (string, error
 	if err != nil {
 		return "", err
 	}
+
 	raw, err := json.MarshalIndent(results, "", " ")
 	if err != nil {
 		return "", fmt.Errorf("encode results: %w", err)
 	}
+
 	for name, data := range map[string][]byte{
 		HTMLFile:     whole,
 		MarkdownFile: []byte(p.Markdown()),
@@ -322,5 +349,6 @@ func Write(folder string, history []string, causes result.Causes) (string, error
 			return "", err
 		}
 	}
+
 	return filepath.Join(folder, HTMLFile), nil
 }

@@ -19,6 +19,7 @@ func runOf(t *testing.T, results, id string, end result.End, states map[string]r
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	run := result.Run{
 		ID:        id,
 		Suite:     "parallel",
@@ -39,24 +40,35 @@ func runOf(t *testing.T, results, id string, end result.End, states map[string]r
 		StandIns: map[string]string{"registry.k8s.io/pause:3.10.2": "ours"},
 		Planned:  []string{"[sig-node] never begun"},
 	}
+
 	f, err := result.Create(results, run)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n := 0
 	for name, state := range states {
 		n++
-		s := result.Spec{Number: n, Name: name, State: state, Seconds: 1.5, Start: start}
+		s := result.Spec{
+			Number:  n,
+			Name:    name,
+			State:   state,
+			Seconds: 1.5,
+			Start:   start,
+		}
+
 		output, log := "", ""
 		if state == result.Failed {
 			s.Message, s.Location, s.Nodes = "timed out <script>alert(1)</script>\nsecond line \x1b[31m",
 				"k8s.io/x.go:7", []string{"win-1"}
 			output, log = "the spec's output", "the kubelet's words"
 		}
+
 		if err := f.Add(s, output, log); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +82,7 @@ func TestWrite(t *testing.T) {
 			"[sig-node] Pods a [Conformance]": result.Failed,
 			"[sig-node] gone since":           result.Passed,
 		})
+
 	now := runOf(t, results, "20261121T090000Z", result.Partial, map[string]result.State{
 		"[sig-node] Pods a [Conformance]":                         result.Passed,
 		"[sig-windows] Hybrid should provide Internet connection": result.Failed,
@@ -79,10 +92,12 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	file, err := Write(now, []string{now, old}, causes)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	read := func(name string) string {
 		t.Helper()
 		data, err := os.ReadFile(filepath.Join(now, name))
@@ -91,6 +106,7 @@ func TestWrite(t *testing.T) {
 		}
 		return string(data)
 	}
+
 	html := read(filepath.Base(file))
 	for _, want := range []string{
 		"The run is partial: stopped by the user.", "not Windows Server", "1 of the test images", "needs Internet",
@@ -102,16 +118,19 @@ func TestWrite(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+
 	for _, never := range []string{"<script>alert", "http-equiv", "src=", "<link"} {
 		if strings.Contains(html, never) {
 			t.Errorf("the page has %q", never)
 		}
 	}
+
 	md := read(MarkdownFile)
 	if !strings.Contains(md, "| **all** | 5 | 1 | 1 | 1 | 1 | 0 | 1 |") ||
 		!strings.Contains(md, "| failed | needs Internet") {
 		t.Errorf("summary:\n%s", md)
 	}
+
 	var junit struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
@@ -120,6 +139,7 @@ func TestWrite(t *testing.T) {
 			Name string `xml:"name,attr"`
 		} `xml:"testcase"`
 	}
+
 	if err := xml.Unmarshal([]byte(read(JUnitFile)), &junit); err != nil || junit.Tests != 5 || junit.Failures != 1 ||
 		junit.Skipped != 2 || len(junit.Cases) != 5 {
 		t.Errorf("JUnit: %+v, %v", junit, err)

@@ -21,16 +21,19 @@ func samplePage(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	folder := filepath.Join(results, sample.Run.Suite, sample.Run.ID)
 	if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata", "sample"))); err != nil {
 		t.Fatal(err)
 	}
+
 	day := 24 * time.Hour
 	earlier(t, results, sample, day, func(i int, s *result.Spec) {
 		if s.State == result.Flaky || i%17 == 3 {
 			s.State = result.Failed
 		}
 	})
+
 	earlier(t, results, sample, 2*day, func(i int, s *result.Spec) {
 		switch {
 		case i == 40:
@@ -41,6 +44,7 @@ func samplePage(t *testing.T) string {
 			s.State = result.Failed
 		}
 	})
+
 	runs, err := result.History(results, sample.Run.Suite)
 	if err != nil {
 		t.Fatal(err)
@@ -49,6 +53,7 @@ func samplePage(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	causes, err := result.ParseCauses(table)
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +62,7 @@ func samplePage(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return file
 }
 
@@ -72,6 +78,7 @@ func earlier(t *testing.T, results string, later result.Results, before time.Dur
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, s := range later.All() {
 		change(i, &s)
 		if s.State == result.NotRun {
@@ -82,6 +89,7 @@ func earlier(t *testing.T, results string, later result.Results, before time.Dur
 			t.Fatal(err)
 		}
 	}
+
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ func (p *Page) Markdown() string {
 	for _, l := range p.Limits {
 		fmt.Fprintf(&b, "> %s\n", l)
 	}
+
 	if len(p.Limits) > 0 {
 		b.WriteString("\n")
 	}
@@ -29,9 +30,11 @@ func (p *Page) Markdown() string {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", name, total, c[result.Passed], c[result.Flaky],
 			c[result.Failed], c[result.Skipped], c[result.Cut], c[result.NotRun])
 	}
+
 	for _, a := range p.Areas {
 		row(a.Name, a.Total, a.Counts)
 	}
+
 	row("**all**", p.Total, p.Counts)
 	if len(p.Failures) > 0 {
 		b.WriteString("\n| spec | state | cause | message |\n|---|---|---|---|\n")
@@ -41,6 +44,7 @@ func (p *Page) Markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s: %s | %s |\n", cell(f.Name), f.State, f.Cause.Class, cell(f.Cause.Note),
 			cell(line))
 	}
+
 	return b.String()
 }
 
@@ -91,6 +95,7 @@ func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 	for _, f := range failures {
 		classes[f.Name] = f.Cause.Class
 	}
+
 	all := r.All()
 	counts := result.Count(all)
 	suite := junitSuite{
@@ -107,11 +112,18 @@ func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 			{"end", string(r.Run.End)},
 		},
 	}
+
 	for _, ref := range slices.Sorted(maps.Keys(r.Run.StandIns)) {
 		suite.Properties = append(suite.Properties, junitProperty{"stand-in " + ref, r.Run.StandIns[ref]})
 	}
+
 	for _, s := range all {
-		c := junitCase{Name: s.Name, ClassName: s.Area(), Time: fmt.Sprintf("%.3f", s.Seconds)}
+		c := junitCase{
+			Name:      s.Name,
+			ClassName: s.Area(),
+			Time:      fmt.Sprintf("%.3f", s.Seconds),
+		}
+
 		switch line, _, _ := strings.Cut(s.Message, "\n"); s.State {
 		case result.Failed:
 			c.Failure = &junitMessage{
@@ -119,13 +131,16 @@ func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 				Type:    string(classes[s.Name]),
 				Text:    legal(s.Message + "\n" + s.Location),
 			}
+
 		case result.Skipped:
 			c.Skipped = &junitMessage{Message: legal(line)}
 		case result.Cut, result.NotRun:
 			c.Skipped = &junitMessage{Message: string(s.State)}
 		}
+
 		suite.Cases = append(suite.Cases, c)
 	}
+
 	out, err := xml.MarshalIndent(suite, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("encode JUnit: %w", err)
@@ -136,7 +151,7 @@ func JUnit(r result.Results, failures []Failure) ([]byte, error) {
 // legal drops characters that XML 1.0 does not allow, such as the escape characters of terminals.
 func legal(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r != 0xFFFE && r != 0xFFFF {
+		if r == '\t' || r == '\n' || r == '\r' || (r >= 0x20 && r != 0xFFFE && r != 0xFFFF) {
 			return r
 		}
 		return -1

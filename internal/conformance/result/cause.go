@@ -60,14 +60,16 @@ func ParseCauses(data []byte) (Causes, error) {
 	if err := dec.Decode(&table); err != nil {
 		return nil, fmt.Errorf("parse table of causes: %w", err)
 	}
+
 	for i := range table.Causes {
 		c := &table.Causes[i]
 		if !slices.Contains(Classes(), c.Class) {
 			return nil, fmt.Errorf("cause %d: class %q is none of %q", i+1, c.Class, Classes())
 		}
-		if c.Note == "" || c.Spec == "" && c.Message == "" && c.Output == "" {
+		if c.Note == "" || (c.Spec == "" && c.Message == "" && c.Output == "") {
 			return nil, fmt.Errorf("cause %d: a note, and a spec, a message or an output, are needed", i+1)
 		}
+
 		for _, e := range []struct {
 			to   **regexp.Regexp
 			text string
@@ -78,6 +80,7 @@ func ParseCauses(data []byte) (Causes, error) {
 			}
 		}
 	}
+
 	return table.Causes, nil
 }
 

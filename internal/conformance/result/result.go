@@ -58,7 +58,7 @@ type Spec struct {
 
 var areaName = lazyregexp.New(`^\[(sig-[a-z-]+)\]`)
 
-// Area is the special interest group of a spec, with which its name begins.
+// Area returns the special interest group of a spec, with which its name begins.
 func (s Spec) Area() string {
 	if m := areaName.FindStringSubmatch(s.Name); m != nil {
 		return m[1]
@@ -66,7 +66,7 @@ func (s Spec) Area() string {
 	return "other"
 }
 
-// ShortName is the name without the area and without tags such as [Conformance].
+// ShortName returns the name without the area and without tags such as [Conformance].
 func (s Spec) ShortName() string {
 	name := areaName.ReplaceAllString(s.Name, "")
 	return strings.Join(strings.Fields(tag.ReplaceAllString(name, " ")), " ")
@@ -142,15 +142,18 @@ func (r Results) All() []Spec {
 	for _, s := range r.Specs {
 		last[s.Name] = s
 	}
+
 	for _, name := range r.Run.Planned {
 		if _, ok := last[name]; !ok {
 			last[name] = Spec{Name: name, State: NotRun}
 		}
 	}
+
 	all := make([]Spec, 0, len(last))
 	for _, s := range last {
 		all = append(all, s)
 	}
+
 	slices.SortFunc(all, func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

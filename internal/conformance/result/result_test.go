@@ -41,12 +41,14 @@ func TestKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, s := range []Spec{{Name: "a", State: Passed}, {Name: "b", State: Cut}} {
 		s.Number = i + 1
 		if err := f.Add(s, "", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := f.Add(Spec{
 		Number:  3,
 		Name:    "c",
@@ -55,6 +57,7 @@ func TestKilled(t *testing.T) {
 	}, "output\n", "kubelet\n"); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := f.specs.WriteString(`{"number":4,"name":"d","sta`); err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +72,14 @@ func TestKilled(t *testing.T) {
 	if got := r.Done(); !slices.Equal(got, []string{"a", "c"}) {
 		t.Errorf("done: %v, want a and c: b was cut, d is half a line", got)
 	}
+
 	if err := f.Add(Spec{Number: 4, Name: "b", State: Flaky}, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err = Load(f.Path)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +88,7 @@ func TestKilled(t *testing.T) {
 	if diff := cmp.Diff(want, Count(r.All())); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
+
 	if out, err := os.ReadFile(filepath.Join(f.Path, "output", "3.log")); err != nil || string(out) != "output\n" {
 		t.Errorf("output %q, %v", out, err)
 	}
@@ -102,6 +108,7 @@ func TestHistoryNewestFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	runs, err := History(dir, "parallel")
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +116,7 @@ func TestHistoryNewestFirst(t *testing.T) {
 	for i := range runs {
 		runs[i] = filepath.Base(runs[i])
 	}
+
 	if want := []string{"20261122T090000Z", "20261121T090000Z", "20261120T090000Z"}; !slices.Equal(runs, want) {
 		t.Errorf("got %v", runs)
 	}
@@ -129,6 +137,7 @@ func TestKnownCauses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range []struct {
 		spec   Spec
 		output string

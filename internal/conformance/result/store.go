@@ -54,6 +54,7 @@ func Reopen(path string) (*Folder, Results, error) {
 	if err != nil {
 		return nil, r, err
 	}
+
 	var whole strings.Builder
 	for _, s := range r.Specs {
 		line, err := json.Marshal(s)
@@ -62,6 +63,7 @@ func Reopen(path string) (*Folder, Results, error) {
 		}
 		whole.Write(append(line, '\n'))
 	}
+
 	if err := atomicfile.Write(filepath.Join(path, specsFile), []byte(whole.String()), 0o644); err != nil {
 		return nil, r, err
 	}
@@ -112,6 +114,7 @@ func (f *Folder) Add(s Spec, output, nodeLog string) error {
 			return fmt.Errorf("write output of a spec: %w", err)
 		}
 	}
+
 	line, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode result of %q: %w", s.Name, err)
@@ -143,6 +146,7 @@ func Load(path string) (Results, error) {
 	if err := json.Unmarshal(data, &r.Run); err != nil {
 		return r, fmt.Errorf("parse %q: %w", filepath.Join(path, runFile), err)
 	}
+
 	if r.Run.Version != 1 {
 		return r, fmt.Errorf("%q has version %d; this program reads version 1", path, r.Run.Version)
 	}
@@ -150,10 +154,12 @@ func Load(path string) (Results, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
+
 	if err != nil {
 		return r, fmt.Errorf("read results: %w", err)
 	}
 	defer file.Close()
+
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
@@ -163,6 +169,7 @@ func Load(path string) (Results, error) {
 		}
 		r.Specs = append(r.Specs, s)
 	}
+
 	if err := lines.Err(); err != nil {
 		return r, fmt.Errorf("read results: %w", err)
 	}
@@ -178,6 +185,7 @@ func History(results, suite string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
+
 	var paths []string
 	for _, e := range entries {
 		path := filepath.Join(results, suite, e.Name())
@@ -185,6 +193,7 @@ func History(results, suite string) ([]string, error) {
 			paths = append(paths, path)
 		}
 	}
+
 	slices.Sort(paths)
 	slices.Reverse(paths)
 	return paths, nil

@@ -24,9 +24,11 @@ func (r *running) ran(report ginkgo.Report) {
 		}
 		return
 	}
+
 	if !report.Selected() || !slices.Contains(r.run.Planned, report.Name()) || r.fault != nil {
 		return
 	}
+
 	spec := toSpec(report)
 	spec.Number = len(r.results.Specs) + 1
 	if err := r.keep(spec, report.CapturedGinkgoWriterOutput+report.CapturedStdOutErr); err != nil {
@@ -34,6 +36,7 @@ func (r *running) ran(report ginkgo.Report) {
 		r.stop(err)
 		return
 	}
+
 	if spec.State != result.Cut {
 		r.tell(spec)
 	}
@@ -62,10 +65,17 @@ func (r *running) tell(spec result.Spec) {
 	if spec.State == result.Failed {
 		r.failed++
 	}
-	p := Progress{Spec: &spec, Done: len(r.run.Planned) - r.todo + r.done, Total: len(r.run.Planned), Failed: r.failed}
+
+	p := Progress{
+		Spec:   &spec,
+		Done:   len(r.run.Planned) - r.todo + r.done,
+		Total:  len(r.run.Planned),
+		Failed: r.failed,
+	}
 	if left := r.todo - r.done; r.done >= 3 && left > 0 {
 		p.Left = time.Since(r.begun) / time.Duration(r.done) * time.Duration(left)
 	}
+
 	r.config.Progress(p)
 }
 
@@ -94,12 +104,14 @@ func toSpec(report ginkgo.Report) result.Spec {
 		Process:  report.ParallelProcess,
 		Attempts: report.NumAttempts,
 	}
+
 	switch report.State {
 	case ginkgo.Passed:
 		s.State = result.Passed
 		if report.NumAttempts > 1 {
 			s.State = result.Flaky
 		}
+
 	case ginkgo.Skipped:
 		s.State = result.Skipped
 	case ginkgo.Interrupted, ginkgo.Aborted:
@@ -107,6 +119,7 @@ func toSpec(report ginkgo.Report) result.Spec {
 	default:
 		s.State = result.Failed
 	}
+
 	f := report.Failure
 	if f.Message == "" && len(report.AdditionalFailures) > 0 {
 		f = report.AdditionalFailures[0].Failure
@@ -115,6 +128,7 @@ func toSpec(report ginkgo.Report) result.Spec {
 	if f.ForwardedPanic != "" {
 		s.Message += "\npanic: " + f.ForwardedPanic
 	}
+
 	if f.Location.FileName != "" {
 		s.Location = fmt.Sprintf("%s:%d", sourceFile(f.Location.FileName), f.Location.LineNumber)
 	}

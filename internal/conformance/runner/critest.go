@@ -41,6 +41,7 @@ func (c Critest) Run(ctx context.Context) (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	nodes := windowsNodes(found.nodes, c.Node)
 	if len(nodes) == 0 {
 		return "", &Error{
@@ -48,6 +49,7 @@ func (c Critest) Run(ctx context.Context) (folder string, err error) {
 			Remedy: "`mullion kubectl get nodes` lists the nodes",
 		}
 	}
+
 	now := time.Now()
 	run := result.Run{
 		ID:        result.NewID(now),
@@ -67,6 +69,7 @@ func (c Critest) Run(ctx context.Context) (folder string, err error) {
 		Start:     now.UTC().Truncate(time.Second),
 		End:       result.Running,
 	}
+
 	f, err := result.Create(c.Results, run)
 	if err != nil {
 		return "", err
@@ -76,6 +79,7 @@ func (c Critest) Run(ctx context.Context) (folder string, err error) {
 	if why != nil {
 		run.End, run.Reason = result.Partial, why.Error()
 	}
+
 	if err := errors.Join(f.Save(run), f.Close()); err != nil {
 		return f.Path, errors.Join(why, err)
 	}
@@ -103,6 +107,7 @@ func (c Critest) run(ctx context.Context, f *result.Folder, run *result.Run) err
 	if c.Focus != "" {
 		args = append(args, "-ginkgo.focus="+c.Focus)
 	}
+
 	if c.Skip != "" {
 		args = append(args, "-ginkgo.skip="+c.Skip)
 	}
@@ -112,6 +117,7 @@ func (c Critest) run(ctx context.Context, f *result.Folder, run *result.Run) err
 	if err != nil {
 		return fmt.Errorf("run critest on node %q: %w", run.Nodes[0].Name, err)
 	}
+
 	if report == nil && ctx.Err() != nil {
 		return errStopped
 	}
@@ -130,6 +136,7 @@ func (c Critest) keep(ctx context.Context, f *result.Folder, run *result.Run, re
 	if err := json.Unmarshal(report, &suites); err != nil {
 		return fmt.Errorf("read critest's report: %w", err)
 	}
+
 	n, cut := 0, false
 	for _, s := range suites {
 		run.Seed = s.SuiteConfig.RandomSeed
@@ -140,6 +147,7 @@ func (c Critest) keep(ctx context.Context, f *result.Folder, run *result.Run, re
 			if !r.Selected() {
 				continue
 			}
+
 			n++
 			run.Planned = append(run.Planned, r.Name())
 			spec := toSpec(r)
@@ -150,11 +158,16 @@ func (c Critest) keep(ctx context.Context, f *result.Folder, run *result.Run, re
 			} else if c.NodeLogs != nil {
 				nodeLog = nodeLogs(spec, output, c.NodeLogs)
 			}
+
 			if err := f.Add(spec, output, nodeLog); err != nil {
 				return err
 			}
 			cut = cut || spec.State == result.Cut
-			c.Progress(Progress{Spec: &spec, Done: n, Total: n})
+			c.Progress(Progress{
+				Spec:  &spec,
+				Done:  n,
+				Total: n,
+			})
 		}
 	}
 	switch {
@@ -168,5 +181,6 @@ func (c Critest) keep(ctx context.Context, f *result.Folder, run *result.Run, re
 			Remedy: "leave them out to run all",
 		}
 	}
+
 	return nil
 }

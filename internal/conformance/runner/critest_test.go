@@ -43,11 +43,13 @@ func TestCritest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	counts := result.Count(r.All())
 	if counts[result.Passed] != 1 || counts[result.Failed] != 1 || len(r.All()) != 2 || r.Run.End != result.Complete ||
 		r.Run.Suite != CritestSuite || r.Run.Seed != 7 {
 		t.Errorf("%v, %+v", counts, r.Run)
 	}
+
 	for _, s := range r.Specs {
 		if s.State == result.Failed && (s.Message != "no" || s.Output == "" || s.Nodes[0] != "win-1") {
 			t.Errorf("%+v", s)
@@ -83,12 +85,14 @@ func TestCritestFaults(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error %v, want %q", err, tt.want)
 			}
+
 			if r, err := result.Load(folder); err != nil || r.Run.End != result.Partial ||
 				!strings.Contains(r.Run.Reason, tt.want) {
 				t.Errorf("%+v, %v", r.Run, err)
 			}
 		})
 	}
+
 	c := testCritest(t, critestReport, nil)
 	c.Node = "linux-1"
 	if folder, err := c.Run(t.Context()); err == nil || folder != "" ||

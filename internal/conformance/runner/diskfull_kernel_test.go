@@ -22,11 +22,13 @@ func TestDiskFull(t *testing.T) {
 	if err := unix.Mount("tmpfs", c.Results, "tmpfs", 0, "size=256k"); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := unix.Unmount(c.Results, 0); err != nil {
 			t.Error(err)
 		}
 	})
+
 	progress := c.Progress
 	c.Progress = func(p Progress) {
 		if p.Spec != nil {
@@ -34,6 +36,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		progress(p)
 	}
+
 	folder, err := c.Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("error %v", err)
@@ -42,6 +45,7 @@ func TestDiskFull(t *testing.T) {
 	if err := os.Remove(filepath.Join(c.Results, "filler")); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := result.Load(folder)
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,11 @@ type limits struct {
 
 func (c Config) limit() limits {
 	if c.limits == nil {
-		return limits{ask: 10 * time.Second, gone: 2 * time.Minute, disk: 1 << 30}
+		return limits{
+			ask:  10 * time.Second,
+			gone: 2 * time.Minute,
+			disk: 1 << 30,
+		}
 	}
 	return *c.limits
 }
@@ -80,7 +84,7 @@ type Progress struct {
 	Left        time.Duration
 }
 
-// e2eArgs are the arguments of upstream's Windows jobs
+// e2eArgs returns the arguments of upstream's Windows jobs
 // (https://github.com/kubernetes-sigs/windows-testing/blob/461a0fe7218b9076d630367b1dbacc85486bf378/capz/run-capz-e2e.sh,
 // 2026-07-23), without those for the reports, which are made here.
 func (c Config) e2eArgs(run result.Run, windowsNodes int, done []string) []string {
@@ -102,6 +106,7 @@ func (c Config) e2eArgs(run result.Run, windowsNodes int, done []string) []strin
 		"--ginkgo.flake-attempts=" + strconv.Itoa(max(run.Attempts, 1)),
 		"--ginkgo.seed=" + strconv.FormatInt(run.Seed, 10),
 	}
+
 	return append(args, selection(run, done)...)
 }
 
@@ -115,9 +120,11 @@ func selection(run result.Run, done []string) []string {
 	for _, driver := range run.Drivers {
 		args = append(args, "--storage.testdriver="+driver)
 	}
+
 	if run.Skip != "" {
 		args = append(args, "--ginkgo.skip="+run.Skip)
 	}
+
 	var some []string
 	size := 0
 	flush := func() {
@@ -126,6 +133,7 @@ func selection(run result.Run, done []string) []string {
 		}
 		some, size = nil, 0
 	}
+
 	for _, name := range done {
 		if size += 2 * len(name); size > maxArg {
 			flush()
@@ -133,6 +141,7 @@ func selection(run result.Run, done []string) []string {
 		}
 		some = append(some, name)
 	}
+
 	flush()
 	return args
 }
@@ -143,7 +152,7 @@ type Error struct {
 	Remedy string
 }
 
-// Error is the cause's text.
+// Error returns the cause's text.
 func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -169,19 +178,29 @@ func (c Config) Run(ctx context.Context) (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	defer func() {
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}
 	}()
+
 	if len(results.Run.Planned) == 0 {
 		return f.Path, &Error{
 			Err:    fmt.Errorf("no spec fits focus %q and skip %q", results.Run.Focus, results.Run.Skip),
 			Remedy: "`mullion conformance list` shows the specs that expressions select",
 		}
 	}
-	r := &running{config: c, cluster: cluster, folder: f, run: results.Run, results: results}
+
+	r := &running{
+		config:  c,
+		cluster: cluster,
+		folder:  f,
+		run:     results.Run,
+		results: results,
+	}
 	err = r.all(ctx)
+
 	return f.Path, err
 }
 
@@ -196,6 +215,7 @@ func (c Config) prepare(ctx context.Context, cluster *cluster) (*result.Folder, 
 			len(results.Done()), len(results.Run.Planned))})
 		return f, results, nil
 	}
+
 	now := time.Now()
 	run := result.Run{
 		ID:        result.NewID(now),
@@ -216,6 +236,7 @@ func (c Config) prepare(ctx context.Context, cluster *cluster) (*result.Folder, 
 		Start:     now.UTC().Truncate(time.Second),
 		End:       result.Running,
 	}
+
 	var err error
 	if run.Test, err = c.version(ctx); err != nil {
 		return nil, result.Results{}, err

@@ -28,7 +28,7 @@ func missing(program string, err error) error {
 	return err
 }
 
-// version is the version of e2e.test.
+// version returns the version of e2e.test.
 func (c Config) version(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, c.Program, "--version").Output()
 	if err != nil {
@@ -43,11 +43,17 @@ func List(ctx context.Context, program string, s suite.Suite) ([]string, error) 
 	if err != nil {
 		return nil, fmt.Errorf("make folder for the list of specs: %w", err)
 	}
+
 	file := filepath.Join(dir, "list.json")
 	args := append([]string{
 		"--provider=skeleton", "--node-os-distro=windows", "--ginkgo.dry-run", "--ginkgo.no-color", "--ginkgo.succinct",
 		"--ginkgo.silence-skips", "--ginkgo.json-report=" + file,
-	}, selection(result.Run{Focus: s.Focus, Skip: s.Skip, Drivers: s.Drivers}, nil)...)
+	}, selection(result.Run{
+		Focus:   s.Focus,
+		Skip:    s.Skip,
+		Drivers: s.Drivers,
+	}, nil)...)
+
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if err != nil {
 		err = missing(program, fmt.Errorf("list specs: %w: %s", err, lastLines(string(out), 5)))
@@ -66,6 +72,7 @@ func readList(file string) ([]string, error) {
 	if err := json.Unmarshal(data, &suites); err != nil {
 		return nil, fmt.Errorf("parse list of specs: %w", err)
 	}
+
 	var names []string
 	for _, s := range suites {
 		for _, r := range s.SpecReports {
@@ -74,6 +81,7 @@ func readList(file string) ([]string, error) {
 			}
 		}
 	}
+
 	slices.Sort(names)
 	return slices.Compact(names), nil
 }

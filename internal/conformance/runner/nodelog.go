@@ -31,6 +31,7 @@ func nodeLogs(s result.Spec, output string, files func(node string) []string) st
 	for _, m := range testNamespace.FindAllStringSubmatch(output, -1) {
 		namespaces = append(namespaces, m[1])
 	}
+
 	end := s.Start.Add(time.Duration(s.Seconds * float64(time.Second)))
 	var b strings.Builder
 	for _, node := range s.Nodes {
@@ -39,6 +40,7 @@ func nodeLogs(s result.Spec, output string, files func(node string) []string) st
 			if len(lines) == 0 {
 				continue
 			}
+
 			fmt.Fprintf(&b, "==> %s of %s, %s to %s\n", filepath.Base(filepath.Dir(file)), node,
 				s.Start.Format(time.TimeOnly), end.Format(time.TimeOnly))
 			if n := len(lines) - maxNodeLines; n > 0 {
@@ -48,6 +50,7 @@ func nodeLogs(s result.Spec, output string, files func(node string) []string) st
 			b.WriteString(strings.Join(lines, "\n") + "\n")
 		}
 	}
+
 	return b.String()
 }
 
@@ -59,6 +62,7 @@ func logLines(file string, from, to time.Time, words []string) []string {
 		return nil
 	}
 	defer f.Close()
+
 	var lines []string
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 16<<20)
@@ -72,6 +76,7 @@ func logLines(file string, from, to time.Time, words []string) []string {
 			lines = append(lines, line)
 		}
 	}
+
 	return lines
 }
 
@@ -84,8 +89,8 @@ func containsAny(line string, words []string) bool {
 	return false
 }
 
-// lineTime is the time of a line and whether it is a warning or worse. Kubernetes' programs leave the year and the zone
-// out: the year is that of near, the zone the machine's.
+// lineTime returns the time of a line and whether it is a warning or worse. Kubernetes' programs leave the year and the
+// zone out: the year is that of near, the zone the machine's.
 func lineTime(line string, near time.Time) (at time.Time, severe, ok bool) {
 	if m := klogTime.FindStringSubmatchIndex(line); m != nil {
 		at, err := time.ParseInLocation("2006 0102 15:04:05.000000",

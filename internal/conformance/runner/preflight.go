@@ -37,11 +37,13 @@ func (c Config) inspect(ctx context.Context) (*cluster, error) {
 			Remedy: "name one with --kubeconfig, or bring a cluster up with `mullion up`",
 		}
 	}
+
 	config.Timeout = 30 * time.Second
 	api, err := kubeclient.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
+
 	found := &cluster{api: api, address: config.Host}
 	version, err := api.ServerVersion(ctx)
 	if err != nil {
@@ -50,6 +52,7 @@ func (c Config) inspect(ctx context.Context) (*cluster, error) {
 			Remedy: "is it up? `mullion status` says so for a cluster of Mullion's",
 		}
 	}
+
 	found.version = version.GitVersion
 	list, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -58,16 +61,19 @@ func (c Config) inspect(ctx context.Context) (*cluster, error) {
 	if err := found.judge(list.Items); err != nil {
 		return nil, err
 	}
+
 	if found.linuxNodes() == 0 {
 		c.Progress(
 			Progress{Text: "warning: no Linux node; specs that need a Linux helper fail (a node with os: linux in cluster.yaml is enough)"})
 	}
+
 	if free, err := freeSpace(c.Results); err == nil && free < c.limit().disk {
 		return nil, &Error{
 			Err:    fmt.Errorf("%q has %d MB free, a run needs %d", c.Results, free>>20, c.limit().disk>>20),
 			Remedy: "make room, or name another folder with --results",
 		}
 	}
+
 	return found, nil
 }
 
@@ -86,9 +92,11 @@ func (c *cluster) judge(nodes []corev1.Node) error {
 			Kubelet: info.KubeletVersion,
 			Runtime: info.ContainerRuntimeVersion,
 		})
+
 		if !ready(n) {
 			unready = append(unready, n.Name)
 		}
+
 		switch {
 		case info.OperatingSystem == "windows":
 			c.windows++
@@ -103,12 +111,14 @@ func (c *cluster) judge(nodes []corev1.Node) error {
 			Err:    errors.New("the cluster has no Windows node"),
 			Remedy: "`mullion up` makes two; upstream's jobs have two as well",
 		}
+
 	case len(unready) > 0:
 		return &Error{
 			Err:    fmt.Errorf("not ready: node %s", strings.Join(unready, ", ")),
 			Remedy: "the tests wait for all nodes: `mullion status` and `mullion kubectl describe node` say what is wrong",
 		}
 	}
+
 	return nil
 }
 

@@ -45,6 +45,7 @@ func TestProcess(t *testing.T) {
 	if host == "" {
 		t.Skip("only for the stand-in of e2e.test")
 	}
+
 	interrupt := make(chan os.Signal, 1)
 	signal.Notify(interrupt, os.Interrupt)
 	post := func(path, body string) {
@@ -57,6 +58,7 @@ func TestProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_ = resp.Body.Close()
 	}
 	post("/suite-will-begin", "{}")
@@ -66,9 +68,11 @@ func TestProcess(t *testing.T) {
 				state, more))
 		}
 	}
+
 	if process != "1" {
 		return
 	}
+
 	spec("passes", "passed", "")
 	spec("fails", "failed", `,"Failure":{"Message":"it does"},"CapturedGinkgoWriterOutput":"on win-1"`)
 	spec("filtered", "skipped", "")
@@ -76,11 +80,13 @@ func TestProcess(t *testing.T) {
 		spec("waits", "passed", "")
 		return
 	}
+
 	select {
 	case <-interrupt:
 	case <-time.After(50 * time.Second):
 		t.Fatal("no signal has come")
 	}
+
 	spec("waits", "interrupted", "")
 }
 
@@ -108,6 +114,7 @@ func apiServer(t *testing.T) (kubeconfig string, gone func()) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	return file, srv.Close
 }
 
@@ -128,11 +135,17 @@ func testCluster(t *testing.T, environ ...string) (Config, chan result.Spec, fun
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	kubeconfig, gone := apiServer(t)
 	ended := make(chan result.Spec, 100)
 	var once sync.Mutex
 	return Config{
-		Suite:      suite.Suite{Name: "test", Focus: ".", Processes: 2, Attempts: 1},
+		Suite: suite.Suite{
+			Name:      "test",
+			Focus:     ".",
+			Processes: 2,
+			Attempts:  1,
+		},
 		Program:    program,
 		Kubectl:    "kubectl",
 		Kubeconfig: kubeconfig,
@@ -159,11 +172,13 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	counts := result.Count(r.All())
 	if counts[result.Passed] != 2 || counts[result.Failed] != 1 || len(r.All()) != 3 || r.Run.End != result.Complete ||
 		r.Run.Test != "v0.0.0-test" {
 		t.Errorf("%v, %+v", counts, r.Run)
 	}
+
 	for _, s := range r.All() {
 		if s.State == result.Failed && (s.Message != "it does" || s.Output == "" || len(s.Nodes) != 1) {
 			t.Errorf("%+v", s)
@@ -181,6 +196,7 @@ func TestStopAndResume(t *testing.T) {
 		<-ended
 		cancel()
 	}()
+
 	folder, err := c.Run(ctx)
 	if err == nil || !strings.Contains(err.Error(), "stopped by the user") {
 		t.Fatalf("error %v", err)
@@ -189,6 +205,7 @@ func TestStopAndResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Run.End != result.Partial || result.Count(r.All())[result.Cut] != 1 || len(r.Done()) != 2 {
 		t.Errorf("%s (%s), %v", r.Run.End, r.Run.Reason, result.Count(r.All()))
 	}
@@ -200,6 +217,7 @@ func TestStopAndResume(t *testing.T) {
 	if r, err = result.Load(folder); err != nil {
 		t.Fatal(err)
 	}
+
 	counts := result.Count(r.All())
 	if r.Run.End != result.Complete || counts[result.Passed] != 2 || counts[result.Failed] != 1 || len(r.Specs) != 4 {
 		t.Errorf("%s, %v, %d lines: what was done has run again", r.Run.End, counts, len(r.Specs))
@@ -255,6 +273,7 @@ func TestClusterGone(t *testing.T) {
 		<-ended
 		gone()
 	}()
+
 	folder, err := c.Run(t.Context())
 	if !errors.Is(err, errGone) {
 		t.Fatalf("error %v", err)
@@ -263,6 +282,7 @@ func TestClusterGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if r.Run.End != result.Partial || !strings.Contains(r.Run.Reason, "does not answer") || len(r.Done()) != 2 {
 		t.Errorf("%s (%s), %v done", r.Run.End, r.Run.Reason, r.Done())
 	}
@@ -271,7 +291,11 @@ func TestClusterGone(t *testing.T) {
 // TestNoRoom checks that a run does not begin if there is no room for its results.
 func TestNoRoom(t *testing.T) {
 	c, _ := testConfig(t)
-	c.limits = &limits{ask: time.Minute, gone: time.Minute, disk: 1 << 62}
+	c.limits = &limits{
+		ask:  time.Minute,
+		gone: time.Minute,
+		disk: 1 << 62,
+	}
 	if folder, err := c.Run(t.Context()); err == nil || folder != "" || !strings.Contains(err.Error(), "MB free") {
 		t.Errorf("%q, %v", folder, err)
 	}

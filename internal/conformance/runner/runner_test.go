@@ -58,12 +58,14 @@ func TestJudge(t *testing.T) {
 		},
 		{"no-node", nil, "no Windows node", 0, nil},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var nodes []corev1.Node
 			for _, n := range tt.nodes {
 				nodes = append(nodes, *n)
 			}
+
 			var c cluster
 			err := c.judge(nodes)
 			var own *Error
@@ -90,11 +92,13 @@ func TestTaint(t *testing.T) {
 		}
 		return n.Spec.Taints
 	}
+
 	for range 2 { // adding it twice adds one
 		if err := c.taint(t.Context(), []string{"a", "b"}, true); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if len(taints("a")) != 1 || len(taints("b")) != 2 {
 		t.Errorf("with the taint: %v, %v", taints("a"), taints("b"))
 	}
@@ -104,6 +108,7 @@ func TestTaint(t *testing.T) {
 	if len(taints("a")) != 0 || !slices.Equal(taints("b"), []corev1.Taint{own}) {
 		t.Errorf("at the end: %v, %v", taints("a"), taints("b"))
 	}
+
 	if err := c.taint(t.Context(), []string{"gone"}, true); err == nil {
 		t.Error("a node that is not there is no error")
 	}
@@ -118,6 +123,7 @@ func TestNamespacesOfTestsGo(t *testing.T) {
 	if err := c.removeNamespaces(t.Context(), map[string]bool{"old-1": true}); err != nil {
 		t.Fatal(err)
 	}
+
 	list, err := c.api.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +132,7 @@ func TestNamespacesOfTestsGo(t *testing.T) {
 	for _, n := range list.Items {
 		left = append(left, n.Name)
 	}
+
 	slices.Sort(left)
 	if !slices.Equal(left, []string{"kube-system", "old-1"}) {
 		t.Errorf("left: %v", left)
@@ -140,12 +147,14 @@ func TestSelectionLeavesOutWhatIsDone(t *testing.T) {
 		done = append(done, "[sig-x] spec (number) "+strings.Repeat("a",
 			80)+" "+string(rune('a'+i%26))+strings.Repeat("b", i%100))
 	}
+
 	slices.Sort(done)
 	done = slices.Compact(done)
 	args := selection(result.Run{Focus: "f", Skip: "s"}, done)
 	if args[0] != "--ginkgo.focus=f" || args[1] != "--ginkgo.skip=s" || len(args) < 4 {
 		t.Fatalf("%d arguments, first %q", len(args), args[:2])
 	}
+
 	var skips []*regexp.Regexp
 	for _, a := range args[2:] {
 		if len(a) > 128<<10 {
@@ -153,6 +162,7 @@ func TestSelectionLeavesOutWhatIsDone(t *testing.T) {
 		}
 		skips = append(skips, regexp.MustCompile(strings.TrimPrefix(a, "--ginkgo.skip=")))
 	}
+
 	skipped := func(name string) bool {
 		return slices.ContainsFunc(skips,
 			func(r *regexp.Regexp) bool { return r.MatchString("Kubernetes e2e suite " + name) })
@@ -162,6 +172,7 @@ func TestSelectionLeavesOutWhatIsDone(t *testing.T) {
 			t.Fatalf("%q runs again", name)
 		}
 	}
+
 	if skipped("[sig-x] spec (number) other") || skipped(done[0]+" and more") {
 		t.Error("a spec that is not done is left out")
 	}
@@ -177,6 +188,7 @@ func TestToSpec(t *testing.T) {
 			RunTime:      2 * time.Second,
 		}
 	}
+
 	for name, tt := range map[string]struct {
 		r    ginkgo.Report
 		want result.State
@@ -192,6 +204,7 @@ func TestToSpec(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+
 	r := report(ginkgo.Panicked, 1)
 	r.Failure = ginkgo.Failure{
 		Message:        " Test Panicked ",
@@ -201,6 +214,7 @@ func TestToSpec(t *testing.T) {
 			LineNumber: 7,
 		},
 	}
+
 	if got := toSpec(r); got.Message != "Test Panicked\npanic: nil map" ||
 		got.Location != "k8s.io/kubernetes@v1.36.3/test/e2e/x.go:7" {
 		t.Errorf("%+v", got)
@@ -227,6 +241,7 @@ func TestNodeLog(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	start := time.Date(2026, 11, 21, 9, 29, 45, 0, time.Local)
 	log := "E1121 09:29:44.000000      32 x.go:1] too early\r\n" +
 		"E1121 09:29:46.030376      32 status_manager.go:1164] \"Failed to get status\" pod=\"other-1/x\"\r\n" +
@@ -235,10 +250,17 @@ func TestNodeLog(t *testing.T) {
 		"time=" + start.Add(4*time.Second).UTC().Format(time.RFC3339Nano) + " level=WARN msg=slow\n" +
 		"a line without a time\n" +
 		"E1121 09:30:00.000000      32 x.go:1] too late\n"
+
 	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := result.Spec{Nodes: []string{"win-1"}, Start: start, Seconds: 10}
+
+	s := result.Spec{
+		Nodes:   []string{"win-1"},
+		Start:   start,
+		Seconds: 10,
+	}
+
 	got := nodeLogs(s, `Creating namespace "pods-4711"`,
 		func(string) []string { return []string{file, filepath.Join(dir, "gone.log")} })
 	lines := strings.Split(strings.TrimSpace(got), "\n")

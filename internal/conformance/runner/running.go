@@ -43,12 +43,14 @@ func (r *running) all(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+
 	if r.config.TaintLinux {
 		defer func() { err = errors.Join(err, r.cluster.taint(context.WithoutCancel(ctx), r.cluster.linux, false)) }()
 		if err := r.cluster.taint(ctx, r.cluster.linux, true); err != nil {
 			return err
 		}
 	}
+
 	why := r.processes(ctx)
 	if err := r.finish(why); err != nil {
 		return err
@@ -56,6 +58,7 @@ func (r *running) all(ctx context.Context) (err error) {
 	if err := r.cluster.removeNamespaces(context.WithoutCancel(ctx), before); err != nil && r.run.Reason == "" {
 		return err
 	}
+
 	if why != nil {
 		return fmt.Errorf("%s, %d of %d specs are done: %w", r.run.ID, len(r.results.Done()), len(r.run.Planned), why)
 	}
@@ -66,6 +69,7 @@ func (r *running) all(ctx context.Context) (err error) {
 func (r *running) finish(why error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	r.run.EndTime = time.Now().UTC().Truncate(time.Second)
 	r.run.Busy += time.Since(r.begun)
 	r.run.End, r.run.Reason = result.Complete, ""
@@ -76,6 +80,7 @@ func (r *running) finish(why error) error {
 	if why != nil {
 		r.run.End, r.run.Reason = result.Partial, why.Error()
 	}
+
 	r.results.Run = r.run
 	return r.folder.Save(r.run)
 }
@@ -90,6 +95,7 @@ var (
 func (r *running) processes(ctx context.Context) error {
 	ctx, r.stop = context.WithCancelCause(ctx)
 	defer r.stop(nil)
+
 	server, err := ginkgo.Listen(context.WithoutCancel(ctx), r.run.Processes, ginkgo.Events{
 		Begin:  func(ginkgo.Suite) {},
 		Ran:    r.ran,
@@ -101,12 +107,14 @@ func (r *running) processes(ctx context.Context) error {
 	defer server.Close()
 	watch, endWatch := context.WithCancel(ctx)
 	defer endWatch()
+
 	go r.watch(watch)
 
 	dir, err := os.MkdirTemp("", "mullion-conformance-")
 	if err != nil {
 		return fmt.Errorf("make folder for the tests: %w", err)
 	}
+
 	args := r.config.e2eArgs(r.run, r.cluster.windows, r.results.Done())
 	errs := make([]error, r.run.Processes)
 	var wg sync.WaitGroup
@@ -116,10 +124,12 @@ func (r *running) processes(ctx context.Context) error {
 			errs[i] = r.process(ctx, i+1, dir, slices.Concat(args, server.Args(i+1)))
 		})
 	}
+
 	wg.Wait()
 	err = os.RemoveAll(dir)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	switch cause := context.Cause(ctx); {
 	case r.fault != nil:
 		return r.fault
@@ -135,6 +145,7 @@ func (r *running) processes(ctx context.Context) error {
 				errs, errors.New(
 					"the test processes ended early; process-N.log in the folder of results says more"))...)
 	}
+
 	return err
 }
 
@@ -150,6 +161,7 @@ func (r *running) process(ctx context.Context, n int, dir string, args []string)
 		return fmt.Errorf("open log of test process: %w", err)
 	}
 	defer log.Close()
+
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), r.config.Program, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = dir
@@ -159,6 +171,7 @@ func (r *running) process(ctx context.Context, n int, dir string, args []string)
 	if err := cmd.Start(); err != nil {
 		return missing(r.config.Program, fmt.Errorf("start test process %d: %w", n, err))
 	}
+
 	ended := make(chan struct{})
 	go r.endProcess(ctx, cmd.Process, ended)
 	err = cmd.Wait()
@@ -167,6 +180,7 @@ func (r *running) process(ctx context.Context, n int, dir string, args []string)
 	if errors.As(err, &exit) && exit.Exited() { // a spec failed; its report says so
 		return nil
 	}
+
 	if err != nil {
 		return fmt.Errorf("test process %d: %w", n, err)
 	}
@@ -180,6 +194,7 @@ func (r *running) endProcess(ctx context.Context, p *os.Process, ended <-chan st
 		return
 	case <-ctx.Done():
 	}
+
 	_ = p.Signal(os.Interrupt) // a process that has just ended needs no signal
 	grace := time.NewTimer(graceTime)
 	defer grace.Stop()
@@ -187,11 +202,13 @@ func (r *running) endProcess(ctx context.Context, p *os.Process, ended <-chan st
 	if r.config.Hurry != nil {
 		hurry = r.config.Hurry()
 	}
+
 	select {
 	case <-ended:
 	case <-hurry:
 	case <-grace.C:
 	}
+
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // with everything that it has started; an error means that it has ended
 }
 
@@ -200,6 +217,7 @@ func (r *running) watch(ctx context.Context) {
 	limit := r.config.limit()
 	tick := time.NewTicker(limit.ask)
 	defer tick.Stop()
+
 	last := time.Now()
 	for {
 		select {
@@ -207,6 +225,7 @@ func (r *running) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+
 		_, err := r.cluster.api.ServerVersion(ctx)
 		switch {
 		case err == nil:

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// linuxTaint is the taint of control-plane nodes, which the Linux nodes of upstream's Windows jobs have. The tests
+// linuxTaint returns the taint of control-plane nodes, which the Linux nodes of upstream's Windows jobs have. The tests
 // ignore it (--non-blocking-taints,
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/e2e/framework/test_context.go).
 func linuxTaint() corev1.Taint {
@@ -44,6 +44,7 @@ func (c *cluster) taint(ctx context.Context, nodes []string, on bool) error {
 			errs = append(errs, fmt.Errorf("change taints of node %q: %w", name, err))
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -69,12 +70,14 @@ func (c *cluster) removeNamespaces(ctx context.Context, before map[string]bool) 
 	defer cancel()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+
 	deleted := map[string]bool{}
 	for {
 		now, err := c.testNamespaces(ctx)
 		if err != nil {
 			return err
 		}
+
 		var left []string
 		for name := range now {
 			if before[name] {
@@ -84,6 +87,7 @@ func (c *cluster) removeNamespaces(ctx context.Context, before map[string]bool) 
 			if deleted[name] {
 				continue
 			}
+
 			deleted[name] = true
 			if err := c.api.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil &&
 				!apierrors.IsNotFound(err) {
@@ -93,6 +97,7 @@ func (c *cluster) removeNamespaces(ctx context.Context, before map[string]bool) 
 		if len(left) == 0 {
 			return nil
 		}
+
 		select {
 		case <-ctx.Done():
 			slices.Sort(left)

@@ -19,10 +19,12 @@ func TestSelectionsOfUpstream(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+
 	all, err := List(t.Context(), program, suite.Suite{Focus: "."}) // once: it takes e2e.test some seconds
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, want := range map[string]int{"parallel": 493, "serial": 70, "hpa": 11, "windows": 27, "smoke": -1} {
 		s, err := suite.Lookup(name)
 		if err != nil {
@@ -31,6 +33,7 @@ func TestSelectionsOfUpstream(t *testing.T) {
 		if want < 0 {
 			want = strings.Count(s.Focus, "$|") + 1
 		}
+
 		focus, skip, got := regexp.MustCompile(s.Focus), regexp.MustCompile(s.Skip), 0
 		for _, spec := range all {
 			if text := "Kubernetes e2e suite " + spec; focus.MatchString(text) &&
@@ -38,6 +41,7 @@ func TestSelectionsOfUpstream(t *testing.T) {
 				got++
 			}
 		}
+
 		if got != want {
 			t.Errorf("suite %s selects %d specs of %d, want %d", name, got, len(all), want)
 		}

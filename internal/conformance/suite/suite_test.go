@@ -20,10 +20,12 @@ func TestSuites(t *testing.T) {
 				t.Errorf("suite %s: %v", s.Name, err)
 			}
 		}
+
 		if got, err := Lookup(s.Name); err != nil || got.Focus != s.Focus {
 			t.Errorf("lookup %s: %+v, %v", s.Name, got, err)
 		}
 	}
+
 	if _, err := Lookup("none"); err == nil || !strings.Contains(err.Error(), "parallel") {
 		t.Errorf("an unknown suite: %v", err)
 	}
@@ -56,6 +58,7 @@ func TestSelection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text := "Kubernetes e2e suite " + tt.spec
 		got := regexp.MustCompile(s.Focus).MatchString(text) &&
 			(s.Skip == "" || !regexp.MustCompile(s.Skip).MatchString(text))
@@ -75,6 +78,7 @@ func TestSmokeIsShortAndInParallel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	focus, skip := regexp.MustCompile(s.Focus), regexp.MustCompile(s.Skip)
 	areas := map[string]bool{}
 	for i, n := range names {
@@ -87,6 +91,7 @@ func TestSmokeIsShortAndInParallel(t *testing.T) {
 		area, _, _ := strings.Cut(n, " ")
 		areas[area] = true
 	}
+
 	if len(areas) < 5 {
 		t.Errorf("the short suite covers only %v", areas)
 	}

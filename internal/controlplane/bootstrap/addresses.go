@@ -186,6 +186,7 @@ func enforce(ctx context.Context, client kubeclient.Interface, force metav1.Appl
 			ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 		},
 	}
+
 	if _, err := admission.ValidatingAdmissionPolicyBindings().Apply(ctx, binding, force); err != nil {
 		return fmt.Errorf("apply binding of policy %q: %w", policy.Name, err)
 	}

@@ -67,6 +67,7 @@ func Client(kubeconfig string, dial func(ctx context.Context, network, address s
 	if err != nil {
 		return nil, fmt.Errorf("make client of %q: %w", kubeconfig, err)
 	}
+
 	return client, nil
 }
 
@@ -95,6 +96,7 @@ func (o *Objects) Start(ctx context.Context) error {
 
 	tick := time.NewTicker(applyEvery)
 	defer tick.Stop()
+
 	for {
 		err := o.apply(ctx, client, ca)
 		if err == nil {
@@ -150,6 +152,7 @@ func (a *Approver) Start(ctx context.Context) error {
 		defer close(a.done)
 		worker.run(runCtx)
 	}()
+
 	return nil
 }
 

@@ -28,8 +28,8 @@ type DNS struct {
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
 const dnsService = "kube-dns"
 
-// dnsGrant is CoreDNS's right to read what it needs: kubeadm's role for it, bound to a user, because without a pod it
-// has no service account's token.
+// dnsGrant returns CoreDNS's right to read what it needs: kubeadm's role for it, bound to a user, because without a pod
+// it has no service account's token.
 func dnsGrant() grant {
 	return grant{
 		name:    "system:coredns",
@@ -117,8 +117,13 @@ func endpointsOf(slice *discoveryv1.EndpointSlice) *corev1.Endpoints {
 			subset.Addresses = append(subset.Addresses, corev1.EndpointAddress{IP: address})
 		}
 	}
+
 	for _, p := range slice.Ports {
-		subset.Ports = append(subset.Ports, corev1.EndpointPort{Name: *p.Name, Protocol: *p.Protocol, Port: *p.Port})
+		subset.Ports = append(subset.Ports, corev1.EndpointPort{
+			Name:     *p.Name,
+			Protocol: *p.Protocol,
+			Port:     *p.Port,
+		})
 	}
 
 	return &corev1.Endpoints{

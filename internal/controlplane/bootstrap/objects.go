@@ -82,7 +82,7 @@ func role(kind, name string) rbacv1.RoleRef {
 	}
 }
 
-// grants are kubeadm's ClusterRoleBindings, under kubeadm's names, so that `kubeadm join` works as documented, and
+// grants returns kubeadm's ClusterRoleBindings, under kubeadm's names, so that `kubeadm join` works as documented, and
 // ours:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go
 func grants() []grant {
@@ -146,6 +146,7 @@ func (o *Objects) apply(ctx context.Context, client kubeclient.Interface, ca []b
 	if err := o.config.DNS.apply(ctx, client, force, minor); err != nil {
 		return err
 	}
+
 	if minor >= version.AdmissionPolicies {
 		if err := applyPortPolicy(ctx, client, force, o.config.Ports); err != nil {
 			return err

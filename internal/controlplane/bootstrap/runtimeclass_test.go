@@ -43,6 +43,7 @@ func TestRuntimeClasses(t *testing.T) {
 		for _, v := range step.versions {
 			windows = append(windows, builds[v])
 		}
+
 		if err := applyClasses(t.Context(), client, windows); err != nil {
 			t.Fatal(err)
 		}
@@ -60,6 +61,7 @@ func TestRuntimeClasses(t *testing.T) {
 		for _, name := range step.want {
 			want[name] = true
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("with versions %v (-want +got):\n%s", step.versions, diff)
 		}
@@ -77,6 +79,7 @@ func TestRuntimeClasses(t *testing.T) {
 		},
 		Tolerations: []corev1.Toleration{{Key: "os", Operator: "Equal", Value: "windows", Effect: "NoSchedule"}},
 	}
+
 	if diff := cmp.Diff(want, class.Scheduling); diff != "" || class.Handler != "runhcs-wcow-process" {
 		t.Errorf("handler %q, scheduling (-want +got):\n%s", class.Handler, diff)
 	}

@@ -64,6 +64,7 @@ func (p ServingPolicy) Check(csr *certv1.CertificateSigningRequest, node *corev1
 		return fmt.Errorf("the certificate would be for %q, the requester is %q", request.Subject.CommonName,
 			csr.Spec.Username)
 	}
+
 	if !slices.Equal(request.Subject.Organization, []string{nodesGroup}) {
 		return fmt.Errorf("the certificate would be for the groups %q, not %s", request.Subject.Organization,
 			nodesGroup)
@@ -136,6 +137,7 @@ func (p ServingPolicy) checkNames(request *x509.CertificateRequest, node *corev1
 			func(n netip.Prefix) bool { return n.Contains(ip) }) {
 			return fmt.Errorf("the address %s is in none of the networks of nodes %v", ip, p.Networks)
 		}
+
 		if !reported(node, ip) {
 			return fmt.Errorf("address %s: %w", ip, errNotYet)
 		}

@@ -34,6 +34,7 @@ func ApplyStorageClass(ctx context.Context, client kubeclient.Interface, name, p
 	if err != nil || have.Annotations[defaultClass] != "false" {
 		class.Annotations = map[string]string{defaultClass: "true"}
 	}
+
 	if _, err := client.StorageV1().StorageClasses().Apply(ctx, class, metav1.ApplyOptions{
 		FieldManager: fieldManager,
 		Force:        true,

@@ -97,6 +97,7 @@ func EnsureKubeconfig(ctx context.Context, client kubeclient.Interface, path, se
 		if left.Ends.After(time.Now().Add(tokenLeft)) && sameServer(path, server, ca) {
 			return left, nil
 		}
+
 		if err := RemoveToken(ctx, client, old.ID); err != nil {
 			return Token{}, err
 		}
@@ -163,6 +164,7 @@ func tokenState(ctx context.Context, client kubeclient.Interface, t Token) (Toke
 	if err != nil {
 		return t, fmt.Errorf("get bootstrap token %q: %w", t.ID, err)
 	}
+
 	if string(object.Data["token-secret"]) != t.Secret {
 		return t, nil
 	}

@@ -40,6 +40,7 @@ func Tokens(ctx context.Context, client kubeclient.Interface) ([]TokenInfo, erro
 		}
 		tokens = append(tokens, t)
 	}
+
 	slices.SortFunc(tokens, func(a, b TokenInfo) int { return cmp.Compare(a.ID, b.ID) })
 	return tokens, nil
 }

@@ -13,9 +13,9 @@ import (
 // maxUpstreams is how many name servers CoreDNS forwards to at most (plugin/forward v1.14.7, setup.go).
 const maxUpstreams = 15
 
-// Corefile is CoreDNS's configuration: kubeadm's, with other listen addresses, and without the plugin `loop`, which
-// ends the server when a query comes back to it. That cannot happen, because the upstream servers here are never on a
-// loopback. https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
+// Corefile returns CoreDNS's configuration: kubeadm's, with other listen addresses, and without the plugin `loop`,
+// which ends the server when a query comes back to it. That cannot happen, because the upstream servers here are never
+// on a loopback. https://github.com/kubernetes/kubernetes/blob/v1.36.3/cmd/kubeadm/app/phases/addons/dns/manifests.go
 //
 // Without upstream servers, a name outside of the cluster's domain is answered with SERVFAIL at once. Queries for names
 // in zones go to the zone's own servers.
@@ -33,6 +33,7 @@ func (c Config) Corefile(upstreams []netip.Addr, zones []Zone) string {
 	if version.MinorOf(c.Version) < version.EndpointSlices {
 		fmt.Fprintf(&b, "        noendpoints\n") // CoreDNS reads slices of v1 alone, and would answer nothing without
 	}
+
 	fmt.Fprintf(&b, "        fallthrough in-addr.arpa ip6.arpa\n")
 	fmt.Fprintf(&b, "        ttl 30\n")
 	fmt.Fprintf(&b, "    }\n")

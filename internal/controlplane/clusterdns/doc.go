@@ -75,6 +75,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("check cluster DNS: %s is not set", s.name)
 		}
 	}
+
 	if !c.Address.IsValid() {
 		return errors.New("check cluster DNS: Address is not set")
 	}

@@ -131,12 +131,14 @@ func (s *Server) Stop(ctx context.Context) error {
 func (s *Server) follow(ctx context.Context, text string) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+
 		now, err := s.writeCorefile(text)
 		if err != nil {
 			s.log.Error("follow the machine's name servers", "error", err)

@@ -74,9 +74,11 @@ func places(pod *corev1.Pod) []place {
 	for i, c := range pod.Spec.InitContainers {
 		add(fmt.Sprintf("initContainer %q", c.Name), fmt.Sprintf("/spec/initContainers/%d", i), windowsOptions(c.SecurityContext))
 	}
+
 	for i, c := range pod.Spec.Containers {
 		add(fmt.Sprintf("container %q", c.Name), fmt.Sprintf("/spec/containers/%d", i), windowsOptions(c.SecurityContext))
 	}
+
 	for _, c := range pod.Spec.EphemeralContainers {
 		add(fmt.Sprintf("ephemeralContainer %q", c.Name), "", windowsOptions(c.SecurityContext))
 	}
@@ -192,6 +194,7 @@ func (a admitter) mayUse(ctx context.Context, namespace, account, name string) e
 	if err != nil {
 		return fmt.Errorf("ask whether service account %q may use GMSA cred spec %q: %w", account, name, err)
 	}
+
 	if !review.Status.Allowed || review.Status.Denied {
 		return refuse(http.StatusForbidden,
 			"service account %q is not authorized to `use` GMSA cred spec %q", account, name)

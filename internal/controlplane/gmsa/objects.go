@@ -85,6 +85,7 @@ func apply(ctx context.Context, client kubeclient.Interface, ca []byte) error {
 	if _, err := configurations.MutatingWebhookConfigurations().Apply(ctx, mutating, force); err != nil {
 		return fmt.Errorf("apply mutating webhook %q: %w", webhookName, err)
 	}
+
 	_, err = configurations.ValidatingWebhookConfigurations().Apply(ctx, validating, force)
 	if err != nil {
 		return fmt.Errorf("apply validating webhook %q: %w", webhookName, err)

@@ -45,6 +45,7 @@ func (a admitter) handler() http.Handler {
 	) error {
 		return a.validate(ctx, r)
 	}))
+
 	return mux
 }
 
@@ -113,6 +114,7 @@ func (c cluster) Spec(ctx context.Context, name string) (string, error) {
 	if len(object.CredSpec) == 0 {
 		return "", refuse(http.StatusExpectationFailed, "cred spec %q does not have a credspec key", name)
 	}
+
 	return string(object.CredSpec), nil
 }
 

@@ -60,6 +60,7 @@ func (c *allocator) give(s *corev1.Service) ([]corev1.LoadBalancerIngress, error
 		given = append(given, addr)
 		status = append(status, corev1.LoadBalancerIngress{IP: addr.String(), IPMode: &vip})
 	}
+
 	c.given[s.UID] = given
 	return status, nil
 }
@@ -114,6 +115,7 @@ func (c *allocator) choose(s *corev1.Service, family corev1.IPFamily, taken map[
 			return netip.Addr{}, &takenError{
 				fmt.Sprintf("give service %q its spec.loadBalancerIP %s: service %q has it", name, addr, taken[addr]),
 			}
+
 		default:
 			return addr, nil
 		}
@@ -147,6 +149,7 @@ func (c *allocator) taken(but types.UID) map[netip.Addr]string {
 		if s.UID == but {
 			continue
 		}
+
 		for _, addr := range append(c.addresses(s), c.given[s.UID]...) {
 			taken[addr] = s.Namespace + "/" + s.Name
 		}

@@ -145,6 +145,7 @@ func (c *Controller) changed() {
 func (c *Controller) follow(ctx context.Context, read func() state) {
 	repair := time.NewTicker(repairEvery)
 	defer repair.Stop()
+
 	for {
 		if err := c.cfg.SetRoutes(ctx, c.cfg.routes(read())); err != nil && ctx.Err() == nil {
 			c.cfg.Log.Error("set the routes to load balancers' addresses", "error", err)

@@ -123,6 +123,7 @@ func pick(addr netip.Addr, nodes map[string]netip.Addr) (via netip.Addr, ok bool
 	for n, at := range nodes {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(n + "/" + addr.String()))
+
 		// FNV alone changes few high bits at the end of its input.
 		sum := h.Sum64() * 0x9e3779b97f4a7c15
 		sum ^= sum >> 32

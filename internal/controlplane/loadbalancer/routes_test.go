@@ -210,6 +210,7 @@ func TestRoutesSpreadAndStay(t *testing.T) {
 	for i := range 4 {
 		s.nodes = append(s.nodes, node(fmt.Sprintf("win-%d", i+1), spec.Windows, fmt.Sprintf("10.213.0.%d", 11+i)))
 	}
+
 	for i := range 60 {
 		s.services = append(s.services, service(fmt.Sprintf("s%d", i), fmt.Sprintf("10.213.0.%d", 192+i),
 			corev1.ServiceExternalTrafficPolicyCluster))

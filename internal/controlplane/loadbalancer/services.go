@@ -138,6 +138,7 @@ func (b *balancer) sync(ctx context.Context, key string) error {
 	if err != nil || !exists || !ok {
 		return err
 	}
+
 	if ours(s) && !leaves(s) {
 		err = b.ensure(ctx, s)
 	} else {

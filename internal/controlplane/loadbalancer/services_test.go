@@ -131,6 +131,7 @@ func (w *world) has(name, want string) {
 		if strings.Join(got, " ") != want {
 			return fmt.Sprintf("%s has addresses %v, want %q", name, got, want)
 		}
+
 		return ""
 	})
 }
@@ -144,12 +145,14 @@ func (w *world) event(name, message string) {
 		if err != nil {
 			return err.Error()
 		}
+
 		for _, e := range events.Items {
 			if e.InvolvedObject.Name == name && e.Type == corev1.EventTypeWarning && e.Reason == reason &&
 				strings.Contains(e.Message, message) {
 				return ""
 			}
 		}
+
 		return fmt.Sprintf("no event %s %q of %s among %d", reason, message, name, len(events.Items))
 	})
 }
@@ -280,6 +283,7 @@ func TestRoutesFollow(t *testing.T) {
 		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	w.routed("10.213.0.224 via 10.213.0.12")
 }
 

@@ -96,6 +96,7 @@ func (c *Controller) Start(ctx context.Context) error {
 				to.Add(key)
 			}
 		}
+
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    add,
 			UpdateFunc: func(_, object any) { add(object) },
@@ -135,6 +136,7 @@ func (c *Controller) Stop(context.Context) error {
 func (c *Controller) follow(ctx context.Context, q queue, kind string, sync func(context.Context, string) error) {
 	stop := context.AfterFunc(ctx, q.ShutDown)
 	defer stop()
+
 	for {
 		key, shutdown := q.Get()
 		if shutdown {
@@ -149,6 +151,7 @@ func (c *Controller) follow(ctx context.Context, q queue, kind string, sync func
 			c.cfg.Log.WarnContext(ctx, "provision local storage", kind, key, "error", err)
 			q.AddRateLimited(key)
 		}
+
 		q.Done(key)
 	}
 }

@@ -63,6 +63,7 @@ func newWorld(t *testing.T) *world {
 		}
 		return seen["watch persistentvolumeclaims"] && seen["watch persistentvolumes"]
 	})
+
 	return w
 }
 
@@ -207,6 +208,7 @@ func TestControllerLeavesAlone(t *testing.T) {
 	w.claims("many", func(c *corev1.PersistentVolumeClaim) {
 		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}
 	})
+
 	w.claims("beta", func(c *corev1.PersistentVolumeClaim) {
 		c.Annotations = map[string]string{
 			askedBetaAnnotation: Provisioner, nodeAnnotation: "win-1", corev1.BetaStorageClassAnnotation: Class,
@@ -252,6 +254,7 @@ func TestControllerSavesAgain(t *testing.T) {
 		metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+
 	w.made("a")
 	if got := w.folders(); !slices.Equal(got, []string{"pvc-a"}) {
 		t.Errorf("folders %q", got)

@@ -100,6 +100,7 @@ func (p provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolume
 		return fmt.Errorf("remove volume %q: it is not where this provisioner puts volumes of node %q", volume.Name,
 			node)
 	}
+
 	return place.Remove(volume.Name)
 }
 

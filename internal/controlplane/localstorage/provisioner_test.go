@@ -76,6 +76,7 @@ func TestProvisionAndDelete(t *testing.T) {
 		}},
 		NodeAffinity: affinity("win-1"),
 	}
+
 	if diff := cmp.Diff(want, volume.Spec); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -152,6 +153,7 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 		!strings.Contains(err.Error(), "open the node's folder of volumes") {
 		t.Errorf("without the folder: %v", err)
 	}
+
 	if err := os.Symlink(outside, folder); err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +175,7 @@ func TestProvisionStaysOnTheDisk(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(folder, "pvc-1", "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := p.Delete(t.Context(), volume); err != nil {
 		t.Error(err)
 	}

@@ -67,6 +67,7 @@ func (s *Server) Start(ctx context.Context) error {
 
 	tick := time.NewTicker(registerEvery)
 	defer tick.Stop()
+
 	for {
 		err := s.register(ctx)
 		if err == nil {

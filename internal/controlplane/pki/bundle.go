@@ -37,6 +37,7 @@ func Ensure(dir string, apiServer SANs, now time.Time) (*Bundle, error) {
 	if err := ensureFolder(dir); err != nil {
 		return nil, err
 	}
+
 	authorities := map[string]*pair{}
 	for _, name := range []string{CA, FrontProxyCA} {
 		authority, err := ensureAuthority(filepath.Join(dir, name), name, now)
@@ -51,6 +52,7 @@ func Ensure(dir string, apiServer SANs, now time.Time) (*Bundle, error) {
 			return nil, err
 		}
 	}
+
 	if err := ensureServiceAccountKey(dir); err != nil {
 		return nil, err
 	}
@@ -85,6 +87,7 @@ func ensureFolder(dir string) error {
 	if err != nil {
 		return fmt.Errorf("read layout version of certificates: %w", err)
 	}
+
 	if got := strings.TrimSpace(string(found)); got != layoutVersion {
 		return fmt.Errorf("open certificates %q: the folder has layout %q, this program knows %q", dir, got,
 			layoutVersion)
@@ -178,6 +181,7 @@ func ensureAuthority(base, name string, now time.Time) (*pair, error) {
 	if !found.cert.IsCA {
 		return nil, fmt.Errorf("read authority %q: the certificate is not one of an authority", base)
 	}
+
 	if now.After(found.cert.NotAfter) {
 		return nil, fmt.Errorf("read authority %q: it expired on %s; take the cluster down and bring it up anew", base,
 			found.cert.NotAfter.Format(time.DateOnly))

@@ -114,7 +114,7 @@ func Kubelet(node string) User {
 // and not secrets.
 const ViewerGroup = "mullion:viewers"
 
-// Viewer is who reads the cluster without root. Nothing of it is kept: each reader gets a certificate of its own
+// Viewer returns who reads the cluster without root. Nothing of it is kept: each reader gets a certificate of its own
 // (Bundle.ShortLived).
 func Viewer() User { return User{Name: "mullion:viewer", Groups: []string{ViewerGroup}} }
 

@@ -53,6 +53,7 @@ func newAuthority(name string, now time.Time) (*pair, error) {
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 	}
+
 	return sign(template, key, template, key)
 }
 
@@ -184,6 +185,7 @@ func ensureServiceAccountKey(dir string) error {
 		if err != nil {
 			return err
 		}
+
 		if err := atomicfile.Write(path, text, 0o600); err != nil {
 			return err
 		}
@@ -225,6 +227,7 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		certs = append(certs, cert)
 	}
 	if len(certs) == 0 {

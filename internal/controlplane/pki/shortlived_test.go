@@ -87,6 +87,7 @@ func TestUnkept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := pair.Leaf.Subject.String(); got != "CN=system:node:win-1,O=system:nodes" {
 		t.Errorf("its subject is %s", got)
 	}
@@ -98,6 +99,7 @@ func TestUnkept(t *testing.T) {
 		CurrentTime: now.Add(364 * 24 * time.Hour),
 		KeyUsages:   []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
+
 	if _, err := pair.Leaf.Verify(options); err != nil {
 		t.Error(err)
 	}

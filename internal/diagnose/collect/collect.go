@@ -14,7 +14,7 @@ const linesOfLog = "2000"
 // eventsOfLog is how many of the newest events of an event log are kept.
 const eventsOfLog = "300"
 
-// asked are the files and the commands that print them. Of collectlogs.ps1
+// asked returns the files and the commands that print them. Of collectlogs.ps1
 // (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/debug/collectlogs.ps1) are network.txt to vfp.txt.
 func asked() []nodescript.Section {
 	own := nodescript.Own
@@ -48,7 +48,7 @@ func asked() []nodescript.Section {
 	}
 }
 
-// log is the section of the end of a log that the node may have.
+// log returns the section of the end of a log that the node may have.
 func log(name, file string) nodescript.Section {
 	return nodescript.Section{
 		Name:    path.Join("logs", name),
@@ -56,11 +56,11 @@ func log(name, file string) nodescript.Section {
 	}
 }
 
-// Command is the program with its arguments that asks a node. All that it runs only reads.
+// Command returns the program with its arguments that asks a node. All that it runs only reads.
 func Command() []string { return nodescript.Command(asked()) }
 
-// Files are what Command printed, by the names of files with slashes. A file of which the node had nothing is left out,
-// and so is one that was not asked for. whole says that the command ran to its end.
+// Files returns what Command printed, by the names of files with slashes. A file of which the node had nothing is left
+// out, and so is one that was not asked for. whole says that the command ran to its end.
 func Files(text string) (files map[string][]byte, whole bool) {
 	names := map[string]bool{}
 	for _, s := range asked() {

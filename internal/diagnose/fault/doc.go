@@ -22,12 +22,16 @@ type Fault struct {
 	Does string
 }
 
-// All are the faults, in the order of the probes.
+// All returns the faults, in the order of the probes.
 func All() []Fault {
 	var all []Fault
 	for _, p := range diagnose.Probes() {
 		if does, ok := does(p.ID); ok {
-			all = append(all, Fault{ID: p.ID, Title: p.Title, Does: does})
+			all = append(all, Fault{
+				ID:    p.ID,
+				Title: p.Title,
+				Does:  does,
+			})
 		}
 	}
 	return all

@@ -63,6 +63,7 @@ func each(ctx context.Context, c kubeclient.Interface, do func(id string, remove
 		if err != nil {
 			return err
 		}
+
 		err = apimeta.EachListItem(list, func(o runtime.Object) error {
 			m, err := apimeta.Accessor(o)
 			if err != nil {
@@ -77,10 +78,12 @@ func each(ctx context.Context, c kubeclient.Interface, do func(id string, remove
 			return err
 		}
 	}
+
 	nodes, err := c.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
+
 	for i := range nodes.Items {
 		n := &nodes.Items[i]
 		if n.Annotations[Label] == "" {
@@ -90,10 +93,11 @@ func each(ctx context.Context, c kubeclient.Interface, do func(id string, remove
 			return err
 		}
 	}
+
 	return nil
 }
 
-// Made are the faults that a cluster has, by name.
+// Made returns the faults that a cluster has, by name.
 func Made(ctx context.Context, c kubeclient.Interface) ([]string, error) {
 	var made []string
 	err := each(ctx, c, func(id string, _ func() error) error {
@@ -118,6 +122,7 @@ func Make(ctx context.Context, c kubeclient.Interface, ids []string, v Values) e
 			return fmt.Errorf("fault %s needs a Linux node", id)
 		}
 	}
+
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: Namespace,
 		// the webhook of credential specs would refuse a pod that is to fail on its node
@@ -127,11 +132,13 @@ func Make(ctx context.Context, c kubeclient.Interface, ids []string, v Values) e
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
+
 	for _, id := range ids {
 		if err := makeOne(ctx, c, id, v); err != nil {
 			return fmt.Errorf("make fault %s: %w", id, err)
 		}
 	}
+
 	return nil
 }
 
@@ -160,6 +167,7 @@ func annotate(ctx context.Context, c kubeclient.Interface, node string) error {
 	if n.Annotations[Label] != "" {
 		return nil
 	}
+
 	set := map[string]any{Label: annotations}
 	for name, value := range annotated() {
 		if _, there := n.Annotations[name]; there {
@@ -167,6 +175,7 @@ func annotate(ctx context.Context, c kubeclient.Interface, node string) error {
 		}
 		set[name] = value
 	}
+
 	return patch(ctx, c, node, set)
 }
 
@@ -195,6 +204,7 @@ func Undo(ctx context.Context, c kubeclient.Interface, ids []string) (undone []s
 			return nil, &UnknownError{ID: id}
 		}
 	}
+
 	var errs []error
 	err = each(ctx, c, func(id string, remove func() error) error {
 		if len(ids) > 0 && !slices.Contains(ids, id) {
@@ -207,6 +217,7 @@ func Undo(ctx context.Context, c kubeclient.Interface, ids []string) (undone []s
 		undone = append(undone, id)
 		return nil
 	})
+
 	err = errors.Join(append(errs, err)...)
 	if err == nil && len(ids) == 0 {
 		err = c.CoreV1().Namespaces().Delete(ctx, Namespace, metav1.DeleteOptions{})

@@ -13,7 +13,12 @@ import (
 	"mullion.dev/mullion/internal/diagnose/fault"
 )
 
-var values = fault.Values{WindowsNode: "win-1", LinuxNode: "linux-1", WindowsImage: "w:v1", LinuxImage: "l:v1"}
+var values = fault.Values{
+	WindowsNode:  "win-1",
+	LinuxNode:    "linux-1",
+	WindowsImage: "w:v1",
+	LinuxImage:   "l:v1",
+}
 
 func nodes() []*corev1.Node {
 	return []*corev1.Node{
@@ -44,11 +49,13 @@ func TestAll(t *testing.T) {
 	for _, p := range diagnose.Probes() {
 		probes[p.ID] = true
 	}
+
 	for _, f := range fault.All() {
 		if !probes[f.ID] || f.Does == "" || f.Title == "" {
 			t.Errorf("%+v", f)
 		}
 	}
+
 	c := cluster()
 	if err := fault.Make(t.Context(), c, names(), values); err != nil {
 		t.Fatal(err)
@@ -56,6 +63,7 @@ func TestAll(t *testing.T) {
 	if made, err := fault.Made(t.Context(), c); err != nil || !slices.Equal(made, names()) {
 		t.Errorf("made %v, %v", made, err)
 	}
+
 	if err := fault.Make(t.Context(), c, names(), values); err != nil { // a second time changes nothing
 		t.Error(err)
 	}
@@ -63,6 +71,7 @@ func TestAll(t *testing.T) {
 	if undone, err := fault.Undo(t.Context(), c, one); err != nil || !slices.Equal(undone, one) {
 		t.Errorf("undone %v, %v", undone, err)
 	}
+
 	made, err := fault.Made(t.Context(), c)
 	if err != nil || slices.Contains(made, "pod-pings") || len(made) != len(names())-1 {
 		t.Errorf("made %v, %v", made, err)
@@ -70,12 +79,14 @@ func TestAll(t *testing.T) {
 	if _, err := fault.Undo(t.Context(), c, nil); err != nil {
 		t.Error(err)
 	}
+
 	if made, err := fault.Made(t.Context(), c); err != nil || len(made) > 0 {
 		t.Errorf("left %v, %v", made, err)
 	}
 	if _, err := c.CoreV1().Namespaces().Get(t.Context(), fault.Namespace, metav1.GetOptions{}); err == nil {
 		t.Error("the namespace is left")
 	}
+
 	n, err := c.CoreV1().Nodes().Get(t.Context(), "win-1", metav1.GetOptions{})
 	if err != nil || len(n.Annotations) > 0 {
 		t.Errorf("annotations %v, %v", n.Annotations, err)
@@ -89,6 +100,7 @@ func TestOthersObjectsStay(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "kube-flannel-windows-cfg", Namespace: "kube-system"},
 		Data:       map[string]string{"cni-conf.json": "theirs"},
 	}
+
 	_ = c.Tracker().Add(own)
 	err := fault.Make(t.Context(), c, []string{"outbound-exceptions"}, values)
 	if _, taken := errors.AsType[*fault.TakenError](err); !taken {
@@ -97,6 +109,7 @@ func TestOthersObjectsStay(t *testing.T) {
 	if _, err := fault.Undo(t.Context(), c, nil); err != nil {
 		t.Error(err)
 	}
+
 	left, err := c.CoreV1().ConfigMaps("kube-system").Get(t.Context(), own.Name, metav1.GetOptions{})
 	if err != nil || left.Data["cni-conf.json"] != "theirs" {
 		t.Errorf("%v, %v", left, err)
@@ -121,6 +134,7 @@ func TestJudgedFirst(t *testing.T) {
 			t.Errorf("%s: made %v, %v", name, made, err)
 		}
 	}
+
 	if _, err := fault.Undo(t.Context(), c, []string{"nonsense"}); err == nil {
 		t.Error("nonsense is undone")
 	}

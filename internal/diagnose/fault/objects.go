@@ -27,7 +27,7 @@ var manifests embed.FS
 // annotations is the fault that flannel's annotations of a node make.
 const annotations = "flannel-annotations"
 
-// annotated are what flannel would say of a node, with a network number and an address that do not fit.
+// annotated returns what flannel would say of a node, with a network number and an address that do not fit.
 func annotated() map[string]string {
 	return map[string]string{
 		"flannel.alpha.coreos.com/backend-type": "vxlan",
@@ -36,7 +36,7 @@ func annotated() map[string]string {
 	}
 }
 
-// does is what is done for a fault: the first line of its manifest, which is a comment.
+// does returns what is done for a fault: the first line of its manifest, which is a comment.
 func does(id string) (string, bool) {
 	if id == annotations {
 		return "annotations of flannel on a Windows node that do not fit it", true
@@ -55,12 +55,13 @@ type Values struct {
 	WindowsImage, LinuxImage string
 }
 
-// objects are the objects of a fault, with its label.
+// objects returns the objects of a fault, with its label.
 func objects(id string, v Values) ([]runtime.Object, error) {
 	text, err := manifests.ReadFile("manifests/" + id + ".yaml")
 	if err != nil {
 		return nil, err
 	}
+
 	filled := strings.NewReplacer("WINDOWS-NODE", v.WindowsNode, "LINUX-NODE", v.LinuxNode, "WINDOWS", v.WindowsImage,
 		"LINUX", v.LinuxImage).Replace(string(text))
 	var all []runtime.Object
@@ -72,6 +73,7 @@ func objects(id string, v Values) ([]runtime.Object, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if len(bytes.TrimSpace(one)) == 0 {
 			continue
 		}
@@ -79,6 +81,7 @@ func objects(id string, v Values) ([]runtime.Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the manifest of fault %s: %w", id, err)
 		}
+
 		meta, ok := o.(metav1.Object)
 		if !ok {
 			return nil, fmt.Errorf("read the manifest of fault %s: %T has no name", id, o)
@@ -87,6 +90,7 @@ func objects(id string, v Values) ([]runtime.Object, error) {
 		if labels == nil {
 			labels = map[string]string{}
 		}
+
 		labels[Label] = id
 		meta.SetLabels(labels)
 		if _, cluster := o.(*nodev1.RuntimeClass); !cluster && meta.GetNamespace() == "" {
@@ -106,21 +110,25 @@ func create(ctx context.Context, c kubeclient.Interface, o runtime.Object) error
 		there = func() (metav1.Object, error) {
 			return c.CoreV1().Pods(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 		}
+
 	case *corev1.Service:
 		_, err = c.CoreV1().Services(o.Namespace).Create(ctx, o, metav1.CreateOptions{})
 		there = func() (metav1.Object, error) {
 			return c.CoreV1().Services(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 		}
+
 	case *corev1.ConfigMap:
 		_, err = c.CoreV1().ConfigMaps(o.Namespace).Create(ctx, o, metav1.CreateOptions{})
 		there = func() (metav1.Object, error) {
 			return c.CoreV1().ConfigMaps(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 		}
+
 	case *appsv1.DaemonSet:
 		_, err = c.AppsV1().DaemonSets(o.Namespace).Create(ctx, o, metav1.CreateOptions{})
 		there = func() (metav1.Object, error) {
 			return c.AppsV1().DaemonSets(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 		}
+
 	case *nodev1.RuntimeClass:
 		_, err = c.NodeV1().RuntimeClasses().Create(ctx, o, metav1.CreateOptions{})
 		there = func() (metav1.Object, error) {
@@ -129,6 +137,7 @@ func create(ctx context.Context, c kubeclient.Interface, o runtime.Object) error
 	default:
 		return fmt.Errorf("no fault is made of a %T", o)
 	}
+
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
@@ -136,6 +145,7 @@ func create(ctx context.Context, c kubeclient.Interface, o runtime.Object) error
 	if wrong != nil {
 		return wrong
 	}
+
 	if old.GetLabels()[Label] == "" {
 		return &TakenError{Object: fmt.Sprintf("%T %s/%s", o, old.GetNamespace(), old.GetName())}
 	}

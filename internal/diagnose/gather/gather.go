@@ -49,10 +49,12 @@ func Picture(ctx context.Context, client kubeclient.Interface, chosen []string) 
 		Facts:    map[string]diagnose.NodeFacts{},
 		Missing:  map[diagnose.Need]string{},
 	}
+
 	version, err := client.ServerVersion(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask the API server for its version: %w", err)
 	}
+
 	p.Version = version.GitVersion
 	p.Nodes, err = list(ctx, func(ctx context.Context, o metav1.ListOptions) ([]corev1.Node, string, error) {
 		l, err := client.CoreV1().Nodes().List(ctx, o)
@@ -61,16 +63,19 @@ func Picture(ctx context.Context, client kubeclient.Interface, chosen []string) 
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
+
 	for _, name := range chosen {
 		if err := known(p.Nodes, name); err != nil {
 			return nil, err
 		}
 	}
+
 	objects(ctx, client, p)
 	networkConfigMaps(ctx, client, p)
 	credentialSpecs(ctx, client, p)
 	logs(ctx, client, p)
 	kubelets(ctx, client, p)
+
 	return p, ctx.Err()
 }
 
@@ -101,6 +106,7 @@ func list[T any](ctx context.Context,
 		case err != nil:
 			return nil, err
 		}
+
 		all = append(all, items...)
 		if next == "" {
 			return all, nil
@@ -117,6 +123,7 @@ func objects(ctx context.Context, client kubeclient.Interface, p *diagnose.Pictu
 			p.Missing[n] = reason(err)
 		}
 	}
+
 	p.Pods, err = list(ctx, func(ctx context.Context, o metav1.ListOptions) ([]corev1.Pod, string, error) {
 		l, err := client.CoreV1().Pods("").List(ctx, o)
 		return l.Items, l.Continue, err
@@ -146,7 +153,7 @@ func objects(ctx context.Context, client kubeclient.Interface, p *diagnose.Pictu
 	missing(diagnose.NetworkPolicies)
 }
 
-// reason is an error without what every one of these errors begins with.
+// reason returns an error without what every one of these errors begins with.
 func reason(err error) string {
 	if apierrors.IsForbidden(err) {
 		return "not permitted: " + err.Error()
@@ -154,7 +161,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// configMaps are the ones that kube-proxy and flannel are configured by: kubeadm's, flannel's and SIG Windows'
+// configMaps returns the ones that kube-proxy and flannel are configured by: kubeadm's, flannel's and SIG Windows'
 // manifests (https://github.com/kubernetes-sigs/sig-windows-tools/tree/master/hostprocess) name them so.
 func configMaps() []struct{ namespace, name string } {
 	return []struct{ namespace, name string }{
@@ -188,6 +195,7 @@ func credentialSpecs(ctx context.Context, client kubeclient.Interface, p *diagno
 		p.NoGMSA = true
 		return
 	}
+
 	var all metav1.PartialObjectMetadataList
 	if err == nil {
 		err = json.Unmarshal(text, &all)
@@ -196,6 +204,7 @@ func credentialSpecs(ctx context.Context, client kubeclient.Interface, p *diagno
 		p.Missing[diagnose.GMSASpecs] = reason(err)
 		return
 	}
+
 	for _, one := range all.Items {
 		p.GMSASpecs = append(p.GMSASpecs, one.Name)
 	}
@@ -217,6 +226,7 @@ func logs(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture)
 		if !networkPods.MatchString(pod.Name) || !p.Looked(pod.Spec.NodeName) {
 			continue
 		}
+
 		for _, s := range pod.Status.ContainerStatuses {
 			if s.ContainerID == "" && s.RestartCount == 0 {
 				continue // it has not been started
@@ -226,6 +236,7 @@ func logs(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture)
 				p.Missing[diagnose.Logs] = reason(err)
 				continue
 			}
+
 			p.Logs = append(p.Logs, diagnose.Log{
 				Node:      pod.Spec.NodeName,
 				Pod:       pod.Namespace + "/" + pod.Name,
@@ -270,6 +281,7 @@ func kubelets(ctx context.Context, client kubeclient.Interface, p *diagnose.Pict
 			wrong = append(wrong, fmt.Errorf("node %s: %w", n.Name, err))
 			continue
 		}
+
 		p.Kubelets[n.Name] = k
 	}
 	if len(wrong) > 0 {
@@ -285,6 +297,7 @@ func kubeletOf(ctx context.Context, client kubeclient.Interface, node string) (d
 	if err != nil {
 		return diagnose.Kubelet{}, err
 	}
+
 	var got struct {
 		KubeletConfig *struct {
 			ClusterDNS    []string `json:"clusterDNS"`
@@ -294,6 +307,7 @@ func kubeletOf(ctx context.Context, client kubeclient.Interface, node string) (d
 	if err := json.Unmarshal(text, &got); err != nil {
 		return diagnose.Kubelet{}, err
 	}
+
 	if got.KubeletConfig == nil {
 		return diagnose.Kubelet{}, errors.New("its answer has no configuration of a kubelet")
 	}

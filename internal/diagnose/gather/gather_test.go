@@ -33,6 +33,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if next := r.URL.Query().Get("continue"); next != "" {
 		key += "?" + next
 	}
+
 	body, ok := a.answers[key]
 	switch {
 	case !ok:
@@ -72,7 +73,7 @@ func empty(kind, version string) string {
 	return `{"kind":"` + kind + `","apiVersion":"` + version + `","items":[]}`
 }
 
-// answers are those of a cluster that lets everything be read.
+// answers returns those of a cluster that lets everything be read.
 func answers() map[string]string {
 	return map[string]string{
 		"/version":          `{"gitVersion":"v1.37.1"}`,
@@ -110,6 +111,7 @@ func TestPicture(t *testing.T) {
 	if len(p.Missing) != 0 {
 		t.Errorf("missing: %v", p.Missing)
 	}
+
 	want := []diagnose.Log{{
 		Node:      "win-1",
 		Pod:       "kube-system/kube-proxy-windows-x",
@@ -119,6 +121,7 @@ func TestPicture(t *testing.T) {
 	if diff := cmp.Diff(want, p.Logs); diff != "" {
 		t.Errorf("logs (-want +got):\n%s", diff)
 	}
+
 	kubelets := map[string]diagnose.Kubelet{"win-1": {ClusterDNS: []string{"10.96.0.10"}, ClusterDomain: "cluster.local"}}
 	if diff := cmp.Diff(kubelets, p.Kubelets); diff != "" {
 		t.Errorf("kubelets (-want +got):\n%s", diff)
@@ -127,6 +130,7 @@ func TestPicture(t *testing.T) {
 		!cmp.Equal(p.GMSASpecs, []string{"webapp"}) {
 		t.Errorf("%+v", p)
 	}
+
 	for _, line := range a.asked {
 		if !strings.HasPrefix(line, "GET ") {
 			t.Errorf("it does more than read: %s", line)
@@ -174,6 +178,7 @@ func TestPictureOfNothing(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+
 	for name, want := range map[string]string{"linux-1": "not a Windows node", "win-9": "no node"} {
 		_, err := gather.Picture(t.Context(), client(t, &api{answers: answers()}), []string{"win-1", name})
 		unknown, ok := errors.AsType[*gather.UnknownNodeError](err)
@@ -212,6 +217,7 @@ func TestNodes(t *testing.T) {
 		}
 		return p
 	}
+
 	ask := func(_ context.Context, node string) (diagnose.NodeFacts, error) {
 		return diagnose.NodeFacts{Hostname: node}, nil
 	}
@@ -220,6 +226,7 @@ func TestNodes(t *testing.T) {
 	if want := map[string]diagnose.NodeFacts{"win-1": {Hostname: "win-1"}}; !cmp.Equal(p.Facts, want) || len(p.Missing) != 0 {
 		t.Errorf("%+v, missing %v", p.Facts, p.Missing)
 	}
+
 	p = picture()
 	gather.Nodes(t.Context(), p, gather.Asker{Refused: "nobody allows it"})
 	if len(p.Facts) != 0 || p.Missing[diagnose.Facts] != "nobody allows it" {
@@ -229,6 +236,7 @@ func TestNodes(t *testing.T) {
 	gather.Nodes(t.Context(), p, gather.Asker{Ask: func(context.Context, string) (diagnose.NodeFacts, error) {
 		return diagnose.NodeFacts{}, errors.New("it is down")
 	}, Begin: func(context.Context) error { return errors.New("left behind") }})
+
 	if len(p.Facts) != 0 || p.Missing[diagnose.Facts] != "left behind\nit is down" {
 		t.Errorf("%+v, missing %q", p.Facts, p.Missing[diagnose.Facts])
 	}
@@ -246,11 +254,13 @@ func TestLater(t *testing.T) {
 		if answer != "" {
 			a.answers["/api/v1/pods"] = answer
 		}
+
 		before := len(a.asked)
 		p.Facts["win-1"] = diagnose.NodeFacts{PodFolders: folders}
 		gather.Later(t.Context(), client(t, a), p)
 		return p, len(a.asked) - before
 	}
+
 	if p, asked := ask(t, ""); asked != 0 || len(p.Later) != 0 {
 		t.Errorf("without folders: %d questions, %q", asked, p.Later)
 	}

@@ -35,6 +35,7 @@ func Nodes(ctx context.Context, p *diagnose.Picture, asker Asker) {
 	if asker.Begin != nil {
 		wrong = asker.Begin(ctx)
 	}
+
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	room := make(chan struct{}, atOnce)
@@ -43,6 +44,7 @@ func Nodes(ctx context.Context, p *diagnose.Picture, asker Asker) {
 		if !p.Looked(name) {
 			continue
 		}
+
 		all.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
@@ -53,9 +55,11 @@ func Nodes(ctx context.Context, p *diagnose.Picture, asker Asker) {
 				wrong = errors.Join(wrong, err)
 				return
 			}
+
 			p.Facts[name] = facts
 		})
 	}
+
 	all.Wait()
 	if wrong != nil {
 		p.Missing[diagnose.Facts] = wrong.Error()
@@ -71,6 +75,7 @@ func Later(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture
 			known[name] = true
 		}
 	}
+
 	news := false
 	for _, facts := range p.Facts {
 		news = news || slices.ContainsFunc(facts.PodFolders, func(folder string) bool { return !known[folder] })
@@ -78,6 +83,7 @@ func Later(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture
 	if !news {
 		return
 	}
+
 	pods, err := list(ctx, func(ctx context.Context, o metav1.ListOptions) ([]corev1.Pod, string, error) {
 		l, err := client.CoreV1().Pods("").List(ctx, o)
 		return l.Items, l.Continue, err
@@ -89,6 +95,7 @@ func Later(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture
 			p.Facts[name] = facts
 		}
 	}
+
 	for i := range pods {
 		p.Later = append(p.Later, diagnose.FolderNames(&pods[i])...)
 	}

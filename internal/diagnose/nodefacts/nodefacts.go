@@ -31,7 +31,7 @@ func services() []string { return []string{"kubelet", "kube-proxy", "containerd"
 // variables is where Windows keeps the machine's variables.
 const variables = `HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment`
 
-// Command is the program with its arguments that asks a node. All that it runs only reads.
+// Command returns the program with its arguments that asks a node. All that it runs only reads.
 func Command() []string {
 	sections := []nodescript.Section{
 		{Name: "hostname", Command: "hostname.exe"},
@@ -40,18 +40,21 @@ func Command() []string {
 	for _, s := range services() {
 		sections = append(sections, nodescript.Section{Name: "service " + s, Command: "sc.exe query " + s})
 	}
+
 	sections = append(sections,
 		nodescript.Section{Name: "variables", Command: "reg.exe query '" + variables + "'"},
 		nodescript.Section{Name: "networks", Command: nodescript.Own("Get-HnsNetwork | ConvertTo-Json -Depth 5")},
 		nodescript.Section{Name: "processes", Command: nodescript.Own(
 			"Get-CimInstance Win32_Process | Where-Object Name -like kube* | ForEach-Object CommandLine")},
 	)
+
 	for _, f := range files() {
 		sections = append(sections, nodescript.Section{
 			Name:    "file " + f,
 			Command: "if (Test-Path '" + f + "') { Get-Content '" + f + "' }",
 		})
 	}
+
 	sections = append(sections, nodescript.Section{Name: "pods last", Command: podFolders})
 	return nodescript.Command(sections)
 }
@@ -73,6 +76,7 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 		Files:     map[string]string{},
 		Variables: map[string]string{},
 	}
+
 	answers, whole := nodescript.Split(text)
 	var first []string
 	for _, a := range answers {
@@ -85,6 +89,7 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 			if m := state.FindStringSubmatch(body); m != nil {
 				facts.Services[rest] = m[1]
 			}
+
 		case "pods":
 			first, facts.PodFolders = podsOf(rest, body, first)
 		case "variables":
@@ -94,18 +99,21 @@ func Parse(text string) (facts diagnose.NodeFacts, whole bool) {
 		case "networks":
 			facts.Networks = networks(body)
 			facts.NetworksKnown = facts.Networks != nil || body == ""
+
 		case "processes":
 			for line := range strings.Lines(body) {
 				if line = strings.TrimSpace(line); line != "" {
 					facts.Processes = append(facts.Processes, line)
 				}
 			}
+
 		case "file":
 			if body != "" {
 				facts.Files[rest] = body
 			}
 		}
 	}
+
 	return facts, whole
 }
 
@@ -129,6 +137,7 @@ func networks(text string) []diagnose.HNSNetwork {
 		Type    string
 		Subnets []struct{ AddressPrefix string }
 	}
+
 	var all []network
 	if json.Unmarshal([]byte(text), &all) != nil {
 		var one network
@@ -137,6 +146,7 @@ func networks(text string) []diagnose.HNSNetwork {
 		}
 		all = []network{one}
 	}
+
 	out := []diagnose.HNSNetwork{}
 	for _, n := range all {
 		h := diagnose.HNSNetwork{Name: n.Name, Type: n.Type}
@@ -145,5 +155,6 @@ func networks(text string) []diagnose.HNSNetwork {
 		}
 		out = append(out, h)
 	}
+
 	return out
 }

@@ -34,6 +34,7 @@ func TestParse(t *testing.T) {
 		PodFolders:    []string{"7f3a-2"},
 		Variables:     map[string]string{"KUBE_NETWORK": "cbr0", "PATH": `C:\Windows\system32;C:\Program Files\x`},
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" || !whole {
 		t.Errorf("whole %v, (-want +got):\n%s", whole, diff)
 	}

@@ -57,11 +57,13 @@ func Ask(ctx context.Context, client kubeclient.Interface, node, image string, c
 			err = errors.Join(err, remove(context.WithoutCancel(ctx), client, made.Name))
 		}
 	}()
+
 	if _, err := pods.Create(ctx, made, metav1.CreateOptions{}); err != nil {
 		return "", fmt.Errorf("make a HostProcess pod on node %s: %w", node, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
+
 	state := "it was not started"
 	err = wait.PollUntilContextCancel(ctx, look, true, func(ctx context.Context) (bool, error) {
 		p, err := pods.Get(ctx, made.Name, metav1.GetOptions{})
@@ -71,6 +73,7 @@ func Ask(ctx context.Context, client kubeclient.Interface, node, image string, c
 		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			return true, nil
 		}
+
 		state = why(p, state)
 		if i := strings.IndexAny(state, ": "); i > 0 && slices.Contains(hopeless(), state[:i]) {
 			return false, errors.New("it does not start")
@@ -80,6 +83,7 @@ func Ask(ctx context.Context, client kubeclient.Interface, node, image string, c
 	if err != nil {
 		return "", fmt.Errorf("wait for pod %s/%s on node %s: %w: %s", Namespace, made.Name, node, err, state)
 	}
+
 	text, err = output(ctx, client, made.Name)
 	if err != nil {
 		return "", fmt.Errorf("read the log of pod %s/%s on node %s: %w", Namespace, made.Name, node, err)
@@ -90,7 +94,7 @@ func Ask(ctx context.Context, client kubeclient.Interface, node, image string, c
 	return text, nil
 }
 
-// hopeless are the reasons for which the kubelet waits ever longer.
+// hopeless returns the reasons for which the kubelet waits ever longer.
 func hopeless() []string {
 	return []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerError", "RunContainerError"}
 }
@@ -146,7 +150,7 @@ func Sweep(ctx context.Context, client kubeclient.Interface) error {
 	return wrong
 }
 
-// Pod is the pod that asks a node. It is placed on the node whatever its taints, and has no token of the API.
+// Pod returns the pod that asks a node. It is placed on the node whatever its taints, and has no token of the API.
 func Pod(name, node, image string, command []string) *corev1.Pod {
 	yes, no, user, seconds, now := true, false, `NT AUTHORITY\SYSTEM`, int64(lifetime.Seconds()), int64(0)
 	return &corev1.Pod{

@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/diagnose/nodepod"
 )
 
-// left are the pods that are there.
+// left returns the pods that are there.
 func left(t *testing.T, c *fake.Clientset) []corev1.Pod {
 	t.Helper()
 	all, err := c.CoreV1().Pods("").List(context.WithoutCancel(t.Context()), metav1.ListOptions{})
@@ -44,6 +44,7 @@ func TestThePodIsAlwaysRemoved(t *testing.T) {
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
 		}}}
 	}
+
 	for name, tt := range map[string]struct {
 		status corev1.PodStatus
 		err    error
@@ -63,6 +64,7 @@ func TestThePodIsAlwaysRemoved(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "win-1") {
 				t.Errorf("%v", err)
 			}
+
 			if pods := left(t, c); len(pods) > 0 {
 				t.Errorf("left behind: %s", pods[0].Name)
 			}
@@ -115,6 +117,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := nodepod.Sweep(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type Section struct {
 // command has no quotes.
 func Own(command string) string { return "powershell.exe -NoProfile -Command '" + command + "'" }
 
-// Command is the program, with its arguments, that asks the sections in order.
+// Command returns the program, with its arguments, that asks the sections in order.
 func Command(sections []Section) []string {
 	var lines []string
 	for _, s := range sections {

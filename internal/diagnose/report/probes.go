@@ -26,6 +26,7 @@ func Page(w io.Writer, probes []diagnose.Probe) error {
 		"writes it. %d probes. The numbers are those of the troubleshooting items in\n[Kubernetes' documents]"+
 		"(https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/intro-windows-in-kubernetes/#troubleshooting).\n\n"+
 		"| probe | trouble | documents | looks at | cause | what to do |\n|---|---|---|---|---|---|\n", len(probes))
+
 	cell := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
 	for _, p := range probes {
 		source := fmt.Sprintf("[%s](%s)", p.Source.Heading, p.Source.URL)
@@ -35,11 +36,12 @@ func Page(w io.Writer, probes []diagnose.Probe) error {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", p.ID, cell.Replace(p.Title), cell.Replace(source),
 			cell.Replace(p.Looks), cell.Replace(p.Cause), cell.Replace(strings.Join(p.Remedies, "; ")))
 	}
+
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// items are the numbers of a probe's items: "7, 8".
+// items returns the numbers of a probe's items: "7, 8".
 func items(p diagnose.Probe) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(p.Items)), ", "), "[]")
 }

@@ -23,7 +23,7 @@ type Report struct {
 	All bool
 }
 
-// Formats are the names of the formats, the usual one first.
+// Formats returns the names of the formats, the usual one first.
 func Formats() []string { return []string{"text", "json", "junit"} }
 
 // Write prints in one of Formats.
@@ -37,7 +37,7 @@ func (r Report) Write(w io.Writer, format string) error {
 	return r.text(w)
 }
 
-// count is how many probes came to a verdict.
+// count returns how many probes came to a verdict.
 func (r Report) count(v diagnose.Verdict) int {
 	n := 0
 	for _, one := range r.Results {
@@ -58,19 +58,23 @@ func (r Report) text(w io.Writer) error {
 			for _, line := range f.Evidence {
 				fmt.Fprintf(&b, "    | %s\n", plaintext.OneLine(line))
 			}
+
 			fmt.Fprintf(&b, "  why: %s\n", plaintext.OneLine(f.Cause))
 			for _, remedy := range f.Remedies {
 				fmt.Fprintf(&b, "  → %s\n", plaintext.OneLine(remedy))
 			}
+
 			fmt.Fprintf(&b, "  see: %s\n", one.Probe.Source.URL)
 		}
 	}
+
 	r.unknown(&b)
 	for _, one := range r.Results {
 		if r.All && one.Verdict == diagnose.OK {
 			fmt.Fprintf(&b, "ok: %s [%s]\n", "not found: "+one.Probe.Title, one.Probe.ID)
 		}
 	}
+
 	fmt.Fprintf(&b, "%d probes on %s: %d found something, %d nothing, %d cannot tell\n", len(r.Results), r.where(),
 		r.count(diagnose.Found), r.count(diagnose.OK), r.count(diagnose.CannotTell))
 	_, err := io.WriteString(w, b.String())
@@ -90,6 +94,7 @@ func (r Report) unknown(b *strings.Builder) {
 		}
 		probes[one.Why] = append(probes[one.Why], one.Probe.ID)
 	}
+
 	for _, why := range reasons {
 		fmt.Fprintf(b, "cannot tell: %s\n  why: %s\n", strings.Join(probes[why], ", "), plaintext.OneLine(why))
 	}
@@ -125,12 +130,14 @@ func (r Report) json(w io.Writer) error {
 		Nodes  []string `json:"nodes"`
 		Probes []probe  `json:"probes"`
 	}{r.Server, append([]string{}, r.Nodes...), []probe{}}
+
 	for _, one := range r.Results {
 		p := one.Probe
 		out.Probes = append(out.Probes, probe{
 			p.ID, p.Title, one.Verdict, one.Why, p.Items, p.Source.Heading, p.Source.URL, one.Findings,
 		})
 	}
+
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -149,11 +156,13 @@ func (r Report) junit(w io.Writer) error {
 			c.Skipped = &junit.Message{Message: one.Why}
 			cases = append(cases, c)
 		}
+
 		for _, f := range one.Findings {
 			text := append(append([]string{}, f.Evidence...), "why: "+f.Cause)
 			for _, remedy := range f.Remedies {
 				text = append(text, "→ "+remedy)
 			}
+
 			c.Name = f.Object
 			c.Failure = &junit.Message{
 				Message: one.Probe.Title,
@@ -163,6 +172,7 @@ func (r Report) junit(w io.Writer) error {
 			cases = append(cases, c)
 		}
 	}
+
 	out := junit.NewWriter(w, "mullion diagnose")
 	if err := out.Suite("Windows nodes", cases); err != nil {
 		return err

@@ -25,6 +25,7 @@ func results() []diagnose.Result {
 			Source: diagnose.Source{Heading: "My pods", URL: "https://example.org/#" + id},
 		}
 	}
+
 	return []diagnose.Result{
 		{Probe: probe("a-thing"), Verdict: diagnose.Found, Findings: []diagnose.Finding{
 			{
@@ -52,19 +53,26 @@ func output(t *testing.T, r report.Report, format string) string {
 }
 
 func TestGoldens(t *testing.T) {
-	r := report.Report{Results: results(), Nodes: []string{"win-1", "win-2"}, Server: "v1.37.1"}
+	r := report.Report{
+		Results: results(),
+		Nodes:   []string{"win-1", "win-2"},
+		Server:  "v1.37.1",
+	}
+
 	for _, format := range report.Formats() {
 		got := output(t, r, format)
 		golden.Assert(t, got, format+".golden")
 		if i := strings.IndexFunc(got, func(c rune) bool { return c < ' ' && c != '\n' }); i >= 0 {
 			t.Errorf("%s: %q is printed raw", format, got[i:min(i+10, len(got))])
 		}
+
 		for line := range strings.Lines(got) {
 			if format == "text" && strings.HasPrefix(line, "ok: all") {
 				t.Errorf("the cluster prints a line of its own: %s", line)
 			}
 		}
 	}
+
 	r.All = true
 	if got := output(t, r, "text"); !strings.Contains(got, "\nok: not found: a trouble [b-thing]\n") {
 		t.Errorf("with all:\n%s", got)
@@ -80,6 +88,7 @@ func TestNothing(t *testing.T) {
 	if err := json.Unmarshal([]byte(output(t, report.Report{}, "json")), &j); err != nil || j.Nodes == nil || j.Probes == nil {
 		t.Errorf("%v, %+v", err, j)
 	}
+
 	var suites struct {
 		Suites []struct {
 			Tests    int `xml:"tests,attr"`
@@ -87,6 +96,7 @@ func TestNothing(t *testing.T) {
 			Skipped  int `xml:"skipped,attr"`
 		} `xml:"testsuite"`
 	}
+
 	if err := xml.Unmarshal([]byte(output(t, report.Report{Results: results()}, "junit")), &suites); err != nil {
 		t.Fatal(err)
 	}

@@ -93,6 +93,7 @@ func (d disk) describeVolume(ctx context.Context, p *hostdisk.Part) error {
 	if err != nil {
 		return err
 	}
+
 	if !ours {
 		p.FileSystem, err = v.foreign(ctx)
 		if strings.EqualFold(p.FileSystem, NTFS) {
@@ -103,6 +104,7 @@ func (d disk) describeVolume(ctx context.Context, p *hostdisk.Part) error {
 		}
 		return err
 	}
+
 	if err := v.open(); err != nil {
 		return err
 	}
@@ -233,6 +235,7 @@ func (d disk) changeTable(ctx context.Context, r hostdisk.Request) (uint32, erro
 	if err != nil {
 		return 0, err
 	}
+
 	if t == nil {
 		return 0, hostcall.Refusef(41000, "The disk has not been initialized.")
 	}
@@ -341,7 +344,9 @@ func (d disk) changeVolume(ctx context.Context, p hostdisk.Part, r hostdisk.Requ
 		if err != nil {
 			return err
 		}
+
 		return v.format(ctx, r.Label)
+
 	case r.Do == hostdisk.AddPath: // it leads somewhere when the volume is formatted
 		return d.addPath(p, r.Path)
 	case r.Do == hostdisk.RemovePath:

@@ -52,6 +52,7 @@ func newHost(t *testing.T) *host {
 			t.Fatal(err)
 		}
 	}
+
 	if err := unix.Mount(h.mounts(), h.mounts(), "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +63,7 @@ func newHost(t *testing.T) *host {
 		for _, e := range entries {
 			_ = unix.Unmount(filepath.Join(h.mounts(), e.Name()), unix.MNT_DETACH)
 		}
+
 		if err := unix.Unmount(h.mounts(), unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
@@ -227,6 +229,7 @@ func TestDisk(t *testing.T) {
 		Disk: 1,
 		Size: 500 * mib,
 	})
+
 	h.refused(t, 4097, hostdisk.Request{
 		Do:        hostdisk.Resize,
 		Disk:      1,
@@ -248,6 +251,7 @@ func TestDisk(t *testing.T) {
 		Partition: 2,
 		Size:      most,
 	})
+
 	if got := partOf(t, larger, 1, 2); got.VolumeSize < p.VolumeSize+190*mib {
 		t.Errorf("the volume has %d bytes, and had %d", got.VolumeSize, p.VolumeSize)
 	}
@@ -352,6 +356,7 @@ func TestServerEnds(t *testing.T) {
 		Partition: 2,
 		Path:      `C:\DATA`,
 	})
+
 	h.refused(t, 42002, hostdisk.Request{
 		Do:        hostdisk.AddPath,
 		Disk:      1,
@@ -392,6 +397,7 @@ func TestServerEnds(t *testing.T) {
 	if data, err := os.ReadFile(h.file(p, "new")); string(data) != "by the container" {
 		t.Errorf("the host sees %q, %v", data, err)
 	}
+
 	if err := unix.Unmount(container, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -455,6 +461,7 @@ func TestForeign(t *testing.T) {
 		Disk:      1,
 		Partition: 2,
 	})
+
 	h.refused(t, 43005, hostdisk.Request{
 		Do:        hostdisk.Flush,
 		Disk:      1,

@@ -34,6 +34,7 @@ func FuzzReadTable(f *testing.F) {
 				f.Fatal(err)
 			}
 		}
+
 		if err := writeTable(disk, t); err != nil {
 			f.Fatal(err)
 		}

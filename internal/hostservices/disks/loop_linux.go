@@ -90,6 +90,7 @@ func attached(file *os.File, offset int64) (*os.File, error) {
 		if err == nil && info.Device == want.Dev && info.Inode == want.Ino && info.Offset == uint64(offset) {
 			return device, nil
 		}
+
 		_ = device.Close()
 	}
 
@@ -110,6 +111,7 @@ func extend(device *os.File, size int64) error {
 func freed(file *os.File, offset int64, patience time.Duration) (bool, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+
 	for deadline := time.Now().Add(patience); ; <-tick.C {
 		device, err := attached(file, offset)
 		if err != nil || device == nil {
@@ -118,6 +120,7 @@ func freed(file *os.File, offset int64, patience time.Duration) (bool, error) {
 		if err := device.Close(); err != nil {
 			return false, err
 		}
+
 		if time.Now().After(deadline) {
 			return false, nil
 		}

@@ -72,6 +72,7 @@ func (s *Server) usable(ctx context.Context, r record, do hostdisk.Do) error {
 func (s *Server) Attach(ctx context.Context, all []Remote) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var errs []error
 	for _, r := range all {
 		i := slices.IndexFunc(s.state.Disks, func(d record) bool { return d.Remote == r.Key })
@@ -112,6 +113,7 @@ func (s *Server) Numbers(keys []string) []uint32 {
 func (s *Server) Release(ctx context.Context, keys []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var gone []record
 	for i, r := range s.state.Disks {
 		if !slices.Contains(keys, r.Remote) || !s.has(r) {
@@ -128,6 +130,7 @@ func (s *Server) Release(ctx context.Context, keys []string) error {
 			}
 			return err
 		}
+
 		gone = append(gone, r)
 	}
 
@@ -145,6 +148,7 @@ func (s *Server) Release(ctx context.Context, keys []string) error {
 func (s *Server) Lose(prefix string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var errs []error
 	for _, r := range s.state.Disks {
 		if r.Remote == "" || !strings.HasPrefix(r.Remote, prefix) {
@@ -155,6 +159,7 @@ func (s *Server) Lose(prefix string) error {
 				errs = append(errs, s.drop(guid))
 			}
 		}
+
 		errs = append(errs, s.vanish(r))
 	}
 
@@ -195,6 +200,7 @@ func (s *Server) vanish(r record) error {
 func (s *Server) Forget(keep func(key string) bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var errs []error
 	s.state.Disks = slices.DeleteFunc(s.state.Disks, func(r record) bool {
 		if r.Remote == "" || keep(r.Remote) {

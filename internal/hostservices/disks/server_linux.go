@@ -72,6 +72,7 @@ func (s *Server) takeOver(ctx context.Context) error {
 	if s.state, err = stateFile(s.Dir).Load(state{Version: stateVersion}); err != nil {
 		return err
 	}
+
 	s.remote, s.owners = map[string]Remote{}, map[string]uint32{}
 	for _, r := range s.there() {
 		if d := s.describe(ctx, r); d.Fault != "" {
@@ -188,6 +189,7 @@ func (s *Server) attachDisk(r hostdisk.Request) (uint32, error) {
 	if err != nil {
 		return 0, errors.Join(fmt.Errorf("make a disk of %d bytes: %w", r.Size, err), os.Remove(file))
 	}
+
 	s.Log.Info("disk attached", "number", made.Number, "serial", made.Serial, "size", r.Size)
 	return made.Number, nil
 }

@@ -36,9 +36,11 @@ func TestStateOfAnOlderNode(t *testing.T) {
   }
 }
 `
+
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := stateFile(dir).Load(state{Version: stateVersion})
 	want := state{
 		Version: 1,
@@ -48,6 +50,7 @@ func TestStateOfAnOlderNode(t *testing.T) {
 		},
 		Paths: map[string][]string{"00000000-0000-0000-0000-000000000022": {"E:"}},
 	}
+
 	if diff := cmp.Diff(want, s); diff != "" || err != nil {
 		t.Fatalf("%v, -want +got:\n%s", err, diff)
 	}

@@ -39,6 +39,7 @@ func readTable(f *os.File) (*gpt.Table, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(f, 0, 2*sector), head); err != nil {
 		return nil, fmt.Errorf("read the partition table: %w", err)
 	}
+
 	if !isHeader(head[sector:]) {
 		if slices.ContainsFunc(head[:sector], func(b byte) bool { return b != 0 }) {
 			return nil, errForeign
@@ -127,6 +128,7 @@ func writeNewTable(f *os.File) error {
 			Name: "Microsoft reserved partition", GUID: uuid.NewString(),
 		}},
 	}
+
 	if err := t.Write(f, size); err != nil {
 		return fmt.Errorf("write the partition table: %w", err)
 	}
@@ -193,6 +195,7 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 		consider(int64(p.Start) * sector / alignment * alignment)            // within the disk
 		at = (int64(p.End+1)*sector + alignment - 1) / alignment * alignment // within the disk
 	}
+
 	consider((size - tail) / alignment * alignment)
 	if want == 0 {
 		want = room
@@ -215,6 +218,7 @@ func addPartition(t *gpt.Table, size, want int64) (*gpt.Partition, error) {
 	}
 	place(p, begin, want)
 	t.Partitions = append(t.Partitions, p)
+
 	return p, nil
 }
 

@@ -74,6 +74,7 @@ const probeID = 65530
 func (v volume) foreign(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
+
 	cmd := exec.CommandContext(ctx, "blkid", "-p", "-o", "value", "-s", "TYPE",
 		"-O", fmt.Sprint(v.part.Offset), "-S", fmt.Sprint(v.part.Size), "/proc/self/fd/3")
 	cmd.ExtraFiles = []*os.File{v.disk}
@@ -188,6 +189,7 @@ func (v volume) close() error {
 	if err != nil {
 		return err
 	}
+
 	if there {
 		err := unix.Unmount(v.mount, 0)
 		if errors.Is(err, unix.EBUSY) {

@@ -128,6 +128,7 @@ func (s *said) Read(ctx context.Context, _ fs.FileHandle, dest []byte, offset in
 	if err != nil || len(data) > len(dest) {
 		return nil, syscall.EIO
 	}
+
 	return fuse.ReadResultData(data), 0
 }
 
@@ -252,6 +253,7 @@ func (d *disk) Write(ctx context.Context, _ fs.FileHandle, data []byte, offset i
 	case whole(u, len(data), offset):
 		return uint32(len(data)), d.move(ctx, (*iscsi.Session).WriteAt, data, offset) // at most MostBytes
 	}
+
 	d.kept.partial.Lock()
 	defer d.kept.partial.Unlock()
 

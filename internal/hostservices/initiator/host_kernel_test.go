@@ -84,6 +84,7 @@ func newHost(t *testing.T) *host {
 			t.Fatal(err)
 		}
 	}
+
 	if err := unix.Mount(h.mounts(), h.mounts(), "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +94,7 @@ func newHost(t *testing.T) *host {
 		for _, pid := range h.keepers(t) {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
+
 		for _, pattern := range []string{"volumes/*", "volumes", "iscsi/*"} {
 			found, _ := filepath.Glob(filepath.Join(h.dir, pattern))
 			for _, f := range found {
@@ -205,6 +207,7 @@ func (h *host) volume(t *testing.T, number uint32) string {
 			return filepath.Join(h.mounts(), d.Partitions[len(d.Partitions)-1].GUID)
 		}
 	}
+
 	t.Fatalf("no disk %d in %+v", number, a)
 	return ""
 }
@@ -234,6 +237,7 @@ func (h *host) eventually(t *testing.T, what string, is func() error) {
 	begin := time.Now()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+
 	for ; ; <-tick.C {
 		err := is()
 		if err == nil {

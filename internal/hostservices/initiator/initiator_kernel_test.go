@@ -179,6 +179,7 @@ func TestTargetGone(t *testing.T) {
 		_, err = f.WriteString(text)
 		return errors.Join(err, f.Sync(), f.Close())
 	}
+
 	if err := write("before"); err != nil {
 		t.Fatal(err)
 	}
@@ -360,6 +361,7 @@ func TestPersistent(t *testing.T) {
 		for _, pid := range h.keepers(t) {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
+
 		boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 		if err != nil {
 			t.Fatal(err)
@@ -419,6 +421,7 @@ func TestPersistent(t *testing.T) {
 	if a := h.must(t, hostiscsi.Request{Do: hostiscsi.Get}); len(a.Sessions) != 0 || len(a.Portals) != 1 {
 		t.Errorf("there is %+v", a)
 	}
+
 	if all := h.disk(t, hostdisk.Request{Do: hostdisk.Get}).Disks; len(all) != 0 {
 		t.Errorf("disks are left: %+v", all)
 	}
@@ -553,6 +556,7 @@ func TestSettle(t *testing.T) {
 	for _, pid := range h.keepers(t) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
+
 	h.start(t)
 	h.eventually(t, "the volume is back", reads(file, "cached"))
 
@@ -574,6 +578,7 @@ func TestSettle(t *testing.T) {
 	if err := <-waits; err == nil {
 		t.Error("it writes without a target")
 	}
+
 	if took := time.Since(begin); took > hold {
 		t.Errorf("it took %s", took)
 	}

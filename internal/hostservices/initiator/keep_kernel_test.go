@@ -28,6 +28,7 @@ func TestTake(t *testing.T) {
 	k := &kept{lost: make(chan struct{}), asked: asked{Login: iscsi.Login{
 		Portal: server.Portal, Initiator: NameOf("win-1"), Target: iscsitest.Open, ISID: [6]byte{0x80, 1, 2, 3, 4, 5},
 	}}}
+
 	k.changed.L = &k.mu
 	login := func() *iscsi.Session {
 		t.Helper()

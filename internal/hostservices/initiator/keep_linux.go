@@ -153,6 +153,7 @@ func (k *kept) take(s *iscsi.Session, units []iscsi.Unit) error {
 	k.fault = nil
 	k.local = s.LocalAddr().String()
 	k.changed.Broadcast()
+
 	return nil
 }
 
@@ -193,6 +194,7 @@ func (k *kept) watch(ctx context.Context) {
 func (k *kept) again(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, k.Hold)
 	defer cancel()
+
 	for {
 		err := k.login(ctx)
 		if err == nil {
@@ -304,5 +306,6 @@ func refused(err error) error {
 	case errors.As(err, &dns) || errors.As(err, &op) || errors.Is(err, context.DeadlineExceeded):
 		return hostcall.Refusef(0, "Connection Failed: %v", err)
 	}
+
 	return hostcall.Refusef(0, "Login Failed: %v", err)
 }

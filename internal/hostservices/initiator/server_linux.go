@@ -112,6 +112,7 @@ func (s *Server) takeOver(ctx context.Context) error {
 	if err = errors.Join(os.MkdirAll(s.Dir, 0o700), os.MkdirAll(s.Folder, 0o700)); err != nil {
 		return err
 	}
+
 	if s.state, err = load(s.Dir); err != nil {
 		return err
 	}
@@ -120,6 +121,7 @@ func (s *Server) takeOver(ctx context.Context) error {
 		if one.Ended != "" {
 			continue
 		}
+
 		is, err := s.statusOf(ctx, one, statusFile)
 		switch {
 		case ctx.Err() != nil:
@@ -177,6 +179,7 @@ func (s *Server) answer(ctx context.Context, request hostiscsi.Request) (hostisc
 	for _, p := range s.state.Portals {
 		a.Portals = append(a.Portals, p.show())
 	}
+
 	for _, one := range s.state.Sessions {
 		if one.Ended == "" {
 			a.Sessions = append(a.Sessions, s.show(ctx, one))
@@ -240,7 +243,9 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 			s.state.Portals = slices.Delete(s.state.Portals, i, i+1)
 			return "", s.save()
 		}
+
 		return "", s.discover(ctx, s.state.Portals[i])
+
 	case hostiscsi.SetSecret:
 		s.state.Secret = r.Secret
 		return "", s.save()
@@ -259,6 +264,7 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 	case hostiscsi.Register, hostiscsi.Unregister:
 		s.state.Sessions[i].Persistent = r.Do == hostiscsi.Register
 		return "", s.save()
+
 	case hostiscsi.Rescan:
 		is, err := s.statusOf(ctx, s.state.Sessions[i], rescanFile)
 		if err == nil && is.Rescan != "" {
@@ -268,6 +274,7 @@ func (s *Server) carryOut(ctx context.Context, r hostiscsi.Request) (string, err
 		if err == nil {
 			s.give(ctx, s.state.Sessions[i], is)
 		}
+
 		return "", err
 	}
 
@@ -398,6 +405,7 @@ func (s *Server) make(ctx context.Context, one session) (is status, err error) {
 	case s.place(one) == len(s.state.Sessions):
 		return is, errors.Join(errors.New("the session was logged out meanwhile"), s.unmount(one.ID))
 	}
+
 	s.give(ctx, one, is)
 
 	// It takes the place of a persistent one that was logged out.
@@ -430,6 +438,7 @@ func (s *Server) disconnect(ctx context.Context, i int) error {
 		if err := errors.Join(s.abort(one.ID), s.Disks.Lose(one.prefix())); err != nil {
 			return err
 		}
+
 	default:
 		if err := s.Disks.Release(ctx, s.keys(one, is)); err != nil {
 			if errors.Is(err, disks.ErrInUse) {

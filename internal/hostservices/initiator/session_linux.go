@@ -137,6 +137,7 @@ func (s *Server) statusOf(ctx context.Context, one session, file string) (status
 
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
+
 	select {
 	case r := <-done:
 		return r.is, r.err
@@ -240,6 +241,7 @@ func identifier(one session, u iscsi.Unit) string {
 func (s *Server) watch(ctx context.Context) {
 	tick := time.NewTicker(watchPause)
 	defer tick.Stop()
+
 	for {
 		s.mu.Lock()
 		all := append([]session(nil), s.state.Sessions...)
@@ -293,6 +295,7 @@ func (s *Server) revive(ctx context.Context, one session) {
 			s.Log.Error("take the disks of a lost session away", "id", one.ID, "error", err)
 		}
 	}
+
 	if time.Now().Before(tried.next) {
 		return
 	}

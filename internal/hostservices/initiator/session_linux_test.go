@@ -21,6 +21,7 @@ func TestReadStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if data, err := readStatus(regular); string(data) != "{}" || err != nil {
 		t.Errorf("the status is %q, %v", data, err)
 	}

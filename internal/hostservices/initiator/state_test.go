@@ -57,9 +57,11 @@ func TestStateOfAnOlderNode(t *testing.T) {
   "secret": "hush-of-the-host"
 }
 `, boot())
+
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := load(dir)
 	want := state{
 		Version: 1,
@@ -81,6 +83,7 @@ func TestStateOfAnOlderNode(t *testing.T) {
 		}},
 		Secret: "hush-of-the-host",
 	}
+
 	if diff := cmp.Diff(want, s); diff != "" || err != nil {
 		t.Fatalf("%v, -want +got:\n%s", err, diff)
 	}
@@ -111,6 +114,7 @@ func TestLoad(t *testing.T) {
 		for _, one := range s.Sessions {
 			got += one.ID + " "
 		}
+
 		if got != want || err != nil {
 			t.Errorf("of boot %q: %q, %v, want %q", from, got, err, want)
 		}

@@ -31,6 +31,7 @@ func Discover(ctx context.Context, l Login) ([]Target, error) {
 		return nil, err
 	}
 	defer s.Close()
+
 	p := &pdu{data: encode(pair{"SendTargets", "All"})}
 	p.header[0], p.header[1] = opText, final
 	p.set(20, none)
@@ -47,6 +48,7 @@ func Discover(ctx context.Context, l Login) ([]Target, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ask %s for its targets: %w", l.Portal, err)
 		}
+
 		text = append(text, t.data...)
 		if t.answered.is(final) && !t.answered.is(continued) {
 			break
@@ -55,6 +57,7 @@ func Discover(ctx context.Context, l Login) ([]Target, error) {
 		p.header[0], p.header[1] = opText, final
 		p.set(20, t.answered.u32(20))
 	}
+
 	pairs, err := decode(text)
 	if err != nil {
 		return nil, err
@@ -64,7 +67,7 @@ func Discover(ctx context.Context, l Login) ([]Target, error) {
 	return targetsOf(pairs), nil
 }
 
-// targetsOf are the targets in what a portal has answered. What is no name of a target is left out.
+// targetsOf returns the targets in what a portal has answered. What is no name of a target is left out.
 func targetsOf(pairs []pair) []Target {
 	var all []Target
 	known := false
@@ -81,6 +84,7 @@ func targetsOf(pairs []pair) []Target {
 			}
 		}
 	}
+
 	slices.SortFunc(all, func(a, b Target) int { return strings.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(all, func(a, b Target) bool { return a.Name == b.Name })
 }

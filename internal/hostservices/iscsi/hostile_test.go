@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// scripted is a session with a target that answers each message by a script.
+// scripted returns a session with a target that answers each message by a script.
 func scripted(t *testing.T, answer func(p *pdu, say func(*pdu))) *Session {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -28,6 +28,7 @@ func scripted(t *testing.T, answer func(p *pdu, say func(*pdu))) *Session {
 			answer(p, func(r *pdu) { _ = r.write(theirs) })
 		}
 	}()
+
 	t.Cleanup(func() {
 		s.Close()
 		_ = theirs.Close()
@@ -35,7 +36,7 @@ func scripted(t *testing.T, answer func(p *pdu, say func(*pdu))) *Session {
 	return s
 }
 
-// reply is a message of a target about a task.
+// reply returns a message of a target about a task.
 func reply(to *pdu, op, flags byte, data string) *pdu {
 	p := &pdu{data: []byte(data)}
 	p.header[0], p.header[1] = op, flags
@@ -54,6 +55,7 @@ func TestHostile(t *testing.T) {
 		p.set(44, length)
 		return p
 	}
+
 	for name, answer := range map[string]func(p *pdu, say func(*pdu)){
 		"more data than asked for": func(p *pdu, say func(*pdu)) { say(reply(p, opDataIn, final|1, strings.Repeat("x", 600))) },
 		"data at another place":    func(p *pdu, say func(*pdu)) { say(at(reply(p, opDataIn, final|1, "xxxx"), 0xfffffffe, 0)) },
@@ -81,6 +83,7 @@ func TestHostile(t *testing.T) {
 			}
 		})
 	}
+
 	for name, place := range map[string][2]uint32{"beyond": {512, 512}, "too much": {0, 1 << 30}, "nothing": {0, 0}, "around": {0xffffffff, 2}} {
 		t.Run("asks for data "+name, func(t *testing.T) {
 			s := scripted(t, func(p *pdu, say func(*pdu)) {
@@ -109,6 +112,7 @@ func TestPings(t *testing.T) {
 		say(r)
 		say(reply(p, opDataIn, final|1, strings.Repeat("x", 512)))
 	})
+
 	if err := s.ReadAt(t.Context(), Unit{Size: 512, Block: 512}, make([]byte, 512), 0); err != nil {
 		t.Error(err)
 	}
@@ -162,6 +166,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
+
 		pairs, _ := decode(p.data)
 		targetsOf(pairs)
 		_, _ = numberOf(pairs, "MaxBurstLength", 1, 1, 1<<20)

@@ -46,6 +46,7 @@ func TestSession(t *testing.T) {
 		targets[1].Portals[0] != server.Portal {
 		t.Fatalf("the targets are %+v, %v", targets, err)
 	}
+
 	s, err := iscsi.Dial(t.Context(), login(server, iscsitest.Open, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -55,11 +56,13 @@ func TestSession(t *testing.T) {
 	if err != nil || len(units) != 2 {
 		t.Fatalf("the disks are %+v, %v", units, err)
 	}
+
 	u := units[0]
 	if u.Number != 1 || u.Size != iscsitest.DiskSize || u.Block != 512 || u.Vendor != "IET" || u.Serial == "" ||
 		u.NAA == "" || u.ReadOnly || !u.Thin {
 		t.Errorf("the first disk is %+v", u)
 	}
+
 	t.Logf("%+v", u)
 	var both sync.WaitGroup
 	for i := range int64(32) {
@@ -72,6 +75,7 @@ func TestSession(t *testing.T) {
 			if err != nil || !bytes.Equal(data, back) {
 				t.Errorf("%d bytes at %d: %v", len(data), at, err)
 			}
+
 			file := make([]byte, len(data))
 			f, err := os.Open(filepath.Join(server.Dir, "open-1"))
 			if err != nil {
@@ -84,6 +88,7 @@ func TestSession(t *testing.T) {
 			}
 		})
 	}
+
 	both.Wait()
 	back := make([]byte, 4096)
 	err = errors.Join(s.Flush(t.Context(), u), s.Discard(t.Context(), u, 0, 1<<20), s.ReadAt(t.Context(), u, back, 0))
@@ -93,6 +98,7 @@ func TestSession(t *testing.T) {
 	if err := s.ReadAt(t.Context(), u, make([]byte, 100), 0); err == nil {
 		t.Error("100 bytes are read of blocks of 512")
 	}
+
 	if err := s.ReadAt(t.Context(), u, make([]byte, 1024), u.Size-512); err == nil {
 		t.Error("it reads beyond the end")
 	}
@@ -111,12 +117,20 @@ func TestCHAP(t *testing.T) {
 		chap *iscsi.CHAP
 		ok   bool
 	}{
-		"none":         {nil, false},
-		"right":        {&iscsi.CHAP{User: iscsitest.User, Secret: iscsitest.Secret}, true},
-		"wrong":        {&iscsi.CHAP{User: iscsitest.User, Secret: "wrong-of-the-test"}, false},
-		"wrong user":   {&iscsi.CHAP{User: "bob", Secret: iscsitest.Secret}, false},
-		"mutual":       {&iscsi.CHAP{User: iscsitest.User, Secret: iscsitest.Secret, Mutual: iscsitest.TargetSecret}, true},
-		"mutual wrong": {&iscsi.CHAP{User: iscsitest.User, Secret: iscsitest.Secret, Mutual: "another-hush-of"}, false},
+		"none":       {nil, false},
+		"right":      {&iscsi.CHAP{User: iscsitest.User, Secret: iscsitest.Secret}, true},
+		"wrong":      {&iscsi.CHAP{User: iscsitest.User, Secret: "wrong-of-the-test"}, false},
+		"wrong user": {&iscsi.CHAP{User: "bob", Secret: iscsitest.Secret}, false},
+		"mutual": {&iscsi.CHAP{
+			User:   iscsitest.User,
+			Secret: iscsitest.Secret,
+			Mutual: iscsitest.TargetSecret,
+		}, true},
+		"mutual wrong": {&iscsi.CHAP{
+			User:   iscsitest.User,
+			Secret: iscsitest.Secret,
+			Mutual: "another-hush-of",
+		}, false},
 	} {
 		s, err := iscsi.Dial(t.Context(), login(server, iscsitest.Guarded, c.chap))
 		if s != nil {
@@ -127,6 +141,7 @@ func TestCHAP(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if _, err := iscsi.Dial(t.Context(), login(server, "iqn.2026-11.dev.mullion:none", nil)); !errors.Is(err, iscsi.ErrNoTarget) {
 		t.Errorf("a target that is not there: %v", err)
 	}
@@ -151,6 +166,7 @@ func TestSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	server.Pause()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -159,6 +175,7 @@ func TestSilence(t *testing.T) {
 	if took := time.Since(begin); err == nil || took > 25*time.Second {
 		t.Errorf("reading from a silent target: %v after %s", err, took)
 	}
+
 	t.Logf("%v after %s", err, time.Since(begin))
 	server.Stop()
 	begin = time.Now()
@@ -183,6 +200,7 @@ func bench(b *testing.B, do func(*iscsi.Session, context.Context, iscsi.Unit, []
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	b.SetBytes(8 * iscsi.MostBytes)
 	for b.Loop() {
 		var all sync.WaitGroup
@@ -193,6 +211,7 @@ func bench(b *testing.B, do func(*iscsi.Session, context.Context, iscsi.Unit, []
 				}
 			})
 		}
+
 		all.Wait()
 	}
 }

@@ -38,7 +38,7 @@ func decode(text []byte) ([]pair, error) {
 	return pairs, nil
 }
 
-// valueOf is the value of a key, "" without one.
+// valueOf returns the value of a key, "" without one.
 func valueOf(pairs []pair, key string) string {
 	for _, p := range pairs {
 		if p.key == key {
@@ -48,7 +48,7 @@ func valueOf(pairs []pair, key string) string {
 	return ""
 }
 
-// numberOf is a number that a target names, otherwise without one. It is from least to most, or an error.
+// numberOf returns a number that a target names, otherwise without one. It is from least to most, or an error.
 func numberOf(pairs []pair, key string, otherwise, least, most uint32) (uint32, error) {
 	text := valueOf(pairs, key)
 	if text == "" {

@@ -73,6 +73,7 @@ func (l Login) connect(ctx context.Context) (_ *Session, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, conn.Close())
@@ -80,6 +81,7 @@ func (l Login) connect(ctx context.Context) (_ *Session, err error) {
 	}()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
+
 	s := newSession(conn)
 	if err := (&negotiation{Login: l, Session: s}).run(); err != nil {
 		return nil, fmt.Errorf("log in to %s: %w", l.Portal, err)
@@ -109,6 +111,7 @@ func (n *negotiation) run() error {
 	if err := n.secure(); err != nil {
 		return err
 	}
+
 	offered := []pair{
 		{"HeaderDigest", "None"},
 		{"DataDigest", "None"},
@@ -117,12 +120,14 @@ func (n *negotiation) run() error {
 		{"DefaultTime2Retain", "0"},
 		{"ErrorRecoveryLevel", "0"},
 	}
+
 	if n.Target != "" {
 		offered = append(offered,
 			pair{"MaxConnections", "1"}, pair{"InitialR2T", "Yes"}, pair{"ImmediateData", "Yes"}, pair{"MaxOutstandingR2T", "1"},
 			pair{"MaxBurstLength", strconv.Itoa(mostBurst)}, pair{"FirstBurstLength", strconv.Itoa(mostReceived)},
 			pair{"DataPDUInOrder", "Yes"}, pair{"DataSequenceInOrder", "Yes"})
 	}
+
 	got, err := n.until(operational, fullFeature, offered)
 	if err != nil {
 		return err
@@ -137,6 +142,7 @@ func (n *negotiation) agree(got []pair) error {
 			return broken("%s is %.40q", key, v)
 		}
 	}
+
 	var err, err2, err3 error
 	const usual = 8192 // what a target takes that says nothing
 	n.mostSent, err = numberOf(got, "MaxRecvDataSegmentLength", usual, 512, 1<<24-1)
@@ -146,6 +152,7 @@ func (n *negotiation) agree(got []pair) error {
 	if valueOf(got, "ImmediateData") == "No" {
 		n.first = 0
 	}
+
 	return errors.Join(err, err2, err3)
 }
 
@@ -155,6 +162,7 @@ func (n *negotiation) secure() error {
 	if n.Target == "" {
 		about = []pair{{"InitiatorName", n.Initiator}, {"SessionType", "Discovery"}}
 	}
+
 	if n.CHAP == nil {
 		got, err := n.until(security, operational, append(about, pair{"AuthMethod", "None"}))
 		if err == nil && valueOf(got, "AuthMethod") != "" && valueOf(got, "AuthMethod") != "None" {
@@ -162,6 +170,7 @@ func (n *negotiation) secure() error {
 		}
 		return err
 	}
+
 	got, _, err := n.exchange(security, operational, false, append(about, pair{"AuthMethod", "CHAP"}))
 	if err != nil {
 		return err
@@ -169,6 +178,7 @@ func (n *negotiation) secure() error {
 	if valueOf(got, "AuthMethod") != "CHAP" {
 		return fmt.Errorf("%w: the target has no CHAP", ErrAuthentication)
 	}
+
 	const md5Number = "5"
 	if got, _, err = n.exchange(security, operational, false, []pair{{"CHAP_A", md5Number}}); err != nil {
 		return err
@@ -176,6 +186,7 @@ func (n *negotiation) secure() error {
 	if valueOf(got, "CHAP_A") != md5Number {
 		return fmt.Errorf("%w: the target has no CHAP with MD5", ErrAuthentication)
 	}
+
 	return n.prove(got)
 }
 
@@ -189,6 +200,7 @@ func (n *negotiation) prove(got []pair) error {
 	if err != nil {
 		return err
 	}
+
 	said := []pair{{"CHAP_N", n.CHAP.User}, {"CHAP_R", "0x" + hex.EncodeToString(answerTo(byte(id), n.CHAP.Secret, challenge))}}
 	ours := make([]byte, 17)
 	_, _ = rand.Read(ours) // never fails
@@ -198,6 +210,7 @@ func (n *negotiation) prove(got []pair) error {
 		}
 		said = append(said, pair{"CHAP_I", strconv.Itoa(int(ours[16]))}, pair{"CHAP_C", "0x" + hex.EncodeToString(ours[:16])})
 	}
+
 	got, err = n.until(security, operational, said)
 	if err != nil || n.CHAP.Mutual == "" {
 		return err
@@ -206,10 +219,11 @@ func (n *negotiation) prove(got []pair) error {
 	if err != nil || subtle.ConstantTimeCompare(theirs, answerTo(ours[16], n.CHAP.Mutual, ours[:16])) != 1 {
 		return fmt.Errorf("%w: the target does not prove who it is", ErrAuthentication)
 	}
+
 	return nil
 }
 
-// answerTo is the answer to a challenge.
+// answerTo returns the answer to a challenge.
 func answerTo(id byte, secret string, challenge []byte) []byte {
 	sum := md5.Sum(append(append([]byte{id}, secret...), challenge...)) // see above
 	return sum[:]
@@ -234,6 +248,7 @@ func binaryOf(text string) ([]byte, error) {
 	if err != nil || len(b) == 0 || len(b) > most {
 		return nil, broken("%.20q are no bytes", text)
 	}
+
 	return b, nil
 }
 
@@ -263,6 +278,7 @@ func (n *negotiation) exchange(stage, next byte, transit bool, said []pair) (got
 	} else {
 		p.header[1] = stage << 2
 	}
+
 	copy(p.header[8:], n.ISID[:])
 	p.header[14], p.header[15] = byte(n.TSIH>>8), byte(n.TSIH)
 	p.set(24, n.cmdSN)
@@ -277,6 +293,7 @@ func (n *negotiation) exchange(stage, next byte, transit bool, said []pair) (got
 		if err != nil {
 			return nil, false, err
 		}
+
 		if err := n.take(r); err != nil {
 			return nil, false, err
 		}
@@ -284,6 +301,7 @@ func (n *negotiation) exchange(stage, next byte, transit bool, said []pair) (got
 		if len(text) > mostText {
 			return nil, false, broken("a login of more than %d bytes", mostText)
 		}
+
 		if !r.is(continued) {
 			got, err := decode(text)
 			on := r.is(final)
@@ -293,9 +311,11 @@ func (n *negotiation) exchange(stage, next byte, transit bool, said []pair) (got
 			n.TSIH = uint16(r.header[14])<<8 | uint16(r.header[15])
 			return got, on, err
 		}
+
 		p.data, p.header[1] = nil, stage<<2
 		p.set(28, n.expStatSN)
 	}
+
 	return nil, false, broken("a login has no end")
 }
 
@@ -304,12 +324,14 @@ func (n *negotiation) take(r *pdu) error {
 	if r.op() != opLoggedIn {
 		return broken("the answer to a login is %#x", r.op())
 	}
+
 	class, detail := r.header[36], r.header[37]
 	switch {
 	case class == 0:
 	case class == 1:
 		pairs, _ := decode(r.data)
 		return fmt.Errorf("the target has moved to %.100q, where it has to be looked for", valueOf(pairs, "TargetAddress"))
+
 	case class == 2 && (detail == 1 || detail == 2):
 		return ErrAuthentication
 	case class == 2 && detail == 3:
@@ -317,6 +339,7 @@ func (n *negotiation) take(r *pdu) error {
 	default:
 		return fmt.Errorf("the target refuses the login with status %02x%02x", class, detail)
 	}
+
 	n.expStatSN = r.u32(24) + 1
 	n.maxCmdSN = r.u32(32)
 	return nil

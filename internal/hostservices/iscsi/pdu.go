@@ -58,7 +58,7 @@ func (p *pdu) is(flag byte) bool    { return p.header[1]&flag != 0 }
 func (p *pdu) u32(at int) uint32    { return binary.BigEndian.Uint32(p.header[at:]) }
 func (p *pdu) set(at int, v uint32) { binary.BigEndian.PutUint32(p.header[at:], v) }
 
-// tag is the initiator's of the task that the message belongs to.
+// tag returns the initiator's of the task that the message belongs to.
 func (p *pdu) tag() uint32 { return p.u32(16) }
 
 // write writes the message, with its data padded to four bytes.
@@ -85,12 +85,14 @@ func read(r io.Reader, room []byte) (*pdu, error) {
 	if n > mostReceived {
 		return nil, broken("a message has %d bytes of data", n)
 	}
+
 	if extra := int(p.header[4]) * 4; extra > 0 {
 		var skipped [mostExtra]byte
 		if _, err := io.ReadFull(r, skipped[:extra]); err != nil {
 			return nil, err
 		}
 	}
+
 	padded := (n + 3) / 4 * 4
 	if padded > len(room) {
 		room = make([]byte, padded)

@@ -61,10 +61,11 @@ func (s *Session) command(ctx context.Context, lun uint64, cdb, out, in []byte) 
 		n, err := s.once(ctx, lun, cdb, out, in)
 		refused, is := errors.AsType[*StatusError](err)
 		again := is && (refused.Status == busy || refused.Status == taskSetFull ||
-			refused.Key == unitAttention || refused.Key == notReady && refused.Code == 0x04)
+			refused.Key == unitAttention || (refused.Key == notReady && refused.Code == 0x04))
 		if !again || tries == patience {
 			return n, err
 		}
+
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
@@ -82,25 +83,34 @@ func (s *Session) once(ctx context.Context, lun uint64, cdb, out, in []byte) (in
 		p.header[1] |= reads
 		p.set(20, uint32(len(in))) // at most mostBurst
 	}
+
 	if out != nil {
 		p.header[1] |= writes
 		p.set(20, uint32(len(out))) // at most mostBurst
 		p.data = out[:min(len(out), int(s.first), int(s.mostSent))]
 	}
+
 	copy(p.header[32:], cdb)
-	t, err := s.do(ctx, p, &task{lun: lun, out: out, in: in})
+	t, err := s.do(ctx, p, &task{
+		lun: lun,
+		out: out,
+		in:  in,
+	})
 	if err != nil {
 		return 0, err
 	}
+
 	if t.status == good {
 		return t.read, nil
 	}
+
 	e := &StatusError{Status: t.status}
 	if len(t.sense) >= 14 && t.sense[0]&0x7e == 0x70 { // fixed format
 		e.Key, e.Code, e.Qualifier = t.sense[2]&0xf, t.sense[12], t.sense[13]
 	} else if len(t.sense) >= 4 && t.sense[0]&0x7e == 0x72 {
 		e.Key, e.Code, e.Qualifier = t.sense[1]&0xf, t.sense[2], t.sense[3]
 	}
+
 	return 0, e
 }
 
@@ -128,7 +138,7 @@ type Unit struct {
 // MostUnits bounds the disks of a target.
 const MostUnits = 32
 
-// Units are the target's disks, in the order of their numbers.
+// Units returns the target's disks, in the order of their numbers.
 func (s *Session) Units(ctx context.Context) ([]Unit, error) {
 	const most = 8 + 8*256
 	list := make([]byte, most)
@@ -139,9 +149,11 @@ func (s *Session) Units(ctx context.Context) ([]Unit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the target's disks: %w", err)
 	}
+
 	if n < 8 {
 		return nil, broken("a list of disks of %d bytes", n)
 	}
+
 	list = list[8:min(n, 8+int(binary.BigEndian.Uint32(list)))]
 	var all []Unit
 	for ; len(list) >= 8; list = list[8:] {
@@ -152,10 +164,12 @@ func (s *Session) Units(ctx context.Context) ([]Unit, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look at a disk of the target: %w", err)
 		}
+
 		if disk && len(all) < MostUnits {
 			all = append(all, u)
 		}
 	}
+
 	slices.SortFunc(all, func(a, b Unit) int { return int(a.Number) - int(b.Number) })
 	return all, nil
 }
@@ -171,6 +185,7 @@ func (s *Session) unit(ctx context.Context, lun uint64) (u Unit, disk bool, err 
 	if err != nil || len(page) < 36 || page[0] != 0 {
 		return u, false, err
 	}
+
 	u.Vendor, u.Product = plainText(page[8:16]), plainText(page[16:32])
 	if err := s.capacity(ctx, &u); err != nil {
 		return u, false, err
@@ -178,6 +193,7 @@ func (s *Session) unit(ctx context.Context, lun uint64) (u Unit, disk bool, err 
 	if page, err := s.inquire(ctx, lun, 0x80); err == nil && len(page) > 4 {
 		u.Serial = plainText(page[4:])
 	}
+
 	if page, err := s.inquire(ctx, lun, 0x83); err == nil && len(page) > 4 {
 		u.NAA = naaOf(page[4:])
 	}
@@ -208,6 +224,7 @@ func (s *Session) capacity(ctx context.Context, u *Unit) error {
 	if err != nil {
 		return err
 	}
+
 	last := binary.BigEndian.Uint64(in)
 	u.Block = int64(binary.BigEndian.Uint32(in[8:]))
 	const mostBlock, mostSize = 4096, 1 << 50
@@ -217,6 +234,7 @@ func (s *Session) capacity(ctx context.Context, u *Unit) error {
 	}
 	u.Size = (int64(last) + 1) * u.Block // below mostSize
 	u.Thin = n >= 15 && in[14]&0x80 != 0
+
 	return nil
 }
 
@@ -230,7 +248,7 @@ func (s *Session) protected(ctx context.Context, lun uint64) (bool, error) {
 	return n >= 3 && in[2]&0x80 != 0, err
 }
 
-// plainText is a text of a target: its printable letters of ASCII.
+// plainText returns a text of a target: its printable letters of ASCII.
 func plainText(b []byte) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -313,6 +331,7 @@ func (s *Session) Discard(ctx context.Context, u Unit, offset, size int64) error
 		if offset < 0 || offset%u.Block != 0 || n%u.Block != 0 || offset+n > u.Size {
 			return ErrPlace
 		}
+
 		list := make([]byte, 24)
 		list[1], list[3] = 22, 16
 		binary.BigEndian.PutUint64(list[8:], uint64(offset/u.Block))
@@ -323,6 +342,7 @@ func (s *Session) Discard(ctx context.Context, u Unit, offset, size int64) error
 		}
 		offset, size = offset+n, size-n
 	}
+
 	return nil
 }
 

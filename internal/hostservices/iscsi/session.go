@@ -87,7 +87,7 @@ func Dial(ctx context.Context, l Login) (*Session, error) {
 	return s, nil
 }
 
-// LocalAddr is this side's address and port.
+// LocalAddr returns this side's address and port.
 func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
 
 // Ended is closed when the session is over; Err says why.
@@ -107,6 +107,7 @@ func (s *Session) end(why error) {
 	if s.over != nil {
 		return
 	}
+
 	s.over = why
 	close(s.ended)
 	_ = s.conn.Close()
@@ -115,6 +116,7 @@ func (s *Session) end(why error) {
 		close(t.done)
 		delete(s.tasks, tag)
 	}
+
 	s.room.Broadcast()
 }
 
@@ -158,10 +160,12 @@ func (s *Session) begin(p *pdu, t *task) error {
 	for s.over == nil && p.header[0]&immediate == 0 && int32(s.maxCmdSN-s.cmdSN) < 0 { // serial numbers (RFC 1982)
 		s.room.Wait()
 	}
+
 	if s.over != nil {
 		defer s.mu.Unlock()
 		return s.over
 	}
+
 	p.set(16, s.nextTag())
 	s.tasks[s.tag] = t
 	p.set(24, s.cmdSN)
@@ -173,7 +177,7 @@ func (s *Session) begin(p *pdu, t *task) error {
 	return s.put(p)
 }
 
-// nextTag is a tag that no task has.
+// nextTag returns a tag that no task has.
 func (s *Session) nextTag() uint32 {
 	for s.tag++; s.tag == none || s.tasks[s.tag] != nil; s.tag++ {
 		continue
@@ -210,12 +214,14 @@ func (s *Session) send(p *pdu) error {
 func (s *Session) ask() {
 	tick := time.NewTicker(quiet)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-s.ended:
 			return
 		case <-tick.C:
 		}
+
 		s.mu.Lock()
 		quietFor := time.Since(s.heard)
 		s.mu.Unlock()
@@ -253,6 +259,7 @@ func (s *Session) hear() {
 func (s *Session) heed(p *pdu) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.heard = time.Now()
 	s.count(p)
 	t := s.tasks[p.tag()]
@@ -260,6 +267,7 @@ func (s *Session) heed(p *pdu) error {
 	case op == opNopIn:
 		s.answer(p)
 		return nil
+
 	case op == opAsync:
 		return s.event(p.header[36])
 	case op == opReject:
@@ -277,6 +285,7 @@ func (s *Session) heed(p *pdu) error {
 		s.finish(t, p.tag())
 		return nil
 	}
+
 	return broken("a message of kind %#x", p.op())
 }
 
@@ -285,6 +294,7 @@ func (s *Session) answer(p *pdu) {
 	if p.u32(20) == none || s.answering { // the answer to our question
 		return
 	}
+
 	s.answering = true
 	reply := &pdu{}
 	reply.header[0], reply.header[1] = opNopOut|immediate, final
@@ -359,6 +369,7 @@ func (s *Session) demand(t *task, p *pdu) error {
 	if t.r2t || n == 0 || n > mostBurst || offset+n > int64(len(t.out)) {
 		return broken("it asks for %d bytes at %d of %d", n, offset, len(t.out))
 	}
+
 	t.r2t = true
 	tag, transfer := p.tag(), p.u32(20)
 	go func() { // who reads does not wait for who writes
@@ -373,6 +384,7 @@ func (s *Session) demand(t *task, p *pdu) error {
 				t.r2t = false
 				s.mu.Unlock()
 			}
+
 			putLUN(part, t.lun)
 			part.set(16, tag)
 			part.set(20, transfer)
@@ -383,5 +395,6 @@ func (s *Session) demand(t *task, p *pdu) error {
 			}
 		}
 	}()
+
 	return nil
 }

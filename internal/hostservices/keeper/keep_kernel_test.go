@@ -36,6 +36,7 @@ func behave(how string) error {
 	case "says no JSON":
 		fmt.Println("found: yes")
 		time.Sleep(time.Hour)
+
 	case "never ends":
 		fmt.Print(`{"found": "`)
 		for {
@@ -84,6 +85,7 @@ func TestAsk(t *testing.T) {
 			if how == "says nothing" {
 				within = time.Second
 			}
+
 			found, err := keeper.Ask[int](t.Context(), keeper.Process{
 				Program: program,
 				Command: command,
@@ -92,6 +94,7 @@ func TestAsk(t *testing.T) {
 			if (want == "" && (err != nil || found != 4)) || (want != "" && (err == nil || !strings.Contains(err.Error(), want))) {
 				t.Errorf("%d, %v, want %q", found, err, want)
 			}
+
 			if refusal, ok := errors.AsType[*hostcall.Refusal](err); ok != (how == "refuses" || how == "fails") ||
 				(how == "refuses" && refusal.Code != 53) {
 				t.Errorf("refused by %+v", refusal)

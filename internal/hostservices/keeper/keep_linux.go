@@ -102,6 +102,7 @@ func Told[T any](in io.Reader, out io.Writer, what any, work func() (T, error)) 
 	} else if err != nil {
 		answer.Words = err.Error()
 	}
+
 	if err := errors.Join(err, json.NewEncoder(out).Encode(answer)); err != nil {
 		return err
 	}

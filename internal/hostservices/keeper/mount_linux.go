@@ -13,7 +13,11 @@ import (
 func OpenDevice() (*os.File, error) {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0) // not os.OpenFile, which would poll it
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: "/dev/fuse", Err: err}
+		return nil, &os.PathError{
+			Op:   "open",
+			Path: "/dev/fuse",
+			Err:  err,
+		}
 	}
 	return os.NewFile(uintptr(fd), "/dev/fuse"), nil
 }
@@ -57,6 +61,7 @@ func MakeMount(device *os.File, source, kind string) (*os.File, error) {
 		return nil, err
 	}
 	defer unix.Close(made)
+
 	for _, o := range [][2]string{
 		{"source", source},
 		{"subtype", kind},
@@ -70,6 +75,7 @@ func MakeMount(device *os.File, source, kind string) (*os.File, error) {
 			return nil, fmt.Errorf("set %s: %w", o[0], err)
 		}
 	}
+
 	if err := errors.Join(unix.FsconfigSetFlag(made, "allow_other"), unix.FsconfigCreate(made)); err != nil {
 		return nil, err
 	}

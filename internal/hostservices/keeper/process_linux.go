@@ -71,12 +71,14 @@ func (k Process) Start(ctx context.Context) (kept *os.Process, input, output *os
 	if err != nil {
 		return nil, nil, nil, err
 	}
+
 	defer in.Close()
 	output, out, err := os.Pipe()
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, input.Close())
 	}
 	defer out.Close()
+
 	// It outlives this process.
 	path := "/proc/self/fd/" + strconv.Itoa(3+len(k.Files))
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, k.Command, k.Name)
@@ -88,6 +90,7 @@ func (k Process) Start(ctx context.Context) (kept *os.Process, input, output *os
 		Credential: &syscall.Credential{Uid: userID, Gid: userID},
 		Cloneflags: unix.CLONE_NEWPID, // so that it can signal no other, though they are the same user
 	}
+
 	err = netns.OnThread(func() error { // which serves the child alone
 		if k.Netns != "" {
 			if err := netns.Enter(k.Netns); err != nil {
@@ -97,17 +100,20 @@ func (k Process) Start(ctx context.Context) (kept *os.Process, input, output *os
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return err
 		}
+
 		if k.Disk {
 			err := unix.Prctl(unix.PR_SET_IO_FLUSHER, 1, 0, 0, 0)
 			if err != nil && !errors.Is(err, unix.EPERM) {
 				return err
 			}
 		}
+
 		return cmd.Start()
 	})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, input.Close(), output.Close())
 	}
+
 	go func() { _ = cmd.Wait() }() // its answer says what there is to say
 	return cmd.Process, input, output, nil
 }

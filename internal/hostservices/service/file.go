@@ -31,6 +31,7 @@ func (f File[T]) Load(none T) (T, error) {
 	var form struct {
 		Version int `json:"version"`
 	}
+
 	if err == nil {
 		err = errors.Join(json.Unmarshal(data, &form), json.Unmarshal(data, &kept))
 	}

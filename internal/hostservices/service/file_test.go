@@ -23,6 +23,7 @@ func TestFile(t *testing.T) {
 	if got, err := file.Load(kept{Version: 2}); err != nil || got.Version != 2 || len(got.Things) > 0 {
 		t.Errorf("a host without a file has %+v, %v", got, err)
 	}
+
 	if err := file.Save(kept{Version: 2, Things: []string{"a"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +48,7 @@ func TestFile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "the things of the host") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+
 		if len(got.Things) > 0 {
 			t.Errorf("%s: %+v is taken from it", text, got)
 		}

@@ -57,6 +57,7 @@ func (s Of[Q, A]) Start(ctx context.Context, at Sockets) (wait func(), err error
 	if err != nil {
 		return nil, err
 	}
+
 	var operator net.Listener
 	if s.Call.Operator != nil {
 		if operator, err = unixsocket.Listen(ctx, at.Operator); err != nil {

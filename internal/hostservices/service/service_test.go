@@ -28,7 +28,8 @@ type answer struct {
 	Done string `json:"done"`
 }
 
-// echo is a service that answers with what it is asked for. Only the operator may ask it to "give"; it cannot "break".
+// echo returns a service that answers with what it is asked for. Only the operator may ask it to "give"; it cannot
+// "break".
 func echo(log *slog.Logger) service.Of[request, answer] {
 	return service.Of[request, answer]{
 		Call: hostcall.Call[request, answer]{
@@ -96,6 +97,7 @@ func TestHostile(t *testing.T) {
 	dir := t.TempDir()
 	s := echo(slog.New(slog.DiscardHandler))
 	defer servicetest.Start(t, dir, s)()
+
 	at := servicetest.Sockets(dir, s.Name())
 	for _, text := range []string{"", "{", "[]", `{"do":1}`, strings.Repeat("[", 1<<17), "\x00\xff\r\n"} {
 		conn, err := unixsocket.Dialer(at.Host)(t.Context(), "", "")
@@ -105,6 +107,7 @@ func TestHostile(t *testing.T) {
 		_, _ = conn.Write([]byte(text)) // it may be answered before all of it is read
 		_ = conn.Close()
 	}
+
 	if a, refusal := servicetest.Ask(t, at.Host, s.Call, request{Do: "look"}); a.Done != "look" {
 		t.Errorf("%+v, %+v", a, refusal)
 	}
@@ -120,6 +123,7 @@ func TestStart(t *testing.T) {
 	if _, err := s.Start(t.Context(), at); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("start: %v", err)
 	}
+
 	if _, err := os.Stat(at.Host); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a service that is not open listens: %v", err)
 	}
@@ -135,6 +139,7 @@ func TestStart(t *testing.T) {
 		opened.Store(true)
 		return nil
 	}
+
 	s.Watch = func(ctx context.Context) {
 		watching.Store(opened.Load())
 		<-ctx.Done()
@@ -147,6 +152,7 @@ func TestStart(t *testing.T) {
 			t.Fatal("nothing watches")
 		}
 	}
+
 	end()
 	if watching.Load() {
 		t.Error("it watches after its end")

@@ -164,6 +164,7 @@ func (f *file) opened(ctx context.Context, flags int) (*smb2.File, int, syscall.
 		}
 		return err
 	})
+
 	return f.handle, f.number, errno
 }
 
@@ -185,6 +186,7 @@ func (f *file) writes() bool { return f.flags&(os.O_WRONLY|os.O_RDWR) != 0 }
 func (f *file) do(ctx context.Context, request func(*smb2.File) error) syscall.Errno {
 	f.use.RLock()
 	defer f.use.RUnlock()
+
 	for try := 0; ; try++ {
 		handle, number, errno := f.opened(ctx, f.flags)
 		if errno != 0 {
@@ -292,6 +294,7 @@ func (f *file) Release(ctx context.Context) syscall.Errno {
 	if !last {
 		return 0
 	}
+
 	return f.share.do(ctx, func(tree *smb2.Share) error { return tree.Remove(at) })
 }
 
@@ -345,6 +348,7 @@ func (s *share) move(ctx context.Context, from, to string, over bool) syscall.Er
 
 	there, release := s.files.hold(from)
 	defer release()
+
 	rename := func(tree *smb2.Share) error { return tree.Rename(from, to) }
 	errno := s.do(ctx, rename)
 	if errno == syscall.ETXTBSY && len(there) > 0 {
@@ -378,6 +382,7 @@ func (s *share) move(ctx context.Context, from, to string, over bool) syscall.Er
 func (s *share) remove(ctx context.Context, at string) syscall.Errno {
 	s.files.change.Lock()
 	defer s.files.change.Unlock()
+
 	errno := s.do(ctx, func(tree *smb2.Share) error { return tree.Remove(at) })
 	if errno == syscall.ETXTBSY {
 		s.files.update(at, func(p place, _ string) place {

@@ -140,6 +140,7 @@ func (n *node) Getattr(ctx context.Context, handle fs.FileHandle, out *fuse.Attr
 		fill(info, &out.Attr)
 		out.SetTimeout(cached)
 	}
+
 	return errno
 }
 
@@ -265,6 +266,7 @@ func (n *node) Rename(
 	if errno != 0 {
 		return errno
 	}
+
 	return n.share.move(ctx, from, target, flags&renameNoReplace == 0)
 }
 
@@ -332,5 +334,6 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	out.SetAttrTimeout(cached)
 	child := n.made()
 	child.opens(f)
+
 	return n.NewInode(ctx, child, fs.StableAttr{Mode: syscall.S_IFREG}), f, 0, 0
 }

@@ -67,6 +67,7 @@ func refused(err error) error {
 	no := func(code uint32, words string) error {
 		return fmt.Errorf("%w: %w", hostcall.Refusef(code, "%s", words), err)
 	}
+
 	switch {
 	case errors.Is(err, ErrNotEncrypted):
 		return no(5, "Access is denied: "+ErrNotEncrypted.Error())

@@ -109,6 +109,7 @@ func processOf(t *testing.T, command, folder string) string {
 			return filepath.Dir(file)
 		}
 	}
+
 	t.Fatal("no process keeps the shares")
 	return ""
 }
@@ -130,6 +131,7 @@ func checkStatus(t *testing.T, process string) {
 			t.Errorf("no %q in:\n%s", line, status)
 		}
 	}
+
 	checkAlone(t, process)
 }
 

@@ -233,6 +233,7 @@ func TestRemoveOpen(t *testing.T) {
 			t.Errorf("%s is there: %v", name, err)
 		}
 	}
+
 	if err := os.WriteFile(s.at("one"), nil, 0o600); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("made anew: %v", err)
 	}
@@ -259,6 +260,7 @@ func TestRemoveOpen(t *testing.T) {
 			t.Fatal("it is still on the server")
 		}
 	}
+
 	s.write(t, "one", "new")
 	s.has(t, "one", "new")
 }
@@ -274,6 +276,7 @@ func TestSave(t *testing.T) {
 		if data, err := os.ReadFile(s.at("text")); err != nil || string(data) != text {
 			t.Fatalf("%d: %q, %v", i, data, err)
 		}
+
 		if i%10 == 0 {
 			if err := os.Remove(s.at("text")); err != nil {
 				t.Fatal(err)

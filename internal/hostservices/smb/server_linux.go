@@ -100,7 +100,9 @@ func (s *Server) carryOut(ctx context.Context, request smbmapping.Request) ([]sm
 		if err := room(len(there), len(all)); err != nil {
 			return nil, err
 		}
+
 		return s.make(ctx, request, server, share)
+
 	case smbmapping.Remove:
 		if len(there) > 0 {
 			if err := s.remove(server, share, there[0].Local); err != nil {
@@ -156,6 +158,7 @@ func (s *Server) mappings() ([]smbmapping.Mapping, error) {
 	for i, point := range points {
 		asked.Go(func() { all[i].Connected = look(point) == nil })
 	}
+
 	asked.Wait()
 	return all, nil
 }
@@ -272,6 +275,7 @@ func (s *Server) openFolder(place string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer dir.Close()
 
 	fd, err := unix.Openat2(int(dir.Fd()), place, &unix.OpenHow{
@@ -285,6 +289,7 @@ func (s *Server) openFolder(place string) (*os.File, error) {
 			Err:  err,
 		}
 	}
+
 	return os.NewFile(uintptr(fd), place), nil
 }
 

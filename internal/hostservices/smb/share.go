@@ -98,6 +98,7 @@ func (s *share) connection(ctx context.Context) (*smb2.Share, int, error) {
 	}
 	s.conn, s.tree = conn, tree
 	s.number++
+
 	return tree, s.number, nil
 }
 
@@ -216,6 +217,7 @@ func (s *share) do(ctx context.Context, request func(tree *smb2.Share) error) sy
 		if err == nil {
 			return 0
 		}
+
 		if !isLost(err) {
 			return errnoOf(err)
 		}

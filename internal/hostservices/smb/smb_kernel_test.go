@@ -198,11 +198,25 @@ func TestMapping(t *testing.T) {
 		request smbmapping.Request
 		code    uint32
 	}{
-		{smbmapping.Request{Do: smbmapping.New, Remote: remote, User: smbtest.User, Password: "wrong"}, 1326},
-		{smbmapping.Request{Do: smbmapping.New, Remote: remote, User: "nobody-here", Password: "x"}, 1326},
+		{smbmapping.Request{
+			Do:       smbmapping.New,
+			Remote:   remote,
+			User:     smbtest.User,
+			Password: "wrong",
+		}, 1326},
+		{smbmapping.Request{
+			Do:       smbmapping.New,
+			Remote:   remote,
+			User:     "nobody-here",
+			Password: "x",
+		}, 1326},
 		{mapOf(`\\` + loopback + `\none`), 67},
 		{smbmapping.Request{Do: smbmapping.New, Remote: `\\127.0.0.9\data`}, 53},
-		{smbmapping.Request{Do: smbmapping.New, Remote: remote, Local: "C:"}, 87},
+		{smbmapping.Request{
+			Do:     smbmapping.New,
+			Remote: remote,
+			Local:  "C:",
+		}, 87},
 		{smbmapping.Request{Do: smbmapping.New, Remote: `\\..\data`}, 87},
 	} {
 		_, no := h.ask(t, tc.request)
@@ -224,6 +238,7 @@ func TestMapping(t *testing.T) {
 		Local:     "G:",
 		Connected: true,
 	}
+
 	if all := h.get(t); len(all) != 1 || all[0] != want {
 		t.Errorf("mappings %+v, want %+v", all, want)
 	}
@@ -245,6 +260,7 @@ func TestMapping(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(h.prefix, "dosdevices", "g:")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the drive is still there: %v", err)
 	}
+
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
 		t.Errorf("the folder of the removed mapping: %v, %v", entries, err)
 	}
@@ -374,6 +390,7 @@ func TestPrivacy(t *testing.T) {
 				if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
 					t.Fatal(err)
 				}
+
 				if data, err := os.ReadFile(filepath.Join(s.Dir, "text")); string(data) != "text" || err != nil {
 					t.Errorf("on the server: %q, %v", data, err)
 				}
@@ -456,6 +473,7 @@ func TestBytes(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 }
 
@@ -469,6 +487,7 @@ func TestHostile(t *testing.T) {
 	if err := os.Rename(devices, devices+".old"); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(outside, devices); err != nil {
 		t.Fatal(err)
 	}

@@ -93,6 +93,7 @@ func newTree(t *testing.T, names smb.Names) *account {
 			t.Error(err)
 		}
 	})
+
 	return a
 }
 
@@ -221,6 +222,7 @@ func TestTreeWithoutRight(t *testing.T) {
 		if err := bad(file); err != nil {
 			t.Fatal(err)
 		}
+
 		// another share each time: the last failure is remembered
 		if _, err := os.ReadFile(a.at(loopback, name, "text")); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("%s: %v", name, err)
@@ -280,6 +282,7 @@ func TestTreeBounds(t *testing.T) {
 			t.Fatalf("share %d: %v", i, err)
 		}
 	}
+
 	if data, err := os.ReadFile(a.at(loopback, smbtest.Share, "text")); string(data) != "text" || err != nil {
 		t.Errorf("%q, %v", data, err)
 	}

@@ -276,6 +276,7 @@ func (s *server) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	if errno != 0 {
 		return nil, errno
 	}
+
 	if _, _, err := share.connection(ctx); err != nil {
 		if errnoOf(err) != syscall.EACCES {
 			return nil, syscall.ENOENT

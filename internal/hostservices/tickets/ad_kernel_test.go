@@ -35,11 +35,13 @@ func newNetns(t *testing.T) string {
 			t.Fatalf("ip %v: %v: %s", args, err, out)
 		}
 	}
+
 	t.Cleanup(func() {
 		if out, err := exec.Command("ip", "netns", "del", name).CombinedOutput(); err != nil {
 			t.Errorf("delete namespace: %v: %s", err, out)
 		}
 	})
+
 	return "/run/netns/" + name
 }
 
@@ -54,9 +56,11 @@ func TestActiveDirectory(t *testing.T) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return dial(ctx, "tcp", net.JoinHostPort(controller, "53"))
 	}}
+
 	named := spec.Domain{
 		Name: "Contoso.com", KDCs: []string{controller}, Keytab: node, HostAccount: adtest.Node,
 	}
+
 	found := named
 	found.KDCs = nil
 	byName := func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -68,13 +72,20 @@ func TestActiveDirectory(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
+
 		return dial(ctx, network, net.JoinHostPort(addresses[0], port))
 	}
+
 	logon := func(d spec.Domain, s credspec.Spec) (credspec.Ticket, error) {
-		k := Keys{Domains: []spec.Domain{d}, Dial: dial, Resolver: resolver}
+		k := Keys{
+			Domains:  []spec.Domain{d},
+			Dial:     dial,
+			Resolver: resolver,
+		}
 		if len(d.KDCs) == 0 {
 			k.Dial = byName
 		}
+
 		return k.Logon(t.Context(), s)
 	}
 
@@ -89,10 +100,12 @@ func TestActiveDirectory(t *testing.T) {
 		if d := ticket.Domain; d.Controller != name || d.Address.String() != controller || d.Status != 0 {
 			t.Errorf("by %s: the domain: %+v", name, d)
 		}
+
 		if life := time.Until(ticket.End); life < 9*time.Hour || life > 11*time.Hour {
 			t.Errorf("it ends in %v", life)
 		}
 	}
+
 	c, err := Service(t.Context(), ticket.Cache, ticket.Config, "cifs/"+adtest.Controller, byName)
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +125,7 @@ func TestActiveDirectory(t *testing.T) {
 			t.Errorf("%s: it took %s", what, took)
 		}
 	}
+
 	other := webApp1(t)
 	accounts := other.ActiveDirectoryConfig.GroupManagedServiceAccounts
 	other.ActiveDirectoryConfig.GroupManagedServiceAccounts = append(accounts[:0:0], accounts...)

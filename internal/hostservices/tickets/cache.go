@@ -9,7 +9,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// cacheOf is a credential cache with a ticket-granting ticket, in the format of MIT's files, version 4
+// cacheOf returns a credential cache with a ticket-granting ticket, in the format of MIT's files, version 4
 // (https://web.mit.edu/kerberos/krb5-1.20/doc/formats/ccache_file_format.html).
 func cacheOf(rep messages.ASRep) ([]byte, error) {
 	w := &writer{b: []byte{5, 4, 0, 0}} // no header
@@ -33,6 +33,7 @@ func (w *writer) credential(rep messages.KDCRepFields) error {
 	if start.IsZero() {
 		start = part.AuthTime
 	}
+
 	w.principal(rep.CRealm, rep.CName)
 	w.principal(part.SRealm, part.SName)
 	w.b = binary.BigEndian.AppendUint16(w.b, uint16(part.Key.KeyType))
@@ -40,6 +41,7 @@ func (w *writer) credential(rep messages.KDCRepFields) error {
 	for _, t := range []time.Time{part.AuthTime, start, part.EndTime, part.RenewTill} {
 		w.time(t)
 	}
+
 	w.b = append(w.b, 0) // no second ticket
 	flags := make([]byte, 4)
 	copy(flags, part.Flags.Bytes)
@@ -48,6 +50,7 @@ func (w *writer) credential(rep messages.KDCRepFields) error {
 	w.number(0) // no authorization data
 	w.data(ticket)
 	w.data(nil)
+
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (k Keys) dial(ctx context.Context, to string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", to)
 }
 
-// controllers are those of a domain that are named, else those that DNS has, in its order
+// controllers returns those of a domain that are named, else those that DNS has, in its order
 // (https://learn.microsoft.com/openspecs/windows_protocols/ms-adts/c1987d42-1847-4cc9-acf7-aab2136d6952).
 func (k Keys) controllers(ctx context.Context, d spec.Domain) ([]string, error) {
 	if len(d.KDCs) > 0 {
@@ -38,6 +38,7 @@ func (k Keys) controllers(ctx context.Context, d spec.Domain) ([]string, error) 
 	if resolver == nil {
 		resolver = net.DefaultResolver
 	}
+
 	_, found, err := resolver.LookupSRV(ctx, "kerberos", "tcp", "dc._msdcs."+d.Name+".")
 	if err != nil {
 		return nil, fmt.Errorf("find the controllers of %s: %w", d.Name, err)
@@ -46,5 +47,6 @@ func (k Keys) controllers(ctx context.Context, d spec.Domain) ([]string, error) 
 	for _, srv := range found[:min(len(found), maxControllers)] {
 		names = append(names, net.JoinHostPort(strings.TrimSuffix(srv.Target, "."), strconv.Itoa(int(srv.Port))))
 	}
+
 	return names, nil
 }

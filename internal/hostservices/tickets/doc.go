@@ -44,6 +44,7 @@ func (k Keys) Logon(ctx context.Context, s credspec.Spec) (t credspec.Ticket, er
 		return credspec.Ticket{}, fmt.Errorf("%w: %s is the node's own account, which is no container's",
 			credspec.ErrRefused, domain.HostAccount)
 	}
+
 	realm := strings.ToUpper(domain.Name)
 	key, err := readKey(domain.Keytab, account.Name+"$", realm)
 	managed := errors.Is(err, errNoKey) && domain.HostAccount != ""
@@ -53,12 +54,14 @@ func (k Keys) Logon(ctx context.Context, s credspec.Spec) (t credspec.Ticket, er
 	if domain.KDCs, err = k.controllers(ctx, domain); err != nil {
 		return credspec.Ticket{}, fmt.Errorf("%w: %w", credspec.ErrUnreachable, err)
 	}
+
 	var errs []error
 	for _, kdc := range domain.KDCs {
 		err = nil
 		if managed {
 			key, err = k.readManaged(ctx, domain, kdc, account.Name+"$")
 		}
+
 		var reply reply
 		var address netip.Addr
 		if err == nil {
@@ -67,6 +70,7 @@ func (k Keys) Logon(ctx context.Context, s credspec.Spec) (t credspec.Ticket, er
 		if errors.Is(err, credspec.ErrRefused) {
 			return credspec.Ticket{}, err
 		}
+
 		if err != nil {
 			errs = append(errs, fmt.Errorf("ask %s: %w", kdc, err))
 			continue
@@ -82,6 +86,7 @@ func (k Keys) Logon(ctx context.Context, s credspec.Spec) (t credspec.Ticket, er
 			End:    reply.end,
 		}, nil
 	}
+
 	return credspec.Ticket{}, fmt.Errorf("%w: %w", credspec.ErrUnreachable, errors.Join(errs...))
 }
 
@@ -100,7 +105,7 @@ func (k Keys) find(scope string) (spec.Domain, bool) {
 	return spec.Domain{}, false
 }
 
-// completed is a controller with Kerberos' port.
+// completed returns a controller with Kerberos' port.
 func completed(kdc string) string {
 	if _, _, err := net.SplitHostPort(kdc); err == nil {
 		return kdc
@@ -115,8 +120,8 @@ func host(kdc string) string {
 	return kdc
 }
 
-// kerberosConfig is the configuration of MIT's Kerberos in the container. Names of servers are taken as they are, as
-// Windows does: what a resolver says of them must not lead to another server's ticket.
+// kerberosConfig returns the configuration of MIT's Kerberos in the container. Names of servers are taken as they are,
+// as Windows does: what a resolver says of them must not lead to another server's ticket.
 func kerberosConfig(d spec.Domain, realm string) []byte {
 	const types = "aes256-cts-hmac-sha1-96 aes128-cts-hmac-sha1-96"
 	var b strings.Builder
@@ -132,7 +137,7 @@ func kerberosConfig(d spec.Domain, realm string) []byte {
 	return []byte(b.String())
 }
 
-// addressOf is the address of the other end.
+// addressOf returns the address of the other end.
 func addressOf(c net.Conn) netip.Addr {
 	p, _ := netip.ParseAddrPort(c.RemoteAddr().String())
 	return p.Addr().Unmap()

@@ -35,6 +35,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		f.Add(message)
 	}
+
 	f.Add([]byte{0x6b, 0x82, 0x01, 0x00, 0x30, 0x80})
 	keytab := writeKeytab(f, etypeID.AES256_CTS_HMAC_SHA1_96, 0o600)
 	f.Fuzz(func(t *testing.T, answer []byte) {
@@ -47,7 +48,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// someCache is a credential cache with a ticket, and where it says how many addresses the ticket has.
+// someCache returns a credential cache with a ticket, and where it says how many addresses the ticket has.
 func someCache(tb testing.TB) (cache []byte, addresses int) {
 	tb.Helper()
 	w := &writer{b: []byte{5, 4, 0, 0}}
@@ -56,11 +57,17 @@ func someCache(tb testing.TB) (cache []byte, addresses int) {
 	rep := messages.KDCRepFields{CRealm: "CONTOSO.COM", CName: types.NewPrincipalName(1, "webapp1$")}
 	rep.DecryptedEncPart.SRealm, rep.DecryptedEncPart.SName = "CONTOSO.COM", tgt
 	rep.DecryptedEncPart.Key = types.EncryptionKey{KeyType: etypeID.AES256_CTS_HMAC_SHA1_96, KeyValue: make([]byte, 32)}
-	rep.Ticket = messages.Ticket{TktVNO: 5, Realm: "CONTOSO.COM", SName: tgt}
+	rep.Ticket = messages.Ticket{
+		TktVNO: 5,
+		Realm:  "CONTOSO.COM",
+		SName:  tgt,
+	}
+
 	ticket, err := rep.Ticket.Marshal()
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	if err := w.credential(rep); err != nil {
 		tb.Fatal(err)
 	}
@@ -74,12 +81,14 @@ func TestManyAddresses(t *testing.T) {
 	if _, err := grantingTicket(cache); err != nil {
 		t.Fatal(err)
 	}
+
 	binary.BigEndian.PutUint32(cache[at:], 0x0fff_ffff)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := grantingTicket(cache); err == nil {
 		t.Error("the cache was read")
 	}
+
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
 		t.Errorf("it took %d MiB", took>>20)
@@ -101,6 +110,7 @@ func FuzzService(f *testing.F) {
 			}
 			return keysOf("", says(answer)).Dial(ctx, "tcp", "10.0.0.5:88")
 		}
+
 		ended(t, func() {
 			_, err := Service(t.Context(), cache, text, "cifs/files.contoso.com", dial)
 			if err == nil {

@@ -25,6 +25,7 @@ func TestKDC(t *testing.T) {
 		Domains: []spec.Domain{{Name: "contoso.com", KDCs: []string{kdctest.Host}, Keytab: kdc.Add(t, "webapp1$")}},
 		Dial:    proc.DialIn(netns),
 	}
+
 	ticket, err := keys.Logon(t.Context(), webApp1(t))
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +34,12 @@ func TestKDC(t *testing.T) {
 	if d.Status != 0 || d.Controller != kdctest.Host || d.Address.String() != kdctest.Host || d.Account != "WebApp1" {
 		t.Errorf("the domain: %+v", d)
 	}
+
 	life := time.Until(ticket.End)
 	if life < 9*time.Hour || life > 11*time.Hour || time.Until(ticket.Renew) > 4*time.Hour {
 		t.Errorf("it ends in %v, and is renewed at %v", life, ticket.Renew)
 	}
+
 	t.Run("read by MIT", func(t *testing.T) {
 		if _, err := exec.LookPath("klist"); err != nil {
 			t.Skip("klist is not installed: it is in Debian's package krb5-user")
@@ -45,6 +48,7 @@ func TestKDC(t *testing.T) {
 		if err := os.WriteFile(cache, ticket.Cache, 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		out, err := exec.CommandContext(t.Context(), "klist", "-e", "-c", cache).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "Default principal: webapp1$@CONTOSO.COM") ||
 			!strings.Contains(string(out), "krbtgt/CONTOSO.COM@CONTOSO.COM") || !strings.Contains(string(out), "aes256-cts") {

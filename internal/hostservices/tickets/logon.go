@@ -38,7 +38,7 @@ const (
 	maxControllers = 8
 )
 
-// encTypes are the kinds of keys that are used, the best first. RC4 and DES can be broken.
+// encTypes returns the kinds of keys that are used, the best first. RC4 and DES can be broken.
 func encTypes() []int32 {
 	return []int32{etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96}
 }
@@ -64,6 +64,7 @@ func readKey(path, name, realm string) (a account, err error) {
 		return account{}, fmt.Errorf("read keytab: %w", err)
 	}
 	defer file.Close()
+
 	info, err := file.Stat()
 	switch {
 	case err != nil:
@@ -74,6 +75,7 @@ func readKey(path, name, realm string) (a account, err error) {
 	case !ownedByUs(info):
 		return account{}, fmt.Errorf("keytab %q belongs to another user than root", path)
 	}
+
 	data, err := io.ReadAll(io.LimitReader(file, maxKeytab+1))
 	if err != nil {
 		return account{}, fmt.Errorf("read keytab %q: %w", path, err)
@@ -81,10 +83,12 @@ func readKey(path, name, realm string) (a account, err error) {
 	if len(data) > maxKeytab {
 		return account{}, fmt.Errorf("keytab %q has more than %d bytes", path, maxKeytab)
 	}
+
 	found := account{keytab: keytab.New()}
 	if err := found.keytab.Unmarshal(data); err != nil {
 		return account{}, fmt.Errorf("read keytab %q: it is none", path)
 	}
+
 	for _, kind := range encTypes() {
 		for _, e := range found.keytab.Entries {
 			p := e.Principal
@@ -96,6 +100,7 @@ func readKey(path, name, realm string) (a account, err error) {
 			}
 		}
 	}
+
 	return account{}, fmt.Errorf("keytab %q has %w of %s@%s", path, errNoKey, name, realm)
 }
 
@@ -116,6 +121,7 @@ func (k Keys) ask(ctx context.Context, to string, a account) (r reply, address n
 	if err != nil {
 		return reply{}, address, fmt.Errorf("make request: %w", err)
 	}
+
 	request.ReqBody.EType = encTypes()
 	if err := sign(&request, a); err != nil {
 		return reply{}, address, err
@@ -124,6 +130,7 @@ func (k Keys) ask(ctx context.Context, to string, a account) (r reply, address n
 	if err != nil {
 		return reply{}, address, fmt.Errorf("make request: %w", err)
 	}
+
 	answer, address, err := k.send(ctx, to, message)
 	if err != nil {
 		return reply{}, address, err
@@ -131,6 +138,7 @@ func (k Keys) ask(ctx context.Context, to string, a account) (r reply, address n
 	if isRefusal(answer) {
 		return reply{}, address, refused(answer)
 	}
+
 	var rep messages.ASRep
 	if err := rep.Unmarshal(answer); err != nil {
 		return reply{}, address, errors.New("the answer is none of Kerberos")
@@ -138,6 +146,7 @@ func (k Keys) ask(ctx context.Context, to string, a account) (r reply, address n
 	if a.made {
 		a.keytab.Entries[0].KVNO = uint32(rep.EncPart.KVNO) // of 32 bits
 	}
+
 	creds := credentials.New(a.name.PrincipalNameString(), a.realm).WithKeytab(a.keytab)
 	if ok, err := rep.Verify(cfg, creds, request); err != nil || !ok {
 		return reply{}, address, fmt.Errorf("the answer is not the domain's: %s", words(fmt.Sprint(err)))
@@ -146,11 +155,16 @@ func (k Keys) ask(ctx context.Context, to string, a account) (r reply, address n
 		return reply{}, address, fmt.Errorf("the session's key is of kind %d, and not of AES",
 			rep.DecryptedEncPart.Key.KeyType)
 	}
+
 	cache, err := cacheOf(rep)
 	if err != nil {
 		return reply{}, address, err
 	}
-	return reply{cache: cache, start: rep.DecryptedEncPart.AuthTime, end: rep.DecryptedEncPart.EndTime}, address, nil
+	return reply{
+		cache: cache,
+		start: rep.DecryptedEncPart.AuthTime,
+		end:   rep.DecryptedEncPart.EndTime,
+	}, address, nil
 }
 
 // sign adds the proof that the key is known: the time, encrypted (RFC 4120, 5.2.7.2).
@@ -163,6 +177,7 @@ func sign(request *messages.ASReq, a account) error {
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
+
 	secret, err := crypto.GetEncryptedData(now, key, keyusage.AS_REQ_PA_ENC_TIMESTAMP, version)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
@@ -184,12 +199,14 @@ func (k Keys) send(ctx context.Context, to string, message []byte) (answer []byt
 		return nil, address, err
 	}
 	defer conn.Close()
+
 	address = addressOf(conn)
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return nil, address, err
 		}
 	}
+
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(message)))
 	if _, err := conn.Write(append(head, message...)); err != nil {
 		return nil, address, err
@@ -197,6 +214,7 @@ func (k Keys) send(ctx context.Context, to string, message []byte) (answer []byt
 	if _, err := io.ReadFull(conn, head); err != nil {
 		return nil, address, fmt.Errorf("read answer: %w", err)
 	}
+
 	size := binary.BigEndian.Uint32(head)
 	if size > maxReply {
 		return nil, address, fmt.Errorf("the answer has %d bytes, and may have %d", size, maxReply)
@@ -205,6 +223,7 @@ func (k Keys) send(ctx context.Context, to string, message []byte) (answer []byt
 	if _, err := io.ReadFull(conn, answer); err != nil {
 		return nil, address, fmt.Errorf("read answer: %w", err)
 	}
+
 	return answer, address, nil
 }
 
@@ -226,7 +245,7 @@ func refused(answer []byte) error {
 		e.ErrorCode, said)
 }
 
-// words are what is kept of another's words.
+// words returns what is kept of another's words.
 func words(said string) string {
 	if len(said) > 4*maxWords {
 		said = said[:4*maxWords]

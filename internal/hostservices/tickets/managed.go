@@ -31,6 +31,7 @@ func (k Keys) readManaged(ctx context.Context, d spec.Domain, kdc, name string) 
 	if err != nil {
 		return account{}, fmt.Errorf("%w: %w", credspec.ErrRefused, err)
 	}
+
 	reply, _, err := k.ask(ctx, completed(kdc), key)
 	if err != nil {
 		return account{}, fmt.Errorf("log on as the node's account %s: %w", d.HostAccount, err)
@@ -39,12 +40,14 @@ func (k Keys) readManaged(ctx context.Context, d spec.Domain, kdc, name string) 
 	if err != nil {
 		return account{}, err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, 2*askTimeout)
 	defer cancel()
 	conn, err := k.dial(ctx, net.JoinHostPort(host(kdc), ldapPort))
 	if err != nil {
 		return account{}, err
 	}
+
 	cfg := config.New()
 	cfg.LibDefaults.DefaultTGSEnctypeIDs, cfg.LibDefaults.DefaultTGSEnctypes = encTypes(), nil
 	found, err := directory.Read(ctx, conn, d.Name, name, func(service string) (directory.Ticket, error) {
@@ -64,6 +67,7 @@ func (k Keys) readManaged(ctx context.Context, d spec.Domain, kdc, name string) 
 	case err != nil:
 		return account{}, fmt.Errorf("read the password of %s as %s: %s", name, d.HostAccount, words(err.Error()))
 	}
+
 	return managedKey(d.Name, found.Name, found.Password)
 }
 
@@ -77,10 +81,12 @@ func managedKey(domain, name, password string) (account, error) {
 	if err != nil {
 		return account{}, err
 	}
+
 	key, err := cipher.StringToKey(password, salt, cipher.GetDefaultStringToKeyParams())
 	if err != nil {
 		return account{}, fmt.Errorf("make key of %s: %w", name, err)
 	}
+
 	a := account{
 		name:   types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, name),
 		realm:  realm,
@@ -88,6 +94,7 @@ func managedKey(domain, name, password string) (account, error) {
 		keytab: keytab.New(),
 		made:   true,
 	}
+
 	if err := a.keytab.AddEntry(name, realm, "", time.Now(), 0, kind); err != nil {
 		return account{}, fmt.Errorf("make key of %s: %w", name, err)
 	}

@@ -34,6 +34,7 @@ func Service(
 	if err != nil {
 		return nil, fmt.Errorf("%w: the configuration of Kerberos is not understood", credspec.ErrRefused)
 	}
+
 	cfg.LibDefaults.DefaultTGSEnctypeIDs, cfg.LibDefaults.DefaultTGSEnctypes = encTypes(), nil
 	controllers := controllersOf(cfg, granting.realm)
 	cfg.Realms, cfg.LibDefaults.DNSLookupKDC = nil, false
@@ -47,8 +48,10 @@ func Service(
 			errs = append(errs, fmt.Errorf("ask %s: %w", kdc, err))
 			continue
 		}
+
 		return clientOf(cache, reply, cfg)
 	}
+
 	return nil, fmt.Errorf("%w: %w", credspec.ErrUnreachable, errors.Join(errs...))
 }
 
@@ -78,6 +81,7 @@ func grantingTicket(cache []byte) (g granting, err error) {
 	if err := c.Unmarshal(cache); err != nil {
 		return granting{}, errors.New("the container's credential cache is none")
 	}
+
 	g.realm, g.name = c.DefaultPrincipal.Realm, c.DefaultPrincipal.PrincipalName
 	found, ok := c.GetEntry(types.NewPrincipalName(nametype.KRB_NT_SRV_INST, "krbtgt/"+g.realm))
 	if !ok || g.ticket.Unmarshal(found.Ticket) != nil {
@@ -100,6 +104,7 @@ func (g granting) ask(
 	if err != nil {
 		return rep, fmt.Errorf("make request: %w", err)
 	}
+
 	answer, _, err := k.send(ctx, completed(kdc), message)
 	if err != nil {
 		return rep, err
@@ -107,6 +112,7 @@ func (g granting) ask(
 	if isRefusal(answer) {
 		return rep, refused(answer)
 	}
+
 	if err := rep.Unmarshal(answer); err != nil {
 		return rep, errors.New("the answer is none of Kerberos")
 	}
@@ -116,6 +122,7 @@ func (g granting) ask(
 	if ok, err := rep.Verify(cfg, request); err != nil || !ok {
 		return rep, fmt.Errorf("the answer is not the domain's: %s", words(fmt.Sprint(err)))
 	}
+
 	if !rep.Ticket.SName.Equal(name) {
 		return rep, fmt.Errorf("%w: the service is of another domain: %s", credspec.ErrRefused,
 			words(rep.Ticket.SName.PrincipalNameString()))
@@ -123,7 +130,7 @@ func (g granting) ask(
 	return rep, nil
 }
 
-// clientOf is a client with a container's credential cache and one ticket more.
+// clientOf returns a client with a container's credential cache and one ticket more.
 func clientOf(cache []byte, rep messages.TGSRep, cfg *config.Config) (*client.Client, error) {
 	w := &writer{b: bytes.Clone(cache)}
 	if err := w.credential(rep.KDCRepFields); err != nil {

@@ -47,6 +47,7 @@ func writeKeytab(tb testing.TB, kind int32, mode os.FileMode) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	path := filepath.Join(tb.TempDir(), "keytab")
 	if err := os.WriteFile(path, data, mode); err != nil {
 		tb.Fatal(err)
@@ -54,7 +55,7 @@ func writeKeytab(tb testing.TB, kind int32, mode os.FileMode) string {
 	return path
 }
 
-// keysOf are the keys of contoso.com with a controller that answers with bytes: a length and what follows.
+// keysOf returns the keys of contoso.com with a controller that answers with bytes: a length and what follows.
 func keysOf(keytab string, answer func(net.Conn)) Keys {
 	return Keys{
 		Domains: []spec.Domain{{Name: "Contoso.com", KDCs: []string{"10.0.0.5"}, Keytab: keytab}},
@@ -62,6 +63,7 @@ func keysOf(keytab string, answer func(net.Conn)) Keys {
 			if network != "tcp" || address != "10.0.0.5:88" {
 				return nil, fmt.Errorf("asked for %s %s", network, address)
 			}
+
 			ours, theirs := net.Pipe()
 			go func() {
 				defer theirs.Close()
@@ -74,6 +76,7 @@ func keysOf(keytab string, answer func(net.Conn)) Keys {
 				}
 				answer(theirs)
 			}()
+
 			return ours, nil
 		},
 	}
@@ -98,6 +101,7 @@ func TestWithoutKeys(t *testing.T) {
 	if err := os.WriteFile(torn, []byte{5, 2, 0, 0, 0, 60, 0, 1}, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, c := range []struct {
 		name, keytab string
 		spec         credspec.Spec
@@ -173,11 +177,13 @@ func TestWrongAnswers(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+
 	e := messages.NewKRBError(name, "CONTOSO.COM", 6, "no such account")
 	whole, err := e.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for n := range whole { // cut off, and with one byte changed
 		try(fmt.Sprintf("%d bytes", n), says(whole[:n]))
 		for _, b := range []byte{0, 1, 0x7f, 0x80, 0xff} {
@@ -186,12 +192,14 @@ func TestWrongAnswers(t *testing.T) {
 			try(fmt.Sprintf("byte %d is %#x", n, b), says(changed))
 		}
 	}
+
 	for _, first := range []byte{0x6b, 0x7e, 0x30, 0, 0xff} {
 		for length := range 24 {
 			message := make([]byte, length)
 			for i := range message {
 				message[i] = byte(i * 37)
 			}
+
 			if length > 0 {
 				message[0] = first
 			}
@@ -201,6 +209,7 @@ func TestWrongAnswers(t *testing.T) {
 			try(fmt.Sprintf("%#x, %d bytes", first, length), says(message))
 		}
 	}
+
 	try("too large", func(c net.Conn) { _, _ = c.Write([]byte{0xff, 0xff, 0xff, 0xff}) })
 	try("half", func(c net.Conn) { _, _ = c.Write([]byte{0, 0, 0, 9, 0x6b}) })
 }

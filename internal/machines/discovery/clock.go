@@ -42,6 +42,7 @@ func ExplainClock(err error, now, server time.Time) error {
 	if !server.IsZero() {
 		there = ", there " + stamp(server)
 	}
+
 	valid := ""
 	if cert := invalid.Cert; cert != nil {
 		valid = fmt.Sprintf(", the server's certificate is valid from %s to %s", stamp(cert.NotBefore),
@@ -50,6 +51,7 @@ func ExplainClock(err error, now, server time.Time) error {
 			reason = ErrExpired
 		}
 	}
+
 	return fmt.Errorf("%w: here it is %s%s%s (%w)", reason, stamp(now), there, valid, err)
 }
 

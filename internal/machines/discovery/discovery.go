@@ -63,7 +63,7 @@ const maxAnswer = 1 << 20
 // Token is a bootstrap token, split at its dot.
 type Token struct{ ID, Secret string }
 
-// String is the token as it is sent.
+// String returns the token as it is sent.
 func (t Token) String() string { return t.ID + "." + t.Secret }
 
 // ParseToken reads "abcdef.0123456789abcdef".
@@ -116,6 +116,7 @@ func Find(ctx context.Context, c Config) (Cluster, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+
 	started := time.Now()
 	for told := false; ; {
 		found, err := c.find(ctx)
@@ -128,6 +129,7 @@ func Find(ctx context.Context, c Config) (Cluster, error) {
 				c.Waits()
 			}
 			told = true
+
 		case errors.Is(err, ErrToken):
 			patience = min(patience, tokenPatience)
 		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrNotReady):
@@ -136,6 +138,7 @@ func Find(ctx context.Context, c Config) (Cluster, error) {
 		if time.Since(started)+pause > patience {
 			return found, err
 		}
+
 		select {
 		case <-ctx.Done():
 			return found, errors.Join(err, ctx.Err())
@@ -153,16 +156,19 @@ func (c Config) find(ctx context.Context) (Cluster, error) {
 	if err := c.checkClock(first.date); err != nil {
 		return Cluster{}, err
 	}
+
 	found, err := c.verify(first)
 	if err != nil {
 		return Cluster{}, err
 	}
+
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(found.CA)
 	second, err := c.clusterInfo(ctx, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		return Cluster{}, c.explain(err, first.date)
 	}
+
 	again, err := c.verify(second)
 	if err != nil {
 		return Cluster{}, err
@@ -184,6 +190,7 @@ func (c Config) clusterInfo(ctx context.Context, conf *tls.Config) (answer, erro
 	if c.Now != nil {
 		conf.Time = c.Now
 	}
+
 	client := http.Client{
 		Timeout: 10 * time.Second,
 		Transport: &http.Transport{
@@ -194,6 +201,7 @@ func (c Config) clusterInfo(ctx context.Context, conf *tls.Config) (answer, erro
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+
 	to := "https://" + c.Server + "/api/v1/namespaces/kube-public/configmaps/cluster-info"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to, nil)
 	if err != nil {
@@ -203,6 +211,7 @@ func (c Config) clusterInfo(ctx context.Context, conf *tls.Config) (answer, erro
 	if err != nil {
 		return answer{}, c.transportError(err)
 	}
+
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
@@ -211,6 +220,7 @@ func (c Config) clusterInfo(ctx context.Context, conf *tls.Config) (answer, erro
 	if resp.StatusCode != http.StatusOK {
 		return answer{}, fmt.Errorf("ask %s for cluster-info: %w: it answers %s", c.Server, ErrNotReady, resp.Status)
 	}
+
 	var object struct {
 		Data map[string]string `json:"data"`
 	}
@@ -278,6 +288,7 @@ func (c Config) verify(a answer) (Cluster, error) {
 		}
 		return Cluster{}, fmt.Errorf("check token %q: %w", c.Token.ID, err)
 	}
+
 	if !jws.DetachedTokenIsValid(signature, text, c.Token.ID, c.Token.Secret) {
 		return Cluster{}, fmt.Errorf("check token %q: %w", c.Token.ID, ErrSecret)
 	}
@@ -285,9 +296,11 @@ func (c Config) verify(a answer) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, fmt.Errorf("read cluster-info: %w", err)
 	}
+
 	if len(config.Clusters) != 1 {
 		return Cluster{}, fmt.Errorf("read cluster-info: it names %d clusters, not one", len(config.Clusters))
 	}
+
 	for _, cluster := range config.Clusters {
 		hashes, err := Hashes(cluster.CertificateAuthorityData)
 		if err != nil {
@@ -298,15 +311,17 @@ func (c Config) verify(a answer) (Cluster, error) {
 			return Cluster{}, fmt.Errorf("check the authority of %s: %w: its hash is %s", c.Server, ErrAuthority,
 				strings.Join(hashes, ", "))
 		}
+
 		if server, err := url.Parse(cluster.Server); err != nil || server.Scheme != "https" || server.Host == "" {
 			return Cluster{}, fmt.Errorf("read cluster-info: %q is not the URL of an API server", cluster.Server)
 		}
 		return Cluster{Server: cluster.Server, CA: cluster.CertificateAuthorityData}, nil
 	}
+
 	return Cluster{}, nil
 }
 
-// Hashes are the pins of the certificates in ca (PEM): "sha256:" and the hash of the public key in its DER form
+// Hashes returns the pins of the certificates in ca (PEM): "sha256:" and the hash of the public key in its DER form
 // (SubjectPublicKeyInfo), as kubeadm's --discovery-token-ca-cert-hash has it.
 func Hashes(ca []byte) ([]string, error) {
 	var hashes []string

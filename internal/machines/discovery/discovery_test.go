@@ -44,6 +44,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := &world{ca: bundle.CAPEM()}
 	if w.hash, err = bundle.CAHash(); err != nil {
 		t.Fatal(err)
@@ -52,12 +53,14 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(w.answer))
 	w.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	w.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	w.StartTLS()
 	t.Cleanup(w.Close)
 	w.publish(t, w.URL, w.ca)
+
 	return w
 }
 
@@ -181,7 +184,7 @@ func TestRefusals(t *testing.T) {
 			c := w.config()
 			tt.change(t, w, &c)
 			_, err := discovery.Find(t.Context(), c)
-			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) {
+			if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %v, want %v that says %q", err, tt.want, tt.says)
 			}
 		})
@@ -220,6 +223,7 @@ func TestWaitsForAServerThatStarts(t *testing.T) {
 		}
 		w.answer(out, r)
 	})
+
 	c := w.config()
 	c.Patience = 20 * time.Second
 	if _, err := discovery.Find(t.Context(), c); err != nil || calls < 4 {
@@ -239,6 +243,7 @@ func TestWaitsForASignature(t *testing.T) {
 		}
 		w.answer(out, r)
 	})
+
 	c := w.config()
 	c.Patience, c.Waits = 20*time.Second, func() { told++ }
 	if _, err := discovery.Find(t.Context(), c); err != nil || told != 1 {
@@ -255,10 +260,12 @@ func TestParse(t *testing.T) {
 			t.Errorf("token %q is accepted", bad)
 		}
 	}
+
 	if token, err := discovery.ParseToken("abcdef.0123456789abcdef"); err != nil ||
 		token.String() != "abcdef.0123456789abcdef" {
 		t.Errorf("got %v, %v", token, err)
 	}
+
 	for _, bad := range []string{
 		"", "sha256:", "sha256:12", "md5:" + strings.Repeat("a", 64),
 		"sha256:" + strings.Repeat("g", 64),
@@ -267,6 +274,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("hash %q is accepted", bad)
 		}
 	}
+
 	if hash, err := discovery.ParseHash("SHA256:" + strings.Repeat("A", 64)); err != nil ||
 		hash != "sha256:"+strings.Repeat("a", 64) {
 		t.Errorf("got %q, %v", hash, err)

@@ -57,6 +57,7 @@ func JoinFlannel(ctx context.Context, client kubeclient.Interface, node string, 
 	if err != nil {
 		return err
 	}
+
 	if _, err := client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: "mullion"}); err != nil {
 		return fmt.Errorf("tell flannel of node %q: %w", node, err)

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/machines/kubeadm"
 )
 
-// cluster is an API with kubeadm's ConfigMaps.
+// cluster returns an API with kubeadm's ConfigMaps.
 func cluster(clusterConfiguration, kubelet string) *fake.Clientset {
 	object := func(name, key, text string) runtime.Object {
 		return &corev1.ConfigMap{
@@ -77,6 +77,7 @@ func TestReadRefuses(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "kubeadm-config",
 			errors.New("no"))
 	})
+
 	for name, tt := range map[string]struct {
 		client *fake.Clientset
 		want   error
@@ -94,7 +95,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := kubeadm.Read(t.Context(), tt.client)
-			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) {
+			if err == nil || (tt.want != nil && !errors.Is(err, tt.want)) || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("Read() = %v, want %v and %q", err, tt.want, tt.says)
 			}
 		})
@@ -124,8 +125,8 @@ func TestCheckNetwork(t *testing.T) {
 				Name:        "n",
 				Annotations: tt.annotations,
 			}})
-			if (err == nil) != (tt.want == "") || err != nil &&
-				(!errors.Is(err, kubeadm.ErrNetwork) || !strings.Contains(err.Error(), tt.want)) {
+			if (err == nil) != (tt.want == "") || (err != nil &&
+				(!errors.Is(err, kubeadm.ErrNetwork) || !strings.Contains(err.Error(), tt.want))) {
 				t.Errorf("CheckNetwork() = %v, want %q", err, tt.want)
 			}
 		})

@@ -20,11 +20,18 @@ func Grant(ctx context.Context, client kubeclient.Interface, node string) error 
 	if err != nil {
 		return fmt.Errorf("read node %q: %w", node, err)
 	}
+
 	force := metav1.ApplyOptions{FieldManager: "mullion", Force: true}
 	named := func(name string) metav1.ObjectMeta {
-		owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}
+		owner := metav1.OwnerReference{
+			APIVersion: "v1",
+			Kind:       "Node",
+			Name:       n.Name,
+			UID:        n.UID,
+		}
 		return metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{owner}}
 	}
+
 	leaver := terms.RightsName(node, "leave")
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: named(leaver),
@@ -35,9 +42,11 @@ func Grant(ctx context.Context, client kubeclient.Interface, node string) error 
 			Verbs:         []string{"delete"},
 		}},
 	}
+
 	if _, err := client.RbacV1().ClusterRoles().Apply(ctx, role, force); err != nil {
 		return fmt.Errorf("give node %q its rights: %w", node, err)
 	}
+
 	for name, to := range map[string]string{terms.RightsName(node, "proxy"): terms.ProxierRole, leaver: leaver} {
 		binding := &rbacv1.ClusterRoleBinding{
 			ObjectMeta: named(name),
@@ -46,12 +55,18 @@ func Grant(ctx context.Context, client kubeclient.Interface, node string) error 
 				Kind:     rbacv1.UserKind,
 				Name:     "system:node:" + node,
 			}},
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: to},
+			RoleRef: rbacv1.RoleRef{
+				APIGroup: rbacv1.GroupName,
+				Kind:     "ClusterRole",
+				Name:     to,
+			},
 		}
+
 		if _, err := client.RbacV1().ClusterRoleBindings().Apply(ctx, binding, force); err != nil {
 			return fmt.Errorf("give node %q its rights: %w", node, err)
 		}
 	}
+
 	return nil
 }
 
@@ -63,7 +78,7 @@ func (e *RightsError) Error() string {
 		e.Node, GrantCommand(e.Node))
 }
 
-// GrantCommand is what an administrator types to give a node the rights of kube-proxy.
+// GrantCommand returns what an administrator types to give a node the rights of kube-proxy.
 func GrantCommand(node string) string { return terms.GrantCommand(node) }
 
 // Allowed returns nil if the client, a node's, has the rights of kube-proxy, and a RightsError if not.
@@ -79,9 +94,11 @@ func Allowed(ctx context.Context, client kubeclient.Interface, node string) erro
 		if err != nil {
 			return fmt.Errorf("ask what node %q may do: %w", node, err)
 		}
+
 		if !got.Status.Allowed {
 			return &RightsError{Node: node}
 		}
 	}
+
 	return nil
 }

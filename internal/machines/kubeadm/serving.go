@@ -21,7 +21,7 @@ func (e *ServingError) Error() string {
 		"node %q waits for its serving certificate: its pods have no logs, exec and metrics until an administrator approves it: %s", e.Node, e.Command())
 }
 
-// Command is what an administrator types to approve the request.
+// Command returns what an administrator types to approve the request.
 func (e *ServingError) Command() string { return "kubectl certificate approve " + e.Request }
 
 // ServingRequest returns the newest undecided request of a node's kubelet for a serving certificate; nil if there is
@@ -35,6 +35,7 @@ func ServingRequest(ctx context.Context, client kubeclient.Interface, node strin
 	if err != nil {
 		return nil, fmt.Errorf("look for the serving certificate of node %q: %w", node, err)
 	}
+
 	var newest *certv1.CertificateSigningRequest
 	for i := range all.Items {
 		r := &all.Items[i]
@@ -46,5 +47,6 @@ func ServingRequest(ctx context.Context, client kubeclient.Interface, node strin
 			newest = r
 		}
 	}
+
 	return newest, nil
 }

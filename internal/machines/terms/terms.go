@@ -41,10 +41,10 @@ const (
 // ProxierRole is the API server's own cluster role for kube-proxy.
 const ProxierRole = "system:node-proxier"
 
-// RightsName is the name of the cluster role and of the bindings of one node.
+// RightsName returns the name of the cluster role and of the bindings of one node.
 func RightsName(node, what string) string { return "mullion:" + what + ":" + node }
 
-// GrantCommand is what an administrator types to give a node the rights of kube-proxy.
+// GrantCommand returns what an administrator types to give a node the rights of kube-proxy.
 func GrantCommand(node string) string {
 	return fmt.Sprintf("kubectl create clusterrolebinding %s --clusterrole=%s --user=system:node:%s",
 		RightsName(node, "proxy"), ProxierRole, node)
@@ -102,6 +102,7 @@ func Kubeadm(cluster, kubelet string) (Cluster, error) {
 	if err := unmarshal(KubeletConfig, KubeletKey, kubelet, &node); err != nil {
 		return Cluster{}, err
 	}
+
 	c := Cluster{
 		Name:               or(conf.ClusterName, defaultName),
 		Domain:             or(node.ClusterDomain, or(conf.Networking.DNSDomain, defaultDomain)),
@@ -111,6 +112,7 @@ func Kubeadm(cluster, kubelet string) (Cluster, error) {
 		return c, fmt.Errorf(
 			"read the cluster's networking: %w: kubeadm-config has no podSubnet, so nodes get no pod CIDRs", ErrNetwork)
 	}
+
 	var err error
 	if c.Pods, err = subnet("podSubnet", conf.Networking.PodSubnet); err != nil {
 		return c, err
@@ -118,12 +120,14 @@ func Kubeadm(cluster, kubelet string) (Cluster, error) {
 	if c.Services, err = subnet("serviceSubnet", or(conf.Networking.ServiceSubnet, defaultServices)); err != nil {
 		return c, err
 	}
+
 	for _, text := range node.ClusterDNS {
 		if a, err := netip.ParseAddr(text); err == nil && a.Is4() {
 			c.DNS = a
 			break
 		}
 	}
+
 	return c, nil
 }
 

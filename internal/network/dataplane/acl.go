@@ -32,6 +32,7 @@ func accessTiers(f family, list []netplan.ACL, in bool) (chains map[string]acces
 				tiers[a.Tier] = append(tiers[a.Tier], a)
 			}
 		}
+
 		allow := "return"
 		if first != "" {
 			allow = "goto " + first
@@ -77,6 +78,7 @@ func accessRules(f family, list []netplan.ACL, allow, next string) []string {
 		case a.Pass && next != "":
 			verdict = "goto " + next
 		}
+
 		if ok {
 			rules = append(rules, strings.TrimSpace(match+" "+verdict))
 		}
@@ -113,6 +115,7 @@ func accessMatch(f family, a netplan.ACL) (string, bool) {
 			}
 			parts = append(parts, fmt.Sprintf("%s %saddr %s", f, side.which, match))
 		}
+
 		if len(side.ports) > 0 {
 			parts = append(parts, fmt.Sprintf("th %sport %s", side.which, matchPorts(side.ports)))
 		}

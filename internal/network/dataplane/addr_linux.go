@@ -80,6 +80,7 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 			want[a.Prefix] = a
 		}
 	}
+
 	if err := removeOthers(h, link, have, want); err != nil {
 		return err
 	}
@@ -93,6 +94,7 @@ func syncAddrs(h *netlink.Handle, link netlink.Link, addrs []linkAddr) error {
 		if a.Addr().Is4() {
 			x.Label = a.label
 		}
+
 		if err := h.AddrReplace(link, x); err != nil {
 			return fmt.Errorf("set address %s: %w", a.Prefix, err)
 		}

@@ -81,6 +81,7 @@ func (o homes) split(c netplan.Change, apart func(bridge string) bool,
 	for _, b := range c.Set.Bridges {
 		isolated[b.ID] = b.Apart != 0
 	}
+
 	home := func(kind netplan.Kind, bridge string) string {
 		if isolated[bridge] || (kind != netplan.Bridges && apart(bridge)) {
 			return bridge

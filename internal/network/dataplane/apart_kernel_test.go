@@ -53,6 +53,7 @@ func second(subnet, last string, peers ...netplan.Peer) netplan.Plan {
 			Backends: []netip.AddrPort{netip.MustParseAddrPort(subnet + ".7:80")},
 		})
 	}
+
 	p.Normalize()
 	return p
 }
@@ -130,6 +131,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		if err != nil || !slices.ContainsFunc(found, func(s string) bool { return strings.Contains(s, "way out") }) {
 			t.Errorf("without the way out: %q, %v", found, err)
 		}
+
 		u.a.apply(t, planA)
 		dataplanetest.Expect(t, u.a, planA)
 		check(t)
@@ -140,6 +142,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		for _, p := range twinA.Ports {
 			gone.Ports, gone.Namespaces = append(gone.Ports, p.ID), append(gone.Namespaces, p.Namespace)
 		}
+
 		for _, p := range twinA.Peers {
 			gone.Peers = append(gone.Peers, p.ID)
 		}

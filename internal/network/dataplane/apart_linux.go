@@ -194,6 +194,7 @@ func (p *Plane) setApartRules(ctx context.Context, parts map[string]*netplan.Cha
 	for _, id := range gone {
 		p.host.rules.set("apart "+id, nil, d)
 	}
+
 	for id, part := range parts {
 		if id != homeless && len(part.Set.Bridges) > 0 {
 			p.host.rules.set("apart "+id, apartItem(p.apart[id].bridge), d)
@@ -246,6 +247,7 @@ func (p *Plane) ensureWayOut(b netplan.Bridge, pin string) error {
 		if err != nil {
 			return err
 		}
+
 		if err := inside.RouteReplace(&netlink.Route{
 			LinkIndex: link.Attrs().Index,
 			Gw:        near.Addr().AsSlice(),
@@ -326,6 +328,7 @@ func setEnd(h *netlink.Handle, name string, addr netip.Prefix, mtu int, ns strin
 	if err != nil {
 		return err
 	}
+
 	if err := h.AddrReplace(link, &netlink.Addr{IPNet: ipnet.Of(addr)}); err != nil {
 		return fmt.Errorf("set address %s: %w", addr, err)
 	}
@@ -346,8 +349,10 @@ func (p *Plane) wayOutDifferences(id string) ([]string, error) {
 		if err == nil && (!up(near) || !up(far) || far.Attrs().ParentIndex != near.Attrs().Index) {
 			found = append(found, "missing: the way out of network "+id)
 		}
+
 		return err
 	})
+
 	return found, err
 }
 

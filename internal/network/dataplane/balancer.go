@@ -43,6 +43,7 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 		if source != "" {
 			it.put(f.name("node_source"), "", key, source)
 		}
+
 		if lb.FromHost {
 			it.put(f.name("from_host"), lb.ID, key, chain)
 		}

@@ -33,6 +33,7 @@ func both(id, vip string, port uint16, f func(lb *netplan.LoadBalancer), backend
 		for _, b := range backends {
 			lb.Backends = append(lb.Backends, netip.MustParseAddrPort(b))
 		}
+
 		if f != nil {
 			f(&lb)
 		}
@@ -131,6 +132,7 @@ func (u *udpClient) answeredBy(addr, want string) {
 			}
 		}
 	}
+
 	u.t.Errorf("%s is answered by %s, want %s", addr, last, want)
 }
 

@@ -302,6 +302,7 @@ func (w way) connecter(b *testing.B) func() float64 {
 				if _, err := c.Read(one); err != nil {
 					return err
 				}
+
 				done <- float64(time.Since(start).Nanoseconds()) / 1000
 				_ = c.Close()
 			}
@@ -342,6 +343,7 @@ func BenchmarkChange(b *testing.B) {
 				}
 				took = append(took, time.Since(start))
 			}
+
 			b.ReportMetric(float64(median(took).Nanoseconds())/1000, "median-µs")
 		})
 	}

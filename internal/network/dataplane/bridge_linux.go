@@ -77,6 +77,7 @@ func (p *space) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 			return err
 		}
 	}
+
 	if mtu := p.mtu(h, b); mtu != link.Attrs().MTU {
 		if err := h.LinkSetMTU(link, mtu); err != nil {
 			return fmt.Errorf("set MTU %d: %w", mtu, err)
@@ -85,6 +86,7 @@ func (p *space) ensureBridge(h *netlink.Handle, b netplan.Bridge) error {
 	if err := syncAddrs(h, link, switchAddrs(b)); err != nil {
 		return err
 	}
+
 	if err := setUp(h, link); err != nil {
 		return err
 	}
@@ -232,6 +234,7 @@ func (p *space) removeStrangers(h *netlink.Handle, want *state) error {
 		keep[vxlanLink(b.ID)] = b.Mode == netplan.Overlay
 		keep[p.parentName(b)] = true
 	}
+
 	for id := range want.ports {
 		keep[portLink(id)] = true
 	}
@@ -239,6 +242,7 @@ func (p *space) removeStrangers(h *netlink.Handle, want *state) error {
 	for id := range p.place.waysOut() {
 		keep[apartLink(id)] = true
 	}
+
 	links, err := h.LinkList()
 	if err != nil {
 		return fmt.Errorf("list links: %w", err)
@@ -250,6 +254,7 @@ func (p *space) removeStrangers(h *netlink.Handle, want *state) error {
 			errs = append(errs, removeTag(h, l)) // removes l, tag or not
 		}
 	}
+
 	errs = append(errs, p.removePolicyRoutes(h, want))
 	return errors.Join(errs...)
 }

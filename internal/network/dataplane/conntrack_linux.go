@@ -38,6 +38,7 @@ func newStaleFlows(was *state, c netplan.Change) *staleFlows {
 	for _, id := range c.Removed.LoadBalancers {
 		forget(id)
 	}
+
 	for _, lb := range c.Set.LoadBalancers {
 		forget(lb.ID)
 	}
@@ -149,12 +150,14 @@ func (p *space) setLocal(s *staleFlows) error {
 		if err != nil {
 			return fmt.Errorf("list the host's addresses: %w", err)
 		}
+
 		s.local = map[netip.Addr]bool{}
 		for _, a := range addrs {
 			if prefix, ok := ipnet.Prefix(a.IPNet); ok {
 				s.local[prefix.Addr()] = true
 			}
 		}
+
 		return nil
 	})
 }

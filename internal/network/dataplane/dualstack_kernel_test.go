@@ -110,6 +110,7 @@ func TestIPv6LoadBalancing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if first == "" {
 			first = name
 		}

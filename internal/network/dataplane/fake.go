@@ -89,6 +89,7 @@ func differing(want, have string) []string {
 			found = append(found, "left over: "+line)
 		}
 	}
+
 	slices.Sort(found)
 	return found
 }
@@ -118,6 +119,7 @@ func Dump(p netplan.Plan) string {
 	for _, x := range p.Bridges {
 		dumpBridge(&b, x)
 	}
+
 	for _, x := range p.Peers {
 		fmt.Fprintf(&b, "peer %s %s of %s at %s %s\n", x.ID, x.Subnet, x.Bridge, x.VTEP, x.MAC)
 	}
@@ -125,9 +127,11 @@ func Dump(p netplan.Plan) string {
 	for _, x := range p.Namespaces {
 		fmt.Fprintf(&b, "namespace %s\n", x)
 	}
+
 	for _, x := range p.Ports {
 		dumpPort(&b, x)
 	}
+
 	for _, x := range p.LoadBalancers {
 		dumpBalancer(&b, x)
 	}
@@ -187,9 +191,11 @@ func dumpPort(b *strings.Builder, x netplan.Port) {
 	for _, a := range x.ACL {
 		fmt.Fprintf(b, " acl%+v", a)
 	}
+
 	for _, y := range x.Proxies {
 		fmt.Fprintf(b, " proxy%+v", y)
 	}
+
 	if x.EgressBPS > 0 {
 		fmt.Fprintf(b, " egress %d bit/s", x.EgressBPS)
 	}

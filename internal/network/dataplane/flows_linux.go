@@ -68,6 +68,7 @@ func flowsTo(f family, addr netip.Addr, port uint16, found func(flow *netlink.Co
 		if err != nil {
 			return err
 		}
+
 		if err := found(flow, name); err != nil {
 			return err
 		}
@@ -95,6 +96,7 @@ func parseFlow(b []byte) (*netlink.ConntrackFlow, []byte, error) {
 		default:
 			continue
 		}
+
 		if err := parseTuple(a.Value, tuple); err != nil {
 			return nil, nil, err
 		}

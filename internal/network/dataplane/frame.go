@@ -47,6 +47,7 @@ func sets() (fixed []knftables.Set, mapped []knftables.Map) {
 			s.Name, s.Type = f.name(s.Name), f.in(s.Type)
 			fixed = append(fixed, s)
 		}
+
 		for _, m := range maps {
 			m.Name, m.Type = f.name(m.Name), f.in(m.Type)
 			mapped = append(mapped, m)
@@ -123,6 +124,7 @@ func frame(tx *knftables.Transaction) {
 	for _, s := range fixed {
 		tx.Add(&s)
 	}
+
 	for _, m := range mapped {
 		tx.Add(&m)
 	}

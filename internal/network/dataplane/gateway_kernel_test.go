@@ -61,8 +61,10 @@ func resolves(ns string) bool {
 		if _, err = c.Write(question); err == nil {
 			n, err = c.Read(reply)
 		}
+
 		return err
 	})
+
 	return err == nil && n == len(question) && reply[2] == 0x81 && string(reply[:2]) == "\x12\x34"
 }
 
@@ -133,6 +135,7 @@ func lease(t *testing.T, ns, link string) *dhcpv4.DHCPv4 {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = c.Close() }()
 
 	got, err := c.Request(t.Context())
@@ -153,6 +156,7 @@ func informed(t *testing.T, ns, addr string, of net.HardwareAddr) *dhcpv4.DHCPv4
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = c.Close() }()
 
 	m, err := dhcpv4.NewInform(of, net.ParseIP(addr))

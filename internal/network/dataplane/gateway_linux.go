@@ -54,20 +54,24 @@ func (p *space) syncGateway(h *netlink.Handle, b netplan.Bridge) error {
 	if err := p.closeGateway(b.ID); err != nil {
 		return err
 	}
+
 	if want.key == "" {
 		return nil
 	}
+
 	if want.dns {
 		var at []netip.Addr
 		for _, g := range b.Gateways {
 			at = append(at, g.Addr())
 		}
+
 		c, err := p.cfg.DNS(bridgeLink(b.ID), at)
 		if err != nil {
 			return err
 		}
 		want.closers = append(want.closers, c)
 	}
+
 	if server := gateway4(b); want.dhcp && server.IsValid() {
 		c, err := p.cfg.DHCP(bridgeLink(b.ID), server, func(mac net.HardwareAddr) (dhcp.Lease, bool) {
 			return p.lease(b.ID, mac)

@@ -25,6 +25,7 @@ func TestGuard(t *testing.T) {
 			for _, addr := range []string{a.pod, a.other} {
 				run(t, ns, "ip link set lo up; ip addr add "+addr+" dev lo nodad")
 			}
+
 			own, free := hold(t, ns, a.other), hold(t, ns, a.other)
 			before := own.open(t, a.pod, dataplane.MostOfPod+10)
 			if len(before) != dataplane.MostOfPod+10 {
@@ -38,6 +39,7 @@ func TestGuard(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			held := own.open(t, a.pod, dataplane.MostOfPod+10)
 			if len(held) != dataplane.MostOfPod {
 				t.Errorf("a pod holds %d, want %d", len(held), dataplane.MostOfPod)
@@ -45,6 +47,7 @@ func TestGuard(t *testing.T) {
 			if n := len(free.open(t, a.pod, dataplane.MostOfPod+10)); n != dataplane.MostOfPod+10 {
 				t.Errorf("of another port a pod holds %d", n)
 			}
+
 			if n := len(own.open(t, a.other, dataplane.MostOfOther+10)); n != dataplane.MostOfOther {
 				t.Errorf("another address holds %d, want %d", n, dataplane.MostOfOther)
 			}
@@ -76,6 +79,7 @@ func hold(t *testing.T, ns, addr string) holder {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var taken []net.Conn
 	done := make(chan struct{})
 	t.Cleanup(func() {
@@ -83,6 +87,7 @@ func hold(t *testing.T, ns, addr string) holder {
 		<-done
 		closeAll(taken)
 	})
+
 	go func() {
 		defer close(done)
 		for {
@@ -93,8 +98,13 @@ func hold(t *testing.T, ns, addr string) holder {
 			taken = append(taken, c)
 		}
 	}()
+
 	at := netip.MustParseAddrPort(l.Addr().String())
-	return holder{ns: ns, addr: l.Addr().String(), port: at.Port()}
+	return holder{
+		ns:   ns,
+		addr: l.Addr().String(),
+		port: at.Port(),
+	}
 }
 
 // open opens connections from an address until that many are open, or one is refused.
@@ -112,6 +122,7 @@ func (h holder) open(t *testing.T, from string, most int) (all []net.Conn) {
 		return nil
 	})
 	t.Cleanup(func() { closeAll(all) })
+
 	return all
 }
 

@@ -55,6 +55,7 @@ func guard(tx *knftables.Transaction, pods []netip.Prefix, ports []uint16) {
 	for _, port := range ports {
 		guarded = append(guarded, fmt.Sprint(port))
 	}
+
 	begin := "tcp dport { " + strings.Join(guarded, ", ") + " } ct state new "
 
 	for _, f := range families() {
@@ -68,6 +69,7 @@ func guard(tx *knftables.Transaction, pods []netip.Prefix, ports []uint16) {
 			tx.Add(&set)
 			return set.Name
 		}
+
 		bound := func(set string, most int, which string) {
 			tx.Add(&knftables.Rule{Chain: to.Name, Rule: f.in(fmt.Sprintf(
 				"%s%sadd @%s { {ip} saddr ct count over %d } counter reject with tcp reset", begin, which, set, most))})
@@ -84,6 +86,7 @@ func guard(tx *knftables.Transaction, pods []netip.Prefix, ports []uint16) {
 			list := "{ip} saddr { " + strings.Join(subnets, ", ") + " } "
 			bound(podSet, MostOfPod, list)
 		}
+
 		bound(holders("others"), MostOfOther, "")
 	}
 }

@@ -67,6 +67,7 @@ func TestHoldPorts(t *testing.T) {
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("connect to a held port: %v", err)
 	}
+
 	if err := held.Close(); err != nil {
 		t.Error(err)
 	}
@@ -135,6 +136,7 @@ func TestHoldPortsLeavesFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := held.Close(); err != nil {
 		t.Error(err)
 	}
@@ -153,6 +155,7 @@ func TestHeldPortsAreNotEphemeral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = held.Close() }()
 
 	err = netns.Do(h.ns, func() error {
@@ -172,12 +175,14 @@ func TestHeldPortsAreNotEphemeral(t *testing.T) {
 				return fmt.Errorf("a connection has the held port %d", port)
 			}
 		}
+
 		if c, err := net.DialTimeout("tcp4", "127.0.0.1:7000", time.Second); err == nil {
 			return fmt.Errorf("a third connection has port %d", c.LocalAddr().(*net.TCPAddr).Port)
 		}
 
 		return nil
 	})
+
 	if err != nil {
 		t.Error(err)
 	}

@@ -44,6 +44,7 @@ func (s *state) keptWays() []keptWay {
 			}
 		}
 	}
+
 	if len(vips) == 0 {
 		return nil
 	}
@@ -103,6 +104,7 @@ func (p *space) syncAllKept(h *netlink.Handle, want *state) error {
 			return fmt.Errorf("set local routes for virtual addresses in the pod of endpoint %s: %w", port.ID, err)
 		}
 	}
+
 	return nil
 }
 
@@ -198,6 +200,7 @@ func setKeptRoute(h *netlink.Handle, w keptWay) error {
 		Protocol:  keptProtocol,
 	}
 	r.SetFlag(netlink.FLAG_ONLINK)
+
 	return h.RouteReplace(r)
 }
 
@@ -297,6 +300,7 @@ func (p *space) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 			if _, there := have[vip]; there {
 				continue
 			}
+
 			r := &netlink.Route{
 				LinkIndex: link.Attrs().Index,
 				Dst:       ipnet.Of(netip.PrefixFrom(vip, vip.BitLen())),
@@ -305,6 +309,7 @@ func (p *space) syncKeptAddrs(port netplan.Port, ways []keptWay) error {
 				Scope:     netlink.SCOPE_HOST,
 				Protocol:  keptProtocol,
 			}
+
 			if err := pod.RouteReplace(r); err != nil {
 				return fmt.Errorf("set route to %s: %w", vip, err)
 			}
@@ -331,6 +336,7 @@ func (p *space) keptDifferences() ([]string, error) {
 				}
 				delete(have, keptTable(w.addr))
 			}
+
 			if len(have) > 0 {
 				found = append(found, fmt.Sprintf("left over: %d routing rules to pods", len(have)))
 			}
@@ -348,12 +354,14 @@ func (p *space) keptDifferences() ([]string, error) {
 			if err != nil {
 				return err
 			}
+
 			have, err := observeKept(pod, link)
 			for _, vip := range w.vips {
 				if _, there := have[vip]; !there {
 					found = append(found, fmt.Sprintf("missing: virtual address %s of endpoint %s", vip, w.port.ID))
 				}
 			}
+
 			return err
 		})
 		if err != nil {

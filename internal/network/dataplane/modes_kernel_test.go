@@ -45,6 +45,7 @@ func newUnderlay(t *testing.T) *underlay {
 			run(t, ns, "ip route add default via 10.213.0.100")
 		}
 	}
+
 	run(
 		t, u.router, "ip addr add 198.51.100.1/32 dev lo; echo 1 > /proc/sys/net/ipv4/ip_forward; echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter; echo 0 > /proc/sys/net/ipv4/conf/eth0/rp_filter")
 	return u

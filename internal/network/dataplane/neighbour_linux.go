@@ -68,6 +68,7 @@ func syncNeighbours(pod *netlink.Handle, link netlink.Link, s *portSpec) error {
 			IP:           via.AsSlice(),
 			HardwareAddr: bridgeMAC(s.bridge),
 		}
+
 		if err := pod.NeighSet(n); err != nil {
 			return fmt.Errorf("set neighbour %s: %w", via, err)
 		}
@@ -123,6 +124,7 @@ func (p *space) neighbourDifferences() ([]string, error) {
 			if err == nil && !right {
 				found = append(found, "changed: neighbours and way to its subnet of "+port.ID)
 			}
+
 			return err
 		})
 		if err != nil {
@@ -150,6 +152,7 @@ func neighboursRight(pod *netlink.Handle, link netlink.Link, s *portSpec) (bool,
 			delete(missing, addr)
 		}
 	}
+
 	want := subnetRoutes(s)
 	return len(missing) == 0 && len(routes) == len(want) &&
 		!slices.ContainsFunc(want, func(r netplan.Route) bool { return !slices.Contains(routes, r) }), nil

@@ -42,6 +42,7 @@ func newPoliced(ns string) *policed {
 		for _, a := range addrs {
 			pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: a})
 		}
+
 		p.objects.Pods = append(p.objects.Pods, pod)
 	}
 
@@ -144,12 +145,14 @@ func TestNetworkPolicy(t *testing.T) {
 	for _, way := range []string{"10.244.1.5:80", "10.96.0.9:80"} {
 		netnstest.Flow(t, a6, way, "a5", "10.244.1.6")
 	}
+
 	netnstest.Flow(t, b5, "10.244.1.5:80", "a5", "10.244.2.5")
 
 	p.set(t, intoA5())
 	for _, ns := range []string{a6, b5, outside} {
 		netnstest.NoFlow(t, ns, "10.244.1.5:80")
 	}
+
 	netnstest.NoFlow(t, a6, "10.96.0.9:80")
 	netnstest.Flow(t, a.ns, "10.244.1.5:80", "a5", "") // the host
 	netnstest.Flow(t, a5, "10.96.0.9:80", "a5", "")    // itself, by the load balancer
@@ -166,6 +169,7 @@ func TestNetworkPolicy(t *testing.T) {
 		passes(t, a6, "tcp", addr, pass)
 		passes(t, a6, "udp", addr, false)
 	}
+
 	p.set(t, intoA5(from(block("10.244.0.0/16", "10.244.1.6/32"), tcp(8000, 8100), tcp(8050, 8200))))
 	passes(t, b5, "tcp", "10.244.1.5:8080", true)
 	passes(t, b5, "tcp", "10.244.1.5:80", false)

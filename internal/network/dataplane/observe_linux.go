@@ -49,6 +49,7 @@ func (p *space) observe() (netplan.Plan, error) {
 		b := &plan.Bridges[i]
 		b.DNSProxy, b.DHCP = p.gateways[b.ID].dns, p.gateways[b.ID].dhcp
 	}
+
 	plan.Normalize()
 	return plan, nil
 }
@@ -92,6 +93,7 @@ func (p *space) observeLinks() (plan netplan.Plan, down []string, err error) {
 		if err != nil {
 			return plan, nil, err
 		}
+
 		for _, port := range ports {
 			master, near := masters[port.ID]
 			if near {
@@ -192,6 +194,7 @@ func (p *space) observePorts(ns string) ([]netplan.Port, error) {
 			if port.EgressBPS, err = egressOf(h, l); err != nil {
 				return err
 			}
+
 			ports = append(ports, port)
 		}
 
@@ -278,6 +281,7 @@ func observeBalancers(entries map[slot]entry) (all []netplan.LoadBalancer) {
 			}
 			balancers[e.id] = lb
 		}
+
 		observeBalancer(lb, s, entries)
 	}
 
@@ -315,6 +319,7 @@ func observeBalancer(lb *netplan.LoadBalancer, s slot, entries map[slot]entry) {
 			lb.Backends = append(lb.Backends, backend)
 			continue
 		}
+
 		lb.Backends = append(lb.Backends, netip.AddrPortFrom(addrAt(f, b.value, 0), portAt(b.value, f.addrLen())))
 	}
 
@@ -363,6 +368,7 @@ func (p *Plane) Differences(_ context.Context, plan netplan.Plan) ([]string, err
 	if err != nil {
 		return nil, err
 	}
+
 	if p.host.want != nil { // it looks for all spaces
 		more, err := p.host.podRuleDifferences()
 		if err != nil {
@@ -509,6 +515,7 @@ func linksOnly(plan netplan.Plan) netplan.Plan {
 			EgressBPS: port.EgressBPS / 8 * 8,
 		})
 	}
+
 	out.Normalize()
 	return out
 }

@@ -43,6 +43,7 @@ func (p *space) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
 	if link != nil && link.Attrs().Alias == alias && link.Type() == "vxlan" {
 		return setUp(h, link)
 	}
+
 	if link != nil {
 		if err := h.LinkDel(link); err != nil {
 			return err
@@ -51,6 +52,7 @@ func (p *space) ensureVXLAN(h *netlink.Handle, b netplan.Bridge) error {
 	if err := p.addVXLAN(h, want); err != nil {
 		return fmt.Errorf("make VXLAN interface with VNI %d on UDP port %d: %w", want.VxlanId, want.Port, err)
 	}
+
 	if link, err = h.LinkByName(want.Name); err != nil {
 		return err
 	}
@@ -118,6 +120,7 @@ func wantedWays(s *state, bridge string) (*ways, error) {
 		if err != nil {
 			return nil, fmt.Errorf("hardware address of peer %s: %w", peer.ID, err)
 		}
+
 		subnet := peer.Subnet.Masked()
 		w.routes[subnet] = subnet.Addr()
 		w.neighbours[subnet.Addr()] = mac.String()
@@ -182,6 +185,7 @@ func mapDifferences[K comparable, V comparable](kind string, want, have map[K]V)
 			found = append(found, fmt.Sprintf("left over: %s %v by %v", kind, k, v))
 		}
 	}
+
 	slices.Sort(found)
 	return found
 }

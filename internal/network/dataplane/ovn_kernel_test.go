@@ -62,6 +62,7 @@ func TestTransparentByOVN(t *testing.T) {
 		for _, port := range p.Ports {
 			addresses = append(addresses, port.MAC+" "+port.Addrs[0].Addr().String())
 		}
+
 		central.nb(t, "lsp-add", "pods", name)
 		central.nb(t, append([]string{"lsp-set-addresses", name}, addresses...)...)
 		h.apply(t, p)
@@ -76,6 +77,7 @@ func TestTransparentByOVN(t *testing.T) {
 		central.nb(t, "lb-add", "web-"+protocol, "172.30.0.1:80", "10.213.0.60:80", protocol, "--",
 			"ls-lb-add", "pods", "web-"+protocol)
 	}
+
 	central.nb(t, "--wait=hv", "--timeout=60", "acl-add", "pods", "to-lport", "1000", "ip4.dst == 10.213.0.61", "drop")
 
 	pod := a.Pin(dataplanetest.NSA)
@@ -234,6 +236,7 @@ func answer(t *testing.T, paths ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
+
 	for _, path := range paths {
 		for {
 			if conn, err := net.Dial("unix", path); err == nil {

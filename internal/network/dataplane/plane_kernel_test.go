@@ -85,6 +85,7 @@ func command(tb testing.TB, ns, script string) string {
 	if err != nil {
 		tb.Fatalf("%s: %v\n%s%s", script, err, out, &stderr)
 	}
+
 	return string(out)
 }
 
@@ -251,6 +252,7 @@ func fabric(t *testing.T) (a, b host, outside string) {
 			cmd.ExtraFiles = []*os.File{f}
 			return cmd.Run()
 		})
+
 		_ = f.Close()
 		if err != nil {
 			t.Fatal(err)
@@ -264,6 +266,7 @@ func fabric(t *testing.T) (a, b host, outside string) {
 	run(t, outside, "ip addr add 10.213.0.100/24 dev eth0; ip link set eth0 up; ip addr add 198.51.100.1/32 dev lo")
 	a.apply(t, dataplanetest.Plan("10.244.1"))
 	b.apply(t, dataplanetest.Plan("10.244.2"))
+
 	return a, b, outside
 }
 

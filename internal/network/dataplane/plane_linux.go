@@ -133,6 +133,7 @@ func (p *Plane) ApplyChange(ctx context.Context, c netplan.Change) error {
 	if err != nil {
 		p.host.want = nil
 	}
+
 	return err
 }
 

@@ -67,6 +67,7 @@ func (p *space) podRuleDifferences() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if current != made {
 			found = append(found, "changed: rules in namespace "+id)
 		}

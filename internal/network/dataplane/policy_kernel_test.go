@@ -56,6 +56,7 @@ func accessHost(t *testing.T, mode netplan.Mode) (h host, plan netplan.Plan,
 				answered++
 			}
 		}
+
 		if answered == 1 {
 			t.Errorf("only one of TCP and UDP from %s to %s", from, to)
 		}
@@ -198,6 +199,7 @@ func TestAccessRules(t *testing.T) {
 					if !want {
 						timeout = 300 * time.Millisecond
 					}
+
 					if got := reach(way[0], way[1], timeout); got != want {
 						t.Errorf("from %s to %s: %v, want %v", way[0], way[1], got, want)
 					}
@@ -245,6 +247,7 @@ func TestEgressLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_ = far.SetDeadline(start.Add(time.Minute))
 		if n, err := io.Copy(io.Discard, far); err != nil || n != size {
 			t.Fatalf("%d bytes, %v", n, err)

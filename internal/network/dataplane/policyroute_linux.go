@@ -55,6 +55,7 @@ func (p *space) policyRoutes(h *netlink.Handle, b netplan.Bridge) ([]netlink.Rou
 	if err != nil {
 		return nil, err
 	}
+
 	if gateway != nil {
 		r := netlink.Route{
 			LinkIndex: parent.Attrs().Index,
@@ -198,6 +199,7 @@ func (p *space) syncPolicyRoutes(h *netlink.Handle, b netplan.Bridge) error {
 			}
 		}
 		return h.RuleAdd(policyRule(bridgeLink(b.ID), policyTable(b.ID)))
+
 	case rule:
 		return p.dropRule(h, bridgeLink(b.ID), policyTable(b.ID))
 	}
@@ -243,6 +245,7 @@ func (p *space) dropPolicyRoutes(h *netlink.Handle, id string) error {
 	if err != nil {
 		return fmt.Errorf("list routes: %w", err)
 	}
+
 	for _, r := range routes {
 		if err := h.RouteDel(&r); err != nil && !errors.Is(err, unix.ESRCH) {
 			return fmt.Errorf("remove route to %s: %w", r.Dst, err)
@@ -267,6 +270,7 @@ func (p *space) removePolicyRoutes(h *netlink.Handle, want *state) error {
 	for id := range want.bridges {
 		links[bridgeLink(id)], tables[policyTable(id)] = true, true
 	}
+
 	if err := removeStrayRoutes(h, netlink.FAMILY_V4, routeProtocol, policyTables, tables); err != nil {
 		return err
 	}
@@ -275,6 +279,7 @@ func (p *space) removePolicyRoutes(h *netlink.Handle, want *state) error {
 	if err != nil {
 		return err
 	}
+
 	for link, table := range rules {
 		if links[link] {
 			continue
@@ -297,6 +302,7 @@ func removeStrayRoutes(h *netlink.Handle, family, protocol, first int, keep map[
 	if errors.Is(err, unix.EAFNOSUPPORT) { // a machine that was booted with ipv6.disable=1
 		return nil
 	}
+
 	if err != nil {
 		return fmt.Errorf("list routes: %w", err)
 	}

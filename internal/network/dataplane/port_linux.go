@@ -63,6 +63,7 @@ func (p *space) ensurePort(ctx context.Context, h *netlink.Handle, port netplan.
 	if near != nil && near.Attrs().Alias == s.alias() && !deep {
 		return nil
 	}
+
 	if err := p.attach(h, s); err != nil {
 		return err
 	}
@@ -96,6 +97,7 @@ func (p *space) attach(h *netlink.Handle, s *portSpec) error {
 	if err := h.LinkSetMaster(link, bridge); err != nil {
 		return err
 	}
+
 	if err := h.LinkSetIsolated(link, true); err != nil {
 		return fmt.Errorf("isolate port: %w", err)
 	}
@@ -121,6 +123,7 @@ func fixPlace(h *netlink.Handle, link, bridge netlink.Link, s *portSpec) error {
 	if err := h.LinkSetLearning(link, false); err != nil {
 		return fmt.Errorf("switch learning off: %w", err)
 	}
+
 	place := &netlink.Neigh{
 		LinkIndex:    link.Attrs().Index,
 		Family:       unix.AF_BRIDGE,
@@ -128,6 +131,7 @@ func fixPlace(h *netlink.Handle, link, bridge netlink.Link, s *portSpec) error {
 		Flags:        netlink.NTF_MASTER,
 		HardwareAddr: mustMAC(s.MAC),
 	}
+
 	if err := h.NeighSet(place); err != nil {
 		return fmt.Errorf("set the port of %s: %w", s.MAC, err)
 	}
@@ -383,6 +387,7 @@ func (p *space) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 
 		return configure(pod, s)
 	})
+
 	if err != nil {
 		return err
 	}
@@ -437,6 +442,7 @@ func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 		if err != nil {
 			return err
 		}
+
 		if near != nil { // what the host's end sent, the pod received
 			st, err = counters(near)
 			st.RxBytes, st.TxBytes = st.TxBytes, st.RxBytes
@@ -444,6 +450,7 @@ func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 			st.RxDropped, st.TxDropped = st.TxDropped, st.RxDropped
 			return err
 		}
+
 		if at.ID == "" {
 			return errors.New("no such port")
 		}
@@ -456,6 +463,7 @@ func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 			return err
 		})
 	})
+
 	if err != nil {
 		return st, fmt.Errorf("read statistics of endpoint %s: %w", port, err)
 	}

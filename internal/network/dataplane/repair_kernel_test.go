@@ -148,6 +148,7 @@ func TestKilled(t *testing.T) {
 				}
 			}
 		}
+
 		t.Fatal(err)
 	}
 

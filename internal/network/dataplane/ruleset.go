@@ -116,6 +116,7 @@ func (r *ruleset) set(name string, next item, d *delta) {
 	for s := range was {
 		r.settle(s, d)
 	}
+
 	for s := range next {
 		r.settle(s, d)
 	}
@@ -182,6 +183,7 @@ func (d *delta) describe() []string {
 	for s := range d.add {
 		missing[s.set]++
 	}
+
 	for _, s := range d.del {
 		if _, changed := d.add[s]; !changed {
 			left[s.set]++
@@ -192,9 +194,11 @@ func (d *delta) describe() []string {
 	for set, n := range missing {
 		lines = append(lines, fmt.Sprintf("missing: %d elements of nftables set %s", n, set))
 	}
+
 	for set, n := range left {
 		lines = append(lines, fmt.Sprintf("left over: %d elements of nftables set %s", n, set))
 	}
+
 	slices.Sort(lines)
 	return lines
 }
@@ -266,6 +270,7 @@ func (it item) putNAT(id string, a netip.Addr, n netplan.NAT) {
 			it.putRange(f.name("nat_only_to"), id, pack(a), only, pack(n.To))
 		}
 	}
+
 	if len(n.Only) > 0 {
 		return
 	}

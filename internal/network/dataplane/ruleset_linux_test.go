@@ -39,6 +39,7 @@ func TestChangeIsSmall(t *testing.T) {
 	for _, s := range d.del {
 		got["del "+s.set]++
 	}
+
 	if diff := cmp.Diff(map[string]int{"add vip": 1, "del vip": 1, "add vip_to": 1}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -98,6 +99,7 @@ func TestRivals(t *testing.T) {
 			t.Error("a slot is still of the one that left")
 		}
 	}
+
 	if left := apply("a", "b", "-a", "-b"); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -151,6 +153,7 @@ func TestAccessTiers(t *testing.T) {
 		},
 		next: {rules: []string{"meta l4proto { tcp, udp } th sport { 1-9 } drop"}},
 	}
+
 	if diff := cmp.Diff(want, chains, cmp.AllowUnexported(accessTier{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -205,9 +208,11 @@ func TestBehind(t *testing.T) {
 		for dst := range w.routes {
 			all = append(all, dst.String())
 		}
+
 		slices.Sort(all)
 		return all
 	}
+
 	if diff := cmp.Diff([]string{"10.244.2.0/24", "10.244.2.6/32", "10.244.9.9/32"}, ways()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

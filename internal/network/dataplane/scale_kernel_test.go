@@ -102,6 +102,7 @@ func TestScale(t *testing.T) {
 		if err != nil || len(found) == 0 {
 			t.Errorf("%s: differences %q, %v", name, found, err)
 		}
+
 		looked := time.Since(start)
 		start = time.Now()
 		h.apply(t, whole)

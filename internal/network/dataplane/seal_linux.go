@@ -53,6 +53,7 @@ func (t *table) list() (sum []byte, err error) {
 
 		return nil
 	})
+
 	if err != nil {
 		return nil, fmt.Errorf("look at nftables table %q: %w", tableName, err)
 	}
@@ -64,6 +65,7 @@ func (t *table) list() (sum []byte, err error) {
 func dump(get, answer int, tableAttr uint16, attrs ...uint16) ([]map[uint16]string, error) {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_NFTABLES<<8|get, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.NFPROTO_INET})
+
 	// If somebody's change interrupts a dump, the kernel answers EINTR, and the dump is asked for again.
 	var answers [][]byte
 	err := unix.EINTR

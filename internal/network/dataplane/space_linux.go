@@ -148,6 +148,7 @@ func withPorts(c netplan.Change, want *state) netplan.Change {
 			ports = append(ports, port)
 		}
 	}
+
 	c.Set.Ports = ports
 	return c
 }
@@ -176,6 +177,7 @@ func (p *space) stepLinks(ctx context.Context, want *state, c step) error {
 					return fmt.Errorf("remove port of endpoint %s: %w", port.ID, err)
 				}
 			}
+
 			if err := p.stepSwitches(h, want, c); err != nil {
 				return err
 			}
@@ -237,9 +239,11 @@ func (p *space) changeRules(want *state, c netplan.Change, d *delta) {
 	for _, id := range c.Removed.Bridges {
 		p.rules.set("bridge "+id, nil, d)
 	}
+
 	for _, id := range c.Removed.Ports {
 		p.rules.set("port "+id, nil, d)
 	}
+
 	for _, id := range c.Removed.LoadBalancers {
 		p.rules.set("balancer "+id, nil, d)
 	}
@@ -247,9 +251,11 @@ func (p *space) changeRules(want *state, c netplan.Change, d *delta) {
 	for _, b := range c.Set.Bridges {
 		p.rules.set("bridge "+b.ID, bridgeItem(b, p.parentName(b)), d)
 	}
+
 	for _, port := range c.Set.Ports {
 		p.rules.set("port "+port.ID, p.rules.portItem(port, want.bridges[port.Bridge].Mode, want.beside(port)), d)
 	}
+
 	for _, lb := range c.Set.LoadBalancers {
 		p.rules.set("balancer "+lb.ID, balancerItem(lb), d)
 	}
@@ -287,6 +293,7 @@ func (p *space) applyAll(ctx context.Context, want *state) error {
 		if err := errors.Join(p.closeStrayGateways(want), p.removeStrangers(h, want)); err != nil {
 			return err
 		}
+
 		all := netplan.Plan{Bridges: sorted(want.bridges), Ports: sorted(want.ports)}
 		if err := p.stepSwitches(h, want, step{
 			Change:   netplan.Change{Set: all},
@@ -294,6 +301,7 @@ func (p *space) applyAll(ctx context.Context, want *state) error {
 		}); err != nil {
 			return err
 		}
+
 		if err := p.stepPorts(ctx, h, want, all); err != nil {
 			return err
 		}

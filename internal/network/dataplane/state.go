@@ -39,9 +39,11 @@ func (s *state) change(c netplan.Change) {
 	for _, id := range c.Removed.Bridges {
 		delete(s.bridges, id)
 	}
+
 	for _, id := range c.Removed.Peers {
 		s.dropPeer(id)
 	}
+
 	for _, id := range c.Removed.Namespaces {
 		delete(s.namespaces, id)
 	}
@@ -49,6 +51,7 @@ func (s *state) change(c netplan.Change) {
 	for _, id := range c.Removed.Ports {
 		delete(s.ports, id)
 	}
+
 	for _, id := range c.Removed.LoadBalancers {
 		delete(s.balancers, id)
 		delete(s.kept, id)
@@ -72,6 +75,7 @@ func (s *state) change(c netplan.Change) {
 	for _, id := range c.Set.Namespaces {
 		s.namespaces[id] = true
 	}
+
 	for _, p := range c.Set.Ports {
 		s.ports[p.ID] = p
 	}
@@ -132,6 +136,7 @@ func (s *state) peersChanged(c netplan.Change, found map[string]bool) {
 			found[p.Bridge] = true
 		}
 	}
+
 	ids := c.Removed.Peers
 	for _, p := range c.Set.Peers {
 		ids = append(slices.Clip(ids), p.ID)

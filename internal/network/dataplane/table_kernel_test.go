@@ -112,6 +112,7 @@ func listing(t *testing.T, ns, table string) []string {
 			for _, e := range elements {
 				list = append(list, text(t, fmt.Sprint("element of ", object["name"]), e))
 			}
+
 			slices.Sort(list)
 			lines = append(lines, list...)
 		}

@@ -66,6 +66,7 @@ func (t *table) replace(ctx context.Context, want *ruleset) error {
 	if err != nil {
 		return err
 	}
+
 	if !right {
 		if err := t.reframe(ctx); err != nil {
 			return err
@@ -135,6 +136,7 @@ func (t *table) tidy(ctx context.Context, want *ruleset) error {
 	for _, name := range gone {
 		tx.Flush(&knftables.Chain{Name: name})
 	}
+
 	for _, name := range gone {
 		tx.Delete(&knftables.Chain{Name: name})
 	}
@@ -188,6 +190,7 @@ func (t *table) look(want *ruleset) ([]string, error) {
 	if len(found) == 0 {
 		t.known, t.generation = true, current
 	}
+
 	return found, nil
 }
 
@@ -311,6 +314,7 @@ func (t *table) dump() (map[slot]entry, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		for _, e := range list {
 			value := string(e.Val)
 			if verdictMaps()[name] {
@@ -369,6 +373,7 @@ func (t *table) commit(d *delta) error {
 		if err != nil {
 			return fmt.Errorf("change elements of nftables table %q: %w", tableName, err)
 		}
+
 		changes = changes[n:]
 		sent++
 	}
@@ -429,6 +434,7 @@ func (d *delta) messages() []message {
 		} else {
 			element.Val = []byte(e.value)
 		}
+
 		put(s.set, false, element)
 	}
 

@@ -201,6 +201,7 @@ func l2bridgePlan() netplan.Plan {
 		{Except: local, ICMP: true},
 		{Only: networks("198.51.100.0/24", "198.51.100.9/32", "192.0.2.1/32"), To: addrs("10.213.0.99")[0]},
 	}
+
 	web.ACL = webPolicy()
 
 	p.LoadBalancers = append(services(netip.Addr{}),
@@ -282,6 +283,7 @@ func overlayPlan() netplan.Plan {
 	for i := range p.Ports {
 		p.Ports[i].NAT = []netplan.NAT{{Except: networks("10.244.0.0/16", "10.96.0.0/16")}}
 	}
+
 	p.Ports[1].ACL = webPolicy()
 	p.LoadBalancers = services(addrs("10.244.1.2")[0])
 	p.Normalize()
@@ -321,6 +323,7 @@ func natPlan() netplan.Plan {
 		FromHost: true,
 	})
 	p.Normalize()
+
 	return p
 }
 

@@ -48,6 +48,7 @@ func newTableText(t *testing.T, transaction string, messages []message) *tableTe
 		case words[0] == "table":
 			text.head = strings.Join(words[:3], " ")
 			text.objects = append(text.objects, &object{kind: "comment", body: inBraces(strings.Join(words[3:], " "))})
+
 		case words[0] == "rule":
 			o := text.named(words[3])
 			o.body = append(o.body, words[4])
@@ -108,6 +109,7 @@ func (t *tableText) String() string {
 		if !short || !wasShort {
 			b.WriteByte('\n')
 		}
+
 		wasShort = short
 		if short {
 			fmt.Fprintf(&b, "\t%s %s { %s; }\n", o.kind, o.name, strings.Join(lines, "; "))
@@ -118,6 +120,7 @@ func (t *tableText) String() string {
 		for _, line := range lines {
 			fmt.Fprintf(&b, "\t\t%s\n", line)
 		}
+
 		b.WriteString("\t}\n")
 	}
 
@@ -197,6 +200,7 @@ func partText(kind string, b []byte) string {
 	case "ipv4_addr", "ipv6_addr":
 		addr, _ := netip.AddrFromSlice(b)
 		return addr.String()
+
 	case "ether_addr":
 		return net.HardwareAddr(b[:6]).String()
 	case "ifname":
@@ -209,6 +213,7 @@ func partText(kind string, b []byte) string {
 			return name
 		}
 		return fmt.Sprint(b[0])
+
 	case "inet_service":
 		return fmt.Sprint(binary.BigEndian.Uint16(b))
 	case "mark":

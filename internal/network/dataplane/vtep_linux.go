@@ -115,6 +115,7 @@ func (v VTEP) ensure(h *netlink.Handle) (netlink.Link, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if link != nil && !sameVXLAN(link, want) {
 		if err := h.LinkDel(link); err != nil {
 			return nil, fmt.Errorf("replace interface: %w", err)
@@ -129,6 +130,7 @@ func (v VTEP) ensure(h *netlink.Handle) (netlink.Link, error) {
 			return nil, err
 		}
 	}
+
 	if err := v.ensureAddress(h, link); err != nil {
 		return nil, err
 	}

@@ -52,6 +52,7 @@ func Listen(cfg Config) (io.Closer, error) {
 	if cfg.Netns == "" {
 		cfg.Netns = netns.Self
 	}
+
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		controlErr := c.Control(func(fd uintptr) {
 			err = errors.Join(unix.BindToDevice(int(fd), cfg.Link),
@@ -69,6 +70,7 @@ func Listen(cfg Config) (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("answer DHCP on %s: %w", cfg.Link, err)
 	}
+
 	go serve(c, cfg)
 	return c, nil
 }
@@ -153,6 +155,7 @@ func Answer(message *dhcpv4.DHCPv4, server netip.Addr, leases func(net.HardwareA
 			return answer(message, dhcpv4.MessageTypeNak, told[1:2])
 		}
 		return answer(message, dhcpv4.MessageTypeAck, given)
+
 	case dhcpv4.MessageTypeInform:
 		return answer(message, dhcpv4.MessageTypeAck, told)
 	default: // it gives its address back, or does not want it: it stays the endpoint's

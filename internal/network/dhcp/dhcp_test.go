@@ -91,6 +91,7 @@ func TestAnswer(t *testing.T) {
 				}
 				return
 			}
+
 			if got.MessageType() != test.want || got.YourIPAddr.String() != test.addr {
 				t.Fatalf("answer %s of %s, want %s of %s", got.MessageType(), got.YourIPAddr, test.want, test.addr)
 			}
@@ -127,6 +128,7 @@ func FuzzAnswer(f *testing.F) {
 		if reply == nil {
 			return
 		}
+
 		if _, err := dhcpv4.FromBytes(reply.ToBytes()); err != nil {
 			t.Errorf("an answer that cannot be read: %v", err)
 		}

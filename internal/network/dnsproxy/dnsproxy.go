@@ -149,6 +149,7 @@ func (p *Proxy) serveUDP(c net.PacketConn) {
 			}
 			continue
 		}
+
 		if _, ok := questionEnd(question[:n]); !ok {
 			continue
 		}
@@ -209,6 +210,7 @@ func (p *Proxy) serveConnection(c net.Conn) {
 		if err != nil {
 			return
 		}
+
 		if _, ok := questionEnd(question); !ok {
 			return
 		}
@@ -228,11 +230,13 @@ func (p *Proxy) answer(network string, question []byte) []byte {
 			return reply
 		}
 	}
+
 	for _, server := range p.cfg.Servers() {
 		if reply, err := p.ask(network, server, question); err == nil {
 			return reply
 		}
 	}
+
 	return failure(question, serverFailure)
 }
 
@@ -240,6 +244,7 @@ func (p *Proxy) answer(network string, question []byte) []byte {
 func (p *Proxy) ask(network string, server netip.AddrPort, question []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
+
 	var c net.Conn
 	err := p.in(func() (err error) {
 		c, err = (&net.Dialer{}).DialContext(ctx, network, server.String())
@@ -252,6 +257,7 @@ func (p *Proxy) ask(network string, server netip.AddrPort, question []byte) ([]b
 
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
+
 	sent := append([]byte(nil), question...)
 	_, _ = rand.Read(sent[:2])
 	if network == "tcp" {
@@ -341,6 +347,7 @@ func questionEnd(m []byte) (end int, ok bool) {
 	if len(m) < headerLen || m[2]&isResponse != 0 || binary.BigEndian.Uint16(m[4:]) != 1 {
 		return 0, false
 	}
+
 	for at := headerLen; at < len(m); {
 		label := int(m[at])
 		if at++; label == 0 {

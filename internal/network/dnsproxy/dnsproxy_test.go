@@ -50,6 +50,7 @@ func server(t *testing.T, knows bool) (at netip.AddrPort, asked *atomic.Int32) {
 			if err != nil {
 				return
 			}
+
 			if out := reply(buf[:n]); out != nil {
 				forged := bytes.Clone(out)
 				forged[0]++ // one that does not answer what was asked comes first
@@ -94,6 +95,7 @@ func free(t *testing.T) (net.PacketConn, net.Listener) {
 		}
 		_ = l.Close()
 	}
+
 	t.Fatal("no port is free")
 	return nil, nil
 }
@@ -116,6 +118,7 @@ func start(t *testing.T, servers ...netip.AddrPort) netip.AddrPort {
 			t.Error(err)
 		}
 	})
+
 	return at
 }
 
@@ -231,6 +234,7 @@ func TestRefused(t *testing.T) {
 			if network == "tcp" {
 				sent = append([]byte{0, byte(len(sent))}, sent...)
 			}
+
 			if _, err := c.Write(sent); err != nil {
 				t.Fatal(err)
 			}
@@ -241,6 +245,7 @@ func TestRefused(t *testing.T) {
 			if network == "tcp" {
 				answer = answer[min(2, n):]
 			}
+
 			var got dnsmessage.Message
 			if err != nil || got.Unpack(answer) != nil || !got.Response || got.ID != 0x102 || got.RCode != tc.want {
 				t.Errorf("%s by %s: %v, %+v", name, network, err, got.Header)
@@ -287,6 +292,7 @@ func TestOwn(t *testing.T) {
 		q := dnsmessage.Message{Questions: []dnsmessage.Question{
 			{Name: dnsmessage.MustNewName(name), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
 		}}
+
 		packed, err := q.Pack()
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func (p *places) give(client netip.Addr) {
 	}
 }
 
-// clientOf is who sent something: all of one link's clients are one if they have no address.
+// clientOf returns who sent something: all of one link's clients are one if they have no address.
 func clientOf(from net.Addr) netip.Addr {
 	switch a := from.(type) {
 	case *net.UDPAddr:

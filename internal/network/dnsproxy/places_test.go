@@ -21,6 +21,7 @@ func TestGreedyClient(t *testing.T) {
 		Servers: func() []netip.AddrPort { return []netip.AddrPort{silent} },
 		Own:     answerOf(t, "name.example."),
 	}, packets, streams)
+
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -35,6 +36,7 @@ func TestGreedyClient(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = c.Close() })
 	}
+
 	flood(t, at)
 
 	for _, network := range []string{"tcp", "udp"} {
@@ -53,6 +55,7 @@ func flood(t *testing.T, at string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	m := dnsmessage.Message{Questions: []dnsmessage.Question{{
 		Name:  dnsmessage.MustNewName("slow.example."),
 		Type:  dnsmessage.TypeA,
@@ -62,9 +65,11 @@ func flood(t *testing.T, at string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for range 1000 { // more than there are places, before the neighbour asks
 		_, _ = c.Write(question)
 	}
+
 	var sending sync.WaitGroup
 	ended := make(chan struct{})
 	sending.Go(func() {
@@ -77,6 +82,7 @@ func flood(t *testing.T, at string) {
 			}
 		}
 	})
+
 	t.Cleanup(func() {
 		close(ended)
 		sending.Wait()
@@ -92,6 +98,7 @@ func answerOf(t *testing.T, name string) func(question []byte) []byte {
 		if q.Unpack(question) != nil || q.Questions[0].Name.String() != name {
 			return nil
 		}
+
 		q.Response, q.Additionals = true, nil
 		if q.Questions[0].Type == dnsmessage.TypeA {
 			q.Answers = []dnsmessage.Resource{{
@@ -99,6 +106,7 @@ func answerOf(t *testing.T, name string) func(question []byte) []byte {
 				Body:   &dnsmessage.AResource{A: [4]byte{192, 0, 2, 7}},
 			}}
 		}
+
 		out, err := q.Pack()
 		if err != nil {
 			return nil

@@ -18,6 +18,7 @@ func (p *portPolicies) accessRule(raw json.RawMessage) error {
 	if s.RuleType != "" && s.RuleType != wire.RuleHost && s.RuleType != wire.RuleSwitch {
 		return wire.Errorf(wire.InvalidPolicy, "rule type %.64q", s.RuleType)
 	}
+
 	if s.Action == wire.ActionPass {
 		return wire.Errorf(wire.InvalidPolicy, "action %s is for tiers", s.Action)
 	}
@@ -99,6 +100,7 @@ func (p *portPolicies) rule(action, direction string, base netplan.ACL, match wi
 	if base.Remote, never[1], err = p.addresses(match.RemoteAddresses); err != nil {
 		return err
 	}
+
 	if never[0] || never[1] {
 		return nil
 	}

@@ -31,6 +31,7 @@ func atScale(tb testing.TB, services int) (*hns.Model, []string) {
 		eps = append(eps, call("HcnCreateEndpoint", net,
 			fmt.Sprintf(`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.%d.%d.%d"}]}`, 64+i>>16, i>>8&255, i&255)))
 	}
+
 	for i := range services {
 		call("HcnCreateLoadBalancer", "", service(i, eps))
 	}
@@ -77,6 +78,7 @@ func BenchmarkModel(b *testing.B) {
 			call(b, hns.Request{Function: "HcnQueryEndpointProperties", Object: eps[7]})
 		}
 	})
+
 	b.Run("enumerate-endpoints", func(b *testing.B) {
 		for b.Loop() {
 			call(b, hns.Request{Function: "HcnEnumerateEndpoints"})
@@ -97,6 +99,7 @@ func BenchmarkModel(b *testing.B) {
 			call(b, hns.Request{Function: "HNSCall", Text: []string{"GET", "/endpoints/"}})
 		}
 	})
+
 	b.Run("whole-plan", func(b *testing.B) {
 		for b.Loop() {
 			m.Plan()

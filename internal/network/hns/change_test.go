@@ -75,6 +75,7 @@ func (s *script) request() hns.Request {
 			strings.Replace(network("net3", "fd00:1::/64", "fd00:1::1"), "0.0.0.0/0", "::/0", 1),
 		}
 		return hns.Request{Function: "HcnCreateNetwork", Text: []string{settings[n]}}
+
 	case 1, 2, 3:
 		return hns.Request{
 			Function: "HcnCreateEndpoint",
@@ -82,11 +83,13 @@ func (s *script) request() hns.Request {
 			Text: []string{fmt.Sprintf(
 				`{"Flags":%d,"IpConfigurations":[{"IpAddress":%q}],"Policies":[%s]}`, s.next(2), s.addr(), s.policy())},
 		}
+
 	case 4:
 		return hns.Request{
 			Function: "HcnCreateNamespace",
 			Text:     []string{pick(s, `{"Type":"Host"}`, `{"Type":"HostDefault"}`, `{"Type":"Guest"}`)},
 		}
+
 	case 5, 6:
 		return hns.Request{
 			Function: "HcnCreateLoadBalancer",
@@ -94,12 +97,14 @@ func (s *script) request() hns.Request {
 				`{"HostComputeEndpoints":[%q,%q],"FrontendVIPs":%s,"Flags":%d,"PortMappings":[{"Protocol":6,"InternalPort":80,"ExternalPort":%d}]}`,
 				s.id(), s.id(), pick(s, "[]", `["10.96.0.1"]`, `["10.96.0.2","fd96::1"]`), s.next(4), 80+s.next(3))},
 		}
+
 	case 7:
 		return hns.Request{
 			Function: "HcnCreateSdnRoute",
 			Text: []string{fmt.Sprintf(
 				`{"HostComputeEndpoints":[%q],"Setting":[{"DestinationPrefix":"10.10.0.0/16","NextHop":"10.1.0.1"}]}`, s.id())},
 		}
+
 	case 8, 9:
 		return hns.Request{
 			Function: "HcnModifyNamespace",
@@ -107,6 +112,7 @@ func (s *script) request() hns.Request {
 			Text: []string{fmt.Sprintf(
 				`{"ResourceType":%q,"RequestType":%q,"Settings":{"EndpointId":%q,"ContainerId":"c"}}`, pick(s, "Endpoint", "Endpoint", "Container"), modify, s.id())},
 		}
+
 	case 10:
 		return hns.Request{
 			Function: "HcnModifyEndpoint",
@@ -114,6 +120,7 @@ func (s *script) request() hns.Request {
 			Text: []string{fmt.Sprintf(
 				`{"ResourceType":"Policy","RequestType":%q,"Settings":{"Policies":[%s]}}`, modify, s.policy())},
 		}
+
 	case 11:
 		return hns.Request{
 			Function: "HcnModifyNetwork",
@@ -121,6 +128,7 @@ func (s *script) request() hns.Request {
 			Text: []string{fmt.Sprintf(
 				`{"ResourceType":"Policy","RequestType":%q,"Settings":{"Policies":[%s]}}`, modify, s.netPolicy())},
 		}
+
 	case 12:
 		return hns.Request{
 			Function: "HNSCall",
@@ -130,6 +138,7 @@ func (s *script) request() hns.Request {
 					"/attach", "/detach"), `{"SystemType":"Host"}`,
 			},
 		}
+
 	default:
 		return hns.Request{
 			Function: "HcnDelete" + pick(s, "Network", "Endpoint", "Namespace", "LoadBalancer", "SdnRoute"),
@@ -345,6 +354,7 @@ func FuzzCall(f *testing.F) {
 		if bad := (*wire.Error)(nil); err != nil && !errors.As(err, &bad) {
 			t.Fatalf("an error without a code: %v", err)
 		}
+
 		if after, _ := m.Save(); err != nil && !bytes.Equal(before, after) {
 			t.Fatalf("%v, and it changed the state", err)
 		}

@@ -42,6 +42,7 @@ func (m *Model) createEndpoint(id string, r Request) (string, error) {
 	if err := m.placeEndpoint(n, &e); err != nil {
 		return "", err
 	}
+
 	if err := m.pickPorts(n, &e); err != nil {
 		return "", err
 	}
@@ -124,6 +125,7 @@ func (m *Model) checkAddrs(n *network, e *endpoint) error {
 		if err != nil || addr.Zone() != "" || addr.IsUnspecified() || addr.IsMulticast() || seen[addr.Unmap()] {
 			return wire.Errorf(wire.InvalidIP, "address %.64q", c.IpAddress)
 		}
+
 		addr = addr.Unmap()
 		seen[addr] = true
 		c.IpAddress = addr.String()
@@ -214,6 +216,7 @@ func (m *Model) freeAddrs(n *network) ([]wire.IpConfig, error) {
 		if families[p.Addr().Is4()] {
 			continue
 		}
+
 		for addr := p.Addr(); p.Contains(addr); addr = addr.Next() {
 			c := wire.IpConfig{IpAddress: addr.String()}
 			if m.checkAddr(n, &endpoint{}, addr, &c) == nil {

@@ -126,6 +126,7 @@ func (m *Model) reservePort(res Reservation, want wire.ReservePort, try func(Res
 	if port, by := m.inTheWay(res); port != 0 {
 		return res, wire.Errorf(wire.PortAlreadyExists, "port %d: %s has it", port, by)
 	}
+
 	if err := try(res); err != nil {
 		return res, wire.Errorf(wire.PortAlreadyExists, "port %d: %v", want.Port, err)
 	}
@@ -149,6 +150,7 @@ func (m *Model) reserveRange(res Reservation, count uint16, try func(Reservation
 			m.reserved[res.ID] = res
 			return res, nil
 		}
+
 		first += int(count) + 1
 	}
 
@@ -163,6 +165,7 @@ func (m *Model) inTheWay(res Reservation) (uint16, string) {
 			return min(res.Last, other.Last), "reservation " + other.ID
 		}
 	}
+
 	if res.Shared {
 		return 0, ""
 	}
@@ -183,6 +186,7 @@ func (m *Model) listening(res Reservation, port uint16) string {
 		if !wanted {
 			continue
 		}
+
 		f.protocol = uint32(protocol)
 		for _, addr := range append(slices.Clip(m.cfg.Addresses), f.addr) {
 			for _, ipv6 := range []bool{false, true} {

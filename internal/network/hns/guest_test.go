@@ -97,6 +97,7 @@ func TestReservePort(t *testing.T) {
 		&wire.Error{Code: wire.PortAlreadyExists}) {
 		t.Errorf("a port that a program has: %v", err)
 	}
+
 	h.reserve(t, wire.OK, id, `{`+tcp+`,"Port":9090}`)
 }
 
@@ -180,6 +181,7 @@ func TestEvents(t *testing.T) {
 	note := func(kind int, of, object string) string {
 		return fmt.Sprintf("%x of %q: {\"ID\":%q,\"Flags\":0}\n", kind, of, object)
 	}
+
 	ns := h.ok(t, "HcnCreateNamespace", "", `{}`).Object
 	ep := h.ok(t, "HcnCreateEndpoint", h.network, `{"IpConfigurations":[{"IpAddress":"10.244.1.9"}]}`).Object
 	attach := `{"ResourceType":"Endpoint","RequestType":"Add","Settings":{"EndpointId":"` + ep + `"}}`

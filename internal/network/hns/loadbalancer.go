@@ -58,6 +58,7 @@ func (m *Model) setLoadBalancer(id string, lb wire.LoadBalancer) error {
 	if err := m.checkFlags(&lb); err != nil {
 		return err
 	}
+
 	if err := m.checkBackends(&lb); err != nil {
 		return err
 	}
@@ -67,6 +68,7 @@ func (m *Model) setLoadBalancer(id string, lb wire.LoadBalancer) error {
 	if err := m.free(frontsOf(&lb), id); err != nil {
 		return err
 	}
+
 	if err := m.checkBlocks(&lb, id); err != nil {
 		return err
 	}
@@ -122,6 +124,7 @@ func (m *Model) checkFlags(lb *wire.LoadBalancer) error {
 		if p.DistributionType > wire.DistributionSourceIP {
 			return wire.Errorf(wire.InvalidPolicy, "distribution type %d", p.DistributionType)
 		}
+
 		if !m.has(sessionAffinity) {
 			p.DistributionType = 0
 		}
@@ -206,6 +209,7 @@ func frontsOf(lb *wire.LoadBalancer) []front {
 				all = append(all, f)
 			}
 		}
+
 		if len(lb.FrontendVIPs) == 0 {
 			all = append(all, f)
 		}
@@ -256,6 +260,7 @@ func (m *Model) setRoute(id string, r wire.SdnRoute) error {
 			return err
 		}
 	}
+
 	m.routes.put(id, &r)
 	return nil
 }

@@ -92,6 +92,7 @@ func (m *Model) endpointChanged(id string, old, now *endpoint) {
 		for _, a := range now.addrs() {
 			m.addrs[addrKey{now.HostComputeNetwork, now.remote(), a}] = id
 		}
+
 		if !now.remote() {
 			m.macs[now.MacAddress] = id
 		}
@@ -123,6 +124,7 @@ func (m *Model) namespaceChanged(id string, old, now *namespace) {
 			m.holding.add(strings.ToLower(c), id)
 		}
 	}
+
 	for eid := range m.inSpace[id] {
 		delete(m.answers, ref{Endpoints, eid}) // it shows the namespace's containers
 	}

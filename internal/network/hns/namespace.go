@@ -17,6 +17,7 @@ func (m *Model) ensureHostNamespace() {
 			return
 		}
 	}
+
 	id, err := canonical(m.cfg.NewID())
 	if err != nil {
 		return
@@ -98,6 +99,7 @@ func (m *Model) modifyNamespace(id, settings string) error {
 			m.detach(eid)
 			return nil
 		})
+
 	case "Container/Add":
 		return m.share(id, what.ContainerId, true)
 	case "Container/Remove":
@@ -139,6 +141,7 @@ func (m *Model) attach(nsID, eid string) error {
 	ns := *m.namespaces.objects[nsID]
 	ns.Resources = append(slices.Clone(ns.Resources), resource(wire.ResourceEndpoint, eid))
 	m.namespaces.put(nsID, &ns)
+
 	return nil
 }
 

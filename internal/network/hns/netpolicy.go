@@ -39,6 +39,7 @@ func (m *Model) setPolicies(n *network, policies []wire.Policy) error {
 		}
 		n.Adapter = m.cfg.Adapters[0]
 	}
+
 	if n.Type == wire.NetworkOverlay && !p.provider.IsValid() {
 		return wire.Errorf(wire.InvalidNetwork,
 			"an overlay needs the policy ProviderAddress: the host's address is not known")
@@ -81,6 +82,7 @@ func (m *Model) readNetworkPolicy(n *network, policy wire.Policy, out *networkPo
 	case wire.PolicyVSwitchExtension, wire.PolicyAutomaticDNS, wire.PolicyHostRoute, wire.PolicyLayerConstraint:
 		_, err := setting[map[string]any](policy.Settings)
 		return err
+
 	case wire.PolicyNetworkACL, wire.PolicyL4Proxy: // readPolicies reads them
 		return nil
 	}
@@ -120,12 +122,14 @@ func readMAC(raw json.RawMessage, out *networkPolicies) error {
 	if err != nil {
 		return err
 	}
+
 	if s.SourceMacAddress != "" {
 		out.mac, err = parseMAC(s.SourceMacAddress)
 	}
 	if s.Address != "" && err == nil {
 		out.router, err = parseMAC(s.Address)
 	}
+
 	return err
 }
 
@@ -137,6 +141,7 @@ func readOverlay(raw json.RawMessage, out *networkPolicies) error {
 	if err != nil {
 		return err
 	}
+
 	if s.Port != 0 {
 		out.port = s.Port
 	}
@@ -204,6 +209,7 @@ func (m *Model) readSet(raw json.RawMessage) error {
 	case s.PolicyType == wire.SetOfSets:
 		return nil
 	}
+
 	_, err = parseNetworks(list(s.Values))
 	return err
 }
@@ -221,6 +227,7 @@ func (m *Model) giveProvider(n *network) {
 			Settings: json.RawMessage(encode(s)),
 		})
 	}
+
 	if !has(wire.PolicyDrMacAddress) {
 		sum := sha256.Sum256([]byte("router " + n.ID))
 		s := wire.DrMacAddressSetting{Address: formatMAC([]byte{0x00, 0x15, 0x5d, sum[0], sum[1], sum[2]})}

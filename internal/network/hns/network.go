@@ -30,6 +30,7 @@ func (m *Model) createNetwork(id string, r Request) (string, error) {
 	if n.Name != "" && len(m.named[ref{Networks, n.Name}]) > 0 {
 		return "", wire.Errorf(wire.NetworkAlreadyExists, "name %.64q", n.Name)
 	}
+
 	if n.Type == wire.NetworkNAT && namesNoSubnet(n.Ipams) {
 		if err := m.giveSubnet(&n); err != nil {
 			return "", err
@@ -38,6 +39,7 @@ func (m *Model) createNetwork(id string, r Request) (string, error) {
 	if n.Type == wire.NetworkOverlay {
 		m.giveProvider(&n)
 	}
+
 	if err := m.setPolicies(&n, n.Policies); err != nil {
 		return "", err
 	}
@@ -47,6 +49,7 @@ func (m *Model) createNetwork(id string, r Request) (string, error) {
 	if err := checkPool(n.MacPool); err != nil {
 		return "", err
 	}
+
 	m.networks.put(id, &n)
 	return id, nil
 }
@@ -318,6 +321,7 @@ func (m *Model) giveSubnet(n *network) error {
 				Type:    "Static",
 				Subnets: []wire.Subnet{{IpAddressPrefix: p.String(), Routes: []wire.Route{via}}},
 			}}
+
 			return nil
 		}
 	}
@@ -341,6 +345,7 @@ func (m *Model) modifyNetwork(id, settings string) error {
 		if err := m.setPolicies(&n, policies); err != nil {
 			return err
 		}
+
 	case "DNS":
 		var dns *wire.Dns
 		if err := decode(string(req.Settings), &dns); err != nil {
@@ -350,9 +355,11 @@ func (m *Model) modifyNetwork(id, settings string) error {
 			dns = nil
 		}
 		n.Dns = dns
+
 	default:
 		return wire.Errorf(wire.RequestUnsupported, "modify of a network's %.64q", req.ResourceType)
 	}
+
 	m.networks.put(id, &n)
 	return m.checkReach(m.networks.objects[id])
 }

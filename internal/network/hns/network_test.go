@@ -322,6 +322,7 @@ func TestOverlaysWithOneSubnet(t *testing.T) {
 		}
 		return got
 	}
+
 	if diff := cmp.Diff(map[string]uint16{first: 0, second: 1, third: 2}, apart()); diff != "" {
 		t.Errorf("networks apart (-want +got):\n%s", diff)
 	}

@@ -15,6 +15,7 @@ func (m *Model) sparing(all []netplan.LoadBalancer) []netplan.LoadBalancer {
 	if !slices.ContainsFunc(all, m.takesOwnPort) {
 		return all
 	}
+
 	var left []netplan.LoadBalancer
 	for _, lb := range all {
 		if !m.takesOwnPort(lb) {
@@ -66,6 +67,7 @@ func (m *Model) Withheld() []string {
 			}
 		}
 	}
+
 	slices.Sort(found)
 	return slices.Compact(found)
 }

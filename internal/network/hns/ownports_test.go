@@ -31,6 +31,7 @@ func TestOwnPortsAreSpared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		m.Commit()
 		return made.Object
 	}
@@ -60,6 +61,7 @@ func TestOwnPortsAreSpared(t *testing.T) {
 			for _, lb := range m.Plan().LoadBalancers {
 				got = append(got, vipsOf(lb)...)
 			}
+
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

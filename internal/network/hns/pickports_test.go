@@ -23,10 +23,12 @@ func TestPickedPorts(t *testing.T) {
 		for _, s := range settings {
 			policies = append(policies, fmt.Sprintf(`{"Type":"PortMapping","Settings":{%s}}`, s))
 		}
+
 		id = h.ok(t, "HcnCreateEndpoint", net, `{"Policies":[`+strings.Join(policies, ",")+`]}`).Object
 		for _, m := range port.FindAllStringSubmatch(h.ok(t, "HcnQueryEndpointProperties", id).Text, -1) {
 			ports = append(ports, m[1])
 		}
+
 		return id, ports
 	}
 
@@ -37,6 +39,7 @@ func TestPickedPorts(t *testing.T) {
 			t.Errorf("the ports are %v, want %s", got, want)
 		}
 	}
+
 	first, ports := mapped(any, `"Protocol":6,"InternalPort":81,"externalPort":0`, `"Protocol":6,"InternalPort":82,"ExternalPort":61002`, `"Protocol":17,"InternalPort":80`)
 	is(ports, "61000 61001 61002 61000")
 	_, ports = mapped(any)

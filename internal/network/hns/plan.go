@@ -70,6 +70,7 @@ func (m *Model) planNetwork(n *network, p *netplan.Plan) {
 		}
 		b.Addrs = append(b.Addrs, e.prefixes()...)
 	}
+
 	p.Bridges, p.Peers = []netplan.Bridge{b}, policies.peers
 }
 
@@ -121,6 +122,7 @@ func (m *Model) planEndpoint(e *endpoint, p *netplan.Plan) {
 	if n == nil || (!inPod && !isPeer) {
 		return
 	}
+
 	policies, err := m.readPolicies(n, e.Policies)
 	if err != nil { // they were right when they were set
 		return
@@ -155,6 +157,7 @@ func (m *Model) planPort(n *network, e *endpoint, policies *portPolicies, p *net
 	for _, r := range append(slices.Clone(e.Routes), policies.routes...) {
 		addRoute(&port, r)
 	}
+
 	for _, id := range m.routing.sorted(e.ID) {
 		for _, s := range m.routes.objects[id].Setting {
 			addRoute(&port, wire.Route{DestinationPrefix: s.DestinationPrefix, NextHop: s.NextHop})
@@ -174,6 +177,7 @@ func (e *endpoint) peers(provider netip.Addr) []netplan.Peer {
 	if !provider.IsValid() {
 		return nil
 	}
+
 	var all []netplan.Peer
 	for i, a := range e.addrs() {
 		all = append(all, netplan.Peer{
@@ -283,6 +287,7 @@ func (m *Model) balancer(lb *wire.LoadBalancer, mapping wire.PortMapping, f int,
 	if source, err := netip.ParseAddr(lb.SourceVIP); err == nil && family(source) == f {
 		b.SourceVIP = source
 	}
+
 	for _, id := range lb.HostComputeEndpoints {
 		if n := m.networks.objects[m.endpoints.objects[id].HostComputeNetwork]; n.Apart != 0 {
 			b.Bridge = n.ID

@@ -128,6 +128,7 @@ func (p *portPolicies) outBoundNAT(raw json.RawMessage) error {
 	}
 	nat.ICMP = p.icmp
 	p.nat = append(p.nat, nat)
+
 	return nil
 }
 
@@ -165,6 +166,7 @@ func (p *portPolicies) portMapping(raw json.RawMessage) error {
 			mapped.vip = vip
 		}
 	}
+
 	p.maps = append(p.maps, mapped)
 	return nil
 }
@@ -184,6 +186,7 @@ func (m *Model) pickPorts(n *network, e *endpoint) error {
 	if n.Type != wire.NetworkNAT {
 		return nil
 	}
+
 	e.Policies = slices.Clone(e.Policies)
 	for i, policy := range e.Policies {
 		if policy.Type != wire.PolicyPortMapping {
@@ -193,6 +196,7 @@ func (m *Model) pickPorts(n *network, e *endpoint) error {
 		if err != nil {
 			return err
 		}
+
 		if s.ExternalPort != 0 || s.InternalPort == 0 {
 			continue
 		}
@@ -200,6 +204,7 @@ func (m *Model) pickPorts(n *network, e *endpoint) error {
 		if err := json.Unmarshal(policy.Settings, &fields); err != nil {
 			return wire.Errorf(wire.InvalidPolicy, "%v", err)
 		}
+
 		port, err := m.pickPort(e, s)
 		if err != nil {
 			return err
@@ -208,6 +213,7 @@ func (m *Model) pickPorts(n *network, e *endpoint) error {
 		fields["ExternalPort"] = json.RawMessage(strconv.Itoa(int(port)))
 		e.Policies[i].Settings = json.RawMessage(encode(fields))
 	}
+
 	return nil
 }
 
@@ -228,6 +234,7 @@ func (m *Model) pickPort(e *endpoint, s wire.PortMappingSetting) (uint16, error)
 			return at[0].port, nil
 		}
 	}
+
 	return 0, wire.Errorf(wire.PortAlreadyExists, "no port of protocol %d is free", s.Protocol)
 }
 
@@ -238,6 +245,7 @@ func (e *endpoint) fronts() []front {
 		if policy.Type != wire.PolicyPortMapping {
 			continue
 		}
+
 		var p portPolicies
 		if p.portMapping(policy.Settings) == nil {
 			s := p.maps[0]
@@ -331,6 +339,7 @@ func (p *portPolicies) wfpProxy(raw json.RawMessage) error {
 	if s.InboundProxyPort == "" && s.OutboundProxyPort == "" {
 		return wire.Errorf(wire.InvalidPolicy, "L4WFPPROXY without a proxy's port")
 	}
+
 	if s.FilterTuple.Protocols != "" && s.FilterTuple.Protocols != "6" {
 		return wire.Errorf(wire.InvalidPolicy, "L4WFPPROXY of protocol %.64q; 6 is possible", s.FilterTuple.Protocols)
 	}
@@ -356,6 +365,7 @@ func (p *portPolicies) wfpProxy(raw json.RawMessage) error {
 		if out.Port, err = parsePort(side.port); err != nil {
 			return err
 		}
+
 		if out.Remote, err = parseNetworks(list(s.FilterTuple.RemoteAddresses)); err != nil {
 			return err
 		}
@@ -365,6 +375,7 @@ func (p *portPolicies) wfpProxy(raw json.RawMessage) error {
 		if out.Except, err = parseNetworks(side.except.IpAddressExceptions); err != nil {
 			return err
 		}
+
 		if out.ExceptPorts, err = parsePorts(strings.Join(side.except.PortExceptions, ",")); err != nil {
 			return err
 		}

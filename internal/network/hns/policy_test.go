@@ -320,6 +320,7 @@ func TestLoadBalancers(t *testing.T) {
 		eps = append(eps, h.ok(t, "HcnCreateEndpoint", h.network,
 			fmt.Sprintf(`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.244.9.%d"}]}`, i+1)).Object)
 	}
+
 	v6 := h.ok(t, "HcnCreateEndpoint", h.network, `{"Flags":1,"IpConfigurations":[{"IpAddress":"fd00::9"}]}`).Object
 	list := jsonOf(eps)
 
@@ -441,6 +442,7 @@ func TestLoadBalancers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	host{Model: m}.ok(t, "HcnCreateLoadBalancer", "",
 		`{`+strings.ReplaceAll(tests[0].settings, "10.96.0.9", "10.96.0.10")+`}`)
 }
@@ -473,6 +475,7 @@ func TestBalancersTakePorts(t *testing.T) {
 		for i := range 256 {
 			first = h.ok(t, "HcnCreateLoadBalancer", "", balancer(i, 6)).Object
 		}
+
 		h.ok(t, "HcnCreateLoadBalancer", "", balancer(256, 17))
 		if !c.limited {
 			h.ok(t, "HcnCreateLoadBalancer", "", balancer(256, 6))

@@ -82,6 +82,7 @@ func Load(cfg Config, data []byte) (*Model, error) {
 	}
 	m.ensureHostNamespace()
 	m.Commit()
+
 	return m, nil
 }
 
@@ -136,6 +137,7 @@ func (m *Model) readVersion1(data []byte) error {
 			if err := json.Unmarshal(o, &named); err != nil {
 				return err
 			}
+
 			if err := m.apply(Record{
 				Kind:   string(k),
 				ID:     named.ID,

@@ -65,6 +65,7 @@ func callRows() []support.Row {
 		if c.from.since != 0 {
 			ref += c.Name
 		}
+
 		all = append(all, support.Row{
 			Name:  c.Name,
 			Level: c.Level,

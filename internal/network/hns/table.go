@@ -122,6 +122,7 @@ func (t *table[T]) set(id string, v *T) {
 		if found {
 			t.ids, t.listed = slices.Delete(t.ids, i, i+1), ""
 		}
+
 	default:
 		t.objects[id] = v
 		if !found {
@@ -203,6 +204,7 @@ func (t *table[T]) newID(want string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if t.has(id) {
 		code := wire.EAlreadyExists
 		if t.rules.taken != 0 {
@@ -210,6 +212,7 @@ func (t *table[T]) newID(want string) (string, error) {
 		}
 		return "", wire.Errorf(code, "%s %s already exists", t.kind, id)
 	}
+
 	return id, nil
 }
 

@@ -72,6 +72,7 @@ func (m *Model) v1Networks(r v1Request) (any, error) {
 			all = append(all, m.networkV1(id))
 		}
 		return all, nil
+
 	case r.method == "POST" && r.id == "":
 		var in wire.V1Network
 		if err := decode(r.body, &in); err != nil {
@@ -87,6 +88,7 @@ func (m *Model) v1Networks(r v1Request) (any, error) {
 			return nil, err
 		}
 		return m.networkV1(reply.Object), nil
+
 	case !m.networks.has(r.id):
 		return nil, wire.Errorf(wire.ENotFound, "network %s", r.id)
 	case r.method == "GET":
@@ -94,6 +96,7 @@ func (m *Model) v1Networks(r v1Request) (any, error) {
 	case r.method == "DELETE":
 		out := m.networkV1(r.id)
 		return out, m.deleteNetwork(r.id)
+
 	case r.method == "POST":
 		if err := m.v1UpdateNetwork(r.id, r.body); err != nil {
 			return nil, err
@@ -278,6 +281,7 @@ func (m *Model) v1AllNamespaces(r v1Request) (any, error) {
 			all = append(all, namespaceV1(m.namespaces.objects[id]))
 		}
 		return all, nil
+
 	case "POST":
 		var in struct{ IsDefault bool }
 		if r.body != "" {
@@ -294,6 +298,7 @@ func (m *Model) v1AllNamespaces(r v1Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		return namespaceV1(m.namespaces.objects[reply.Object]), nil
 	}
 

@@ -18,6 +18,7 @@ func (h host) v1(t *testing.T, method, path, body string, out any) string {
 	if err := json.Unmarshal([]byte(h.ok(t, "HNSCall", "", method, path, body).Text), &reply); err != nil {
 		t.Fatal(err)
 	}
+
 	if reply.Success && out != nil {
 		if err := json.Unmarshal(reply.Output, out); err != nil {
 			t.Fatal(err)
@@ -26,6 +27,7 @@ func (h host) v1(t *testing.T, method, path, body string, out any) string {
 	if !reply.Success && (reply.ErrorCode == 0 || reply.Error == "") {
 		t.Errorf("%s %s: %+v", method, path, reply)
 	}
+
 	return reply.Error
 }
 
@@ -154,6 +156,7 @@ func TestVersion1Containers(t *testing.T) {
 	if got := len(h.Plan().Ports); got != 2 {
 		t.Errorf("%d ports", got)
 	}
+
 	if msg := h.v1(t, "POST", "/endpoints/"+other+"/attach", `{"SystemType":"Container","ContainerId":"nobody"}`,
 		nil); msg == "" {
 		t.Error("attached to a container that there is not")
@@ -167,6 +170,7 @@ func TestVersion1Containers(t *testing.T) {
 		nil); !strings.HasPrefix(msg, "Element not found.") {
 		t.Errorf("removed from a namespace that it is not in: %q", msg)
 	}
+
 	if msg := h.v1(t, "DELETE", "/namespaces/"+made.ID, "", nil); msg != "" {
 		t.Error(msg)
 	}
@@ -194,6 +198,7 @@ func TestVersion1Networks(t *testing.T) {
 		"ProviderAddress":"192.168.0.6","DistributedRouterMacAddress":"00-15-5d-aa-bb-cc"}]}`, &n); msg != "" || len(h.Plan().Peers) != 1 {
 		t.Errorf("%s, peers %+v", msg, h.Plan().Peers)
 	}
+
 	if msg := h.v1(t, "POST", "/networks/", `{"ID":"`+n.ID+`","Name":"other","Type":"NAT"}`,
 		nil); !strings.HasPrefix(msg, "A network already exists") {
 		t.Errorf("an ID that is taken: %q", msg)
@@ -218,6 +223,7 @@ func TestVersion1PolicyLists(t *testing.T) {
 		`{"References":["/endpoints/`+ep+`"],"Policies":[{"Type":"ELB","VIPs":["10.96.0.1"],"ILB":true,"Protocol":6,"InternalPort":80,"ExternalPort":8080}]}`, &lb); msg != "" {
 		t.Fatal(msg)
 	}
+
 	if msg := h.v1(t, "POST", "/policylists",
 		`{"References":["/endpoints/`+ep+`"],"Policies":[{"Type":"ROUTE","DestinationPrefix":"10.7.0.0/16","NextHop":"10.244.1.9"}]}`, &route); msg != "" {
 		t.Fatal(msg)
@@ -252,6 +258,7 @@ func TestVersion1PolicyLists(t *testing.T) {
 			t.Error(msg)
 		}
 	}
+
 	if plan := h.Plan(); len(plan.LoadBalancers) != 0 || len(plan.Ports[0].Routes) != 1 {
 		t.Errorf("plan after delete: %s", jsonOf(plan))
 	}
@@ -269,10 +276,12 @@ func TestVersion1Docker(t *testing.T) {
 	if msg := h.v1(t, "POST", "/networks/", body, &network); msg != "" {
 		t.Fatal(msg)
 	}
+
 	if len(network.Subnets) != 1 || network.Subnets[0].AddressPrefix != "172.16.0.0/20" ||
 		network.Subnets[0].GatewayAddress != "172.16.0.1" {
 		t.Errorf("subnets %+v", network.Subnets)
 	}
+
 	for _, bad := range []string{
 		`{"Name":"b","Type":"nat","Subnets":[{"AddressPrefix":"10.1.0.0/16"}]}`,
 		`{"Name":"b","Type":"l2bridge","Subnets":[{"AddressPrefix":"0.0.0.0/0"}]}`,
@@ -282,6 +291,7 @@ func TestVersion1Docker(t *testing.T) {
 			t.Errorf("%s is carried out", bad)
 		}
 	}
+
 	server = server.Next() // the host's are others by the time that an endpoint is made
 	for servers, want := range map[string]string{
 		"":                                     "172.16.0.1,192.0.2.53",

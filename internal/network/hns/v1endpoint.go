@@ -26,6 +26,7 @@ func (m *Model) v1Endpoints(r v1Request) (any, error) {
 		out := m.endpointV1(r.id)
 		m.deleteEndpoint(r.id)
 		return out, nil
+
 	case "POST ":
 		if err := m.v1UpdateEndpoint(r.id, r.body); err != nil {
 			return nil, err
@@ -111,18 +112,21 @@ func (m *Model) useInternalDNS(id string) {
 	if e.Dns != nil {
 		dns = *e.Dns
 	}
+
 	behind := dns.ServerList
 	if len(behind) == 0 && m.cfg.NameServers != nil {
 		for _, a := range m.cfg.NameServers() {
 			behind = append(behind, a.String())
 		}
 	}
+
 	dns.ServerList = nil
 	for _, r := range e.Routes {
 		if r.DestinationPrefix == "0.0.0.0/0" || r.DestinationPrefix == "::/0" {
 			dns.ServerList = append(dns.ServerList, r.NextHop)
 		}
 	}
+
 	dns.ServerList = append(dns.ServerList, behind...)
 	e.Dns, e.InternalDNS = &dns, true
 	m.endpoints.put(id, &e)

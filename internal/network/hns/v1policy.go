@@ -72,6 +72,7 @@ func policyFromV1(raw json.RawMessage) (wire.Policy, error) {
 		numberToList(fields, "InternalPort", "LocalPorts")
 		numberToList(fields, "RemotePort", "RemotePorts")
 	}
+
 	p.Settings = json.RawMessage(encode(fields))
 	return p, nil
 }
@@ -89,6 +90,7 @@ func protocolFromV1(fields map[string]json.RawMessage) error {
 	if !strings.HasPrefix(raw, `"`) { // a number already, or nothing
 		return nil
 	}
+
 	name := strings.Trim(raw, `"`)
 	numbers := map[string]string{"TCP": "6", "UDP": "17"}
 	number, ok := numbers[strings.ToUpper(name)]
@@ -161,6 +163,7 @@ func (m *Model) v1PolicyLists(r v1Request) (any, error) {
 			all = append(all, routeV1(m.routes.objects[id]))
 		}
 		return all, nil
+
 	case r.method == "POST" && r.id == "":
 		return m.v1CreatePolicyList(r.body)
 	}
@@ -214,6 +217,7 @@ func (m *Model) v1CreatePolicyList(body string) (any, error) {
 				NextHop:           p.NextHop,
 				NeedEncap:         p.NeedEncap,
 			})
+
 		default:
 			return nil, wire.Errorf(wire.InvalidPolicyType, "policy type %.64q of a policy list", p.Type)
 		}

@@ -111,6 +111,7 @@ func (o objects[T]) differ(from, to *Plan, c *Change) {
 			*set = append(*set, x)
 		}
 	}
+
 	*removed = append(*removed, slices.Sorted(maps.Keys(had))...)
 }
 
@@ -125,6 +126,7 @@ func (o objects[T]) divide(c *Change, by Parts) {
 	for _, id := range *o.removed(&c.Removed) {
 		remove(by.Removed(o.kind, id), id)
 	}
+
 	for _, x := range *o.set(&c.Set) {
 		now, before := by.Set(o.kind, o.id(x), o.bridge(x))
 		remove(before, o.id(x))
@@ -139,6 +141,7 @@ func (o objects[T]) change(p *Plan, c *Change) {
 	for _, x := range set {
 		gone[o.id(x)] = true
 	}
+
 	for _, id := range removed {
 		gone[id] = true
 	}

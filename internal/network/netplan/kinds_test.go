@@ -23,6 +23,7 @@ func TestEveryKindHasARow(t *testing.T) {
 	if plan.NumField() != len(kinds()) || removed.NumField() != len(kinds()) {
 		t.Fatalf("Plan has %d lists, Removed %d, and there are %d kinds", plan.NumField(), removed.NumField(), len(kinds()))
 	}
+
 	for i := range plan.NumField() {
 		if plan.Field(i).Name != removed.Field(i).Name {
 			t.Errorf("Plan has %s where Removed has %s", plan.Field(i).Name, removed.Field(i).Name)
@@ -31,6 +32,7 @@ func TestEveryKindHasARow(t *testing.T) {
 			t.Errorf("the plan of the tests has no %s", plan.Field(i).Name)
 		}
 	}
+
 	whole := Change{Set: filled("1")}
 	for i, k := range kinds() {
 		if n := k.count(&whole); n != 1 {
@@ -59,6 +61,7 @@ func TestBetween(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
+
 	if c := Between(both, changed); len(c.Set.Ports) != 1 || len(c.Set.Bridges)+len(c.Removed.Ports) > 0 {
 		t.Errorf("one port has changed: %+v", c)
 	}
@@ -86,6 +89,7 @@ func TestDivide(t *testing.T) {
 		Set:     Join(slices.Values([]Plan{filled("1"), filled("2")})),
 		Removed: Removed{Ports: []string{"e3", "e4"}},
 	}
+
 	c.Divide(Parts{
 		Removed: func(kind Kind, id string) *Change {
 			if kind != Ports || id == "e4" {
@@ -111,6 +115,7 @@ func TestDivide(t *testing.T) {
 	if !reflect.DeepEqual(own.Set, want) || !reflect.DeepEqual(other, Change{Set: two}) {
 		t.Errorf("%+v and %+v", own, other)
 	}
+
 	if !reflect.DeepEqual(own.Removed, Removed{Ports: []string{"e3"}, LoadBalancers: []string{"l2"}}) {
 		t.Errorf("%+v is removed", own.Removed)
 	}

@@ -70,6 +70,7 @@ func newBed(cfg Config) (*bed, error) {
 			b.two = &cfg.Nodes[i]
 		}
 	}
+
 	if b.one == nil {
 		return nil, errors.New("the cluster has no Windows node")
 	}
@@ -170,6 +171,7 @@ func (b *bed) make(ctx context.Context) error {
 			return err
 		}
 	}
+
 	for _, s := range b.serviceSpecs() {
 		if err := b.createService(ctx, s); err != nil {
 			return err
@@ -209,6 +211,7 @@ func (b *bed) createService(ctx context.Context, s *corev1.Service) error {
 	for _, p := range made.Spec.Ports {
 		at.nodePorts[Protocol(p.Protocol)] = p.NodePort
 	}
+
 	b.services[s.Name] = at
 	return nil
 }
@@ -278,6 +281,7 @@ func (b *bed) waitForPods(ctx context.Context) error {
 			}
 			b.pods[p.Name] = podAt{ip: p.Status.PodIP, ip6: address6(p)}
 		}
+
 		if len(b.pods) < len(b.podSpecs()) {
 			return fmt.Errorf("%d of %d pods are there", len(b.pods), len(b.podSpecs()))
 		}

@@ -119,6 +119,7 @@ func (b *bed) netexec(ctx context.Context, pod, path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("ask pod %s: %w", pod, err)
 	}
+
 	defer func() { _ = resp.Body.Close() }()
 
 	return readAnswer(pod, resp, v)
@@ -205,6 +206,7 @@ func askHTTP(ctx context.Context, dial dialFunc, address string, r request) (str
 	if err != nil {
 		return "", err
 	}
+
 	defer func() { _ = resp.Body.Close() }()
 
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -229,6 +231,7 @@ func askUDP(ctx context.Context, dial dialFunc, address string, r request) (stri
 	}
 	answer := make([]byte, 1500)
 	n, err := conn.Read(answer)
+
 	return strings.TrimSpace(string(answer[:n])), err
 }
 

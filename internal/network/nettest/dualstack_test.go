@@ -99,6 +99,7 @@ func TestTargets6(t *testing.T) {
 		if slices.Equal(s.Spec.IPFamilies, []corev1.IPFamily{corev1.IPv6Protocol}) {
 			at.ip, at.ingress = "fd00:96::1", "fd00:213::e0"
 		}
+
 		b.services[s.Name] = at
 	}
 
@@ -146,6 +147,7 @@ func TestServicesOfFamilies(t *testing.T) {
 			}
 			all = append(all, s.Name)
 		}
+
 		slices.Sort(all)
 		return all
 	}
@@ -161,6 +163,7 @@ func TestServicesOfFamilies(t *testing.T) {
 			t.Errorf("a cluster of both families is without %s", name)
 		}
 	}
+
 	if len(both) != 2*len(four) {
 		t.Errorf("a cluster of both families has %q", both)
 	}

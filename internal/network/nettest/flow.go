@@ -152,6 +152,7 @@ func (e expectation) String() string {
 	default:
 		b.WriteString("an answer")
 	}
+
 	if e.client != "" {
 		fmt.Fprintf(&b, " to %s address", e.client)
 	}

@@ -58,6 +58,7 @@ func rows() []row {
 			all[i].modes = append(all[i].modes, string(mode))
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b row) int { return strings.Compare(a.flow.Name, b.flow.Name) })
 	return all
 }

@@ -89,6 +89,7 @@ func answerName(query []byte) ([]byte, error) {
 	if err := b.Question(q); err != nil {
 		return nil, err
 	}
+
 	if err := b.StartAnswers(); err != nil {
 		return nil, err
 	}

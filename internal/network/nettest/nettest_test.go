@@ -185,7 +185,11 @@ func TestAnswerOfAPod(t *testing.T) {
 // TestFaults holds that the causes of calls made here are told as those that pods tell of in words.
 func TestFaults(t *testing.T) {
 	for want, errs := range map[string][]error{
-		noName:      {&net.DNSError{Err: "no such host", Name: "web", IsNotFound: true}},
+		noName: {&net.DNSError{
+			Err:        "no such host",
+			Name:       "web",
+			IsNotFound: true,
+		}},
 		refused:     {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, fmt.Errorf("ask: %w", syscall.ECONNREFUSED)},
 		unreachable: {&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}},
 		noAnswer: {

@@ -81,6 +81,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	}
 	cfg.Step("asking")
 	report.Results = b.all(ctx, flows)
+
 	return report, ctx.Err()
 }
 
@@ -107,6 +108,7 @@ func (b *bed) serve(ctx context.Context, undo *cleanup.Stack) error {
 		if six := b.over6().address(place); six != "" {
 			addresses = append(addresses, netip.MustParseAddr(six))
 		}
+
 		if place == outside {
 			addresses = append(addresses, FarAddress())
 		}
@@ -168,6 +170,7 @@ func (b *bed) all(ctx context.Context, flows []Flow) []Result {
 				b.cfg.Done(done, len(jobs), r)
 			})
 		}
+
 		wg.Wait()
 	}
 

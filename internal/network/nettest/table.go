@@ -88,7 +88,7 @@ func (f Flow) before2022(want expectation) Flow {
 	return f
 }
 
-// inCluster is upstream's test that a HostProcess container reaches the API server at its ClusterIP.
+// inCluster returns upstream's test that a HostProcess container reaches the API server at its ClusterIP.
 func inCluster() Source {
 	return Source{
 		"Kubernetes' test: HostProcess containers should support querying api-server using in-cluster config",
@@ -337,6 +337,7 @@ func nameFlows(mode spec.Mode) []Flow {
 	fqdn := func(b *bed, p Protocol) (string, int32) {
 		return b.host("web") + "." + b.namespace + ".svc." + b.domain, pick(p, serviceTCP, serviceUDP)
 	}
+
 	beyond := func(b *bed, _ Protocol) (string, int32) { return b.host("beyond"), portOfNode }
 	unknown := func(*bed, Protocol) (string, int32) { return "no-such." + Zone, portOfNode }
 	unresolved := expectation{none: true, unresolved: true}

@@ -58,6 +58,7 @@ func (o *Overlay) syncLinux(ctx context.Context, all ends) error {
 				MAC:  linuxRouter(h.Address).String(),
 			},
 		}
+
 		if err := vtep.Apply(ctx, peers, all.unknown); err != nil {
 			errs = append(errs, fmt.Errorf("set the remote subnets of node %q: %w", h.Name, err))
 		}

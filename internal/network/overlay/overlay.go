@@ -169,6 +169,7 @@ func (o *Overlay) record(n Node) {
 	if mac, err := net.ParseMAC(n.Router); err == nil && len(mac) == 6 && mac[0]&1 == 0 {
 		e.router = mac // else its machine has yet to publish it
 	}
+
 	o.elsewhere[n.Name] = e
 }
 

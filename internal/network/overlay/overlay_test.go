@@ -52,6 +52,7 @@ func newHNS(t *testing.T, address netip.Addr) *testHNS {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &testHNS{Service: s}
 }
 
@@ -86,6 +87,7 @@ func policies[T any](t *testing.T, h *testHNS, kind string, value func(T) string
 		}
 		values = append(values, value(s))
 	}
+
 	slices.Sort(values)
 	return values
 }

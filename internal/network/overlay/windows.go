@@ -88,6 +88,7 @@ func (h *windowsHost) sync(ctx context.Context, all ends) error {
 			want[e.subnet.String()] = e.setting()
 		}
 	}
+
 	for _, subnet := range all.unknown {
 		untouched[subnet.String()] = true
 	}
@@ -102,6 +103,7 @@ func (h *windowsHost) sync(ctx context.Context, all ends) error {
 			delete(want, have.DestinationPrefix)
 			continue
 		}
+
 		if untouched[have.DestinationPrefix] {
 			continue
 		}

@@ -39,6 +39,7 @@ func newDirect(cfg Config) (*direct, error) {
 		}
 		cidrs = append(cidrs, p)
 	}
+
 	if d.held, err = pick(cidrs, cfg.DualStack); err != nil {
 		return nil, fmt.Errorf("read pod CIDR %q: %w", d.rangePath(), err)
 	}
@@ -97,6 +98,7 @@ func (d *direct) Add(ctx context.Context, namespace string, pod Pod) ([]netip.Ad
 		e.IpConfigurations = append(e.IpConfigurations, wire.IpConfig{IpAddress: ip.String()})
 		e.Routes = append(e.Routes, defaultRoute(gateways[i]))
 	}
+
 	if e.Policies, err = d.policies(ips, pod.Ports); err != nil {
 		return nil, err
 	}
@@ -132,6 +134,7 @@ func (d *direct) Del(ctx context.Context, namespace string, pod Pod, there bool)
 	if err != nil {
 		return err
 	}
+
 	for _, e := range endpoints {
 		attached := slices.ContainsFunc(ids, func(id string) bool { return strings.EqualFold(id, e.ID) })
 		if e.Name == d.endpointName(pod) && !attached {
@@ -168,6 +171,7 @@ func (d *direct) free(endpoints []wire.Endpoint) (ips, gateways []netip.Addr, er
 		if !r.Subnet.Contains(i) || (r.Last.IsValid() && i.Compare(r.Last) > 0) {
 			return nil, nil, fmt.Errorf("no address of %s is free", r.Subnet)
 		}
+
 		ips, gateways = append(ips, i), append(gateways, r.Gateway)
 	}
 
@@ -179,6 +183,7 @@ func (d *direct) shares() []Shared {
 	if d.cfg.Mode == spec.ModeTransparent {
 		return []Shared{d.cfg.Shared}
 	}
+
 	var all []Shared
 	for _, cidr := range []netip.Prefix{d.held.four, d.held.six} {
 		if !cidr.IsValid() {
@@ -221,6 +226,7 @@ func (d *direct) policies(ips []netip.Addr, ports []PortMapping) ([]wire.Policy,
 			if p.HostPort <= 0 || (err == nil && !hostIP.IsUnspecified() && hostIP.Is6() != ip.Is6()) {
 				continue
 			}
+
 			setting := wire.PortMappingSetting{
 				Protocol:     map[string]uint32{"TCP": 6, "UDP": 17}[strings.ToUpper(p.Protocol)],
 				InternalPort: uint16(p.ContainerPort),

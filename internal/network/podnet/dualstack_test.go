@@ -133,6 +133,7 @@ func TestDualStack(t *testing.T) {
 		if diff := cmp.Diff(routes, port.Routes, equal); diff != "" {
 			t.Errorf("routes of %v: %s", port.Addrs, diff)
 		}
+
 		if diff := cmp.Diff([]netplan.NAT{{Except: prefixes(t, "10.244.0.0/16", "fd00:244::/32")}}, port.NAT,
 			equal); diff != "" {
 			t.Errorf("translation of %v: %s", port.Addrs, diff)

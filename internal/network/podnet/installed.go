@@ -135,6 +135,7 @@ func readConf(drive *os.Root, name string) (*libcni.NetworkConfigList, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return libcni.NetworkConfFromBytes(list)
 }
 

@@ -65,6 +65,7 @@ func TestInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := n.SetPodCIDR(t.Context(), prefixes(t, "10.244.1.0/24")...); err != nil { // no effect: others manage it
 		t.Fatal(err)
 	}

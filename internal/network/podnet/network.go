@@ -22,11 +22,13 @@ func (n *ranged) ensureNetwork(ctx context.Context, r ranges) error {
 	if err != nil {
 		return err
 	}
+
 	if id != "" {
 		var have wire.Network
 		if err := hcn.Query(ctx, n.cfg.HNS, hcn.Network, id, &have); err != nil {
 			return err
 		}
+
 		if have.Type != want.Type || !slices.Equal(subnetsOf(have), subnetsOf(want)) {
 			if err := hcn.Delete(ctx, n.cfg.HNS, hcn.Network, id); err != nil {
 				return fmt.Errorf("remove the network of the former range: %w", err)
@@ -73,6 +75,7 @@ func (n *ranged) ensureHostEndpoint(ctx context.Context, network string, host []
 	if err != nil {
 		return err
 	}
+
 	if id == "" {
 		id, err = hcn.Create(ctx, n.cfg.HNS, hcn.Endpoint, network, wire.Endpoint{
 			Name:             name,
@@ -83,6 +86,7 @@ func (n *ranged) ensureHostEndpoint(ctx context.Context, network string, host []
 			return err
 		}
 	}
+
 	attach := wire.V1Attach{SystemType: "Host", CompartmentId: 1}
 	return hcn.V1(ctx, n.cfg.HNS, "POST", "/endpoints/"+id+"/attach", attach, nil)
 }
@@ -108,6 +112,7 @@ func (n *ranged) wanted(r ranges) (wire.Network, error) {
 		if !subnet.IsValid() {
 			return w, fmt.Errorf("make HNS network %q: the host has no part of the underlay", w.Name)
 		}
+
 	case spec.ModeOverlay:
 		w.Type = wire.NetworkOverlay
 		vsid, err := hcn.Policy(wire.PolicyVSID, wire.IsolationSetting{IsolationId: VSID})

@@ -94,6 +94,7 @@ func (p *ownPlugin) Del(ctx context.Context, namespace string, pod Pod, there bo
 	if err != nil {
 		return err
 	}
+
 	if len(confs) == 0 && there {
 		conf, err := p.configuration()
 		if err != nil || conf == nil {
@@ -171,6 +172,7 @@ func (p *ownPlugin) confList(cidr netip.Prefix) ([]byte, error) {
 			}),
 			policy(wire.PolicyProviderAddress, wire.ProviderAddressSetting{ProviderAddress: p.cfg.Address.String()}),
 		}
+
 		conf["type"], conf["capabilities"] = "win-overlay", map[string]bool{"dns": true}
 	}
 
@@ -183,7 +185,7 @@ func policy(kind string, settings any) map[string]any {
 	return map[string]any{"name": "EndpointPolicy", "value": map[string]any{"Type": kind, "Settings": settings}}
 }
 
-// ipam is host-local.exe's part of the configuration.
+// ipam returns host-local.exe's part of the configuration.
 func (p *ownPlugin) ipam(cidr netip.Prefix) map[string]any {
 	first := cidr.Addr().Next().Next()
 	if hasHostEndpoint(p.cfg.Mode) {
@@ -205,6 +207,7 @@ func cidrOf(data []byte) (netip.Prefix, error) {
 			}
 		}
 	}
+
 	if err := json.Unmarshal(data, &conf); err != nil {
 		return netip.Prefix{}, err
 	}

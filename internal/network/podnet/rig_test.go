@@ -48,6 +48,7 @@ func (r *rig) Call(ctx context.Context, req hns.Request) (hns.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return hns.Reply{}, err
 	}
+
 	call := strings.TrimPrefix(req.Function, "Hcn")
 	switch {
 	case strings.HasPrefix(call, "Modify"):
@@ -74,7 +75,7 @@ func (r *rig) Call(ctx context.Context, req hns.Request) (hns.Reply, error) {
 	return r.host.Call(ctx, req)
 }
 
-// v1Reply is a successful answer of HNS v1.
+// v1Reply returns a successful answer of HNS v1.
 func v1Reply(output any) (hns.Reply, error) {
 	text, err := json.Marshal(output)
 	if err != nil {

@@ -41,6 +41,7 @@ func addressIn(answer []byte) (netip.Addr, error) {
 	if err := json.Unmarshal(plain(answer), &result); err != nil {
 		return netip.Addr{}, fmt.Errorf("read the source VIP: %w", err)
 	}
+
 	if result.IP4.IP.IsValid() {
 		return result.IP4.IP.Addr(), nil
 	}

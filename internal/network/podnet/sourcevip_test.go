@@ -44,6 +44,7 @@ func TestSourceVIPOfHostilePrograms(t *testing.T) {
 			if err := c.put(filepath.Join(drive, "k", "sourceVip.json")); err != nil {
 				t.Fatal(err)
 			}
+
 			if vip, err := podnet.SourceVIP(drive); (err == nil) != c.good {
 				t.Errorf("the source VIP is %v, %v", vip, err)
 			}
@@ -69,6 +70,7 @@ func TestRangeOfHostilePrograms(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := os.Symlink(outside, folder); err != nil {
 				t.Fatal(err)
 			}

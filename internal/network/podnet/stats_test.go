@@ -19,6 +19,7 @@ func TestStats(t *testing.T) {
 	if _, err := n.Setup(t.Context(), podA()); err != nil {
 		t.Fatal(err)
 	}
+
 	r.counted = &wire.V1Stats{
 		BytesReceived:          1,
 		BytesSent:              2,
@@ -30,6 +31,7 @@ func TestStats(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Name == "" {
 		t.Fatal(got, err)
 	}
+
 	want := []podnet.InterfaceStats{{
 		Name:      got[0].Name,
 		RxBytes:   1,
@@ -37,6 +39,7 @@ func TestStats(t *testing.T) {
 		RxDropped: 3,
 		TxDropped: 4,
 	}}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
 	}

@@ -101,11 +101,13 @@ func TestShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, e := range endpoints {
 			if e.Name != "cbr0_ep" && e.Health != nil && e.Health.Extra != nil {
 				return e.Health.Extra.SharedContainers
 			}
 		}
+
 		return nil
 	}
 
@@ -154,6 +156,7 @@ func TestAfterCrash(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			expect(t, "connecting again", slices.Concat(w.del, []string{"DeleteNamespace"}, namespaceMade(), w.add),
 				r.since())
 		})
@@ -235,6 +238,7 @@ func TestUndo(t *testing.T) {
 							t.Errorf("connecting: %v, which lacks %q", err, part)
 						}
 					}
+
 					steps := slices.Concat(namespaceMade(), w.add)
 					expect(t, "calls", slices.Concat(steps[:slices.Index(steps, f.step)+1], f.undo), r.since())
 					expect(t, "left in HNS", nil, r.left(t))

@@ -138,10 +138,12 @@ func (c *Cluster) Node(node string) []Isolated {
 		if in == nil && out == nil {
 			continue
 		}
+
 		for _, a := range p.addrs {
 			all = append(all, Isolated{p.uid, a, in, out})
 		}
 	}
+
 	slices.SortFunc(all, func(a, b Isolated) int { return a.Addr.Compare(b.Addr) })
 	return all
 }

@@ -121,6 +121,7 @@ func (c *Cluster) group(namespace string, peers []networkingv1.NetworkPolicyPeer
 			one.namespaces = selector(p.NamespaceSelector)
 			where = "namespaces " + describe(one.namespaces)
 		}
+
 		all, text = append(all, one), append(text, where+" pods "+describe(one.pods))
 	}
 
@@ -143,6 +144,7 @@ func (c *Cluster) group(namespace string, peers []networkingv1.NetworkPolicyPeer
 			addrs = append(addrs, p.addrs...)
 		}
 	}
+
 	c.peers[key] = unique(addrs)
 	return key
 }
@@ -173,6 +175,7 @@ func (c *Cluster) port(protocol corev1.Protocol, name string) string {
 			}
 		}
 	}
+
 	c.named[key] = ends
 	return key
 }

@@ -102,6 +102,7 @@ func portsOf(p *corev1.Pod) []namedPort {
 			add(c)
 		}
 	}
+
 	for _, c := range p.Spec.Containers {
 		add(c)
 	}

@@ -342,6 +342,7 @@ func TestPolicies(t *testing.T) {
 					t.Errorf("%s does not pass", packet)
 				}
 			}
+
 			for _, packet := range tc.drop {
 				if c.passes(t, packet) {
 					t.Errorf("%s passes", packet)
@@ -368,6 +369,7 @@ func TestKnownAddresses(t *testing.T) {
 	for _, p := range o.Policies {
 		p.Namespace = "other"
 	}
+
 	o.Known = Addresses{
 		"other/starts": {netip.MustParseAddr("10.0.0.3")},
 		"other/host":   {netip.MustParseAddr("10.0.0.9")},
@@ -433,6 +435,7 @@ func (r Ruleset) text() string {
 			fmt.Fprintf(&b, "map %s: %s jump %s # %s\n", name, a, r.Verdicts[name][a].Chain, r.Verdicts[name][a].Pod)
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(r.Chains)) {
 		fmt.Fprintf(&b, "chain %s\n  %s\n", name, strings.Join(r.Chains[name], "\n  "))
 	}

@@ -160,6 +160,7 @@ func (c *Cluster) peerMatches(r *Ruleset, rule Rule, side string) []match {
 					set.Elements[a.String()] = true
 				}
 			}
+
 			r.Sets[name] = set
 			all = append(all, match{f.Name, fmt.Sprintf("%s %s @%s", f.Name, side, name)})
 		}
@@ -174,6 +175,7 @@ func (c *Cluster) peerMatches(r *Ruleset, rule Rule, side string) []match {
 		for _, except := range b.Except {
 			text += fmt.Sprintf(" %s %s != %s", f.Name, side, except)
 		}
+
 		all = append(all, match{f.Name, text})
 	}
 
@@ -195,6 +197,7 @@ func (c *Cluster) portMatches(r *Ruleset, rule Rule) []match {
 		if p.Named == "" {
 			continue
 		}
+
 		for _, f := range Families() {
 			name := namedPrefix + f.Suffix + "_" + p.Named
 			set := Set{f.Type() + " . inet_proto . inet_service", map[string]bool{}}
@@ -203,6 +206,7 @@ func (c *Cluster) portMatches(r *Ruleset, rule Rule) []match {
 					set.Elements[fmt.Sprintf("%s . %d . %d", e.Addr, protocolNumber(e.Protocol), e.Port)] = true
 				}
 			}
+
 			r.Sets[name] = set
 			all = append(all, match{f.Name, fmt.Sprintf("%s daddr . meta l4proto . th dport @%s", f.Name, name)})
 		}

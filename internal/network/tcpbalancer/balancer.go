@@ -125,6 +125,7 @@ func (b *Balancer) Serve(ctx context.Context, l net.Listener) error {
 
 	stopped := context.AfterFunc(ctx, func() { l.Close() })
 	defer stopped()
+
 	for {
 		client, err := l.Accept()
 		switch {
@@ -133,6 +134,7 @@ func (b *Balancer) Serve(ctx context.Context, l net.Listener) error {
 				client.Close()
 			}
 			return nil
+
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("accept connections at %s: %w", l.Addr(), err)
 		case err != nil:
@@ -177,6 +179,7 @@ func source(c net.Conn) netip.Addr {
 func (b *Balancer) admit(c net.Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	at := source(c)
 	if b.all >= b.cfg.Most || b.from[at] >= b.cfg.MostOfOne {
 		if b.refused++; b.refused&(b.refused-1) == 0 { // the first, second, fourth, eighth …
@@ -284,6 +287,7 @@ func (b *Balancer) watch(ctx context.Context, s *server) {
 func (b *Balancer) judge(s *server, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	if err == nil {
 		if !s.up {
 			b.cfg.Log.Info("a server answers", "name", s.Name, "address", s.Address)

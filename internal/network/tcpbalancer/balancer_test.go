@@ -51,6 +51,7 @@ func (b *backend) start(t *testing.T) {
 			if err != nil {
 				return
 			}
+
 			b.mu.Lock()
 			b.conns = append(b.conns, c)
 			silent := b.silent
@@ -64,6 +65,7 @@ func (b *backend) start(t *testing.T) {
 
 func (b *backend) answer(c net.Conn) {
 	defer c.Close()
+
 	buffer := make([]byte, 64)
 	for {
 		n, err := c.Read(buffer)
@@ -73,6 +75,7 @@ func (b *backend) answer(c net.Conn) {
 			}
 			return
 		}
+
 		if _, err := fmt.Fprintf(c, "%s:%s", b.name, buffer[:n]); err != nil {
 			return
 		}
@@ -283,6 +286,7 @@ func TestSilentServer(t *testing.T) {
 	if got := ask(t, connect(t, address)); got != "b" {
 		t.Errorf("%s answers", got)
 	}
+
 	if got := ask(t, held["b"]); got != "b" {
 		t.Errorf("%s answers", got)
 	}
@@ -345,6 +349,7 @@ func TestHalfClose(t *testing.T) {
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
+
 	if rest, err := io.ReadAll(c); err != nil || string(rest) != "end" {
 		t.Errorf("after the end: %q, %v", rest, err)
 	}
@@ -357,6 +362,7 @@ func TestHalfClose(t *testing.T) {
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("half a connection: %v", err)
 	}

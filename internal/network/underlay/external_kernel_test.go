@@ -61,6 +61,7 @@ func TestExternal(t *testing.T) {
 		if err := u.AddHost(t.Context(), "host", host); err != nil {
 			t.Fatal(err)
 		}
+
 		for via, cidr := range map[netip.Addr]netip.Prefix{host: ours, node: theirs} {
 			if err := u.SetPodRoute(t.Context(), via, cidr); err != nil {
 				t.Fatal(err)
@@ -98,6 +99,7 @@ func TestExternal(t *testing.T) {
 		} else {
 			netnstest.NoFlow(t, server, "10.244.1.5:80")
 		}
+
 		// No answer could come back in any case to who takes an address of the host's pods.
 		if arrived := datagrams(t, ns) > before; arrived != from.passes {
 			t.Errorf("packets of %s arrive: %v", from.source, arrived)

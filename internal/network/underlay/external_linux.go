@@ -40,6 +40,7 @@ func (e External) check(subnet netip.Prefix) error {
 	if !e.enabled() {
 		return nil
 	}
+
 	all := append([]netip.Prefix{subnet, e.Pods}, e.Nodes...)
 	for i, p := range all {
 		if !p.IsValid() || !p.Addr().Is4() {
@@ -84,6 +85,7 @@ func (u *Underlay) setExternalRoute(_ context.Context, node netip.Addr, cidrs []
 			return fmt.Errorf("set pod route of node %s to %s: not a part of %s", node, cidr, u.cfg.External.Pods)
 		}
 	}
+
 	u.mu.Lock()
 	defer u.mu.Unlock()
 

@@ -114,6 +114,7 @@ func TestFirewalls(t *testing.T) {
 						t.Fatalf("%s: the cluster had\n%s\nand has\n%s\nmended is %q", does.script, before, now, said)
 					}
 				}
+
 				t.Logf("%s: mended %q", does.script, said)
 				netnstest.Flow(t, inside, "198.51.100.2:80", "outside", "198.51.100.1")
 			}
@@ -121,8 +122,8 @@ func TestFirewalls(t *testing.T) {
 	}
 }
 
-// ours is what the cluster has in the machine's firewall: its own tables, and its rules in those of others, which have
-// counters of their own.
+// ours returns what the cluster has in the machine's firewall: its own tables, and its rules in those of others, which
+// have counters of their own.
 func ours(t *testing.T, e env) string {
 	t.Helper()
 	return run(t, e.machine, "sh", "-c", `nft list tables | awk '/ mullion_/ {print $2, $3}' | sort |
@@ -152,6 +153,7 @@ func (e env) watch(t *testing.T) (mended func() []string) {
 			all = append(all, said...)
 		}, func(err error) { t.Error(err) })
 	}()
+
 	t.Cleanup(func() {
 		cancel()
 		<-done
@@ -165,7 +167,7 @@ func (e env) watch(t *testing.T) (mended func() []string) {
 	}
 }
 
-// firewallRoot is a root with the programs.
+// firewallRoot returns a root with the programs.
 func firewallRoot(t *testing.T) string {
 	t.Helper()
 	cache := os.Getenv("MULLION_MACHINES_CACHE")
@@ -176,6 +178,7 @@ func firewallRoot(t *testing.T) string {
 		}
 		cache = filepath.Join(user, "mullion", "machines")
 	}
+
 	root := filepath.Join(cache, "firewalls-trixie")
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("no root with firewalls: hack/root.sh firewalls makes one")
@@ -214,6 +217,7 @@ func newBox(t *testing.T, ns, root string) *box {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -222,6 +226,7 @@ func newBox(t *testing.T, ns, root string) *box {
 	if err := netns.Do(ns, cmd.Start); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -238,6 +243,7 @@ func (b *box) do(t *testing.T, script string) {
 	if _, err := fmt.Fprintf(b.in, "( set -e\n%s\n) </dev/null 2>&1; echo; echo \"%s$?\"\n", script, end); err != nil {
 		t.Fatal(err)
 	}
+
 	var said strings.Builder
 	for {
 		line, err := b.out.ReadString('\n')
@@ -249,6 +255,7 @@ func (b *box) do(t *testing.T, script string) {
 			said.WriteString(line)
 			continue
 		}
+
 		if strings.TrimSpace(code) != "0" {
 			t.Fatalf("%s: exit status %s%s", script, code, said.String())
 		}

@@ -41,6 +41,7 @@ func (u *Underlay) acceptForwarding(ctx context.Context) error {
 			if !slices.Contains(chains, chain) {
 				continue
 			}
+
 			for _, direction := range []string{"iifname", "oifname"} {
 				tx.Insert(&knftables.Rule{
 					Chain:   chain,
@@ -48,6 +49,7 @@ func (u *Underlay) acceptForwarding(ctx context.Context) error {
 					Comment: new(u.ruleComment()),
 				})
 			}
+
 			break
 		}
 

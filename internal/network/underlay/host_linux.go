@@ -71,11 +71,13 @@ func (u *Underlay) addHost(name string, addr netip.Addr) error {
 		if err := removeOtherAddrs(h, link, addr); err != nil {
 			return err
 		}
+
 		if link.Attrs().HardwareAddr.String() != macOf(addr).String() {
 			if err := h.LinkSetHardwareAddr(link, macOf(addr)); err != nil {
 				return err
 			}
 		}
+
 		if link.Attrs().MTU != u.mtu() {
 			if err := h.LinkSetMTU(link, u.mtu()); err != nil {
 				return err
@@ -127,6 +129,7 @@ func (u *Underlay) ensureHostLink(pin, port string) error {
 				PeerNamespace: netlink.NsFd(int(ns.Fd())),
 			})
 		})
+
 		if err != nil {
 			return fmt.Errorf("make link: %w", err)
 		}
@@ -199,6 +202,7 @@ func (u *Underlay) removeHost(name string) error {
 			return h.LinkDel(link)
 		})
 	}
+
 	return errors.Join(err, netns.Remove(u.HostNetns(name)))
 }
 
@@ -229,6 +233,7 @@ func (u *Underlay) hostAddr(name string) (netip.Addr, error) {
 
 		return err
 	})
+
 	return addr, err
 }
 

@@ -41,6 +41,7 @@ func TestLAN(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return u
 	}
 
@@ -61,6 +62,7 @@ func TestLAN(t *testing.T) {
 		if err := u.AddHost(t.Context(), "host", host); err != nil {
 			t.Fatal(err)
 		}
+
 		for via, cidr := range map[netip.Addr]netip.Prefix{host: ours, other: theirs} {
 			if err := u.SetPodRoute(t.Context(), via, cidr); err != nil {
 				t.Fatal(err)
@@ -70,6 +72,7 @@ func TestLAN(t *testing.T) {
 
 	wantWhole(t, u, u.Config().MachineNetns)
 	ns := u.HostNetns("host")
+
 	// A pod here, a pod of the neighbour's, and the route there that flannel's backend host-gw or kindnet would make.
 	run(t, ns, "ip", "addr", "add", "10.244.1.5/32", "dev", "lo")
 	run(t, neighbour, "ip", "addr", "add", "10.244.2.5/32", "dev", "lo")
@@ -101,6 +104,7 @@ func TestLAN(t *testing.T) {
 		!strings.Contains(routes, "10.244.1.0") {
 		t.Errorf("after the neighbour is no node any more:\n%s", routes)
 	}
+
 	if err := u.SetPodRoute(t.Context(), other, theirs); err != nil {
 		t.Fatal(err)
 	}

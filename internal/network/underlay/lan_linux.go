@@ -71,6 +71,7 @@ func (u *Underlay) ensureLAN() error {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
@@ -114,6 +115,7 @@ func (u *Underlay) announce(addr netip.Addr) error {
 		if err := ensureRoute(h, u.cfg.Link, route); err != nil {
 			return err
 		}
+
 		if err := h.NeighSet(proxyEntry(lan.Attrs().Index, addr)); err != nil {
 			return fmt.Errorf("answer for %s on %q: %w", addr, u.cfg.LAN.Link, err)
 		}
@@ -162,6 +164,7 @@ func (u *Underlay) renounce(gone func(netip.Addr) bool) error {
 					errs = append(errs, h.NeighDel(proxyEntry(e.LinkIndex, host.Addr())))
 				}
 			}
+
 			errs = append(errs, h.RouteDel(&routes[i]))
 		}
 
@@ -265,6 +268,7 @@ func Answers(ctx context.Context, link string, address netip.Addr) bool {
 
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
+
 	for {
 		entries, err := netlink.NeighList(index.Attrs().Index, unix.AF_INET)
 		if err != nil {

@@ -157,6 +157,7 @@ func (u *Underlay) ensureMachineLink() error {
 	if err != nil {
 		return err
 	}
+
 	if !whole {
 		err = u.makeMachineLink(was)
 	} else if _, kept := u.keptSwitches(); !kept {
@@ -165,6 +166,7 @@ func (u *Underlay) ensureMachineLink() error {
 	if err != nil {
 		return err
 	}
+
 	if err := netns.Netlink(u.FabricNetns(),
 		func(h *netlink.Handle) error { return enslave(h, machinePort) }); err != nil {
 		return err
@@ -182,6 +184,7 @@ func (u *Underlay) ensureMachineLink() error {
 			return errors.Join(h.AddrReplace(link, &netlink.Addr{IPNet: ipnet.Of(netip.PrefixFrom(u.cfg.Machine, 32))}),
 				h.LinkSetUp(link))
 		}
+
 		return u.ensureUp(h, link, u.cfg.Machine)
 	})
 }
@@ -280,6 +283,7 @@ func (u *Underlay) makeMachineLink(was switches) error {
 		if err := h.LinkSetAlias(peer, u.alias(was)); err != nil {
 			return err
 		}
+
 		if err := h.LinkSetNsFd(peer, int(machine.Fd())); err != nil {
 			return fmt.Errorf("move it to the machine: %w", err)
 		}
@@ -411,6 +415,7 @@ func (u *Underlay) guardNetworks(tx *knftables.Transaction, forwarded func(switc
 		Chain: "forward",
 		Rule:  "iifname " + set + " oifname " + set + " ct state != { established, related } drop",
 	})
+
 	return nil
 }
 
@@ -452,6 +457,7 @@ func (u *Underlay) removeMachineSide(ctx context.Context) error {
 				return err
 			}
 		}
+
 		return errors.Join(u.removeTable(ctx, knftables.IPv4Family), u.removeTable(ctx, knftables.IPv6Family))
 	})
 
@@ -509,6 +515,7 @@ func (u *Underlay) removeMachineLink() error {
 		if err != nil {
 			return err
 		}
+
 		if _, owner, ok := parseAlias(link.Attrs().Alias); !ok || owner != u.cfg.RunDir {
 			return nil
 		}

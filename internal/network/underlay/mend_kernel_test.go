@@ -181,6 +181,7 @@ func TestWatch(t *testing.T) {
 				t.Fatalf("%s: not mended", does)
 			}
 		}
+
 		t.Logf("%s: mended after %s", does, time.Since(begin).Round(time.Millisecond))
 	}
 
@@ -194,6 +195,7 @@ func TestWatch(t *testing.T) {
 			continue
 		case <-quiet:
 		}
+
 		break
 	}
 }

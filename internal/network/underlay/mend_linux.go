@@ -71,6 +71,7 @@ func (u *Underlay) mend(ctx context.Context) error {
 	for _, protocol := range routeProtocols() {
 		routes[protocol] = u.allRoutes(protocol)
 	}
+
 	if err := u.make(ctx); err != nil {
 		return err
 	}
@@ -87,6 +88,7 @@ func (u *Underlay) mend(ctx context.Context) error {
 	for protocol, want := range routes {
 		errs = append(errs, u.setRoutes(protocol, want))
 	}
+
 	if len(u.machines) > 0 {
 		errs = append(errs, u.flood(u.machines), u.admit(ctx, u.machines), u.rememberTables(ctx))
 	}
@@ -148,6 +150,7 @@ func linkFault(h *netlink.Handle, where, name string, addrs ...netip.Addr) (stri
 	if err != nil {
 		return "", err
 	}
+
 	if !isUp(link) {
 		return fmt.Sprintf("link %q %s was down", name, where), nil
 	}
@@ -156,6 +159,7 @@ func linkFault(h *netlink.Handle, where, name string, addrs ...netip.Addr) (stri
 	if err != nil {
 		return "", err
 	}
+
 	for _, addr := range addrs {
 		isIt := func(a netlink.Addr) bool { return a.IP.Equal(addr.AsSlice()) }
 		if addr.IsValid() && !slices.ContainsFunc(have, isIt) {
@@ -192,6 +196,7 @@ func (u *Underlay) fabricFaults(context.Context) (found []string, err error) {
 			}
 			found = add(found, text)
 		}
+
 		if u.cfg.LAN.enabled() {
 			return nil
 		}
@@ -251,6 +256,7 @@ func (u *Underlay) hostFaults(context.Context) (found []string, err error) {
 				return err
 			}
 		}
+
 		return nil
 	})
 
@@ -280,6 +286,7 @@ func (u *Underlay) routeFaults(context.Context) (found []string, err error) {
 			}
 		}
 	}
+
 	slices.Sort(found)
 	return slices.Compact(found), nil
 }
@@ -321,6 +328,7 @@ func (u *Underlay) tableFaults(ctx context.Context) (found []string, err error) 
 		}
 		return nil
 	})
+
 	return slices.Compact(found), err
 }
 
@@ -335,6 +343,7 @@ func (u *Underlay) tableText(ctx context.Context, family knftables.Family) (text
 		if err != nil && strings.Contains(said.String(), "No such file") {
 			return nil
 		}
+
 		if err != nil {
 			return fmt.Errorf("list nftables table %q: %w: %s", u.tableName(), err, strings.TrimSpace(said.String()))
 		}

@@ -62,6 +62,7 @@ func TestOutside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if after := routes(); strings.TrimSpace(after) != strings.TrimSpace(before) {
 		t.Errorf("routes before:\n%s\nand after:\n%s", before, after)
 	}

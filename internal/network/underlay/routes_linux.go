@@ -64,6 +64,7 @@ func (u *Underlay) SetPodRoute(ctx context.Context, host netip.Addr, cidrs ...ne
 		}
 		routes = append(routes, Route{CIDR: cidr.Masked(), Via: via})
 	}
+
 	u.mu.Lock()
 	defer u.mu.Unlock()
 

@@ -58,6 +58,7 @@ func newMachine(t *testing.T, ns, at string, part byte) machine {
 			t.Error(err)
 		}
 	})
+
 	return m
 }
 

@@ -72,6 +72,7 @@ func (u *Underlay) ensureTunnel() error {
 		if err != nil {
 			return err
 		}
+
 		if whole = u.sameTunnel(link); whole {
 			return nil
 		}
@@ -116,6 +117,7 @@ func (u *Underlay) makeTunnel() error {
 		if errors.Is(err, unix.EEXIST) {
 			return fmt.Errorf("UDP port %d with VNI %d is another cluster's: %w", t.Port, t.VNI, err)
 		}
+
 		if err != nil {
 			return err
 		}
@@ -126,6 +128,7 @@ func (u *Underlay) makeTunnel() error {
 		}
 		return h.LinkSetNsFd(link, int(fabric.Fd()))
 	})
+
 	if err != nil {
 		return err
 	}
@@ -214,6 +217,7 @@ func (u *Underlay) flood(machines []netip.Addr) error {
 				if err := h.NeighDel(&e); err != nil && !errors.Is(err, unix.ENOENT) {
 					errs = append(errs, err)
 				}
+
 			case isZero(e.HardwareAddr):
 				have = append(have, to)
 			}
@@ -223,6 +227,7 @@ func (u *Underlay) flood(machines []netip.Addr) error {
 			if slices.Contains(have, m) {
 				continue
 			}
+
 			errs = append(errs, h.NeighAppend(&netlink.Neigh{
 				LinkIndex:    index,
 				Family:       unix.AF_BRIDGE,
@@ -251,6 +256,7 @@ func (u *Underlay) admit(ctx context.Context, machines []netip.Addr) error {
 		for _, m := range machines {
 			tx.Add(&knftables.Element{Set: machinesSet, Key: []string{m.String()}})
 		}
+
 		return nft.Run(ctx, tx)
 	})
 	if err != nil {
@@ -270,6 +276,7 @@ func (u *Underlay) guardTunnel(tx *knftables.Transaction) {
 	if !u.cfg.Tunnel.enabled() {
 		return
 	}
+
 	tx.Add(&knftables.Set{Name: machinesSet, Type: "ipv4_addr"})
 	tx.Add(&knftables.Chain{
 		Name:     "input",

@@ -38,6 +38,7 @@ func run(t *testing.T, ns string, args ...string) string {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
 	}
+
 	return string(out)
 }
 
@@ -64,6 +65,7 @@ func runWith(t *testing.T, ns, other, script string) {
 		if err != nil {
 			t.Logf("%s", out)
 		}
+
 		return err
 	})
 	if err != nil {
@@ -103,6 +105,7 @@ func newEnv(t *testing.T) env {
 			t.Error(err)
 		}
 	})
+
 	return e
 }
 
@@ -283,6 +286,7 @@ func TestServiceRoutes(t *testing.T) {
 	to := func(via string) []underlay.Route {
 		return []underlay.Route{{CIDR: netip.MustParsePrefix(service + "/32"), Via: netip.MustParseAddr(via)}}
 	}
+
 	for _, via := range []struct{ address, name string }{{"10.213.0.11", "a"}, {"10.213.0.12", "b"}} {
 		if err := e.u.SetServiceRoutes(ctx, to(via.address)); err != nil {
 			t.Fatal(err)
@@ -447,6 +451,7 @@ func TestForwardingIsDropped(t *testing.T) {
 			if err := e.open(t).Down(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(before, iptables()); diff != "" {
 				t.Errorf("iptables' table after Down (-before +after):\n%s", diff)
 			}

@@ -110,6 +110,7 @@ func New(cfg Config) (*Underlay, error) {
 	if !cfg.Machine.IsValid() {
 		cfg.Machine = spec.Last(cfg.Subnet).Prev()
 	}
+
 	if cfg.MachineNetns == "" {
 		cfg.MachineNetns = netns.Self
 	}
@@ -131,6 +132,7 @@ func (cfg Config) check() error {
 	case cfg.LAN.enabled():
 		return cfg.checkLAN()
 	}
+
 	if err := cfg.checkAddrs(); err != nil {
 		return err
 	}
@@ -202,6 +204,7 @@ func (u *Underlay) make(ctx context.Context) error {
 	if u.cfg.LAN.enabled() {
 		return u.ensureMachineRules(ctx)
 	}
+
 	if err := netns.Netlink(u.FabricNetns(),
 		func(h *netlink.Handle) error { return u.ensureGateway(h, bridgeName) }); err != nil {
 		return err
@@ -308,6 +311,7 @@ func (u *Underlay) ensureGateway(h *netlink.Handle, link string) error {
 		Gw:       u.cfg.Machine.AsSlice(),
 		Protocol: podProtocol,
 	})
+
 	if six := u.addr6(u.cfg.Machine); err == nil && six.IsValid() {
 		all := &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
 		err = ensureRoute(h, link, &netlink.Route{
@@ -316,6 +320,7 @@ func (u *Underlay) ensureGateway(h *netlink.Handle, link string) error {
 			Protocol: podProtocol,
 		})
 	}
+
 	return err
 }
 

@@ -50,6 +50,7 @@ func (u *Underlay) Watch(ctx context.Context, look func(), told func(error)) {
 			told(fmt.Errorf("listen for changes of the machine's network: %w", err))
 			continue
 		}
+
 		stop := context.AfterFunc(ctx, func() { _ = socket.Close() }) // which ends Read
 		listeners.Go(func() {
 			defer stop()
@@ -58,6 +59,7 @@ func (u *Underlay) Watch(ctx context.Context, look func(), told func(error)) {
 	}
 
 	defer listeners.Wait()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -66,6 +68,7 @@ func (u *Underlay) Watch(ctx context.Context, look func(), told func(error)) {
 		case <-changed:
 			settle(ctx, changed)
 		}
+
 		if ctx.Err() == nil {
 			look()
 		}
@@ -110,6 +113,7 @@ func listen(ns string, protocol int, groups uint32) (socket *os.File, err error)
 // the kernel tells more, also where so much has changed that messages were lost (ENOBUFS).
 func hear(ctx context.Context, socket *os.File, changed chan<- struct{}) {
 	defer socket.Close()
+
 	message := make([]byte, 4096)
 	for {
 		if _, err := socket.Read(message); err != nil && !errors.Is(err, unix.ENOBUFS) {
@@ -119,6 +123,7 @@ func hear(ctx context.Context, socket *os.File, changed chan<- struct{}) {
 		case changed <- struct{}{}:
 		default: // a look is asked for
 		}
+
 		if ctx.Err() != nil {
 			return
 		}

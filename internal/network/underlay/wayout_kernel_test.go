@@ -49,6 +49,7 @@ func TestWayOut6(t *testing.T) {
 	forwards := func() string {
 		return strings.TrimSpace(run(t, e.machine, "cat", "/proc/sys/net/ipv6/conf/all/forwarding"))
 	}
+
 	if out, err := e.u.FollowRoutes6(t.Context()); err != nil || out || forwards() != "0" {
 		t.Errorf("without IPv6: a way out: %t, %v; forwarding is %s", out, err, forwards())
 	}
@@ -203,6 +204,7 @@ func advertise(t *testing.T, e env, number byte, learned func() bool) {
 		if err != nil {
 			t.Log(err) // the link-local address is not yet there
 		}
+
 		<-time.After(200 * time.Millisecond)
 	}
 }

@@ -76,6 +76,7 @@ func (u *Underlay) wayOut6(ctx context.Context) error {
 		if err := nft.Run(ctx, tx); err != nil {
 			return fmt.Errorf("set nftables table %q of IPv6: %w", u.tableName(), err)
 		}
+
 		if !routes {
 			return nil
 		}
@@ -123,6 +124,7 @@ func (u *Underlay) routes6() (bool, error) {
 				(r.Dst == nil || (ok && !dst.Addr().IsLinkLocalUnicast() && !dst.Addr().IsMulticast())) &&
 				(!skip[r.LinkIndex] || len(r.MultiPath) > 0)
 		})
+
 		return nil
 	})
 

@@ -18,6 +18,7 @@ func dnsProxy(link string, at []netip.Addr) (io.Closer, error) {
 	for _, a := range at {
 		listen = append(listen, netip.AddrPortFrom(a, port))
 	}
+
 	return dnsproxy.Listen(dnsproxy.Config{Link: link, At: listen, Servers: func() []netip.AddrPort {
 		data, err := os.ReadFile("/etc/resolv.conf")
 		if err != nil {
@@ -27,11 +28,12 @@ func dnsProxy(link string, at []netip.Addr) (io.Closer, error) {
 		for _, s := range resolvconf.Parse(string(data)).Servers {
 			servers = append(servers, netip.AddrPortFrom(s, port))
 		}
+
 		return servers[:min(len(servers), mostServers)]
 	}})
 }
 
-// nameServers are the host's as they are at the time.
+// nameServers returns the host's as they are at the time.
 func nameServers() []netip.Addr {
 	servers := resolvconf.Machine().Servers
 	return servers[:min(len(servers), mostServers)]
@@ -42,5 +44,9 @@ const mostServers = 3
 
 // dhcpServer answers DHCP clients that come by a link.
 func dhcpServer(link string, server netip.Addr, of func(net.HardwareAddr) (dhcp.Lease, bool)) (io.Closer, error) {
-	return dhcp.Listen(dhcp.Config{Link: link, Server: server, Lease: of})
+	return dhcp.Listen(dhcp.Config{
+		Link:   link,
+		Server: server,
+		Lease:  of,
+	})
 }

@@ -32,12 +32,14 @@ func (a *agent) hostServices(host winhost.Host) []hostService {
 		Program: a.executable,
 		Log:     log("smb"),
 	}
+
 	hostDisks := disks.Server{
 		Dir:    agentconfig.DisksDir(a.config.StateDir),
 		Mounts: host.Volumes,
 		Prefix: prefix,
 		Log:    log("disks"),
 	}
+
 	targets := initiator.Server{
 		Dir:     agentconfig.ISCSIStateDir(a.config.StateDir),
 		Folder:  agentconfig.ISCSIDir(a.config.RunDir),
@@ -66,10 +68,12 @@ func (a *agent) serveHost(ctx context.Context) {
 
 	var all sync.WaitGroup
 	defer all.Wait()
+
 	for _, s := range a.hostServices(host) {
 		if s.where == "" {
 			continue
 		}
+
 		name := s.service.Name()
 		wait, err := s.service.Start(ctx, service.Sockets{
 			Host:     agentconfig.ServiceSocket(a.config.RunDir, name),

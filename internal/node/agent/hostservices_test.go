@@ -28,6 +28,7 @@ func TestHostServices(t *testing.T) {
 	if !slices.Equal(served, hostcall.Names()) {
 		t.Errorf("%v are served, and the host has pipes for %v", served, hostcall.Names())
 	}
+
 	for _, s := range a.hostServices(winhost.Host{}) {
 		if s.where != "" {
 			t.Errorf("%s is served on a host that was made without", s.service.Name())

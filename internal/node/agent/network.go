@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri"
 )
 
-// pinDir is the folder of pods' pinned network namespaces, shared by the data plane, which makes them, and podnet.
+// pinDir returns the folder of pods' pinned network namespaces, shared by the data plane, which makes them, and podnet.
 func (a *agent) pinDir() string { return filepath.Join(a.config.RunDir, "netns") }
 
 // openNetwork connects pods with the CNI plugins that run on the Windows host.
@@ -25,6 +25,7 @@ func (a *agent) openNetwork(service *hnsserver.Service) (*podnet.Network, error)
 	if err != nil {
 		return nil, err
 	}
+
 	var local []netip.Prefix
 	for _, p := range []netip.Prefix{
 		a.config.PodSubnet, a.config.ServiceSubnet, a.config.NodeSubnet,
@@ -34,6 +35,7 @@ func (a *agent) openNetwork(service *hnsserver.Service) (*podnet.Network, error)
 			local = append(local, p)
 		}
 	}
+
 	return podnet.New(podnet.Config{
 		Mode:      a.config.Network.Mode,
 		Address:   a.config.Address,
@@ -67,7 +69,13 @@ type network struct {
 }
 
 func podOf(p cri.Pod) podnet.Pod {
-	pod := podnet.Pod{ID: p.ID, Name: p.Name, Namespace: p.Namespace, UID: p.UID, DNS: podnet.DNS(p.DNS)}
+	pod := podnet.Pod{
+		ID:        p.ID,
+		Name:      p.Name,
+		Namespace: p.Namespace,
+		UID:       p.UID,
+		DNS:       podnet.DNS(p.DNS),
+	}
 	for _, port := range p.Ports {
 		pod.Ports = append(pod.Ports, podnet.PortMapping(port))
 	}
@@ -80,16 +88,24 @@ func (n network) Setup(ctx context.Context, pod cri.Pod) (cri.PodNetwork, error)
 	if err != nil {
 		return cri.PodNetwork{}, err
 	}
+
 	if n.policies != "" {
-		of := cover.Pod{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Addresses: result.IPs}
+		of := cover.Pod{
+			Namespace: pod.Namespace,
+			Name:      pod.Name,
+			UID:       pod.UID,
+			Addresses: result.IPs,
+		}
 		if err := cover.Ask(ctx, n.policies, of); err != nil {
 			return cri.PodNetwork{}, errors.Join(err, n.Network.Teardown(context.WithoutCancel(ctx), podOf(pod)))
 		}
 	}
+
 	connected := cri.PodNetwork{NetNS: result.NetNS}
 	for _, ip := range result.IPs {
 		connected.IPs = append(connected.IPs, ip.String())
 	}
+
 	return connected, nil
 }
 

@@ -55,6 +55,7 @@ func Run(ctx context.Context, env Env) error {
 	if len(env.Args) == 0 {
 		return errors.New("say what to do: " + verbs)
 	}
+
 	level := logging.NewDial(logging.Info)
 	log := logging.New(env.Err, level)
 	flags := flag.NewFlagSet(env.Args[0], flag.ContinueOnError)
@@ -66,6 +67,7 @@ func Run(ctx context.Context, env Env) error {
 			return err
 		}
 		return hostInit(*file)
+
 	case "linux-host":
 		return linuxhost.SetUp(env.In, env.Out)
 	case "linux-services":
@@ -77,9 +79,11 @@ func Run(ctx context.Context, env Env) error {
 		if err := flags.Parse(env.Args[1:]); err != nil {
 			return err
 		}
+
 		level.Set(usual)
 		go memtrim.AfterStart(ctx, log)
 		return linuxservices.Serve(ctx, o)
+
 	case "systemctl":
 		return linuxservices.Systemctl(ctx, env.Args[1:], env.Out, env.Err)
 	case "serve":
@@ -91,6 +95,7 @@ func Run(ctx context.Context, env Env) error {
 		if err != nil {
 			return err
 		}
+
 		usual, err := logging.Load(config.LogLevelFile)
 		if err != nil {
 			log.Warn("log at the usual level", "error", err)
@@ -98,6 +103,7 @@ func Run(ctx context.Context, env Env) error {
 		level.Set(usual)
 		go memtrim.AfterStart(ctx, log)
 		return serve(ctx, env.Executable, config, log, level)
+
 	case "keep-streams":
 		if len(env.Args) != 2 {
 			return errors.New("keep-streams needs the path of its socket")
@@ -105,6 +111,7 @@ func Run(ctx context.Context, env Env) error {
 		go memtrim.AfterStart(ctx, log)
 		return stream.Serve(ctx, env.Args[1])
 	}
+
 	return keep(ctx, env)
 }
 

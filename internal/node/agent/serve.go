@@ -69,21 +69,30 @@ type agent struct {
 func serve(ctx context.Context, executable string, config agentconfig.Config, log *slog.Logger, level *logging.Dial) (
 	err error,
 ) {
-	a := &agent{config: config, executable: executable, log: log, level: level, notices: newNotices()}
+	a := &agent{
+		config:     config,
+		executable: executable,
+		log:        log,
+		level:      level,
+		notices:    newNotices(),
+	}
 	a.known = make(chan struct{})
 	defer func() { err = errors.Join(err, a.undo.Clean()) }()
+
 	if a.build, err = winver.Lookup(config.Windows); err != nil {
 		return err
 	}
 	if a.system, err = wine.Open(config.SystemDir); err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	service, err := a.openHNS(ctx)
 	if err != nil {
 		return err
 	}
+
 	token, err := readToken(config.TokenFile)
 	if err != nil {
 		return err
@@ -91,6 +100,7 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 	if err := os.MkdirAll(agentconfig.PipesDir(config.RunDir), 0o700); err != nil {
 		return err
 	}
+
 	hnsListener, err := listen(ctx, config.HNS.String())
 	if err != nil {
 		return err
@@ -98,12 +108,14 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer cancel()
+
 	background.Go(func() { service.RepairEvery(ctx, repairPause) })
 	background.Go(func() { a.administer(ctx, service) })
 	background.Go(func() { a.watchServices(ctx) })
 	background.Go(func() { a.serveHost(ctx) })
 	failed := make(chan error, 2)
 	go func() { failed <- service.Serve(ctx, hnsListener, token) }()
+
 	// While it is made, the CRI server takes over the pods that are there. Their CNI plugins may call HNS, which serves
 	// already.
 	server, criListeners, err := a.openCRI(ctx, service)
@@ -111,16 +123,18 @@ func serve(ctx context.Context, executable string, config agentconfig.Config, lo
 		cancel()
 		return errors.Join(err, <-failed)
 	}
+
 	a.containers.Store(server)
 	close(a.known)
 	background.Go(func() { a.sweep(ctx, server) })
 	go func() { failed <- server.Serve(ctx, criListeners...) }()
 	first := <-failed
 	cancel()
+
 	return errors.Join(first, <-failed)
 }
 
-// load is how busy the node is with starting programs; false until the CRI server is there.
+// load returns how busy the node is with starting programs; false until the CRI server is there.
 func (a *agent) load() (admission.Load, bool) {
 	server := a.containers.Load()
 	if server == nil {
@@ -150,6 +164,7 @@ func (a *agent) watchServices(ctx context.Context) {
 	watched := 0
 	tick := time.NewTicker(repairPause)
 	defer tick.Stop()
+
 	for {
 		host, err := winhost.Load(a.config.HostFile)
 		pid := 0
@@ -162,6 +177,7 @@ func (a *agent) watchServices(ctx context.Context) {
 				a.log.Error("services of the host are not watched", "error", err)
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -170,7 +186,7 @@ func (a *agent) watchServices(ctx context.Context) {
 	}
 }
 
-// ownPorts are those at which the node's programs answer others.
+// ownPorts returns those at which the node's programs answer others.
 func ownPorts() []uint16 { return []uint16{nodeconfig.KubeletPort, nodeconfig.ProxyHealthPort} }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
@@ -193,6 +209,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	pods := []netip.Prefix{a.config.PodSubnet, a.config.IPv6.Pods}
 	if err := dataplane.Guard(ctx, "", pods, ownPorts()); err != nil {
 		a.log.Warn("pods may hold as many connections to the node's own ports as they like", "error", err)
@@ -220,7 +237,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	})
 }
 
-// engineOptions are those of the engine of the host's containers.
+// engineOptions returns those of the engine of the host's containers.
 func (a *agent) engineOptions(layers []string, host winhost.Host) (engine.Options, error) {
 	options := engine.Options{
 		Socket:       a.config.ContainerdSocket,
@@ -231,11 +248,13 @@ func (a *agent) engineOptions(layers []string, host winhost.Host) (engine.Option
 		Memory:       a.config.Memory,
 		Log:          a.log.With("part", "engine"),
 	}
+
 	options.Machines = &engine.Machines{
 		Bin:   filepath.Dir(a.executable),
 		Dir:   filepath.Join(filepath.Dir(a.config.ContainerdSocket), "vm"),
 		Cache: filepath.Join(a.config.StateDir, "vm"),
 	}
+
 	if host.Shared != "" {
 		options.Host = &engine.Host{
 			Prefix:  filepath.Dir(a.config.Drive),
@@ -246,9 +265,11 @@ func (a *agent) engineOptions(layers []string, host winhost.Host) (engine.Option
 			PID:     host.PID,
 		}
 	}
+
 	for _, m := range a.system.Mounts() {
 		options.SystemMounts = append(options.SystemMounts, engine.BindMount{Source: m.Source, Target: m.Target})
 	}
+
 	if a.config.Memory == 0 {
 		return options, nil
 	}
@@ -256,6 +277,7 @@ func (a *agent) engineOptions(layers []string, host winhost.Host) (engine.Option
 	for _, m := range memory {
 		options.MemoryMounts = append(options.MemoryMounts, engine.BindMount{Source: m.Source, Target: m.Target})
 	}
+
 	return options, err
 }
 
@@ -269,6 +291,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
+
 	options, err := a.engineOptions(layers, host)
 	if err != nil {
 		return nil, nil, err
@@ -277,6 +300,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
+
 	a.undo.Add(eng.Close)
 	if err := a.openSystems(ctx, eng, host, service); err != nil {
 		return nil, nil, err
@@ -285,6 +309,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
+
 	images, err := a.openImages()
 	if err != nil {
 		return nil, nil, err
@@ -293,10 +318,12 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
+
 	stream, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
 	}
+
 	server, err := cri.New(ctx, cri.Config{
 		Node:     a.config.Node,
 		StateDir: agentconfig.CRIStateDir(a.config.StateDir),
@@ -327,6 +354,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Tell:           a.notice,
 		Log:            a.log.With("part", "cri"),
 	})
+
 	if err != nil {
 		return nil, nil, errors.Join(err, stream.Close())
 	}
@@ -336,11 +364,13 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
+
 	// mullion-pipe.exe of the host connects there.
 	socket, err := unixsocket.Listen(ctx, agentconfig.CRISocket(a.config.RunDir))
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
+
 	return server, []net.Listener{l, socket}, nil
 }
 
@@ -375,6 +405,7 @@ func (a *agent) hostProcess(host winhost.Host) *cri.HostProcess {
 	if host.Shared == "" || !a.build.Supports(winver.HostProcess) {
 		return nil
 	}
+
 	h := &cri.HostProcess{
 		Name:        host.Name,
 		NetNS:       host.Netns,
@@ -382,9 +413,11 @@ func (a *agent) hostProcess(host winhost.Host) *cri.HostProcess {
 		BindFilter:  a.build.Supports(winver.BindFilter),
 		Files:       map[string]string{},
 	}
+
 	for _, b := range host.Binds {
 		h.Files[b.Target] = b.Source
 	}
+
 	return h
 }
 

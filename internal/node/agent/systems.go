@@ -63,12 +63,13 @@ func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhos
 	if err != nil {
 		return err
 	}
+
 	a.systems = systems
 	a.undo.Add(func() error { systems.Close(); return nil })
 	return nil
 }
 
-// keeper is the keeper of streams, which the containers of pods have, too.
+// keeper returns the keeper of streams, which the containers of pods have, too.
 func (a *agent) keeper() *stream.Client {
 	return cri.NewKeeper(agentconfig.CRIRunDir(a.config.RunDir), a.keeperArgs())
 }

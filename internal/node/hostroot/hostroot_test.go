@@ -43,17 +43,20 @@ func TestFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"new/deep", "file", "etc", "var", "run"} {
 		for range 2 {
 			if err := r.Folder(name, 0o700); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
+
 		info, err := os.Lstat(filepath.Join(dir, name))
 		if err != nil || info.Mode() != fs.ModeDir|0o700 {
 			t.Errorf("%s is %v, %v", name, info.Mode(), err)
 		}
 	}
+
 	empty(t, outside)
 }
 
@@ -64,6 +67,7 @@ func TestNothingOutside(t *testing.T) {
 	if err := os.WriteFile(source, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{"etc/x", "var/x", "../" + filepath.Base(outside) + "/x"} {
 		if err := r.Folder(name, 0o700); err == nil {
 			t.Errorf("folder %s was made", name)
@@ -71,12 +75,14 @@ func TestNothingOutside(t *testing.T) {
 		if err := r.Link("/", name); err == nil {
 			t.Errorf("link %s was made", name)
 		}
+
 		for _, from := range []string{source, filepath.Dir(source)} {
 			if f, err := r.cover(from, name); err == nil {
 				t.Errorf("%s was made for %s", f.Name(), from)
 			}
 		}
 	}
+
 	empty(t, outside)
 }
 
@@ -134,6 +140,7 @@ func TestCover(t *testing.T) {
 	} else {
 		_ = f.Close()
 	}
+
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("what was in a folder is gone: %v", err)
 	}

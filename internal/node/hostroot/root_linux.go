@@ -18,7 +18,7 @@ func systemDirs() []string {
 	return []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"}
 }
 
-// systemFiles are what the machine's programs need in /etc: certificates of authorities and OpenSSL's settings, the
+// systemFiles returns what the machine's programs need in /etc: certificates of authorities and OpenSSL's settings, the
 // linker's cache, chosen alternatives. Distributions keep the machine's own private keys beside the certificates
 // (/etc/ssl/private, /etc/pki/tls/private and folders of single programs), so neither /etc/ssl nor /etc/pki is shown
 // whole.
@@ -30,7 +30,7 @@ func systemFiles() []string {
 	}
 }
 
-// devices are the machine's devices that can do no harm.
+// devices returns the machine's devices that can do no harm.
 func devices() []string { return []string{"null", "zero", "full", "random", "urandom", "tty"} }
 
 // Root is the folder that becomes a host's root. It is put together in the host's mount namespace, from which nothing
@@ -61,6 +61,7 @@ func (r *Root) Folder(name string, mode fs.FileMode) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	if err := r.root.MkdirAll(name, 0o755); err != nil {
 		return err
 	}
@@ -102,6 +103,7 @@ func (r *Root) ShowSame(name string) error {
 	if err != nil {
 		return err
 	}
+
 	if info.Mode()&fs.ModeSymlink == 0 {
 		return r.Show(source, name)
 	}
@@ -141,6 +143,7 @@ func (r *Root) share(source, name string, attributes uint64) error {
 	if err != nil {
 		return fmt.Errorf("share %q: %w", source, err)
 	}
+
 	defer unix.Close(tree)
 	if attributes != 0 { // of the folder alone
 		err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: attributes})
@@ -148,6 +151,7 @@ func (r *Root) share(source, name string, attributes uint64) error {
 			return fmt.Errorf("share %q: %w", source, err)
 		}
 	}
+
 	if err := unix.MoveMount(tree, "", int(covered.Fd()), "",
 		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 		return fmt.Errorf("share %q: %w", source, err)
@@ -166,12 +170,14 @@ func (r *Root) cover(source, name string) (*os.File, error) {
 	if err := r.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err
 	}
-	if have, err := r.root.Lstat(name); err == nil && have.IsDir() != info.IsDir() || err == nil && !have.IsDir() &&
-		!have.Mode().IsRegular() {
+
+	if have, err := r.root.Lstat(name); (err == nil && have.IsDir() != info.IsDir()) || (err == nil && !have.IsDir() &&
+		!have.Mode().IsRegular()) {
 		if err := r.root.RemoveAll(name); err != nil {
 			return nil, err
 		}
 	}
+
 	flag := os.O_RDONLY
 	if info.IsDir() {
 		err = r.root.MkdirAll(name, 0o755)
@@ -181,6 +187,7 @@ func (r *Root) cover(source, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return r.root.OpenFile(name, flag, 0o644)
 }
 
@@ -206,6 +213,7 @@ func (r *Root) MountDev(further ...string) error {
 	if err := r.Mount("tmpfs", "dev", unix.MS_NOSUID, "mode=755,size=1m"); err != nil {
 		return err
 	}
+
 	for _, name := range append(devices(), further...) {
 		source := filepath.Join("/dev", name)
 		if _, err := os.Stat(source); errors.Is(err, fs.ErrNotExist) {
@@ -215,6 +223,7 @@ func (r *Root) MountDev(further ...string) error {
 			return err
 		}
 	}
+
 	for _, m := range []struct{ kind, name, options string }{
 		{"devpts", "dev/pts", "newinstance,ptmxmode=0666,mode=0620,max=256"},
 		{"tmpfs", "dev/shm", "mode=1777"},
@@ -224,6 +233,7 @@ func (r *Root) MountDev(further ...string) error {
 			return err
 		}
 	}
+
 	for name, to := range map[string]string{
 		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
 		"stderr": "/proc/self/fd/2",
@@ -232,6 +242,7 @@ func (r *Root) MountDev(further ...string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

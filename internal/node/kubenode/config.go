@@ -83,22 +83,21 @@ type Config struct {
 	ProxyAfter   []component.ID
 }
 
-// Unit is the unit of one of the node's parts, for example "kubelet/win-1".
+// Unit returns the unit of one of the node's parts, for example "kubelet/win-1".
 func (c Config) Unit(part string) component.ID { return component.OfNode(part, c.Name) }
 
-// KubeletUnit is the unit whose readiness means that the kubelet serves its health endpoint.
+// KubeletUnit returns the unit whose readiness means that the kubelet serves its health endpoint.
 func (c Config) KubeletUnit() component.ID { return c.Unit(Kubelet) }
 
-// ProxyUnit is the unit whose readiness means that the services there are can be reached from the node's
-// pods.
+// ProxyUnit returns the unit whose readiness means that the services there are can be reached from the node's pods.
 func (c Config) ProxyUnit() component.ID { return c.Unit(KubeProxy) }
 
-// UUID is the node's own, the same after every reboot.
+// UUID returns the node's own, the same after every reboot.
 func (c Config) UUID() uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("mullion:"+c.Marker+"/"+c.Name))
 }
 
-// Hosts is the text of the node's hosts file.
+// Hosts returns the text of the node's hosts file.
 func (c Config) Hosts() string {
 	return fmt.Sprintf("127.0.0.1 localhost\n::1 localhost\n%s %s\n", c.Address, c.Name)
 }
@@ -131,6 +130,7 @@ func (c Config) Validate(kind string, own ...Setting) error {
 			errs = append(errs, fmt.Errorf("check %s %q: %s is not set", kind, c.Name, s.Name))
 		}
 	}
+
 	if !c.Address.IsValid() {
 		errs = append(errs, fmt.Errorf("check %s %q: Address is not set", kind, c.Name))
 	}

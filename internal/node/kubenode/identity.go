@@ -32,14 +32,14 @@ const (
 	currentServing     = "kubelet-server-current.pem"
 )
 
-// File is the file with the certificate and its key, or the link to it.
+// File returns the file with the certificate and its key, or the link to it.
 func (i Identity) File() string { return filepath.Join(i.Dir, currentCertificate) }
 
 // Read returns the certificate with its key (PEM). Only the name of the link's target is used, because the target is a
 // path in the host.
 func (i Identity) Read() ([]byte, error) { return i.read(currentCertificate) }
 
-// Serving is the certificate that the kubelet serves with, where the cluster signs that.
+// Serving returns the certificate that the kubelet serves with, where the cluster signs that.
 func (i Identity) Serving() (*x509.Certificate, error) {
 	data, err := i.read(currentServing)
 	if err != nil {

@@ -25,11 +25,13 @@ func authority(t *testing.T, n *Node) (made *int) {
 		os.WriteFile(n.BootstrapKubeconfig, []byte(bootstrapText), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+
 	made = new(int)
 	n.FirstCertificate = func() ([]byte, error) {
 		*made++
 		return bundle.Unkept(pki.Kubelet(n.Name), time.Now())
 	}
+
 	return made
 }
 
@@ -55,6 +57,7 @@ func TestFirstIdentity(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			if *made != 1 {
 				t.Errorf("%d certificates were made, want 1", *made)
 			}
@@ -62,6 +65,7 @@ func TestFirstIdentity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := cert.Leaf.Subject.CommonName; got != "system:node:node-1" {
 				t.Errorf("the certificate is of %s", got)
 			}
@@ -70,6 +74,7 @@ func TestFirstIdentity(t *testing.T) {
 			if err != nil || filepath.Base(to) != to || !strings.HasPrefix(to, "kubelet-client-20") {
 				t.Errorf("the link leads to %q, %v", to, err)
 			}
+
 			if info, err := os.Stat(link); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("the certificate's file is %v, %v; it has the key", info, err)
 			}
@@ -82,6 +87,7 @@ func TestFirstIdentity(t *testing.T) {
 			if user := config.AuthInfos[current.AuthInfo]; user.ClientCertificate != path || user.ClientKey != path {
 				t.Errorf("the kubeconfig refers to %q and %q, want %q", user.ClientCertificate, user.ClientKey, path)
 			}
+
 			if got := config.Clusters[current.Cluster].Server; got != n.Server {
 				t.Errorf("the kubeconfig has the server %q, want %q", got, n.Server)
 			}
@@ -99,6 +105,7 @@ func TestFirstIdentityKept(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink(target, link)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := n.writeKubelet(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +119,7 @@ func TestFirstIdentityKept(t *testing.T) {
 	if err := asks.writeKubelet(); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, name := range []string{KubeletCertDir, kubeletKubeconfig} {
 		if _, err := os.Lstat(filepath.Join(asks.Root, name)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: %v; the kubelet makes it", name, err)
@@ -139,6 +147,7 @@ func TestFirstIdentityFails(t *testing.T) {
 	if err := n.writeKubelet(); err == nil {
 		t.Error("written through a link")
 	}
+
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("outside are %v, %v", left, err)
 	}

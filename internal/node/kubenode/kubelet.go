@@ -32,15 +32,15 @@ const (
 	caFile              = nodeconfig.CAFile
 )
 
-// Kubelet is the node's kubelet, started as s says. Ready means that s says so, and that the kubelet's health endpoint
-// answers; that the node is Ready is seen in the API.
+// Kubelet returns the node's kubelet, started as s says. Ready means that s says so, and that the kubelet's health
+// endpoint answers; that the node is Ready is seen in the API.
 func (n Node) Kubelet(s proc.Spec) *Process {
 	probe := healthProbe(n.Netns, kubeletHealthPort)
 	s.Ready = after(s.Ready, func(ctx context.Context) error { _, err := probe(ctx); return err })
 	return n.Process(Kubelet, s, n.writeKubelet)
 }
 
-// after is a probe that asks first, unless that is nil, and then the other.
+// after returns a probe that asks first, unless that is nil, and then the other.
 func after(first, probe func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if first != nil {
@@ -52,7 +52,7 @@ func after(first, probe func(context.Context) error) func(context.Context) error
 	}
 }
 
-// KubeletArgs are the kubelet's flags: what its configuration file has no place for.
+// KubeletArgs returns the kubelet's flags: what its configuration file has no place for.
 func (n Node) KubeletArgs() []string {
 	told := n.told()
 	told.Runtime = n.ownKubeletConfiguration().ContainerRuntimeEndpoint
@@ -75,7 +75,7 @@ func flags(args []spec.Arg) []string {
 	return all
 }
 
-// told is what the kubelet is told.
+// told returns what the kubelet is told.
 func (n Node) told() nodeconfig.Kubelet {
 	return nodeconfig.Kubelet{
 		Name:           n.Name,
@@ -92,7 +92,7 @@ func (n Node) told() nodeconfig.Kubelet {
 	}
 }
 
-// kubeletConfiguration is the kubelet's configuration file, as
+// kubeletConfiguration returns the kubelet's configuration file, as
 // https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it.
 func (n Node) kubeletConfiguration() ([]byte, error) {
 	merged, err := nodeconfig.Merge(n.ownKubeletConfiguration(), n.Config.Kubelet)
@@ -120,7 +120,7 @@ func (n Node) Check(hasProxy bool) error {
 	return nil
 }
 
-// ownKubeletConfiguration is the kubelet's configuration without the fields that are merged into it.
+// ownKubeletConfiguration returns the kubelet's configuration without the fields that are merged into it.
 func (n Node) ownKubeletConfiguration() *kubeletv1beta1.KubeletConfiguration {
 	k := n.told().Configuration()
 	diskThresholds(k)
@@ -139,6 +139,7 @@ func (n Node) writeKubelet() error {
 	if err != nil {
 		return fmt.Errorf("read the cluster's authority: %w", err)
 	}
+
 	if err := n.dropForeignIdentity(ca); err != nil {
 		return err
 	}
@@ -146,6 +147,7 @@ func (n Node) writeKubelet() error {
 	if err != nil {
 		return err
 	}
+
 	for _, f := range []struct {
 		path string
 		data []byte
@@ -155,6 +157,7 @@ func (n Node) writeKubelet() error {
 			return err
 		}
 	}
+
 	return n.writeFirstIdentity(ca)
 }
 
@@ -189,6 +192,7 @@ func (n Node) writeFirstIdentity(ca []byte) error {
 	if there, err := n.exists(current); there || err != nil {
 		return err
 	}
+
 	pair, err := n.FirstCertificate()
 	if err != nil {
 		return fmt.Errorf("make the first certificate of kubelet %q: %w", n.Name, err)
@@ -197,6 +201,7 @@ func (n Node) writeFirstIdentity(ca []byte) error {
 	if err := n.WriteFile(KubeletCertDir+"/"+name, pair, 0o600); err != nil {
 		return err
 	}
+
 	if err := n.link(current, name); err != nil {
 		return err
 	}
@@ -229,7 +234,7 @@ func (n Node) ownKubeconfig(ca []byte) ([]byte, error) {
 // kubelet that has a certificate does not ask for a new one.
 func (n Node) dropForeignIdentity(ca []byte) error {
 	old, err := n.ReadFile(caFile)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(old, ca) {
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && bytes.Equal(old, ca)) {
 		return nil
 	}
 	if err != nil {

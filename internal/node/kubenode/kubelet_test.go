@@ -28,11 +28,16 @@ func TestCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			n := Node{
-				Config: Config{Name: "n", Kubelet: tt.fields, KubeProxyExtraArgs: tt.flags},
-				Tweak:  func(*kubeletv1beta1.KubeletConfiguration) {},
+				Config: Config{
+					Name:               "n",
+					Kubelet:            tt.fields,
+					KubeProxyExtraArgs: tt.flags,
+				},
+				Tweak: func(*kubeletv1beta1.KubeletConfiguration) {},
 			}
+
 			err := n.Check(tt.proxy)
-			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			if (err == nil) != (tt.want == "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("Check = %v, want %q", err, tt.want)
 			}
 		})

@@ -29,7 +29,7 @@ const (
 	ProxyMetricsPort = nodeconfig.ProxyMetricsPort
 )
 
-// OwnPorts are the TCP ports of a node's kubelet and kube-proxy.
+// OwnPorts returns the TCP ports of a node's kubelet and kube-proxy.
 func OwnPorts() []int {
 	return []int{kubeletHealthPort, ProxyMetricsPort, nodeconfig.KubeletPort, ProxyHealthPort}
 }

@@ -24,6 +24,7 @@ func TestProxySynced(t *testing.T) {
 	if err := proxySynced([]byte(after)); err != nil {
 		t.Errorf("after the first round: %v", err)
 	}
+
 	const old = `{"lastUpdated": "0001-01-01 00:00:00 +0000 UTC","currentTime": "2026-01-01 00:00:00.1 +0000 UTC m=+2.1"}`
 	if err := proxySynced([]byte(old)); err == nil {
 		t.Error("1.20 is ready before the first round")
@@ -31,6 +32,7 @@ func TestProxySynced(t *testing.T) {
 	if err := proxySynced([]byte(strings.Replace(old, "0001", "2026", 1))); err != nil {
 		t.Errorf("1.20 after the first round: %v", err)
 	}
+
 	if err := proxySynced([]byte("<html>")); err == nil {
 		t.Error("no JSON is ready")
 	}
@@ -90,6 +92,7 @@ func TestRuntimeHealth(t *testing.T) {
 			criapi.RegisterRuntimeServiceServer(server, &runtime{conditions: tt.conditions})
 			go func() { _ = server.Serve(l) }()
 			defer server.Stop()
+
 			err = RuntimeHealth(t.Context(), func(ctx context.Context) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "unix", l.Addr().String())
 			})
@@ -101,6 +104,7 @@ func TestRuntimeHealth(t *testing.T) {
 			}
 		})
 	}
+
 	nobody := func(ctx context.Context) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(t.TempDir(), "none.sock"))
 	}

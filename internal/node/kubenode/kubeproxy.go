@@ -15,8 +15,8 @@ import (
 // proxyKubeconfig is kube-proxy's kubeconfig, where SIG Windows' tools have it.
 const proxyKubeconfig = "/etc/kubernetes/kube-proxy.conf"
 
-// KubeProxy is the node's kube-proxy, started as s says. Ready means that the services there are can be reached from
-// the node and its pods, or that kube-proxy waits for a network that others install (waits; nil: there is one).
+// KubeProxy returns the node's kube-proxy, started as s says. Ready means that the services there are can be reached
+// from the node and its pods, or that kube-proxy waits for a network that others install (waits; nil: there is one).
 func (n Node) KubeProxy(s proc.Spec, waits func() bool) *Process {
 	probe := healthProbe(n.Netns, ProxyHealthPort)
 	s.Ready = after(s.Ready, func(ctx context.Context) error {
@@ -71,6 +71,7 @@ func proxySynced(answer []byte) error {
 	if err := json.Unmarshal(answer, &health); err != nil {
 		return fmt.Errorf("read kube-proxy's health: %w", err)
 	}
+
 	_, done := health.Status["IPv4"]
 	if health.Eligible == nil { // of an old kube-proxy
 		done = health.LastUpdated != "" && !strings.HasPrefix(health.LastUpdated, never)
@@ -78,5 +79,6 @@ func proxySynced(answer []byte) error {
 	if !done {
 		return errors.New("kube-proxy has not carried out the services yet")
 	}
+
 	return nil
 }

@@ -29,10 +29,10 @@ type Node struct {
 	Tweak func(*kubeletv1beta1.KubeletConfiguration)
 }
 
-// Path is a path as the node's programs write it.
+// Path returns a path as the node's programs write it.
 func (n Node) Path(path string) string { return nodeconfig.Path(n.OS, path) }
 
-// file is the machine's path of a file of the node.
+// file returns the machine's path of a file of the node.
 func (n Node) file(path string) (string, error) { return n.File(n.Path(path)) }
 
 // WriteFile replaces a file of the node whole or not at all.
@@ -112,6 +112,7 @@ func (n Node) Assign(path string, group int, mode fs.FileMode) error {
 		if err != nil {
 			return err
 		}
+
 		if mode == 0 {
 			mode = info.Mode() | fs.ModeSetgid
 		}

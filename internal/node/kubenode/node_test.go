@@ -19,7 +19,7 @@ contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x
 `
 
-// sample is a node of a system, whose files lie in a folder.
+// sample returns a node of a system, whose files lie in a folder.
 func sample(t *testing.T, system string) Node {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,10 +48,12 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 		if err := os.WriteFile(kept, []byte("the machine's"), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		etc := filepath.Join(n.Root, "etc")
 		if err := os.MkdirAll(etc, 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		up := strings.Repeat("../", strings.Count(etc, "/"))
 		for _, to := range []string{victim, up + victim[1:]} {
 			folder := filepath.Join(etc, "kubernetes")
@@ -61,6 +63,7 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 			if err := n.WriteFile("/etc/kubernetes/ca.crt", []byte("the node's"), 0o600); err == nil {
 				t.Errorf("%s: written through the link to %s", system, to)
 			}
+
 			if _, err := n.ReadFile("/etc/kubernetes/ca.crt"); err == nil {
 				t.Errorf("%s: read through the link to %s", system, to)
 			}
@@ -70,6 +73,7 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 			if err := n.Chmod("/etc/kubernetes", 0o777); err == nil {
 				t.Errorf("%s: a mode given through the link to %s", system, to)
 			}
+
 			if err := n.MkdirAll("/etc/kubernetes/new", 0o755); err == nil {
 				t.Errorf("%s: made a folder through the link to %s", system, to)
 			}
@@ -77,6 +81,7 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 				t.Error(err)
 			}
 		}
+
 		if err := os.Symlink(kept, filepath.Join(etc, "hosts")); err != nil {
 			t.Fatal(err)
 		}
@@ -86,6 +91,7 @@ func TestStaysBeneathTheRoot(t *testing.T) {
 		if got, err := n.ReadFile("/etc/hosts"); err != nil || string(got) != "the node's" {
 			t.Errorf("%s: read %q, %v", system, got, err)
 		}
+
 		left, err := os.ReadDir(victim)
 		if text, readErr := os.ReadFile(kept); err != nil || len(left) != 1 || readErr != nil ||
 			string(text) != "the machine's" {
@@ -120,9 +126,11 @@ func TestForeignIdentity(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			if err := os.WriteFile(n.BootstrapKubeconfig, []byte(bootstrapText), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			start("authority one")
 			bootstrap := read(t, n, bootstrapKubeconfig)
 			for _, want := range []string{
@@ -133,6 +141,7 @@ func TestForeignIdentity(t *testing.T) {
 					t.Errorf("bootstrap kubeconfig lacks %q:\n%s", want, bootstrap)
 				}
 			}
+
 			if strings.Contains(bootstrap, "/somewhere") {
 				t.Errorf("bootstrap kubeconfig names a file of the machine:\n%s", bootstrap)
 			}
@@ -143,12 +152,14 @@ func TestForeignIdentity(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			start("authority one")
 			for _, path := range identity {
 				if got := read(t, n, path); got != "certificate" {
 					t.Errorf("a restart lost %s: %q", path, got)
 				}
 			}
+
 			start("authority two")
 			for _, path := range []string{kubeletKubeconfig, KubeletCertDir} {
 				on, err := n.file(path)

@@ -12,10 +12,10 @@ import (
 // A person may put a program of their own in the place of one of upstream's on a node. It lies in the node's folder of
 // state, and that it lies there is all that says so: the program is looked for at each start.
 
-// OwnDir is the folder of such programs of the node whose folder of state is dir.
+// OwnDir returns the folder of such programs of the node whose folder of state is dir.
 func OwnDir(dir string) string { return filepath.Join(dir, "own") }
 
-// ProgramName is the name of the file of Kubelet or KubeProxy on a node of that system.
+// ProgramName returns the name of the file of Kubelet or KubeProxy on a node of that system.
 func ProgramName(part, system string) string {
 	if system == spec.Windows {
 		return part + ".exe"
@@ -23,8 +23,8 @@ func ProgramName(part, system string) string {
 	return part
 }
 
-// OwnProgram is the file of the node whose folder of state is dir that stands in for upstream's of that name; ok is
-// false where there is none.
+// OwnProgram returns the file of the node whose folder of state is dir that stands in for upstream's of that name; ok
+// is false where there is none.
 func OwnProgram(dir, name string) (file string, ok bool) {
 	file = filepath.Join(OwnDir(dir), name)
 	_, err := os.Stat(file)
@@ -46,6 +46,7 @@ func (n Node) CopyProgram(file, path string) error {
 		if err := root.RemoveAll(name); err != nil {
 			return err
 		}
+
 		out, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 		if err != nil {
 			return err

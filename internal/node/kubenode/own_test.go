@@ -17,6 +17,7 @@ func TestOwnProgram(t *testing.T) {
 	if err := os.MkdirAll(OwnDir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(OwnDir(dir), ProgramName(KubeProxy, spec.Linux)), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,12 @@ func TestOwnProgram(t *testing.T) {
 func TestCopyProgram(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	file := func(path string) (string, error) { return filepath.Join(root, path), nil }
-	n := Node{OS: spec.Linux, Root: root, File: file}
+	n := Node{
+		OS:   spec.Linux,
+		Root: root,
+		File: file,
+	}
+
 	program := filepath.Join(outside, "kubelet")
 	other, to := filepath.Join(outside, "other"), filepath.Join(root, "k", "own", "kubelet")
 	for path, text := range map[string]string{program: "new", other: "old"} {
@@ -41,6 +47,7 @@ func TestCopyProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for name, plant := range map[string]func() error{
 		"nothing": func() error { return nil },
 		"file":    func() error { return os.Link(other, to) },
@@ -56,6 +63,7 @@ func TestCopyProgram(t *testing.T) {
 		if err := plant(); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := n.CopyProgram(program, "/k/own/kubelet"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -63,10 +71,12 @@ func TestCopyProgram(t *testing.T) {
 		if text, _ := os.ReadFile(to); err != nil || string(text) != "new" || !info.Mode().IsRegular() || info.Mode()&0o100 == 0 {
 			t.Errorf("%s: %q, %v, %v", name, text, info, err)
 		}
+
 		if text, err := os.ReadFile(other); err != nil || string(text) != "old" {
 			t.Errorf("%s: another file has %q, %v", name, text, err)
 		}
 	}
+
 	if err := os.RemoveAll(filepath.Join(root, "k")); err != nil {
 		t.Fatal(err)
 	}

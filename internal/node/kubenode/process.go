@@ -34,7 +34,11 @@ type Process struct {
 func (c Config) Process(part string, s proc.Spec, write func() error) *Process {
 	s.ID, s.Marker = c.Unit(part), c.Marker
 	s.LogPath = filepath.Join(c.LogDir, part, c.Name+".log")
-	return &Process{Process: proc.New(s), logDir: filepath.Dir(s.LogPath), write: write}
+	return &Process{
+		Process: proc.New(s),
+		logDir:  filepath.Dir(s.LogPath),
+		write:   write,
+	}
 }
 
 // PrepareError says that a part of a node was not started, because its files were not written.
@@ -80,12 +84,14 @@ func (p *Process) Pause() (resume func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(err, resume())
 	}
+
 	var kept []*os.Process
 	for _, pid := range pids {
 		if one, err := os.FindProcess(pid); err == nil && one.Signal(unix.SIGSTOP) == nil {
 			kept = append(kept, one)
 		}
 	}
+
 	return func() error {
 		for _, one := range kept {
 			_ = one.Signal(unix.SIGCONT) // it may have ended

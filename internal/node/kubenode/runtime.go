@@ -31,6 +31,7 @@ func RuntimeHealth(ctx context.Context, dial func(ctx context.Context) (net.Conn
 	if err != nil {
 		return fmt.Errorf("ask the container runtime: %w", err)
 	}
+
 	var wrong []string
 	var reason component.Reason
 	for _, c := range answer.GetStatus().GetConditions() {
@@ -47,5 +48,6 @@ func RuntimeHealth(ctx context.Context, dial func(ctx context.Context) (net.Conn
 		err := fmt.Errorf("the container runtime says that %s", strings.Join(wrong, "; "))
 		return &component.ReasonError{Reason: reason, Err: err}
 	}
+
 	return nil
 }

@@ -28,7 +28,7 @@ func (h Host) ensureCgroups() error {
 	return nil
 }
 
-// shownAt is where the host sees its cgroup of the hierarchy.
+// shownAt returns where the host sees its cgroup of the hierarchy.
 func shownAt(hi cgroup.Hierarchy) string {
 	if hi.V2 {
 		return "/sys/fs/cgroup"
@@ -43,6 +43,7 @@ func (h Host) showsCgroups() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	want := make([]unix.Stat_t, len(all))
 	for i, hi := range all {
 		err := unix.Stat(filepath.Join(hi.Dir, h.Cgroup), &want[i])
@@ -53,6 +54,7 @@ func (h Host) showsCgroups() (bool, error) {
 			return false, err
 		}
 	}
+
 	same := true
 	err = h.inside(func() error {
 		for i, hi := range all {
@@ -64,6 +66,7 @@ func (h Host) showsCgroups() (bool, error) {
 		}
 		return nil
 	})
+
 	return same, err
 }
 
@@ -102,16 +105,19 @@ func (h Host) enterCgroup(cmd *exec.Cmd) ([]*os.File, error) {
 	if group == nil {
 		return nil, enterPin(h.pin("cgroup"), unix.CLONE_NEWCGROUP)
 	}
+
 	namespace, err := os.Open(h.pin("cgroup"))
 	if err != nil {
 		return nil, errors.Join(err, group.Close())
 	}
+
 	const firstExtra = 3 // standard input, output and error come before
 	fd := firstExtra + len(cmd.ExtraFiles)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, namespace)
 	cmd.Args = append([]string{"nsenter", fmt.Sprintf("--cgroup=/proc/self/fd/%d", fd), "--", cmd.Path},
 		cmd.Args[1:]...)
 	cmd.Path = "/usr/bin/nsenter"
+
 	return []*os.File{group, namespace}, nil
 }
 
@@ -124,10 +130,12 @@ func (h Host) mountCgroups(target string) error {
 	if all[0].V2 {
 		return bind(filepath.Join(all[0].Dir, h.Cgroup), target)
 	}
+
 	if err := unix.Mount("cgroup", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
 		"mode=755"); err != nil {
 		return err
 	}
+
 	for _, hi := range all {
 		dir := filepath.Join(target, filepath.Base(hi.Dir))
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -137,6 +145,7 @@ func (h Host) mountCgroups(target string) error {
 			return err
 		}
 	}
+
 	return linkControllers("/sys/fs/cgroup", target)
 }
 
@@ -146,6 +155,7 @@ func linkControllers(from, to string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink == 0 {
 			continue
@@ -154,9 +164,11 @@ func linkControllers(from, to string) error {
 		if err != nil {
 			return err
 		}
+
 		if err := os.Symlink(link, filepath.Join(to, e.Name())); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -59,18 +59,19 @@ type Bind struct {
 	Target string `json:"target"`
 }
 
-// PATH is the variable of that name for the host's commands.
+// PATH returns the variable of that name for the host's commands.
 func (h Host) PATH() string {
 	return strings.Join(append(slices.Clone(h.Programs), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin",
 		"/sbin", "/bin"), ":")
 }
 
-// Run is the machine's path of the /run of the host whose RunDir it is.
+// Run returns the machine's path of the /run of the host whose RunDir it is.
 func Run(runDir string, parts ...string) string {
 	return filepath.Join(append([]string{runDir, "run"}, parts...)...)
 }
 
-// Path is the machine's path of a file of the host, except below /run, /usr and what else is mounted in the host alone.
+// Path returns the machine's path of a file of the host, except below /run, /usr and what else is mounted in the host
+// alone.
 func (h Host) Path(parts ...string) string {
 	return filepath.Join(append([]string{h.Root}, parts...)...)
 }

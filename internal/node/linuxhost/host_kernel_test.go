@@ -55,9 +55,11 @@ func up(t *testing.T) linuxhost.Host {
 	if err := os.MkdirAll(shown, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(shown, "file"), []byte("first"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	h := linuxhost.Host{
 		Name:   "linux-1",
 		Netns:  filepath.Join(dir, "netns"),
@@ -66,9 +68,11 @@ func up(t *testing.T) linuxhost.Host {
 		Cgroup: fmt.Sprintf("/mullion-test-%d/linux-1", os.Getpid()),
 		Binds:  []linuxhost.Bind{{Source: shown, Target: "/opt/shown"}},
 	}
+
 	if _, err := netns.Ensure(h.Netns); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := h.Remove(); err != nil {
 			t.Error(err)
@@ -76,12 +80,14 @@ func up(t *testing.T) linuxhost.Host {
 		if err := netns.Remove(h.Netns); err != nil {
 			t.Error(err)
 		}
+
 		removeCgroups(t, filepath.Dir(h.Cgroup))
 		mounts, err := os.ReadFile("/proc/self/mounts")
 		if err != nil || strings.Contains(string(mounts), dir) {
 			t.Errorf("mounts left behind (%v):\n%s", err, mounts)
 		}
 	})
+
 	if err := h.Ensure(t.Context(), program(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +96,7 @@ func up(t *testing.T) linuxhost.Host {
 			t.Errorf("other users of the machine get into %s: %v, %v", own, info.Mode(), err)
 		}
 	}
+
 	return h
 }
 
@@ -99,6 +106,7 @@ func removeCgroups(t *testing.T, cgroup string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, root := range append(roots, "/sys/fs/cgroup"+cgroup) {
 		var dirs []string
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -110,6 +118,7 @@ func removeCgroups(t *testing.T, cgroup string) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Error(err)
 		}
+
 		for _, dir := range dirs {
 			if err := os.Remove(dir); err != nil {
 				t.Errorf("a process is left in it, or: %v", err)
@@ -148,6 +157,7 @@ func TestHostIsolation(t *testing.T) {
 			}
 		})
 	}
+
 	if panics, err := os.ReadFile("/proc/sys/kernel/panic"); err != nil || string(panics) == "7\n" {
 		t.Errorf("the machine's kernel.panic is %q, %v", panics, err)
 	}
@@ -166,6 +176,7 @@ func TestRootWithLinks(t *testing.T) {
 	if err := h.Remove(); err != nil {
 		t.Fatal(err)
 	}
+
 	climb := strings.Repeat("../", strings.Count(h.Root, "/")+3) + victim[1:]
 	for name, to := range map[string]string{
 		"etc": victim, "tmp": climb, "var": victim, "proc": victim, "dev": climb, "usr": victim, "opt/shown": victim,
@@ -178,6 +189,7 @@ func TestRootWithLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := h.Ensure(t.Context(), program(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +198,7 @@ func TestRootWithLinks(t *testing.T) {
 	if err != nil || statErr != nil || len(left) > 0 || info.Mode().Perm() != 0o711 {
 		t.Errorf("the machine's folder has %v and mode %v (%v, %v)", left, info.Mode(), err, statErr)
 	}
+
 	out, err := shell(t, h, "cat /opt/shown/file && test -d /etc/ssl && ls -d /usr/bin && : >/tmp/written && echo made")
 	if err != nil || !strings.Contains(out, "first") || !strings.Contains(out, "made") {
 		t.Errorf("in the host: %q, %v", out, err)
@@ -200,6 +213,7 @@ func TestRootWithoutKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, out)
 	}
+
 	shown := []string{
 		"ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "pki/tls", "pki/ca-trust", "pki/tls/certs", "pki/tls/cert.pem",
 		"pki/tls/openssl.cnf",
@@ -208,6 +222,7 @@ func TestRootWithoutKeys(t *testing.T) {
 	if len(names) == 0 {
 		t.Error("no certificates are shown")
 	}
+
 	for _, name := range names {
 		if !slices.Contains(shown, name) {
 			t.Errorf("the host shows the machine's /etc/%s", name)
@@ -225,6 +240,7 @@ func TestHostOutlivesItsProcesses(t *testing.T) {
 	if err := h.Ensure(t.Context(), []string{"/nothing/must/be/started"}); err != nil {
 		t.Fatal(err)
 	}
+
 	if out, err := shell(t, h, "cat /var/volume/file"); err != nil || out != "kept" {
 		t.Errorf("got %q, %v", out, err)
 	}
@@ -243,12 +259,14 @@ func TestHostFollowsItsBinds(t *testing.T) {
 	if err := os.Mkdir(source, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(source, "file"), []byte("second"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Ensure(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if out, err := shell(t, h, "cat /opt/shown/file; touch /opt/shown/x 2>/dev/null && echo written"); err == nil ||
 		out != "second" {
 		t.Errorf("got %q, %v", out, err)
@@ -260,6 +278,7 @@ func TestHostFollowsItsBinds(t *testing.T) {
 func TestHostWithoutItsCgroups(t *testing.T) {
 	h := up(t)
 	removeCgroups(t, h.Cgroup)
+
 	// that somebody makes it again is not enough
 	for _, dir := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
@@ -270,6 +289,7 @@ func TestHostWithoutItsCgroups(t *testing.T) {
 		}
 		break
 	}
+
 	if err := h.Ensure(t.Context(), program(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -287,6 +307,7 @@ func TestHostThatIsDown(t *testing.T) {
 	if _, err := shell(t, h, "true"); !errors.Is(err, linuxhost.ErrDown) {
 		t.Errorf("err = %v, want ErrDown", err)
 	}
+
 	if err := h.Ensure(t.Context(), []string{"/bin/false"}); err == nil {
 		t.Error("a host was made by a program that ends at once")
 	}
@@ -295,6 +316,7 @@ func TestHostThatIsDown(t *testing.T) {
 	if err := h.Ensure(ctx, program(t)); err == nil {
 		t.Error("a host was made though the context was over")
 	}
+
 	if err := h.Ensure(t.Context(), program(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -316,6 +338,7 @@ func TestOnCgroupV2(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		t.Skip("the machine has cgroup v2: the other tests were on it")
 	}
+
 	const script = `umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$0" -test.v -test.run '^TestHost'`
 	cmd := exec.CommandContext(t.Context(), "taskset", "-c", "0", "unshare", "-m", "--propagation", "private", "sh",
 		"-c", script, program(t)[0])
@@ -336,6 +359,7 @@ func TestHostInAnotherMountNamespace(t *testing.T) {
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
 		t.Fatal(err)
 	}
+
 	for cpu := range 64 {
 		for range 2 {
 			if !all.IsSet(cpu) {

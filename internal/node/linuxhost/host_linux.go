@@ -27,6 +27,7 @@ func (h Host) Ensure(ctx context.Context, program []string) error {
 	if err != nil {
 		return err
 	}
+
 	if there {
 		// If the host's cgroups were removed, everything in the host has ended, and its namespaces show cgroups that
 		// are gone.
@@ -37,6 +38,7 @@ func (h Host) Ensure(ctx context.Context, program []string) error {
 	if there {
 		return h.refresh()
 	}
+
 	if err := h.unpin(); err != nil {
 		return err
 	}
@@ -46,6 +48,7 @@ func (h Host) Ensure(ctx context.Context, program []string) error {
 	if err := h.create(ctx, program); err != nil {
 		return fmt.Errorf("make host %q: %w", h.Name, errors.Join(err, h.unpin()))
 	}
+
 	if err := errors.Join(h.passOnOwn(), cgroup.WeighOwn(h.Cgroup)); err != nil {
 		return fmt.Errorf("make host %q: %w", h.Name, errors.Join(err, h.unpin()))
 	}
@@ -57,6 +60,7 @@ func (h Host) create(ctx context.Context, program []string) error {
 	if err != nil {
 		return err
 	}
+
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Env, cmd.Dir = []string{}, "/"
 	var complaints bytes.Buffer
@@ -65,6 +69,7 @@ func (h Host) create(ctx context.Context, program []string) error {
 	if err != nil {
 		return err
 	}
+
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -72,6 +77,7 @@ func (h Host) create(ctx context.Context, program []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+
 	err = h.pinChild(cmd.Process.Pid, description, in, out)
 	if waitErr := cmd.Wait(); waitErr != nil {
 		return fmt.Errorf("%w: %s", waitErr, bytes.TrimSpace(complaints.Bytes()))
@@ -116,6 +122,7 @@ func replaceBind(fd int, target string) error {
 	if err := unix.Fstat(fd, &want); err != nil {
 		return err
 	}
+
 	err := unix.Stat(target, &now)
 	switch {
 	case errors.Is(err, unix.ENOENT): // the host is one of an earlier version, which has fewer binds
@@ -129,6 +136,7 @@ func replaceBind(fd int, target string) error {
 	if err != nil {
 		return err
 	}
+
 	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
 		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return err
@@ -154,6 +162,7 @@ func (h Host) Start(_ context.Context, cmd *exec.Cmd) error {
 	if err != nil {
 		return fmt.Errorf("start %q on host %q: %w", cmd.Path, h.Name, err)
 	}
+
 	defer func() {
 		for _, f := range files {
 			_ = f.Close() // opened for the child alone
@@ -162,6 +171,7 @@ func (h Host) Start(_ context.Context, cmd *exec.Cmd) error {
 	if err := h.enter(); err != nil {
 		return err
 	}
+
 	return cmd.Start()
 }
 
@@ -185,6 +195,7 @@ func (h Host) enter() error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("enter host %q: unshare folders: %w", h.Name, err)
 	}
+
 	for _, k := range kinds() {
 		if k.flag == unix.CLONE_NEWCGROUP {
 			continue
@@ -193,6 +204,7 @@ func (h Host) enter() error {
 			return fmt.Errorf("enter host %q: %w", h.Name, err)
 		}
 	}
+
 	unix.Umask(0o022)
 	return nil
 }

@@ -24,10 +24,12 @@ func newMountNamespace() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return err
 	}
+
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
 		return fmt.Errorf("list processors: %w", err)
 	}
+
 	for cpu, tried := 0, 0; ; cpu++ {
 		after, err := mountNamespaceID()
 		if err != nil || after > before || after == 0 {
@@ -36,6 +38,7 @@ func newMountNamespace() error {
 		for !all.IsSet(cpu) && tried < all.Count() {
 			cpu++
 		}
+
 		if tried++; tried > all.Count() {
 			return fmt.Errorf(
 				"no processor of this machine makes one that mount namespace %d can hold (as Linux 6.18 numbers them); start from the machine's first mount namespace: %w", before, unix.EINVAL)
@@ -56,6 +59,7 @@ func mountNamespaceID() (uint64, error) {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }()
+
 	var id uint64
 	switch _, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), unix.NS_GET_MNTNS_ID,
 		uintptr(unsafe.Pointer(&id))); errno {

@@ -43,6 +43,7 @@ func (c NAT) Apply(ctx context.Context) error {
 				return err
 			}
 		}
+
 		nft, err := knftables.New(knftables.InetFamily, podTable)
 		if err != nil {
 			return fmt.Errorf("use nftables: %w", err)
@@ -56,12 +57,13 @@ func (c NAT) Apply(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("set rules of network namespace %q: %w", c.Netns, err)
 	}
+
 	return nil
 }
 
 func is6(p netip.Prefix) bool { return p.Addr().Is6() }
 
-// familyOf is a network's family, which is also its name in rules: ip or ip6.
+// familyOf returns a network's family, which is also its name in rules: ip or ip6.
 func familyOf(p netip.Prefix) knftables.Family {
 	if is6(p) {
 		return knftables.IPv6Family
@@ -78,6 +80,7 @@ func (c NAT) rules(nft knftables.Interface, pods netip.Prefix) *knftables.Transa
 			inside = append(inside, p.Masked().String())
 		}
 	}
+
 	tx := nft.NewTransaction()
 	tx.Add(&knftables.Table{})
 	tx.Delete(&knftables.Table{})
@@ -88,12 +91,14 @@ func (c NAT) rules(nft knftables.Interface, pods netip.Prefix) *knftables.Transa
 		Hook:     knftables.PtrTo(knftables.PostroutingHook),
 		Priority: knftables.PtrTo(knftables.SNATPriority),
 	})
+
 	tx.Add(&knftables.Rule{
 		Chain: "postrouting",
 		Rule: knftables.Concat(
 			family, "saddr", pods.Masked().String(), family, "daddr != {", strings.Join(inside, ", "), "}",
 			"fib daddr type != local", "masquerade"),
 	})
+
 	return tx
 }
 
@@ -107,6 +112,7 @@ func (c NAT) podRules(nft knftables.Interface) *knftables.Transaction {
 	if !c.Routed {
 		return tx
 	}
+
 	tx.Add(&knftables.Table{Comment: new("what pods must not send")})
 	for name, hook := range map[string]knftables.BaseChainHook{
 		"prerouting": knftables.PreroutingHook, "input": knftables.InputHook, "forward": knftables.ForwardHook,
@@ -115,6 +121,7 @@ func (c NAT) podRules(nft knftables.Interface) *knftables.Transaction {
 		if name == "prerouting" {
 			priority = knftables.RawPriority
 		}
+
 		tx.Add(&knftables.Chain{
 			Name:     name,
 			Type:     knftables.PtrTo(knftables.FilterType),
@@ -125,6 +132,7 @@ func (c NAT) podRules(nft knftables.Interface) *knftables.Transaction {
 			tx.Add(&knftables.Rule{Chain: name, Rule: knftables.Concat(pods, "udp dport", c.TunnelPort, "drop")})
 		}
 	}
+
 	// Neighbour discovery begins without an address.
 	tx.Add(&knftables.Rule{Chain: "prerouting", Rule: pods + " ip6 saddr :: accept"})
 	tx.Add(&knftables.Rule{Chain: "prerouting", Rule: pods + " fib saddr . iif oif missing drop"})

@@ -18,6 +18,7 @@ func TestNATRules(t *testing.T) {
 			netip.MustParsePrefix("fd00:213::/64"),
 		},
 	}
+
 	for i, want := range []string{
 		"add rule ip mullion postrouting ip saddr 10.244.0.0/16 ip daddr != { 10.244.0.0/16, 10.96.0.0/16, 10.213.0.0/24 } fib daddr type != local masquerade",
 		"add rule ip6 mullion postrouting ip6 saddr fd00:244::/56 ip6 daddr != { fd00:244::/56, fd00:213::/64 } fib daddr type != local masquerade",
@@ -28,6 +29,7 @@ func TestNATRules(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		if got := fake.Dump(); strings.Count(got, "add rule") != 1 || !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant the one rule\n%s", got, want)
 		}
@@ -56,12 +58,14 @@ func TestPodRules(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			var got []string
 			for line := range strings.Lines(fake.Dump()) {
 				if _, rule, ok := strings.Cut(strings.TrimSpace(line), "add rule inet "+podTable+" "); ok {
 					got = append(got, rule)
 				}
 			}
+
 			slices.Sort(got)
 			if !slices.Equal(got, tc.want) {
 				t.Errorf("got %q, want %q", got, tc.want)

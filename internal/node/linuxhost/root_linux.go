@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/node/hostroot"
 )
 
-// ownDirs are the host's own folders and their modes.
+// ownDirs returns the host's own folders and their modes.
 func ownDirs() map[string]fs.FileMode {
 	const sticky = fs.ModeSticky | 0o777
 	return map[string]fs.FileMode{
@@ -47,17 +47,20 @@ func (h Host) makeRoot() error {
 			return err
 		}
 	}
+
 	root, err := hostroot.Open(h.Root)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+
 	dirs := ownDirs()
 	for _, name := range slices.Sorted(maps.Keys(dirs)) {
 		if err := root.Folder(name, dirs[name]); err != nil {
 			return err
 		}
 	}
+
 	if err := root.Link("/run", "var/run"); err != nil {
 		return err
 	}
@@ -75,6 +78,7 @@ func (h Host) enterRoot() error {
 		return err
 	}
 	defer root.Close()
+
 	for _, step := range []func() error{
 		root.ShowPrograms,
 		func() error { return h.mountUsr(root) },
@@ -87,11 +91,13 @@ func (h Host) enterRoot() error {
 			return err
 		}
 	}
+
 	for _, b := range h.Binds {
 		if err := root.Show(b.Source, b.Target); err != nil {
 			return err
 		}
 	}
+
 	return root.Enter()
 }
 
@@ -99,6 +105,7 @@ func (h Host) mountProc(root *hostroot.Root) error {
 	if err := root.Mount("proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return err
 	}
+
 	for name, value := range tunables() {
 		target := h.Path("proc/sys", name)
 		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
@@ -108,6 +115,7 @@ func (h Host) mountProc(root *hostroot.Root) error {
 		if err := os.MkdirAll(filepath.Dir(stand), 0o755); err != nil {
 			return err
 		}
+
 		if err := os.WriteFile(stand, []byte(value+"\n"), 0o644); err != nil {
 			return err
 		}
@@ -115,6 +123,7 @@ func (h Host) mountProc(root *hostroot.Root) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

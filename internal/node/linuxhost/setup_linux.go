@@ -24,6 +24,7 @@ func SetUp(in io.Reader, out io.Writer) error {
 	if err := h.joinCgroup(); err != nil {
 		return fmt.Errorf("enter cgroup of host %q: %w", h.Name, err)
 	}
+
 	runtime.LockOSThread() // and never unlocked
 	if err := h.setUp(); err != nil {
 		return fmt.Errorf("set up host %q: %w", h.Name, err)
@@ -31,6 +32,7 @@ func SetUp(in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, unix.Gettid()); err != nil {
 		return err
 	}
+
 	_, err := io.Copy(io.Discard, dec.Buffered())
 	if err == nil {
 		_, err = io.Copy(io.Discard, in)
@@ -49,6 +51,7 @@ func (h Host) setUp() error {
 	if err := newMountNamespace(); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
+
 	// No mount passes from the machine to the host or back. Within the host, volumes may ask for propagation.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("part from the machine's mounts: %w", err)
@@ -56,12 +59,14 @@ func (h Host) setUp() error {
 	if err := unix.Sethostname([]byte(h.Name)); err != nil {
 		return fmt.Errorf("set host name: %w", err)
 	}
+
 	if err := h.makeRoot(); err != nil {
 		return err
 	}
 	if err := h.enterRoot(); err != nil {
 		return err
 	}
+
 	// As on a machine with systemd: https://kubernetes.io/docs/concepts/storage/volumes/#mount-propagation
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""); err != nil {
 		return fmt.Errorf("share mounts among the host's containers: %w", err)
@@ -83,8 +88,8 @@ func enterPin(path string, kind int) error {
 	return nil
 }
 
-// kinds are the namespaces that are pinned, in the order in which they are entered: after the mount namespace, paths
-// mean other files.
+// kinds returns the namespaces that are pinned, in the order in which they are entered: after the mount namespace,
+// paths mean other files.
 func kinds() []kind {
 	return []kind{
 		{"uts", unix.CLONE_NEWUTS},
@@ -104,7 +109,7 @@ func (h Host) up() (bool, error) {
 	for _, k := range kinds() {
 		var st unix.Statfs_t
 		err := unix.Statfs(h.pin(k.name), &st)
-		if errors.Is(err, unix.ENOENT) || err == nil && st.Type != unix.NSFS_MAGIC {
+		if errors.Is(err, unix.ENOENT) || (err == nil && st.Type != unix.NSFS_MAGIC) {
 			return false, nil
 		}
 		if err != nil {
@@ -124,9 +129,11 @@ func (h Host) pinAll(pid, tid int) error {
 	if err := unix.Mount(h.pins(), h.pins(), "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("bind folder of pins: %w", err)
 	}
+
 	if err := unix.Mount("", h.pins(), "", unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make folder of pins private: %w", err)
 	}
+
 	for _, k := range kinds() {
 		if err := touch(h.pin(k.name)); err != nil {
 			return err
@@ -136,6 +143,7 @@ func (h Host) pinAll(pid, tid int) error {
 			return fmt.Errorf("pin %s namespace: %w", k.name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -145,6 +153,7 @@ func (h Host) unpin() error {
 	for _, k := range kinds() {
 		paths = append(paths, h.pin(k.name))
 	}
+
 	for _, path := range append(paths, h.pins()) {
 		for {
 			err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
@@ -156,5 +165,6 @@ func (h Host) unpin() error {
 			}
 		}
 	}
+
 	return os.RemoveAll(h.pins())
 }

@@ -15,7 +15,7 @@ import (
 // in Linux containers that open many, so each has more.
 const mostTerminals = "max=64"
 
-// containerSpec is what containerd makes each container's specification from: its own default, with a bound of
+// containerSpec returns what containerd makes each container's specification from: its own default, with a bound of
 // terminals.
 func containerSpec(ctx context.Context) ([]byte, error) {
 	ctx = namespaces.WithNamespace(ctx, "k8s.io")
@@ -23,6 +23,7 @@ func containerSpec(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the specification of containers: %w", err)
 	}
+
 	// As containerd does where it is given no specification
 	// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_opts.go,
 	// WithoutDefaultSecuritySettings): these come from the pod.
@@ -32,6 +33,7 @@ func containerSpec(ctx context.Context) ([]byte, error) {
 			spec.Mounts[i].Options = append(m.Options, mostTerminals)
 		}
 	}
+
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode the specification of containers: %w", err)

@@ -23,6 +23,7 @@ func TestContainerSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got specs.Spec
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
@@ -32,6 +33,7 @@ func TestContainerSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	i := slices.IndexFunc(want.Mounts, func(m specs.Mount) bool { return m.Destination == "/dev/pts" })
 	want.Mounts[i].Options = append(want.Mounts[i].Options, "max=64")
 	want.Process.Rlimits = nil // 1,024 open files would be few: a container has containerd's

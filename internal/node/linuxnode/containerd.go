@@ -14,7 +14,7 @@ const uplinkMTU = 1500
 // pauseImage is the image of every pod's first container, which is made here and never pulled.
 const pauseImage = "mullion.local/pause:v1"
 
-// ContainerdTOML is the configuration of the node's containerd 2.x (configuration version 3:
+// ContainerdTOML returns the configuration of the node's containerd 2.x (configuration version 3:
 // https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md). On a machine without CAP_SYS_RESOURCE
 // containerd does not get the oom_score it asks for, and runc would fail on a lower one for a pod;
 // restrict_oom_score_adj keeps pods from asking for that.
@@ -28,6 +28,7 @@ func (c Config) ContainerdTOML() string {
 	for i, name := range disabled {
 		disabled[i] = fmt.Sprintf("%q", name)
 	}
+
 	return fmt.Sprintf(`version = 3
 root = "/var/lib/containerd"
 state = "/run/containerd"
@@ -72,7 +73,7 @@ func (c Config) cniTOML() string {
 	return fmt.Sprintf("  bin_dirs = [%q]\n  conf_template = %q\n", programsDir+"/cni", cniTemplate)
 }
 
-// CNITemplate is the CNI configuration that containerd completes when the kubelet tells it the node's range of pod
+// CNITemplate returns the CNI configuration that containerd completes when the kubelet tells it the node's range of pod
 // addresses. Pods are routed (ptp), not bridged, so what a pod sends to a Service, and the answer, always pass the
 // host's rules. Addresses are kept in /run, since after a reboot no pod has one. The plugin does not masquerade:
 // linuxhost.NAT gives the node's address to what leaves the cluster. The last plugin waits until the pod's network
@@ -86,6 +87,7 @@ func (c Config) CNITemplate() string {
 	if c.Overlay {
 		mtu = dataplane.OverlayMTU(cmp.Or(c.UplinkMTU, uplinkMTU))
 	}
+
 	policies := ""
 	if c.Policies {
 		policies = fmt.Sprintf(",\n    {\"type\": \"mullion-policy\", \"socket\": %q}", policySocket)

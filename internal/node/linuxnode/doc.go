@@ -76,6 +76,7 @@ func (c Config) Host() linuxhost.Host {
 			{Source: kubenode.OwnDir(c.Dir), Target: ownDir},
 		},
 	}
+
 	if c.Bare {
 		h.Programs = []string{personsDir, servicesDir, kubernetesDir}
 		h.Usr = filepath.Join(c.Dir, "usr")
@@ -93,10 +94,10 @@ func Socket(runDir string) string { return linuxhost.Run(runDir, "containerd", "
 // the node's Config.RunDir.
 func PolicySocket(runDir string) string { return linuxhost.Run(runDir, "mullion", "policy.sock") }
 
-// root is the folder that becomes the root of the node's host. dir is the node's folder of state.
+// root returns the folder that becomes the root of the node's host. dir is the node's folder of state.
 func root(dir string) string { return filepath.Join(dir, "root") }
 
-// Identity is the client certificate of the kubelet of the node whose folder of state is dir.
+// Identity returns the client certificate of the kubelet of the node whose folder of state is dir.
 func Identity(dir string) kubenode.Identity {
 	return kubenode.Identity{Dir: filepath.Join(root(dir), kubenode.KubeletCertDir)}
 }

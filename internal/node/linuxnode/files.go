@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// etcFiles are what the host has in its /etc.
+// etcFiles returns what the host has in its /etc.
 func (c Config) etcFiles() map[string]string {
 	files := c.Etc()
 	files["hostname"] = c.Name + "\n"
@@ -30,12 +30,14 @@ func (c Config) writeHost(ctx context.Context) error {
 			return err
 		}
 	}
+
 	if err := node.MkdirAll(Volumes, 0o755); err != nil {
 		return err
 	}
 	if err := node.WriteFile(containerdConfig, []byte(c.ContainerdTOML()), 0o600); err != nil {
 		return err
 	}
+
 	spec, err := containerSpec(ctx)
 	if err != nil {
 		return err
@@ -43,6 +45,7 @@ func (c Config) writeHost(ctx context.Context) error {
 	if err := node.WriteFile(baseSpec, spec, 0o600); err != nil {
 		return err
 	}
+
 	if c.Bare {
 		return node.WriteFile(servicesDir+"/systemctl",
 			[]byte("#!/bin/sh\nexec "+programsDir+"/mullion-node systemctl \"$@\"\n"), 0o755)

@@ -34,12 +34,18 @@ func OpenImages(node, runDir string) (*Images, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd of node %q: %w", node, err)
 	}
+
 	channel, ok := conn.Conn().(grpc.ClientConnInterface)
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("connect to containerd of node %q: no gRPC connection", node),
 			conn.Close())
 	}
-	return &Images{node: node, conn: conn, cri: criapi.NewImageServiceClient(channel)}, nil
+
+	return &Images{
+		node: node,
+		conn: conn,
+		cri:  criapi.NewImageServiceClient(channel),
+	}, nil
 }
 
 // Close ends the connection.
@@ -58,6 +64,7 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load images on node %q: %w", i.node, err)
 	}
+
 	var refs []string
 	var none error
 	for _, img := range loaded {
@@ -66,6 +73,7 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 			refs = append(refs, img.Name)
 			continue
 		}
+
 		err = errors.Join(fmt.Errorf("load image %q on node %q: %w", img.Name, i.node, err),
 			i.conn.ImageService().Delete(ctx, img.Name))
 		if !errdefs.IsNotFound(err) {
@@ -77,6 +85,7 @@ func (i *Images) Load(ctx context.Context, r io.Reader) ([]string, error) {
 		none = fmt.Errorf("load images on node %q: the archive has no image with a name: %w", i.node,
 			errdefs.ErrNotFound)
 	}
+
 	if len(refs) == 0 {
 		return nil, none
 	}
@@ -96,8 +105,8 @@ func (i *Images) unpack(ctx context.Context, img client.Image) error {
 	return img.Unpack(ctx, "")
 }
 
-// Digest is the digest of what a reference stands for, an index or a manifest; errdefs.ErrNotFound when the node has no
-// such image.
+// Digest returns the digest of what a reference stands for, an index or a manifest; errdefs.ErrNotFound when the node
+// has no such image.
 func (i *Images) Digest(ctx context.Context, ref string) (string, error) {
 	img, err := i.conn.ImageService().Get(ctx, translate(ref))
 	if err != nil {
@@ -115,7 +124,7 @@ func translate(ref string) string {
 	return named.String()
 }
 
-// pinned is the label by which containerd's CRI tells the kubelet that an image is to be kept:
+// pinned returns the label by which containerd's CRI tells the kubelet that an image is to be kept:
 // https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/labels/labels.go
 func pinned() map[string]string { return map[string]string{"io.cri-containerd.pinned": "pinned"} }
 
@@ -153,5 +162,6 @@ func (i *Images) Remove(ctx context.Context, ref string) error {
 	if err != nil {
 		return fmt.Errorf("remove image %q of node %q: %w", ref, i.node, err)
 	}
+
 	return nil
 }

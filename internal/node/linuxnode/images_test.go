@@ -46,6 +46,7 @@ func imagesOf(t *testing.T, err error) *Images {
 	if listenErr != nil {
 		t.Fatal(listenErr)
 	}
+
 	server := grpc.NewServer()
 	criapi.RegisterImageServiceServer(server, imageServer{err: err})
 	served := make(chan error, 1)
@@ -54,6 +55,7 @@ func imagesOf(t *testing.T, err error) *Images {
 	if openErr != nil {
 		t.Fatal(openErr)
 	}
+
 	t.Cleanup(func() {
 		err := images.Close()
 		server.Stop()
@@ -61,6 +63,7 @@ func imagesOf(t *testing.T, err error) *Images {
 			t.Error(err)
 		}
 	})
+
 	return images
 }
 

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ProxyArgs are kube-proxy's flags.
+// ProxyArgs returns kube-proxy's flags.
 func (c Config) ProxyArgs() []string {
 	return c.node().ProxyArgs("nftables",
 		"--cluster-cidr="+spec.JoinSubnets(c.PodSubnet, c.PodSubnet6),

@@ -79,6 +79,7 @@ func TestHostFiles(t *testing.T) {
 	if err := c.writeHost(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range []struct{ name, path, want string }{
 		{"hosts", "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n10.213.0.11 linux-1\n"},
 		{"protocols", "/etc/protocols", "ip 0 IP\nicmp 1 ICMP\ntcp 6 TCP\nudp 17 UDP\nipv6-icmp 58 IPv6-ICMP\nsctp 132 SCTP\n"},
@@ -92,6 +93,7 @@ func TestHostFiles(t *testing.T) {
 			}
 		})
 	}
+
 	id := c.etcFiles()["machine-id"]
 	other := c
 	other.Name = "linux-2"
@@ -108,10 +110,12 @@ func TestUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, u := range units {
 		got = append(got, u.ID().String()+" after "+strings.Join(component.Texts(u.After), ", "))
 	}
+
 	want := []string{
 		"host/linux-1 after network/linux-1", "containerd/linux-1 after host/linux-1",
 		"kubelet/linux-1 after containerd/linux-1, bootstrap", "kube-proxy/linux-1 after kubelet/linux-1",

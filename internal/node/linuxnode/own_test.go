@@ -18,6 +18,7 @@ func TestKubernetesPath(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(own), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(own, nil, 0o755); err != nil {
 		t.Fatal(err)
 	}

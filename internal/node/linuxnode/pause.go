@@ -33,11 +33,16 @@ func (c Config) ensurePause(ctx context.Context) error {
 	img, err := imagebuild.Build(ctx, imagebuild.Options{
 		Dir:     filepath.Join(c.Bin, pauseProgram),
 		Created: time.Unix(0, 0),
-		Spec:    imagebuild.Spec{OS: imagebuild.Linux, Tags: []string{pauseImage}, User: "65535:65535"},
+		Spec: imagebuild.Spec{
+			OS:   imagebuild.Linux,
+			Tags: []string{pauseImage},
+			User: "65535:65535",
+		},
 	})
 	if err != nil {
 		return err
 	}
+
 	store, err := OpenImages(c.Name, c.RunDir)
 	if err != nil {
 		return err

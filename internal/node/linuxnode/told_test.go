@@ -40,6 +40,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 				"enableSystemLogQuery": true,
 				"evictionHard":         map[string]any{"memory.available": "1Gi", "nodefs.available": nil},
 			}
+
 			c.KubeletExtraArgs = []spec.Arg{{Name: "v", Value: "4"}}
 			c.KubeProxyExtraArgs = []spec.Arg{{Name: "v", Value: "5"}}
 		},
@@ -61,6 +62,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			change(&c)
 			if err := c.writeHost(t.Context()); err != nil {
 				t.Fatal(err)
@@ -69,6 +71,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			host, err := json.MarshalIndent(c.Host(), "", "  ")
 			if err != nil {
 				t.Fatal(err)

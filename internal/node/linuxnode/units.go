@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// Units are the components of one Linux node, in the order they start.
+// Units returns the components of one Linux node, in the order they start.
 func Units(c Config) ([]component.Unit, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -30,29 +30,33 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: &host{c}, After: c.After},
 		{Component: c.containerdUnit(), After: []component.ID{c.Unit("host")}},
 	}
+
 	if c.Bare {
 		services := component.Unit{Component: c.servicesUnit(), After: []component.ID{c.Unit("containerd")}}
 
 		return append(units, services), nil
 	}
+
 	units = append(units,
 		component.Unit{
 			Component: c.kubeletUnit(),
 			After:     append([]component.ID{c.Unit("containerd")}, c.KubeletAfter...),
 		})
+
 	if !c.NoProxy {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
 			After:     append([]component.ID{c.KubeletUnit()}, c.ProxyAfter...),
 		})
 	}
+
 	return units, nil
 }
 
 // host is the component of the node's namespaces, files and network rules.
 type host struct{ Config }
 
-// ID is the component's.
+// ID returns the component's.
 func (h *host) ID() component.ID { return h.Unit("host") }
 
 // Start writes the files and makes the namespaces, or finds them. At that time nothing runs in the host but containers
@@ -67,6 +71,7 @@ func (h *host) Start(ctx context.Context) error {
 	if err := h.Host().Ensure(ctx, []string{filepath.Join(h.Bin, "mullion-node"), "linux-host"}); err != nil {
 		return err
 	}
+
 	if h.Bare {
 		return nil // what its pods' network is to be is a person's business
 	}
@@ -76,6 +81,7 @@ func (h *host) Start(ctx context.Context) error {
 		Inside: h.inside(),
 		Routed: !h.NoCNI,
 	}
+
 	if h.Overlay {
 		nat.TunnelPort = podnet.VXLANPort
 	}
@@ -107,7 +113,7 @@ func environment() []string {
 	}
 }
 
-// program is how a program of the node is started. path is the host's.
+// program returns how a program of the node is started. path is the host's.
 func (c Config) program(path string, args ...string) proc.Spec {
 	return proc.Spec{
 		Path:    path,
@@ -117,7 +123,7 @@ func (c Config) program(path string, args ...string) proc.Spec {
 	}
 }
 
-// logging is how a program of the node that has the flag --log-level is started: at the level that there is then.
+// logging returns how a program of the node that has the flag --log-level is started: at the level that there is then.
 func (c Config) logging(path string, args ...string) proc.Spec {
 	s := c.program(path, args...)
 	s.Starter = func(ctx context.Context, cmd *exec.Cmd) error {
@@ -128,7 +134,7 @@ func (c Config) logging(path string, args ...string) proc.Spec {
 	return s
 }
 
-// kubernetes is how one of Kubernetes' programs is started, or a person's own in its place.
+// kubernetes returns how one of Kubernetes' programs is started, or a person's own in its place.
 func (c Config) kubernetes(name string, args []string) proc.Spec {
 	s := c.program(c.kubernetesPath(name), args...)
 	s.Starter = func(ctx context.Context, cmd *exec.Cmd) error {
@@ -139,7 +145,7 @@ func (c Config) kubernetes(name string, args []string) proc.Spec {
 	return s
 }
 
-// kubernetesPath is where the host has one of Kubernetes' programs, or a person's own.
+// kubernetesPath returns where the host has one of Kubernetes' programs, or a person's own.
 func (c Config) kubernetesPath(name string) string {
 	if _, own := kubenode.OwnProgram(c.Dir, name); own {
 		return filepath.Join(ownDir, name)
@@ -147,7 +153,7 @@ func (c Config) kubernetesPath(name string) string {
 	return filepath.Join(kubernetesDir, name)
 }
 
-// containerdUnit is the node's containerd; ready means that its CRI answers and the pause image is there.
+// containerdUnit returns the node's containerd; ready means that its CRI answers and the pause image is there.
 func (c Config) containerdUnit() component.Component {
 	s := c.logging(filepath.Join(programsDir, "containerd"), "--config", containerdConfig)
 	s.Env = append(s.Env, c.PullEnviron...)
@@ -180,13 +186,13 @@ func (c Config) servicesUnit() component.Component {
 	return c.Process("services", s, nil)
 }
 
-// kubeletUnit is upstream's kubelet.
+// kubeletUnit returns upstream's kubelet.
 func (c Config) kubeletUnit() component.Component {
 	n := c.node()
 	return n.Kubelet(c.kubernetes(kubenode.Kubelet, n.KubeletArgs()))
 }
 
-// proxyUnit is upstream's kube-proxy.
+// proxyUnit returns upstream's kube-proxy.
 func (c Config) proxyUnit() component.Component {
 	s := c.kubernetes(kubenode.KubeProxy, c.ProxyArgs())
 	s.ReadyTimeout = 2 * time.Minute

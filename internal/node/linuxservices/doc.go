@@ -60,6 +60,7 @@ func flags(file string, text []byte, variable string) ([]string, error) {
 	if len(text) > mostSettings {
 		return nil, fmt.Errorf("%s is larger than %d bytes", file, mostSettings)
 	}
+
 	var words []string
 	number := 0
 	for line := range strings.Lines(string(text)) {
@@ -72,6 +73,7 @@ func flags(file string, text []byte, variable string) ([]string, error) {
 		if !ok {
 			return nil, &settingsError{file, number}
 		}
+
 		if strings.TrimSpace(name) != variable {
 			continue
 		}
@@ -81,17 +83,19 @@ func flags(file string, text []byte, variable string) ([]string, error) {
 		}
 		words = strings.Fields(value)
 	}
+
 	return words, nil
 }
 
-// kubeletArgs is the kubelet's command line without its name. read returns a file of the host; a file that is not there
-// is an empty one.
+// kubeletArgs returns the kubelet's command line without its name. read returns a file of the host; a file that is not
+// there is an empty one.
 func kubeletArgs(read func(path string) ([]byte, error)) ([]string, error) {
 	args := []string{
 		"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf",
 		"--kubeconfig=/etc/kubernetes/kubelet.conf",
 		"--config=" + configFile,
 	}
+
 	var errs []error
 	for _, from := range []struct{ file, variable string }{{flagsFile, flagsVariable}, {extraFile, extraVariable}} {
 		text, err := read(from.file)
@@ -102,5 +106,6 @@ func kubeletArgs(read func(path string) ([]byte, error)) ([]string, error) {
 		}
 		errs = append(errs, err)
 	}
+
 	return args, errors.Join(errs...)
 }

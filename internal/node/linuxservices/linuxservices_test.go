@@ -15,12 +15,14 @@ func TestKubeletArgs(t *testing.T) {
 		flagsFile: "KUBELET_KUBEADM_ARGS=\"--register-with-taints=a=b:NoSchedule --v=2\"\n",
 		extraFile: "# of the person\n; and\n\nOTHER=x\nKUBELET_EXTRA_ARGS='--node-ip=10.0.0.1  --v=4'\n",
 	}
+
 	read := func(path string) ([]byte, error) { return []byte(files[path]), nil }
 	want := []string{
 		"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf", "--kubeconfig=/etc/kubernetes/kubelet.conf",
 		"--config=/var/lib/kubelet/config.yaml", "--register-with-taints=a=b:NoSchedule", "--v=2",
 		"--node-ip=10.0.0.1", "--v=4",
 	}
+
 	got, err := kubeletArgs(read)
 	if err != nil {
 		t.Fatal(err)
@@ -28,10 +30,12 @@ func TestKubeletArgs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+
 	files = nil
 	if got, err = kubeletArgs(read); err != nil || len(got) != 3 {
 		t.Errorf("without files: %q, %v", got, err)
 	}
+
 	for name, text := range map[string]string{
 		"is not NAME=value": "KUBELET_EXTRA_ARGS\n", "is larger than": strings.Repeat("#", mostSettings+1),
 	} {
@@ -44,7 +48,12 @@ func TestKubeletArgs(t *testing.T) {
 
 // Kubeadm goes by what systemctl prints and by its exit codes.
 func TestSystemctl(t *testing.T) {
-	active := answer{State: stateActive, PID: 7, Enabled: true}
+	active := answer{
+		State:   stateActive,
+		PID:     7,
+		Enabled: true,
+	}
+
 	for _, test := range []struct {
 		args, asked, out, err string
 		is                    answer
@@ -80,13 +89,15 @@ func TestSystemctl(t *testing.T) {
 			asked = append(asked, verb)
 			return test.is, nil
 		}}.run(t.Context(), strings.Fields(test.args))
+
 		code, ok := Code(err)
-		if err != nil && !ok || code != test.code {
+		if (err != nil && !ok) || code != test.code {
 			t.Errorf("systemctl %s: %v, want exit code %d", test.args, err, test.code)
 		}
 		if got := strings.Join(asked, " "); got != test.asked {
 			t.Errorf("systemctl %s asked for %q, want %q", test.args, got, test.asked)
 		}
+
 		if !strings.Contains(out.String(), test.out) || !strings.Contains(errOut.String(), test.err) {
 			t.Errorf("systemctl %s: %q and %q, want %q and %q", test.args, &out, &errOut, test.out, test.err)
 		}

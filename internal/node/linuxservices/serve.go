@@ -62,8 +62,14 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+
 	m := &manager{Options: o}
-	server := &http.Server{Handler: m.handler(), ReadHeaderTimeout: headerPatience, MaxHeaderBytes: 1 << 13}
+	server := &http.Server{
+		Handler:           m.handler(),
+		ReadHeaderTimeout: headerPatience,
+		MaxHeaderBytes:    1 << 13,
+	}
+
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	if m.enabled() {
@@ -71,10 +77,12 @@ func Serve(ctx context.Context, o Options) error {
 			o.Log.Error("start the service", "name", Kubelet, "error", err)
 		}
 	}
+
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
 	}
+
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopPatience-5*time.Second)
 	defer cancel()
 	_, stopErr := m.do(stop, "stop")
@@ -106,6 +114,7 @@ func (m *manager) handler() http.Handler {
 func (m *manager) do(ctx context.Context, verb string) (answer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	var err error
 	var why string
 	switch verb {
@@ -118,6 +127,7 @@ func (m *manager) do(ctx context.Context, verb string) (answer, error) {
 		if err = m.stop(ctx); err == nil {
 			why, err = m.start(ctx)
 		}
+
 	case "enable":
 		if err = os.Remove(disabledFile); errors.Is(err, fs.ErrNotExist) {
 			err = nil
@@ -126,21 +136,29 @@ func (m *manager) do(ctx context.Context, verb string) (answer, error) {
 		if err = os.MkdirAll(filepath.Dir(disabledFile), 0o755); err == nil {
 			err = os.WriteFile(disabledFile, nil, 0o644)
 		}
+
 	default:
 		err = fmt.Errorf("%q is none of look, start, stop, restart, enable, disable", verb)
 	}
+
 	if err != nil {
 		return answer{}, err
 	}
+
 	return m.look(why), nil
 }
 
 // look says how the service is.
 func (m *manager) look(why string) answer {
-	a := answer{State: stateInactive, Enabled: m.enabled(), Why: why}
+	a := answer{
+		State:   stateInactive,
+		Enabled: m.enabled(),
+		Why:     why,
+	}
 	if m.process == nil {
 		return a
 	}
+
 	state := m.process.State()
 	switch state.Phase {
 	case proc.Running:
@@ -148,6 +166,7 @@ func (m *manager) look(why string) answer {
 	case proc.Starting, proc.BackingOff:
 		a.State, a.PID = stateActivating, state.PID
 	}
+
 	if state.Err != nil && a.State != stateActive {
 		a.Why, _, _ = strings.Cut(state.Err.Error(), "\n")
 	}
@@ -169,6 +188,7 @@ func (m *manager) start(ctx context.Context) (string, error) {
 	} else if err != nil {
 		return "", err
 	}
+
 	program, err := m.find(Kubelet)
 	if err != nil {
 		return "", err
@@ -177,9 +197,11 @@ func (m *manager) start(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if err := os.MkdirAll(filepath.Dir(Log), 0o755); err != nil {
 		return "", err
 	}
+
 	m.process = proc.New(proc.Spec{
 		ID:      component.Sole(Kubelet),
 		Path:    program,
@@ -189,6 +211,7 @@ func (m *manager) start(ctx context.Context) (string, error) {
 		LogPath: Log,
 		Restart: proc.Restart{Min: restartMin, Max: restartMax},
 	})
+
 	return "", m.process.Start(ctx)
 }
 

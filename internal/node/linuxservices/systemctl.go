@@ -74,6 +74,7 @@ func (c command) run(ctx context.Context, args []string) error {
 	if len(words) == 0 {
 		return c.refuse("a command line without a command")
 	}
+
 	verb := words[0]
 	switch verb {
 	case "daemon-reload":
@@ -82,6 +83,7 @@ func (c command) run(ctx context.Context, args []string) error {
 	default:
 		return c.refuse("command " + verb)
 	}
+
 	if len(words) == 1 {
 		return c.refuse(verb + " without a unit")
 	}
@@ -91,6 +93,7 @@ func (c command) run(ctx context.Context, args []string) error {
 			worst = err
 		}
 	}
+
 	return worst
 }
 
@@ -111,6 +114,7 @@ func (c command) one(ctx context.Context, verb, unit string, now bool) error {
 	case "status", "is-active", "is-enabled":
 		request = "look"
 	}
+
 	a, err := c.ask(ctx, request)
 	if err == nil && now && verb == "enable" {
 		a, err = c.ask(ctx, "start")
@@ -121,6 +125,7 @@ func (c command) one(ctx context.Context, verb, unit string, now bool) error {
 	if err != nil {
 		return fmt.Errorf("%s the service %s: %w", verb, unit, err)
 	}
+
 	return c.tell(verb, a)
 }
 
@@ -132,11 +137,13 @@ func (c command) tell(verb string, a answer) error {
 		if a.State != stateActive {
 			return ExitError(codeInactive)
 		}
+
 	case "is-enabled":
 		fmt.Fprintln(c.out, enabledText(a.Enabled))
 		if !a.Enabled {
 			return ExitError(codeFailed)
 		}
+
 	case "status":
 		fmt.Fprintf(c.out, "kubelet.service - kubelet: The Kubernetes Node Agent\n     Loaded: loaded (%s; %s)\n     Active: %s\n",
 			flagsFile, enabledText(a.Enabled), a.State)
@@ -146,15 +153,18 @@ func (c command) tell(verb string, a answer) error {
 		if a.Why != "" {
 			fmt.Fprintf(c.out, "     Status: %q\n", a.Why)
 		}
+
 		fmt.Fprintf(c.out, "        Log: %s\n", Log)
 		if a.State != stateActive {
 			return ExitError(codeInactive)
 		}
+
 	case "start", "restart":
 		if a.State == stateInactive && a.Why != "" {
 			fmt.Fprintf(c.err, "systemctl: kubelet.service was not started: %s\n", a.Why)
 		}
 	}
+
 	return nil
 }
 
@@ -182,7 +192,7 @@ func (c command) unknown(verb, unit string) error {
 	return ExitError(codeNotFound)
 }
 
-// Code is the exit code that an error of Systemctl asks for.
+// Code returns the exit code that an error of Systemctl asks for.
 func Code(err error) (int, bool) {
 	exit, ok := errors.AsType[ExitError](err)
 	return int(exit), ok

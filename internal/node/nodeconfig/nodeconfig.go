@@ -45,7 +45,7 @@ const (
 	ProxyMetricsPort  = 10249
 )
 
-// Path is a path as the programs of a node of that system (spec.Linux, spec.Windows) write it.
+// Path returns a path as the programs of a node of that system (spec.Linux, spec.Windows) write it.
 func Path(system, path string) string {
 	if system == spec.Windows {
 		return "C:" + strings.ReplaceAll(path, "/", `\`)
@@ -76,7 +76,7 @@ type Kubelet struct {
 	Runtime string
 }
 
-// Configuration is the kubelet's configuration file, as
+// Configuration returns the kubelet's configuration file, as
 // https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it, without what a system adds (Windows).
 func (k Kubelet) Configuration() *kubeletv1beta1.KubeletConfiguration {
 	no, yes := false, true
@@ -101,6 +101,7 @@ func (k Kubelet) Configuration() *kubeletv1beta1.KubeletConfiguration {
 		SystemReserved:     k.SystemReserved,
 		KubeReserved:       k.KubeReserved,
 	}
+
 	if k.ClusterDNS.IsValid() {
 		c.ClusterDNS = []string{k.ClusterDNS.String()}
 	}
@@ -113,7 +114,11 @@ func (k Kubelet) Configuration() *kubeletv1beta1.KubeletConfiguration {
 func (k Kubelet) minor() version.Minor { return version.MinorOf(k.Version) }
 
 func (k Kubelet) taint() corev1.Taint {
-	return corev1.Taint{Key: "os", Value: k.OS, Effect: corev1.TaintEffectNoSchedule}
+	return corev1.Taint{
+		Key:    "os",
+		Value:  k.OS,
+		Effect: corev1.TaintEffectNoSchedule,
+	}
 }
 
 // File returns the text of a configuration file. An older kubelet reads it less strictly, and warns, if there are fields
@@ -143,18 +148,21 @@ func dropEmpty(fields map[string]any) map[string]any {
 			if len(dropEmpty(v)) == 0 {
 				delete(fields, name)
 			}
+
 		case nil:
 			delete(fields, name)
 		case float64:
 			if v == 0 {
 				delete(fields, name)
 			}
+
 		case string:
 			if v == "" || v == "0" || v == "0s" {
 				delete(fields, name)
 			}
 		}
 	}
+
 	return fields
 }
 
@@ -173,7 +181,7 @@ func Windows(c *kubeletv1beta1.KubeletConfiguration, endpoint, resolv string) {
 	c.EvictionHard["memory.available"] = "500Mi" // as Windows has it
 }
 
-// Args are the kubelet's flags: what its configuration file has no place for.
+// Args returns the kubelet's flags: what its configuration file has no place for.
 func (k Kubelet) Args() []string {
 	args := []string{
 		"--config=" + Path(k.OS, KubeletConfig),
@@ -184,6 +192,7 @@ func (k Kubelet) Args() []string {
 	if k.OS == spec.Windows {
 		args = append(args, "--root-dir="+Path(k.OS, KubeletDir))
 	}
+
 	ips := k.Address.String()
 	if k.Address6.IsValid() {
 		ips += "," + k.Address6.String()
@@ -192,6 +201,7 @@ func (k Kubelet) Args() []string {
 	if k.minor() < version.EndpointInFile {
 		args = append(args, "--container-runtime=remote", "--container-runtime-endpoint="+k.Runtime)
 	}
+
 	if k.Taint && k.minor() < version.TaintsInFile {
 		t := k.taint()
 		args = append(args, "--register-with-taints="+t.ToString())
@@ -199,9 +209,9 @@ func (k Kubelet) Args() []string {
 	return args
 }
 
-// WindowsProxyArgs are the flags that kube-proxy has on Windows, beside those of every node. No feature gate is named:
-// WinOverlay and WinDSR are locked on since Kubernetes 1.34. network is the HNS network of the pods, pods are the
-// cluster's subnets of pod addresses.
+// WindowsProxyArgs returns the flags that kube-proxy has on Windows, beside those of every node. No feature gate is
+// named: WinOverlay and WinDSR are locked on since Kubernetes 1.34. network is the HNS network of the pods, pods are
+// the cluster's subnets of pod addresses.
 func WindowsProxyArgs(network, pods string) []string {
 	return []string{
 		"--network-name=" + network,
@@ -212,7 +222,7 @@ func WindowsProxyArgs(network, pods string) []string {
 	}
 }
 
-// ProxyArgs are the flags that kube-proxy has on every node. kubeconfig is a path of the node's.
+// ProxyArgs returns the flags that kube-proxy has on every node. kubeconfig is a path of the node's.
 func ProxyArgs(mode, kubeconfig, node string) []string {
 	return []string{"--proxy-mode=" + mode, "--kubeconfig=" + kubeconfig, "--hostname-override=" + node}
 }
@@ -230,6 +240,7 @@ func Merge(own *kubeletv1beta1.KubeletConfiguration, fields map[string]any,
 	if err != nil {
 		return nil, err
 	}
+
 	text, err := json.Marshal(own)
 	if err != nil {
 		return nil, err
@@ -238,10 +249,12 @@ func Merge(own *kubeletv1beta1.KubeletConfiguration, fields map[string]any,
 	if err != nil {
 		return nil, err
 	}
+
 	var merged kubeletv1beta1.KubeletConfiguration
 	if err := yaml.UnmarshalStrict(text, &merged); err != nil {
 		return nil, errors.New(regexp.MustCompile(`^error unmarshaling JSON: while decoding JSON: (json: )?`).
 			ReplaceAllString(err.Error(), ""))
 	}
+
 	return &merged, nil
 }

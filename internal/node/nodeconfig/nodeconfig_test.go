@@ -18,6 +18,7 @@ func TestKubelet(t *testing.T) {
 		OS:      spec.Linux,
 		Address: netip.MustParseAddr("10.0.0.2"),
 	}
+
 	want := []string{
 		"--config=/var/lib/kubelet/config.yaml",
 		"--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf",
@@ -27,6 +28,7 @@ func TestKubelet(t *testing.T) {
 		"--node-ip=10.0.0.2",
 		"--v=2",
 	}
+
 	if got := linux.Args(); !slices.Equal(got, want) {
 		t.Errorf("of Linux:\n%q\nwant\n%q", got, want)
 	}
@@ -40,6 +42,7 @@ func TestKubelet(t *testing.T) {
 		SelfSigned: true,
 		Taint:      true,
 	}
+
 	for _, flag := range []string{
 		`--config=C:\var\lib\kubelet\config.yaml`, `--root-dir=C:\var\lib\kubelet`, "--node-ip=10.0.0.3,fd00::3",
 	} {
@@ -52,6 +55,7 @@ func TestKubelet(t *testing.T) {
 	if c.ServerTLSBootstrap || c.ClusterDomain != "cluster.local" || !slices.Equal(c.ClusterDNS, []string{"10.96.0.10"}) {
 		t.Errorf("bootstrap %v, domain %q, DNS %q", c.ServerTLSBootstrap, c.ClusterDomain, c.ClusterDNS)
 	}
+
 	taint := corev1.Taint{
 		Key:    "os",
 		Value:  "windows",
@@ -60,6 +64,7 @@ func TestKubelet(t *testing.T) {
 	if !slices.Equal(c.RegisterWithTaints, []corev1.Taint{taint}) {
 		t.Errorf("taints %v", c.RegisterWithTaints)
 	}
+
 	if file := c.Authentication.X509.ClientCAFile; file != `C:\etc\kubernetes\pki\ca.crt` {
 		t.Errorf("the authority is in %s", file)
 	}
@@ -71,6 +76,7 @@ func TestKubelet(t *testing.T) {
 			t.Errorf("%s answers strangers: %+v, %+v", k.Name, c.Authentication, c.Authorization)
 		}
 	}
+
 	if c := linux.Configuration(); !c.ServerTLSBootstrap || c.RegisterWithTaints != nil || c.ClusterDNS != nil {
 		t.Errorf("of Linux: bootstrap %v, taints %v, DNS %q", c.ServerTLSBootstrap, c.RegisterWithTaints, c.ClusterDNS)
 	}
@@ -112,6 +118,7 @@ func TestMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if merged.MaxPods != 7 || merged.TLSMinVersion != "" {
 		t.Errorf("pods %d, TLS %q", merged.MaxPods, merged.TLSMinVersion)
 	}

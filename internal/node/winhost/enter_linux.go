@@ -29,6 +29,7 @@ func (h Host) PID() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find host %q: %w", h.Name, err)
 	}
+
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil {
 		return 0, fmt.Errorf("find host %q: read %q: %w", h.Name, h.StateFile, err)
@@ -50,6 +51,7 @@ func startTime(pid int) (uint64, error) {
 	if i < 0 {
 		return 0, fmt.Errorf("read start time of process %d: no name in %.60q", pid, data)
 	}
+
 	const after = 22 - 3 // fields after the name begin with the third
 	fields := bytes.Fields(data[i+1:])
 	if len(fields) <= after {
@@ -58,6 +60,7 @@ func startTime(pid int) (uint64, error) {
 	if string(fields[0]) == "Z" || string(fields[0]) == "X" {
 		return 0, fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
 	}
+
 	return strconv.ParseUint(string(fields[after]), 10, 64)
 }
 
@@ -103,6 +106,7 @@ func (h Host) enter() error {
 		return fmt.Errorf("enter host %q: %w", h.Name, errors.Join(ErrDown, err))
 	}
 	defer unix.Close(pidfd)
+
 	// A pidfd stays with one process. If the pid is still the first process's now, the pidfd is that process's too.
 	if again, err := h.PID(); err != nil || again != pid {
 		return fmt.Errorf("enter host %q: %w", h.Name, ErrDown)
@@ -111,6 +115,7 @@ func (h Host) enter() error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return fmt.Errorf("enter host %q: unshare folders: %w", h.Name, err)
 	}
+
 	// setns with a pidfd (Linux 5.8) enters all of them or none.
 	if err := unix.Setns(pidfd, unix.CLONE_NEWNS|unix.CLONE_NEWPID|unix.CLONE_NEWUTS|unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("enter host %q: %w", h.Name, err)

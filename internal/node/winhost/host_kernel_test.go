@@ -64,6 +64,7 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 	if err := os.MkdirAll(filepath.Join(dir, "kept", "inside"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := netns.Ensure(pin); err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +72,12 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 	if err := h.Save(file); err != nil {
 		t.Fatal(err)
 	}
+
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := proc.New(proc.Spec{
 		ID:           component.Sole("host"),
 		Path:         exe,
@@ -87,9 +90,11 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 		Marker:       dir,
 		Restart:      proc.Restart{Min: 10 * time.Millisecond},
 	})
+
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if err := p.Stop(ctx); err != nil {
@@ -98,6 +103,7 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 		if err := netns.Remove(pin); err != nil {
 			t.Error(err)
 		}
+
 		if h.Shared != "" {
 			if err := syscall.Unmount(h.Shared, 0); err != nil {
 				t.Error(err)
@@ -106,12 +112,14 @@ func upIn(t *testing.T, dir string, change func(*winhost.Host)) (winhost.Host, *
 		if left, err := proc.Labelled(dir); err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
+
 		for line := range strings.Lines(mounts(t)) {
 			if strings.Contains(line, dir) {
 				t.Errorf("mount left behind: %s", line)
 			}
 		}
 	})
+
 	return h, p
 }
 
@@ -124,7 +132,7 @@ func mounts(t *testing.T) string {
 	return string(data)
 }
 
-// output is what a shell on the host prints.
+// output returns what a shell on the host prints.
 func output(t *testing.T, h winhost.Host, script string) string {
 	t.Helper()
 	out, err := h.Output(t.Context(), nil, nil, "/bin/sh", "-c", script)
@@ -139,6 +147,7 @@ func TestHostIsolation(t *testing.T) {
 	if err := os.WriteFile(own, []byte("1.2.3.4 host-own\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	h, _ := up(t, winhost.Bind{Source: own, Target: "/etc/hosts"})
 	self := filepath.Base(os.Args[0])
 	for _, tt := range []struct{ name, script, want string }{
@@ -158,6 +167,7 @@ func TestHostIsolation(t *testing.T) {
 			}
 		})
 	}
+
 	name, err := os.Hostname()
 	if err != nil || name == "win-1" {
 		t.Errorf("the machine's name is %q, %v", name, err)
@@ -179,6 +189,7 @@ func TestHostSharesWithTheMachine(t *testing.T) {
 		h.Tmp, h.Shared = filepath.Join(dir, "tmp"),
 			filepath.Join(dir, "shared")
 	})
+
 	if _, err := os.Stat(stale); err == nil {
 		t.Error("the host's /tmp has a file from before its start")
 	}
@@ -188,6 +199,7 @@ func TestHostSharesWithTheMachine(t *testing.T) {
 	if got := output(t, h, "cat /tmp/from-machine; echo h > /tmp/from-host"); got != "m" {
 		t.Errorf("the host reads %q", got)
 	}
+
 	if data, err := os.ReadFile(filepath.Join(h.Tmp, "from-host")); err != nil || string(data) != "h\n" {
 		t.Errorf("the machine reads %q, %v", data, err)
 	}
@@ -195,6 +207,7 @@ func TestHostSharesWithTheMachine(t *testing.T) {
 	if err := os.Mkdir(point, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	mount := func() {
 		t.Helper()
 		if err := syscall.Mount("tmpfs", point, "tmpfs", 0, ""); err != nil {
@@ -208,12 +221,14 @@ func TestHostSharesWithTheMachine(t *testing.T) {
 	if got := output(t, h, "cat "+point+"/file"); got != "later" {
 		t.Errorf("the host sees %q in a folder mounted later", got)
 	}
+
 	if err := syscall.Unmount(point, syscall.MNT_DETACH); err != nil {
 		t.Fatal(err)
 	}
 	if got := output(t, h, "ls "+point+" | wc -l"); got != "0" {
 		t.Error("the host still sees what has been unmounted")
 	}
+
 	// And in its next life.
 	if err := p.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -223,6 +238,7 @@ func TestHostSharesWithTheMachine(t *testing.T) {
 	}
 	mount()
 	defer func() { _ = syscall.Unmount(point, syscall.MNT_DETACH) }()
+
 	if got := output(t, h, "cat "+point+"/file"); got != "later" {
 		t.Errorf("the host started again sees %q", got)
 	}
@@ -235,6 +251,7 @@ func TestHostPassesThrough(t *testing.T) {
 	if err != nil || string(out) != "some inputADD\n" {
 		t.Errorf("got %q, %v", out, err)
 	}
+
 	_, err = h.Output(t.Context(), nil, nil, "/bin/sh", "-c", "echo broken >&2; exit 7")
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 7 || !strings.Contains(err.Error(), "broken") {
@@ -242,6 +259,7 @@ func TestHostPassesThrough(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
+
 	start := time.Now()
 	if _, err := h.Output(ctx, nil, nil, "/bin/sleep", "60"); err == nil || time.Since(start) > 10*time.Second {
 		t.Errorf("cancelled program: err = %v after %v", err, time.Since(start))
@@ -260,6 +278,7 @@ func TestHostHasWhatTheMachineLacks(t *testing.T) {
 	h, _ := upIn(t, dir, func(h *winhost.Host) {
 		h.Binds = []winhost.Bind{{Source: source, Target: missing}, {Source: source, Target: "/etc/resolv.conf"}}
 	})
+
 	out := output(t, h, "cat /etc/resolv.conf "+missing)
 	if want := "127.0.0.1 localhost\n127.0.0.1 localhost"; out != want {
 		t.Errorf("the host reads %q, want %q", out, want)
@@ -276,11 +295,13 @@ func TestHostSeesLittleOfTheMachine(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("machine\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+
 	h, _ := upIn(t, dir, func(h *winhost.Host) { h.Shared = filepath.Join(dir, "shared") })
 	kept := h.Folders[0]
 	if err := os.Symlink(victim, filepath.Join(kept, "evil")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tt := range []struct{ name, script, want string }{
 		{"its folders", "echo new > kept/file && cat kept/file", "new"},
 		{"a link to the machine's files", "cat kept/evil 2>&- || echo no; echo harm 2>&- > kept/evil || true", "no"},
@@ -300,6 +321,7 @@ func TestHostSeesLittleOfTheMachine(t *testing.T) {
 			}
 		})
 	}
+
 	if data, err := os.ReadFile(victim); err != nil || string(data) != "machine\n" {
 		t.Errorf("the machine's file is %q, %v", data, err)
 	}
@@ -313,6 +335,7 @@ func TestHostEndsWithInit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	cmd := h.Command(t.Context(), "/bin/sh", "-c", "(sleep 600 & sleep 600 & wait) & echo started; wait")
 	var out bytes.Buffer
 	pipe, err := cmd.StdoutPipe()
@@ -322,6 +345,7 @@ func TestHostEndsWithInit(t *testing.T) {
 	if err := h.StartCommand(t.Context(), cmd); err != nil {
 		t.Fatal(err)
 	}
+
 	line := make([]byte, 8)
 	if _, err := pipe.Read(line); err != nil {
 		t.Fatal(err, out.String())
@@ -329,9 +353,11 @@ func TestHostEndsWithInit(t *testing.T) {
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := cmd.Wait(); err == nil {
 		t.Error("the program outlived its host")
 	}
+
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		pid, err := h.PID()
@@ -343,6 +369,7 @@ func TestHostEndsWithInit(t *testing.T) {
 		}
 		<-time.After(10 * time.Millisecond)
 	}
+
 	if got := output(t, h, "cat /proc/[0-9]*/comm"); strings.Contains(got, "sleep") {
 		t.Errorf("programs of the first life are in the second:\n%s", got)
 	}
@@ -372,6 +399,7 @@ func TestDownHost(t *testing.T) {
 		}
 	}
 	check("no state file")
+
 	// A process that exists, but is not the one of the record.
 	if err := os.WriteFile(h.StateFile, []byte(fmt.Sprintf(`{"pid":%d,"startTime":1}`, os.Getpid())),
 		0o600); err != nil {
@@ -381,6 +409,7 @@ func TestDownHost(t *testing.T) {
 	if err := os.WriteFile(h.StateFile, []byte(`{"pid":4194304,"startTime":1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	check("no such process")
 	if err := winhost.Init(h); err == nil {
 		t.Error("Init ran outside a PID namespace")

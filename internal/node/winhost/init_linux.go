@@ -29,6 +29,7 @@ func (h Host) StartInit(_ context.Context, cmd *exec.Cmd) error {
 	if err := errors.Join(os.MkdirAll(h.Root, 0o700), h.clearTmp(), h.share()); err != nil {
 		return fmt.Errorf("start host %q: %w", h.Name, err)
 	}
+
 	placed, err := h.place(cmd)
 	if err != nil {
 		return err
@@ -39,6 +40,7 @@ func (h Host) StartInit(_ context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start host %q: %w", h.Name, err)
 	}
+
 	if err := h.record(cmd.Process.Pid); err != nil {
 		return errors.Join(fmt.Errorf("start host %q: %w", h.Name, err), cmd.Process.Kill(), cmd.Wait())
 	}
@@ -116,6 +118,7 @@ func Init(h Host) error {
 		return errors.New(
 			"set up host: host-init is not the first process of a PID namespace; it is started by the supervisor")
 	}
+
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGCHLD)
 	unix.Umask(0) // files of the kubelet are read by containers of other uids
@@ -124,6 +127,7 @@ func Init(h Host) error {
 	}
 	looks := time.NewTicker(lookTime)
 	defer looks.Stop()
+
 	for {
 		select {
 		case <-looks.C:
@@ -160,6 +164,7 @@ func endServers(within time.Duration) {
 				servers++
 			}
 		}
+
 		if servers == 0 {
 			return
 		}

@@ -40,6 +40,7 @@ func (h Host) enterRoot() error {
 	if err := h.fillRoot(root); err != nil {
 		return err
 	}
+
 	if err := root.Enter(); err != nil {
 		return err
 	}
@@ -55,6 +56,7 @@ func (h Host) fillRoot(root *hostroot.Root) error {
 			return err
 		}
 	}
+
 	if err := root.ShowPrograms(); err != nil {
 		return err
 	}
@@ -63,6 +65,7 @@ func (h Host) fillRoot(root *hostroot.Root) error {
 			return err
 		}
 	}
+
 	if err := h.mountSystem(root); err != nil {
 		return err
 	}
@@ -76,16 +79,19 @@ func (h Host) showOwn(root *hostroot.Root) error {
 			return err
 		}
 	}
+
 	for _, dir := range h.Programs {
 		if err := root.Show(dir, dir); err != nil {
 			return err
 		}
 	}
+
 	for _, dir := range h.folders() {
 		if err := root.Share(dir, dir); err != nil {
 			return err
 		}
 	}
+
 	for _, dir := range []string{h.Shares, h.Volumes} {
 		if dir == "" {
 			continue
@@ -94,6 +100,7 @@ func (h Host) showOwn(root *hostroot.Root) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -104,6 +111,7 @@ func (h Host) mountSystem(root *hostroot.Root) error {
 	if h.Tmp == "" {
 		tmp = func() error { return root.Mount("tmpfs", "tmp", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777") }
 	}
+
 	if err := errors.Join(
 		tmp(),
 		root.Mount("proc", "proc", harmless, ""),
@@ -112,20 +120,22 @@ func (h Host) mountSystem(root *hostroot.Root) error {
 	); err != nil {
 		return err
 	}
+
 	for _, name := range machineSettings() {
 		if err := root.Show(filepath.Join(h.Root, name), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// machineSettings are the files of /proc by which root changes the machine. No program of a Windows host has to.
+// machineSettings returns the files of /proc by which root changes the machine. No program of a Windows host has to.
 func machineSettings() []string {
 	return []string{"proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus", "proc/fs"}
 }
 
-// folders are those that the host shares with the machine, a folder before what is in it.
+// folders returns those that the host shares with the machine, a folder before what is in it.
 func (h Host) folders() []string {
 	var folders []string
 	for _, dir := range append([]string{h.Shared}, h.Folders...) {

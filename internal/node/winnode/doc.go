@@ -85,10 +85,10 @@ func PolicySocket(runDir string) string { return filepath.Join(runDir, "policy.s
 // C:.
 func TokenFile(dir string) string { return filepath.Join(wine.Drive(Prefix(dir)), tokenFile) }
 
-// Drive is the C: of that host, as a path of the machine.
+// Drive returns the C: of that host, as a path of the machine.
 func Drive(dir string) string { return wine.Drive(Prefix(dir)) }
 
-// Identity is the client certificate of that host's kubelet.
+// Identity returns the client certificate of that host's kubelet.
 func Identity(dir string) kubenode.Identity {
 	return kubenode.Identity{Dir: filepath.Join(wine.Drive(Prefix(dir)), kubenode.KubeletCertDir)}
 }
@@ -99,7 +99,7 @@ const tokenFile = "/ProgramData/Mullion/hns.token"
 // processorsFile says on C: which processors the host shows.
 const processorsFile = "/ProgramData/Mullion/processors"
 
-// drive is the host's C: as a path of the machine.
+// drive returns the host's C: as a path of the machine.
 func (c Config) drive(parts ...string) string {
 	return filepath.Join(append([]string{wine.Drive(Prefix(c.Dir))}, parts...)...)
 }
@@ -134,6 +134,7 @@ func (c Config) Host(s *wine.System) winhost.Host {
 		Env:    s.HostEnv(Prefix(c.Dir)),
 		Dir:    c.drive(),
 	}
+
 	h.Beside = c.HostsCgroup
 	if c.Memory > 0 {
 		h.Cgroup = c.Cgroup
@@ -141,13 +142,14 @@ func (c Config) Host(s *wine.System) winhost.Host {
 	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"} {
 		h.Binds = append(h.Binds, winhost.Bind{Source: c.etc(name), Target: "/etc/" + name})
 	}
+
 	if c.Marker != "" {
 		h.Env = append(h.Env, "MULLION_CLUSTER="+c.Marker)
 	}
 	return h
 }
 
-// etc is a file that the host sees in its /etc.
+// etc returns a file that the host sees in its /etc.
 func (c Config) etc(name string) string { return filepath.Join(c.Dir, "etc", name) }
 
 // Validate tells what is missing.
@@ -156,6 +158,7 @@ func (c Config) Validate() error {
 	if c.Docker != "" {
 		own = nil
 	}
+
 	err := c.Config.Validate("windows host", append(own,
 		kubenode.Setting{Name: "Build", Value: c.Build.Name},
 		kubenode.Setting{Name: "NodeProgram", Value: c.NodeProgram},
@@ -165,5 +168,6 @@ func (c Config) Validate() error {
 	if c.System == nil {
 		return errors.Join(err, fmt.Errorf("check windows host %q: System is not set", c.Name))
 	}
+
 	return errors.Join(err, c.node().Check(c.HasProxy()))
 }

@@ -22,11 +22,12 @@ const (
 	dockerProgram = "dockerd.exe"
 )
 
-// DockerUnit is the unit whose readiness means that dockerd.exe serves its API.
+// DockerUnit returns the unit whose readiness means that dockerd.exe serves its API.
 func (c Config) DockerUnit() component.ID { return c.Unit("dockerd") }
 
-// dockerArgs are the flags of dockerd.exe. Nobody but programs of the host, and those whom the machine lets to the API's
-// socket, reaches the host's loopback, so there is no TLS. A container's disk has no size here, so none is asked for.
+// dockerArgs returns the flags of dockerd.exe. Nobody but programs of the host, and those whom the machine lets to the
+// API's socket, reaches the host's loopback, so there is no TLS. A container's disk has no size here, so none is asked
+// for.
 func dockerArgs() []string {
 	return []string{
 		"-H", "npipe:////./pipe/docker_engine",
@@ -35,7 +36,7 @@ func dockerArgs() []string {
 	}
 }
 
-// dockerUnit is upstream's dockerd.exe.
+// dockerUnit returns upstream's dockerd.exe.
 func (c Config) dockerUnit() component.Component {
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return proc.DialIn(c.Netns)(ctx, "tcp", loopback(DockerPort).String())
@@ -64,6 +65,7 @@ func pingDocker(ctx context.Context, dial func(context.Context) (net.Conn, error
 	if err != nil {
 		return err
 	}
+
 	answer, err := client.Do(request)
 	if err != nil {
 		return err
@@ -73,5 +75,6 @@ func pingDocker(ctx context.Context, dial func(context.Context) (net.Conn, error
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // the status says enough
 		return fmt.Errorf("dockerd.exe answers %s: %s", answer.Status, text)
 	}
+
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
-// etcFiles are what the host sees in its /etc. Wine takes the Windows user name from passwd and resolves names through
-// glibc, which reads the others.
+// etcFiles returns what the host sees in its /etc. Wine takes the Windows user name from passwd and resolves names
+// through glibc, which reads the others.
 func (c Config) etcFiles() map[string]string {
 	files := c.Etc()
 	files["passwd"] = wine.HostUser + ":x:0:0::/:/\n"
@@ -42,7 +42,7 @@ const (
 	VolumesPath   = `C:\var\lib\mullion\volumes\`
 )
 
-// driveDirs are the folders on C: that upstream's programs expect, or from which containers get mounts.
+// driveDirs returns the folders on C: that upstream's programs expect, or from which containers get mounts.
 func driveDirs() []string {
 	return []string{
 		"etc/kubernetes/pki", "var/lib/kubelet/pki", "var/lib/cni", "ProgramData/Mullion", VolumesFolder,
@@ -51,10 +51,10 @@ func driveDirs() []string {
 	}
 }
 
-// privateDirs are the folders on C: that hold what only the node may know: its keys and kubeconfigs, the secrets of its
-// pods, the token of HNS. The host's programs make files with umask 0, because containers of other uids read and change
-// what the kubelet writes into a volume. Containers see volumes through mounts, so the modes of the folders above a
-// volume do not matter to them.
+// privateDirs returns the folders on C: that hold what only the node may know: its keys and kubeconfigs, the secrets of
+// its pods, the token of HNS. The host's programs make files with umask 0, because containers of other uids read and
+// change what the kubelet writes into a volume. Containers see volumes through mounts, so the modes of the folders
+// above a volume do not matter to them.
 func privateDirs() []string {
 	return []string{"etc/kubernetes", "var/lib/kubelet", "var/lib/kubelet/pki", "ProgramData/Mullion"}
 }
@@ -75,7 +75,7 @@ const (
 	programLogMode = fs.ModeSetgid | 0o750
 )
 
-// logDirs are the folders on C: with logs.
+// logDirs returns the folders on C: with logs.
 func logDirs() map[string]fs.FileMode {
 	return map[string]fs.FileMode{
 		"var/log": logsMode, "var/log/kubelet": programLogMode, "var/log/kube-proxy": programLogMode,
@@ -107,17 +107,20 @@ func (c Config) writeDrive() error {
 		// where others install one: podnet.InstalledConfDir, InstalledBinDir
 		dirs = append(dirs, "etc/cni/net.d", "opt/cni/bin")
 	}
+
 	node := c.node()
 	for _, dir := range dirs {
 		if err := node.MkdirAll("/"+dir, 0o755); err != nil {
 			return err
 		}
 	}
+
 	for _, dir := range privateDirs() {
 		if err := node.Chmod("/"+dir, 0o700); err != nil {
 			return err
 		}
 	}
+
 	if err := c.openLogs(); err != nil {
 		return err
 	}
@@ -125,11 +128,13 @@ func (c Config) writeDrive() error {
 	if !c.Bare {
 		files[resolvConf] = resolvconf.Machine().String()
 	}
+
 	for name, text := range files {
 		if err := node.WriteFile(name, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
+
 	if err := c.ensureCrictl(); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ProxyArgs are kube-proxy's flags. Only an overlay has a source VIP.
+// ProxyArgs returns kube-proxy's flags. Only an overlay has a source VIP.
 func (c Config) ProxyArgs(sourceVIP netip.Addr) []string {
 	args := nodeconfig.WindowsProxyArgs(podnet.NetworkName(c.Network.Mode), spec.JoinSubnets(c.PodSubnet, c.PodSubnet6))
 	if c.EnableDSR {
@@ -49,8 +49,10 @@ func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sourceVIPTimeout)
 	defer cancel()
+
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		vip, err := podnet.SourceVIP(c.drive())
 		if err == nil || !errors.Is(err, os.ErrNotExist) {
@@ -67,8 +69,8 @@ func (c Config) sourceVIP(ctx context.Context) (netip.Addr, error) {
 // overlayOfOthers reports whether the host's network is an overlay that somebody else makes.
 func (c Config) overlayOfOthers() bool { return c.Network.NoCNI && c.Network.Mode == spec.ModeOverlay }
 
-// writtenVIP is the source VIP that others have written on the host. It is not valid if there is none, or none that can
-// be read: the file may be half written.
+// writtenVIP returns the source VIP that others have written on the host. It is not valid if there is none, or none
+// that can be read: the file may be half written.
 func (c Config) writtenVIP() netip.Addr {
 	vip, err := podnet.SourceVIP(c.drive())
 	if err != nil {
@@ -77,13 +79,13 @@ func (c Config) writtenVIP() netip.Addr {
 	return vip
 }
 
-// proxyUnit is upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and with
-// that an HNS network.
+// proxyUnit returns upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and
+// with that an HNS network.
 func (c Config) proxyUnit() component.Component {
 	return c.service(kubenode.KubeProxy, c.node().KubeProxy(c.proxySpec(), c.lacksNetwork))
 }
 
-// proxySpec is how kube-proxy.exe is started. Where others make the overlay, it waits for their network without a
+// proxySpec returns how kube-proxy.exe is started. Where others make the overlay, it waits for their network without a
 // source VIP, and is started again when they have written that, or another.
 func (c Config) proxySpec() proc.Spec {
 	var vip netip.Addr // that it was started with; one start comes after the other
@@ -95,6 +97,7 @@ func (c Config) proxySpec() proc.Spec {
 	if !c.overlayOfOthers() {
 		return s
 	}
+
 	start := s.Starter
 	s.Starter = func(ctx context.Context, cmd *exec.Cmd) error {
 		if err := start(ctx, cmd); err != nil {
@@ -103,6 +106,7 @@ func (c Config) proxySpec() proc.Spec {
 		go c.endWhenVIPChanges(ctx, vip, cmd.Process)
 		return nil
 	}
+
 	return s
 }
 
@@ -111,12 +115,14 @@ func (c Config) proxySpec() proc.Spec {
 func (c Config) endWhenVIPChanges(ctx context.Context, started netip.Addr, process *os.Process) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+
 		if vip := c.writtenVIP(); vip.IsValid() && vip != started {
 			_ = process.Signal(syscall.SIGTERM) // it may have ended by itself
 			return
@@ -130,5 +136,5 @@ func (c Config) endWhenVIPChanges(ctx context.Context, started netip.Addr, proce
 // lacksNetwork reports whether the host's network is for somebody else to install, who has not done so yet. kube-proxy
 // waits for it then, and nobody waits for kube-proxy.
 func (c Config) lacksNetwork() bool {
-	return c.Network.NoCNI && (!podnet.Configured(c.drive()) || c.overlayOfOthers() && !c.writtenVIP().IsValid())
+	return c.Network.NoCNI && (!podnet.Configured(c.drive()) || (c.overlayOfOthers() && !c.writtenVIP().IsValid()))
 }

@@ -14,6 +14,7 @@ func TestProgram(t *testing.T) {
 	if err := os.MkdirAll(c.drive("k"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	upstream := func() {
 		t.Helper()
 		for name, want := range map[string]string{"kubelet.exe": `C:\k\kubelet.exe`, "kube-proxy.exe": `C:\k\kube-proxy.exe`} {
@@ -21,6 +22,7 @@ func TestProgram(t *testing.T) {
 				t.Errorf("%s: %q, %v", name, got, err)
 			}
 		}
+
 		if left, _ := os.ReadDir(c.drive("k", "own")); len(left) > 0 {
 			t.Errorf("on C: is still %v", left)
 		}
@@ -29,6 +31,7 @@ func TestProgram(t *testing.T) {
 	if err := os.MkdirAll(kubenode.OwnDir(c.Dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	own := filepath.Join(kubenode.OwnDir(c.Dir), "kubelet.exe")
 	for _, text := range []string{"one", "another"} {
 		if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
@@ -41,6 +44,7 @@ func TestProgram(t *testing.T) {
 			t.Errorf("on C: is %q, %v, want %q", got, err, text)
 		}
 	}
+
 	if got, err := c.program("kube-proxy.exe"); err != nil || got != `C:\k\kube-proxy.exe` {
 		t.Errorf("kube-proxy.exe beside it: %q, %v", got, err)
 	}

@@ -30,12 +30,12 @@ const (
 // criSecurity is the pipe's security descriptor: administrators and the system may do everything, others nothing.
 const criSecurity = "D:P(A;;GA;;;BA)(A;;GA;;;SY)"
 
-// pipesSocket is the Unix socket that leads to the pipe, so that the pipe is probed from its clients' side.
+// pipesSocket returns the Unix socket that leads to the pipe, so that the pipe is probed from its clients' side.
 func (c Config) pipesSocket() string {
 	return filepath.Join(agentconfig.PipesDir(c.RunDir), "containerd-containerd.sock")
 }
 
-// pipesArgs are the arguments of mullion-pipe.exe. It listens on the sockets before it is ready.
+// pipesArgs returns the arguments of mullion-pipe.exe. It listens on the sockets before it is ready.
 func (c Config) pipesArgs() []string {
 	relays := []piperelay.Relay{{Listen: criPipe, Dial: wine.UnixName(agentconfig.CRISocket(c.RunDir))}}
 	for _, name := range hostcall.Names() {
@@ -65,6 +65,7 @@ func (c Config) pipesUnit() component.Component {
 					return fmt.Errorf("remove the last socket: %w", err)
 				}
 			}
+
 			h, err := c.running()
 			if err != nil {
 				return err
@@ -73,6 +74,7 @@ func (c Config) pipesUnit() component.Component {
 		},
 		Ready: connects(dial),
 	}, nil)
+
 	if !c.Bare {
 		p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
 	}

@@ -18,6 +18,7 @@ func TestPodsFolder(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	p := &prefix{Config: Config{Config: kubenode.Config{Dir: t.TempDir()}}}
 	lower := filepath.Join(p.Dir, "lower")
 	older := filepath.Join(p.Dir, "upper", podsFolder, "uid", "volume")
@@ -26,6 +27,7 @@ func TestPodsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	seen := filepath.Join(Prefix(p.Dir), podsFolder)
 	for range 2 { // a host that is switched off and on
 		if err := p.mount([]string{lower}); err != nil {
@@ -37,6 +39,7 @@ func TestPodsFolder(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(seen, "uid", "new"), 0o755); err != nil {
 			t.Error(err)
 		}
+
 		for _, dir := range []string{"uid/volume", "uid/new"} {
 			if _, err := os.Stat(filepath.Join(p.Dir, "pods", dir)); err != nil {
 				t.Errorf("beside the drive: %v", err)
@@ -45,12 +48,14 @@ func TestPodsFolder(t *testing.T) {
 				t.Errorf("on the drive: %v", err)
 			}
 		}
+
 		for _, at := range []string{seen, Prefix(p.Dir)} {
 			if err := unix.Unmount(at, 0); err != nil {
 				t.Fatalf("unmount %q: %v", at, err)
 			}
 		}
 	}
+
 	if left, err := os.ReadDir(filepath.Dir(filepath.Dir(older))); err == nil && len(left) > 0 {
 		t.Errorf("the drive still has %v", left)
 	}
@@ -61,6 +66,7 @@ func TestPodsFolderBehindALink(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
+
 	p := &prefix{Config: Config{Config: kubenode.Config{Dir: t.TempDir()}}}
 	lower, elsewhere := filepath.Join(p.Dir, "lower"), t.TempDir()
 	lib := filepath.Join(p.Dir, "upper", "Files", "var", "lib")
@@ -69,12 +75,14 @@ func TestPodsFolderBehindALink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink(elsewhere, filepath.Join(lib, "kubelet")); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.mount([]string{lower}); err == nil {
 		t.Error("it was mounted behind the link")
 	}
+
 	_ = unix.Unmount(Prefix(p.Dir), unix.MNT_DETACH)
 	if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
 		t.Errorf("elsewhere there is %v (%v)", left, err)

@@ -23,7 +23,7 @@ import (
 // prefix is the component that mounts the host's Wine prefix and puts the host's files into it.
 type prefix struct{ Config }
 
-// ID is the component's.
+// ID returns the component's.
 func (p *prefix) ID() component.ID { return p.Unit("prefix") }
 
 // Start mounts the prefix, unless it is mounted with the same layers, and writes the files. No program of the host runs
@@ -47,6 +47,7 @@ func (p *prefix) start() error {
 	if err != nil {
 		return err
 	}
+
 	programs, err := p.programsLayer()
 	if err != nil {
 		return err
@@ -54,6 +55,7 @@ func (p *prefix) start() error {
 	if err := p.mount(append([]string{programs}, layers...)); err != nil {
 		return err
 	}
+
 	if err := p.writeRegistry(); err != nil {
 		return err
 	}
@@ -63,22 +65,26 @@ func (p *prefix) start() error {
 	if err := p.writeDrive(); err != nil {
 		return err
 	}
+
 	host := p.Host(system)
 	if host.Cgroup != "" {
 		if err := showMemory(&host); err != nil {
 			return err
 		}
 	}
+
 	for name, target := range map[string]string{"unc": host.Shares, "volumes": host.Volumes} {
 		if err := p.linkDevice(name, target); err != nil {
 			return err
 		}
 	}
+
 	for _, dir := range host.Folders {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	}
+
 	return host.Save(HostFile(p.Dir))
 }
 
@@ -119,12 +125,14 @@ func (p *prefix) mount(layers []string) error {
 			return err
 		}
 	}
+
 	record := filepath.Join(p.Dir, "layers")
 	want := strings.Join(layers, "\n") + "\n"
 	have, err := os.ReadFile(record)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	mounted, err := isMounted(target)
 	if err != nil {
 		return err
@@ -132,11 +140,13 @@ func (p *prefix) mount(layers []string) error {
 	if mounted && string(have) == want {
 		return nil
 	}
+
 	if mounted {
 		if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {
 			return fmt.Errorf("unmount %q: %w", target, err)
 		}
 	}
+
 	if string(have) != want {
 		if err := p.changeLayers(record, want); err != nil {
 			return err
@@ -145,15 +155,18 @@ func (p *prefix) mount(layers []string) error {
 	if err := p.movePods(); err != nil {
 		return err
 	}
+
 	escaped := make([]string, len(layers))
 	for i, l := range layers {
 		escaped[i] = escapeOption(l)
 	}
+
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,redirect_dir=on", strings.Join(escaped, ":"),
 		escapeOption(upper), escapeOption(work))
 	if err := unix.Mount("overlay", target, "overlay", 0, options); err != nil {
 		return fmt.Errorf("mount overlay at %q: %w", target, err)
 	}
+
 	return p.mountPods()
 }
 
@@ -174,11 +187,13 @@ func (p *prefix) movePods() error {
 	if err != nil {
 		return fmt.Errorf("make the folder of pods' volumes: %w", err)
 	}
+
 	upper, err := os.OpenRoot(filepath.Join(p.Dir, "upper"))
 	if err != nil {
 		return fmt.Errorf("move pods' volumes: %w", err)
 	}
 	defer upper.Close()
+
 	older, err := upper.OpenFile(filepath.Dir(podsFolder), os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err == nil {
 		defer older.Close()
@@ -187,6 +202,7 @@ func (p *prefix) movePods() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("move pods' volumes: %w", err)
 	}
+
 	return nil
 }
 
@@ -200,6 +216,7 @@ func (p *prefix) mountPods() error {
 	if err := drive.MkdirAll(podsFolder, 0o755); err != nil {
 		return fmt.Errorf("mount pods' volumes: %w", err)
 	}
+
 	at, err := drive.OpenFile(podsFolder, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return fmt.Errorf("mount pods' volumes: %w", err)
@@ -240,6 +257,7 @@ func (p *prefix) writeRegistry() error {
 	if err := wine.NameServerFolder(drive, os.Geteuid()); err != nil {
 		return err
 	}
+
 	id := wine.HostIdentity{
 		SystemUUID: p.UUID().String(),
 		BootID:     uint32(time.Now().Unix()), // grows with every boot, which is all that is asked of it

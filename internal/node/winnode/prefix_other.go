@@ -11,7 +11,7 @@ import (
 
 type prefix struct{ Config }
 
-// ID is the component's.
+// ID returns the component's.
 func (p *prefix) ID() component.ID { return p.Unit("prefix") }
 
 // Start needs Linux.

@@ -21,8 +21,8 @@ const (
 	cniBin        = containerdDir + "/cni/bin"
 )
 
-// programs are upstream's programs on the host. It has crictl.exe if that has been built: a person wants it, and no part
-// of a cluster. A bare host likewise has kubeadm.exe and kubectl.exe.
+// programs returns upstream's programs on the host. It has crictl.exe if that has been built: a person wants it, and no
+// part of a cluster. A bare host likewise has kubeadm.exe and kubectl.exe.
 func (c Config) programs() []program {
 	if c.Docker != "" {
 		return []program{{filepath.Join(c.Docker, dockerProgram), dockerFolder + dockerProgram}}
@@ -31,11 +31,13 @@ func (c Config) programs() []program {
 	if !c.NoProxy || c.Bare {
 		all = append(all, program{filepath.Join(c.Kubernetes, "kube-proxy.exe"), "k/kube-proxy.exe"})
 	}
+
 	for _, name := range []string{"kubeadm.exe", "kubectl.exe"} {
 		if file := filepath.Join(c.Kubernetes, name); c.Bare && exists(file) {
 			all = append(all, program{file, "k/" + name})
 		}
 	}
+
 	if file := filepath.Join(c.Programs, "crictl.exe"); exists(file) {
 		all = append(all, program{file, containerdDir + "/crictl.exe"})
 	}
@@ -44,6 +46,7 @@ func (c Config) programs() []program {
 			all = append(all, program{filepath.Join(c.Programs, plugin), cniBin + "/" + plugin})
 		}
 	}
+
 	return all
 }
 
@@ -59,6 +62,7 @@ func (c Config) programsLayer() (string, error) {
 		}
 		fmt.Fprintf(h, "%s %d %d\n", p.place, info.Size(), info.ModTime().UnixNano())
 	}
+
 	dir := filepath.Join(c.ProgramsDir, hex.EncodeToString(h.Sum(nil))[:16])
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
@@ -66,11 +70,13 @@ func (c Config) programsLayer() (string, error) {
 	if err := os.MkdirAll(c.ProgramsDir, 0o755); err != nil {
 		return "", err
 	}
+
 	tmp, err := os.MkdirTemp(c.ProgramsDir, ".new-*")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
+
 	for _, p := range c.programs() {
 		to := filepath.Join(tmp, "Files", p.place)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -80,6 +86,7 @@ func (c Config) programsLayer() (string, error) {
 			return "", fmt.Errorf("put %s into the layer of programs: %w", p.place, err)
 		}
 	}
+
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return "", err
 	}
@@ -103,6 +110,7 @@ func linkOrCopy(from, to string) error {
 	if os.Link(real, to) == nil {
 		return nil
 	}
+
 	in, err := os.Open(real)
 	if err != nil {
 		return err
@@ -112,6 +120,7 @@ func linkOrCopy(from, to string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
 }

@@ -39,16 +39,19 @@ func TestProxyOnOverlayOfOthers(t *testing.T) {
 		}
 		return c.ProxyArgs(vip)
 	}
+
 	hasVIP := func(arg string) bool { return strings.HasPrefix(arg, "--source-vip=") }
 	if a := args(); slices.ContainsFunc(a, hasVIP) || !slices.Contains(a, "--network-name=vxlan0") ||
 		!c.lacksNetwork() {
 		t.Errorf("before there is anything: %v, waits %v", a, c.lacksNetwork())
 	}
+
 	put(t, c, "etc/cni/net.d/10-flannel.conf", `{"cniVersion": "0.3.1", "name": "vxlan0", "type": "flannel"}`)
 	put(t, c, "k/sourceVip.json", `{"cniVersion":"0.2.0","ip4":{"ip":"10.226.1.2`) // half written
 	if a := args(); slices.ContainsFunc(a, hasVIP) || !c.lacksNetwork() {
 		t.Errorf("with a CNI configuration alone: %v, waits %v", a, c.lacksNetwork())
 	}
+
 	for text, want := range map[string]string{
 		`{"cniVersion":"0.2.0","ip4":{"ip":"10.226.1.2/24","gateway":"10.226.1.1"},"dns":{}}`:                       "--source-vip=10.226.1.2",
 		`{"cniVersion":"1.0.0","ips":[{"address":"10.226.1.3/24","gateway":"10.226.1.1"}]}`:                         "--source-vip=10.226.1.3",
@@ -74,6 +77,7 @@ func TestProxyEndsWhenVIPChanges(t *testing.T) {
 		}
 		return cmd
 	}
+
 	const first = `{"ip4":{"ip":"10.226.1.2/24"}}`
 	put(t, c, "k/sourceVip.json", first)
 	same := start()
@@ -83,6 +87,7 @@ func TestProxyEndsWhenVIPChanges(t *testing.T) {
 	if err := same.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("it was ended though the source VIP is the same: %v", err)
 	}
+
 	_ = same.Process.Kill()
 	_ = same.Wait()
 	c.endWhenVIPChanges(t.Context(), c.writtenVIP(), same.Process) // returns, as the process is gone

@@ -47,8 +47,10 @@ func (c Config) service(part string, p *kubenode.Process) *kubenode.Process {
 				Err:    fmt.Errorf("it was stopped by hand: the service %s of host %s does not run", part, c.Name),
 			}
 		}
+
 		return nil
 	}
+
 	p.Kept = func() ([]int, error) {
 		all, err := proc.Leftovers(proc.Mark{Pins: filepath.Dir(c.Netns)})
 		var pids []int
@@ -58,7 +60,9 @@ func (c Config) service(part string, p *kubenode.Process) *kubenode.Process {
 				pids = append(pids, l.PID)
 			}
 		}
+
 		return pids, err
 	}
+
 	return p
 }

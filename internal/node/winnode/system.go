@@ -17,7 +17,7 @@ type SystemLayer struct {
 // NewSystemLayer returns the component; nothing happens until Start.
 func NewSystemLayer(o wine.Options) *SystemLayer { return &SystemLayer{options: o} }
 
-// ID is the component's.
+// ID returns the component's.
 func (s *SystemLayer) ID() component.ID { return component.Sole("wine") }
 
 // Start prepares the layer, or finds the one that is there.
@@ -33,5 +33,5 @@ func (s *SystemLayer) Start(ctx context.Context) error {
 // Stop does nothing: the layer is files.
 func (s *SystemLayer) Stop(context.Context) error { return nil }
 
-// System is the layer, nil before Start.
+// System returns the layer, nil before Start.
 func (s *SystemLayer) System() *wine.System { return s.system.Load() }

@@ -31,6 +31,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 				"enableSystemLogQuery": true,
 				"evictionHard":         map[string]any{"memory.available": "1Gi", "nodefs.available": nil},
 			}
+
 			c.KubeletExtraArgs = []spec.Arg{{Name: "v", Value: "4"}}
 			c.KubeProxyExtraArgs = []spec.Arg{{Name: "v", Value: "5"}}
 		},
@@ -60,6 +61,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			change(&c)
 			if err := os.MkdirAll(c.drive("Windows", "System32"), 0o755); err != nil {
 				t.Fatal(err)
@@ -67,6 +69,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			if err := c.writeEtc(); err != nil {
 				t.Fatal(err)
 			}
+
 			if err := c.writeDrive(); err != nil {
 				t.Fatal(err)
 			}
@@ -74,10 +77,12 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			host, err := json.MarshalIndent(c.Host(c.System()), "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			text := string(host) + "\n" + kubenodetest.Units(t, units) +
 				"kubelet.exe\n" + strings.Join(kubeletArgs(c), "\n") + "\n" +
 				"kube-proxy.exe\n" + strings.Join(c.ProxyArgs(netip.Addr{}), "\n") + "\n" +

@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/services/keeper"
 )
 
-// Units are the components of one Windows host, in the order they start.
+// Units returns the components of one Windows host, in the order they start.
 func Units(c Config) ([]component.Unit, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -31,12 +31,14 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: c.hostUnit(), After: []component.ID{c.Unit("prefix")}},
 		{Component: c.agentUnit(), After: []component.ID{c.Unit("host")}},
 	}
+
 	if !c.Bare {
 		units = append(units, component.Unit{
 			Component: c.kubeletUnit(),
 			After:     append([]component.ID{c.Unit("agent")}, c.KubeletAfter...),
 		})
 	}
+
 	units = append(units, component.Unit{Component: c.pipesUnit(), After: []component.ID{c.Unit("agent")}})
 	if c.Docker != "" {
 		units = append(units, component.Unit{
@@ -44,12 +46,14 @@ func Units(c Config) ([]component.Unit, error) {
 			After:     []component.ID{c.Unit("agent"), c.Unit("pipes")},
 		})
 	}
+
 	if c.HasProxy() {
 		units = append(units, component.Unit{
 			Component: c.proxyUnit(),
 			After:     append([]component.ID{c.KubeletUnit()}, c.ProxyAfter...),
 		})
 	}
+
 	return units, nil
 }
 
@@ -60,7 +64,7 @@ func (c Config) HasProxy() bool {
 	return calls && c.Network.Mode.Services() && !c.NoProxy && !c.Bare
 }
 
-// linuxEnv is the environment of mullion-node.
+// linuxEnv returns the environment of mullion-node.
 func linuxEnv() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 }
@@ -68,7 +72,7 @@ func linuxEnv() []string {
 // running returns the description of the host that the prefix component wrote.
 func (c Config) running() (winhost.Host, error) { return winhost.Load(HostFile(c.Dir)) }
 
-// hostUnit is the host's first process.
+// hostUnit returns the host's first process.
 func (c Config) hostUnit() component.Component {
 	return c.Process("host", proc.Spec{
 		Path:  c.NodeProgram,
@@ -92,13 +96,14 @@ func (c Config) hostUnit() component.Component {
 	}, nil)
 }
 
-// agentUnit is the HNS and CRI server. It is in the host's network namespace only: it makes mounts that the machine has
-// to see.
+// agentUnit returns the HNS and CRI server. It is in the host's network namespace only: it makes mounts that the
+// machine has to see.
 func (c Config) agentUnit() component.Component {
 	config := filepath.Join(c.Dir, "agent.json")
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return proc.DialIn(c.Netns)(ctx, "tcp", loopback(CRIPort).String())
 	}
+
 	p := c.Process("agent", proc.Spec{
 		Path:   c.NodeProgram,
 		Args:   []string{"serve", "--config", config},
@@ -107,13 +112,14 @@ func (c Config) agentUnit() component.Component {
 		Cgroup: c.AgentsCgroup,
 		Ready:  connects(dial),
 	}, func() error { return c.agent().Save(config) })
+
 	if !c.Bare { // a kubelet has to tell the runtime of the node's range of pod addresses first
 		p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
 	}
 	return p
 }
 
-// agent is what the agent is told.
+// agent returns what the agent is told.
 func (c Config) agent() agentconfig.Config {
 	policySocket := ""
 	if c.Policies {
@@ -139,13 +145,17 @@ func (c Config) agent() agentconfig.Config {
 		PodSubnet:           c.PodSubnet,
 		ServiceSubnet:       c.ServiceSubnet,
 		NodeSubnet:          c.NodeSubnet,
-		IPv6:                agentconfig.Subnets{Pods: c.PodSubnet6, Services: c.ServiceSubnet6, Nodes: c.NodeSubnet6},
-		Network:             c.Network,
-		Processors:          c.Processors.Count(),
-		Places:              c.Places,
-		Memory:              c.Memory,
-		Domains:             c.Domains,
-		LogLevelFile:        c.LogLevelFile,
+		IPv6: agentconfig.Subnets{
+			Pods:     c.PodSubnet6,
+			Services: c.ServiceSubnet6,
+			Nodes:    c.NodeSubnet6,
+		},
+		Network:      c.Network,
+		Processors:   c.Processors.Count(),
+		Places:       c.Places,
+		Memory:       c.Memory,
+		Domains:      c.Domains,
+		LogLevelFile: c.LogLevelFile,
 	}
 }
 
@@ -164,14 +174,14 @@ func connects(dial func(context.Context) (net.Conn, error)) func(context.Context
 	}
 }
 
-// kubeletUnit is upstream's kubelet.exe.
+// kubeletUnit returns upstream's kubelet.exe.
 func (c Config) kubeletUnit() component.Component {
 	n := c.node()
 	args := func(context.Context) ([]string, error) { return n.KubeletArgs(), nil }
 	return c.service(kubenode.Kubelet, n.Kubelet(c.upstream(kubenode.Kubelet, args)))
 }
 
-// upstream is how one of upstream's programs is started, or a person's own in its place: as a service, by
+// upstream returns how one of upstream's programs is started, or a person's own in its place: as a service, by
 // mullion-service.exe. Its arguments are asked for at each start.
 func (c Config) upstream(part string, args func(context.Context) ([]string, error)) proc.Spec {
 	return proc.Spec{
@@ -186,6 +196,7 @@ func (c Config) upstream(part string, args func(context.Context) ([]string, erro
 			if err != nil {
 				return err
 			}
+
 			path, err := c.program(kubenode.ProgramName(part, spec.Windows))
 			if err != nil {
 				return err
@@ -194,6 +205,7 @@ func (c Config) upstream(part string, args func(context.Context) ([]string, erro
 			if err := c.node().WriteFile(stateFolder+part, []byte(keeper.Starting), 0o600); err != nil {
 				return err
 			}
+
 			keep := c.keeper(part)
 			keep.Command = append([]string{path}, append(flags, "--windows-service")...)
 			return startWindows(ctx, cmd, h, wine.ServiceProgram, keep.Args()...)
@@ -215,8 +227,8 @@ func startWindows(ctx context.Context, cmd *exec.Cmd, h winhost.Host, program st
 	return h.Start(ctx, cmd)
 }
 
-// program is the Windows path of one of upstream's programs, or of the person's own that is to run in its place, which
-// is put there.
+// program returns the Windows path of one of upstream's programs, or of the person's own that is to run in its place,
+// which is put there.
 func (c Config) program(name string) (string, error) {
 	node := c.node()
 	file, own := kubenode.OwnProgram(c.Dir, name)

@@ -85,6 +85,7 @@ func TestBareHost(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.Kubernetes, "kubeadm.exe"), nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	units, err := Units(c)
 	if err != nil {
 		t.Fatal(err)
@@ -93,9 +94,11 @@ func TestBareHost(t *testing.T) {
 	for _, u := range units {
 		got = append(got, u.ID().String())
 	}
+
 	for _, p := range c.programs() {
 		got = append(got, filepath.Base(p.place))
 	}
+
 	want := []string{
 		"prefix/win-1", "host/win-1", "agent/win-1", "pipes/win-1", "kubelet.exe", "kube-proxy.exe", "kubeadm.exe",
 		"win-bridge.exe", "win-overlay.exe", "host-local.exe",
@@ -103,6 +106,7 @@ func TestBareHost(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+
 	if err := os.MkdirAll(c.drive("Windows/System32"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +116,7 @@ func TestBareHost(t *testing.T) {
 	if info, err := os.Stat(c.drive("etc/kubernetes")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("what a person will put there is not private: %v, %v", info, err)
 	}
+
 	if files, err := filepath.Glob(c.drive("etc/kubernetes/*.conf")); err != nil || len(files) > 0 {
 		t.Errorf("files of a kubelet: %v, %v", files, err)
 	}
@@ -127,12 +132,14 @@ func TestLogFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Chmod(pods, 0o750); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.writeDrive(); err != nil {
 		t.Fatal(err)
 	}
+
 	for dir, want := range map[string]fs.FileMode{
 		"var/log": 0o775, "var/log/kubelet": 0o750, "var/log/kube-proxy": 0o750, "var/log/pods": 0o750,
 	} {
@@ -143,10 +150,12 @@ func TestLogFolders(t *testing.T) {
 		if got := info.Mode(); got != fs.ModeDir|fs.ModeSetgid|want {
 			t.Errorf("mode of %s: got %v, want %v with its group handed down", dir, got, want)
 		}
+
 		if got := info.Sys().(*syscall.Stat_t).Gid; int(got) != c.Administrators {
 			t.Errorf("group of %s: got %d, want %d", dir, got, c.Administrators)
 		}
 	}
+
 	if _, err := os.Stat(c.drive("var/log/containers")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the kubelet's folder was made for it: %v", err)
 	}
@@ -157,6 +166,7 @@ func TestToken(t *testing.T) {
 	if err := os.MkdirAll(c.drive("Windows/System32"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	var tokens []string
 	for range 2 { // a restart keeps it
 		if err := c.writeDrive(); err != nil {
@@ -183,11 +193,13 @@ func TestProgramsLayer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, p := range c.programs() {
 		if err := os.WriteFile(p.file, []byte(p.file), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	without, err := c.programsLayer()
 	if err != nil {
 		t.Fatal(err)
@@ -196,6 +208,7 @@ func TestProgramsLayer(t *testing.T) {
 	if err := os.WriteFile(crictl, []byte(crictl), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	first, err := c.programsLayer()
 	if err != nil {
 		t.Fatal(err)
@@ -204,11 +217,13 @@ func TestProgramsLayer(t *testing.T) {
 		exists(filepath.Join(without, place)) || !exists(filepath.Join(first, place)) {
 		t.Errorf("crictl.exe, which is not always built: %q without, %q with it", without, first)
 	}
+
 	for _, p := range c.programs() {
 		if data, err := os.ReadFile(filepath.Join(first, "Files", p.place)); err != nil || string(data) != p.file {
 			t.Errorf("%s: %q, %v", p.place, data, err)
 		}
 	}
+
 	if again, err := c.programsLayer(); err != nil || again != first {
 		t.Errorf("second call: %q, %v; first %q", again, err, first)
 	}
@@ -218,6 +233,7 @@ func TestProgramsLayer(t *testing.T) {
 	if next, err := c.programsLayer(); err != nil || next == first {
 		t.Errorf("new programs: %q, %v; first %q", next, err, first)
 	}
+
 	c.NoProxy, c.Network.NoCNI = true, true
 	bare, err := c.programsLayer()
 	if err != nil {
@@ -227,6 +243,7 @@ func TestProgramsLayer(t *testing.T) {
 		exists(filepath.Join(bare, "Files", cniBin)) {
 		t.Errorf("without kube-proxy and CNI plugins: %v, %v", left, err)
 	}
+
 	if left, err := filepath.Glob(filepath.Join(c.ProgramsDir, ".new-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -242,6 +259,7 @@ func TestUnitsOrder(t *testing.T) {
 	for _, u := range units {
 		got = append(got, u.ID().String()+" after "+strings.Join(component.Texts(u.After), ","))
 	}
+
 	want := []string{
 		"prefix/win-1 after ", "host/win-1 after prefix/win-1", "agent/win-1 after host/win-1",
 		"kubelet/win-1 after agent/win-1", "pipes/win-1 after agent/win-1",
@@ -250,6 +268,7 @@ func TestUnitsOrder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+
 	if _, err := Units(Config{Config: kubenode.Config{Name: "win-2"}}); err == nil || !strings.Contains(err.Error(), "NodeProgram") {
 		t.Errorf("empty configuration: %v", err)
 	}
@@ -263,6 +282,7 @@ func TestNoProxyWithoutHNSv2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		c.Build = build
 		units, err := Units(c)
 		if err != nil {

@@ -22,6 +22,7 @@ func Order(units []Unit) ([]ID, error) {
 		}
 		byID[id] = u
 	}
+
 	for _, u := range units {
 		for _, after := range u.After {
 			if _, ok := byID[after]; !ok {
@@ -29,6 +30,7 @@ func Order(units []Unit) ([]ID, error) {
 			}
 		}
 	}
+
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -38,6 +40,7 @@ func Order(units []Unit) ([]ID, error) {
 			return nil, err
 		}
 	}
+
 	return w.order, nil
 }
 
@@ -71,12 +74,14 @@ func (w *walk) visit(id ID) error {
 		}
 		return fmt.Errorf("check unit %q: it waits for itself: %s", id, strings.Join(Texts(w.path[start:]), " after "))
 	}
+
 	w.mark[id] = open
 	for _, after := range w.units[id].After {
 		if err := w.visit(after); err != nil {
 			return err
 		}
 	}
+
 	w.mark[id] = closed
 	w.order = append(w.order, id)
 	w.path = w.path[:len(w.path)-1]

@@ -15,10 +15,10 @@ type ID struct {
 	Node string
 }
 
-// Sole is the unit of a part that a cluster has once.
+// Sole returns the unit of a part that a cluster has once.
 func Sole(part string) ID { return ID{Part: part} }
 
-// Soles are the units of parts that a cluster has once.
+// Soles returns the units of parts that a cluster has once.
 func Soles(parts ...string) []ID {
 	ids := make([]ID, len(parts))
 	for i, part := range parts {
@@ -28,7 +28,7 @@ func Soles(parts ...string) []ID {
 	return ids
 }
 
-// OfNode is the unit of a part of a node.
+// OfNode returns the unit of a part of a node.
 func OfNode(part, node string) ID { return ID{Part: part, Node: node} }
 
 // ErrNoUnit says that a text names no unit.
@@ -47,7 +47,7 @@ func ParseID(text string) (ID, error) {
 	return ID{Part: part, Node: node}, nil
 }
 
-// String is the ID's text.
+// String returns the ID's text.
 func (id ID) String() string {
 	if id.Node == "" {
 		return id.Part
@@ -70,7 +70,7 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Texts are the texts of IDs, in their order.
+// Texts returns the texts of IDs, in their order.
 func Texts(ids []ID) []string {
 	all := make([]string, len(ids))
 	for i, id := range ids {

@@ -24,6 +24,7 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%q is %#v, %v", text, got, err)
 		}
 	}
+
 	for _, text := range []string{"", "/", "/win-1", "kubelet/", "a/b/c", "kubelet//win-1"} {
 		if got, err := component.ParseID(text); !errors.Is(err, component.ErrNoUnit) || got != (component.ID{}) {
 			t.Errorf("%q is %#v, %v", text, got, err)
@@ -39,6 +40,7 @@ func TestIDs(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &read); err != nil {
 		t.Fatal(err)
 	}
+
 	written, err := json.Marshal(read)
 	if diff := cmp.Diff(text, string(written)); err != nil || diff != "" {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
@@ -62,6 +64,7 @@ func TestReasonOf(t *testing.T) {
 			t.Errorf("%v has the reason %q, want %q", tt.err, got, tt.want)
 		}
 	}
+
 	if halted.Error() != "it was stopped by hand" {
 		t.Errorf("its text is %q", halted)
 	}

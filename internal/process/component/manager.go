@@ -53,7 +53,11 @@ func NewManager(units []Unit, notify func(Event)) (*Manager, error) {
 	if _, err := Order(units); err != nil {
 		return nil, err
 	}
-	m := &Manager{units: units, notify: notify, state: make(map[ID]State, len(units))}
+	m := &Manager{
+		units:  units,
+		notify: notify,
+		state:  make(map[ID]State, len(units)),
+	}
 	for _, u := range units {
 		m.state[u.ID()] = Waiting
 	}
@@ -123,12 +127,14 @@ func (m *Manager) start(ctx context.Context, chosen func(ID) bool) error {
 	for _, u := range m.units {
 		ready[u.ID()] = make(chan struct{})
 	}
+
 	var (
 		wg    sync.WaitGroup
 		once  sync.Once
 		first error
 		begun = newIDSet()
 	)
+
 	for _, u := range m.units {
 		if m.State(u.ID()) == Ready {
 			close(ready[u.ID()])
@@ -137,6 +143,7 @@ func (m *Manager) start(ctx context.Context, chosen func(ID) bool) error {
 		if !chosen(u.ID()) {
 			continue
 		}
+
 		wg.Go(func() {
 			if !awaitAll(startCtx, ready, u.After) {
 				return
@@ -147,9 +154,11 @@ func (m *Manager) start(ctx context.Context, chosen func(ID) bool) error {
 				cancel()
 				return
 			}
+
 			close(ready[u.ID()])
 		})
 	}
+
 	wg.Wait()
 	if first == nil {
 		first = ctx.Err()
@@ -158,6 +167,7 @@ func (m *Manager) start(ctx context.Context, chosen func(ID) bool) error {
 		}
 		first = fmt.Errorf("start units: %w", first)
 	}
+
 	stopCtx, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancelStop()
 	return errors.Join(first, m.stop(stopCtx, begun.has))
@@ -200,6 +210,7 @@ func (m *Manager) stop(ctx context.Context, chosen func(ID) bool) error {
 			users[after] = append(users[after], u.ID())
 		}
 	}
+
 	var wg sync.WaitGroup
 	errs := make([]error, len(m.units))
 	for i, u := range m.units {
@@ -214,6 +225,7 @@ func (m *Manager) stop(ctx context.Context, chosen func(ID) bool) error {
 			}
 		})
 	}
+
 	wg.Wait()
 	return errors.Join(errs...)
 }
@@ -222,10 +234,21 @@ func (m *Manager) startOne(ctx context.Context, u Unit) error {
 	begin := time.Now()
 	m.emit(Event{Unit: u.ID(), State: Starting})
 	if err := u.Start(ctx); err != nil {
-		m.emit(Event{Unit: u.ID(), State: Failed, Err: err, Elapsed: time.Since(begin)})
+		m.emit(Event{
+			Unit:    u.ID(),
+			State:   Failed,
+			Err:     err,
+			Elapsed: time.Since(begin),
+		})
 		return fmt.Errorf("start %q: %w", u.ID(), err)
 	}
-	m.emit(Event{Unit: u.ID(), State: Ready, Elapsed: time.Since(begin)})
+
+	m.emit(Event{
+		Unit:    u.ID(),
+		State:   Ready,
+		Elapsed: time.Since(begin),
+	})
+
 	return nil
 }
 
@@ -233,7 +256,12 @@ func (m *Manager) stopOne(ctx context.Context, u Unit) error {
 	begin := time.Now()
 	m.emit(Event{Unit: u.ID(), State: Stopping})
 	err := u.Stop(ctx)
-	m.emit(Event{Unit: u.ID(), State: Stopped, Err: err, Elapsed: time.Since(begin)})
+	m.emit(Event{
+		Unit:    u.ID(),
+		State:   Stopped,
+		Err:     err,
+		Elapsed: time.Since(begin),
+	})
 	if err != nil {
 		return fmt.Errorf("stop %q: %w", u.ID(), err)
 	}

@@ -106,6 +106,7 @@ func TestOrder(t *testing.T) {
 			wantErr: "a after b after c after a",
 		},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := component.Order(tt.units)
@@ -118,6 +119,7 @@ func TestOrder(t *testing.T) {
 				}
 				return
 			}
+
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,6 +132,7 @@ func TestOrder(t *testing.T) {
 
 func TestStartAndStopFollowTheGraph(t *testing.T) {
 	j := &journal{}
+
 	// left and right each wait for the other to have begun: only a parallel start gets through.
 	leftBegun, rightBegun := make(chan struct{}), make(chan struct{})
 	meet := func(mine, other chan struct{}) func(context.Context) error {
@@ -143,16 +146,26 @@ func TestStartAndStopFollowTheGraph(t *testing.T) {
 			}
 		}
 	}
+
 	var events []string
 	m, err := component.NewManager([]component.Unit{
 		unit(&part{name: "top", j: j}, "left", "right"),
-		unit(&part{name: "left", j: j, start: meet(leftBegun, rightBegun)}, "base"),
-		unit(&part{name: "right", j: j, start: meet(rightBegun, leftBegun)}, "base"),
+		unit(&part{
+			name:  "left",
+			j:     j,
+			start: meet(leftBegun, rightBegun),
+		}, "base"),
+		unit(&part{
+			name:  "right",
+			j:     j,
+			start: meet(rightBegun, leftBegun),
+		}, "base"),
 		unit(&part{name: "base", j: j}),
 	}, func(e component.Event) { events = append(events, e.Unit.String()+" "+string(e.State)) })
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if err := m.Start(ctx); err != nil {
@@ -161,6 +174,7 @@ func TestStartAndStopFollowTheGraph(t *testing.T) {
 	if got := m.State(component.Sole("top")); got != component.Ready {
 		t.Fatalf("state of top: got %q, want ready", got)
 	}
+
 	if err := m.Start(ctx); err != nil {
 		t.Fatalf("second start: %v", err)
 	}
@@ -170,9 +184,11 @@ func TestStartAndStopFollowTheGraph(t *testing.T) {
 	if err := m.Stop(ctx); err != nil {
 		t.Fatalf("second stop: %v", err)
 	}
+
 	if got, want := len(j.lines), 8; got != want {
 		t.Fatalf("got %d calls, want %d (each part started and stopped once): %q", got, want, j.lines)
 	}
+
 	for _, pair := range [][2]string{
 		{"start base", "start left"},
 		{"start base", "start right"},
@@ -187,6 +203,7 @@ func TestStartAndStopFollowTheGraph(t *testing.T) {
 			t.Errorf("%q came after %q: %q", pair[0], pair[1], j.lines)
 		}
 	}
+
 	if got, want := len(events), 16; got != want {
 		t.Fatalf("got %d events, want %d: %q", got, want, events)
 	}
@@ -204,7 +221,11 @@ func TestFailureUndoesTheStart(t *testing.T) {
 	slowCancelled := false
 	m, err := component.NewManager([]component.Unit{
 		unit(&part{name: "base", j: j}),
-		unit(&part{name: "bad", j: j, start: func(context.Context) error { return boom }}, "base"),
+		unit(&part{
+			name:  "bad",
+			j:     j,
+			start: func(context.Context) error { return boom },
+		}, "base"),
 		unit(&part{
 			name: "slow",
 			j:    j,
@@ -219,6 +240,7 @@ func TestFailureUndoesTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	err = m.Start(t.Context())
 	if !errors.Is(err, boom) || !strings.Contains(err.Error(), `start "bad"`) {
 		t.Fatalf("got error %v, want boom of bad", err)
@@ -226,6 +248,7 @@ func TestFailureUndoesTheStart(t *testing.T) {
 	if strings.Contains(err.Error(), "slow") {
 		t.Errorf("the error names a unit that was only cancelled: %v", err)
 	}
+
 	if j.index("start slow") >= 0 && !slowCancelled {
 		t.Error("slow was not cancelled")
 	}
@@ -235,6 +258,7 @@ func TestFailureUndoesTheStart(t *testing.T) {
 	if j.index("stop bad") < 0 || j.index("stop base") < j.index("stop bad") {
 		t.Errorf("not undone in reverse order: %q", j.lines)
 	}
+
 	if got := m.State(component.Sole("base")); got != component.Stopped {
 		t.Errorf("state of base: got %q, want stopped", got)
 	}
@@ -245,7 +269,11 @@ func TestCancelledStartIsUndone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var stopErr error
 	m, err := component.NewManager([]component.Unit{
-		unit(&part{name: "base", j: j, stop: func(ctx context.Context) error { stopErr = ctx.Err(); return nil }}),
+		unit(&part{
+			name: "base",
+			j:    j,
+			stop: func(ctx context.Context) error { stopErr = ctx.Err(); return nil },
+		}),
 		unit(&part{
 			name: "slow",
 			j:    j,
@@ -259,6 +287,7 @@ func TestCancelledStartIsUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := m.Start(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got error %v, want cancelled", err)
 	}
@@ -275,11 +304,16 @@ func TestStopGoesOnAfterAnError(t *testing.T) {
 	boom := errors.New("boom")
 	m, err := component.NewManager([]component.Unit{
 		unit(&part{name: "base", j: j}),
-		unit(&part{name: "top", j: j, stop: func(context.Context) error { return boom }}, "base"),
+		unit(&part{
+			name: "top",
+			j:    j,
+			stop: func(context.Context) error { return boom },
+		}, "base"),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// Never started: Stop still visits both, as after a crash of an earlier supervisor.
 	if err := m.Stop(t.Context()); !errors.Is(err, boom) || !strings.Contains(err.Error(), `stop "top"`) {
 		t.Fatalf("got error %v, want boom of top", err)
@@ -296,12 +330,17 @@ func TestRestart(t *testing.T) {
 	var startErr error
 	m, err := component.NewManager([]component.Unit{
 		unit(&part{name: "base", j: j}),
-		unit(&part{name: "middle", j: j, start: func(context.Context) error { return startErr }}, "base"),
+		unit(&part{
+			name:  "middle",
+			j:     j,
+			start: func(context.Context) error { return startErr },
+		}, "base"),
 		unit(&part{name: "top", j: j}, "middle"),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := m.Restart(t.Context(), component.Sole("middle")); err == nil || !strings.Contains(err.Error(), "it is waiting") {
 		t.Errorf("before the start: %v", err)
 	}
@@ -311,6 +350,7 @@ func TestRestart(t *testing.T) {
 	if err := m.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	j.lines = nil
 	if err := m.Restart(t.Context(), component.Sole("middle")); err != nil {
 		t.Errorf("of one that is ready: %v", err)
@@ -319,6 +359,7 @@ func TestRestart(t *testing.T) {
 	if err := m.Restart(t.Context(), component.Sole("middle")); !errors.Is(err, startErr) || m.State(component.Sole("middle")) != component.Failed {
 		t.Errorf("of one that does not start: %v, and it is %s", err, m.State(component.Sole("middle")))
 	}
+
 	startErr = nil
 	if err := m.Restart(t.Context(), component.Sole("middle")); err != nil || m.State(component.Sole("middle")) != component.Ready {
 		t.Errorf("of one that failed: %v, and it is %s", err, m.State(component.Sole("middle")))
@@ -327,6 +368,7 @@ func TestRestart(t *testing.T) {
 	if diff := cmp.Diff(want, j.lines); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
+
 	if err := m.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -342,12 +384,17 @@ func TestSomeUnits(t *testing.T) {
 	m, err := component.NewManager([]component.Unit{
 		unit(&part{name: "base", j: j}),
 		unit(&part{name: "host", j: j}, "base"),
-		unit(&part{name: "kubelet", j: j, start: func(context.Context) error { return startErr }}, "host"),
+		unit(&part{
+			name:  "kubelet",
+			j:     j,
+			start: func(context.Context) error { return startErr },
+		}, "host"),
 		unit(&part{name: "above", j: j}, "kubelet"),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	node := component.Soles("host", "kubelet")
 	err = m.StartUnits(t.Context(), node)
 	if err == nil || !strings.Contains(err.Error(), `"base", which is waiting`) {
@@ -356,6 +403,7 @@ func TestSomeUnits(t *testing.T) {
 	if err := m.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	for verb, f := range map[string]func(context.Context, []component.ID) error{
 		"start": m.StartUnits, "stop": m.StopUnits,
 	} {
@@ -363,6 +411,7 @@ func TestSomeUnits(t *testing.T) {
 			t.Errorf("%s of no unit: %v", verb, err)
 		}
 	}
+
 	j.lines = nil
 	states := func(want string) {
 		t.Helper()
@@ -374,16 +423,19 @@ func TestSomeUnits(t *testing.T) {
 			t.Errorf("they are %s, want %s", got, want)
 		}
 	}
+
 	for range 2 { // the second time does nothing
 		if err := m.StopUnits(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
 		states("ready stopped stopped ready")
 	}
+
 	startErr = errors.New("boom")
 	if err := m.StartUnits(t.Context(), node); !errors.Is(err, startErr) {
 		t.Errorf("of one that does not start: %v", err)
 	}
+
 	states("ready stopped stopped ready")
 	startErr = nil
 	for range 2 {
@@ -392,6 +444,7 @@ func TestSomeUnits(t *testing.T) {
 		}
 		states("ready ready ready ready")
 	}
+
 	want := []string{
 		"stop kubelet", "stop host", "start host", "start kubelet", "stop kubelet", "stop host", "start host", "start kubelet",
 	}

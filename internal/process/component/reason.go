@@ -29,7 +29,7 @@ func (e *ReasonError) Error() string { return e.Err.Error() }
 // Unwrap gives the error that has the text.
 func (e *ReasonError) Unwrap() error { return e.Err }
 
-// ReasonOf is the reason that an error has, "" for one of which nothing depends.
+// ReasonOf returns the reason that an error has, "" for one of which nothing depends.
 func ReasonOf(err error) Reason {
 	if e, ok := errors.AsType[*ReasonError](err); ok {
 		return e.Reason

@@ -23,8 +23,8 @@ type Program struct {
 // FileMode is the mode for files in the folder, whose group is the program's.
 const FileMode os.FileMode = 0o640
 
-// File is the path of a file in the folder.
+// File returns the path of a file in the folder.
 func (p Program) File(name string) string { return filepath.Join(p.Dir, name) }
 
-// link is the path of the symbolic link that is executed; the process gets its name.
+// link returns the path of the symbolic link that is executed; the process gets its name.
 func (p Program) link() string { return p.File(p.Name) }

@@ -26,12 +26,14 @@ func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
+
 	cmd.Args[0] = p.Name
 	cmd.ExtraFiles = []*os.File{program}
 	cmd.Path = p.link()
 	user := uint32(p.UserID) //nolint:gosec // the number of a user of ours
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
 	cmd.SysProcAttr.AmbientCaps = p.Capabilities
+
 	return cmd.Start()
 }
 

@@ -65,6 +65,7 @@ func (t Target) get(ctx context.Context) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.URL, nil)
 	if err != nil {
 		return nil, err
@@ -74,6 +75,7 @@ func (t Target) get(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // all that is needed has been read
+
 	most := t.MostBytes
 	if most == 0 {
 		most = mostBytes
@@ -82,6 +84,7 @@ func (t Target) get(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %.*s", resp.Status, mostText, body)
 	}
@@ -98,5 +101,9 @@ func (t Target) trust() (*tls.Config, error) {
 	if !roots.AppendCertsFromPEM(ca) {
 		return nil, errors.New("no certificate in the authority's file")
 	}
-	return &tls.Config{RootCAs: roots, ServerName: t.ServerName, MinVersion: tls.VersionTLS12}, nil
+	return &tls.Config{
+		RootCAs:    roots,
+		ServerName: t.ServerName,
+		MinVersion: tls.VersionTLS12,
+	}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/process/probe"
 )
 
-// pages are what the programs of these tests serve.
+// pages returns what the programs of these tests serve.
 func pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
@@ -34,12 +34,14 @@ func TestGet(t *testing.T) {
 	if err != nil || string(body) != "ok" {
 		t.Errorf("Get = %q, %v", body, err)
 	}
+
 	for most, want := range map[int64]int{0: 4096, 10: 10, 1 << 21: 1 << 20} {
 		body, err := probe.Target{URL: server.URL + "/long", MostBytes: most}.Get(t.Context())
 		if err != nil || len(body) != want {
 			t.Errorf("Get with at most %d bytes = %d bytes, %v; want %d", most, len(body), err, want)
 		}
 	}
+
 	bad := probe.Target{URL: server.URL + "/bad"}
 	err = bad.Check(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "probe "+bad.URL+": 500 Internal Server Error: etcd failed!") {
@@ -47,6 +49,7 @@ func TestGet(t *testing.T) {
 	} else if len(err.Error()) > 2200 {
 		t.Errorf("the error has %d bytes", len(err.Error()))
 	}
+
 	err = probe.Target{URL: server.URL + "/silent", Timeout: 50 * time.Millisecond}.Check(t.Context())
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Check = %v", err)
@@ -64,6 +67,7 @@ func TestCertificates(t *testing.T) {
 		}
 		return path
 	}
+
 	ca := write("ca.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	for _, tt := range []struct{ name, ca, server, want string }{
 		{"right", ca, "", ""},
@@ -74,7 +78,11 @@ func TestCertificates(t *testing.T) {
 		{"missing", filepath.Join(dir, "none.crt"), "", "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			target := probe.Target{URL: server.URL + "/healthz", CAFile: tt.ca, ServerName: tt.server}
+			target := probe.Target{
+				URL:        server.URL + "/healthz",
+				CAFile:     tt.ca,
+				ServerName: tt.server,
+			}
 			err := target.Check(t.Context())
 			if (err == nil) != (tt.want == "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("Check = %v, want %q", err, tt.want)

@@ -31,6 +31,7 @@ func sleeper(t *testing.T, variable, script string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // it is killed, by this test or by what it tests
@@ -40,6 +41,7 @@ func sleeper(t *testing.T, variable, script string) *exec.Cmd {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
+
 	return cmd
 }
 
@@ -54,9 +56,11 @@ func placed(t *testing.T, name string) (mark, enter string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, h := range all {
 		enter += fmt.Sprintf("echo $$ >%s && ", filepath.Join(h.Dir, mark, cgroup.Own, "cgroup.procs"))
 	}
+
 	t.Cleanup(func() {
 		for _, path := range []string{mark + "/" + cgroup.Own, mark} {
 			if err := cgroup.Remove(path); err != nil {
@@ -64,6 +68,7 @@ func placed(t *testing.T, name string) (mark, enter string) {
 			}
 		}
 	})
+
 	return mark, enter
 }
 
@@ -86,12 +91,14 @@ func TestKillLeftovers(t *testing.T) {
 		found, err := proc.Leftovers(m)
 		return err == nil && both(found)
 	})
+
 	eventually(t, "the neighbour is in its cgroup", func() bool {
 		found, err := proc.Leftovers(proc.Mark{Cgroups: []string{other}})
 		return err == nil && len(found) == 1
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+
 	kept := func(l proc.Leftover) bool { return l.Args[len(l.Args)-1] == "2000" }
 	killed, err := proc.KillLeftovers(ctx, m, kept)
 	if err != nil || len(killed) != 1 || killed[0].Args[1] != "1000" {
@@ -100,6 +107,7 @@ func TestKillLeftovers(t *testing.T) {
 	if killed, err := proc.KillLeftovers(ctx, m, nil); err != nil || len(killed) != 1 || killed[0].Args[1] != "2000" {
 		t.Fatalf("killed %v, %v", killed, err)
 	}
+
 	if found, err := proc.Leftovers(m); err != nil || len(found) != 0 {
 		t.Fatalf("left: %v, %v", found, err)
 	}
@@ -108,6 +116,7 @@ func TestKillLeftovers(t *testing.T) {
 			t.Errorf("%s was killed", what)
 		}
 	}
+
 	if found, err := proc.Labelled("/data"); err != nil || len(found) < 2 {
 		t.Errorf("the control: of those that carry the variable there are %v, %v", found, err)
 	}
@@ -122,6 +131,7 @@ func TestKillLeftoversInNamespaces(t *testing.T) {
 	if _, err := netns.Ensure(pin); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := netns.Remove(pin); err != nil {
 			t.Error(err)
@@ -130,6 +140,7 @@ func TestKillLeftoversInNamespaces(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(pins, "gone"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	outside := sleeper(t, "A=b", "exec sleep 1000")
 	inside := exec.CommandContext(t.Context(), "sleep", "2000")
 	if err := netns.Do(pin, inside.Start); err != nil {
@@ -145,12 +156,14 @@ func TestKillLeftoversInNamespaces(t *testing.T) {
 		t.Errorf("killed %v, %v", killed, err)
 		_ = inside.Process.Kill()
 	}
+
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("it ended with %v", err)
 	}
 	if !alive(outside.Process.Pid) {
 		t.Error("one in the machine's namespace was killed")
 	}
+
 	none := proc.Mark{Pins: filepath.Join(pins, "none")}
 	if killed, err := proc.KillLeftovers(ctx, none, nil); err != nil || killed != nil {
 		t.Errorf("without pins: killed %v, %v", killed, err)
@@ -171,6 +184,7 @@ func TestKillLeftoversInFolder(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(bundle, 0o755), os.Chmod(programs, 0o755)); err != nil {
 		t.Fatal(err)
 	}
+
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
 		t.Fatal(err)
@@ -179,6 +193,7 @@ func TestKillLeftoversInFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var ended []func()
 	begin := func(name, dir string, user uint32, arg string) *exec.Cmd {
 		t.Helper()
@@ -186,6 +201,7 @@ func TestKillLeftoversInFolder(t *testing.T) {
 		if err := os.WriteFile(program, text, 0o755); err != nil && !errors.Is(err, unix.ETXTBSY) {
 			t.Fatal(err)
 		}
+
 		cmd := exec.CommandContext(t.Context(), program, "1000")
 		cmd.Dir = dir
 		if arg != "" { // sleep refuses what is no number, but its name may be anything
@@ -195,6 +211,7 @@ func TestKillLeftoversInFolder(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+
 		over := make(chan struct{})
 		go func() {
 			_ = cmd.Wait() // it is killed
@@ -204,13 +221,16 @@ func TestKillLeftoversInFolder(t *testing.T) {
 			_ = cmd.Process.Kill()
 			<-over
 		})
+
 		return cmd
 	}
+
 	defer func() {
 		for _, end := range ended {
 			end()
 		}
 	}()
+
 	const nobody = 65534
 	shim, told := begin("shim", bundle, 0, ""), begin("keeper", "/", 0, run+"/keeper.sock")
 	others := map[string]*exec.Cmd{
@@ -219,6 +239,7 @@ func TestKillLeftoversInFolder(t *testing.T) {
 		"another cluster's":    begin("shim", filepath.Dir(run), 0, run+"2/keeper.sock"),
 		"one that is anywhere": begin("keeper", "/", 0, ""),
 	}
+
 	if err := os.RemoveAll(bundle); err != nil { // as containerd does with that of a container that goes
 		t.Fatal(err)
 	}
@@ -229,6 +250,7 @@ func TestKillLeftoversInFolder(t *testing.T) {
 	if err != nil || len(killed) != 2 || killed[0].PID != shim.Process.Pid || killed[1].PID != told.Process.Pid {
 		t.Errorf("killed %v, %v; want %d and %d", killed, err, shim.Process.Pid, told.Process.Pid)
 	}
+
 	for what, cmd := range others {
 		if !alive(cmd.Process.Pid) {
 			t.Errorf("%s was killed", what)

@@ -38,6 +38,7 @@ func listed(is func(pid int) bool) ([]Leftover, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
+
 	var found []Leftover
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -46,6 +47,7 @@ func listed(is func(pid int) bool) ([]Leftover, error) {
 		}
 		found = append(found, describe(pid))
 	}
+
 	slices.SortFunc(found, func(a, b Leftover) int { return a.PID - b.PID })
 	return found, nil
 }
@@ -64,6 +66,7 @@ func KillLeftovers(ctx context.Context, m Mark, keep func(Leftover) bool) ([]Lef
 		if err != nil {
 			return killed, err
 		}
+
 		var mine []Leftover
 		for _, l := range found {
 			if keep == nil || !keep(l) {
@@ -73,6 +76,7 @@ func KillLeftovers(ctx context.Context, m Mark, keep func(Leftover) bool) ([]Lef
 		if len(mine) == 0 {
 			return killed, nil
 		}
+
 		for _, l := range mine {
 			hit, err := killOne(ctx, l.PID, places)
 			if err != nil {
@@ -95,6 +99,7 @@ func killOne(ctx context.Context, pid int, marked places) (bool, error) {
 		return false, fmt.Errorf("open process %d: %w", pid, err)
 	}
 	defer unix.Close(fd)
+
 	// From here on fd is one certain process. If it is in a marked place now, it is the right one: a process that had
 	// taken the pid over before would not be there.
 	if !marked.has(pid) {
@@ -103,6 +108,7 @@ func killOne(ctx context.Context, pid int, marked places) (bool, error) {
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return false, fmt.Errorf("kill process %d: %w", pid, err)
 	}
+
 	for {
 		const slice = 100 // milliseconds, so that ctx is checked
 
@@ -114,6 +120,7 @@ func killOne(ctx context.Context, pid int, marked places) (bool, error) {
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			return false, fmt.Errorf("wait for process %d: %w", pid, err)
 		}
+
 		if ctx.Err() != nil {
 			return false, fmt.Errorf("wait for process %d, which got SIGKILL: %w", pid, ctx.Err())
 		}
@@ -133,20 +140,27 @@ type namespace struct{ dev, inode uint64 }
 
 // places looks for the namespaces that are pinned now.
 func (m Mark) places() (places, error) {
-	p := places{cgroups: m.Cgroups, folder: m.Folder, programs: m.Programs}
+	p := places{
+		cgroups:  m.Cgroups,
+		folder:   m.Folder,
+		programs: m.Programs,
+	}
 	if m.Pins == "" {
 		return p, nil
 	}
+
 	entries, err := os.ReadDir(m.Pins)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return p, fmt.Errorf("list pinned namespaces: %w", err)
 	}
+
 	for _, e := range entries {
 		// A pin that a crash left without its namespace is a plain file, which no process is in.
 		if ns, ok := namespaceAt(filepath.Join(m.Pins, e.Name())); ok {
 			p.namespaces = append(p.namespaces, ns)
 		}
 	}
+
 	own, _ := namespaceAt("/proc/self/ns/net")
 	p.namespaces = slices.DeleteFunc(p.namespaces, func(ns namespace) bool { return ns == own })
 	return p, nil
@@ -184,7 +198,7 @@ func (p places) inFolder(pid int) bool {
 	return below(linkOf(pid, "cwd")) || slices.ContainsFunc(describe(pid).Args, below)
 }
 
-// linkOf is what a link of a process leads to, also after that has been removed; "" if the process has ended.
+// linkOf returns what a link of a process leads to, also after that has been removed; "" if the process has ended.
 func linkOf(pid int, name string) string {
 	path, err := os.Readlink(procfile.Path(pid, name))
 	if err != nil {

@@ -62,6 +62,7 @@ func (o *output) Write(p []byte) (int, error) {
 func (o *output) lines() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+
 	var lines []string
 	for line := range strings.SplitSeq(string(o.tail), "\n") {
 		if line = strings.TrimRight(line, "\r\t "); line != "" {
@@ -71,6 +72,7 @@ func (o *output) lines() []string {
 	if len(o.tail) == tailBytes && len(lines) > 1 {
 		lines = lines[1:] // the first one was cut
 	}
+
 	if i := slices.IndexFunc(lines, goroutine.MatchString); i > 0 && all(lines[i:], frame.MatchString) {
 		lines = lines[:i]
 	}

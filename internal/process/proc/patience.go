@@ -23,7 +23,7 @@ type patience struct {
 // the time.
 const share = 10
 
-// lookInterval is the time between two looks. Linux counts processor time in hundredths of a second.
+// lookInterval returns the time between two looks. Linux counts processor time in hundredths of a second.
 func (p *patience) lookInterval() time.Duration { return min(p.limit/10, time.Second) }
 
 // look records the usage at a time since the start, and counts the time since the last look if the child stood still.

@@ -22,6 +22,7 @@ func (p *Process) Pause() (resume func() error, err error) {
 	if err := signalPause(child.cmd.Process); err != nil {
 		return nil, fmt.Errorf("pause process %q: %w", p.spec.ID, err)
 	}
+
 	return func() error {
 		if err := signalResume(child.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("let process %q go on: %w", p.spec.ID, err)

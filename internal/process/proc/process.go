@@ -89,6 +89,7 @@ func (p *Process) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start process %q: %w", p.spec.ID, err)
 	}
+
 	superCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	_, patient := ctx.Deadline()
 	run := &supervision{
@@ -103,6 +104,7 @@ func (p *Process) Start(ctx context.Context) error {
 		cancel()
 		return errors.Join(fmt.Errorf("start process %q: it is running already", p.spec.ID), out.close())
 	}
+
 	go p.supervise(superCtx, run)
 	select {
 	case err := <-run.ready:
@@ -124,6 +126,7 @@ func (p *Process) Stop(ctx context.Context) error {
 		p.set(func(s *State) { s.Phase = Stopped })
 		return nil
 	}
+
 	run.cancel()
 	select {
 	case <-run.done:
@@ -131,6 +134,7 @@ func (p *Process) Stop(ctx context.Context) error {
 		p.abandonPatience(run)
 		<-run.done
 	}
+
 	state := p.State()
 	if state.PID != 0 {
 		return fmt.Errorf("stop process %q: pid %d does not end even after SIGKILL", p.spec.ID, state.PID)
@@ -190,6 +194,7 @@ func (p *Process) set(change func(*State)) {
 func (p *Process) supervise(ctx context.Context, run *supervision) {
 	defer close(run.done)
 	defer func() { _ = run.out.close() }() // the log is only appended to: there is nothing to lose
+
 	p.set(func(s *State) { s.Restarts, s.Err = 0, nil })
 	deaths, wasReady := 0, false
 	for {
@@ -202,6 +207,7 @@ func (p *Process) supervise(ctx context.Context, run *supervision) {
 				run.ready <- nil
 			}
 		})
+
 		if ctx.Err() != nil {
 			p.set(func(s *State) { s.Phase = Stopped })
 		} else if !wasReady || p.spec.Restart.Never || IsNoRestart(err) {
@@ -216,8 +222,10 @@ func (p *Process) supervise(ctx context.Context, run *supervision) {
 				p.set(func(s *State) { s.Restarts++ })
 				continue
 			}
+
 			p.set(func(s *State) { s.Phase = Stopped })
 		}
+
 		if !wasReady {
 			run.ready <- err
 		}
@@ -234,9 +242,11 @@ func (p *Process) runOnce(ctx context.Context, run *supervision, onReady func())
 	defer child.release()
 	p.hold(child)
 	defer p.hold(nil)
+
 	p.set(func(s *State) { s.Phase, s.PID = Starting, child.pid })
 	probeCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	ready := make(chan error, 1)
 	go func() { ready <- p.awaitReady(probeCtx, child.pid, run.patient && p.State().Restarts == 0) }()
 	for {
@@ -248,10 +258,12 @@ func (p *Process) runOnce(ctx context.Context, run *supervision, onReady func())
 				onReady()
 				continue
 			}
+
 			if ctx.Err() == nil {
 				p.end(child, run.kill)
 				return p.runError(run.out, err)
 			}
+
 		case <-child.exited:
 			p.set(func(s *State) { s.PID = 0 })
 			child.drain(ctx)
@@ -269,6 +281,7 @@ func (p *Process) awaitReady(ctx context.Context, pid int, patient bool) error {
 	if p.spec.Ready == nil {
 		return nil
 	}
+
 	begin, patience := time.Now(), patience{limit: p.spec.ReadyTimeout, used: usageOf(pid)}
 	const busy = 10
 	for {
@@ -278,22 +291,24 @@ func (p *Process) awaitReady(ctx context.Context, pid int, patient bool) error {
 		if err == nil || IsNoRestart(err) {
 			return err
 		}
+
 		since := time.Since(begin)
 		if since-patience.last >= patience.lookInterval() {
 			patience.look(since, usageOf(pid))
 		}
-		if patience.over() || !patient && since >= busy*p.spec.ReadyTimeout {
+		if patience.over() || (!patient && since >= busy*p.spec.ReadyTimeout) {
 			return fmt.Errorf("it was not ready within %s, of which it stood still for %s: %w",
 				since.Round(time.Millisecond), patience.idled.Round(time.Millisecond), err)
 		}
+
 		if !pause(ctx, Pace(p.spec.ReadyInterval, since)) {
 			return fmt.Errorf("it was not ready when the wait was ended: %w", err)
 		}
 	}
 }
 
-// Pace is the time to wait before the next check of a condition: least at first, later a fiftieth of the time since the
-// start, because on a slow machine each check delays what is waited for.
+// Pace returns the time to wait before the next check of a condition: least at first, later a fiftieth of the time
+// since the start, because on a slow machine each check delays what is waited for.
 func Pace(least, since time.Duration) time.Duration {
 	const part = 50
 	return max(least, since/part)
@@ -310,6 +325,7 @@ func (p *Process) end(child *child, kill <-chan struct{}) {
 	case <-patience.C:
 	case <-kill:
 	}
+
 	_ = child.cmd.Process.Kill() // a no-op on one that has ended
 	last := time.NewTimer(killTimeout)
 	defer last.Stop()

@@ -39,9 +39,16 @@ func TestMain(m *testing.M) {
 		m.Run()
 		return
 	}
-	p := proc.New(proc.Spec{ID: component.Sole("sleeper"), Path: "/bin/sleep", Args: []string{"1000"}, Marker: *helper})
+
+	p := proc.New(proc.Spec{
+		ID:     component.Sole("sleeper"),
+		Path:   "/bin/sleep",
+		Args:   []string{"1000"},
+		Marker: *helper,
+	})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+
 	if err := p.Start(ctx); err != nil {
 		fmt.Println("helper:", err)
 		return
@@ -51,6 +58,7 @@ func TestMain(m *testing.M) {
 	for range 50 {
 		wg.Go(func() { runtime.LockOSThread() })
 	}
+
 	wg.Wait()
 	fmt.Println("pid", p.State().PID)
 	<-ctx.Done()
@@ -111,6 +119,7 @@ func TestKilledChildIsStartedAgain(t *testing.T) {
 	if first.Phase != proc.Running || !alive(first.PID) || first.Restarts != 0 {
 		t.Fatalf("after the start: %+v", first)
 	}
+
 	if err := syscall.Kill(first.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +127,7 @@ func TestKilledChildIsStartedAgain(t *testing.T) {
 		s := p.State()
 		return s.Phase == proc.Running && s.PID != first.PID && s.Restarts == 1 && alive(s.PID)
 	})
+
 	last := p.State()
 	if last.Err == nil || !strings.Contains(last.Err.Error(), "signal: killed") {
 		t.Errorf("the state does not tell why the child died: %v", last.Err)
@@ -125,18 +135,21 @@ func TestKilledChildIsStartedAgain(t *testing.T) {
 	if err := p.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if alive(last.PID) {
 		t.Error("the child is alive after Stop")
 	}
 	if got := p.State(); got.Phase != proc.Stopped || got.PID != 0 {
 		t.Errorf("after Stop: %+v", got)
 	}
+
 	var distinct []proc.Phase
 	for _, ph := range phases {
 		if len(distinct) == 0 || distinct[len(distinct)-1] != ph {
 			distinct = append(distinct, ph)
 		}
 	}
+
 	want := []proc.Phase{
 		proc.Idle, proc.Starting, proc.Running, proc.BackingOff, proc.Starting, proc.Running,
 		proc.Stopped,
@@ -144,6 +157,7 @@ func TestKilledChildIsStartedAgain(t *testing.T) {
 	if distinct[0] == proc.Starting {
 		want = want[1:]
 	}
+
 	if diff := cmp.Diff(want, distinct); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
@@ -172,17 +186,20 @@ func TestDeathBeforeReadyIsAnErrorWithTheLastLines(t *testing.T) {
 	if !errors.As(err, &runErr) {
 		t.Fatalf("got %v, want a RunError", err)
 	}
+
 	if got, want := runErr.Output[len(runErr.Output)-1], "bad flag"; got != want {
 		t.Errorf("last line: got %q, want %q", got, want)
 	}
 	if got, want := len(runErr.Output), 12; got != want {
 		t.Errorf("got %d lines, want %d", got, want)
 	}
+
 	for _, part := range []string{"test/shell", "/bin/sh -c", "exit status 3", "bad flag"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the message lacks %q: %v", part, err)
 		}
 	}
+
 	if got := p.State(); got.Phase != proc.Failed || got.Restarts != 0 || got.PID != 0 {
 		t.Errorf("state: %+v", got)
 	}
@@ -224,6 +241,7 @@ func TestNotReadyInTimeIsAnError(t *testing.T) {
 			pid = s.PID
 		}
 	}
+
 	err := proc.New(spec).Start(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "nobody listens") ||
 		!strings.Contains(err.Error(), "it was not ready within ") {
@@ -256,11 +274,13 @@ func TestRestartPolicy(t *testing.T) {
 		if err := syscall.Kill(p.State().PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
+
 		<-p.Done()
 		if got := p.State(); got.Phase != proc.Failed || got.Restarts != 0 {
 			t.Fatalf("state: %+v", got)
 		}
 	})
+
 	t.Run("no-restart-error", func(t *testing.T) {
 		spec := shell(t, "exec sleep 1000")
 		starts := 0
@@ -271,6 +291,7 @@ func TestRestartPolicy(t *testing.T) {
 			}
 			return cmd.Start()
 		}
+
 		p := started(t, spec)
 		if err := syscall.Kill(p.State().PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -281,6 +302,7 @@ func TestRestartPolicy(t *testing.T) {
 			t.Fatalf("state after %d starts: %+v", starts, got)
 		}
 	})
+
 	t.Run("backs-off", func(t *testing.T) {
 		// Ready once, then it dies at each start: the pauses must grow.
 		flagFile := filepath.Join(t.TempDir(), "ran")
@@ -292,6 +314,7 @@ func TestRestartPolicy(t *testing.T) {
 		if err := syscall.Kill(p.State().PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
+
 		eventually(t, "four restarts", func() bool { return p.State().Restarts >= 4 })
 		if got, least := time.Since(begin), (20+40+80+160)*time.Millisecond; got < least {
 			t.Fatalf("four restarts took %s, want at least %s", got, least)
@@ -354,6 +377,7 @@ func TestEnvironmentIsOnlyWhatWasGiven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		lines := strings.SplitAfter(string(log), "\n")
 		var kept []string
 		for _, l := range lines {
@@ -361,9 +385,11 @@ func TestEnvironmentIsOnlyWhatWasGiven(t *testing.T) {
 				kept = append(kept, l)
 			}
 		}
+
 		got = strings.Join(slices.Sorted(slices.Values(kept)), "")
 		return strings.Count(got, "\n") >= 3
 	})
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("environment (-want +got):\n%s", diff)
 	}
@@ -377,6 +403,7 @@ func TestLogIsRotated(t *testing.T) {
 		log, err := os.ReadFile(spec.LogPath)
 		return err == nil && strings.HasSuffix(string(log), "end\n")
 	})
+
 	files, err := filepath.Glob(spec.LogPath + "*")
 	if err != nil {
 		t.Fatal(err)
@@ -392,6 +419,7 @@ func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	marker := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), self, "-helper="+marker)
 	out, err := cmd.StdoutPipe()
@@ -401,6 +429,7 @@ func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
@@ -409,6 +438,7 @@ func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatalf("helper said %q", line)
 	}
+
 	found, err := proc.Labelled(marker)
 	if err != nil {
 		t.Fatal(err)
@@ -417,6 +447,7 @@ func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
 	if diff := cmp.Diff(want, found, cmpopts.IgnoreFields(proc.Leftover{}, "Cgroups")); diff != "" {
 		t.Fatalf("leftovers (-want +got):\n%s", diff)
 	}
+
 	if len(found[0].Cgroups) == 0 || !strings.HasPrefix(found[0].Cgroups[0], "/") {
 		t.Errorf("its cgroups are %q", found[0].Cgroups)
 	}
@@ -426,6 +457,7 @@ func TestParentDeathKillsTheChildAndLeftoversAreFound(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = cmd.Wait()
 	eventually(t, "the child of the killed supervisor is gone", func() bool { return !alive(pid) })
 }

@@ -20,6 +20,7 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make pipe for output: %w", err)
 	}
+
 	cmd := exec.Command(p.spec.Path, p.spec.Args...) //nolint:noctx // ended by Process.end, with patience
 	cmd.Dir = p.spec.Dir
 	cmd.Env = slices.Clone(p.spec.Env)
@@ -29,6 +30,7 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 	if p.spec.Marker != "" {
 		cmd.Env = append(cmd.Env, MarkerVariable+"="+p.spec.Marker)
 	}
+
 	// The pipe is ours rather than one of os/exec: Wait would not return while a grandchild holds it.
 	cmd.Stdout, cmd.Stderr = writer, writer
 	cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -36,7 +38,13 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 		// A process group of its own: a ctrl-C in the terminal must not reach all parts at once.
 		Setpgid: true,
 	}
-	c := &child{cmd: cmd, exited: make(chan struct{}), reader: reader}
+
+	c := &child{
+		cmd:    cmd,
+		exited: make(chan struct{}),
+		reader: reader,
+	}
+
 	started := make(chan error, 1)
 	go func() {
 		_ = netns.OnThread(func() error {
@@ -49,6 +57,7 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 			return nil
 		})
 	}()
+
 	err = <-started
 	if closeErr := writer.Close(); err == nil && closeErr != nil {
 		err = fmt.Errorf("close pipe for output: %w", closeErr)
@@ -58,6 +67,7 @@ func (p *Process) spawn(ctx context.Context, out *output) (*child, error) {
 	}
 	c.pid = cmd.Process.Pid
 	c.drained = out.pump(reader)
+
 	return c, nil
 }
 
@@ -73,6 +83,7 @@ func (p *Process) startHere(ctx context.Context, cmd *exec.Cmd) error {
 			return err
 		}
 	}
+
 	start := p.spec.Starter
 	if start == nil {
 		start = func(_ context.Context, cmd *exec.Cmd) error { return cmd.Start() }
@@ -80,6 +91,7 @@ func (p *Process) startHere(ctx context.Context, cmd *exec.Cmd) error {
 	if err := start(ctx, cmd); err != nil {
 		return err
 	}
+
 	if cmd.Process == nil {
 		return NoRestart(errors.New("the starter returned without having started the command"))
 	}

@@ -92,6 +92,7 @@ func (s Spec) withDefaults() Spec {
 	if s.LogSize == 0 {
 		s.LogSize = defaultLogSize
 	}
+
 	for _, d := range []struct {
 		value *time.Duration
 		def   time.Duration
@@ -107,10 +108,11 @@ func (s Spec) withDefaults() Spec {
 			*d.value = d.def
 		}
 	}
+
 	return s
 }
 
-// delay is the back-off before the next start; deaths is the number of deaths in a row, including this one.
+// delay returns the back-off before the next start; deaths is the number of deaths in a row, including this one.
 func (r Restart) delay(deaths int) time.Duration {
 	d := r.Min
 	for range deaths - 1 {

@@ -24,6 +24,7 @@ func usageOf(pid int) usage {
 			u.child = ticks(fields[utime-state : cstime-state+1])
 		}
 	}
+
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return u
@@ -35,6 +36,7 @@ func usageOf(pid int) usage {
 	if fields := strings.Fields(line); len(fields) > last && fields[0] == "cpu" {
 		u.idle, u.total = ticks(fields[idle:idle+1]), ticks(fields[1:last+1])
 	}
+
 	return u
 }
 

@@ -30,6 +30,7 @@ func (s *server) change(do func(ctx context.Context, r *http.Request) error) htt
 			case <-ctx.Done():
 			}
 		}()
+
 		var answer changed
 		if err := do(ctx, r); err != nil {
 			answer.Error = err.Error()
@@ -68,7 +69,7 @@ func (s *server) stopUnits(ctx context.Context, r *http.Request) error {
 	return s.manager.StopUnits(ctx, ids)
 }
 
-// asked are the units that a request names.
+// asked returns the units that a request names.
 func asked(r *http.Request) ([]component.ID, error) {
 	var ids []component.ID
 	for _, text := range r.URL.Query()["unit"] {
@@ -100,7 +101,7 @@ func (c *Client) StopUnits(ctx context.Context, units []component.ID) error {
 	return c.change(ctx, "/v1/units/stop?"+url.Values{"unit": component.Texts(units)}.Encode())
 }
 
-// escaped is a unit's place in a request's path.
+// escaped returns a unit's place in a request's path.
 func escaped(unit component.ID) string { return (&url.URL{Path: unit.String()}).EscapedPath() }
 
 func (c *Client) change(ctx context.Context, path string) error {

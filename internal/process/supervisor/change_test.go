@@ -35,6 +35,7 @@ func TestRestart(t *testing.T) {
 			return nil
 		},
 	})
+
 	client, ended := runUnits(t, []component.Unit{{Component: sleeper}})
 	await(t, client, supervisor.PhaseReady)
 	pid := sleeper.State().PID
@@ -44,6 +45,7 @@ func TestRestart(t *testing.T) {
 	if now := sleeper.State().PID; now == pid || now == 0 {
 		t.Errorf("the process is %d, and was %d", now, pid)
 	}
+
 	becomes(t, pid, "gone")
 	if err := client.Restart(t.Context(), component.OfNode("kubelet", "win-2")); err == nil || !strings.Contains(err.Error(), "no such unit") {
 		t.Errorf("of no unit: %v", err)
@@ -58,6 +60,7 @@ func TestRestart(t *testing.T) {
 	if s := await(t, client, supervisor.PhaseReady); s.Units[0].State != component.Failed || s.Units[0].Error == "" {
 		t.Errorf("it is told as %+v", s.Units[0])
 	}
+
 	if err := os.Remove(bad); err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +70,7 @@ func TestRestart(t *testing.T) {
 	if s := await(t, client, supervisor.PhaseReady); s.Units[0].State != component.Ready || s.Units[0].Error != "" {
 		t.Errorf("it is told as %+v", s.Units[0])
 	}
+
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +89,7 @@ func TestStopAndStartUnits(t *testing.T) {
 			LogPath: filepath.Join(t.TempDir(), "log"),
 		})
 	}
+
 	units := []component.ID{component.OfNode("host", "a b"), component.OfNode("kubelet", "a b")}
 	host, kubelet := sleeper(units[0]), sleeper(units[1])
 	client, ended := runUnits(t, []component.Unit{{Component: host}, {Component: kubelet, After: units[:1]}})
@@ -93,14 +98,17 @@ func TestStopAndStartUnits(t *testing.T) {
 	if err := client.StopUnits(t.Context(), units); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, pid := range pids {
 		becomes(t, pid, "gone")
 	}
+
 	for _, u := range await(t, client, supervisor.PhaseReady).Units {
 		if u.State != component.Stopped || u.PID != 0 {
 			t.Errorf("it is told as %+v", u)
 		}
 	}
+
 	err := client.StartUnits(t.Context(), component.Soles("none"))
 	if err == nil || !strings.Contains(err.Error(), "no such unit") {
 		t.Errorf("of no unit: %v", err)
@@ -108,11 +116,13 @@ func TestStopAndStartUnits(t *testing.T) {
 	if err := client.StartUnits(t.Context(), units); err != nil {
 		t.Fatal(err)
 	}
+
 	for i, p := range []*proc.Process{host, kubelet} {
 		if now := p.State().PID; now == 0 || now == pids[i] {
 			t.Errorf("the process is %d, and was %d", now, pids[i])
 		}
 	}
+
 	if err := errors.Join(client.Stop(t.Context()), <-ended); err != nil {
 		t.Fatal(err)
 	}

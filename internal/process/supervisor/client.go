@@ -15,7 +15,7 @@ const answerTimeout = probeTimeout + 4*time.Second
 // Client asks a supervisor over its Unix socket.
 type Client struct{ socket *unixsocket.Client }
 
-// NewClient is a client of the supervisor that answers on the Unix socket at path.
+// NewClient returns a client of the supervisor that answers on the Unix socket at path.
 func NewClient(path string) *Client { return &Client{unixsocket.NewClient(path, answerTimeout)} }
 
 // Status returns the states of the units; an error means that no supervisor answers.

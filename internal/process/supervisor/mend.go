@@ -33,6 +33,7 @@ func (s *server) mend(w http.ResponseWriter, r *http.Request) {
 		answer.What = append(answer.What, what...)
 		errs = append(errs, err)
 	}
+
 	if err := errors.Join(errs...); err != nil {
 		answer.Error = err.Error()
 	}
@@ -57,6 +58,7 @@ func (c *Client) Mend(ctx context.Context) (what []string, err error) {
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		return nil, fmt.Errorf("read the supervisor's answer: %w", err)
 	}
+
 	if answer.Error != "" {
 		return answer.What, errors.New(answer.Error)
 	}

@@ -38,6 +38,7 @@ func TestMend(t *testing.T) {
 		part: part{name: "tables", stopped: make(chan struct{})}, missing: []string{"a table was gone"},
 		cannot: errors.New("nft is not there"),
 	}
+
 	client, ended := runUnits(t, []component.Unit{
 		{Component: links}, {Component: tables}, {Component: &part{name: "other", stopped: make(chan struct{})}},
 	})
@@ -46,6 +47,7 @@ func TestMend(t *testing.T) {
 	if diff := cmp.Diff([]string{"a link was gone", "a table was gone"}, what); diff != "" {
 		t.Error(diff)
 	}
+
 	if err == nil || !strings.Contains(err.Error(), "nft is not there") {
 		t.Errorf("the error is %v", err)
 	}
@@ -53,11 +55,13 @@ func TestMend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, want := range []int{1, 1, 0} {
 		if got := status.Units[i].Restarts; got != want {
 			t.Errorf("%s was mended %d times, want %d", status.Units[i].ID, got, want)
 		}
 	}
+
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -18,16 +18,19 @@ func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("there is no unit %q", text), http.StatusNotFound)
 		return
 	}
+
 	p, ok := s.cfg.Units[i].Component.(pauser)
 	if !ok {
 		http.Error(w, fmt.Sprintf("unit %q is no process", id), http.StatusConflict)
 		return
 	}
+
 	resume, err := p.Pause()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
+
 	s.cfg.Log.Info("unit stands still", "name", id)
 	w.WriteHeader(http.StatusOK)
 	if err := http.NewResponseController(w).Flush(); err == nil {
@@ -36,6 +39,7 @@ func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 		case <-s.stopping:
 		}
 	}
+
 	if err := resume(); err != nil {
 		s.cfg.Log.Error("unit", "name", id, "error", err)
 		return

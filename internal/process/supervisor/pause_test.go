@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/process/supervisor"
 )
 
-// state is the kernel's letter for a process: T stands still, S sleeps.
+// state returns the kernel's letter for a process: T stands still, S sleeps.
 func state(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -47,6 +47,7 @@ func TestPause(t *testing.T) {
 		Args:    []string{"1000"},
 		LogPath: filepath.Join(t.TempDir(), "log"),
 	})
+
 	socket := filepath.Join(t.TempDir(), "s.sock")
 	client, ended := runAt(t, socket, []component.Unit{{Component: sleeper}, {Component: &part{
 		name:    "files",
@@ -68,6 +69,7 @@ func TestPause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	fmt.Fprint(conn, "POST /v1/pause/kubelet%2Fwin-1 HTTP/1.1\r\nHost: supervisor\r\nContent-Length: 0\r\n\r\n")
 	becomes(t, pid, "T")
 	if err := conn.Close(); err != nil {
@@ -90,6 +92,7 @@ func TestPause(t *testing.T) {
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-ended; err != nil || time.Since(start) > 5*time.Second {
 		t.Errorf("stopped after %s: %v", time.Since(start), err)
 	}

@@ -147,21 +147,33 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
+
 	s := &server{
 		cfg:      cfg,
 		stop:     stop,
 		stopping: runCtx.Done(),
 		index:    map[component.ID]int{},
-		status:   Status{PID: os.Getpid(), Phase: PhaseStarting, Units: []UnitStatus{}},
+		status: Status{
+			PID:   os.Getpid(),
+			Phase: PhaseStarting,
+			Units: []UnitStatus{},
+		},
 	}
+
 	for i, u := range cfg.Units {
 		s.index[u.ID()] = i
-		s.status.Units = append(s.status.Units, UnitStatus{ID: u.ID(), State: component.Waiting, After: u.After})
+		s.status.Units = append(s.status.Units, UnitStatus{
+			ID:    u.ID(),
+			State: component.Waiting,
+			After: u.After,
+		})
 	}
+
 	units := make([]component.Unit, len(cfg.Units))
 	for i, u := range cfg.Units {
 		units[i] = component.Unit{Component: bounded{u.Component, cmp.Or(cfg.StartLimit, startLimit)}, After: u.After}
 	}
+
 	manager, err := component.NewManager(units, s.onEvent)
 	if err != nil {
 		return err
@@ -171,6 +183,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+
 	httpServer := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- httpServer.Serve(listener) }()
@@ -181,6 +194,7 @@ func Run(ctx context.Context, cfg Config) error {
 	} else if startErr == nil {
 		s.setPhase(PhaseReady, nil)
 	}
+
 	<-runCtx.Done()
 	s.setPhase(PhaseStopping, nil)
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
@@ -189,6 +203,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
 		err = errors.Join(err, serveErr)
 	}
+
 	return err
 }
 
@@ -199,10 +214,12 @@ func (s *server) onEvent(e component.Event) {
 	if !ok {
 		return
 	}
+
 	u := &s.status.Units[i]
 	if u.State == component.Failed && (e.State == component.Stopping || e.State == component.Stopped) && e.Err == nil {
 		return // the clean-up after a failure must not hide the reason
 	}
+
 	u.State, u.Seconds = e.State, e.Elapsed.Seconds()
 	u.Error, u.Reason = "", component.ReasonOf(e.Err)
 	if e.Err != nil {
@@ -236,6 +253,7 @@ func (s *server) now() Status {
 		if m, ok := u.Component.(mender); ok {
 			status.Units[i].Restarts = m.Repairs()
 		}
+
 		p, ok := u.Component.(process)
 		if !ok {
 			continue
@@ -245,11 +263,13 @@ func (s *server) now() Status {
 		if told.State != component.Ready || state.Phase == proc.Running {
 			continue
 		}
+
 		told.State = Restarting
 		if state.Err != nil {
 			told.Error = state.Err.Error()
 		}
 	}
+
 	return status
 }
 
@@ -258,6 +278,7 @@ func (s *server) probed(ctx context.Context) Status {
 	status := s.now()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProbeTimeout)
 	defer cancel()
+
 	answers := make([]chan error, len(s.cfg.Units))
 	for i, u := range s.cfg.Units {
 		p, ok := u.Component.(component.Prober)
@@ -268,10 +289,12 @@ func (s *server) probed(ctx context.Context) Status {
 		answers[i] = answer
 		go func() { answer <- p.Probe(ctx) }()
 	}
+
 	for i, answer := range answers {
 		if answer == nil {
 			continue
 		}
+
 		var err error
 		select {
 		case err = <-answer:
@@ -282,11 +305,13 @@ func (s *server) probed(ctx context.Context) Status {
 				err = fmt.Errorf("it has not answered within %s", s.cfg.ProbeTimeout)
 			}
 		}
+
 		status.Units[i].Probed = true
 		if err != nil {
 			status.Units[i].Problem, status.Units[i].Reason = err.Error(), component.ReasonOf(err)
 		}
 	}
+
 	return status
 }
 
@@ -324,5 +349,6 @@ func (s *server) routes() http.Handler {
 		}
 		s.stop()
 	})
+
 	return mux
 }

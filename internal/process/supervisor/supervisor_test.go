@@ -84,6 +84,7 @@ func TestReadyThenStopped(t *testing.T) {
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-ended; err != nil {
 		t.Errorf("Run = %v", err)
 	}
@@ -109,6 +110,7 @@ func TestAStartHasALimit(t *testing.T) {
 			StartLimit: 50 * time.Millisecond,
 		})
 	}()
+
 	client := supervisor.NewClient(socket)
 	s := await(t, client, supervisor.PhaseFailed)
 	if !strings.Contains(s.Error, "did not start within 50ms") || !strings.Contains(s.Error, "--wait") {
@@ -117,6 +119,7 @@ func TestAStartHasALimit(t *testing.T) {
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-ended; err != nil {
 		t.Errorf("Run = %v", err)
 	}
@@ -149,6 +152,7 @@ func TestStatusHasNotes(t *testing.T) {
 	} {
 		units = append(units, component.Unit{Component: c})
 	}
+
 	client, ended := runUnits(t, units)
 	await(t, client, supervisor.PhaseReady)
 	s, err := client.Status(t.Context())
@@ -158,6 +162,7 @@ func TestStatusHasNotes(t *testing.T) {
 	if got := s.Units[0].Note + "|" + s.Units[1].Note; got != "balancer leads to two|" {
 		t.Errorf("notes %q", got)
 	}
+
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -179,16 +184,19 @@ func TestHealthAsksEachUnit(t *testing.T) {
 	} {
 		units = append(units, component.Unit{Component: c})
 	}
+
 	client, ended := runUnits(t, units)
 	await(t, client, supervisor.PhaseReady)
 	s, err := client.Health(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var got []string
 	for _, u := range s.Units {
 		got = append(got, fmt.Sprintf("%s %v %s%s", u.ID, u.Probed, u.Reason, u.Problem))
 	}
+
 	want := []string{
 		"files false ", "good true ", "bad true no route", "halted true haltedby hand",
 		"silent true it has not answered within 200ms",
@@ -196,6 +204,7 @@ func TestHealthAsksEachUnit(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -222,10 +231,12 @@ func TestStatusTellsAfter(t *testing.T) {
 		for _, u := range s.Units {
 			got[u.ID.String()] = component.Texts(u.After)
 		}
+
 		if diff := cmp.Diff(map[string][]string{"etcd": {}, "kube-apiserver": {"etcd"}}, got); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
+
 	if err := client.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -239,6 +250,7 @@ func TestStatusTellsAfter(t *testing.T) {
 		Phase: supervisor.PhaseReady,
 		Units: []supervisor.UnitStatus{{ID: component.Sole("etcd"), State: supervisor.Restarting, Seconds: 1.5}},
 	}
+
 	var got supervisor.Status
 	if err := json.Unmarshal([]byte(older), &got); err != nil {
 		t.Fatal(err)
@@ -249,7 +261,11 @@ func TestStatusTellsAfter(t *testing.T) {
 }
 
 func TestFailureIsToldAndKept(t *testing.T) {
-	client, ended := run(t, &part{name: "bad", err: errors.New("no room"), stopped: make(chan struct{})})
+	client, ended := run(t, &part{
+		name:    "bad",
+		err:     errors.New("no room"),
+		stopped: make(chan struct{}),
+	})
 	s := await(t, client, supervisor.PhaseFailed)
 	if s.Error == "" || s.Units[0].Error == "" {
 		t.Errorf("status does not say why: %+v", s)
@@ -269,6 +285,7 @@ func TestLogLevel(t *testing.T) {
 	if err := client.SetLogLevel(t.Context(), logging.Debug); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := client.SetLogLevel(t.Context(), logging.Level(2)); err == nil || !strings.Contains(err.Error(), "no log level") {
 		t.Errorf("a level that there is not: %v", err)
 	}

@@ -78,6 +78,7 @@ func enter(ctx context.Context, scope, description string, tasks uint64) error {
 	property := func(name string, value any) dbus.Property {
 		return dbus.Property{Name: name, Value: godbus.MakeVariant(value)}
 	}
+
 	done := make(chan string, 1)
 	_, err = conn.StartTransientUnitContext(ctx, scope, "fail", []dbus.Property{
 		dbus.PropDescription(description), dbus.PropSlice(slice), dbus.PropPids(pid), property("Delegate", true),
@@ -85,6 +86,7 @@ func enter(ctx context.Context, scope, description string, tasks uint64) error {
 		property("CollectMode", "inactive-or-failed"), property("TasksMax", tasks),
 		property("TimeoutStopUSec", uint64(stopTimeout/time.Microsecond)),
 	}, done)
+
 	var refused godbus.Error
 	if errors.As(err, &refused) && refused.Name == "org.freedesktop.systemd1.UnitExists" {
 		// The limit of a scope that an earlier version made may be another.
@@ -93,9 +95,11 @@ func enter(ctx context.Context, scope, description string, tasks uint64) error {
 		}
 		return join(ctx, conn, scope, pid)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	select {
 	case result := <-done:
 		if result != "done" {

@@ -15,6 +15,7 @@ func TestWithoutSystemd(t *testing.T) {
 	if path, ok := systemd.Delegated("mullion-test.scope"); ok || path != "" {
 		t.Errorf("delegated: %q, %t", path, ok)
 	}
+
 	before, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		t.Fatal(err)
@@ -22,6 +23,7 @@ func TestWithoutSystemd(t *testing.T) {
 	if err := systemd.EnterScope(t.Context(), "mullion-test.scope", "a test", 1000); err != nil {
 		t.Error(err)
 	}
+
 	if after, err := os.ReadFile("/proc/self/cgroup"); err != nil || string(after) != string(before) {
 		t.Errorf("the cgroups were %s, and are %s (%v)", before, after, err)
 	}

@@ -38,6 +38,7 @@ func (c *crowded) probe(ctx context.Context, p *probed, first time.Duration) {
 			return
 		case <-next:
 		}
+
 		next = time.After(5 * time.Second)
 		ok := c.once(ctx, p.name)
 		c.mu.Lock()
@@ -47,6 +48,7 @@ func (c *crowded) probe(ctx context.Context, p *probed, first time.Duration) {
 			p.ready = false
 			p.flaps++
 		}
+
 		c.mu.Unlock()
 	}
 }
@@ -59,6 +61,7 @@ func (c *crowded) once(ctx context.Context, name string) bool {
 	if err != nil {
 		return false
 	}
+
 	select {
 	case <-time.After(c.takes()):
 		place.Leave()
@@ -118,6 +121,7 @@ func TestCrowd(t *testing.T) {
 			if ready, _, _ := c.of(c.all); ready != before {
 				t.Fatalf("%d of %d are Ready", ready, before)
 			}
+
 			c.add(ctx, "crowd", crowd, random)
 			<-time.After(10 * time.Minute)
 			_, _, old := c.of(c.all[:before])
@@ -127,11 +131,13 @@ func TestCrowd(t *testing.T) {
 			if ready < crowd/3 {
 				t.Errorf("%d of %d are Ready", ready, crowd)
 			}
+
 			lost += old
 			cancel()
 			<-time.After(time.Minute)
 		})
 	}
+
 	if lost > 0 { // 18 times without seniors
 		t.Errorf("%d times one of those that were Ready before was so no more", lost)
 	}
@@ -145,11 +151,13 @@ func TestSeniorsDoNotWait(t *testing.T) {
 			q.Succeeded(fmt.Sprint("c", i))
 			<-time.After(time.Second)
 		}
+
 		for i := 9; i >= 0; i-- { // the last come first
 			name := fmt.Sprint("c", i)
 			hold := time.Second + time.Duration(i)*10*time.Millisecond
 			q.enter(t.Context(), name, Ask{Kind: Proven, Container: name}, hold)
 		}
+
 		<-time.After(time.Minute)
 		want := []string{"c9", "c8", "c3", "c0", "c1", "c2", "c4", "c5", "c6", "c7"}
 		if got := all(q.told); !slices.Equal(got, want) {

@@ -33,7 +33,7 @@ type aside struct {
 	again   *time.Timer
 }
 
-// lineOf is where a program waits. The caller holds the lock.
+// lineOf returns where a program waits. The caller holds the lock.
 func (q *Queue) lineOf(a Ask) *[]*waiter {
 	if a.Kind == Start || !q.isJammed(a.Pod) {
 		return &q.waiting[a.Kind]
@@ -65,6 +65,7 @@ func (q *Queue) notUp(p *Place, held time.Duration) {
 		if Kind(k) == Start {
 			continue
 		}
+
 		stays := q.waiting[k][:0:0]
 		for _, w := range q.waiting[k] {
 			if w.ask.Pod == p.ask.Pod {
@@ -73,6 +74,7 @@ func (q *Queue) notUp(p *Place, held time.Duration) {
 				stays = append(stays, w)
 			}
 		}
+
 		q.waiting[k] = stays
 	}
 }
@@ -94,8 +96,8 @@ func (q *Queue) up(pod Pod) {
 	q.aside.waiting = stays
 }
 
-// nextAside is the program of a jammed pod that has its turn when the last one was over that long ago, nil if there is
-// none: a person's first, then who came first. If it is a matter of time alone, the queue looks again then.
+// nextAside returns the program of a jammed pod that has its turn when the last one was over that long ago, nil if
+// there is none: a person's first, then who came first. If it is a matter of time alone, the queue looks again then.
 func (q *Queue) nextAside(after time.Duration) *waiter {
 	if len(q.aside.waiting) == 0 || q.aside.held != nil || q.free() <= 0 {
 		return nil

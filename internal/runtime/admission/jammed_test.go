@@ -28,6 +28,7 @@ func (c *crowded) jam(ctx context.Context, containers int, from time.Time) {
 func (c *crowded) jammed(ctx context.Context, name string, jams bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+
 	place, err := c.Enter(ctx, Ask{
 		Kind:      c.KindOf(name),
 		Pod:       Pod{Name: "jammed"},
@@ -36,6 +37,7 @@ func (c *crowded) jammed(ctx context.Context, name string, jams bool) {
 	if err != nil {
 		return
 	}
+
 	if jams {
 		<-ctx.Done() // it never starts
 		c.Late(name)
@@ -78,6 +80,7 @@ func TestJammedPod(t *testing.T) {
 				place.Leave()
 				<-time.After(10 * time.Second)
 			}
+
 			<-time.After(5 * time.Minute)
 
 			_, _, flaps := c.of(c.all[:4])
@@ -89,6 +92,7 @@ func TestJammedPod(t *testing.T) {
 			if longest > 5*time.Second {
 				t.Errorf("a start waits %s", longest)
 			}
+
 			cancel()
 			<-time.After(2 * time.Minute)
 		})
@@ -133,12 +137,14 @@ func TestLateIsNotTypical(t *testing.T) {
 			<-time.After(took)
 			p.Leave()
 		}
+
 		for i := range 20 {
 			run(fmt.Sprint("good", i%3), 100*time.Millisecond)
 			run("late", HoldMost-100*time.Millisecond)
 			run("late", HoldMost-100*time.Millisecond)
 			run("later", HoldMost-time.Millisecond)
 		}
+
 		if got := q.Load().Typical; got != 100*time.Millisecond {
 			t.Errorf("%s is typical", got)
 		}
@@ -171,6 +177,7 @@ func TestJamEnds(t *testing.T) {
 		} {
 			q.enter(t.Context(), w.name, w.ask, time.Second)
 		}
+
 		if l := q.Load(); l.Jammed != 1 || l.Waiting["probe"] != 1 || l.Waiting["proven"] != 1 || l.Starting["person"] != 0 {
 			t.Errorf("%+v", l)
 		}
@@ -179,6 +186,7 @@ func TestJamEnds(t *testing.T) {
 		if want := []string{"start", "other", "person", "probe 1", "probe 2"}; !slices.Equal(got, want) {
 			t.Errorf("order %q, want %q", got, want)
 		}
+
 		if took := q.aside.last.Sub(begin); took != jamPause+time.Second {
 			t.Errorf("the person's program is over after %s", took)
 		}
@@ -196,6 +204,7 @@ func TestJamEndsLate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		<-p.Left()
 		if !q.isJammed(pod) {
 			t.Error("it is not jammed before the program came up")
@@ -271,6 +280,7 @@ func TestJammedPodHasATurn(t *testing.T) {
 		if q.isJammed(pod) {
 			t.Error("it is jammed after one came up")
 		}
+
 		cancel()
 		<-time.After(time.Minute)
 	})
@@ -298,6 +308,7 @@ func TestJamForgotten(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
+
 		<-time.After(jamForget)
 		stuck(t, q.Queue, Ask{Kind: Probe, Pod: Pod{Name: "late"}}, jamAfter) // the others are forgotten
 		<-time.After(pods * (jamAfter + jamPause))
@@ -309,6 +320,7 @@ func TestJamForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		p.Leave()
 		if l := q.Load(); l.Starting["probe"] != 0 || l.Waiting["probe"] != 0 {
 			t.Errorf("a turn is of nobody: %+v", l)

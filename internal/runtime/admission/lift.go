@@ -54,7 +54,11 @@ type lift struct {
 
 // NewLifts returns lifts by weights; nil: no pod is lifted.
 func NewLifts(weights Weights, log *slog.Logger) *Lifts {
-	return &Lifts{weights: weights, log: log, pods: map[string]*lift{}}
+	return &Lifts{
+		weights: weights,
+		log:     log,
+		pods:    map[string]*lift{},
+	}
 }
 
 // Begin says that a program of a pod has its turn. The caller calls end when the turn is over; it may do so more than
@@ -65,6 +69,7 @@ func (l *Lifts) Begin(pod string) (end func()) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	p := l.pods[pod]
 	if p == nil {
 		p = &lift{left: mostAhead, at: time.Now()}
@@ -111,6 +116,7 @@ func (l *Lifts) look(pod string, p *lift) (there bool) {
 		l.log.Debug("processor time of pod not read", "sandbox", pod, "error", err)
 		return false
 	}
+
 	now := time.Now()
 	p.left = min(p.left+now.Sub(p.at)/aheadEach, mostAhead)
 	if p.up {

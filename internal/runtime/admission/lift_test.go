@@ -97,6 +97,7 @@ func TestLiftIsBounded(t *testing.T) {
 					<-time.After(min(turn, 4*time.Minute))
 					end()
 				}
+
 				m.is(t, false)
 				used := time.Duration(busy * float64(m.ahead))
 				most := mostAhead + time.Since(begin)/aheadEach + time.Duration(busy*float64(lookAhead))

@@ -96,6 +96,7 @@ func (q *Queue) notStarted(w *waiter, why error) error {
 		q.missed[w.ask.Container]++
 		q.pod(w.ask.Pod).notStarted++
 	}
+
 	return &NotStartedError{
 		Waited: waited,
 		Others: q.others() + len(q.aside.waiting),
@@ -125,7 +126,7 @@ func (q *Queue) waits(d time.Duration) {
 	q.figures.Longest = max(q.figures.Longest, d)
 }
 
-// pod is what is kept of a pod whose program was not started.
+// pod returns what is kept of a pod whose program was not started.
 func (q *Queue) pod(p Pod) *podWait {
 	if q.pods[p] == nil {
 		q.pods[p] = &podWait{}
@@ -145,12 +146,15 @@ func (q *Queue) Load() Load {
 	for k := range kinds {
 		l.Starting[Kind(k).String()], l.Waiting[Kind(k).String()] = q.held[k], len(q.waiting[k])
 	}
+
 	for _, w := range q.aside.waiting {
 		l.Waiting[w.ask.Kind.String()]++
 	}
+
 	if q.aside.held != nil {
 		l.Starting[q.aside.held.ask.Kind.String()]++
 	}
+
 	all := map[Pod]*PodLoad{}
 	of := func(p Pod) *PodLoad {
 		if all[p] == nil {
@@ -158,6 +162,7 @@ func (q *Queue) Load() Load {
 		}
 		return all[p]
 	}
+
 	for p, w := range q.pods {
 		if now.Sub(w.last) > window {
 			delete(q.pods, p)
@@ -166,14 +171,17 @@ func (q *Queue) Load() Load {
 		of(p).NotStarted, of(p).Asked = w.notStarted, w.asked
 		of(p).Jammed = q.isJammed(p)
 	}
+
 	for _, w := range q.waiting[Start] {
 		if d := now.Sub(w.since); d >= longWait {
 			of(w.ask.Pod).StartWaits = max(of(w.ask.Pod).StartWaits, d)
 		}
 	}
+
 	for _, p := range all {
 		l.Pods = append(l.Pods, *p)
 	}
+
 	slices.SortFunc(l.Pods, func(a, b PodLoad) int {
 		return strings.Compare(a.Namespace+"/"+a.Name+a.UID, b.Namespace+"/"+b.Name+b.UID)
 	})

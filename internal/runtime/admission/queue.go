@@ -37,7 +37,7 @@ const (
 	kinds = int(Start) + 1
 )
 
-// String is the kind's name in figures.
+// String returns the kind's name in figures.
 func (k Kind) String() string { return [kinds]string{"person", "proven", "probe", "start"}[k] }
 
 // Pod is whose program it is.
@@ -113,8 +113,8 @@ func New(places int) *Queue {
 	}
 }
 
-// Places is how many of a machine's processors' places one of its nodes gets: the processors carry half as many starts
-// again as there are of them, and each node can carry two.
+// Places returns how many of a machine's processors' places one of its nodes gets: the processors carry half as many
+// starts again as there are of them, and each node can carry two.
 func Places(processors, nodes int) int {
 	const least = 2
 	return max(least, 3*processors/(2*max(nodes, 1)))
@@ -122,7 +122,12 @@ func Places(processors, nodes int) int {
 
 // Enter waits for a place. If ctx ends before, the error is a NotStartedError, and nothing may be started.
 func (q *Queue) Enter(ctx context.Context, a Ask) (*Place, error) {
-	w := &waiter{ask: a, since: q.now(), admitted: make(chan *Place, 1)}
+	w := &waiter{
+		ask:      a,
+		since:    q.now(),
+		admitted: make(chan *Place, 1),
+	}
+
 	w.deadline, _ = ctx.Deadline()
 	if ctx.Err() == nil {
 		q.mu.Lock()
@@ -131,16 +136,19 @@ func (q *Queue) Enter(ctx context.Context, a Ask) (*Place, error) {
 		q.admit()
 		q.mu.Unlock()
 	}
+
 	select {
 	case p := <-w.admitted:
 		return p, nil
 	default:
 	}
+
 	select {
 	case p := <-w.admitted:
 		return p, nil
 	case <-ctx.Done():
 	}
+
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	select {
@@ -149,6 +157,7 @@ func (q *Queue) Enter(ctx context.Context, a Ask) (*Place, error) {
 	default:
 		q.remove(w)
 	}
+
 	return nil, q.notStarted(w, ctx.Err())
 }
 
@@ -163,6 +172,7 @@ func (q *Queue) admit() {
 			}
 			return
 		}
+
 		q.remove(w)
 		for k := range kinds {
 			switch {
@@ -172,6 +182,7 @@ func (q *Queue) admit() {
 				q.passed[k]++
 			}
 		}
+
 		q.held[w.ask.Kind]++
 		q.give(w, HoldMost)
 	}
@@ -180,7 +191,12 @@ func (q *Queue) admit() {
 // give gives a waiter its place, for so long at most.
 func (q *Queue) give(w *waiter, most time.Duration) *Place {
 	now := q.now()
-	p := &Place{queue: q, ask: w.ask, since: now, left: make(chan struct{})}
+	p := &Place{
+		queue: q,
+		ask:   w.ask,
+		since: now,
+		left:  make(chan struct{}),
+	}
 	p.limit = time.AfterFunc(most, p.GiveUp)
 	q.count(w, now)
 	w.admitted <- p
@@ -197,7 +213,7 @@ func (q *Queue) admitAside(after time.Duration) {
 	q.aside.held = q.give(w, jamAfter)
 }
 
-// others is how many wait that do not wait aside.
+// others returns how many wait that do not wait aside.
 func (q *Queue) others() (n int) {
 	for _, line := range q.waiting {
 		n += len(line)
@@ -205,7 +221,7 @@ func (q *Queue) others() (n int) {
 	return n
 }
 
-// free is how many places nobody has.
+// free returns how many places nobody has.
 func (q *Queue) free() int {
 	all := 0
 	if q.aside.held != nil {
@@ -217,7 +233,7 @@ func (q *Queue) free() int {
 	return q.places - all
 }
 
-// next is who gets the next place, nil if nobody does now.
+// next returns who gets the next place, nil if nobody does now.
 func (q *Queue) next() *waiter {
 	free := q.free()
 	if people := q.waiting[Person]; len(people) > 0 && free > -1 {
@@ -228,21 +244,24 @@ func (q *Queue) next() *waiter {
 	if senior := q.senior(); senior != nil && free > -1 && due == nil {
 		return senior
 	}
+
 	switch {
 	case free <= 0:
 		return nil
 	case due != nil:
 		return due
 	}
+
 	for _, w := range []*waiter{q.inTime(Proven), probe, start} {
 		if w != nil {
 			return w
 		}
 	}
+
 	return q.chance(probe == nil && start == nil && q.roomForNewcomers())
 }
 
-// due is the one of two newcomers, nil where there is none, that was passed over so often that it has its turn.
+// due returns the one of two newcomers, nil where there is none, that was passed over so often that it has its turn.
 func (q *Queue) due(start, probe *waiter) *waiter {
 	switch {
 	case start != nil && q.passed[Start] >= turnOfStart:
@@ -253,8 +272,8 @@ func (q *Queue) due(start, probe *waiter) *waiter {
 	return nil
 }
 
-// senior is a waiter of one of the containers that were proven before all others: it has the place that a person has,
-// so that it is kept waiting by nobody that came later.
+// senior returns a waiter of one of the containers that were proven before all others: it has the place that a person
+// has, so that it is kept waiting by nobody that came later.
 func (q *Queue) senior() *waiter {
 	var first *waiter
 	for _, w := range q.waiting[Proven] {
@@ -265,19 +284,21 @@ func (q *Queue) senior() *waiter {
 	if first == nil || q.proven[first.ask.Container] == nil {
 		return nil
 	}
+
 	older := 0
 	for _, p := range q.proven {
 		if p.since.Before(q.proven[first.ask.Container].since) {
 			older++
 		}
 	}
+
 	if older >= seniors*q.places {
 		return nil
 	}
 	return first
 }
 
-// newcomers are the first start and the first other program that may begin now, nil where there is none.
+// newcomers returns the first start and the first other program that may begin now, nil where there is none.
 func (q *Queue) newcomers() (start, probe *waiter) {
 	if !q.roomForNewcomers() {
 		return nil, nil
@@ -294,7 +315,7 @@ func (q *Queue) roomForNewcomers() bool {
 	return len(q.proven) == 0 || q.held[Probe]+q.held[Start] < q.places-1
 }
 
-// inTime is the first of a kind that may be done in its time, as others were: who would be late costs as much, and
+// inTime returns the first of a kind that may be done in its time, as others were: who would be late costs as much, and
 // takes the place of one that would not. What is proven has half of that time as well: it is not given up for a
 // newcomer.
 func (q *Queue) inTime(k Kind) *waiter {
@@ -302,6 +323,7 @@ func (q *Queue) inTime(k Kind) *waiter {
 	if k == Proven {
 		least /= 2
 	}
+
 	var first *waiter
 	for _, w := range q.waiting[k] {
 		if !w.deadline.IsZero() && w.deadline.Sub(now) < least {
@@ -311,6 +333,7 @@ func (q *Queue) inTime(k Kind) *waiter {
 			first = w
 		}
 	}
+
 	return first
 }
 
@@ -327,8 +350,8 @@ func (q *Queue) before(a, b *waiter) bool {
 	return q.missed[a.ask.Container] > q.missed[b.ask.Container]
 }
 
-// chance is the one with the most time left, where nobody has as much as others needed: the next may need less. What is
-// proven goes before newcomers.
+// chance returns the one with the most time left, where nobody has as much as others needed: the next may need less.
+// What is proven goes before newcomers.
 func (q *Queue) chance(newcomers bool) *waiter {
 	for _, k := range []Kind{Proven, Probe} {
 		var most *waiter
@@ -435,7 +458,7 @@ func (q *Queue) learn(pod Pod, time time.Duration) {
 	q.typical = sorted[(len(sorted)-1)/2].time
 }
 
-// KindOf is the kind of what the kubelet runs in a container.
+// KindOf returns the kind of what the kubelet runs in a container.
 func (q *Queue) KindOf(container string) Kind {
 	q.mu.Lock()
 	defer q.mu.Unlock()

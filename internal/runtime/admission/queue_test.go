@@ -68,6 +68,7 @@ func TestOrder(t *testing.T) {
 		} {
 			q.enter(t.Context(), w.name, w.ask, time.Second)
 		}
+
 		<-time.After(time.Minute)
 		got := all(q.told)
 		want := []string{"running 1", "running 2", "person 1", "person 2", "old", "young", "probe", "start"}
@@ -96,6 +97,7 @@ func TestNobodyStarves(t *testing.T) {
 				}
 			}()
 		}
+
 		for _, kind := range []Kind{Start, Probe} {
 			begin := time.Now()
 			p, err := q.Enter(t.Context(), Ask{Kind: kind})
@@ -107,6 +109,7 @@ func TestNobodyStarves(t *testing.T) {
 				t.Errorf("a %s waited %s", kind, waited)
 			}
 		}
+
 		cancel()
 		<-time.After(time.Second)
 	})
@@ -119,6 +122,7 @@ func TestStartsLeaveOne(t *testing.T) {
 		for i := range 5 {
 			q.enter(t.Context(), fmt.Sprint("start ", i), Ask{Kind: Start}, 2*time.Second)
 		}
+
 		q.enter(t.Context(), "probe", Ask{Kind: Probe}, time.Second)
 		if l := q.Load(); l.Starting["start"] != 2 || l.Waiting["start"] != 3 || l.Starting["probe"] != 1 {
 			t.Errorf("%+v", l)
@@ -144,9 +148,11 @@ func TestNewcomersLeaveOne(t *testing.T) {
 			for i := range 5 {
 				q.enter(t.Context(), "newcomer", Ask{Kind: Probe, Container: fmt.Sprint("new", i)}, 3*time.Second)
 			}
+
 			if l := q.Load(); l.Starting["probe"] != want {
 				t.Errorf("proven %t: %d newcomers at once, want %d", proven, l.Starting["probe"], want)
 			}
+
 			if proven {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
@@ -157,6 +163,7 @@ func TestNewcomersLeaveOne(t *testing.T) {
 					p.Leave()
 				}
 			}
+
 			<-time.After(time.Minute)
 		})
 	}
@@ -174,6 +181,7 @@ func TestPlaceComesBack(t *testing.T) {
 			}
 			places = append(places, p)
 		}
+
 		begin := time.Now()
 		p, err := q.Enter(t.Context(), Ask{Kind: Probe})
 		if err != nil || time.Since(begin) != HoldMost {
@@ -182,6 +190,7 @@ func TestPlaceComesBack(t *testing.T) {
 		for _, p := range append(places, p, p) {
 			p.Leave()
 		}
+
 		if l := q.Load(); l.Starting["probe"] != 0 {
 			t.Errorf("%+v", l)
 		}
@@ -196,15 +205,27 @@ func TestNotStarted(t *testing.T) {
 			q.enter(t.Context(), "running", Ask{Kind: Start}, 3*time.Second)
 			q.enter(t.Context(), "running", Ask{Kind: Probe}, 3*time.Second)
 		}
+
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		pod := Pod{Namespace: "default", Name: "web", UID: "1"}
-		p, err := q.Enter(ctx, Ask{Kind: Probe, Pod: pod, Container: "c"})
+		pod := Pod{
+			Namespace: "default",
+			Name:      "web",
+			UID:       "1",
+		}
+
+		p, err := q.Enter(ctx, Ask{
+			Kind:      Probe,
+			Pod:       pod,
+			Container: "c",
+		})
+
 		var late *NotStartedError
 		if p != nil || !errors.As(err, &late) || !errors.Is(err, context.DeadlineExceeded) ||
 			late.Waited != time.Second || late.Places != 2 {
 			t.Fatalf("%v, %+v", err, late)
 		}
+
 		l := q.Load()
 		if len(l.Pods) != 1 || l.Pods[0].Pod != pod || l.Pods[0].NotStarted != 1 || l.NotStarted != 1 ||
 			l.Longest != time.Second || l.Waiting["probe"] != 1 {
@@ -213,6 +234,7 @@ func TestNotStarted(t *testing.T) {
 		if _, err := q.Enter(ctx, Ask{Kind: Person}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a place for one whose time is over: %v", err)
 		}
+
 		<-time.After(2 * window)
 		if l := q.Load(); len(l.Pods) != 0 {
 			t.Errorf("after a while it is told still: %+v", l.Pods)
@@ -232,9 +254,11 @@ func TestDeadWait(t *testing.T) {
 			<-time.After(time.Second)
 			p.Leave()
 		}
+
 		for _, name := range []string{"running 1", "running 2"} {
 			q.enter(t.Context(), name, Ask{Kind: Probe}, time.Second)
 		}
+
 		first, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		q.enter(first, "hopeless", Ask{Kind: Probe}, time.Second)
@@ -243,6 +267,7 @@ func TestDeadWait(t *testing.T) {
 		for _, name := range []string{"hopeful 1", "hopeful 2"} {
 			q.enter(second, name, Ask{Kind: Probe}, time.Second)
 		}
+
 		<-time.After(time.Minute)
 		got := all(q.told)
 		if want := []string{"running 1", "running 2", "hopeful 1", "hopeful 2", "not hopeless"}; !slices.Equal(got, want) {

@@ -76,12 +76,14 @@ func (f *Finder) Find(ctx context.Context, ref, system string) (dockerfile.Base,
 	if err == nil || ctx.Err() != nil {
 		return found, err
 	}
+
 	if standIn && unreachable(err) {
 		if lacks := spec.Labels[image.LabelLacks]; lacks != "" && f.Say != nil {
 			f.Say(fmt.Sprintf("the registry of %s cannot be reached, so an image without %s stands in for it", ref, lacks))
 		}
 		return dockerfile.Base{Spec: spec, Files: files}, nil
 	}
+
 	return dockerfile.Base{}, f.explained(ref, system, err)
 }
 
@@ -187,6 +189,7 @@ func (f *Finder) explained(ref, system string, err error) error {
 	case f.Real:
 		what = "--base real needs the image of its registry"
 	}
+
 	if !unreachable(err) {
 		err = refusedBy(err)
 	}

@@ -62,6 +62,7 @@ func layerOf(t *testing.T, files map[string]string) v1.Layer {
 	for name := range files {
 		names = append(names, name)
 	}
+
 	slices.Sort(names)
 
 	for _, name := range names {
@@ -74,6 +75,7 @@ func layerOf(t *testing.T, files map[string]string) v1.Layer {
 		if strings.HasSuffix(name, "/") {
 			h.Typeflag, h.Mode = tar.TypeDir, 0o755
 		}
+
 		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}
@@ -91,6 +93,7 @@ func layerOf(t *testing.T, files map[string]string) v1.Layer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return l
 }
 
@@ -105,6 +108,7 @@ func windowsImage(t *testing.T, osVersion string, kind types.MediaType) v1.Image
 	if !kind.IsDistributable() {
 		add.URLs = []string{"https://example.invalid/layer"}
 	}
+
 	app := mutate.Addendum{
 		Layer:   layerOf(t, map[string]string{"Files/": "", "Files/app/": "", "Files/app/tool.exe": "tool", "Hives/": ""}),
 		History: v1.History{CreatedBy: "COPY tool.exe"},
@@ -138,6 +142,7 @@ func (s *server) write(t *testing.T, tag string, what remote.Taggable) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if index, ok := what.(v1.ImageIndex); ok {
 		err = remote.WriteIndex(ref, index)
 	} else {
@@ -146,6 +151,7 @@ func (s *server) write(t *testing.T, tag string, what remote.Taggable) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return ref.Name()
 }
 
@@ -160,6 +166,7 @@ func build(t *testing.T, f *bases.Finder, text string) (*imagebuild.Image, strin
 	); err != nil {
 		t.Fatal(err)
 	}
+
 	cache, err := buildcache.Open(t.Context(), buildcache.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +185,7 @@ func build(t *testing.T, f *bases.Finder, text string) (*imagebuild.Image, strin
 		Real:    f.Real,
 		Say:     func(e dockerfile.Event) { fmt.Fprintln(&said, e.Step, e.Warning) },
 	})
+
 	return img, said.String(), err
 }
 
@@ -191,6 +199,7 @@ func only(t *testing.T, img *imagebuild.Image) (v1.Image, *v1.ConfigFile, []stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	config, err := one.ConfigFile()
 	if err != nil {
 		t.Fatal(err)
@@ -200,6 +209,7 @@ func only(t *testing.T, img *imagebuild.Image) (v1.Image, *v1.ConfigFile, []stri
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var files []string
 	for _, l := range layers {
 		if digest, err := l.Digest(); err != nil || img.Elsewhere[digest] {
@@ -219,8 +229,10 @@ func only(t *testing.T, img *imagebuild.Image) (v1.Image, *v1.ConfigFile, []stri
 				files = append(files, h.Name)
 			}
 		}
+
 		_ = plain.Close()
 	}
+
 	return one, config, files
 }
 
@@ -235,6 +247,7 @@ func TestOnAnImageOfARegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	windows, err := layers[0].Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -250,6 +263,7 @@ func TestOnAnImageOfARegistry(t *testing.T) {
 		!slices.Equal(config.Config.Env, []string{"BASE=1", "OWN=2"}) || config.Config.User != "ContainerUser" {
 		t.Errorf("%v, %+v", files, config)
 	}
+
 	if strings.Contains(strings.Join(s.asked, " "), windows.String()) {
 		t.Errorf("Windows' own layer was fetched: %v", s.asked)
 	}
@@ -272,6 +286,7 @@ func TestOfSeveralBuilds(t *testing.T) {
 			}},
 		})
 	}
+
 	ref := s.write(t, "app:many", index)
 
 	for wanted, want := range map[string]string{
@@ -305,6 +320,7 @@ func TestReal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		own, err := base.Manifest()
 		if err != nil {
 			t.Fatal(err)
@@ -314,6 +330,7 @@ func TestReal(t *testing.T) {
 			manifest.Layers[1].Digest != own.Layers[1].Digest {
 			t.Errorf("%s: layers %+v", kind, manifest.Layers)
 		}
+
 		if len(config.RootFS.DiffIDs) != 3 || !slices.Contains(files, "Files/app/a.txt") ||
 			config.Config.Labels[imagebuild.LabelBase] != "" || len(config.History) != 3 {
 			t.Errorf("%s: %v, %+v", kind, files, config)
@@ -327,6 +344,7 @@ func TestReal(t *testing.T) {
 		if err := img.WriteArchive(&archive); err != nil {
 			t.Fatal(err)
 		}
+
 		dir := t.TempDir()
 		if err := bases.Unpack(&archive, dir); err != nil {
 			t.Fatal(err)
@@ -345,6 +363,7 @@ func TestReal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			first, err := index.Image(manifestDigest(t, one))
 			if err != nil {
 				t.Fatal(err)
@@ -353,6 +372,7 @@ func TestReal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			bytes, err := layers[0].Compressed()
 			if err == nil {
 				_ = bytes.Close()
@@ -405,6 +425,7 @@ func TestFilesOfLinux(t *testing.T) {
 			t.Errorf("%v\n%s", got, said)
 		}
 	}
+
 	_, _, err := build(t, &bases.Finder{}, "FROM "+ref)
 	if err == nil || !strings.Contains(err.Error(), "say FROM --platform=linux/amd64") {
 		t.Error(err)
@@ -422,6 +443,7 @@ func buildMany(t *testing.T, text string) ([]string, string, error) {
 	if err != nil {
 		return nil, said, err
 	}
+
 	img.Index = mutate.RemoveManifests(img.Index, func(d v1.Descriptor) bool {
 		return d.Digest != index.Manifests[0].Digest
 	})
@@ -441,17 +463,20 @@ func TestSaved(t *testing.T) {
 			if err != nil {
 				return err
 			}
+
 			config = config.DeepCopy()
 			config.Config.Labels = map[string]string{imagebuild.LabelBase: label}
 			one, err := mutate.ConfigFile(img, config)
 			if err != nil {
 				return err
 			}
+
 			platform := &v1.Platform{
 				OS:           "windows",
 				Architecture: "amd64",
 				OSVersion:    version,
 			}
+
 			none := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 			built := imagebuild.Image{
 				Refs: []string{ref},
@@ -460,6 +485,7 @@ func TestSaved(t *testing.T) {
 					Descriptor: v1.Descriptor{Platform: platform},
 				}),
 			}
+
 			return built.WriteArchive(to)
 		}
 	}

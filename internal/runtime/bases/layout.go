@@ -49,6 +49,7 @@ func (f *Finder) saved(ctx context.Context, ref string) (dockerfile.Base, error)
 	if standIn && config.Config.Labels[imagebuild.LabelBase] == imagebuild.BaseStandIn {
 		return dockerfile.Base{}, fmt.Errorf("it stands in for %s: %w", ref, errdefs.ErrNotFound)
 	}
+
 	return found, nil
 }
 
@@ -76,6 +77,7 @@ func Unpack(archive io.Reader, dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "blobs", "sha256"), 0o700); err != nil {
 		return err
 	}
+
 	for r := tar.NewReader(archive); ; {
 		header, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -127,5 +129,6 @@ func Top(index v1.ImageIndex) (Single, error) {
 	} else {
 		s.Image, err = index.Image(d.Digest)
 	}
+
 	return s, err
 }

@@ -32,6 +32,7 @@ func (r Registry) Push(ctx context.Context, ref string, what Single) (string, er
 	if err != nil {
 		return "", fmt.Errorf("push %s: %w", ref, refusedBy(err))
 	}
+
 	return digest.String(), nil
 }
 
@@ -54,6 +55,7 @@ func (r Registry) PushLayout(ctx context.Context, ref, dir string) (string, erro
 	default:
 		what.Image = completedImage{what.Image, from}
 	}
+
 	return r.Push(ctx, ref, what)
 }
 
@@ -96,6 +98,7 @@ func (i completedImage) Layers() ([]v1.Layer, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		bytes, err := l.Compressed()
 		if err == nil {
 			err = bytes.Close()
@@ -103,10 +106,12 @@ func (i completedImage) Layers() ([]v1.Layer, error) {
 		if !errors.Is(err, fs.ErrNotExist) || !kind.IsDistributable() {
 			continue
 		}
+
 		if layers[n], err = i.ofBase(l); err != nil {
 			return nil, err
 		}
 	}
+
 	return layers, nil
 }
 
@@ -126,5 +131,6 @@ func (i completedImage) ofBase(missing v1.Layer) (v1.Layer, error) {
 		return nil, fmt.Errorf("its layer %s is Windows' own, which is not here, and the image does not say of which base "+
 			"it is: build it by `mullion image build --base real --push`", digest)
 	}
+
 	return remote.Layer(base.Context().Digest(digest.String()), i.options...)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// options are how a registry is asked.
+// options returns how a registry is asked.
 func (r Registry) options(ctx context.Context) []remote.Option {
 	keychain := r.Keychain
 	if keychain == nil {
@@ -78,6 +78,7 @@ func refusedBy(err error) error {
 	if answer.Request != nil {
 		registry = answer.Request.URL.Host
 	}
+
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Errorf("the registry %s does not let you (%d): log on by `docker login %s`, or write the credentials "+

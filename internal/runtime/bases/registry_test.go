@@ -54,6 +54,7 @@ func TestRegistriesThatRefuse(t *testing.T) {
 				tt.answer(w, r)
 			}))
 			defer web.Close()
+
 			ref := strings.TrimPrefix(web.URL, "http://") + "/a:b"
 			f := &bases.Finder{Registry: bases.Registry{Silence: 500 * time.Millisecond}}
 			_, _, err := build(t, f, "FROM "+ref+"\nCOPY a.txt /")
@@ -72,12 +73,14 @@ func TestLayerThatLies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	config = config.DeepCopy()
 	config.RootFS.DiffIDs[1] = config.RootFS.DiffIDs[0]
 	bad, err := mutate.ConfigFile(good, config)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, _, err = build(t, &bases.Finder{}, "FROM "+s.write(t, "bad:1", bad))
 	if err == nil || !strings.Contains(err.Error(), "as the image's configuration says") {
 		t.Error(err)

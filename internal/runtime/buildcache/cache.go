@@ -68,6 +68,7 @@ func Open(ctx context.Context, o Options) (*Cache, error) {
 		}
 		o.Dir = dir
 	}
+
 	c := &Cache{dir: o.Dir, memory: cmp.Or(o.Memory, filepath.Join(o.Dir, secrets))}
 	for _, dir := range []string{o.Dir, c.path(blobs), c.path(layers), c.path(folders), c.path(work)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -206,6 +207,7 @@ func (c *Cache) Make(ctx context.Context, key Key, write func(io.Writer) error) 
 	if err := write(io.MultiWriter(until(ctx, zip), plain)); err != nil {
 		return nil, err
 	}
+
 	if err := zip.Close(); err != nil {
 		return nil, err
 	}
@@ -218,6 +220,7 @@ func (c *Cache) Make(ctx context.Context, key Key, write func(io.Writer) error) 
 	if err := c.keep(file, r, key); err != nil {
 		return nil, err
 	}
+
 	return c.layer(r), nil
 }
 
@@ -292,6 +295,7 @@ func (c *Cache) HoldFolder(ctx context.Context, id string) (release func(), err 
 
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
+
 	for {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
@@ -300,6 +304,7 @@ func (c *Cache) HoldFolder(ctx context.Context, id string) (release func(), err 
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			return nil, errors.Join(fmt.Errorf("lock %q: %w", file.Name(), err), file.Close())
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(ctx.Err(), file.Close())

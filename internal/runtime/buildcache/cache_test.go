@@ -76,6 +76,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plain.Close()
+
 	got, err := io.ReadAll(plain)
 	a, errA := made.Digest()
 	b, errB := found.Digest()
@@ -99,6 +100,7 @@ func TestMakeFails(t *testing.T) {
 	if _, err := c.Make(over, keyOf("a"), text("x")); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+
 	if _, ok := c.Find(keyOf("a")); ok {
 		t.Error("found")
 	}
@@ -119,6 +121,7 @@ func TestLeftovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	secret, _, err := first.SecretFolder()
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +129,7 @@ func TestLeftovers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "blobs", strings.Repeat("0", 64)), []byte("of no record"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(dir, "layers", strings.Repeat("1", 64)), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +140,7 @@ func TestLeftovers(t *testing.T) {
 			t.Errorf("while its build is at work: %v", err)
 		}
 	}
+
 	if err := errors.Join(first.Close(), second.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +151,7 @@ func TestLeftovers(t *testing.T) {
 			t.Errorf("left %v, %v", left, err)
 		}
 	}
+
 	if _, err := os.Stat(secret); err == nil {
 		t.Error("a secret is left")
 	}
@@ -164,11 +170,13 @@ func TestMost(t *testing.T) {
 		if size, err = made.Size(); err != nil {
 			t.Fatal(err)
 		}
+
 		at := time.Now().Add(time.Duration(i-10) * time.Hour)
 		if err := os.Chtimes(filepath.Join(dir, "layers", keyOf(name).String()), at, at); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if _, ok := c.Find(keyOf("a")); !ok { // it is used now
 		t.Fatal("not found")
 	}
@@ -176,6 +184,7 @@ func TestMost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(folder, "f"), make([]byte, 100_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -191,6 +200,7 @@ func TestMost(t *testing.T) {
 			left = append(left, name)
 		}
 	}
+
 	_, err = os.Stat(folder)
 	if fmt.Sprint(left) != "[a c]" || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("left %v, folder: %v", left, err)
@@ -219,6 +229,7 @@ func TestFolders(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(deep, strings.Repeat("x/", 300)), 0o777); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -238,6 +249,7 @@ func TestHoldFolder(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
+
 	if _, err := b.HoldFolder(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("held twice: %v", err)
 	}
@@ -253,6 +265,7 @@ func TestRootsCache(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root's caches are other than their owner's")
 	}
+
 	const nobody = 65534
 	for name, tt := range map[string]struct {
 		mode     os.FileMode
@@ -275,6 +288,7 @@ func TestRootsCache(t *testing.T) {
 			if err == nil && tt.mode&os.ModeSticky != 0 {
 				err = os.Chmod(top, tt.mode) // chown may have cleared it
 			}
+
 			given := top
 			if tt.linkedBy >= 0 {
 				given = filepath.Join(filepath.Dir(top), "link")
@@ -295,6 +309,7 @@ func TestRootsCache(t *testing.T) {
 				}
 				return
 			}
+
 			if !errors.Is(err, buildcache.ErrShared) {
 				t.Errorf("the error is %v", err)
 			}

@@ -69,6 +69,7 @@ func removeIn(dir string, keep map[string]bool) error {
 	if err != nil {
 		return err
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -80,6 +81,7 @@ func removeIn(dir string, keep map[string]bool) error {
 			err = errors.Join(err, beneath.RemoveAll(root, e.Name()))
 		}
 	}
+
 	return err
 }
 
@@ -114,6 +116,7 @@ func (c *Cache) keptLayers() ([]kept, error) {
 			bytes:  r.Size,
 			forget: func() error { return os.Remove(name) },
 		}
+
 		// The blob goes with the last one that has it, which alone counts.
 		i, shared := last[k.blob]
 		if shared && all[i].used.After(k.used) {
@@ -124,6 +127,7 @@ func (c *Cache) keptLayers() ([]kept, error) {
 			}
 			last[k.blob] = len(all)
 		}
+
 		all = append(all, k)
 	}
 
@@ -151,6 +155,7 @@ func (c *Cache) keptFolders(ctx context.Context) ([]kept, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		usage, err := emptydirs.Measure(ctx, root, e.Name(), emptydirs.DefaultBound())
 		if err != nil {
 			return nil, err
@@ -161,6 +166,7 @@ func (c *Cache) keptFolders(ctx context.Context) ([]kept, error) {
 			bytes:  usage.Blocks,
 			forget: func() error { return removeFrom(c.path(folders), e.Name()) },
 		}
+
 		if usage.Over != "" { // a program has filled it to do harm
 			if err := k.forget(); err != nil {
 				return nil, err

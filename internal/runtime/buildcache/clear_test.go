@@ -33,12 +33,14 @@ func TestSharedLayer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			size = max(size, layer)
 			at := time.Now().Add(time.Duration(i-10) * time.Hour)
 			if err := os.Chtimes(filepath.Join(dir, "layers", keyOf(key).String()), at, at); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -50,10 +52,12 @@ func TestSharedLayer(t *testing.T) {
 				left = append(left, key)
 			}
 		}
+
 		blobs, err := os.ReadDir(filepath.Join(dir, "blobs"))
 		if err != nil || len(blobs) != 1 {
 			t.Errorf("%s: %d layers are left, %v", name, len(blobs), err)
 		}
+
 		want := map[string][]string{
 			"forgotten first": {"same 2"},
 			"used last":       {"same 1", "same 2"},

@@ -46,6 +46,7 @@ func rootsFolder(dir string) (string, error) {
 			if links++; links > mostLinks {
 				return "", fmt.Errorf("folder %q: %w", dir, unix.ELOOP)
 			}
+
 			rest = append(strings.Split(to, "/"), rest...)
 			if part = "."; filepath.IsAbs(to) {
 				part, name = "/", "/"
@@ -59,6 +60,7 @@ func rootsFolder(dir string) (string, error) {
 		_ = unix.Close(at)
 		at, name = next, filepath.Join(name, part)
 	}
+
 	return name, nil
 }
 
@@ -85,6 +87,7 @@ func openRoots(at int, part, name string) (int, error) {
 		_ = unix.Close(folder)
 		return -1, fmt.Errorf("folder %q: %w", name, err)
 	}
+
 	return folder, nil
 }
 
@@ -94,6 +97,7 @@ func readRoots(at int, part, name string) (string, error) {
 	if err := unix.Fstatat(at, part, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return "", fmt.Errorf("folder %q: %w", name, err)
 	}
+
 	switch {
 	case s.Mode&unix.S_IFMT != unix.S_IFLNK:
 		return "", fmt.Errorf("folder %q: %w", name, unix.ENOTDIR)
@@ -106,5 +110,6 @@ func readRoots(at int, part, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("folder %q: %w", name, err)
 	}
+
 	return string(to[:n]), nil
 }

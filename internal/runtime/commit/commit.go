@@ -60,6 +60,7 @@ func (c Changes) WriteLayer(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the container's registry: %w", err)
 	}
+
 	return imagebuild.WriteWindowsLayer(ctx, w, append(files, own...), hives, c.Created)
 }
 
@@ -96,6 +97,7 @@ func (c Changes) files(ctx context.Context, root *os.Root) ([]imagebuild.File, e
 		return nil, fmt.Errorf("the container has put something else in the place of its drive: %w",
 			errdefs.ErrInvalidArgument)
 	}
+
 	if hides, err := isOpaque(root, engine.Drive); err != nil || hides {
 		return nil, errors.Join(err, fmt.Errorf("the container has removed its drive and made it again: %w",
 			errdefs.ErrInvalidArgument))
@@ -115,12 +117,14 @@ func (c Changes) files(ctx context.Context, root *os.Root) ([]imagebuild.File, e
 		for _, f := range found {
 			size += f.Size
 		}
+
 		files = append(files, found...)
 		if len(files) > mostFiles || size > mostBytes {
 			return fmt.Errorf("it is more than %d files or %d GiB: %w", mostFiles, mostBytes>>30, errdefs.ErrInvalidArgument)
 		}
 		return err
 	})
+
 	return files, err
 }
 
@@ -150,6 +154,7 @@ func (c Changes) file(root *os.Root, at string, d fs.DirEntry) ([]imagebuild.Fil
 			found = append(found, imagebuild.File{Name: path.Join(name, imagebuild.OpaqueWhiteout)})
 		}
 		return found, err
+
 	case kind == fs.ModeSymlink:
 		return link(root, at, name)
 	case kind == 0:
@@ -161,6 +166,7 @@ func (c Changes) file(root *os.Root, at string, d fs.DirEntry) ([]imagebuild.Fil
 			ReadOnly: info.Mode().Perm()&0o222 == 0,
 		}}, nil
 	}
+
 	return nil, fmt.Errorf("%q is neither a file, a folder nor a link: %w", name, errdefs.ErrInvalidArgument)
 }
 
@@ -182,6 +188,7 @@ func (c Changes) isPlace(root *os.Root, at, name string, info fs.FileInfo) (bool
 	if errors.Is(err, io.EOF) {
 		return true, nil
 	}
+
 	return false, err
 }
 

@@ -24,7 +24,12 @@ func noChanges() wine.RegistryChanges {
 	same := func() wine.Registry {
 		return wine.Registry{wine.MachineHive: registry, wine.DefaultHive: registry, wine.UserHive: registry}
 	}
-	return wine.RegistryChanges{Before: same(), After: same(), System: same(), User: wine.AdminUser}
+	return wine.RegistryChanges{
+		Before: same(),
+		After:  same(),
+		System: same(),
+		User:   wine.AdminUser,
+	}
 }
 
 // layerOf writes the layer of changes and lists its entries: "name text".
@@ -59,6 +64,7 @@ func layerOf(t *testing.T, c Changes) ([]string, error) {
 		case strings.HasPrefix(string(text), "regf"):
 			text = []byte("hive")
 		}
+
 		list = append(list, h.Name+" "+string(text))
 	}
 }
@@ -216,6 +222,7 @@ func TestPlacesOfMounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for name, text := range map[string]string{"secret": "", "written": "W", "empty": ""} {
 		if err := os.WriteFile(filepath.Join(upper, engine.Drive, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

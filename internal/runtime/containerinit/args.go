@@ -47,6 +47,7 @@ func Parse(args, env []string) (Config, error) {
 	if len(args) == 0 || args[0] == "" {
 		return Config{}, ErrUsage
 	}
+
 	c.Argv = args
 	return c, nil
 }
@@ -60,7 +61,8 @@ func (c Config) windows() bool {
 // (guest/c/hooks/svcstop.c). In milliseconds.
 const endMillis = "240000"
 
-// endArgv is the command that ends the container's Windows services, or nil if the main program is no Windows program.
+// endArgv returns the command that ends the container's Windows services, or nil if the main program is no Windows
+// program.
 func (c Config) endArgv() []string {
 	if !c.windows() {
 		return nil
@@ -68,13 +70,13 @@ func (c Config) endArgv() []string {
 	return []string{c.Argv[0], c.Argv[1], "--end-services", endMillis}
 }
 
-// ctrlArgv is the command that delivers a control event to the container's first Windows program, whose process id it
-// is.
+// ctrlArgv returns the command that delivers a control event to the container's first Windows program, whose process id
+// it is.
 func (c Config) ctrlArgv(event, pid string) []string {
 	return []string{c.Argv[0], c.Argv[1], "--ctrl", event, "--pid", pid}
 }
 
-// report is the file to which the launcher writes how the first Windows program fares, a line for each event
+// report returns the file to which the launcher writes how the first Windows program fares, a line for each event
 // (internal/runtime/cri); "": there is none.
 func (c Config) report() string {
 	if !c.windows() {

@@ -41,21 +41,30 @@ func explain(file string) (write int, end func(), err error) {
 	if err := syscall.SetNonblock(fds[0], true); err != nil {
 		return 0, nil, err
 	}
+
 	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
 		return 0, nil, err
 	}
-	t := &tally{dir: dir, name: filepath.Base(file), counts: map[string]int{}}
+
+	t := &tally{
+		dir:    dir,
+		name:   filepath.Base(file),
+		counts: map[string]int{},
+	}
+
 	read := os.NewFile(uintptr(fds[0]), "debug")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		t.read(read)
 	}()
+
 	stop := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(flushAge)
 		defer tick.Stop()
+
 		for {
 			select {
 			case <-tick.C:
@@ -65,6 +74,7 @@ func explain(file string) (write int, end func(), err error) {
 			}
 		}
 	}()
+
 	return fds[1], func() {
 		close(stop)
 		// Other programs may hold the pipe still; what the main program wrote is in it.
@@ -89,12 +99,14 @@ func (t *tally) read(r *os.File) {
 			if end < 0 {
 				break
 			}
+
 			if !skip {
 				t.count(string(buf[:end]))
 			}
 			skip = buf[end] != '\n'
 			buf = buf[:copy(buf, buf[end+1:])]
 		}
+
 		if err != nil {
 			return
 		}
@@ -116,8 +128,8 @@ func (t *tally) count(line string) {
 	t.counts[text]++
 }
 
-// kind is what is alike of a line each time that it comes: it is without the thread, and its addresses and handles are
-// "#". It is "" for a line that is none of Wine's diagnostics.
+// kind returns what is alike of a line each time that it comes: it is without the thread, and its addresses and handles
+// are "#". It is "" for a line that is none of Wine's diagnostics.
 func kind(line string) string {
 	line = strings.TrimRight(line, "\r ")
 	if colon := strings.IndexByte(line, ':'); colon >= 4 && hexDigits(line[:colon]) == colon {
@@ -127,15 +139,17 @@ func kind(line string) string {
 	if !known {
 		return ""
 	}
+
 	var b strings.Builder
 	for i := 0; i < len(line) && b.Len() < maxLine; {
 		from := i
 		if strings.HasPrefix(line[i:], "0x") {
 			from += 2
 		}
+
 		n := hexDigits(line[from:])
 		switch {
-		case n > 0 && from > i || n >= 6 && strings.ContainsAny(line[i:i+n], "0123456789"):
+		case (n > 0 && from > i) || (n >= 6 && strings.ContainsAny(line[i:i+n], "0123456789")):
 			b.WriteByte('#')
 			i = from + n
 		case n > 0 && from == i:
@@ -146,6 +160,7 @@ func kind(line string) string {
 			i++
 		}
 	}
+
 	return strings.ToValidUTF8(strings.ReplaceAll(b.String(), "\t", " "), "?")
 }
 
@@ -172,6 +187,7 @@ func (t *tally) flush() {
 			b.WriteString(strconv.Itoa(t.more) + "\n")
 		}
 	}
+
 	t.changed = false
 	t.mu.Unlock()
 	if b.Len() == 0 {
@@ -179,6 +195,7 @@ func (t *tally) flush() {
 	}
 	next := t.name + ".new"
 	_ = t.dir.Remove(next)
+
 	// Whatever a program puts there now, a link or a pipe, is not opened.
 	f, err := t.dir.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

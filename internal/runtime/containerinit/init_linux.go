@@ -35,6 +35,7 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start %q: %w", cfg.Argv[0], err)
 	}
+
 	life := life{
 		cfg:     cfg,
 		main:    main,
@@ -57,6 +58,7 @@ func Run(cfg Config, errOut io.Writer) (int, error) {
 			forward(cfg, life.main, number)
 		}
 	}
+
 	return 0, nil
 }
 
@@ -101,12 +103,14 @@ func (l *life) childEnded() (over bool) {
 	case dead:
 		l.code = code
 		return true
+
 	case ended:
 		l.code, l.main = code, 0
 		if l.services = endServices(l.cfg, procfs); l.services == 0 {
 			return l.last()
 		}
 	}
+
 	return false
 }
 
@@ -117,8 +121,8 @@ func (l *life) last() (over bool) {
 	return l.server == 0
 }
 
-// files are the descriptors of the main program: the standard ones, and one for Wine's lines if they are to be kept.
-// Call the returned function when the main program has ended.
+// files returns the descriptors of the main program: the standard ones, and one for Wine's lines if they are to be
+// kept. Call the returned function when the main program has ended.
 func files(cfg Config) ([]uintptr, func(), error) {
 	standard := []uintptr{0, 1, 2}
 	if cfg.Explain == "" {
@@ -175,11 +179,13 @@ func settle(cfg Config, proc string) int {
 		if err != nil || !ownServer(string(stat), os.Getpid()) {
 			continue
 		}
+
 		if syscall.Kill(pid, syscall.SIGTERM) == nil {
 			time.AfterFunc(settleTime, func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // its end is a SIGCHLD too
 			return pid
 		}
 	}
+
 	return 0
 }
 
@@ -209,6 +215,7 @@ func servicesRun(proc string) bool {
 		return false
 	}
 	defer dir.Close()
+
 	names, _ := dir.Readdirnames(-1) // those that were read
 	for _, name := range names {
 		if name[0] < '0' || name[0] > '9' {
@@ -219,6 +226,7 @@ func servicesRun(proc string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -260,6 +268,7 @@ func reap(
 			other(pid, status)
 		}
 	})
+
 	return code, ended, dead
 }
 
@@ -287,6 +296,7 @@ func forward(cfg Config, main int, sig syscall.Signal) {
 		_ = syscall.Kill(main, sig) // it may have ended: its SIGCHLD is on the way
 		return
 	}
+
 	report, _ := os.ReadFile(cfg.report()) // without one the program has not started
 	pid := startedPID(string(report))
 	if pid != "" {
@@ -297,7 +307,7 @@ func forward(cfg Config, main int, sig syscall.Signal) {
 	_ = syscall.Kill(main, syscall.SIGKILL) // or Wine is gone, so the program cannot be asked to end
 }
 
-// ctrlEvent is the Windows control event that corresponds to a signal.
+// ctrlEvent returns the Windows control event that corresponds to a signal.
 func ctrlEvent(sig syscall.Signal) string {
 	switch sig {
 	case syscall.SIGINT:

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		os.Exit(126)
 	}
+
 	code, err := Run(cfg, os.Stderr)
 	if err != nil {
 		os.Exit(126)
@@ -81,6 +82,7 @@ func TestRunForwardsSignals(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	buffer := make([]byte, 64)
 	if n, err := out.Read(buffer); err != nil || string(buffer[:n]) != "ready\n" {
 		t.Fatalf("read %q, %v", buffer[:n], err)
@@ -88,6 +90,7 @@ func TestRunForwardsSignals(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := code(t, cmd.Wait()); got != 9 {
 		t.Errorf("exit code %d, want 9", got)
 	}
@@ -115,6 +118,7 @@ func TestRunEndsWithWineServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for script, want := range map[string]int{
 		// its parent has ended before, so the first process reaps it
 		`server=$(%[1]s 60 >/dev/null & echo $!); until [ "$(cat /proc/$server/comm)" = wineserver64 ]; do sleep 0.05; done; kill -9 $server; sleep 20`: 128 + int(syscall.SIGKILL),
@@ -141,6 +145,7 @@ func TestRunSettles(t *testing.T) {
 	if err := os.Symlink(shell, server); err != nil {
 		t.Fatal(err)
 	}
+
 	script := fmt.Sprintf(`trap 'sleep 0.3; echo registry >%[2]s; exit 1' TERM; : >%[2]s.on; while :; do sleep 0.1; done`, server, written)
 	main := fmt.Sprintf(`(%s -c '%s' >/dev/null 2>&1 &); until [ -e %s.on ]; do sleep 0.05; done; exit 7`, server,
 		strings.ReplaceAll(script, "'", `'\''`), written)
@@ -195,6 +200,7 @@ func TestNoteLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	noteLeft(cfg, proc) // without a report, as of a container that was killed in its start, nothing is made
 	if _, err := os.Stat(report); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a report was made: %v", err)
@@ -202,6 +208,7 @@ func TestNoteLeft(t *testing.T) {
 	if err := os.WriteFile(report, []byte("started 4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	noteLeft(cfg, proc)
 	noteLeft(cfg, t.TempDir()) // nothing is left
 	got, err := os.ReadFile(report)
@@ -225,6 +232,7 @@ func TestServicesRun(t *testing.T) {
 	if servicesRun(proc) {
 		t.Error("services run without a service control manager")
 	}
+
 	add("20", "services.exe")
 	if !servicesRun(proc) {
 		t.Error("the service control manager was not seen")
@@ -243,12 +251,14 @@ echo "wine: Call from 00006FFFFFC4B7D8 to unimplemented function user32.dll.EndT
 echo "some text of a debugger" >&3
 head -c 9000 /dev/zero | tr '\\0' x >&3; echo >&3
 echo out; echo err >&2; exit 5`
+
 	cmd := command(t, "--explain", file, "--", "/bin/sh", "-c", script)
 	var out, errOut strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if got := code(t, cmd.Run()); got != 5 || out.String() != "out\n" || errOut.String() != "err\n" {
 		t.Errorf("exit code %d, output %q, %q", got, out.String(), errOut.String())
 	}
+
 	text, err := os.ReadFile(file)
 	want := "1 err:module:import_dll Library x.dll (which is needed by L\"a.exe\") not found\n" +
 		"3 fixme:win:GetPointerDevices (# #): partial stub\n" +
@@ -256,6 +266,7 @@ echo out; echo err >&2; exit 5`
 	if err != nil || string(text) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, text, want)
 	}
+
 	many := command(t, "--explain", file, "--", "/bin/sh", "-c", "for i in $(seq 700); do echo fixme:x:f kind $i; done >&3")
 	if got := code(t, many.Run()); got != 0 {
 		t.Errorf("exit code %d", got)
@@ -274,6 +285,7 @@ func TestExplainHostile(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, attack := range []string{"ln -s victim", "mkfifo", "mkdir"} {
 		script := "cd " + dir + " && rm -rf explain.new && " + attack + " explain.new && echo fixme:x:f said >&3"
 		if got := code(t, command(t, "--explain", file, "--", "/bin/sh", "-c", script).Run()); got != 0 {
@@ -285,6 +297,7 @@ func TestExplainHostile(t *testing.T) {
 		}
 		_ = os.Remove(file)
 	}
+
 	if kept, err := os.ReadFile(victim); err != nil || string(kept) != "kept" {
 		t.Errorf("the link was followed: %q, %v", kept, err)
 	}

@@ -28,6 +28,7 @@ func noteLeft(cfg Config, proc string) {
 	if len(names) == 0 {
 		return
 	}
+
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return // nobody learns of them
@@ -37,12 +38,13 @@ func noteLeft(cfg Config, proc string) {
 	_, _ = f.WriteString("left " + count + " " + strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ") + "\n")
 }
 
-// left are the names of the programs that run beside this one.
+// left returns the names of the programs that run beside this one.
 func left(proc string) []string {
 	entries, err := os.ReadDir(proc)
 	if err != nil {
 		return nil
 	}
+
 	var names []string
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
@@ -53,10 +55,11 @@ func left(proc string) []string {
 			names = append(names, name)
 		}
 	}
+
 	return names
 }
 
-// program is the name of a process's program, "" if it has ended.
+// program returns the name of a process's program, "" if it has ended.
 func program(dir string) string {
 	stat, err := os.ReadFile(dir + "/stat")
 	if err != nil {
@@ -67,6 +70,7 @@ func program(dir string) string {
 	if !named || end < 0 || strings.HasPrefix(rest[end+2:], "Z") || strings.HasPrefix(rest[end+2:], "X") {
 		return ""
 	}
+
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == ',' {
 			return '?'

@@ -39,6 +39,7 @@ func newStarter(path string) (*starter, error) {
 		_ = syscall.Close(fd)
 		return nil, err
 	}
+
 	if err := syscall.Listen(fd, waitingConnections); err != nil {
 		_ = syscall.Close(fd)
 		return nil, err
@@ -77,6 +78,7 @@ func (s *starter) answer(conn int, buffer []byte) {
 	for _, file := range files {
 		_ = syscall.Close(int(file)) // the program has its own
 	}
+
 	if err != nil {
 		number, _ := err.(syscall.Errno)
 		send(conn, wire.Reply{Verb: wire.Refused, Value: uint32(number)}.Encode())
@@ -91,6 +93,7 @@ func (s *starter) start(conn int, r wire.Request, files []uintptr) error {
 	}
 	s.mu.Lock() // whoever reaps the program finds it among those that are waited for
 	defer s.mu.Unlock()
+
 	pid, err := syscall.ForkExec(r.Args[0], r.Args, &syscall.ProcAttr{
 		Dir:   r.Dir,
 		Env:   r.Env,
@@ -100,6 +103,7 @@ func (s *starter) start(conn int, r wire.Request, files []uintptr) error {
 	if err != nil {
 		return err
 	}
+
 	s.waiting[pid] = conn
 	send(conn, wire.Reply{Verb: wire.Started, Value: uint32(pid)}.Encode())
 	return nil
@@ -142,6 +146,7 @@ func receive(conn int, buffer []byte) (wire.Request, []uintptr, error) {
 			files = append(files, uintptr(file))
 		}
 	}
+
 	if err != nil || flags&(syscall.MSG_CTRUNC|syscall.MSG_TRUNC) != 0 {
 		return wire.Request{}, files, wire.ErrRequest
 	}

@@ -37,6 +37,7 @@ func contained(t *testing.T) string {
 		UidMappings: own,
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
+
 	if err := cmd.Start(); err != nil {
 		t.Skipf("no PID namespace: %v", err)
 	}
@@ -64,6 +65,7 @@ func dial(t *testing.T, socket string) *net.UnixConn {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = c.Close() })
 	conn := c.(*net.UnixConn)
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
@@ -73,6 +75,7 @@ func dial(t *testing.T, socket string) *net.UnixConn {
 	if n, err := conn.Read(packet); err != nil || string(packet[:n]) != wire.Hello {
 		t.Fatalf("hello is %q, %v", packet[:n], err)
 	}
+
 	return conn
 }
 
@@ -125,7 +128,7 @@ func null(t *testing.T) *os.File {
 	return f
 }
 
-// shell is a request for a shell that runs a script.
+// shell returns a request for a shell that runs a script.
 func shell(script string) wire.Request {
 	return wire.Request{
 		Dir:  "/",
@@ -168,6 +171,7 @@ func TestStarterStarts(t *testing.T) {
 		if said, err := io.ReadAll(reading); err != nil || string(said) != tt.out {
 			t.Errorf("%s: it says %q, %v, want %q", tt.script, said, err, tt.out)
 		}
+
 		_ = reading.Close()
 		if r := reply(t, conn); r != (wire.Reply{Verb: wire.Ended, Value: tt.code}) {
 			t.Errorf("%s: the last reply is %v, want code %d", tt.script, r, tt.code)
@@ -221,11 +225,13 @@ func TestStarterServesNoProgramOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r := wire.Request{
 		Dir:  "/",
 		Args: []string{os.Args[0]},
 		Env:  []string{asClient + "=" + socket},
 	}
+
 	conn := dial(t, socket)
 	ask(t, conn, encode(t, r), null(t), out, null(t))
 	_ = out.Close()

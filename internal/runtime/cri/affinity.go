@@ -20,8 +20,8 @@ import (
 // group from a multiple of it (https://learn.microsoft.com/windows/win32/procthread/processor-groups).
 const groupSize = 64
 
-// cpusOf are the machine's processors behind those of masks, none without any. Wine numbers processors as the kernel
-// does.
+// cpusOf returns the machine's processors behind those of masks, none without any. Wine numbers processors as the
+// kernel does.
 func (s *Server) cpusOf(groups []*runtimeapi.WindowsCpuGroupAffinity) cpuset.CPUSet {
 	var cpus []int
 	for _, g := range groups {
@@ -37,7 +37,7 @@ func (s *Server) cpusOf(groups []*runtimeapi.WindowsCpuGroupAffinity) cpuset.CPU
 	return cpuset.New(cpus...)
 }
 
-// firstGroup is the mask of those of cpus that are in the first group.
+// firstGroup returns the mask of those of cpus that are in the first group.
 func firstGroup(cpus cpuset.CPUSet) (mask uint64) {
 	for _, cpu := range cpus.UnsortedList() {
 		if cpu < groupSize {
@@ -61,6 +61,7 @@ func (s *Server) spreadAffinity(ctx context.Context, c store.Container, r *runti
 	}
 	ctx, cancel := context.WithTimeout(ctx, spreadTimeout)
 	defer cancel()
+
 	args := append([]string{}, s.cfg.Launch.Loader...)
 	exit, err := s.cfg.Engine.Exec(ctx, c.ID, engine.ExecSpec{
 		ID:      newID()[:16],
@@ -78,10 +79,11 @@ func (s *Server) spreadAffinity(ctx context.Context, c store.Container, r *runti
 	case exit.Code != 0:
 		return fmt.Errorf("its programs were not given other processors: exit code %d", exit.Code)
 	}
+
 	return nil
 }
 
-// groupMask is what masks say of one group.
+// groupMask returns what masks say of one group.
 func groupMask(groups []*runtimeapi.WindowsCpuGroupAffinity, group uint32) (mask uint64) {
 	for _, g := range groups {
 		if g.GetCpuGroup() == group {

@@ -32,6 +32,7 @@ func TestAffinity(t *testing.T) {
 			id := n.Run(t, pod, name, func(c *containerConfig) {
 				c.Windows.Resources = &runtimeapi.WindowsContainerResources{CpuMaximum: 5000, AffinityCpus: tt.start}
 			})
+
 			before, _ := n.Engine.Container(id)
 			_, err := n.UpdateContainerResources(t.Context(), &runtimeapi.UpdateContainerResourcesRequest{
 				ContainerId: id,
@@ -40,6 +41,7 @@ func TestAffinity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			after, _ := n.Engine.Container(id)
 			got := [2]string{before.Resources.CPUs, after.Resources.CPUs}
 			if got != tt.want || after.Resources.CPUMaximum != 5000 {
@@ -49,6 +51,7 @@ func TestAffinity(t *testing.T) {
 			if want == nil {
 				want = tt.start
 			}
+
 			status := n.Status(t, id).GetResources().GetWindows().GetAffinityCpus()
 			if diff := cmp.Diff(want, status, protocmp.Transform()); diff != "" {
 				t.Errorf("the status (-want +got):\n%s", diff)
@@ -74,6 +77,7 @@ func TestAffinityNotSpread(t *testing.T) {
 	for range 2 {
 		expect(t, update(), codes.Unknown, "no wineserver")
 	}
+
 	n.Calls.Reset()
 	if err := update(); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func Inherit(config *runtimeapi.ContainerConfig, img image.Info, mounts []engine
 	}, nil
 }
 
-// JobFile is the file of a container's working folder that says what its job object answers, with its name.
+// JobFile returns the file of a container's working folder that says what its job object answers, with its name.
 func JobFile(r *runtimeapi.WindowsContainerResources) (name string, content []byte) {
 	return jobFileName, jobobject.File((&Server{}).jobLimits(r))
 }

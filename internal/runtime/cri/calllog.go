@@ -78,6 +78,7 @@ func (s *Server) subjectOf(req any) subject {
 	if r, ok := req.(interface{ GetContainerId() string }); ok {
 		o.container = r.GetContainerId()
 	}
+
 	if r, ok := req.(interface{ GetImage() *runtimeapi.ImageSpec }); ok {
 		o.image = r.GetImage().GetImage()
 	}

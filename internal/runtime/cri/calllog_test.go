@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 )
 
-// logged is a server that knows a pod with a container, and what it logs at a level.
+// logged returns a server that knows a pod with a container, and what it logs at a level.
 func logged(tb testing.TB, level slog.Leveler) (*Server, *bytes.Buffer) {
 	tb.Helper()
 	var text bytes.Buffer
@@ -25,6 +25,7 @@ func logged(tb testing.TB, level slog.Leveler) (*Server, *bytes.Buffer) {
 	if s.sandboxes, err = store.Open[store.Sandbox](filepath.Join(tb.TempDir(), "sandboxes")); err != nil {
 		tb.Fatal(err)
 	}
+
 	if s.containers, err = store.Open[store.Container](filepath.Join(tb.TempDir(), "containers")); err != nil {
 		tb.Fatal(err)
 	}
@@ -32,6 +33,7 @@ func logged(tb testing.TB, level slog.Leveler) (*Server, *bytes.Buffer) {
 	if err := s.sandboxes.Put("pod1", store.Sandbox{ID: "pod1", Config: config}); err != nil {
 		tb.Fatal(err)
 	}
+
 	if err := s.containers.Put("container1", store.Container{ID: "container1", SandboxID: "pod1"}); err != nil {
 		tb.Fatal(err)
 	}
@@ -94,6 +96,7 @@ func TestCallsAreLogged(t *testing.T) {
 			if got != c.resp || (err == nil) != (c.err == nil) {
 				t.Errorf("the answer is %v, %v", got, err)
 			}
+
 			line := text.String()
 			_, fields, found := strings.Cut(line, " msg=call method=/v1/Call took=")
 			_, fields, _ = strings.Cut(strings.TrimSuffix(fields, "\n"), " ")

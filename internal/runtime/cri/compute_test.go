@@ -20,6 +20,7 @@ func TestComputeSystems(t *testing.T) {
 	if err := stopContainer(t, n, ended, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	stopped := n.RunPod(t, "stopped")
 	stop(t, n, stopped)
 	var ids []string
@@ -29,12 +30,14 @@ func TestComputeSystems(t *testing.T) {
 			t.Errorf("%s: not started", s.ID)
 		}
 	}
+
 	want := []string{pod, app}
 	slices.Sort(ids)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, ids); diff != "" {
 		t.Errorf("systems (-want +got):\n%s", diff)
 	}
+
 	n.Engine.SetUsage(app, usage(10))
 	if got, err := n.Server.ComputeUsage(t.Context(), app); err != nil || got != usage(10) {
 		t.Errorf("usage of the container: %+v, %v", got, err)
@@ -43,6 +46,7 @@ func TestComputeSystems(t *testing.T) {
 	if err != nil || got.At.IsZero() || got != (engine.Usage{At: got.At}) {
 		t.Errorf("usage of the sandbox: %+v, %v", got, err)
 	}
+
 	if _, err := n.Server.ComputeUsage(t.Context(), ended); err == nil {
 		t.Error("the usage of a container that has ended")
 	}

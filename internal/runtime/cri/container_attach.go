@@ -31,6 +31,7 @@ func (r streamRuntime) Attach(ctx context.Context, id string, in io.Reader, out,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	if tty {
 		go func() {
 			for size := range sizes(ctx, resize) {
@@ -40,6 +41,7 @@ func (r streamRuntime) Attach(ctx context.Context, id string, in io.Reader, out,
 			}
 		}()
 	}
+
 	a := stream.AttachSpec{Stdout: writer(out), Stderr: writer(errw)}
 	if in != nil && c.Config.GetStdin() {
 		a.Stdin = in
@@ -53,5 +55,6 @@ func (r streamRuntime) Attach(ctx context.Context, id string, in io.Reader, out,
 			}
 		}
 	}
+
 	return r.s.keeper.Attach(ctx, c.ID, a)
 }

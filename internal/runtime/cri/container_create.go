@@ -40,6 +40,7 @@ func (s *Server) CreateContainer(ctx context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("create container %q: sandbox: %w", name, err)
 	}
+
 	if sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
 		return nil, fmt.Errorf("create container %q: sandbox %q is not running: %w", name, sb.ID,
 			errdefs.ErrFailedPrecondition)
@@ -47,6 +48,7 @@ func (s *Server) CreateContainer(ctx context.Context,
 	if err := checkAlike(sb, config); err != nil {
 		return nil, fmt.Errorf("create container %q: %w", name, err)
 	}
+
 	if err := s.checkAlone(sb.ID); err != nil {
 		return nil, fmt.Errorf("create container %q: %w", name, err)
 	}
@@ -86,6 +88,7 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	if err != nil {
 		return store.Container{}, err
 	}
+
 	c.NodeLogPath = nodeLogPath(sb, config)
 	if c.LogPath, err = s.logPath(c.NodeLogPath); err != nil {
 		return store.Container{}, err
@@ -93,6 +96,7 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	if err := cmp.Or(k.admit(sb, config), s.checkPipes(c)); err != nil {
 		return store.Container{}, err
 	}
+
 	mounts, err := s.mounts(config)
 	if err != nil {
 		return store.Container{}, err
@@ -105,7 +109,7 @@ func (s *Server) createContainer(ctx context.Context, sb store.Sandbox,
 	return c, nil
 }
 
-// newContainer is the record of a new container of an image, which a kind completes.
+// newContainer returns the record of a new container of an image, which a kind completes.
 func newContainer(sb store.Sandbox, config *runtimeapi.ContainerConfig, img image.Info) (c store.Container, err error) {
 	c = store.Container{
 		ID:        newID(),
@@ -143,11 +147,13 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 			s.log.Error("container not undone", "container", c.ID, "error", err)
 		}
 	}()
+
 	undo.Add(func() error { return s.removeFiles(c) })
 	pipes, err := s.makePipesDir(c)
 	if err != nil {
 		return err
 	}
+
 	spec := engine.Container{
 		ID:          c.ID,
 		Pod:         sb.ID,
@@ -166,6 +172,7 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		Terminal:    c.Config.GetTty(),
 		Resources:   s.resourcesOf(c.Config.GetWindows().GetResources()),
 	}
+
 	k := s.kindOf(sb.ID)
 	if err := k.complete(sb, &c, &spec); err != nil {
 		return err
@@ -173,6 +180,7 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	if err := k.tellLimits(ctx, c, c.Config.GetWindows().GetResources()); err != nil {
 		return err
 	}
+
 	if err := s.writeEnvFile(spec.WorkDir, c.Env); err != nil {
 		return err
 	}
@@ -182,6 +190,7 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	if spec.Shares != nil {
 		defer spec.Shares.Close()
 	}
+
 	if err := s.cfg.Engine.Create(ctx, spec); err != nil {
 		return err
 	}
@@ -193,14 +202,14 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	return nil
 }
 
-// runDir is a container's working folder, which the container's user can write to and, on the machine, root alone can
-// reach.
+// runDir returns a container's working folder, which the container's user can write to and, on the machine, root alone
+// can reach.
 func (s *Server) runDir(c store.Container) string {
 	dir, _ := s.kindOf(c.SandboxID).folder(c)
 	return dir
 }
 
-// workTarget is the path at which the container's programs see the working folder.
+// workTarget returns the path at which the container's programs see the working folder.
 func (s *Server) workTarget(c store.Container) string {
 	_, dir := s.kindOf(c.SandboxID).folder(c)
 	return dir
@@ -214,7 +223,7 @@ func (s *Server) removeFiles(c store.Container) error {
 	return errors.Join(os.RemoveAll(s.containerDir(c.ID)), os.RemoveAll(s.pipesDir(c.ID)), s.removeFIFOs(c))
 }
 
-// nodeLogPath is the path of the container's log as the kubelet names it; "" if the kubelet asks for no log.
+// nodeLogPath returns the path of the container's log as the kubelet names it; "" if the kubelet asks for no log.
 func nodeLogPath(sb store.Sandbox, config *runtimeapi.ContainerConfig) string {
 	dir, name := sb.Config.GetLogDirectory(), config.GetLogPath()
 	if dir == "" || name == "" {
@@ -245,6 +254,7 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount,
 			closeSources(out)
 		}
 	}()
+
 	for _, m := range config.GetMounts() {
 		if m.GetImage().GetImage() != "" {
 			return out, fmt.Errorf("mount image %q: image volumes do not work on Windows nodes: %w",
@@ -254,6 +264,7 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount,
 			return out, fmt.Errorf("mount %q: mount propagation does not exist on Windows: %w", m.GetContainerPath(),
 				errdefs.ErrInvalidArgument)
 		}
+
 		if piperelay.IsPipe(m.GetHostPath()) {
 			continue // see pipesOf
 		}
@@ -261,6 +272,7 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount,
 		if err != nil {
 			return out, fmt.Errorf("find source of mount %q: %w", m.GetContainerPath(), err)
 		}
+
 		out = append(out, engine.Mount{
 			Source:      source,
 			Target:      m.GetContainerPath(),
@@ -268,11 +280,12 @@ func (s *Server) mounts(config *runtimeapi.ContainerConfig) (out []engine.Mount,
 			ReadOnly:    m.GetReadonly(),
 		})
 	}
+
 	return out, nil
 }
 
-// imageVolumes are the folders that an image says are written to (VOLUME), but those at which the pod mounts something
-// of its own, as containerd has it
+// imageVolumes returns the folders that an image says are written to (VOLUME), but those at which the pod mounts
+// something of its own, as containerd has it
 // (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/server/container_create.go, volumeMounts).
 func imageVolumes(img image.Info, mounts []engine.Mount) []string {
 	var volumes []string
@@ -284,8 +297,8 @@ func imageVolumes(img image.Info, mounts []engine.Mount) []string {
 	return volumes
 }
 
-// linuxTarget is where a mount is seen by the container's C library, too: the hosts file that the kubelet mounts for
-// Windows, so that both sides resolve alike.
+// linuxTarget returns where a mount is seen by the container's C library, too: the hosts file that the kubelet mounts
+// for Windows, so that both sides resolve alike.
 func linuxTarget(target string) string {
 	if inDrive(target) == hostsTarget {
 		return "/etc/hosts"
@@ -299,8 +312,8 @@ func closeSources(mounts []engine.Mount) {
 	}
 }
 
-// hostName is what the container's Windows calls itself: the pod's host name. The kernel takes 64 characters; Windows
-// itself cuts only the NetBIOS name, to 15, and Wine derives the NetBIOS name from the host name.
+// hostName returns what the container's Windows calls itself: the pod's host name. The kernel takes 64 characters;
+// Windows itself cuts only the NetBIOS name, to 15, and Wine derives the NetBIOS name from the host name.
 func hostName(sb store.Sandbox) string {
 	name := sb.Config.GetHostname()
 	if name == "" {
@@ -312,7 +325,7 @@ func hostName(sb store.Sandbox) string {
 	return name
 }
 
-// resourcesOf are the limits as the machine has them. A count of processors that the host shows is a share of all.
+// resourcesOf returns the limits as the machine has them. A count of processors that the host shows is a share of all.
 func (s *Server) resourcesOf(r *runtimeapi.WindowsContainerResources) engine.Resources {
 	out := engine.Resources{
 		CPUCount:    r.GetCpuCount(),
@@ -327,7 +340,7 @@ func (s *Server) resourcesOf(r *runtimeapi.WindowsContainerResources) engine.Res
 	return out
 }
 
-// workingDir is the Windows path in which the program starts.
+// workingDir returns the Windows path in which the program starts.
 func workingDir(config *runtimeapi.ContainerConfig, img image.Info) string {
 	if dir := config.GetWorkingDir(); dir != "" {
 		return dir

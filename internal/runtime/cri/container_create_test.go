@@ -29,6 +29,7 @@ func TestCreateContainer(t *testing.T) {
 		}
 		c.Windows.Resources = &runtimeapi.WindowsContainerResources{CpuMaximum: 5000, MemoryLimitInBytes: 1 << 20}
 	})
+
 	got, _ := n.Engine.Container(id)
 	work := filepath.Join(n.Config.StateDir, "work")
 	data, hosts := hostPath(t, n, `C:\data`), hostPath(t, n, `C:\etc-hosts`)
@@ -64,6 +65,7 @@ func TestCreateContainer(t *testing.T) {
 		WorkDir:   filepath.Join(work, id, "run"),
 		Resources: engine.Resources{CPUMaximum: 5000, MemoryLimit: 1 << 20},
 	}
+
 	if diff := cmp.Diff(want, got, sameFile); diff != "" {
 		t.Errorf("the engine's container (-want +got):\n%s", diff)
 	}
@@ -71,6 +73,7 @@ func TestCreateContainer(t *testing.T) {
 	if err != nil || string(env) != "From_Image=yes\x00COLOR=blue\x00" {
 		t.Errorf("environment: %q, %v", env, err)
 	}
+
 	if st := n.Status(t, id); st.GetState() != created || st.GetImage().GetImage() != critest.AppImage ||
 		st.GetLogPath() != `C:\var\log\pods\web\app\0.log` || st.GetStartedAt() != 0 || st.GetFinishedAt() != 0 {
 		t.Errorf("status: %v", st)
@@ -98,6 +101,7 @@ func TestAccountOfImage(t *testing.T) {
 		if got.UID != tc.uid || got.Account != tc.account || files[len(files)-1].Target != "/etc/passwd" {
 			t.Fatalf("as %s: %+v", tc.ask, got)
 		}
+
 		if text, err := os.ReadFile(files[len(files)-1].Source); err != nil || string(text) != tc.passwd {
 			t.Errorf("passwd %q, %v", text, err)
 		}
@@ -113,12 +117,14 @@ func TestExplain(t *testing.T) {
 	labels := func(c *containerConfig) {
 		c.Labels = map[string]string{"io.kubernetes.pod.name": "web", "io.kubernetes.pod.namespace": "default"}
 	}
+
 	id := n.Create(t, n.RunPod(t, "web", asks), "app", labels)
 	quiet := n.Create(t, n.RunPod(t, "other"), "second", labels)
 	args := func(id string) string {
 		c, _ := n.Engine.Container(id)
 		return strings.Join(c.Args, " ")
 	}
+
 	const begins = "/sbin/init --explain /run/mullion/explain --listen /run/mullion/start.sock /bin/wine64"
 	if got := args(id); !strings.HasPrefix(got, begins) ||
 		!strings.Contains(got, " --debug-fd 3 ") {
@@ -127,6 +133,7 @@ func TestExplain(t *testing.T) {
 	if got := args(quiet); strings.Contains(got, "--explain") || strings.Contains(got, "--debug-fd") {
 		t.Errorf("arguments of a pod that does not ask: %s", got)
 	}
+
 	explained := func() []cri.Explanation {
 		got, err := cri.Explained(n.Config.StateDir, "default", "web")
 		if err != nil {
@@ -134,6 +141,7 @@ func TestExplain(t *testing.T) {
 		}
 		return got
 	}
+
 	want := []cri.Explanation{{ID: id, Name: "app"}, {ID: quiet, Name: "second", Off: true}}
 	if diff := cmp.Diff(want, explained()); diff != "" {
 		t.Errorf("before Wine says anything (-want +got):\n%s", diff)
@@ -142,6 +150,7 @@ func TestExplain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.WorkDir, explain.Name), []byte("2 fixme:x:F stub\n3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	want[0].Met, want[0].More = []explain.Met{{Count: 2, Text: "fixme:x:F stub"}}, 3
 	if diff := cmp.Diff(want, explained()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -220,6 +229,7 @@ func TestCreateContainerRefuses(t *testing.T) {
 			}
 		})
 	}
+
 	err := createContainer(t, n, "0123", critest.ContainerConfig("c"))
 	expect(t, err, codes.NotFound, "sandbox")
 }
@@ -271,6 +281,7 @@ func TestCreateContainerIsUndone(t *testing.T) {
 			if diff := cmp.Diff(tc.calls, n.Calls.Made("Engine.List", "Network", "Images")); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
+
 			if got := listContainers(t, n, nil); len(got) > 0 {
 				t.Errorf("containers: %q", got)
 			}
@@ -317,6 +328,7 @@ func TestOneContainer(t *testing.T) {
 	if _, err := n.RemoveContainer(t.Context(), &runtimeapi.RemoveContainerRequest{ContainerId: first}); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := second(); err != nil {
 		t.Error(err)
 	}

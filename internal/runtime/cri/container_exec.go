@@ -58,12 +58,14 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 	if err != nil {
 		return 0, err
 	}
+
 	id := newID()[:16]
 	name := "exec-" + id
 	env := s.loaderEnv(c)
 	if streams.tty && !c.Config.GetTty() {
 		env = append(env, "TERM=xterm")
 	}
+
 	x := engine.ExecSpec{
 		ID:      id,
 		UID:     uid,
@@ -83,17 +85,20 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 		Terminal: streams.tty,
 		Resize:   streams.resize,
 	}
+
 	file := filepath.Join(s.runDir(c), name)
 	defer os.Remove(file)
 	place, err := s.enter(ctx, kind, c)
 	if err != nil {
 		return 0, fmt.Errorf("exec in container %q: %w", c.ID, err)
 	}
+
 	x.Over = s.leaveWhenStarted(place, file)
 	exit, err := s.cfg.Engine.Exec(ctx, c.ID, x)
 	if err != nil {
 		return 0, err
 	}
+
 	r, err := readReport(file)
 	switch {
 	case err != nil:
@@ -104,6 +109,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 	case r.exited:
 		return r.code, nil
 	}
+
 	return exit.Code, nil
 }
 
@@ -119,6 +125,7 @@ func (r streamRuntime) Exec(ctx context.Context, id string, cmd []string, in io.
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	code, err := r.s.exec(ctx, c, admission.Person, cmd, execStreams{
 		in:     in,
 		out:    writer(out),
@@ -129,6 +136,7 @@ func (r streamRuntime) Exec(ctx context.Context, id string, cmd []string, in io.
 	if err != nil {
 		return err
 	}
+
 	if code != 0 {
 		return utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: int(code)}
 	}
@@ -148,9 +156,11 @@ func sizes(ctx context.Context, resize <-chan remotecommand.TerminalSize) <-chan
 	if resize == nil {
 		return nil
 	}
+
 	out := make(chan [2]uint16)
 	go func() {
 		defer close(out)
+
 		for {
 			select {
 			case size, ok := <-resize:
@@ -162,10 +172,12 @@ func sizes(ctx context.Context, resize <-chan remotecommand.TerminalSize) <-chan
 				case <-ctx.Done():
 					return
 				}
+
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
+
 	return out
 }

@@ -22,7 +22,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/critest"
 )
 
-// program is what a container's programs do in these tests: "exit <code>", "fail", "hang", "cat" or "write <bytes>".
+// program returns what a container's programs do in these tests: "exit <code>", "fail", "hang", "cat" or "write
+// <bytes>".
 func program(ctx context.Context, p critest.Program) (code uint32, err error) {
 	argument := uint32(0)
 	if len(p.Args) > 1 {
@@ -30,6 +31,7 @@ func program(ctx context.Context, p critest.Program) (code uint32, err error) {
 			return 0, err
 		}
 	}
+
 	switch p.Args[0] {
 	case "exit":
 		_, err := fmt.Fprintf(p.Stdout, "ends with %d", argument)
@@ -39,9 +41,11 @@ func program(ctx context.Context, p critest.Program) (code uint32, err error) {
 	case "hang":
 		<-ctx.Done()
 		return 0, ctx.Err()
+
 	case "cat":
 		_, err := io.Copy(p.Stdout, p.Stdin)
 		return 0, err
+
 	case "write":
 		text := bytes.Repeat([]byte("x"), int(argument))
 		for _, w := range []io.Writer{p.Stdout, p.Stderr} {
@@ -51,6 +55,7 @@ func program(ctx context.Context, p critest.Program) (code uint32, err error) {
 		}
 		return 0, nil
 	}
+
 	return 0, fmt.Errorf("no program %q", p.Args[0])
 }
 
@@ -104,7 +109,12 @@ func TestExecSync(t *testing.T) {
 		{name: "not-there", id: "0123", cmd: []string{"exit", "0"}, code: codes.NotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			req := &runtimeapi.ExecSyncRequest{ContainerId: tc.id, Cmd: tc.cmd, Timeout: tc.timeout}
+			req := &runtimeapi.ExecSyncRequest{
+				ContainerId: tc.id,
+				Cmd:         tc.cmd,
+				Timeout:     tc.timeout,
+			}
+
 			resp, err := n.ExecSync(t.Context(), req)
 			expect(t, err, tc.code, tc.words)
 			if string(resp.GetStdout()) != tc.stdout || resp.GetExitCode() != tc.exit {
@@ -113,6 +123,7 @@ func TestExecSync(t *testing.T) {
 			}
 		})
 	}
+
 	c, _ := n.Engine.Container(id)
 	if diff := cmp.Diff([]string{"env", "job", "report"}, listDir(t, c.WorkDir)); diff != "" {
 		t.Errorf("working folder (-want +got):\n%s", diff)
@@ -131,6 +142,7 @@ func TestExecSyncOutputIsCutOff(t *testing.T) {
 			t.Errorf("%d bytes: %v", size, err)
 			continue
 		}
+
 		const most = 16<<20 - 1<<10
 		stdout, stderr := len(resp.GetStdout()), len(resp.GetStderr())
 		if wantOut, wantErr := min(size, most), min(size, most-min(size, most)); stdout != wantOut ||
@@ -159,24 +171,33 @@ func TestExec(t *testing.T) {
 	n.Engine.OnExec = program
 	id := n.Run(t, n.RunPod(t, "web"), "app")
 	address := func(cmd ...string) string {
-		resp, err := n.Exec(t.Context(), &runtimeapi.ExecRequest{ContainerId: id, Cmd: cmd, Stdin: true, Stdout: true})
+		resp, err := n.Exec(t.Context(), &runtimeapi.ExecRequest{
+			ContainerId: id,
+			Cmd:         cmd,
+			Stdin:       true,
+			Stdout:      true,
+		})
 		if err != nil {
 			t.Fatalf("Exec: %v", err)
 		}
+
 		return resp.GetUrl()
 	}
+
 	first := address("cat")
 	var out bytes.Buffer
 	err := remote(t, first, remotecommand.StreamOptions{Stdin: strings.NewReader("echo"), Stdout: &out})
 	if err != nil || out.String() != "echo" {
 		t.Errorf("cat: %q, %v", out.String(), err)
 	}
+
 	if err := remote(t, first, remotecommand.StreamOptions{
 		Stdin:  strings.NewReader(""),
 		Stdout: io.Discard,
 	}); err == nil {
 		t.Error("a token was good twice")
 	}
+
 	for _, tc := range []struct{ cmd, words string }{
 		{"exit 9", "exit code 9"}, {"fail", "cannot find the file specified."},
 	} {
@@ -186,6 +207,7 @@ func TestExec(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tc.cmd, err, tc.words)
 		}
 	}
+
 	late := address("cat")
 	if err := stopContainer(t, n, id, 0); err != nil {
 		t.Fatal(err)
@@ -211,6 +233,7 @@ func TestStreamAddresses(t *testing.T) {
 		})
 		return resp.GetUrl(), err
 	}
+
 	attach := func(id string, streams bool) (string, error) {
 		resp, err := n.Attach(t.Context(), &runtimeapi.AttachRequest{ContainerId: id, Stdout: streams})
 		return resp.GetUrl(), err
@@ -219,6 +242,7 @@ func TestStreamAddresses(t *testing.T) {
 		resp, err := n.PortForward(t.Context(), &runtimeapi.PortForwardRequest{PodSandboxId: id})
 		return resp.GetUrl(), err
 	}
+
 	for _, tc := range []struct {
 		name, path string
 		call       func(id string, streams bool) (string, error)
@@ -264,6 +288,7 @@ func TestAttach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := n.Engine.Process(id)
 	attached := make(chan error, 1)
 	var out, errs bytes.Buffer
@@ -274,6 +299,7 @@ func TestAttach(t *testing.T) {
 			Stderr: &errs,
 		})
 	}()
+
 	// With stdinOnce the program sees the end of its input when that of the first client ends.
 	if asked, err := io.ReadAll(p.Stdin); err != nil || string(asked) != "question" {
 		t.Errorf("input %q, %v", asked, err)
@@ -283,6 +309,7 @@ func TestAttach(t *testing.T) {
 	if err := errors.Join(err, err2, p.Exit(0)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := <-attached; err != nil {
 		t.Errorf("attach: %v", err)
 	}
@@ -290,6 +317,7 @@ func TestAttach(t *testing.T) {
 		t.Errorf("output %q and %q", out.String(), errs.String())
 	}
 	n.WaitExit(t, id)
+
 	// Output without a newline is logged as part of a line (P).
 	for _, want := range []string{"stdout P answer\n", "stderr P complaint\n"} {
 		if log := n.ContainerLog(t, id); !strings.Contains(log, want) {
@@ -316,12 +344,20 @@ func TestAttachTerminal(t *testing.T) {
 	if c, _ := n.Engine.Container(id); !c.Terminal || n.Engine.Process(id).Stderr != nil {
 		t.Errorf("terminal %v; want one, and that it has one output", c.Terminal)
 	}
-	resp, err := n.Attach(t.Context(), &runtimeapi.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Tty: true})
+
+	resp, err := n.Attach(t.Context(), &runtimeapi.AttachRequest{
+		ContainerId: id,
+		Stdin:       true,
+		Stdout:      true,
+		Tty:         true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	terminal := make(sizes, 1)
 	defer close(terminal)
+
 	terminal <- remotecommand.TerminalSize{Width: 100, Height: 30}
 	in, typed := io.Pipe()
 	attached := make(chan error, 1)
@@ -333,6 +369,7 @@ func TestAttachTerminal(t *testing.T) {
 			TerminalSizeQueue: terminal,
 		})
 	}()
+
 	critest.Eventually(t, "the terminal has its size", func() bool {
 		width, height := n.Engine.Size(id)
 		return width == 100 && height == 30
@@ -351,6 +388,7 @@ func TestReopenContainerLog(t *testing.T) {
 		_, err := n.ReopenContainerLog(t.Context(), &runtimeapi.ReopenContainerLogRequest{ContainerId: id})
 		return err
 	}
+
 	if err := os.Rename(path, filepath.Join(filepath.Dir(path), "0.log.1")); err != nil {
 		t.Fatal(err)
 	}
@@ -360,6 +398,7 @@ func TestReopenContainerLog(t *testing.T) {
 	if _, err := fmt.Fprintln(n.Engine.Process(id).Stdout, "after"); err != nil {
 		t.Fatal(err)
 	}
+
 	critest.Eventually(t, "the new log has a line", func() bool { return n.ContainerLog(t, id) == "stdout F after\n" })
 	if err := stopContainer(t, n, id, 0); err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) 
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(t)*time.Second)
 		defer cancel()
 	}
+
 	room := outputRoom{left: maxExecOutput}
 	stdout, stderr := limitedBuffer{room: &room}, limitedBuffer{room: &room}
 	code, err := s.exec(ctx, c, s.queue.KindOf(c.ID), req.GetCmd(), execStreams{out: &stdout, err: &stderr})
@@ -40,6 +41,7 @@ func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) 
 		return nil, status.Errorf(codes.DeadlineExceeded, "exec in container %q: timeout of %d s exceeded: %v", c.ID,
 			req.GetTimeout(), err)
 	}
+
 	if err != nil {
 		return nil, err
 	}

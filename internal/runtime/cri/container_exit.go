@@ -29,6 +29,7 @@ func (s *Server) watch(id string) <-chan struct{} {
 	if ended, ok := s.ended[id]; ok {
 		return ended
 	}
+
 	ended := make(chan struct{})
 	s.ended[id] = ended
 	s.watchers.Go(func() {
@@ -37,6 +38,7 @@ func (s *Server) watch(id string) <-chan struct{} {
 		if ctx.Err() != nil {
 			return // The server ends; the next server watches again.
 		}
+
 		e := s.containerEnded(ctx, id, exit, err)
 		recorded := s.recordEnd(ctx, id, e)
 		close(ended)
@@ -48,11 +50,13 @@ func (s *Server) watch(id string) <-chan struct{} {
 				recorded = s.recordEnd(ctx, id, e)
 			}
 		}
+
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.ended, id)
 		delete(s.refused, id)
 	})
+
 	return ended
 }
 
@@ -71,16 +75,19 @@ func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit
 	if err := s.keeper.Drain(drainCtx, id); err != nil {
 		s.log.Debug("log not drained", "container", id, "error", err)
 	}
+
 	// So is its termination message.
 	if c, err := s.containers.Get(id); err == nil {
 		if err := s.passTermination(c); err != nil {
 			s.log.Warn("termination message not passed on", "container", id, "error", err)
 		}
 	}
+
 	e := end{at: exit.At, code: exit.Code}
 	if e.at.IsZero() {
 		e.at = time.Now()
 	}
+
 	s.mu.Lock()
 	refused := s.refused[id]
 	s.mu.Unlock()
@@ -89,6 +96,7 @@ func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit
 		at := e.at
 		e = startError(refused)
 		e.at = at
+
 	case errdefs.IsNotFound(waitErr):
 		e.code, e.reason, e.message = engine.UnknownExit, reasonUnknown, "the container ended while nobody watched"
 	case waitErr != nil:
@@ -96,6 +104,7 @@ func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit
 	default:
 		s.explain(id, &e)
 	}
+
 	return e
 }
 
@@ -112,6 +121,7 @@ func (s *Server) explain(id string, e *end) {
 	if err != nil {
 		s.log.Warn("report of program not read", "container", id, "error", err)
 	}
+
 	// A killed container has no exit code of its own. A program can forge the report, but only its own.
 	switch {
 	case e.code == sigkilled:
@@ -121,6 +131,7 @@ func (s *Server) explain(id string, e *end) {
 	case r.exited:
 		e.code = r.code
 	}
+
 	switch {
 	case e.code == 0:
 		e.reason = reasonCompleted
@@ -151,6 +162,7 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 		s.log.Error("end of container not recorded", "container", id, "error", err)
 		return errors.Is(err, store.ErrNotFound)
 	}
+
 	if !first {
 		return true
 	}
@@ -159,5 +171,6 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 	s.share(ctx, c, false)
 	s.samples.forget(id)
 	s.emit(id, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STOPPED_EVENT)
+
 	return true
 }

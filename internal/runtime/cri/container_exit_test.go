@@ -18,6 +18,7 @@ func TestContainerExit(t *testing.T) {
 	exit := func(code uint32) func(*critest.Node, string) error {
 		return func(n *critest.Node, id string) error { return n.Engine.Process(id).Exit(code) }
 	}
+
 	for _, tc := range []struct {
 		name   string
 		end    func(n *critest.Node, id string) error
@@ -50,6 +51,7 @@ func TestContainerExit(t *testing.T) {
 			if err := tc.end(n, id); err != nil {
 				t.Fatal(err)
 			}
+
 			st := n.WaitExit(t, id)
 			if st.GetExitCode() != tc.code || st.GetReason() != tc.reason {
 				t.Errorf("exit code %d, reason %q, want %d, %q", st.GetExitCode(), st.GetReason(), tc.code, tc.reason)
@@ -81,6 +83,7 @@ func TestLogIsWholeWhenTheEndIsTold(t *testing.T) {
 	if _, err := p.Stdout.WriteString(strings.Repeat("x\n", lines)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := p.Exit(0); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +100,7 @@ func TestContainerEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	names := map[string]string{}
 	next := func() *runtimeapi.ContainerEventResponse {
 		e, err := stream.Recv()
@@ -105,12 +109,14 @@ func TestContainerEvents(t *testing.T) {
 		}
 		return e
 	}
+
 	// The subscription works once an event arrives; events before it may be missed.
 	first := make(chan struct{})
 	go func() {
 		defer close(first)
 		next()
 	}()
+
 	critest.Eventually(t, "the server sends events", func() bool {
 		select {
 		case <-first:
@@ -120,6 +126,7 @@ func TestContainerEvents(t *testing.T) {
 			return false
 		}
 	})
+
 	// take checks the next events. The event of a stop must have the exit code.
 	take := func(want ...string) {
 		t.Helper()
@@ -129,6 +136,7 @@ func TestContainerEvents(t *testing.T) {
 			if names[e.GetContainerId()] == "" {
 				continue // of a pod before
 			}
+
 			kind := strings.TrimSuffix(strings.TrimPrefix(e.GetContainerEventType().String(), "CONTAINER_"), "_EVENT")
 			text := names[e.GetContainerId()] + " " + kind
 			for _, c := range e.GetContainersStatuses() {
@@ -136,12 +144,15 @@ func TestContainerEvents(t *testing.T) {
 					text += fmt.Sprintf(" %d", c.GetExitCode())
 				}
 			}
+
 			got = append(got, text)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	}
+
 	pod := n.RunPod(t, "web")
 	app, refused := n.Create(t, pod, "app"), n.Create(t, pod, "refused")
 	names[pod], names[app], names[refused] = "pod", "app", "refused"
@@ -149,9 +160,11 @@ func TestContainerEvents(t *testing.T) {
 	if err := startContainer(t, n, app); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := n.Engine.Process(app).Exit(3); err != nil {
 		t.Fatal(err)
 	}
+
 	take("app STARTED", "app STOPPED 3")
 	n.Engine.OnStart = func(_ string, p *critest.Process) error { return p.Refuse(2, "not found") }
 	expect(t, startContainer(t, n, refused), codes.Unknown)
@@ -161,6 +174,7 @@ func TestContainerEvents(t *testing.T) {
 	if err := removeContainer(t, n, refused); err != nil {
 		t.Fatal(err)
 	}
+
 	remove(t, n, pod)
 	take("refused DELETED", "app DELETED", "pod DELETED")
 }
@@ -189,6 +203,7 @@ func TestContainerExitOnAFullDisk(t *testing.T) {
 	if err := n.Engine.Process(id).Exit(3); err != nil {
 		t.Fatal(err)
 	}
+
 	critest.Eventually(t, "the end is not recorded", func() bool { return n.Log.Has("end of container not recorded") })
 	if err := stopContainer(t, n, id, 0); err != nil {
 		t.Errorf("StopContainer: %v", err)

@@ -28,7 +28,7 @@ func (s *Server) StreamContainers(req *runtimeapi.StreamContainersRequest,
 func (s *Server) listContainers(f *runtimeapi.ContainerFilter) []*runtimeapi.Container {
 	var items []*runtimeapi.Container
 	for _, c := range s.containers.List(nil) {
-		if f.GetState() != nil && f.GetState().GetState() != c.State() || !strings.HasPrefix(c.ID, f.GetId()) ||
+		if (f.GetState() != nil && f.GetState().GetState() != c.State()) || !strings.HasPrefix(c.ID, f.GetId()) ||
 			!strings.HasPrefix(c.SandboxID, f.GetPodSandboxId()) ||
 			!matches(f.GetLabelSelector(), c.Config.GetLabels()) {
 			continue

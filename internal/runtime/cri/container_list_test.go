@@ -22,10 +22,12 @@ func TestListContainers(t *testing.T) {
 	if err := n.Engine.Process(ended).Exit(3); err != nil {
 		t.Fatal(err)
 	}
+
 	n.WaitExit(t, ended)
 	state := func(s runtimeapi.ContainerState) *runtimeapi.ContainerStateValue {
 		return &runtimeapi.ContainerStateValue{State: s}
 	}
+
 	for _, tc := range []struct {
 		name   string
 		filter *runtimeapi.ContainerFilter
@@ -48,6 +50,7 @@ func TestListContainers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var names []string
 			for m, err := stream.Recv(); !errors.Is(err, io.EOF); m, err = stream.Recv() {
 				if err != nil {
@@ -57,6 +60,7 @@ func TestListContainers(t *testing.T) {
 					names = append(names, item.GetMetadata().GetName())
 				}
 			}
+
 			slices.Sort(names)
 			if diff := cmp.Diff(tc.want, names); diff != "" {
 				t.Errorf("containers as a stream (-want +got):\n%s", diff)

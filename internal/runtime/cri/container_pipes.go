@@ -35,7 +35,7 @@ const pipesEvent = "mullion_pipes"
 // maxPipeConns is how many connections to one pipe a container may have at a time: they cost the server descriptors.
 const maxPipeConns = 256
 
-// pipesOf are a container's mounts that are pipes.
+// pipesOf returns a container's mounts that are pipes.
 func pipesOf(config *runtimeapi.ContainerConfig) []*runtimeapi.Mount {
 	var pipes []*runtimeapi.Mount
 	for _, m := range config.GetMounts() {
@@ -61,11 +61,12 @@ func (s *Server) checkPipes(c store.Container) error {
 	return nil
 }
 
-// containerPipes is the Windows command line that has the pipes in a container; "" if there are none.
+// containerPipes returns the Windows command line that has the pipes in a container; "" if there are none.
 func containerPipes(pipes []*runtimeapi.Mount) string {
 	if len(pipes) == 0 {
 		return ""
 	}
+
 	o := piperelay.Options{Event: pipesEvent}
 	for i, m := range pipes {
 		o.Relays = append(o.Relays, piperelay.Relay{
@@ -73,11 +74,13 @@ func containerPipes(pipes []*runtimeapi.Mount) string {
 			Dial:   wine.UnixName(pipesTarget + "/" + strconv.Itoa(i)),
 		})
 	}
+
 	var line strings.Builder
 	line.WriteString(wine.PipeProgram)
 	for _, arg := range o.Args() {
 		line.WriteString(` "` + arg + `"`) // names have no quotation marks, and none ends in a back slash
 	}
+
 	return line.String()
 }
 
@@ -106,6 +109,7 @@ func (s *Server) openPipes(c store.Container) error {
 	if s.uidOf(c) == uidAdministrator {
 		user = piperelay.Administrator
 	}
+
 	ctx, cancel := context.WithCancel(s.life())
 	for i, m := range pipes {
 		l, err := listenBelow(ctx, s.pipesDir(c.ID), strconv.Itoa(i))
@@ -118,6 +122,7 @@ func (s *Server) openPipes(c store.Container) error {
 			s.servePipe(ctx, l, func() (net.Conn, error) { return s.cfg.HostPipe(ctx, user, m.GetHostPath()) })
 		})
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pipes[c.ID] = cancel
@@ -149,6 +154,7 @@ func listenBelow(ctx context.Context, dir, name string) (*net.UnixListener, erro
 	if err != nil {
 		return nil, err
 	}
+
 	socket := l.(*net.UnixListener) // what Listen returns for "unix"
 	socket.SetUnlinkOnClose(false)  // by a path that means something else by then
 	return socket, os.Chmod(filepath.Join(dir, name), 0o666)
@@ -162,12 +168,14 @@ func (s *Server) servePipe(ctx context.Context, l net.Listener, connect func() (
 		if err != nil {
 			return // closed
 		}
+
 		select {
 		case room <- struct{}{}:
 		default:
 			_ = conn.Close()
 			continue
 		}
+
 		go func() {
 			defer func() { <-room }()
 			other, err := connect()

@@ -59,7 +59,7 @@ func withMessage() func(*containerConfig) {
 	}
 }
 
-// folderOfPipes is where the sockets of a container's pipes are on the machine.
+// folderOfPipes returns where the sockets of a container's pipes are on the machine.
 func folderOfPipes(t *testing.T, n *critest.Node, id string) string {
 	t.Helper()
 	c, _ := n.Engine.Container(id)
@@ -70,7 +70,7 @@ func folderOfPipes(t *testing.T, n *critest.Node, id string) string {
 	return c.SystemFiles[i].Source
 }
 
-// heard is what comes back on a connection to a socket below folder, to which "hello" is sent; "" if it is closed.
+// heard returns what comes back on a connection to a socket below folder, to which "hello" is sent; "" if it is closed.
 func heard(t *testing.T, folder, name string) string {
 	t.Helper()
 	dir, err := os.Open(folder) // whose path may be too long for an address
@@ -82,10 +82,12 @@ func heard(t *testing.T, folder, name string) string {
 	if err != nil {
 		return err.Error()
 	}
+
 	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+
 	_, _ = io.WriteString(conn, "hello\n")
 	var lines strings.Builder
 	for b := make([]byte, 1); strings.Count(lines.String(), "\n") < 2; {
@@ -94,6 +96,7 @@ func heard(t *testing.T, folder, name string) string {
 		}
 		lines.Write(b)
 	}
+
 	return lines.String()
 }
 
@@ -103,6 +106,7 @@ func TestPipesInAContainer(t *testing.T) {
 	id := n.Create(t, pod, "app", withPipes("one", "gone"), withMessage(), func(c *containerConfig) {
 		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: "ContainerAdministrator"}
 	})
+
 	c, _ := n.Engine.Container(id)
 	const command = `C:\Windows\System32\mullion-pipe.exe "--event" "mullion_pipes" "\\.\pipe\my one" ` +
 		`"\\?\unix\run\mullion-pipes\0" "\\.\pipe\my gone" "\\?\unix\run\mullion-pipes\1"`
@@ -112,6 +116,7 @@ func TestPipesInAContainer(t *testing.T) {
 	if len(c.Mounts) != 1 || c.Mounts[0].Target != messageTarget {
 		t.Errorf("mounts: %+v", c.Mounts)
 	}
+
 	folder := folderOfPipes(t, n, id)
 	if err := startContainer(t, n, id); err != nil {
 		t.Fatal(err)
@@ -120,6 +125,7 @@ func TestPipesInAContainer(t *testing.T) {
 	if got := heard(t, folder, "0"); got != want {
 		t.Errorf("heard %q, want %q", got, want)
 	}
+
 	if got := heard(t, folder, "1"); got != "" {
 		t.Errorf("of a pipe that is not there: %q", got)
 	}
@@ -127,6 +133,7 @@ func TestPipesInAContainer(t *testing.T) {
 	if got := heard(t, folder, "0"); !strings.Contains(got, "refused") {
 		t.Errorf("without a server: %q", got)
 	}
+
 	n.Start(t)
 	if got := heard(t, folder, "0"); got != want {
 		t.Errorf("with the next server: heard %q, want %q", got, want)
@@ -134,6 +141,7 @@ func TestPipesInAContainer(t *testing.T) {
 	if err := stopContainer(t, n, id, 1); err != nil {
 		t.Fatal(err)
 	}
+
 	critest.Eventually(t, "the pipes end with the container", func() bool {
 		return strings.Contains(heard(t, folder, "0"), "refused")
 	})

@@ -36,6 +36,7 @@ func (s *Server) removeContainer(ctx context.Context, c store.Container) error {
 	if err := s.cfg.Engine.Remove(ctx, c.ID); err != nil {
 		return err
 	}
+
 	if err := s.keeper.Forget(ctx, c.ID); err != nil {
 		return err
 	}
@@ -45,6 +46,7 @@ func (s *Server) removeContainer(ctx context.Context, c store.Container) error {
 	if err := s.containers.Delete(c.ID); err != nil {
 		return err
 	}
+
 	s.queue.Forget(c.ID)
 	s.releasePod(c.SandboxID)
 	s.emit(c.ID, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_DELETED_EVENT)

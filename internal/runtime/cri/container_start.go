@@ -41,6 +41,7 @@ func (s *Server) StartContainer(ctx context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
 	}
+
 	defer place.Leave()
 	defer s.locks.lock(c.ID)()
 	if c, err = s.containers.Get(c.ID); err != nil {
@@ -50,6 +51,7 @@ func (s *Server) StartContainer(ctx context.Context,
 		return nil, fmt.Errorf("start container %q: it is in state %v: %w", c.ID, c.State(),
 			errdefs.ErrFailedPrecondition)
 	}
+
 	if err := s.checkPodRuns(c); err != nil {
 		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
 	}
@@ -59,6 +61,7 @@ func (s *Server) StartContainer(ctx context.Context,
 		}
 		return nil, fmt.Errorf("start container %q: %w", c.ID, err)
 	}
+
 	s.emit(c.ID, c.SandboxID, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
 	return &runtimeapi.StartContainerResponse{}, nil
 }
@@ -72,9 +75,14 @@ func (s *Server) checkPodRuns(c store.Container) error {
 	return nil
 }
 
-// startError is the end of a container that did not start.
+// startError returns the end of a container that did not start.
 func startError(err error) end {
-	return end{at: time.Now(), code: exitStartError, reason: reasonStartError, message: err.Error()}
+	return end{
+		at:      time.Now(),
+		code:    exitStartError,
+		reason:  reasonStartError,
+		message: err.Error(),
+	}
 }
 
 // startContainer returns when the program runs. started says that the engine has started the container, whatever came
@@ -86,6 +94,7 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	if err := s.logon(ctx, c); err != nil {
 		return false, err
 	}
+
 	streams := s.streamsOf(c)
 	if err := s.ensureKeeper(ctx); err != nil {
 		return false, err
@@ -93,6 +102,7 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	if err := s.keeper.Open(ctx, streams); err != nil {
 		return false, err
 	}
+
 	stdio := engine.IO{
 		Stdin:    streams.Stdin,
 		Stdout:   streams.Stdout,
@@ -102,10 +112,12 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	if err := s.openPipes(c); err != nil { //nolint:contextcheck // They outlive the call.
 		return false, errors.Join(err, s.keeper.Forget(context.WithoutCancel(ctx), c.ID))
 	}
+
 	if _, err := s.cfg.Engine.Start(ctx, c.ID, stdio); err != nil {
 		s.closePipes(c.ID)
 		return false, errors.Join(err, s.keeper.Forget(context.WithoutCancel(ctx), c.ID))
 	}
+
 	// From here the container has a life of its own: its start is recorded even if this call is given up.
 	at := time.Now()
 	ctx = context.WithoutCancel(ctx)
@@ -115,6 +127,7 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	}); err != nil {
 		return false, errors.Join(err, s.cfg.Engine.Remove(ctx, c.ID))
 	}
+
 	ended := s.watch(c.ID)  //nolint:contextcheck // The watch outlives the call.
 	err = s.checkPodRuns(c) // The pod may have been stopped since the first check.
 	if err == nil {
@@ -123,12 +136,14 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	if err != nil {
 		return true, errors.Join(err, s.endRefused(ctx, c.ID, err, ended))
 	}
+
 	s.share(ctx, c, true)
 	select {
 	case <-ended:
 		s.share(ctx, c, false) // its end may have been recorded before
 	default:
 	}
+
 	return true, nil
 }
 
@@ -169,10 +184,12 @@ func (s *Server) awaitVerdict(ctx context.Context, c store.Container, ended <-ch
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		if spoken, err := s.verdict(c); spoken {
 			return err
 		}
+
 		select {
 		case <-ended:
 			_, err := s.verdict(c) // The verdict may have come since.

@@ -24,6 +24,7 @@ func TestStartContainer(t *testing.T) {
 	if err := startContainer(t, n, id); err != nil {
 		t.Fatal(err)
 	}
+
 	st := n.Status(t, id)
 	if st.GetState() != running || st.GetStartedAt() < st.GetCreatedAt() {
 		t.Errorf("status: %v", st)
@@ -31,6 +32,7 @@ func TestStartContainer(t *testing.T) {
 	if diff := cmp.Diff([]string{`C:\app\app.exe`, "serve"}, n.Engine.Process(id).Args); diff != "" {
 		t.Errorf("program (-want +got):\n%s", diff)
 	}
+
 	if got := n.Network.Sharing(pod); !slices.Equal(got, []string{id}) {
 		t.Errorf("the network knows of %q in the pod, want the container", got)
 	}
@@ -93,12 +95,14 @@ func TestStartContainerIsUndone(t *testing.T) {
 			if tc.config != nil {
 				config = append(config, tc.config)
 			}
+
 			id := n.Create(t, pod, "app", config...)
 			tc.prepare(t, n, id)
 			expect(t, startContainer(t, n, id), codes.Unknown, `start container "`+id+`"`, tc.words)
 			if _, running := n.Engine.Container(id); running {
 				t.Error("it runs")
 			}
+
 			expectStartError(t, n.Status(t, id), tc.words)
 			if fifos := listDir(t, n.Config.RunDir, "fifo"); len(fifos) > 0 {
 				t.Errorf("FIFOs: %q", fifos)
@@ -134,6 +138,7 @@ func TestStartContainerThatIsRefusedAndStays(t *testing.T) {
 			if _, runs := n.Engine.Container(id); runs {
 				t.Error("it is said not to have started, and runs")
 			}
+
 			st := n.Status(t, id)
 			expectStartError(t, st, "")
 			if len(st.GetMessage()) > 4096 {
@@ -155,6 +160,7 @@ func TestStartContainerThatCannotBeKilled(t *testing.T) {
 	if st := n.Status(t, id); st.GetState() != running {
 		t.Errorf("status: %v", st)
 	}
+
 	n.Calls.Reset()
 	if _, err := n.StopContainer(t.Context(), &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
 		t.Errorf("StopContainer: %v", err)
@@ -185,6 +191,7 @@ func TestRefusalAfterTheStart(t *testing.T) {
 	if err := n.Engine.Process(id).ReportRefused(5, "\xff"); err != nil {
 		t.Fatal(err)
 	}
+
 	n.Stop(t)
 	n.Start(t)
 	if st := n.Status(t, id); st.GetState() != running {
@@ -193,6 +200,7 @@ func TestRefusalAfterTheStart(t *testing.T) {
 	if err := n.Engine.Process(id).Exit(3); err != nil {
 		t.Fatal(err)
 	}
+
 	if st := n.WaitExit(t, id); st.GetExitCode() != 3 || st.GetReason() != "Error" {
 		t.Errorf("status: %v", st)
 	}
@@ -230,6 +238,7 @@ func TestStartContainerWhileThePodIsStopped(t *testing.T) {
 				n.Calls.Before(call, func(string) error { return startContainer(t, n, id) })
 				stop(t, n, pod)
 			}
+
 			if _, runs := n.Engine.Container(id); runs {
 				t.Error("it runs")
 			}

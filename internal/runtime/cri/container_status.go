@@ -18,6 +18,7 @@ func (s *Server) ContainerStatus(_ context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("get status of container: %w", err)
 	}
+
 	resp := &runtimeapi.ContainerStatusResponse{Status: containerStatus(c)}
 	if req.GetVerbose() {
 		info, err := json.Marshal(map[string]any{
@@ -29,6 +30,7 @@ func (s *Server) ContainerStatus(_ context.Context,
 		}
 		resp.Info = map[string]string{"info": string(info)}
 	}
+
 	return resp, nil
 }
 
@@ -51,6 +53,7 @@ func containerStatus(c store.Container) *runtimeapi.ContainerStatus {
 		// CRI's field is signed, Windows' codes are not: 0xc0000005 is shown as -1073741819, as on Windows nodes.
 		ExitCode: int32(c.ExitCode),
 	}
+
 	if !c.StartedAt.IsZero() {
 		st.StartedAt = c.StartedAt.UnixNano()
 	}

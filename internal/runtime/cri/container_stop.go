@@ -47,6 +47,7 @@ func (s *Server) stopContainer(ctx context.Context, c store.Container, grace tim
 	if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING {
 		return nil
 	}
+
 	ended := s.watch(c.ID) //nolint:contextcheck // The watch outlives the call.
 	if grace > 0 {
 		graceCtx, cancel := context.WithTimeout(ctx, grace)
@@ -58,10 +59,12 @@ func (s *Server) stopContainer(ctx context.Context, c store.Container, grace tim
 			return nil
 		case <-graceCtx.Done():
 		}
+
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("wait for its end: %w", err)
 		}
 	}
+
 	return s.kill(ctx, c.ID, ended)
 }
 
@@ -74,6 +77,7 @@ func (s *Server) kill(ctx context.Context, id string, ended <-chan struct{}) err
 	defer late.Stop()
 	killed := time.NewTimer(killTimeout)
 	defer killed.Stop()
+
 	for {
 		select {
 		case <-ended:
@@ -86,17 +90,19 @@ func (s *Server) kill(ctx context.Context, id string, ended <-chan struct{}) err
 			if err := s.cfg.Engine.Unbind(ctx, id); err != nil {
 				s.log.Warn("limits of a killed container not taken away", "container", id, "error", err)
 			}
+
 		case <-killed.C:
 			return fmt.Errorf("wait for its end: still there %v after it was killed", killTimeout)
 		}
 	}
 }
 
-// shutdownArgs is the command that delivers CTRL_SHUTDOWN to a container's first program, and to no other: containerd's
-// shim signals that process alone (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/cmd/containerd-shim-runhcs-v1/
-// exec_hcs.go, Kill), and neither cmd nor PowerShell passes the event on to what it has started
-// (https://github.com/kubernetes/kubernetes/issues/124664). Services are told when it has ended (mullion-init). It is nil
-// if the program has not started.
+// shutdownArgs returns the command that delivers CTRL_SHUTDOWN to a container's first program, and to no other:
+// containerd's shim signals that process alone
+// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/cmd/containerd-shim-runhcs-v1/ exec_hcs.go, Kill), and
+// neither cmd nor PowerShell passes the event on to what it has started
+// (https://github.com/kubernetes/kubernetes/issues/124664). Services are told when it has ended (mullion-init). It is
+// nil if the program has not started.
 func (s *Server) shutdownArgs(c store.Container) []string {
 	r, err := readReport(filepath.Join(s.runDir(c), reportName))
 	if err != nil {
@@ -123,12 +129,14 @@ func (s *Server) askToEnd(ctx context.Context, c store.Container) {
 			FIFODir: s.fifoDir(),
 			Args:    append(append([]string{}, s.cfg.Launch.Loader...), args...),
 		}
+
 		exit, err := s.cfg.Engine.Exec(ctx, c.ID, x)
 		if err == nil && exit.Code == 0 {
 			return
 		}
 		s.log.Info("shutdown event not delivered, terminating", "container", c.ID, "exit_code", exit.Code, "error", err)
 	}
+
 	if err := s.cfg.Engine.Signal(ctx, c.ID, unix.SIGTERM, false); err != nil {
 		s.log.Warn("container not terminated", "container", c.ID, "error", err)
 	}
@@ -153,7 +161,7 @@ func (s *Server) sayLeft(c store.Container) {
 		programName(c.Program), programs, r.leftNames))
 }
 
-// programName is the name of a command's program.
+// programName returns the name of a command's program.
 func programName(command []string) string {
 	if len(command) == 0 {
 		return ""

@@ -47,6 +47,7 @@ func TestStopContainer(t *testing.T) {
 				n.Stop(t)
 				n.Start(t)
 			}
+
 			pod := n.RunPod(t, "web")
 			id := n.Run(t, pod, "app")
 			n.Engine.Process(id).Stubborn = tc.stubborn
@@ -56,6 +57,7 @@ func TestStopContainer(t *testing.T) {
 					t.Errorf("StopContainer: %v", err)
 				}
 			}
+
 			if st := n.Status(t, id); st.GetState() != exited || st.GetExitCode() != tc.code ||
 				st.GetReason() != "Error" {
 				t.Errorf("status: %v", st)
@@ -63,6 +65,7 @@ func TestStopContainer(t *testing.T) {
 			if got := n.Network.Sharing(pod); len(got) > 0 {
 				t.Errorf("the network still knows of %q in the pod", got)
 			}
+
 			if diff := cmp.Diff(tc.calls, n.Calls.Made("Engine.Wait", "Network.Share")); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
@@ -88,6 +91,7 @@ func TestStopTellsOfPrograms(t *testing.T) {
 		if err := stopContainer(t, n, id, 60); err != nil {
 			t.Errorf("StopContainer: %v", err)
 		}
+
 		switch {
 		case want == "" && len(told) > 0:
 			t.Errorf("left %q: told %+v", leaves, told)
@@ -108,6 +112,7 @@ func TestStopHeldContainer(t *testing.T) {
 	if err := stopContainer(t, n, id, 0); err != nil {
 		t.Errorf("StopContainer: %v", err)
 	}
+
 	if st := n.Status(t, id); st.GetState() != exited || st.GetExitCode() != 137 {
 		t.Errorf("status: %v", st)
 	}
@@ -127,6 +132,7 @@ func TestStopContainerThatDoesNotRun(t *testing.T) {
 			t.Errorf("StopContainer: %v", err)
 		}
 	}
+
 	if made := n.Calls.Made(); len(made) > 0 {
 		t.Errorf("calls: %q", made)
 	}
@@ -143,6 +149,7 @@ func TestRemoveContainer(t *testing.T) {
 	if err := n.Engine.Process(ended).Exit(0); err != nil {
 		t.Fatal(err)
 	}
+
 	n.WaitExit(t, ended)
 	for _, id := range []string{n.Create(t, pod, "created"), n.Run(t, pod, "running"), ended} {
 		n.Calls.Fail("Engine.Remove", errors.New("no containerd"))
@@ -153,9 +160,11 @@ func TestRemoveContainer(t *testing.T) {
 				t.Errorf("RemoveContainer: %v", err)
 			}
 		}
+
 		_, err := n.ContainerStatus(t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
 		expect(t, err, codes.NotFound)
 	}
+
 	if diff := cmp.Diff(before, n.Left()); diff != "" {
 		t.Errorf("left behind (-before +after):\n%s", diff)
 	}
@@ -189,6 +198,7 @@ func TestRemoveContainerKilledInItsStart(t *testing.T) {
 	if st := n.Status(t, id); st.GetState() != created {
 		t.Errorf("status: %v", st)
 	}
+
 	if err := removeContainer(t, n, id); err != nil {
 		t.Errorf("RemoveContainer: %v", err)
 	}

@@ -25,6 +25,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 		return nil, fmt.Errorf("update container %q: the request has no Windows resources: %w", c.ID,
 			errdefs.ErrInvalidArgument)
 	}
+
 	if c, err = s.containers.Get(c.ID); err != nil {
 		return nil, fmt.Errorf("update container: %w", err)
 	}
@@ -34,6 +35,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 	if len(change.GetAffinityCpus()) > 0 {
 		merged.AffinityCpus = nil
 	}
+
 	proto.Merge(merged, change)
 	sb, err := s.sandboxes.Get(c.SandboxID)
 	if err != nil {
@@ -43,6 +45,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 	if err := k.admit(sb, withResources(c.Config, merged).ContainerConfig); err != nil {
 		return nil, fmt.Errorf("update container %q: %w", c.ID, err)
 	}
+
 	switch c.State() {
 	case runtimeapi.ContainerState_CONTAINER_EXITED:
 		return nil, fmt.Errorf("update container %q: it has ended: %w", c.ID, errdefs.ErrFailedPrecondition)
@@ -54,6 +57,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 			return nil, fmt.Errorf("update container %q: %w", c.ID, err)
 		}
 	}
+
 	_, err = s.containers.Update(c.ID, func(c store.Container) (store.Container, error) {
 		c.Config = withResources(c.Config, merged)
 		return c, nil
@@ -61,6 +65,7 @@ func (s *Server) UpdateContainerResources(ctx context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("update container: %w", err)
 	}
+
 	return &runtimeapi.UpdateContainerResourcesResponse{}, nil
 }
 

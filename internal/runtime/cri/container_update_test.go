@@ -24,11 +24,13 @@ func TestUpdateContainerResources(t *testing.T) {
 			AffinityCpus:       []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 3}},
 		}
 	})
+
 	update := func(r *runtimeapi.WindowsContainerResources) error {
 		req := &runtimeapi.UpdateContainerResourcesRequest{ContainerId: id, Windows: r}
 		_, err := n.UpdateContainerResources(t.Context(), req)
 		return err
 	}
+
 	resources := func() engine.Resources {
 		c, _ := n.Engine.Container(id)
 		return c.Resources
@@ -39,14 +41,21 @@ func TestUpdateContainerResources(t *testing.T) {
 	if got := n.Status(t, id).GetResources().GetWindows().GetCpuMaximum(); got != 5000 {
 		t.Errorf("cpu_maximum is told as %d after an update that did not work", got)
 	}
+
 	n.Calls.Reset()
 	if err := update(&runtimeapi.WindowsContainerResources{CpuMaximum: 2500}); err != nil {
 		t.Fatal(err)
 	}
-	limits := engine.Resources{CPUMaximum: 2500, MemoryLimit: 1 << 20, CPUs: "0-1"}
+	limits := engine.Resources{
+		CPUMaximum:  2500,
+		MemoryLimit: 1 << 20,
+		CPUs:        "0-1",
+	}
+
 	if diff := cmp.Diff(limits, resources()); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
+
 	want := &runtimeapi.WindowsContainerResources{
 		CpuMaximum:         2500,
 		MemoryLimitInBytes: 1 << 20,
@@ -56,6 +65,7 @@ func TestUpdateContainerResources(t *testing.T) {
 	if diff := cmp.Diff(want, n.Status(t, id).GetResources().GetWindows(), protocmp.Transform()); diff != "" {
 		t.Errorf("limits in the status (-want +got):\n%s", diff)
 	}
+
 	if err := stopContainer(t, n, id, 0); err != nil {
 		t.Fatal(err)
 	}

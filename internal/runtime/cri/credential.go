@@ -17,13 +17,13 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
 
-// askedCredential is the credential spec that a container asks for, "" if it asks for none.
+// askedCredential returns the credential spec that a container asks for, "" if it asks for none.
 func askedCredential(c store.Container) string {
 	return c.Config.GetWindows().GetSecurityContext().GetCredentialSpec()
 }
 
-// credentialSpec is the one that a container has, "" if there is none or it cannot be honoured, which is the matter of
-// its start.
+// credentialSpec returns the one that a container has, "" if there is none or it cannot be honoured, which is the
+// matter of its start.
 func (s *Server) credentialSpec(c store.Container) string {
 	text, err := s.kindOf(c.SandboxID).credential(c)
 	if err != nil {
@@ -43,6 +43,7 @@ func (s *Server) logon(ctx context.Context, c store.Container) error {
 	if text == "" || err != nil {
 		return err
 	}
+
 	spec, err := credspec.Parse(text)
 	switch {
 	case errors.Is(err, credspec.ErrPlugin):
@@ -50,6 +51,7 @@ func (s *Server) logon(ctx context.Context, c store.Container) error {
 	case err != nil:
 		return fmt.Errorf(noCredential+"The parameter is incorrect. (0x80070057): %w", err)
 	}
+
 	if _, err := s.writeTicket(ctx, c, spec); err != nil {
 		return fmt.Errorf(noCredential+"%w", err)
 	}
@@ -67,6 +69,7 @@ func (s *Server) openShares(ctx context.Context, sb store.Sandbox, c store.Conta
 	if err != nil {
 		return nil, nil //nolint:nilerr // see above
 	}
+
 	dns := podOf(sb).DNS
 	user := ShareUser{
 		Container: c.ID, Spec: spec, NetNS: sb.NetNS, Files: s.runDir(c), Servers: dns.Servers, Suffixes: dns.Searches,
@@ -88,9 +91,11 @@ func (s *Server) writeTicket(ctx context.Context, c store.Container, spec credsp
 	if errors.Is(err, credspec.ErrNoKeys) {
 		return credspec.Ticket{}, s.writeCredential(c, credspec.File, spec.Domain().Text())
 	}
+
 	if err != nil {
 		return credspec.Ticket{}, err
 	}
+
 	for _, f := range []struct {
 		path string
 		data []byte
@@ -101,6 +106,7 @@ func (s *Server) writeTicket(ctx context.Context, c store.Container, spec credsp
 			return credspec.Ticket{}, err
 		}
 	}
+
 	return t, nil
 }
 
@@ -133,6 +139,7 @@ func (s *Server) renewTickets(ctx context.Context) {
 	r := renewals{due: map[string]time.Time{}, ends: map[string]time.Time{}}
 	tick := time.NewTicker(renewTick)
 	defer tick.Stop()
+
 	for {
 		s.renewDue(ctx, r, time.Now())
 		select {
@@ -156,11 +163,13 @@ func (s *Server) renewDue(ctx context.Context, r renewals, now time.Time) {
 		if now.Before(r.due[c.ID]) {
 			continue
 		}
+
 		if err := s.renew(ctx, r, c, now); err != nil && ctx.Err() == nil {
 			r.due[c.ID] = now.Add(renewAgain)
 			s.log.Warn("ticket not renewed", "container", c.ID, "error", err)
 		}
 	}
+
 	gone := func(id string, _ time.Time) bool { return !running[id] }
 	maps.DeleteFunc(r.due, gone)
 	maps.DeleteFunc(r.ends, gone)
@@ -171,6 +180,7 @@ func (s *Server) renew(ctx context.Context, r renewals, c store.Container, now t
 	if err != nil {
 		return err
 	}
+
 	t, err := s.writeTicket(ctx, c, spec)
 	if err == nil {
 		r.due[c.ID], r.ends[c.ID] = t.Renew, t.End
@@ -179,6 +189,7 @@ func (s *Server) renew(ctx context.Context, r renewals, c store.Container, now t
 		}
 		return nil
 	}
+
 	if _, known := r.ends[c.ID]; !known { // it was given by a server before this one
 		r.ends[c.ID] = now.Add(longestTicket)
 	}

@@ -41,6 +41,7 @@ func TestCredentialSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	d, err := credspec.ParseDomain(text)
 	if err != nil || d.DNSName != "contoso.com" || d.Account != "WebApp1" || d.Status != credspec.NoLogonServers {
 		t.Errorf("the domain is %+v, %v", d, err)
@@ -127,6 +128,7 @@ func TestTickets(t *testing.T) {
 	if read("krb5cc") != "first" || read("krb5.conf") != "config" || !strings.Contains(read("domain"), "status=0\n") {
 		t.Errorf("the container has %q, %q, %q", read("krb5cc"), read("krb5.conf"), read("domain"))
 	}
+
 	if !slices.Contains(c.Env, "KRB5CCNAME=FILE:/run/mullion/krb5cc") ||
 		!slices.Contains(c.Env, "KRB5_CONFIG=/run/mullion/krb5.conf") {
 		t.Errorf("variables: %q", c.Env)
@@ -136,6 +138,7 @@ func TestTickets(t *testing.T) {
 		refused := n.Create(t, pod, "refused", withCredential(credentialSpec))
 		expect(t, startContainer(t, n, refused), codes.Unknown, err.Error()+": because")
 	}
+
 	// a domain that does not answer a server that takes over: the container keeps what it has
 	l.set("", credspec.ErrUnreachable)
 	n.Stop(t)
@@ -143,16 +146,19 @@ func TestTickets(t *testing.T) {
 	for deadline := time.Now().Add(10 * time.Second); l.asked() < 4 && time.Now().Before(deadline); {
 		<-time.After(10 * time.Millisecond)
 	}
+
 	n.Stop(t) // after which nothing is written any more
 	if l.asked() != 4 || read("krb5cc") != "first" || !strings.Contains(read("domain"), "status=0\n") {
 		t.Errorf("after %d logons, without the domain: %q, %q", l.asked(), read("krb5cc"), read("domain"))
 	}
+
 	l.set("second", nil)
 	n.Start(t)
 	deadline := time.Now().Add(10 * time.Second)
 	for read("krb5cc") != "second" && time.Now().Before(deadline) {
 		<-time.After(10 * time.Millisecond)
 	}
+
 	if got := read("krb5cc"); got != "second" {
 		t.Errorf("after the server was taken over: %q", got)
 	}
@@ -167,6 +173,7 @@ func TestShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var users []cri.ShareUser
 	var refusal error
 	n := critest.NewNode(t, func(c *cri.Config) {
@@ -175,6 +182,7 @@ func TestShares(t *testing.T) {
 			return root, refusal
 		}
 	})
+
 	pod := n.RunPod(t, "web")
 	id := n.Create(t, pod, "app", withCredential(credentialSpec))
 	without := n.Create(t, pod, "without")
@@ -183,6 +191,7 @@ func TestShares(t *testing.T) {
 	if len(users) != 1 || c.Shares != root {
 		t.Fatalf("mounted for %+v, and the container has %v", users, c.Shares)
 	}
+
 	u := users[0]
 	if u.Container != id || u.Spec.Account().Name != "WebApp1" || u.NetNS != c.NetNS || u.Files != c.WorkDir {
 		t.Errorf("mounted for %+v", u)
@@ -192,9 +201,11 @@ func TestShares(t *testing.T) {
 			t.Errorf("container %s has shares", id)
 		}
 	}
+
 	if _, err := root.Stat(); err == nil {
 		t.Error("the root of the mount was not closed")
 	}
+
 	refusal = errors.New("no /dev/fuse")
 	config := critest.ContainerConfig("other")
 	withCredential(credentialSpec)(config)
@@ -209,13 +220,20 @@ func TestCredentialSpecOfHostProcess(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the files of a HostProcess container belong to root")
 	}
+
 	n := critest.NewNode(t, func(c *cri.Config) {
-		c.HostProcess = &cri.HostProcess{Name: critest.NodeName, NetNS: c.StateDir, BindFilter: true}
+		c.HostProcess = &cri.HostProcess{
+			Name:       critest.NodeName,
+			NetNS:      c.StateDir,
+			BindFilter: true,
+		}
 	})
+
 	resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.HostProcessPod("agent")})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	id := n.Create(t, resp.GetPodSandboxId(), "agent", func(c *containerConfig) {
 		c.Windows.SecurityContext = &runtimeapi.WindowsContainerSecurityContext{
 			HostProcess: true, RunAsUsername: `NT AUTHORITY\SYSTEM`, CredentialSpec: credentialSpec,

@@ -23,7 +23,7 @@ import (
 //     DnsQuery refuses a reply that ends in a name (dlls/dnsapi/record.c, get_name).
 const resolverOptions = "timeout:1 attempts:3 edns0"
 
-// resolvConf is the path of a pod's resolv.conf.
+// resolvConf returns the path of a pod's resolv.conf.
 func (s *Server) resolvConf(sandbox string) string {
 	return filepath.Join(s.containerDir(sandbox), "resolv.conf")
 }
@@ -43,8 +43,8 @@ func (s *Server) writeResolvConf(sb store.Sandbox) error {
 	return nil
 }
 
-// windowsResolver is the resolv.conf that makes names resolve as in a pod on Windows, which has one DNS suffix, the
-// first one of the list, and no resolver options
+// windowsResolver returns the resolv.conf that makes names resolve as in a pod on Windows, which has one DNS suffix,
+// the first one of the list, and no resolver options
 // (https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows): only a name without a dot
 // gets the suffix. The C library has no option to keep a name with a dot from getting it; guest/c/hooks/resolve.c does
 // that. With asLinux the rule is lifted: all suffixes and options are written, always with an ndots option, by which
@@ -57,11 +57,13 @@ func windowsResolver(dns DNS, asLinux bool) (string, error) {
 		}
 		fmt.Fprintf(&b, "nameserver %s\n", server)
 	}
+
 	for _, s := range dns.Searches {
 		if !oneWord(s) || strings.Contains(s, ",") {
 			return "", fmt.Errorf("use DNS suffix %q: not a domain name: %w", s, errdefs.ErrInvalidArgument)
 		}
 	}
+
 	suffixes, options := dns.Searches, []string{resolverOptions}
 	if !asLinux {
 		suffixes = suffixes[:min(len(suffixes), 1)]
@@ -69,17 +71,20 @@ func windowsResolver(dns DNS, asLinux bool) (string, error) {
 	if len(suffixes) == 0 {
 		suffixes = []string{"."} // no suffix; without a search line the host name's domain would be one
 	}
+
 	if asLinux {
 		options = append(options, dns.Options...)
 		if !slices.ContainsFunc(dns.Options, func(o string) bool { return strings.HasPrefix(o, "ndots:") }) {
 			options = append(options, "ndots:1") // resolv.conf(5): the default
 		}
 	}
+
 	for _, option := range options[1:] {
 		if !oneWord(option) {
 			return "", fmt.Errorf("use DNS option %q: not a word: %w", option, errdefs.ErrInvalidArgument)
 		}
 	}
+
 	fmt.Fprintf(&b, "search %s\noptions %s\n", strings.Join(suffixes, " "), strings.Join(options, " "))
 	return b.String(), nil
 }

@@ -22,15 +22,18 @@ func mergeEnv(imageEnv []string, envs []*runtimeapi.KeyValue) []string {
 		})
 		out = append(out, name+"="+value)
 	}
+
 	for _, e := range imageEnv {
 		name, value, _ := strings.Cut(e, "=")
 		if name != "" {
 			set(name, value)
 		}
 	}
+
 	for _, kv := range envs {
 		set(kv.GetKey(), string(kv.GetValue()))
 	}
+
 	return out
 }
 
@@ -46,7 +49,7 @@ func (*Server) writeEnvFile(dir string, env []string) error {
 	return nil
 }
 
-// EnvFile is a program's environment as mullion-run.exe reads it: each variable is ended by a NUL.
+// EnvFile returns a program's environment as mullion-run.exe reads it: each variable is ended by a NUL.
 func EnvFile(env []string) []byte {
 	var b bytes.Buffer
 	for _, e := range env {
@@ -56,9 +59,9 @@ func EnvFile(env []string) []byte {
 	return b.Bytes()
 }
 
-// unixEnv is the program's environment as Linux variables, for a program that the loader starts itself. Wine passes
-// Linux variables on to the program, but PATH, HOME and others that Linux itself uses only when their names have the
-// prefix WINE (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/dlls/ntdll/unix/env.c, is_special_env_var).
+// unixEnv returns the program's environment as Linux variables, for a program that the loader starts itself. Wine
+// passes Linux variables on to the program, but PATH, HOME and others that Linux itself uses only when their names have
+// the prefix WINE (https://gitlab.winehq.org/wine/wine/-/blob/wine-8.0/dlls/ntdll/unix/env.c, is_special_env_var).
 // Variables that steer Wine or the dynamic linker are dropped.
 func unixEnv(env []string) []string {
 	var out []string
@@ -74,5 +77,6 @@ func unixEnv(env []string) []string {
 			out = append(out, e)
 		}
 	}
+
 	return out
 }

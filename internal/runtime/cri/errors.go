@@ -21,6 +21,7 @@ func coded(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
 	}
+
 	code := codes.Unknown
 	for _, c := range []struct {
 		is   error
@@ -42,5 +43,6 @@ func coded(err error) error {
 			break
 		}
 	}
+
 	return status.Error(code, err.Error())
 }

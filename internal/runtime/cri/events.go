@@ -15,6 +15,7 @@ func (s *Server) GetContainerEvents(_ *runtimeapi.GetEventsRequest,
 ) error {
 	events, leave := s.events.join()
 	defer leave()
+
 	for {
 		select {
 		case e, ok := <-events:
@@ -25,6 +26,7 @@ func (s *Server) GetContainerEvents(_ *runtimeapi.GetEventsRequest,
 			if err := out.Send(e); err != nil {
 				return err
 			}
+
 		case <-out.Context().Done():
 			return nil
 		}
@@ -33,7 +35,11 @@ func (s *Server) GetContainerEvents(_ *runtimeapi.GetEventsRequest,
 
 // emit tells listeners what happened to a container; for a pod itself, id is the sandbox's, as in containerd's CRI.
 func (s *Server) emit(id, sandbox string, kind runtimeapi.ContainerEventType) {
-	e := &runtimeapi.ContainerEventResponse{ContainerId: id, ContainerEventType: kind, CreatedAt: time.Now().UnixNano()}
+	e := &runtimeapi.ContainerEventResponse{
+		ContainerId:        id,
+		ContainerEventType: kind,
+		CreatedAt:          time.Now().UnixNano(),
+	}
 	if sb, err := s.sandboxes.Get(sandbox); err == nil {
 		e.PodSandboxStatus = sandboxStatus(sb)
 	}

@@ -32,6 +32,7 @@ func Explained(stateDir, namespace, pod string) ([]Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	slices.SortFunc(all, func(a, b store.Container) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	var out []Explanation
 	for _, c := range all {
@@ -39,20 +40,28 @@ func Explained(stateDir, namespace, pod string) ([]Explanation, error) {
 		if types.GetPodName(labels) != pod || types.GetPodNamespace(labels) != namespace {
 			continue
 		}
+
 		file := ""
 		for _, sb := range sandboxes {
 			if sb.ID == c.SandboxID && asksToExplain(sb) {
 				file = choose(nil, sb).explanation(stateDir, c.ID)
 			}
 		}
-		e := Explanation{ID: c.ID, Name: c.Config.GetMetadata().GetName(), Off: file == ""}
+
+		e := Explanation{
+			ID:   c.ID,
+			Name: c.Config.GetMetadata().GetName(),
+			Off:  file == "",
+		}
 		if !e.Off {
 			if e.Met, e.More, err = explain.Read(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return nil, err
 			}
 		}
+
 		out = append(out, e)
 	}
+
 	return out, nil
 }
 

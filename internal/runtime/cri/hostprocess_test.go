@@ -36,6 +36,7 @@ func TestHostProcessWorkingDir(t *testing.T) {
 			if bind {
 				want = tc.bound
 			}
+
 			h := &HostProcess{BindFilter: bind}
 			if got := h.workingDir(&runtimeapi.ContainerConfig{WorkingDir: tc.asked}, imageWith(tc.image),
 				h.mountPoint(hpcID)); got != want {
@@ -51,6 +52,7 @@ func TestHostProcessAccounts(t *testing.T) {
 		Name:        "win-1",
 		LocalGroups: func() (localgroup.Groups, error) { return localgroup.BuiltIn().Add("Builders", "") },
 	}
+
 	for _, tc := range []struct{ asked, name, user, err string }{
 		{asked: `NT AUTHORITY\SYSTEM`, name: "SYSTEM", user: "WIN-1$"},
 		{asked: `nt authority\Local service`, name: "LOCAL SERVICE", user: "LOCAL SERVICE"},
@@ -67,7 +69,7 @@ func TestHostProcessAccounts(t *testing.T) {
 		if a.name != tc.name || a.user != tc.user {
 			t.Errorf("account for %q: %q with USERNAME %q, want %q with %q", tc.asked, a.name, a.user, tc.name, tc.user)
 		}
-		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+		if (err == nil) != (tc.err == "") || (err != nil && !strings.Contains(err.Error(), tc.err)) {
 			t.Errorf("account for %q: %v, want %q", tc.asked, err, tc.err)
 		}
 	}
@@ -103,6 +105,7 @@ func TestHostProcessProgram(t *testing.T) {
 	if diff := cmp.Diff([]string{`C:\hpc\a.exe`, `--x=C:\hpc/y`, "%PATH%"}, c.Program); diff != "" {
 		t.Errorf("program (-want +got):\n%s", diff)
 	}
+
 	const profile = `C:\Windows\ServiceProfiles\LocalService`
 	want := []string{
 		"USERDOMAIN=NT AUTHORITY", "USERPROFILE=" + profile, "HOMEDRIVE=C:",
@@ -112,6 +115,7 @@ func TestHostProcessProgram(t *testing.T) {
 		`Path=C:\image;C:\hpc\;C:\WINDOWS\System32\WindowsPowerShell\v1.0\;C:\WINDOWS\System32\Wbem`, `At=C:\hpc\z`, "UserName=mine",
 		`CONTAINER_SANDBOX_MOUNT_POINT=C:\hpc\`,
 	}
+
 	if diff := cmp.Diff(want, c.Env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}

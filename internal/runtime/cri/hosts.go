@@ -40,6 +40,7 @@ func boundHosts(pod string, config *runtimeapi.ContainerConfig, mounts []engine.
 	if err != nil {
 		return fmt.Errorf("look at hosts file: %w", err)
 	}
+
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("copy hosts file %q: it is no file but %v", source.Name(), info.Mode())
 	}
@@ -52,7 +53,7 @@ func boundHosts(pod string, config *runtimeapi.ContainerConfig, mounts []engine.
 	return source.Close()
 }
 
-// hostsMount is the index, among the mounts that are no pipes, of the one of a pod's hosts file; -1 without one.
+// hostsMount returns the index, among the mounts that are no pipes, of the one of a pod's hosts file; -1 without one.
 func hostsMount(pod string, config *runtimeapi.ContainerConfig) int {
 	// https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/kubelet_pods.go, getEtcHostsPath
 	kubelets := strings.ToLower("/var/lib/kubelet/pods/" + pod + "/etc-hosts")

@@ -39,6 +39,7 @@ func TestHostsMount(t *testing.T) {
 			t.Errorf("%s: mount %d, want %d", tt.name, got, tt.want)
 		}
 	}
+
 	if got := hostsMount("Uid-1", &runtimeapi.ContainerConfig{}); got != -1 {
 		t.Errorf("without mounts: %d", got)
 	}
@@ -51,6 +52,7 @@ func TestBoundHosts(t *testing.T) {
 		HostPath:      kubeletsHosts,
 		ContainerPath: hostsInPod,
 	}}}
+
 	for _, tt := range []struct {
 		name, text, says string
 		folder           bool
@@ -70,12 +72,14 @@ func TestBoundHosts(t *testing.T) {
 			} else {
 				writeFile(t, kubelets, tt.text)
 			}
+
 			source, err := os.OpenFile(kubelets, unix.O_PATH, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			mounts := []engine.Mount{{Source: source}}
 			defer closeSources(mounts)
+
 			err = boundHosts("Uid-1", config, mounts, runDir)
 			if tt.says != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.says) || mounts[0].Source != source {
@@ -83,6 +87,7 @@ func TestBoundHosts(t *testing.T) {
 				}
 				return
 			}
+
 			own := filepath.Join(runDir, hostsName)
 			if err != nil || mounts[0].Source.Name() != own {
 				t.Fatalf("mounted is %q, %v", mounts[0].Source.Name(), err)
@@ -90,6 +95,7 @@ func TestBoundHosts(t *testing.T) {
 			if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o666 {
 				t.Errorf("%v, %v", info, err)
 			}
+
 			if got, err := os.ReadFile(own); err != nil || string(got) != tt.text {
 				t.Errorf("the copy has %.60q, %v", got, err)
 			}
@@ -97,6 +103,7 @@ func TestBoundHosts(t *testing.T) {
 			if got, err := os.ReadFile(kubelets); err != nil || string(got) != tt.text {
 				t.Errorf("the kubelet's has %.60q, %v", got, err)
 			}
+
 			if source.Close() == nil {
 				t.Error("the kubelet's file is still open")
 			}

@@ -47,6 +47,7 @@ func (s *Server) listImages(ctx context.Context, f *runtimeapi.ImageFilter) ([]*
 		}
 		return []*runtimeapi.Image{imageItem(info)}, nil
 	}
+
 	infos, err := s.cfg.Images.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list images: %w", err)
@@ -55,6 +56,7 @@ func (s *Server) listImages(ctx context.Context, f *runtimeapi.ImageFilter) ([]*
 	for _, info := range infos {
 		out = append(out, imageItem(info))
 	}
+
 	return out, nil
 }
 
@@ -70,6 +72,7 @@ func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusReq
 	if err != nil {
 		return nil, fmt.Errorf("get status of image %q: %w", req.GetImage().GetImage(), err)
 	}
+
 	resp := &runtimeapi.ImageStatusResponse{Image: imageItem(info)}
 	if req.GetVerbose() {
 		data, err := json.Marshal(map[string]any{
@@ -81,6 +84,7 @@ func (s *Server) ImageStatus(ctx context.Context, req *runtimeapi.ImageStatusReq
 		}
 		resp.Info = map[string]string{"info": string(data)}
 	}
+
 	return resp, nil
 }
 
@@ -98,6 +102,7 @@ func (s *Server) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest
 			IdentityToken: a.GetIdentityToken(),
 		}
 	}
+
 	info, err := s.cfg.Images.Pull(ctx, req.GetImage().GetImage(), auth, s.pullHandler(req))
 	if err != nil {
 		return nil, fmt.Errorf("pull image %q: %w", req.GetImage().GetImage(), err)
@@ -105,7 +110,7 @@ func (s *Server) PullImage(ctx context.Context, req *runtimeapi.PullImageRequest
 	return &runtimeapi.PullImageResponse{ImageRef: info.ID}, nil
 }
 
-// pullHandler is the runtime handler that an image is pulled for. The kubelet names it only with the feature gate
+// pullHandler returns the runtime handler that an image is pulled for. The kubelet names it only with the feature gate
 // RuntimeClassInImageCriApi, but it does name the pod, whose sandbox is there by then.
 func (s *Server) pullHandler(req *runtimeapi.PullImageRequest) string {
 	if handler := req.GetImage().GetRuntimeHandler(); handler != "" {
@@ -167,10 +172,12 @@ func imageItem(i image.Info) *runtimeapi.Image {
 		Pinned:      i.Pinned,
 		Spec:        &runtimeapi.ImageSpec{Image: i.ID},
 	}
+
 	uid, name := i.User()
 	item.Username = name
 	if uid != nil {
 		item.Uid = &runtimeapi.Int64Value{Value: *uid}
 	}
+
 	return item
 }

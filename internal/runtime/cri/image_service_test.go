@@ -37,6 +37,7 @@ func TestListImages(t *testing.T) {
 			for _, i := range resp.GetImages() {
 				got = append(got, i.GetRepoTags()...)
 			}
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("images (-want +got):\n%s", diff)
 			}
@@ -44,6 +45,7 @@ func TestListImages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got = nil
 			for m, err := stream.Recv(); !errors.Is(err, io.EOF); m, err = stream.Recv() {
 				if err != nil {
@@ -53,11 +55,13 @@ func TestListImages(t *testing.T) {
 					got = append(got, i.GetRepoTags()...)
 				}
 			}
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("images as a stream (-want +got):\n%s", diff)
 			}
 		})
 	}
+
 	n.Calls.Fail("Images.List", errors.New("no containerd"))
 	_, err := n.ImageService.ListImages(t.Context(), &runtimeapi.ListImagesRequest{})
 	expect(t, err, codes.Unknown, "list images: no containerd")
@@ -74,6 +78,7 @@ func TestImageStatus(t *testing.T) {
 		}
 		return resp.GetImage()
 	}
+
 	app := status(critest.AppImage)
 	if !app.GetPinned() || app.GetUsername() != "ContainerUser" || app.GetUid() != nil || app.GetSize() != 100 {
 		t.Errorf("image: %v", app)
@@ -81,6 +86,7 @@ func TestImageStatus(t *testing.T) {
 	if same := status(app.GetId()); same.GetId() != app.GetId() {
 		t.Errorf("image by its id: %v", same)
 	}
+
 	if empty := status(critest.EmptyImage); empty.GetUid().GetValue() != 1000 || empty.GetUsername() != "" {
 		t.Errorf("image with a number for a user: %v", empty)
 	}
@@ -88,6 +94,7 @@ func TestImageStatus(t *testing.T) {
 	if other := status(critest.OtherImage); other == nil {
 		t.Error("an image of another build is not there")
 	}
+
 	if none := status(critest.RemoteImage); none != nil {
 		t.Errorf("an image that is not there: %v", none)
 	}
@@ -104,6 +111,7 @@ func TestPullImage(t *testing.T) {
 	if _, err := n.RunPodSandbox(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
+
 	named := spec(critest.RemoteImage)
 	named.RuntimeHandler = "named"
 	for _, pull := range []*runtimeapi.PullImageRequest{
@@ -121,6 +129,7 @@ func TestPullImage(t *testing.T) {
 			t.Errorf("PullImage: %v, %v", resp, err)
 		}
 	}
+
 	handlers, auth := n.Images.Pulls()
 	if diff := cmp.Diff([]string{critest.Handler, "named", "", ""}, handlers); diff != "" {
 		t.Errorf("handlers (-want +got):\n%s", diff)
@@ -147,6 +156,7 @@ func TestRemoveImage(t *testing.T) {
 			t.Errorf("RemoveImage: %v", err)
 		}
 	}
+
 	resp, err := n.ImageService.ImageStatus(t.Context(),
 		&runtimeapi.ImageStatusRequest{Image: spec(critest.EmptyImage)})
 	if err != nil || resp.GetImage() != nil {
@@ -160,6 +170,7 @@ func TestImageFsInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, fs := range append(resp.GetImageFilesystems(), resp.GetContainerFilesystems()...) {
 		// The kubelet asks Windows for the free space at the mount point.
 		bytes, inodes := fs.GetUsedBytes().GetValue(), fs.GetInodesUsed().GetValue()
@@ -167,6 +178,7 @@ func TestImageFsInfo(t *testing.T) {
 			t.Errorf("file system: %v", fs)
 		}
 	}
+
 	if len(resp.GetImageFilesystems()) != 1 || len(resp.GetContainerFilesystems()) != 1 {
 		t.Errorf("file systems: %v", resp)
 	}

@@ -73,6 +73,7 @@ func TestIsolationRefuses(t *testing.T) {
 			if change == nil {
 				change = func(*podConfig) {}
 			}
+
 			_, err := runIsolated(t, n, change)
 			if err == nil {
 				t.Fatal("the pod runs")
@@ -80,6 +81,7 @@ func TestIsolationRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %q lacks %q", err, tc.want)
 			}
+
 			if made := n.Calls.Made("Engine.List", "MachinesReady"); len(made) > 0 {
 				t.Errorf("calls: %v", made)
 			}
@@ -107,12 +109,14 @@ func TestIsolationByAnnotation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			made, _ := n.Engine.Container(n.Run(t, resp.GetPodSandboxId(), "app"))
 			if got := made.Kind != nil; got != tc.machine {
 				t.Errorf("the container is of kind %+v; want a machine: %t", made.Kind, tc.machine)
 			}
 		})
 	}
+
 	n := isolatedNode(t)
 	n.Calls.Fail("MachinesReady", errors.New("there is no QEMU on this machine"))
 	config := critest.PodConfig("iso")
@@ -148,6 +152,7 @@ func TestMachineBesideItsPod(t *testing.T) {
 	if diff := cmp.Diff(want, n.Calls.Made("Engine.List", "Engine.Wait")); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
+
 	c := n.Run(t, pod, "app")
 	if made, _ := n.Engine.Container(c); made.Kind != (engine.InMachine{ID: pod}) {
 		t.Errorf("the container is of kind %+v", made.Kind)
@@ -156,6 +161,7 @@ func TestMachineBesideItsPod(t *testing.T) {
 	for _, s := range n.Server.ComputeSystems() {
 		systems = append(systems, s.ID)
 	}
+
 	if diff := cmp.Diff([]string{pod + "@vm"}, systems); diff != "" {
 		t.Errorf("compute systems (-want +got):\n%s", diff)
 	}
@@ -163,6 +169,7 @@ func TestMachineBesideItsPod(t *testing.T) {
 	if _, err := n.StopPodSandbox(t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: pod}); err != nil {
 		t.Fatal(err)
 	}
+
 	made := n.Calls.Made()
 	machine, network := slices.Index(made, "Engine.Remove"), slices.Index(made, "Network.Teardown")
 	if machine < 0 || machine > network {
@@ -183,6 +190,7 @@ func TestGuestThatLies(t *testing.T) {
 	n.Engine.Process(n.Run(t, pod, "app")).Immortal = true
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+
 	if _, err := n.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: pod}); err != nil {
 		t.Error(err)
 	}
@@ -220,6 +228,7 @@ func TestMachineEnds(t *testing.T) {
 		if restart {
 			n.Stop(t)
 		}
+
 		n.Engine.Process(pod).End(137)
 		if restart {
 			n.Start(t)
@@ -251,6 +260,7 @@ func TestContainerInMachineRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	large := critest.ContainerConfig("large")
 	large.Windows = &runtimeapi.WindowsContainerConfig{
 		Resources: &runtimeapi.WindowsContainerResources{MemoryLimitInBytes: 2 << 30},
@@ -266,6 +276,7 @@ func TestContainerInMachineRefused(t *testing.T) {
 	bound.Windows = &runtimeapi.WindowsContainerConfig{Resources: &runtimeapi.WindowsContainerResources{
 		AffinityCpus: []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 1}},
 	}}
+
 	if err := createContainer(t, n, pod, bound); err == nil {
 		t.Error("a container in a machine is bound to processors of the node")
 	}
@@ -274,6 +285,7 @@ func TestContainerInMachineRefused(t *testing.T) {
 	if err := createContainer(t, n, pod, pipes); err == nil {
 		t.Error("a container in a machine mounts a pipe of the host")
 	}
+
 	account := critest.ContainerConfig("account")
 	account.Windows = &runtimeapi.WindowsContainerConfig{SecurityContext: &runtimeapi.WindowsContainerSecurityContext{
 		CredentialSpec: "{}",

@@ -34,8 +34,8 @@ const (
 	mostWeight = 9
 )
 
-// jobLimits are the limits of a container as its job object has them on Windows, where a count of processors is a rate
-// too (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/resource-controls).
+// jobLimits returns the limits of a container as its job object has them on Windows, where a count of processors is a
+// rate too (https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/resource-controls).
 func (s *Server) jobLimits(r *runtimeapi.WindowsContainerResources) jobobject.Limits {
 	l := jobobject.Limits{Memory: uint64(max(r.GetMemoryLimitInBytes(), 0))}
 	switch {
@@ -46,6 +46,7 @@ func (s *Server) jobLimits(r *runtimeapi.WindowsContainerResources) jobobject.Li
 	case r.GetCpuShares() > 0:
 		l.CPUWeight = uint32(1 + min(r.GetCpuShares(), mostShares)*(mostWeight-1)/mostShares)
 	}
+
 	l.Affinity = affinityOf(r.GetAffinityCpus())
 	if len(l.Affinity) == 0 {
 		l.Affinity = allProcessors(s.processors())
@@ -53,7 +54,7 @@ func (s *Server) jobLimits(r *runtimeapi.WindowsContainerResources) jobobject.Li
 	return l
 }
 
-// processors is how many the host shows.
+// processors returns how many the host shows.
 func (s *Server) processors() int {
 	if s.cfg.Processors > 0 {
 		return s.cfg.Processors
@@ -61,7 +62,7 @@ func (s *Server) processors() int {
 	return runtime.NumCPU()
 }
 
-// rateOf is what a count of processors is of all.
+// rateOf returns what a count of processors is of all.
 func (s *Server) rateOf(count int64) uint32 {
 	all := int64(s.processors())
 	return uint32(min(count, all) * wholeRate / all)
@@ -83,7 +84,7 @@ func affinityOf(groups []*runtimeapi.WindowsCpuGroupAffinity) []jobobject.GroupA
 	return out
 }
 
-// allProcessors are those of a machine with so many.
+// allProcessors returns those of a machine with so many.
 func allProcessors(count int) []jobobject.GroupAffinity {
 	var out []jobobject.GroupAffinity
 	for group := uint16(0); count > 0; group, count = group+1, count-groupSize {

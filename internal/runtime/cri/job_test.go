@@ -56,12 +56,14 @@ func TestJobObject(t *testing.T) {
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("limits (-want +got):\n%s", diff)
 				}
+
 				c, _ := n.Engine.Container(id)
 				file, err := os.ReadFile(filepath.Join(c.WorkDir, "job"))
 				if err != nil || string(file) != string(jobobject.File(tt.want)) {
 					t.Errorf("the container's programs are told %x (%v)", file, err)
 				}
 			}
+
 			id := n.Run(t, pod, name, func(c *containerConfig) { c.Windows.Resources = tt.given })
 			check(id)
 			later := n.Run(t, pod, name+" later")
@@ -72,9 +74,11 @@ func TestJobObject(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			check(later)
 		})
 	}
+
 	if got, err := n.Server.JobObject(pod); err != nil || !cmp.Equal(got, jobobject.Limits{Affinity: all}) {
 		t.Errorf("the sandbox's: %+v, %v", got, err)
 	}
@@ -94,6 +98,7 @@ func TestJobFileIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	_, err := n.UpdateContainerResources(t.Context(), &runtimeapi.UpdateContainerResourcesRequest{
 		ContainerId: id,
 		Windows:     &runtimeapi.WindowsContainerResources{CpuMaximum: 100},
@@ -101,6 +106,7 @@ func TestJobFileIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if data, err := os.ReadFile(victim); err != nil || string(data) != "kept" {
 		t.Errorf("a link's target was written: %q, %v", data, err)
 	}
@@ -119,6 +125,7 @@ func TestShownProcessors(t *testing.T) {
 			AffinityCpus: []*runtimeapi.WindowsCpuGroupAffinity{{CpuMask: 1 << machine}},
 		}
 	})
+
 	c, _ := n.Engine.Container(id)
 	if want := (engine.Resources{CPUMaximum: 5000, CPUs: "0"}); c.Resources != want {
 		t.Errorf("limits %+v, want %+v", c.Resources, want)

@@ -37,6 +37,7 @@ func startKeeper(argv []string, socket string) error {
 	if err != nil {
 		return fmt.Errorf("make the file of the keeper's errors: %w", err)
 	}
+
 	defer errs.Close()
 	cmd.Stderr = errs
 	if err := cmd.Start(); err != nil {
@@ -46,16 +47,16 @@ func startKeeper(argv []string, socket string) error {
 	return nil
 }
 
-// keeperSocket is where the keeper of the node's streams listens.
+// keeperSocket returns where the keeper of the node's streams listens.
 func (s *Server) keeperSocket() string { return filepath.Join(s.cfg.RunDir, "keeper.sock") }
 
-// errorsOfKeeper is the file of the errors of the keeper on a socket.
+// errorsOfKeeper returns the file of the errors of the keeper on a socket.
 func errorsOfKeeper(socket string) string { return socket + ".errors" }
 
 // mostKeeperErrors bounds what is read of them: why a program of Go ends is at their beginning, before its stacks.
 const mostKeeperErrors = 1 << 10
 
-// keeperErrors are what a keeper that has ended, or not started, said at last; "" if nothing.
+// keeperErrors returns what a keeper that has ended, or not started, said at last; "" if nothing.
 func keeperErrors(socket string) string {
 	f, err := os.Open(errorsOfKeeper(socket))
 	if err != nil {
@@ -99,6 +100,7 @@ func (s *Server) superviseKeeper(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+
 		s.log.Warn("keeper of streams has ended, another takes over", "said", keeperErrors(s.keeperSocket()))
 		if err := s.ensureKeeper(ctx); err != nil {
 			s.log.Error("keeper of streams not started", "error", err, "said", keeperErrors(s.keeperSocket()))
@@ -139,10 +141,14 @@ func (s *Server) takeOverStreams(ctx context.Context, c store.Container) {
 	}
 }
 
-// streamsOf are the FIFOs of a container's streams.
+// streamsOf returns the FIFOs of a container's streams.
 func (s *Server) streamsOf(c store.Container) stream.Streams {
 	fifo := func(name string) string { return filepath.Join(s.fifoDir(), c.ID[:16]+"-"+name) }
-	streams := stream.Streams{ID: c.ID, Stdout: fifo("stdout"), LogPath: c.LogPath}
+	streams := stream.Streams{
+		ID:      c.ID,
+		Stdout:  fifo("stdout"),
+		LogPath: c.LogPath,
+	}
 	if !c.Config.GetTty() {
 		streams.Stderr = fifo("stderr") // a terminal has one output
 	}

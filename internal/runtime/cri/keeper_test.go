@@ -29,6 +29,7 @@ func TestKeeperIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	n := critest.MakeNode(t)
 	n.StopKeeper()
 	n.Config.Keeper = []string{self, "keeper"}
@@ -40,6 +41,7 @@ func TestKeeperIsReplaced(t *testing.T) {
 			t.Errorf("end keeper: %v", err)
 		}
 	})
+
 	pod := n.RunPod(t, "web")
 	talks, silent := n.Run(t, pod, "talks"), n.Run(t, pod, "silent")
 	say := func(id, text string) {
@@ -55,9 +57,11 @@ func TestKeeperIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := keeper.Quit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	<-ended
 	critest.Eventually(t, "another keeper is there", func() bool {
 		_, err := keeper.Watch(t.Context(), nil)
@@ -74,6 +78,7 @@ func TestKeeperIsReplaced(t *testing.T) {
 		}
 		n.WaitExit(t, id)
 	}
+
 	if log := n.ContainerLog(t, silent); log != "stdout F at last\n" {
 		t.Errorf("log of the silent container: %q", log)
 	}

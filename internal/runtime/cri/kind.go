@@ -124,8 +124,8 @@ func (k *kinds) forget(sandbox string) {
 	delete(k.of, sandbox)
 }
 
-// kindOf is the kind of a pod, by its sandbox. What belongs to no pod that there is, as files that a crash has left, is
-// like an ordinary container's.
+// kindOf returns the kind of a pod, by its sandbox. What belongs to no pod that there is, as files that a crash has
+// left, is like an ordinary container's.
 func (s *Server) kindOf(sandbox string) kind {
 	if k, there := s.kinds.get(sandbox); there {
 		return k

@@ -50,7 +50,7 @@ const mountPointVariable = "CONTAINER_SANDBOX_MOUNT_POINT"
 // hostProcess is the kind of pod that runs in the Windows host.
 type hostProcess struct{ process }
 
-// hostProcessOf is the kind of a pod that asks to run in the host, else nil.
+// hostProcessOf returns the kind of a pod that asks to run in the host, else nil.
 func hostProcessOf(s *Server, sb store.Sandbox) kind {
 	if sb.Config.GetWindows().GetSecurityContext().GetHostProcess() {
 		return hostProcess{process{s}}
@@ -135,10 +135,12 @@ func (h hostProcess) complete(_ store.Sandbox, c *store.Container, spec *engine.
 	if err := os.Chown(spec.WorkDir, int(spec.UID), int(spec.UID)); err != nil {
 		return fmt.Errorf("give working folder to the container's user: %w", err)
 	}
+
 	files, err := h.s.hostFiles(*c)
 	if err != nil {
 		return err
 	}
+
 	host := h.s.cfg.HostProcess
 	spec.SystemFiles, spec.Hostname, spec.NetNS = files, "", host.NetNS
 	dirs := []string{c.Dir}
@@ -146,7 +148,13 @@ func (h hostProcess) complete(_ store.Sandbox, c *store.Container, spec *engine.
 		dirs = append(dirs, a.temp, a.profile+`\AppData\Roaming`,
 			a.profile+`\AppData\Local`)
 	}
-	spec.Kind = &engine.HostProcess{MountPoint: host.mountPoint(c.ID), AtTargets: host.BindFilter, Dirs: dirs}
+
+	spec.Kind = &engine.HostProcess{
+		MountPoint: host.mountPoint(c.ID),
+		AtTargets:  host.BindFilter,
+		Dirs:       dirs,
+	}
+
 	return nil
 }
 
@@ -162,7 +170,7 @@ func (h hostProcess) folder(c store.Container) (machine, inside string) {
 	return dir, dir
 }
 
-// prefix is the view that the container has of the host's prefix.
+// prefix returns the view that the container has of the host's prefix.
 func (h hostProcess) prefix(c store.Container) string { return h.s.cfg.Engine.View(c.ID) }
 
 // explanation is not kept: the host's wineserver is not the container's.
@@ -188,8 +196,8 @@ func (hostProcess) credential(c store.Container) (string, error) {
 		"The request is not supported. (0x80070032): a HostProcess container has its host's identity")
 }
 
-// firstProcess is the program itself. In the host it is not PID 1, and has nobody to signal but its own program; the
-// registry is the host's and is left alone.
+// firstProcess returns the program itself. In the host it is not PID 1, and has nobody to signal but its own program;
+// the registry is the host's and is left alone.
 func (h hostProcess) firstProcess(_ store.Sandbox, _ store.Container, program runSpec) []string {
 	return h.s.cfg.Launch.programArgs(program)
 }
@@ -198,7 +206,7 @@ func (h hostProcess) arguments(c store.Container, args []string) []string {
 	return h.s.cfg.HostProcess.arguments(c.ID, args)
 }
 
-// mountPoint is where a HostProcess container sees its image, with a back slash at the end, as in hcsshim.
+// mountPoint returns where a HostProcess container sees its image, with a back slash at the end, as in hcsshim.
 func (h *HostProcess) mountPoint(id string) string {
 	if h.BindFilter {
 		return `C:\hpc\`
@@ -220,7 +228,7 @@ func (h *HostProcess) adapt(c *store.Container, img image.Info) {
 	c.Env = h.environment(c, point)
 }
 
-// arguments are those of a program of a container, its first one or one that is run in it later.
+// arguments returns those of a program of a container, its first one or one that is run in it later.
 func (h *HostProcess) arguments(id string, args []string) []string {
 	expanded := make([]string, len(args))
 	for i, arg := range args {
@@ -248,24 +256,27 @@ func (h *HostProcess) workingDir(config *runtimeapi.ContainerConfig, img image.I
 // extraPath is what hcsshim adds to PATH after the mount point.
 const extraPath = `;C:\WINDOWS\System32\WindowsPowerShell\v1.0\;C:\WINDOWS\System32\Wbem`
 
-// environment is the program's environment: what Windows gives the account, then the image's and the container's
+// environment returns the program's environment: what Windows gives the account, then the image's and the container's
 // variables.
 func (h *HostProcess) environment(c *store.Container, point string) []string {
 	base := []*runtimeapi.KeyValue{}
 	set := func(name, value string) {
 		base = append(base, &runtimeapi.KeyValue{Key: name, Value: []byte(expand(value, point))})
 	}
+
 	a, err := h.account(c.User, c.ID)
 	if err == nil { // otherwise the start fails, see user
 		for _, v := range a.variables() {
 			set(v[0], v[1])
 		}
 	}
+
 	set("PATH", `C:\Windows\system32;C:\Windows;`+wine.ContainerdDir)
 	for _, e := range c.Env {
 		name, value, _ := strings.Cut(e, "=")
 		set(name, value)
 	}
+
 	set(mountPointVariable, point)
 	env := mergeEnv(nil, base)
 	for i, e := range env {
@@ -273,6 +284,7 @@ func (h *HostProcess) environment(c *store.Container, point string) []string {
 			env[i] = name + "=" + strings.TrimSuffix(value, ";") + ";" + point + extraPath
 		}
 	}
+
 	return env
 }
 
@@ -305,6 +317,7 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 	if asked == "" {
 		return account{}, errors.New(prefix + "empty username or group name passed")
 	}
+
 	groups := localgroup.BuiltIn()
 	if h.LocalGroups != nil {
 		read, err := h.LocalGroups()
@@ -313,6 +326,7 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 		}
 		groups = read
 	}
+
 	if _, found := groups.Find(asked); found {
 		name := id[:20] // the longest name of a local account
 		profile := `C:\Users\` + name
@@ -324,6 +338,7 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 			temp:    profile + `\AppData\Local\Temp`,
 		}, nil
 	}
+
 	computer := strings.ToUpper(h.Name) + "$"
 	domain, user, _ := strings.Cut(asked, `\`)
 	if strings.EqualFold(domain, "NT AUTHORITY") {
@@ -337,17 +352,19 @@ func (h *HostProcess) account(asked, id string) (account, error) {
 			const profile = `C:\Windows\ServiceProfiles\LocalService`
 			return account{"LOCAL SERVICE", "LOCAL SERVICE", "NT AUTHORITY", profile, profile + `\AppData\Local\Temp`},
 				nil
+
 		case "networkservice":
 			const profile = `C:\Windows\ServiceProfiles\NetworkService`
 			return account{"NETWORK SERVICE", computer, "WORKGROUP", profile, profile + `\AppData\Local\Temp`}, nil
 		}
 	}
+
 	return account{}, errors.New(
 		prefix + "failed to logon user: The user name or password is incorrect. (0x52e): the host has no account " + asked)
 }
 
-// hostFiles are the files that a HostProcess container has in its /etc: the host's own, with its account in place of
-// the host's user.
+// hostFiles returns the files that a HostProcess container has in its /etc: the host's own, with its account in place
+// of the host's user.
 func (s *Server) hostFiles(c store.Container) ([]engine.BindMount, error) {
 	var files []engine.BindMount
 	for target, source := range s.cfg.HostProcess.Files {

@@ -63,18 +63,25 @@ func TestEveryKind(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the files of a HostProcess container belong to root")
 	}
+
 	for _, tc := range everyKind {
 		t.Run(tc.name, func(t *testing.T) {
 			n := critest.NewNode(t, func(c *cri.Config) {
 				c.Handlers = append(c.Handlers, hypervisor)
-				c.HostProcess = &cri.HostProcess{Name: critest.NodeName, NetNS: c.StateDir, BindFilter: true}
+				c.HostProcess = &cri.HostProcess{
+					Name:       critest.NodeName,
+					NetNS:      c.StateDir,
+					BindFilter: true,
+				}
 			})
+
 			resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{
 				Config: tc.config("pod"), RuntimeHandler: tc.handler,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			pod := resp.GetPodSandboxId()
 			var change []func(*containerConfig)
 			if tc.container != nil {
@@ -93,6 +100,7 @@ func TestEveryKind(t *testing.T) {
 			if diff := cmp.Diff(tc.systems, systemsOf(n, pod, app)); diff != "" {
 				t.Errorf("compute systems (-want +got):\n%s", diff)
 			}
+
 			second := n.Create(t, pod, "second", change...)
 			if c, _ := n.Engine.Container(second); !tc.engine(c.Kind, pod) {
 				t.Errorf("the engine's container after the server's restart: %+v", c)
@@ -102,6 +110,7 @@ func TestEveryKind(t *testing.T) {
 			made := slices.DeleteFunc(n.Calls.Made("Images"), func(call string) bool {
 				return strings.HasPrefix(call, "Engine.")
 			})
+
 			if diff := cmp.Diff(strings.Join(tc.made, "\n"), strings.Join(made, "\n")); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
@@ -109,7 +118,7 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// systemsOf are the ids of the compute systems, with "pod" and "app" for those of a pod and its container.
+// systemsOf returns the ids of the compute systems, with "pod" and "app" for those of a pod and its container.
 func systemsOf(n *critest.Node, pod, app string) []string {
 	var systems []string
 	for _, s := range n.Server.ComputeSystems() {

@@ -58,7 +58,7 @@ type Machines interface {
 // ones, on the guest's kernel.
 type machine struct{ process }
 
-// machineOf is the kind of a pod that asks for a virtual machine, else nil.
+// machineOf returns the kind of a pod that asks for a virtual machine, else nil.
 func machineOf(s *Server, sb store.Sandbox) kind {
 	if sb.Handler == hypervisorHandler && sb.Config.GetAnnotations()[IsolationAnnotation] != "process" {
 		return machine{process{s}}
@@ -77,6 +77,7 @@ func (m machine) check(ctx context.Context, sb store.Sandbox) error {
 		return cmp.Or(other.check(ctx, sb),
 			fmt.Errorf("a HostProcess pod runs in the host, not in a virtual machine: %w", errdefs.ErrInvalidArgument))
 	}
+
 	if _, _, err := machineSize(sb.Config.PodSandboxConfig); err != nil {
 		return err
 	}
@@ -87,7 +88,8 @@ func (m machine) check(ctx context.Context, sb store.Sandbox) error {
 	return nil
 }
 
-// handlerOf is the runtime handler that a pod asks for, by its RuntimeClass or by the annotation of the experiment.
+// handlerOf returns the runtime handler that a pod asks for, by its RuntimeClass or by the annotation of the
+// experiment.
 func handlerOf(req *runtimeapi.RunPodSandboxRequest) string {
 	if handler := req.GetRuntimeHandler(); handler != "" {
 		return handler
@@ -151,6 +153,7 @@ func (m machine) watch(sb store.Sandbox) {
 		if current, getErr := s.sandboxes.Get(sb.ID); getErr != nil || !current.StoppedAt.IsZero() {
 			return
 		}
+
 		s.log.Warn("virtual machine of pod has ended, stopping the pod", "sandbox", sb.ID, "error", err)
 		if err := s.stopSandbox(ctx, sb); err != nil {
 			s.log.Error("pod without its virtual machine not stopped", "sandbox", sb.ID, "error", err)

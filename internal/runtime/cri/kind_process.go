@@ -77,6 +77,7 @@ func (p process) complete(sb store.Sandbox, c *store.Container, spec *engine.Con
 	if c.TerminationLog, err = boundTermination(config, spec.Mounts, spec.WorkDir); err != nil {
 		return err
 	}
+
 	if err := boundHosts(sb.Config.GetMetadata().GetUid(), config, spec.Mounts, spec.WorkDir); err != nil {
 		return err
 	}
@@ -85,6 +86,7 @@ func (p process) complete(sb store.Sandbox, c *store.Container, spec *engine.Con
 	}
 	passwd, err := p.s.writePasswd(*c, c.Account.Name, spec.UID)
 	spec.Account, spec.SystemFiles = c.Account.Name, append(spec.SystemFiles, passwd)
+
 	return err
 }
 

@@ -13,6 +13,7 @@ func TestChoose(t *testing.T) {
 	inHost := &runtimeapi.WindowsPodSandboxConfig{
 		SecurityContext: &runtimeapi.WindowsSandboxSecurityContext{HostProcess: true},
 	}
+
 	inProcess := map[string]string{IsolationAnnotation: "process"}
 	for _, tc := range []struct {
 		name, handler string

@@ -28,14 +28,14 @@ const driveRoot = "/Files"
 // prefixVariable names the Wine prefix.
 const prefixVariable = "WINEPREFIX="
 
-// driveOf is the Linux path of C:\ for a container's programs.
+// driveOf returns the Linux path of C:\ for a container's programs.
 func (s *Server) driveOf(c store.Container) string {
 	return s.kindOf(c.SandboxID).prefix(c) + driveRoot
 }
 
-// commandLine is what runs in a container: the container's command and arguments in place of the image's entry point
-// and command, as Kubernetes says. raw: the image was built with a shell-form instruction, so that its one string is a
-// whole command line that Windows splits (ArgsEscaped of the image's configuration).
+// commandLine returns what runs in a container: the container's command and arguments in place of the image's entry
+// point and command, as Kubernetes says. raw: the image was built with a shell-form instruction, so that its one string
+// is a whole command line that Windows splits (ArgsEscaped of the image's configuration).
 func commandLine(config *runtimeapi.ContainerConfig, img image.Info) (args []string, raw bool, err error) {
 	command, rest := config.GetCommand(), config.GetArgs()
 	escaped := img.Config.ArgsEscaped //nolint:staticcheck // Deprecated for new images; Windows images have it.
@@ -43,18 +43,20 @@ func commandLine(config *runtimeapi.ContainerConfig, img image.Info) (args []str
 		command = img.Config.Entrypoint
 		if len(rest) == 0 {
 			rest = img.Config.Cmd
-			raw = escaped && (len(command) == 1 && len(rest) == 0 || len(command) == 0 && len(rest) == 1)
+			raw = escaped && ((len(command) == 1 && len(rest) == 0) || (len(command) == 0 && len(rest) == 1))
 		}
 	}
+
 	args = append(append([]string{}, command...), rest...)
 	if len(args) == 0 || args[0] == "" {
 		return nil, false, fmt.Errorf("no command specified: neither the container nor image %q has one: %w", img.ID,
 			errdefs.ErrInvalidArgument)
 	}
+
 	return args, raw, nil
 }
 
-// initArgs is the command line of a container's first process.
+// initArgs returns the command line of a container's first process.
 func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 	return s.kindOf(sb.ID).firstProcess(sb, c, runSpec{
 		report: path.Join(s.workTarget(c), reportName),
@@ -67,7 +69,7 @@ func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 	})
 }
 
-// loaderEnv is the Linux environment of a container's programs.
+// loaderEnv returns the Linux environment of a container's programs.
 func (s *Server) loaderEnv(c store.Container) []string {
 	env := append([]string{}, s.cfg.Launch.Env...)
 	if prefix := s.kindOf(c.SandboxID).prefix(c); prefix != "" {
@@ -77,6 +79,7 @@ func (s *Server) loaderEnv(c store.Container) []string {
 	if c.Config.GetTty() {
 		env = append(env, "TERM=xterm")
 	}
+
 	if s.credentialSpec(c) != "" {
 		env = append(env, "KRB5CCNAME=FILE:"+credspec.CacheFile, "KRB5_CONFIG="+credspec.ConfigFile)
 	}
@@ -98,7 +101,7 @@ type runSpec struct {
 	args        []string
 }
 
-// programArgs is the Linux command line that runs a Windows program.
+// programArgs returns the Linux command line that runs a Windows program.
 func (l Launch) programArgs(r runSpec) []string {
 	args := append([]string{}, l.Loader...)
 	if l.Run == "" {
@@ -108,6 +111,7 @@ func (l Launch) programArgs(r runSpec) []string {
 	if r.memory > 0 {
 		args = append(args, "--memory-limit", strconv.FormatInt(r.memory, 10))
 	}
+
 	if len(r.searches) > 0 {
 		args = append(args, "--dns-search", strings.Join(r.searches, ","))
 	}
@@ -117,6 +121,7 @@ func (l Launch) programArgs(r runSpec) []string {
 	if r.pipes != "" {
 		args = append(args, "--pipes", r.pipes)
 	}
+
 	if r.raw {
 		args = append(args, "--raw")
 	}
@@ -202,6 +207,7 @@ func parseReport(text string) report {
 		if err != nil {
 			continue
 		}
+
 		switch {
 		case r.failed: // mullion-run.exe says no more then
 		case verb == "started" && !r.started:
@@ -214,6 +220,7 @@ func parseReport(text string) report {
 			r.left, r.leftNames = uint32(n), cleanText(message)
 		}
 	}
+
 	return r
 }
 

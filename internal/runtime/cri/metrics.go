@@ -51,7 +51,7 @@ func containerMetrics() []metric {
 	}
 }
 
-// metricLabels are the labels of every metric.
+// metricLabels returns the labels of every metric.
 func metricLabels() []string { return []string{"container", "id", "image", "namespace", "pod"} }
 
 // ListMetricDescriptors describes what ListPodSandboxMetrics tells.
@@ -97,8 +97,10 @@ func (s *Server) listMetrics(ctx context.Context) []*runtimeapi.PodSandboxMetric
 				pod.ContainerMetrics = append(pod.ContainerMetrics, metricsOf(sb, c, m))
 			}
 		}
+
 		out = append(out, pod)
 	}
+
 	return out
 }
 

@@ -30,6 +30,7 @@ func TestMountsOpensSources(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(drive, "file"), []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	var opened []*os.File
 	s := &Server{cfg: Config{OpenSource: func(p string) (*os.File, error) {
 		file, err := wine.OpenSource(drive, p, VolumePatterns(), wine.Mounted{})
@@ -38,6 +39,7 @@ func TestMountsOpensSources(t *testing.T) {
 		}
 		return file, err
 	}}}
+
 	mounts, err := s.mounts(&runtimeapi.ContainerConfig{Mounts: []*runtimeapi.Mount{
 		{HostPath: `C:\new\deeper`, ContainerPath: `C:\new`}, {HostPath: `C:\file`, ContainerPath: `C:\file`},
 	}})
@@ -47,9 +49,11 @@ func TestMountsOpensSources(t *testing.T) {
 	if info, err := mounts[0].Source.Stat(); err != nil || !info.IsDir() || info.Mode().Perm() != 0o777 {
 		t.Errorf("the missing source: %v, %v", info, err)
 	}
+
 	if info, err := mounts[1].Source.Stat(); err != nil || info.Size() != 4 {
 		t.Errorf("the source that is there: %v, %v", info, err)
 	}
+
 	closeSources(mounts)
 	opened = nil
 	if _, err := s.mounts(&runtimeapi.ContainerConfig{Mounts: []*runtimeapi.Mount{
@@ -57,6 +61,7 @@ func TestMountsOpensSources(t *testing.T) {
 	}}); err == nil {
 		t.Error("a folder below a file was made")
 	}
+
 	if len(opened) != 1 || !errors.Is(opened[0].Close(), os.ErrClosed) {
 		t.Errorf("opened and perhaps not closed: %v", opened)
 	}

@@ -36,10 +36,12 @@ func TestOldKubeletsClient(t *testing.T) {
 		errors.As(err, &failed)
 		t.Fatalf("%v\n%s", err, failed.Stderr)
 	}
+
 	var got map[string]any
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatal(err)
 	}
+
 	want := map[string]any{
 		"Version":    "0.1.0 v1alpha2",
 		"Ready":      []any{"RuntimeReady true", "NetworkReady true"},
@@ -53,6 +55,7 @@ func TestOldKubeletsClient(t *testing.T) {
 		"ExitCode":   -1073741510.0, // STATUS_CONTROL_C_EXIT
 		"Left":       0.0,
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what the client was told (-want +got):\n%s", diff)
 	}
@@ -70,11 +73,13 @@ func TestSecondNameHasEveryCall(t *testing.T) {
 		var answer runtimeapi.StopContainerResponse // what it says is not looked at
 		return conn.Invoke(t.Context(), method, &runtimeapi.StopContainerRequest{ContainerId: id}, &answer)
 	}
+
 	for _, service := range []string{"RuntimeService", "ImageService"} {
 		desc := runtimeapi.RuntimeService_ServiceDesc
 		if service == "ImageService" {
 			desc = runtimeapi.ImageService_ServiceDesc
 		}
+
 		for _, m := range desc.Methods {
 			if m.MethodName == "UpdateRuntimeConfig" {
 				continue // the message would be read as a range of pods' addresses
@@ -84,5 +89,6 @@ func TestSecondNameHasEveryCall(t *testing.T) {
 			expect(t, second, status.Code(first))
 		}
 	}
+
 	expect(t, ask("/runtime.v1alpha1.RuntimeService/Version", ""), codes.Unimplemented, "runtime.v1alpha1.RuntimeService")
 }

@@ -32,7 +32,7 @@ type Program struct {
 	Settle bool
 }
 
-// Arguments is the Linux command line that runs a program in a running container.
+// Arguments returns the Linux command line that runs a program in a running container.
 func (l Launch) Arguments(p Program) []string {
 	args, raw := p.Args, p.Raw
 	if p.CommandLine != "" {
@@ -49,7 +49,7 @@ func (l Launch) Arguments(p Program) []string {
 	})
 }
 
-// FirstArguments is the Linux command line of PID 1 of a container, which runs the program.
+// FirstArguments returns the Linux command line of PID 1 of a container, which runs the program.
 func (l Launch) FirstArguments(p Program) []string {
 	if l.Init == "" {
 		return l.Arguments(p)
@@ -61,8 +61,8 @@ func (l Launch) FirstArguments(p Program) []string {
 	return append(first, l.Arguments(p)...)
 }
 
-// ListArguments is the Linux command line that writes the processes of a container to a file, a Linux path in it, for
-// ReadProcesses.
+// ListArguments returns the Linux command line that writes the processes of a container to a file, a Linux path in it,
+// for ReadProcesses.
 func (l Launch) ListArguments(file string) []string {
 	return append(slices.Clone(l.Loader), l.Run, "--report", file, "--processes")
 }
@@ -99,12 +99,14 @@ func ReadProcesses(file string) ([]Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read processes of container: %w", err)
 	}
+
 	var all []Process
 	for line := range strings.Lines(string(text)) {
 		if p, ok := parseProcess(strings.TrimSuffix(line, "\n")); ok && len(all) < maxProcesses {
 			all = append(all, p)
 		}
 	}
+
 	return all, nil
 }
 
@@ -114,6 +116,7 @@ func parseProcess(line string) (Process, bool) {
 	if len(words) != 8 || words[0] != "process" {
 		return Process{}, false
 	}
+
 	var numbers [6]uint64
 	for i := range numbers {
 		n, err := strconv.ParseUint(words[1+i], 10, 63)
@@ -122,6 +125,7 @@ func parseProcess(line string) (Process, bool) {
 		}
 		numbers[i] = n
 	}
+
 	const second, tick = 1e7, 100
 	most := uint64(math.MaxInt64 / tick)
 	p := Process{
@@ -133,6 +137,7 @@ func parseProcess(line string) (Process, bool) {
 		WorkingSet: numbers[4],
 		Committed:  numbers[5],
 	}
+
 	return p, p.PID != 0 && numbers[0] <= math.MaxUint32
 }
 
@@ -162,10 +167,10 @@ func ReadOutcome(file string) (Outcome, error) {
 	}, err
 }
 
-// UserID is the id in a container of a user that every container has, by its name on Windows.
+// UserID returns the id in a container of a user that every container has, by its name on Windows.
 func UserID(name string) (uint32, error) { return lookupUser(name) }
 
-// Resolver is the resolv.conf of a container.
+// Resolver returns the resolv.conf of a container.
 func Resolver(dns DNS, asLinux bool) (string, error) { return windowsResolver(dns, asLinux) }
 
 // Drive is the Linux path of C:\ in a container, in which its programs are started.

@@ -21,6 +21,7 @@ func TestReadProcesses(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := ReadProcesses(file)
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, %v", got, err)
@@ -29,6 +30,7 @@ func TestReadProcesses(t *testing.T) {
 		PID: 32, Image: "my program.exe", Created: time.Date(2024, 11, 30, 8, 0, 0, 100, time.UTC),
 		Kernel: 2 * time.Millisecond, User: 3 * time.Millisecond, WorkingSet: 4096, Committed: 8192,
 	}
+
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -46,6 +48,7 @@ func TestReadProcesses(t *testing.T) {
 	if got, err := ReadProcesses(file); len(got) != maxProcesses || err != nil {
 		t.Errorf("of many processes there are %d, %v", len(got), err)
 	}
+
 	if err := os.Symlink(file, file+".link"); err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ func TestSupportRowsAreComplete(t *testing.T) {
 	for _, r := range rows {
 		named[r.Name] = true
 	}
+
 	for _, desc := range [][]string{
 		methodsOf(runtimeapi.RuntimeService_ServiceDesc.Methods),
 		methodsOf(runtimeapi.ImageService_ServiceDesc.Methods),
@@ -38,6 +39,7 @@ func TestSupportRowsAreComplete(t *testing.T) {
 			}
 		}
 	}
+
 	for _, streams := range []string{"GetContainerEvents", "StreamImages", "StreamContainers"} {
 		if !named[streams] {
 			t.Errorf("call %q has no row", streams)
@@ -69,7 +71,7 @@ func TestLookupUser(t *testing.T) {
 		`nt authority\system`: 0, "FooLish": -1, `DOMAIN\ContainerUser`: -1, "": -1,
 	} {
 		uid, err := lookupUser(name)
-		if (err != nil) != (want < 0) || err == nil && int(uid) != want {
+		if (err != nil) != (want < 0) || (err == nil && int(uid) != want) {
 			t.Errorf("lookupUser(%q) = %d, %v, want %d", name, uid, err, want)
 		}
 		if err != nil && !strings.Contains(err.Error(), "The user name or password is incorrect. (0x52e)") {
@@ -87,6 +89,7 @@ func TestUserNameOrder(t *testing.T) {
 	if got := userName(pod, container, ""); got != "ContainerAdministrator" {
 		t.Errorf("default: %q", got)
 	}
+
 	if got := userName(pod, container, "ContainerUser"); got != "ContainerUser" {
 		t.Errorf("image's: %q", got)
 	}
@@ -140,6 +143,7 @@ func TestCommandLine(t *testing.T) {
 			if (err != nil) != tc.fail || raw != tc.wantRaw {
 				t.Errorf("raw %v, error %v", raw, err)
 			}
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("command line (-want +got):\n%s", diff)
 			}
@@ -157,25 +161,47 @@ func TestParseReport(t *testing.T) {
 		{
 			name: "ended",
 			text: "started 32\nexited 3221225477\n",
-			want: report{started: true, pid: 32, exited: true, code: 0xc0000005},
+			want: report{
+				started: true,
+				pid:     32,
+				exited:  true,
+				code:    0xc0000005,
+			},
 		},
 		{name: "half-a-line", text: "started 32\nexited 32212", want: report{started: true, pid: 32}},
 		{
 			name: "refused",
 			text: "failed 2 The system cannot find the file specified.\n",
-			want: report{failed: true, code: 2, message: "The system cannot find the file specified."},
+			want: report{
+				failed:  true,
+				code:    2,
+				message: "The system cannot find the file specified.",
+			},
 		},
 		{
 			name: "taken-back",
 			text: "started 32\nfailed 5 no\nstarted 33\nexited 7\n",
-			want: report{started: true, pid: 32, exited: true, code: 7},
+			want: report{
+				started: true,
+				pid:     32,
+				exited:  true,
+				code:    7,
+			},
 		},
 		{
 			name: "refused-and-started",
 			text: "failed 5 no\nstarted 32\nfailed 6 yes\nexited 0\n",
-			want: report{failed: true, code: 5, message: "no"},
+			want: report{
+				failed:  true,
+				code:    5,
+				message: "no",
+			},
 		},
-		{name: "no-utf8", text: "failed 5 a\xff\xfeb\n", want: report{failed: true, code: 5, message: "a\uFFFDb"}},
+		{name: "no-utf8", text: "failed 5 a\xff\xfeb\n", want: report{
+			failed:  true,
+			code:    5,
+			message: "a\uFFFDb",
+		}},
 		{name: "nonsense", text: "exited 99999999999\nexited x\n\n \n", want: report{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -208,6 +234,7 @@ func TestReadReportTrustsNothing(t *testing.T) {
 	if err := os.Symlink(secret, link); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -216,6 +243,7 @@ func TestReadReportTrustsNothing(t *testing.T) {
 			t.Errorf("readReport(%q) = %+v, want an error", filepath.Base(path), r)
 		}
 	}
+
 	if r, err := readReport(filepath.Join(dir, "absent")); err != nil || r != (report{}) {
 		t.Errorf("readReport of what is not there: %+v %v", r, err)
 	}

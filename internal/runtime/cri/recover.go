@@ -24,17 +24,20 @@ func (s *Server) recover(ctx context.Context) error {
 	for _, info := range infos {
 		known[info.ID] = info
 	}
+
 	for _, c := range s.containers.List(nil) {
 		info, there := known[c.ID]
 		if err := s.recoverContainer(ctx, c, info, there); err != nil {
 			return err
 		}
 	}
+
 	for _, sb := range s.sandboxes.List(nil) {
 		if err := s.recoverSandbox(ctx, sb); err != nil {
 			s.leaveHalfMade(sb, err)
 		}
 	}
+
 	if err := s.removeOrphans(ctx); err != nil {
 		// Containers that run are served even if orphans cannot be removed now; the next start tries again.
 		s.log.Error("orphans not removed", "error", err)
@@ -56,6 +59,7 @@ func (s *Server) recoverContainer(ctx context.Context, c store.Container, info e
 			message: "the container was lost",
 		})
 		return nil
+
 	case info.State == engine.Created && c.State() == runtimeapi.ContainerState_CONTAINER_CREATED:
 		return nil
 	case info.State == engine.Created:
@@ -67,6 +71,7 @@ func (s *Server) recoverContainer(ctx context.Context, c store.Container, info e
 		})
 		return nil
 	}
+
 	if c.State() == runtimeapi.ContainerState_CONTAINER_CREATED {
 		// The server ended between the start and its record.
 		var err error
@@ -78,6 +83,7 @@ func (s *Server) recoverContainer(ctx context.Context, c store.Container, info e
 			return err
 		}
 	}
+
 	if err := s.keeper.Open(ctx, s.streamsOf(c)); err != nil {
 		return fmt.Errorf("take over streams: %w", err)
 	}
@@ -100,6 +106,7 @@ func (s *Server) recoverSandbox(ctx context.Context, sb store.Sandbox) error {
 		}
 		return s.removeSandbox(ctx, sb)
 	}
+
 	if sb.State() != runtimeapi.PodSandboxState_SANDBOX_READY {
 		return nil
 	}
@@ -131,6 +138,7 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	var errs []error
 	for _, info := range infos {
 		_, noContainer := s.containers.Get(info.ID)
@@ -140,11 +148,13 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 			errs = append(errs, s.cfg.Engine.Remove(ctx, info.ID))
 		}
 	}
+
 	work := filepath.Join(s.cfg.StateDir, "work")
 	entries, err := os.ReadDir(work)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("list working folders: %w", err)
 	}
+
 	for _, e := range entries {
 		_, noContainer := s.containers.Get(e.Name())
 		_, noSandbox := s.sandboxes.Get(e.Name())
@@ -152,6 +162,7 @@ func (s *Server) removeOrphans(ctx context.Context) error {
 			errs = append(errs, s.removeFiles(store.Container{ID: e.Name()}))
 		}
 	}
+
 	return errors.Join(append(errs, s.removeStaleRunDirs())...)
 }
 

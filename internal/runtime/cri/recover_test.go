@@ -29,11 +29,13 @@ func TestServerKilledInACall(t *testing.T) {
 		t.Helper()
 		_ = createContainer(t, n, pod, critest.ContainerConfig("new"))
 	}
+
 	start := func(t *testing.T, n *critest.Node, _, c string) { t.Helper(); _ = startContainer(t, n, c) }
 	stopPod := func(t *testing.T, n *critest.Node, pod, _ string) {
 		t.Helper()
 		_, _ = n.StopPodSandbox(t.Context(), &runtimeapi.StopPodSandboxRequest{PodSandboxId: pod})
 	}
+
 	removeIt := func(t *testing.T, n *critest.Node, _, c string) { t.Helper(); _ = removeContainer(t, n, c) }
 	for _, tc := range []struct {
 		name string
@@ -69,17 +71,20 @@ func TestServerKilledInACall(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			n.KillIn(t, tc.call, tc.after, func() { tc.do(t, n, pod, id) })
 			n.Calls.Reset()
 			var pods, containers string
 			critest.Eventually(t, "containers are as expected", func() bool {
 				pods, containers = podStates(t, n), containerStates(t, n)
-				return pods == tc.pods && containers == tc.containers || t.Failed()
+				return (pods == tc.pods && containers == tc.containers) || t.Failed()
 			})
+
 			engineIDs, networkIDs := n.Engine.Containers(), n.Network.Pods()
 			if len(engineIDs) > 1 || len(networkIDs) > 1 {
 				t.Errorf("containers %q, connected pods %q", engineIDs, networkIDs)
 			}
+
 			// The kubelet asks again.
 			stop(t, n, pod)
 			remove(t, n, pod)
@@ -127,6 +132,7 @@ func TestContainersOutliveTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := n.Engine.Process(ends).Exit(0xc0000005); err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +141,7 @@ func TestContainersOutliveTheServer(t *testing.T) {
 	if st := n.WaitExit(t, ends); st.GetExitCode() != -1073741819 || st.GetReason() != "Error" {
 		t.Errorf("the one that ended: %v", st)
 	}
+
 	expectUnknown(t, n.WaitExit(t, lost), "the container was lost")
 	if st := n.Status(t, goesOn); st.GetState() != running {
 		t.Errorf("the one that goes on: %v", st)
@@ -144,6 +151,7 @@ func TestContainersOutliveTheServer(t *testing.T) {
 			return n.ContainerLog(t, id) == "stdout F nobody is there\n"
 		})
 	}
+
 	if err := n.Engine.Process(goesOn).Exit(0); err != nil {
 		t.Fatal(err)
 	}
@@ -161,6 +169,7 @@ func TestReboot(t *testing.T) {
 	if err := n.Network.Reboot(); err != nil {
 		t.Fatal(err)
 	}
+
 	n.Start(t)
 	if got := n.PodState(t, pod); got != notReady {
 		t.Errorf("pod without network namespace: %v", got)
@@ -226,6 +235,7 @@ func TestPurge(t *testing.T) {
 	n.Stop(t)
 	config := n.WithStream(t)
 	defer config.Stream.Close()
+
 	server, err := cri.New(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -233,6 +243,7 @@ func TestPurge(t *testing.T) {
 	if err := server.Purge(t.Context()); err != nil {
 		t.Errorf("Purge: %v", err)
 	}
+
 	if left := n.Left(); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
@@ -271,16 +282,19 @@ func TestServerStartsBesideAPodThatCannotBeTakenDown(t *testing.T) {
 			if st := n.Status(t, app); st.GetState() != running {
 				t.Errorf("the other pod's container: %v", st)
 			}
+
 			states := strings.Fields(podStates(t, n))
 			slices.Sort(states)
 			if diff := cmp.Diff([]string{"lost=NOTREADY", "web=READY"}, states); diff != "" {
 				t.Errorf("pods (-want +got):\n%s", diff)
 			}
+
 			n.Calls.Reset()
 			for _, id := range n.Server.Sandboxes() {
 				stop(t, n, id)
 				remove(t, n, id)
 			}
+
 			if left := n.Left(); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}

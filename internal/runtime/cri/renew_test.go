@@ -43,19 +43,32 @@ func TestRenewDue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	now := time.Now()
 	f := &fakeDomains{at: now}
-	s := &Server{cfg: Config{StateDir: dir, Domains: f}, log: slog.New(slog.DiscardHandler), containers: containers}
+	s := &Server{
+		cfg:        Config{StateDir: dir, Domains: f},
+		log:        slog.New(slog.DiscardHandler),
+		containers: containers,
+	}
+
 	config := &runtimeapi.ContainerConfig{Windows: &runtimeapi.WindowsContainerConfig{
 		SecurityContext: &runtimeapi.WindowsContainerSecurityContext{CredentialSpec: spec},
 	}}
-	c := store.Container{ID: "c1", StartedAt: now, Config: store.ContainerConfig{ContainerConfig: config}}
+
+	c := store.Container{
+		ID:        "c1",
+		StartedAt: now,
+		Config:    store.ContainerConfig{ContainerConfig: config},
+	}
 	if err := containers.Put(c.ID, c); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.MkdirAll(s.runDir(c), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	r := renewals{due: map[string]time.Time{}, ends: map[string]time.Time{}}
 	step := func(after time.Duration, err error, count, status string) {
 		t.Helper()
@@ -65,10 +78,12 @@ func TestRenewDue(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), "status="+status+"\n") {
 			t.Errorf("after %v: %q, %v", after, text, err)
 		}
+
 		if got := strings.Repeat("i", f.count); got != count {
 			t.Errorf("after %v: %d logons, want %d", after, f.count, len(count))
 		}
 	}
+
 	away := errors.Join(credspec.ErrUnreachable)
 	step(0, nil, "i", "0")
 	step(59*time.Minute, nil, "i", "0")
@@ -83,6 +98,7 @@ func TestRenewDue(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	s.renewDue(t.Context(), r, now.Add(9*time.Hour))
 	if f.count != 5 || len(r.due)+len(r.ends) != 0 {
 		t.Errorf("after its end: %d logons, %v", f.count, r)

@@ -28,7 +28,7 @@ func (s *Server) StreamPodSandboxes(req *runtimeapi.StreamPodSandboxesRequest,
 func (s *Server) listSandboxes(f *runtimeapi.PodSandboxFilter) []*runtimeapi.PodSandbox {
 	var items []*runtimeapi.PodSandbox
 	for _, sb := range s.sandboxes.List(nil) {
-		if f.GetState() != nil && f.GetState().GetState() != sb.State() ||
+		if (f.GetState() != nil && f.GetState().GetState() != sb.State()) ||
 			!strings.HasPrefix(sb.ID, f.GetId()) || !matches(f.GetLabelSelector(), sb.Config.GetLabels()) {
 			continue
 		}

@@ -37,6 +37,7 @@ func (r streamRuntime) PortForward(ctx context.Context, id string, port int32, s
 	if port <= 0 || port > 65535 {
 		return fmt.Errorf("forward port %d: it is no port: %w", port, errdefs.ErrInvalidArgument)
 	}
+
 	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := r.s.kindOf(sb.ID).dial(dialCtx, sb, uint16(port))
@@ -46,16 +47,19 @@ func (r streamRuntime) PortForward(ctx context.Context, id string, port int32, s
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
+
 	done := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(stream, conn)
 		done <- err
 	}()
+
 	go func() {
 		_, _ = io.Copy(conn, stream)
 		if half, ok := conn.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite() // The client has said all; the pod may still answer.
 		}
 	}()
+
 	return <-done
 }

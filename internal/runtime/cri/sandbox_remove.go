@@ -23,6 +23,7 @@ func (s *Server) RemovePodSandbox(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
+
 	if err := s.stopSandbox(ctx, sb); err != nil {
 		return nil, fmt.Errorf("stop sandbox %q: %w", sb.ID, err)
 	}
@@ -38,6 +39,7 @@ func (s *Server) removeSandbox(ctx context.Context, sb store.Sandbox) error {
 			return err
 		}
 	}
+
 	if err := s.kindOf(sb.ID).stop(ctx, sb); err != nil {
 		return err
 	}
@@ -47,6 +49,7 @@ func (s *Server) removeSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err := os.RemoveAll(s.containerDir(sb.ID)); err != nil {
 		return fmt.Errorf("remove files of sandbox: %w", err)
 	}
+
 	if err := s.sandboxes.Delete(sb.ID); err != nil {
 		return err
 	}

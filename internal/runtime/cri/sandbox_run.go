@@ -28,6 +28,7 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 	if config.GetMetadata() == nil {
 		return nil, fmt.Errorf("run pod sandbox: config has no metadata: %w", errdefs.ErrInvalidArgument)
 	}
+
 	name := config.GetMetadata().GetNamespace() + "/" + config.GetMetadata().GetName()
 	handler := handlerOf(req)
 	sb := store.Sandbox{
@@ -36,10 +37,12 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 		Handler:   handler,
 		CreatedAt: time.Now(),
 	}
+
 	k := choose(s, sb)
 	if err := s.checkSandbox(ctx, sb, k); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
+
 	meta := config.GetMetadata()
 	place, err := s.queue.Enter(ctx, admission.Ask{Kind: admission.Start, Pod: admission.Pod{
 		Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUid(),
@@ -51,6 +54,7 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 	if err := s.runSandbox(ctx, sb, k); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
+
 	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_CREATED_EVENT)
 	s.emit(sb.ID, sb.ID, runtimeapi.ContainerEventType_CONTAINER_STARTED_EVENT)
 	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: sb.ID}, nil
@@ -75,12 +79,14 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error
 	defer s.locks.lock(volumesOf(sb.Config.GetMetadata().GetUid()))()
 	// The pod is listed from now on. Whoever stops or removes it waits until it is made, or undone.
 	defer s.locks.lock(sb.ID)()
+
 	var undo cleanup.Stack
 	defer func() {
 		if err := undo.Clean(); err != nil {
 			s.log.Error("pod not undone", "sandbox", sb.ID, "error", err)
 		}
 	}()
+
 	s.kinds.put(sb.ID, k)
 	undo.Add(func() error {
 		if _, err := s.sandboxes.Get(sb.ID); errors.Is(err, store.ErrNotFound) {
@@ -88,10 +94,12 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error
 		}
 		return nil
 	})
+
 	// On disk first: whatever follows is found again after a crash.
 	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
 		return err
 	}
+
 	connected := false
 	undo.Add(func() error {
 		if connected {
@@ -99,6 +107,7 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error
 		}
 		return errors.Join(os.RemoveAll(s.containerDir(sb.ID)), s.sandboxes.Delete(sb.ID))
 	})
+
 	if dir := sb.Config.GetLogDirectory(); dir != "" {
 		path, err := s.cfg.HostPath(dir)
 		if err != nil {
@@ -108,6 +117,7 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error
 			return err
 		}
 	}
+
 	if err := s.writeResolvConf(sb); err != nil {
 		return err
 	}
@@ -115,6 +125,7 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error
 	if err != nil {
 		return fmt.Errorf("connect to network: %w", err)
 	}
+
 	connected = true
 	sb.NetNS, sb.IPs = network.NetNS, network.IPs
 	undo.Add(func() error {
@@ -122,6 +133,7 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error
 		connected = err != nil
 		return err
 	})
+
 	if err := k.start(ctx, sb); err != nil {
 		return err
 	}
@@ -130,12 +142,13 @@ func (s *Server) runSandbox(ctx context.Context, sb store.Sandbox, k kind) error
 	if err := s.sandboxes.Put(sb.ID, sb); err != nil {
 		return err
 	}
+
 	undo.Release()
 	k.watch(sb)
 	return nil
 }
 
-// podOf is what a network needs to know of a sandbox.
+// podOf returns what a network needs to know of a sandbox.
 func podOf(sb store.Sandbox) Pod {
 	c := sb.Config.PodSandboxConfig
 	pod := Pod{
@@ -152,6 +165,7 @@ func podOf(sb store.Sandbox) Pod {
 			Options:  c.GetDnsConfig().GetOptions(),
 		},
 	}
+
 	for _, p := range c.GetPortMappings() {
 		if p.GetHostPort() == 0 {
 			continue
@@ -163,6 +177,7 @@ func podOf(sb store.Sandbox) Pod {
 			ContainerPort: p.GetContainerPort(),
 		})
 	}
+
 	return pod
 }
 

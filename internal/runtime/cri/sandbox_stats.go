@@ -71,11 +71,18 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 			s.log.Debug("container not measured", "container", c.ID, "error", err)
 			continue
 		}
+
 		w.Containers = append(w.Containers, m.windows())
 		cpu, cores, set, commit = cpu+uint64(m.CPU), cores+m.nanoCores, set+m.WorkingSet, commit+m.Commit
 		faults, processes = faults+m.PageFaults, processes+m.Processes
 	}
-	w.Cpu = &runtimeapi.WindowsCpuUsage{Timestamp: at, UsageCoreNanoSeconds: number(cpu), UsageNanoCores: number(cores)}
+
+	w.Cpu = &runtimeapi.WindowsCpuUsage{
+		Timestamp:            at,
+		UsageCoreNanoSeconds: number(cpu),
+		UsageNanoCores:       number(cores),
+	}
+
 	w.Memory = &runtimeapi.WindowsMemoryUsage{
 		Timestamp:         at,
 		WorkingSetBytes:   number(set),
@@ -84,6 +91,7 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 	}
 	w.Process = &runtimeapi.WindowsProcessUsage{Timestamp: at, ProcessCount: number(processes)}
 	w.Network = s.networkUsage(ctx, sb)
+
 	return &runtimeapi.PodSandboxStats{
 		Attributes: &runtimeapi.PodSandboxAttributes{
 			Id:          sb.ID,
@@ -107,6 +115,7 @@ func (s *Server) networkUsage(ctx context.Context, sb store.Sandbox) *runtimeapi
 		s.log.Debug("network of pod not measured", "sandbox", sb.ID, "error", err)
 		return nil
 	}
+
 	usage := &runtimeapi.WindowsNetworkUsage{Timestamp: stats.At.UnixNano()}
 	for i, n := range stats.Interfaces {
 		item := &runtimeapi.WindowsNetworkInterfaceUsage{
@@ -116,10 +125,12 @@ func (s *Server) networkUsage(ctx context.Context, sb store.Sandbox) *runtimeapi
 			RxPacketsDropped: number(n.RxDropped),
 			TxPacketsDropped: number(n.TxDropped),
 		}
+
 		if i == 0 {
 			usage.DefaultInterface = item
 		}
 		usage.Interfaces = append(usage.Interfaces, item)
 	}
+
 	return usage
 }

@@ -23,6 +23,7 @@ func (s *Server) PodSandboxStatus(_ context.Context,
 	for _, c := range s.containersOf(sb.ID) {
 		resp.ContainersStatuses = append(resp.ContainersStatuses, containerStatus(c))
 	}
+
 	if req.GetVerbose() {
 		info, err := json.Marshal(map[string]any{"netns": sb.NetNS, "stoppedAt": sb.StoppedAt, "config": sb.Config})
 		if err != nil {
@@ -30,6 +31,7 @@ func (s *Server) PodSandboxStatus(_ context.Context,
 		}
 		resp.Info = map[string]string{"info": string(info)}
 	}
+
 	return resp, nil
 }
 
@@ -50,6 +52,7 @@ func sandboxStatus(sb store.Sandbox) *runtimeapi.PodSandboxStatus {
 			Options: sb.Config.GetLinux().GetSecurityContext().GetNamespaceOptions(),
 		}},
 	}
+
 	for i, ip := range sb.IPs {
 		if i == 0 {
 			st.Network.Ip = ip
@@ -57,5 +60,6 @@ func sandboxStatus(sb store.Sandbox) *runtimeapi.PodSandboxStatus {
 		}
 		st.Network.AdditionalIps = append(st.Network.AdditionalIps, &runtimeapi.PodIP{Ip: ip})
 	}
+
 	return st
 }

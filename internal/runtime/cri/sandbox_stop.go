@@ -39,6 +39,7 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 			return err
 		}
 	}
+
 	if err := s.stopContainersOf(ctx, sb.ID); err != nil {
 		return err
 	}
@@ -48,6 +49,7 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err := s.disconnect(ctx, current); err != nil {
 		return fmt.Errorf("disconnect from network: %w", err)
 	}
+
 	_, err = s.sandboxes.Update(sb.ID, func(sb store.Sandbox) (store.Sandbox, error) {
 		sb.StoppedAt, sb.NetNS = time.Now(), ""
 		return sb, nil
@@ -60,6 +62,7 @@ func (s *Server) stopSandbox(ctx context.Context, sb store.Sandbox) error {
 	if err := s.stopContainersOf(ctx, sb.ID); err != nil {
 		return err
 	}
+
 	s.releasePod(sb.ID)
 	return nil
 }

@@ -27,6 +27,7 @@ func TestRunPodSandbox(t *testing.T) {
 		}
 		return nil
 	})
+
 	id := n.RunPod(t, "web", func(c *podConfig) {
 		c.Annotations = map[string]string{"note": "kept"}
 		c.PortMappings = []*runtimeapi.PortMapping{
@@ -38,9 +39,11 @@ func TestRunPodSandbox(t *testing.T) {
 			},
 		}
 	})
+
 	if diff := cmp.Diff([]string{"Network.Setup"}, n.Calls.Made("Engine.List")); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
+
 	pod, _ := n.Network.Pod(id)
 	want := cri.Pod{
 		ID:        id,
@@ -56,6 +59,7 @@ func TestRunPodSandbox(t *testing.T) {
 		Labels:      map[string]string{"app": "web"},
 		Annotations: map[string]string{"note": "kept"},
 	}
+
 	if diff := cmp.Diff(want, pod); diff != "" {
 		t.Errorf("the network's pod (-want +got):\n%s", diff)
 	}
@@ -63,6 +67,7 @@ func TestRunPodSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	st := resp.GetStatus()
 	wantNetwork := &runtimeapi.PodSandboxNetworkStatus{
 		Ip: "10.9.0.1", AdditionalIps: []*runtimeapi.PodIP{{Ip: "fd00:9::1"}},
@@ -70,6 +75,7 @@ func TestRunPodSandbox(t *testing.T) {
 	if diff := cmp.Diff(wantNetwork, st.GetNetwork(), protocmp.Transform()); diff != "" || st.GetState() != ready {
 		t.Errorf("state %v, addresses (-want +got):\n%s", st.GetState(), diff)
 	}
+
 	if !strings.Contains(resp.GetInfo()["info"], n.Network.NetNS(id)) {
 		t.Errorf("verbose status lacks the network namespace: %v", resp.GetInfo())
 	}
@@ -77,6 +83,7 @@ func TestRunPodSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if info, err := os.Stat(logs); err != nil || !info.IsDir() {
 		t.Errorf("log folder: %v, %v", info, err)
 	}
@@ -120,6 +127,7 @@ func TestRunPodSandboxRefuses(t *testing.T) {
 			if left := n.Left(); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
+
 			if made := n.Calls.Made("Engine.List"); len(made) > 0 {
 				t.Errorf("calls for a pod that is refused: %q", made)
 			}
@@ -173,6 +181,7 @@ func TestRunPodSandboxIsUndone(t *testing.T) {
 			if diff := cmp.Diff(tc.calls, n.Calls.Made("Engine.List")); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
+
 			if left := n.Left(); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
@@ -193,6 +202,7 @@ func TestStopPodSandbox(t *testing.T) {
 	if diff := cmp.Diff(want, n.Calls.Made()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
+
 	if st := n.Status(t, first); st.GetState() != exited || st.GetExitCode() != 137 {
 		t.Errorf("the container that ran: %v", st)
 	}
@@ -202,16 +212,19 @@ func TestStopPodSandbox(t *testing.T) {
 	if got := n.PodState(t, pod); got != notReady {
 		t.Errorf("state %v after StopPodSandbox", got)
 	}
+
 	n.Calls.Reset()
 	stop(t, n, pod)
 	if made := n.Calls.Made(); len(made) > 0 {
 		t.Errorf("calls for a pod that is stopped: %q", made)
 	}
+
 	stop(t, n, "0123")
 	err := createContainer(t, n, pod, critest.ContainerConfig("late"))
 	expect(t, err, codes.FailedPrecondition, "is not running")
 	_, err = n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: second})
 	expect(t, err, codes.FailedPrecondition, "is not running")
+
 	// What the containers shared is gone with the last of them, before the sandbox is removed.
 	for i, id := range []string{first, second} {
 		n.Calls.Reset()
@@ -240,6 +253,7 @@ func TestStopPodSandboxAgainAfterAnError(t *testing.T) {
 			if got := n.PodState(t, pod); got != ready {
 				t.Errorf("state %v after a StopPodSandbox that did not work", got)
 			}
+
 			n.Calls.Reset()
 			stop(t, n, pod)
 			if st := n.Status(t, container); st.GetState() != exited {
@@ -266,6 +280,7 @@ func TestRemovePodSandbox(t *testing.T) {
 	if diff := cmp.Diff([]string{stays}, n.Engine.Containers()); diff != "" {
 		t.Errorf("containers (-want +got):\n%s", diff)
 	}
+
 	if st := n.Status(t, stays); st.GetState() != running {
 		t.Errorf("the other pod's container: %v", st)
 	}
@@ -285,6 +300,7 @@ func TestRemovePodSandboxAgainAfterAnError(t *testing.T) {
 	if got := n.PodState(t, pod); got != notReady {
 		t.Errorf("state %v after a RemovePodSandbox that did not work", got)
 	}
+
 	n.Calls.Reset()
 	remove(t, n, pod)
 	if left := n.Left(); len(left) > 0 {
@@ -301,6 +317,7 @@ func TestListPodSandbox(t *testing.T) {
 	state := func(s runtimeapi.PodSandboxState) *runtimeapi.PodSandboxStateValue {
 		return &runtimeapi.PodSandboxStateValue{State: s}
 	}
+
 	for _, tc := range []struct {
 		name   string
 		filter *runtimeapi.PodSandboxFilter
@@ -324,6 +341,7 @@ func TestListPodSandbox(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var names []string
 			for m, err := stream.Recv(); !errors.Is(err, io.EOF); m, err = stream.Recv() {
 				if err != nil {
@@ -333,12 +351,14 @@ func TestListPodSandbox(t *testing.T) {
 					names = append(names, item.GetMetadata().GetName())
 				}
 			}
+
 			slices.Sort(names)
 			if diff := cmp.Diff(tc.want, names); diff != "" {
 				t.Errorf("pods as a stream (-want +got):\n%s", diff)
 			}
 		})
 	}
+
 	want := []string{web, db, old}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, n.Server.Sandboxes()); diff != "" {
@@ -355,16 +375,19 @@ func TestStopPodSandboxWaitsForItsRun(t *testing.T) {
 		<-goOn
 		return nil
 	})
+
 	ran, removed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: critest.PodConfig("web")})
 		ran <- err
 	}()
+
 	id := <-connecting
 	go func() {
 		_, err := n.RemovePodSandbox(t.Context(), &runtimeapi.RemovePodSandboxRequest{PodSandboxId: id})
 		removed <- err
 	}()
+
 	select {
 	case err := <-removed:
 		t.Errorf("a pod that is being connected was removed: %v", err)
@@ -375,6 +398,7 @@ func TestStopPodSandboxWaitsForItsRun(t *testing.T) {
 			t.Errorf("RemovePodSandbox: %v", err)
 		}
 	}
+
 	if err := <-ran; err != nil {
 		t.Errorf("RunPodSandbox: %v", err)
 	}
@@ -400,10 +424,12 @@ func TestRunPodSandboxThatCannotBeUndone(t *testing.T) {
 			if !n.Log.Has("pod not undone") {
 				t.Error("nobody is told")
 			}
+
 			n.Calls.Reset()
 			if got := podStates(t, n); got != "web=NOTREADY" {
 				t.Errorf("pods: %q", got)
 			}
+
 			if restart {
 				n.Stop(t)
 				n.Start(t)
@@ -412,6 +438,7 @@ func TestRunPodSandboxThatCannotBeUndone(t *testing.T) {
 					remove(t, n, id)
 				}
 			}
+
 			if left := n.Left(); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}

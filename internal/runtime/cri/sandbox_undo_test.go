@@ -19,6 +19,7 @@ func TestRunSandboxRemovesItsFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := &Server{cfg: Config{StateDir: dir}, sandboxes: sandboxes}
 	sb := store.Sandbox{ID: "web", Config: store.SandboxConfig{PodSandboxConfig: &runtimeapi.PodSandboxConfig{}}}
 	if err := os.MkdirAll(s.resolvConf(sb.ID), 0o700); err != nil { // a folder where the file is to be
@@ -27,6 +28,7 @@ func TestRunSandboxRemovesItsFolder(t *testing.T) {
 	if err := s.runSandbox(t.Context(), sb, choose(s, sb)); err == nil {
 		t.Error("no error")
 	}
+
 	if _, err := os.Stat(s.containerDir(sb.ID)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("folder of the pod: %v, want none", err)
 	}

@@ -74,6 +74,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+
 	s := &Server{
 		cfg:     cfg,
 		log:     cfg.Log,
@@ -83,6 +84,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		refused: map[string]error{},
 		pipes:   map[string]func(){},
 	}
+
 	ctx, s.endLife = context.WithCancel(ctx)
 	s.life = func() context.Context { return ctx }
 	for _, dir := range []string{cfg.StateDir, cfg.RunDir, s.fifoDir()} {
@@ -90,6 +92,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("make folder of CRI server: %w", err)
 		}
 	}
+
 	var err error
 	if s.sandboxes, err = store.Open[store.Sandbox](filepath.Join(cfg.StateDir, "sandboxes")); err != nil {
 		return nil, err
@@ -97,6 +100,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	for _, sb := range s.sandboxes.List(nil) {
 		s.kinds.put(sb.ID, choose(s, sb))
 	}
+
 	if s.containers, err = store.Open[store.Container](filepath.Join(cfg.StateDir, "containers")); err != nil {
 		return nil, err
 	}
@@ -105,6 +109,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.watchers.Wait()
 		return nil, err
 	}
+
 	return s, nil
 }
 
@@ -120,6 +125,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 		}
 		return err
 	}
+
 	var undo cleanup.Stack
 	if started {
 		undo.Add(func() error { return s.keeper.Quit(context.WithoutCancel(ctx)) })
@@ -128,6 +134,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 	if s.streams, err = s.newStreamServer(); err != nil {
 		return err
 	}
+
 	s.watchers.Go(func() { s.cfg.Engine.OutOfMemory(ctx, s.samples.sawOutOfMemory) })
 	if err := s.recover(ctx); err != nil {
 		return fmt.Errorf("recover state of CRI server: %w", err)
@@ -137,6 +144,7 @@ func (s *Server) begin(ctx context.Context) (err error) {
 	s.watchers.Go(func() { s.renewTickets(ctx) })
 	s.watchers.Go(func() { s.tellWaits(ctx) })
 	s.watchers.Go(func() { s.boundUnread(ctx) })
+
 	return nil
 }
 
@@ -150,11 +158,13 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	for _, l := range listeners {
 		go func() { errs <- g.Serve(l) }()
 	}
+
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-errs:
 	}
+
 	_ = s.cfg.Stream.Close()
 	s.events.close()
 	s.endLife()
@@ -163,11 +173,13 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		g.GracefulStop()
 		close(stopped)
 	}()
+
 	select {
 	case <-stopped:
 	case <-time.After(stopTimeout):
 		g.Stop()
 	}
+
 	s.watchers.Wait()
 	if errors.Is(err, grpc.ErrServerStopped) {
 		return nil
@@ -191,8 +203,8 @@ func (s *Server) Purge(ctx context.Context) error {
 	return errors.Join(append(errs, s.keeper.Quit(ctx))...)
 }
 
-// containerDir is where a container's own files are: its working folder, seen from inside, is "run" in it.
+// containerDir returns where a container's own files are: its working folder, seen from inside, is "run" in it.
 func (s *Server) containerDir(id string) string { return filepath.Join(s.cfg.StateDir, "work", id) }
 
-// fifoDir is where the FIFOs of streams are.
+// fifoDir returns where the FIFOs of streams are.
 func (s *Server) fifoDir() string { return filepath.Join(s.cfg.RunDir, "fifo") }

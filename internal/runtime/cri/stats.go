@@ -59,8 +59,10 @@ func (s *Server) listContainerStats(ctx context.Context,
 			s.log.Debug("container not measured", "container", c.ID, "error", err)
 			continue
 		}
+
 		out = append(out, m.stats())
 	}
+
 	return out
 }
 
@@ -104,9 +106,9 @@ func (m measurement) attributes() *runtimeapi.ContainerAttributes {
 	}
 }
 
-// stats is the form for all platforms. The kubelet on Windows reads it too, unless it takes statistics from CRI alone.
-// As from containerd on Windows, nothing says what is left of a limit: the kubelet there adds that up over all pods,
-// takes the sum for what pods may still have of the node, and evicts
+// stats returns the form for all platforms. The kubelet on Windows reads it too, unless it takes statistics from CRI
+// alone. As from containerd on Windows, nothing says what is left of a limit: the kubelet there adds that up over all
+// pods, takes the sum for what pods may still have of the node, and evicts
 // (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/kubelet/server/stats/summary_sys_containers_windows.go).
 func (m measurement) stats() *runtimeapi.ContainerStats {
 	at := m.at.UnixNano()
@@ -134,7 +136,7 @@ func (m measurement) stats() *runtimeapi.ContainerStats {
 	}
 }
 
-// windows is the form for Windows nodes.
+// windows returns the form for Windows nodes.
 func (m measurement) windows() *runtimeapi.WindowsContainerStats {
 	at := m.at.UnixNano()
 	return &runtimeapi.WindowsContainerStats{
@@ -150,7 +152,11 @@ func (m measurement) windows() *runtimeapi.WindowsContainerStats {
 			PageFaults:        number(m.PageFaults),
 			CommitMemoryBytes: number(m.Commit),
 		},
-		WritableLayer: &runtimeapi.WindowsFilesystemUsage{Timestamp: at, FsId: fsID(), UsedBytes: number(m.disk)},
+		WritableLayer: &runtimeapi.WindowsFilesystemUsage{
+			Timestamp: at,
+			FsId:      fsID(),
+			UsedBytes: number(m.disk),
+		},
 	}
 }
 
@@ -197,6 +203,7 @@ func (s *sampler) nanoCores(id string, u engine.Usage) uint64 {
 	if s.last == nil {
 		s.last = map[string]sample{}
 	}
+
 	old, ok := s.last[id]
 	interval := u.At.Sub(old.usage.At)
 	switch {
@@ -206,6 +213,7 @@ func (s *sampler) nanoCores(id string, u engine.Usage) uint64 {
 	case interval < minInterval || u.CPU < old.usage.CPU:
 		return old.nanoCores
 	}
+
 	rate := uint64(float64(u.CPU-old.usage.CPU) / interval.Seconds())
 	s.last[id] = sample{usage: u, nanoCores: rate}
 	return rate

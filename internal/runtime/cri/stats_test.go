@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// usage is what a container uses seconds after its start: half a processor.
+// usage returns what a container uses seconds after its start: half a processor.
 func usage(seconds int) engine.Usage {
 	at := time.Date(2026, 1, 1, 0, 0, seconds, 0, time.UTC)
 	return engine.Usage{
@@ -40,6 +40,7 @@ func TestContainerStats(t *testing.T) {
 		resp, err := n.ContainerStats(t.Context(), &runtimeapi.ContainerStatsRequest{ContainerId: id})
 		return resp.GetStats(), err
 	}
+
 	// Of two samples less than half a second apart no rate can be told, so the last one stays.
 	short := usage(10)
 	short.At = short.At.Add(400 * time.Millisecond)
@@ -56,10 +57,12 @@ func TestContainerStats(t *testing.T) {
 			t.Errorf("sample %d: %d nanocores, want %d", i, got, tc.nanoCores)
 		}
 	}
+
 	stats, err := get()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]uint64{
 		"cpu":         stats.GetCpu().GetUsageCoreNanoSeconds().GetValue(),
 		"working set": stats.GetMemory().GetWorkingSetBytes().GetValue(),
@@ -68,12 +71,14 @@ func TestContainerStats(t *testing.T) {
 		"faults":      stats.GetMemory().GetPageFaults().GetValue(),
 		"disk":        stats.GetWritableLayer().GetUsedBytes().GetValue(),
 	}
+
 	want := map[string]uint64{
 		"cpu": 15e9, "working set": 3000, "commit": 4000, "available": 0, "faults": 5, "disk": 4096,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}
+
 	n.Calls.Fail("Engine.Usage", errors.New("no cgroup"))
 	_, err = get()
 	expect(t, err, codes.Unknown, "get stats of container", "no cgroup")
@@ -82,6 +87,7 @@ func TestContainerStats(t *testing.T) {
 	if err := stopContainer(t, n, id, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	if stats, err = get(); err != nil || stats.GetCpu().GetUsageCoreNanoSeconds().GetValue() != 0 ||
 		stats.GetWritableLayer().GetUsedBytes().GetValue() != 4096 {
 		t.Errorf("stats of a container that has ended: %v, %v", stats, err)
@@ -121,11 +127,13 @@ func TestListContainerStats(t *testing.T) {
 			for _, s := range resp.GetStats() {
 				list = append(list, s.GetAttributes().GetMetadata().GetName())
 			}
+
 			stream, err := n.StreamContainerStats(t.Context(),
 				&runtimeapi.StreamContainerStatsRequest{Filter: tc.filter})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for m, err := stream.Recv(); !errors.Is(err, io.EOF); m, err = stream.Recv() {
 				if err != nil {
 					t.Fatal(err)
@@ -134,6 +142,7 @@ func TestListContainerStats(t *testing.T) {
 					streamed = append(streamed, s.GetAttributes().GetMetadata().GetName())
 				}
 			}
+
 			for _, got := range [][]string{list, streamed} {
 				slices.Sort(got)
 				if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -151,11 +160,13 @@ func TestPodSandboxStats(t *testing.T) {
 	for _, id := range []string{n.Run(t, pod, "first", limited), n.Run(t, pod, "second", limited)} {
 		n.Engine.SetUsage(id, usage(10))
 	}
+
 	n.Create(t, pod, "new")
 	resp, err := n.PodSandboxStats(t.Context(), &runtimeapi.PodSandboxStatsRequest{PodSandboxId: pod})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w := resp.GetStats().GetWindows()
 	got := map[string]uint64{
 		"containers":  uint64(len(w.GetContainers())),
@@ -167,6 +178,7 @@ func TestPodSandboxStats(t *testing.T) {
 		"received":    w.GetNetwork().GetDefaultInterface().GetRxBytes().GetValue(),
 		"interfaces":  uint64(len(w.GetNetwork().GetInterfaces())),
 	}
+
 	want := map[string]uint64{
 		"containers": 2, "cpu": 10e9, "working set": 6000, "commit": 8000, "available": 0, "processes": 12,
 		"received": 11, "interfaces": 2,
@@ -174,6 +186,7 @@ func TestPodSandboxStats(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}
+
 	// What cannot be measured is left out; the rest is told.
 	n.Calls.Fail("Network.Stats", errors.New("no namespace"))
 	list, err := n.ListPodSandboxStats(t.Context(), &runtimeapi.ListPodSandboxStatsRequest{})
@@ -195,6 +208,7 @@ func TestPodSandboxMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, d := range described.GetDescriptors() {
 		names = append(names, d.GetName())
@@ -203,10 +217,12 @@ func TestPodSandboxMetrics(t *testing.T) {
 			t.Errorf("descriptor %v: labels (-want +got):\n%s", d, diff)
 		}
 	}
+
 	resp, err := n.ListPodSandboxMetrics(t.Context(), &runtimeapi.ListPodSandboxMetricsRequest{})
 	if err != nil || len(resp.GetPodMetrics()) != 1 || len(resp.GetPodMetrics()[0].GetContainerMetrics()) != 1 {
 		t.Fatalf("metrics: %v, %v", resp, err)
 	}
+
 	var got []string
 	for _, m := range resp.GetPodMetrics()[0].GetContainerMetrics()[0].GetMetrics() {
 		got = append(got, m.GetName())
@@ -217,6 +233,7 @@ func TestPodSandboxMetrics(t *testing.T) {
 			t.Errorf("processor time: %v", m)
 		}
 	}
+
 	if diff := cmp.Diff(names, got); diff != "" {
 		t.Errorf("metrics (-described +got):\n%s", diff)
 	}

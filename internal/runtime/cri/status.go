@@ -19,17 +19,20 @@ func (s *Server) Status(ctx context.Context, req *runtimeapi.StatusRequest) (*ru
 	if err := s.cfg.Network.Ready(ctx); err != nil {
 		network.Status, network.Reason, network.Message = false, "NetworkPluginNotReady", err.Error()
 	}
+
 	resp := &runtimeapi.StatusResponse{
 		Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{ready, network}},
 		// All of these are features of Linux; the empty message says that a Windows runtime has none of them.
 		Features: &runtimeapi.RuntimeFeatures{},
 	}
+
 	for _, name := range append([]string{""}, s.cfg.Handlers...) {
 		resp.RuntimeHandlers = append(resp.RuntimeHandlers, &runtimeapi.RuntimeHandler{
 			Name:     name,
 			Features: &runtimeapi.RuntimeHandlerFeatures{},
 		})
 	}
+
 	if req.GetVerbose() {
 		info, err := json.Marshal(map[string]any{
 			"node": s.cfg.Node, "launch": s.cfg.Launch, "stateDir": s.cfg.StateDir,
@@ -40,5 +43,6 @@ func (s *Server) Status(ctx context.Context, req *runtimeapi.StatusRequest) (*ru
 		}
 		resp.Info = map[string]string{"config": string(info)}
 	}
+
 	return resp, nil
 }

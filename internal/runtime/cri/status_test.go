@@ -35,6 +35,7 @@ func TestStatus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			got := map[string]string{}
 			for _, c := range resp.GetStatus().GetConditions() {
 				got[c.GetType()] = ""
@@ -42,6 +43,7 @@ func TestStatus(t *testing.T) {
 					got[c.GetType()] = c.GetReason() + ": " + c.GetMessage()
 				}
 			}
+
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
@@ -49,6 +51,7 @@ func TestStatus(t *testing.T) {
 			for _, h := range resp.GetRuntimeHandlers() {
 				handlers = append(handlers, h.GetName())
 			}
+
 			if diff := cmp.Diff([]string{"", critest.Handler}, handlers); diff != "" {
 				t.Errorf("handlers (-want +got):\n%s", diff)
 			}
@@ -75,12 +78,14 @@ func TestUpdateRuntimeConfig(t *testing.T) {
 		_, err := n.UpdateRuntimeConfig(t.Context(), &runtimeapi.UpdateRuntimeConfigRequest{RuntimeConfig: config})
 		return err
 	}
+
 	// The kubelet sends an empty range before the node has one.
 	for _, cidr := range []string{"", "10.244.1.0/24,fd00:244:1::/64"} {
 		if err := update(cidr); err != nil {
 			t.Errorf("range %q: %v", cidr, err)
 		}
 	}
+
 	if diff := cmp.Diff([]string{"Network.SetPodCIDR 10.244.1.0/24,fd00:244:1::/64"},
 		n.Calls.Made("Engine")); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -101,6 +106,7 @@ func TestWhatWindowsDoesNotHave(t *testing.T) {
 	if _, err := n.UpdatePodSandboxResources(t.Context(), &runtimeapi.UpdatePodSandboxResourcesRequest{}); err != nil {
 		t.Errorf("UpdatePodSandboxResources: %v", err)
 	}
+
 	resp, err := n.RuntimeConfig(t.Context(), &runtimeapi.RuntimeConfigRequest{})
 	if err != nil || resp.GetLinux() != nil {
 		t.Errorf("RuntimeConfig: %v, %v", resp, err)
@@ -114,6 +120,7 @@ func TestContainerStatusVerbose(t *testing.T) {
 	if err != nil || resp.GetStatus().GetId() != id {
 		t.Fatalf("status by the beginning of the id: %v, %v", resp, err)
 	}
+
 	for _, want := range []string{
 		`"user":"ContainerUser"`, `"program":["C:\\app\\app.exe","serve"]`,
 		`"dir":"C:\\app"`,

@@ -17,7 +17,11 @@ type streamRuntime struct{ s *Server }
 func (s *Server) newStreamServer() (streaming.Server, error) {
 	config := streaming.DefaultConfig
 	config.Addr = s.cfg.Stream.Addr().String()
-	config.BaseURL = &url.URL{Scheme: "http", Host: config.Addr, Path: "/"}
+	config.BaseURL = &url.URL{
+		Scheme: "http",
+		Host:   config.Addr,
+		Path:   "/",
+	}
 	server, err := streaming.NewServer(config, streamRuntime{s})
 	if err != nil {
 		return nil, fmt.Errorf("make streaming server: %w", err)

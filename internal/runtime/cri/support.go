@@ -31,6 +31,7 @@ func SupportRows() []support.Row {
 		{Name: "ImageFsInfo", Note: `reports the mount point C:\, which is on the engine's file system`},
 	})
 	add("Windows container fields", hcsRef, fieldRows())
+
 	return rows
 }
 

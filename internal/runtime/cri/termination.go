@@ -29,7 +29,7 @@ const annotationTerminationPath = "io.kubernetes.container.terminationMessagePat
 // terminationName is the file of the working folder.
 const terminationName = "termination-log"
 
-// terminationMount is the index of the mount for the termination message; -1 without one. It is the kubelet's last
+// terminationMount returns the index of the mount for the termination message; -1 without one. It is the kubelet's last
 // mount: a volume that a pod mounts at the same path comes before it.
 func terminationMount(config *runtimeapi.ContainerConfig) int {
 	named := config.GetAnnotations()[annotationTerminationPath]
@@ -44,7 +44,7 @@ func terminationMount(config *runtimeapi.ContainerConfig) int {
 	return last
 }
 
-// inDrive is a path of drive C: in the one form in which two can be compared, "/dev/termination-log".
+// inDrive returns a path of drive C: in the one form in which two can be compared, "/dev/termination-log".
 func inDrive(winPath string) string {
 	p := strings.ToLower(strings.ReplaceAll(winPath, `\`, "/"))
 	return path.Clean("/" + strings.TrimPrefix(p, "c:"))
@@ -62,6 +62,7 @@ func boundTermination(config *runtimeapi.ContainerConfig, mounts []engine.Mount,
 	if err != nil {
 		return "", fmt.Errorf("look at file of termination message: %w", err)
 	}
+
 	if !info.Mode().IsRegular() {
 		return "", nil
 	}
@@ -69,6 +70,7 @@ func boundTermination(config *runtimeapi.ContainerConfig, mounts []engine.Mount,
 	if err != nil {
 		return "", fmt.Errorf("find file of termination message: %w", err)
 	}
+
 	file, err := ownFile(filepath.Join(runDir, terminationName), nil)
 	if err != nil {
 		return "", fmt.Errorf("make file for termination message: %w", err)
@@ -87,6 +89,7 @@ func (s *Server) passTermination(c store.Container) error {
 	if err != nil || len(text) == 0 {
 		return err
 	}
+
 	// The path was without links when the file was opened for the mount, and must still be.
 	fd, err := unix.Openat2(unix.AT_FDCWD, c.TerminationLog, &unix.OpenHow{
 		Flags:   unix.O_WRONLY | unix.O_TRUNC | unix.O_NONBLOCK | unix.O_CLOEXEC,
@@ -95,6 +98,7 @@ func (s *Server) passTermination(c store.Container) error {
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
+
 	if err != nil {
 		return fmt.Errorf("open file of termination message %q: %w", c.TerminationLog, err)
 	}
@@ -103,8 +107,8 @@ func (s *Server) passTermination(c store.Container) error {
 	return errors.Join(err, file.Close())
 }
 
-// lastWords is the end of a container's file, as much as the kubelet reads. The folder belongs to the container's user:
-// see openOwned. Without the file there are no words.
+// lastWords returns the end of a container's file, as much as the kubelet reads. The folder belongs to the container's
+// user: see openOwned. Without the file there are no words.
 func lastWords(file string) ([]byte, error) {
 	f, err := openOwned(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -118,6 +122,7 @@ func lastWords(file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read termination message: %w", err)
 	}
+
 	if _, err := f.Seek(max(info.Size()-maxText, 0), io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read termination message: %w", err)
 	}

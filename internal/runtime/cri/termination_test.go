@@ -124,6 +124,7 @@ func TestTerminationMessage(t *testing.T) {
 			if err := os.Mkdir(filepath.Dir(kubelets), 0o755); err != nil {
 				t.Fatal(err)
 			}
+
 			writeFile(t, kubelets, "")
 			source, err := os.Open(kubelets)
 			if err != nil {
@@ -133,6 +134,7 @@ func TestTerminationMessage(t *testing.T) {
 			if err := os.MkdirAll(s.runDir(c), 0o755); err != nil {
 				t.Fatal(err)
 			}
+
 			mounts := []engine.Mount{{Source: source}}
 			c.TerminationLog, err = boundTermination(&runtimeapi.ContainerConfig{
 				Annotations: map[string]string{annotationTerminationPath: "/dev/termination-log"},
@@ -142,6 +144,7 @@ func TestTerminationMessage(t *testing.T) {
 				t.Fatalf("the kubelet's file is %q, %v, want %q", c.TerminationLog, err, kubelets)
 			}
 			defer mounts[0].Source.Close()
+
 			own := filepath.Join(s.runDir(c), terminationName)
 			if info, err := mounts[0].Source.Stat(); err != nil || info.Mode().Perm() != 0o666 ||
 				mounts[0].Source.Name() != own {
@@ -151,6 +154,7 @@ func TestTerminationMessage(t *testing.T) {
 			if err := s.passTermination(c); (err != nil) != tt.refused {
 				t.Errorf("passing it on: %v, want an error: %t", err, tt.refused)
 			}
+
 			if got, err := os.ReadFile(kubelets); err == nil && string(got) != tt.want {
 				t.Errorf("the kubelet reads %d bytes %.60q, want %d", len(got), got, len(tt.want))
 			}

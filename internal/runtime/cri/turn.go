@@ -12,31 +12,41 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/store"
 )
 
-// Load is how busy the node is with starting programs.
+// Load returns how busy the node is with starting programs.
 func (s *Server) Load() admission.Load { return s.queue.Load() }
 
-// waitingPod is the pod of a container whose program waits for its turn.
+// waitingPod returns the pod of a container whose program waits for its turn.
 func (s *Server) waitingPod(c store.Container) admission.Pod {
 	sb, err := s.sandboxes.Get(c.SandboxID)
 	if err != nil {
 		return admission.Pod{}
 	}
 	meta := sb.Config.GetMetadata()
-	return admission.Pod{Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUid()}
+	return admission.Pod{
+		Namespace: meta.GetNamespace(),
+		Name:      meta.GetName(),
+		UID:       meta.GetUid(),
+	}
 }
 
 // enter waits for the turn of a program in a container. While it has its place, its pod goes ahead of others: the
 // sooner it is done, the sooner the next has its turn.
 func (s *Server) enter(ctx context.Context, kind admission.Kind, c store.Container) (*admission.Place, error) {
-	place, err := s.queue.Enter(ctx, admission.Ask{Kind: kind, Pod: s.waitingPod(c), Container: c.ID})
+	place, err := s.queue.Enter(ctx, admission.Ask{
+		Kind:      kind,
+		Pod:       s.waitingPod(c),
+		Container: c.ID,
+	})
 	if err != nil {
 		return nil, err
 	}
+
 	end := s.lifts.Begin(c.SandboxID)
 	go func() {
 		<-place.Left()
 		end()
 	}()
+
 	return place, nil
 }
 
@@ -56,6 +66,7 @@ func (s *Server) leaveWhenStarted(place *admission.Place, file string) func(ende
 		tick, most := time.NewTicker(lookForStart), time.NewTimer(admission.HoldMost)
 		defer tick.Stop()
 		defer most.Stop()
+
 		for !cameUp(file) {
 			select {
 			case up := <-over:
@@ -65,6 +76,7 @@ func (s *Server) leaveWhenStarted(place *admission.Place, file string) func(ende
 					place.GiveUp()
 				}
 				return
+
 			case <-most.C:
 				place.GiveUp()
 				return
@@ -76,8 +88,10 @@ func (s *Server) leaveWhenStarted(place *admission.Place, file string) func(ende
 		case <-over:
 		case <-time.After(afterStart):
 		}
+
 		place.Leave()
 	}()
+
 	return func(ended int) {
 		over <- cameUp(file)
 		if ended > 0 {
@@ -117,6 +131,7 @@ const (
 func (s *Server) tellWaits(ctx context.Context) {
 	tick := time.NewTicker(lookForWaits)
 	defer tick.Stop()
+
 	told := map[admission.Pod]time.Time{}
 	for {
 		select {
@@ -124,6 +139,7 @@ func (s *Server) tellWaits(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+
 		if s.cfg.Tell == nil {
 			continue
 		}
@@ -133,6 +149,7 @@ func (s *Server) tellWaits(ctx context.Context) {
 				delete(told, pod)
 			}
 		}
+
 		for _, p := range load.Pods {
 			if _, ok := told[p.Pod]; ok {
 				continue
@@ -152,16 +169,19 @@ func waitsText(p admission.PodLoad, l admission.Load) string {
 	for _, n := range l.Waiting {
 		others += n
 	}
+
 	node := fmt.Sprintf("the node starts %d programs at a time, one in a container takes it %s, and %d wait", l.Places,
 		l.Typical.Round(time.Millisecond), others)
 	if p.StartWaits > 0 {
 		return fmt.Sprintf("Its start has waited %s for a processor: %s", p.StartWaits.Round(time.Second), node)
 	}
+
 	if p.Jammed {
 		return fmt.Sprintf("Programs that the kubelet runs in it (probes, hooks) do not come up, while those of other pods "+
 			"do: %d of %d were not started, since this pod's have a turn after all others until one comes up. If what the "+
 			"pod runs has stopped Windows' services in it, a new pod helps", p.NotStarted, p.Asked)
 	}
+
 	return fmt.Sprintf("%d of %d programs that the kubelet was to run in it (probes, hooks) were not started in their "+
 		"time for want of a processor, and count as timed out: %s. Fewer pods, a longer timeoutSeconds or periodSeconds, "+
 		"or probes without programs (httpGet, tcpSocket) help", p.NotStarted, p.Asked, node)

@@ -18,12 +18,14 @@ func TestShortProgramCameUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		file := filepath.Join(t.TempDir(), "report")
 		over := s.leaveWhenStarted(place, file)
 		<-time.After(lookForStart / 10)
 		if err := os.WriteFile(file, []byte(report), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		over(0)
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,12 @@ func newCrowd(t *testing.T, says bool, change ...func(*cri.Config)) *crowd {
 	t.Helper()
 	gate := make(chan struct{})
 	n := critest.NewNode(t, append(change, func(c *cri.Config) { c.Places = 2 })...)
-	c := &crowd{Node: n, says: says, free: sync.OnceFunc(func() { close(gate) })}
+	c := &crowd{
+		Node: n,
+		says: says,
+		free: sync.OnceFunc(func() { close(gate) }),
+	}
+
 	n.Engine.OnExec = func(ctx context.Context, p critest.Program) (uint32, error) {
 		c.begun.Add(1)
 		if p.Args[0] != "block" {
@@ -43,12 +48,15 @@ func newCrowd(t *testing.T, says bool, change ...func(*cri.Config)) *crowd {
 				return 0, err
 			}
 		}
+
 		select {
 		case <-gate:
 		case <-ctx.Done():
 		}
+
 		return 0, ctx.Err()
 	}
+
 	c.pod = n.RunPod(t, "web")
 	c.app = n.Run(t, c.pod, "app")
 	var running sync.WaitGroup
@@ -59,6 +67,7 @@ func newCrowd(t *testing.T, says bool, change ...func(*cri.Config)) *crowd {
 			}
 		})
 	}
+
 	t.Cleanup(running.Wait)
 	t.Cleanup(c.free)
 	for deadline := time.Now().Add(10 * time.Second); c.begun.Load() < 2; {
@@ -67,11 +76,16 @@ func newCrowd(t *testing.T, says bool, change ...func(*cri.Config)) *crowd {
 		}
 		<-time.After(time.Millisecond)
 	}
+
 	return c
 }
 
 func (c *crowd) sync(ctx context.Context, seconds int64, cmd ...string) (*runtimeapi.ExecSyncResponse, error) {
-	return c.ExecSync(ctx, &runtimeapi.ExecSyncRequest{ContainerId: c.app, Cmd: cmd, Timeout: seconds})
+	return c.ExecSync(ctx, &runtimeapi.ExecSyncRequest{
+		ContainerId: c.app,
+		Cmd:         cmd,
+		Timeout:     seconds,
+	})
 }
 
 // until waits until the figures are so.
@@ -97,6 +111,7 @@ func TestProbeWhoseTimeIsOver(t *testing.T) {
 	if l := c.Server.Load(); l.NotStarted != 1 || l.Late != 0 || len(l.Pods) != 1 || l.Pods[0].Name != "web" {
 		t.Errorf("%+v", l)
 	}
+
 	c.free()
 	resp, err := c.sync(t.Context(), 10, "exit", "0")
 	if err != nil || resp.GetExitCode() != 0 {
@@ -135,9 +150,14 @@ func TestStartWaits(t *testing.T) {
 		"pod": func(ctx context.Context) error {
 			_, err := c.RunPodSandbox(ctx, &runtimeapi.RunPodSandboxRequest{
 				Config: &podConfig{
-					Metadata: &runtimeapi.PodSandboxMetadata{Name: "late", Namespace: "default", Uid: "7"},
+					Metadata: &runtimeapi.PodSandboxMetadata{
+						Name:      "late",
+						Namespace: "default",
+						Uid:       "7",
+					},
 				},
 			})
+
 			return err
 		},
 	} {
@@ -148,6 +168,7 @@ func TestStartWaits(t *testing.T) {
 			t.Errorf("%s: it was started", what)
 		}
 	}
+
 	if names := listPods(t, c.Node, nil); len(names) != 1 {
 		t.Errorf("a pod whose turn did not come is there: %q", names)
 	}
@@ -180,10 +201,11 @@ func TestWaitsAreTold(t *testing.T) {
 		_, err := c.sync(t.Context(), 1, "exit", "0")
 		expect(t, err, codes.DeadlineExceeded)
 	}
+
 	select {
 	case n := <-told:
-		if n.Pod != "web" || n.Reason != cri.ReasonWaits || !strings.Contains(n.Message, "of 2 programs that the kubelet") &&
-			!strings.Contains(n.Message, "1 of 1 programs") || !strings.Contains(n.Message, "2 programs at a time") {
+		if n.Pod != "web" || n.Reason != cri.ReasonWaits || (!strings.Contains(n.Message, "of 2 programs that the kubelet") &&
+			!strings.Contains(n.Message, "1 of 1 programs")) || !strings.Contains(n.Message, "2 programs at a time") {
 			t.Errorf("%+v", n)
 		}
 	case <-time.After(20 * time.Second):
@@ -209,6 +231,7 @@ func TestTurnGoesAhead(t *testing.T) {
 	if _, err := c.sync(t.Context(), 1, "exit", "0"); err == nil {
 		t.Error("a third program had its turn")
 	}
+
 	c.free()
 	ahead()
 
@@ -222,6 +245,7 @@ func TestTurnGoesAhead(t *testing.T) {
 	if !inStart {
 		t.Error("a pod whose container starts does not go ahead")
 	}
+
 	ahead()
 }
 

@@ -29,6 +29,7 @@ func (s *Server) boundUnread(ctx context.Context) {
 			if netns == "" {
 				continue
 			}
+
 			got, err := s.cfg.Engine.Unread(netns, engine.MostUnread)
 			if err != nil {
 				s.log.Debug("sockets of a pod not looked at", "pod", sb.ID, "error", err) // it goes, most often
@@ -47,6 +48,7 @@ func (s *Server) endUnread(ctx context.Context, sb store.Sandbox, killing *under
 		if c.State() != runtimeapi.ContainerState_CONTAINER_RUNNING || !killing.begin(c.ID) {
 			continue
 		}
+
 		s.samples.sawOutOfMemory(c.ID)
 		s.watchers.Go(func() {
 			defer killing.end(c.ID)

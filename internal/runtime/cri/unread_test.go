@@ -19,6 +19,7 @@ func TestUnread(t *testing.T) {
 		defer mu.Unlock()
 		return told
 	}
+
 	n := critest.NewNode(t, func(c *cri.Config) {
 		c.Tell = func(n cri.Notice) {
 			mu.Lock()
@@ -26,6 +27,7 @@ func TestUnread(t *testing.T) {
 			told = append(told, n)
 		}
 	})
+
 	hoards, reads := n.RunPod(t, "hoards"), n.RunPod(t, "reads")
 	n.Engine.SetUnread(n.Network.NetNS(reads), engine.MostUnread)
 	app, sidecar, other := n.Run(t, hoards, "app"), n.Run(t, hoards, "sidecar"), n.Run(t, reads, "app")
@@ -36,6 +38,7 @@ func TestUnread(t *testing.T) {
 			t.Errorf("exit code %d, reason %q", st.GetExitCode(), st.GetReason())
 		}
 	}
+
 	critest.Eventually(t, "both ends are told", func() bool { return len(notices()) == 2 })
 	for _, notice := range notices() {
 		if notice.Pod != "hoards" || notice.Reason != cri.ReasonUnread ||

@@ -39,13 +39,13 @@ func Users() map[string][]uint32 {
 	}
 }
 
-// userName is the user that a container's program runs as: what the container or its pod asks for, else what the image
-// says, else ContainerAdministrator, the default of Windows images other than nanoserver's.
+// userName returns the user that a container's program runs as: what the container or its pod asks for, else what the
+// image says, else ContainerAdministrator, the default of Windows images other than nanoserver's.
 func userName(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser string) string {
 	return cmp.Or(askedUser(sb, config, imageUser), userAdministrator)
 }
 
-// askedUser is the user that the container, its pod or the image asks for, "" if none does.
+// askedUser returns the user that the container, its pod or the image asks for, "" if none does.
 func askedUser(sb store.Sandbox, config *runtimeapi.ContainerConfig, imageUser string) string {
 	for _, name := range []string{
 		config.GetWindows().GetSecurityContext().GetRunAsUsername(),
@@ -85,14 +85,14 @@ func (s *Server) imageAccount(ctx context.Context, id, chainID, name string) (*s
 	return &a, nil
 }
 
-// uidOf is the Linux user of a container's programs, in the container. One that does not exist is the start's error, as
-// on Windows.
+// uidOf returns the Linux user of a container's programs, in the container. One that does not exist is the start's
+// error, as on Windows.
 func (s *Server) uidOf(c store.Container) uint32 {
 	uid, _ := s.kindOf(c.SandboxID).user(c)
 	return uid
 }
 
-// accountUID is the id of an account of an image: all programs of a container have one user, with the rights of
+// accountUID returns the id of an account of an image: all programs of a container have one user, with the rights of
 // ContainerAdministrator or those of ContainerUser.
 func accountUID(a sam.Account) uint32 {
 	if a.Administrator {
@@ -117,6 +117,7 @@ func lookupUser(name string) (uint32, error) {
 			return uidUser, nil
 		}
 	}
+
 	if strings.EqualFold(domain, "NT AUTHORITY") && strings.EqualFold(user, "SYSTEM") {
 		return uidAdministrator, nil
 	}

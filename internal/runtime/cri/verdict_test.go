@@ -18,6 +18,7 @@ func TestVerdictThatComesWithTheEnd(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(report), 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	for range 20 {
 		if err := os.WriteFile(report, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -28,6 +29,7 @@ func TestVerdictThatComesWithTheEnd(t *testing.T) {
 		if err := os.WriteFile(report, []byte("failed 5 Access is denied.\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		var got error
 		select {
 		case ended <- struct{}{}: // Taken while awaitVerdict waits.

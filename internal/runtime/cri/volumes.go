@@ -49,5 +49,5 @@ func (s *Server) anyRuns(sandbox string) bool {
 	return false
 }
 
-// volumesOf is the id of the lock that keeps a pod's sandboxes from being started.
+// volumesOf returns the id of the lock that keeps a pod's sandboxes from being started.
 func volumesOf(uid string) string { return "volumes of " + uid }

@@ -23,6 +23,7 @@ func TestHoldPod(t *testing.T) {
 		hold(false)
 		return nil
 	})
+
 	first := n.RunPod(t, "web")
 	hold(false)
 	stop(t, n, first)
@@ -33,11 +34,13 @@ func TestHoldPod(t *testing.T) {
 		defer close(started)
 		n.RunPod(t, "web")
 	}()
+
 	select {
 	case <-started:
 		t.Error("a sandbox was started while the pod was held")
 	case <-time.After(50 * time.Millisecond):
 	}
+
 	release()
 	<-started
 	hold(false)

@@ -51,6 +51,7 @@ func (s *stage) add(ctx context.Context, c *instructions.AddCommand) error {
 	if err := w.readRights(ctx, c.Chown, c.Chmod); err != nil {
 		return err
 	}
+
 	for _, pattern := range c.SourcePaths {
 		if err := w.addOne(ctx, pattern, c); err != nil {
 			return err
@@ -98,6 +99,7 @@ func (w *copying) archives(ctx context.Context, pattern string) error {
 	if err != nil {
 		return err
 	}
+
 	if len(found) == 0 || (len(found) > 1 && !w.into) {
 		return w.pattern(ctx, pattern, "") // which says what is wrong
 	}
@@ -110,6 +112,7 @@ func (w *copying) archives(ctx context.Context, pattern string) error {
 		if !folder && len(files) == 0 && len(found) == 1 {
 			return w.missing(pattern, name, "")
 		}
+
 		if !folder && len(files) == 1 {
 			unpacked, err := w.unpack(ctx, files[0])
 			if err != nil {
@@ -119,10 +122,12 @@ func (w *copying) archives(ctx context.Context, pattern string) error {
 				continue
 			}
 		}
+
 		if err := w.place(name, files, folder); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -141,6 +146,7 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 	if err != nil {
 		return fmt.Errorf("%q: %w: %w", address, err, errdefs.ErrInvalidArgument)
 	}
+
 	name := path.Base(u.Path)
 	if w.into && (name == "." || name == "/" || name == "..") {
 		return refuse(errdefs.ErrInvalidArgument, "%q ends without a file's name: give the target one", address)
@@ -172,6 +178,7 @@ func (w *copying) fetch(ctx context.Context, address, checksum string, unpack bo
 		Size:   size,
 		Mode:   fetchedMode,
 	}
+
 	return w.place(name, []imagebuild.File{fetched}, false)
 }
 
@@ -207,6 +214,7 @@ func download(ctx context.Context, address string, to io.Writer) (size int64, su
 	if err == nil && size > mostFetched {
 		err = refuse(errdefs.ErrInvalidArgument, "get %s: it has more than %d GiB", address, mostFetched>>30)
 	}
+
 	return size, fmt.Sprintf("sha256:%x", hash.Sum(nil)), err
 }
 
@@ -230,6 +238,7 @@ func (w *copying) unpack(ctx context.Context, from imagebuild.File) (bool, error
 	if err != nil {
 		return false, nil // it is copied as it is
 	}
+
 	if _, err := w.made.folder(w.target); err != nil {
 		return false, err
 	}
@@ -242,6 +251,7 @@ func (w *copying) unpack(ctx context.Context, from imagebuild.File) (bool, error
 			return true, refuse(errdefs.ErrInvalidArgument, "the archive has more than %d entries or %d GiB",
 				mostUnpacked, mostFetched>>30)
 		}
+
 		if err := w.unpackEntry(header, archive); err != nil {
 			return true, fmt.Errorf("%q in the archive: %w", header.Name, err)
 		}
@@ -284,6 +294,7 @@ func decompressed(file io.Reader) (io.Reader, error) {
 			return r, nil
 		}
 		return strings.NewReader(""), nil // not an archive
+
 	case bytes.HasPrefix(head, []byte("BZh")):
 		return bzip2.NewReader(buffered), nil
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
@@ -326,6 +337,7 @@ func (w *copying) unpackEntry(header *tar.Header, from io.Reader) error {
 		}
 		other.Name = at
 		return w.made.add(other)
+
 	case tar.TypeSymlink:
 		return w.unpackLink(at, name, header.Linkname)
 	}
@@ -373,11 +385,13 @@ func (w *copying) unpackLink(at, name, to string) error {
 			Link: to,
 		})
 	}
+
 	to = strings.ReplaceAll(to, `\`, "/")
 	end := path.Join(path.Dir(name), to)
 	if path.IsAbs(to) || strings.Contains(to, ":") || end == ".." || strings.HasPrefix(end, "../") {
 		return refuse(errdefs.ErrInvalidArgument, "it is a link to %q, which is not in the archive", to)
 	}
+
 	return w.made.add(imagebuild.File{
 		Name:  at,
 		Kind:  fs.ModeSymlink,

@@ -28,10 +28,22 @@ func archiveOf(t *testing.T, compressed bool, entries ...entry) string {
 
 	w := tar.NewWriter(into)
 	for _, e := range entries {
-		header := &tar.Header{Name: e.name, Typeflag: e.kind, Linkname: e.link, Size: int64(len(e.text)), Mode: 0o644}
-		if e.kind == tar.TypeXGlobalHeader {
-			header = &tar.Header{Name: e.name, Typeflag: e.kind, PAXRecords: map[string]string{"comment": "c"}}
+		header := &tar.Header{
+			Name:     e.name,
+			Typeflag: e.kind,
+			Linkname: e.link,
+			Size:     int64(len(e.text)),
+			Mode:     0o644,
 		}
+
+		if e.kind == tar.TypeXGlobalHeader {
+			header = &tar.Header{
+				Name:       e.name,
+				Typeflag:   e.kind,
+				PAXRecords: map[string]string{"comment": "c"},
+			}
+		}
+
 		err := w.WriteHeader(header)
 		if err == nil {
 			_, err = io.WriteString(w, e.text)
@@ -40,6 +52,7 @@ func archiveOf(t *testing.T, compressed bool, entries ...entry) string {
 			t.Fatal(err)
 		}
 	}
+
 	if err := errors.Join(w.Close(), into.Close()); err != nil {
 		t.Fatal(err)
 	}

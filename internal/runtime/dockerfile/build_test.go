@@ -96,6 +96,7 @@ func tryIn(t *testing.T, files map[string]string, with func(*dockerfile.Options)
 		},
 		Say: func(e dockerfile.Event) { m.events = append(m.events, e) },
 	}
+
 	o.Cache = cacheAt(t, t.TempDir())
 
 	if with != nil {
@@ -184,6 +185,7 @@ func (m *made) readLayer(l v1.Layer) error {
 		case tar.TypeSymlink:
 			text = []byte("->" + h.Linkname)
 		}
+
 		m.files[name] = string(text)
 	}
 }

@@ -85,6 +85,7 @@ func (s *stage) onImage(ctx context.Context, found Base) error {
 	if err != nil {
 		return err
 	}
+
 	if len(config.Config.OnBuild) > 0 {
 		return hasOnBuild(s.standIn)
 	}
@@ -116,12 +117,13 @@ func (s *stage) onImage(ctx context.Context, found Base) error {
 			return fmt.Errorf("take the layers of %s: %w", s.standIn, err)
 		}
 	}
+
 	s.history(config.History, found.Windows)
 	s.standing = len(s.steps)
 	return nil
 }
 
-// system is the system of a stage.
+// system returns the system of a stage.
 func (s *stage) system() string {
 	if s.linux {
 		return imagebuild.Linux
@@ -135,6 +137,7 @@ func (s *stage) takeLayer(ctx context.Context, from v1.Layer) error {
 	if err != nil {
 		return err
 	}
+
 	key := buildcache.NewKey("layer")
 	key.Add(sum.String())
 	layer, err := s.layer(ctx, key, func(w io.Writer) error {
@@ -154,6 +157,7 @@ func (s *stage) takeLayer(ctx context.Context, from v1.Layer) error {
 		case check.Digest().String() != sum.String():
 			return refuse(errdefs.ErrDataLoss, "a layer is not %s, as the image's configuration says", sum)
 		}
+
 		return nil
 	})
 	if err != nil {
@@ -173,6 +177,7 @@ func (s *stage) history(own []v1.History, windows int) {
 	if s.linux {
 		first = 0
 	}
+
 	made := s.steps[first:]
 	var all []imagebuild.Step
 	for _, h := range own {
@@ -186,6 +191,7 @@ func (s *stage) history(own []v1.History, windows int) {
 			made = made[1:]
 		}
 	}
+
 	s.steps = append(s.steps[:first:first], append(all, made...)...)
 }
 
@@ -205,6 +211,7 @@ func (s *stage) listing(ctx context.Context, layer *imagebuild.Layer) (*imagebui
 	if err != nil {
 		return nil, err
 	}
+
 	was := s.builder.cached
 	defer func() { s.builder.cached = was }() // nobody waits for a listing alone
 
@@ -230,6 +237,7 @@ func writeListing(w io.Writer, from *tar.Reader) error {
 		if err != nil {
 			return err
 		}
+
 		if err := to.WriteHeader(&tar.Header{
 			Format:     tar.FormatPAX,
 			Typeflag:   h.Typeflag,
@@ -274,6 +282,7 @@ func (s *stage) written(ctx context.Context, layer *imagebuild.Layer) error {
 		if !ok || at == "" {
 			continue
 		}
+
 		if len(s.tree.entries) > mostUnpacked {
 			return refuse(errdefs.ErrInvalidArgument, "it has more than %d files", mostUnpacked)
 		}
@@ -301,6 +310,7 @@ func (s *stage) entry(name string, header *tar.Header, from packed) (err error) 
 		UID:  header.Uid,
 		GID:  header.Gid,
 	}}
+
 	switch header.Typeflag {
 	case tar.TypeDir:
 		made.Kind = fs.ModeDir
@@ -309,10 +319,12 @@ func (s *stage) entry(name string, header *tar.Header, from packed) (err error) 
 		if !s.linux {
 			made.Link = strings.ReplaceAll(header.Linkname, `\`, "/")
 		}
+
 	case tar.TypeLink:
 		if made, err = s.linked(name, header.Linkname); err != nil {
 			return err
 		}
+
 	case tar.TypeReg:
 		made.packed, made.Size = from, header.Size
 		if listed, ok := header.PAXRecords[sizeRecord]; ok {
@@ -361,8 +373,8 @@ func (s *stage) linked(name, to string) (entry, error) {
 	return e, nil
 }
 
-// runKey is the key of what a command changes: all that it can see, but for secrets and the folders of caches, which
-// only their ids are of, as in BuildKit.
+// runKey returns the key of what a command changes: all that it can see, but for secrets and the folders of caches,
+// which only their ids are of, as in BuildKit.
 func (s *stage) runKey(config v1.Config, alone bool, mounts []mount) (buildcache.Key, error) {
 	key := buildcache.NewKey("run")
 	key.Add(s.Runner, s.Created.String(), s.system(), strconv.FormatBool(alone), strings.Join(s.osVersions, " "))
@@ -395,5 +407,6 @@ func (s *stage) runKey(config v1.Config, alone bool, mounts []mount) (buildcache
 			return key, err
 		}
 	}
+
 	return key, nil
 }

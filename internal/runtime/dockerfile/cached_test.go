@@ -82,6 +82,7 @@ func TestCached(t *testing.T) {
 		if err != nil || len(c.asked) != tt.runs {
 			t.Errorf("%s: %v, %d commands, want %d", tt.name, err, len(c.asked), tt.runs)
 		}
+
 		if want := fmt.Sprintf(all, tt.ends...); m.ends() != want {
 			t.Errorf("%s:\n%s\nwant\n%s", tt.name, m.ends(), want)
 		}
@@ -107,8 +108,10 @@ func TestCacheIsHeldAgainstItsSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return m
 	}
+
 	first := build()
 
 	for name, harm := range map[string]func(file string) error{
@@ -130,6 +133,7 @@ func TestCacheIsHeldAgainstItsSums(t *testing.T) {
 		if err := harm(blobs[0]); err != nil {
 			t.Fatal(err)
 		}
+
 		c.asked = nil
 		if got := build(); got.digest != first.digest || len(c.asked) != 1 {
 			t.Errorf("%s: %d commands, %s, want %s", name, len(c.asked), got.digest, first.digest)

@@ -109,6 +109,7 @@ func TestConfig(t *testing.T) {
 				files["Dockerfile"] = strings.Replace(tt.text, "EXPOSE 1\n", "EXPOSE 1\nCOPY Dockerfile /\n", 1)
 				tt.want = `{"Env":["A=1"],"Labels":{"x":"y"}}`
 			}
+
 			m, err := try(t, files, func(o *dockerfile.Options) { o.Args = tt.args })
 			if err != nil {
 				t.Fatal(err)

@@ -40,6 +40,7 @@ func (s *stage) copyFiles(ctx context.Context, number int, c *instructions.CopyC
 	if err != nil {
 		return err
 	}
+
 	w, err := s.copying(c, c.SourcesAndDest, from, c.ExcludePatterns)
 	if err != nil {
 		return err
@@ -58,6 +59,7 @@ func (s *stage) copyFiles(ctx context.Context, number int, c *instructions.CopyC
 			return err
 		}
 	}
+
 	if err := w.heredocs(c.SourceContents); err != nil {
 		return err
 	}
@@ -79,6 +81,7 @@ func (s *stage) source(ctx context.Context, number int, from string) (_ source, 
 	if from == "" {
 		return s.folder.in(s.linux), "", nil
 	}
+
 	if at, ok := s.file.named(from, number); ok {
 		other, err := s.stage(ctx, at)
 		if err != nil {
@@ -100,6 +103,7 @@ func (b *builder) imageOf(ctx context.Context, name string) (*stage, error) {
 	if found := b.images[name]; found != nil {
 		return found, nil
 	}
+
 	found, err := b.base(ctx, name, imagebuild.Windows)
 	if errdefs.IsNotFound(err) {
 		if other, otherErr := b.base(ctx, name, imagebuild.Linux); otherErr == nil {
@@ -109,6 +113,7 @@ func (b *builder) imageOf(ctx context.Context, name string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	b.images[name] = found
 	return found, nil
 }
@@ -158,6 +163,7 @@ func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
 	if len(found) == 0 && !hasWildcard(at) {
 		return w.missing(pattern, at, standIn)
 	}
+
 	if len(found) > 1 && !w.into {
 		return refuse(errdefs.ErrInvalidArgument,
 			"%q names %d files: the target has to be a folder, and end with a slash", pattern, len(found))
@@ -168,6 +174,7 @@ func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
 			return err
 		}
 	}
+
 	for _, name := range found {
 		files, folder, err := w.from.list(ctx, name)
 		if err != nil {
@@ -176,6 +183,7 @@ func (w *copying) pattern(ctx context.Context, pattern, standIn string) error {
 		if !folder && len(files) == 0 && !hasWildcard(at) {
 			return w.missing(pattern, at, standIn)
 		}
+
 		if err := w.place(name, files, folder); err != nil {
 			return err
 		}
@@ -195,6 +203,7 @@ func (w *copying) sourceName(pattern string) (string, error) {
 	case !ok:
 		return strings.ReplaceAll(pattern, `\`, "/"), nil
 	}
+
 	p, err := withoutDrive(pattern)
 	if err != nil {
 		return "", err
@@ -243,6 +252,7 @@ func (w *copying) place(name string, files []imagebuild.File, folder bool) error
 		if !named {
 			continue
 		}
+
 		f.Name = path.Join(target, f.Name)
 		f.Link = w.link(f.Link)
 		if err := w.made.add(w.rights.of(f)); err != nil {
@@ -259,6 +269,7 @@ func (w *copying) named(name string) (bool, error) {
 	if w.linux {
 		return true, nil
 	}
+
 	for part := range strings.SplitSeq(name, "/") {
 		err := imagebuild.CheckName(part)
 		if part == "" || err == nil {
@@ -269,12 +280,14 @@ func (w *copying) named(name string) (bool, error) {
 		}
 		w.unnamed++
 		w.unnamedOne = name
+
 		return false, nil
 	}
+
 	return true, nil
 }
 
-// link is where a link leads: on Windows it may have been written in Linux' words or in Windows' own.
+// link returns where a link leads: on Windows it may have been written in Linux' words or in Windows' own.
 func (w *copying) link(to string) string {
 	if w.linux {
 		return to

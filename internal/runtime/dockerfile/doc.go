@@ -172,6 +172,7 @@ func Build(ctx context.Context, o Options) (*imagebuild.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	target, err := f.target(o.Target)
 	if err != nil {
 		return nil, err

@@ -134,6 +134,7 @@ func (f file) sources(number int) []int {
 			all = append(all, at)
 		}
 	}
+
 	return all
 }
 

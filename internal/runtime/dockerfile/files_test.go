@@ -13,6 +13,7 @@ func TestFiles(t *testing.T) {
 		"a.txt": "A", "b.txt": "B", "dir/c.txt": "C", "dir/sub/d.txt": "D", "dir/link": "->c.txt", "empty/": "",
 		"todir": "->dir",
 	}
+
 	for name, tt := range map[string]struct{ text, want, files string }{
 		"a file by its name": {text: "COPY a.txt C:\\\\x.txt", want: "x.txt A"},
 		"into a folder":      {text: "COPY a.txt /app/", want: "app /\napp/a.txt A"},

@@ -74,6 +74,7 @@ func (f *folder) ignores(file string) (*patternmatcher.PatternMatcher, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return patternmatcher.New(nil)
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("read what the build leaves out: %w", err)
 	}
@@ -86,6 +87,7 @@ func (f *folder) ignores(file string) (*patternmatcher.PatternMatcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w: %w", name, err, errdefs.ErrInvalidArgument)
 	}
+
 	return matcher, nil
 }
 
@@ -185,12 +187,14 @@ func (f *folder) below(ctx context.Context, name string) ([]imagebuild.File, err
 	if f.linux {
 		scan = imagebuild.ScanLinux
 	}
+
 	files, err := scan(ctx, at, "", leaves)
 	for i := range files {
 		if files[i].Kind == 0 {
 			files[i].In, files[i].Source = f.root, path.Join(name, files[i].Name)
 		}
 	}
+
 	return files, err
 }
 

@@ -17,7 +17,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/dockerfile"
 )
 
-// imageOf is an image for Windows with layers, each a tar.
+// imageOf returns an image for Windows with layers, each a tar.
 func imageOf(t *testing.T, tars ...string) v1.Image {
 	t.Helper()
 	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
@@ -29,6 +29,7 @@ func imageOf(t *testing.T, tars ...string) v1.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, text := range tars {
 		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(text)), nil
@@ -40,6 +41,7 @@ func imageOf(t *testing.T, tars ...string) v1.Image {
 			t.Fatal(err)
 		}
 	}
+
 	return img
 }
 
@@ -78,6 +80,7 @@ func TestBuildEndsInALayer(t *testing.T) {
 	build := func(asked func(cancel func())) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+
 		_, err := dockerfile.Build(ctx, dockerfile.Options{
 			File:    filepath.Join(dir, "Dockerfile"),
 			Context: dir,
@@ -89,12 +92,14 @@ func TestBuildEndsInALayer(t *testing.T) {
 			},
 			Say: func(dockerfile.Event) {},
 		})
+
 		return err
 	}
 
 	if err := build(func(func()) {}); err != nil {
 		t.Fatal(err)
 	}
+
 	layers := 0
 	err := build(func(cancel func()) {
 		layers++

@@ -52,6 +52,7 @@ func (s *stage) configure(c instructions.Command) error {
 		for _, l := range c.Labels {
 			s.setLabel(l.Key, l.Value)
 		}
+
 	case *instructions.MaintainerCommand:
 		s.author = c.Maintainer
 	case *instructions.UserCommand:
@@ -76,9 +77,11 @@ func (s *stage) configure(c instructions.Command) error {
 			StartPeriod: c.Health.StartPeriod,
 			Retries:     c.Health.Retries,
 		}
+
 		if c.Health.StartInterval != 0 {
 			s.warn(c, "--start-interval is left out: the image's form here has no place for it")
 		}
+
 	case *instructions.OnbuildCommand:
 		s.config.OnBuild = append(s.config.OnBuild, c.Expression)
 	default:
@@ -116,6 +119,7 @@ func (s *stage) arg(c *instructions.ArgCommand) error {
 		if err != nil {
 			return err
 		}
+
 		if !ok {
 			global, err := s.globals()
 			if err != nil {
@@ -127,6 +131,7 @@ func (s *stage) arg(c *instructions.ArgCommand) error {
 			s.args = s.withVariable(s.args, arg.Key, value)
 		}
 	}
+
 	s.note(fmt.Sprint(c))
 	return nil
 }

@@ -48,6 +48,7 @@ func linuxIn(c *commands) func(*dockerfile.Options) {
 			if ref != "docker.io/library/linux:latest" {
 				return dockerfile.Base{}, fmt.Errorf("no image %s: %w", ref, errdefs.ErrNotFound)
 			}
+
 			layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 				read, write := io.Pipe()
 				go func() {
@@ -58,6 +59,7 @@ func linuxIn(c *commands) func(*dockerfile.Options) {
 			if err != nil {
 				return dockerfile.Base{}, err
 			}
+
 			img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
 				OS:           "linux",
 				Architecture: "amd64",
@@ -66,6 +68,7 @@ func linuxIn(c *commands) func(*dockerfile.Options) {
 			if err == nil {
 				img, err = mutate.AppendLayers(img, layer)
 			}
+
 			return dockerfile.Base{Image: img}, err
 		}
 	}
@@ -91,6 +94,7 @@ func TestLinuxRunAsks(t *testing.T) {
 			t.Errorf("%s: %v, %d commands", text, err, len(c.asked))
 			continue
 		}
+
 		got := c.asked[0]
 		words, err := json.Marshal(got.Cmd)
 		dir, user := got.WorkingDir, got.User
@@ -100,6 +104,7 @@ func TestLinuxRunAsks(t *testing.T) {
 		if user == "" {
 			user = "root"
 		}
+
 		said := fmt.Sprintf("%s %s %s %v", words, dir, user, got.Env)
 		if err != nil || said != want || got.Entrypoint != nil || got.ArgsEscaped {
 			t.Errorf("%s: %s, want %s", text, said, want)
@@ -107,7 +112,7 @@ func TestLinuxRunAsks(t *testing.T) {
 	}
 }
 
-// listOf is a layer's files: owner, permissions, name, and where a link leads or what is in it.
+// listOf returns a layer's files: owner, permissions, name, and where a link leads or what is in it.
 func listOf(t *testing.T, layer v1.Layer) string {
 	t.Helper()
 	file, err := layer.Uncompressed()
@@ -115,6 +120,7 @@ func listOf(t *testing.T, layer v1.Layer) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
+
 	var lines []string
 	for r := tar.NewReader(file); ; {
 		h, err := r.Next()
@@ -147,12 +153,18 @@ func TestLinuxCopies(t *testing.T) {
 		_, err := try(t, map[string]string{
 			"Dockerfile": "FROM --platform=linux linux AS b\n" + text + "\nRUN x\n" + nano + "COPY --from=b /etc/passwd /",
 			"a.sh":       "A",
-			"a.tar":      tarOf(t, tar.Header{Name: "in", Mode: 0o700, Uid: 5, Gid: 6}, "I"),
+			"a.tar": tarOf(t, tar.Header{
+				Name: "in",
+				Mode: 0o700,
+				Uid:  5,
+				Gid:  6,
+			}, "I"),
 		}, linuxIn(&c))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
+
 		got := ""
 		if len(c.layers) > 1 {
 			got = listOf(t, c.layers[1])
@@ -163,7 +175,7 @@ func TestLinuxCopies(t *testing.T) {
 	}
 }
 
-// tarOf is an archive of one file.
+// tarOf returns an archive of one file.
 func tarOf(t *testing.T, h tar.Header, text string) string {
 	t.Helper()
 	var to strings.Builder
@@ -196,6 +208,7 @@ func TestLinuxWithoutAWord(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Dockerfile:1: FROM linux: no image docker.io/library/linux:latest") {
 		t.Error(err)
 	}
+
 	for text, want := range map[string]string{
 		"FROM linux\nRUN x\nENTRYPOINT run $me\nCMD [\"a\"]": `["/bin/sh","-c","run $me"] ["a"] linux`,
 		"FROM scratch\nCOPY Dockerfile /\nCMD x":             `null ["/bin/sh","-c","x"] linux`,
@@ -204,6 +217,7 @@ func TestLinuxWithoutAWord(t *testing.T) {
 			linuxIn(&c)(o)
 			o.OS = imagebuild.Linux
 		})
+
 		entry, entryErr := json.Marshal(m.config.Config.Entrypoint)
 		cmd, cmdErr := json.Marshal(m.config.Config.Cmd)
 		got := fmt.Sprintf("%s %s %s", entry, cmd, m.config.OS)
@@ -211,6 +225,7 @@ func TestLinuxWithoutAWord(t *testing.T) {
 			t.Errorf("%s: %v, %s, want %s", text, err, got, want)
 		}
 	}
+
 	_, err = try(t, map[string]string{"Dockerfile": nano}, func(o *dockerfile.Options) {
 		linuxIn(&c)(o)
 		o.OS = imagebuild.Linux

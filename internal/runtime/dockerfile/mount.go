@@ -48,12 +48,14 @@ func (s *stage) mounts(ctx context.Context, number int, c *instructions.RunComma
 		if made == nil {
 			continue
 		}
+
 		same := func(o mount) bool { return o.target != "" && strings.EqualFold(o.target, made.target) }
 		if slices.ContainsFunc(all, same) {
 			return nil, refuse(errdefs.ErrInvalidArgument, "two mounts have the target %s", made.target)
 		}
 		all = append(all, *made)
 	}
+
 	return all, nil
 }
 
@@ -87,12 +89,14 @@ func (s *stage) mount(
 		if made.id == "" {
 			made.id = s.tree.key(at)
 		}
+
 		if s.linux { // its files have other users
 			made.id = "linux:" + made.id
 		}
 		made.alone = m.CacheSharing == instructions.MountSharingLocked ||
 			m.CacheSharing == instructions.MountSharingPrivate
 		return made, nil
+
 	case instructions.MountTypeTmpfs:
 		if m.SizeLimit != 0 {
 			s.warn(c, "size of --mount does nothing: it is a folder of the disk, which is empty and removed afterwards")
@@ -102,6 +106,7 @@ func (s *stage) mount(
 		made.files, err = s.bound(ctx, number, m)
 		return made, err
 	}
+
 	return nil, refuse(errdefs.ErrNotImplemented, "it is not carried out here")
 }
 
@@ -124,6 +129,7 @@ func (s *stage) secretMount(c *instructions.RunCommand, m *instructions.Mount, m
 		s.warn(c, "the secret %s is not given, so nothing is mounted: --secret id=%s,src=FILE gives it", made.id, made.id)
 		return nil, nil //nolint:nilnil // there is nothing to mount
 	}
+
 	made.secret = value
 
 	if m.Env != nil {
@@ -146,6 +152,7 @@ func (s *stage) secretMount(c *instructions.RunCommand, m *instructions.Mount, m
 	if err != nil {
 		return nil, err
 	}
+
 	if at == "" {
 		return nil, refuse(errdefs.ErrInvalidArgument, "it wants a target that is a file on %s", s.tree.shown(""))
 	}
@@ -159,6 +166,7 @@ func (s *stage) bound(ctx context.Context, number int, m *instructions.Mount) ([
 	if err != nil {
 		return nil, err
 	}
+
 	name := inFolder(m.Source)
 	if t, ok := from.(tree); ok && t.exact {
 		name = strings.TrimPrefix(path.Clean("/"+m.Source), "/")
@@ -175,6 +183,7 @@ func (s *stage) bound(ctx context.Context, number int, m *instructions.Mount) ([
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -183,10 +192,12 @@ func (s *stage) bound(ctx context.Context, number int, m *instructions.Mount) ([
 		if files[i].Name == "" && files[i].Kind != 0 {
 			return nil, refuse(errdefs.ErrNotImplemented, "%q is a link: name what it leads to", m.Source)
 		}
+
 		if err := files[i].SumUp(); err != nil {
 			return nil, err
 		}
 	}
+
 	return files, nil
 }
 
@@ -209,6 +220,7 @@ func (b *builder) hold(ctx context.Context, mounts []mount) (release func(), err
 			ids = append(ids, mounts[i].id)
 		}
 	}
+
 	slices.Sort(ids)
 
 	var held []func()
@@ -217,6 +229,7 @@ func (b *builder) hold(ctx context.Context, mounts []mount) (release func(), err
 			one()
 		}
 	}
+
 	for _, id := range slices.Compact(ids) {
 		one, err := b.Cache.HoldFolder(ctx, id)
 		if err != nil {
@@ -225,6 +238,7 @@ func (b *builder) hold(ctx context.Context, mounts []mount) (release func(), err
 		}
 		held = append(held, one)
 	}
+
 	return release, nil
 }
 
@@ -254,6 +268,7 @@ func (m mount) prepare(ctx context.Context, b *builder, ask *Command) (undo func
 		if m.target == "" {
 			return nil, nil
 		}
+
 		dir, remove, err := b.Cache.SecretFolder()
 		if err != nil {
 			return nil, err
@@ -268,14 +283,17 @@ func (m mount) prepare(ctx context.Context, b *builder, ask *Command) (undo func
 		if err != nil {
 			return nil, err
 		}
+
 		undo = func() { _ = remove() } // what is left the next build removes
 		source, err := lay(ctx, dir, m.files)
 		add(source)
 		if err == nil && ask.Linux != nil {
 			err = give(source, b.LinuxOwner)
 		}
+
 		return undo, err
 	}
+
 	return nil, nil
 }
 
@@ -299,6 +317,7 @@ func lay(ctx context.Context, dir string, files []imagebuild.File) (string, erro
 	if err := layFolder(root, all); err != nil {
 		return "", err
 	}
+
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return "", err
@@ -319,10 +338,12 @@ func lay(ctx context.Context, dir string, files []imagebuild.File) (string, erro
 		if err != nil {
 			return "", err
 		}
+
 		if f.Name == "" {
 			return filepath.Join(dir, one), nil
 		}
 	}
+
 	return filepath.Join(dir, all), nil
 }
 
@@ -347,6 +368,7 @@ func layFile(root *os.Root, name string, f imagebuild.File) (err error) {
 	if err := file.Chmod(mode); err != nil {
 		return err
 	}
+
 	if f.Source == "" {
 		_, err := file.Write(f.Data)
 		return err

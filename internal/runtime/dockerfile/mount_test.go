@@ -33,10 +33,12 @@ func mounted(
 			}
 			return c.run(ctx, ask)
 		}
+
 		if with != nil {
 			with(o)
 		}
 	})
+
 	return seen, env, m, err
 }
 
@@ -46,6 +48,7 @@ func listed(t *testing.T, name string) string {
 	if text, err := os.ReadFile(name); err == nil {
 		return string(text)
 	}
+
 	var all []string
 	err := filepath.WalkDir(name, func(at string, e os.DirEntry, err error) error {
 		rel, _ := filepath.Rel(name, at)
@@ -58,6 +61,7 @@ func listed(t *testing.T, name string) string {
 	if err != nil {
 		t.Error(err)
 	}
+
 	return strings.Join(all, " ")
 }
 
@@ -89,6 +93,7 @@ func TestMounts(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", flags, err, got, want)
 		}
+
 		if strings.Contains(flags, "env=") != slices.ContainsFunc(env, func(e string) bool { return strings.HasSuffix(e, "=s3cr3t") }) {
 			t.Errorf("%s: %q", flags, env)
 		}
@@ -160,6 +165,7 @@ func TestMountsNoLinkOfAnImage(t *testing.T) {
 				}
 				return usual(ctx, ref, system)
 			}
+
 			o.Run = func(_ context.Context, ask dockerfile.Command) error {
 				seen, ran = listed(t, ask.Mounts[0].Source), true
 				return errors.New("it runs")
@@ -189,6 +195,7 @@ func TestMountsInKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return len(c.asked)
 	}
 

@@ -386,6 +386,7 @@ func TestPublicShapes(t *testing.T) {
 		if !strings.HasPrefix(files["Dockerfile"], "#") {
 			files["Dockerfile"] = "\n" + files["Dockerfile"] // the numbers of lines are those of the text here
 		}
+
 		m, err := try(t, files, func(o *dockerfile.Options) {
 			c.in(o)
 			o.Secrets = map[string][]byte{"token": []byte("T")}
@@ -399,11 +400,13 @@ func TestPublicShapes(t *testing.T) {
 			}
 			continue
 		}
+
 		built++
 		if err != nil || len(c.asked) != tt.runs || m.digest == "" {
 			t.Errorf("%s: %v, %d commands, want %d", tt.source, err, len(c.asked), tt.runs)
 		}
 	}
+
 	t.Logf("%d Dockerfiles are built, %d refused", built, refused)
 }
 
@@ -416,6 +419,7 @@ func publicBase(_ context.Context, ref, system string) (dockerfile.Base, error) 
 		img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: "amd64"})
 		return dockerfile.Base{Image: img}, err
 	}
+
 	for _, known := range []string{
 		"docker.io/stefanscherer/node-windows", "docker.io/library/golang:1.22-windowsservercore", "example.invalid/",
 		"docker.io/library/eclipse-temurin:17-jre-windowsservercore",
@@ -427,5 +431,6 @@ func publicBase(_ context.Context, ref, system string) (dockerfile.Base, error) 
 			}, nil
 		}
 	}
+
 	return dockerfile.Base{}, fmt.Errorf("no image %s: %w", ref, errdefs.ErrNotFound)
 }

@@ -118,6 +118,7 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, m.warnings())
 		}
 	}
+
 	if strings.Contains(m.warnings(), "http_proxy") {
 		t.Error(m.warnings())
 	}

@@ -39,6 +39,7 @@ func (w *copying) readRights(ctx context.Context, chown, chmod string) error {
 		}
 		w.rights.mode = int64(mode)
 	}
+
 	if chown == "" {
 		return nil
 	}
@@ -52,6 +53,7 @@ func (w *copying) readRights(ctx context.Context, chown, chmod string) error {
 	if !both {
 		group = strconv.Itoa(w.rights.uid) // as in BuildKit
 	}
+
 	w.rights.gid, err = w.id(ctx, "etc/group", group)
 	w.made.uid, w.made.gid = w.rights.uid, w.rights.gid
 	return err
@@ -73,6 +75,7 @@ func (w *copying) id(ctx context.Context, file, name string) (int, error) {
 		return 0, err
 	}
 	defer func() { _ = text.Close() }()
+
 	for lines := bufio.NewScanner(text); lines.Scan(); {
 		fields := strings.Split(lines.Text(), ":")
 		if len(fields) < 3 || fields[0] != name {
@@ -81,6 +84,7 @@ func (w *copying) id(ctx context.Context, file, name string) (int, error) {
 		id, err := strconv.ParseUint(fields[2], 10, bits)
 		return int(id), err
 	}
+
 	return 0, refuse(errdefs.ErrNotFound, "--chown: /%s of the stage has no %s", file, name)
 }
 

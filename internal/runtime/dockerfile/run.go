@@ -25,6 +25,7 @@ func (s *stage) run(ctx context.Context, number int, c *instructions.RunCommand)
 	if s.Run == nil {
 		return refuse(errdefs.ErrNotImplemented, "no program is started in this build")
 	}
+
 	network := instructions.GetNetwork(c)
 	other := slices.DeleteFunc(slices.Clone(c.FlagsUsed), func(flag string) bool {
 		return flag == "mount" || (flag == "network" && network != instructions.NetworkHost)
@@ -41,6 +42,7 @@ func (s *stage) run(ctx context.Context, number int, c *instructions.RunCommand)
 	if err != nil {
 		return err
 	}
+
 	alone := network == instructions.NetworkNone
 	key, err := s.runKey(config, alone, mounts)
 	if err != nil {
@@ -54,6 +56,7 @@ func (s *stage) run(ctx context.Context, number int, c *instructions.RunCommand)
 	if err != nil {
 		return err
 	}
+
 	if err := s.written(ctx, layer); err != nil {
 		return fmt.Errorf("read the layer of the command: %w", err)
 	}
@@ -77,6 +80,7 @@ func (s *stage) runAnew(ctx context.Context, w io.Writer, ask Command, config v1
 		return err
 	}
 	defer release()
+
 	for _, m := range mounts {
 		undo, err := m.prepare(ctx, s.builder, &ask)
 		if undo != nil {
@@ -106,7 +110,7 @@ func (s *stage) runAnew(ctx context.Context, w io.Writer, ask Command, config v1
 	return err
 }
 
-// linuxCommand is what runs in a stage for Linux.
+// linuxCommand returns what runs in a stage for Linux.
 func (s *stage) linuxCommand(config v1.Config) *LinuxCommand {
 	made := &LinuxCommand{Config: config}
 	for _, step := range s.steps {
@@ -117,7 +121,7 @@ func (s *stage) linuxCommand(config v1.Config) *LinuxCommand {
 	return made
 }
 
-// imageOfCommand is the image so far, with a command as its own.
+// imageOfCommand returns the image so far, with a command as its own.
 func (s *stage) imageOfCommand(config v1.Config) (*imagebuild.Image, error) {
 	tag := "mullion.local/build:" + strings.ToLower(rand.Text())
 	config.Labels = maps.Clone(config.Labels)
@@ -165,6 +169,7 @@ func (s *stage) commandOf(c *instructions.RunCommand) (v1.Config, error) {
 	if s.linux && !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "PATH=") }) {
 		env = append(env, defaultPath)
 	}
+
 	config.Env = env
 	return config, nil
 }
@@ -175,6 +180,7 @@ func (s *stage) heredoc(c *instructions.RunCommand) (string, error) {
 	if len(c.CmdLine) != 1 || !c.PrependShell {
 		return "", refuse(errdefs.ErrInvalidArgument, "a heredoc belongs to the shell form")
 	}
+
 	if parser.MustParseHeredoc(c.CmdLine[0]) != nil {
 		text := c.Files[0].Data
 		if c.Files[0].Chomp {
@@ -184,6 +190,7 @@ func (s *stage) heredoc(c *instructions.RunCommand) (string, error) {
 			return "", refuse(errdefs.ErrNotImplemented, "a heredoc with #! is not carried out here: name the program on "+
 				"the line, as in RUN python3 <<EOF")
 		}
+
 		if !s.linux && len(s.config.Shell) == 0 && strings.Contains(strings.TrimSpace(text), "\n") {
 			return "", refuse(errdefs.ErrInvalidArgument, "cmd reads one line alone: join them by &&, or have a shell "+
 				`that reads more, as by SHELL ["powershell", "-Command"]`)
@@ -196,5 +203,6 @@ func (s *stage) heredoc(c *instructions.RunCommand) (string, error) {
 	for _, f := range c.Files {
 		text.WriteString("\n" + f.Data + f.Name)
 	}
+
 	return text.String(), nil
 }

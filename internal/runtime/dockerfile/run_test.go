@@ -38,6 +38,7 @@ func (c *commands) run(ctx context.Context, ask dockerfile.Command) error {
 	if err := m.read(ask.Image); err != nil {
 		return err
 	}
+
 	c.asked = append(c.asked, m.config.Config)
 	if c.err != nil {
 		return c.err

@@ -93,6 +93,7 @@ func (b *builder) stage(ctx context.Context, number int) (*stage, error) {
 				return s.step(steps, firstLine(c.Location()), text, func() error { return s.do(ctx, number, c) })
 			}
 		}
+
 		if err := do(); err != nil {
 			return nil, b.at(c.Location(), text, err)
 		}
@@ -113,11 +114,13 @@ func (b *builder) stepsOf(number int) *stepCount {
 	if len(b.file.stages) > 1 {
 		count.stage = nameOf(b.file, number) + " "
 	}
+
 	for _, c := range from.Commands {
 		if makesLayer(c) {
 			count.all++
 		}
 	}
+
 	if _, ok := b.file.named(from.BaseName, number); !ok && from.BaseName != scratch {
 		count.all++
 	}
@@ -144,6 +147,7 @@ func (b *builder) step(of *stepCount, line int, text string, do func() error) er
 		Line:   line,
 		Step:   fmt.Sprintf("[%s%d/%d] %s", of.stage, of.now, of.all, text),
 	})
+
 	if err := do(); err != nil {
 		return err
 	}
@@ -155,6 +159,7 @@ func (b *builder) step(of *stepCount, line int, text string, do func() error) er
 		Cached: b.cached,
 		Took:   time.Since(began),
 	})
+
 	return nil
 }
 
@@ -207,6 +212,7 @@ func (b *builder) begin(ctx context.Context, number int, steps *stepCount) (*sta
 		}
 		return below.above(), nil
 	}
+
 	if name == scratch && b.Real && b.final[number] {
 		return nil, refuse(errdefs.ErrInvalidArgument, "scratch has no layers of Windows, which --base real keeps")
 	}
@@ -226,6 +232,7 @@ func (b *builder) begin(ctx context.Context, number int, steps *stepCount) (*sta
 		err = refuse(errdefs.ErrNotFound, "there are no layers of Windows here that could be kept: leave out --base "+
 			"real, or begin with one of Microsoft's images in a registry that can be reached")
 	}
+
 	return s, err
 }
 
@@ -254,6 +261,7 @@ func (b *builder) baseOf(number int) (name, system string, err error) {
 	if name, err = b.expand(from.BaseName, global); err != nil {
 		return "", "", err
 	}
+
 	platform, err := b.expand(from.Platform, global)
 	if err != nil {
 		return "", "", err
@@ -270,10 +278,11 @@ func (b *builder) baseOf(number int) (name, system string, err error) {
 		return "", "", refuse(errdefs.ErrInvalidArgument, "%s is for %s: want windows/amd64, or linux/amd64 for files "+
 			"that another stage copies", name, platform)
 	}
+
 	return name, system, nil
 }
 
-// system is the system that the image is for.
+// system returns the system that the image is for.
 func (b *builder) system() string { return cmp.Or(b.OS, imagebuild.Windows) }
 
 // hasOnBuild refuses a base with ONBUILD.
@@ -326,6 +335,7 @@ func (b *builder) base(ctx context.Context, name, system string) (*stage, error)
 	case s.linux:
 		return s, nil
 	}
+
 	return s, s.onStandIn(ctx, found, name)
 }
 
@@ -339,6 +349,7 @@ func (s *stage) onStandIn(ctx context.Context, found Base, name string) error {
 	if err != nil {
 		return err
 	}
+
 	s.steps = append(s.steps, first)
 	s.cached = true
 	if len(found.Files) == 0 {
@@ -476,6 +487,7 @@ func (b *builder) assemble(s *stage) (*imagebuild.Image, error) {
 	if s.entryLine && !s.linux {
 		config.Cmd = nil // a line for a shell takes no arguments
 	}
+
 	if s.linux {
 		versions = []string{""}
 	}
@@ -489,6 +501,7 @@ func (b *builder) assemble(s *stage) (*imagebuild.Image, error) {
 		Steps:      s.steps,
 		Created:    b.Created,
 	}
+
 	if b.Real {
 		parts.Base, parts.BaseName = s.real, s.standIn
 		parts.Windows = s.windows

@@ -40,7 +40,7 @@ type packed struct {
 	name  string
 }
 
-// key is the name by which a file is found.
+// key returns the name by which a file is found.
 func (t tree) key(name string) string {
 	if t.exact {
 		return name
@@ -81,12 +81,14 @@ func (t tree) real(name string, last bool) string {
 			at = next
 			continue
 		}
+
 		links++
 		if path.IsAbs(e.Link) {
 			at = ""
 		}
 		parts = append(strings.Split(e.Link, "/"), parts...)
 	}
+
 	return at
 }
 
@@ -123,6 +125,7 @@ func (t tree) glob(pattern string) ([]string, error) {
 		}
 		above, below = path.Join(above, part), rest
 	}
+
 	pattern = t.key(path.Join(t.real(above, true), below))
 
 	var found []string
@@ -144,6 +147,7 @@ func (t tree) list(ctx context.Context, name string) (files []imagebuild.File, f
 	if err := t.unpack(ctx, name); err != nil {
 		return nil, false, err
 	}
+
 	name = t.real(name, true)
 	if !t.isFolder(name) {
 		f, ok := t.find(name)
@@ -166,7 +170,7 @@ func (t tree) list(ctx context.Context, name string) (files []imagebuild.File, f
 	return files, true, nil
 }
 
-// below is what the keys of files in a folder begin with.
+// below returns what the keys of files in a folder begin with.
 func (t tree) below(name string) string {
 	if name == "" {
 		return ""
@@ -187,14 +191,17 @@ func (t tree) unpack(ctx context.Context, names ...string) error {
 			of = map[string][]string{}
 			wanted[e.packed.layer] = of
 		}
+
 		of[e.packed.name] = append(of[e.packed.name], key)
 	}
+
 	for _, name := range names {
 		name = t.real(name, true)
 		if !t.isFolder(name) {
 			want(t.key(name))
 			continue
 		}
+
 		for key := range t.entries {
 			if strings.HasPrefix(key, t.below(name)) {
 				want(key)
@@ -207,6 +214,7 @@ func (t tree) unpack(ctx context.Context, names ...string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -226,6 +234,7 @@ func (t tree) unpackLayer(ctx context.Context, layer *imagebuild.Layer, files ma
 		if err != nil {
 			return err
 		}
+
 		keys := files[path.Clean("/"+header.Name)]
 		if len(keys) == 0 || header.Typeflag != tar.TypeReg {
 			continue
@@ -234,6 +243,7 @@ func (t tree) unpackLayer(ctx context.Context, layer *imagebuild.Layer, files ma
 		if err != nil {
 			return err
 		}
+
 		for _, key := range keys {
 			e := t.entries[key]
 			e.Source, e.Size = source, size
@@ -317,6 +327,7 @@ func (c *change) folder(name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
+
 	switch f, ok := c.find(name); {
 	case ok && f.Kind == fs.ModeDir:
 		return f.Name, nil
@@ -341,6 +352,7 @@ func (c *change) folder(name string) (string, error) {
 		UID:  c.uid,
 		GID:  c.gid,
 	}
+
 	return own, nil
 }
 

@@ -28,7 +28,7 @@ const (
 // Open opens the folder of a drive in which the kubelet has pods.
 func Open(drive string) (*os.Root, error) { return os.OpenRoot(filepath.Join(drive, podsFolder)) }
 
-// Folder is where an emptyDir of a pod is in that folder, by the pod's UID.
+// Folder returns where an emptyDir of a pod is in that folder, by the pod's UID.
 func Folder(pod, volume string) string { return path.Join(pod, volumesFolder, volume) }
 
 // interval is how often the folders are looked at. Those of pods that run are not.
@@ -48,6 +48,7 @@ type Sweeper struct {
 func (s Sweeper) Run(ctx context.Context) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
+
 	GiveWay()
 	said := ""
 	for {
@@ -58,6 +59,7 @@ func (s Sweeper) Run(ctx context.Context) {
 				s.Log.Warn("an emptyDir of a pod that has ended cannot be emptied", "error", err)
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -83,6 +85,7 @@ func (s Sweeper) Sweep(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer root.Close()
+
 	pods, err := list(root, ".")
 	total := 0
 	for _, pod := range pods {
@@ -90,6 +93,7 @@ func (s Sweeper) Sweep(ctx context.Context) (int, error) {
 		total += n
 		err = errors.Join(err, podErr)
 	}
+
 	return total, err
 }
 
@@ -99,12 +103,14 @@ func (s Sweeper) sweepPod(ctx context.Context, root *os.Root, pod string) (int, 
 		return 0, nil
 	}
 	defer release()
+
 	volumes, err := list(root, path.Join(pod, volumesFolder))
 	total := 0
 	for _, volume := range volumes {
 		if !removing(root, pod, volume) {
 			continue
 		}
+
 		begun := time.Now()
 		n, emptyErr := beneath.Empty(ctx, root, Folder(pod, volume))
 		err = errors.Join(err, emptyErr)
@@ -114,6 +120,7 @@ func (s Sweeper) sweepPod(ctx context.Context, root *os.Root, pod string) (int, 
 				"took", time.Since(begun).Round(time.Millisecond))
 		}
 	}
+
 	return total, err
 }
 

@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/emptydirs"
 )
 
-// idle is a pod of which nothing runs.
+// idle returns a pod of which nothing runs.
 func idle(string) (func(), bool) { return func() {}, true }
 
 // TestSweepMounted leaves alone what is mounted in a volume, and empties the rest of it.
@@ -30,6 +30,7 @@ func TestSweepMounted(t *testing.T) {
 	if err := os.Mkdir(mounted, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := unix.Mount("tmpfs", mounted, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +38,20 @@ func TestSweepMounted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(mounted, "kept"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := emptydirs.Sweeper{Drive: k.drive, Hold: idle, Log: slog.New(slog.DiscardHandler)}
+
+	s := emptydirs.Sweeper{
+		Drive: k.drive,
+		Hold:  idle,
+		Log:   slog.New(slog.DiscardHandler),
+	}
 	if _, err := s.Sweep(t.Context()); !errors.Is(err, unix.EXDEV) {
 		t.Errorf("the error of what is mounted: %v", err)
 	}
+
 	if _, err := os.Stat(filepath.Join(mounted, "kept")); err != nil {
 		t.Error(err)
 	}
+
 	if n := k.entries(t, "gone", emptyDir, "v"); n != 1 {
 		t.Errorf("%d entries are left, want the mounted folder alone", n)
 	}
@@ -76,12 +84,18 @@ func sweepMany(t *testing.T, entries int) {
 	}
 
 	begun := time.Now()
-	s := emptydirs.Sweeper{Drive: k.drive, Hold: idle, Log: slog.New(slog.DiscardHandler)}
+	s := emptydirs.Sweeper{
+		Drive: k.drive,
+		Hold:  idle,
+		Log:   slog.New(slog.DiscardHandler),
+	}
+
 	n, err := s.Sweep(t.Context())
 	took := time.Since(begun)
 	if err != nil || k.entries(t, "gone", emptyDir, "v") > 0 {
 		t.Errorf("%d entries removed, %v", n, err)
 	}
+
 	t.Logf("%d entries in %v", n, took)
 	if took > time.Minute {
 		t.Errorf("%d entries take %v, want at most a minute", n, took)

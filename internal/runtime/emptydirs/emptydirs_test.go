@@ -52,10 +52,12 @@ func TestSweep(t *testing.T) {
 	k.volume(t, "gone", "kubernetes.io~projected", "v", false)
 	k.volume(t, "runs", emptyDir, "v", false)
 	k.volume(t, "linked", emptyDir, "v", false)
+
 	// A volume that is a link, as the kubelet has it for one that is elsewhere.
 	if err := os.Symlink(k.path("gone", "volumes", "kubernetes.io~csi", "v"), k.path("linked", "volumes", emptyDir, "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	held := map[string]int{}
 	s := emptydirs.Sweeper{
 		Drive: k.drive,
@@ -65,10 +67,12 @@ func TestSweep(t *testing.T) {
 		},
 		Log: slog.New(slog.DiscardHandler),
 	}
+
 	n, err := s.Sweep(t.Context())
 	if n != 6 || err == nil { // the error is the link's
 		t.Errorf("%d entries, %v; want 6 and an error", n, err)
 	}
+
 	for _, v := range []struct {
 		pod, plugin, name string
 		want              int
@@ -84,6 +88,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%s %s %s: %d entries, want %d", v.pod, v.plugin, v.name, got, v.want)
 		}
 	}
+
 	if held["gone"] != 0 || held["linked"] != 0 {
 		t.Errorf("pods are still held: %v", fmt.Sprint(held))
 	}

@@ -10,8 +10,14 @@ type Bound struct {
 	Names, Depth, Path int
 }
 
-// DefaultBound is what a node's volumes are measured by.
-func DefaultBound() Bound { return Bound{Names: 300_000, Depth: 256, Path: 30_000} }
+// DefaultBound returns what a node's volumes are measured by.
+func DefaultBound() Bound {
+	return Bound{
+		Names: 300_000,
+		Depth: 256,
+		Path:  30_000,
+	}
+}
 
 // Usage is what a volume takes.
 type Usage struct {
@@ -43,8 +49,8 @@ func (b Bound) over(names, depth, path int) string {
 // blockSize is the unit of a file's blocks (stat(2)).
 const blockSize = 512
 
-// room is what a file takes of the disk: what Windows' kubelets count, which is its size, unless its blocks are fewer,
-// as of a sparse file, or more than its size explains, as fallocate(2) makes them behind a file's end.
+// room returns what a file takes of the disk: what Windows' kubelets count, which is its size, unless its blocks are
+// fewer, as of a sparse file, or more than its size explains, as fallocate(2) makes them behind a file's end.
 func room(size, blocks, unit int64) int64 {
 	taken := blocks * blockSize
 	if unit <= 0 {

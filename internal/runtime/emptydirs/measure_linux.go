@@ -17,7 +17,11 @@ func Measure(ctx context.Context, root *os.Root, name string, bound Bound) (Usag
 		return Usage{}, err
 	}
 	defer parent.Close()
-	m := meter{bound: bound, stop: ctx.Err, linked: map[inode]bool{}}
+	m := meter{
+		bound:  bound,
+		stop:   ctx.Err,
+		linked: map[inode]bool{},
+	}
 	err = m.folder(int(parent.Fd()), filepath.Base(name), 0, 0)
 	return m.usage, err
 }
@@ -40,6 +44,7 @@ func (m *meter) folder(parent int, name string, depth, path int) error {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EXDEV) || errors.Is(err, unix.ENOTDIR) {
 		return nil // gone meanwhile, or not the volume's
 	}
+
 	if err != nil {
 		return err
 	}
@@ -49,11 +54,13 @@ func (m *meter) folder(parent int, name string, depth, path int) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
+
 	m.usage.Blocks += st.Blocks * blockSize
 	for m.usage.Over == "" {
 		if err := m.stop(); err != nil {
 			return err
 		}
+
 		names, err := folder.Readdirnames(1000)
 		for _, entry := range names {
 			m.usage.Names++
@@ -64,10 +71,12 @@ func (m *meter) folder(parent int, name string, depth, path int) error {
 				return err
 			}
 		}
+
 		if err != nil {
 			return nil // the end of the folder, or it is being removed
 		}
 	}
+
 	return nil
 }
 
@@ -87,6 +96,7 @@ func (m *meter) entry(folder int, name string, depth, path int) error {
 	if kind == unix.S_IFDIR {
 		return m.folder(folder, name, depth+1, path+len(name)+1)
 	}
+
 	if st.Nlink > 1 {
 		id := inode{st.Dev, st.Ino}
 		if m.linked[id] {
@@ -94,6 +104,7 @@ func (m *meter) entry(folder int, name string, depth, path int) error {
 		}
 		m.linked[id] = true
 	}
+
 	m.usage.Blocks += st.Blocks * blockSize
 	if kind == unix.S_IFREG {
 		m.usage.Bytes += room(st.Size, st.Blocks, st.Blksize)

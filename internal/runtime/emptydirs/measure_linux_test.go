@@ -26,6 +26,7 @@ func measure(t *testing.T, bound emptydirs.Bound, make func(v string) error) emp
 	if err := errors.Join(os.Mkdir(v, 0o755), make(v)); err != nil {
 		t.Fatal(err)
 	}
+
 	u, err := emptydirs.Measure(t.Context(), root, "v", bound)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,12 @@ func allocate(name string, size, behind int64) error {
 // TestMeasureBlocks: what Windows counts for nothing takes room of the disk too.
 func TestMeasureBlocks(t *testing.T) {
 	const many = 200
-	bound := emptydirs.Bound{Names: 1000, Depth: 5, Path: 400}
+	bound := emptydirs.Bound{
+		Names: 1000,
+		Depth: 5,
+		Path:  400,
+	}
+
 	block := measure(t, bound, func(string) error { return nil }).Blocks // an empty folder's
 	for name, add := range map[string]func(path string) error{
 		"folders":     func(path string) error { return os.Mkdir(path, 0o755) },
@@ -63,6 +69,7 @@ func TestMeasureBlocks(t *testing.T) {
 			}
 			return err
 		})
+
 		if block == 0 {
 			t.Skip("folders of this file system take no blocks")
 		}
@@ -73,7 +80,12 @@ func TestMeasureBlocks(t *testing.T) {
 }
 
 func TestMeasure(t *testing.T) {
-	bound := emptydirs.Bound{Names: 100, Depth: 5, Path: 400}
+	bound := emptydirs.Bound{
+		Names: 100,
+		Depth: 5,
+		Path:  400,
+	}
+
 	for name, tt := range map[string]struct {
 		make      func(v string) error
 		bytes     int64 // at least

@@ -29,18 +29,21 @@ func (e *Engine) Account(ctx context.Context, id, chainID, name string) (a sam.A
 	if err != nil {
 		return a, false, err
 	}
+
 	layers := o.lower
 	if len(layers) == 0 {
 		layers = []string{o.upper} // a view of one layer is bound, not overlaid
 	}
 	e.hives.Lock() // one at a time, for its memory
 	defer e.hives.Unlock()
+
 	var accounts sam.Accounts
 	for _, layer := range slices.Backward(layers) {
 		hive, err := beneath.ReadIn(layer, samHive, maxHive)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && isEmpty(hive) {
+		if errors.Is(err, fs.ErrNotExist) || (err == nil && isEmpty(hive)) {
 			continue
 		}
+
 		if err == nil {
 			err = accounts.Apply(hive)
 		}
@@ -51,6 +54,7 @@ func (e *Engine) Account(ctx context.Context, id, chainID, name string) (a sam.A
 			}
 		}
 	}
+
 	a, ok = accounts.Find(name)
 	return a, ok, nil
 }

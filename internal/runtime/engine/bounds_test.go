@@ -19,6 +19,7 @@ func TestBoundsAreInSecurity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before, rest, ok := strings.Cut(string(text), begin)
 	got, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -28,6 +29,7 @@ func TestBoundsAreInSecurity(t *testing.T) {
 	for _, b := range Bounds() {
 		want += "| " + strings.Join([]string{b.What, b.Pod, cmp.Or(b.All, "as memory"), b.By}, " | ") + " |\n"
 	}
+
 	if *update {
 		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)

@@ -54,16 +54,19 @@ func (e *Engine) ScratchRegistry(scratch string, layers []*os.File, user string)
 	for _, layer := range layers {
 		lower = append(lower, fmt.Sprintf("/proc/self/fd/%d", layer.Fd()))
 	}
+
 	image, _, err := e.imageRegistry(lower, user) // its problems were told when the container began
 	if err != nil {
 		return c, err
 	}
+
 	c.Before = maps.Clone(c.System)
 	maps.Copy(c.Before, image)
 	c.After = maps.Clone(c.Before)
 	if err := readOver(c.After, filepath.Join(scratch, "fs")); err != nil {
 		return c, fmt.Errorf("read registry of scratch %q: %w", scratch, err)
 	}
+
 	return c, nil
 }
 
@@ -95,8 +98,8 @@ func (e *Engine) SystemRegistry() (wine.Registry, error) {
 	return files, nil
 }
 
-// UserName is the Windows user of a container's programs by the id that they have in it, unless they are of an account
-// of the image.
+// UserName returns the Windows user of a container's programs by the id that they have in it, unless they are of an
+// account of the image.
 func UserName(uid uint32) string {
 	if uid == 0 {
 		return wine.AdminUser

@@ -26,6 +26,7 @@ func TestScratchRegistry(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	value := func(key, name string) string {
 		values := []regf.Value{{Name: name, Type: 1, Data: regf.UTF16("1")}}
 		return string(regf.Build(regf.Key{Path: key, Values: values}))
@@ -34,6 +35,7 @@ func TestScratchRegistry(t *testing.T) {
 	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
 		write("system/"+name, empty)
 	}
+
 	write("layer/Hives/Software_Delta", value("Image", "a"))
 	write("layer/Files/Users/ContainerUser/NTUSER.DAT", value("Environment", "image"))
 	write("scratch/fs/none", "")
@@ -54,6 +56,7 @@ func TestScratchRegistry(t *testing.T) {
 	if !strings.Contains(c.Before[wine.MachineHive], `Software\\Image`) || !strings.Contains(c.Before[wine.UserHive], "image") {
 		t.Errorf("the container began with %q", c.Before)
 	}
+
 	hives, err := c.Hives()
 	if name, hive, userErr := c.UserSettings(); len(hives) > 0 || err != nil || hive != nil || userErr != nil {
 		t.Errorf("a container that has not begun has changed %v, %v, %q, %v", slices.Collect(maps.Keys(hives)), err, name, userErr)
@@ -68,11 +71,13 @@ func TestScratchRegistry(t *testing.T) {
 	if names := slices.Sorted(maps.Keys(hives)); err != nil || !slices.Equal(names, []string{"Software_Delta"}) {
 		t.Errorf("changed are the hives %q, %v", names, err)
 	}
+
 	room := wine.MaxChanges
 	keys, err := wine.LayerHives()[1].Changes(hives["Software_Delta"], &room)
 	if err != nil || len(keys) != 1 || !strings.HasSuffix(keys[0].Path, "Own") {
 		t.Errorf("the layer has the keys %+v, %v", keys, err)
 	}
+
 	// The user's file hides that of the image, and has what is the image's, too.
 	name, hive, err := c.UserSettings()
 	if err != nil || name != "users/ContainerUser/NTUSER.DAT" {

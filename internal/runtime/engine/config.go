@@ -32,12 +32,14 @@ func (c DaemonConfig) TOML() string {
 		"io.containerd.snapshotter.v1.erofs",
 		"io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing", "io.containerd.nri.v1.nri",
 	}
+
 	if !c.LinuxCRI {
 		disabled = append(disabled, "io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime",
 			"io.containerd.grpc.v1.cri",
 			"io.containerd.podsandbox.controller.v1.podsandbox", "io.containerd.internal.v1.cri",
 			"io.containerd.internal.v1.opt")
 	}
+
 	var b strings.Builder
 	fmt.Fprintf(&b, "version = 3\nroot = %q\nstate = %q\n", c.Root, c.State)
 	fmt.Fprintf(&b, "disabled_plugins = [%s]\n", quoteList(disabled))
@@ -46,10 +48,11 @@ func (c DaemonConfig) TOML() string {
 	// Without this option the sockets of containerd's shims are in /run/containerd/s whatever the state folder is, and
 	// a shim that is killed leaves its socket there.
 	fmt.Fprintf(&b, "\n[plugins.'io.containerd.shim.v1.manager']\n  socket_dir = %q\n", c.shimSockets())
+
 	return b.String()
 }
 
-// shimSockets is the folder of the shims' sockets; containerd refuses a path of more than 42 bytes.
+// shimSockets returns the folder of the shims' sockets; containerd refuses a path of more than 42 bytes.
 func (c DaemonConfig) shimSockets() string { return filepath.Join(filepath.Dir(c.Socket), "s") }
 
 // Write writes the config.toml to path and makes the folders it names with the modes they need.
@@ -68,6 +71,7 @@ func (c DaemonConfig) Write(path string) error {
 			return fmt.Errorf("make containerd folder %q: %w", d.path, err)
 		}
 	}
+
 	return atomicfile.Write(path, []byte(c.TOML()), 0o600)
 }
 

@@ -59,6 +59,7 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	if err != nil {
 		return fmt.Errorf("lease snapshot of container %q: %w", c.ID, err)
 	}
+
 	defer func() { _ = release(context.WithoutCancel(ctx)) }()
 	var undo cleanup.Stack
 	defer func() { _ = undo.Clean() }()
@@ -72,17 +73,20 @@ func (e *Engine) Create(ctx context.Context, c Container) error {
 	if err != nil {
 		return fmt.Errorf("prepare file system of container %q: %w", c.ID, err)
 	}
+
 	undo.Add(func() error { return e.removeTraces(c.ID) })
 	sources, err := e.bindMapped(&c)
 	if err != nil {
 		return err
 	}
+
 	undo.Add(func() error { return e.removeSources(c.ID) })
 	spec := e.spec(c, sources, targets)
 	runtime, err := k.finish(&c, spec)
 	if err != nil {
 		return err
 	}
+
 	_, err = e.client.NewContainer(ctx, c.ID, append(e.snapshotOptions(c),
 		client.WithContainerLabels(c.Labels),
 		client.WithRuntime(runtime, e.runtimeOptions(e.owner(c))),
@@ -116,7 +120,7 @@ func (e *Engine) RemovePod(pod string) error {
 	return cgroup.Remove(path.Join(e.opts.CgroupParent, pod))
 }
 
-// owner is the id on the machine of the container's user, as its programs have it.
+// owner returns the id on the machine of the container's user, as its programs have it.
 func (e *Engine) owner(c Container) uint32 { return e.kindOf(c).owner(c) }
 
 // nameServerFolder lets several of a container's programs start at once.
@@ -139,6 +143,7 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if len(o.lower) > 0 && !hasDrive(o.lower) {
 		return nil, ErrNotWindowsImage
 	}
+
 	uid := int(e.diskID(c.UID))
 	if err := os.Lchown(o.upper, uid, uid); err != nil {
 		return nil, fmt.Errorf("give %q to the container's user: %w", o.upper, err)
@@ -148,6 +153,7 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 			return nil, fmt.Errorf("give the host's files to the container: %w", err)
 		}
 	}
+
 	user := cmp.Or(c.Account, UserName(c.UID))
 	var problems []error
 	if !hasRegistry(c, o.upper, wine.MachineHive) {
@@ -155,9 +161,11 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 			return nil, err
 		}
 	}
+
 	for _, problem := range problems {
 		e.opts.Log.Warn("registry changes of an image not all applied", "container", c.ID, "error", problem)
 	}
+
 	if err := nameServerFolder(o.upper, uid); err != nil {
 		return nil, err
 	}
@@ -165,6 +173,7 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 	if err := e.makeProfile(o.upper, layers, c.Account, uid); err != nil {
 		return nil, err
 	}
+
 	for _, volume := range c.Volumes {
 		t, err := resolveTarget(layers, volume)
 		if err == nil {
@@ -174,6 +183,7 @@ func (e *Engine) prepareUpper(c Container, mounts []mount.Mount) ([]string, erro
 			return nil, fmt.Errorf("make the image's volume: %w", err)
 		}
 	}
+
 	return e.makeTargets(c, o.upper, layers, uid)
 }
 
@@ -189,11 +199,13 @@ func (e *Engine) makeTargets(c Container, upper string, layers []string, uid int
 		if err != nil {
 			return nil, err
 		}
+
 		if err := e.makeTarget(upper, t, info.IsDir(), uid); err != nil {
 			return nil, err
 		}
 		targets[i] = t.Path()
 	}
+
 	return targets, nil
 }
 
@@ -238,6 +250,7 @@ func overlayOf(mounts []mount.Mount) (overlay, error) {
 	if len(mounts) != 1 || mounts[0].Type != "overlay" {
 		return overlay{}, fmt.Errorf("snapshot is not one overlay but %v: %w", mounts, errdefs.ErrNotImplemented)
 	}
+
 	var o overlay
 	for _, option := range mounts[0].Options {
 		key, value, _ := strings.Cut(option, "=")
@@ -252,6 +265,7 @@ func overlayOf(mounts []mount.Mount) (overlay, error) {
 			o.rest = append(o.rest, option)
 		}
 	}
+
 	return o, nil
 }
 
@@ -262,6 +276,7 @@ func (e *Engine) rootfs(ctx context.Context, id string, run IDRange, views *cont
 	if err != nil {
 		return nil, err
 	}
+
 	var lower []string
 	for _, l := range o.lower {
 		view, err := e.lowerView(l, run, views)
@@ -270,6 +285,7 @@ func (e *Engine) rootfs(ctx context.Context, id string, run IDRange, views *cont
 		}
 		lower = append(lower, view)
 	}
+
 	for _, l := range e.opts.SystemLayers {
 		view, err := views.of(l, layerMapping(run), unix.MOUNT_ATTR_RDONLY)
 		if err != nil {
@@ -277,13 +293,18 @@ func (e *Engine) rootfs(ctx context.Context, id string, run IDRange, views *cont
 		}
 		lower = append(lower, view)
 	}
+
 	own, err := views.of(filepath.Dir(o.upper), e.diskMapping(run), 0) // with the work folder, in one mount
 	if err != nil {
 		return nil, err
 	}
 	options := append(o.rest, "workdir="+filepath.Join(own, filepath.Base(o.work)),
 		"upperdir="+filepath.Join(own, filepath.Base(o.upper)), "lowerdir="+strings.Join(lower, ":"))
-	return &typesapi.Mount{Type: "overlay", Source: "overlay", Options: options}, nil
+	return &typesapi.Mount{
+		Type:    "overlay",
+		Source:  "overlay",
+		Options: options,
+	}, nil
 }
 
 // IO are the FIFOs of a task's standard streams; empty ones are not connected.
@@ -304,11 +325,13 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 	if err != nil {
 		return 0, err
 	}
+
 	tasks := e.client.TaskService()
 	// The container's mounts are made.
 	if err := e.removeSources(id); err != nil {
 		e.opts.Log.Error("binds of container not removed", "container", id, "error", err)
 	}
+
 	err = k.limit(ctx, id, created.Pid)
 	var started *tasksapi.StartResponse
 	if err == nil {
@@ -318,6 +341,7 @@ func (e *Engine) Start(ctx context.Context, id string, stdio IO) (uint32, error)
 		return 0, errors.Join(fmt.Errorf("start task of container %q: %w", id, errgrpc.ToNative(err)),
 			e.deleteTask(context.WithoutCancel(ctx), id))
 	}
+
 	return started.Pid, nil
 }
 
@@ -330,6 +354,7 @@ func (e *Engine) createTask(ctx context.Context, k kind, id string, stdio IO,
 	if err != nil {
 		return nil, err
 	}
+
 	created, err := e.client.TaskService().Create(ctx, &tasksapi.CreateTaskRequest{
 		ContainerID: id,
 		Rootfs:      []*typesapi.Mount{rootfs},
@@ -341,10 +366,11 @@ func (e *Engine) createTask(ctx context.Context, k kind, id string, stdio IO,
 	if err != nil {
 		return nil, fmt.Errorf("create task of container %q: %w", id, errgrpc.ToNative(err))
 	}
+
 	return created, nil
 }
 
-// specOf is the OCI specification that a container was made with.
+// specOf returns the OCI specification that a container was made with.
 func (e *Engine) specOf(ctx context.Context, id string) (*specs.Spec, error) {
 	record, err := e.client.ContainerService().Get(ctx, id)
 	if err != nil {
@@ -367,6 +393,7 @@ func (e *Engine) Remove(ctx context.Context, id string) error {
 	if err := errors.Join(e.removeTraces(id), e.removeSources(id)); err != nil {
 		return err
 	}
+
 	if err := e.client.ContainerService().Delete(ctx, id); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("delete container %q: %w", id, err)
 	}
@@ -386,18 +413,26 @@ func (e *Engine) killTask(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("look at task of container %q: %w", id, errgrpc.ToNative(err))
 	}
+
 	if got.Process.Status != taskapi.Status_STOPPED {
-		_, err := tasks.Kill(ctx, &tasksapi.KillRequest{ContainerID: id, Signal: 9, All: true})
+		_, err := tasks.Kill(ctx, &tasksapi.KillRequest{
+			ContainerID: id,
+			Signal:      9,
+			All:         true,
+		})
 		if err != nil && !errdefs.IsNotFound(errgrpc.ToNative(err)) {
 			return fmt.Errorf("kill task of container %q: %w", id, errgrpc.ToNative(err))
 		}
+
 		waitCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
+
 		if _, err := tasks.Wait(waitCtx, &tasksapi.WaitRequest{ContainerID: id}); err != nil &&
 			!errdefs.IsNotFound(errgrpc.ToNative(err)) {
 			return fmt.Errorf("wait for end of container %q: %w", id, errgrpc.ToNative(err))
 		}
 	}
+
 	return e.deleteTask(ctx, id)
 }
 
@@ -416,9 +451,15 @@ func (e *Engine) List(ctx context.Context, key, value string) ([]Info, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
+
 	var out []Info
 	for _, r := range records {
-		info := Info{ID: r.ID, Labels: r.Labels, State: Created}
+		info := Info{
+			ID:     r.ID,
+			Labels: r.Labels,
+			State:  Created,
+		}
+
 		got, err := e.client.TaskService().Get(ctx, &tasksapi.GetRequest{ContainerID: r.ID})
 		err = errgrpc.ToNative(err)
 		switch {
@@ -435,7 +476,9 @@ func (e *Engine) List(ctx context.Context, key, value string) ([]Info, error) {
 				info.State = Running
 			}
 		}
+
 		out = append(out, info)
 	}
+
 	return out, nil
 }

@@ -33,6 +33,7 @@ func (e *Engine) DiskUsage(ctx context.Context, id string) (bytes, inodes uint64
 	if err != nil {
 		return 0, 0, fmt.Errorf("measure container %q: %w", id, err)
 	}
+
 	m := meter{linked: map[inode]bool{}}
 	switch err := m.measure(ctx, o.upper); {
 	case errors.Is(err, errDeep):
@@ -40,6 +41,7 @@ func (e *Engine) DiskUsage(ctx context.Context, id string) (bytes, inodes uint64
 	case err != nil:
 		return 0, 0, fmt.Errorf("measure container %q: %w", id, err)
 	}
+
 	return m.bytes, m.inodes, nil
 }
 
@@ -69,8 +71,13 @@ type meter struct {
 func (m *meter) measure(ctx context.Context, dir string) error {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return &fs.PathError{Op: "open", Path: dir, Err: err}
+		return &fs.PathError{
+			Op:   "open",
+			Path: dir,
+			Err:  err,
+		}
 	}
+
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return errors.Join(err, unix.Close(fd))
@@ -86,6 +93,7 @@ func (m *meter) folder(ctx context.Context, fd, depth int) error {
 	if depth > deepest {
 		return errDeep
 	}
+
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -96,6 +104,7 @@ func (m *meter) folder(ctx context.Context, fd, depth int) error {
 				return err
 			}
 		}
+
 		if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -115,6 +124,7 @@ func (m *meter) entry(ctx context.Context, folder int, name string, depth int) e
 	if err != nil {
 		return err
 	}
+
 	m.add(&st)
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return nil
@@ -123,6 +133,7 @@ func (m *meter) entry(ctx context.Context, folder int, name string, depth int) e
 	if gone(err) {
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}

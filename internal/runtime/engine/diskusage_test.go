@@ -34,6 +34,7 @@ func nest(t *testing.T, dir, name string, depth int) {
 		err = errors.Join(err, unix.Close(fd))
 		fd = inner
 	}
+
 	file := -1
 	if err == nil {
 		file, err = unix.Openat(fd, "file", unix.O_CREAT|unix.O_WRONLY, 0o644)
@@ -56,6 +57,7 @@ func TestMeasure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	err := errors.Join(os.Link(filepath.Join(dir, "a/one"), filepath.Join(dir, "b/again")),
 		os.Symlink("/", filepath.Join(dir, "out")), os.Symlink("../b", filepath.Join(dir, "a/b")),
 		unix.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
@@ -67,6 +69,7 @@ func TestMeasure(t *testing.T) {
 	if err != nil || m.inodes != 8 || m.bytes < 2<<20 || m.bytes > 2<<20+64<<10 {
 		t.Errorf("%d bytes, %d inodes, %v", m.bytes, m.inodes, err)
 	}
+
 	if _, err := measured(t, filepath.Join(dir, "out")); err == nil {
 		t.Error("a link in place of the folder is followed")
 	}
@@ -80,6 +83,7 @@ func TestMeasureWhatHides(t *testing.T) {
 	if err != nil || m.inodes != 42 || m.bytes < 100<<10 {
 		t.Errorf("long names: %d bytes, %d inodes, %v", m.bytes, m.inodes, err)
 	}
+
 	deep := t.TempDir()
 	nest(t, deep, "d", deepest+1)
 	if _, err := measured(t, deep); !errors.Is(err, errDeep) {
@@ -103,6 +107,7 @@ func TestMeasureWhatChanges(t *testing.T) {
 				return
 			default:
 			}
+
 			at := filepath.Join(dir, strconv.Itoa(n%20))
 			if err := errors.Join(os.MkdirAll(filepath.Join(at, "in"), 0o755), os.RemoveAll(at),
 				os.WriteFile(at, nil, 0o644), os.RemoveAll(at)); err != nil {
@@ -111,11 +116,13 @@ func TestMeasureWhatChanges(t *testing.T) {
 			}
 		}
 	}()
+
 	for range 300 {
 		if m, err := measured(t, dir); err != nil || m.inodes == 0 {
 			t.Fatalf("%+v, %v", m, err)
 		}
 	}
+
 	close(stop)
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -126,9 +133,19 @@ func TestMeasureWhatChanges(t *testing.T) {
 func TestMeasureManyLinks(t *testing.T) {
 	m := meter{linked: map[inode]bool{}}
 	for n := range uint64(mostLinked + 10) {
-		m.add(&unix.Stat_t{Ino: n, Nlink: 2, Mode: unix.S_IFREG})
-		m.add(&unix.Stat_t{Ino: n, Nlink: 2, Mode: unix.S_IFREG})
+		m.add(&unix.Stat_t{
+			Ino:   n,
+			Nlink: 2,
+			Mode:  unix.S_IFREG,
+		})
+
+		m.add(&unix.Stat_t{
+			Ino:   n,
+			Nlink: 2,
+			Mode:  unix.S_IFREG,
+		})
 	}
+
 	if len(m.linked) != mostLinked || m.inodes != mostLinked+20 {
 		t.Errorf("%d remembered, %d counted", len(m.linked), m.inodes)
 	}

@@ -36,9 +36,9 @@ type IDRange struct {
 	Size uint32
 }
 
-// DefaultIDs is one range for the files of every container of a node: those that pods leave in volumes must stay usable
-// for the next pod, as they do on Windows. Programs have those of podRange. It starts at 0x70000000, above what systemd
-// hands out to containers (524288…1879048191, https://systemd.io/UIDS-GIDS/) and below the reserved ids.
+// DefaultIDs returns one range for the files of every container of a node: those that pods leave in volumes must stay
+// usable for the next pod, as they do on Windows. Programs have those of podRange. It starts at 0x70000000, above what
+// systemd hands out to containers (524288…1879048191, https://systemd.io/UIDS-GIDS/) and below the reserved ids.
 func DefaultIDs() IDRange { return IDRange{Base: 0x70000000, Size: 65536} }
 
 // Options is what Connect needs. All paths are absolute.
@@ -105,12 +105,14 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
+
 	if opts.Runc == "" {
 		opts.Runc = "runc"
 	}
 	if err := os.MkdirAll(opts.RunDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make folder of engine: %w", err)
 	}
+
 	if opts.Host != nil {
 		if err := os.MkdirAll(opts.Host.Shared, 0o711); err != nil {
 			return nil, fmt.Errorf("make folder of HostProcess containers: %w", err)
@@ -120,6 +122,7 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	swap, err := cgroup.CountsSwap()
 	if err != nil {
 		return nil, err
@@ -128,6 +131,7 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	views, err := newLayerViews(filepath.Join(opts.RunDir, "layers"))
 	if err != nil {
 		return nil, err
@@ -136,7 +140,16 @@ func Connect(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd at %q: %w", opts.Socket, err)
 	}
-	e := &Engine{opts: opts, client: c, layers: views, memory: memory, swap: swap, processors: processors}
+
+	e := &Engine{
+		opts:       opts,
+		client:     c,
+		layers:     views,
+		memory:     memory,
+		swap:       swap,
+		processors: processors,
+	}
+
 	if err := e.clearSources(func(id string) (bool, error) { return e.waitsForStart(ctx, id) }); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -18,9 +18,11 @@ func TestOpenInStaysOnTheDrive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(outside, filepath.Join(root, "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tc := range []struct {
 		winPath string
 		folder  bool
@@ -46,6 +48,7 @@ func TestOpenInStaysOnTheDrive(t *testing.T) {
 			}
 			continue
 		}
+
 		if err != nil {
 			t.Errorf("open %q: %v", tc.winPath, err)
 			continue
@@ -54,10 +57,12 @@ func TestOpenInStaysOnTheDrive(t *testing.T) {
 		if err != nil || got != filepath.Join(root, tc.want) {
 			t.Errorf("open %q: %q %v, want %q", tc.winPath, got, err, tc.want)
 		}
+
 		if err := unix.Close(fd); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("outside the drive: %v %v", entries, err)
 	}

@@ -25,15 +25,15 @@ const (
 // UserMask leaves of a user that a pod's program has on the machine the one that it has in its container.
 const UserMask = podIDsSize - 1
 
-// podRange is the range of a pod. It is found by the pod's name, so that it needs no record; the odds that two pods
-// have one are 1 in 114,560, and then they share what Linux counts, and nothing else.
+// podRange returns the range of a pod. It is found by the pod's name, so that it needs no record; the odds that two
+// pods have one are 1 in 114,560, and then they share what Linux counts, and nothing else.
 func podRange(pod string) IDRange {
 	name := fnv.New32a()
 	_, _ = name.Write([]byte(pod)) // never fails
 	return IDRange{Base: podIDsBase + name.Sum32()%podIDsMany*podIDsSize, Size: podIDsSize}
 }
 
-// runIDs is the range that a container's programs have.
+// runIDs returns the range that a container's programs have.
 func (e *Engine) runIDs(c Container) IDRange { return e.kindOf(c).ids(c) }
 
 // mapping maps ids that are on disk to those of programs, in the form of mount.GetUsernsFD: disk:program:count, several

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// users are the owners of files, by their names.
+// users returns the owners of files, by their names.
 func users(t *testing.T, dir string, names ...string) map[string]uint32 {
 	t.Helper()
 	all := map[string]uint32{}
@@ -41,15 +41,22 @@ func TestSourcesHaveThePodsIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	c := Container{ID: "one", Pod: "p", Mounts: []Mount{{Source: openPath(t, dir)}}}
+	c := Container{
+		ID:     "one",
+		Pod:    "p",
+		Mounts: []Mount{{Source: openPath(t, dir)}},
+	}
+
 	run := e.runIDs(c)
 	paths, err := e.bindSources(c, e.diskMapping(run))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() {
 		if err := e.removeSources("one"); err != nil {
 			t.Error(err)
@@ -59,6 +66,7 @@ func TestSourcesHaveThePodsIDs(t *testing.T) {
 	if got["root"] != 0 || got["stranger"] != 4711 || got["pod"] != run.Base+1000 || got["machine"] != disk+70001 {
 		t.Errorf("owners %v, and the pod's users begin at %d", got, run.Base)
 	}
+
 	own := filepath.Join(paths[0], "own")
 	if err := os.WriteFile(own, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -66,6 +74,7 @@ func TestSourcesHaveThePodsIDs(t *testing.T) {
 	if err := os.Chown(own, int(run.Base), int(run.Base)); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := users(t, dir, "own"); got["own"] != disk {
 		t.Errorf("on disk it is user %d's, want %d", got["own"], disk)
 	}
@@ -80,11 +89,17 @@ func TestMountWithoutIDs(t *testing.T) {
 	e := testEngine(t)
 	e.opts.IDs, e.opts.Log = DefaultIDs(), slog.New(slog.DiscardHandler)
 	mounts := []Mount{{Source: openPath(t, t.TempDir())}, {Source: openPath(t, "/proc")}}
-	c := Container{ID: "one", Pod: "p", Mounts: mounts}
+	c := Container{
+		ID:     "one",
+		Pod:    "p",
+		Mounts: mounts,
+	}
+
 	paths, err := e.bindMapped(&c)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := e.runIDs(c); got != DefaultIDs() || len(paths) != 2 {
 		t.Errorf("it has ids %+v and mounts %q", got, paths)
 	}
@@ -106,6 +121,7 @@ func TestContainerViews(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	run := podRange("p")
 	own := views.forContainer()
 	first, err := own.of(folder, layerMapping(run), unix.MOUNT_ATTR_RDONLY)
@@ -115,6 +131,7 @@ func TestContainerViews(t *testing.T) {
 	if again, err := own.of(folder, layerMapping(run), unix.MOUNT_ATTR_RDONLY); err != nil || again != first {
 		t.Errorf("a second view %q of the first %q (%v)", again, first, err)
 	}
+
 	if same, err := own.of(folder, "", 0); err != nil || same != folder {
 		t.Errorf("a view without a mapping is %q (%v)", same, err)
 	}
@@ -124,12 +141,14 @@ func TestContainerViews(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(first, "new"), nil, 0o600); err == nil {
 		t.Error("a layer can be written to")
 	}
+
 	if err := own.remove(); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v (%v)", left, err)
 	}
+
 	// A process that was killed leaves its views to the next one.
 	if _, err := views.forContainer().of(folder, layerMapping(run), 0); err != nil {
 		t.Fatal(err)
@@ -137,6 +156,7 @@ func TestContainerViews(t *testing.T) {
 	if views, err = newLayerViews(dir); err != nil {
 		t.Fatal(err)
 	}
+
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left of another process: %v (%v)", left, err)
 	}

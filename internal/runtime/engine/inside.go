@@ -59,6 +59,7 @@ func (e *Engine) startInside(ctx context.Context, k kind, x ExecSpec) (*inside, 
 	if err != nil {
 		return nil, errors.Join(errNotInside, err, conn.Close())
 	}
+
 	p := &inside{conn: conn, stdio: stdio}
 	err = p.ask(ctx, packet, files)
 	for _, f := range files {
@@ -73,6 +74,7 @@ func (e *Engine) startInside(ctx context.Context, k kind, x ExecSpec) (*inside, 
 		p.stdio.Cancel()
 		return p, err
 	}
+
 	stdio.copy()
 	return p, nil
 }
@@ -93,6 +95,7 @@ func dialInside(ctx context.Context, folder string) (*net.UnixConn, uint32, erro
 	if err := unix.Fstat(fd, &at); err != nil {
 		return nil, 0, err
 	}
+
 	if at.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return nil, 0, fmt.Errorf("%s is no socket", wire.SocketName)
 	}
@@ -105,6 +108,7 @@ func dialInside(ctx context.Context, folder string) (*net.UnixConn, uint32, erro
 	if err := hello(ctx, conn); err != nil {
 		return nil, 0, errors.Join(err, conn.Close())
 	}
+
 	return conn, at.Uid, nil
 }
 
@@ -125,12 +129,14 @@ func (p *inside) ask(ctx context.Context, packet []byte, files []*os.File) error
 	for _, f := range files {
 		descriptors = append(descriptors, int(f.Fd()))
 	}
+
 	if err := p.conn.SetWriteDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return fmt.Errorf("%w: %w", errNotInside, err)
 	}
 	if _, _, err := p.conn.WriteMsgUnix(packet, unix.UnixRights(descriptors...), nil); err != nil {
 		return fmt.Errorf("%w: %w", errNotInside, err) // a packet is sent whole or not at all
 	}
+
 	r, err := p.reply(ctx)
 	switch {
 	case err != nil:
@@ -140,6 +146,7 @@ func (p *inside) ask(ctx context.Context, packet []byte, files []*os.File) error
 	case r.Verb != wire.Started:
 		return wire.ErrRequest
 	}
+
 	return nil
 }
 
@@ -166,6 +173,7 @@ func readPacket(ctx context.Context, conn packets) ([]byte, error) {
 		_ = conn.SetReadDeadline(time.Unix(1, 0))
 		close(stopped)
 	})
+
 	packet := make([]byte, mostReply)
 	n, err := conn.Read(packet)
 	if errors.Is(err, io.EOF) {
@@ -173,6 +181,7 @@ func readPacket(ctx context.Context, conn packets) ([]byte, error) {
 		// packet that came with it (unix_dgram_recvmsg in net/unix/af_unix.c, SOCK_SEQPACKET without blocking).
 		n, err = conn.Read(packet)
 	}
+
 	if !stop() {
 		<-stopped // what is read later has a deadline of its own
 		return nil, ctx.Err()
@@ -193,6 +202,7 @@ func (e *Engine) execInside(ctx context.Context, id string, k kind, x ExecSpec) 
 		}()
 		return Exit{}, fmt.Errorf("start program in container %q: %w", id, err)
 	}
+
 	defer func() { _ = p.conn.Close() }()
 
 	r, err := p.reply(ctx)
@@ -207,6 +217,7 @@ func (e *Engine) execInside(ctx context.Context, id string, k kind, x ExecSpec) 
 		go e.endExec(context.WithoutCancel(ctx), id, x, p.stdio)
 		return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, err)
 	}
+
 	exit := Exit{Code: r.Value, At: time.Now()}
 	drain(ctx, p.stdio)
 	x.over(0)
@@ -255,6 +266,7 @@ func newInsideIO(x ExecSpec, owner uint32) (_ *insideIO, files []*os.File, err e
 		}
 		files, s.in = append(files, theirs), ours
 	}
+
 	for _, end := range []**os.File{&s.out, &s.err} {
 		ours, theirs, err := pipe(owner, 0)
 		if err != nil {
@@ -262,6 +274,7 @@ func newInsideIO(x ExecSpec, owner uint32) (_ *insideIO, files []*os.File, err e
 		}
 		files, *end = append(files, theirs), ours
 	}
+
 	return s, files, nil
 }
 

@@ -56,6 +56,7 @@ func (f firstProcess) serve(t *testing.T) (folder string, heard <-chan wire.Requ
 		if err != nil {
 			return
 		}
+
 		r, _ := wire.Decode(packet[:n])
 		requests <- r
 		for i, r := range f.replies {
@@ -65,6 +66,7 @@ func (f firstProcess) serve(t *testing.T) (folder string, heard <-chan wire.Requ
 			}
 		}
 	}()
+
 	return folder, requests
 }
 
@@ -78,6 +80,7 @@ func (f firstProcess) take(control []byte) {
 	if err != nil || len(descriptors) != 3 {
 		return
 	}
+
 	var files []*os.File
 	for _, fd := range descriptors {
 		files = append(files, os.NewFile(uintptr(fd), "program's"))
@@ -85,6 +88,7 @@ func (f firstProcess) take(control []byte) {
 	if f.files != nil {
 		f.files(files[0], files[1], files[2])
 	}
+
 	for _, file := range files {
 		_ = file.Close()
 	}
@@ -107,6 +111,7 @@ func TestExecInside(t *testing.T) {
 			_, _ = errs.WriteString("complaint")
 		},
 	}
+
 	folder, heard := p.serve(t)
 	var out, errs bytes.Buffer
 	over := -1
@@ -122,6 +127,7 @@ func TestExecInside(t *testing.T) {
 		Inside: folder,
 		Over:   func(ended int) { over = ended },
 	}
+
 	e := insideEngine()
 	exit, err := e.execInside(t.Context(), "container", process{e}, x)
 	if err != nil || exit.Code != 137 {
@@ -130,6 +136,7 @@ func TestExecInside(t *testing.T) {
 	if out.String() != "it has read what was typed" || errs.String() != "complaint" || over != 0 {
 		t.Errorf("it has said %q and %q, over is %d", &out, &errs, over)
 	}
+
 	r := <-heard
 	if r.UID != os.Getuid() || r.Dir != "/Files" || len(r.Args) != 2 || r.Env[len(r.Env)-1] != "MULLION_EXEC=id" {
 		t.Errorf("the request is %+v", r)
@@ -207,6 +214,7 @@ func TestExecNotInside(t *testing.T) {
 				UID:    uint32(os.Getuid()),
 				Inside: folder(t),
 			}
+
 			x.Over = func(int) { t.Error("a program that was not started is over") }
 			began := time.Now()
 			if exit, err := e.execInside(t.Context(), "container", process{e}, x); !errors.Is(err, errNotInside) {
@@ -238,6 +246,7 @@ func TestExecNotMeantInside(t *testing.T) {
 		if exit, err := e.execInside(ctx, "container", process{e}, x); !errors.Is(err, errNotInside) {
 			t.Errorf("%s: execInside() = %v, %v", name, exit, err)
 		}
+
 		cancel()
 		select {
 		case r := <-heard:

@@ -64,11 +64,11 @@ type trace struct {
 	remove, removePod func(id string) error
 }
 
-// traces are those of all kinds but the ordinary one, which leaves none. A further kind has a line here and a file of
-// its own.
+// traces returns those of all kinds but the ordinary one, which leaves none. A further kind has a line here and a file
+// of its own.
 func (e *Engine) traces() []trace { return []trace{e.hostProcessTrace(), e.machineTrace()} }
 
-// kindOf is the kind of a container that is to be made.
+// kindOf returns the kind of a container that is to be made.
 func (e *Engine) kindOf(c Container) kind {
 	if c.Kind == nil {
 		return process{e}
@@ -76,7 +76,7 @@ func (e *Engine) kindOf(c Container) kind {
 	return c.Kind.in(e)
 }
 
-// kindIn is the kind of a container that containerd has.
+// kindIn returns the kind of a container that containerd has.
 func (e *Engine) kindIn(ctx context.Context, id string) (kind, error) {
 	for _, t := range e.traces() {
 		if k, err := t.find(ctx, id); k != nil || err != nil {

@@ -91,7 +91,7 @@ func (h hostProcess) prepare(c *Container, mounts []mount.Mount) ([]string, erro
 // finish leaves the working folder, which is the user's already.
 func (hostProcess) finish(*Container, *specs.Spec) (runtime string, err error) { return Runtime, nil }
 
-// owner is the machine's: the container is in its user namespace.
+// owner returns the machine's: the container is in its user namespace.
 func (hostProcess) owner(c Container) uint32 { return c.UID }
 
 // limit sets none: the user namespace and the network are those of others, too.
@@ -101,8 +101,8 @@ func (hostProcess) limit(context.Context, string, uint32) error { return nil }
 // again.
 const labelHostPID = "mullion.dev/host-pid"
 
-// View is the path of a HostProcess container's view of the host's prefix: the same on the machine, in the host and in
-// the container.
+// View returns the path of a HostProcess container's view of the host's prefix: the same on the machine, in the host
+// and in the container.
 func (e *Engine) View(id string) string {
 	if e.opts.Host == nil {
 		return ""
@@ -118,6 +118,7 @@ func (h hostProcess) makeView(c Container, mounts []mount.Mount) (map[string]str
 		return nil, fmt.Errorf("make HostProcess container %q: the engine knows no Windows host: %w", c.ID,
 			errdefs.ErrNotImplemented)
 	}
+
 	pid, err := host.PID()
 	if err != nil {
 		return nil, err
@@ -126,11 +127,13 @@ func (h hostProcess) makeView(c Container, mounts []mount.Mount) (map[string]str
 	if err != nil {
 		return nil, err
 	}
+
 	if len(o.lower) > 0 && !hasDrive(o.lower) {
 		return nil, ErrNotWindowsImage
 	}
 	var undo cleanup.Stack
 	defer func() { _ = undo.Clean() }()
+
 	view := e.View(c.ID)
 	undo.Add(func() error { return removeView(view) })
 	if err := os.Mkdir(view, 0o755); err != nil {
@@ -153,6 +156,7 @@ func (h hostProcess) mountView(c Container, o overlay, view string) error {
 	if err != nil {
 		return err
 	}
+
 	c0 := filepath.Join(view, drive)
 	at := func(winPath string, folder bool, do func(target int) error) error {
 		target, err := openIn(c0, winPath, folder)
@@ -162,9 +166,11 @@ func (h hostProcess) mountView(c Container, o overlay, view string) error {
 		defer unix.Close(target)
 		return do(target)
 	}
+
 	if err := at(h.asked.MountPoint, true, func(target int) error { return mountImage(o, target) }); err != nil {
 		return err
 	}
+
 	for _, m := range c.Mounts {
 		info, err := m.Source.Stat()
 		if err != nil {
@@ -178,6 +184,7 @@ func (h hostProcess) mountView(c Container, o overlay, view string) error {
 		if err := at(below(h.asked.MountPoint, m.Target), info.IsDir(), link); err != nil {
 			return err
 		}
+
 		if !h.asked.AtTargets {
 			continue
 		}
@@ -185,16 +192,19 @@ func (h hostProcess) mountView(c Container, o overlay, view string) error {
 		if m.ReadOnly {
 			asked |= unix.MOUNT_ATTR_RDONLY
 		}
+
 		bind := func(target int) error { return bindmount.Over(m.Source, target, asked) }
 		if err := at(m.Target, info.IsDir(), bind); err != nil {
 			return err
 		}
 	}
+
 	for _, dir := range h.asked.Dirs {
 		if err := at(dir, true, func(int) error { return nil }); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -212,6 +222,7 @@ func mountImage(o overlay, target int) error {
 	if err := os.MkdirAll(upper, 0o755); err != nil {
 		return err
 	}
+
 	var lower []string
 	for _, l := range o.lower {
 		if hasDrive([]string{l}) {
@@ -221,6 +232,7 @@ func mountImage(o overlay, target int) error {
 	if len(lower) == 0 {
 		return bindmount.PathOver(upper, target, 0)
 	}
+
 	options := append(o.rest, "workdir="+o.work, "upperdir="+upper, "lowerdir="+strings.Join(lower, ":"))
 	if err := unix.Mount("overlay", fdPath(target), "overlay", 0, strings.Join(options, ",")); err != nil {
 		return fmt.Errorf("mount image: %w", err)
@@ -241,10 +253,12 @@ func openIn(root, winPath string, folder bool) (fd int, err error) {
 	if err != nil {
 		return -1, err
 	}
+
 	at, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("open drive %q: %w", root, err)
 	}
+
 	for i, part := range parts {
 		next, err := step(at, part, folder || i < len(parts)-1)
 		_ = unix.Close(at)
@@ -253,6 +267,7 @@ func openIn(root, winPath string, folder bool) (fd int, err error) {
 		}
 		at = next
 	}
+
 	return at, nil
 }
 
@@ -262,9 +277,10 @@ func step(dir int, name string, folder bool) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+
 	found := ""
 	for _, e := range entries {
-		if e.Name() == name || found == "" && strings.EqualFold(e.Name(), name) {
+		if e.Name() == name || (found == "" && strings.EqualFold(e.Name(), name)) {
 			found = e.Name()
 		}
 	}
@@ -274,6 +290,7 @@ func step(dir int, name string, folder bool) (int, error) {
 			return -1, err
 		}
 	}
+
 	fd, err := unix.Openat(dir, found, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
@@ -282,8 +299,9 @@ func step(dir int, name string, folder bool) (int, error) {
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return -1, errors.Join(err, unix.Close(fd))
 	}
+
 	kind := stat.Mode & unix.S_IFMT
-	if folder && kind == unix.S_IFDIR || !folder && kind == unix.S_IFREG {
+	if (folder && kind == unix.S_IFDIR) || (!folder && kind == unix.S_IFREG) {
 		return fd, nil
 	}
 	_ = unix.Close(fd)
@@ -330,14 +348,21 @@ func (h hostProcess) rootfs(ctx context.Context, id string, _ *containerViews) (
 	if err != nil {
 		return nil, err
 	}
+
 	if record.Labels[labelHostPID] != strconv.Itoa(pid) {
 		return nil, fmt.Errorf("start container %q: the Windows host has been restarted since it was created: %w", id,
 			errdefs.ErrFailedPrecondition)
 	}
+
 	layers := e.opts.SystemLayers
 	if len(layers) == 1 {
-		return &typesapi.Mount{Type: "bind", Source: layers[0], Options: []string{"rbind", "ro"}}, nil
+		return &typesapi.Mount{
+			Type:    "bind",
+			Source:  layers[0],
+			Options: []string{"rbind", "ro"},
+		}, nil
 	}
+
 	return &typesapi.Mount{
 		Type:    "overlay",
 		Source:  "overlay",
@@ -345,14 +370,18 @@ func (h hostProcess) rootfs(ctx context.Context, id string, _ *containerViews) (
 	}, nil
 }
 
-// capabilities are what a HostProcess container's root may do on Linux: use all files it sees, which are the host's C:,
-// low ports and raw sockets. It gets none over the machine: no mounts, no devices, no network configuration.
+// capabilities returns what a HostProcess container's root may do on Linux: use all files it sees, which are the host's
+// C:, low ports and raw sockets. It gets none over the machine: no mounts, no devices, no network configuration.
 func (hostProcess) capabilities() *specs.LinuxCapabilities {
 	list := []string{
 		"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
 		"CAP_NET_RAW",
 	}
-	return &specs.LinuxCapabilities{Bounding: list, Effective: list, Permitted: list}
+	return &specs.LinuxCapabilities{
+		Bounding:  list,
+		Effective: list,
+		Permitted: list,
+	}
 }
 
 // adapt has the container share the host's processes, name and temporary folder, without a user namespace.
@@ -369,10 +398,12 @@ func (h hostProcess) adapt(c Container, s *specs.Spec) {
 		{Type: specs.IPCNamespace},
 		{Type: specs.CgroupNamespace},
 	}
+
 	if c.NetNS != "" { // otherwise the host's network is the machine's
 		s.Linux.Namespaces = append(s.Linux.Namespaces,
 			specs.LinuxNamespace{Type: specs.NetworkNamespace, Path: c.NetNS})
 	}
+
 	var mounts []specs.Mount
 	for _, m := range s.Mounts {
 		switch m.Destination {
@@ -384,6 +415,7 @@ func (h hostProcess) adapt(c Container, s *specs.Spec) {
 			mounts = append(mounts, m)
 		}
 	}
+
 	view := e.View(c.ID)
 	s.Mounts = append(mounts, bound(view, view, "nosuid", "nodev"))
 	for _, mounted := range []string{e.opts.Host.Shares, e.opts.Host.Volumes} {

@@ -38,7 +38,7 @@ type Machines struct {
 	Cache string
 }
 
-// shim is the name of containerd's runtime that runs the machines and what is in them: a program.
+// shim returns the name of containerd's runtime that runs the machines and what is in them: a program.
 func (m *Machines) shim() string { return filepath.Join(m.Bin, "mullion-vm") }
 
 // Machine is a virtual machine that a pod has for itself. For containerd it is a container without files, so Remove,
@@ -82,6 +82,7 @@ func (e *Engine) machineTrace() trace {
 			if err != nil {
 				return nil, fmt.Errorf("look at container %q: %w", id, err)
 			}
+
 			if of := record.Labels[labelMachine]; of != "" {
 				return machine{process{e}, of}, nil
 			}
@@ -106,7 +107,7 @@ func (m machine) finish(c *Container, s *specs.Spec) (runtime string, err error)
 	return m.e.opts.Machines.shim(), err
 }
 
-// ids are those that are on disk: a machine has a kernel of its own.
+// ids returns those that are on disk: a machine has a kernel of its own.
 func (m machine) ids(Container) IDRange { return m.e.opts.IDs }
 
 // limit sets none: the container is in another kernel.
@@ -142,7 +143,11 @@ func (e *Engine) machineUser(id string) qemu.User {
 	name := fnv.New32a()
 	_, _ = name.Write([]byte(id)) // never fails
 	// Odd: no program in a container has such a one (UserMask).
-	return qemu.User{ID: ids.Base + ids.Size + 2*(name.Sum32()%machineUsers) + 1, Files: ids.Base, Size: ids.Size}
+	return qemu.User{
+		ID:    ids.Base + ids.Size + 2*(name.Sum32()%machineUsers) + 1,
+		Files: ids.Base,
+		Size:  ids.Size,
+	}
 }
 
 // MachinesReady returns nil if virtual machines can be started, else what they lack.
@@ -155,6 +160,7 @@ func (e *Engine) MachinesReady(ctx context.Context) error {
 	if e.boots.initrd != "" {
 		return nil
 	}
+
 	parts, err := qemu.Find(e.opts.Machines.Bin)
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, errdefs.ErrNotImplemented)
@@ -163,6 +169,7 @@ func (e *Engine) MachinesReady(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("no guest boots: %w: %w", err, errdefs.ErrNotImplemented)
 	}
+
 	if err := os.MkdirAll(e.opts.Machines.Cache, 0o700); err != nil {
 		return err
 	}
@@ -172,10 +179,11 @@ func (e *Engine) MachinesReady(ctx context.Context) error {
 	}
 	e.opts.Log.Info("virtual machines can be started", "accelerator", accelerator, "kernel", parts.Kernel)
 	e.boots.parts, e.boots.accelerator, e.boots.initrd = parts, accelerator, initrd
+
 	return nil
 }
 
-// machineDir is the folder of a machine. Its name is cut because the path of a socket has 108 bytes at most.
+// machineDir returns the folder of a machine. Its name is cut because the path of a socket has 108 bytes at most.
 func (e *Engine) machineDir(id string) string {
 	return filepath.Join(e.opts.Machines.Dir, id[:min(16, len(id))])
 }
@@ -192,6 +200,7 @@ func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 	ctx = e.with(ctx)
 	var undo cleanup.Stack
 	defer func() { _ = undo.Clean() }()
+
 	spec := vm.Spec{
 		Dir:         e.machineDir(m.ID),
 		Parts:       e.boots.parts,
@@ -205,12 +214,14 @@ func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 		Hostname:    m.Hostname,
 		Cgroup:      e.machineCgroup(m.ID),
 	}
+
 	if err := os.MkdirAll(e.opts.Machines.Dir, 0o711); err != nil {
 		return err
 	}
 	if err := e.limitPod(m.ID); err != nil {
 		return err
 	}
+
 	undo.Add(func() error { return e.RemovePod(m.ID) })
 	if err := limitMachine(spec); err != nil {
 		return fmt.Errorf("limit machine %q: %w", m.ID, err)
@@ -219,6 +230,7 @@ func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 	if err != nil {
 		return err
 	}
+
 	options := e.runtimeOptions(0)
 	options.ShimCgroup = spec.Cgroup
 	_, err = e.client.NewContainer(ctx, m.ID,
@@ -228,6 +240,7 @@ func (e *Engine) StartMachine(ctx context.Context, m Machine) error {
 	if err != nil {
 		return fmt.Errorf("create machine %q: %w", m.ID, err)
 	}
+
 	undo.Add(func() error { return e.Remove(context.WithoutCancel(ctx), m.ID) })
 	if _, err := e.client.TaskService().Create(ctx, &tasksapi.CreateTaskRequest{ContainerID: m.ID}); err != nil {
 		return fmt.Errorf("boot machine %q: %w", m.ID, errgrpc.ToNative(err))
@@ -268,6 +281,7 @@ func limitMachine(spec vm.Spec) error {
 			return err
 		}
 	}
+
 	for _, limit := range []error{
 		cgroup.LimitMemory(spec.Cgroup, spec.Memory+qemu.Overhead(spec.Accelerator)),
 		cgroup.LimitCPU(spec.Cgroup, spec.CPUs*cpuPeriod),
@@ -276,6 +290,7 @@ func limitMachine(spec vm.Spec) error {
 			return limit
 		}
 	}
+
 	return nil
 }
 

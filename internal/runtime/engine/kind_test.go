@@ -16,9 +16,21 @@ func TestSpecOfKinds(t *testing.T) {
 	e := &Engine{opts: Options{
 		IDs:          DefaultIDs(),
 		MemoryMounts: []BindMount{shown},
-		Host:         &Host{Tmp: "/host/tmp", Shared: "/host/shared", Shares: "/host/shares"},
+		Host: &Host{
+			Tmp:    "/host/tmp",
+			Shared: "/host/shared",
+			Shares: "/host/shares",
+		},
 	}}
-	plain := Container{ID: "c", Pod: "p", Hostname: "pod", NetNS: "/pod", WorkDir: "/work"}
+
+	plain := Container{
+		ID:       "c",
+		Pod:      "p",
+		Hostname: "pod",
+		NetNS:    "/pod",
+		WorkDir:  "/work",
+	}
+
 	for _, tc := range []struct {
 		name     string
 		kind     Kind
@@ -52,6 +64,7 @@ func TestSpecOfKinds(t *testing.T) {
 			if maps := s.Linux.UIDMappings; len(maps) > 0 {
 				ids = IDRange{Base: maps[0].HostID, Size: maps[0].Size}
 			}
+
 			inUserNamespace := slices.ContainsFunc(s.Linux.Namespaces, func(n specs.LinuxNamespace) bool {
 				return n.Type == specs.UserNamespace
 			})
@@ -61,6 +74,7 @@ func TestSpecOfKinds(t *testing.T) {
 			if rights := len(s.Process.Capabilities.Effective) > 0; rights != tc.rights {
 				t.Errorf("capabilities %q", s.Process.Capabilities.Effective)
 			}
+
 			pid := slices.IndexFunc(s.Linux.Namespaces, func(n specs.LinuxNamespace) bool {
 				return n.Type == specs.PIDNamespace
 			})
@@ -74,6 +88,7 @@ func TestSpecOfKinds(t *testing.T) {
 			if mounted(shown.Target) != tc.memory {
 				t.Errorf("the node's memory is shown: %t", mounted(shown.Target))
 			}
+
 			for _, target := range []string{WorkDirTarget, "/work", "/host/shared/c", "/host/shares"} {
 				if mounted(target) != slices.Contains(tc.targets, target) {
 					t.Errorf("%s is mounted: %t", target, mounted(target))
@@ -89,6 +104,7 @@ func TestKindIn(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(shared, "0123456789abcdef"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tc := range []struct {
 		name, id string
 		host     *Host

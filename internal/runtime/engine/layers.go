@@ -62,7 +62,11 @@ type containerViews struct {
 }
 
 func (v *layerViews) forContainer() *containerViews {
-	return &containerViews{all: v, users: map[mapping]*os.File{}, made: map[string]string{}}
+	return &containerViews{
+		all:   v,
+		users: map[mapping]*os.File{},
+		made:  map[string]string{},
+	}
 }
 
 // of returns the path of a folder's view. The folder itself is its view with the mapping "".
@@ -74,6 +78,7 @@ func (v *containerViews) of(folder string, m mapping, attributes uint64) (string
 	if target, ok := v.made[key]; ok {
 		return target, nil
 	}
+
 	users, err := v.open(m)
 	if err != nil {
 		return "", err
@@ -82,6 +87,7 @@ func (v *containerViews) of(folder string, m mapping, attributes uint64) (string
 	if err != nil {
 		return "", fmt.Errorf("make view of %q: %w", folder, err)
 	}
+
 	v.undo.Add(func() error { return os.Remove(target) })
 	err = mount.IDMapMountWithAttrs(folder, target, int(users.Fd()), attributes, 0)
 	if errors.Is(err, unix.EINVAL) {
@@ -90,6 +96,7 @@ func (v *containerViews) of(folder string, m mapping, attributes uint64) (string
 	if err != nil {
 		return "", fmt.Errorf("mount layers %q ID-mapped: %w", folder, err)
 	}
+
 	v.undo.Add(func() error { return unix.Unmount(target, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW) })
 	v.made[key] = target
 	return target, nil

@@ -29,7 +29,7 @@ func (e *Engine) Lift(pod string, up bool) error {
 	return err
 }
 
-// Used is how much time of processors all containers of a pod together have had.
+// Used returns how much time of processors all containers of a pod together have had.
 func (e *Engine) Used(pod string) (time.Duration, error) {
 	if e.processors == nil {
 		return 0, nil

@@ -19,6 +19,7 @@ func DialIn(ctx context.Context, path, address string) (net.Conn, error) {
 	if host == "localhost" {
 		hosts = []string{"127.0.0.1", "::1"}
 	}
+
 	var first error
 	for _, h := range hosts {
 		conn, err := dialIn(ctx, path, net.JoinHostPort(h, port))
@@ -29,6 +30,7 @@ func DialIn(ctx context.Context, path, address string) (net.Conn, error) {
 			first = err
 		}
 	}
+
 	return nil, first
 }
 

@@ -19,7 +19,7 @@ const (
 	leastScore = 3
 )
 
-// oomScore is the kubelet's formula for Burstable containers, and BestEffort's score for those without limits.
+// oomScore returns the kubelet's formula for Burstable containers, and BestEffort's score for those without limits.
 //
 // kubelet.exe tells a runtime the limits of processor and memory and nothing of requests, QoS class or priority
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/kuberuntime_container_windows.go#L58).
@@ -56,6 +56,7 @@ func lookAtMemory(capacity int64) (memory, error) {
 	if err != nil {
 		return memory{}, fmt.Errorf("look at the machine's memory: %w", err)
 	}
+
 	score, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
 		return memory{}, fmt.Errorf("look at the machine's memory: %w", err)
@@ -66,5 +67,5 @@ func lookAtMemory(capacity int64) (memory, error) {
 	return memory{capacity: capacity, score: score}, nil
 }
 
-// oomScore is the score of a container on this machine.
+// oomScore returns the score of a container on this machine.
 func (e *Engine) oomScore(r Resources) int { return max(r.oomScore(e.memory.capacity), e.memory.score) }

@@ -24,6 +24,7 @@ func (e *Engine) StartExec(ctx context.Context, id string, x ExecSpec, stdio IO)
 	}
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Clean()) }()
+
 	_, err = e.client.TaskService().Exec(ctx, &tasksapi.ExecProcessRequest{
 		ContainerID: id,
 		ExecID:      x.ID,
@@ -36,6 +37,7 @@ func (e *Engine) StartExec(ctx context.Context, id string, x ExecSpec, stdio IO)
 	if err != nil {
 		return fmt.Errorf("add program to container %q: %w", id, errgrpc.ToNative(err))
 	}
+
 	undo.Add(func() error { return e.EndExec(ctx, id, x.ID) })
 	if err := <-e.startExec(ctx, id, x.ID); err != nil {
 		return fmt.Errorf("start program in container %q: %w", id, errgrpc.ToNative(err))
@@ -56,6 +58,7 @@ func (e *Engine) WaitExec(ctx context.Context, id, exec string) (Exit, error) {
 		if ctx.Err() != nil || errdefs.IsNotFound(err) {
 			return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, err)
 		}
+
 		select {
 		case <-ctx.Done():
 		case <-time.After(500 * time.Millisecond):
@@ -79,6 +82,7 @@ func (e *Engine) EndExec(ctx context.Context, id, exec string) error {
 		case <-time.After(killPause):
 		}
 	}
+
 	return fmt.Errorf("end program in container %q: %w", id, err)
 }
 

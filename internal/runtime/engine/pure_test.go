@@ -54,6 +54,7 @@ func TestResources(t *testing.T) {
 			if got.CPU.Cpus != tc.cpus {
 				t.Errorf("processors %q", got.CPU.Cpus)
 			}
+
 			if *got.CPU.Quota != tc.quota || *got.CPU.Shares != uint64(tc.shares) || *got.Memory.Limit != tc.limit {
 				t.Errorf("quota %d, shares %d, limit %d", *got.CPU.Quota, *got.CPU.Shares, *got.Memory.Limit)
 			}
@@ -93,6 +94,7 @@ func TestOOMScore(t *testing.T) {
 			}
 		})
 	}
+
 	if m, err := lookAtMemory(0); err != nil || m.capacity < 1<<20 || m.score < -1000 || m.score > 1000 {
 		t.Errorf("this machine: %+v, %v", m, err)
 	}
@@ -126,6 +128,7 @@ func TestSpecIsBounded(t *testing.T) {
 		if pids := s.Linux.Resources.Pids; pids == nil || pids.Limit == nil || *pids.Limit != mostTasks {
 			t.Errorf("processes: %v", pids)
 		}
+
 		for what, process := range map[string]*specs.Process{
 			"the first process": s.Process, "a program of an exec": e.execProcess(process{e}, ExecSpec{}),
 		} {
@@ -135,6 +138,7 @@ func TestSpecIsBounded(t *testing.T) {
 				}
 			}
 		}
+
 		for _, m := range s.Mounts {
 			size := slices.IndexFunc(m.Options, func(o string) bool { return strings.HasPrefix(o, "size=") })
 			switch {
@@ -154,7 +158,7 @@ func TestSplitTarget(t *testing.T) {
 		"C:\\a:b": nil, `D:\x`: {"x"}, "D:x": {"x"}, `z:\..\y`: {"y"}, `D:\a:b`: nil,
 	} {
 		_, got, err := splitTarget(path)
-		if (err != nil) != (want == nil) || err != nil && !errors.Is(err, ErrTarget) {
+		if (err != nil) != (want == nil) || (err != nil && !errors.Is(err, ErrTarget)) {
 			t.Errorf("splitTarget(%q): %v", path, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -171,6 +175,7 @@ func tree(t *testing.T, dir string, names ...string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+
 		if name[len(name)-1] == '/' {
 			if err := os.MkdirAll(path, 0o755); err != nil {
 				t.Fatal(err)
@@ -181,6 +186,7 @@ func tree(t *testing.T, dir string, names ...string) string {
 			t.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -190,6 +196,7 @@ func TestResolveTarget(t *testing.T) {
 	if err := os.Symlink("/etc", filepath.Join(image, "Files", "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, tc := range []struct {
 		in, want string
 		exists   int
@@ -227,10 +234,12 @@ func TestResolveTargetSeesWhiteouts(t *testing.T) {
 	if err := unix.Mknod(filepath.Join(image, "Files", "gone"), unix.S_IFCHR, 0); err != nil {
 		t.Skipf("make whiteout: %v", err)
 	}
+
 	if err := unix.Lsetxattr(filepath.Join(image, "Files", "opaque"), "trusted.overlay.opaque", []byte("y"),
 		0); err != nil {
 		t.Skipf("make opaque folder: %v", err)
 	}
+
 	for in, exists := range map[string]int{`C:\gone\below`: 0, `C:\opaque\BELOW`: 1} {
 		got, err := resolveTarget([]string{image, system}, in)
 		if err != nil || got.exists != exists {
@@ -249,6 +258,7 @@ func TestMakeTargetStaysInUpper(t *testing.T) {
 	if err := os.Chmod(filepath.Join(system, "Files"), 0o777|os.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
+
 	target, err := resolveTarget([]string{upper, system}, `C:\Windows\System32\drivers\etc\hosts`)
 	if err != nil {
 		t.Fatal(err)
@@ -256,6 +266,7 @@ func TestMakeTargetStaysInUpper(t *testing.T) {
 	if err := e.makeTarget(upper, target, false, 12345); err != nil {
 		t.Fatal(err)
 	}
+
 	var stat unix.Stat_t
 	if err := unix.Lstat(filepath.Join(upper, "Files"), &stat); err != nil || stat.Mode&0o7777 != 0o1777 ||
 		stat.Uid != DefaultIDs().Base {
@@ -265,6 +276,7 @@ func TestMakeTargetStaysInUpper(t *testing.T) {
 		stat.Uid != 12345 {
 		t.Errorf("new file: owner %d, %v", stat.Uid, err)
 	}
+
 	if err := e.makeTarget(upper, target, true, 12345); err == nil {
 		again, err := resolveTarget([]string{upper, system}, `C:\Windows\System32\drivers\etc\hosts`)
 		if err != nil {
@@ -282,6 +294,7 @@ func TestMakeVolume(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("giving files away needs root")
 	}
+
 	e := &Engine{opts: Options{IDs: DefaultIDs()}}
 	upper := t.TempDir()
 	image := tree(t, t.TempDir(), "Files/App/Cache/old", "Files/file")
@@ -294,6 +307,7 @@ func TestMakeVolume(t *testing.T) {
 			t.Fatalf("%s: %v", winPath, err)
 		}
 	}
+
 	for path, owner := range map[string]uint32{
 		"Files/App": DefaultIDs().Base, "Files/App/Cache": 12345, "Files/data/sub": 12345, "drives/e": 12345, "drives/f/x": 12345,
 		"dosdevices": DefaultIDs().Base, "drives": DefaultIDs().Base,
@@ -304,11 +318,13 @@ func TestMakeVolume(t *testing.T) {
 			t.Errorf("%s: owner %d, mode %o, %v, want a folder of %d", path, stat.Uid, stat.Mode, err, owner)
 		}
 	}
+
 	for letter, want := range map[string]string{"e:": "../drives/e", "f:": "../drives/f"} {
 		if got, err := os.Readlink(filepath.Join(upper, "dosdevices", letter)); err != nil || got != want {
 			t.Errorf("%s leads to %q, %v, want %q", letter, got, err, want)
 		}
 	}
+
 	target, err := resolveTarget([]string{upper, image}, `C:\FILE`)
 	if err == nil {
 		err = e.makeVolume(upper, target, 12345)
@@ -327,6 +343,7 @@ func TestOverlayOf(t *testing.T) {
 		got.lower[0] != "/s/2/fs" || len(got.rest) != 1 {
 		t.Errorf("overlay: %+v %v", got, err)
 	}
+
 	got, err = overlayOf([]mount.Mount{{Type: "bind", Source: "/s/4/fs", Options: []string{"rw", "rbind"}}})
 	if err != nil || got.upper != "/s/4/fs" || got.work != "/s/4/work" || len(got.lower) != 0 {
 		t.Errorf("without a parent: %+v %v", got, err)
@@ -347,6 +364,7 @@ func TestMachineUsers(t *testing.T) {
 		if u.Files != DefaultIDs().Base || u.Size != DefaultIDs().Size || u.ID < u.Files+u.Size || u.ID >= 0x7fff_ffff {
 			t.Fatalf("machine %s: %+v", id, u)
 		}
+
 		for _, user := range []uint32{u.ID, u.ID + 1} { // QEMU's and virtiofsd's
 			if other := taken[user]; other != "" {
 				t.Errorf("machines %s and %s are both user %d", id, other, user)
@@ -364,6 +382,7 @@ func TestSpecOfNodeMemory(t *testing.T) {
 		Memory:       4 << 30,
 		MemoryMounts: []BindMount{{Source: "/sys/fs/cgroup/n/memory.max", Target: "/run/mullion-memory/limit"}},
 	}}
+
 	for kind, want := range map[Kind]bool{nil: true, InMachine{"m"}: false} {
 		s := e.spec(Container{ID: "c", Kind: kind}, nil, nil)
 		shown := slices.ContainsFunc(s.Mounts, func(m specs.Mount) bool {
@@ -372,6 +391,7 @@ func TestSpecOfNodeMemory(t *testing.T) {
 		if shown != want {
 			t.Errorf("kind %+v: the node's memory is shown: %v", kind, shown)
 		}
+
 		i := slices.IndexFunc(s.Mounts, func(m specs.Mount) bool { return m.Destination == "/tmp" })
 		if i < 0 || !slices.Contains(s.Mounts[i].Options, "size=1073741824") {
 			t.Errorf("mounts: %+v", s.Mounts)

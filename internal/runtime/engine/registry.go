@@ -61,6 +61,7 @@ func (e *Engine) imageRegistry(lower []string, user string) (files wine.Registry
 			c.read(layer, filepath.Join("Hives", hive.Name), hive.Hive, hive.Changes)
 		}
 	}
+
 	c.readUser(lower, user)
 	if user != wine.AdminUser && user != wine.User { // whose folders are in the system layer
 		c.keys[wine.UserHive] = append([]wine.Key{wine.ProfileKey(user)}, c.keys[wine.UserHive]...)
@@ -76,10 +77,12 @@ func (e *Engine) imageRegistry(lower []string, user string) (files wine.Registry
 		if err != nil {
 			return nil, c.problems, err
 		}
+
 		if files[name], err = c.edit(name, text); err != nil {
 			return nil, c.problems, fmt.Errorf("apply the image's registry changes: %w", err)
 		}
 	}
+
 	return files, c.problems, nil
 }
 
@@ -88,6 +91,7 @@ func (c *imageChanges) edit(name, text string) (string, error) {
 	if name != wine.MachineHive {
 		return wine.EditRegistry(text, c.keys[name])
 	}
+
 	edited, left, err := wine.ApplyLayers(text, c.keys[name])
 	if len(left) > mostLeft {
 		left = append(left[:mostLeft:mostLeft], fmt.Sprintf("and %d more", len(left)-mostLeft))
@@ -95,6 +99,7 @@ func (c *imageChanges) edit(name, text string) (string, error) {
 	if len(left) > 0 {
 		c.problems = append(c.problems, fmt.Errorf("services of the image left out: %s", strings.Join(left, ", ")))
 	}
+
 	if err == nil && c.iis {
 		return wine.EditRegistry(edited, []wine.Key{wine.W3SVC()})
 	}
@@ -109,6 +114,7 @@ func hasIIS(layers []string) bool {
 			return false
 		}
 		defer root.Close()
+
 		at := drive
 		for part := range strings.SplitSeq("windows/system32/inetsrv", "/") {
 			names, err := fs.ReadDir(root.FS(), at)
@@ -120,6 +126,7 @@ func hasIIS(layers []string) bool {
 			}
 			at = path.Join(at, names[i].Name())
 		}
+
 		return true
 	})
 }
@@ -144,6 +151,7 @@ func (c *imageChanges) readFile(
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +176,7 @@ func (c *imageChanges) readUser(lower []string, user string) {
 		if t.exists < len(t.parts) || t.isDir {
 			continue
 		}
+
 		name := strings.TrimPrefix(t.Path(), "/")
 		for _, layer := range lower { // no layer above the one with the file hides it
 			if _, err := os.Lstat(filepath.Join(layer, name)); err == nil {
@@ -180,7 +189,7 @@ func (c *imageChanges) readUser(lower []string, user string) {
 	}
 }
 
-// systemHive is the text of a file of the registry as a container begins with it.
+// systemHive returns the text of a file of the registry as a container begins with it.
 func (e *Engine) systemHive(name string) (string, error) {
 	for _, layer := range e.opts.SystemLayers {
 		text, err := os.ReadFile(filepath.Join(layer, name))

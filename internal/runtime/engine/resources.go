@@ -36,10 +36,10 @@ const (
 	mostTasks = 4096
 )
 
-// tmpSize is the size option of a container's /tmp, in which Wine keeps what Windows backs by its page file, sections
-// without a file, and where programs may write: without one a container could fill half of the machine's memory, from
-// which no killed program frees it. With a memory limit all of it may be there, so that a full /tmp is an error and the
-// rest of the container's memory is left to its Windows. What lies there counts against the limit
+// tmpSize returns the size option of a container's /tmp, in which Wine keeps what Windows backs by its page file,
+// sections without a file, and where programs may write: without one a container could fill half of the machine's
+// memory, from which no killed program frees it. With a memory limit all of it may be there, so that a full /tmp is an
+// error and the rest of the container's memory is left to its Windows. What lies there counts against the limit
 // (https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-ownership). It stays as it is when the limit is changed.
 //
 // node is what the container's node has of the machine's memory, 0 for all of it.
@@ -74,11 +74,13 @@ func (r Resources) cgroupFor(processors int64, swap bool) *specs.LinuxResources 
 	case r.CPUMaximum > 0:
 		quota = max(processors*cpuPeriod*min(r.CPUMaximum, 10_000)/10_000, minQuota)
 	}
+
 	cpu.Period, cpu.Quota = &period, &quota
 	shares := uint64(1024)
 	if quota < 0 && r.CPUShares > 0 {
 		shares = max(uint64(min(r.CPUShares, 10_000))*1024/5000, 2)
 	}
+
 	cpu.Shares = &shares
 	limit := int64(-1)
 	if r.MemoryLimit > 0 {
@@ -88,6 +90,7 @@ func (r Resources) cgroupFor(processors int64, swap bool) *specs.LinuxResources 
 	if swap {
 		memory.Swap = &limit // of both together
 	}
+
 	tasks := int64(mostTasks)
 	return &specs.LinuxResources{
 		CPU:    cpu,

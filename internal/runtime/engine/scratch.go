@@ -28,11 +28,11 @@ const (
 	labelLayers  = "mullion.dev/layers"
 )
 
-// layersDir is the folder of the binds of a container's layers. It is not that of its mounts, which are bound anew if
-// they cannot be mapped.
+// layersDir returns the folder of the binds of a container's layers. It is not that of its mounts, which are bound anew
+// if they cannot be mapped.
 func (e *Engine) layersDir(id string) string { return e.sourceDir(id + ".layers") }
 
-// layerBind is the place of the i-th layer of a container, from the top.
+// layerBind returns the place of the i-th layer of a container, from the top.
 func (e *Engine) layerBind(id string, i int) string {
 	return filepath.Join(e.layersDir(id), strconv.Itoa(i))
 }
@@ -68,7 +68,7 @@ func (e *Engine) bindLayers(c *Container) ([]mount.Mount, error) {
 	return []mount.Mount{e.scratchMount(c.ID, c.Scratch, len(c.Layers))}, nil
 }
 
-// scratchMount is the overlay of a scratch, as containerd's snapshotter would describe it.
+// scratchMount returns the overlay of a scratch, as containerd's snapshotter would describe it.
 func (e *Engine) scratchMount(id, scratch string, layers int) mount.Mount {
 	var lower []string
 	for i := range layers {
@@ -80,7 +80,7 @@ func (e *Engine) scratchMount(id, scratch string, layers int) mount.Mount {
 	}}
 }
 
-// snapshotOptions are those by which containerd knows a container's snapshot, if it has one.
+// snapshotOptions returns those by which containerd knows a container's snapshot, if it has one.
 func (e *Engine) snapshotOptions(c Container) []client.NewContainerOpts {
 	if c.Scratch != "" {
 		return nil
@@ -88,12 +88,13 @@ func (e *Engine) snapshotOptions(c Container) []client.NewContainerOpts {
 	return []client.NewContainerOpts{client.WithSnapshotter(e.opts.Snapshotter), client.WithSnapshot(c.ID)}
 }
 
-// layersOf is the overlay of a container, as its layers lie on the machine.
+// layersOf returns the overlay of a container, as its layers lie on the machine.
 func (e *Engine) layersOf(ctx context.Context, id string) (overlay, error) {
 	record, err := e.client.ContainerService().Get(ctx, id)
 	if err != nil {
 		return overlay{}, fmt.Errorf("look at container %q: %w", id, err)
 	}
+
 	if scratch := record.Labels[labelScratch]; scratch != "" {
 		layers, err := strconv.Atoi(record.Labels[labelLayers])
 		if err != nil {
@@ -101,6 +102,7 @@ func (e *Engine) layersOf(ctx context.Context, id string) (overlay, error) {
 		}
 		return overlayOf([]mount.Mount{e.scratchMount(id, scratch, layers)})
 	}
+
 	mounts, err := e.client.SnapshotService(e.opts.Snapshotter).Mounts(ctx, id)
 	if err != nil {
 		return overlay{}, fmt.Errorf("ask for snapshot of container %q: %w", id, err)
@@ -108,7 +110,7 @@ func (e *Engine) layersOf(ctx context.Context, id string) (overlay, error) {
 	return overlayOf(mounts)
 }
 
-// lowerView is the place at which a layer is seen with the ids of a container.
+// lowerView returns the place at which a layer is seen with the ids of a container.
 func (e *Engine) lowerView(layer string, run IDRange, views *containerViews) (string, error) {
 	if strings.HasPrefix(layer, e.sourceDir("")) {
 		return views.of(layer, layerMapping(run), unix.MOUNT_ATTR_RDONLY)
@@ -134,6 +136,7 @@ func (*Engine) Drive(id string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for root of container %q: %w", id, err)
 	}
+
 	if len(mounts) == 0 {
 		return nil, fmt.Errorf("container %q has no root: %w", id, fs.ErrNotExist)
 	}
@@ -142,6 +145,7 @@ func (*Engine) Drive(id string) (*os.File, error) {
 		return nil, fmt.Errorf("open root of container %q: %w", id, err)
 	}
 	defer root.Close()
+
 	// The container's programs may have put something else in its place.
 	fd, err := unix.Openat2(int(root.Fd()), drive, &unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
@@ -150,6 +154,7 @@ func (*Engine) Drive(id string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open drive of container %q: %w", id, err)
 	}
+
 	return os.NewFile(uintptr(fd), "drive of "+id), nil
 }
 
@@ -178,6 +183,7 @@ func giveFiles(upper string, uid int) error {
 		if err != nil {
 			return err
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return err

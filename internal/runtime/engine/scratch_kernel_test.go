@@ -20,6 +20,7 @@ func TestGiveFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, name := range []string{"Files/host.txt", "Files/sub/own.txt", "Files/\xff"} {
 		if err := os.WriteFile(filepath.Join(upper, name), nil, 0o644); err != nil {
 			t.Fatal(err)
@@ -29,6 +30,7 @@ func TestGiveFiles(t *testing.T) {
 	if err := os.WriteFile(outside, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, err := range []error{
 		os.Chown(filepath.Join(upper, "Files/sub/own.txt"), own, own),
 		os.Symlink(outside, filepath.Join(upper, "Files/link")),
@@ -43,6 +45,7 @@ func TestGiveFiles(t *testing.T) {
 	if err := giveFiles(upper, given); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, want := range map[string]uint32{
 		"Files": given, "Files/sub": given, "Files/host.txt": given, "Files/link": given, "Files/folder": given,
 		"Files/sub/own.txt": own, "Files/gone": 0, "Files/\xff": 0,

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seccompProfile is containerd's default profile, the same that Linux pods get with RuntimeDefault, without what Wine
-// does not use:
+// seccompProfile returns containerd's default profile, the same that Linux pods get with RuntimeDefault, without what
+// Wine does not use:
 //   - system calls of 32-bit programs, whose sockets no filter sees (socketcall);
 //   - sockets of other families, kinds and protocols than sockets() has, and TCP_ULP of setsockopt(2). The kernel
 //     loads the module of whatever a program names there, and runs it, and few programs have ever tried those modules;
@@ -26,6 +26,7 @@ func seccompProfile(s *specs.Spec) *specs.LinuxSeccomp {
 	for _, call := range narrowed() {
 		gone = append(gone, call.Names...)
 	}
+
 	for i := range p.Syscalls {
 		p.Syscalls[i].Names = slices.DeleteFunc(p.Syscalls[i].Names, func(name string) bool {
 			return slices.Contains(gone, name)
@@ -40,20 +41,33 @@ func seccompProfile(s *specs.Spec) *specs.LinuxSeccomp {
 
 // allow lets a call through if all of the conditions hold.
 func allow(call string, conditions ...specs.LinuxSeccompArg) specs.LinuxSyscall {
-	return specs.LinuxSyscall{Names: []string{call}, Action: specs.ActAllow, Args: conditions}
+	return specs.LinuxSyscall{
+		Names:  []string{call},
+		Action: specs.ActAllow,
+		Args:   conditions,
+	}
 }
 
 // is holds for an argument of that value, in all its 64 bits: the kernel may look at fewer.
 func is(index uint, value uint64) specs.LinuxSeccompArg {
-	return specs.LinuxSeccompArg{Index: index, Value: value, Op: specs.OpEqualTo}
+	return specs.LinuxSeccompArg{
+		Index: index,
+		Value: value,
+		Op:    specs.OpEqualTo,
+	}
 }
 
 // masked holds for an argument that has the value in the bits of the mask.
 func masked(index uint, mask, value uint64) specs.LinuxSeccompArg {
-	return specs.LinuxSeccompArg{Index: index, Value: mask, ValueTwo: value, Op: specs.OpMaskedEqual}
+	return specs.LinuxSeccompArg{
+		Index:    index,
+		Value:    mask,
+		ValueTwo: value,
+		Op:       specs.OpMaskedEqual,
+	}
 }
 
-// sockets are the sockets that a container can make: those of Unix, TCP, UDP and ping, and the netlink that says
+// sockets returns the sockets that a container can make: those of Unix, TCP, UDP and ping, and the netlink that says
 // which links and addresses there are.
 func sockets() []specs.LinuxSyscall {
 	const kinds = 0xf // the rest of the argument are SOCK_NONBLOCK and SOCK_CLOEXEC
@@ -61,6 +75,7 @@ func sockets() []specs.LinuxSyscall {
 		allow("socket", is(0, unix.AF_UNIX)),
 		allow("socket", is(0, unix.AF_NETLINK), is(2, unix.NETLINK_ROUTE)),
 	}
+
 	for _, family := range []uint64{unix.AF_INET, unix.AF_INET6} {
 		for _, protocol := range []uint64{0, unix.IPPROTO_TCP} {
 			calls = append(calls, allow("socket", is(0, family), masked(1, kinds, unix.SOCK_STREAM), is(2, protocol)))
@@ -69,6 +84,7 @@ func sockets() []specs.LinuxSyscall {
 			calls = append(calls, allow("socket", is(0, family), masked(1, kinds, unix.SOCK_DGRAM), is(2, protocol)))
 		}
 	}
+
 	return calls
 }
 
@@ -93,10 +109,11 @@ func othersBelow(
 		}
 	}
 	within(0, limit)
+
 	return calls
 }
 
-// socketOptions are the options that a container can set: all of the levels that sockets have, but
+// socketOptions returns the options that a container can set: all of the levels that sockets have, but
 //   - TCP_ULP;
 //   - filters: all programs of the machine share what those may take that the kernel compiles
 //     (net.core.bpf_jit_limit), and without it no container starts;

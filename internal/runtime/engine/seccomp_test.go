@@ -15,6 +15,7 @@ func passes(t *testing.T, p *specs.LinuxSeccomp, name string, args ...uint64) bo
 		if rule.Action != specs.ActAllow || !slices.Contains(rule.Names, name) {
 			return false
 		}
+
 		for _, c := range rule.Args {
 			switch c.Op {
 			case specs.OpEqualTo:
@@ -25,10 +26,12 @@ func passes(t *testing.T, p *specs.LinuxSeccomp, name string, args ...uint64) bo
 				if args[c.Index]&c.Value != c.ValueTwo {
 					return false
 				}
+
 			default:
 				t.Fatalf("%s compares by %s", name, c.Op)
 			}
 		}
+
 		return true
 	})
 }
@@ -76,6 +79,7 @@ func TestSeccompSocketOptions(t *testing.T) {
 		},
 		unix.IPPROTO_IP: nil,
 	}
+
 	for level, options := range refused {
 		for option := range uint64(128) {
 			want := !slices.Contains(options, option)
@@ -83,6 +87,7 @@ func TestSeccompSocketOptions(t *testing.T) {
 				t.Errorf("option %d of level %d passes: %v", option, level, got)
 			}
 		}
+
 		for _, option := range options {
 			for name, args := range map[string][]uint64{
 				"level":  {3, 1<<32 | level, option, 0, 0},

@@ -17,10 +17,12 @@ func TestHasIIS(t *testing.T) {
 		}
 		return layer
 	}
+
 	linked := make(t, drive)
 	if err := os.Symlink(make(t, "system32/inetsrv"), filepath.Join(linked, drive, "Windows")); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, tt := range map[string]struct {
 		layers []string
 		want   bool

@@ -15,8 +15,8 @@ import (
 // podSockets is the part of what the machine's sockets may hold that those of one pod may.
 const podSockets = 4
 
-// socketLimit is how many bytes the sockets of a container may hold, that may have so much memory; 0 or less: without a
-// limit. It is no more than its pod's. all is what those of the machine may.
+// socketLimit returns how many bytes the sockets of a container may hold, that may have so much memory; 0 or less:
+// without a limit. It is no more than its pod's. all is what those of the machine may.
 func socketLimit(all, memory int64) int64 {
 	if pod := all / podSockets; memory <= 0 || memory > pod {
 		return pod

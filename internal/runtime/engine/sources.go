@@ -22,7 +22,7 @@ import (
 // open files are bound to RunDir/mounts/<container>/<number>, where only root gets, and runc is told of those. runc's
 // mounts are of its own: once it has made the container, the binds have done their work.
 
-// sourceDir is the folder of the binds of a container's mounts.
+// sourceDir returns the folder of the binds of a container's mounts.
 func (e *Engine) sourceDir(id string) string { return filepath.Join(e.opts.RunDir, "mounts", id) }
 
 // sharesSource is the name in sourceDir of the mount of a container's SMB shares.
@@ -50,6 +50,7 @@ func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err erro
 	if len(mounts) == 0 && shares == nil {
 		return nil, nil
 	}
+
 	dir := e.sourceDir(id)
 	defer func() {
 		if err != nil {
@@ -59,6 +60,7 @@ func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err erro
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+
 	for i, m := range mounts {
 		path := filepath.Join(dir, strconv.Itoa(i))
 		of := ids
@@ -67,11 +69,13 @@ func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err erro
 				return nil, err
 			}
 		}
+
 		if err := bindWith(m, path, of); err != nil {
 			return nil, err
 		}
 		paths = append(paths, path)
 	}
+
 	if shares != nil {
 		path := filepath.Join(dir, sharesSource)
 		if err := os.Mkdir(path, 0o700); err != nil {
@@ -81,6 +85,7 @@ func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err erro
 			return nil, fmt.Errorf("mount SMB shares: %w", err)
 		}
 	}
+
 	return paths, nil
 }
 
@@ -98,7 +103,7 @@ func bindWith(m Mount, path string, ids mapping) error {
 	return err
 }
 
-// ownMapping is the mapping of a mount with Own, for a container's user. ids is that of its other mounts.
+// ownMapping returns the mapping of a mount with Own, for a container's user. ids is that of its other mounts.
 func ownMapping(m Mount, ids mapping, user uint32) (mapping, error) {
 	info, err := m.Source.Stat()
 	if err != nil {
@@ -144,6 +149,7 @@ func (e *Engine) clearSources(waits func(id string) (bool, error)) error {
 	if err != nil {
 		return fmt.Errorf("list binds of containers: %w", err)
 	}
+
 	var errs []error
 	for _, entry := range entries {
 		keep, err := waits(entry.Name())
@@ -152,6 +158,7 @@ func (e *Engine) clearSources(waits func(id string) (bool, error)) error {
 		}
 		errs = append(errs, err)
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -182,6 +189,7 @@ func unmountEntries(dir string) error {
 	if err != nil {
 		return fmt.Errorf("list mounts in %q: %w", dir, err)
 	}
+
 	var errs []error
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
@@ -197,5 +205,6 @@ func unmountEntries(dir string) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+
 	return os.Remove(dir)
 }

@@ -66,11 +66,13 @@ func TestSourcesAreWhatWasOpened(t *testing.T) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	for path, text := range map[string]string{filepath.Join(folder, "in"): "right", file: "right"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	mounts := []Mount{{Source: openPath(t, folder)}, {Source: openPath(t, file)}}
 	for _, path := range []string{folder, file} {
 		if err := os.Rename(path, path+".was"); err != nil {
@@ -80,6 +82,7 @@ func TestSourcesAreWhatWasOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	paths, err := e.bindSources(Container{ID: "one", Mounts: mounts}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +92,7 @@ func TestSourcesAreWhatWasOpened(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, text, err)
 		}
 	}
+
 	info, err := os.Stat(filepath.Join(e.opts.RunDir, "mounts"))
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("folder of binds: %v, %v", info, err)
@@ -96,12 +100,13 @@ func TestSourcesAreWhatWasOpened(t *testing.T) {
 	if err := e.removeSources("one"); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := os.Stat(filepath.Join(folder+".was", "in")); err != nil {
 		t.Errorf("what was mounted: %v", err)
 	}
 }
 
-// detached is a file system that is attached nowhere.
+// detached returns a file system that is attached nowhere.
 func detached(t *testing.T) *os.File {
 	t.Helper()
 	made, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
@@ -112,6 +117,7 @@ func detached(t *testing.T) *os.File {
 	if err := unix.FsconfigCreate(made); err != nil {
 		t.Fatal(err)
 	}
+
 	mount, err := unix.Fsmount(made, unix.FSMOUNT_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +136,7 @@ func TestSourcesAreCleared(t *testing.T) {
 		}
 		_ = shares.Close()
 	}
+
 	// Killed between the folder and the mount.
 	if err := os.MkdirAll(filepath.Join(e.sourceDir("half"), "0"), 0o700); err != nil {
 		t.Fatal(err)
@@ -138,6 +145,7 @@ func TestSourcesAreCleared(t *testing.T) {
 	if err := next.clearSources(func(id string) (bool, error) { return id == "waits", nil }); err != nil {
 		t.Fatal(err)
 	}
+
 	want := []string{"mounts/waits/shares", "mounts/waits/0", "mounts/waits/1"} // the last mount first
 	if diff := cmp.Diff(want, mountsIn(t, e.opts.RunDir)); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
@@ -146,6 +154,7 @@ func TestSourcesAreCleared(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("folders of binds: %v, %v", entries, err)
 	}
+
 	if err := next.removeSources("waits"); err != nil {
 		t.Error(err)
 	}
@@ -160,6 +169,7 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 		volume = "var/lib/kubelet/pods/uid/volumes/kubernetes.io~empty-dir/v"
 		rounds = 2000
 	)
+
 	e, drive, outside := testEngine(t), t.TempDir(), t.TempDir()
 	v := filepath.Join(drive, volume)
 	for _, dir := range []string{filepath.Join(v, "d/sub"), filepath.Join(outside, "sub")} {
@@ -167,6 +177,7 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.WriteFile(filepath.Join(outside, "sub/secret"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +187,7 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	over := make(chan struct{})
 	var swapper sync.WaitGroup
 	swapper.Go(func() {
@@ -186,6 +198,7 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 				return
 			default:
 			}
+
 			if i%16 == 0 {
 				_ = os.Remove(link)
 				_ = os.Symlink(links[i/16%len(links)], link)
@@ -194,24 +207,28 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 			for range 2 {
 				_ = unix.Renameat2(unix.AT_FDCWD, link, unix.AT_FDCWD, filepath.Join(v, "d"), unix.RENAME_EXCHANGE)
 			}
+
 			if i%8 == 0 {
 				_ = os.Remove(filepath.Join(v, "d/new"))
 			}
 		}
 	})
+
 	opened, deadline := 0, time.Now().Add(time.Minute)
 	i := 0
-	for ; i < rounds || (opened < rounds/10 || i-opened < rounds/10) && time.Now().Before(deadline); i++ {
+	for ; i < rounds || ((opened < rounds/10 || i-opened < rounds/10) && time.Now().Before(deadline)); i++ {
 		name := "sub"
 		if i%2 == 0 {
 			name = "new" // has to be made
 		}
+
 		winPath := `C:\` + strings.ReplaceAll(volume, "/", `\`) + `\d\` + name
 		source, err := wine.OpenSource(drive, winPath, []string{"var/lib/kubelet/pods/*/volumes/*/*"},
 			wine.Mounted{})
 		if err != nil {
 			continue // refused, which is as good
 		}
+
 		paths, err := e.bindSources(Container{ID: "c", Mounts: []Mount{{Source: source}}}, "")
 		if errors.Is(err, os.ErrNotExist) {
 			_ = source.Close()
@@ -221,6 +238,7 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var bound, asked unix.Stat_t
 		if err := unix.Stat(paths[0], &bound); err != nil {
 			t.Fatal(err)
@@ -228,6 +246,7 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 		if err := unix.Fstat(int(source.Fd()), &asked); err != nil || bound.Ino != asked.Ino {
 			t.Fatalf("what is bound is not what was opened: %v", err)
 		}
+
 		at, err := os.Readlink(fdPath(int(source.Fd())))
 		if err != nil || !strings.HasPrefix(at, v+"/") {
 			t.Fatalf("mounted is %q, %v", at, err)
@@ -235,17 +254,20 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(paths[0], "secret")); err == nil {
 			t.Fatal("mounted is the folder outside")
 		}
+
 		if err := e.removeSources("c"); err != nil {
 			t.Fatal(err)
 		}
 		_ = source.Close()
 	}
+
 	close(over)
 	swapper.Wait()
 	t.Logf("%d of %d were opened", opened, i)
 	if opened == 0 || opened == i {
 		t.Errorf("%d of %d were opened: nobody swapped while somebody looked", opened, i)
 	}
+
 	for dir, want := range map[string]int{outside: 1, filepath.Join(drive, "var/lib/kubelet/windows"): 1} {
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != want {
 			t.Errorf("outside: %v, %v", entries, err)

@@ -96,6 +96,7 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 		{Type: specs.CgroupNamespace},
 		{Type: specs.NetworkNamespace, Path: c.NetNS},
 	}
+
 	score := e.oomScore(c.Resources)
 	s := &specs.Spec{
 		Version:  specs.Version,
@@ -130,6 +131,7 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 		Allow:  false,
 		Access: "rwm",
 	}}, s.Linux.Resources.Devices...)
+
 	s.Linux.Seccomp = seccompProfile(s)
 	return s
 }
@@ -143,8 +145,8 @@ const mostTerminals = "max=32"
 // sharesTarget is where Wine looks for \\server\share.
 const sharesTarget = "/dosdevices/unc"
 
-// systemMounts are the mounts that every container has. There is no /sys: the kernel lets only the owner of the network
-// namespace mount sysfs, and a pod's network namespace belongs to the machine.
+// systemMounts returns the mounts that every container has. There is no /sys: the kernel lets only the owner of the
+// network namespace mount sysfs, and a pod's network namespace belongs to the machine.
 func (e *Engine) systemMounts(c Container) []specs.Mount {
 	mounts := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
@@ -180,6 +182,7 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 			Options:     []string{"nosuid", "nodev", "noexec", "mode=755", "size=1024k"},
 		},
 	}
+
 	if c.WorkDir != "" {
 		mounts = append(mounts, specs.Mount{
 			Destination: WorkDirTarget,
@@ -188,6 +191,7 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 			Options:     []string{"bind", "rw", "nosuid", "nodev", "noexec", "rprivate"},
 		})
 	}
+
 	if c.Shares != nil {
 		mounts = append(mounts, specs.Mount{
 			Destination: sharesTarget,
@@ -196,12 +200,15 @@ func (e *Engine) systemMounts(c Container) []specs.Mount {
 			Options:     []string{"bind", "rw", "nosuid", "nodev", "rprivate"},
 		})
 	}
+
 	for _, m := range slices.Concat(e.opts.SystemMounts, c.SystemFiles) {
 		mounts = append(mounts, readOnlyBind(m))
 	}
+
 	for _, m := range e.kindOf(c).memoryMounts() {
 		mounts = append(mounts, readOnlyBind(m))
 	}
+
 	return mounts
 }
 
@@ -214,7 +221,7 @@ func readOnlyBind(m BindMount) specs.Mount {
 	}
 }
 
-// bindMounts are a container's own mounts, the i-th of sources[i] at targets[i].
+// bindMounts returns a container's own mounts, the i-th of sources[i] at targets[i].
 func bindMounts(mounts []Mount, sources, targets []string) []specs.Mount {
 	var out []specs.Mount
 	for i, m := range mounts {
@@ -222,6 +229,7 @@ func bindMounts(mounts []Mount, sources, targets []string) []specs.Mount {
 		if m.ReadOnly {
 			mode = "ro"
 		}
+
 		out = append(out, specs.Mount{
 			Destination: targets[i],
 			Type:        "bind",
@@ -232,10 +240,11 @@ func bindMounts(mounts []Mount, sources, targets []string) []specs.Mount {
 			out = append(out, readOnlyBind(BindMount{Source: sources[i], Target: m.LinuxTarget}))
 		}
 	}
+
 	return out
 }
 
-// maskedPaths are those that Kubernetes masks for Linux pods
+// maskedPaths returns those that Kubernetes masks for Linux pods
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/securitycontext/util.go, defaultMaskedPaths).
 func maskedPaths() []string {
 	return strings.Fields(

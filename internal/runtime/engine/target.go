@@ -45,6 +45,7 @@ func splitTarget(winPath string) (letter byte, _ []string, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+
 	var parts []string
 	for part := range strings.SplitSeq(path.Clean("/"+p), "/") {
 		if part == "" {
@@ -58,6 +59,7 @@ func splitTarget(winPath string) (letter byte, _ []string, err error) {
 	if len(parts) == 0 && letter == 'c' {
 		return 0, nil, fmt.Errorf("%w %q: it is the drive C itself, which is the image's", ErrTarget, winPath)
 	}
+
 	return letter, parts, nil
 }
 
@@ -72,7 +74,7 @@ type target struct {
 	folders []string
 }
 
-// root are the folders of the drive in the container's root file system.
+// root returns the folders of the drive in the container's root file system.
 func (t target) root() []string {
 	if t.letter == 'c' {
 		return []string{drive}
@@ -80,7 +82,7 @@ func (t target) root() []string {
 	return []string{otherDrives, string(t.letter)}
 }
 
-// Path is the absolute path in the container's root file system.
+// Path returns the absolute path in the container's root file system.
 func (t target) Path() string { return "/" + strings.Join(append(t.root(), t.parts...), "/") }
 
 // resolveTarget finds winPath in layers, top first, as Windows would: without regard to case. It reads the layers as
@@ -91,17 +93,24 @@ func resolveTarget(layers []string, winPath string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	t := target{letter: letter, parts: slices.Clone(parts), isDir: true}
+	t := target{
+		letter: letter,
+		parts:  slices.Clone(parts),
+		isDir:  true,
+	}
+
 	dirs := make([]string, len(layers))
 	for i, l := range layers {
 		dirs[i] = filepath.Join(append([]string{l}, t.root()...)...)
 	}
+
 	for _, dir := range dirs {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 			t.folders = []string{dir}
 			break
 		}
 	}
+
 	for i, part := range parts {
 		name, below, isDir, err := lookup(dirs, part)
 		if err != nil {
@@ -110,6 +119,7 @@ func resolveTarget(layers []string, winPath string) (target, error) {
 		if name == "" {
 			return t, nil
 		}
+
 		t.parts[i], t.exists, t.isDir = name, i+1, isDir
 		if !isDir && i < len(parts)-1 {
 			return target{}, fmt.Errorf("%w %q: %q is a file", ErrTarget, winPath, name)
@@ -119,6 +129,7 @@ func resolveTarget(layers []string, winPath string) (target, error) {
 		}
 		dirs = below
 	}
+
 	return t, nil
 }
 
@@ -130,11 +141,13 @@ func lookup(dirs []string, name string) (found string, below []string, isDir boo
 		if err != nil {
 			return "", nil, false, err
 		}
+
 		if entry != nil {
 			info, err := entry.Info()
 			if err != nil {
 				return "", nil, false, err
 			}
+
 			full := filepath.Join(dir, entry.Name())
 			switch {
 			case IsWhiteout(info):
@@ -147,16 +160,19 @@ func lookup(dirs []string, name string) (found string, below []string, isDir boo
 				}
 				return found, below, isDir, nil
 			}
+
 			found, isDir = entry.Name(), true
 			below = append(below, full)
 			if isOpaque(full) {
 				return found, below, isDir, nil
 			}
 		}
+
 		if isOpaque(dir) {
 			return found, below, isDir, nil
 		}
 	}
+
 	return found, below, isDir, nil
 }
 
@@ -171,6 +187,7 @@ func matchName(dir, name, found string) (os.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var folded os.DirEntry
 	for _, e := range entries {
 		switch {
@@ -184,6 +201,7 @@ func matchName(dir, name, found string) (os.DirEntry, error) {
 			folded = e
 		}
 	}
+
 	return folded, nil
 }
 
@@ -221,6 +239,7 @@ func (e *Engine) makeTarget(upper string, t target, dir bool, owner int) error {
 		}
 		return nil
 	}
+
 	root := t.root()
 	at := filepath.Join(append([]string{upper}, root[:len(root)-1]...)...)
 	parts := append(root[len(root)-1:], t.parts...)
@@ -233,10 +252,12 @@ func (e *Engine) makeTarget(upper string, t target, dir bool, owner int) error {
 		if i < len(t.folders) {
 			like = t.folders[i]
 		}
+
 		if err := e.makeFolder(at, like, owner); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -260,6 +281,7 @@ func (e *Engine) makeDrive(upper string, t target, owner int) error {
 	if t.letter == 'c' {
 		return nil
 	}
+
 	folder := filepath.Join(append([]string{upper}, t.root()...)...)
 	administrator := int(e.diskID(0)) // whose the drives are, as in the system's layer
 	err := errors.Join(e.makeFolder(filepath.Dir(folder), "", administrator),
@@ -270,6 +292,7 @@ func (e *Engine) makeDrive(upper string, t target, owner int) error {
 	if err != nil {
 		return err
 	}
+
 	link := filepath.Join(upper, dosDevices, string(t.letter)+":")
 	err = os.Symlink(filepath.Join("..", otherDrives, string(t.letter)), link)
 	if err == nil {
@@ -278,6 +301,7 @@ func (e *Engine) makeDrive(upper string, t target, owner int) error {
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("make drive %c: of a container: %w", t.letter, err)
 	}
+
 	return nil
 }
 
@@ -291,6 +315,7 @@ func (e *Engine) makeVolume(upper string, t target, owner int) error {
 	if t.exists == len(t.parts) && len(t.parts) > 0 { // then it is made again, above the layers' own
 		whole.exists--
 	}
+
 	if err := e.makeTarget(upper, whole, true, owner); err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ func (e *Engine) Wait(ctx context.Context, id string) (Exit, error) {
 		if ctx.Err() != nil || errdefs.IsNotFound(err) {
 			return Exit{}, fmt.Errorf("wait for end of container %q: %w", id, err)
 		}
+
 		select { // containerd is away: its shims and the containers are not.
 		case <-ctx.Done():
 		case <-time.After(500 * time.Millisecond):
@@ -79,11 +80,13 @@ func (e *Engine) Unbind(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("encode limits of container %q: %w", id, err)
 	}
+
 	ctx = e.with(ctx)
 	_, err = e.client.TaskService().Update(ctx, &tasksapi.UpdateTaskRequest{ContainerID: id, Resources: encoded})
 	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("take limits from container %q: %w", id, err)
 	}
+
 	return nil
 }
 
@@ -162,8 +165,8 @@ func (x ExecSpec) over(ended int) {
 	}
 }
 
-// execProcess is a program in a container as runc takes it. It has the limits that the container's first process has:
-// runc sets none of its own accord, and whoever makes a pod can have programs run so, by a probe.
+// execProcess returns a program in a container as runc takes it. It has the limits that the container's first process
+// has: runc sets none of its own accord, and whoever makes a pod can have programs run so, by a probe.
 func (*Engine) execProcess(k kind, x ExecSpec) *specs.Process {
 	return &specs.Process{
 		Terminal:        x.Terminal,
@@ -177,7 +180,7 @@ func (*Engine) execProcess(k kind, x ExecSpec) *specs.Process {
 	}
 }
 
-// encodeExec is a program in a container as containerd takes it.
+// encodeExec returns a program in a container as containerd takes it.
 func (e *Engine) encodeExec(ctx context.Context, id string, x ExecSpec) (*anypb.Any, error) {
 	k, err := e.kindIn(ctx, id)
 	if err != nil {
@@ -217,12 +220,14 @@ func (e *Engine) execByRunc(ctx context.Context, id string, x ExecSpec) (Exit, e
 		x.over(0)
 		return Exit{}, fmt.Errorf("make streams of program in container %q: %w", id, err)
 	}
+
 	tasks := e.client.TaskService()
 	process, err := e.encodeExec(ctx, id, x)
 	if err != nil {
 		x.over(0)
 		return Exit{}, errors.Join(err, stdio.Close())
 	}
+
 	cfg := stdio.Config()
 	_, err = tasks.Exec(ctx, &tasksapi.ExecProcessRequest{
 		ContainerID: id,
@@ -256,12 +261,14 @@ func (e *Engine) execByRunc(ctx context.Context, id string, x ExecSpec) (Exit, e
 		go e.endExec(context.WithoutCancel(ctx), id, x, stdio)
 		return Exit{}, fmt.Errorf("start program in container %q: %w", id, errgrpc.ToNative(err))
 	}
+
 	exit, err := e.waitExec(ctx, id, x, stdio)
 	if err != nil {
 		go e.endExec(context.WithoutCancel(ctx), id, x, stdio)
 		return Exit{}, err
 	}
 	x.over(0)
+
 	// In the background, because containerd's shim waits up to ten seconds for the output of programs that the program
 	// left running. These go on, as on Windows.
 	go func() {
@@ -270,6 +277,7 @@ func (e *Engine) execByRunc(ctx context.Context, id string, x ExecSpec) (Exit, e
 			e.opts.Log.Debug("program not forgotten", "container", id, "error", err)
 		}
 	}()
+
 	return exit, nil
 }
 
@@ -342,6 +350,7 @@ func (e *Engine) killMarked(ctx context.Context, id, variable string) (int, erro
 		}
 		return 0, err
 	}
+
 	found := 0
 	for _, p := range pids.Processes {
 		if !procfile.HasVariable(int(p.Pid), variable) {
@@ -352,6 +361,7 @@ func (e *Engine) killMarked(ctx context.Context, id, variable string) (int, erro
 			e.opts.Log.Debug("process not killed", "container", id, "pid", p.Pid, "error", err)
 		}
 	}
+
 	return found, nil
 }
 
@@ -373,7 +383,11 @@ func (r *eofReader) Read(p []byte) (int, error) {
 // closeExecStdin makes containerd's shim close its own end of a program's input. Until then the program does not see
 // the end of its input.
 func (e *Engine) closeExecStdin(ctx context.Context, id, exec string) {
-	_, err := e.client.TaskService().CloseIO(ctx, &tasksapi.CloseIORequest{ContainerID: id, ExecID: exec, Stdin: true})
+	_, err := e.client.TaskService().CloseIO(ctx, &tasksapi.CloseIORequest{
+		ContainerID: id,
+		ExecID:      exec,
+		Stdin:       true,
+	})
 	if err != nil && !errdefs.IsNotFound(errgrpc.ToNative(err)) {
 		e.opts.Log.Debug("input not closed", "container", id, "error", err)
 	}
@@ -384,6 +398,7 @@ func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.
 	tasks := e.client.TaskService()
 	stop := make(chan struct{})
 	defer close(stop)
+
 	go e.passSizes(ctx, id, x, stop)
 	r, err := tasks.Wait(ctx, &tasksapi.WaitRequest{ContainerID: id, ExecID: x.ID})
 	if err != nil {
@@ -393,6 +408,7 @@ func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.
 		}
 		return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, errgrpc.ToNative(err))
 	}
+
 	drain(ctx, stdio)
 	return Exit{Code: r.ExitStatus, At: r.ExitedAt.AsTime()}, nil
 }
@@ -452,7 +468,7 @@ func (e *Engine) execIO(x ExecSpec) (cio.IO, error) {
 	return cio.NewCreator(opts...)(x.ID)
 }
 
-// runtimeOptions are the options of containerd's shim for a container of owner, a user of the machine: the standard
+// runtimeOptions returns the options of containerd's shim for a container of owner, a user of the machine: the standard
 // streams belong to that user, so that programs can open them again by path; and runc's own state is in the run folder,
 // not in /run/containerd/runc.
 func (e *Engine) runtimeOptions(owner uint32) *runcoptions.Options {

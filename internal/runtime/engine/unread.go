@@ -58,7 +58,7 @@ func (e *Engine) UnreadOf(ctx context.Context, id string, most int64) (int64, er
 	return e.Unread(fmt.Sprintf("/proc/%d/ns/net", got.GetProcess().GetPid()), most)
 }
 
-// unreadLists are the kernel's lists of such sockets of a network namespace, with the column that has the bytes, in
+// unreadLists returns the kernel's lists of such sockets of a network namespace, with the column that has the bytes, in
 // decimal and of netlink alone, or as "tx:rx" in hexadecimal
 // (https://github.com/torvalds/linux/blob/v6.12/net/netlink/af_netlink.c, netlink_native_seq_show;
 // https://github.com/torvalds/linux/blob/v6.12/net/ipv4/ping.c, ping_v4_format_sock).
@@ -77,17 +77,20 @@ func (*Engine) Unread(path string, most int64) (int64, error) {
 			if err != nil {
 				return err
 			}
+
 			n, err := unreadOf(file, column, most-sum)
 			_ = file.Close() // it was read
 			if sum += n; err != nil || sum > most {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return sum, fmt.Errorf("look for answers that are not read in %q: %w", path, err)
 	}
+
 	return sum, nil
 }
 
@@ -105,11 +108,13 @@ func unreadOf(list io.Reader, column int, most int64) (int64, error) {
 		if _, received, ok := strings.Cut(text, ":"); ok {
 			text, base = received, 16
 		}
+
 		n, err := strconv.ParseInt(text, base, 64)
 		if err != nil {
 			return sum, err
 		}
 		sum += n + ownBytes
 	}
+
 	return sum, lines.Err()
 }

@@ -22,17 +22,20 @@ func TestUnread(t *testing.T) {
 	if _, err := netns.Ensure(path); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		if err := netns.Remove(path); err != nil {
 			t.Error(err)
 		}
 	})
+
 	var e Engine
 	const most = 1 << 30
 	empty, err := e.Unread(path, most)
 	if err != nil || empty > 1<<20 {
 		t.Fatalf("in an empty namespace %d bytes wait, %v", empty, err)
 	}
+
 	for name, tt := range map[string]struct {
 		socket [3]int
 		to     unix.Sockaddr
@@ -68,6 +71,7 @@ func TestUnread(t *testing.T) {
 		if name == "ping of IPv6" && errors.Is(err, unix.EAFNOSUPPORT) {
 			continue
 		}
+
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -77,6 +81,7 @@ func TestUnread(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
+
 		got, err := e.Unread(path, most)
 		if err != nil || got < empty+ownBytes+packets*tt.answer {
 			t.Errorf("%s: %d bytes wait, before %d, %v", name, got, empty, err)
@@ -84,6 +89,7 @@ func TestUnread(t *testing.T) {
 		if few, err := e.Unread(path, 1); err != nil || few <= 1 {
 			t.Errorf("%s: %d bytes wait, of which more than 1 is too many, %v", name, few, err)
 		}
+
 		if err := unix.Close(fd); err != nil {
 			t.Error(err)
 		}
@@ -91,6 +97,7 @@ func TestUnread(t *testing.T) {
 			t.Errorf("%s: %d bytes wait when it is closed, before %d, %v", name, got, empty, err)
 		}
 	}
+
 	if _, err := e.Unread(path+"-not", most); err == nil {
 		t.Error("a namespace that is not there has sockets")
 	}

@@ -43,6 +43,7 @@ func (e *Engine) Usage(ctx context.Context, id string) (Usage, error) {
 	if err != nil {
 		return Usage{}, fmt.Errorf("ask for metrics of container %q: %w", id, errgrpc.ToNative(err))
 	}
+
 	for _, m := range r.Metrics {
 		if m.ID != id {
 			continue
@@ -53,8 +54,10 @@ func (e *Engine) Usage(ctx context.Context, id string) (Usage, error) {
 		}
 		u, err := usageOf(data)
 		u.At = m.Timestamp.AsTime()
+
 		return u, err
 	}
+
 	return Usage{}, fmt.Errorf("ask for metrics of container %q: it does not run", id)
 }
 
@@ -74,6 +77,7 @@ func usageOf(data any) (Usage, error) {
 			Reads:      transfers1(m.GetBlkio(), "Read"),
 			Writes:     transfers1(m.GetBlkio(), "Write"),
 		}, nil
+
 	case *cgroup2.Metrics:
 		mem := m.GetMemory()
 		return Usage{
@@ -87,6 +91,7 @@ func usageOf(data any) (Usage, error) {
 			Reads:      transfers2(m.GetIo(), (*cgroup2.IOEntry).GetRios, (*cgroup2.IOEntry).GetRbytes),
 			Writes:     transfers2(m.GetIo(), (*cgroup2.IOEntry).GetWios, (*cgroup2.IOEntry).GetWbytes),
 		}, nil
+
 	default:
 		return Usage{}, fmt.Errorf("decode metrics: unknown type %T", data)
 	}
@@ -148,6 +153,7 @@ func (e *Engine) forwardOutOfMemory(events <-chan *events.Envelope, errs <-chan 
 			if oom, ok := data.(*eventsapi.TaskOOM); ok {
 				seen(oom.ContainerID)
 			}
+
 		case err := <-errs:
 			if err != nil {
 				e.opts.Log.Debug("events of containerd interrupted", "error", err)

@@ -43,10 +43,12 @@ func Read(file string) (met []Met, more int, err error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, 0, errors.Join(err, fmt.Errorf("read %q: it is no regular file", file))
 	}
+
 	text, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %q: %w", file, err)
 	}
+
 	for line := range strings.Lines(strings.ToValidUTF8(string(text), "?")) {
 		count, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		n, err := strconv.Atoi(count)
@@ -59,6 +61,7 @@ func Read(file string) (met []Met, more int, err error) {
 			met = append(met, Met{n, text})
 		}
 	}
+
 	return met, more, nil
 }
 
@@ -98,13 +101,16 @@ func Findings(met []Met, libraries func(function string) []string) []Finding {
 			out[same].Count += f.Count
 			continue
 		}
+
 		out = append(out, f)
 	}
+
 	order := []string{"end", "err", "fixme"}
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Class), slices.Index(order, b.Class)),
 			cmp.Compare(b.Count, a.Count), cmp.Compare(a.Library+a.Function, b.Library+b.Function))
 	})
+
 	return out
 }
 
@@ -123,10 +129,12 @@ func finding(text string, libraries func(function string) []string) Finding {
 			What: "not implemented, and the program ended for it",
 		}
 	}
+
 	class, rest, _ := strings.Cut(text, ":")
 	if class == "wine" {
 		return Finding{Class: "err", What: strings.TrimSpace(rest)}
 	}
+
 	channel, rest, _ := strings.Cut(rest, ":")
 	end := strings.IndexFunc(rest, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
@@ -134,20 +142,27 @@ func finding(text string, libraries func(function string) []string) Finding {
 	if end < 0 {
 		end = len(rest)
 	}
+
 	function, rest := rest[:end], strings.TrimSpace(rest[end:])
-	f := Finding{Class: class, Function: function, What: rest}
+	f := Finding{
+		Class:    class,
+		Function: function,
+		What:     rest,
+	}
+
 	if owners := libraries(function); len(owners) > 0 {
 		f.Library = owners[0]
 	} else {
 		f.Library = "Wine's " + channel
 	}
+
 	if f.What = said(rest); f.What == "" {
 		f.What = "not implemented"
 	}
 	return f
 }
 
-// said is a message without the arguments that most begin with, if something is said behind them.
+// said returns a message without the arguments that most begin with, if something is said behind them.
 func said(rest string) string {
 	depth := 0
 	for i, c := range rest {
@@ -157,10 +172,12 @@ func said(rest string) string {
 		case ')':
 			depth--
 		}
-		if depth <= 0 && i > 0 || depth == 0 && c != '(' {
+
+		if (depth <= 0 && i > 0) || (depth == 0 && c != '(') {
 			if rest[0] != '(' {
 				return strings.TrimSpace(rest)
 			}
+
 			behind := strings.TrimLeft(rest[i+1:], ": ")
 			switch behind {
 			case "stub", "stub!", "":
@@ -168,8 +185,10 @@ func said(rest string) string {
 			case "semi-stub", "partial stub":
 				return "partly implemented"
 			}
+
 			return behind
 		}
 	}
+
 	return strings.TrimSpace(rest)
 }

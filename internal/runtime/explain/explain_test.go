@@ -22,6 +22,7 @@ func TestReadAndGroup(t *testing.T) {
 		"1 err:module:import_dll Library x.dll (which is needed by L\"a.exe\") not found\n" +
 		"1 wine: Call from # to unimplemented function user32.dll.EndTask, aborting\n" +
 		"4 fixme:file:SetThing\n9\n"
+
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +30,7 @@ func TestReadAndGroup(t *testing.T) {
 	if err != nil || more != 9 || len(met) != 6 {
 		t.Fatalf("%d lines, %d more, %v", len(met), more, err)
 	}
+
 	libraries := func(function string) []string {
 		return map[string][]string{"GetPointerDevices": {"user32.dll"}, "NtQuerySystemInformation": {"ntdll.dll"}}[function]
 	}
@@ -36,6 +38,7 @@ func TestReadAndGroup(t *testing.T) {
 	for _, f := range explain.Findings(met, libraries) {
 		got = append(got, f.Class+" "+f.String())
 	}
+
 	want := []string{
 		"end user32.dll EndTask: not implemented, and the program ended for it (met once)",
 		`err Wine's module import_dll: Library x.dll (which is needed by L"a.exe") not found (met once)`,
@@ -43,6 +46,7 @@ func TestReadAndGroup(t *testing.T) {
 		"fixme Wine's file SetThing: not implemented (met 4 times)",
 		"fixme user32.dll GetPointerDevices: partly implemented (met 3 times)",
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
@@ -59,6 +63,7 @@ func TestReadHostile(t *testing.T) {
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, _, err := explain.Read(file); err == nil {
 		t.Error("a FIFO was read")
 	}
@@ -66,9 +71,11 @@ func TestReadHostile(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", link); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, _, err := explain.Read(link); err == nil {
 		t.Error("a link was followed")
 	}
+
 	for _, text := range []string{"x y\n", "-1 y\n", strings.Repeat("a", 3<<20)} {
 		other := filepath.Join(dir, "other")
 		if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
@@ -78,6 +85,7 @@ func TestReadHostile(t *testing.T) {
 			t.Errorf("%.10q was read", text)
 		}
 	}
+
 	for _, line := range []string{"", ":", "fixme", "fixme:", "fixme:a", "fixme:a:", "wine:", "fixme:a:b ((", "fixme:a:b )"} {
 		explain.Findings([]explain.Met{{Count: 1, Text: line}}, func(string) []string { return nil })
 	}

@@ -73,6 +73,7 @@ func Calls() []Call {
 	add(VMCompute, versionOneCalls())
 	add(VMCompute, layerCalls())
 	add(VirtDisk, diskCalls())
+
 	return all
 }
 
@@ -229,8 +230,8 @@ func serviceCalls() []Call {
 	}
 }
 
-// versionOneCalls are those of vmcompute.dll that are about compute systems: another face of the same ones. Each has
-// ended when it returns.
+// versionOneCalls returns those of vmcompute.dll that are about compute systems: another face of the same ones. Each
+// has ended when it returns.
 func versionOneCalls() []Call {
 	return []Call{
 		{
@@ -358,7 +359,7 @@ func layerCalls() []Call {
 	}
 }
 
-// diskCalls are those of virtdisk.dll.
+// diskCalls returns those of virtdisk.dll.
 func diskCalls() []Call {
 	all := []Call{
 		{
@@ -372,6 +373,7 @@ func diskCalls() []Call {
 		{Name: "DetachVirtualDisk", Level: full},
 		{Name: "GetStorageDependencyInformation", Level: full, Note: "there are no dependencies"},
 	}
+
 	for _, name := range []string{
 		"AddVirtualDiskParent", "BreakMirrorVirtualDisk", "CompactVirtualDisk", "CreateVirtualDisk",
 		"DeleteVirtualDiskMetadata", "EnumerateVirtualDiskMetadata", "ExpandVirtualDisk",
@@ -379,8 +381,13 @@ func diskCalls() []Call {
 		"GetVirtualDiskOperationProgress", "GetVirtualDiskPhysicalPath", "MergeVirtualDisk", "MirrorVirtualDisk",
 		"ResizeVirtualDisk", "SetVirtualDiskInformation", "SetVirtualDiskMetadata",
 	} {
-		all = append(all, Call{Name: name, Level: none, Note: "ERROR_CALL_NOT_IMPLEMENTED"})
+		all = append(all, Call{
+			Name:  name,
+			Level: none,
+			Note:  "ERROR_CALL_NOT_IMPLEMENTED",
+		})
 	}
+
 	return all
 }
 
@@ -392,23 +399,34 @@ func SupportRows() []support.Row {
 		disks     = "https://learn.microsoft.com/windows/win32/api/virtdisk/"
 		ofLayers  = "https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/wclayer.go"
 	)
+
 	layer := map[string]bool{}
 	for _, c := range layerCalls() {
 		layer[c.Name] = true
 	}
+
 	var rows []support.Row
 	for _, c := range Calls() {
-		row := support.Row{Area: "HCS: " + c.Library, Name: c.Name, Level: c.Level, Note: c.Note, Ref: reference}
+		row := support.Row{
+			Area:  "HCS: " + c.Library,
+			Name:  c.Name,
+			Level: c.Level,
+			Note:  c.Note,
+			Ref:   reference,
+		}
+
 		switch c.Library {
 		case VMCompute:
 			row.Ref = versions1
 		case VirtDisk:
 			row.Ref = disks
 		}
+
 		if layer[c.Name] {
 			row.Area, row.Ref = "HCS: layers (vmcompute.dll)", ofLayers
 		}
 		rows = append(rows, row)
 	}
+
 	return rows
 }

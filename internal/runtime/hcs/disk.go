@@ -22,7 +22,7 @@ const (
 	diskDetach        = 'd'
 )
 
-// bareDir is a folder of the machine over which a scratch is mounted that has no layers.
+// bareDir returns a folder of the machine over which a scratch is mounted that has no layers.
 func (l *layers) bareDir() string { return filepath.Join(l.cfg.StateDir, "bare") }
 
 // openDisk opens the disk of a scratch for a program.
@@ -43,12 +43,14 @@ func openDisk(_ context.Context, s *Service, text []string) (Answer, error) {
 func (l *layers) serveDisk(ctx context.Context, d *scratch, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
+
 	attached := false
 	for {
 		asked := make([]byte, 1)
 		if _, err := conn.Read(asked); err != nil {
 			break
 		}
+
 		var err error
 		switch asked[0] {
 		case diskAttach, diskAttachForGood:
@@ -59,16 +61,20 @@ func (l *layers) serveDisk(ctx context.Context, d *scratch, conn net.Conn) {
 			if err = l.detach(d); err == nil {
 				attached = false
 			}
+
 		default:
 			err = refuse(InvalidArg, "a disk is not asked for %q", asked)
 		}
+
 		if _, err := conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(l.codeOf(d, err)))); err != nil {
 			break
 		}
 	}
+
 	if !attached {
 		return
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if d.lower == nil { // else it is a layer that is prepared, whose volume stays
@@ -76,7 +82,7 @@ func (l *layers) serveDisk(ctx context.Context, d *scratch, conn net.Conn) {
 	}
 }
 
-// codeOf is the result of an error, which is logged if it is none of Windows'.
+// codeOf returns the result of an error, which is logged if it is none of Windows'.
 func (l *layers) codeOf(d *scratch, err error) Code {
 	if err == nil {
 		return 0
@@ -98,6 +104,7 @@ func (l *layers) attach(s *scratch) error {
 	if s.user != "" || l.isShown(s.guid) {
 		return refuse(InUse, "the disk is in use")
 	}
+
 	if err := os.MkdirAll(filepath.Join(l.bareDir(), files), 0o755); err != nil {
 		return fmt.Errorf("make folder below scratch: %w", err)
 	}
@@ -129,6 +136,7 @@ func (l *layers) expand(winPath, text string) error {
 	if err != nil || size == 0 {
 		return refuse(InvalidArg, "%q is no size of a scratch", text)
 	}
+
 	isScratch := false
 	err = l.within(winPath, func(folder *os.Root) error {
 		_, err := folder.Lstat(sandboxDisk)
@@ -141,6 +149,7 @@ func (l *layers) expand(winPath, text string) error {
 	if err != nil {
 		return err
 	}
+
 	l.cfg.Log.Info("a scratch is held to no size", "layer", winPath, "asked", size)
 	return nil
 }

@@ -70,6 +70,7 @@ func TestDisk(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.drive, "layers/base/Files/base.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	h.begin(t)
 	h.ok(t, "DeactivateLayer", scratchPath)
 	guid := strings.Trim(strings.TrimPrefix(h.volume, `\\?\Volume`), `{}`)
@@ -85,12 +86,14 @@ func TestDisk(t *testing.T) {
 	if got := h.ok(t, "GetLayerMountPath", scratchPath).Text; got != h.volume {
 		t.Errorf("the attached disk is the volume %q, want %q", got, h.volume)
 	}
+
 	if err := os.WriteFile(filepath.Join(device, "own.txt"), []byte("of the host"), 0o644); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(filepath.Join(device, "base.txt")); err == nil {
 		t.Error("a file of a layer is on the disk")
 	}
+
 	d.end()
 	if _, err := os.Lstat(device); err == nil {
 		t.Error("the volume is there, and its handle is closed")
@@ -116,6 +119,7 @@ func TestDisk(t *testing.T) {
 	if _, err := os.Lstat(device); err != nil {
 		t.Errorf("attached for good: %v", err)
 	}
+
 	d = h.openDisk(t)
 	d.asks(t, diskDetach, 0)
 	d.end()

@@ -22,5 +22,6 @@ func TestDiskIsRefused(t *testing.T) {
 	for _, size := range []string{"", "0", "-1", "18446744073709551616", "1GB"} {
 		h.refused(t, InvalidArg, "ExpandSandboxSize", scratchPath, size)
 	}
+
 	h.refused(t, PathNotFound, "ExpandSandboxSize", `C:\absent`, "1")
 }

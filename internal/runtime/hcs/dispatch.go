@@ -48,7 +48,7 @@ func (s *Service) Call(ctx context.Context, function string, text []string) (Ans
 	return answer, err
 }
 
-// onSystem is a function that is about a compute system, by its id.
+// onSystem returns a function that is about a compute system, by its id.
 func onSystem(do func(ctx context.Context, c *computeSystem, text []string) (Answer, error)) doer {
 	return func(ctx context.Context, s *Service, text []string) (Answer, error) {
 		c, err := s.find(text[0])
@@ -59,7 +59,7 @@ func onSystem(do func(ctx context.Context, c *computeSystem, text []string) (Ans
 	}
 }
 
-// onProcess is a function that is about a process, by its system's id and its own.
+// onProcess returns a function that is about a process, by its system's id and its own.
 func onProcess(do func(ctx context.Context, p *process, text []string) (Answer, error)) doer {
 	return onSystem(func(ctx context.Context, c *computeSystem, text []string) (Answer, error) {
 		p, err := c.process(text[0])
@@ -70,7 +70,7 @@ func onProcess(do func(ctx context.Context, p *process, text []string) (Answer, 
 	})
 }
 
-// onLayer is a function that is about a layer, by its folder; the last text may be its parents'.
+// onLayer returns a function that is about a layer, by its folder; the last text may be its parents'.
 func onLayer(do func(l *layers, path string, rest []string) (string, error)) doer {
 	return func(_ context.Context, s *Service, text []string) (Answer, error) {
 		answer, err := do(&s.layers, text[0], text[1:])
@@ -78,7 +78,7 @@ func onLayer(do func(l *layers, path string, rest []string) (string, error)) doe
 	}
 }
 
-// pathsOf are the paths of a text, a line each.
+// pathsOf returns the paths of a text, a line each.
 func pathsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
@@ -96,7 +96,7 @@ func openSystem(_ context.Context, c *computeSystem, _ []string) (Answer, error)
 	return handleOf(c), nil //nolint:contextcheck // The handle outlives the call.
 }
 
-// simply is a function of a compute system that takes and answers nothing.
+// simply returns a function of a compute system that takes and answers nothing.
 func simply(do func(c *computeSystem) error) doer {
 	return onSystem(func(_ context.Context, c *computeSystem, _ []string) (Answer, error) { return Answer{}, do(c) })
 }
@@ -148,11 +148,13 @@ func modifySystem(ctx context.Context, c *computeSystem, text []string) (Answer,
 	if strings.EqualFold(m.ResourceType, "Network") {
 		return Answer{}, c.modifyNetwork(ctx, m)
 	}
+
 	if m.RequestType != "" && !strings.EqualFold(m.RequestType, "Update") {
 		return Answer{}, refuse(NotSupported, "the request %q of %q is not supported", m.RequestType, m.ResourcePath)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	doc, err := *c.doc.Container, error(nil)
 	switch strings.ToLower(m.ResourcePath) {
 	case "container/memory/sizeinmb":
@@ -173,5 +175,6 @@ func modifySystem(ctx context.Context, c *computeSystem, text []string) (Answer,
 		c.doc.Container = &doc
 		err = c.keep()
 	}
+
 	return Answer{}, err
 }

@@ -160,9 +160,11 @@ func parseSystem(text string) (system, error) {
 	if isVersionOne(text) {
 		return parseContainerConfig(text)
 	}
+
 	if err := parse(text, &s); err != nil {
 		return s, err
 	}
+
 	switch c := s.Container; {
 	case said(s.VirtualMachine), said(s.HostedSystem), s.HostingSystemID != "":
 		return s, refuse(NoHypervisor, "virtual machines are not made by this service")
@@ -171,6 +173,7 @@ func parseSystem(text string) (system, error) {
 	case s.SchemaVersion.Major != 2:
 		return s, refuse(InvalidJSON, "schema version %d is not 2", s.SchemaVersion.Major)
 	}
+
 	return s, s.Container.check()
 }
 
@@ -189,16 +192,19 @@ func (c *container) check() error {
 		{"RegistryChanges.DeleteKeys", len(c.RegistryChanges.DeleteKeys) > 0},
 		{"IsolationType " + c.IsolationType, c.IsolationType != ""},
 	}
+
 	for _, r := range refused {
 		if r.asks {
 			return refuse(NotSupported, "%s is not supported", r.name)
 		}
 	}
+
 	for _, v := range c.RegistryChanges.AddValues {
 		if !v.isKept() {
 			return refuse(NotSupported, "the registry value %q of %s is not supported", v.Name, v.Key.Name)
 		}
 	}
+
 	return c.checkValues()
 }
 
@@ -232,6 +238,7 @@ func parseProcess(text string) (processParameters, error) {
 	if err := parse(text, &p); err != nil {
 		return p, err
 	}
+
 	switch {
 	case p.CommandLine == "" || strings.ContainsRune(p.CommandLine, 0):
 		return p, refuse(InvalidArg, "the process has no command line")
@@ -250,10 +257,11 @@ func parseProcess(text string) (processParameters, error) {
 			return p, refuse(InvalidArg, "%q is no variable", name)
 		}
 	}
+
 	return p, nil
 }
 
-// folderOf is the folder of C: that a working directory names: also without a drive and with slashes.
+// folderOf returns the folder of C: that a working directory names: also without a drive and with slashes.
 func folderOf(dir string) string {
 	dir = strings.ReplaceAll(dir, "/", `\`)
 	switch {

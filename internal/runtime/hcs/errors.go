@@ -44,5 +44,5 @@ func refuse(code Code, format string, args ...any) error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// ofWindows is the HRESULT of an error code of Windows.
+// ofWindows returns the HRESULT of an error code of Windows.
 func ofWindows(code uint32) Code { return Code(0x80070000 | code&0xffff) }

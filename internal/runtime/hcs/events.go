@@ -39,6 +39,7 @@ func (b *broadcast) subscribe() *subscription {
 	for _, e := range b.told {
 		s.events <- e
 	}
+
 	if b.over {
 		close(s.events)
 		return s

@@ -63,6 +63,7 @@ func (l *layers) exportLayer(winPath, folder string, parents []string) (err erro
 	if ex.to, err = l.openRoot(folder); err != nil {
 		return err
 	}
+
 	if ex.below, err = l.openBelow(parents); err != nil {
 		return err
 	}
@@ -71,6 +72,7 @@ func (l *layers) exportLayer(winPath, folder string, parents []string) (err erro
 	if err := ex.source(l, winPath, parents); err != nil {
 		return err
 	}
+
 	if err := ex.to.MkdirAll(files, 0o755); err != nil {
 		return fmt.Errorf("make folder of exported layer: %w", err)
 	}
@@ -80,6 +82,7 @@ func (l *layers) exportLayer(winPath, folder string, parents []string) (err erro
 	if err := ex.hives(); err != nil {
 		return err
 	}
+
 	if err := ex.userSettings(); err != nil {
 		return err
 	}
@@ -116,6 +119,7 @@ func (ex *exporter) source(l *layers, winPath string, parents []string) (err err
 	if err == nil {
 		return ex.readShared(text)
 	}
+
 	if !errors.Is(err, fs.ErrNotExist) {
 		return refuse(InvalidArg, "read %s of layer: %v", recordName, err)
 	}
@@ -143,7 +147,7 @@ func (ex *exporter) scratch(l *layers, winPath string, parents []string) error {
 	return nil
 }
 
-// registryOf is what the container of a scratch has changed in its registry.
+// registryOf returns what the container of a scratch has changed in its registry.
 func (l *layers) registryOf(s *scratch, parents []string) (changes wine.RegistryChanges, err error) {
 	user, err := s.userOf()
 	if err != nil {
@@ -162,6 +166,7 @@ func (ex *exporter) readShared(text []byte) error {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return refuse(InvalidArg, "read %s of layer: %v", recordName, err)
 	}
+
 	for _, name := range r.Shared {
 		if err := checkShared(name); err != nil {
 			return err
@@ -171,6 +176,7 @@ func (ex *exporter) readShared(text []byte) error {
 			ex.gone = append(ex.gone, name)
 		}
 	}
+
 	return nil
 }
 
@@ -183,12 +189,14 @@ func (ex *exporter) folder(at string, depth int) error {
 	if errors.Is(err, fs.ErrNotExist) && at == files {
 		return nil // nothing was written
 	}
+
 	if err != nil {
 		return fmt.Errorf("read folder of layer: %w", err)
 	}
 	if depth == 0 && ex.isOpaque(at) {
 		return refuse(NotSupported, "the container has removed its drive and made it again")
 	}
+
 	below, hidden := ex.under(at, depth)
 	seen := map[string]bool{}
 	for _, e := range entries {
@@ -199,6 +207,7 @@ func (ex *exporter) folder(at string, depth int) error {
 		if err := checkName(e.Name()); err != nil {
 			return err
 		}
+
 		if seen[lower] {
 			return refuse(AlreadyThere, "%q is there twice, in two letter cases", filepath.Join(at, e.Name()))
 		}
@@ -207,6 +216,7 @@ func (ex *exporter) folder(at string, depth int) error {
 		if err != nil {
 			return fmt.Errorf("look at file of layer: %w", err)
 		}
+
 		if !engine.IsWhiteout(info) {
 			delete(hidden, lower)
 		}
@@ -214,14 +224,16 @@ func (ex *exporter) folder(at string, depth int) error {
 			return err
 		}
 	}
+
 	for _, o := range hidden {
 		ex.gone = append(ex.gone, filepath.ToSlash(filepath.Join(at, o.name)))
 	}
+
 	return nil
 }
 
-// under are the entries of a folder in the layers below, by their lower case, if they matter, and those of them that
-// the folder hides.
+// under returns the entries of a folder in the layers below, by their lower case, if they matter, and those of them
+// that the folder hides.
 func (ex *exporter) under(at string, depth int) (below, hidden map[string]found) {
 	if len(ex.shared) > 0 {
 		below = ex.below.merged(at)
@@ -239,6 +251,7 @@ func (ex *exporter) entry(at string, info fs.FileInfo, below found, depth int) e
 	case engine.IsWhiteout(info):
 		ex.gone = append(ex.gone, name)
 		return nil
+
 	case info.Mode()&fs.ModeSocket != 0:
 		return nil // of a program that has ended
 	case info.IsDir():
@@ -251,12 +264,15 @@ func (ex *exporter) entry(at string, info fs.FileInfo, below found, depth int) e
 		if err := ex.write(at+folderSuffix, info, attributeFolder, nil); err != nil {
 			return err
 		}
+
 		return ex.folder(at, depth+1)
+
 	case !info.Mode().IsRegular():
 		return refuse(NotSupported, "%q of the layer is a link or no file, which layers do not have", at)
 	case ex.shared[name] && below.is(at, info):
 		return nil
 	}
+
 	return ex.file(at)
 }
 
@@ -292,6 +308,7 @@ func (ex *exporter) file(at string) error {
 	if err != nil {
 		return err
 	}
+
 	stat, _ := info.Sys().(*syscall.Stat_t)
 	if stat != nil && stat.Nlink > 1 {
 		id := inode{stat.Dev, stat.Ino}
@@ -303,6 +320,7 @@ func (ex *exporter) file(at string) error {
 		}
 		ex.links[id] = at
 	}
+
 	return ex.write(at, info, attributeArchive, source)
 }
 
@@ -334,7 +352,7 @@ func (ex *exporter) make(at string, modified time.Time, fill func(target *os.Fil
 	return ex.to.Chtimes(at, modified, modified)
 }
 
-// headOf is how a file of the transport form begins; without data it is all of it.
+// headOf returns how a file of the transport form begins; without data it is all of it.
 func headOf(attributes uint32) []byte { return binary.LittleEndian.AppendUint32(nil, attributes) }
 
 // dataHead appends the header of a stream of data.
@@ -350,6 +368,7 @@ func copySparse(to, from *os.File, offset, size int64) error {
 	if size > 1<<62 {
 		return refuse(NotSupported, "a file of %d bytes is too large", size)
 	}
+
 	for at := int64(0); at < size; {
 		begin, err := unix.Seek(int(from.Fd()), at, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) || begin >= size {
@@ -358,6 +377,7 @@ func copySparse(to, from *os.File, offset, size int64) error {
 		if err != nil {
 			return err
 		}
+
 		end, err := unix.Seek(int(from.Fd()), begin, unix.SEEK_HOLE)
 		if err != nil {
 			return err
@@ -367,11 +387,13 @@ func copySparse(to, from *os.File, offset, size int64) error {
 		if err != nil {
 			return err
 		}
+
 		if n == 0 {
 			break // it has become shorter
 		}
 		at = begin + n
 	}
+
 	return to.Truncate(offset + size)
 }
 

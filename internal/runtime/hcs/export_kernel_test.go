@@ -33,11 +33,13 @@ func (h *host) ran(t *testing.T, do func(c string)) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer closeAll(opened)
 	var lower []string
 	for _, f := range opened {
 		lower = append(lower, fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	}
+
 	at := t.TempDir()
 	options := fmt.Sprintf("redirect_dir=off,lowerdir=%s,upperdir=%s/fs,workdir=%s/work",
 		strings.Join(lower, ":"), s.dir, s.dir)
@@ -47,6 +49,7 @@ func (h *host) ran(t *testing.T, do func(c string)) map[string]string {
 	defer func() { _ = unix.Unmount(at, unix.MNT_DETACH) }()
 	c := filepath.Join(at, files)
 	do(c)
+
 	return tree(t, c)
 }
 
@@ -63,6 +66,7 @@ func tree(t *testing.T, dir string) map[string]string {
 			all[name+"/"] = ""
 			return nil
 		}
+
 		if !d.Type().IsRegular() {
 			all[name] = d.Type().String()
 			return nil
@@ -77,6 +81,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return all
 }
 
@@ -115,6 +120,7 @@ func TestRoundTrip(t *testing.T) {
 		"app/keep": "1", "app/drop": "2", "app/old/deep": "3", "app/old/more/x": "4", "again/gone": "5",
 		"again/sub/gone": "6", "turned/file": "7", "flat": "8",
 	})
+
 	then := time.Date(2019, 4, 1, 12, 0, 0, 0, time.UTC)
 	saw := h.ran(t, func(c string) {
 		must(t, os.Remove(c+"/app/drop"), os.RemoveAll(c+"/app/old"), os.RemoveAll(c+"/again"), os.Mkdir(c+"/again", 0o755),
@@ -133,6 +139,7 @@ func TestRoundTrip(t *testing.T) {
 		left.Sys().(*syscall.Stat_t).Blocks > 64 {
 		t.Errorf("the holes of a file are filled: %+v, %v", left, err)
 	}
+
 	h.unpack(t, "layers/next", `C:\tmp\first`, baseLayer+"\n")
 	got := h.tree(t, `C:\layers\next`, baseLayer)
 	if !maps.Equal(got, saw) {
@@ -141,6 +148,7 @@ func TestRoundTrip(t *testing.T) {
 	if a, b := h.stat(t, "layers/next/Files/one"), h.stat(t, "layers/next/Files/app/two"); !os.SameFile(a, b) {
 		t.Error("two names of a file are two files")
 	}
+
 	if got := h.stat(t, "layers/next/Files/app/keep").ModTime(); !got.Equal(then) {
 		t.Errorf("a file of %v has the time %v", then, got)
 	}
@@ -150,6 +158,7 @@ func TestRoundTrip(t *testing.T) {
 	if !maps.Equal(first, second) {
 		t.Errorf("the layer was\n%q\nand is exported as\n%q", short(first), short(second))
 	}
+
 	for _, hive := range hiveNames() {
 		if first["/Hives/"+hive] == "" {
 			t.Errorf("there is no hive %s", hive)
@@ -167,6 +176,7 @@ func TestExportIntoItself(t *testing.T) {
 	if got := h.tree(t, scratchPath, baseLayer); !maps.Equal(got, saw) {
 		t.Errorf("the layer has %q, and the container had %q", got, saw)
 	}
+
 	// What it deleted stays so where a later layer makes the folder again.
 	h.put(t, "tmp/later", map[string]string{"Files/dir/": "", "Files/dir/z": transport("4"), tombstones: tombstonesHead})
 	h.unpack(t, "layers/later", `C:\tmp\later`, scratchPath+"\n"+baseLayer+"\n")
@@ -174,6 +184,7 @@ func TestExportIntoItself(t *testing.T) {
 	if want := "map[/: /dir/: /dir/z:4]"; got != want {
 		t.Errorf("the later layer has %s, want %s", got, want)
 	}
+
 	h.ok(t, "DeactivateLayer", scratchPath)
 	h.ok(t, "DestroyLayer", scratchPath)
 	if left, err := os.ReadDir(filepath.Join(h.cfg.StateDir, "scratch")); len(left) > 0 || err != nil {
@@ -193,6 +204,7 @@ func TestExportRegistry(t *testing.T) {
 			t.Errorf("the hive %s of a container that has changed nothing has %d bytes, %v", hive, len(got), err)
 		}
 	}
+
 	if all := tree(t, h.drive+"/tmp/none/Files"); len(all) != 1 {
 		t.Errorf("a container that has changed nothing has changed %q", short(all))
 	}
@@ -202,6 +214,7 @@ func TestExportRegistry(t *testing.T) {
 	h.ran(t, func(c string) {
 		must(t, os.MkdirAll(c+"/Users/CONTAINERUSER", 0o755), os.WriteFile(c+"/Users/CONTAINERUSER/ntuser.dat", []byte("old"), 0o644))
 	})
+
 	machine := hcstest.NoRegistry + "\n[Software\\\\Own] 1\n\"a\"=\"1\"\n\n[System\\\\CurrentControlSet\\\\Services\\\\Own] 1\n\"Start\"=dword:2\n"
 	own := hcstest.NoRegistry + "\n[Environment] 1\n\"own\"=\"yes\"\n"
 	must(t, os.WriteFile(s.dir+"/fs/"+wine.MachineHive, []byte(machine), 0o644),
@@ -219,16 +232,19 @@ func TestExportRegistry(t *testing.T) {
 			changed[hive.Name] += fmt.Sprint(k)
 		}
 	}
+
 	if !strings.Contains(changed["Software_Delta"], `Own`) || !strings.Contains(changed["System_Delta"], "Own") ||
 		changed["DefaultUser_Delta"] != "" {
 		t.Errorf("the layer changes of the registry %q", changed)
 	}
+
 	hive, err := os.ReadFile(filepath.Join(h.drive, "layers/scratch/Files/Users/CONTAINERUSER/ntuser.dat"))
 	must(t, err)
 	keys, err := wine.UserChanges(hive, wine.User, &room)
 	if text := fmt.Sprint(keys); err != nil || !strings.Contains(text, "own") {
 		t.Errorf("the user's settings are %s, %v", text, err)
 	}
+
 	// It is exported as it was imported.
 	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\again`, baseLayer+"\n")
 	if first, second := tree(t, h.drive+"/tmp/out"), tree(t, h.drive+"/tmp/again"); !maps.Equal(first, second) {
@@ -275,6 +291,7 @@ func TestCommitAgain(t *testing.T) {
 			t.Errorf("the layer has %q, and the container had %q", got, saw)
 		}
 	}
+
 	// Without its scratch there is still the layer.
 	must(t, os.RemoveAll(h.cfg.StateDir+"/scratch"), os.RemoveAll(h.drive+"/tmp/out"))
 	h.ok(t, "ExportLayer", scratchPath, `C:\tmp\out`, baseLayer+"\n")
@@ -310,6 +327,7 @@ func TestExportOfEnemies(t *testing.T) {
 			h.refused(t, tt.want, "ExportLayer", scratchPath, `C:\tmp\out`, baseLayer+"\n")
 		})
 	}
+
 	h := newHost(t)
 	h.put(t, "layers/led/Files", map[string]string{"x": ""})
 	h.put(t, "layers/led", map[string]string{recordName: `{"Hidden":"","Shared":["Files/../../../etc/passwd"]}`})

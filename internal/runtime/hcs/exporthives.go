@@ -17,7 +17,7 @@ import (
 
 // The registry of a layer lies in files beside its drive, and the settings of a user in a file of the user's profile.
 
-// hiveNames are the files of a layer's registry, which have to be there.
+// hiveNames returns the files of a layer's registry, which have to be there.
 func hiveNames() []string {
 	return []string{
 		"DefaultUser_Delta", "Sam_Delta", "Security_Delta", "Software_Delta", "System_Delta",
@@ -33,6 +33,7 @@ func (ex *exporter) hives() error {
 			return refuse(InvalidArg, "read the container's registry: %v", err)
 		}
 	}
+
 	for _, name := range hiveNames() {
 		text, err := ex.hive(name, changed)
 		if err != nil {
@@ -42,11 +43,12 @@ func (ex *exporter) hives() error {
 			return fmt.Errorf("write hive of exported layer: %w", err)
 		}
 	}
+
 	return nil
 }
 
-// hive is a file of the layer's registry: of a scratch what its container has changed, else the layer's own. One that
-// changes nothing is there, too.
+// hive returns a file of the layer's registry: of a scratch what its container has changed, else the layer's own. One
+// that changes nothing is there, too.
 func (ex *exporter) hive(name string, changed map[string][]byte) ([]byte, error) {
 	text, err := changed[name], error(nil)
 	if ex.registry == nil {
@@ -68,6 +70,7 @@ func (ex *exporter) userSettings() error {
 	if err != nil {
 		return refuse(InvalidArg, "read the container's registry: %v", err)
 	}
+
 	if hive == nil || ex.isGone(path.Join(files, path.Dir(name))) {
 		return nil // unchanged, or gone with the profile
 	}
@@ -86,10 +89,12 @@ func (ex *exporter) userSettings() error {
 		case err != nil:
 			return fmt.Errorf("make folder of exported layer: %w", err)
 		}
+
 		if err := ex.write(at+folderSuffix, info, attributeFolder, nil); err != nil {
 			return err
 		}
 	}
+
 	ex.gone = slices.DeleteFunc(ex.gone, func(gone string) bool { // the program has removed its own, and it is there again
 		return strings.EqualFold(gone, path.Join(files, name))
 	})
@@ -103,7 +108,7 @@ func (ex *exporter) userSettings() error {
 	})
 }
 
-// spelled is the path of an entry of a folder that is exported, in the letter case in which it is there.
+// spelled returns the path of an entry of a folder that is exported, in the letter case in which it is there.
 func (ex *exporter) spelled(folder, name string) string {
 	if e, there := names(ex.to, folder)[strings.ToLower(name)]; there {
 		name = e.Name()

@@ -52,6 +52,7 @@ func newHost(t *testing.T) *host {
 			t.Fatal(err)
 		}
 	}
+
 	f := hcstest.New()
 	keeper, socket := t.Context(), filepath.Join(dir, "keeper.sock")
 	h := &host{engine: f, drive: drive}
@@ -82,6 +83,7 @@ func newHost(t *testing.T) *host {
 	h.ok(t, "ActivateLayer", scratchPath)
 	h.ok(t, "PrepareLayer", scratchPath, baseLayer+"\n")
 	h.volume = h.ok(t, "GetLayerMountPath", scratchPath).Text
+
 	return h
 }
 

@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// document is a compute system of the test's layers. changes are put into it.
+// document returns a compute system of the test's layers. changes are put into it.
 func (h *host) document(t *testing.T, changes map[string]any) string {
 	t.Helper()
 	doc := map[string]any{
@@ -28,6 +28,7 @@ func (h *host) document(t *testing.T, changes map[string]any) string {
 			"Memory":     map[string]int{"SizeInMB": 64},
 		},
 	}
+
 	for path, value := range changes {
 		at := doc
 		names := strings.Split(path, ".")
@@ -36,6 +37,7 @@ func (h *host) document(t *testing.T, changes map[string]any) string {
 		}
 		at[names[len(names)-1]] = value
 	}
+
 	text, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +66,7 @@ func TestLife(t *testing.T) {
 	if spec.Hostname != "box" || spec.NetNS != "/ns" || spec.Resources.MemoryLimit != 64<<20 || len(spec.Layers) != 1 {
 		t.Errorf("the container is %+v", spec)
 	}
+
 	args := strings.Join(spec.Args, " ")
 	for _, want := range []string{"/init --settle -- wine", `--cwd C:\app`, "--raw -- x.exe a b", "--memory-limit 67108864", "a.test,b.test"} {
 		if !strings.Contains(args, want) {
@@ -78,6 +81,7 @@ func TestLife(t *testing.T) {
 	if _, err := io.WriteString(input, "through"); err != nil {
 		t.Fatal(err)
 	}
+
 	h.ok(t, "HcsModifyProcess", "c1", other, `{"Operation":"CloseHandle","CloseHandle":{"Handle":"StdIn"}}`)
 	if text, err := io.ReadAll(output); string(text) != "through" || err != nil {
 		t.Errorf("the output is %q, %v", text, err)
@@ -87,6 +91,7 @@ func TestLife(t *testing.T) {
 	if diff := cmp.Diff(want, e); diff != "" {
 		t.Errorf("the second process' event (-want +got):\n%s", diff)
 	}
+
 	h.refused(t, ProcessStopped, "HcsTerminateProcess", "c1", other)
 
 	// The end: the first process gets the control event.
@@ -98,6 +103,7 @@ func TestLife(t *testing.T) {
 	if text, err := io.ReadAll(out); string(text) != "hello" || err != nil {
 		t.Errorf("the first process' output is %q, %v", text, err)
 	}
+
 	if e := event(t, system.Events); e.Type != SystemExited || !strings.Contains(e.Text, "GracefulExit") {
 		t.Errorf("the system's event: %+v", e)
 	}
@@ -116,8 +122,8 @@ func (h *host) connect(t *testing.T, pid, number string) net.Conn {
 	return client
 }
 
-// promise is a connection to a stream of a process of c1, which the service has promised and does not have until serve
-// is called.
+// promise returns a connection to a stream of a process of c1, which the service has promised and does not have until
+// serve is called.
 func (h *host) promise(t *testing.T, pid, number string) (_ net.Conn, serve func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -129,6 +135,7 @@ func (h *host) promise(t *testing.T, pid, number string) (_ net.Conn, serve func
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	server, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -161,12 +168,14 @@ func TestConnectAfterTheEnd(t *testing.T) {
 	if _, err := io.WriteString(input, "through"); err != nil {
 		t.Fatal(err)
 	}
+
 	h.ok(t, "HcsModifyProcess", "c1", other, `{"Operation":"CloseHandle","CloseHandle":{"Handle":"StdIn"}}`)
 	event(t, later.Events)
 	c, err := h.find("c1")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ended, err := c.process(other)
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +206,7 @@ func TestKill(t *testing.T) {
 			t.Errorf("the event of process %d: %+v", p.Process.PID, e)
 		}
 	}
+
 	h.refused(t, InvalidState, "HcsCreateProcess", "c1", `{"CommandLine":"z.exe"}`)
 	h.ok(t, "HcsTerminateComputeSystem", "c1")
 	if e := event(t, system.Events); !strings.Contains(e.Text, "ForcedExit") {
@@ -220,6 +230,7 @@ func TestRestart(t *testing.T) {
 	if _, err := io.WriteString(input, "before "); err != nil {
 		t.Fatal(err)
 	}
+
 	h.ok(t, "HcsTerminateProcess", "c1", third)
 	event(t, killed.Events)
 
@@ -232,6 +243,7 @@ func TestRestart(t *testing.T) {
 	if err := input.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
+
 	if text, err := io.ReadAll(output); string(text) != "before while" || err != nil {
 		t.Errorf("the output is %q, %v", text, err)
 	}
@@ -240,9 +252,11 @@ func TestRestart(t *testing.T) {
 	if e := event(t, h.ok(t, "HcsOpenProcess", "c1", other).Events); !strings.Contains(e.Text, `"ExitCode":519`) {
 		t.Errorf("the event of a process that ended meanwhile: %+v", e)
 	}
+
 	if e := event(t, h.ok(t, "HcsOpenProcess", "c1", third).Events); !strings.Contains(e.Text, `"ExitCode":1067`) {
 		t.Errorf("the event of a process that ended before: %+v", e)
 	}
+
 	// What was not connected to before is now.
 	out := h.connect(t, pid, "1")
 	h.refused(t, InvalidState, "DeactivateLayer", scratchPath)
@@ -250,12 +264,14 @@ func TestRestart(t *testing.T) {
 	if text, err := io.ReadAll(out); string(text) != "hello" || err != nil {
 		t.Errorf("the first process' output is %q, %v", text, err)
 	}
+
 	if e := event(t, system.Events); e.Type != SystemExited {
 		t.Errorf("the system's event: %+v", e)
 	}
 	if left, err := os.ReadDir(h.cfg.RunDir); len(left) > 0 || err != nil {
 		t.Errorf("left of the compute system: %v, %v", left, err)
 	}
+
 	// A prepared layer is, too.
 	h.stop()
 	h.begin(t)
@@ -273,6 +289,7 @@ func TestRestartInAStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// As a service leaves it that is killed while the process starts.
 	c.starting, c.first.name = c.first, "1"
 	c.processes, c.first = map[uint32]*process{}, nil
@@ -280,6 +297,7 @@ func TestRestartInAStart(t *testing.T) {
 	if err := c.keep(); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.MkdirAll(filepath.Join(h.config.RunDir, "hcs-other/run"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -287,6 +305,7 @@ func TestRestartInAStart(t *testing.T) {
 	if h.engine.Count() > 0 {
 		t.Error("the container of a process that nobody knows of is left")
 	}
+
 	if _, err := os.Stat(filepath.Join(h.config.RunDir, "hcs-other")); err == nil {
 		t.Error("a folder without a record is left")
 	}
@@ -304,6 +323,7 @@ func TestLastHandle(t *testing.T) {
 		if !h.Has("c1") {
 			t.Fatal("the system has ended while it was open")
 		}
+
 		opened.Events.Leave()
 		if !ends {
 			watch := h.ok(t, "HcsOpenComputeSystem", "c1")
@@ -311,6 +331,7 @@ func TestLastHandle(t *testing.T) {
 			event(t, watch.Events)
 			continue
 		}
+
 		h.background.Wait()
 		if h.Has("c1") {
 			t.Error("the system has not ended")
@@ -328,6 +349,7 @@ func TestProgramThatDoesNotStart(t *testing.T) {
 	if h.engine.Count() > 0 {
 		t.Error("the container of the program is left")
 	}
+
 	h.refused(t, LogonFailure, "HcsCreateProcess", "c1", `{"CommandLine":"x","User":"nobody"}`)
 	h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x.exe"}`)
 	h.ok(t, "HcsModifyComputeSystem", "c1", `{"ResourcePath":"Container/Memory/SizeInMB","RequestType":"Update","Settings":128}`)
@@ -365,9 +387,11 @@ func TestRefusedDocuments(t *testing.T) {
 	} {
 		h.refused(t, tc.want, "HcsCreateComputeSystem", "c1", h.document(t, map[string]any{path: tc.value}))
 	}
+
 	for _, text := range []string{"", "{", "[]", "null", `{"Container":null}`, h.document(t, nil) + "{}"} {
 		h.refused(t, InvalidJSON, "HcsCreateComputeSystem", "c1", text)
 	}
+
 	h.refused(t, InvalidArg, "HcsCreateComputeSystem", "", h.document(t, nil))
 	h.refused(t, InvalidArg, "HcsCreateComputeSystem", "c1")
 	h.refused(t, NotImplemented, "HcsSaveComputeSystem", "c1", "")
@@ -383,15 +407,18 @@ func TestLayers(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(h.drive, "layers/next/Files/Windows/SYSTEM32"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	h.ok(t, "ProcessBaseImage", `C:\Layers\NEXT`)
 	for _, name := range []string{"Files/windows/System32", blankDisk} {
 		if _, err := os.Stat(filepath.Join(h.drive, "layers/next", name)); err != nil {
 			t.Errorf("after ProcessBaseImage: %v", err)
 		}
 	}
+
 	if err := os.Symlink(t.TempDir(), filepath.Join(h.drive, "layers/out")); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, path := range []string{`C:\layers\out`, `D:\x`, `\\server\share`, "C:\\a\x00b", `C:\`, ""} {
 		for _, function := range []string{"ProcessBaseImage", "CreateLayer", "CreateSandboxLayer", "ActivateLayer", "DestroyLayer"} {
 			_, err := h.Call(t.Context(), function, []string{path})
@@ -400,9 +427,11 @@ func TestLayers(t *testing.T) {
 			}
 		}
 	}
+
 	if err := os.WriteFile(filepath.Join(h.drive, "layers/next", sandboxDisk), []byte("vhdxfile"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	h.refused(t, NotSupported, "ActivateLayer", `C:\layers\next`)
 	h.ok(t, "HcsCreateComputeSystem", "c1", h.document(t, nil))
 	h.refused(t, InvalidState, "DeactivateLayer", scratchPath)
@@ -412,6 +441,7 @@ func TestLayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h.layers.leave(c.scratch) // as the end of a compute system begins
 	h.ok(t, "DestroyLayer", scratchPath)
 	h.ok(t, "HcsTerminateComputeSystem", "c1")
@@ -419,6 +449,7 @@ func TestLayers(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Join(h.cfg.StateDir, "scratch")); len(left) > 0 || err != nil {
 		t.Errorf("a scratch that is destroyed while its user ends is left: %v, %v", left, err)
 	}
+
 	h.ok(t, "DestroyLayer", baseLayer)
 	if h.ok(t, "LayerExists", baseLayer).Text != "0" {
 		t.Error("the layer is still there")

@@ -65,6 +65,7 @@ func (l *layers) importLayer(winPath, folder string, parents []string) (err erro
 	if err := l.createFolder(winPath); err != nil {
 		return err
 	}
+
 	defer func() {
 		if err != nil && !there {
 			err = errors.Join(err, l.removeFolder(winPath))
@@ -74,6 +75,7 @@ func (l *layers) importLayer(winPath, folder string, parents []string) (err erro
 	if err != nil {
 		return err
 	}
+
 	err = l.within(winPath, func(layer *os.Root) error {
 		// What an import has left that was ended in the middle.
 		if err := beneath.RemoveAll(layer, staging); err != nil {
@@ -85,6 +87,7 @@ func (l *layers) importLayer(winPath, folder string, parents []string) (err erro
 		}
 		return errors.Join(err, beneath.RemoveAll(layer, staging))
 	})
+
 	if _, now, lost := l.belongings(winPath); lost == nil && replaced != "" && now != replaced {
 		err = errors.Join(err, os.RemoveAll(l.hiddenDir(replaced)))
 	}
@@ -105,6 +108,7 @@ func (l *layers) stage(layer *os.Root, folder string, parents []string) error {
 	if im.to, err = layer.OpenRoot(staging); err != nil {
 		return fmt.Errorf("make folder of import: %w", err)
 	}
+
 	if im.from, err = l.openRoot(folder); err != nil {
 		return err
 	}
@@ -114,12 +118,14 @@ func (l *layers) stage(layer *os.Root, folder string, parents []string) error {
 	if im.below, err = l.openBelow(parents); err != nil {
 		return err
 	}
+
 	if err := im.folder(files, files, "."); err != nil {
 		return err
 	}
 	if err := im.hives(); err != nil {
 		return err
 	}
+
 	text, err := json.Marshal(im.record)
 	if err != nil {
 		return err
@@ -135,6 +141,7 @@ func install(layer *os.Root) error {
 	for _, part := range parts {
 		errs = append(errs, beneath.RemoveAll(layer, part))
 	}
+
 	for _, part := range slices.Backward(parts) {
 		err := layer.Rename(filepath.Join(staging, part), part)
 		if err != nil && (part != hives || !errors.Is(err, fs.ErrNotExist)) { // a layer may have no registry
@@ -144,9 +151,11 @@ func install(layer *os.Root) error {
 	if errors.Join(errs...) == nil {
 		return nil
 	}
+
 	for _, part := range parts {
 		errs = append(errs, beneath.RemoveAll(layer, part))
 	}
+
 	return fmt.Errorf("put the layer in its place: %w", errors.Join(errs...))
 }
 
@@ -173,7 +182,7 @@ func (im *importer) close() {
 	im.below.close()
 }
 
-// names are the entries of a folder by their lower case; none if there is no such folder.
+// names returns the entries of a folder by their lower case; none if there is no such folder.
 func names(root *os.Root, at string) map[string]fs.DirEntry {
 	entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(at))
 	if err != nil {
@@ -195,9 +204,11 @@ func (im *importer) folder(from, to, below string) error {
 	if err != nil {
 		return refuse(InvalidArg, "read folder of layer: %v", err)
 	}
+
 	if err := im.to.MkdirAll(to, 0o755); err != nil {
 		return fmt.Errorf("make folder of layer: %w", err)
 	}
+
 	others, system := im.below.merged(to), names(im.system, below)
 	seen := map[string]bool{}
 	for _, e := range entries {
@@ -208,6 +219,7 @@ func (im *importer) folder(from, to, below string) error {
 		if err := checkName(name); err != nil {
 			return err
 		}
+
 		if seen[lower] {
 			return refuse(AlreadyThere, "%q is there twice, in two letter cases", filepath.Join(from, name))
 		}
@@ -215,10 +227,12 @@ func (im *importer) folder(from, to, below string) error {
 		if s, ok := system[lower]; ok {
 			name = s.Name()
 		}
+
 		if o, ok := others[lower]; ok {
 			name = o.name
 			delete(others, lower)
 		}
+
 		if e.IsDir() {
 			err = im.folder(filepath.Join(from, e.Name()), filepath.Join(to, name), filepath.Join(below, name))
 		} else {
@@ -228,6 +242,7 @@ func (im *importer) folder(from, to, below string) error {
 			return err
 		}
 	}
+
 	return im.share(to, others)
 }
 
@@ -242,16 +257,19 @@ func (im *importer) share(to string, others map[string]found) error {
 			if err := im.to.MkdirAll(at, 0o755); err != nil {
 				return fmt.Errorf("share folder with layer: %w", err)
 			}
+
 		default:
 			if err := im.link(o.level, at); err != nil {
 				return err
 			}
 		}
+
 		if len(im.record.Shared) == mostNames {
 			return refuse(NotSupported, "the layer shares too many names with those below")
 		}
 		im.record.Shared = append(im.record.Shared, filepath.ToSlash(at))
 	}
+
 	return nil
 }
 
@@ -266,6 +284,7 @@ func (im *importer) link(level *os.Root, at string) error {
 	if err != nil {
 		return fmt.Errorf("share file with layer: %w", err)
 	}
+
 	defer folder.Close()
 	err = unix.Linkat(int(source.Fd()), "", int(folder.Fd()), filepath.Base(at), unix.AT_EMPTY_PATH)
 	if err != nil && !errors.Is(err, unix.EEXIST) {
@@ -285,6 +304,7 @@ func (im *importer) file(from, to string) error {
 	if err != nil {
 		return err
 	}
+
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
 		id := inode{stat.Dev, stat.Ino}
 		if first, there := im.links[id]; there {
@@ -295,6 +315,7 @@ func (im *importer) file(from, to string) error {
 		}
 		im.links[id] = to
 	}
+
 	target, err := im.to.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
 	if err != nil {
 		return fmt.Errorf("make file of layer: %w", err)
@@ -303,6 +324,7 @@ func (im *importer) file(from, to string) error {
 	if err = errors.Join(err, target.Close()); err != nil {
 		return err
 	}
+
 	return im.to.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
@@ -335,6 +357,7 @@ func readStreams(r io.Reader, data io.Writer) error {
 	if _, err := io.ReadFull(r, attributes[:]); err != nil {
 		return refuse(InvalidArg, "read attributes of a file: %v", err)
 	}
+
 	for {
 		var header [streamHeaderLength]byte
 		_, err := io.ReadFull(r, header[:])
@@ -344,6 +367,7 @@ func readStreams(r io.Reader, data io.Writer) error {
 		if err != nil {
 			return refuse(InvalidArg, "read stream of a file: %v", err)
 		}
+
 		id, size := binary.LittleEndian.Uint32(header[:]), int64(binary.LittleEndian.Uint64(header[8:]))
 		name := int64(binary.LittleEndian.Uint32(header[16:]))
 		switch {
@@ -354,16 +378,19 @@ func readStreams(r io.Reader, data io.Writer) error {
 		case id == streamSparseBlock:
 			return refuse(NotSupported, "sparse files in layers are not supported")
 		}
+
 		to := io.Discard
 		if id == streamData {
 			to = data
 		}
+
 		if _, err := io.CopyN(io.Discard, r, name); err == nil {
 			_, err = io.CopyN(to, r, size)
 			if err == nil {
 				continue
 			}
 		}
+
 		return refuse(InvalidArg, "a stream of a file ends early")
 	}
 }
@@ -375,6 +402,7 @@ func (im *importer) hives() error {
 			return fmt.Errorf("make folder of hives: %w", err)
 		}
 	}
+
 	for _, e := range names(im.from, hives) {
 		if e.IsDir() || strings.HasSuffix(e.Name(), folderSuffix) {
 			continue
@@ -383,10 +411,12 @@ func (im *importer) hives() error {
 		if err != nil {
 			return refuse(InvalidArg, "read hive %q of layer: %v", e.Name(), err)
 		}
+
 		if err := beneath.Write(im.to, filepath.Join(hives, e.Name()), text, 0o644); err != nil {
 			return fmt.Errorf("write hive of layer: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -401,6 +431,7 @@ func (l *layers) hide(folder *os.Root) (*os.Root, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
+
 	id, parseErr := uuid.Parse(r.Hidden)
 	if err = errors.Join(err, parseErr); err != nil {
 		return nil, refuse(InvalidArg, "read %s of layer: %v", recordName, err)
@@ -408,6 +439,7 @@ func (l *layers) hide(folder *os.Root) (*os.Root, error) {
 	dir := l.hiddenDir(id.String())
 	l.hiding.Lock()
 	defer l.hiding.Unlock()
+
 	if _, err := os.Lstat(dir); err == nil {
 		return os.OpenRoot(dir)
 	}
@@ -417,6 +449,7 @@ func (l *layers) hide(folder *os.Root) (*os.Root, error) {
 	if err := os.Rename(dir+".new", dir); err != nil {
 		return nil, fmt.Errorf("hide what a layer deletes: %w", err)
 	}
+
 	return os.OpenRoot(dir)
 }
 
@@ -429,6 +462,7 @@ func makeHidden(dir string, folder *os.Root, shared []string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("hide what a layer deletes: %w", err)
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -437,6 +471,7 @@ func makeHidden(dir string, folder *os.Root, shared []string) error {
 	if err := root.Mkdir(files, 0o755); err != nil {
 		return err
 	}
+
 	for _, name := range shared {
 		if err := checkShared(name); err != nil {
 			return err
@@ -448,6 +483,7 @@ func makeHidden(dir string, folder *os.Root, shared []string) error {
 			return fmt.Errorf("hide %q: %w", name, err)
 		}
 	}
+
 	return nil
 }
 

@@ -36,6 +36,7 @@ func (h *host) put(t *testing.T, folder string, content map[string]string) {
 			}
 			continue
 		}
+
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func (h *host) put(t *testing.T, folder string, content map[string]string) {
 	}
 }
 
-// transport is a file in the transport form: attributes, a security descriptor, and data.
+// transport returns a file in the transport form: attributes, a security descriptor, and data.
 func transport(data string) string {
 	return "\x20\x00\x00\x00" + string(backupStream(3, "descriptor")) + string(backupStream(streamData, data))
 }
@@ -62,11 +63,13 @@ func (h *host) merged(t *testing.T, layers ...string) map[string]string {
 	for _, f := range opened {
 		lower = append(lower, fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	}
+
 	at := t.TempDir()
 	if err := unix.Mount("overlay", at, "overlay", unix.MS_RDONLY, "lowerdir="+strings.Join(lower, ":")); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Unmount(at, unix.MNT_DETACH) }()
+
 	all := map[string]string{}
 	err = filepath.WalkDir(filepath.Join(at, files), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -79,6 +82,7 @@ func (h *host) merged(t *testing.T, layers ...string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return all
 }
 
@@ -93,6 +97,7 @@ func TestImport(t *testing.T) {
 		"Files/": "", "Files/APP/": "", "Files/APP.$wcidirs$": "\x10\x00\x00\x00", "Files/APP/new": transport("6"),
 		"Files/APP/KEEP": transport("7"), "Files/windows/": "", "Files/windows/SYSTEM32/": "", "Hives/Software_Delta": "hive",
 	})
+
 	const next, last = `C:\layers\next`, `C:\layers\last`
 	h.ok(t, "ImportLayer", next, `C:\tmp\hcs1`, baseLayer+"\n")
 	for _, name := range []string{"Files/app/new", "Files/app/keep", "Files/windows/System32", "Hives/Software_Delta"} {
@@ -100,16 +105,19 @@ func TestImport(t *testing.T) {
 			t.Errorf("after the import: %v", err)
 		}
 	}
+
 	// As hcsshim, by the names that the image has.
 	for _, tombstone := range []string{"Files/app/drop", "Files/app/Sub"} {
 		if err := os.Remove(filepath.Join(h.drive, "layers/next", tombstone)); err != nil {
 			t.Errorf("what the layers below have is not in the layer: %v", err)
 		}
 	}
+
 	want := "map[App2/x:5 app/keep:7 app/new:6 other/file:4]"
 	if got := fmt.Sprint(h.merged(t, next, baseLayer)); got != want {
 		t.Errorf("the layers are %s, want %s", got, want)
 	}
+
 	// A third layer brings one back, and the one that is below stays deleted.
 	h.put(t, "tmp/hcs2", map[string]string{"Files/app/": "", "Files/app/DROP": transport("8")})
 	h.ok(t, "ImportLayer", last, `C:\tmp\hcs2`, next+"\n"+baseLayer+"\n")
@@ -117,6 +125,7 @@ func TestImport(t *testing.T) {
 	if got := fmt.Sprint(h.merged(t, last, next, baseLayer)); got != want {
 		t.Errorf("the layers are %s, want %s", got, want)
 	}
+
 	h.ok(t, "DestroyLayer", next)
 	h.ok(t, "DestroyLayer", last)
 	if left, err := os.ReadDir(filepath.Join(h.cfg.StateDir, "hidden")); len(left) > 0 || err != nil {
@@ -145,11 +154,13 @@ func TestImportOfEnemies(t *testing.T) {
 			h.ok(t, "DestroyLayer", `C:\layers\n`+name)
 		}
 	}
+
 	for name, want := range map[string]Code{"a\nb": InvalidName, `..\x`: InvalidName, "A": AlreadyThere} {
 		h.put(t, "tmp/names", map[string]string{"Files/a": transport("x"), "Files/" + name: transport("y")})
 		h.refused(t, want, "ImportLayer", `C:\layers\names`, `C:\tmp\names`, baseLayer+"\n")
 		must(t, os.Remove(filepath.Join(h.drive, "tmp/names/Files", name)))
 	}
+
 	h.put(t, "tmp/pipe", map[string]string{"Files/": ""})
 	if err := unix.Mkfifo(filepath.Join(h.drive, "tmp/pipe/Files/a"), 0o600); err != nil {
 		t.Fatal(err)
@@ -167,11 +178,13 @@ func TestImportOfEnemies(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(h.drive, "layers/led/Files/d")); err != nil {
 		t.Fatal(err)
 	}
+
 	must(t, os.Symlink(outside, filepath.Join(h.drive, "layers/led", staging)))
 	h.ok(t, "ImportLayer", `C:\layers\led`, `C:\tmp\good`, baseLayer+"\n") // in the place of the links
 	if info, err := os.Lstat(filepath.Join(h.drive, "layers/led/Files/d")); err != nil || !info.IsDir() {
 		t.Errorf("in the place of a link there is %v, %v", info, err)
 	}
+
 	for _, record := range []string{
 		`{"Hidden":"../../x","Shared":[]}`, `{"Hidden":"x"}`, `{`,
 		`{"Hidden":"00000000-0000-0000-0000-000000000001","Shared":["Files/../../../x"]}`,
@@ -180,6 +193,7 @@ func TestImportOfEnemies(t *testing.T) {
 		h.put(t, "layers/base", map[string]string{recordName: record})
 		h.refused(t, InvalidArg, "ImportLayer", `C:\layers\after`, `C:\tmp\good`, baseLayer+"\n")
 	}
+
 	if left, err := os.ReadDir(outside); len(left) > 0 || err != nil {
 		t.Errorf("outside of the drive there is now %v, %v", left, err)
 	}
@@ -203,6 +217,7 @@ func TestFailedImport(t *testing.T) {
 	if got := tree(t, at); !maps.Equal(got, fresh) {
 		t.Errorf("an import that failed has left %q", short(got))
 	}
+
 	h.refused(t, InvalidArg, "ImportLayer", `C:\layers\new`, `C:\tmp\bad`, baseLayer+"\n")
 	h.refused(t, PathNotFound, "ImportLayer", `C:\layers\new`, `C:\tmp\absent`, baseLayer+"\n")
 	h.refused(t, PathNotFound, "ImportLayer", `C:\layers\new`, `C:\tmp\good`, `C:\layers\absent`+"\n")
@@ -216,6 +231,7 @@ func TestFailedImport(t *testing.T) {
 	if got := fmt.Sprint(h.merged(t, scratchPath, baseLayer)); got != want {
 		t.Errorf("the layers are %s, want %s", got, want)
 	}
+
 	before := tree(t, at)
 	h.refused(t, InvalidArg, "ImportLayer", scratchPath, `C:\tmp\bad`, baseLayer+"\n")
 	if got := tree(t, at); !maps.Equal(got, before) {
@@ -231,6 +247,7 @@ func TestFailedImport(t *testing.T) {
 	if _, err := os.Lstat(at + "/" + hives); err == nil {
 		t.Error("the registry of the layer that was replaced is left")
 	}
+
 	h.ok(t, "DeactivateLayer", scratchPath)
 	h.ok(t, "DestroyLayer", scratchPath)
 	if left, err := os.ReadDir(filepath.Join(h.cfg.StateDir, "hidden")); len(left) > 0 || err != nil {

@@ -56,7 +56,7 @@ type scratch struct {
 	shown bool
 }
 
-// volume is how a scratch's volume is called, without a backslash at its end, which Docker and hcsshim put there.
+// volume returns how a scratch's volume is called, without a backslash at its end, which Docker and hcsshim put there.
 func (s *scratch) volume() string { return `\\?\Volume{` + s.guid + `}` }
 
 // at opens the drive, and returns what a path of Windows is called below it. Closing is the caller's.
@@ -68,6 +68,7 @@ func (l *layers) at(winPath string) (*os.Root, string, error) {
 	if err != nil {
 		return nil, "", refuse(PathNotFound, "%v", err)
 	}
+
 	name, err := filepath.Rel(l.cfg.Drive, path)
 	if err != nil || name == "." || strings.HasPrefix(name, "..") {
 		return nil, "", refuse(InvalidArg, "%q is no folder of a layer", winPath)
@@ -76,6 +77,7 @@ func (l *layers) at(winPath string) (*os.Root, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("open the host's drive: %w", err)
 	}
+
 	return drive, name, nil
 }
 
@@ -107,38 +109,45 @@ func (l *layers) activate(winPath string) (*scratch, error) {
 		if s = l.find(guid); s != nil {
 			return nil
 		}
+
 		dir := l.dirOf(guid)
 		for _, part := range []string{"fs", "work"} {
 			if err := os.MkdirAll(filepath.Join(dir, part), 0o755); err != nil {
 				return fmt.Errorf("make scratch: %w", err)
 			}
 		}
+
 		s = &scratch{guid: guid, dir: dir}
 		l.active[guid] = s
 		return nil
 	})
+
 	return s, err
 }
 
-// belongings are what a layer has on the machine: the GUID of its scratch, and the name of what hides its deletions.
+// belongings returns what a layer has on the machine: the GUID of its scratch, and the name of what hides its
+// deletions.
 func (l *layers) belongings(winPath string) (guid, hidden string, err error) {
 	err = l.within(winPath, func(folder *os.Root) error {
 		// Of a disk or a record that is not the service's there is nothing to remove.
 		if _, err := folder.Lstat(sandboxDisk); err == nil {
 			guid, _ = diskOf(folder)
 		}
+
 		var r record
 		if text, err := beneath.Read(folder, recordName, maxRecord); err == nil && json.Unmarshal(text, &r) == nil {
 			if id, err := uuid.Parse(r.Hidden); err == nil {
 				hidden = id.String()
 			}
 		}
+
 		return nil
 	})
+
 	return guid, hidden, err
 }
 
-// hiddenDir is the folder of the machine that hides what a layer deletes.
+// hiddenDir returns the folder of the machine that hides what a layer deletes.
 func (l *layers) hiddenDir(id string) string { return filepath.Join(l.cfg.StateDir, "hidden", id) }
 
 func (l *layers) dirOf(guid string) string { return filepath.Join(l.cfg.StateDir, "scratch", guid) }
@@ -152,6 +161,7 @@ func diskOf(folder *os.Root) (string, error) {
 	if err != nil {
 		return "", refuse(InvalidArg, "read %s: %v", sandboxDisk, err)
 	}
+
 	name, ours := strings.CutPrefix(string(text), diskMark)
 	if !ours {
 		return "", refuse(NotSupported, "%s is a disk, and not of this service", sandboxDisk)
@@ -160,6 +170,7 @@ func diskOf(folder *os.Root) (string, error) {
 		guid := uuid.NewString()
 		return guid, beneath.Write(folder, sandboxDisk, []byte(diskMark+guid), 0o644)
 	}
+
 	id, err := uuid.Parse(name)
 	if err != nil {
 		return "", refuse(InvalidArg, "%s names no scratch", sandboxDisk)
@@ -178,6 +189,7 @@ func (l *layers) prepare(winPath string, parents []string) error {
 			return err
 		}
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := atomicfile.WriteJSON(filepath.Join(s.dir, preparedFile), parents); err != nil {
@@ -217,7 +229,7 @@ func (l *layers) begins(s *scratch, user string) error {
 	return nil
 }
 
-// userOf is the user that begins has kept; wine.AdminUser if no container has begun.
+// userOf returns the user that begins has kept; wine.AdminUser if no container has begun.
 func (s *scratch) userOf() (user string, err error) {
 	text, err := os.ReadFile(filepath.Join(s.dir, userFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,6 +253,7 @@ func (l *layers) find(guid string) *scratch {
 	if err != nil || id.String() != guid {
 		return nil
 	}
+
 	s := &scratch{guid: guid, dir: l.dirOf(guid)}
 	text, err := os.ReadFile(filepath.Join(s.dir, preparedFile))
 	if err != nil || json.Unmarshal(text, &s.lower) != nil || s.lower == nil {
@@ -255,7 +268,7 @@ func (l *layers) take(guid string, lower []string, user string) (*scratch, error
 	return l.use((&scratch{guid: guid}).volume(), lower, user)
 }
 
-// mountPath is the path of a scratch's volume; a layer that is no scratch has none, and is where it is.
+// mountPath returns the path of a scratch's volume; a layer that is no scratch has none, and is where it is.
 func (l *layers) mountPath(winPath string) (string, error) {
 	isScratch := false
 	err := l.within(winPath, func(folder *os.Root) error {
@@ -266,6 +279,7 @@ func (l *layers) mountPath(winPath string) (string, error) {
 	if err != nil || !isScratch {
 		return winPath, err
 	}
+
 	s, err := l.activate(winPath)
 	if err != nil {
 		return "", err
@@ -275,6 +289,7 @@ func (l *layers) mountPath(winPath string) (string, error) {
 	if s.lower == nil && !l.isShown(s.guid) {
 		return "", refuse(NotReady, "the layer %q is not prepared, and its disk not attached", winPath)
 	}
+
 	return s.volume(), nil
 }
 
@@ -289,6 +304,7 @@ func (l *layers) deactivate(winPath string) error {
 	if s.user != "" {
 		return refuse(InvalidState, "the layer is in use by compute system %q", s.user)
 	}
+
 	delete(l.active, s.guid)
 	if err := l.unshow(s.guid); err != nil {
 		return err
@@ -308,6 +324,7 @@ func (l *layers) use(volume string, lower []string, user string) (*scratch, erro
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	s := l.find(name)
 	switch {
 	case s == nil || s.lower == nil:
@@ -315,6 +332,7 @@ func (l *layers) use(volume string, lower []string, user string) (*scratch, erro
 	case s.user != "":
 		return nil, refuse(InvalidState, "the scratch is in use by compute system %q", s.user)
 	}
+
 	if err := l.unshow(s.guid); err != nil {
 		return nil, err
 	}
@@ -356,7 +374,9 @@ func (l *layers) open(paths []string) (opened []*os.File, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open what is written to the host's drive: %w", err)
 	}
+
 	defer upper.Close()
+
 	for _, path := range paths {
 		drive, name, err := l.at(path)
 		if err != nil {
@@ -367,6 +387,7 @@ func (l *layers) open(paths []string) (opened []*os.File, err error) {
 		if err != nil {
 			return opened, refuse(PathNotFound, "open layer %q: %v", path, err)
 		}
+
 		opened = append(opened, f)
 		hidden, err := l.hiddenBy(path)
 		if err != nil {
@@ -376,6 +397,7 @@ func (l *layers) open(paths []string) (opened []*os.File, err error) {
 			opened = append(opened, hidden)
 		}
 	}
+
 	return opened, nil
 }
 
@@ -443,6 +465,7 @@ func (l *layers) destroy(winPath string) error {
 	if err != nil {
 		return err
 	}
+
 	l.mu.Lock()
 	s := l.find(guid)
 	used := s != nil && s.user != "" && !s.ending
@@ -456,6 +479,7 @@ func (l *layers) destroy(winPath string) error {
 		delete(l.active, guid)
 		err = l.unshow(guid)
 	}
+
 	l.mu.Unlock()
 	if err != nil {
 		return err
@@ -463,6 +487,7 @@ func (l *layers) destroy(winPath string) error {
 	if used {
 		return refuse(InvalidState, "the layer is in use by compute system %q", s.user)
 	}
+
 	drive, name, err := l.at(winPath)
 	if err != nil {
 		return err
@@ -471,6 +496,7 @@ func (l *layers) destroy(winPath string) error {
 	if err := beneath.RemoveAll(drive, name); err != nil {
 		return fmt.Errorf("remove layer: %w", err)
 	}
+
 	var errs []error
 	if guid != "" {
 		errs = append(errs, os.RemoveAll(l.dirOf(guid)))
@@ -518,15 +544,18 @@ func spellFolder(folder *os.Root, at string, system *os.Root, below string, dept
 	for _, n := range names {
 		right[strings.ToLower(n.Name())] = n.Name()
 	}
+
 	entries, err := fs.ReadDir(folder.FS(), filepath.ToSlash(at))
 	if err != nil {
 		return fmt.Errorf("read folder of layer: %w", err)
 	}
+
 	for _, e := range entries {
 		name, known := right[strings.ToLower(e.Name())]
 		if !known {
 			continue
 		}
+
 		if name != e.Name() {
 			if _, err := folder.Lstat(filepath.Join(at, name)); err == nil {
 				continue
@@ -535,6 +564,7 @@ func spellFolder(folder *os.Root, at string, system *os.Root, below string, dept
 				return fmt.Errorf("spell %q as the system does: %w", e.Name(), err)
 			}
 		}
+
 		if !e.IsDir() {
 			continue
 		}
@@ -543,10 +573,11 @@ func spellFolder(folder *os.Root, at string, system *os.Root, below string, dept
 			return err
 		}
 	}
+
 	return nil
 }
 
-// guidOf is the GUID that Windows names a layer's folder by in its documents.
+// guidOf returns the GUID that Windows names a layer's folder by in its documents.
 func guidOf(name string) string {
 	return uuid.NewHash(sha1.New(), uuid.Nil, []byte(strings.ToLower(name)), 5).String()
 }

@@ -23,6 +23,7 @@ func (l *layers) openBelow(parents []string) (all levels, err error) {
 			all = nil
 		}
 	}()
+
 	for _, p := range parents {
 		one := level{}
 		if one.folder, err = l.openRoot(p); err != nil {
@@ -33,6 +34,7 @@ func (l *layers) openBelow(parents []string) (all levels, err error) {
 			return all, err
 		}
 	}
+
 	return all, nil
 }
 
@@ -52,27 +54,34 @@ type found struct {
 	level *os.Root
 }
 
-// merged are the entries of a folder of all layers below, by their lower case.
+// merged returns the entries of a folder of all layers below, by their lower case.
 func (l levels) merged(at string) map[string]found {
 	all, hidden := map[string]found{}, map[string]bool{}
 	for _, one := range l {
 		for lower, e := range names(one.folder, at) {
 			if _, above := all[lower]; !above && !hidden[lower] {
-				all[lower] = found{name: e.Name(), isDir: e.IsDir(), level: one.folder}
+				all[lower] = found{
+					name:  e.Name(),
+					isDir: e.IsDir(),
+					level: one.folder,
+				}
 			}
 		}
+
 		if ends(one.folder, at) || (one.hidden != nil && ends(one.hidden, at)) {
 			break
 		}
 		if one.hidden == nil {
 			continue
 		}
+
 		for lower, e := range names(one.hidden, at) {
 			if e.Type()&fs.ModeCharDevice != 0 {
 				hidden[lower] = true
 			}
 		}
 	}
+
 	return all
 }
 

@@ -19,6 +19,7 @@ func (s *Service) Processes(ctx context.Context, id string) (all []cri.Process, 
 	if err != nil {
 		return nil, err
 	}
+
 	c.mu.Lock()
 	runs := c.made && c.state == Running && !c.first.hasEnded()
 	one := &start{process: c.newProcess(c.nextName(), 0, false, false)}
@@ -26,6 +27,7 @@ func (s *Service) Processes(ctx context.Context, id string) (all []cri.Process, 
 	if !runs {
 		return nil, nil
 	}
+
 	// All programs of a container are its first one's user's.
 	user, err := c.scratch.userOf()
 	if err != nil {
@@ -35,6 +37,7 @@ func (s *Service) Processes(ctx context.Context, id string) (all []cri.Process, 
 	if err != nil {
 		return nil, err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	defer func() {
@@ -42,6 +45,7 @@ func (s *Service) Processes(ctx context.Context, id string) (all []cri.Process, 
 			s.cfg.Log.Warn("processes not listed", "id", id, "error", err)
 		}
 	}()
+
 	exit, err := s.cfg.Engine.Exec(ctx, c.engine, engine.ExecSpec{
 		ID:      one.exec(),
 		UID:     uid,
@@ -57,5 +61,6 @@ func (s *Service) Processes(ctx context.Context, id string) (all []cri.Process, 
 	if err != nil {
 		return nil, err
 	}
+
 	return cri.ReadProcesses(one.file("list-"))
 }

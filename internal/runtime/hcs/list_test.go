@@ -16,12 +16,14 @@ func TestProcesses(t *testing.T) {
 	if all, err := h.Processes(t.Context(), "c1"); len(all) > 0 || err != nil {
 		t.Errorf("before the first process: %v, %v", all, err)
 	}
+
 	h.ok(t, "HcsCreateProcess", "c1", allStreams)
 	h.engine.Listed = "process 32 1 2 3 4 5 x.exe\nprocess 36 1 2 3 4 5 y.exe\n"
 	all, err := h.Processes(t.Context(), "c1")
 	if err != nil || len(all) != 2 || all[1].PID != 36 || all[1].Image != "y.exe" {
 		t.Errorf("%+v, %v", all, err)
 	}
+
 	left, err := os.ReadDir(h.systems["c1"].workDir())
 	if err != nil {
 		t.Fatal(err)

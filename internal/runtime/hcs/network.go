@@ -41,6 +41,7 @@ func (c *computeSystem) join(ctx context.Context) (err error) {
 		if len(n.NetworkAdapters) > 0 {
 			return refuse(NotSupported, "NetworkAdapters beside a Namespace are not supported")
 		}
+
 	case n.NetworkSharedContainerName != "":
 		other, err := s.find(n.NetworkSharedContainerName)
 		if err != nil {
@@ -51,6 +52,7 @@ func (c *computeSystem) join(ctx context.Context) (err error) {
 		if n.Namespace == "" {
 			return refuse(InvalidState, "compute system %q has no network to share", other.id)
 		}
+
 	case len(n.NetworkAdapters) > 0:
 		if err := c.makeNetwork(ctx, n.NetworkAdapters); err != nil {
 			return err
@@ -59,6 +61,7 @@ func (c *computeSystem) join(ctx context.Context) (err error) {
 	default:
 		return nil
 	}
+
 	c.network, err = s.cfg.Networks.Find(ctx, n.Namespace)
 	return err
 }
@@ -78,10 +81,11 @@ func (c *computeSystem) makeNetwork(ctx context.Context, endpoints []string) err
 	return nil
 }
 
-// ownNamespace is the GUID of the namespace of a compute system that has one of its own: a later service knows it, too.
+// ownNamespace returns the GUID of the namespace of a compute system that has one of its own: a later service knows it,
+// too.
 func (c *computeSystem) ownNamespace() string { return guidOf(c.engine) }
 
-// namespace is the namespace that a compute system is in; "": it is in none.
+// namespace returns the namespace that a compute system is in; "": it is in none.
 func (c *computeSystem) namespace() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,11 +110,13 @@ func (c *computeSystem) modifyNetwork(ctx context.Context, m modification) error
 	if namespace == "" {
 		return refuse(InvalidState, "compute system %q has no network", c.id)
 	}
+
 	switch strings.ToLower(m.RequestType) {
 	case "add":
 		return c.service.cfg.Networks.Attach(ctx, namespace, endpoint)
 	case "remove":
 		return c.service.cfg.Networks.Detach(ctx, namespace, endpoint)
 	}
+
 	return refuse(NotSupported, "the request %q of a network is not supported", m.RequestType)
 }

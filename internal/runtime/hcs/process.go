@@ -61,7 +61,7 @@ type start struct {
 	*process
 }
 
-// file is the path on the machine of a file of the container's working folder, target the one in the container.
+// file returns the path on the machine of a file of the container's working folder, target the one in the container.
 func (p *start) file(kind string) string   { return filepath.Join(p.system.workDir(), kind+p.name) }
 func (p *start) target(kind string) string { return path.Join(engine.WorkDirTarget, kind+p.name) }
 
@@ -75,15 +75,22 @@ func (c *computeSystem) createProcess(ctx context.Context, text string) (*proces
 	if err != nil {
 		return nil, refuse(LogonFailure, "%v", err)
 	}
+
 	c.ending.Lock()
 	defer c.ending.Unlock()
 	if err := c.allows(uid, params.User); err != nil {
 		return nil, err
 	}
-	p := &start{params: params, uid: uid, env: slices.Clone(c.service.cfg.Launch.Env)}
+
+	p := &start{
+		params: params,
+		uid:    uid,
+		env:    slices.Clone(c.service.cfg.Launch.Env),
+	}
 	if params.EmulateConsole {
 		p.env = append(p.env, "TERM=xterm")
 	}
+
 	if err := c.begin(p); err != nil {
 		return nil, err
 	}
@@ -92,6 +99,7 @@ func (c *computeSystem) createProcess(ctx context.Context, text string) (*proces
 	} else {
 		err = c.startLater(ctx, p)
 	}
+
 	if err = errors.Join(err, c.begun()); err != nil {
 		return nil, err
 	}
@@ -109,6 +117,7 @@ func (c *computeSystem) allows(uid uint32, name string) error {
 	if !begun {
 		return nil
 	}
+
 	user, err := c.scratch.userOf()
 	if err != nil {
 		return err
@@ -143,7 +152,7 @@ func (c *computeSystem) begun() error {
 	return c.keep()
 }
 
-// userOf is the user that a process runs as: ContainerAdministrator, unless it says otherwise.
+// userOf returns the user that a process runs as: ContainerAdministrator, unless it says otherwise.
 func userOf(name string) string {
 	if name == "" {
 		return "ContainerAdministrator"
@@ -192,6 +201,7 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 			err = errors.Join(err, p.streams.letGo(later), s.cfg.Engine.RemoveWorkDir(c.workDir()))
 		}
 	}()
+
 	if err := s.cfg.Engine.MakeWorkDir(c.workDir()); err != nil {
 		return err
 	}
@@ -201,6 +211,7 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 	if err := c.make(ctx, s.cfg.Launch.FirstArguments(p.program()), p.env, p.uid, p.params.EmulateConsole); err != nil {
 		return err
 	}
+
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.cfg.Engine.Remove(later, c.engine))
@@ -209,6 +220,7 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 	if err := s.openStreams(ctx, p.process); err != nil {
 		return err
 	}
+
 	if _, err := s.cfg.Engine.Start(ctx, c.engine, p.streams.io()); err != nil {
 		return err
 	}
@@ -228,12 +240,14 @@ func (c *computeSystem) startLater(ctx context.Context, p *start) (err error) {
 			err = errors.Join(err, p.streams.letGo(later))
 		}
 	}()
+
 	if err := p.writeEnv(); err != nil {
 		return err
 	}
 	if err := s.openStreams(ctx, p.process); err != nil {
 		return err
 	}
+
 	err = s.cfg.Engine.StartExec(ctx, c.engine, engine.ExecSpec{
 		ID:       p.exec(),
 		UID:      p.uid,
@@ -245,6 +259,7 @@ func (c *computeSystem) startLater(ctx context.Context, p *start) (err error) {
 	if err != nil {
 		return err
 	}
+
 	if err := c.runs(p); err != nil { //nolint:contextcheck // The program outlives the call.
 		return errors.Join(err, s.cfg.Engine.EndExec(later, c.engine, p.exec()))
 	}
@@ -276,6 +291,7 @@ func (p *process) await() (engine.Exit, bool) {
 	case err != nil:
 		return engine.Exit{Code: sigkilled, At: time.Now()}, true
 	}
+
 	return exit, true
 }
 
@@ -314,15 +330,18 @@ func (c *computeSystem) runs(p *start) error {
 	if err != nil {
 		return err
 	}
+
 	c.mu.Lock()
 	p.pid = outcome.PID
 	for p.pid == 0 || c.processes[p.pid] != nil { // a program says its own
 		p.pid = p.pid + 4
 	}
+
 	c.processes[p.pid] = p.process
 	if p.first {
 		c.first, c.made = p.process, true
 	}
+
 	c.mu.Unlock()
 	c.service.background.Go(func() {
 		if exit != nil {
@@ -334,6 +353,7 @@ func (c *computeSystem) runs(p *start) error {
 			p.finish(exit)
 		}
 	})
+
 	return nil
 }
 
@@ -343,10 +363,12 @@ func awaitOutcome(file string, linuxExit <-chan engine.Exit) (o cri.Outcome, exi
 	late := time.After(startTimeout)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		if o, err = cri.ReadOutcome(file); err != nil || o.Started || o.Failed || o.Exited {
 			return o, nil, err
 		}
+
 		select {
 		case e, ended := <-linuxExit:
 			if !ended {
@@ -357,6 +379,7 @@ func awaitOutcome(file string, linuxExit <-chan engine.Exit) (o cri.Outcome, exi
 				err = refuse(Fail, "the program ended with %d before it ran", e.Code)
 			}
 			return o, &e, err
+
 		case <-late:
 			return cri.Outcome{}, nil, nil
 		case <-tick.C:
@@ -376,6 +399,7 @@ func (p *start) finish(exit engine.Exit) {
 	if err != nil {
 		p.system.service.cfg.Log.Warn("report of a process not read", "id", p.system.id, "error", err)
 	}
+
 	code := exit.Code
 	switch {
 	case exit.Code == sigkilled:
@@ -383,9 +407,14 @@ func (p *start) finish(exit engine.Exit) {
 	case outcome.Exited:
 		code = outcome.Code
 	}
+
 	p.removeFiles()
 	s := p.system.service
-	p.tell(exitStatus{ProcessID: p.pid, Exited: true, ExitCode: code})
+	p.tell(exitStatus{
+		ProcessID: p.pid,
+		Exited:    true,
+		ExitCode:  code,
+	})
 	p.system.mu.Lock()
 	err = p.system.keep()
 	p.system.mu.Unlock()
@@ -447,6 +476,7 @@ func (p *process) signal(ctx context.Context, text string) error {
 	if err := parse(text, &options); err != nil {
 		return err
 	}
+
 	var signal unix.Signal
 	switch strings.ToLower(options.Signal) {
 	case "ctrlshutdown", "ctrllogoff", "ctrlclose":
@@ -458,12 +488,14 @@ func (p *process) signal(ctx context.Context, text string) error {
 	default:
 		return refuse(InvalidArg, "there is no signal %q", options.Signal)
 	}
+
 	switch {
 	case p.hasEnded():
 		return refuse(ProcessStopped, "process %d has ended", p.pid)
 	case !p.first:
 		return refuse(NotImplemented, "only the first process of a compute system gets control events")
 	}
+
 	return p.system.service.cfg.Engine.Signal(ctx, p.system.engine, signal, false)
 }
 
@@ -496,7 +528,7 @@ func (p *process) setSize(ctx context.Context, width, height uint16) {
 	}
 }
 
-// status is what HcsGetProcessProperties answers.
+// status returns what HcsGetProcessProperties answers.
 func (p *process) status() (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -50,6 +50,7 @@ func (c *computeSystem) keep() error {
 	if c.gone {
 		return nil
 	}
+
 	k := kept{
 		ID:        c.id,
 		Doc:       c.doc,
@@ -58,9 +59,11 @@ func (c *computeSystem) keep() error {
 		StartedAt: c.startedAt,
 		Next:      c.next,
 	}
+
 	for _, p := range c.processes {
 		k.Processes = append(k.Processes, p.kept())
 	}
+
 	if c.starting != nil {
 		one := c.starting.kept()
 		one.Starting = true
@@ -69,6 +72,7 @@ func (c *computeSystem) keep() error {
 	if err := atomicfile.WriteJSON(filepath.Join(c.dir(), systemRecord), k); err != nil {
 		return fmt.Errorf("keep compute system: %w", err)
 	}
+
 	return nil
 }
 
@@ -80,12 +84,14 @@ func (p *process) kept() keptProcess {
 		Terminal: p.streams.terminal,
 		First:    p.first,
 	}
+
 	if p.hasEnded() {
 		p.mu.Lock()
 		exit := p.exit
 		p.mu.Unlock()
 		k.Exit = &exit
 	}
+
 	return k
 }
 
@@ -99,10 +105,12 @@ func (s *Service) takeOver(ctx context.Context) error {
 	for _, info := range left {
 		infos[info.ID] = info
 	}
+
 	entries, err := os.ReadDir(s.cfg.RunDir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("look for compute systems of an earlier service: %w", err)
 	}
+
 	for _, e := range entries {
 		dir := filepath.Join(s.cfg.RunDir, e.Name())
 		err := s.recover(ctx, dir, infos)
@@ -110,17 +118,20 @@ func (s *Service) takeOver(ctx context.Context) error {
 			delete(infos, e.Name())
 			continue
 		}
+
 		s.cfg.Log.Warn("compute system not taken over", "name", e.Name(), "error", err)
 		if err := s.discard(ctx, e.Name(), infos); err != nil {
 			return err
 		}
 		delete(infos, e.Name())
 	}
+
 	for name := range infos { // without a record
 		if err := s.discard(ctx, name, infos); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -149,6 +160,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 	if err := json.Unmarshal(text, &k); err != nil {
 		return err
 	}
+
 	c := &computeSystem{
 		service:   s,
 		id:        k.ID,
@@ -162,6 +174,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 	if c.engine != filepath.Base(dir) || k.Doc.Container == nil {
 		return errors.New("the record is another one's")
 	}
+
 	if c.scratch, err = s.layers.take(k.Scratch, k.Doc.layers(), k.ID); err != nil {
 		return err
 	}
@@ -170,16 +183,19 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 			return errors.Join(err, s.layers.release(c.scratch))
 		}
 	}
+
 	info, there := infos[c.engine]
 	if err := c.recoverProcesses(ctx, k, there && info.State != engine.Created); err != nil {
 		return errors.Join(err, s.layers.release(c.scratch))
 	}
+
 	s.systems[c.id] = c
 	if there && k.State == Running {
 		if err := c.share(); err != nil {
 			s.cfg.Log.Warn("programs of the host do not see the files of a container", "id", c.id, "error", err)
 		}
 	}
+
 	if k.State == Stopped { // its end was under way
 		c.end(0, false) //nolint:contextcheck // as the end of any
 		return nil
@@ -188,7 +204,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 	return nil
 }
 
-// stateOf is the state of a compute system that is taken over: one that was ending is ended again.
+// stateOf returns the state of a compute system that is taken over: one that was ending is ended again.
 func stateOf(s State) State {
 	if s == Stopped {
 		return Running
@@ -207,12 +223,14 @@ func (c *computeSystem) recoverProcesses(ctx context.Context, k kept, there bool
 			}
 			continue
 		}
+
 		p := &start{process: c.newProcess(one.Name, one.Carried, one.Terminal, one.First)}
 		p.pid = one.PID
 		c.processes[p.pid] = p.process
 		if p.first {
 			c.first, c.made = p.process, there
 		}
+
 		switch {
 		case one.Exit != nil:
 			p.tell(*one.Exit)
@@ -221,6 +239,7 @@ func (c *computeSystem) recoverProcesses(ctx context.Context, k kept, there bool
 			p.finish(engine.Exit{Code: engine.UnknownExit, At: time.Now()}) //nolint:contextcheck // as the end of any
 			continue
 		}
+
 		if err := s.openAgain(ctx, p.process); err != nil {
 			return err
 		}
@@ -231,6 +250,7 @@ func (c *computeSystem) recoverProcesses(ctx context.Context, k kept, there bool
 			}
 		})
 	}
+
 	return nil
 }
 
@@ -262,7 +282,7 @@ func (c *computeSystem) awaitHolders() {
 	}
 }
 
-// newProcess is a process that is not known yet.
+// newProcess returns a process that is not known yet.
 func (c *computeSystem) newProcess(name string, carried uint32, terminal, first bool) *process {
 	folder := filepath.Join(c.dir(), "io"+name)
 	return &process{
@@ -274,10 +294,10 @@ func (c *computeSystem) newProcess(name string, carried uint32, terminal, first 
 	}
 }
 
-// exec is what the engine calls a process that is not the first.
+// exec returns what the engine calls a process that is not the first.
 func (p *process) exec() string { return "p" + p.name }
 
-// layers are the paths of a document's layers.
+// layers returns the paths of a document's layers.
 func (s system) layers() (paths []string) {
 	for _, l := range s.Container.Storage.Layers {
 		paths = append(paths, l.Path)

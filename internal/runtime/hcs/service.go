@@ -145,6 +145,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		systems: map[string]*computeSystem{},
 		making:  map[string]bool{},
 	}
+
 	s.layers = layers{cfg: cfg, active: map[string]*scratch{}}
 	if err := s.takeOver(ctx); err != nil {
 		return nil, err
@@ -195,11 +196,13 @@ func (s *Service) superviseKeeper() {
 		if _, err := s.cfg.Keeper.Ensure(s.life); err != nil {
 			s.cfg.Log.Error("keeper of streams not started", "error", err)
 		}
+
 		for _, p := range s.running() {
 			if err := p.streams.again(s.life); err != nil {
 				s.cfg.Log.Error("streams not taken over", "id", p.system.id, "error", err)
 			}
 		}
+
 		select {
 		case <-s.life.Done():
 		case <-time.After(keeperPause):
@@ -210,7 +213,7 @@ func (s *Service) superviseKeeper() {
 // keeperPause is the least time between two keepers.
 const keeperPause = 100 * time.Millisecond
 
-// running are the processes that have not ended.
+// running returns the processes that have not ended.
 func (s *Service) running() (all []*process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +235,7 @@ func (s *Service) Close() {
 	s.background.Wait()
 }
 
-// nameOf is the name in the engine of a compute system, whose own may be anything.
+// nameOf returns the name in the engine of a compute system, whose own may be anything.
 func (s *Service) nameOf(id string) string {
 	sum := sha256.Sum256([]byte(s.cfg.Node + "\x00" + id))
 	return "hcs-" + hex.EncodeToString(sum[:16])
@@ -265,12 +268,14 @@ func (s *Service) enumerate(text string) (string, error) {
 	for _, c := range s.systems {
 		all = append(all, c.properties())
 	}
+
 	s.mu.Unlock()
 	all = slices.DeleteFunc(all, func(p properties) bool {
 		return !wanted(q.IDs, p.ID) || !wanted(q.Types, p.SystemType) || !wanted(q.Names, p.Name) ||
 			!wanted(q.Owners, p.Owner)
 	})
 	slices.SortFunc(all, func(a, b properties) int { return strings.Compare(a.ID, b.ID) })
+
 	return encode(all)
 }
 

@@ -27,11 +27,17 @@ type streams struct {
 	claimed uint32 // a bit for each stream that has a connection, or will have
 }
 
-// newStreams are the streams of a process, whose FIFOs are in a folder. carried has a bit for each that was asked for.
+// newStreams returns the streams of a process, whose FIFOs are in a folder. carried has a bit for each that was asked
+// for.
 func newStreams(keeper *stream.Client, folder, id string, carried uint32, terminal bool) *streams {
 	s := &streams{keeper: keeper, terminal: terminal}
 	// containerd's shim wants both outputs; a terminal has one.
-	s.set = stream.Streams{ID: id, Stdout: filepath.Join(folder, "stdout"), Carried: carried}
+	s.set = stream.Streams{
+		ID:      id,
+		Stdout:  filepath.Join(folder, "stdout"),
+		Carried: carried,
+	}
+
 	if !terminal {
 		s.set.Stderr = filepath.Join(folder, "stderr")
 	}
@@ -70,9 +76,14 @@ func (s *streams) again(ctx context.Context) error {
 	return s.keeper.Carry(ctx, set)
 }
 
-// io is what the engine connects.
+// io returns what the engine connects.
 func (s *streams) io() engine.IO {
-	return engine.IO{Stdin: s.set.Stdin, Stdout: s.set.Stdout, Stderr: s.set.Stderr, Terminal: s.terminal}
+	return engine.IO{
+		Stdin:    s.set.Stdin,
+		Stdout:   s.set.Stdout,
+		Stderr:   s.set.Stderr,
+		Terminal: s.terminal,
+	}
 }
 
 // number is that of a stream that was asked for.

@@ -62,6 +62,7 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 	if err != nil {
 		return nil, err
 	}
+
 	if err := s.reserve(id); err != nil {
 		return nil, err
 	}
@@ -74,9 +75,11 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 		state:     Created,
 		processes: map[uint32]*process{},
 	}
+
 	if c.scratch, err = s.layers.use(doc.Container.Storage.Path, doc.layers(), id); err != nil {
 		return nil, err
 	}
+
 	// The folder comes before the network: what a service leaves that is killed between them has a name.
 	if err = os.MkdirAll(c.dir(), 0o711); err == nil {
 		err = c.join(ctx)
@@ -88,6 +91,7 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 		left := c.leave(context.WithoutCancel(ctx))
 		return nil, errors.Join(err, left, os.RemoveAll(c.dir()), s.layers.release(c.scratch))
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.systems[id] = c
@@ -167,6 +171,7 @@ func (c *computeSystem) end(patience time.Duration, graceful bool) {
 		ctx := context.WithoutCancel(c.service.life)
 		c.ending.Lock()
 		defer c.ending.Unlock()
+
 		c.mu.Lock()
 		first, over := c.first, c.state == Stopped
 		c.state = Stopped
@@ -174,6 +179,7 @@ func (c *computeSystem) end(patience time.Duration, graceful bool) {
 		if !over {
 			err = c.keep()
 		}
+
 		c.mu.Unlock()
 		if over {
 			return
@@ -181,11 +187,13 @@ func (c *computeSystem) end(patience time.Duration, graceful bool) {
 		if err != nil {
 			c.service.cfg.Log.Warn("end of compute system not kept", "id", c.id, "error", err)
 		}
+
 		c.service.layers.leave(c.scratch)
 		how := forcedExit
 		if graceful {
 			how = gracefulExit
 		}
+
 		if first != nil && patience > 0 && !first.hasEnded() {
 			if err := c.service.cfg.Engine.Signal(ctx, c.engine, unix.SIGTERM, false); err != nil {
 				c.service.cfg.Log.Warn("compute system not asked to end", "id", c.id, "error", err)
@@ -196,6 +204,7 @@ func (c *computeSystem) end(patience time.Duration, graceful bool) {
 				how = forcedExit
 			}
 		}
+
 		c.remove(ctx)
 		c.events.send(Event{Type: SystemExited, Text: encodeEvent(systemExit{ExitType: how})})
 		c.events.close()
@@ -219,6 +228,7 @@ func (c *computeSystem) remove(ctx context.Context) {
 	if made {
 		errs = append(errs, s.cfg.Engine.Remove(ctx, c.engine))
 	}
+
 	for _, p := range processes {
 		select {
 		case <-p.ended:
@@ -226,6 +236,7 @@ func (c *computeSystem) remove(ctx context.Context) {
 		}
 		errs = append(errs, p.streams.letGo(ctx))
 	}
+
 	errs = append(errs, c.leave(ctx), s.cfg.Engine.RemoveWorkDir(c.workDir()), os.RemoveAll(c.dir()),
 		s.layers.release(c.scratch))
 	s.mu.Lock()
@@ -236,13 +247,13 @@ func (c *computeSystem) remove(ctx context.Context) {
 	}
 }
 
-// dir is the folder of a compute system's files.
+// dir returns the folder of a compute system's files.
 func (c *computeSystem) dir() string { return filepath.Join(c.service.cfg.RunDir, c.engine) }
 
-// workDir is the folder that the container's programs can write to.
+// workDir returns the folder that the container's programs can write to.
 func (c *computeSystem) workDir() string { return filepath.Join(c.dir(), "run") }
 
-// resources are the limits that a document sets.
+// resources returns the limits that a document sets.
 func (c *container) resources() engine.Resources {
 	return engine.Resources{
 		CPUCount:    c.Processor.Count,
@@ -263,19 +274,26 @@ func (c *computeSystem) make(ctx context.Context, args, env []string, uid uint32
 	if err := os.WriteFile(resolv, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write DNS configuration: %w", err)
 	}
+
 	var mounts []engine.Mount
 	defer func() {
 		for _, m := range mounts {
 			_ = m.Source.Close()
 		}
 	}()
+
 	for _, m := range doc.MappedDirectories {
 		source, err := s.cfg.OpenSource(m.HostPath)
 		if err != nil {
 			return refuse(PathNotFound, "map directory %q: %v", m.HostPath, err)
 		}
-		mounts = append(mounts, engine.Mount{Source: source, Target: m.ContainerPath, ReadOnly: m.ReadOnly})
+		mounts = append(mounts, engine.Mount{
+			Source:   source,
+			Target:   m.ContainerPath,
+			ReadOnly: m.ReadOnly,
+		})
 	}
+
 	layers, err := s.layers.open(c.scratch.lower)
 	if err != nil {
 		return err
@@ -284,6 +302,7 @@ func (c *computeSystem) make(ctx context.Context, args, env []string, uid uint32
 	if err := s.layers.begins(c.scratch, engine.UserName(uid)); err != nil {
 		return err
 	}
+
 	return s.cfg.Engine.Create(ctx, engine.Container{
 		ID:          c.engine,
 		Labels:      map[string]string{label: s.cfg.Node},
@@ -303,7 +322,7 @@ func (c *computeSystem) make(ctx context.Context, args, env []string, uid uint32
 	})
 }
 
-// resolver is how names are resolved: as HNS says, with the document's suffixes, if it has some.
+// resolver returns how names are resolved: as HNS says, with the document's suffixes, if it has some.
 func (c *computeSystem) resolver() cri.DNS {
 	dns := c.network.DNS
 	if list := c.doc.Container.Networking.DNSSearchList; list != "" {
@@ -312,7 +331,7 @@ func (c *computeSystem) resolver() cri.DNS {
 	return dns
 }
 
-// hostName is what a container's Windows calls itself.
+// hostName returns what a container's Windows calls itself.
 func hostName(name, id string) string {
 	if name == "" {
 		name = id
@@ -377,7 +396,12 @@ func (s *Service) Look(id string) (Seen, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return Seen{ID: c.id, Owner: c.doc.Owner, State: c.state, StartedAt: c.startedAt}, nil
+	return Seen{
+		ID:        c.id,
+		Owner:     c.doc.Owner,
+		State:     c.state,
+		StartedAt: c.startedAt,
+	}, nil
 }
 
 // Usage measures a compute system; one without a process uses nothing.

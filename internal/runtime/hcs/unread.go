@@ -18,6 +18,7 @@ func (s *Service) boundOnce() {
 			s.cfg.Log.Debug("sockets of a compute system not looked at", "id", c.id, "error", err) // it ends
 			continue
 		}
+
 		if got > engine.MostUnread {
 			s.cfg.Log.Warn("compute system ended: its sockets hold more answers than a container may leave unread",
 				"id", c.id, "bytes", got)
@@ -26,7 +27,7 @@ func (s *Service) boundOnce() {
 	}
 }
 
-// withContainers are the compute systems that the engine has a container of, and that do not end.
+// withContainers returns the compute systems that the engine has a container of, and that do not end.
 func (s *Service) withContainers() (all []*computeSystem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

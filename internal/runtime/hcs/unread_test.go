@@ -19,6 +19,7 @@ func TestUnread(t *testing.T) {
 	if text := h.ok(t, "HcsEnumerateComputeSystems", "").Text; !strings.Contains(text, `"Running"`) {
 		t.Errorf("at the bound there is %s", text)
 	}
+
 	limit(engine.MostUnread + 1)
 	if e := event(t, first.Events); e.Type != ProcessExited || !strings.Contains(e.Text, `"ExitCode":1067`) {
 		t.Errorf("the process is told %+v", e)

@@ -75,6 +75,7 @@ func parseContainerConfig(text string) (system, error) {
 	if err := d.check(); err != nil {
 		return system{}, err
 	}
+
 	c := &container{
 		Storage: storage{Path: d.VolumePath},
 		Processor: processor{
@@ -122,6 +123,7 @@ func (d *containerConfig) check() error {
 	case d.MemoryMaximumInMB < 0, d.ProcessorWeight > mostShares:
 		return refuse(InvalidJSON, "the limits are out of range")
 	}
+
 	refused := []struct {
 		name string
 		asks bool
@@ -133,6 +135,7 @@ func (d *containerConfig) check() error {
 		{"StorageBandwidthMaximum", d.StorageBandwidthMaximum > 0},
 		{"StorageSandboxSize", d.StorageSandboxSize > 0},
 	}
+
 	for _, m := range d.MappedDirectories {
 		limited := m.BandwidthMaximum > 0 || m.IOPSMaximum > 0
 		refused = append(refused, struct {
@@ -140,11 +143,13 @@ func (d *containerConfig) check() error {
 			asks bool
 		}{"a mapped directory with limits or of a virtual machine", limited || m.LinuxMetadata || m.CreateInUtilityVM})
 	}
+
 	for _, r := range refused {
 		if r.asks {
 			return refuse(NotSupported, "%s is not supported", r.name)
 		}
 	}
+
 	return nil
 }
 

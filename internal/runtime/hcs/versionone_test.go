@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// versionOne is the document that Docker has of a container, with changes.
+// versionOne returns the document that Docker has of a container, with changes.
 func (h *host) versionOne(t *testing.T, changes map[string]any) string {
 	t.Helper()
 	doc := map[string]any{
@@ -31,9 +31,11 @@ func (h *host) versionOne(t *testing.T, changes map[string]any) string {
 		"ProcessorCount":    2,
 		"MemoryMaximumInMB": 64,
 	}
+
 	for name, value := range changes {
 		doc[name] = value
 	}
+
 	text, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +52,7 @@ func TestVersionOne(t *testing.T) {
 	if diff := cmp.Diff([]string{"e1", "e2"}, known[own]); diff != "" {
 		t.Errorf("endpoints of the compute system (-want +got):\n%s", diff)
 	}
+
 	h.ok(t, "HcsStartComputeSystem", "c1")
 	const process = `{"CommandLine":"x.exe","ConsoleSize":[0,0],"EmulateConsole":true,"CreateStdInPipe":true,` +
 		`"CreateStdOutPipe":true,"User":"ContainerUser"}`
@@ -58,6 +61,7 @@ func TestVersionOne(t *testing.T) {
 	if spec.Hostname != "box" || spec.NetNS != "/ns" || spec.Resources.MemoryLimit != 64<<20 || spec.Resources.CPUCount != 2 {
 		t.Errorf("the container is %+v", spec)
 	}
+
 	if len(spec.Mounts) != 1 || spec.Mounts[0].Target != `C:\data` || !spec.Mounts[0].ReadOnly {
 		t.Errorf("the container's mounts are %+v", spec.Mounts)
 	}
@@ -68,6 +72,7 @@ func TestVersionOne(t *testing.T) {
 	if diff := cmp.Diff([]string{"e2", "e3"}, known[own]); diff != "" {
 		t.Errorf("endpoints of the compute system (-want +got):\n%s", diff)
 	}
+
 	h.refused(t, NoElement, "HcsModifyComputeSystem", "c1", `{"ResourceType":"Network","RequestType":"Add","Settings":"unknown"}`)
 	h.refused(t, InvalidJSON, "HcsModifyComputeSystem", "c1", `{"ResourceType":"Network","RequestType":"Add","Settings":{}}`)
 	h.refused(t, NotSupported, "HcsModifyComputeSystem", "c1", `{"ResourceType":"Network","RequestType":"Shut","Settings":"e1"}`)
@@ -94,6 +99,7 @@ func TestSharedNetwork(t *testing.T) {
 	for _, function := range []string{"CreateSandboxLayer", "ActivateLayer"} {
 		h.ok(t, function, second)
 	}
+
 	h.ok(t, "PrepareLayer", second, baseLayer+"\n")
 	shared := map[string]any{
 		"VolumePath":                 h.ok(t, "GetLayerMountPath", second).Text,
@@ -107,6 +113,7 @@ func TestSharedNetwork(t *testing.T) {
 	if got, want := h.systems["c2"].namespace(), h.systems["c1"].ownNamespace(); got != want {
 		t.Errorf("the namespace is %q, want %q", got, want)
 	}
+
 	h.ok(t, "HcsTerminateComputeSystem", "c2")
 	event(t, other.Events)
 	if len(known[h.systems["c1"].ownNamespace()]) != 2 {
@@ -148,10 +155,12 @@ func TestRefusedVersionOne(t *testing.T) {
 	} {
 		h.refused(t, tc.want, "HcsCreateComputeSystem", "c1", h.versionOne(t, map[string]any{name: tc.value}))
 	}
+
 	h.refused(t, NoHypervisor, "HcsCreateComputeSystem", "c1", `{"SystemType":"VirtualMachine"}`)
 	if left := h.config.Networks.(networks); len(left) != 1 {
 		t.Errorf("networks are left: %v", left)
 	}
+
 	h.ok(t, "HcsCreateComputeSystem", "c1", h.versionOne(t, nil))
 	h.ok(t, "HcsStartComputeSystem", "c1")
 	h.refused(t, NotSupported, "HcsCreateProcess", "c1", `{"CommandLine":"x","CreateInUtilityVm":true}`)

@@ -57,6 +57,7 @@ func (l *layers) mount(s *scratch, lower []*os.File) error {
 			return fmt.Errorf("make volume of scratch: %w", err)
 		}
 	}
+
 	if err := unix.Mount("overlay", whole, "overlay", volumeFlags, s.overlay(lower)); err != nil {
 		return fmt.Errorf("mount scratch over its layers: %w", err)
 	}
@@ -69,6 +70,7 @@ func (l *layers) mount(s *scratch, lower []*os.File) error {
 	if err = errors.Join(err, unix.Unmount(whole, unix.MNT_DETACH)); err != nil {
 		return errors.Join(err, l.unshow(s.guid))
 	}
+
 	return l.name(s.guid, at)
 }
 
@@ -85,6 +87,7 @@ func (c *computeSystem) share() error {
 	defer drive.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if err := l.unshow(c.scratch.guid); err != nil {
 		return err
 	}
@@ -92,6 +95,7 @@ func (c *computeSystem) share() error {
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return fmt.Errorf("make volume of container: %w", err)
 	}
+
 	place, err := os.OpenFile(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return fmt.Errorf("open volume of container: %w", err)
@@ -100,6 +104,7 @@ func (c *computeSystem) share() error {
 	if err := bindmount.Over(drive, int(place.Fd()), volumeAttributes); err != nil {
 		return errors.Join(err, os.Remove(at))
 	}
+
 	return l.name(c.scratch.guid, at)
 }
 
@@ -111,7 +116,7 @@ func (c *computeSystem) unshare() error {
 	return l.unshow(c.scratch.guid)
 }
 
-// overlay are the options of an overlay of a scratch over open layers.
+// overlay returns the options of an overlay of a scratch over open layers.
 func (s *scratch) overlay(lower []*os.File) string {
 	var names []string
 	for _, f := range lower {
@@ -131,6 +136,7 @@ func (l *layers) unshow(guid string) error {
 	if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+
 	if other, err := mountsOther(at); err != nil || other {
 		if err == nil {
 			err = refuse(InvalidArg, "the volume {%s} is no scratch's", guid)
@@ -150,6 +156,7 @@ func (l *layers) unshow(guid string) error {
 	if err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: it is not mounted
 		return fmt.Errorf("unmount volume of scratch: %w", err)
 	}
+
 	return errors.Join(l.name(guid, ""), os.Remove(at))
 }
 
@@ -183,6 +190,7 @@ func (l *layers) name(guid, at string) error {
 	if err := devices.Remove(device); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("name volume of scratch: %w", err)
 	}
+
 	if at == "" {
 		return nil
 	}

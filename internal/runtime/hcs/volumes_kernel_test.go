@@ -22,6 +22,7 @@ func TestVolume(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(filepath.Dir(h.drive), "dosdevices"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	write := func(file, text string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -50,6 +51,7 @@ func TestVolume(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(scratch, "new.txt")); string(text) != "of the host" {
 		t.Errorf("the file in the scratch: %q, %v", text, err)
 	}
+
 	for _, to := range []string{"/etc/passwd", "base.txt"} {
 		if err := os.Symlink(to, filepath.Join(scratch, "link")); err != nil {
 			t.Fatal(err)
@@ -78,6 +80,7 @@ func TestVolume(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+
 	h.ok(t, "UnprepareLayer", scratchPath)
 	gone("unprepared,")
 	h.ok(t, "PrepareLayer", scratchPath, baseLayer+"\n")
@@ -96,6 +99,7 @@ func TestVolume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	write(filepath.Join(disk, "data.txt"), "of the disk")
 	h.refused(t, InvalidArg, "PrepareLayer", scratchPath, baseLayer+"\n")
 	h.refused(t, InvalidArg, "UnprepareLayer", scratchPath)
@@ -103,6 +107,7 @@ func TestVolume(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(disk, "data.txt")); string(text) != "of the disk" {
 		t.Errorf("the disk's file is %q, %v", text, err)
 	}
+
 	if err := errors.Join(unix.Unmount(disk, 0), os.Remove(disk)); err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +120,7 @@ func TestVolume(t *testing.T) {
 	if err := os.Symlink("/etc", filepath.Join(h.drive, "layers/evil", files)); err != nil {
 		t.Fatal(err)
 	}
+
 	h.ok(t, "CreateSandboxLayer", scratchPath)
 	h.ok(t, "ActivateLayer", scratchPath)
 	if _, err := h.Call(t.Context(), "PrepareLayer", []string{scratchPath, `C:\layers\evil` + "\n"}); err == nil {
@@ -132,6 +138,7 @@ func TestVolumeOfRunning(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(filepath.Dir(h.drive), "dosdevices"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	h.engine.Files = overlayOf(t)
 	if err := os.WriteFile(filepath.Join(h.engine.Files, "running.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -139,6 +146,7 @@ func TestVolumeOfRunning(t *testing.T) {
 	if err := os.Symlink("running.txt", filepath.Join(h.engine.Files, "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	h.begin(t)
 	h.ok(t, "PrepareLayer", scratchPath, baseLayer+"\n")
 	guid := h.volume[len(`\\?\Volume{`) : len(h.volume)-1]
@@ -158,6 +166,7 @@ func TestVolumeOfRunning(t *testing.T) {
 	if !runs() {
 		t.Error("the drive of the running container is not there")
 	}
+
 	if _, err := os.ReadFile(filepath.Join(device, "link")); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("a link on the volume: %v", err)
 	}
@@ -167,6 +176,7 @@ func TestVolumeOfRunning(t *testing.T) {
 	if !runs() {
 		t.Error("the next service does not show the drive of the running container")
 	}
+
 	system := h.ok(t, "HcsOpenComputeSystem", "c1")
 	h.ok(t, "HcsTerminateComputeSystem", "c1")
 	event(t, system.Events)
@@ -185,6 +195,7 @@ func overlayOf(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+
 	options := "lowerdir=" + dir + "/lower,upperdir=" + dir + "/upper,workdir=" + dir + "/work"
 	if err := unix.Mount("overlay", at, "overlay", 0, options); err != nil {
 		t.Fatal(err)

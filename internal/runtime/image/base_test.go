@@ -63,6 +63,7 @@ func TestBaseLayers(t *testing.T) {
 			for _, h := range tt.history {
 				spec.History = append(spec.History, ocispec.History{CreatedBy: h, EmptyLayer: h == "-"})
 			}
+
 			layers, err := planLayers(m, spec)
 			if err != nil {
 				t.Fatal(err)
@@ -74,6 +75,7 @@ func TestBaseLayers(t *testing.T) {
 					got++
 				}
 			}
+
 			if got != tt.want {
 				t.Errorf("%d base layers, want %d: %+v", got, tt.want, layers)
 			}

@@ -68,6 +68,7 @@ func tarLayer(t *testing.T, file, body string) v1.Layer {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := io.WriteString(tw, body); err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +83,7 @@ func tarLayer(t *testing.T, file, body string) v1.Layer {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return l
 }
 
@@ -144,6 +146,7 @@ func indexOf(t *testing.T, told bool, images ...v1.Image) rawIndex {
 				OSVersion:    cfg.OSVersion,
 			}
 		}
+
 		m.Manifests = append(m.Manifests, desc)
 	}
 
@@ -181,9 +184,11 @@ func TestFetch(t *testing.T) {
 		if breaks != nil {
 			body = breaks(body)
 		}
+
 		w.WriteHeader(rec.Code)
 		_, _ = w.Write(body)
 	}))
+
 	defer srv.Close()
 
 	host := strings.TrimPrefix(srv.URL, "http://")

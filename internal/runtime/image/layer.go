@@ -184,7 +184,9 @@ func (f *layerFilter) rename(hdr *tar.Header, rest string) error {
 		if target, err = f.names.resolve(target, false); err != nil {
 			return err
 		}
+
 		hdr.Linkname = path.Join("Files", target)
+
 	case tar.TypeSymlink:
 		hdr.Linkname, err = f.linkTarget(folder, hdr.Linkname)
 	}
@@ -234,6 +236,7 @@ func relative(folder, target string) string {
 	for same < len(from) && same < len(to) && from[same] == to[same] {
 		same++
 	}
+
 	parts := make([]string, 0, len(from)+len(to))
 	for range from[same:] {
 		parts = append(parts, "..")

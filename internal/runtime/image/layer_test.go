@@ -125,37 +125,65 @@ func TestLayerEntry(t *testing.T) {
 			Name:     "Files/l1",
 			Typeflag: sym,
 			Linkname: `C:\APP\data`,
-		}, tar.Header{Name: "Files/l1", Mode: 0o755, Linkname: "App/Data"}},
+		}, tar.Header{
+			Name:     "Files/l1",
+			Mode:     0o755,
+			Linkname: "App/Data",
+		}},
 		{"link-nt", tar.Header{
 			Name:     "Files/App/l2",
 			Typeflag: sym,
 			Linkname: `\??\C:\users\public`,
-		}, tar.Header{Name: "Files/App/l2", Mode: 0o755, Linkname: "../users/Public"}},
+		}, tar.Header{
+			Name:     "Files/App/l2",
+			Mode:     0o755,
+			Linkname: "../users/Public",
+		}},
 		{"link-relative", tar.Header{
 			Name:     "Files/App/Data/l3",
 			Typeflag: sym,
 			Linkname: `..\X`,
-		}, tar.Header{Name: "Files/App/Data/l3", Mode: 0o755, Linkname: "../X"}},
+		}, tar.Header{
+			Name:     "Files/App/Data/l3",
+			Mode:     0o755,
+			Linkname: "../X",
+		}},
 		{"link-escapes", tar.Header{
 			Name:     "Files/App/l4",
 			Typeflag: sym,
 			Linkname: "../../../../etc/passwd",
-		}, tar.Header{Name: "Files/App/l4", Mode: 0o755, Linkname: "../etc/passwd"}},
+		}, tar.Header{
+			Name:     "Files/App/l4",
+			Mode:     0o755,
+			Linkname: "../etc/passwd",
+		}},
 		{"link-linux-root", tar.Header{
 			Name:     "Files/l5",
 			Typeflag: sym,
 			Linkname: "/etc/passwd",
-		}, tar.Header{Name: "Files/l5", Mode: 0o755, Linkname: "etc/passwd"}},
+		}, tar.Header{
+			Name:     "Files/l5",
+			Mode:     0o755,
+			Linkname: "etc/passwd",
+		}},
 		{"link-other-volume", tar.Header{
 			Name:     "Files/l6",
 			Typeflag: sym,
 			Linkname: `\\?\Volume{1-2}\x`,
-		}, tar.Header{Name: "Files/l6", Mode: 0o755, Linkname: ".mullion-other-volume"}},
+		}, tar.Header{
+			Name:     "Files/l6",
+			Mode:     0o755,
+			Linkname: ".mullion-other-volume",
+		}},
 		{"hard-link", tar.Header{
 			Name:     "Files/h1",
 			Typeflag: hard,
 			Linkname: "Files/APP/DATA/X",
-		}, tar.Header{Name: "Files/h1", Mode: 0o755, Linkname: "Files/App/Data/x"}},
+		}, tar.Header{
+			Name:     "Files/h1",
+			Mode:     0o755,
+			Linkname: "Files/App/Data/x",
+		}},
 		{"dots", tar.Header{
 			Name:     "Files/../../Files/App/q",
 			Typeflag: reg,
@@ -177,6 +205,7 @@ func TestLayerEntry(t *testing.T) {
 			if ok != (tt.want.Name != "") {
 				t.Fatalf("taken: %v (%+v)", ok, hdr)
 			}
+
 			if !ok {
 				return
 			}
@@ -206,6 +235,7 @@ func TestLayerRefused(t *testing.T) {
 	}); !errors.Is(err, errWindowsInside) {
 		t.Errorf("ntdll: %v", err)
 	}
+
 	if _, err := f.entry(&tar.Header{
 		Name:     "Files",
 		Typeflag: tar.TypeSymlink,
@@ -213,6 +243,7 @@ func TestLayerRefused(t *testing.T) {
 	}); err == nil {
 		t.Error("a link is taken for the drive")
 	}
+
 	if _, err := f.entry(&tar.Header{
 		Name:     "Files/x",
 		Typeflag: tar.TypeLink,

@@ -73,6 +73,7 @@ func checkSizes(layers []layer) error {
 	if len(layers) > maxLayers {
 		return fmt.Errorf("%w: it has %d layers, of %d that are unpacked", ErrTooLarge, len(layers), maxLayers)
 	}
+
 	room := int64(maxUnpacked)
 	for _, l := range layers {
 		if l.base != "" {

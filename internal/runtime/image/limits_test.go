@@ -225,6 +225,7 @@ func TestUnpackingIsBounded(t *testing.T) {
 				fetcher:  b,
 				progress: func(Progress) {},
 			}
+
 			if err := f.fetchBlob(t.Context(), l.blob); err != nil {
 				t.Fatal(err)
 			}
@@ -255,6 +256,7 @@ func TestReadSmall(t *testing.T) {
 		fetcher:  b,
 		progress: func(Progress) {},
 	}
+
 	if err := f.fetchBlob(t.Context(), desc); err != nil {
 		t.Fatal(err)
 	}

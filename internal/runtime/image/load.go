@@ -80,6 +80,7 @@ func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Load
 
 		return nil
 	})
+
 	if err != nil {
 		return nil, fmt.Errorf("load image archive: %w", diskFull(err))
 	}
@@ -170,8 +171,10 @@ func (s *Store) labelAll(ctx context.Context, desc ocispec.Descriptor) error {
 			if errdefs.IsNotFound(err) {
 				return nil, images.ErrSkipDesc
 			}
+
 			return children, err
 		})
+
 	if err := images.Walk(ctx, handler, desc); err != nil {
 		return fmt.Errorf("label children of %s: %w", desc.Digest, err)
 	}
@@ -220,6 +223,7 @@ func (w *manifestWalk) walk(ctx context.Context, desc ocispec.Descriptor, depth 
 				return err
 			}
 		}
+
 	case images.IsManifestType(desc.MediaType):
 		sel, err := w.store.manifest(ctx, desc)
 		if err != nil {

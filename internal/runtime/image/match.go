@@ -117,6 +117,7 @@ func (h hyperVMatcher) Match(p ocispec.Platform) bool {
 	if err != nil {
 		return false
 	}
+
 	return host.Major == guest.Major && host.Minor == guest.Minor && guest.Build <= host.Build
 }
 

@@ -52,7 +52,11 @@ func TestMatch(t *testing.T) {
 		{w2025, windows(w2019), false, true},
 		{w2022, windows(""), true, true}, // an image without a version fits everywhere
 		{w2022, ocispec.Platform{OS: "linux", Architecture: "amd64"}, false, false},
-		{w2022, ocispec.Platform{OS: "windows", Architecture: "arm64", OSVersion: w2022}, false, false},
+		{w2022, ocispec.Platform{
+			OS:           "windows",
+			Architecture: "arm64",
+			OSVersion:    w2022,
+		}, false, false},
 		{"", windows(w2019), true, true}, // the store of all builds
 		{"", windows(w2025), true, true},
 	}
@@ -79,6 +83,7 @@ func TestPickFromIndex(t *testing.T) {
 			p := windows(v)
 			out = append(out, ocispec.Descriptor{Digest: "sha256:0", Platform: &p})
 		}
+
 		return out
 	}
 
@@ -115,6 +120,7 @@ func TestPickFromIndex(t *testing.T) {
 					func(d ocispec.Descriptor) bool { return d.Platform.OS == "windows" }) {
 					t.Errorf("error speaks of a mismatch: %v: %v", has, err)
 				}
+
 				return
 			}
 

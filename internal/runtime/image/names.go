@@ -91,6 +91,7 @@ func (n *names) resolve(p string, add bool) (string, error) {
 		if !ok {
 			spelled, missing = part, true
 		}
+
 		if !ok && add {
 			children[key] = part
 			if err := n.keep(2 * len(part)); err != nil {
@@ -119,6 +120,7 @@ func (n *names) children(dir string, missing bool) (map[string]string, error) {
 			return nil, err
 		}
 	}
+
 	for _, l := range n.layers {
 		if err := addNames(c, l, path.Join("Files", dir)); err != nil {
 			return nil, err
@@ -181,6 +183,7 @@ func (n *names) mkdir(dir string, hdr *tar.Header) error {
 	if err := top.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
+
 	if err := top.Lchown(dir, hdr.Uid, hdr.Gid); err != nil {
 		return err
 	}

@@ -104,6 +104,7 @@ func (s *Store) PullRequest(ctx context.Context, req Request) (Info, error) {
 		// The words of the event that a user sees are those of containerd's CRI plugin.
 		return Info{}, fmt.Errorf("failed to pull and unpack image %q: %w", ref, diskFull(err)) //nolint:revive // containerd's own words
 	}
+
 	req.Progress(Progress{Step: "done"})
 	return info, nil
 }
@@ -119,6 +120,7 @@ func (s *Store) fromRegistry(ctx context.Context, ref string, req Request, silen
 		if err != nil {
 			return fmt.Errorf("failed to resolve reference %q: %w", ref, err) //nolint:revive // containerd's own words
 		}
+
 		fetcher, err := resolver.Fetcher(ctx, name)
 		if err != nil {
 			return fmt.Errorf("get fetcher for %q: %w", name, err)
@@ -141,6 +143,7 @@ func (s *Store) fromRegistry(ctx context.Context, ref string, req Request, silen
 
 		return s.record(ctx, ref, desc, found.config.Digest.String(), nil)
 	})
+
 	if err != nil {
 		return Info{}, err
 	}
@@ -369,6 +372,7 @@ func (f *fetch) manifest(ctx context.Context, desc ocispec.Descriptor, p picker)
 		if images.IsManifestType(desc.MediaType) {
 			return desc, nil
 		}
+
 		if !images.IsIndexType(desc.MediaType) {
 			return desc, fmt.Errorf("unexpected media type %v for %v: %w", desc.MediaType, desc.Digest,
 				errdefs.ErrNotFound)
@@ -402,6 +406,7 @@ func (f *fetch) layers(ctx context.Context, layers []layer) error {
 			})
 			continue
 		}
+
 		f.begun = append(f.begun, l.blob)
 	}
 

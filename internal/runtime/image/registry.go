@@ -41,6 +41,7 @@ func (a *Auth) credentials(host string) (user, secret string, err error) {
 		if err != nil {
 			return "", "", fmt.Errorf("parse registry address %q: %w", a.ServerAddress, err)
 		}
+
 		if u.Host != host {
 			return "", "", nil
 		}
@@ -61,6 +62,7 @@ func (a *Auth) credentials(host string) (user, secret string, err error) {
 			return "", "", fmt.Errorf("decode registry credentials: want user:password in base64: %w",
 				errdefs.ErrInvalidArgument)
 		}
+
 		return user, strings.TrimRight(secret, "\x00"), nil
 	}
 

@@ -71,6 +71,7 @@ func TestResolve(t *testing.T) {
 		}
 		inner.ServeHTTP(w, r)
 	}))
+
 	defer srv.Close()
 
 	host := strings.TrimPrefix(srv.URL, "http://")

@@ -45,6 +45,7 @@ func WindowsLayers(img v1.Image) (int, error) {
 			count++
 		}
 	}
+
 	return count, err
 }
 
@@ -67,11 +68,13 @@ func (s *Store) Tag(ctx context.Context, from, to string) error {
 	if len(found) == 0 {
 		return fmt.Errorf("tag image %q: it has nothing for Windows: %w", from, errdefs.ErrNotFound)
 	}
+
 	for _, sel := range found {
 		if err := s.record(ctx, ref, img.Target, sel.config.Digest.String(), img.Labels); err != nil {
 			return fmt.Errorf("tag image %q: %w", from, err)
 		}
 	}
+
 	return nil
 }
 
@@ -114,6 +117,7 @@ func (s *Store) Save(ctx context.Context, name string, w io.Writer) error {
 			},
 		}},
 	}
+
 	index, err := json.Marshal(top)
 	if err != nil {
 		return err
@@ -137,6 +141,7 @@ func (s *Store) Save(ctx context.Context, name string, w io.Writer) error {
 		if errdefs.IsNotFound(err) {
 			return nil, images.ErrSkipDesc
 		}
+
 		if err != nil {
 			return nil, err
 		}
@@ -145,6 +150,7 @@ func (s *Store) Save(ctx context.Context, name string, w io.Writer) error {
 		}
 		return images.Children(ctx, s.content, d)
 	}
+
 	err = images.Walk(ctx, images.HandlerFunc(see), img.Target)
 	if err == nil {
 		err = a.Close()
@@ -152,6 +158,7 @@ func (s *Store) Save(ctx context.Context, name string, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("save image %q: %w", img.Name, err)
 	}
+
 	return nil
 }
 

@@ -175,6 +175,7 @@ func (b base) namedInPart(spec *imagebuild.Spec, tag string) bool {
 				return false
 			}
 			spec.OSVersions = []string{build.Name}
+
 		case part == "windowsservercore":
 			spec.User = ""
 		case part != "nanoserver" && !versionPart.MatchString(part):
@@ -264,8 +265,10 @@ func (s *Store) makeStandIn(ctx context.Context, spec imagebuild.Spec, files map
 				OSVersion:    v,
 			})
 		}
+
 		err = noMatch(offered, s.cfg.OSVersion, s.isolation(req.Handler))
 	}
+
 	req.Progress(Progress{Step: "skip", Note: "the registry cannot be reached; " + standsIn(spec, files)})
 	return info, err
 }

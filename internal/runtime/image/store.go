@@ -63,6 +63,7 @@ func (s *Store) GetFor(ctx context.Context, idOrRef, handler string) (Info, erro
 			return s.info(r.sel, recs), r.err
 		}
 	}
+
 	hex := strings.TrimPrefix(idOrRef, "sha256:")
 	if !hexadecimal(hex) {
 		return Info{}, fmt.Errorf("image %q: %w", idOrRef, errdefs.ErrNotFound)
@@ -157,6 +158,7 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 		seen[r.sel.config.Digest] = true
 		out = append(out, s.info(r.sel, recs))
 	}
+
 	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.ID, b.ID) })
 	return out, nil
 }
@@ -271,6 +273,7 @@ func (s *Store) FsInfo(ctx context.Context) (Usage, error) {
 		}
 		u.Bytes += uint64(max(use.Size, 0))
 		u.Inodes += uint64(max(use.Inodes, 0))
+
 		return nil
 	})
 	if err != nil {
@@ -427,6 +430,7 @@ func (*Store) info(sel selection, recs []record) Info {
 		if err != nil {
 			continue // not one of ours
 		}
+
 		if _, ok := parsed.(reference.Canonical); ok {
 			i.RepoDigests = append(i.RepoDigests, parsed.String())
 		} else if _, ok := parsed.(reference.Tagged); ok {

@@ -51,6 +51,7 @@ func (s *Store) Tags(ctx context.Context) ([]Tag, error) {
 		}
 		out = append(out, tag)
 	}
+
 	slices.SortFunc(out, func(a, b Tag) int { return strings.Compare(a.Ref, b.Ref) })
 	return out, nil
 }
@@ -84,8 +85,10 @@ func (s *Store) tag(ctx context.Context, img images.Image) (Tag, error) {
 				tag.Size += uint64(max(l.blob.Size, 0))
 			}
 		}
+
 		tag.Size += uint64(max(sel.config.Size, 0))
 	}
+
 	slices.SortFunc(tag.Images, func(a, b LoadedImage) int { return strings.Compare(a.OSVersion, b.OSVersion) })
 	return tag, nil
 }

@@ -166,6 +166,7 @@ func (s *Store) unpackLayer(ctx context.Context, l layer, name, parent string, r
 		if err == nil {
 			return nil
 		}
+
 		if rmErr := s.snapshots.Remove(context.WithoutCancel(ctx), key); rmErr != nil && !errdefs.IsNotFound(rmErr) {
 			err = errors.Join(err, fmt.Errorf("remove snapshot %q: %w", key, rmErr))
 		}
@@ -253,6 +254,7 @@ func (s *Store) checkLayer(ctx context.Context, l layer, room *budget) error {
 			if err != nil {
 				return fmt.Errorf("read layer: %w", err)
 			}
+
 			if _, err := filter.entry(hdr); errors.Is(err, errWindowsInside) {
 				filter.windows = true
 			} else if err != nil {
@@ -274,6 +276,7 @@ func (s *Store) readLayer(ctx context.Context, l layer, room *budget, do func(io
 	if err != nil {
 		return fmt.Errorf("decompress: %w", err)
 	}
+
 	defer func() { err = errors.Join(err, plain.Close()) }()
 
 	digester := digest.Canonical.Digester()
@@ -293,7 +296,7 @@ func (s *Store) readLayer(ctx context.Context, l layer, room *budget, do func(io
 	return nil
 }
 
-// decompress is containerd's DecompressStream, but bounds the memory that zstd takes.
+// decompress returns containerd's DecompressStream, but bounds the memory that zstd takes.
 func decompress(r io.Reader) (io.ReadCloser, error) {
 	const longestMagic = 8
 	buffered := bufio.NewReader(r)
@@ -311,6 +314,7 @@ func decompress(r io.Reader) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return z.IOReadCloser(), nil
 }
 
@@ -319,6 +323,7 @@ func snapshotFolders(mounts []mount.Mount) (upper string, lower []string, err er
 	if len(mounts) != 1 {
 		return "", nil, fmt.Errorf("snapshot has %d mounts, want 1: %w", len(mounts), errdefs.ErrNotImplemented)
 	}
+
 	m := mounts[0]
 	switch m.Type {
 	case "bind":

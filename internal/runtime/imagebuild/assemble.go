@@ -60,6 +60,7 @@ func Assemble(p Parts) (*Image, error) {
 			return nil, err
 		}
 	}
+
 	img.Index = mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, version := range p.OSVersions {
 		platform := &v1.Platform{
@@ -131,6 +132,7 @@ func (p Parts) manifest(platform *v1.Platform) (v1.Image, error) {
 			return nil, err
 		}
 	}
+
 	img, err := mutate.ConfigFile(below, file)
 	if err != nil {
 		return nil, err
@@ -185,7 +187,7 @@ func firstLayers(of v1.Image, count int) (map[v1.Hash]bool, error) {
 	return first, nil
 }
 
-// layerType is what an image calls its layers: Docker's manifests have a word of their own.
+// layerType returns what an image calls its layers: Docker's manifests have a word of their own.
 func layerType(of v1.Image) (types.MediaType, error) {
 	kind, err := of.MediaType()
 	if kind == types.DockerManifestSchema2 {

@@ -159,6 +159,7 @@ func makeSteps(ctx context.Context, o Options) ([]Step, error) {
 		}
 		all = append(all, Step{Layer: l, By: l.by})
 	}
+
 	if o.Dir == "" && len(o.Below) > 0 {
 		return all, nil
 	}
@@ -188,10 +189,10 @@ func WindowsLayer(ctx context.Context, files []File, at time.Time) (*Layer, erro
 	return &Layer{layer: layer}, nil
 }
 
-// NewLayer is a layer of an image whose bytes are elsewhere.
+// NewLayer returns a layer of an image whose bytes are elsewhere.
 func NewLayer(of v1.Layer) *Layer { return &Layer{layer: of} }
 
-// Bytes are the layer as an image has it.
+// Bytes returns the layer as an image has it.
 func (l *Layer) Bytes() v1.Layer { return l.layer }
 
 // ownLayer makes the layer of the folder's files.

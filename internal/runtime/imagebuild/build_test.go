@@ -37,6 +37,7 @@ func folder(t *testing.T, at time.Time) string {
 		if err := os.WriteFile(file, []byte(body), 0o644); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := os.Chtimes(file, at, at); err != nil {
 			t.Fatal(err)
 		}
@@ -176,6 +177,7 @@ func TestDeterministic(t *testing.T) {
 	if err := second.WriteArchive(&b); err != nil {
 		t.Fatal(err)
 	}
+
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Error("the same files make different archives")
 	}

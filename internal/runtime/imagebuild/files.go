@@ -66,6 +66,7 @@ func scan(ctx context.Context, dir, target string, names naming, skip func(strin
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)
 	}
+
 	if !info.IsDir() {
 		return nil, fmt.Errorf("read folder: %q is not one: %w", dir, errdefs.ErrInvalidArgument)
 	}
@@ -119,6 +120,7 @@ func scan(ctx context.Context, dir, target string, names naming, skip func(strin
 		files = append(files, f)
 		return nil
 	})
+
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)
 	}
@@ -146,6 +148,7 @@ func scanOne(dir, rel, p string, d fs.DirEntry) (File, error) {
 		if f.Link, f.ToDir, err = scanLink(dir, rel, p); err != nil {
 			return File{}, err
 		}
+
 	default:
 		return File{}, fmt.Errorf("file %q is a %s, which an image cannot hold: %w", rel, kindName(f.Kind),
 			errdefs.ErrInvalidArgument)

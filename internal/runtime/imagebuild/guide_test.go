@@ -19,6 +19,7 @@ func TestKeysInTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, table, found := strings.Cut(string(text), "| `"+SpecFile+"` | |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var got, want []string
@@ -40,6 +41,7 @@ func TestExampleInTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_, example, _ := strings.Cut(string(text), "```yaml\ntags:")
 	example, _, _ = strings.Cut("tags:"+example, "```")
 	file := filepath.Join(t.TempDir(), SpecFile)

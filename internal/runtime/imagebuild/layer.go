@@ -49,6 +49,7 @@ func WriteWindowsLayer(ctx context.Context, w io.Writer, files []File, hives map
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(hives)) {
 		if err := writeHive(tw, name, hives[name], at); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
@@ -63,6 +64,7 @@ func WriteWindowsLayer(ctx context.Context, w io.Writer, files []File, hives map
 			return fmt.Errorf("write %q: %w", f.Name, err)
 		}
 	}
+
 	if err := tw.Close(); err != nil {
 		return fmt.Errorf("end layer: %w", err)
 	}
@@ -174,6 +176,7 @@ func header(name string, f File, at time.Time, secured bool) *tar.Header {
 		h.Typeflag = tar.TypeDir
 		h.Mode = modeDir
 		attr = attrDirectory
+
 	case fs.ModeSymlink:
 		h.Typeflag = tar.TypeSymlink
 		h.Mode = modeLink
@@ -182,6 +185,7 @@ func header(name string, f File, at time.Time, secured bool) *tar.Header {
 		if f.ToDir {
 			h.Mode, attr = modeDir|modeLink, attrReparsePoint|attrDirectory
 		}
+
 	default:
 		h.Typeflag = tar.TypeReg
 		h.Mode = modeFile

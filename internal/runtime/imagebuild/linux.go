@@ -70,6 +70,7 @@ func scanLinux(ctx context.Context, dir, target string) ([]File, error) {
 	if info.IsDir() {
 		return scan(ctx, dir, target, linuxNames{}, skipSpec)
 	}
+
 	if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 		return nil, fmt.Errorf("read program %q: it is neither a folder nor a program: %w", dir,
 			errdefs.ErrInvalidArgument)
@@ -121,6 +122,7 @@ func WriteLinuxLayer(ctx context.Context, w io.Writer, files []File, at time.Tim
 			return fmt.Errorf("write %q: %w", f.Name, err)
 		}
 	}
+
 	if err := tw.Close(); err != nil {
 		return fmt.Errorf("end layer: %w", err)
 	}
@@ -148,6 +150,7 @@ func writeLinuxFile(tw *tar.Writer, f File, at time.Time) error {
 	default:
 		h.Typeflag, h.Size = tar.TypeReg, f.Size
 	}
+
 	if err := tw.WriteHeader(h); err != nil || f.Kind != 0 {
 		return err
 	}

@@ -39,6 +39,7 @@ func entries(t *testing.T, img v1.Image) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer r.Close()
 
 	var got []string
@@ -50,6 +51,7 @@ func entries(t *testing.T, img v1.Image) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		got = append(got, strings.TrimSpace(h.FileInfo().Mode().String()+" "+h.Name+" "+h.Linkname))
 		if h.Uid != 0 || h.Gid != 0 || h.ModTime.Unix() != 0 {
 			t.Errorf("%s: owner %d:%d, time %s", h.Name, h.Uid, h.Gid, h.ModTime)

@@ -50,6 +50,7 @@ func (i *Image) WriteArchive(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+
 	if docker != nil {
 		a.bytes("manifest.json", docker)
 	}
@@ -61,6 +62,7 @@ func (i *Image) WriteArchive(w io.Writer) error {
 	for _, h := range slices.SortedFunc(maps.Keys(blobs), func(a, b v1.Hash) int { return compareHash(a, b) }) {
 		a.blob(h, blobs[h])
 	}
+
 	if a.err == nil {
 		a.err = a.tw.Close()
 	}
@@ -83,6 +85,7 @@ func (i *Image) dockerManifest() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read manifest %s: %w", m.Manifests[0].Digest, err)
 	}
+
 	manifest, err := img.Manifest()
 	if err != nil {
 		return nil, fmt.Errorf("read manifest %s: %w", m.Manifests[0].Digest, err)
@@ -92,9 +95,11 @@ func (i *Image) dockerManifest() ([]byte, error) {
 		RepoTags []string
 		Layers   []string
 	}{Config: blobName(manifest.Config.Digest), RepoTags: i.Refs}
+
 	for _, l := range manifest.Layers {
 		one.Layers = append(one.Layers, blobName(l.Digest))
 	}
+
 	return json.Marshal([]any{one})
 }
 
@@ -130,6 +135,7 @@ func (i *Image) blobs() (map[v1.Hash]blob, error) {
 		if err := addRaw(all, img.Digest, img.RawManifest); err != nil {
 			return nil, err
 		}
+
 		if err := addRaw(all, img.ConfigName, img.RawConfigFile); err != nil {
 			return nil, err
 		}
@@ -147,6 +153,7 @@ func (i *Image) blobs() (map[v1.Hash]blob, error) {
 			if i.Elsewhere[h] {
 				continue
 			}
+
 			size, err := l.Size()
 			if err != nil {
 				return nil, fmt.Errorf("read layer %s: %w", h, err)

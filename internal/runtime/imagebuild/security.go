@@ -79,6 +79,7 @@ func securityDescriptor(folder bool) []byte {
 	for _, a := range aces {
 		list = append(list, a.encode()...)
 	}
+
 	dacl := []byte{2, 0} // ACL_REVISION
 	dacl = binary.LittleEndian.AppendUint16(dacl, uint16(8+len(list)))
 	dacl = binary.LittleEndian.AppendUint16(dacl, uint16(len(aces)))
@@ -91,5 +92,6 @@ func securityDescriptor(folder bool) []byte {
 	sd = binary.LittleEndian.AppendUint32(sd, uint32(header+len(owner)))
 	sd = binary.LittleEndian.AppendUint32(sd, 0) // no SACL
 	sd = binary.LittleEndian.AppendUint32(sd, uint32(header+len(owner)+len(group)))
+
 	return append(append(append(sd, owner...), group...), dacl...)
 }

@@ -177,6 +177,7 @@ func (s Spec) target() (string, error) {
 	if s.linux() {
 		return linuxTarget(s.Target)
 	}
+
 	t := strings.ReplaceAll(s.Target, `\`, "/")
 	if len(t) >= 2 && t[1] == ':' {
 		if !strings.EqualFold(t[:1], "c") {

@@ -58,6 +58,7 @@ func (r *Runner) unpacked(ctx context.Context, layers []Layer) (string, error) {
 		}
 		parent = name
 	}
+
 	// It holds the others. One that was there is not the lease's yet.
 	return parent, r.Client.LeasesService().AddResource(ctx, lease, leases.Resource{
 		ID:   parent,
@@ -77,6 +78,7 @@ func (r *Runner) unpack(ctx context.Context, l Layer, name, parent string) (err 
 	if err != nil {
 		return err
 	}
+
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, ignoreMissing(all.Remove(context.WithoutCancel(ctx), making)))
@@ -94,11 +96,13 @@ func (r *Runner) unpack(ctx context.Context, l Layer, name, parent string) (err 
 	if err != nil {
 		return fmt.Errorf("layer %s: %w", l.DiffID, err)
 	}
+
 	if err := all.Commit(ctx, name, making); err != nil && !errdefs.IsAlreadyExists(err) {
 		return err
 	} else if err != nil {
 		return ignoreMissing(all.Remove(ctx, making)) // somebody else was faster
 	}
+
 	return nil
 }
 
@@ -141,6 +145,7 @@ func apply(ctx context.Context, root string, l Layer) error {
 	if err != nil {
 		return err
 	}
+
 	if _, err := io.Copy(io.Discard, all); err != nil { // what is behind the archive's end
 		return err
 	}
@@ -173,6 +178,7 @@ func (r *Runner) WriteLayer(ctx context.Context, c Command, w io.Writer) (err er
 	if err != nil {
 		return err
 	}
+
 	defer func() { err = errors.Join(err, ignoreMissing(all.Remove(context.WithoutCancel(ctx), view))) }()
 
 	read, write := io.Pipe()
@@ -182,7 +188,7 @@ func (r *Runner) WriteLayer(ctx context.Context, c Command, w io.Writer) (err er
 	return err
 }
 
-// upperOf is the folder that a container has written to.
+// upperOf returns the folder that a container has written to.
 func upperOf(mounts []mount.Mount) (string, error) {
 	for _, m := range mounts {
 		for _, option := range m.Options {
@@ -211,6 +217,7 @@ func changes(ctx context.Context, below []mount.Mount, upper string, c Command, 
 		if err != nil {
 			return err
 		}
+
 		return to.Close()
 	})
 }
@@ -248,6 +255,7 @@ func withUsers(w io.Writer, from io.Reader) error {
 		if err != nil {
 			return err
 		}
+
 		h.Uid, h.Gid = own(h.Uid), own(h.Gid)
 		if isWhiteout(h) {
 			// The file below leads nowhere, which is taken for no file.
@@ -257,6 +265,7 @@ func withUsers(w io.Writer, from io.Reader) error {
 		if err := to.WriteHeader(h); err != nil {
 			return err
 		}
+
 		if _, err := io.Copy(to, r); err != nil {
 			return err
 		}

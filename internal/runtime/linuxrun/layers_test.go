@@ -27,6 +27,7 @@ func TestWithUsers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := errors.Join(w.Close(), withUsers(&to, &from)); err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +43,7 @@ func TestWithUsers(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s %d:%d %c", h.Name, h.Uid, h.Gid, h.Typeflag))
 	}
+
 	const want = "own 0:7 0, of-the-machine 0:0 5, beyond 0:0 0, dir/.wh.gone 0:0 0, dir/null 0:0 3"
 	if said := strings.Join(got, ", "); said != want {
 		t.Errorf("%s\nwant\n%s", said, want)

@@ -109,6 +109,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (code uint32, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("wait for the command: %w", err)
 	}
+
 	if err := task.Start(ctx); err != nil {
 		return 0, fmt.Errorf("start the command: %w", err)
 	}
@@ -122,6 +123,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (code uint32, err error) {
 		return code, err
 	case <-ctx.Done():
 	}
+
 	err = task.Kill(context.WithoutCancel(ctx), unix.SIGKILL, containerd.WithKillAll)
 	if err == nil || errdefs.IsNotFound(err) {
 		<-ended
@@ -144,6 +146,7 @@ func (r *Runner) create(ctx context.Context, c Command, top string) (containerd.
 	if err != nil {
 		return nil, fmt.Errorf("make the container's files: %w", err)
 	}
+
 	undo.Add(func() error { return snapshots.Remove(context.WithoutCancel(ctx), c.ID) })
 	who, err := userOf(ctx, files, c.User)
 	if err != nil {
@@ -164,6 +167,7 @@ func (r *Runner) create(ctx context.Context, c Command, top string) (containerd.
 	if err != nil {
 		return nil, fmt.Errorf("make the container: %w", err)
 	}
+
 	undo.Release()
 	return made, nil
 }
@@ -188,6 +192,7 @@ func (r *Runner) spec(c Command, who *specs.User) []oci.SpecOpts {
 		if m.ReadOnly {
 			mode = "ro"
 		}
+
 		mounts = append(mounts, specs.Mount{
 			Destination: m.Target,
 			Type:        "bind",
@@ -243,6 +248,7 @@ func (r *Runner) Remove(ctx context.Context, id string) error {
 	if err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("remove container %q: %w", id, err)
 	}
+
 	if err == nil {
 		if err := removeTask(ctx, made); err != nil {
 			return fmt.Errorf("remove container %q: %w", id, err)
@@ -251,6 +257,7 @@ func (r *Runner) Remove(ctx context.Context, id string) error {
 			return fmt.Errorf("remove container %q: %w", id, err)
 		}
 	}
+
 	if err := r.snapshots().Remove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("remove files of container %q: %w", id, err)
 	}

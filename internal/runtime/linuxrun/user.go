@@ -34,6 +34,7 @@ func userOf(ctx context.Context, files []mount.Mount, named string) (who *specs.
 		if err != nil {
 			return err
 		}
+
 		defer func() { _ = group.Close() }()
 
 		found, err := user.GetExecUser(cmp.Or(named, "0"), nil, io.LimitReader(passwd, mostOfUsers),
@@ -45,8 +46,10 @@ func userOf(ctx context.Context, files []mount.Mount, named string) (who *specs.
 		for _, id := range found.Sgids {
 			who.AdditionalGids = append(who.AdditionalGids, uint32(id))
 		}
+
 		return nil
 	})
+
 	return who, err
 }
 

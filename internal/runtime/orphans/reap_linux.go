@@ -38,6 +38,7 @@ func Reap(ended func(pid int, name string, status syscall.WaitStatus)) {
 		if errno != 0 || info.pid == 0 {
 			return
 		}
+
 		pid := int(info.pid)
 		name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm") // without /proc the name is ""
 		var status syscall.WaitStatus

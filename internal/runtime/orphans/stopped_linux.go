@@ -57,7 +57,7 @@ func LetGoOn(pid int) bool {
 // standing is the state of a thread that a signal stopped (proc_pid_stat(5)).
 const standing = 'T'
 
-// state is the state of the process or thread of a folder of proc, 0 if it is gone.
+// state returns the state of the process or thread of a folder of proc, 0 if it is gone.
 func state(dir string) byte {
 	text, _ := os.ReadFile(dir + "/stat")
 	_, fields, ok := cutLast(string(text), ") ") // a name may have anything in it
@@ -74,7 +74,7 @@ func isTraced(dir string) bool {
 	return ok && !strings.HasPrefix(after, "0\n")
 }
 
-// numbers are the entries of a folder that begin with a digit.
+// numbers returns the entries of a folder that begin with a digit.
 func numbers(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {

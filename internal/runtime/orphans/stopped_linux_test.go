@@ -28,10 +28,12 @@ func TestMain(m *testing.M) {
 				}
 			}()
 		}
+
 		for {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
+
 	os.Exit(m.Run())
 }
 
@@ -72,12 +74,14 @@ func TestLetGoOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pid := cmd.Process.Pid
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tid, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +97,7 @@ func TestLetGoOn(t *testing.T) {
 	if LetGoOn(pid) || !stands(state("/proc/"+strconv.Itoa(pid))) {
 		t.Error("a process that was stopped on purpose goes on")
 	}
+
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil || !becomes(pid, goes) {
 		t.Fatal(err)
 	}
@@ -113,6 +118,7 @@ func TestLetGoOn(t *testing.T) {
 		is := func(want func(byte) bool) func(byte) bool {
 			return func(byte) bool { return want(state(other)) }
 		}
+
 		t.Run(tt.name, func(t *testing.T) {
 			done := make(chan struct{})
 			go func() { // the tracer is a thread
@@ -123,10 +129,12 @@ func TestLetGoOn(t *testing.T) {
 				if !becomes(pid, is(stands)) {
 					t.Error("the process does not stand still")
 				}
+
 				// The last thread stops later.
 				if !becomes(pid, is(func(s byte) bool { tt.letGoOn(); return goes(s) })) {
 					t.Error("the process stands still")
 				}
+
 				if err := syscall.PtraceDetach(tt.tid); err != nil { // a thread has to stand for it
 					_ = syscall.Tgkill(pid, tt.tid, syscall.SIGSTOP)
 					var status syscall.WaitStatus

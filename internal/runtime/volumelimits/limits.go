@@ -88,6 +88,7 @@ func (l *Limits) follow(ctx context.Context) {
 				l.Log.Warn("the emptyDirs of a node's pods are not held to their limits", "node", n.Name, "error", err)
 			}
 		}
+
 		wait := time.NewTimer(max(measureEvery, pause*time.Since(begun)))
 		select {
 		case <-ctx.Done():
@@ -112,24 +113,28 @@ func (l *Limits) Look(ctx context.Context, n Node) error {
 	if err != nil {
 		return err
 	}
+
 	pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{
 		FieldSelector: "spec.nodeName=" + n.Name, ResourceVersion: "0",
 	})
 	if err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
+
 	over := map[types.UID]time.Time{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if ends(pod) {
 			continue
 		}
+
 		usage, measureErr := l.measure(ctx, root, pod)
 		err = errors.Join(err, measureErr)
 		why, beyond := WhyOver(pod, usage)
 		if why == "" {
 			continue
 		}
+
 		since, known := l.over[n.Name][pod.UID]
 		if !known {
 			since = time.Now()
@@ -140,6 +145,7 @@ func (l *Limits) Look(ctx context.Context, n Node) error {
 			err = errors.Join(err, evict(ctx, client, pod, why))
 		}
 	}
+
 	if l.over == nil {
 		l.over = map[string]map[types.UID]time.Time{}
 	}
@@ -185,6 +191,7 @@ func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) (why string, bey
 			return fmt.Sprintf("EmptyDir volume %q has %s, which is more than Mullion lets a volume have: neither the kubelet "+
 				"nor a program of Windows can handle it", v.Name, u.Over), true
 		}
+
 		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() > 0 {
 			if takes := over(u, limit.Value()); takes > 0 {
 				return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. It takes %s of the disk",
@@ -194,6 +201,7 @@ func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) (why string, bey
 		total.Bytes += u.Bytes
 		total.Blocks += u.Blocks
 	}
+
 	if limit := ephemeralLimit(pod); !limit.IsZero() {
 		if takes := over(total, limit.Value()); takes > 0 {
 			return fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. "+
@@ -201,6 +209,7 @@ func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) (why string, bey
 				&limit, human(takes)), false
 		}
 	}
+
 	return "", false
 }
 
@@ -208,7 +217,7 @@ func WhyOver(pod *corev1.Pod, usage map[string]emptydirs.Usage) (why string, bey
 // thousand small files.
 const small = 64 << 20
 
-// over is how much of the disk it is by which a usage is over a limit, 0 if it is not.
+// over returns how much of the disk it is by which a usage is over a limit, 0 if it is not.
 func over(u emptydirs.Usage, limit int64) int64 {
 	switch {
 	case u.Bytes > limit:
@@ -221,7 +230,7 @@ func over(u emptydirs.Usage, limit int64) int64 {
 
 func human(bytes int64) string { return resource.NewQuantity(bytes, resource.BinarySI).String() }
 
-// ephemeralLimit is how much of ephemeral storage a pod's containers may use together, 0: there is no limit.
+// ephemeralLimit returns how much of ephemeral storage a pod's containers may use together, 0: there is no limit.
 func ephemeralLimit(pod *corev1.Pod) resource.Quantity {
 	var sum resource.Quantity
 	for _, c := range pod.Spec.Containers {
@@ -253,6 +262,7 @@ func evict(ctx context.Context, client kubeclient.Interface, pod *corev1.Pod, wh
 	if err != nil {
 		return fmt.Errorf("%s: %w", about, err)
 	}
+
 	pods := client.CoreV1().Pods(pod.Namespace)
 	text, err := json.Marshal(why)
 	if err != nil {
@@ -261,6 +271,7 @@ func evict(ctx context.Context, client kubeclient.Interface, pod *corev1.Pod, wh
 	condition := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"conditions":[`+
 		`{"type":%q,"status":"True","reason":%q,"message":%s,"lastTransitionTime":%q}]}}`, pod.UID, corev1.DisruptionTarget,
 		Reason, text, time.Now().UTC().Format(time.RFC3339))
+
 	_, err = pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, condition, metav1.PatchOptions{}, "status")
 	if err != nil {
 		return ignoreGone(about, err)
@@ -270,6 +281,7 @@ func evict(ctx context.Context, client kubeclient.Interface, pod *corev1.Pod, wh
 	if apierrors.IsForbidden(err) { // a machine that joined has the rights of its nodes
 		err = pods.Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})
 	}
+
 	return ignoreGone(about, err)
 }
 

@@ -23,27 +23,34 @@ import (
 	"mullion.dev/mullion/internal/runtime/volumelimits"
 )
 
-// podWith is a pod with the emptyDir v.
+// podWith returns a pod with the emptyDir v.
 func podWith(sizeLimit, ephemeral string) *corev1.Pod {
 	empty := &corev1.EmptyDirVolumeSource{}
 	if sizeLimit != "" {
 		q := resource.MustParse(sizeLimit)
 		empty.SizeLimit = &q
 	}
+
 	p := &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "uid-web"},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      "web",
+			Namespace: "default",
+			UID:       "uid-web",
+		},
 		Spec: corev1.PodSpec{
 			NodeName:   "win-1",
 			Containers: []corev1.Container{{Name: "app"}, {Name: "other"}},
 			Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: empty}}, {Name: "none"}},
 		},
 	}
+
 	if ephemeral != "" {
 		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
 			corev1.ResourceEphemeralStorage: resource.MustParse(ephemeral),
 		}
 	}
+
 	return p
 }
 
@@ -97,6 +104,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: metav1.StatusReasonForbidden, Code: 403,
 		})
+
 	default:
 		_ = json.NewEncoder(w).Encode(a.pod)
 	}
@@ -133,9 +141,16 @@ func TestLook(t *testing.T) {
 			if tt.change != nil {
 				tt.change(a.pod)
 			}
+
 			server := httptest.NewServer(a)
 			defer server.Close()
-			bound := emptydirs.Bound{Names: 2, Depth: 9, Path: 99}
+
+			bound := emptydirs.Bound{
+				Names: 2,
+				Depth: 9,
+				Path:  99,
+			}
+
 			l := volumelimits.Limits{Bound: bound, Log: slog.New(slog.DiscardHandler)}
 			err := l.Look(t.Context(), volumelimits.Node{Name: "win-1", Drive: drive, Client: func() (kubeclient.Interface, error) {
 				return kubeclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
@@ -143,6 +158,7 @@ func TestLook(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
+
 			changes := a.asked[1:]
 			if len(changes) != len(tt.want) {
 				t.Fatalf("it asked %q, want %q", changes, tt.want)
@@ -152,6 +168,7 @@ func TestLook(t *testing.T) {
 					t.Errorf("question %d: %q, want %q", i, changes[i], want)
 				}
 			}
+
 			if len(changes) > 1 && (!strings.Contains(changes[0], "more than 2 entries") || !strings.Contains(changes[1], "more than 2 entries")) {
 				t.Errorf("neither event nor condition say why: %q", changes[:2])
 			}
@@ -170,15 +187,22 @@ func TestPatience(t *testing.T) {
 	a := &api{pod: podWith("8Ki", "")}
 	server := httptest.NewServer(a)
 	defer server.Close()
+
 	node := volumelimits.Node{Name: "win-1", Drive: drive, Client: func() (kubeclient.Interface, error) {
 		return kubeclient.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
 	}}
-	l := volumelimits.Limits{Bound: emptydirs.DefaultBound(), Patience: time.Hour, Log: slog.New(slog.DiscardHandler)}
+	l := volumelimits.Limits{
+		Bound:    emptydirs.DefaultBound(),
+		Patience: time.Hour,
+		Log:      slog.New(slog.DiscardHandler),
+	}
+
 	for range 2 {
 		if err := l.Look(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if len(a.asked) != 2 {
 		t.Errorf("it did not wait: %q", a.asked)
 	}

@@ -45,6 +45,7 @@ func (c *Call) begin() error {
 		if err := os.Mkdir(into, 0o777); err != nil {
 			return err
 		}
+
 		if err := give(into); err != nil {
 			return err
 		}
@@ -55,6 +56,7 @@ func (c *Call) begin() error {
 			return fmt.Errorf("copy %q: %w", o.path, err)
 		}
 	}
+
 	return nil
 }
 
@@ -85,6 +87,7 @@ func (c *Call) fill(o output) error {
 	if err != nil {
 		return err
 	}
+
 	defer to.Close()
 
 	return each(from, func(name string, info fs.FileInfo) error {
@@ -94,6 +97,7 @@ func (c *Call) fill(o output) error {
 		if err := c.giveAll(o.name, name); err != nil {
 			return err
 		}
+
 		copied, err := to.Stat(name)
 		if err != nil {
 			return err
@@ -125,12 +129,14 @@ func (c *Call) Finish() error {
 		return err
 	}
 	defer from.Close()
+
 	var errs []error
 	for _, o := range c.outputs {
 		if err := c.put(from, o); err != nil {
 			errs = append(errs, fmt.Errorf("put what the tests wrote in %q: %w", o.path, err))
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -175,6 +181,7 @@ func (c *Call) open(path string, missing bool) (*os.Root, error) {
 			return nil, err
 		}
 	}
+
 	root, err := os.OpenRoot(base)
 	if err != nil || base == path {
 		return root, err
@@ -188,6 +195,7 @@ func (c *Call) open(path string, missing bool) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return root.OpenRoot(below)
 }
 
@@ -205,6 +213,7 @@ func (c *Call) putFile(scratch *os.Root, o output) error {
 	if err != nil {
 		return err
 	}
+
 	defer dir.Close()
 	return write(from, dir, filepath.Base(o.path), 0o644)
 }
@@ -222,6 +231,7 @@ func each(root *os.Root, do func(name string, info fs.FileInfo) error) error {
 		if !entry.Type().IsRegular() {
 			return nil
 		}
+
 		info, err := entry.Info()
 		if err != nil {
 			return err
@@ -254,6 +264,7 @@ func makeFolders(root *os.Root, path string) error {
 	if err := makeFolders(root, filepath.Dir(path)); err != nil {
 		return err
 	}
+
 	if err := root.Mkdir(path, 0o755); err != nil {
 		return err
 	}

@@ -73,6 +73,7 @@ func TestCarry(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(cache, "link")); err != nil {
 		t.Fatal(err)
 	}
+
 	c := &Call{scratch: p.scratch, outputs: []output{
 		{cache, "fuzzcachedir", folder},
 		{out, "outputdir", folder},
@@ -81,9 +82,11 @@ func TestCarry(t *testing.T) {
 		{filepath.Join(p.home, "unwritten"), "memprofile", file},
 		{os.DevNull, "cpuprofile", file},
 	}}
+
 	if err := c.begin(); err != nil {
 		t.Fatal(err)
 	}
+
 	given := filepath.Join(p.scratch, "fuzzcachedir")
 	p.has(filepath.Join(given, "old"), "old")
 	p.owned(filepath.Join(given, "deep"), owner, owner)
@@ -103,6 +106,7 @@ func TestCarry(t *testing.T) {
 	if err := c.Finish(); err != nil {
 		t.Fatal(err)
 	}
+
 	p.has(filepath.Join(cache, "old"), "somebody else's")
 	p.has(filepath.Join(cache, "deep", "changed"), "after")
 	p.has(filepath.Join(cache, "deep", "new"), "new")
@@ -145,6 +149,7 @@ func TestCarryOfHostilePrograms(t *testing.T) {
 			case <-time.After(10 * time.Second):
 				t.Fatal("it holds up who reads")
 			}
+
 			if _, err := os.Lstat(filepath.Join(p.home, "cover")); err == nil {
 				t.Error("something was put in the file's place")
 			}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// environ is what a program gets of this machine's environment: what `go test` hands on, but for variables by which
-// Linux says where its own things are, and for those that Windows has itself. Their names are compared as Windows does,
-// in any case.
+// environ returns what a program gets of this machine's environment: what `go test` hands on, but for variables by
+// which Linux says where its own things are, and for those that Windows has itself. Their names are compared as Windows
+// does, in any case.
 func environ(all []string) (out []string) {
 	for _, line := range all {
 		name, _, ok := strings.Cut(line, "=")

@@ -25,6 +25,7 @@ func TestLinksInThePlaceOfFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Chown(module, 1000, 1001); err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +40,14 @@ func TestLinksInThePlaceOfFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		c.scratch = t.TempDir()
 		c.outputs = append(c.outputs, output{filepath.Join(module, "pkg"), "outputdir", folder},
 			output{filepath.Join(module, "pkg", "new"), "fuzzcachedir", folder})
 		if err := c.begin(); err == nil {
 			t.Error("what a link leads to is given to the program")
 		}
+
 		p.write(filepath.Join(c.scratch, "cpuprofile"), "hostile")
 		p.write(filepath.Join(c.scratch, "trace"), "hostile")
 		p.write(filepath.Join(c.scratch, "outputdir", "job"), "hostile")
@@ -54,6 +57,7 @@ func TestLinksInThePlaceOfFolders(t *testing.T) {
 		if got, err := os.ReadDir(victim); err != nil || len(got) != 1 {
 			t.Errorf("where the link leads there are %v, %v", got, err)
 		}
+
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(p.home), "trace")); err == nil {
 			t.Error("a file is put beside the module")
 		}
@@ -66,6 +70,7 @@ func TestLinksInThePlaceOfFolders(t *testing.T) {
 	if err := c.begin(); err != nil {
 		t.Fatal(err)
 	}
+
 	p.write(filepath.Join(c.scratch, "outputdir", "a", "b"), "artifact")
 	p.write(filepath.Join(c.scratch, "coverprofile"), "mode: set")
 	if err := c.Finish(); err != nil {

@@ -25,8 +25,9 @@ const (
 	folder      // of files, which are read and written
 )
 
-// kindOf is what a flag of Go's test programs names, 0 where that is no path (https://pkg.go.dev/cmd/go#hdr-Testing_flags;
-// those that only go passes are in $GOROOT/src/testing and $GOROOT/src/cmd/go/internal/test).
+// kindOf returns what a flag of Go's test programs names, 0 where that is no path
+// (https://pkg.go.dev/cmd/go#hdr-Testing_flags; those that only go passes are in $GOROOT/src/testing and
+// $GOROOT/src/cmd/go/internal/test).
 func kindOf(flag string) kind {
 	switch flag {
 	case "test.blockprofile", "test.coverprofile", "test.cpuprofile", "test.memprofile", "test.mutexprofile", "test.trace",
@@ -44,7 +45,7 @@ const coverVariable = "GOCOVERDIR"
 // ofVariable is the name of the output of that variable.
 const ofVariable = "gocoverdir-variable"
 
-// outputs are the arguments with paths of the container, and what they name.
+// outputs returns the arguments with paths of the container, and what they name.
 func (p Program) outputs() (args []string, all []output) {
 	base := p.Dir
 	for i := 0; i < len(p.Args); i++ {
@@ -52,6 +53,7 @@ func (p Program) outputs() (args []string, all []output) {
 		if arg == "--" {
 			return slices.Concat(args, p.Args[i:]), p.complete(all, base)
 		}
+
 		flag, value, has := cutFlag(arg)
 		k := kindOf(flag)
 		if k == 0 {
@@ -67,6 +69,7 @@ func (p Program) outputs() (args []string, all []output) {
 			args = append(args, arg) // the program says what is missing, or that it is no name
 			continue
 		}
+
 		if flag == "test.outputdir" {
 			base = absolute(p.Dir, value)
 		}
@@ -75,9 +78,11 @@ func (p Program) outputs() (args []string, all []output) {
 			name: strings.TrimPrefix(flag, "test."),
 			kind: k,
 		}
+
 		all = append(all, o)
 		args = append(args, "-"+flag+"="+o.inContainer())
 	}
+
 	return args, p.complete(all, base)
 }
 
@@ -91,6 +96,7 @@ func (p Program) complete(all []output, base string) (out []output) {
 			kind: folder,
 		})
 	}
+
 	for i, o := range all {
 		later := func(other output) bool { return other.name == o.name }
 		if slices.ContainsFunc(all[i+1:], later) {
@@ -101,12 +107,14 @@ func (p Program) complete(all []output, base string) (out []output) {
 		} else {
 			o.path = absolute(base, o.path)
 		}
+
 		out = append(out, o)
 	}
+
 	return out
 }
 
-// inContainer is where the container has an output.
+// inContainer returns where the container has an output.
 func (o output) inContainer() string { return outputFolder + `\` + o.name }
 
 // cutFlag reads -flag=value and --flag=value, as Go's package flag does; flag is "" for what is none.
@@ -125,7 +133,7 @@ func absolute(base, path string) string {
 	return filepath.Join(base, path)
 }
 
-// variables are those that name outputs.
+// variables returns those that name outputs.
 func (c *Call) variables() (out []string) {
 	for _, o := range c.outputs {
 		if o.name == ofVariable {

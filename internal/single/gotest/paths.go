@@ -16,7 +16,7 @@ const drive = `C:`
 // elsewhere is the folder of the machine's folders whose names Windows has for its own.
 const elsewhere = drive + `\linux`
 
-// windowsOwn are the names of Windows' own folders on C:, in lower case.
+// windowsOwn returns the names of Windows' own folders on C:, in lower case.
 func windowsOwn() []string {
 	return []string{
 		"windows", "users", "program files", "program files (x86)", "programdata", "documents and settings", "perflogs",
@@ -32,18 +32,20 @@ type PathError struct {
 
 func (e *PathError) Error() string { return fmt.Sprintf("show %q on C: %s", e.Path, e.Why) }
 
-// onWindows is where an absolute path of the machine is in the container.
+// onWindows returns where an absolute path of the machine is in the container.
 func onWindows(path string) (string, error) {
 	path = filepath.Clean(path)
 	if !filepath.IsAbs(path) {
 		return "", &PathError{path, "it is not absolute"}
 	}
+
 	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for _, name := range names {
 		if err := checkName(name); err != nil {
 			return "", &PathError{path, err.Error()}
 		}
 	}
+
 	root := drive
 	if slices.Contains(windowsOwn(), strings.ToLower(names[0])) {
 		root = elsewhere
@@ -66,8 +68,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// moduleOf is the folder that a package's tests may read: its workspace, its module, or for cargo the workspace or the
-// package. Without one it is the package's folder alone.
+// moduleOf returns the folder that a package's tests may read: its workspace, its module, or for cargo the workspace or
+// the package. Without one it is the package's folder alone.
 func moduleOf(dir string, env func(string) string) string {
 	if found := workspaceOf(dir, env("GOWORK")); found != "" {
 		return found
@@ -80,8 +82,8 @@ func moduleOf(dir string, env func(string) string) string {
 	return dir
 }
 
-// workspaceOf is the folder of the go.work that go heeds in a folder (https://go.dev/ref/mod#workspaces), "" without
-// one. one is the value of GOWORK.
+// workspaceOf returns the folder of the go.work that go heeds in a folder (https://go.dev/ref/mod#workspaces), ""
+// without one. one is the value of GOWORK.
 func workspaceOf(dir, one string) string {
 	switch {
 	case one == "off":
@@ -96,8 +98,8 @@ func workspaceOf(dir, one string) string {
 	return root
 }
 
-// above is the nearest folder with a file of that name, from dir upward; "" is none. The machine's root is none: it has
-// all else too.
+// above returns the nearest folder with a file of that name, from dir upward; "" is none. The machine's root is none:
+// it has all else too.
 func above(dir, name string) string {
 	for ; dir != "/" && dir != "."; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {

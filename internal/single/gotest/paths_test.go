@@ -19,6 +19,7 @@ func TestPathsOnWindows(t *testing.T) {
 			t.Errorf("%s is at %s (%v), want %s", path, got, err, want)
 		}
 	}
+
 	for path, why := range map[string]string{
 		"mod":          "not absolute",
 		"/a:b/mod":     `':'`,

@@ -45,6 +45,7 @@ func (p Program) Prepare(ctx context.Context, client *single.Client, ask *single
 	if err != nil {
 		return nil, fmt.Errorf("make room for what the tests write: %w", err)
 	}
+
 	c.scratch, c.remove = scratch.Dir, scratch.Remove
 	if err := c.begin(); err != nil {
 		return nil, errors.Join(fmt.Errorf("make room for what the tests write: %w", err), c.Close())
@@ -70,6 +71,7 @@ func (p Program) place(ask *single.Run) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	program, err := onWindows(p.Path)
 	if err != nil {
 		return nil, err
@@ -96,10 +98,11 @@ func (p Program) place(ask *single.Run) (*Call, error) {
 			c.written = append(c.written, real)
 		}
 	}
+
 	return c, nil
 }
 
-// mounts are the folders that the program finds at their own paths: the module's, and its own beside it.
+// mounts returns the folders that the program finds at their own paths: the module's, and its own beside it.
 func (p Program) mounts() (all []single.Mount, err error) {
 	add := func(folder string, readOnly bool) {
 		target, wrong := onWindows(folder)
@@ -110,11 +113,13 @@ func (p Program) mounts() (all []single.Mount, err error) {
 			ReadOnly: readOnly,
 		})
 	}
+
 	module := moduleOf(p.Dir, p.lookup)
 	add(module, isRoots(module))
 	if own := filepath.Dir(p.Path); !isBelow(own, module) {
 		add(own, true)
 	}
+
 	return all, err
 }
 
@@ -128,7 +133,7 @@ func isRoots(folder string) bool {
 	return ok && stat.Uid == 0
 }
 
-// lookup is the value of a variable, "" without one.
+// lookup returns the value of a variable, "" without one.
 func (p Program) lookup(name string) string {
 	for _, line := range slices.Backward(p.Environ) {
 		if k, v, ok := strings.Cut(line, "="); ok && k == name {

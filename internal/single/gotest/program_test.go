@@ -20,11 +20,13 @@ func module(t *testing.T, uid int) string {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/mod\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if os.Geteuid() == 0 {
 		if err := os.Chown(dir, uid, uid); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return dir
 }
 
@@ -76,6 +78,7 @@ func TestPlace(t *testing.T) {
 		},
 		Stdin: true,
 	}
+
 	if diff := cmp.Diff(want, ask); diff != "" {
 		t.Error(diff)
 	}
@@ -87,6 +90,7 @@ func TestPlace(t *testing.T) {
 		{dir, "outputdir", folder},
 		{work + "/gocoverdir", "gocoverdir-variable", folder},
 	}
+
 	if diff := cmp.Diff(outputs, c.outputs, cmp.AllowUnexported(output{})); diff != "" {
 		t.Error(diff)
 	}
@@ -103,6 +107,7 @@ func TestPlaceOfRoots(t *testing.T) {
 	if _, err := p.place(&ask); err != nil {
 		t.Fatal(err)
 	}
+
 	place, _ := onWindows(dir) // it has one
 	want := []single.Mount{{Source: dir, Target: place, ReadOnly: true}}
 	if diff := cmp.Diff(want, ask.Mounts); diff != "" {

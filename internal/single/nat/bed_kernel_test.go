@@ -36,9 +36,11 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+
 	if os.Getenv(inside) != "" {
 		os.Exit(m.Run())
 	}
+
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), inside+"=1")
@@ -48,6 +50,7 @@ func TestMain(m *testing.M) {
 		Unshareflags: unix.CLONE_NEWNS, // with it, what is mounted stays there
 		Pdeathsig:    unix.SIGKILL,
 	}
+
 	_ = cmd.Run() // its code is passed on
 	os.Exit(cmd.ProcessState.ExitCode())
 }
@@ -73,6 +76,7 @@ func run(t testing.TB, ns, command string) string {
 		out, err = exec.Command("sh", "-c", command).CombinedOutput()
 		return err
 	}
+
 	err := do
 	if ns != "" {
 		err = func() error { return netns.Do(ns, do) }
@@ -91,6 +95,7 @@ func newBed(t testing.TB) *bed {
 	if _, err := netns.Ensure(b.outside); err != nil {
 		t.Fatal(err)
 	}
+
 	ns := fmt.Sprintf("nsenter --net=%s ", b.outside)
 	run(t, "", "ip link add out type veth peer name in && ip link set in netns /proc/$$/fd/9 9<"+b.outside)
 	run(t, "", "ip addr add "+machine+"/24 dev out && ip link set out up && ip route add default via "+outside)
@@ -105,6 +110,7 @@ func newBed(t testing.TB) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b.net = nat.New(nat.Config{
 		Program:  program,
 		Pins:     filepath.Join(b.dir, "pins"),
@@ -112,6 +118,7 @@ func newBed(t testing.TB) *bed {
 		Log:      slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Output:   os.Stderr,
 	})
+
 	t.Cleanup(func() {
 		if err := b.net.Close(); err != nil {
 			t.Error(err)
@@ -119,11 +126,13 @@ func newBed(t testing.TB) *bed {
 		if left, _ := os.ReadDir(filepath.Join(b.dir, "pins")); len(left) > 0 {
 			t.Errorf("pins are left: %v", left)
 		}
+
 		run(t, "", "umount /etc/resolv.conf; ip link del out; umount /proc")
 		if err := netns.Remove(b.outside); err != nil {
 			t.Error(err)
 		}
 	})
+
 	return b
 }
 
@@ -154,6 +163,7 @@ func echo(t *testing.T, ns, at string) {
 		p, err = net.ListenPacket("udp", at)
 		return err
 	}
+
 	err := listen
 	if ns != "" {
 		err = func() error { return netns.Do(ns, listen) }
@@ -161,6 +171,7 @@ func echo(t *testing.T, ns, at string) {
 	if err := err(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = l.Close(); _ = p.Close() })
 	go func() {
 		for {
@@ -168,6 +179,7 @@ func echo(t *testing.T, ns, at string) {
 			if err != nil {
 				return
 			}
+
 			go func() {
 				defer c.Close()
 				host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
@@ -176,6 +188,7 @@ func echo(t *testing.T, ns, at string) {
 			}()
 		}
 	}()
+
 	go func() {
 		buffer := make([]byte, 1<<16)
 		for {
@@ -214,6 +227,7 @@ func says(t *testing.T, ns, to, text string) string {
 		_, _ = io.WriteString(c, text)
 		_ = c.(*net.TCPConn).CloseWrite()
 	}()
+
 	all, err := io.ReadAll(c)
 	if err != nil {
 		return err.Error()
@@ -232,11 +246,13 @@ func packet(t *testing.T, ns, to, text string) string {
 	if _, err := io.WriteString(c, text); err != nil {
 		return err.Error()
 	}
+
 	answer := make([]byte, 1<<16)
 	n, err := c.Read(answer)
 	if err != nil {
 		return err.Error()
 	}
+
 	return string(answer[:n])
 }
 
@@ -261,18 +277,25 @@ func nameServer(t *testing.T) {
 		if m.Unpack(question) != nil {
 			return nil
 		}
+
 		m.Response, m.Additionals = true, nil
 		if name := m.Questions[0].Name; name.String() == "www.example.com." && m.Questions[0].Type == dnsmessage.TypeA {
 			m.Answers = []dnsmessage.Resource{{
-				Header: dnsmessage.ResourceHeader{Name: name, Class: dnsmessage.ClassINET, TTL: 1},
-				Body:   &dnsmessage.AResource{A: [4]byte{203, 0, 113, 9}},
+				Header: dnsmessage.ResourceHeader{
+					Name:  name,
+					Class: dnsmessage.ClassINET,
+					TTL:   1,
+				},
+				Body: &dnsmessage.AResource{A: [4]byte{203, 0, 113, 9}},
 			}}
 		} else {
 			m.RCode = dnsmessage.RCodeNameError
 		}
+
 		packed, _ := m.Pack()
 		return packed
 	}
+
 	p, err := net.ListenPacket("udp", "127.0.0.1:53")
 	if err != nil {
 		t.Fatal(err)
@@ -281,6 +304,7 @@ func nameServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = p.Close(); _ = l.Close() })
 	go func() {
 		buffer := make([]byte, 1<<16)
@@ -292,6 +316,7 @@ func nameServer(t *testing.T) {
 			_, _ = p.WriteTo(answer(buffer[:n]), from)
 		}
 	}()
+
 	go func() {
 		for {
 			c, err := l.Accept()

@@ -20,6 +20,7 @@ func BenchmarkJoin(b *testing.B) {
 	if err := bed.net.Start(); err != nil {
 		b.Fatal(err)
 	}
+
 	for i := 0; b.Loop(); i++ {
 		m, err := bed.net.Join(nat.Container{ID: fmt.Sprint(i)})
 		if err != nil {
@@ -40,11 +41,13 @@ func BenchmarkTCP(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	defer func() {
 		if err := m.Leave(); err != nil {
 			b.Error(err)
 		}
 	}()
+
 	var l net.Listener
 	var c net.Conn
 	err = netns.Do(bed.outside, func() (err error) {
@@ -61,6 +64,7 @@ func BenchmarkTCP(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+
 	defer c.Close()
 	far, err := l.Accept()
 	if err != nil {

@@ -31,6 +31,7 @@ func fill(t *testing.T, ns, to string, most int, opened func(net.Conn)) (open in
 		_ = c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4096) })
 		return err
 	}}
+
 	for range most {
 		var c net.Conn
 		err := netns.Do(ns, func() (err error) {
@@ -40,10 +41,12 @@ func fill(t *testing.T, ns, to string, most int, opened func(net.Conn)) (open in
 		if err != nil {
 			break
 		}
+
 		t.Cleanup(func() { _ = c.Close() })
 		opened(c)
 		open++
 	}
+
 	return open
 }
 
@@ -65,6 +68,7 @@ func TestManyConnections(t *testing.T) {
 	if got := says(t, two.Netns, outside+":8000", "hello"); got != machine+"\nhello" {
 		t.Errorf("meanwhile another container gets %q", got)
 	}
+
 	if open := fill(t, two.Netns, outside+":8000", 600, nothing); open < 240 || open > 256 {
 		t.Errorf("beside them another container opens %d", open)
 	}
@@ -108,6 +112,7 @@ func TestShortConnections(t *testing.T) {
 				t.Fatalf("connection %d to %s: %v", n, to, err)
 			}
 		}
+
 		t.Logf("1000 connections to %s took %v", to, time.Since(began))
 	}
 }
@@ -128,6 +133,7 @@ func TestPublishedConnections(t *testing.T) {
 			answered++
 		}
 	})
+
 	if answered < 370 || answered > 384 {
 		t.Errorf("%d connections to a published port are answered", answered)
 	}
@@ -160,6 +166,7 @@ func TestManyFlows(t *testing.T) {
 				time.Sleep(5 * time.Millisecond) // else the interface drops packets
 			}
 		}
+
 		deadline := time.Now().Add(time.Second)
 		for _, c := range all {
 			_ = c.SetReadDeadline(deadline)
@@ -167,8 +174,10 @@ func TestManyFlows(t *testing.T) {
 				n++
 			}
 		}
+
 		return n
 	}
+
 	if n := answered(b.outside, machine+":8080", 400); n < 240 || n > 256 {
 		t.Errorf("%d clients of a published port are answered", n)
 	}
@@ -178,6 +187,7 @@ func TestManyFlows(t *testing.T) {
 	if got := packet(t, two.Netns, outside+":8000", "hello"); got != "hello" {
 		t.Errorf("meanwhile another container gets %q", got)
 	}
+
 	t.Logf("mullion-nat has%s", run(t, "", "grep VmRSS: /proc/$(pgrep -x -f mullion-nat)/status"))
 }
 
@@ -195,6 +205,7 @@ func TestEndedConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer l.Close()
 	go func() {
 		text := make([]byte, 100<<10)
@@ -218,6 +229,7 @@ func TestEndedConnections(t *testing.T) {
 	if open < 500 || open > 512 {
 		t.Errorf("%d connections have ended and are not taken", open)
 	}
+
 	if got := says(t, m.Netns, outside+":8001", "x"); strings.HasSuffix(got, "x") {
 		t.Errorf("one more is opened: %q", got)
 	}
@@ -225,6 +237,7 @@ func TestEndedConnections(t *testing.T) {
 	for _, c := range all {
 		_ = c.Close() // what is not read is thrown away, and the other side told
 	}
+
 	deadline := time.Now().Add(5 * time.Second)
 	for got := ""; got != machine+"\nx"; got = says(t, m.Netns, outside+":8001", "x") {
 		if time.Now().After(deadline) {
@@ -247,6 +260,7 @@ func TestCgroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var log strings.Builder
 	n := nat.New(nat.Config{
 		Program: program,
@@ -255,6 +269,7 @@ func TestCgroup(t *testing.T) {
 		Log:     slog.New(slog.NewTextHandler(&log, nil)),
 		Output:  os.Stderr,
 	})
+
 	if err := n.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -263,6 +278,7 @@ func TestCgroup(t *testing.T) {
 	if own := run(t, "", "cat /proc/$(pgrep -x -f mullion-nat)/cgroup"); !strings.Contains(own, group) {
 		t.Errorf("it is in\n%s", own)
 	}
+
 	half := max(1, runtime.NumCPU()/2) * 100_000
 	for _, limit := range []struct{ what, v1, v2, want string }{
 		{"limit memory", "memory%s/memory.limit_in_bytes", "%s/memory.max", fmt.Sprint(768 << 20)},
@@ -272,6 +288,7 @@ func TestCgroup(t *testing.T) {
 		if _, err := os.Stat(file); err != nil {
 			file = "/sys/fs/cgroup" + fmt.Sprintf(limit.v2, group)
 		}
+
 		got, err := os.ReadFile(file)
 		switch words := strings.Fields(string(got)); {
 		case err != nil && !strings.Contains(log.String(), limit.what): // a machine without the controller

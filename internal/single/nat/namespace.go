@@ -38,11 +38,12 @@ func makeNamespace(pin string) error {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
 
-// macOf is the hardware address of the container with an address: one of Microsoft's, as in networks of Windows.
+// macOf returns the hardware address of the container with an address: one of Microsoft's, as in networks of Windows.
 func macOf(addr netip.Addr) net.HardwareAddr {
 	a := addr.As4()
 	return net.HardwareAddr{0x00, 0x15, 0x5d, a[1], a[2], a[3]}
@@ -60,6 +61,7 @@ func (m *Member) connect(subnet netip.Prefix) (tap *os.File, err error) {
 			}
 		}
 	}()
+
 	err = netns.Do(m.Netns, func() (err error) {
 		tap, err = openTap()
 		return err
@@ -67,6 +69,7 @@ func (m *Member) connect(subnet netip.Prefix) (tap *os.File, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return tap, netns.Netlink(m.Netns, func(h *netlink.Handle) error {
 		link, err := h.LinkByName(linkName)
 		if err != nil {
@@ -83,7 +86,7 @@ func (m *Member) connect(subnet netip.Prefix) (tap *os.File, err error) {
 	})
 }
 
-// Carried is how many bytes the member has received and sent; none, if it is apart.
+// Carried returns how many bytes the member has received and sent; none, if it is apart.
 func (m *Member) Carried() (received, sent uint64, err error) {
 	if !m.Addr.IsValid() {
 		return 0, 0, nil
@@ -111,8 +114,13 @@ func openTap() (*os.File, error) {
 	const device = "/dev/net/tun"
 	fd, err := unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, &NoTunError{&os.PathError{Op: "open", Path: device, Err: err}}
+		return nil, &NoTunError{&os.PathError{
+			Op:   "open",
+			Path: device,
+			Err:  err,
+		}}
 	}
+
 	request, err := unix.NewIfreq(linkName)
 	if err == nil {
 		request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
@@ -121,10 +129,11 @@ func openTap() (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
+
 	return os.NewFile(uintptr(fd), device), nil
 }
 
-// subnets are those that the network may have, with the gateway's address.
+// subnets returns those that the network may have, with the gateway's address.
 func subnets() []netip.Prefix {
 	var all []netip.Prefix
 	for _, text := range []string{"172.30.208.1/20", "10.89.208.1/20", "192.168.208.1/20", "198.18.208.1/20"} {
@@ -133,12 +142,13 @@ func subnets() []netip.Prefix {
 	return all
 }
 
-// freeSubnet is the first of the subnets that the machine does not reach otherwise.
+// freeSubnet returns the first of the subnets that the machine does not reach otherwise.
 func freeSubnet() (netip.Prefix, error) {
 	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
 	if err != nil {
 		return netip.Prefix{}, fmt.Errorf("list the machine's routes: %w", err)
 	}
+
 	for _, subnet := range subnets() {
 		free := true
 		for _, r := range routes {
@@ -149,5 +159,6 @@ func freeSubnet() (netip.Prefix, error) {
 			return subnet, nil
 		}
 	}
+
 	return netip.Prefix{}, fmt.Errorf("choose a subnet for containers: this machine has other routes to all of %v", subnets())
 }

@@ -35,6 +35,7 @@ func TestOut(t *testing.T) {
 	if got := says(t, m.Netns, outside+":8000", long); sha256.Sum256([]byte(got)) != sha256.Sum256([]byte(machine+"\n"+long)) {
 		t.Errorf("16 MiB there and back by TCP: %d bytes came", len(got))
 	}
+
 	began := time.Now()
 	if got := says(t, m.Netns, outside+":8001", ""); !strings.Contains(got, "connection refused") {
 		t.Errorf("TCP to a port that nobody has: %q", got)
@@ -42,6 +43,7 @@ func TestOut(t *testing.T) {
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("the refusal came after %v", took)
 	}
+
 	if got := packet(t, m.Netns, outside+":8000", "hello"); got != "hello" {
 		t.Errorf("UDP: %q", got)
 	}
@@ -49,6 +51,7 @@ func TestOut(t *testing.T) {
 	if got := packet(t, m.Netns, outside+":8000", large); got != large {
 		t.Errorf("a large packet of UDP: %d bytes", len(got))
 	}
+
 	run(t, m.Netns, "ping -c 2 -i 0.2 -W 3 "+outside)
 	run(t, m.Netns, "ping -c 1 -W 3 127.0.0.1")
 	run(t, m.Netns, "ping -c 1 -W 3 "+m.DNS.String())
@@ -80,6 +83,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("UDP to %s is answered", to)
 		}
 	}
+
 	for _, to := range []string{machine, cluster, "10.213.0.254", "169.254.169.254"} {
 		if exec.Command("nsenter", "--net="+m.Netns, "ping", "-c1", "-W1", to).Run() == nil {
 			t.Errorf("a ping to %s is answered", to)
@@ -91,6 +95,7 @@ func TestGuard(t *testing.T) {
 	if got := says(t, m.Netns, "192.0.2.3:8000", "hello"); strings.Contains(got, "hello") {
 		t.Errorf("TCP to an address that the machine has got is answered: %q", got)
 	}
+
 	// The control: the same server answers the machine at all of them.
 	for _, to := range []string{"127.0.0.1", machine, "10.213.0.254", "169.254.169.254", "192.0.2.3"} {
 		if got := says(t, netns.Self, to+":8000", "hello"); !strings.Contains(got, "hello") {
@@ -119,6 +124,7 @@ func TestSpoof(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
+
 		defer c.Close()
 		_ = c.SetDeadline(time.Now().Add(time.Second))
 		_, _ = c.Write([]byte("x"))
@@ -130,6 +136,7 @@ func TestSpoof(t *testing.T) {
 	if got := from(m.Addr.String()); got != "x" {
 		t.Errorf("from its own address: %q", got)
 	}
+
 	if got := from("172.30.208.77"); got == "x" {
 		t.Error("a packet from another address is answered")
 	}
@@ -154,6 +161,7 @@ func TestPublish(t *testing.T) {
 	if got := packet(t, netns.Self, "127.0.0.1:8080", "hello"); got != "hello" {
 		t.Errorf("UDP by the loopback: %q", got)
 	}
+
 	if got := says(t, b.outside, machine+":81", "hello"); got != want {
 		t.Errorf("TCP from outside to the port that is published there: %q", got)
 	}
@@ -167,6 +175,7 @@ func TestPublish(t *testing.T) {
 			t.Errorf("%s twice: %v", p, err)
 		}
 	}
+
 	if _, err := b.net.Join(nat.Container{ID: "three", Ports: []nat.Port{{
 		Addr: netip.MustParseAddr("198.51.100.7"), Host: 80, Container: 80, Protocol: wire.TCP,
 	}}}); err == nil || !strings.Contains(err.Error(), "198.51.100.7:80/tcp") {
@@ -195,6 +204,7 @@ func TestPublishAny(t *testing.T) {
 	if p := first.Ports; len(p) != 3 || p[0].Host == 0 || p[1].Host == 0 || p[2].Host != 8000 || p[2].Last != 0 {
 		t.Fatalf("opened %v", p)
 	}
+
 	for _, p := range first.Ports {
 		at := netip.AddrPortFrom(p.Addr, p.Host).String()
 		if p.Protocol == wire.UDP {
@@ -205,6 +215,7 @@ func TestPublishAny(t *testing.T) {
 			t.Errorf("%s: %q", p, got)
 		}
 	}
+
 	if received, sent, err := first.Carried(); err != nil || received < 100 || sent < 100 {
 		t.Errorf("it has carried %d and %d: %v", received, sent, err)
 	}
@@ -216,6 +227,7 @@ func TestPublishAny(t *testing.T) {
 		Container: 80,
 		Protocol:  wire.TCP,
 	}
+
 	if second := b.join(t, nat.Container{ID: "two", Ports: []nat.Port{several}}); second.Ports[0].Host != 8001 {
 		t.Errorf("opened %v", second.Ports)
 	}
@@ -240,6 +252,7 @@ func TestRename(t *testing.T) {
 				t.Fatalf("the new name is %q", lookUp(t, one, "udp", "store"))
 			}
 		}
+
 		if got := lookUp(t, one, "udp", "db"); got == two.Addr.String() {
 			t.Error("the old name is still known")
 		}
@@ -274,6 +287,7 @@ func TestPeers(t *testing.T) {
 	if got := packet(t, one.Netns, two.Addr.String()+":5432", "hello"); got != "hello" {
 		t.Errorf("UDP: %q", got)
 	}
+
 	run(t, one.Netns, "ping -c 1 -W 3 "+two.Addr.String())
 	for name, want := range map[string]string{
 		"db": two.Addr.String(), "DB-Alias": two.Addr.String(), "web": one.Addr.String(), "www.example.com": "203.0.113.9",
@@ -284,6 +298,7 @@ func TestPeers(t *testing.T) {
 			}
 		}
 	}
+
 	if err := two.Leave(); err != nil {
 		t.Fatal(err)
 	}
@@ -325,6 +340,7 @@ func TestLeavesNothing(t *testing.T) {
 	m := b.join(t, nat.Container{ID: "one", Ports: []nat.Port{
 		{Addr: netip.MustParseAddr("127.0.0.1"), Host: 8080, Container: 80, Protocol: wire.UDP},
 	}})
+
 	during := run(t, "", state)
 	if want := strings.Count(before, "\n") + 1; strings.Count(during, "\n") != want {
 		t.Errorf("beside the socket of its port there is something of the container in the machine's network:\n%s", during)
@@ -333,6 +349,7 @@ func TestLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got := run(t, apart.Netns, "ip -o link | wc -l; ping -c 1 -W 2 127.0.0.1 >/dev/null && echo ok"); got != "1\nok\n" {
 		t.Errorf("a namespace apart: %q", got)
 	}
@@ -366,6 +383,7 @@ func TestNoRights(t *testing.T) {
 	if err := b.net.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	got := run(t, "", "cat /proc/$(pgrep -x -f mullion-nat)/task/*/status | grep -E '^(Uid|Gid|Groups|CapPrm|CapEff|CapAmb|CapInh|NoNewPrivs):' | sort -u")
 	const want = "CapAmb:\t0000000000000000\nCapEff:\t0000000000000000\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n" +
 		"Gid:\t65531\t65531\t65531\t65531\nGroups:\t \nNoNewPrivs:\t1\nUid:\t65531\t65531\t65531\t65531\n"

@@ -67,7 +67,11 @@ type Member struct {
 
 // Apart makes a network namespace with nothing but a loopback.
 func (n *Network) Apart(id string) (*Member, error) {
-	m := &Member{Container: Container{ID: id}, Netns: n.pin(id), network: n}
+	m := &Member{
+		Container: Container{ID: id},
+		Netns:     n.pin(id),
+		network:   n,
+	}
 	if err := makeNamespace(m.Netns); err != nil {
 		return nil, errors.Join(err, m.Leave())
 	}
@@ -77,12 +81,18 @@ func (n *Network) Apart(id string) (*Member, error) {
 // Join makes a network namespace that is connected, and opens the container's ports. The error is a *PortError for one
 // that cannot be opened.
 func (n *Network) Join(c Container) (_ *Member, err error) {
-	m := &Member{Container: c, Netns: n.pin(c.ID), network: n}
+	m := &Member{
+		Container: c,
+		Netns:     n.pin(c.ID),
+		network:   n,
+	}
+
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.Leave())
 		}
 	}()
+
 	m.Ports = nil
 	for _, p := range c.Ports {
 		s, opened, err := p.open()
@@ -91,6 +101,7 @@ func (n *Network) Join(c Container) (_ *Member, err error) {
 		}
 		m.sockets, m.Ports = append(m.sockets, s), append(m.Ports, opened)
 	}
+
 	if err := makeNamespace(m.Netns); err != nil {
 		return nil, err
 	}
@@ -103,6 +114,7 @@ func (n *Network) Join(c Container) (_ *Member, err error) {
 	if err := n.place(m); err != nil {
 		return nil, err
 	}
+
 	if m.tap, err = m.connect(n.subnet); err != nil {
 		return nil, err
 	}
@@ -121,6 +133,7 @@ func (n *Network) place(m *Member) error {
 	for _, other := range n.members {
 		taken[other.Addr] = true
 	}
+
 	m.DNS = n.subnet.Addr()
 	first := m.DNS.Next()
 	addr := n.last
@@ -136,6 +149,7 @@ func (n *Network) place(m *Member) error {
 			return nil
 		}
 	}
+
 	return errors.New("connect to the network: all addresses are taken")
 }
 
@@ -167,6 +181,7 @@ func (m *Member) Leave() error {
 			}
 		}
 	}
+
 	sockets, tap := m.sockets, m.tap
 	m.sockets, m.tap = nil, nil
 	n.mu.Unlock()
@@ -175,6 +190,7 @@ func (m *Member) Leave() error {
 	for _, s := range sockets {
 		errs = append(errs, s.Close())
 	}
+
 	if tap != nil {
 		errs = append(errs, tap.Close())
 	}
@@ -224,6 +240,7 @@ func (n *Network) ensure() error {
 	if n.gateway != nil && n.gateway.runs() {
 		return nil
 	}
+
 	if !n.subnet.IsValid() {
 		subnet, err := freeSubnet()
 		if err != nil {
@@ -239,6 +256,7 @@ func (n *Network) ensure() error {
 	if err != nil {
 		return fmt.Errorf("start the gateway of the network: %w", err)
 	}
+
 	err = p.ask(wire.Request{Begin: &wire.Begin{Subnet: n.subnet, Clusters: n.cfg.Clusters}}, nil)
 	if err != nil {
 		return errors.Join(fmt.Errorf("start the gateway of the network: %w", err), p.end())
@@ -248,6 +266,7 @@ func (n *Network) ensure() error {
 			n.cfg.Log.Warn("a container is not connected again", "container", m.ID, "error", err)
 		}
 	}
+
 	if n.gateway != nil {
 		_ = n.gateway.end() // it has ended, and who watches it finds another
 	}
@@ -268,6 +287,7 @@ func (n *Network) watch(p *process) {
 	if n.gateway != p || n.closed {
 		return
 	}
+
 	n.gateway = nil
 	n.cfg.Log.Warn("the gateway of the network has ended and is started again", "error", p.err)
 	_ = p.end() // it has ended

@@ -18,6 +18,7 @@ func TestPlace(t *testing.T) {
 		}
 		return m.Addr.String()
 	}
+
 	leave := func(id string) { delete(n.members, id) }
 
 	if got := given("a"); got != "192.0.2.2" {
@@ -29,6 +30,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%s gets the address that has just been free", id)
 		}
 	}
+
 	if got := given("f"); got != "192.0.2.2" {
 		t.Errorf("when no other is left: %s", got)
 	}
@@ -36,6 +38,7 @@ func TestPlace(t *testing.T) {
 	if got := given("g"); got != full {
 		t.Errorf("one too many: %s", got)
 	}
+
 	leave("d")
 	if got := given("h"); got != "192.0.2.5" {
 		t.Errorf("the only one that is free: %s", got)

@@ -23,7 +23,7 @@ type Port struct {
 	Last uint16 `json:",omitempty"`
 }
 
-// String is the machine's side, as in 127.0.0.1:8080/tcp.
+// String returns the machine's side, as in 127.0.0.1:8080/tcp.
 func (p Port) String() string {
 	if p.Last > p.Host {
 		return fmt.Sprintf("%s-%d/%s", p.at(), p.Last, p.Protocol)
@@ -79,7 +79,7 @@ func (p Port) open() (socket, Port, error) {
 	}
 }
 
-// portOf is the port that a socket has.
+// portOf returns the port that a socket has.
 func portOf(s socket) uint16 {
 	switch s := s.(type) {
 	case *net.TCPListener:
@@ -90,7 +90,7 @@ func portOf(s socket) uint16 {
 	return 0
 }
 
-// addrPort is an address of TCP or UDP.
+// addrPort returns an address of TCP or UDP.
 func addrPort(a net.Addr) netip.AddrPort {
 	if a, ok := a.(interface{ AddrPort() netip.AddrPort }); ok {
 		return a.AddrPort()

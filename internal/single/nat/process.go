@@ -28,7 +28,7 @@ const (
 	mostFiles   = 1 << 16
 )
 
-// mostProcessors is how many processors it may keep busy, as containers decide how busy it is: half of them.
+// mostProcessors returns how many processors it may keep busy, as containers decide how busy it is: half of them.
 func mostProcessors() int { return max(1, runtime.NumCPU()/2) }
 
 // askPatience bounds the wait for an answer, which takes no time unless the machine is loaded.
@@ -58,9 +58,15 @@ func start(cfg Config) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	defer other.Close()
 
-	p := &process{conn: conn, began: time.Now(), ended: make(chan struct{})}
+	p := &process{
+		conn:  conn,
+		began: time.Now(),
+		ended: make(chan struct{}),
+	}
+
 	p.cmd = exec.Command("/proc/self/fd/4") // the second of ExtraFiles
 	p.cmd.Args = []string{"mullion-nat"}
 	p.cmd.Env = []string{}
@@ -69,11 +75,13 @@ func start(cfg Config) (*process, error) {
 	if cfg.Output != nil {
 		p.cmd.Stdout, p.cmd.Stderr = cfg.Output, cfg.Output
 	}
+
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: UserID, Gid: UserID},
 		Cloneflags: unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
 		Pdeathsig:  unix.SIGKILL,
 	}
+
 	started := make(chan error, 1)
 	go func() {
 		defer close(p.ended)
@@ -87,6 +95,7 @@ func start(cfg Config) (*process, error) {
 			return p.cmd.Wait()
 		})
 	}()
+
 	if err := <-started; err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -103,10 +112,12 @@ func (p *process) begin(cfg Config) error {
 		if err != nil {
 			return err
 		}
+
 		if file != nil {
 			defer file.Close()
 		}
 	}
+
 	// This affects the calling thread, which serves only this child.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
@@ -116,6 +127,7 @@ func (p *process) begin(cfg Config) error {
 	}
 	// With fewer it works too.
 	_ = unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: mostFiles, Max: mostFiles}, nil)
+
 	return nil
 }
 
@@ -124,6 +136,7 @@ func limit(cfg Config) error {
 	if err := cgroup.Make(cfg.Cgroup); err != nil {
 		return err
 	}
+
 	for _, err := range []error{
 		cgroup.LimitMemory(cfg.Cgroup, mostMemory+mostSockets),
 		cgroup.LimitSockets(cfg.Cgroup, mostSockets),
@@ -136,6 +149,7 @@ func limit(cfg Config) error {
 			cfg.Log.Warn("the gateway of the network runs without a limit that it should have", "error", err)
 		}
 	}
+
 	return nil
 }
 
@@ -199,12 +213,18 @@ func (p *process) attach(m *Member) error {
 		MTU:   mtu,
 		Names: m.Names,
 	}}, m.tap)
+
 	for i, s := range m.sockets {
 		if err != nil {
 			break
 		}
 		port := m.Ports[i]
-		err = p.ask(wire.Request{Publish: &wire.Publish{ID: m.ID, Protocol: port.Protocol, Port: port.Container}}, s)
+		err = p.ask(wire.Request{Publish: &wire.Publish{
+			ID:       m.ID,
+			Protocol: port.Protocol,
+			Port:     port.Container,
+		}}, s)
 	}
+
 	return err
 }

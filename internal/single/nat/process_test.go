@@ -17,10 +17,16 @@ func TestAskNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	p := &process{conn: conn, cmd: exec.Command("sleep", "60"), ended: make(chan struct{})}
+	p := &process{
+		conn:  conn,
+		cmd:   exec.Command("sleep", "60"),
+		ended: make(chan struct{}),
+	}
+
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	go func() {
 		p.err = p.cmd.Wait()
 		close(p.ended)
@@ -37,6 +43,7 @@ func TestAskNoAnswer(t *testing.T) {
 	if err := other.Close(); err != nil { // as one that has no answer, at once
 		t.Fatal(err)
 	}
+
 	if err := p.ask(wire.Request{Detach: "a"}, nil); err == nil {
 		t.Error("a request without an answer was carried out")
 	}

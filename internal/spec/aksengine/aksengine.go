@@ -119,6 +119,7 @@ func (r *reader) model(root object) spec.Cluster {
 	if len(pools) == 0 {
 		r.fail(path, "is missing: without a pool there are no nodes")
 	}
+
 	if len(pools) > maxCount {
 		r.fail(path, "%d pools, at most %d", len(pools), maxCount)
 		return c
@@ -133,6 +134,7 @@ func (r *reader) model(root object) spec.Cluster {
 				r.note(windows.path, "%s", windows.why)
 			}
 		}
+
 		if pods != 0 && node.KubeletConfiguration == nil {
 			node.KubeletConfiguration = spec.Fields{"maxPods": float64(pods)}
 		}
@@ -185,6 +187,7 @@ func (r *reader) orchestrator(o object, c *spec.Cluster) (pods int) {
 	default:
 		r.note(path, "%s is not there: Windows nodes have Mullion's container runtime, Linux nodes containerd", quoted(name))
 	}
+
 	if name, path := k.text("kubeProxyMode"); name != "" {
 		r.note(path, "kube-proxy is in mode kernelspace on Windows nodes, and in mode nftables on Linux nodes")
 	}

@@ -292,6 +292,7 @@ func FuzzRead(f *testing.F) {
 		for _, n := range notes {
 			said += n.String()
 		}
+
 		if len(notes) > 201 || strings.ContainsAny(said, "\x1b\x00\x07") {
 			t.Errorf("%q: %d notes: %q", text, len(notes), said)
 		}

@@ -137,6 +137,7 @@ func (o object) number(name string, most int) (n int, path string, ok bool) {
 		o.r.fail(path, "%.20s is not a whole number from 1 to %d", number.String(), most)
 		return 0, path, false
 	}
+
 	return n, path, true
 }
 

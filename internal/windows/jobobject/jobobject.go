@@ -90,18 +90,21 @@ func Information(class Class, l Limits, u Usage) ([]byte, bool) {
 	case ExtendedLimits:
 		// The peak of a single process is not known.
 		return words(append(limits(l), ioCounters(u)...), 0, l.Memory, 0, u.Commit), true
+
 	case Groups:
 		var b []byte
 		for _, a := range l.Affinity {
 			b = binary.LittleEndian.AppendUint16(b, a.Group)
 		}
 		return b, true
+
 	case GroupAffinities:
 		var b []byte
 		for _, a := range l.Affinity {
 			b = words(b, a.Mask, uint64(a.Group))
 		}
 		return b, true
+
 	case CPURateControl:
 		return rate(l), true
 	case MemoryUsage:

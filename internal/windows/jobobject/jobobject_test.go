@@ -70,6 +70,7 @@ func TestInformation(t *testing.T) {
 					got[at] = v
 				}
 			}
+
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -110,6 +111,7 @@ func TestFile(t *testing.T) {
 			seen[class] = true
 			b = b[8+size:]
 		}
+
 		if len(seen) != 6 {
 			t.Errorf("the classes are %v", seen)
 		}

@@ -42,6 +42,7 @@ func Align(file []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := make([]byte, roundUp(h.size), roundUp(uint32(len(file)))+pageSize*(h.sections+1))
 	copy(out, file[:h.size])
 	put := func(at uint32, value uint32) { binary.LittleEndian.PutUint32(out[at:], value) }
@@ -61,11 +62,13 @@ func Align(file []byte) ([]byte, error) {
 		if uint64(from)+uint64(size) > uint64(len(file)) || uint64(len(out))+uint64(roundUp(size)) > 1<<31 {
 			return nil, fmt.Errorf("%w: section %d is not in the file", ErrNot, i)
 		}
+
 		put(header+rawSizeAt, roundUp(size))
 		put(header+rawDataAt, uint32(len(out)))
 		out = append(out, file[from:from+size]...)
 		out = append(out, make([]byte, roundUp(size)-size)...)
 	}
+
 	return out, nil
 }
 
@@ -105,6 +108,7 @@ func headersOf(file []byte) (headers, error) {
 			return headers{}, fmt.Errorf("%w that can be moved: it has data of directory %d", ErrNot, index)
 		}
 	}
+
 	return h, nil
 }
 

@@ -19,12 +19,14 @@ func goProgram(t *testing.T) []byte {
 	if err := os.WriteFile(source, []byte("package main\n\nfunc main() { println(1) }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	to := filepath.Join(dir, "main.exe")
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", to, source)
 	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
+
 	data, err := os.ReadFile(to)
 	if err != nil {
 		t.Fatal(err)
@@ -60,12 +62,14 @@ func TestAlign(t *testing.T) {
 		if s.Offset%pageSize != 0 || s.Size%pageSize != 0 || s.Size < was.Size {
 			t.Errorf("section %s is at %#x, %#x bytes long", s.Name, s.Offset, s.Size)
 		}
+
 		if s.Offset != was.Offset {
 			moved++
 		}
 		if was.Offset == 0 {
 			continue
 		}
+
 		want := file[was.Offset : was.Offset+was.Size]
 		got := aligned[s.Offset : s.Offset+s.Size]
 		if !bytes.HasPrefix(got, want) || len(bytes.Trim(got[len(want):], "\x00")) > 0 {
@@ -91,6 +95,7 @@ func TestAlignRefuses(t *testing.T) {
 		binary.LittleEndian.PutUint32(changed[offset:], value)
 		return changed
 	}
+
 	first := optional + uint32(binary.LittleEndian.Uint16(file[at+signatureSize+optionalSizeAt:]))
 	for name, bad := range map[string][]byte{
 		"empty":                  nil,

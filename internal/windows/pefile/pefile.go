@@ -88,6 +88,7 @@ func Read(r io.ReaderAt) (*File, error) {
 	if err := f.clr(dirs[pe.IMAGE_DIRECTORY_ENTRY_COM_DESCRIPTOR]); err != nil {
 		return nil, fmt.Errorf("read the CLR header: %w", err)
 	}
+
 	if f.Imports, err = f.imports(dirs[pe.IMAGE_DIRECTORY_ENTRY_IMPORT]); err != nil {
 		return nil, fmt.Errorf("read the imports: %w", err)
 	}
@@ -130,6 +131,7 @@ func (f *File) header() (dirs [16]pe.DataDirectory, err error) {
 		f.headers = o.SizeOfHeaders
 		dirs = o.DataDirectory
 		count = o.NumberOfRvaAndSizes
+
 	case 0x10b:
 		var o pe.OptionalHeader32
 		err = f.struc(at, &o)
@@ -147,6 +149,7 @@ func (f *File) header() (dirs [16]pe.DataDirectory, err error) {
 	for i := int(min(count, 16)); i < len(dirs); i++ {
 		dirs[i] = pe.DataDirectory{}
 	}
+
 	if head.NumberOfSections > maxSections {
 		return dirs, fmt.Errorf("it has %d sections, at most %d are allowed", head.NumberOfSections, maxSections)
 	}
@@ -207,8 +210,10 @@ func (f *File) place(rva uint32) (at int64, left, zero uint32) {
 		if in < raw {
 			return int64(s.offset) + int64(in), raw - in, s.size - raw
 		}
+
 		return 0, 0, s.size - in
 	}
+
 	if rva < f.headers {
 		return int64(rva), f.headers - rva, 0
 	}
@@ -236,6 +241,7 @@ func (f *File) Text(rva uint32) (string, error) {
 		if err != nil {
 			return "", err
 		}
+
 		if head, _, ended := bytes.Cut(buf, []byte{0}); ended {
 			out = append(out, head...)
 			if f.names += len(out); f.names > maxNames {
@@ -243,6 +249,7 @@ func (f *File) Text(rva uint32) (string, error) {
 			}
 			return string(out), nil
 		}
+
 		if len(buf) == 0 {
 			break
 		}
@@ -263,6 +270,7 @@ func (f *File) clr(dir pe.DataDirectory) error {
 		Metadata     pe.DataDirectory
 		Flags        uint32
 	}
+
 	if err := f.at(dir.VirtualAddress, &h); err != nil {
 		return err
 	}

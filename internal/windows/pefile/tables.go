@@ -90,6 +90,7 @@ func (f *File) library(name, table uint32, before []Import) (Import, error) {
 	for _, b := range before {
 		total += len(b.Functions)
 	}
+
 	size := 4
 	if f.wide() {
 		size = 8
@@ -137,6 +138,7 @@ func (f *File) Slots() (map[uint32]Slot, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	dir := dirs[pe.IMAGE_DIRECTORY_ENTRY_IMPORT]
 	out := map[uint32]Slot{}
 	size := 4
@@ -178,6 +180,7 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 	if err := f.at(dir.VirtualAddress, &d); err != nil {
 		return nil, err
 	}
+
 	if d.Functions > maxFunctions || d.Names > maxFunctions {
 		return nil, fmt.Errorf("it has more than %d exports", maxFunctions)
 	}
@@ -196,6 +199,7 @@ func (f *File) exports(dir pe.DataDirectory) ([]Export, error) {
 		if rva == 0 {
 			continue
 		}
+
 		e := Export{Ordinal: d.Base + uint32(i), RVA: rva}
 		if rva >= dir.VirtualAddress && rva-dir.VirtualAddress < dir.Size {
 			if e.Forward, err = f.Text(rva); err != nil {
@@ -250,6 +254,7 @@ func (f *File) numbers(rva, count uint32, size int) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(buf) < int(count)*size {
 		return nil, fmt.Errorf("the section ends within the table at %#x", rva)
 	}

@@ -204,6 +204,7 @@ func (h *hive) subkeys(offset uint32, lists bool, each func(uint32) error) error
 			}
 			return h.subkeys(inner, false, each)
 		}
+
 	default:
 		return fmt.Errorf("list of keys at %#x is of kind %q: %w", offset, kind, ErrFormat)
 	}
@@ -292,12 +293,14 @@ func (h *hive) dataOf(cell []byte) ([]byte, error) {
 		}
 		return cell[8 : 8+size], nil
 	}
+
 	if size == 0 || offset == none {
 		return nil, nil
 	}
 	if h.data += int(min(size, maxData)); h.data > maxData {
 		return nil, ErrTooLarge
 	}
+
 	if !h.big || size <= bigSegment {
 		data, err := h.cell(offset, int(size))
 		if err != nil {
@@ -345,6 +348,7 @@ func text(b []byte, size int, narrow bool) (string, error) {
 	if size > len(b) || (!narrow && size%2 != 0) {
 		return "", ErrFormat
 	}
+
 	if narrow {
 		runes := make([]rune, size)
 		for i := range runes {

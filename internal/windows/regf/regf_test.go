@@ -129,6 +129,7 @@ func TestWithoutEnd(t *testing.T) {
 	}
 
 	wide := regf.Build(keys...)
+
 	// Every list of 41 keys gets 41 times its first key, which is "k" but for the last.
 	at := 4096
 	for {

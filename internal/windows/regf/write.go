@@ -43,6 +43,7 @@ func Build(keys ...Key) []byte {
 	for i := 0; i < 508; i += 4 {
 		sum ^= binary.LittleEndian.Uint32(base[i:])
 	}
+
 	binary.LittleEndian.PutUint32(base[508:], sum)
 	return append(base, b.bins...)
 }
@@ -72,7 +73,7 @@ func (n *node) child(name string) *node {
 	return c
 }
 
-// sorted are the keys below a key, as Windows looks for them.
+// sorted returns the keys below a key, as Windows looks for them.
 func (n *node) sorted() []*node {
 	var list []*node
 	for _, folded := range slices.Sorted(maps.Keys(n.children)) {
@@ -109,6 +110,7 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	if root {
 		name, flags = []byte("root"), 0x20|0x4|0x8
 	}
+
 	offset, _ := b.cell(76 + len(name))
 	var children, values []uint32
 	below := n.sorted()
@@ -119,6 +121,7 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	for _, v := range n.key.Values {
 		values = append(values, b.value(v))
 	}
+
 	list, valueList := uint32(none), uint32(none)
 	if len(children) > 0 {
 		list = b.list(below, children)
@@ -143,6 +146,7 @@ func (b *builder) write(n *node, parent uint32, root bool) uint32 {
 	put32(cell, 48, none)
 	put16(cell, 72, len(name))
 	copy(cell[76:], name)
+
 	return offset
 }
 
@@ -160,12 +164,14 @@ func (b *builder) list(nodes []*node, offsets []uint32) uint32 {
 		end := min(at+mostInList, len(nodes))
 		leaves = append(leaves, b.leaf(nodes[at:end], offsets[at:end]))
 	}
+
 	offset, cell := b.cell(4 + 4*len(leaves))
 	copy(cell, "ri")
 	put16(cell, 2, len(leaves))
 	for i, leaf := range leaves {
 		put32(cell, 4+4*i, leaf)
 	}
+
 	return offset
 }
 
@@ -230,6 +236,7 @@ func (b *builder) value(v Value) uint32 {
 	put32(cell, 12, v.Type)
 	put16(cell, 16, flags)
 	copy(cell[20:], name)
+
 	return offset
 }
 

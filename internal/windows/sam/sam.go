@@ -115,6 +115,7 @@ func (a *Accounts) applyName(name string, k regf.Key) error {
 		if len(a.users) == mostAccounts {
 			return fmt.Errorf("%w: it has more than %d accounts", regf.ErrTooLarge, mostAccounts)
 		}
+
 		a.users[strings.ToLower(name)] = user{name, v.Type}
 	}
 

@@ -31,6 +31,7 @@ func SupportRows() []support.Row {
 	add("Windows API: processes and counters", jobRows())
 	add("Windows API: cryptography", cryptoRows())
 	add("Programs that need more of Windows than Wine has", programRows())
+
 	return rows
 }
 

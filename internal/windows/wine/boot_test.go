@@ -22,6 +22,7 @@ func newTestWine(t *testing.T, failures int) (Options, *bytes.Buffer) {
 		}
 		return path
 	}
+
 	var said bytes.Buffer
 
 	return Options{

@@ -266,6 +266,7 @@ func parseValue(name, data string) (regf.Value, bool) {
 			Type: regDWORD,
 			Data: binary.LittleEndian.AppendUint32(nil, uint32(number)),
 		}, err == nil
+
 	case kind == "hex":
 		return bytesValue(name, regBinary, rest)
 	}
@@ -308,6 +309,7 @@ func bytesValue(name string, kind uint32, data string) (regf.Value, bool) {
 	if kind == regLink {
 		return regf.Value{}, false
 	}
+
 	raw := []byte{}
 	for word := range strings.FieldsFuncSeq(data, func(r rune) bool { return strings.ContainsRune(",\\ \n\r\t", r) }) {
 		number, err := strconv.ParseUint(word, 16, 8)
@@ -340,6 +342,7 @@ func textUnits(text string) []uint16 {
 		units = append(units, unit)
 		text = text[1+length:]
 	}
+
 	return units
 }
 
@@ -365,6 +368,7 @@ func escaped(text string) (unit uint16, length int) {
 	for end < len(text) && end-begin < most && strings.IndexByte(digits, text[end]) >= 0 {
 		end++
 	}
+
 	if number, err := strconv.ParseUint(text[begin:end], base, 16); err == nil {
 		return uint16(number), end
 	}

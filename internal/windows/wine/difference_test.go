@@ -106,6 +106,7 @@ func TestWriteBounded(t *testing.T) {
 	for i := range 100_000 {
 		fmt.Fprintf(&many, "\n[Software\\\\k%d] 1\n", i)
 	}
+
 	began := time.Now()
 	_, err := LayerHives()[1].Write(many.String(), registryBefore)
 	if took := time.Since(began); err != nil || took > 20*time.Second {
@@ -130,6 +131,7 @@ func TestWriteNothing(t *testing.T) {
 			}
 		}
 	}
+
 	if _, err := LayerHives()[1].Write("no registry", registryAfter); err == nil {
 		t.Error("what is no registry has differences")
 	}
@@ -157,6 +159,7 @@ func TestWriteUser(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"Environment OWN"}) {
 		t.Errorf("%q, %v", got, err)
 	}
+
 	if hive, err := writeUser(before, before); hive != nil || err != nil {
 		t.Errorf("%d bytes, %v", len(hive), err)
 	}
@@ -179,6 +182,7 @@ func FuzzWrite(f *testing.F) {
 				t.Errorf("%s: %v", h.Name, err)
 			}
 		}
+
 		_, _ = writeUser(registryBefore, after)
 	})
 }

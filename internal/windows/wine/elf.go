@@ -1,6 +1,6 @@
 package wine
 
-// consoleLibs are Wine's ELF libraries that a program without windows may load; the rest (X11, sound, cameras,
+// consoleLibs returns Wine's ELF libraries that a program without windows may load; the rest (X11, sound, cameras,
 // printers) is left without what it needs, so it does not load.
 func consoleLibs() []string {
 	return []string{

@@ -90,6 +90,7 @@ func Find(dir string) (Install, error) {
 		err = fmt.Errorf("%w in %q: it needs bin/wine64, bin/wine or usr/lib/wine/wine64, with wineserver, the libraries and share/wine of the same build",
 			ErrNotInFolder, dir)
 	}
+
 	return inst, err
 }
 
@@ -113,6 +114,7 @@ func find(root string, loaders []string, version func(loader string) (string, er
 		if err != nil {
 			return Install{}, fmt.Errorf("find wine: %w", err)
 		}
+
 		if inst.Version, err = version(inst.Loader); err != nil {
 			return Install{}, fmt.Errorf("find wine: %w", err)
 		}

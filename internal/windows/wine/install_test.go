@@ -24,6 +24,7 @@ func fakeWine(t *testing.T, root string, files ...string) {
 		if strings.HasSuffix(f, ".sh") {
 			path, content = strings.TrimSuffix(path, ".sh"), "#!/bin/sh"
 		}
+
 		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -91,6 +92,7 @@ func TestFind(t *testing.T) {
 					*p = filepath.Join(root, *p)
 				}
 			}
+
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -122,6 +124,7 @@ func TestFindInFolder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			fakeWine(t, dir, tt.files...)
 			_, err = Find(dir)
@@ -214,6 +217,7 @@ func TestBuildKeysText(t *testing.T) {
 "CSDVersion"=dword:00000000
 "CSDBuildNumber"=dword:00000aca
 `
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -233,6 +237,7 @@ func TestServiceKeys(t *testing.T) {
 	for _, name := range []string{"winebus", "nsiproxy", "MountMgr", `winebus\\Parameters`} {
 		hive += "\n[System\\\\CurrentControlSet\\\\Services\\\\" + name + "] 0\n\"Start\"=dword:00000002\n"
 	}
+
 	hive += "\n[System\\\\CurrentControlSet\\\\Services\\\\Tcpip] 0\n\n[System\\\\Other] 0\n\"Start\"=dword:00000002\n"
 	keys, err := serviceKeys(hive)
 	if err != nil {

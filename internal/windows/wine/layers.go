@@ -31,6 +31,7 @@ func Data(name string, kind uint32, data []byte) Value {
 			}
 			return ExpandSZ(name, text)
 		}
+
 	case regDWORD:
 		if len(data) == 4 {
 			return DWORD(name, binary.LittleEndian.Uint32(data))

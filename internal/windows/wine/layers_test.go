@@ -117,6 +117,7 @@ func TestLayerChanges(t *testing.T) {
 "Number"=dword:00000201
 @="say \"hi\"\x000a[x]"
 `
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -129,6 +130,7 @@ func TestLayerChangesAreBounded(t *testing.T) {
 	for i := range 25 {
 		keys = append(keys, regf.Key{Path: fmt.Sprintf("k%d", i), Values: []regf.Value{{Name: "v", Type: 3, Data: data}}})
 	}
+
 	room := MaxChanges
 	if _, err := software(regf.Build(keys...), &room); !errors.Is(err, regf.ErrTooLarge) {
 		t.Error(err)
@@ -149,6 +151,7 @@ func TestLayerChangesAreBounded(t *testing.T) {
 			t.Fatal(err, room)
 		}
 	}
+
 	if _, err := system(small, &room); !errors.Is(err, regf.ErrTooLarge) {
 		t.Error(err)
 	}

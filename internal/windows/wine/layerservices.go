@@ -25,6 +25,7 @@ func ApplyLayers(text string, changes []Key) (edited string, left []string, err 
 	if err != nil {
 		return "", nil, err
 	}
+
 	own := map[string]bool{} // in lower case
 	for path := range h.tree {
 		if name := serviceName(path); name != "" {
@@ -42,6 +43,7 @@ func ApplyLayers(text string, changes []Key) (edited string, left []string, err 
 			added.apply(c)
 		}
 	}
+
 	left = h.addServices(added)
 	return h.String(), left, nil
 }
@@ -54,6 +56,7 @@ func (h *hive) addServices(added *hive) (left []string) {
 			services[name] = k
 		}
 	}
+
 	reasons := map[string]string{}
 	for name, k := range services {
 		reasons[name] = k.notAdded()

@@ -96,6 +96,7 @@ func TestServicesOfLayers(t *testing.T) {
 "Start"=dword:00000002
 "ImagePath"=str(2):"%ProgramFiles%\\shared.exe"
 `
+
 	if diff := cmp.Diff(strings.ReplaceAll(want, "[System\\\\CurrentControlSet\\\\Services\\\\EventLog] 0\n\n", ""), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -146,6 +147,7 @@ func TestUserChanges(t *testing.T) {
 [Software\\Own] 0
 "a"=str(2):"%USERPROFILE%"
 `
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

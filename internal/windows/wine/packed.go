@@ -102,6 +102,7 @@ func Pack(ctx context.Context, o Options, dir string) (file string, made bool, e
 	case !errors.Is(err, fs.ErrNotExist):
 		o.Log.Warn("a packed prefix is of no use and is made again", "file", file, "error", err)
 	}
+
 	if err := o.packTo(ctx, file, filepath.Join(dir, makingDir)); err != nil {
 		return "", false, fmt.Errorf("pack a prefix: %w", err)
 	}
@@ -148,6 +149,7 @@ func (o Options) writePacked(file, prefix string) (err error) {
 				return fs.SkipDir
 			}
 			return nil
+
 		case e.Type().IsRegular():
 			info, err := e.Info()
 			if err != nil {
@@ -157,11 +159,13 @@ func (o Options) writePacked(file, prefix string) (err error) {
 			if err != nil {
 				return err
 			}
+
 			if from != nil {
 				list.Originals[name] = *from
 				return nil
 			}
 			list.Files++
+
 		case !e.IsDir():
 			return nil // links lead to the folders of the user who runs wineboot
 		}
@@ -169,6 +173,7 @@ func (o Options) writePacked(file, prefix string) (err error) {
 		own = append(own, name)
 		return nil
 	})
+
 	if err != nil {
 		return err
 	}
@@ -183,6 +188,7 @@ func (o Options) writePacked(file, prefix string) (err error) {
 	if err != nil {
 		return err
 	}
+
 	t := tar.NewWriter(out)
 	header := &tar.Header{
 		Name: packedIndex,
@@ -192,6 +198,7 @@ func (o Options) writePacked(file, prefix string) (err error) {
 	if err := t.WriteHeader(header); err != nil {
 		return err
 	}
+
 	if _, err := t.Write(index); err != nil {
 		return err
 	}
@@ -231,6 +238,7 @@ func addTo(t *tar.Writer, prefix, name string) error {
 		ModTime:  info.ModTime(),
 		Format:   tar.FormatPAX,
 	}
+
 	if info.IsDir() {
 		h.Typeflag, h.Size = tar.TypeDir, 0
 		return t.WriteHeader(h)
@@ -290,6 +298,7 @@ func (o Options) unpack(prefix string) (lacks map[string]original, there bool, e
 		if !errors.Is(err, fs.ErrNotExist) {
 			o.Log.Warn("a packed prefix is of no use", "file", file, "error", err)
 		}
+
 		if err := os.RemoveAll(prefix); err != nil {
 			return nil, false, err
 		}
@@ -384,6 +393,7 @@ func readPacked(file string, each func(h *tar.Header, content io.Reader) error) 
 			return list, err
 		}
 	}
+
 	if files != list.Files {
 		return list, fmt.Errorf("it has %d files instead of %d", files, list.Files)
 	}
@@ -465,6 +475,7 @@ func RemovePacked(dir string) (files []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	unlock, err := lockFolder(dir)
 	if err != nil {
 		return nil, err

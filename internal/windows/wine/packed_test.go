@@ -36,6 +36,7 @@ func packable(t *testing.T) (Options, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	more := `cp ` + program + ` "$WINEPREFIX/drive_c/windows/system32/"
 echo made >"$WINEPREFIX/drive_c/windows/win.ini"
 mkdir -p "$WINEPREFIX/drive_c/users/root/Temp" "$WINEPREFIX/drive_c/users/Public/Documents"
@@ -84,6 +85,7 @@ func TestPack(t *testing.T) {
 	if _, _, err := Pack(t.Context(), o, dir); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := os.Stat(filepath.Join(dir, lockName)); !os.IsNotExist(err) {
 		t.Errorf("a folder with a whole prefix is locked: %v", err)
 	}
@@ -102,6 +104,7 @@ func TestPack(t *testing.T) {
 	if ran != 0 {
 		t.Errorf("wineboot ran %d times", ran)
 	}
+
 	for name, want := range map[string]string{
 		"Files/windows/system32/kernel32.dll": "Wine's own",
 		"Files/windows/win.ini":               "made\n",
@@ -139,6 +142,7 @@ func TestDamagedPackedPrefix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -170,6 +174,7 @@ func TestDamagedPackedPrefix(t *testing.T) {
 		if err != nil || again != file || (!made && !strings.Contains(name, "lead") && name != "absolute") {
 			t.Errorf("%s: packed again: %v, %v", name, made, err)
 		}
+
 		if err := os.WriteFile(file, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -177,6 +182,7 @@ func TestDamagedPackedPrefix(t *testing.T) {
 		if ran != 1 {
 			t.Errorf("%s: wineboot ran %d times", name, ran)
 		}
+
 		if _, err := os.Stat(filepath.Join(base, "Files/windows/win.ini")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -184,6 +190,7 @@ func TestDamagedPackedPrefix(t *testing.T) {
 			t.Errorf("%s: a file was written outside of the prefix", name)
 		}
 	}
+
 	if _, err := os.Lstat(outside); err == nil {
 		t.Error("a file was written where an absolute name says")
 	}
@@ -195,6 +202,7 @@ func TestDamagedPackedPrefix(t *testing.T) {
 	if err := os.WriteFile(upgraded, []byte("upgraded"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, made, err := Pack(t.Context(), o, dir); err != nil || !made { // it does not fit any more
 		t.Errorf("made again: %v, %v", made, err)
 	}
@@ -231,6 +239,7 @@ func packedOf(t *testing.T, list string, files ...tar.Header) []byte {
 	for _, h := range files {
 		add(h, "x")
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -256,6 +265,7 @@ func TestInstalledWineStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		system32 := filepath.Join(base, "Files/windows/system32")
 		if err := os.WriteFile(filepath.Join(system32, "kernel32.dll"), []byte("Mullion's"), 0o644); err != nil {
 			t.Fatal(err)

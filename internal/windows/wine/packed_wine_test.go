@@ -22,6 +22,7 @@ func TestPackedPrefixIsWholeWine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	o := Options{Install: install, Log: slog.New(slog.DiscardHandler)}
 	dir := t.TempDir()
 	prefix, packed := filepath.Join(dir, "prefix"), filepath.Join(dir, "packed")
@@ -36,6 +37,7 @@ func TestPackedPrefixIsWholeWine(t *testing.T) {
 	if err := os.Mkdir(packed, 0o755); err != nil {
 		t.Fatal(err)
 	}
+
 	file := filepath.Join(packed, packedName(key))
 	if err := o.writePacked(file, prefix); err != nil {
 		t.Fatal(err)
@@ -45,6 +47,7 @@ func TestPackedPrefixIsWholeWine(t *testing.T) {
 	if err := adopt(prefix, booted); err != nil {
 		t.Fatal(err)
 	}
+
 	o.Packed = []string{packed}
 	begin := time.Now()
 	lacks, err := o.boot(t.Context(), filepath.Join(dir, "tmp"), unpacked)
@@ -54,6 +57,7 @@ func TestPackedPrefixIsWholeWine(t *testing.T) {
 	if err := errors.Join(o.linkWine(unpacked, lacks), o.linkWine(booted, nil)); err != nil {
 		t.Fatal(err)
 	}
+
 	took := time.Since(begin)
 
 	if diff := cmp.Diff(contentOf(t, booted), contentOf(t, unpacked)); diff != "" {
@@ -87,6 +91,7 @@ func contentOf(t *testing.T, dir string) map[string]string {
 				return err
 			}
 			text += " to " + to
+
 		case e.Type().IsRegular():
 			content, err := os.ReadFile(path)
 			if err != nil {
@@ -98,6 +103,7 @@ func contentOf(t *testing.T, dir string) map[string]string {
 		found[path[len(dir):]] = text
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,7 @@ func splitWindows(p string) ([]string, error) {
 	if strings.HasPrefix(p, `\\`) {
 		return nil, errors.New("is a network or device path; only drive C: has files")
 	}
+
 	if len(p) >= 2 && p[1] == ':' {
 		if p[0] != 'c' && p[0] != 'C' {
 			return nil, fmt.Errorf("there is no drive %s", p[:2])
@@ -49,6 +50,7 @@ func splitWindows(p string) ([]string, error) {
 			}
 			parts = parts[:len(parts)-1]
 			continue
+
 		case strings.ContainsAny(c, `:*?"<>|`):
 			return nil, fmt.Errorf("component %q has a character that file names do not have", c)
 		}
@@ -145,6 +147,7 @@ func (b bound) follow(dir []string, text string) (parts []string, root string, e
 		} else if target != root {
 			continue
 		}
+
 		for _, start := range [][]string{b.parts, b.asked} {
 			if len(parts) >= len(start) && slices.EqualFunc(start, parts[:len(start)], strings.EqualFold) {
 				return parts[len(start):], "", nil

@@ -86,6 +86,7 @@ func openSource(drive, winPath string, patterns []string, mounted Mounted) (*os.
 			parts: p.parts,
 			asked: parts[:n],
 		}}
+
 		parts = parts[n:]
 	}
 
@@ -153,6 +154,7 @@ func openDrive(drive string) (tree, error) {
 			Err:  err,
 		}
 	}
+
 	return tree{bound: bound{drive: real}, root: fd}, nil
 }
 
@@ -218,6 +220,7 @@ func (t tree) walk(parts []string) (p place, next *way, err error) {
 			}
 			return place{}, &way{slices.Concat(target, parts[i+1:]), root}, nil
 		}
+
 		if err != nil {
 			return place{}, nil, errors.Join(fmt.Errorf("read link %q: %w", part, err), unix.Close(fd))
 		}
@@ -240,6 +243,7 @@ func (t tree) open(parts []string) (place, error) {
 		if err != nil || len(p.missing) == 0 {
 			return p, err
 		}
+
 		if p.links > 0 {
 			// Perhaps the link was replaced and its target removed meanwhile, as the kubelet does with ConfigMaps.
 			last = fmt.Errorf("find %q, to which a symbolic link leads: %w", p.missing[0], fs.ErrNotExist)
@@ -269,6 +273,7 @@ func (p place) make() error {
 			Err:  err,
 		}
 	}
+
 	if len(p.missing) > 1 {
 		return nil
 	}
@@ -317,6 +322,7 @@ func openEntry(dir int, name string) (string, int, error) {
 
 	folder := os.NewFile(uintptr(list), name)
 	defer folder.Close()
+
 	for {
 		names, err := folder.Readdirnames(mostNames)
 		for _, n := range names {
@@ -355,5 +361,6 @@ func readLink(fd int) (text string, isLink bool, err error) {
 	if n > unix.PathMax {
 		return "", false, unix.ENAMETOOLONG
 	}
+
 	return string(buf[:n]), true, nil
 }

@@ -127,6 +127,7 @@ func TestUnixPath(t *testing.T) {
 			}
 			continue
 		}
+
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("UnixPath(%q) = %q, %v; want an error with %q", in, got, err, word)
 		}
@@ -151,6 +152,7 @@ func FuzzUnixPath(f *testing.F) {
 	for _, s := range []string{`C:\a\up\a`, `a/b/upup`, `abs/passwd`, `in/upup/..`, `C:\in\..\..`} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, p string) {
 		got, err := UnixPath(drive, p)
 		if err == nil && got != drive && !strings.HasPrefix(got, drive+"/") {

@@ -193,6 +193,7 @@ func (o Options) makeSystem(ctx context.Context, s *System) error {
 	if err := os.WriteFile(filepath.Join(tmp, systemFile), append(data, '\n'), 0o644); err != nil {
 		return err
 	}
+
 	if err := syncTree(tmp); err != nil {
 		return err
 	}
@@ -205,6 +206,7 @@ func (o Options) fill(ctx context.Context, tmp string) error {
 	if err := os.MkdirAll(tmp, 0o755); err != nil {
 		return err
 	}
+
 	var lacks map[string]original
 	if err := o.step("make a windows folder", func() (err error) {
 		lacks, err = o.boot(ctx, tmp, base)
@@ -212,6 +214,7 @@ func (o Options) fill(ctx context.Context, tmp string) error {
 	}); err != nil {
 		return err
 	}
+
 	if err := o.step("copy elf libraries", func() error { return o.copyUnix(base) }); err != nil {
 		return err
 	}
@@ -261,6 +264,7 @@ func (s *System) addBuild(b winver.Build) error {
 	if err := os.WriteFile(filepath.Join(tmp, "system.reg"), []byte(edited), 0o644); err != nil {
 		return err
 	}
+
 	if err := syncTree(tmp); err != nil {
 		return err
 	}
@@ -318,6 +322,7 @@ func (o Options) installShims(system32 string) ([]string, error) {
 			overrides = append(overrides, replaced...)
 			continue
 		}
+
 		if err := copyProgram(f, filepath.Join(system32, strings.ToLower(name))); err != nil {
 			return nil, err
 		}
@@ -327,6 +332,7 @@ func (o Options) installShims(system32 string) ([]string, error) {
 		if strings.EqualFold(filepath.Ext(name), ".exe") && o.Install.hasBuiltin(name) {
 			overrides = append(overrides, strings.ToLower(name)) // for programs Wine wants the name with its ending
 		}
+
 		if strings.EqualFold(name, "powershell.exe") {
 			for _, as := range []string{"WindowsPowerShell/v1.0/powershell.exe", "pwsh.exe"} {
 				if err := copyProgram(f, filepath.Join(system32, as)); err != nil {
@@ -335,6 +341,7 @@ func (o Options) installShims(system32 string) ([]string, error) {
 			}
 		}
 	}
+
 	slices.Sort(overrides)
 	return slices.Compact(overrides), nil // a folder of shims may hold what wintools.exe replaces too
 }

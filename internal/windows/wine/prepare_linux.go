@@ -45,6 +45,7 @@ func readable(base string) error {
 		if err != nil || e.Type()&fs.ModeSymlink != 0 {
 			return err
 		}
+
 		var st unix.Stat_t
 		if err := unix.Lstat(path, &st); err != nil {
 			return &fs.PathError{

@@ -100,6 +100,7 @@ func overlaid(t *testing.T, s *System, b winver.Build) func(args ...string) stri
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		defer out.Close()
 		cmd.Stdout, cmd.Stderr = out, out
 
@@ -192,6 +193,7 @@ func TestBaseLayerIsSelfContained(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		if info.Mode()&os.ModeSymlink != 0 {
 			target, err := os.Readlink(path)
 			if err != nil {
@@ -202,12 +204,14 @@ func TestBaseLayerIsSelfContained(t *testing.T) {
 			}
 			return nil
 		}
+
 		if want := os.FileMode(0o444); info.Mode()&want != want {
 			t.Errorf("%s: mode %v is not readable by all", path, info.Mode())
 		}
 
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

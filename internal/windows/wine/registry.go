@@ -146,10 +146,12 @@ func parseHive(text string) (*hive, error) {
 			if strings.Count(key.path, `\`) > deepestKey {
 				return nil, fmt.Errorf("parse registry: line %d: %w: a key below %d others", i+1, regf.ErrTooLarge, deepestKey)
 			}
+
 			h.add(key)
 			if len(h.tree) > mostKeys || i > mostLines {
 				return nil, fmt.Errorf("parse registry: %w: more than %d keys or %d lines", regf.ErrTooLarge, mostKeys, mostLines)
 			}
+
 		case key == nil:
 			h.head = append(h.head, line)
 		case line != "":

@@ -99,6 +99,7 @@ func TestEditRegistry(t *testing.T) {
 #link
 "SymbolicLinkValue"=hex(6):5c,00,52,00,5c,00,e9,00,34,d8,1e,dd
 `
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -42,6 +42,7 @@ func TestNameServerFolder(t *testing.T) {
 			if text, err := os.ReadFile(path); err != nil || string(text) != "wine-server" {
 				t.Errorf("%q, %v", text, err)
 			}
+
 			if _, err := os.Lstat(filepath.Join(dir, "../outside")); err == nil {
 				t.Error("a file was written outside of the prefix")
 			}

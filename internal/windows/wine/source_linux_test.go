@@ -274,6 +274,7 @@ func (j jungle) check(t *testing.T) {
 	if j.plain && linuxErr == nil && (err != nil || got != want) {
 		t.Fatalf("%s: %q, %v; Linux says %s", winPath, got, err, want)
 	}
+
 	if j.plain && errors.Is(linuxErr, unix.ELOOP) && err == nil {
 		t.Fatalf("%s: %q; Linux says that there are too many links", winPath, got)
 	}
@@ -300,6 +301,7 @@ func tryJungle(t *testing.T, seed uint64, paths int) {
 			t.Fatal(err)
 		}
 	}
+
 	j.grow(t, filepath.Join(j.drive, j.volume), 3)
 	for range paths {
 		j.check(t)

@@ -38,6 +38,7 @@ func (o Options) boot(ctx context.Context, tmp, base string) (lacks map[string]o
 	if err != nil {
 		return nil, err
 	}
+
 	if !there {
 		if err := o.wineboot(ctx, tmp, prefix); err != nil {
 			return nil, err
@@ -80,6 +81,7 @@ func (o Options) wineboot(ctx context.Context, tmp, prefix string) error {
 		cmd.Dir = scratch
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
+
 		// A process that wineboot leaves behind holds the pipe; it is waited for with wineserver -w.
 		cmd.WaitDelay = time.Second
 		err := startWithRuntimeDir(cmd, scratch)
@@ -240,6 +242,7 @@ func linkBuiltins(builtins, dir string) error {
 		if there, err := linked(path, builtin); err != nil || there {
 			return err
 		}
+
 		same, err := sameContent(path, builtin)
 		if err != nil || !same {
 			return err
@@ -305,6 +308,7 @@ func sameContent(a, b string) (bool, error) {
 		if errA == io.EOF || errA == io.ErrUnexpectedEOF {
 			return true, nil
 		}
+
 		if errA != nil || errB != nil {
 			return false, errors.Join(errA, errB)
 		}
@@ -380,6 +384,7 @@ func copyProgram(from, to string) error {
 	if err != nil {
 		return copyFile(from, to, 0o755) // it works all the same
 	}
+
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}

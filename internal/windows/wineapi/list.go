@@ -61,6 +61,7 @@ func Write(w io.Writer, wines []*Wine) error {
 			}
 			fmt.Fprint(b, " ", host)
 		}
+
 		fmt.Fprintln(b)
 	}
 
@@ -116,6 +117,7 @@ func ranges(ns []uint32) string {
 		for k+1 < len(ns) && ns[k+1] <= ns[k]+1 {
 			k++
 		}
+
 		text := strconv.FormatUint(uint64(ns[i]), 10)
 		if ns[k] > ns[i] {
 			text += "-" + strconv.FormatUint(uint64(ns[k]), 10)
@@ -135,6 +137,7 @@ func parseRanges(text string) (out [][2]uint32, err error) {
 	if text == "-" {
 		return nil, nil
 	}
+
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, both := strings.Cut(part, "-")
 		if !both {
@@ -149,6 +152,7 @@ func parseRanges(text string) (out [][2]uint32, err error) {
 			}
 			r[i] = uint32(n)
 		}
+
 		out = append(out, r)
 	}
 
@@ -177,12 +181,14 @@ func parse(text string) (*API, error) {
 			if len(words) != 1+len(a.versions) {
 				return nil, wrong
 			}
+
 		case '@':
 			if len(words) != 2 || len(words[1]) != len(a.versions) {
 				return nil, wrong
 			}
 			l = newLibrary(words[1])
 			a.libraries[words[0]] = l
+
 		default:
 			if l == nil || !l.line(first, line, words) {
 				return nil, wrong

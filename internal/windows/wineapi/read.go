@@ -76,6 +76,7 @@ func ReadFolder(version, folder string) (*Wine, error) {
 				l.Functions[e.Name] = state
 			}
 		}
+
 		w.Libraries[name] = l
 	}
 
@@ -138,6 +139,7 @@ func (w *Wine) state(files map[string]*file, f *file, e *pefile.Export, depth in
 	if !strings.Contains(name, ".") {
 		name += ".dll"
 	}
+
 	if host, ok := w.Sets[contract(name)]; ok {
 		name = host
 	}

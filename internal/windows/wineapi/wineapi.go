@@ -62,6 +62,7 @@ var Load = sync.OnceValues(func() (*API, error) { //nolint:gochecknoglobals // d
 	if err != nil {
 		return nil, fmt.Errorf("read the list of Wine's functions: %w", err)
 	}
+
 	return parse(string(text))
 })
 
@@ -81,6 +82,7 @@ func (a *API) Library(version, name string) (host string, ok, final bool) {
 	if !strings.Contains(host, ".") {
 		host += ".dll"
 	}
+
 	if strings.HasPrefix(host, "api-") || strings.HasPrefix(host, "ext-") {
 		if s := a.sets[contract(host)]; s != nil && s[v].known {
 			if host = s[v].host; host == "" {

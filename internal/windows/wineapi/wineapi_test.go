@@ -65,6 +65,7 @@ func TestExporters(t *testing.T) {
 			t.Errorf("%s: %v, want %s first", function, got, want)
 		}
 	}
+
 	if got := api.Exporters("import_dll"); got != nil {
 		t.Errorf("import_dll: %v", got)
 	}
@@ -102,6 +103,7 @@ func TestListIsThatOfTheMachine(t *testing.T) {
 		if _, ok, _ := api.Library(version, name); !ok {
 			t.Errorf("the list has no %s", name)
 		}
+
 		for f, want := range l.Functions {
 			checked++
 			if want == wineapi.Stub {

@@ -32,6 +32,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("Lookup(%q) found something", in)
 			continue
 		}
+
 		for _, name := range Names() {
 			if !strings.Contains(err.Error(), name) {
 				t.Errorf("Lookup(%q): message %q does not name %s", in, err, name)
@@ -83,6 +84,7 @@ func TestHNSFeatures(t *testing.T) {
 	atLeast := func(v HNSVersion, major, minor int) bool {
 		return v.Major > major || (v.Major == major && v.Minor >= minor)
 	}
+
 	for _, b := range All() {
 		v := b.HNS
 		for f, want := range map[Feature]bool{
@@ -134,6 +136,7 @@ func TestAccepts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := host.Accepts(image); got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}

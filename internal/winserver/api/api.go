@@ -71,6 +71,7 @@ func newClient(server string, ca []byte, bearer string,
 	if !roots.AppendCertsFromPEM(ca) {
 		return nil, errors.New("the cluster's authority has no certificate")
 	}
+
 	return &Client{server: server, bearer: bearer, http: &http.Client{
 		Timeout: requestTimeout,
 		Transport: &http.Transport{
@@ -169,6 +170,7 @@ func (c *Client) Allowed(ctx context.Context, verb, group, resource string) (boo
 			"verb": verb, "group": group, "resource": resource,
 		}},
 	}
+
 	var answer struct {
 		Status struct {
 			Allowed bool `json:"allowed"`
@@ -178,6 +180,7 @@ func (c *Client) Allowed(ctx context.Context, verb, group, resource string) (boo
 	if err != nil {
 		return false, fmt.Errorf("ask what this server may do: %w", err)
 	}
+
 	return answer.Status.Allowed, nil
 }
 
@@ -189,6 +192,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 			return err
 		}
 	}
+
 	req, err := http.NewRequestWithContext(ctx, method, c.server+path, bytes.NewReader(text))
 	if err != nil {
 		return err
@@ -198,6 +202,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+
 	if c.bearer != "" {
 		req.Header.Set("Authorization", "Bearer "+c.bearer)
 	}
@@ -210,6 +215,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 	if err != nil {
 		return err
 	}
+
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
 		return ErrUnauthorized
@@ -222,6 +228,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 	case into == nil:
 		return nil
 	}
+
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}

@@ -45,6 +45,7 @@ func Extract(bundles []string, to string, required, optional []string) ([]string
 			return nil, fmt.Errorf("read bundle %s: %w", b, err)
 		}
 	}
+
 	var missing []string
 	for _, name := range required {
 		if !slices.Contains(x.written, name) {
@@ -54,6 +55,7 @@ func Extract(bundles []string, to string, required, optional []string) ([]string
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrMissing, strings.Join(missing, ", "))
 	}
+
 	return x.written, nil
 }
 
@@ -90,7 +92,7 @@ func (x *extraction) from(bundle string) error {
 	return read(bundle)
 }
 
-// archive is what reads an archive, nil if the file is none by its name.
+// archive returns what reads an archive, nil if the file is none by its name.
 func (x *extraction) archive(file string) func(string) error {
 	name := strings.ToLower(file)
 	switch {
@@ -110,6 +112,7 @@ func (x *extraction) fromFolder(folder string) error {
 		if read := x.archive(file); read != nil {
 			return read(file)
 		}
+
 		name, err := x.want(file)
 		if err != nil || name == "" {
 			return err
@@ -129,6 +132,7 @@ func (x *extraction) fromZip(file string) error {
 		return fmt.Errorf("%w: %w", ErrForm, err)
 	}
 	defer r.Close()
+
 	for _, f := range r.File {
 		name, err := x.want(f.Name)
 		if err != nil {
@@ -137,6 +141,7 @@ func (x *extraction) fromZip(file string) error {
 		if name == "" || !f.Mode().IsRegular() {
 			continue
 		}
+
 		in, err := f.Open()
 		if err != nil {
 			return fmt.Errorf("%s: %w: %w", f.Name, ErrForm, err)
@@ -146,6 +151,7 @@ func (x *extraction) fromZip(file string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -159,6 +165,7 @@ func (x *extraction) fromTar(file string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrForm, err)
 	}
+
 	archive := tar.NewReader(io.LimitReader(plain, maxArchive))
 	for {
 		h, err := archive.Next()
@@ -168,6 +175,7 @@ func (x *extraction) fromTar(file string) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrForm, err)
 		}
+
 		name, err := x.want(h.Name)
 		if err != nil {
 			return err
@@ -175,6 +183,7 @@ func (x *extraction) fromTar(file string) error {
 		if name == "" || h.Typeflag != tar.TypeReg {
 			continue
 		}
+
 		if err := x.write(name, archive); err != nil {
 			return err
 		}
@@ -195,6 +204,7 @@ func (x *extraction) write(name string, in io.Reader) (err error) {
 	if _, err := out.Write(magic); err != nil {
 		return err
 	}
+
 	n, err := io.Copy(out, io.LimitReader(in, maxProgram))
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

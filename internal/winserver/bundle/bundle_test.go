@@ -21,14 +21,21 @@ func tarGz(t *testing.T, files map[string]string) []byte {
 	z := gzip.NewWriter(&out)
 	w := tar.NewWriter(z)
 	for name, text := range files {
-		h := &tar.Header{Name: name, Size: int64(len(text)), Mode: 0o755, Typeflag: tar.TypeReg}
+		h := &tar.Header{
+			Name:     name,
+			Size:     int64(len(text)),
+			Mode:     0o755,
+			Typeflag: tar.TypeReg,
+		}
 		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := w.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := errors.Join(w.Close(), z.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +55,7 @@ func zipped(t *testing.T, files map[string]string) []byte {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +83,14 @@ func TestExtract(t *testing.T) {
 	cni := write(t, filepath.Join(dir, "cni.zip"), zipped(t, map[string]string{
 		"win-bridge.exe": "MZ bridge", "kubelet.exe": "MZ another",
 	}))
+
 	got, err := bundle.Extract([]string{filepath.Dir(node), cni}, to,
 		[]string{"kubelet.exe", "kube-proxy.exe", "win-bridge.exe"}, []string{"ctr.exe"})
 	slices.Sort(got)
 	if err != nil || strings.Join(got, " ") != "kube-proxy.exe kubelet.exe win-bridge.exe" {
 		t.Fatalf("%v, %v", got, err)
 	}
+
 	for name, want := range map[string]string{
 		"kubelet.exe": "MZ kubelet", "kube-proxy.exe": "MZ proxy", "win-bridge.exe": "MZ bridge",
 	} {

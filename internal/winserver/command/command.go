@@ -76,12 +76,14 @@ Start it from a prompt that was opened with "Run as administrator".`,
 	if err == nil {
 		return 0
 	}
+
 	if !errors.Is(err, errChecks) {
 		fmt.Fprintf(env.Err, "mullion-agent: %v\n", err)
 		if to := remedy(err); to != "" {
 			fmt.Fprintf(env.Err, "→ %s\n", to)
 		}
 	}
+
 	return code(err)
 }
 
@@ -93,6 +95,7 @@ func code(err error) int {
 	case errors.Is(err, errChecks), errors.Is(err, bundle.ErrMissing), errors.Is(err, bundle.ErrForm),
 		errors.Is(err, local.ErrSystem), errors.Is(err, winserver.ErrSkew):
 		return exitRequirement
+
 	case errors.Is(err, winserver.ErrConflict), errors.Is(err, winserver.ErrNetworkMode):
 		return exitConflict
 	case errors.Is(err, winserver.ErrNotReady):
@@ -100,6 +103,7 @@ func code(err error) int {
 	case errors.Is(err, journal.ErrNone):
 		return exitNotFound
 	}
+
 	for _, refused := range []error{
 		discovery.ErrUnreachable, discovery.ErrNotReady, discovery.ErrToken, discovery.ErrSecret,
 		discovery.ErrAuthority, discovery.ErrClock, discovery.ErrExpired, winserver.ErrForeign,
@@ -108,10 +112,11 @@ func code(err error) int {
 			return exitRefused
 		}
 	}
+
 	return exitInternal
 }
 
-// remedy is what a person can do.
+// remedy returns what a person can do.
 func remedy(err error) string {
 	var usage usageError
 	for _, r := range []struct {
@@ -136,6 +141,7 @@ func remedy(err error) string {
 			return r.do
 		}
 	}
+
 	if errors.As(err, &usage) {
 		return "mullion-agent.exe COMMAND --help says what there is"
 	}

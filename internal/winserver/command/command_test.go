@@ -205,6 +205,7 @@ func TestJoinChecksFirst(t *testing.T) {
 	join := []string{
 		"join", "127.0.0.1:1", "--token", token, "--discovery-token-ca-cert-hash", hash, "--bundle", t.TempDir(), "--discovery-timeout", "1ms",
 	}
+
 	for _, c := range []struct {
 		name   string
 		ignore string
@@ -231,6 +232,7 @@ func TestJoinChecksFirst(t *testing.T) {
 			if strings.Contains(out, "administrator") {
 				t.Errorf("a check that passed is printed:\n%s", out)
 			}
+
 			if made, err := os.ReadDir(s.root); err != nil || len(made) > 0 {
 				t.Errorf("made %v, %v", made, err)
 			}
@@ -260,6 +262,7 @@ func (s *server) joined(t *testing.T, start bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !start {
 		return
 	}
@@ -267,6 +270,7 @@ func (s *server) joined(t *testing.T, start bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := errors.Join(h.Start(nil), h.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +326,14 @@ func TestLeave(t *testing.T) {
 // TestElsewhere runs the program where there is no Windows.
 func TestElsewhere(t *testing.T) {
 	var out, says bytes.Buffer
-	code := command.Run(t.Context(), command.Env{Out: &out, Err: &says, Args: []string{"status"}, Hostname: os.Hostname, Host: local.Host, Facts: local.Facts})
+	code := command.Run(t.Context(), command.Env{
+		Out:      &out,
+		Err:      &says,
+		Args:     []string{"status"},
+		Hostname: os.Hostname,
+		Host:     local.Host,
+		Facts:    local.Facts,
+	})
 	if code != 3 || !strings.Contains(says.String(), "joins a Windows Server, and this is none") {
 		t.Errorf("exit code %d, %q", code, says.String())
 	}

@@ -67,6 +67,7 @@ A join that was interrupted is repeated: what is done is left as it is. ` + "`le
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return e.runJoin(cmd.Context(), args[0], f) },
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&f.token, "token", "", "bootstrap token")
 	flags.StringSliceVar(&f.hashes, "discovery-token-ca-cert-hash", nil,
@@ -85,6 +86,7 @@ A join that was interrupted is repeated: what is done is left as it is. ` + "`le
 	flags.DurationVar(&f.patience, "discovery-timeout", time.Minute,
 		"how long to keep trying while the server cannot be reached or is not ready")
 	flags.StringSliceVar(&f.ignore, "ignore-preflight-errors", nil, "checks whose failure is accepted, by their names")
+
 	return cmd
 }
 
@@ -95,7 +97,7 @@ func (e Env) nodeFlags(cmd *cobra.Command, f *joinFlags) {
 		"container runtime that is there, such as "+winserver.RuntimeEndpoint+"; without it, containerd is installed")
 }
 
-// node is the node's name.
+// node returns the node's name.
 func (e Env) node(f joinFlags) (string, error) {
 	if f.name != "" {
 		return f.name, nil
@@ -116,6 +118,7 @@ func (f joinFlags) options(server, node string) (o winserver.Join, err error) {
 		Discovery: discovery.Config{Server: server, Patience: f.patience},
 		Node:      node, Bundles: f.bundles, Endpoint: f.endpoint, Network: f.network, Wait: f.wait,
 	}
+
 	if o.Discovery.Token, err = discovery.ParseToken(f.token); err != nil {
 		return o, usageError{fmt.Errorf("--token: %w", err)}
 	}
@@ -123,6 +126,7 @@ func (f joinFlags) options(server, node string) (o winserver.Join, err error) {
 		return o, usageError{errors.New(
 			"--discovery-token-ca-cert-hash is missing: without it somebody between the machines could pose as the cluster")}
 	}
+
 	for _, text := range f.hashes {
 		hash, err := discovery.ParseHash(text)
 		if err != nil {
@@ -130,6 +134,7 @@ func (f joinFlags) options(server, node string) (o winserver.Join, err error) {
 		}
 		o.Discovery.Hashes = append(o.Discovery.Hashes, hash)
 	}
+
 	if f.address != "" {
 		if o.Address, err = netip.ParseAddr(f.address); err != nil || !o.Address.Is4() {
 			return o, usageError{fmt.Errorf("--node-address %q is not an IPv4 address", f.address)}
@@ -138,6 +143,7 @@ func (f joinFlags) options(server, node string) (o winserver.Join, err error) {
 	if len(f.bundles) == 0 {
 		return o, usageError{errors.New("--bundle is missing: it has the programs to install")}
 	}
+
 	if f.network != string(spec.ModeL2Bridge) && f.network != winserver.NetworkNone {
 		return o, usageError{fmt.Errorf("--network %q is neither l2bridge nor none", f.network)}
 	}
@@ -192,6 +198,7 @@ func (e Env) runJoin(ctx context.Context, server string, f joinFlags) error {
 	if err != nil {
 		return err
 	}
+
 	host, err := e.Host()
 	if err != nil {
 		return err
@@ -200,6 +207,7 @@ func (e Env) runJoin(ctx context.Context, server string, f joinFlags) error {
 	if err != nil {
 		return err
 	}
+
 	var failed bool
 	for _, r := range preflight.Judge(facts) {
 		accepted := false
@@ -209,6 +217,7 @@ func (e Env) runJoin(ctx context.Context, server string, f joinFlags) error {
 		if r.Outcome == preflight.Fail && !accepted {
 			failed = true
 		}
+
 		if r.Outcome != preflight.Pass {
 			e.result(r)
 		}
@@ -216,6 +225,7 @@ func (e Env) runJoin(ctx context.Context, server string, f joinFlags) error {
 	if failed {
 		return errChecks
 	}
+
 	return host.Join(ctx, o, e.say())
 }
 
@@ -248,14 +258,21 @@ The exit code is 3 if a check failed. A warning does not keep the server from jo
 					return err
 				}
 			}
+
 			node, err := e.node(f)
 			if err != nil {
 				return err
 			}
-			facts, err := e.Facts(cmd.Context(), local.Asked{Name: node, Runtime: f.endpoint, Server: server})
+
+			facts, err := e.Facts(cmd.Context(), local.Asked{
+				Name:    node,
+				Runtime: f.endpoint,
+				Server:  server,
+			})
 			if err != nil {
 				return err
 			}
+
 			all := preflight.Judge(facts)
 			if form == "json" {
 				err = e.printJSON(all)
@@ -267,11 +284,13 @@ The exit code is 3 if a check failed. A warning does not keep the server from jo
 			if err == nil && preflight.Failed(all) {
 				return errChecks
 			}
+
 			return err
 		},
 	}
 	e.nodeFlags(cmd, &f)
 	cmd.Flags().StringVar(&server, "server", "", "API server to try, HOST:PORT")
 	output(cmd, &form)
+
 	return cmd
 }

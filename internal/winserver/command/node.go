@@ -26,10 +26,12 @@ and 6 if the server is no node of the agent's.`,
 			if err != nil {
 				return err
 			}
+
 			s, err := host.Status(cmd.Context())
 			if err != nil {
 				return err
 			}
+
 			if form == "json" {
 				err = e.printJSON(s)
 			} else {
@@ -38,11 +40,13 @@ and 6 if the server is no node of the agent's.`,
 			if err != nil {
 				return err
 			}
+
 			for _, one := range s.Services {
 				if one.State != "running" {
 					return fmt.Errorf("service %s is %s: %w", one.Name, one.State, winserver.ErrNotReady)
 				}
 			}
+
 			if !s.Ready {
 				return fmt.Errorf("node %s is not Ready: %w", s.Node, winserver.ErrNotReady)
 			}
@@ -50,6 +54,7 @@ and 6 if the server is no node of the agent's.`,
 		},
 	}
 	output(cmd, &form)
+
 	return cmd
 }
 
@@ -93,6 +98,7 @@ https://kubernetes.io/releases/version-skew-policy/#kubelet`,
 	}
 	cmd.Flags().StringSliceVar(&bundles, "bundle", nil, "folder, .zip or .tar.gz with programs; may be repeated")
 	cmd.Flags().DurationVar(&wait, "wait", 2*time.Minute, "how long a service may take until it answers")
+
 	return cmd
 }
 
@@ -120,6 +126,7 @@ With --delete-node the node deletes its Node itself. Mullion's clusters allow th
 			if err != nil {
 				return err
 			}
+
 			if err := host.Leave(cmd.Context(), deleteNode, e.say()); err != nil {
 				return err
 			}
@@ -129,9 +136,11 @@ With --delete-node the node deletes its Node itself. Mullion's clusters allow th
 					fmt.Fprintln(e.Out, "  "+line)
 				}
 			}
+
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&deleteNode, "delete-node", false, "delete the Node too, with the node's own rights")
+
 	return cmd
 }

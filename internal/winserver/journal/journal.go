@@ -73,8 +73,14 @@ type Journal struct {
 // ErrNone says that there is no journal: the server is no node of the agent's.
 var ErrNone = errors.New("mullion-agent has joined this server to no cluster")
 
-// New is the journal of a node that has changed nothing yet. Nothing is written.
-func New(path, node string) *Journal { return &Journal{Version: Version, Node: node, path: path} }
+// New returns the journal of a node that has changed nothing yet. Nothing is written.
+func New(path, node string) *Journal {
+	return &Journal{
+		Version: Version,
+		Node:    node,
+		path:    path,
+	}
+}
 
 // Load reads a journal. The error wraps ErrNone if there is none.
 func Load(path string) (*Journal, error) {
@@ -82,12 +88,14 @@ func Load(path string) (*Journal, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read %s: %w", path, ErrNone)
 	}
+
 	if err == nil && info.Size() > maxSize {
 		err = fmt.Errorf("it is larger than %d bytes", maxSize)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
+
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -96,16 +104,19 @@ func Load(path string) (*Journal, error) {
 	if err := json.Unmarshal(data, j); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
+
 	if j.Version != Version {
 		return nil, fmt.Errorf(
 			"read %s: it is of version %d, and this agent knows version %d: use the agent that wrote it", path, j.Version,
 			Version)
 	}
+
 	for _, e := range j.Entries {
 		if err := e.check(); err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
 	}
+
 	return j, nil
 }
 
@@ -118,12 +129,14 @@ func (e Entry) check() error {
 	if e.Kind == File {
 		names = append(names, e.Kept)
 	}
+
 	for _, name := range names {
 		if !strings.HasPrefix(name, "/") || name == "/" || slashpath.Clean(name) != name ||
 			strings.ContainsAny(name, `\:`) {
 			return fmt.Errorf("%q is not the path of a %s", name, e.Kind)
 		}
 	}
+
 	return nil
 }
 

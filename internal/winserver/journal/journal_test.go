@@ -21,8 +21,14 @@ func TestRecord(t *testing.T) {
 	if _, err := journal.Load(path); !errors.Is(err, journal.ErrNone) {
 		t.Errorf("no journal: %v", err)
 	}
+
 	j := journal.New(path, "win-a")
-	folder := journal.Entry{Kind: journal.Folder, Name: "/k", Had: []string{"a"}}
+	folder := journal.Entry{
+		Kind: journal.Folder,
+		Name: "/k",
+		Had:  []string{"a"},
+	}
+
 	for _, e := range []journal.Entry{
 		folder, {Kind: journal.Service, Name: "kubelet"}, {Kind: journal.Folder, Name: "/k", Made: true},
 	} {
@@ -30,6 +36,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	read, err := journal.Load(path)
 	if err != nil || read.Node != "win-a" || len(read.Entries) != 2 {
 		t.Fatalf("%+v, %v", read, err)
@@ -37,11 +44,13 @@ func TestRecord(t *testing.T) {
 	if e, ok := read.Find(journal.Folder, "/k"); !ok || e.Made || len(e.Had) != 1 {
 		t.Errorf("%+v, %v", e, ok)
 	}
+
 	for range 2 {
 		if err := read.Drop(folder); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if read, err = journal.Load(path); err != nil || len(read.Entries) != 1 {
 		t.Errorf("%+v, %v", read, err)
 	}
@@ -61,6 +70,7 @@ func TestKilledWriter(t *testing.T) {
 	if err := j.Save(); err != nil {
 		t.Fatal(err)
 	}
+
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +80,7 @@ func TestKilledWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	// A new file takes the place of the former in one step: while it is written, the former has its own inode.
 	held, err := os.Open(path)
 	if err != nil {
@@ -79,10 +90,12 @@ func TestKilledWriter(t *testing.T) {
 	if err := j.Save(); err != nil {
 		t.Fatal(err)
 	}
+
 	former := make([]byte, len(whole)+1)
 	if n, err := held.Read(former); err != nil || string(former[:n]) != string(whole) {
 		t.Errorf("the former file was written into: %q, %v", former, err)
 	}
+
 	// A text that was cut is none, and is not taken for an empty journal.
 	for cut := range len(next) {
 		if err := os.WriteFile(path, next[:cut], 0o600); err != nil {

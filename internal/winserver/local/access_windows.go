@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/internal/winserver"
 )
 
-// list is the owner and the list of access, without what the folder above hands down
+// list returns the owner and the list of access, without what the folder above hands down
 // (https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format): full access for the system
 // and administrators; of users (BU) reading and executing; or, in a folder of volumes, what C:\ itself hands down:
 // reading, making folders and files, and everything with what is their own (CO).
@@ -37,10 +37,12 @@ func protect(path string, access winserver.Access) error {
 	if err != nil {
 		return err
 	}
+
 	owner, _, err := sd.Owner()
 	if err != nil {
 		return err
 	}
+
 	// The list first: it gives administrators the right to change the owner.
 	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
 		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, entries, nil)
@@ -51,6 +53,7 @@ func protect(path string, access winserver.Access) error {
 	if err != nil {
 		return fmt.Errorf("keep others from %s: %w", path, err)
 	}
+
 	return nil
 }
 
@@ -66,6 +69,7 @@ func trusted(path string) error {
 	if err != nil {
 		return fmt.Errorf("ask who owns %s: %w", path, err)
 	}
+
 	if owner == nil {
 		return fmt.Errorf("%w: it has none", winserver.ErrUntrusted)
 	}
@@ -73,6 +77,7 @@ func trusted(path string) error {
 		owner.String() == installer {
 		return nil
 	}
+
 	// What an administrator makes may be his own.
 	me, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
@@ -81,6 +86,7 @@ func trusted(path string) error {
 	if owner.Equals(me.User.Sid) {
 		return nil
 	}
+
 	return fmt.Errorf("%w: %s", winserver.ErrUntrusted, owner)
 }
 

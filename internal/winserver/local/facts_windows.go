@@ -12,9 +12,14 @@ import (
 	"mullion.dev/mullion/internal/winserver/preflight"
 )
 
-// common are the facts that are gathered in the same way everywhere.
+// common returns the facts that are gathered in the same way everywhere.
 func common(ctx context.Context, a Asked, h winserver.Host) preflight.Facts {
-	f := preflight.Facts{Name: a.Name, Runtime: a.Runtime, Reach: a.Server}
+	f := preflight.Facts{
+		Name:    a.Name,
+		Runtime: a.Runtime,
+		Reach:   a.Server,
+	}
+
 	for _, port := range []int{10250, 10256} {
 		l, err := net.Listen("tcp4", fmt.Sprintf("0.0.0.0:%d", port))
 		if err != nil {
@@ -23,12 +28,14 @@ func common(ctx context.Context, a Asked, h winserver.Host) preflight.Facts {
 		}
 		_ = l.Close() // it was only tried
 	}
+
 	f.Node, f.Left = h.Traces()
 	if a.Server != "" {
 		if err := answers(ctx, a.Server); err != nil {
 			f.ReachError = err.Error()
 		}
 	}
+
 	return f
 }
 

@@ -23,7 +23,7 @@ import (
 // poll is the time between two looks.
 const poll = time.Second
 
-// Host is this Windows.
+// Host returns this Windows.
 func Host() (winserver.Host, error) {
 	return winserver.Host{
 		Root:     `C:\`,
@@ -75,6 +75,7 @@ func (networks) Ensure(name string, subnet netip.Prefix) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	gateway := subnet.Masked().Addr().Next()
 	found := n != nil
 	switch {
@@ -86,9 +87,11 @@ func (networks) Ensure(name string, subnet netip.Prefix) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("make HNS network %s: %w", name, err)
 		}
+
 	case n.Type != l2bridge || len(n.Subnets) != 1 || n.Subnets[0].AddressPrefix != subnet.Masked().String():
 		return true, fmt.Errorf("HNS network %s: %w: it is not an l2bridge of %s", name, winserver.ErrConflict, subnet)
 	}
+
 	return found, hostEndpoint(n, gateway.Next())
 }
 
@@ -99,6 +102,7 @@ func hostEndpoint(n *hnslib.HNSNetwork, at netip.Addr) error {
 	if err != nil {
 		return fmt.Errorf("list HNS endpoints: %w", err)
 	}
+
 	var e *hnslib.HNSEndpoint
 	for i := range all {
 		if all[i].Name == name && strings.EqualFold(all[i].VirtualNetwork, n.Id) {
@@ -113,6 +117,7 @@ func hostEndpoint(n *hnslib.HNSNetwork, at netip.Addr) error {
 			return fmt.Errorf("make HNS endpoint %s: %w", name, err)
 		}
 	}
+
 	if err := e.HostAttach(defaultCompartment); err != nil {
 		return fmt.Errorf("put the host on HNS network %s: %w", n.Name, err)
 	}
@@ -129,6 +134,7 @@ func (networks) Delete(name string) error {
 	if err != nil {
 		return fmt.Errorf("list HNS endpoints: %w", err)
 	}
+
 	for i := range all {
 		if strings.EqualFold(all[i].VirtualNetwork, n.Id) {
 			if _, err := all[i].Delete(); err != nil {
@@ -136,6 +142,7 @@ func (networks) Delete(name string) error {
 			}
 		}
 	}
+
 	if _, err := n.Delete(); err != nil {
 		return fmt.Errorf("remove HNS network %s: %w", name, err)
 	}
@@ -212,9 +219,16 @@ func Facts(ctx context.Context, a Asked) (preflight.Facts, error) {
 	if err != nil {
 		return preflight.Facts{}, err
 	}
+
 	f := common(ctx, a, h)
 	v := windows.RtlGetVersion()
-	f.Version = winver.Version{Major: v.MajorVersion, Minor: v.MinorVersion, Build: v.BuildNumber, Revision: revision()}
+	f.Version = winver.Version{
+		Major:    v.MajorVersion,
+		Minor:    v.MinorVersion,
+		Build:    v.BuildNumber,
+		Revision: revision(),
+	}
+
 	f.Server = v.ProductType != productWorkstation
 	f.Admin = windows.GetCurrentProcessToken().IsElevated()
 	if g, err := hnslib.GetHNSGlobals(); err != nil {
@@ -222,12 +236,14 @@ func Facts(ctx context.Context, a Asked) (preflight.Facts, error) {
 	} else {
 		f.HNS = winver.HNSVersion{Major: g.Version.Major, Minor: g.Version.Minor}
 	}
+
 	f.Containers = exists(h.Services, "vmcompute")
 	if a.Runtime != "" {
 		if err := runtimeAnswers(ctx, a.Runtime); err != nil {
 			f.RuntimeError = err.Error()
 		}
 	}
+
 	root, err := windows.UTF16PtrFromString(`C:\`)
 	if err != nil {
 		return f, err
@@ -246,7 +262,7 @@ func exists(m services.Manager, name string) bool {
 	return s.Close() == nil
 }
 
-// revision is the number of the build's update, which RtlGetVersion does not have; 0 if it cannot be read.
+// revision returns the number of the build's update, which RtlGetVersion does not have; 0 if it cannot be read.
 func revision() uint32 {
 	k, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Windows NT\CurrentVersion`,
 		registry.QUERY_VALUE)

@@ -20,6 +20,7 @@ func healthy(ctx context.Context, port int) error {
 	if err != nil {
 		return err
 	}
+
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	if err != nil {
 		return err
@@ -28,10 +29,11 @@ func healthy(ctx context.Context, port int) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answers %s", req.URL, resp.Status)
 	}
+
 	return nil
 }
 
-// address is the address from which this machine reaches host:port, with its network. Nothing is sent.
+// address returns the address from which this machine reaches host:port, with its network. Nothing is sent.
 func address(hostport string) (netip.Prefix, error) {
 	conn, err := net.Dial("udp4", hostport)
 	if err != nil {
@@ -42,6 +44,7 @@ func address(hostport string) (netip.Prefix, error) {
 	if err != nil {
 		return netip.Prefix{}, err
 	}
+
 	all, err := net.InterfaceAddrs()
 	if err != nil {
 		return netip.Prefix{}, err
@@ -51,15 +54,17 @@ func address(hostport string) (netip.Prefix, error) {
 			return p, nil
 		}
 	}
+
 	return netip.PrefixFrom(from.Addr(), from.Addr().BitLen()), nil
 }
 
-// interfaceTo is the number of the interface whose network has an address.
+// interfaceTo returns the number of the interface whose network has an address.
 func interfaceTo(neighbour netip.Addr) (int, error) {
 	all, err := net.Interfaces()
 	if err != nil {
 		return 0, err
 	}
+
 	for i := range all {
 		addresses, err := all[i].Addrs()
 		if err != nil {
@@ -71,5 +76,6 @@ func interfaceTo(neighbour netip.Addr) (int, error) {
 			}
 		}
 	}
+
 	return 0, fmt.Errorf("no network of this server has the address %s", neighbour)
 }

@@ -53,10 +53,12 @@ func endPods(ctx context.Context, endpoint string) (int, error) {
 	runtime := criapi.NewRuntimeServiceClient(conn)
 	ctx, cancel := context.WithTimeout(ctx, runtimeTimeout)
 	defer cancel()
+
 	list, err := runtime.ListPodSandbox(ctx, &criapi.ListPodSandboxRequest{})
 	if err != nil {
 		return 0, err
 	}
+
 	var errs []error
 	for _, pod := range list.GetItems() {
 		_, err := runtime.StopPodSandbox(ctx, &criapi.StopPodSandboxRequest{PodSandboxId: pod.GetId()})
@@ -68,5 +70,6 @@ func endPods(ctx context.Context, endpoint string) (int, error) {
 			errs = append(errs, fmt.Errorf("pod %s/%s: %w", m.GetNamespace(), m.GetName(), err))
 		}
 	}
+
 	return len(list.GetItems()), errors.Join(errs...)
 }

@@ -87,6 +87,7 @@ func Judge(f Facts) []Result {
 		}
 		all = append(all, Result{c.id, outcome, evidence, remedy})
 	}
+
 	return all
 }
 
@@ -138,7 +139,7 @@ func hns(f Facts) (Outcome, string, string) {
 	switch v := f.HNS; {
 	case f.HNSError != "":
 		return Fail, "the Host Networking Service does not answer: " + f.HNSError, remedy
-	case v.Major < 9 || v.Major == 9 && v.Minor < 2:
+	case v.Major < 9 || (v.Major == 9 && v.Minor < 2):
 		return Fail, fmt.Sprintf("HNS is of version %d.%d, kube-proxy.exe needs 9.2 or newer", v.Major, v.Minor),
 			"update Windows"
 	default:

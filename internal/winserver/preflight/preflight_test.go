@@ -7,10 +7,14 @@ import (
 	"mullion.dev/mullion/internal/winserver/preflight"
 )
 
-// good are the facts of a Windows Server 2022 that can join.
+// good returns the facts of a Windows Server 2022 that can join.
 func good() preflight.Facts {
 	return preflight.Facts{
-		Version: winver.Version{Major: 10, Build: 20348, Revision: 1}, Server: true, Admin: true,
+		Version: winver.Version{
+			Major:    10,
+			Build:    20348,
+			Revision: 1,
+		}, Server: true, Admin: true,
 		HNS: winver.HNSVersion{Major: 15, Minor: 1}, Containers: true, Free: 100 << 30, Name: "win-a",
 		Reach: "192.0.2.1:6443",
 	}
@@ -23,6 +27,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+
 	for name, c := range map[string]struct {
 		spoil func(*preflight.Facts)
 		id    string

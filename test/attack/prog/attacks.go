@@ -12,12 +12,12 @@ type attack struct {
 	held []int
 }
 
-// usual are the answers of a kernel that refuses, or does not show what is asked for.
+// usual returns the answers of a kernel that refuses, or does not show what is asked for.
 func usual() []int {
 	return []int{eperm, enoent, eacces, erofs, enosys, enxio, eprotonosupport, esocktnosupport, eafnosupport}
 }
 
-// attacks are all of them.
+// attacks returns all of them.
 func attacks() []attack {
 	var all []attack
 	for _, group := range []func() []attack{
@@ -77,6 +77,7 @@ func namespaces() []attack {
 	} {
 		all = append(all, attack{name: "namespace/unshare-" + kind.name, try: does(sysUnshare, kind.flag)})
 	}
+
 	// A program with threads gets EINVAL for these two, whatever its rights, if the call gets so far.
 	for _, kind := range []struct {
 		name string
@@ -84,11 +85,13 @@ func namespaces() []attack {
 	}{{"user", 0x10000000}, {"time", 0x80}} {
 		all = append(all, attack{name: "namespace/unshare-" + kind.name, try: does(sysUnshare, kind.flag)})
 	}
+
 	for _, kind := range []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"} {
 		all = append(all, attack{name: "namespace/enter-" + kind, try: func() int {
 			return with("/proc/1/ns/"+kind, oRDONLY, func(fd int) int { return call(sysSetns, fd, 0) })
 		}})
 	}
+
 	return all
 }
 
@@ -133,11 +136,13 @@ func proc() []attack {
 	} {
 		all = append(all, attack{name: "proc/write-" + strings.ReplaceAll(f, "/", "-"), try: opens("/proc/"+f, oWRONLY)})
 	}
+
 	for _, f := range []string{"kcore", "vmallocinfo", "kpagecount", "kpageflags", "slabinfo", "bus/pci/devices"} {
 		all = append(all, attack{name: "proc/read-" + strings.ReplaceAll(f, "/", "-"), try: func() int {
 			return with("/proc/"+f, oRDONLY|oNonblock, func(fd int) int { return readable(fd) })
 		}, held: []int{einval}})
 	}
+
 	return append(all,
 		attack{name: "proc/kernel-addresses", try: func() int {
 			return with("/proc/kallsyms", oRDONLY, kernelAddress)
@@ -156,8 +161,8 @@ func proc() []attack {
 	)
 }
 
-// readable is the number of bytes that a file has, at most 16, and ENOENT if it is empty: that stands for one that is
-// hidden.
+// readable returns the number of bytes that a file has, at most 16, and ENOENT if it is empty: that stands for one that
+// is hidden.
 func readable(fd int) int {
 	n := call(sysRead, fd, make([]byte, 16), 16)
 	if n == 0 {
@@ -166,7 +171,7 @@ func readable(fd int) int {
 	return n
 }
 
-// kernelAddress is the first digit of the kernel's symbols that is not zero; EPERM if all of them are.
+// kernelAddress returns the first digit of the kernel's symbols that is not zero; EPERM if all of them are.
 func kernelAddress(fd int) int {
 	b := make([]byte, 4096)
 	n := call(sysRead, fd, b, len(b))
@@ -327,6 +332,7 @@ func network() []attack {
 			return socket(afInet, sockDgram, 0, func(fd int) int { return call(sysIoctl, fd, request, b) })
 		}
 	}
+
 	option := func(level, name int, value []byte) func() int {
 		return func() int {
 			return socket(afInet, sockDgram, 0, func(fd int) int {
@@ -334,6 +340,7 @@ func network() []attack {
 			})
 		}
 	}
+
 	option6 := func(level, name int, value []byte) func() int {
 		return func() int {
 			return socket(afInet6, sockDgram, 0, func(fd int) int {
@@ -379,7 +386,7 @@ func network() []attack {
 	}
 }
 
-// attribute is one of netlink's.
+// attribute returns one of netlink's.
 func attribute(kind uint16, value []byte) []byte {
 	n := 4 + len(value)
 	b := append([]byte{byte(n), byte(n >> 8), byte(kind), byte(kind >> 8)}, value...)
@@ -415,6 +422,7 @@ func sockets() []attack {
 	} {
 		all = append(all, attack{name: "socket/" + s.name, try: func() int { return socket(s.family, s.kind, s.protocol, nil) }})
 	}
+
 	return append(all, attack{name: "socket/upper-layer-of-tcp", try: upperLayer})
 }
 
@@ -454,6 +462,7 @@ func compat() []attack {
 			return callApart(x32|c.number, c.args...)
 		}})
 	}
+
 	return all
 }
 
@@ -482,5 +491,6 @@ func gate32() []attack {
 			return callApart32(c.number, c.args...)
 		}})
 	}
+
 	return all
 }

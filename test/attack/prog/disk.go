@@ -15,7 +15,7 @@ const mebibyte = 1 << 20
 // long is how often a mebibyte is written without the end of a line.
 const long = 16
 
-// disks are what a container can have its node write to the disk.
+// disks returns what a container can have its node write to the disk.
 func disks() map[string]func() error {
 	return map[string]func() error{
 		"files":   func() error { return fillFolder(`C:\fill`) },
@@ -82,6 +82,7 @@ func writable() error {
 	if text == "" {
 		return errors.New("read mounts: there is nothing")
 	}
+
 	for line := range strings.Lines(text) {
 		// 36 35 98:0 /root /mount/point rw,nosuid optional:1 - ext4 /dev/sda rw,errors=continue
 		mount, system, ok := strings.Cut(line, " - ")
@@ -93,10 +94,11 @@ func writable() error {
 			fmt.Println(at[4], of[0])
 		}
 	}
+
 	return nil
 }
 
-// contentOf is what a file has; "" if it cannot be read.
+// contentOf returns what a file has; "" if it cannot be read.
 func contentOf(name string) string {
 	var text []byte
 	with(name, oRDONLY, func(fd int) int {

@@ -6,7 +6,8 @@ import (
 	"unsafe"
 )
 
-// raw is a system call of Linux, in raw_amd64.s: its number and six arguments. The answer is negative for an error.
+// raw returns a system call of Linux, in raw_amd64.s: its number and six arguments. The answer is negative for an
+// error.
 func raw(call *[7]uintptr) int
 
 // kept are the arguments of calls, which the kernel reads and writes.
@@ -41,6 +42,7 @@ func waitApart(pid int) int {
 	if code := call(sysWait4, pid, status, waitAll, 0); code < 0 {
 		return code
 	}
+
 	code := int(status[1])
 	switch {
 	case status[0]&signals != 0:
@@ -48,6 +50,7 @@ func waitApart(pid int) int {
 	case code == 0 || code > failures:
 		return 1
 	}
+
 	return -code
 }
 
@@ -71,6 +74,7 @@ func arguments(number int, args ...any) [7]uintptr {
 			panic(fmt.Sprintf("argument %v of call %d", arg, number))
 		}
 	}
+
 	return words
 }
 
@@ -298,6 +302,7 @@ func netlink(protocol int, message, flags uint16, body []byte) int {
 		if code := call(sysSendto, fd, b, len(b), 0, 0, 0); code < 0 {
 			return code
 		}
+
 		answer := make([]byte, 4096)
 		n := call(sysRead, fd, answer, len(answer))
 		if n < 20 {
@@ -306,11 +311,12 @@ func netlink(protocol int, message, flags uint16, body []byte) int {
 		if kind := binary.LittleEndian.Uint16(answer[4:]); kind != 2 { // NLMSG_ERROR
 			return int(kind)
 		}
+
 		return int(int32(binary.LittleEndian.Uint32(answer[16:])))
 	})
 }
 
-// ifreq is a request about the link eth0, or lo.
+// ifreq returns a request about the link eth0, or lo.
 func ifreq(name string, rest ...byte) []byte {
 	b := make([]byte, 40)
 	copy(b, name)

@@ -35,12 +35,14 @@ func run(args []string) error {
 	if len(args) == 0 {
 		return errors.New(usage)
 	}
+
 	switch verb, args := args[0], args[1:]; verb {
 	case "list":
 		for _, a := range attacks() {
 			fmt.Println(a.name)
 		}
 		return nil
+
 	case "calls":
 		return calls(args)
 	case "reach":
@@ -61,6 +63,7 @@ func run(args []string) error {
 		if write, ok := disks()[args[0]]; ok {
 			return write()
 		}
+
 	case "exchange":
 		return exchange(args[0], args[1:])
 	case "writable":
@@ -68,6 +71,7 @@ func run(args []string) error {
 	case "serve":
 		return serve()
 	}
+
 	return errors.New(usage)
 }
 
@@ -79,6 +83,7 @@ func calls(names []string) error {
 		if len(names) > 0 && !slices.Contains(names, a.name) {
 			continue
 		}
+
 		answer := a.try()
 		if err := out.Encode(result{
 			Name:   a.name,
@@ -88,6 +93,7 @@ func calls(names []string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -102,10 +108,12 @@ func reach(addresses []string) error {
 		} else {
 			_ = conn.Close()
 		}
+
 		if err := out.Encode(r); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -119,14 +127,17 @@ func plant(folder string, targets []string) error {
 	if err := os.WriteFile(own+"/note", []byte("a note of its own\n"), 0o666); err != nil {
 		return err
 	}
+
 	if code := call(sysSymlink, "own", "/Files"+folder+"/link0"); code < 0 {
 		return fmt.Errorf("link to %q: error %d of Linux", own, -code)
 	}
+
 	n := 0
 	for _, in := range []string{folder, folder + "/deep/er"} {
 		if err := os.MkdirAll(in, 0o777); err != nil {
 			return err
 		}
+
 		for _, target := range targets {
 			for _, text := range []string{
 				target, target + "/", "/proc/1/root" + target, "/proc/self/root" + target,
@@ -139,6 +150,7 @@ func plant(folder string, targets []string) error {
 			}
 		}
 	}
+
 	fmt.Println("planted", n)
 	return nil
 }

@@ -38,13 +38,15 @@ func filler(pair func() (write int)) func(int) int {
 			if n < 0 {
 				return n
 			}
+
 			left -= n
 		}
+
 		return 0
 	}
 }
 
-// loopback is an address of the family of internet, with a port.
+// loopback returns an address of the family of internet, with a port.
 func loopback(port uint16) []byte {
 	return append([]byte{afInet, 0, byte(port >> 8), byte(port), 127, 0, 0, 1}, make([]byte, 8)...)
 }
@@ -72,6 +74,7 @@ func tcpPair() int {
 	if code := call(sysListen, server, 1); code < 0 {
 		return code
 	}
+
 	client := call(sysSocket, afInet, sockStream, 0)
 	if client < 0 {
 		return client
@@ -80,6 +83,7 @@ func tcpPair() int {
 	if code := call(sysConnect, client, address, len(address)); code < 0 {
 		return code
 	}
+
 	if code := call(sysAccept, server, 0, 0); code < 0 {
 		return code
 	}
@@ -108,7 +112,7 @@ func bigPipe() int {
 	return write
 }
 
-// fullReceiver is a socket of UDP with as many datagrams as it takes.
+// fullReceiver returns a socket of UDP with as many datagrams as it takes.
 func fullReceiver() int {
 	fd, address := bound(sockDgram)
 	if fd < 0 {
@@ -123,13 +127,14 @@ func fullReceiver() int {
 	return 0
 }
 
-// fullNetlink is a socket of netlink with as many answers as it takes.
+// fullNetlink returns a socket of netlink with as many answers as it takes.
 func fullNetlink() int {
 	fd := call(sysSocket, afNetlink, sockRaw, 0)
 	if fd < 0 {
 		return fd
 	}
 	request := binary.LittleEndian.AppendUint32(nil, 16)
+
 	// of a kind that there is not: an error is the answer
 	request = append(request, 0xff, 0, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 	for range 4096 {
@@ -141,10 +146,11 @@ func fullNetlink() int {
 			return code
 		}
 	}
+
 	return 0
 }
 
-// fullPing is a socket of ping with as many answers as it takes, from itself.
+// fullPing returns a socket of ping with as many answers as it takes, from itself.
 func fullPing() int {
 	fd := call(sysSocket, afInet, sockDgram, 1) // IPPROTO_ICMP
 	if fd < 0 {
@@ -172,11 +178,13 @@ func watcher() func(int) int {
 			}
 			all = append(all, fd)
 		}
+
 		if n%events == 0 {
 			if poller = call(sysEpollCreate1, 0); poller < 0 {
 				return poller
 			}
 		}
+
 		return call(sysEpollCtl, poller, 1, all[n%events], make([]byte, 12)) // EPOLL_CTL_ADD
 	}
 }
@@ -189,6 +197,7 @@ func sender() func(int) int {
 	for range most {
 		control = append(control, words(2)...)
 	}
+
 	control = append(control, words(0)...)
 	content := []byte("x")
 	vector := binary.LittleEndian.AppendUint64(nil, uint64(pointer(content)))
@@ -197,6 +206,7 @@ func sender() func(int) int {
 	for _, v := range []uint64{0, 0, uint64(pointer(vector)), 1, uint64(pointer(control)), uint64(len(control)), 0} {
 		message = binary.LittleEndian.AppendUint64(message, v)
 	}
+
 	to := -1
 	return func(int) int {
 		if to >= 0 {
@@ -207,11 +217,12 @@ func sender() func(int) int {
 		if to = unixPair(); to < 0 {
 			return to
 		}
+
 		return call(sysSendmsg, to, message, 0)
 	}
 }
 
-// memoryFile is a file of a mebibyte that is in memory alone.
+// memoryFile returns a file of a mebibyte that is in memory alone.
 func memoryFile(int) int {
 	fd := call(sysMemfdCreate, "attack", 0)
 	if fd < 0 {

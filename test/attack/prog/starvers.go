@@ -22,7 +22,7 @@ const (
 	open = -2
 )
 
-// starvations are all ways.
+// starvations returns all ways.
 func starvations() []starver {
 	var all []starver
 	for _, group := range []func() []starver{
@@ -83,6 +83,7 @@ func descriptorWays() []starver {
 	} {
 		all = append(all, starver{"descriptors/" + w.way, many, byMemory, 500, w.take})
 	}
+
 	return append(all,
 		starver{"descriptors/inotify", 100, 8, 20, every(sysInotifyInit)},
 		starver{"descriptors/fanotify", 100, refused, 20, every(sysFanotifyInit, 0, 0)},
@@ -116,7 +117,7 @@ func armedTimer(int) int {
 	return call(sysTimerfdSettime, fd, 0, words(0, 0, 0, 0, 3600, 0, 0, 0), 0)
 }
 
-// nestedPoller is a poller that watches another.
+// nestedPoller returns a poller that watches another.
 func nestedPoller(int) int {
 	one, other := call(sysEpollCreate1, 0), call(sysEpollCreate1, 0)
 	if one < 0 || other < 0 {
@@ -196,7 +197,7 @@ func ipcWays() []starver {
 	}
 }
 
-// segment is a segment of memory of a mebibyte that is used.
+// segment returns a segment of memory of a mebibyte that is used.
 func segment(int) int {
 	id := call(sysShmget, 0, chunk, 0o1600)
 	if id < 0 {
@@ -240,6 +241,7 @@ func namespaceWays() []starver {
 			return call(sysMkdir, "/sys/fs/cgroup/attack"+itoa(n), 0o777)
 		})},
 	}
+
 	for _, kind := range []struct {
 		name string
 		flag int
@@ -252,6 +254,7 @@ func namespaceWays() []starver {
 	} {
 		all = append(all, starver{"namespaces/" + kind.name, 8, refused, 8, every(sysUnshare, kind.flag)})
 	}
+
 	return append(all,
 		starver{"namespaces/user", 8, refused, 0, every(sysUnshare, 0x10000000)},
 		starver{"namespaces/time", 8, refused, 0, every(sysUnshare, 0x80)})
@@ -314,7 +317,7 @@ func filterOfCalls(byPrctl bool) func() func(int) int {
 	}
 }
 
-// filterProgram is one of BPF's as it was at first, which lets everything through, and what a call takes of it.
+// filterProgram returns one of BPF's as it was at first, which lets everything through, and what a call takes of it.
 func filterProgram(length int) (program, header []byte) {
 	for i := range length - 1 {
 		program = append(program, 0x04, 0, 0, 0) // add to the accumulator

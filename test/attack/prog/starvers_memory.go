@@ -29,6 +29,7 @@ func memoryWays() []starver {
 			if at < 0 {
 				return at
 			}
+
 			return min(call(sysMadvise, at, chunk, 23), 0) // MADV_POPULATE_WRITE
 		})},
 		{"memory/huge-pages", 8, refused, 0, mapping(2<<20, private|huge)},
@@ -49,7 +50,7 @@ func memoryWays() []starver {
 	}
 }
 
-// secretMemory is a mebibyte that not even the kernel sees.
+// secretMemory returns a mebibyte that not even the kernel sees.
 func secretMemory() func(int) int {
 	return func(int) int {
 		fd := call(sysMemfdSecret, 0)
@@ -59,6 +60,7 @@ func secretMemory() func(int) int {
 		if code := call(sysFtruncate, fd, chunk); code < 0 {
 			return code
 		}
+
 		at := call(sysMmap, 0, chunk, 3, 1, fd, 0)
 		if at < 0 {
 			return at
@@ -76,6 +78,7 @@ func fileWays() []starver {
 			return func(n int) int { return make1(folder + "/" + itoa(n)) }
 		}
 	}
+
 	empty := func(name string) int { return file2(name, oWRONLY|0o100) }
 	folder := func(name string) int { return call(sysMkdir, name, 0o777) }
 	link := func(name string) int { return call(sysSymlink, "nowhere/"+string(make([]byte, 0))+name, name) }

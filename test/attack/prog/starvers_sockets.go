@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// kinds are those of sockets that a container has.
+// kinds returns those of sockets that a container has.
 func kinds() []struct {
 	name                   string
 	family, kind, protocol int
@@ -32,6 +32,7 @@ func socketWays() []starver {
 	for _, k := range kinds() {
 		all = append(all, starver{"sockets/" + k.name, many, byMemory, 200, every(sysSocket, k.family, k.kind, k.protocol)})
 	}
+
 	return append(all,
 		starver{"sockets/ping", many, byMemory, 0, every(sysSocket, afInet, sockDgram, 1)},
 		starver{"sockets/unix-named", many, byMemory, 100, each(func(n int) int {
@@ -96,6 +97,7 @@ func notAccepted() func(int) int {
 				return code
 			}
 		}
+
 		client := call(sysSocket, afInet, sockStream, 0)
 		if client < 0 {
 			return client
@@ -104,7 +106,7 @@ func notAccepted() func(int) int {
 	}
 }
 
-// orphan is a connection that is closed before its other end has read what it was sent.
+// orphan returns a connection that is closed before its other end has read what it was sent.
 func orphan(int) int {
 	client := tcpPair()
 	if client < 0 {
@@ -136,6 +138,7 @@ func unreadWays() []starver {
 	} {
 		all = append(all, starver{"unread/" + w.way, 2000, byMemory, 1, func() func(int) int { return filler(w.pair) }})
 	}
+
 	return append(all,
 		starver{"unread/tcp", 1500, 480, 100, func() func(int) int { return filler(tcpPair) }},
 		starver{"unread/udp-receivers", 6000, 6000, 100, each(func(int) int { return fullReceiver() })},
@@ -164,7 +167,7 @@ func smallPipe(flags int) int {
 	return second(ends)
 }
 
-// corked is a datagram of 60 KiB that waits for its rest.
+// corked returns a datagram of 60 KiB that waits for its rest.
 func corked(int) int {
 	fd, address := bound(sockDgram)
 	if fd < 0 {
@@ -174,7 +177,7 @@ func corked(int) int {
 	return call(sysSendto, fd, content, len(content), 0x8000, address, len(address)) // MSG_MORE
 }
 
-// errorQueue is a socket with errors that nobody reads.
+// errorQueue returns a socket with errors that nobody reads.
 func errorQueue(int) int {
 	fd := call(sysSocket, afInet, sockDgram, 0)
 	if fd < 0 {
@@ -199,16 +202,18 @@ func splicer() func(int) int {
 		if at < 0 {
 			return at
 		}
+
 		call(sysMadvise, at, 1<<16, 23) // MADV_POPULATE_WRITE
 		vector := append(offset(at), offset(1<<16)...)
 		if code := call(sysVmsplice, write, vector, 1, 0); code < 0 {
 			return code
 		}
+
 		return min(call(sysMunmap, at, 1<<16), 0)
 	}
 }
 
-// optionWays are what options of sockets have the kernel keep.
+// optionWays returns what options of sockets have the kernel keep.
 func optionWays() []starver {
 	option := func(family, level, name int, value func(n int) []byte) func() func(int) int {
 		return each(func(n int) int {
@@ -220,6 +225,7 @@ func optionWays() []starver {
 			return call(sysSetsockopt, fd, level, name, v, len(v))
 		})
 	}
+
 	filter := func(int) []byte { _, header := filterProgram(4096); return header }
 	return []starver{
 		{"options/filter", 20000, refused, 50, option(afInet, 1, 26, filter)}, // SO_ATTACH_FILTER
@@ -303,6 +309,7 @@ func refusedFamilies() []starver {
 	} {
 		all = append(all, starver{"families/" + k.way, 8, refused, k.root, every(sysSocket, k.family, k.kind, k.protocol)})
 	}
+
 	return append(all,
 		starver{"routes/new", 8, refused, 8, each(func(n int) int {
 			return netlink(0, 24, 0x600, append([]byte{2, 32, 0, 0, 254, 4, 254, 1, 0, 0, 0, 0},
@@ -351,7 +358,7 @@ func knock(to []byte) int {
 
 func to2(address []byte) int { return int(address[0]) }
 
-// podNetwork is an address of the network of eth0, or one of the loopback.
+// podNetwork returns an address of the network of eth0, or one of the loopback.
 func podNetwork(n int) []byte {
 	address := []byte{127, 0, byte(n >> 8), byte(n)}
 	request := ifreq("eth0")

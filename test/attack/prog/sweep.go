@@ -69,6 +69,7 @@ func sweep(amount string, names []string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -87,6 +88,7 @@ func takes(s starver, most int, amount string) (taken, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+
 	begin := time.Now()
 	cmd := exec.CommandContext(ctx, program, "take", s.name, strconv.Itoa(most))
 	cmd.WaitDelay = time.Second
@@ -95,6 +97,7 @@ func takes(s starver, most int, amount string) (taken, error) {
 	if json.Unmarshal(said, &got) == nil {
 		return got, nil // it ends itself with all that it has started, and so by a signal
 	}
+
 	if len(said) > 0 {
 		return got, fmt.Errorf("run it: %w, it says %q", err, said)
 	}
@@ -124,6 +127,7 @@ func take(name, most string) error {
 	if err != nil {
 		return err
 	}
+
 	with("/proc/self/oom_score_adj", oWRONLY, func(fd int) int { return call(sysWrite, fd, "1000", 4) })
 	call(sysSetpgid, 0, 0)
 	runtime.LockOSThread()
@@ -134,11 +138,12 @@ func take(name, most string) error {
 	for _, folder := range []string{"/tmp", "/dev/shm", "/run", "/run/mullion", "/dev"} { // what outlasts a program
 		call(sysUnlink, folder+"/bomb")
 	}
+
 	call(sysKill, 0, 9)
 	return nil
 }
 
-// freeMemory is how much memory the machine has free.
+// freeMemory returns how much memory the machine has free.
 func freeMemory() int {
 	info := make([]byte, 112)
 	call(sysSysinfo, info)

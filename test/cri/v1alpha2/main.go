@@ -38,6 +38,7 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+
 	seen, err := life(ctx, os.Args[1], os.Args[2])
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(seen)
@@ -70,6 +71,7 @@ func life(ctx context.Context, socket, image string) (seen Seen, err error) {
 	if err != nil {
 		return seen, fmt.Errorf("Status: %w", err)
 	}
+
 	for _, c := range status.Status.Conditions {
 		seen.Ready = append(seen.Ready, fmt.Sprint(c.Type, " ", c.Status))
 	}
@@ -83,6 +85,7 @@ func life(ctx context.Context, socket, image string) (seen Seen, err error) {
 	if err != nil {
 		return seen, fmt.Errorf("ImageStatus: %w", err)
 	}
+
 	if found.Image != nil && found.Image.Id == pulled.ImageRef {
 		seen.Image = found.Image.RepoTags[0]
 	}
@@ -91,12 +94,17 @@ func life(ctx context.Context, socket, image string) (seen Seen, err error) {
 	}
 
 	pod := &cri.PodSandboxConfig{
-		Metadata:     &cri.PodSandboxMetadata{Name: "old", Namespace: "default", Uid: "uid-old"},
+		Metadata: &cri.PodSandboxMetadata{
+			Name:      "old",
+			Namespace: "default",
+			Uid:       "uid-old",
+		},
 		Hostname:     "old",
 		LogDirectory: `C:\var\log\pods\old`,
 		DnsConfig:    &cri.DNSConfig{Servers: []string{"10.96.0.10"}},
 		Labels:       map[string]string{"app": "old"},
 	}
+
 	made, err := runtime.RunPodSandbox(ctx, &cri.RunPodSandboxRequest{Config: pod})
 	if err != nil {
 		return seen, fmt.Errorf("RunPodSandbox: %w", err)
@@ -106,6 +114,7 @@ func life(ctx context.Context, socket, image string) (seen Seen, err error) {
 	if err != nil {
 		return seen, fmt.Errorf("PodSandboxStatus: %w", err)
 	}
+
 	seen.Pod, seen.Address = state.Status.State.String(), state.Status.Network.Ip
 
 	if err := container(ctx, runtime, id, pod, spec, &seen); err != nil {
@@ -117,6 +126,7 @@ func life(ctx context.Context, socket, image string) (seen Seen, err error) {
 	if _, err := runtime.RemovePodSandbox(ctx, &cri.RemovePodSandboxRequest{PodSandboxId: id}); err != nil {
 		return seen, fmt.Errorf("RemovePodSandbox: %w", err)
 	}
+
 	left, err := runtime.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
 	if err != nil {
 		return seen, fmt.Errorf("ListPodSandbox: %w", err)
@@ -146,6 +156,7 @@ func container(ctx context.Context, runtime cri.RuntimeServiceClient, pod string
 	if err != nil {
 		return fmt.Errorf("CreateContainer: %w", err)
 	}
+
 	id := made.ContainerId
 	if _, err := runtime.StartContainer(ctx, &cri.StartContainerRequest{ContainerId: id}); err != nil {
 		return fmt.Errorf("StartContainer: %w", err)
@@ -156,15 +167,21 @@ func container(ctx context.Context, runtime cri.RuntimeServiceClient, pod string
 	}
 	seen.Container = state.Status.State.String()
 
-	ran, err := runtime.ExecSync(ctx, &cri.ExecSyncRequest{ContainerId: id, Cmd: []string{"exit", "7"}, Timeout: 10})
+	ran, err := runtime.ExecSync(ctx, &cri.ExecSyncRequest{
+		ContainerId: id,
+		Cmd:         []string{"exit", "7"},
+		Timeout:     10,
+	})
 	if err != nil {
 		return fmt.Errorf("ExecSync: %w", err)
 	}
+
 	seen.ExecOutput, seen.ExecCode = string(ran.Stdout), ran.ExitCode
 	stats, err := runtime.ContainerStats(ctx, &cri.ContainerStatsRequest{ContainerId: id})
 	if err != nil {
 		return fmt.Errorf("ContainerStats: %w", err)
 	}
+
 	seen.Stats = stats.Stats.Attributes.Id == id
 
 	if _, err := runtime.StopContainer(ctx, &cri.StopContainerRequest{ContainerId: id, Timeout: 1}); err != nil {
@@ -173,6 +190,7 @@ func container(ctx context.Context, runtime cri.RuntimeServiceClient, pod string
 	if state, err = runtime.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id}); err != nil {
 		return fmt.Errorf("ContainerStatus: %w", err)
 	}
+
 	seen.ExitCode = state.Status.ExitCode
 	if _, err := runtime.RemoveContainer(ctx, &cri.RemoveContainerRequest{ContainerId: id}); err != nil {
 		return fmt.Errorf("RemoveContainer: %w", err)

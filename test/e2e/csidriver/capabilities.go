@@ -6,7 +6,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 )
 
-// does are the capabilities of the controllers.
+// does returns the capabilities of the controllers.
 func does(attaches bool) []csi.ControllerServiceCapability_RPC_Type {
 	all := []csi.ControllerServiceCapability_RPC_Type{
 		csi.ControllerServiceCapability_RPC_CREATE_DELETE_VOLUME,
@@ -59,10 +59,12 @@ func (n *node) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRequ
 	if n.attached {
 		types = append(types, csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME)
 	}
+
 	var r csi.NodeGetCapabilitiesResponse
 	for _, t := range types {
 		rpc := &csi.NodeServiceCapability_Rpc{Rpc: &csi.NodeServiceCapability_RPC{Type: t}}
 		r.Capabilities = append(r.Capabilities, &csi.NodeServiceCapability{Type: rpc})
 	}
+
 	return &r, nil
 }

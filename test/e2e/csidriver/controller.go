@@ -63,6 +63,7 @@ func usable(all []*csi.VolumeCapability, shared bool) error {
 		if c.GetBlock() != nil {
 			return status.Error(codes.InvalidArgument, "the driver has no block volumes")
 		}
+
 		switch mode := c.GetAccessMode().GetMode(); mode {
 		case csi.VolumeCapability_AccessMode_MULTI_NODE_MULTI_WRITER,
 			csi.VolumeCapability_AccessMode_MULTI_NODE_SINGLE_WRITER,
@@ -72,10 +73,11 @@ func usable(all []*csi.VolumeCapability, shared bool) error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// sizeOf is the size that is asked for.
+// sizeOf returns the size that is asked for.
 func sizeOf(r *csi.CapacityRange) (int64, error) {
 	size := r.GetRequiredBytes()
 	if size == 0 {
@@ -84,7 +86,7 @@ func sizeOf(r *csi.CapacityRange) (int64, error) {
 			size = min(size, limit)
 		}
 	}
-	if size < 0 || r.GetLimitBytes() != 0 && size > r.GetLimitBytes() {
+	if size < 0 || (r.GetLimitBytes() != 0 && size > r.GetLimitBytes()) {
 		return 0, status.Errorf(codes.OutOfRange, "from %d to %d bytes", r.GetRequiredBytes(), r.GetLimitBytes())
 	}
 	return size, nil
@@ -100,6 +102,7 @@ func (c *controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeReques
 	if err := usable(r.GetVolumeCapabilities(), c.shape.attaches() == ""); err != nil {
 		return nil, err
 	}
+
 	name, err := nameOf(r.GetName())
 	if err != nil {
 		return nil, err
@@ -108,24 +111,27 @@ func (c *controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeReques
 	if err != nil {
 		return nil, err
 	}
+
 	kind, from := sourceOf(r.GetVolumeContentSource())
 	place, err := c.shape.place(r, from)
 	if err != nil {
 		return nil, err
 	}
+
 	v := &csi.Volume{VolumeContext: map[string]string{}, ContentSource: r.GetVolumeContentSource()}
 	err = c.with(ctx, "@"+place, r.GetSecrets(), func(s store) error {
 		v.VolumeId = s.id(name)
 		if _, has, err := s.find(volumes, name); err == nil {
 			v.CapacityBytes = has.Size
 			if has.Source != from || has.Size < size ||
-				r.GetCapacityRange().GetLimitBytes() != 0 && has.Size > r.GetCapacityRange().GetLimitBytes() {
+				(r.GetCapacityRange().GetLimitBytes() != 0 && has.Size > r.GetCapacityRange().GetLimitBytes()) {
 				return status.Errorf(codes.AlreadyExists, "volume %q is there, and another one", name)
 			}
 			return nil
 		} else if status.Code(err) != codes.NotFound {
 			return err
 		}
+
 		folder := ""
 		if from != "" {
 			source, has, err := s.find(kind, from)
@@ -137,9 +143,15 @@ func (c *controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeReques
 			}
 			folder = kind + "/" + source
 		}
+
 		v.CapacityBytes = size
-		return s.make(volumes, name, folder, record{Size: size, Source: from, Created: time.Now()})
+		return s.make(volumes, name, folder, record{
+			Size:    size,
+			Source:  from,
+			Created: time.Now(),
+		})
 	})
+
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +160,7 @@ func (c *controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeReques
 	return &csi.CreateVolumeResponse{Volume: v}, nil
 }
 
-// sourceOf is what a volume is made of.
+// sourceOf returns what a volume is made of.
 func sourceOf(s *csi.VolumeContentSource) (kind, id string) {
 	if snapshot := s.GetSnapshot(); snapshot != nil {
 		return snapshots, snapshot.GetSnapshotId()
@@ -161,11 +173,13 @@ func (c *controller) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeReques
 	if err := required(map[string]bool{"volume ID": r.GetVolumeId() != ""}); err != nil {
 		return nil, err
 	}
+
 	err := c.with(ctx, r.GetVolumeId(), r.GetSecrets(), func(s store) error {
 		_, has, err := s.find(volumes, r.GetVolumeId())
 		if status.Code(err) == codes.NotFound {
 			return nil
 		}
+
 		if err == nil && (has.Node != "" || len(has.Targets) != 0) {
 			err = status.Errorf(codes.FailedPrecondition, "volume %q is used: node %q, %q",
 				r.GetVolumeId(), has.Node, has.Targets)
@@ -176,6 +190,7 @@ func (c *controller) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeReques
 		fmt.Println("deleted", r.GetVolumeId())
 		return s.remove(volumes, r.GetVolumeId())
 	})
+
 	return &csi.DeleteVolumeResponse{}, err
 }
 
@@ -188,6 +203,7 @@ func (c *controller) ControllerPublishVolume(ctx context.Context, r *csi.Control
 	}); err != nil {
 		return nil, err
 	}
+
 	err := c.with(ctx, r.GetVolumeId(), r.GetSecrets(), func(s store) error {
 		name, has, err := s.find(volumes, r.GetVolumeId())
 		if err != nil {
@@ -198,8 +214,10 @@ func (c *controller) ControllerPublishVolume(ctx context.Context, r *csi.Control
 		}
 		fmt.Println("attached", r.GetVolumeId(), "to", r.GetNodeId())
 		has.Node = r.GetNodeId()
+
 		return s.write(volumes, name, has)
 	})
+
 	return &csi.ControllerPublishVolumeResponse{}, err
 }
 
@@ -209,6 +227,7 @@ func (c *controller) ControllerUnpublishVolume(ctx context.Context, r *csi.Contr
 	if err := required(map[string]bool{"volume ID": r.GetVolumeId() != ""}); err != nil {
 		return nil, err
 	}
+
 	err := c.with(ctx, r.GetVolumeId(), r.GetSecrets(), func(s store) error {
 		name, has, err := s.find(volumes, r.GetVolumeId())
 		if status.Code(err) == codes.NotFound {
@@ -219,8 +238,10 @@ func (c *controller) ControllerUnpublishVolume(ctx context.Context, r *csi.Contr
 		}
 		fmt.Println("detached", r.GetVolumeId(), "from", has.Node)
 		has.Node = ""
+
 		return s.write(volumes, name, has)
 	})
+
 	return &csi.ControllerUnpublishVolumeResponse{}, err
 }
 
@@ -232,6 +253,7 @@ func (c *controller) ValidateVolumeCapabilities(ctx context.Context, r *csi.Vali
 	}); err != nil {
 		return nil, err
 	}
+
 	if err := c.with(ctx, r.GetVolumeId(), r.GetSecrets(), func(s store) error {
 		_, _, err := s.find(volumes, r.GetVolumeId())
 		return err
@@ -241,6 +263,7 @@ func (c *controller) ValidateVolumeCapabilities(ctx context.Context, r *csi.Vali
 	if err := usable(r.GetVolumeCapabilities(), c.shape.attaches() == ""); err != nil {
 		return &csi.ValidateVolumeCapabilitiesResponse{Message: err.Error()}, nil //nolint:nilerr // said
 	}
+
 	return &csi.ValidateVolumeCapabilitiesResponse{Confirmed: &csi.ValidateVolumeCapabilitiesResponse_Confirmed{
 		VolumeCapabilities: r.GetVolumeCapabilities(),
 	}}, nil
@@ -258,6 +281,7 @@ func (c *controller) ControllerExpandVolume(ctx context.Context, r *csi.Controll
 	if err != nil {
 		return nil, err
 	}
+
 	err = c.with(ctx, r.GetVolumeId(), r.GetSecrets(), func(s store) error {
 		name, has, err := s.find(volumes, r.GetVolumeId())
 		if err != nil {
@@ -267,6 +291,7 @@ func (c *controller) ControllerExpandVolume(ctx context.Context, r *csi.Controll
 		size = has.Size
 		return s.write(volumes, name, has)
 	})
+
 	return &csi.ControllerExpandVolumeResponse{
 		CapacityBytes: size, NodeExpansionRequired: c.shape.attaches() != "",
 	}, err
@@ -285,6 +310,7 @@ func (c *controller) CreateSnapshot(ctx context.Context, r *csi.CreateSnapshotRe
 	if err != nil {
 		return nil, err
 	}
+
 	shot := &csi.Snapshot{SourceVolumeId: r.GetSourceVolumeId(), ReadyToUse: true}
 	err = c.with(ctx, r.GetSourceVolumeId(), r.GetSecrets(), func(s store) error {
 		shot.SnapshotId = s.id(name)
@@ -294,7 +320,12 @@ func (c *controller) CreateSnapshot(ctx context.Context, r *csi.CreateSnapshotRe
 			if err != nil {
 				return err
 			}
-			has = record{Size: volume.Size, Source: r.GetSourceVolumeId(), Created: time.Now()}
+			has = record{
+				Size:    volume.Size,
+				Source:  r.GetSourceVolumeId(),
+				Created: time.Now(),
+			}
+
 			if err := s.make(snapshots, name, volumes+"/"+source, has); err != nil {
 				return err
 			}
@@ -305,12 +336,15 @@ func (c *controller) CreateSnapshot(ctx context.Context, r *csi.CreateSnapshotRe
 		if has.Source != r.GetSourceVolumeId() {
 			return status.Errorf(codes.AlreadyExists, "snapshot %q is there, of %q", name, has.Source)
 		}
+
 		shot.SizeBytes, shot.CreationTime = has.Size, timestamppb.New(has.Created)
 		return nil
 	})
+
 	if err != nil {
 		return nil, err
 	}
+
 	return &csi.CreateSnapshotResponse{Snapshot: shot}, nil
 }
 

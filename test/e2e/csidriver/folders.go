@@ -58,6 +58,7 @@ func (d disk) Copy(from, to string) error {
 		if err != nil {
 			return err
 		}
+
 		source, target := filepath.FromSlash(name), filepath.Join(filepath.FromSlash(to), below)
 		switch {
 		case entry.IsDir():
@@ -67,6 +68,7 @@ func (d disk) Copy(from, to string) error {
 			if link, err = d.root.Readlink(source); err == nil {
 				err = d.root.Symlink(link, target)
 			}
+
 		case entry.Type().IsRegular():
 			err = d.copyFile(source, target)
 		default:
@@ -75,6 +77,7 @@ func (d disk) Copy(from, to string) error {
 		if err != nil {
 			return err
 		}
+
 		return d.keepOwner(source, target)
 	})
 }
@@ -102,17 +105,20 @@ func (d disk) usage(name string) (bytes, files int64, err error) {
 		if err != nil {
 			return err
 		}
+
 		files++
 		info, err := entry.Info()
 		if err == nil && info.Mode().IsRegular() {
 			bytes += info.Size()
 		}
+
 		return nil
 	})
+
 	return bytes, files, err
 }
 
-// folder is the path of a folder below the disk's, as programs of the node name it.
+// folder returns the path of a folder below the disk's, as programs of the node name it.
 func (d disk) folder(name string) string {
 	return filepath.Join(d.root.Name(), filepath.FromSlash(path.Clean("/" + name)[1:]))
 }

@@ -27,7 +27,7 @@ func (d disk) keepOwner(source, target string) error {
 	return d.root.Chmod(target, info.Mode())
 }
 
-// capacity is how much fits below a folder.
+// capacity returns how much fits below a folder.
 func capacity(folder string) (int64, error) {
 	var stat unix.Statfs_t
 	err := unix.Statfs(folder, &stat)

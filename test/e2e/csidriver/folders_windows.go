@@ -12,7 +12,7 @@ import (
 // keepOwner does nothing: a file has the permissions of the folder that it is in.
 func (d disk) keepOwner(string, string) error { return nil }
 
-// capacity is how much fits below a folder.
+// capacity returns how much fits below a folder.
 func capacity(folder string) (int64, error) {
 	path, err := windows.UTF16PtrFromString(folder)
 	if err != nil {

@@ -43,5 +43,5 @@ func (h hostPath) describe(v *csi.Volume) { v.AccessibleTopology = []*csi.Topolo
 
 func (h hostPath) attaches() string { return h.node }
 
-// capacity is what fits on the node's disk.
+// capacity returns what fits on the node's disk.
 func (h hostPath) capacity() (int64, error) { return capacity(h.disk.root.Name()) }

@@ -46,9 +46,11 @@ func run(args []string) error {
 	if len(args) == 0 {
 		return errors.New("usage: csidriver node|controller|smb-controller|all FLAGS")
 	}
+
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
+
 	o.token = os.Getenv("TOKEN")
 	switch args[0] {
 	case "node":
@@ -57,6 +59,7 @@ func run(args []string) error {
 		return o.serveController(&router{
 			driver: o.name, port: o.port, token: o.token, nodes: map[string]csi.ControllerClient{},
 		}, nil)
+
 	case "smb-controller":
 		return o.serveController(&controller{shape: smb{}, mu: &sync.Mutex{}}, nil)
 	case "all":
@@ -66,18 +69,30 @@ func run(args []string) error {
 		}
 		return o.serveController(control, volumes)
 	}
+
 	return fmt.Errorf("no part %q of the driver", args[0])
 }
 
-// hostPath is the driver of this node's volumes.
+// hostPath returns the driver of this node's volumes.
 func (o options) hostPath() (*controller, *node, error) {
 	disk, err := openDisk(o.folder)
 	if err != nil {
 		return nil, nil, err
 	}
-	shape := hostPath{disk: disk, node: o.node, address: o.address, system: runtime.GOOS, driver: o.name}
+
+	shape := hostPath{
+		disk:    disk,
+		node:    o.node,
+		address: o.address,
+		system:  runtime.GOOS,
+		driver:  o.name,
+	}
 	mu := &sync.Mutex{}
-	return &controller{shape: shape, mu: mu}, &node{shape: shape, attached: o.address != "", mu: mu}, nil
+	return &controller{shape: shape, mu: mu}, &node{
+		shape:    shape,
+		attached: o.address != "",
+		mu:       mu,
+	}, nil
 }
 
 func (o options) serveNode() error {
@@ -85,6 +100,7 @@ func (o options) serveNode() error {
 	if err != nil {
 		return err
 	}
+
 	var all errgroup.Group
 	if o.listen != "" {
 		serve, err := listen(o.listen, o.token, control)
@@ -93,6 +109,7 @@ func (o options) serveNode() error {
 		}
 		all.Go(serve)
 	}
+
 	driver := csinode.Driver{Identity: csinode.Identity{Name: o.name, Topology: o.address != ""}}
 	all.Go(func() error { return driver.Serve(volumes) })
 	return all.Wait()
@@ -100,11 +117,17 @@ func (o options) serveNode() error {
 
 func (o options) serveController(control csi.ControllerServer, volumes csi.NodeServer) error {
 	_, local := control.(*router)
-	identity := &csinode.Identity{Name: o.name, Controller: true, Topology: local || volumes != nil}
+	identity := &csinode.Identity{
+		Name:       o.name,
+		Controller: true,
+		Topology:   local || volumes != nil,
+	}
+
 	listener, err := csinode.Listen(o.socket)
 	if err != nil {
 		return err
 	}
+
 	var all errgroup.Group
 	if o.listen != "" {
 		serve, err := listen(o.listen, "", nil)

@@ -45,6 +45,7 @@ func (n *node) NodeStageVolume(_ context.Context, r *csi.NodeStageVolumeRequest)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+
 	_, has, err := n.store().find(volumes, r.GetVolumeId())
 	if err == nil && has.Node != n.shape.node {
 		err = status.Errorf(codes.FailedPrecondition, "volume %q is not attached to %q", r.GetVolumeId(), n.shape.node)
@@ -74,6 +75,7 @@ func (n *node) fresh(r *csi.NodePublishVolumeRequest) error {
 	if err != nil {
 		return err
 	}
+
 	s := n.store()
 	if _, _, err := s.find(volumes, name); status.Code(err) != codes.NotFound {
 		return err
@@ -81,6 +83,7 @@ func (n *node) fresh(r *csi.NodePublishVolumeRequest) error {
 	if err := s.make(volumes, name, "", record{Size: usual, Own: own, Created: time.Now()}); err != nil {
 		return err
 	}
+
 	if text := wants["text"]; text != "" {
 		return s.files.Write(volumes+"/"+name+"/text", []byte(text))
 	}
@@ -99,6 +102,7 @@ func (n *node) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRequ
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+
 	target := filepath.Clean(r.GetTargetPath())
 	fmt.Println("publish", r.GetVolumeId(), "at", target)
 	if err := n.fresh(r); err != nil {
@@ -108,11 +112,13 @@ func (n *node) NodePublishVolume(_ context.Context, r *csi.NodePublishVolumeRequ
 	if err != nil {
 		return nil, err
 	}
+
 	mode := r.GetVolumeCapability().GetAccessMode().GetMode()
 	alone := mode == csi.VolumeCapability_AccessMode_SINGLE_NODE_SINGLE_WRITER
 	if alone && slices.ContainsFunc(has.Targets, func(t string) bool { return t != target }) {
 		return nil, status.Errorf(codes.FailedPrecondition, "volume %q is used at %q", r.GetVolumeId(), has.Targets)
 	}
+
 	// Before it is mounted, so that a volume that is mounted is never without a record of it.
 	if !slices.Contains(has.Targets, target) {
 		has.Targets = append(has.Targets, target)
@@ -135,11 +141,13 @@ func (n *node) NodeUnpublishVolume(_ context.Context,
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+
 	target := filepath.Clean(r.GetTargetPath())
 	fmt.Println("unpublish", r.GetVolumeId(), "at", target)
 	if err := unpublish(target); err != nil {
 		return nil, err
 	}
+
 	name, has, err := n.store().find(volumes, r.GetVolumeId())
 	switch {
 	case status.Code(err) == codes.NotFound:
@@ -151,6 +159,7 @@ func (n *node) NodeUnpublishVolume(_ context.Context,
 		has.Targets = slices.DeleteFunc(has.Targets, func(t string) bool { return t == target })
 		err = n.store().write(volumes, name, has)
 	}
+
 	return &csi.NodeUnpublishVolumeResponse{}, err
 }
 

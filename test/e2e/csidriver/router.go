@@ -30,8 +30,8 @@ type router struct {
 // tokenKey names the token in a call's metadata.
 const tokenKey = "token"
 
-// node is the controller at an address. The cluster's network is trusted here, as a test's driver may; the token keeps
-// pods from it.
+// node returns the controller at an address. The cluster's network is trusted here, as a test's driver may; the token
+// keeps pods from it.
 func (r *router) node(ctx context.Context, address string) (context.Context, csi.ControllerClient, error) {
 	if net.ParseIP(address) == nil {
 		return ctx, nil, status.Errorf(codes.NotFound, "no node at %q", address)
@@ -42,6 +42,7 @@ func (r *router) node(ctx context.Context, address string) (context.Context, csi
 	if client, has := r.nodes[address]; has {
 		return ctx, client, nil
 	}
+
 	conn, err := grpc.NewClient(net.JoinHostPort(address, r.port),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -70,10 +71,12 @@ func (r *router) CreateVolume(ctx context.Context, in *csi.CreateVolumeRequest) 
 		in.GetAccessibilityRequirements().GetRequisite()) {
 		may = append(may, t.GetSegments()[r.driver+addressKey])
 	}
+
 	address := ""
 	if len(may) != 0 {
 		address = may[0]
 	}
+
 	if _, from := sourceOf(in.GetVolumeContentSource()); from != "" {
 		if address = placeOf(from); !slices.Contains(may, address) {
 			return nil, status.Errorf(codes.ResourceExhausted, "%q is on the node %s, and the volume has to be on one of %v",
@@ -83,6 +86,7 @@ func (r *router) CreateVolume(ctx context.Context, in *csi.CreateVolumeRequest) 
 	if address == "" {
 		return nil, status.Error(codes.InvalidArgument, "the request says no node: topology is not on")
 	}
+
 	return route(ctx, r, address, in, func(c csi.ControllerClient) func(context.Context, *csi.CreateVolumeRequest,
 		...grpc.CallOption) (*csi.CreateVolumeResponse, error) {
 		return c.CreateVolume
@@ -162,7 +166,7 @@ func (r *router) GetCapacity(ctx context.Context, in *csi.GetCapacityRequest) (*
 	})
 }
 
-// ControllerGetCapabilities are those of the nodes' controllers.
+// ControllerGetCapabilities returns those of the nodes' controllers.
 func (r *router) ControllerGetCapabilities(context.Context, *csi.ControllerGetCapabilitiesRequest,
 ) (*csi.ControllerGetCapabilitiesResponse, error) {
 	return answer(does(true)), nil
@@ -175,6 +179,7 @@ func listen(address, token string, controller csi.ControllerServer) (func() erro
 	if err != nil {
 		return nil, err
 	}
+
 	server := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, in any, i *grpc.UnaryServerInfo,
 		handler grpc.UnaryHandler,
 	) (any, error) {
@@ -188,5 +193,6 @@ func listen(address, token string, controller csi.ControllerServer) (func() erro
 	if controller != nil && token != "" {
 		csi.RegisterControllerServer(server, controller)
 	}
+
 	return func() error { return server.Serve(listener) }, nil
 }

@@ -45,6 +45,7 @@ func (smb) open(ctx context.Context, place string, secrets map[string]string) (s
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
+
 	user := &smb2.NTLMInitiator{User: secrets["username"], Password: secrets["password"]}
 	session, err := (&smb2.Dialer{Initiator: user}).Dial(ctx, net.JoinHostPort(server, "445"))
 	if err != nil {
@@ -54,6 +55,7 @@ func (smb) open(ctx context.Context, place string, secrets map[string]string) (s
 	if err != nil {
 		return store{}, nil, errors.Join(fmt.Errorf("use the share %s: %w", place, err), session.Logoff())
 	}
+
 	end := func() error { return errors.Join(tree.Umount(), session.Logoff()) }
 	return store{files: share{tree}, place: place}, end, nil
 }
@@ -90,6 +92,7 @@ func (s share) Copy(from, to string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, info := range all {
 		source, target := path.Join(from, info.Name()), path.Join(to, info.Name())
 		switch {
@@ -104,6 +107,7 @@ func (s share) Copy(from, to string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

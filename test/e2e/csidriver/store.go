@@ -41,10 +41,10 @@ type store struct {
 	place string
 }
 
-// id is the ID of a volume or a snapshot.
+// id returns the ID of a volume or a snapshot.
 func (s store) id(name string) string { return name + "@" + s.place }
 
-// placeOf is where a volume or a snapshot is, by its ID.
+// placeOf returns where a volume or a snapshot is, by its ID.
 func placeOf(id string) string {
 	_, place, _ := strings.Cut(id, "@")
 	return place
@@ -53,7 +53,7 @@ func placeOf(id string) string {
 // names are those that volumes and snapshots may have; the longest that CSI has are of 128 bytes.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// nameOf is the name in an ID, or is a name.
+// nameOf returns the name in an ID, or is a name.
 func nameOf(id string) (string, error) {
 	name, _, _ := strings.Cut(id, "@")
 	if !names.MatchString(name) {
@@ -75,6 +75,7 @@ func (s store) find(kind, id string) (string, record, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", r, status.Errorf(codes.NotFound, "%s: %q is not there", kind, id)
 	}
+
 	if err != nil {
 		return "", r, err
 	}
@@ -105,6 +106,7 @@ func (s store) make(kind, name, from string, r record) error {
 	if err := s.files.Remove(folder); err != nil {
 		return err
 	}
+
 	var err error
 	if from == "" {
 		err = s.files.Make(folder)
@@ -114,6 +116,7 @@ func (s store) make(kind, name, from string, r record) error {
 	if err != nil {
 		return err
 	}
+
 	return s.write(kind, name, r)
 }
 

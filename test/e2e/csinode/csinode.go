@@ -39,7 +39,7 @@ type Driver struct {
 	Registry string
 }
 
-// endpoint is the driver's own socket (https://kubernetes-csi.github.io/docs/deploying.html).
+// endpoint returns the driver's own socket (https://kubernetes-csi.github.io/docs/deploying.html).
 func (d *Driver) endpoint() string { return filepath.Join(kubelet, "plugins", d.Name, "csi.sock") }
 
 // Serve serves the driver with its volumes, and its registration, until one of them ends.
@@ -47,6 +47,7 @@ func (d *Driver) Serve(volumes csi.NodeServer) error {
 	registrar := grpc.NewServer()
 	registration.RegisterRegistrationServer(registrar, d)
 	var both errgroup.Group
+
 	// The driver's own socket comes first: the kubelet calls it as soon as it has seen the other one.
 	for _, s := range []struct {
 		server *grpc.Server
@@ -61,10 +62,11 @@ func (d *Driver) Serve(volumes csi.NodeServer) error {
 		}
 		both.Go(func() error { return s.server.Serve(listener) })
 	}
+
 	return both.Wait()
 }
 
-// Server is a server of CSI; the controller or the volumes may be nil.
+// Server returns a server of CSI; the controller or the volumes may be nil.
 func Server(identity *Identity, controller csi.ControllerServer, volumes csi.NodeServer) *grpc.Server {
 	server := grpc.NewServer()
 	csi.RegisterIdentityServer(server, identity)
@@ -110,7 +112,7 @@ func (d *Driver) NotifyRegistrationStatus(_ context.Context,
 	return &registration.RegistrationStatusResponse{}, nil
 }
 
-// GetPluginInfo is the driver's name.
+// GetPluginInfo returns the driver's name.
 func (i *Identity) GetPluginInfo(context.Context, *csi.GetPluginInfoRequest) (*csi.GetPluginInfoResponse, error) {
 	return &csi.GetPluginInfoResponse{Name: i.Name, VendorVersion: "v1"}, nil
 }
@@ -125,6 +127,7 @@ func (i *Identity) GetPluginCapabilities(context.Context,
 			Type: &csi.PluginCapability_Service_{Service: &csi.PluginCapability_Service{Type: t}},
 		})
 	}
+
 	if i.Controller {
 		service(csi.PluginCapability_Service_CONTROLLER_SERVICE)
 		expand := &csi.PluginCapability_VolumeExpansion{Type: csi.PluginCapability_VolumeExpansion_ONLINE}
@@ -133,6 +136,7 @@ func (i *Identity) GetPluginCapabilities(context.Context,
 	if i.Topology {
 		service(csi.PluginCapability_Service_VOLUME_ACCESSIBILITY_CONSTRAINTS)
 	}
+
 	return &csi.GetPluginCapabilitiesResponse{Capabilities: all}, nil
 }
 

@@ -35,16 +35,19 @@ func diskNumber(ctx context.Context, serial string) (uint32, error) {
 	if _, err := c.Rescan(ctx, &diskapi.RescanRequest{}); err != nil {
 		return 0, err
 	}
+
 	all, err := c.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
 	if err != nil {
 		return 0, err
 	}
+
 	for number, ids := range all.GetDiskIDs() {
 		if ids.GetSerialNumber() == serial && ids.GetPage83() != "" {
 			_, err := c.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: number})
 			return number, err
 		}
 	}
+
 	return 0, status.Errorf(codes.NotFound, "there is no disk with the serial number %q", serial)
 }
 
@@ -58,6 +61,7 @@ func (d *diskDriver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolume
 	if err != nil {
 		return nil, err
 	}
+
 	c, err := volume.NewClient()
 	if err != nil {
 		return nil, status.Errorf(codes.Unavailable, "csi-proxy: %v", err)
@@ -67,6 +71,7 @@ func (d *diskDriver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolume
 	if err != nil || len(listed.GetVolumeIds()) != 1 {
 		return nil, fmt.Errorf("volumes of disk %d: %v, %w", number, listed.GetVolumeIds(), err)
 	}
+
 	id := listed.GetVolumeIds()[0]
 	is, err := c.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
 	if err == nil && !is.GetFormatted() {
@@ -75,9 +80,11 @@ func (d *diskDriver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolume
 	if err != nil {
 		return nil, err
 	}
+
 	if staged(ctx, c, path) == id {
 		return &csi.NodeStageVolumeResponse{}, nil // the kubelet asks again
 	}
+
 	err = files(func(f *filesystem.Client) error {
 		if err := clearPath(ctx, f, path); err != nil {
 			return err
@@ -88,10 +95,11 @@ func (d *diskDriver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolume
 	if err == nil {
 		_, err = c.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
 	}
+
 	return &csi.NodeStageVolumeResponse{}, err
 }
 
-// staged is the volume that a path leads to, or nothing.
+// staged returns the volume that a path leads to, or nothing.
 func staged(ctx context.Context, c *volume.Client, path string) string {
 	// Windows' own error for what is no mount point takes csi-proxy a minute to find.
 	if err := files(func(f *filesystem.Client) error {
@@ -103,6 +111,7 @@ func staged(ctx context.Context, c *volume.Client, path string) string {
 	}); err != nil {
 		return ""
 	}
+
 	found, err := c.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	if err != nil {
 		return ""
@@ -121,6 +130,7 @@ func (d *diskDriver) NodeUnstageVolume(ctx context.Context,
 		return nil, status.Errorf(codes.Unavailable, "csi-proxy: %v", err)
 	}
 	defer c.Close()
+
 	found, err := c.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
 	if err == nil {
 		_, err = c.UnmountVolume(ctx,
@@ -129,5 +139,6 @@ func (d *diskDriver) NodeUnstageVolume(ctx context.Context,
 	if err == nil {
 		err = remove(ctx, path)
 	}
+
 	return &csi.NodeUnstageVolumeResponse{}, err
 }

@@ -74,6 +74,7 @@ func (d *driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequ
 	if err != nil {
 		return nil, status.Errorf(codes.Unavailable, "csi-proxy: %v", err)
 	}
+
 	defer c.Close()
 	_, err = c.NewSmbGlobalMapping(ctx, &smbapi.NewSmbGlobalMappingRequest{
 		RemotePath: r.GetVolumeContext()["source"],
@@ -81,6 +82,7 @@ func (d *driver) NodeStageVolume(ctx context.Context, r *csi.NodeStageVolumeRequ
 		Username:   r.GetSecrets()["username"],
 		Password:   r.GetSecrets()["password"],
 	})
+
 	return &csi.NodeStageVolumeResponse{}, err
 }
 

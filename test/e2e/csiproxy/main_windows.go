@@ -91,6 +91,7 @@ func call(group, method, request string) error {
 		return fmt.Errorf("open the group %s: %w", group, err)
 	}
 	defer client.Close()
+
 	m := reflect.ValueOf(client).MethodByName(method)
 	if !m.IsValid() || m.Type().NumIn() != 3 {
 		return fmt.Errorf("no method %s of the group %s", method, group)
@@ -99,6 +100,7 @@ func call(group, method, request string) error {
 	if !is {
 		return fmt.Errorf("the request of %s is no message", method)
 	}
+
 	if err := protojson.Unmarshal([]byte(request), protoadapt.MessageV2Of(in)); err != nil {
 		return err
 	}
@@ -108,6 +110,7 @@ func call(group, method, request string) error {
 	if failed, is := out[1].Interface().(error); is {
 		return fmt.Errorf("%s: %s", method, status.Convert(failed).Message())
 	}
+
 	response, is := out[0].Interface().(protoadapt.MessageV1)
 	if !is {
 		return fmt.Errorf("the response of %s is no message", method)

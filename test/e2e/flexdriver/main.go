@@ -51,6 +51,7 @@ func mount(folder, text string) error {
 	if err := json.Unmarshal([]byte(text), &options); err != nil {
 		return err
 	}
+
 	user, err := base64.StdEncoding.DecodeString(options.User)
 	if err != nil {
 		return err
@@ -59,12 +60,14 @@ func mount(folder, text string) error {
 	if err != nil {
 		return err
 	}
+
 	share := strings.ReplaceAll(options.Source, "/", `\`)
 	cmd := exec.Command("powershell", "-NoProfile", "-Command", mapShare)
 	cmd.Env = append(os.Environ(), "smbremotepath="+share, "smbuser="+string(user), "smbpassword="+string(password))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("map %s: %w: %s", share, err, out)
 	}
+
 	folder = filepath.FromSlash(folder)
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return err

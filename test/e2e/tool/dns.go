@@ -31,12 +31,14 @@ func records(args []string) error {
 		for _, r := range found {
 			lines = append(lines, fmt.Sprintf("%s:%d", r.Target, r.Port))
 		}
+
 	case "PTR":
 		lines, err = net.LookupAddr(name)
 	case "CNAME":
 		var target string
 		target, err = net.LookupCNAME(name)
 		lines = append(lines, target)
+
 	case "TXT":
 		lines, err = net.LookupTXT(name)
 	default:
@@ -45,9 +47,11 @@ func records(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	slices.Sort(lines)
 	for _, line := range lines {
 		fmt.Println(line)
 	}
+
 	return nil
 }

@@ -33,6 +33,7 @@ func calls(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	var failed, answered []string
 	for range count {
@@ -43,6 +44,7 @@ func calls(args []string) error {
 			answered = append(answered, who)
 		}
 	}
+
 	fmt.Println("failed", len(failed), "answered by", len(answered))
 	if len(failed) > 0 {
 		fmt.Println("the first:", failed[0])
@@ -74,6 +76,7 @@ func socket(args []string) error {
 	if err := os.Remove(args[1]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	l, err := net.Listen("unix", args[1])
 	if err != nil {
 		return err
@@ -85,6 +88,7 @@ func socket(args []string) error {
 		if err != nil {
 			return err
 		}
+
 		go func() {
 			defer conn.Close()
 			line, _ := bufio.NewReader(conn).ReadString('\n')
@@ -114,6 +118,7 @@ func packets(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	fmt.Println("serving on", conn.LocalAddr())
 	buffer := make([]byte, 1<<16)
 	for {
@@ -147,6 +152,7 @@ func deep(args []string) error {
 	for range count {
 		dir = filepath.Join(dir, strings.Repeat("d", 40))
 	}
+
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}

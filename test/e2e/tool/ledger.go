@@ -23,6 +23,7 @@ func ledger(args []string) error {
 		return err
 	}
 	defer file.Close()
+
 	var mu sync.Mutex
 	server := http.Server{
 		Addr:              args[1],
@@ -30,6 +31,7 @@ func ledger(args []string) error {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
+
 			_, err := fmt.Fprintln(file, last+1)
 			if err == nil {
 				err = file.Sync()
@@ -38,11 +40,13 @@ func ledger(args []string) error {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
+
 			last++
 			fmt.Fprintln(w, last)
 		}),
 	}
 	fmt.Println("the ledger goes on at", last)
+
 	return server.ListenAndServe()
 }
 
@@ -55,10 +59,12 @@ func countLines(name string) (int, error) {
 		return 0, err
 	}
 	defer file.Close()
+
 	n := 0
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		n++
 	}
+
 	return n, lines.Err()
 }

@@ -37,6 +37,7 @@ func main() {
 				break
 			}
 		}
+
 		if err := run(verb); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -82,6 +83,7 @@ func run(args []string) error {
 		"deep":    {2, deep},
 		"watch":   {1, watch},
 	}
+
 	v, ok := verbs[args[0]]
 	if !ok || len(args)-1 < v.arguments {
 		return errors.New(usage)
@@ -122,6 +124,7 @@ func serve(args []string) error {
 			http.Error(w, "sick", http.StatusInternalServerError)
 		}
 	})
+
 	l, err := net.Listen("tcp", args[0])
 	if err != nil {
 		return err
@@ -226,6 +229,7 @@ func show(client *http.Client, url, token string) error {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
+
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -278,6 +282,7 @@ func api(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(ca) {
 		return errors.New("no certificate in ca.crt")
@@ -286,5 +291,6 @@ func api(args []string) error {
 		Timeout:   10 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}},
 	}
+
 	return show(&client, args[0], string(token))
 }

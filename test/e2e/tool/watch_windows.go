@@ -12,6 +12,7 @@ func watch(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	const list, names, lastWrite = 1, 3, 0x10 // FILE_LIST_DIRECTORY, FILE_NOTIFY_CHANGE_…
 	const shared = syscall.FILE_SHARE_READ | syscall.FILE_SHARE_WRITE | syscall.FILE_SHARE_DELETE
 	dir, err := syscall.CreateFile(

@@ -31,10 +31,11 @@ func Parse(t *testing.T, page string) Page {
 		}
 		found[m[1]] = value
 	}
+
 	return found
 }
 
-// Value is a sample's, which must be there.
+// Value returns a sample's, which must be there.
 func (p Page) Value(t *testing.T, name string) float64 {
 	t.Helper()
 	value, ok := p[name]
@@ -44,7 +45,7 @@ func (p Page) Value(t *testing.T, name string) float64 {
 	return value
 }
 
-// Names are the samples of a metric, sorted.
+// Names returns the samples of a metric, sorted.
 func (p Page) Names(metric string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(p)), func(name string) bool {
 		return name != metric && !strings.HasPrefix(name, metric+"{")

@@ -32,6 +32,7 @@ func containers() error {
 		uintptr(unsafe.Pointer(&found)), uintptr(unsafe.Pointer(&record))); err != nil {
 		return err
 	}
+
 	var all []struct {
 		ID    string `json:"Id"`
 		State string
@@ -39,6 +40,7 @@ func containers() error {
 	if err := json.Unmarshal([]byte(utf16At(found, 1<<20)), &all); err != nil {
 		return err
 	}
+
 	for _, one := range all {
 		commit, err := commitOf(dll, one.ID)
 		if err != nil {
@@ -46,6 +48,7 @@ func containers() error {
 		}
 		fmt.Println(one.ID, one.State, commit)
 	}
+
 	var system uintptr
 	result, _, _ := dll.MustFindProc("HcsOpenComputeSystem").Call(uintptr(text("unknown")),
 		uintptr(unsafe.Pointer(&system)), uintptr(unsafe.Pointer(&record)))
@@ -64,6 +67,7 @@ func commitOf(dll *syscall.DLL, id string) (uint64, error) {
 		uintptr(unsafe.Pointer(&callback))); err != nil {
 		return 0, err
 	}
+
 	if err := compute(dll, "HcsGetComputeSystemProperties", system, uintptr(text(`{"PropertyTypes":["Statistics"]}`)),
 		uintptr(unsafe.Pointer(&properties)), uintptr(unsafe.Pointer(&record))); err != nil {
 		return 0, err
@@ -73,6 +77,7 @@ func commitOf(dll *syscall.DLL, id string) (uint64, error) {
 			Memory struct{ MemoryUsageCommitBytes uint64 }
 		}
 	}
+
 	if err := json.Unmarshal([]byte(utf16At(properties, 1<<20)), &answer); err != nil {
 		return 0, err
 	}

@@ -101,10 +101,12 @@ func ports(c *caller, service uintptr) error {
 	if listenable(8080) {
 		return errors.New("a program binds a reserved port")
 	}
+
 	if _, err := reserve(c, service, 8080); err == nil ||
 		err.Error() != "HcnReserveGuestNetworkServicePort: 0x803b0013" {
 		return fmt.Errorf("the same port again: %v", err)
 	}
+
 	var of struct{ first, last uint16 }
 	var held uintptr
 	if err := c.call("HcnReserveGuestNetworkServicePortRange", service, 63, uintptr(unsafe.Pointer(&of)),
@@ -114,6 +116,7 @@ func ports(c *caller, service uintptr) error {
 	if of.first != 49152 || of.last != 49152+63 || listenable(int(of.last)) {
 		return fmt.Errorf("range %d to %d", of.first, of.last)
 	}
+
 	var count uint32
 	var entries uintptr
 	if err := c.call("HcnEnumerateGuestNetworkPortReservations", uintptr(unsafe.Pointer(&count)),
@@ -123,16 +126,19 @@ func ports(c *caller, service uintptr) error {
 	if count != 2 {
 		return fmt.Errorf("%d reservations, want 2", count)
 	}
+
 	second := unsafe.Slice((*uint16)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Pointer(&entries)), 64)), 32)
 	if second[16] != 3 || second[30] != of.first || second[31] != of.last {
 		return fmt.Errorf("entry % x", second)
 	}
+
 	_, _, _ = c.dll.MustFindProc("HcnFreeGuestNetworkPortReservations").Call(entries)
 	for _, h := range []uintptr{handle, held} {
 		if err := c.call("HcnReleaseGuestNetworkServicePortReservationHandle", h); err != nil {
 			return err
 		}
 	}
+
 	if !listenable(8080) || !listenable(int(of.last)) {
 		return errors.New("a port that was given back cannot be bound")
 	}
@@ -162,6 +168,7 @@ func slow(c *caller) error {
 	if err != nil {
 		return err
 	}
+
 	var made []string
 	for range 5 {
 		ns, err := namespace(c)
@@ -170,11 +177,13 @@ func slow(c *caller) error {
 		}
 		made = append(made, ns)
 	}
+
 	for _, ns := range made {
 		if err := errors.Join(w.expect(0x5, ns), w.expect(0x6, ns)); err != nil {
 			return err
 		}
 	}
+
 	return c.call("HcnUnregisterServiceCallback", handle)
 }
 
@@ -188,6 +197,7 @@ func guest(c *caller) error {
 	if err != nil {
 		return err
 	}
+
 	handle, id, err := makeGuest(c)
 	if err != nil {
 		return err
@@ -196,6 +206,7 @@ func guest(c *caller) error {
 	if err != nil {
 		return err
 	}
+
 	state := `{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Bootstrapping"}}`
 	if err := c.call("HcnModifyGuestNetworkService", handle, uintptr(text(state))); err != nil {
 		return err
@@ -205,6 +216,7 @@ func guest(c *caller) error {
 		all.expect(0x6, ns)); err != nil {
 		return err
 	}
+
 	if err := ports(c, handle); err != nil {
 		return err
 	}
@@ -214,6 +226,7 @@ func guest(c *caller) error {
 	if err := c.call("HcnUnregisterGuestNetworkServiceCallback", 0); err == nil {
 		return errors.New("no handle at all is unregistered")
 	}
+
 	return restarted(c, all, service, some, id)
 }
 
@@ -225,6 +238,7 @@ func restarted(c *caller, all *watched, service uintptr, none *watched, id strin
 	if err := errors.Join(all.expect(0x01000000, ""), c.call("HcnUnregisterServiceCallback", service)); err != nil {
 		return err
 	}
+
 	service, err := all.register(c, "HcnRegisterServiceCallback")
 	if err != nil {
 		return err
@@ -233,6 +247,7 @@ func restarted(c *caller, all *watched, service uintptr, none *watched, id strin
 	if err != nil {
 		return err
 	}
+
 	if err := errors.Join(c.call("HcnDeleteGuestNetworkService", uintptr(unsafe.Pointer(&g))),
 		all.expect(0x8, id)); err != nil {
 		return err
@@ -240,9 +255,11 @@ func restarted(c *caller, all *watched, service uintptr, none *watched, id strin
 	if err := c.call("HcnUnregisterServiceCallback", service); err != nil {
 		return err
 	}
+
 	if _, err := namespace(c); err != nil {
 		return err
 	}
+
 	select {
 	case e := <-all.events:
 		return fmt.Errorf("told %+v after the end", e)
@@ -250,5 +267,6 @@ func restarted(c *caller, all *watched, service uintptr, none *watched, id strin
 		return fmt.Errorf("told %+v after the end", e)
 	case <-time.After(300 * time.Millisecond):
 	}
+
 	return nil
 }

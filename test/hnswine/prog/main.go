@@ -78,6 +78,7 @@ func (c *caller) make(kind, settings string, network uintptr) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	if err := c.call("HcnQuery"+kind+"Properties", handle, uintptr(text("{}")),
 		uintptr(unsafe.Pointer(&properties))); err != nil {
 		return "", err
@@ -106,6 +107,7 @@ func (c *caller) list(kind string) ([]guid, error) {
 	if err := json.Unmarshal([]byte(utf16At(found, 1<<24)), &ids); err != nil {
 		return nil, err
 	}
+
 	var all []guid
 	for _, id := range ids {
 		g, err := parseGUID(id)
@@ -116,12 +118,14 @@ func (c *caller) list(kind string) ([]guid, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		var object struct{ ID string }
 		if err := json.Unmarshal([]byte(properties), &object); err != nil || object.ID != id {
 			return nil, fmt.Errorf("%s %s has the properties %.200s: %w", kind, id, properties, err)
 		}
 		all = append(all, g)
 	}
+
 	return all, nil
 }
 
@@ -148,6 +152,7 @@ func (c *caller) listAll() error {
 	if err != nil {
 		return err
 	}
+
 	fmt.Printf("%d endpoints and %d load balancers read in %.0f ms\n", len(endpoints), len(balancers),
 		time.Since(start).Seconds()*1000)
 	if len(balancers) == 0 {
@@ -156,6 +161,7 @@ func (c *caller) listAll() error {
 	if err := c.call("HcnDeleteLoadBalancer", uintptr(unsafe.Pointer(&balancers[0]))); err != nil {
 		return err
 	}
+
 	if properties, err := c.read("LoadBalancer", balancers[0]); err == nil {
 		return fmt.Errorf("a load balancer that is gone has the properties %s", properties)
 	}
@@ -173,11 +179,13 @@ func run(args []string) error {
 	if len(args) == 3 && args[0] == "systems" {
 		return systems(args[1], args[2])
 	}
+
 	if len(args) == 1 {
 		dll, err := syscall.LoadDLL("computenetwork.dll")
 		if err != nil {
 			return err
 		}
+
 		c := &caller{dll: dll}
 		switch args[0] {
 		case "list":
@@ -186,9 +194,11 @@ func run(args []string) error {
 			return guest(c)
 		}
 	}
+
 	if len(args) != 3 {
 		return errors.New("usage: hnsload <network> <services> <endpoints per service>")
 	}
+
 	id, err := parseGUID(args[0])
 	services, err2 := strconv.Atoi(args[1])
 	each, err3 := strconv.Atoi(args[2])
@@ -196,6 +206,7 @@ func run(args []string) error {
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return err
 	}
+
 	c := &caller{dll: dll}
 	start := time.Now()
 	for i := range services {
@@ -206,6 +217,7 @@ func run(args []string) error {
 				uintptr(unsafe.Pointer(&network))); err != nil {
 				return err
 			}
+
 			n := i*each + j
 			ep, err := c.make("Endpoint",
 				fmt.Sprintf(`{"Flags":1,"IpConfigurations":[{"IpAddress":"10.%d.%d.%d"}]}`, 64+n>>16, n>>8&255, n&255),
@@ -213,17 +225,20 @@ func run(args []string) error {
 			if err != nil {
 				return err
 			}
+
 			if backends != "" {
 				backends += ","
 			}
 			backends += strconv.Quote(ep)
 		}
+
 		_, err := c.make("LoadBalancer", fmt.Sprintf(`{"HostComputeEndpoints":[%s],"FrontendVIPs":["10.96.%d.%d"],"Flags":1,
 			"PortMappings":[{"Protocol":6,"InternalPort":8080,"ExternalPort":80}]}`, backends, i>>8, i&255), 0)
 		if err != nil {
 			return err
 		}
 	}
+
 	fmt.Printf("%d calls in %.1f s\n", c.calls, time.Since(start).Seconds())
 	return nil
 }
@@ -238,9 +253,11 @@ func parseGUID(s string) (guid, error) {
 			digits += string(r)
 		}
 	}
+
 	if len(digits) != 32 {
 		return g, fmt.Errorf("read GUID %q", s)
 	}
+
 	for i, at := range order {
 		b, err := strconv.ParseUint(digits[2*i:2*i+2], 16, 8)
 		if err != nil {
@@ -248,6 +265,7 @@ func parseGUID(s string) (guid, error) {
 		}
 		g[at] = byte(b)
 	}
+
 	return g, nil
 }
 

@@ -55,6 +55,7 @@ func systems(volume, layer string) error {
 	if v.sockets, err = syscall.LoadDLL("ws2_32.dll"); err != nil {
 		return err
 	}
+
 	callback := syscall.NewCallback(func(kind, context, status uintptr, data uintptr) uintptr {
 		said := ""
 		if data != 0 {
@@ -71,6 +72,7 @@ func systems(volume, layer string) error {
 		err := v.call("HcsCreateComputeSystem", uintptr(text("one")), uintptr(text(refused)), 0, uintptr(unsafe.Pointer(&system)))
 		fmt.Println(err)
 	}
+
 	if err := v.call("HcsCreateComputeSystem", uintptr(text("one")), uintptr(text(document)), 0,
 		uintptr(unsafe.Pointer(&system))); err != nil {
 		return err
@@ -79,6 +81,7 @@ func systems(volume, layer string) error {
 		uintptr(unsafe.Pointer(&registered))); err != nil {
 		return err
 	}
+
 	if err := v.call("HcsStartComputeSystem", system, 0); err != nil {
 		return err
 	}
@@ -124,6 +127,7 @@ func (v versionOne) passThrough(system, callback uintptr) error {
 		uintptr(unsafe.Pointer(&process))); err != nil {
 		return err
 	}
+
 	if err := compute(v.dll, "HcsRegisterProcessCallback", process, callback, 2,
 		uintptr(unsafe.Pointer(&registered))); err != nil {
 		return err
@@ -131,6 +135,7 @@ func (v versionOne) passThrough(system, callback uintptr) error {
 	if err := v.call("HcsOpenProcess", system, uintptr(info.pid), uintptr(unsafe.Pointer(&opened))); err != nil {
 		return err
 	}
+
 	if err := v.call("HcsGetProcessInfo", opened, uintptr(unsafe.Pointer(&again))); err != nil || again.pid != info.pid {
 		return fmt.Errorf("the process %d is opened as %d: %w", info.pid, again.pid, err)
 	}
@@ -144,6 +149,7 @@ func (v versionOne) passThrough(system, callback uintptr) error {
 		uintptr(text(`{"Operation":"CloseHandle","CloseHandle":{"Handle":"StdIn"}}`))); err != nil {
 		return err
 	}
+
 	said, err := v.read(info.output)
 	fmt.Printf("later: %q %v\n", said, err)
 	if err := v.await(); err != nil {
@@ -152,6 +158,7 @@ func (v versionOne) passThrough(system, callback uintptr) error {
 	if err := v.call("HcsGetProcessProperties", process, uintptr(unsafe.Pointer(&properties))); err != nil {
 		return err
 	}
+
 	fmt.Println(strings.Contains(utf16At(properties, 1<<12), `"ExitCode":519`))
 	fmt.Println(v.call("HcsTerminateProcess", opened))
 

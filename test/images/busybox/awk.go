@@ -15,6 +15,7 @@ func awk(_ context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	args := o.args()
 	var source string
 	switch {
@@ -24,15 +25,18 @@ func awk(_ context.Context, c *call) int {
 			return c.fail(err)
 		}
 		source = string(text)
+
 	case len(args) > 0:
 		source, args = args[0], args[1:]
 	default:
 		return c.usage("no program")
 	}
+
 	program, err := parser.ParseProgram([]byte(source), nil)
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	config := &interp.Config{
 		Argv0:   c.args[0],
 		Stdin:   c.stdin,
@@ -41,6 +45,7 @@ func awk(_ context.Context, c *call) int {
 		Environ: variables(c.env),
 		NoExec:  true,
 	}
+
 	if o.has("F") {
 		config.Vars = append(config.Vars, "FS", o.get("F"))
 	}
@@ -48,17 +53,20 @@ func awk(_ context.Context, c *call) int {
 		name, value, _ := strings.Cut(v, "=")
 		config.Vars = append(config.Vars, name, value)
 	}
+
 	for _, a := range args {
 		if a != "-" && !strings.Contains(a, "=") { // neither standard input nor a variable
 			a = c.path(a)
 		}
 		config.Args = append(config.Args, a)
 	}
+
 	code, err := interp.ExecProgram(program, config)
 	if err != nil {
 		c.fail(err)
 		return 2
 	}
+
 	return code
 }
 

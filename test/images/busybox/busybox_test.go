@@ -30,9 +30,11 @@ func try(t *testing.T, dir, stdin string, args ...string) (stdout, stderr string
 	if _, err := in.WriteString(stdin); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := in.Seek(0, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	var out, errOut bytes.Buffer
 	code = run(ctx, &call{
 		args:   args,
@@ -42,6 +44,7 @@ func try(t *testing.T, dir, stdin string, args ...string) (stdout, stderr string
 		stdout: &out,
 		stderr: &errOut,
 	})
+
 	return out.String(), errOut.String(), code
 }
 
@@ -106,6 +109,7 @@ func TestCommandsOfTests(t *testing.T) {
 		{"unknown-option", "ls --color", "", 2},
 		{"env", "X=1 env | grep ^X", "X=1\n", 0},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, stderr, code := try(t, t.TempDir(), "", "/bin/sh", "-c", tt.script)
@@ -124,6 +128,7 @@ func TestShellForms(t *testing.T) {
 	if got, _, code := try(t, dir, "", "sh", "s.sh", "one"); got != "file one\n" || code != 3 {
 		t.Errorf("script: %q, %d", got, code)
 	}
+
 	if got, _, code := try(t, dir, "echo from $HOME\nexit 4\necho not this", "sh"); got != "from /\n" || code != 4 {
 		t.Errorf("standard input: %q, %d", got, code)
 	}
@@ -133,6 +138,7 @@ func TestShellForms(t *testing.T) {
 	if _, stderr, code := try(t, dir, "", "sh", "-c", "if then"); code != 2 || stderr == "" {
 		t.Errorf("syntax error: %q, %d", stderr, code)
 	}
+
 	if got, _, _ := try(t, dir, "", "busybox", "echo", "x"); got != "x\n" {
 		t.Errorf("busybox echo: %q", got)
 	}
@@ -171,7 +177,9 @@ func TestHTTP(t *testing.T) {
 			fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.Path, r.Header.Get("X-A"))
 		}
 	}))
+
 	defer srv.Close()
+
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	tests := []struct {
@@ -211,11 +219,12 @@ func TestHTTP(t *testing.T) {
 		{"wget-post", []string{"wget", "-O-", "--post-data=x", srv.URL + "/write"}, "POST /write ", 0, ""},
 		{"wget-missing", []string{"wget", "-qO-", srv.URL + "/missing"}, "", 1, "404"},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, stderr, code := try(t, t.TempDir(), "", tt.args...)
-			if got != tt.want || code != tt.code || !strings.Contains(stderr, tt.stderr) || tt.stderr == "" &&
-				stderr != "" {
+			if got != tt.want || code != tt.code || !strings.Contains(stderr, tt.stderr) || (tt.stderr == "" &&
+				stderr != "") {
 				t.Errorf("got %q, code %d, %q; want %q, code %d, %q", got, code, stderr, tt.want, tt.code, tt.stderr)
 			}
 		})
@@ -230,9 +239,11 @@ func TestNginx(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "html/index.html"), []byte("Welcome to nginx!"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "html/out")); err != nil {
 		t.Fatal(err)
 	}
+
 	for path, want := range map[string]int{
 		"/": 200, "/index.html": 200, "/sub": 404, "/sub/": 404, "/x": 404,
 		"/../../etc/passwd": 404, "/out": 404,
@@ -241,7 +252,7 @@ func TestNginx(t *testing.T) {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/", nil)
 		req.URL.Path = path
 		serveFile(rec, req, filepath.Join(dir, "html"))
-		if rec.Code != want || want == 200 && !strings.Contains(rec.Body.String(), "Welcome") {
+		if rec.Code != want || (want == 200 && !strings.Contains(rec.Body.String(), "Welcome")) {
 			t.Errorf("%s: %d %q, want %d", path, rec.Code, rec.Body, want)
 		}
 	}
@@ -253,12 +264,14 @@ func TestNetcat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+
 	go func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
+
 			// A shell writes words and the end of the line one after the other: answer until nothing more comes.
 			buf := make([]byte, 64)
 			for {
@@ -269,9 +282,11 @@ func TestNetcat(t *testing.T) {
 				_, _ = conn.Write(bytes.ToUpper(buf[:n]))
 				_ = conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
 			}
+
 			_ = conn.Close()
 		}
 	}()
+
 	host, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -280,6 +295,7 @@ func TestNetcat(t *testing.T) {
 		!strings.Contains(stderr, "succeeded") {
 		t.Errorf("nc -vz: %d, %q", code, stderr)
 	}
+
 	if got, stderr, code := try(t, "/", "", "sh", "-x", "-c",
 		"echo hostName | nc -v -t -w 2 "+host+" "+port); got != "HOSTNAME\n" || code != 0 {
 		t.Errorf("a Service as the tests reach it: %q, %d, %q", got, code, stderr)
@@ -287,6 +303,7 @@ func TestNetcat(t *testing.T) {
 	if got, _, code := try(t, "/", "hello", "nc", "-w", "5", host, port); got != "HELLO" || code != 0 {
 		t.Errorf("nc: %q, %d", got, code)
 	}
+
 	_ = l.Close()
 	if _, _, code := try(t, "/", "", "nc", "-vz", host, port, "-w", "10"); code != 1 {
 		t.Errorf("nc to nobody: %d", code)
@@ -318,11 +335,12 @@ func TestDNS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, stderr, code := try(t, "/", "", tt.args...)
-			if code != tt.code || got != tt.want && (tt.want != ";;" || !strings.HasPrefix(got, ";;")) {
+			if code != tt.code || (got != tt.want && (tt.want != ";;" || !strings.HasPrefix(got, ";;"))) {
 				t.Errorf("got %q, code %d (%s), want %q, code %d", got, code, stderr, tt.want, tt.code)
 			}
 		})
 	}
+
 	res := resolver{servers: []netip.AddrPort{server}, search: []string{"other", "ns.svc.cluster.local"}}
 	msg, _, err := res.ask(t.Context(), query{name: "svc", kind: dnsmessage.TypeA}, time.Second)
 	if err != nil || len(msg.Answers) != 1 {
@@ -340,12 +358,14 @@ func dnsServer(t *testing.T, known string, ip [4]byte) netip.AddrPort {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = pc.Close(); _ = l.Close() })
 	answer := func(question []byte) []byte {
 		var m dnsmessage.Message
 		if m.Unpack(question) != nil {
 			return nil
 		}
+
 		m.Response = true
 		if m.Questions[0].Name.String() == known {
 			m.Answers = []dnsmessage.Resource{{
@@ -360,9 +380,11 @@ func dnsServer(t *testing.T, known string, ip [4]byte) netip.AddrPort {
 		} else {
 			m.RCode = dnsmessage.RCodeNameError
 		}
+
 		out, _ := m.Pack()
 		return out
 	}
+
 	go func() {
 		buf := make([]byte, 4096)
 		for {
@@ -373,6 +395,7 @@ func dnsServer(t *testing.T, known string, ip [4]byte) netip.AddrPort {
 			_, _ = pc.WriteTo(answer(buf[:n]), from)
 		}
 	}()
+
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -384,9 +407,11 @@ func dnsServer(t *testing.T, known string, ip [4]byte) netip.AddrPort {
 				out := answer(question)
 				_, _ = conn.Write(append([]byte{byte(len(out) >> 8), byte(len(out))}, out...))
 			}
+
 			_ = conn.Close()
 		}
 	}()
+
 	return netip.MustParseAddrPort(pc.LocalAddr().String())
 }
 

@@ -22,8 +22,8 @@ type call struct {
 	stdout, stderr io.Writer
 }
 
-// path is the path by which the operating system finds p. A path that begins with a slash is meant from the root of the
-// drive; the null device has another name on Windows.
+// path returns the path by which the operating system finds p. A path that begins with a slash is meant from the root
+// of the drive; the null device has another name on Windows.
 func (c *call) path(p string) string { return osPath(c.dir, p, runtime.GOOS) }
 
 func osPath(dir, p, goos string) string {
@@ -33,6 +33,7 @@ func osPath(dir, p, goos string) string {
 		}
 		return strings.TrimSuffix(dir, "/") + "/" + p
 	}
+
 	switch p = strings.ReplaceAll(p, "/", `\`); {
 	case strings.EqualFold(p, `\dev\null`), strings.EqualFold(p, "nul"):
 		return "NUL"
@@ -44,14 +45,15 @@ func osPath(dir, p, goos string) string {
 		}
 		return p
 	}
+
 	return strings.TrimSuffix(dir, `\`) + `\` + p
 }
 
-// getenv is the value of a variable; on Windows names differ by more than case.
+// getenv returns the value of a variable; on Windows names differ by more than case.
 func (c *call) getenv(name string) string {
 	for i := len(c.env) - 1; i >= 0; i-- {
 		k, v, _ := strings.Cut(c.env[i], "=")
-		if k == name || runtime.GOOS == "windows" && strings.EqualFold(k, name) {
+		if k == name || (runtime.GOOS == "windows" && strings.EqualFold(k, name)) {
 			return v
 		}
 	}
@@ -64,12 +66,13 @@ func (c *call) fail(err error) int {
 	return 1
 }
 
-// errText is an error in the words that people and tests know from Unix.
+// errText returns an error in the words that people and tests know from Unix.
 func errText(err error) string {
 	var pathErr *fs.PathError
 	if !errors.As(err, &pathErr) {
 		return err.Error()
 	}
+
 	text := pathErr.Err.Error()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -79,6 +82,7 @@ func errText(err error) string {
 	case errors.Is(err, fs.ErrExist):
 		text = "File exists"
 	}
+
 	return filepath.ToSlash(pathErr.Path) + ": " + text
 }
 
@@ -116,6 +120,7 @@ func (c *call) parse(flags, valued string) (*options, error) {
 		case a == "--":
 			o.operas = append(o.operas, args[i+1:]...)
 			return o, nil
+
 		case strings.HasPrefix(a, "--"):
 			name, value, has := strings.Cut(a[2:], "=")
 			switch {
@@ -129,6 +134,7 @@ func (c *call) parse(flags, valued string) (*options, error) {
 			default:
 				return nil, fmt.Errorf("unrecognized option: %s", a)
 			}
+
 		case len(a) > 1 && a[0] == '-':
 			used, err := o.letters(a[1:], args[i+1:], isFlag, isValued)
 			if err != nil {
@@ -139,6 +145,7 @@ func (c *call) parse(flags, valued string) (*options, error) {
 			o.operas = append(o.operas, a)
 		}
 	}
+
 	return o, nil
 }
 
@@ -155,12 +162,14 @@ func (o *options) letters(letters string, next []string, isFlag, isValued map[st
 		case isValued[l] && len(next) > 0:
 			o.put(l, next[0])
 			return 1, nil
+
 		case isValued[l]:
 			return 0, fmt.Errorf("option requires an argument -- %s", l)
 		default:
 			return 0, fmt.Errorf("unrecognized option: -%s", l)
 		}
 	}
+
 	return 0, nil
 }
 
@@ -178,6 +187,7 @@ func (c *call) each(names []string, do func(name string, r io.Reader) error) int
 	if len(names) == 0 {
 		names = []string{"-"}
 	}
+
 	code := 0
 	for _, name := range names {
 		err := func() error {
@@ -195,5 +205,6 @@ func (c *call) each(names []string, do func(name string, r io.Reader) error) int
 			code = c.fail(err)
 		}
 	}
+
 	return code
 }

@@ -46,6 +46,7 @@ func dig(ctx context.Context, c *call) int {
 		case a == "-p":
 			i++
 			port = c.args[i]
+
 		case a == "-x":
 			i++
 			name, err := reverseName(c.args[i])
@@ -53,6 +54,7 @@ func dig(ctx context.Context, c *call) int {
 				return c.usage("%v", err)
 			}
 			q.name, q.kind = name, dnsmessage.TypePTR
+
 		case a == "+short":
 			short = true
 		case a == "+noall", a == "+answer":
@@ -68,6 +70,7 @@ func dig(ctx context.Context, c *call) int {
 				return c.usage("invalid time in '%s'", a)
 			}
 			wait = d
+
 		case strings.HasPrefix(a, "+"), strings.HasPrefix(a, "-"):
 			return c.usage("invalid option: %s", a)
 		default:
@@ -78,6 +81,7 @@ func dig(ctx context.Context, c *call) int {
 			}
 		}
 	}
+
 	res, err := chooseResolver(ctx, server, port)
 	if err != nil {
 		fmt.Fprintf(c.stderr, "dig: %v\n", err)
@@ -86,6 +90,7 @@ func dig(ctx context.Context, c *call) int {
 	if !search {
 		res.search = nil
 	}
+
 	msg, _, err := res.ask(ctx, q, wait)
 	if err != nil {
 		fmt.Fprintf(c.stdout, ";; %v\n", err)
@@ -118,7 +123,7 @@ func types() map[string]dnsmessage.Type {
 	}
 }
 
-// data is what dig prints of a record.
+// data returns what dig prints of a record.
 func data(body dnsmessage.ResourceBody) string {
 	switch r := body.(type) {
 	case *dnsmessage.AResource:
@@ -140,6 +145,7 @@ func data(body dnsmessage.ResourceBody) string {
 	case *dnsmessage.SOAResource:
 		return fmt.Sprintf("%s %s %d %d %d %d %d", r.NS, r.MBox, r.Serial, r.Refresh, r.Retry, r.Expire, r.MinTTL)
 	}
+
 	return "?"
 }
 
@@ -153,6 +159,7 @@ func nslookup(ctx context.Context, c *call) int {
 	if len(args) == 0 || len(args) > 2 {
 		return c.usage("want NAME [SERVER]")
 	}
+
 	server := ""
 	if len(args) == 2 {
 		server = args[1]
@@ -161,6 +168,7 @@ func nslookup(ctx context.Context, c *call) int {
 	if err != nil {
 		return c.fail(err)
 	}
+
 	q := query{name: args[0], kind: dnsmessage.TypeA}
 	if name, err := reverseName(args[0]); err == nil {
 		q = query{name: name, kind: dnsmessage.TypePTR}
@@ -170,22 +178,25 @@ func nslookup(ctx context.Context, c *call) int {
 		fmt.Fprintf(c.stderr, ";; %v\n", err)
 		return 1
 	}
+
 	fmt.Fprintf(c.stdout, "Server:\t\t%s\nAddress:\t%s\n\n", from.Addr(), from)
 	if len(msg.Answers) == 0 {
 		fmt.Fprintf(c.stdout, "** server can't find %s: %s\n", args[0],
 			strings.ToUpper(strings.TrimPrefix(msg.RCode.String(), "RCode")))
 		return 1
 	}
+
 	for _, r := range msg.Answers {
 		fmt.Fprintf(c.stdout, "Name:\t%s\nAddress: %s\n", strings.TrimSuffix(r.Header.Name.String(), "."),
 			strings.TrimSuffix(data(r.Body), "."))
 	}
+
 	return 0
 }
 
 // getent knows "hosts NAME" and "ahosts NAME": the hosts file first, then the system's resolver.
 func getent(ctx context.Context, c *call) int {
-	if len(c.args) != 3 || c.args[1] != "hosts" && c.args[1] != "ahosts" && c.args[1] != "ahostsv4" {
+	if len(c.args) != 3 || (c.args[1] != "hosts" && c.args[1] != "ahosts" && c.args[1] != "ahostsv4") {
 		return c.usage("only `getent hosts NAME` is known")
 	}
 	name := c.args[2]
@@ -193,6 +204,7 @@ func getent(ctx context.Context, c *call) int {
 	if runtime.GOOS == "windows" {
 		hosts = `C:\Windows\System32\drivers\etc\hosts`
 	}
+
 	if f, err := os.Open(hosts); err == nil {
 		defer f.Close()
 		if line := hostsLine(f, name); line != "" {
@@ -200,6 +212,7 @@ func getent(ctx context.Context, c *call) int {
 			return 0
 		}
 	}
+
 	addrs, err := net.DefaultResolver.LookupHost(ctx, name)
 	if err != nil {
 		return 2
@@ -207,6 +220,7 @@ func getent(ctx context.Context, c *call) int {
 	for _, a := range addrs {
 		fmt.Fprintf(c.stdout, "%-15s %s\n", a, name)
 	}
+
 	return 0
 }
 
@@ -223,12 +237,13 @@ func hostsLine(r io.Reader, name string) string {
 	return ""
 }
 
-// reverseName is the name under which an address is asked for.
+// reverseName returns the name under which an address is asked for.
 func reverseName(address string) (string, error) {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return "", err
 	}
+
 	var b strings.Builder
 	if ip.Is4() {
 		bytes := ip.As4()
@@ -237,18 +252,21 @@ func reverseName(address string) (string, error) {
 		}
 		return b.String() + "in-addr.arpa.", nil
 	}
+
 	bytes := ip.As16()
 	for i := 15; i >= 0; i-- {
 		fmt.Fprintf(&b, "%x.%x.", bytes[i]&15, bytes[i]>>4)
 	}
+
 	return b.String() + "ip6.arpa.", nil
 }
 
-// chooseResolver is the system's configuration, or a server that is named.
+// chooseResolver returns the system's configuration, or a server that is named.
 func chooseResolver(ctx context.Context, server, port string) (resolver, error) {
 	if port == "" {
 		port = "53"
 	}
+
 	res, err := systemResolver()
 	if server != "" {
 		res.servers = nil
@@ -258,6 +276,7 @@ func chooseResolver(ctx context.Context, server, port string) (resolver, error) 
 				return res, fmt.Errorf("couldn't get address for '%s': %w", server, err)
 			}
 		}
+
 		for _, a := range addrs {
 			ap, err := netip.ParseAddrPort(net.JoinHostPort(a, port))
 			if err != nil {
@@ -265,11 +284,13 @@ func chooseResolver(ctx context.Context, server, port string) (resolver, error) 
 			}
 			res.servers = append(res.servers, ap)
 		}
+
 		return res, nil
 	}
 	if err == nil && len(res.servers) == 0 {
 		err = errors.New("no DNS servers are configured")
 	}
+
 	return res, err
 }
 
@@ -281,23 +302,31 @@ func (r resolver) ask(ctx context.Context, q query, wait time.Duration) (dnsmess
 			names = append(names, strings.TrimSuffix(q.name, ".")+"."+strings.Trim(s, ".")+".")
 		}
 	}
+
 	var last dnsmessage.Message
 	var lastErr error
 	var from netip.AddrPort
 	for _, name := range names {
 		for _, server := range r.servers {
-			msg, err := exchange(ctx, server, query{name: name, kind: q.kind, tcp: q.tcp}, wait)
+			msg, err := exchange(ctx, server, query{
+				name: name,
+				kind: q.kind,
+				tcp:  q.tcp,
+			}, wait)
 			if err != nil {
 				lastErr = fmt.Errorf("communications error to %s: %w", server, err)
 				continue
 			}
+
 			last, from, lastErr = msg, server, nil
 			if len(msg.Answers) > 0 {
 				return msg, server, nil
 			}
+
 			break
 		}
 	}
+
 	return last, from, lastErr
 }
 
@@ -308,6 +337,7 @@ func exchange(ctx context.Context, server netip.AddrPort, q query, wait time.Dur
 	if err != nil {
 		return msg, fmt.Errorf("name %q: %w", q.name, err)
 	}
+
 	id := uint16(rand.Uint32()) // a number that tells answers apart
 	ask := dnsmessage.Message{
 		Header:    dnsmessage.Header{ID: id, RecursionDesired: true},
@@ -317,11 +347,13 @@ func exchange(ctx context.Context, server netip.AddrPort, q query, wait time.Dur
 	if err != nil {
 		return msg, err
 	}
+
 	network := "udp"
 	if q.tcp {
 		network = "tcp"
 		packed = append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...) // a question is short
 	}
+
 	d := net.Dialer{Timeout: wait}
 	conn, err := d.DialContext(ctx, network, server.String())
 	if err != nil {
@@ -331,9 +363,11 @@ func exchange(ctx context.Context, server netip.AddrPort, q query, wait time.Dur
 	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return msg, err
 	}
+
 	if _, err := conn.Write(packed); err != nil {
 		return msg, err
 	}
+
 	for {
 		answer, err := readMessage(conn, q.tcp)
 		if err != nil {
@@ -342,10 +376,12 @@ func exchange(ctx context.Context, server netip.AddrPort, q query, wait time.Dur
 		if err := msg.Unpack(answer); err != nil {
 			return msg, err
 		}
+
 		if msg.ID == id {
 			break
 		}
 	}
+
 	if msg.Truncated && !q.tcp {
 		q.tcp = true
 		return exchange(ctx, server, q, wait)

@@ -16,6 +16,7 @@ func systemResolver() (resolver, error) {
 		return resolver{}, err
 	}
 	defer f.Close()
+
 	var r resolver
 	s := bufio.NewScanner(f)
 	for s.Scan() {
@@ -30,5 +31,6 @@ func systemResolver() (resolver, error) {
 			r.search = fields[1:]
 		}
 	}
+
 	return r, s.Err()
 }

@@ -21,12 +21,14 @@ func systemResolver() (resolver, error) {
 		if err == windows.ERROR_BUFFER_OVERFLOW { //nolint:errorlint // the call returns the number itself
 			continue
 		}
+
 		if err != nil {
 			return r, fmt.Errorf("GetAdaptersAddresses: %w", err)
 		}
 		for a := first; a != nil; a = a.Next {
 			r.add(a)
 		}
+
 		return r, nil
 	}
 }
@@ -35,6 +37,7 @@ func (r *resolver) add(a *windows.IpAdapterAddresses) {
 	if a.OperStatus != windows.IfOperStatusUp {
 		return
 	}
+
 	for s := a.FirstDnsServerAddress; s != nil; s = s.Next {
 		ip, ok := netip.AddrFromSlice(s.Address.IP())
 		server := netip.AddrPortFrom(ip.Unmap(), 53)
@@ -42,6 +45,7 @@ func (r *resolver) add(a *windows.IpAdapterAddresses) {
 			r.servers = append(r.servers, server)
 		}
 	}
+
 	if suffix := windows.UTF16PtrToString(a.DnsSuffix); suffix != "" && !slices.Contains(r.search, suffix) {
 		r.search = append(r.search, suffix)
 	}

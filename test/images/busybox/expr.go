@@ -65,6 +65,7 @@ func (e *expression) operand() (string, error) {
 	if word != "(" {
 		return word, nil
 	}
+
 	value, err := e.binary(0)
 	if err != nil {
 		return "", err
@@ -77,7 +78,7 @@ func (e *expression) operand() (string, error) {
 
 func isNothing(value string) bool {
 	n, err := strconv.ParseInt(value, 10, 64)
-	return value == "" || err == nil && n == 0
+	return value == "" || (err == nil && n == 0)
 }
 
 func evaluate(left, operator, right string) (string, error) {
@@ -90,11 +91,13 @@ func evaluate(left, operator, right string) (string, error) {
 			return right, nil
 		}
 		return left, nil
+
 	case "&":
 		if isNothing(left) || isNothing(right) {
 			return "0", nil
 		}
 		return left, nil
+
 	case ":":
 		return match(left, right)
 	case "+", "-", "*", "/", "%":
@@ -103,10 +106,12 @@ func evaluate(left, operator, right string) (string, error) {
 		}
 		return calculate(a, operator, b)
 	}
+
 	order := strings.Compare(left, right)
 	if numbers {
 		order = int(min(max(a-b, -1), 1))
 	}
+
 	holds := map[string]bool{
 		"=": order == 0, "==": order == 0, "!=": order != 0, ">": order > 0, ">=": order >= 0,
 		"<": order < 0, "<=": order <= 0,
@@ -114,6 +119,7 @@ func evaluate(left, operator, right string) (string, error) {
 	if holds[operator] {
 		return "1", nil
 	}
+
 	return "0", nil
 }
 
@@ -121,6 +127,7 @@ func calculate(a int64, operator string, b int64) (string, error) {
 	if b == 0 && (operator == "/" || operator == "%") {
 		return "", errors.New("division by zero")
 	}
+
 	switch operator {
 	case "+":
 		a += b
@@ -133,6 +140,7 @@ func calculate(a int64, operator string, b int64) (string, error) {
 	default:
 		a %= b
 	}
+
 	return strconv.FormatInt(a, 10), nil
 }
 
@@ -142,6 +150,7 @@ func match(text, pattern string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	found := re.FindStringSubmatch(text)
 	switch {
 	case re.NumSubexp() > 0 && found == nil:
@@ -151,5 +160,6 @@ func match(text, pattern string) (string, error) {
 	case found == nil:
 		return "0", nil
 	}
+
 	return strconv.Itoa(len([]rune(found[0]))), nil
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// into is the path that source gets when it is copied or moved to target, which may be a folder.
+// into returns the path that source gets when it is copied or moved to target, which may be a folder.
 func into(c *call, source, target string) string {
 	if info, err := os.Stat(c.path(target)); err == nil && info.IsDir() {
 		return strings.TrimRight(target, `/\`) + "/" + baseName(strings.TrimRight(source, `/\`))
@@ -51,6 +51,7 @@ func cp(_ context.Context, c *call) int {
 		case info.IsDir():
 			return os.CopyFS(c.path(to), os.DirFS(c.path(from)))
 		}
+
 		return copyFile(c.path(from), c.path(to), info.Mode().Perm())
 	})
 }
@@ -80,6 +81,7 @@ func mv(_ context.Context, c *call) int {
 		if err != nil {
 			return err
 		}
+
 		if err := os.Rename(c.path(from), c.path(to)); err != nil { // another file system
 			if info.IsDir() {
 				err = os.CopyFS(c.path(to), os.DirFS(c.path(from)))
@@ -93,6 +95,7 @@ func mv(_ context.Context, c *call) int {
 				return err
 			}
 		}
+
 		if o.has("v") {
 			fmt.Fprintf(c.stdout, "'%s' -> '%s'\n", from, to)
 		}
@@ -114,6 +117,7 @@ func ln(_ context.Context, c *call) int {
 		if o.has("s") {
 			return os.Symlink(filepath.FromSlash(from), c.path(to))
 		}
+
 		return os.Link(c.path(from), c.path(to))
 	})
 }
@@ -150,6 +154,7 @@ func rm(_ context.Context, c *call) int {
 		case info.IsDir() && !o.has("r") && !o.has("R"):
 			return fmt.Errorf("'%s' is a directory", path)
 		}
+
 		return os.RemoveAll(path)
 	})
 }
@@ -163,6 +168,7 @@ func mkdir(_ context.Context, c *call) int {
 	if err != nil || !o.has("m") {
 		mode = 0o777
 	}
+
 	return everyArg(c, o.args(), func(path string) error {
 		if o.has("p") {
 			return os.MkdirAll(path, fs.FileMode(mode))
@@ -195,6 +201,7 @@ func chmod(_ context.Context, c *call) int {
 	if len(o.args()) < 2 {
 		return c.usage("missing operand")
 	}
+
 	mode, err := strconv.ParseUint(o.args()[0], 8, 12)
 	if err != nil {
 		return c.usage("invalid mode '%s': only octal modes are known", o.args()[0])
@@ -224,6 +231,7 @@ func mktemp(_ context.Context, c *call) int {
 	if o.has("p") {
 		folder = c.path(o.get("p"))
 	}
+
 	if o.has("d") {
 		name, err := os.MkdirTemp(folder, "tmp.")
 		if err != nil {
@@ -232,6 +240,7 @@ func mktemp(_ context.Context, c *call) int {
 		fmt.Fprintln(c.stdout, name)
 		return 0
 	}
+
 	f, err := os.CreateTemp(folder, "tmp.")
 	if err != nil {
 		return c.fail(err)
@@ -240,5 +249,6 @@ func mktemp(_ context.Context, c *call) int {
 	if err := f.Close(); err != nil {
 		return c.fail(err)
 	}
+
 	return 0
 }

@@ -38,16 +38,18 @@ func curl(ctx context.Context, c *call) int {
 	if len(o.args()) == 0 {
 		return c.usage("no URL specified")
 	}
+
 	code := 0
 	for _, target := range o.args() {
 		if c := curlOne(ctx, c, o, target); c != 0 {
 			code = c
 		}
 	}
+
 	return code
 }
 
-// either is the value of an option by its letter or its word.
+// either returns the value of an option by its letter or its word.
 func (o *options) either(letter, word string) string {
 	if v := o.get(letter); v != "" {
 		return v
@@ -61,6 +63,7 @@ func curlOne(ctx context.Context, c *call, o *options, target string) int {
 	if !strings.Contains(target, "://") {
 		target = "http://" + target
 	}
+
 	if s := o.either("m", "max-time"); s != "" {
 		d, err := seconds(s)
 		if err != nil {
@@ -70,6 +73,7 @@ func curlOne(ctx context.Context, c *call, o *options, target string) int {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
+
 	req, err := curlRequest(ctx, o, target)
 	if err != nil {
 		fmt.Fprintf(c.stderr, "curl: (%d) URL using bad/illegal format: %v\n", curlBadURL, err)
@@ -79,6 +83,7 @@ func curlOne(ctx context.Context, c *call, o *options, target string) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	resp, err := client.Do(req)
 	if err != nil {
 		code, text := curlError(err, req.URL)
@@ -88,6 +93,7 @@ func curlOne(ctx context.Context, c *call, o *options, target string) int {
 		fmt.Fprint(c.stdout, writeOut(o, nil))
 		return code
 	}
+
 	defer resp.Body.Close()
 	return curlAnswer(c, o, resp)
 }
@@ -105,6 +111,7 @@ func curlRequest(ctx context.Context, o *options, target string) (*http.Request,
 	if o.hasEither("I", "head") && method == "" {
 		method = http.MethodHead
 	}
+
 	req, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
 		return nil, err
@@ -112,11 +119,13 @@ func curlRequest(ctx context.Context, o *options, target string) (*http.Request,
 	if req.URL.Host == "" {
 		return nil, errors.New("no host part in the URL")
 	}
+
 	req.Header.Set("User-Agent", "curl/8.12.1 (mullion stand-in)")
 	req.Header.Set("Accept", "*/*")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+
 	for _, h := range append(append([]string{}, o.all["H"]...), o.all["header"]...) {
 		name, value, ok := strings.Cut(h, ":")
 		switch value = strings.TrimSpace(value); {
@@ -128,6 +137,7 @@ func curlRequest(ctx context.Context, o *options, target string) (*http.Request,
 			req.Header.Set(name, value)
 		}
 	}
+
 	return req, nil
 }
 
@@ -140,6 +150,7 @@ func httpClient(o *options) (*http.Client, error) {
 		}
 		dialer.Timeout = d
 	}
+
 	if s := o.get("interface"); s != "" {
 		ip := net.ParseIP(s)
 		if ip == nil {
@@ -147,10 +158,12 @@ func httpClient(o *options) (*http.Client, error) {
 		}
 		dialer.LocalAddr = &net.TCPAddr{IP: ip}
 	}
+
 	network := "tcp"
 	if o.hasEither("4", "ipv4") {
 		network = "tcp4"
 	}
+
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives:   true,
 		DisableCompression:  true,
@@ -160,13 +173,14 @@ func httpClient(o *options) (*http.Client, error) {
 			return dialer.DialContext(ctx, network, addr)
 		},
 	}}
+
 	if !o.hasEither("L", "location") {
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	return client, nil
 }
 
-// curlError is curl's code and words for an error.
+// curlError returns curl's code and words for an error.
 func curlError(err error, u *url.URL) (int, string) {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -179,6 +193,7 @@ func curlError(err error, u *url.URL) (int, string) {
 			port = "80"
 		}
 	}
+
 	switch {
 	case errors.As(err, &dns) && !dns.IsTimeout:
 		return curlNoHost, "Could not resolve host: " + u.Hostname()
@@ -193,6 +208,7 @@ func curlError(err error, u *url.URL) (int, string) {
 	case errors.Is(err, io.EOF):
 		return curlEmpty, "Empty reply from server"
 	}
+
 	return curlNoConnect, err.Error()
 }
 
@@ -206,6 +222,7 @@ func curlAnswer(c *call, o *options, resp *http.Response) int {
 		defer f.Close()
 		out = f
 	}
+
 	if o.hasEither("f", "fail") && resp.StatusCode >= http.StatusBadRequest {
 		if !o.hasEither("s", "silent") || o.hasEither("S", "show-error") {
 			fmt.Fprintf(c.stderr, "curl: (%d) The requested URL returned error: %d\n", curlHTTPError, resp.StatusCode)
@@ -213,6 +230,7 @@ func curlAnswer(c *call, o *options, resp *http.Response) int {
 		fmt.Fprint(c.stdout, writeOut(o, resp))
 		return curlHTTPError
 	}
+
 	if o.hasEither("i", "include") || o.hasEither("I", "head") {
 		fmt.Fprintf(out, "%s %s\r\n", resp.Proto, resp.Status)
 		if err := resp.Header.Write(out); err != nil {
@@ -220,6 +238,7 @@ func curlAnswer(c *call, o *options, resp *http.Response) int {
 		}
 		fmt.Fprint(out, "\r\n")
 	}
+
 	_, err := io.Copy(out, resp.Body)
 	fmt.Fprint(c.stdout, writeOut(o, resp))
 	if err != nil {
@@ -227,10 +246,11 @@ func curlAnswer(c *call, o *options, resp *http.Response) int {
 		fmt.Fprintf(c.stderr, "curl: (%d) %s\n", code, text)
 		return code
 	}
+
 	return 0
 }
 
-// writeOut is what -w asks for; without an answer the code is 000.
+// writeOut returns what -w asks for; without an answer the code is 000.
 func writeOut(o *options, resp *http.Response) string {
 	code := 0
 	if resp != nil {
@@ -249,10 +269,12 @@ func wget(ctx context.Context, c *call) int {
 	if len(o.args()) != 1 {
 		return c.usage("want one URL")
 	}
+
 	target := o.args()[0]
 	if !strings.Contains(target, "://") {
 		target = "http://" + target
 	}
+
 	as := &options{set: map[string]string{}, all: map[string][]string{}}
 	as.put("L", "")
 	if s := o.get("T"); s != "" {
@@ -265,6 +287,7 @@ func wget(ctx context.Context, c *call) int {
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
+
 	if o.has("no-check-certificate") {
 		as.put("k", "")
 	}
@@ -274,6 +297,7 @@ func wget(ctx context.Context, c *call) int {
 	for _, h := range o.all["header"] {
 		as.put("H", h)
 	}
+
 	req, err := curlRequest(ctx, as, target)
 	if err != nil {
 		return c.fail(err)
@@ -282,6 +306,7 @@ func wget(ctx context.Context, c *call) int {
 	if err != nil {
 		return c.fail(err)
 	}
+
 	resp, err := client.Do(req)
 	if err != nil {
 		_, text := curlError(err, req.URL)
@@ -291,6 +316,7 @@ func wget(ctx context.Context, c *call) int {
 	if resp.StatusCode >= http.StatusBadRequest {
 		return c.fail(fmt.Errorf("server returned error: %s %s", resp.Proto, resp.Status))
 	}
+
 	return wgetSave(c, o, resp)
 }
 
@@ -304,6 +330,7 @@ func wgetSave(c *call, o *options, resp *http.Response) int {
 			name = "index.html"
 		}
 		fallthrough
+
 	case name != "-":
 		f, err := os.Create(c.path(name))
 		if err != nil {
@@ -312,6 +339,7 @@ func wgetSave(c *call, o *options, resp *http.Response) int {
 		defer f.Close()
 		out = f
 	}
+
 	if _, err := io.Copy(out, resp.Body); err != nil {
 		return c.fail(err)
 	}
@@ -329,16 +357,19 @@ func nginx(ctx context.Context, c *call) int {
 		fmt.Fprintln(c.stderr, "nginx version: mullion stand-in")
 		return 0
 	}
+
 	root := c.path("html")
 	if _, err := os.Stat(root); err != nil {
 		root = c.path("/usr/share/nginx/html")
 	}
+
 	port := 80
 	if s := c.getenv("NGINX_PORT"); s != "" {
 		if port, err = strconv.Atoi(s); err != nil {
 			return c.usage("NGINX_PORT: %v", err)
 		}
 	}
+
 	srv := &http.Server{
 		Addr:              ":" + strconv.Itoa(port),
 		ReadHeaderTimeout: time.Minute,
@@ -349,6 +380,7 @@ func nginx(ctx context.Context, c *call) int {
 			serveFile(w, r, root)
 		}),
 	}
+
 	go func() {
 		<-ctx.Done()
 		_ = srv.Close() // the process ends with it
@@ -371,6 +403,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, root string) {
 	if name == "" {
 		name = "."
 	}
+
 	if info, err := folder.Stat(name); err == nil && info.IsDir() {
 		name = strings.TrimPrefix(name+"/index.html", "./")
 	}
@@ -380,6 +413,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, root string) {
 		return
 	}
 	defer f.Close()
+
 	info, err := f.Stat()
 	if err != nil || info.IsDir() {
 		http.NotFound(w, r)

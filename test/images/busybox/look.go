@@ -32,12 +32,14 @@ func ls(_ context.Context, c *call) int {
 	if len(names) == 0 {
 		names = []string{"."}
 	}
+
 	code := 0
 	for _, name := range names {
 		if err := list(c, o, name, len(names) > 1 || o.has("R")); err != nil {
 			code = c.fail(err)
 		}
 	}
+
 	return code
 }
 
@@ -50,6 +52,7 @@ func list(c *call, o *options, name string, heading bool) error {
 		printEntry(c, o, name, info)
 		return nil
 	}
+
 	entries, err := os.ReadDir(c.path(name))
 	if err != nil {
 		return err
@@ -57,6 +60,7 @@ func list(c *call, o *options, name string, heading bool) error {
 	if heading {
 		fmt.Fprintf(c.stdout, "%s:\n", name)
 	}
+
 	var folders []string
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") && !o.has("a") && !o.has("A") {
@@ -66,6 +70,7 @@ func list(c *call, o *options, name string, heading bool) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed in between
 		}
+
 		if err != nil {
 			return err
 		}
@@ -74,6 +79,7 @@ func list(c *call, o *options, name string, heading bool) error {
 			folders = append(folders, name+"/"+e.Name())
 		}
 	}
+
 	for _, f := range folders {
 		if !o.has("R") {
 			break
@@ -82,6 +88,7 @@ func list(c *call, o *options, name string, heading bool) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -107,6 +114,7 @@ func find(_ context.Context, c *call) int {
 		if i+1 == len(args) {
 			return c.usage("missing argument to '%s'", args[i])
 		}
+
 		switch value := args[i+1]; args[i] {
 		case "-type":
 			kind = value
@@ -118,14 +126,18 @@ func find(_ context.Context, c *call) int {
 				return c.usage("%v", err)
 			}
 			depth = n
+
 		default:
 			return c.usage("unrecognized: %s", args[i])
 		}
+
 		i++
 	}
+
 	if len(roots) == 0 {
 		roots = []string{"."}
 	}
+
 	code := 0
 	for _, root := range roots {
 		base := c.path(root)
@@ -133,6 +145,7 @@ func find(_ context.Context, c *call) int {
 			if err != nil {
 				return err
 			}
+
 			rel := strings.Trim(filepath.ToSlash(strings.TrimPrefix(p, base)), "/")
 			if depth >= 0 && rel != "" && strings.Count(rel, "/")+1 > depth {
 				if d.IsDir() {
@@ -140,8 +153,9 @@ func find(_ context.Context, c *call) int {
 				}
 				return nil
 			}
-			if matched, err := filepath.Match(pattern, d.Name()); pattern != "" && (err != nil || !matched) ||
-				kind != "" && kind != kindOf(d) {
+
+			if matched, err := filepath.Match(pattern, d.Name()); (pattern != "" && (err != nil || !matched)) ||
+				(kind != "" && kind != kindOf(d)) {
 				return err
 			}
 			name := strings.TrimSuffix(root, "/") + "/" + rel
@@ -151,10 +165,12 @@ func find(_ context.Context, c *call) int {
 			fmt.Fprintln(c.stdout, name)
 			return nil
 		})
+
 		if err != nil {
 			code = c.fail(err)
 		}
 	}
+
 	return code
 }
 
@@ -178,6 +194,7 @@ func stat(_ context.Context, c *call) int {
 	if o.has("c") {
 		format = o.get("c")
 	}
+
 	code := 0
 	for _, name := range o.args() {
 		get := os.Lstat
@@ -189,10 +206,12 @@ func stat(_ context.Context, c *call) int {
 			code = c.fail(err)
 			continue
 		}
+
 		kind := "regular file"
 		if info.IsDir() {
 			kind = "directory"
 		}
+
 		uid, gid := owner(info)
 		fmt.Fprintln(c.stdout, strings.NewReplacer(
 			"%a", strconv.FormatUint(uint64(info.Mode().Perm()), 8), "%s", strconv.FormatInt(info.Size(), 10), "%n",
@@ -200,6 +219,7 @@ func stat(_ context.Context, c *call) int {
 			"%u", strconv.Itoa(uid), "%g", strconv.Itoa(gid),
 		).Replace(format))
 	}
+
 	return code
 }
 
@@ -225,6 +245,7 @@ func dd(_ context.Context, c *call) int {
 			return c.usage("%s: %v", a, err)
 		}
 	}
+
 	in := c.stdin
 	switch from {
 	case "-":
@@ -238,9 +259,11 @@ func dd(_ context.Context, c *call) int {
 		defer f.Close()
 		in = f
 	}
+
 	if count >= 0 {
 		in = io.LimitReader(in, size*count)
 	}
+
 	out := c.stdout
 	if to != "" {
 		f, err := os.Create(c.path(to))
@@ -250,6 +273,7 @@ func dd(_ context.Context, c *call) int {
 		defer f.Close()
 		out = f
 	}
+
 	n, err := io.Copy(out, in)
 	if err != nil {
 		return c.fail(err)
@@ -273,6 +297,7 @@ func parseSize(s string) (int64, error) {
 	case strings.HasSuffix(s, "G"):
 		unit = 1 << 30
 	}
+
 	n, err := strconv.ParseInt(strings.TrimRight(s, "kKMG"), 10, 64)
 	if err == nil && n <= 0 {
 		err = fmt.Errorf("size %d is not positive", n)
@@ -298,6 +323,7 @@ func du(_ context.Context, c *call) int {
 			return err
 		})
 		fmt.Fprintf(c.stdout, "%d\t%s\n", (bytes+1023)/1024, filepath.ToSlash(path))
+
 		return err
 	})
 }

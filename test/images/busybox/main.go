@@ -25,6 +25,7 @@ func main() {
 	if err != nil {
 		dir = "/"
 	}
+
 	code := run(ctx, &call{
 		args:   os.Args,
 		dir:    dir,
@@ -40,7 +41,7 @@ func main() {
 // applet is one of the programs. It returns an exit code.
 type applet func(ctx context.Context, c *call) int
 
-// applets are the programs by name; the shell is one of them.
+// applets returns the programs by name; the shell is one of them.
 func applets() map[string]applet {
 	return map[string]applet{
 		"sh": sh, "ash": sh, "bash": sh,
@@ -74,18 +75,21 @@ func run(ctx context.Context, c *call) int {
 			fmt.Fprintln(c.stdout, strings.Join(names, "\n"))
 			return 0
 		}
+
 		c.args = c.args[1:]
 		name = appletName(c.args[0])
 	}
+
 	a := applets()[name]
 	if a == nil {
 		fmt.Fprintf(c.stderr, "%s: applet not found\n", name)
 		return 127
 	}
+
 	return a(ctx, c)
 }
 
-// appletName is the name of the program that a path names: /bin/cat, C:\bin\cat.exe and cat are cat.
+// appletName returns the name of the program that a path names: /bin/cat, C:\bin\cat.exe and cat are cat.
 func appletName(path string) string {
 	if i := strings.LastIndexAny(path, `/\`); i >= 0 {
 		path = path[i+1:]

@@ -16,12 +16,14 @@ func nc(ctx context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	limit := forever
 	if o.has("w") {
 		if limit, err = seconds(o.get("w")); err != nil {
 			return c.usage("bad time '%s'", o.get("w"))
 		}
 	}
+
 	network := "tcp"
 	if o.has("u") {
 		network = "udp"
@@ -29,9 +31,11 @@ func nc(ctx context.Context, c *call) int {
 	if o.has("l") {
 		return ncListen(ctx, c, o, network)
 	}
+
 	if len(o.args()) != 2 {
 		return c.usage("want HOST PORT")
 	}
+
 	addr := net.JoinHostPort(o.args()[0], o.args()[1])
 	d := net.Dialer{Timeout: limit}
 	if o.has("p") {
@@ -39,6 +43,7 @@ func nc(ctx context.Context, c *call) int {
 			return c.usage("bad port '%s'", o.get("p"))
 		}
 	}
+
 	conn, err := d.DialContext(ctx, network, addr)
 	if err != nil {
 		if o.has("v") {
@@ -50,13 +55,14 @@ func nc(ctx context.Context, c *call) int {
 	if o.has("v") {
 		fmt.Fprintf(c.stderr, "Connection to %s %s port [%s/*] succeeded!\n", o.args()[0], o.args()[1], network)
 	}
+
 	if o.has("z") {
 		return 0
 	}
 	return talk(ctx, c, conn, limit)
 }
 
-// ncSource is the address that a connection comes from.
+// ncSource returns the address that a connection comes from.
 func ncSource(network, port string) (net.Addr, error) {
 	if network == "udp" {
 		return net.ResolveUDPAddr(network, ":"+port)
@@ -69,6 +75,7 @@ func ncListen(ctx context.Context, c *call, o *options, network string) int {
 	if port == "" && len(o.args()) > 0 {
 		port = o.args()[len(o.args())-1]
 	}
+
 	var lc net.ListenConfig
 	if network == "udp" {
 		conn, err := lc.ListenPacket(ctx, network, ":"+port)
@@ -76,6 +83,7 @@ func ncListen(ctx context.Context, c *call, o *options, network string) int {
 			return c.fail(err)
 		}
 		defer conn.Close()
+
 		buf := make([]byte, 65536)
 		for {
 			n, _, err := conn.ReadFrom(buf)
@@ -87,11 +95,13 @@ func ncListen(ctx context.Context, c *call, o *options, network string) int {
 			}
 		}
 	}
+
 	l, err := lc.Listen(ctx, network, ":"+port)
 	if err != nil {
 		return c.fail(err)
 	}
 	defer l.Close()
+
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -115,6 +125,7 @@ func talk(ctx context.Context, c *call, conn net.Conn, limit time.Duration) int 
 			_ = tcp.CloseWrite() // the other side may have gone already
 		}
 	}()
+
 	buf := make([]byte, 65536)
 	for {
 		if limit < forever {
@@ -126,6 +137,7 @@ func talk(ctx context.Context, c *call, conn net.Conn, limit time.Duration) int 
 		if _, werr := c.stdout.Write(buf[:n]); werr != nil {
 			return c.fail(werr)
 		}
+
 		if err != nil {
 			return 0
 		}

@@ -17,7 +17,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// sh is the shell: sh -c COMMAND [NAME [ARGS…]], sh FILE [ARGS…], or sh with the commands on standard input.
+// sh returns the shell: sh -c COMMAND [NAME [ARGS…]], sh FILE [ARGS…], or sh with the commands on standard input.
 func sh(ctx context.Context, c *call) int {
 	command, file, params, flags, err := shellArgs(c.args[1:])
 	if err != nil {
@@ -27,6 +27,7 @@ func sh(ctx context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
 	var in io.Reader
 	switch {
@@ -40,9 +41,11 @@ func sh(ctx context.Context, c *call) int {
 		}
 		defer f.Close()
 		in = f
+
 	default:
 		return interactive(ctx, c, runner, parser)
 	}
+
 	prog, err := parser.Parse(in, file)
 	if err != nil {
 		return c.usage("%v", err)
@@ -71,6 +74,7 @@ func shellArgs(args []string) (command *string, file string, params, flags []str
 		if a == "--" {
 			break
 		}
+
 		for _, l := range a[1:] {
 			switch l {
 			case 'c':
@@ -78,6 +82,7 @@ func shellArgs(args []string) (command *string, file string, params, flags []str
 					return nil, "", nil, nil, errors.New("option requires an argument -- c")
 				}
 				command, args = &args[0], args[1:]
+
 			case 'e', 'u', 'x', 'n', 'f', 'a':
 				flags = append(flags, a[:1]+string(l))
 			case 'l', 'i', 's':
@@ -86,12 +91,14 @@ func shellArgs(args []string) (command *string, file string, params, flags []str
 			}
 		}
 	}
+
 	if len(args) > 0 { // $0 or the script
 		if command == nil {
 			file = args[0]
 		}
 		args = args[1:]
 	}
+
 	return command, file, args, flags, nil
 }
 
@@ -129,6 +136,7 @@ func rooted(dir string, args []string, goos string) []string {
 	if goos != "windows" || len(args) < 2 {
 		return args
 	}
+
 	var is func(i int) bool
 	switch args[0] {
 	case "cd":
@@ -143,12 +151,14 @@ func rooted(dir string, args []string, goos string) []string {
 	if is == nil {
 		return args
 	}
+
 	args = slices.Clone(args)
 	for i, a := range args {
 		if i > 0 && strings.HasPrefix(a, "/") && is(i) {
 			args[i] = osPath(dir, a, goos)
 		}
 	}
+
 	return args
 }
 
@@ -172,8 +182,10 @@ func execApplet(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 			if code != 0 {
 				return interp.ExitStatus(code) // exit codes of applets are small
 			}
+
 			return ctx.Err()
 		}
+
 		if strings.ContainsAny(args[0], `/\`) {
 			args = append([]string{osPath(hc.Dir, args[0], runtime.GOOS)}, args[1:]...)
 		}
@@ -200,7 +212,7 @@ func openFile(ctx context.Context, path string, flag int, perm fs.FileMode) (io.
 	return os.OpenFile(osPath(interp.HandlerCtx(ctx).Dir, path, runtime.GOOS), flag, perm)
 }
 
-// exitCode is the code that a script ended with.
+// exitCode returns the code that a script ended with.
 func exitCode(c *call, err error) int {
 	var status interp.ExitStatus
 	switch {
@@ -225,6 +237,7 @@ func viaShell(ctx context.Context, c *call) int {
 		}
 		words[i] = quoted
 	}
+
 	script := strings.Join(words, " ")
 	return sh(ctx, &call{
 		args:   []string{"sh", "-c", script},
@@ -246,6 +259,7 @@ func (c *call) program(ctx context.Context, args []string) int {
 		}
 		words[i] = quoted
 	}
+
 	return sh(ctx, &call{
 		args:   []string{"sh", "-c", strings.Join(words, " ")},
 		dir:    c.dir,

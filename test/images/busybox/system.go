@@ -22,6 +22,7 @@ func sleep(ctx context.Context, c *call) int {
 	if len(c.args) < 2 {
 		return c.usage("missing operand")
 	}
+
 	var total time.Duration
 	for _, a := range c.args[1:] {
 		d, err := seconds(a)
@@ -30,6 +31,7 @@ func sleep(ctx context.Context, c *call) int {
 		}
 		total += d
 	}
+
 	if !wait(ctx, total) {
 		return 130
 	}
@@ -43,6 +45,7 @@ func seconds(text string) (time.Duration, error) {
 	if text == "infinity" || text == "inf" {
 		return forever, nil
 	}
+
 	unit := time.Second
 	if text != "" {
 		if u, ok := map[byte]time.Duration{
@@ -52,6 +55,7 @@ func seconds(text string) (time.Duration, error) {
 			unit, text = u, text[:len(text)-1]
 		}
 	}
+
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 {
 		return 0, errors.New("not a number of seconds")
@@ -75,6 +79,7 @@ func date(_ context.Context, c *call) int {
 			return c.usage("unrecognized option: %s", a)
 		}
 	}
+
 	fmt.Fprintln(c.stdout, strings.NewReplacer(
 		"%%", "%", "%s", strconv.FormatInt(now.Unix(), 10), "%N", fmt.Sprintf("%09d", now.Nanosecond()), "%Y",
 		now.Format("2006"), "%m", now.Format("01"),
@@ -83,6 +88,7 @@ func date(_ context.Context, c *call) int {
 		"%b", now.Format("Jan"), "%Z", now.Format("MST"), "%z", now.Format("-0700"), "%F", now.Format("2006-01-02"),
 		"%T", now.Format("15:04:05"),
 	).Replace(layout))
+
 	return 0
 }
 
@@ -97,6 +103,7 @@ func env(ctx context.Context, c *call) int {
 		fmt.Fprintln(c.stdout, value)
 		return 0
 	}
+
 	vars := slices.Clone(c.env)
 	for len(args) > 0 && strings.Contains(args[0], "=") {
 		vars = append(vars, args[0])
@@ -107,15 +114,17 @@ func env(ctx context.Context, c *call) int {
 		inner.env = vars
 		return inner.program(ctx, args)
 	}
+
 	for _, v := range vars {
 		if !strings.HasPrefix(v, "=") { // cmd.exe's current folders
 			fmt.Fprintln(c.stdout, v)
 		}
 	}
+
 	return 0
 }
 
-// userName is the bare name of the user that runs the program.
+// userName returns the bare name of the user that runs the program.
 func userName(c *call) string {
 	if name := c.getenv("USERNAME"); name != "" && runtime.GOOS == "windows" {
 		return name
@@ -138,6 +147,7 @@ func id(_ context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	uid, gid := os.Getuid(), os.Getgid()
 	groups := []string{strconv.Itoa(gid)}
 	if runtime.GOOS == "windows" {
@@ -152,6 +162,7 @@ func id(_ context.Context, c *call) int {
 			}
 		}
 	}
+
 	switch {
 	case o.has("u") && o.has("n"):
 		fmt.Fprintln(c.stdout, userName(c))
@@ -164,6 +175,7 @@ func id(_ context.Context, c *call) int {
 	default:
 		fmt.Fprintf(c.stdout, "uid=%d(%s) gid=%d groups=%s\n", uid, userName(c), gid, strings.Join(groups, ","))
 	}
+
 	return 0
 }
 
@@ -175,6 +187,7 @@ func hostname(ctx context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	text, err := os.Hostname()
 	if o.has("i") {
 		var conn net.Conn
@@ -187,6 +200,7 @@ func hostname(ctx context.Context, c *call) int {
 	if err != nil {
 		return c.fail(err)
 	}
+
 	if runtime.GOOS != "windows" {
 		text += "\n"
 	}
@@ -203,16 +217,19 @@ func uname(_ context.Context, c *call) int {
 	if runtime.GOOS == "windows" {
 		kernel, system = "Windows_NT", "MS/Windows"
 	}
+
 	node, err := os.Hostname()
 	if err != nil {
 		return c.fail(err)
 	}
+
 	var out []string
 	for _, part := range []struct{ flag, text string }{{"s", kernel}, {"n", node}, {"m", "x86_64"}, {"o", system}} {
-		if o.has(part.flag) || o.has("a") || len(o.set) == 0 && part.flag == "s" {
+		if o.has(part.flag) || o.has("a") || (len(o.set) == 0 && part.flag == "s") {
 			out = append(out, part.text)
 		}
 	}
+
 	fmt.Fprintln(c.stdout, strings.Join(out, " "))
 	return 0
 }
@@ -237,12 +254,14 @@ func timeout(ctx context.Context, c *call) int {
 	if len(args) < 2 {
 		return c.usage("want SECONDS COMMAND…")
 	}
+
 	d, err := seconds(args[0])
 	if err != nil {
 		return c.usage("invalid time interval '%s'", args[0])
 	}
 	limited, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
+
 	code := c.program(limited, args[1:])
 	if limited.Err() != nil && ctx.Err() == nil {
 		return 124

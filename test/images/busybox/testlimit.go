@@ -25,6 +25,7 @@ func testlimit(ctx context.Context, c *call) int {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+
 	fmt.Fprintf(c.stdout, "Leaking private bytes with touch %d MB at a time...\n", want.megabytes)
 	for taken := 0; want.count == 0 || taken < want.count; {
 		wait := want.pause
@@ -36,12 +37,14 @@ func testlimit(ctx context.Context, c *call) int {
 			fmt.Fprintf(c.stdout, "Leaked %d MB of private memory (%d MB total leaked).\n", want.megabytes,
 				taken*want.megabytes)
 		}
+
 		select {
 		case <-ctx.Done():
 			return 0
 		case <-time.After(wait):
 		}
 	}
+
 	<-ctx.Done()
 	return 0
 }
@@ -68,6 +71,7 @@ func parseTestlimit(args []string) (leak, error) {
 			n, err := strconv.Atoi(digits)
 			number, ok = n, err == nil && n >= 0
 		}
+
 		switch strings.ToLower(args[i]) {
 		case "-accepteula", "/accepteula":
 			continue
@@ -80,24 +84,29 @@ func parseTestlimit(args []string) (leak, error) {
 				return leak{}, fmt.Errorf("-d %s: not from 1 to %d MB", args[i+1], mostMegabytes)
 			}
 			want.megabytes = number
+
 		case "-e":
 			if !ok {
 				return leak{}, errors.New("-e wants a number of seconds")
 			}
 			want.pause = time.Duration(number) * time.Second
+
 		case "-c":
 			if !ok {
 				return leak{}, errors.New("-c wants a number of pieces")
 			}
 			want.count = number
+
 		default:
 			if strings.HasPrefix(args[i], "-") || strings.HasPrefix(args[i], "/") {
 				return leak{}, fmt.Errorf("unknown option %s: this stand-in has -d, -e and -c", args[i])
 			}
 			continue
 		}
+
 		i++
 	}
+
 	if !leaks {
 		return leak{}, errors.New("want -d [MB] [-e SECONDS] [-c COUNT]")
 	}

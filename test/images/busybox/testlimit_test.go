@@ -27,10 +27,11 @@ func TestTestlimit(t *testing.T) {
 		{"-m 5", leak{}, "unknown option -m"},
 	} {
 		got, err := parseTestlimit(strings.Fields(tt.args))
-		if got != tt.want || tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.err)) {
+		if got != tt.want || (tt.err == "" && err != nil) || (tt.err != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.err))) {
 			t.Errorf("%s: %+v, %v, want %+v, %q", tt.args, got, err, tt.want, tt.err)
 		}
 	}
+
 	// it keeps what it has until it is ended
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -38,6 +39,7 @@ func TestTestlimit(t *testing.T) {
 	if code := run(ctx, &call{args: []string{"testlimit.exe", "-d", "2", "-c", "2"}, stdout: &out, stderr: &out}); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+
 	if ctx.Err() == nil || !strings.HasSuffix(out.String(), "Leaked 2 MB of private memory (4 MB total leaked).\n") {
 		t.Errorf("it ended (%v) and said %q", ctx.Err(), out.String())
 	}

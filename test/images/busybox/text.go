@@ -33,6 +33,7 @@ func head(_ context.Context, c *call) int {
 	if o.has("n") {
 		n = o.number("n")
 	}
+
 	return c.each(o.args(), func(_ string, r io.Reader) error {
 		if o.has("c") {
 			_, err := io.CopyN(c.stdout, r, int64(o.number("c")))
@@ -41,6 +42,7 @@ func head(_ context.Context, c *call) int {
 			}
 			return err
 		}
+
 		in := bufio.NewReader(r)
 		for range n {
 			line, err := in.ReadString('\n')
@@ -49,6 +51,7 @@ func head(_ context.Context, c *call) int {
 				break
 			}
 		}
+
 		return nil
 	})
 }
@@ -64,6 +67,7 @@ func tail(ctx context.Context, c *call) int {
 	if count == "" {
 		count = "10"
 	}
+
 	n, err := strconv.Atoi(count)
 	if err != nil {
 		return c.usage("invalid number '%s'", count)
@@ -77,13 +81,15 @@ func tail(ctx context.Context, c *call) int {
 		if len(lines[len(lines)-1]) == 0 {
 			lines = lines[:len(lines)-1]
 		}
+
 		from := max(0, len(lines)-max(n, -n))
 		if strings.HasPrefix(count, "+") {
 			from = min(max(n-1, 0), len(lines))
 		}
-		if _, err := c.stdout.Write(bytes.Join(lines[from:], nil)); err != nil || !o.has("f") && !o.has("F") {
+		if _, err := c.stdout.Write(bytes.Join(lines[from:], nil)); err != nil || (!o.has("f") && !o.has("F")) {
 			return err
 		}
+
 		for wait(ctx, 200*time.Millisecond) {
 			if name == "/dev/null" {
 				continue
@@ -92,6 +98,7 @@ func tail(ctx context.Context, c *call) int {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -101,6 +108,7 @@ func grep(_ context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	args := o.args()
 	if !o.has("e") {
 		if len(args) == 0 {
@@ -109,10 +117,12 @@ func grep(_ context.Context, c *call) int {
 		o.put("e", args[0])
 		args = args[1:]
 	}
+
 	re, err := grepPattern(o)
 	if err != nil {
 		return c.usage("bad regex: %v", err)
 	}
+
 	found := false
 	code := c.each(args, func(name string, r io.Reader) error {
 		count := 0
@@ -127,6 +137,7 @@ func grep(_ context.Context, c *call) int {
 			if o.has("q") || o.has("c") {
 				continue
 			}
+
 			text := lines.Text()
 			if o.has("o") {
 				text = strings.Join(re.FindAllString(text, -1), "\n")
@@ -134,11 +145,13 @@ func grep(_ context.Context, c *call) int {
 			if o.has("n") {
 				text = strconv.Itoa(number) + ":" + text
 			}
+
 			if len(args) > 1 {
 				text = name + ":" + text
 			}
 			fmt.Fprintln(c.stdout, text)
 		}
+
 		if o.has("c") {
 			fmt.Fprintln(c.stdout, count)
 		}
@@ -150,6 +163,7 @@ func grep(_ context.Context, c *call) int {
 	case code != 0:
 		return 2
 	}
+
 	return 1
 }
 
@@ -161,6 +175,7 @@ func grepPattern(o *options) (*regexp.Regexp, error) {
 		}
 		parts = append(parts, p)
 	}
+
 	expr := "(?:" + strings.Join(parts, "|") + ")"
 	if o.has("w") {
 		expr = `\b` + expr + `\b`
@@ -168,6 +183,7 @@ func grepPattern(o *options) (*regexp.Regexp, error) {
 	if o.has("x") {
 		expr = "^" + expr + "$"
 	}
+
 	if o.has("i") {
 		expr = "(?i)" + expr
 	}
@@ -184,6 +200,7 @@ func wc(_ context.Context, c *call) int {
 		if err != nil {
 			return err
 		}
+
 		var counts []string
 		add := func(flag string, n int) {
 			if o.has(flag) || len(o.set) == 0 {
@@ -197,6 +214,7 @@ func wc(_ context.Context, c *call) int {
 		if name != "-" {
 			line += " " + name
 		}
+
 		fmt.Fprintln(c.stdout, line)
 		return nil
 	})
@@ -220,6 +238,7 @@ func sortLines(_ context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	lines, code := readLines(c, o.args())
 	slices.SortStableFunc(lines, func(a, b string) int {
 		if o.has("n") {
@@ -231,6 +250,7 @@ func sortLines(_ context.Context, c *call) int {
 		}
 		return strings.Compare(a, b)
 	})
+
 	if o.has("r") {
 		slices.Reverse(lines)
 	}
@@ -240,6 +260,7 @@ func sortLines(_ context.Context, c *call) int {
 	for _, l := range lines {
 		fmt.Fprintln(c.stdout, l)
 	}
+
 	return code
 }
 
@@ -253,6 +274,7 @@ func tee(_ context.Context, c *call) int {
 	if o.has("a") {
 		flag = os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	}
+
 	for _, name := range o.args() {
 		f, err := os.OpenFile(c.path(name), flag, 0o666)
 		if err != nil {
@@ -261,6 +283,7 @@ func tee(_ context.Context, c *call) int {
 		defer f.Close()
 		writers = append(writers, f)
 	}
+
 	if _, err := io.Copy(io.MultiWriter(writers...), c.stdin); err != nil {
 		return c.fail(err)
 	}

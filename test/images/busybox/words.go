@@ -34,18 +34,21 @@ func uniq(_ context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	lines, code := readLines(c, o.args())
 	for len(lines) > 0 {
 		n := 1
 		for n < len(lines) && lines[n] == lines[0] {
 			n++
 		}
+
 		if o.has("c") {
 			fmt.Fprintf(c.stdout, "%7d ", n)
 		}
 		fmt.Fprintln(c.stdout, lines[0])
 		lines = lines[n:]
 	}
+
 	return code
 }
 
@@ -59,6 +62,7 @@ func cut(_ context.Context, c *call) int {
 	if o.has("d") {
 		separator = o.get("d")
 	}
+
 	if o.has("c") {
 		separator, wanted = "", o.get("c")
 	}
@@ -66,6 +70,7 @@ func cut(_ context.Context, c *call) int {
 	if err != nil {
 		return c.usage("%v", err)
 	}
+
 	lines, code := readLines(c, o.args())
 	for _, l := range lines {
 		fields := strings.Split(l, separator)
@@ -75,14 +80,17 @@ func cut(_ context.Context, c *call) int {
 			}
 			continue
 		}
+
 		var out []string
 		for i, f := range fields {
 			if pick(i + 1) {
 				out = append(out, f)
 			}
 		}
+
 		fmt.Fprintln(c.stdout, strings.Join(out, separator))
 	}
+
 	return code
 }
 
@@ -98,6 +106,7 @@ func fieldList(list string) (func(int) bool, error) {
 				return nil, fmt.Errorf("bad list '%s'", list)
 			}
 		}
+
 		if !ranged {
 			s.to = s.from
 		} else if b != "" {
@@ -105,11 +114,13 @@ func fieldList(list string) (func(int) bool, error) {
 				return nil, fmt.Errorf("bad list '%s'", list)
 			}
 		}
+
 		if part == "" || part == "-" {
 			return nil, fmt.Errorf("bad list '%s'", list)
 		}
 		spans = append(spans, s)
 	}
+
 	return func(n int) bool {
 		return slices.ContainsFunc(spans, func(s span) bool { return s.from <= n && n <= s.to })
 	}, nil
@@ -122,9 +133,10 @@ func tr(_ context.Context, c *call) int {
 		return c.usage("%v", err)
 	}
 	args := o.args()
-	if o.has("d") && len(args) != 1 || !o.has("d") && len(args) != 2 {
+	if (o.has("d") && len(args) != 1) || (!o.has("d") && len(args) != 2) {
 		return c.usage("wrong number of sets")
 	}
+
 	from := charSet(args[0])
 	var to []rune
 	if !o.has("d") {
@@ -132,10 +144,12 @@ func tr(_ context.Context, c *call) int {
 			return c.usage("the second set is empty")
 		}
 	}
+
 	data, err := io.ReadAll(c.stdin)
 	if err != nil {
 		return c.fail(err)
 	}
+
 	fmt.Fprint(c.stdout, strings.Map(func(r rune) rune {
 		i := slices.Index(from, r)
 		switch {
@@ -146,6 +160,7 @@ func tr(_ context.Context, c *call) int {
 		}
 		return to[min(i, len(to)-1)]
 	}, string(data)))
+
 	return 0
 }
 
@@ -164,6 +179,7 @@ func charSet(s string) []rune {
 		}
 		out = append(out, in[i])
 	}
+
 	return out
 }
 
@@ -199,6 +215,7 @@ func hexDump(data []byte) string {
 			starred = true
 			continue
 		}
+
 		before, starred = line, false
 		fmt.Fprintf(&out, "%08x ", at)
 		text := make([]byte, len(line))
@@ -210,13 +227,16 @@ func hexDump(data []byte) string {
 				out.WriteString("   ")
 				continue
 			}
+
 			fmt.Fprintf(&out, "%02x ", line[i])
 			if text[i] = line[i]; line[i] < ' ' || line[i] > '~' {
 				text[i] = '.'
 			}
 		}
+
 		fmt.Fprintf(&out, " |%s|\n", text)
 	}
+
 	fmt.Fprintf(&out, "%08x\n", len(data))
 	return out.String()
 }
@@ -231,6 +251,7 @@ func seq(ctx context.Context, c *call) int {
 		}
 		numbers = append(numbers, n)
 	}
+
 	first, step, last := 1, 1, 0
 	switch len(numbers) {
 	case 1:
@@ -245,10 +266,12 @@ func seq(ctx context.Context, c *call) int {
 	if step == 0 {
 		return c.usage("the step is 0")
 	}
+
 	out := bufio.NewWriter(c.stdout)
-	for n := first; (step > 0 && n <= last || step < 0 && n >= last) && ctx.Err() == nil; n += step {
+	for n := first; ((step > 0 && n <= last) || (step < 0 && n >= last)) && ctx.Err() == nil; n += step {
 		fmt.Fprintln(out, n)
 	}
+
 	if err := out.Flush(); err != nil {
 		return c.fail(err)
 	}
@@ -265,6 +288,7 @@ func base64Coder(_ context.Context, c *call) int {
 		if err != nil {
 			return err
 		}
+
 		if o.has("d") {
 			text := strings.Join(strings.Fields(string(data)), "")
 			if data, err = base64.StdEncoding.DecodeString(text); err == nil {
@@ -304,10 +328,12 @@ func xargs(ctx context.Context, c *call) int {
 	if len(args) == 0 {
 		args = []string{"echo"}
 	}
+
 	data, err := io.ReadAll(c.stdin)
 	if err != nil {
 		return c.fail(err)
 	}
+
 	var runs [][]string
 	words := strings.Fields(string(data))
 	switch {
@@ -319,6 +345,7 @@ func xargs(ctx context.Context, c *call) int {
 			}
 			runs = append(runs, one)
 		}
+
 	case o.number("n") > 0:
 		for part := range slices.Chunk(words, o.number("n")) {
 			runs = append(runs, append(slices.Clone(args), part...))
@@ -326,12 +353,14 @@ func xargs(ctx context.Context, c *call) int {
 	case len(words) > 0 || !o.has("r"):
 		runs = append(runs, append(slices.Clone(args), words...))
 	}
+
 	code := 0
 	for _, r := range runs {
 		if c.program(ctx, r) != 0 {
 			code = 123
 		}
 	}
+
 	return code
 }
 

@@ -44,6 +44,7 @@ func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, l
 	if err != nil {
 		return Disk{}, fmt.Errorf("make the key that logs in to guests: %w", err)
 	}
+
 	authorized := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key.PublicKey())))
 	scripts := []string{setupScript}
 	if m.Hardened {
@@ -52,18 +53,21 @@ func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, l
 	if m.SELinux {
 		scripts = append(scripts, selinuxScript)
 	}
+
 	r := recipe{
 		Machine:       m,
 		Packages:      append(m.packages(), packages...),
 		Script:        append([]string{installScript}, scripts...),
 		AuthorizedKey: authorized,
 	}
+
 	dir := filepath.Join(cache, m.Name+"-"+r.id())
 	if _, err := os.Stat(filepath.Join(dir, "root.ext4")); errors.Is(err, fs.ErrNotExist) {
 		if err := r.make(ctx, cache, dir, log); err != nil {
 			return Disk{}, fmt.Errorf("make the disk of machine %q: %w", m.Name, err)
 		}
 	}
+
 	d := Disk{
 		Image:   filepath.Join(dir, "root.ext4"),
 		Kernel:  filepath.Join(dir, "vmlinuz"),
@@ -71,6 +75,7 @@ func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, l
 		Key:     key,
 		KeyFile: keyFile,
 	}
+
 	hostKey, err := os.ReadFile(filepath.Join(dir, "host.pub"))
 	if err != nil {
 		return d, err
@@ -80,6 +85,7 @@ func MakeDisk(ctx context.Context, cache string, m Machine, packages []string, l
 	}
 	version, err := os.ReadFile(filepath.Join(dir, "version"))
 	d.Version = string(version)
+
 	return d, err
 }
 
@@ -105,12 +111,14 @@ func loginKey(path string) (ssh.Signer, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		text = pem.EncodeToMemory(block)
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			return nil, err
 		}
 		return ssh.ParsePrivateKey(text)
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +136,13 @@ func (r recipe) make(ctx context.Context, cache, dir string, log func(string)) (
 	if err := errors.Join(os.Mkdir(root, 0o755), os.MkdirAll(filepath.Join(packages, "partial"), 0o755)); err != nil {
 		return err
 	}
+
 	log("debootstrap " + r.Machine.Suite)
 	if err := run(ctx, nil, "debootstrap", "--variant=minbase", "--cache-dir="+packages, r.Machine.Suite,
 		root); err != nil {
 		return err
 	}
+
 	env := []string{
 		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "NAME=" + r.Machine.Name, "SUITE=" + r.Machine.Suite,
 		"KERNEL_FROM=" + r.Machine.kernelFrom(),
@@ -143,6 +153,7 @@ func (r recipe) make(ctx context.Context, cache, dir string, log func(string)) (
 	if err := inRoot(ctx, root, packages, env, "set -eu\n"+strings.Join(r.Script, "\n")); err != nil {
 		return err
 	}
+
 	done := filepath.Join(tmp, "done")
 	if err := os.Mkdir(done, 0o755); err != nil {
 		return err
@@ -150,6 +161,7 @@ func (r recipe) make(ctx context.Context, cache, dir string, log func(string)) (
 	if err := takeKernel(root, done); err != nil {
 		return err
 	}
+
 	log("write the disk of " + r.Machine.Name)
 	if err := ext4(ctx, root, filepath.Join(done, "root.ext4"), "root", diskSize); err != nil {
 		return err
@@ -159,11 +171,13 @@ func (r recipe) make(ctx context.Context, cache, dir string, log func(string)) (
 	if err != nil {
 		return err
 	}
+
 	for _, dir := range old {
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}
 	}
+
 	return os.Rename(done, dir)
 }
 
@@ -191,6 +205,7 @@ func takeKernel(root, to string) error {
 	if len(kernels) != 1 {
 		return fmt.Errorf("look for one kernel in /boot: there are %d", len(kernels))
 	}
+
 	version := strings.TrimPrefix(filepath.Base(kernels[0]), "vmlinuz-")
 	for from, name := range map[string]string{
 		kernels[0]: "vmlinuz", filepath.Join(root, "boot", "initrd.img-"+version): "initrd.img",
@@ -204,6 +219,7 @@ func takeKernel(root, to string) error {
 			return err
 		}
 	}
+
 	return os.WriteFile(filepath.Join(to, "version"), []byte(version), 0o644)
 }
 
@@ -229,7 +245,7 @@ func run(ctx context.Context, env []string, program string, args ...string) erro
 	return nil
 }
 
-// CacheDir is where disks and packages are kept between runs: MULLION_MACHINES_CACHE, else below the user's cache
+// CacheDir returns where disks and packages are kept between runs: MULLION_MACHINES_CACHE, else below the user's cache
 // folder.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("MULLION_MACHINES_CACHE"); dir != "" {

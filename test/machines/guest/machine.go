@@ -29,7 +29,7 @@ type Machine struct {
 	Memory int `json:",omitempty"`
 }
 
-// Machines are the guests that releases are tried on.
+// Machines returns the guests that releases are tried on.
 func Machines() []Machine {
 	return []Machine{
 		{Name: "bookworm", Suite: "bookworm"},
@@ -75,7 +75,7 @@ var hardenScript string
 //go:embed scripts/selinux.sh
 var selinuxScript string
 
-// packages are what every guest has besides what Mullion needs: what the distribution's installer puts on a server.
+// packages returns what every guest has besides what Mullion needs: what the distribution's installer puts on a server.
 func (m Machine) packages() []string {
 	all := []string{
 		"systemd-sysv", "libpam-systemd", "dbus", "udev", "kmod", "initramfs-tools", "procps", "openssh-server", "sudo",

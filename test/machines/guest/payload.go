@@ -81,6 +81,7 @@ func linkTree(checkout, dir, to string) error {
 		if err != nil {
 			return err
 		}
+
 		switch {
 		case rel == "bin/e2e" || rel == "bin/machines" || rel == "bin/plugin":
 			return filepath.SkipDir
@@ -92,9 +93,11 @@ func linkTree(checkout, dir, to string) error {
 				return err
 			}
 			return os.Symlink(target, filepath.Join(to, rel))
+
 		case rel == "bin/golangci-lint" || rel == "bin/kube-linter" || strings.HasSuffix(rel, ".test"):
 			return nil
 		}
+
 		return link(path, filepath.Join(to, rel))
 	})
 }

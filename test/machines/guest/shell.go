@@ -29,6 +29,7 @@ func (g *Guest) RunAs(ctx context.Context, user, script string, also io.Writer) 
 		g.forget(user, c)
 		return "", errors.Join(fmt.Errorf("open a session: %w", err), c.Close())
 	}
+
 	defer session.Close()
 	out := &buffer{also: also}
 	session.Stdout, session.Stderr = out, out
@@ -37,6 +38,7 @@ func (g *Guest) RunAs(ctx context.Context, user, script string, also io.Writer) 
 	if err := session.Start("bash -l -s"); err != nil {
 		return "", err
 	}
+
 	done := make(chan error, 1)
 	go func() { done <- session.Wait() }()
 	select {
@@ -48,6 +50,7 @@ func (g *Guest) RunAs(ctx context.Context, user, script string, also io.Writer) 
 	if err != nil {
 		err = fmt.Errorf("run %q: %w", abridge(script), err)
 	}
+
 	return out.String(), err
 }
 

@@ -53,6 +53,7 @@ func Boot(ctx context.Context, o Options) (*Guest, error) {
 	if err := ext4(ctx, o.Payload, filepath.Join(o.Work, "payload.ext4"), "mullion", "8G"); err != nil {
 		return g, fmt.Errorf("write the disk with Mullion: %w", err)
 	}
+
 	port, err := freePort()
 	if err != nil {
 		return g, err
@@ -61,6 +62,7 @@ func Boot(ctx context.Context, o Options) (*Guest, error) {
 	if err := g.start(); err != nil {
 		return g, fmt.Errorf("start machine %q: %w", o.Machine.Name, err)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, bootTimeout)
 	defer cancel()
 	if _, err := g.login(ctx, "root"); err != nil {
@@ -78,10 +80,10 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil // a TCP listener has a TCP address
 }
 
-// Console is the file with the output of the guest's kernel and systemd.
+// Console returns the file with the output of the guest's kernel and systemd.
 func (g *Guest) Console() string { return filepath.Join(g.options.Work, "console.log") }
 
-// Port is the port of 127.0.0.1 on which the guest's SSH server answers.
+// Port returns the port of 127.0.0.1 on which the guest's SSH server answers.
 func (g *Guest) Port() int { return g.port }
 
 func (g *Guest) start() error {
@@ -93,21 +95,24 @@ func (g *Guest) start() error {
 		return err
 	}
 	defer log.Close()
+
 	g.cmd.Stdout, g.cmd.Stderr = log, log
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := g.cmd.Start(); err != nil {
 		return err
 	}
+
 	g.exited = make(chan struct{})
 	go func() {
 		_ = g.cmd.Wait() // what it said is in its log
 		close(g.exited)
 	}()
+
 	return nil
 }
 
-// arguments are qemu's arguments. With smap, smep, pku, fsgsbase and la57 the emulation of qemu 7.2 (Debian 12) faults
-// in Wine's programs; Debian 13's kernel needs a newer qemu in any case (hack/deps.sh).
+// arguments returns qemu's arguments. With smap, smep, pku, fsgsbase and la57 the emulation of qemu 7.2 (Debian 12)
+// faults in Wine's programs; Debian 13's kernel needs a newer qemu in any case (hack/deps.sh).
 func (g *Guest) arguments() []string {
 	o := g.options
 	accelerator, cpu := o.Accelerator, "host"
@@ -121,6 +126,7 @@ func (g *Guest) arguments() []string {
 		// emulator's threads each: timers end with the kernel's tick of 4 ms instead.
 		kernel += " tsc=reliable clocksource=tsc mitigations=off highres=off"
 	}
+
 	if o.Machine.Hardened {
 		kernel += " ipv6.disable=1 apparmor=1 security=apparmor"
 	}
@@ -147,6 +153,7 @@ func (g *Guest) login(ctx context.Context, user string) (*ssh.Client, error) {
 	if c := g.conns[user]; c != nil {
 		return c, nil
 	}
+
 	config := &ssh.ClientConfig{
 		User:              user,
 		Auth:              []ssh.AuthMethod{ssh.PublicKeys(g.options.Disk.Key)},
@@ -154,6 +161,7 @@ func (g *Guest) login(ctx context.Context, user string) (*ssh.Client, error) {
 		HostKeyAlgorithms: []string{g.options.Disk.HostKey.Type()},
 		Timeout:           time.Minute,
 	}
+
 	for {
 		c, err := dialSSH(ctx, fmt.Sprintf("127.0.0.1:%d", g.port), config)
 		if err == nil {
@@ -164,6 +172,7 @@ func (g *Guest) login(ctx context.Context, user string) (*ssh.Client, error) {
 			}()
 			return c, nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("log in as %s: %w (last: %w)", user, ctx.Err(), err)
@@ -209,6 +218,7 @@ func (g *Guest) Reboot(ctx context.Context) error {
 	id, _, _ := strings.Cut(before, "\n")
 	ctx, cancel := context.WithTimeout(ctx, bootTimeout)
 	defer cancel()
+
 	for {
 		now, err := g.Run(ctx, "cat /proc/sys/kernel/random/boot_id")
 		if err == nil && strings.TrimSpace(now) != id {

@@ -18,6 +18,7 @@ func publish(t *testing.T, volume string, generation int, files map[string]strin
 		mkdir(t, filepath.Dir(path))
 		write(t, path, content)
 	}
+
 	old, err := os.Readlink(filepath.Join(volume, "..data"))
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
@@ -26,10 +27,12 @@ func publish(t *testing.T, volume string, generation int, files map[string]strin
 	if err := os.Remove(filepath.Join(volume, "..data")); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
+
 	symlink(t, data, filepath.Join(volume, "..data"))
 	if err := os.Remove(filepath.Join(volume, "..data_tmp")); err != nil {
 		t.Fatal(err)
 	}
+
 	for name := range files {
 		first := filepath.Join(volume, name)
 		if _, err := os.Readlink(first); err == nil {
@@ -37,6 +40,7 @@ func publish(t *testing.T, volume string, generation int, files map[string]strin
 		}
 		symlink(t, filepath.Join("..data", name), first)
 	}
+
 	if old != "" {
 		if err := os.RemoveAll(filepath.Join(volume, old)); err != nil {
 			t.Fatal(err)
@@ -55,6 +59,7 @@ func TestAtomicWriter(t *testing.T) {
 		wantTarget(t, filepath.Join(volume, "..data"), fmt.Sprintf("..2026_01_01_%d", generation))
 		wantTarget(t, filepath.Join(volume, "key"), `..data\key`)
 	}
+
 	entries, err := os.ReadDir(volume)
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +67,7 @@ func TestAtomicWriter(t *testing.T) {
 	if len(entries) != 4 {
 		t.Errorf("entries: got %v, want the data folder, ..data and two names", entries)
 	}
+
 	if err := os.RemoveAll(volume); err != nil {
 		t.Fatal(err)
 	}

@@ -70,6 +70,7 @@ func newQuery(t *testing.T, paths ...string) *query {
 	if status := pdh("PdhOpenQueryW", 0, 0, uintptr(unsafe.Pointer(&q.handle))); status != 0 {
 		t.Fatalf("PdhOpenQueryW: %#x", status)
 	}
+
 	t.Cleanup(func() { pdh("PdhCloseQuery", q.handle) })
 	for _, path := range paths {
 		var counter uintptr
@@ -78,6 +79,7 @@ func newQuery(t *testing.T, paths ...string) *query {
 		}
 		q.counters[path] = counter
 	}
+
 	q.collect()
 	return q
 }
@@ -102,6 +104,7 @@ func array[T any](q *query, function, path string, args ...uintptr) map[string]T
 			uintptr(unsafe.Pointer(&size)), uintptr(unsafe.Pointer(&count)), uintptr(buffer))
 		return pdh(function, all...)
 	}
+
 	if status := call(nil); status != pdhMoreData {
 		q.t.Fatalf("%s of %s without a buffer: %#x", function, path, status)
 	}
@@ -109,10 +112,12 @@ func array[T any](q *query, function, path string, args ...uintptr) map[string]T
 	if status := call(unsafe.Pointer(&buffer[0])); status != 0 {
 		q.t.Fatalf("%s of %s: %#x", function, path, status)
 	}
+
 	found := map[string]T{}
 	for _, one := range unsafe.Slice((*item[T])(unsafe.Pointer(&buffer[0])), count) {
 		found[windows.UTF16PtrToString(one.name)] = one.value
 	}
+
 	return found
 }
 
@@ -121,7 +126,7 @@ func (q *query) raw(path string) map[string]rawCounter {
 	return array[rawCounter](q, "PdhGetRawCounterArrayW", path)
 }
 
-// value is the first raw value of an instance, which must be valid.
+// value returns the first raw value of an instance, which must be valid.
 func (q *query) value(path, instance string) int64 {
 	q.t.Helper()
 	one, ok := q.raw(path)[instance]
@@ -152,6 +157,7 @@ func line(t *testing.T, from, word string) []int64 {
 		if len(fields) == 0 || fields[0] != word {
 			continue
 		}
+
 		var numbers []int64
 		for _, field := range fields[1:] {
 			n, err := strconv.ParseInt(field, 10, 64)
@@ -160,8 +166,10 @@ func line(t *testing.T, from, word string) []int64 {
 			}
 			numbers = append(numbers, n)
 		}
+
 		return numbers
 	}
+
 	t.Fatalf("no line %s in:\n%s", word, from)
 	return nil
 }
@@ -181,6 +189,7 @@ func TestProcessorCounters(t *testing.T) {
 		utility    = `\Processor Information(*)\% Processor Utility`
 		busy       = `\Processor(*)\% Processor Time`
 	)
+
 	before := proc(t, "stat")
 	q := newQuery(t, user, idle, utility, busy)
 	after := proc(t, "stat")
@@ -188,18 +197,21 @@ func TestProcessorCounters(t *testing.T) {
 	if got := len(q.raw(user)); got != processors+2 { // and 0,_Total and _Total
 		t.Errorf("%d instances for %d processors", got, processors)
 	}
+
 	for i := range processors {
 		a, b := line(t, before, fmt.Sprint("cpu", i)), line(t, after, fmt.Sprint("cpu", i))
 		name := fmt.Sprint("0,", i)
 		between(t, "user time of "+name, q.value(user, name)/tick, a[0]+a[1], b[0]+b[1])
 		between(t, "idle time of "+name, q.value(idle, name)/tick, a[3]+a[4]-slack, b[3]+b[4]+slack)
 	}
+
 	sum := line(t, after, "cpu")
 	average := (sum[3] + sum[4]) / int64(processors)
 	between(t, "idle time of all", q.value(idle, "_Total")/tick, average-slack, average+slack)
 	end := time.Now().Add(300 * time.Millisecond)
 	for time.Now().Before(end) { // one processor works
 	}
+
 	q.collect()
 	for name, one := range array[formattedCounter](q, "PdhGetFormattedCounterArrayW", busy, pdhDouble) {
 		if one.status != 0 || one.value < 0 || one.value > 100 {
@@ -217,6 +229,7 @@ func TestMemoryCounters(t *testing.T) {
 		unused, cache = `\Memory\Free & Zero Page List Bytes`, `\Memory\Standby Cache Normal Priority Bytes`
 		faults        = `\Memory\Page Faults/sec`
 	)
+
 	q := newQuery(t, limit, bytes, unused, cache, faults)
 	info := proc(t, "meminfo")
 	kilobytes := func(word string) int64 { return line(t, info, word)[0] * 1024 }
@@ -233,12 +246,14 @@ func TestNetworkCounters(t *testing.T) {
 		received, sent = `\Network Interface(*)\Bytes Received/sec`, `\Network Interface(*)\Bytes Sent/sec`
 		bandwidth      = `\Network Interface(*)\Current Bandwidth`
 	)
+
 	before := proc(t, `net\dev`)
 	q := newQuery(t, received, sent, bandwidth)
 	after := proc(t, `net\dev`)
 	if _, ok := q.raw(received)["lo"]; ok {
 		t.Error("the loopback is counted")
 	}
+
 	for name := range q.raw(received) {
 		a, b := line(t, before, name), line(t, after, name)
 		between(t, "received by "+name, q.value(received, name), a[0], b[0])
@@ -272,8 +287,10 @@ func sectorsRead(t *testing.T, from string) (sum int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		sum += n * 512
 	}
+
 	return sum
 }
 
@@ -283,6 +300,7 @@ func TestPhysicalDiskCounters(t *testing.T) {
 	if before == 0 {
 		t.Skip("no disk of the kinds sd, vd and hd has been read")
 	}
+
 	q := newQuery(t, reads)
 	var sum int64
 	for name := range q.raw(reads) {
@@ -290,6 +308,7 @@ func TestPhysicalDiskCounters(t *testing.T) {
 			sum += q.value(reads, name)
 		}
 	}
+
 	between(t, "all disks", q.value(reads, "_Total"), sum, sum)
 	if !strings.Contains(proc(t, "diskstats"), "nvme") {
 		between(t, "bytes read", sum, before, sectorsRead(t, proc(t, "diskstats")))
@@ -305,13 +324,16 @@ func TestProcessCounters(t *testing.T) {
 	positive := []string{
 		"Thread Count", "Handle Count", "Working Set", "Private Bytes", "Virtual Bytes", "% Processor Time",
 	}
+
 	for _, counter := range append([]string{"Process ID", "Creating Process ID", "Elapsed Time"}, positive...) {
 		paths[counter] = `\Process V2(*)\` + counter
 	}
+
 	var all []string
 	for _, path := range paths {
 		all = append(all, path)
 	}
+
 	q := newQuery(t, append(all, `\System\Processes`, `\System\Threads`)...)
 	own := fmt.Sprint("winapi:", os.Getpid())
 	between(t, "process id", q.value(paths["Process ID"], own), int64(os.Getpid()), int64(os.Getpid()))
@@ -321,6 +343,7 @@ func TestProcessCounters(t *testing.T) {
 	for _, counter := range positive {
 		between(t, counter, q.value(paths[counter], own), 1, 1<<46)
 	}
+
 	instances := int64(len(q.raw(paths["Process ID"])))
 	between(t, "processes", q.value(`\System\Processes`, ""), instances-3, instances+3) // one is _Total
 	between(t, "threads", q.value(`\System\Threads`, ""), instances-1, 1<<20)
@@ -336,6 +359,7 @@ func TestUnknownCounters(t *testing.T) {
 			t.Errorf("%s of %s: status %#x, value %d", halted, name, one.status, one.first)
 		}
 	}
+
 	for path, want := range map[string]uint32{
 		`\No such object(*)\Anything`: pdhNoObject, `\Memory\No such counter`: pdhNoCounter,
 		`\.NET CLR Memory(*)\# Bytes in all Heaps`: pdhNoObject,
@@ -356,6 +380,7 @@ func TestCounterLists(t *testing.T) {
 		return pdh("PdhGetCounterInfoW", q.counters[path], 0,
 			uintptr(unsafe.Pointer(&size)), uintptr(unsafe.Pointer(buffer)))
 	}
+
 	if status := ask(nil); status != pdhMoreData {
 		t.Fatalf("PdhGetCounterInfoW without a buffer: %#x", status)
 	}
@@ -363,6 +388,7 @@ func TestCounterLists(t *testing.T) {
 	if status := ask(&info[0]); status != 0 {
 		t.Fatalf("PdhGetCounterInfoW: %#x", status)
 	}
+
 	if info[1] != 0x30240500 { // PERF_ELAPSED_TIME of winperf.h
 		t.Errorf("type %#x", info[1])
 	}
@@ -371,6 +397,7 @@ func TestCounterLists(t *testing.T) {
 	if status != 0 || base <= 0 {
 		t.Fatalf("PdhGetCounterTimeBase: %#x, %d", status, base)
 	}
+
 	since := q.raw(path)[""]
 	ticks := int64(windows.DurationSinceBoot() / time.Second)
 	between(t, "up time", (since.second-since.first)/base, ticks-60, ticks+60)
@@ -381,6 +408,7 @@ func TestCounterLists(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("PdhExpandWildCardPathW: %#x", status)
 	}
+
 	paths := strings.ToLower(string(utf16.Decode(buffer[:size])))
 	if !strings.Contains(paths, `\logicaldisk(c:)\free megabytes`+"\x00") {
 		t.Errorf("paths: %q", paths)

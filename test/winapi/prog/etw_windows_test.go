@@ -44,7 +44,7 @@ func newSession(t *testing.T, providers ...etw.Provider) *etw.Session {
 	return s
 }
 
-// nextRecord is the next event of a session.
+// nextRecord returns the next event of a session.
 func nextRecord(t *testing.T, s *etw.Session) etw.Record {
 	t.Helper()
 	select {
@@ -64,11 +64,17 @@ func TestEtwTraceLogging(t *testing.T) {
 	if p.IsEnabled() {
 		t.Error("the provider is enabled, and nobody listens")
 	}
-	s := newSession(t, etw.Provider{ID: p.ID, Level: byte(winio.LevelInfo), Any: 0x6})
+	s := newSession(t, etw.Provider{
+		ID:    p.ID,
+		Level: byte(winio.LevelInfo),
+		Any:   0x6,
+	})
+
 	if !p.IsEnabledForLevelAndKeywords(winio.LevelInfo, 2) || p.IsEnabledForLevel(winio.LevelVerbose) ||
 		p.IsEnabledForLevelAndKeywords(winio.LevelInfo, 8) {
 		t.Error("the provider does not know what the session asks for")
 	}
+
 	write := func(name string, level winio.Level, keyword uint64) {
 		t.Helper()
 		err := p.WriteEvent(name, winio.WithEventOpts(winio.WithLevel(level), winio.WithKeyword(keyword)),
@@ -77,6 +83,7 @@ func TestEtwTraceLogging(t *testing.T) {
 			t.Error(err)
 		}
 	}
+
 	before := time.Now()
 	write("verbose", winio.LevelVerbose, 2)
 	write("other", winio.LevelError, 8)
@@ -86,6 +93,7 @@ func TestEtwTraceLogging(t *testing.T) {
 	if string(first.Schema[3:9]) != "first\x00" || string(second.Schema[3:10]) != "second\x00" {
 		t.Errorf("schemas %q, %q", first.Schema, second.Schema)
 	}
+
 	if want := "grüße\x00\xfb\xff\xff\xff"; string(first.Data) != want {
 		t.Errorf("data %q, want %q", first.Data, want)
 	}
@@ -93,6 +101,7 @@ func TestEtwTraceLogging(t *testing.T) {
 		first.Process != windows.GetCurrentProcessId() || first.Thread == 0 {
 		t.Errorf("%+v", first)
 	}
+
 	if off := first.Time.Sub(before); off < -time.Second || off > 10*time.Second {
 		t.Errorf("its time is %v, written at %v", first.Time, before)
 	}
@@ -102,6 +111,7 @@ func TestEtwTraceLogging(t *testing.T) {
 	if r, ok := <-s.Records(); ok {
 		t.Errorf("another event: %+v", r)
 	}
+
 	for end := time.Now().Add(10 * time.Second); p.IsEnabled(); {
 		if time.Now().After(end) {
 			t.Fatal("the provider is enabled after the session has stopped")
@@ -123,19 +133,23 @@ func TestEtwOtherProcess(t *testing.T) {
 				t.Error(err)
 			}
 		}
+
 		return
 	}
+
 	name = fmt.Sprintf("child-%x", time.Now().UnixNano())
 	known, err := winio.NewProvider(name, nil) // only for its identifier
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s := newSession(t, etw.Provider{ID: known.ID})
 	child := exec.Command(os.Args[0], "-test.run=^TestEtwOtherProcess$", "-test.count=1")
 	child.Env = append(os.Environ(), etwChild+"="+name)
 	if out, err := child.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	for i := range 100 {
 		r := nextRecord(t, s)
 		if string(r.Data) != string([]byte{byte(i), 0}) || r.Process != uint32(child.Process.Pid) {
@@ -154,9 +168,11 @@ func TestEtwNoReader(t *testing.T) {
 	for range events {
 		_ = p.WriteEvent("long", nil, text)
 	}
+
 	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("writing took %v", took)
 	}
+
 	lost := make(chan uint32)
 	go func() {
 		n, err := s.Close()
@@ -165,11 +181,13 @@ func TestEtwNoReader(t *testing.T) {
 		}
 		lost <- n
 	}()
+
 	n := <-lost
 	var got uint32
 	for range s.Records() {
 		got++
 	}
+
 	if n == 0 || got == 0 || got+n != events {
 		t.Errorf("%d events came, %d were lost, %d were written", got, n, events)
 	}

@@ -46,7 +46,7 @@ func advapi(name string, args ...uintptr) (uintptr, error) {
 // onHeap keeps what address was asked for last.
 var onHeap atomic.Pointer[byte]
 
-// address is where a variable lies, which it moves to the heap: a stack may grow, and then lies elsewhere.
+// address returns where a variable lies, which it moves to the heap: a stack may grow, and then lies elsewhere.
 func address[T any](p *T) uintptr {
 	onHeap.Store((*byte)(unsafe.Pointer(p)))
 	return uintptr(unsafe.Pointer(p))
@@ -67,8 +67,10 @@ func newLog(t *testing.T, values map[string]string) string {
 				t.Fatal(err)
 			}
 		}
+
 		key.Close()
 	}
+
 	t.Cleanup(func() {
 		_ = registry.DeleteKey(registry.LOCAL_MACHINE, path+`\`+name+"Src")
 		_ = registry.DeleteKey(registry.LOCAL_MACHINE, path)
@@ -112,6 +114,7 @@ func drain(t *testing.T, set uintptr) []string {
 		if err != nil {
 			t.Fatalf("EvtNext: %v", err)
 		}
+
 		for _, h := range handles[:returned] {
 			all = append(all, render(t, 0, h, 1))
 			if _, err := evt("EvtClose", h); err != nil {
@@ -137,7 +140,7 @@ func render(t *testing.T, context, handle, flags uintptr) string {
 	return windows.UTF16ToString(buffer)
 }
 
-// piece is what is between two marks of a text.
+// piece returns what is between two marks of a text.
 func piece(text, from, to string) string {
 	_, after, _ := strings.Cut(text, from)
 	is, _, _ := strings.Cut(after, to)
@@ -163,9 +166,11 @@ func TestEventLogService(t *testing.T) {
 	if got := values(all, "<Data>", "</Data>"); got != "begun &lt;slow&gt; &amp; &quot;odd&quot;\ufffd ended" {
 		t.Errorf("texts: %q", got)
 	}
+
 	if got := values(all, "<Level>", "</Level>"); got != "4 3 2" {
 		t.Errorf("levels: %q", got)
 	}
+
 	first := all[0]
 	for _, want := range []string{
 		"<Provider Name='" + log + "Src'/>", "<EventID Qualifiers='0'>1</EventID>", "<EventRecordID>1</EventRecordID>",
@@ -176,6 +181,7 @@ func TestEventLogService(t *testing.T) {
 			t.Errorf("%s is not in %s", want, first)
 		}
 	}
+
 	when, err := time.Parse(time.RFC3339Nano, piece(first, "SystemTime='", "'"))
 	if err != nil || time.Since(when).Abs() > time.Minute {
 		t.Errorf("time %v, %v", when, err)
@@ -197,6 +203,7 @@ func TestEventLogSources(t *testing.T) {
 	if err := l.Info(7, "here"); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := events(t, "Application", "*[System[Provider[@Name='"+name+"']]]", 0); len(got) == 0 {
 		t.Error("the event is not in Application")
 	}
@@ -206,6 +213,7 @@ func TestEventLogSources(t *testing.T) {
 	if err := eventlog.Remove(name); err != nil {
 		t.Errorf("remove: %v", err)
 	}
+
 	if _, err := eventlog.Open("Security"); !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
 		t.Errorf("open Security: %v", err)
 	}
@@ -215,6 +223,7 @@ func TestEventLogSources(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
+
 	if err := l.Info(8, "closed"); !errors.Is(err, windows.ERROR_INVALID_HANDLE) {
 		t.Errorf("write to a closed source: %v", err)
 	}
@@ -230,10 +239,12 @@ func TestEventLogBounds(t *testing.T) {
 	if err := l.Info(2, strings.Repeat("x", 31840)); !errors.Is(err, boundInvalid) {
 		t.Errorf("a text that is too long: %v", err)
 	}
+
 	many := make([]uintptr, 257)
 	for i := range many {
 		many[i] = keptText("x")
 	}
+
 	report := func(strings, data int) error {
 		bytes := make([]byte, data+1)
 		_, err := advapi("ReportEventW", uintptr(l.Handle), 1, 0, 3, 0, uintptr(strings), uintptr(data), address(&many[0]),
@@ -243,6 +254,7 @@ func TestEventLogBounds(t *testing.T) {
 	if err := report(256, 61440); err != nil {
 		t.Errorf("256 texts and 61440 bytes: %v", err)
 	}
+
 	if err := report(257, 0); !errors.Is(err, boundInvalid) {
 		t.Errorf("257 texts: %v", err)
 	}
@@ -270,6 +282,7 @@ func records(t *testing.T, buffer []byte) []record {
 		if n(4) != 0x654c664c || n(int(length)-4) != length {
 			t.Fatalf("a record of %d bytes: % x", length, buffer[:length])
 		}
+
 		r := record{
 			id:     n(8),
 			event:  n(20),
@@ -277,12 +290,14 @@ func records(t *testing.T, buffer []byte) []record {
 			data:   buffer[n(52) : n(52)+n(48)],
 			sid:    buffer[n(44) : n(44)+n(40)],
 		}
+
 		if binary.LittleEndian.Uint16(buffer[26:]) > 0 {
 			r.text = textAt(buffer[n(36):])
 		}
 		all = append(all, r)
 		buffer = buffer[length:]
 	}
+
 	return all
 }
 
@@ -298,16 +313,19 @@ func TestEventLogReading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, data := keptText("with all"), []byte{1, 2, 3, 4, 5}
 	if _, err := advapi("ReportEventW", uintptr(l.Handle), 1, 9, 0xc0000007, uintptr(unsafe.Pointer(sid)), 1, 5,
 		address(&text), address(&data[0])); err != nil {
 		t.Fatal(err)
 	}
+
 	for i := range 4 {
 		if err := l.Info(uint32(i+1), fmt.Sprint("text ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	handle, err := advapi("OpenEventLogW", 0, keptText(log))
 	if err != nil {
 		t.Fatal(err)
@@ -317,9 +335,11 @@ func TestEventLogReading(t *testing.T) {
 	if _, err := advapi("GetNumberOfEventLogRecords", handle, address(&number)); err != nil || number != 5 {
 		t.Errorf("%d records, %v", number, err)
 	}
+
 	if _, err := advapi("GetOldestEventLogRecord", handle, address(&oldest)); err != nil || oldest != 1 {
 		t.Errorf("the oldest is %d, %v", oldest, err)
 	}
+
 	buffer := make([]byte, 0x10000)
 	get := func(flags, from, size uintptr) ([]record, error) {
 		_, err := advapi("ReadEventLogW", handle, flags, from, address(&buffer[0]), size, address(&read), address(&needed))
@@ -328,6 +348,7 @@ func TestEventLogReading(t *testing.T) {
 		}
 		return records(t, buffer[:read]), nil
 	}
+
 	if _, err := get(5, 0, 100); !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) || read != 0 || needed <= 100 {
 		t.Errorf("a small buffer: %v, %d, %d", err, read, needed)
 	}
@@ -336,6 +357,7 @@ func TestEventLogReading(t *testing.T) {
 		got[0].text != "with all" || string(got[0].data) != string(data) || len(got[0].sid) != sid.Len() {
 		t.Errorf("the first record: %+v, %v", got, err)
 	}
+
 	if got, err := get(5, 0, 0x10000); err != nil || len(got) != 4 || got[3].text != "text 3" {
 		t.Errorf("the other records: %+v, %v", got, err)
 	}
@@ -345,6 +367,7 @@ func TestEventLogReading(t *testing.T) {
 	if got, err := get(9, 0, 0x10000); err != nil || len(got) != 4 || got[0].id != 4 || got[3].id != 1 {
 		t.Errorf("backward from the end: %+v, %v", got, err)
 	}
+
 	if got, err := get(6, 3, 0x10000); err != nil || len(got) != 3 || got[0].id != 3 {
 		t.Errorf("from the third on: %+v, %v", got, err)
 	}
@@ -354,6 +377,7 @@ func TestEventLogReading(t *testing.T) {
 	if _, err := get(6, 99, 0x10000); !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		t.Errorf("from a record that there is not: %v", err)
 	}
+
 	if _, err := get(3, 0, 0x10000); !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		t.Errorf("without a direction: %v", err)
 	}
@@ -361,6 +385,7 @@ func TestEventLogReading(t *testing.T) {
 		keptText(`C:\saved.evtx`)); !errors.Is(err, windows.ERROR_NOT_SUPPORTED) {
 		t.Errorf("save and clear: %v", err)
 	}
+
 	if _, err := advapi("ClearEventLogW", handle, 0); err != nil {
 		t.Errorf("clear: %v", err)
 	}
@@ -370,6 +395,7 @@ func TestEventLogReading(t *testing.T) {
 	if err := l.Info(9, "anew"); err != nil {
 		t.Error(err)
 	}
+
 	if got, err := get(5, 0, 0x10000); err != nil || len(got) != 1 || got[0].text != "anew" || got[0].id != 6 {
 		t.Errorf("after clearing: %+v, %v", got, err)
 	}
@@ -392,6 +418,7 @@ func TestEventLogANSI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer windows.CloseHandle(signal)
 	if _, err := advapi("NotifyChangeEventLog", handle, uintptr(signal)); err != nil {
 		t.Fatal(err)
@@ -399,6 +426,7 @@ func TestEventLogANSI(t *testing.T) {
 	if got, err := windows.WaitForSingleObject(signal, 500); err != nil || got != uint32(windows.WAIT_TIMEOUT) {
 		t.Errorf("told without an event: %d, %v", got, err)
 	}
+
 	writer, err := advapi("RegisterEventSourceA", 0, address(sourceName))
 	if err != nil {
 		t.Fatal(err)
@@ -407,6 +435,7 @@ func TestEventLogANSI(t *testing.T) {
 	if _, err := advapi("ReportEventA", writer, 4, 0, 1, 0, 1, 0, address(&text), 0); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := windows.WaitForSingleObject(signal, 10000); err != nil || got != windows.WAIT_OBJECT_0 {
 		t.Errorf("not told of the event: %d, %v", got, err)
 	}
@@ -416,6 +445,7 @@ func TestEventLogANSI(t *testing.T) {
 		address(&needed)); err != nil {
 		t.Fatal(err)
 	}
+
 	at := binary.LittleEndian.Uint32(buffer[36:])
 	if got := windows.BytePtrToString(&buffer[56]); got != log+"Src" {
 		t.Errorf("source %q", got)

@@ -20,6 +20,7 @@ func TestEventLogQueries(t *testing.T) {
 	if err := errors.Join(l.Info(1, "a"), l.Warning(2, "b"), l.Error(3, "c"), l.Info(4, "d")); err != nil {
 		t.Fatal(err)
 	}
+
 	now := time.Now().UTC()
 	for query, want := range map[string]string{
 		"*":                                     "1 2 3 4",
@@ -53,6 +54,7 @@ func TestEventLogQueries(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
+
 	for query, want := range map[string]error{
 		"*[": evtInvalidQuery, "[System]": evtInvalidQuery, "*[System[Level=]]": evtInvalidQuery, "x": evtInvalidQuery,
 		"*[System[Level='2]]": evtInvalidQuery, "*[System[position()=1]]": evtInvalidQuery, "* *": evtInvalidQuery,
@@ -63,6 +65,7 @@ func TestEventLogQueries(t *testing.T) {
 			t.Errorf("%s: %v, %v", query, set, err)
 		}
 	}
+
 	if _, err := evt("EvtQuery", 0, keptText("No such log"), 0, 1); !errors.Is(err, evtChannelNotFound) {
 		t.Errorf("a log that there is not: %v", err)
 	}
@@ -88,31 +91,37 @@ func TestEventLogValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer evt("EvtClose", set)
+
 	var event uintptr
 	var returned, used, count uint32
 	if _, err := evt("EvtNext", set, 1, address(&event), 0, 0, address(&returned)); err != nil {
 		t.Fatal(err)
 	}
 	defer evt("EvtClose", event)
+
 	get := func(context uintptr) []variant {
 		t.Helper()
 		if _, err := evt("EvtRender", context, event, 0, 0, 0, address(&used),
 			address(&count)); !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) {
 			t.Fatalf("without a buffer: %v", err)
 		}
+
 		buffer := make([]variant, used/16+1)
 		if _, err := evt("EvtRender", context, event, 0, uintptr(used), address(&buffer[0]), address(&used),
 			address(&count)); err != nil {
 			t.Fatal(err)
 		}
+
 		return slices.Clone(buffer)
 	}
+
 	text := func(v variant) string {
 		if v.kind != 1 || v.value == 0 {
 			return fmt.Sprint("kind ", v.kind)
 		}
 		return windows.UTF16PtrToString(*(**uint16)(unsafe.Pointer(&v.value)))
 	}
+
 	system, err := evt("EvtCreateRenderContext", 0, 0, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +132,7 @@ func TestEventLogValues(t *testing.T) {
 		v[9].kind != 10 || v[8].kind != 17 || v[7].kind != 21 || v[16].kind != 0 {
 		t.Errorf("%d values of System: %+v", count, v)
 	}
+
 	user, err := evt("EvtCreateRenderContext", 0, 0, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -131,6 +141,7 @@ func TestEventLogValues(t *testing.T) {
 	if v := get(user); count != 1 || v[0].kind != 1 {
 		t.Errorf("%d values of EventData: %+v", count, v)
 	}
+
 	paths := []uintptr{keptText("Event/System/Channel"), keptText("Event/EventData/Data[1]"), keptText("Event/UserData/x")}
 	some, err := evt("EvtCreateRenderContext", 3, address(&paths[0]), 0)
 	if err != nil {
@@ -142,6 +153,7 @@ func TestEventLogValues(t *testing.T) {
 		address(&count)); err != nil {
 		t.Fatal(err)
 	}
+
 	if a, b := text(buffer[0]), text(buffer[1]); a != log || b != "text" || buffer[2].kind != 0 {
 		t.Errorf("values of paths: %q, %q, %+v", a, b, buffer[2])
 	}
@@ -149,6 +161,7 @@ func TestEventLogValues(t *testing.T) {
 		address(&count)); !errors.Is(err, windows.ERROR_INVALID_HANDLE) {
 		t.Errorf("another handle as context: %v", err)
 	}
+
 	if _, err := evt("EvtExportLog", 0, keptText(log), 0, keptText(`C:\x.evtx`),
 		1); !errors.Is(err, windows.ERROR_NOT_SUPPORTED) {
 		t.Errorf("EvtExportLog: %v", err)
@@ -169,6 +182,7 @@ func next(t *testing.T, subscription uintptr, signal windows.Handle) (string, ui
 			return piece(render(t, 0, event, 1), "<Data>", "</Data>"), event
 		}
 	}
+
 	t.Fatal("signals without events")
 	return "", 0
 }
@@ -184,6 +198,7 @@ func TestEventLogSubscription(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer windows.CloseHandle(signal)
 	subscribe := func(query string, bookmark, flags uintptr) uintptr {
 		t.Helper()
@@ -193,6 +208,7 @@ func TestEventLogSubscription(t *testing.T) {
 		}
 		return s
 	}
+
 	future := subscribe("*[System[EventID!=99]]", 0, 1)
 	begun := time.Now()
 	if err := errors.Join(l.Info(99, "not this"), l.Info(2, "new")); err != nil {
@@ -202,6 +218,7 @@ func TestEventLogSubscription(t *testing.T) {
 	if text != "new" {
 		t.Errorf("a new event: %q", text)
 	}
+
 	t.Logf("a new event after %v", time.Since(begun))
 	bookmark, err := evt("EvtCreateBookmark", 0)
 	if err != nil {
@@ -210,6 +227,7 @@ func TestEventLogSubscription(t *testing.T) {
 	if _, err := evt("EvtUpdateBookmark", bookmark, event); err != nil {
 		t.Fatal(err)
 	}
+
 	saved := render(t, 0, bookmark, 2)
 	if !strings.Contains(saved, "<Bookmark Channel='"+log+"' RecordId='3' IsCurrent='true'/>") {
 		t.Errorf("the bookmark: %s", saved)
@@ -219,23 +237,27 @@ func TestEventLogSubscription(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 	}
+
 	if err := l.Info(4, "missed"); err != nil {
 		t.Fatal(err)
 	}
 	if bookmark, err = evt("EvtCreateBookmark", keptText(saved)); err != nil {
 		t.Fatal(err)
 	}
+
 	after := subscribe("*", bookmark, 3)
 	text, event = next(t, after, signal)
 	if text != "missed" {
 		t.Errorf("after the bookmark: %q", text)
 	}
+
 	evt("EvtClose", event)
 	evt("EvtClose", after)
 	oldest := subscribe("*", 0, 2)
 	if text, event = next(t, oldest, signal); text != "old" {
 		t.Errorf("from the oldest: %q", text)
 	}
+
 	evt("EvtClose", event)
 	evt("EvtClose", oldest)
 	if _, err := evt("EvtSubscribe", 0, 0, keptText(log), 0, 0, 0, 0,
@@ -263,14 +285,17 @@ func TestEventLogCallback(t *testing.T) {
 		got <- fmt.Sprint(action, context, piece(windows.UTF16ToString(buffer), "<Data>", "<"))
 		return 0
 	})
+
 	s, err := evt("EvtSubscribe", 0, 0, keptText(log), 0, 0, 42, callback, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, text := range []string{"one", "two"} {
 		if err := l.Info(1, text); err != nil {
 			t.Fatal(err)
 		}
+
 		select {
 		case is := <-got:
 			if is != "1 42 "+text && is != "1 42"+text {
@@ -280,6 +305,7 @@ func TestEventLogCallback(t *testing.T) {
 			t.Fatal("nothing is delivered")
 		}
 	}
+
 	if _, err := evt("EvtClose", s); err != nil {
 		t.Errorf("close: %v", err)
 	}
@@ -302,6 +328,7 @@ func TestEventLogMessages(t *testing.T) {
 		if _, err := evt("EvtNext", set, 1, address(&event), 0, 0, address(&returned)); err != nil {
 			t.Fatal(err)
 		}
+
 		defer evt("EvtClose", event)
 		publisher, err := evt("EvtOpenPublisherMetadata", 0, keptText(log+"Src"), 0, 0, 0)
 		if err != nil {
@@ -312,10 +339,12 @@ func TestEventLogMessages(t *testing.T) {
 		if !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) {
 			return "", err
 		}
+
 		buffer := make([]uint16, used)
 		_, err = evt("EvtFormatMessage", publisher, event, 0, 0, 0, flags, uintptr(used), address(&buffer[0]), address(&used))
 		return windows.UTF16ToString(buffer), err
 	}
+
 	t.Run("none", func(t *testing.T) {
 		log := newLog(t, nil)
 		if err := source(t, log).Info(1, "x"); err != nil {
@@ -324,6 +353,7 @@ func TestEventLogMessages(t *testing.T) {
 		if text, err := message(log, 1); !errors.Is(err, evtMessageNotFound) {
 			t.Errorf("%q, %v", text, err)
 		}
+
 		if text, err := message(log, 2); err != nil || text != "Information" {
 			t.Errorf("level: %q, %v", text, err)
 		}
@@ -332,6 +362,7 @@ func TestEventLogMessages(t *testing.T) {
 			t.Errorf("a source that is not registered: %v", err)
 		}
 	})
+
 	t.Run("eventcreate", func(t *testing.T) {
 		log := newLog(t, map[string]string{"EventMessageFile": `%SystemRoot%\System32\EventCreate.exe`})
 		if err := source(t, log).Info(1, "100% of %1"); err != nil {
@@ -340,10 +371,12 @@ func TestEventLogMessages(t *testing.T) {
 		if text, err := message(log, 1); err != nil || text != "100% of %1" {
 			t.Errorf("%q, %v", text, err)
 		}
+
 		if text, err := message(log, 9); err != nil || !strings.Contains(text, "<Message>100% of %1</Message>") {
 			t.Errorf("as XML: %q, %v", text, err)
 		}
 	})
+
 	// message 193 of Windows' and of Wine's library: %1 is not a valid Win32 application.
 	t.Run("file", func(t *testing.T) {
 		log := newLog(t, map[string]string{"EventMessageFile": `C:\none.dll;%SystemRoot%\System32\kernelbase.dll;%SystemRoot%\System32\kernel32.dll`})
@@ -354,6 +387,7 @@ func TestEventLogMessages(t *testing.T) {
 			t.Errorf("%q, %v", text, err)
 		}
 	})
+
 	t.Run("string that is missing", func(t *testing.T) {
 		log := newLog(t, map[string]string{"EventMessageFile": `%SystemRoot%\System32\kernelbase.dll;%SystemRoot%\System32\kernel32.dll`})
 		if _, err := advapi("ReportEventW", uintptr(source(t, log).Handle), 4, 0, 193, 0, 0, 0, 0, 0); err != nil {
@@ -371,12 +405,14 @@ func TestEventLogNames(t *testing.T) {
 	if err := source(t, log).Info(1, "x"); err != nil {
 		t.Fatal(err)
 	}
+
 	list := func(open, next string) []string {
 		handle, err := evt(open, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer evt("EvtClose", handle)
+
 		var names []string
 		for {
 			var used uint32
@@ -390,12 +426,14 @@ func TestEventLogNames(t *testing.T) {
 			names = append(names, windows.UTF16ToString(buffer))
 		}
 	}
+
 	channels := list("EvtOpenChannelEnum", "EvtNextChannelPath")
 	for _, name := range []string{"Application", "System", "Security", "Setup", log} {
 		if !slices.Contains(channels, name) {
 			t.Errorf("%s is not among %q", name, channels)
 		}
 	}
+
 	if names := list("EvtOpenPublisherEnum", "EvtNextPublisherId"); !slices.Contains(names, log+"Src") {
 		t.Errorf("the source is not among %q", names)
 	}
@@ -404,12 +442,14 @@ func TestEventLogNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer evt("EvtClose", handle)
+
 	var v variant
 	var used uint32
 	if _, err := evt("EvtGetLogInfo", handle, 5, 16, address(&v),
 		address(&used)); err != nil || v.value != 1 || v.kind != 10 {
 		t.Errorf("number of records: %+v, %v", v, err)
 	}
+
 	config, err := evt("EvtOpenChannelConfig", 0, keptText(log), 0)
 	if err != nil {
 		t.Fatal(err)

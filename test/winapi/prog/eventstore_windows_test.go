@@ -53,6 +53,7 @@ func TestEventLogProcesses(t *testing.T) {
 			}
 		})
 	}
+
 	for n := range 4 {
 		all.Go(func() {
 			for i := range 50 {
@@ -62,6 +63,7 @@ func TestEventLogProcesses(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	last := map[string]int{}
 	got := events(t, log, "*", 0)
@@ -72,6 +74,7 @@ func TestEventLogProcesses(t *testing.T) {
 		if _, err := fmt.Sscanf(text, "%d", &at); err != nil {
 			t.Fatalf("text %q", text)
 		}
+
 		_, writer, _ = strings.Cut(text, " of ")
 		if at != last[writer] {
 			t.Errorf("%q after %d events of it", text, last[writer])
@@ -81,6 +84,7 @@ func TestEventLogProcesses(t *testing.T) {
 			t.Errorf("event %d has number %s", i+1, id)
 		}
 	}
+
 	if len(got) != 350 || len(last) != 7 {
 		t.Errorf("%d events of %d writers", len(got), len(last))
 	}
@@ -101,17 +105,20 @@ func TestEventLogKilled(t *testing.T) {
 		its := func() int {
 			return strings.Count(strings.Join(events(t, log, "*", 0), ""), fmt.Sprintf(" of %d<", cmd.Process.Pid))
 		}
+
 		for deadline := time.Now().Add(20 * time.Second); its() < 3+7*i; { // it writes 50
 			if time.Now().After(deadline) {
 				t.Fatal("the writer does not write")
 			}
 		}
+
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if err := l.Info(2, "0 between"); err != nil { // the lock of one that was killed is free
 			t.Fatal(err)
 		}
 	}
+
 	if err := l.Info(3, "0 at the end"); err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +128,7 @@ func TestEventLogKilled(t *testing.T) {
 			t.Fatalf("event %d has number %s", i+1, id)
 		}
 	}
+
 	if last := got[len(got)-1]; !strings.Contains(last, "<Data>0 at the end</Data>") {
 		t.Errorf("the last event: %s", last)
 	}
@@ -143,11 +151,13 @@ func TestEventLogTorn(t *testing.T) {
 	if err := errors.Join(l.Info(1, "one"), l.Info(2, "two")); err != nil {
 		t.Fatal(err)
 	}
+
 	file := logFiles(t, log)[0]
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	ids := func() string { return values(events(t, log, "*", 0), "<Data>", "</Data>") }
 	for cut := len(whole) - 1; cut > len(whole)-90; cut -= 11 {
 		if err := os.WriteFile(file, whole[:cut], 0o600); err != nil {
@@ -157,12 +167,14 @@ func TestEventLogTorn(t *testing.T) {
 			t.Errorf("cut at %d: %q", cut, got)
 		}
 	}
+
 	if err := l.Info(3, "three"); err != nil {
 		t.Fatal(err)
 	}
 	if got := ids(); got != "one three" {
 		t.Errorf("after a torn record: %q", got)
 	}
+
 	for _, size := range []uint32{0, 8, 63, 0x7fffffff, 0xffffffff} { // lengths that lie
 		wrong := slices.Clone(whole)
 		binary.LittleEndian.PutUint32(wrong[16+4:], size)
@@ -173,6 +185,7 @@ func TestEventLogTorn(t *testing.T) {
 			t.Errorf("with a first record of length %#x: %q", size, got)
 		}
 	}
+
 	if err := os.WriteFile(file, []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +195,7 @@ func TestEventLogTorn(t *testing.T) {
 	if err := l.Info(4, "four"); err != nil {
 		t.Fatal(err)
 	}
+
 	if got := ids(); got != "four" {
 		t.Errorf("after rubbish: %q", got)
 	}
@@ -195,6 +209,7 @@ func TestEventLogLinks(t *testing.T) {
 	if err := l.Info(1, "one"); err != nil {
 		t.Fatal(err)
 	}
+
 	file, victim := logFiles(t, log)[0], filepath.Join(t.TempDir(), "victim")
 	before, err := os.ReadFile(file)
 	if err != nil {
@@ -203,6 +218,7 @@ func TestEventLogLinks(t *testing.T) {
 	if err := errors.Join(os.Rename(file, victim), os.Symlink(victim, file)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := l.Info(2, "two"); err != nil {
 		t.Error(err)
 	}
@@ -226,6 +242,7 @@ func TestEventLogSize(t *testing.T) {
 	if err := key.SetDWordValue("MaxSize", most); err != nil {
 		t.Fatal(err)
 	}
+
 	l := source(t, log)
 	text := strings.Repeat("x", 30000)
 	for range 60 {
@@ -233,6 +250,7 @@ func TestEventLogSize(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	var size int64
 	for _, file := range logFiles(t, log) {
 		info, err := os.Stat(file)
@@ -241,6 +259,7 @@ func TestEventLogSize(t *testing.T) {
 		}
 		size += info.Size()
 	}
+
 	if size > most || size < most/2 {
 		t.Errorf("%d bytes, at most %d", size, most)
 	}

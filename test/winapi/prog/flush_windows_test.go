@@ -24,6 +24,7 @@ func TestFlushBuffersFileEx(t *testing.T) {
 	if _, err := file.WriteString("text"); err != nil {
 		t.Fatal(err)
 	}
+
 	call := func(handle, flags, size uintptr) windows.NTStatus {
 		io := windows.IO_STATUS_BLOCK{Status: windows.STATUS_PENDING}
 		status, _, _ := flush.Call(handle, flags, 0, size, uintptr(unsafe.Pointer(&io)))
@@ -32,12 +33,14 @@ func TestFlushBuffersFileEx(t *testing.T) {
 		}
 		return windows.NTStatus(status)
 	}
+
 	const dataOnly, noSync, dataSyncOnly = 1, 2, 4
 	for _, flags := range []uintptr{0, dataOnly, noSync, dataSyncOnly} {
 		if got := call(file.Fd(), flags, 0); got != windows.STATUS_SUCCESS {
 			t.Errorf("flags %d: %v", flags, got)
 		}
 	}
+
 	for _, test := range []struct {
 		name                string
 		handle, flags, size uintptr

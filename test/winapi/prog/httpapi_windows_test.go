@@ -137,12 +137,14 @@ func (q *httpQueue) open(t *testing.T) {
 		callHTTP("HttpCreateUrlGroup", uintptr(q.session), uintptr(unsafe.Pointer(&q.group)), 0),
 		callHTTP("HttpCreateRequestQueue", httpVersion2, 0, 0, 0, uintptr(unsafe.Pointer(&q.handle))),
 	}
+
 	if err := errors.Join(steps...); err != nil {
 		t.Fatalf("open a queue: %v", err)
 	}
 	if err := q.bind(q.handle); err != nil {
 		t.Fatalf("bind the group: %v", err)
 	}
+
 	t.Cleanup(func() {
 		_ = callHTTP("HttpCloseServerSession", uintptr(q.session)) // the test may have closed it
 		_ = callHTTP("HttpCloseRequestQueue", uintptr(q.handle))
@@ -206,6 +208,7 @@ func (q *httpQueue) body(r received, flags uintptr) ([]byte, error) {
 		c := unsafe.Slice(r.chunks, r.chunkCount)[i]
 		all = append(all, unsafe.Slice(c.buffer, c.length)...)
 	}
+
 	buffer := make([]byte, 10000)
 	for {
 		var n uint32
@@ -217,16 +220,22 @@ func (q *httpQueue) body(r received, flags uintptr) ([]byte, error) {
 		if err != nil {
 			return all, err
 		}
+
 		all = append(all, buffer[:n]...)
 	}
 }
 
 // send sends a response with a body, and headers by their number.
 func (q *httpQueue) send(id uint64, flags uintptr, status uint16, headers map[int]string, body []byte) error {
-	response := httpResponse{status: status, length: 2, reason: &[]byte("OK")[0]}
+	response := httpResponse{
+		status: status,
+		length: 2,
+		reason: &[]byte("OK")[0],
+	}
 	for known, value := range headers {
 		response.known[known] = httpKnownHeader{uint16(len(value)), unsafe.StringData(value)}
 	}
+
 	chunk := httpChunk{length: uint32(len(body))}
 	if len(body) > 0 {
 		chunk.buffer = &body[0]

@@ -45,18 +45,21 @@ func TestHTTPHostile(t *testing.T) {
 			_ = callHTTP("HttpCancelHttpRequest", uintptr(q.handle), uintptr(r.id), 0)
 		}
 	})
+
 	alive := func(after string) {
 		t.Helper()
 		if got := q.ask("POST", "/", strings.NewReader("alive")); got != "200 alive" {
 			t.Fatalf("after %.60q: %q", after, got)
 		}
 	}
+
 	for text, want := range hostile {
 		if got := status(q.exchange(t, text)); got != want {
 			t.Errorf("%.60q: got %q, want %q", text, got, want)
 		}
 		alive(text)
 	}
+
 	random := rand.New(rand.NewPCG(1, 2))
 	seed := []byte("POST /a%20b?c HTTP/1.1\r\nHost: a:1\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
 	for range 300 {
@@ -64,16 +67,18 @@ func TestHTTPHostile(t *testing.T) {
 		for range 1 + random.IntN(3) {
 			text[random.IntN(len(text))] = "\r\n :;%/\x00\xff0"[random.IntN(10)]
 		}
+
 		c := q.dial(t)
 		_, _ = c.Write(text) // it may be refused before its end
 		_ = c.(*net.TCPConn).CloseWrite()
 		_, _ = io.Copy(io.Discard, c)
 		_ = c.Close()
 	}
+
 	alive("mutations")
 }
 
-// status is a response's status.
+// status returns a response's status.
 func status(response string) string {
 	if !strings.HasPrefix(response, "HTTP/1.1 ") || len(response) < 12 {
 		return ""
@@ -94,6 +99,7 @@ func TestHTTPCrowd(t *testing.T) {
 			}
 		}
 	}
+
 	var wait sync.WaitGroup
 	for i := range 5 {
 		c := q.dial(t)
@@ -106,16 +112,19 @@ func TestHTTPCrowd(t *testing.T) {
 				}
 				time.Sleep(2 * time.Millisecond) // it is to be slow
 			}
+
 			all, err := io.ReadAll(c)
 			if want := fmt.Sprintf("/%d ab", i); err != nil || !strings.HasSuffix(string(all), want) {
 				t.Errorf("a slow sender: %q, %v", all, err)
 			}
 		})
 	}
+
 	for range 20 {
 		if got := q.ask("GET", "/fast", nil); got != "200 /fast " {
 			t.Errorf("beside them: %q", got)
 		}
 	}
+
 	wait.Wait()
 }

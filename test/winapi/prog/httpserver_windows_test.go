@@ -30,6 +30,7 @@ func (q *httpQueue) ask(method, path string, body io.Reader) string {
 	if err != nil {
 		return err.Error()
 	}
+
 	defer response.Body.Close()
 	all, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -74,6 +75,7 @@ func TestHTTPRequest(t *testing.T) {
 		answer <- q.exchange(t, "POST /a/b%20c?d=%20 HTTP/1.1\r\nHost: x\r\nUser-Agent:  test \r\nCookie: a=1\r\nX-Own: own\r\n"+
 			"cookie: b=2\r\nConnection: close\r\nContent-Length: 20000\r\n\r\n"+strings.Repeat("0123456789", 2000))
 	}()
+
 	r, _, err := q.receive(0, httpCopyBody, 4096)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +85,7 @@ func TestHTTPRequest(t *testing.T) {
 		wideText(r.full, r.fullLength), wideText(r.host, r.hostLength), wideText(r.path, r.pathLength),
 		wideText(r.query, r.queryLength), r.header(httpHeaderUserAgent), r.header(httpHeaderCookie),
 		r.unknownCount, unsafe.String(r.unknown.value, r.unknown.length))
+
 	port := fmt.Sprint(q.port)
 	want := `1.1 verb 6 context 7 /a/b%20c?d=%20, http://x:PORT/a/b c?d=%20, x:PORT, /a/b c, ?d=%20; ` +
 		`"test", "a=1; b=2"; own 1 own`
@@ -92,6 +95,7 @@ func TestHTTPRequest(t *testing.T) {
 	if r.local.Family != windows.AF_INET || r.local.Addr != [4]byte{127, 0, 0, 1} || r.remote.Addr != [4]byte{127, 0, 0, 1} {
 		t.Errorf("addresses: %+v, %+v", r.local, r.remote)
 	}
+
 	body, err := q.body(r, httpFillBuffer)
 	if err != nil || len(body) != 20000 || !strings.HasSuffix(string(body), "0123456789") || r.chunkCount != 1 {
 		t.Errorf("body: %d bytes, %d copied, %v", len(body), r.chunkCount, err)
@@ -99,10 +103,12 @@ func TestHTTPRequest(t *testing.T) {
 	if err := q.send(r.id, 0, 404, map[int]string{httpHeaderCookie + 2: "c=3"}, []byte("none")); err != nil {
 		t.Error(err)
 	}
+
 	err = q.send(r.id, 0, 200, nil, nil)
 	if !errors.Is(err, errorConnectionInvalid) && !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		t.Errorf("a second response: %v", err)
 	}
+
 	text := <-answer
 	for _, part := range []string{
 		"HTTP/1.1 404 OK\r\n", "\r\nSet-Cookie: c=3\r\n", "\r\nContent-Length: 4\r\n", "\r\nServer: Microsoft-HTTPAPI/2.0\r\n", "\r\nDate: ",
@@ -122,6 +128,7 @@ func TestHTTPSmallBuffer(t *testing.T) {
 		long := strings.Repeat("x", 5000)
 		answer <- q.exchange(t, "GET / HTTP/1.1\r\nHost: x\r\nX-Long: "+long+"\r\nConnection: close\r\n\r\n")
 	}()
+
 	r, n, err := q.receive(0, 0, 1024)
 	if !errors.Is(err, windows.ERROR_MORE_DATA) || n < 5000 || n > 10000 || r.id == 0 {
 		t.Fatalf("a small buffer: %v, %d bytes, request %d", err, n, r.id)
@@ -129,6 +136,7 @@ func TestHTTPSmallBuffer(t *testing.T) {
 	if again, _, err := q.receive(r.id, 0, int(n+7)&^7); err != nil || again.unknown.length != 5000 || again.id != r.id {
 		t.Errorf("a large buffer: %v, %d", err, again.unknown.length)
 	}
+
 	if err := q.send(r.id, 0, 200, nil, []byte("large")); err != nil {
 		t.Error(err)
 	}
@@ -138,6 +146,7 @@ func TestHTTPSmallBuffer(t *testing.T) {
 	if _, _, err := q.receive(r.id, 0, 4096); !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		t.Errorf("a request that is over: %v", err)
 	}
+
 	if _, _, err := q.receive(0, 0, 256); !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) {
 		t.Errorf("a buffer that holds no request: %v", err)
 	}
@@ -161,6 +170,7 @@ func TestHTTPResponses(t *testing.T) {
 		case "/unsized":
 			err = errors.Join(q.send(r.id, httpMoreData, 200, nil, []byte("until")),
 				q.more(r.id, httpDisconnect, []byte(" the end")))
+
 		case "/short":
 			err = q.send(r.id, 0, 200, map[int]string{httpHeaderContentLength: "100"}, []byte("short"))
 		case "/file":
@@ -174,13 +184,16 @@ func TestHTTPResponses(t *testing.T) {
 			if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 				err = q.send(r.id, 0, 500, nil, []byte("refused"))
 			}
+
 		default:
 			err = q.send(r.id, 0, 200, nil, []byte("seven"))
 		}
+
 		if err != nil {
 			t.Errorf("%s: %v", r.url(), err)
 		}
 	})
+
 	for path, want := range map[string]string{
 		"/length": "200 onetwo", "/chunked": "200 one", "/unsized": "200 until the end", "/short": "unexpected EOF", "/file": "200 a 23456 b",
 		"/204": "204 ", "/split": "500 refused", "/x": "200 seven", "/large": "200 " + string(large),
@@ -189,6 +202,7 @@ func TestHTTPResponses(t *testing.T) {
 			t.Errorf("%s: got %.100q, want %.100q", path, got, want)
 		}
 	}
+
 	head := q.exchange(t, "HEAD / HTTP/1.0\r\n\r\n")
 	if !strings.Contains(head, "\r\nContent-Length: 5\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
 		t.Errorf("HEAD: %q", head)
@@ -198,6 +212,7 @@ func TestHTTPResponses(t *testing.T) {
 	if n := strings.Count(pipelined, "\r\n\r\nseven"); n != 51 {
 		t.Errorf("pipelined: %d responses", n)
 	}
+
 	kept := q.exchange(t, "GET /x HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /x HTTP/1.0\r\n\r\n")
 	if strings.Count(kept, "seven") != 2 || strings.Count(kept, "Connection: keep-alive") != 1 {
 		t.Errorf("HTTP/1.0 kept alive: %q", kept)
@@ -216,12 +231,19 @@ func (q *httpQueue) sendFile(id uint64, name string) error {
 		start, size uint64
 		handle      windows.Handle
 	}
+
 	chunks := [3]fileChunk{1: {1, 2, 5, windows.Handle(f.Fd())}}
 	for i, text := range map[int]string{0: "a ", 2: " b"} {
 		memory := (*httpChunk)(unsafe.Pointer(&chunks[i]))
 		memory.buffer, memory.length = unsafe.StringData(text), uint32(len(text))
 	}
-	response := httpResponse{status: 200, chunkCount: 3, chunks: (*httpChunk)(unsafe.Pointer(&chunks))}
+
+	response := httpResponse{
+		status:     200,
+		chunkCount: 3,
+		chunks:     (*httpChunk)(unsafe.Pointer(&chunks)),
+	}
+
 	return callHTTP("HttpSendHttpResponse", uintptr(q.handle), uintptr(id), 0, uintptr(unsafe.Pointer(&response)), 0, 0, 0, 0, 0, 0)
 }
 
@@ -233,6 +255,7 @@ func TestHTTPExpect(t *testing.T) {
 	if _, err := io.WriteString(c, "POST /e HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
+
 	r, _, err := q.receive(0, httpCopyBody, 4096)
 	if err != nil {
 		t.Fatal(err)
@@ -241,12 +264,14 @@ func TestHTTPExpect(t *testing.T) {
 	if line, err := reader.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" {
 		t.Fatalf("got %q, %v", line, err)
 	}
+
 	if _, err := io.WriteString(c, "hello"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := reader.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
+
 	response, err := http.ReadResponse(reader, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -270,6 +295,7 @@ func TestHTTPParallel(t *testing.T) {
 			}
 		})
 	}
+
 	wait.Wait()
 	large := strings.Repeat("0123456789", 2_000_000)
 	if got := q.ask("PUT", "/", strings.NewReader(large)); got != "200 / "+large {

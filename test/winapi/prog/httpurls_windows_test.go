@@ -35,6 +35,7 @@ func TestHTTPPrefixes(t *testing.T) {
 			t.Errorf("add %s: %v, want %v", prefix, err, want)
 		}
 	}
+
 	second.serve(func(r received) { _ = second.send(r.id, 0, 200, nil, []byte("second")) })
 	route := func(host, path string) string {
 		answer := first.exchange(t, "GET "+path+" HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
@@ -44,6 +45,7 @@ func TestHTTPPrefixes(t *testing.T) {
 		}
 		return body
 	}
+
 	for _, c := range []struct{ host, path, want string }{
 		{"x", "/a", "first"},
 		{"x", "/a/", "first"},
@@ -62,6 +64,7 @@ func TestHTTPPrefixes(t *testing.T) {
 			t.Errorf("%s of %s: got %q, want %q", c.path, c.host, got, c.want)
 		}
 	}
+
 	if err := second.remove("http://+:PORT/a/b/"); err != nil {
 		t.Error(err)
 	}
@@ -71,6 +74,7 @@ func TestHTTPPrefixes(t *testing.T) {
 	if got := route("x", "/a/b"); got != "first" {
 		t.Errorf("after its prefix is removed: %q", got)
 	}
+
 	if err := second.bind(0); err != nil {
 		t.Error(err)
 	}
@@ -100,23 +104,28 @@ func TestHTTPGroups(t *testing.T) {
 	if !strings.HasPrefix(got, "503 ") || !strings.Contains(got, "HTTP Error 503. The service is unavailable.") {
 		t.Errorf("an inactive group: %q", got)
 	}
+
 	state(0)
 	if got := q.ask("GET", "/", nil); got != "200 / " {
 		t.Errorf("an active group: %q", got)
 	}
+
 	idle := newQueue(t, "http://+:PORT/")
 	length := uint32(2)
 	err := callHTTP("HttpSetRequestQueueProperty", uintptr(idle.handle), httpLengthProperty, uintptr(unsafe.Pointer(&length)), 4, 0, 0)
 	if err != nil {
 		t.Error(err)
 	}
+
 	answers := make(chan string, 3)
 	for range 3 {
 		go func() { answers <- idle.ask("GET", "/", nil) }()
 	}
+
 	if got := <-answers; !strings.HasPrefix(got, "503 ") { // the third one, whichever that is
 		t.Errorf("a full queue: %q", got)
 	}
+
 	for range 2 {
 		r, _, err := idle.receive(0, 0, 4096)
 		if err != nil {
@@ -125,10 +134,12 @@ func TestHTTPGroups(t *testing.T) {
 		if err := idle.send(r.id, 0, 200, nil, nil); err != nil {
 			t.Error(err)
 		}
+
 		if got := <-answers; got != "200 " {
 			t.Errorf("a request that has waited: %q", got)
 		}
 	}
+
 	l, err := net.Listen("tcp", ":0")
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +149,7 @@ func TestHTTPGroups(t *testing.T) {
 	if err := q.add(taken, 0); !errors.Is(err, windows.ERROR_SHARING_VIOLATION) {
 		t.Errorf("a port in use: %v", err)
 	}
+
 	if err := callHTTP("HttpCloseServerSession", uintptr(q.session)); err != nil {
 		t.Error(err)
 	}
@@ -160,6 +172,7 @@ func TestHTTPOther(t *testing.T) {
 	if err := q.add("http://+:PORT/other/", 0); err != nil {
 		t.Fatal(err)
 	}
+
 	fmt.Println("serving")
 	for {
 		r, _, err := q.receive(0, 0, 4096)
@@ -169,6 +182,7 @@ func TestHTTPOther(t *testing.T) {
 		if r.url() == "/other/hang" {
 			continue
 		}
+
 		if err := q.send(r.id, 0, 200, nil, []byte("other")); err != nil {
 			t.Error(err)
 		}
@@ -183,6 +197,7 @@ func TestHTTPProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	other := exec.CommandContext(t.Context(), self, "-test.run=TestHTTPOther$", "-test.v")
 	other.Env = append(os.Environ(), fmt.Sprintf("%s=%d", portName, q.port))
 	out, err := other.StdoutPipe()
@@ -192,10 +207,12 @@ func TestHTTPProcesses(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && !strings.Contains(lines.Text(), "serving") {
 		t.Log(lines.Text())
 	}
+
 	if got := q.ask("GET", "/other/x", nil) + ", " + q.ask("GET", "/x", nil); got != "200 other, 200 /x " {
 		t.Errorf("two processes: %q", got)
 	}
@@ -205,6 +222,7 @@ func TestHTTPProcesses(t *testing.T) {
 	if err := other.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = other.Wait() // it was killed
 	if got := <-hanging; strings.HasPrefix(got, "200 other") {
 		t.Errorf("a request that a killed process had: %q", got)

@@ -69,6 +69,7 @@ func TestHTTPPort(t *testing.T) {
 			t.Fatalf("wait for a request: %v", err)
 		}
 	}
+
 	for range 4 {
 		answer := make(chan string)
 		go func() { answer <- q.ask("GET", "/port", nil) }()
@@ -77,6 +78,7 @@ func TestHTTPPort(t *testing.T) {
 		if err != nil || p == nil || n < 464 || p.request.url() != "/port" {
 			t.Fatalf("at the port: %v, %d bytes, known %t", err, n, p != nil)
 		}
+
 		delete(waiting, o)
 		if err := q.send(p.request.id, 0, 200, nil, []byte("sent")); err != nil { // it waits, and nothing comes of it
 			t.Error(err)
@@ -85,6 +87,7 @@ func TestHTTPPort(t *testing.T) {
 			t.Error(got)
 		}
 	}
+
 	for o := range waiting {
 		if err := windows.CancelIoEx(q.handle, o); err != nil {
 			t.Fatal(err)
@@ -94,6 +97,7 @@ func TestHTTPPort(t *testing.T) {
 			t.Errorf("cancelled: %v, the same %t", err, got == o)
 		}
 	}
+
 	if err := q.wait(new(pending)); !errors.Is(err, windows.ERROR_IO_PENDING) {
 		t.Fatal(err)
 	}
@@ -103,6 +107,7 @@ func TestHTTPPort(t *testing.T) {
 	if _, _, err := port.next(t); err == nil {
 		t.Error("the queue is closed: a request")
 	}
+
 	if got := q.ask("GET", "/", nil); got[:3] != "503" {
 		t.Errorf("a group whose queue is closed: %s", got)
 	}
@@ -116,6 +121,7 @@ func TestHTTPCloseWaits(t *testing.T) {
 	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
+
 	r, _, err := q.receive(0, 0, 4096)
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +129,7 @@ func TestHTTPCloseWaits(t *testing.T) {
 	if err := q.send(r.id, 0, 200, nil, nil); err != nil { // the connection stays, without a request
 		t.Fatal(err)
 	}
+
 	o := new(windows.Overlapped)
 	err = callHTTP("HttpWaitForDisconnect", uintptr(q.handle), uintptr(r.connection), uintptr(unsafe.Pointer(o)))
 	if !errors.Is(err, windows.ERROR_IO_PENDING) {
@@ -131,6 +138,7 @@ func TestHTTPCloseWaits(t *testing.T) {
 	if err := callHTTP("HttpCloseRequestQueue", uintptr(q.handle)); err != nil {
 		t.Fatal(err)
 	}
+
 	if got, _, err := port.next(t); got != o || err == nil {
 		t.Errorf("%v, the same %t", err, got == o)
 	}
@@ -148,6 +156,7 @@ func TestHTTPEvent(t *testing.T) {
 	if err := q.wait(p); !errors.Is(err, windows.ERROR_IO_PENDING) {
 		t.Fatal(err)
 	}
+
 	go q.ask("GET", "/", nil)
 	var n uint32
 	if err := windows.GetOverlappedResult(q.handle, &p.overlapped, &n, true); err != nil || n < 464 {
@@ -171,11 +180,13 @@ func TestHTTPDisconnect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		o := new(windows.Overlapped)
 		err = callHTTP("HttpWaitForDisconnect", uintptr(q.handle), uintptr(r.connection), uintptr(unsafe.Pointer(o)))
 		if !errors.Is(err, windows.ERROR_IO_PENDING) {
 			t.Fatalf("%s: wait: %v", how, err)
 		}
+
 		switch how {
 		case "cancel":
 			if err := callHTTP("HttpCancelHttpRequest", uintptr(q.handle), uintptr(r.id), 0); err != nil {
@@ -187,6 +198,7 @@ func TestHTTPDisconnect(t *testing.T) {
 		default:
 			_ = c.Close()
 		}
+
 		if got, _, err := port.next(t); got != o || err != nil {
 			t.Errorf("%s: %v, the same %t", how, err, got == o)
 		}
@@ -195,6 +207,7 @@ func TestHTTPDisconnect(t *testing.T) {
 				t.Errorf("the client has read %d bytes", n)
 			}
 		}
+
 		// A reset may be seen by a send only.
 		for end := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
 			if err := q.send(r.id, 0, 200, nil, nil); errors.Is(err, errorConnectionInvalid) {
@@ -204,6 +217,7 @@ func TestHTTPDisconnect(t *testing.T) {
 				break
 			}
 		}
+
 		err = callHTTP("HttpWaitForDisconnect", uintptr(q.handle), uintptr(r.connection), 0)
 		if !errors.Is(err, errorConnectionInvalid) {
 			t.Errorf("%s: wait for who has gone: %v", how, err)
@@ -226,6 +240,7 @@ func TestHTTPCancelRace(t *testing.T) {
 			}
 		})
 	}
+
 	for range 8 {
 		receiving.Go(func() {
 			for {
@@ -238,6 +253,7 @@ func TestHTTPCancelRace(t *testing.T) {
 			}
 		})
 	}
+
 	asking.Wait()
 	close(stop)
 	receiving.Wait()
@@ -257,6 +273,7 @@ func (q *httpQueue) raceOnce(t *testing.T) {
 		t.Errorf("wait: %v", err)
 		return
 	}
+
 	_, _ = windows.WaitForSingleObject(event, rand.Uint32N(4))
 	_ = windows.CancelIoEx(q.handle, &p.overlapped) // its end may have come
 	var n uint32

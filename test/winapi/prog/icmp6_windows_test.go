@@ -74,6 +74,7 @@ func TestEcho6(t *testing.T) {
 		}
 		checkEcho(t, &reply, data)
 	}
+
 	// A reply that has no room for its data has as much of it as there is room for.
 	var reply echoReply
 	if n, err := echo6(handle, send, 0, "::1", make([]byte, 4000), &reply, 5000); n != 1 || reply.status != ipSuccess {
@@ -97,6 +98,7 @@ func TestEcho6InBackground(t *testing.T) {
 		code != windows.ERROR_IO_PENDING {
 		t.Fatalf("%d, %v; want ERROR_IO_PENDING", n, code)
 	}
+
 	if got, err := windows.WaitForSingleObject(event, 10_000); err != nil || got != windows.WAIT_OBJECT_0 {
 		t.Fatalf("waited: %d, %v", got, err)
 	}

@@ -94,6 +94,7 @@ func derivingKey(t *testing.T, algorithm uintptr, name string, secret []byte) ui
 			wantStatus(t, "BCryptCloseAlgorithmProvider", bcrypt("BCryptCloseAlgorithmProvider", algorithm, 0), 0)
 		})
 	}
+
 	var key uintptr
 	must(t, "BCryptGenerateSymmetricKey", bcrypt("BCryptGenerateSymmetricKey", algorithm, &key, nil, 0, secret,
 		len(secret), 0))
@@ -101,6 +102,7 @@ func derivingKey(t *testing.T, algorithm uintptr, name string, secret []byte) ui
 		wantStatus(t, "BCryptDestroyKey", bcrypt("BCryptDestroyKey", key), 0)
 		wantStatus(t, "BCryptDestroyKey once more", bcrypt("BCryptDestroyKey", key), statusInvalidHandle)
 	})
+
 	return key
 }
 
@@ -142,6 +144,7 @@ func TestPBKDF2(t *testing.T) {
 			}
 		}
 	}
+
 	for name, hash := range map[string]func() hash.Hash{"SHA384": sha512.New384, "SHA512": sha512.New} {
 		want, err := pbkdf2.Key(hash, "", []byte("salt"), 3, 100)
 		if err != nil {
@@ -165,6 +168,7 @@ func TestHKDF(t *testing.T) {
 		}
 		return b
 	}
+
 	for _, test := range []struct{ secret, salt, info, want []byte }{
 		{
 			bytes.Repeat([]byte{0xb}, 22), bytesFromHex(t, "000102030405060708090a0b0c"),
@@ -193,6 +197,7 @@ func TestHKDF(t *testing.T) {
 				!bytes.Equal(got, test.want) {
 				t.Errorf("got %x, %#x, want %x", got, status, test.want)
 			}
+
 			_, status = keyDerivation(key, nil, make([]byte, 255*32+1))
 			wantStatus(t, "derive more than there is", status, statusInvalidParameter)
 		}
@@ -212,6 +217,7 @@ func TestCounterKDF(t *testing.T) {
 		mac.Write([]byte{0, 0, 800 >> 8, 800 & 0xff})
 		want = mac.Sum(want)
 	}
+
 	got := make([]byte, 100)
 	with := new(parameters).add(kdfLabel, label).add(kdfContext, context).add(kdfHash, "SHA256")
 	if _, status := keyDerivation(derivingKey(t, counterHandle, "", secret), with, got); status != 0 ||
@@ -240,6 +246,7 @@ func TestKeyDerivationOfNothing(t *testing.T) {
 			t.Errorf("%s: %#x", what, status)
 		}
 	}
+
 	with := salted().iterations(1).add(kdfHash, "SHA256")
 	_, status := keyDerivation(key, with, nil)
 	wantStatus(t, "no output", status, statusInvalidParameter)
@@ -248,6 +255,7 @@ func TestKeyDerivationOfNothing(t *testing.T) {
 		_, status := keyDerivation(handle, with, out)
 		wantStatus(t, "another handle", status, statusInvalidHandle)
 	}
+
 	if status := bcrypt("BCryptGenerateSymmetricKey", 0x3f1, &key, nil, 0, out, len(out), 0); status == 0 {
 		t.Error("a key of an algorithm that there is not")
 	}
@@ -272,10 +280,12 @@ func TestOAEPOfBCrypt(t *testing.T) {
 	var algorithm, key uintptr
 	must(t, "BCryptOpenAlgorithmProvider", bcrypt("BCryptOpenAlgorithmProvider", &algorithm, "RSA", nil, 0))
 	defer bcrypt("BCryptCloseAlgorithmProvider", algorithm, 0)
+
 	blob := rsaBlob(private, true)
 	must(t, "BCryptImportKeyPair", bcrypt("BCryptImportKeyPair", algorithm, nil, "RSAFULLPRIVATEBLOB", &key, blob,
 		len(blob), 0))
 	defer bcrypt("BCryptDestroyKey", key)
+
 	padding := oaepPadding{algorithm: text("SHA1")}
 	message := []byte("hello")
 	sealed, clear := make([]byte, 256), make([]byte, 256)
@@ -287,11 +297,13 @@ func TestOAEPOfBCrypt(t *testing.T) {
 	if got, err := rsa.DecryptOAEP(sha1.New(), nil, private, sealed[:size], nil); err != nil || string(got) != "hello" {
 		t.Errorf("Go decrypts %q, %v", got, err)
 	}
+
 	must(t, "BCryptDecrypt", bcrypt("BCryptDecrypt", key, sealed, len(sealed), &padding, nil, 0, clear, len(clear), &size,
 		padOAEP))
 	if string(clear[:size]) != "hello" {
 		t.Errorf("decrypted: %q", clear[:size])
 	}
+
 	wantStatus(t, "decrypt a changed message", bcrypt("BCryptDecrypt", key, tampered(sealed), len(sealed), &padding, nil,
 		0, clear, len(clear), &size, padOAEP), statusInvalidParameter)
 	must(t, "BCryptEncrypt(PKCS #1)", bcrypt("BCryptEncrypt", key, message, len(message), nil, nil, 0, sealed, len(sealed),

@@ -90,6 +90,7 @@ func TestSymlinkReadsAs(t *testing.T) {
 		{"absolute_file", func(dir string) string { return filepath.Join(dir, "file") }, false},
 		{"absolute_dir", func(dir string) string { return filepath.Join(dir, "dir") }, true},
 	}
+
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -102,6 +103,7 @@ func TestSymlinkReadsAs(t *testing.T) {
 			if got := lmode(t, link); got != fs.ModeSymlink {
 				t.Errorf("lstat: got %v, want a link", got)
 			}
+
 			info, err := os.Stat(link)
 			if err != nil {
 				t.Fatal(err)
@@ -109,6 +111,7 @@ func TestSymlinkReadsAs(t *testing.T) {
 			if info.IsDir() != tt.isDir {
 				t.Errorf("stat: directory is %v, want %v", info.IsDir(), tt.isDir)
 			}
+
 			if tt.isDir {
 				wantContent(t, filepath.Join(link, "inner"), "hello")
 			} else {
@@ -118,6 +121,7 @@ func TestSymlinkReadsAs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			want := target
 			if !filepath.IsAbs(target) {
 				want = filepath.Join(dir, target)
@@ -158,6 +162,7 @@ func TestSymlinkErrors(t *testing.T) {
 	if err := os.Symlink("x", filepath.Join(dir, "link")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("link over a dangling link: got %v, want exists", err)
 	}
+
 	if err := os.Symlink("x", filepath.Join(dir, "none", "link")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("link in no folder: got %v, want not exist", err)
 	}
@@ -167,6 +172,7 @@ func TestSymlinkErrors(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "link"), 0o777); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("mkdir over a link: got %v, want exists", err)
 	}
+
 	if f, err := os.OpenFile(filepath.Join(dir, "link"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); !errors.Is(err,
 		fs.ErrExist) {
 		t.Errorf("exclusive create over a link: got %v, %v, want exists", f, err)
@@ -197,6 +203,7 @@ func TestSymlinkRemove(t *testing.T) {
 			if err := os.Remove(link); err != nil {
 				t.Fatal(err)
 			}
+
 			wantGone(t, link)
 			wantContent(t, filepath.Join(dir, "file"), "hello")
 			if _, err := os.Stat(filepath.Join(dir, "dir", "sub")); err != nil {
@@ -215,6 +222,7 @@ func TestSymlinkRename(t *testing.T) {
 	if err := os.Rename(link, moved); err != nil {
 		t.Fatal(err)
 	}
+
 	wantGone(t, link)
 	wantTarget(t, moved, "file")
 	wantContent(t, filepath.Join(dir, "file"), "one")
@@ -266,6 +274,7 @@ func TestRenameChangesCase(t *testing.T) {
 			t.Errorf("rename %s: %v", name, err)
 		}
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -274,6 +283,7 @@ func TestRenameChangesCase(t *testing.T) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
+
 	if diff := cmp.Diff([]string{"file", "folder", "link"}, got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
@@ -291,6 +301,7 @@ func TestReadDirShowsLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got := map[string]fs.FileMode{}
 	for _, e := range entries {
 		if _, twice := got[e.Name()]; twice {
@@ -298,6 +309,7 @@ func TestReadDirShowsLinks(t *testing.T) {
 		}
 		got[e.Name()] = e.Type()
 	}
+
 	want := map[string]fs.FileMode{
 		"file": 0, "dir": fs.ModeDir,
 		"filelink": fs.ModeSymlink, "dirlink": fs.ModeSymlink, "dangling": fs.ModeSymlink, "dangling2": fs.ModeSymlink,
@@ -316,6 +328,7 @@ func TestReadDirOfDanglingLinksOnly(t *testing.T) {
 		symlink(t, "none", filepath.Join(dir, name))
 		want = append(want, name)
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -324,6 +337,7 @@ func TestReadDirOfDanglingLinksOnly(t *testing.T) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
+
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
@@ -353,6 +367,7 @@ func TestRemoveAll(t *testing.T) {
 	if err := os.Chmod(filepath.Join(tree, "readonly"), 0o444); err != nil {
 		t.Fatal(err)
 	}
+
 	symlink(t, filepath.Join(dir, "outside"), filepath.Join(tree, "dirlink"))
 	symlink(t, `..\..\..\outside`, filepath.Join(tree, "dirlink2"))
 	symlink(t, filepath.Join(dir, "outside", "keep"), filepath.Join(tree, "filelink"))
@@ -361,6 +376,7 @@ func TestRemoveAll(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "tree")); err != nil {
 		t.Fatal(err)
 	}
+
 	wantGone(t, filepath.Join(dir, "tree"))
 	wantContent(t, outside, "keep")
 	if err := os.RemoveAll(filepath.Join(dir, "tree")); err != nil {
@@ -385,6 +401,7 @@ func TestWalkDoesNotFollowLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff([]string{".", "link", "loop", "real", `real\file`}, got); diff != "" {
 		t.Errorf("walked (-want +got):\n%s", diff)
 	}
@@ -402,6 +419,7 @@ func TestOsRootRefusesEscape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer root.Close()
 	if f, err := root.Open("escape"); err == nil {
 		f.Close()
@@ -411,6 +429,7 @@ func TestOsRootRefusesEscape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	f.Close()
 	if err := root.Remove("escape"); err != nil {
 		t.Error(err)

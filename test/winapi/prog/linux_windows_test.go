@@ -34,6 +34,7 @@ func TestServesLinuxDialer(t *testing.T) {
 	defer l.Close()
 	timer := time.AfterFunc(30*time.Second, func() { _ = l.Close() })
 	defer timer.Stop()
+
 	c, err := l.Accept()
 	if err != nil {
 		t.Fatalf("the Linux program did not dial: %v", err)
@@ -55,6 +56,7 @@ func TestSeesLinuxLinks(t *testing.T) {
 	if want := `C:\windows\win.ini`; !strings.EqualFold(target, want) {
 		t.Errorf("target of the inward link: got %q, want %q", target, want)
 	}
+
 	if _, err := os.ReadFile(`C:\inward`); err != nil {
 		t.Error(err)
 	}
@@ -64,6 +66,7 @@ func TestSeesLinuxLinks(t *testing.T) {
 	if got, err := os.ReadFile(`C:\outward-file`); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the outward link is read: got %q, %v", got, err)
 	}
+
 	entries, err := os.ReadDir(`C:\`)
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +75,7 @@ func TestSeesLinuxLinks(t *testing.T) {
 	for _, e := range entries {
 		types[e.Name()] = e.Type()
 	}
+
 	if types["inward"] != os.ModeSymlink || types["outward-file"] != os.ModeSymlink {
 		t.Errorf("listed as: inward %v, outward %v", types["inward"], types["outward-file"])
 	}

@@ -21,12 +21,14 @@ func TestMessages(t *testing.T) {
 			t.Errorf("message of %d: got %q, want %q", uint(code), got, want)
 		}
 	}
+
 	var text [64]uint16
 	n, err := windows.FormatMessage(windows.FORMAT_MESSAGE_FROM_SYSTEM|windows.FORMAT_MESSAGE_IGNORE_INSERTS, 0,
 		0x80070005, 0, text[:], nil)
 	if got := windows.UTF16ToString(text[:n]); err != nil || got != "Access is denied.\r\n" {
 		t.Errorf("message of an HRESULT: %q, %v", got, err)
 	}
+
 	if n, err := windows.FormatMessage(windows.FORMAT_MESSAGE_FROM_SYSTEM, 0, 5, 0, text[:4],
 		nil); err != windows.ERROR_INSUFFICIENT_BUFFER {
 		t.Errorf("a buffer that is too small: %d, %v", n, err)

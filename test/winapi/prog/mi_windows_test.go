@@ -74,6 +74,7 @@ func miSession(t *testing.T) *miHandle {
 	if r != miOK || !errors.Is(err, windows.NOERROR) { // windows_exporter too looks at the last error
 		t.Fatalf("MI_Application_InitializeV1: %d, %v", r, err)
 	}
+
 	if r := app.invoke(appNewHostedProvider, 0, 0, 0, 0, 0); r != miNotSupported {
 		t.Errorf("NewHostedProvider: %d", r)
 	}
@@ -83,9 +84,11 @@ func miSession(t *testing.T) *miHandle {
 	if r := options.invoke(optionsSetString, keptText("__MI_DESTINATIONOPTIONS_UI_LOCALE"), keptText("en-us"), 0); r != miOK {
 		t.Errorf("SetUILocale: %d", r)
 	}
+
 	if r := app.invoke(appNewSession, 0, 0, options.pointer(), 0, 0, session.pointer()); r != miOK {
 		t.Fatalf("NewSession: %d", r)
 	}
+
 	t.Cleanup(func() {
 		if r := session.invoke(sessionClose, 0, 0); r != miOK {
 			t.Errorf("close the session: %d", r)
@@ -94,6 +97,7 @@ func miSession(t *testing.T) *miHandle {
 			t.Errorf("close the application: %d", r)
 		}
 	})
+
 	return session
 }
 
@@ -107,6 +111,7 @@ func (i *miInstance) element(t *testing.T, name string) (string, uint64) {
 	if r != miOK {
 		t.Fatalf("element %s: %d", name, r)
 	}
+
 	if value[1] != 0x5555555555555555 {
 		t.Errorf("element %s: writes behind a value of 8 bytes", name)
 	}
@@ -144,6 +149,7 @@ func TestMIQuery(t *testing.T) {
 	if instance == nil || !more || result != miOK {
 		t.Fatalf("first result: %v, %t, %d", instance, more, result)
 	}
+
 	if caption, _ := instance.element(t, "Caption"); !strings.Contains(caption, "Windows") {
 		t.Errorf("Caption %q", caption)
 	}
@@ -152,6 +158,7 @@ func TestMIQuery(t *testing.T) {
 		!strings.EqualFold(windows.UTF16PtrToString(class), "Win32_OperatingSystem") {
 		t.Errorf("class %q, %d", windows.UTF16PtrToString(class), r)
 	}
+
 	var count uint32
 	if r := instance.invoke(instanceCount, uintptr(unsafe.Pointer(&count))); r != miOK || count < 10 {
 		t.Errorf("%d elements, %d", count, r)
@@ -160,6 +167,7 @@ func TestMIQuery(t *testing.T) {
 	if r := instance.invoke(instanceGet, keptText("NoSuch"), uintptr(unsafe.Pointer(&none)), 0, 0, 0); r != miNoSuchProperty {
 		t.Errorf("an element that is not there: %d", r)
 	}
+
 	_, total := instance.element(t, "TotalVisibleMemorySize")
 	if instance, more, result = operation.get(t); instance != nil || more || result != miOK {
 		t.Errorf("last result: %v, %t, %d", instance, more, result)
@@ -175,6 +183,7 @@ func TestMICallbacks(t *testing.T) {
 		ids    []uint64
 		result uint32
 	}
+
 	ended := make(chan outcome, 1)
 	var seen outcome
 	callbacks := &miCallbacks{}
@@ -188,14 +197,17 @@ func TestMICallbacks(t *testing.T) {
 			_, id := instance.element(t, "ProcessId")
 			seen.ids = append(seen.ids, id)
 		}
+
 		if more == 0 {
 			seen.result = result
 			operation.invoke(operationClose)
 			ended <- seen
 			seen = outcome{}
 		}
+
 		return 0
 	})
+
 	callbacks.context = 42
 	for range 3 {
 		session.query("root/CIMv2", "WQL", "SELECT ProcessId FROM Win32_Process", callbacks)
@@ -231,11 +243,13 @@ func TestMIRefuses(t *testing.T) {
 			t.Errorf("%s: close: %d", name, r)
 		}
 	}
+
 	operation := &miHandle{}
 	session.invoke(sessionInvoke, 0, 0, keptText("root/CIMv2"), keptText("Win32_Process"), keptText("Create"), 0, 0, 0, operation.pointer())
 	if instance, _, result := operation.get(t); instance != nil || result != miNotSupported {
 		t.Errorf("Invoke: %v, %d", instance, result)
 	}
+
 	operation.invoke(operationClose)
 	session.invoke(sessionTest, 0, 0, operation.pointer())
 	if _, more, result := operation.get(t); more || result != miOK {

@@ -80,6 +80,7 @@ func TestNamesGetAddrInfo(t *testing.T) {
 			}
 			continue
 		}
+
 		if code != 0 {
 			t.Errorf("%s: got code %d", tt.name, code)
 			continue
@@ -87,6 +88,7 @@ func TestNamesGetAddrInfo(t *testing.T) {
 		if list.Canonname != nil {
 			t.Errorf("%s: a canonical name that was not asked for", tt.name)
 		}
+
 		address := (*windows.RawSockaddrInet4)(unsafe.Pointer(list.Addr)).Addr
 		if got := net.IP(address[:]).String(); got != tt.address {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.address)
@@ -116,8 +118,8 @@ func TestNamesDnsQuery(t *testing.T) {
 	}
 }
 
-// aliasOf is what the CNAME record of a name holds; net.LookupCNAME would not take a record of the completed name for
-// an answer.
+// aliasOf returns what the CNAME record of a name holds; net.LookupCNAME would not take a record of the completed name
+// for an answer.
 func aliasOf(name string) (string, error) {
 	var records *windows.DNSRecord
 	if err := windows.DnsQuery(name, windows.DNS_TYPE_CNAME, 0, nil, &records, nil); err != nil {
@@ -133,12 +135,14 @@ func TestNamesDnsQuerySuffix(t *testing.T) {
 	if got, err := aliasOf("alias"); err != nil || got != "one.svc.test" {
 		t.Errorf("a name without a dot: got %q, %v", got, err)
 	}
+
 	const asItIs = 0x1000 // DNS_QUERY_TREAT_AS_FQDN
 	var records *windows.DNSRecord
 	if err := windows.DnsQuery("alias", windows.DNS_TYPE_CNAME, asItIs, nil, &records, nil); err == nil {
 		windows.DnsRecordListFree(records, 1)
 		t.Error("a name that was to be taken as it is was completed")
 	}
+
 	if err := windows.DnsQuery("one.other", windows.DNS_TYPE_A, 0, nil, &records, nil); err == nil {
 		windows.DnsRecordListFree(records, 1)
 		t.Error("a name with a dot was completed")
@@ -161,7 +165,7 @@ func TestLinuxNamesGetAddrInfoW(t *testing.T) {
 		{"nothing.example", ""},
 	} {
 		got, err := net.DefaultResolver.LookupHost(t.Context(), tt.name)
-		if tt.address == "" && err == nil || tt.address != "" && !slices.Equal(got, []string{tt.address}) {
+		if (tt.address == "" && err == nil) || (tt.address != "" && !slices.Equal(got, []string{tt.address})) {
 			t.Errorf("%s: got %q, %v; want %q", tt.name, got, err, tt.address)
 		}
 	}

@@ -47,6 +47,7 @@ func call(library, name string, args ...any) uintptr {
 		case string:
 			p := text(arg)
 			kept[i], words[i] = p, uintptr(unsafe.Pointer(p))
+
 		case []byte:
 			words[i] = uintptr(unsafe.Pointer(unsafe.SliceData(arg)))
 		case unsafe.Pointer:
@@ -61,6 +62,7 @@ func call(library, name string, args ...any) uintptr {
 			words[i] = reflect.ValueOf(arg).Pointer()
 		}
 	}
+
 	result, _, _ := windows.NewLazySystemDLL(library).NewProc(name).Call(words...)
 	runtime.KeepAlive(kept)
 	return result
@@ -239,6 +241,7 @@ func TestNcryptHasBcrypt(t *testing.T) {
 	if status := call("ncrypt.dll", "BCryptHash", provider, nil, 0, input, len(input), hash, len(hash)); status != 0 {
 		t.Fatalf("hash: %x", status)
 	}
+
 	if want := sha256.Sum256(input); !bytes.Equal(hash, want[:]) {
 		t.Errorf("%x, want %x", hash, want)
 	}

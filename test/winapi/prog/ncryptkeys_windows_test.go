@@ -67,10 +67,12 @@ func TestECDSA(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			private := parsed.(*ecdsa.PrivateKey)
 			if private.Curve != curve {
 				t.Errorf("curve: %v", private.Curve)
 			}
+
 			public := mustImport(t, "ECCPUBLICBLOB", mustExport(t, key, "ECCPUBLICBLOB"))
 			again := mustImport(t, "ECCPRIVATEBLOB", mustExport(t, key, "ECCPRIVATEBLOB"))
 			for _, hash := range [][]byte{sum256[:], sum384[:], sum512[:], sum1[:], {1}} {
@@ -85,6 +87,7 @@ func TestECDSA(t *testing.T) {
 					wantNoVerify(t, public, nil, hash, signature, 0)
 				}
 			}
+
 			_, status := sign(public, nil, sum256[:], 0)
 			wantStatus(t, "sign with a public key", status, nteBadKeyState)
 			_, status = sign(key, nil, sum256[:], padPKCS1)
@@ -107,12 +110,14 @@ func TestECDSAOfGo(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				key := mustImport(t, "PKCS8_PRIVATEKEY", der)
 				must(t, "set Export Policy", setNumber(key, "Export Policy", allowPlaintextExport))
 				if parsed, err := x509.ParsePKCS8PrivateKey(mustExport(t, key, "PKCS8_PRIVATEKEY")); err != nil ||
 					!private.Equal(parsed) {
 					t.Errorf("the key that comes back: %v, %v, want %v", parsed, err, private)
 				}
+
 				hash := sha256.Sum256(der)
 				signed, err := ecdsa.SignASN1(rand.Reader, private, hash[:])
 				if err != nil {
@@ -122,6 +127,7 @@ func TestECDSAOfGo(t *testing.T) {
 				if _, err := asn1.Unmarshal(signed, &numbers); err != nil {
 					t.Fatal(err)
 				}
+
 				size := (curve.Params().BitSize + 7) / 8
 				signature := make([]byte, 2*size)
 				numbers.R.FillBytes(signature[:size])
@@ -138,11 +144,13 @@ func TestRSASignatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	public := &parsed.(*rsa.PrivateKey).PublicKey
 	other := mustImport(t, "RSAPUBLICBLOB", mustExport(t, key, "RSAPUBLICBLOB"))
 	hashes := map[string]crypto.Hash{
 		"SHA1": crypto.SHA1, "SHA256": crypto.SHA256, "SHA384": crypto.SHA384, "SHA512": crypto.SHA512,
 	}
+
 	for range 2 { // a key takes either padding after the other
 		for name, algorithm := range hashes {
 			sum := algorithm.New().Sum(nil)
@@ -160,6 +168,7 @@ func TestRSASignatures(t *testing.T) {
 			wantStatus(t, "sign a hash of another length", status, nteInvalidParameter)
 		}
 	}
+
 	sum := sha256.Sum256(nil)
 	_, status := sign(key, nil, sum[:], padPKCS1)
 	wantStatus(t, "sign without a padding", status, nteInvalidParameter)
@@ -179,11 +188,13 @@ func checkPSS(t *testing.T, key, other uintptr, name string, algorithm crypto.Ha
 		wantRefusal(t, "PSS with SHA-1", status, nteNotSupported)
 		return
 	}
+
 	must(t, "NCryptSignHash(PSS, "+name+")", status)
 	options := rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash}
 	if err := rsa.VerifyPSS(public, algorithm, sum, signature, &options); err != nil {
 		t.Error(name, err)
 	}
+
 	wantStatus(t, "verify "+name, verify(other, unsafe.Pointer(&pss), sum, signature, padPSS), 0)
 	wantNoVerify(t, other, unsafe.Pointer(&pss), sum, signature, padPSS)
 	pss.salt = 13
@@ -212,6 +223,7 @@ func TestRSAEncryption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	key := mustImport(t, "PKCS8_PRIVATEKEY", der)
 	for _, message := range [][]byte{[]byte("hello"), bytes.Repeat([]byte{0}, 200), {7}} {
 		sealed, status := crypt("NCryptEncrypt", key, nil, message, padPKCS1)
@@ -223,6 +235,7 @@ func TestRSAEncryption(t *testing.T) {
 		if status != 0 || !bytes.Equal(got, message) {
 			t.Errorf("NCryptDecrypt: % x, %#x", got, status)
 		}
+
 		oaep := oaepPadding{algorithm: text("SHA1")}
 		sealed, status = crypt("NCryptEncrypt", key, unsafe.Pointer(&oaep), message, padOAEP)
 		must(t, "NCryptEncrypt(OAEP)", status)
@@ -232,6 +245,7 @@ func TestRSAEncryption(t *testing.T) {
 		if sealed, err = rsa.EncryptOAEP(sha1.New(), rand.Reader, &private.PublicKey, message, nil); err != nil {
 			t.Fatal(err)
 		}
+
 		if got, status = crypt("NCryptDecrypt", key, unsafe.Pointer(&oaep), sealed, padOAEP); status != 0 ||
 			!bytes.Equal(got, message) {
 			t.Errorf("NCryptDecrypt(OAEP): % x, %#x", got, status)
@@ -241,6 +255,7 @@ func TestRSAEncryption(t *testing.T) {
 		_, status = crypt("NCryptDecrypt", key, unsafe.Pointer(&oaep), sealed[1:], padOAEP)
 		wantStatus(t, "decrypt a shortened message", status, nteInvalidParameter)
 	}
+
 	checkOAEP256(t, key, private)
 	_, status := crypt("NCryptEncrypt", key, nil, make([]byte, 246), padPKCS1)
 	wantStatus(t, "encrypt too much", status, nteInvalidParameter)
@@ -264,6 +279,7 @@ func checkOAEP256(t *testing.T, key uintptr, private *rsa.PrivateKey) {
 			t.Log("OAEP with SHA-256 is refused")
 			return
 		}
+
 		must(t, "NCryptEncrypt(OAEP, SHA-256)", status)
 		got, err := rsa.DecryptOAEP(sha256.New(), nil, private, sealed, label[:padding.labelSize])
 		if err != nil || string(got) != "hello" {

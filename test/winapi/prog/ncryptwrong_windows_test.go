@@ -29,10 +29,12 @@ func rsaBlob(key *rsa.PrivateKey, full bool) []byte {
 	if full {
 		magic, prime = "RSA3", bytes/2
 	}
+
 	b := []byte(magic)
 	for _, n := range []int{key.N.BitLen(), 3, bytes, prime, prime} {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
 	}
+
 	b = append(append(b, field(big.NewInt(int64(key.E)), 3)...), field(key.N, bytes)...)
 	if !full {
 		return b
@@ -42,6 +44,7 @@ func rsaBlob(key *rsa.PrivateKey, full bool) []byte {
 	} {
 		b = append(b, field(n, prime)...)
 	}
+
 	return append(b, field(key.D, bytes)...)
 }
 
@@ -68,6 +71,7 @@ func TestImportOfHalves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rsaDER, _ := x509.MarshalPKCS8PrivateKey(private)
 	ecDER, _ := x509.MarshalPKCS8PrivateKey(ec)
 	for _, test := range []struct {
@@ -91,6 +95,7 @@ func TestImportOfHalves(t *testing.T) {
 				ncrypt("NCryptFreeObject", key)
 			}
 		}
+
 		// Each byte of the headers, and each of DER, at its largest and at 0.
 		for at := range min(len(blob), 300) {
 			for _, value := range []byte{0, 0xff, blob[at] ^ 0x80} {
@@ -115,6 +120,7 @@ func TestKeysThatDoNotFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		blob := eccBlob(t, magic, one)
 		size := (curve.Params().BitSize + 7) / 8
 		copy(blob[8:8+2*size], eccBlob(t, magic, other)[8:])
@@ -134,6 +140,7 @@ func TestWrongHandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer windows.CryptReleaseContext(capi, 0)
+
 	b, out, size := make([]byte, 32), uintptr(0), uint32(0)
 	padding := pkcs1Padding{text("SHA256")}
 	for _, handle := range []uintptr{0, 1, 0x331, ^uintptr(0), uintptr(capi), uintptr(unsafe.Pointer(&b[0])), key + 8} {
@@ -160,10 +167,12 @@ func TestWrongHandles(t *testing.T) {
 				t.Errorf("%s of %#x: %#x", what, handle, status)
 			}
 		}
+
 		if call("ncrypt.dll", "NCryptIsKeyHandle", handle) != 0 {
 			t.Errorf("%#x is said to be a key", handle)
 		}
 	}
+
 	wantStatus(t, "finalize a provider", ncrypt("NCryptFinalizeKey", provider, 0), nteInvalidHandle)
 	wantStatus(t, "a key as a provider", ncrypt("NCryptIsAlgSupported", key, "RSA", 0), nteInvalidHandle)
 	if call("ncrypt.dll", "NCryptIsKeyHandle", key) == 0 {
@@ -199,6 +208,7 @@ func TestNulls(t *testing.T) {
 			t.Errorf("%s: %#x", what, status)
 		}
 	}
+
 	var signature [64]byte
 	wantStatus(t, "too little room", ncrypt("NCryptSignHash", key, nil, b, len(b), signature[:63], 63, &size, 0),
 		nteBufferTooSmall)
@@ -225,11 +235,13 @@ func TestKeyProperties(t *testing.T) {
 	} {
 		wantProperty(t, key, name, want)
 	}
+
 	_, status = exportKey(key, "RSAPRIVATEBLOB")
 	wantStatus(t, "export what may not be", status, nteNotSupported)
 	if _, status = exportKey(key, "RSAPUBLICBLOB"); status != 0 {
 		t.Errorf("export the public part: %#x", status)
 	}
+
 	wantStatus(t, "a length for a key that is made", setNumber(key, "Length", 2048), nteInvalidHandle)
 	_, status = property(key, "CLR IsEphemeral")
 	wantStatus(t, "a property that is not there", status, nteNotFound)
@@ -237,6 +249,7 @@ func TestKeyProperties(t *testing.T) {
 	if value, status := property(key, "CLR IsEphemeral"); status != 0 || len(value) != 1 || value[0] != 1 {
 		t.Errorf("CLR IsEphemeral: % x, %#x", value, status)
 	}
+
 	value, status := property(key, "Provider Handle")
 	must(t, "Provider Handle", status)
 	handle := uintptr(binary.LittleEndian.Uint64(value))
@@ -272,6 +285,7 @@ func TestNamedCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for curve, want := range map[string]uint32{"nistP256": 0, "ECDSA_P256": 0, "nistP384": nteInvalidParameter} {
 		for _, magic := range []string{"ECS2", "ECDV"} {
 			blob := eccBlob(t, magic, ec)
@@ -280,6 +294,7 @@ func TestNamedCurve(t *testing.T) {
 			if magic == "ECDV" && want != 0 {
 				want = nteBadData
 			}
+
 			wantStatus(t, magic+" on "+curve, status, want)
 			if status == 0 {
 				hash := sha256.Sum256(nil)
@@ -310,6 +325,7 @@ func checkAgreement(t *testing.T, algorithm string, curve ecdh.Curve) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	blob := mustExport(t, key, "ECCPUBLICBLOB")
 	public, err := curve.NewPublicKey(append([]byte{4}, blob[8:]...))
 	if err != nil {
@@ -319,12 +335,14 @@ func checkAgreement(t *testing.T, algorithm string, curve ecdh.Curve) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	other := mustImport(t, "ECCPUBLICBLOB", append(slices.Clone(blob[:8]), private.PublicKey().Bytes()[1:]...))
 	var secret uintptr
 	status := ncrypt("NCryptSecretAgreement", key, other, &secret, 0)
 	if status == nteNotSupported {
 		t.Skip("this Wine's bcrypt.dll agrees on no secrets")
 	}
+
 	must(t, "NCryptSecretAgreement", status)
 	freeKey(t, secret)
 	checkDerived(t, secret, want)
@@ -367,10 +385,12 @@ func checkDerived(t *testing.T, secret uintptr, agreed []byte) {
 			t.Errorf("%s: got %x, want %x", test.what, got, test.want)
 		}
 	}
+
 	want, err := hkdf.Key(sha256.New, agreed, nil, "", 50)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, size := make([]byte, 50), uint32(0)
 	with := new(parameters).add(kdfHash, "SHA256")
 	must(t, "HKDF", ncrypt("NCryptDeriveKey", secret, "HKDF", with, got, len(got), &size, 0))

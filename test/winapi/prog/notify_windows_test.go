@@ -22,12 +22,14 @@ func TestFindFirstFileTag(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var data windows.Win32finddata
 		h, err := windows.FindFirstFile(p, &data)
 		if err != nil {
 			t.Errorf("find %s: %v", name, err)
 			continue
 		}
+
 		_ = windows.FindClose(h)
 		if data.FileAttributes&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0 ||
 			data.Reserved0 != windows.IO_REPARSE_TAG_SYMLINK {
@@ -53,9 +55,11 @@ func TestFolderNotifies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if got, err := windows.WaitForSingleObject(event, 5000); got != windows.WAIT_OBJECT_0 {
 			t.Fatalf("no notification: %v", err)
 		}
+
 		names := map[string]bool{}
 		for at := uint32(0); ; {
 			length := binary.LittleEndian.Uint32(buffer[at+8:])
@@ -67,6 +71,7 @@ func TestFolderNotifies(t *testing.T) {
 			at += next
 		}
 	}
+
 	seen := make(chan map[string]bool, 1)
 	expect := func(name string, do func()) {
 		go func() {
@@ -77,6 +82,7 @@ func TestFolderNotifies(t *testing.T) {
 			t.Errorf("notified of %v, want %s", got, name)
 		}
 	}
+
 	expect("plugin.sock", func() {
 		if l, err := net.Listen("unix", filepath.Join(dir, "plugin.sock")); err == nil {
 			t.Cleanup(func() { _ = l.Close() })

@@ -26,6 +26,7 @@ func TestNumaAvailableMemory(t *testing.T) {
 		pages          [4]uint64
 		extendedMemory uint64
 	}{length: 64}
+
 	if ok, _, err := kernel32.NewProc("GlobalMemoryStatusEx").Call(uintptr(unsafe.Pointer(&status))); ok == 0 {
 		t.Fatal(err)
 	}
@@ -33,6 +34,7 @@ func TestNumaAvailableMemory(t *testing.T) {
 	if ok, _, err := kernel32.NewProc("GetNumaHighestNodeNumber").Call(uintptr(unsafe.Pointer(&highest))); ok == 0 {
 		t.Fatal(err)
 	}
+
 	var sum uint64
 	for node := range highest + 1 {
 		var bytes uint64
@@ -41,6 +43,7 @@ func TestNumaAvailableMemory(t *testing.T) {
 		}
 		sum += bytes
 	}
+
 	if sum < 1<<20 || sum > status.total {
 		t.Errorf("the nodes have %d bytes free, the machine has %d", sum, status.total)
 	}
@@ -62,6 +65,7 @@ func TestNumaNodeProcessorMask2(t *testing.T) {
 	if ok, _, err := kernel32.NewProc("GetNumaHighestNodeNumber").Call(uintptr(unsafe.Pointer(&highest))); ok == 0 {
 		t.Fatal(err)
 	}
+
 	ask := func(node uint32, masks []groupAffinity) (uint16, error) {
 		required := uint16(99)
 		ok, _, err := mask2.Call(uintptr(node), uintptr(unsafe.Pointer(unsafe.SliceData(masks))), uintptr(len(masks)),
@@ -71,6 +75,7 @@ func TestNumaNodeProcessorMask2(t *testing.T) {
 		}
 		return required, err
 	}
+
 	var all uint64
 	for node := range highest + 1 {
 		if n, err := ask(node, nil); n != 1 || !errors.Is(err, windows.ERROR_INSUFFICIENT_BUFFER) {
@@ -80,11 +85,13 @@ func TestNumaNodeProcessorMask2(t *testing.T) {
 		if n, err := ask(node, masks); n != 1 || err != nil {
 			t.Errorf("node %d: %d, %v", node, n, err)
 		}
+
 		if all&masks[0].mask != 0 || masks[0].group != 0 {
 			t.Errorf("node %d has %+v, others %b", node, masks[0], all)
 		}
 		all |= masks[0].mask
 	}
+
 	var process, system uintptr
 	if ok, _, err := kernel32.NewProc("GetProcessAffinityMask").Call(uintptr(windows.CurrentProcess()),
 		uintptr(unsafe.Pointer(&process)), uintptr(unsafe.Pointer(&system))); ok == 0 {
@@ -93,6 +100,7 @@ func TestNumaNodeProcessorMask2(t *testing.T) {
 	if all != uint64(system) {
 		t.Errorf("the nodes have the processors %b, the machine has %b", all, system)
 	}
+
 	if n, err := ask(highest+1000, make([]groupAffinity, 1)); n != 0 || !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		t.Errorf("a node that is not there: %d, %v", n, err)
 	}

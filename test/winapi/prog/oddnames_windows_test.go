@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// linuxName is the name of Linux behind a name of Windows: a character of U+F001 to U+F0FF is the byte in its low half.
+// linuxName returns the name of Linux behind a name of Windows: a character of U+F001 to U+F0FF is the byte in its low
+// half.
 func linuxName(name string) string {
 	var linux []byte
 	for _, r := range name {
@@ -29,7 +30,7 @@ func linuxName(name string) string {
 	return string(linux)
 }
 
-// oddTrees are the folders that the Linux side of package winapi has made.
+// oddTrees returns the folders that the Linux side of package winapi has made.
 func oddTrees(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(`C:\odd\` + pattern)
@@ -50,6 +51,7 @@ func TestOddNamesWalk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var entries int
 		var bytes int64
 		if err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -61,6 +63,7 @@ func TestOddNamesWalk(t *testing.T) {
 			if err != nil {
 				return err
 			}
+
 			if !info.Mode().IsRegular() {
 				return nil
 			}
@@ -69,6 +72,7 @@ func TestOddNamesWalk(t *testing.T) {
 		}); err != nil {
 			t.Errorf("walk %q: %v", dir, err)
 		}
+
 		if got := fmt.Sprintf("%d %d", entries, bytes); got != string(want) {
 			t.Errorf("entries and bytes of %s: got %s, want %s", dir, got, want)
 		}
@@ -87,6 +91,7 @@ func checkOddFile(path string) error {
 	if got, want := hex.EncodeToString([]byte(linuxName(filepath.Base(path)))), string(content); got != want {
 		return fmt.Errorf("%q is the file %s", path, want)
 	}
+
 	if strings.ContainsAny(filepath.Base(path), "\\/*?|<>\":\x01\n") {
 		return fmt.Errorf("%q is no name of Windows", path)
 	}
@@ -94,6 +99,7 @@ func checkOddFile(path string) error {
 	if err != nil {
 		return err
 	}
+
 	if named.Size() != int64(len(content)) {
 		return fmt.Errorf("%q has %d bytes, and by its name %d", path, len(content), named.Size())
 	}
@@ -110,6 +116,7 @@ func checkFinalName(path string) error {
 		return err
 	}
 	defer file.Close()
+
 	name := make([]uint16, windows.MAX_LONG_PATH)
 	n, err := windows.GetFinalPathNameByHandle(windows.Handle(file.Fd()), &name[0], uint32(len(name)), 0)
 	if err != nil {
@@ -118,6 +125,7 @@ func checkFinalName(path string) error {
 	if got := string(utf16.Decode(name[:n])); got != `\\?\`+path {
 		return fmt.Errorf("the name of %q is %q", path, got)
 	}
+
 	return nil
 }
 
@@ -128,6 +136,7 @@ func TestOddNamesSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, entry := range entries {
 		names = append(names, entry.Name())
@@ -135,6 +144,7 @@ func TestOddNamesSearch(t *testing.T) {
 			t.Errorf("by its own name %q: %q", entry.Name(), got)
 		}
 	}
+
 	all := slices.DeleteFunc(found(t, dir+`\*`), func(name string) bool { return name == "." || name == ".." })
 	slices.Sort(all)
 	slices.Sort(names)
@@ -144,6 +154,7 @@ func TestOddNamesSearch(t *testing.T) {
 	if got := len(slices.Compact(names)); got != len(all) {
 		t.Errorf("%d names for %d files", got, len(all))
 	}
+
 	if got := found(t, dir+`\a`+"\uf02a"+`?`); !slices.Contains(got, "a\uf02ab") {
 		t.Errorf("by a pattern: %q", got)
 	}
@@ -152,6 +163,7 @@ func TestOddNamesSearch(t *testing.T) {
 			t.Errorf("%q is there", none)
 		}
 	}
+
 	if got, err := os.ReadFile(dir + "\\out\uf02aside\\victim"); err == nil {
 		t.Errorf("out of the drive: %q", got)
 	}
@@ -166,6 +178,7 @@ func found(t *testing.T, pattern string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	var data windows.Win32finddata
 	find, err := windows.FindFirstFile(name, &data)
@@ -177,6 +190,7 @@ func found(t *testing.T, pattern string) []string {
 		names = append(names, windows.UTF16ToString(data.FileName[:]))
 		err = windows.FindNextFile(find, &data)
 	}
+
 	return names
 }
 
@@ -206,6 +220,7 @@ func TestOddNamesWrites(t *testing.T) {
 			t.Errorf("%q", err)
 		}
 	}
+
 	if got, err := os.ReadFile(at("li\uf03fnk")); err != nil || string(got) != "inner" {
 		t.Errorf("by the link: %q, %v", got, err)
 	}
@@ -215,17 +230,20 @@ func TestOddNamesWrites(t *testing.T) {
 	if err := os.Mkdir(at("made\uf02afile"), 0o777); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a folder in a file's place: %v", err)
 	}
+
 	if _, err := os.Stat(at("none\uf02a")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if err := os.WriteFile(at("letter\uf041"), nil, 0o666); err == nil {
 		t.Error("a file was made whose name stands for another one")
 	}
+
 	for _, path := range []string{"../out\uf02a", "..\\out\uf02a"} {
 		if err := renameBelow(at("made\uf02afile"), path); err == nil {
 			t.Errorf("renamed to %q, which is no name in the file's folder", path)
 		}
 	}
+
 	entries, err := os.ReadDir(at(""))
 	if err != nil || len(entries) != 6 {
 		t.Errorf("there are %v, %v", entries, err)
@@ -251,6 +269,7 @@ func renameBelow(file, name string) error {
 	for _, c := range letters {
 		info = binary.LittleEndian.AppendUint16(info, c)
 	}
+
 	var io windows.IO_STATUS_BLOCK
 	return windows.NtSetInformationFile(handle, &io, &info[0], uint32(len(info)), windows.FileRenameInformation)
 }
@@ -283,6 +302,7 @@ func listedSizes(t *testing.T, want map[string]int64) {
 	if err != nil || len(entries) != 2*len(want) {
 		t.Fatalf("%v, %v", entries, err)
 	}
+
 	for _, entry := range entries {
 		_, kind, _ := strings.Cut(entry.Name(), "-")
 		info, err := entry.Info()

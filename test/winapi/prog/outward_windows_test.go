@@ -46,6 +46,7 @@ func TestOutwardSeenAsLinks(t *testing.T) {
 	for _, e := range entries {
 		types[e.Name()] = e.Type()
 	}
+
 	for _, name := range outwardLinks() {
 		if got := types[name]; got != fs.ModeSymlink {
 			t.Errorf("%s is listed as %v", name, got)
@@ -53,12 +54,14 @@ func TestOutwardSeenAsLinks(t *testing.T) {
 		if got := lmode(t, filepath.Join(dir, name)); got != fs.ModeSymlink {
 			t.Errorf("%s: got %v, want a link", name, got)
 		}
+
 		attributes, tag := attributeTag(t, open(t, filepath.Join(dir, name), 0, openLink))
 		folder := attributes&windows.FILE_ATTRIBUTE_DIRECTORY != 0
 		if tag != windows.IO_REPARSE_TAG_SYMLINK || folder != slices.Contains(outwardFolders(), name) {
 			t.Errorf("%s: attributes %#x, tag %#x", name, attributes, tag)
 		}
 	}
+
 	if got, err := os.Readlink(filepath.Join(dir, "folder")); err != nil || !strings.HasPrefix(got, `_:\`) {
 		t.Errorf("target of an absolute link: got %q, %v", got, err)
 	} else if _, err := os.Lstat(got); !errors.Is(err, fs.ErrNotExist) {
@@ -117,6 +120,7 @@ func TestOutwardNotFollowed(t *testing.T) {
 		"dial":      func(l string) error { _, err := net.Dial("unix", at(l)); return err },
 		"real path": func(l string) error { _, err := filepath.EvalSymlinks(at(l)); return err },
 	})
+
 	if _, err := os.Stat(at("folder")); !errors.Is(err, windows.ERROR_PATH_NOT_FOUND) {
 		t.Errorf("stat: got %v, want what Windows says of a link to a missing place", err)
 	}
@@ -188,6 +192,7 @@ func TestOutwardWalk(t *testing.T) {
 		if path != dir {
 			names = append(names, strings.TrimPrefix(path, dir+`\`))
 		}
+
 		info, err := d.Info()
 		if err == nil && d.Type() == fs.ModeSymlink && info.Mode().Type() != fs.ModeSymlink {
 			t.Errorf("%s: entry %v, info %v", path, d.Type(), info.Mode())
@@ -197,6 +202,7 @@ func TestOutwardWalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := append(outwardLinks(), "plain", "sub", `sub\folder`)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(names))); diff != "" {
 		t.Errorf("walked (-want +got):\n%s", diff)
@@ -240,6 +246,7 @@ func TestOutwardRemoveByHandle(t *testing.T) {
 		if i%2 == 0 {
 			flags |= windows.FILE_FLAG_DELETE_ON_CLOSE
 		}
+
 		h, err := windows.CreateFile(p, windows.DELETE, windows.FILE_SHARE_DELETE, nil, windows.OPEN_EXISTING, flags, 0)
 		if err != nil {
 			t.Errorf("open %s: %v", name, err)
@@ -249,6 +256,7 @@ func TestOutwardRemoveByHandle(t *testing.T) {
 		if i%2 == 1 {
 			err = windows.SetFileInformationByHandle(h, windows.FileDispositionInfo, &mark, 1)
 		}
+
 		if err := errors.Join(err, windows.CloseHandle(h)); err != nil {
 			t.Errorf("delete %s: %v", name, err)
 		}
@@ -269,6 +277,7 @@ func TestOutwardRename(t *testing.T) {
 			t.Error(err)
 			continue
 		}
+
 		wantGone(t, link)
 		wantTarget(t, moved, target)
 		file := write(t, filepath.Join(dir, "file-"+name), "hello")
@@ -279,6 +288,7 @@ func TestOutwardRename(t *testing.T) {
 			}
 			continue
 		}
+
 		if got := lmode(t, moved); got != 0 {
 			t.Errorf("%s: got %v, want a file", moved, got)
 		}
@@ -296,11 +306,13 @@ func TestOutwardCommands(t *testing.T) {
 	if err != nil {
 		t.Errorf("dir: %v\n%s", err, out)
 	}
+
 	for _, name := range outwardLinks() {
 		if !strings.Contains(out, name) {
 			t.Errorf("dir does not list %s:\n%s", name, out)
 		}
 	}
+
 	if out, _ := cmd("dir", "/s", dir); strings.Contains(out, "inner") {
 		t.Errorf("dir /s goes through links:\n%s", out)
 	}
@@ -310,6 +322,7 @@ func TestOutwardCommands(t *testing.T) {
 		}
 		wantGone(t, filepath.Join(dir, name))
 	}
+
 	if out, err := cmd("rd", filepath.Join(dir, "folder")); err != nil {
 		t.Errorf("rd: %v\n%s", err, out)
 	}

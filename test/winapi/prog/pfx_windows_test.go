@@ -43,10 +43,12 @@ func importPFX(t *testing.T, file []byte, password string, flags uint32) ([]impo
 	if password != "(none)" {
 		with = text(password)
 	}
+
 	store, err := windows.PFXImportCertStore(&blob, with, flags)
 	if err != nil {
 		return nil, err
 	}
+
 	var list []imported
 	for context, err := windows.CertEnumCertificatesInStore(store, nil); err == nil; {
 		certificate, bad := x509.ParseCertificate(bytes.Clone(unsafe.Slice(context.EncodedCert, context.Length)))
@@ -56,6 +58,7 @@ func importPFX(t *testing.T, file []byte, password string, flags uint32) ([]impo
 		list = append(list, imported{windows.CertDuplicateCertificateContext(context), certificate})
 		context, err = windows.CertEnumCertificatesInStore(store, context)
 	}
+
 	if err := windows.CertCloseStore(store, 0); err != nil {
 		t.Errorf("CertCloseStore: %v", err)
 	}
@@ -64,6 +67,7 @@ func importPFX(t *testing.T, file []byte, password string, flags uint32) ([]impo
 			_ = windows.CertFreeCertificateContext(i.context)
 		}
 	})
+
 	return list, nil
 }
 
@@ -89,6 +93,7 @@ func privateKey(t *testing.T, i imported, flags uint32) (key uintptr, err error)
 	if err != nil {
 		return 0, err
 	}
+
 	if spec != ncryptKeySpec || call("ncrypt.dll", "NCryptIsKeyHandle", uintptr(handle)) == 0 {
 		t.Errorf("%#x with spec %#x is no key of CNG", handle, spec)
 	}
@@ -112,6 +117,7 @@ func TestPFX(t *testing.T) {
 	if files, err = filepath.Glob(`C:\pfx\*.key`); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".key")
 		if name == "another" {
@@ -132,6 +138,7 @@ func checkOnePFX(t *testing.T, name string) {
 		if len(list) != 2 {
 			t.Fatalf("%d certificates, want 2", len(list))
 		}
+
 		for _, i := range list {
 			if i.certificate.Subject.CommonName == name {
 				checkOwnKey(t, name, i, flags)
@@ -140,11 +147,13 @@ func checkOnePFX(t *testing.T, name string) {
 			if hasProperty(i, keyProvInfo) || hasProperty(i, keyContext) {
 				t.Error("the other certificate is said to have a key")
 			}
+
 			if _, err := privateKey(t, i, onlyNCrypt); err == nil {
 				t.Error("the other certificate has a key")
 			}
 		}
 	}
+
 	for _, password := range []string{"", "(none)", "Secret", strings.Repeat("secret", 1000)} {
 		if name == "p384-open" || name == "p256-nomac" {
 			break // what is not encrypted needs none, or nothing tells which is wrong
@@ -153,6 +162,7 @@ func checkOnePFX(t *testing.T, name string) {
 			t.Errorf("with the password %.10q: %v", password, err)
 		}
 	}
+
 	for length := 0; length < len(pfx); length += 1 + len(pfx)/200 {
 		if _, err := importPFX(t, bytes.Clone(pfx[:length]), "secret", 0); err == nil {
 			t.Errorf("%d of %d bytes are a PFX file", length, len(pfx))
@@ -169,6 +179,7 @@ func checkOwnKey(t *testing.T, name string, i imported, flags uint32) {
 	if err != nil {
 		t.Fatalf("acquire the key: %v", err)
 	}
+
 	if again, err := privateKey(t, i, preferNCrypt); err != nil || again == 0 {
 		t.Errorf("prefer a key of CNG: %v", err)
 	}
@@ -178,21 +189,25 @@ func checkOwnKey(t *testing.T, name string, i imported, flags uint32) {
 	if i.certificate.PublicKeyAlgorithm == x509.RSA {
 		padding, padded = unsafe.Pointer(&pssPadding{text("SHA256"), 32}), padPSS
 	}
+
 	signature, status := sign(key, padding, hash[:], padded)
 	must(t, "NCryptSignHash", status)
 	if err := os.WriteFile(filepath.Join(`C:\pfx`, name+".sig"), signature, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	der, status := exportKey(key, "PKCS8_PRIVATEKEY")
 	if flags&exportable == 0 {
 		wantStatus(t, "export a key that may not be", status, nteNotSupported)
 		return
 	}
+
 	must(t, "NCryptExportKey", status)
 	parsed, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	switch private := parsed.(type) {
 	case *rsa.PrivateKey:
 		if !private.PublicKey.Equal(i.certificate.PublicKey) {
@@ -215,6 +230,7 @@ func TestPFXOfTwo(t *testing.T) {
 		}
 		lists[n] = list
 	}
+
 	for n, name := range []string{"rsa", "rsa-3des"} {
 		for _, i := range lists[n] {
 			if i.certificate.Subject.CommonName == name {
@@ -233,10 +249,12 @@ func TestPFXWithLess(t *testing.T) {
 		if len(list) != 1 {
 			t.Fatalf("%d certificates", len(list))
 		}
+
 		if _, err := privateKey(t, list[0], onlyNCrypt); err != nil {
 			t.Errorf("without a password: %v", err)
 		}
 	}
+
 	list, err := importPFX(t, readPFX(t, "no-key"), "secret", 0)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d certificates, %v", len(list), err)
@@ -244,6 +262,7 @@ func TestPFXWithLess(t *testing.T) {
 	if _, err := privateKey(t, list[0], onlyNCrypt); err != windows.Errno(noKeyProperty) {
 		t.Errorf("a certificate without a key: %v", err)
 	}
+
 	if hasProperty(list[0], keyProvInfo) {
 		t.Error("it is said to have a key")
 	}
@@ -264,6 +283,7 @@ func TestKeyOfCertificate(t *testing.T) {
 	if hasProperty(list[0], ncryptKeyHandle) {
 		t.Error("there is a key already")
 	}
+
 	if call("crypt32.dll", "CertSetCertificateContextProperty", context, ncryptKeyHandle, 0, uintptr(1234)) != 0 {
 		t.Error("a key that is none is taken")
 	}
@@ -273,6 +293,7 @@ func TestKeyOfCertificate(t *testing.T) {
 	if call("crypt32.dll", "CertSetCertificateContextProperty", context, ncryptKeyHandle, 0, key) == 0 {
 		t.Fatal("CertSetCertificateContextProperty")
 	}
+
 	var got uintptr
 	size := uint32(unsafe.Sizeof(got))
 	if call("crypt32.dll", "CertGetCertificateContextProperty", context, ncryptKeyHandle, &got, &size) == 0 || got != key {
@@ -281,6 +302,7 @@ func TestKeyOfCertificate(t *testing.T) {
 	if acquired, err := privateKey(t, list[0], onlyNCrypt); err != nil || acquired != key {
 		t.Errorf("the key: %#x, %v, want %#x", acquired, err, key)
 	}
+
 	if !hasProperty(list[0], keyContext) {
 		t.Error("the certificate is not said to have a key")
 	}
@@ -290,6 +312,7 @@ func TestKeyOfCertificate(t *testing.T) {
 	if err := windows.CryptAcquireCertificatePrivateKey(context, 0, nil, &handle, &spec, &free); err == nil {
 		t.Errorf("a key of CNG is given to who wants one of CAPI: %#x", handle)
 	}
+
 	call("crypt32.dll", "CertSetCertificateContextProperty", context, ncryptKeyHandle, 0, nil)
 	if hasProperty(list[0], ncryptKeyHandle) || hasProperty(list[0], keyContext) {
 		t.Error("the key is there still")

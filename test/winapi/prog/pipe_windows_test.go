@@ -16,6 +16,7 @@ func TestPipeListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
+
 	go echo(l)
 	for i := range 4 {
 		timeout := 5 * time.Second
@@ -26,6 +27,7 @@ func TestPipeListener(t *testing.T) {
 		if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
 			t.Fatal(err)
 		}
+
 		if _, err := c.Write([]byte("hi")); err != nil {
 			t.Errorf("client %d: %v", i, err)
 		}

@@ -48,12 +48,14 @@ func untilThere(t *testing.T, dial func(context.Context) (net.Conn, error)) net.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+
 	for {
 		c, err := dial(ctx)
 		if err == nil {
 			t.Cleanup(func() { _ = c.Close() })
 			return c
 		}
+
 		select {
 		case <-ctx.Done():
 			t.Fatal(err)
@@ -86,6 +88,7 @@ func TestPipeRelay(t *testing.T) {
 			if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, sent) {
 				t.Errorf("%s: what comes back is other than what was sent: %v", name, err)
 			}
+
 			_ = c.Close()
 		}
 	}
@@ -105,6 +108,7 @@ func TestPipeRelayEnds(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
+
 	const pipe = `\\.\pipe\mullion-relay-end-test`
 	relayTo(t, pipe, socket, filepath.Join(t.TempDir(), "back.sock"))
 	c := untilThere(t, func(ctx context.Context) (net.Conn, error) { return winio.DialPipeContext(ctx, pipe) })
@@ -130,6 +134,7 @@ func TestPipeNamed(t *testing.T) {
 		go echo(l)
 		return pipe
 	}
+
 	administrators := serve("administrators", administratorsOnly)
 	everybody := serve("everybody", "D:P(A;;GA;;;WD)")
 	reading := serve("reading", "D:P(A;;GA;;;BA)(A;;GR;;;WD)")
@@ -157,6 +162,7 @@ func TestPipeNamed(t *testing.T) {
 			if err := piperelay.Ask(c, tt.user, tt.pipe); err != nil {
 				t.Fatal(err)
 			}
+
 			_, _ = c.Write([]byte("hi"))
 			got := make([]byte, 2)
 			_, err := io.ReadFull(c, got)

@@ -71,6 +71,7 @@ func TestOpenReparsePoint(t *testing.T) {
 	if attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
 		t.Errorf("the target: attributes %#x", attributes)
 	}
+
 	attributes, tag = attributeTag(t, open(t, filepath.Join(dir, "file"), 0, openLink))
 	if attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 || tag != 0 {
 		t.Errorf("a plain file: attributes %#x, tag %#x", attributes, tag)
@@ -79,6 +80,7 @@ func TestOpenReparsePoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got, err := windows.GetFileAttributes(p); err != nil || got&windows.FILE_ATTRIBUTE_REPARSE_POINT == 0 {
 		t.Errorf("GetFileAttributes: got %#x, %v", got, err)
 	}
@@ -95,7 +97,9 @@ func TestStatInformation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer l.Close()
+
 	query := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtQueryInformationFile")
 	const afUnix = 0x80000023 // IO_REPARSE_TAG_AF_UNIX
 	for name, want := range map[string]uint32{
@@ -108,6 +112,7 @@ func TestStatInformation(t *testing.T) {
 			creation, access, write, change, allocation, size int64
 			attributes, tag, links, rights                    uint32
 		}
+
 		const class = 68
 		status, _, _ := query.Call(uintptr(h), uintptr(unsafe.Pointer(&io)), uintptr(unsafe.Pointer(&info)),
 			unsafe.Sizeof(info), class)
@@ -115,6 +120,7 @@ func TestStatInformation(t *testing.T) {
 			info.write == 0 {
 			t.Errorf("%s: status %x, %+v", name, status, info)
 		}
+
 		var by windows.ByHandleFileInformation
 		if err := windows.GetFileInformationByHandle(h, &by); err != nil || by.FileAttributes != info.attributes {
 			t.Errorf("%s: GetFileInformationByHandle gives attributes %x, %v", name, by.FileAttributes, err)
@@ -129,6 +135,7 @@ func TestLinkHandleDuplicate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h, err := windows.CreateFile(p, 0, 0, nil, windows.OPEN_EXISTING, openLink, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +145,7 @@ func TestLinkHandleDuplicate(t *testing.T) {
 	if err := windows.DuplicateHandle(self, h, self, &dup, 0, false, windows.DUPLICATE_SAME_ACCESS); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := windows.CloseHandle(h); err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +155,7 @@ func TestLinkHandleDuplicate(t *testing.T) {
 	if err := windows.CloseHandle(dup); err != nil {
 		t.Fatal(err)
 	}
+
 	// The value of a closed handle is used again: it must not be taken for the link.
 	for range 64 {
 		f, err := os.Open(dir)
@@ -173,6 +182,7 @@ func TestFinalPath(t *testing.T) {
 		}
 		return filepath.Base(windows.UTF16ToString(buffer[:n]))
 	}
+
 	if got := final(openLink); got != "link" {
 		t.Errorf("of the link itself: got %q", got)
 	}
@@ -193,6 +203,7 @@ func TestJunction(t *testing.T) {
 		nil); err != nil {
 		t.Fatal(err)
 	}
+
 	wantContent(t, filepath.Join(junction, "file"), "hello")
 	wantTarget(t, junction, target)
 	attributes, tag := attributeTag(t, open(t, junction, 0, openLink))
@@ -202,6 +213,7 @@ func TestJunction(t *testing.T) {
 	if got := lmode(t, junction); got != fs.ModeIrregular {
 		t.Errorf("lstat: got %v, want irregular as on Windows", got)
 	}
+
 	if err := os.RemoveAll(junction); err != nil {
 		t.Fatal(err)
 	}
@@ -233,6 +245,7 @@ func TestSameFileThroughLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	b, err := os.Stat(link)
 	if err != nil {
 		t.Fatal(err)
@@ -241,6 +254,7 @@ func TestSameFileThroughLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !os.SameFile(a, b) || os.SameFile(a, c) {
 		t.Errorf("SameFile: target %v (want true), link itself %v (want false)", os.SameFile(a, b), os.SameFile(a, c))
 	}

@@ -24,6 +24,7 @@ func TestFlushProcessWriteBuffers(t *testing.T) {
 	for range 3 {
 		_, _, _ = flush.Call()
 	}
+
 	// push rdi; push rsi; mov eax, 324 (membarrier); mov edi, 8 (MEMBARRIER_CMD_PRIVATE_EXPEDITED); xor esi, esi;
 	// xor edx, edx; syscall; pop rsi; pop rdi; ret
 	code := []byte{
@@ -33,6 +34,7 @@ func TestFlushProcessWriteBuffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var done uintptr
 	if err := windows.WriteProcessMemory(windows.CurrentProcess(), at, &code[0], uintptr(len(code)), &done); err != nil {
 		t.Fatal(err)
@@ -53,6 +55,7 @@ func TestPlaceholders(t *testing.T) {
 	if allocate.Find() != nil || mapView.Find() != nil {
 		return // as on a Windows that has no placeholders
 	}
+
 	self := uintptr(windows.CurrentProcess())
 	at, _, err := allocate.Call(self, 0, 2*page, windows.MEM_RESERVE|reservePlaceholder, windows.PAGE_NOACCESS, 0, 0)
 	if at == 0 {
@@ -62,6 +65,7 @@ func TestPlaceholders(t *testing.T) {
 	if ok, _, err := free.Call(at, page, release|preservePlaceholder); ok == 0 {
 		t.Fatalf("split: %v", err)
 	}
+
 	if got, _, err := allocate.Call(self, at, page, windows.MEM_RESERVE|windows.MEM_COMMIT|replacePlaceholder,
 		windows.PAGE_READWRITE, 0, 0); got != at {
 		t.Fatalf("replace by memory: %v", err)
@@ -71,6 +75,7 @@ func TestPlaceholders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = windows.CloseHandle(section) }()
 	if got, _, err := mapView.Call(uintptr(section), self, at+page, page, page, replacePlaceholder,
 		windows.PAGE_READWRITE, 0, 0); got != at+page {
@@ -85,6 +90,7 @@ func TestKeepAliveOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = windows.Closesocket(s) }()
+
 	for _, tt := range []struct {
 		name          string
 		option, value int
@@ -98,6 +104,7 @@ func TestKeepAliveOptions(t *testing.T) {
 			}
 		})
 	}
+
 	if err := windows.SetsockoptInt(s, windows.IPPROTO_TCP, 3, -1); !errors.Is(err, windows.WSAEINVAL) {
 		t.Errorf("a negative time: %v, want %v", err, windows.WSAEINVAL)
 	}
@@ -110,8 +117,15 @@ func TestKeepAliveOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer c.Close()
-	config := net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 3}
+	config := net.KeepAliveConfig{
+		Enable:   true,
+		Idle:     5 * time.Second,
+		Interval: time.Second,
+		Count:    3,
+	}
+
 	if err := c.(*net.TCPConn).SetKeepAliveConfig(config); err != nil {
 		t.Error(err)
 	}
@@ -128,6 +142,7 @@ func TestCompressionInformation(t *testing.T) {
 	if _, err := f.Write(make([]byte, 5000)); err != nil {
 		t.Fatal(err)
 	}
+
 	info := [16]byte{8: 0xff} // the size, then the format
 	if err := windows.GetFileInformationByHandleEx(windows.Handle(f.Fd()), fileCompressionInfo, &info[0],
 		uint32(len(info))); err != nil {

@@ -22,7 +22,7 @@ const (
 const everyPart = windows.OWNER_SECURITY_INFORMATION | windows.GROUP_SECURITY_INFORMATION |
 	windows.DACL_SECURITY_INFORMATION
 
-// descriptor is a file's descriptor as text, with rights that Windows has words for as numbers.
+// descriptor returns a file's descriptor as text, with rights that Windows has words for as numbers.
 func descriptor(t *testing.T, path string) string {
 	t.Helper()
 	sd, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, everyPart)
@@ -113,6 +113,7 @@ func TestSetsListAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	open := func(access uint32) windows.Handle {
 		t.Helper()
 		h, err := windows.CreateFile(windows.StringToUTF16Ptr(file), access, windows.FILE_SHARE_READ, nil,
@@ -123,6 +124,7 @@ func TestSetsListAlone(t *testing.T) {
 		t.Cleanup(func() { _ = windows.CloseHandle(h) })
 		return h
 	}
+
 	if err := windows.SetKernelObjectSecurity(open(windows.READ_CONTROL), windows.DACL_SECURITY_INFORMATION, sd); err != windows.ERROR_ACCESS_DENIED { //nolint:errorlint // the system's own, as it is
 		t.Errorf("a handle that may only be asked lets itself be set: %v", err)
 	}
@@ -143,6 +145,7 @@ func TestSetsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	const info = windows.OWNER_SECURITY_INFORMATION | windows.GROUP_SECURITY_INFORMATION
 	if err := windows.SetNamedSecurityInfo(file, windows.SE_FILE_OBJECT, info, user.User.Sid, admins, nil,
 		nil); err != nil {
@@ -152,6 +155,7 @@ func TestSetsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	owner, _, err := sd.Owner()
 	if err != nil || !owner.Equals(user.User.Sid) {
 		t.Errorf("owner: got %s, %v, want %s", owner, err, user.User.Sid)
@@ -160,6 +164,7 @@ func TestSetsOwner(t *testing.T) {
 	if err != nil || !group.Equals(admins) {
 		t.Errorf("group: got %s, %v, want %s", group, err, admins)
 	}
+
 	if !strings.Contains(sd.String(), "(A;ID;FA;;;"+user.User.Sid.String()+")") &&
 		!strings.Contains(sd.String(), "(A;ID;FA;;;LA)") {
 		t.Errorf("what CREATOR OWNER has is not the owner's: %s", sd)
@@ -184,6 +189,7 @@ func TestMakesFilesWithLists(t *testing.T) {
 		if err := windows.CreateDirectory(windows.StringToUTF16Ptr(path), &sa); err != nil {
 			t.Fatal(err)
 		}
+
 		wantDescriptor(t, path, tt.want)
 	}
 }
@@ -195,6 +201,7 @@ func TestListsOfLinks(t *testing.T) {
 	if err := os.Symlink("file", link); err != nil {
 		t.Fatal(err)
 	}
+
 	setList(t, link, "D:(A;;FA;;;BA)", windows.PROTECTED_DACL_SECURITY_INFORMATION)
 	wantDescriptor(t, file, "O:BAG:SYD:PAI(A;;FA;;;BA)")
 	h, err := windows.CreateFile(windows.StringToUTF16Ptr(link), windows.READ_CONTROL|windows.WRITE_DAC,
@@ -204,6 +211,7 @@ func TestListsOfLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer windows.CloseHandle(h)
+
 	sd, err := windows.GetSecurityInfo(h, windows.SE_FILE_OBJECT, everyPart)
 	if err != nil {
 		t.Fatal(err)
@@ -211,6 +219,7 @@ func TestListsOfLinks(t *testing.T) {
 	if want := "O:BAG:SYD:AI" + inFile; sd.String() != want {
 		t.Errorf("the link's own: got %s, want %s", sd, want)
 	}
+
 	if err := windows.SetKernelObjectSecurity(h, windows.DACL_SECURITY_INFORMATION, sd); err != windows.ERROR_NOT_SUPPORTED { //nolint:errorlint // the system's own, as it is
 		t.Errorf("setting the link's own: got %v, want %v", err, windows.ERROR_NOT_SUPPORTED)
 	}

@@ -19,12 +19,14 @@ func TestShares(t *testing.T) {
 	if err := os.Rename(share+`\made\below\new`, share+`\made\moved`); err != nil {
 		t.Error(err)
 	}
+
 	if entries, err := os.ReadDir(share + `\made`); err != nil || len(entries) != 2 {
 		t.Errorf("entries: %v, %v", entries, err)
 	}
 	if _, err := os.Stat(`\\server\none\file`); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a share that is not there: %v", err)
 	}
+
 	dir := t.TempDir()
 	link := symlink(t, share, filepath.Join(dir, "link"))
 	wantTarget(t, link, `\\server\share`)
@@ -32,6 +34,7 @@ func TestShares(t *testing.T) {
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link: %v, %v", info, err)
 	}
+
 	if info, err := os.Stat(link); err != nil || !info.IsDir() {
 		t.Errorf("what the link leads to: %v, %v", info, err)
 	}
@@ -41,11 +44,13 @@ func TestShares(t *testing.T) {
 	if out, err := exec.Command("cmd", "/c", "mklink", "/D", filepath.Join(dir, "by-cmd"), share+`\made`).CombinedOutput(); err != nil {
 		t.Errorf("mklink: %v %s", err, out)
 	}
+
 	wantContent(t, filepath.Join(dir, `by-cmd\moved`), "new")
 	moved := filepath.Join(mkdir(t, filepath.Join(dir, `a\b`)), "moved-link")
 	if err := os.Rename(link, moved); err != nil {
 		t.Error(err)
 	}
+
 	wantTarget(t, moved, `\\server\share`)
 	wantContent(t, filepath.Join(moved, "file"), "in the share")
 	if err := os.RemoveAll(dir); err != nil {

@@ -29,6 +29,7 @@ func TestUDPListen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer client.Close()
 	if _, err := client.Write([]byte("ping")); err != nil {
 		t.Fatal(err)
@@ -37,6 +38,7 @@ func TestUDPListen(t *testing.T) {
 	if err := server.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+
 	n, _, err := server.ReadFrom(buffer)
 	if err != nil || string(buffer[:n]) != "ping" {
 		t.Errorf("read: got %q, %v", buffer[:n], err)
@@ -83,6 +85,7 @@ func TestUnixSocketFile(t *testing.T) {
 			t.Errorf("mode: got %v, want a socket", info.Mode())
 		}
 	}
+
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +93,7 @@ func TestUnixSocketFile(t *testing.T) {
 	if len(entries) != 1 || entries[0].Type() != fs.ModeSocket {
 		t.Errorf("entries: got %v, want one socket", entries)
 	}
+
 	if _, err := net.Listen("unix", path); err == nil {
 		t.Error("listened twice on the same path")
 	}
@@ -99,6 +103,7 @@ func TestUnixSocketFile(t *testing.T) {
 	if got := l.Addr().String(); got != path {
 		t.Errorf("address: got %q, want %q", got, path)
 	}
+
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +117,7 @@ func TestUnixEcho(t *testing.T) {
 	if _, err := rand.Read(want); err != nil {
 		t.Fatal(err)
 	}
+
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -125,6 +131,7 @@ func TestUnixEcho(t *testing.T) {
 				_, _ = c.Write(want)
 				_ = c.(*net.UnixConn).CloseWrite()
 			}()
+
 			got, err := io.ReadAll(c)
 			if err != nil {
 				t.Error(err)
@@ -133,6 +140,7 @@ func TestUnixEcho(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -144,6 +152,7 @@ func TestUnixAddresses(t *testing.T) {
 			accepted <- c
 		}
 	}()
+
 	c, err := net.Dial("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +161,7 @@ func TestUnixAddresses(t *testing.T) {
 	if got := c.RemoteAddr().String(); got != path {
 		t.Errorf("client's remote address: got %q, want %q", got, path)
 	}
+
 	select {
 	case s := <-accepted:
 		defer s.Close()
@@ -161,6 +171,7 @@ func TestUnixAddresses(t *testing.T) {
 		if got := s.RemoteAddr(); got == nil || got.Network() != "unix" {
 			t.Errorf("server's remote address: got %v, want an unnamed unix address", got)
 		}
+
 	case <-time.After(5 * time.Second):
 		t.Fatal("the connection was not accepted")
 	}
@@ -173,11 +184,13 @@ func TestUnixHTTP(t *testing.T) {
 	})}
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()
+
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
 		error,
 	) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
+
 	for i := range 50 {
 		response, err := client.Get(fmt.Sprintf("http://unix/%d", i))
 		if err != nil {
@@ -200,12 +213,14 @@ func TestUnixRefused(t *testing.T) {
 	if _, err := net.Dial("unix", path); !errors.Is(err, windows.WSAECONNREFUSED) {
 		t.Errorf("dial a socket nobody listens on: got %v, want refused", err)
 	}
+
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := net.Dial("unix", path); err == nil {
 		t.Error("dialled a socket that is not there")
 	}
+
 	again, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -243,6 +258,7 @@ func TestUnixRefusesStrangers(t *testing.T) {
 	if port == 0 {
 		t.Skip("no loopback port behind the socket: this is not Wine")
 	}
+
 	stranger, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return // refused is just as good
@@ -253,6 +269,7 @@ func TestUnixRefusesStrangers(t *testing.T) {
 	if n, err := stranger.Read(make([]byte, 8)); n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a stranger got %d bytes, %v; want the connection closed", n, err)
 	}
+
 	c, err := net.Dial("unix", path) // and the listener still serves
 	if err != nil {
 		t.Fatal(err)
@@ -261,6 +278,7 @@ func TestUnixRefusesStrangers(t *testing.T) {
 	if _, err := c.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		t.Error(err)
 	}
@@ -278,6 +296,7 @@ func TestPatchedLibrariesStay(t *testing.T) {
 				_ = windows.FreeLibrary(library)
 			}
 		}
+
 		text, err := windows.UTF16PtrFromString(name)
 		if err != nil {
 			t.Fatal(err)

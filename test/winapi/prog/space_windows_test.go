@@ -23,6 +23,7 @@ func TestFreeSpaceOfFewFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var available, size, free uint64
 		if err := windows.GetDiskFreeSpaceEx(name, &available, &size, &free); err != nil {
 			t.Fatal(err)
@@ -30,6 +31,7 @@ func TestFreeSpaceOfFewFiles(t *testing.T) {
 		if size != 2*gib {
 			t.Errorf("%s has %d bytes, want 2 GiB", path, size)
 		}
+
 		for kind, got := range map[string]uint64{"available": available, "free": free} {
 			if got < want.least || got > want.most {
 				t.Errorf("%s: %d bytes are %s, want %d to %d", path, got, kind, want.least, want.most)

@@ -34,6 +34,7 @@ func newAuthority(t *testing.T, trusted bool, template *x509.Certificate) *autho
 	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		t.Fatal(err)
 	}
+
 	template.SerialNumber, template.Subject = big.NewInt(1), pkix.Name{CommonName: t.Name()}
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
@@ -41,6 +42,7 @@ func newAuthority(t *testing.T, trusted bool, template *x509.Certificate) *autho
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if a.certificate, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +64,7 @@ func trust(t *testing.T, der []byte) {
 		err = windows.CertAddCertificateContextToStore(store, made, windows.CERT_STORE_ADD_ALWAYS, nil)
 		return errors.Join(err, windows.CertFreeCertificateContext(made))
 	})
+
 	t.Cleanup(func() {
 		inRoots(t, func(store windows.Handle) error {
 			made, err := windows.CertCreateCertificateContext(windows.X509_ASN_ENCODING, &der[0], uint32(len(der)))
@@ -74,6 +77,7 @@ func trust(t *testing.T, der []byte) {
 			if err != nil {
 				return err
 			}
+
 			return windows.CertDeleteCertificateFromStore(found)
 		})
 	})
@@ -111,6 +115,7 @@ func (a *authority) make(t *testing.T, change func(*x509.Certificate)) *x509.Cer
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	made, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +123,7 @@ func (a *authority) make(t *testing.T, change func(*x509.Certificate)) *x509.Cer
 	return made
 }
 
-// verdict is what a verifier says of a certificate, in one word.
+// verdict returns what a verifier says of a certificate, in one word.
 func verdict(err error) string {
 	if err == nil {
 		return "good"
@@ -129,6 +134,7 @@ func verdict(err error) string {
 	if _, is := errors.AsType[x509.UnknownAuthorityError](err); is {
 		return "authority"
 	}
+
 	if invalid, is := errors.AsType[x509.CertificateInvalidError](err); is {
 		switch invalid.Reason {
 		case x509.Expired:
@@ -137,6 +143,7 @@ func verdict(err error) string {
 			return "usage"
 		}
 	}
+
 	return err.Error()
 }
 
@@ -164,6 +171,7 @@ func TestServersOfTLS(t *testing.T) {
 		}
 		return
 	}
+
 	known, stranger := newAuthority(t, true, &x509.Certificate{}), newAuthority(t, false, &x509.Certificate{})
 	ips := func(texts ...string) func(*x509.Certificate) {
 		return func(c *x509.Certificate) {
@@ -172,12 +180,14 @@ func TestServersOfTLS(t *testing.T) {
 			}
 		}
 	}
+
 	names := func(names ...string) func(*x509.Certificate) {
 		return func(c *x509.Certificate) { c.DNSNames = names }
 	}
 	common := func(name string, others ...string) func(*x509.Certificate) {
 		return func(c *x509.Certificate) { c.Subject.CommonName, c.DNSNames = name, others }
 	}
+
 	rows := map[string]struct {
 		by   *authority
 		leaf func(*x509.Certificate)
@@ -216,6 +226,7 @@ func TestServersOfTLS(t *testing.T) {
 		}, "10.213.0.254", "usage"},
 		"stranger": {stranger, ips("10.213.0.254"), "10.213.0.254", "authority"},
 	}
+
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			leaf := row.by.make(t, row.leaf)
@@ -229,14 +240,17 @@ func TestServersOfTLS(t *testing.T) {
 			}
 		})
 	}
+
 	// A signature's number that begins with a zero byte is a number like others.
 	short := known.make(t, names("a.example"))
 	for !isShort(t, short) {
 		short = known.make(t, names("a.example"))
 	}
+
 	if _, err := short.Verify(x509.VerifyOptions{DNSName: "a.example"}); err != nil {
 		t.Errorf("Windows' verifier says %q of the signature %x", verdict(err), short.Signature)
 	}
+
 	// A name with letters that ASCII has not is that of its Punycode, which Go's own verifier leaves to its callers.
 	leaf := known.make(t, names("xn--bcher-kva.example"))
 	for host, want := range map[string]string{"bücher.example": "good", "bûcher.example": "name"} {

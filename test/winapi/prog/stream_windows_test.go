@@ -61,6 +61,7 @@ func pair(t *testing.T) (client, server sock) {
 	if err := windows.Listen(listener.s, 5); err != nil {
 		t.Fatal(err)
 	}
+
 	address, err := windows.Getsockname(listener.s)
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +70,7 @@ func pair(t *testing.T) (client, server sock) {
 	if err := windows.Connect(client.s, address); err != nil {
 		t.Fatal(err)
 	}
+
 	accepted, _, err := procAccept.Call(uintptr(listener.s), 0, 0)
 	if windows.Handle(accepted) == windows.InvalidHandle {
 		t.Fatal(err)
@@ -232,6 +234,7 @@ func TestStreamWaitsAndWouldNotWait(t *testing.T) {
 	if got, err := b.recv(5, peek); err != nil || got != "three" {
 		t.Errorf("MSG_PEEK: %q, %v", got, err)
 	}
+
 	b.expect("three")
 }
 
@@ -242,10 +245,12 @@ func TestStreamPartialSend(t *testing.T) {
 	for i := range big {
 		big[i] = byte(rand.Uint32())
 	}
+
 	n, err := a.send(string(big))
 	if err != nil || n <= 0 || n >= len(big) {
 		t.Fatalf("a send of 24 MB that does not wait: %d, %v", n, err)
 	}
+
 	for err == nil { // Linux takes some more in the background
 		var more int
 		more, err = a.send(string(big[n:min(n+1<<20, len(big))]))
@@ -254,6 +259,7 @@ func TestStreamPartialSend(t *testing.T) {
 			t.Fatal("all 24 MB went without a reader")
 		}
 	}
+
 	fails(t, "send to a full socket", err, windows.WSAEWOULDBLOCK)
 	b.expect(string(big[:n]))
 }
@@ -265,6 +271,7 @@ func TestStreamLargeBothWays(t *testing.T) {
 	for i := range data {
 		data[i] = byte(i * i >> 7)
 	}
+
 	done := make(chan error, 2)
 	for _, s := range []sock{a, b} {
 		go func() {
@@ -274,6 +281,7 @@ func TestStreamLargeBothWays(t *testing.T) {
 			}
 			done <- err
 		}()
+
 		go func() {
 			got := make([]byte, 0, len(data))
 			for len(got) < len(data) {
@@ -288,9 +296,11 @@ func TestStreamLargeBothWays(t *testing.T) {
 				done <- errors.New("other bytes came than were sent")
 				return
 			}
+
 			done <- nil
 		}()
 	}
+
 	for range 4 {
 		select {
 		case err := <-done:
@@ -318,6 +328,7 @@ func TestStreamOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	a.write("223344end")
 	for i, o := range receives {
 		n, err := b.result(o)
@@ -325,6 +336,7 @@ func TestStreamOrder(t *testing.T) {
 			t.Errorf("receive %d: %q, %v, want %q", i, o.buffer[:n], err, want)
 		}
 	}
+
 	b.expect("end")
 
 	// A large send is under way when a small one is made.
@@ -336,6 +348,7 @@ func TestStreamOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	b.expect(string(large.buffer) + "last")
 	for _, o := range []*operation{large, small} {
 		if n, err := a.result(o); err != nil || n != len(o.buffer) {
@@ -356,6 +369,7 @@ func TestStreamEvent(t *testing.T) {
 		if i == 3 {
 			time.AfterFunc(100*time.Millisecond, func() { _, _ = a.send("4") })
 		}
+
 		err := b.start(o, true)
 		if err != nil && !errors.Is(err, windows.ERROR_IO_PENDING) {
 			t.Fatal(err)
@@ -363,10 +377,12 @@ func TestStreamEvent(t *testing.T) {
 		if !signaled(o.HEvent, soon) {
 			t.Fatalf("receive %d does not signal its event (%v)", i, err)
 		}
+
 		if n, err := b.result(o); err != nil || n != 1 || o.buffer[0] != '1'+byte(i) {
 			t.Errorf("receive %d: %d bytes, %q, %v", i, n, o.buffer, err)
 		}
 	}
+
 	if err := b.start(o, true); !errors.Is(err, windows.ERROR_IO_PENDING) {
 		t.Fatalf("receive without data: %v", err)
 	}
@@ -376,6 +392,7 @@ func TestStreamEvent(t *testing.T) {
 	if err := windows.CancelIoEx(b.s, &o.Overlapped); err != nil {
 		t.Error(err)
 	}
+
 	_, err := b.result(o)
 	fails(t, "the result of a receive that was cancelled", err, windows.ERROR_OPERATION_ABORTED)
 }
@@ -386,6 +403,7 @@ func TestStreamSelectEvents(t *testing.T) {
 	b.expect("before")
 	e := event(t)
 	b.must(procEventSelect, uintptr(e), fdRead|fdWrite|fdClose)
+
 	// events are those that came since the last call
 	events := func() (all int) {
 		for {
@@ -397,9 +415,11 @@ func TestStreamSelectEvents(t *testing.T) {
 			all |= int(record[0])
 		}
 	}
+
 	if got := events(); got&fdWrite == 0 || got&fdClose != 0 {
 		t.Errorf("events at first: %#x", got)
 	}
+
 	for range 5 { // each receive makes FD_READ possible again
 		a.write("ab")
 		if got := events(); got != fdRead {
@@ -411,6 +431,7 @@ func TestStreamSelectEvents(t *testing.T) {
 		}
 		b.expect("b")
 	}
+
 	_, err := b.recv(1, 0)
 	fails(t, "recv without data", err, windows.WSAEWOULDBLOCK)
 	a.must(procShutdown, sdSend)
@@ -426,14 +447,17 @@ func TestStreamSelect(t *testing.T) {
 			count uint32
 			array [64]uintptr
 		}{count: 1}
+
 		set.array[0] = uintptr(b.s)
 		limit := windows.Timeval{Sec: int32(d / time.Second), Usec: int32(d % time.Second / time.Microsecond)}
 		n, _, err := procSelect.Call(0, uintptr(unsafe.Pointer(&set)), 0, 0, uintptr(unsafe.Pointer(&limit)))
 		if int32(n) < 0 {
 			t.Fatal(err)
 		}
+
 		return n == 1 && set.count == 1
 	}
+
 	for range 5 {
 		if readable(10 * time.Millisecond) {
 			t.Fatal("readable without data")
@@ -442,12 +466,14 @@ func TestStreamSelect(t *testing.T) {
 		if !readable(soon) {
 			t.Fatal("not readable with data")
 		}
+
 		b.expect("a")
 		if !readable(soon) {
 			t.Fatal("not readable with what is left")
 		}
 		b.expect("b")
 	}
+
 	a.must(procShutdown, sdSend)
 	if !readable(soon) {
 		t.Error("not readable at the end")
@@ -464,18 +490,22 @@ func TestStreamSpeed(t *testing.T) {
 		}
 		return time.Since(begin)
 	}
+
 	a, b := pair(t)
 	c, d := pair(t)
 	for _, s := range []sock{c, d} {
 		s.must(procEventSelect, 0, 0)
 	}
+
 	for _, s := range []sock{a, b} {
 		s.nonblocking() // as WSAEventSelect makes the others
 	}
+
 	var here, wine []time.Duration
 	for range 3 {
 		here, wine = append(here, measure(a, b)), append(wine, measure(c, d))
 	}
+
 	fast, slow := slices.Min(here), slices.Min(wine)
 	t.Logf("200 sends and receives: %v, by Wine's server %v", fast, slow)
 	if fast*2 > slow {

@@ -26,6 +26,7 @@ func TestStreamEnds(t *testing.T) {
 	if got, err := b.recv(1, 0); err != nil || got != "" {
 		t.Errorf("after the peer's SD_SEND: %q, %v", got, err)
 	}
+
 	b.write("half") // half-closed: the other way stays
 	a.expect("yhalf")
 	b.must(procShutdown, sdReceive)
@@ -40,8 +41,9 @@ func TestStreamEnds(t *testing.T) {
 	if err := windows.Closesocket(a.s); err != nil {
 		t.Fatal(err)
 	}
+
 	// Wine's server may have taken the error from Linux before, which tells it once.
-	if got, err := b.recv(1, 0); got != "" || err != nil && !errors.Is(err, windows.WSAECONNRESET) {
+	if got, err := b.recv(1, 0); got != "" || (err != nil && !errors.Is(err, windows.WSAECONNRESET)) {
 		t.Errorf("recv after RST: %q, %v", got, err)
 	}
 	_, err = b.send("x")
@@ -56,6 +58,7 @@ func TestStreamEnds(t *testing.T) {
 	if got, err := b.recv(1, 0); err != nil || got != "" {
 		t.Errorf("after the peer has closed: %q, %v", got, err)
 	}
+
 	_, err = a.recv(1, 0)
 	fails(t, "recv on a socket that was closed", err, windows.Errno(10038)) // WSAENOTSOCK
 }
@@ -86,6 +89,7 @@ func TestStreamCloseWhileReceiving(t *testing.T) {
 	if err := b.start(o, true); !errors.Is(err, windows.ERROR_IO_PENDING) {
 		t.Fatal(err)
 	}
+
 	blocked := make(chan error)
 	go func() {
 		_, err := a.recv(1, 0)
@@ -95,9 +99,11 @@ func TestStreamCloseWhileReceiving(t *testing.T) {
 	if err := windows.Closesocket(b.s); err != nil {
 		t.Fatal(err)
 	}
+
 	if !signaled(o.HEvent, soon) {
 		t.Error("a receive does not end when its socket is closed")
 	}
+
 	select {
 	case err := <-blocked: // the other end sees the end, though a receive was under way
 		if err != nil {
@@ -118,11 +124,13 @@ func TestStreamInherited(t *testing.T) {
 	if err := windows.SetHandleInformation(b.s, windows.HANDLE_FLAG_INHERIT, windows.HANDLE_FLAG_INHERIT); err != nil {
 		t.Fatal(err)
 	}
+
 	cmd.SysProcAttr = &syscall.SysProcAttr{AdditionalInheritedHandles: []syscall.Handle{syscall.Handle(b.s)}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+
 	a.expect("from the child")
 	a.write("after")
 	b.expect("after")

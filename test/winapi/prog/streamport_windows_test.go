@@ -48,7 +48,7 @@ func (p completionPort) bind(s sock, skips bool) {
 	}
 }
 
-// next is the next completion: of which operation, and with how many bytes. nil: none came.
+// next returns the next completion: of which operation, and with how many bytes. nil: none came.
 func (p completionPort) next(d time.Duration) (*operation, int, error) {
 	var n uint32
 	var key uintptr
@@ -80,10 +80,12 @@ func TestStreamPort(t *testing.T) {
 				if now {
 					a.write(text)
 				}
+
 				received := b.start(in, true)
 				if now != (received == nil) {
 					t.Fatalf("receive %d: %v", i, received)
 				}
+
 				want := map[*operation]bool{in: !now || !skips}
 				if !now {
 					if err := a.start(out, false); err != nil {
@@ -91,11 +93,13 @@ func TestStreamPort(t *testing.T) {
 					}
 					want[out] = !skips
 				}
+
 				for o, comes := range want {
 					if !comes {
 						delete(want, o)
 					}
 				}
+
 				for len(want) > 0 {
 					o, n, err := p.next(soon)
 					if !want[o] || n != len(text) || err != nil {
@@ -103,6 +107,7 @@ func TestStreamPort(t *testing.T) {
 					}
 					delete(want, o)
 				}
+
 				if got := string(in.buffer[:in.InternalHigh]); got != text || in.Internal != 0 {
 					t.Fatalf("receive %d: %q, status %#x", i, got, in.Internal)
 				}
@@ -110,6 +115,7 @@ func TestStreamPort(t *testing.T) {
 					p.empty()
 				}
 			}
+
 			p.empty()
 		})
 	}
@@ -136,6 +142,7 @@ func TestStreamZeroBytes(t *testing.T) {
 		if i%3 == 0 { // there before it is waited for
 			a.write(text)
 		}
+
 		err := b.start(wait, true)
 		if i%3 != 0 {
 			if !errors.Is(err, windows.ERROR_IO_PENDING) {
@@ -146,6 +153,7 @@ func TestStreamZeroBytes(t *testing.T) {
 		} else if err != nil {
 			t.Fatalf("wait %d: %v", i, err)
 		}
+
 		if got, err := b.recv(100, 0); err != nil || got != text {
 			t.Fatalf("receive %d: %q, %v", i, got, err)
 		}
@@ -156,6 +164,7 @@ func TestStreamZeroBytes(t *testing.T) {
 		}
 		a.expect(text)
 	}
+
 	p.empty()
 	if err := b.start(wait, true); !errors.Is(err, windows.ERROR_IO_PENDING) {
 		t.Fatal(err)
@@ -176,6 +185,7 @@ func TestStreamManyThreads(t *testing.T) {
 		got   []byte
 		calls int
 	}
+
 	ends := map[windows.Handle]*end{}
 	var streams []*end
 	for range pairs {
@@ -187,6 +197,7 @@ func TestStreamManyThreads(t *testing.T) {
 			streams = append(streams, e)
 		}
 	}
+
 	want := func(i int) []byte {
 		data := make([]byte, size)
 		for j := range data {
@@ -194,9 +205,11 @@ func TestStreamManyThreads(t *testing.T) {
 		}
 		return data
 	}
+
 	var all sync.WaitGroup
 	all.Add(len(streams))
 	failed := make(chan error, 100)
+
 	// receive asks until an answer has to come by the port, and returns whether all has come.
 	receive := func(e *end, o *operation) bool {
 		for {
@@ -208,12 +221,14 @@ func TestStreamManyThreads(t *testing.T) {
 				failed <- fmt.Errorf("receive: %d bytes, %w", o.InternalHigh, err)
 				return true
 			}
+
 			e.got = append(e.got, o.buffer[:o.InternalHigh]...)
 			if len(e.got) >= messages*size {
 				return true
 			}
 		}
 	}
+
 	for range threads {
 		go func() {
 			for {
@@ -223,6 +238,7 @@ func TestStreamManyThreads(t *testing.T) {
 				if err := windows.GetQueuedCompletionStatus(p.h, &n, &key, &o, windows.INFINITE); err != nil && o == nil {
 					return
 				}
+
 				e := ends[windows.Handle(key)]
 				op := (*operation)(unsafe.Pointer(o))
 				if e == nil {
@@ -231,6 +247,7 @@ func TestStreamManyThreads(t *testing.T) {
 				if len(op.buffer) == size { // a send
 					continue
 				}
+
 				e.got = append(e.got, op.buffer[:n]...)
 				if len(e.got) >= messages*size || receive(e, op) {
 					all.Done()
@@ -238,12 +255,14 @@ func TestStreamManyThreads(t *testing.T) {
 			}
 		}()
 	}
+
 	for _, e := range streams {
 		o := newOperation(make([]byte, 7000))
 		if receive(e, o) {
 			t.Fatal("data before any was sent")
 		}
 	}
+
 	for _, e := range streams {
 		go func() {
 			for i := range messages {
@@ -254,11 +273,13 @@ func TestStreamManyThreads(t *testing.T) {
 			}
 		}()
 	}
+
 	done := make(chan struct{})
 	go func() {
 		all.Wait()
 		close(done)
 	}()
+
 	select {
 	case err := <-failed:
 		t.Fatal(err)
@@ -266,6 +287,7 @@ func TestStreamManyThreads(t *testing.T) {
 		t.Fatal("not all has come")
 	case <-done:
 	}
+
 	for _, e := range streams {
 		for i := range messages {
 			if part := e.got[i*size : (i+1)*size]; !bytes.Equal(part, want(i)) {
@@ -273,6 +295,7 @@ func TestStreamManyThreads(t *testing.T) {
 			}
 		}
 	}
+
 	for range threads {
 		if err := windows.PostQueuedCompletionStatus(p.h, 0, 0, nil); err != nil {
 			t.Error(err)
@@ -292,6 +315,7 @@ func TestStreamPortEx(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	a.write("001122")
 	var got []*operation
 	for len(got) < 3 {
@@ -301,6 +325,7 @@ func TestStreamPortEx(t *testing.T) {
 			internal uintptr
 			n        uint32
 		}
+
 		var n uint32
 		ok, _, err := procCompletionEx.Call(uintptr(p.h), uintptr(unsafe.Pointer(&entries)), uintptr(len(entries)),
 			uintptr(unsafe.Pointer(&n)), uintptr(soon.Milliseconds()), 0)
@@ -311,11 +336,13 @@ func TestStreamPortEx(t *testing.T) {
 			got = append(got, e.o)
 		}
 	}
+
 	for i, o := range receives {
 		if want := fmt.Sprintf("%d%d", i, i); got[i] != o || string(o.buffer) != want {
 			t.Errorf("receive %d: %q, want %q", i, o.buffer, want)
 		}
 	}
+
 	a.write("33") // nothing is under way any more
 	if err := b.start(receives[0], true); err != nil || string(receives[0].buffer) != "33" {
 		t.Errorf("receive at once: %q, %v", receives[0].buffer, err)

@@ -27,6 +27,7 @@ func TestManyThreads(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -39,12 +40,14 @@ func churn(dir, socket string, round int) error {
 	if err := os.WriteFile(filepath.Join(dir, "data", "key"), []byte(want), 0o666); err != nil {
 		return err
 	}
+
 	if err := os.Symlink("data", filepath.Join(dir, "tmp")); err != nil {
 		return err
 	}
 	if err := os.Rename(filepath.Join(dir, "tmp"), filepath.Join(dir, "current")); err != nil {
 		return err
 	}
+
 	got, err := os.ReadFile(filepath.Join(dir, "current", "key"))
 	if err != nil || string(got) != want {
 		return fmt.Errorf("read through the link: got %q, want %q: %w", got, want, err)
@@ -52,6 +55,7 @@ func churn(dir, socket string, round int) error {
 	if target, err := os.Readlink(filepath.Join(dir, "current")); err != nil || target != "data" {
 		return fmt.Errorf("target: got %q: %w", target, err)
 	}
+
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		return fmt.Errorf("entries: got %v: %w", entries, err)
 	}
@@ -61,6 +65,7 @@ func churn(dir, socket string, round int) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
+
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
 		return fmt.Errorf("the folder is still there: %w", err)
 	}
@@ -76,6 +81,7 @@ func roundTrip(socket, message string) error {
 	if _, err := c.Write([]byte(message)); err != nil {
 		return err
 	}
+
 	answer := make([]byte, len(message))
 	if _, err := io.ReadFull(c, answer); err != nil {
 		return err

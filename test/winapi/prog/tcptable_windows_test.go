@@ -19,6 +19,7 @@ func loopbackPorts(t *testing.T) map[int]bool {
 		tableBasicListener, 0); code != 0 {
 		t.Fatalf("list listening sockets: %v", windows.Errno(code))
 	}
+
 	ports := map[int]bool{}
 	for i := range binary.LittleEndian.Uint32(buffer) {
 		row := buffer[4+20*i:] // MIB_TCPROW: state, local address, local port, remote address, remote port
@@ -26,5 +27,6 @@ func loopbackPorts(t *testing.T) map[int]bool {
 			ports[int(binary.BigEndian.Uint16(row[8:]))] = true
 		}
 	}
+
 	return ports
 }

@@ -17,12 +17,14 @@ func processNamed(t *testing.T, name string) uint32 {
 		t.Fatal(err)
 	}
 	defer windows.CloseHandle(snapshot)
+
 	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
 	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
 		if strings.EqualFold(windows.UTF16ToString(entry.ExeFile[:]), name) {
 			return entry.ProcessID
 		}
 	}
+
 	t.Fatalf("no process %s: %v", name, err)
 	return 0
 }
@@ -42,7 +44,7 @@ func tokenOf(t *testing.T, pid uint32) windows.Token {
 	return token
 }
 
-// userOf is the SID of a token's user.
+// userOf returns the SID of a token's user.
 func userOf(t *testing.T, token windows.Token) string {
 	t.Helper()
 	user, err := token.GetTokenUser()
@@ -66,12 +68,14 @@ func TestSystemToken(t *testing.T) {
 	if got := userOf(t, token); got != system {
 		t.Errorf("user of the token of services.exe: %s", got)
 	}
+
 	var length uint32
 	if err := windows.GetTokenInformation(token, windows.TokenUser, nil, 0, &length); err != windows.ERROR_INSUFFICIENT_BUFFER {
 		t.Errorf("without room: %v", err)
 	} else if want := uint32(unsafe.Sizeof(windows.Tokenuser{})) + 12; length != want {
 		t.Errorf("room wanted: %d bytes, want %d", length, want)
 	}
+
 	var copied windows.Token
 	if err := windows.DuplicateTokenEx(token, windows.TOKEN_QUERY|windows.TOKEN_IMPERSONATE|windows.TOKEN_DUPLICATE, nil,
 		windows.SecurityImpersonation, windows.TokenImpersonation, &copied); err != nil {
@@ -81,6 +85,7 @@ func TestSystemToken(t *testing.T) {
 	if got := userOf(t, copied); got != system {
 		t.Errorf("user of the copy: %s", got)
 	}
+
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := windows.SetThreadToken(nil, copied); err != nil {
@@ -98,6 +103,7 @@ func TestSystemToken(t *testing.T) {
 	if err := token.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	for range 8 {
 		other := tokenOf(t, windows.GetCurrentProcessId())
 		defer other.Close()

@@ -15,11 +15,17 @@ func backup(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	file, err := windows.CreateFile(name, windows.GENERIC_READ, windows.FILE_SHARE_READ, nil, windows.OPEN_EXISTING,
 		windows.FILE_FLAG_BACKUP_SEMANTICS, 0)
 	if err != nil {
-		return &os.PathError{Op: "open", Path: args[0], Err: err}
+		return &os.PathError{
+			Op:   "open",
+			Path: args[0],
+			Err:  err,
+		}
 	}
+
 	defer func() { _ = windows.CloseHandle(file) }()
 	read := windows.NewLazySystemDLL("kernel32.dll").NewProc("BackupRead")
 	var (
@@ -28,6 +34,7 @@ func backup(args []string) error {
 		got     uint32
 		context uintptr
 	)
+
 	for {
 		ok, _, err := read.Call(uintptr(file), uintptr(unsafe.Pointer(&piece)), uintptr(len(piece)),
 			uintptr(unsafe.Pointer(&got)), 0, 0, uintptr(unsafe.Pointer(&context)))
@@ -39,6 +46,7 @@ func backup(args []string) error {
 		}
 		all = append(all, piece[:got]...)
 	}
+
 	// As go-winio ends it: without a buffer, and without a place for the count.
 	if ok, _, err := read.Call(uintptr(file), 0, 0, 0, 1, 0, uintptr(unsafe.Pointer(&context))); ok == 0 || context != 0 {
 		return fmt.Errorf("BackupRead, to end: %w", err)

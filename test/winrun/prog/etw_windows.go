@@ -18,6 +18,7 @@ func writeEvents([]string) error {
 	if err != nil {
 		return err
 	}
+
 	write := func(name string, level etw.Level, keyword uint64, fields ...etw.FieldOpt) {
 		err = errors.Join(err, p.WriteEvent(name, etw.WithEventOpts(etw.WithLevel(level), etw.WithKeyword(keyword)), fields))
 	}
@@ -25,5 +26,6 @@ func writeEvents([]string) error {
 	write("Late", etw.LevelWarning, 2, etw.StringField("text", `it is "late"`), etw.Int64Field("number", 7))
 	write("Verbose", etw.LevelVerbose, 2, etw.StringField("text", "not asked for"))
 	write("End", etw.LevelAlways, 0, etw.BoolField("end", true))
+
 	return errors.Join(err, p.Close())
 }

@@ -44,6 +44,7 @@ func main() {
 		"etw":        writeEvents,
 		"window":     window,
 	}
+
 	run, ok := verbs[os.Args[1]]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "no verb %q\n", os.Args[1])
@@ -120,6 +121,7 @@ func allocate(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	kernel32 := syscall.NewLazyDLL("kernel32.dll").NewProc("VirtualAlloc")
 	for n := range want {
 		const block, commitReserve, readWrite = 1 << 20, 0x3000, 4
@@ -132,6 +134,7 @@ func allocate(args []string) error {
 			*(*byte)(unsafe.Add(nil, p+i)) = 1 // memory of VirtualAlloc, not Go's
 		}
 	}
+
 	fmt.Printf("got %d MiB\n", want)
 	return nil
 }

@@ -33,7 +33,7 @@ func serve(args []string) error {
 	return svc.Run(args[0], &service{log: log, accepts: args[2]})
 }
 
-// whoStarts is the answer of Go's library, and the program's parent, by whose name .NET's
+// whoStarts returns the answer of Go's library, and the program's parent, by whose name .NET's
 // WindowsServiceHelpers.IsWindowsService goes since 6.0.9 (https://github.com/dotnet/runtime/pull/74188).
 func whoStarts() string {
 	is, err := svc.IsWindowsService()
@@ -45,6 +45,7 @@ func whoStarts() string {
 		return err.Error()
 	}
 	defer func() { _ = windows.CloseHandle(snapshot) }()
+
 	names, parent := map[uint32]string{}, uint32(0)
 	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
 	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
@@ -53,6 +54,7 @@ func whoStarts() string {
 			parent = entry.ParentProcessID
 		}
 	}
+
 	return fmt.Sprintf("Go's answer %v, child of %s", is, names[parent])
 }
 
@@ -75,6 +77,7 @@ func (s *service) Execute(args []string, requests <-chan svc.ChangeRequest, stat
 	if strings.Contains(s.accepts, "F") {
 		syscall.ExitProcess(5)
 	}
+
 	accepts := svc.Accepted(0)
 	for letter, bit := range map[string]svc.Accepted{
 		"s": svc.AcceptStop, "h": svc.AcceptShutdown, "p": svc.AcceptPreShutdown,
@@ -83,10 +86,12 @@ func (s *service) Execute(args []string, requests <-chan svc.ChangeRequest, stat
 			accepts |= bit
 		}
 	}
+
 	status <- svc.Status{State: svc.Running, Accepts: accepts}
 	if strings.Contains(s.accepts, "f") {
 		return false, 3
 	}
+
 	for request := range requests {
 		switch request.Cmd {
 		case svc.Interrogate:
@@ -97,6 +102,7 @@ func (s *service) Execute(args []string, requests <-chan svc.ChangeRequest, stat
 			if strings.Contains(s.accepts, "x") {
 				syscall.ExitProcess(0)
 			}
+
 		case svc.Shutdown:
 			s.say("shutdown")
 		case svc.PreShutdown:
@@ -105,6 +111,7 @@ func (s *service) Execute(args []string, requests <-chan svc.ChangeRequest, stat
 			s.say("control %d", request.Cmd)
 			continue
 		}
+
 		if strings.Contains(s.accepts, "n") {
 			continue
 		}
@@ -115,5 +122,6 @@ func (s *service) Execute(args []string, requests <-chan svc.ChangeRequest, stat
 		s.say("ended")
 		return false, 0
 	}
+
 	return false, 0
 }

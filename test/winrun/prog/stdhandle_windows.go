@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// asks are what run times ask of a handle that they have been given; each returns what was answered.
+// asks returns what run times ask of a handle that they have been given; each returns what was answered.
 func asks(h windows.Handle) []struct {
 	name string
 	ask  func() (string, error)
@@ -80,6 +80,7 @@ func standardHandle(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, a := range asks(h) {
 		if a.name == "by_handle" && kind != windows.FILE_TYPE_DISK {
 			continue // a question for files
@@ -90,6 +91,7 @@ func standardHandle(args []string) error {
 		}
 		fmt.Println(a.name, answer)
 	}
+
 	return nil
 }
 
@@ -115,6 +117,7 @@ func waitForInput([]string) error {
 		thread <- h
 		done <- readNothing()
 	}()
+
 	reader := <-thread
 	for waiting := true; waiting; {
 		_, _, _ = cancel.Call(uintptr(reader)) // until the thread has begun to wait there is nothing to cancel
@@ -125,6 +128,7 @@ func waitForInput([]string) error {
 		default:
 		}
 	}
+
 	fmt.Println("ready")
 	if err := readNothing(); err != nil {
 		return fmt.Errorf("wait for input: %w", err)
@@ -133,6 +137,7 @@ func waitForInput([]string) error {
 	if err != nil {
 		return fmt.Errorf("look at the input: %w", err)
 	}
+
 	fmt.Println("there is", available)
 	var buffer [8]byte
 	if _, err := os.Stdin.Read(buffer[:]); err != nil {

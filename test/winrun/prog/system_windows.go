@@ -28,12 +28,14 @@ func volume(args []string) error {
 	if err := windows.GetVolumeInformation(root, &label[0], 64, &serial, &longest, &flags, &system[0], 64); err != nil {
 		return fmt.Errorf("read volume information of %q: %w", args[0], err)
 	}
+
 	fmt.Printf("label %q\nsystem %s\nlongest %d\nserial %08x\n", windows.UTF16ToString(label),
 		windows.UTF16ToString(system), longest, serial)
 	var mine, all, free uint64
 	if err := windows.GetDiskFreeSpaceEx(root, &mine, &all, &free); err != nil {
 		return fmt.Errorf("read free space of %q: %w", args[0], err)
 	}
+
 	fmt.Printf("space %t\n", mine > 0 && mine <= all)
 	drives, err := windows.GetLogicalDrives()
 	if err != nil {
@@ -43,6 +45,7 @@ func volume(args []string) error {
 	if _, err := windows.GetLogicalDriveStrings(255, &names[0]); err != nil {
 		return fmt.Errorf("list drive names: %w", err)
 	}
+
 	fmt.Printf("type %d\nnone %d\nc %t\n", windows.GetDriveType(root),
 		windows.GetDriveType(windows.StringToUTF16Ptr(`Q:\`)), drives&4 != 0 &&
 			strings.Contains(windows.UTF16ToString(names), `C:\`))
@@ -62,6 +65,7 @@ func addresses([]string) error {
 	for i := range texts {
 		group.Go(func() { texts[i], errs[i] = interfaceAddresses() })
 	}
+
 	group.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -71,6 +75,7 @@ func addresses([]string) error {
 			return fmt.Errorf("two threads see different addresses: %q and %q", texts[0], text)
 		}
 	}
+
 	fmt.Print(texts[0])
 	fmt.Fprintln(os.Stderr, "took", time.Since(began))
 	return nil
@@ -81,6 +86,7 @@ func interfaceAddresses() (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var text strings.Builder
 	for _, i := range interfaces {
 		addrs, err := i.Addrs()
@@ -91,6 +97,7 @@ func interfaceAddresses() (string, error) {
 			fmt.Fprintln(&text, "address", a)
 		}
 	}
+
 	return text.String(), nil
 }
 
@@ -103,6 +110,7 @@ func helperAPI([]string) error {
 		code, _, _ := dll.NewProc(name).Call(args...)
 		fmt.Println(name, code)
 	}
+
 	data, size := uintptr(unsafe.Pointer(&buffer[0])), uint32(len(buffer))
 	length := uintptr(unsafe.Pointer(&size))
 	call("GetAdaptersInfo", data, length)
@@ -126,6 +134,7 @@ func helperAPI([]string) error {
 	call("GetUnicastIpAddressTable", windows.AF_INET, data)
 	call("GetIpForwardTable2", windows.AF_INET, data)
 	call("ConvertInterfaceIndexToLuid", 1, data)
+
 	return nil
 }
 
@@ -178,10 +187,12 @@ func priority(args []string) error {
 	if err := set(); err != nil {
 		return err
 	}
+
 	exe, err := os.Executable()
 	if err != nil {
 		return err
 	}
+
 	for count, class := range map[string]uint32{"3": 0, "4": windows.IDLE_PRIORITY_CLASS, "5": windows.HIGH_PRIORITY_CLASS} {
 		cmd := exec.Command(exe, "threads", count)
 		cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: class}
@@ -192,10 +203,12 @@ func priority(args []string) error {
 		if err := cmd.Start(); err != nil {
 			return err
 		}
+
 		if _, err := ready.Read(make([]byte, 8)); err != nil {
 			return err
 		}
 	}
+
 	fmt.Println("ready")
 	time.Sleep(30 * time.Second)
 	return nil
@@ -207,6 +220,7 @@ func threads(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	var running sync.WaitGroup
 	running.Add(n)
 	for range n {
@@ -216,6 +230,7 @@ func threads(args []string) error {
 			time.Sleep(30 * time.Second)
 		}()
 	}
+
 	running.Wait()
 	fmt.Println("ready")
 	time.Sleep(30 * time.Second)
@@ -229,18 +244,21 @@ func size(args []string) error {
 	if err != nil {
 		return err
 	}
+
 	screen, err := windows.CreateFile(windows.StringToUTF16Ptr("CONOUT$"), windows.GENERIC_READ|windows.GENERIC_WRITE,
 		windows.FILE_SHARE_WRITE, nil,
 		windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
 		return fmt.Errorf("open the console: %w", err)
 	}
+
 	var last windows.SmallRect
 	for range 1000 {
 		var info windows.ConsoleScreenBufferInfo
 		if err := windows.GetConsoleScreenBufferInfo(screen, &info); err != nil {
 			return fmt.Errorf("read the size of the console: %w", err)
 		}
+
 		if info.Window != last {
 			fmt.Printf("%d columns, %d rows\n", info.Window.Right-info.Window.Left+1,
 				info.Window.Bottom-info.Window.Top+1)
@@ -251,5 +269,6 @@ func size(args []string) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+
 	return errors.New("the size of the console did not change")
 }

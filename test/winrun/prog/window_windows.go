@@ -37,6 +37,7 @@ func window([]string) error {
 		r, _, _ := byDefault.Call(window, message, w, l)
 		return r
 	}
+
 	name, err := syscall.UTF16PtrFromString("mullion test")
 	if err != nil {
 		return err
@@ -45,12 +46,14 @@ func window([]string) error {
 	if atom, _, err := user32.NewProc("RegisterClassW").Call(uintptr(unsafe.Pointer(&class))); atom == 0 {
 		return fmt.Errorf("register a class: %w", err)
 	}
+
 	const messageOnly = ^uintptr(2) // HWND_MESSAGE: no other windows can be made in a container
 	made, _, err := user32.NewProc("CreateWindowExW").Call(0, uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(name)),
 		0, 0, 0, 100, 100, messageOnly, 0, 0, 0)
 	if made == 0 {
 		return fmt.Errorf("make a window: %w", err)
 	}
+
 	fmt.Println("ready")
 	var message [48]byte // MSG
 	for {

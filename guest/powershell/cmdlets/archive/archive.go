@@ -33,7 +33,11 @@ const (
 func stop(c *cmdlet.Call, class, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	r := &object.ErrorRecord{Message: message, Class: class}
-	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
+	return &object.Leaving{
+		Word:      "throw",
+		Statement: true,
+		What:      &object.Instance{Of: object.RecordClass(), V: r},
+	}
 }
 
 func noArchivePath(c *cmdlet.Call, path string) error {
@@ -49,7 +53,7 @@ func zipOnly(c *cmdlet.Call, path string) error {
 	return nil
 }
 
-// destination is the path of -DestinationPath, without wild cards.
+// destination returns the path of -DestinationPath, without wild cards.
 func destination(c *cmdlet.Call) (string, error) {
 	path := c.Text("destinationpath")
 	if err := c.KnownPath(path); err != nil {
@@ -78,6 +82,7 @@ func compressArchive(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	file, err := os.CreateTemp(filepath.Dir(to), "~archive*.zip")
 	if err != nil {
 		return c.Fail(provider.Because(to, err))
@@ -88,6 +93,7 @@ func compressArchive(c *cmdlet.Call) error {
 	if left, ended := errors.AsType[*object.Leaving](err); ended {
 		return left
 	}
+
 	if err == nil && c.Flags["force"] {
 		if err = os.Remove(to); errors.Is(err, fs.ErrNotExist) {
 			err = nil
@@ -99,10 +105,11 @@ func compressArchive(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(fmt.Errorf("%s: %w", to, err))
 	}
+
 	return nil
 }
 
-// newArchive is the path of the archive to make. An existing one needs -Force or -Update.
+// newArchive returns the path of the archive to make. An existing one needs -Force or -Update.
 func newArchive(c *cmdlet.Call) (string, error) {
 	to, err := destination(c)
 	if err != nil {
@@ -112,6 +119,7 @@ func newArchive(c *cmdlet.Call) (string, error) {
 		return "", object.Raise("System.Management.Automation.ParameterBindingException",
 			"Parameter set cannot be resolved using the specified named parameters.")
 	}
+
 	if parent, err := os.Stat(filepath.Dir(to)); err != nil || !parent.IsDir() {
 		return "", noArchivePath(c, filepath.Dir(to))
 	}
@@ -121,6 +129,7 @@ func newArchive(c *cmdlet.Call) (string, error) {
 	if err := zipOnly(c, to); err != nil {
 		return "", err
 	}
+
 	info, missing := os.Stat(to)
 	switch {
 	case missing != nil || info.IsDir() || c.Flags["force"]:
@@ -132,10 +141,11 @@ func newArchive(c *cmdlet.Call) (string, error) {
 			"cannot be updated. If you intend to update the existing archive file, remove the 'ReadOnly' attribute on "+
 			"the archive file else use -Force parameter to override and create a new archive file.", to)
 	}
+
 	return to, nil //nolint:nilerr // an archive that is not there is made
 }
 
-// pack are the items of a new archive: the contents of folders, with the folders' names, and then the files. The
+// pack returns the items of a new archive: the contents of folders, with the folders' names, and then the files. The
 // archive itself is none of them.
 func pack(c *cmdlet.Call, to string) ([]packed, error) {
 	found, missed, err := c.Targets()
@@ -145,6 +155,7 @@ func pack(c *cmdlet.Call, to string) ([]packed, error) {
 	if len(missed) > 0 {
 		return nil, noArchivePath(c, missed[0])
 	}
+
 	set := map[bool]string{false: "Path", true: "LiteralPath"}[c.Values[cmdlet.LiteralName] != nil] +
 		map[bool]string{true: "WithForce"}[c.Flags["force"]] + map[bool]string{true: "WithUpdate"}[c.Flags["update"]]
 	var folders, files []packed
@@ -154,11 +165,12 @@ func pack(c *cmdlet.Call, to string) ([]packed, error) {
 			return nil, stop(c, archiveException, "The input to %s parameter contains a duplicate path '%s'. "+
 				"Provide a unique set of paths as input to %s parameter.", set, t.Name, set)
 		}
+
 		seen[strings.ToLower(t.Name)] = true
 		full := filepath.Clean(t.Full)
 		info, err := os.Stat(full)
 		switch {
-		case err != nil || !info.IsDir() && !info.Mode().IsRegular():
+		case err != nil || (!info.IsDir() && !info.Mode().IsRegular()):
 			return nil, noArchivePath(c, t.Name)
 		case info.IsDir():
 			name := strings.Trim(filepath.Base(full), `/\`)
@@ -169,6 +181,7 @@ func pack(c *cmdlet.Call, to string) ([]packed, error) {
 			files = append(files, packed{full, filepath.Base(full)})
 		}
 	}
+
 	items := append(folders, files...)
 	itself := func(p packed) bool { return strings.EqualFold(p.path, to) }
 	return slices.DeleteFunc(items, itself), nil
@@ -180,6 +193,7 @@ func packFolder(c *cmdlet.Call, dir, name string, items *[]packed) error {
 	if err != nil {
 		return c.Fail(provider.Because(dir, err))
 	}
+
 	var below []packed
 	for _, e := range entries {
 		one := packed{filepath.Join(dir, e.Name()), strings.TrimPrefix(name+"/"+e.Name(), "/")}
@@ -189,6 +203,7 @@ func packFolder(c *cmdlet.Call, dir, name string, items *[]packed) error {
 			if err := c.Fail(provider.Because(one.path, err)); err != nil {
 				return err
 			}
+
 		case info.IsDir() && !e.IsDir():
 			return object.Thrown("%s : a link to a folder, %s, is not part of Mullion's PowerShell.", c.Name, one.path)
 		case info.IsDir():
@@ -197,10 +212,12 @@ func packFolder(c *cmdlet.Call, dir, name string, items *[]packed) error {
 			if err := c.Fail(fmt.Errorf("%s is no file", one.path)); err != nil {
 				return err
 			}
+
 		default:
 			*items = append(*items, one)
 		}
 	}
+
 	for _, folder := range below {
 		inside, err := os.ReadDir(folder.path)
 		if err == nil && !slices.ContainsFunc(inside, func(e fs.DirEntry) bool { return !e.IsDir() }) {
@@ -210,6 +227,7 @@ func packFolder(c *cmdlet.Call, dir, name string, items *[]packed) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -224,11 +242,13 @@ func writeArchive(c *cmdlet.Call, file io.Writer, to string, items []packed) (co
 		}
 		return flate.NewWriter(out, flate.DefaultCompression)
 	})
+
 	if c.Flags["update"] {
 		if count, err = keep(c, w, to, items); err != nil {
 			return 0, err
 		}
 	}
+
 	for _, p := range items {
 		source, info, err := openItem(p)
 		if err != nil {
@@ -237,13 +257,20 @@ func writeArchive(c *cmdlet.Call, file io.Writer, to string, items []packed) (co
 			}
 			continue
 		}
-		header := &zip.FileHeader{Name: p.name, Method: zip.Deflate, Modified: info.ModTime()}
+
+		header := &zip.FileHeader{
+			Name:     p.name,
+			Method:   zip.Deflate,
+			Modified: info.ModTime(),
+		}
 		if header.Modified.Year() < 1980 { // the first year that archives have
 			header.Modified = time.Date(1980, 1, 1, 0, 0, 0, 0, time.Local)
 		}
+
 		if level == "nocompression" {
 			header.Method = zip.Store
 		}
+
 		into, err := w.CreateHeader(header)
 		if err == nil && !info.IsDir() {
 			err = copyAll(c.State.Context, into, source)
@@ -253,6 +280,7 @@ func writeArchive(c *cmdlet.Call, file io.Writer, to string, items []packed) (co
 		}
 		count++
 	}
+
 	return count, w.Close()
 }
 
@@ -296,6 +324,7 @@ func keep(c *cmdlet.Call, w *zip.Writer, archive string, items []packed) (count 
 	if err != nil {
 		return 0, err
 	}
+
 	for _, f := range r.File {
 		name := strings.ReplaceAll(f.Name, `\`, "/")
 		if slices.ContainsFunc(items, func(p packed) bool { return strings.EqualFold(p.name, name) }) {
@@ -306,6 +335,7 @@ func keep(c *cmdlet.Call, w *zip.Writer, archive string, items []packed) (count 
 		}
 		count++
 	}
+
 	return count, nil
 }
 
@@ -330,6 +360,7 @@ func expandArchive(c *cmdlet.Call) error {
 		return object.Raise("System.Management.Automation.ParameterBindingException",
 			"Cannot process argument transformation on parameter 'Path'. Cannot convert value to type System.String.")
 	}
+
 	found, _, err := c.Targets()
 	if err != nil {
 		return err
@@ -339,6 +370,7 @@ func expandArchive(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -352,12 +384,14 @@ func expand(c *cmdlet.Call, t cmdlet.Target) error {
 			return err
 		}
 	}
+
 	if info, err := os.Stat(t.Full); err != nil || info.IsDir() {
 		return noArchivePath(c, t.Name)
 	}
 	if err := zipOnly(c, t.Full); err != nil {
 		return err
 	}
+
 	file, err := os.Open(t.Full)
 	if err != nil {
 		return c.Fail(provider.Because(t.Name, err))
@@ -367,6 +401,7 @@ func expand(c *cmdlet.Call, t cmdlet.Target) error {
 	if err != nil {
 		return err
 	}
+
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 		return stop(c, archiveException, "An item with the specified name %s already exists.", folder)
 	}
@@ -396,9 +431,9 @@ func unpackAll(c *cmdlet.Call, items []*zip.File, archive, folder string) error 
 // device matches the names that Windows keeps for devices, with any extension.
 var device = lazyregexp.New(`(?i)^(con|prn|aux|nul|(com|lpt)[0-9¹²³]|conin\$|conout\$) *(\.|$)`)
 
-// inside is the path of an archive's item in the folder into which it is unpacked, and whether it is a folder. ok is
-// false for an item that is neither a file nor a folder, and for a name that Windows could take for a path elsewhere or
-// for another name: with .., a drive or another stream, an absolute one, a device, with a point or blank at the end.
+// inside returns the path of an archive's item in the folder into which it is unpacked, and whether it is a folder. ok
+// is false for an item that is neither a file nor a folder, and for a name that Windows could take for a path elsewhere
+// or for another name: with .., a drive or another stream, an absolute one, a device, with a point or blank at the end.
 func inside(f *zip.File) (path string, folder, ok bool) {
 	name := strings.ReplaceAll(f.Name, `\`, "/")
 	kind := f.Mode().Type()
@@ -414,6 +449,7 @@ func inside(f *zip.File) (path string, folder, ok bool) {
 		}
 		parts = append(parts, part)
 	}
+
 	path = filepath.Join(append([]string{"."}, parts...)...)
 	return path, folder, (kind == 0 || kind == fs.ModeDir) && filepath.IsLocal(path)
 }
@@ -439,6 +475,7 @@ func unpack(c *cmdlet.Call, f *zip.File, archive, folder string) error {
 	if err := wayTo(folder, rel); err != nil {
 		return err
 	}
+
 	path := filepath.Join(folder, rel)
 	info, err := os.Lstat(path)
 	switch {
@@ -452,11 +489,13 @@ func unpack(c *cmdlet.Call, f *zip.File, archive, folder string) error {
 		return c.Fail(words.Errorf("Failed to create file '%[1]s' while expanding the archive file '%[2]s' contents as "+
 			"the file '%[1]s' already exists. Use the -Force parameter if you want to overwrite the existing "+
 			"directory '%[1]s' contents when expanding the archive file.", path, archive))
+
 	case err == nil:
 		if err := os.Remove(path); err != nil {
 			return err
 		}
 	}
+
 	return unpackFile(c, f, path)
 }
 
@@ -471,6 +510,7 @@ func unpackFile(c *cmdlet.Call, f *zip.File, path string) error {
 	if err != nil {
 		return err
 	}
+
 	err = copyAll(c.State.Context, out, in)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
@@ -481,7 +521,7 @@ func unpackFile(c *cmdlet.Call, f *zip.File, path string) error {
 	return os.Chtimes(path, f.Modified, f.Modified)
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	to := []string{"destinationpath"}
 	return []cmdlet.Cmdlet{

@@ -19,7 +19,7 @@ const defaultNamespace = `root\cimv2`
 // wmiName matches the name of a class or property.
 var wmiName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// wmiQuery is the query in WQL that a call's parameters mean
+// wmiQuery returns the query in WQL that a call's parameters mean
 // (https://learn.microsoft.com/en-us/windows/win32/wmisdk/wql-sql-for-wmi).
 func wmiQuery(c *cmdlet.Call) (string, error) {
 	class, query := c.Text("classname"), c.Text("query")
@@ -29,9 +29,11 @@ func wmiQuery(c *cmdlet.Call) (string, error) {
 	if query != "" {
 		return query, nil
 	}
+
 	if !wmiName.MatchString(class) {
 		return "", object.Thrown("%s : a class of the name %q is not part of Mullion's PowerShell.", c.Name, class)
 	}
+
 	columns := "*"
 	var names []string
 	for v := range object.Each(c.Values["property"]) {
@@ -43,6 +45,7 @@ func wmiQuery(c *cmdlet.Call) (string, error) {
 	if names != nil {
 		columns = strings.Join(names, ", ")
 	}
+
 	query = "SELECT " + columns + " FROM " + class
 	if filter := c.Text("filter"); filter != "" {
 		query += " WHERE " + filter
@@ -60,6 +63,7 @@ func getInstances(c *cmdlet.Call) error {
 	if namespace == "" {
 		namespace = defaultNamespace
 	}
+
 	query, added := withNumbers(query)
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(c.State.Context, patience)
@@ -68,6 +72,7 @@ func getInstances(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	for _, one := range found {
 		correct(c, one)
 		o := object.New(object.Custom)
@@ -76,12 +81,14 @@ func getInstances(c *cmdlet.Call) error {
 				o.Set(name, wmiValue(c, one.Props[i]))
 			}
 		}
+
 		o.Props["pscomputername"] = c.State.Env["COMPUTERNAME"]
 		o.Props["cimclassname"], o.Props["__class"] = one.Class, one.Class
 		if err := c.Out.Put(o); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -90,8 +97,8 @@ const processNumber = "ProcessId"
 // ofProcesses matches a query of some properties of processes.
 var ofProcesses = lazyregexp.New(`(?is)^\s*SELECT\s+(.*?)(\s+FROM\s+Win32_Process\b.*)$`)
 
-// withNumbers is a query that asks for the numbers of processes too if it asks for their command lines: without them it
-// is not known whose line is asked for.
+// withNumbers returns a query that asks for the numbers of processes too if it asks for their command lines: without
+// them it is not known whose line is asked for.
 func withNumbers(query string) (with string, added bool) {
 	m := ofProcesses.FindStringSubmatch(query)
 	if m == nil {
@@ -120,6 +127,7 @@ func correct(c *cmdlet.Call, o system.WMIObject) {
 	if !is || !strings.EqualFold(o.Class, "Win32_Process") {
 		return
 	}
+
 	line, err := c.State.System.CommandLine(id)
 	if err != nil { // as for a process that may not be opened
 		return
@@ -131,7 +139,7 @@ func correct(c *cmdlet.Call, o system.WMIObject) {
 	}
 }
 
-// registryText is a value of the registry as text, "" if it is not there.
+// registryText returns a value of the registry as text, "" if it is not there.
 func registryText(c *cmdlet.Call, key, name string) string {
 	_, values, err := c.State.System.Registry.Read(key)
 	if err != nil {
@@ -141,7 +149,7 @@ func registryText(c *cmdlet.Call, key, name string) string {
 	return v.Text()
 }
 
-// wmiValue is a property's value in the form that the cmdlet has it.
+// wmiValue returns a property's value in the form that the cmdlet has it.
 func wmiValue(c *cmdlet.Call, v any) object.Value {
 	switch v := v.(type) {
 	case time.Time:
@@ -149,6 +157,7 @@ func wmiValue(c *cmdlet.Call, v any) object.Value {
 			return wmi.TimeText(v)
 		}
 		return object.DateTime{At: v}
+
 	case []any:
 		list := []object.Value{}
 		for _, item := range v {
@@ -156,10 +165,11 @@ func wmiValue(c *cmdlet.Call, v any) object.Value {
 		}
 		return list
 	}
+
 	return v
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	of := func(c cmdlet.Cmdlet) cmdlet.Cmdlet {
 		c.Run = getInstances
@@ -167,6 +177,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		c.Positions = []string{"classname"}
 		return c
 	}
+
 	return []cmdlet.Cmdlet{
 		of(cmdlet.Cmdlet{
 			Name:    "Get-CimInstance",

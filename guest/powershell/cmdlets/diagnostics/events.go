@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// winEvent is an event as Get-WinEvent has it.
+// winEvent returns an event as Get-WinEvent has it.
 func winEvent(e eventlog.Event) *object.Object {
 	var properties []object.Value
 	for _, text := range e.Data {
@@ -32,12 +32,13 @@ func winEvent(e eventlog.Event) *object.Object {
 		Set("LevelDisplayName", e.LevelName()).Set("Properties", properties)
 }
 
-// logEntry is an event as Get-EventLog has it.
+// logEntry returns an event as Get-EventLog has it.
 func logEntry(e eventlog.Event) *object.Object {
 	var replacements []object.Value
 	for _, text := range e.Data {
 		replacements = append(replacements, text)
 	}
+
 	message := e.Message
 	if message == "" {
 		message = fmt.Sprintf("The description for Event ID '%d' in Source '%s' cannot be found.  The local computer may not have "+
@@ -47,6 +48,7 @@ func logEntry(e eventlog.Event) *object.Object {
 			message += strings.Repeat(", ", min(i, 1)) + "'" + text + "'"
 		}
 	}
+
 	return object.New("log entry").Set("Index", int64(e.Record)).Set("EntryType", e.Kind()).
 		Set("InstanceId", int64(e.Qualifiers)<<16|int64(e.ID)).Set("Message", message).
 		Set("Category", fmt.Sprintf("(%d)", e.Task)).Set("CategoryNumber", int64(e.Task)).
@@ -56,7 +58,7 @@ func logEntry(e eventlog.Event) *object.Object {
 		Set("EventID", int64(e.ID))
 }
 
-// dateOf is a time that a parameter names.
+// dateOf returns a time that a parameter names.
 func dateOf(v object.Value) (time.Time, error) {
 	if m, ok := object.Plain(v).(object.DateTime); ok {
 		return m.At, nil
@@ -69,7 +71,7 @@ func dateOf(v object.Value) (time.Time, error) {
 	return m.At, nil
 }
 
-// texts are the values of a parameter as strings.
+// texts returns the values of a parameter as strings.
 func texts(v object.Value) []string {
 	var all []string
 	for item := range object.Each(v) {
@@ -78,7 +80,7 @@ func texts(v object.Value) []string {
 	return all
 }
 
-// numbersOf are the values of a parameter as numbers.
+// numbersOf returns the values of a parameter as numbers.
 func numbersOf(v object.Value) ([]int, error) {
 	var all []int
 	for item := range object.Each(v) {
@@ -126,15 +128,21 @@ func (s *eventSearch) hashtable(t *object.Hashtable) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
 // search reads the parameters of Get-WinEvent.
 func search(c *cmdlet.Call) (eventSearch, error) {
-	s := eventSearch{logs: texts(c.Values["logname"]), xpath: c.Text("filterxpath"), oldest: c.Flags["oldest"]}
+	s := eventSearch{
+		logs:   texts(c.Values["logname"]),
+		xpath:  c.Text("filterxpath"),
+		oldest: c.Flags["oldest"],
+	}
 	if v, given := c.Values["providername"]; given {
 		s.filter.Providers = texts(v)
 	}
+
 	if v, given := c.Values["filterhashtable"]; given {
 		t, ok := v.(*object.Hashtable)
 		if !ok {
@@ -144,6 +152,7 @@ func search(c *cmdlet.Call) (eventSearch, error) {
 			return s, err
 		}
 	}
+
 	if v, given := c.Values["maxevents"]; given {
 		n, err := object.Integer(v)
 		if err != nil || n < 1 {
@@ -151,6 +160,7 @@ func search(c *cmdlet.Call) (eventSearch, error) {
 		}
 		s.most = int(n)
 	}
+
 	return s, nil
 }
 
@@ -163,10 +173,15 @@ func (s eventSearch) find(events system.EventReader) ([]eventlog.Event, error) {
 			return nil, err
 		}
 	}
+
 	var found []eventlog.Event
 	for _, log := range s.logs {
 		n := 0
-		err := events.Events(eventlog.Query{Log: log, XPath: query, Newest: !s.oldest}, func(e eventlog.Event) bool {
+		err := events.Events(eventlog.Query{
+			Log:    log,
+			XPath:  query,
+			Newest: !s.oldest,
+		}, func(e eventlog.Event) bool {
 			found = append(found, e)
 			n++
 			return n != s.most
@@ -175,6 +190,7 @@ func (s eventSearch) find(events system.EventReader) ([]eventlog.Event, error) {
 			return nil, err
 		}
 	}
+
 	if len(s.logs) > 1 {
 		slices.SortStableFunc(found, func(a, b eventlog.Event) int {
 			if s.oldest {
@@ -183,6 +199,7 @@ func (s eventSearch) find(events system.EventReader) ([]eventlog.Event, error) {
 			return b.Time.Compare(a.Time)
 		})
 	}
+
 	if s.most > 0 && len(found) > s.most {
 		found = found[:s.most]
 	}
@@ -197,10 +214,12 @@ func getWinEvent(c *cmdlet.Call) error {
 	if v, given := c.Values["listprovider"]; given {
 		return listProviders(c, texts(v))
 	}
+
 	s, err := search(c)
 	if err != nil {
 		return err
 	}
+
 	if len(s.logs) > 0 {
 		s.logs, err = existing(c, s.logs)
 	} else {
@@ -209,6 +228,7 @@ func getWinEvent(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	if len(s.logs) == 0 {
 		return nil
 	}
@@ -216,6 +236,7 @@ func getWinEvent(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	if len(found) == 0 {
 		return c.Fail(words.Errorf("No events were found that match the specified selection criteria."))
 	}
@@ -224,6 +245,7 @@ func getWinEvent(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -235,16 +257,19 @@ func entryFilter(c *cmdlet.Call) (func(*object.Object) bool, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	message, err := object.Wildcard(cmp.Or(c.Text("message"), "*"))
 	if err != nil {
 		return nil, err
 	}
+
 	one := func(names []string, name string) bool {
 		return len(names) == 0 || slices.ContainsFunc(names, func(s string) bool {
 			re, err := object.Wildcard(s)
 			return err == nil && re.MatchString(name)
 		})
 	}
+
 	return func(o *object.Object) bool {
 		id, _ := o.Props["instanceid"].(int64)
 		return one(sources, object.Text(o.Props["source"])) && one(kinds, object.Text(o.Props["entrytype"])) &&
@@ -261,6 +286,7 @@ func getEventLog(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	var filter eventlog.Filter
 	for name, at := range map[string]*time.Time{"after": &filter.Start, "before": &filter.End} {
 		if v, given := c.Values[name]; given {
@@ -269,6 +295,7 @@ func getEventLog(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	most, err := object.Integer(c.Values["newest"])
 	if err != nil {
 		return err
@@ -277,8 +304,13 @@ func getEventLog(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	var found []*object.Object
-	err = events.Events(eventlog.Query{Log: c.Text("logname"), XPath: query, Newest: true},
+	err = events.Events(eventlog.Query{
+		Log:    c.Text("logname"),
+		XPath:  query,
+		Newest: true,
+	},
 		func(e eventlog.Event) bool {
 			if o := logEntry(e); fits(o) {
 				found = append(found, o)
@@ -293,15 +325,17 @@ func getEventLog(c *cmdlet.Call) error {
 	case len(found) == 0:
 		return c.Fail(words.Errorf("No matches found"))
 	}
+
 	for _, o := range found {
 		if err := c.Output(o); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// entryTypes are the values of -EntryType.
+// entryTypes returns the values of -EntryType.
 func entryTypes() map[string]uint16 {
 	return map[string]uint16{
 		"error": eventlog.ErrorType, "warning": eventlog.Warning, "information": eventlog.Information,
@@ -319,6 +353,7 @@ func writeEventLog(c *cmdlet.Call) error {
 	if err != nil || category < 0 || category > 0x7fff {
 		return object.Thrown("Write-EventLog : -Category is a number from 0 to 32767, not %s.", c.Text("category"))
 	}
+
 	data, err := numbersOf(c.Values["rawdata"])
 	if err != nil {
 		return err
@@ -328,10 +363,12 @@ func writeEventLog(c *cmdlet.Call) error {
 	if !known {
 		return c.Fail(words.Errorf("The source name \"%s\" does not exist on computer \"localhost\".", source))
 	}
+
 	if !strings.EqualFold(is, log) {
 		return c.Fail(words.Errorf("The source '%s' is not registered in log '%s'. (It is registered in log '%s'.)",
 			source, log, is))
 	}
+
 	e := eventlog.Entry{
 		Log:      is,
 		Source:   source,
@@ -340,9 +377,11 @@ func writeEventLog(c *cmdlet.Call) error {
 		ID:       uint32(id),
 		Text:     c.Text(cmdlet.MessageName),
 	}
+
 	for _, b := range data {
 		e.Data = append(e.Data, byte(b)) // as PowerShell, which refuses larger ones
 	}
+
 	if err := events.Write(e); err != nil {
 		return c.Fail(err)
 	}
@@ -364,6 +403,7 @@ func newEventLog(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -382,7 +422,7 @@ func clearEventLog(c *cmdlet.Call) error {
 	return nil
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	types := []string{"error", "warning", "information", "successaudit", "failureaudit"}
 	return []cmdlet.Cmdlet{

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// existing are the logs that names with wild cards mean. A name that means none is reported.
+// existing returns the logs that names with wild cards mean. A name that means none is reported.
 func existing(c *cmdlet.Call, names []string) ([]string, error) {
 	all, err := c.State.System.Events.Logs()
 	if err != nil {
@@ -23,7 +23,7 @@ const (
 	noProvider = "There is not an event provider on the localhost computer that matches \"%s\"."
 )
 
-// matching are those of all that names with wild cards mean. A name that means none is reported by words.
+// matching returns those of all that names with wild cards mean. A name that means none is reported by words.
 func matching(c *cmdlet.Call, all, names []string, noMatch string) ([]string, error) {
 	var found []string
 	for _, name := range names {
@@ -31,6 +31,7 @@ func matching(c *cmdlet.Call, all, names []string, noMatch string) ([]string, er
 		if err != nil {
 			return nil, err
 		}
+
 		before := len(found)
 		for _, one := range all {
 			if re.MatchString(one) {
@@ -43,10 +44,11 @@ func matching(c *cmdlet.Call, all, names []string, noMatch string) ([]string, er
 			}
 		}
 	}
+
 	return found, nil
 }
 
-// logsOfProviders are the logs that sources write to.
+// logsOfProviders returns the logs that sources write to.
 func logsOfProviders(c *cmdlet.Call, providers []string) ([]string, error) {
 	var logs []string
 	for _, name := range providers {
@@ -57,10 +59,12 @@ func logsOfProviders(c *cmdlet.Call, providers []string) ([]string, error) {
 			}
 			continue
 		}
+
 		if !slices.Contains(logs, log) {
 			logs = append(logs, log)
 		}
 	}
+
 	return logs, nil
 }
 
@@ -69,6 +73,7 @@ func listLogs(c *cmdlet.Call, names []string) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	for _, log := range logs {
 		info, err := c.State.System.Events.Info(log)
 		if err != nil {
@@ -80,6 +85,7 @@ func listLogs(c *cmdlet.Call, names []string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -92,6 +98,7 @@ func listProviders(c *cmdlet.Call, names []string) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	for _, name := range all {
 		var logs []object.Value
 		if log, known := events.LogOf(name); known {
@@ -103,5 +110,6 @@ func listProviders(c *cmdlet.Call, names []string) error {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -11,14 +11,14 @@ import (
 	"mullion.dev/mullion/guest/powershell/system"
 )
 
-// dnsTypes are the types of records that Resolve-DnsName asks for, with their numbers.
+// dnsTypes returns the types of records that Resolve-DnsName asks for, with their numbers.
 func dnsTypes() map[string]uint16 {
 	return map[string]uint16{
 		"a": 1, "ns": 2, "cname": 5, "ptr": 12, "mx": 15, "txt": 16, "aaaa": 28, "srv": 33,
 	}
 }
 
-// recordObject is a record as Resolve-DnsName shows it
+// recordObject returns a record as Resolve-DnsName shows it
 // (https://learn.microsoft.com/en-us/powershell/module/dnsclient/resolve-dnsname).
 func recordObject(r system.DNSRecord) *object.Object {
 	kind := fmt.Sprint(r.Kind)
@@ -27,6 +27,7 @@ func recordObject(r system.DNSRecord) *object.Object {
 			kind = strings.ToUpper(name)
 		}
 	}
+
 	section := []string{"Question", "Answer", "Authority", "Additional"}[r.Section&3]
 	o := object.New("DNS record "+kind).Set("Name", r.Name).Set("Type", kind).Set("TTL", r.TTL).Set("Section", section)
 	for _, of := range []string{
@@ -35,16 +36,19 @@ func recordObject(r system.DNSRecord) *object.Object {
 	} {
 		o.Props[of] = nil // what a record of its type does not have is $null
 	}
+
 	number := func(n int) object.Value {
 		if n < len(r.Numbers) {
 			return r.Numbers[n]
 		}
 		return nil
 	}
+
 	switch kind {
 	case "A", "AAAA":
 		o.Set("IPAddress", r.Data)
 		o.Props[map[string]string{"A": "ip4address", "AAAA": "ip6address"}[kind]] = r.Data
+
 	case "CNAME", "PTR", "NS":
 		o.Set("NameHost", r.Data)
 	case "MX":
@@ -54,10 +58,11 @@ func recordObject(r system.DNSRecord) *object.Object {
 	case "SRV":
 		o.Set("NameTarget", r.Data).Set("Priority", number(0)).Set("Weight", number(1)).Set("Port", number(2))
 	}
+
 	return o
 }
 
-// reverseName is the name under which DNS has an address.
+// reverseName returns the name under which DNS has an address.
 func reverseName(a netip.Addr) string {
 	parts := a.AsSlice()
 	slices.Reverse(parts)
@@ -69,6 +74,7 @@ func reverseName(a netip.Addr) string {
 			fmt.Fprintf(&b, "%x.%x.", part&0xf, part>>4)
 		}
 	}
+
 	if a.Is4() {
 		return b.String() + "in-addr.arpa"
 	}
@@ -85,6 +91,7 @@ func resolveDNSName(c *cmdlet.Call) error {
 		} else if a, err := netip.ParseAddr(name); err == nil {
 			name, kinds = reverseName(a.Unmap()), []uint16{dnsTypes()["ptr"]}
 		}
+
 		found := false
 		var failed error
 		for _, kind := range kinds {
@@ -93,6 +100,7 @@ func resolveDNSName(c *cmdlet.Call) error {
 				failed = err
 				continue
 			}
+
 			for _, r := range records {
 				found = true
 				if err := c.Output(recordObject(r)); err != nil {
@@ -106,10 +114,11 @@ func resolveDNSName(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{{
 		Name:      "Resolve-DnsName",

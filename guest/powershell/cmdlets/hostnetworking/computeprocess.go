@@ -25,6 +25,7 @@ func getComputeProcess(c *cmdlet.Call) error {
 			*to = append(*to, object.Text(v))
 		}
 	}
+
 	query, err := json.Marshal(q)
 	if err != nil {
 		return err
@@ -33,16 +34,19 @@ func getComputeProcess(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(fmt.Errorf("ask the Host Compute Service: %w", err))
 	}
+
 	var systems []struct{ ID, SystemType, Owner string }
 	if err := json.Unmarshal([]byte(answer), &systems); err != nil {
 		return c.Fail(errors.New("the Host Compute Service does not answer in JSON"))
 	}
+
 	for _, s := range systems {
 		o := object.New(object.Custom).Set("Id", s.ID).Set("Type", s.SystemType).Set("Owner", s.Owner)
 		if err := c.Out.Put(o); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

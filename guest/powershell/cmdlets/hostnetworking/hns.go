@@ -37,6 +37,7 @@ func importModule(c *cmdlet.Call) error {
 	for v := range object.Each(c.Values["function"]) {
 		how.Functions = append(how.Functions, object.Text(v))
 	}
+
 	for _, key := range []string{"minimumversion", "requiredversion"} {
 		if v, ok := c.Values[key]; ok {
 			text := object.Text(v)
@@ -50,6 +51,7 @@ func importModule(c *cmdlet.Call) error {
 			how.Least = least
 		}
 	}
+
 	for _, v := range c.Items("name") {
 		name := object.Text(v)
 		if o, ok := v.(*object.Object); ok && o.Props["path"] != nil {
@@ -59,6 +61,7 @@ func importModule(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -72,6 +75,7 @@ func importOne(c *cmdlet.Call, name string, how cmdlet.Import) error {
 			return err
 		}
 	}
+
 	if strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/"))) == hnsFile {
 		source, err := os.ReadFile(c.State.Path(name))
 		if err != nil {
@@ -81,6 +85,7 @@ func importOne(c *cmdlet.Call, name string, how cmdlet.Import) error {
 			return nil
 		}
 	}
+
 	o, err := c.Scope.ImportModule(name, how, c.Out)
 	if e, ok := errors.AsType[*object.Exception](err); ok && e.ID == "Modules_ModuleNotFound" {
 		return c.Fail(err)
@@ -102,6 +107,7 @@ func hns(c *cmdlet.Call, method, path string) (object.Value, error) {
 		Error   string
 		Output  json.RawMessage
 	}
+
 	if err := json.Unmarshal([]byte(answer), &reply); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -111,6 +117,7 @@ func hns(c *cmdlet.Call, method, path string) (object.Value, error) {
 	if len(reply.Output) == 0 {
 		return nil, nil
 	}
+
 	return object.FromJSON(string(reply.Output))
 }
 
@@ -138,6 +145,7 @@ func removeHNS(kind string) func(c *cmdlet.Call) error {
 			if o, ok := item.(*object.Object); ok {
 				id = object.Text(o.Props["id"])
 			}
+
 			err := errors.New("an object of HNS, or its ID, is missing")
 			if id != "" {
 				_, err = hns(c, "DELETE", "/"+kind+"/"+id)
@@ -148,11 +156,12 @@ func removeHNS(kind string) func(c *cmdlet.Call) error {
 				}
 			}
 		}
+
 		return nil
 	}
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet { return append(hnsCmdlets(), computeCmdlets()...) }
 
 func hnsCmdlets() []cmdlet.Cmdlet {
@@ -182,6 +191,7 @@ func hnsCmdlets() []cmdlet.Cmdlet {
 			},
 		)
 	}
+
 	return append(all, cmdlet.Cmdlet{
 		Name:      "Import-Module",
 		Lists:     listedModule,

@@ -88,11 +88,17 @@ func startJob(c *cmdlet.Call) error {
 	if !ok {
 		return object.Thrown("Start-Job : a script block is missing.")
 	}
+
 	in, all := c.State, session.Keep[jobList](c.State)
-	j := &job{id: all.next(), name: c.Text("name"), done: make(chan struct{})}
+	j := &job{
+		id:   all.next(),
+		name: c.Text("name"),
+		done: make(chan struct{}),
+	}
 	if j.name == "" {
 		j.name = fmt.Sprintf("Job%d", j.id)
 	}
+
 	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-EncodedCommand", encode(jobText(c, b)))
 	j.cmd.Dir, j.cmd.Env, j.cmd.Stdout, j.cmd.Stderr = in.Dir, in.Environ(), &j.out, &j.out
 	if err := j.cmd.Start(); err != nil {
@@ -102,6 +108,7 @@ func startJob(c *cmdlet.Call) error {
 		j.err = j.cmd.Wait()
 		close(j.done)
 	}()
+
 	all.list = append(all.list, j)
 	return c.Out.Put(j.object())
 }
@@ -109,7 +116,7 @@ func startJob(c *cmdlet.Call) error {
 // using matches the variables of the caller in a job's block.
 var using = lazyregexp.New(`(?i)\$using:(\w+)`)
 
-// jobText is the script of a job: the variables of the caller that it uses, and its block with its arguments.
+// jobText returns the script of a job: the variables of the caller that it uses, and its block with its arguments.
 func jobText(c *cmdlet.Call, b *object.ScriptBlock) string {
 	var text strings.Builder
 	seen := map[string]bool{}
@@ -120,6 +127,7 @@ func jobText(c *cmdlet.Call, b *object.ScriptBlock) string {
 			text.WriteString("${" + name + "} = " + literal(v, 0) + "\n")
 		}
 	}
+
 	arguments := object.Items(c.Values["argumentlist"])
 	if len(arguments) == 0 && text.Len() == 0 {
 		return b.Words
@@ -128,13 +136,14 @@ func jobText(c *cmdlet.Call, b *object.ScriptBlock) string {
 	for _, v := range arguments {
 		text.WriteString(" " + literal(v, 0))
 	}
+
 	return text.String()
 }
 
 // mostLiteral is how deep a value within values is written for a job.
 const mostLiteral = 10
 
-// literal is a value as a script writes it: what is no text, number, list or table is its text.
+// literal returns a value as a script writes it: what is no text, number, list or table is its text.
 func literal(v object.Value, depth int) string {
 	quoted := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	switch v := object.Plain(v).(type) {
@@ -153,6 +162,7 @@ func literal(v object.Value, depth int) string {
 			items = append(items, literal(item, depth+1))
 		}
 		return "@(" + strings.Join(items, ", ") + ")"
+
 	case *object.Hashtable:
 		if depth > mostLiteral {
 			break
@@ -162,8 +172,10 @@ func literal(v object.Value, depth int) string {
 		for _, k := range v.Keys {
 			items = append(items, quoted(object.Text(k))+" = "+literal(v.Get(k), depth+1))
 		}
+
 		return "@{" + strings.Join(items, "; ") + "}"
 	}
+
 	return quoted(object.Text(v))
 }
 
@@ -182,12 +194,14 @@ func selected(c *cmdlet.Call) []*job {
 		}
 		ids[object.Text(v)] = true
 	}
+
 	var chosen []*job
 	for _, j := range session.Keep[jobList](c.State).list {
-		if ids[fmt.Sprint(j.id)] || len(ids) == 0 && !c.Piped {
+		if ids[fmt.Sprint(j.id)] || (len(ids) == 0 && !c.Piped) {
 			chosen = append(chosen, j)
 		}
 	}
+
 	return chosen
 }
 
@@ -214,7 +228,7 @@ func waitJob(c *cmdlet.Call) error {
 	return nil
 }
 
-// next is the number of a new job; PowerShell counts a job and its child.
+// next returns the number of a new job; PowerShell counts a job and its child.
 func (j *jobList) next() int {
 	j.count++
 	return 2*j.count - 1
@@ -230,12 +244,14 @@ func receiveJob(c *cmdlet.Call) error {
 				return c.State.Context.Err()
 			}
 		}
+
 		for line := range strings.Lines(j.out.take(c.Flags["keep"], j.ended())) {
 			if err := c.Out.Put(strings.TrimRight(line, "\r\n")); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -264,6 +280,7 @@ func removeJob(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		if err := stopJob(&cmdlet.Call{
 			Cmdlet: c.Cmdlet,
 			Scope:  c.Scope,
@@ -272,13 +289,15 @@ func removeJob(c *cmdlet.Call) error {
 		}); err != nil {
 			return err
 		}
+
 		all := session.Keep[jobList](c.State)
 		all.list = slices.DeleteFunc(all.list, func(other *job) bool { return other == j })
 	}
+
 	return nil
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	ofJobs := func(c cmdlet.Cmdlet) cmdlet.Cmdlet {
 		c.Values = []string{"id"}
@@ -288,6 +307,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		c.Needs = []string{"id"}
 		return c
 	}
+
 	return []cmdlet.Cmdlet{
 		{
 			Name:      "Start-Job",
@@ -307,7 +327,12 @@ func Cmdlets() []cmdlet.Cmdlet {
 			Values:    []string{"id"},
 			Positions: []string{"id"},
 		},
-		ofJobs(cmdlet.Cmdlet{Name: "Wait-Job", Aliases: []string{"wjb"}, About: "waits for jobs", Run: waitJob}),
+		ofJobs(cmdlet.Cmdlet{
+			Name:    "Wait-Job",
+			Aliases: []string{"wjb"},
+			About:   "waits for jobs",
+			Run:     waitJob,
+		}),
 		ofJobs(cmdlet.Cmdlet{
 			Name:    "Receive-Job",
 			Aliases: []string{"rcjb"},
@@ -315,7 +340,12 @@ func Cmdlets() []cmdlet.Cmdlet {
 			Run:     receiveJob,
 			Flags:   []string{"wait", "keep"},
 		}),
-		ofJobs(cmdlet.Cmdlet{Name: "Stop-Job", Aliases: []string{"spjb"}, About: "ends jobs", Run: stopJob}),
+		ofJobs(cmdlet.Cmdlet{
+			Name:    "Stop-Job",
+			Aliases: []string{"spjb"},
+			About:   "ends jobs",
+			Run:     stopJob,
+		}),
 		ofJobs(cmdlet.Cmdlet{
 			Name:    "Remove-Job",
 			Aliases: []string{"rjb"},
@@ -326,7 +356,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 	}
 }
 
-// encode is a script as -EncodedCommand takes it: base64 of UTF-16, the low byte first.
+// encode returns a script as -EncodedCommand takes it: base64 of UTF-16, the low byte first.
 func encode(text string) string {
 	var data []byte
 	for _, u := range utf16.Encode([]rune(text)) {

@@ -23,6 +23,7 @@ func computerCmdlets() []cmdlet.Cmdlet {
 			},
 		}
 	}
+
 	return []cmdlet.Cmdlet{
 		of("Restart-Computer", "restarts the host, or ends the container", true),
 		of("Stop-Computer", "switches the host off, or ends the container", false),
@@ -49,6 +50,7 @@ func computerInfo(c *cmdlet.Call) error {
 		v, _ := provider.FindValue(values, name)
 		return v.Text()
 	}
+
 	product, build := registry("ProductName"), registry("CurrentBuildNumber")
 	revision, _ := provider.FindValue(values, "UBR")
 	const version = "10.0." // since Windows Server 2016
@@ -78,5 +80,6 @@ func computerInfo(c *cmdlet.Call) error {
 			o.Set(p[0], p[1])
 		}
 	}
+
 	return c.Out.Put(o)
 }

@@ -26,6 +26,7 @@ func getContent(c *cmdlet.Call) error {
 	if done || err != nil {
 		return err
 	}
+
 	if err := c.ReportMissed(); err != nil {
 		return err
 	}
@@ -33,6 +34,7 @@ func getContent(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	lines, err := linesTo(c)
 	if err != nil {
 		return err
@@ -46,10 +48,12 @@ func getContent(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		content := decoded(c, data)
 		if c.Flags["raw"] {
 			return c.Output(content)
 		}
+
 		all := slices.Collect(strings.Lines(content))
 		all = all[:min(int64(len(all)), first)]
 		all = all[max(int64(len(all))-last, 0):]
@@ -58,6 +62,7 @@ func getContent(c *cmdlet.Call) error {
 				return err
 			}
 		}
+
 		return lines.flush()
 	})
 }
@@ -69,7 +74,7 @@ type lines struct {
 	waiting []object.Value
 }
 
-// linesTo is where a call's lines go.
+// linesTo returns where a call's lines go.
 func linesTo(c *cmdlet.Call) (*lines, error) {
 	l := &lines{c: c, most: 1}
 	v, given := c.Values["readcount"]
@@ -105,7 +110,7 @@ func (l *lines) flush() error {
 	return l.c.Output(list)
 }
 
-// lineCounts are how many lines Get-Content outputs at most, from the beginning and from the end.
+// lineCounts returns how many lines Get-Content outputs at most, from the beginning and from the end.
 func lineCounts(c *cmdlet.Call) (first, last int64, err error) {
 	first, last = math.MaxInt64, math.MaxInt64
 	_, both := c.Values["tail"]
@@ -121,15 +126,17 @@ func lineCounts(c *cmdlet.Call) (first, last int64, err error) {
 		if *of.n, err = object.Integer(v); err != nil {
 			return 0, 0, err
 		}
-		if *of.n < 0 || c.Flags["raw"] || both && other {
+
+		if *of.n < 0 || c.Flags["raw"] || (both && other) {
 			return 0, 0, object.Thrown("%s : -%s of less than 0, or beside another such parameter, is not part of Mullion's "+
 				"PowerShell.", c.Name, of.name)
 		}
 	}
+
 	return first, last, nil
 }
 
-// decoded is what a file holds as text: in the encoding of its mark, or of -Encoding, or UTF-8.
+// decoded returns what a file holds as text: in the encoding of its mark, or of -Encoding, or UTF-8.
 func decoded(c *cmdlet.Call, data []byte) string {
 	if text, marked := provider.MarkedText(data); marked {
 		return text
@@ -140,12 +147,13 @@ func decoded(c *cmdlet.Call, data []byte) string {
 	return string(data)
 }
 
-// contentEncodings are the values of -Encoding of the cmdlets for content. utf8 writes a mark, as Windows PowerShell.
+// contentEncodings returns the values of -Encoding of the cmdlets for content. utf8 writes a mark, as Windows
+// PowerShell.
 func contentEncodings() []string {
 	return []string{"utf8", "utf8nobom", "ascii", "unicode", "bigendianunicode", "default"}
 }
 
-// contentEncoding is the encoding of a value of -Encoding, nil for UTF-8.
+// contentEncoding returns the encoding of a value of -Encoding, nil for UTF-8.
 func contentEncoding(name string) *stream.Encoding {
 	switch strings.ToLower(name) {
 	case "default":
@@ -156,7 +164,7 @@ func contentEncoding(name string) *stream.Encoding {
 	return stream.EncodingNamed(name)
 }
 
-// encoded is a text in the encoding of -Encoding; a new file of UTF-16 or UTF-8 begins with its mark.
+// encoded returns a text in the encoding of -Encoding; a new file of UTF-16 or UTF-8 begins with its mark.
 func encoded(c *cmdlet.Call, content string, begins bool) string {
 	name := c.Text("encoding")
 	if name == "" {
@@ -188,6 +196,7 @@ func setItem(c *cmdlet.Call) error {
 	if done || err != nil {
 		return err
 	}
+
 	return c.ForEach(func(t cmdlet.Target) error {
 		name, ok := provider.EnvironmentItem(t.Name)
 		if !ok {
@@ -211,6 +220,7 @@ func write(c *cmdlet.Call, how int) error {
 			b.WriteString(c.State.Newline)
 		}
 	}
+
 	c.Input = nil // the input was the content
 	if err := c.ReportMissed(); err != nil {
 		return err
@@ -235,6 +245,7 @@ func getItem(c *cmdlet.Call) error {
 		if k, ok := t.Key(); ok {
 			return showKey(c, k)
 		}
+
 		info, err := os.Lstat(t.Full)
 		if err != nil {
 			return err
@@ -263,15 +274,18 @@ func testPath(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	for range missed {
 		if err := c.Output(false); err != nil {
 			return err
 		}
 	}
+
 	return c.ForEach(func(t cmdlet.Target) error {
 		if k, ok := t.Key(); ok {
 			return testKey(c, k)
 		}
+
 		name, variable := provider.EnvironmentItem(t.Name)
 		_, there := c.State.Env[name]
 		if !variable {
@@ -283,6 +297,7 @@ func testPath(c *cmdlet.Call) error {
 			there = err == nil && (kind != "leaf" || !provider.IsFolder(info)) &&
 				(kind != "container" || provider.IsFolder(info))
 		}
+
 		return c.Output(there)
 	})
 }
@@ -296,10 +311,12 @@ func newItem(c *cmdlet.Call) error {
 	if err := joinName(c); err != nil {
 		return err
 	}
+
 	return c.ForEach(func(t cmdlet.Target) error {
 		if k, ok := t.Key(); ok {
 			return newKey(c, k, value)
 		}
+
 		_, err := os.Stat(t.Full)
 		there := err == nil
 		switch {
@@ -320,6 +337,7 @@ func newItem(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		info, err := os.Lstat(t.Full)
 		if err != nil {
 			return err
@@ -343,6 +361,7 @@ func removeItem(c *cmdlet.Call) error {
 		if k, ok := t.Key(); ok {
 			return dropKey(c, k)
 		}
+
 		if name, ok := provider.EnvironmentItem(t.Name); ok {
 			if _, there := c.State.Env[name]; !there {
 				return fs.ErrNotExist
@@ -350,6 +369,7 @@ func removeItem(c *cmdlet.Call) error {
 			delete(c.State.Env, name)
 			return nil
 		}
+
 		if _, err := os.Lstat(t.Full); err != nil {
 			return err
 		}
@@ -358,6 +378,7 @@ func removeItem(c *cmdlet.Call) error {
 				return err
 			}
 		}
+
 		if c.Flags["recurse"] {
 			return os.RemoveAll(t.Full)
 		}

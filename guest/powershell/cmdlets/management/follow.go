@@ -44,12 +44,15 @@ func follow(c *cmdlet.Call, path string, first, last int64, out *lines) error {
 		if first == 0 {
 			return errWhole
 		}
+
 		return nil
 	}
+
 	f := &followed{path: path, encoding: contentEncoding(c.Text("encoding"))}
 	if err := f.begin(first, last, put); err != nil {
 		return whole(err, out)
 	}
+
 	for grew := true; ; {
 		if err := out.flush(); err != nil {
 			return err
@@ -57,11 +60,13 @@ func follow(c *cmdlet.Call, path string, first, last int64, out *lines) error {
 		if grew && c.State.Settle != nil {
 			c.State.Settle()
 		}
+
 		select {
 		case <-c.State.Context.Done():
 			return c.State.Context.Err()
 		case <-time.After(lookAgain):
 		}
+
 		var err error
 		if grew, err = f.read(put); err == nil && !grew {
 			err = f.rest(put)
@@ -116,11 +121,13 @@ func (f *followed) begin(first, last int64, put func(string) error) error {
 	if err != nil {
 		return err
 	}
+
 	for _, line := range kept[max(int64(len(kept))-last, 0):] {
 		if err := put(line); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -136,12 +143,14 @@ func (f *followed) read(put func(string) error) (grew bool, err error) {
 	if err != nil {
 		return false, err
 	}
+
 	if f.last != nil && (!os.SameFile(f.last, info) || info.Size() < f.at) {
 		if err := f.rest(put); err != nil {
 			return false, err
 		}
 		f.at, f.begun = 0, false
 	}
+
 	f.last = info
 	if info.Size() == f.at {
 		return false, nil
@@ -150,6 +159,7 @@ func (f *followed) read(put func(string) error) (grew bool, err error) {
 	if _, err := file.Seek(f.at, io.SeekStart); err != nil {
 		return false, err
 	}
+
 	for left := info.Size() - f.at; left > 0; {
 		part := make([]byte, min(left, atOnce))
 		n, err := file.Read(part)
@@ -160,6 +170,7 @@ func (f *followed) read(put func(string) error) (grew bool, err error) {
 		if err := f.lines(put); err != nil {
 			return grew, err
 		}
+
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -167,6 +178,7 @@ func (f *followed) read(put func(string) error) (grew bool, err error) {
 			return grew, err
 		}
 	}
+
 	return grew, nil
 }
 
@@ -185,6 +197,7 @@ func (f *followed) lines(put func(string) error) error {
 	if !f.begun && len(f.unread) < len("\xEF\xBB\xBF") {
 		return nil
 	}
+
 	f.mark()
 	for {
 		end := f.lineEnd()
@@ -194,6 +207,7 @@ func (f *followed) lines(put func(string) error) error {
 		if end < 0 {
 			return nil
 		}
+
 		line := f.unread[:end]
 		f.unread = f.unread[end:]
 		if err := put(f.text(line)); err != nil {
@@ -218,6 +232,7 @@ func (f *followed) mark() {
 	if f.begun {
 		return
 	}
+
 	f.begun, f.marked, f.wide, f.big = true, nil, false, false
 	for _, one := range []struct{ mark, name string }{
 		{"\xEF\xBB\xBF", "utf-8"},
@@ -229,6 +244,7 @@ func (f *followed) mark() {
 			break
 		}
 	}
+
 	if f.marked == nil {
 		f.marked = f.encoding
 	}
@@ -238,7 +254,7 @@ func (f *followed) mark() {
 	}
 }
 
-// lineEnd is where the next line begins, -1 if the first has no end yet.
+// lineEnd returns where the next line begins, -1 if the first has no end yet.
 func (f *followed) lineEnd() int {
 	if !f.wide {
 		if i := bytes.IndexByte(f.unread, '\n'); i >= 0 {
@@ -246,10 +262,12 @@ func (f *followed) lineEnd() int {
 		}
 		return -1
 	}
+
 	newline := []byte{'\n', 0}
 	if f.big {
 		newline = []byte{0, '\n'}
 	}
+
 	for at := 0; ; {
 		i := bytes.Index(f.unread[at:], newline)
 		if i < 0 {
@@ -262,7 +280,7 @@ func (f *followed) lineEnd() int {
 	}
 }
 
-// text is a line without its end.
+// text returns a line without its end.
 func (f *followed) text(line []byte) string {
 	text := string(line)
 	if f.marked != nil {

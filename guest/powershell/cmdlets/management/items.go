@@ -32,6 +32,7 @@ func joinName(c *cmdlet.Call) error {
 	if object.Text(name) == "" {
 		return object.Thrown("%s : Cannot bind argument to parameter 'Name' because it is an empty string.", c.Name)
 	}
+
 	paths := slices.Collect(object.Each(c.Values[cmdlet.PathName]))
 	if c.Values[cmdlet.PathName] == nil {
 		paths = []object.Value{c.State.Dir}
@@ -39,6 +40,7 @@ func joinName(c *cmdlet.Call) error {
 	for i, path := range paths {
 		paths[i] = strings.TrimRight(object.Text(path), `/\`) + c.State.Separator() + object.Text(name)
 	}
+
 	c.Values[cmdlet.PathName] = paths
 	return nil
 }
@@ -128,6 +130,7 @@ func copyTo(c *cmdlet.Call, from, to string, picks *picks) error {
 	if there, err := os.Stat(to); err == nil && there.IsDir() {
 		to = filepath.Join(to, filepath.Base(from))
 	}
+
 	if !info.IsDir() {
 		return provider.CopyFile(from, to, info.Mode().Perm(), c.Flags["force"])
 	}
@@ -135,6 +138,7 @@ func copyTo(c *cmdlet.Call, from, to string, picks *picks) error {
 		!strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return fmt.Errorf("a folder is not copied into itself, %s", to)
 	}
+
 	if err := os.MkdirAll(to, 0o755); err != nil || !recurse {
 		return err
 	}
@@ -146,6 +150,7 @@ func copyTo(c *cmdlet.Call, from, to string, picks *picks) error {
 		}
 		err = errors.Join(err, copyTo(c, filepath.Join(from, e.Name()), to, picks))
 	}
+
 	return err
 }
 
@@ -159,6 +164,7 @@ func outFile(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	encoding := strings.ToLower(c.Text("encoding"))
 	if encoding == "oem" && !object.IsASCII(content) {
 		return object.Thrown("%s : -Encoding %s of text beyond ASCII is not part of Mullion's PowerShell.", c.Name, encoding)
@@ -167,6 +173,7 @@ func outFile(c *cmdlet.Call) error {
 	if err := c.KnownPath(path); err != nil {
 		return err
 	}
+
 	if path == "" || provider.HasWildcard(path) {
 		return object.Thrown("%s : a path without wild cards is missing.", c.Name)
 	}
@@ -174,6 +181,7 @@ func outFile(c *cmdlet.Call) error {
 	if c.Flags["append"] {
 		how = os.O_APPEND
 	}
+
 	full := c.State.Path(path)
 	restore, err := provider.Writable(full, c.Flags["force"])
 	if err == nil {
@@ -182,6 +190,7 @@ func outFile(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(provider.Because(path, err))
 	}
+
 	return nil
 }
 
@@ -198,6 +207,7 @@ func newLink(c *cmdlet.Call, path, to string) error {
 	if !filepath.IsAbs(to) {
 		full = filepath.Join(filepath.Dir(path), to)
 	}
+
 	if _, err := os.Stat(full); err != nil {
 		return words.Errorf("Cannot find path '%s' because it does not exist.", to)
 	}
@@ -206,5 +216,6 @@ func newLink(c *cmdlet.Call, path, to string) error {
 			return err
 		}
 	}
+
 	return os.Symlink(strings.TrimRight(to, `/\`), path)
 }

@@ -32,6 +32,7 @@ func getChildItem(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	if c.Values[cmdlet.PathName] == nil && c.Values[cmdlet.LiteralName] == nil && !c.Piped {
 		return l.list(c, cmdlet.Target{Name: c.State.Dir, Full: c.State.Dir})
 	}
@@ -41,6 +42,7 @@ func getChildItem(c *cmdlet.Call) error {
 				"-Filter takes them.", c.Name)
 		}
 	}
+
 	return c.ForEach(func(t cmdlet.Target) error { return l.list(c, t) })
 }
 
@@ -50,6 +52,7 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 	if c.Flags["recurse"] {
 		l.depth = -1
 	}
+
 	if v, ok := c.Values["depth"]; ok {
 		n, err := object.Integer(v)
 		if err != nil || n < 0 {
@@ -57,6 +60,7 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 		}
 		l.depth = n
 	}
+
 	if v, ok := c.Values["filter"]; ok && object.Text(v) != "*.*" {
 		re, err := object.Wildcard(strings.ReplaceAll(object.Text(v), "[", "`["))
 		if err != nil {
@@ -64,6 +68,7 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 		}
 		l.filter = re
 	}
+
 	for name, to := range map[string]*[]*regexp.Regexp{"include": &l.include, "exclude": &l.exclude} {
 		for v := range object.Each(c.Values[name]) {
 			if l.depth == 0 {
@@ -76,6 +81,7 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 			*to = append(*to, re)
 		}
 	}
+
 	return l, nil
 }
 
@@ -99,6 +105,7 @@ func (l *listing) list(c *cmdlet.Call, t cmdlet.Target) error {
 	if k, ok := t.Key(); ok {
 		return showSubkeys(c, k, "")
 	}
+
 	info, err := os.Stat(t.Full)
 	switch {
 	case err != nil:
@@ -110,9 +117,11 @@ func (l *listing) list(c *cmdlet.Call, t cmdlet.Target) error {
 			return nil
 		}
 		return showItem(c, t.Full, info.Name(), info)
+
 	case t.Matched:
 		return object.Thrown("%s : wild cards that match a folder, %s, are not part of Mullion's PowerShell.", c.Name, t.Name)
 	}
+
 	return l.folder(c, t.Full, "", l.depth)
 }
 
@@ -122,15 +131,18 @@ func variables(c *cmdlet.Call, name string) error {
 	if err != nil {
 		return err
 	}
+
 	t := object.NewTable(false)
 	for _, n := range slices.Sorted(maps.Keys(c.State.Env)) {
 		if re.MatchString(n) {
 			t.Set(n, c.State.Env[n])
 		}
 	}
+
 	if len(t.Keys) == 0 && name != "" && !provider.HasWildcard(name) {
 		return fs.ErrNotExist
 	}
+
 	for _, e := range t.Entries() {
 		if c.Flags["name"] {
 			e, _ = object.Property(e, "name")
@@ -139,6 +151,7 @@ func variables(c *cmdlet.Call, name string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -149,12 +162,14 @@ func (l *listing) folder(c *cmdlet.Call, dir, under string, depth int64) error {
 	if err != nil {
 		return err
 	}
+
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { // folders first
 		if a.IsDir() != b.IsDir() {
 			return map[bool]int{true: -1, false: 1}[a.IsDir()]
 		}
 		return cmp.Compare(strings.ToLower(a.Name()), strings.ToLower(b.Name()))
 	})
+
 	for _, e := range entries {
 		if err := c.State.Context.Err(); err != nil {
 			return err
@@ -163,10 +178,12 @@ func (l *listing) folder(c *cmdlet.Call, dir, under string, depth int64) error {
 		if err != nil || !l.shows(info) {
 			continue // gone since, or not asked for
 		}
+
 		if err := showItem(c, filepath.Join(dir, e.Name()), under+e.Name(), info); err != nil {
 			return err
 		}
 	}
+
 	for _, e := range entries {
 		if depth == 0 || !e.IsDir() {
 			continue
@@ -178,6 +195,7 @@ func (l *listing) folder(c *cmdlet.Call, dir, under string, depth int64) error {
 			}
 		}
 	}
+
 	return nil
 }
 

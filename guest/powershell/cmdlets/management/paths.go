@@ -28,10 +28,12 @@ func joinPath(c *cmdlet.Call) error {
 		if parent != in.Separator() || !in.Windows() {
 			parent = strings.TrimRight(parent, `/\`)
 		}
+
 		if err := c.Out.Put(in.Separated(parent + in.Separator() + strings.TrimLeft(child, `/\`))); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -46,6 +48,7 @@ func splitPath(c *cmdlet.Call) error {
 			paths = append(paths, v)
 		}
 	}
+
 	for _, v := range paths {
 		got, err := partOfPath(c, c.State.Separated(object.Text(v)))
 		if err != nil {
@@ -54,14 +57,16 @@ func splitPath(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		if err := c.Out.Put(got); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// partOfPath is the part of one path that the flags ask for.
+// partOfPath returns the part of one path that the flags ask for.
 func partOfPath(c *cmdlet.Call, path string) (object.Value, error) {
 	qualifier := ""
 	if len(path) > 1 && path[1] == ':' {
@@ -77,10 +82,12 @@ func partOfPath(c *cmdlet.Call, path string) (object.Value, error) {
 	case c.Flags["noqualifier"]:
 		return path[len(qualifier):], nil
 	}
+
 	root := qualifier
 	if len(path) > len(root) && isSeparator(path[len(root)]) {
 		root = path[:len(root)+1]
 	}
+
 	rest := strings.TrimRight(path[len(root):], `/\`)
 	cut := strings.LastIndexAny(rest, `/\`)
 	if c.Flags["leaf"] {
@@ -89,6 +96,7 @@ func partOfPath(c *cmdlet.Call, path string) (object.Value, error) {
 		}
 		return rest[cut+1:], nil
 	}
+
 	if rest == "" {
 		return "", nil
 	}
@@ -106,6 +114,7 @@ func resolvePath(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return c.ForEach(func(t cmdlet.Target) error {
 		if _, err := os.Lstat(t.Full); err != nil {
 			return err
@@ -139,6 +148,7 @@ func moveItem(c *cmdlet.Call) error {
 	if provider.HasWildcard(destination) {
 		return object.Thrown("%s : wild cards in -Destination are not part of Mullion's PowerShell.", c.Name)
 	}
+
 	to := c.State.Dir
 	if destination != "" {
 		to = c.State.Path(destination)
@@ -165,6 +175,7 @@ func moveTo(c *cmdlet.Call, from, to string) error {
 	if err != nil {
 		return err
 	}
+
 	restore := func() error { return nil }
 	if info, err := os.Lstat(to); err == nil && !os.SameFile(before, info) {
 		if !c.Flags["force"] || info.IsDir() {
@@ -174,6 +185,7 @@ func moveTo(c *cmdlet.Call, from, to string) error {
 			return err
 		}
 	}
+
 	err = os.Rename(from, to)
 	if err != nil && otherVolume(err, to) {
 		err = copyAway(c, from, to, before)
@@ -181,6 +193,7 @@ func moveTo(c *cmdlet.Call, from, to string) error {
 	if err != nil {
 		return errors.Join(cause(to, err), restore())
 	}
+
 	return nil
 }
 
@@ -212,6 +225,7 @@ func copyAway(c *cmdlet.Call, from, to string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return words.Errorf("a link is not moved to another volume")
 	}
+
 	if err := provider.CopyFile(from, to, info.Mode().Perm(), c.Flags["force"]); err != nil {
 		return err
 	}
@@ -228,6 +242,7 @@ func renameItem(c *cmdlet.Call) error {
 			return object.Thrown("%s : a block for -NewName without a pipeline is not part of Mullion's PowerShell.",
 				c.Name)
 		}
+
 		for _, v := range input {
 			var got []object.Value
 			if err := c.WithBlock(block, v, object.Collect(&got)); err != nil {
@@ -236,6 +251,7 @@ func renameItem(c *cmdlet.Call) error {
 			names[c.State.Path(object.Text(v))] = object.Text(object.One(got))
 		}
 	}
+
 	return c.ForEach(func(t cmdlet.Target) error {
 		name := c.Text("newname")
 		if asked {
@@ -247,6 +263,7 @@ func renameItem(c *cmdlet.Call) error {
 		case strings.ContainsAny(name, `/\:`):
 			return words.Errorf("Cannot rename the specified target, because it represents a path or device name.")
 		}
+
 		if _, err := os.Lstat(t.Full); err != nil {
 			return err
 		}
@@ -260,6 +277,7 @@ func teeObject(c *cmdlet.Call) error {
 	if c.Values["filepath"] != nil && c.Values["variable"] != nil {
 		return object.Thrown("%s : -FilePath and -Variable exclude each other.", c.Name)
 	}
+
 	if name, ok := c.Values["variable"]; ok {
 		if err := c.Scope.SetNamed(object.Text(name), object.One(c.Input)); err != nil {
 			return err
@@ -269,11 +287,13 @@ func teeObject(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	for _, v := range c.Input {
 		if err := c.Out.Put(v); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -24,6 +24,7 @@ func getProcess(c *cmdlet.Call) error {
 	if c.Values["name"] != nil && c.Values["id"] != nil {
 		return object.Thrown("Get-Process : -Name and -Id exclude each other.")
 	}
+
 	picked := found
 	for _, by := range []string{"name", "id"} {
 		if v, given := c.Values[by]; given {
@@ -32,11 +33,13 @@ func getProcess(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	for _, p := range picked {
 		if err := c.Out.Put(processObject(p)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -48,6 +51,7 @@ func pickProcesses(c *cmdlet.Call, found []system.Process, v object.Value, byID 
 		if err != nil {
 			return nil, err
 		}
+
 		before := len(picked)
 		for _, p := range found {
 			if (byID && fmt.Sprint(p.ID) == object.Text(wanted)) || (!byID && re.MatchString(shortName(p))) {
@@ -61,6 +65,7 @@ func pickProcesses(c *cmdlet.Call, found []system.Process, v object.Value, byID 
 			}
 		}
 	}
+
 	return picked, nil
 }
 
@@ -76,6 +81,7 @@ func startProcess(c *cmdlet.Call) error {
 	if c.Flags["nonewwindow"] && c.Values["windowstyle"] != nil {
 		return object.Thrown("%s : Parameters \"-NoNewWindow\" and \"-WindowStyle\" cannot be specified at the same time.", c.Name)
 	}
+
 	in := c.State
 	word := c.Text("filepath")
 	path, err := in.Find(word)
@@ -85,6 +91,7 @@ func startProcess(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(words.Errorf("This command cannot be run due to the error: The system cannot find the file specified."))
 	}
+
 	cmd := exec.Command(path) // it goes on when the session ends
 	cmd.Dir, cmd.Env = in.Dir, in.Environ()
 	if dir := c.Text("workingdirectory"); dir != "" {
@@ -94,6 +101,7 @@ func startProcess(c *cmdlet.Call) error {
 	for v := range object.Each(c.Values["argumentlist"]) {
 		arguments = append(arguments, object.Text(v))
 	}
+
 	setArguments(cmd, strings.Join(arguments, " ")) // without quotation marks, as in PowerShell
 	if c.Flags["nonewwindow"] {
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in.Stdin, in.Stdout, in.Stderr
@@ -102,12 +110,14 @@ func startProcess(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	c.Scope.Settle()
 	err = cmd.Start()
 	closeFiles()
 	if err != nil {
 		return c.Fail(words.Errorf("This command cannot be run due to the error: %v", err))
 	}
+
 	s := &dotnet.Started{
 		Cmd:  cmd,
 		Name: shortName(system.Process{Name: dotnet.FileName(path)}),
@@ -117,6 +127,7 @@ func startProcess(c *cmdlet.Call) error {
 		_ = cmd.Wait() // its code is in ProcessState
 		close(s.Done)
 	}()
+
 	if c.Flags["wait"] {
 		select {
 		case <-s.Done:
@@ -124,6 +135,7 @@ func startProcess(c *cmdlet.Call) error {
 			return in.Context.Err()
 		}
 	}
+
 	if c.Flags["passthru"] {
 		return c.Out.Put(&object.Instance{Of: dotnet.ProcessClass(), V: s})
 	}
@@ -138,6 +150,7 @@ func redirect(c *cmdlet.Call, cmd *exec.Cmd) (closeFiles func(), err error) {
 			_ = f.Close() // the program has its own
 		}
 	}
+
 	open := func(name string, how int) (*os.File, error) {
 		path := c.Text(name)
 		if path == "" {
@@ -146,6 +159,7 @@ func redirect(c *cmdlet.Call, cmd *exec.Cmd) (closeFiles func(), err error) {
 		if err := c.KnownPath(path); err != nil {
 			return nil, err
 		}
+
 		f, err := os.OpenFile(c.State.Path(path), how, 0o644)
 		if err != nil {
 			return nil, provider.Because(path, err)
@@ -153,11 +167,13 @@ func redirect(c *cmdlet.Call, cmd *exec.Cmd) (closeFiles func(), err error) {
 		files = append(files, f)
 		return f, nil
 	}
+
 	const out, errs = "redirectstandardoutput", "redirectstandarderror"
 	if c.Text(out) != "" && c.State.Path(c.Text(out)) == c.State.Path(c.Text(errs)) {
 		return closeFiles, words.Errorf("This command cannot be run because \"RedirectStandardOutput\" and " +
 			"\"RedirectStandardError\" are same. Give different inputs and Run your command again.")
 	}
+
 	for _, name := range []string{"redirectstandardinput", out, errs} {
 		how := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 		if name == "redirectstandardinput" {
@@ -168,6 +184,7 @@ func redirect(c *cmdlet.Call, cmd *exec.Cmd) (closeFiles func(), err error) {
 			closeFiles()
 			return nil, err
 		}
+
 		switch {
 		case f == nil:
 		case name == out:
@@ -178,10 +195,11 @@ func redirect(c *cmdlet.Call, cmd *exec.Cmd) (closeFiles func(), err error) {
 			cmd.Stdin = f
 		}
 	}
+
 	return closeFiles, nil
 }
 
-// chosenProcesses are the processes that Stop-Process and Wait-Process are for: by -Id, -Name or from the pipeline.
+// chosenProcesses returns the processes that Stop-Process and Wait-Process are for: by -Id, -Name or from the pipeline.
 func chosenProcesses(c *cmdlet.Call) ([]system.Process, error) {
 	found, err := c.State.System.Processes()
 	if err != nil {
@@ -190,9 +208,11 @@ func chosenProcesses(c *cmdlet.Call) ([]system.Process, error) {
 	if c.Values["name"] != nil && c.Values["id"] != nil {
 		return nil, object.Thrown("%s : -Name and -Id exclude each other.", c.Name)
 	}
+
 	if v, ok := c.Values["name"]; ok {
 		return pickProcesses(c, found, v, false)
 	}
+
 	ids := c.Values["id"]
 	if ids == nil {
 		list := []object.Value{}
@@ -203,8 +223,10 @@ func chosenProcesses(c *cmdlet.Call) ([]system.Process, error) {
 			}
 			list = append(list, id)
 		}
+
 		ids = list
 	}
+
 	return pickProcesses(c, found, ids, true)
 }
 
@@ -213,6 +235,7 @@ func stopProcess(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	for _, p := range found {
 		if err := c.State.System.Kill(p.ID); err != nil {
 			err := words.Errorf("Cannot stop process \"%s (%d)\" because of the following error: %v",
@@ -222,12 +245,14 @@ func stopProcess(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		if c.Flags["passthru"] {
 			if err := c.Out.Put(processObject(p)); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -240,6 +265,7 @@ func waitProcess(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	var late <-chan time.Time
 	if v, ok := c.Values["timeout"]; ok {
 		seconds, err := object.Integer(v)
@@ -248,6 +274,7 @@ func waitProcess(c *cmdlet.Call) error {
 		}
 		late = time.After(time.Duration(seconds) * time.Second)
 	}
+
 	for {
 		running, err := c.State.System.Processes()
 		if err != nil {
@@ -257,6 +284,7 @@ func waitProcess(c *cmdlet.Call) error {
 		if len(found) == 0 {
 			return nil
 		}
+
 		select {
 		case <-time.After(waitPause):
 		case <-c.State.Context.Done():
@@ -274,7 +302,7 @@ func waitProcess(c *cmdlet.Call) error {
 	}
 }
 
-// processObject is a process as Get-Process shows it.
+// processObject returns a process as Get-Process shows it.
 func processObject(p system.Process) *object.Object {
 	name := shortName(p)
 	return object.New("process").Set("Id", p.ID).Set("ProcessName", name).Set("Name", name)

@@ -47,6 +47,7 @@ func showSubkeys(c *cmdlet.Call, k provider.Key, above string) error {
 	if err != nil {
 		return failKey(c, err)
 	}
+
 	for _, name := range subkeys {
 		if c.Flags["name"] {
 			err = c.Output(above + name)
@@ -62,6 +63,7 @@ func showSubkeys(c *cmdlet.Call, k provider.Key, above string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -73,6 +75,7 @@ func newKey(c *cmdlet.Call, k provider.Key, v object.Value) error {
 		return object.Thrown("%s : -ItemType together with -Value for the registry is not part of Mullion's PowerShell.",
 			c.Name)
 	}
+
 	err := placeFor(c, k)
 	if err == nil {
 		err = registry(c).Create(k.Name)
@@ -86,6 +89,7 @@ func newKey(c *cmdlet.Call, k provider.Key, v object.Value) error {
 	if err != nil {
 		return failKey(c, err)
 	}
+
 	return showKey(c, k)
 }
 
@@ -106,6 +110,7 @@ func placeFor(c *cmdlet.Call, k provider.Key) error {
 			return words.Errorf("The registry key at the specified path does not exist.")
 		}
 	}
+
 	return err
 }
 
@@ -131,10 +136,12 @@ func removeTree(c *cmdlet.Call, key string) error {
 	if err != nil {
 		return err
 	}
+
 	for _, name := range subkeys {
 		if err := removeTree(c, key+`\`+name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
+
 	return registry(c).RemoveKey(key)
 }

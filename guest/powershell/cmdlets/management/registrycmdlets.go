@@ -14,13 +14,14 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// properties are the values of a key that -Name means, or all without it. Missing names are reported. Names have wild
-// cards, but not with -LiteralPath. Remove-ItemProperty does not know a key's default value.
+// properties returns the values of a key that -Name means, or all without it. Missing names are reported. Names have
+// wild cards, but not with -LiteralPath. Remove-ItemProperty does not know a key's default value.
 func properties(c *cmdlet.Call, k provider.Key, values []system.RegistryValue) ([]system.RegistryValue, error) {
 	wanted, given := c.Values["name"]
 	if !given {
 		return values, nil
 	}
+
 	var found []system.RegistryValue
 	for item := range object.Each(wanted) {
 		name := object.Text(item)
@@ -31,6 +32,7 @@ func properties(c *cmdlet.Call, k provider.Key, values []system.RegistryValue) (
 		if err != nil {
 			return nil, err
 		}
+
 		before := len(found)
 		for _, v := range values {
 			known := provider.ValueName(v.Name)
@@ -47,6 +49,7 @@ func properties(c *cmdlet.Call, k provider.Key, values []system.RegistryValue) (
 			}
 		}
 	}
+
 	return found, nil
 }
 
@@ -63,7 +66,7 @@ func readValues(c *cmdlet.Call, k provider.Key) ([]system.RegistryValue, error) 
 	return properties(c, k, values)
 }
 
-// valuesObject is an object with values of a key, and where they are from.
+// valuesObject returns an object with values of a key, and where they are from.
 func valuesObject(c *cmdlet.Call, k provider.Key, values []system.RegistryValue) (*object.Object, error) {
 	o := object.New(object.Custom)
 	for _, v := range values {
@@ -91,6 +94,7 @@ func getItemProperty(c *cmdlet.Call) error {
 			}
 			return c.Output(provider.Item(t.Full, info))
 		}
+
 		values, err := readValues(c, k)
 		if err != nil || len(values) == 0 {
 			return err
@@ -99,6 +103,7 @@ func getItemProperty(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		return c.Output(o)
 	})
 }
@@ -114,6 +119,7 @@ func getItemPropertyValue(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		for _, v := range values {
 			is, err := provider.Value(v, c.State.Env)
 			if err == nil {
@@ -123,6 +129,7 @@ func getItemPropertyValue(c *cmdlet.Call) error {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -133,6 +140,7 @@ func fileProperty(c *cmdlet.Call, t cmdlet.Target) error {
 	if err != nil {
 		return err
 	}
+
 	for name := range object.Each(c.Values["name"]) {
 		v, err := object.Property(provider.Item(t.Full, info), strings.ToLower(object.Text(name)))
 		if err == nil {
@@ -142,6 +150,7 @@ func fileProperty(c *cmdlet.Call, t cmdlet.Target) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -166,6 +175,7 @@ func setValue(c *cmdlet.Call, parameter string, over bool) error {
 		if err != nil {
 			return failKey(c, err)
 		}
+
 		before := uint32(kindUnknown)
 		name := storedName(c.Text("name"))
 		if is, there := provider.FindValue(values, name); there {
@@ -174,6 +184,7 @@ func setValue(c *cmdlet.Call, parameter string, over bool) error {
 			}
 			before = is.Kind
 		}
+
 		v, err := newValue(c, name, c.Values["value"], kind, before)
 		if err == nil {
 			err = registry(c).Set(k.Name, v)
@@ -181,6 +192,7 @@ func setValue(c *cmdlet.Call, parameter string, over bool) error {
 		if err != nil || c.Name == "Set-ItemProperty" {
 			return failKey(c, err)
 		}
+
 		o, err := valuesObject(c, k, []system.RegistryValue{v})
 		if err != nil {
 			return err
@@ -200,11 +212,13 @@ func removeItemProperty(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		for _, v := range values {
 			if err := failKey(c, registry(c).RemoveValue(k.Name, v.Name)); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -215,6 +229,7 @@ func registryCmdlets() []cmdlet.Cmdlet {
 	for kind := range valueKinds() {
 		kinds = append(kinds, kind)
 	}
+
 	slices.Sort(kinds)
 	return []cmdlet.Cmdlet{
 		cmdlet.OfPath(cmdlet.Cmdlet{

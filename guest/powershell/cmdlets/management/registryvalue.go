@@ -20,7 +20,7 @@ const (
 	kindUnknown = math.MaxUint32
 )
 
-// valueKinds are the types that a value can be given, by PowerShell's names in lower case.
+// valueKinds returns the types that a value can be given, by PowerShell's names in lower case.
 func valueKinds() map[string]uint32 {
 	return map[string]uint32{
 		"string": system.KindString, "expandstring": system.KindExpand, "binary": system.KindBinary,
@@ -29,7 +29,7 @@ func valueKinds() map[string]uint32 {
 	}
 }
 
-// storedName is the name that Windows has for a value's name of PowerShell.
+// storedName returns the name that Windows has for a value's name of PowerShell.
 func storedName(name string) string {
 	if strings.EqualFold(name, provider.ValueName("")) {
 		return ""
@@ -41,9 +41,14 @@ func storedName(name string) string {
 func newValue(c *cmdlet.Call, name string, v object.Value, kind, before uint32) (system.RegistryValue, error) {
 	if kind == kindUnknown && before != kindUnknown {
 		if data, err := dataOf(before, v); err == nil && data != nil {
-			return system.RegistryValue{Name: name, Kind: before, Data: data}, nil
+			return system.RegistryValue{
+				Name: name,
+				Kind: before,
+				Data: data,
+			}, nil
 		}
 	}
+
 	if kind == kindUnknown {
 		kind = system.KindString
 		switch n := v.(type) {
@@ -57,8 +62,13 @@ func newValue(c *cmdlet.Call, name string, v object.Value, kind, before uint32) 
 			}
 		}
 	}
+
 	data, err := dataOf(kind, v)
-	return system.RegistryValue{Name: name, Kind: kind, Data: data}, err
+	return system.RegistryValue{
+		Name: name,
+		Kind: kind,
+		Data: data,
+	}, err
 }
 
 // dataOf converts a value to a type of the registry. It is nil for a type that cannot be made.
@@ -72,6 +82,7 @@ func dataOf(kind uint32, v object.Value) ([]byte, error) {
 			all = append(all, object.Text(item))
 		}
 		return system.TextData(append(all, "")...), nil
+
 	case system.KindBinary:
 		data := []byte{}
 		for item := range object.Each(v) {
@@ -81,10 +92,13 @@ func dataOf(kind uint32, v object.Value) ([]byte, error) {
 			}
 			data = append(data, byte(n))
 		}
+
 		return data, nil
+
 	case system.KindDWord:
 		n, err := numberOf(v, math.MinInt32, math.MaxUint32, "UInt32", "a UInt32")
 		return endian.LittleEndian.AppendUint32(nil, uint32(n)), err // numberOf has checked it
+
 	case system.KindQWord:
 		if f, ok := v.(float64); ok && f >= math.MaxInt64 && f < math.MaxUint64 {
 			return endian.LittleEndian.AppendUint64(nil, uint64(f)), nil
@@ -95,6 +109,7 @@ func dataOf(kind uint32, v object.Value) ([]byte, error) {
 		n, err := numberOf(v, math.MinInt64, math.MaxInt64, "UInt64", "a UInt64")
 		return endian.LittleEndian.AppendUint64(nil, uint64(n)), err // so a negative number is kept
 	}
+
 	return nil, nil
 }
 
@@ -109,6 +124,7 @@ func numberOf(v object.Value, least, most int64, to, called string) (int64, erro
 		return 0, words.Errorf("Cannot convert the \"%s\" value of type \"%s\" to type \"System.%s\".", object.Text(v),
 			object.TypeName(v), to)
 	}
+
 	n, err := object.Integer(v)
 	why := "Input string was not in a correct format."
 	if err == nil && least <= n && n <= most {
@@ -117,5 +133,6 @@ func numberOf(v object.Value, least, most int64, to, called string) (int64, erro
 	if _, noNumber := object.Floating(v); err == nil || noNumber == nil {
 		why = fmt.Sprintf("Value was either too large or too small for %s.", called)
 	}
+
 	return 0, words.Errorf("Cannot convert value \"%s\" to type \"System.%s\". Error: \"%s\"", object.Text(v), to, why)
 }

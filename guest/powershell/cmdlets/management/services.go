@@ -12,10 +12,10 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// startTypes are the values of -StartupType.
+// startTypes returns the values of -StartupType.
 func startTypes() []string { return []string{"Automatic", "Manual", "Disabled"} }
 
-// serviceObject is a service as Get-Service shows it.
+// serviceObject returns a service as Get-Service shows it.
 func serviceObject(s system.Service) *object.Object {
 	o := object.New("service").Set("Status", valueNamed(serviceStatus(), s.Status)).Set("Name", s.Name).
 		Set("DisplayName", s.Display)
@@ -23,7 +23,7 @@ func serviceObject(s system.Service) *object.Object {
 	return o
 }
 
-// valueNamed is the value of an enumeration with a name, nil if it has none of it.
+// valueNamed returns the value of an enumeration with a name, nil if it has none of it.
 func valueNamed(t *object.EnumType, name string) object.Value {
 	if e, ok := t.Named(name); ok {
 		return e
@@ -31,7 +31,7 @@ func valueNamed(t *object.EnumType, name string) object.Value {
 	return nil
 }
 
-// serviceStatus is what a service does
+// serviceStatus returns what a service does
 // (https://learn.microsoft.com/en-us/dotnet/api/system.serviceprocess.servicecontrollerstatus).
 func serviceStatus() *object.EnumType {
 	return &object.EnumType{
@@ -59,7 +59,7 @@ func serviceStart() *object.EnumType {
 	}
 }
 
-// chosen are the services that a cmdlet's names, with wild cards, or its input mean. What is missing is reported.
+// chosen returns the services that a cmdlet's names, with wild cards, or its input mean. What is missing is reported.
 func chosen(c *cmdlet.Call) ([]system.Service, error) {
 	all, err := c.State.System.Services()
 	if err != nil {
@@ -68,6 +68,7 @@ func chosen(c *cmdlet.Call) ([]system.Service, error) {
 	slices.SortFunc(all, func(a, b system.Service) int {
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
+
 	names := c.Items("name")
 	if given, there := c.Values["name"]; there && (given == nil || slices.ContainsFunc(object.Items(given), nameless)) {
 		return nil, object.Raise(object.BindingException,
@@ -77,6 +78,7 @@ func chosen(c *cmdlet.Call) ([]system.Service, error) {
 	if len(names) == 0 && !c.Piped {
 		return all, nil
 	}
+
 	var found []system.Service
 	for _, v := range names {
 		name := object.Text(v)
@@ -84,6 +86,7 @@ func chosen(c *cmdlet.Call) ([]system.Service, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		before := len(found)
 		for _, s := range all {
 			if re.MatchString(s.Name) {
@@ -97,6 +100,7 @@ func chosen(c *cmdlet.Call) ([]system.Service, error) {
 			}
 		}
 	}
+
 	return found, nil
 }
 
@@ -123,6 +127,7 @@ func changing(actions ...string) func(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		for _, s := range found {
 			for _, action := range actions {
 				if err = c.State.System.Control(c.State.Context, s.Name, action, c.Flags["force"]); err != nil {
@@ -139,17 +144,19 @@ func changing(actions ...string) func(c *cmdlet.Call) error {
 				}
 				continue
 			}
+
 			if c.Flags["passthru"] {
 				if err := c.Output(serviceObject(s)); err != nil {
 					return err
 				}
 			}
 		}
+
 		return nil
 	}
 }
 
-// change is what a call of New-Service or Set-Service asks for.
+// change returns what a call of New-Service or Set-Service asks for.
 func change(c *cmdlet.Call, name string) system.ServiceChange {
 	change := system.ServiceChange{
 		Name:        name,
@@ -157,14 +164,17 @@ func change(c *cmdlet.Call, name string) system.ServiceChange {
 		Description: c.Text("description"),
 		Binary:      c.Text("binarypathname"),
 	}
+
 	for _, start := range startTypes() {
 		if strings.EqualFold(start, c.Text("startuptype")) {
 			change.Start = start
 		}
 	}
+
 	for v := range object.Each(c.Values["dependson"]) {
 		change.Needs = append(change.Needs, object.Text(v))
 	}
+
 	return change
 }
 
@@ -187,6 +197,7 @@ func setService(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	var names []string
 	for _, s := range found {
 		windows := c.State.System
@@ -203,8 +214,10 @@ func setService(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		names = append(names, s.Name)
 	}
+
 	if !c.Flags["passthru"] {
 		return nil
 	}
@@ -217,6 +230,7 @@ func removeService(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	for _, s := range found {
 		if err := c.State.System.Control(c.State.Context, s.Name, "delete", false); err != nil {
 			err := words.Errorf("Service '%s (%s)' cannot be removed due to the following error: %v",
@@ -226,6 +240,7 @@ func removeService(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -257,6 +272,7 @@ func serviceCmdlets() []cmdlet.Cmdlet {
 			Takes:     "name",
 		}
 	}
+
 	change := func(name, alias, about string, actions ...string) cmdlet.Cmdlet {
 		c := of(name, about, changing(actions...), "passthru")
 		if name != "Start-Service" {
@@ -269,6 +285,7 @@ func serviceCmdlets() []cmdlet.Cmdlet {
 		c.Needs = []string{"name"}
 		return c
 	}
+
 	remove := of("Remove-Service", "deletes services", removeService)
 	remove.Needs = []string{"name"}
 	get := of("Get-Service", "services, with Status, Name and DisplayName", getService)

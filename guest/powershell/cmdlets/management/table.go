@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(
 		fileCmdlets(),

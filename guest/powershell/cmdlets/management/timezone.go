@@ -51,6 +51,7 @@ func getTimeZone(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	ids, names := c.Values["id"], c.Values["name"]
 	if ids == nil && names == nil && !c.Flags["listavailable"] {
 		id, err := c.State.System.Zone()
@@ -59,18 +60,21 @@ func getTimeZone(c *cmdlet.Call) error {
 		}
 		return putZone(c, id)
 	}
+
 	for id := range object.Each(ids) {
 		if err := putZones(c, all, object.Text(id),
 			func(o *object.Object) string { return object.Text(o.Props["id"]) }); err != nil {
 			return err
 		}
 	}
+
 	for name := range object.Each(names) {
 		standard := func(o *object.Object) string { return object.Text(o.Props["standardname"]) }
 		if err := putZones(c, all, object.Text(name), standard); err != nil {
 			return err
 		}
 	}
+
 	if ids != nil || names != nil {
 		return nil
 	}
@@ -83,6 +87,7 @@ func putZones(c *cmdlet.Call, all []string, pattern string, called func(*object.
 	if err != nil {
 		return err
 	}
+
 	found := false
 	for _, id := range all {
 		zone, err := zoneObject(c, id)
@@ -92,6 +97,7 @@ func putZones(c *cmdlet.Call, all []string, pattern string, called func(*object.
 		if !matches(re, called(zone)) {
 			continue
 		}
+
 		found = true
 		if err := c.Out.Put(zone); err != nil {
 			return err
@@ -100,6 +106,7 @@ func putZones(c *cmdlet.Call, all []string, pattern string, called func(*object.
 	if !found {
 		return c.Fail(words.Errorf(noZone, pattern))
 	}
+
 	return nil
 }
 
@@ -114,7 +121,7 @@ func putZone(c *cmdlet.Call, id string) error {
 	return c.Out.Put(zone)
 }
 
-// zoneObject is a zone as System.TimeZoneInfo has it.
+// zoneObject returns a zone as System.TimeZoneInfo has it.
 func zoneObject(c *cmdlet.Call, id string) (*object.Object, error) {
 	_, values, err := registry(c).Read(zonesKey + `\` + id)
 	if err != nil {
@@ -124,11 +131,13 @@ func zoneObject(c *cmdlet.Call, id string) (*object.Object, error) {
 		v, _ := provider.FindValue(values, name)
 		return v.Text()
 	}
+
 	tzi, _ := provider.FindValue(values, "TZI")
 	rule, err := timezone.Parse(tzi.Data)
 	if err != nil {
 		return nil, err
 	}
+
 	return object.New(object.Custom).Set("Id", id).Set("DisplayName", of("Display")).Set("StandardName", of("Std")).
 		Set("DaylightName", of("Dlt")).
 		Set("BaseUtcOffset", &object.Instance{Of: object.SpanClass(), V: -time.Duration(rule.Bias) * time.Minute}).
@@ -143,11 +152,13 @@ func setTimeZone(c *cmdlet.Call) error {
 			id = object.Text(o.Props["id"])
 		}
 	}
+
 	if name := c.Text("name"); name != "" && id == "" {
 		all, _, err := registry(c).Read(zonesKey)
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		for _, one := range all {
 			zone, err := zoneObject(c, one)
 			if err == nil && strings.EqualFold(object.Text(zone.Props["standardname"]), name) {
@@ -158,6 +169,7 @@ func setTimeZone(c *cmdlet.Call) error {
 			return c.Fail(words.Errorf("The time zone name '%s' was not found on the local computer.", name))
 		}
 	}
+
 	if err := c.State.System.SetZone(id); err != nil {
 		return c.Fail(err)
 	}

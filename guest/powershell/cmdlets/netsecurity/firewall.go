@@ -20,7 +20,7 @@ import (
 // blocks is refused.
 const firewallRules = `HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules`
 
-// firewallFields are the fields of a rule's value that are kept as they were given, by the names of the parameters.
+// firewallFields returns the fields of a rule's value that are kept as they were given, by the names of the parameters.
 func firewallFields() []struct{ parameter, field string } {
 	return []struct{ parameter, field string }{
 		{"localport", "LPort"},
@@ -35,12 +35,12 @@ func firewallFields() []struct{ parameter, field string } {
 	}
 }
 
-// protocols are the numbers of protocols (https://www.iana.org/assignments/protocol-numbers).
+// protocols returns the numbers of protocols (https://www.iana.org/assignments/protocol-numbers).
 func protocols() map[string]string {
 	return map[string]string{"tcp": "6", "udp": "17", "icmpv4": "1", "icmpv6": "58"}
 }
 
-// fixed is the parameter's value in the spelling of Windows, or the first of these if it is not given.
+// fixed returns the parameter's value in the spelling of Windows, or the first of these if it is not given.
 func fixed(c *cmdlet.Call, parameter string, spelling ...string) string {
 	for _, s := range spelling {
 		if strings.EqualFold(s, c.Text(parameter)) {
@@ -50,7 +50,7 @@ func fixed(c *cmdlet.Call, parameter string, spelling ...string) string {
 	return spelling[0]
 }
 
-// firewallRule is the value of a new rule.
+// firewallRule returns the value of a new rule.
 func firewallRule(c *cmdlet.Call) (string, error) {
 	active, direction := "TRUE", "In"
 	if fixed(c, "enabled", "True", "False") == "False" {
@@ -59,6 +59,7 @@ func firewallRule(c *cmdlet.Call) (string, error) {
 	if fixed(c, "direction", "Inbound", "Outbound") == "Outbound" {
 		direction = "Out"
 	}
+
 	fields := []string{"v2.30", "Action=Allow", "Active=" + active, "Dir=" + direction}
 	if protocol := strings.ToLower(c.Text("protocol")); protocol != "" && protocol != "any" {
 		number := cmp.Or(protocols()[protocol], protocol)
@@ -68,11 +69,13 @@ func firewallRule(c *cmdlet.Call) (string, error) {
 		}
 		fields = append(fields, "Protocol="+number)
 	}
+
 	for profile := range object.Each(c.Values["profile"]) {
 		if !strings.EqualFold(object.Text(profile), "any") {
 			fields = append(fields, "Profile="+object.Text(profile))
 		}
 	}
+
 	for _, f := range firewallFields() {
 		for v := range object.Each(c.Values[f.parameter]) {
 			if strings.Contains(object.Text(v), "|") {
@@ -85,10 +88,11 @@ func firewallRule(c *cmdlet.Call) (string, error) {
 			fields = append(fields, f.field+"="+object.Text(v))
 		}
 	}
+
 	return strings.Join(fields, "|") + "|", nil
 }
 
-// shownRule is a rule as Get-NetFirewallRule shows it
+// shownRule returns a rule as Get-NetFirewallRule shows it
 // (https://learn.microsoft.com/en-us/powershell/module/netsecurity/get-netfirewallrule).
 func shownRule(v system.RegistryValue) *object.Object {
 	fields := map[string]string{}
@@ -100,6 +104,7 @@ func shownRule(v system.RegistryValue) *object.Object {
 			profiles = append(profiles, is)
 		}
 	}
+
 	enabled, direction := "True", "Inbound"
 	if fields["Active"] == "FALSE" {
 		enabled = "False"
@@ -131,6 +136,7 @@ func newFirewallRule(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	name := c.Text("name")
 	if name == "" {
 		made, err := object.Find(object.GUIDClass().Calls, "NewGuid").Do(&object.Call{State: c.State})
@@ -139,6 +145,7 @@ func newFirewallRule(c *cmdlet.Call) error {
 		}
 		name = "{" + object.Text(made) + "}"
 	}
+
 	all, err := rules(c)
 	if err != nil {
 		return c.Fail(err)
@@ -146,11 +153,17 @@ func newFirewallRule(c *cmdlet.Call) error {
 	if _, there := provider.FindValue(all, name); there {
 		return c.Fail(words.Errorf("Cannot create a file when that file already exists."))
 	}
+
 	registry := c.State.System.Registry
-	v := system.RegistryValue{Name: name, Kind: system.KindString, Data: system.TextData(rule)}
+	v := system.RegistryValue{
+		Name: name,
+		Kind: system.KindString,
+		Data: system.TextData(rule),
+	}
 	if err := errors.Join(registry.Create(firewallRules), registry.Set(firewallRules, v)); err != nil {
 		return c.Fail(err)
 	}
+
 	return c.Output(shownRule(v))
 }
 
@@ -160,6 +173,7 @@ func eachRule(c *cmdlet.Call, do func(system.RegistryValue) error) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	met := map[string]bool{}
 	for _, v := range all {
 		o, picked := shownRule(v), true
@@ -176,6 +190,7 @@ func eachRule(c *cmdlet.Call, do func(system.RegistryValue) error) error {
 			}
 		}
 	}
+
 	return c.Unmet("MSFT_NetFirewallRule", map[string]string{"name": "InstanceID", "displayname": "DisplayName"}, met)
 }
 
@@ -201,7 +216,7 @@ func setFirewallProfile(c *cmdlet.Call) error {
 	return nil
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	yes := []string{"true", "false"}
 	directions := []string{"inbound", "outbound"}

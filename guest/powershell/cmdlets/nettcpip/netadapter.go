@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/system"
 )
 
-// adapterObject is an adapter as Get-NetAdapter shows it
+// adapterObject returns an adapter as Get-NetAdapter shows it
 // (https://learn.microsoft.com/en-us/previous-versions/windows/desktop/legacy/hh968170(v=vs.85)).
 func adapterObject(a system.Adapter) *object.Object {
 	status := "Disconnected"
@@ -24,6 +24,7 @@ func adapterObject(a system.Adapter) *object.Object {
 	for _, b := range a.MAC {
 		mac = append(mac, fmt.Sprintf("%02X", b))
 	}
+
 	o := object.New("network adapter").Set("Name", a.Name).Set("InterfaceDescription", a.Description).
 		Set("ifIndex", a.Index).Set("Status", status).Set("MacAddress", strings.Join(mac, "-")).
 		Set("LinkSpeed", speedText(a.Speed))
@@ -34,7 +35,7 @@ func adapterObject(a system.Adapter) *object.Object {
 	return o
 }
 
-// speedText is a speed as Get-NetAdapter shows it.
+// speedText returns a speed as Get-NetAdapter shows it.
 func speedText(bits uint64) string {
 	for _, unit := range []struct {
 		name string
@@ -48,16 +49,17 @@ func speedText(bits uint64) string {
 	return fmt.Sprintf("%d bps", bits)
 }
 
-// lifetime is how long an address is valid, as a time span.
+// lifetime returns how long an address is valid, as a time span.
 func lifetime(d time.Duration) object.Value { return &object.Instance{Of: object.SpanClass(), V: d} }
 
-// addressObject is an address as Get-NetIPAddress shows it
+// addressObject returns an address as Get-NetIPAddress shows it
 // (https://learn.microsoft.com/en-us/windows/win32/fwp/wmi/nettcpipprov/msft-netipaddress).
 func addressObject(x system.AdapterAddress, a system.Adapter) *object.Object {
 	family, four, six := "IPv4", object.Value(x.Addr.String()), object.Value(nil)
 	if x.Addr.Is6() {
 		family, four, six = "IPv6", six, four
 	}
+
 	name := func(of []string, n int64) string { return of[min(max(int(n), 0), len(of)-1)] }
 	o := object.New("IP address").Set("IPAddress", x.Addr.String()).Set("InterfaceIndex", a.Index).
 		Set("InterfaceAlias", a.Name).Set("AddressFamily", family).Set("Type", "Unicast").
@@ -67,13 +69,14 @@ func addressObject(x system.AdapterAddress, a system.Adapter) *object.Object {
 		Set("AddressState", name([]string{"Invalid", "Tentative", "Duplicate", "Deprecated", "Preferred"}, x.State)).
 		Set("ValidLifetime", lifetime(x.Valid)).Set("PreferredLifetime", lifetime(x.Preferred)).
 		Set("SkipAsSource", false).Set("PolicyStore", "ActiveStore")
+
 	maps.Copy(o.Props, map[string]object.Value{
 		"ifindex": a.Index, "ifalias": a.Name, "ipv4address": four, "ipv6address": six,
 	})
 	return o
 }
 
-// adapters are the adapters; the loopback is the last.
+// adapters returns the adapters; the loopback is the last.
 func adapters(c *cmdlet.Call) ([]system.Adapter, error) {
 	all, err := c.State.System.Adapters()
 	slices.SortStableFunc(all, func(a, b system.Adapter) int {
@@ -87,6 +90,7 @@ func getNetAdapter(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	met := map[string]bool{}
 	for _, a := range all {
 		if a.Loopback { // Windows' loopback is no adapter
@@ -97,6 +101,7 @@ func getNetAdapter(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		description, err := c.Wanted("interfacedescription", a.Description, met)
 		if err != nil {
 			return err
@@ -105,12 +110,14 @@ func getNetAdapter(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		if name && index && description {
 			if err := c.Out.Put(o); err != nil {
 				return err
 			}
 		}
 	}
+
 	return c.Unmet("MSFT_NetAdapter", map[string]string{
 		"name": "Name", "interfaceindex": "InterfaceIndex", "interfacedescription": "InterfaceDescription",
 	}, met)
@@ -126,6 +133,7 @@ func getNetIPAddress(c *cmdlet.Call) error {
 	if c.Piped {
 		inputs = c.Input
 	}
+
 	met := map[string]bool{}
 	for _, input := range inputs {
 		o, isObject := input.(*object.Object)
@@ -133,6 +141,7 @@ func getNetIPAddress(c *cmdlet.Call) error {
 			return object.Thrown("%s : the input object %s, which is no adapter, is not part of Mullion's PowerShell.",
 				c.Name, object.Text(input))
 		}
+
 		for _, six := range []bool{true, false} {
 			for _, a := range all {
 				if isObject && o.Props["interfaceindex"] != a.Index {
@@ -144,6 +153,7 @@ func getNetIPAddress(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return c.Unmet("MSFT_NetIPAddress", map[string]string{
 		"ipaddress": "IPAddress", "interfacealias": "InterfaceAlias", "interfaceindex": "InterfaceIndex",
 		"addressfamily": "AddressFamily", "prefixlength": "PrefixLength",
@@ -179,7 +189,7 @@ func putWanted(c *cmdlet.Call, o *object.Object, met map[string]bool) error {
 	return c.Out.Put(o)
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(adapterCmdlets(), routeCmdlets(), interfaceCmdlets())
 }

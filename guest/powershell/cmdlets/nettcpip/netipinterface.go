@@ -6,7 +6,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// switchedType is how the properties of an interface say that something is on or off
+// switchedType returns how the properties of an interface say that something is on or off
 // (https://learn.microsoft.com/en-us/windows/win32/fwp/wmi/nettcpipprov/msft-netipinterface).
 func switchedType() *object.EnumType {
 	return &object.EnumType{
@@ -28,10 +28,12 @@ func getNetIPInterface(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	forwarding := int64(0)
 	if forwards {
 		forwarding = 1
 	}
+
 	met := map[string]bool{}
 	for _, six := range []bool{true, false} {
 		for _, a := range all {
@@ -42,6 +44,7 @@ func getNetIPInterface(c *cmdlet.Call) error {
 			if !has {
 				continue
 			}
+
 			family, state := "IPv4", "Connected"
 			if six {
 				family = "IPv6"
@@ -49,6 +52,7 @@ func getNetIPInterface(c *cmdlet.Call) error {
 			if !a.Up {
 				state = "Disconnected"
 			}
+
 			o := object.New("IP interface").Set("ifIndex", a.Index).Set("InterfaceAlias", a.Name).
 				Set("AddressFamily", family).
 				Set("NlMtu", a.MTU).Set("Dhcp", object.Enum{Of: switchedType(), N: 0}).Set("ConnectionState", state)
@@ -59,6 +63,7 @@ func getNetIPInterface(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return c.Unmet("MSFT_NetIPInterface", map[string]string{
 		"interfaceindex": "InterfaceIndex", "interfacealias": "InterfaceAlias", "addressfamily": "AddressFamily",
 	}, met)

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/system"
 )
 
-// routeObject is a route as Get-NetRoute shows it
+// routeObject returns a route as Get-NetRoute shows it
 // (https://learn.microsoft.com/en-us/powershell/module/nettcpip/get-netroute).
 func routeObject(r system.Route) *object.Object {
 	family := "IPv4"
@@ -19,12 +19,14 @@ func routeObject(r system.Route) *object.Object {
 	if r.Publish {
 		publish = "Yes"
 	}
+
 	o := object.New("route").Set("ifIndex", r.Index).Set("DestinationPrefix", r.Prefix.String()).
 		Set("NextHop", r.Hop.String()).Set("RouteMetric", r.Metric).Set("PolicyStore", "ActiveStore")
 	maps.Copy(o.Props, map[string]object.Value{
 		"interfaceindex": r.Index, "interfacealias": r.Alias, "ifalias": r.Alias, "addressfamily": family,
 		"publish": publish,
 	})
+
 	return o
 }
 

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// routeFilters are the parameters of Get-NetRoute and Remove-NetRoute that choose among the routes.
+// routeFilters returns the parameters of Get-NetRoute and Remove-NetRoute that choose among the routes.
 func routeFilters() []string {
 	return []string{"destinationprefix", "interfaceindex", "interfacealias", "nexthop", "addressfamily", "routemetric"}
 }
@@ -25,26 +25,29 @@ func routeAllowed() map[string][]string {
 	}
 }
 
-// adapterOf is the adapter that the call names, by its number or its name.
+// adapterOf returns the adapter that the call names, by its number or its name.
 func adapterOf(c *cmdlet.Call) (system.Adapter, error) {
 	all, err := adapters(c)
 	if err != nil {
 		return system.Adapter{}, err
 	}
+
 	index, byIndex := c.Values["interfaceindex"]
 	alias, byAlias := c.Values["interfacealias"]
 	for _, a := range all {
-		if byIndex && object.Text(index) == object.Text(a.Index) || byAlias &&
-			strings.EqualFold(object.Text(alias), a.Name) {
+		if (byIndex && object.Text(index) == object.Text(a.Index)) || (byAlias &&
+			strings.EqualFold(object.Text(alias), a.Name)) {
 			return a, nil
 		}
 	}
+
 	switch {
 	case byIndex:
 		return system.Adapter{}, words.Errorf("No MSFT_NetIPInterface objects found with property 'InterfaceIndex' equal to '%s'.", object.Text(index))
 	case byAlias:
 		return system.Adapter{}, words.Errorf("No MSFT_NetIPInterface objects found with property 'InterfaceAlias' equal to '%s'.", object.Text(alias))
 	}
+
 	return system.Adapter{}, words.Errorf("one of -InterfaceIndex and -InterfaceAlias is needed")
 }
 
@@ -60,15 +63,23 @@ func newNetRoute(c *cmdlet.Call) error {
 		return c.Fail(words.Errorf("The parameter is incorrect: the destination prefix %s.",
 			object.Text(c.Values["destinationprefix"])))
 	}
+
 	if prefix.Addr().Is6() {
 		return object.Thrown("New-NetRoute : a route of IPv6 is not part of Mullion's PowerShell.")
 	}
-	r := system.Route{Index: a.Index, Alias: a.Name, Prefix: prefix, Hop: netip.IPv4Unspecified()}
+	r := system.Route{
+		Index:  a.Index,
+		Alias:  a.Name,
+		Prefix: prefix,
+		Hop:    netip.IPv4Unspecified(),
+	}
+
 	if hop, given := c.Values["nexthop"]; given {
 		if r.Hop, err = netip.ParseAddr(object.Text(hop)); err != nil || !r.Hop.Is4() {
 			return c.Fail(words.Errorf("The parameter is incorrect: the next hop %s.", object.Text(hop)))
 		}
 	}
+
 	if metric, given := c.Values["routemetric"]; given {
 		n, is := metric.(int64)
 		if !is || n < 0 || n > 9999 {
@@ -76,6 +87,7 @@ func newNetRoute(c *cmdlet.Call) error {
 		}
 		r.Metric = n
 	}
+
 	if err := c.State.System.AddRoute(r); err != nil {
 		return c.Fail(err)
 	}
@@ -99,7 +111,7 @@ func removeNetRoute(c *cmdlet.Call) error {
 	return nil
 }
 
-// routes are the routes that the call names.
+// routes returns the routes that the call names.
 func routes(c *cmdlet.Call) (found []system.Route, err error) {
 	routes, err := c.State.System.Routes()
 	if err != nil {
@@ -109,6 +121,7 @@ func routes(c *cmdlet.Call) (found []system.Route, err error) {
 	if err != nil {
 		return nil, c.Fail(err)
 	}
+
 	met := map[string]bool{}
 	for _, r := range routes {
 		for _, a := range all {
@@ -116,6 +129,7 @@ func routes(c *cmdlet.Call) (found []system.Route, err error) {
 				r.Alias = a.Name
 			}
 		}
+
 		o, picked := routeObject(r), true
 		for _, parameter := range routeFilters() {
 			yes, err := c.Wanted(parameter, o.Props[parameter], met)
@@ -128,6 +142,7 @@ func routes(c *cmdlet.Call) (found []system.Route, err error) {
 			found = append(found, r)
 		}
 	}
+
 	return found, c.Unmet("MSFT_NetRoute", map[string]string{
 		"destinationprefix": "DestinationPrefix", "interfaceindex": "InterfaceIndex",
 		"interfacealias": "InterfaceAlias",

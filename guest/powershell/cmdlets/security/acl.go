@@ -21,6 +21,7 @@ func getACL(c *cmdlet.Call) error {
 		}
 		return c.Output(dotnet.ACLObject(a, t.Full))
 	}
+
 	if len(c.Values) == 0 && !c.Piped {
 		return of(cmdlet.Target{Name: c.State.Dir, Full: c.State.Dir})
 	}
@@ -39,6 +40,7 @@ func setACL(c *cmdlet.Call) error {
 		return object.Raise(object.BindingException,
 			"Cannot process command because of one or more missing mandatory parameters: AclObject.")
 	}
+
 	for _, v := range descriptors {
 		o, ok := v.(*object.Object)
 		var a *system.ACL
@@ -49,12 +51,14 @@ func setACL(c *cmdlet.Call) error {
 			return object.Raise(object.BindingException,
 				"Cannot bind parameter 'AclObject': it is no descriptor of Get-Acl.")
 		}
+
 		set := func(t cmdlet.Target) error {
 			if _, err := os.Stat(t.Full); err != nil {
 				return err
 			}
 			return c.State.System.SetACL(t.Full, *a)
 		}
+
 		err := c.ForEach(set)
 		if c.Values[cmdlet.PathName] == nil && c.Values[cmdlet.LiteralName] == nil && len(c.Input) == 0 {
 			err = set(cmdlet.Target{Name: a.Path, Full: a.Path})
@@ -63,10 +67,11 @@ func setACL(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(aclCmdlets(), secureCmdlets(), policyCmdlets())
 }

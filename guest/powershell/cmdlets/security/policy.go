@@ -2,7 +2,7 @@ package security
 
 import "mullion.dev/mullion/guest/powershell/cmdlet"
 
-// policyCmdlets are those of execution policies.
+// policyCmdlets returns those of execution policies.
 func policyCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		{

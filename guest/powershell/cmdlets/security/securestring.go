@@ -16,7 +16,7 @@ func convertToSecureString(c *cmdlet.Call) error {
 	return nil
 }
 
-// secureCmdlets are those of passwords.
+// secureCmdlets returns those of passwords.
 func secureCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{{
 		Name:      "ConvertTo-SecureString",

@@ -19,7 +19,7 @@ func smbObject(m smbmapping.Mapping) *object.Object {
 	return object.New(format.SMBKind).Set("Status", status).Set("LocalPath", m.Local).Set("RemotePath", m.Remote)
 }
 
-// smbStatus are the states of a mapping
+// smbStatus returns the states of a mapping
 // (https://learn.microsoft.com/en-us/previous-versions/windows/desktop/smb/msft-smbmapping).
 func smbStatus() *object.EnumType {
 	return &object.EnumType{
@@ -51,6 +51,7 @@ func newSMBMapping(c *cmdlet.Call) error {
 	if yes("persistent") {
 		return object.Thrown("%s : -Persistent $true is %s.", c.Name, words.NotHere)
 	}
+
 	request := smbmapping.Request{
 		Do:        smbmapping.New,
 		Remote:    c.Text("remotepath"),
@@ -60,12 +61,14 @@ func newSMBMapping(c *cmdlet.Call) error {
 		Privacy:   yes("requireprivacy"),
 		Integrity: yes("requireintegrity"),
 	}
+
 	if given, ok := c.Values["credential"].(*object.Instance); ok && given.Of.Name == dotnet.CredentialKind {
 		is := object.Own[dotnet.Credential](given)
 		request.User, request.Password = is.User, object.Own[string](is.Password)
 	} else if _, given := c.Values["credential"]; given {
 		return object.Thrown("%s : -Credential that is no PSCredential is %s.", c.Name, words.NotHere)
 	}
+
 	made, err := askSMB(c, request)
 	if err != nil {
 		return c.Fail(err)
@@ -75,6 +78,7 @@ func newSMBMapping(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -84,6 +88,7 @@ func wantedSMB(c *cmdlet.Call, do func(smbmapping.Mapping) error) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	met := map[string]bool{}
 	for _, m := range all {
 		o, picked := smbObject(m), true
@@ -100,6 +105,7 @@ func wantedSMB(c *cmdlet.Call, do func(smbmapping.Mapping) error) error {
 			}
 		}
 	}
+
 	class := "MSFT_SmbMapping"
 	if strings.Contains(c.Name, "Global") {
 		class = "MSFT_SmbGlobalMapping"
@@ -120,7 +126,7 @@ func removeSMBMapping(c *cmdlet.Call) error {
 	})
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	names := []string{"remotepath", "localpath"}
 	var all []cmdlet.Cmdlet
@@ -135,10 +141,12 @@ func Cmdlets() []cmdlet.Cmdlet {
 			Positions: []string{"remotepath"},
 			Needs:     []string{"remotepath"},
 		}
+
 		if noun == "SmbMapping" {
 			made.Values = append(made.Values, "username", "password")
 			made.Positions = []string{"localpath", "remotepath"}
 		}
+
 		all = append(all, made,
 			cmdlet.Cmdlet{
 				Name:      "Get-" + noun,
@@ -157,5 +165,6 @@ func Cmdlets() []cmdlet.Cmdlet {
 				Needs:     []string{"remotepath|localpath"},
 			})
 	}
+
 	return all
 }

@@ -61,16 +61,19 @@ func iscsiOf(a hostiscsi.Answer) iscsi {
 			found[t] = found[t] || false
 		}
 	}
+
 	for _, s := range a.Sessions {
 		found[s.Target] = true
 		is.sessions = append(is.sessions, sessionObject(a.Initiator, s))
 		is.connections = append(is.connections, connectionObject(s))
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		o := object.New(targetKind).Set("IsConnected", found[name]).Set("NodeAddress", name)
 		o.Props[ofTargets] = []object.Value{name}
 		is.targets = append(is.targets, o)
 	}
+
 	is.port = object.New(portKind).Set("InstanceName", initiatorInstance).Set("NodeAddress", a.Initiator).
 		Set("PortAddress", "ISCSI ANY PORT").Set("ConnectionType", "iSCSI")
 	return is
@@ -133,7 +136,7 @@ func belongs(a, b *object.Object) bool {
 	return a.Kind == portKind || b.Kind == portKind
 }
 
-// iscsiNames are the properties of the parameters that name portals, targets, sessions and connections.
+// iscsiNames returns the properties of the parameters that name portals, targets, sessions and connections.
 func iscsiNames() map[string]string {
 	return map[string]string{
 		"targetportaladdress": "TargetPortalAddress", "targetportalportnumber": "TargetPortalPortNumber",
@@ -158,7 +161,7 @@ func chooseISCSI(c *cmdlet.Call, class string, all []*object.Object) ([]*object.
 	return namedBy(c, iscsiNames(), class, all)
 }
 
-// givenISCSI are the objects of the pipeline and of parameters; by is false where the call has none.
+// givenISCSI returns the objects of the pipeline and of parameters; by is false where the call has none.
 func givenISCSI(c *cmdlet.Call) (given []*object.Object, by bool, err error) {
 	all := slices.Clone(c.Input)
 	by = c.Piped
@@ -168,6 +171,7 @@ func givenISCSI(c *cmdlet.Call) (given []*object.Object, by bool, err error) {
 		if !there || !takes {
 			continue
 		}
+
 		items := slices.Collect(object.Each(v))
 		if len(items) == 0 {
 			return nil, false, object.Thrown("%s : Cannot validate argument on parameter '%s'. The argument is null or empty.",
@@ -175,17 +179,19 @@ func givenISCSI(c *cmdlet.Call) (given []*object.Object, by bool, err error) {
 		}
 		all, by = append(all, items...), true
 	}
+
 	for _, v := range all {
 		o, is := v.(*object.Object)
-		if !is || !o.Has(ofSession) && !o.Has(ofTargets) && o.Kind != portKind {
+		if !is || (!o.Has(ofSession) && !o.Has(ofTargets) && o.Kind != portKind) {
 			return nil, false, object.Thrown("%s : the input object %s is %s.", c.Name, object.Text(v), words.NotHere)
 		}
 		given = append(given, o)
 	}
+
 	return given, by, nil
 }
 
-// readsISCSI is a cmdlet that shows the objects that are chosen.
+// readsISCSI returns a cmdlet that shows the objects that are chosen.
 func readsISCSI(class string, of func(iscsi) []*object.Object) func(*cmdlet.Call) error {
 	return func(c *cmdlet.Call) error {
 		is, _, err := askISCSI(c, hostiscsi.Request{Do: hostiscsi.Get})
@@ -196,16 +202,18 @@ func readsISCSI(class string, of func(iscsi) []*object.Object) func(*cmdlet.Call
 		if err != nil {
 			return err
 		}
+
 		for _, o := range chosen {
 			if err := c.Output(o); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	}
 }
 
-// port is a port that a parameter gives, 0 without one.
+// port returns a port that a parameter gives, 0 without one.
 func port(c *cmdlet.Call, parameter string) (uint16, error) {
 	v, given := c.Values[parameter]
 	if !given {

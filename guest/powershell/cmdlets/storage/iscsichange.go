@@ -22,18 +22,25 @@ func newPortal(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
-	r := hostiscsi.Request{Do: hostiscsi.AddPortal, Address: c.Text("targetportaladdress"), Port: port}
+
+	r := hostiscsi.Request{
+		Do:      hostiscsi.AddPortal,
+		Address: c.Text("targetportaladdress"),
+		Port:    port,
+	}
 	chap(c, &r)
 	is, _, err := askISCSI(c, r)
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	_ = r.Check() // as it was asked for
 	for _, o := range is.portals {
 		if o.Props[ofPortal] == portalName(r.Address, r.Port) {
 			return c.Output(o)
 		}
 	}
+
 	return nil
 }
 
@@ -48,6 +55,7 @@ func onPortals(do hostiscsi.Do) func(*cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		for _, p := range answer.Portals {
 			for _, o := range chosen {
 				if o.Props[ofPortal] != portalName(p.Address, p.Port) {
@@ -58,6 +66,7 @@ func onPortals(do hostiscsi.Do) func(*cmdlet.Call) error {
 				}
 			}
 		}
+
 		return nil
 	}
 }
@@ -69,10 +78,12 @@ func connectTarget(c *cmdlet.Call) error {
 			return object.Thrown("%s : -%s $%t is %s.", c.Name, flag, object.Truth(v), words.NotHere)
 		}
 	}
+
 	port, err := port(c, "targetportalportnumber")
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	names := []object.Value{c.Values["nodeaddress"]}
 	if _, given := c.Values["nodeaddress"]; !given {
 		names = nil
@@ -84,6 +95,7 @@ func connectTarget(c *cmdlet.Call) error {
 			names = append(names, o.Props["nodeaddress"])
 		}
 	}
+
 	for _, name := range names {
 		r := hostiscsi.Request{
 			Do:         hostiscsi.Connect,
@@ -100,6 +112,7 @@ func connectTarget(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		for _, o := range is.sessions {
 			if o.Props[ofSession] == answer.Session {
 				if err := c.Output(o); err != nil {
@@ -108,6 +121,7 @@ func connectTarget(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -122,6 +136,7 @@ func onSessions(do hostiscsi.Do, class string, of func(iscsi) []*object.Object) 
 		if err != nil {
 			return err
 		}
+
 		for _, s := range answer.Sessions {
 			for _, o := range chosen {
 				if !belongs(o, sessionObject("", s)) {
@@ -133,6 +148,7 @@ func onSessions(do hostiscsi.Do, class string, of func(iscsi) []*object.Object) 
 				break
 			}
 		}
+
 		return nil
 	}
 }

@@ -30,7 +30,7 @@ const (
 	partitionKind = "partition"
 )
 
-// volumeObject is a volume as Get-Volume shows it
+// volumeObject returns a volume as Get-Volume shows it
 // (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-volume).
 func volumeObject(v system.Volume) *object.Object {
 	o := object.New(volumeKind).Set("DriveLetter", v.Letter).Set("FriendlyName", v.Label).
@@ -50,7 +50,7 @@ func (p partition) id() string {
 	return "{" + p.part.GUID + "}" + p.disk.ID
 }
 
-// object is the partition as Get-Partition shows it
+// object returns the partition as Get-Partition shows it
 // (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-partition).
 func (p partition) object() *object.Object {
 	o := object.New(partitionKind)
@@ -68,10 +68,12 @@ func (p partition) object() *object.Object {
 			"isreadonly": p.disk.ReadOnly,
 			"isoffline":  p.disk.Offline, "isboot": false, "issystem": false,
 		})
+
 		for _, path := range p.part.Paths {
 			paths = append(paths, path+`\`)
 		}
 	}
+
 	o.Props["volume"], o.Props["uniqueid"] = nil, p.id()
 	if p.volume != nil {
 		o.Props["volume"] = p.volume.ID
@@ -81,7 +83,7 @@ func (p partition) object() *object.Object {
 	return o
 }
 
-// diskObject is a disk as Get-Disk shows it
+// diskObject returns a disk as Get-Disk shows it
 // (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-disk).
 func diskObject(d hostdisk.Disk) *object.Object {
 	health, state, style := "Healthy", "Online", "RAW"
@@ -91,6 +93,7 @@ func diskObject(d hostdisk.Disk) *object.Object {
 	if d.Offline {
 		state = "Offline"
 	}
+
 	guid := object.Value(nil)
 	if d.GUID != "" {
 		style, guid = "GPT", "{"+d.GUID+"}"
@@ -98,6 +101,7 @@ func diskObject(d hostdisk.Disk) *object.Object {
 	if d.GUID == "" && d.Fault != "" {
 		style = "Unknown"
 	}
+
 	o := object.New(diskKind).Set("Number", int64(d.Number)).Set("FriendlyName", d.Name).Set("SerialNumber", d.Serial).
 		Set("HealthStatus", health).Set("OperationalStatus", state).Set("Size", d.Size).Set("PartitionStyle", style)
 	maps.Copy(o.Props, map[string]object.Value{
@@ -106,6 +110,7 @@ func diskObject(d hostdisk.Disk) *object.Object {
 		"bustype": d.Bus, "numberofpartitions": int64(len(d.Partitions)), "logicalsectorsize": int64(512),
 		"physicalsectorsize": int64(512), "totalsize": d.Size,
 	})
+
 	if d.Session != "" {
 		o.Props[ofSession] = d.Session
 	}
@@ -125,7 +130,7 @@ func noSuch(c *cmdlet.Call, class, property string, v object.Value) error {
 	return c.Fail(object.Raise(missing, message))
 }
 
-// storageNames are the properties of the parameters that name disks, partitions and volumes.
+// storageNames returns the properties of the parameters that name disks, partitions and volumes.
 func storageNames() map[string]string {
 	return map[string]string{
 		"number": "Number", "uniqueid": "UniqueId", "serialnumber": "SerialNumber", "friendlyname": "FriendlyName",
@@ -162,17 +167,21 @@ func storageOf(disks []hostdisk.Disk, drives []system.Volume) hardware {
 					Size:       p.VolumeSize,
 					Free:       p.Free,
 				}
+
 				letters[p.Letter()] = true
 			}
+
 			s.partitions = append(s.partitions, on)
 		}
 	}
+
 	var others []partition
 	for _, v := range drives {
 		if !letters[v.Letter] {
 			others = append(others, partition{volume: &v})
 		}
 	}
+
 	s.partitions = append(others, s.partitions...)
 	return s
 }
@@ -207,12 +216,13 @@ func (s hardware) volumeObjects() []*object.Object {
 // relation is the property by which an object of a kind names what belongs to it.
 type relation struct{ theirs, ours string }
 
-// related are those of the objects that belong to one from the pipeline, all without a pipeline. by has the kinds that
-// the cmdlet takes.
+// related returns those of the objects that belong to one from the pipeline, all without a pipeline. by has the kinds
+// that the cmdlet takes.
 func related(c *cmdlet.Call, all []*object.Object, by map[string]relation) ([]*object.Object, error) {
 	if !c.Piped {
 		return all, nil
 	}
+
 	var found []*object.Object
 	for _, v := range c.Input {
 		o, is := v.(*object.Object)
@@ -223,6 +233,7 @@ func related(c *cmdlet.Call, all []*object.Object, by map[string]relation) ([]*o
 		if !takes {
 			return nil, object.Thrown("%s : the input object %s is %s.", c.Name, object.Text(v), words.NotHere)
 		}
+
 		for _, one := range all {
 			if want := o.Props[r.theirs]; want != nil && one.Props[r.ours] != nil &&
 				strings.EqualFold(object.Text(want), object.Text(one.Props[r.ours])) && !slices.Contains(found, one) {
@@ -230,10 +241,11 @@ func related(c *cmdlet.Call, all []*object.Object, by map[string]relation) ([]*o
 			}
 		}
 	}
+
 	return found, nil
 }
 
-// named are those of the objects that the parameters name, all without one. No value of a parameter is a pattern: a
+// named returns those of the objects that the parameters name, all without one. No value of a parameter is a pattern: a
 // volume's name has a question mark in it.
 func named(c *cmdlet.Call, class string, all []*object.Object) ([]*object.Object, error) {
 	return namedBy(c, storageNames(), class, all)
@@ -246,6 +258,7 @@ func namedBy(c *cmdlet.Call, names map[string]string, class string, all []*objec
 		if !there || names[parameter] == "" {
 			continue
 		}
+
 		var found []*object.Object
 		for want := range object.Each(given) {
 			before := len(found)
@@ -262,8 +275,10 @@ func namedBy(c *cmdlet.Call, names map[string]string, class string, all []*objec
 				}
 			}
 		}
+
 		all = found
 	}
+
 	return all, nil
 }
 
@@ -305,7 +320,7 @@ func chosenVolumes(c *cmdlet.Call, s hardware) ([]*object.Object, error) {
 	})
 }
 
-// reads is a cmdlet that shows the objects that are chosen.
+// reads returns a cmdlet that shows the objects that are chosen.
 func reads(choose func(*cmdlet.Call, hardware) ([]*object.Object, error)) func(*cmdlet.Call) error {
 	return func(c *cmdlet.Call) error {
 		s, err := askStorage(c)
@@ -316,11 +331,13 @@ func reads(choose func(*cmdlet.Call, hardware) ([]*object.Object, error)) func(*
 		if err != nil {
 			return err
 		}
+
 		for _, o := range chosen {
 			if err := c.Output(o); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	}
 }
@@ -332,7 +349,7 @@ func getPartitionSupportedSize(c *cmdlet.Call) error {
 	})
 }
 
-// partitionOf is the partition, of a disk, that an object is.
+// partitionOf returns the partition, of a disk, that an object is.
 func (s hardware) partitionOf(o *object.Object) (partition, error) {
 	for _, p := range s.partitions {
 		if p.disk != nil && object.Text(o.Props["uniqueid"]) == p.id() {
@@ -366,7 +383,7 @@ func volumeNames() []string {
 	return []string{"driveletter", "uniqueid", "filesystemlabel", "friendlyname"}
 }
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet { return append(diskCmdlets(), iscsiCmdlets()...) }
 
 func diskCmdlets() []cmdlet.Cmdlet {
@@ -410,13 +427,13 @@ func diskCmdlets() []cmdlet.Cmdlet {
 	}, storageChanges()...)
 }
 
-// diskNumber is the number of the disk that an object is.
+// diskNumber returns the number of the disk that an object is.
 func diskNumber(o *object.Object) uint32 {
 	n, _ := o.Props["number"].(int64)
 	return uint32(max(0, n)) // the number of a disk
 }
 
-// diskOf is the disk of that number.
+// diskOf returns the disk of that number.
 func (s hardware) diskOf(number uint32) (hostdisk.Disk, error) {
 	i := slices.IndexFunc(s.disks, func(d hostdisk.Disk) bool { return d.Number == number })
 	if i < 0 {

@@ -40,11 +40,13 @@ func onDisks(c *cmdlet.Call, do func(s hardware, number uint32) error) error {
 	if err != nil {
 		return err
 	}
+
 	for _, o := range chosen {
 		if err := do(s, diskNumber(o)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -71,7 +73,11 @@ func initializeDisk(c *cmdlet.Call) error {
 
 func clearDisk(c *cmdlet.Call) error {
 	return changeDisks(c, func(number uint32) hostdisk.Request {
-		return hostdisk.Request{Do: hostdisk.Clear, Disk: number, Force: c.Flags["removedata"]}
+		return hostdisk.Request{
+			Do:    hostdisk.Clear,
+			Disk:  number,
+			Force: c.Flags["removedata"],
+		}
 	})
 }
 
@@ -94,7 +100,7 @@ func updateDisk(c *cmdlet.Call) error {
 	return onDisks(c, func(hardware, uint32) error { return nil })
 }
 
-// bytesOf is a size that a parameter gives, 0 without one.
+// bytesOf returns a size that a parameter gives, 0 without one.
 func bytesOf(c *cmdlet.Call, parameter string) (int64, error) {
 	v, given := c.Values[parameter]
 	if !given {
@@ -107,7 +113,7 @@ func bytesOf(c *cmdlet.Call, parameter string) (int64, error) {
 	return size, err
 }
 
-// made is the partition of a number of a disk.
+// made returns the partition of a number of a disk.
 func (s hardware) made(disk, number uint32) (partition, error) {
 	for _, p := range s.partitions {
 		if p.disk != nil && p.disk.Number == disk && p.part.Number == number {
@@ -128,10 +134,15 @@ func newPartition(c *cmdlet.Call) error {
 	}
 	c.Cmdlet.Values = []string{"number"} // the drive letter names no disk
 	return onDisks(c, func(_ hardware, disk uint32) error {
-		s, answer, err := askDisks(c, hostdisk.Request{Do: hostdisk.Partition, Disk: disk, Size: size})
+		s, answer, err := askDisks(c, hostdisk.Request{
+			Do:   hostdisk.Partition,
+			Disk: disk,
+			Size: size,
+		})
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		p, err := s.made(disk, answer.Number)
 		if err == nil {
 			p, err = lettered(c, s, p)
@@ -139,6 +150,7 @@ func newPartition(c *cmdlet.Call) error {
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		return c.Output(p.object())
 	})
 }
@@ -153,6 +165,7 @@ func lettered(c *cmdlet.Call, s hardware, p partition) (partition, error) {
 	if letter == "" {
 		return p, nil
 	}
+
 	s, _, err := askDisks(c, hostdisk.Request{
 		Do:        hostdisk.AddPath,
 		Disk:      p.disk.Number,
@@ -162,14 +175,15 @@ func lettered(c *cmdlet.Call, s hardware, p partition) (partition, error) {
 	if err != nil {
 		return p, err
 	}
+
 	return s.made(p.disk.Number, p.part.Number)
 }
 
-// freeLetter is the first drive letter that leads nowhere.
+// freeLetter returns the first drive letter that leads nowhere.
 func (s hardware) freeLetter() string {
 	for l := 'D'; l <= 'Z'; l++ {
 		if !slices.ContainsFunc(s.partitions, func(p partition) bool {
-			return p.part.Letter() == string(l) || p.volume != nil && p.volume.Letter == string(l)
+			return p.part.Letter() == string(l) || (p.volume != nil && p.volume.Letter == string(l))
 		}) {
 			return string(l)
 		}
@@ -187,6 +201,7 @@ func onPartitions(c *cmdlet.Call, do func(p partition) error) error {
 	if err != nil {
 		return err
 	}
+
 	for _, o := range chosen {
 		p, err := s.partitionOf(o)
 		if err != nil {
@@ -196,6 +211,7 @@ func onPartitions(c *cmdlet.Call, do func(p partition) error) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -250,6 +266,7 @@ func addAccessPath(c *cmdlet.Call) error {
 			}
 			return changePartition(c, p, hostdisk.Request{Do: hostdisk.AddPath, Path: s.freeLetter() + ":"})
 		}
+
 		path := hostdisk.CleanPath(c.Text("accesspath"))
 		if hostdisk.IsLetter(path) {
 			return changePartition(c, p, hostdisk.Request{Do: hostdisk.AddPath, Path: path})
@@ -258,16 +275,25 @@ func addAccessPath(c *cmdlet.Call) error {
 		if err := emptyFolder(path); err != nil {
 			return c.Fail(err)
 		}
-		request := hostdisk.Request{Do: hostdisk.AddPath, Disk: p.disk.Number, Partition: p.part.Number, Path: path}
+
+		request := hostdisk.Request{
+			Do:        hostdisk.AddPath,
+			Disk:      p.disk.Number,
+			Partition: p.part.Number,
+			Path:      path,
+		}
+
 		s, _, err := askDisks(c, request)
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		if err := c.State.System.MountVolume(path, p.part.Volume()); err != nil {
 			request.Do = hostdisk.RemovePath
 			_, _, undone := askDisks(c, request)
 			return c.Fail(errors.Join(provider.Because(path, err), undone))
 		}
+
 		return pass(c, s, p)
 	})
 }
@@ -299,10 +325,12 @@ func removeAccessPath(c *cmdlet.Call) error {
 			if err := c.State.System.UnmountVolume(path); err != nil {
 				return c.Fail(provider.Because(path, err))
 			}
+
 			if !slices.ContainsFunc(p.part.Paths, func(known string) bool { return strings.EqualFold(known, path) }) {
 				return nil // a link that another program has made
 			}
 		}
+
 		return changePartition(c, p, hostdisk.Request{Do: hostdisk.RemovePath, Path: path})
 	})
 }
@@ -317,6 +345,7 @@ func onVolumes(c *cmdlet.Call, do func(p partition) error) error {
 	if err != nil {
 		return err
 	}
+
 	for _, o := range chosen {
 		i := slices.IndexFunc(s.partitions, func(p partition) bool {
 			return p.volume != nil && p.volume.ID == object.Text(o.Props["uniqueid"])
@@ -325,6 +354,7 @@ func onVolumes(c *cmdlet.Call, do func(p partition) error) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -334,6 +364,7 @@ func formatVolume(c *cmdlet.Call) error {
 		if p.disk == nil {
 			return c.Fail(words.Errorf("Access denied: the drive %s: is a folder of the machine.", p.volume.Letter))
 		}
+
 		s, _, err := askDisks(c, hostdisk.Request{
 			Do:        hostdisk.Format,
 			Disk:      p.disk.Number,
@@ -347,6 +378,7 @@ func formatVolume(c *cmdlet.Call) error {
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		return c.Output(volumeObject(*p.volume))
 	})
 }

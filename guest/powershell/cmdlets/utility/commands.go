@@ -16,7 +16,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// command is an object of Get-Command and Get-Alias.
+// command returns an object of Get-Command and Get-Alias.
 func command(kind, name, source, definition string) *object.Object {
 	o := object.New("command").Set("CommandType", kind).Set("Name", name).Set("Version", "").Set("Source", source)
 	o.Props["definition"], o.Props["displayname"] = definition, name
@@ -29,7 +29,7 @@ func command(kind, name, source, definition string) *object.Object {
 	return o
 }
 
-// known are the aliases, functions and cmdlets that a session has, each kind by name.
+// known returns the aliases, functions and cmdlets that a session has, each kind by name.
 func known(s cmdlet.Scope) []*object.Object {
 	var aliases, functions, commands []*object.Object
 	for _, c := range s.Table() {
@@ -38,6 +38,7 @@ func known(s cmdlet.Scope) []*object.Object {
 			aliases = append(aliases, command("Alias", a, "", c.Name))
 		}
 	}
+
 	drive := s.Drive("alias")
 	for _, name := range drive.Names() {
 		if of, _ := drive.Content(name); !s.Table().Alias(name) {
@@ -48,6 +49,7 @@ func known(s cmdlet.Scope) []*object.Object {
 	for name, text := range s.FunctionTexts() {
 		functions = append(functions, command("Function", name, "", text))
 	}
+
 	all := [][]*object.Object{aliases, functions, commands}
 	for _, kind := range all {
 		slices.SortFunc(kind, func(a, b *object.Object) int {
@@ -55,10 +57,11 @@ func known(s cmdlet.Scope) []*object.Object {
 				strings.ToLower(object.Text(b.Props["name"])))
 		})
 	}
+
 	return slices.Concat(all...)
 }
 
-// syntax is how a cmdlet is called.
+// syntax returns how a cmdlet is called.
 func syntax(c cmdlet.Cmdlet) string {
 	parts := []string{c.Name}
 	for _, p := range c.Values {
@@ -69,12 +72,15 @@ func syntax(c cmdlet.Cmdlet) string {
 			parts = append(parts, "[-"+p+" <value>]")
 		}
 	}
+
 	for _, p := range c.Flags {
 		parts = append(parts, "[-"+p+"]")
 	}
+
 	for _, p := range cmdlet.CommonValues() {
 		parts = append(parts, "[-"+p+" <value>]")
 	}
+
 	return strings.Join(parts, " ")
 }
 
@@ -84,11 +90,13 @@ func getCommand(c *cmdlet.Call) error {
 	if len(names) == 0 && !c.Piped {
 		return putAll(c, ofKind(c, known(c.Scope)))
 	}
+
 	for _, v := range names {
 		found, err := commandsNamed(c, object.Text(v))
 		if err != nil {
 			return err
 		}
+
 		if len(found) == 0 && !provider.HasWildcard(object.Text(v)) {
 			const message = "The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program."
 			if err := c.Fail(words.Errorf(message, object.Text(v))); err != nil {
@@ -99,10 +107,11 @@ func getCommand(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// commandsNamed are the commands of a name, which may have wild cards; without them only the one that would be run.
+// commandsNamed returns the commands of a name, which may have wild cards; without them only the one that would be run.
 func commandsNamed(c *cmdlet.Call, name string) ([]*object.Object, error) {
 	re, err := object.Wildcard(name)
 	if err != nil {
@@ -117,7 +126,7 @@ func commandsNamed(c *cmdlet.Call, name string) ([]*object.Object, error) {
 	return found, nil
 }
 
-// ofKind are the commands that -CommandType leaves.
+// ofKind returns the commands that -CommandType leaves.
 func ofKind(c *cmdlet.Call, all []*object.Object) []*object.Object {
 	kind := strings.ToLower(c.Text("commandtype"))
 	if kind == "" || kind == "all" {
@@ -137,7 +146,7 @@ func putAll(c *cmdlet.Call, all []*object.Object) error {
 	return nil
 }
 
-// programs are the programs in the folders of PATH that a name, perhaps with wild cards, means.
+// programs returns the programs in the folders of PATH that a name, perhaps with wild cards, means.
 func programs(s *session.State, name string, re *regexp.Regexp) []*object.Object {
 	if !provider.HasWildcard(name) {
 		path, err := s.Find(name)
@@ -146,12 +155,14 @@ func programs(s *session.State, name string, re *regexp.Regexp) []*object.Object
 		}
 		return []*object.Object{command("Application", filepath.Base(path), path, path)}
 	}
+
 	var all []*object.Object
 	for _, dir := range filepath.SplitList(s.Env["PATH"]) {
 		entries, err := os.ReadDir(strings.Trim(dir, `"`))
 		if err != nil {
 			continue // as a shell does that looks for a program
 		}
+
 		for _, e := range entries {
 			short := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
 			if !e.IsDir() && (re.MatchString(e.Name()) || re.MatchString(short)) && s.Runs(e.Name()) {
@@ -160,6 +171,7 @@ func programs(s *session.State, name string, re *regexp.Regexp) []*object.Object
 			}
 		}
 	}
+
 	return all
 }
 
@@ -172,11 +184,13 @@ func getAlias(c *cmdlet.Call) error {
 	if len(wanted) == 0 {
 		wanted = []object.Value{"*"}
 	}
+
 	for _, v := range wanted {
 		re, err := object.Wildcard(object.Text(v))
 		if err != nil {
 			return err
 		}
+
 		found := false
 		for _, o := range known(c.Scope) {
 			if o.Props["commandtype"] != "Alias" || !re.MatchString(object.Text(o.Props[by])) {
@@ -195,6 +209,7 @@ func getAlias(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -216,6 +231,7 @@ func getHelp(c *cmdlet.Call) error {
 	if len(names) == 0 {
 		return c.Out.Put(strings.ReplaceAll(aboutThis, "\n", c.State.Newline))
 	}
+
 	for _, v := range names {
 		cmd, ok := c.Scope.Table().Lookup(strings.ToLower(object.Text(v)))
 		if !ok {
@@ -225,6 +241,7 @@ func getHelp(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		parts := []string{
 			"NAME", "    " + cmd.Name, "",
 			"SYNOPSIS", "    " + cmd.About, "",
@@ -233,14 +250,16 @@ func getHelp(c *cmdlet.Call) error {
 		if len(cmd.Aliases) > 0 {
 			parts = append(parts, "", "ALIASES", "    "+strings.Join(cmd.Aliases, ", "))
 		}
+
 		if err := c.Out.Put(strings.Join(parts, c.State.Newline)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// memberObject is an object of Get-Member.
+// memberObject returns an object of Get-Member.
 func memberObject(of, name, kind, definition string) *object.Object {
 	return object.New("member").Set("TypeName", of).Set("Name", name).Set("MemberType", kind).
 		Set("Definition", definition)
@@ -254,6 +273,7 @@ func getMember(c *cmdlet.Call) error {
 		if slices.Contains(seen, of) {
 			continue
 		}
+
 		seen = append(seen, of)
 		for _, m := range membersOf(v) {
 			kind := strings.ToLower(c.Text("membertype"))
@@ -261,6 +281,7 @@ func getMember(c *cmdlet.Call) error {
 				(kind != "properties" || m.Props["membertype"] == "Method") {
 				continue
 			}
+
 			wanted := c.Values["name"] == nil
 			for name := range object.Each(c.Values["name"]) {
 				re, err := object.Wildcard(object.Text(name))
@@ -272,18 +293,20 @@ func getMember(c *cmdlet.Call) error {
 			if !wanted {
 				continue
 			}
+
 			if err := c.Out.Put(m); err != nil {
 				return err
 			}
 		}
 	}
+
 	if len(seen) == 0 {
 		return c.Fail(words.Errorf("You must specify an object for the Get-Member cmdlet."))
 	}
 	return nil
 }
 
-// membersOf are the methods and properties of an object, each by name.
+// membersOf returns the methods and properties of an object, each by name.
 func membersOf(v object.Value) []*object.Object {
 	of := object.TypeName(v)
 	var methods, properties []*object.Object
@@ -297,10 +320,12 @@ func membersOf(v object.Value) []*object.Object {
 			}
 		}
 	}
+
 	kind := "Property"
 	if o, ok := v.(*object.Object); ok && o.Kind == object.Custom {
 		kind = "NoteProperty"
 	}
+
 	for _, name := range object.PropertyNames(v) {
 		got, err := object.Property(v, strings.ToLower(name))
 		if err != nil {
@@ -312,16 +337,18 @@ func membersOf(v object.Value) []*object.Object {
 		}
 		properties = append(properties, memberObject(of, name, kind, definition))
 	}
+
 	for _, members := range [][]*object.Object{methods, properties} {
 		slices.SortFunc(members, func(a, b *object.Object) int {
 			return strings.Compare(strings.ToLower(object.Text(a.Props["name"])),
 				strings.ToLower(object.Text(b.Props["name"])))
 		})
 	}
+
 	return append(methods, properties...)
 }
 
-// shortType is a type as Get-Member writes it: PowerShell's own names for what has one.
+// shortType returns a type as Get-Member writes it: PowerShell's own names for what has one.
 func shortType(v object.Value) string {
 	name := object.TypeName(v)
 	if short, ok := map[string]string{
@@ -333,7 +360,7 @@ func shortType(v object.Value) string {
 	return name
 }
 
-// arity is the number of arguments that a method takes here.
+// arity returns the number of arguments that a method takes here.
 func arity(r object.Method) string {
 	switch {
 	case r.Most == 0:
@@ -357,6 +384,7 @@ func getRandom(c *cmdlet.Call) error {
 	if c.Values[cmdlet.ObjectName] == nil && !c.Piped {
 		return randomNumber(c)
 	}
+
 	count := int64(1)
 	if v, ok := c.Values["count"]; ok {
 		n, err := object.Integer(v)
@@ -365,6 +393,7 @@ func getRandom(c *cmdlet.Call) error {
 		}
 		count = n
 	}
+
 	items := slices.Clone(c.Items(cmdlet.ObjectName))
 	for ; count > 0 && len(items) > 0; count-- {
 		n, err := object.Between(0, int64(len(items)))
@@ -375,11 +404,13 @@ func getRandom(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		if err := c.Out.Put(items[at]); err != nil {
 			return err
 		}
 		items = slices.Delete(items, int(at), int(at)+1)
 	}
+
 	return nil
 }
 
@@ -389,6 +420,7 @@ func randomNumber(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	most := int64(1<<31 - 1)
 	if v, ok := c.Values["maximum"]; ok {
 		if most, err = object.Integer(v); err != nil {
@@ -399,6 +431,7 @@ func randomNumber(c *cmdlet.Call) error {
 		return c.Fail(words.Errorf("The Minimum value (%d) cannot be greater than or equal to the Maximum value (%d).",
 			least, most))
 	}
+
 	v, err := object.Between(least, most)
 	if err != nil {
 		return err
@@ -434,6 +467,7 @@ func commandCmdlets() []cmdlet.Cmdlet {
 		c.Positions = []string{"name"}
 		return c
 	}
+
 	return []cmdlet.Cmdlet{
 		named(cmdlet.Cmdlet{
 			Name:    "Get-Command",

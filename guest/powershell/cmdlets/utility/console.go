@@ -44,6 +44,7 @@ func readHost(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	line, err := dotnet.ReadLine(c.State.Stdin)
 	if err != nil {
 		return object.Thrown("Windows PowerShell is in NonInteractive mode. Read and Prompt functionality is not available.")
@@ -77,6 +78,7 @@ func formatWide(c *cmdlet.Call) error {
 	if err != nil || columns < 1 {
 		return c.Fail(words.Errorf("The value of -Column is a number, 1 or more."))
 	}
+
 	var cells []string
 	for _, v := range c.Items(cmdlet.ObjectName) {
 		text := object.Text(v)
@@ -89,6 +91,7 @@ func formatWide(c *cmdlet.Call) error {
 		} else if o, ok := v.(*object.Object); ok && o.Has("name") {
 			text = object.Text(o.Value("name"))
 		}
+
 		cells = append(cells, text)
 	}
 
@@ -112,6 +115,7 @@ func formatWide(c *cmdlet.Call) error {
 		}
 		lines = append(lines, strings.TrimRight(b.String(), " "))
 	}
+
 	return c.Out.Put(&format.Display{Lines: lines})
 }
 
@@ -122,6 +126,7 @@ func selectXML(c *cmdlet.Call) error {
 		path string
 		v    object.Value
 	}
+
 	var from []source
 	for p := range object.Each(c.Values[cmdlet.PathName]) {
 		data, err := os.ReadFile(c.State.Path(object.Text(p)))
@@ -134,6 +139,7 @@ func selectXML(c *cmdlet.Call) error {
 	for _, v := range append(object.Items(c.Values["content"]), append(object.Items(c.Values["xml"]), c.Input...)...) {
 		from = append(from, source{"InputStream", v})
 	}
+
 	for _, one := range from {
 		if _, isText := one.v.(string); isText {
 			doc, err := xmldoc.Converted(one.v)
@@ -147,6 +153,7 @@ func selectXML(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		for n := range object.Each(nodes) {
 			o := object.New(object.Custom).Set("Node", n).Set("Path", one.path).Set("Pattern", c.Text("xpath"))
 			if err := c.Out.Put(o); err != nil {
@@ -154,6 +161,7 @@ func selectXML(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 

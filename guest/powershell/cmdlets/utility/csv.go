@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-// delimiter is the parameter -Delimiter, a comma if it is not given.
+// delimiter returns the parameter -Delimiter, a comma if it is not given.
 func delimiter(c *cmdlet.Call) (rune, error) {
 	v, given := c.Values["delimiter"]
 	if !given {
@@ -31,12 +31,14 @@ func csvLines(c *cmdlet.Call, head bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	joined := func(words []string) string {
 		for i, w := range words {
 			words[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"`
 		}
 		return strings.Join(words, string(end))
 	}
+
 	var lines, names []string
 	for _, item := range c.Items(cmdlet.ObjectName) {
 		o, ok := item.(*object.Object)
@@ -44,6 +46,7 @@ func csvLines(c *cmdlet.Call, head bool) ([]string, error) {
 			return nil, object.Thrown("%s : an object of type %s is not part of Mullion's PowerShell.",
 				c.Name, object.TypeName(item))
 		}
+
 		if names == nil {
 			names = o.Names
 			if head && !c.Flags["notypeinformation"] {
@@ -53,10 +56,12 @@ func csvLines(c *cmdlet.Call, head bool) ([]string, error) {
 				}
 				lines = append(lines, "#TYPE "+object.TypeName(o))
 			}
+
 			if head {
 				lines = append(lines, joined(append([]string{}, names...)))
 			}
 		}
+
 		var words []string
 		for _, name := range names {
 			v := o.Props[strings.ToLower(name)]
@@ -68,8 +73,10 @@ func csvLines(c *cmdlet.Call, head bool) ([]string, error) {
 			}
 			words = append(words, word)
 		}
+
 		lines = append(lines, joined(words))
 	}
+
 	return lines, nil
 }
 
@@ -90,6 +97,7 @@ func exportCSV(c *cmdlet.Call) error {
 	if err := c.KnownPath(c.Text(cmdlet.PathName)); err != nil {
 		return err
 	}
+
 	path := c.State.Path(c.Text(cmdlet.PathName))
 	info, err := os.Stat(path)
 	appends := c.Flags["append"]
@@ -97,10 +105,12 @@ func exportCSV(c *cmdlet.Call) error {
 	if err2 != nil {
 		return err2
 	}
+
 	var b strings.Builder
 	for _, l := range lines {
 		b.WriteString(l + c.State.Newline)
 	}
+
 	how := os.O_TRUNC
 	if appends {
 		how = os.O_APPEND
@@ -120,12 +130,14 @@ func putCSV(c *cmdlet.Call, source string) error {
 	if strings.HasPrefix(source, "#TYPE") {
 		_, source, _ = strings.Cut(source, "\n")
 	}
+
 	r := csv.NewReader(strings.NewReader(source))
 	r.Comma, r.LazyQuotes, r.FieldsPerRecord = end, true, -1
 	var names []string
 	for v := range object.Each(c.Values["header"]) {
 		names = append(names, object.Text(v))
 	}
+
 	for {
 		words, err := r.Read()
 		switch {
@@ -137,6 +149,7 @@ func putCSV(c *cmdlet.Call, source string) error {
 			names = words
 			continue
 		}
+
 		o := object.New(object.Custom)
 		for i, name := range names {
 			if i < len(words) {
@@ -145,6 +158,7 @@ func putCSV(c *cmdlet.Call, source string) error {
 				o.Put(name, nil)
 			}
 		}
+
 		if err := c.Output(o); err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ func getDate(c *cmdlet.Call) error {
 		if v, err = withParts(c, v); err != nil {
 			return err
 		}
+
 		if format, given := c.Values["uformat"]; given {
 			m, _ := v.(object.DateTime)
 			if v, err = unixFormat(m, object.Text(format)); err != nil {
@@ -42,15 +43,17 @@ func getDate(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// withParts is a time with the parts that parameters set: -Year, -Hour and others.
+// withParts returns a time with the parts that parameters set: -Year, -Hour and others.
 func withParts(c *cmdlet.Call, v object.Value) (object.Value, error) {
 	m, ok := v.(object.DateTime)
 	if !ok {
 		return v, nil
 	}
+
 	at := m.At
 	parts := []int{at.Year(), int(at.Month()), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond() / 1e6}
 	set := false
@@ -74,12 +77,12 @@ func withParts(c *cmdlet.Call, v object.Value) (object.Value, error) {
 		parts[6]*1e6+rest, at.Location())}, nil
 }
 
-// dateParts are the parameters that set a part of a time.
+// dateParts returns the parameters that set a part of a time.
 func dateParts() []string {
 	return []string{"year", "month", "day", "hour", "minute", "second", "millisecond"}
 }
 
-// unixFormat is a time in a format of Unix
+// unixFormat returns a time in a format of Unix
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-date#notes).
 func unixFormat(m object.DateTime, format string) (string, error) {
 	at := m.At
@@ -116,5 +119,6 @@ func unixFormat(m object.DateTime, format string) (string, error) {
 			b.WriteRune(runes[i])
 		}
 	}
+
 	return b.String(), nil
 }

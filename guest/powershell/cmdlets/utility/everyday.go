@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// hashes are the algorithms of Get-FileHash.
+// hashes returns the algorithms of Get-FileHash.
 func hashes() map[string]func() hash.Hash {
 	return map[string]func() hash.Hash{
 		"sha1": sha1.New, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New, "md5": md5.New,
@@ -43,6 +43,7 @@ func getFileHash(c *cmdlet.Call) error {
 		if _, err := io.Copy(h, file); err != nil {
 			return err
 		}
+
 		return c.Output(object.New("hash").Set("Algorithm", strings.ToUpper(name)).
 			Set("Hash", strings.ToUpper(hex.EncodeToString(h.Sum(nil)))).Set("Path", t.Full))
 	})
@@ -60,6 +61,7 @@ func newTimeSpan(c *cmdlet.Call) error {
 		}
 		d += time.Duration(n) * unit
 	}
+
 	times := [2]time.Time{time.Now(), time.Now()}
 	for i, name := range []string{"start", "end"} {
 		v, given := c.Values[name]
@@ -70,9 +72,11 @@ func newTimeSpan(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		at, _ := t.(object.DateTime)
 		times[i] = at.At
 	}
+
 	if c.Values["start"] != nil || c.Values["end"] != nil {
 		d += times[1].Sub(times[0])
 	}
@@ -104,7 +108,7 @@ func getUnique(c *cmdlet.Call) error {
 	items := c.Items(cmdlet.ObjectName)
 	for i, v := range items {
 		if i > 0 && (object.Canonical(v, true) == object.Canonical(items[i-1], true) ||
-			c.Flags["asstring"] && strings.EqualFold(object.Text(v), object.Text(items[i-1]))) {
+			(c.Flags["asstring"] && strings.EqualFold(object.Text(v), object.Text(items[i-1])))) {
 			continue
 		}
 		if err := c.Out.Put(v); err != nil {
@@ -140,16 +144,18 @@ func (c comparison) key(v object.Value) (string, error) {
 
 // show outputs an object and the side that it is on, if it is asked for.
 func (c comparison) show(v object.Value, side string) error {
-	if side == "==" && !c.Flags["includeequal"] || side != "==" && c.Flags["excludedifferent"] {
+	if (side == "==" && !c.Flags["includeequal"]) || (side != "==" && c.Flags["excludedifferent"]) {
 		return nil
 	}
 	if c.Flags["passthru"] {
 		return c.Out.Put(v)
 	}
+
 	o := object.New(object.Custom)
 	if c.names == nil {
 		o.Set("InputObject", v)
 	}
+
 	for _, name := range c.names {
 		p, err := object.Property(v, strings.ToLower(name))
 		if err != nil {
@@ -157,6 +163,7 @@ func (c comparison) show(v object.Value, side string) error {
 		}
 		o.Set(name, p)
 	}
+
 	return c.Out.Put(o.Set("SideIndicator", side))
 }
 
@@ -167,6 +174,7 @@ func compareObject(c *cmdlet.Call) error {
 	for v := range object.Each(c.Values["property"]) {
 		run.names = append(run.names, object.Text(v))
 	}
+
 	left := slices.Clone(object.Items(c.Values["referenceobject"]))
 	keys := make([]string, len(left))
 	for i, v := range left {
@@ -175,6 +183,7 @@ func compareObject(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	var added []object.Value
 	for _, v := range c.Items("differenceobject") {
 		k, err := run.key(v)
@@ -186,21 +195,25 @@ func compareObject(c *cmdlet.Call) error {
 			added = append(added, v)
 			continue
 		}
+
 		if err := run.show(left[i], "=="); err != nil {
 			return err
 		}
 		left, keys = slices.Delete(left, i, i+1), slices.Delete(keys, i, i+1)
 	}
+
 	for _, v := range added {
 		if err := run.show(v, "=>"); err != nil {
 			return err
 		}
 	}
+
 	for _, v := range left {
 		if err := run.show(v, "<="); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -213,6 +226,7 @@ func fromStringData(c *cmdlet.Call) error {
 			if line == "" || line[0] == '#' {
 				continue
 			}
+
 			name, v, ok := strings.Cut(line, "=")
 			if name = strings.TrimSpace(name); !ok || name == "" {
 				return object.Thrown("ConvertFrom-StringData : the line %q is no name=value.", line)
@@ -223,10 +237,12 @@ func fromStringData(c *cmdlet.Call) error {
 			t.Set(name, strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`,
 				"\t").Replace(strings.TrimSpace(v)))
 		}
+
 		if err := c.Out.Put(t); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -8,24 +8,27 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// forEachBlocks are the blocks of ForEach-Object: begin, those of process, and end. Of several without a name the first
-// is begin and the last, of three or more, end
+// forEachBlocks returns the blocks of ForEach-Object: begin, those of process, and end. Of several without a name the
+// first is begin and the last, of three or more, end
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/foreach-object).
 func forEachBlocks(c *cmdlet.Call) (begin object.Value, process []object.Value, end object.Value) {
 	process = slices.Collect(object.Each(c.Values["process"]))
 	for v := range object.Each(c.Values["remainingscripts"]) {
 		process = append(process, v)
 	}
+
 	begin, end = c.Values["begin"], c.Values["end"]
 	if _, isBlock := object.One(process[:min(1, len(process))]).(*object.ScriptBlock); !isBlock || len(process) < 2 {
 		return begin, process, end
 	}
+
 	if begin == nil {
 		begin, process = process[0], process[1:]
 	}
 	if end == nil && len(process) > 1 {
 		end, process = process[len(process)-1], process[:len(process)-1]
 	}
+
 	return begin, process, end
 }
 
@@ -57,6 +60,7 @@ func forEachObject(c *cmdlet.Call) error {
 	if !c.Piped {
 		items = slices.Collect(object.Each(c.Values[cmdlet.ObjectName]))
 	}
+
 	if len(process) > 0 {
 		if name, ok := process[0].(string); ok {
 			return members(c, name, append(process[1:], object.Items(c.Values["argumentlist"])...), items)
@@ -73,6 +77,7 @@ func forEachObject(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -90,12 +95,14 @@ func members(c *cmdlet.Call, name string, args, items []object.Value) error {
 		if err != nil {
 			return err
 		}
+
 		for one := range object.Each(v) {
 			if err := c.Out.Put(one); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-// keysFor are the keys of -Property for an object: wild cards stand for its properties.
+// keysFor returns the keys of -Property for an object: wild cards stand for its properties.
 func keysFor(c *cmdlet.Call, item object.Value) ([]key, error) {
 	var all []key
 	add := func(k key) {
@@ -19,6 +19,7 @@ func keysFor(c *cmdlet.Call, item object.Value) ([]key, error) {
 			all = append(all, k)
 		}
 	}
+
 	for v := range object.Each(c.Values["property"]) {
 		if s, ok := v.(string); ok && provider.HasWildcard(s) {
 			re, err := object.Wildcard(s)
@@ -30,18 +31,21 @@ func keysFor(c *cmdlet.Call, item object.Value) ([]key, error) {
 					add(key{name: name, property: name})
 				}
 			}
+
 			continue
 		}
+
 		k, err := sortKey(c, v)
 		if err != nil {
 			return nil, err
 		}
 		add(k)
 	}
+
 	return all, nil
 }
 
-// shown are the objects that Format-Table and Format-List show: of a hash table its entries.
+// shown returns the objects that Format-Table and Format-List show: of a hash table its entries.
 func shown(c *cmdlet.Call) []object.Value {
 	var all []object.Value
 	for _, v := range c.Items(cmdlet.ObjectName) {
@@ -69,11 +73,13 @@ func formatTable(c *cmdlet.Call) error {
 		g = nil
 		return c.Out.Put(d)
 	}
+
 	for _, item := range shown(c) {
 		whole, err := hasOwnTable(c, item)
 		if err != nil {
 			return err
 		}
+
 		if whole {
 			if err := end(); err != nil {
 				return err
@@ -83,6 +89,7 @@ func formatTable(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		if g == nil {
 			if keys, err = columns(c, item); err != nil {
 				return err
@@ -90,21 +97,24 @@ func formatTable(c *cmdlet.Call) error {
 			if len(keys) == 0 {
 				continue
 			}
+
 			g = &format.Grid{Wrap: c.Flags["wrap"], Bare: c.Flags["hidetableheaders"]}
 			for _, k := range keys {
 				g.Names = append(g.Names, k.name)
 			}
 		}
+
 		row, err := cells(c, keys, item)
 		if err != nil {
 			return err
 		}
 		g.Rows = append(g.Rows, row)
 	}
+
 	return end()
 }
 
-// wrapped is an object for a table of its kind, with -Wrap such that nothing of it is cut.
+// wrapped returns an object for a table of its kind, with -Wrap such that nothing of it is cut.
 func wrapped(c *cmdlet.Call, item object.Value) object.Value {
 	o, ok := item.(*object.Object)
 	if !ok || o.Kind != "event" || !c.Flags["wrap"] {
@@ -133,7 +143,7 @@ func hasOwnTable(c *cmdlet.Call, item object.Value) (bool, error) {
 	return own, nil
 }
 
-// columns are the keys of -Property, or all properties of an object.
+// columns returns the keys of -Property, or all properties of an object.
 func columns(c *cmdlet.Call, item object.Value) ([]key, error) {
 	if c.Values["property"] != nil {
 		return keysFor(c, item)
@@ -145,7 +155,7 @@ func columns(c *cmdlet.Call, item object.Value) ([]key, error) {
 	return all, nil
 }
 
-// cells are an object's values for the keys. A property that it does not have is $null.
+// cells returns an object's values for the keys. A property that it does not have is $null.
 func cells(c *cmdlet.Call, keys []key, item object.Value) ([]object.Value, error) {
 	row := make([]object.Value, len(keys))
 	for i, k := range keys {
@@ -157,12 +167,14 @@ func cells(c *cmdlet.Call, keys []key, item object.Value) ([]object.Value, error
 		if k.block == nil && !has {
 			continue
 		}
+
 		v, err := k.of(c, item)
 		if err != nil {
 			return nil, err
 		}
 		row[i] = v
 	}
+
 	return row, nil
 }
 
@@ -177,6 +189,7 @@ func formatList(c *cmdlet.Call) error {
 		d = &format.Display{}
 		return c.Out.Put(made)
 	}
+
 	for _, item := range shown(c) {
 		if format.Itself(item) && c.Values["property"] == nil {
 			if err := end(); err != nil {
@@ -187,6 +200,7 @@ func formatList(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		keys, err := columns(c, item)
 		if err != nil {
 			return err
@@ -195,12 +209,15 @@ func formatList(c *cmdlet.Call) error {
 		if err != nil {
 			return err
 		}
+
 		o := object.New("list")
 		for i, k := range keys {
 			o.Set(k.name, row[i])
 		}
+
 		d.List = append(d.List, o)
 	}
+
 	return end()
 }
 
@@ -218,6 +235,7 @@ func formatCmdlets() []cmdlet.Cmdlet {
 			Needs:     []string{cmdlet.ObjectName},
 		}
 	}
+
 	return []cmdlet.Cmdlet{
 		of("Format-Table", "ft", "a table of objects, its columns as wide as what is in them", formatTable,
 			"autosize", "wrap", "hidetableheaders", "force"),

@@ -33,29 +33,33 @@ func web(c *cmdlet.Call) (*http.Response, []byte, error) {
 		ctx, cancel = context.WithTimeout(c.State.Context, time.Duration(seconds*float64(time.Second)))
 	}
 	defer cancel()
+
 	r, err := webRequest(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	most := int64(redirections)
 	if v, given := c.Values["maximumredirection"]; given {
 		if most, err = object.Integer(v); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	return dotnet.Fetch(ctx, r, most)
 }
 
-// webRequest is the request that the parameters describe.
+// webRequest returns the request that the parameters describe.
 func webRequest(ctx context.Context, c *cmdlet.Call) (*http.Request, error) {
 	address := c.Text("uri")
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, object.Thrown("%s : the URL %q is not part of Mullion's PowerShell.", c.Name, address)
 	}
+
 	method := strings.ToUpper(c.Text("method"))
 	if method == "" || method == "DEFAULT" {
 		method = http.MethodGet
@@ -65,6 +69,7 @@ func webRequest(ctx context.Context, c *cmdlet.Call) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r.Header.Set("User-Agent", "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1.20348.1")
 	if v, given := c.Values["useragent"]; given {
 		r.Header.Set("User-Agent", object.Text(v))
@@ -72,10 +77,12 @@ func webRequest(ctx context.Context, c *cmdlet.Call) (*http.Request, error) {
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
+
 	headers, isTable := c.Values["headers"].(*object.Hashtable)
 	if _, given := c.Values["headers"]; given && !isTable {
 		return nil, object.Thrown("%s : -Headers that is no hash table is not part of Mullion's PowerShell.", c.Name)
 	}
+
 	if isTable {
 		for _, name := range headers.Keys {
 			if strings.EqualFold(object.Text(name), "host") {
@@ -84,10 +91,11 @@ func webRequest(ctx context.Context, c *cmdlet.Call) (*http.Request, error) {
 			r.Header.Set(object.Text(name), object.Text(headers.Get(name)))
 		}
 	}
+
 	return r, nil
 }
 
-// webBody is the body of a request and its type. A hash table is a form, of which GET makes a query.
+// webBody returns the body of a request and its type. A hash table is a form, of which GET makes a query.
 func webBody(c *cmdlet.Call, u *url.URL, method string) (body, contentType string) {
 	contentType = c.Text("contenttype")
 	form, isForm := c.Values["body"].(*object.Hashtable)
@@ -98,10 +106,12 @@ func webBody(c *cmdlet.Call, u *url.URL, method string) (body, contentType strin
 		}
 		return body, contentType
 	}
+
 	var parts []string
 	for _, k := range form.Keys {
 		parts = append(parts, url.QueryEscape(object.Text(k))+"="+url.QueryEscape(object.Text(form.Get(k))))
 	}
+
 	joined := strings.Join(parts, "&")
 	if method == http.MethodGet {
 		if u.RawQuery != "" && joined != "" {
@@ -110,13 +120,14 @@ func webBody(c *cmdlet.Call, u *url.URL, method string) (body, contentType strin
 		u.RawQuery = joined
 		return "", contentType
 	}
+
 	if contentType == "" {
 		contentType = "application/x-www-form-urlencoded"
 	}
 	return joined, contentType
 }
 
-// encodingOf is the encoding that a Content-Type names, or ISO 8859-1, which Windows PowerShell takes for one that
+// encodingOf returns the encoding that a Content-Type names, or ISO 8859-1, which Windows PowerShell takes for one that
 // names none.
 func encodingOf(contentType string) *stream.Encoding {
 	if e := stream.CharsetOf(contentType); e != nil {
@@ -125,7 +136,7 @@ func encodingOf(contentType string) *stream.Encoding {
 	return stream.EncodingNamed("iso-8859-1")
 }
 
-// headerTable is a response's headers as a hash table.
+// headerTable returns a response's headers as a hash table.
 func headerTable(h http.Header) *object.Hashtable {
 	t := object.NewTable(true)
 	for _, name := range object.SortedNames(h) {
@@ -139,6 +150,7 @@ func invokeWebRequest(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	if answer.StatusCode/100 == 3 && answer.Header.Get("Location") != "" {
 		if err := c.Fail(words.Errorf("The maximum redirection count has been exceeded. To increase the number of " +
 			"redirections allowed, supply a higher value to the -MaximumRedirection parameter.")); err != nil {
@@ -148,11 +160,13 @@ func invokeWebRequest(c *cmdlet.Call) error {
 	if done, err := outToFile(c, body); done {
 		return err
 	}
+
 	contentType := answer.Header.Get("Content-Type")
 	content := object.Value(encodingOf(contentType).Decode(body))
 	if !textual(contentType) {
 		content = object.ByteList(body)
 	}
+
 	return c.Out.Put(object.New("web response").Set("StatusCode", int64(answer.StatusCode)).
 		Set("StatusDescription", http.StatusText(answer.StatusCode)).Set("Content", content).
 		Set("Headers", headerTable(answer.Header)).Set("RawContentLength", int64(len(body))))
@@ -193,11 +207,13 @@ func invokeRestMethod(c *cmdlet.Call) error {
 	if done, err := outToFile(c, body); done {
 		return err
 	}
+
 	contentType := strings.ToLower(answer.Header.Get("Content-Type"))
 	content := encodingOf(contentType).Decode(body)
 	if strings.Contains(contentType, "xml") {
 		return object.Thrown("%s : an answer of XML is not part of Mullion's PowerShell.", c.Name)
 	}
+
 	v, err := object.FromJSON(content)
 	if err != nil {
 		if content == "" {
@@ -205,6 +221,7 @@ func invokeRestMethod(c *cmdlet.Call) error {
 		}
 		return c.Out.Put(content)
 	}
+
 	return c.Out.Put(v)
 }
 
@@ -218,6 +235,7 @@ func testNetConnection(c *cmdlet.Call) error {
 	const patience = 21 * time.Second // Windows' own time for a connection
 	ctx, cancel := context.WithTimeout(c.State.Context, patience)
 	defer cancel()
+
 	o := object.New("connection").Set("ComputerName", host)
 	remote, source := host, ""
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(host, fmt.Sprint(port)))
@@ -226,9 +244,11 @@ func testNetConnection(c *cmdlet.Call) error {
 		source, _, _ = net.SplitHostPort(conn.LocalAddr().String())
 		_ = conn.Close() // it has shown what it should
 	}
+
 	if c.State.Context.Err() != nil {
 		return c.State.Context.Err()
 	}
+
 	if err != nil {
 		message := fmt.Sprintf("TCP connect to (%s : %d) failed", remote, port)
 		if _, unknown := errors.AsType[*net.DNSError](err); unknown {
@@ -238,6 +258,7 @@ func testNetConnection(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	if strings.ToLower(c.Text("informationlevel")) == "quiet" {
 		return c.Out.Put(err == nil)
 	}
@@ -262,14 +283,17 @@ func internetCmdlets() []cmdlet.Cmdlet {
 			"uri", "method", "headers", "body", "contenttype", "useragent", "outfile", "timeoutsec",
 			"maximumredirection",
 		}
+
 		c.Flags = []string{"usebasicparsing", "disablekeepalive"}
 		c.Positions = []string{"uri"}
 		c.Needs = []string{"uri"}
 		c.Allowed = map[string][]string{"method": {
 			"default", "get", "head", "post", "put", "delete", "trace", "options", "merge", "patch",
 		}}
+
 		return c
 	}
+
 	return []cmdlet.Cmdlet{
 		web(cmdlet.Cmdlet{
 			Name:    "Invoke-WebRequest",

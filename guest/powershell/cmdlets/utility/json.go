@@ -20,19 +20,35 @@ func toJSON(b *strings.Builder, v object.Value, depth int, indent, newline strin
 		if v.Kind != object.Custom {
 			return object.Thrown("ConvertTo-Json : an object of kind %s is not part of Mullion's PowerShell.", v.Kind)
 		}
-		l := jsonLayout{brackets: "{}", depth: depth, indent: indent, newline: newline}
+		l := jsonLayout{
+			brackets: "{}",
+			depth:    depth,
+			indent:   indent,
+			newline:  newline,
+		}
+
 		for _, name := range v.Names {
 			l.parts = append(l.parts, jsonPart{name, v.Props[strings.ToLower(name)]})
 		}
+
 		return l.write(b, v)
+
 	case []object.Value, object.Range:
-		l := jsonLayout{brackets: "[]", depth: depth, indent: indent, newline: newline}
+		l := jsonLayout{
+			brackets: "[]",
+			depth:    depth,
+			indent:   indent,
+			newline:  newline,
+		}
+
 		if depth >= 0 { // a range may be long
 			for item := range object.Each(v) {
 				l.parts = append(l.parts, jsonPart{"", item})
 			}
 		}
+
 		return l.write(b, v)
+
 	case nil, bool, int64, float64, string:
 		return writeJSON(b, v)
 	case object.Enum:
@@ -67,11 +83,13 @@ func (l jsonLayout) write(b *strings.Builder, whole object.Value) error {
 	if l.newline != "" {
 		inner, colon = inner+"  ", ": "
 	}
+
 	b.WriteString(l.brackets[:1])
 	for i, p := range l.parts {
 		if i > 0 {
 			b.WriteByte(',')
 		}
+
 		b.WriteString(l.newline + inner)
 		if l.brackets == "{}" {
 			if err := writeJSON(b, p.name); err != nil {
@@ -79,10 +97,12 @@ func (l jsonLayout) write(b *strings.Builder, whole object.Value) error {
 			}
 			b.WriteString(colon)
 		}
+
 		if err := toJSON(b, p.v, l.depth-1, inner, l.newline); err != nil {
 			return err
 		}
 	}
+
 	if len(l.parts) > 0 {
 		b.WriteString(l.newline + l.indent)
 	}
@@ -107,6 +127,7 @@ func convertFromJSON(c *cmdlet.Call) error {
 	for _, v := range c.Items(cmdlet.ObjectName) {
 		lines = append(lines, object.Text(v))
 	}
+
 	v, err := object.FromJSON(strings.Join(lines, "\n"))
 	if err != nil {
 		return err
@@ -116,6 +137,7 @@ func convertFromJSON(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -125,6 +147,7 @@ func convertToJSON(c *cmdlet.Call) error {
 	if !given {
 		v = object.One(c.Input)
 	}
+
 	depth := int64(2) // Windows' default
 	if d, ok := c.Values["depth"]; ok {
 		var err error
@@ -135,6 +158,7 @@ func convertToJSON(c *cmdlet.Call) error {
 			return object.Thrown("ConvertTo-Json : -Depth %d is not between 0 and %d.", depth, object.MaxJSONDepth)
 		}
 	}
+
 	newline := c.State.Newline
 	if c.Flags["compress"] {
 		newline = ""
@@ -143,5 +167,6 @@ func convertToJSON(c *cmdlet.Call) error {
 	if err := toJSON(&b, v, int(depth), "", newline); err != nil {
 		return err
 	}
+
 	return c.Out.Put(b.String())
 }

@@ -21,6 +21,7 @@ func addMember(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		if err := addTo(c, o); err != nil {
 			return err
 		}
@@ -30,6 +31,7 @@ func addMember(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -42,6 +44,7 @@ func addTo(c *cmdlet.Call, o *object.Object) error {
 	if t, ok := c.Values["membertype"].(*object.Hashtable); ok { // the first position of all of them
 		members = t
 	}
+
 	if t, ok := members.(*object.Hashtable); ok {
 		for _, k := range t.Keys {
 			if err := addOne(c, o, "noteproperty", object.Text(k), t.Get(k)); err != nil {
@@ -57,10 +60,11 @@ func addTo(c *cmdlet.Call, o *object.Object) error {
 		kind = "noteproperty"
 		name, value = c.Text("membertype"), c.Values["name"]
 	}
+
 	return addOne(c, o, kind, name, value)
 }
 
-// kindsOfMembers are the kinds of members that can be added here.
+// kindsOfMembers returns the kinds of members that can be added here.
 func kindsOfMembers() map[string]bool {
 	return map[string]bool{"noteproperty": true, "scriptproperty": true, "scriptmethod": true, "aliasproperty": true}
 }
@@ -71,6 +75,7 @@ func addOne(c *cmdlet.Call, o *object.Object, kind, name string, value object.Va
 		return c.Fail(words.Errorf("Cannot add a member with the name %q because a member with that name already exists. "+
 			"To overwrite the member anyway, add the Force parameter to your command.", name))
 	}
+
 	switch kind {
 	case "noteproperty":
 		o.Put(name, value)
@@ -79,6 +84,7 @@ func addOne(c *cmdlet.Call, o *object.Object, kind, name string, value object.Va
 		o.Put(name, &object.Computed{Kind: "AliasProperty", Get: func(of object.Value) (object.Value, error) {
 			return object.Property(of, other)
 		}})
+
 	case "scriptproperty", "scriptmethod":
 		block, ok := value.(*object.ScriptBlock)
 		if !ok {
@@ -102,9 +108,11 @@ func addOne(c *cmdlet.Call, o *object.Object, kind, name string, value object.Va
 			}
 		}
 		o.Put(name, p)
+
 	default:
 		return c.Fail(words.Errorf("a member of the kind %q is %s", kind, words.NotHere))
 	}
+
 	return nil
 }
 

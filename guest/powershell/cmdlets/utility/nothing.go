@@ -6,8 +6,8 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 )
 
-// assemblies are the assemblies of .NET that Add-Type may load. Of their types those are here that dotnet.Classes has;
-// a statement with another one fails.
+// assemblies returns the assemblies of .NET that Add-Type may load. Of their types those are here that dotnet.Classes
+// has; a statement with another one fails.
 func assemblies() []string {
 	return []string{
 		"microsoft.visualbasic", "system", "system.core", "system.data", "system.io.compression",
@@ -16,7 +16,7 @@ func assemblies() []string {
 	}
 }
 
-// nothingCmdlets are those that have nothing to do here.
+// nothingCmdlets returns those that have nothing to do here.
 func nothingCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		{

@@ -22,14 +22,17 @@ func newObjectCmdlet(c *cmdlet.Call) error {
 	if object.IsNoType(err) {
 		return c.Unbound(err)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if properties, given := c.Values["property"]; given {
 		t, ok := properties.(*object.Hashtable)
 		if !ok {
 			return object.Thrown("New-Object : -Property that is no hash table is not part of Mullion's PowerShell.")
 		}
+
 		for _, k := range t.Keys {
 			if o, isObject := made.(*object.Object); isObject {
 				o.Put(object.Text(k), t.Get(k))
@@ -40,6 +43,7 @@ func newObjectCmdlet(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return c.Out.Put(made)
 }
 
@@ -54,7 +58,7 @@ func permitsType(parameter, name string) error {
 	return nil
 }
 
-// enoughSelected is how many objects Select-Object -First needs, with those that it skips
+// enoughSelected returns how many objects Select-Object -First needs, with those that it skips
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/select-object).
 func enoughSelected(given map[string]object.Value) (most int, ok bool) {
 	n := int64(0)
@@ -70,6 +74,7 @@ func enoughSelected(given map[string]object.Value) (most int, ok bool) {
 			return 0, false
 		}
 	}
+
 	_, ok = given["first"]
 	return int(n), ok && n > 0
 }
@@ -83,12 +88,14 @@ func selectObject(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	seen := map[string]bool{}
 	for _, item := range items {
 		picked, err := picked(c, item)
 		if err != nil {
 			return err
 		}
+
 		for v := range object.Each(picked) {
 			name := object.Canonical(v, true)
 			if o, ok := v.(*object.Object); ok {
@@ -97,16 +104,18 @@ func selectObject(c *cmdlet.Call) error {
 			if c.Flags["unique"] && seen[name] {
 				continue
 			}
+
 			seen[name] = true
 			if err := c.Out.Put(v); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
-// skipAndTake are the objects that -Skip, -First and -Last leave. With -Last, -Skip leaves out objects at the end.
+// skipAndTake returns the objects that -Skip, -First and -Last leave. With -Last, -Skip leaves out objects at the end.
 func skipAndTake(c *cmdlet.Call, items []object.Value) ([]object.Value, error) {
 	numbers := map[string]int{}
 	if at, given := c.Values["index"]; given {
@@ -120,14 +129,17 @@ func skipAndTake(c *cmdlet.Call, items []object.Value) ([]object.Value, error) {
 				picked = append(picked, n)
 			}
 		}
+
 		at := places(picked)
 		slices.Sort(at) // in the order of the input, as there
 		out := []object.Value{}
 		for _, n := range at {
 			out = append(out, items[n])
 		}
+
 		return out, nil
 	}
+
 	for _, name := range []string{"skip", "first", "last", "skiplast"} {
 		n, err := object.Integer(c.Values[name])
 		if err != nil {
@@ -135,6 +147,7 @@ func skipAndTake(c *cmdlet.Call, items []object.Value) ([]object.Value, error) {
 		}
 		numbers[name] = min(max(int(n), 0), len(items))
 	}
+
 	first, last := c.Values["first"] != nil, c.Values["last"] != nil
 	switch {
 	case first && last:
@@ -143,11 +156,13 @@ func skipAndTake(c *cmdlet.Call, items []object.Value) ([]object.Value, error) {
 		items = items[:len(items)-numbers["skip"]]
 		return items[max(0, len(items)-numbers["last"]):], nil
 	}
+
 	items = items[numbers["skip"]:]
 	items = items[:max(0, len(items)-numbers["skiplast"])]
 	if first {
 		items = items[:min(numbers["first"], len(items))]
 	}
+
 	return items, nil
 }
 
@@ -161,7 +176,8 @@ func places(v []object.Value) []int64 {
 	return all
 }
 
-// picked is what Select-Object makes of one object: the object, one of its properties, or an object with some of them.
+// picked returns what Select-Object makes of one object: the object, one of its properties, or an object with some of
+// them.
 func picked(c *cmdlet.Call, item object.Value) (object.Value, error) {
 	if name := c.Text("expandproperty"); name != "" {
 		if o, ok := item.(*object.Object); ok && !o.Has(strings.ToLower(name)) {
@@ -172,10 +188,12 @@ func picked(c *cmdlet.Call, item object.Value) (object.Value, error) {
 	if c.Values["property"] == nil {
 		return item, nil
 	}
+
 	keys, err := keysFor(c, item)
 	if err != nil {
 		return nil, err
 	}
+
 	o := object.New(object.Custom)
 	for _, k := range keys {
 		left, err := c.Wanted("excludeproperty", k.name, map[string]bool{})
@@ -188,5 +206,6 @@ func picked(c *cmdlet.Call, item object.Value) (object.Value, error) {
 		}
 		o.Put(k.name, v)
 	}
+
 	return o, nil
 }

@@ -32,6 +32,7 @@ func writeHost(c *cmdlet.Call) error {
 	if !c.Piped {
 		v = c.Values["object"]
 	}
+
 	separator := " "
 	if given, ok := c.Values["separator"]; ok {
 		separator = object.Text(given)
@@ -40,6 +41,7 @@ func writeHost(c *cmdlet.Call) error {
 	for item := range object.Each(v) {
 		parts = append(parts, object.Text(item))
 	}
+
 	return c.Scope.Message(object.InformationStream, strings.Join(parts, separator), end)
 }
 
@@ -50,6 +52,7 @@ func writes(kind, mark string) func(c *cmdlet.Call) error {
 		if kind == "warning" && c.Warnings != "" {
 			what = c.Warnings
 		}
+
 		if on, given := c.Flags[kind]; given {
 			what = "silentlycontinue"
 			if on {
@@ -59,6 +62,7 @@ func writes(kind, mark string) func(c *cmdlet.Call) error {
 		if what == "silentlycontinue" || what == "ignore" {
 			return nil
 		}
+
 		message := object.Text(object.One(c.Items(cmdlet.MessageName)))
 		shown := message
 		stream := map[string]rune{
@@ -68,6 +72,7 @@ func writes(kind, mark string) func(c *cmdlet.Call) error {
 		if !c.Scope.Elsewhere(stream) {
 			shown = mark + ": " + message
 		}
+
 		err := c.Scope.Message(stream, shown, c.State.Newline)
 		if err == nil && what == "stop" {
 			return object.Fatal("The running command stopped because its preference is Stop: %s", message)
@@ -85,6 +90,7 @@ func outString(c *cmdlet.Call) error {
 		}
 		f.Width = int(n)
 	}
+
 	s, err := f.Text(c.Items(cmdlet.ObjectName))
 	switch {
 	case err != nil:
@@ -94,11 +100,13 @@ func outString(c *cmdlet.Call) error {
 	case s == "":
 		return nil
 	}
+
 	for line := range strings.SplitSeq(strings.TrimSuffix(s, f.Newline), f.Newline) {
 		if err := c.Out.Put(line); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -111,11 +119,13 @@ func startSleep(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	if len(c.Values) == 0 || seconds < 0 || millis < 0 {
 		return object.Thrown("Start-Sleep : a number of seconds or milliseconds, 0 or more, is missing.")
 	}
 	t := time.NewTimer(time.Duration(seconds*float64(time.Second) + millis*float64(time.Millisecond)))
 	defer t.Stop()
+
 	select {
 	case <-t.C:
 		return nil

@@ -27,9 +27,11 @@ func selectString(c *cmdlet.Call) error {
 		}
 		patterns = append(patterns, p)
 	}
+
 	if !c.Piped {
 		return selectInFiles(c, patterns)
 	}
+
 	for i, item := range c.Input {
 		if o, ok := item.(*object.Object); ok && o.Kind == "file" {
 			if err := selectInFile(c, cmdlet.Target{Name: object.Text(o), Full: object.Text(o), Matched: false},
@@ -38,12 +40,14 @@ func selectString(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		for line := range strings.Lines(object.Text(item) + "\n") {
 			if err := selectLine(c, strings.TrimRight(line, "\r\n"), "", int64(i+1), patterns); err != nil {
 				return err
 			}
 		}
 	}
+
 	return quiet(c)
 }
 
@@ -92,9 +96,10 @@ func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*obj
 			matched = p
 		}
 	}
-	if (matched != nil) == c.Flags["notmatch"] || c.Flags["quiet"] && c.Flags["found"] {
+	if (matched != nil) == c.Flags["notmatch"] || (c.Flags["quiet"] && c.Flags["found"]) {
 		return nil
 	}
+
 	if c.Flags["found"] = true; c.Flags["quiet"] {
 		return c.Out.Put(true)
 	}
@@ -102,6 +107,7 @@ func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*obj
 	if file != "" {
 		name = filepath.Base(file)
 	}
+
 	var found []object.Value
 	if matched != nil {
 		source = matched.Source
@@ -110,6 +116,7 @@ func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*obj
 			return err
 		}
 	}
+
 	path := file
 	if file == "" {
 		path = "InputStream"
@@ -120,7 +127,7 @@ func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*obj
 	return c.Output(o)
 }
 
-// matchObjects are the matches in a line, with their groups: the first, or with -AllMatches all.
+// matchObjects returns the matches in a line, with their groups: the first, or with -AllMatches all.
 func matchObjects(c *cmdlet.Call, p *object.Pattern, line string) ([]object.Value, error) {
 	most := 1
 	if c.Flags["allmatches"] {

@@ -42,12 +42,14 @@ func sortKey(c *cmdlet.Call, v object.Value) (key, error) {
 		if err := k.read(v); err != nil {
 			return k, err
 		}
+
 	default:
 		if provider.HasWildcard(object.Text(v)) {
 			return k, object.Thrown("Wild cards in -property of %s are not part of Mullion's PowerShell.", c.Name)
 		}
 		k.name, k.property = object.Text(v), object.Text(v)
 	}
+
 	return k, nil
 }
 
@@ -64,6 +66,7 @@ func (k *key) read(t *object.Hashtable) error {
 		case strings.HasPrefix("name", low), strings.HasPrefix("label", low):
 			k.name = object.Text(v)
 			continue
+
 		case strings.HasPrefix("descending", low):
 			k.descending = object.Truth(v)
 			continue
@@ -71,15 +74,17 @@ func (k *key) read(t *object.Hashtable) error {
 			k.descending = !object.Truth(v)
 			continue
 		}
+
 		return object.Thrown("%q in a property's hash table is not part of Mullion's PowerShell.", object.Text(name))
 	}
+
 	if k.name == "" {
 		k.name = strings.TrimSpace(k.property)
 	}
 	return nil
 }
 
-// of is what a key takes of an object. An object without the property has $null there.
+// of returns what a key takes of an object. An object without the property has $null there.
 func (k key) of(c *cmdlet.Call, item object.Value) (object.Value, error) {
 	if k.block == nil {
 		if o, ok := item.(*object.Object); ok && !o.Has(strings.ToLower(k.property)) && o.Kind == object.Custom {
@@ -98,7 +103,7 @@ type row struct {
 	keys []object.Value
 }
 
-// rows are the objects of the input with their keys; without keys each is its own.
+// rows returns the objects of the input with their keys; without keys each is its own.
 func rows(c *cmdlet.Call, keys []key) ([]row, error) {
 	var all []row
 	for _, item := range c.Items(cmdlet.ObjectName) {
@@ -106,6 +111,7 @@ func rows(c *cmdlet.Call, keys []key) ([]row, error) {
 		if len(keys) > 0 {
 			r.keys = nil
 		}
+
 		for _, k := range keys {
 			v, err := k.of(c, item)
 			if err != nil {
@@ -113,8 +119,10 @@ func rows(c *cmdlet.Call, keys []key) ([]row, error) {
 			}
 			r.keys = append(r.keys, v)
 		}
+
 		all = append(all, r)
 	}
+
 	return all, nil
 }
 
@@ -133,6 +141,7 @@ func sorts(a, b object.Value, exact bool) int {
 			return n
 		}
 	}
+
 	x, y := object.Text(a), object.Text(b)
 	if !exact {
 		x, y = strings.ToLower(x), strings.ToLower(y)
@@ -149,28 +158,32 @@ func sortObject(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	exact := c.Flags["casesensitive"]
 	compare := func(a, b row) int {
 		for i := range a.keys {
 			n := sorts(a.keys[i], b.keys[i], exact)
-			if i < len(keys) && keys[i].descending || len(keys) == 0 && c.Flags["descending"] {
+			if (i < len(keys) && keys[i].descending) || (len(keys) == 0 && c.Flags["descending"]) {
 				n = -n
 			}
 			if n != 0 {
 				return n
 			}
 		}
+
 		return 0
 	}
 	slices.SortStableFunc(all, compare)
 	if c.Flags["unique"] {
 		all = slices.CompactFunc(all, func(a, b row) bool { return compare(a, b) == 0 })
 	}
+
 	for _, r := range all {
 		if err := c.Out.Put(r.item); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -183,6 +196,7 @@ func groupObject(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	groups := object.NewTable(true)
 	groups.Exact = c.Flags["casesensitive"]
 	var found [][]row
@@ -191,6 +205,7 @@ func groupObject(c *cmdlet.Call) error {
 		for _, v := range r.keys {
 			names = append(names, object.Text(v))
 		}
+
 		name := strings.Join(names, ", ")
 		if !groups.Has(name) {
 			groups.Set(name, int64(len(found)))
@@ -199,34 +214,39 @@ func groupObject(c *cmdlet.Call) error {
 		n, _ := groups.Get(name).(int64)
 		found[n] = append(found[n], r)
 	}
+
 	byName := object.NewTable(false)
 	for i, name := range groups.Keys {
 		var items []object.Value
 		for _, r := range found[i] {
 			items = append(items, r.item)
 		}
+
 		if c.Flags["ashashtable"] {
 			byName.Set(groupKey(c, found[i][0], name), items)
 			continue
 		}
+
 		o := object.New("group").Set("Count", int64(len(items))).Set("Name", name)
 		if c.Flags["noelement"] {
 			o.Kind = "group without elements"
 		} else {
 			o.Set("Group", items)
 		}
+
 		o.Props["values"] = found[i][0].keys
 		if err := c.Out.Put(o); err != nil {
 			return err
 		}
 	}
+
 	if c.Flags["ashashtable"] {
 		return c.Out.Put(byName)
 	}
 	return nil
 }
 
-// groupKey is the key of a group in a hash table: its value, or with -AsString its text.
+// groupKey returns the key of a group in a hash table: its value, or with -AsString its text.
 func groupKey(c *cmdlet.Call, r row, name object.Value) object.Value {
 	if c.Flags["asstring"] || len(r.keys) != 1 || r.keys[0] == nil {
 		return name
@@ -241,10 +261,12 @@ func measureObject(c *cmdlet.Call) error {
 			return measureText(c)
 		}
 	}
+
 	names := slices.Collect(object.Each(c.Values["property"]))
 	if len(names) == 0 {
 		names = []object.Value{nil}
 	}
+
 	for _, name := range names {
 		o, err := measured(c, name)
 		if err != nil {
@@ -254,15 +276,17 @@ func measureObject(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// measured is what Measure-Object says of one property, or of the objects themselves.
+// measured returns what Measure-Object says of one property, or of the objects themselves.
 func measured(c *cmdlet.Call, name object.Value) (*object.Object, error) {
 	all, sum, err := measurable(c, name)
 	if err != nil {
 		return nil, err
 	}
+
 	count := int64(len(all))
 	var least, most object.Value
 	for _, v := range all {
@@ -273,12 +297,14 @@ func measured(c *cmdlet.Call, name object.Value) (*object.Object, error) {
 			most = v
 		}
 	}
+
 	shown := func(flag string, v object.Value) object.Value {
 		if !c.Flags[flag] || count == 0 {
 			return nil
 		}
 		return v
 	}
+
 	average := object.Value(nil)
 	if count > 0 {
 		average = sum / float64(count)
@@ -288,7 +314,7 @@ func measured(c *cmdlet.Call, name object.Value) (*object.Object, error) {
 		Set("Property", name), nil
 }
 
-// measurable are the values of a property, and their sum if one is asked for. Then what is no number is left out.
+// measurable returns the values of a property, and their sum if one is asked for. Then what is no number is left out.
 func measurable(c *cmdlet.Call, name object.Value) (all []object.Value, sum float64, err error) {
 	for _, item := range c.Items(cmdlet.ObjectName) {
 		v := item
@@ -300,6 +326,7 @@ func measurable(c *cmdlet.Call, name object.Value) (all []object.Value, sum floa
 		if v == nil {
 			continue
 		}
+
 		if c.Flags["sum"] || c.Flags["average"] {
 			n, err := object.Floating(v)
 			if err != nil {
@@ -310,8 +337,10 @@ func measurable(c *cmdlet.Call, name object.Value) (all []object.Value, sum floa
 			}
 			sum += n
 		}
+
 		all = append(all, v)
 	}
+
 	return all, sum, nil
 }
 
@@ -326,6 +355,7 @@ func measureText(c *cmdlet.Call) error {
 		words += int64(len(strings.Fields(s)))
 		letters += int64(len(object.Characters(s)))
 	}
+
 	o := object.New("text measure")
 	for _, of := range []struct {
 		flag, name string
@@ -337,6 +367,7 @@ func measureText(c *cmdlet.Call) error {
 			o.Set(of.name, nil)
 		}
 	}
+
 	return c.Out.Put(o.Set("Property", nil))
 }
 
@@ -348,6 +379,7 @@ func sortingCmdlets() []cmdlet.Cmdlet {
 		c.Needs = []string{cmdlet.ObjectName}
 		return c
 	}
+
 	return []cmdlet.Cmdlet{
 		base(cmdlet.Cmdlet{
 			Name:    "Sort-Object",

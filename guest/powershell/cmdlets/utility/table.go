@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/operator"
 )
 
-// Cmdlets are the cmdlets of this package.
+// Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(
 		outputCmdlets(), pipelineCmdlets(), otherCmdlets(), sortingCmdlets(), textCmdlets(), formatCmdlets(),
@@ -79,7 +79,7 @@ func outputCmdlets() []cmdlet.Cmdlet {
 	}
 }
 
-// colours are the names of the console's colours.
+// colours returns the names of the console's colours.
 func colours() []string {
 	return []string{
 		"black", "darkblue", "darkgreen", "darkcyan", "darkred", "darkmagenta", "darkyellow", "gray", "darkgray",

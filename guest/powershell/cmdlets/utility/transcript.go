@@ -33,7 +33,7 @@ func transcriptCmdlets() []cmdlet.Cmdlet {
 
 const transcriptRule = "**********************"
 
-// transcriptPath is the file that a call means: without a name one of the user's documents.
+// transcriptPath returns the file that a call means: without a name one of the user's documents.
 func transcriptPath(c *cmdlet.Call) string {
 	for _, name := range []string{cmdlet.PathName, cmdlet.LiteralName} {
 		if path := c.Text(name); path != "" {
@@ -58,6 +58,7 @@ func startTranscript(c *cmdlet.Call) error {
 	if c.Flags["noclobber"] && !c.Flags["append"] {
 		how = os.O_EXCL
 	}
+
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return object.Thrown("%s : %v", c.Name, provider.Because(path, err))
 	}
@@ -80,6 +81,7 @@ func startTranscript(c *cmdlet.Call) error {
 		transcriptRule,
 		"",
 	}
+
 	mark := "\uFEFF" // 5.1 writes UTF-8 with a mark
 	if info, err := file.Stat(); err != nil || info.Size() > 0 {
 		mark = ""
@@ -96,6 +98,7 @@ func stopTranscript(c *cmdlet.Call) error {
 	if c.State.Settle != nil {
 		c.State.Settle()
 	}
+
 	file := c.State.Transcribed()
 	if file == nil {
 		return &object.Exception{
@@ -105,6 +108,7 @@ func stopTranscript(c *cmdlet.Call) error {
 			Message:  "An error occurred stopping transcription: The host is not currently transcribing.",
 		}
 	}
+
 	defer file.Close()
 
 	lines := []string{
@@ -114,6 +118,7 @@ func stopTranscript(c *cmdlet.Call) error {
 		transcriptRule,
 		"",
 	}
+
 	if _, err := file.WriteString(strings.Join(lines, c.State.Newline)); err != nil {
 		return object.Thrown("%s : %v", c.Name, provider.Because(file.Name(), err))
 	}

@@ -13,6 +13,7 @@ func whereObject(c *cmdlet.Call) error {
 	if _, ok := c.Values["filterscript"].(*object.ScriptBlock); !ok {
 		return compared(c)
 	}
+
 	for _, item := range c.Input {
 		var got []object.Value
 		if err := runParameter(c, "filterscript", item, object.Collect(&got)); err != nil {
@@ -24,6 +25,7 @@ func whereObject(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -42,6 +44,7 @@ func compared(c *cmdlet.Call) error {
 	if name == "" {
 		return object.Thrown("Where-Object : a script block or the name of a property is missing.")
 	}
+
 	op, want := "", object.Value(nil)
 	for _, o := range operator.Comparisons() {
 		if v, ok := c.Values[o]; ok {
@@ -51,11 +54,13 @@ func compared(c *cmdlet.Call) error {
 			op, want = "-"+o, v
 		}
 	}
+
 	for _, item := range c.Input {
 		v, err := object.Property(item, strings.ToLower(name))
 		if err != nil {
 			return err
 		}
+
 		yes := object.Truth(v)
 		if op != "" {
 			got, err := c.Scope.Operate(op, v, want)
@@ -70,5 +75,6 @@ func compared(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }

@@ -39,6 +39,7 @@ func writeError(c *cmdlet.Call) error {
 	if _, said := c.Values[cmdlet.MessageName]; said || len(c.Input) > 0 {
 		r.Message = object.Text(object.One(c.Items(cmdlet.MessageName)))
 	}
+
 	r.Activity = cmp.Or(c.Text("categoryactivity"), c.Name)
 	r.ID = cmp.Or(c.Text("errorid"), r.ID)
 	r.Target = c.Values["targetobject"]
@@ -49,6 +50,7 @@ func writeError(c *cmdlet.Call) error {
 		}
 		r.Category = category
 	}
+
 	r.Place = object.Place{By: c.Scope.Caller()}
 	if r.By != nil {
 		r.At = r.By.At

@@ -13,7 +13,12 @@ import (
 func Routes() []winnet.Route {
 	at := func(index uint32, prefix, hop string, metric uint32) winnet.Route {
 		to, by := netip.MustParsePrefix(prefix), netip.MustParseAddr(hop)
-		return winnet.Route{Index: index, Prefix: to, Hop: by, Metric: metric}
+		return winnet.Route{
+			Index:  index,
+			Prefix: to,
+			Hop:    by,
+			Metric: metric,
+		}
 	}
 	return []winnet.Route{
 		at(3, "192.0.2.0/20", "0.0.0.0", 256), at(1, "127.0.0.0/8", "0.0.0.0", 256), at(3, "0.0.0.0/0", "192.0.2.254", 25),
@@ -27,6 +32,7 @@ func Adapters() []program.Adapter {
 	address := func(text string, bits int) program.Address {
 		return program.Address{IP: netip.MustParseAddr(text), Bits: bits}
 	}
+
 	card := func(n byte, up bool, addresses ...program.Address) program.Adapter {
 		name := fmt.Sprintf("eth%d", n-1)
 		return program.Adapter{
@@ -34,6 +40,7 @@ func Adapters() []program.Adapter {
 			Addresses: addresses, Servers: servers,
 		}
 	}
+
 	first := card(1, true, address("2001:db8::100", 64), address("fe80::1%3", 64), address("fe80::ff:fe00:1%3", 64),
 		address("192.0.2.100", 20))
 	first.Index = 3

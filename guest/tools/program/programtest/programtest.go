@@ -33,7 +33,11 @@ func Run(input string, run func(program.Env) int) Result {
 		Stderr:  &errs,
 	})
 	plain := func(b bytes.Buffer) string { return strings.ReplaceAll(b.String(), "\r\n", "\n") }
-	return Result{Code: code, Out: plain(out), Err: plain(errs)}
+	return Result{
+		Code: code,
+		Out:  plain(out),
+		Err:  plain(errs),
+	}
 }
 
 // Write writes files below a folder.
@@ -60,6 +64,7 @@ func Goldens(t *testing.T, update bool, run func(t *testing.T, input string, arg
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i, f := range golden.Files {
 			t.Run(f.Name, func(t *testing.T) {
 				line, input, _ := strings.Cut(f.Name, " < ")
@@ -67,6 +72,7 @@ func Goldens(t *testing.T, update bool, run func(t *testing.T, input string, arg
 					t.Helper()
 					return run(t, strings.ReplaceAll(input, " / ", "\r\n"), strings.Fields(line)...)
 				}).text()
+
 				if update {
 					golden.Files[i].Data = []byte(got)
 				} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
@@ -74,6 +80,7 @@ func Goldens(t *testing.T, update bool, run func(t *testing.T, input string, arg
 				}
 			})
 		}
+
 		if update {
 			if err := os.WriteFile(path, txtar.Format(golden), 0o600); err != nil {
 				t.Fatal(err)
@@ -89,7 +96,7 @@ func Alone(t *testing.T, run func(t *testing.T) Result) (r Result) {
 	return r
 }
 
-// text is a result as it is in testdata.
+// text returns a result as it is in testdata.
 func (r Result) text() string {
 	text := r.Out
 	if text != "" && !strings.HasSuffix(text, "\n") {

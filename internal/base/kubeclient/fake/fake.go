@@ -66,6 +66,7 @@ func NewClientset(objects ...runtime.Object) *Clientset {
 		seen, err := tracker.Watch(action.GetResource(), action.GetNamespace(), o)
 		return err == nil, seen, err
 	})
+
 	return c
 }
 
@@ -110,6 +111,7 @@ func actionOf(r kubeclient.Request, into runtime.Object) (testing.Action, error)
 	case *metav1.PatchOptions:
 		return testing.NewPatchSubresourceActionWithOptions(what, in, r.Name, r.PatchType, r.Patch, *o,
 			r.Subresources...), nil
+
 	case *metav1.ListOptions:
 		if r.Verb == kubeclient.List {
 			kinds, _, err := kubeclient.Scheme().ObjectKinds(into)
@@ -119,6 +121,7 @@ func actionOf(r kubeclient.Request, into runtime.Object) (testing.Action, error)
 			kind := kinds[0].GroupVersion().WithKind(strings.TrimSuffix(kinds[0].Kind, "List"))
 			return testing.NewListActionWithOptions(what, kind, in, *o), nil
 		}
+
 		if d, ok := r.Body.(*metav1.DeleteOptions); ok {
 			return testing.NewDeleteCollectionActionWithOptions(what, in, *d, *o), nil
 		}
@@ -147,6 +150,7 @@ func selected(r kubeclient.Request, list, into runtime.Object) (runtime.Object, 
 	if err != nil {
 		return nil, err
 	}
+
 	var kept []runtime.Object
 	for _, one := range all {
 		if object, err := meta.Accessor(one); err == nil && selector.Matches(labels.Set(object.GetLabels())) {

@@ -25,6 +25,7 @@ func TestReactors(t *testing.T) {
 	if err := nodes.Delete(t.Context(), "n", metav1.DeleteOptions{}); err == nil || err.Error() != "it stays" {
 		t.Errorf("got %v", err)
 	}
+
 	if got, err := nodes.Get(t.Context(), "n", metav1.GetOptions{}); err != nil || got.Name != "n" {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -99,6 +99,7 @@ func objects(t *testing.T, client kubeclient.Interface) {
 			t.Error(err)
 		}
 	}
+
 	if err := maps.Delete(ctx, "suite-a", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("remove one that is gone: %v", err)
 	}
@@ -124,6 +125,7 @@ func apply(t *testing.T, client kubeclient.Interface) {
 			}},
 		}
 	}
+
 	if _, err := slices.Apply(ctx, slice(map[string]string{"a": "1", "b": "1"}, false), force); err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +137,7 @@ func apply(t *testing.T, client kubeclient.Interface) {
 	if diff := cmp.Diff(map[string]string{"a": "2"}, got.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
+
 	if e := got.Endpoints; len(e) != 1 || e[0].Conditions.Ready == nil || !*e[0].Conditions.Ready {
 		t.Errorf("endpoints = %+v", e)
 	}
@@ -232,6 +235,7 @@ func events(t *testing.T, client kubeclient.Interface) {
 		if o.Kind != "ConfigMap" || o.APIVersion != "v1" || o.UID != about.UID || e.Source.Component != "suite" {
 			t.Errorf("event %+v", e)
 		}
+
 		if err := client.CoreV1().Events(namespace).Delete(ctx, e.Name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Programs are those of a whole bundle of a version as upstream releases it, by their places: without etcd.
+// Programs returns those of a whole bundle of a version as upstream releases it, by their places: without etcd.
 func Programs(version string) map[string][]byte {
 	all := map[string][]byte{"server/bin/kube-apiserver": Linux("Kubernetes " + version + "\n")}
 	for _, name := range []string{"kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"} {
@@ -40,7 +40,7 @@ func Put(t *testing.T, dir string, files map[string][]byte) string {
 	return dir
 }
 
-// Linux is a program for Linux on x86-64 that prints a text, whatever its arguments are.
+// Linux returns a program for Linux on x86-64 that prints a text, whatever its arguments are.
 func Linux(text string) []byte {
 	code := []byte{
 		0xb8, 1, 0, 0, 0, // mov eax, 1: write
@@ -81,10 +81,11 @@ func Linux(text string) []byte {
 	} {
 		_ = binary.Write(&out, binary.LittleEndian, part) // to memory
 	}
+
 	return out.Bytes()
 }
 
-// Windows is the beginning of a program for Windows on x86-64, with a text in it. It does not run.
+// Windows returns the beginning of a program for Windows on x86-64, with a text in it. It does not run.
 func Windows(text string) []byte {
 	head := make([]byte, 64)
 	copy(head, "MZ")
@@ -93,8 +94,8 @@ func Windows(text string) []byte {
 	return append(binary.LittleEndian.AppendUint16(head, 0x8664), text...)
 }
 
-// Go is a program for a system ("linux", "windows") on x86-64 with the build information of a Go program. It does not
-// run.
+// Go returns a program for a system ("linux", "windows") on x86-64 with the build information of a Go program. It does
+// not run.
 func Go(system string, info debug.BuildInfo) []byte {
 	const at, address = 256, 0x1000 // the information's place in the file and in memory
 	data := buildInfo(info.String())
@@ -104,6 +105,7 @@ func Go(system string, info debug.BuildInfo) []byte {
 			_ = binary.Write(&out, binary.LittleEndian, part) // to memory
 		}
 	}
+
 	if system == "windows" {
 		put(append([]byte("MZ"), make([]byte, 58)...), uint32(96), make([]byte, 32), []byte("PE\x00\x00"),
 			pe.FileHeader{Machine: pe.IMAGE_FILE_MACHINE_AMD64, NumberOfSections: 1},
@@ -135,11 +137,12 @@ func Go(system string, info debug.BuildInfo) []byte {
 			Memsz:  uint64(len(data)),
 		})
 	}
+
 	put(make([]byte, at-out.Len()), data)
 	return out.Bytes()
 }
 
-// buildInfo is the build information as Go's linker writes it, with the text of debug.BuildInfo.
+// buildInfo returns the build information as Go's linker writes it, with the text of debug.BuildInfo.
 // https://github.com/golang/go/blob/go1.26.0/src/debug/buildinfo/buildinfo.go
 func buildInfo(text string) []byte {
 	if text != "" { // between marks, each of 16 bytes

@@ -50,10 +50,19 @@ func Start(tb testing.TB, netns, host string) *Server {
 			tb.Skipf("%s is not installed: it is in Debian's package tgt", program)
 		}
 	}
-	s := &Server{Portal: net.JoinHostPort(host, "3260"), Dir: tb.TempDir(), netns: netns, control: os.Getpid()%30000 + 1, tb: tb}
+
+	s := &Server{
+		Portal:  net.JoinHostPort(host, "3260"),
+		Dir:     tb.TempDir(),
+		netns:   netns,
+		control: os.Getpid()%30000 + 1,
+		tb:      tb,
+	}
+
 	for used(s.control) {
 		s.control++
 	}
+
 	for _, name := range []string{"open-1", "open-2", "guarded-1"} {
 		f, err := os.Create(filepath.Join(s.Dir, name))
 		if err != nil {
@@ -64,6 +73,7 @@ func Start(tb testing.TB, netns, host string) *Server {
 		}
 		_ = f.Close()
 	}
+
 	tb.Cleanup(func() { s.Stop() })
 	s.Again()
 	return s
@@ -84,6 +94,7 @@ func (s *Server) Again() {
 	if err := cmd.Start(); err != nil {
 		s.tb.Fatal(err)
 	}
+
 	s.cmd = cmd
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -92,6 +103,7 @@ func (s *Server) Again() {
 			s.tb.Fatalf("tgtd does not answer:\n%s", &said)
 		}
 	}
+
 	s.target(1, Open, "open-1", "open-2")
 	s.target(2, Guarded, "guarded-1")
 	s.must("--mode", "account", "--op", "new", "--user", User, "--password", Secret)
@@ -161,7 +173,7 @@ func (s *Server) must(args ...string) {
 	}
 }
 
-// Sessions is what the server says of a target's sessions.
+// Sessions returns what the server says of a target's sessions.
 func (s *Server) Sessions() string {
 	out, err := exec.Command("tgtadm", "-C", strconv.Itoa(s.control), "--lld", "iscsi", "--mode", "target", "--op", "show").Output()
 	if err != nil {

@@ -40,5 +40,6 @@ func Alone(m *testing.M) int {
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
 	}
+
 	return 1 // a signal
 }

@@ -54,6 +54,7 @@ func FromBinary(form []byte) (*SecurityDescriptor, error) {
 		if offset < headerSize || uint64(offset) > uint64(len(form)) {
 			return nil, fmt.Errorf("the %s of a security descriptor of %d bytes is at byte %d", part.name, len(form), offset)
 		}
+
 		if err := part.check(form[offset:]); err != nil {
 			return nil, fmt.Errorf("the %s of a security descriptor: %w", part.name, err)
 		}
@@ -90,6 +91,7 @@ func checkACL(b []byte) error {
 	if b[0] != 2 && b[0] != 4 {
 		return fmt.Errorf("an ACL of revision %d, not 2 or 4", b[0])
 	}
+
 	if size < head || size > len(b) {
 		return fmt.Errorf("an ACL of %d bytes, of which %d are there", size, len(b))
 	}

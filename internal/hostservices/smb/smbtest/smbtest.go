@@ -143,6 +143,7 @@ func Start(tb testing.TB, netns, host string, o Options) *Server {
 			tb.Fatalf("pdbedit: %v\n%s", err, out)
 		}
 	}
+
 	s.Run(tb)
 	return s
 }

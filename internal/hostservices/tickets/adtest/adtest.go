@@ -47,12 +47,18 @@ type Domain struct {
 // is no Samba that knows group managed service accounts.
 func Start(tb testing.TB, netns, host, sharedWith string) *Domain {
 	tb.Helper()
-	d := &Domain{tb: tb, netns: netns, host: host, root: findRoot(tb)}
+	d := &Domain{
+		tb:    tb,
+		netns: netns,
+		host:  host,
+		root:  findRoot(tb),
+	}
 	var err error
 	//nolint:usetesting // a folder that Samba sees
 	if d.dir, err = os.MkdirTemp(filepath.Join(d.root, "var/tmp"), "domain-"); err != nil {
 		tb.Fatal(err)
 	}
+
 	tb.Cleanup(func() { _ = os.RemoveAll(d.dir) })
 	d.Dir = filepath.Join(d.dir, "share")
 	if err := os.Mkdir(d.Dir, 0o700); err != nil {
@@ -60,6 +66,7 @@ func Start(tb testing.TB, netns, host, sharedWith string) *Domain {
 	}
 	d.provision(sharedWith)
 	d.Run()
+
 	// The controller's own services; Samba does it later by itself, together with updates of DNS.
 	if out, err := d.command("samba_spnupdate", "--configfile="+d.config()).CombinedOutput(); err != nil {
 		tb.Fatalf("samba_spnupdate: %v\n%s", err, out)
@@ -75,7 +82,7 @@ func Need(tb testing.TB) {
 	findRoot(tb)
 }
 
-// findRoot is the root of the file system that has Samba.
+// findRoot returns the root of the file system that has Samba.
 func findRoot(tb testing.TB) string {
 	tb.Helper()
 	cache := os.Getenv("MULLION_MACHINES_CACHE") //nolint:forbidigo // as hack/root.sh domain does
@@ -98,6 +105,7 @@ func (d *Domain) provision(sharedWith string) {
 		"--dns-backend=SAMBA_INTERNAL",
 		"--host-name=DC1", "--host-ip="+d.host, "--adminpass=Of-the-test-1", "--function-level=2016",
 		"--option=ad dc functional level = 2016", "--targetdir="+d.inside(""))
+
 	text := fmt.Sprintf(`[global]
  server role = active directory domain controller
  ad dc functional level = 2016
@@ -130,12 +138,13 @@ func (d *Domain) provision(sharedWith string) {
  path = %[2]s/share
  valid users = %[4]s\%[8]s
 `, d.host, d.inside(""), Share, NetBIOS, Realm, sharedWith, Closed, Node)
+
 	if err := os.WriteFile(filepath.Join(d.dir, "etc/smb.conf"), []byte(text), 0o600); err != nil {
 		d.tb.Fatal(err)
 	}
 }
 
-// inside is a path below the domain's folder, as Samba sees it.
+// inside returns a path below the domain's folder, as Samba sees it.
 func (d *Domain) inside(name string) string {
 	return filepath.Join("/", strings.TrimPrefix(d.dir, d.root), name)
 }
@@ -171,6 +180,7 @@ func (d *Domain) Tool(args ...string) string {
 // Run starts the controller again.
 func (d *Domain) Run() {
 	d.tb.Helper()
+
 	// Its children are in a namespace of processes that ends with it. Its parts find each other in /run, which is its
 	// own.
 	const own = `mount -t tmpfs tmpfs "$0/run" && mkdir "$0/run/samba" && exec chroot "$0" "$@"`
@@ -183,6 +193,7 @@ func (d *Domain) Run() {
 	if err := cmd.Start(); err != nil {
 		d.tb.Fatal(err)
 	}
+
 	d.cmd = cmd
 	d.tb.Cleanup(d.Stop)
 	for _, port := range []string{"53", "88", "389", "445"} {
@@ -226,7 +237,7 @@ func (d *Domain) Signal(signal syscall.Signal) {
 	}
 }
 
-// Log is what the controller has logged of its clients.
+// Log returns what the controller has logged of its clients.
 func (d *Domain) Log() string {
 	var all strings.Builder
 	files, _ := filepath.Glob(filepath.Join(d.dir, "log.*"))

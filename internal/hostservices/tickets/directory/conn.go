@@ -35,6 +35,7 @@ func (c *sealedConn) Read(b []byte) (int, error) {
 		if s == nil {
 			return n, err
 		}
+
 		c.frame = append(c.frame, b[:n]...)
 		if err := c.unseal(s); err != nil {
 			return 0, err
@@ -43,6 +44,7 @@ func (c *sealedConn) Read(b []byte) (int, error) {
 			return 0, err
 		}
 	}
+
 	n := copy(b, c.plain)
 	c.plain = c.plain[n:]
 	return n, nil
@@ -58,12 +60,14 @@ func (c *sealedConn) unseal(s *session) error {
 		if len(c.frame) < end {
 			return nil
 		}
+
 		plain, err := s.unwrap(c.frame[4:end], true)
 		if err != nil {
 			return err
 		}
 		c.plain, c.frame = append(c.plain, plain...), c.frame[end:]
 	}
+
 	return nil
 }
 

@@ -62,6 +62,7 @@ func Read(
 	client := ldap.NewConn(sealed, false)
 	client.Start()
 	defer client.Close()
+
 	service, err := serviceOf(client, domain)
 	if err != nil {
 		return Account{}, err
@@ -70,10 +71,12 @@ func Read(
 	if err != nil {
 		return Account{}, err
 	}
+
 	session := &session{ticket: ticket}
 	if err := client.GSSAPIBind(session, service, ""); err != nil {
 		return Account{}, fmt.Errorf("log on at %s: %w", service, err)
 	}
+
 	sealed.session.Store(session)
 	found, err := client.Search(&ldap.SearchRequest{
 		BaseDN: "DC=" + strings.Join(strings.Split(domain, "."), ",DC="),
@@ -85,6 +88,7 @@ func Read(
 	if err != nil {
 		return Account{}, fmt.Errorf("ask %s for the password: %w", service, err)
 	}
+
 	if len(found.Entries) != 1 || !strings.EqualFold(found.Entries[0].GetAttributeValue(nameAttribute), account) {
 		return Account{}, ErrNoAccount
 	}
@@ -94,6 +98,7 @@ func Read(
 	}
 	a.Name = found.Entries[0].GetAttributeValue(nameAttribute)
 	a.Password, err = current(blob)
+
 	return a, err
 }
 
@@ -107,6 +112,7 @@ func serviceOf(client *ldap.Conn, domain string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask the controller for its name: %w", err)
 	}
+
 	name := ""
 	if len(found.Entries) == 1 {
 		name = found.Entries[0].GetAttributeValue(attribute)
@@ -115,5 +121,6 @@ func serviceOf(client *ldap.Conn, domain string) (string, error) {
 	if !hostForm.MatchString(name) || len(name) > 255 || !below {
 		return "", errors.New("the controller's name is none of the domain")
 	}
+
 	return "ldap/" + name, nil
 }

@@ -45,6 +45,7 @@ func (s *session) InitSecContextWithOptions(_ string, token []byte, _ []int) (ou
 	if err != nil {
 		return nil, false, err
 	}
+
 	// RFC 4121, 4.1.1: the length of the channel's bindings, which are none, and what is asked for.
 	check := make([]byte, 24)
 	check[0] = 16
@@ -56,6 +57,7 @@ func (s *session) InitSecContextWithOptions(_ string, token []byte, _ []int) (ou
 	if err != nil {
 		return nil, false, fmt.Errorf("make request: %w", err)
 	}
+
 	types.SetFlag(&request.APOptions, flags.APOptionMutualRequired)
 	message, err := request.Marshal()
 	if err != nil {
@@ -65,6 +67,7 @@ func (s *session) InitSecContextWithOptions(_ string, token []byte, _ []int) (ou
 	if err != nil {
 		return nil, false, fmt.Errorf("make request: %w", err)
 	}
+
 	const apReq = "\x01\x00"
 	return asn1tools.AddASNAppTag(slices.Concat(mechanism, []byte(apReq), message), 0), true, nil
 }
@@ -79,6 +82,7 @@ func (s *session) accepted(token []byte) error {
 	if err != nil {
 		return errors.New("the controller does not know the ticket's key")
 	}
+
 	var part messages.EncAPRepPart
 	if err := part.Unmarshal(data); err != nil {
 		return errors.New("the controller's answer is none of Kerberos")
@@ -86,6 +90,7 @@ func (s *session) accepted(token []byte) error {
 	if part.CTime.Unix() != s.auth.CTime.Unix() || part.Cusec != s.auth.Cusec {
 		return errors.New("the controller's answer is to another question")
 	}
+
 	s.key, s.awaited = s.ticket.Key, uint64(part.SequenceNumber)
 	if len(part.Subkey.KeyValue) > 0 {
 		s.key, s.subkey = part.Subkey, true
@@ -94,7 +99,7 @@ func (s *session) accepted(token []byte) error {
 	return err
 }
 
-// cipher is the cipher of the messages: AES, as that of all tickets.
+// cipher returns the cipher of the messages: AES, as that of all tickets.
 func (s *session) cipher() (etype.EType, error) {
 	e, err := crypto.GetEtype(s.key.KeyType)
 	if err != nil || e.GetConfounderByteSize() != 16 || len(s.key.KeyValue) != e.GetKeyByteSize() {
@@ -143,6 +148,7 @@ func (s *session) wrap(plain []byte, seal bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	number := s.sent
 	s.sent++
 	if seal {
@@ -154,6 +160,7 @@ func (s *session) wrap(plain []byte, seal bool) ([]byte, error) {
 		}
 		return append(head, secret...), nil
 	}
+
 	head := s.header(0, number)
 	sum, err := cipher.GetChecksumHash(s.key.KeyValue, slices.Concat(plain, head), keyusage.GSSAPI_INITIATOR_SEAL)
 	if err != nil {
@@ -174,10 +181,12 @@ func (s *session) unwrap(token []byte, seal bool) ([]byte, error) {
 	if seal {
 		set |= isSealed
 	}
+
 	want := s.header(set, s.awaited)
 	if len(token) <= headerSize || !bytes.Equal(token[:4], want[:4]) || !bytes.Equal(token[8:headerSize], want[8:]) {
 		return nil, bad
 	}
+
 	s.awaited++
 	extra, rotated := int(binary.BigEndian.Uint16(token[4:])), int(binary.BigEndian.Uint16(token[6:]))
 	body := slices.Clone(token[headerSize:])
@@ -192,13 +201,16 @@ func (s *session) unwrap(token []byte, seal bool) ([]byte, error) {
 		if !cipher.VerifyChecksum(s.key.KeyValue, signed, sum, keyusage.GSSAPI_ACCEPTOR_SEAL) {
 			return nil, bad
 		}
+
 		return plain, nil
 	}
+
 	plain, err := cipher.DecryptMessage(s.key.KeyValue, body, keyusage.GSSAPI_ACCEPTOR_SEAL)
 	end := len(plain) - headerSize - extra
 	binary.BigEndian.PutUint16(want[4:], uint16(extra))
 	if err != nil || end < 0 || !bytes.Equal(plain[end+extra:], want) {
 		return nil, bad
 	}
+
 	return plain[:end], nil
 }

@@ -36,7 +36,7 @@ func key(b byte) types.EncryptionKey {
 	return types.EncryptionKey{KeyType: etypeID.AES256_CTS_HMAC_SHA1_96, KeyValue: bytes.Repeat([]byte{b}, 32)}
 }
 
-// newSession is a session whose first message has been made.
+// newSession returns a session whose first message has been made.
 func newSession(t *testing.T) (*session, *peer) {
 	t.Helper()
 	s := &session{ticket: Ticket{
@@ -46,6 +46,7 @@ func newSession(t *testing.T) (*session, *peer) {
 			EncPart: types.EncryptedData{EType: 18, Cipher: []byte("of the domain")},
 		},
 	}}
+
 	out, more, err := s.InitSecContext("", nil)
 	if err != nil || !more {
 		t.Fatalf("first message: %t, %v", more, err)
@@ -54,10 +55,11 @@ func newSession(t *testing.T) (*session, *peer) {
 	if err := token.Unmarshal(out); err != nil || !token.IsAPReq() {
 		t.Fatalf("first message: %v", err)
 	}
+
 	return s, &peer{session: key(1), number: 4711}
 }
 
-// accept is the answer to the first message.
+// accept returns the answer to the first message.
 func (p *peer) accept(t *testing.T, auth types.Authenticator) []byte {
 	t.Helper()
 	part, err := asn1.Marshal(messages.EncAPRepPart{
@@ -66,14 +68,21 @@ func (p *peer) accept(t *testing.T, auth types.Authenticator) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	secret, err := crypto.GetEncryptedData(asn1tools.AddASNAppTag(part, 27), p.session, keyusage.AP_REP_ENCPART, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply, err := asn1.Marshal(messages.APRep{PVNO: 5, MsgType: 15, EncPart: secret})
+
+	reply, err := asn1.Marshal(messages.APRep{
+		PVNO:    5,
+		MsgType: 15,
+		EncPart: secret,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	oid, err := asn1.Marshal(asn1.ObjectIdentifier(gssapi.OIDKRB5.OID()))
 	if err != nil {
 		t.Fatal(err)
@@ -99,9 +108,11 @@ func (p *peer) wrap(t *testing.T, plain []byte, seal bool) []byte {
 	if seal {
 		head[2] |= 2
 	}
+
 	if len(p.subkey.KeyValue) > 0 {
 		head[2] |= 4
 	}
+
 	head = binary.BigEndian.AppendUint64(head, p.number)
 	p.number++
 	var body []byte
@@ -118,6 +129,7 @@ func (p *peer) wrap(t *testing.T, plain []byte, seal bool) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	binary.BigEndian.PutUint16(head[6:], uint16(p.rotate))
 	at := len(body) - p.rotate%len(body)
 	return slices.Concat(head, body[at:], body[:at])
@@ -155,6 +167,7 @@ func TestSession(t *testing.T) {
 			if err != nil || !bytes.Equal(chosen[16:20], []byte{4, 1, 0, 0}) {
 				t.Fatalf("the layer: %x, %v", chosen, err)
 			}
+
 			for _, text := range []string{"one", "", strings.Repeat("long ", 5000)} {
 				if text != "" {
 					sealed, err := s.wrap([]byte(text), true)
@@ -162,6 +175,7 @@ func TestSession(t *testing.T) {
 						t.Fatalf("sealed: %v", err)
 					}
 				}
+
 				got, err := s.unwrap(p.wrap(t, []byte(text), true), true)
 				if err != nil || string(got) != text {
 					t.Fatalf("unsealed: %.20q, %v", got, err)
@@ -179,6 +193,7 @@ func TestSessionHostile(t *testing.T) {
 	if _, _, err := s.InitSecContext("", stranger.accept(t, s.auth)); err == nil {
 		t.Error("an answer by another key was taken")
 	}
+
 	other := s.auth
 	other.Cusec++
 	if _, _, err := s.InitSecContext("", p.accept(t, other)); err == nil {
@@ -188,6 +203,7 @@ func TestSessionHostile(t *testing.T) {
 	if _, _, err := s.InitSecContext("", p.accept(t, s.auth)); err == nil {
 		t.Error("a key of RC4 was taken")
 	}
+
 	p.subkey = key(2)
 	if _, _, err := s.InitSecContext("", p.accept(t, s.auth)); err != nil {
 		t.Fatal(err)
@@ -195,6 +211,7 @@ func TestSessionHostile(t *testing.T) {
 	if _, err := s.NegotiateSaslAuth(p.wrap(t, []byte{3, 0, 0xff, 0xff}, false), ""); err == nil {
 		t.Error("a connection that is not sealed was taken")
 	}
+
 	good := p.wrap(t, []byte("text"), true)
 	p.number--
 	signed := p.wrap(t, []byte("text"), false)
@@ -207,6 +224,7 @@ func TestSessionHostile(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
+
 	if _, err := s.unwrap(good, true); err != nil {
 		t.Error(err)
 	}
@@ -225,11 +243,13 @@ func TestSealedConn(t *testing.T) {
 	defer theirs.Close()
 	c := &sealedConn{Conn: ours, left: mostRead}
 	defer c.Close()
+
 	var stream []byte
 	for _, text := range []string{"one ", "two ", "three"} {
 		token := p.wrap(t, []byte(text), true)
 		stream = append(binary.BigEndian.AppendUint32(stream, uint32(len(token))), token...)
 	}
+
 	stream = append(stream, 0xff, 0xff, 0xff, 0xff)
 	go func() {
 		_, _ = theirs.Write([]byte("plain"))
@@ -237,6 +257,7 @@ func TestSealedConn(t *testing.T) {
 			_, _ = theirs.Write(part)
 		}
 	}()
+
 	b := make([]byte, 5)
 	if _, err := io.ReadFull(c, b); err != nil || string(b) != "plain" {
 		t.Fatalf("%q, %v", b, err)
@@ -246,6 +267,7 @@ func TestSealedConn(t *testing.T) {
 	if _, err := io.ReadFull(c, b); err != nil || string(b) != "one two three" {
 		t.Fatalf("%q, %v", b, err)
 	}
+
 	if n, err := c.Read(b); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("a message of four gigabytes: %d, %v", n, err)
 	}
@@ -265,6 +287,7 @@ func TestPassword(t *testing.T) {
 	if want := "a\ufffdb\U0001f600\ufffd"; got != want || err != nil {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
+
 	good := blob([]uint16{'a'})
 	for name, bad := range map[string][]byte{
 		"nothing": nil, "cut off": good[:12], "of another version": append([]byte{2}, good[1:]...),

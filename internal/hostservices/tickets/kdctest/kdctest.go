@@ -39,7 +39,9 @@ func Start(t *testing.T, netns, host string) *KDC {
 			t.Skipf("%s is not installed: MIT's Kerberos server is in Debian's packages krb5-kdc and krb5-admin-server", program)
 		}
 	}
+
 	k := &KDC{dir: t.TempDir(), host: host}
+
 	// A server of Samba that is in no domain refuses tickets with a PAC, which a KDC adds since 1.20.
 	k.env = append(k.env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "KRB5_CONFIG="+k.write(t, "krb5.conf", fmt.Sprintf(
 		"[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n",
@@ -60,6 +62,7 @@ func Start(t *testing.T, netns, host string) *KDC {
 `, host, port, Realm, k.dir)))
 	k.run(t, "kdb5_util", "create", "-s", "-r", Realm, "-P", "of-the-test")
 	k.serve(t, netns)
+
 	return k
 }
 
@@ -90,10 +93,12 @@ func (k *KDC) serve(t *testing.T, netns string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+
 	var err error
 	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); {
 		var c net.Conn
@@ -106,6 +111,7 @@ func (k *KDC) serve(t *testing.T, netns string) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+
 	log, _ := os.ReadFile(filepath.Join(k.dir, "log"))
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

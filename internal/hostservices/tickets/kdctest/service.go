@@ -14,8 +14,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/spnego"
 )
 
-// Service is an HTTP service with the keys of a keytab, which tells clients that log on by Kerberos who they are, and
-// refuses all others.
+// Service returns an HTTP service with the keys of a keytab, which tells clients that log on by Kerberos who they are,
+// and refuses all others.
 func Service(t *testing.T, keys string) http.Handler {
 	t.Helper()
 	kt, err := keytab.Load(keys)
@@ -34,6 +34,7 @@ func Service(t *testing.T, keys string) http.Handler {
 			http.Error(w, fmt.Sprintf("no token: %v", err), http.StatusUnauthorized)
 			return
 		}
+
 		ok, who, err := service.VerifyAPREQ(&token.APReq, settings)
 		if err != nil || !ok {
 			http.Error(w, fmt.Sprintf("not believed: %v", err), http.StatusForbidden)

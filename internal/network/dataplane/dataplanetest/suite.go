@@ -79,6 +79,7 @@ func Plan(subnet string) netplan.Plan {
 			NAT: []netplan.NAT{{Except: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}},
 		})
 	}
+
 	p.Normalize()
 	return p
 }
@@ -156,6 +157,7 @@ func Expect(t *testing.T, plane Plane, want netplan.Plan) {
 		cmpopts.IgnoreFields(netplan.Plan{}, "Peers"),
 		cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{}, netip.AddrPort{}), cmpopts.EquateEmpty(),
 	}
+
 	if diff := cmp.Diff(want, got, opts); diff != "" {
 		t.Errorf("plane shows something else (-want +got):\n%s", diff)
 	}

@@ -130,6 +130,7 @@ func Modify(ctx context.Context, c Caller, kind Kind, id, request, resource stri
 		Object:   id,
 		Text:     []string{string(modify)},
 	})
+
 	return err
 }
 
@@ -166,6 +167,7 @@ func V1(ctx context.Context, c Caller, method, path string, body, out any) error
 	if !envelope.Success {
 		return wire.Errorf(wire.HRESULT(envelope.ErrorCode), "%s %s: %s", method, path, envelope.Error)
 	}
+
 	if out == nil {
 		return nil
 	}

@@ -272,6 +272,7 @@ func (s *told) write(t *testing.T, w io.Writer, function, name string, frame []b
 		if text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
+
 		if found := firstID.FindStringSubmatch(text); found != nil && function == "HNSCall" {
 			s.ids[name] = found[1]
 		}
@@ -326,6 +327,7 @@ func TestCalls(t *testing.T) {
 			fmt.Fprintf(&b, "  0x%02x %s %s\n", uint32(e.Type), e.Object, e.Text)
 		}
 	}
+
 	golden(t, "calls.txt", b.String())
 }
 
@@ -339,6 +341,7 @@ func exports(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		defer f.Close()
+
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			name := strings.TrimSpace(lines.Text())
 			if strings.HasPrefix(lines.Text(), " ") && !strings.Contains(name, "=") {
@@ -386,6 +389,7 @@ func (s *told) code(t *testing.T, function, object string, within bool) wire.HRE
 		if err != nil {
 			return hresult(err)
 		}
+
 		return wire.OK
 	}
 
@@ -411,6 +415,7 @@ func TestCallsOfObjects(t *testing.T) {
 			b.WriteByte('\n')
 		}
 	}
+
 	golden(t, "objects.txt", b.String())
 }
 
@@ -439,6 +444,7 @@ func TestTableIsCarriedOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if not := strings.Contains(reply.Text, `"Not implemented`); not != (row.Level == support.Not) {
 			t.Errorf("%s, %s: %s", row.Name, row.Level, reply.Text)
 		}

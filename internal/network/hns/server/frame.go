@@ -59,6 +59,7 @@ func readFrame(r io.Reader, max uint32) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read frame: %w", err)
 	}
+
 	return splitFields(body)
 }
 
@@ -186,6 +187,7 @@ func response(reply hns.Reply, copies [][]byte, err error) []byte {
 		binary.LittleEndian.AppendUint32(nil, uint32(code)), encodeGUID(reply.Object), text,
 		encodeText(record),
 	}
+
 	return makeFrame(append(fields, copies...)...)
 }
 

@@ -33,6 +33,7 @@ func withGeneration(t *testing.T, drive string) (*Service, *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return s, file
 }
 
@@ -70,6 +71,7 @@ func TestCopies(t *testing.T) {
 			size := binary.LittleEndian.Uint32(rest)
 			got, rest = append(got, rest[4:4+size]), rest[4+size:]
 		}
+
 		if code := binary.LittleEndian.Uint32(got[0]); code != 0 {
 			t.Fatalf("%s: %#x", function, code)
 		}
@@ -164,6 +166,7 @@ func TestGenerationFile(t *testing.T) {
 	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(filepath.Dir(outside), filepath.Dir(path)); err != nil {
 		t.Fatal(err)
 	}

@@ -90,6 +90,7 @@ func TestStateCutAnywhere(t *testing.T) {
 		if p, ok := plans[cut]; ok {
 			want = p
 		}
+
 		torn, fake := bytes.Clone(data[:cut]), &dataplane.Fake{}
 		cfg := Config{
 			Model:     s.cfg.Model,
@@ -310,6 +311,7 @@ func TestRestart(t *testing.T) {
 	if err := s.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+
 	if strings.Contains(fake.Dump(), made) {
 		t.Error("what is not on disk is still there after the restart")
 	}
@@ -353,12 +355,14 @@ func TestManyAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
+
 				if _, err := s.Call(t.Context(), hns.Request{
 					Function: "HcnCreateLoadBalancer",
 					Text:     []string{balancer(ep.Object, 1000+n)},
 				}); err != nil {
 					t.Error(err)
 				}
+
 				if _, err := s.Call(t.Context(), hns.Request{
 					Function: "HcnCreateNamespace",
 					Text:     []string{`{}`},
@@ -431,6 +435,7 @@ func BenchmarkCall(b *testing.B) {
 	for i := range 20000 {
 		eps = append(eps, do("HcnCreateEndpoint", net, remote(i)))
 	}
+
 	for i := range 5000 {
 		do("HcnCreateLoadBalancer", "", balancer(eps[i], 1+i))
 	}
@@ -440,6 +445,7 @@ func BenchmarkCall(b *testing.B) {
 			do("HcnDeleteLoadBalancer", do("HcnCreateLoadBalancer", "", balancer(eps[7], 65000)), "")
 		}
 	})
+
 	b.Run("create-and-delete-endpoint", func(b *testing.B) {
 		for b.Loop() {
 			do("HcnDeleteEndpoint", do("HcnCreateEndpoint", net, remote(65000)), "")

@@ -67,6 +67,7 @@ func (s *Service) hold(res hns.Reservation) (io.Closer, error) {
 	for _, h := range s.held {
 		count += h.count
 	}
+
 	if count > maxHeld {
 		return nil, errors.New("too many ports are reserved")
 	}
@@ -140,6 +141,7 @@ func (s *Service) listReserved() hns.Reply {
 		if r.UDP {
 			protocol |= wire.PortUDP
 		}
+
 		if r.Shared {
 			sharing = 1
 		}
@@ -152,6 +154,7 @@ func (s *Service) listReserved() hns.Reply {
 		} {
 			b = binary.LittleEndian.AppendUint32(b, n)
 		}
+
 		b = binary.LittleEndian.AppendUint16(b, r.First)
 		b = binary.LittleEndian.AppendUint16(b, r.Last)
 	}

@@ -48,6 +48,7 @@ func serveOpen(t *testing.T) served {
 		}
 	})
 	t.Cleanup(func() { cancel(); wg.Wait() })
+
 	return served{s, fake, l.Addr().String()}
 }
 
@@ -90,6 +91,7 @@ func TestReservationsEndWithTheClient(t *testing.T) {
 	if code != wire.OK || !bytes.Equal(ports, []byte{0x90, 0x1f, 0x90, 0x1f}) || !s.fake.Holds(8080) {
 		t.Fatalf("0x%08x, ports % x", uint32(code), ports)
 	}
+
 	if code, _, _ := raw(t, other, port); code != wire.PortAlreadyExists {
 		t.Errorf("the same port again: 0x%08x", uint32(code))
 	}
@@ -167,6 +169,7 @@ func TestWatch(t *testing.T) {
 			`{"ResourceType":"State","RequestType":"Update","Settings":{"State":"Synchronized"}}`,
 		},
 	}
+
 	if _, err := s.Call(t.Context(), modify); err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +192,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("after a restart: %v, want the connection's end", err)
 		}
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

@@ -74,6 +74,7 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 
 	peer := &session{remote: c.RemoteAddr().String()}
 	defer s.releaseAll(peer)
+
 	copies := len(hello) > 2 && string(hello[2]) == withCopies
 	for ctx.Err() == nil {
 		_ = c.SetDeadline(time.Time{})
@@ -98,6 +99,7 @@ func (s *Service) converse(ctx context.Context, c net.Conn, token string) {
 		if err != nil {
 			return
 		}
+
 		if events != nil {
 			s.report(ctx, c, events)
 			return
@@ -148,6 +150,7 @@ func (s *Service) answer(ctx context.Context, peer *session, fields [][]byte, wi
 		var computed Computed
 		computed, err = s.cfg.Compute(ctx, r.Function, r.Text)
 		reply, peer.then = computed.Reply, computed.Then
+
 	default:
 		reply, copies, err = s.call(context.WithoutCancel(ctx), r, withCopies)
 	}
@@ -179,6 +182,7 @@ func (s *Service) refused(ctx context.Context, begun time.Time, peer *session, r
 	for _, text := range r.Text {
 		attrs = append(attrs, slog.String("text", shortened(text)))
 	}
+
 	s.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "HNS request refused", append(attrs, slog.Any("error", err))...)
 }
 

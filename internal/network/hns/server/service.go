@@ -125,6 +125,7 @@ func (s *Service) Restart(ctx context.Context) error {
 	if err := s.generation.next(); err != nil {
 		return err
 	}
+
 	if err := s.cfg.DataPlane.Apply(ctx, model.Plan()); err != nil {
 		s.behind = true
 		return fmt.Errorf("apply the HNS state: %w", err)
@@ -138,6 +139,7 @@ func (s *Service) Restart(ctx context.Context) error {
 	s.behind = false
 	s.dropOrphans()
 	s.disconnectWatchers()
+
 	return nil
 }
 
@@ -159,6 +161,7 @@ func (s *Service) call(ctx context.Context, r hns.Request, withCopies bool) (hns
 			return reply, nil, err
 		}
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -257,6 +260,7 @@ func (s *Service) Repair(ctx context.Context) error {
 	if err != nil {
 		found = []string{err.Error()} // the kernel could not be read: apply the whole plan
 	}
+
 	if err := s.cfg.DataPlane.Apply(ctx, plan); err != nil {
 		s.behind = true
 		return fmt.Errorf("put right the host's network (%s): %w", strings.Join(found, "; "), err)
@@ -269,6 +273,7 @@ func (s *Service) Repair(ctx context.Context) error {
 		Found: found,
 	}
 	s.cfg.Log.Warn("the host's network was not as planned and is put right", "found", found, "repairs", s.repairs.Count)
+
 	return nil
 }
 

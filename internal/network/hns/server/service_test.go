@@ -151,6 +151,7 @@ func TestServe(t *testing.T) {
 				t.Errorf("0x%08x %q %v", uint32(code), text, err)
 			}
 		}
+
 		code, _, err := ask(c, frameOf("HcnOpenNetwork", encodeGUID(id), nil))
 		if err != nil || code != wire.ENotFound {
 			t.Errorf("0x%08x %v", uint32(code), err)

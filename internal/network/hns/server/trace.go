@@ -59,6 +59,7 @@ func (s *Service) traced(begun time.Time, peer *session, r hns.Request, reply hn
 	for _, text := range r.Text {
 		c.Text = append(c.Text, shortened(text))
 	}
+
 	if err != nil {
 		c.Error = err.Error()
 	}

@@ -16,6 +16,7 @@ func TestTrace(t *testing.T) {
 	served := serveOpen(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
+
 	calls := served.Trace(ctx)
 	c := dial(t, served.addr, "secret")
 	next := func() hns.TracedCall {
@@ -49,6 +50,7 @@ func TestTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for range mostTraced {
 		next()
 	}

@@ -50,6 +50,7 @@ func (s *Service) tell(events []hns.Event) {
 			if w.of != e.Of {
 				continue
 			}
+
 			select {
 			case w.events <- e:
 			default:
@@ -90,6 +91,7 @@ func (s *Service) report(ctx context.Context, c net.Conn, w *watcher) {
 			if _, err := c.Write(eventFrame(e)); err != nil {
 				return
 			}
+
 		case <-ctx.Done():
 			return
 		}

@@ -72,6 +72,7 @@ func Read(ctx context.Context, c hcn.Caller) (Objects, error) {
 	if o.Endpoints, err = hcn.List[wire.Endpoint](ctx, c, hcn.Endpoint); err != nil {
 		return o, err
 	}
+
 	if o.Namespaces, err = hcn.List[wire.Namespace](ctx, c, hcn.Namespace); err != nil {
 		return o, err
 	}
@@ -81,6 +82,7 @@ func Read(ctx context.Context, c hcn.Caller) (Objects, error) {
 	if o.Routes, err = hcn.List[wire.SdnRoute](ctx, c, hcn.SdnRoute); err != nil {
 		return o, err
 	}
+
 	o.sort()
 	return o, nil
 }
@@ -168,6 +170,7 @@ func (o Objects) Print(w io.Writer, names []string) error {
 		if i > 0 {
 			fmt.Fprintln(t)
 		}
+
 		switch kind, _ := Kind(name); kind {
 		case hcn.Network:
 			o.printNetworks(t)
@@ -265,9 +268,11 @@ func (o Objects) printEndpoints(t io.Writer) {
 						1)
 				}
 			}
+
 		case e.HostComputeNamespace != "":
 			where = "namespace " + shortID(e.HostComputeNamespace)
 		}
+
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", shortID(e.ID), addressesOf(e), e.MacAddress,
 			networks[e.HostComputeNetwork], where, shortName(e.Name))
 	}

@@ -96,6 +96,7 @@ CCCC0000   Host  7            BBBB0000
 LOADBALANCER  ADDRESS  PORT       TO    BACKENDS               FLAGS
 EEEE0000      every    30090/UDP  8081  10.244.0.5,10.244.1.9  DSR,affinity
 `
+
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -110,6 +110,7 @@ func Serve(ctx context.Context, socket string, cover func(context.Context, Pod) 
 	defer stop()
 	var busy sync.WaitGroup
 	defer busy.Wait()
+
 	for {
 		conn, err := l.Accept()
 		if err != nil {

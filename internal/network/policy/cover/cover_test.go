@@ -79,6 +79,7 @@ func TestHostile(t *testing.T) {
 	if err := Ask(t.Context(), socket, Pod{Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
+
 	silent, err := unixsocket.Dialer(socket)(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)

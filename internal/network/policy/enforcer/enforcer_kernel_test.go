@@ -77,6 +77,7 @@ func TestCover(t *testing.T) {
 		if err := e.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+
 		return e
 	}
 

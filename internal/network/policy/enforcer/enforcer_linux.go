@@ -108,6 +108,7 @@ func (e *Enforcer) Start(ctx context.Context) error {
 	if err := e.recall(ctx); err != nil {
 		return err
 	}
+
 	if err := e.sync(ctx); err != nil {
 		return err
 	}
@@ -179,6 +180,7 @@ func (e *Enforcer) watch(ctx, run context.Context) error {
 	for _, informer := range all {
 		e.done.Go(func() { informer.RunWithContext(run) })
 	}
+
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return errors.Join(errors.New("read pods, namespaces and network policies: the lists did not arrive"), ctx.Err())
 	}
@@ -199,6 +201,7 @@ func lean(obj any) (any, error) {
 			InitContainers:  leanContainers(o.Spec.InitContainers),
 		}
 		o.Status = corev1.PodStatus{Phase: o.Status.Phase, PodIPs: o.Status.PodIPs}
+
 	case metav1.Object:
 		o.SetManagedFields(nil)
 	}
@@ -262,10 +265,12 @@ func (e *Enforcer) follow(ctx context.Context) {
 				return
 			case <-time.After(gather):
 			}
+
 		case <-again:
 		case <-repair.C:
 			e.check(ctx)
 		}
+
 		if err := e.sync(ctx); err != nil && ctx.Err() == nil {
 			e.cfg.Log.Error("carry out network policies", "error", err)
 		}
@@ -308,6 +313,7 @@ func (e *Enforcer) sync(ctx context.Context) error {
 		}
 		errs = append(errs, err)
 	}
+
 	e.failure = errors.Join(errs...)
 	return e.failure
 }
@@ -374,6 +380,7 @@ func (e *Enforcer) find(ctx context.Context, p cover.Pod) (*corev1.Pod, error) {
 
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+
 	for late := time.After(seenSoon); ; {
 		select {
 		case <-ctx.Done():
@@ -382,6 +389,7 @@ func (e *Enforcer) find(ctx context.Context, p cover.Pod) (*corev1.Pod, error) {
 			return nil, fmt.Errorf("the watch does not show pod %s/%s, which the API has", p.Namespace, p.Name)
 		case <-look.C:
 		}
+
 		if pod := e.seen(p); pod != nil {
 			return pod, nil
 		}

@@ -65,6 +65,7 @@ func (n *Notice) Start(ctx context.Context) error {
 		cancel()
 		return err
 	}
+
 	n.done.Go(func() { policies.RunWithContext(run) })
 	return nil
 }

@@ -37,6 +37,7 @@ func (f *Filter) Apply(ctx context.Context, want policy.Ruleset) (changed bool, 
 			f.have = &want
 			return true, nil
 		}
+
 		f.have = nil
 	}
 
@@ -49,6 +50,7 @@ func (f *Filter) Apply(ctx context.Context, want policy.Ruleset) (changed bool, 
 	if err != nil {
 		return false, fmt.Errorf("set the network policies of network namespace %q: %w", f.Netns, err)
 	}
+
 	f.have = &want
 	return true, nil
 }
@@ -69,6 +71,7 @@ func (f *Filter) Check(ctx context.Context) error {
 		if want := slices.Sorted(maps.Keys(f.have.Chains)); !slices.Equal(chains, append(want, "forward")) {
 			f.have = nil
 		}
+
 		return nil
 	})
 }
@@ -143,6 +146,7 @@ func replace(tx *knftables.Transaction) {
 		}
 		tx.Add(&knftables.Set{Name: policy.Self + f.Suffix, Type: f.Type() + " . " + f.Type()})
 	}
+
 	for _, r := range policy.Frame() {
 		tx.Add(&knftables.Rule{Chain: r[0], Rule: r[1]})
 	}
@@ -164,6 +168,7 @@ func change(tx *knftables.Transaction, have, want policy.Ruleset) {
 			tx.Add(&knftables.Rule{Chain: name, Rule: rule})
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(want.Verdicts)) {
 		changeVerdicts(tx, name, have.Verdicts[name], want.Verdicts[name])
 	}
@@ -172,6 +177,7 @@ func change(tx *knftables.Transaction, have, want policy.Ruleset) {
 		tx.Flush(&knftables.Chain{Name: name})
 		tx.Delete(&knftables.Chain{Name: name})
 	}
+
 	for _, name := range added(want.Sets, have.Sets) {
 		tx.Delete(&knftables.Set{Name: name})
 	}

@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/admission"
 )
 
-// Socket is the API's socket in a host's run folder.
+// Socket returns the API's socket in a host's run folder.
 func Socket(runDir string) string { return filepath.Join(runDir, "admin.sock") }
 
 // Diagnosis is the plan that HNS of one host has for the kernel, and how the kernel differs from it.
@@ -67,6 +67,7 @@ func Serve(ctx context.Context, socket string, agent Agent) error {
 	if err != nil {
 		return err
 	}
+
 	server := &http.Server{
 		Handler:           agent.routes(),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -74,6 +75,7 @@ func Serve(ctx context.Context, socket string, agent Agent) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
+
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -91,6 +93,7 @@ func (a Agent) routes() http.Handler {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
+
 		w.Header().Set("Content-Type", "application/json")
 		d := Diagnosis{
 			Plan:        service.Plan(),
@@ -99,6 +102,7 @@ func (a Agent) routes() http.Handler {
 			Started:     started,
 			Own:         service.Own(),
 		}
+
 		if err := json.NewEncoder(w).Encode(d); err != nil {
 			log.Warn("answer about HNS", "error", err)
 		}
@@ -118,6 +122,7 @@ func (a Agent) routes() http.Handler {
 	mux.HandleFunc("GET /v1/log", a.tellLevel)
 	mux.HandleFunc("PUT /v1/log/{level}", a.setLevel)
 	mux.HandleFunc("POST /v1/log/{level}/hold", a.holdLevel)
+
 	return mux
 }
 

@@ -56,13 +56,21 @@ func start(t *testing.T, s *service) *admin.Client {
 // startAt is start with a log's level.
 func startAt(t *testing.T, s *service, level *logging.Dial) *admin.Client {
 	t.Helper()
-	return admin.NewClient(serveAgent(t, admin.Agent{HNS: s, Level: level, Log: slog.New(slog.DiscardHandler)}))
+	return admin.NewClient(serveAgent(t, admin.Agent{
+		HNS:   s,
+		Level: level,
+		Log:   slog.New(slog.DiscardHandler),
+	}))
 }
 
 // serveAt serves an agent whose log has a level, and returns its socket.
 func serveAt(t *testing.T, level *logging.Dial) string {
 	t.Helper()
-	return serveAgent(t, admin.Agent{HNS: &service{}, Level: level, Log: slog.New(slog.DiscardHandler)})
+	return serveAgent(t, admin.Agent{
+		HNS:   &service{},
+		Level: level,
+		Log:   slog.New(slog.DiscardHandler),
+	})
 }
 
 func serveAgent(t *testing.T, agent admin.Agent) (socket string) {
@@ -77,6 +85,7 @@ func serveAgent(t *testing.T, agent admin.Agent) (socket string) {
 			t.Errorf("Serve() = %v, want nil when its context ends", err)
 		}
 	})
+
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		info, err := os.Stat(socket)
 		if err == nil && info.Mode().Perm() == 0o600 {
@@ -98,6 +107,7 @@ func TestDiagnoseAndRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	d, err := c.Diagnose(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +115,7 @@ func TestDiagnoseAndRestart(t *testing.T) {
 	if d.Repairs.Count != 2 || len(d.Withheld) != 1 {
 		t.Errorf("it has done by itself %+v", d.Own)
 	}
+
 	if d.Restarts != 2 || s.restarts != 2 || len(d.Differences) != 1 || len(d.Plan.Namespaces) != 1 ||
 		d.Started.IsZero() {
 		t.Errorf("Diagnose() = %+v after 2 restarts, of which the service saw %d", d, s.restarts)
@@ -129,6 +140,7 @@ func TestTrace(t *testing.T) {
 	c := start(t, &service{})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+
 	var told []hns.TracedCall
 	err := c.Trace(ctx, func(call hns.TracedCall) error {
 		told = append(told, call)
@@ -138,6 +150,7 @@ func TestTrace(t *testing.T) {
 	if err != nil || len(told) != 1 || told[0].Function != "HcnCreateEndpoint" {
 		t.Errorf("%+v, %v", told, err)
 	}
+
 	enough := errors.New("enough")
 	if err := c.Trace(t.Context(), func(hns.TracedCall) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("%v", err)

@@ -17,7 +17,7 @@ const answerTimeout = 60 * time.Second
 // Client asks the agent of one host.
 type Client struct{ socket *unixsocket.Client }
 
-// NewClient is a client of the agent that answers on the socket.
+// NewClient returns a client of the agent that answers on the socket.
 func NewClient(socket string) *Client { return &Client{unixsocket.NewClient(socket, answerTimeout)} }
 
 // Diagnose returns HNS' plan for the kernel, and how the kernel differs from it.
@@ -39,6 +39,7 @@ func (c *Client) Trace(ctx context.Context, told func(hns.TracedCall) error) err
 		return fmt.Errorf("ask the node's agent: %w", err)
 	}
 	defer resp.Body.Close()
+
 	for lines := json.NewDecoder(resp.Body); ; {
 		var call hns.TracedCall
 		switch err := lines.Decode(&call); {
@@ -47,6 +48,7 @@ func (c *Client) Trace(ctx context.Context, told func(hns.TracedCall) error) err
 		case err != nil:
 			return fmt.Errorf("read what the node's agent tells: %w", err)
 		}
+
 		if err := told(call); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (a Agent) tellLevel(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// named is the level that a request names. If it is none, the request has been answered.
+// named returns the level that a request names. If it is none, the request has been answered.
 func named(w http.ResponseWriter, r *http.Request) (logging.Level, bool) {
 	level, err := logging.Parse(r.PathValue("level"))
 	if err != nil {

@@ -36,6 +36,7 @@ func TestHoldLevel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := c.Levels(t.Context())
 	if want := (admin.Levels{Usual: logging.Warn, Now: logging.Debug}); err != nil || got != want {
 		t.Errorf("Levels() = %+v, %v, want %+v while it is held", got, err, want)
@@ -54,6 +55,7 @@ func TestManyHoldLevel(t *testing.T) {
 	if _, err := c.HoldLevel(last, logging.Debug); err != nil {
 		t.Fatal(err)
 	}
+
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -64,6 +66,7 @@ func TestManyHoldLevel(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	if level.Now() != logging.Debug {
 		t.Errorf("one still holds it, and it is %s", level.Now())
@@ -81,12 +84,14 @@ func TestHolderIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := conn.Write([]byte("POST /v1/log/debug/hold HTTP/1.1\r\nHost: socket\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
 		t.Fatalf("%q, %v", line, err)
 	}
+
 	becomes(t, level, logging.Debug)
 	if err := conn.(*net.UnixConn).Close(); err != nil {
 		t.Fatal(err)
@@ -118,6 +123,7 @@ func TestNoSuchLevel(t *testing.T) {
 			}
 		}
 	}
+
 	if level.Now() != logging.Info {
 		t.Errorf("the level is %s", level.Now())
 	}

@@ -23,6 +23,7 @@ func TestLoad(t *testing.T) {
 		HNS: &service{}, Level: logging.NewDial(logging.Info), Log: slog.New(slog.DiscardHandler),
 		Load: func() (admission.Load, bool) { return want, known },
 	}))
+
 	if l, err := c.Load(t.Context()); err == nil {
 		t.Errorf("figures of containers that are not known: %+v", l)
 	}
@@ -31,6 +32,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

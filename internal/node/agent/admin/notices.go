@@ -24,6 +24,7 @@ func (a Agent) tellNotices(w http.ResponseWriter, r *http.Request) {
 	if flush.Flush() != nil {
 		return
 	}
+
 	for {
 		select {
 		case <-r.Context().Done():
@@ -45,6 +46,7 @@ func (c *Client) Notices(ctx context.Context, told func(Notice)) error {
 		return fmt.Errorf("ask the node's agent: %w", err)
 	}
 	defer resp.Body.Close()
+
 	for lines := json.NewDecoder(resp.Body); ; {
 		var n Notice
 		switch err := lines.Decode(&n); {

@@ -65,50 +65,50 @@ type Config struct {
 	LogLevelFile string `json:"logLevelFile,omitempty"`
 }
 
-// CRIStateDir is the folder of what the CRI server remembers, in a host's folder of state.
+// CRIStateDir returns the folder of what the CRI server remembers, in a host's folder of state.
 func CRIStateDir(stateDir string) string { return filepath.Join(stateDir, "cri") }
 
-// CRIRunDir is the CRI server's folder in the RunDir.
+// CRIRunDir returns the CRI server's folder in the RunDir.
 func CRIRunDir(runDir string) string { return filepath.Join(runDir, "cri") }
 
-// HostProcessWork is the folder below the RunDir that has the working folders of HostProcess containers. The host sees
-// it at the same path.
+// HostProcessWork returns the folder below the RunDir that has the working folders of HostProcess containers. The host
+// sees it at the same path.
 func HostProcessWork(runDir string) string { return filepath.Join(CRIRunDir(runDir), "work") }
 
-// PipesDir is the folder below the RunDir with the sockets between the host's named pipes and Linux programs. The host
-// sees it at the same path; containers do not, HostProcess containers neither.
+// PipesDir returns the folder below the RunDir with the sockets between the host's named pipes and Linux programs. The
+// host sees it at the same path; containers do not, HostProcess containers neither.
 func PipesDir(runDir string) string { return filepath.Join(runDir, "pipes") }
 
-// CRISocket is where the CRI server listens for the host's pipe.
+// CRISocket returns where the CRI server listens for the host's pipe.
 func CRISocket(runDir string) string { return filepath.Join(PipesDir(runDir), "cri.sock") }
 
 // NamedSocket leads to the host's pipes, by piperelay.Ask.
 func NamedSocket(runDir string) string { return filepath.Join(PipesDir(runDir), "named.sock") }
 
-// ServiceSocket is where programs of the host ask for a service of the host, by the host's pipe.
+// ServiceSocket returns where programs of the host ask for a service of the host, by the host's pipe.
 func ServiceSocket(runDir string, service hostcall.Name) string {
 	return filepath.Join(PipesDir(runDir), string(service)+".sock")
 }
 
-// OperatorSocket is where the machine's operator does, who may ask for more. Windows programs do not see it.
+// OperatorSocket returns where the machine's operator does, who may ask for more. Windows programs do not see it.
 func OperatorSocket(runDir string, service hostcall.Name) string {
 	return filepath.Join(runDir, string(service)+".sock")
 }
 
-// SharesDir is where the SMB shares of a host are mounted. The host and its HostProcess containers see it at the same
-// path.
+// SharesDir returns where the SMB shares of a host are mounted. The host and its HostProcess containers see it at the
+// same path.
 func SharesDir(runDir string) string { return filepath.Join(runDir, "shares") }
 
-// DisksDir is the folder of the files of the host's data disks, in a host's folder of state.
+// DisksDir returns the folder of the files of the host's data disks, in a host's folder of state.
 func DisksDir(stateDir string) string { return filepath.Join(stateDir, "disks") }
 
-// VolumesDir is where their volumes are mounted. The host and its HostProcess containers see it at the same path.
+// VolumesDir returns where their volumes are mounted. The host and its HostProcess containers see it at the same path.
 func VolumesDir(runDir string) string { return filepath.Join(runDir, "volumes") }
 
-// ISCSIStateDir is the folder of what the initiator remembers, in a host's folder of state. It has secrets.
+// ISCSIStateDir returns the folder of what the initiator remembers, in a host's folder of state. It has secrets.
 func ISCSIStateDir(stateDir string) string { return filepath.Join(stateDir, "iscsi") }
 
-// ISCSIDir is where the disks of its sessions are mounted, as files. The host does not see it.
+// ISCSIDir returns where the disks of its sessions are mounted, as files. The host does not see it.
 func ISCSIDir(runDir string) string { return filepath.Join(runDir, "iscsi") }
 
 // Subnets are a cluster's subnets of one address family.

@@ -184,6 +184,7 @@ func show(ctx context.Context, source Source, id, document string) (string, erro
 	if at < 0 {
 		return "", wire.Errorf(NotFound, "no container %q", id)
 	}
+
 	p := propertiesOf(all[at])
 	for _, name := range q.PropertyTypes {
 		if name != "Statistics" {
@@ -195,6 +196,7 @@ func show(ctx context.Context, source Source, id, document string) (string, erro
 		}
 		p.Statistics = statisticsOf(all[at], usage)
 	}
+
 	return encode(p)
 }
 

@@ -74,6 +74,7 @@ func TestEnumerate(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		var ids []string
 		for _, one := range object(t, answer).([]any) {
 			ids = append(ids, one.(map[string]any)["Id"].(string))
@@ -81,6 +82,7 @@ func TestEnumerate(t *testing.T) {
 				t.Errorf("%s: owner %q", name, owner)
 			}
 		}
+
 		if diff := cmp.Diff(tt.want, ids); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -93,6 +95,7 @@ func TestStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := map[string]any{
 		"Timestamp": "2026-01-01T00:00:02Z", "ContainerStartTime": "2026-01-01T00:00:00Z", "Uptime100ns": 2e7,
 		"Memory":    map[string]any{"MemoryUsageCommitBytes": 40.0, "MemoryUsagePrivateWorkingSetBytes": 30.0},
@@ -101,6 +104,7 @@ func TestStatistics(t *testing.T) {
 			"ReadCountNormalized": 5.0, "ReadSizeBytes": 50.0, "WriteCountNormalized": 6.0, "WriteSizeBytes": 60.0,
 		},
 	}
+
 	if diff := cmp.Diff(want, object(t, answer).(map[string]any)["Statistics"]); diff != "" {
 		t.Errorf("statistics (-want +got):\n%s", diff)
 	}
@@ -108,6 +112,7 @@ func TestStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, there := object(t, answer).(map[string]any)["Statistics"]; there {
 		t.Errorf("statistics that nobody asked for: %s", answer.Text)
 	}

@@ -23,6 +23,7 @@ func queryJob(ctx context.Context, source Source, id, number string) (hns.Reply,
 	if number == "" {
 		return hns.Reply{}, nil
 	}
+
 	class, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
 		return hns.Reply{}, wire.Errorf(wire.EInvalidArg, "class %q", number)
@@ -31,12 +32,14 @@ func queryJob(ctx context.Context, source Source, id, number string) (hns.Reply,
 	if err != nil {
 		return hns.Reply{}, wire.Errorf(NotFound, "%v", err)
 	}
+
 	var usage jobobject.Usage
 	if jobobject.Class(class).NeedsUsage() {
 		if usage, err = usageOfJob(ctx, source, all[at].ID); err != nil {
 			return hns.Reply{}, wire.Errorf(NotFound, "%v", err) // it has ended meanwhile
 		}
 	}
+
 	answer, ok := jobobject.Information(jobobject.Class(class), limits, usage)
 	if !ok {
 		return hns.Reply{}, wire.Errorf(wire.ENotImpl, "class %d", class)

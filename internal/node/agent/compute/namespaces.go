@@ -42,6 +42,7 @@ func (n Namespaces) Find(ctx context.Context, namespace string) (hcs.Network, er
 		if err := n.query(ctx, "HcnQueryEndpointProperties", strings.ToLower(r.Data.ID), &endpoint); err != nil {
 			return hcs.Network{}, err
 		}
+
 		if endpoint.Dns == nil {
 			continue
 		}
@@ -51,6 +52,7 @@ func (n Namespaces) Find(ctx context.Context, namespace string) (hcs.Network, er
 			network.DNS.Searches = append(network.DNS.Searches, domain)
 		}
 	}
+
 	return network, nil
 }
 
@@ -108,6 +110,7 @@ func (n Namespaces) modify(ctx context.Context, namespace, kind, request string,
 	if err != nil {
 		return err
 	}
+
 	text, err := json.Marshal(wire.Modify{
 		ResourceType: kind,
 		RequestType:  request,
@@ -116,10 +119,12 @@ func (n Namespaces) modify(ctx context.Context, namespace, kind, request string,
 	if err != nil {
 		return err
 	}
+
 	_, err = n.HNS.Call(ctx, hns.Request{
 		Function: "HcnModifyNamespace",
 		Object:   namespace,
 		Text:     []string{string(text)},
 	})
+
 	return err
 }

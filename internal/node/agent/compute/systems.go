@@ -29,6 +29,7 @@ func (s Service) Call(ctx context.Context, function string, text []string) (serv
 	if s.Systems == nil {
 		return replied(Call(ctx, s.Pods, function, text))
 	}
+
 	switch {
 	case function == Enumerate && len(text) == 1:
 		answer, err := s.enumerate(ctx, text)
@@ -39,6 +40,7 @@ func (s Service) Call(ctx context.Context, function string, text []string) (serv
 	case function == Properties, function == QueryJob:
 		return replied(Call(ctx, s.Pods, function, text))
 	}
+
 	answer, err := s.Systems.Call(ctx, function, text)
 	if err != nil {
 		return server.Computed{}, refusal(err)
@@ -46,7 +48,7 @@ func (s Service) Call(ctx context.Context, function string, text []string) (serv
 	return computed(answer), nil
 }
 
-// replied is a reply or an error as the connection carries it.
+// replied returns a reply or an error as the connection carries it.
 func replied(reply hns.Reply, err error) (server.Computed, error) {
 	if err != nil {
 		return server.Computed{}, refusal(err)
@@ -95,11 +97,13 @@ func (s Service) enumerate(ctx context.Context, text []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var all, more []json.RawMessage
 	err = errors.Join(json.Unmarshal([]byte(ofPods), &all), json.Unmarshal([]byte(others.Text), &more))
 	if err != nil {
 		return "", err
 	}
+
 	return encode(append(all, more...))
 }
 
@@ -113,6 +117,7 @@ func (s Service) show(ctx context.Context, id, document string) (string, error) 
 	if err != nil {
 		return "", err
 	}
+
 	p := propertiesOf(cri.ComputeSystem{ID: id})
 	p.State, p.Owner = string(seen.State), seen.Owner
 	for _, name := range q.PropertyTypes {
@@ -123,6 +128,7 @@ func (s Service) show(ctx context.Context, id, document string) (string, error) 
 				return "", wire.Errorf(NotFound, "%v", err) // it has ended meanwhile
 			}
 			p.Statistics = statisticsOf(cri.ComputeSystem{ID: id, Started: seen.StartedAt}, usage)
+
 		case "ProcessList":
 			list, err := s.Systems.Processes(ctx, id)
 			if err != nil {
@@ -133,10 +139,11 @@ func (s Service) show(ctx context.Context, id, document string) (string, error) 
 			return "", wire.Errorf(wire.ENotImpl, "property %q", name)
 		}
 	}
+
 	return encode(p)
 }
 
-// processesOf is the list of processes of a compute system.
+// processesOf returns the list of processes of a compute system.
 func processesOf(list []cri.Process) []processItem {
 	const tick = 100 * time.Nanosecond
 	all := []processItem{}
@@ -152,10 +159,11 @@ func processesOf(list []cri.Process) []processItem {
 			ProcessID:                    p.PID,
 		})
 	}
+
 	return all
 }
 
-// computed is an answer as the connection carries it.
+// computed returns an answer as the connection carries it.
 func computed(a hcs.Answer) server.Computed {
 	c := server.Computed{Reply: hns.Reply{Text: a.Text, Object: a.GUID}, Then: a.Stream}
 	if a.Process != nil {
@@ -177,6 +185,7 @@ func tell(ctx context.Context, conn net.Conn, s hcs.Subscription) {
 		defer cancel()
 		_, _ = conn.Read(make([]byte, 1))
 	}()
+
 	events := s.Events
 	for {
 		select {
@@ -188,6 +197,7 @@ func tell(ctx context.Context, conn net.Conn, s hcs.Subscription) {
 			if _, err := conn.Write(server.EventFrame(uint32(e.Type), e.Text)); err != nil {
 				return
 			}
+
 		case <-ctx.Done():
 			return
 		}

@@ -32,6 +32,7 @@ func Units(t *testing.T, units []component.Unit) string {
 		for _, name := range []string{"Path", "Args", "Env", "Marker", "Dir", "LogPath", "Netns", "ReadyTimeout"} {
 			fmt.Fprintf(&b, "  %s: %v\n", name, spec.FieldByName(name))
 		}
+
 		err := u.Start(t.Context())
 		if err == nil {
 			t.Fatalf("%s started without a host", u.ID())
@@ -40,6 +41,7 @@ func Units(t *testing.T, units []component.Unit) string {
 			fmt.Fprintf(&b, "  %v\n", err)
 		}
 	}
+
 	return b.String()
 }
 
@@ -56,6 +58,7 @@ func Tree(t *testing.T, dir string, hidden ...string) string {
 		if err != nil {
 			return err
 		}
+
 		fmt.Fprintf(&b, "%s %s\n", info.Mode(), path)
 		if d.IsDir() {
 			return nil
@@ -64,16 +67,20 @@ func Tree(t *testing.T, dir string, hidden ...string) string {
 		if err != nil {
 			return err
 		}
+
 		for _, name := range hidden {
 			if d.Name() == name {
 				data = nil
 			}
 		}
+
 		for line := range strings.Lines(string(data)) {
 			fmt.Fprintf(&b, "  | %s\n", strings.TrimSuffix(line, "\n"))
 		}
+
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

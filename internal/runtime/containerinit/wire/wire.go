@@ -55,6 +55,7 @@ func Decode(packet []byte) (Request, error) {
 	if len(packet) == 0 || len(packet) > MostRequest || packet[len(packet)-1] != 0 {
 		return Request{}, ErrRequest
 	}
+
 	var fields []string
 	for _, field := range bytes.Split(packet[:len(packet)-1], []byte{0}) {
 		fields = append(fields, string(field))
@@ -62,6 +63,7 @@ func Decode(packet []byte) (Request, error) {
 	if len(fields) < 4 {
 		return Request{}, ErrRequest
 	}
+
 	uid, err := strconv.Atoi(fields[0])
 	if err != nil || uid < 0 {
 		return Request{}, ErrRequest

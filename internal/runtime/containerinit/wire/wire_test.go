@@ -25,6 +25,7 @@ func TestRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("after the way (-want +got):\n%s", diff)
 		}
@@ -41,6 +42,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 			t.Errorf("%s: Encode() = %d bytes, %v", name, len(packet), err)
 		}
 	}
+
 	for name, packet := range map[string]string{
 		"empty":          "",
 		"no_end":         "0\x001\x00/\x00/prog",
@@ -84,6 +86,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q cannot be written again: %v", packet, err)
 		}
+
 		second, err := Decode(again)
 		if err != nil || !cmp.Equal(r, second) {
 			t.Errorf("%q is %v, and written again %v, %v", packet, r, second, err)

@@ -85,6 +85,7 @@ func (c *Calls) do(name, detail, id string, effect func() error) error {
 			return err
 		}
 	}
+
 	if err := effect(); err != nil {
 		return err
 	}

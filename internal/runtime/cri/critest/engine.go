@@ -115,6 +115,7 @@ func (e *Engine) startTask(id string, stdio engine.IO) (*Process, error) {
 	if c.task != nil {
 		return nil, fmt.Errorf("create task of container %q: %w", id, errdefs.ErrAlreadyExists)
 	}
+
 	p, err := newProcess(c.Container, stdio)
 	if err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func (e *Engine) Lift(pod string, up bool) error {
 	return nil
 }
 
-// Lifted are the pods that go ahead of others.
+// Lifted returns the pods that go ahead of others.
 func (e *Engine) Lifted() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -171,6 +172,7 @@ func (e *Engine) Signal(_ context.Context, id string, signal unix.Signal, all bo
 		case signal == unix.SIGTERM && !p.Stubborn:
 			p.End(exitTerminated)
 		}
+
 		return nil
 	})
 }
@@ -183,11 +185,13 @@ func (e *Engine) Remove(_ context.Context, id string) error {
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
+
 		for _, c := range e.containers {
 			if c.Kind == (engine.InMachine{ID: id}) && c.task != nil {
 				c.task.End(exitKilled)
 			}
 		}
+
 		delete(e.containers, id)
 		return nil
 	})
@@ -213,22 +217,32 @@ func (e *Engine) List(_ context.Context, label, value string) ([]engine.Info, er
 	err := e.calls.do("Engine.List", "", value, func() error {
 		e.mu.Lock()
 		defer e.mu.Unlock()
+
 		for _, id := range slices.Sorted(maps.Keys(e.containers)) {
 			c := e.containers[id]
 			if c.Labels[label] != value {
 				continue
 			}
-			info := engine.Info{ID: id, Labels: maps.Clone(c.Labels), State: engine.Created}
+
+			info := engine.Info{
+				ID:     id,
+				Labels: maps.Clone(c.Labels),
+				State:  engine.Created,
+			}
+
 			switch {
 			case c.task != nil && c.task.running():
 				info.State = engine.Running
 			case c.task != nil:
 				info.State = engine.Exited
 			}
+
 			out = append(out, info)
 		}
+
 		return nil
 	})
+
 	return out, err
 }
 
@@ -239,6 +253,7 @@ func (e *Engine) Wait(ctx context.Context, id string) (exit engine.Exit, err err
 		if p == nil {
 			return fmt.Errorf("wait for end of container %q: %w", id, errdefs.ErrNotFound)
 		}
+
 		select {
 		case <-p.ended:
 			exit = p.exit
@@ -247,6 +262,7 @@ func (e *Engine) Wait(ctx context.Context, id string) (exit engine.Exit, err err
 			return fmt.Errorf("wait for end of container %q: %w", id, ctx.Err())
 		}
 	})
+
 	return exit, err
 }
 
@@ -277,16 +293,20 @@ func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec
 		if p.Stubborn {
 			return 0, nil
 		}
+
 		if p.Leaves != "" {
 			if err := writeReport(p.report, "left "+p.Leaves+"\n"); err != nil {
 				return 0, err
 			}
 		}
+
 		return 0, p.Exit(statusControlC)
 	}
+
 	if e.OnExec == nil {
 		return 0, nil
 	}
+
 	report := machinePath(c, argument(x.Args, "--report"))
 	code, err := e.OnExec(ctx, Program{
 		Container: c.ID,
@@ -300,6 +320,7 @@ func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec
 	if err != nil {
 		return 0, fmt.Errorf("wait for program in container %q: %w", c.ID, err)
 	}
+
 	if said, err := os.ReadFile(report); err == nil && strings.HasPrefix(string(said), "failed") {
 		return code, nil // Windows would not start the program.
 	}
@@ -398,5 +419,5 @@ func (e *Engine) Unread(netns string, _ int64) (int64, error) {
 	return e.unread[netns], nil
 }
 
-// View is a folder in the engine's own folder.
+// View returns a folder in the engine's own folder.
 func (e *Engine) View(id string) string { return filepath.Join(e.dir, "views", id) }

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 )
 
-// Process is a container's process, running or ended; nil if the container is not there or was not started.
+// Process returns a container's process, running or ended; nil if the container is not there or was not started.
 func (e *Engine) Process(id string) *Process {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -36,7 +36,7 @@ func (e *Engine) Containers() []string {
 	return slices.Sorted(maps.Keys(e.containers))
 }
 
-// Size is the last size of a container's terminal.
+// Size returns the last size of a container's terminal.
 func (e *Engine) Size(id string) (width, height uint16) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -68,7 +68,7 @@ func NewImages(calls *Calls) *Images {
 	}
 }
 
-// imageInfo is an image whose id is 64 times the same digit.
+// imageInfo returns an image whose id is 64 times the same digit.
 func imageInfo(ref, digit, osVersion string, config ocispec.ImageConfig) image.Info {
 	return image.Info{
 		ID:        "sha256:" + strings.Repeat(digit, 64),
@@ -173,11 +173,16 @@ func (i *Images) Remove(_ context.Context, idOrRef string) error {
 
 // FsInfo is always the same but for the time.
 func (i *Images) FsInfo(context.Context) (image.Usage, error) {
-	usage := image.Usage{Path: "/images", Bytes: 5000, Inodes: 7, Time: time.Now()}
+	usage := image.Usage{
+		Path:   "/images",
+		Bytes:  5000,
+		Inodes: 7,
+		Time:   time.Now(),
+	}
 	return usage, i.calls.do("Images.FsInfo", "", "", func() error { return nil })
 }
 
-// Pulls are the runtime handlers and the credentials of the pulls so far.
+// Pulls returns the runtime handlers and the credentials of the pulls so far.
 func (i *Images) Pulls() (handlers []string, auth []*image.Auth) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

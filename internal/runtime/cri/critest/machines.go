@@ -17,7 +17,12 @@ func (e *Engine) MachinesReady(context.Context) error {
 
 // StartMachine makes a machine, a container that runs at once.
 func (e *Engine) StartMachine(ctx context.Context, m engine.Machine) error {
-	c := engine.Container{ID: m.ID, Labels: m.Labels, Hostname: m.Hostname, NetNS: m.NetNS}
+	c := engine.Container{
+		ID:       m.ID,
+		Labels:   m.Labels,
+		Hostname: m.Hostname,
+		NetNS:    m.NetNS,
+	}
 	return e.calls.do("StartMachine", "", m.ID, func() error {
 		e.mu.Lock()
 		e.containers[m.ID] = &container{Container: c}

@@ -33,10 +33,15 @@ type Network struct {
 
 // NewNetwork returns a network without pods whose namespaces are files in dir. It records its calls in calls.
 func NewNetwork(calls *Calls, dir string) *Network {
-	return &Network{calls: calls, dir: dir, pods: map[string]cri.Pod{}, sharing: map[string][]string{}}
+	return &Network{
+		calls:   calls,
+		dir:     dir,
+		pods:    map[string]cri.Pod{},
+		sharing: map[string][]string{},
+	}
 }
 
-// NetNS is the path of a pod's network namespace.
+// NetNS returns the path of a pod's network namespace.
 func (n *Network) NetNS(pod string) string { return filepath.Join(n.dir, pod) }
 
 // Setup connects a pod. Its addresses are 10.9.0.<number> and fd00:9::<number>.
@@ -82,7 +87,7 @@ func (n *Network) Share(_ context.Context, pod cri.Pod, container string, runs b
 	})
 }
 
-// Sharing are the containers of a pod that are recorded to run.
+// Sharing returns the containers of a pod that are recorded to run.
 func (n *Network) Sharing(pod string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -126,7 +131,7 @@ func (n *Network) Pod(id string) (pod cri.Pod, connected bool) {
 	return pod, connected
 }
 
-// Pods are the ids of the connected pods.
+// Pods returns the ids of the connected pods.
 func (n *Network) Pods() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -77,6 +77,7 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	calls := NewCalls()
 	n := &Node{
 		Calls:   calls,
@@ -87,6 +88,7 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 		dir:     dir,
 		over:    make(chan struct{}),
 	}
+
 	n.Config = cri.Config{
 		Node:     NodeName,
 		StateDir: filepath.Join(dir, "state"),
@@ -116,12 +118,15 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 		Handlers:       []string{Handler},
 		RuntimeVersion: "2.0.0",
 	}
+
 	for _, c := range change {
 		c(&n.Config)
 	}
+
 	if err := os.MkdirAll(n.Config.RunDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() {
 		close(n.over)
 		n.Stop(t)
@@ -130,6 +135,7 @@ func MakeNode(t *testing.T, change ...func(*cri.Config)) *Node {
 		Eventually(t, "the node's folder is removed", func() bool { return os.RemoveAll(dir) == nil })
 	})
 	n.StartKeeper(t)
+
 	return n
 }
 
@@ -152,10 +158,12 @@ func (n *Node) StartKeeper(t *testing.T) {
 		go func() { ended <- stream.Serve(ctx, socket) }()
 		return nil
 	})
+
 	if started, err := client.Ensure(ctx); err != nil || !started {
 		cancel()
 		t.Fatalf("start keeper: started %v, %v", started, err)
 	}
+
 	n.keeperStop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -185,26 +193,35 @@ func (n *Node) TryStart(t *testing.T) error {
 		cancel()
 		return errors.Join(err, config.Stream.Close())
 	}
+
 	socket := n.socket(len(n.serving))
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{cancel: cancel, conn: conn, served: make(chan error, 1)}
+
+	s := &serving{
+		cancel: cancel,
+		conn:   conn,
+		served: make(chan error, 1),
+	}
+
 	go func() { s.served <- server.Serve(ctx, l) }()
 	n.serving = append(n.serving, s)
 	n.Server = server
 	n.RuntimeServiceClient = runtimeapi.NewRuntimeServiceClient(conn)
 	n.ImageService = runtimeapi.NewImageServiceClient(conn)
+
 	return nil
 }
 
-// Socket is where the server that was started last listens.
+// Socket returns where the server that was started last listens.
 func (n *Node) Socket() string { return n.socket(len(n.serving) - 1) }
 
 func (n *Node) socket(server int) string {
@@ -240,20 +257,24 @@ func (n *Node) KillIn(t *testing.T, call string, after bool, do func()) {
 		<-n.over
 		return errors.New("the server was killed")
 	}
+
 	if after {
 		n.Calls.After(call, halt)
 	} else {
 		n.Calls.Before(call, halt)
 	}
+
 	go do()
 	select {
 	case <-halted:
 	case <-time.After(patience):
 		t.Fatalf("wait for call of %s: %v are over", call, patience)
 	}
+
 	for _, s := range n.serving {
 		s.cancel()
 	}
+
 	n.Start(t)
 }
 
@@ -281,10 +302,12 @@ func (n *Node) removeAll(t *testing.T) {
 	n.Calls.Reset()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	defer cancel()
+
 	pods, err := n.ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
 	if err != nil {
 		t.Errorf("ListPodSandbox: %v", err)
 	}
+
 	for _, pod := range pods.GetItems() {
 		if _, err := n.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: pod.GetId()}); err != nil {
 			t.Errorf("StopPodSandbox: %v", err)
@@ -294,6 +317,7 @@ func (n *Node) removeAll(t *testing.T) {
 			t.Errorf("RemovePodSandbox: %v", err)
 		}
 	}
+
 	if left := n.Left(); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
@@ -305,9 +329,11 @@ func (n *Node) Left() []string {
 	for _, id := range n.Engine.Containers() {
 		left = append(left, "container "+id)
 	}
+
 	for _, id := range n.Network.Pods() {
 		left = append(left, "network of pod "+id)
 	}
+
 	state, run := n.Config.StateDir, n.Config.RunDir
 	for _, dir := range []string{
 		filepath.Join(state, "sandboxes"), filepath.Join(state, "containers"), filepath.Join(state, "work"),
@@ -321,6 +347,7 @@ func (n *Node) Left() []string {
 			left = append(left, filepath.Join(dir, e.Name()))
 		}
 	}
+
 	return left
 }
 

@@ -10,10 +10,14 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// PodConfig is a kubelet's request for a pod of that name.
+// PodConfig returns a kubelet's request for a pod of that name.
 func PodConfig(name string) *runtimeapi.PodSandboxConfig {
 	return &runtimeapi.PodSandboxConfig{
-		Metadata:     &runtimeapi.PodSandboxMetadata{Name: name, Uid: "uid-" + name, Namespace: "default"},
+		Metadata: &runtimeapi.PodSandboxMetadata{
+			Name:      name,
+			Uid:       "uid-" + name,
+			Namespace: "default",
+		},
 		Hostname:     name,
 		LogDirectory: `C:\var\log\pods\` + name,
 		Labels:       map[string]string{"app": name},
@@ -23,7 +27,7 @@ func PodConfig(name string) *runtimeapi.PodSandboxConfig {
 	}
 }
 
-// HostProcessPod is a kubelet's request for a pod of that name in the Windows host.
+// HostProcessPod returns a kubelet's request for a pod of that name in the Windows host.
 func HostProcessPod(name string) *runtimeapi.PodSandboxConfig {
 	config := PodConfig(name)
 	config.Windows = &runtimeapi.WindowsPodSandboxConfig{
@@ -32,7 +36,7 @@ func HostProcessPod(name string) *runtimeapi.PodSandboxConfig {
 	return config
 }
 
-// ContainerConfig is a kubelet's request for a container of that name from AppImage.
+// ContainerConfig returns a kubelet's request for a container of that name from AppImage.
 func ContainerConfig(name string) *runtimeapi.ContainerConfig {
 	return &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: name},
@@ -81,7 +85,7 @@ func (n *Node) Run(t *testing.T, pod, name string, change ...func(*runtimeapi.Co
 	return id
 }
 
-// Status is a container's status.
+// Status returns a container's status.
 func (n *Node) Status(t *testing.T, id string) *runtimeapi.ContainerStatus {
 	t.Helper()
 	resp, err := n.ContainerStatus(t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
@@ -102,7 +106,7 @@ func (n *Node) WaitExit(t *testing.T, id string) *runtimeapi.ContainerStatus {
 	return status
 }
 
-// PodState is a pod's state.
+// PodState returns a pod's state.
 func (n *Node) PodState(t *testing.T, id string) runtimeapi.PodSandboxState {
 	t.Helper()
 	resp, err := n.PodSandboxStatus(t.Context(), &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
@@ -112,7 +116,7 @@ func (n *Node) PodState(t *testing.T, id string) runtimeapi.PodSandboxState {
 	return resp.GetStatus().GetState()
 }
 
-// ContainerLog is what a container has logged, without the times.
+// ContainerLog returns what a container has logged, without the times.
 func (n *Node) ContainerLog(t *testing.T, id string) string {
 	t.Helper()
 	path, err := n.HostPath(n.Status(t, id).GetLogPath())
@@ -123,11 +127,13 @@ func (n *Node) ContainerLog(t *testing.T, id string) string {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
+
 	var text strings.Builder
 	for line := range strings.Lines(string(data)) {
 		_, rest, _ := strings.Cut(line, " ")
 		text.WriteString(rest)
 	}
+
 	return text.String()
 }
 
@@ -140,6 +146,7 @@ func (n *Node) BreakDisk(t *testing.T, kind, id string) (repair func()) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
+
 	there := err == nil
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
@@ -152,6 +159,7 @@ func (n *Node) BreakDisk(t *testing.T, kind, id string) (repair func()) {
 		if errors.Is(err, os.ErrNotExist) {
 			return
 		}
+
 		if err == nil && there {
 			err = os.WriteFile(path, old, 0o600)
 		}

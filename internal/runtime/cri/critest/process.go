@@ -47,7 +47,12 @@ type Process struct {
 // newProcess opens the streams as a shim does: without waiting for the other side.
 func newProcess(c engine.Container, stdio engine.IO) (*Process, error) {
 	report := machinePath(c, argument(c.Args, "--report"))
-	p := &Process{Args: programOf(c.Args), report: report, ended: make(chan struct{})}
+	p := &Process{
+		Args:   programOf(c.Args),
+		report: report,
+		ended:  make(chan struct{}),
+	}
+
 	var errs []error
 	open := func(path string, flag int) *os.File {
 		if path == "" {
@@ -57,12 +62,14 @@ func newProcess(c engine.Container, stdio engine.IO) (*Process, error) {
 		errs = append(errs, err)
 		return f
 	}
+
 	p.Stdin, p.ownEnd = open(stdio.Stdin, os.O_RDONLY), open(stdio.Stdin, os.O_WRONLY)
 	p.Stdout, p.Stderr = open(stdio.Stdout, os.O_RDWR), open(stdio.Stderr, os.O_RDWR)
 	if err := errors.Join(errs...); err != nil {
 		p.closeStreams()
 		return nil, fmt.Errorf("open streams of container %q: %w", c.ID, err)
 	}
+
 	return p, nil
 }
 
@@ -170,7 +177,7 @@ func programOf(args []string) []string {
 	return args[slices.Index(args, "--")+1:]
 }
 
-// machinePath is where a path of a container's working folder lies on the machine.
+// machinePath returns where a path of a container's working folder lies on the machine.
 func machinePath(c engine.Container, path string) string {
 	if rest, inside := strings.CutPrefix(path, engine.WorkDirTarget); inside {
 		return filepath.Join(c.WorkDir, rest)

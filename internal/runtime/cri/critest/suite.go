@@ -30,7 +30,7 @@ type Subject struct {
 	PodTasks func(pod string) (count, most int)
 }
 
-// named is the container under test with an id. The engine tells ids apart by their beginnings.
+// named returns the container under test with an id. The engine tells ids apart by their beginnings.
 func (s Subject) named(id string) engine.Container {
 	c := s.Container
 	c.ID = id
@@ -63,6 +63,7 @@ func EngineSuite(t *testing.T, open func(t *testing.T) Subject) {
 					t.Errorf("Remove: %v", err)
 				}
 			})
+
 			if err := s.Engine.Create(t.Context(), s.Container); err != nil {
 				t.Fatalf("Create: %v", err)
 			}
@@ -83,6 +84,7 @@ func suitePod(t *testing.T, s Subject, id string) {
 			t.Errorf("Remove: %v", err)
 		}
 	})
+
 	// The one that the suite has made is of no pod.
 	if err := s.Engine.Remove(t.Context(), id); err != nil {
 		t.Fatal(err)
@@ -90,6 +92,7 @@ func suitePod(t *testing.T, s Subject, id string) {
 	if s.Pod != nil {
 		end = s.Pod(t, pod)
 	}
+
 	s.Container.Pod = pod
 	for _, c := range []engine.Container{s.named(id), s.named(other)} {
 		if err := s.Engine.Create(t.Context(), c); err != nil {
@@ -99,6 +102,7 @@ func suitePod(t *testing.T, s Subject, id string) {
 			t.Fatalf("Start: %v", err)
 		}
 	}
+
 	if s.PodTasks != nil {
 		if count, most := s.PodTasks(pod); count < 2 || most < count {
 			t.Errorf("%d processes of the pod are counted, of at most %d", count, most)
@@ -107,12 +111,14 @@ func suitePod(t *testing.T, s Subject, id string) {
 	if err := s.Engine.Remove(t.Context(), id); err != nil {
 		t.Errorf("Remove: %v", err)
 	}
+
 	if err := s.Engine.RemovePod(pod); err == nil {
 		t.Error("RemovePod while a container of the pod runs is no error")
 	}
 	if err := errors.Join(s.Engine.Remove(t.Context(), other), end()); err != nil {
 		t.Errorf("Remove: %v", err)
 	}
+
 	for range 2 {
 		if err := s.Engine.RemovePod(pod); err != nil {
 			t.Errorf("RemovePod: %v", err)
@@ -130,11 +136,13 @@ func suiteWorkDir(t *testing.T, s Subject, id string) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600); err != nil {
 		t.Error(err)
 	}
+
 	for range 2 {
 		if err := s.Engine.RemoveWorkDir(dir); err != nil {
 			t.Errorf("RemoveWorkDir: %v", err)
 		}
 	}
+
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder that was removed: %v", err)
 	}
@@ -150,6 +158,7 @@ func suiteCreated(t *testing.T, s Subject, id string) {
 	if infos, err := s.Engine.List(t.Context(), suiteLabel, "another"); err != nil || len(infos) > 0 {
 		t.Errorf("List of another label: %v, %v", infos, err)
 	}
+
 	if _, err := s.Engine.Wait(t.Context(), id); !errdefs.IsNotFound(err) {
 		t.Errorf("Wait: %v, want NotFound", err)
 	}
@@ -157,6 +166,7 @@ func suiteCreated(t *testing.T, s Subject, id string) {
 	if err := s.Engine.Signal(t.Context(), id, unix.SIGKILL, true); err != nil {
 		t.Errorf("Signal: %v", err)
 	}
+
 	if err := s.Engine.Update(t.Context(), id, engine.Resources{CPUMaximum: 5000}); err != nil {
 		t.Errorf("Update: %v", err)
 	}
@@ -166,10 +176,16 @@ func suiteCreated(t *testing.T, s Subject, id string) {
 	if _, err := s.Engine.Usage(t.Context(), id); err == nil {
 		t.Error("Usage of a container that does not run is no error")
 	}
+
 	if _, _, err := s.Engine.DiskUsage(t.Context(), id); err != nil {
 		t.Errorf("DiskUsage: %v", err)
 	}
-	program := engine.ExecSpec{ID: "x", Args: []string{"x"}, FIFODir: t.TempDir()}
+	program := engine.ExecSpec{
+		ID:      "x",
+		Args:    []string{"x"},
+		FIFODir: t.TempDir(),
+	}
+
 	if _, err := s.Engine.Exec(t.Context(), id, program); err == nil {
 		t.Error("Exec in a container that does not run is no error")
 	}
@@ -185,6 +201,7 @@ func suiteRunning(t *testing.T, s Subject, id string) {
 	if s.Processes != nil && s.Processes(id) == 0 {
 		t.Error("no process runs in a container that runs")
 	}
+
 	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err == nil {
 		t.Error("a second Start is no error")
 	}
@@ -192,6 +209,7 @@ func suiteRunning(t *testing.T, s Subject, id string) {
 	if _, err := s.Engine.Usage(t.Context(), id); err != nil {
 		t.Errorf("Usage: %v", err)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Engine.Wait(ctx, id); err == nil || errdefs.IsNotFound(err) {
@@ -206,6 +224,7 @@ func suiteEnded(t *testing.T, s Subject, id string) {
 	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err != nil {
 		t.Fatalf("Start: %v", err)
 	}
+
 	waited := make(chan error, 1)
 	go func() {
 		exit, err := s.Engine.Wait(t.Context(), id)
@@ -214,20 +233,28 @@ func suiteEnded(t *testing.T, s Subject, id string) {
 		}
 		waited <- err
 	}()
+
 	for range 2 {
 		if err := s.Engine.Signal(t.Context(), id, unix.SIGKILL, true); err != nil {
 			t.Errorf("Signal: %v", err)
 		}
 	}
+
 	if err := <-waited; err != nil {
 		t.Errorf("Wait: %v", err)
 	}
 	expectState(t, s, "ended", engine.Exited)
 	// When Wait returns, nothing of the container runs: a server tells of an end then.
-	program := engine.ExecSpec{ID: "x", Args: []string{"x"}, FIFODir: t.TempDir()}
+	program := engine.ExecSpec{
+		ID:      "x",
+		Args:    []string{"x"},
+		FIFODir: t.TempDir(),
+	}
+
 	if _, err := s.Engine.Exec(t.Context(), id, program); err == nil {
 		t.Error("Exec in a container that has ended is no error")
 	}
+
 	if s.Processes != nil {
 		if left := s.Processes(id); left > 0 {
 			t.Errorf("%d processes run in a container that has ended", left)
@@ -250,6 +277,7 @@ func suiteRemoved(t *testing.T, s Subject, id string) {
 			t.Errorf("Remove: %v", err)
 		}
 	}
+
 	if infos, err := s.Engine.List(t.Context(), suiteLabel, "removed"); err != nil || len(infos) > 0 {
 		t.Errorf("List: %v, %v", infos, err)
 	}
@@ -259,6 +287,7 @@ func suiteRemoved(t *testing.T, s Subject, id string) {
 	if _, err := s.Engine.Start(t.Context(), id, engine.IO{}); err == nil {
 		t.Error("Start of a container that is gone is no error")
 	}
+
 	if _, _, err := s.Engine.DiskUsage(t.Context(), id); !errdefs.IsNotFound(err) {
 		t.Errorf("DiskUsage: %v, want NotFound", err)
 	}

@@ -51,6 +51,7 @@ func Open[T any](dir string) (*Store[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("read store %q: %w", dir, err)
 	}
+
 	s := &Store[T]{dir: dir, objects: map[string]T{}}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -61,6 +62,7 @@ func Open[T any](dir string) (*Store[T], error) {
 			}
 			continue
 		}
+
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("read checkpoint: %w", err)
@@ -69,12 +71,14 @@ func Open[T any](dir string) (*Store[T], error) {
 		if err := json.Unmarshal(data, &c); err != nil {
 			return nil, fmt.Errorf("decode checkpoint %q: %w", path, err)
 		}
+
 		if c.Version != Version {
 			return nil, fmt.Errorf("decode checkpoint %q: version is %d, this program knows %d", path, c.Version,
 				Version)
 		}
 		s.objects[id] = c.Object
 	}
+
 	return s, nil
 }
 
@@ -85,6 +89,7 @@ func Peek[T any](dir string) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var out []T
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".json") {
@@ -96,6 +101,7 @@ func Peek[T any](dir string) ([]T, error) {
 			out = append(out, c.Object)
 		}
 	}
+
 	return out, nil
 }
 
@@ -152,6 +158,7 @@ func (s *Store[T]) Get(id string) (T, error) {
 	if object, ok := s.objects[id]; ok {
 		return object, nil
 	}
+
 	var found T
 	matches := 0
 	for key, object := range s.objects {
@@ -160,6 +167,7 @@ func (s *Store[T]) Get(id string) (T, error) {
 			matches++
 		}
 	}
+
 	if matches == 1 {
 		return found, nil
 	}
@@ -177,11 +185,13 @@ func (s *Store[T]) List(keep func(T) bool) []T {
 			ids = append(ids, id)
 		}
 	}
+
 	slices.Sort(ids)
 	out := make([]T, len(ids))
 	for i, id := range ids {
 		out[i] = s.objects[id]
 	}
+
 	return out
 }
 

@@ -19,6 +19,7 @@ func TestStoreSurvives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	want := Container{
 		ID:        "abc",
 		SandboxID: "p",
@@ -29,9 +30,11 @@ func TestStoreSurvives(t *testing.T) {
 			Envs:     []*runtimeapi.KeyValue{{Key: "k", Value: []byte{0xff}}},
 		}},
 	}
+
 	if err := s.Put("abc", want); err != nil {
 		t.Fatal(err)
 	}
+
 	boom := errors.New("boom")
 	if _, err := s.Update("abc", func(c Container) (Container, error) {
 		c.ExitCode = 9
@@ -40,6 +43,7 @@ func TestStoreSurvives(t *testing.T) {
 	}); !errors.Is(err, boom) {
 		t.Errorf("Update: %v", err)
 	}
+
 	// What a crash in the middle of writing leaves.
 	if err := os.WriteFile(filepath.Join(dir, "def.json.new"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -47,6 +51,7 @@ func TestStoreSurvives(t *testing.T) {
 	if s, err = Open[Container](dir); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := s.Get("ab")
 	if err != nil {
 		t.Fatal(err)
@@ -54,11 +59,13 @@ func TestStoreSurvives(t *testing.T) {
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("container (-want +got):\n%s", diff)
 	}
+
 	for range 2 {
 		if err := s.Delete("abc"); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if _, err := s.Get("abc"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Get of what was deleted: %v", err)
 	}
@@ -85,12 +92,17 @@ func TestStateIsDerived(t *testing.T) {
 	}{
 		{Container{CreatedAt: now}, runtimeapi.ContainerState_CONTAINER_CREATED},
 		{Container{CreatedAt: now, StartedAt: now}, runtimeapi.ContainerState_CONTAINER_RUNNING},
-		{Container{CreatedAt: now, StartedAt: now, FinishedAt: now}, runtimeapi.ContainerState_CONTAINER_EXITED},
+		{Container{
+			CreatedAt:  now,
+			StartedAt:  now,
+			FinishedAt: now,
+		}, runtimeapi.ContainerState_CONTAINER_EXITED},
 	} {
 		if got := tc.c.State(); got != tc.want {
 			t.Errorf("state %v, want %v", got, tc.want)
 		}
 	}
+
 	if got := (Sandbox{Ready: false}).State(); got != runtimeapi.PodSandboxState_SANDBOX_NOTREADY {
 		t.Errorf("a half-made pod is %v", got)
 	}
@@ -115,6 +127,7 @@ func TestHold(t *testing.T) {
 	if c, err := s.Get("abc"); err != nil || c.ExitCode != 7 {
 		t.Errorf("%d, %v", c.ExitCode, err)
 	}
+
 	again, err := Open[Container](dir)
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,11 @@ type carriage struct {
 }
 
 func newCarriage() *carriage {
-	return &carriage{conn: make(chan net.Conn, 1), over: make(chan struct{}), dropped: make(chan struct{})}
+	return &carriage{
+		conn:    make(chan net.Conn, 1),
+		over:    make(chan struct{}),
+		dropped: make(chan struct{}),
+	}
 }
 
 // carry opens the FIFOs and begins to copy. Opening does not wait for the shim.
@@ -61,10 +65,12 @@ func carry(ctx context.Context, streams Streams, log *slog.Logger) (_ *carried, 
 			c.letGo([]string{streams.Stdout, streams.Stderr})
 		}
 	}()
+
 	for number, path := range []string{Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr} {
 		if path == "" {
 			continue
 		}
+
 		one := newCarriage()
 		if number == Stdin {
 			// Kept open, so that the input does not end before the connection comes.
@@ -77,12 +83,14 @@ func carry(ctx context.Context, streams Streams, log *slog.Logger) (_ *carried, 
 		if err != nil {
 			return nil, fmt.Errorf("open stream %d of program %q: %w", number, streams.ID, err)
 		}
+
 		if streams.Carried&(1<<number) == 0 {
 			one.dropIt()
 		}
 		c.streams[number] = one
 		go one.pass(number == Stdin, log.With("program", streams.ID, "stream", number))
 	}
+
 	return c, nil
 }
 
@@ -95,6 +103,7 @@ func (c *carriage) pass(input bool, log *slog.Logger) {
 	if conn != nil {
 		defer conn.Close()
 	}
+
 	from := struct{ io.Reader }{c.fifo} // by Read alone, which waits for the first writer
 	var err error
 	switch {
@@ -121,6 +130,7 @@ func (c *carriage) awaitConn() net.Conn {
 		return conn
 	case <-c.dropped:
 	}
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.late = true
@@ -207,11 +217,13 @@ func (c *carried) letGo(outputs []string) {
 			one.dropLater()
 		}
 	}
+
 	for _, path := range outputs { // a writer that comes and goes ends the wait for the first one
 		if w, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0); err == nil {
 			_ = w.Close()
 		}
 	}
+
 	c.cancel()
 }
 
@@ -279,6 +291,7 @@ func (k *Keeper) letGo(streams Streams) {
 	if c != nil {
 		k.past[streams.ID] = c
 	}
+
 	k.mu.Unlock()
 	if c == nil {
 		return
@@ -319,10 +332,12 @@ func (k *Keeper) connect(c net.Conn, r *bufio.Reader, req request) {
 		_ = writeJSON(c, response{Error: err.Error()})
 		return
 	}
+
 	if err := writeJSON(c, response{}); err != nil {
 		one.dropIt()
 		return
 	}
+
 	conn, err := receive(c, r)
 	if err != nil {
 		k.log.Warn("connection of a stream not taken", "program", req.ID, "error", err)
@@ -354,12 +369,14 @@ func receive(c net.Conn, r *bufio.Reader) (net.Conn, error) {
 	if !ok || r.Buffered() > 0 {
 		return nil, errors.New("receive connection: something else came")
 	}
+
 	_ = c.SetReadDeadline(time.Now().Add(connectTimeout))
 	data, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unixConn.ReadMsgUnix(data, rights)
 	if err != nil {
 		return nil, fmt.Errorf("receive connection: %w", err)
 	}
+
 	messages, err := unix.ParseSocketControlMessage(rights[:n])
 	if err != nil || len(messages) != 1 {
 		return nil, fmt.Errorf("receive connection: %d messages came: %w", len(messages), err)
@@ -368,6 +385,7 @@ func receive(c net.Conn, r *bufio.Reader) (net.Conn, error) {
 	if err != nil || len(fds) != 1 {
 		return nil, fmt.Errorf("receive connection: %d came: %w", len(fds), err)
 	}
+
 	unix.CloseOnExec(fds[0])
 	f := os.NewFile(uintptr(fds[0]), "stream")
 	defer f.Close()

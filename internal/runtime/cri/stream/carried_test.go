@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pair are the ends of a connection of TCP.
+// pair returns the ends of a connection of TCP.
 func pair(t *testing.T) (client, server *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -24,6 +24,7 @@ func pair(t *testing.T) (client, server *net.TCPConn) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +45,7 @@ func TestCarry(t *testing.T) {
 	if _, err := c.Ensure(ctx); err != nil {
 		t.Fatal(err)
 	}
+
 	streams := Streams{
 		ID: "p", Stdin: filepath.Join(dir, "in"), Stdout: filepath.Join(dir, "out"), Stderr: filepath.Join(dir, "err"),
 		Carried: 1<<Stdin | 1<<Stdout,
@@ -53,6 +55,7 @@ func TestCarry(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	// More than a FIFO takes: the output that was asked for waits, the other one is dropped.
 	much := bytes.Repeat([]byte("much"), 1<<16)
 	for name, path := range map[string]string{"out": streams.Stdout, "err": streams.Stderr} {
@@ -60,18 +63,21 @@ func TestCarry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		written := make(chan error, 1)
 		go func() {
 			_, err := w.Write(much)
 			written <- err
 			_ = w.Close()
 		}()
+
 		if name == "err" {
 			if err := <-written; err != nil {
 				t.Errorf("an output that nobody asked for: %v", err)
 			}
 		}
 	}
+
 	client, server := pair(t)
 	if err := c.Connect(ctx, "p", Stdout, server); err != nil {
 		t.Fatal(err)
@@ -80,11 +86,13 @@ func TestCarry(t *testing.T) {
 	if got, err := io.ReadAll(client); !bytes.Equal(got, much) || err != nil {
 		t.Errorf("of %d bytes of output %d came, %v", len(much), len(got), err)
 	}
+
 	for id, number := range map[string]int{"p": Stdout, "q": Stdout, "": 7} {
 		if _, other := pair(t); c.Connect(ctx, id, number, other) == nil {
 			t.Errorf("a connection for stream %d of %q is taken", number, id)
 		}
 	}
+
 	in, err := os.OpenFile(streams.Stdin, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +102,7 @@ func TestCarry(t *testing.T) {
 	if err := c.Connect(ctx, "p", Stdin, server); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := client.Write([]byte("input")); err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +112,7 @@ func TestCarry(t *testing.T) {
 	if err := c.AwaitInput(ctx, "p"); err != nil {
 		t.Error(err)
 	}
+
 	if got, err := io.ReadAll(in); string(got) != "input" || err != nil {
 		t.Errorf("the input is %q, %v", got, err)
 	}
@@ -117,17 +127,28 @@ func TestCarry(t *testing.T) {
 // TestConnectWithoutConnection: who promises a connection and sends something else gets none, and holds nobody up.
 func TestConnectWithoutConnection(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
-	k := &Keeper{log: slog.New(slog.DiscardHandler), programs: map[string]*carried{}, past: map[string]*carried{}}
-	streams := Streams{ID: "p", Stdout: filepath.Join(dir, "out"), Carried: 1 << Stdout}
+	k := &Keeper{
+		log:      slog.New(slog.DiscardHandler),
+		programs: map[string]*carried{},
+		past:     map[string]*carried{},
+	}
+
+	streams := Streams{
+		ID:      "p",
+		Stdout:  filepath.Join(dir, "out"),
+		Carried: 1 << Stdout,
+	}
 	if err := k.carry(ctx, streams); err != nil {
 		t.Fatal(err)
 	}
+
 	socket := filepath.Join(dir, "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
+
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -136,6 +157,7 @@ func TestConnectWithoutConnection(t *testing.T) {
 			k.serve(ctx, c)
 		}
 	}()
+
 	c, err := net.Dial("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -144,12 +166,14 @@ func TestConnectWithoutConnection(t *testing.T) {
 	if err := writeJSON(c, request{Op: opConnect, ID: "p", Number: Stdout}); err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := io.ReadFull(c, make([]byte, len("{}\n"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Write([]byte("no connection")); err != nil {
 		t.Fatal(err)
 	}
+
 	<-served
 	w, err := os.OpenFile(streams.Stdout, os.O_WRONLY, 0)
 	if err != nil {
@@ -159,6 +183,7 @@ func TestConnectWithoutConnection(t *testing.T) {
 	if _, err := w.Write(make([]byte, 1<<18)); err != nil { // more than a FIFO takes
 		t.Errorf("the program is held up: %v", err)
 	}
+
 	k.letGo(streams)
 }
 
@@ -174,12 +199,14 @@ func TestConnectAfterTheEnd(t *testing.T) {
 	if _, err := c.Ensure(ctx); err != nil {
 		t.Fatal(err)
 	}
+
 	streams := Streams{
 		ID: "p", Stdin: filepath.Join(dir, "in"), Stdout: filepath.Join(dir, "out"), Carried: 1<<Stdin | 1<<Stdout,
 	}
 	if err := c.Carry(ctx, streams); err != nil {
 		t.Fatal(err)
 	}
+
 	w, err := os.OpenFile(streams.Stdout, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -187,12 +214,14 @@ func TestConnectAfterTheEnd(t *testing.T) {
 	if _, err := w.WriteString("last words"); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = w.Close()
 	for range 2 {
 		if err := c.LetGo(ctx, streams); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if _, server := pair(t); c.Connect(ctx, "p", Stdin, server) == nil {
 		t.Error("the input of a program that is no more gets a connection")
 	}
@@ -200,6 +229,7 @@ func TestConnectAfterTheEnd(t *testing.T) {
 	if err := c.Connect(ctx, "p", Stdout, server); err != nil {
 		t.Fatal(err)
 	}
+
 	_ = server.Close()
 	if got, err := io.ReadAll(client); string(got) != "last words" || err != nil {
 		t.Errorf("the output is %q, %v", got, err)
@@ -208,6 +238,7 @@ func TestConnectAfterTheEnd(t *testing.T) {
 	if err := c.Carry(ctx, streams); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := c.EndInput(ctx, "p", false); err != nil {
 		t.Fatal(err)
 	}
@@ -239,16 +270,27 @@ func TestDropped(t *testing.T) {
 	if got := one.awaitConn(); got != nil {
 		t.Errorf("the connection is %v", got)
 	}
+
 	one.connect(server, true)
 	if got, err := io.ReadAll(client); len(got) > 0 || err != nil {
 		t.Errorf("a connection that came too late has %q, %v", got, err)
 	}
 
-	k := &Keeper{log: slog.New(slog.DiscardHandler), programs: map[string]*carried{}, past: map[string]*carried{}}
-	streams := Streams{ID: "p", Stdout: filepath.Join(t.TempDir(), "out"), Carried: 1 << Stdout}
+	k := &Keeper{
+		log:      slog.New(slog.DiscardHandler),
+		programs: map[string]*carried{},
+		past:     map[string]*carried{},
+	}
+
+	streams := Streams{
+		ID:      "p",
+		Stdout:  filepath.Join(t.TempDir(), "out"),
+		Carried: 1 << Stdout,
+	}
 	if err := k.carry(t.Context(), streams); err != nil {
 		t.Fatal(err)
 	}
+
 	program := k.programs["p"]
 	k.letGo(streams)
 	program.streams[Stdout].dropIt() // as when nobody comes in time

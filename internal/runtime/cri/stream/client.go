@@ -37,10 +37,12 @@ func (c *Client) Ensure(ctx context.Context) (started bool, err error) {
 	if err := c.start(ctx); err != nil {
 		return false, fmt.Errorf("start keeper: %w", err)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		if c.answers(ctx) {
 			return true, nil
@@ -68,12 +70,14 @@ func (c *Client) Watch(ctx context.Context, tell func(Message)) (ended <-chan st
 	if err != nil {
 		return nil, err
 	}
+
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer conn.Close()
 		defer stop()
+
 		// Without a tell nothing is sent. Either way this returns when the connection breaks.
 		for {
 			line, err := r.ReadSlice('\n')
@@ -86,12 +90,17 @@ func (c *Client) Watch(ctx context.Context, tell func(Message)) (ended <-chan st
 			}
 		}
 	}()
+
 	return done, nil
 }
 
 // Open makes the keeper read a container's streams. To open what is open already is no error.
 func (c *Client) Open(ctx context.Context, s Streams) error {
-	return c.call(ctx, request{Op: opOpen, ID: s.ID, Streams: s})
+	return c.call(ctx, request{
+		Op:      opOpen,
+		ID:      s.ID,
+		Streams: s,
+	})
 }
 
 // Reopen makes the keeper open a container's log file anew.
@@ -112,21 +121,31 @@ func (c *Client) Forget(ctx context.Context, id string) error {
 // Carry makes the keeper join the streams of a program with connections, which follow. To carry what is carried already
 // is no error.
 func (c *Client) Carry(ctx context.Context, s Streams) error {
-	return c.call(ctx, request{Op: opCarry, ID: s.ID, Streams: s})
+	return c.call(ctx, request{
+		Op:      opCarry,
+		ID:      s.ID,
+		Streams: s,
+	})
 }
 
 // Connect gives the keeper a connection for a stream of a program, by its number. The caller's own end may be closed
 // afterwards; a stream has one connection.
 func (c *Client) Connect(ctx context.Context, id string, number int, conn syscall.Conn) error {
-	keeper, r, err := c.send(ctx, request{Op: opConnect, ID: id, Number: number})
+	keeper, r, err := c.send(ctx, request{
+		Op:     opConnect,
+		ID:     id,
+		Number: number,
+	})
 	if err != nil {
 		return err
 	}
 	defer keeper.Close()
+
 	unixConn, ok := keeper.(*net.UnixConn)
 	if !ok {
 		return errors.New("give connection to keeper: it is on no Unix socket")
 	}
+
 	if err := send(ctx, unixConn, conn); err != nil {
 		return fmt.Errorf("give connection to keeper: %w", err)
 	}
@@ -135,13 +154,18 @@ func (c *Client) Connect(ctx context.Context, id string, number int, conn syscal
 	if _, err := r.ReadByte(); err != nil {
 		return fmt.Errorf("give connection to keeper: %w", err)
 	}
+
 	return nil
 }
 
 // EndInput ends the input of a program after what has been sent. awaits says that its connection, if there is none yet,
 // is on its way.
 func (c *Client) EndInput(ctx context.Context, id string, awaits bool) error {
-	return c.call(ctx, request{Op: opEndInput, ID: id, Awaits: awaits})
+	return c.call(ctx, request{
+		Op:     opEndInput,
+		ID:     id,
+		Awaits: awaits,
+	})
 }
 
 // AwaitInput returns when the input of a program has ended.
@@ -151,7 +175,11 @@ func (c *Client) AwaitInput(ctx context.Context, id string) error {
 
 // LetGo makes the keeper forget a program that is no more. What it has written is still read.
 func (c *Client) LetGo(ctx context.Context, s Streams) error {
-	return c.call(ctx, request{Op: opLetGo, ID: s.ID, Streams: s})
+	return c.call(ctx, request{
+		Op:      opLetGo,
+		ID:      s.ID,
+		Streams: s,
+	})
 }
 
 // Quit ends the keeper, and returns when it no longer answers.
@@ -183,6 +211,7 @@ func (c *Client) send(ctx context.Context, req request) (net.Conn, *bufio.Reader
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
+
 	fail := func(err error) (net.Conn, *bufio.Reader, error) {
 		_ = conn.Close()
 		if ctx.Err() != nil {
@@ -190,6 +219,7 @@ func (c *Client) send(ctx context.Context, req request) (net.Conn, *bufio.Reader
 		}
 		return nil, nil, fmt.Errorf("ask keeper to %s %q: %w", req.Op, req.ID, err)
 	}
+
 	if err := writeJSON(conn, req); err != nil {
 		return fail(err)
 	}
@@ -198,6 +228,7 @@ func (c *Client) send(ctx context.Context, req request) (net.Conn, *bufio.Reader
 	if err != nil {
 		return fail(err)
 	}
+
 	var resp response
 	if err := json.Unmarshal(line, &resp); err != nil {
 		return fail(err)
@@ -224,16 +255,24 @@ type AttachSpec struct {
 
 // Attach connects streams to those of a container until its output ends, the client's side breaks or ctx ends.
 func (c *Client) Attach(ctx context.Context, id string, a AttachSpec) error {
-	conn, r, err := c.send(ctx, request{Op: opAttach, ID: id, Stdin: a.Stdin != nil, EndStdin: a.StdinEnd != nil})
+	conn, r, err := c.send(ctx, request{
+		Op:       opAttach,
+		ID:       id,
+		Stdin:    a.Stdin != nil,
+		EndStdin: a.StdinEnd != nil,
+	})
 	if err != nil {
 		return err
 	}
+
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
+
 	if a.Stdin != nil {
 		go sendStdin(conn, a)
 	}
+
 	for {
 		kind, data, err := readFrame(r)
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
@@ -242,6 +281,7 @@ func (c *Client) Attach(ctx context.Context, id string, a AttachSpec) error {
 		if err != nil {
 			return fmt.Errorf("read streams of container %q: %w", id, err)
 		}
+
 		w := a.Stdout
 		if kind == frameStderr {
 			w = a.Stderr
@@ -249,6 +289,7 @@ func (c *Client) Attach(ctx context.Context, id string, a AttachSpec) error {
 		if w == nil {
 			continue
 		}
+
 		if _, err := w.Write(data); err != nil {
 			return fmt.Errorf("write streams of container %q: %w", id, err)
 		}
@@ -268,6 +309,7 @@ func sendStdin(conn io.Writer, a AttachSpec) {
 			break
 		}
 	}
+
 	// Should this not arrive, the connection is broken, which tells the keeper the same.
 	_ = writeFrame(conn, frameStdinEnd, nil)
 	if a.StdinEnd != nil {

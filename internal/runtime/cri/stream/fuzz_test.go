@@ -21,10 +21,12 @@ func FuzzReadFrame(f *testing.F) {
 			if len(data) > maxFrame {
 				t.Fatalf("a frame of %d bytes", len(data))
 			}
+
 			if err := writeFrame(&out, kind, data); err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		if !bytes.HasPrefix(in, out.Bytes()) {
 			t.Fatalf("%x was read and written as %x", in, out.Bytes())
 		}

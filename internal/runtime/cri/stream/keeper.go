@@ -42,8 +42,10 @@ func Serve(ctx context.Context, socket string) error {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	said := newMessages()
 	k := &Keeper{
 		said:       said,
@@ -56,8 +58,10 @@ func Serve(ctx context.Context, socket string) error {
 			_ = l.Close()
 		},
 	}
+
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
+
 	for {
 		c, err := l.Accept()
 		if ctx.Err() != nil {
@@ -66,6 +70,7 @@ func Serve(ctx context.Context, socket string) error {
 			}
 			return nil
 		}
+
 		if err != nil {
 			return fmt.Errorf("accept on %q: %w", socket, err)
 		}
@@ -87,6 +92,7 @@ func lockSocket(ctx context.Context, socket string) (*os.File, error) {
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
+
 	for {
 		if NewClient(socket, nil).answers(ctx) {
 			return nil, errors.Join(fmt.Errorf("listen on %q: another keeper does", socket), lock.Close())
@@ -94,6 +100,7 @@ func lockSocket(ctx context.Context, socket string) (*os.File, error) {
 		if err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			return lock, nil
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(fmt.Errorf("lock %q: %w", lock.Name(), err), lock.Close())
@@ -110,11 +117,13 @@ func (k *Keeper) serve(ctx context.Context, c net.Conn) {
 	if err != nil {
 		return // A probe of Serve or Client.
 	}
+
 	var req request
 	if err := json.Unmarshal(line, &req); err != nil {
 		_ = writeJSON(c, response{Error: fmt.Sprintf("decode request: %v", err)})
 		return
 	}
+
 	switch req.Op {
 	case opAttach:
 		k.attach(c, r, req)
@@ -126,6 +135,7 @@ func (k *Keeper) serve(ctx context.Context, c net.Conn) {
 		k.hold(ctx, c, r, req.Messages)
 		return
 	}
+
 	var resp response
 	if err := k.do(ctx, req); err != nil {
 		resp.Error = err.Error()
@@ -167,11 +177,13 @@ func (k *Keeper) do(ctx context.Context, req request) error {
 			one.endInput(req.Awaits)
 		}
 		return nil
+
 	case opAwaitInput:
 		return k.awaitInput(ctx, req.ID)
 	case opLetGo:
 		k.letGo(req.Streams)
 		return nil
+
 	case opQuit, opPing:
 		return nil
 	case opForget:
@@ -184,10 +196,12 @@ func (k *Keeper) do(ctx context.Context, req request) error {
 		}
 		return nil
 	}
+
 	s, err := k.find(req.ID)
 	if err != nil {
 		return err
 	}
+
 	switch req.Op {
 	case opReopen:
 		return s.file.reopen()
@@ -198,6 +212,7 @@ func (k *Keeper) do(ctx context.Context, req request) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+
 	default:
 		return fmt.Errorf("unknown operation %q", req.Op)
 	}
@@ -235,14 +250,17 @@ func (k *Keeper) attach(c net.Conn, r *bufio.Reader, req request) {
 	if err := writeJSON(c, response{}); err != nil {
 		return
 	}
+
 	remove := s.addClient(c)
 	defer remove()
+
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		if req.EndStdin {
 			defer s.endStdin()
 		}
+
 		for {
 			kind, data, err := readFrame(r)
 			switch {
@@ -255,6 +273,7 @@ func (k *Keeper) attach(c net.Conn, r *bufio.Reader, req request) {
 			}
 		}
 	}()
+
 	select {
 	case <-gone:
 	case <-s.drained:

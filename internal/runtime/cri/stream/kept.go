@@ -34,6 +34,7 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 	if err != nil {
 		return nil, err
 	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	s := &kept{
 		log:     log.With("container", streams.ID),
@@ -42,6 +43,7 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 		cancel:  cancel,
 		clients: map[net.Conn]bool{},
 	}
+
 	var wg sync.WaitGroup
 	for _, out := range []struct {
 		path, name string
@@ -55,9 +57,11 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 			s.close()
 			return nil, fmt.Errorf("open %s of container %q: %w", out.name, streams.ID, err)
 		}
+
 		s.outputs = append(s.outputs, f)
 		wg.Go(func() { s.copyOutput(ctx, f, out.name, out.kind) })
 	}
+
 	if streams.Stdin != "" {
 		// Kept open, so that the container's input does not end when a client leaves.
 		s.stdin, err = fifo.OpenFifo(ctx, streams.Stdin, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_NONBLOCK, 0o600)
@@ -66,6 +70,7 @@ func keep(ctx context.Context, streams Streams, log *slog.Logger) (*kept, error)
 			return nil, fmt.Errorf("open stdin of container %q: %w", streams.ID, err)
 		}
 	}
+
 	go func() {
 		wg.Wait()
 		close(s.drained)
@@ -81,6 +86,7 @@ func (s *kept) copyOutput(ctx context.Context, r io.Reader, name string, kind by
 		now: time.Now,
 	}
 	defer lost.say(ctx)
+
 	buf := make([]byte, 32*1024)
 	for {
 		n, err := r.Read(buf)
@@ -91,10 +97,12 @@ func (s *kept) copyOutput(ctx context.Context, r io.Reader, name string, kind by
 			}
 			s.broadcast(kind, buf[:n])
 		}
+
 		if err != nil {
 			break
 		}
 	}
+
 	if err := lines.Flush(); err != nil {
 		lost.add(ctx, err)
 	}

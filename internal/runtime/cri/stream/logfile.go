@@ -38,6 +38,7 @@ func (l *logFile) reopen() error {
 	if err != nil {
 		return err
 	}
+
 	l.mu.Lock()
 	old := l.file
 	l.file = file
@@ -45,6 +46,7 @@ func (l *logFile) reopen() error {
 	if old != nil {
 		return old.Close()
 	}
+
 	return nil
 }
 
@@ -81,7 +83,11 @@ type Lines struct {
 
 // NewLines returns the lines of a stream ("stdout" or "stderr") whose records go to a log.
 func NewLines(log io.Writer, stream string) *Lines {
-	return &Lines{log: log, stream: stream, now: time.Now}
+	return &Lines{
+		log:    log,
+		stream: stream,
+		now:    time.Now,
+	}
 }
 
 // Write takes all of p; the error is the log's.
@@ -95,16 +101,19 @@ func (w *Lines) Write(p []byte) (int, error) {
 		} else {
 			p = nil
 		}
+
 		w.held = append(w.held, line...)
 		for len(w.held) > maxLine {
 			w.record('P', w.held[:maxLine])
 			w.held = append(w.held[:0], w.held[maxLine:]...)
 		}
+
 		if end >= 0 {
 			w.record('F', w.held)
 			w.held = w.held[:0]
 		}
 	}
+
 	return n, w.pass()
 }
 

@@ -34,7 +34,7 @@ type messages struct {
 
 func newMessages() *messages { return &messages{waiting: make(chan []byte, mostMessages)} }
 
-// logger is a log whose records become messages.
+// logger returns a log whose records become messages.
 func (m *messages) logger() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(m, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

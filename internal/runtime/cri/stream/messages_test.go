@@ -23,10 +23,16 @@ func TestKeeperTellsOfLostOutput(t *testing.T) {
 	dir := t.TempDir()
 	k := &Keeper{said: newMessages(), containers: map[string]*kept{}}
 	k.log = k.said.logger()
-	streams := Streams{ID: "c1", Stdout: filepath.Join(dir, "out"), LogPath: filepath.Join(dir, "log")}
+	streams := Streams{
+		ID:      "c1",
+		Stdout:  filepath.Join(dir, "out"),
+		LogPath: filepath.Join(dir, "log"),
+	}
+
 	if err := k.open(t.Context(), streams); err != nil {
 		t.Fatal(err)
 	}
+
 	fill(t, k.containers["c1"].file)
 	out := openEnd(t, streams.Stdout, syscall.O_WRONLY)
 	for range 3 {
@@ -34,6 +40,7 @@ func TestKeeperTellsOfLostOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +56,12 @@ func TestKeeperTellsOfLostOutput(t *testing.T) {
 			k.serve(t.Context(), conn)
 		}
 	}()
+
 	told := make(chan Message, mostMessages)
 	if _, err := NewClient(l.Addr().String(), nil).Watch(t.Context(), func(m Message) { told <- m }); err != nil {
 		t.Fatal(err)
 	}
+
 	select {
 	case m := <-told:
 		if m.Level != slog.LevelWarn || m.Container != "c1" || m.Stream != "stdout" || m.Times == 0 ||
@@ -89,10 +98,15 @@ func TestMessagesWaitForTheNext(t *testing.T) {
 
 func TestLosses(t *testing.T) {
 	m, now := newMessages(), time.Now()
-	l := losses{log: m.logger(), text: "lost", now: func() time.Time { return now }}
+	l := losses{
+		log:  m.logger(),
+		text: "lost",
+		now:  func() time.Time { return now },
+	}
 	for range 1000 {
 		l.add(context.WithoutCancel(t.Context()), errors.New("full"))
 	}
+
 	if len(m.waiting) != 1 {
 		t.Errorf("%d messages of one moment, want 1", len(m.waiting))
 	}

@@ -14,7 +14,11 @@ import (
 
 // openat2 opens name, from the folder dir if it is relative, and follows no link anywhere.
 func openat2(dir int, name string, flags, mode uint64) (int, error) {
-	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Mode: mode, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	how := unix.OpenHow{
+		Flags:   flags | unix.O_CLOEXEC,
+		Mode:    mode,
+		Resolve: unix.RESOLVE_NO_SYMLINKS,
+	}
 	for {
 		fd, err := unix.Openat2(dir, name, &how)
 		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
@@ -34,6 +38,7 @@ func openFolder(path string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+
 	defer unix.Close(above)
 	name := filepath.Base(path)
 	if err := unix.Mkdirat(above, name, 0o755); err != nil && !errors.Is(err, unix.EEXIST) {
@@ -66,6 +71,7 @@ func openLogFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log %q: %w", path, err)
 	}
+
 	file := os.NewFile(uintptr(fd), path)
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -74,5 +80,6 @@ func openLogFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open log %q: %w", path, err), file.Close())
 	}
+
 	return file, nil
 }

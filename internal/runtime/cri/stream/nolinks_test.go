@@ -19,14 +19,17 @@ func TestLogsFollowNoLinks(t *testing.T) {
 	if err := os.WriteFile(victim, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, to := range map[string]string{"folder": outside, "0.log": victim, "new.log": filepath.Join(outside, "x")} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := unix.Mkfifo(filepath.Join(dir, "fifo.log"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, want := range map[string]error{
 		"0.log": unix.ELOOP, "new.log": unix.ELOOP, "folder/0.log": unix.ELOOP, "folder/new/0.log": unix.ELOOP,
 		"fifo.log": unix.ENXIO,
@@ -35,6 +38,7 @@ func TestLogsFollowNoLinks(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", name, l, err, want)
 		}
 	}
+
 	if err := MakeLogFolder(filepath.Join(dir, "folder/new")); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("a folder over a link: %v", err)
 	}
@@ -47,6 +51,7 @@ func TestLogsFollowNoLinks(t *testing.T) {
 	if err := os.Rename(l.path, l.path+".1"); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.Symlink(victim, l.path); err != nil {
 		t.Fatal(err)
 	}

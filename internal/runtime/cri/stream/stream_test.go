@@ -38,12 +38,19 @@ func TestLineWriter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &Lines{log: log, stream: "stdout", now: at}
+
+			w := &Lines{
+				log:    log,
+				stream: "stdout",
+				now:    at,
+			}
+
 			for _, text := range tc.writes {
 				if _, err := w.Write([]byte(text)); err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			if err := w.Flush(); err != nil {
 				t.Fatal(err)
 			}
@@ -51,6 +58,7 @@ func TestLineWriter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}
@@ -68,6 +76,7 @@ func serveKeeper(t *testing.T) *Client {
 		go func() { done <- Serve(ctx, socket) }()
 		return nil
 	})
+
 	if started, err := c.Ensure(t.Context()); err != nil || !started {
 		t.Fatalf("Ensure: %v %v", started, err)
 	}
@@ -77,6 +86,7 @@ func serveKeeper(t *testing.T) *Client {
 			t.Errorf("Serve: %v", err)
 		}
 	})
+
 	return c
 }
 
@@ -85,6 +95,7 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	if started, err := c.Ensure(t.Context()); err != nil || started {
 		t.Errorf("a second Ensure: %v %v", started, err)
 	}
+
 	dir := t.TempDir()
 	s := Streams{
 		ID:      "c1",
@@ -93,11 +104,13 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 		Stderr:  filepath.Join(dir, "err"),
 		LogPath: filepath.Join(dir, "0.log"),
 	}
+
 	for range 2 { // opening twice is opening once
 		if err := c.Open(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	out, errs, in := openEnd(t, s.Stdout, os.O_WRONLY), openEnd(t, s.Stderr, os.O_WRONLY),
 		openEnd(t, s.Stdin, os.O_RDONLY)
 	typed, typing := io.Pipe()
@@ -110,6 +123,7 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 			StdinEnd: func() { close(ended) },
 		})
 	}()
+
 	if _, err := typing.Write([]byte("question\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +132,7 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	if err != nil || string(buf[:n]) != "question\n" {
 		t.Fatalf("input: %q %v", buf[:n], err)
 	}
+
 	if _, err := out.WriteString("answer\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +142,14 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	if err := os.Rename(s.LogPath, s.LogPath+".1"); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := c.Reopen(t.Context(), "c1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := errs.WriteString("complaint"); err != nil {
 		t.Fatal(err)
 	}
+
 	_, _ = out.Close(), errs.Close()
 	if err := c.Drain(t.Context(), "c1"); err != nil {
 		t.Fatal(err)
@@ -140,6 +157,7 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	if err := <-attached; err != nil {
 		t.Errorf("Attach: %v", err)
 	}
+
 	if got.String() != "answer\n" {
 		t.Errorf("attached client got %q", got.String())
 	}
@@ -149,11 +167,13 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 	if rest, err := io.ReadAll(in); err != nil || len(rest) > 0 {
 		t.Errorf("input after its end: %q %v", rest, err)
 	}
+
 	for range 2 {
 		if err := c.Forget(t.Context(), "c1"); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if err := c.Reopen(t.Context(), "c1"); err == nil {
 		t.Error("a forgotten container's log was reopened")
 	}
@@ -166,10 +186,15 @@ func TestInputIsCompleteBeforeItsEnd(t *testing.T) {
 	want := strings.Repeat("0123456789abcdef\n", 3000) // several frames, less than a FIFO holds
 	for i := range 50 {
 		id := fmt.Sprintf("c%d", i)
-		s := Streams{ID: id, Stdin: filepath.Join(dir, id+"-in"), Stdout: filepath.Join(dir, id+"-out")}
+		s := Streams{
+			ID:     id,
+			Stdin:  filepath.Join(dir, id+"-in"),
+			Stdout: filepath.Join(dir, id+"-out"),
+		}
 		if err := c.Open(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
+
 		out, in := openEnd(t, s.Stdout, os.O_WRONLY), openEnd(t, s.Stdin, os.O_RDONLY)
 		attached := make(chan error, 1)
 		go func() {
@@ -178,6 +203,7 @@ func TestInputIsCompleteBeforeItsEnd(t *testing.T) {
 		if got, err := io.ReadAll(in); err != nil || string(got) != want {
 			t.Fatalf("container %d read %d bytes of %d: %v", i, len(got), len(want), err)
 		}
+
 		_ = out.Close()
 		if err := <-attached; err != nil {
 			t.Error(err)
@@ -191,15 +217,21 @@ func TestOutputOfAShortLifeIsKept(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 50 {
 		id := fmt.Sprintf("c%d", i)
-		s := Streams{ID: id, Stdout: filepath.Join(dir, id+"-out"), LogPath: filepath.Join(dir, id+".log")}
+		s := Streams{
+			ID:      id,
+			Stdout:  filepath.Join(dir, id+"-out"),
+			LogPath: filepath.Join(dir, id+".log"),
+		}
 		if err := c.Open(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
+
 		// As a shim does, which has both ends open so that it does not wait for the other side.
 		out := openEnd(t, s.Stdout, os.O_RDWR|syscall.O_NONBLOCK)
 		if _, err := out.WriteString("all\n"); err != nil {
 			t.Fatal(err)
 		}
+
 		_ = out.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		err := c.Drain(ctx, id)
@@ -207,6 +239,7 @@ func TestOutputOfAShortLifeIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatalf("container %d: %v", i, err)
 		}
+
 		if log, err := os.ReadFile(s.LogPath); err != nil || !strings.HasSuffix(string(log), " stdout F all\n") {
 			t.Fatalf("log of container %d: %q, %v", i, log, err)
 		}
@@ -225,11 +258,13 @@ func TestDyingKeeperIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	go func() {
 		if conn, err := dying.Accept(); err == nil {
 			_, _ = dying.Close(), conn.Close()
 		}
 	}()
+
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan error, 1)
 	c := NewClient(socket, func(context.Context) error {
@@ -239,6 +274,7 @@ func TestDyingKeeperIsReplaced(t *testing.T) {
 	if started, err := c.Ensure(t.Context()); err != nil || !started {
 		t.Errorf("Ensure: started %v, %v; want one to be started", started, err)
 	}
+
 	if err := c.Open(t.Context(), Streams{ID: "c1"}); err != nil {
 		t.Errorf("Open: %v", err)
 	}
@@ -257,6 +293,7 @@ func TestOneKeeperOnASocket(t *testing.T) {
 	if started, err := c.Ensure(t.Context()); err != nil || started {
 		t.Errorf("Ensure: started %v, %v; want the one that is there", started, err)
 	}
+
 	ended, err := c.Watch(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -266,6 +303,7 @@ func TestOneKeeperOnASocket(t *testing.T) {
 		t.Error("a keeper that lives is told to have ended")
 	case <-time.After(50 * time.Millisecond):
 	}
+
 	if err := c.Quit(t.Context()); err != nil {
 		t.Fatal(err)
 	}

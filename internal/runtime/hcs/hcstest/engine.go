@@ -46,7 +46,7 @@ type Engine struct {
 // New returns an engine without containers.
 func New() *Engine { return &Engine{containers: map[string]*container{}} }
 
-// Count is how many containers there are.
+// Count returns how many containers there are.
 func (f *Engine) Count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +80,7 @@ func (f *Engine) Create(_ context.Context, c engine.Container) error {
 	return nil
 }
 
-// reportOf is the report that a command line names, on the machine.
+// reportOf returns the report that a command line names, on the machine.
 func reportOf(workDir string, args []string) string {
 	for i, a := range args {
 		if a == "--report" {
@@ -121,6 +121,7 @@ func (f *Engine) Start(_ context.Context, id string, stdio engine.IO) (uint32, e
 	if err != nil {
 		return 0, err
 	}
+
 	if _, err := io.WriteString(out, "hello"); err != nil {
 		return 0, err
 	}
@@ -168,12 +169,14 @@ func (f *Engine) Remove(_ context.Context, id string) error {
 	c.end(sigkilled, "")
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	delete(f.containers, id)
 	for name, other := range f.containers {
 		if strings.HasPrefix(name, id+"/") {
 			other.end(sigkilled, "")
 		}
 	}
+
 	return nil
 }
 
@@ -220,6 +223,7 @@ func (f *Engine) StartExec(_ context.Context, id string, x engine.ExecSpec, stdi
 	if err != nil {
 		return err
 	}
+
 	one := &container{report: reportOf(c.spec.WorkDir, x.Args), ended: make(chan struct{})}
 	f.mu.Lock()
 	f.containers[id+"/"+x.ID] = one
@@ -228,12 +232,14 @@ func (f *Engine) StartExec(_ context.Context, id string, x engine.ExecSpec, stdi
 	if err != nil {
 		return err
 	}
+
 	go func() {
 		defer out.Close()
 		if stdio.Stdin == "" {
 			<-one.ended
 			return
 		}
+
 		in, err := os.OpenFile(stdio.Stdin, os.O_RDONLY, 0)
 		if err == nil {
 			_, err = io.Copy(out, in)
@@ -243,6 +249,7 @@ func (f *Engine) StartExec(_ context.Context, id string, x engine.ExecSpec, stdi
 			one.end(7, "519")
 		}
 	}()
+
 	return f.begin(one.report)
 }
 
@@ -283,13 +290,20 @@ func (f *Engine) UnreadOf(_ context.Context, id string, _ int64) (int64, error) 
 
 // ScratchRegistry reads the files that a test has put into the scratch; those with which a container begins are empty.
 func (f *Engine) ScratchRegistry(scratch string, layers []*os.File, user string) (c wine.RegistryChanges, err error) {
-	c = wine.RegistryChanges{Before: wine.Registry{}, After: wine.Registry{}, System: wine.Registry{}, User: user}
+	c = wine.RegistryChanges{
+		Before: wine.Registry{},
+		After:  wine.Registry{},
+		System: wine.Registry{},
+		User:   user,
+	}
+
 	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
 		c.System[name], c.Before[name], c.After[name] = NoRegistry, NoRegistry, NoRegistry
 		if text, err := os.ReadFile(filepath.Join(scratch, "fs", name)); err == nil {
 			c.After[name] = string(text)
 		}
 	}
+
 	if len(layers) == 0 {
 		err = errors.New("no layers")
 	}

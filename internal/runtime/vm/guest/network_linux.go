@@ -75,6 +75,7 @@ func configureInterface(i link.Interface) error {
 		if err != nil {
 			return err
 		}
+
 		err = netlink.NeighSet(&netlink.Neigh{
 			LinkIndex: l.Attrs().Index, IP: net.ParseIP(n.Address), HardwareAddr: mac, State: netlink.NUD_PERMANENT,
 		})

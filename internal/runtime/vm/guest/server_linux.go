@@ -89,6 +89,7 @@ func (s *server) answer(ctx context.Context, stream net.Conn, r link.Request) er
 		}
 		link.Join(stream, conn)
 		return nil
+
 	default:
 		return link.Reply(stream, fmt.Errorf("unknown kind of stream %q", r.Kind))
 	}
@@ -194,6 +195,7 @@ func (t tasks) Create(ctx context.Context, r *taskapi.CreateTaskRequest) (*taska
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(bundle))
 	}
+
 	return created, nil
 }
 

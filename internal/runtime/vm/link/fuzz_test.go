@@ -32,6 +32,7 @@ func FuzzHost(f *testing.F) {
 	frame := func(kind byte, flags byte, stream byte, length ...byte) []byte {
 		return append([]byte{0, kind, 0, flags, 0, 0, 0, stream}, append(make([]byte, 4-len(length)), length...)...)
 	}
+
 	for _, frames := range [][][]byte{
 		{frame(1, 2, 1, 0), frame(0, 0, 1, 3), []byte("{}\n")},                    // an answer
 		{frame(2, 1, 0, 7), frame(3, 0, 0, 0)},                                    // a ping, and going away

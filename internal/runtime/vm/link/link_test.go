@@ -22,6 +22,7 @@ func pair(t *testing.T, serve func(stream net.Conn)) *link.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	guest, err := link.NewGuest(b)
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +38,7 @@ func pair(t *testing.T, serve func(stream net.Conn)) *link.Host {
 			go serve(stream)
 		}
 	}()
+
 	return host
 }
 

@@ -25,6 +25,7 @@ func TestHostileGuest(t *testing.T) {
 	if err != nil {
 		t.Skipf("`make build hyperv` makes what is missing: %v", err)
 	}
+
 	for _, path := range []*string{&parts.Virtiofsd, &parts.Kernel, &parts.Runc} {
 		if *path, err = filepath.Abs(*path); err != nil {
 			t.Fatal(err)
@@ -76,6 +77,7 @@ func TestHostileGuest(t *testing.T) {
 			t.Error(strings.TrimSpace(line))
 		}
 	}
+
 	if _, err := os.Stat(filepath.Join(share, "own/finished")); err != nil {
 		t.Errorf("the guest did not do all: %v\n%s", err, m.Log())
 	}
@@ -106,6 +108,7 @@ func sharedFolder(t *testing.T, dir string, user User) string {
 			t.Fatal(err)
 		}
 	}
+
 	if err := unix.Mount(share, share, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,7 @@ func (p Parts) WriteInitrd(path string) (err error) {
 	for i, m := range p.Modules {
 		a.addFile(fmt.Sprintf("%s/%02d-%s", guestModules, i, filepath.Base(m)), m)
 	}
+
 	a.add(entry{name: "TRAILER!!!"})
 	if a.err != nil {
 		return fmt.Errorf("write the guest's initial file system: %w", a.err)

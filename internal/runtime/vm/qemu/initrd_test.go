@@ -33,6 +33,7 @@ func unpack(t *testing.T, data []byte) []string {
 		if name == "TRAILER!!!" {
 			return all
 		}
+
 		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %o %d:%d %s", name, mode, major, minor, data[at:at+size])))
 		at = (at + size + 3) &^ 3
 	}

@@ -73,7 +73,7 @@ type Machine struct {
 // Log returns the end of what QEMU, virtiofsd and the guest's kernel have said.
 func (m *Machine) Log() string { return m.log.String() }
 
-// PID is QEMU's process id.
+// PID returns QEMU's process id.
 func (m *Machine) PID() int { return m.qemu.Process.Pid }
 
 // Kill ends the machine at once, as a power failure does, and returns when it has ended.

@@ -45,6 +45,7 @@ type boundedLog struct {
 func (l *boundedLog) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if now := l.now(); now.Sub(l.began) >= time.Minute {
 		out := l.out
 		l.began = now

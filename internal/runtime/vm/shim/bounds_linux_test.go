@@ -30,6 +30,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if told := timestamppb.New(m.began.Add(time.Second)); !m.within(told).AsTime().Equal(told.AsTime()) {
 		t.Errorf("a time of the machine's life becomes %v", m.within(told).AsTime())
 	}

@@ -89,6 +89,7 @@ func (s *service) createContainer(ctx context.Context, m *machine, r *taskapi.Cr
 		processes: map[string]*streams{},
 		terminal:  map[string]bool{},
 	}
+
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, removeShared(m.spec, r.GetID()))
@@ -142,5 +143,6 @@ func guestOptions(hosts *anypb.Any) (*anypb.Any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode options: %w", err)
 	}
+
 	return encoded, nil
 }

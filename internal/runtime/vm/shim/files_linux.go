@@ -42,6 +42,7 @@ func makeDirs(spec vm.Spec) error {
 			return fmt.Errorf("share mounts in %q: %w", spec.Share(), err)
 		}
 	}
+
 	if err := os.Chown(spec.Dir, 0, int(spec.User.ID+1)); err != nil {
 		return err
 	}
@@ -117,6 +118,7 @@ func bind(m specs.Mount, at string) error {
 	if err != nil {
 		return err
 	}
+
 	if info.IsDir() {
 		err = os.Mkdir(at, 0o711)
 	} else {

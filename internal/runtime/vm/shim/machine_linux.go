@@ -74,6 +74,7 @@ func boot(ctx context.Context, id string, spec vm.Spec) (*machine, error) {
 	for _, tap := range taps {
 		err = errors.Join(err, tap.Close())
 	}
+
 	if m.qemu != nil {
 		undo.Add(func() error { m.qemu.Kill(); return nil })
 	}
@@ -183,6 +184,7 @@ func (m *machine) servePorts() (net.Listener, error) {
 			go m.servePort(conn)
 		}
 	}()
+
 	return l, nil
 }
 

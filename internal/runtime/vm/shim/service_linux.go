@@ -253,6 +253,7 @@ func (s *service) Wait(ctx context.Context, r *taskapi.WaitRequest) (*taskapi.Wa
 	if err != nil {
 		return nil, err
 	}
+
 	if m.id == r.GetID() {
 		select {
 		case <-m.qemu.Ended:
@@ -268,6 +269,7 @@ func (s *service) Wait(ctx context.Context, r *taskapi.WaitRequest) (*taskapi.Wa
 			at := m.within(ended.GetExitedAt())
 			return &taskapi.WaitResponse{ExitStatus: ended.GetExitStatus(), ExitedAt: at}, nil
 		}
+
 		if !m.endsSoon(ctx) {
 			return nil, bounded(err)
 		}

@@ -50,6 +50,7 @@ func Main(ctx context.Context) {
 			if err != nil {
 				return nil, err
 			}
+
 			out := log.G(ic.Context).Logger // that of all, ttrpc too
 			out.SetOutput(&boundedLog{to: out.Out, now: time.Now})
 			return newService(ic.Context, publisher.(shim.Publisher), end.(shutdown.Service)), nil
@@ -81,6 +82,7 @@ func (keeper) Stop(_ context.Context, id string) (shim.StopStatus, error) {
 	} else {
 		err = removeShared(spec, id)
 	}
+
 	return shim.StopStatus{ExitStatus: killed, ExitedAt: time.Now()}, err
 }
 
@@ -99,6 +101,7 @@ func endProcesses(name string) error {
 
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+
 	for deadline := time.Now().Add(endPatience); ; <-tick.C {
 		left := 0
 		for _, h := range all {
@@ -194,6 +197,7 @@ func removeShared(spec vm.Spec, id string) error {
 			return err
 		}
 	}
+
 	if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

@@ -51,6 +51,7 @@ func TestGuestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	encoded, err := guestOptions(hosts)
 	if err != nil {
 		t.Fatal(err)

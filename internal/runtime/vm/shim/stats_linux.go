@@ -32,6 +32,7 @@ func (s *service) Stats(ctx context.Context, r *taskapi.StatsRequest) (*taskapi.
 	if err != nil {
 		return nil, errgrpc.ToGRPC(err)
 	}
+
 	return &taskapi.StatsResponse{Stats: encoded}, nil
 }
 
@@ -54,6 +55,7 @@ func (s *service) containerStats(ctx context.Context, r *taskapi.StatsRequest) (
 		return nil, errgrpc.ToGRPC(fmt.Errorf("measure container %q: the guest says more than %d bytes: %w", r.GetID(),
 			mostStats, errdefs.ErrFailedPrecondition))
 	}
+
 	return &taskapi.StatsResponse{Stats: &anypb.Any{TypeUrl: said.GetTypeUrl(), Value: said.GetValue()}}, nil
 }
 

@@ -79,6 +79,7 @@ func TestStopEndsTheMachine(t *testing.T) {
 	if err := os.Mkdir(bundle, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	if err := os.WriteFile(filepath.Join(bundle, "config.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}

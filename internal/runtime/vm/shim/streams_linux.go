@@ -60,6 +60,7 @@ func (s *streams) input(ctx context.Context, host *link.Host, number int, from s
 	if err != nil {
 		return "", err
 	}
+
 	if s.keep, err = s.open(ctx, from, unix.O_WRONLY); err != nil {
 		return "", err
 	}
@@ -72,6 +73,7 @@ func (s *streams) input(ctx context.Context, host *link.Host, number int, from s
 		_, _ = io.Copy(stream, in) // the guest's process may have ended
 		_ = stream.Close()
 	}()
+
 	return name, nil
 }
 
@@ -100,6 +102,7 @@ func (s *streams) output(ctx context.Context, host *link.Host, number int, to st
 		_ = out.Close()
 		_ = reader.Close()
 	})
+
 	return name, nil
 }
 

@@ -76,6 +76,7 @@ func pod(t *testing.T) (inside, outside string) {
 		return errors.Join(netlink.NeighSet(neighbour),
 			netlink.RouteAdd(&netlink.Route{LinkIndex: veth.Attrs().Index, Gw: net.IPv4(10, 9, 0, 1)}))
 	})
+
 	if err == nil {
 		err = netns.Do(outside, func() error {
 			l, err := netlink.LinkByName("far")
@@ -106,12 +107,14 @@ func wire(t *testing.T, outside string) *os.File {
 		if err != nil {
 			return err
 		}
+
 		f = os.NewFile(uintptr(fd), "far")
 		return unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: l.Attrs().Index})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -204,6 +207,7 @@ func TestAttachRefusesRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if taps, _, err := vmnet.Attach(inside); len(taps) > 0 || !errors.Is(err, errdefs.ErrNotImplemented) ||
 		!strings.Contains(err.Error(), "hns_vp1") {
 		t.Errorf("%d devices, %v", len(taps), err)

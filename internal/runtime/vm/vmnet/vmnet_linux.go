@@ -101,6 +101,7 @@ func beside(l netlink.Link, name string) (*os.File, error) {
 		// Without this the kernel would keep the device when QEMU ends.
 		NonPersist: true,
 	}
+
 	if err := netlink.LinkAdd(tap); err != nil {
 		return nil, fmt.Errorf("make TAP device: %w", err)
 	}
@@ -132,6 +133,7 @@ func redirect(from, to netlink.Link) error {
 	if err := netlink.QdiscDel(ingress); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("let go of what comes in on %s: %w", from.Attrs().Name, err)
 	}
+
 	if err := netlink.QdiscAdd(ingress); err != nil {
 		return fmt.Errorf("take what comes in on %s: %w", from.Attrs().Name, err)
 	}

@@ -92,9 +92,11 @@ func (s slots) take() bool {
 	default:
 		return false
 	}
+
 	if s.all == nil {
 		return true
 	}
+
 	select {
 	case s.all <- struct{}{}:
 		return true
@@ -121,6 +123,7 @@ func newContainer(s *server, a wire.Attach, tap *os.File) (*container, error) {
 	if !s.subnet.Contains(a.Addr) || a.Addr == s.gateway {
 		return nil, fmt.Errorf("connect container %q: %s is no address of a container", a.ID, a.Addr)
 	}
+
 	c := &container{
 		server:   s,
 		addr:     a.Addr,
@@ -134,11 +137,13 @@ func newContainer(s *server, a wire.Attach, tap *os.File) (*container, error) {
 		pings:    newSlots(mostPings, nil),
 		closers:  map[closer]struct{}{},
 	}
+
 	c.life, c.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the container lives until close
 	if err := c.open(a.MTU); err != nil {
 		c.stop()
 		return nil, fmt.Errorf("connect container %q: %w", a.ID, err)
 	}
+
 	return c, nil
 }
 
@@ -148,6 +153,7 @@ func (c *container) open(mtu int) error {
 		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4},
 	})
+
 	link, err := fdbased.New(&fdbased.Options{
 		FDs:            []int{int(c.tap.Fd())},
 		MTU:            uint32(mtu), //nolint:gosec // the engine's own number
@@ -167,6 +173,7 @@ func (c *container) open(mtu int) error {
 		Protocol:          ipv4.ProtocolNumber,
 		AddressWithPrefix: tcpip.AddrFrom4(c.server.gateway.As4()).WithPrefix(),
 	}
+
 	// The stack is whoever the container speaks to.
 	for _, failed := range []tcpip.Error{
 		c.setBuffers(),
@@ -180,6 +187,7 @@ func (c *container) open(mtu int) error {
 			return errors.New(failed.String())
 		}
 	}
+
 	c.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}})
 
 	if err := c.answerDNS(); err != nil {
@@ -195,15 +203,31 @@ func (c *container) open(mtu int) error {
 // setBuffers bounds what a connection keeps, and how long after its end.
 func (c *container) setBuffers() tcpip.Error {
 	sack := tcpip.TCPSACKEnabled(true)
-	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: leastBuffer, Default: largestBuffer, Max: largestBuffer}
-	send := tcpip.TCPSendBufferSizeRangeOption{Min: leastBuffer, Default: largestBuffer, Max: largestBuffer}
+	receive := tcpip.TCPReceiveBufferSizeRangeOption{
+		Min:     leastBuffer,
+		Default: largestBuffer,
+		Max:     largestBuffer,
+	}
+
+	send := tcpip.TCPSendBufferSizeRangeOption{
+		Min:     leastBuffer,
+		Default: largestBuffer,
+		Max:     largestBuffer,
+	}
+
 	wait := tcpip.TCPTimeWaitTimeoutOption(timeWait)
 	for _, option := range []tcpip.SettableTransportProtocolOption{&sack, &receive, &send, &wait} {
 		if err := c.stack.SetTransportProtocolOption(tcp.ProtocolNumber, option); err != nil {
 			return err
 		}
 	}
-	packets := tcpip.ReceiveBufferSizeOption{Min: leastBuffer, Default: packetsBuffer, Max: packetsBuffer}
+
+	packets := tcpip.ReceiveBufferSizeOption{
+		Min:     leastBuffer,
+		Default: packetsBuffer,
+		Max:     packetsBuffer,
+	}
+
 	return c.stack.SetOption(packets)
 }
 
@@ -249,12 +273,16 @@ func (c *container) drop(one closer) {
 	_ = one.Close()
 }
 
-// at is an address in a stack.
+// at returns an address in a stack.
 func at(addr netip.AddrPort) tcpip.FullAddress {
-	return tcpip.FullAddress{NIC: nic, Addr: tcpip.AddrFrom4(addr.Addr().As4()), Port: addr.Port()}
+	return tcpip.FullAddress{
+		NIC:  nic,
+		Addr: tcpip.AddrFrom4(addr.Addr().As4()),
+		Port: addr.Port(),
+	}
 }
 
-// ends are the sides of a connection that a container opens.
+// ends returns the sides of a connection that a container opens.
 func ends(id stack.TransportEndpointID) (from, to netip.AddrPort) {
 	return netip.AddrPortFrom(netip.AddrFrom4(id.RemoteAddress.As4()), id.RemotePort),
 		netip.AddrPortFrom(netip.AddrFrom4(id.LocalAddress.As4()), id.LocalPort)

@@ -16,7 +16,7 @@ import (
 
 const dnsPort = 53
 
-// dnsAt is where containers ask.
+// dnsAt returns where containers ask.
 func (s *server) dnsAt() netip.AddrPort { return netip.AddrPortFrom(s.gateway, dnsPort) }
 
 // answerDNS answers the container's questions at the gateway: those for a container by its names, all others by the
@@ -39,7 +39,8 @@ func (c *container) answerDNS() error {
 // mostServers is how many name servers are asked, as by the C library (resolv.conf(5)).
 const mostServers = 3
 
-// machineServers are the machine's name servers, as they are now. Without any, one is at the loopback (resolv.conf(5)).
+// machineServers returns the machine's name servers, as they are now. Without any, one is at the loopback
+// (resolv.conf(5)).
 func machineServers() []netip.AddrPort {
 	text, err := os.ReadFile("/etc/resolv.conf")
 	if err != nil && !os.IsNotExist(err) {
@@ -58,7 +59,7 @@ func machineServers() []netip.AddrPort {
 // ownTTL is how many seconds an answer for a container may be kept: containers come and go.
 const ownTTL = 5
 
-// ownAnswer is the answer to a question for a container, nil for any other.
+// ownAnswer returns the answer to a question for a container, nil for any other.
 func (s *server) ownAnswer(question []byte) []byte {
 	var p dnsmessage.Parser
 	head, err := p.Start(question)
@@ -69,6 +70,7 @@ func (s *server) ownAnswer(question []byte) []byte {
 	if err != nil || asked.Class != dnsmessage.ClassINET {
 		return nil
 	}
+
 	addr, ok := s.named(strings.TrimSuffix(asked.Name.String(), "."))
 	if !ok {
 		return nil
@@ -84,12 +86,18 @@ func (s *server) ownAnswer(question []byte) []byte {
 	if b.StartQuestions() != nil || b.Question(asked) != nil || b.StartAnswers() != nil {
 		return nil
 	}
+
 	if asked.Type == dnsmessage.TypeA || asked.Type == dnsmessage.TypeALL { // containers have no other addresses
-		record := dnsmessage.ResourceHeader{Name: asked.Name, Class: dnsmessage.ClassINET, TTL: ownTTL}
+		record := dnsmessage.ResourceHeader{
+			Name:  asked.Name,
+			Class: dnsmessage.ClassINET,
+			TTL:   ownTTL,
+		}
 		if b.AResource(record, dnsmessage.AResource{A: addr.As4()}) != nil {
 			return nil
 		}
 	}
+
 	answer, err := b.Finish()
 	if err != nil {
 		return nil

@@ -31,6 +31,7 @@ func TestBadRequest(t *testing.T) {
 	if err := s.answer(wire.Request{Begin: &wire.Begin{Subnet: netip.MustParsePrefix("172.30.208.1/20")}}, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	file := func() *os.File {
 		f, err := os.Open(os.DevNull)
 		if err != nil {
@@ -39,24 +40,53 @@ func TestBadRequest(t *testing.T) {
 		t.Cleanup(func() { _ = f.Close() })
 		return f
 	}
+
 	mac := "00:15:5d:00:00:02"
 	for name, tc := range map[string]struct {
 		request wire.Request
 		file    *os.File
 	}{
-		"nothing":                {wire.Request{}, nil},
-		"no device":              {wire.Request{Attach: &wire.Attach{ID: "a", Addr: netip.MustParseAddr("172.30.208.2"), MAC: mac, MTU: 1500}}, nil},
-		"no hardware address":    {wire.Request{Attach: &wire.Attach{ID: "a", Addr: netip.MustParseAddr("172.30.208.2"), MTU: 1500}}, file()},
-		"another subnet":         {wire.Request{Attach: &wire.Attach{ID: "a", Addr: netip.MustParseAddr("10.0.0.2"), MAC: mac, MTU: 1500}}, file()},
-		"the gateway's address":  {wire.Request{Attach: &wire.Attach{ID: "a", Addr: netip.MustParseAddr("172.30.208.1"), MAC: mac, MTU: 1500}}, file()},
-		"no address":             {wire.Request{Attach: &wire.Attach{ID: "a", MAC: mac, MTU: 1500}}, file()},
-		"a port of nobody":       {wire.Request{Publish: &wire.Publish{ID: "a", Protocol: wire.TCP, Port: 80}}, file()},
+		"nothing": {wire.Request{}, nil},
+		"no device": {wire.Request{Attach: &wire.Attach{
+			ID:   "a",
+			Addr: netip.MustParseAddr("172.30.208.2"),
+			MAC:  mac,
+			MTU:  1500,
+		}}, nil},
+		"no hardware address": {wire.Request{Attach: &wire.Attach{
+			ID:   "a",
+			Addr: netip.MustParseAddr("172.30.208.2"),
+			MTU:  1500,
+		}}, file()},
+		"another subnet": {wire.Request{Attach: &wire.Attach{
+			ID:   "a",
+			Addr: netip.MustParseAddr("10.0.0.2"),
+			MAC:  mac,
+			MTU:  1500,
+		}}, file()},
+		"the gateway's address": {wire.Request{Attach: &wire.Attach{
+			ID:   "a",
+			Addr: netip.MustParseAddr("172.30.208.1"),
+			MAC:  mac,
+			MTU:  1500,
+		}}, file()},
+		"no address": {wire.Request{Attach: &wire.Attach{
+			ID:  "a",
+			MAC: mac,
+			MTU: 1500,
+		}}, file()},
+		"a port of nobody": {wire.Request{Publish: &wire.Publish{
+			ID:       "a",
+			Protocol: wire.TCP,
+			Port:     80,
+		}}, file()},
 		"a file that is of none": {wire.Request{Detach: "a"}, file()},
 	} {
 		if err := s.answer(tc.request, tc.file); err == nil {
 			t.Errorf("%s: it was carried out", name)
 		}
 	}
+
 	if len(s.containers)+len(s.addrs) > 0 {
 		t.Errorf("there are containers: %v", s.containers)
 	}
@@ -80,6 +110,7 @@ func TestOwnAnswer(t *testing.T) {
 		}
 		return packed
 	}
+
 	for _, tc := range []struct {
 		name    string
 		kind    dnsmessage.Type
@@ -101,11 +132,13 @@ func TestOwnAnswer(t *testing.T) {
 		if !tc.known {
 			continue
 		}
+
 		var m dnsmessage.Message
 		if err := m.Unpack(reply); err != nil || m.ID != 7 || !m.Response || m.RCode != dnsmessage.RCodeSuccess ||
 			len(m.Answers) != tc.answers {
 			t.Errorf("%s %v: %v, %+v", tc.name, tc.kind, err, m)
 		}
+
 		for _, a := range m.Answers {
 			if body, ok := a.Body.(*dnsmessage.AResource); !ok || body.A != c.addr.As4() {
 				t.Errorf("%s is %v", tc.name, a.Body)
@@ -119,6 +152,7 @@ func TestOwnAnswer(t *testing.T) {
 			t.Errorf("the first %d bytes of a question are answered", n)
 		}
 	}
+
 	if reply := s.ownAnswer([]byte(strings.Repeat("\xc0", 64))); reply != nil {
 		t.Error("what is no question is answered")
 	}
@@ -134,6 +168,7 @@ func TestSlots(t *testing.T) {
 	if !two.take() || two.take() {
 		t.Error("another does not have the one that is left")
 	}
+
 	one.free()
 	if !two.take() || one.take() {
 		t.Error("what was freed is not there for another, or for two")
@@ -159,6 +194,7 @@ func TestAttachTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
+
 	attach := func(id, addr string) error {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
@@ -169,6 +205,7 @@ func TestAttachTwice(t *testing.T) {
 			ID: id, Addr: netip.MustParseAddr(addr), MAC: "00:15:5d:00:00:02", MTU: 1500,
 		}}, os.NewFile(uintptr(fds[0]), "tap"))
 	}
+
 	if err := attach("a", "172.30.208.2"); err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +215,7 @@ func TestAttachTwice(t *testing.T) {
 	if err := s.answer(wire.Request{Detach: "b"}, nil); err != nil {
 		t.Fatal(err)
 	}
+
 	if c := s.peer(netip.MustParseAddr("172.30.208.2")); c == nil || c != s.containers["a"] {
 		t.Error("the container has lost its address")
 	}

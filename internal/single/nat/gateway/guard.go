@@ -42,10 +42,12 @@ func (g guard) check(to netip.Addr) error {
 		isCloudService(to):
 		return fmt.Errorf("%s: %w", to, errGuarded)
 	}
+
 	routes, err := netlink.RouteGet(to.AsSlice())
 	if err != nil {
 		return fmt.Errorf("%s: %w", to, err)
 	}
+
 	for _, r := range routes {
 		if r.Type != unix.RTN_UNICAST {
 			return fmt.Errorf("%s: %w", to, errGuarded)
@@ -54,9 +56,11 @@ func (g guard) check(to netip.Addr) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", to, err)
 		}
+
 		if strings.HasPrefix(link.Attrs().Alias, g.clusters) {
 			return fmt.Errorf("%s: %w", to, errGuarded)
 		}
 	}
+
 	return nil
 }

@@ -36,7 +36,7 @@ type inside struct {
 	once sync.Once
 }
 
-// newInside is the connection of an endpoint, which takes over a slot that was taken.
+// newInside returns the connection of an endpoint, which takes over a slot that was taken.
 func (c *container) newInside(queue *waiter.Queue, endpoint tcpip.Endpoint, taken slots) *inside {
 	endpoint.SocketOptions().SetKeepAlive(true)
 	return &inside{
@@ -68,11 +68,13 @@ func (i *inside) Close() error {
 func (i *inside) outlast(notice <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(i.container.life, endPatience)
 	defer cancel()
+
 	for {
 		switch tcp.EndpointState(i.endpoint.State()) {
 		case tcp.StateClose, tcp.StateError:
 			return
 		}
+
 		select {
 		case <-notice:
 		case <-ctx.Done():
@@ -121,6 +123,7 @@ func (c *container) connect(
 	if failed == nil {
 		failed = endpoint.Connect(at(netip.AddrPortFrom(c.addr, port)))
 	}
+
 	if _, started := failed.(*tcpip.ErrConnectStarted); started {
 		select {
 		case <-notice:
@@ -134,6 +137,7 @@ func (c *container) connect(
 		endpoint.Close()
 		return nil, errors.New(failed.String())
 	}
+
 	return endpoint, nil
 }
 
@@ -166,5 +170,5 @@ func (h *handed) Accept() (net.Conn, error) {
 // Close does nothing: the listener ends with the container.
 func (h *handed) Close() error { return nil }
 
-// Addr is where it listens.
+// Addr returns where it listens.
 func (h *handed) Addr() net.Addr { return h.addr }

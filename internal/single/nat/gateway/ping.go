@@ -28,6 +28,7 @@ func (c *container) forwardPing(id stack.TransportEndpointID, pkt *stack.PacketB
 	if len(message) < header.ICMPv4MinimumSize {
 		return true
 	}
+
 	to := netip.AddrFrom4(id.LocalAddress.As4())
 	if c.server.subnet.Contains(to) {
 		if peer := c.server.peer(to); peer != nil && peer != c && isPing(message.Type()) {
@@ -35,6 +36,7 @@ func (c *container) forwardPing(id stack.TransportEndpointID, pkt *stack.PacketB
 		}
 		return true
 	}
+
 	if message.Type() != header.ICMPv4Echo || !c.pings.take() {
 		return true
 	}
@@ -44,6 +46,7 @@ func (c *container) forwardPing(id stack.TransportEndpointID, pkt *stack.PacketB
 			c.send(to, answer)
 		}
 	}()
+
 	return true
 }
 
@@ -68,6 +71,7 @@ func (c *container) ping(to netip.Addr, message header.ICMPv4) (header.ICMPv4, e
 	if _, err := conn.Write(message); err != nil {
 		return nil, err
 	}
+
 	answer := make(header.ICMPv4, len(message)+1)
 	for {
 		n, err := conn.Read(answer)
@@ -82,8 +86,8 @@ func (c *container) ping(to netip.Addr, message header.ICMPv4) (header.ICMPv4, e
 	}
 }
 
-// pingSocket is a socket for pings to an address (icmp(7)). It takes no rights, but that the machine lets everybody ping
-// (net.ipv4.ping_group_range), as systemd has it.
+// pingSocket returns a socket for pings to an address (icmp(7)). It takes no rights, but that the machine lets
+// everybody ping (net.ipv4.ping_group_range), as systemd has it.
 func pingSocket(to netip.Addr) (net.Conn, error) {
 	const flags = unix.SOCK_DGRAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	fd, err := unix.Socket(unix.AF_INET, flags, unix.IPPROTO_ICMP)
@@ -92,6 +96,7 @@ func pingSocket(to netip.Addr) (net.Conn, error) {
 	}
 	file := os.NewFile(uintptr(fd), "ping")
 	defer file.Close()
+
 	if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: to.As4()}); err != nil {
 		return nil, err
 	}

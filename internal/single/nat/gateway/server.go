@@ -76,6 +76,7 @@ func newServer() *server {
 func serve(engine *wire.Conn) error {
 	s := newServer()
 	defer s.close()
+
 	for {
 		var r wire.Request
 		file, err := engine.Receive(&r)
@@ -85,6 +86,7 @@ func serve(engine *wire.Conn) error {
 		if err != nil {
 			return err
 		}
+
 		var answer wire.Answer
 		if err := s.answer(r, file); err != nil {
 			answer.Error = err.Error()
@@ -100,11 +102,13 @@ func (s *server) answer(r wire.Request, file *os.File) error {
 	if (r.Attach != nil || r.Publish != nil) == (file == nil) {
 		return errors.New("a request has a file that it does not need, or none that it needs")
 	}
+
 	switch {
 	case r.Begin != nil:
 		s.subnet, s.gateway = r.Begin.Subnet.Masked(), r.Begin.Subnet.Addr()
 		s.guard = guard{clusters: r.Begin.Clusters}
 		return nil
+
 	case r.Attach != nil:
 		return s.attach(*r.Attach, file)
 	case r.Publish != nil:
@@ -116,12 +120,14 @@ func (s *server) answer(r wire.Request, file *os.File) error {
 			return fmt.Errorf("publish a port of container %q: there is none", r.Publish.ID)
 		}
 		return c.publish(*r.Publish, file)
+
 	case r.Rename != nil:
 		return s.rename(*r.Rename)
 	case r.Detach != "":
 		s.detach(r.Detach)
 		return nil
 	}
+
 	return errors.New("a request asks for nothing")
 }
 
@@ -169,14 +175,14 @@ func (s *server) close() {
 	}
 }
 
-// peer is the container with an address, nil if there is none.
+// peer returns the container with an address, nil if there is none.
 func (s *server) peer(addr netip.Addr) *container {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.addrs[addr]
 }
 
-// named is the address of the container with a name, as DNS has it, in any case; of several the lowest.
+// named returns the address of the container with a name, as DNS has it, in any case; of several the lowest.
 func (s *server) named(name string) (found netip.Addr, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -28,6 +28,7 @@ func (c *container) forwardTCP(r *tcp.ForwarderRequest) {
 		r.Complete(false) // it asks again
 		return
 	}
+
 	from, to := ends(r.ID())
 	if to == c.server.dnsAt() {
 		if own := c.accept(r); own != nil {
@@ -45,6 +46,7 @@ func (c *container) forwardTCP(r *tcp.ForwarderRequest) {
 		c.outgoing.free()
 		return
 	}
+
 	own := c.accept(r)
 	if own == nil {
 		_ = out.Close()
@@ -93,6 +95,7 @@ func (c *container) dial(ctx context.Context, from, to netip.AddrPort) (stream, 
 	if err != nil {
 		return nil, err
 	}
+
 	tcpConn, ok := conn.(*net.TCPConn)
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%s: no connection of TCP", to), conn.Close())
@@ -145,6 +148,7 @@ func (c *container) serveTCP(file *os.File, port uint16) error {
 	if !c.keep(listener) {
 		return net.ErrClosed
 	}
+
 	go func() {
 		defer c.drop(listener)
 		for {
@@ -158,6 +162,7 @@ func (c *container) serveTCP(file *os.File, port uint16) error {
 			go c.accepted(conn, port)
 		}
 	}()
+
 	return nil
 }
 

@@ -110,6 +110,7 @@ func (c *container) forwardUDP(r *udp.ForwarderRequest) bool {
 		c.flowsOut.free()
 		return errors.Is(err, errBusy)
 	}
+
 	queue := &waiter.Queue{}
 	endpoint, failed := r.CreateEndpoint(queue)
 	if failed != nil {
@@ -117,6 +118,7 @@ func (c *container) forwardUDP(r *udp.ForwarderRequest) bool {
 		_ = out.Close()
 		return true
 	}
+
 	go func() {
 		defer c.flowsOut.free()
 		c.flow(newInsideUDP(queue, endpoint), out)
@@ -133,6 +135,7 @@ func (c *container) dialUDP(from, to netip.AddrPort) (datagrams, error) {
 		}
 		return peer.dialInUDP(from.Addr(), to.Port())
 	}
+
 	if err := c.server.guard.check(to.Addr()); err != nil {
 		return nil, err
 	}
@@ -140,6 +143,7 @@ func (c *container) dialUDP(from, to netip.AddrPort) (datagrams, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -171,6 +175,7 @@ func (c *container) dialInUDP(from netip.Addr, port uint16) (datagrams, error) {
 		c.flowsIn.free()
 		return nil, errors.New(failed.String())
 	}
+
 	failed = endpoint.Bind(at(netip.AddrPortFrom(from, 0)))
 	if failed == nil {
 		failed = endpoint.Connect(at(netip.AddrPortFrom(c.addr, port)))
@@ -180,6 +185,7 @@ func (c *container) dialInUDP(from netip.Addr, port uint16) (datagrams, error) {
 		c.flowsIn.free()
 		return nil, errors.New(failed.String())
 	}
+
 	return &incomingUDP{newInsideUDP(queue, endpoint), sync.OnceFunc(c.flowsIn.free)}, nil
 }
 
@@ -221,14 +227,22 @@ func (c *container) serveUDP(file *os.File, port uint16) error {
 	if !ok {
 		return errors.Join(errors.New("it is no socket of UDP"), packets.Close())
 	}
+
 	if !c.keep(socket) {
 		return net.ErrClosed
 	}
-	p := &publishedUDP{container: c, socket: socket, port: port, clients: map[netip.AddrPort]datagrams{}}
+	p := &publishedUDP{
+		container: c,
+		socket:    socket,
+		port:      port,
+		clients:   map[netip.AddrPort]datagrams{},
+	}
+
 	go func() {
 		defer c.drop(socket)
 		p.serve()
 	}()
+
 	return nil
 }
 
@@ -258,7 +272,7 @@ func (p *publishedUDP) serve() {
 	}
 }
 
-// inside is the socket by which a client's packets go to the container, nil if there are too many.
+// inside returns the socket by which a client's packets go to the container, nil if there are too many.
 func (p *publishedUDP) inside(client netip.AddrPort) datagrams {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -280,6 +294,7 @@ func (p *publishedUDP) answers(client netip.AddrPort, inside datagrams) {
 	defer context.AfterFunc(p.container.life, closing)()
 	idle := time.AfterFunc(flowIdle, closing)
 	defer idle.Stop()
+
 	for {
 		err := inside.receive(func(packet []byte) {
 			idle.Reset(flowIdle)
@@ -289,6 +304,7 @@ func (p *publishedUDP) answers(client netip.AddrPort, inside datagrams) {
 			break
 		}
 	}
+
 	p.mu.Lock()
 	delete(p.clients, client)
 	p.mu.Unlock()

@@ -132,6 +132,7 @@ func (c *Conn) Send(message any, file syscall.Conn) error {
 	if len(text) > largest {
 		return fmt.Errorf("%w: it has %d bytes, more than %d", ErrTooLong, len(text), largest)
 	}
+
 	if file == nil {
 		_, _, err = c.unix.WriteMsgUnix(text, nil, nil)
 		return err
@@ -159,6 +160,7 @@ func (c *Conn) Receive(message any) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if n == 0 && file == nil {
 		return nil, io.EOF
 	}
@@ -170,10 +172,11 @@ func (c *Conn) Receive(message any) (*os.File, error) {
 	if err != nil && file != nil {
 		err = errors.Join(err, file.Close())
 	}
+
 	return file, err
 }
 
-// fileOf is the file that came with a message.
+// fileOf returns the file that came with a message.
 func fileOf(control []byte) (*os.File, error) {
 	if len(control) == 0 {
 		return nil, nil //nolint:nilnil // most messages have none
@@ -182,6 +185,7 @@ func fileOf(control []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for _, m := range messages {
 		fds, err := unix.ParseUnixRights(&m)
 		if err == nil && len(fds) == 1 {
@@ -189,5 +193,6 @@ func fileOf(control []byte) (*os.File, error) {
 			return os.NewFile(uintptr(fds[0]), "received"), nil
 		}
 	}
+
 	return nil, errors.New("a message has something that is no file")
 }

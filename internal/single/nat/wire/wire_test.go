@@ -19,6 +19,7 @@ func TestConn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -32,6 +33,7 @@ func TestConn(t *testing.T) {
 	if err := engine.Send(Request{Attach: &Attach{ID: "one", Names: []string{"a"}}}, w); err != nil {
 		t.Fatal(err)
 	}
+
 	var got Request
 	sent, err := gateway.Receive(&got)
 	if err != nil || sent == nil || got.Attach == nil || got.Attach.ID != "one" {
@@ -40,6 +42,7 @@ func TestConn(t *testing.T) {
 	if err := errors.Join(w.Close(), sent.Close()); err != nil {
 		t.Fatal(err)
 	}
+
 	if text, err := io.ReadAll(r); err != nil || len(text) > 0 { // it was the same pipe, and its last writer
 		t.Errorf("%q, %v", text, err)
 	}
@@ -68,6 +71,7 @@ func TestConn(t *testing.T) {
 	if _, err := gateway.Receive(&got); !errors.Is(err, io.EOF) {
 		t.Errorf("after the end: %v", err)
 	}
+
 	if null, err := os.Open(os.DevNull); err == nil {
 		defer null.Close()
 		if _, err := Open(null); err == nil {

@@ -133,6 +133,7 @@ func (f File) exports(b *builder) pe.DataDirectory {
 	for _, n := range names {
 		at = append(at, b.text(n))
 	}
+
 	functions := b.here()
 	for range names {
 		b.put(uint32(Base))
@@ -144,6 +145,7 @@ func (f File) exports(b *builder) pe.DataDirectory {
 	for i := range names {
 		b.put(uint16(i))
 	}
+
 	dir := pe.DataDirectory{VirtualAddress: b.here(), Size: 40}
 	n := uint32(len(names))
 	b.put(uint64(0), uint32(0), uint32(0), uint32(1), n, n, functions, pointers, ordinals)

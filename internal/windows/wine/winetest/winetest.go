@@ -58,6 +58,7 @@ func New(t *testing.T, shims ...string) *Prefix {
 			wine.SZ("ProductName", "Windows Server 2022 Datacenter"),
 		},
 	}}
+
 	if err := wine.EditHive(filepath.Join(p.Dir, "system.reg"), keys); err != nil {
 		t.Fatal(err)
 	}

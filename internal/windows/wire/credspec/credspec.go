@@ -74,6 +74,7 @@ func Parse(text string) (Spec, error) {
 	if !slices.ContainsFunc(s.CmsPlugins, func(p string) bool { return strings.EqualFold(p, plugin) }) {
 		return Spec{}, fmt.Errorf("CmsPlugins does not name %q", plugin)
 	}
+
 	if err := s.DomainJoinConfig.check(); err != nil {
 		return Spec{}, err
 	}

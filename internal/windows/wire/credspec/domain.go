@@ -96,6 +96,7 @@ func ParseDomain(text []byte) (Domain, error) {
 			}
 		}
 	}
+
 	if d.DNSName == "" || d.NetBiosName == "" {
 		return Domain{}, fmt.Errorf("read domain of the container: %q names none", short(string(text)))
 	}

@@ -56,11 +56,13 @@ func TestHear(t *testing.T) {
 			}
 			continue
 		}
+
 		refusal, ok := errors.AsType[*hostcall.Refusal](err)
 		if !ok || refusal.Code != 5 || !strings.HasPrefix(refusal.Words, want) {
 			t.Errorf("%.40s: %v, want %q", in, err, want)
 		}
 	}
+
 	if r, err := call().Hear(strings.NewReader(`{"do":"give"}`), true); err != nil || r.Do != "give" {
 		t.Errorf("the operator: %+v, %v", r, err)
 	}

@@ -153,6 +153,7 @@ func (r *Request) Check() error {
 	if err := r.checkNames(); err != nil {
 		return err
 	}
+
 	chap := false
 	switch r.Authentication {
 	case "":
@@ -206,6 +207,7 @@ func (r *Request) checkNames() (err error) {
 		if r.Target == "" {
 			return errors.New("the target is not named")
 		}
+
 	case Disconnect, Rescan, Register, Unregister:
 		if r.Session == "" {
 			return errors.New("the session is not named")

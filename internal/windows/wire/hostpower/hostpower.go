@@ -49,6 +49,7 @@ func Ask(file string, r Request) error {
 	if err != nil {
 		return fmt.Errorf("ask for the host's end: %w", err)
 	}
+
 	if _, err := f.Write(text); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(file))
 	}
@@ -84,6 +85,7 @@ func Read(drive string) (r Request, ok bool, err error) {
 	if err != nil {
 		return r, false, err
 	}
+
 	if err := json.Unmarshal(text, &r); err != nil {
 		return r, false, fmt.Errorf("read %q in %q: %w", Path, drive, err)
 	}

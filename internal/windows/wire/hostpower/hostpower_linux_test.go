@@ -63,6 +63,7 @@ func TestHostile(t *testing.T) {
 	text := func(text string) func(file string) error {
 		return func(file string) error { return os.WriteFile(file, []byte(text), 0o600) }
 	}
+
 	for name, make := range map[string]func(file string) error{
 		"text": text("now"),
 		"long": text(strings.Repeat(" ", 1<<20) + "{}"),

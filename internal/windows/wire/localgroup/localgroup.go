@@ -159,6 +159,7 @@ func Read(file string) (Groups, error) {
 		if len(fields) < 2 || !valid(fields[0]) {
 			return nil, fmt.Errorf("read local groups: %q is no line of %s", line, file)
 		}
+
 		groups = append(groups, Group{
 			Name:    fields[0],
 			Comment: fields[1],

@@ -48,6 +48,7 @@ func hear(conn net.Conn) (User, string, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return "", "", err
 	}
+
 	var line strings.Builder
 	for b := make([]byte, 1); ; {
 		if _, err := io.ReadFull(conn, b); err != nil {

@@ -45,6 +45,7 @@ func admits(conn net.Conn) error {
 	if !ok {
 		return fmt.Errorf("%T has no handle", conn)
 	}
+
 	const parts = windows.OWNER_SECURITY_INFORMATION | windows.GROUP_SECURITY_INFORMATION |
 		windows.DACL_SECURITY_INFORMATION
 	sd, err := windows.GetSecurityInfo(windows.Handle(pipe.Fd()), windows.SE_KERNEL_OBJECT, parts)
@@ -87,6 +88,7 @@ func unprivileged() (windows.Token, error) {
 	if r == 0 {
 		return 0, fmt.Errorf("make a token of a user: %w", err)
 	}
+
 	defer less.Close()
 
 	if err := windows.DuplicateTokenEx(less, windows.TOKEN_ALL_ACCESS, nil, windows.SecurityIdentification,
@@ -104,6 +106,7 @@ func accessCheck(sd *windows.SECURITY_DESCRIPTOR, token windows.Token, access ui
 	mapping := [4]uint32{
 		windows.FILE_GENERIC_READ, windows.FILE_GENERIC_WRITE, windows.FILE_GENERIC_EXECUTE, fileAllAccess,
 	}
+
 	var privileges [1024]byte
 	size := uint32(len(privileges))
 	var granted, allowed uint32

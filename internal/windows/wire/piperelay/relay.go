@@ -77,6 +77,7 @@ func Parse(args []string) (Options, error) {
 		default:
 			return o, fmt.Errorf("unknown option %q", args[0])
 		}
+
 		args = args[2:]
 	}
 
@@ -95,6 +96,7 @@ func Parse(args []string) (Options, error) {
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	ended := make(chan error, len(o.Relays))
 	for _, r := range o.Relays {
 		l, err := listen(ctx, r.Listen, o.Security)
@@ -111,6 +113,7 @@ func Run(ctx context.Context, o Options) error {
 			return fmt.Errorf("set event %q: %w", o.Event, err)
 		}
 	}
+
 	var err error
 	select {
 	case <-ctx.Done():

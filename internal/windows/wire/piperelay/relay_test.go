@@ -53,6 +53,7 @@ func TestParse(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("options (-want +got):\n%s", diff)
 			}
+
 			if again := strings.Join(got.Args(), " "); again != tt.args {
 				t.Errorf("as arguments %q, want %q", again, tt.args)
 			}
@@ -77,6 +78,7 @@ func start(t *testing.T) (from, to string) {
 			t.Error(err)
 		}
 	})
+
 	return from, to
 }
 
@@ -92,6 +94,7 @@ func dial(t *testing.T, path string) net.Conn {
 			}
 			return conn
 		}
+
 		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) { // bound, and not listening yet
 			t.Fatal(err)
 		}

@@ -20,12 +20,14 @@ func AwaitStop(s Life) (Status, error) { return Await(s, Running, Paused, StopPe
 func Await(s Life, pending ...uint32) (Status, error) {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
+
 	since, last := time.Now(), uint32(0)
 	for {
 		is, err := s.Status()
 		if err != nil || !slices.Contains(pending, is.State) {
 			return is, err
 		}
+
 		if is.CheckPoint != last {
 			since, last = time.Now(), is.CheckPoint
 		}

@@ -215,6 +215,7 @@ func (h handle) SetFailure(f Failure) error {
 	for i, a := range f.Actions {
 		actions[i] = windows.SC_ACTION{Type: a.Type, Delay: a.Delay}
 	}
+
 	if f.Actions != nil { // an address and a count of 0: no actions
 		info.ActionsCount, info.Actions = uint32(len(actions)), &actions[:1][0] // there are few
 	}

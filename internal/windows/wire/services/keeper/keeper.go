@@ -68,6 +68,7 @@ func Run(ctx context.Context, m services.Manager, system System, o Options, out 
 	if err := k.openLog(); err != nil {
 		return err
 	}
+
 	defer func() { _ = k.log.Close() }() // it was read
 
 	if err := k.say(Starting); err != nil {
@@ -211,6 +212,7 @@ func (k *keeper) keep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+
 		// A run may begin and end between two looks: its exit code tells it from the one before.
 		if is.State != last.State || is.PID != last.PID || is.Exit != last.Exit {
 			last = is
@@ -234,6 +236,7 @@ func (k *keeper) look(last services.Status) (services.Status, error) {
 		k.ended = nil
 	default:
 	}
+
 	if k.ended != nil && time.Since(k.asked) < askEvery {
 		return last, nil
 	}
@@ -242,6 +245,7 @@ func (k *keeper) look(last services.Status) (services.Status, error) {
 	if err != nil {
 		return is, err
 	}
+
 	k.asked = time.Now()
 	switch {
 	case is.State != services.Running || is.PID == 0:
@@ -251,6 +255,7 @@ func (k *keeper) look(last services.Status) (services.Status, error) {
 			k.ended = nil // it has ended meanwhile, and the next look says so
 		}
 	}
+
 	return is, nil
 }
 

@@ -83,6 +83,7 @@ func TestRunMakesTheService(t *testing.T) {
 			if a := made.Failure.Actions; len(a) != 1 || a[0].Type != services.ActionRestart {
 				t.Errorf("failure actions %v", a)
 			}
+
 			if stopped := slices.Contains(made.Controls, services.ControlStop); stopped != (there != nil) {
 				t.Errorf("it was told %v", made.Controls)
 			}
@@ -147,6 +148,7 @@ func TestRunTellsOfAStopSoonAfterAFailure(t *testing.T) {
 		service := &servicestest.Service{Service: services.Service{
 			Name: "kubelet", Status: services.Status{State: services.Stopped},
 		}}
+
 		o := options(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -160,6 +162,7 @@ func TestRunTellsOfAStopSoonAfterAFailure(t *testing.T) {
 			synctest.Wait()
 			service.Status = services.Status{State: services.Stopped, Exit: exit}
 		}
+
 		time.Sleep(5 * time.Second)
 		cancel()
 		if err := <-ended; err != nil {
@@ -210,6 +213,7 @@ func TestRunAsksSeldom(t *testing.T) {
 		service := &servicestest.Service{Service: services.Service{
 			Name: "kubelet", Status: services.Status{State: services.Stopped},
 		}}
+
 		o, asked, known := options(t), 0, processes{system{}, map[uint32]chan struct{}{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -217,6 +221,7 @@ func TestRunAsksSeldom(t *testing.T) {
 			m := counting{&servicestest.Manager{Services: []*servicestest.Service{service}}, &asked}
 			ended <- keeper.Run(ctx, m, known, o, io.Discard)
 		}()
+
 		state := func() string {
 			t.Helper()
 			text, err := os.ReadFile(o.State)
@@ -253,6 +258,7 @@ func TestRunAsksSeldom(t *testing.T) {
 		if state() != keeper.Stopped {
 			t.Errorf("its state is %q a second after it was stopped", state())
 		}
+
 		before := asked
 		service.Status = services.Status{State: services.Running, PID: 16} // a person starts it
 		time.Sleep(time.Second)

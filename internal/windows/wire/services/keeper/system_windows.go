@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/services"
 )
 
-// Local is this Windows.
+// Local returns this Windows.
 func Local() System { return local{} }
 
 type local struct{}

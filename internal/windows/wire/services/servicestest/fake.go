@@ -164,6 +164,7 @@ func (h handle) Start(args []string) error {
 		Accepts: services.AcceptStop | services.AcceptShutdown,
 		PID:     7,
 	}
+
 	return nil
 }
 
@@ -224,6 +225,7 @@ func (s *Service) change(c services.Change) {
 			*one.to = text(one.from)
 		}
 	}
+
 	if c.Needs != nil {
 		s.Config.Needs = c.Needs
 	}
