@@ -59,7 +59,6 @@ func TestScriptsOfTheField(t *testing.T) {
 		fmt.Fprintf(w, "%s\tyes\t%s\n", name, more)
 		return nil
 	})
-
 	if err != nil || all == 0 {
 		t.Fatalf("read the scripts below %s: %d found, %v", folder, all, err)
 	}

@@ -91,7 +91,6 @@ func measure(root string, depth int, tests bool) (map[string]*counts, error) {
 
 		return rooms[room].add(relative, source)
 	})
-
 	if err != nil {
 		return nil, err
 	}

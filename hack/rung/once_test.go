@@ -48,7 +48,6 @@ func TestOnceIsSaid(t *testing.T) {
 			}
 		}
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

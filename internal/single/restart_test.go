@@ -4,10 +4,13 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // TestRestarts: by itself, and with a new engine, each policy has those containers begin anew that Docker's does.
 func TestRestarts(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	ended := Container{Started: time.Now(), Finished: time.Now()}
 	for _, tt := range []struct {
 		policy       string
@@ -46,6 +49,7 @@ func TestRestarts(t *testing.T) {
 
 // TestRestartPauses doubles up to a minute, and forgets that after a long run.
 func TestRestartPauses(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	last := time.Duration(0)
 	for _, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200, 60000, 60000} {
 		last = pauseAfter(last, time.Second)
@@ -60,6 +64,7 @@ func TestRestartPauses(t *testing.T) {
 
 // TestRegisterRestarts counts what begins by itself, and keeps a person's word over a restart of the engine.
 func TestRegisterRestarts(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	p := At(t.TempDir(), "")
 	r := opened(t, p)
 	ask := Run{

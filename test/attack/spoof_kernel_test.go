@@ -227,7 +227,6 @@ func unprivileged(t *testing.T, ns string, from netip.Addr, to netip.AddrPort, t
 
 		return unix.Sendto(fd, []byte(text), 0, dest)
 	})
-
 	if err != nil {
 		t.Log(err)
 	}

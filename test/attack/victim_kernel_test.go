@@ -74,7 +74,6 @@ func look(t *testing.T, dir string) string {
 		fmt.Fprintln(&all)
 		return nil
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,6 @@ func tree(t *testing.T, dir string) map[string]string {
 
 		return nil
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

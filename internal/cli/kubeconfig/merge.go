@@ -60,7 +60,6 @@ func Merge(ctx context.Context, target Target, name, cluster string, config *cli
 		file.CurrentContext = name
 		return nil
 	})
-
 	if err != nil {
 		return path, fmt.Errorf("merge context %q into %q: %w", name, path, err)
 	}

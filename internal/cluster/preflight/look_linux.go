@@ -243,7 +243,6 @@ func tryNetwork(ctx context.Context, nft string) map[string]error {
 
 		return nil
 	})
-
 	if err != nil {
 		tried["a network namespace"] = err
 	}

@@ -46,7 +46,6 @@ func generation(ns string) (number uint32, err error) {
 
 		return errors.New("no number in the answer")
 	})
-
 	if err != nil {
 		return 0, fmt.Errorf("ask for the generation of nftables: %w", err)
 	}

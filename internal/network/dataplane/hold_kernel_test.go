@@ -182,7 +182,6 @@ func TestHeldPortsAreNotEphemeral(t *testing.T) {
 
 		return nil
 	})
-
 	if err != nil {
 		t.Error(err)
 	}

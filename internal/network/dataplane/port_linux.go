@@ -387,7 +387,6 @@ func (p *space) ensureMacvlanPort(ctx context.Context, h *netlink.Handle, s *por
 
 		return configure(pod, s)
 	})
-
 	if err != nil {
 		return err
 	}
@@ -463,7 +462,6 @@ func (p *Plane) Stats(_ context.Context, port string) (netplan.Stats, error) {
 			return err
 		})
 	})
-
 	if err != nil {
 		return st, fmt.Errorf("read statistics of endpoint %s: %w", port, err)
 	}

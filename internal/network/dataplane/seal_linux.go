@@ -53,7 +53,6 @@ func (t *table) list() (sum []byte, err error) {
 
 		return nil
 	})
-
 	if err != nil {
 		return nil, fmt.Errorf("look at nftables table %q: %w", tableName, err)
 	}

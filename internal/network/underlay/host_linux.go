@@ -129,7 +129,6 @@ func (u *Underlay) ensureHostLink(pin, port string) error {
 				PeerNamespace: netlink.NsFd(int(ns.Fd())),
 			})
 		})
-
 		if err != nil {
 			return fmt.Errorf("make link: %w", err)
 		}

@@ -64,7 +64,6 @@ func (u *Underlay) AddOutside(ctx context.Context, o Outside) error {
 
 		return nil
 	})
-
 	if err != nil {
 		return fmt.Errorf("add %q to the underlay: %w", o.Name, err)
 	}

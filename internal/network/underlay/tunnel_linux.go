@@ -128,7 +128,6 @@ func (u *Underlay) makeTunnel() error {
 		}
 		return h.LinkSetNsFd(link, int(fabric.Fd()))
 	})
-
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,6 @@ func (s *Store) Load(ctx context.Context, r io.Reader, opts LoadOptions) ([]Load
 
 		return nil
 	})
-
 	if err != nil {
 		return nil, fmt.Errorf("load image archive: %w", diskFull(err))
 	}

@@ -143,7 +143,6 @@ func (s *Store) fromRegistry(ctx context.Context, ref string, req Request, silen
 
 		return s.record(ctx, ref, desc, found.config.Digest.String(), nil)
 	})
-
 	if err != nil {
 		return Info{}, err
 	}

@@ -120,7 +120,6 @@ func scan(ctx context.Context, dir, target string, names naming, skip func(strin
 		files = append(files, f)
 		return nil
 	})
-
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)
 	}

@@ -173,7 +173,6 @@ func (o Options) writePacked(file, prefix string) (err error) {
 		own = append(own, name)
 		return nil
 	})
-
 	if err != nil {
 		return err
 	}

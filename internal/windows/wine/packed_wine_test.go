@@ -103,7 +103,6 @@ func contentOf(t *testing.T, dir string) map[string]string {
 		found[path[len(dir):]] = text
 		return nil
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -211,7 +211,6 @@ func TestBaseLayerIsSelfContained(t *testing.T) {
 
 		return nil
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,7 +151,6 @@ func (c *controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeReques
 			Created: time.Now(),
 		})
 	})
-
 	if err != nil {
 		return nil, err
 	}
@@ -340,7 +339,6 @@ func (c *controller) CreateSnapshot(ctx context.Context, r *csi.CreateSnapshotRe
 		shot.SizeBytes, shot.CreationTime = has.Size, timestamppb.New(has.Created)
 		return nil
 	})
-
 	if err != nil {
 		return nil, err
 	}

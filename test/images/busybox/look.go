@@ -165,7 +165,6 @@ func find(_ context.Context, c *call) int {
 			fmt.Fprintln(c.stdout, name)
 			return nil
 		})
-
 		if err != nil {
 			code = c.fail(err)
 		}

@@ -80,7 +80,6 @@ func Tree(t *testing.T, dir string, hidden ...string) string {
 
 		return nil
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}
