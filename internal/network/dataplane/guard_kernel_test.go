@@ -27,6 +27,7 @@ func TestGuard(t *testing.T) {
 			}
 
 			own, free := hold(t, ns, a.other), hold(t, ns, a.other)
+			own.answers(t, a.pod)
 			before := own.open(t, a.pod, dataplane.MostOfPod+10)
 			if len(before) != dataplane.MostOfPod+10 {
 				t.Fatalf("control: without the rules an address holds %d", len(before))
@@ -34,10 +35,13 @@ func TestGuard(t *testing.T) {
 			closeAll(before)
 
 			pods := []netip.Prefix{netip.MustParsePrefix(a.pods), {}}
-			for range 2 { // an agent that starts anew sets them anew
-				if err := dataplane.Guard(t.Context(), ns, pods, []uint16{own.port}); err != nil {
-					t.Fatal(err)
-				}
+			guard := func(pin string) error { return dataplane.Guard(t.Context(), pin, pods, []uint16{own.port}) }
+			if err := guard(ns); err != nil {
+				t.Fatal(err)
+			}
+			// An agent that starts anew sets them anew. It is in the host's namespace.
+			if err := netns.Do(ns, func() error { return guard("") }); err != nil {
+				t.Fatal(err)
 			}
 
 			held := own.open(t, a.pod, dataplane.MostOfPod+10)
@@ -53,12 +57,7 @@ func TestGuard(t *testing.T) {
 			}
 
 			closeAll(held)
-			var again []net.Conn
-			for deadline := time.Now().Add(10 * time.Second); len(again) == 0; <-time.After(50 * time.Millisecond) {
-				if again = own.open(t, a.pod, 1); time.Now().After(deadline) {
-					t.Fatal("the pod has closed its connections, and gets none")
-				}
-			}
+			own.answers(t, a.pod) // those that are closed count no more
 		})
 	}
 }
@@ -124,6 +123,20 @@ func (h holder) open(t *testing.T, from string, most int) (all []net.Conn) {
 	t.Cleanup(func() { closeAll(all) })
 
 	return all
+}
+
+// answers waits until an address gets a connection, and closes it: one that was just added takes a moment.
+func (h holder) answers(t *testing.T, from string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; <-time.After(50 * time.Millisecond) {
+		if got := h.open(t, from, 1); len(got) > 0 {
+			closeAll(got)
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s gets no connection to %s", from, h.addr)
+		}
+	}
 }
 
 // closeAll ends connections at once, without a time to wait.

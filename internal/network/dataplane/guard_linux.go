@@ -28,15 +28,23 @@ const (
 // waits hours for one that says nothing. ns is the pin of the host's network namespace, that of the calling process
 // when empty; pods are the subnets of pods.
 func Guard(ctx context.Context, ns string, pods []netip.Prefix, ports []uint16) error {
-	err := netns.Do(ns, func() error {
+	set := func() error {
 		nft, err := knftables.New(knftables.InetFamily, guardTable)
 		if err != nil {
 			return err
 		}
+
 		tx := nft.NewTransaction()
 		guard(tx, pods, ports)
 		return nft.Run(ctx, tx)
-	})
+	}
+
+	var err error
+	if ns == "" {
+		err = set()
+	} else {
+		err = netns.Do(ns, set)
+	}
 	if err != nil {
 		return fmt.Errorf("bound connections to the node's own ports: %w", err)
 	}
