@@ -29,7 +29,8 @@ type Container struct {
 	// End is how its program ended, Why says more: that the engine has ended with it. Both are said when Finished is.
 	End End
 	Why string
-	// Stopped says that a person has ended it, Restarts how often it has begun anew by itself since a person began it.
+	// Stopped says that a person has ended it, Restarts how often it has begun anew by itself, or
+	// tried to, since a person began it.
 	Stopped  bool `json:",omitempty"`
 	Restarts int  `json:",omitempty"`
 	// Log is the file of its log, beside which may be earlier ones.

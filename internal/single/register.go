@@ -145,6 +145,9 @@ func (r *register) again(k *container) error {
 	if !known || c.State() != Exited || r.live[k.id] != nil {
 		return refuse("container %s is not one that has ended", k.id)
 	}
+	if k.byItself && c.Stopped {
+		return refuse("container %s has been stopped", k.id)
+	}
 	k.anew = true
 	k.name, k.sources = c.Name, c.Sources
 	r.live[k.id] = k
@@ -181,7 +184,7 @@ func (r *register) begun(k *container) error {
 		c.Started, c.Finished = time.Now(), time.Time{}
 		c.End, c.Why = End{}, ""
 		c.Stopped = false
-		if c.Restarts++; !k.byItself {
+		if !k.byItself {
 			c.Restarts = 0
 		}
 
@@ -207,12 +210,47 @@ func (r *register) stopped(c Container) error {
 	return err
 }
 
-// notBegun notes why a container has not begun anew by itself.
-func (r *register) notBegun(id string, why error) {
-	_, _ = r.known.Update(id, func(c Container) (Container, error) { // the engine's log has it too
-		c.Why = "it did not begin anew: " + why.Error()
+// attempt counts that a container is about to begin anew by itself, and returns it. It is not due if somebody has it begin
+// or has stopped or removed it meanwhile, or if it has run again since it ended at that time.
+func (r *register) attempt(id string, ended time.Time) (c Container, due bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.live[id] != nil {
+		return c, false
+	}
+
+	c = r.note(id, func(c *Container) {
+		if due = c.restarts(false) && c.Finished.Equal(ended); due {
+			c.Restarts++
+		}
+	})
+	return c, due
+}
+
+// notBegun notes why a container has not begun anew by itself, and returns it.
+func (r *register) notBegun(id string, why error) Container {
+	return r.note(id, func(c *Container) {
+		if c.State() == Exited {
+			c.Why = "it did not begin anew: " + why.Error()
+		}
+	})
+}
+
+// revive notes that a new engine has a container begin anew, also if a person had stopped it.
+func (r *register) revive(id string) {
+	r.note(id, func(c *Container) { c.Stopped = false })
+}
+
+// note changes what is known of a container, and returns it: the zero value if nothing is. What cannot be written is known as long as this engine lives.
+func (r *register) note(id string, change func(*Container)) Container {
+	c, err := r.known.Update(id, func(c Container) (Container, error) {
+		change(&c)
 		return c, nil
 	})
+	if err != nil {
+		r.known.Hold(id, c)
+	}
+	return c
 }
 
 // openEnv returns the variables of the container's program that are no secrets.

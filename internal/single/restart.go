@@ -106,38 +106,59 @@ func nobody() *client {
 	}
 }
 
-// restart has a container that has ended begin anew after a pause, if it is to. It returns when it has begun, or when it
-// is clear that it will not.
-func (s *service) restart(id string, pause time.Duration, newEngine bool) {
+// restart has a container that has ended begin anew after a pause, and tries again if it cannot, each time after a longer
+// one. It returns when the container has begun, or when it is not to be tried any more. What has begun calls it at its
+// end; nothing else that cannot begin is tried again.
+func (s *service) restart(id string, pause time.Duration) {
 	c, known := s.register.get(id)
-	if !known || !c.restarts(newEngine) {
+	if !known || !c.restarts(false) {
 		return
 	}
+
+	for ended := c.Finished; s.rests(pause); pause = pauseAfter(pause, 0) {
+		c, due := s.register.attempt(id, ended)
+		if !due {
+			return
+		}
+		err := s.beginAgain(c, pause)
+		if err == nil || s.life.Err() != nil {
+			return
+		}
+
+		c = s.register.notBegun(id, err)
+		if !c.restarts(false) {
+			if c.State() == Exited && !c.Stopped { // else somebody has it run, or does not want it any more
+				s.options.Log.Warn("a container does not begin anew", "container", c.Name, "error", err)
+			}
+			return
+		}
+		s.options.Log.Warn("a container has not begun anew, and is tried again", "container", c.Name, "error", err,
+			"after", pauseAfter(pause, 0))
+	}
+}
+
+// rests lets a time pass. It reports whether the engine still lives.
+func (s *service) rests(pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-
 	select {
 	case <-timer.C:
+		return true
 	case <-s.life.Done():
-		return
+		return false
 	}
+}
 
-	c, known = s.register.get(id)
-	if !known || !c.restarts(newEngine) { // somebody has stopped or removed it meanwhile
-		return
-	}
-
+// beginAgain has a container that has ended begin anew by itself, after a pause. It returns when its program runs.
+func (s *service) beginAgain(c Container, pause time.Duration) error {
 	ask, err := askedAgain(c)
-	if err == nil {
-		err = s.begin(s.life, func() {}, nobody(), ask, id, func(k *container) error {
-			k.byItself, k.pause = true, pause
-			return s.register.again(k)
-		})
+	if err != nil {
+		return err
 	}
-	if err != nil && s.life.Err() == nil {
-		s.options.Log.Warn("a container does not begin anew", "container", c.Name, "error", err)
-		s.register.notBegun(id, err)
-	}
+	return s.begin(s.life, func() {}, nobody(), ask, c.ID, func(k *container) error {
+		k.byItself, k.pause = true, pause
+		return s.register.again(k)
+	})
 }
 
 // restartLeft has those containers begin anew that have ended with an earlier engine.
@@ -146,10 +167,11 @@ func (s *service) restartLeft() {
 		if !c.restarts(true) {
 			continue
 		}
+		s.register.revive(c.ID)
 		leave := s.idle.enter()
 		s.background.Go(func() {
 			defer leave()
-			s.restart(c.ID, 0, true)
+			s.restart(c.ID, 0)
 		})
 	}
 }

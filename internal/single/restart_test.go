@@ -1,11 +1,15 @@
 package single
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/base/logging"
 	"mullion.dev/mullion/internal/base/testrun"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // TestRestarts: by itself, and with a new engine, each policy has those containers begin anew that Docker's does.
@@ -84,8 +88,15 @@ func TestRegisterRestarts(t *testing.T) {
 		ask:      ask,
 		byItself: true,
 	}
+	ended, _ := r.get("aaaa")
+	if _, due := r.attempt("aaaa", ended.Finished); !due {
+		t.Error("it is not to begin anew")
+	}
 	if err := errors.Join(r.again(again), r.begun(again)); err != nil {
 		t.Fatal(err)
+	}
+	if _, due := r.attempt("aaaa", ended.Finished); due {
+		t.Error("one that runs is to begin anew")
 	}
 
 	if c, _ := r.get("aaaa"); c.Restarts != 1 || c.Stopped || c.restarts(false) {
@@ -104,5 +115,95 @@ func TestRegisterRestarts(t *testing.T) {
 	r = opened(t, p)
 	if c, _ := r.get("aaaa"); c.restarts(true) || !c.Stopped {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestCannotRestart has containers that cannot begin anew: without Windows, and with a folder that is gone. Each is tried
+// as often as its policy has it, what is tried is counted and said, and the engine is idle when none is tried any more.
+func TestCannotRestart(t *testing.T) {
+	testrun.Once(t, testrun.Order)
+	for what, fault := range map[string]error{"no room": errors.New("no Windows"), "not made": nil} {
+		t.Run(what, func(t *testing.T) {
+			var log strings.Builder
+			s := served(t)
+			s.options.Log = logging.New(&log, logging.Info)
+			idle, cancel := context.WithCancel(t.Context())
+			s.idle = newIdle(time.Millisecond, cancel)
+
+			made := make(chan struct{})
+			close(made)
+			s.rooms = map[string]*room{winver.Default(): {made: made, err: fault}}
+			s.running = map[*container]struct{}{}
+
+			ends := func(id, policy string) {
+				t.Helper()
+				r, err := ParseRestart(policy)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ask := Run{
+					Name:    policy[:2] + id,
+					Keep:    true,
+					Network: None,
+					Restart: r,
+					Mounts:  []Mount{{Source: "/nowhere/at/all", Target: `C:\x`}},
+				}
+				if err := s.register.over(begun(t, s.register, id, ask), End{Code: 3}, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			ends("aaaa", "on-failure:2")
+			if got := refused(t, s, `{"Start":"aaaa"}`); got.Code != CodeFailed {
+				t.Errorf("a person is told %+v", got)
+			}
+			s.background.Wait()
+			if c, _ := s.register.get("aaaa"); c.Restarts != 0 || c.Why != "" {
+				t.Errorf("after a person's start: %+v", c)
+			}
+
+			s.restartLeft()
+			s.background.Wait()
+			c, _ := s.register.get("aaaa")
+			if c.Restarts != 2 || !strings.Contains(c.Why, "it did not begin anew: ") {
+				t.Errorf("%d attempts, %q", c.Restarts, c.Why)
+			}
+			if n := strings.Count(log.String(), "does not begin anew"); n != 1 {
+				t.Errorf("%d times that it does not begin:\n%s", n, &log)
+			}
+
+			select {
+			case <-idle.Done():
+			case <-time.After(20 * time.Second):
+				t.Error("the engine is not idle")
+			}
+
+			ends("bbbb", "always")
+			c, _ = s.register.get("bbbb")
+			if err := s.register.stopped(c); err != nil {
+				t.Fatal(err)
+			}
+			s.restartLeft()
+			awaitAttempts(t, s, "bbbb", 3)
+			if got := asked(t, s, `{"Stop":{"Container":"bbbb"}}`); len(got) != 1 || !got[0].Done {
+				t.Errorf("%+v", got)
+			}
+			s.background.Wait()
+		})
+	}
+}
+
+// awaitAttempts waits until a container has been tried so often.
+func awaitAttempts(t *testing.T, s *service, id string, attempts int) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; {
+		c, _ := s.register.get(id)
+		if c.Restarts >= attempts {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d attempts", c.Restarts)
+		}
+		<-time.After(5 * time.Millisecond)
 	}
 }

@@ -120,7 +120,9 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 			s.options.Log.Info("a container has ended, and not by itself", "container", k.name, "error", err)
 		}
 		done <- err
-		s.restart(k.id, pauseAfter(k.pause, k.ran()), false)
+		if k.runs() { // else whoever has it begin hears of it
+			s.restart(k.id, pauseAfter(k.pause, k.ran()))
+		}
 	})
 
 	if ask.Detach {
