@@ -34,6 +34,30 @@ const followEvery = 100 * time.Millisecond
 
 // Logs shows the log of a container: what its program has said on standard output, and on standard error.
 func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs io.Writer) error {
+	_, err := c.showUntilEnd(ctx, k, o, out, errs)
+	if errors.Is(err, errUnknownEnd) { // it may be removed already
+		return nil
+	}
+	return err
+}
+
+// Attach shows what the program of a container that runs says from now on, and returns how this run of it ended, when it
+// has, whether or not the container begins anew by itself.
+func (c *Client) Attach(ctx context.Context, k Container, out, errs io.Writer) (End, error) {
+	o := LogOptions{
+		Follow: true,
+		Tail:   -1,
+		Since:  time.Now(),
+	}
+	return c.showUntilEnd(ctx, k, o, out, errs)
+}
+
+// errUnknownEnd is the error of a container of which the engine does not say how it has ended.
+var errUnknownEnd = errors.New("how the container has ended is not known")
+
+// showUntilEnd shows the log of a container, and returns how the container has ended, if it is followed so long. The error
+// is errUnknownEnd, with the engine's refusal, if the engine does not say it.
+func (c *Client) showUntilEnd(ctx context.Context, k Container, o LogOptions, out, errs io.Writer) (end End, err error) {
 	l := &logReader{path: k.Log}
 	defer l.close()
 	to := &logPrinter{
@@ -42,16 +66,18 @@ func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs 
 		timestamps: o.Timestamps,
 	}
 
-	err := showLog(l, o, to)
+	err = showLog(l, o, to)
 	if err != nil || !o.Follow || (!o.Until.IsZero() && !o.Until.After(time.Now())) {
-		return err
+		return end, err
 	}
 
+	var told End // once ended has said something
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, err := c.Wait(ctx, k.ID)
+		var err error
+		told, err = c.Wait(ctx, k.ID)
 		ended <- err
 	}()
 	tick := time.NewTicker(followEvery)
@@ -65,18 +91,23 @@ func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs 
 	}
 
 	for over := false; ; {
-		if err := l.each(o.until(to.print)); err != nil || over {
-			return err
+		if err := l.each(o.until(to.print)); err != nil {
+			return End{}, err
+		}
+		if over {
+			return end, err
 		}
 
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		case err := <-ended:
-			if _, refused := errors.AsType[*Refusal](err); err != nil && !refused { // it may be removed already
-				return err
+			return End{}, context.Cause(ctx)
+		case err = <-ended:
+			if _, refused := errors.AsType[*Refusal](err); refused {
+				err = fmt.Errorf("%w: %w", errUnknownEnd, err)
+			} else if err != nil {
+				return End{}, err
 			}
-			over = true // it may have said something since
+			end, over = told, true // it may have said something since
 
 		case <-late:
 			over = true // it may have said something before

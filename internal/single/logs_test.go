@@ -2,6 +2,7 @@ package single
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/rotate"
 	"mullion.dev/mullion/internal/base/testrun"
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
@@ -207,5 +209,54 @@ func TestReadWhileRotated(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Errorf("after its end: %q", got)
+	}
+}
+
+// TestAttachToOneRun: of a container that begins anew at once, attach ends with the run that it saw, and asks once.
+func TestAttachToOneRun(t *testing.T) {
+	testrun.Once(t, testrun.Order)
+	c := &Client{Paths: At(t.TempDir(), "/nowhere")}
+	t.Cleanup(func() { _ = os.RemoveAll(c.Paths.Run()) })
+	if err := c.Paths.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := unixsocket.Listen(t.Context(), c.Paths.Engine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+
+	answers := []Event{
+		{Ended: &End{Code: 3}},
+		{Refused: refuse("No such container: web")},
+		{Ended: &End{Code: 7}},
+	}
+	asked := make(chan string, 3)
+	go func() {
+		for len(answers) > 0 {
+			to, err := l.Accept()
+			if err != nil {
+				return
+			}
+			var ask Request
+			if json.NewDecoder(to).Decode(&ask) == nil { // else somebody looked whether the engine lives
+				asked <- ask.Wait
+				_ = json.NewEncoder(to).Encode(answers[0])
+				answers = answers[1:]
+			}
+			_ = to.Close()
+		}
+	}()
+
+	k := Container{ID: "aaaa", Log: filepath.Join(t.TempDir(), "log")}
+	if end, err := c.Attach(t.Context(), k, io.Discard, io.Discard); err != nil || end != (End{Code: 3}) {
+		t.Errorf("%+v, %v", end, err)
+	}
+	end, err := c.Attach(t.Context(), k, io.Discard, io.Discard)
+	if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Code != codeOther {
+		t.Errorf("one that is gone: %+v, %v", end, err)
+	}
+	if len(asked) != 2 || <-asked != "aaaa" {
+		t.Errorf("asked %d times", len(asked))
 	}
 }

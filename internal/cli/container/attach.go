@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,16 +64,7 @@ func (a looking) attachTo(cmd *cobra.Command, name string, proxy bool) error {
 		defer context.AfterFunc(outer, func() { _ = client.Tell(ctx, c.ID, single.Interrupt) })()
 	}
 
-	o := single.LogOptions{
-		Follow: true,
-		Tail:   -1,
-		Since:  time.Now(),
-	}
-	if err := client.Logs(ctx, c, o, a.Env.Out, a.Env.Err); err != nil {
-		return engine.Refused(err)
-	}
-
-	end, err := client.Wait(ctx, c.ID)
+	end, err := client.Attach(ctx, c, a.Env.Out, a.Env.Err)
 	if err != nil {
 		return engine.Refused(err)
 	}
