@@ -41,8 +41,8 @@ func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs 
 	return err
 }
 
-// Attach shows what the program of a container that runs says from now on, and returns how this run of it ended, when it
-// has, whether or not the container begins anew by itself.
+// Attach shows what the program of a container that runs says from now on. When this run has ended, it returns how,
+// whether or not the container begins anew by itself.
 func (c *Client) Attach(ctx context.Context, k Container, out, errs io.Writer) (End, error) {
 	o := LogOptions{
 		Follow: true,
@@ -55,9 +55,10 @@ func (c *Client) Attach(ctx context.Context, k Container, out, errs io.Writer) (
 // errUnknownEnd is the error of a container of which the engine does not say how it has ended.
 var errUnknownEnd = errors.New("how the container has ended is not known")
 
-// showUntilEnd shows the log of a container, and returns how the container has ended, if it is followed so long. The error
-// is errUnknownEnd, with the engine's refusal, if the engine does not say it.
-func (c *Client) showUntilEnd(ctx context.Context, k Container, o LogOptions, out, errs io.Writer) (end End, err error) {
+// showUntilEnd shows the log of a container, and returns how the container has ended, if it is followed so long. The
+// error is errUnknownEnd, with the engine's refusal, if the engine does not say it.
+func (c *Client) showUntilEnd(ctx context.Context, k Container, o LogOptions, out, errs io.Writer,
+) (end End, err error) {
 	l := &logReader{path: k.Log}
 	defer l.close()
 	to := &logPrinter{

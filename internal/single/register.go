@@ -210,8 +210,8 @@ func (r *register) stopped(c Container) error {
 	return err
 }
 
-// attempt counts that a container is about to begin anew by itself, and returns it. It is not due if somebody has it begin
-// or has stopped or removed it meanwhile, or if it has run again since it ended at that time.
+// attempt counts that a container is about to begin anew by itself, and returns it. It is not due if somebody has it
+// begin or has stopped or removed it meanwhile, or if it has run again since it ended at that time.
 func (r *register) attempt(id string, ended time.Time) (c Container, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,7 +241,8 @@ func (r *register) revive(id string) {
 	r.note(id, func(c *Container) { c.Stopped = false })
 }
 
-// note changes what is known of a container, and returns it: the zero value if nothing is. What cannot be written is known as long as this engine lives.
+// note changes what is known of a container, and returns it: the zero value if nothing is. What cannot be written is
+// known as long as this engine lives.
 func (r *register) note(id string, change func(*Container)) Container {
 	c, err := r.known.Update(id, func(c Container) (Container, error) {
 		change(&c)

@@ -64,8 +64,8 @@ func (r Restart) String() string {
 	return r.Policy
 }
 
-// restarts reports whether a container that has ended is to begin anew: with an engine that begins, or by itself. Nobody
-// has stopped it since, but for `always`, which a new engine carries out all the same, as Docker does.
+// restarts reports whether a container that has ended is to begin anew: with an engine that begins, or by itself.
+// Nobody has stopped it since, but for `always`, which a new engine carries out all the same, as Docker does.
 func (c Container) restarts(newEngine bool) bool {
 	if c.State() != Exited {
 		return false
@@ -82,8 +82,8 @@ func (c Container) restarts(newEngine bool) bool {
 	return false
 }
 
-// The time until a container begins anew doubles with each end, up to a minute; one that ran for a while begins with the
-// first again, as in Docker (https://github.com/moby/moby/blob/v27.5.1/restartmanager/restartmanager.go).
+// The time until a container begins anew doubles with each end, up to a minute; one that ran for a while begins with
+// the first again, as in Docker (https://github.com/moby/moby/blob/v27.5.1/restartmanager/restartmanager.go).
 const (
 	firstPause = 100 * time.Millisecond
 	mostPause  = time.Minute
@@ -106,9 +106,9 @@ func nobody() *client {
 	}
 }
 
-// restart has a container that has ended begin anew after a pause, and tries again if it cannot, each time after a longer
-// one. It returns when the container has begun, or when it is not to be tried any more. What has begun calls it at its
-// end; nothing else that cannot begin is tried again.
+// restart has a container that has ended begin anew after a pause, and tries again if it cannot, each time after a
+// longer one. It returns when the container has begun, or when it is not to be tried any more. A run that has begun
+// calls it at its end; one that a person asked for and that cannot begin is not tried again.
 func (s *service) restart(id string, pause time.Duration) {
 	c, known := s.register.get(id)
 	if !known || !c.restarts(false) {

@@ -95,11 +95,11 @@ func (n Node) told() nodeconfig.Kubelet {
 // kubeletConfiguration returns the kubelet's configuration file, as
 // https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/ has it.
 func (n Node) kubeletConfiguration() ([]byte, error) {
-	merged, err := nodeconfig.Merge(n.ownKubeletConfiguration(), n.Config.Kubelet)
+	text, err := n.told().File(n.ownKubeletConfiguration(), n.Config.Kubelet)
 	if err != nil {
 		return nil, fmt.Errorf("kubeletConfiguration of node %q: %w", n.Name, err)
 	}
-	return n.told().File(merged)
+	return text, nil
 }
 
 // CheckFields returns an error if the kubelet does not know fields that are to be merged into a node's configuration.

@@ -121,22 +121,50 @@ func (k Kubelet) taint() corev1.Taint {
 	}
 }
 
-// File returns the text of a configuration file. An older kubelet reads it less strictly, and warns, if there are fields
-// that it does not know: it gets those alone that say something, and none of what it is told by flags.
-func (k Kubelet) File(c *kubeletv1beta1.KubeletConfiguration) ([]byte, error) {
-	text, err := yaml.Marshal(c)
-	if err != nil || k.minor().HasAll() {
-		return text, err
-	}
-	var fields map[string]any
-	if err := yaml.Unmarshal(text, &fields); err != nil {
+// File returns the text of a configuration file: Mullion's own configuration, and the fields that are merged into it
+// (Merge). An older kubelet reads it less strictly, and warns, if there are fields that it does not know: of Mullion's
+// own fields it gets those alone that say something, and none of what it is told by flags.
+func (k Kubelet) File(own *kubeletv1beta1.KubeletConfiguration, fields map[string]any) ([]byte, error) {
+	merged, err := Merge(own, fields)
+	if err != nil {
 		return nil, err
 	}
-	if k.minor() < version.EndpointInFile {
-		delete(fields, "containerRuntimeEndpoint")
+	if k.minor().HasAll() {
+		return yaml.Marshal(merged)
 	}
 
-	return yaml.Marshal(dropEmpty(fields))
+	text, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	var said map[string]any
+	if err := json.Unmarshal(text, &said); err != nil {
+		return nil, err
+	}
+
+	if k.minor() < version.EndpointInFile {
+		delete(said, "containerRuntimeEndpoint")
+	}
+	if text, err = json.Marshal(dropEmpty(said)); err != nil {
+		return nil, err
+	}
+	if text, err = patched(text, fields); err != nil {
+		return nil, err
+	}
+
+	return yaml.JSONToYAML(text)
+}
+
+// patched returns a configuration as JSON, with fields merged into it as RFC 7386 has it.
+func patched(text []byte, fields map[string]any) ([]byte, error) {
+	if len(fields) == 0 {
+		return text, nil
+	}
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	return jsonpatch.MergePatch(text, patch)
 }
 
 // dropEmpty removes the fields that say nothing: zero, "", durations of zero, and what has none but such. A field that
@@ -236,17 +264,11 @@ func Merge(own *kubeletv1beta1.KubeletConfiguration, fields map[string]any,
 	if len(fields) == 0 {
 		return own, nil
 	}
-	patch, err := json.Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-
 	text, err := json.Marshal(own)
 	if err != nil {
 		return nil, err
 	}
-	text, err = jsonpatch.MergePatch(text, patch)
-	if err != nil {
+	if text, err = patched(text, fields); err != nil {
 		return nil, err
 	}
 

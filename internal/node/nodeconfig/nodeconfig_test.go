@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"mullion.dev/mullion/internal/spec"
 )
@@ -137,6 +138,51 @@ func TestMerge(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "maxPod") || strings.Contains(err.Error(), "unmarshaling") {
 			t.Errorf("%v: %v", fields, err)
 		}
+	}
+}
+
+// An older kubelet gets what a person asked for, zeros too, and of Mullion's own configuration what says something.
+func TestFileOfOlderKubelet(t *testing.T) {
+	asked := map[string]any{
+		"registryPullQPS": 0,
+		"eventRecordQPS":  0,
+		"healthzPort":     0,
+		"volumePluginDir": "",
+		"evictionHard":    map[string]any{"memory.available": "0"},
+		"tlsMinVersion":   nil,
+	}
+
+	for version, zero := range map[string]bool{"v1.32.0": false, "": true} {
+		k := Kubelet{OS: spec.Linux, Version: version}
+		text, err := k.File(k.Configuration(), asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := yaml.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+
+		for _, name := range []string{"registryPullQPS", "eventRecordQPS", "healthzPort"} {
+			if value, there := got[name]; !there || value != 0.0 {
+				t.Errorf("%q: %s is %v, %t", version, name, value, there)
+			}
+		}
+		if eviction, _ := got["evictionHard"].(map[string]any); eviction["memory.available"] != "0" {
+			t.Errorf("%q: eviction %v", version, eviction)
+		}
+
+		if _, there := got["tlsMinVersion"]; there || got["kind"] != "KubeletConfiguration" || got["failSwapOn"] != false {
+			t.Errorf("%q:\n%s", version, text)
+		}
+		if _, there := got["syncFrequency"]; there != zero {
+			t.Errorf("%q: a duration of zero of Mullion's own is there: %t", version, there)
+		}
+	}
+
+	k := Kubelet{OS: spec.Linux, Version: "v1.32.0"}
+	if _, err := k.File(k.Configuration(), map[string]any{"maxPodz": 0}); err == nil {
+		t.Error("a field that the kubelet does not know is not refused")
 	}
 }
 
