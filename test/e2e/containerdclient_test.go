@@ -96,11 +96,12 @@ func TestFieldContainerdClient(t *testing.T) {
 	defer cancel()
 
 	out, runErr := f.mullion(ctx, t, "node", "exec", "win-1", "--", "cmd", "/c", line)
-	ended, said, err := judge.Read(t.Context(), "client", strings.NewReader(out))
+	run, err := judge.Read(t.Context(), "client", strings.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
 	}
 
+	ended := run.Ended
 	count := judge.Count(ended)
 	t.Logf("%d passed, %d failed, %d skipped", count["pass"], count["fail"], count["skip"])
 	if err := judge.Keep(ended); err != nil {
@@ -108,7 +109,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	}
 	unknown, stale := judge.Compare(known, ended)
 	for _, name := range unknown {
-		t.Errorf("%s fails and is not in containerd-client.yaml:\n%s", name, judge.Tail(said[name], 25))
+		t.Errorf("%s fails and is not in containerd-client.yaml:\n%s", name, judge.Tail(run.Said[name], 25))
 	}
 
 	for _, name := range stale {
@@ -117,6 +118,9 @@ func TestFieldContainerdClient(t *testing.T) {
 
 	if count["pass"] == 0 {
 		t.Errorf("no test passed: %v\n%s", runErr, judge.Tail(out, 40))
+	}
+	if !run.Whole {
+		t.Errorf("the test program did not come to its end: %v\n%s", runErr, judge.Tail(out, 40))
 	}
 }
 

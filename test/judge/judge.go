@@ -89,39 +89,52 @@ func explains(table []Known, name string) bool {
 	})
 }
 
-// Read reads what a test program has written with -test.v=test2json: how each test ended, and what it printed. A test
-// that has begun and has not ended has failed.
-func Read(ctx context.Context, pkg string, output io.Reader) (ended, said map[string]string, err error) {
+// Run is how a test program ran.
+type Run struct {
+	// Ended is how each test ended, by its name: "pass", "fail" or "skip". One that has begun and not ended has failed.
+	Ended map[string]string
+	// Said is what each test printed; what none did is that of "".
+	Said map[string]string
+	// Whole says that the program has come to the end of its tests. Otherwise it has crashed, or its time was over, and
+	// the tests behind the last one have not run.
+	Whole bool
+}
+
+// Read reads what a test program has written with -test.v=test2json.
+func Read(ctx context.Context, pkg string, output io.Reader) (Run, error) {
 	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-p", pkg)
 	var errs bytes.Buffer
 	cmd.Stdin, cmd.Stderr = output, &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, nil, fmt.Errorf("go tool test2json: %w\n%s", err, errs.String())
+		return Run{}, fmt.Errorf("go tool test2json: %w\n%s", err, errs.String())
 	}
 
-	ended, said = map[string]string{}, map[string]string{}
+	run := Run{Ended: map[string]string{}, Said: map[string]string{}}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		var e struct{ Action, Test, Output string }
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, nil, fmt.Errorf("read events of tests: %w", err)
+			return Run{}, fmt.Errorf("read events of tests: %w", err)
 		}
 
 		switch e.Action {
 		case "run":
-			ended[e.Test] = "fail"
+			run.Ended[e.Test], run.Whole = "fail", false
 		case "pass", "fail", "skip":
 			if e.Test != "" {
-				ended[e.Test] = e.Action
+				run.Ended[e.Test] = e.Action
 			}
 		case "output":
-			said[e.Test] += e.Output
+			run.Said[e.Test] += e.Output
+			if e.Test == "" && (e.Output == "PASS\n" || e.Output == "FAIL\n") { // a test program's last word
+				run.Whole = true
+			}
 		}
 	}
 
-	return ended, said, lines.Err()
+	return run, lines.Err()
 }
 
 // Count returns how many tests ended how.

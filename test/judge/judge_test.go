@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,5 +32,37 @@ func TestCompare(t *testing.T) {
 	}
 	if got := Skip(nil); got != "" {
 		t.Errorf("left out of nothing: %q", got)
+	}
+}
+
+// TestRead reads what test programs write that come to their end, that crash, and whose time is over: of the last two the
+// tests behind have not run, whatever a test prints.
+func TestRead(t *testing.T) {
+	const first = "\x16=== RUN   TestOne\nPASS\n\x16--- PASS: TestOne (0.00s)\n"
+	const second = "\x16=== RUN   TestTwo\nsaid\n"
+	const failed = "\x16--- FAIL: TestTwo (0.00s)\n"
+	for name, tt := range map[string]struct {
+		output string
+		ended  map[string]string
+		whole  bool
+	}{
+		"passed":  {first + "\x16PASS\n", map[string]string{"TestOne": "pass"}, true},
+		"failed":  {first + second + failed + "\x16FAIL\n", map[string]string{"TestOne": "pass", "TestTwo": "fail"}, true},
+		"none":    {"testing: warning: no tests to run\n\x16PASS\n", map[string]string{}, true},
+		"crashed": {first + second + failed + "panic: x\n", map[string]string{"TestOne": "pass", "TestTwo": "fail"}, false},
+		"late": {
+			first + second + "panic: test timed out after 1s\n",
+			map[string]string{"TestOne": "pass", "TestTwo": "fail"}, false,
+		},
+		"again": {"\x16PASS\n" + first, map[string]string{"TestOne": "pass"}, false},
+		"empty": {"", map[string]string{}, false},
+	} {
+		run, err := Read(t.Context(), "p", strings.NewReader(tt.output))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.ended, run.Ended); diff != "" || run.Whole != tt.whole {
+			t.Errorf("%s: whole %t\n%s", name, run.Whole, diff)
+		}
 	}
 }

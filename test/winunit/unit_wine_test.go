@@ -237,17 +237,18 @@ func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]st
 	if _, err := output.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
-	ended, said, err := judge.Read(t.Context(), u.Path, output)
+	run, err := judge.Read(t.Context(), u.Path, output)
 	if err != nil {
 		t.Fatal(err)
 	}
 
+	ended := run.Ended
 	count := judge.Count(ended)
 	t.Logf("%d passed, %d failed, %d skipped in %v", count["pass"], count["fail"], count["skip"],
 		time.Since(start).Round(time.Second))
 	unknown, stale := judge.Compare(u.Known, ended)
 	for _, name := range unknown {
-		t.Errorf("%s fails and is not in %s:\n%s", name, s.file, judge.Tail(said[name], 25))
+		t.Errorf("%s fails and is not in %s:\n%s", name, s.file, judge.Tail(run.Said[name], 25))
 	}
 
 	for _, name := range stale {
@@ -255,8 +256,8 @@ func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]st
 	}
 
 	none := len(ended) == 0 && judge.Skip(u.Known) == ""
-	if none || (runErr != nil && count["fail"] == 0) {
-		t.Errorf("the test program: %v\n%s", runErr, judge.Tail(said[""], 40))
+	if none || !run.Whole || (runErr != nil && count["fail"] == 0) {
+		t.Errorf("the test program, which came to its end: %t: %v\n%s", run.Whole, runErr, judge.Tail(run.Said[""], 40))
 	}
 	return ended
 }
