@@ -43,13 +43,25 @@ rows() { suites | sed -E 's/ *\|(.)\| /\t\1\t/'; }
 
 build() { go run ./hack/build "$@"; }
 
-# on TAG TIME TEST PACKAGE: run tests of the rung TAG, in at most TIME.
-on() { go test -count=1 -vet=off -tags "$1" -timeout "$2" -v -run "$3" "$4"; }
+# root: refuse to go on without it. These tests leave themselves out then, and nothing would have been tested.
+root() {
+  [ "$(id -u)" -eq 0 ] || { echo "these tests need root (network namespaces, mounts): run sudo make test-$suite" >&2; exit 1; }
+}
+
+# on TAG TIME TEST PACKAGE: run tests of the rung TAG, in at most TIME; TIMES of them, one after the other. One that is not there fails.
+on() {
+  root
+  local listed
+  listed=$(go test -vet=off -tags "$1" -list "${3%%/*}" "$4")
+  [[ $listed == Test* ]] || { echo "there is no test $3 in $4" >&2; exit 1; }
+  go test -count="${TIMES:-1}" -vet=off -tags "$1" -timeout "$2" -v -run "$3" "$4"
+}
 
 # quiet: leave out the packages without tests.
 quiet() { grep -v -e '\[no test files\]' || true; }
 
-case ${1:-} in
+suite=${1:-}
+case $suite in
   '') rows | awk -F'\t' '{ printf "%-21s %s\n", $1, $3 }' ;;
   night) rows | awk -F'\t' '$2 == "*" { print $1 "\t" $3 }' ;;
   pure | kernel | wine) hack/test.sh "$1" ;;
@@ -84,6 +96,7 @@ case ${1:-} in
     build build sample
     MULLION_MACHINES=trixie-selinux MULLION_MACHINES_STEPS=attacks hack/test.sh machines ;;
   attack-each)
+    root
     build build sample
     MULLION_ATTACK_EACH=1 on cluster 60m TestAttacks ./test/attack ;;
   conformance-storage)
@@ -105,24 +118,30 @@ case ${1:-} in
     # shellcheck disable=SC2086 # names
     hack/try-wine.sh ${SUITES:-trixie} ;;
   documents)
+    root
     build build
     MULLION_DOCUMENTS=${MULLION_DOCUMENTS:-all} on cluster 1h '^TestDocuments$' ./test/e2e ;;
   units)
+    root
     build shims
     MULLION_UNITS=all on wine 60m . ./test/winunit ;;
   skew)
+    root
     build build
     build -kubernetes v1.35.8 bundle
     build -kubernetes v1.34.4 bundle
     on cluster 30m TestVersionSkew ./test/e2e ;;
   fuzz) hack/fuzz.sh "${TIME:-1m}" ${FUZZ:+"$FUZZ"} ;;
   chaos)
+    root
     build build sample
     E2E_RUN=chaos E2E_KILLS=${KILLS:-200} on cluster 3h '^TestCluster$' ./test/e2e ;;
   overload)
+    root
     build build sample
-    go test -count="${N:-10}" -vet=off -tags cluster -timeout 5h -v -run '^TestFieldOverload$' ./test/e2e ;;
+    TIMES=${N:-10} on cluster 5h '^TestFieldOverload$' ./test/e2e ;;
   ovn)
+    root
     hack/deps.sh ovn
     MULLION_OVN=1 on kernel 10m TestTransparentByOVN ./internal/network/dataplane ;;
   release)
@@ -133,6 +152,7 @@ case ${1:-} in
     hack/try-release.sh ${SUITES:-bookworm trixie} ;;
   package) hack/try-package.sh ;;
   image)
+    root
     hack/deps.sh machines
     MULLION_IMAGE=$(ls "$PWD"/dist/mullion_*_image.tar)
     export MULLION_IMAGE

@@ -106,7 +106,8 @@ func TestSuites(t *testing.T) {
 	stub := "#!/bin/sh\necho \"$(basename \"$0\") $*\" >>" + calls + "\n"
 	texts := map[string]string{
 		"hack/suite.sh":               read(t, filepath.Join(root, "hack/suite.sh")),
-		"bin/go":                      stub,
+		"bin/go":                      stub + "case \"$*\" in *' -list '*) echo TestOne ;; esac\n",
+		"bin/id":                      "#!/bin/sh\necho 0\n", // root
 		"dist/mullion_v1_image.tar":   "",
 		"dist/kubectl-mullion.tar.gz": "",
 	}
@@ -166,5 +167,46 @@ func TestSuites(t *testing.T) {
 	out, called, err := run(t, "nothing")
 	if err == nil || called != "" || !strings.Contains(string(out), "there is no suite nothing") {
 		t.Errorf("a suite that is not there: %v, called %q\n%s", err, called, out)
+	}
+}
+
+// TestSuiteRefuses runs hack/suite.sh with a go and an id of its own: a test by a name that is not there, and tests that
+// leave themselves out without root, are no success.
+func TestSuiteRefuses(t *testing.T) {
+	bin := t.TempDir()
+	for name, text := range map[string]string{
+		"go": `case "$*" in *" -list ^TestThere"*) echo TestThere ;; esac; echo "ran: $*" >>"$RAN"`,
+		"id": `echo "$USER_ID"`,
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for _, tt := range []struct{ suite, run, user, said string }{
+		{"cluster", "TestThere", "0", ""},
+		{"cluster", "TestThere/part", "0", ""},
+		{"cluster", "TestNowhere", "0", "there is no test ^TestNowhere$ in ./test/e2e\n"},
+		{"cluster", "TestThere", "1000", "these tests need root (network namespaces, mounts): run sudo make test-cluster\n"},
+		{"overload", "", "1000", "these tests need root (network namespaces, mounts): run sudo make test-overload\n"},
+		{"chaos", "", "1000", "these tests need root (network namespaces, mounts): run sudo make test-chaos\n"},
+	} {
+		ran := filepath.Join(t.TempDir(), "ran")
+		cmd := exec.CommandContext(t.Context(), filepath.Join(root, "hack/suite.sh"), tt.suite)
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "RUN="+tt.run, "USER_ID="+tt.user, "RAN="+ran)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		err := cmd.Run()
+		if (err == nil) != (tt.said == "") || said.String() != tt.said {
+			t.Errorf("%+v: %v, %q", tt, err, &said)
+		}
+
+		text, _ := os.ReadFile(ran) // nothing, if go was not called
+		if tested := strings.Contains(string(text), "-run ^TestThere"); tested != (tt.said == "") {
+			t.Errorf("%+v: the tests ran: %t\n%s", tt, tested, text)
+		}
+		if tt.user != "0" && len(text) > 0 {
+			t.Errorf("%+v: something was built first: %s", tt, text)
+		}
 	}
 }
