@@ -137,7 +137,7 @@ func (s *server) count(remote string) []caller {
 	return out
 }
 
-// addresses returns those of the machine, without loopback and link-local.
+// addresses returns the machine's addresses, without loopback and link-local.
 func addresses() []string {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

@@ -17,13 +17,14 @@
 // numbers, and decimal is floating; a parameter's attributes hold for its argument, not for what is assigned to it
 // later; strings are compared by their code points, not by a culture's order; hidden files are shown without -Force
 // too; dates in JSON stay text; a cmdlet that does not stream, and a function, outputs nothing before it has all its
-// input; tables have other column widths, and objects of .NET are shown as their text where they have one; long lines of
-// errors are not folded at the width of a window; -Verbose and -Debug of a cmdlet say nothing more; the lines that a program writes as errors are text where
-// 2>&1 makes them a part of the output (if $ErrorActionPreference is Stop, the first is an error, as in PowerShell);
-// hash tables keep the order in which they were filled. The culture is en-US. A module hns.psm1 is not run: the HNS
-// cmdlets of package hostnetworking take its place; other modules are files of functions. A listener takes requests by
-// net/http, not http.sys: it needs no reservation of its URL, and two processes cannot share a port. Names in archives
-// have slashes where 5.1 writes backslashes, and no item of an archive is unpacked through a link.
+// input; tables have other column widths, and objects of .NET are shown as their text where they have one; long lines
+// of errors are not folded at the width of a window; -Verbose and -Debug of a cmdlet say nothing more; the lines that a
+// program writes as errors are text where 2>&1 makes them a part of the output (if $ErrorActionPreference is Stop, the
+// first is an error, as in PowerShell); hash tables keep the order in which they were filled. The culture is en-US. A
+// module hns.psm1 is not run: the HNS cmdlets of package hostnetworking take its place; other modules are files of
+// functions. A listener takes requests by net/http, not http.sys: it needs no reservation of its URL, and two processes
+// cannot share a port. Names in archives have slashes where 5.1 writes backslashes, and no item of an archive is
+// unpacked through a link.
 //
 // Without a script it is a prompt: it reads commands from standard input and runs each as a script of its own, whose
 // variables and functions stay. What is refused or ends such a script ends that command only. There is no history, no

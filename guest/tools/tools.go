@@ -1,9 +1,9 @@
 // Package tools owns the table of the small console programs of Windows that scripts, probes and tests call and that
 // Wine lacks, has only as empty programs, or has with less in them. A program, or a few small ones of one subject, is a
 // package below this one. They take the options that Windows documents, and have the output and exit codes of Windows'
-// programs (https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands); an option that
-// is not implemented is refused, mostly in the words with which Windows refuses an unknown one. All of them are built
-// as one program, which chooses by the name of its file.
+// programs (https://learn.microsoft.com/windows-server/administration/windows-commands/windows-commands); an option
+// that is not implemented is refused, mostly in the words with which Windows refuses an unknown one. All of them are
+// built as one program, which chooses by the name of its file.
 //
 // What a program needs of Windows its package says, mostly as an interface System; the rest is plain Go, and is tested
 // on any system.
@@ -34,7 +34,7 @@ import (
 // command runs a program with its arguments, and returns its exit code.
 type command func(e program.Env, args []string) int
 
-// programs returns those of package ourprograms.
+// programs returns the programs of package ourprograms.
 func programs() map[string]command {
 	return map[string]command{
 		"certutil":       func(e program.Env, args []string) int { return certutil.Run(e, certutil.ThisSystem(), args) },

@@ -3,15 +3,15 @@
 //
 //	go run ./hack/mutants [-n 40] [-seed 1] [-each 2] [-timeout 2m] [-show] [PACKAGE…]
 //
-// A mutant is one of kinds: a comparison that is turned round, && for ||, a condition that has lost its !, a bool that is
-// returned the other way, an error that is not looked at. Which ones are tried is drawn from all places of the packages
-// by the seed, at most -each of a package. Nothing is written to the tree: the compiler gets the changed file as an
-// overlay. The tests run as nobody when root asks, as nobody knows what a mutant does. A mutant that does not compile
-// does not count, nor does one of a package whose tests fail without it.
+// A mutant is one of kinds: a comparison that is turned round, && for ||, a condition that has lost its !, a bool that
+// is returned the other way, an error that is not looked at. Which ones are tried is drawn from all places of the
+// packages by the seed, at most -each of a package. Nothing is written to the tree: the compiler gets the changed file
+// as an overlay. The tests run as nobody when root asks, as nobody knows what a mutant does. A mutant that does not
+// compile does not count, nor does one of a package whose tests fail without it.
 //
-// The result is written below .cache/results as suite mutants: a mutant that is noticed is "passed", one that survives is
-// "failed". `go run ./hack/results keep mutants` keeps it. What survives here may fail in another rung; which one says
-// nobody but a reader.
+// The result is written below .cache/results as suite mutants: a mutant that is noticed is "passed", one that survives
+// is "failed". `go run ./hack/results keep mutants` keeps it. What survives here may fail in another rung; which one
+// says nobody but a reader.
 package main
 
 import (

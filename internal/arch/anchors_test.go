@@ -24,7 +24,7 @@ func anchor(heading string) string {
 	return b.String()
 }
 
-// anchors returns all of a page: its headings, and the ids that it gives.
+// anchors returns all anchors of a page: its headings, and the ids that it gives.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}
 	id := regexp.MustCompile(`<a id="([^"]+)"`)

@@ -170,8 +170,8 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// TestSuiteRefuses runs hack/suite.sh with a go and an id of its own: a test by a name that is not there, and tests that
-// leave themselves out without root, are no success.
+// TestSuiteRefuses runs hack/suite.sh with a go and an id of its own: a test by a name that is not there, and tests
+// that leave themselves out without root, are no success.
 func TestSuiteRefuses(t *testing.T) {
 	bin := t.TempDir()
 	for name, text := range map[string]string{

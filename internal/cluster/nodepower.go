@@ -142,7 +142,7 @@ func (e *NodeStartError) Error() string { return fmt.Sprintf("start node %s: %v"
 // Unwrap gives the cause.
 func (e *NodeStartError) Unwrap() error { return e.Err }
 
-// units returns those of a node's host. The host's cable is not among them.
+// units returns the units of a node's host. The host's cable is not among them.
 func (n *NodePower) units(ctx context.Context, node string) ([]component.ID, error) {
 	c, err := n.paths.LoadSpec()
 	if err != nil {

@@ -86,7 +86,7 @@ func node(name, system, address, cidr string) corev1.Node {
 	return n
 }
 
-// pod returns one for Windows that is not Ready.
+// pod returns a pod for Windows that is not Ready.
 func pod(name, on string, change func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -121,7 +121,7 @@ func service(namespace, name, address string, selector map[string]string, target
 	}
 }
 
-// event returns one about pod default/name.
+// event returns an event about pod default/name.
 func event(name, reason, message string) corev1.Event {
 	return corev1.Event{
 		InvolvedObject: corev1.ObjectReference{

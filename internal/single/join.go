@@ -78,7 +78,7 @@ func (k *container) join(exposed map[string]struct{}, undo *cleanup.Stack) (err 
 	return nil
 }
 
-// names returns those by which other containers find this one, which is called name.
+// names returns the names by which other containers find this one, which is called name.
 func (k *container) names(name string) []string { return []string{k.hostname(), k.id[:12], name} }
 
 // dns is whom the container asks for names: nobody without a network.

@@ -146,7 +146,7 @@ func userID(name string) (uint32, error) {
 	return uid, nil
 }
 
-// variables returns those of NAME=VALUE.
+// variables returns variables by the text of each, NAME=VALUE.
 func variables(env []string) (out []*runtimeapi.KeyValue) {
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
@@ -155,8 +155,8 @@ func variables(env []string) (out []*runtimeapi.KeyValue) {
 	return out
 }
 
-// limits returns those of a container. Whole processors are counted, others are a share of the machine's, as Docker has
-// it on Windows (https://github.com/moby/moby/blob/v27.5.1/daemon/oci_windows.go).
+// limits returns the limits of a container. Whole processors are counted, others are a share of the machine's, as
+// Docker has it on Windows (https://github.com/moby/moby/blob/v27.5.1/daemon/oci_windows.go).
 func limits(memory int64, cpus float64, all int) *runtimeapi.WindowsContainerResources {
 	r := &runtimeapi.WindowsContainerResources{MemoryLimitInBytes: memory}
 	if whole := math.Trunc(cpus); whole == cpus {

@@ -118,8 +118,9 @@ func TestRegisterRestarts(t *testing.T) {
 	}
 }
 
-// TestCannotRestart has containers that cannot begin anew: without Windows, and with a folder that is gone. Each is tried
-// as often as its policy has it, what is tried is counted and said, and the engine is idle when none is tried any more.
+// TestCannotRestart has containers that cannot begin anew: without Windows, and with a folder that is gone. Each is
+// tried as often as its policy has it, what is tried is counted and said, and the engine is idle when none is tried any
+// more.
 func TestCannotRestart(t *testing.T) {
 	testrun.Once(t, testrun.Order)
 	for what, fault := range map[string]error{"no room": errors.New("no Windows"), "not made": nil} {

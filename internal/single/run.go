@@ -52,7 +52,7 @@ type container struct {
 	network *nat.Member
 }
 
-// ports returns those that are published.
+// ports returns the ports that are published.
 func (k *container) ports() []nat.Port {
 	if k.network == nil || k.network.Ports == nil {
 		return []nat.Port{}

@@ -91,8 +91,8 @@ type Run struct {
 	Keep bool
 }
 
-// LinuxRun asks for a command of a stage for Linux of a Dockerfile, whose container is forgotten when it has ended. Paths
-// of the machine are absolute.
+// LinuxRun asks for a command of a stage for Linux of a Dockerfile, whose container is forgotten when it has ended.
+// Paths of the machine are absolute.
 type LinuxRun struct {
 	// Layers are those of the stage, the lowest first.
 	Layers []LinuxLayer

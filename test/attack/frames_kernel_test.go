@@ -54,7 +54,8 @@ func checksum(data []byte, more uint32) uint16 {
 	return ^uint16(sum)
 }
 
-// packet returns one of IPv4 or IPv6, by its addresses. Its payload's checksum is at the offset sum, if there is one.
+// packet returns a packet of IPv4 or IPv6, by its addresses. Its payload's checksum is at the offset sum, if there is
+// one.
 func packet(from, to netip.Addr, protocol byte, payload []byte, sum int) []byte {
 	addresses := slices.Concat(from.AsSlice(), to.AsSlice())
 	payload = slices.Clone(payload)

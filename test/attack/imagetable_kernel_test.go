@@ -42,7 +42,7 @@ func taken(name string, members ...member) imageAttack {
 	return imageAttack{name: name, layers: [][]member{members}}
 }
 
-// layerAttacks returns those by the entries of a layer. Their control is that they harm who unpacks them naively.
+// layerAttacks returns the attacks by the entries of a layer. Their control is that they harm who unpacks them naively.
 func layerAttacks(victim string) []imageAttack {
 	const outside, leaves, none = "outside Files and Hives", "leaves the drive", "no such file or directory"
 	climb := strings.Repeat("../", 40)
@@ -322,7 +322,7 @@ func liesOfParts(evil string) []imageAttack {
 	}
 }
 
-// archiveAttacks returns those by the archive itself: only who loads it reads it.
+// archiveAttacks returns the attacks by the archive itself: only who loads it reads it.
 func archiveAttacks(victim string) []imageAttack {
 	climb := strings.Repeat("../", 40) + strings.TrimPrefix(victim, "/")
 	with := func(name string, members ...member) imageAttack {

@@ -35,8 +35,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestRead reads what test programs write that come to their end, that crash, and whose time is over: of the last two the
-// tests behind have not run, whatever a test prints.
+// TestRead reads what test programs write that come to their end, that crash, and whose time is over: of the last two
+// the tests behind have not run, whatever a test prints.
 func TestRead(t *testing.T) {
 	const first = "\x16=== RUN   TestOne\nPASS\n\x16--- PASS: TestOne (0.00s)\n"
 	const second = "\x16=== RUN   TestTwo\nsaid\n"

@@ -298,7 +298,7 @@ func settable(name string, get func(ex *exchange) object.Value,
 	return f
 }
 
-// responseProperties returns those of HttpListenerResponse.
+// responseProperties returns the properties of HttpListenerResponse.
 func responseProperties() []object.Field {
 	header := func(property, name string) object.Field {
 		return settable(property, func(ex *exchange) object.Value { return ex.header.Get(name) },

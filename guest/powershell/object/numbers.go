@@ -161,7 +161,7 @@ func FormatNumber(d digits, format string) (string, error) {
 
 func badFormatOf() error { return Raise("System.FormatException", "Format specifier was invalid.") }
 
-// fixedFormat returns one of F, N, C and P.
+// fixedFormat returns the number in one of the formats F, N, C and P.
 func (d digits) fixedFormat(letter rune, places int) string {
 	if places < 0 {
 		places = 2

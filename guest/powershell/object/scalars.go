@@ -35,7 +35,7 @@ func parse(none Value, do func(s string) (Value, error)) []Method {
 	}, TryParse(func() Value { return none }, func(s string) (Value, error) { return do(strings.TrimSpace(s)) })}
 }
 
-// numberMethods returns those of numbers: ToString with a format.
+// numberMethods returns the methods of numbers: ToString with a format.
 func numberMethods() []Method {
 	return []Method{
 		{Name: "ToString", Most: 1, Do: func(c *Call) (Value, error) { return formattedAs(c.On, c.Text(0)) }},

@@ -186,7 +186,7 @@ func bits(op string, a, b object.Value) (object.Value, error) {
 	return m ^ n, nil
 }
 
-// Lists returns an operator of lists: -join, -contains, -in, -replace, -split.
+// Lists returns the result of an operator of lists: -join, -contains, -in, -replace, -split.
 func Lists(op string, exact bool, a, b object.Value) (object.Value, error) {
 	switch op {
 	case "-join":

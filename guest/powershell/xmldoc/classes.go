@@ -472,7 +472,7 @@ func xmlChanges() []object.Method {
 	}
 }
 
-// documentMethods returns those of a document alone.
+// documentMethods returns the methods of a document alone.
 func documentMethods() []object.Method {
 	node := func(name string, most int, do func(c *object.Call) *xmlNode) object.Method {
 		return object.Method{Name: name, Least: 1, Most: most, Do: func(c *object.Call) (object.Value, error) {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows/svc"
 )
 
-// Run returns the program of the service whose name is its argument. It returns an exit code.
+// Run is the program of the service whose name is its argument. It returns an exit code.
 func Run(stderr io.Writer, args []string) int {
 	if len(args) != 1 {
 		fmt.Fprint(stderr, "This is the program of a service, whose name it is told.\r\n")

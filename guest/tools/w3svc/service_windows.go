@@ -17,7 +17,7 @@ import (
 // stopWithin is how long requests have to end when the service is told to stop: less than ServiceMonitor.exe waits.
 const stopWithin = 10 * time.Second
 
-// Run returns the service's program. It returns an exit code.
+// Run is the service's program. It returns an exit code.
 func Run(stderr io.Writer) int {
 	if err := svc.Run(Name, service{}); err != nil {
 		// 1063, ERROR_FAILED_SERVICE_CONTROLLER_CONNECT: a person has started it.

@@ -162,7 +162,7 @@ func (w *walk) folder(ctx context.Context, name string, depth int) error {
 	return nil
 }
 
-// entries returns those of a folder, and of one that has too many one more than is read.
+// entries returns the entries of a folder, of one that has too many one more than is read.
 func (w *walk) entries(name string) ([]fs.DirEntry, error) {
 	dir, err := w.root.Open(name)
 	if err != nil {

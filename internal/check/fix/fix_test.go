@@ -90,7 +90,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// findings returns those of one rule, or of all.
+// findings returns the findings of one rule, or of all.
 func findings(t *testing.T, rs []check.Rule, text []byte) (edits []check.Edit, seen []string) {
 	t.Helper()
 	c, err := check.New(rs, check.Options{Kubernetes: 36, Windows: winver.All()})

@@ -2,8 +2,7 @@ package clitest
 
 import "strings"
 
-// adminKubeconfig returns that of a cluster whose API server answers at server.
-// Kubeconfig is an administrator's, of a cluster whose API server is at a place.
+// Kubeconfig returns an administrator's kubeconfig of a cluster whose API server answers at server.
 func Kubeconfig(server string) string {
 	return `apiVersion: v1
 kind: Config

@@ -135,7 +135,7 @@ func parseFilters(given []string) (filters, error) {
 // ofStates reports whether the filters say which states are meant.
 func (f filters) ofStates() bool { return len(f["status"]) > 0 }
 
-// chosen returns those of the containers that fit.
+// chosen returns the containers that fit.
 func (f filters) chosen(all []single.Container) ([]single.Container, error) {
 	for _, name := range slices.Concat(f["before"], f["since"]) {
 		if _, err := single.Find(all, name); err != nil {

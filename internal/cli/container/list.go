@@ -92,7 +92,7 @@ Given several times with one key, one of the values has to fit, of labels all; o
 	return cmd
 }
 
-// shown returns those of the containers that are listed.
+// shown returns the containers that are listed.
 func (o listOptions) shown(all []single.Container) (shown []single.Container) {
 	last := o.last
 	if o.latest {
@@ -161,7 +161,7 @@ type row struct {
 	Label func(name string) string `json:"-"`
 }
 
-// headings returns those of the columns that a template has.
+// headings returns the headings of the columns that a template has.
 func headings() row {
 	return row{
 		ID: "CONTAINER ID", Image: "IMAGE", Command: "COMMAND", CreatedAt: "CREATED AT", RunningFor: "CREATED",

@@ -12,7 +12,7 @@ import (
 // mostOfEnvFile bounds a file of variables or labels, in bytes.
 const mostOfEnvFile = 1 << 20
 
-// Lines returns those of files of variables or labels, but for empty ones and comments.
+// Lines returns the lines of files of variables or labels, but for empty ones and comments.
 func Lines(what string, files []string) (lines []string, err error) {
 	for _, file := range files {
 		text, err := beneath.ReadPath(file, mostOfEnvFile)
@@ -29,8 +29,8 @@ func Lines(what string, files []string) (lines []string, err error) {
 	return lines, nil
 }
 
-// Variables returns those of the files, and then of the flags. A name without a value has the one that it has here, and
-// is left out if it has none, as docker does.
+// Variables returns the variables of the files, and then of the flags. A name without a value has the one that it has
+// here, and is left out if it has none, as docker does.
 func Variables(env invoke.Env, flags, files []string) ([]string, error) {
 	lines, err := Lines("variables", files)
 	if err != nil {

@@ -72,7 +72,7 @@ const (
 // program is one of the programs of a bundle: its place, and the system that it is for.
 type program struct{ place, system string }
 
-// programs returns those that a cluster needs.
+// programs returns the programs that a cluster needs.
 func programs() []program {
 	var all []program
 	for _, name := range []string{

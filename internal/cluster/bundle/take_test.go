@@ -34,7 +34,7 @@ func forMachine(program []byte, machine uint16) []byte {
 
 const arm64ELF, arm64PE = 183, 0xaa64
 
-// files returns those of a whole bundle as upstream releases it, with names below kubernetes.
+// files returns the files of a whole bundle as upstream releases it, with names below kubernetes.
 func files() map[string][]byte {
 	all := map[string][]byte{
 		"kubernetes/server/bin/kube-apiserver.docker_tag": []byte(ours),

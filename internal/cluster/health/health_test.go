@@ -106,7 +106,7 @@ func node(name string, info corev1.NodeSystemInfo, address string) corev1.Node {
 	}
 }
 
-// pod returns one that is Ready, made an hour ago.
+// pod returns a pod that is Ready, made an hour ago.
 func pod(name, node string) corev1.Pod {
 	return corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

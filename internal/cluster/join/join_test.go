@@ -169,7 +169,7 @@ func claims(t *testing.T, a *api) []string {
 
 var errNotReady = errors.New("wait for node m1-win-1: not Ready")
 
-// registers returns a start that gets as far as the nodes' registration, and then returns then.
+// registers returns a start that gets as far as the nodes' registration, and fails with the error then.
 func registers(t *testing.T, a *api, then error) func(context.Context, cluster.UpOptions) error {
 	t.Helper()
 	return func(_ context.Context, o cluster.UpOptions) error {

@@ -17,7 +17,7 @@ type Claim struct {
 	Nodes []string
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (*Claim) ID() component.ID { return component.Sole("claim") }
 
 // Start makes the nodes owners of the claim.

@@ -61,7 +61,7 @@ const (
 	dockerPatience = 30 * time.Second
 )
 
-// ID returns the component's.
+// ID implements component.Component.
 func (d *DockerPorts) ID() component.ID { return component.OfNode("ports", d.Node) }
 
 // Start opens the ports that are published, and goes on to do so until Stop.

@@ -49,7 +49,7 @@ func (e *engineAPI) set(list string) {
 	e.changed <- struct{}{}
 }
 
-// dockerPorts returns those of an engine whose host is 127.0.0.2, at 127.0.0.1.
+// dockerPorts returns the ports of an engine whose host is 127.0.0.2, at 127.0.0.1.
 func dockerPorts(t *testing.T, e *engineAPI) *DockerPorts {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

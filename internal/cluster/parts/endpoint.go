@@ -28,7 +28,7 @@ type Endpoint struct {
 	done   chan struct{}
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (e *Endpoint) ID() component.ID { return EndpointUnit() }
 
 // Start listens and serves until Stop.

@@ -29,7 +29,7 @@ type FarVolumes struct {
 	ended  <-chan struct{}
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (*FarVolumes) ID() component.ID { return component.Sole("local-storage") }
 
 // Start begins to follow which folders are wanted.

@@ -24,7 +24,7 @@ type Forwarder struct {
 	relay *relay
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (f *Forwarder) ID() component.ID { return f.Unit }
 
 // Start listens and serves until Stop.

@@ -17,7 +17,7 @@ type Identity struct {
 	Node string
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (i *Identity) ID() component.ID { return IdentityUnit(i.Node) }
 
 // Start waits for the certificate, which the control plane signs when it has seen the kubelet's token.

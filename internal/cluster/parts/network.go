@@ -52,7 +52,7 @@ type Fabric struct {
 	failure string // why the last look did not mend, as it was logged
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (f *Fabric) ID() component.ID { return FabricUnit() }
 
 // Start makes or mends the network, and keeps it.
@@ -166,7 +166,7 @@ type HostNetwork struct {
 	Server   string // the API server's host:port; "": there is none
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (h *HostNetwork) ID() component.ID { return component.OfNode("network", h.Host) }
 
 // Start makes or mends the host's namespace and link.

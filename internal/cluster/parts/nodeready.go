@@ -26,7 +26,7 @@ type NodeReady struct {
 // NodeUnit returns the unit that is ready when the node is.
 func NodeUnit(node string) component.ID { return component.OfNode("node", node) }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (n *NodeReady) ID() component.ID { return NodeUnit(n.Node) }
 
 // Start waits until the node's Ready condition is true and was set by the kubelet that runs now.

@@ -17,7 +17,7 @@ type NodeRegistered struct {
 	Client func() (kubeclient.Interface, error)
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (n *NodeRegistered) ID() component.ID { return component.OfNode("registered", n.Node) }
 
 // Start waits until the node has an internal address.

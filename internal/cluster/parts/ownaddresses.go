@@ -31,7 +31,7 @@ type OwnAddresses struct {
 	protected []netip.Addr // nil: nothing yet, or the last try failed
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (o *OwnAddresses) ID() component.ID { return component.Sole("own-addresses") }
 
 // Start protects the addresses of the moment, and then follows them.

@@ -28,7 +28,7 @@ type Peers struct {
 	ended  <-chan struct{}
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (p *Peers) ID() component.ID { return component.Sole("machines") }
 
 // Start returns when the underlay spans the machines of the moment.

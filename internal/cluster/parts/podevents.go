@@ -27,7 +27,7 @@ type PodEvents struct {
 	done   sync.WaitGroup
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (p *PodEvents) ID() component.ID { return component.OfNode("pod-events", p.Node) }
 
 // noticePause is how long an agent that is away is left alone.

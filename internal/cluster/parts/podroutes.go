@@ -60,7 +60,7 @@ type PodRoutes struct {
 	done   sync.WaitGroup
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (r *PodRoutes) ID() component.ID { return PodRoutesUnit() }
 
 // Start returns when the nodes there are have been looked at.

@@ -22,7 +22,7 @@ type ServingCertificate struct {
 	Client   func() (kubeclient.Interface, error)
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (s *ServingCertificate) ID() component.ID {
 	return component.OfNode("serving-certificate", s.Node)
 }

@@ -28,7 +28,7 @@ type WayOut struct {
 	done   sync.WaitGroup
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (w *WayOut) ID() component.ID { return component.Sole("ipv6-way-out") }
 
 // Start looks once, and then again and again.

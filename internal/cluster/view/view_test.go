@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 )
 
-// table returns one of requests of each kind.
+// table returns a table of requests of each kind.
 func table() []Request {
 	row := func(path string, answer func(context.Context, Ask, io.Writer) error) Request {
 		return Request{

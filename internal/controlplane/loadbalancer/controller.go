@@ -63,7 +63,7 @@ func valid(all []netip.Prefix) (kept []netip.Prefix) {
 	return kept
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (c *Controller) ID() component.ID { return component.Sole("load-balancer") }
 
 // Start returns when the existing objects have been read; addresses and routes follow later.

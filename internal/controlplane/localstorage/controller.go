@@ -70,7 +70,7 @@ func New(cfg Config) *Controller {
 	return &Controller{cfg: cfg, work: provisioner{cfg.Place, cfg.Elsewhere}}
 }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (c *Controller) ID() component.ID { return component.Sole("local-storage") }
 
 // Start begins to watch claims and volumes.

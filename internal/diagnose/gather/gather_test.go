@@ -73,7 +73,7 @@ func empty(kind, version string) string {
 	return `{"kind":"` + kind + `","apiVersion":"` + version + `","items":[]}`
 }
 
-// answers returns those of a cluster that lets everything be read.
+// answers returns the answers of a cluster that lets everything be read.
 func answers() map[string]string {
 	return map[string]string{
 		"/version":          `{"gitVersion":"v1.37.1"}`,

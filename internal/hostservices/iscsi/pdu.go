@@ -58,7 +58,7 @@ func (p *pdu) is(flag byte) bool    { return p.header[1]&flag != 0 }
 func (p *pdu) u32(at int) uint32    { return binary.BigEndian.Uint32(p.header[at:]) }
 func (p *pdu) set(at int, v uint32) { binary.BigEndian.PutUint32(p.header[at:], v) }
 
-// tag returns the initiator's of the task that the message belongs to.
+// tag returns the initiator's tag of the task that the message belongs to.
 func (p *pdu) tag() uint32 { return p.u32(16) }
 
 // write writes the message, with its data padded to four bytes.

@@ -26,7 +26,7 @@ func (k Keys) dial(ctx context.Context, to string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", to)
 }
 
-// controllers returns those of a domain that are named, else those that DNS has, in its order
+// controllers returns the domain controllers that are named, else those that DNS has, in its order
 // (https://learn.microsoft.com/openspecs/windows_protocols/ms-adts/c1987d42-1847-4cc9-acf7-aab2136d6952).
 func (k Keys) controllers(ctx context.Context, d spec.Domain) ([]string, error) {
 	if len(d.KDCs) > 0 {

@@ -33,7 +33,7 @@ func dnsProxy(link string, at []netip.Addr) (io.Closer, error) {
 	}})
 }
 
-// nameServers returns the host's as they are at the time.
+// nameServers returns the host's name servers, as they are at the time.
 func nameServers() []netip.Addr {
 	servers := resolvconf.Machine().Servers
 	return servers[:min(len(servers), mostServers)]

@@ -186,7 +186,7 @@ func (a *agent) watchServices(ctx context.Context) {
 	}
 }
 
-// ownPorts returns those at which the node's programs answer others.
+// ownPorts returns the ports at which the node's programs answer others.
 func ownPorts() []uint16 { return []uint16{nodeconfig.KubeletPort, nodeconfig.ProxyHealthPort} }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
@@ -237,7 +237,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 	})
 }
 
-// engineOptions returns those of the engine of the host's containers.
+// engineOptions returns the options of the engine of the host's containers.
 func (a *agent) engineOptions(layers []string, host winhost.Host) (engine.Options, error) {
 	options := engine.Options{
 		Socket:       a.config.ContainerdSocket,

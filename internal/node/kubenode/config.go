@@ -92,7 +92,7 @@ func (c Config) KubeletUnit() component.ID { return c.Unit(Kubelet) }
 // ProxyUnit returns the unit whose readiness means that the services there are can be reached from the node's pods.
 func (c Config) ProxyUnit() component.ID { return c.Unit(KubeProxy) }
 
-// UUID returns the node's own, the same after every reboot.
+// UUID returns the node's own UUID, the same after every reboot.
 func (c Config) UUID() uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("mullion:"+c.Marker+"/"+c.Name))
 }

@@ -56,7 +56,7 @@ func Units(c Config) ([]component.Unit, error) {
 // host is the component of the node's namespaces, files and network rules.
 type host struct{ Config }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (h *host) ID() component.ID { return h.Unit("host") }
 
 // Start writes the files and makes the namespaces, or finds them. At that time nothing runs in the host but containers

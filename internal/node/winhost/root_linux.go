@@ -135,7 +135,7 @@ func machineSettings() []string {
 	return []string{"proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus", "proc/fs"}
 }
 
-// folders returns those that the host shares with the machine, a folder before what is in it.
+// folders returns the folders that the host shares with the machine, a folder before what is in it.
 func (h Host) folders() []string {
 	var folders []string
 	for _, dir := range append([]string{h.Shared}, h.Folders...) {

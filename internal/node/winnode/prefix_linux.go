@@ -23,7 +23,7 @@ import (
 // prefix is the component that mounts the host's Wine prefix and puts the host's files into it.
 type prefix struct{ Config }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (p *prefix) ID() component.ID { return p.Unit("prefix") }
 
 // Start mounts the prefix, unless it is mounted with the same layers, and writes the files. No program of the host runs

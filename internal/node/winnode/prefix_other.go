@@ -11,7 +11,7 @@ import (
 
 type prefix struct{ Config }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (p *prefix) ID() component.ID { return p.Unit("prefix") }
 
 // Start needs Linux.

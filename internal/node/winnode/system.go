@@ -17,7 +17,7 @@ type SystemLayer struct {
 // NewSystemLayer returns the component; nothing happens until Start.
 func NewSystemLayer(o wine.Options) *SystemLayer { return &SystemLayer{options: o} }
 
-// ID returns the component's.
+// ID implements component.Component.
 func (s *SystemLayer) ID() component.ID { return component.Sole("wine") }
 
 // Start prepares the layer, or finds the one that is there.

@@ -101,8 +101,8 @@ func (s *Server) kill(ctx context.Context, id string, ended <-chan struct{}) err
 // containerd's shim signals that process alone
 // (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/cmd/containerd-shim-runhcs-v1/ exec_hcs.go, Kill), and
 // neither cmd nor PowerShell passes the event on to what it has started
-// (https://github.com/kubernetes/kubernetes/issues/124664). Services are told when it has ended (mullion-init). It is
-// nil if the program has not started.
+// (https://github.com/kubernetes/kubernetes/issues/124664). Services are told when it has ended (mullion-init). It
+// returns nil if the program has not started.
 func (s *Server) shutdownArgs(c store.Container) []string {
 	r, err := readReport(filepath.Join(s.runDir(c), reportName))
 	if err != nil {

@@ -84,7 +84,7 @@ func affinityOf(groups []*runtimeapi.WindowsCpuGroupAffinity) []jobobject.GroupA
 	return out
 }
 
-// allProcessors returns those of a machine with so many.
+// allProcessors returns the processors of a machine with so many.
 func allProcessors(count int) []jobobject.GroupAffinity {
 	var out []jobobject.GroupAffinity
 	for group := uint16(0); count > 0; group, count = group+1, count-groupSize {

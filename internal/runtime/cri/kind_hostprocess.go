@@ -228,7 +228,7 @@ func (h *HostProcess) adapt(c *store.Container, img image.Info) {
 	c.Env = h.environment(c, point)
 }
 
-// arguments returns those of a program of a container, its first one or one that is run in it later.
+// arguments returns the arguments of a program of a container, its first one or one that is run in it later.
 func (h *HostProcess) arguments(id string, args []string) []string {
 	expanded := make([]string, len(args))
 	for i, arg := range args {

@@ -8,8 +8,8 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// alpha is the version of CRI that kubelets before Kubernetes 1.23 call, and no other. Its messages are those of v1, which
-// began as a copy of it: fields that v1 got later are unknown to those kubelets, who pass over them.
+// alpha is the version of CRI that kubelets before Kubernetes 1.23 call, and no other. Its messages are those of v1,
+// which began as a copy of it: fields that v1 got later are unknown to those kubelets, who pass over them.
 // https://github.com/kubernetes/kubernetes/blob/v1.20.15/staging/src/k8s.io/cri-api/pkg/apis/runtime/v1alpha2/api.proto
 const alpha = "v1alpha2"
 

@@ -2,8 +2,8 @@
 // Linux where it has some, or one for Linux.
 //
 // BuildKit's own parser reads the file, so its grammar is Docker's: directives, heredocs, variables, stages. A stage is
-// a configuration, a history, and the files that it has, on C: those that it has put there, which later stages copy from. Only stages that the
-// target needs are made.
+// a configuration, a history, and the files that it has, on C: those that it has put there, which later stages copy
+// from. Only stages that the target needs are made.
 //
 //	Dockerfile ─▶ stages ─▶ instructions ─▶ layers and a configuration ─▶ package imagebuild ─▶ image
 //	                             ▲

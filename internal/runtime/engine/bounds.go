@@ -22,7 +22,7 @@ const (
 	ownUsers = "each pod has users of its own"
 )
 
-// Bounds returns all of them.
+// Bounds returns all bounds.
 func Bounds() []Bound {
 	tasks, terminals := strconv.Itoa(mostTasks), mostTerminals[len("max="):]
 	return []Bound{

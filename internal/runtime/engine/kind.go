@@ -64,8 +64,8 @@ type trace struct {
 	remove, removePod func(id string) error
 }
 
-// traces returns those of all kinds but the ordinary one, which leaves none. A further kind has a line here and a file
-// of its own.
+// traces returns the traces of all kinds but the ordinary one, which leaves none. A further kind has a line here and a
+// file of its own.
 func (e *Engine) traces() []trace { return []trace{e.hostProcessTrace(), e.machineTrace()} }
 
 // kindOf returns the kind of a container that is to be made.

@@ -91,7 +91,7 @@ func (h hostProcess) prepare(c *Container, mounts []mount.Mount) ([]string, erro
 // finish leaves the working folder, which is the user's already.
 func (hostProcess) finish(*Container, *specs.Spec) (runtime string, err error) { return Runtime, nil }
 
-// owner returns the machine's: the container is in its user namespace.
+// owner returns the id that the machine has for the user: the container is in its user namespace.
 func (hostProcess) owner(c Container) uint32 { return c.UID }
 
 // limit sets none: the user namespace and the network are those of others, too.

@@ -107,7 +107,7 @@ func (m machine) finish(c *Container, s *specs.Spec) (runtime string, err error)
 	return m.e.opts.Machines.shim(), err
 }
 
-// ids returns those that are on disk: a machine has a kernel of its own.
+// ids returns the ids that are on disk: a machine has a kernel of its own.
 func (m machine) ids(Container) IDRange { return m.e.opts.IDs }
 
 // limit sets none: the container is in another kernel.

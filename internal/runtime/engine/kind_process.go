@@ -27,7 +27,7 @@ func (p process) finish(c *Container, _ *specs.Spec) (runtime string, err error)
 	return Runtime, p.e.giveWorkDir(*c)
 }
 
-// ids returns the pod's. A container that mounts what cannot be mounted with other ids has those that are on disk.
+// ids returns the pod's ids. A container that mounts what cannot be mounted with other ids has those that are on disk.
 func (p process) ids(c Container) IDRange {
 	if c.DiskIDs {
 		return p.e.opts.IDs

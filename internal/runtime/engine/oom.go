@@ -19,7 +19,7 @@ const (
 	leastScore = 3
 )
 
-// oomScore returns the kubelet's formula for Burstable containers, and BestEffort's score for those without limits.
+// oomScore returns the score of a container: by the kubelet's formula for Burstable ones, BestEffort's without limits.
 //
 // kubelet.exe tells a runtime the limits of processor and memory and nothing of requests, QoS class or priority
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kuberuntime/kuberuntime_container_windows.go#L58).

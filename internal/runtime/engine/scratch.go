@@ -80,7 +80,7 @@ func (e *Engine) scratchMount(id, scratch string, layers int) mount.Mount {
 	}}
 }
 
-// snapshotOptions returns those by which containerd knows a container's snapshot, if it has one.
+// snapshotOptions returns the options by which containerd knows a container's snapshot, if it has one.
 func (e *Engine) snapshotOptions(c Container) []client.NewContainerOpts {
 	if c.Scratch != "" {
 		return nil

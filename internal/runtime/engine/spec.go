@@ -244,7 +244,7 @@ func bindMounts(mounts []Mount, sources, targets []string) []specs.Mount {
 	return out
 }
 
-// maskedPaths returns those that Kubernetes masks for Linux pods
+// maskedPaths returns the paths that Kubernetes masks for Linux pods
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/securitycontext/util.go, defaultMaskedPaths).
 func maskedPaths() []string {
 	return strings.Fields(

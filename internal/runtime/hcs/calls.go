@@ -230,8 +230,8 @@ func serviceCalls() []Call {
 	}
 }
 
-// versionOneCalls returns those of vmcompute.dll that are about compute systems: another face of the same ones. Each
-// has ended when it returns.
+// versionOneCalls returns the calls of vmcompute.dll that are about compute systems: another face of the same ones.
+// Each has ended when it returns.
 func versionOneCalls() []Call {
 	return []Call{
 		{
@@ -359,7 +359,7 @@ func layerCalls() []Call {
 	}
 }
 
-// diskCalls returns those of virtdisk.dll.
+// diskCalls returns the calls of virtdisk.dll.
 func diskCalls() []Call {
 	all := []Call{
 		{

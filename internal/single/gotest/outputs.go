@@ -133,7 +133,7 @@ func absolute(base, path string) string {
 	return filepath.Join(base, path)
 }
 
-// variables returns those that name outputs.
+// variables returns the variables that name outputs.
 func (c *Call) variables() (out []string) {
 	for _, o := range c.outputs {
 		if o.name == ofVariable {

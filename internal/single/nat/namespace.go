@@ -133,7 +133,7 @@ func openTap() (*os.File, error) {
 	return os.NewFile(uintptr(fd), device), nil
 }
 
-// subnets returns those that the network may have, with the gateway's address.
+// subnets returns the subnets that the network may have, with the gateway's address.
 func subnets() []netip.Prefix {
 	var all []netip.Prefix
 	for _, text := range []string{"172.30.208.1/20", "10.89.208.1/20", "192.168.208.1/20", "198.18.208.1/20"} {

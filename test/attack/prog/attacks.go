@@ -17,7 +17,7 @@ func usual() []int {
 	return []int{eperm, enoent, eacces, erofs, enosys, enxio, eprotonosupport, esocktnosupport, eafnosupport}
 }
 
-// attacks returns all of them.
+// attacks returns all attacks.
 func attacks() []attack {
 	var all []attack
 	for _, group := range []func() []attack{
@@ -386,7 +386,7 @@ func network() []attack {
 	}
 }
 
-// attribute returns one of netlink's.
+// attribute returns an attribute of netlink.
 func attribute(kind uint16, value []byte) []byte {
 	n := 4 + len(value)
 	b := append([]byte{byte(n), byte(n >> 8), byte(kind), byte(kind >> 8)}, value...)

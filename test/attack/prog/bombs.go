@@ -20,7 +20,7 @@ func spawn() int
 
 const chunk, fewest = 1 << 20, 16
 
-// bombs returns all of them, for a container with 256 MiB of memory. What has no end of its own ends with that memory,
+// bombs returns all bombs, for a container with 256 MiB of memory. What has no end of its own ends with that memory,
 // and so does the container then.
 func bombs() map[string]bomb {
 	var taken [][]byte

@@ -17,7 +17,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// sh returns the shell: sh -c COMMAND [NAME [ARGS…]], sh FILE [ARGS…], or sh with the commands on standard input.
+// sh is the shell: sh -c COMMAND [NAME [ARGS…]], sh FILE [ARGS…], or sh with the commands on standard input.
 func sh(ctx context.Context, c *call) int {
 	command, file, params, flags, err := shellArgs(c.args[1:])
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	noProvider = "There is not an event provider on the localhost computer that matches \"%s\"."
 )
 
-// matching returns those of all that names with wild cards mean. A name that means none is reported by words.
+// matching returns the elements of all that names with wild cards mean. A name that means none is reported by words.
 func matching(c *cmdlet.Call, all, names []string, noMatch string) ([]string, error) {
 	var found []string
 	for _, name := range names {

@@ -49,7 +49,7 @@ func popLocation(c *cmdlet.Call) error {
 	return nil
 }
 
-// placeCmdlets returns those of the current folder.
+// placeCmdlets returns the cmdlets of the current folder.
 func placeCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		cmdlet.OfPath(cmdlet.Cmdlet{

@@ -2,7 +2,7 @@ package security
 
 import "mullion.dev/mullion/guest/powershell/cmdlet"
 
-// policyCmdlets returns those of execution policies.
+// policyCmdlets returns the cmdlets of execution policies.
 func policyCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		{

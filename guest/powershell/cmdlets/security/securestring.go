@@ -16,7 +16,7 @@ func convertToSecureString(c *cmdlet.Call) error {
 	return nil
 }
 
-// secureCmdlets returns those of passwords.
+// secureCmdlets returns the cmdlets of passwords.
 func secureCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{{
 		Name:      "ConvertTo-SecureString",

@@ -216,7 +216,7 @@ func (s hardware) volumeObjects() []*object.Object {
 // relation is the property by which an object of a kind names what belongs to it.
 type relation struct{ theirs, ours string }
 
-// related returns those of the objects that belong to one from the pipeline, all without a pipeline. by has the kinds
+// related returns the objects that belong to one from the pipeline, all without a pipeline. by has the kinds
 // that the cmdlet takes.
 func related(c *cmdlet.Call, all []*object.Object, by map[string]relation) ([]*object.Object, error) {
 	if !c.Piped {
@@ -245,7 +245,7 @@ func related(c *cmdlet.Call, all []*object.Object, by map[string]relation) ([]*o
 	return found, nil
 }
 
-// named returns those of the objects that the parameters name, all without one. No value of a parameter is a pattern: a
+// named returns the objects that the parameters name, all without one. No value of a parameter is a pattern: a
 // volume's name has a question mark in it.
 func named(c *cmdlet.Call, class string, all []*object.Object) ([]*object.Object, error) {
 	return namedBy(c, storageNames(), class, all)

@@ -16,7 +16,7 @@ func assemblies() []string {
 	}
 }
 
-// nothingCmdlets returns those that have nothing to do here.
+// nothingCmdlets returns the cmdlets that have nothing to do here.
 func nothingCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		{

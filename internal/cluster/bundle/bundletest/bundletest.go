@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Programs returns those of a whole bundle of a version as upstream releases it, by their places: without etcd.
+// Programs returns the programs of a whole bundle of a version as upstream releases it, by their places: without etcd.
 func Programs(version string) map[string][]byte {
 	all := map[string][]byte{"server/bin/kube-apiserver": Linux("Kubernetes " + version + "\n")}
 	for _, name := range []string{"kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"} {

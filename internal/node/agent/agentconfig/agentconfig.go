@@ -90,7 +90,8 @@ func ServiceSocket(runDir string, service hostcall.Name) string {
 	return filepath.Join(PipesDir(runDir), string(service)+".sock")
 }
 
-// OperatorSocket returns where the machine's operator does, who may ask for more. Windows programs do not see it.
+// OperatorSocket returns where the machine's operator asks for a service of the host, who may ask for more. Windows
+// programs do not see it.
 func OperatorSocket(runDir string, service hostcall.Name) string {
 	return filepath.Join(runDir, string(service)+".sock")
 }
@@ -102,13 +103,14 @@ func SharesDir(runDir string) string { return filepath.Join(runDir, "shares") }
 // DisksDir returns the folder of the files of the host's data disks, in a host's folder of state.
 func DisksDir(stateDir string) string { return filepath.Join(stateDir, "disks") }
 
-// VolumesDir returns where their volumes are mounted. The host and its HostProcess containers see it at the same path.
+// VolumesDir returns where the volumes of those disks are mounted. The host and its HostProcess containers see it at
+// the same path.
 func VolumesDir(runDir string) string { return filepath.Join(runDir, "volumes") }
 
 // ISCSIStateDir returns the folder of what the initiator remembers, in a host's folder of state. It has secrets.
 func ISCSIStateDir(stateDir string) string { return filepath.Join(stateDir, "iscsi") }
 
-// ISCSIDir returns where the disks of its sessions are mounted, as files. The host does not see it.
+// ISCSIDir returns where the disks of the initiator's sessions are mounted, as files. The host does not see it.
 func ISCSIDir(runDir string) string { return filepath.Join(runDir, "iscsi") }
 
 // Subnets are a cluster's subnets of one address family.

@@ -113,7 +113,8 @@ func (s *Store[T]) Put(id string, object T) error {
 }
 
 // Update replaces the object of id by what change makes of it, and returns the result. If change returns an error, so
-// does Update and nothing has changed; if the result cannot be written, Update returns it with the error. Other users of the store wait meanwhile, so change must not take long.
+// does Update and nothing has changed; if the result cannot be written, Update returns it with the error. Other users
+// of the store wait meanwhile, so change must not take long.
 func (s *Store[T]) Update(id string, change func(T) (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +129,8 @@ func (s *Store[T]) Update(id string, change func(T) (T, error)) (T, error) {
 	return changed, s.put(id, changed)
 }
 
-// Hold replaces the object of id in memory alone: what is on disk stays as it is, until the next Put or Update. It is for
-// what has happened and could not be written. An object that is not there is not added.
+// Hold replaces the object of id in memory alone: what is on disk stays as it is, until the next Put or Update. It is
+// for what has happened and could not be written. An object that is not there is not added.
 func (s *Store[T]) Hold(id string, object T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
