@@ -100,7 +100,7 @@ func Correct(o Object, m Machine) {
 	}
 }
 
-// system returns what is right of Win32_OperatingSystem.
+// system returns the properties of Win32_OperatingSystem that are known.
 func (m Machine) system() map[string]any {
 	if m.Product == "" {
 		return nil

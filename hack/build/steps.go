@@ -198,7 +198,7 @@ func versionIn(file, module string) (string, error) {
 // pages are templates: with them the linker keeps every exported method (package fieldtemplate says why).
 const noTrace = "-tags=grpcnotrace"
 
-// own returns Mullion's programs.
+// own returns the steps that build Mullion's programs.
 func own() []step {
 	return []step{
 		{
@@ -462,7 +462,7 @@ func fields() []step {
 	return append(steps, csi()...)
 }
 
-// csi returns upstream's CSI sidecars for Linux, and csi-sanity.
+// csi returns the steps that build upstream's CSI sidecars for Linux, and csi-sanity.
 func csi() []step {
 	const module = "github.com/kubernetes-csi/"
 	var steps []step

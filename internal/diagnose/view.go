@@ -96,7 +96,7 @@ func ready(p *corev1.Pod) bool {
 	})
 }
 
-// containers returns a pod's, those that prepare it first.
+// containers returns a pod's containers, those that prepare it first.
 func containers(p *corev1.Pod) []corev1.Container {
 	return slices.Concat(p.Spec.InitContainers, p.Spec.Containers)
 }

@@ -219,7 +219,7 @@ func (f fixture) sweep(t *testing.T, before noticed, all, some []starvation) {
 	f.asBefore(t, before, all)
 }
 
-// pod returns the name of a pod that takes it.
+// pod returns the name of a pod that starves the machine in this way.
 func (s starvation) pod() string { return strings.ReplaceAll(s.Name, "/", "-") }
 
 func (f fixture) starveWith(t *testing.T, before noticed, all []starvation, some ...starvation) {

@@ -47,7 +47,7 @@ func attributeClasses() []*object.Class {
 	return all
 }
 
-// attributeClass returns an attribute; its properties are what a script sets.
+// attributeClass returns the class of an attribute; its properties are what a script sets.
 func attributeClass(name string) *object.Class {
 	return &object.Class{
 		Name:   "System.Management.Automation." + name + "Attribute",

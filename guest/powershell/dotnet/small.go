@@ -146,7 +146,7 @@ func pointerClass() *object.Class {
 	}}
 }
 
-// webUtilityClass returns the encodings of the web.
+// webUtilityClass returns the class of the web's encodings.
 func webUtilityClass(class string, names ...string) *object.Class {
 	do := []func(s string) (string, error){
 		func(s string) (string, error) { return url.QueryEscape(s), nil },

@@ -146,7 +146,7 @@ type conditionKind struct {
 	Whole       bool // it asks of a list as a whole, not of each item
 }
 
-// Conditions returns the attributes that an argument must meet, by their names
+// Conditions returns the attributes that are conditions of an argument, by their names
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_functions_advanced_parameters).
 func Conditions() map[string]conditionKind {
 	const many = 1 << 10
@@ -287,7 +287,7 @@ func (s *Script) named(one namedArgument) bool {
 	return true
 }
 
-// Impacts returns how much a function changes, from the least
+// Impacts returns the words for how much a function changes, from the least
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.confirmimpact).
 func Impacts() []string { return []string{"none", "low", "medium", "high"} }
 

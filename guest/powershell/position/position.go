@@ -75,7 +75,7 @@ func (e Extent) File() string {
 	return e.Source.File
 }
 
-// Text returns what it consists of, and Whole the line that it begins in.
+// Text returns the text of the extent, and Whole the line that it begins in.
 func (e Extent) Text() string {
 	if e.Source == nil {
 		return ""

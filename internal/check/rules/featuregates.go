@@ -110,7 +110,7 @@ func unknownGate(s gateSetting, stages []gateStage, kubernetes int) string {
 	return ""
 }
 
-// stageAt returns what a gate is in a version.
+// stageAt returns the stage of a gate in a version.
 func stageAt(stages []gateStage, kubernetes int) gateStage {
 	var now gateStage
 	for _, s := range stages {

@@ -145,7 +145,7 @@ func (p Paths) Leftover() bool {
 	return errors.Is(specErr, os.ErrNotExist) && claimErr == nil
 }
 
-// Program returns one of the Linux programs that Mullion carries.
+// Program returns the path of one of the Linux programs that Mullion carries.
 func (p Paths) Program(name string) string { return filepath.Join(p.Bin, name) }
 
 // Kubernetes returns the bundle of a version, "" being the one that Mullion comes with: that of the cluster's own, in

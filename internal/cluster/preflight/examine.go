@@ -43,7 +43,7 @@ type subject struct {
 
 type judge = []func(Facts, Want) []Finding
 
-// only returns what an ordinary user cannot see, whatever the facts are.
+// only returns a function that says what an ordinary user cannot see, whatever the facts are.
 func only(what string) func(Facts) string { return func(Facts) string { return what } }
 
 // subjects returns what Examine looks at, in the order in which a person reads it.

@@ -186,13 +186,13 @@ func (c Config) servicesUnit() component.Component {
 	return c.Process("services", s, nil)
 }
 
-// kubeletUnit returns upstream's kubelet.
+// kubeletUnit returns the unit of upstream's kubelet.
 func (c Config) kubeletUnit() component.Component {
 	n := c.node()
 	return n.Kubelet(c.kubernetes(kubenode.Kubelet, n.KubeletArgs()))
 }
 
-// proxyUnit returns upstream's kube-proxy.
+// proxyUnit returns the unit of upstream's kube-proxy.
 func (c Config) proxyUnit() component.Component {
 	s := c.kubernetes(kubenode.KubeProxy, c.ProxyArgs())
 	s.ReadyTimeout = 2 * time.Minute

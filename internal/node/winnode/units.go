@@ -174,7 +174,7 @@ func connects(dial func(context.Context) (net.Conn, error)) func(context.Context
 	}
 }
 
-// kubeletUnit returns upstream's kubelet.exe.
+// kubeletUnit returns the unit of upstream's kubelet.exe.
 func (c Config) kubeletUnit() component.Component {
 	n := c.node()
 	args := func(context.Context) ([]string, error) { return n.KubeletArgs(), nil }

@@ -213,7 +213,7 @@ func (q *Queue) admitAside(after time.Duration) {
 	q.aside.held = q.give(w, jamAfter)
 }
 
-// others returns how many wait that do not wait aside.
+// others returns how many waiters do not wait aside.
 func (q *Queue) others() (n int) {
 	for _, line := range q.waiting {
 		n += len(line)

@@ -10,7 +10,7 @@ type Bound struct {
 	Names, Depth, Path int
 }
 
-// DefaultBound returns what a node's volumes are measured by.
+// DefaultBound returns the bound of a measurement of a node's volumes.
 func DefaultBound() Bound {
 	return Bound{
 		Names: 300_000,
