@@ -79,8 +79,8 @@ func (c Config) writtenVIP() netip.Addr {
 	return vip
 }
 
-// proxyUnit returns the unit of upstream's kube-proxy.exe. It waits by itself until the node has its range of pod addresses, and
-// with that an HNS network.
+// proxyUnit returns the unit of upstream's kube-proxy.exe. It waits by itself until the node has its range of pod
+// addresses, and with that an HNS network.
 func (c Config) proxyUnit() component.Component {
 	return c.service(kubenode.KubeProxy, c.node().KubeProxy(c.proxySpec(), c.lacksNetwork))
 }

@@ -28,7 +28,8 @@ const (
 	mostFiles   = 1 << 16
 )
 
-// mostProcessors returns how many processors the gateway may keep busy, as containers decide how busy it is: half of them.
+// mostProcessors returns how many processors the gateway may keep busy, as containers decide how busy it is: half of
+// them.
 func mostProcessors() int { return max(1, runtime.NumCPU()/2) }
 
 // askPatience bounds the wait for an answer, which takes no time unless the machine is loaded.
