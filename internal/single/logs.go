@@ -34,7 +34,8 @@ const followEvery = 100 * time.Millisecond
 
 // Logs shows the log of a container: what its program has said on standard output, and on standard error.
 func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs io.Writer) error {
-	_, err := c.showUntilEnd(ctx, k, o, out, errs)
+	wait := func(ctx context.Context) (End, error) { return c.Wait(ctx, k.ID) }
+	_, err := c.showUntilEnd(ctx, k, o, out, errs, wait)
 	if errors.Is(err, errUnknownEnd) { // it may be removed already
 		return nil
 	}
@@ -49,7 +50,13 @@ func (c *Client) Attach(ctx context.Context, k Container, out, errs io.Writer) (
 		Tail:   -1,
 		Since:  time.Now(),
 	}
-	return c.showUntilEnd(ctx, k, o, out, errs)
+	return c.showUntilEnd(ctx, k, o, out, errs, func(ctx context.Context) (End, error) {
+		e, err := c.answerOnce(ctx, Request{Wait: k.ID}) // a further engine would wait for the next run
+		if err != nil || e.Ended == nil {
+			return End{}, err
+		}
+		return *e.Ended, nil
+	})
 }
 
 // errUnknownEnd is the error of a container of which the engine does not say how it has ended.
@@ -58,6 +65,7 @@ var errUnknownEnd = errors.New("how the container has ended is not known")
 // showUntilEnd shows the log of a container, and returns how the container has ended, if it is followed so long. The
 // error is errUnknownEnd, with the engine's refusal, if the engine does not say it.
 func (c *Client) showUntilEnd(ctx context.Context, k Container, o LogOptions, out, errs io.Writer,
+	wait func(context.Context) (End, error),
 ) (end End, err error) {
 	l := &logReader{path: k.Log}
 	defer l.close()
@@ -78,7 +86,7 @@ func (c *Client) showUntilEnd(ctx context.Context, k Container, o LogOptions, ou
 	defer cancel()
 	go func() {
 		var err error
-		told, err = c.Wait(ctx, k.ID)
+		told, err = wait(ctx)
 		ended <- err
 	}()
 	tick := time.NewTicker(followEvery)

@@ -229,9 +229,10 @@ func TestAttachToOneRun(t *testing.T) {
 	answers := []Event{
 		{Ended: &End{Code: 3}},
 		{Refused: refuse("No such container: web")},
+		{}, // the engine is killed
 		{Ended: &End{Code: 7}},
 	}
-	asked := make(chan string, 3)
+	asked := make(chan string, len(answers))
 	go func() {
 		for len(answers) > 0 {
 			to, err := l.Accept()
@@ -241,7 +242,9 @@ func TestAttachToOneRun(t *testing.T) {
 			var ask Request
 			if json.NewDecoder(to).Decode(&ask) == nil { // else somebody looked whether the engine lives
 				asked <- ask.Wait
-				_ = json.NewEncoder(to).Encode(answers[0])
+				if e := answers[0]; e.Ended != nil || e.Refused != nil {
+					_ = json.NewEncoder(to).Encode(e)
+				}
 				answers = answers[1:]
 			}
 			_ = to.Close()
@@ -256,7 +259,10 @@ func TestAttachToOneRun(t *testing.T) {
 	if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Code != codeOther {
 		t.Errorf("one that is gone: %+v, %v", end, err)
 	}
-	if len(asked) != 2 || <-asked != "aaaa" {
+	if end, err := c.Attach(t.Context(), k, io.Discard, io.Discard); !errors.Is(err, errGone) {
+		t.Errorf("of an engine that is killed: %+v, %v", end, err)
+	}
+	if len(asked) != 3 || <-asked != "aaaa" {
 		t.Errorf("asked %d times", len(asked))
 	}
 }
