@@ -91,7 +91,7 @@ func (s *stage) mount(
 		}
 
 		if s.linux { // its files have other users
-			made.id = "linux:" + made.id
+			made.id = fmt.Sprintf("linux:%d:%s", s.LinuxOwner, made.id)
 		}
 		made.alone = m.CacheSharing == instructions.MountSharingLocked ||
 			m.CacheSharing == instructions.MountSharingPrivate

@@ -24,6 +24,7 @@ import (
 	"github.com/containerd/containerd/v2/pkg/namespaces"
 
 	"mullion.dev/mullion/internal/base/cgroup"
+	"mullion.dev/mullion/internal/runtime/userns"
 )
 
 // Runtime is the name of containerd's runtime that runs the containers.
@@ -37,9 +38,8 @@ type IDRange struct {
 }
 
 // DefaultIDs returns one range for the files of every container of a node: those that pods leave in volumes must stay
-// usable for the next pod, as they do on Windows. Programs have those of podRange. It starts at 0x70000000, above what
-// systemd hands out to containers (524288…1879048191, https://systemd.io/UIDS-GIDS/) and below the reserved ids.
-func DefaultIDs() IDRange { return IDRange{Base: 0x70000000, Size: 65536} }
+// usable for the next pod, as they do on Windows. Programs have those of podRange.
+func DefaultIDs() IDRange { return IDRange(userns.OnDisk()) }
 
 // Options is what Connect needs. All paths are absolute.
 type Options struct {

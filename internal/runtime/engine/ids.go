@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/containerd/containerd/v2/core/mount"
+
+	"mullion.dev/mullion/internal/runtime/userns"
 )
 
 // The users of a pod's programs are its own: what Linux counts for a user (descriptors that are under way in Unix
@@ -13,13 +15,12 @@ import (
 // users, those of DefaultIDs, so that files which a pod leaves in a volume are the next one's; mounts that map ids are
 // between the two.
 
-// podIDs are the ranges of users that pods' programs have. They lie behind those of virtual machines (machineUsers),
-// and below those that systemd reserves for images (https://systemd.io/UIDS-GIDS/). A range is small, so that there are
-// many: programs run as 0 and 1000 alone. Ids above 0x7fffffff cannot ping (net.ipv4.ping_group_range).
+// podIDs are the ranges of users that pods' programs have. A range is small, so that there are many: programs run as 0
+// and 1000 alone.
 const (
-	podIDsBase = 0x72020000
+	podIDsBase = userns.PodsBase
 	podIDsSize = 2048
-	podIDsMany = (0x7ffe0000 - podIDsBase) / podIDsSize
+	podIDsMany = (userns.PodsEnd - podIDsBase) / podIDsSize
 )
 
 // UserMask leaves of a user that a pod's program has on the machine the one that it has in its container.

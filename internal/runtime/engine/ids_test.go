@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/internal/runtime/userns"
 )
 
 // TestPodRange: the ranges of pods lie between those of virtual machines and what systemd reserves, none within
@@ -15,10 +17,11 @@ func TestPodRange(t *testing.T) {
 	for i := range many {
 		pod := fmt.Sprintf("%064x", i)
 		r := podRange(pod)
-		if machine := e.machineUser(pod); machine.ID+1 >= r.Base || machine.ID&UserMask%2 == 0 {
-			t.Fatalf("virtual machine %s has user %#x, and the pod %#x", pod, machine.ID, r.Base)
+		machine := e.machineUser(pod).ID
+		if machine < userns.Machines().Base || machine+1 >= userns.Machines().End() || machine&UserMask%2 == 0 {
+			t.Fatalf("virtual machine %s has user %#x", pod, machine)
 		}
-		if r.Base < podIDsBase || (r.Base-podIDsBase)%r.Size != 0 || r.Base+r.Size > 0x7ffe0000 ||
+		if r.Base < podIDsBase || (r.Base-podIDsBase)%r.Size != 0 || r.Base+r.Size > userns.PodsEnd ||
 			(r.Base+1000)&UserMask != 1000 {
 			t.Fatalf("pod %s has %+v", pod, r)
 		}

@@ -23,6 +23,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/cgroup"
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/runtime/userns"
 	"mullion.dev/mullion/internal/runtime/vm"
 	"mullion.dev/mullion/internal/runtime/vm/link"
 	"mullion.dev/mullion/internal/runtime/vm/qemu"
@@ -132,10 +133,6 @@ type boots struct {
 	initrd      string
 }
 
-// machineUsers is how many pairs of users machines have, behind the users of containers: so many that no two machines
-// at a time come to the same one by chance.
-const machineUsers = 1 << 24
-
 // machineUser is whom a machine runs as. Each has two users of its own: the files of a process in /proc, its memory
 // among them, are open to others of the same user, in whatever namespaces they are.
 func (e *Engine) machineUser(id string) qemu.User {
@@ -144,7 +141,7 @@ func (e *Engine) machineUser(id string) qemu.User {
 	_, _ = name.Write([]byte(id)) // never fails
 	// Odd: no program in a container has such a one (UserMask).
 	return qemu.User{
-		ID:    ids.Base + ids.Size + 2*(name.Sum32()%machineUsers) + 1,
+		ID:    userns.Machines().Base + userns.MachineUsers*(name.Sum32()%userns.MachinePairs),
 		Files: ids.Base,
 		Size:  ids.Size,
 	}

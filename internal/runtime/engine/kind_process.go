@@ -9,6 +9,7 @@ import (
 	"github.com/containerd/containerd/v2/core/mount"
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
+	"mullion.dev/mullion/internal/runtime/userns"
 	"mullion.dev/mullion/internal/runtime/vm/link"
 )
 
@@ -49,7 +50,7 @@ func (p process) rootfs(ctx context.Context, id string, views *containerViews) (
 }
 
 func (p process) limit(ctx context.Context, id string, pid uint32) error {
-	return errors.Join(limitUsers(ctx, pid), p.e.limitSocketsOf(ctx, id))
+	return errors.Join(userns.Limit(ctx, pid), p.e.limitSocketsOf(ctx, id))
 }
 
 // killExec finds the processes by link.ExecMarker, because a Windows process is, on Linux, no child of the process that

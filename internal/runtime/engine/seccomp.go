@@ -144,7 +144,7 @@ func unshared() []string {
 
 // narrowed are calls that a container can make without some of their arguments: huge pages, which are a stock of the
 // machine's; a filter by prctl(2); and another limit of core files, by which the kernel would run a program of the
-// machine, as its root, for each process that crashes (userRlimits).
+// machine, as its root, for each process that crashes (userns.Rlimits).
 func narrowed() []specs.LinuxSyscall {
 	const hugeSegment, nameOfMemory, tracer = 0o4000, 0x53564d41, 0x59616d61 // SHM_HUGETLB, PR_SET_VMA, PR_SET_PTRACER
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"mullion.dev/mullion/internal/runtime/userns"
 )
 
 // Container is what Create needs to know of a Windows container.
@@ -113,7 +115,7 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 			OOMScoreAdj:     &score, // or that of containerd's shim is inherited, which is next to containerd's
 			// Open files are limited as containerd itself is, whose limit cannot be raised from inside a user
 			// namespace.
-			Rlimits: userRlimits(),
+			Rlimits: userns.Rlimits(mostTasks),
 		},
 		Mounts: append(e.systemMounts(c), bindMounts(c.Mounts, sources, targets)...),
 		Linux: &specs.Linux{

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"mullion.dev/mullion/internal/base/procfile"
+	"mullion.dev/mullion/internal/runtime/userns"
 	"mullion.dev/mullion/internal/runtime/vm/link"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -176,7 +177,7 @@ func (*Engine) execProcess(k kind, x ExecSpec) *specs.Process {
 		Cwd:             x.Dir,
 		Capabilities:    k.capabilities(),
 		NoNewPrivileges: true,
-		Rlimits:         userRlimits(),
+		Rlimits:         userns.Rlimits(mostTasks),
 	}
 }
 

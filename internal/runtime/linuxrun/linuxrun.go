@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"time"
 
 	runcoptions "github.com/containerd/containerd/api/types/runc/options"
@@ -33,14 +34,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/cleanup"
+	"mullion.dev/mullion/internal/runtime/userns"
 )
 
-// Owner is the user and the group of the machine that are root's in a container. The range lies where systemd gives none
-// to containers (https://systemd.io/UIDS-GIDS/), behind those of Windows containers.
-const Owner = 0x70010000
+// Owner is the user and the group of the machine that are root's in a container.
+const Owner = userns.LinuxBuilds
 
 // users is how many users a container has, from 0.
-const users = 1 << 16
+const users = userns.LinuxBuildUsers
 
 // Label is the label of the containers, by which an engine finds those that an earlier one has left.
 const Label = "mullion.dev/linux-build"
@@ -110,6 +111,9 @@ func (r *Runner) Run(ctx context.Context, c Command) (code uint32, err error) {
 		return 0, fmt.Errorf("wait for the command: %w", err)
 	}
 
+	if err := userns.Limit(ctx, task.Pid()); err != nil { // before the program begins
+		return 0, err
+	}
 	if err := task.Start(ctx); err != nil {
 		return 0, fmt.Errorf("start the command: %w", err)
 	}
@@ -178,6 +182,9 @@ const runtimeName = "io.containerd.runc.v2"
 // mostTasks is how many processes and threads a command may have.
 const mostTasks = 8192
 
+// mostTerminals bounds the terminals of a command, which all containers of the machine have out of one stock.
+const mostTerminals = "max=64"
+
 // badness is how soon the kernel ends a command when the machine has no memory left: before what serves.
 const badness = 500
 
@@ -217,9 +224,13 @@ func (r *Runner) spec(c Command, who *specs.User) []oci.SpecOpts {
 		seccomp.WithDefaultProfile(),
 		func(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
 			s.Process.User = *who
-			// As many open files as containerd has, which a program of the namespace cannot raise, and no core files, for
-			// which the kernel would run a program of the machine.
-			s.Process.Rlimits = []specs.POSIXRlimit{{Type: "RLIMIT_CORE", Hard: 1, Soft: 1}}
+			// There are as many open files as containerd has, which a program of the namespace cannot raise.
+			s.Process.Rlimits = userns.Rlimits(mostTasks)
+			for i, m := range s.Mounts {
+				if m.Type == "devpts" {
+					s.Mounts[i].Options = append(slices.Clone(m.Options), mostTerminals)
+				}
+			}
 			score := badness
 			s.Process.OOMScoreAdj = &score
 			return nil
