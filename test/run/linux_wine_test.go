@@ -158,7 +158,8 @@ test ! -L /etc/nowhere
 stat -c '%u:%g %a' bin/tool.sh
 id -u
 cat /proc/self/uid_map
-cat /proc/sys/user/max_inotify_instances /proc/self/limits /proc/mounts
+echo instances $(cat /proc/sys/user/max_inotify_instances)
+cat /proc/self/limits /proc/mounts
 test ! -e /sys/kernel
 cat /etc/resolv.conf
 END
@@ -201,7 +202,7 @@ func TestBuildLinuxStages(t *testing.T) {
 	out := b.must(t, args...)
 	for _, want := range []string{
 		base + " is not there for Windows, so this stage is for Linux", "made for windows by 0\n", "1000:1000 750\n",
-		"0 1912668160 65536", "8 Limit",
+		"0 1912668160 65536", "instances 8\n",
 		"Max pending signals 8192 8192", "Max msgqueue size 0 0", ",max=64 0 0", "nameserver ", " dev\n", "s3cr3t", "0 /cache\n", " 0 /ctx\n", " 0 /ctx/tool.sh\n",
 		" 1000 /home/dev/mine\n", "a-yes\n",
 	} {

@@ -79,12 +79,6 @@ func (c Changes) userSettings() ([]imagebuild.File, error) {
 	}, nil
 }
 
-// The most that a layer has: as many files as an image is made of, and as many bytes as an image may have.
-const (
-	mostFiles = 1_000_000
-	mostBytes = 64 << 30
-)
-
 // files lists what was written to the drive. The drive itself is the programs' work too: a link in its place leads to
 // files of the machine.
 func (c Changes) files(ctx context.Context, root *os.Root) ([]imagebuild.File, error) {
@@ -119,8 +113,9 @@ func (c Changes) files(ctx context.Context, root *os.Root) ([]imagebuild.File, e
 		}
 
 		files = append(files, found...)
-		if len(files) > mostFiles || size > mostBytes {
-			return fmt.Errorf("it is more than %d files or %d GiB: %w", mostFiles, mostBytes>>30, errdefs.ErrInvalidArgument)
+		if len(files) > imagebuild.MostFiles || size > imagebuild.MostBytes {
+			return fmt.Errorf("it is more than %d files or %d GiB: %w", imagebuild.MostFiles, imagebuild.MostBytes>>30,
+				errdefs.ErrInvalidArgument)
 		}
 		return err
 	})

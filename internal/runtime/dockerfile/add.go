@@ -30,8 +30,8 @@ import (
 
 // Bounds of what ADD takes from others.
 const (
-	mostFetched  = 64 << 30 // bytes of an archive or an address, unpacked
-	mostUnpacked = 1_000_000
+	mostFetched  = imagebuild.MostBytes // bytes of an archive or an address, unpacked
+	mostUnpacked = imagebuild.MostFiles
 	zstdWindow   = 64 << 20
 )
 

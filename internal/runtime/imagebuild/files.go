@@ -42,8 +42,11 @@ type File struct {
 // naming checks the names of a folder's files. rel is relative to the folder, with slashes.
 type naming interface{ check(rel string) error }
 
-// mostFiles bounds the files of a folder.
-const mostFiles = 1_000_000
+// MostFiles and MostBytes are the most that a folder or a layer has.
+const (
+	MostFiles = 1_000_000
+	MostBytes = 64 << 30
+)
 
 // Scan lists the files of a folder for a Windows image, sorted, with their names below target; the folders that lead to
 // target come first. skip leaves out files by their names in the folder, with slashes; what is in a folder that is left
@@ -105,8 +108,8 @@ func scan(ctx context.Context, dir, target string, names naming, skip func(strin
 			return err
 		}
 
-		if len(files) >= mostFiles {
-			return fmt.Errorf("it has more than %d files: %w", mostFiles, errdefs.ErrInvalidArgument)
+		if len(files) >= MostFiles {
+			return fmt.Errorf("it has more than %d files: %w", MostFiles, errdefs.ErrInvalidArgument)
 		}
 		if err := names.check(rel); err != nil {
 			return fmt.Errorf("file %q: %w", rel, err)

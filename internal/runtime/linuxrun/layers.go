@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/containerd/containerd/v2/core/mount"
 	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/containerd/v2/pkg/archive"
-	"github.com/containerd/continuity/fs"
 	"github.com/containerd/errdefs"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/identity"
@@ -133,20 +131,13 @@ func apply(ctx context.Context, root string, l Layer) error {
 
 	check := digest.SHA256.Digester()
 	all := io.TeeReader(from, check.Hash())
-	_, err = archive.Apply(ctx, root, all, archive.WithFilter(func(h *tar.Header) (bool, error) {
-		if h.Uid < 0 || h.Uid >= users || h.Gid < 0 || h.Gid >= users {
-			return false, fmt.Errorf("%q is of user %d and group %d, and a container has %d: %w", h.Name, h.Uid, h.Gid, users,
-				errdefs.ErrInvalidArgument)
-		}
-		h.Uid += Owner
-		h.Gid += Owner
-		return true, nil
-	}))
+	left := wholeRoom()
+	_, err = archive.Apply(ctx, root, all, archive.WithFilter(func(h *tar.Header) (bool, error) { return takeIn(h, &left) }))
 	if err != nil {
 		return err
 	}
 
-	if _, err := io.Copy(io.Discard, all); err != nil { // what is behind the archive's end
+	if _, err := io.Copy(io.Discard, interruptible{ctx, all}); err != nil { // what is behind the archive's end
 		return err
 	}
 	if got := check.Digest(); got != l.DiffID {
@@ -155,37 +146,39 @@ func apply(ctx context.Context, root string, l Layer) error {
 	return nil
 }
 
+// takeIn changes a file of a layer to what it is on the machine, and reports whether it is there at all. It takes the
+// file's room before its holes are written.
+func takeIn(h *tar.Header, left *room) (bool, error) {
+	if err := left.take(1, h.Size); err != nil {
+		return false, err
+	}
+	if h.Typeflag == tar.TypeBlock || h.Typeflag == tar.TypeChar {
+		return false, nil // a container has those of its own /dev
+	}
+	if h.Uid < 0 || h.Uid >= users || h.Gid < 0 || h.Gid >= users {
+		return false, fmt.Errorf("%q is of user %d and group %d, and a container has %d: %w", h.Name, h.Uid, h.Gid, users,
+			errdefs.ErrInvalidArgument)
+	}
+
+	h.Uid += Owner
+	h.Gid += Owner
+	keepXattrs(h.PAXRecords)
+	return true, nil
+}
+
 // WriteLayer writes the layer of what the command of a container has changed, which has ended. What was mounted is none
-// of it. layers are those below.
-func (r *Runner) WriteLayer(ctx context.Context, c Command, w io.Writer) (err error) {
-	all := r.snapshots()
-	own, err := all.Mounts(ctx, c.ID)
+// of it.
+func (r *Runner) WriteLayer(ctx context.Context, c Command, w io.Writer) error {
+	own, err := r.snapshots().Mounts(ctx, c.ID)
 	if err != nil {
 		return err
 	}
-	upper, err := upperOf(own)
-	if err != nil {
-		return err
-	}
-
-	ctx, release, err := r.Client.WithLease(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, release(context.WithoutCancel(ctx))) }()
-	view := c.ID + "-below"
-	below, err := all.View(ctx, view, snapshotOf(c.Layers))
+	dir, err := upperOf(own)
 	if err != nil {
 		return err
 	}
 
-	defer func() { err = errors.Join(err, ignoreMissing(all.Remove(context.WithoutCancel(ctx), view))) }()
-
-	read, write := io.Pipe()
-	go func() { write.CloseWithError(changes(ctx, below, upper, c, write)) }()
-	err = withUsers(w, read)
-	_ = read.CloseWithError(err)
-	return err
+	return writeUpper(ctx, dir, c.mounted, w)
 }
 
 // upperOf returns the folder that a container has written to.
@@ -200,28 +193,6 @@ func upperOf(mounts []mount.Mount) (string, error) {
 	return "", fmt.Errorf("the container's files are no overlay: %w", errdefs.ErrNotImplemented)
 }
 
-// changes writes the layer as it is on the machine.
-func changes(ctx context.Context, below []mount.Mount, upper string, c Command, w io.Writer) error {
-	return inside(ctx, below, func(lower string) error {
-		to := archive.NewChangeWriter(w, upper)
-		err := fs.DiffDirChanges(ctx, lower, upper, fs.DiffSourceOverlayFS,
-			func(kind fs.ChangeKind, name string, info os.FileInfo, err error) error {
-				if ctxErr := ctx.Err(); ctxErr != nil {
-					return ctxErr
-				}
-				if err == nil && c.mounted(name) {
-					return nil
-				}
-				return to.HandleChange(kind, name, info, err)
-			})
-		if err != nil {
-			return err
-		}
-
-		return to.Close()
-	})
-}
-
 // mounted reports whether a name is where something is mounted, or below that: runc makes such files and folders.
 func (c Command) mounted(name string) bool {
 	below := func(target string) bool {
@@ -234,49 +205,4 @@ func (c Command) mounted(name string) bool {
 		}
 	}
 	return below("/proc") || below("/dev")
-}
-
-// withUsers copies a layer, and gives its files the users of the container. What the machine's root has made there, as
-// the place of a mount, is the container's root's.
-func withUsers(w io.Writer, from io.Reader) error {
-	own := func(id int) int {
-		if id -= Owner; id < 0 || id >= users {
-			return 0
-		}
-		return id
-	}
-
-	to := tar.NewWriter(w)
-	for r := tar.NewReader(from); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return to.Close()
-		}
-		if err != nil {
-			return err
-		}
-
-		h.Uid, h.Gid = own(h.Uid), own(h.Gid)
-		if isWhiteout(h) {
-			// The file below leads nowhere, which is taken for no file.
-			h.Typeflag, h.Mode = tar.TypeReg, 0
-			h.Name = path.Join(path.Dir(h.Name), whiteout+path.Base(h.Name))
-		}
-		if err := to.WriteHeader(h); err != nil {
-			return err
-		}
-
-		if _, err := io.Copy(to, r); err != nil {
-			return err
-		}
-	}
-}
-
-// whiteout begins the names of what is deleted (https://github.com/opencontainers/image-spec/blob/v1.1.1/layer.md).
-const whiteout = ".wh."
-
-// isWhiteout reports whether a file is an overlay's mark of one that is deleted
-// (https://docs.kernel.org/filesystems/overlayfs.html#whiteouts-and-opaque-directories).
-func isWhiteout(h *tar.Header) bool {
-	return h.Typeflag == tar.TypeChar && h.Devmajor == 0 && h.Devminor == 0
 }
