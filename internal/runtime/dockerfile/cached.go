@@ -294,10 +294,14 @@ func (s *stage) written(ctx context.Context, layer *imagebuild.Layer) error {
 
 // entry brings one entry of a layer into the stage's tree.
 func (s *stage) entry(name string, header *tar.Header, from packed) (err error) {
+	if err := errors.Join(short(name), short(header.Linkname)); err != nil {
+		return err
+	}
+
 	base := path.Base(name)
 	switch {
 	case base == imagebuild.OpaqueWhiteout:
-		s.tree.remove(strings.TrimPrefix(path.Dir("/"+name), "/"), false)
+		s.tree.remove(parentOf(name), false)
 		return nil
 	case strings.HasPrefix(base, imagebuild.Whiteout):
 		s.tree.remove(path.Join(path.Dir(name), base[len(imagebuild.Whiteout):]), true)
@@ -349,13 +353,13 @@ const permissionBits = 0o7777
 // put takes in an entry, and folders that lead to it and are in no layer. Names keep the spelling that they have.
 func (t tree) put(e entry) error {
 	made := t.change()
-	parent, err := made.folder(strings.TrimPrefix(path.Dir("/"+e.Name), "/"))
+	parent, err := made.folder(parentOf(e.Name))
 	if err != nil {
 		return err
 	}
 	e.Name = path.Join(parent, path.Base(e.Name))
 	t.take(made)
-	t.entries[t.key(e.Name)] = e
+	t.set(e)
 	return nil
 }
 

@@ -131,6 +131,11 @@ func (s *stage) copying(c instructions.Command, what instructions.SourcesAndDest
 		return nil, fmt.Errorf("--exclude: %w: %w", err, errdefs.ErrInvalidArgument)
 	}
 
+	isFolder, err := s.tree.isFolder(target)
+	if err != nil {
+		return nil, err
+	}
+
 	several := len(what.SourcePaths)+len(what.SourceContents) > 1
 	into := s.isFolder(what.DestPath)
 	if several && !into {
@@ -143,7 +148,7 @@ func (s *stage) copying(c instructions.Command, what instructions.SourcesAndDest
 		command:  c,
 		from:     from,
 		target:   target,
-		into:     into || s.tree.isFolder(target) || (!s.linux && ofWindows(target)),
+		into:     into || isFolder || (!s.linux && ofWindows(target)),
 		excluded: excluded,
 		made:     s.tree.change(),
 	}, nil

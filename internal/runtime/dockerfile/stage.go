@@ -296,7 +296,7 @@ func (s *stage) above() *stage {
 	next := *s
 	next.args, next.cmdHere = nil, false
 	next.steps = slices.Clone(s.steps)
-	next.tree.entries = maps.Clone(s.tree.entries)
+	next.tree = s.tree.clone()
 	next.config.Env = slices.Clone(s.config.Env)
 	next.config.Labels = maps.Clone(s.config.Labels)
 	next.config.Volumes = maps.Clone(s.config.Volumes)
@@ -311,11 +311,7 @@ func (b *builder) base(ctx context.Context, name, system string) (*stage, error)
 		builder: b,
 		linux:   system == imagebuild.Linux,
 	}
-	s.tree = tree{
-		entries: map[string]entry{},
-		exact:   s.linux,
-		room:    b.scratchFile,
-	}
+	s.tree = newTree(s.linux, b.scratchFile)
 
 	found := Base{}
 	if name != scratch {

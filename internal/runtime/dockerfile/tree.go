@@ -21,11 +21,46 @@ import (
 // tree are the files of a stage, by their names. On C: names that differ by case alone are the same.
 type tree struct {
 	entries map[string]entry
+	// in are the keys of what is in a folder, by its own; the root's is "".
+	in map[string]map[string]struct{}
 	// exact says that the tree is Linux': case counts, and links lead elsewhere on the way to a file.
 	exact bool
 	// room makes files for the bytes of what is packed.
 	room func() (*os.File, error)
 }
+
+func newTree(exact bool, room func() (*os.File, error)) tree {
+	return tree{
+		entries: map[string]entry{},
+		in:      map[string]map[string]struct{}{},
+		exact:   exact,
+		room:    room,
+	}
+}
+
+// clone returns a tree that changes by itself.
+func (t tree) clone() tree {
+	t.entries, t.in = maps.Clone(t.entries), maps.Clone(t.in)
+	for folder, files := range t.in {
+		t.in[folder] = maps.Clone(files)
+	}
+	return t
+}
+
+// set gives a file its entry. The folder that it is in has one.
+func (t tree) set(e entry) {
+	key := t.key(e.Name)
+	t.entries[key] = e
+
+	folder := parentOf(key)
+	if t.in[folder] == nil {
+		t.in[folder] = map[string]struct{}{}
+	}
+	t.in[folder][key] = struct{}{}
+}
+
+// parentOf returns the name of the folder that a file is in; "" is the root.
+func parentOf(name string) string { return name[:max(0, strings.LastIndexByte(name, '/'))] }
 
 // entry is a file of a tree.
 type entry struct {
@@ -56,10 +91,22 @@ func (t tree) find(name string) (imagebuild.File, bool) {
 // mostLinks bounds the links on the way to a file, as Linux does.
 const mostLinks = 40
 
-// real returns the name of a file with the links on its way followed, and with last the file itself if it is one.
-func (t tree) real(name string, last bool) string {
-	if !t.exact {
-		return name
+// mostName bounds a name, in bytes, as Linux does.
+const mostName = 4096
+
+// short refuses a name that no program could use.
+func short(name string) error {
+	if len(name) > mostName {
+		return refuse(errdefs.ErrInvalidArgument, "a name has more than %d bytes", mostName)
+	}
+	return nil
+}
+
+// real returns the name of a file with the links on its way followed, and with last the file itself if it is one. It is
+// an error if there are too many of them, as where a link leads to itself.
+func (t tree) real(name string, last bool) (string, error) {
+	if err := short(name); err != nil || !t.exact {
+		return name, err
 	}
 
 	at, parts := "", strings.Split(name, "/")
@@ -75,27 +122,33 @@ func (t tree) real(name string, last bool) string {
 		}
 
 		next := path.Join(at, part)
+		if err := short(next); err != nil {
+			return "", err
+		}
 		e, ok := t.entries[next]
 		follows := last || len(parts) > 0
-		if !ok || e.Kind != fs.ModeSymlink || !follows || links == mostLinks {
+		if !ok || e.Kind != fs.ModeSymlink || !follows {
 			at = next
 			continue
 		}
 
-		links++
+		if links++; links > mostLinks {
+			return "", refuse(errdefs.ErrInvalidArgument, "more than %d links are on the way to %s", mostLinks, t.shown(name))
+		}
 		if path.IsAbs(e.Link) {
 			at = ""
 		}
 		parts = append(strings.Split(e.Link, "/"), parts...)
 	}
 
-	return at
+	return at, nil
 }
 
 // isFolder reports whether a name is a folder; "" is the root.
-func (t tree) isFolder(name string) bool {
-	f, ok := t.find(t.real(name, true))
-	return name == "" || (ok && f.Kind == fs.ModeDir)
+func (t tree) isFolder(name string) (bool, error) {
+	name, err := t.real(name, true)
+	f, ok := t.find(name)
+	return err == nil && (name == "" || (ok && f.Kind == fs.ModeDir)), err
 }
 
 // glob implements source.
@@ -106,10 +159,11 @@ func (t tree) glob(pattern string) ([]string, error) {
 	}
 
 	if !hasWildcard(pattern) {
-		f, ok := t.find(t.real(pattern, true))
+		name, err := t.real(pattern, true)
+		f, ok := t.find(name)
 		switch {
-		case !ok:
-			return nil, nil
+		case err != nil, !ok:
+			return nil, err
 		case t.exact:
 			return []string{pattern}, nil
 		}
@@ -126,7 +180,11 @@ func (t tree) glob(pattern string) ([]string, error) {
 		above, below = path.Join(above, part), rest
 	}
 
-	pattern = t.key(path.Join(t.real(above, true), below))
+	above, err := t.real(above, true)
+	if err != nil {
+		return nil, err
+	}
+	pattern = t.key(path.Join(above, below))
 
 	var found []string
 	for _, key := range slices.Sorted(maps.Keys(t.entries)) {
@@ -148,8 +206,15 @@ func (t tree) list(ctx context.Context, name string) (files []imagebuild.File, f
 		return nil, false, err
 	}
 
-	name = t.real(name, true)
-	if !t.isFolder(name) {
+	name, err = t.real(name, true)
+	if err != nil {
+		return nil, false, err
+	}
+	folder, err = t.isFolder(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if !folder {
 		f, ok := t.find(name)
 		if !ok {
 			return nil, false, fs.ErrNotExist
@@ -159,10 +224,11 @@ func (t tree) list(ctx context.Context, name string) (files []imagebuild.File, f
 	}
 
 	below := t.below(name)
+	above := strings.Count(below, "/") // a name has not always as many bytes as its key
 	for _, key := range slices.Sorted(maps.Keys(t.entries)) {
 		if strings.HasPrefix(key, below) {
 			f := t.entries[key].File
-			f.Name = f.Name[len(below):]
+			f.Name = strings.SplitN(f.Name, "/", above+1)[above]
 			files = append(files, f)
 		}
 	}
@@ -196,8 +262,15 @@ func (t tree) unpack(ctx context.Context, names ...string) error {
 	}
 
 	for _, name := range names {
-		name = t.real(name, true)
-		if !t.isFolder(name) {
+		name, err := t.real(name, true)
+		if err != nil {
+			return err
+		}
+		folder, err := t.isFolder(name)
+		if err != nil {
+			return err
+		}
+		if !folder {
 			want(t.key(name))
 			continue
 		}
@@ -265,17 +338,27 @@ func (t tree) keep(from io.Reader) (name string, size int64, err error) {
 
 // remove removes what is below a name, and it itself if asked to.
 func (t tree) remove(name string, itself bool) {
+	key := t.key(name)
+	t.empty(key)
 	if itself {
-		delete(t.entries, t.key(name))
+		delete(t.entries, key)
+		delete(t.in[parentOf(key)], key)
 	}
-	below := t.below(name)
-	maps.DeleteFunc(t.entries, func(key string, _ entry) bool { return strings.HasPrefix(key, below) })
+}
+
+// empty removes what is in the folder of a key. It looks at nothing else: a layer may remove as many files as it has.
+func (t tree) empty(folder string) {
+	for key := range t.in[folder] {
+		t.empty(key)
+		delete(t.entries, key)
+	}
+	delete(t.in, folder)
 }
 
 // take takes in what an instruction has added.
 func (t tree) take(c *change) {
-	for key, f := range c.files {
-		t.entries[key] = entry{File: f}
+	for _, f := range c.files {
+		t.set(entry{File: f})
 	}
 }
 
@@ -323,9 +406,9 @@ func (c *change) isFolder(name string) bool {
 
 // folder adds a folder and those that lead to it. It returns the name with the spelling that it has already.
 func (c *change) folder(name string) (string, error) {
-	name = c.on.real(name, true)
-	if name == "" {
-		return "", nil
+	name, err := c.on.real(name, true)
+	if err != nil || name == "" {
+		return "", err
 	}
 
 	switch f, ok := c.find(name); {
@@ -335,11 +418,7 @@ func (c *change) folder(name string) (string, error) {
 		return "", refuse(errdefs.ErrInvalidArgument, "%s is a file, and not a folder", c.on.shown(f.Name))
 	}
 
-	parent := path.Dir(name)
-	if parent == "." {
-		parent = ""
-	}
-	parent, err := c.folder(parent)
+	parent, err := c.folder(parentOf(name))
 	if err != nil {
 		return "", err
 	}
@@ -358,6 +437,9 @@ func (c *change) folder(name string) (string, error) {
 
 // add adds a file, a link or a folder.
 func (c *change) add(f imagebuild.File) error {
+	if err := short(f.Name); err != nil {
+		return err
+	}
 	if f.Kind == fs.ModeDir {
 		_, err := c.folder(f.Name)
 		return err
@@ -366,11 +448,7 @@ func (c *change) add(f imagebuild.File) error {
 		return refuse(errdefs.ErrInvalidArgument, "%s is a folder, and not a file", c.on.shown(f.Name))
 	}
 
-	parent := path.Dir(f.Name)
-	if parent == "." {
-		parent = ""
-	}
-	parent, err := c.folder(parent)
+	parent, err := c.folder(parentOf(f.Name))
 	if err != nil {
 		return err
 	}
