@@ -1,8 +1,11 @@
 package single
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"mullion.dev/mullion/internal/base/cleanup"
 	"mullion.dev/mullion/internal/network/underlay"
@@ -63,19 +66,32 @@ func (k *container) join(exposed map[string]struct{}, undo *cleanup.Stack) (err 
 
 	undo.Add(k.network.Leave)
 
-	s := k.service
+	k.service.watch(watched{
+		id:    k.id,
+		netns: k.network.Netns,
+		end:   k.kill,
+	}, undo)
+
+	return nil
+}
+
+// watched is a container whose sockets are looked at.
+type watched struct {
+	id, netns string
+	end       func(context.Context) error
+}
+
+// watch has a container's sockets looked at until undo is cleaned.
+func (s *service) watch(w watched, undo *cleanup.Stack) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-
-	s.running[k] = struct{}{}
+	s.running[w.id] = w
 	undo.Add(func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.running, k)
+		delete(s.running, w.id)
 		return nil
 	})
-
-	return nil
 }
 
 // names returns the names by which other containers find this one, which is called name.
@@ -129,18 +145,14 @@ func otherPort(port uint16) uint16 {
 func (s *service) boundUnread() {
 	engine.LookForUnread(s.life, func() {
 		s.mu.Lock()
-		running := make([]*container, 0, len(s.running))
-		for k := range s.running {
-			running = append(running, k)
-		}
-
+		running := slices.Collect(maps.Values(s.running))
 		s.mu.Unlock()
-		for _, k := range running {
-			got, err := k.engine.Unread(k.network.Netns, engine.MostUnread)
+		for _, w := range running {
+			got, err := engine.Unread(w.netns, engine.MostUnread)
 			if err == nil && got > engine.MostUnread {
 				s.options.Log.Warn("container ended: more than allowed waits in its sockets of netlink and ping",
-					"container", k.id, "bytes", got)
-				_ = k.kill(s.life) // it is looked at again
+					"container", w.id, "bytes", got)
+				_ = w.end(s.life) // it is looked at again
 			}
 		}
 	})

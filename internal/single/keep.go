@@ -100,7 +100,7 @@ func (o Options) enter(ctx context.Context) error {
 		return err
 	}
 	// Mounts were in the namespace of the earlier engine. A client may have made its folder of streams already.
-	if err := o.clear("containers", "engine", "netns"); err != nil {
+	if err := o.clear("containers", "engine", "mounts", "netns"); err != nil {
 		return err
 	}
 
@@ -120,7 +120,7 @@ func (o Options) clear(names ...string) error {
 func (o Options) leave(ctx context.Context) error {
 	p := o.Paths
 	err := cluster.KillCgroups(ctx, p.CgroupParent())
-	err = errors.Join(err, o.clear("containers", "engine", "streams", "containerd", "s", "netns"))
+	err = errors.Join(err, o.clear("containers", "engine", "mounts", "streams", "containerd", "s", "netns"))
 	if _, delegated := systemd.Delegated(p.Scope()); delegated {
 		return err // it goes with its last process
 	}

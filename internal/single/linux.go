@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	containerd "github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/mount"
 	"github.com/klauspost/compress/gzip"
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sys/unix"
@@ -26,7 +27,8 @@ type linux struct {
 	runner *linuxrun.Runner // nil: nobody has asked for one
 }
 
-// linuxRunner returns what runs commands of builds, and makes it for the first client that asks for it.
+// linuxRunner returns what runs commands of builds, and makes it for the first who asks for it: when the engine starts,
+// to remove what an earlier one has left.
 func (s *service) linuxRunner(ctx context.Context) (*linuxrun.Runner, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
@@ -38,6 +40,10 @@ func (s *service) linuxRunner(ctx context.Context) (*linuxrun.Runner, error) {
 	}
 
 	p := s.options.Paths
+	// What is mounted for a moment lies where the next engine removes it.
+	if err := mount.SetTempMountLocation(filepath.Join(p.Run(), "mounts")); err != nil {
+		return nil, err
+	}
 	client, err := containerd.New(p.ContainerdSocket(), containerd.WithDefaultNamespace(namespace))
 	if err != nil {
 		return nil, fmt.Errorf("connect to containerd: %w", err)
@@ -108,6 +114,17 @@ func (s *service) runLinux(ctx context.Context, cancel func(), c *client, ask Li
 		return err
 	}
 
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s.watch(watched{
+		id:    id,
+		netns: command.NetNS,
+		end: func(context.Context) error {
+			stop(errUnread)
+			return nil
+		},
+	}, &undo)
+
 	undo.Add(func() error { return runner.Remove(context.WithoutCancel(ctx), id) })
 	code, err := runner.Run(ctx, command)
 	if err == nil && code == 0 {
@@ -119,6 +136,9 @@ func (s *service) runLinux(ctx context.Context, cancel func(), c *client, ask Li
 	c.say(Event{Ended: &End{Code: code}})
 	return nil
 }
+
+// errUnread is why a command was ended.
+var errUnread = errors.New("the command was ended: more than allowed waits in its sockets of netlink and ping")
 
 // linuxPlace gives a command its network, and the files by which it finds names, as its mounts.
 func (s *service) linuxPlace(c *linuxrun.Command, ask LinuxRun, undo *cleanup.Stack) error {

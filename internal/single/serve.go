@@ -73,7 +73,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 		register: register,
 		rooms:    map[string]*room{},
 		made:     make(chan struct{}),
-		running:  map[*container]struct{}{},
+		running:  map[string]watched{},
 	}
 
 	s.network = s.newNetwork()
@@ -82,6 +82,11 @@ func Serve(ctx context.Context, o Options) (err error) {
 	s.background.Go(func() { reap(ctx) })
 	s.background.Go(func() { s.setUp(ctx) })
 	s.background.Go(s.boundUnread)
+	s.background.Go(func() {
+		if _, err := s.linuxRunner(ctx); err != nil && ctx.Err() == nil {
+			o.Log.Warn("commands of builds that an earlier engine left are not removed yet", "error", err)
+		}
+	})
 	s.restartLeft()
 	s.background.Go(func() {
 		if err := s.network.Start(); err != nil {
@@ -138,8 +143,8 @@ type service struct {
 	linux linux
 
 	mu      sync.Mutex
-	rooms   map[string]*room        // by builds of Windows
-	running map[*container]struct{} // those with a network namespace
+	rooms   map[string]*room   // by builds of Windows
+	running map[string]watched // those with a network namespace, by their ids
 }
 
 // setUp starts containerd.

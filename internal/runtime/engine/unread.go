@@ -55,7 +55,7 @@ func (e *Engine) UnreadOf(ctx context.Context, id string, most int64) (int64, er
 	if err != nil {
 		return 0, fmt.Errorf("look at container %q: %w", id, errgrpc.ToNative(err))
 	}
-	return e.Unread(fmt.Sprintf("/proc/%d/ns/net", got.GetProcess().GetPid()), most)
+	return Unread(fmt.Sprintf("/proc/%d/ns/net", got.GetProcess().GetPid()), most)
 }
 
 // unreadLists returns the kernel's lists of such sockets of a network namespace, with the column that has the bytes, in
@@ -66,7 +66,7 @@ func unreadLists() map[string]int { return map[string]int{"netlink": 4, "icmp": 
 
 // Unread returns how many bytes wait in those sockets of the network namespace at a path, with their own; if it is more
 // than most, not all of them are counted.
-func (*Engine) Unread(path string, most int64) (int64, error) {
+func Unread(path string, most int64) (int64, error) {
 	var sum int64
 	err := netns.Do(path, func() error {
 		for list, column := range unreadLists() {
@@ -93,6 +93,9 @@ func (*Engine) Unread(path string, most int64) (int64, error) {
 
 	return sum, nil
 }
+
+// Unread is the function Unread, for who asks an engine.
+func (*Engine) Unread(path string, most int64) (int64, error) { return Unread(path, most) }
 
 // unreadOf adds up the column of a list of sockets, whose first line has the names of the columns.
 func unreadOf(list io.Reader, column int, most int64) (int64, error) {

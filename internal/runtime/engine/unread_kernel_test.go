@@ -29,9 +29,8 @@ func TestUnread(t *testing.T) {
 		}
 	})
 
-	var e Engine
 	const most = 1 << 30
-	empty, err := e.Unread(path, most)
+	empty, err := Unread(path, most)
 	if err != nil || empty > 1<<20 {
 		t.Fatalf("in an empty namespace %d bytes wait, %v", empty, err)
 	}
@@ -82,23 +81,23 @@ func TestUnread(t *testing.T) {
 			}
 		}
 
-		got, err := e.Unread(path, most)
+		got, err := Unread(path, most)
 		if err != nil || got < empty+ownBytes+packets*tt.answer {
 			t.Errorf("%s: %d bytes wait, before %d, %v", name, got, empty, err)
 		}
-		if few, err := e.Unread(path, 1); err != nil || few <= 1 {
+		if few, err := Unread(path, 1); err != nil || few <= 1 {
 			t.Errorf("%s: %d bytes wait, of which more than 1 is too many, %v", name, few, err)
 		}
 
 		if err := unix.Close(fd); err != nil {
 			t.Error(err)
 		}
-		if got, err := e.Unread(path, most); err != nil || got != empty {
+		if got, err := Unread(path, most); err != nil || got != empty {
 			t.Errorf("%s: %d bytes wait when it is closed, before %d, %v", name, got, empty, err)
 		}
 	}
 
-	if _, err := e.Unread(path+"-not", most); err == nil {
+	if _, err := Unread(path+"-not", most); err == nil {
 		t.Error("a namespace that is not there has sockets")
 	}
 }

@@ -132,7 +132,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (code uint32, err error) {
 	if err == nil || errdefs.IsNotFound(err) {
 		<-ended
 	}
-	return 0, errors.Join(ctx.Err(), err)
+	return 0, errors.Join(context.Cause(ctx), err)
 }
 
 // create makes the record and the snapshot of a container over a snapshot.
