@@ -163,6 +163,8 @@ cat /proc/self/limits /proc/mounts
 test ! -e /sys/kernel
 cat /etc/resolv.conf
 END
+RUN echo f > /was && ln -s loop /loop
+RUN rm /was /loop && mkdir /was /loop && echo x > /was/x
 USER dev
 RUN id -un && touch ~/mine && chmod 600 ~/mine && test ! -w /etc/passwd
 USER root
@@ -172,7 +174,7 @@ RUN --mount=type=cache,target=/cache --mount=type=secret,id=token --mount=type=b
   touch /cache/x /run/left /tmp/left; cat /run/secrets/token; cat /ctx/tool.sh > /src/copy; \
   stat -c '%u %n' /cache /ctx /ctx/tool.sh /home/dev/mine; echo $LAST-$FROM_IT
 FROM build AS second
-RUN test -e /tmp/left && test -e /run/left && test ! -e /cache/x && test ! -e /ctx/tool.sh && ls / > /list
+RUN test -e /was/x && test -d /loop && test -e /tmp/left && test -e /run/left && test ! -e /cache/x && test ! -e /ctx/tool.sh && ls / > /list
 FROM mcr.microsoft.com/windows/nanoserver:ltsc2022
 COPY --from=build /src/link C:\of-linux.txt
 COPY --from=second /list /src/copy /home/dev/mine C:/
@@ -249,6 +251,7 @@ func TestBuildLinuxFails(t *testing.T) {
 		"USER nobody-here\nRUN id":                    `Dockerfile:4: RUN id: find user "nobody-here": unable to find user nobody-here`,
 		"RUN --network=none cat /no":                  "exit code 1",
 		"RUN dd if=/dev/zero of=/dev/sda || exit 3":   "exit code 3",
+		"RUN dd if=/dev/null of=/big bs=1 seek=8T":    "it is more than 1000000 files or 64 GiB",
 		"RUN --mount=type=bind,from=none,target=/x :": "Dockerfile:3",
 	} {
 		dir := folderWith(t, "FROM --platform=linux/amd64 "+base+" AS b\n"+run+"\nFROM scratch\nCOPY --from=b /etc/old /\n")
