@@ -37,6 +37,8 @@ type DockerPorts struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
+	looking sync.Mutex // held while a list is asked for and carried out, so that no older one undoes a newer
+
 	mu     sync.Mutex
 	open   map[dockerPort]io.Closer
 	failed map[dockerPort]error
@@ -57,6 +59,8 @@ const (
 	mostDockerList = 64 << 20
 	// dockerPause is the time between two attempts to reach the engine.
 	dockerPause = time.Second
+	// dockerRetry is the time between two attempts to open ports that other programs have.
+	dockerRetry = 3 * time.Second
 	// dockerPatience bounds the answer with the list of containers.
 	dockerPatience = 30 * time.Second
 )
@@ -73,6 +77,7 @@ func (d *DockerPorts) Start(ctx context.Context) error {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d.cancel = cancel
 	d.done.Go(func() { d.follow(run) })
+	d.done.Go(func() { d.retry(run) })
 	return nil
 }
 
@@ -127,6 +132,29 @@ func (d *DockerPorts) follow(ctx context.Context) {
 	}
 }
 
+// retry looks again while there are ports that could not be opened: no event tells that another program has ended.
+func (d *DockerPorts) retry(ctx context.Context) {
+	again := time.NewTicker(dockerRetry)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+
+		d.mu.Lock()
+		failed := len(d.failed)
+		d.mu.Unlock()
+		if failed == 0 {
+			continue
+		}
+		if err := d.look(ctx); err != nil {
+			d.Log.Debug("ask Docker's engine for ports that are not open", "error", err)
+		}
+	}
+}
+
 // watch looks whenever the engine tells that a container has started or ended, until the engine tells no more.
 func (d *DockerPorts) watch(ctx context.Context) error {
 	filters := `{"type":["container"],"event":["start","die","restart","rename","destroy"]}`
@@ -153,6 +181,8 @@ func (d *DockerPorts) watch(ctx context.Context) error {
 
 // look opens and closes ports as the containers that run publish them.
 func (d *DockerPorts) look(ctx context.Context) error {
+	d.looking.Lock()
+	defer d.looking.Unlock()
 	asking, cancel := context.WithTimeout(ctx, dockerPatience)
 	defer cancel()
 	answer, err := d.ask(asking, "/containers/json")
@@ -208,7 +238,8 @@ func (d *DockerPorts) ask(ctx context.Context, path string) (*http.Response, err
 	return answer, nil
 }
 
-// settle has the wanted ports open, and no other. One that another program has is tried again at the next look.
+// settle has the wanted ports open, and no other. One that another program has is tried again at the
+// next look, which is soon.
 func (d *DockerPorts) settle(ctx context.Context, want map[dockerPort]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,16 +11,26 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/places"
 )
 
-// mostRelayed bounds the connections of a relay at a time. Further ones wait until one ends.
-const mostRelayed = 1024
+// mostRelayed bounds the connections of a relay at a time. Further ones are closed, and so are those of a client that
+// has more than its share, lest a greedy one has all (package places).
+const mostRelayed = 4096
+
+// lingering is how long a client may go on talking to a server that says nothing any more: it may have gone.
+const lingering = 30 * time.Second
+
+// fullPause is the time between two lines of the log that say that clients were turned away.
+const fullPause = time.Minute
 
 // acceptPause is how long no client is let in when the machine had no room for one.
 const acceptPause = 200 * time.Millisecond
 
 // relay copies bytes between the connections of a listener and those that it makes for them, and passes on the end of
-// each direction by itself. It does not see what is in them.
+// each direction by itself. When the server's has ended, the client's does so within a while. It does not see what is in
+// them.
 type relay struct {
 	listener net.Listener
 	dial     func(context.Context) (net.Conn, error)
@@ -28,7 +38,8 @@ type relay struct {
 
 	ctx    context.Context //nolint:containedctx // that of the relay's life, which close ends
 	cancel context.CancelFunc
-	places chan struct{}
+	places *places.Places[relayClient]
+	linger time.Duration // lingering, but in a test
 	done   sync.WaitGroup
 
 	mu    sync.Mutex
@@ -39,15 +50,23 @@ type relay struct {
 func startRelay(ctx context.Context, l net.Listener, dial func(context.Context) (net.Conn, error),
 	log *slog.Logger,
 ) *relay {
+	r := newRelay(ctx, l, dial, log)
+	r.done.Go(r.serve)
+	return r
+}
+
+func newRelay(ctx context.Context, l net.Listener, dial func(context.Context) (net.Conn, error),
+	log *slog.Logger,
+) *relay {
 	r := &relay{
 		listener: l,
 		dial:     dial,
 		log:      log,
-		places:   make(chan struct{}, mostRelayed),
+		places:   places.New[relayClient](mostRelayed),
+		linger:   lingering,
 		conns:    map[net.Conn]struct{}{},
 	}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.done.Go(r.serve)
 	return r
 }
 
@@ -66,33 +85,49 @@ func (r *relay) close() error {
 }
 
 func (r *relay) serve() {
+	var told time.Time
 	for {
-		select {
-		case r.places <- struct{}{}:
-		case <-r.ctx.Done():
+		conn, err := r.listener.Accept()
+		if r.ctx.Err() != nil {
+			if err == nil {
+				_ = conn.Close() // nobody serves it any more
+			}
 			return
 		}
 
-		client, err := r.listener.Accept()
-		if err == nil {
+		if err != nil {
+			r.log.Warn("a client was not let in", "at", r.listener.Addr().String(), "error", err)
+			if !pause(r.ctx) {
+				return
+			}
+			continue
+		}
+
+		client := clientOf(conn)
+		if r.places.Take(client) {
 			r.done.Go(func() {
-				defer func() { <-r.places }()
-				r.pipe(client)
+				defer r.places.Give(client)
+				r.pipe(conn)
 			})
 			continue
 		}
 
-		<-r.places
-		if r.ctx.Err() != nil {
-			return
+		_ = conn.Close() // it has too many already
+		if time.Since(told) > fullPause {
+			told = time.Now()
+			r.log.Warn("a client has too many connections: further ones are closed", "at", r.listener.Addr().String(),
+				"client", client.String())
 		}
+	}
+}
 
-		r.log.Warn("a client was not let in", "at", r.listener.Addr().String(), "error", err)
-		select {
-		case <-time.After(acceptPause):
-		case <-r.ctx.Done():
-			return
-		}
+// pause waits a moment after an error of a socket, which may stay. It returns false when ctx is over.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(acceptPause):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -140,7 +175,12 @@ func (r *relay) pipe(client net.Conn) {
 			}
 		})
 	})
-	both.Go(func() { halfCopy(client, server) })
+	both.Go(func() {
+		halfCopy(client, server)
+		end := time.Now().Add(r.linger)
+		_ = client.SetReadDeadline(end)
+		_ = server.SetWriteDeadline(end) // either may have ended
+	})
 	both.Wait()
 	_ = client.Close() // ends the watch
 	watch.Wait()

@@ -19,9 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/base/places"
 )
 
-// Bounds. Questions beyond them are dropped, as a resolver asks again. One client leaves others some (places).
+// Bounds. Questions beyond them are dropped, as a resolver asks again. One client leaves others some (package places).
 const (
 	mostDatagrams   = 256             // questions over UDP that wait for an answer
 	mostConnections = 64              // over TCP
@@ -52,8 +53,8 @@ type Proxy struct {
 	cancel  context.CancelFunc
 	closers []io.Closer
 	running sync.WaitGroup
-	udp     *places
-	tcp     *places
+	udp     *places.Places[netip.Addr]
+	tcp     *places.Places[netip.Addr]
 }
 
 // Listen begins to answer.
@@ -82,8 +83,8 @@ func Serve(cfg Config, packets net.PacketConn, streams net.Listener) *Proxy {
 func newProxy(cfg Config) *Proxy {
 	p := &Proxy{
 		cfg: cfg,
-		udp: newPlaces(mostDatagrams),
-		tcp: newPlaces(mostConnections),
+		udp: places.New[netip.Addr](mostDatagrams),
+		tcp: places.New[netip.Addr](mostConnections),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the proxy lives until Close
 	return p
@@ -155,11 +156,11 @@ func (p *Proxy) serveUDP(c net.PacketConn) {
 		}
 
 		client := clientOf(from)
-		if !p.udp.take(client) {
+		if !p.udp.Take(client) {
 			continue
 		}
 		p.running.Go(func() {
-			defer p.udp.give(client)
+			defer p.udp.Give(client)
 			_, _ = c.WriteTo(p.answer("udp", question[:n]), from)
 		})
 	}
@@ -176,18 +177,29 @@ func (p *Proxy) serveTCP(l net.Listener) {
 		}
 
 		client := clientOf(c.RemoteAddr())
-		if !p.tcp.take(client) {
+		if !p.tcp.Take(client) {
 			_ = c.Close()
 			continue
 		}
 
 		p.running.Go(func() {
-			defer func() { _ = c.Close(); p.tcp.give(client) }()
+			defer func() { _ = c.Close(); p.tcp.Give(client) }()
 			stop := context.AfterFunc(p.ctx, func() { _ = c.Close() })
 			defer stop()
 			p.serveConnection(c)
 		})
 	}
+}
+
+// clientOf returns who sent something: all of one link's clients are one if they have no address.
+func clientOf(from net.Addr) netip.Addr {
+	switch a := from.(type) {
+	case *net.UDPAddr:
+		return a.AddrPort().Addr().Unmap()
+	case *net.TCPAddr:
+		return a.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
 }
 
 // pause waits a moment after an error of a socket: too many open files, or a link that is gone. It returns false when
