@@ -16,8 +16,11 @@ import (
 	"time"
 )
 
-// mostText is how much of the text of a refusal is in the error, in bytes.
-const mostText = 4096
+// Bounds of an answer, in bytes: of JSON, and of the text of a refusal that is in the error.
+const (
+	mostJSON = 64 << 20
+	mostText = 4096
+)
 
 // Listen listens on a socket at path, in place of the one that an earlier process has left there. Its mode is 0600. The
 // folder must exist, and be one where nobody else can write.
@@ -72,7 +75,8 @@ func Dialer(path string) func(ctx context.Context, network, address string) (net
 	}
 }
 
-// Client sends HTTP requests to the server on one Unix socket. Each request has a connection of its own.
+// Client sends HTTP requests to one server, on a Unix socket or where else a dialer connects to. Each request has a
+// connection of its own.
 type Client struct {
 	transport *http.Transport
 	timeout   time.Duration
@@ -80,14 +84,23 @@ type Client struct {
 
 // NewClient returns a client of the server that answers on the socket at path. The timeout bounds each Call.
 func NewClient(path string, timeout time.Duration) *Client {
+	dial := Dialer(path)
+	return NewClientBy(func(ctx context.Context) (net.Conn, error) { return dial(ctx, "", "") }, timeout)
+}
+
+// NewClientBy returns a client of the server to which dial connects, which need not be on a Unix socket.
+func NewClientBy(dial func(context.Context) (net.Conn, error), timeout time.Duration) *Client {
 	return &Client{
-		transport: &http.Transport{DialContext: Dialer(path), DisableKeepAlives: true},
-		timeout:   timeout,
+		transport: &http.Transport{
+			DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+			DisableKeepAlives: true,
+		},
+		timeout: timeout,
 	}
 }
 
-// Call sends a request without a body and decodes the JSON of the answer into v, unless v is nil. A status of 300 or
-// more is an error with the answer's text.
+// Call sends a request without a body and decodes the JSON of the answer, of at most 64 MiB, into v, unless v is nil. A
+// status of 300 or more is an error with the answer's text.
 func (c *Client) Call(ctx context.Context, method, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -100,7 +113,7 @@ func (c *Client) Call(ctx context.Context, method, path string, v any) error {
 	if v == nil {
 		return nil
 	}
-	if err := json.NewDecoder(resp.Body).Decode(v); err != nil {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, mostJSON)).Decode(v); err != nil {
 		return fmt.Errorf("read the answer to %s %s: %w", method, path, err)
 	}
 

@@ -1,10 +1,13 @@
 package unixsocket_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,6 +86,31 @@ func TestClient(t *testing.T) {
 	nobody := unixsocket.NewClient(filepath.Join(t.TempDir(), "none.sock"), time.Minute)
 	if err := nobody.Call(t.Context(), http.MethodGet, "/good", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Call = %v", err)
+	}
+}
+
+// A client by a dialer asks a server that is on no Unix socket, and reads no answer without an end.
+func TestClientByDialer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/long" {
+			blanks := bytes.Repeat([]byte(" "), 1<<20)
+			for range 64 {
+				_, _ = w.Write(blanks)
+			}
+		}
+		fmt.Fprint(w, `{"A":7}`)
+	}))
+	defer server.Close()
+
+	client := unixsocket.NewClientBy(func(ctx context.Context) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", server.Listener.Addr().String())
+	}, time.Minute)
+	var got struct{ A int }
+	if err := client.Call(t.Context(), http.MethodGet, "/short", &got); err != nil || got.A != 7 {
+		t.Errorf("Call = %+v, %v", got, err)
+	}
+	if err := client.Call(t.Context(), http.MethodGet, "/long", &got); err == nil {
+		t.Error("more than 64 MiB are read")
 	}
 }
 

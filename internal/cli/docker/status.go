@@ -55,11 +55,8 @@ const (
 	stateDown     = "down"
 )
 
-// Bounds of what an engine answers: the time it may take, and its size in bytes.
-const (
-	answerWithin = 10 * time.Second
-	mostAnswer   = 4 << 20
-)
+// answerWithin is how long an engine may take for an answer.
+const answerWithin = 10 * time.Second
 
 func (a *commands) status() *cobra.Command {
 	var output string
@@ -156,29 +153,9 @@ func (a *commands) look(ctx context.Context, paths layout.Paths) report {
 
 // ask asks the engine at a socket what it is.
 func ask(ctx context.Context, socket string) (engine, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
 	var info engine
-	client := http.Client{Transport: &http.Transport{
-		DialContext:       unixsocket.Dialer(socket),
-		DisableKeepAlives: true,
-	}}
-
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker/info", nil)
-	if err != nil {
-		return info, err
-	}
-	answer, err := client.Do(request)
-	if err != nil {
+	if err := unixsocket.NewClient(socket, answerWithin).Call(ctx, http.MethodGet, "/info", &info); err != nil {
 		return info, fmt.Errorf("ask the engine: %w", err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return info, fmt.Errorf("ask the engine: it answers %s", answer.Status)
-	}
-
-	if err := json.NewDecoder(io.LimitReader(answer.Body, mostAnswer)).Decode(&info); err != nil {
-		return info, fmt.Errorf("read what the engine says of itself: %w", err)
 	}
 	return info, nil
 }

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"mullion.dev/mullion/internal/base/plaintext"
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/process/component"
 )
 
@@ -55,8 +55,6 @@ func (p dockerPort) String() string { return fmt.Sprintf("%d/%s", p.Port, p.Type
 const (
 	// mostDockerPorts bounds the ports that are open at a time.
 	mostDockerPorts = 4096
-	// mostDockerList is the size of the largest list of containers that is read, in bytes.
-	mostDockerList = 64 << 20
 	// dockerPause is the time between two attempts to reach the engine.
 	dockerPause = time.Second
 	// dockerRetry is the time between two attempts to open ports that other programs have.
@@ -158,7 +156,7 @@ func (d *DockerPorts) retry(ctx context.Context) {
 // watch looks whenever the engine tells that a container has started or ended, until the engine tells no more.
 func (d *DockerPorts) watch(ctx context.Context) error {
 	filters := `{"type":["container"],"event":["start","die","restart","rename","destroy"]}`
-	answer, err := d.ask(ctx, "/events?filters="+url.QueryEscape(filters))
+	answer, err := d.client().Open(ctx, http.MethodGet, "/events?filters="+url.QueryEscape(filters))
 	if err != nil {
 		return err
 	}
@@ -183,13 +181,6 @@ func (d *DockerPorts) watch(ctx context.Context) error {
 func (d *DockerPorts) look(ctx context.Context) error {
 	d.looking.Lock()
 	defer d.looking.Unlock()
-	asking, cancel := context.WithTimeout(ctx, dockerPatience)
-	defer cancel()
-	answer, err := d.ask(asking, "/containers/json")
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
 
 	var containers []struct {
 		Ports []struct {
@@ -197,8 +188,8 @@ func (d *DockerPorts) look(ctx context.Context) error {
 			Type       string
 		}
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, mostDockerList)).Decode(&containers); err != nil {
-		return fmt.Errorf("read the list of containers: %w", err)
+	if err := d.client().Call(ctx, http.MethodGet, "/containers/json", &containers); err != nil {
+		return err
 	}
 
 	want := map[dockerPort]bool{}
@@ -214,28 +205,9 @@ func (d *DockerPorts) look(ctx context.Context) error {
 	return nil
 }
 
-// ask sends a request to the engine.
-func (d *DockerPorts) ask(ctx context.Context, path string) (*http.Response, error) {
-	client := http.Client{Transport: &http.Transport{
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return d.Dial(ctx) },
-		DisableKeepAlives: true,
-	}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker"+path, nil)
-	if err != nil {
-		return nil, err
-	}
-
-	answer, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode != http.StatusOK {
-		defer answer.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // the status says enough
-		return nil, fmt.Errorf("%s: %s: %s", path, answer.Status, plaintext.OneLine(string(text)))
-	}
-
-	return answer, nil
+// client speaks to the engine.
+func (d *DockerPorts) client() *unixsocket.Client {
+	return unixsocket.NewClientBy(d.Dial, dockerPatience)
 }
 
 // settle has the wanted ports open, and no other. One that another program has is tried again at the

@@ -3,11 +3,12 @@ package winnode
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os/exec"
+	"time"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -55,26 +56,10 @@ func (c Config) dockerUnit() component.Component {
 	}, nil)
 }
 
+// dockerPatience bounds an engine's answer to whether it serves.
+const dockerPatience = 10 * time.Second
+
 // pingDocker asks an engine whether it serves (https://docs.docker.com/reference/api/engine/version/v1.51/, /_ping).
 func pingDocker(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
-	client := http.Client{Transport: &http.Transport{
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
-		DisableKeepAlives: true,
-	}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker/_ping", nil)
-	if err != nil {
-		return err
-	}
-
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // the status says enough
-		return fmt.Errorf("dockerd.exe answers %s: %s", answer.Status, text)
-	}
-
-	return nil
+	return unixsocket.NewClientBy(dial, dockerPatience).Call(ctx, http.MethodGet, "/_ping", nil)
 }
