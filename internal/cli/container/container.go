@@ -55,7 +55,7 @@ is named here, too.`,
 
 // client returns a client for a command that deals with containers.
 func (a *commands) client(cmd *cobra.Command) (*single.Client, error) {
-	if err := a.RequireRoot("asks the engine of single containers"); err != nil {
+	if err := a.OfNoCluster().RequireRoot("asks the engine of single containers"); err != nil {
 		return nil, err
 	}
 	return engine.Client(a.Call, cmd)

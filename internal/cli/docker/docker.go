@@ -63,7 +63,10 @@ func New(call *invoke.Call, calls Calls) *cobra.Command {
 		Use:   "docker",
 		Short: "Docker's engine for Windows containers, for the docker command of Linux",
 		Long: `Brings up upstream's dockerd.exe, unmodified, on a Windows host on this machine, without a cluster, and offers its API on
-a Unix socket: the docker command of Linux, Compose, Buildx' classic builder and Testcontainers speak to it.
+a Unix socket: the docker command of Linux and Testcontainers speak to it.
+
+Its folder is ` + defaultData + ` (of an engine NAME ` + defaultData + `-NAME), unless --data-dir names another.
+MULLION_DATA_DIR is a cluster's folder alone, and so is the default of --data-dir.
 
 Whoever may use the socket is as good as root on this machine, as with Docker's own. It is root, the user who ran
 ` + "`sudo mullion docker up`" + `, and the members of the group that --group names.`,
@@ -163,7 +166,7 @@ you made stays yours: ` + "`docker context rm`" + `.`,
 			if err != nil {
 				return err
 			}
-			if err := a.RequireRoot("ends the engine's processes and removes what they made"); err != nil {
+			if err := a.OfNoCluster().RequireRoot("ends the engine's processes and removes what they made"); err != nil {
 				return err
 			}
 

@@ -205,6 +205,28 @@ func TestDown(t *testing.T) {
 	}
 }
 
+// MULLION_DATA_DIR is a cluster's folder: an engine is not there, and the command that is named does not lead there.
+func TestFolderOfTheEnvironment(t *testing.T) {
+	w := newWorld(t)
+	w.environ = []string{"MULLION_DATA_DIR=" + w.data}
+	if _, err := w.run(t, "down", "-q"); err != nil || strings.Join(w.down, " ") != defaultData {
+		t.Errorf("taken down: %v, %v", w.down, err)
+	}
+
+	w.euid = 1000
+	for _, command := range []string{"up", "down"} {
+		_, err := w.run(t, command)
+		if exit.Code(err) != exit.Requirement || strings.Contains(fmt.Sprint(err), "data-dir") {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+
+	out, err := w.run(t, "--help")
+	if words := strings.Join(strings.Fields(out), " "); !strings.Contains(words, "MULLION_DATA_DIR is a cluster's folder alone") {
+		t.Errorf("help: %v\n%s", err, out)
+	}
+}
+
 func TestLines(t *testing.T) {
 	for shell, want := range map[string][2]string{
 		"bash":       {`export DOCKER_HOST="unix:///x"`, "unset DOCKER_HOST"},

@@ -24,7 +24,7 @@ func (a *commands) env() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Print the lines that tell a shell's programs of the engine",
-		Long: `Prints the line that sets DOCKER_HOST in a shell, which docker, Compose and Testcontainers read. bash stands for sh, zsh
+		Long: `Prints the line that sets DOCKER_HOST in a shell, which docker and Testcontainers read. bash stands for sh, zsh
 and their like. It needs no root.`,
 		Example: `  eval "$(mullion docker env)"
   mullion docker env --shell fish | source

@@ -92,7 +92,7 @@ func (a *commands) runUp(cmd *cobra.Command, f upFlags) error {
 		}
 	}
 
-	if err := a.RequireRoot("makes network namespaces, mounts and cgroups"); err != nil {
+	if err := a.OfNoCluster().RequireRoot("makes network namespaces, mounts and cgroups"); err != nil {
 		return err
 	}
 

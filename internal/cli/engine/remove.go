@@ -10,7 +10,7 @@ import (
 
 // Remove removes the engine of single containers with all that it has. quiet: it is not said that there was none.
 func Remove(call *invoke.Call, cmd *cobra.Command, quiet bool) error {
-	if err := call.RequireRoot("ends single containers and removes what they made"); err != nil {
+	if err := call.OfNoCluster().RequireRoot("ends single containers and removes what they made"); err != nil {
 		return err
 	}
 	client, err := Client(call, cmd)

@@ -96,13 +96,13 @@ of Windows beyond that.
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 
-	data := call.Env.Getenv("MULLION_DATA_DIR")
+	data := call.Env.Getenv(invoke.DataVariable)
 	if data == "" {
 		data = invoke.DefaultDataDir
 	}
 
 	root.PersistentFlags().StringVar(&call.DataDir, "data-dir", data,
-		"folder of the cluster's state (environment: MULLION_DATA_DIR)")
+		"folder of the cluster's state (environment: "+invoke.DataVariable+")")
 	// Kubernetes' libraries add a --version of their own to every command of a program, unless the name is taken.
 	root.PersistentFlags().Bool("version", false, "print Mullion's version")
 	if err := root.PersistentFlags().MarkHidden("version"); err != nil {

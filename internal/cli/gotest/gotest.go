@@ -66,7 +66,7 @@ func (a *command) test(cmd *cobra.Command, args []string) error {
 	if err := check(rest); err != nil {
 		return err
 	}
-	if err := a.RequireRoot("makes containers"); err != nil {
+	if err := a.OfNoCluster().RequireRoot("makes containers"); err != nil {
 		return err
 	}
 

@@ -5,6 +5,8 @@ package invoke
 import (
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"mullion.dev/mullion/internal/cli/screen"
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -13,6 +15,9 @@ import (
 
 // DefaultDataDir is the folder of the cluster's state, unless another is named.
 const DefaultDataDir = "/var/lib/mullion"
+
+// DataVariable is the environment variable that names another folder of the cluster's state.
+const DataVariable = "MULLION_DATA_DIR"
 
 // Call is one call of the program.
 type Call struct {
@@ -30,6 +35,16 @@ func (c *Call) To(out io.Writer) *Call {
 	told := *c
 	told.Env.Out = out
 	return &told
+}
+
+// OfNoCluster returns the call for a command whose folder is not a cluster's: MULLION_DATA_DIR, which names the folder of
+// a cluster alone, is not in its environment.
+func (c *Call) OfNoCluster() *Call {
+	apart := *c
+	apart.Env.Environ = slices.DeleteFunc(slices.Clone(c.Env.Environ), func(line string) bool {
+		return strings.HasPrefix(line, DataVariable+"=")
+	})
+	return &apart
 }
 
 // Reads reports whether the cluster is read by its socket: who is not root does so.

@@ -43,7 +43,7 @@ func (c *Call) WithSudo() string {
 	named := slices.ContainsFunc(c.Env.Args, func(s string) bool {
 		return s == "--data-dir" || strings.HasPrefix(s, "--data-dir=")
 	})
-	if data := c.Env.Getenv("MULLION_DATA_DIR"); data != "" && !named {
+	if data := c.Env.Getenv(DataVariable); data != "" && !named {
 		words = append(words, "--data-dir", data)
 	}
 

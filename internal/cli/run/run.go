@@ -136,7 +136,7 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := a.RequireRoot("makes containers"); err != nil {
+	if err := a.OfNoCluster().RequireRoot("makes containers"); err != nil {
 		return engine.Failed(err, "")
 	}
 
@@ -203,7 +203,7 @@ func Engine(call *invoke.Call) *cobra.Command {
 		Hidden: true,
 		Args:   cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := call.RequireRoot("makes containers"); err != nil {
+			if err := call.OfNoCluster().RequireRoot("makes containers"); err != nil {
 				return err
 			}
 			paths, err := engine.Paths(call, cmd)
