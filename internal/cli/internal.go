@@ -27,7 +27,7 @@ func supervise(r *reader.Reader) *cobra.Command {
 			if err := r.RequireRoot("runs the cluster's processes"); err != nil {
 				return err
 			}
-			paths, err := r.Paths()
+			paths, err := r.Folder() // also Docker's engine has a supervisor
 			if err != nil {
 				return err
 			}

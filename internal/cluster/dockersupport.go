@@ -23,11 +23,13 @@ func DockerRows() []support.Row {
 	}
 
 	return []support.Row{
-		row("docker run, ps, logs -f, exec -it, stats, events, volume, network ls, load", support.Supported, "", cli),
+		row("docker run, ps, top, logs -f, exec -it, stats, events, volume, network ls, load", support.Supported, "", cli),
+		row("docker exec -u", support.Not, "of another user than the container's: refused", cli+"container/exec/"),
 		row("docker build", support.Partly,
 			"the classic builder (DOCKER_BUILDKIT=0), with RUN; dockerd.exe has no BuildKit on Windows", cli+"image/build/"),
-		row("docker cp", support.Partly, "with a container that does not run, by paths without a drive", cli+"container/cp/"),
-		row("docker pull, buildx, compose", support.Partly, "they are dockerd.exe's and the command's, and were not tried", cli),
+		row("docker cp", support.Partly, "with a container that runs or not, by paths without a drive: the command of Linux takes a drive for a container", cli+"container/cp/"),
+		row("docker pull, push", support.Supported, "of images without Windows' own files; of those with them only what is Mullion's was tried", cli),
+		row("docker buildx, compose", support.Partly, "plugins of the command, which were not tried", cli),
 		row("docker -v", support.Partly, "volumes with a name, and folders of the host; no folders of this machine", volume),
 		row("docker -p", support.Supported,
 			"TCP and UDP, at 127.0.0.1 of this machine, or at --publish-address. A port that another program has is no error of docker's: `mullion docker status` says it", ports),

@@ -254,12 +254,24 @@ func (d dockerUp) life(t *testing.T) {
 	d.run(t, "", 0, "", "run", "-d", "--name", "l1", dockerImage, "cmd", "/c", waits)
 	d.run(t, "", 0, "l1", "ps")
 	d.run(t, "", 0, "l1", "stats", "--no-stream")
-	d.run(t, "", 0, "", "stop", "l1")
+	d.run(t, "", 0, "ping.exe", "top", "l1")
+	d.run(t, "", 128, "not supported", "exec", "-u", "ContainerUser", "l1", "cmd", "/c", "ver")
+
 	file := filepath.Join(t.TempDir(), "file.txt")
-	d.run(t, "", 0, "", "cp", "l1:/app/image.txt", file)
-	if text, err := os.ReadFile(file); err != nil || string(text) != "of the image\r\n" {
-		t.Errorf("the file that was copied is %q, %v", text, err)
+	copied := func() {
+		t.Helper()
+		os.Remove(file)
+		d.run(t, "", 0, "", "cp", "l1:/app/image.txt", file)
+		if text, err := os.ReadFile(file); err != nil || string(text) != "of the image\r\n" {
+			t.Errorf("the file that was copied is %q, %v", text, err)
+		}
 	}
+
+	copied()
+	d.run(t, "", 0, "", "cp", file, "l1:/app/given.txt")
+	d.run(t, "", 0, "of the image", "exec", "l1", "cmd", "/c", `type C:\app\given.txt`)
+	d.run(t, "", 0, "", "stop", "l1")
+	copied()
 
 	d.run(t, "", 0, "", "cp", file, "l1:/app/added.txt")
 	d.run(t, "", 0, "", "start", "l1")

@@ -67,6 +67,7 @@ func (w *world) run(t *testing.T, args ...string) (out string, err error) {
 	}
 
 	root := frame.Root(call)
+	root.SetOut(&text)
 	frame.Add(root, "", New(call, Calls{
 		Preflight: func(context.Context, cluster.PreflightOptions) []preflight.Finding { return nil },
 		Free: func(c spec.Cluster, _ layout.Paths) error {

@@ -51,8 +51,8 @@ func (a *commands) up() *cobra.Command {
 It is safe to repeat: after a crash or a reboot it brings back what is gone, with images, volumes and containers, which
 have ended then.
 
-Ports that containers publish (-p) answer at 127.0.0.1 of this machine, or at --publish-address, and nowhere else.
-dockerd.exe says 0.0.0.0 of them, which is its host's.
+Ports that containers publish (-p) answer at 127.0.0.1 of this machine, or at --publish-address; users of this machine
+also reach them at the host's own address. dockerd.exe says 0.0.0.0 of them, which is its host's.
 
 dockerd.exe is not in a release: ` + "`make docker-windows`" + ` builds it in a checkout.`,
 		Example: `  sudo mullion docker up

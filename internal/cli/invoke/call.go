@@ -3,11 +3,13 @@
 package invoke
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/screen"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
@@ -50,13 +52,30 @@ func (c *Call) OfNoCluster() *Call {
 // Reads reports whether the cluster is read by its socket: who is not root does so.
 func (c *Call) Reads() bool { return c.Env.Euid != 0 }
 
-// Paths returns where the cluster and the programs are.
-func (c *Call) Paths() (layout.Paths, error) {
+// Folder returns where the data folder and the programs are, whatever the folder holds.
+func (c *Call) Folder() (layout.Paths, error) {
 	data, err := filepath.Abs(c.DataDir)
 	if err != nil {
 		return layout.Paths{}, err
 	}
 	return layout.Paths{Data: data, Bin: filepath.Dir(c.Env.Executable)}, nil
+}
+
+// Paths returns where the cluster and the programs are. A folder that holds Docker's engine is an error: commands for
+// clusters would take the engine for one.
+func (c *Call) Paths() (layout.Paths, error) {
+	paths, err := c.Folder()
+	if err != nil {
+		return paths, err
+	}
+	if described, err := paths.LoadSpec(); err == nil && described.Docker != nil {
+		return paths, &exit.Error{
+			Code: exit.Conflict,
+			Err: fmt.Errorf("data folder %q holds Docker's engine, and no cluster: `mullion docker status --data-dir %s`",
+				paths.Data, quoted(paths.Data)),
+		}
+	}
+	return paths, nil
 }
 
 // Cluster returns the cluster that the data folder describes, whether it is up or not.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 
-	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/spec"
@@ -31,13 +30,6 @@ func (a *Commands) keptSpec(ctx context.Context, paths layout.Paths, f upFlags) 
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission):
 		return c, false, nil
-	case err == nil && c.Docker != nil:
-		err = &exit.Error{
-			Code:   exit.Conflict,
-			Err:    fmt.Errorf("data folder %q holds Docker's engine, and no cluster", paths.Data),
-			Remedy: "`mullion docker up` brings it back; or use another --data-dir",
-		}
-
 	case err == nil && f.server:
 		err = errors.Join(remedy.NoControlPlane(c), remedy.NotJoinable(c))
 	}
