@@ -322,6 +322,14 @@ func (d dockerUp) ports(t *testing.T) {
 		return nil
 	})
 
+	l.Close() // of which the engine hears nothing
+	poll(t, time.Minute, func(context.Context) error {
+		if out := d.mullion(t, 0, "docker", "status"); strings.Contains(out, "not 38082/tcp") {
+			return errors.New(out)
+		}
+		return nil
+	})
+
 	d.run(t, "", 0, "", "rm", "-f", "p1", "p2")
 	poll(t, time.Minute, func(context.Context) error {
 		if c, err := net.Dial("tcp", "127.0.0.1:38080"); err == nil {
