@@ -134,7 +134,7 @@ func TestCannotRestart(t *testing.T) {
 			made := make(chan struct{})
 			close(made)
 			s.rooms = map[string]*room{winver.Default(): {made: made, err: fault}}
-			s.running = map[*container]struct{}{}
+			s.running = map[string]watched{}
 
 			ends := func(id, policy string) {
 				t.Helper()
