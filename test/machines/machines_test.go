@@ -23,9 +23,9 @@ import (
 // machine with the most obstacles.
 const slice = "bookworm-hardened"
 
-// stepsName is the variable that chooses some of the steps: "short" is up, the sample's page, the restarts of firewalls
-// and down; "work" is what pods do, and "faults" are faults. The last two begin with up and the page, too, and end with
-// down. A whole row takes an hour or more. "attacks" is none of a row: the suite of attacks, with a cluster of its own.
+// stepsName is the variable that chooses some of the steps: "short" is up, the sample's page and down; "work" is what
+// pods do, and "faults" are faults. The last two begin with up and the page, too, and end with down. A whole row takes
+// an hour or more. "attacks" is none of a row: the suite of attacks, with a cluster of its own.
 const stepsName = "MULLION_MACHINES_STEPS"
 
 // chosen returns the machines that MULLION_MACHINES names ("all", or names with commas), or without it the slice. whole
@@ -202,12 +202,11 @@ nodes:
 - windowsVersion: ltsc2022
 `
 
-// short tries the way from boot to a served page to `mullion down`, with the machine's firewall restarted in between.
+// short tries the way from boot to a served page to `mullion down`.
 func (try *trial) short(t *testing.T) {
 	t.Helper()
 	_ = try.step(t, "up", try.up) &&
-		try.step(t, "sample", try.sample) &&
-		try.step(t, "firewall-restarts", try.firewalls)
+		try.step(t, "sample", try.sample)
 	try.step(t, "down", try.down)
 }
 
