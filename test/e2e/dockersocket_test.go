@@ -248,7 +248,8 @@ func (d dockerUp) life(t *testing.T) {
 	d.run(t, "", 0, "", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `echo in a volume> C:\vol\x.txt`)
 	d.run(t, "", 0, "in a volume", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `type C:\vol\x.txt`)
 	d.run(t, "", 0, "", "volume", "rm", "kept")
-	d.run(t, "", 0, "volume destroy kept", "events", "--since", since, "--until", "0s")
+	until := strconv.FormatInt(time.Now().Unix()+1, 10) // the command counts whole seconds
+	d.run(t, "", 0, "volume destroy kept", "events", "--since", since, "--until", until)
 	d.run(t, "", 0, "nat", "network", "ls")
 
 	d.run(t, "", 0, "", "run", "-d", "--name", "l1", dockerImage, "cmd", "/c", waits)
