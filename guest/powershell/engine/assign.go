@@ -17,7 +17,6 @@ func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 	if err != nil {
 		return err
 	}
-
 	if s.Op != "=" {
 		before, err := f.value(s.To)
 		if err != nil {
@@ -27,7 +26,6 @@ func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 			return err
 		}
 	}
-
 	switch to := s.To.(type) {
 	case *lang.Member:
 		return f.setMember(to, v)
@@ -41,7 +39,6 @@ func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 			return err
 		}
 		return f.put(found, v)
-
 	case *lang.Static:
 		if err := f.staticLacks(to); err != nil {
 			return err
@@ -52,7 +49,6 @@ func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 		}
 		return object.Around(of.Set(nil, v), "Exception setting \""+of.Name+"\": ")
 	}
-
 	return errors.ErrUnsupported
 }
 
@@ -66,7 +62,6 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 	if err != nil {
 		return err
 	}
-
 	switch o := of.(type) {
 	case *object.Hashtable:
 		o.Set(name, v)
@@ -74,21 +69,18 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 	case *object.Instance:
 		return object.SetProperty(o, name, v)
 	}
-
 	o, ok := of.(*object.Object)
 	if ok && o.Class != nil {
 		if p := object.FindField(o.Class().Props, name); p != nil && p.Set != nil {
 			return object.Around(p.Set(o, v), "Exception setting \""+p.Name+"\": ")
 		}
 	}
-
 	if c, is := computed(o, name); is {
 		if c.Set == nil {
 			return object.Raise(object.RuntimeException, "Set accessor for property \""+name+"\" is unavailable.")
 		}
 		return c.Set(o, v)
 	}
-
 	if !ok || o.Kind != object.Custom || !o.Has(name) {
 		return object.Thrown(
 			"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",
@@ -113,7 +105,6 @@ func (f *frame) runAssignSeveral(s *lang.AssignSeveral, _ *object.Sink) error {
 	if err != nil {
 		return err
 	}
-
 	items := slices.Collect(object.Each(v))
 	for i, to := range s.To {
 		var item object.Value
@@ -124,12 +115,10 @@ func (f *frame) runAssignSeveral(s *lang.AssignSeveral, _ *object.Sink) error {
 		default:
 			item = items[i]
 		}
-
 		if err := f.put(to, item); err != nil {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -142,7 +131,6 @@ func (f *frame) setItem(to *lang.Index, v object.Value) error {
 	if err != nil {
 		return err
 	}
-
 	switch o := of.(type) {
 	case *object.Hashtable:
 		return o.SetAt(object.Plain(at), v)
@@ -151,7 +139,6 @@ func (f *frame) setItem(to *lang.Index, v object.Value) error {
 			return object.Around(o.Of.Item.Set(o, at, v), "Exception setting \"Item\": ")
 		}
 	}
-
 	n, err := object.Integer(at)
 	if err != nil {
 		return err
@@ -160,7 +147,6 @@ func (f *frame) setItem(to *lang.Index, v object.Value) error {
 	if l, isList := of.(*object.ArrayList); isList {
 		items, ok = l.Items, true
 	}
-
 	if n < 0 {
 		n += int64(len(items))
 	}
@@ -177,7 +163,6 @@ func invokeExpression(c *cmdlet.Call) error {
 	if v, ok := c.Values["command"]; ok {
 		texts = []object.Value{v}
 	}
-
 	f := frameOf(c)
 	for _, t := range texts {
 		script, err := lang.Parse(object.Text(t), "", dotnet.KnownType)
@@ -189,7 +174,6 @@ func invokeExpression(c *cmdlet.Call) error {
 			return err
 		}
 		defer rise()
-
 		leave := f.in.Enter(script)
 		err = f.RunScript(script, nil, Feed{}, c.Out)
 		f.in.mark(err)
@@ -198,6 +182,5 @@ func invokeExpression(c *cmdlet.Call) error {
 			return err
 		}
 	}
-
 	return nil
 }

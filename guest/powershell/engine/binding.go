@@ -15,7 +15,6 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 	if err := scriptLacks(s); err != nil {
 		return nil, err
 	}
-
 	var rest []object.Value
 	given := map[string]bool{}
 	for i := 0; i < len(args); i++ {
@@ -28,19 +27,16 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 			rest = append(rest, object.Plain(v))
 			continue
 		}
-
 		p, err := param(s, a.Param)
 		if err != nil {
 			err = asWritten(err, a)
 			object.PlaceOf(err).At = a.At
 			return nil, err
 		}
-
 		if a.X == nil && p.To != "switch" && i+1 < len(args) && args[i+1].Param == "" {
 			i++
 			a.X = args[i].X
 		}
-
 		v := object.Value(true)
 		if a.X != nil {
 			var err error
@@ -48,7 +44,6 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 				return nil, err
 			}
 		}
-
 		given[p.Name] = true
 		if err := f.argument(p, v); err != nil {
 			if at := object.PlaceOf(err); at != nil && at.Trace == "" {
@@ -57,7 +52,6 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 			return nil, err
 		}
 	}
-
 	s, set, err := lang.Choose(s, given, len(rest), piped)
 	if err != nil {
 		return nil, err
@@ -116,7 +110,6 @@ func param(s *lang.Script, name string) (lang.Param, error) {
 		return lang.Param{}, object.Misfit(object.NoParameterID,
 			"A parameter cannot be found that matches parameter name '%s'.", name)
 	}
-
 	return found[0], nil
 }
 
@@ -132,14 +125,12 @@ func (f *frame) byPlace(s *lang.Script, given map[string]bool, rest []object.Val
 		}
 		rest = rest[1:]
 	}
-
 	for _, p := range s.Params {
 		if p.Remaining && !given[p.Name] && len(rest) > 0 {
 			given[p.Name] = true
 			return nil, f.argument(p, rest)
 		}
 	}
-
 	return rest, nil
 }
 
@@ -149,7 +140,6 @@ func (f *frame) fill(s *lang.Script, given map[string]bool, rest []object.Value,
 	if err != nil {
 		return nil, err
 	}
-
 	for _, p := range s.Params {
 		var v object.Value
 		switch {
@@ -161,20 +151,17 @@ func (f *frame) fill(s *lang.Script, given map[string]bool, rest []object.Value,
 		case p.Mandatory:
 			return nil, object.Misfit(object.NoMandatoryID,
 				"Cannot process command because of one or more missing mandatory parameters: %s.", p.Name)
-
 		case p.Fallback != nil:
 			if v, err = f.value(p.Fallback); err != nil {
 				return nil, err
 			}
 		}
-
 		if err := f.give(p, v); err != nil && p.Fallback != nil {
 			return nil, err
 		} else if err != nil { // of a type that has no value for none
 			f.vars[p.Name] = nil
 		}
 	}
-
 	if advanced(s) && len(rest) > 0 {
 		return nil, object.Misfit(object.NoPositionID,
 			"A positional parameter cannot be found that accepts argument '%s'.", object.Text(rest[0]))
@@ -217,7 +204,6 @@ func (f *frame) give(p lang.Param, v object.Value) error {
 			return untransformed(p, err)
 		}
 	}
-
 	f.vars[p.Name] = v
 	if p.To != "" && p.To != "switch" {
 		f.types[p.Name] = p.To

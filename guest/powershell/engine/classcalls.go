@@ -19,7 +19,6 @@ func (c *scriptClass) method(m *lang.ClassMethod) {
 	if object.Find(*of, m.Name) != nil {
 		return // all of its name are looked for when it is called
 	}
-
 	*of = append(*of, object.Method{
 		Name: m.Name,
 		Most: 1 << 10,
@@ -48,7 +47,6 @@ func (c *scriptClass) call(name string, static bool, this object.Value, args []o
 	if best == nil {
 		return nil, noOverload(name, args)
 	}
-
 	v, err := at.run(best, this, args)
 	if err != nil || words.TypeName(best.To) == "void" {
 		return nil, err
@@ -64,7 +62,6 @@ func (c *scriptClass) distance(m *lang.ClassMethod, args []object.Value) (far in
 	if len(args) != len(m.Script.Params) {
 		return 0, false
 	}
-
 	types := c.home.in.types()
 	for i, p := range m.Script.Params {
 		_, isTable := args[i].(*object.Hashtable)
@@ -79,12 +76,10 @@ func (c *scriptClass) distance(m *lang.ClassMethod, args []object.Value) (far in
 				return 0, false
 			}
 			fallthrough
-
 		default:
 			far += 2
 		}
 	}
-
 	return far, true
 }
 
@@ -128,7 +123,6 @@ func (c *scriptClass) within(scope *frame, m *lang.ClassMethod) (object.Value, e
 	}
 	defer rise()
 	defer in.Enter(m.Script)()
-
 	var got []object.Value
 	nowhere := func(object.Value) error { return nil }
 	err = scope.runBlock(m.Script.Body, &object.Sink{Put: nowhere, Returns: object.Collect(&got)})
@@ -149,7 +143,6 @@ func (f *frame) baseCall(x *lang.Member, of object.Value, args []object.Value) (
 	if !ok || !l.Expression() {
 		return nil, false, nil
 	}
-
 	to, ok := l.Stages[0].X.(*lang.Cast)
 	if !ok {
 		return nil, false, nil

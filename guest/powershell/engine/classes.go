@@ -38,7 +38,6 @@ func (f *frame) defineTypes(b lang.Block) error {
 			pending[words.TypeName(s.Name)] = s
 		}
 	}
-
 	for _, s := range b {
 		c, ok := s.(*lang.ClassStmt)
 		if !ok || pending[words.TypeName(c.Name)] != c {
@@ -48,17 +47,11 @@ func (f *frame) defineTypes(b lang.Block) error {
 			return err
 		}
 	}
-
 	return nil
 }
 
 func (f *frame) defineEnum(s *lang.EnumStmt) error {
-	t := &object.EnumType{
-		Name:  s.Name,
-		Flags: s.Flags,
-		Own:   true,
-	}
-
+	t := &object.EnumType{Name: s.Name, Flags: s.Flags, Own: true}
 	last := int64(-1)
 	for _, one := range s.Items {
 		n, known := lang.NumberOf(one.X, last)
@@ -71,11 +64,9 @@ func (f *frame) defineEnum(s *lang.EnumStmt) error {
 				return err
 			}
 		}
-
 		t.Values = append(t.Values, object.EnumName{Name: one.Name, N: n})
 		last = n
 	}
-
 	f.in.types().AddEnum(t)
 	return nil
 }
@@ -95,7 +86,6 @@ func (f *frame) defineClass(s *lang.ClassStmt, pending map[string]*lang.ClassStm
 		if words.TypeName(name) == "object" {
 			continue
 		}
-
 		if exception := object.ExceptionName(name); base == nil && exception != "" {
 			c.exception = exception
 			continue
@@ -106,19 +96,16 @@ func (f *frame) defineClass(s *lang.ClassStmt, pending map[string]*lang.ClassStm
 		c.base = f.in.classes[base]
 		c.of.Base = base
 	}
-
 	for _, m := range s.Methods {
 		if err := scriptLacks(m.Script); err != nil {
 			return err
 		}
 	}
-
 	for _, p := range s.Props {
 		if err := scriptLacks(&lang.Script{Lacking: p.Lacking}); err != nil {
 			return err
 		}
 	}
-
 	c.build()
 	if f.in.classes == nil {
 		f.in.classes = map[*object.Class]*scriptClass{}
@@ -159,7 +146,6 @@ func (c *scriptClass) build() {
 				c.of.Props = append(c.of.Props, field)
 			}
 		}
-
 		for i := range at.s.Methods {
 			if m := &at.s.Methods[i]; !at.s.Constructor(m) {
 				c.method(m)
@@ -186,7 +172,6 @@ func (c *scriptClass) field(at *scriptClass, p lang.ClassProp) object.Field {
 			},
 		}
 	}
-
 	return object.Field{
 		Name: p.Written,
 		Get: func(_ *session.State, of object.Value) (object.Value, error) {
@@ -226,7 +211,6 @@ func (c *scriptClass) initial(p lang.ClassProp, scope *frame) (object.Value, err
 		}
 		return c.home.in.types().Converted(p.To, object.Plain(v))
 	}
-
 	if e := c.home.in.types().Enum(p.To); e != nil {
 		return object.Enum{Of: e}, nil
 	}
@@ -241,7 +225,6 @@ func (c *scriptClass) ready() error {
 	if c.static != nil {
 		return nil
 	}
-
 	c.static = map[string]object.Value{}
 	for _, p := range c.s.Props {
 		if !p.Static {
@@ -253,7 +236,6 @@ func (c *scriptClass) ready() error {
 		}
 		c.static[p.Name] = v
 	}
-
 	return nil
 }
 
@@ -282,7 +264,6 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 			o.Props[p.Name] = v
 		}
 	}
-
 	for _, at := range c.bases() { // its own are shown first, as .NET lists them
 		for _, p := range at.s.Props {
 			if !p.Static && !p.Hidden {
@@ -290,7 +271,6 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 			}
 		}
 	}
-
 	if exception := c.exceptional(); exception != "" {
 		var names []string
 		for _, at := range c.bases() {
@@ -298,7 +278,6 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 		}
 		object.AsException(o, append(names, exception))
 	}
-
 	return o, c.construct(o, args)
 }
 
@@ -323,7 +302,6 @@ func exceptionMethods(exception string) []object.Method {
 	methods := slices.DeleteFunc(object.ExceptionClass(exception).Methods, func(m object.Method) bool {
 		return m.Name == "GetType"
 	})
-
 	for i, m := range methods {
 		do := m.Do
 		methods[i].Do = func(c *object.Call) (object.Value, error) {
@@ -334,7 +312,6 @@ func exceptionMethods(exception string) []object.Method {
 			})
 		}
 	}
-
 	return methods
 }
 
@@ -389,7 +366,6 @@ func (c *scriptClass) construct(o object.Value, args []object.Value) error {
 	if best == nil && (any || len(args) > 0) {
 		return noOverload(c.s.Name, args)
 	}
-
 	if best == nil {
 		return c.constructBase(o, nil)
 	}
@@ -397,7 +373,6 @@ func (c *scriptClass) construct(o object.Value, args []object.Value) error {
 	if err != nil {
 		return err
 	}
-
 	given, err := values(scope, best.Base)
 	if err != nil {
 		return err
@@ -427,7 +402,6 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 	if v == nil || object.ClassOf(v).Descends(c.of) {
 		return v, nil
 	}
-
 	t, isTable := v.(*object.Hashtable)
 	if !isTable {
 		made, err := c.make([]object.Value{v})
@@ -436,12 +410,10 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 		}
 		return made, err
 	}
-
 	o, err := c.make(nil)
 	if err != nil {
 		return nil, err
 	}
-
 	for _, k := range t.Keys {
 		p := object.FindField(c.of.Props, object.Text(k))
 		if p == nil {
@@ -452,6 +424,5 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 			return nil, err
 		}
 	}
-
 	return o, nil
 }

@@ -13,13 +13,7 @@ import (
 
 // prepare evaluates the parameters of a call.
 func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.Sink) (*cmdlet.Call, error) {
-	by := &object.Invoked{
-		Name:    s.Word,
-		Command: c.Name,
-		Kind:    "Cmdlet",
-		At:      s.At,
-	}
-
+	by := &object.Invoked{Name: s.Word, Command: c.Name, Kind: "Cmdlet", At: s.At}
 	unbound := func(err error) error {
 		err = c.Unbound(err)
 		object.Blame(err, by)
@@ -44,7 +38,6 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		}
 		return nil, err
 	}
-
 	l := &cmdlet.Call{
 		Cmdlet: c,
 		Scope:  f,
@@ -56,7 +49,6 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		Out:    out,
 		By:     by,
 	}
-
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		var got []object.Value
 		for _, x := range b[name] {
@@ -66,12 +58,10 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 			}
 			got = append(got, object.Plain(v))
 		}
-
 		if slices.Contains(append(cmdlet.CommonFlags(), c.Flags...), name) {
 			l.Flags[name] = object.Truth(object.One(got))
 			continue
 		}
-
 		l.Values[name] = object.One(got)
 		for v := range object.Each(object.One(got)) {
 			switch v.(type) {
@@ -83,7 +73,6 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 			}
 		}
 	}
-
 	if action, ok := l.Values[cmdlet.ErrorAction]; ok {
 		l.Action = binding.ActionOf(action)
 	}
@@ -93,7 +82,6 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		}
 		l.Warnings = binding.ActionOf(action)
 	}
-
 	if l.Kept, err = f.keeps(l.Values); err != nil {
 		return nil, err
 	}
@@ -101,7 +89,6 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 	for _, name := range cmdlet.CommonValues() {
 		delete(l.Values, name)
 	}
-
 	return l, nil
 }
 
@@ -138,9 +125,5 @@ func asWritten(err error, a lang.Argument) error {
 	name := strings.Trim(a.Text, "-:")
 	r.Message = strings.ReplaceAll(r.Message, "'"+a.Param+"'", "'"+name+"'")
 	r.Message = strings.ReplaceAll(r.Message, "-"+a.Param+" ", "-"+name+" ")
-	return &object.Leaving{
-		Word:      "throw",
-		Statement: true,
-		What:      &object.Instance{Of: object.RecordClass(), V: r},
-	}
+	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
 }

@@ -37,7 +37,6 @@ func (f *frame) listVariable(name string) (*object.ArrayList, error) {
 	if scope, rest, scoped := strings.Cut(to.Name, ":"); scoped {
 		to = lang.Variable{Name: rest, Scope: scope}
 	}
-
 	list := &object.ArrayList{}
 	if before := f.variable(to); more {
 		if is, ok := before.(*object.ArrayList); ok {
@@ -46,7 +45,6 @@ func (f *frame) listVariable(name string) (*object.ArrayList, error) {
 			list.Items = slices.Clone(object.Items(before))
 		}
 	}
-
 	return list, f.assign(to, list)
 }
 
@@ -79,7 +77,6 @@ func (f *frame) takeCommon(s *lang.Script, args []lang.Argument) (
 	if !advanced(s) {
 		return args, given, nil
 	}
-
 	for len(args) > 0 {
 		a := args[0]
 		args = args[1:]
@@ -96,7 +93,6 @@ func (f *frame) takeCommon(s *lang.Script, args []lang.Argument) (
 		case name == "":
 			rest = append(rest, a)
 			continue
-
 		case isSwitch && a.X == nil:
 			a.X = &lang.Literal{V: true}
 		case !isSwitch && !slices.Contains(cmdlet.CommonValues(), name):
@@ -106,14 +102,12 @@ func (f *frame) takeCommon(s *lang.Script, args []lang.Argument) (
 		case a.X == nil:
 			a.X, args = args[0].X, args[1:]
 		}
-
 		v, err := f.value(a.X)
 		if err != nil {
 			return nil, nil, err
 		}
 		given[name] = object.Plain(v)
 	}
-
 	return rest, given, nil
 }
 
@@ -132,7 +126,6 @@ func (f *frame) prefer(given map[string]object.Value) error {
 		}
 		f.vars["erroractionpreference"], _ = object.PreferenceType().Parsed(v)
 	}
-
 	if v, ok := given[cmdlet.WarningAction]; ok {
 		if err := binding.CheckPreference(cmdlet.WarningAction, v); err != nil {
 			return object.Thrown("%v.", err)
@@ -142,14 +135,12 @@ func (f *frame) prefer(given map[string]object.Value) error {
 	if v, ok := given[cmdlet.WhatIfName]; ok {
 		f.vars[whatIf] = object.Truth(v)
 	}
-
 	if v, ok := given[cmdlet.ConfirmName]; ok {
 		f.vars[confirms] = "None"
 		if object.Truth(v) {
 			f.vars[confirms] = "Low"
 		}
 	}
-
 	if v, ok := given[cmdlet.VerboseName]; ok {
 		name := "SilentlyContinue"
 		if object.Truth(v) {
@@ -157,6 +148,5 @@ func (f *frame) prefer(given map[string]object.Value) error {
 		}
 		f.vars["verbosepreference"], _ = object.PreferenceType().Named(name)
 	}
-
 	return nil
 }

@@ -19,13 +19,11 @@ func (f *frame) valid(p lang.Param, v object.Value) error {
 		if !lang.Conditions()[one.Name].Whole {
 			items = object.Items(v)
 		}
-
 		for _, item := range items {
 			why, err := f.failure(one.Name, args, item)
 			if err != nil {
 				return err
 			}
-
 			if why != "" {
 				return &object.Exception{
 					Class:    object.ValidationException,
@@ -36,7 +34,6 @@ func (f *frame) valid(p lang.Param, v object.Value) error {
 			}
 		}
 	}
-
 	return nil
 }
 
@@ -54,7 +51,6 @@ func notOfScript(f *frame, args []object.Value, v object.Value) (string, error) 
 	if !ok {
 		return "", nil // the parser lets only script blocks pass
 	}
-
 	scope := f.child()
 	scope.vars["_"] = v
 	var got []object.Value
@@ -67,7 +63,6 @@ func notOfScript(f *frame, args []object.Value, v object.Value) (string, error) 
 	case err != nil || object.Truth(object.One(got)):
 		return "", err
 	}
-
 	return fmt.Sprintf("The \"%s\" validation script for the argument with value \"%s\" did not return a result of True. "+
 		"Determine why the validation script failed, and then try the command again.", block.Words, object.Text(v)), nil
 }

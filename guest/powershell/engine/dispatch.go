@@ -56,7 +56,6 @@ func (f *frame) valueOf(x lang.Expr) (object.Value, error) { //nolint:gocyclo //
 	case *lang.Variable:
 		return f.variableValue(x)
 	}
-
 	return nil, nil // an expression that is left out
 }
 
@@ -110,6 +109,5 @@ func (f *frame) runOf(s lang.Stmt, out *object.Sink) error { //nolint:gocyclo //
 	case *lang.WhileStmt:
 		return f.runWhile(s, out)
 	}
-
 	return nil
 }

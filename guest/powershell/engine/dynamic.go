@@ -39,7 +39,6 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 		if !ok {
 			continue // what it outputs beside is lost, as there
 		}
-
 		for _, k := range table.Keys {
 			p := object.Own[*dotnet.DynamicParameter](table.Get(k))
 			if p == nil {
@@ -50,7 +49,6 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 			more.Params = append(more.Params, parameterOf(p))
 		}
 	}
-
 	return &more, func() { scope.dynamic(made, probe) }, nil
 }
 
@@ -98,7 +96,6 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 				return err
 			}
 		}
-
 		if a.Param == "" {
 			rest = append(rest, object.Plain(v))
 			continue
@@ -109,7 +106,6 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 			return err
 		}
 	}
-
 	_, err := f.byPlace(s, given, rest)
 	f.vars["psboundparameters"] = object.NewTable(false)
 	f.bound(s, given)
@@ -136,7 +132,6 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 		if a == nil {
 			continue
 		}
-
 		truth := func(name string) bool { return object.Truth(a.Named[name]) }
 		switch _, condition := lang.Conditions()[a.Name]; {
 		case a.Name == "parameter":
@@ -147,18 +142,15 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 			if role.Set == "__AllParameterSets" {
 				role.Set = ""
 			}
-
 			if n, ok := object.Plain(a.Named["position"]).(int64); ok {
 				role.Position = &n
 			}
 
 			of.Roles = append(of.Roles, role)
-
 		case a.Name == "alias":
 			for _, name := range a.Args {
 				of.Aliases = append(of.Aliases, strings.ToLower(object.Text(name)))
 			}
-
 		case condition:
 			one := lang.Condition{Name: a.Name}
 			for _, arg := range a.Args {
@@ -167,6 +159,5 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 			of.Conditions = append(of.Conditions, one)
 		}
 	}
-
 	return of
 }

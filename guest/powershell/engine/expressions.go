@@ -47,7 +47,6 @@ func (f *frame) look(v lang.Variable) (got object.Value, there bool) {
 	if v.Scope == "using" { // of a job's block, which has the caller's variables around it
 		return f.find(v.Name)
 	}
-
 	if f.Drive(v.Scope) != nil {
 		return f.driveItem(v)
 	}
@@ -57,7 +56,6 @@ func (f *frame) look(v lang.Variable) (got object.Value, there bool) {
 		}
 		return f.own(v.Name)
 	}
-
 	return f.find(v.Name)
 }
 
@@ -91,7 +89,6 @@ func (f *frame) subValue(x *lang.SubExpr) (object.Value, error) {
 			return v, err
 		}
 	}
-
 	if x.Paren && len(x.Body) == 1 {
 		if l, ok := x.Body[0].(*lang.Pipeline); ok && l.Expression() {
 			f.in.at(l.Stages[0].At)
@@ -102,7 +99,6 @@ func (f *frame) subValue(x *lang.SubExpr) (object.Value, error) {
 		got, err := captureOne(x.Body[0], f, true)
 		return object.One(got), err
 	}
-
 	got, err := capture(x.Body, f, !x.Array && len(x.Body) == 1)
 	if err != nil || x.Array {
 		return got, err
@@ -115,7 +111,6 @@ func (f *frame) unaryValue(x *lang.Unary) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	switch x.Op {
 	case "-":
 		return operator.Arithmetic("-", int64(0), v)
@@ -124,13 +119,11 @@ func (f *frame) unaryValue(x *lang.Unary) (object.Value, error) {
 	case "-bnot":
 		n, err := object.Integer(v)
 		return ^n, err
-
 	case "-join":
 		return operator.Lists("-join", false, object.Plain(v), "")
 	case "-split", "-csplit":
 		return splitWords(object.Plain(v)), nil
 	}
-
 	return !object.Truth(v), nil
 }
 
@@ -169,7 +162,6 @@ func (f *frame) binaryValue(x *lang.Binary) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	switch x.Op { // these operators may not need the right side
 	case "-and":
 		if !object.Truth(a) {
@@ -180,7 +172,6 @@ func (f *frame) binaryValue(x *lang.Binary) (object.Value, error) {
 			return true, nil
 		}
 	}
-
 	b, err := f.value(x.B)
 	if err != nil {
 		return nil, err
@@ -228,7 +219,6 @@ func (f *frame) hashValue(x *lang.HashLiteral) (object.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-
 		if key = object.Plain(key); key == nil {
 			return nil, object.Raise("System.ArgumentNullException", "A null key is not allowed in a hash literal.")
 		}
@@ -236,14 +226,12 @@ func (f *frame) hashValue(x *lang.HashLiteral) (object.Value, error) {
 			return nil, object.Raise("System.ArgumentException", "Item has already been added. Key in dictionary: '"+
 				object.Text(key)+"'  Key being added: '"+object.Text(key)+"'")
 		}
-
 		v, err := f.assigned(&lang.Assign{X: x.Values[i]})
 		if err != nil {
 			return nil, err
 		}
 		t.Set(key, v)
 	}
-
 	if x.As == "pscustomobject" {
 		return t.Object(), nil
 	}
@@ -280,14 +268,9 @@ func noCommand(word string, at position.Extent) error {
 		ID:       object.NoCommandID,
 		Category: object.ObjectNotFound,
 	}
-
 	if err := absent.Unknown(word); err != nil {
 		r.Message += " In Mullion: " + err.Error() + "."
 	}
 	r.By, r.At = &object.Invoked{Name: word}, at
-	return &object.Leaving{
-		Word:      "throw",
-		Statement: true,
-		What:      &object.Instance{Of: object.RecordClass(), V: r},
-	}
+	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
 }

@@ -40,12 +40,10 @@ func (f *frame) take(params []lang.Param, item object.Value) error {
 		if !ok {
 			continue
 		}
-
 		if err := f.argument(p, v); err != nil {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -76,7 +74,6 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 		}
 		return err
 	}
-
 	if err := one("Begin", s.Begin); err != nil {
 		return err
 	}
@@ -84,7 +81,6 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 	if !in.piped && s.Process != nil {
 		items = []object.Value{nil}
 	}
-
 	for _, item := range items {
 		if in.piped {
 			if err := f.take(fed, item); err != nil {
@@ -94,7 +90,6 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 		if s.Process == nil {
 			continue
 		}
-
 		if in.piped {
 			f.vars["_"], f.vars["input"] = item, []object.Value{item}
 		}
@@ -102,14 +97,12 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 			return err
 		}
 	}
-
 	if in.piped {
 		f.vars["input"] = items
 		if s.Process != nil {
 			f.vars["input"] = []object.Value{}
 		}
 	}
-
 	return one("End", s.Body)
 }
 
@@ -124,20 +117,12 @@ func (in *Interpreter) whole() *object.Invoked {
 
 // invoked returns a call of a script that begins now.
 func (in *Interpreter) invoked(s *lang.Script) *object.Invoked {
-	by := &object.Invoked{
-		Name:    s.Name,
-		Command: s.Name,
-		Kind:    "Function",
-		Text:    s.Text,
-		At:      in.here(),
-	}
-
+	by := &object.Invoked{Name: s.Name, Command: s.Name, Kind: "Function", Text: s.Text, At: in.here()}
 	switch {
 	case s.File != "":
 		by.Name, by.Command, by.Kind, by.File = dotnet.FileName(s.File), dotnet.FileName(s.File), "ExternalScript", s.File
 	case s.Name == "":
 		by.Kind = "Script"
 	}
-
 	return by
 }

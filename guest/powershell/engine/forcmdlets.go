@@ -31,13 +31,11 @@ func (f *frame) RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, o
 	if len(script.Params) > 0 {
 		return object.Thrown("%s : a script block with parameters is not part of Mullion's PowerShell here.", cmdlet)
 	}
-
 	rise, err := f.in.descend()
 	if err != nil {
 		return err
 	}
 	defer rise()
-
 	before, had := f.vars["_"]
 	f.vars["_"] = item
 	leave := f.in.Enter(script)
@@ -48,7 +46,6 @@ func (f *frame) RunOn(cmdlet string, b *object.ScriptBlock, item object.Value, o
 	if had {
 		f.vars["_"] = before
 	}
-
 	if left, ok := errors.AsType[*object.Leaving](err); ok && left.Word == "return" {
 		return nil
 	}

@@ -29,14 +29,12 @@ func (in *Interpreter) executionContext() *object.Object {
 	commands.AddMethod(object.Method{Name: "NewScriptBlock", Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
 		return c.State.Read(c.Text(0))
 	}})
-
 	paths := object.New(object.Custom)
 	for _, name := range []string{"GetUnresolvedProviderPathFromPSPath", "GetResolvedPSPathFromPSPath"} {
 		paths.AddMethod(object.Method{Name: name, Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
 			return c.State.Path(c.Text(0)), nil
 		}})
 	}
-
 	state := object.New(object.Custom).Set("Path", paths).Set("LanguageMode", "FullLanguage")
 	return object.New(object.Custom).Set("Host", in.theHost()).Set("InvokeCommand", commands).Set("SessionState", state)
 }
@@ -59,7 +57,6 @@ func (f *frame) withDefaults(c cmdlet.Cmdlet, b binding.Bound) error {
 	if !ok || len(t.Keys) == 0 || object.Truth(t.Get("Disabled")) {
 		return nil
 	}
-
 	for _, k := range t.Keys {
 		pattern, parameter, found := strings.Cut(object.Text(k), ":")
 		re, err := object.Wildcard(pattern)
@@ -71,7 +68,6 @@ func (f *frame) withDefaults(c cmdlet.Cmdlet, b binding.Bound) error {
 		if err != nil || b[name] != nil || slices.Contains(cmdlet.CommonFlags(), name) {
 			continue //nolint:nilerr // a cmdlet without it has no default for it
 		}
-
 		v := t.Get(k)
 		if block, is := v.(*object.ScriptBlock); is {
 			var got []object.Value
@@ -82,6 +78,5 @@ func (f *frame) withDefaults(c cmdlet.Cmdlet, b binding.Bound) error {
 		}
 		b[name] = []lang.Expr{&lang.Literal{V: v}}
 	}
-
 	return nil
 }

@@ -49,7 +49,6 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 		case *object.Object:
 			v, err = f.in.types().Converted(typeNameOf(do), item)
 			out = append(out, v)
-
 		default:
 			name := strings.ToLower(object.Text(do))
 			if c := object.ClassOf(item); c != nil && object.Find(c.Methods, name) != nil {
@@ -62,7 +61,6 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 			} else {
 				v, err = object.Property(item, name)
 			}
-
 			out = append(out, v)
 		}
 
@@ -70,7 +68,6 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 			return nil, err
 		}
 	}
-
 	return out, nil
 }
 
@@ -103,7 +100,6 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 		if err := f.RunOn("Where", block, item, object.Collect(&got)); err != nil {
 			return nil, err
 		}
-
 		yes := object.Truth(object.One(got))
 		switch {
 		case how == "skipuntil" && yes:
@@ -130,7 +126,6 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 	case "split":
 		return []object.Value{picked, others}, nil
 	}
-
 	return firstOf(picked, most), nil
 }
 

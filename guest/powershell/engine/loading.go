@@ -45,7 +45,6 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 	if err != nil {
 		return nil, err
 	}
-
 	if got.older(how.Least) {
 		return nil, object.NoModule(name)
 	}
@@ -53,7 +52,6 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 	if to == nil || how.Global {
 		to = in.Top
 	}
-
 	prefix := cmp.Or(how.Prefix, got.prefix)
 	names := []string{}
 	for _, fn := range slices.Sorted(maps.Keys(got.functions)) {
@@ -64,7 +62,6 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 		if how.Functions != nil && !wanted {
 			continue
 		}
-
 		named := strings.ToLower(prefixed(prefix, fn))
 		to.functions[named] = got.functions[fn]
 		if prefix != "" {
@@ -74,13 +71,11 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 			}
 			to.functions[named] = &script
 		}
-
 		if written := to.functions[named].Name; strings.EqualFold(written, named) {
 			named = written
 		}
 		names = append(names, named)
 	}
-
 	maps.Copy(to.vars, got.variables)
 	return in.keepModule(got, names), nil
 }
@@ -119,13 +114,11 @@ func (in *Interpreter) moduleFile(name string) string {
 		}
 		return inFolder(path)
 	}
-
 	for _, dir := range in.moduleFolders() {
 		if path := inFolder(filepath.Join(dir, name)); path != "" {
 			return path
 		}
 	}
-
 	return ""
 }
 
@@ -156,7 +149,6 @@ func inFolder(folder string) string {
 		}
 		return ""
 	}
-
 	if path := find(folder); path != "" {
 		return path
 	}
@@ -164,7 +156,6 @@ func inFolder(folder string) string {
 	if err != nil {
 		return ""
 	}
-
 	newest, of := "", object.Version{}
 	for _, e := range entries {
 		v, err := object.ParseVersion(e.Name())
@@ -176,7 +167,6 @@ func inFolder(folder string) string {
 			newest, of = path, version
 		}
 	}
-
 	return newest
 }
 
@@ -190,17 +180,10 @@ func (in *Interpreter) load(path string, out *object.Sink) (*loaded, error) {
 	}
 	in.nested++
 	defer func() { in.nested-- }()
-
 	if strings.EqualFold(filepath.Ext(path), ".psd1") {
 		return in.loadManifest(path, out)
 	}
-	got := &loaded{
-		path:      path,
-		kind:      "Script",
-		functions: map[string]*lang.Script{},
-		variables: map[string]object.Value{},
-	}
-
+	got := &loaded{path: path, kind: "Script", functions: map[string]*lang.Script{}, variables: map[string]object.Value{}}
 	got.name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	return got, in.loadScript(got, in.Top.child(), path, out)
 }
@@ -215,7 +198,6 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 	if err := in.Top.within(m, script, in.invoked(script), nil, Feed{}, out); err != nil {
 		return err
 	}
-
 	for _, fn := range slices.Sorted(maps.Keys(m.functions)) {
 		exported, err := fitsAny(m.module.exported, fn)
 		if err != nil {
@@ -225,7 +207,6 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 			got.functions[fn] = m.functions[fn]
 		}
 	}
-
 	for name, v := range m.vars {
 		exported, err := fitsAny(m.module.variables, name)
 		if err != nil {
@@ -235,7 +216,6 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 			got.variables[name] = v
 		}
 	}
-
 	return nil
 }
 
@@ -245,14 +225,12 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 	if err != nil {
 		return nil, err
 	}
-
 	m := manifest{table, path}
 	got := &loaded{
 		name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), path: path, kind: "Manifest",
 		functions: map[string]*lang.Script{}, variables: map[string]object.Value{},
 		prefix: object.Text(table.Get("DefaultCommandPrefix")),
 	}
-
 	if got.version, err = object.ParseVersion(object.Text(table.Get("ModuleVersion"))); err != nil {
 		return nil, object.Raise("System.IO.InvalidDataException", "The module manifest '"+path+"' could not be processed "+
 			"because it is not a valid Windows PowerShell module manifest: ModuleVersion is missing or no version.")
@@ -260,7 +238,6 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 	if err := in.needs(m, out); err != nil {
 		return nil, err
 	}
-
 	home := in.Top.child()
 	all := map[string]*lang.Script{}
 	for _, name := range m.names("NestedModules") {
@@ -271,7 +248,6 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		maps.Copy(home.functions, nested.functions)
 		maps.Copy(all, nested.functions)
 	}
-
 	root := append(m.names("RootModule"), m.names("ModuleToProcess")...)
 	for _, name := range root[:min(1, len(root))] {
 		of, err := in.loadPart(m, name, home, out)
@@ -282,7 +258,6 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		maps.Copy(all, of.functions)
 		maps.Copy(got.variables, of.variables)
 	}
-
 	for name, fn := range all {
 		exported, err := m.exports(name)
 		if err != nil {
@@ -292,7 +267,6 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 			got.functions[name] = fn
 		}
 	}
-
 	return got, nil
 }
 
@@ -301,7 +275,6 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 	if len(m.names("RequiredAssemblies")) > 0 {
 		return notHere(&lang.LateExpr{What: "RequiredAssemblies of the module " + m.path})
 	}
-
 	for _, name := range m.names("RequiredModules") {
 		if in.isHere(name) {
 			continue
@@ -310,7 +283,6 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 			return err
 		}
 	}
-
 	for _, name := range m.names("ScriptsToProcess") {
 		script, err := in.readFile(m.beside(name))
 		if err != nil {
@@ -320,7 +292,6 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -338,20 +309,13 @@ func (in *Interpreter) loadPart(m manifest, name string, home *frame, out *objec
 			path = in.moduleFile(name)
 		}
 	}
-
 	if _, err := os.Stat(path); err != nil {
 		return nil, object.NoModule(name)
 	}
 	if strings.EqualFold(filepath.Ext(path), ".psd1") {
 		return in.load(path, out)
 	}
-
-	got := &loaded{
-		path:      path,
-		functions: map[string]*lang.Script{},
-		variables: map[string]object.Value{},
-	}
-
+	got := &loaded{path: path, functions: map[string]*lang.Script{}, variables: map[string]object.Value{}}
 	return got, in.loadScript(got, home, path, out)
 }
 
@@ -366,21 +330,18 @@ func (in *Interpreter) keepModule(got *loaded, names []string) object.Value {
 	if version == nil {
 		version, _ = object.ParseVersion("0.0")
 	}
-
 	functions := object.NewTable(true)
 	listed := []object.Value{}
 	for _, name := range names {
 		functions.Set(name, name)
 		listed = append(listed, name)
 	}
-
 	o := object.New("module").Set("ModuleType", got.kind).Set("Version", version).Set("Name", got.name).
 		Set("ExportedCommands", listed)
 	o.Props["path"], o.Props["modulebase"], o.Props["exportedfunctions"] = got.path, filepath.Dir(got.path), functions
 	same := func(other *object.Object) bool { return other.Props["path"] == got.path }
 	in.modules = slices.DeleteFunc(in.modules, same)
 	in.modules = append(in.modules, o)
-
 	return o
 }
 
@@ -395,7 +356,6 @@ func getModule(c *cmdlet.Call) error {
 	for _, v := range c.Items("name") {
 		patterns = append(patterns, object.Text(v))
 	}
-
 	for _, o := range all {
 		fits, err := fitsAny(patterns, object.Text(o.Props["name"]))
 		if err != nil {
@@ -404,12 +364,10 @@ func getModule(c *cmdlet.Call) error {
 		if !fits && patterns != nil {
 			continue
 		}
-
 		if err := c.Out.Put(o); err != nil {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -421,13 +379,11 @@ func (in *Interpreter) available() []*object.Object {
 		if err != nil {
 			continue // a folder that is not there has none
 		}
-
 		for _, e := range entries {
 			path := inFolder(filepath.Join(dir, e.Name()))
 			if path == "" {
 				continue
 			}
-
 			version, _ := object.ParseVersion("0.0")
 			kind := "Script"
 			if strings.EqualFold(filepath.Ext(path), ".psd1") {
@@ -438,13 +394,11 @@ func (in *Interpreter) available() []*object.Object {
 					}
 				}
 			}
-
 			o := object.New("module").Set("ModuleType", kind).Set("Version", version).Set("Name", e.Name())
 			o.Props["path"], o.Props["modulebase"] = path, filepath.Dir(path)
 			all = append(all, o)
 		}
 	}
-
 	return all
 }
 
@@ -456,7 +410,6 @@ func removeModule(c *cmdlet.Call) error {
 		if o, ok := v.(*object.Object); ok {
 			name = object.Text(o.Props["name"])
 		}
-
 		found := false
 		for _, o := range slices.Clone(in.modules) {
 			if fits, err := fitsAny([]string{name}, object.Text(o.Props["name"])); err != nil || !fits {
@@ -476,7 +429,6 @@ func removeModule(c *cmdlet.Call) error {
 			}
 		}
 	}
-
 	return nil
 }
 

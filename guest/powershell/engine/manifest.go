@@ -24,7 +24,6 @@ func (in *Interpreter) dataFile(path string) (*object.Hashtable, error) {
 	if err != nil {
 		return nil, late(err)
 	}
-
 	x := onlyExpression(script.Body)
 	table, isTable := x.(*lang.HashLiteral)
 	if !isTable || script.Sections || len(script.Params) > 0 || !isData(table) {
@@ -36,7 +35,6 @@ func (in *Interpreter) dataFile(path string) (*object.Hashtable, error) {
 			Message:  "The file '" + path + "' could not be parsed as a PowerShell Data File.",
 		}
 	}
-
 	scope := in.Top.child()
 	scope.vars["psscriptroot"] = filepath.Dir(path)
 	v, err := scope.value(table)
@@ -65,7 +63,6 @@ func isData(x lang.Expr) bool { //nolint:gocyclo // a row for each kind of expre
 	all := func(items []lang.Expr) bool {
 		return !slices.ContainsFunc(items, func(one lang.Expr) bool { return !isData(one) })
 	}
-
 	switch x := x.(type) {
 	case *lang.Literal:
 		return true
@@ -89,7 +86,6 @@ func isData(x lang.Expr) bool { //nolint:gocyclo // a row for each kind of expre
 		}
 		return all(x.Keys) && x.As == ""
 	}
-
 	return false
 }
 
@@ -99,7 +95,6 @@ func importDataFile(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
-
 	for _, t := range targets {
 		table, err := frameOf(c).in.dataFile(t.Full)
 		if err != nil {
@@ -109,7 +104,6 @@ func importDataFile(c *cmdlet.Call) error {
 			return err
 		}
 	}
-
 	return c.ReportMissed()
 }
 

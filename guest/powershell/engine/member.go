@@ -17,7 +17,6 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	if name == "psobject" && !x.Call && !ownProperty(object.Plain(of), name) {
 		return dotnet.Inspected(object.Plain(of)), nil
 	}
@@ -27,7 +26,6 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 		}
 		return object.Property(object.Plain(of), name)
 	}
-
 	args, err := values(f, x.Args)
 	if err != nil {
 		return nil, err
@@ -57,7 +55,6 @@ func (f *frame) Method(of object.Value, name string, args []object.Value) (objec
 	if v, is, err := f.intrinsic(of, name, args); is || err != nil {
 		return v, err
 	}
-
 	if !several || object.Find(object.ClassOf(of).Methods, name) != nil ||
 		object.Find(object.EveryClass().Methods, name) != nil {
 		return dotnet.CallMethod(f.in.State, of, name, args)
@@ -73,6 +70,5 @@ func (f *frame) Method(of object.Value, name string, args []object.Value) (objec
 			out = append(out, v)
 		}
 	}
-
 	return object.One(out), nil
 }

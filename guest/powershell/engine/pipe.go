@@ -30,7 +30,6 @@ func (f *frame) runPipeline(s *lang.Pipeline, out *object.Sink) error {
 	if err := f.step(f.meant(s.Stages[0]), nil, false, head, &failed); err != nil && !isEnough(err, &failed) {
 		return err
 	}
-
 	if err := finish(); err != nil {
 		return err
 	}
@@ -47,13 +46,11 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 	if err != nil {
 		return nil, nil, err
 	}
-
 	st := f.meant(s.Stages[n])
 	c, err := f.streaming(st, next)
 	if err != nil {
 		return nil, nil, err
 	}
-
 	if c != nil {
 		begun := false
 		begin := func() error {
@@ -63,7 +60,6 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 			begun = true
 			return runHook(c, c.Begin)
 		}
-
 		put := func(v object.Value) error {
 			f.in.OK = true
 			if err := begin(); err != nil {
@@ -81,7 +77,6 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 			return finish()
 		}, nil
 	}
-
 	var got []object.Value
 	if most, ok := f.enough(st); ok {
 		return upTo(most, &got, failed), func() error {
@@ -91,7 +86,6 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 			return finish()
 		}, nil
 	}
-
 	return object.Collect(&got), func() error {
 		if err := f.step(st, got, true, next, failed); err != nil && !isEnough(err, failed) {
 			return err
@@ -109,12 +103,10 @@ func (f *frame) enough(s lang.Stage) (most int, ok bool) {
 	if !found || cmd.Enough == nil {
 		return 0, false
 	}
-
 	b, err := binding.Bind(cmd, s.Args)
 	if err != nil {
 		return 0, false
 	}
-
 	given := map[string]object.Value{}
 	for name, xs := range b {
 		given[name] = nil
@@ -125,7 +117,6 @@ func (f *frame) enough(s lang.Stage) (most int, ok bool) {
 			}
 		}
 	}
-
 	return cmd.Enough(given)
 }
 
@@ -196,11 +187,9 @@ func (f *frame) doStage(s lang.Stage, input []object.Value, piped bool, out *obj
 	if err != nil {
 		return err
 	}
-
 	if s.Args, err = spread(f, s.Args); err != nil {
 		return err
 	}
-
 	word := object.Text(name)
 	script, isScript := f.script(name)
 	cmd, isCmdlet := f.in.cmdlets.Lookup(strings.ToLower(word))
@@ -208,7 +197,6 @@ func (f *frame) doStage(s lang.Stage, input []object.Value, piped bool, out *obj
 	if s.Here {
 		return f.runHere(s, name, isFile && !isScript && !isCmdlet, out)
 	}
-
 	switch {
 	case isScript:
 		return f.in.callScript(f, script, s.Args, Feed{input, piped}, out)
@@ -217,7 +205,6 @@ func (f *frame) doStage(s lang.Stage, input []object.Value, piped bool, out *obj
 	case isFile:
 		return f.runFileStage(s, word, Feed{input, piped}, out)
 	}
-
 	return f.runProgram(s, word, input, piped, out)
 }
 
@@ -270,7 +257,6 @@ func spread(f *frame, args []lang.Argument) ([]lang.Argument, error) {
 	if !binding.Splats(args) {
 		return args, nil
 	}
-
 	var out []lang.Argument
 	for _, a := range args {
 		if !a.Splat {
@@ -281,7 +267,6 @@ func spread(f *frame, args []lang.Argument) ([]lang.Argument, error) {
 		if err != nil {
 			return nil, err
 		}
-
 		t, named := v.(*object.Hashtable)
 		if !named {
 			for item := range object.Each(v) {
@@ -289,7 +274,6 @@ func spread(f *frame, args []lang.Argument) ([]lang.Argument, error) {
 			}
 			continue
 		}
-
 		for _, k := range t.Keys {
 			name := object.Text(k)
 			out = append(out, lang.Argument{
@@ -300,7 +284,6 @@ func spread(f *frame, args []lang.Argument) ([]lang.Argument, error) {
 			})
 		}
 	}
-
 	return out, nil
 }
 
@@ -313,11 +296,9 @@ func (f *frame) output(s lang.Stage, out *object.Sink) error {
 	if _, counts := s.X.(*lang.Increment); counts {
 		return nil
 	}
-
 	if r, ok := v.(object.Range); ok && out.Ranges {
 		return out.Put(r)
 	}
-
 	for item := range object.Each(object.Plain(v)) {
 		if err := f.in.step(); err != nil {
 			return err
@@ -326,7 +307,6 @@ func (f *frame) output(s lang.Stage, out *object.Sink) error {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -338,7 +318,6 @@ func (f *frame) runCmdlet(s lang.Stage, cmd cmdlet.Cmdlet, input []object.Value,
 	if cmd.Stream && piped { // with a redirection
 		return runEach(c, input)
 	}
-
 	if err := runHook(c, cmd.Begin); err != nil {
 		return err
 	}
@@ -392,7 +371,6 @@ func (f *frame) programWords(s lang.Stage) ([]string, error) {
 			words = append(words, binding.VerbatimWords(f.in.expand(object.Text(a.X.(*lang.Literal).V)))...)
 			continue
 		}
-
 		if a.Param != "" {
 			word := a.Text
 			if a.X != nil {
@@ -402,11 +380,9 @@ func (f *frame) programWords(s lang.Stage) ([]string, error) {
 				}
 				word += object.Text(v)
 			}
-
 			words = append(words, word)
 			continue
 		}
-
 		v, err := f.value(a.X)
 		if err != nil {
 			return nil, err
@@ -417,7 +393,6 @@ func (f *frame) programWords(s lang.Stage) ([]string, error) {
 			}
 		}
 	}
-
 	return words, nil
 }
 
@@ -444,10 +419,8 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 	if err != nil {
 		return noCommand(word, s.NameAt)
 	}
-
 	ctx, cancel := context.WithCancel(in.Context)
 	defer cancel()
-
 	cmd := exec.CommandContext(ctx, path, words...)
 	cmd.Dir, cmd.Env, cmd.Stdin = in.Dir, in.Environ(), in.Stdin
 	if piped {
@@ -457,7 +430,6 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 		}
 		cmd.Stdin = strings.NewReader(given)
 	}
-
 	lines := f.connect(cmd, out, cancel)
 	err = cmd.Run()
 	for _, w := range lines {
@@ -465,7 +437,6 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 			return w.err
 		}
 	}
-
 	code := cmd.ProcessState.ExitCode()
 	in.lastExit = int64(int32(code)) // Windows' codes have 32 bits, and a sign in PowerShell
 	in.OK = err == nil
@@ -474,7 +445,6 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 		by := &object.Invoked{Name: word, At: s.At}
 		return f.complain(f.Preference("erroractionpreference"), by, err)
 	}
-
 	return nil
 }
 
@@ -482,18 +452,12 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 func (f *frame) connect(cmd *exec.Cmd, out *object.Sink, stop func()) []*lineWriter {
 	in := f.in
 	one := &sync.Mutex{}
-	lines := &lineWriter{
-		put:  out.Put,
-		stop: stop,
-		one:  one,
-	}
-
+	lines := &lineWriter{put: out.Put, stop: stop, one: one}
 	cmd.Stdout, cmd.Stderr = lines, lines
 	if out.Direct {
 		in.Format.End()
 		cmd.Stdout = in.Stdout
 	}
-
 	goesOn := f.Preference("erroractionpreference") == "continue"
 	switch merged := in.errs.merged; {
 	case merged == nil && in.errs.w == io.Discard:
@@ -503,18 +467,12 @@ func (f *frame) connect(cmd *exec.Cmd, out *object.Sink, stop func()) []*lineWri
 	case goesOn && merged.Direct:
 		in.Format.End()
 		cmd.Stderr = in.Stdout
-
 	case goesOn && merged == out: // both in one, in order
 	default:
-		errorLines := &lineWriter{
-			put:  f.errorLine,
-			stop: stop,
-			one:  one,
-		}
+		errorLines := &lineWriter{put: f.errorLine, stop: stop, one: one}
 		cmd.Stderr = errorLines
 		return []*lineWriter{lines, errorLines}
 	}
-
 	return []*lineWriter{lines}
 }
 

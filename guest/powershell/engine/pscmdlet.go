@@ -74,7 +74,6 @@ func (r *runningCmdlet) shouldProcess(c *object.Call) (object.Value, error) {
 	if object.Truth(r.f.get(whatIf)) {
 		return false, r.print("What if: " + description)
 	}
-
 	if r.f.impactAsks(r.s.Impact) {
 		title := "Confirm"
 		if len(c.Args) == 3 {
@@ -111,7 +110,6 @@ func (r *runningCmdlet) ask(title, question string, forAll *string) (object.Valu
 	if err := r.print("\n" + title + "\n" + question); err != nil {
 		return nil, err
 	}
-
 	for {
 		if _, err := io.WriteString(r.f.in.Stdout, choices); err != nil {
 			return nil, object.Thrown("%v.", err)
@@ -169,11 +167,7 @@ func (r *runningCmdlet) throw(c *object.Call) (object.Value, error) {
 		return nil, object.Thrown("ThrowTerminatingError takes an ErrorRecord.")
 	}
 	r.blame(record)
-	return nil, &object.Leaving{
-		Word:     "throw",
-		What:     c.Arg(0),
-		Function: true,
-	}
+	return nil, &object.Leaving{Word: "throw", What: c.Arg(0), Function: true}
 }
 
 // writeError is WriteError(record): an error after which the function goes on.
@@ -190,11 +184,7 @@ func (r *runningCmdlet) writeError(c *object.Call) (object.Value, error) {
 // blame says that an error is of the function that runs.
 func (r *runningCmdlet) blame(record *object.ErrorRecord) {
 	if by := r.f.Caller(); by != nil && record.By == nil {
-		record.Place = object.Place{
-			By:    by,
-			At:    by.At,
-			Trace: r.f.in.trace(),
-		}
+		record.Place = object.Place{By: by, At: by.At, Trace: r.f.in.trace()}
 	}
 }
 

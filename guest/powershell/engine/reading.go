@@ -20,7 +20,6 @@ func (in *Interpreter) Interruptible(interrupts <-chan struct{}, do func() error
 	defer func() { in.Context = outer }()
 	done := make(chan struct{})
 	defer close(done)
-
 	go func() {
 		select {
 		case <-interrupts:
@@ -28,7 +27,6 @@ func (in *Interpreter) Interruptible(interrupts <-chan struct{}, do func() error
 		case <-done:
 		}
 	}()
-
 	return do()
 }
 

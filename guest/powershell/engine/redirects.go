@@ -31,7 +31,6 @@ func (f *frame) redirected(s lang.Stage, input []object.Value, piped bool, out *
 	in := f.in
 	errs, messages := in.errs, in.messages
 	defer func() { in.errs, in.messages = errs, messages }()
-
 	out = in.apart(out)
 	switch s.Errors {
 	case "null":
@@ -39,7 +38,6 @@ func (f *frame) redirected(s lang.Stage, input []object.Value, piped bool, out *
 	case "merge":
 		in.errs.merged = out
 	}
-
 	in.messages = map[rune]*object.Sink{}
 	maps.Copy(in.messages, messages)
 	files := make([][]object.Value, len(s.Others))
@@ -48,7 +46,6 @@ func (f *frame) redirected(s lang.Stage, input []object.Value, piped bool, out *
 		if r.File != nil {
 			to = object.Collect(&files[i])
 		}
-
 		for _, stream := range []rune{
 			object.WarningStream, object.VerboseStream, object.DebugStream,
 			object.InformationStream,
@@ -57,12 +54,10 @@ func (f *frame) redirected(s lang.Stage, input []object.Value, piped bool, out *
 				in.messages[stream] = to
 			}
 		}
-
 		if r.Stream == object.ErrorStream {
 			in.errs.w, in.errs.merged = io.Discard, to
 		}
 	}
-
 	err := f.doStage(s, input, piped, out)
 	in.errs, in.messages = errs, messages
 	for i, r := range s.Others {
@@ -73,7 +68,6 @@ func (f *frame) redirected(s lang.Stage, input []object.Value, piped bool, out *
 			err = wrong
 		}
 	}
-
 	return err
 }
 
@@ -86,7 +80,6 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 	if err := binding.BadTarget(object.Text(path)); err != nil {
 		return object.Thrown("%v.", err)
 	}
-
 	content, err := format.Formatted(got, f.in.Newline)
 	if err != nil {
 		return err
@@ -95,12 +88,10 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 	if more {
 		how = os.O_APPEND
 	}
-
 	if err := provider.WriteShown(f.in.State, f.in.Path(object.Text(path)), content, "", how); err != nil {
 		return f.complain(f.Preference("erroractionpreference"), &object.Invoked{
 			Name: "out-file", Command: "Out-File", Kind: "Cmdlet", At: f.in.here(),
 		}, provider.Because(object.Text(path), err))
 	}
-
 	return nil
 }

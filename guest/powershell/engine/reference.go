@@ -15,7 +15,6 @@ func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 		}
 		return object.Held(object.Plain(v)), nil
 	}
-
 	home := f.holder(*to)
 	if home == nil {
 		if v, own := f.own(to.Name); own {
@@ -29,7 +28,6 @@ func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 			Message:  "[ref] cannot be applied to a variable that does not exist.",
 		}
 	}
-
 	return (&object.Reference{
 		Get: func() object.Value { return home.vars[to.Name] },
 		Set: func(v object.Value) error { return home.assign(lang.Variable{Name: to.Name}, object.Plain(v)) },

@@ -20,7 +20,6 @@ func (f *frame) runBlock(b lang.Block, out *object.Sink) error {
 	if err := f.defineTypes(b); err != nil {
 		return err
 	}
-
 	if traps := traps(b); traps != nil {
 		for _, s := range b {
 			if err := f.trapped(s, traps, out); err != nil {
@@ -29,13 +28,11 @@ func (f *frame) runBlock(b lang.Block, out *object.Sink) error {
 		}
 		return nil
 	}
-
 	for _, s := range b {
 		if err := f.ended(f.run(s, out)); err != nil {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -138,7 +135,6 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 		err := in.within().RunWith(b, args, nil, false, object.Collect(&got))
 		return object.One(got), err
 	}
-
 	s.Closure = in.closure
 	s.Settle = in.Format.End
 	return in
@@ -224,14 +220,12 @@ func (f *frame) within(
 	if s.File != "" && scope == f {
 		defer scope.set(map[string]object.Value{"myinvocation": by.Value()})()
 	}
-
 	if s.File != "" {
 		reset := scope.set(map[string]object.Value{"pscommandpath": s.File, "psscriptroot": filepath.Dir(s.File)})
 		if scope.module == nil { // a module's functions need them later
 			defer reset()
 		}
 	}
-
 	s, settled, err := f.withDynamic(scope, s, args)
 	if err != nil {
 		return err
@@ -240,7 +234,6 @@ func (f *frame) within(
 	if err != nil {
 		return err
 	}
-
 	if err := scope.prefer(given); err != nil {
 		return err
 	}
@@ -248,13 +241,11 @@ func (f *frame) within(
 	if err != nil {
 		return misfit(err, by)
 	}
-
 	settled()
 	k, err := f.keeps(given)
 	if err != nil {
 		return err
 	}
-
 	return f.keeping(k.Errors, func() error { return f.runWithin(scope, s, open, fed, keptSink(k, in, out)) })
 }
 
@@ -262,7 +253,6 @@ func (f *frame) within(
 func (f *frame) runWithin(scope *frame, s *lang.Script, open []lang.Param, fed Feed, out *object.Sink) error {
 	in := f.in
 	defer in.Enter(s)()
-
 	err := scope.RunScript(s, open, fed, out.Apart())
 	if left, ok := errors.AsType[*object.Leaving](err); ok {
 		if left.Word == "return" {
@@ -273,7 +263,6 @@ func (f *frame) runWithin(scope *frame, s *lang.Script, open []lang.Param, fed F
 	if err == nil {
 		in.OK = true // a failure inside is not the call's failure
 	}
-
 	in.mark(err)
 	return err
 }
@@ -325,12 +314,10 @@ func setting(s lang.Stmt, f *frame) (v object.Value, is bool, err error) {
 	case *lang.Assign:
 		err = f.runAssign(a, nil)
 		return f.variable(a.To), true, err
-
 	case *lang.AssignSeveral:
 		if err := f.runAssignSeveral(a, nil); err != nil {
 			return nil, true, err
 		}
-
 		values := make([]object.Value, len(a.To))
 		for i, to := range a.To {
 			v, err := f.value(to)
@@ -339,9 +326,7 @@ func setting(s lang.Stmt, f *frame) (v object.Value, is bool, err error) {
 			}
 			values[i] = v
 		}
-
 		return values, true, nil
-
 	case *lang.AssignTo:
 		if err := f.runAssignTo(a, nil); err != nil {
 			return nil, true, err
@@ -349,7 +334,6 @@ func setting(s lang.Stmt, f *frame) (v object.Value, is bool, err error) {
 		v, err = f.value(a.To)
 		return object.Plain(v), true, err
 	}
-
 	return nil, false, nil
 }
 
@@ -373,7 +357,6 @@ func (f *frame) runAssign(s *lang.Assign, _ *object.Sink) error {
 	if err != nil {
 		return err
 	}
-
 	if s.Op != "=" {
 		if v, err = operator.Arithmetic(s.Op[:1], f.variable(s.To), v); err != nil {
 			return err
@@ -382,7 +365,6 @@ func (f *frame) runAssign(s *lang.Assign, _ *object.Sink) error {
 	if s.As != "" {
 		f.scope(s.To.Scope).types[s.To.Name] = s.As
 	}
-
 	return f.assign(s.To, v)
 }
 
@@ -440,7 +422,6 @@ func (f *frame) runFor(s *lang.ForStmt, out *object.Sink) error {
 			return err
 		}
 	}
-
 	for {
 		if s.Cond != nil {
 			if v, err := f.value(s.Cond); err != nil || !object.Truth(v) {
@@ -450,7 +431,6 @@ func (f *frame) runFor(s *lang.ForStmt, out *object.Sink) error {
 		if again, err := loop(f, s.Label, s.Body, out); err != nil || !again {
 			return err
 		}
-
 		if s.Step != nil {
 			if err := f.run(s.Step, nowhere); err != nil {
 				return err
@@ -509,7 +489,6 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		}
 		l.Label = object.Text(v)
 	}
-
 	if s.X == nil {
 		if n := len(f.in.caught); s.Word == "throw" && n > 0 {
 			return again(f.in.caught[n-1])
@@ -519,7 +498,6 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		}
 		return l
 	}
-
 	if s.Word == "return" {
 		if out.Returns != nil {
 			out = out.Returns
@@ -529,12 +507,10 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		}
 		return l
 	}
-
 	got, err := captureOne(s.X, f, false)
 	if err != nil {
 		return err
 	}
-
 	l.What = object.One(got)
 	if s.Word == "exit" {
 		n, err := object.Integer(l.What)
@@ -543,6 +519,5 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		}
 		l.Code = int(n)
 	}
-
 	return l
 }

@@ -18,23 +18,19 @@ func (f *frame) runSwitch(s *lang.SwitchStmt, out *object.Sink) error {
 	if err != nil {
 		return err
 	}
-
 	if s.File {
 		data, err := os.ReadFile(f.in.Path(object.Text(v)))
 		if err != nil {
 			return provider.Because(object.Text(v), err)
 		}
-
 		lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(provider.ScriptText(data), "\r\n", "\n"), "\n"),
 			"\n")
 		items := make([]object.Value, len(lines))
 		for i, line := range lines {
 			items[i] = line
 		}
-
 		v = items
 	}
-
 	before, had := f.vars["_"]
 	defer func() {
 		delete(f.vars, "_")
@@ -42,12 +38,10 @@ func (f *frame) runSwitch(s *lang.SwitchStmt, out *object.Sink) error {
 			f.vars["_"] = before
 		}
 	}()
-
 	items := slices.Collect(object.Each(object.Plain(v)))
 	if v == nil {
 		items = []object.Value{nil}
 	}
-
 	for _, item := range items {
 		err := f.switchOn(s, item, out)
 		left, leaves := errors.AsType[*object.Leaving](err)
@@ -57,12 +51,10 @@ func (f *frame) runSwitch(s *lang.SwitchStmt, out *object.Sink) error {
 		case leaves && left.Word == "continue":
 			continue
 		}
-
 		if err != nil {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -79,7 +71,6 @@ func (f *frame) switchOn(s *lang.SwitchStmt, item object.Value, out *object.Sink
 		if err != nil {
 			return err
 		}
-
 		if !yes {
 			continue
 		}
@@ -92,7 +83,6 @@ func (f *frame) switchOn(s *lang.SwitchStmt, item object.Value, out *object.Sink
 	if fitted || other == nil {
 		return nil
 	}
-
 	f.vars["_"] = item
 	return f.runBlock(other, out)
 }
@@ -102,7 +92,6 @@ func (f *frame) switchFits(s *lang.SwitchStmt, x lang.Expr, item object.Value) (
 	if err != nil {
 		return false, err
 	}
-
 	v = object.Plain(v)
 	if b, ok := v.(*object.ScriptBlock); ok {
 		rise, err := f.in.descend()
@@ -113,7 +102,6 @@ func (f *frame) switchFits(s *lang.SwitchStmt, x lang.Expr, item object.Value) (
 		got, err := capture(scriptOf(b).Body, f, false)
 		return object.Truth(object.One(got)), err
 	}
-
 	mark := map[bool]string{false: "-", true: "-c"}[s.Exact]
 	switch s.How {
 	case "wildcard":
@@ -122,7 +110,6 @@ func (f *frame) switchFits(s *lang.SwitchStmt, x lang.Expr, item object.Value) (
 		yes, err := f.match(mark+"match", object.Text(item), v)
 		return object.Truth(yes), err
 	}
-
 	if _, isText := v.(string); isText || item == nil {
 		return operator.Compare(mark+"eq", v, item)
 	}

@@ -25,12 +25,7 @@ func (f *frame) put(to lang.Expr, v object.Value) error {
 		}
 		return f.put(to.X, c)
 	}
-
-	return f.runAssignTo(&lang.AssignTo{
-		To: to,
-		Op: "=",
-		X:  given,
-	}, nil)
+	return f.runAssignTo(&lang.AssignTo{To: to, Op: "=", X: given}, nil)
 }
 
 func (*frame) runGiven(s *lang.GivenStmt, out *object.Sink) error { return out.Put(s.V) }
@@ -44,7 +39,6 @@ func (f *frame) incrementValue(x *lang.Increment) (object.Value, error) {
 	if before == nil {
 		before = int64(0)
 	}
-
 	after, err := operator.Arithmetic(x.Op[:1], object.Plain(before), int64(1))
 	if err != nil {
 		return nil, err
@@ -69,7 +63,6 @@ func (f *frame) staticFound(x *lang.StaticOf) (*lang.Static, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	s := x.Static
 	s.Written = typeNameOf(object.Plain(of))
 	if s.Written == "" {
@@ -102,7 +95,6 @@ func (f *frame) typeOperandValue(x *lang.TypeOperand) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	name := ""
 	switch t := object.Plain(t).(type) {
 	case string:
@@ -115,22 +107,10 @@ func (f *frame) typeOperandValue(x *lang.TypeOperand) (object.Value, error) {
 	if name == "" {
 		return nil, object.Thrown("The right operand of '%s' must be a type.", x.Op)
 	}
-
 	if x.Op == "-as" {
-		return f.castValue(&lang.Cast{
-			To:      words.TypeName(name),
-			X:       x.X,
-			Try:     true,
-			Written: name,
-		})
+		return f.castValue(&lang.Cast{To: words.TypeName(name), X: x.X, Try: true, Written: name})
 	}
-
-	return f.typeTestValue(&lang.TypeTest{
-		X:       x.X,
-		Of:      words.TypeName(name),
-		Not:     x.Op == "-isnot",
-		Written: name,
-	})
+	return f.typeTestValue(&lang.TypeTest{X: x.X, Of: words.TypeName(name), Not: x.Op == "-isnot", Written: name})
 }
 
 // splitWords returns the parts of texts between blanks: -split with one operand (about_Split).
@@ -161,16 +141,13 @@ func (f *frame) splitBy(block *object.ScriptBlock, v, most object.Value) (object
 					return nil, err
 				}
 			}
-
 			if object.Truth(object.One(got)) {
 				out, part = append(out, part), ""
 				continue
 			}
 			part += string(r)
 		}
-
 		out = append(out, part)
 	}
-
 	return out, nil
 }

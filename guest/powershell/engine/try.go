@@ -37,7 +37,6 @@ func (f *frame) catch(s *lang.TryStmt, err error, out *object.Sink) error {
 		if len(one.Types) > 0 && !slices.ContainsFunc(one.Types, r.Is) {
 			continue
 		}
-
 		f.in.OK = true
 		f.in.note(r)
 		before, had := f.vars["_"]
@@ -49,10 +48,8 @@ func (f *frame) catch(s *lang.TryStmt, err error, out *object.Sink) error {
 		if had {
 			f.vars["_"] = before
 		}
-
 		return err
 	}
-
 	return err
 }
 
@@ -83,7 +80,6 @@ func (f *frame) trapped(s lang.Stmt, traps *lang.TryStmt, out *object.Sink) erro
 	if err == nil || !object.Catchable(err) {
 		return err
 	}
-
 	again := f.catch(traps, err, out)
 	left, leaves := errors.AsType[*object.Leaving](again)
 	switch {
@@ -96,7 +92,6 @@ func (f *frame) trapped(s lang.Stmt, traps *lang.TryStmt, out *object.Sink) erro
 	case again != nil:
 		return again
 	}
-
 	f.in.OK = false
 	r := f.in.recordHere(err)
 	f.in.errs.keep(r)

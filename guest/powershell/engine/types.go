@@ -56,13 +56,11 @@ func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
 	if err := f.staticLacks(x); err != nil {
 		return nil, err
 	}
-
 	args, err := values(f, x.Args)
 	if err != nil {
 		return nil, err
 	}
 	defer f.calls()()
-
 	c := f.in.class(x.Of)
 	switch {
 	case x.Call && x.Name == "new":
@@ -70,7 +68,6 @@ func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
 	case !x.Call:
 		return object.FindField(c.Fields, x.Name).Get(f.in.State, nil)
 	}
-
 	r := object.Find(c.Calls, x.Name)
 	v, err := r.Do(&object.Call{State: f.in.State, Args: args})
 	return v, object.Calling(err, r.Name, len(args))

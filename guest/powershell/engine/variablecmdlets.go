@@ -23,7 +23,6 @@ func scopeOf(c *cmdlet.Call) (*frame, error) {
 	if slices.Contains(lang.Scopes(), strings.ToLower(object.Text(v))) {
 		return frameOf(c).scope(strings.ToLower(object.Text(v))), nil
 	}
-
 	n, err := object.Integer(v)
 	if err != nil || n < 0 {
 		return nil, object.Thrown("%s : -Scope %s is not part of Mullion's PowerShell.", c.Name, object.Text(v))
@@ -32,7 +31,6 @@ func scopeOf(c *cmdlet.Call) (*frame, error) {
 	for ; n > 0 && f.parent != nil; n-- {
 		f = f.parent
 	}
-
 	return f, nil
 }
 
@@ -42,14 +40,12 @@ func getVariable(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
-
 	names := map[string]bool{}
 	for s := f; s != nil; s = s.parent {
 		for name := range s.vars {
 			names[name] = true
 		}
 	}
-
 	wanted := c.Items("name")
 	if len(wanted) == 0 {
 		wanted = []object.Value{"*"}
@@ -59,7 +55,6 @@ func getVariable(c *cmdlet.Call) error {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -72,18 +67,15 @@ func showVariables(c *cmdlet.Call, f *frame, names map[string]bool, wanted strin
 	if err != nil {
 		return err
 	}
-
 	found := []string{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if re.MatchString(name) {
 			found = append(found, name)
 		}
 	}
-
 	if !provider.HasWildcard(wanted) {
 		found = []string{strings.ToLower(wanted)}
 	}
-
 	for _, name := range found {
 		v, there := f.find(name)
 		switch {
@@ -98,7 +90,6 @@ func showVariables(c *cmdlet.Call, f *frame, names map[string]bool, wanted strin
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -112,13 +103,11 @@ func setVariable(c *cmdlet.Call) error {
 	if _, given := c.Values["value"]; !given && c.Piped {
 		v = object.One(c.Input)
 	}
-
 	for name := range object.Each(c.Values["name"]) {
 		low := strings.ToLower(object.Text(name))
 		if err := binding.Assignable(low); err != nil {
 			return object.Thrown("%s : %v.", c.Name, err)
 		}
-
 		_, there := f.vars[low]
 		if there && c.Name == "New-Variable" && !c.Flags["force"] {
 			if err := c.Fail(words.Errorf("A variable with name '%s' already exists.", object.Text(name))); err != nil {
@@ -126,7 +115,6 @@ func setVariable(c *cmdlet.Call) error {
 			}
 			continue
 		}
-
 		if err := f.assign(lang.Variable{Name: low}, v); err != nil {
 			return err
 		}
@@ -136,7 +124,6 @@ func setVariable(c *cmdlet.Call) error {
 			}
 		}
 	}
-
 	return nil
 }
 
@@ -146,13 +133,11 @@ func removeVariable(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
-
 	for v := range object.Each(c.Values["name"]) {
 		name := strings.ToLower(object.Text(v))
 		if err := binding.Assignable(name); err != nil {
 			return object.Thrown("%s : %v.", c.Name, err)
 		}
-
 		s := f
 		for s != nil && !slices.Contains(slices.Collect(maps.Keys(s.vars)), name) {
 			s = s.parent
@@ -169,7 +154,6 @@ func removeVariable(c *cmdlet.Call) error {
 			delete(s.types, name)
 		}
 	}
-
 	return nil
 }
 
@@ -179,7 +163,6 @@ func variableCmdlets() []cmdlet.Cmdlet {
 		c.Positions = append([]string{"name"}, c.Positions...)
 		return c
 	}
-
 	set := func(c cmdlet.Cmdlet) cmdlet.Cmdlet {
 		c.Values, c.Positions = []string{"value"}, []string{"value"}
 		c.Flags = []string{"force", "passthru"}
@@ -188,7 +171,6 @@ func variableCmdlets() []cmdlet.Cmdlet {
 		c.Needs = []string{"name"}
 		return named(c)
 	}
-
 	return []cmdlet.Cmdlet{
 		named(cmdlet.Cmdlet{
 			Name:    "Get-Variable",
@@ -197,11 +179,7 @@ func variableCmdlets() []cmdlet.Cmdlet {
 			Run:     getVariable,
 			Flags:   []string{"valueonly"},
 		}),
-		set(cmdlet.Cmdlet{
-			Name:    "Set-Variable",
-			Aliases: []string{"sv", "set"},
-			About:   "sets variables",
-		}),
+		set(cmdlet.Cmdlet{Name: "Set-Variable", Aliases: []string{"sv", "set"}, About: "sets variables"}),
 		set(cmdlet.Cmdlet{
 			Name:    "New-Variable",
 			Aliases: []string{"nv"},

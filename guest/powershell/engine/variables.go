@@ -94,7 +94,6 @@ func (f *frame) own(name string) (v object.Value, there bool) {
 	case "null", "args", "_", "input", "pscmdlet":
 		return nil, true
 	}
-
 	if v, ok := binding.Preferences()[name]; ok {
 		is, _ := object.PreferenceType().Named(v)
 		return is, true
@@ -156,7 +155,6 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 	if to.Scope != "" {
 		return f.scope(to.Scope).assign(lang.Variable{Name: to.Name}, v)
 	}
-
 	if to.Env {
 		f.in.SetEnvironment(to.Name, object.Text(v))
 		return nil
@@ -164,7 +162,6 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 	if err := binding.Assignable(to.Name); err != nil {
 		return err
 	}
-
 	if _, ok := binding.Preferences()[to.Name]; ok {
 		if err := binding.CheckPreference(to.Name, v); err != nil {
 			return object.Thrown("%v.", err)
@@ -173,14 +170,12 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 			v, _ = object.PreferenceType().Parsed(object.Plain(v))
 		}
 	}
-
 	if of := f.types[to.Name]; of != "" {
 		var err error
 		if v, err = f.in.types().Converted(of, v); err != nil {
 			return err
 		}
 	}
-
 	switch {
 	case to.Name == "null":
 	case to.Name == "lastexitcode" && f == f.in.Top: // the same variable as that of programs
@@ -188,6 +183,5 @@ func (f *frame) assign(to lang.Variable, v object.Value) error {
 	default:
 		f.vars[to.Name] = v
 	}
-
 	return nil
 }

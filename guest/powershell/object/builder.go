@@ -15,7 +15,6 @@ func BuilderClass() *Class {
 			return c.On, err
 		}}
 	}
-
 	format := add("AppendFormat", 2, func(c *Call) (string, error) {
 		args := c.Args[1:]
 		if list, ok := c.Arg(1).([]Value); ok && len(c.Args) == 2 {

@@ -23,13 +23,7 @@ func Unconverted(v Value, to, why string) error {
 	if _, text := Plain(v).(string); !text {
 		r.ID = "InvalidCastIConvertible"
 	}
-
-	return &Leaving{
-		Word:      "throw",
-		Statement: true,
-		own:       true,
-		What:      &Instance{RecordClass(), r},
-	}
+	return &Leaving{Word: "throw", Statement: true, own: true, What: &Instance{RecordClass(), r}}
 }
 
 // NotANumber is why a text is no number.
@@ -42,7 +36,6 @@ func OutOfRange(to string) string {
 	if strings.ContainsAny(name[:1], "IU") {
 		article = "an"
 	}
-
 	switch name {
 	case "Byte":
 		name, article = "unsigned byte", "an"
@@ -54,7 +47,6 @@ func OutOfRange(to string) string {
 	if strings.HasPrefix(name, "UI") {
 		article = "a"
 	}
-
 	return "Value was either too large or too small for " + article + " " + name + "."
 }
 
@@ -222,16 +214,11 @@ func Around(err error, words string) error {
 	if _, ours := errors.AsType[*Leaving](err); ours {
 		return err
 	}
-
 	inner := RecordOf(err)
 	if inner.Class == DepthException || inner.Class == MethodException {
 		return err // of the call itself, not of what it calls
 	}
-	return &Leaving{
-		Word:      "throw",
-		Statement: true,
-		What:      inner.outer(words + `"` + inner.Message + `"`),
-	}
+	return &Leaving{Word: "throw", Statement: true, What: inner.outer(words + `"` + inner.Message + `"`)}
 }
 
 // classProperty returns a property of an object of a class.
@@ -245,7 +232,6 @@ func classProperty(of Value, name string) (v Value, known bool, err error) {
 			return v, true, nil
 		}
 	}
-
 	p := FindField(c.Props, name)
 	if p == nil {
 		return nil, c.Member != nil, nil
@@ -263,7 +249,6 @@ func SetProperty(of Value, name string, v Value) error {
 	if c.SetMember != nil && c.SetMember(of, name, v) {
 		return nil
 	}
-
 	p := FindField(c.Props, name)
 	switch {
 	case p == nil:
@@ -271,7 +256,6 @@ func SetProperty(of Value, name string, v Value) error {
 	case p.Set == nil:
 		return Raise("System.Management.Automation.RuntimeException", "'"+p.Name+"' is a ReadOnly property.")
 	}
-
 	return Around(p.Set(of, v), fmt.Sprintf("Exception setting %q: ", p.Name))
 }
 
@@ -302,7 +286,6 @@ func TypeName(v Value) string {
 			return "System.Int64"
 		}
 		return "System.Int32"
-
 	case *Hashtable:
 		if v.Generic {
 			return "System.Collections.Generic.Dictionary`2"
@@ -312,7 +295,6 @@ func TypeName(v Value) string {
 		}
 		return "System.Collections.Hashtable"
 	}
-
 	if c := ClassOf(v); c != nil {
 		return c.Name
 	}
@@ -327,7 +309,6 @@ func (o *Object) typeName() string {
 			return "System.IO.DirectoryInfo"
 		}
 		return "System.IO.FileInfo"
-
 	case KindTypes()[o.Kind] != "":
 		return KindTypes()[o.Kind]
 	case o.Kind != Custom:
@@ -335,7 +316,6 @@ func (o *Object) typeName() string {
 	case o.Class != nil:
 		return o.Class().Name
 	}
-
 	return "System.Management.Automation.PSCustomObject"
 }
 
@@ -364,7 +344,6 @@ func ClassOf(v Value) *Class {
 			return OrderedClass()
 		}
 		return HashtableClass()
-
 	case *ArrayList:
 		return ListClass(v.Generic)
 	case DateTime:
@@ -373,10 +352,8 @@ func ClassOf(v Value) *Class {
 		if v.Class != nil {
 			return v.Class()
 		}
-
 	case *Instance:
 		return v.Of
 	}
-
 	return nil
 }

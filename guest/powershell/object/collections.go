@@ -53,7 +53,6 @@ func ArrayClass() *Class {
 			return nil, Raise("System.NotSupportedException", "Collection was of a fixed size.")
 		}}
 	}
-
 	return &Class{
 		Name:   "System.Array",
 		Others: []string{"array"},
@@ -153,7 +152,6 @@ func copyItems(c *Call) (Value, error) {
 		to, _ = c.Arg(2).([]Value)
 		at = []int{1, 3, 4}
 	}
-
 	for i, arg := range at {
 		if arg < 0 {
 			continue
@@ -186,7 +184,6 @@ func ListClass(generic bool) *Class {
 			others = append(others, "collections.generic.list["+of+"]")
 		}
 	}
-
 	on := func(least, most int, name string, do func(l *ArrayList, c *Call) (Value, error)) Method {
 		return Method{Name: name, Least: least, Most: most, Do: func(c *Call) (Value, error) {
 			l, ok := c.On.(*ArrayList)
@@ -196,7 +193,6 @@ func ListClass(generic bool) *Class {
 			return do(l, c)
 		}}
 	}
-
 	count := func(_ *session.State, v Value) (Value, error) { return int64(len(Items(v))), nil }
 	return &Class{
 		Name:   name,
@@ -291,7 +287,6 @@ func OrderedClass() *Class {
 	c.Methods = slices.DeleteFunc(c.Methods, func(r Method) bool { // those that only a Hashtable has
 		return slices.Contains([]string{"ContainsKey", "ContainsValue", "Clone"}, r.Name)
 	})
-
 	c.Methods = append(c.Methods, Method{Name: "Insert", Least: 3, Most: 3, Do: func(c *Call) (Value, error) {
 		t := c.On.(*Hashtable)
 		n, err := c.Whole(0)
@@ -302,7 +297,6 @@ func OrderedClass() *Class {
 			return nil, Raise(ArgumentException, "Item has already been added. Key in dictionary: '"+Text(c.Arg(1))+
 				"'  Key being added: '"+Text(c.Arg(1))+"'")
 		}
-
 		t.Set(c.Arg(1), c.Arg(2))
 		t.Keys = slices.Insert(t.Keys[:len(t.Keys)-1], int(n), c.Arg(1))
 		return nil, nil
@@ -315,14 +309,8 @@ func OrderedClass() *Class {
 		t.Delete(t.Keys[n])
 		return nil, nil
 	}})
-
 	c.Make = &Method{Do: func(*Call) (Value, error) {
-		return &Hashtable{
-			ordered: true,
-			Exact:   true,
-			values:  map[string]Value{},
-		}, nil
+		return &Hashtable{ordered: true, Exact: true, values: map[string]Value{}}, nil
 	}}
-
 	return c
 }

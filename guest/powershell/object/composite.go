@@ -35,7 +35,6 @@ func Composite(format string, args []Value) (string, error) {
 		case (r == '{' || r == '}') && i+1 < len(format) && format[i+1] == r:
 			b.WriteByte(r)
 			i++
-
 		case r == '}':
 			return "", BadFormat()
 		case r == '{':
@@ -47,10 +46,8 @@ func Composite(format string, args []Value) (string, error) {
 			if err != nil {
 				return "", err
 			}
-
 			b.WriteString(s)
 			i += end
-
 		default:
 			b.WriteByte(r)
 		}
@@ -67,7 +64,6 @@ func placed(place string, args []Value) (string, error) {
 	if err != nil {
 		return "", BadFormat()
 	}
-
 	columns := 0
 	if aligned {
 		columns, err = strconv.Atoi(strings.TrimSpace(width))
@@ -75,7 +71,6 @@ func placed(place string, args []Value) (string, error) {
 			return "", BadFormat()
 		}
 	}
-
 	if n >= uint64(len(args)) {
 		return "", Raise("System.FormatException", "Index (zero based) must be greater than or equal to zero and less "+
 			"than the size of the argument list.")
@@ -84,7 +79,6 @@ func placed(place string, args []Value) (string, error) {
 	if err != nil {
 		return "", err
 	}
-
 	pad := strings.Repeat(" ", max(0, max(columns, -columns)-len(utf16.Encode([]rune(s)))))
 	if columns < 0 {
 		return s + pad, nil
@@ -101,7 +95,6 @@ func formattedAs(v Value, format string) (string, error) {
 		}
 		return Text(v), nil
 	}
-
 	switch v := v.(type) {
 	case int64:
 		return FormatNumber(wholeDigits(v), format)
@@ -115,7 +108,6 @@ func formattedAs(v Value, format string) (string, error) {
 			return v.Text(), nil
 		}
 		return FormatNumber(wholeDigits(v.N), format)
-
 	case []Value:
 		return TypeName(v), nil
 	case *Instance:
@@ -126,6 +118,5 @@ func formattedAs(v Value, format string) (string, error) {
 			return "", Thrown("The format %q of a time span is not part of Mullion's PowerShell.", format)
 		}
 	}
-
 	return Text(v), nil
 }

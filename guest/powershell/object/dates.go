@@ -91,7 +91,6 @@ func (m DateTime) Format(format string) (string, error) {
 	} else if len(format) == 1 {
 		return "", BadFormat()
 	}
-
 	format = strings.TrimPrefix(format, "%")
 	var b strings.Builder
 	for format != "" {
@@ -101,7 +100,6 @@ func (m DateTime) Format(format string) (string, error) {
 		case r == '\\' && len(format) > 1:
 			b.WriteByte(format[1])
 			n = 2
-
 		case r == '\'' || r == '"':
 			end := strings.IndexByte(format[1:], r)
 			if end < 0 {
@@ -109,16 +107,13 @@ func (m DateTime) Format(format string) (string, error) {
 			}
 			b.WriteString(format[1 : 1+end])
 			n = end + 2
-
 		case strings.IndexByte("dMyHhmsftzKF", r) >= 0:
 			b.WriteString(m.part(r, n))
 		default:
 			b.WriteString(format[:n])
 		}
-
 		format = format[n:]
 	}
-
 	return b.String(), nil
 }
 
@@ -132,13 +127,11 @@ func (m DateTime) part(letter byte, n int) string {
 	case 'M':
 		month := strconv.Itoa(int(at.Month()))
 		return []string{month, at.Format("01"), at.Format("Jan"), at.Format("January")}[min(n, 4)-1]
-
 	case 'y':
 		if n <= 2 {
 			return digits(at.Year() % 100)
 		}
 		return fmt.Sprintf("%0*d", n, at.Year())
-
 	case 'H':
 		return digits(at.Hour())
 	case 'h':
@@ -155,7 +148,6 @@ func (m DateTime) part(letter byte, n int) string {
 			s = strings.TrimRight(s, "0")
 		}
 		return s
-
 	case 'z':
 		if n == 1 {
 			_, offset := at.Zone()
@@ -163,7 +155,6 @@ func (m DateTime) part(letter byte, n int) string {
 		}
 		return at.Format([]string{"-07", "-07:00"}[min(n, 3)-2])
 	}
-
 	if at.Location() == time.UTC { // K
 		return "Z"
 	}
@@ -181,7 +172,6 @@ func DateClass() *Class {
 			},
 		}
 	}
-
 	number := func(name string, get func(at time.Time) int) Field {
 		return of(name, func(at time.Time) Value { return int64(get(at)) })
 	}
@@ -191,7 +181,6 @@ func DateClass() *Class {
 	day := func(at time.Time) time.Time {
 		return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 	}
-
 	return &Class{
 		Name:   "System.DateTime",
 		Others: []string{"datetime"},
@@ -199,12 +188,8 @@ func DateClass() *Class {
 			now("Now", time.Now), now("UtcNow", func() time.Time { return time.Now().UTC() }),
 			now("Today", func() time.Time { return day(time.Now()) }),
 		},
-		Calls: dateCalls(),
-		Make: &Method{
-			Least: 3,
-			Most:  6,
-			Do:    makeDate,
-		},
+		Calls:   dateCalls(),
+		Make:    &Method{Least: 3, Most: 6, Do: makeDate},
 		Methods: dateMethods(),
 		Props: []Field{
 			number("Year", time.Time.Year), number("Month", func(at time.Time) int { return int(at.Month()) }),
@@ -236,13 +221,11 @@ func makeDate(c *Call) (Value, error) {
 		}
 		n[i] = int(v)
 	}
-
 	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.Local)
 	if at.Year() != n[0] || int(at.Month()) != n[1] || at.Day() != n[2] || at.Hour() != n[3] || at.Minute() != n[4] {
 		return nil, Raise("System.ArgumentOutOfRangeException",
 			"Year, Month, and Day parameters describe an un-representable DateTime.")
 	}
-
 	return DateTime{at}, nil
 }
 
@@ -273,7 +256,6 @@ func dateCalls() []Method {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"Month must be between one and twelve.\nParameter name: month")
 				}
-
 				return int64(time.Date(int(year), time.Month(month+1), 0, 0, 0, 0, 0, time.UTC).Day()), nil
 			},
 		},
@@ -292,7 +274,6 @@ func dateMethods() []Method {
 			},
 		}
 	}
-
 	add := func(name string, unit time.Duration) Method {
 		return on(name, 1, 1, func(m DateTime, c *Call) (Value, error) {
 			n, err := Floating(c.Arg(0))
@@ -304,7 +285,6 @@ func dateMethods() []Method {
 			return DateTime{m.At.Add(time.Duration(n * float64(unit)))}, err
 		})
 	}
-
 	months := func(name string, unit int) Method {
 		return on(name, 1, 1, func(m DateTime, c *Call) (Value, error) {
 			n, err := c.Whole(0)
@@ -315,7 +295,6 @@ func dateMethods() []Method {
 			return DateTime{at}, err
 		})
 	}
-
 	return []Method{
 		add("AddDays", 24*time.Hour), add("AddHours", time.Hour), add("AddMinutes", time.Minute),
 		add("AddSeconds", time.Second), add("AddMilliseconds", time.Millisecond),
@@ -380,11 +359,9 @@ func SpanClass() *Class {
 			},
 		}
 	}
-
 	total := func(name string, unit time.Duration) Field {
 		return of(name, func(d time.Duration) Value { return float64(d) / float64(unit) })
 	}
-
 	part := func(name string, unit time.Duration, of60 int64) Field {
 		return of(name, func(d time.Duration) Value {
 			n := int64(d / unit)
@@ -394,7 +371,6 @@ func SpanClass() *Class {
 			return n
 		})
 	}
-
 	from := func(name string, unit time.Duration) Method {
 		return Method{
 			Name:  name,
@@ -406,7 +382,6 @@ func SpanClass() *Class {
 			},
 		}
 	}
-
 	return &Class{
 		Name:         SpanName,
 		ByProperties: true,
@@ -436,7 +411,6 @@ func SpanClass() *Class {
 					}
 					d += time.Duration(n) * units[i+len(units)-len(c.Args)]
 				}
-
 				return &Instance{SpanClass(), d}, nil
 			},
 		},
@@ -459,7 +433,6 @@ func spanText(d time.Duration) string {
 	if d < 0 {
 		sign, d = "-", -d
 	}
-
 	days := int64(d / (24 * time.Hour))
 	d -= time.Duration(days) * 24 * time.Hour
 	s := fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
@@ -469,6 +442,5 @@ func spanText(d time.Duration) string {
 	if parts := d % time.Second / 100; parts > 0 {
 		s += fmt.Sprintf(".%07d", int64(parts))
 	}
-
 	return sign + s
 }

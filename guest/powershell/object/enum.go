@@ -217,7 +217,6 @@ func (e Enum) Text() string {
 	if i := slices.IndexFunc(e.Of.Values, func(v EnumName) bool { return v.N == e.N }); i >= 0 {
 		return e.Of.Values[i].Name
 	}
-
 	rest := e.N
 	var names []string
 	for _, v := range slices.Backward(e.Of.Values) {
@@ -229,7 +228,6 @@ func (e Enum) Text() string {
 	if rest != 0 || len(names) == 0 {
 		return strconv.FormatInt(e.N, 10)
 	}
-
 	return strings.Join(names, ", ")
 }
 
@@ -249,7 +247,6 @@ func (e Enum) Order(equality bool, b Value) (int, error) {
 			return 1, nil
 		}
 		n = b.N
-
 	case string:
 		named, ok := e.Of.Named(b)
 		if !ok && equality {
@@ -259,14 +256,12 @@ func (e Enum) Order(equality bool, b Value) (int, error) {
 			return 0, Thrown("%q is not a value of %s.", b, e.Of.Name)
 		}
 		n = named.N
-
 	default:
 		var err error
 		if n, err = Integer(b); err != nil {
 			return 0, err
 		}
 	}
-
 	return cmp.Compare(e.N, n), nil
 }
 
@@ -278,12 +273,10 @@ func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
 	if sum, ok := t.sum(v); ok {
 		return sum, true
 	}
-
 	if s, ok := v.(string); ok && s != "" {
 		if e, ok := t.Named(s); ok {
 			return e, true
 		}
-
 		var found []EnumName
 		for _, one := range t.Values {
 			if strings.HasPrefix(strings.ToLower(one.Name), strings.ToLower(s)) {
@@ -294,7 +287,6 @@ func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
 			return Enum{t, found[0].N}, true
 		}
 	}
-
 	n, err := Integer(v)
 	is := func(one EnumName) bool { return one.N == n || (t.Own && t.Flags && n&^t.all() == 0) }
 	return Enum{t, n}, err == nil && v != nil && v != "" && slices.ContainsFunc(t.Values, is)
@@ -320,7 +312,6 @@ func (t *EnumType) sum(v Value) (e Enum, ok bool) {
 	if !ok || len(items) == 0 {
 		return Enum{}, false
 	}
-
 	e.Of = t
 	for _, item := range items {
 		one, known := t.Parsed(item)
@@ -329,7 +320,6 @@ func (t *EnumType) sum(v Value) (e Enum, ok bool) {
 		}
 		e.N |= one.N
 	}
-
 	return e, true
 }
 
@@ -342,7 +332,6 @@ func enumObjects(t *EnumType) *Class {
 		}
 		return e, nil
 	}
-
 	return &Class{Name: t.FullName(), Methods: []Method{
 		{Name: "HasFlag", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
 			e, err := other(c)

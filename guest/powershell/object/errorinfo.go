@@ -71,7 +71,6 @@ func categoryClass() *Class {
 			},
 		}
 	}
-
 	return &Class{
 		Name: "System.Management.Automation.ErrorCategoryInfo",
 		Text: func(v any) string { return v.(*ErrorRecord).categoryLine() },

@@ -71,11 +71,7 @@ type ErrorRecord struct {
 
 // outer returns the record of the exception that PowerShell makes of one of a method.
 func (r *ErrorRecord) outer(message string) *Instance {
-	return &Instance{RecordClass(), &ErrorRecord{
-		Message: message,
-		Class:   invocationException,
-		inner:   r,
-	}}
+	return &Instance{RecordClass(), &ErrorRecord{Message: message, Class: invocationException, inner: r}}
 }
 
 // Catchable reports whether try catches an error.
@@ -105,7 +101,6 @@ func RecordOf(err error) *ErrorRecord {
 	if left, ok := errors.AsType[*Leaving](err); ok {
 		return thrownRecord(left)
 	}
-
 	r := &ErrorRecord{Message: err.Error()}
 	if e, ok := errors.AsType[*Exception](err); ok {
 		r.Class, r.Place, r.status = e.Class, e.Place, e.Status
@@ -116,7 +111,6 @@ func RecordOf(err error) *ErrorRecord {
 	} else if errors.Is(err, fs.ErrNotExist) {
 		r.Class = "System.IO.FileNotFoundException"
 	}
-
 	return r
 }
 
@@ -126,7 +120,6 @@ func thrownRecord(left *Leaving) *ErrorRecord {
 		if r := Own[*ErrorRecord](what); r != nil {
 			return r
 		}
-
 	case *ErrorRecord:
 		return what
 	case *Object:
@@ -137,19 +130,12 @@ func thrownRecord(left *Leaving) *ErrorRecord {
 			return r
 		}
 	}
-
-	r := &ErrorRecord{
-		Message: Text(left.What),
-		Target:  left.What,
-		Place:   left.Place,
-	}
-
+	r := &ErrorRecord{Message: Text(left.What), Target: left.What, Place: left.Place}
 	if r.Class = RuntimeException; !left.own { // of a throw
 		r.ID, r.Category = r.Message, operationStopped
 	} else {
 		r.Target = nil
 	}
-
 	return r
 }
 
@@ -282,11 +268,7 @@ func RecordClass() *Class {
 	}
 	return &Class{
 		Name: RecordName,
-		Make: &Method{
-			Least: 4,
-			Most:  4,
-			Do:    newRecord,
-		},
+		Make: &Method{Least: 4, Most: 4, Do: newRecord},
 		Text: func(v any) string { return v.(*ErrorRecord).Message },
 		Props: []Field{
 			{Name: "Exception", Get: of(func(r *ErrorRecord) Value { return r.exception() })},
@@ -390,7 +372,6 @@ func NewException(name string) *Method {
 			if len(c.Args) > 0 {
 				r.Message = c.Text(0)
 			}
-
 			inner := Own[*ErrorRecord](c.Arg(1))
 			switch {
 			case inner != nil:
@@ -401,7 +382,6 @@ func NewException(name string) *Method {
 				r.parameter = c.Text(1)
 				r.Message += "\nParameter name: " + r.parameter
 			}
-
 			return r.exception(), nil
 		},
 	}

@@ -30,7 +30,6 @@ func Canonical(key Value, exact bool) string {
 			return "s" + k
 		}
 		return "s" + strings.ToLower(k)
-
 	case int64, float64, bool:
 		return fmt.Sprintf("%T%v", k, k)
 	case Enum:
@@ -42,11 +41,9 @@ func Canonical(key Value, exact bool) string {
 			return k.Of.Name + "=" + k.Of.Same(k.V)
 		}
 		return fmt.Sprintf("%p", k)
-
 	case nil:
 		return "nothing"
 	}
-
 	return fmt.Sprintf("%T%p", key, key)
 }
 
@@ -85,11 +82,7 @@ func (t *Hashtable) all() []Value {
 }
 
 func (t *Hashtable) clone() *Hashtable {
-	c := &Hashtable{
-		ordered: t.ordered,
-		Exact:   t.Exact,
-		values:  map[string]Value{},
-	}
+	c := &Hashtable{ordered: t.ordered, Exact: t.Exact, values: map[string]Value{}}
 	for _, k := range t.Keys {
 		c.Set(k, t.Get(k))
 	}
@@ -102,7 +95,6 @@ func (t *Hashtable) At(key Value) (Value, error) {
 	case nil:
 		return nil, Raise("System.Management.Automation.RuntimeException",
 			"Index operation failed; the array index evaluated to null.")
-
 	case []Value:
 		out := []Value{}
 		for _, one := range k {
@@ -112,9 +104,7 @@ func (t *Hashtable) At(key Value) (Value, error) {
 			}
 			out = append(out, v)
 		}
-
 		return out, nil
-
 	case int64:
 		if t.ordered && !t.Has(k) {
 			if k < 0 || k >= int64(len(t.Keys)) {
@@ -123,7 +113,6 @@ func (t *Hashtable) At(key Value) (Value, error) {
 			return t.Get(t.Keys[k]), nil
 		}
 	}
-
 	return t.Get(key), nil
 }
 
@@ -177,7 +166,6 @@ func (t *Hashtable) property(name string) Value {
 	if n, err := strconv.ParseInt(name, 10, 64); err == nil && t.Has(n) {
 		return t.Get(n)
 	}
-
 	switch name {
 	case "count":
 		return int64(len(t.Keys))
@@ -188,7 +176,6 @@ func (t *Hashtable) property(name string) Value {
 	case "isreadonly", "isfixedsize", "issynchronized":
 		return false
 	}
-
 	return nil
 }
 
@@ -204,14 +191,12 @@ func HashtableClass() *Class {
 			return do(t, c.Arg(0), c)
 		}
 	}
-
 	get := onKey(func(t *Hashtable, key Value, _ *Call) (Value, error) { return t.At(key) })
 	has := onKey(func(t *Hashtable, key Value, _ *Call) (Value, error) { return t.Has(key), nil })
 	set := onKey(func(t *Hashtable, key Value, c *Call) (Value, error) {
 		t.Set(key, c.Arg(1))
 		return nil, nil
 	})
-
 	on := func(do func(t *Hashtable, c *Call) Value) func(c *Call) (Value, error) {
 		return func(c *Call) (Value, error) {
 			t, ok := c.On.(*Hashtable)
@@ -221,7 +206,6 @@ func HashtableClass() *Class {
 			return do(t, c), nil
 		}
 	}
-
 	return &Class{
 		Name:   "System.Collections.Hashtable",
 		Others: []string{"hashtable"},
@@ -300,7 +284,6 @@ func genericClass() *Class {
 			return t.Has(c.Arg(0)), to.Set(t.Get(c.Arg(0)))
 		}},
 	}, c.Methods...)
-
 	return c
 }
 

@@ -33,14 +33,12 @@ func jsonValue(d *json.Decoder, depth int) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '[' {
 			return jsonList(d, depth)
 		}
 		return jsonObject(d, depth)
-
 	case json.Number:
 		if n, err := t.Int64(); err == nil {
 			return n, nil
@@ -51,7 +49,6 @@ func jsonValue(d *json.Decoder, depth int) (Value, error) {
 	case bool:
 		return t, nil
 	}
-
 	return nil, nil
 }
 
@@ -81,7 +78,6 @@ func jsonObject(d *json.Decoder, depth int) (Value, error) {
 		}
 		o.Put(fmt.Sprint(name), v)
 	}
-
 	_, err := d.Token()
 	return o, err
 }

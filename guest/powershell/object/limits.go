@@ -39,7 +39,6 @@ func Repeated(v Value, n int64) (Value, error) {
 			return nil, TooLarge()
 		}
 		return strings.Repeat(v, int(n)), nil
-
 	case []Value:
 		if n > MostItems/int64(max(len(v), 1)) {
 			return nil, TooLarge()
@@ -50,7 +49,6 @@ func Repeated(v Value, n int64) (Value, error) {
 		}
 		return out, nil
 	}
-
 	return nil, CannotConvert(v, "System.String")
 }
 

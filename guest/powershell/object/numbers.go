@@ -23,12 +23,7 @@ type digits struct {
 func wholeDigits(n int64) digits {
 	s := strconv.FormatInt(n, 10)
 	t := strings.TrimPrefix(s, "-")
-	d := digits{
-		negative: n < 0,
-		text:     t,
-		point:    len(t),
-		whole:    &n,
-	}
+	d := digits{negative: n < 0, text: t, point: len(t), whole: &n}
 	if n == 0 {
 		d.text, d.point = "", 0
 	}
@@ -47,16 +42,11 @@ func FloatDigits(n float64) digits {
 	case n == 0:
 		return digits{}
 	}
-
 	s := strconv.FormatFloat(math.Abs(n), 'e', 14, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")
 	e, _ := strconv.Atoi(exponent) // it is one
 	t := strings.TrimRight(strings.Replace(mantissa, ".", "", 1), "0")
-	return digits{
-		negative: n < 0,
-		text:     t,
-		point:    e + 1,
-	}
+	return digits{negative: n < 0, text: t, point: e + 1}
 }
 
 // rounded has at most some digits after the point; half is rounded away from zero.
@@ -72,7 +62,6 @@ func (d digits) cut(n int) digits {
 		d.text, d.point = "", 0
 		return d
 	}
-
 	up := d.text[n] >= '5'
 	kept := []byte(d.text[:n])
 	for i := n - 1; up && i >= 0; i-- {
@@ -82,7 +71,6 @@ func (d digits) cut(n int) digits {
 			kept[i]++
 		}
 	}
-
 	d.text = string(kept)
 	if up {
 		d.text = "1" + d.text
@@ -92,7 +80,6 @@ func (d digits) cut(n int) digits {
 	if d.text == "" {
 		d.point = 0
 	}
-
 	return d
 }
 
@@ -136,11 +123,9 @@ func FormatNumber(d digits, format string) (string, error) {
 	if !isLetter || err != nil || precision > 99 || len(format) > 3 {
 		return picture(d, format)
 	}
-
 	if d.special != "" {
 		return d.special, nil
 	}
-
 	switch letter | 0x20 {
 	case 'd', 'x':
 		return wholeFormat(d, letter, max(precision, 0))
@@ -149,13 +134,11 @@ func FormatNumber(d digits, format string) (string, error) {
 			precision = 6
 		}
 		return d.exponential(precision, letter, 3), nil
-
 	case 'g', 'r':
 		return d.general(letter, precision), nil
 	case 'f', 'n', 'c', 'p':
 		return d.fixedFormat(letter|0x20, precision), nil
 	}
-
 	return "", badFormatOf()
 }
 
@@ -169,7 +152,6 @@ func (d digits) fixedFormat(letter rune, places int) string {
 	if letter == 'p' && !d.zero() {
 		d.point += 2
 	}
-
 	before, after := d.fixed(places)
 	nothing := strings.Trim(before+after, "0") == ""
 	if letter != 'f' {
@@ -179,7 +161,6 @@ func (d digits) fixedFormat(letter rune, places int) string {
 	if places > 0 {
 		s += "." + after
 	}
-
 	negative := d.negative && !nothing
 	switch {
 	case letter == 'c' && negative:
@@ -189,7 +170,6 @@ func (d digits) fixedFormat(letter rune, places int) string {
 	case letter == 'p':
 		s += " %"
 	}
-
 	if negative {
 		return "-" + s
 	}
@@ -201,7 +181,6 @@ func wholeFormat(d digits, letter rune, places int) (string, error) {
 	if d.whole == nil {
 		return "", badFormatOf()
 	}
-
 	if letter|0x20 == 'd' {
 		s := strings.TrimPrefix(strconv.FormatInt(*d.whole, 10), "-")
 		s = strings.Repeat("0", max(0, places-len(s))) + s
@@ -210,7 +189,6 @@ func wholeFormat(d digits, letter rune, places int) (string, error) {
 		}
 		return s, nil
 	}
-
 	u := uint64(*d.whole) // as two's complement
 	if n := int32(*d.whole); int64(n) == *d.whole {
 		u = uint64(uint32(n)) // an integer of 32 bits has 8 digits
@@ -219,7 +197,6 @@ func wholeFormat(d digits, letter rune, places int) (string, error) {
 	if letter == 'X' {
 		s = strings.ToUpper(s)
 	}
-
 	return strings.Repeat("0", max(0, places-len(s))) + s, nil
 }
 
@@ -230,7 +207,6 @@ func (d digits) exponential(places int, letter rune, least int) string {
 	if d.zero() {
 		t, e = "0", 0
 	}
-
 	t += strings.Repeat("0", max(0, places+1-len(t)))
 	s := t[:1]
 	if places > 0 {
@@ -239,7 +215,6 @@ func (d digits) exponential(places int, letter rune, least int) string {
 	if d.negative {
 		s = "-" + s
 	}
-
 	sign := "+"
 	if e < 0 {
 		sign, e = "-", -e
@@ -256,12 +231,10 @@ func (d digits) general(letter rune, precision int) string {
 			most = 19
 		}
 	}
-
 	d = d.cut(most)
 	if d.zero() {
 		return "0"
 	}
-
 	if d.point > most || d.point <= -4 {
 		e := 'E'
 		if letter == 'g' {
@@ -269,7 +242,6 @@ func (d digits) general(letter rune, precision int) string {
 		}
 		return d.exponential(len(d.text)-1, e, 2)
 	}
-
 	before, after := d.fixed(max(0, len(d.text)-d.point))
 	if after != "" {
 		before += "." + after
@@ -288,7 +260,6 @@ func picture(d digits, format string) (string, error) {
 	if strings.ContainsAny(format, ";‰") || strings.ContainsAny(strings.ToLower(format), "e") {
 		return "", Thrown("The format %q of a number is not part of Mullion's PowerShell.", format)
 	}
-
 	p, err := readPicture(format)
 	if err != nil {
 		return "", err
@@ -296,11 +267,9 @@ func picture(d digits, format string) (string, error) {
 	if p.percent && !d.zero() {
 		d.point += 2
 	}
-
 	if !d.zero() {
 		d.point -= 3 * p.thousands
 	}
-
 	before, after := d.fixed(p.most)
 	after = after[:max(p.least, len(strings.TrimRight(after, "0")))]
 	before = strings.TrimLeft(before, "0")
@@ -308,7 +277,6 @@ func picture(d digits, format string) (string, error) {
 	if p.grouped {
 		before = grouped(before)
 	}
-
 	s := before
 	if after != "" {
 		s += "." + after
@@ -341,7 +309,6 @@ func readPicture(format string) (numberPicture, error) {
 			p.first += s
 		}
 	}
-
 	for i := 0; i < len(format); i++ {
 		switch r := format[i]; r {
 		case '0', '#', '.', ',':
@@ -351,7 +318,6 @@ func readPicture(format string) (numberPicture, error) {
 			}
 			began = true
 			p.digit(r)
-
 		case '%':
 			p.percent = true
 			words("%")
@@ -360,7 +326,6 @@ func readPicture(format string) (numberPicture, error) {
 			if i < len(format) {
 				words(format[i : i+1])
 			}
-
 		case '\'', '"':
 			end := strings.IndexByte(format[i+1:], r)
 			if end < 0 {
@@ -372,7 +337,6 @@ func readPicture(format string) (numberPicture, error) {
 			words(format[i : i+1])
 		}
 	}
-
 	if !p.point {
 		p.thousands = p.commas
 	}
@@ -390,7 +354,6 @@ func (p *numberPicture) digit(r byte) {
 		if p.most++; r == '0' {
 			p.least = p.most
 		}
-
 	default:
 		p.grouped = p.grouped || p.commas > 0
 		p.commas = 0

@@ -17,7 +17,6 @@ func (o *Object) property(name string) (Value, error) {
 	if !ok && (name == "count" || name == "length") {
 		return int64(1), nil
 	}
-
 	if !ok && o.Kind != Custom {
 		return nil, Thrown("The property %q of a %s is not part of Mullion's PowerShell.", name, o.Kind)
 	}
@@ -37,7 +36,6 @@ func Property(of Value, name string) (Value, error) {
 			return int64(0), nil
 		}
 		return nil, nil
-
 	case *Object:
 		return v.property(name)
 	case *Hashtable:
@@ -48,14 +46,12 @@ func Property(of Value, name string) (Value, error) {
 		if counts {
 			return max(v.To-v.From, v.From-v.To) + 1, nil
 		}
-
 	case []Value:
 		if counts {
 			return int64(len(v)), nil
 		}
 		return itemsProperty(v, name)
 	}
-
 	p, known, err := classProperty(of, name)
 	switch {
 	case known:
@@ -63,7 +59,6 @@ func Property(of Value, name string) (Value, error) {
 	case counts:
 		return int64(1), nil
 	}
-
 	switch l := of.(type) {
 	case *ArrayList:
 		return itemsProperty(l.Items, name)
@@ -72,7 +67,6 @@ func Property(of Value, name string) (Value, error) {
 			return itemsProperty(l.Of.Each(l.V), name)
 		}
 	}
-
 	return nil, Thrown("The property %q of %s is not part of Mullion's PowerShell.", name, TypeName(of))
 }
 
@@ -108,7 +102,6 @@ func (o *Object) Text() string {
 	if o.Shown != nil {
 		return o.Shown(o)
 	}
-
 	if o.Kind == Custom {
 		var parts []string
 		for _, name := range o.Names {
@@ -116,13 +109,11 @@ func (o *Object) Text() string {
 		}
 		return "@{" + strings.Join(parts, "; ") + "}"
 	}
-
 	for _, name := range []string{"fullname", "name", "value", "path"} {
 		if s, ok := o.Props[name].(string); ok {
 			return s
 		}
 	}
-
 	return o.Kind
 }
 

@@ -129,7 +129,6 @@ func PairsClass() *Class {
 					}
 					at = names[n]
 				}
-
 				return p.Get(Text(at)), nil
 			},
 			Set: func(of, at, v Value) error { return Own[*Pairs](of).Put(Text(at), Text(v)) },
@@ -183,7 +182,6 @@ func PairsClass() *Class {
 			},
 		},
 	}
-
 	for _, name := range []string{"AllKeys", "Keys"} {
 		c.Props = append(c.Props, Field{
 			Name: name,
@@ -192,14 +190,12 @@ func PairsClass() *Class {
 			},
 		})
 	}
-
 	c.Props = append(c.Props, Field{
 		Name: "Count",
 		Get: func(_ *session.State, v Value) (Value, error) {
 			return int64(len(Own[*Pairs](v).names())), nil
 		},
 	})
-
 	return c
 }
 
@@ -214,7 +210,6 @@ func HeadersClass() *Class {
 		}
 		return b.String() + "\r\n"
 	}
-
 	add := Find(c.Methods, "Add")
 	both := add.Do
 	add.Least = 1
@@ -227,9 +222,7 @@ func HeadersClass() *Class {
 			return nil, Raise(ArgumentException,
 				"Specified value does not have a ':' separator.\nParameter name: header")
 		}
-
 		return nil, Own[*Pairs](c.On).Add(strings.TrimSpace(name), strings.TrimSpace(v))
 	}
-
 	return c
 }

@@ -35,11 +35,7 @@ func ReferenceClass() *Class {
 	return &Class{
 		Name:   ReferenceName,
 		Others: []string{"ref", "psreference"},
-		Make: &Method{
-			Least: 1,
-			Most:  1,
-			Do:    func(c *Call) (Value, error) { return Held(c.Arg(0)), nil },
-		},
+		Make:   &Method{Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return Held(c.Arg(0)), nil }},
 		Props: []Field{{
 			Name: "Value",
 			Get:  func(_ *session.State, of Value) (Value, error) { return Own[*Reference](of).Get(), nil },
@@ -77,7 +73,6 @@ func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 			if err != nil {
 				return false, to.Set(none())
 			}
-
 			return true, to.Set(v)
 		},
 	}
@@ -93,9 +88,5 @@ func notReferred(n int) error {
 		ID:       "NonRefArgumentToRefParameterMsg",
 		Category: notSpecified,
 	}
-	return &Leaving{
-		Word:      "throw",
-		Statement: true,
-		What:      &Instance{RecordClass(), r},
-	}
+	return &Leaving{Word: "throw", Statement: true, What: &Instance{RecordClass(), r}}
 }

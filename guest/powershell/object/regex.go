@@ -59,7 +59,6 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 	if p, known := ready.patterns[key]; known {
 		return p, nil
 	}
-
 	re, err := regexp2.Compile(source, regexp2.RegexOptions(options))
 	if err != nil {
 		return nil, &Exception{
@@ -67,7 +66,6 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 			Message: fmt.Sprintf("parsing %q - %s", source, whyNot(err)),
 		}
 	}
-
 	re.MatchTimeout = patience
 	p := &Pattern{
 		Regexp:  re,
@@ -77,7 +75,6 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 	if len(ready.patterns) >= mostPatterns {
 		clear(ready.patterns)
 	}
-
 	ready.patterns[key] = p
 	return p, nil
 }
@@ -88,7 +85,6 @@ func whyNot(err error) string {
 	if !ok {
 		return err.Error()
 	}
-
 	texts := map[syntax.ErrorCode]string{
 		syntax.ErrMissingParen:          "Not enough )'s.",
 		syntax.ErrUnexpectedParen:       "Too many )'s.",
@@ -99,7 +95,6 @@ func whyNot(err error) string {
 		syntax.ErrIllegalEndEscape:      `Illegal \ at end of pattern.`,
 		syntax.ErrUnrecognizedGrouping:  "Unrecognized grouping construct.",
 	}
-
 	if text, known := texts[e.Code]; known {
 		return text
 	}
@@ -181,7 +176,6 @@ func (p *Pattern) Replaced(s string, most int, of func(b *strings.Builder, m *re
 		}
 		end = m.Index + m.Length
 	}
-
 	return b.String() + string(runes[end:]), nil
 }
 
@@ -199,14 +193,12 @@ func By(with, s string) func(b *strings.Builder, m *regexp2.Match) error {
 			if n == 0 {
 				text = "$"
 			}
-
 			b.WriteString(text)
 			if b.Len() > MostText {
 				return TooLarge()
 			}
 			rest = after[n:]
 		}
-
 		return nil
 	}
 }
@@ -216,7 +208,6 @@ func substituted(after, s string, m *regexp2.Match) (text string, n int) {
 	if after == "" {
 		return "", 0
 	}
-
 	runes := func(from, to int) string { return string([]rune(s)[from:to]) }
 	switch after[0] {
 	case '$':
@@ -232,7 +223,6 @@ func substituted(after, s string, m *regexp2.Match) (text string, n int) {
 	case '+':
 		last := m.Groups()[m.GroupCount()-1]
 		return last.String(), 1
-
 	case '{':
 		name, _, closed := strings.Cut(after[1:], "}")
 		if g := groupNamed(m, name); closed && g != nil {
@@ -268,7 +258,6 @@ func (p *Pattern) Split(s string, limit int64) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	runes := []rune(s)
 	out := []Value{}
 	end := 0
@@ -281,7 +270,6 @@ func (p *Pattern) Split(s string, limit int64) ([]Value, error) {
 		}
 		end = m.Index + m.Length
 	}
-
 	return append(out, string(runes[end:])), nil
 }
 
@@ -294,7 +282,6 @@ func Replace(a, b Value, exact bool) (Value, error) {
 	if len(operands) == 0 || len(operands) > 2 {
 		return nil, Thrown("The -replace operator allows one or two elements to follow it, not %d.", len(operands))
 	}
-
 	with := ""
 	if len(operands) == 2 {
 		with = Text(operands[1])
@@ -303,13 +290,11 @@ func Replace(a, b Value, exact bool) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	one := func(v Value) (Value, error) { s := Text(v); return p.Replaced(s, -1, By(with, s)) }
 	items, several := a.([]Value)
 	if !several {
 		return one(a)
 	}
-
 	out := []Value{}
 	for _, item := range items {
 		s, err := one(item)
@@ -318,7 +303,6 @@ func Replace(a, b Value, exact bool) (Value, error) {
 		}
 		out = append(out, s)
 	}
-
 	return out, nil
 }
 
@@ -357,7 +341,6 @@ func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 	if !exact {
 		options = int64(regexp2.IgnoreCase)
 	}
-
 	for name := range strings.SplitSeq(Text(operands[2]), ",") {
 		n, known := splitOptions()[strings.ToLower(strings.TrimSpace(name))]
 		switch {
@@ -368,7 +351,6 @@ func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 		}
 		options |= max(n, 0)
 	}
-
 	p, err = CompileWith(source, options)
 	return p, limit, err
 }
@@ -383,7 +365,6 @@ func SplitBy(a, b Value, exact bool) (Value, error) {
 	if !several {
 		items = []Value{a}
 	}
-
 	out := []Value{}
 	for _, item := range items {
 		parts, err := p.Split(Text(item), limit)
@@ -392,7 +373,6 @@ func SplitBy(a, b Value, exact bool) (Value, error) {
 		}
 		out = append(out, parts...)
 	}
-
 	return out, nil
 }
 

@@ -96,7 +96,6 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%q: %v", tt.pattern, err)
 			continue
 		}
-
 		m, err := p.First(tt.text)
 		got := "-"
 		if m != nil {
@@ -168,7 +167,6 @@ func TestWildcards(t *testing.T) {
 			if err == nil {
 				t.Errorf("%q is read", tt.pattern)
 			}
-
 		case err != nil:
 			t.Errorf("%q: %v", tt.pattern, err)
 		case !re.MatchString(tt.match):

@@ -116,7 +116,6 @@ func MathClass() *Class {
 			},
 		}
 	}
-
 	two := func(name string, do func(a, b float64) float64) Method {
 		return Method{
 			Name:  name,
@@ -131,7 +130,6 @@ func MathClass() *Class {
 				if err != nil {
 					return nil, err
 				}
-
 				n := do(a, b)
 				if x, y := Whole(Plain(c.Arg(0))), Whole(Plain(c.Arg(1))); x != nil && y != nil && (n == a || n == b) {
 					if n == a {
@@ -139,12 +137,10 @@ func MathClass() *Class {
 					}
 					return *y, nil
 				}
-
 				return n, nil
 			},
 		}
 	}
-
 	pow := two("Pow", math.Pow)
 	pow.Do = func(c *Call) (Value, error) {
 		a, err := Floating(c.Arg(0))
@@ -154,7 +150,6 @@ func MathClass() *Class {
 		b, err := Floating(c.Arg(1))
 		return math.Pow(a, b), err
 	}
-
 	return &Class{
 		Name:   "System.Math",
 		Fields: []Field{constant("PI", math.Pi), constant("E", math.E)},
@@ -200,7 +195,6 @@ func roundMethod(c *Call) (Value, error) {
 		return nil, Raise("System.ArgumentOutOfRangeException",
 			"Rounding digits must be between 0 and 15, inclusive.\nParameter name: digits")
 	}
-
 	power := math.Pow(10, float64(places))
 	if rounded := math.RoundToEven(n*power) / power; !math.IsInf(rounded, 0) && !math.IsNaN(rounded) {
 		return rounded, nil
@@ -226,7 +220,6 @@ func ToText(c *Call) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-
 	base, err := c.Base()
 	if err != nil {
 		return nil, err
@@ -259,14 +252,12 @@ func GUIDClass() *Class {
 			},
 		}},
 	}
-
 	c.Fields = []Field{{
 		Name: "Empty",
 		Get: func(*session.State, Value) (Value, error) {
 			return emptyGUID(), nil
 		},
 	}}
-
 	c.Calls = []Method{
 		{
 			Name: "NewGuid",
@@ -284,13 +275,7 @@ func GUIDClass() *Class {
 		{Name: "Parse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return ParseGUID(c.Text(0)) }},
 		TryParse(emptyGUID, ParseGUID),
 	}
-
-	c.Make = &Method{
-		Least: 1,
-		Most:  1,
-		Do:    c.Calls[1].Do,
-	}
-
+	c.Make = &Method{Least: 1, Most: 1, Do: c.Calls[1].Do}
 	return c
 }
 
@@ -345,7 +330,6 @@ func RandomClass() *Class {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"'minValue' cannot be greater than maxValue.\nParameter name: minValue")
 				}
-
 				return Between(from, to)
 			},
 		}},
@@ -389,13 +373,11 @@ func StopwatchClass() *Class {
 			},
 		}
 	}
-
 	start := func(w *watch) {
 		if w.since.IsZero() {
 			w.since = time.Now()
 		}
 	}
-
 	of := func(name string, get func(w *watch) Value) Field {
 		return Field{
 			Name: name,
@@ -404,7 +386,6 @@ func StopwatchClass() *Class {
 			},
 		}
 	}
-
 	return &Class{
 		Name: "System.Diagnostics.Stopwatch",
 		Make: &Method{Do: func(*Call) (Value, error) { return made(&watch{}), nil }},

@@ -38,7 +38,6 @@ func StringClass() *Class {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"'count' must be non-negative.\nParameter name: count")
 				}
-
 				return strings.Repeat(c.Text(0), int(n)), nil
 			},
 		},
@@ -57,7 +56,6 @@ func stringCalls() []Method {
 		}
 		return all
 	}
-
 	return []Method{
 		{Name: "IsNullOrEmpty", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return c.Text(0) == "", nil }},
 		{
@@ -154,7 +152,6 @@ func caseMethods() []Method {
 			}),
 		}
 	}
-
 	to := func(name string, do func(string) string) Method {
 		return Method{Name: name, Do: plainText(func(s string, _ *Call) Value { return do(s) })}
 	}
@@ -176,7 +173,6 @@ func (c *Call) ignoresCase(n int) (bool, error) {
 		if v.Of.Name == comparisonName {
 			return v.N%2 == 1, nil
 		}
-
 	case string:
 		for _, name := range EnumOf(comparisonName).Values {
 			if strings.EqualFold(name.Name, v) {
@@ -184,7 +180,6 @@ func (c *Call) ignoresCase(n int) (bool, error) {
 			}
 		}
 	}
-
 	return false, Thrown("A comparison of texts by %q is not part of Mullion's PowerShell.", c.Text(n))
 }
 
@@ -206,12 +201,10 @@ func findMethods() []Method {
 				if ignore {
 					s, part = strings.ToLower(s), strings.ToLower(part)
 				}
-
 				return do(s, part), nil
 			}),
 		}
 	}
-
 	return []Method{
 		compared("Contains", 1, func(s, part string) Value { return strings.Contains(s, part) }),
 		compared("StartsWith", 2, func(s, part string) Value { return strings.HasPrefix(s, part) }),
@@ -254,7 +247,6 @@ func findMethods() []Method {
 					}
 					return n, nil
 				}
-
 				ignore, err := c.ignoresCase(1)
 				if ignore {
 					all, part = Characters(strings.ToLower(s)), Characters(strings.ToLower(c.Text(0)))
@@ -317,7 +309,6 @@ func padMethods() []Method {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"Non-negative number required.\nParameter name: totalWidth")
 				}
-
 				with := " "
 				if len(c.Args) > 1 {
 					with = c.Text(1)
@@ -326,12 +317,10 @@ func padMethods() []Method {
 				if left {
 					return room + s, nil
 				}
-
 				return s + room, nil
 			}),
 		}
 	}
-
 	return []Method{pad("PadLeft", true), pad("PadRight", false)}
 }
 
@@ -344,7 +333,6 @@ func partMethods() []Method {
 		if err != nil {
 			return "", "", "", err
 		}
-
 		count := int64(len(all)) - from
 		if len(c.Args) > 1 {
 			if count, err = c.Whole(1); err != nil {
@@ -359,11 +347,9 @@ func partMethods() []Method {
 			return "", "", "", Raise("System.ArgumentOutOfRangeException",
 				"Index and length must refer to a location within the string.\nParameter name: length")
 		}
-
 		of := func(u []uint16) string { return string(utf16.Decode(u)) }
 		return of(all[:from]), of(all[from : from+count]), of(all[from+count:]), nil
 	}
-
 	return []Method{
 		{
 			Name:  "Substring",
@@ -448,7 +434,6 @@ func splitMethod(c *Call) (Value, error) {
 	if set == "" {
 		isEnd = unicode.IsSpace
 	}
-
 	limit, empty := int64(-1), true
 	for _, a := range c.Args[min(1, len(c.Args)):] {
 		switch a := a.(type) {
@@ -459,7 +444,6 @@ func splitMethod(c *Call) (Value, error) {
 				return nil, Thrown("The option %q of Split is not part of Mullion's PowerShell.", a)
 			}
 			empty = strings.ToLower(a) == "none"
-
 		default:
 			var err error
 			if limit, err = Integer(a); err != nil {
@@ -467,7 +451,6 @@ func splitMethod(c *Call) (Value, error) {
 			}
 		}
 	}
-
 	out := []Value{}
 	for limit != 0 {
 		i := strings.IndexFunc(s, isEnd)
@@ -477,13 +460,11 @@ func splitMethod(c *Call) (Value, error) {
 			}
 			break
 		}
-
 		if i > 0 || empty {
 			out = append(out, s[:i])
 		}
 		s = s[i+len(string([]rune(s[i:])[:1])):]
 	}
-
 	return out, nil
 }
 
@@ -505,7 +486,6 @@ func CharClass() *Class {
 			},
 		}
 	}
-
 	return &Class{
 		Name:   CharName,
 		Others: []string{"char"},

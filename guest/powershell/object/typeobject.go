@@ -14,7 +14,6 @@ func TypeObject(name string) *Object {
 	if strings.Contains(name, "[[") || strings.Contains(name, "`") {
 		short = name[strings.LastIndex(strings.Split(name, "`")[0], ".")+1:]
 	}
-
 	o := New(TypeKind).Set("IsPublic", true).Set("IsSerial", true).Set("Name", short).
 		Set("BaseType", &Computed{Kind: "Property", Get: func(Value) (Value, error) {
 			base := baseOf(name)
@@ -23,7 +22,6 @@ func TypeObject(name string) *Object {
 			}
 			return TypeObject(base), nil
 		}})
-
 	o.Props["fullname"], o.Props["namespace"] = name, strings.TrimSuffix(strings.TrimSuffix(name, short), ".")
 	o.Props["assemblyqualifiedname"] = name + ", mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089"
 	o.Props["isenum"] = EnumOf(name) != nil
@@ -32,7 +30,6 @@ func TypeObject(name string) *Object {
 	o.Props["isvaluetype"] = isValueType(name)
 	o.Props["underlyingsystemtype"] = &Computed{Kind: "Property", Get: func(of Value) (Value, error) { return of, nil }}
 	o.Shown = func(*Object) string { return name }
-
 	return o
 }
 

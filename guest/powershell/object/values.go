@@ -27,7 +27,6 @@ func Plain(v Value) Value {
 		}
 		return out
 	}
-
 	return v
 }
 
@@ -53,7 +52,6 @@ func Each(v Value) iter.Seq[Value] {
 					return
 				}
 			}
-
 		case *ArrayList:
 			Each(slices.Clone(v.Items))(yield)
 		case Range:
@@ -93,7 +91,6 @@ func Text(v Value) string {
 			return "True"
 		}
 		return "False"
-
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
@@ -109,7 +106,6 @@ func Text(v Value) string {
 	case []Value, Range, *ArrayList:
 		return joinedText(v)
 	}
-
 	return fmt.Sprint(v)
 }
 
@@ -153,7 +149,6 @@ func Truth(v Value) bool {
 	case *ArrayList:
 		return Truth(v.Items)
 	}
-
 	return true
 }
 
@@ -164,11 +159,7 @@ func Fatal(format string, args ...any) error {
 
 // Thrown is an error of PowerShell's, which ends a statement, .
 func Thrown(format string, args ...any) error {
-	return &Leaving{
-		Word: "throw",
-		What: fmt.Sprintf(format, args...),
-		own:  true,
-	}
+	return &Leaving{Word: "throw", What: fmt.Sprintf(format, args...), own: true}
 }
 
 // parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. Leading zeros have no meaning. A
@@ -179,7 +170,6 @@ func parseInteger(s string) (int64, error) {
 	if !ok {
 		return strconv.ParseInt(s, 10, 64)
 	}
-
 	u, err := strconv.ParseUint(hex, 16, 64)
 	n := int64(u) // so it is meant
 	if len(hex) <= 8 {
@@ -188,7 +178,6 @@ func parseInteger(s string) (int64, error) {
 	if digits != s {
 		n = -n
 	}
-
 	return n, err
 }
 
@@ -207,7 +196,6 @@ func ParseNumber(s string) (Value, bool) {
 	if m[2] != "" {
 		unit <<= 10 * (1 + strings.IndexByte("kmgtp", strings.ToLower(m[2])[0]))
 	}
-
 	hex := strings.ContainsAny(m[1], "xX")
 	if hex || !strings.ContainsAny(m[1], ".eE") {
 		n, err := parseInteger(strings.TrimPrefix(m[1], "+"))
@@ -228,7 +216,6 @@ func Integer(v Value) (int64, error) {
 			return 1, nil
 		}
 		return 0, nil
-
 	case Enum:
 		return v.N, nil
 	case int64:
@@ -239,7 +226,6 @@ func Integer(v Value) (int64, error) {
 			return 0, Unconverted(v, "System.Int64", OutOfRange("Int64"))
 		}
 		return int64(r), nil
-
 	case string:
 		n, err := parseInteger(strings.TrimSpace(v))
 		if err != nil {
@@ -250,7 +236,6 @@ func Integer(v Value) (int64, error) {
 		}
 		return n, nil
 	}
-
 	return 0, Thrown("Cannot convert %s to a number.", Text(v))
 }
 
@@ -295,7 +280,6 @@ func Floats(op string, p, q float64) (Value, error) {
 	case "*":
 		return p * q, nil
 	}
-
 	if q == 0 {
 		return nil, &Exception{
 			Class:    RuntimeException,
@@ -304,7 +288,6 @@ func Floats(op string, p, q float64) (Value, error) {
 			Message:  "Attempted to divide by zero.",
 		}
 	}
-
 	if op == "%" {
 		return math.Mod(p, q), nil
 	}
@@ -333,14 +316,12 @@ func Integers(op string, a, b int64) (Value, bool) {
 	case "-":
 		d := a - b
 		return d, (d < a) == (b > 0)
-
 	case "*":
 		if a == 0 || b == 0 {
 			return int64(0), true
 		}
 		m := a * b
 		return m, m/b == a && (a != -1 || b != math.MinInt64) && (b != -1 || a != math.MinInt64)
-
 	case "/":
 		if b != 0 && a%b == 0 {
 			return a / b, true
@@ -350,6 +331,5 @@ func Integers(op string, a, b int64) (Value, bool) {
 			return a % b, true
 		}
 	}
-
 	return nil, false
 }

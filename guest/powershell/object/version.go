@@ -22,7 +22,6 @@ func ParseVersion(s string) (Value, error) {
 	if len(parts) < 2 || len(parts) > 4 {
 		return nil, Raise(ArgumentException, "Version string portion was too short or too long.")
 	}
-
 	v := Version{-1, -1, -1, -1}
 	for i, part := range parts {
 		n, err := parseInteger(strings.TrimSpace(part))
@@ -34,10 +33,8 @@ func ParseVersion(s string) (Value, error) {
 		case n > math.MaxInt32:
 			return nil, Raise("System.OverflowException", "Value was either too large or too small for an Int32.")
 		}
-
 		v[i] = n
 	}
-
 	return &Instance{VersionClass(), v}, nil
 }
 
@@ -121,13 +118,11 @@ func VersionClass() *Class {
 							"Argument must be between 0 and the number of the version's parts.\n"+
 								"Parameter name: fieldCount")
 					}
-
 					return Own[Version](c.On).Text(int(n)), nil
 				},
 			},
 		},
 	}
-
 	for i, name := range []string{"Major", "Minor", "Build", "Revision"} {
 		c.Props = append(c.Props, Field{
 			Name: name,
@@ -136,6 +131,5 @@ func VersionClass() *Class {
 			},
 		})
 	}
-
 	return c
 }

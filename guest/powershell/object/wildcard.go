@@ -24,7 +24,6 @@ func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 		case r == '`' && i+1 < len(runes):
 			i++
 			b.WriteString(regexp.QuoteMeta(string(runes[i])))
-
 		case r == '[':
 			end := slices.Index(runes[i:], ']')
 			if end < 2 || slices.Contains(runes[i:i+end], '`') {
@@ -33,12 +32,10 @@ func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 			escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "^", `\^`, "&", `\&`, "~", `\~`)
 			b.WriteString("[" + escape.Replace(string(runes[i+1:i+end])) + "]")
 			i += end
-
 		default:
 			b.WriteString(regexp.QuoteMeta(string(r)))
 		}
 	}
-
 	re, err := regexp.Compile(b.String() + `\z`)
 	if err != nil {
 		return nil, Thrown("The wild cards %q are not valid.", pattern)
