@@ -3,12 +3,16 @@
 package cri
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/containerd/containerd/v2/client"
+	"github.com/containerd/containerd/v2/core/leases"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/windows/regf"
@@ -171,6 +175,35 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 	}
 }
 
+// collectAllTheTime has containerd collect what nothing refers to again and again, until the test ends.
+func collectAllTheTime(t *testing.T) {
+	t.Helper()
+	c, err := client.New(shared.socket, client.WithDefaultNamespace(namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		_ = c.Close()
+	})
+	running.Go(func() {
+		for ctx.Err() == nil {
+			l, err := c.LeasesService().Create(ctx, leases.WithRandomID())
+			if err == nil {
+				err = c.LeasesService().Delete(context.WithoutCancel(ctx), l, leases.SynchronousDelete)
+			}
+			if err != nil && ctx.Err() == nil {
+				t.Errorf("collect: %v", err)
+				return
+			}
+		}
+	})
+}
+
 // TestAccountsOfImage runs programs as accounts that an image's layers add, as layers of `RUN net user NAME /add` do.
 func TestAccountsOfImage(t *testing.T) {
 	n := newNode(t)
@@ -192,6 +225,7 @@ func TestAccountsOfImage(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	collectAllTheTime(t)
 	as := func(user string) func(c *runtimeapi.ContainerConfig) {
 		return func(c *runtimeapi.ContainerConfig) {
 			c.Image = &runtimeapi.ImageSpec{Image: ref}

@@ -18,6 +18,12 @@ const samHive = "Hives/Sam_Delta"
 // Account finds an account that the layers of an image add; ok is false if there is none of that name. id is a new
 // container's. A hive that cannot be read adds none, and the node's log says why.
 func (e *Engine) Account(ctx context.Context, id, chainID, name string) (a sam.Account, ok bool, err error) {
+	ctx, release, err := e.client.WithLease(ctx) // nothing else refers to the view: it would be collected at any moment
+	if err != nil {
+		return a, false, fmt.Errorf("lease a view of layers for account %q: %w", name, err)
+	}
+	defer func() { _ = release(context.WithoutCancel(ctx)) }()
+
 	snapshots := e.client.SnapshotService(e.opts.Snapshotter)
 	key := "accounts-" + id
 	mounts, err := snapshots.View(ctx, key, chainID)
