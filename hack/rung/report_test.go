@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +82,49 @@ FAILED wine: mullion.dev/mullion/test/z
 
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+// TestCutShort lets go test end a package whose time is over: the test that hung is named, with what it said and where
+// it was.
+func TestCutShort(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module hangs\n",
+		"a_test.go": `package hangs
+import "testing"
+func TestHangs(t *testing.T) {
+	t.Run("part", func(t *testing.T) { t.Error("so far"); select {} })
+}
+func TestNever(t *testing.T) {}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-json", "-timeout=1s", ".")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err == nil {
+		t.Fatalf("a test that hangs passed:\n%s", out)
+	}
+
+	r := newResult("wine")
+	r.read(bytes.NewReader(out), io.Discard)
+	var got strings.Builder
+	for _, f := range withReasons(r.failures) {
+		f.print(&got)
+	}
+
+	for _, want := range []string{"FAILED wine: hangs TestHangs/part\n", "it ran when its package ended", "test timed out"} {
+		if !strings.Contains(got.String(), want) {
+			t.Errorf("no %q in:\n%s", want, got.String())
+		}
+	}
+	if strings.Contains(got.String(), "TestNever") || len(r.running) > 0 {
+		t.Errorf("running: %v, and:\n%s", r.running, got.String())
 	}
 }
 

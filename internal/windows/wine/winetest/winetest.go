@@ -20,6 +20,7 @@ const Launcher = `C:\windows\system32\mullion-run.exe`
 
 // Prefix is a scratch Wine prefix, gone when its test ends.
 type Prefix struct {
+	t       *testing.T
 	Dir     string
 	Install wine.Install
 	native  []string // the modules that Wine must take from drive C:
@@ -34,7 +35,7 @@ func New(t *testing.T, shims ...string) *Prefix {
 		t.Fatal(err)
 	}
 
-	p := &Prefix{Dir: filepath.Join(t.TempDir(), "prefix"), Install: install}
+	p := &Prefix{t: t, Dir: filepath.Join(t.TempDir(), "prefix"), Install: install}
 	boot := exec.CommandContext(t.Context(), install.Loader, "wineboot", "-i")
 	boot.Env = append(os.Environ(), //nolint:forbidigo // a test, which has no cli.Env
 		"WINEPREFIX="+p.Dir, "WINEDEBUG=-all", "DISPLAY=",
@@ -101,12 +102,20 @@ func (p *Prefix) Write(t *testing.T, name, content string) {
 	}
 }
 
+// longest is the most time for a program of a test. One that hangs is then the failure of its own test, and is named.
+const longest = 3 * time.Minute
+
 // Stop ends all that runs in the prefix and waits for its end.
 func (p *Prefix) Stop() {
+	ctx, done := context.WithTimeout(context.Background(), longest) // a test's context is over when it cleans up
+	defer done()
 	for _, arg := range []string{"-k", "-w"} {
-		cmd := exec.Command(p.Install.Server, arg)
+		cmd := exec.CommandContext(ctx, p.Install.Server, arg)
 		cmd.Env = p.Env()
 		_ = cmd.Run() // nothing may run
+		if ctx.Err() != nil {
+			p.t.Errorf("wineserver %s of %s does not end", arg, p.Dir)
+		}
 	}
 }
 
@@ -130,8 +139,11 @@ func (p *Prefix) Env() []string {
 	}
 }
 
-// Command returns a command line of Linux that runs a program of Windows on drive C:.
+// Command returns a command line of Linux that runs a program of Windows on drive C:. It is killed when it takes too
+// long.
 func (p *Prefix) Command(ctx context.Context, args ...string) *exec.Cmd {
+	ctx, done := context.WithTimeout(ctx, longest)
+	p.t.Cleanup(done)
 	cmd := exec.CommandContext(ctx, p.Install.Loader, args...)
 	cmd.Env = p.Env()
 	cmd.Dir = p.Path("")
