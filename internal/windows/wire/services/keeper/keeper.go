@@ -47,7 +47,7 @@ type System interface {
 	Ended(pid uint32) (<-chan struct{}, error)
 }
 
-// Run makes the service, starts it, and keeps it until ctx ends. A service that fails soon after its first start is an
+// Run makes the service, starts it, and keeps it until ctx ends. A service that fails before it has run for a while is an
 // error; later failures are the service control manager's to mend.
 func Run(ctx context.Context, m services.Manager, system System, o Options, out io.Writer) error {
 	if err := system.Watch(ctx); err != nil {
@@ -147,6 +147,9 @@ type keeper struct {
 	// ended is closed when the process has ended with which the service ran at the last look; nil: it did not run.
 	ended <-chan struct{}
 	asked time.Time
+	// since is when the service was first seen running. A busy machine may take long to start one, or to tell of its
+	// end, so the time from its start says nothing.
+	since time.Time
 }
 
 // openLog opens the service's log at its end.
@@ -203,7 +206,7 @@ func (k *keeper) keep(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 
-	begin, last := time.Now(), services.Status{}
+	last := services.Status{}
 	for {
 		if err := k.copyLog(); err != nil {
 			return err
@@ -215,10 +218,10 @@ func (k *keeper) keep(ctx context.Context) error {
 
 		// A run may begin and end between two looks: its exit code tells it from the one before.
 		if is.State != last.State || is.PID != last.PID || is.Exit != last.Exit {
-			last = is
-			if err := k.tell(is, begin); err != nil {
+			if err := k.tell(is, last); err != nil {
 				return err
 			}
+			last = is
 		}
 
 		select {
@@ -259,13 +262,20 @@ func (k *keeper) look(last services.Status) (services.Status, error) {
 	return is, nil
 }
 
-// tell says what has become of the service, which was started at a time. One that ends soon after that is an error.
-func (k *keeper) tell(is services.Status, begin time.Time) error {
+// tell says what has become of the service since the last look. It is an error if it ended before it had run for a
+// while: it is stopped, or the service control manager has started it again, as another process.
+func (k *keeper) tell(is, last services.Status) error {
+	if is.State == services.Running && k.since.IsZero() {
+		k.since = time.Now()
+	}
+	hasSettled := !k.since.IsZero() && time.Since(k.since) >= settled
+	again := is.PID != 0 && last.PID != 0 && is.PID != last.PID
+
 	state, said := "", "runs"
 	switch {
 	case is.State == services.Stopped && is.Exit == 0:
 		state, said = Stopped, "was stopped by hand"
-	case is.State == services.Stopped && time.Since(begin) < settled:
+	case !hasSettled && (is.State == services.Stopped || again):
 		return fmt.Errorf("service %s ended soon after its start, with code %d", k.Name, is.Exit)
 	case is.State == services.Stopped:
 		said = fmt.Sprintf("ended with code %d; the service control manager starts it again", is.Exit)

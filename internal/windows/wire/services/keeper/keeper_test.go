@@ -142,6 +142,39 @@ func TestRunTellsOfTheEnd(t *testing.T) {
 	}
 }
 
+// A service of a busy machine takes its time until it fails: it has not worked all the same.
+func TestRunTellsOfALateFailure(t *testing.T) {
+	starting := func(pid uint32) services.Status { return services.Status{State: services.StartPending, PID: pid} }
+	for name, then := range map[string]services.Status{
+		"stopped":       {State: services.Stopped, Exit: 5},
+		"started again": starting(9),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := starting(8)
+				service := &servicestest.Service{
+					Service: services.Service{Name: "kubelet", Status: services.Status{State: services.Stopped}},
+					Ends:    &is,
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				o, ended := options(t), make(chan error)
+				go func() {
+					m := &servicestest.Manager{Services: []*servicestest.Service{service}}
+					ended <- keeper.Run(ctx, m, system{}, o, io.Discard)
+				}()
+
+				time.Sleep(20 * time.Second)
+				synctest.Wait()
+				service.Status = then
+				if err := <-ended; err == nil || !strings.Contains(err.Error(), "ended soon after its start") {
+					t.Errorf("it says %v", err)
+				}
+			})
+		})
+	}
+}
+
 // A service that ends twice between two looks is told of by its second end: a person's stop after a failure is one.
 func TestRunTellsOfAStopSoonAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
