@@ -2,15 +2,20 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -34,10 +39,140 @@ func onlyAdds(have, want spec.Cluster) (bool, error) {
 // ErrNotGrown says that a cluster that was to have more nodes is as it was.
 var ErrNotGrown = errors.New("the cluster goes on without new nodes")
 
-// grow gives a cluster more nodes, or other external ones: its supervisor ends, and one with all nodes takes over what
-// is there. The API server does not answer meanwhile, which takes some seconds; pods go on. If a new node does not
-// start, the cluster is brought back as it was.
-func grow(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
+// grow gives a cluster more nodes, or other external ones. If a new node does not start, the cluster is as it was.
+func grow(ctx context.Context, o UpOptions, held *hold.Held, have, want spec.Cluster) error {
+	client := supervisor.NewClient(o.Paths.Socket())
+	_, statusErr := client.Status(ctx)
+	stands, err := standsStill(o.Paths, have, want)
+	if err != nil {
+		return err
+	}
+	if statusErr != nil || !stands {
+		return growAnew(ctx, o, have, want)
+	}
+
+	if err := o.supervised(ctx, held); err != nil { // what new nodes wait for is there
+		return err
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
+
+	answer := make(chan error, 1)
+	go func() { answer <- client.Grow(ctx, text) }()
+	err = follow(ctx, client, o, answer)
+	refusal, refused := errors.AsType[*unixsocket.StatusError](err)
+	switch {
+	case err == nil:
+		return nil
+	case refused && refusal.Code == http.StatusNotFound: // it is of an older version
+		return growAnew(ctx, o, have, want)
+	case !o.folder.isThere():
+		return fmt.Errorf("wait for the new nodes: %w", ErrTakenDown)
+	case ctx.Err() != nil:
+		return fmt.Errorf("wait for the new nodes: %w", ctx.Err())
+	case !locked(o.Paths):
+		return supervisorEnded(o.Paths)
+	}
+	return fmt.Errorf("%w: %w: %w", ErrNotGrown, ErrFailed, err)
+}
+
+// follow reports how it goes until the supervisor has answered.
+func follow(ctx context.Context, client *supervisor.Client, o UpOptions, answer <-chan error) error {
+	began := time.Now()
+	for {
+		select {
+		case err := <-answer:
+			return err
+		case <-time.After(proc.Pace(pollInterval, time.Since(began))):
+		}
+
+		if status, err := client.Status(ctx); err == nil {
+			o.Progress(Progress{Elapsed: time.Since(began), Units: status.Units})
+		}
+	}
+}
+
+// standsStill reports whether the network that everything stands on is the same for both: then nodes are added to what
+// runs.
+func standsStill(paths layout.Paths, have, want spec.Cluster) (bool, error) {
+	before, err := NewPlan(have, paths)
+	if err != nil {
+		return false, err
+	}
+	after, err := NewPlan(want, paths)
+	if err != nil {
+		return false, err
+	}
+	return before.Endpoint == after.Endpoint &&
+		slices.Equal(have.Networking.ExternalNodes, want.Networking.ExternalNodes), nil
+}
+
+// grower makes the cluster of this process's supervisor larger.
+type grower struct {
+	options SuperviseOptions
+	// power looks after nodes whose hosts can ask for their end.
+	power func(nodes []spec.Node)
+
+	// What follows is of the cluster as it is. The supervisor calls grow once at a time.
+	spec     spec.Cluster
+	composer *composer
+}
+
+// grow returns the units of nodes that a specification has besides, and writes it down.
+func (g *grower) grow(ctx context.Context, want []byte) (supervisor.Growth, error) {
+	var c spec.Cluster
+	if err := json.Unmarshal(want, &c); err != nil {
+		return supervisor.Growth{}, fmt.Errorf("read the larger cluster's specification: %w", err)
+	}
+	if err := c.Validate(); err != nil {
+		return supervisor.Growth{}, err
+	}
+	c = c.WithDefaults()
+	if adds, err := onlyAdds(g.spec, c); err != nil || !adds {
+		return supervisor.Growth{}, errors.Join(err, errors.New("another command has changed the cluster meanwhile"))
+	}
+
+	paths, log := g.options.Paths, g.options.Log
+	plan, err := NewPlan(c, paths)
+	if err != nil {
+		return supervisor.Growth{}, err
+	}
+	composer, units, err := g.composer.grown(plan)
+	if err != nil {
+		return supervisor.Growth{}, err
+	}
+
+	most, err := machineLimits(len(c.Nodes))
+	if err != nil {
+		return supervisor.Growth{}, err
+	}
+	if err := most.apply(paths, c.Nodes, log); err != nil {
+		return supervisor.Growth{}, err
+	}
+	weigh(ctx, paths, c.Nodes, log)
+
+	if err := paths.SaveSpec(c); err != nil { // whoever is killed now leaves a cluster that is to have them
+		return supervisor.Growth{}, err
+	}
+	added := c.Nodes[len(g.spec.Nodes):]
+	return supervisor.Growth{
+		Units: units,
+		Ended: func(ctx context.Context, err error) error {
+			if err != nil {
+				return errors.Join(paths.SaveSpec(g.spec), forget(ctx, paths, added))
+			}
+			g.spec, g.composer = c, composer
+			g.power(added)
+			return nil
+		},
+	}, nil
+}
+
+// growAnew is grow for a cluster whose network changes with it: its supervisor ends, and one with all nodes takes over
+// what is there. The API server does not answer meanwhile, which takes some seconds; pods go on.
+func growAnew(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 	if err := stopSupervisor(ctx, o.Paths); err != nil {
 		return err
 	}

@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -53,6 +56,91 @@ func TestOnlyAdds(t *testing.T) {
 			tt.want(&want)
 			if adds, err := onlyAdds(have, want); adds != tt.adds || err != nil {
 				t.Errorf("%v, %v, want %v", adds, err, tt.adds)
+			}
+		})
+	}
+}
+
+// TestGrown: to what runs come the new nodes' units, and those that know all nodes begin anew, on the same network.
+func TestGrown(t *testing.T) {
+	have := load(t, "nodes: [{windowsVersion: ltsc2022}, {os: linux}]")
+	before, err := NewPlan(have, testPaths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := compose(before, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const anew = "local-storage network-policy pod-routes volume-limits wine"
+	for _, tt := range []struct {
+		name string
+		node spec.Node
+		anew string
+	}{
+		{"of the same Windows", spec.Node{Name: "new", OS: spec.Windows, WindowsVersion: "ltsc2022"}, anew},
+		{"of another Windows", spec.Node{Name: "new", OS: spec.Windows, WindowsVersion: "ltsc2019"}, "bootstrap " + anew},
+		{"of Linux", spec.Node{Name: "new", OS: spec.Linux}, anew},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := have
+			want.Nodes = append(slices.Clone(have.Nodes), tt.node)
+			after, err := NewPlan(want, testPaths)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, more, err := c.grown(after)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var again []string
+			ofNew := 0
+			for _, u := range more {
+				switch u.ID().Node {
+				case "new":
+					ofNew++
+				case "":
+					again = append(again, u.ID().String())
+				default:
+					t.Errorf("%s begins anew", u.ID())
+				}
+			}
+
+			slices.Sort(again)
+			if got := strings.Join(again, " "); got != tt.anew || ofNew < 5 {
+				t.Errorf("anew begin %q, want %q; and %d units of the new node", got, tt.anew, ofNew)
+			}
+			if g.underlay != c.underlay {
+				t.Error("it stands on another network")
+			}
+			if _, err := component.Order(g.units); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestStandsStill: nodes that need another network below all are not added to what runs.
+func TestStandsStill(t *testing.T) {
+	have := load(t, "nodes: [{windowsVersion: ltsc2022}]")
+	for name, tt := range map[string]struct {
+		change func(c *spec.Cluster)
+		want   bool
+	}{
+		"a node":         {func(c *spec.Cluster) { c.Nodes = append(c.Nodes, spec.Node{Name: "n", OS: spec.Linux}) }, true},
+		"external nodes": {func(c *spec.Cluster) { c.Networking.ExternalNodes = []string{"192.0.2.7"} }, false},
+		"the first bare Linux host, with an address for its control plane": {func(c *spec.Cluster) {
+			c.Nodes = append(c.Nodes, spec.Node{Name: "n", OS: spec.Linux, Bare: true})
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := have
+			want.Nodes = slices.Clone(have.Nodes)
+			tt.change(&want)
+			if got, err := standsStill(testPaths, have, want); err != nil || got != tt.want {
+				t.Errorf("%v, %v, want %v", got, err, tt.want)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func (c *composer) hosts() error {
 	}
 
 	layer := winnode.NewSystemLayer(c.wineOptions())
-	c.add(layer)
+	c.addOfNodes(layer)
 	for _, h := range c.Hosts {
 		network := &parts.HostNetwork{
 			Underlay: c.underlay,

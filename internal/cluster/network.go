@@ -114,7 +114,11 @@ const NetworkMended = "NetworkMended"
 // machine.
 func (c *composer) tellMended(ctx context.Context, what []string) error {
 	var errs []error
-	for _, name := range c.Spec.NodeNames() {
+	now, err := c.Paths.LoadSpec() // there may be more nodes since
+	if err != nil {
+		return err
+	}
+	for _, name := range now.NodeNames() {
 		client, err := c.clientOf(name)
 		if err != nil {
 			return err
@@ -177,7 +181,7 @@ func (c *composer) routes() error {
 	}
 
 	routes.Known = c.underlay.KeepExternalRoutes
-	c.add(routes, c.access.machine...)
+	c.addOfNodes(routes, c.access.machine...)
 	if c.Spec.SeveralMachines() {
 		peers := &parts.Peers{
 			Client:   c.access.client,

@@ -48,7 +48,7 @@ func (c *composer) policies() error {
 		add(h.Name, linuxnode.PolicySocket(c.Paths.NodeRun(h.Name)), "host")
 	}
 
-	c.add(policyEnforcer{enforcer.New(enforcer.Config{
+	c.addOfNodes(policyEnforcer{enforcer.New(enforcer.Config{
 		Client: c.access.client,
 		Nodes:  nodes,
 		Log:    c.log,

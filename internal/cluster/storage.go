@@ -38,7 +38,7 @@ func (c *composer) storage() error {
 		config.Elsewhere = c.volumesElsewhere
 	}
 	provisioner := &parts.LocalStorage{Controller: localstorage.New(config), Client: client}
-	c.add(provisioner, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
+	c.addOfNodes(provisioner, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 	return nil
 }
 

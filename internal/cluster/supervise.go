@@ -154,23 +154,34 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 		o.Log.Info("ended a process that an earlier supervisor left", "pid", l.PID, "args", l.Args)
 	}
 
-	units, err := Units(plan, o.Log)
+	parts, err := compose(plan, o.Log)
 	if err != nil {
 		return err
 	}
 
 	watching, stopWatching := context.WithCancel(ctx)
 	var watched sync.WaitGroup
-	watched.Go(func() { watchPower(watching, o.Paths, c.Nodes, o.Log) })
+	power := func(nodes []spec.Node) {
+		watched.Go(func() { watchPower(watching, o.Paths, nodes, o.Log) })
+	}
+	power(c.Nodes)
 	watched.Go(func() { serveView(watching, o) })
 	watched.Go(func() { memtrim.AfterStart(watching, o.Log) })
 	defer watched.Wait()
 	defer stopWatching()
+	more := &grower{
+		options:  o,
+		spec:     c,
+		composer: parts,
+		power:    power,
+	}
+
 	return supervisor.Run(ctx, supervisor.Config{
 		Socket:     o.Paths.Socket(),
-		Units:      units,
+		Units:      parts.units,
 		Log:        o.Log,
 		Level:      o.Level,
+		Grow:       more.grow,
 		StartLimit: o.StartLimit,
 	})
 }

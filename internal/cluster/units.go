@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"log/slog"
+	"slices"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/cluster/parts"
@@ -9,6 +10,7 @@ import (
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // composer puts the units of one plan together.
@@ -21,6 +23,8 @@ type composer struct {
 	units    []component.Unit
 	// ownAddresses protects the machine's addresses, on the machine with the control plane.
 	ownAddresses *parts.OwnAddresses
+	// ofNodes are the units that know all of the machine's nodes: they begin anew when there are more.
+	ofNodes []component.ID
 }
 
 // access is how the machine's nodes, and what the machine does for them, reach the API.
@@ -40,6 +44,15 @@ type access struct {
 
 // Units returns the parts of a cluster, which write to log. Their After says in which order they start.
 func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
+	c, err := compose(p, log)
+	if err != nil {
+		return nil, err
+	}
+	return c.units, nil
+}
+
+// compose puts the parts of a cluster together.
+func compose(p Plan, log *slog.Logger) (*composer, error) {
 	u, err := newUnderlay(p)
 	if err != nil {
 		return nil, err
@@ -50,7 +63,41 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 		log:      log,
 		underlay: u,
 	}
+	return c, c.compose()
+}
 
+// grown puts the parts of the same cluster with more nodes together, on the network that there is. It returns those
+// that are new, and those that begin anew. No part that there is is missing then.
+func (c *composer) grown(p Plan) (g *composer, more []component.Unit, err error) {
+	g = &composer{
+		Plan:     p,
+		log:      c.log,
+		underlay: c.underlay,
+	}
+	if err := g.compose(); err != nil {
+		return nil, nil, err
+	}
+
+	there := map[component.ID]bool{}
+	for _, u := range c.units {
+		there[u.ID()] = true
+	}
+	anew := slices.Clone(g.ofNodes)
+	sameBuild := func(a, b winver.Build) bool { return a.Name == b.Name }
+	if !slices.EqualFunc(c.wineOptions().Builds, g.wineOptions().Builds, sameBuild) {
+		anew = append(anew, component.Sole(controlplane.Bootstrap)) // a RuntimeClass for each build
+	}
+
+	for _, u := range g.units {
+		if !there[u.ID()] || slices.Contains(anew, u.ID()) {
+			more = append(more, u)
+		}
+	}
+	return g, more, nil
+}
+
+// compose adds all units.
+func (c *composer) compose() error {
 	const (
 		always   = 1 << iota
 		original // the machine that has the control plane
@@ -61,9 +108,9 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 
 	where := always | nodes | original
 	switch {
-	case p.Spec.Join != nil:
+	case c.Spec.Join != nil:
 		where = always | nodes | joined
-	case p.Spec.Docker != nil:
+	case c.Spec.Docker != nil:
 		where = always | docker
 	}
 
@@ -91,13 +138,19 @@ func Units(p Plan, log *slog.Logger) ([]component.Unit, error) {
 			continue
 		}
 		if err := step.add(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 
-	return c.units, nil
+	return nil
 }
 
 func (c *composer) add(part component.Component, after ...component.ID) {
 	c.units = append(c.units, component.Unit{Component: part, After: after})
+}
+
+// addOfNodes adds a unit that knows all of the machine's nodes, and can end and begin while the cluster is up.
+func (c *composer) addOfNodes(part component.Component, after ...component.ID) {
+	c.add(part, after...)
+	c.ofNodes = append(c.ofNodes, part.ID())
 }

@@ -147,7 +147,7 @@ func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error
 		return c, err
 	}
 	if have != nil {
-		return c, grow(ctx, o, *have, c)
+		return c, grow(ctx, o, held, *have, c)
 	}
 	return c, o.supervised(ctx, held)
 }
@@ -354,8 +354,7 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-c
 				return errors.Join(fmt.Errorf("%w: %s", ErrFailed, status.Error), stopErr)
 			}
 		} else if ctx.Err() == nil && (ended == nil || isClosed(ended)) && !locked(o.Paths) {
-			return fmt.Errorf("%w: the supervisor ended: see %s", ErrFailed,
-				filepath.Join(o.Paths.Logs(), "supervisor.log"))
+			return supervisorEnded(o.Paths)
 		}
 
 		select {
@@ -364,6 +363,11 @@ func wait(ctx context.Context, client *supervisor.Client, o UpOptions, ended <-c
 		case <-time.After(proc.Pace(pollInterval, time.Since(started))):
 		}
 	}
+}
+
+// supervisorEnded says that a supervisor has ended by itself.
+func supervisorEnded(paths layout.Paths) error {
+	return fmt.Errorf("%w: the supervisor ended: see %s", ErrFailed, filepath.Join(paths.Logs(), "supervisor.log"))
 }
 
 // stopFailed stops the supervisor of that process id, unless another command has put another in its place.

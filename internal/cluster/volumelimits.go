@@ -24,7 +24,7 @@ func (c *composer) volumeLimits() error {
 		})
 	}
 	if len(nodes) > 0 {
-		c.add(limitsUnit{&volumelimits.Limits{
+		c.addOfNodes(limitsUnit{&volumelimits.Limits{
 			Nodes:    nodes,
 			Bound:    emptydirs.DefaultBound(),
 			Patience: volumelimits.DefaultPatience,

@@ -123,7 +123,12 @@ func (c *Client) Call(ctx context.Context, method, path string, v any) error {
 // Open sends a request without a body and returns the answer as soon as it begins. The timeout does not bound it. The
 // caller closes the body.
 func (c *Client) Open(ctx context.Context, method, path string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://socket"+path, nil)
+	return c.Send(ctx, method, path, nil)
+}
+
+// Send is Open for a request with a body, unless that is nil.
+func (c *Client) Send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://socket"+path, body)
 	if err != nil {
 		return nil, err
 	}

@@ -38,10 +38,10 @@ const rollbackTimeout = 30 * time.Second
 // from any goroutine, but Start and Stop each run alone: a Stop that comes during a Start waits for it, so cancel the
 // Start's context first.
 type Manager struct {
-	units  []Unit
 	notify func(Event)
 
-	life sync.Mutex // held by Start and Stop
+	life  sync.Mutex // held by what starts or stops units
+	units []Unit     // guarded by life
 
 	mu    sync.Mutex // guards state and calls to notify
 	state map[ID]State

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 
@@ -104,8 +105,11 @@ func (c *Client) StopUnits(ctx context.Context, units []component.ID) error {
 // escaped returns a unit's place in a request's path.
 func escaped(unit component.ID) string { return (&url.URL{Path: unit.String()}).EscapedPath() }
 
-func (c *Client) change(ctx context.Context, path string) error {
-	resp, err := c.socket.Open(ctx, http.MethodPost, path)
+func (c *Client) change(ctx context.Context, path string) error { return c.changeBy(ctx, path, nil) }
+
+// changeBy is change with a body.
+func (c *Client) changeBy(ctx context.Context, path string, body io.Reader) error {
+	resp, err := c.socket.Send(ctx, http.MethodPost, path, body)
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,10 @@ type mended struct {
 // mend has the units look at once whether somebody has changed what they look after.
 func (s *server) mend(w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithoutCancel(r.Context()) // a client that goes away leaves nothing half mended
-	status := s.now()
+	status, units := s.nowOf()
 	answer := mended{What: []string{}}
 	var errs []error
-	for i, u := range s.cfg.Units {
+	for i, u := range units {
 		m, ok := u.Component.(mender)
 		if !ok || status.Units[i].State != component.Ready {
 			continue

@@ -13,13 +13,13 @@ import (
 func (s *server) pause(w http.ResponseWriter, r *http.Request) {
 	text := r.PathValue("unit")
 	id, err := component.ParseID(text)
-	i, ok := s.index[id]
+	u, ok := s.of(id)
 	if err != nil || !ok {
 		http.Error(w, fmt.Sprintf("there is no unit %q", text), http.StatusNotFound)
 		return
 	}
 
-	p, ok := s.cfg.Units[i].Component.(pauser)
+	p, ok := u.Component.(pauser)
 	if !ok {
 		http.Error(w, fmt.Sprintf("unit %q is no process", id), http.StatusConflict)
 		return

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -104,6 +105,9 @@ type Config struct {
 	Level *logging.Dial
 	// ProbeTimeout is how long a unit may take to say whether it works, 8 s by default.
 	ProbeTimeout time.Duration
+	// Grow composes what a cluster that is up gets besides; nil: it gets nothing. It is called while nothing else is
+	// started or stopped for a larger cluster.
+	Grow func(ctx context.Context, want []byte) (Growth, error)
 	// StartLimit is how long each unit may take to start once the units it waits for are ready; 5 minutes by default.
 	StartLimit time.Duration
 }
@@ -132,9 +136,12 @@ type server struct {
 	// stopping is closed when the units are to be stopped.
 	stopping <-chan struct{}
 	manager  *component.Manager
-	mu       sync.Mutex
-	status   Status
-	index    map[component.ID]int
+	growing  sync.Mutex // held while the cluster becomes larger
+
+	mu     sync.Mutex // guards what follows
+	status Status
+	units  []component.Unit // in the order of status
+	index  map[component.ID]int
 }
 
 // Run starts the units, serves until ctx ends or somebody asks to stop, then stops the units in reverse order. If a
@@ -160,21 +167,8 @@ func Run(ctx context.Context, cfg Config) error {
 		},
 	}
 
-	for i, u := range cfg.Units {
-		s.index[u.ID()] = i
-		s.status.Units = append(s.status.Units, UnitStatus{
-			ID:    u.ID(),
-			State: component.Waiting,
-			After: u.After,
-		})
-	}
-
-	units := make([]component.Unit, len(cfg.Units))
-	for i, u := range cfg.Units {
-		units[i] = component.Unit{Component: bounded{u.Component, cmp.Or(cfg.StartLimit, startLimit)}, After: u.After}
-	}
-
-	manager, err := component.NewManager(units, s.onEvent)
+	s.know(cfg.Units)
+	manager, err := component.NewManager(s.bounded(cfg.Units), s.onEvent)
 	if err != nil {
 		return err
 	}
@@ -205,6 +199,26 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 
 	return err
+}
+
+// bounded returns units whose starts have a limit.
+func (s *server) bounded(units []component.Unit) []component.Unit {
+	all := make([]component.Unit, len(units))
+	for i, u := range units {
+		all[i] = component.Unit{Component: bounded{u.Component, cmp.Or(s.cfg.StartLimit, startLimit)}, After: u.After}
+	}
+	return all
+}
+
+// of returns the unit of an ID.
+func (s *server) of(id component.ID) (u component.Unit, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.index[id]
+	if !ok {
+		return u, false
+	}
+	return s.units[i], true
 }
 
 func (s *server) onEvent(e component.Event) {
@@ -241,12 +255,18 @@ func (s *server) setPhase(phase string, err error) {
 
 // now returns the status, with the present state of the units that are processes.
 func (s *server) now() Status {
+	status, _ := s.nowOf()
+	return status
+}
+
+// nowOf is now, with the units in the same order.
+func (s *server) nowOf() (Status, []component.Unit) {
 	s.mu.Lock()
-	status := s.status
-	status.Units = append([]UnitStatus(nil), s.status.Units...)
+	status, units := s.status, s.units
+	status.Units = slices.Clone(s.status.Units)
 	s.mu.Unlock()
 	status.LogLevel = s.cfg.Level.Now()
-	for i, u := range s.cfg.Units {
+	for i, u := range units {
 		if d, ok := u.Component.(component.Describer); ok && status.Units[i].State == component.Ready {
 			status.Units[i].Note = d.Describe()
 		}
@@ -270,17 +290,17 @@ func (s *server) now() Status {
 		}
 	}
 
-	return status
+	return status, units
 }
 
 // probed returns the status of now, after asking each ready unit whether it works.
 func (s *server) probed(ctx context.Context) Status {
-	status := s.now()
+	status, units := s.nowOf()
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProbeTimeout)
 	defer cancel()
 
-	answers := make([]chan error, len(s.cfg.Units))
-	for i, u := range s.cfg.Units {
+	answers := make([]chan error, len(units))
+	for i, u := range units {
 		p, ok := u.Component.(component.Prober)
 		if !ok || status.Units[i].State != component.Ready {
 			continue
@@ -340,6 +360,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/restart/{unit...}", s.change(s.restart))
 	mux.HandleFunc("PUT /v1/log/{level}", s.setLevel)
 	mux.HandleFunc("POST /v1/mend", s.mend)
+	mux.HandleFunc("POST /v1/grow", s.change(s.grow))
 	mux.HandleFunc("POST /v1/units/start", s.change(s.startUnits))
 	mux.HandleFunc("POST /v1/units/stop", s.change(s.stopUnits))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
