@@ -30,6 +30,8 @@ type Network interface {
 	// Faults says what is missing, and Mend makes it again and says what it was.
 	Faults(ctx context.Context) ([]string, error)
 	Mend(ctx context.Context) ([]string, error)
+	// Note says what is to be known of it while nothing is missing, "" if there is nothing.
+	Note() string
 }
 
 // Fabric is the component of the network that control plane and nodes stand on. While it is up, it makes again what
@@ -122,14 +124,18 @@ func (f *Fabric) Repairs() int {
 	return f.repairs
 }
 
-// Describe says what was mended last.
+// Describe says what was mended last, and what is to be known of the network.
 func (f *Fabric) Describe() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.repairs == 0 {
-		return ""
+	var said []string
+	if f.repairs > 0 {
+		said = append(said, fmt.Sprintf("mended at %s: %s", f.last.Format(time.TimeOnly), f.what))
 	}
-	return fmt.Sprintf("mended at %s: %s", f.last.Format(time.TimeOnly), f.what)
+	if note := f.Network.Note(); note != "" {
+		said = append(said, note)
+	}
+	return strings.Join(said, "; ")
 }
 
 // Probe implements component.Prober: it says what is missing now, or cannot be mended.

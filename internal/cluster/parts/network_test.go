@@ -32,6 +32,8 @@ func (n *fakeNetwork) Watch(ctx context.Context, look func(), _ func(error)) {
 	}
 }
 
+func (n *fakeNetwork) Note() string { return "" }
+
 func (n *fakeNetwork) Faults(context.Context) ([]string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

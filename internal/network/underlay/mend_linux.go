@@ -274,12 +274,17 @@ func (u *Underlay) routeFaults(context.Context) (found []string, err error) {
 		for path, link := range map[string]string{u.FabricNetns(): bridgeName, u.cfg.MachineNetns: u.cfg.Link} {
 			err := netns.Netlink(path, func(h *netlink.Handle) error {
 				have, err := routesOf(h, link, protocol)
-				for _, r := range all {
-					if err == nil && !slices.Contains(have, r) {
+				if err != nil {
+					return ignoreGone(err)
+				}
+
+				want, err := u.notTaken(h, path, protocol, all)
+				for _, r := range want {
+					if !slices.Contains(have, r) {
 						found = append(found, fmt.Sprintf("the route to %s was gone", r.CIDR))
 					}
 				}
-				return ignoreGone(err)
+				return err
 			})
 			if err != nil {
 				return nil, err

@@ -142,6 +142,52 @@ func routesOf(h *netlink.Handle, linkName string, protocol netlink.RouteProtocol
 	return routes, nil
 }
 
+// taken returns the destinations to which another cluster's route of this kind leads, of the machine's namespace.
+// Clusters with one subnet of pods can live side by side, each in namespaces of its own. Of the machine's routes each is
+// the cluster's that was first; else both would take it from each other without end.
+func (u *Underlay) taken(h *netlink.Handle, protocol netlink.RouteProtocol) (map[netip.Prefix]bool, error) {
+	all, listErr := map[netip.Prefix]bool{}, error(nil)
+	err := u.others(h, func(l netlink.Link, _ switches, _ string) bool {
+		var routes []Route
+		routes, listErr = routesOf(h, l.Attrs().Name, protocol)
+		if isNotFound(listErr) {
+			listErr = nil // the cluster has gone meanwhile
+		}
+		for _, r := range routes {
+			all[r.CIDR] = true
+		}
+		return listErr == nil
+	})
+	return all, errors.Join(err, listErr)
+}
+
+// notTaken leaves out the routes that another cluster on the machine has, in the machine's namespace.
+func (u *Underlay) notTaken(h *netlink.Handle, path string, protocol netlink.RouteProtocol, want []Route) ([]Route, error) {
+	if path != u.cfg.MachineNetns {
+		return want, nil
+	}
+
+	taken, err := u.taken(h, protocol)
+	if err != nil {
+		return nil, err
+	}
+	mine := slices.DeleteFunc(slices.Clone(want), func(r Route) bool { return taken[r.CIDR] })
+	if protocol == podProtocol {
+		u.elsewhere.Store(int64(len(want) - len(mine)))
+	}
+	return mine, nil
+}
+
+// Note says what is to be known of a network that is whole, "" if there is nothing.
+func (u *Underlay) Note() string {
+	n := u.elsewhere.Load()
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("another cluster on this machine has the same podSubnet, so that the machine itself does not reach "+
+		"the pods of %d node(s) here; inside the cluster all is as usual, and another networking.podSubnet ends it", n)
+}
+
 // syncRoutes makes these the routes of one kind of the link in the namespace at path. A route to an address of the
 // link's own is left out: a node does not route its own pods away.
 func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProtocol, want []Route) error {
@@ -160,7 +206,11 @@ func (u *Underlay) syncRoutes(path, linkName string, protocol netlink.RouteProto
 			return err
 		}
 
-		want := slices.DeleteFunc(slices.Clone(want), func(r Route) bool {
+		want, err := u.notTaken(h, path, protocol, want)
+		if err != nil {
+			return err
+		}
+		want = slices.DeleteFunc(slices.Clone(want), func(r Route) bool {
 			return slices.ContainsFunc(own, func(a netlink.Addr) bool { return a.IP.Equal(r.Via.AsSlice()) })
 		})
 		var errs []error

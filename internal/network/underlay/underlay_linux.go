@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -92,6 +93,8 @@ type Underlay struct {
 	tables map[knftables.Family]string
 	// machines are the other machines that the underlay spans.
 	machines []netip.Addr
+	// elsewhere is to how many ranges of pods the machine's routes lead into another cluster.
+	elsewhere atomic.Int64
 }
 
 // New checks the configuration and fills its defaults; it touches nothing.
