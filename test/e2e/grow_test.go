@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // grow gives the cluster that is up more nodes: one whose kubelet does not start, and one that does. The containers
-// that run go on in both cases.
+// that run go on in both cases, and so does all else: the control plane and the other nodes' kubelets are the processes
+// that they were.
 func (f fixture) grow(t *testing.T) {
 	testrun.Once(t, testrun.Follows)
 	kubectl := func(args ...string) string {
@@ -40,6 +42,16 @@ func (f fixture) grow(t *testing.T) {
 	f.apply(t, survivors)
 	f.running(t)
 	before := f.containers(t)
+	running := f.matching(`/(kube-apiserver|etcd|kubelet\.exe|kubelet) `)
+	processes := running(t)
+	slices.Sort(processes)
+	goOn := func() {
+		t.Helper()
+		now := running(t)
+		if gone := slices.DeleteFunc(slices.Clone(processes), func(pid int) bool { return slices.Contains(now, pid) }); len(gone) > 0 {
+			t.Errorf("processes of the control plane or of kubelets have ended: %v of %v", gone, processes)
+		}
+	}
 
 	// kubelet.exe does not enforce what pods may have together, and says so.
 	out, err := up("- kubeletConfiguration: {enforceNodeAllocatable: [pods]}\n")
@@ -56,9 +68,11 @@ func (f fixture) grow(t *testing.T) {
 		t.Errorf("nodes: %s", out)
 	}
 
+	goOn()
 	if out, err := up("- os: linux\n"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	goOn()
 	f.healthy(t)
 	if now := f.containers(t); now != before {
 		t.Errorf("containers before:\n%s\nand now:\n%s", before, now)

@@ -98,8 +98,8 @@ func (a *Commands) Up() *cobra.Command {
 		Long: `Brings up the cluster that cluster.yaml (-f) or --windows-version describes, waits until its nodes are Ready, and adds a
 context to your kubeconfig. Without either, it brings back the cluster of the data folder, or makes one with a Linux
 node and two Windows Server 2025 nodes. It is safe to repeat: after a crash or a reboot it brings back what is gone.
-If the cluster is there and the file, or --windows-version, has further nodes at the end, they are added: pods go on,
-and the API server is away for some seconds.
+If the cluster is there and the file, or --windows-version, has further nodes at the end, they are added, while pods,
+control plane and the other nodes go on.
 
 With --bundle the cluster has Kubernetes' programs of your own` + bringup.BundleForm +
 			` The control plane has their version, unless another is named; nodes
