@@ -63,19 +63,26 @@ func grow(ctx context.Context, o UpOptions, held *hold.Held, have, want spec.Clu
 	go func() { answer <- client.Grow(ctx, text) }()
 	err = follow(ctx, client, o, answer)
 	refusal, refused := errors.AsType[*unixsocket.StatusError](err)
+	_, answered := errors.AsType[*supervisor.UnitsError](err)
 	switch {
 	case err == nil:
 		return nil
 	case refused && refusal.Code == http.StatusNotFound: // it is of an older version
 		return growAnew(ctx, o, have, want)
-	case !o.folder.isThere():
-		return fmt.Errorf("wait for the new nodes: %w", ErrTakenDown)
 	case ctx.Err() != nil:
 		return fmt.Errorf("wait for the new nodes: %w", ctx.Err())
-	case !locked(o.Paths):
+	case !answered: // it has ended: whoever starts it again starts the new nodes too
 		return supervisorEnded(o.Paths)
+	case stopping(ctx, client):
+		return fmt.Errorf("wait for the new nodes: %w", ErrTakenDown)
 	}
 	return fmt.Errorf("%w: %w: %w", ErrNotGrown, ErrFailed, err)
+}
+
+// stopping reports whether a supervisor ends, or has ended.
+func stopping(ctx context.Context, client *supervisor.Client) bool {
+	status, err := client.Status(ctx)
+	return err != nil || status.Phase == supervisor.PhaseStopping
 }
 
 // follow reports how it goes until the supervisor has answered.

@@ -23,7 +23,8 @@ const killedYAML = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-killed
 networking: {underlaySubnet: 10.221.0.0/24, podSubnet: 10.71.0.0/16, serviceSubnet: 10.171.0.0/16}
-nodes: [{windowsVersion: ltsc2022}]
+nodes:
+- {windowsVersion: ltsc2022}
 `
 
 // TestKilledUp kills a new cluster's up and its supervisor (SIGKILL) at several moments: nothing goes on by itself that
@@ -58,6 +59,19 @@ func TestKilledUp(t *testing.T) {
 	f.killUp(t, file, "wineboot")
 	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
 		t.Errorf("after a kill: mullion up: %v\n%s", err, out)
+	}
+
+	// While a node is added to the cluster that is up, the same: the next up has it.
+	if err := os.WriteFile(file, []byte(killedYAML+"- {name: killed-later, os: linux}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.killUp(t, file, "killed-later")
+	if out, err := f.mullion(t.Context(), t, "up"); err != nil {
+		t.Errorf("after a kill while a node was added: mullion up: %v\n%s", err, out)
+	}
+	f.healthy(t)
+	if out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o", "name"); err != nil || !strings.Contains(out, "killed-later") {
+		t.Errorf("nodes: %v\n%s", err, out)
 	}
 }
 

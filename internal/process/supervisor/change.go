@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -119,7 +118,12 @@ func (c *Client) changeBy(ctx context.Context, path string, body io.Reader) erro
 		return fmt.Errorf("read the supervisor's answer: %w", err)
 	}
 	if answer.Error != "" {
-		return errors.New(answer.Error)
+		return &UnitsError{answer.Error}
 	}
 	return nil
 }
+
+// UnitsError says that a supervisor has carried out a request to start or stop units, and why they are not as was asked.
+type UnitsError struct{ Why string }
+
+func (e *UnitsError) Error() string { return e.Why }
