@@ -11,7 +11,8 @@ import (
 
 // InterfaceStats counts the traffic of one of a pod's interfaces since it was connected.
 type InterfaceStats struct {
-	Name                 string // of the HNS endpoint
+	// Name and Endpoint are the name and the GUID of the HNS endpoint.
+	Name, Endpoint       string
 	RxBytes, TxBytes     uint64
 	RxDropped, TxDropped uint64
 }
@@ -37,6 +38,7 @@ func (n *Network) Stats(ctx context.Context, pod Pod) ([]InterfaceStats, error) 
 
 		all = append(all, InterfaceStats{
 			Name:      e.Name,
+			Endpoint:  id,
 			RxBytes:   s.BytesReceived,
 			TxBytes:   s.BytesSent,
 			RxDropped: s.DroppedPacketsIncoming,

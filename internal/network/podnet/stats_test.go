@@ -28,12 +28,13 @@ func TestStats(t *testing.T) {
 	}
 
 	got, err := n.Stats(t.Context(), podA())
-	if err != nil || len(got) != 1 || got[0].Name == "" {
+	if err != nil || len(got) != 1 || got[0].Name == "" || got[0].Endpoint == "" {
 		t.Fatal(got, err)
 	}
 
 	want := []podnet.InterfaceStats{{
 		Name:      got[0].Name,
+		Endpoint:  got[0].Endpoint,
 		RxBytes:   1,
 		TxBytes:   2,
 		RxDropped: 3,

@@ -55,6 +55,16 @@ func (s *Server) ComputeUsage(ctx context.Context, id string) (engine.Usage, err
 	return usage, nil
 }
 
+// ComputeTraffic counts what went through the network interfaces of one of the ComputeSystems. They are the sandbox's:
+// a container and a virtual machine have none of their own.
+func (s *Server) ComputeTraffic(ctx context.Context, id string) NetworkStats {
+	sb, err := s.sandboxes.Get(id)
+	if err != nil {
+		return NetworkStats{}
+	}
+	return s.traffic(ctx, sb)
+}
+
 // JobObject returns the limits of the job object that Windows has for one of the ComputeSystems. A sandbox, which has
 // no process here, has none.
 func (s *Server) JobObject(id string) (jobobject.Limits, error) {

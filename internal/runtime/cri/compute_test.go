@@ -47,6 +47,13 @@ func TestComputeSystems(t *testing.T) {
 		t.Errorf("usage of the sandbox: %+v, %v", got, err)
 	}
 
+	if got := n.Server.ComputeTraffic(t.Context(), pod).Interfaces; len(got) != 2 || got[0].RxBytes != 11 {
+		t.Errorf("traffic of the sandbox: %+v", got)
+	}
+	if got := n.Server.ComputeTraffic(t.Context(), app); !got.At.IsZero() || got.Interfaces != nil {
+		t.Errorf("traffic of a container, which has the sandbox's: %+v", got)
+	}
+
 	if _, err := n.Server.ComputeUsage(t.Context(), ended); err == nil {
 		t.Error("the usage of a container that has ended")
 	}

@@ -262,7 +262,8 @@ type NetworkStats struct {
 
 // InterfaceStats counts the traffic of one interface; the first of a pod is the default one.
 type InterfaceStats struct {
-	Name                 string
+	// Name and Endpoint are the name and the GUID of the HNS endpoint.
+	Name, Endpoint       string
 	RxBytes, TxBytes     uint64
 	RxDropped, TxDropped uint64
 }

@@ -106,14 +106,23 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 // errNoEndpoint says that a pod has no endpoint of its own.
 var errNoEndpoint = errors.New("the pod has no endpoint of its own")
 
-func (s *Server) networkUsage(ctx context.Context, sb store.Sandbox) *runtimeapi.WindowsNetworkUsage {
+// traffic counts what went through a pod's interfaces. It has no time where there are none, or they cannot be counted at
+// the moment.
+func (s *Server) traffic(ctx context.Context, sb store.Sandbox) NetworkStats {
 	stats, err := s.kindOf(sb.ID).network().Stats(ctx, podOf(sb))
-	if errors.Is(err, errNoEndpoint) {
-		return nil // as containerd
+	if err == nil {
+		return stats
 	}
-	if err != nil {
+	if !errors.Is(err, errNoEndpoint) {
 		s.log.Debug("network of pod not measured", "sandbox", sb.ID, "error", err)
-		return nil
+	}
+	return NetworkStats{}
+}
+
+func (s *Server) networkUsage(ctx context.Context, sb store.Sandbox) *runtimeapi.WindowsNetworkUsage {
+	stats := s.traffic(ctx, sb)
+	if stats.At.IsZero() {
+		return nil // as containerd
 	}
 
 	usage := &runtimeapi.WindowsNetworkUsage{Timestamp: stats.At.UnixNano()}

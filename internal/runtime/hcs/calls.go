@@ -242,7 +242,7 @@ func versionOneCalls() []Call {
 		{Name: "HcsOpenComputeSystem", Level: partly, Note: noteVersion1By},
 		{Name: "HcsCloseComputeSystem", Level: full},
 		{Name: "HcsEnumerateComputeSystems", Level: partly, Note: noteVersion1 + ", with the containers of pods"},
-		{Name: "HcsGetComputeSystemProperties", Level: partly, Note: "the state, the owner, ProcessList (not of the containers of pods), and Statistics without the peak of memory"},
+		{Name: "HcsGetComputeSystemProperties", Level: partly, Note: "the state, the owner, ProcessList (not of the containers of pods), and Statistics without the peak of memory and, but for pods' sandboxes, Network"},
 		{Name: "HcsStartComputeSystem", Level: full},
 		{Name: "HcsShutdownComputeSystem", Level: full},
 		{Name: "HcsTerminateComputeSystem", Level: full},

@@ -42,6 +42,7 @@ const (
 type Source interface {
 	ComputeSystems() []cri.ComputeSystem
 	ComputeUsage(ctx context.Context, id string) (engine.Usage, error)
+	ComputeTraffic(ctx context.Context, id string) cri.NetworkStats
 	JobObject(id string) (jobobject.Limits, error)
 }
 
@@ -86,6 +87,17 @@ type statistics struct {
 	Memory             memory
 	Processor          processor
 	Storage            storage
+	// Network is that of a pod's sandbox. What programs have made has none of it.
+	Network []networkInterface `json:",omitempty"`
+}
+
+// networkInterface counts bytes since the container was connected, and dropped packets.
+type networkInterface struct {
+	EndpointID             string `json:"EndpointId"`
+	BytesReceived          uint64
+	BytesSent              uint64
+	DroppedPacketsIncoming uint64
+	DroppedPacketsOutgoing uint64
 }
 
 type memory struct {
@@ -195,9 +207,24 @@ func show(ctx context.Context, source Source, id, document string) (string, erro
 			return "", wire.Errorf(NotFound, "%v", err) // it has ended meanwhile
 		}
 		p.Statistics = statisticsOf(all[at], usage)
+		p.Statistics.Network = networkOf(source.ComputeTraffic(ctx, id))
 	}
 
 	return encode(p)
+}
+
+func networkOf(n cri.NetworkStats) []networkInterface {
+	var all []networkInterface
+	for _, i := range n.Interfaces {
+		all = append(all, networkInterface{
+			EndpointID:             i.Endpoint,
+			BytesReceived:          i.RxBytes,
+			BytesSent:              i.TxBytes,
+			DroppedPacketsIncoming: i.RxDropped,
+			DroppedPacketsOutgoing: i.TxDropped,
+		})
+	}
+	return all
 }
 
 func statisticsOf(s cri.ComputeSystem, u engine.Usage) *statistics {

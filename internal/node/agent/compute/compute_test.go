@@ -42,6 +42,15 @@ func (source) ComputeUsage(_ context.Context, id string) (engine.Usage, error) {
 	}, nil
 }
 
+func (source) ComputeTraffic(_ context.Context, id string) cri.NetworkStats {
+	if id != "a" {
+		return cri.NetworkStats{}
+	}
+	return cri.NetworkStats{At: start, Interfaces: []cri.InterfaceStats{
+		{Name: "eth0", Endpoint: "e", RxBytes: 70, TxBytes: 80, RxDropped: 1, TxDropped: 2},
+	}}
+}
+
 func (source) JobObject(id string) (jobobject.Limits, error) {
 	if id != "a" {
 		return jobobject.Limits{}, errors.New("it is not there")
@@ -103,6 +112,9 @@ func TestStatistics(t *testing.T) {
 		"Storage": map[string]any{
 			"ReadCountNormalized": 5.0, "ReadSizeBytes": 50.0, "WriteCountNormalized": 6.0, "WriteSizeBytes": 60.0,
 		},
+		"Network": []any{map[string]any{
+			"EndpointId": "e", "BytesReceived": 70.0, "BytesSent": 80.0, "DroppedPacketsIncoming": 1.0, "DroppedPacketsOutgoing": 2.0,
+		}},
 	}
 
 	if diff := cmp.Diff(want, object(t, answer).(map[string]any)["Statistics"]); diff != "" {
