@@ -248,10 +248,17 @@ func (b *bed) waitForBalancers(ctx context.Context) error {
 	return nil
 }
 
+// dnsService is the Service of a cluster's DNS.
+const dnsService = "kube-dns"
+
 // hasDNS reports whether the cluster has a DNS service with endpoints.
 func (b *bed) hasDNS(ctx context.Context) bool {
 	e, err := b.client().DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).List(ctx,
-		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
+		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=" + dnsService})
+	if apierrors.IsNotFound(err) { // an API server before Kubernetes 1.21
+		one, err := b.client().CoreV1().Endpoints(metav1.NamespaceSystem).Get(ctx, dnsService, metav1.GetOptions{})
+		return err == nil && len(one.Subsets) > 0 && len(one.Subsets[0].Addresses) > 0
+	}
 	if err != nil {
 		return false
 	}
