@@ -45,16 +45,27 @@ func TestOldFlags(t *testing.T) {
 	old.Version = "v1.20.15"
 	spare := old
 	spare.Etcd = "/opt/mullion/v1.37.1/etcd" // of the version that Mullion comes with
-	const socket = "--listen-client-http-urls=unix:///run/mullion/etcd/http.sock"
+	const etcd = "unix:///run/mullion/etcd/"
 
 	for _, tt := range []struct {
 		unit        string
 		c           controlplane.Config
 		more, fewer []string
 	}{
-		{controlplane.Etcd, old, nil, []string{socket}},
+		{
+			controlplane.Etcd, old,
+			[]string{"--listen-client-urls=unix://client.sock:0", "--listen-peer-urls=unix://peer.sock:0"},
+			[]string{
+				"--listen-client-urls=" + etcd + "client.sock", "--listen-client-http-urls=" + etcd + "http.sock",
+				"--listen-peer-urls=" + etcd + "peer.sock",
+			},
+		},
 		{controlplane.Etcd, spare, nil, nil},
-		{controlplane.APIServer, old, nil, nil},
+		{
+			controlplane.APIServer, old,
+			[]string{"--etcd-servers=" + etcd + "client.sock:0"}, []string{"--etcd-servers=" + etcd + "client.sock"},
+		},
+		{controlplane.APIServer, spare, nil, nil},
 		{controlplane.ControllerManager, old, []string{"--port=0"}, nil},
 		{controlplane.Scheduler, old, []string{"--port=0"}, nil},
 	} {

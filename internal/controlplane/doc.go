@@ -21,6 +21,7 @@ import (
 	"net/netip"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/component"
@@ -198,6 +199,15 @@ func (c Config) etcdData() string { return filepath.Join(c.Dir, "etcd") }
 
 // etcdDir holds etcd's sockets; only root can enter it, whatever RunDir permits.
 func (c Config) etcdDir() string        { return filepath.Join(c.RunDir, "etcd") }
-func (c Config) etcdSocket() string     { return filepath.Join(c.etcdDir(), "client.sock") }
-func (c Config) etcdHTTPSocket() string { return filepath.Join(c.etcdDir(), "http.sock") }
-func (c Config) etcdPeerSocket() string { return filepath.Join(c.etcdDir(), "peer.sock") }
+func (c Config) etcdSocket() string     { return c.socketOf("client") }
+func (c Config) etcdHTTPSocket() string { return c.socketOf("http") }
+func (c Config) etcdPeerSocket() string { return c.socketOf("peer") }
+
+// socketOf returns the path of one of etcd's sockets. An old etcd wants a port at the end of its name.
+func (c Config) socketOf(name string) string {
+	name += ".sock"
+	if !c.etcdHas(version.SocketPaths) {
+		name += ":0"
+	}
+	return filepath.Join(c.etcdDir(), name)
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"mullion.dev/mullion/internal/process/proc"
@@ -73,4 +74,12 @@ func (e etcd) prepare(mark string) error {
 	}
 
 	return os.WriteFile(mark, nil, 0o600)
+}
+
+// startOldEtcd starts an etcd that does not listen at a socket that is there already: one that was killed leaves its own.
+func (c Config) startOldEtcd(_ context.Context, cmd *exec.Cmd) error {
+	if err := os.Remove(c.etcdSocket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove etcd's socket: %w", err)
+	}
+	return cmd.Start()
 }

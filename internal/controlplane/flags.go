@@ -36,28 +36,36 @@ func (c Config) Flags(unit string) []string {
 // minor returns the version of the programs.
 func (c Config) minor() version.Minor { return version.MinorOf(c.Version) }
 
-// splitHealth reports whether etcd serves its health at a socket of its own. One that does not lie with the other
+// etcdHas reports whether the etcd is that of the minor version or a later one. One that does not lie with the other
 // programs is that of the version that Mullion comes with.
-func (c Config) splitHealth() bool {
+func (c Config) etcdHas(since version.Minor) bool {
 	own := c.Etcd == "" || filepath.Dir(c.Etcd) == filepath.Clean(c.Programs)
-	return !own || c.minor() >= version.SplitHealth
+	return !own || c.minor() >= since
+}
+
+// listenAt returns the URL by which etcd listens at one of its sockets.
+func (c Config) listenAt(socket string) string {
+	if !c.etcdHas(version.SocketPaths) {
+		socket = filepath.Base(socket) // in its working folder
+	}
+	return "unix://" + socket
 }
 
 func (c Config) etcdFlags() []string {
 	flags := []string{
 		"--name=mullion",
 		"--data-dir=" + c.etcdData(),
-		"--listen-client-urls=unix://" + c.etcdSocket(),
+		"--listen-client-urls=" + c.listenAt(c.etcdSocket()),
 	}
-	if c.splitHealth() {
+	if c.etcdHas(version.SplitHealth) {
 		// Health apart from gRPC: with both on one socket gRPC is served by a slower library.
-		flags = append(flags, "--listen-client-http-urls=unix://"+c.etcdHTTPSocket())
+		flags = append(flags, "--listen-client-http-urls="+c.listenAt(c.etcdHTTPSocket()))
 	}
 
 	return append(flags,
 		// etcd requires addresses for peers, although there are none, and accepts only host:port for advertised ones.
 		// Nothing uses these addresses.
-		"--listen-peer-urls=unix://"+c.etcdPeerSocket(),
+		"--listen-peer-urls="+c.listenAt(c.etcdPeerSocket()),
 		"--advertise-client-urls=http://127.0.0.1:2379",
 		"--initial-advertise-peer-urls=http://127.0.0.1:2380",
 		// A member that is alone elects itself within this time, in milliseconds; it has nobody to wait for.

@@ -29,10 +29,6 @@ func Units(c Config) ([]component.Unit, error) {
 
 	program := func(name string, ready func(context.Context) error) *proc.Process {
 		path := filepath.Join(c.Programs, name)
-		if name == Etcd {
-			path = cmp.Or(c.Etcd, path)
-		}
-
 		spec := proc.Spec{
 			ID:      component.Sole(name),
 			Path:    path,
@@ -44,6 +40,13 @@ func Units(c Config) ([]component.Unit, error) {
 			Netns:   c.Netns,
 			Cgroup:  c.Cgroup,
 			Ready:   ready,
+		}
+
+		if name == Etcd {
+			spec.Path = cmp.Or(c.Etcd, path)
+			if !c.etcdHas(version.SocketPaths) {
+				spec.Dir, spec.Starter = c.etcdDir(), c.startOldEtcd
+			}
 		}
 
 		if c.Notify != nil {
@@ -123,7 +126,7 @@ func environment() []string {
 // probeEtcd asks etcd over its socket whether it serves.
 func (c Config) probeEtcd(ctx context.Context) error {
 	path, socket := "/readyz", c.etcdHTTPSocket()
-	if !c.splitHealth() {
+	if !c.etcdHas(version.SplitHealth) {
 		path, socket = "/health", c.etcdSocket()
 	}
 	return probe.Target{URL: "http://etcd" + path, Dial: unixsocket.Dialer(socket)}.Check(ctx)
