@@ -151,10 +151,10 @@ func testRights(t *testing.T, p *plane, admin *kubeclient.Client) {
 	}
 }
 
-// request asks a signer for a certificate of a node, for the usages that kubelets ask it for, and returns the request's
-// name and the key.
-func request(t *testing.T, client kubeclient.Interface, node, signer string, sans x509.CertificateRequest) (name string,
-	key *ecdsa.PrivateKey,
+// request asks a signer for a certificate of a node, for the usages that kubelets of the control plane's version ask it
+// for, and returns the request's name and the key.
+func (p *plane) request(t *testing.T, client kubeclient.Interface, node, signer string, sans x509.CertificateRequest) (
+	name string, key *ecdsa.PrivateKey,
 ) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -164,6 +164,10 @@ func request(t *testing.T, client kubeclient.Interface, node, signer string, san
 	usages := []certv1.KeyUsage{certv1.UsageDigitalSignature, certv1.UsageClientAuth}
 	if signer == certv1.KubeletServingSignerName {
 		usages = []certv1.KeyUsage{certv1.UsageDigitalSignature, certv1.UsageServerAuth}
+	}
+
+	if p.config.Version == old {
+		usages = append(usages, certv1.UsageKeyEncipherment) // it approves no request without
 	}
 
 	sans.Subject = pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}}
@@ -212,7 +216,7 @@ func issued(t *testing.T, client kubeclient.Interface, name string) []byte {
 func (p *plane) kubelet(t *testing.T, admin *kubeclient.Client, node string) *kubeclient.Client {
 	t.Helper()
 	bootstrap := p.client(t, p.config.BootstrapKubeconfig())
-	csr, key := request(t, bootstrap, node, certv1.KubeAPIServerClientKubeletSignerName, x509.CertificateRequest{})
+	csr, key := p.request(t, bootstrap, node, certv1.KubeAPIServerClientKubeletSignerName, x509.CertificateRequest{})
 	cert := issued(t, admin, csr)
 
 	config, err := clientcmd.BuildConfigFromFlags("", p.config.BootstrapKubeconfig())
@@ -254,10 +258,10 @@ func testJoin(t *testing.T, p *plane, admin *kubeclient.Client) {
 
 	own := x509.CertificateRequest{DNSNames: []string{"win-1"}, IPAddresses: []net.IP{net.ParseIP("10.213.0.11")}}
 	stolen := x509.CertificateRequest{DNSNames: []string{"win-1"}, IPAddresses: []net.IP{net.ParseIP("10.213.0.1")}}
-	theft, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, stolen)
+	theft, _ := p.request(t, kubelet, "win-1", certv1.KubeletServingSignerName, stolen)
 
 	// Asked before the address is reported, as kubelets do: approved once it is.
-	asked, _ := request(t, kubelet, "win-1", certv1.KubeletServingSignerName, own)
+	asked, _ := p.request(t, kubelet, "win-1", certv1.KubeletServingSignerName, own)
 	const addresses = `{"status":{"addresses":[{"type":"InternalIP","address":"10.213.0.11"},
 		{"type":"InternalIP","address":"10.213.0.1"},{"type":"Hostname","address":"win-1"}]}}`
 	if _, err := kubelet.CoreV1().Nodes().Patch(t.Context(), "win-1", types.MergePatchType, []byte(addresses),

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
 	"mullion.dev/mullion/internal/process/proc"
@@ -60,6 +61,7 @@ func testDNS(t *testing.T, p *plane, admin *kubeclient.Client) {
 		PKIDir:  p.config.PKIDir(),
 		Cluster: "mullion",
 		Server:  p.config.Server(),
+		Version: p.config.Version,
 	}, p.config.Log)
 	if err != nil {
 		t.Fatal(err)
@@ -131,12 +133,7 @@ func checkPublished(t *testing.T, p *plane, admin *kubeclient.Client) {
 		t.Errorf("service: got %+v, %v", service, err)
 	}
 
-	slices, err := admin.DiscoveryV1().EndpointSlices("kube-system").List(t.Context(),
-		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
-	if err != nil || len(slices.Items) != 1 || len(slices.Items[0].Endpoints) != 1 ||
-		slices.Items[0].Endpoints[0].Addresses[0] != "10.213.0.1" {
-		t.Errorf("endpoint slices: got %+v, %v", slices, err)
-	}
+	checkEndpoint(t, p, admin)
 
 	coredns := p.client(t, filepath.Join(p.config.RunDir, "coredns", "kubeconfig"))
 	if _, err := coredns.CoreV1().Secrets("kube-system").List(t.Context(),
@@ -145,6 +142,26 @@ func checkPublished(t *testing.T, p *plane, admin *kubeclient.Client) {
 	}
 	if _, err := coredns.CoreV1().Services("").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("CoreDNS lists services: %v", err)
+	}
+}
+
+// checkEndpoint checks the one address of the DNS Service.
+func checkEndpoint(t *testing.T, p *plane, admin *kubeclient.Client) {
+	t.Helper()
+	if version.MinorOf(p.config.Version) < version.EndpointSlices {
+		got, err := admin.CoreV1().Endpoints("kube-system").Get(t.Context(), "kube-dns", metav1.GetOptions{})
+		if err != nil || len(got.Subsets) != 1 || len(got.Subsets[0].Addresses) != 1 ||
+			got.Subsets[0].Addresses[0].IP != "10.213.0.1" {
+			t.Errorf("endpoints: got %+v, %v", got, err)
+		}
+		return
+	}
+
+	slices, err := admin.DiscoveryV1().EndpointSlices("kube-system").List(t.Context(),
+		metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=kube-dns"})
+	if err != nil || len(slices.Items) != 1 || len(slices.Items[0].Endpoints) != 1 ||
+		slices.Items[0].Endpoints[0].Addresses[0] != "10.213.0.1" {
+		t.Errorf("endpoint slices: got %+v, %v", slices, err)
 	}
 }
 

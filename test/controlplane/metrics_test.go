@@ -39,6 +39,7 @@ func testMetrics(t *testing.T, p *plane, admin *kubeclient.Client) {
 	api := bootstrap.MetricsAPI{
 		Address: p.config.Address.Addr(),
 		Port:    metricsserver.Port,
+		Version: p.config.Version,
 		CA:      ca,
 	}
 

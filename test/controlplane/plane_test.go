@@ -47,6 +47,12 @@ func machineAddresses() []netip.Prefix {
 // newPlane makes a namespace and a control plane that is not started; both are gone after the test.
 func newPlane(tb testing.TB) *plane {
 	tb.Helper()
+	return newPlaneOf(tb, version.Kubernetes)
+}
+
+// newPlaneOf makes a control plane of a version of Kubernetes.
+func newPlaneOf(tb testing.TB, kubernetes string) *plane {
+	tb.Helper()
 	name := fmt.Sprintf("mt-controlplane-%d", os.Getpid())
 	ip(tb, "netns", "add", name)
 	tb.Cleanup(func() {
@@ -67,7 +73,8 @@ func newPlane(tb testing.TB) *plane {
 		netns: name,
 		config: controlplane.Config{
 			Name:          "mullion",
-			Programs:      programs(tb),
+			Programs:      programs(tb, kubernetes),
+			Version:       kubernetes,
 			Dir:           dir,
 			RunDir:        runDir,
 			LogDir:        filepath.Join(dir, "logs"),
@@ -105,10 +112,9 @@ func newPlane(tb testing.TB) *plane {
 }
 
 // programs returns the folder of the control plane's programs; with -gogc, of scripts that start them with that GOGC.
-func programs(tb testing.TB) string {
+func programs(tb testing.TB, kubernetes string) string {
 	tb.Helper()
-	bin := built.Dir(tb)
-	b := bundle.At(bin, version.Kubernetes)
+	b := bundle.At(built.Dir(tb), kubernetes)
 	if missing := b.Missing(); len(missing) > 0 {
 		tb.Fatal(missing)
 	}
