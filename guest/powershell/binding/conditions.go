@@ -9,6 +9,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/operator"
+	"mullion.dev/mullion/guest/powershell/pattern"
 )
 
 // Failures say why a value does not meet a condition of its parameter, or "", by the condition's name. ValidateScript
@@ -94,11 +95,11 @@ func notOfCount(args []object.Value, v object.Value) (string, error) {
 }
 
 func notOfPattern(args []object.Value, v object.Value) (string, error) {
-	pattern, err := object.Compile(args[0])
+	p, err := pattern.Compile(args[0])
 	if err != nil {
 		return "", err
 	}
-	if yes, err := pattern.Matches(object.Text(v)); err != nil || yes {
+	if yes, err := p.Matches(object.Text(v)); err != nil || yes {
 		return "", err
 	}
 	return fmt.Sprintf("The argument \"%s\" does not match the \"%s\" pattern. Supply an argument that matches \"%[2]s\" and "+

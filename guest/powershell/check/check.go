@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/operator"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
@@ -142,12 +143,12 @@ func (c *checker) checkBinary(x *lang.Binary) {
 	c.check(x.B)
 	var err error
 	op, _ := operator.CaseOf(x.Op)
-	switch pattern, whole := lang.Beginning(firstOf(x.B)); {
+	switch text, whole := lang.Beginning(firstOf(x.B)); {
 	case !whole:
 	case op == "-like", op == "-notlike":
-		_, err = object.Wildcard(pattern)
+		_, err = pattern.Wildcard(text)
 	case op == "-match", op == "-notmatch", op == "-replace", op == "-split":
-		_, err = object.Compile(pattern)
+		_, err = pattern.Compile(text)
 	}
 	if err != nil {
 		c.lack("%v", strings.TrimSuffix(err.Error(), "."))

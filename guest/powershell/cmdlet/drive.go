@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/words"
 )
@@ -32,7 +33,7 @@ func (c *Call) SessionItems(path string) (d Drive, names []string, ok bool, err 
 		return d, []string{name}, true, nil
 	}
 
-	re, err := object.Wildcard(cmp.Or(name, "*"))
+	re, err := pattern.Wildcard(cmp.Or(name, "*"))
 	if err != nil {
 		return nil, nil, true, err
 	}

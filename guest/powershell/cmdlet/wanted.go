@@ -2,6 +2,7 @@ package cmdlet
 
 import (
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/words"
 )
@@ -16,7 +17,7 @@ func (c *Call) Wanted(parameter string, v object.Value, met map[string]bool) (bo
 
 	found := false
 	for want := range object.Each(given) {
-		re, err := object.Wildcard(object.Text(want))
+		re, err := pattern.Wildcard(object.Text(want))
 		if err != nil {
 			return false, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/address"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/system"
@@ -69,7 +70,7 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 		"guid":                    object.ToClass(object.GUIDName, object.ParseGUID),
 		"char":                    toChar,
 		"scriptblock":             toBlock,
-		"version":                 object.ToClass(object.VersionName, object.ParseVersion),
+		"version":                 object.ToClass(library.VersionName, library.ParseVersion),
 		"collections.idictionary": toTable, "collections.arraylist": toList(false),
 		"uri": object.ToClass("System.Uri", func(s string) (object.Value, error) {
 			return address.URIClass().Make.Do(&object.Call{Args: []object.Value{s}})
@@ -245,7 +246,7 @@ func TypeTests() map[string][]string {
 		},
 		"guid": {object.GUIDName}, "timespan": {object.SpanName}, "ipaddress": {address.AddressName},
 		"net.ipaddress": {address.AddressName},
-		"char":          {object.CharName}, "uri": {"System.Uri"}, "version": {object.VersionName},
+		"char":          {object.CharName}, "uri": {"System.Uri"}, "version": {library.VersionName},
 	}
 }
 

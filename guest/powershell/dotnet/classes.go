@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"mullion.dev/mullion/guest/powershell/address"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -95,14 +96,14 @@ func Classes() []*object.Class {
 		xmldoc.NamespacesClass(), typeClass(), identityClass(), principalClass(), consoleClass(),
 		object.StringClass(), object.CharClass(), object.IntegerClass(), object.LongClass(), object.DoubleClass(),
 		object.BooleanClass(), object.ArrayClass(), object.HashtableClass(), object.OrderedClass(), customClass(),
-		object.ListClass(false), object.ListClass(true), object.BuilderClass(), dateClass(),
-		object.SpanClass(), object.GUIDClass(), object.MathClass(), convertClass(), environmentClass(),
-		object.RandomClass(), object.StopwatchClass(), regexClass(), notePropertyClass(), pathClass(), fileClass(),
+		object.ListClass(false), object.ListClass(true), library.BuilderClass(), dateClass(),
+		object.SpanClass(), object.GUIDClass(), library.MathClass(), convertClass(), environmentClass(),
+		library.RandomClass(), library.StopwatchClass(), regexClass(), notePropertyClass(), pathClass(), fileClass(),
 		directoryClass(), stream.EncodingClass(), stream.StreamClass(), stream.ReaderClass(), stream.WriterClass(),
 		address.URIClass(), address.AddressClass(), endPointClass(), address.DNSClass(), listenerClass(),
-		prefixesClass(), contextClass(), requestClass(), responseClass(), object.PairsClass(), object.HeadersClass(),
+		prefixesClass(), contextClass(), requestClass(), responseClass(), library.PairsClass(), library.HeadersClass(),
 		object.RecordClass(), object.ReferenceClass(), enumClass(), ProcessClass(), managerClass(),
-		webClientClass(), object.VersionClass(),
+		webClientClass(), library.VersionClass(),
 		provider.KeyClass(), SecureClass(), credentialClass(), blockClass(), provider.ItemClass(),
 		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
 		object.ExceptionClass("System.Exception"),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/stream"
@@ -137,7 +138,7 @@ func Host(s *session.State) *object.Object {
 		build = version[lastDot(version):]
 	}
 	o := object.New(object.Custom)
-	o.Set("Name", "ConsoleHost").Set("Version", object.VersionValue("5.1."+build)).
+	o.Set("Name", "ConsoleHost").Set("Version", library.VersionValue("5.1."+build)).
 		Set("InstanceId", "").Set("UI", hostUI()).Set("CurrentCulture", Culture("en-US")).
 		Set("CurrentUICulture", Culture("en-US")).Set("PrivateData", object.New(object.Custom)).
 		Set("IsRunspacePushed", false)

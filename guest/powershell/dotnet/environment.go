@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -52,7 +53,7 @@ func environmentClass() *object.Class {
 					return nil, err
 				}
 				o := object.New("operating system").Set("Platform", "Win32NT").Set("ServicePack", "").
-					Set("Version", object.VersionValue(version)).Set("VersionString", "Microsoft Windows NT "+version)
+					Set("Version", library.VersionValue(version)).Set("VersionString", "Microsoft Windows NT "+version)
 				return o, nil
 			}),
 		},

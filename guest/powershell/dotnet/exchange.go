@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"mullion.dev/mullion/guest/powershell/address"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/stream"
@@ -22,7 +23,7 @@ type exchange struct {
 	listener *listener
 	r        *http.Request
 	local    net.Addr
-	header   *object.Pairs // of the response
+	header   *library.Pairs // of the response
 	code     int
 	length   int64 // of the response's body, -1 before it is set
 	chunked  bool
@@ -44,7 +45,7 @@ func newExchange(l *listener, w http.ResponseWriter, r *http.Request, local net.
 		r:        r,
 		local:    local,
 		w:        w,
-		header:   &object.Pairs{Response: true},
+		header:   &library.Pairs{Response: true},
 		code:     http.StatusOK,
 		length:   -1,
 		body:     &stream.Stream{R: r.Body},
@@ -219,10 +220,10 @@ func requestClass() *object.Class {
 			}),
 			ofExchange("RawUrl", func(ex *exchange) object.Value { return ex.r.RequestURI }),
 			ofExchange("Headers", func(ex *exchange) object.Value {
-				return &object.Instance{Of: object.HeadersClass(), V: requestHeaders(ex.r)}
+				return &object.Instance{Of: library.HeadersClass(), V: requestHeaders(ex.r)}
 			}),
 			ofExchange("QueryString", func(ex *exchange) object.Value {
-				return &object.Instance{Of: object.PairsClass(), V: object.QueryPairs(ex.r.URL.RawQuery)}
+				return &object.Instance{Of: library.PairsClass(), V: library.QueryPairs(ex.r.URL.RawQuery)}
 			}),
 			ofExchange("RemoteEndPoint", func(ex *exchange) object.Value { return endPoint(ex.r.RemoteAddr) }),
 			ofExchange("LocalEndPoint", func(ex *exchange) object.Value { return endPoint(fmt.Sprint(ex.local)) }),
@@ -350,7 +351,7 @@ func responseProperties() []object.Field {
 				return nil
 			}),
 		ofExchange("Headers", func(ex *exchange) object.Value {
-			return &object.Instance{Of: object.HeadersClass(), V: ex.header}
+			return &object.Instance{Of: library.HeadersClass(), V: ex.header}
 		}),
 		ofExchange("OutputStream", func(ex *exchange) object.Value {
 			return &object.Instance{Of: stream.StreamClass(), V: &stream.Stream{Write: ex.write, Close: ex.finish}}
@@ -431,11 +432,11 @@ func responseClass() *object.Class {
 }
 
 // requestHeaders returns a request's headers, as its client sent them.
-func requestHeaders(r *http.Request) *object.Pairs {
-	p := &object.Pairs{Fixed: true}
-	p.All = append(p.All, object.Pair{Name: "Host", Value: r.Host})
-	for _, name := range object.SortedNames(r.Header) {
-		p.All = append(p.All, object.Pair{Name: name, Value: strings.Join(r.Header[name], ",")})
+func requestHeaders(r *http.Request) *library.Pairs {
+	p := &library.Pairs{Fixed: true}
+	p.All = append(p.All, library.Pair{Name: "Host", Value: r.Host})
+	for _, name := range library.SortedNames(r.Header) {
+		p.All = append(p.All, library.Pair{Name: name, Value: strings.Join(r.Header[name], ",")})
 	}
 	return p
 }

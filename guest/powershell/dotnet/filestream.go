@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/stream"
 )
@@ -134,11 +135,11 @@ func gzipClass() *object.Class {
 
 // listed is Directory.GetFiles or GetDirectories: with a pattern, and in all folders below.
 func listed(c *object.Call, path string, dirs, files bool) (object.Value, error) {
-	pattern := "*"
+	called := "*"
 	if len(c.Args) > 1 && c.Text(1) != "*.*" {
-		pattern = strings.ReplaceAll(c.Text(1), "[", "`[")
+		called = strings.ReplaceAll(c.Text(1), "[", "`[")
 	}
-	re, err := object.Wildcard(pattern)
+	re, err := pattern.Wildcard(called)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
@@ -134,7 +135,7 @@ func pathClass() *object.Class {
 					const letters = "abcdefghijklmnopqrstuvwxyz012345"
 					b := []byte("........ ...")
 					for i := range b {
-						n, err := object.Between(0, int64(len(letters)))
+						n, err := library.Between(0, int64(len(letters)))
 						if err != nil {
 							return nil, err
 						}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 )
@@ -62,7 +63,7 @@ func numberClasses() []*object.Class {
 
 		if k.floating {
 			for _, name := range []string{"Round", "Floor", "Ceiling", "Truncate"} {
-				c.Calls = append(c.Calls, *object.Find(object.MathClass().Calls, name))
+				c.Calls = append(c.Calls, *object.Find(library.MathClass().Calls, name))
 			}
 		}
 		c.Calls = append(c.Calls, object.TryParse(func() object.Value { return int64(0) },

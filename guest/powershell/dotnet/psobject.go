@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
@@ -165,7 +166,7 @@ func memberSetClass() *object.Class {
 				return named(c.On.(*object.Instance).V, c.Text(0)), nil
 			}},
 			{Name: "Match", Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
-				re, err := object.Wildcard(c.Text(0))
+				re, err := pattern.Wildcard(c.Text(0))
 				out := []object.Value{}
 				for _, p := range all(c.On.(*object.Instance).V) {
 					if err == nil && re.MatchString(object.Own[*property](p).name) {

@@ -8,12 +8,13 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
 // found is a match, or none, in a text.
 type found struct {
-	p    *object.Pattern
+	p    *pattern.Pattern
 	text string
 	m    *regexp2.Match // nil: there is none
 }
@@ -24,7 +25,7 @@ func regexClass() *object.Class {
 	c := &object.Class{
 		Name:   "System.Text.RegularExpressions.Regex",
 		Others: []string{"regex"},
-		Text:   func(v any) string { return v.(*object.Pattern).Source },
+		Text:   func(v any) string { return v.(*pattern.Pattern).Source },
 		Make: &object.Method{Least: 1, Most: 2, Do: func(c *object.Call) (object.Value, error) {
 			return newRegex(c.Text(0), c.Arg(1))
 		}},
@@ -38,14 +39,14 @@ func regexClass() *object.Class {
 		},
 		Props: []object.Field{
 			{Name: "Options", Get: func(_ *session.State, v object.Value) (object.Value, error) {
-				n := object.Own[*object.Pattern](v).Options
+				n := object.Own[*pattern.Pattern](v).Options
 				return object.Enum{Of: object.EnumOf("Text.RegularExpressions.RegexOptions"), N: n}, nil
 			}},
 		},
 		Methods: []object.Method{
 			{Name: "GetGroupNames", Do: func(c *object.Call) (object.Value, error) {
 				out := []object.Value{}
-				for _, name := range object.Own[*object.Pattern](c.On).Regexp.GetGroupNames() {
+				for _, name := range object.Own[*pattern.Pattern](c.On).Regexp.GetGroupNames() {
 					out = append(out, name)
 				}
 				return out, nil
@@ -57,7 +58,7 @@ func regexClass() *object.Class {
 		c.Methods = append(c.Methods, object.Method{
 			Name: one.name, Least: one.least, Most: one.most,
 			Do: func(c *object.Call) (object.Value, error) {
-				return one.do(object.Own[*object.Pattern](c.On), c, c.Args)
+				return one.do(object.Own[*pattern.Pattern](c.On), c, c.Args)
 			},
 		})
 		c.Calls = append(c.Calls, object.Method{
@@ -89,7 +90,7 @@ func escaped(s string) string {
 type regexVerb struct {
 	name        string
 	least, most int
-	do          func(p *object.Pattern, c *object.Call, args []object.Value) (object.Value, error)
+	do          func(p *pattern.Pattern, c *object.Call, args []object.Value) (object.Value, error)
 }
 
 // static calls the verb with the pattern among the arguments, perhaps with options as the last.
@@ -108,14 +109,14 @@ func (v regexVerb) static(c *object.Call) (object.Value, error) {
 func regexVerbs() []regexVerb {
 	text := func(args []object.Value) string { return object.Text(args[0]) }
 	return []regexVerb{
-		{"IsMatch", 1, 1, func(p *object.Pattern, _ *object.Call, args []object.Value) (object.Value, error) {
+		{"IsMatch", 1, 1, func(p *pattern.Pattern, _ *object.Call, args []object.Value) (object.Value, error) {
 			return p.Matches(text(args))
 		}},
-		{"Match", 1, 1, func(p *object.Pattern, _ *object.Call, args []object.Value) (object.Value, error) {
+		{"Match", 1, 1, func(p *pattern.Pattern, _ *object.Call, args []object.Value) (object.Value, error) {
 			m, err := p.First(text(args))
 			return MatchOf(p, text(args), m), err
 		}},
-		{"Matches", 1, 1, func(p *object.Pattern, _ *object.Call, args []object.Value) (object.Value, error) {
+		{"Matches", 1, 1, func(p *pattern.Pattern, _ *object.Call, args []object.Value) (object.Value, error) {
 			all, err := p.All(text(args), -1)
 			out := []object.Value{}
 			for _, m := range all {
@@ -123,7 +124,7 @@ func regexVerbs() []regexVerb {
 			}
 			return out, err
 		}},
-		{"Split", 1, 2, func(p *object.Pattern, _ *object.Call, args []object.Value) (object.Value, error) {
+		{"Split", 1, 2, func(p *pattern.Pattern, _ *object.Call, args []object.Value) (object.Value, error) {
 			limit := int64(0)
 			if len(args) > 1 {
 				var err error
@@ -138,7 +139,7 @@ func regexVerbs() []regexVerb {
 }
 
 // replaceVerb is Replace: by a text, or by what a script block says of each match.
-func replaceVerb(p *object.Pattern, c *object.Call, args []object.Value) (object.Value, error) {
+func replaceVerb(p *pattern.Pattern, c *object.Call, args []object.Value) (object.Value, error) {
 	s := object.Text(args[0])
 	most := -1
 	if len(args) > 2 {
@@ -151,7 +152,7 @@ func replaceVerb(p *object.Pattern, c *object.Call, args []object.Value) (object
 
 	block, isBlock := args[1].(*object.ScriptBlock)
 	if !isBlock {
-		return p.Replaced(s, most, object.By(object.Text(args[1]), s))
+		return p.Replaced(s, most, pattern.By(object.Text(args[1]), s))
 	}
 	return p.Replaced(s, most, func(b *strings.Builder, m *regexp2.Match) error {
 		v, err := c.State.Invoke(block, []object.Value{MatchOf(p, s, m)})
@@ -160,7 +161,7 @@ func replaceVerb(p *object.Pattern, c *object.Call, args []object.Value) (object
 	})
 }
 
-func newPattern(source string, options object.Value) (*object.Pattern, error) {
+func newPattern(source string, options object.Value) (*pattern.Pattern, error) {
 	t := object.EnumOf("Text.RegularExpressions.RegexOptions")
 	n := int64(0)
 	if options != nil {
@@ -170,7 +171,7 @@ func newPattern(source string, options object.Value) (*object.Pattern, error) {
 		}
 		n = e.N
 	}
-	return object.CompileWith(source, n)
+	return pattern.CompileWith(source, n)
 }
 
 func newRegex(source string, options object.Value) (object.Value, error) {
@@ -183,7 +184,7 @@ func newRegex(source string, options object.Value) (object.Value, error) {
 
 // MatchOf returns a match as an object, or one without Success for nil
 // (https://learn.microsoft.com/en-us/dotnet/api/system.text.regularexpressions.match).
-func MatchOf(p *object.Pattern, text string, m *regexp2.Match) object.Value {
+func MatchOf(p *pattern.Pattern, text string, m *regexp2.Match) object.Value {
 	return &object.Instance{Of: matchClass(), V: &found{p, text, m}}
 }
 
@@ -321,7 +322,7 @@ func matchClass() *object.Class {
 					return nil, object.Raise("System.NotSupportedException", "Result cannot be called on a failed Match.")
 				}
 				var b strings.Builder
-				err := object.By(c.Text(0), f.text)(&b, f.m)
+				err := pattern.By(c.Text(0), f.text)(&b, f.m)
 				return b.String(), err
 			}},
 		},

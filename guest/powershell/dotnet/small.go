@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/stream"
@@ -230,7 +231,7 @@ func randomBytesClass() *object.Class {
 			{Name: "GetBytes", Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
 				list, _ := c.Arg(0).([]object.Value)
 				for i := range list {
-					n, err := object.Between(0, 256)
+					n, err := library.Between(0, 256)
 					if err != nil {
 						return nil, err
 					}

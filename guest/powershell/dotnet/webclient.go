@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/stream"
@@ -33,7 +34,7 @@ func (w *webClient) ask(s *session.State, method, address, body string) (*http.R
 	}
 
 	r.Header.Set("User-Agent", "") // none is sent
-	for _, one := range object.Own[*object.Pairs](w.headers).All {
+	for _, one := range object.Own[*library.Pairs](w.headers).All {
 		if strings.EqualFold(one.Name, "host") {
 			r.Host = one.Value
 		}
@@ -114,7 +115,7 @@ func webClientClass() *object.Class {
 			return &object.Instance{
 				Of: webClientClass(),
 				V: &webClient{
-					headers:  &object.Instance{Of: object.HeadersClass(), V: &object.Pairs{}},
+					headers:  &object.Instance{Of: library.HeadersClass(), V: &library.Pairs{}},
 					encoding: &object.Instance{Of: stream.EncodingClass(), V: stream.Western()},
 				},
 			}, nil

@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/operator"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/position"
 	"mullion.dev/mullion/guest/powershell/words"
 )
@@ -198,7 +199,7 @@ func (f *frame) binaryOf(x *lang.Binary, a, b object.Value) (object.Value, error
 // match is -match and -notmatch of one text; it sets $Matches.
 func (f *frame) match(op, s string, b object.Value) (object.Value, error) {
 	op, exact := operator.CaseOf(op)
-	p, err := object.CompileAs(b, exact)
+	p, err := pattern.CompileAs(b, exact)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 )
 
 // theHost is $Host, which stays the same: scripts set its properties.
@@ -58,8 +59,8 @@ func (f *frame) withDefaults(c cmdlet.Cmdlet, b binding.Bound) error {
 		return nil
 	}
 	for _, k := range t.Keys {
-		pattern, parameter, found := strings.Cut(object.Text(k), ":")
-		re, err := object.Wildcard(pattern)
+		command, parameter, found := strings.Cut(object.Text(k), ":")
+		re, err := pattern.Wildcard(command)
 		if err != nil || !found || !re.MatchString(c.Name) {
 			continue //nolint:nilerr // such a key is for no cmdlet
 		}

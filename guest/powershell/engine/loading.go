@@ -11,6 +11,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/words"
 )
@@ -85,7 +86,7 @@ func (l *loaded) older(least object.Value) bool {
 	if least == nil || l.version == nil {
 		return false
 	}
-	return object.Own[object.Version](l.version).Compare(object.Own[object.Version](least)) < 0
+	return object.Own[library.Version](l.version).Compare(object.Own[library.Version](least)) < 0
 }
 
 // prefixed returns a command's name with a prefix before its noun.
@@ -156,14 +157,14 @@ func inFolder(folder string) string {
 	if err != nil {
 		return ""
 	}
-	newest, of := "", object.Version{}
+	newest, of := "", library.Version{}
 	for _, e := range entries {
-		v, err := object.ParseVersion(e.Name())
+		v, err := library.ParseVersion(e.Name())
 		path := find(filepath.Join(folder, e.Name()))
 		if err != nil || path == "" {
 			continue
 		}
-		if version := object.Own[object.Version](v); newest == "" || version.Compare(of) > 0 {
+		if version := object.Own[library.Version](v); newest == "" || version.Compare(of) > 0 {
 			newest, of = path, version
 		}
 	}
@@ -231,7 +232,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		functions: map[string]*lang.Script{}, variables: map[string]object.Value{},
 		prefix: object.Text(table.Get("DefaultCommandPrefix")),
 	}
-	if got.version, err = object.ParseVersion(object.Text(table.Get("ModuleVersion"))); err != nil {
+	if got.version, err = library.ParseVersion(object.Text(table.Get("ModuleVersion"))); err != nil {
 		return nil, object.Raise("System.IO.InvalidDataException", "The module manifest '"+path+"' could not be processed "+
 			"because it is not a valid Windows PowerShell module manifest: ModuleVersion is missing or no version.")
 	}
@@ -328,7 +329,7 @@ func (in *Interpreter) isHere(name string) bool {
 func (in *Interpreter) keepModule(got *loaded, names []string) object.Value {
 	version := got.version
 	if version == nil {
-		version, _ = object.ParseVersion("0.0")
+		version, _ = library.ParseVersion("0.0")
 	}
 	functions := object.NewTable(true)
 	listed := []object.Value{}
@@ -384,12 +385,12 @@ func (in *Interpreter) available() []*object.Object {
 			if path == "" {
 				continue
 			}
-			version, _ := object.ParseVersion("0.0")
+			version, _ := library.ParseVersion("0.0")
 			kind := "Script"
 			if strings.EqualFold(filepath.Ext(path), ".psd1") {
 				kind = "Manifest"
 				if t, err := in.dataFile(path); err == nil {
-					if v, err := object.ParseVersion(object.Text(t.Get("ModuleVersion"))); err == nil {
+					if v, err := library.ParseVersion(object.Text(t.Get("ModuleVersion"))); err == nil {
 						version = v
 					}
 				}

@@ -10,6 +10,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
@@ -144,8 +145,8 @@ func (m manifest) exports(name string) (bool, error) {
 
 // fitsAny reports whether a name fits one of several patterns.
 func fitsAny(patterns []string, name string) (bool, error) {
-	for _, pattern := range patterns {
-		re, err := object.Wildcard(pattern)
+	for _, one := range patterns {
+		re, err := pattern.Wildcard(one)
 		if err != nil || re.MatchString(name) {
 			return err == nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/words"
 )
@@ -63,7 +64,7 @@ func showVariables(c *cmdlet.Call, f *frame, names map[string]bool, wanted strin
 	if slices.Contains(absent.Missing(), strings.ToLower(wanted)) {
 		return object.Thrown("%s : the automatic variable $%s is not part of Mullion's PowerShell.", c.Name, wanted)
 	}
-	re, err := object.Wildcard(wanted)
+	re, err := pattern.Wildcard(wanted)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/binding"
 	"mullion.dev/mullion/guest/powershell/lang"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/stream"
@@ -117,9 +118,9 @@ func (in *Interpreter) versions() object.Value {
 		build = version[strings.LastIndex(version, ".")+1:]
 	}
 	t := object.NewTable(false)
-	t.Set("PSVersion", object.VersionValue("5.1."+build))
+	t.Set("PSVersion", library.VersionValue("5.1."+build))
 	t.Set("PSEdition", "Desktop")
-	t.Set("BuildVersion", object.VersionValue("10.0."+build))
+	t.Set("BuildVersion", library.VersionValue("10.0."+build))
 	t.Set("Implementation", "Mullion")
 	return t
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
@@ -195,8 +196,8 @@ func (a *Attributes) attribute(x *attributeX) (why string) {
 		}
 
 	case x.name == "validatepattern":
-		pattern, _ := Beginning(x.args[0])
-		if _, err := object.Compile(pattern); err != nil {
+		text, _ := Beginning(x.args[0])
+		if _, err := pattern.Compile(text); err != nil {
 			return strings.TrimSuffix(err.Error(), ".")
 		}
 	}

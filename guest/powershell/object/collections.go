@@ -225,7 +225,7 @@ func listChanges(on func(int, int, string, func(*ArrayList, *Call) (Value, error
 		on(2, 2, "Insert", func(l *ArrayList, c *Call) (Value, error) {
 			n, err := c.Whole(0)
 			if err != nil || n < 0 || n > int64(len(l.Items)) {
-				return nil, outside("index")
+				return nil, Outside("index")
 			}
 			l.Items = slices.Insert(l.Items, int(n), c.Arg(1))
 			return nil, nil
@@ -243,7 +243,7 @@ func listChanges(on func(int, int, string, func(*ArrayList, *Call) (Value, error
 		on(1, 1, "RemoveAt", func(l *ArrayList, c *Call) (Value, error) {
 			n, err := c.Whole(0)
 			if err != nil || n < 0 || n >= int64(len(l.Items)) {
-				return nil, outside("index")
+				return nil, Outside("index")
 			}
 			l.Items = slices.Delete(l.Items, int(n), int(n)+1)
 			return nil, nil
@@ -260,7 +260,7 @@ func listChanges(on func(int, int, string, func(*ArrayList, *Call) (Value, error
 			from, err := c.Whole(0)
 			count, wrong := c.Whole(1)
 			if err != nil || wrong != nil || from < 0 || count < 0 || from+count > int64(len(l.Items)) {
-				return nil, outside("index")
+				return nil, Outside("index")
 			}
 			l.Items = slices.Delete(l.Items, int(from), int(from+count))
 			return nil, nil
@@ -269,7 +269,7 @@ func listChanges(on func(int, int, string, func(*ArrayList, *Call) (Value, error
 			from, err := c.Whole(0)
 			count, wrong := c.Whole(1)
 			if err != nil || wrong != nil || from < 0 || count < 0 || from+count > int64(len(l.Items)) {
-				return nil, outside("index")
+				return nil, Outside("index")
 			}
 			return &ArrayList{Items: slices.Clone(l.Items[from : from+count]), Generic: l.Generic}, nil
 		}),
@@ -291,7 +291,7 @@ func OrderedClass() *Class {
 		t := c.On.(*Hashtable)
 		n, err := c.Whole(0)
 		if err != nil || n < 0 || n > int64(len(t.Keys)) {
-			return nil, outside("index")
+			return nil, Outside("index")
 		}
 		if t.Has(c.Arg(1)) {
 			return nil, Raise(ArgumentException, "Item has already been added. Key in dictionary: '"+Text(c.Arg(1))+
@@ -304,7 +304,7 @@ func OrderedClass() *Class {
 		t := c.On.(*Hashtable)
 		n, err := c.Whole(0)
 		if err != nil || n < 0 || n >= int64(len(t.Keys)) {
-			return nil, outside("index")
+			return nil, Outside("index")
 		}
 		t.Delete(t.Keys[n])
 		return nil, nil

@@ -31,7 +31,7 @@ func categoryType() *EnumType {
 	for i, name := range []string{
 		notSpecified, "OpenError", "CloseError", "DeviceError", "DeadlockDetected", invalidArgument, "InvalidData",
 		InvalidOperating, "InvalidResult", "InvalidType", "MetadataError", "NotImplemented", "NotInstalled", ObjectNotFound,
-		operationStopped, "OperationTimeout", "SyntaxError", ParserError, "PermissionDenied", "ResourceBusy",
+		OperationStopped, "OperationTimeout", "SyntaxError", ParserError, "PermissionDenied", "ResourceBusy",
 		"ResourceExists", "ResourceUnavailable", "ReadError", writeCategory, "FromStdErr", "SecurityError", "ProtocolError",
 		"ConnectionError", "AuthenticationError", "LimitsExceeded", "QuotaExceeded", "NotEnabled",
 	} {

@@ -132,7 +132,7 @@ func thrownRecord(left *Leaving) *ErrorRecord {
 	}
 	r := &ErrorRecord{Message: Text(left.What), Target: left.What, Place: left.Place}
 	if r.Class = RuntimeException; !left.own { // of a throw
-		r.ID, r.Category = r.Message, operationStopped
+		r.ID, r.Category = r.Message, OperationStopped
 	} else {
 		r.Target = nil
 	}

@@ -33,7 +33,7 @@ const (
 	ObjectNotFound   = "ObjectNotFound"
 	invalidArgument  = "InvalidArgument"
 	InvalidOperating = "InvalidOperation"
-	operationStopped = "OperationStopped"
+	OperationStopped = "OperationStopped"
 	writeCategory    = "WriteError"
 	ParserError      = "ParserError"
 )

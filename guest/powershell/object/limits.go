@@ -15,7 +15,7 @@ func TooLarge() error {
 	return &Exception{
 		Class:    "System.OutOfMemoryException",
 		ID:       "System.OutOfMemoryException",
-		Category: operationStopped,
+		Category: OperationStopped,
 		Message:  "Exception of type 'System.OutOfMemoryException' was thrown.",
 	}
 }

@@ -78,7 +78,7 @@ func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 	}
 }
 
-func nothing() Value { return nil }
+func Nothing() Value { return nil }
 
 // notReferred is the error of an argument that a method wants to set, and that is no reference.
 func notReferred(n int) error {

@@ -5,17 +5,15 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"math"
-	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// constant returns a static property with one value.
-func constant(name string, v Value) Field {
+// Constant returns a static property with one value.
+func Constant(name string, v Value) Field {
 	return Field{Name: name, Get: func(*session.State, Value) (Value, error) { return v, nil }}
 }
 
@@ -57,7 +55,7 @@ func IntegerClass() *Class {
 	return &Class{
 		Name:   "System.Int32",
 		Others: []string{"int", "int32"},
-		Fields: []Field{constant("MaxValue", int64(math.MaxInt32)), constant("MinValue", int64(math.MinInt32))},
+		Fields: []Field{Constant("MaxValue", int64(math.MaxInt32)), Constant("MinValue", int64(math.MinInt32))},
 		Calls:  parse(int64(0), func(s string) (Value, error) { return strconv.ParseInt(s, 10, 32) }),
 	}
 }
@@ -67,7 +65,7 @@ func LongClass() *Class {
 	return &Class{
 		Name:    "System.Int64",
 		Others:  []string{"long", "int64"},
-		Fields:  []Field{constant("MaxValue", int64(math.MaxInt64)), constant("MinValue", int64(math.MinInt64))},
+		Fields:  []Field{Constant("MaxValue", int64(math.MaxInt64)), Constant("MinValue", int64(math.MinInt64))},
 		Calls:   parse(int64(0), func(s string) (Value, error) { return strconv.ParseInt(s, 10, 64) }),
 		Methods: numberMethods(),
 	}
@@ -79,7 +77,7 @@ func DoubleClass() *Class {
 		Name:   "System.Double",
 		Others: []string{"double"},
 		Fields: []Field{
-			constant("MaxValue", math.MaxFloat64), constant("MinValue", -math.MaxFloat64), constant("NaN", math.NaN()),
+			Constant("MaxValue", math.MaxFloat64), Constant("MinValue", -math.MaxFloat64), Constant("NaN", math.NaN()),
 		},
 		Calls: parse(0.0, func(s string) (Value, error) {
 			return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
@@ -93,7 +91,7 @@ func BooleanClass() *Class {
 	return &Class{
 		Name:   "System.Boolean",
 		Others: []string{"bool"},
-		Fields: []Field{constant("TrueString", "True"), constant("FalseString", "False")},
+		Fields: []Field{Constant("TrueString", "True"), Constant("FalseString", "False")},
 		Calls: parse(false, func(s string) (Value, error) {
 			if !strings.EqualFold(s, "true") && !strings.EqualFold(s, "false") {
 				return nil, BadFormat()
@@ -101,105 +99,6 @@ func BooleanClass() *Class {
 			return strings.EqualFold(s, "true"), nil
 		}),
 	}
-}
-
-// MathClass is System.Math (https://learn.microsoft.com/en-us/dotnet/api/system.math).
-func MathClass() *Class {
-	of := func(name string, do func(float64) float64) Method {
-		return Method{
-			Name:  name,
-			Least: 1,
-			Most:  1,
-			Do: func(c *Call) (Value, error) {
-				n, err := Floating(c.Arg(0))
-				return do(n), err
-			},
-		}
-	}
-	two := func(name string, do func(a, b float64) float64) Method {
-		return Method{
-			Name:  name,
-			Least: 2,
-			Most:  2,
-			Do: func(c *Call) (Value, error) {
-				a, err := Floating(c.Arg(0))
-				if err != nil {
-					return nil, err
-				}
-				b, err := Floating(c.Arg(1))
-				if err != nil {
-					return nil, err
-				}
-				n := do(a, b)
-				if x, y := Whole(Plain(c.Arg(0))), Whole(Plain(c.Arg(1))); x != nil && y != nil && (n == a || n == b) {
-					if n == a {
-						return *x, nil
-					}
-					return *y, nil
-				}
-				return n, nil
-			},
-		}
-	}
-	pow := two("Pow", math.Pow)
-	pow.Do = func(c *Call) (Value, error) {
-		a, err := Floating(c.Arg(0))
-		if err != nil {
-			return nil, err
-		}
-		b, err := Floating(c.Arg(1))
-		return math.Pow(a, b), err
-	}
-	return &Class{
-		Name:   "System.Math",
-		Fields: []Field{constant("PI", math.Pi), constant("E", math.E)},
-		Calls: []Method{
-			of("Floor", math.Floor), of("Ceiling", math.Ceil), of("Truncate", math.Trunc), of("Sqrt", math.Sqrt),
-			of("Log10", math.Log10), of("Exp", math.Exp), of("Sin", math.Sin), of("Cos", math.Cos), of("Tan", math.Tan),
-			of("Log", math.Log), of("Atan", math.Atan),
-			two("Max", math.Max), two("Min", math.Min), pow,
-			{
-				Name:  "Abs",
-				Least: 1,
-				Most:  1,
-				Do: func(c *Call) (Value, error) {
-					if n, ok := c.Arg(0).(int64); ok && n != math.MinInt64 {
-						return max(n, -n), nil
-					}
-					n, err := Floating(c.Arg(0))
-					return math.Abs(n), err
-				},
-			},
-			{
-				Name:  "Sign",
-				Least: 1,
-				Most:  1,
-				Do: func(c *Call) (Value, error) {
-					n, err := Floating(c.Arg(0))
-					return int64(cmp.Compare(n, 0)), err
-				},
-			},
-			{Name: "Round", Least: 1, Most: 2, Do: roundMethod},
-		},
-	}
-}
-
-// roundMethod is Math.Round: half to even, to so many digits.
-func roundMethod(c *Call) (Value, error) {
-	n, err := Floating(c.Arg(0))
-	if err != nil {
-		return nil, err
-	}
-	places, err := c.Whole(1)
-	if err != nil || places < 0 || places > 15 {
-		return nil, Raise("System.ArgumentOutOfRangeException",
-			"Rounding digits must be between 0 and 15, inclusive.\nParameter name: digits")
-	}
-	power := math.Pow(10, float64(places))
-	if rounded := math.RoundToEven(n*power) / power; !math.IsInf(rounded, 0) && !math.IsNaN(rounded) {
-		return rounded, nil
-	}
-	return n, nil
 }
 
 // Base returns the argument for a base of digits.
@@ -305,106 +204,4 @@ func guidFormat(i *Instance, format string) (string, error) {
 	}
 	return "", Raise("System.FormatException", "Format String can be only \"D\", \"d\", \"N\", \"n\", \"P\", \"p\", "+
 		"\"B\", \"b\", \"X\" or \"x\".")
-}
-
-// RandomClass is System.Random.
-func RandomClass() *Class {
-	return &Class{
-		Name: "System.Random",
-		Make: &Method{Do: func(*Call) (Value, error) { return &Instance{RandomClass(), nil}, nil }},
-		Methods: []Method{{
-			Name: "Next",
-			Most: 2,
-			Do: func(c *Call) (Value, error) {
-				from, to := int64(0), int64(math.MaxInt32)
-				var err error
-				switch len(c.Args) {
-				case 1:
-					to, err = c.Whole(0)
-				case 2:
-					if from, err = c.Whole(0); err == nil {
-						to, err = c.Whole(1)
-					}
-				}
-				if err != nil || to < from {
-					return nil, Raise("System.ArgumentOutOfRangeException",
-						"'minValue' cannot be greater than maxValue.\nParameter name: minValue")
-				}
-				return Between(from, to)
-			},
-		}},
-	}
-}
-
-// Between returns a number by chance, from from to one below to.
-func Between(from, to int64) (Value, error) {
-	if to == from {
-		return from, nil
-	}
-	n, err := rand.Int(rand.Reader, new(big.Int).Sub(big.NewInt(to), big.NewInt(from)))
-	if err != nil {
-		return nil, err
-	}
-	return from + n.Int64(), nil
-}
-
-// watch is a System.Diagnostics.Stopwatch.
-type watch struct {
-	since   time.Time // zero if it stands
-	elapsed time.Duration
-}
-
-func (w *watch) total() time.Duration {
-	if w.since.IsZero() {
-		return w.elapsed
-	}
-	return w.elapsed + time.Since(w.since)
-}
-
-// StopwatchClass is System.Diagnostics.Stopwatch.
-func StopwatchClass() *Class {
-	made := func(w *watch) Value { return &Instance{StopwatchClass(), w} }
-	do := func(name string, do func(w *watch)) Method {
-		return Method{
-			Name: name,
-			Do: func(c *Call) (Value, error) {
-				do(Own[*watch](c.On))
-				return nil, nil
-			},
-		}
-	}
-	start := func(w *watch) {
-		if w.since.IsZero() {
-			w.since = time.Now()
-		}
-	}
-	of := func(name string, get func(w *watch) Value) Field {
-		return Field{
-			Name: name,
-			Get: func(_ *session.State, v Value) (Value, error) {
-				return get(Own[*watch](v)), nil
-			},
-		}
-	}
-	return &Class{
-		Name: "System.Diagnostics.Stopwatch",
-		Make: &Method{Do: func(*Call) (Value, error) { return made(&watch{}), nil }},
-		Calls: []Method{{
-			Name: "StartNew",
-			Do: func(*Call) (Value, error) {
-				return made(&watch{since: time.Now()}), nil
-			},
-		}},
-		Props: []Field{
-			of("Elapsed", func(w *watch) Value { return &Instance{SpanClass(), w.total()} }),
-			of("ElapsedMilliseconds", func(w *watch) Value { return w.total().Milliseconds() }),
-			of("IsRunning", func(w *watch) Value { return !w.since.IsZero() }),
-		},
-		Methods: []Method{
-			do("Start", start),
-			do("Stop", func(w *watch) { w.elapsed, w.since = w.total(), time.Time{} }),
-			do("Reset", func(w *watch) { w.elapsed, w.since = 0, time.Time{} }),
-			do("Restart", func(w *watch) { w.elapsed, w.since = 0, time.Now() }),
-		},
-	}
 }

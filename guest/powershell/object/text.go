@@ -239,7 +239,7 @@ func findMethods() []Method {
 				all, part := Characters(s), Characters(c.Text(0))
 				if isNumber {
 					if from < 0 || from > int64(len(all)) {
-						return nil, outside("startIndex")
+						return nil, Outside("startIndex")
 					}
 					n := indexUnits(all[from:], part)
 					if n >= 0 {
@@ -288,7 +288,7 @@ func indexUnits(all, part []uint16) int64 {
 	return -1
 }
 
-func outside(parameter string) error {
+func Outside(parameter string) error {
 	return Raise("System.ArgumentOutOfRangeException",
 		"Index was out of range. Must be non-negative and less than the "+
 			"size of the collection.\nParameter name: "+parameter)
@@ -512,4 +512,9 @@ func Characters(s string) []uint16 {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	return utf16.Encode([]rune(s))
+}
+
+// IsASCII reports whether a text has characters of ASCII alone.
+func IsASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f })
 }

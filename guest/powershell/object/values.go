@@ -162,9 +162,9 @@ func Thrown(format string, args ...any) error {
 	return &Leaving{Word: "throw", What: fmt.Sprintf(format, args...), own: true}
 }
 
-// parseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. Leading zeros have no meaning. A
+// ParseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. Leading zeros have no meaning. A
 // hexadecimal number with the highest of 32 or 64 bits set is negative.
-func parseInteger(s string) (int64, error) {
+func ParseInteger(s string) (int64, error) {
 	digits := strings.TrimPrefix(s, "-")
 	hex, ok := strings.CutPrefix(strings.ToLower(digits), "0x")
 	if !ok {
@@ -198,7 +198,7 @@ func ParseNumber(s string) (Value, bool) {
 	}
 	hex := strings.ContainsAny(m[1], "xX")
 	if hex || !strings.ContainsAny(m[1], ".eE") {
-		n, err := parseInteger(strings.TrimPrefix(m[1], "+"))
+		n, err := ParseInteger(strings.TrimPrefix(m[1], "+"))
 		product, ok := Integers("*", n, unit)
 		return product, ok && err == nil
 	}
@@ -227,7 +227,7 @@ func Integer(v Value) (int64, error) {
 		}
 		return int64(r), nil
 	case string:
-		n, err := parseInteger(strings.TrimSpace(v))
+		n, err := ParseInteger(strings.TrimSpace(v))
 		if err != nil {
 			if errors.Is(err, strconv.ErrRange) {
 				return 0, Unconverted(v, "System.Int64", OutOfRange("Int64"))

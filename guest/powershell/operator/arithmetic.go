@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
@@ -91,9 +92,9 @@ func orderObjects(equality bool, a, b object.Value) (n int, done bool, err error
 		if e, both := durationOf(b); ok && both {
 			return cmp.Compare(d, e), true, nil
 		}
-		if v, ok := x.V.(object.Version); ok {
-			w, err := object.ToClass(object.VersionName, object.ParseVersion)(b)
-			return v.Compare(object.Own[object.Version](w)), true, err
+		if v, ok := x.V.(library.Version); ok {
+			w, err := object.ToClass(library.VersionName, library.ParseVersion)(b)
+			return v.Compare(object.Own[library.Version](w)), true, err
 		}
 
 		if y, ok := b.(*object.Instance); ok && equality {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 )
 
 // ItemAt is $of[at].
@@ -215,9 +216,9 @@ func Lists(op string, exact bool, a, b object.Value) (object.Value, error) {
 	}
 
 	if op == "-replace" {
-		return object.Replace(a, b, exact)
+		return pattern.Replace(a, b, exact)
 	}
-	return object.SplitBy(a, b, exact)
+	return pattern.SplitBy(a, b, exact)
 }
 
 // CaseOf returns an operator without the c for which the case of letters matters, and whether it had one.
@@ -242,14 +243,14 @@ func Compare(op string, a, b object.Value) (bool, error) {
 	op, exact := CaseOf(op)
 	switch op {
 	case "-like", "-notlike":
-		re, err := object.WildcardAs(object.Text(b), exact)
+		re, err := pattern.WildcardAs(object.Text(b), exact)
 		if err != nil {
 			return false, err
 		}
 		return re.MatchString(object.Text(a)) == (op == "-like"), nil
 
 	case "-match", "-notmatch":
-		p, err := object.CompileAs(b, exact)
+		p, err := pattern.CompileAs(b, exact)
 		if err != nil {
 			return false, err
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
@@ -62,7 +62,7 @@ func matching(dir, part string) ([]string, error) {
 		return []string{path}, nil
 	}
 
-	re, err := object.Wildcard(part)
+	re, err := pattern.Wildcard(part)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/guest/eventlog"
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/powershell/words"
 )
@@ -258,14 +259,14 @@ func entryFilter(c *cmdlet.Call) (func(*object.Object) bool, error) {
 		return nil, err
 	}
 
-	message, err := object.Wildcard(cmp.Or(c.Text("message"), "*"))
+	message, err := pattern.Wildcard(cmp.Or(c.Text("message"), "*"))
 	if err != nil {
 		return nil, err
 	}
 
 	one := func(names []string, name string) bool {
 		return len(names) == 0 || slices.ContainsFunc(names, func(s string) bool {
-			re, err := object.Wildcard(s)
+			re, err := pattern.Wildcard(s)
 			return err == nil && re.MatchString(name)
 		})
 	}

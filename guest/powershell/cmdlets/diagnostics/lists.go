@@ -5,6 +5,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
@@ -27,7 +28,7 @@ const (
 func matching(c *cmdlet.Call, all, names []string, noMatch string) ([]string, error) {
 	var found []string
 	for _, name := range names {
-		re, err := object.Wildcard(name)
+		re, err := pattern.Wildcard(name)
 		if err != nil {
 			return nil, err
 		}

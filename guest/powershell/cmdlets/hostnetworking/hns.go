@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/internal/base/lazyregexp"
@@ -44,7 +45,7 @@ func importModule(c *cmdlet.Call) error {
 			if !strings.Contains(text, ".") { // of the number 2.0
 				text += ".0"
 			}
-			least, err := object.ParseVersion(text)
+			least, err := library.ParseVersion(text)
 			if err != nil {
 				return c.Unbound(err)
 			}

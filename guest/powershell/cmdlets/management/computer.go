@@ -5,6 +5,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/words"
 )
@@ -69,8 +70,8 @@ func computerInfo(c *cmdlet.Call) error {
 		{"OsHardwareAbstractionLayer", version + build + "." + object.Text(revision.Number())},
 	} {
 		wanted := c.Values["property"] == nil
-		for pattern := range object.Each(c.Values["property"]) {
-			re, err := object.Wildcard(object.Text(pattern))
+		for one := range object.Each(c.Values["property"]) {
+			re, err := pattern.Wildcard(object.Text(one))
 			if err != nil {
 				return err
 			}

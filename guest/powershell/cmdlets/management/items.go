@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/words"
 )
@@ -97,7 +98,7 @@ func newPicks(c *cmdlet.Call) (*picks, error) {
 	p := &picks{}
 	for name, to := range map[string]*[]*regexp.Regexp{"filter": &p.filter, "include": &p.include, "exclude": &p.exclude} {
 		for v := range object.Each(c.Values[name]) {
-			re, err := object.Wildcard(object.Text(v))
+			re, err := pattern.Wildcard(object.Text(v))
 			if err != nil {
 				return nil, err
 			}

@@ -13,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
@@ -62,7 +63,7 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 	}
 
 	if v, ok := c.Values["filter"]; ok && object.Text(v) != "*.*" {
-		re, err := object.Wildcard(strings.ReplaceAll(object.Text(v), "[", "`["))
+		re, err := pattern.Wildcard(strings.ReplaceAll(object.Text(v), "[", "`["))
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +75,7 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 			if l.depth == 0 {
 				return nil, object.Thrown("%s : -%s without -Recurse is not part of Mullion's PowerShell.", c.Name, name)
 			}
-			re, err := object.Wildcard(object.Text(v))
+			re, err := pattern.Wildcard(object.Text(v))
 			if err != nil {
 				return nil, err
 			}
@@ -127,7 +128,7 @@ func (l *listing) list(c *cmdlet.Call, t cmdlet.Target) error {
 
 // variables lists variables of the environment by their name, which may have wild cards; all without one.
 func variables(c *cmdlet.Call, name string) error {
-	re, err := object.Wildcard(cmp.Or(name, "*"))
+	re, err := pattern.Wildcard(cmp.Or(name, "*"))
 	if err != nil {
 		return err
 	}

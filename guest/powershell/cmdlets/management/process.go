@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/powershell/words"
@@ -47,7 +48,7 @@ func getProcess(c *cmdlet.Call) error {
 func pickProcesses(c *cmdlet.Call, found []system.Process, v object.Value, byID bool) ([]system.Process, error) {
 	var picked []system.Process
 	for wanted := range object.Each(v) {
-		re, err := object.Wildcard(object.Text(wanted))
+		re, err := pattern.Wildcard(object.Text(wanted))
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/powershell/words"
@@ -25,7 +26,7 @@ func properties(c *cmdlet.Call, k provider.Key, values []system.RegistryValue) (
 	var found []system.RegistryValue
 	for item := range object.Each(wanted) {
 		name := object.Text(item)
-		re, err := object.Wildcard(name)
+		re, err := pattern.Wildcard(name)
 		if c.Values[cmdlet.LiteralName] != nil {
 			re, err = regexp.Compile("(?i)^" + regexp.QuoteMeta(name) + "$")
 		}

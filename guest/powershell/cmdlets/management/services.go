@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/powershell/words"
@@ -82,7 +83,7 @@ func chosen(c *cmdlet.Call) ([]system.Service, error) {
 	var found []system.Service
 	for _, v := range names {
 		name := object.Text(v)
-		re, err := object.Wildcard(name)
+		re, err := pattern.Wildcard(name)
 		if err != nil {
 			return nil, err
 		}

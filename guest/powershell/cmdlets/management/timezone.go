@@ -8,6 +8,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/words"
 	"mullion.dev/mullion/guest/timezone"
@@ -82,8 +83,8 @@ func getTimeZone(c *cmdlet.Call) error {
 }
 
 // putZones outputs the zones that are called as a pattern says.
-func putZones(c *cmdlet.Call, all []string, pattern string, called func(*object.Object) string) error {
-	re, err := object.Wildcard(pattern)
+func putZones(c *cmdlet.Call, all []string, wanted string, called func(*object.Object) string) error {
+	re, err := pattern.Wildcard(wanted)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func putZones(c *cmdlet.Call, all []string, pattern string, called func(*object.
 		}
 	}
 	if !found {
-		return c.Fail(words.Errorf(noZone, pattern))
+		return c.Fail(words.Errorf(noZone, wanted))
 	}
 
 	return nil

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/session"
 	"mullion.dev/mullion/guest/powershell/words"
@@ -113,7 +115,7 @@ func getCommand(c *cmdlet.Call) error {
 
 // commandsNamed returns the commands of a name, which may have wild cards; without them only the one that would be run.
 func commandsNamed(c *cmdlet.Call, name string) ([]*object.Object, error) {
-	re, err := object.Wildcard(name)
+	re, err := pattern.Wildcard(name)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +188,7 @@ func getAlias(c *cmdlet.Call) error {
 	}
 
 	for _, v := range wanted {
-		re, err := object.Wildcard(object.Text(v))
+		re, err := pattern.Wildcard(object.Text(v))
 		if err != nil {
 			return err
 		}
@@ -284,7 +286,7 @@ func getMember(c *cmdlet.Call) error {
 
 			wanted := c.Values["name"] == nil
 			for name := range object.Each(c.Values["name"]) {
-				re, err := object.Wildcard(object.Text(name))
+				re, err := pattern.Wildcard(object.Text(name))
 				if err != nil {
 					return err
 				}
@@ -396,7 +398,7 @@ func getRandom(c *cmdlet.Call) error {
 
 	items := slices.Clone(c.Items(cmdlet.ObjectName))
 	for ; count > 0 && len(items) > 0; count-- {
-		n, err := object.Between(0, int64(len(items)))
+		n, err := library.Between(0, int64(len(items)))
 		if err != nil {
 			return err
 		}
@@ -432,7 +434,7 @@ func randomNumber(c *cmdlet.Call) error {
 			least, most))
 	}
 
-	v, err := object.Between(least, most)
+	v, err := library.Between(least, most)
 	if err != nil {
 		return err
 	}

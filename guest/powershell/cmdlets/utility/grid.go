@@ -7,6 +7,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
@@ -22,7 +23,7 @@ func keysFor(c *cmdlet.Call, item object.Value) ([]key, error) {
 
 	for v := range object.Each(c.Values["property"]) {
 		if s, ok := v.(string); ok && provider.HasWildcard(s) {
-			re, err := object.Wildcard(s)
+			re, err := pattern.Wildcard(s)
 			if err != nil {
 				return nil, err
 			}

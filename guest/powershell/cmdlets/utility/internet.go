@@ -13,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/dotnet"
+	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/stream"
@@ -139,7 +140,7 @@ func encodingOf(contentType string) *stream.Encoding {
 // headerTable returns a response's headers as a hash table.
 func headerTable(h http.Header) *object.Hashtable {
 	t := object.NewTable(true)
-	for _, name := range object.SortedNames(h) {
+	for _, name := range library.SortedNames(h) {
 		t.Set(name, strings.Join(h[name], ","))
 	}
 	return t

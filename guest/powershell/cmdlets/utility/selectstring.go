@@ -10,18 +10,19 @@ import (
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/format"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
 // selectString outputs the lines of files or texts that match.
 func selectString(c *cmdlet.Call) error {
-	var patterns []*object.Pattern
+	var patterns []*pattern.Pattern
 	for v := range object.Each(c.Values["pattern"]) {
 		source := object.Text(v)
 		if c.Flags["simplematch"] {
 			source = regexp.QuoteMeta(source)
 		}
-		p, err := object.CompileAs(source, c.Flags["casesensitive"])
+		p, err := pattern.CompileAs(source, c.Flags["casesensitive"])
 		if err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func quiet(c *cmdlet.Call) error {
 	return nil
 }
 
-func selectInFiles(c *cmdlet.Call, patterns []*object.Pattern) error {
+func selectInFiles(c *cmdlet.Call, patterns []*pattern.Pattern) error {
 	if err := c.ReportMissed(); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func selectInFiles(c *cmdlet.Call, patterns []*object.Pattern) error {
 	return quiet(c)
 }
 
-func selectInFile(c *cmdlet.Call, t cmdlet.Target, patterns []*object.Pattern) error {
+func selectInFile(c *cmdlet.Call, t cmdlet.Target, patterns []*pattern.Pattern) error {
 	data, err := os.ReadFile(t.Full)
 	if err != nil {
 		return err
@@ -85,8 +86,8 @@ func selectInFile(c *cmdlet.Call, t cmdlet.Target, patterns []*object.Pattern) e
 }
 
 // selectLine outputs a line if it matches. Of several patterns the first that matches counts.
-func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*object.Pattern) error {
-	var matched *object.Pattern
+func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*pattern.Pattern) error {
+	var matched *pattern.Pattern
 	for _, p := range patterns {
 		yes, err := p.Matches(line)
 		if err != nil {
@@ -128,7 +129,7 @@ func selectLine(c *cmdlet.Call, line, file string, number int64, patterns []*obj
 }
 
 // matchObjects returns the matches in a line, with their groups: the first, or with -AllMatches all.
-func matchObjects(c *cmdlet.Call, p *object.Pattern, line string) ([]object.Value, error) {
+func matchObjects(c *cmdlet.Call, p *pattern.Pattern, line string) ([]object.Value, error) {
 	most := 1
 	if c.Flags["allmatches"] {
 		most = -1

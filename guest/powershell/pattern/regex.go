@@ -1,4 +1,4 @@
-package object
+package pattern
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/dlclark/regexp2"
 	"github.com/dlclark/regexp2/syntax"
+
+	"mullion.dev/mullion/guest/powershell/object"
 )
 
 // Pattern is a regular expression of .NET, matched by a translation of .NET's own engine
@@ -37,18 +39,18 @@ var ready = struct {
 }{patterns: map[string]*Pattern{}}
 
 // Compile reads a regular expression, for which the case of letters does not matter.
-func Compile(v Value) (*Pattern, error) { return CompileAs(v, false) }
+func Compile(v object.Value) (*Pattern, error) { return CompileAs(v, false) }
 
 // CompileAs reads an expression for which the case of letters matters, or not.
-func CompileAs(v Value, exact bool) (*Pattern, error) {
-	if p := Own[*Pattern](v); p != nil { // it has options of its own
+func CompileAs(v object.Value, exact bool) (*Pattern, error) {
+	if p := object.Own[*Pattern](v); p != nil { // it has options of its own
 		return p, nil
 	}
 	options := int64(0)
 	if !exact {
 		options = int64(regexp2.IgnoreCase)
 	}
-	return CompileWith(Text(v), options)
+	return CompileWith(object.Text(v), options)
 }
 
 // CompileWith reads an expression with options of RegexOptions.
@@ -61,8 +63,8 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 	}
 	re, err := regexp2.Compile(source, regexp2.RegexOptions(options))
 	if err != nil {
-		return nil, &Exception{
-			Class: ArgumentException, Category: operationStopped, ID: ArgumentException,
+		return nil, &object.Exception{
+			Class: object.ArgumentException, Category: object.OperationStopped, ID: object.ArgumentException,
 			Message: fmt.Sprintf("parsing %q - %s", source, whyNot(err)),
 		}
 	}
@@ -98,7 +100,7 @@ func whyNot(err error) string {
 	if text, known := texts[e.Code]; known {
 		return text
 	}
-	return UpperFirst(fmt.Sprintf(e.Code.String(), e.Args...)) + "."
+	return object.UpperFirst(fmt.Sprintf(e.Code.String(), e.Args...)) + "."
 }
 
 // matching is the error of a match.
@@ -106,9 +108,10 @@ func matching(err error) error {
 	if err == nil {
 		return nil
 	}
-	return Raise(TimeoutException, "The RegEx engine has timed out while trying to match a pattern to an input string. This "+
-		"can occur for many reasons, including very large inputs or excessive backtracking caused by nested quantifiers, "+
-		"back-references and other factors.")
+	return object.Raise(TimeoutException,
+		"The RegEx engine has timed out while trying to match a pattern to an input string. This can occur "+
+			"for many reasons, including very large inputs or excessive backtracking caused by nested quantifiers, "+
+			"back-references and other factors.")
 }
 
 // Matches reports whether a text has a match.
@@ -129,8 +132,8 @@ func (p *Pattern) All(s string, most int) ([]*regexp2.Match, error) {
 	m, err := p.Regexp.FindStringMatch(s)
 	for err == nil && m != nil && (most < 0 || len(all) < most) {
 		all = append(all, m)
-		if len(all) > MostItems {
-			return nil, TooLarge()
+		if len(all) > object.MostItems {
+			return nil, object.TooLarge()
 		}
 		m, err = p.Regexp.FindNextMatch(m)
 	}
@@ -138,8 +141,8 @@ func (p *Pattern) All(s string, most int) ([]*regexp2.Match, error) {
 }
 
 // Groups returns $Matches after -match: the whole match as 0, and each group by its number or name.
-func (p *Pattern) Groups(m *regexp2.Match) *Hashtable {
-	t := NewTable(false)
+func (p *Pattern) Groups(m *regexp2.Match) *object.Hashtable {
+	t := object.NewTable(false)
 	for _, g := range slices.Backward(m.Groups()) {
 		if len(g.Captures) == 0 {
 			continue
@@ -171,8 +174,8 @@ func (p *Pattern) Replaced(s string, most int, of func(b *strings.Builder, m *re
 		if err := of(&b, m); err != nil {
 			return "", err
 		}
-		if b.Len() > MostText {
-			return "", TooLarge()
+		if b.Len() > object.MostText {
+			return "", object.TooLarge()
 		}
 		end = m.Index + m.Length
 	}
@@ -194,8 +197,8 @@ func By(with, s string) func(b *strings.Builder, m *regexp2.Match) error {
 				text = "$"
 			}
 			b.WriteString(text)
-			if b.Len() > MostText {
-				return TooLarge()
+			if b.Len() > object.MostText {
+				return object.TooLarge()
 			}
 			rest = after[n:]
 		}
@@ -253,13 +256,13 @@ func groupNamed(m *regexp2.Match, name string) *regexp2.Group {
 
 // Split returns the parts of a text between matches, at most limit parts if it is positive. The texts of groups stand
 // between the parts.
-func (p *Pattern) Split(s string, limit int64) ([]Value, error) {
+func (p *Pattern) Split(s string, limit int64) ([]object.Value, error) {
 	found, err := p.All(s, int(max(limit, 0))-1)
 	if err != nil {
 		return nil, err
 	}
 	runes := []rune(s)
-	out := []Value{}
+	out := []object.Value{}
 	end := 0
 	for _, m := range found {
 		out = append(out, string(runes[end:m.Index]))
@@ -274,28 +277,28 @@ func (p *Pattern) Split(s string, limit int64) ([]Value, error) {
 }
 
 // Replace is -replace; in a list it replaces in each item.
-func Replace(a, b Value, exact bool) (Value, error) {
-	operands := []Value{b}
-	if l, ok := b.([]Value); ok {
+func Replace(a, b object.Value, exact bool) (object.Value, error) {
+	operands := []object.Value{b}
+	if l, ok := b.([]object.Value); ok {
 		operands = l
 	}
 	if len(operands) == 0 || len(operands) > 2 {
-		return nil, Thrown("The -replace operator allows one or two elements to follow it, not %d.", len(operands))
+		return nil, object.Thrown("The -replace operator allows one or two elements to follow it, not %d.", len(operands))
 	}
 	with := ""
 	if len(operands) == 2 {
-		with = Text(operands[1])
+		with = object.Text(operands[1])
 	}
 	p, err := CompileAs(operands[0], exact)
 	if err != nil {
 		return nil, err
 	}
-	one := func(v Value) (Value, error) { s := Text(v); return p.Replaced(s, -1, By(with, s)) }
-	items, several := a.([]Value)
+	one := func(v object.Value) (object.Value, error) { s := object.Text(v); return p.Replaced(s, -1, By(with, s)) }
+	items, several := a.([]object.Value)
 	if !several {
 		return one(a)
 	}
-	out := []Value{}
+	out := []object.Value{}
 	for _, item := range items {
 		s, err := one(item)
 		if err != nil {
@@ -318,17 +321,17 @@ func splitOptions() map[string]int64 {
 }
 
 // splitter returns the pattern that the right side of -split names, and the most parts.
-func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
-	operands := []Value{b}
-	if l, ok := b.([]Value); ok {
+func splitter(b object.Value, exact bool) (p *Pattern, limit int64, err error) {
+	operands := []object.Value{b}
+	if l, ok := b.([]object.Value); ok {
 		operands = l
 	}
 	if len(operands) == 0 || len(operands) > 3 {
-		return nil, 0, Thrown("The -split operator allows one to three elements to follow it, not %d.", len(operands))
+		return nil, 0, object.Thrown("The -split operator allows one to three elements to follow it, not %d.", len(operands))
 	}
 
 	if len(operands) > 1 {
-		if limit, err = Integer(operands[1]); err != nil {
+		if limit, err = object.Integer(operands[1]); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -337,15 +340,15 @@ func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 		return p, limit, err
 	}
 
-	source, options := Text(operands[0]), int64(0)
+	source, options := object.Text(operands[0]), int64(0)
 	if !exact {
 		options = int64(regexp2.IgnoreCase)
 	}
-	for name := range strings.SplitSeq(Text(operands[2]), ",") {
+	for name := range strings.SplitSeq(object.Text(operands[2]), ",") {
 		n, known := splitOptions()[strings.ToLower(strings.TrimSpace(name))]
 		switch {
 		case !known:
-			return nil, 0, Thrown("Cannot convert value %q to type \"System.Management.Automation.SplitOptions\".", name)
+			return nil, 0, object.Thrown("Cannot convert value %q to type \"System.Management.Automation.SplitOptions\".", name)
 		case n < 0:
 			source = regexp2.Escape(source)
 		}
@@ -356,27 +359,22 @@ func splitter(b Value, exact bool) (p *Pattern, limit int64, err error) {
 }
 
 // SplitBy is -split; of a list it splits each item and returns all parts in one list.
-func SplitBy(a, b Value, exact bool) (Value, error) {
+func SplitBy(a, b object.Value, exact bool) (object.Value, error) {
 	p, limit, err := splitter(b, exact)
 	if err != nil {
 		return nil, err
 	}
-	items, several := a.([]Value)
+	items, several := a.([]object.Value)
 	if !several {
-		items = []Value{a}
+		items = []object.Value{a}
 	}
-	out := []Value{}
+	out := []object.Value{}
 	for _, item := range items {
-		parts, err := p.Split(Text(item), limit)
+		parts, err := p.Split(object.Text(item), limit)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, parts...)
 	}
 	return out, nil
-}
-
-// IsASCII reports whether a text has characters of ASCII alone.
-func IsASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f })
 }

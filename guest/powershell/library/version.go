@@ -1,4 +1,4 @@
-package object
+package library
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
@@ -17,29 +18,29 @@ const VersionName = "System.Version"
 type Version [4]int64
 
 // ParseVersion reads 1.2, 1.2.3 or 1.2.3.4.
-func ParseVersion(s string) (Value, error) {
+func ParseVersion(s string) (object.Value, error) {
 	parts := strings.Split(s, ".")
 	if len(parts) < 2 || len(parts) > 4 {
-		return nil, Raise(ArgumentException, "Version string portion was too short or too long.")
+		return nil, object.Raise(object.ArgumentException, "Version string portion was too short or too long.")
 	}
 	v := Version{-1, -1, -1, -1}
 	for i, part := range parts {
-		n, err := parseInteger(strings.TrimSpace(part))
+		n, err := object.ParseInteger(strings.TrimSpace(part))
 		switch {
 		case err != nil:
-			return nil, Raise("System.FormatException", "Input string was not in a correct format.")
+			return nil, object.Raise("System.FormatException", "Input string was not in a correct format.")
 		case n < 0:
-			return nil, outside("version")
+			return nil, object.Outside("version")
 		case n > math.MaxInt32:
-			return nil, Raise("System.OverflowException", "Value was either too large or too small for an Int32.")
+			return nil, object.Raise("System.OverflowException", "Value was either too large or too small for an Int32.")
 		}
 		v[i] = n
 	}
-	return &Instance{VersionClass(), v}, nil
+	return &object.Instance{Of: VersionClass(), V: v}, nil
 }
 
 // VersionValue returns a version of Windows' own, with a revision of 0.
-func VersionValue(s string) Value {
+func VersionValue(s string) object.Value {
 	v, err := ParseVersion(s + ".0")
 	if err != nil {
 		return s
@@ -70,15 +71,15 @@ func (v Version) Compare(w Version) int {
 }
 
 // VersionClass is System.Version.
-func VersionClass() *Class {
-	c := &Class{
+func VersionClass() *object.Class {
+	c := &object.Class{
 		Name:         VersionName,
 		Others:       []string{"version"},
 		ByProperties: true,
-		Make: &Method{
+		Make: &object.Method{
 			Least: 1,
 			Most:  4,
-			Do: func(c *Call) (Value, error) {
+			Do: func(c *object.Call) (object.Value, error) {
 				var parts []string
 				for i := range c.Args {
 					parts = append(parts, c.Text(i))
@@ -88,46 +89,46 @@ func VersionClass() *Class {
 		},
 		Text: func(v any) string { return v.(Version).Text(4) },
 		Same: func(v any) string { return v.(Version).Text(4) },
-		Calls: []Method{{
+		Calls: []object.Method{{
 			Name:  "Parse",
 			Least: 1,
 			Most:  1,
-			Do: func(c *Call) (Value, error) {
+			Do: func(c *object.Call) (object.Value, error) {
 				return ParseVersion(c.Text(0))
 			},
-		}, TryParse(nothing, ParseVersion)},
-		Methods: []Method{
+		}, object.TryParse(object.Nothing, ParseVersion)},
+		Methods: []object.Method{
 			{
 				Name:  "CompareTo",
 				Least: 1,
 				Most:  1,
-				Do: func(c *Call) (Value, error) {
-					return int64(Own[Version](c.On).Compare(Own[Version](c.Arg(0)))), nil
+				Do: func(c *object.Call) (object.Value, error) {
+					return int64(object.Own[Version](c.On).Compare(object.Own[Version](c.Arg(0)))), nil
 				},
 			},
 			{
 				Name: "ToString",
 				Most: 1,
-				Do: func(c *Call) (Value, error) {
+				Do: func(c *object.Call) (object.Value, error) {
 					if len(c.Args) == 0 {
-						return Own[Version](c.On).Text(4), nil
+						return object.Own[Version](c.On).Text(4), nil
 					}
 					n, err := c.Whole(0)
-					if v := Own[Version](c.On); err != nil || n < 0 || n > 4 || (n > 0 && v[n-1] < 0) {
-						return nil, Raise(ArgumentException,
+					if v := object.Own[Version](c.On); err != nil || n < 0 || n > 4 || (n > 0 && v[n-1] < 0) {
+						return nil, object.Raise(object.ArgumentException,
 							"Argument must be between 0 and the number of the version's parts.\n"+
 								"Parameter name: fieldCount")
 					}
-					return Own[Version](c.On).Text(int(n)), nil
+					return object.Own[Version](c.On).Text(int(n)), nil
 				},
 			},
 		},
 	}
 	for i, name := range []string{"Major", "Minor", "Build", "Revision"} {
-		c.Props = append(c.Props, Field{
+		c.Props = append(c.Props, object.Field{
 			Name: name,
-			Get: func(_ *session.State, v Value) (Value, error) {
-				return Own[Version](v)[i], nil
+			Get: func(_ *session.State, v object.Value) (object.Value, error) {
+				return object.Own[Version](v)[i], nil
 			},
 		})
 	}

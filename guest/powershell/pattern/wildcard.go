@@ -1,9 +1,11 @@
-package object
+package pattern
 
 import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/guest/powershell/object"
 )
 
 // Wildcard returns a pattern of PowerShell: *, ?, [a-z], and ` before a literal character
@@ -27,7 +29,7 @@ func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 		case r == '[':
 			end := slices.Index(runes[i:], ']')
 			if end < 2 || slices.Contains(runes[i:i+end], '`') {
-				return nil, Thrown("The wild cards %q are not valid, or not part of Mullion's PowerShell.", pattern)
+				return nil, object.Thrown("The wild cards %q are not valid, or not part of Mullion's PowerShell.", pattern)
 			}
 			escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "^", `\^`, "&", `\&`, "~", `\~`)
 			b.WriteString("[" + escape.Replace(string(runes[i+1:i+end])) + "]")
@@ -38,7 +40,7 @@ func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(b.String() + `\z`)
 	if err != nil {
-		return nil, Thrown("The wild cards %q are not valid.", pattern)
+		return nil, object.Thrown("The wild cards %q are not valid.", pattern)
 	}
 	return re, nil
 }

@@ -1,10 +1,12 @@
-package object
+package pattern
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mullion.dev/mullion/guest/powershell/object"
 )
 
 // TestReplace compares with .NET's results
@@ -31,7 +33,7 @@ func TestReplace(t *testing.T) {
 		{"a]b", `[^]]`, "", "]"},
 		{"x\n", "x", "y", "y\n"},
 	} {
-		got, err := Replace(tt.text, []Value{tt.pattern, tt.with}, false)
+		got, err := Replace(tt.text, []object.Value{tt.pattern, tt.with}, false)
 		if err != nil || got != tt.want {
 			t.Errorf("%q -replace %q, %q: got %q, %v, want %q", tt.text, tt.pattern, tt.with, got, err, tt.want)
 		}
@@ -41,22 +43,22 @@ func TestReplace(t *testing.T) {
 // TestSplit compares with the results of .NET's Regex.Split.
 func TestSplit(t *testing.T) {
 	for _, tt := range []struct {
-		text    Value
-		pattern Value
-		want    []Value
+		text    object.Value
+		pattern object.Value
+		want    []object.Value
 	}{
-		{"a b", " ", []Value{"a", "b"}},
-		{" a ", " ", []Value{"", "a", ""}},
-		{"a,b,c", []Value{",", int64(2)}, []Value{"a", "b,c"}},
-		{"a,b,c", []Value{",", int64(1)}, []Value{"a,b,c"}},
-		{"a,b,c", []Value{",", int64(0)}, []Value{"a", "b", "c"}},
-		{"a1b", "(1)", []Value{"a", "1", "b"}},
-		{"a1b2c", []Value{`(\d)`, int64(2)}, []Value{"a", "1", "b2c"}},
-		{"a1b", "(1)|(2)", []Value{"a", "1", "b"}},
-		{[]Value{"a-b", "c"}, "-", []Value{"a", "b", "c"}},
-		{"ab", "", []Value{"", "a", "b", ""}},
-		{nil, ",", []Value{""}},
-		{int64(123), "2", []Value{"1", "3"}},
+		{"a b", " ", []object.Value{"a", "b"}},
+		{" a ", " ", []object.Value{"", "a", ""}},
+		{"a,b,c", []object.Value{",", int64(2)}, []object.Value{"a", "b,c"}},
+		{"a,b,c", []object.Value{",", int64(1)}, []object.Value{"a,b,c"}},
+		{"a,b,c", []object.Value{",", int64(0)}, []object.Value{"a", "b", "c"}},
+		{"a1b", "(1)", []object.Value{"a", "1", "b"}},
+		{"a1b2c", []object.Value{`(\d)`, int64(2)}, []object.Value{"a", "1", "b2c"}},
+		{"a1b", "(1)|(2)", []object.Value{"a", "1", "b"}},
+		{[]object.Value{"a-b", "c"}, "-", []object.Value{"a", "b", "c"}},
+		{"ab", "", []object.Value{"", "a", "b", ""}},
+		{nil, ",", []object.Value{""}},
+		{int64(123), "2", []object.Value{"1", "3"}},
 	} {
 		got, err := SplitBy(tt.text, tt.pattern, false)
 		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
@@ -133,7 +135,7 @@ func TestPatternsOfNothing(t *testing.T) {
 		{"a?", "a", "xx"},
 		{`\b`, "a b", "xax xbx"},
 	} {
-		if got, err := Replace(tt.text, []Value{tt.pattern, "x"}, false); err != nil || got != tt.want {
+		if got, err := Replace(tt.text, []object.Value{tt.pattern, "x"}, false); err != nil || got != tt.want {
 			t.Errorf("%q -replace %q: got %q, %v, want %q", tt.text, tt.pattern, got, err, tt.want)
 		}
 	}

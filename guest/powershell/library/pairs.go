@@ -1,4 +1,4 @@
-package object
+package library
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
@@ -47,7 +48,7 @@ func unescaped(s string) string {
 }
 
 // Get returns a name's value, several joined by commas, or nil.
-func (p *Pairs) Get(name string) Value {
+func (p *Pairs) Get(name string) object.Value {
 	var found []string
 	for _, one := range p.All {
 		if strings.EqualFold(one.Name, name) {
@@ -61,8 +62,8 @@ func (p *Pairs) Get(name string) Value {
 }
 
 // names returns the names, each once.
-func (p *Pairs) names() []Value {
-	all := []Value{}
+func (p *Pairs) names() []object.Value {
+	all := []object.Value{}
 	seen := map[string]bool{}
 	for _, one := range p.All {
 		if !seen[strings.ToLower(one.Name)] {
@@ -77,13 +78,14 @@ func (p *Pairs) names() []Value {
 func (p *Pairs) settable(name string) error {
 	switch low := strings.ToLower(name); {
 	case p.Fixed:
-		return Raise("System.NotSupportedException", "Collection is read-only.")
+		return object.Raise("System.NotSupportedException", "Collection is read-only.")
 	case !p.Response:
 	case low == "content-length", low == "transfer-encoding", low == "keep-alive", low == "www-authenticate":
-		return Raise(ArgumentException, "The '"+name+
+		return object.Raise(object.ArgumentException, "The '"+name+
 			"' header must be modified using the appropriate property or method.\nParameter name: name")
 	case name == "", strings.ContainsAny(name, " \t\r\n:()<>@,;\\\"/[]?={}"):
-		return Raise(ArgumentException, "Specified value has invalid HTTP Header characters.\nParameter name: name")
+		return object.Raise(object.ArgumentException,
+			"Specified value has invalid HTTP Header characters.\nParameter name: name")
 	}
 	return nil
 }
@@ -107,21 +109,21 @@ func (p *Pairs) Add(name, v string) error {
 		return err
 	}
 	if p.Response && strings.ContainsAny(v, "\r\n") {
-		return Raise(ArgumentException, "Specified value has invalid CRLF characters.\nParameter name: value")
+		return object.Raise(object.ArgumentException, "Specified value has invalid CRLF characters.\nParameter name: value")
 	}
 	p.All = append(p.All, Pair{name, v})
 	return nil
 }
 
 // PairsClass is NameValueCollection.
-func PairsClass() *Class {
-	at := func(c *Call) (Value, error) { return Own[*Pairs](c.On).Get(c.Text(0)), nil }
-	c := &Class{
+func PairsClass() *object.Class {
+	at := func(c *object.Call) (object.Value, error) { return object.Own[*Pairs](c.On).Get(c.Text(0)), nil }
+	c := &object.Class{
 		Name: "System.Collections.Specialized.NameValueCollection",
-		Each: func(v any) []Value { return v.(*Pairs).names() },
-		Item: &Indexer{
-			Get: func(of, at Value) (Value, error) {
-				p := Own[*Pairs](of)
+		Each: func(v any) []object.Value { return v.(*Pairs).names() },
+		Item: &object.Indexer{
+			Get: func(of, at object.Value) (object.Value, error) {
+				p := object.Own[*Pairs](of)
 				if n, ok := at.(int64); ok {
 					names := p.names()
 					if n < 0 || n >= int64(len(names)) {
@@ -129,11 +131,11 @@ func PairsClass() *Class {
 					}
 					at = names[n]
 				}
-				return p.Get(Text(at)), nil
+				return p.Get(object.Text(at)), nil
 			},
-			Set: func(of, at, v Value) error { return Own[*Pairs](of).Put(Text(at), Text(v)) },
+			Set: func(of, at, v object.Value) error { return object.Own[*Pairs](of).Put(object.Text(at), object.Text(v)) },
 		},
-		Methods: []Method{
+		Methods: []object.Method{
 			{Name: "Get", Least: 1, Most: 1, Do: at},
 			{Name: "Get_Item", Least: 1, Most: 1, Do: at},
 			{Name: "Item", Least: 1, Most: 1, Do: at},
@@ -141,9 +143,9 @@ func PairsClass() *Class {
 				Name:  "GetValues",
 				Least: 1,
 				Most:  1,
-				Do: func(c *Call) (Value, error) {
-					var found []Value
-					for _, one := range Own[*Pairs](c.On).All {
+				Do: func(c *object.Call) (object.Value, error) {
+					var found []object.Value
+					for _, one := range object.Own[*Pairs](c.On).All {
 						if strings.EqualFold(one.Name, c.Text(0)) {
 							found = append(found, one.Value)
 						}
@@ -155,24 +157,24 @@ func PairsClass() *Class {
 				Name:  "Add",
 				Least: 2,
 				Most:  2,
-				Do: func(c *Call) (Value, error) {
-					return nil, Own[*Pairs](c.On).Add(c.Text(0), c.Text(1))
+				Do: func(c *object.Call) (object.Value, error) {
+					return nil, object.Own[*Pairs](c.On).Add(c.Text(0), c.Text(1))
 				},
 			},
 			{
 				Name:  "Set",
 				Least: 2,
 				Most:  2,
-				Do: func(c *Call) (Value, error) {
-					return nil, Own[*Pairs](c.On).Put(c.Text(0), c.Text(1))
+				Do: func(c *object.Call) (object.Value, error) {
+					return nil, object.Own[*Pairs](c.On).Put(c.Text(0), c.Text(1))
 				},
 			},
 			{
 				Name:  "Remove",
 				Least: 1,
 				Most:  1,
-				Do: func(c *Call) (Value, error) {
-					p := Own[*Pairs](c.On)
+				Do: func(c *object.Call) (object.Value, error) {
+					p := object.Own[*Pairs](c.On)
 					if p.Fixed {
 						return nil, p.settable("")
 					}
@@ -183,24 +185,24 @@ func PairsClass() *Class {
 		},
 	}
 	for _, name := range []string{"AllKeys", "Keys"} {
-		c.Props = append(c.Props, Field{
+		c.Props = append(c.Props, object.Field{
 			Name: name,
-			Get: func(_ *session.State, v Value) (Value, error) {
-				return Own[*Pairs](v).names(), nil
+			Get: func(_ *session.State, v object.Value) (object.Value, error) {
+				return object.Own[*Pairs](v).names(), nil
 			},
 		})
 	}
-	c.Props = append(c.Props, Field{
+	c.Props = append(c.Props, object.Field{
 		Name: "Count",
-		Get: func(_ *session.State, v Value) (Value, error) {
-			return int64(len(Own[*Pairs](v).names())), nil
+		Get: func(_ *session.State, v object.Value) (object.Value, error) {
+			return int64(len(object.Own[*Pairs](v).names())), nil
 		},
 	})
 	return c
 }
 
 // HeadersClass is WebHeaderCollection; Add takes name: value too.
-func HeadersClass() *Class {
+func HeadersClass() *object.Class {
 	c := PairsClass()
 	c.Name = "System.Net.WebHeaderCollection"
 	c.Text = func(v any) string {
@@ -210,19 +212,19 @@ func HeadersClass() *Class {
 		}
 		return b.String() + "\r\n"
 	}
-	add := Find(c.Methods, "Add")
+	add := object.Find(c.Methods, "Add")
 	both := add.Do
 	add.Least = 1
-	add.Do = func(c *Call) (Value, error) {
+	add.Do = func(c *object.Call) (object.Value, error) {
 		if len(c.Args) == 2 {
 			return both(c)
 		}
 		name, v, ok := strings.Cut(c.Text(0), ":")
 		if !ok {
-			return nil, Raise(ArgumentException,
+			return nil, object.Raise(object.ArgumentException,
 				"Specified value does not have a ':' separator.\nParameter name: header")
 		}
-		return nil, Own[*Pairs](c.On).Add(strings.TrimSpace(name), strings.TrimSpace(v))
+		return nil, object.Own[*Pairs](c.On).Add(strings.TrimSpace(name), strings.TrimSpace(v))
 	}
 	return c
 }

@@ -1,0 +1,50 @@
+package library
+
+import (
+	"strings"
+
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/session"
+)
+
+// BuilderClass is System.Text.StringBuilder.
+func BuilderClass() *object.Class {
+	add := func(name string, least int, what func(c *object.Call) (string, error)) object.Method {
+		return object.Method{Name: name, Least: least, Most: max(least, 1), Do: func(c *object.Call) (object.Value, error) {
+			s, err := what(c)
+			object.Own[*strings.Builder](c.On).WriteString(s)
+			return c.On, err
+		}}
+	}
+	format := add("AppendFormat", 2, func(c *object.Call) (string, error) {
+		args := c.Args[1:]
+		if list, ok := c.Arg(1).([]object.Value); ok && len(c.Args) == 2 {
+			args = list
+		}
+		return object.Composite(c.Text(0), args)
+	})
+	format.Most = 32
+	return &object.Class{
+		Name: "System.Text.StringBuilder",
+		Text: func(v any) string { return v.(*strings.Builder).String() },
+		Make: &object.Method{Most: 1, Do: func(c *object.Call) (object.Value, error) {
+			b := &strings.Builder{}
+			if s, ok := c.Arg(0).(string); ok {
+				b.WriteString(s)
+			}
+			return &object.Instance{Of: BuilderClass(), V: b}, nil
+		}},
+		Props: []object.Field{{Name: "Length", Get: func(_ *session.State, v object.Value) (object.Value, error) {
+			return int64(len(object.Characters(object.Text(v)))), nil
+		}}},
+		Methods: []object.Method{
+			add("Append", 1, func(c *object.Call) (string, error) { return c.Text(0), nil }),
+			add("AppendLine", 0, func(c *object.Call) (string, error) { return c.Text(0) + c.State.Newline, nil }),
+			format,
+			{Name: "Clear", Do: func(c *object.Call) (object.Value, error) {
+				object.Own[*strings.Builder](c.On).Reset()
+				return c.On, nil
+			}},
+		},
+	}
+}
