@@ -236,7 +236,9 @@ var powershell = map[string]string{
 	"lang":     "object operator pattern position words",
 	"binding":  "cmdlet dotnet lang object operator pattern provider words",
 	"check":    "absent binding cmdlet dotnet lang object operator pattern words",
-	"engine": "absent binding cmdlet dotnet format lang library object operator pattern position provider " +
+	"scope":    "absent binding cmdlet lang object pattern provider words",
+	"module":   "dotnet lang library object pattern provider",
+	"engine": "absent binding cmdlet dotnet format lang library module object operator pattern position provider scope " +
 		"session stream words",
 }
 

@@ -57,23 +57,23 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 		return nil, err
 	}
 	if advanced(s) {
-		f.vars["pscmdlet"] = f.running(s, set)
+		f.Vars["pscmdlet"] = f.running(s, set)
 	}
 
-	f.vars["psboundparameters"] = object.NewTable(false)
+	f.Vars["psboundparameters"] = object.NewTable(false)
 	defer f.bound(s, given)
 	return f.fill(s, given, rest, piped)
 }
 
 // bound puts the parameters that a call gave into $PSBoundParameters (about_Automatic_Variables).
 func (f *frame) bound(s *lang.Script, given map[string]bool) {
-	t, ok := f.vars["psboundparameters"].(*object.Hashtable)
+	t, ok := f.Vars["psboundparameters"].(*object.Hashtable)
 	if !ok {
 		return
 	}
 	for _, p := range s.Params {
 		if given[p.Name] {
-			t.Set(p.Written, f.vars[p.Name])
+			t.Set(p.Written, f.Vars[p.Name])
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (f *frame) fill(s *lang.Script, given map[string]bool, rest []object.Value,
 		case given[p.Name]:
 			continue
 		case piped && (p.Piped || p.PipedName):
-			f.vars[p.Name] = nil
+			f.Vars[p.Name] = nil
 			continue
 		case p.Mandatory:
 			return nil, object.Misfit(object.NoMandatoryID,
@@ -159,14 +159,14 @@ func (f *frame) fill(s *lang.Script, given map[string]bool, rest []object.Value,
 		if err := f.give(p, v); err != nil && p.Fallback != nil {
 			return nil, err
 		} else if err != nil { // of a type that has no value for none
-			f.vars[p.Name] = nil
+			f.Vars[p.Name] = nil
 		}
 	}
 	if advanced(s) && len(rest) > 0 {
 		return nil, object.Misfit(object.NoPositionID,
 			"A positional parameter cannot be found that accepts argument '%s'.", object.Text(rest[0]))
 	}
-	f.vars["args"] = rest
+	f.Vars["args"] = rest
 	return fromPipeline(s, given), nil
 }
 
@@ -175,7 +175,7 @@ func (f *frame) argument(p lang.Param, v object.Value) error {
 	if err := f.give(p, v); err != nil {
 		return err
 	}
-	return f.valid(p, f.vars[p.Name])
+	return f.valid(p, f.Vars[p.Name])
 }
 
 // untransformed is the error of an argument that cannot be converted to its parameter's type.
@@ -204,9 +204,9 @@ func (f *frame) give(p lang.Param, v object.Value) error {
 			return untransformed(p, err)
 		}
 	}
-	f.vars[p.Name] = v
+	f.Vars[p.Name] = v
 	if p.To != "" && p.To != "switch" {
-		f.types[p.Name] = p.To
+		f.Types[p.Name] = p.To
 	}
 	return nil
 }

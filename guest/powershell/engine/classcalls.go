@@ -96,7 +96,7 @@ func noOverload(name string, args []object.Value) error {
 func (c *scriptClass) scope(m *lang.ClassMethod, this object.Value, args []object.Value) (*frame, error) {
 	scope := c.home.child()
 	if this != nil {
-		scope.vars["this"] = this
+		scope.Vars["this"] = this
 	}
 	for i, p := range m.Script.Params {
 		if err := scope.argument(p, args[i]); err != nil {

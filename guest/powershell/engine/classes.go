@@ -115,11 +115,11 @@ func (f *frame) defineClass(s *lang.ClassStmt, pending map[string]*lang.ClassStm
 	return nil
 }
 
-// classHome returns the scope whose variables the methods of a class see: that of the module or file, or the outermost.
+// classHome returns where the methods of a class run: in the scope of the module or file, or in the outermost.
 func (f *frame) classHome() *frame {
-	for s := f; s != nil; s = s.parent {
-		if s.file || s.module != nil {
-			return s
+	for s := f.Scope; s != nil; s = s.Parent {
+		if s.File || s.Module != nil {
+			return f.in.frame(s)
 		}
 	}
 	return f.in.Top
@@ -252,7 +252,7 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 	o.Shown = func(o *object.Object) string { return c.text(o) }
 	for _, at := range slices.Backward(c.bases()) {
 		scope := at.home.child()
-		scope.vars["this"] = o
+		scope.Vars["this"] = o
 		for _, p := range at.s.Props {
 			if p.Static {
 				continue

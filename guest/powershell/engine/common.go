@@ -45,7 +45,7 @@ func (f *frame) listVariable(name string) (*object.ArrayList, error) {
 			list.Items = slices.Clone(object.Items(before))
 		}
 	}
-	return list, f.assign(to, list)
+	return list, f.Assign(to, list)
 }
 
 // keptSink returns where the output of a call goes that keeps something.
@@ -124,21 +124,21 @@ func (f *frame) prefer(given map[string]object.Value) error {
 		if err := binding.CheckPreference(cmdlet.ErrorAction, v); err != nil {
 			return object.Thrown("%v.", err)
 		}
-		f.vars["erroractionpreference"], _ = object.PreferenceType().Parsed(v)
+		f.Vars["erroractionpreference"], _ = object.PreferenceType().Parsed(v)
 	}
 	if v, ok := given[cmdlet.WarningAction]; ok {
 		if err := binding.CheckPreference(cmdlet.WarningAction, v); err != nil {
 			return object.Thrown("%v.", err)
 		}
-		f.vars["warningpreference"], _ = object.PreferenceType().Parsed(v)
+		f.Vars["warningpreference"], _ = object.PreferenceType().Parsed(v)
 	}
 	if v, ok := given[cmdlet.WhatIfName]; ok {
-		f.vars[whatIf] = object.Truth(v)
+		f.Vars[whatIf] = object.Truth(v)
 	}
 	if v, ok := given[cmdlet.ConfirmName]; ok {
-		f.vars[confirms] = "None"
+		f.Vars[confirms] = "None"
 		if object.Truth(v) {
-			f.vars[confirms] = "Low"
+			f.Vars[confirms] = "Low"
 		}
 	}
 	if v, ok := given[cmdlet.VerboseName]; ok {
@@ -146,7 +146,7 @@ func (f *frame) prefer(given map[string]object.Value) error {
 		if object.Truth(v) {
 			name = "Continue"
 		}
-		f.vars["verbosepreference"], _ = object.PreferenceType().Named(name)
+		f.Vars["verbosepreference"], _ = object.PreferenceType().Named(name)
 	}
 	return nil
 }

@@ -52,10 +52,10 @@ func notOfScript(f *frame, args []object.Value, v object.Value) (string, error) 
 		return "", nil // the parser lets only script blocks pass
 	}
 	scope := f.child()
-	scope.vars["_"] = v
+	scope.Vars["_"] = v
 	var got []object.Value
 	f.in.tries++ // what it throws is the reason
-	err := f.in.callScript(scope, scriptOf(block), nil, Feed{}, object.Collect(&got))
+	err := f.in.callScript(scope, lang.ScriptOf(block), nil, Feed{}, object.Collect(&got))
 	f.in.tries--
 	switch {
 	case err != nil && object.Catchable(err):

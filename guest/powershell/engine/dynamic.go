@@ -55,17 +55,17 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 // dynamic gives what a dynamicparam block made the values of a call. They are in $PSBoundParameters, not in variables;
 // the variables of the block stay.
 func (f *frame) dynamic(made map[string]*dotnet.DynamicParameter, block *frame) {
-	bound, ok := f.vars["psboundparameters"].(*object.Hashtable)
+	bound, ok := f.Vars["psboundparameters"].(*object.Hashtable)
 	for name, p := range made {
 		if ok {
 			p.Value, p.Set = bound.Get(p.Name), bound.Has(p.Name)
 		}
-		delete(f.vars, name)
-		delete(f.types, name)
+		delete(f.Vars, name)
+		delete(f.Types, name)
 	}
-	for name, v := range block.vars {
-		if _, there := f.vars[name]; !there {
-			f.vars[name] = v
+	for name, v := range block.Vars {
+		if _, there := f.Vars[name]; !there {
+			f.Vars[name] = v
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 		}
 	}
 	_, err := f.byPlace(s, given, rest)
-	f.vars["psboundparameters"] = object.NewTable(false)
+	f.Vars["psboundparameters"] = object.NewTable(false)
 	f.bound(s, given)
 	return err
 }

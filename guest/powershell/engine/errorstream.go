@@ -32,7 +32,7 @@ func (in *Interpreter) show(r *object.ErrorRecord) error {
 
 // errorView is $ErrorView, in lower case.
 func (in *Interpreter) errorView() string {
-	return strings.ToLower(object.Text(in.Top.vars["errorview"]))
+	return strings.ToLower(object.Text(in.Top.Vars["errorview"]))
 }
 
 // Report prints an error that ends the script, and puts it into $Error.
@@ -104,7 +104,7 @@ func (f *frame) Report(c *cmdlet.Call, r *object.ErrorRecord) error {
 	return f.reported(c.Action, r)
 }
 
-func (f *frame) Caller() *object.Invoked { return object.Own[*object.Invoked](f.get("myinvocation")) }
+func (f *frame) Caller() *object.Invoked { return object.Own[*object.Invoked](f.Get("myinvocation")) }
 
 func (f *frame) Complain(c *cmdlet.Call, err error) error { return f.complain(c.Action, c.By, err) }
 

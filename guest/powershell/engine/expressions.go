@@ -17,7 +17,7 @@ import (
 func (*frame) literalValue(x *lang.Literal) (object.Value, error) { return x.V, nil }
 
 func (*frame) blockLiteralValue(x *lang.BlockLiteral) (object.Value, error) {
-	return newBlock(x.Script), nil
+	return x.Script.Block(), nil
 }
 
 func (f *frame) variableValue(x *lang.Variable) (object.Value, error) {
@@ -46,18 +46,18 @@ func (f *frame) look(v lang.Variable) (got object.Value, there bool) {
 		return nil, false
 	}
 	if v.Scope == "using" { // of a job's block, which has the caller's variables around it
-		return f.find(v.Name)
+		return f.Find(v.Name)
 	}
 	if f.Drive(v.Scope) != nil {
-		return f.driveItem(v)
+		return f.DriveItem(v)
 	}
 	if v.Scope != "" {
-		if got, there := f.scope(v.Scope).vars[v.Name]; there {
+		if got, there := f.Named(v.Scope).Vars[v.Name]; there {
 			return got, true
 		}
-		return f.own(v.Name)
+		return f.Session.Host.Own(v.Name)
 	}
-	return f.find(v.Name)
+	return f.Find(v.Name)
 }
 
 func (f *frame) templateValue(x *lang.Template) (object.Value, error) {

@@ -91,16 +91,16 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 			continue
 		}
 		if in.piped {
-			f.vars["_"], f.vars["input"] = item, []object.Value{item}
+			f.Vars["_"], f.Vars["input"] = item, []object.Value{item}
 		}
 		if err := one("Process", s.Process); err != nil {
 			return err
 		}
 	}
 	if in.piped {
-		f.vars["input"] = items
+		f.Vars["input"] = items
 		if s.Process != nil {
-			f.vars["input"] = []object.Value{}
+			f.Vars["input"] = []object.Value{}
 		}
 	}
 	return one("End", s.Body)

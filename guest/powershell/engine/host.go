@@ -54,7 +54,7 @@ func (f *frame) expandText(text string) (object.Value, error) {
 // withDefaults adds the parameters that $PSDefaultParameterValues has for a cmdlet and that a call does not have
 // (about_Parameters_Default_Values).
 func (f *frame) withDefaults(c cmdlet.Cmdlet, b binding.Bound) error {
-	t, ok := f.get("psdefaultparametervalues").(*object.Hashtable)
+	t, ok := f.Get("psdefaultparametervalues").(*object.Hashtable)
 	if !ok || len(t.Keys) == 0 || object.Truth(t.Get("Disabled")) {
 		return nil
 	}

@@ -144,11 +144,11 @@ func (in *Interpreter) closure(block any) any {
 		return block
 	}
 	home := in.Top.child()
-	home.file = true
-	for name, v := range in.within().vars {
-		home.vars[name] = v
+	home.File = true
+	for name, v := range in.within().Vars {
+		home.Vars[name] = v
 	}
-	script := *scriptOf(b)
-	script.Home = home
-	return newBlock(&script)
+	script := *lang.ScriptOf(b)
+	script.Home = home.Scope
+	return script.Block()
 }

@@ -12,16 +12,12 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/library"
+	"mullion.dev/mullion/guest/powershell/module"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/pattern"
+	"mullion.dev/mullion/guest/powershell/scope"
 	"mullion.dev/mullion/guest/powershell/words"
 )
-
-// module is a module of a file, while and after it runs.
-type module struct {
-	exported  []string // patterns of Export-ModuleMember
-	variables []string // patterns of variables
-	chosen    bool     // it was called
-}
 
 // loaded is what an import gives to who asks for it.
 type loaded struct {
@@ -38,7 +34,7 @@ const mostNested = 10
 // ImportModule runs a module: a file, a manifest or a folder of one. Its functions can be called afterwards.
 func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (object.Value, error) {
 	in := f.in
-	path := in.moduleFile(name)
+	path := module.File(name, in.Path, in.moduleFolders())
 	if path == "" {
 		return nil, object.NoModule(name)
 	}
@@ -46,81 +42,39 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 	if err != nil {
 		return nil, err
 	}
-	if got.older(how.Least) {
+	if module.Older(got.version, how.Least) {
 		return nil, object.NoModule(name)
 	}
-	to := f.moduleFrame()
+	to := f.OfModule()
 	if to == nil || how.Global {
-		to = in.Top
+		to = in.Top.Scope
 	}
 	prefix := cmp.Or(how.Prefix, got.prefix)
 	names := []string{}
 	for _, fn := range slices.Sorted(maps.Keys(got.functions)) {
-		wanted, err := fitsAny(how.Functions, fn)
+		wanted, err := pattern.FitsAny(how.Functions, fn)
 		if err != nil {
 			return nil, err
 		}
 		if how.Functions != nil && !wanted {
 			continue
 		}
-		named := strings.ToLower(prefixed(prefix, fn))
-		to.functions[named] = got.functions[fn]
+		named := strings.ToLower(module.Prefixed(prefix, fn))
+		to.Functions[named] = got.functions[fn]
 		if prefix != "" {
 			script := *got.functions[fn]
 			if strings.EqualFold(script.Name, fn) {
-				script.Name = prefixed(prefix, script.Name)
+				script.Name = module.Prefixed(prefix, script.Name)
 			}
-			to.functions[named] = &script
+			to.Functions[named] = &script
 		}
-		if written := to.functions[named].Name; strings.EqualFold(written, named) {
+		if written := to.Functions[named].Name; strings.EqualFold(written, named) {
 			named = written
 		}
 		names = append(names, named)
 	}
-	maps.Copy(to.vars, got.variables)
+	maps.Copy(to.Vars, got.variables)
 	return in.keepModule(got, names), nil
-}
-
-// older reports whether a module's version is older than what is wanted, if anything is.
-func (l *loaded) older(least object.Value) bool {
-	if least == nil || l.version == nil {
-		return false
-	}
-	return object.Own[library.Version](l.version).Compare(object.Own[library.Version](least)) < 0
-}
-
-// prefixed returns a command's name with a prefix before its noun.
-func prefixed(prefix, name string) string {
-	if prefix == "" {
-		return name
-	}
-	verb, noun, ok := strings.Cut(name, "-")
-	if !ok {
-		return prefix + name
-	}
-	return verb + "-" + prefix + noun
-}
-
-// moduleFile returns the file of a module: of a path, a folder, or a name in one of the folders of modules; "" without.
-func (in *Interpreter) moduleFile(name string) string {
-	low := strings.ToLower(name)
-	isFile := slices.ContainsFunc([]string{".psm1", ".psd1", ".ps1"}, func(e string) bool { return strings.HasSuffix(low, e) })
-	if strings.ContainsAny(name, `/\`) || isFile {
-		path := in.Path(strings.ReplaceAll(name, `\`, string(filepath.Separator)))
-		if info, err := os.Stat(path); isFile && (err != nil || info.IsDir()) {
-			return ""
-		}
-		if isFile {
-			return path
-		}
-		return inFolder(path)
-	}
-	for _, dir := range in.moduleFolders() {
-		if path := inFolder(filepath.Join(dir, name)); path != "" {
-			return path
-		}
-	}
-	return ""
 }
 
 // moduleFolders returns where modules are looked for (about_PSModulePath).
@@ -137,38 +91,6 @@ func (in *Interpreter) moduleFolders() []string {
 		files + `\WindowsPowerShell\Modules`,
 		in.folder() + `\Modules`,
 	}
-}
-
-// inFolder returns the file of the module that a folder is, or of its newest version in it; "" without.
-func inFolder(folder string) string {
-	name := filepath.Base(folder)
-	find := func(dir string) string {
-		for _, extension := range []string{".psd1", ".psm1"} {
-			if info, err := os.Stat(filepath.Join(dir, name+extension)); err == nil && !info.IsDir() {
-				return filepath.Join(dir, name+extension)
-			}
-		}
-		return ""
-	}
-	if path := find(folder); path != "" {
-		return path
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return ""
-	}
-	newest, of := "", library.Version{}
-	for _, e := range entries {
-		v, err := library.ParseVersion(e.Name())
-		path := find(filepath.Join(folder, e.Name()))
-		if err != nil || path == "" {
-			continue
-		}
-		if version := object.Own[library.Version](v); newest == "" || version.Compare(of) > 0 {
-			newest, of = path, version
-		}
-	}
-	return newest
 }
 
 // load runs the files of a module.
@@ -195,21 +117,21 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 	if err != nil {
 		return late(err)
 	}
-	m.module, m.file = &module{}, true
+	m.Module, m.File = &scope.Module{}, true
 	if err := in.Top.within(m, script, in.invoked(script), nil, Feed{}, out); err != nil {
 		return err
 	}
-	for _, fn := range slices.Sorted(maps.Keys(m.functions)) {
-		exported, err := fitsAny(m.module.exported, fn)
+	for _, fn := range slices.Sorted(maps.Keys(m.Functions)) {
+		exported, err := pattern.FitsAny(m.Module.Exported, fn)
 		if err != nil {
 			return err
 		}
-		if exported || !m.module.chosen {
-			got.functions[fn] = m.functions[fn]
+		if exported || !m.Module.Chosen {
+			got.functions[fn] = m.Functions[fn]
 		}
 	}
-	for name, v := range m.vars {
-		exported, err := fitsAny(m.module.variables, name)
+	for name, v := range m.Vars {
+		exported, err := pattern.FitsAny(m.Module.Variables, name)
 		if err != nil {
 			return err
 		}
@@ -226,7 +148,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 	if err != nil {
 		return nil, err
 	}
-	m := manifest{table, path}
+	m := module.Manifest{Table: table, Path: path}
 	got := &loaded{
 		name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), path: path, kind: "Manifest",
 		functions: map[string]*lang.Script{}, variables: map[string]object.Value{},
@@ -241,15 +163,15 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 	}
 	home := in.Top.child()
 	all := map[string]*lang.Script{}
-	for _, name := range m.names("NestedModules") {
+	for _, name := range m.Names("NestedModules") {
 		nested, err := in.loadPart(m, name, in.Top.child(), out)
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(home.functions, nested.functions)
+		maps.Copy(home.Functions, nested.functions)
 		maps.Copy(all, nested.functions)
 	}
-	root := append(m.names("RootModule"), m.names("ModuleToProcess")...)
+	root := append(m.Names("RootModule"), m.Names("ModuleToProcess")...)
 	for _, name := range root[:min(1, len(root))] {
 		of, err := in.loadPart(m, name, home, out)
 		if err != nil {
@@ -260,7 +182,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		maps.Copy(got.variables, of.variables)
 	}
 	for name, fn := range all {
-		exported, err := m.exports(name)
+		exported, err := m.Exports(name)
 		if err != nil {
 			return nil, err
 		}
@@ -272,11 +194,11 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 }
 
 // needs runs the scripts that a manifest wants first, and imports the modules that it needs.
-func (in *Interpreter) needs(m manifest, out *object.Sink) error {
-	if len(m.names("RequiredAssemblies")) > 0 {
-		return notHere(&lang.LateExpr{What: "RequiredAssemblies of the module " + m.path})
+func (in *Interpreter) needs(m module.Manifest, out *object.Sink) error {
+	if len(m.Names("RequiredAssemblies")) > 0 {
+		return notHere(&lang.LateExpr{What: "RequiredAssemblies of the module " + m.Path})
 	}
-	for _, name := range m.names("RequiredModules") {
+	for _, name := range m.Names("RequiredModules") {
 		if in.isHere(name) {
 			continue
 		}
@@ -284,8 +206,8 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 			return err
 		}
 	}
-	for _, name := range m.names("ScriptsToProcess") {
-		script, err := in.readFile(m.beside(name))
+	for _, name := range m.Names("ScriptsToProcess") {
+		script, err := in.readFile(m.Beside(name))
 		if err != nil {
 			return late(err)
 		}
@@ -297,17 +219,17 @@ func (in *Interpreter) needs(m manifest, out *object.Sink) error {
 }
 
 // loadPart runs a file that a manifest names, or a module of another place.
-func (in *Interpreter) loadPart(m manifest, name string, home *frame, out *object.Sink) (*loaded, error) {
-	path := m.beside(name)
+func (in *Interpreter) loadPart(m module.Manifest, name string, home *frame, out *object.Sink) (*loaded, error) {
+	path := m.Beside(name)
 	switch extension := strings.ToLower(filepath.Ext(name)); {
 	case extension == ".dll" || extension == ".cdxml" || extension == ".xaml" || extension == ".exe":
 		return nil, notHere(&lang.LateExpr{What: "the module " + name + ", which is no script,"})
 	case extension != ".psm1" && extension != ".ps1" && extension != ".psd1":
-		if path = inFolder(m.beside(name)); path == "" {
-			path = m.beside(name + ".psm1")
+		if path = module.InFolder(m.Beside(name)); path == "" {
+			path = m.Beside(name + ".psm1")
 		}
 		if _, err := os.Stat(path); err != nil {
-			path = in.moduleFile(name)
+			path = module.File(name, in.Path, in.moduleFolders())
 		}
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -337,9 +259,8 @@ func (in *Interpreter) keepModule(got *loaded, names []string) object.Value {
 		functions.Set(name, name)
 		listed = append(listed, name)
 	}
-	o := object.New("module").Set("ModuleType", got.kind).Set("Version", version).Set("Name", got.name).
-		Set("ExportedCommands", listed)
-	o.Props["path"], o.Props["modulebase"], o.Props["exportedfunctions"] = got.path, filepath.Dir(got.path), functions
+	o := module.Object(got.kind, got.name, got.path, version).Set("ExportedCommands", listed)
+	o.Props["exportedfunctions"] = functions
 	same := func(other *object.Object) bool { return other.Props["path"] == got.path }
 	in.modules = slices.DeleteFunc(in.modules, same)
 	in.modules = append(in.modules, o)
@@ -351,14 +272,14 @@ func getModule(c *cmdlet.Call) error {
 	f := frameOf(c)
 	all := slices.Clone(f.in.modules)
 	if c.Flags["listavailable"] {
-		all = f.in.available()
+		all = module.Available(f.in.moduleFolders(), f.in.dataFile)
 	}
 	var patterns []string
 	for _, v := range c.Items("name") {
 		patterns = append(patterns, object.Text(v))
 	}
 	for _, o := range all {
-		fits, err := fitsAny(patterns, object.Text(o.Props["name"]))
+		fits, err := pattern.FitsAny(patterns, object.Text(o.Props["name"]))
 		if err != nil {
 			return err
 		}
@@ -372,37 +293,6 @@ func getModule(c *cmdlet.Call) error {
 	return nil
 }
 
-// available returns the modules in the folders of modules.
-func (in *Interpreter) available() []*object.Object {
-	var all []*object.Object
-	for _, dir := range in.moduleFolders() {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue // a folder that is not there has none
-		}
-		for _, e := range entries {
-			path := inFolder(filepath.Join(dir, e.Name()))
-			if path == "" {
-				continue
-			}
-			version, _ := library.ParseVersion("0.0")
-			kind := "Script"
-			if strings.EqualFold(filepath.Ext(path), ".psd1") {
-				kind = "Manifest"
-				if t, err := in.dataFile(path); err == nil {
-					if v, err := library.ParseVersion(object.Text(t.Get("ModuleVersion"))); err == nil {
-						version = v
-					}
-				}
-			}
-			o := object.New("module").Set("ModuleType", kind).Set("Version", version).Set("Name", e.Name())
-			o.Props["path"], o.Props["modulebase"] = path, filepath.Dir(path)
-			all = append(all, o)
-		}
-	}
-	return all
-}
-
 // removeModule is Remove-Module: the functions of a module cannot be called any more.
 func removeModule(c *cmdlet.Call) error {
 	in := frameOf(c).in
@@ -413,12 +303,12 @@ func removeModule(c *cmdlet.Call) error {
 		}
 		found := false
 		for _, o := range slices.Clone(in.modules) {
-			if fits, err := fitsAny([]string{name}, object.Text(o.Props["name"])); err != nil || !fits {
+			if fits, err := pattern.FitsAny([]string{name}, object.Text(o.Props["name"])); err != nil || !fits {
 				continue
 			}
 			found = true
 			for fn := range object.Each(o.Props["exportedcommands"]) {
-				delete(in.Top.functions, strings.ToLower(object.Text(fn)))
+				delete(in.Top.Functions, strings.ToLower(object.Text(fn)))
 			}
 			in.modules = slices.DeleteFunc(in.modules, func(other *object.Object) bool { return other == o })
 		}
@@ -435,16 +325,16 @@ func removeModule(c *cmdlet.Call) error {
 
 // exportMembers says which functions of a module can be called from outside.
 func exportMembers(c *cmdlet.Call) error {
-	m := frameOf(c).moduleFrame()
+	m := frameOf(c).OfModule()
 	if m == nil {
 		return c.Fail(words.Errorf("The Export-ModuleMember cmdlet can only be called from inside a module."))
 	}
-	m.module.chosen = true
+	m.Module.Chosen = true
 	for _, v := range append(c.Items("function"), object.Items(c.Values["alias"])...) {
-		m.module.exported = append(m.module.exported, object.Text(v))
+		m.Module.Exported = append(m.Module.Exported, object.Text(v))
 	}
 	for v := range object.Each(c.Values["variable"]) {
-		m.module.variables = append(m.module.variables, object.Text(v))
+		m.Module.Variables = append(m.Module.Variables, object.Text(v))
 	}
 	return nil
 }

@@ -2,68 +2,16 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/scope"
 )
-
-// scope returns the frame that a name before a colon means: $global:x, $script:x, $local:x.
-func (f *frame) scope(name string) *frame {
-	switch name {
-	case "global":
-		return f.in.Top
-	case "script":
-		for s := f; s != nil; s = s.parent {
-			if s.file {
-				return s
-			}
-		}
-		return f.in.Top
-	}
-	return f
-}
-
-// moduleFrame returns the frame of the module whose code runs, nil outside of one.
-func (f *frame) moduleFrame() *frame {
-	for s := f; s != nil; s = s.parent {
-		if s.module != nil {
-			return s
-		}
-	}
-	return nil
-}
-
-// setStrictMode makes reading a variable or property that is not there an error, in this scope and those below.
-func setStrictMode(c *cmdlet.Call) error {
-	level := 0
-	if v, ok := c.Values["version"]; ok {
-		level = map[string]int{"1": 1, "1.0": 1, "2": 2, "2.0": 2}[strings.ToLower(object.Text(v))]
-		if level == 0 {
-			level = 3
-		}
-	}
-	if c.Flags["off"] == (level > 0) {
-		return object.Thrown("%s : either -Version or -Off is needed.", c.Name)
-	}
-	frameOf(c).strict = &level
-	return nil
-}
-
-// strictness returns the level of Set-StrictMode, 0 without.
-func (f *frame) strictness() int {
-	for s := f; s != nil; s = s.parent {
-		if s.strict != nil {
-			return *s.strict
-		}
-	}
-	return 0
-}
 
 // unset is the error of reading a variable that is not there, under Set-StrictMode.
 func (f *frame) unset(v lang.Variable) error {
-	if f.strictness() < 1 || v.Env {
+	if f.Strictness() < 1 || v.Env {
 		return nil
 	}
 	return object.Raise(object.RuntimeException,
@@ -73,7 +21,7 @@ func (f *frame) unset(v lang.Variable) error {
 // absent is the error of reading a property that an object does not have, under Set-StrictMode.
 func (f *frame) absent(of object.Value, name string) error {
 	o, ok := of.(*object.Object)
-	if !ok || o.Kind != object.Custom || o.Has(name) || name == "count" || name == "length" || f.strictness() < 2 {
+	if !ok || o.Kind != object.Custom || o.Has(name) || name == "count" || name == "length" || f.Strictness() < 2 {
 		return nil
 	}
 	return object.Raise(object.NoPropertyException, "The property '"+name+"' cannot be found on this object. "+
@@ -86,7 +34,7 @@ func (f *frame) outside(of, at object.Value) error {
 	if l, isList := of.(*object.ArrayList); isList {
 		items, ok = l.Items, true
 	}
-	if _, several := at.([]object.Value); !ok || several || f.strictness() < 3 {
+	if _, several := at.([]object.Value); !ok || several || f.Strictness() < 3 {
 		return nil
 	}
 	if n, err := object.Integer(at); err != nil || (n < int64(len(items)) && n >= -int64(len(items))) {
@@ -95,9 +43,9 @@ func (f *frame) outside(of, at object.Value) error {
 	return object.Raise("System.IndexOutOfRangeException", "Index was outside the bounds of the array.")
 }
 
-// Cmdlets returns the cmdlets that work on the scopes of the script itself.
+// Cmdlets returns the cmdlets that work on the script itself: its scopes and modules.
 func Cmdlets() []cmdlet.Cmdlet {
-	return slices.Concat(moduleCmdlets(), variableCmdlets(), aliasCmdlets())
+	return slices.Concat(moduleCmdlets(), scope.Cmdlets())
 }
 
 func moduleCmdlets() []cmdlet.Cmdlet {
@@ -149,15 +97,6 @@ func moduleCmdlets() []cmdlet.Cmdlet {
 			Positions: []string{"path"},
 			Takes:     "path",
 			Needs:     []string{"path"},
-		},
-		{
-			Name:    "Set-StrictMode",
-			About:   "makes reading variables, properties and items that are not there an error",
-			Run:     setStrictMode,
-			Values:  []string{"version"},
-			Flags:   []string{"off"},
-			Allowed: map[string][]string{"version": {"1", "1.0", "2", "2.0", "3", "3.0", "latest"}},
-			Needs:   []string{"version|off"},
 		},
 	}
 }

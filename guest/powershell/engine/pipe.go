@@ -27,7 +27,7 @@ func (f *frame) runPipeline(s *lang.Pipeline, out *object.Sink) error {
 	if err != nil {
 		return err
 	}
-	if err := f.step(f.meant(s.Stages[0]), nil, false, head, &failed); err != nil && !isEnough(err, &failed) {
+	if err := f.step(f.Session.Meant(s.Stages[0]), nil, false, head, &failed); err != nil && !isEnough(err, &failed) {
 		return err
 	}
 	if err := finish(); err != nil {
@@ -46,7 +46,7 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	st := f.meant(s.Stages[n])
+	st := f.Session.Meant(s.Stages[n])
 	c, err := f.streaming(st, next)
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +99,7 @@ func (f *frame) enough(s lang.Stage) (most int, ok bool) {
 	if _, shadowed := f.script(s.Word); shadowed || s.Word == "" || binding.Splats(s.Args) {
 		return 0, false
 	}
-	cmd, found := f.in.cmdlets.Lookup(strings.ToLower(s.Word))
+	cmd, found := f.Session.Cmdlets.Lookup(strings.ToLower(s.Word))
 	if !found || cmd.Enough == nil {
 		return 0, false
 	}
@@ -146,7 +146,7 @@ func (f *frame) streaming(s lang.Stage, out *object.Sink) (*cmdlet.Call, error) 
 	if _, shadowed := f.script(s.Word); shadowed {
 		return nil, nil
 	}
-	cmd, ok := f.in.cmdlets.Lookup(strings.ToLower(s.Word))
+	cmd, ok := f.Session.Cmdlets.Lookup(strings.ToLower(s.Word))
 	if !ok || !cmd.Stream {
 		return nil, nil
 	}
@@ -192,7 +192,7 @@ func (f *frame) doStage(s lang.Stage, input []object.Value, piped bool, out *obj
 	}
 	word := object.Text(name)
 	script, isScript := f.script(name)
-	cmd, isCmdlet := f.in.cmdlets.Lookup(strings.ToLower(word))
+	cmd, isCmdlet := f.Session.Cmdlets.Lookup(strings.ToLower(word))
 	isFile := strings.HasSuffix(strings.ToLower(word), ".ps1")
 	if s.Here {
 		return f.runHere(s, name, isFile && !isScript && !isCmdlet, out)
@@ -211,10 +211,10 @@ func (f *frame) doStage(s lang.Stage, input []object.Value, piped bool, out *obj
 // script returns what a block, or the name of a function, runs.
 func (f *frame) script(name object.Value) (*lang.Script, bool) {
 	if block, ok := name.(*object.ScriptBlock); ok {
-		return scriptOf(block), true
+		return lang.ScriptOf(block), true
 	}
 	word := strings.ToLower(object.Text(name))
-	fn, ok := f.function(word)
+	fn, ok := f.Function(word)
 	if ok && f.aliased(word, fn) {
 		return nil, false
 	}
@@ -224,7 +224,7 @@ func (f *frame) script(name object.Value) (*lang.Script, bool) {
 // aliased reports whether a word means an alias of PowerShell's own, though there is a function of this name: aliases
 // go first (about_Command_Precedence). A function's own alias replaces it.
 func (f *frame) aliased(word string, fn *lang.Script) bool {
-	return strings.EqualFold(fn.Name, word) && (f.in.cmdlets.Alias(word) || absent.Alias(word))
+	return strings.EqualFold(fn.Name, word) && (f.Session.Cmdlets.Alias(word) || absent.Alias(word))
 }
 
 // runHere runs a block or a script file in this scope: its variables and functions stay.
@@ -232,7 +232,7 @@ func (f *frame) runHere(s lang.Stage, name object.Value, isFile bool, out *objec
 	var script *lang.Script
 	switch block, isBlock := name.(*object.ScriptBlock); {
 	case isBlock:
-		script = scriptOf(block)
+		script = lang.ScriptOf(block)
 	case isFile:
 		var err error
 		if script, err = f.in.readFile(object.Text(name)); err != nil {

@@ -35,7 +35,7 @@ func (f *frame) running(s *lang.Script, set string) *object.Instance {
 		Name: "System.Management.Automation.PSScriptCmdlet",
 		Props: []object.Field{
 			{Name: "ParameterSetName", Get: value(func() object.Value { return set })},
-			{Name: "MyInvocation", Get: value(func() object.Value { return f.get("myinvocation") })},
+			{Name: "MyInvocation", Get: value(func() object.Value { return f.Get("myinvocation") })},
 		},
 		Methods: []object.Method{
 			{Name: "ShouldProcess", Least: 1, Most: 3, Do: r.shouldProcess},
@@ -71,7 +71,7 @@ func (r *runningCmdlet) shouldProcess(c *object.Call) (object.Value, error) {
 		description, warning, caption = c.Text(0), c.Text(1), c.Text(2)
 	}
 
-	if object.Truth(r.f.get(whatIf)) {
+	if object.Truth(r.f.Get(whatIf)) {
 		return false, r.print("What if: " + description)
 	}
 	if r.f.impactAsks(r.s.Impact) {
@@ -91,7 +91,7 @@ func (f *frame) impactAsks(impact string) bool {
 	if impact == "" {
 		impact = "medium"
 	}
-	of := slices.Index(lang.Impacts(), strings.ToLower(object.Text(f.get(confirms))))
+	of := slices.Index(lang.Impacts(), strings.ToLower(object.Text(f.Get(confirms))))
 	return of > 0 && impact != "none" && slices.Index(lang.Impacts(), impact) >= of
 }
 
@@ -220,11 +220,11 @@ func (f *frame) asksBefore(c cmdlet.Cmdlet, b binding.Bound) error {
 	}
 
 	switch {
-	case object.Truth(f.get(whatIf)):
+	case object.Truth(f.Get(whatIf)):
 		return fmt.Errorf("%s with $WhatIfPreference, which -WhatIf sets, is %s", c.Name, words.NotHere)
 	case b[cmdlet.ConfirmName] == nil && f.impactAsks("medium"):
 		return fmt.Errorf("%s with $ConfirmPreference %s, which -Confirm sets to Low, is %s", c.Name,
-			object.Text(f.get(confirms)), words.NotHere)
+			object.Text(f.Get(confirms)), words.NotHere)
 	}
 	return nil
 }

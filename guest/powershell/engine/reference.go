@@ -15,9 +15,9 @@ func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 		}
 		return object.Held(object.Plain(v)), nil
 	}
-	home := f.holder(*to)
+	home := f.Holder(*to)
 	if home == nil {
-		if v, own := f.own(to.Name); own {
+		if v, own := f.Session.Host.Own(to.Name); own {
 			return object.Held(v), nil
 		}
 		return nil, &object.Exception{
@@ -29,28 +29,7 @@ func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 		}
 	}
 	return (&object.Reference{
-		Get: func() object.Value { return home.vars[to.Name] },
-		Set: func(v object.Value) error { return home.assign(lang.Variable{Name: to.Name}, object.Plain(v)) },
+		Get: func() object.Value { return home.Vars[to.Name] },
+		Set: func(v object.Value) error { return home.Assign(lang.Variable{Name: to.Name}, object.Plain(v)) },
 	}).Object(), nil
-}
-
-// holder returns the scope that has a variable, nil if none has it.
-func (f *frame) holder(v lang.Variable) *frame {
-	if v.Scope != "" {
-		if s := f.scope(v.Scope); s.has(v.Name) {
-			return s
-		}
-		return nil
-	}
-	for s := f; s != nil; s = s.parent {
-		if s.has(v.Name) {
-			return s
-		}
-	}
-	return nil
-}
-
-func (f *frame) has(name string) bool {
-	_, there := f.vars[name]
-	return there
 }

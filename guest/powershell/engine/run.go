@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/operator"
+	"mullion.dev/mullion/guest/powershell/scope"
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
@@ -39,7 +40,6 @@ func (f *frame) runBlock(b lang.Block, out *object.Sink) error {
 // Interpreter is the state of a session.
 type Interpreter struct {
 	*session.State
-	cmdlets  cmdlet.Table
 	Top      *frame
 	Format   *format.Formatter
 	Screen   *object.Sink
@@ -55,7 +55,6 @@ type Interpreter struct {
 	tries    int                   // how many try blocks are running
 	caught   []error               // for which catch blocks are running
 	classes  map[*object.Class]*scriptClass
-	aliases  map[string]string // that the session has made, by their names in lower case
 	defaults *object.Hashtable // $PSDefaultParameterValues
 	host     *object.Object    // $Host, nil before it is asked for
 	calling  *frame            // what calls a method, nil before the first
@@ -63,58 +62,25 @@ type Interpreter struct {
 	nested   int               // modules that are being loaded
 }
 
-// frame is a scope of variables and functions.
+// frame is where statements run: an interpreter, and the scope whose names they see.
 type frame struct {
-	in        *Interpreter
-	vars      map[string]object.Value
-	types     map[string]string // of variables that have one
-	functions map[string]*lang.Script
-	parent    *frame
-	file      bool    // it is the outermost of a script file or module: $script:x
-	module    *module // of a module's, or nil
-	strict    *int    // the level of Set-StrictMode here, nil: that of the parent
+	*scope.Scope
+	in *Interpreter
 }
 
-func (f *frame) child() *frame {
-	return &frame{
-		in:        f.in,
-		vars:      map[string]object.Value{},
-		types:     map[string]string{},
-		functions: map[string]*lang.Script{},
-		parent:    f,
-	}
-}
+// frame returns where statements run that see the names of a scope.
+func (in *Interpreter) frame(s *scope.Scope) *frame { return &frame{s, in} }
 
-// function finds a function of this scope or of one around it.
-func (f *frame) function(name string) (*lang.Script, bool) {
-	for s := f; s != nil; s = s.parent {
-		if fn, ok := s.functions[name]; ok {
-			return fn, true
-		}
-	}
-	return nil, false
-}
-
-// functionNames returns the names of the functions that can be called.
-func (f *frame) functionNames() map[string]bool {
-	names := map[string]bool{}
-	for s := f; s != nil; s = s.parent {
-		for name := range s.functions {
-			names[name] = true
-		}
-	}
-	return names
-}
+// child returns a frame with a scope within this one's.
+func (f *frame) child() *frame { return f.in.frame(f.Child()) }
 
 // New returns an interpreter with a state and the cmdlets of a table.
 func New(s *session.State, table cmdlet.Table) *Interpreter {
 	in := &Interpreter{
-		State: s, cmdlets: table, OK: true, failures: &object.ArrayList{}, aliases: map[string]string{},
-		defaults: object.NewTable(false),
+		State: s, OK: true, failures: &object.ArrayList{}, defaults: object.NewTable(false),
 	}
 	in.errs.w = s.Stderr
-	in.Top = (&frame{in: in}).child()
-	in.Top.parent = nil
+	in.Top = in.frame(scope.New(names{in}, table))
 	in.Format = &format.Formatter{W: s.Shown(s.Stdout), Newline: s.Newline}
 	in.Screen = &object.Sink{Put: in.Format.Put, Direct: true}
 
@@ -123,7 +89,7 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 		if err != nil {
 			return nil, late(err)
 		}
-		return newBlock(script), nil
+		return script.Block(), nil
 	}
 
 	s.Invoke = func(block any, args []any) (any, error) {
@@ -188,14 +154,14 @@ func (in *Interpreter) step() error {
 
 // callScript runs a function, a script block or a script file in a scope of its own.
 func (in *Interpreter) callScript(f *frame, s *lang.Script, args []lang.Argument, fed Feed, out *object.Sink) error {
-	scope := f.child()
-	if home, ok := s.Home.(*frame); ok {
-		scope = home.child()
+	to := f.child()
+	if home, ok := s.Home.(*scope.Scope); ok {
+		to = in.frame(home.Child())
 	}
-	scope.file = s.File != ""
+	to.File = s.File != ""
 	by := in.invoked(s)
-	scope.vars["myinvocation"] = by.Value()
-	return f.within(scope, s, by, args, fed, out)
+	to.Vars["myinvocation"] = by.Value()
+	return f.within(to, s, by, args, fed, out)
 }
 
 // descend enters a call, and refuses one that is nested too deep. The function that it returns leaves it.
@@ -222,7 +188,7 @@ func (f *frame) within(
 	}
 	if s.File != "" {
 		reset := scope.set(map[string]object.Value{"pscommandpath": s.File, "psscriptroot": filepath.Dir(s.File)})
-		if scope.module == nil { // a module's functions need them later
+		if scope.Module == nil { // a module's functions need them later
 			defer reset()
 		}
 	}
@@ -269,14 +235,14 @@ func (f *frame) runWithin(scope *frame, s *lang.Script, open []lang.Param, fed F
 
 // set sets variables, and returns a function that sets them as they were before.
 func (f *frame) set(vars map[string]object.Value) (reset func()) {
-	before := maps.Clone(f.vars)
-	maps.Copy(f.vars, vars)
+	before := maps.Clone(f.Vars)
+	maps.Copy(f.Vars, vars)
 	return func() {
 		for name := range vars {
 			if v, had := before[name]; had {
-				f.vars[name] = v
+				f.Vars[name] = v
 			} else {
-				delete(f.vars, name)
+				delete(f.Vars, name)
 			}
 		}
 	}
@@ -363,9 +329,9 @@ func (f *frame) runAssign(s *lang.Assign, _ *object.Sink) error {
 		}
 	}
 	if s.As != "" {
-		f.scope(s.To.Scope).types[s.To.Name] = s.As
+		f.Named(s.To.Scope).Types[s.To.Name] = s.As
 	}
-	return f.assign(s.To, v)
+	return f.Assign(s.To, v)
 }
 
 func (f *frame) runIf(s *lang.IfStmt, out *object.Sink) error {
@@ -457,7 +423,7 @@ func (f *frame) runForeach(s *lang.ForeachStmt, out *object.Sink) error {
 		return err
 	}
 	for item := range object.Each(v) {
-		f.vars[s.Name] = item
+		f.Vars[s.Name] = item
 		if again, err := loop(f, s.Label, s.Body, out); err != nil || !again {
 			return err
 		}
@@ -467,11 +433,11 @@ func (f *frame) runForeach(s *lang.ForeachStmt, out *object.Sink) error {
 
 func (f *frame) runFunction(s *lang.FunctionStmt, _ *object.Sink) error {
 	script := *s.Script
-	if home := f.moduleFrame(); home != nil {
+	if home := f.OfModule(); home != nil {
 		script.Home = home
 	}
-	scope, _, _ := strings.Cut(s.Name, ":")
-	functions := f.scope(scope).functions
+	named, _, _ := strings.Cut(s.Name, ":")
+	functions := f.Named(named).Functions
 	functions[s.Bare()] = &script
 	for _, name := range script.Aliases {
 		functions[name] = &script

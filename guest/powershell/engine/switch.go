@@ -31,11 +31,11 @@ func (f *frame) runSwitch(s *lang.SwitchStmt, out *object.Sink) error {
 		}
 		v = items
 	}
-	before, had := f.vars["_"]
+	before, had := f.Vars["_"]
 	defer func() {
-		delete(f.vars, "_")
+		delete(f.Vars, "_")
 		if had {
-			f.vars["_"] = before
+			f.Vars["_"] = before
 		}
 	}()
 	items := slices.Collect(object.Each(object.Plain(v)))
@@ -66,7 +66,7 @@ func (f *frame) switchOn(s *lang.SwitchStmt, item object.Value, out *object.Sink
 			other = s.Blocks[i]
 			continue
 		}
-		f.vars["_"] = item
+		f.Vars["_"] = item
 		yes, err := f.switchFits(s, x, item)
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (f *frame) switchOn(s *lang.SwitchStmt, item object.Value, out *object.Sink
 			continue
 		}
 		fitted = true
-		f.vars["_"] = item
+		f.Vars["_"] = item
 		if err := f.runBlock(s.Blocks[i], out); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (f *frame) switchOn(s *lang.SwitchStmt, item object.Value, out *object.Sink
 	if fitted || other == nil {
 		return nil
 	}
-	f.vars["_"] = item
+	f.Vars["_"] = item
 	return f.runBlock(other, out)
 }
 
@@ -99,7 +99,7 @@ func (f *frame) switchFits(s *lang.SwitchStmt, x lang.Expr, item object.Value) (
 			return false, err
 		}
 		defer rise()
-		got, err := capture(scriptOf(b).Body, f, false)
+		got, err := capture(lang.ScriptOf(b).Body, f, false)
 		return object.Truth(object.One(got)), err
 	}
 	mark := map[bool]string{false: "-", true: "-c"}[s.Exact]

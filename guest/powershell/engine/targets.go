@@ -14,14 +14,14 @@ func (f *frame) put(to lang.Expr, v object.Value) error {
 	given := &lang.GivenStmt{V: v}
 	switch to := to.(type) {
 	case *lang.Variable:
-		return f.assign(*to, v)
+		return f.Assign(*to, v)
 	case *lang.Cast:
 		c, err := f.converted(to.To, to.Written, v)
 		if err != nil {
 			return err
 		}
 		if x, ok := to.X.(*lang.Variable); ok {
-			f.scope(x.Scope).types[x.Name] = to.To
+			f.Named(x.Scope).Types[x.Name] = to.To
 		}
 		return f.put(to.X, c)
 	}

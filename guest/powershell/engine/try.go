@@ -39,14 +39,14 @@ func (f *frame) catch(s *lang.TryStmt, err error, out *object.Sink) error {
 		}
 		f.in.OK = true
 		f.in.note(r)
-		before, had := f.vars["_"]
-		f.vars["_"] = &object.Instance{Of: object.RecordClass(), V: r}
+		before, had := f.Vars["_"]
+		f.Vars["_"] = &object.Instance{Of: object.RecordClass(), V: r}
 		f.in.caught = append(f.in.caught, err)
 		err := f.runBlock(one.Body, out)
 		f.in.caught = f.in.caught[:len(f.in.caught)-1]
-		delete(f.vars, "_")
+		delete(f.Vars, "_")
 		if had {
-			f.vars["_"] = before
+			f.Vars["_"] = before
 		}
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/binding"
-	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
@@ -13,47 +12,57 @@ import (
 )
 
 // Preference returns what a preference asks for in this scope, in lower case.
-func (f *frame) Preference(name string) string { return binding.ActionOf(f.get(name)) }
+func (f *frame) Preference(name string) string { return binding.ActionOf(f.Get(name)) }
 
-// get returns the value of a variable of this scope or one around it, $null if it is not there.
-func (f *frame) get(name string) object.Value {
-	v, _ := f.find(name)
-	return v
+// names is what the scopes ask of the interpreter.
+type names struct{ *Interpreter }
+
+func (in names) Converted(to string, v object.Value) (object.Value, error) {
+	return in.types().Converted(to, v)
 }
 
-// find finds a variable of this scope or one around it, or one of PowerShell's own.
-func (f *frame) find(name string) (v object.Value, there bool) {
-	for s := f; s != nil; s = s.parent {
-		if v, ok := s.vars[name]; ok {
-			return v, true
-		}
+func (in names) Read(text string) (*object.ScriptBlock, error) {
+	v, err := in.State.Read(text)
+	if err != nil {
+		return nil, err
 	}
-	return f.own(name)
+	return v.(*object.ScriptBlock), nil
 }
 
-// own returns a variable of PowerShell's own.
-func (f *frame) own(name string) (v object.Value, there bool) {
+// SetOwn sets $LASTEXITCODE, which is the same variable as that of programs.
+func (in names) SetOwn(name string, v object.Value) bool {
+	if name != "lastexitcode" {
+		return false
+	}
+	in.lastExit = v
+	return true
+}
+
+func (in names) SetEnvironment(name, v string) { in.State.SetEnvironment(name, v) }
+
+// Own returns a variable of PowerShell's own.
+func (in names) Own(name string) (v object.Value, there bool) {
 	switch name {
 	case "?":
-		return f.in.OK, true
+		return in.OK, true
 	case "lastexitcode":
-		return f.in.lastExit, true
+		return in.lastExit, true
 	case "true":
 		return true, true
 	case "false":
 		return false, true
 	case "pwd":
-		return provider.Location(f.in.Dir), true
+		return provider.Location(in.Dir), true
 	case "pid":
 		return int64(os.Getpid()), true
 	case "home":
-		return f.in.home(), true
+		return in.home(), true
 	case "pscommandpath", "psscriptroot": // outside of a file
 		return "", true
 	case "error":
-		return f.in.failures, true
+		return in.failures, true
 	case "myinvocation": // outside of a file
-		return f.in.whole().Value(), true
+		return in.whole().Value(), true
 	case "psedition":
 		return "Desktop", true
 	case "psculture", "psuiculture":
@@ -61,27 +70,27 @@ func (f *frame) own(name string) (v object.Value, there bool) {
 	case "shellid":
 		return "Microsoft.PowerShell", true
 	case "pshome":
-		return f.in.folder(), true
+		return in.folder(), true
 	case "profile":
-		return object.Text(f.in.home()) + `\Documents\WindowsPowerShell\Microsoft.PowerShell_profile.ps1`, true
+		return object.Text(in.home()) + `\Documents\WindowsPowerShell\Microsoft.PowerShell_profile.ps1`, true
 	case "psboundparameters":
 		return object.NewTable(false), true
 	case "psversiontable":
-		return f.in.versions(), true
+		return in.versions(), true
 	case "matches":
-		return f.in.matched()
+		return in.matched()
 	case whatIf:
 		return false, true
 	case confirms:
 		return "High", true
 	case "host":
-		return f.in.theHost(), true
+		return in.theHost(), true
 	case "executioncontext":
-		return f.in.executionContext(), true
+		return in.executionContext(), true
 	case "outputencoding":
 		return &object.Instance{Of: stream.EncodingClass(), V: stream.EncodingNamed("ascii")}, true
 	case "psdefaultparametervalues":
-		return f.in.defaults, true
+		return in.defaults, true
 	case "errorview":
 		return "NormalView", true
 	case "formatenumerationlimit":
@@ -146,43 +155,4 @@ func (in *Interpreter) folder() string {
 		root = `C:\Windows`
 	}
 	return root + `\System32\WindowsPowerShell\v1.0`
-}
-
-// assign sets a variable of this scope, or one of the environment. Setting $null has no effect.
-func (f *frame) assign(to lang.Variable, v object.Value) error {
-	if d := f.Drive(to.Scope); d != nil {
-		return d.Set(to.Name, v)
-	}
-	if to.Scope != "" {
-		return f.scope(to.Scope).assign(lang.Variable{Name: to.Name}, v)
-	}
-	if to.Env {
-		f.in.SetEnvironment(to.Name, object.Text(v))
-		return nil
-	}
-	if err := binding.Assignable(to.Name); err != nil {
-		return err
-	}
-	if _, ok := binding.Preferences()[to.Name]; ok {
-		if err := binding.CheckPreference(to.Name, v); err != nil {
-			return object.Thrown("%v.", err)
-		}
-		if f == f.in.Top { // elsewhere it is a variable like others
-			v, _ = object.PreferenceType().Parsed(object.Plain(v))
-		}
-	}
-	if of := f.types[to.Name]; of != "" {
-		var err error
-		if v, err = f.in.types().Converted(of, v); err != nil {
-			return err
-		}
-	}
-	switch {
-	case to.Name == "null":
-	case to.Name == "lastexitcode" && f == f.in.Top: // the same variable as that of programs
-		f.in.lastExit = v
-	default:
-		f.vars[to.Name] = v
-	}
-	return nil
 }

@@ -44,3 +44,14 @@ func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 	}
 	return re, nil
 }
+
+// FitsAny reports whether a name fits one of several patterns.
+func FitsAny(patterns []string, name string) (bool, error) {
+	for _, one := range patterns {
+		re, err := Wildcard(one)
+		if err != nil || re.MatchString(name) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}

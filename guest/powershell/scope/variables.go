@@ -1,4 +1,4 @@
-package engine
+package scope
 
 import (
 	"maps"
@@ -15,44 +15,38 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// scopeOf returns the frame that -Scope means: a name, or how many scopes further out.
-func scopeOf(c *cmdlet.Call) (*frame, error) {
+// scopeFor returns the frame that -Scope means: a name, or how many scopes further out.
+func scopeFor(c *cmdlet.Call) (*Scope, error) {
 	v, given := c.Values["scope"]
 	if !given {
-		return frameOf(c), nil
+		return of(c), nil
 	}
 	if slices.Contains(lang.Scopes(), strings.ToLower(object.Text(v))) {
-		return frameOf(c).scope(strings.ToLower(object.Text(v))), nil
+		return of(c).Named(strings.ToLower(object.Text(v))), nil
 	}
 	n, err := object.Integer(v)
 	if err != nil || n < 0 {
 		return nil, object.Thrown("%s : -Scope %s is not part of Mullion's PowerShell.", c.Name, object.Text(v))
 	}
-	f := frameOf(c)
-	for ; n > 0 && f.parent != nil; n-- {
-		f = f.parent
+	s := of(c)
+	for ; n > 0 && s.Parent != nil; n-- {
+		s = s.Parent
 	}
-	return f, nil
+	return s, nil
 }
 
 // getVariable outputs variables by their names, or all of the script's.
 func getVariable(c *cmdlet.Call) error {
-	f, err := scopeOf(c)
+	s, err := scopeFor(c)
 	if err != nil {
 		return err
-	}
-	names := map[string]bool{}
-	for s := f; s != nil; s = s.parent {
-		for name := range s.vars {
-			names[name] = true
-		}
 	}
 	wanted := c.Items("name")
 	if len(wanted) == 0 {
 		wanted = []object.Value{"*"}
 	}
 	for _, v := range wanted {
-		if err := showVariables(c, f, names, object.Text(v)); err != nil {
+		if err := showVariables(c, s, object.Text(v)); err != nil {
 			return err
 		}
 	}
@@ -60,7 +54,7 @@ func getVariable(c *cmdlet.Call) error {
 }
 
 // showVariables outputs the variables that a name, perhaps with wild cards, means.
-func showVariables(c *cmdlet.Call, f *frame, names map[string]bool, wanted string) error {
+func showVariables(c *cmdlet.Call, s *Scope, wanted string) error {
 	if slices.Contains(absent.Missing(), strings.ToLower(wanted)) {
 		return object.Thrown("%s : the automatic variable $%s is not part of Mullion's PowerShell.", c.Name, wanted)
 	}
@@ -69,7 +63,7 @@ func showVariables(c *cmdlet.Call, f *frame, names map[string]bool, wanted strin
 		return err
 	}
 	found := []string{}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range slices.Sorted(maps.Keys(s.variableNames())) {
 		if re.MatchString(name) {
 			found = append(found, name)
 		}
@@ -78,7 +72,7 @@ func showVariables(c *cmdlet.Call, f *frame, names map[string]bool, wanted strin
 		found = []string{strings.ToLower(wanted)}
 	}
 	for _, name := range found {
-		v, there := f.find(name)
+		v, there := s.Find(name)
 		switch {
 		case !there:
 			err = c.Fail(words.Errorf("Cannot find a variable with the name '%s'.", wanted))
@@ -96,7 +90,7 @@ func showVariables(c *cmdlet.Call, f *frame, names map[string]bool, wanted strin
 
 // setVariable sets variables; New-Variable only those that are not there yet in their scope.
 func setVariable(c *cmdlet.Call) error {
-	f, err := scopeOf(c)
+	s, err := scopeFor(c)
 	if err != nil {
 		return err
 	}
@@ -109,14 +103,14 @@ func setVariable(c *cmdlet.Call) error {
 		if err := binding.Assignable(low); err != nil {
 			return object.Thrown("%s : %v.", c.Name, err)
 		}
-		_, there := f.vars[low]
+		_, there := s.Vars[low]
 		if there && c.Name == "New-Variable" && !c.Flags["force"] {
 			if err := c.Fail(words.Errorf("A variable with name '%s' already exists.", object.Text(name))); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := f.assign(lang.Variable{Name: low}, v); err != nil {
+		if err := s.Assign(lang.Variable{Name: low}, v); err != nil {
 			return err
 		}
 		if c.Flags["passthru"] {
@@ -130,7 +124,7 @@ func setVariable(c *cmdlet.Call) error {
 
 // removeVariable forgets variables; Clear-Variable only their values.
 func removeVariable(c *cmdlet.Call) error {
-	f, err := scopeOf(c)
+	s, err := scopeFor(c)
 	if err != nil {
 		return err
 	}
@@ -139,23 +133,24 @@ func removeVariable(c *cmdlet.Call) error {
 		if err := binding.Assignable(name); err != nil {
 			return object.Thrown("%s : %v.", c.Name, err)
 		}
-		s := f
-		for s != nil && !slices.Contains(slices.Collect(maps.Keys(s.vars)), name) {
-			s = s.parent
-		}
-		switch {
-		case s == nil:
+		switch home := s.with(name); {
+		case home == nil:
 			if err := c.Fail(words.Errorf("Cannot find a variable with the name '%s'.", object.Text(v))); err != nil {
 				return err
 			}
 		case c.Name == "Clear-Variable":
-			s.vars[name] = nil
+			home.Vars[name] = nil
 		default:
-			delete(s.vars, name)
-			delete(s.types, name)
+			delete(home.Vars, name)
+			delete(home.Types, name)
 		}
 	}
 	return nil
+}
+
+// Cmdlets returns the cmdlets that work on names: variables, aliases, and how strict reading them is.
+func Cmdlets() []cmdlet.Cmdlet {
+	return append(slices.Concat(variableCmdlets(), aliasCmdlets()), strictCmdlet())
 }
 
 func variableCmdlets() []cmdlet.Cmdlet {
