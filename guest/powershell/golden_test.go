@@ -24,6 +24,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 	"mullion.dev/mullion/guest/timezone"
 	"mullion.dev/mullion/guest/token"
+	"mullion.dev/mullion/guest/winproc"
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
@@ -192,6 +193,17 @@ func stageWindows() *system.Calls {
 		},
 		ACL: lists.of, SetACL: lists.set, Descriptor: lists.read, Account: lists.account,
 		Processes: func() ([]system.Process, error) { return slices.Clone(running), nil },
+		Counted: func(id int64) (winproc.Detail, error) {
+			if id == 4 {
+				return winproc.Detail{}, errors.New("access is denied")
+			}
+			return winproc.Detail{
+				Path: `C:\k\kubelet.exe`, Start: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC), Handles: uint32(id) * 10,
+				User: 90 * time.Second, Kernel: 1500 * time.Millisecond,
+				WorkingSet: uint64(id) << 20, PeakWorkingSet: uint64(id) << 21, Virtual: 4 << 30, PeakVirtual: 5 << 30,
+				Paged: uint64(id) << 19, PeakPaged: uint64(id) << 20, PagedPool: 3 << 10, Nonpaged: 20 << 10,
+			}, nil
+		},
 		CommandLine: func(id int64) (string, error) {
 			if id != 12 {
 				return "", errors.New("access is denied")
@@ -418,7 +430,11 @@ func stageAdapters() ([]system.Adapter, error) {
 // play runs a script and returns its output, exit code and errors, in the form of a golden file.
 func play(t *testing.T, script string) (string, outcome) {
 	t.Helper()
-	dir := t.TempDir()
+	// its name is so long that errors leave out its middle, whatever numbers are in it
+	dir := filepath.Join(t.TempDir(), "the-folder-of-the-script")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(dir)
 	self, err := os.Executable()
 	if err != nil {

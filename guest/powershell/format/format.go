@@ -125,6 +125,7 @@ func (f *Formatter) End() {
 const (
 	entryRow   = "%-30s %s"
 	groupRow   = "%5s %-25s %s"
+	processRow = "%7s %7s %8s %10s %10s %6s %3s %s"
 	serviceRow = "%-8s %-18s %s"
 	routeRow   = "%-7s %-42s %-39s %11s %s"
 	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
@@ -248,7 +249,10 @@ func head(kind, dir string) []string {
 func systemHead(kind, dir string) []string {
 	switch kind {
 	case "process":
-		return []string{"", fmt.Sprintf("%8s %s", "Id", "ProcessName"), fmt.Sprintf("%8s %s", "--", "-----------")}
+		return []string{
+			"", fmt.Sprintf(processRow, "Handles", "NPM(K)", "PM(K)", "WS(K)", "CPU(s)", "Id", "SI", "ProcessName"),
+			fmt.Sprintf(processRow, "-------", "------", "-----", "-----", "------", "--", "--", "-----------"),
+		}
 	case "service":
 		return []string{
 			"", fmt.Sprintf(serviceRow, "Status", "Name", "DisplayName"), fmt.Sprintf(serviceRow, "------", "----",
@@ -373,7 +377,7 @@ func systemRow(o *object.Object) (line string, ok bool) {
 	p := func(name string) string { return object.Text(o.Props[name]) }
 	switch o.Kind {
 	case "process":
-		return fmt.Sprintf("%8s %s", p("id"), p("processname")), true
+		return fmt.Sprintf(processRow, processColumns(o)...), true
 	case "service":
 		return fmt.Sprintf(serviceRow, p("status"), shortened(p("name"), 18), p("displayname")), true
 	case "route":
@@ -387,6 +391,28 @@ func systemRow(o *object.Object) (line string, ok bool) {
 	}
 
 	return eventRow(o)
+}
+
+// processColumns returns the columns of a process: sizes in KB, the time of its processors in seconds. What is not told
+// of it is empty.
+func processColumns(o *object.Object) []any {
+	kilobytes := func(name string) string {
+		if n, is := o.Value(name).(int64); is {
+			return fmt.Sprint(n >> 10)
+		}
+		return ""
+	}
+
+	seconds := ""
+	if n, is := o.Value("cpu").(float64); is {
+		seconds, _ = object.FormatNumber(object.FloatDigits(n), "N") // the format is a known one
+	}
+
+	text := func(name string) string { return object.Text(o.Value(name)) }
+	return []any{
+		text("handles"), kilobytes("npm"), kilobytes("pm"), kilobytes("ws"), seconds, text("id"), text("si"),
+		text("processname"),
+	}
 }
 
 // listValue returns a value as a list of properties shows it.

@@ -349,6 +349,9 @@ func (m DateTime) Minus(b Value) (Value, error) {
 // SpanName is the class TimeSpan.
 const SpanName = "System.TimeSpan"
 
+// Span returns a TimeSpan.
+func Span(d time.Duration) *Instance { return &Instance{SpanClass(), d} }
+
 // SpanClass is System.TimeSpan.
 func SpanClass() *Class {
 	of := func(name string, get func(d time.Duration) Value) Field {

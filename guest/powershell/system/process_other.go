@@ -2,7 +2,14 @@
 
 package system
 
-import "errors"
+import (
+	"errors"
+
+	"mullion.dev/mullion/guest/winproc"
+)
+
+// counted works as processes does.
+func counted(int64) (winproc.Detail, error) { return winproc.Detail{}, errors.ErrUnsupported }
 
 // commandLine works as processes does.
 func commandLine(int64) (string, error) { return "", errors.ErrUnsupported }

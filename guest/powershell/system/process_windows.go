@@ -7,6 +7,14 @@ import (
 	"mullion.dev/mullion/guest/winproc"
 )
 
+// counted returns what Windows counts of a process.
+func counted(id int64) (winproc.Detail, error) {
+	if id < 0 || id > math.MaxUint32 {
+		return winproc.Detail{}, words.Errorf("No process has the number %d.", id)
+	}
+	return winproc.DetailOf(uint32(id))
+}
+
 // commandLine returns a process's command line.
 func commandLine(id int64) (string, error) {
 	if id < 0 || id > math.MaxUint32 {

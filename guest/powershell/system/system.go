@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/guest/eventlog"
 	"mullion.dev/mullion/guest/token"
+	"mullion.dev/mullion/guest/winproc"
 	"mullion.dev/mullion/guest/wmi"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
 	"mullion.dev/mullion/internal/windows/wire/hostiscsi"
@@ -30,6 +31,8 @@ type Calls struct {
 	Account func(name string) (sid, full string, err error)
 
 	Processes func() ([]Process, error)
+	// Counted is what Windows counts of a process.
+	Counted func(id int64) (winproc.Detail, error)
 	// CommandLine is how a process was started.
 	CommandLine func(id int64) (string, error)
 
@@ -85,6 +88,7 @@ func Windows() *Calls {
 		Account:    findAccount,
 		Identity:   token.Current,
 
+		Counted:     counted,
 		CommandLine: commandLine,
 
 		Adapters:   adapters,

@@ -36,7 +36,7 @@ func getProcess(c *cmdlet.Call) error {
 	}
 
 	for _, p := range picked {
-		if err := c.Out.Put(processObject(p)); err != nil {
+		if err := c.Out.Put(processObject(c.State.System, p)); err != nil {
 			return err
 		}
 	}
@@ -60,14 +60,30 @@ func pickProcesses(c *cmdlet.Call, found []system.Process, v object.Value, byID 
 			}
 		}
 		if len(picked) == before && (byID || !provider.HasWildcard(object.Text(wanted))) {
-			err := words.Errorf("Cannot find a process with the name or identifier %q.", object.Text(wanted))
-			if err := c.Fail(err); err != nil {
+			if err := c.Fail(noProcess(wanted, byID)); err != nil {
 				return nil, err
 			}
 		}
 	}
 
 	return picked, nil
+}
+
+// noProcess is the error of a process that is not there, by its name or its number.
+func noProcess(wanted object.Value, byID bool) error {
+	e := &object.Exception{
+		Class:    "Microsoft.PowerShell.Commands.ProcessCommandException",
+		ID:       "NoProcessFoundForGivenName",
+		Category: object.ObjectNotFound,
+		Target:   wanted,
+		Message: fmt.Sprintf("Cannot find a process with the name \"%s\". Verify the process name and call the cmdlet again.",
+			object.Text(wanted)),
+	}
+	if byID {
+		e.ID = "NoProcessFoundForGivenId"
+		e.Message = fmt.Sprintf("Cannot find a process with the process identifier %s.", object.Text(wanted))
+	}
+	return e
 }
 
 func shortName(p system.Process) string {
@@ -248,7 +264,7 @@ func stopProcess(c *cmdlet.Call) error {
 		}
 
 		if c.Flags["passthru"] {
-			if err := c.Out.Put(processObject(p)); err != nil {
+			if err := c.Out.Put(processObject(c.State.System, p)); err != nil {
 				return err
 			}
 		}
@@ -303,19 +319,13 @@ func waitProcess(c *cmdlet.Call) error {
 	}
 }
 
-// processObject returns a process as Get-Process shows it.
-func processObject(p system.Process) *object.Object {
-	name := shortName(p)
-	return object.New("process").Set("Id", p.ID).Set("ProcessName", name).Set("Name", name)
-}
-
 func processCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		{
 			Name:      "Get-Process",
 			Aliases:   []string{"ps", "gps"},
 			Run:       getProcess,
-			About:     "processes, with Id and ProcessName only",
+			About:     "processes, with what Windows counts of them",
 			Values:    []string{"name", "id"},
 			Positions: []string{"name"},
 		},
