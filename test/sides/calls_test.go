@@ -92,7 +92,9 @@ const forHooks = "MullionJobInformation"
 // TestCallsOfHCS checks the libraries of the Host Compute Service, and the table of its calls, against each other: a
 // function that stands for another is not there, and says so in the support table.
 func TestCallsOfHCS(t *testing.T) {
-	rows := map[string]map[string]support.Level{hcs.ComputeCore: {}, hcs.VMCompute: {}, hcs.VirtDisk: {}}
+	rows := map[string]map[string]support.Level{
+		hcs.ComputeCore: {}, hcs.VMCompute: {}, hcs.VirtDisk: {}, hcs.BindFilter: {},
+	}
 	for _, c := range hcs.Calls() {
 		rows[c.Library][c.Name] = c.Level
 	}
@@ -133,7 +135,7 @@ func TestLibrariesAskForCalls(t *testing.T) {
 	}
 
 	found := map[string]bool{}
-	for _, some := range []string{"computenetwork/*.c", "computecore/*.c", "vmcompute/*.c", "virtdisk/*.c", "common/hcs_*.c"} {
+	for _, some := range []string{"computenetwork/*.c", "computecore/*.c", "vmcompute/*.c", "virtdisk/*.c", "bindfltapi/*.c", "common/hcs_*.c"} {
 		files, err := filepath.Glob(filepath.Join(libraries, some))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("the C of %s: %v, %v", some, files, err)

@@ -1,1 +1,2 @@
-LIBS := -lkernel32
+COMMON := hns_client.c copies.c
+LIBS   := -lole32 -lws2_32

@@ -21,28 +21,40 @@ func Over(source *os.File, target int, attributes uint64) error {
 // What is mounted below source is mapped if all of it can be, and source alone otherwise. mapped is false if its file
 // system knows no such mounts.
 func Mapped(source *os.File, target int, attributes uint64, users *os.File) (mapped bool, err error) {
+	if mapped, err = bind(source, target, unix.AT_RECURSIVE, attributes, users); err != nil {
+		err = fmt.Errorf("bind %q: %w", source.Name(), err)
+	}
+	return mapped, err
+}
+
+// Single is Over without what is mounted below source.
+func Single(source *os.File, target int, attributes uint64) error {
+	if _, err := bind(source, target, 0, attributes, nil); err != nil {
+		return fmt.Errorf("bind %q: %w", source.Name(), err)
+	}
+	return nil
+}
+
+// bind binds a tree of mounts, with AT_RECURSIVE, or one of them.
+func bind(source *os.File, target int, below uint, attributes uint64, users *os.File) (mapped bool, err error) {
 	tree, err := unix.OpenTree(int(source.Fd()), "",
-		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|below)
 	if err != nil {
-		return false, fmt.Errorf("bind %q: %w", source.Name(), err)
+		return false, err
 	}
 	defer unix.Close(tree)
 	set := &unix.MountAttr{Attr_set: attributes, Propagation: unix.MS_PRIVATE}
-	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, set); err != nil {
-		return false, fmt.Errorf("bind %q: %w", source.Name(), err)
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|below, set); err != nil {
+		return false, err
 	}
 
 	if users != nil {
 		if mapped, err = mapIDs(tree, users); err != nil {
-			return false, fmt.Errorf("bind %q: map ids: %w", source.Name(), err)
+			return false, fmt.Errorf("map ids: %w", err)
 		}
 	}
-	if err := unix.MoveMount(tree, "", target, "",
-		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
-		return false, fmt.Errorf("bind %q: %w", source.Name(), err)
-	}
 
-	return mapped, nil
+	return mapped, unix.MoveMount(tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
 // mapIDs gives a tree of mounts the ids of a user namespace.

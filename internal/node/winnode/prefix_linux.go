@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,9 @@ func (p *prefix) start() error {
 		return err
 	}
 	if err := p.mount(append([]string{programs}, layers...)); err != nil {
+		return err
+	}
+	if err := p.beginMappings(); err != nil {
 		return err
 	}
 
@@ -168,6 +172,33 @@ func (p *prefix) mount(layers []string) error {
 	}
 
 	return p.mountPods()
+}
+
+// beginMappings takes back what an earlier host's programs have had shown at folders of the drive (bindfltapi.dll), as a
+// boot of Windows does, and has what is mounted there from now on appear in the host.
+func (p *prefix) beginMappings() error {
+	at := Prefix(p.Dir)
+	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(at))
+	if err != nil {
+		return fmt.Errorf("list what is mounted on the drive: %w", err)
+	}
+
+	pods := filepath.Join(at, podsFolder)
+	for _, m := range slices.Backward(mounts) {
+		if m.Mountpoint == at || m.Mountpoint == pods || strings.HasPrefix(m.Mountpoint, pods+"/") {
+			continue
+		}
+		err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+		gone := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) // with one that it was in
+		if err != nil && !gone {
+			return fmt.Errorf("unmount %q of the drive: %w", m.Mountpoint, err)
+		}
+	}
+
+	if err := unix.Mount("", at, "", unix.MS_SHARED, ""); err != nil {
+		return fmt.Errorf("share what is mounted on the drive: %w", err)
+	}
+	return nil
 }
 
 // The volumes of pods lie in a folder beside the host's drive, since an overlay cannot be mounted with ids that are a

@@ -8,10 +8,12 @@ import (
 
 // The libraries by which programs call the service.
 const (
-	// ComputeCore is HCS version 2, VMCompute version 1 and the functions of layers, VirtDisk the disks of scratches.
+	// ComputeCore is HCS version 2, VMCompute version 1 and the functions of layers, VirtDisk the disks of scratches,
+	// BindFilter what shows a layer's files at a folder of the host.
 	ComputeCore = "computecore.dll"
 	VMCompute   = "vmcompute.dll"
 	VirtDisk    = "virtdisk.dll"
+	BindFilter  = "bindfltapi.dll"
 )
 
 // StreamFunction is none of Windows' functions: computecore.dll has a connection carry a stream of a process by it.
@@ -73,6 +75,7 @@ func Calls() []Call {
 	add(VMCompute, versionOneCalls())
 	add(VMCompute, layerCalls())
 	add(VirtDisk, diskCalls())
+	add(BindFilter, bindCalls())
 
 	return all
 }
@@ -275,8 +278,10 @@ func layerCalls() []Call {
 		{
 			Name: "ActivateLayer", Level: full, texts: 1,
 			do: onLayer(func(l *layers, path string, _ []string) (string, error) {
-				_, err := l.activate(path)
-				return "", err
+				return "", l.onScratch(path, func(path string) error {
+					_, err := l.activate(path)
+					return err
+				})
 			}),
 		},
 		{
@@ -293,11 +298,15 @@ func layerCalls() []Call {
 		},
 		{
 			Name: "UnprepareLayer", Level: full, texts: 1,
-			do: onLayer(func(l *layers, path string, _ []string) (string, error) { return "", l.unprepare(path) }),
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) {
+				return "", l.onScratch(path, l.unprepare)
+			}),
 		},
 		{
 			Name: "DeactivateLayer", Level: full, texts: 1,
-			do: onLayer(func(l *layers, path string, _ []string) (string, error) { return "", l.deactivate(path) }),
+			do: onLayer(func(l *layers, path string, _ []string) (string, error) {
+				return "", l.onScratch(path, l.deactivate)
+			}),
 		},
 		{
 			Name: "CreateLayer", Level: full, texts: 1,
@@ -391,12 +400,38 @@ func diskCalls() []Call {
 	return all
 }
 
+// bindCalls returns the calls of bindfltapi.dll.
+func bindCalls() []Call {
+	return []Call{
+		{
+			Name: "BfSetupFilter", Level: partly, texts: 3,
+			Note: "for all programs of the host, HostProcess containers that run already excepted, at a folder or file of C: that has no other mapping: a file or folder of C: or of a scratch's volume, read-only if asked. " +
+				"A folder that is not there is made, and stays; links on a volume are not followed. Mappings of one job, with exceptions and with several targets are ERROR_NOT_SUPPORTED. At most 256, which go with the host, and those of a volume when it goes or a container begins or ends on it",
+			do: onLayer(func(l *layers, flags string, rest []string) (string, error) {
+				return "", l.setupFilter(flags, rest[0], rest[1])
+			}),
+		},
+		{
+			Name: "BfRemoveMapping", Level: full, texts: 1,
+			do: onLayer(func(l *layers, root string, _ []string) (string, error) { return "", l.removeMapping(root) }),
+		},
+		{
+			Name: "BfGetMappings", Level: partly, texts: 2,
+			Note: "those of a volume, BINDFLT_GET_MAPPINGS_FLAG_VOLUME; paths begin with a drive or a volume, not with a device",
+			do: onLayer(func(l *layers, flags string, rest []string) (string, error) {
+				return l.listMappings(flags, rest[0])
+			}),
+		},
+	}
+}
+
 // SupportRows lists how much of the Host Compute Service is there.
 func SupportRows() []support.Row {
 	const (
 		reference = "https://learn.microsoft.com/virtualization/api/hcs/reference/apioverview"
 		versions1 = "https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/vmcompute/vmcompute.go"
 		disks     = "https://learn.microsoft.com/windows/win32/api/virtdisk/"
+		bindings  = "https://github.com/microsoft/go-winio/blob/v0.6.2/pkg/bindfilter/bind_filter.go"
 		ofLayers  = "https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/wclayer.go"
 	)
 
@@ -420,6 +455,8 @@ func SupportRows() []support.Row {
 			row.Ref = versions1
 		case VirtDisk:
 			row.Ref = disks
+		case BindFilter:
+			row.Ref = bindings
 		}
 
 		if layer[c.Name] {

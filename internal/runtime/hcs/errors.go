@@ -30,6 +30,7 @@ const (
 	NotReady       Code = 0x80070015 // ERROR_NOT_READY
 	NoElement      Code = 0x80070490 // ERROR_NOT_FOUND
 	LogonFailure   Code = 0x8007052e // ERROR_LOGON_FAILURE
+	NoResources    Code = 0x800705aa // ERROR_NO_SYSTEM_RESOURCES
 )
 
 // Error is a refusal with the result that a program gets.

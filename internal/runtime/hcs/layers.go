@@ -178,8 +178,32 @@ func diskOf(folder *os.Root) (string, error) {
 	return id.String(), nil
 }
 
+// isBase reports whether a layer has files of its own, as a base layer has, and no scratch: there is nothing to activate
+// or prepare, and its path stands for it.
+func (l *layers) isBase(winPath string) bool {
+	base := false
+	_ = l.within(winPath, func(folder *os.Root) error {
+		_, disk := folder.Lstat(sandboxDisk)
+		info, err := folder.Lstat(files)
+		base = errors.Is(disk, fs.ErrNotExist) && err == nil && info.IsDir()
+		return nil
+	})
+	return base
+}
+
+// onScratch does something to the scratch of a layer; to a base layer, nothing.
+func (l *layers) onScratch(winPath string, do func(winPath string) error) error {
+	if l.isBase(winPath) {
+		return nil
+	}
+	return do(winPath)
+}
+
 // prepare says which layers are below a scratch.
 func (l *layers) prepare(winPath string, parents []string) error {
+	if len(parents) == 0 && l.isBase(winPath) {
+		return nil
+	}
 	s, err := l.activate(winPath)
 	if err != nil {
 		return err

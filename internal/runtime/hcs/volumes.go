@@ -143,6 +143,9 @@ func (l *layers) unshow(guid string) error {
 		}
 		return err
 	}
+	if err := l.unmapVolume(guid); err != nil {
+		return err
+	}
 
 	err := unix.Unmount(at, 0)
 	for begin := time.Now(); errors.Is(err, unix.EBUSY); err = unix.Unmount(at, 0) {

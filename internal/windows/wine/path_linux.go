@@ -98,6 +98,38 @@ func openSource(drive, winPath string, patterns []string, mounted Mounted) (*os.
 	return os.NewFile(uintptr(p.fd), filepath.Join(p.drive, filepath.Join(t.parts...), filepath.Join(p.parts...))), nil
 }
 
+// OpenExisting is OpenSource of a file or folder that is there: a missing one is fs.ErrNotExist.
+func OpenExisting(drive, winPath string, mounted Mounted) (*os.File, error) {
+	file, err := openExisting(drive, winPath, mounted)
+	if err != nil {
+		return nil, fmt.Errorf("open %q: %w", winPath, err)
+	}
+	return file, nil
+}
+
+func openExisting(drive, winPath string, mounted Mounted) (*os.File, error) {
+	parts, err := splitWindows(winPath)
+	if err != nil {
+		return nil, err
+	}
+	t, err := openDrive(drive)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(t.root)
+
+	t.mounted = mounted
+	p, err := t.find(parts)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.missing) > 0 {
+		return nil, errors.Join(fs.ErrNotExist, unix.Close(p.fd))
+	}
+
+	return os.NewFile(uintptr(p.fd), filepath.Join(p.drive, filepath.Join(p.parts...))), nil
+}
+
 // OpenDevices opens a prefix's dosdevices. The prefix's programs may write there, and put a link in its place.
 func OpenDevices(prefix string) (*os.Root, error) {
 	root, err := os.OpenRoot(prefix)

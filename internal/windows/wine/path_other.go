@@ -15,5 +15,8 @@ func OpenSource(string, string, []string, Mounted) (*os.File, error) {
 	return nil, errors.ErrUnsupported
 }
 
+// OpenExisting works on Linux only.
+func OpenExisting(string, string, Mounted) (*os.File, error) { return nil, errors.ErrUnsupported }
+
 // OpenDevices works on Linux only.
 func OpenDevices(string) (*os.Root, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,436 @@
+package hcs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/bindmount"
+	"mullion.dev/mullion/internal/windows/wine"
+)
+
+// Windows' bind filter shows a file or folder at another place, its root. Here a mapping is a bind mount on the host's
+// drive, that is made where the drive is mounted and appears in the host. The kernel's table of mounts is the only list
+// of mappings: an agent that starts again knows them all.
+//
+// A mapping shows a file or folder of the drive, or one of a volume. When a volume goes, or changes, its mappings go.
+const (
+	bindReadOnly = 0x1
+	bindOnlyOne  = 0x40 // it fails if the root has a mapping
+)
+
+// What BfGetMappings is asked for.
+const bindOfVolume = 0x1
+
+// mostMappings bounds the mappings of a host: each is a mount of the machine's, which has 100,000.
+const mostMappings = 256
+
+// mapping is what is shown at a place of the drive.
+type mapping struct {
+	// mount is its id, as that of mountinfo, and at the place on the machine.
+	mount int
+	at    string
+	// volume is the GUID of the volume that the target is on; "": the drive.
+	volume string
+	// root and target are Windows paths.
+	root, target string
+	readOnly     bool
+}
+
+// setupFilter shows a target at a root. A root that is not there is made, as a folder, and stays.
+func (l *layers) setupFilter(flagText, root, target string) error {
+	flags, err := strconv.ParseUint(flagText, 10, 32)
+	if err != nil {
+		return refuse(InvalidArg, "%q are no flags of a mapping", flagText)
+	}
+	if flags&^(bindReadOnly|bindOnlyOne) != 0 {
+		return refuse(NotSupported, "the flags 0x%x of a mapping are not supported", flags)
+	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	source, err := l.openTarget(target)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+
+	at, err := l.openPlace(root, source)
+	if err != nil {
+		return err
+	}
+	defer at.Close()
+	_, isRoot, err := mountOf(at)
+	if err != nil {
+		return err
+	}
+
+	if isRoot {
+		if flags&bindOnlyOne != 0 {
+			return refuse(InvalidArg, "%q has a mapping", root)
+		}
+		return refuse(NotSupported, "%q has a mapping, and several at one place are not supported", root)
+	}
+	all, err := l.mappings()
+	if err != nil {
+		return err
+	}
+	if len(all) >= mostMappings {
+		return refuse(NoResources, "the host has %d mappings", len(all))
+	}
+
+	attributes := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
+	if flags&bindReadOnly != 0 {
+		attributes |= unix.MOUNT_ATTR_RDONLY
+	}
+	// Nobody follows links of a volume, in a mapping neither: the mount has the attributes of the one that it is from.
+	return bindmount.Single(source, int(at.Fd()), attributes)
+}
+
+// openTarget opens what a mapping is to show; l.mu is held.
+func (l *layers) openTarget(winPath string) (*os.File, error) {
+	drive := l.cfg.Drive
+	if guid, rest, is := volumeOf(winPath); is {
+		if !l.isShown(guid) {
+			return nil, refuse(PathNotFound, "there is no volume {%s}", guid)
+		}
+		drive, winPath = filepath.Join(l.cfg.Volumes, guid), `C:`+rest
+		if other, err := mountsOther(drive); err != nil || other { // a mapping would keep a disk from being taken out
+			return nil, errors.Join(err, refuse(NotSupported, "the volume {%s} is no scratch's", guid))
+		}
+	}
+
+	f, err := wine.OpenExisting(drive, winPath, wine.Mounted{})
+	if err != nil {
+		return nil, refuse(PathNotFound, "open the target of a mapping: %v", err)
+	}
+	return f, nil
+}
+
+// volumeOf returns the GUID in a volume's path, and what follows it.
+func volumeOf(winPath string) (guid, rest string, is bool) {
+	const prefix = `\\?\volume{`
+	if len(winPath) < len(prefix) || !strings.EqualFold(winPath[:len(prefix)], prefix) {
+		return "", "", false
+	}
+	guid, rest, closed := strings.Cut(winPath[len(prefix):], "}")
+	id, err := uuid.Parse(guid)
+	if !closed || err != nil || len(guid) != len(id.String()) {
+		return "", "", false
+	}
+	return id.String(), rest, true
+}
+
+// openPlace opens the place of a mapping, which is like the target.
+func (l *layers) openPlace(winPath string, target *os.File) (*os.File, error) {
+	if _, _, is := volumeOf(winPath); is {
+		return nil, refuse(NotSupported, "a mapping on a volume, %q, is not supported", winPath)
+	}
+	info, err := target.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("look at the target of a mapping: %w", err)
+	}
+
+	at, err := wine.OpenExisting(l.cfg.Drive, winPath, wine.Mounted{})
+	if errors.Is(err, fs.ErrNotExist) && info.IsDir() {
+		at, err = wine.OpenSource(l.cfg.Drive, winPath, nil, wine.Mounted{}) // which makes it
+	}
+	if err != nil {
+		return nil, refuse(PathNotFound, "open the root of a mapping: %v", err)
+	}
+
+	place, err := at.Stat()
+	switch {
+	case err != nil:
+		err = fmt.Errorf("look at the root of a mapping: %w", err)
+	case place.IsDir() != info.IsDir():
+		err = refuse(InvalidArg, "of the root %q and its target one alone is a folder", winPath)
+	case !place.IsDir() && !place.Mode().IsRegular():
+		err = refuse(InvalidArg, "the root %q is no file", winPath)
+	case l.isDrive(place):
+		err = refuse(InvalidArg, "the root of a mapping is the drive")
+	}
+	if err != nil {
+		return nil, errors.Join(err, at.Close())
+	}
+
+	return at, nil
+}
+
+func (l *layers) isDrive(info fs.FileInfo) bool {
+	drive, err := os.Stat(l.cfg.Drive)
+	return err == nil && os.SameFile(drive, info)
+}
+
+// mountOf returns the id of the mount that an open file is on, and whether the file is what is mounted.
+func mountOf(f *os.File) (mount int, isRoot bool, err error) {
+	var s unix.Statx_t
+	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &s); err != nil {
+		return 0, false, fmt.Errorf("look at mount of %q: %w", f.Name(), err)
+	}
+	if s.Mask&unix.STATX_MNT_ID == 0 {
+		return 0, false, errors.New("this Linux does not say what is mounted: it is older than 5.8")
+	}
+	return int(s.Mnt_id), s.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
+}
+
+// removeMapping takes back what is shown at a root.
+func (l *layers) removeMapping(root string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, err := wine.OpenExisting(l.cfg.Drive, root, wine.Mounted{})
+	if err != nil {
+		return refuse(NoElement, "there is no mapping: %v", err)
+	}
+	defer at.Close()
+
+	mount, isRoot, err := mountOf(at)
+	if err != nil {
+		return err
+	}
+	all, err := l.mappings()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(m mapping) bool { return m.mount == mount })
+	if i < 0 || !isRoot {
+		return refuse(NoElement, "there is no mapping at %q", root)
+	}
+
+	return l.unmap(all[i], at)
+}
+
+// unmap takes back a mapping whose root is open, with those that are in it; l.mu is held.
+func (l *layers) unmap(m mapping, at *os.File) error {
+	// By the descriptor: programs of the host may have moved the folders above it meanwhile.
+	if err := unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", at.Fd()), unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("take back mapping %q: %w", m.root, err)
+	}
+	return l.removeStreams(m)
+}
+
+// removeStreams removes the alternate streams of a root. Wine has a stream as a file beside the one that it is of, with
+// a colon in its name; on Windows those of a root are the target's, and are not seen without the mapping.
+func (l *layers) removeStreams(m mapping) error {
+	drive, err := os.OpenRoot(l.cfg.Drive)
+	if err != nil {
+		return err
+	}
+	defer drive.Close()
+	name, err := filepath.Rel(realFolder(l.cfg.Drive), m.at)
+	if err != nil {
+		return err
+	}
+	folder, err := drive.Open(filepath.Dir(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for streams of %q: %w", m.root, err)
+	}
+	defer folder.Close()
+
+	stream := filepath.Base(name) + ":"
+	for {
+		const some = 1024
+		names, err := folder.Readdirnames(some)
+		for _, n := range names {
+			if len(n) <= len(stream) || !strings.EqualFold(n[:len(stream)], stream) {
+				continue
+			}
+			if err := unix.Unlinkat(int(folder.Fd()), n, 0); err != nil && !errors.Is(err, unix.ENOENT) {
+				return fmt.Errorf("remove stream %q of %q: %w", n, m.root, err)
+			}
+		}
+
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("look for streams of %q: %w", m.root, err)
+		}
+	}
+}
+
+// unmapVolume takes back the mappings of a volume, which goes or changes; l.mu is held.
+func (l *layers) unmapVolume(guid string) error {
+	// A mapping in another one goes with it, and a path may lead elsewhere by now: it is looked up anew each time.
+	for range mostMappings + 1 {
+		all, err := l.mappings()
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(m mapping) bool { return m.volume == guid })
+		if i < 0 {
+			return nil
+		}
+		if err := l.unmapAt(all[i]); err != nil {
+			return err
+		}
+	}
+
+	return fmt.Errorf("the mappings of volume {%s} do not go", guid)
+}
+
+// unmapAt opens a mapping's root and takes the mapping back.
+func (l *layers) unmapAt(m mapping) error {
+	drive := realFolder(l.cfg.Drive)
+	name, err := filepath.Rel(drive, m.at)
+	if err != nil {
+		return err
+	}
+	folder, err := unix.Open(drive, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open the host's drive: %w", err)
+	}
+	defer unix.Close(folder)
+
+	fd, err := unix.Openat2(folder, name, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		return fmt.Errorf("open mapping %q: %w", m.root, err)
+	}
+	at := os.NewFile(uintptr(fd), m.at)
+	defer at.Close()
+
+	mount, isRoot, err := mountOf(at)
+	if err != nil {
+		return err
+	}
+	if mount != m.mount || !isRoot {
+		return nil // somebody has moved it, and it is looked for again
+	}
+
+	return l.unmap(m, at)
+}
+
+// realFolder returns a folder of the configuration without links on the way to it.
+func realFolder(folder string) string {
+	if way, err := filepath.EvalSymlinks(folder); err == nil {
+		return way
+	}
+	return folder
+}
+
+// mappings lists what is mounted on the drive that is of the drive itself or of a volume, in the order in which it was
+// mounted. What else is mounted there is none.
+func (l *layers) mappings() ([]mapping, error) {
+	mounts, err := mountinfo.GetMounts(nil)
+	if err != nil {
+		return nil, fmt.Errorf("list mappings: %w", err)
+	}
+	drive := realFolder(l.cfg.Drive)
+	shown := map[string]string{} // a place where files are shown from, and the GUID of its volume
+	for _, m := range mounts {
+		if filepath.Dir(m.Mountpoint) == realFolder(l.cfg.Volumes) {
+			shown[source(m, "")] = filepath.Base(m.Mountpoint)
+		}
+	}
+	home := source(holder(mounts, drive), drive)
+
+	var all []mapping
+	for _, m := range mounts {
+		below, isBelow := strings.CutPrefix(m.Mountpoint, drive+"/")
+		if !isBelow {
+			continue
+		}
+		from, root := source(m, ""), `C:\`+windows(below)
+		one := mapping{
+			mount: m.ID, at: m.Mountpoint, root: root,
+			readOnly: slices.Contains(strings.Split(m.Options, ","), "ro"),
+		}
+
+		if rest, is := within(from, home); is {
+			one.target = `C:\` + rest
+			all = append(all, one)
+			continue
+		}
+		for place, guid := range shown {
+			if rest, is := within(from, place); is {
+				one.volume, one.target = guid, (&scratch{guid: guid}).volume()+`\`+rest
+				all = append(all, one)
+				break
+			}
+		}
+	}
+
+	return all, nil
+}
+
+// source returns where a file below a mount is in the mount's file system, which no other one has.
+func source(m *mountinfo.Info, file string) string {
+	below := ""
+	if file != "" {
+		below = strings.TrimPrefix(file, m.Mountpoint)
+	}
+	return fmt.Sprintf("%d:%d%s", m.Major, m.Minor, path.Join("/", m.Root, below))
+}
+
+// holder returns the mount that a path is on: of those at one place the last.
+func holder(mounts []*mountinfo.Info, at string) *mountinfo.Info {
+	found := &mountinfo.Info{Mountpoint: "/", Root: "/"}
+	for _, m := range mounts {
+		point := strings.TrimSuffix(m.Mountpoint, "/")
+		if (at == m.Mountpoint || strings.HasPrefix(at, point+"/")) && len(m.Mountpoint) >= len(found.Mountpoint) {
+			found = m
+		}
+	}
+	return found
+}
+
+// within returns the rest of a path below a folder, or at it, as Windows writes it.
+func within(file, folder string) (rest string, is bool) {
+	if file == folder {
+		return "", true
+	}
+	rest, is = strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/")
+	return windows(rest), is
+}
+
+func windows(name string) string { return strings.ReplaceAll(name, "/", `\`) }
+
+// listMappings answers BfGetMappings: a line for each mapping, of its flags, its root and its target, with tabs between
+// them.
+func (l *layers) listMappings(flagText, winPath string) (string, error) {
+	if flagText != strconv.Itoa(bindOfVolume) {
+		return "", refuse(NotSupported, "mappings are listed by their volume, not by the flags %q", flagText)
+	}
+	at, err := wine.OpenExisting(l.cfg.Drive, winPath, wine.Mounted{})
+	if err != nil {
+		return "", refuse(PathNotFound, "open the volume whose mappings are asked for: %v", err)
+	}
+	defer at.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, err := l.mappings()
+	if err != nil {
+		return "", err
+	}
+
+	var lines strings.Builder
+	for _, m := range all {
+		flags := bindOnlyOne
+		if m.readOnly {
+			flags |= bindReadOnly
+		}
+		if strings.ContainsAny(m.root+m.target, "\t\n") { // names that Windows has not got
+			continue
+		}
+		fmt.Fprintf(&lines, "%d\t%s\t%s\n", flags, m.root, m.target)
+	}
+
+	return lines.String(), nil
+}
