@@ -13,12 +13,14 @@ import (
 	"encoding/pem"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -28,7 +30,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	crandom "github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"sigs.k8s.io/yaml"
@@ -65,7 +69,18 @@ func TestFieldContainerdClient(t *testing.T) {
 		t.Skipf("needs containerd.exe: make containerd-windows: %v", err)
 	}
 
-	program := buildClientTests(t)
+	suites := []clientSuite{
+		{
+			module: "cluster/containerd", pkg: "github.com/containerd/containerd/v2/integration/client",
+			args: []string{"-no-daemon"},
+		},
+		{
+			module: "cluster/containerd", pkg: "github.com/containerd/containerd/v2/plugins/snapshots/windows",
+			args: []string{"-test.root"},
+		},
+		{module: "cluster/containerd", pkg: "github.com/containerd/containerd/v2/core/mount", args: []string{"-test.root"}},
+		{module: "cluster/containerd", pkg: "github.com/Microsoft/go-winio/pkg/bindfilter"},
+	}
 	const gateway = "10.242.0.254" // the machine
 	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-ctdtest\nnetworking:\n" +
@@ -78,43 +93,72 @@ func TestFieldContainerdClient(t *testing.T) {
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
 
-	proxy, authority := f.serveAnyRegistry(t, gateway, map[string]v1.Image{
-		"containerd/windows/nanoserver:ltsc2022": f.testImage(t, 1),
-		"containerd/volume-copy-up:2.1":          f.testImage(t, 3),
+	base := f.testImage(t, 1)
+	proxy, authority := f.serveAnyRegistry(t, gateway, map[string]v1.ImageIndex{
+		"containerd/windows/nanoserver:ltsc2022": indexOf(t, base),
+		"containerd/volume-copy-up:2.1":          indexOf(t, f.testImage(t, 3)),
+		"pause:3.6":                              indexOf(t, base, "amd64", "arm64", "s390x"),
+		"pause:3.10.2":                           indexOf(t, base, "amd64", "arm64", "s390x"),
+		"e2e-test-images/busybox:1.29-2":         indexOf(t, base, "amd64", "arm64", "s390x", "ppc64le"),
 	})
 	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
 	f.must(t, "node", "cp", authority, `win-1:C:\test\ca.crt`)
-	f.must(t, "node", "cp", program, `win-1:C:\test\client.test.exe`)
 	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\test\ca.crt`)
 	f.startContainerd(t, programs, `\\.\pipe\containerd-containerd-test`)
 
-	line := fmt.Sprintf("set HTTPS_PROXY=http://%s&& set PATH=C:\\containerd;%%PATH%%&& cd C:\\test&& client.test.exe -no-daemon -test.v=test2json -test.timeout 20m", proxy)
-	if skip := judge.Skip(known); skip != "" {
+	ended, said := map[string]string{}, map[string]string{}
+	for _, suite := range suites {
+		run := f.runClientSuite(t, suite, proxy, judge.Skip(known))
+		maps.Copy(ended, run.Ended)
+		maps.Copy(said, run.Said)
+	}
+
+	if err := judge.Keep(ended); err != nil {
+		t.Error(err)
+	}
+	unknown, stale := judge.Compare(known, ended)
+	for _, name := range unknown {
+		t.Errorf("%s fails and is not in containerd-client.yaml:\n%s", name, judge.Tail(said[name], 25))
+	}
+
+	for _, name := range stale {
+		t.Errorf("containerd-client.yaml says that %s fails; it does not (%s)", name, ended[name])
+	}
+}
+
+// clientSuite is a package of tests that run as programs of the host.
+type clientSuite struct {
+	module, pkg string
+	args        []string
+}
+
+// runClientSuite compiles a package of tests and runs it on the host.
+func (f fixture) runClientSuite(t *testing.T, suite clientSuite, proxy, skip string) judge.Run {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), path.Base(suite.pkg)+".test.exe")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, suite.pkg)
+	cmd.Dir = filepath.Join("../../upstream", suite.module)
+	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the tests of %s: %v\n%s", suite.pkg, err, out)
+	}
+	f.must(t, "node", "cp", program, `win-1:C:\test\`+filepath.Base(program))
+
+	line := fmt.Sprintf("set HTTPS_PROXY=http://%s&& set PATH=C:\\containerd;%%PATH%%&& cd C:\\test&& %s -test.v=test2json -test.timeout 20m %s",
+		proxy, filepath.Base(program), strings.Join(suite.args, " "))
+	if skip != "" {
 		line += ` "-test.skip=` + skip + `"`
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 	defer cancel()
 
 	out, runErr := f.mullion(ctx, t, "node", "exec", "win-1", "--", "cmd", "/c", line)
-	run, err := judge.Read(t.Context(), "client", strings.NewReader(out))
+	run, err := judge.Read(t.Context(), suite.pkg, strings.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	ended := run.Ended
-	count := judge.Count(ended)
-	t.Logf("%d passed, %d failed, %d skipped", count["pass"], count["fail"], count["skip"])
-	if err := judge.Keep(ended); err != nil {
-		t.Error(err)
-	}
-	unknown, stale := judge.Compare(known, ended)
-	for _, name := range unknown {
-		t.Errorf("%s fails and is not in containerd-client.yaml:\n%s", name, judge.Tail(run.Said[name], 25))
-	}
-
-	for _, name := range stale {
-		t.Errorf("containerd-client.yaml says that %s fails; it does not (%s)", name, ended[name])
-	}
+	count := judge.Count(run.Ended)
+	t.Logf("%s: %d passed, %d failed, %d skipped", suite.pkg, count["pass"], count["fail"], count["skip"])
 
 	if count["pass"] == 0 {
 		t.Errorf("no test passed: %v\n%s", runErr, judge.Tail(out, 40))
@@ -122,20 +166,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	if !run.Whole {
 		t.Errorf("the test program did not come to its end: %v\n%s", runErr, judge.Tail(out, 40))
 	}
-}
-
-// buildClientTests compiles the tests of containerd's client.
-func buildClientTests(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "client.test.exe")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program,
-		"github.com/containerd/containerd/v2/integration/client")
-	cmd.Dir = "../../upstream/cluster/containerd"
-	cmd.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build containerd's tests: %v\n%s", err, out)
-	}
-	return program
+	return run
 }
 
 // clientFolders are where the tests look for what their daemon keeps.
@@ -213,9 +244,43 @@ func (f fixture) testImage(t *testing.T, layers int) v1.Image {
 	return img
 }
 
+// indexOf returns an index of an image for Windows, and of one for each of other architectures of Linux, whose content
+// is nobody else's.
+func indexOf(t *testing.T, windows v1.Image, linux ...string) v1.ImageIndex {
+	t.Helper()
+	config, err := windows.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []mutate.IndexAddendum{{Add: windows, Descriptor: v1.Descriptor{Platform: config.Platform()}}}
+
+	for _, architecture := range linux {
+		img, err := crandom.Image(1024, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := img.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		config = config.DeepCopy()
+		config.OS, config.Architecture = "linux", architecture
+		if img, err = mutate.ConfigFile(img, config); err != nil {
+			t.Fatal(err)
+		}
+		platform := &v1.Platform{OS: "linux", Architecture: architecture}
+		if architecture == "arm64" {
+			platform.Variant = "v8"
+		}
+		all = append(all, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: platform}})
+	}
+
+	return mutate.AppendManifests(empty.Index, all...)
+}
+
 // serveAnyRegistry serves a proxy for HTTPS at an address of the machine, which answers for every registry itself, and
 // returns its address and the certificate of the authority by which it does. images are by their names.
-func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[string]v1.Image) (proxy, authority string) {
+func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[string]v1.ImageIndex) (proxy, authority string) {
 	t.Helper()
 	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
 	plain := httptest.NewServer(store)
@@ -226,7 +291,7 @@ func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := remote.Write(ref, content); err != nil {
+		if err := remote.WriteIndex(ref, content); err != nil {
 			t.Fatal(err)
 		}
 	}

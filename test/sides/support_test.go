@@ -26,7 +26,7 @@ func TestRowsNameTheLibraries(t *testing.T) {
 		"hooks": "CreateSymbolicLinkW", "run": "commit limit", "refuse": "dism", "ping": "ping",
 		"computenetwork": "HcnCreateNetwork", "ncrypt": "ncrypt.dll", "wevtapi": "wevtapi.dll", "tdh": "tdh.dll",
 		"http": "http.sys", "httpapi": "httpapi.dll", "computecore": "computecore.dll", "bindfltapi": "bindfltapi.dll",
-		"virtdisk": "virtdisk.dll",
+		"virtdisk": "virtdisk.dll", "offreg": "offreg.dll",
 	}
 
 	folders, err := filepath.Glob(filepath.Join(libraries, "*/flags.mk"))

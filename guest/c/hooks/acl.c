@@ -150,15 +150,35 @@ ACL *acl_copy(const ACL *list)
     return copy;
 }
 
-ACL *acl_set(const ACL *list, BOOL inherits)
+/* Whether an entry means other rights to a folder than to what inherits them: generic ones are each object's own. */
+static BOOL is_double(const ACE_HEADER *entry)
 {
-    ACL *copy = acl_new(list->AclSize);
+    BYTE flags = entry->AceFlags;
+
+    return is_plain(entry) && (flags & ALL_LISTS) && !(flags & INHERIT_ONLY_ACE) &&
+           (((const struct entry_of_list *)entry)->mask & GENERIC_RIGHTS);
+}
+
+ACL *acl_set(const ACL *list, BOOL inherits, BOOL folder)
+{
+    ACL *copy = acl_new(2 * list->AclSize);
     const ACE_HEADER *entry = first(list);
 
     for (unsigned i = 0; copy && i < list->AceCount; i++, entry = next(entry))
-        if (!inherits ||
-            !((entry->AceFlags & INHERITED_ACE) || (is_plain(entry) && !((const struct entry_of_list *)entry)->mask)))
-            append(copy, entry, entry->AceFlags, NULL);
+    {
+        BYTE flags = entry->AceFlags;
+
+        if (inherits &&
+            ((flags & INHERITED_ACE) || (is_plain(entry) && !((const struct entry_of_list *)entry)->mask)))
+            continue;
+        if (!folder || !is_double(entry))
+        {
+            append(copy, entry, flags, NULL);
+            continue;
+        }
+        append(copy, entry, flags & ~(ALL_LISTS | NO_PROPAGATE_INHERIT_ACE), NULL);
+        append(copy, entry, flags | INHERIT_ONLY_ACE, NULL);
+    }
     return copy;
 }
 

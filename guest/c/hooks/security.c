@@ -359,7 +359,7 @@ static NTSTATUS set_parts(struct file *file, SECURITY_INFORMATION info, const st
         if ((info & PROTECTED_DACL_SECURITY_INFORMATION) ||
             (!(info & UNPROTECTED_DACL_SECURITY_INFORMATION) && (asked->control & SE_DACL_PROTECTED)))
             descriptor.control |= SE_DACL_PROTECTED;
-        if (asked->list && !(own = acl_set(asked->list, inherits)))
+        if (asked->list && !(own = acl_set(asked->list, inherits, file->folder)))
             return STATUS_NO_MEMORY;
         descriptor.list = own;
     }

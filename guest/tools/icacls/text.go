@@ -59,7 +59,7 @@ type right struct {
 // rightsText returns a set of rights as icacls prints it. Rights of any kind of object stand for those of files.
 func rightsText(mask uint32) string {
 	for _, generic := range []struct{ from, to uint32 }{
-		{0x10000000, filesec.FullAccess}, {0xe0010000, filesec.Modify}, {0xa0000000, filesec.ReadExecute},
+		{0x10000000, filesec.FullAccess}, {0xe0010000, filesec.Modify},
 	} {
 		if mask == generic.from {
 			mask = generic.to

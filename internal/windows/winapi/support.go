@@ -115,6 +115,13 @@ func networkRows() []support.Row {
 			Ref:   "https://github.com/microsoft/go-winio/blob/v0.6.2/pkg/bindfilter/bind_filter.go",
 			Note:  "on a host, function by function in `mullion support hcs`: files and layers of containers are shown at folders of C: to all programs",
 		},
+		{
+			Name:  "offline registry (offreg.dll)",
+			API:   []string{"offreg.dll ORCreateHive", "offreg.dll ORSaveHive", "offreg.dll ORCloseHive"},
+			Level: support.Partly,
+			Ref:   "https://learn.microsoft.com/windows/win32/devnotes/offline-registry-library-portal",
+			Note:  "an empty hive is made and saved, as hcsshim does for a base layer that has none; all other functions are ERROR_CALL_NOT_IMPLEMENTED",
+		},
 	}
 }
 

@@ -174,7 +174,7 @@ func TestSetsOwner(t *testing.T) {
 func TestMakesFilesWithLists(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ name, given, want string }{
-		{"protected", "D:P(A;OICI;GA;;;BA)(A;OICI;GR;;;WD)", "O:BAG:SYD:PAI(A;OICI;FA;;;BA)(A;OICI;FR;;;WD)"},
+		{"protected", "D:P(A;OICI;GA;;;BA)(A;OICI;GR;;;WD)", "O:BAG:SYD:PAI(A;;FA;;;BA)(A;OICIIO;GA;;;BA)(A;;FR;;;WD)(A;OICIIO;GR;;;WD)"},
 		{
 			"inherits", "O:BUG:BUD:(A;;GR;;;WD)",
 			"O:BUG:BUD:AI(A;;FR;;;WD)" + strings.Replace(inFolder, "(A;ID;FA;;;BA)", "(A;ID;FA;;;BU)", 1),

@@ -12,7 +12,7 @@
 static void use(const struct descriptor *parsed)
 {
     const SID *const who[] = {USERS};
-    ACL *made[] = {acl_copy(parsed->list), acl_set(parsed->list, TRUE), acl_set(parsed->list, FALSE),
+    ACL *made[] = {acl_copy(parsed->list), acl_set(parsed->list, TRUE, TRUE), acl_set(parsed->list, FALSE, FALSE),
                    acl_inherit(parsed->list, parsed->list, TRUE, USERS, USERS),
                    acl_inherit(NULL, parsed->list, FALSE, parsed->owner, parsed->group)};
 

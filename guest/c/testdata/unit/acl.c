@@ -204,16 +204,37 @@ static void test_set(void)
                                      {0}};
     static const struct ace own[] = {{ALLOW, 0, FILE_GENERIC_READ, USERS}, {ALLOW, IO | OI, GENERIC_READ, USERS}, {0}};
     static const struct ace none[] = {{0}};
-    ACL *list = list_with(given), *empty = list_with(none), *got = acl_set(list, FALSE);
+    static const struct ace handed[] = {{ALLOW, OI | CI, GENERIC_READ, &acl_users},
+                                        {ALLOW, OI | CI, READ, &acl_users},
+                                        {ALLOW, 0, GENERIC_READ, &acl_users},
+                                        {0}};
+    static const struct ace doubled[] = {{ALLOW, 0, FILE_GENERIC_READ, &acl_users},
+                                         {ALLOW, IO | OI | CI, GENERIC_READ, &acl_users},
+                                         {ALLOW, OI | CI, READ, &acl_users},
+                                         {ALLOW, 0, FILE_GENERIC_READ, &acl_users},
+                                         {0}};
+    static const struct ace whole[] = {{ALLOW, OI | CI, FILE_GENERIC_READ, &acl_users},
+                                       {ALLOW, OI | CI, READ, &acl_users},
+                                       {ALLOW, 0, FILE_GENERIC_READ, &acl_users},
+                                       {0}};
+    ACL *list = list_with(given), *empty = list_with(none), *two = list_with(handed);
+    ACL *got = acl_set(list, FALSE, FALSE);
 
     check_list("set", "entries", got, all);
     heap_free(got);
-    got = acl_set(list, TRUE);
+    got = acl_set(list, TRUE, TRUE);
     check_list("set, with what is inherited", "entries", got, own);
     heap_free(got);
-    got = acl_set(empty, TRUE);
+    got = acl_set(empty, TRUE, TRUE);
     check_list("set, empty", "entries", got, none);
     heap_free(got);
+    got = acl_set(two, TRUE, TRUE);
+    check_list("set, of a folder", "entries", got, doubled);
+    heap_free(got);
+    got = acl_set(two, TRUE, FALSE);
+    check_list("set, of a file", "entries", got, whole);
+    heap_free(got);
+    free(two);
     free(list);
     free(empty);
 }
@@ -322,7 +343,7 @@ static const struct
 static void use(const struct descriptor *parsed)
 {
     const SID *const who[] = {USERS};
-    ACL *copies[3] = {acl_copy(parsed->list), acl_set(parsed->list, TRUE),
+    ACL *copies[3] = {acl_copy(parsed->list), acl_set(parsed->list, TRUE, TRUE),
                       acl_inherit(parsed->list, parsed->list, TRUE, USERS, USERS)};
     ULONG length = acl_descriptor_write(parsed, NULL);
     BYTE *bytes = malloc(length);

@@ -1,0 +1,1 @@
+LIBS := -ladvapi32 -lkernel32
