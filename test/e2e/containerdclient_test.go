@@ -69,7 +69,7 @@ func TestFieldContainerdClient(t *testing.T) {
 		t.Skipf("needs containerd.exe: make containerd-windows: %v", err)
 	}
 
-	suites := []clientSuite{
+	suites := []hostSuite{
 		{
 			module: "cluster/containerd", pkg: "github.com/containerd/containerd/v2/integration/client",
 			args: []string{"-no-daemon"},
@@ -108,7 +108,7 @@ func TestFieldContainerdClient(t *testing.T) {
 
 	ended, said := map[string]string{}, map[string]string{}
 	for _, suite := range suites {
-		run := f.runClientSuite(t, suite, proxy, judge.Skip(known))
+		run := f.runSuite(t, suite, `set HTTPS_PROXY=http://`+proxy+`&& set PATH=C:\containerd;%PATH%`, judge.Skip(known))
 		maps.Copy(ended, run.Ended)
 		maps.Copy(said, run.Said)
 	}
@@ -126,14 +126,14 @@ func TestFieldContainerdClient(t *testing.T) {
 	}
 }
 
-// clientSuite is a package of tests that run as programs of the host.
-type clientSuite struct {
+// hostSuite is a package of tests that run as programs of the host.
+type hostSuite struct {
 	module, pkg string
 	args        []string
 }
 
-// runClientSuite compiles a package of tests and runs it on the host.
-func (f fixture) runClientSuite(t *testing.T, suite clientSuite, proxy, skip string) judge.Run {
+// runSuite compiles a package of tests and runs it on the host, in C:\test, after a line of cmd.exe.
+func (f fixture) runSuite(t *testing.T, suite hostSuite, before, skip string) judge.Run {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), path.Base(suite.pkg)+".test.exe")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, suite.pkg)
@@ -144,8 +144,8 @@ func (f fixture) runClientSuite(t *testing.T, suite clientSuite, proxy, skip str
 	}
 	f.must(t, "node", "cp", program, `win-1:C:\test\`+filepath.Base(program))
 
-	line := fmt.Sprintf("set HTTPS_PROXY=http://%s&& set PATH=C:\\containerd;%%PATH%%&& cd C:\\test&& %s -test.v=test2json -test.timeout 20m %s",
-		proxy, filepath.Base(program), strings.Join(suite.args, " "))
+	line := fmt.Sprintf(`%s&& cd C:\test&& %s -test.v=test2json -test.timeout 20m %s`, before,
+		filepath.Base(program), strings.Join(suite.args, " "))
 	if skip != "" {
 		line += ` "-test.skip=` + skip + `"`
 	}

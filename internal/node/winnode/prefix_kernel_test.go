@@ -3,6 +3,7 @@
 package winnode
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -86,5 +87,56 @@ func TestPodsFolderBehindALink(t *testing.T) {
 	_ = unix.Unmount(Prefix(p.Dir), unix.MNT_DETACH)
 	if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
 		t.Errorf("elsewhere there is %v (%v)", left, err)
+	}
+}
+
+// TestBeginMappings: what an earlier host has had shown on the drive is gone, pods' volumes stay, and what is mounted
+// there from now on appears where the drive is seen.
+func TestBeginMappings(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+
+	p := &prefix{Config: Config{Config: kubenode.Config{Dir: t.TempDir()}}}
+	lower := filepath.Join(p.Dir, "lower")
+	if err := os.Mkdir(lower, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.mount([]string{lower}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(Prefix(p.Dir), unix.MNT_DETACH) })
+
+	show := func(at, name string) {
+		t.Helper()
+		dir := filepath.Join(Prefix(p.Dir), at)
+		if err := errors.Join(os.MkdirAll(dir, 0o755), unix.Mount("tmpfs", dir, "tmpfs", 0, ""),
+			os.WriteFile(filepath.Join(dir, name), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(file string) bool { _, err := os.Lstat(file); return err == nil }
+	show("Files/old", "x")
+	show("Files/old/within", "x")
+	show(podsFolder+"/uid", "x")
+	if err := p.beginMappings(); err != nil {
+		t.Fatal(err)
+	}
+
+	if there(filepath.Join(Prefix(p.Dir), "Files/old/x")) || !there(filepath.Join(Prefix(p.Dir), "Files/old")) {
+		t.Error("what an earlier host has had shown is there")
+	}
+	if !there(filepath.Join(Prefix(p.Dir), podsFolder, "uid/x")) {
+		t.Error("a pod's volume is gone")
+	}
+
+	seen := t.TempDir()
+	if err := unix.Mount(Prefix(p.Dir), seen, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(seen, unix.MNT_DETACH) })
+	show("Files/new", "x")
+	if !there(filepath.Join(seen, "Files/new/x")) {
+		t.Error("what is mounted on the drive does not appear")
 	}
 }
