@@ -57,6 +57,12 @@ func (p Paths) containerLogs() string { return filepath.Join(p.Logs(), "containe
 
 func (p Paths) containerLog(id string) string { return filepath.Join(p.containerLogs(), id+".log") }
 
+// OfCluster reports whether the folder is that of a cluster, or of Docker's engine, by its file of their version.
+func (p Paths) OfCluster() bool {
+	_, err := os.Stat(filepath.Join(p.Data, "version"))
+	return err == nil
+}
+
 // openMask is the umask of the engine: with that of a hardened machine the programs that have users of their own could
 // not read their files.
 const openMask = 0o022
@@ -65,7 +71,7 @@ const openMask = 0o022
 // engine; afterwards it has its own again, with which a client makes a person's files.
 func (p Paths) Prepare() error {
 	defer unix.Umask(unix.Umask(openMask))
-	if _, err := os.Stat(filepath.Join(p.Data, "version")); err == nil {
+	if p.OfCluster() {
 		return fmt.Errorf("use folder %q: it is a cluster's; give single containers another one with --data-dir", p.Data)
 	}
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {

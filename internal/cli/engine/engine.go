@@ -18,12 +18,26 @@ import (
 // Client returns a client of the engine of single containers.
 func Client(call *invoke.Call, cmd *cobra.Command) (*single.Client, error) {
 	paths, err := Paths(call, cmd)
+	return client(call, paths), err
+}
+
+// BuildClient returns a client of the engine that runs what a build runs. A folder of a cluster, which --data-dir names,
+// is where the image goes, and never that engine's, which is in its own then.
+func BuildClient(call *invoke.Call, cmd *cobra.Command) (*single.Client, error) {
+	paths, err := Paths(call, cmd)
+	if err == nil && paths.OfCluster() {
+		paths.Data = single.DefaultData
+	}
+	return client(call, paths), err
+}
+
+func client(call *invoke.Call, paths single.Paths) *single.Client {
 	return &single.Client{
 		Paths:      paths,
 		Executable: call.Env.Executable,
 		Environ:    call.Env.Environ,
 		Doing:      func(what string) { fmt.Fprintf(call.Env.Err, "mullion: %s\n", what) },
-	}, err
+	}
 }
 
 // Paths returns the paths of single containers: in a folder of their own, unless another is given.

@@ -137,7 +137,7 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 		return nil, nil, err
 	}
 
-	client, err := engine.Client(a.Call, cmd)
+	client, err := engine.BuildClient(a.Call, cmd)
 	if err != nil {
 		return nil, nil, err
 	}
