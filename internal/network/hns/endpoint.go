@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
 )
 
 func (m *Model) createEndpoint(id string, r Request) (string, error) {
@@ -58,7 +59,36 @@ func (m *Model) checkPolicies(n *network, e *endpoint) error {
 	if _, err := m.readPolicies(n, e.Policies); err != nil {
 		return err
 	}
-	return m.free(e.fronts(), e.ID)
+	if err := m.free(e.fronts(), e.ID); err != nil {
+		return err
+	}
+	if n.Type != wire.NetworkNAT {
+		return nil
+	}
+
+	for _, f := range e.fronts() {
+		if err := m.nobodyListens(f, e.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nobodyListens refuses a port at which a program of the host listens, unless the endpoint has it already. A nat network
+// maps it at every address of the host, the loopback too: from then on a container answered in the program's place.
+// Windows' words are those of moby/moby#21558.
+func (m *Model) nobodyListens(f front, owner string) error {
+	if m.cfg.Listens == nil || m.fronts[f] == owner {
+		return nil
+	}
+	taken, err := m.cfg.Listens(netplan.Protocol(f.protocol), f.addr, f.port)
+	if err != nil {
+		return wire.Errorf(wire.EFail, "protocol %d port %d: %v", f.protocol, f.port, err)
+	}
+	if taken {
+		return wire.Errorf(wire.ESharingViolation, "protocol %d port %d: a program of the host has it", f.protocol, f.port)
+	}
+	return nil
 }
 
 // placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint keeps whatever address

@@ -2,12 +2,14 @@ package hns_test
 
 import (
 	"fmt"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
 
 	"mullion.dev/mullion/internal/network/hns"
 	"mullion.dev/mullion/internal/network/hns/wire"
+	"mullion.dev/mullion/internal/network/netplan"
 )
 
 // On a nat network a mapping without a port of the host gets one that is free, as `docker run -p 80` asks for it: not
@@ -65,4 +67,39 @@ func TestNoPortToPick(t *testing.T) {
 	h.ok(t, "HcnCreateEndpoint", net, `{"Policies":[`+strings.Join(policies, ",")+`]}`)
 	h.fails(t, wire.PortAlreadyExists, "HcnCreateEndpoint", net,
 		`{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80}}]}`)
+}
+
+// TestListenedPorts: a nat network does not map a port at which a program of the host listens, and picks none such. An
+// endpoint that has a port keeps it, whoever listens afterwards.
+func TestListenedPorts(t *testing.T) {
+	loopback := netip.MustParseAddr("127.0.0.1")
+	listening := map[uint16]bool{2375: true, 61000: true}
+	config := newest()
+	config.Listens = func(protocol netplan.Protocol, at netip.Addr, port uint16) (bool, error) {
+		return protocol == netplan.TCP && listening[port] && (!at.IsValid() || at == loopback), nil
+	}
+
+	h := host{Model: hns.New(config)}
+	nat := h.ok(t, "HcnCreateNetwork", "", strings.Replace(network("n", "10.1.0.0/24", "10.1.0.1"), "L2Bridge", "NAT", 1)).Object
+	mapping := func(protocol, port int, more string) string {
+		return fmt.Sprintf(`{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":%d,"InternalPort":80,"ExternalPort":%d%s}}]}`,
+			protocol, port, more)
+	}
+
+	h.fails(t, wire.ESharingViolation, "HcnCreateEndpoint", nat, mapping(6, 2375, ""))
+	h.fails(t, wire.ESharingViolation, "HcnCreateEndpoint", nat, mapping(6, 2375, `,"VIP":"127.0.0.1"`))
+	h.ok(t, "HcnCreateEndpoint", nat, mapping(17, 2375, ""))
+	h.ok(t, "HcnCreateEndpoint", nat, mapping(6, 2375, `,"VIP":"10.9.9.9"`))
+
+	made := h.ok(t, "HcnCreateEndpoint", nat, mapping(6, 8080, "")).Object
+	listening[8080] = true
+	h.ok(t, "HcnModifyEndpoint", made, `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[
+		{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8081}}]}}`)
+	h.fails(t, wire.ESharingViolation, "HcnModifyEndpoint", made, `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[
+		{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":2375}}]}}`)
+
+	picked := h.ok(t, "HcnCreateEndpoint", nat, mapping(6, 0, "")).Object
+	if got := h.ok(t, "HcnQueryEndpointProperties", picked).Text; !strings.Contains(got, `"ExternalPort":61001`) {
+		t.Errorf("the picked port is not the first that nobody has: %s", got)
+	}
 }

@@ -230,7 +230,7 @@ func (m *Model) pickPort(e *endpoint, s wire.PortMappingSetting) (uint16, error)
 	const all = math.MaxUint16 + 1 - leastPort
 	for i := range all {
 		at[0].port = uint16(leastPort + (firstPort-leastPort+i)%all)
-		if !slices.Contains(own, at[0]) && m.free(at, e.ID) == nil {
+		if !slices.Contains(own, at[0]) && m.free(at, e.ID) == nil && m.nobodyListens(at[0], e.ID) == nil {
 			return at[0].port, nil
 		}
 	}

@@ -13,6 +13,7 @@ const (
 	EHandle                HRESULT = 0x80070006 // ERROR_INVALID_HANDLE
 	EAccessDenied          HRESULT = 0x80070005
 	EInvalidData           HRESULT = 0x8007000d
+	ESharingViolation      HRESULT = 0x80070020 // ERROR_SHARING_VIOLATION: a program of the host has the port
 	EBadLength             HRESULT = 0x80070018
 	EAlreadyExists         HRESULT = 0x800700b7 // ERROR_ALREADY_EXISTS
 	EUnavailable           HRESULT = 0x800706ba // RPC_S_SERVER_UNAVAILABLE: the service is stopped
@@ -44,6 +45,7 @@ const (
 // texts are Windows' messages for results.
 func texts() map[HRESULT]string {
 	return map[HRESULT]string{
+		ESharingViolation:      "The process cannot access the file because it is being used by another process. ",
 		ENotFound:              "Element not found. ",
 		EInvalidArg:            "The parameter is incorrect. ",
 		EHandle:                "The handle is invalid. ",
