@@ -31,7 +31,7 @@ BUILD = $(GO) run ./hack/build
 
 # Parts that hack/build makes under the same name.
 PARTS := build mullion shims kubernetes upstream sample e2e agent agnhost crictl e2e.test critest node-suite exporter csi-proxy csi kubeadm flannel \
-  calico cyclonus kube-linter containerd-windows docker-windows mullion-nat
+  calico cyclonus kube-linter containerd-windows docker-windows mullion-nat registry
 
 .DEFAULT_GOAL := build
 .PHONY: $(PARTS) bundle hyperv up down test nightly bench deps lint fmt update verify release image clean help

@@ -377,6 +377,8 @@ func fields() []step {
 		containerd = "github.com/containerd/containerd/v2"
 		moby       = "github.com/moby/moby/v2"
 		dockerCLI  = "github.com/docker/cli"
+
+		distribution = "github.com/distribution/distribution/v3"
 	)
 
 	steps := []step{
@@ -403,6 +405,11 @@ func fields() []step {
 			name: "dockerd.exe", why: "`mullion docker up`, and their test (TestFieldDocker)", sets: []string{"docker-windows"}, system: "windows",
 			module: "upstream/test/moby", packages: []string{"tool"}, to: "docker-windows/dockerd.exe",
 			ldflags: strip + " -X " + moby + "/dockerversion.Version={" + moby + " bare}",
+		},
+		{
+			name: "registry", why: "the registry of images beside a cluster (`mullion up --registry`)", sets: []string{"registry"}, system: "linux",
+			module: "upstream/test/registry", packages: []string{"tool"}, to: "registry",
+			ldflags: strip + " -X " + distribution + "/version.version={" + distribution + "}",
 		},
 		{
 			name: "docker", why: "the same engine, from Linux (`mullion docker up`)", sets: []string{"docker-windows"}, system: "linux",

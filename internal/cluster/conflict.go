@@ -17,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/preflight"
+	"mullion.dev/mullion/internal/controlplane/imageregistry"
 	"mullion.dev/mullion/internal/network/underlay"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -101,8 +102,8 @@ type PreflightOptions struct {
 	Wine string
 	// Networking is the cluster's, or the zero value if it is not known yet.
 	Networking spec.Networking
-	// Docker says that there will be Docker's engine in place of a cluster.
-	Docker bool
+	// Docker says that there will be Docker's engine in place of a cluster, Registry that there will be a registry.
+	Docker, Registry bool
 	// Unprivileged says that an ordinary user asks, who cannot see all.
 	Unprivileged bool
 }
@@ -114,13 +115,16 @@ func Preflight(ctx context.Context, o PreflightOptions) []preflight.Finding {
 }
 
 // ownPrograms returns what runs of the programs that lie beside mullion: those of a cluster, or of Docker's engine.
-func ownPrograms(docker bool) []string {
+func ownPrograms(o PreflightOptions) []string {
 	all := []string{
 		"mullion-node", "mullion-init", "containerd", "containerd-shim-runc-v2", "runc",
 		"windows/shim/bcryptprimitives.dll",
 	}
-	if docker {
+	if o.Docker {
 		return all
+	}
+	if o.Registry {
+		all = append(all, imageregistry.Name)
 	}
 	return append(all,
 		"mullion-pause", "coredns", "metrics-server", "cni/ptp", "cni/portmap", "cni/host-local",
@@ -131,7 +135,7 @@ func ownPrograms(docker bool) []string {
 // missingPrograms returns Mullion's own programs that the cluster needs and that are not there; of the hidden ones an
 // ordinary user cannot see it.
 func missingPrograms(o PreflightOptions) (missing, hidden []string) {
-	for _, program := range ownPrograms(o.Docker) {
+	for _, program := range ownPrograms(o) {
 		if _, err := os.Stat(o.Paths.Program(program)); err != nil {
 			missing = append(missing, program)
 		}

@@ -20,26 +20,31 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// onlyAdds reports whether want is have with more nodes after those that it has, or with other external nodes. A
-// machine that joined a cluster keeps what it joined with. In mode transparent the nodes share the pods' addresses, so
+// onlyAdds reports whether want is have with more nodes after those that it has, with a registry, or with other external
+// nodes. A machine that joined a cluster keeps what it joined with. In mode transparent the nodes share the pods' addresses, so
 // they cannot be more.
 func onlyAdds(have, want spec.Cluster) (bool, error) {
 	more := len(want.Nodes) - len(have.Nodes)
-	others := !slices.Equal(have.Networking.ExternalNodes, want.Networking.ExternalNodes)
+	others := !slices.Equal(have.Networking.ExternalNodes, want.Networking.ExternalNodes) ||
+		(have.Registry == nil && want.Registry != nil)
 	if have.Join != nil || more < 0 || (more == 0 && !others) ||
 		(more > 0 && have.Networking.Mode == spec.ModeTransparent) {
 		return false, nil
 	}
 	want.Nodes = want.Nodes[:len(have.Nodes)]
 	want.Networking.ExternalNodes = have.Networking.ExternalNodes
+	if have.Registry == nil {
+		want.Registry = nil
+	}
 	differ, err := differences(have, want)
 	return len(differ) == 0, err
 }
 
-// ErrNotGrown says that a cluster that was to have more nodes is as it was.
+// ErrNotGrown says that a cluster that was to have more is as it was.
 var ErrNotGrown = errors.New("the cluster goes on without new nodes")
 
-// grow gives a cluster more nodes, or other external ones. If a new node does not start, the cluster is as it was.
+// grow gives a cluster more nodes, a registry, or other external nodes. If what is new does not start, the cluster is as it
+// was.
 func grow(ctx context.Context, o UpOptions, held *hold.Held, have, want spec.Cluster) error {
 	client := supervisor.NewClient(o.Paths.Socket())
 	_, statusErr := client.Status(ctx)

@@ -131,6 +131,7 @@ func (c *composer) compose() error {
 		{docker, c.docker},         // the socket of Docker's engine, and the ports that containers publish
 		{nodes, c.linuxHosts},      // each Linux host: namespaces, containerd, kubelet
 		{original, c.endpoint},     // the address of the control planes that kubeadm makes on bare Linux hosts
+		{original, c.registry},     // the registry of images, and each node's way to it
 		{nodes, c.policies},        // NetworkPolicies on the machine's nodes
 		{nodes, c.volumeLimits},    // what emptyDirs on the machine's Windows nodes may take
 	} {

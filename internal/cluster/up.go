@@ -210,8 +210,8 @@ func mend(ctx context.Context, client *supervisor.Client, said func(string)) err
 }
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port. A new
-// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got. If
-// the wanted cluster only has more nodes than the one that is there, it returns that one too, and does not write.
+// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got, and so
+// its registry. If the wanted cluster only has more than the one that is there (onlyAdds), it returns that one too, and does not write.
 func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Cluster, before *spec.Cluster, err error) {
 	have, err := paths.LoadSpec()
 	switch {
@@ -232,6 +232,9 @@ func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Clu
 		return want, nil, paths.SaveSpec(want)
 	}
 
+	if err := checkRegistry(want); err != nil {
+		return want, nil, err
+	}
 	port, err := choosePort(want.Networking.APIServerAddress, want.Networking.APIServerPort)
 	if err != nil {
 		return want, nil, err
@@ -248,7 +251,13 @@ func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, befor
 	if want.Networking.APIServerPort == 0 {
 		want.Networking.APIServerPort = have.Networking.APIServerPort
 	}
+	if want.Registry == nil {
+		want.Registry = have.Registry
+	}
 	if adds, err := onlyAdds(have, want); adds || err != nil {
+		if adds && have.Registry == nil {
+			err = checkRegistry(want)
+		}
 		return want, &have, err
 	}
 
@@ -261,7 +270,7 @@ func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, befor
 		return want, nil, &ConflictError{
 			Err: fmt.Errorf("data folder %q holds cluster %q of another specification: %s", paths.Data, have.Name,
 				listed(differ)),
-			Remedy: "nodes can be added, after those that are there, and networking.externalNodes be changed, and nothing else; " +
+			Remedy: "nodes can be added, after those that are there, and a registry, networking.externalNodes be changed, and nothing else; " +
 				"`mullion down` removes the cluster; or use another --data-dir, and another name and underlay subnet, to have both",
 		}
 	}

@@ -36,7 +36,7 @@ func classes() []class {
 	return []class{
 		{layout.Supervisor, "the supervisor", cgroup.Weight{Share: 2000, Memory: 64 << 20}},
 		{
-			layout.Control, "etcd, API server, controller manager, scheduler, CoreDNS, metrics-server",
+			layout.Control, "etcd, API server, controller manager, scheduler, CoreDNS, metrics-server, registry",
 			cgroup.Weight{Share: 1000, Memory: controlMemory},
 		},
 		{layout.Agents, "containerd with its shims, HNS and CRI server of Windows nodes", cgroup.Weight{Share: 500}},

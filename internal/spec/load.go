@@ -128,6 +128,7 @@ func (v *validator) cluster(c Cluster) {
 	}
 
 	v.proxy(c.Proxy)
+	v.registry(c)
 	if c.Foreign() {
 		v.foreignSubnets(c.withDefaults().Networking)
 	} else {

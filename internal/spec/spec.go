@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 
 	"mullion.dev/mullion/internal/windows/winver"
@@ -31,6 +32,8 @@ type Cluster struct {
 	// Proxy is the HTTP proxy through which nodes pull images. Left out, it is that of the environment in which the
 	// cluster is brought up for the first time.
 	Proxy *Proxy `yaml:"proxy,omitempty" json:"proxy,omitempty"`
+	// Registry is a registry of images beside the cluster, nil for none.
+	Registry *Registry `yaml:"registry,omitempty" json:"registry,omitempty"`
 	// Domains are those whose accounts the pods of the Windows nodes can be.
 	Domains []Domain `yaml:"domains,omitempty" json:"domains,omitempty"`
 	Nodes   []Node   `yaml:"nodes" json:"nodes"`
@@ -266,6 +269,9 @@ func (c Cluster) withDefaults() Cluster {
 	c.Networking.completeDual()
 	set((*string)(&c.Networking.Mode), string(ModeL2Bridge))
 	set((*string)(&c.Networking.Profile), string(ProfileFaithful))
+	if c.Registry != nil {
+		c.Registry = &Registry{Port: cmp.Or(c.Registry.Port, RegistryPort)}
+	}
 
 	yes := true
 	for _, addon := range []**bool{&c.Addons.MetricsServer, &c.Addons.LocalStorage, &c.Addons.GMSA} {

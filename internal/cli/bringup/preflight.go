@@ -27,6 +27,7 @@ func Options(call *invoke.Call, paths layout.Paths, c spec.Cluster) cluster.Pref
 		Kubernetes:   cluster.Versions(c),
 		Wine:         c.Wine,
 		Networking:   c.Networking,
+		Registry:     c.Registry != nil,
 		Unprivileged: call.Reads(),
 	}
 }

@@ -49,6 +49,8 @@ type Cluster struct {
 	Context    string `json:"context,omitempty"`
 	// URL is where the sample answers on this machine.
 	URL string `json:"url,omitempty"`
+	// Registry is the cluster's registry of images as their names have it, "localhost:5001".
+	Registry string `json:"registry,omitempty"`
 }
 
 // Node is a node in the last event.

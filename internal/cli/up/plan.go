@@ -28,7 +28,7 @@ const eventsHelp = `With -o json each line of standard output is an event, an ob
   error    why the command ends: message, remedy, code (its exit code)
   cluster  the last line: name, kubernetesVersion, nodes (name, os, address,
            windowsVersion, build, kubernetesVersion), kubeconfig, context,
-           seconds, url (of the sample)
+           seconds, url (of the sample), registry
   plan     the last line of a dry run: as cluster, without kubeconfig
 
 Errors and warnings are on standard error as well, for people.`

@@ -11,6 +11,8 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,6 +83,7 @@ type upFlags struct {
 	nice       cmdline.Switch
 	advertise  string
 	external   []string
+	registry   string
 	server     bool // without nodes, if the file has none
 	bundles    []string
 	wine       string
@@ -109,6 +112,7 @@ can be given it by their kubernetesVersion.
 		Example: `  mullion up
   mullion up --windows-version ltsc2022,ltsc2019
   mullion up -f cluster.yaml --dry-run
+  mullion up --registry
   mullion up --bundle kubernetes-server-linux-amd64.tar.gz --bundle kubernetes-node-windows-amd64.tar.gz`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), f) },
@@ -125,6 +129,9 @@ can be given it by their kubernetesVersion.
 	flags.StringVar(&f.advertise, "advertise-address", "",
 		"IPv4 address of this machine at which other machines may join, as with mullion server (default: none may)")
 
+	flags.StringVar(&f.registry, "registry", "",
+		"have a registry of images beside the cluster, localhost:5001 for this machine and all nodes, or another port of localhost")
+	flags.Lookup("registry").NoOptDefVal = strconv.Itoa(spec.RegistryPort)
 	flags.BoolVar(&f.sample, "sample", false, "also deploy the sample web server, and print how to reach it")
 	f.out.AddFormat(cmd, "text, or json: events, one a line")
 	f.addTo(cmd)
@@ -274,6 +281,12 @@ func (a *Commands) bringUp(ctx context.Context, paths layout.Paths, want spec.Cl
 	seconds := time.Since(started).Seconds()
 	r.Say("\nCluster %q is ready after %.1fs: %s. %s", resolved.Name, seconds, nodesAndHosts(resolved), at.Text(a.Command()))
 	a.sayProxy(resolved, r)
+	registry := ""
+	if resolved.Registry != nil {
+		registry = resolved.Registry.Host()
+		r.Say("Its registry of images is %s, until `mullion down`.", registry)
+	}
+
 	for _, note := range cluster.VersionNotes(resolved) {
 		r.Say("%s", note)
 	}
@@ -286,6 +299,7 @@ func (a *Commands) bringUp(ctx context.Context, paths layout.Paths, want spec.Cl
 	}
 
 	r.Ended(seconds, progress.Cluster{
+		Registry:          registry,
 		Name:              resolved.Name,
 		KubernetesVersion: kubernetesOf(resolved),
 		Nodes:             nodesOf(resolved, paths),
@@ -374,6 +388,9 @@ func (a *Commands) wanted(ctx context.Context, paths layout.Paths, f upFlags) (s
 		if c, there, err := a.keptSpec(ctx, paths, f); there {
 			if err == nil {
 				c, err = f.withExternalNodes(c)
+			}
+			if err == nil {
+				c, err = f.withRegistry(c)
 			}
 			return c, cmp.Or(err, f.sampleFits(c))
 		}
@@ -469,6 +486,9 @@ func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	if err != nil {
 		return c, err
 	}
+	if c, err = f.withRegistry(c); err != nil {
+		return c, err
+	}
 	if c.Wine, err = bringup.WineFolder(cmp.Or(f.wine, c.Wine)); err != nil {
 		return c, err
 	}
@@ -499,6 +519,29 @@ func (f upFlags) withExternalNodes(c spec.Cluster) (spec.Cluster, error) {
 	c.Networking.ExternalNodes = f.external
 	if err := c.Validate(); err != nil {
 		return c, exit.Misuse(fmt.Errorf("--external-nodes: %w", err), "for example: --external-nodes 192.0.2.77,192.0.2.78")
+	}
+	return c, nil
+}
+
+// withRegistry gives a specification the registry of the flag, if there is one.
+func (f upFlags) withRegistry(c spec.Cluster) (spec.Cluster, error) {
+	if f.registry == "" {
+		return c, nil
+	}
+
+	text := f.registry
+	for _, host := range []string{"localhost:", "127.0.0.1:"} {
+		text = strings.TrimPrefix(text, host)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return c, exit.Misuse(fmt.Errorf("--registry: %q is not a port of localhost", f.registry),
+			"for example: --registry=5001; the sign = is needed")
+	}
+
+	c.Registry = &spec.Registry{Port: port}
+	if err := c.Validate(); err != nil {
+		return c, exit.Misuse(fmt.Errorf("--registry: %w", err), "for example: --registry=5001")
 	}
 	return c, nil
 }

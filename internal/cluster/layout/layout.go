@@ -110,6 +110,9 @@ func (p Paths) ContainerdConfig() string { return p.join("containerd", "config.t
 // Etcd returns the folder of etcd's data.
 func (p Paths) Etcd() string { return p.join("etcd") }
 
+// Registry returns the folder of the images in the cluster's registry, which belongs to that program's user.
+func (p Paths) Registry() string { return p.join("registry") }
+
 // Wine returns the folder of the Wine system layers.
 func (p Paths) Wine() string { return p.join("wine") }
 

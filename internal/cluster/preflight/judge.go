@@ -165,10 +165,21 @@ func programs(f Facts, _ Want) []Finding {
 		})
 	}
 
-	if len(f.Own) > 0 {
+	ours := f.Own
+	if i := slices.Index(ours, unreleased); i >= 0 {
+		ours = slices.Delete(slices.Clone(ours), i, i+1)
 		all = append(all, Finding{
 			Check:   "programs",
-			Problem: "these lie beside mullion, and are not there: " + strings.Join(f.Own, ", "),
+			Problem: "the program " + unreleased + " does not lie beside mullion",
+			Remedy:  "in a checkout `make " + unreleased + "` builds it, and no release has it; or do without: leave --registry out",
+			Fatal:   true,
+		})
+	}
+
+	if len(ours) > 0 {
+		all = append(all, Finding{
+			Check:   "programs",
+			Problem: "these lie beside mullion, and are not there: " + strings.Join(ours, ", "),
 			Remedy:  "in a checkout `make build`; else install Mullion's package again, which has them all",
 			Fatal:   true,
 		})
@@ -176,6 +187,9 @@ func programs(f Facts, _ Want) []Finding {
 
 	return all
 }
+
+// unreleased is the program that lies beside mullion only where somebody has built it.
+const unreleased = "registry"
 
 // farHeap returns the kernel since which a program's heap begins up to 1 GiB after the program, instead of 32 MiB:
 // https://github.com/torvalds/linux/blob/v6.9/arch/x86/kernel/process.c, arch_randomize_brk. See

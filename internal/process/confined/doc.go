@@ -18,6 +18,9 @@ type Program struct {
 	UserID int
 	// Capabilities are the ones that it keeps, by number (capabilities(7)).
 	Capabilities []uintptr
+	// Data is a folder that is its own, to read and to write; "" for none. It may lie where its user cannot go: the
+	// program finds it at DataPath.
+	Data string
 }
 
 // FileMode is the mode for files in the folder, whose group is the program's.
@@ -25,6 +28,9 @@ const FileMode os.FileMode = 0o640
 
 // File returns the path of a file in the folder.
 func (p Program) File(name string) string { return filepath.Join(p.Dir, name) }
+
+// DataPath returns the path by which the program finds Data: that of a descriptor, which it has from its start.
+func (p Program) DataPath() string { return "/proc/self/fd/4" }
 
 // link returns the path of the symbolic link that is executed; the process gets its name.
 func (p Program) link() string { return p.File(p.Name) }

@@ -29,6 +29,15 @@ func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 
 	cmd.Args[0] = p.Name
 	cmd.ExtraFiles = []*os.File{program}
+	if p.Data != "" {
+		data, err := os.Open(p.Data)
+		if err != nil {
+			return proc.NoRestart(fmt.Errorf("open folder of %s: %w", p.Name, err))
+		}
+		defer data.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, data)
+	}
+
 	cmd.Path = p.link()
 	user := uint32(p.UserID) //nolint:gosec // the number of a user of ours
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
@@ -37,7 +46,8 @@ func (p Program) Start(_ context.Context, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// MakeFolder makes the folder. Files made in it get its group, so that the program may read them but not write.
+// MakeFolder makes the folder. Files made in it get its group, so that the program may read them but not write. It also
+// makes Data, if there is one, in a folder that only root can write.
 func (p Program) MakeFolder() error {
 	err := os.MkdirAll(p.Dir, 0o750)
 	if err == nil {
@@ -48,6 +58,17 @@ func (p Program) MakeFolder() error {
 		err = os.Symlink("/proc/self/fd/"+firstExtra, p.link())
 	}
 	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make folder of %s: %w", p.Name, err)
+	}
+	if p.Data == "" {
+		return nil
+	}
+
+	err = os.MkdirAll(p.Data, 0o700)
+	if err == nil {
+		err = os.Chown(p.Data, p.UserID, p.UserID)
+	}
+	if err != nil {
 		return fmt.Errorf("make folder of %s: %w", p.Name, err)
 	}
 	return nil
