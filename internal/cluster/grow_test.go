@@ -22,6 +22,11 @@ func TestOnlyAdds(t *testing.T) {
 		{"the same", nil, func(*spec.Cluster) {}, false},
 		{"one more", nil, func(c *spec.Cluster) { c.Nodes = append(c.Nodes, linux) }, true},
 		{"external nodes", nil, func(c *spec.Cluster) { c.Networking.ExternalNodes = []string{"192.0.2.7"} }, true},
+		{"a registry", nil, func(c *spec.Cluster) { c.Registry = &spec.Registry{Port: 5001} }, true},
+		{
+			"a registry at another port", func(c *spec.Cluster) { c.Registry = &spec.Registry{Port: 5001} },
+			func(c *spec.Cluster) { c.Registry = &spec.Registry{Port: 5002} }, false,
+		},
 		{
 			"external nodes of a machine that joined", func(c *spec.Cluster) { c.Join = &spec.Join{} },
 			func(c *spec.Cluster) { c.Networking.ExternalNodes = []string{"192.0.2.7"} }, false,

@@ -78,6 +78,7 @@ nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 	return map[string]spec.Cluster{
 		"default":    load(t, "nodes: [{os: linux}, {windowsVersion: ltsc2022, count: 2}]"),
 		"linux-only": load(t, "nodes: [{os: linux}]"),
+		"registry":   load(t, "registry: {}\nnodes: [{os: linux}, {windowsVersion: ltsc2022}, {os: linux, bare: true}]"),
 		"dual-stack": load(t, `
 networking: {underlaySubnet: "10.213.0.0/24,fd00:213::/64", podSubnet: "10.244.0.0/16,fd00:244::/56",
   serviceSubnet: "10.96.0.0/16,fd00:96::/112"}

@@ -104,11 +104,16 @@ func (a *commands) pull() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pull REFERENCE",
 		Short: "Pull an image for the cluster's nodes",
+		Long: `Pulls an image for the cluster's nodes, with the credentials that ` + "`docker login`" + ` or ` + "`podman login`" + ` has kept for its registry
+in root's home (or in $DOCKER_CONFIG), or those of --user. Pods do not have them: theirs are imagePullSecrets.`,
 		Example: `  mullion image pull registry.example/app:v2
   mullion image pull registry.example/app:v2 --user NAME --password-stdin < password-file`,
 		Args: cmdline.Exactly("REFERENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			auth, err := a.registryAuth(user, passwordStdin)
+			if err == nil && auth == nil {
+				auth, err = keptAuth(cmd.Context(), args[0])
+			}
 			if err != nil {
 				return err
 			}
@@ -197,7 +202,12 @@ func (a *commands) pullAll(ctx context.Context, c spec.Cluster, nodes []string, 
 func (a *commands) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref string, auth *image.Auth) error {
 	var with *criapi.AuthConfig
 	if auth != nil {
-		with = &criapi.AuthConfig{Username: auth.Username, Password: auth.Password}
+		with = &criapi.AuthConfig{
+			Username:      auth.Username,
+			Password:      auth.Password,
+			Auth:          auth.Auth,
+			IdentityToken: auth.IdentityToken,
+		}
 	}
 	id, err := i.Pull(ctx, ref, with)
 	if err != nil {

@@ -157,6 +157,35 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 	return err
 }
 
+// keptAuth returns the credentials that `docker login` or `podman login` has kept for the registry of a reference; nil if
+// there are none.
+func keptAuth(ctx context.Context, ref string) (*image.Auth, error) {
+	named, err := name.ParseReference(ref)
+	if err != nil {
+		return nil, exit.Misuse(err, "")
+	}
+
+	kept, err := authn.Resolve(ctx, authn.DefaultKeychain, named.Context())
+	if err != nil {
+		return nil, &exit.Error{
+			Code:   exit.Usage,
+			Err:    fmt.Errorf("read the credentials for %s: %w", named.Context().RegistryStr(), err),
+			Remedy: "mend ~/.docker/config.json, or name a user: --user NAME --password-stdin",
+		}
+	}
+
+	with, err := authn.Authorization(ctx, kept)
+	if err != nil || *with == (authn.AuthConfig{}) {
+		return nil, err
+	}
+	return &image.Auth{
+		Username:      with.Username,
+		Password:      with.Password,
+		Auth:          with.Auth,
+		IdentityToken: with.IdentityToken,
+	}, nil
+}
+
 // only is a keychain of the credentials that a person has given for a registry. Others, which an image may name as
 // those of its base, get what `docker login` has kept for them.
 type only struct {

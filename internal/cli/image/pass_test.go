@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -103,5 +104,42 @@ func TestPasswordIsForOneRegistry(t *testing.T) {
 	}
 	if got := servers[own].given; len(got) == 0 || got[0] != "me s3cr3t" {
 		t.Errorf("its own registry gets %q", got)
+	}
+}
+
+// TestKeptAuth: `mullion image pull` has what `docker login` has kept for a registry, and nothing for another one.
+func TestKeptAuth(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("DOCKER_CONFIG", dir)
+	config := filepath.Join(dir, "config.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	write(`{"auths": {"registry.example:5000": {"auth": "bWU6czNjcjN0"}, "https://index.docker.io/v1/": {"identitytoken": "a-token"}}}`)
+	for ref, want := range map[string]*image.Auth{
+		"registry.example:5000/app:v1": {Username: "me", Password: "s3cr3t"},
+		"nginx":                        {IdentityToken: "a-token"},
+		"other.example/app:v1":         nil,
+		"localhost:5001/app:v1":        nil,
+	} {
+		got, err := keptAuth(t.Context(), ref)
+		if got != nil {
+			got.Auth = "" // the same once more
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", ref, err, diff)
+		}
+	}
+
+	write(`{"auths": garbage`)
+	if _, err := keptAuth(t.Context(), "registry.example:5000/app:v1"); err == nil || !strings.Contains(err.Error(), "registry.example:5000") {
+		t.Errorf("a configuration that cannot be read: %v", err)
+	}
+	if _, err := keptAuth(t.Context(), "UPPER/app"); err == nil {
+		t.Error("no reference is taken for one")
 	}
 }
