@@ -41,7 +41,7 @@ func onlyAdds(have, want spec.Cluster) (bool, error) {
 }
 
 // ErrNotGrown says that a cluster that was to have more is as it was.
-var ErrNotGrown = errors.New("the cluster goes on without new nodes")
+var ErrNotGrown = errors.New("the cluster goes on as it was")
 
 // grow gives a cluster more nodes, a registry, or other external nodes. If what is new does not start, the cluster is as it
 // was.

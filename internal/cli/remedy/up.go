@@ -41,7 +41,7 @@ func Up(err error, paths layout.Paths) error {
 		return &exit.Error{
 			Code:   exit.NotReady,
 			Err:    err,
-			Remedy: fmt.Sprintf("%s may say more; correct the new nodes, and run `mullion up` again", paths.Logs()),
+			Remedy: fmt.Sprintf("%s may say more; correct what is new, and run `mullion up` again", paths.Logs()),
 		}
 
 	case errors.Is(err, cluster.ErrFailed):
