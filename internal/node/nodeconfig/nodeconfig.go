@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,6 +146,11 @@ func (k Kubelet) File(own *kubeletv1beta1.KubeletConfiguration, fields map[strin
 	if k.minor() < version.EndpointInFile {
 		delete(said, "containerRuntimeEndpoint")
 	}
+	if slices.Equal(own.EnforceNodeAllocatable, enforceNothing()) {
+		// The name of nothing is refused without cgroups:
+		// https://github.com/kubernetes/kubernetes/blob/v1.20.15/pkg/kubelet/apis/config/validation/validation.go
+		said["enforceNodeAllocatable"] = []string{}
+	}
 	if text, err = json.Marshal(dropEmpty(said)); err != nil {
 		return nil, err
 	}
@@ -202,12 +208,15 @@ func Windows(c *kubeletv1beta1.KubeletConfiguration, endpoint, resolv string) {
 	c.ResolverConfig = &resolv
 	// These two have to be set: Windows has no cgroups, and with the defaults the kubelet warns of that.
 	c.CgroupsPerQOS = &no
-	c.EnforceNodeAllocatable = []string{"none"}
+	c.EnforceNodeAllocatable = enforceNothing()
 	if c.EvictionHard == nil {
 		c.EvictionHard = map[string]string{}
 	}
 	c.EvictionHard["memory.available"] = "500Mi" // as Windows has it
 }
+
+// enforceNothing is how a kubelet's configuration says that nothing keeps pods within what the node leaves them.
+func enforceNothing() []string { return []string{"none"} }
 
 // Args returns the kubelet's flags: what its configuration file has no place for.
 func (k Kubelet) Args() []string {
