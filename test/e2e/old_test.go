@@ -1,0 +1,169 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mullion.dev/mullion/internal/cluster/bundle"
+)
+
+// oldVersion is the Kubernetes of which the documents about Windows nodes speak.
+const oldVersion = "v1.20.15"
+
+// oldCluster has nodes of the build that those documents ask for.
+const oldCluster = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-old
+kubernetesVersion: "1.20"
+nodes:
+- windowsVersion: ltsc2019
+- windowsVersion: ltsc2019
+`
+
+// TestFieldOldCluster brings up a cluster whose control plane and nodes are Kubernetes 1.20, on a machine that reaches no
+// registry, and follows the first page of the documents of that version on it.
+func TestFieldOldCluster(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+
+	f, given := givenFixture(t)
+	if missing := bundle.At(f.bin, oldVersion).Missing(); len(missing) > 0 {
+		t.Skipf("%v: make bundle VERSION=%s", missing, oldVersion)
+	}
+	if !given {
+		f.netns = offline(t)
+		said := f.bringUp(t, oldCluster)
+		if !strings.Contains(said, "Kubernetes "+oldVersion+": ") {
+			t.Errorf("up does not say what the cluster lacks:\n%s", said)
+		}
+	}
+
+	f.kubeletVersions(t, map[string]string{"win-1": oldVersion, "win-2": oldVersion})
+	if out := f.must(t, "kubectl", "version", "--short"); strings.Count(out, oldVersion) != 2 {
+		t.Errorf("client and server: %s", out)
+	}
+
+	t.Run("page", f.oldPage)
+	t.Run("programs", f.oldPrograms)
+	t.Run("figures", f.oldFigures)
+}
+
+// oldPage applies the manifest of the page, and asks its Service from outside, from pods of both nodes, and by its name.
+// https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/user-guide-windows-containers/
+func (f fixture) oldPage(t *testing.T) {
+	text, err := os.ReadFile("../../examples/kubernetes-docs/win-webserver.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The page of 1.20 differs from today's by this label alone.
+	page := strings.ReplaceAll(string(text), "app.kubernetes.io/name: win-webserver", "app: win-webserver")
+	file := filepath.Join(t.TempDir(), "win-webserver.yaml")
+	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	f.must(t, "kubectl", "apply", "-f", file)
+	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=4m")
+	address := f.must(t, "kubectl", "get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}") + ":" +
+		f.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
+
+	const title = "<H1>Windows Container Web Server</H1>"
+	poll(t, settle, func(ctx context.Context) error {
+		args := f.on("curl", "-fsS", "--max-time", "10", "http://"+address+"/")
+		out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+		return lacks(string(out), title, err)
+	})
+
+	for _, pod := range f.oldPods(t) {
+		poll(t, settle, func(ctx context.Context) error {
+			out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "curl.exe", "-fsS", "--max-time", "10", "http://win-webserver/")
+			return lacks(out, title, err)
+		})
+	}
+}
+
+// oldPrograms runs programs in a pod, reads its log, forwards a port of it and gives its Deployment more pods.
+func (f fixture) oldPrograms(t *testing.T) {
+	const of = "deployment/win-webserver"
+	if out := f.must(t, "kubectl", "exec", of, "--", "cmd", "/c", "ver"); !strings.Contains(out, "Microsoft Windows ") {
+		t.Errorf("cmd /c ver: %s", out)
+	}
+	if out, err := f.mullion(t.Context(), t, "kubectl", "exec", of, "--", "cmd", "/c", "exit 7"); err == nil ||
+		!strings.Contains(out, "exit code 7") {
+		t.Errorf("a program that fails: %v, %s", err, out)
+	}
+	if out := f.must(t, "kubectl", "logs", of); !strings.Contains(out, "Listening at http://*:80/") {
+		t.Errorf("logs: %s", out)
+	}
+
+	f.must(t, "kubectl", "scale", of, "--replicas=3")
+	f.must(t, "kubectl", "rollout", "status", of, "--timeout=3m")
+}
+
+// oldFigures reads what the kubelet and metrics-server say of the pods. The traffic of pods comes by the Host Compute
+// Service.
+func (f fixture) oldFigures(t *testing.T) {
+	poll(t, 2*settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "top", "pods")
+		return lacks(out, "win-webserver-", err)
+	})
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary")
+		if err != nil {
+			return lacks(out, "", err)
+		}
+		return trafficIn(out)
+	})
+}
+
+// trafficIn returns an error unless a pod in a kubelet's summary has received something.
+func trafficIn(summary string) error {
+	var s struct {
+		Pods []struct {
+			Network struct {
+				RxBytes uint64 `json:"rxBytes"`
+			} `json:"network"`
+		} `json:"pods"`
+	}
+	if err := json.Unmarshal([]byte(summary), &s); err != nil {
+		return err
+	}
+
+	for _, p := range s.Pods {
+		if p.Network.RxBytes > 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("no pod has received anything: %s", summary)
+}
+
+// oldPods returns the pods of the page.
+func (f fixture) oldPods(t *testing.T) []string {
+	t.Helper()
+	pods := strings.Fields(f.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o", "jsonpath={.items[*].metadata.name}"))
+	if len(pods) < 2 {
+		t.Fatalf("pods of the page: %q", pods)
+	}
+	return pods
+}
+
+// lacks returns what is wrong with an answer that has to have a text.
+func lacks(answer, want string, err error) error {
+	if err == nil && !strings.Contains(answer, want) {
+		err = fmt.Errorf("lacks %q", want)
+	}
+	if err != nil {
+		return errors.Join(err, errors.New(answer))
+	}
+	return nil
+}
