@@ -38,6 +38,7 @@ func (c *composer) gmsa() error {
 		KeyFile:  file(pki.GMSAWebhookServing + ".key"),
 		CAFile:   file(pki.CA + ".crt"),
 		Domains:  domains,
+		Version:  c.Spec.KubernetesVersion,
 	})
 	c.add(webhook, component.Sole(controlplane.Bootstrap), parts.APIForwarder())
 

@@ -41,6 +41,7 @@ func TestOldControlPlane(t *testing.T) {
 	})
 	t.Run("dns", func(t *testing.T) { testDNS(t, p, admin) })
 	t.Run("metrics", func(t *testing.T) { testMetrics(t, p, admin) })
+	t.Run("gmsa", func(t *testing.T) { testGMSA(t, p, admin) })
 	t.Run("join", func(t *testing.T) { testJoin(t, p, admin) })
 	t.Run("kill-etcd", func(t *testing.T) { testKill(t, p, admin, controlplane.Etcd) })
 	t.Run("kill-kube-apiserver", func(t *testing.T) { testKill(t, p, admin, controlplane.APIServer) })

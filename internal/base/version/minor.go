@@ -34,6 +34,8 @@ const (
 	// EndpointInFile is the field containerRuntimeEndpoint of the kubelet's configuration; the flag --container-runtime
 	// is gone with it.
 	EndpointInFile Minor = 27
+	// MatchConditions of webhooks are there without a feature gate.
+	MatchConditions Minor = 28
 	// AdmissionPolicies are ValidatingAdmissionPolicies of admissionregistration.k8s.io/v1.
 	AdmissionPolicies Minor = 30
 	// SplitHealth is /readyz of the scheduler, and an etcd that serves health at a socket of its own.

@@ -48,4 +48,6 @@ type Config struct {
 	CertFile, KeyFile, CAFile string
 	// Domains are the DNS names of the domains for which the cluster's nodes have keys.
 	Domains []string
+	// Version is the API server's, "v1.20.15"; "" is the version that Mullion comes with.
+	Version string
 }

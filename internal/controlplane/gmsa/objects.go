@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/version"
 )
 
 // object is a part of a manifest.
@@ -65,7 +66,7 @@ func definition() object {
 }
 
 // apply puts the kind and the webhook's configurations in place. The webhook must serve by then.
-func apply(ctx context.Context, client kubeclient.Interface, ca []byte) error {
+func apply(ctx context.Context, client kubeclient.Interface, minor version.Minor, ca []byte) error {
 	crd := definition()
 	body, err := json.Marshal(crd)
 	if err != nil {
@@ -80,7 +81,7 @@ func apply(ctx context.Context, client kubeclient.Interface, ca []byte) error {
 	}
 
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-	mutating, validating := webhooks(ca)
+	mutating, validating := webhooks(minor, ca)
 	configurations := client.AdmissionregistrationV1()
 	if _, err := configurations.MutatingWebhookConfigurations().Apply(ctx, mutating, force); err != nil {
 		return fmt.Errorf("apply mutating webhook %q: %w", webhookName, err)
@@ -94,8 +95,16 @@ func apply(ctx context.Context, client kubeclient.Interface, ca []byte) error {
 	return nil
 }
 
-// webhooks returns the webhook's configurations.
-func webhooks(ca []byte) (*admissionv1.MutatingWebhookConfiguration, *admissionv1.ValidatingWebhookConfiguration) {
+// webhooks returns the webhook's configurations. An old API server asks it for every pod, as it does upstream's: for one
+// without a credential spec it has nothing to say.
+func webhooks(minor version.Minor, ca []byte) (
+	*admissionv1.MutatingWebhookConfiguration, *admissionv1.ValidatingWebhookConfiguration,
+) {
+	var conditions []admissionv1.MatchCondition
+	if minor >= version.MatchConditions {
+		conditions = condition()
+	}
+
 	fail, none := admissionv1.Fail, admissionv1.SideEffectClassNone
 	equivalent, ifNeeded := admissionv1.Equivalent, admissionv1.IfNeededReinvocationPolicy
 	seconds := int32(10)
@@ -114,7 +123,7 @@ func webhooks(ca []byte) (*admissionv1.MutatingWebhookConfiguration, *admissionv
 			TimeoutSeconds:          &seconds,
 			AdmissionReviewVersions: []string{"v1"},
 			ReinvocationPolicy:      &ifNeeded,
-			MatchConditions:         condition(),
+			MatchConditions:         conditions,
 		}},
 	}
 
@@ -131,7 +140,7 @@ func webhooks(ca []byte) (*admissionv1.MutatingWebhookConfiguration, *admissionv
 			SideEffects:             &none,
 			TimeoutSeconds:          &seconds,
 			AdmissionReviewVersions: []string{"v1"},
-			MatchConditions:         condition(),
+			MatchConditions:         conditions,
 		}},
 	}
 

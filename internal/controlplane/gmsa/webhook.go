@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 )
@@ -60,7 +61,7 @@ func (w *Webhook) Start(ctx context.Context) error {
 	})
 	w.done.Go(func() { _ = w.server.Serve(secured) }) // until Stop
 	for begin := time.Now(); ; {
-		err := apply(ctx, client, ca)
+		err := apply(ctx, client, version.MinorOf(w.cfg.Version), ca)
 		if err == nil {
 			return nil
 		}
