@@ -120,11 +120,8 @@ func (c *composer) controlPlane() error {
 		Log: c.log,
 	}, parts.FabricUnit())
 
-	minor := version.MinorOf(c.Spec.KubernetesVersion)
-	if minor >= version.EndpointSlices {
-		c.add(c.loadBalancer(), component.Sole(controlplane.Bootstrap), parts.APIForwarder())
-	}
-	if minor >= version.AdmissionPolicies {
+	c.add(c.loadBalancer(), component.Sole(controlplane.Bootstrap), parts.APIForwarder())
+	if version.MinorOf(c.Spec.KubernetesVersion) >= version.AdmissionPolicies {
 		c.protectOwnAddresses()
 	}
 

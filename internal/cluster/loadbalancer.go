@@ -33,6 +33,7 @@ func (c *composer) loadBalancer() *loadbalancer.Controller {
 			}
 			return c.underlay.SetServiceRoutes(ctx, all)
 		},
-		Log: c.log,
+		Version: c.Spec.KubernetesVersion,
+		Log:     c.log,
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,15 +75,24 @@ func (f fixture) oldPage(t *testing.T) {
 
 	f.must(t, "kubectl", "apply", "-f", file)
 	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=4m")
-	address := f.must(t, "kubectl", "get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}") + ":" +
-		f.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
+	f.must(t, "kubectl", "expose", "deployment/win-webserver", "--name=balanced", "--port=80", "--type=LoadBalancer")
+	port := f.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
 
 	const title = "<H1>Windows Container Web Server</H1>"
-	poll(t, settle, func(ctx context.Context) error {
-		args := f.on("curl", "-fsS", "--max-time", "10", "http://"+address+"/")
-		out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
-		return lacks(string(out), title, err)
-	})
+	for _, at := range []struct{ object, address, port string }{
+		{"node/win-1", "{.status.addresses[0].address}", port},
+		{"service/balanced", "{.status.loadBalancer.ingress[0].ip}", "80"},
+	} {
+		poll(t, settle, func(ctx context.Context) error {
+			address, err := f.mullion(ctx, t, "kubectl", "get", at.object, "-o", "jsonpath="+at.address)
+			if err != nil {
+				return lacks(address, "", err)
+			}
+			args := f.on("curl", "-fsS", "--max-time", "10", "http://"+net.JoinHostPort(address, at.port)+"/")
+			out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+			return lacks(string(out), title, err)
+		})
+	}
 
 	for _, pod := range f.oldPods(t) {
 		poll(t, settle, func(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/process/component"
 )
 
@@ -37,7 +38,9 @@ type Config struct {
 	SetRoutes func(ctx context.Context, routes []Route) error
 	// RoutesOnly leaves the choice of addresses to another machine's controller; this one only makes routes for them.
 	RoutesOnly bool
-	Log        *slog.Logger
+	// Version is the API server's, "v1.20.15"; "" is the version that Mullion comes with.
+	Version string
+	Log     *slog.Logger
 }
 
 // Controller is the component.
@@ -75,7 +78,10 @@ func (c *Controller) Start(ctx context.Context) error {
 
 	services := client.CoreV1().Services("").Informer(0)
 	nodes := client.CoreV1().Nodes().Informer(0)
-	slices := client.DiscoveryV1().EndpointSlices("").Informer(0)
+	slices, err := c.slices(client)
+	if err != nil {
+		return err
+	}
 	all := []cache.SharedIndexInformer{services, nodes, slices}
 	var synced []cache.InformerSynced
 	for _, informer := range all {
@@ -123,6 +129,15 @@ func (c *Controller) Start(ctx context.Context) error {
 	})
 
 	return nil
+}
+
+// slices returns the informer of EndpointSlices, which makes them of Endpoints where the API has none of v1.
+func (c *Controller) slices(client kubeclient.Interface) (cache.SharedIndexInformer, error) {
+	if version.MinorOf(c.cfg.Version) >= version.EndpointSlices {
+		return client.DiscoveryV1().EndpointSlices("").Informer(0), nil
+	}
+	endpoints := client.CoreV1().Endpoints("").Informer(0)
+	return endpoints, endpoints.SetTransform(sliceOf)
 }
 
 // Stop ends the watch; addresses and routes stay.
