@@ -20,7 +20,7 @@ import (
 // oldVersion is the Kubernetes of which the documents about Windows nodes speak.
 const oldVersion = "v1.20.15"
 
-// oldCluster has nodes of the build that those documents ask for.
+// oldCluster has nodes of the build that those documents ask for, and one of a build that has version 1 of HNS alone.
 const oldCluster = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-old
@@ -28,6 +28,22 @@ kubernetesVersion: "1.20"
 nodes:
 - windowsVersion: ltsc2019
 - windowsVersion: ltsc2019
+- windowsVersion: "1709"
+  taint: true
+`
+
+// oldPod runs on the node of the old build.
+const oldPod = `apiVersion: v1
+kind: Pod
+metadata: {name: old-build}
+spec:
+  nodeSelector: {node.kubernetes.io/windows-build: 10.0.16299}
+  tolerations: [{key: os, value: windows, effect: NoSchedule}]
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: waits
+    image: mcr.microsoft.com/windows/servercore:1709
+    command: [cmd, /c, ping -n 3600 127.0.0.1]
 `
 
 // TestFieldOldCluster brings up a cluster whose control plane and nodes are Kubernetes 1.20, on a machine that reaches no
@@ -49,7 +65,7 @@ func TestFieldOldCluster(t *testing.T) {
 		}
 	}
 
-	f.kubeletVersions(t, map[string]string{"win-1": oldVersion, "win-2": oldVersion})
+	f.kubeletVersions(t, map[string]string{"win-1": oldVersion, "win-2": oldVersion, "win-3": oldVersion})
 	if out := f.must(t, "kubectl", "version", "--short"); strings.Count(out, oldVersion) != 2 {
 		t.Errorf("client and server: %s", out)
 	}
@@ -59,7 +75,8 @@ func TestFieldOldCluster(t *testing.T) {
 	t.Run("figures", f.oldFigures)
 }
 
-// oldPage applies the manifest of the page, and asks its Service from outside, from pods of both nodes, and by its name.
+// oldPage applies the manifest of the page, and asks its Service from outside, by its node port and by an address of its
+// own, and by its name from pods, of which one is on a node where kube-proxy.exe calls version 1 of HNS.
 // https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/user-guide-windows-containers/
 func (f fixture) oldPage(t *testing.T) {
 	text, err := os.ReadFile("../../examples/kubernetes-docs/win-webserver.yaml")
@@ -73,8 +90,14 @@ func (f fixture) oldPage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	f.must(t, "kubectl", "apply", "-f", file)
+	pod := filepath.Join(t.TempDir(), "pod.yaml")
+	if err := os.WriteFile(pod, []byte(oldPod), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	f.must(t, "kubectl", "apply", "-f", file, "-f", pod)
 	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=4m")
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/old-build", "--timeout=2m")
 	f.must(t, "kubectl", "expose", "deployment/win-webserver", "--name=balanced", "--port=80", "--type=LoadBalancer")
 	port := f.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
 
@@ -94,7 +117,7 @@ func (f fixture) oldPage(t *testing.T) {
 		})
 	}
 
-	for _, pod := range f.oldPods(t) {
+	for _, pod := range append(f.oldPods(t), "old-build") {
 		poll(t, settle, func(ctx context.Context) error {
 			out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "curl.exe", "-fsS", "--max-time", "10", "http://win-webserver/")
 			return lacks(out, title, err)
