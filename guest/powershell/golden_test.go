@@ -24,6 +24,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 	"mullion.dev/mullion/guest/timezone"
 	"mullion.dev/mullion/guest/token"
+	"mullion.dev/mullion/guest/winnet"
 	"mullion.dev/mullion/guest/winproc"
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
@@ -219,6 +220,7 @@ func stageWindows() *system.Calls {
 		},
 		Adapters: stageAdapters,
 		Resolve:  stageDNS,
+		Sockets:  stageSockets,
 		Routes:   func() ([]system.Route, error) { return slices.Clone(known), nil },
 		AddRoute: func(r system.Route) error {
 			for _, other := range known {
@@ -397,6 +399,19 @@ func stageDNS(name string, kind uint16) ([]system.DNSRecord, error) {
 	return nil, system.ErrNoRecords
 }
 
+// stageSockets are the sockets of a pod: a server with a client, one of IPv6, and a socket of UDP.
+func stageSockets() ([]winnet.Socket, error) {
+	at := netip.MustParseAddrPort
+	return []winnet.Socket{
+		{Protocol: "TCP", Local: at("0.0.0.0:80"), Remote: at("0.0.0.0:0"), State: 2, PID: 12},
+		{Protocol: "TCP", Local: at("10.244.1.7:80"), Remote: at("10.244.2.3:50312"), State: 5, PID: 12},
+		{Protocol: "TCP", Local: at("10.244.1.7:49700"), Remote: at("10.96.0.1:443"), State: 11},
+		{Protocol: "TCP", Local: at("[::]:443"), Remote: at("[::]:0"), State: 2, PID: 40},
+		{Protocol: "UDP", Local: at("0.0.0.0:53"), PID: 40},
+		{Protocol: "UDP", Local: at("[::1]:5353"), PID: 40},
+	}, nil
+}
+
 // stageAdapters are the adapters of a pod: a loopback, and one with addresses of both families.
 func stageAdapters() ([]system.Adapter, error) {
 	own := func(s string, bits, suffix int64) system.AdapterAddress {
@@ -422,6 +437,7 @@ func stageAdapters() ([]system.Adapter, error) {
 			Up:          true,
 			Speed:       10_000_000_000,
 			MTU:         1500,
+			DNS:         []netip.Addr{netip.MustParseAddr("10.96.0.10"), netip.MustParseAddr("fd00::a")},
 			Addrs:       []system.AdapterAddress{own("10.244.1.7", 24, 1), own("fe80::5d1a:2b3c%27", 64, 4)},
 		},
 	}, nil

@@ -1,10 +1,11 @@
 package cmdlet
 
 import (
+	"fmt"
+
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/guest/powershell/provider"
-	"mullion.dev/mullion/guest/powershell/words"
 )
 
 // Wanted reports whether a parameter of the call allows a value; names may have wild cards. Each value that it names
@@ -42,8 +43,14 @@ func (c *Call) Unmet(class string, names map[string]string, met map[string]bool)
 			if met[parameter+" "+object.Text(want)] || provider.HasWildcard(object.Text(want)) {
 				continue
 			}
-			err := words.Errorf("No %s objects found with property '%s' equal to '%s'.  "+
-				"Verify the value of the property and retry.", class, names[parameter], object.Text(want))
+			err := &object.Exception{
+				Class:    "Microsoft.PowerShell.Cmdletization.Cim.CimJobException",
+				ID:       "CmdletizationQuery_NotFound_" + names[parameter],
+				Category: object.ObjectNotFound,
+				Target:   object.Plain(want),
+				Message: fmt.Sprintf("No %s objects found with property '%s' equal to '%s'.  "+
+					"Verify the value of the property and retry.", class, names[parameter], object.Text(want)),
+			}
 			if err := c.Fail(err); err != nil {
 				return err
 			}

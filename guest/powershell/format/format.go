@@ -123,16 +123,18 @@ func (f *Formatter) End() {
 // The rows of hash tables, groups, services, routes, network adapters, commands and members, with Windows PowerShell's
 // widths.
 const (
-	entryRow   = "%-30s %s"
-	groupRow   = "%5s %-25s %s"
-	processRow = "%7s %7s %8s %10s %10s %6s %3s %s"
-	serviceRow = "%-8s %-18s %s"
-	routeRow   = "%-7s %-42s %-39s %11s %s"
-	adapterRow = "%-25s %-39s %7s %-12s %-17s %14s"
-	commandRow = "%-15s %-50s %-10s %s"
-	smbRow     = "%-6s %-10s %s"
-	typeRow    = "%-8s %-8s %-40s %s"
-	memberRow  = "%-25s %-13s %s"
+	entryRow      = "%-30s %s"
+	groupRow      = "%5s %-25s %s"
+	processRow    = "%7s %7s %8s %10s %10s %6s %3s %s"
+	serviceRow    = "%-8s %-18s %s"
+	routeRow      = "%-7s %-42s %-39s %11s %s"
+	connectionRow = "%-35s %-9s %-35s %-10s %-11s %-14s %s"
+	endpointRow   = "%-40s %s"
+	adapterRow    = "%-25s %-39s %7s %-12s %-17s %14s"
+	commandRow    = "%-15s %-50s %-10s %s"
+	smbRow        = "%-6s %-10s %s"
+	typeRow       = "%-8s %-8s %-40s %s"
+	memberRow     = "%-25s %-13s %s"
 )
 
 // shortened returns a text of at most so many characters.
@@ -265,6 +267,26 @@ func systemHead(kind, dir string) []string {
 			fmt.Sprintf(routeRow, "-------", "-----------------", "-------", "-----------", "-----------"),
 		}
 
+	case "TCP connection":
+		return []string{
+			"", fmt.Sprintf(connectionRow, "LocalAddress", "LocalPort", "RemoteAddress", "RemotePort", "State",
+				"AppliedSetting", "OwningProcess"),
+			fmt.Sprintf(connectionRow, "------------", "---------", "-------------", "----------", "-----",
+				"--------------", "-------------"),
+		}
+
+	case "UDP endpoint":
+		return []string{
+			"", fmt.Sprintf(endpointRow, "LocalAddress", "LocalPort"), fmt.Sprintf(endpointRow, "------------", "---------"),
+		}
+
+	case "DNS servers":
+		return []string{
+			"", fmt.Sprintf("%-28s %-9s %-7s %s", "InterfaceAlias", "Interface", "Address", "ServerAddresses"),
+			fmt.Sprintf("%-28s %-9s %s", "", "Index", "Family"),
+			fmt.Sprintf("%-28s %-9s %-7s %s", "--------------", "---------", "-------", "---------------"),
+		}
+
 	case "network adapter":
 		return []string{
 			"", fmt.Sprintf(adapterRow, "Name", "InterfaceDescription", "ifIndex", "Status", "MacAddress", "LinkSpeed"),
@@ -384,6 +406,19 @@ func systemRow(o *object.Object) (line string, ok bool) {
 		return fmt.Sprintf(routeRow, p("ifindex"), p("destinationprefix"), p("nexthop"), p("routemetric"),
 				p("policystore")),
 			true
+
+	case "TCP connection":
+		return strings.TrimRight(fmt.Sprintf(connectionRow, p("localaddress"), p("localport"), p("remoteaddress"),
+			p("remoteport"), p("state"), p("appliedsetting"), p("owningprocess")), " "), true
+	case "UDP endpoint":
+		return fmt.Sprintf(endpointRow, p("localaddress"), p("localport")), true
+	case "DNS servers":
+		family := "IPv4"
+		if p("addressfamily") == "23" { // AF_INET6
+			family = "IPv6"
+		}
+		return fmt.Sprintf("%-28s %9s %-7s %s", shortened(p("interfacealias"), 28), p("interfaceindex"), family,
+			entryValue(o.Props["serveraddresses"])), true
 
 	case "network adapter":
 		return fmt.Sprintf(adapterRow, shortened(p("name"), 25), shortened(p("interfacedescription"), 39), p("ifindex"),

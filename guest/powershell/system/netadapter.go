@@ -15,6 +15,7 @@ type Adapter struct {
 	Speed                   uint64 // bits a second
 	MTU                     int64
 	Addrs                   []AdapterAddress
+	DNS                     []netip.Addr // the servers that are asked
 }
 
 // AdapterAddress is an address of an adapter, with numbers as Windows has them.

@@ -74,6 +74,11 @@ func adapterOf(a *windows.IpAdapterAddresses) Adapter {
 		is.Addrs = append(is.Addrs, x)
 	}
 
+	for s := a.FirstDnsServerAddress; s != nil; s = s.Next {
+		if addr, ok := netip.AddrFromSlice(s.Address.IP()); ok {
+			is.DNS = append(is.DNS, addr.Unmap())
+		}
+	}
 	return is
 }
 

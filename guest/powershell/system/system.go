@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/guest/eventlog"
 	"mullion.dev/mullion/guest/token"
+	"mullion.dev/mullion/guest/winnet"
 	"mullion.dev/mullion/guest/winproc"
 	"mullion.dev/mullion/guest/wmi"
 	"mullion.dev/mullion/internal/windows/wire/hostdisk"
@@ -41,6 +42,9 @@ type Calls struct {
 	Control  func(ctx context.Context, name, action string, force bool) error
 	// NewService makes a service, SetService changes one.
 	NewService, SetService func(change ServiceChange) error
+
+	// Sockets are the sockets of TCP and UDP, with their processes.
+	Sockets func() ([]winnet.Socket, error)
 
 	Routes func() ([]Route, error)
 	// AddRoute makes a route, RemoveRoute removes one.
@@ -97,6 +101,7 @@ func Windows() *Calls {
 		NewService: createService,
 		SetService: changeService,
 		Routes:     routes,
+		Sockets:    winnet.Sockets,
 
 		AddRoute:    addRoute,
 		RemoveRoute: removeRoute,

@@ -120,7 +120,7 @@ func resolveDNSName(c *cmdlet.Call) error {
 
 // Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
-	return []cmdlet.Cmdlet{{
+	return []cmdlet.Cmdlet{serversCmdlet(), {
 		Name:      "Resolve-DnsName",
 		About:     "records of DNS",
 		Run:       resolveDNSName,
