@@ -13,6 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlets/management"
 	"mullion.dev/mullion/guest/powershell/cmdlets/netsecurity"
 	"mullion.dev/mullion/guest/powershell/cmdlets/nettcpip"
+	"mullion.dev/mullion/guest/powershell/cmdlets/pki"
 	"mullion.dev/mullion/guest/powershell/cmdlets/security"
 	"mullion.dev/mullion/guest/powershell/cmdlets/smbshare"
 	"mullion.dev/mullion/guest/powershell/cmdlets/storage"
@@ -36,6 +37,7 @@ func cmdlets() []cmdlet.Cmdlet {
 		storage.Cmdlets(),
 		smbshare.Cmdlets(),
 		cimcmdlets.Cmdlets(),
+		pki.Cmdlets(),
 		engine.Cmdlets(),
 	)
 }

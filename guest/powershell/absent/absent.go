@@ -75,6 +75,6 @@ func accelerators() []string {
 		"physicaladdress", "powershell", "pslistmodifier", "psmoduleinfo", "psprimitivedictionary", "psreference",
 		"pstypenameattribute", "psvariable", "ref", "runspace", "runspacefactory", "sbyte", "securestring", "short",
 		"single", "uint16", "uint64", "ulong", "ushort", "wmi", "wmiclass", "wmisearcher",
-		"x500distinguishedname", "x509certificate", "xml",
+		"x500distinguishedname", "xml",
 	}
 }

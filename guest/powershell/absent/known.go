@@ -49,7 +49,7 @@ const moduleNames = " " +
 	"netlldpagent netnat netqos netswitchteam netwnv networkatc networkconnectivitystatus " +
 	"networkcontroller networkcontrollerdiagnostics networkcontrollerfc networkloadbalancingclusters " +
 	"networkswitchmanager networktransition nfs nps osconfiguration packagemanagement pcsvdevice " +
-	"persistentmemory pester pki platformidentifier pnpdevice powershellget printmanagement " +
+	"persistentmemory pester platformidentifier pnpdevice powershellget printmanagement " +
 	"processmitigations provisioning psdesiredstateconfiguration psdiagnostics psreadline psscheduledjob " +
 	"psworkflow rdmgmt remoteaccess remotedesktop remotedesktopservices scheduledtasks secureboot " +
 	"securitycmdlets servercore servermanager servermanagertasks shieldedvmcmdlets shieldedvmdatafile " +

@@ -39,6 +39,8 @@ type Cmdlet struct {
 	KeysOnly bool
 	// Sessions says that it knows the drives alias:, function: and variable:.
 	Sessions bool
+	// Certificates says that it knows the drive Cert:.
+	Certificates bool
 	// Variables says that it knows the drive env:, ManyVariables that it knows wild cards there.
 	Variables, ManyVariables bool
 	// Refuses is the error for a value that a parameter cannot have; nil: what Allowed permits.

@@ -49,17 +49,7 @@ func (c *Call) SessionItems(path string) (d Drive, names []string, ok bool, err 
 // ForSession calls do for each item of a drive of the session that -Path or -LiteralPath names, if all paths are such
 // ones; done reports that.
 func (c *Call) ForSession(do func(d Drive, name string, there bool) error) (done bool, err error) {
-	var paths []string
-	for _, p := range []string{PathName, LiteralName} {
-		for v := range object.Each(c.Values[p]) {
-			paths = append(paths, object.Text(v))
-		}
-	}
-
-	for _, v := range c.Input {
-		paths = append(paths, object.Text(itemPath(v)))
-	}
-
+	paths := c.paths()
 	if len(paths) == 0 {
 		return false, nil
 	}

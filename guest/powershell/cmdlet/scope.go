@@ -54,7 +54,7 @@ func Modules() []string {
 		"cimcmdlets", "dnsclient", "hostnetworkingservice", "iscsi", "microsoft.powershell.archive",
 		"microsoft.powershell.core", "microsoft.powershell.diagnostics", "microsoft.powershell.management",
 		"microsoft.powershell.security", "microsoft.powershell.utility", "netadapter", "netsecurity", "nettcpip",
-		"smbshare", "storage",
+		"pki", "smbshare", "storage",
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/certificate"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 )
@@ -16,6 +17,10 @@ import (
 // those that set values. whole says that the whole path is known.
 func (c Cmdlet) RefusesPath(path string, whole bool) error {
 	if _, _, ok := provider.SessionItem(path); ok && c.Sessions {
+		return nil
+	}
+
+	if certificate.OnDrive(path) && c.Certificates {
 		return nil
 	}
 
@@ -68,7 +73,7 @@ func (c *Call) knownKey(path string, wild bool) error {
 // itemPath returns what an object of the pipeline names: a key, or an object with a key's values, names that key.
 func itemPath(v object.Value) object.Value {
 	if o, ok := v.(*object.Object); ok {
-		if path := object.Text(o.Props["pspath"]); provider.OnRegistry.MatchString(path) {
+		if path := object.Text(o.Props["pspath"]); provider.OnRegistry.MatchString(path) || certificate.OnDrive(path) {
 			return path
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"mullion.dev/mullion/guest/powershell/address"
+	"mullion.dev/mullion/guest/powershell/certificate"
 	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
@@ -103,7 +104,7 @@ func Classes() []*object.Class {
 		address.URIClass(), address.AddressClass(), endPointClass(), address.DNSClass(), listenerClass(),
 		prefixesClass(), contextClass(), requestClass(), responseClass(), library.PairsClass(), library.HeadersClass(),
 		object.RecordClass(), object.ReferenceClass(), enumClass(), ProcessClass(), managerClass(),
-		webClientClass(), library.VersionClass(),
+		webClientClass(), library.VersionClass(), certificate.Class(), certificate.StoreClass(),
 		provider.KeyClass(), SecureClass(), credentialClass(), blockClass(), provider.ItemClass(),
 		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
 		object.ExceptionClass("System.Exception"),

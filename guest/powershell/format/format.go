@@ -123,18 +123,19 @@ func (f *Formatter) End() {
 // The rows of hash tables, groups, services, routes, network adapters, commands and members, with Windows PowerShell's
 // widths.
 const (
-	entryRow      = "%-30s %s"
-	groupRow      = "%5s %-25s %s"
-	processRow    = "%7s %7s %8s %10s %10s %6s %3s %s"
-	serviceRow    = "%-8s %-18s %s"
-	routeRow      = "%-7s %-42s %-39s %11s %s"
-	connectionRow = "%-35s %-9s %-35s %-10s %-11s %-14s %s"
-	endpointRow   = "%-40s %s"
-	adapterRow    = "%-25s %-39s %7s %-12s %-17s %14s"
-	commandRow    = "%-15s %-50s %-10s %s"
-	smbRow        = "%-6s %-10s %s"
-	typeRow       = "%-8s %-8s %-40s %s"
-	memberRow     = "%-25s %-13s %s"
+	entryRow       = "%-30s %s"
+	groupRow       = "%5s %-25s %s"
+	processRow     = "%7s %7s %8s %10s %10s %6s %3s %s"
+	certificateRow = "%-40s  %s"
+	serviceRow     = "%-8s %-18s %s"
+	routeRow       = "%-7s %-42s %-39s %11s %s"
+	connectionRow  = "%-35s %-9s %-35s %-10s %-11s %-14s %s"
+	endpointRow    = "%-40s %s"
+	adapterRow     = "%-25s %-39s %7s %-12s %-17s %14s"
+	commandRow     = "%-15s %-50s %-10s %s"
+	smbRow         = "%-6s %-10s %s"
+	typeRow        = "%-8s %-8s %-40s %s"
+	memberRow      = "%-25s %-13s %s"
 )
 
 // shortened returns a text of at most so many characters.
@@ -229,6 +230,13 @@ func head(kind, dir string) []string {
 
 	case "location":
 		return []string{"", "Path", "----"}
+	case "certificate":
+		return []string{
+			"", "   PSParentPath: " + dir, "", fmt.Sprintf(certificateRow, "Thumbprint", "Subject"),
+			fmt.Sprintf(certificateRow, "----------", "-------"),
+		}
+	case "certificate store":
+		return []string{""}
 	case object.TypeKind:
 		return []string{
 			"", fmt.Sprintf(typeRow, "IsPublic", "IsSerial", "Name", "BaseType"),
@@ -311,6 +319,9 @@ func (f *Formatter) row(o *object.Object) error {
 		dir = object.Text(o.Props["typename"])
 	}
 
+	if o.Kind == "certificate" {
+		dir = object.Text(o.Props["psparentpath"])
+	}
 	if o.Kind == "event" || o.Kind == WrappedEvent {
 		dir = object.Text(o.Props["providername"])
 	}
@@ -359,6 +370,10 @@ func TableRow(o *object.Object) (line string, ok bool) {
 	switch o.Kind {
 	case "location":
 		return p("path"), true
+	case "certificate":
+		return strings.TrimRight(fmt.Sprintf(certificateRow, p("thumbprint"), p("subject")), " "), true
+	case "certificate store":
+		return "Name : " + p("name"), true
 	case object.TypeKind:
 		return fmt.Sprintf(typeRow, p("ispublic"), p("isserial"), shortened(p("name"), 40), object.Text(o.Value("basetype"))), true
 	case "file":

@@ -54,6 +54,19 @@ func enumTypes() []*EnumType {
 		{Name: ProtocolName, Flags: true, Values: []EnumName{
 			{"SystemDefault", 0}, {"Ssl3", 48}, {"Tls", 192}, {"Tls11", 768}, {"Tls12", 3072}, {"Tls13", 12288},
 		}},
+		{Name: "Security.Cryptography.X509Certificates.StoreName", Values: []EnumName{
+			{"AddressBook", 1}, {"AuthRoot", 2}, {"CertificateAuthority", 3}, {"Disallowed", 4}, {"My", 5}, {"Root", 6},
+			{"TrustedPeople", 7}, {"TrustedPublisher", 8},
+		}},
+		{Name: "Security.Cryptography.X509Certificates.StoreLocation", Values: []EnumName{
+			{"CurrentUser", 1}, {"LocalMachine", 2},
+		}},
+		{Name: "Security.Cryptography.X509Certificates.OpenFlags", Flags: true, Values: []EnumName{
+			{"ReadOnly", 0}, {"ReadWrite", 1}, {"MaxAllowed", 2}, {"OpenExistingOnly", 4}, {"IncludeArchived", 8},
+		}},
+		{Name: "Security.Cryptography.X509Certificates.X509ContentType", Values: []EnumName{
+			{"Unknown", 0}, {"Cert", 1}, {"SerializedCert", 2}, {"Pfx", 3}, {"SerializedStore", 4}, {"Pkcs7", 5},
+		}},
 		{Name: "Security.Principal.WindowsBuiltInRole", Values: []EnumName{
 			{"Administrator", 544},
 			{"User", 545},

@@ -73,6 +73,7 @@ func DerivesFrom(name, from string) bool {
 // KindTypes returns the types of .NET whose objects the kinds of objects here stand for.
 func KindTypes() map[string]string {
 	return map[string]string{
+		"certificate":   "System.Security.Cryptography.X509Certificates.X509Certificate2",
 		"command":       "System.Management.Automation.CommandInfo",
 		"entry":         "System.Collections.DictionaryEntry",
 		"event":         "System.Diagnostics.Eventing.Reader.EventLogRecord",

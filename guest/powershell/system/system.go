@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 
+	"mullion.dev/mullion/guest/certstore"
 	"mullion.dev/mullion/guest/eventlog"
 	"mullion.dev/mullion/guest/token"
 	"mullion.dev/mullion/guest/winnet"
@@ -77,6 +78,8 @@ type Calls struct {
 	Registry RegistryCalls
 	WMI      func(ctx context.Context, namespace, query string) ([]WMIObject, error)
 	Events   eventLog
+
+	Certificates Certificates
 }
 
 // Windows has the calls of Windows itself.
@@ -129,5 +132,7 @@ func Windows() *Calls {
 		Registry: theRegistry(),
 		WMI:      wmi.Query,
 		Events:   eventlog.System{},
+
+		Certificates: certstore.System{},
 	}
 }

@@ -241,7 +241,7 @@ func addStore(e program.Env, sys System, words []string, user bool) error {
 		title = words[0]
 	}
 
-	added, err := sys.AddCertificate(words[0], !user, certificate.Raw)
+	added, err := sys.Add(!user, words[0], certificate.Raw)
 	if err != nil {
 		return ofFile(err)
 	}

@@ -27,7 +27,7 @@ type fake struct {
 	err    error
 }
 
-func (w *fake) AddCertificate(store string, machine bool, certificate []byte) (bool, error) {
+func (w *fake) Add(machine bool, store string, certificate []byte) (bool, error) {
 	if w.err != nil {
 		return false, w.err
 	}

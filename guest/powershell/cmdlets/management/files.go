@@ -235,6 +235,9 @@ func write(c *cmdlet.Call, how int) error {
 }
 
 func getItem(c *cmdlet.Call) error {
+	if done, err := ofCertificates(c, putNode(c)); done || err != nil {
+		return err
+	}
 	if done, err := c.ForSession(putItem(c)); done || err != nil {
 		return err
 	}
@@ -266,6 +269,9 @@ func putItem(c *cmdlet.Call) func(d cmdlet.Drive, name string, there bool) error
 }
 
 func testPath(c *cmdlet.Call) error {
+	if done, err := testNodes(c); done || err != nil {
+		return err
+	}
 	done, err := c.ForSession(func(_ cmdlet.Drive, _ string, there bool) error { return c.Output(there) })
 	if done || err != nil {
 		return err
@@ -347,6 +353,9 @@ func newItem(c *cmdlet.Call) error {
 }
 
 func removeItem(c *cmdlet.Call) error {
+	if done, err := ofCertificates(c, removeNode(c)); done || err != nil {
+		return err
+	}
 	done, err := c.ForSession(func(d cmdlet.Drive, name string, there bool) error {
 		if !there {
 			return c.Fail(cmdlet.NoSessionItem(name))

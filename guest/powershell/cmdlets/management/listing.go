@@ -26,6 +26,9 @@ type listing struct {
 }
 
 func getChildItem(c *cmdlet.Call) error {
+	if done, err := ofCertificates(c, listNode(c), "recurse"); done || err != nil {
+		return err
+	}
 	if done, err := c.ForSession(putItem(c)); done || err != nil {
 		return err
 	}

@@ -115,6 +115,7 @@ func itemCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		cmdlet.OfPath(cmdlet.Cmdlet{
 			Name:          "Get-ChildItem",
+			Certificates:  true,
 			Sessions:      true,
 			Wild:          true,
 			Keys:          []string{"name", "recurse", "force"},
@@ -127,6 +128,7 @@ func itemCmdlets() []cmdlet.Cmdlet {
 		}),
 		cmdlet.OfPath(cmdlet.Cmdlet{
 			Name:          "Get-Item",
+			Certificates:  true,
 			Sessions:      true,
 			Wild:          true,
 			Keys:          []string{"force"},
@@ -139,6 +141,7 @@ func itemCmdlets() []cmdlet.Cmdlet {
 		}),
 		cmdlet.OfPath(cmdlet.Cmdlet{
 			Name:          "Test-Path",
+			Certificates:  true,
 			Sessions:      true,
 			Wild:          true,
 			Keys:          []string{},
@@ -177,16 +180,17 @@ func itemCmdlets() []cmdlet.Cmdlet {
 			Needs:     []string{cmdlet.PathName},
 		},
 		cmdlet.OfPath(cmdlet.Cmdlet{
-			Name:      "Remove-Item",
-			Sessions:  true,
-			Wild:      true,
-			Keys:      []string{"recurse", "force"},
-			Variables: true,
-			Aliases:   []string{"rm", "del", "ri", "erase", "rd", "rmdir"},
-			Run:       removeItem,
-			About:     "removes files and folders",
-			Flags:     []string{"force", "recurse"},
-			Needs:     []string{cmdlet.PathName},
+			Name:         "Remove-Item",
+			Certificates: true,
+			Sessions:     true,
+			Wild:         true,
+			Keys:         []string{"recurse", "force"},
+			Variables:    true,
+			Aliases:      []string{"rm", "del", "ri", "erase", "rd", "rmdir"},
+			Run:          removeItem,
+			About:        "removes files and folders",
+			Flags:        []string{"force", "recurse"},
+			Needs:        []string{cmdlet.PathName},
 		}),
 		{Name: "Get-Location", Aliases: []string{"pwd", "gl"}, About: "the current folder", Run: getLocation},
 		cmdlet.OfPath(cmdlet.Cmdlet{
