@@ -83,7 +83,7 @@ case $suite in
     go test -count=1 -vet=off -tags wine -timeout 30m ./test/winapi ./test/winrun ;;
   field)
     hack/deps.sh test
-    build build sample e2e csi containerd-windows docker-windows
+    build build sample e2e csi containerd-windows docker-windows registry
     hack/step.sh "root with Samba's domain controller" hack/root.sh domain
     hack/step.sh "root with firewalls" hack/root.sh firewalls
     hack/test.sh field ;;

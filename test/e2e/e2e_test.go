@@ -85,6 +85,7 @@ func (f fixture) scenarios(scripts []string) []scenario {
 		{"policies", f.policies},
 		{"network", f.network},
 		{"guide", f.guide},
+		{"quickstart", f.quickstart},
 		{"readers", f.readers},
 		{"faults", f.faults},
 		{"chaos", f.chaos},
