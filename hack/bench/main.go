@@ -113,9 +113,7 @@ func (b *bench) run(ctx context.Context) error {
 	began, load := time.Now(), kept.WatchLoad()
 	var of kept.Result
 	of.Commit, of.Changed = kept.Commit(ctx, ".")
-	onCluster := slices.ContainsFunc(b.only, func(name string) bool {
-		return name != "check" && name != "network" && name != "earlier" && name != "proxy" && name != "twenty"
-	})
+	onCluster := slices.ContainsFunc(b.only, func(name string) bool { return !slices.Contains(apart(), name) })
 
 	var figures []figure
 	for _, m := range measures() {
@@ -186,6 +184,7 @@ func measures() []measure {
 	return []measure{
 		{"check", (*bench).check, nil}, // without a cluster
 		{"network", (*bench).network, nil},
+		{"single", (*bench).single, nil},
 		{"earlier", (*bench).thanEarlier, nil}, // only with -against
 		{"up", (*bench).up, (*bench).cluster},
 		{"pods", (*bench).pods, (*bench).image},
@@ -199,6 +198,9 @@ func measures() []measure {
 		{"twenty", (*bench).twenty, nil},
 	}
 }
+
+// apart returns the measures that do not use the cluster of the others.
+func apart() []string { return []string{"check", "network", "single", "earlier", "proxy", "twenty"} }
 
 func names() []string {
 	var all []string
