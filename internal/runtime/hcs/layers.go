@@ -538,8 +538,10 @@ func (l *layers) processBase(winPath string) error {
 		if err != nil || !info.IsDir() {
 			return refuse(PathNotFound, "the layer has no folder %s", files)
 		}
-		if err := l.spell(folder); err != nil {
-			return err
+		if !hasEmptyWindows(folder) {
+			if err := l.spell(folder); err != nil {
+				return err
+			}
 		}
 		return beneath.Write(folder, blankDisk, []byte(diskMark), 0o644)
 	})

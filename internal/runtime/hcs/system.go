@@ -294,7 +294,7 @@ func (c *computeSystem) make(ctx context.Context, args, env []string, uid uint32
 		})
 	}
 
-	layers, err := s.layers.open(c.scratch.lower)
+	layers, err := s.layers.openForContainer(c.scratch.lower)
 	if err != nil {
 		return err
 	}
