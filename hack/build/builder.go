@@ -27,8 +27,10 @@ type builder struct {
 	// environ is that of the commands; flags are those with which everything is compiled (GOFLAGS).
 	environ []string
 	flags   string
-	force   bool
-	jobs    int
+	// compiling are further variables of go commands that compile and link.
+	compiling []string
+	force     bool
+	jobs      int
 
 	screen *screen
 	record *record
@@ -42,6 +44,7 @@ func newBuilder(root string, environ []string, out io.Writer) (*builder, error) 
 	b := &builder{
 		root: root, bin: bin, version: cmp.Or(variable(environ, "MULLION_VERSION"), "v0.1.0-dev"), goVersion: runtime.Version(),
 		environ: environ, flags: variable(environ, "GOFLAGS"), jobs: runtime.NumCPU(), screen: newScreen(out),
+		compiling: withoutCollecting(environ, freeMemory("/"), runtime.NumCPU()),
 	}
 	if err := os.MkdirAll(b.temporary(), 0o755); err != nil {
 		return nil, err
@@ -301,7 +304,7 @@ func (b *builder) command(s step) (*exec.Cmd, error) {
 
 	c := exec.Command("go", args...) //nolint:noctx // ended by execute, gently
 	c.Dir = filepath.Join(b.root, s.module)
-	c.Env = append(slices.Clone(b.environ), "GOOS="+s.system, "CGO_ENABLED="+cgo(s), "GOTMPDIR="+b.temporary())
+	c.Env = slices.Concat(b.environ, b.compiling, []string{"GOOS=" + s.system, "CGO_ENABLED=" + cgo(s), "GOTMPDIR=" + b.temporary()})
 	to := filepath.Join(b.bin, s.to)
 	if trailing(s.to) == "" {
 		to = filepath.Dir(to)
