@@ -1,7 +1,8 @@
-// Package tty runs programs on terminals, as a person does, for tests.
+// Package tty runs programs on terminals, as a person does, for tests and for what is recorded of a terminal.
 package tty
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,15 +24,31 @@ type Terminal struct {
 // Open starts cmd on a new pseudo terminal, as session leader in its foreground.
 func Open(tb testing.TB, cmd *exec.Cmd, size unix.Winsize) *Terminal {
 	tb.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	master, err := Start(cmd, size)
 	if err != nil {
 		tb.Fatal(err)
 	}
-
 	tb.Cleanup(func() { _ = master.Close() })
+	return &Terminal{master: master}
+}
+
+// Start does the same, and returns the master side of the terminal. Reading it fails with EIO when no program has the
+// terminal any more.
+func Start(cmd *exec.Cmd, size unix.Winsize) (*os.File, error) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := start(cmd, master, size); err != nil {
+		return nil, errors.Join(err, master.Close())
+	}
+	return master, nil
+}
+
+func start(cmd *exec.Cmd, master *os.File, size unix.Winsize) error {
 	conn, err := master.SyscallConn()
 	if err != nil {
-		tb.Fatal(err)
+		return err
 	}
 
 	var number int
@@ -44,22 +61,19 @@ func Open(tb testing.TB, cmd *exec.Cmd, size unix.Winsize) *Terminal {
 			failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &size)
 		}
 	})
-	if err != nil || failed != nil {
-		tb.Fatal(err, failed)
+	if err = errors.Join(err, failed); err != nil {
+		return err
 	}
 
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		tb.Fatal(err)
+		return err
 	}
 	defer slave.Close()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
 
-	return &Terminal{master: master}
+	return cmd.Start()
 }
 
 // Resize changes the size of the terminal, as a person does who drags the corner of a window.
