@@ -108,17 +108,22 @@ func (l *later) start(ctx context.Context, undo *cleanup.Stack) error {
 		launch.Env = append(launch.Env, "TERM=xterm")
 	}
 
+	program := cri.Program{
+		Report: path.Join(engine.WorkDirTarget, l.reportName()),
+		Env:    path.Join(engine.WorkDirTarget, l.envName()),
+		Dir:    inherited.Dir,
+		Args:   inherited.Args,
+	}
+	if o := launch.Foresee(program); o.Failed {
+		return notStarted(o)
+	}
+
 	err = k.engine.StartExec(ctx, k.id, engine.ExecSpec{
-		ID:  l.id,
-		UID: uid,
-		Dir: cri.Drive,
-		Env: launch.Env,
-		Args: launch.Arguments(cri.Program{
-			Report: path.Join(engine.WorkDirTarget, l.reportName()),
-			Env:    path.Join(engine.WorkDirTarget, l.envName()),
-			Dir:    inherited.Dir,
-			Args:   inherited.Args,
-		}),
+		ID:       l.id,
+		UID:      uid,
+		Dir:      cri.Drive,
+		Env:      launch.Env,
+		Args:     launch.Arguments(program),
 		Terminal: l.ask.Terminal,
 	}, l.stdio())
 	if err == nil {

@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
+	"mullion.dev/mullion/internal/windows/winargs"
 )
 
 // Explanation is what a container would get that is asked for, of the image and of what is asked.
@@ -179,7 +180,7 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 // explanation returns what is said of a container without its image.
 func explanation(ask Run, inherited cri.Inherited) Explanation {
 	e := Explanation{
-		CommandLine:   commandLine(inherited.Args),
+		CommandLine:   winargs.Line(inherited.Args),
 		Args:          inherited.Args,
 		Dir:           inherited.Dir,
 		User:          inherited.User,
@@ -343,40 +344,4 @@ func useOf(name string, ask Run, inherited cri.Inherited) (used bool, how string
 	}
 
 	return false, "ignored: Mullion does not know it"
-}
-
-// commandLine returns the line that Windows gets for a program and its arguments
-// (https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments).
-func commandLine(args []string) string {
-	words := make([]string, 0, len(args))
-	for _, arg := range args {
-		words = append(words, windowsWord(arg))
-	}
-	return strings.Join(words, " ")
-}
-
-// windowsWord returns an argument as it stands in a command line: in quotes if it has blanks, where backslashes count
-// that a quote follows. It is what the loader does, and syscall.EscapeArg of Go.
-func windowsWord(arg string) string {
-	quoted := arg == "" || strings.ContainsAny(arg, " \t")
-	var out strings.Builder
-	slashes := 0
-	for _, c := range []byte(arg) {
-		switch c {
-		case '\\':
-			slashes++
-		case '"':
-			out.WriteString(strings.Repeat(`\`, slashes+1))
-			slashes = 0
-		default:
-			slashes = 0
-		}
-
-		out.WriteByte(c)
-	}
-
-	if !quoted {
-		return out.String()
-	}
-	return `"` + out.String() + strings.Repeat(`\`, slashes) + `"`
 }

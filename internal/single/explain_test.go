@@ -9,26 +9,6 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri"
 )
 
-// TestCommandLine holds what the C runtime's reader of command lines is given
-// (https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments has these).
-func TestCommandLine(t *testing.T) {
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{`C:\app.exe`, "a b c", "d", "e"}, `C:\app.exe "a b c" d e`},
-		{[]string{"x", `ab"c`, `\`, "d"}, `x ab\"c \ d`},
-		{[]string{"x", `a\\\b`, "de fg", "h"}, `x a\\\b "de fg" h`},
-		{[]string{"x", `a\"b`}, `x a\\\"b`},
-		{[]string{"x", `C:\a b\`}, `x "C:\a b\\"`},
-		{[]string{`C:\Program Files\x.exe`, ""}, `"C:\Program Files\x.exe" ""`},
-	} {
-		if got := commandLine(tt.args); got != tt.want {
-			t.Errorf("of %q it is %s, want %s", tt.args, got, tt.want)
-		}
-	}
-}
-
 // TestExplainedFields says of every field what becomes of it, and nothing of those without a value.
 func TestExplainedFields(t *testing.T) {
 	var fields map[string]json.RawMessage

@@ -84,21 +84,26 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 		launch.Env = append(launch.Env, "TERM=xterm")
 	}
 
+	program := cri.Program{
+		Report: path.Join(engine.WorkDirTarget, reportName),
+		Env:    path.Join(engine.WorkDirTarget, envName),
+		Dir:    inherited.Dir,
+		Args:   inherited.Args,
+		Raw:    inherited.Raw,
+		Memory: k.ask.Memory,
+		Settle: k.ask.Layer != "",
+	}
+	if o := launch.Foresee(program); o.Failed {
+		return notStarted(o)
+	}
+
 	return k.engine.Create(ctx, engine.Container{
-		ID:      k.id,
-		Pod:     k.id,
-		Labels:  map[string]string{label: k.build.Name},
-		ChainID: img.ChainID,
-		Volumes: inherited.Volumes,
-		Args: launch.FirstArguments(cri.Program{
-			Report: path.Join(engine.WorkDirTarget, reportName),
-			Env:    path.Join(engine.WorkDirTarget, envName),
-			Dir:    inherited.Dir,
-			Args:   inherited.Args,
-			Raw:    inherited.Raw,
-			Memory: k.ask.Memory,
-			Settle: k.ask.Layer != "",
-		}),
+		ID:       k.id,
+		Pod:      k.id,
+		Labels:   map[string]string{label: k.build.Name},
+		ChainID:  img.ChainID,
+		Volumes:  inherited.Volumes,
+		Args:     launch.FirstArguments(program),
 		Env:      launch.Env,
 		Dir:      cri.Drive,
 		UID:      uid,

@@ -86,6 +86,12 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 		Resize:   streams.resize,
 	}
 
+	//nolint:revive // containerd's words, which people look for (internal/cri/server/container_execsync.go of v2.4.2)
+	const refused = "failed to exec in container: failed to start exec %q: %w: unknown"
+	if err := refusalOf(c.ID, s.cfg.Launch.foresee(x.Args)); err != nil {
+		return 0, fmt.Errorf(refused, id, err)
+	}
+
 	file := filepath.Join(s.runDir(c), name)
 	defer os.Remove(file)
 	place, err := s.enter(ctx, kind, c)
@@ -104,8 +110,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 	case err != nil:
 		return 0, err
 	case r.failed:
-		//nolint:revive // containerd's words, which people look for (internal/cri/server/container_execsync.go of v2.4.2)
-		return 0, fmt.Errorf("failed to exec in container: failed to start exec %q: %w: unknown", id, r.refusal(c.ID))
+		return 0, fmt.Errorf(refused, id, r.refusal(c.ID))
 	case r.exited:
 		return r.code, nil
 	}

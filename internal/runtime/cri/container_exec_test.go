@@ -81,6 +81,13 @@ func TestExecSync(t *testing.T) {
 			stdout: "ends with 3221225477",
 			exit:   -1073741819,
 		},
+		{
+			name:  "longer-than-windows-takes",
+			id:    id,
+			cmd:   []string{"exit", strings.Repeat("0", 1<<15)},
+			code:  codes.Unknown,
+			words: "The filename or extension is too long. (0xce)",
+		},
 		{name: "in-time", id: id, cmd: []string{"exit", "9"}, timeout: 60, stdout: "ends with 9", exit: 9},
 		{
 			name:    "not-in-time",

@@ -91,6 +91,9 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	if _, err := s.kindOf(c.SandboxID).user(c); err != nil {
 		return false, err
 	}
+	if err := s.foreseen(c); err != nil {
+		return false, err
+	}
 	if err := s.logon(ctx, c); err != nil {
 		return false, err
 	}
@@ -145,6 +148,15 @@ func (s *Server) startContainer(ctx context.Context, c store.Container) (started
 	}
 
 	return true, nil
+}
+
+// foreseen is the error of a container whose program Windows does not start.
+func (s *Server) foreseen(c store.Container) error {
+	sb, err := s.sandboxes.Get(c.SandboxID)
+	if err != nil {
+		return err
+	}
+	return refusalOf(c.ID, s.cfg.Launch.foresee(s.initArgs(sb, c)))
 }
 
 // share records in the pod's network that a container runs, or no longer does.

@@ -58,6 +58,12 @@ func TestStartContainerIsUndone(t *testing.T) {
 			"The user name or password is incorrect. (0x52e)",
 		},
 		{
+			"line",
+			func(c *containerConfig) { c.Args = []string{strings.Repeat("a", 1<<15)} },
+			func(t *testing.T, _ *critest.Node, _ string) { t.Helper() },
+			": The filename or extension is too long. (0xce)",
+		},
+		{
 			"keeper", nil, func(t *testing.T, n *critest.Node, _ string) {
 				t.Helper()
 				n.StopKeeper()

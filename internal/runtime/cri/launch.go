@@ -160,6 +160,14 @@ func (r report) refusal(container string) error {
 	return fmt.Errorf("hcs::System::CreateProcess %s: %s", container, text)
 }
 
+// refusalOf is the refusal of a program that is known not to start; nil: it may.
+func refusalOf(container string, o Outcome) error {
+	if !o.Failed {
+		return nil
+	}
+	return report{code: o.Code, message: fmt.Sprintf("%s (0x%x)", o.Message, o.Code)}.refusal(container)
+}
+
 // maxReport is more than mullion-run.exe writes.
 const maxReport = 64 * 1024
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mullion.dev/mullion/internal/windows/winargs"
 )
 
 // What this server and the Host Compute Service (package hcs) have in common: how a program of a container is started,
@@ -47,6 +49,22 @@ func (l Launch) Arguments(p Program) []string {
 		raw:      raw,
 		args:     args,
 	})
+}
+
+// Foresee says of a program that Windows does not start why so, before anything is made for it: its command line is too
+// long. The line that is counted is the one of mullion-run.exe, which gets the program's with some 200 characters of its
+// own; what is longer arrives cut off, or not at all.
+func (l Launch) Foresee(p Program) Outcome { return l.foresee(l.Arguments(p)) }
+
+func (l Launch) foresee(args []string) Outcome {
+	if at := slices.Index(args, l.Run); l.Run == "" || at < 0 || winargs.Fits(args[at:]) {
+		return Outcome{}
+	}
+	return Outcome{
+		Failed:  true,
+		Code:    winargs.TooLong,
+		Message: winargs.TooLongText,
+	}
 }
 
 // FirstArguments returns the Linux command line of PID 1 of a container, which runs the program.

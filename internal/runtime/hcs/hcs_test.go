@@ -2,6 +2,7 @@ package hcs
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -350,6 +351,8 @@ func TestProgramThatDoesNotStart(t *testing.T) {
 		t.Error("the container of the program is left")
 	}
 
+	long := fmt.Sprintf(`{"CommandLine":"x.exe %s"}`, strings.Repeat("a", 1<<15))
+	h.refused(t, ofWindows(206), "HcsCreateProcess", "c1", long)
 	h.refused(t, LogonFailure, "HcsCreateProcess", "c1", `{"CommandLine":"x","User":"nobody"}`)
 	h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x.exe"}`)
 	h.ok(t, "HcsModifyComputeSystem", "c1", `{"ResourcePath":"Container/Memory/SizeInMB","RequestType":"Update","Settings":128}`)
@@ -357,6 +360,7 @@ func TestProgramThatDoesNotStart(t *testing.T) {
 		t.Errorf("the limit is %d", got)
 	}
 	h.refused(t, NotSupported, "HcsModifyComputeSystem", "c1", `{"ResourcePath":"Container/MappedPipes","Settings":{}}`)
+	h.refused(t, ofWindows(206), "HcsCreateProcess", "c1", long)
 	h.refused(t, NoElement, "HcsOpenProcess", "c1", "99999")
 	h.refused(t, InvalidArg, "HcsOpenProcess", "c1", "-1")
 }

@@ -176,6 +176,21 @@ func (p *start) program() cri.Program {
 	return program
 }
 
+// refusal is the error of a program that did not start, or is known not to; nil: it may.
+func (p *start) refusal(o cri.Outcome) error {
+	if !o.Failed {
+		return nil
+	}
+	line := p.params.CommandLine
+	if len(line) > mostShown {
+		line = line[:mostShown] + "…"
+	}
+	return refuse(ofWindows(o.Code), "start %q: %s", line, o.Message)
+}
+
+// mostShown is how much of a command line an error has, in bytes.
+const mostShown = 1024
+
 // writeEnv writes the environment. The folder is the container's, which may have put something in the file's place.
 func (p *start) writeEnv() error {
 	var env []string
@@ -202,6 +217,9 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 		}
 	}()
 
+	if err := p.refusal(s.cfg.Launch.Foresee(p.program())); err != nil {
+		return err
+	}
 	if err := s.cfg.Engine.MakeWorkDir(c.workDir()); err != nil {
 		return err
 	}
@@ -241,6 +259,9 @@ func (c *computeSystem) startLater(ctx context.Context, p *start) (err error) {
 		}
 	}()
 
+	if err := p.refusal(s.cfg.Launch.Foresee(p.program())); err != nil {
+		return err
+	}
 	if err := p.writeEnv(); err != nil {
 		return err
 	}
@@ -324,8 +345,8 @@ func (c *computeSystem) runs(p *start) error {
 	})
 	p.watchInput()
 	outcome, exit, err := awaitOutcome(p.file("report-"), linuxExit)
-	if err == nil && outcome.Failed {
-		err = refuse(ofWindows(outcome.Code), "start %q: %s", p.params.CommandLine, outcome.Message)
+	if err == nil {
+		err = p.refusal(outcome)
 	}
 	if err != nil {
 		return err
