@@ -41,6 +41,8 @@ type identity interface {
 	ids(c Container) IDRange
 	// owner is the id of the container's user.
 	owner(c Container) uint32
+	// user is as whom a program with an id in the container runs, and which rights it leaves to others' files.
+	user(id uint32) specs.User
 	// capabilities are those of the container's programs.
 	capabilities() *specs.LinuxCapabilities
 }

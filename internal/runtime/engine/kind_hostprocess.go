@@ -94,6 +94,13 @@ func (hostProcess) finish(*Container, *specs.Spec) (runtime string, err error) {
 // owner returns the id that the machine has for the user: the container is in its user namespace.
 func (hostProcess) owner(c Container) uint32 { return c.UID }
 
+// user has the umask of the host's other programs: containers of other ids read and write what a list of Windows lets
+// them. Wine's server makes files, and has it; a Unix socket is made by the program itself.
+func (hostProcess) user(id uint32) specs.User {
+	none := uint32(0)
+	return specs.User{UID: id, GID: id, Umask: &none}
+}
+
 // limit sets none: the user namespace and the network are those of others, too.
 func (hostProcess) limit(context.Context, string, uint32) error { return nil }
 

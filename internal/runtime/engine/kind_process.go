@@ -38,6 +38,8 @@ func (p process) ids(c Container) IDRange {
 
 func (p process) owner(c Container) uint32 { return p.e.runIDs(c).Base + c.UID }
 
+func (process) user(id uint32) specs.User { return specs.User{UID: id, GID: id} }
+
 func (process) capabilities() *specs.LinuxCapabilities { return &specs.LinuxCapabilities{} }
 
 func (p process) rootfs(ctx context.Context, id string, views *containerViews) (*typesapi.Mount, error) {

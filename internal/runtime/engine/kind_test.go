@@ -71,6 +71,12 @@ func TestSpecOfKinds(t *testing.T) {
 			if ids != tc.ids || inUserNamespace != (tc.ids != IDRange{}) || e.owner(c) != tc.owner {
 				t.Errorf("ids %+v, a user namespace %t, owner %d", ids, inUserNamespace, e.owner(c))
 			}
+			later := e.execProcess(e.kindOf(c), ExecSpec{})
+			open := func(u specs.User) bool { return u.Umask != nil && *u.Umask == 0 }
+			if own := tc.name == "host-process"; open(s.Process.User) != own || open(later.User) != own {
+				t.Errorf("the umask of its programs is open: %t, of later ones: %t, want %t", open(s.Process.User),
+					open(later.User), own)
+			}
 			if rights := len(s.Process.Capabilities.Effective) > 0; rights != tc.rights {
 				t.Errorf("capabilities %q", s.Process.Capabilities.Effective)
 			}

@@ -106,7 +106,7 @@ func (e *Engine) spec(c Container, sources, targets []string) *specs.Spec {
 		Root:     &specs.Root{Path: "rootfs"},
 		Process: &specs.Process{
 			Terminal:        c.Terminal,
-			User:            specs.User{UID: c.UID, GID: c.UID},
+			User:            k.user(c.UID),
 			Args:            c.Args,
 			Env:             c.Env,
 			Cwd:             c.Dir,

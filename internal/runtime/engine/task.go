@@ -171,7 +171,7 @@ func (x ExecSpec) over(ended int) {
 func (*Engine) execProcess(k kind, x ExecSpec) *specs.Process {
 	return &specs.Process{
 		Terminal:        x.Terminal,
-		User:            specs.User{UID: x.UID, GID: x.UID},
+		User:            k.user(x.UID),
 		Args:            x.Args,
 		Env:             append(wine.LaterEnv(x.Env), link.ExecMarker+x.ID),
 		Cwd:             x.Dir,
