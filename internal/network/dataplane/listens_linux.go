@@ -13,40 +13,42 @@ import (
 // tcpListens is the state of a socket that listens (TCP_LISTEN, Linux' include/net/tcp_states.h).
 const tcpListens = 10
 
-// Listens reports whether a program of the host listens on a port at an address of the host; not valid: at any.
-func (p *Plane) Listens(protocol netplan.Protocol, at netip.Addr, port uint16) (bool, error) {
-	ask := netlink.SocketDiagTCP
-	if protocol == netplan.UDP {
-		ask = netlink.SocketDiagUDP
-	}
-
-	found := false
-	err := p.host.inHost(func() error {
+// Listening returns what programs of the host listen on: sockets of TCP, and those of UDP that are not connected.
+func (p *Plane) Listening() (all []netplan.Listener, err error) {
+	err = p.host.inHost(func() error {
 		for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
-			all, err := ask(family)
+			streams, err := netlink.SocketDiagTCP(family)
 			if err != nil {
-				return fmt.Errorf("list sockets: %w", err)
+				return fmt.Errorf("list sockets of TCP: %w", err)
 			}
-			for _, s := range all {
-				serves := s.ID.DestinationPort == 0
-				if protocol != netplan.UDP {
-					serves = s.State == tcpListens
+			datagrams, err := netlink.SocketDiagUDP(family)
+			if err != nil {
+				return fmt.Errorf("list sockets of UDP: %w", err)
+			}
+
+			for _, s := range streams {
+				if s.State == tcpListens {
+					all = append(all, listener(netplan.TCP, s))
 				}
-				found = found || (serves && s.ID.SourcePort == port && meets(s, at))
+			}
+			for _, s := range datagrams {
+				if s.ID.DestinationPort == 0 {
+					all = append(all, listener(netplan.UDP, s))
+				}
 			}
 		}
 
 		return nil
 	})
 
-	return found, err
+	return all, err
 }
 
-// meets reports whether what comes to an address, if it is valid, comes to a socket.
-func meets(s *netlink.Socket, at netip.Addr) bool {
-	own, ok := netip.AddrFromSlice(s.ID.Source)
-	if !at.IsValid() || !ok || own.IsUnspecified() {
-		return true
+func listener(protocol netplan.Protocol, s *netlink.Socket) netplan.Listener {
+	at, _ := netip.AddrFromSlice(s.ID.Source) // of the family, which has one
+	return netplan.Listener{
+		Protocol: protocol,
+		Addr:     at.Unmap(),
+		Port:     s.ID.SourcePort,
 	}
-	return own.Unmap() == at.Unmap()
 }

@@ -66,29 +66,51 @@ func (m *Model) checkPolicies(n *network, e *endpoint) error {
 		return nil
 	}
 
-	for _, f := range e.fronts() {
-		if err := m.nobodyListens(f, e.ID); err != nil {
-			return err
+	return m.nobodyListens(e)
+}
+
+// nobodyListens refuses port mappings at which a program of the host listens, unless the endpoint has them already. A
+// nat network maps a port at every address of the host, the loopback too: from then on a container answered in the
+// program's place. Windows' words are those of moby/moby#21558.
+func (m *Model) nobodyListens(e *endpoint) error {
+	fresh := slices.DeleteFunc(e.fronts(), func(f front) bool { return m.fronts[f] == e.ID })
+	if len(fresh) == 0 {
+		return nil
+	}
+
+	all, err := m.listeners()
+	if err != nil {
+		return err
+	}
+	for _, f := range fresh {
+		if all.on(f) {
+			return wire.Errorf(wire.ESharingViolation, "protocol %d port %d: a program of the host has it", f.protocol, f.port)
 		}
 	}
+
 	return nil
 }
 
-// nobodyListens refuses a port at which a program of the host listens, unless the endpoint has it already. A nat network
-// maps it at every address of the host, the loopback too: from then on a container answered in the program's place.
-// Windows' words are those of moby/moby#21558.
-func (m *Model) nobodyListens(f front, owner string) error {
-	if m.cfg.Listens == nil || m.fronts[f] == owner {
-		return nil
+// listeners are what programs of the host listen on.
+type listeners []netplan.Listener
+
+func (m *Model) listeners() (listeners, error) {
+	if m.cfg.Listening == nil {
+		return nil, nil
 	}
-	taken, err := m.cfg.Listens(netplan.Protocol(f.protocol), f.addr, f.port)
+	all, err := m.cfg.Listening()
 	if err != nil {
-		return wire.Errorf(wire.EFail, "protocol %d port %d: %v", f.protocol, f.port, err)
+		return nil, wire.Errorf(wire.EFail, "%v", err)
 	}
-	if taken {
-		return wire.Errorf(wire.ESharingViolation, "protocol %d port %d: a program of the host has it", f.protocol, f.port)
-	}
-	return nil
+	return all, nil
+}
+
+// on reports whether one has what comes to a front.
+func (l listeners) on(f front) bool {
+	return slices.ContainsFunc(l, func(one netplan.Listener) bool {
+		same := uint32(one.Protocol) == f.protocol && one.Port == f.port
+		return same && (!f.addr.IsValid() || one.Addr.IsUnspecified() || one.Addr == f.addr)
+	})
 }
 
 // placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint keeps whatever address

@@ -37,9 +37,9 @@ type Config struct {
 	// OwnPorts are the TCP ports of programs of the host that others have to reach: the kubelet's, for the control
 	// plane. No load balancer and no port mapping takes what comes to them at the host's own addresses.
 	OwnPorts []uint16
-	// Listens reports whether a program of the host listens on a port at an address of the host (not valid: at any);
-	// none does when nil. A nat network maps no such port, as on Windows.
-	Listens func(protocol netplan.Protocol, at netip.Addr, port uint16) (bool, error)
+	// Listening returns what programs of the host listen on; none do when nil. A nat network maps no such port, as on
+	// Windows.
+	Listening func() ([]netplan.Listener, error)
 	// NewID makes a GUID; random ones when nil.
 	NewID func() string
 }

@@ -72,12 +72,13 @@ func TestNoPortToPick(t *testing.T) {
 // TestListenedPorts: a nat network does not map a port at which a program of the host listens, and picks none such. An
 // endpoint that has a port keeps it, whoever listens afterwards.
 func TestListenedPorts(t *testing.T) {
-	loopback := netip.MustParseAddr("127.0.0.1")
-	listening := map[uint16]bool{2375: true, 61000: true}
-	config := newest()
-	config.Listens = func(protocol netplan.Protocol, at netip.Addr, port uint16) (bool, error) {
-		return protocol == netplan.TCP && listening[port] && (!at.IsValid() || at == loopback), nil
+	every, loopback := netip.IPv4Unspecified(), netip.MustParseAddr("127.0.0.1")
+	listening := []netplan.Listener{
+		{Protocol: netplan.TCP, Addr: loopback, Port: 2375},
+		{Protocol: netplan.TCP, Addr: every, Port: 61000},
 	}
+	config := newest()
+	config.Listening = func() ([]netplan.Listener, error) { return listening, nil }
 
 	h := host{Model: hns.New(config)}
 	nat := h.ok(t, "HcnCreateNetwork", "", strings.Replace(network("n", "10.1.0.0/24", "10.1.0.1"), "L2Bridge", "NAT", 1)).Object
@@ -90,9 +91,10 @@ func TestListenedPorts(t *testing.T) {
 	h.fails(t, wire.ESharingViolation, "HcnCreateEndpoint", nat, mapping(6, 2375, `,"VIP":"127.0.0.1"`))
 	h.ok(t, "HcnCreateEndpoint", nat, mapping(17, 2375, ""))
 	h.ok(t, "HcnCreateEndpoint", nat, mapping(6, 2375, `,"VIP":"10.9.9.9"`))
+	h.fails(t, wire.ESharingViolation, "HcnCreateEndpoint", nat, mapping(6, 61000, `,"VIP":"10.9.9.9"`))
 
 	made := h.ok(t, "HcnCreateEndpoint", nat, mapping(6, 8080, "")).Object
-	listening[8080] = true
+	listening = append(listening, netplan.Listener{Protocol: netplan.TCP, Addr: every, Port: 8080})
 	h.ok(t, "HcnModifyEndpoint", made, `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[
 		{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8081}}]}}`)
 	h.fails(t, wire.ESharingViolation, "HcnModifyEndpoint", made, `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[

@@ -227,10 +227,14 @@ func (m *Model) pickPort(e *endpoint, s wire.PortMappingSetting) (uint16, error)
 		return 0, wire.Errorf(wire.InvalidPolicy, "PortMapping of protocol %d, to port %d", s.Protocol, s.InternalPort)
 	}
 
+	taken, err := m.listeners()
+	if err != nil {
+		return 0, err
+	}
 	const all = math.MaxUint16 + 1 - leastPort
 	for i := range all {
 		at[0].port = uint16(leastPort + (firstPort-leastPort+i)%all)
-		if !slices.Contains(own, at[0]) && m.free(at, e.ID) == nil && m.nobodyListens(at[0], e.ID) == nil {
+		if !slices.Contains(own, at[0]) && m.free(at, e.ID) == nil && !taken.on(at[0]) {
 			return at[0].port, nil
 		}
 	}

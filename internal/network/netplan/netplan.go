@@ -205,6 +205,13 @@ type LoadBalancer struct {
 	Bridge string `json:"bridge,omitempty"`
 }
 
+// Listener is what a program of the host listens on. Addr is unspecified for every address of the host.
+type Listener struct {
+	Protocol Protocol
+	Addr     netip.Addr
+	Port     uint16
+}
+
 // HeldPorts are ports of the host, First to Last, that nobody else may bind.
 type HeldPorts struct {
 	First, Last uint16

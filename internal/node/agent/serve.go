@@ -225,7 +225,7 @@ func (a *agent) openHNS(ctx context.Context) (*hnsserver.Service, error) {
 			Adapters:  []string{adapter},
 			Addresses: []netip.Addr{a.config.Address},
 			OwnPorts:  []uint16{nodeconfig.KubeletPort},
-			Listens:   plane.Listens,
+			Listening: plane.Listening,
 			Profile:   hns.Profile(a.config.Network.Profile),
 
 			NameServers: nameServers,
