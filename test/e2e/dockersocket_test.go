@@ -308,6 +308,11 @@ func (d dockerUp) ports(t *testing.T) {
 		return nil
 	})
 
+	// A container does not answer in the place of the engine itself.
+	taken := "The process cannot access the file because it is being used by another process."
+	d.run(t, "", 125, taken, "run", "-d", "--name", "engine", "-p", "2375:80", dockerImage, "cmd", "/c", waits)
+	d.run(t, "", 0, "", "rm", "-f", "engine")
+
 	// One that another program has is told of.
 	l, err := net.Listen("tcp", "127.0.0.1:38082")
 	if err != nil {

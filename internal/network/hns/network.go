@@ -31,8 +31,8 @@ func (m *Model) createNetwork(id string, r Request) (string, error) {
 		return "", wire.Errorf(wire.NetworkAlreadyExists, "name %.64q", n.Name)
 	}
 
-	if n.Type == wire.NetworkNAT && namesNoSubnet(n.Ipams) {
-		if err := m.giveSubnet(&n); err != nil {
+	if namesNoSubnet(n.Ipams) {
+		if err := m.leftToHNS(&n); err != nil {
 			return "", err
 		}
 	}
@@ -301,6 +301,22 @@ func namesNoSubnet(ipams []wire.Ipam) bool {
 		}
 	}
 	return true
+}
+
+// leftToHNS chooses the subnet of a network that names none. Only those of the type nat get one: a transparent network
+// has none, and others need one.
+func (m *Model) leftToHNS(n *network) error {
+	if n.Type == wire.NetworkNAT {
+		return m.giveSubnet(n)
+	}
+
+	n.Ipams = slices.Clone(n.Ipams)
+	for i := range n.Ipams {
+		n.Ipams[i].Subnets = slices.DeleteFunc(slices.Clone(n.Ipams[i].Subnets), func(s wire.Subnet) bool {
+			return s.IpAddressPrefix == anySubnet
+		})
+	}
+	return nil
 }
 
 // giveSubnet chooses the subnet of a NAT network that names none: the first /20 of 172.16.0.0/12 that is free.

@@ -292,6 +292,16 @@ func TestVersion1Docker(t *testing.T) {
 		}
 	}
 
+	if msg := h.v1(t, "POST", "/networks/", `{"Name":"b","Type":"l2bridge","Subnets":[{"AddressPrefix":"0.0.0.0/0"}]}`,
+		nil); !strings.Contains(msg, "needs a subnet") {
+		t.Errorf("a bridge that leaves its subnet to HNS is refused with %q", msg)
+	}
+	var outside wire.V1Network
+	body = `{"Name":"t","Type":"transparent","Subnets":[{"AddressPrefix":"0.0.0.0/0"}]}`
+	if msg := h.v1(t, "POST", "/networks/", body, &outside); msg != "" || len(outside.Subnets) > 0 {
+		t.Errorf("a transparent network without a subnet: %q, %+v", msg, outside.Subnets)
+	}
+
 	server = server.Next() // the host's are others by the time that an endpoint is made
 	for servers, want := range map[string]string{
 		"":                                     "172.16.0.1,192.0.2.53",
