@@ -20,13 +20,27 @@ import (
 // oldVersion is the Kubernetes of which the documents about Windows nodes speak.
 const oldVersion = "v1.20.15"
 
-// oldCluster has nodes of the build that those documents ask for, and one of a build that has version 1 of HNS alone.
+// oldCluster has nodes of the build that those documents ask for, and one of a build that has version 1 of HNS alone. The
+// first has the flags of the documents' kubelet, but for --allow-privileged, which is gone since 1.15, and those that
+// Mullion sets.
+// https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/intro-windows-in-kubernetes/#troubleshooting
 const oldCluster = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-old
 kubernetesVersion: "1.20"
 nodes:
 - windowsVersion: ltsc2019
+  kubeletExtraArgs:
+  - {name: v, value: "6"}
+  - {name: pod-infra-container-image, value: kubeletwin/pause}
+  - {name: enable-debugging-handlers, value: "true"}
+  - {name: hairpin-mode, value: promiscuous-bridge}
+  - {name: image-pull-progress-deadline, value: 20m}
+  - {name: enforce-node-allocatable, value: ""}
+  - {name: network-plugin, value: cni}
+  - {name: cni-bin-dir, value: 'c:\k\cni'}
+  - {name: cni-conf-dir, value: 'c:\k\cni\config'}
+  - {name: feature-gates, value: HyperVContainer=true}
 - windowsVersion: ltsc2019
 - windowsVersion: "1709"
   taint: true
