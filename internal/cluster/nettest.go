@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/base/cleanup"
 	"mullion.dev/mullion/internal/base/interrupt"
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
 	"mullion.dev/mullion/internal/network/nettest"
@@ -27,11 +28,24 @@ import (
 // outsideName is no DNS label, so no node has it.
 const outsideName = "net.test"
 
+// takesTestServices returns an error where a cluster of that version refuses the test's Services, or does not do with
+// them what the test expects.
+func takesTestServices(kubernetes string) error {
+	if version.MinorOf(kubernetes) >= version.MixedProtocols {
+		return nil
+	}
+	return fmt.Errorf("test the network of a cluster of Kubernetes %s: the test's Services (of type LoadBalancer for TCP "+
+		"and UDP, with an internal traffic policy) are for 1.%d and later", kubernetes, version.MixedProtocols)
+}
+
 // NetTest runs the network tests on the cluster that is up. Step and Done of cfg are the caller's; the rest is filled
 // in. It puts a place outside of the cluster on the underlay, and removes it again.
 func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (report nettest.Report, err error) {
 	c, err := paths.LoadSpec()
 	if err != nil {
+		return report, err
+	}
+	if err := takesTestServices(c.KubernetesVersion); err != nil {
 		return report, err
 	}
 	p, err := NewPlan(c, paths)

@@ -82,6 +82,13 @@ func TestResolveVersions(t *testing.T) {
 		t.Errorf("a cluster of the version that Mullion comes with lacks %q", notes)
 	}
 
+	if err := takesTestServices(old.KubernetesVersion); err == nil || !strings.Contains(err.Error(), "v1.20.15") {
+		t.Errorf("the network test in a cluster of 1.20: %v", err)
+	}
+	if err := errors.Join(takesTestServices(""), takesTestServices("v1.33.0")); err != nil {
+		t.Errorf("the network test in a cluster of today: %v", err)
+	}
+
 	joined := described("", "1.99")
 	joined.Join = &spec.Join{}
 	if _, err := ResolveVersions(joined, bin); err != nil {

@@ -28,6 +28,9 @@ const (
 	TaintsInFile Minor = 23
 	// SecureOnly: controller-manager and scheduler before it serve a port without TLS too, unless told otherwise.
 	SecureOnly Minor = 24
+	// MixedProtocols are Services of type LoadBalancer with ports of several protocols, and an internal traffic policy:
+	// https://kubernetes.io/docs/concepts/services-networking/service/#load-balancers-with-mixed-protocol-types
+	MixedProtocols Minor = 24
 	// LinuxRuntime is the oldest whose kubelet runs with the containerd of Linux nodes:
 	// https://containerd.io/releases/#kubernetes-support
 	LinuxRuntime Minor = 26
