@@ -66,7 +66,7 @@ func differ(path string, have, want any) []string {
 	if reflect.DeepEqual(have, want) {
 		return nil
 	}
-	if part, _, _ := strings.Cut(path, "."); part == "proxy" || part == "join" {
+	if part, _, _ := strings.Cut(path, "."); slices.Contains([]string{"proxy", "join", "registries"}, part) {
 		return []string{path + " differs"} // its value may hold a password
 	}
 	return []string{fmt.Sprintf("%s is %s, and now %s", path, brief(have), brief(want))}

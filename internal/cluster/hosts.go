@@ -150,6 +150,9 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 		Policies:            n.Policies() && !c.Spec.Foreign() && !node.Bare,
 	}
 
+	if c.Spec.Registries != nil {
+		config.Registries = *c.Spec.Registries
+	}
 	if sign := c.access.firstCertificate; sign != nil {
 		config.FirstCertificate = func() ([]byte, error) { return sign(node.Name) }
 	}

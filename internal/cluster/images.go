@@ -7,7 +7,9 @@ import (
 	"github.com/containerd/containerd/v2/client"
 
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/registries"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -35,6 +37,9 @@ func Images(paths layout.Paths, node string) (store *image.Store, closeStore fun
 			return nil, nil, err
 		}
 		cfg.OSVersion = build.Version.String()
+		if c.Registries != nil {
+			cfg.Registries = registries.ForWindows(agentconfig.RegistriesDir(paths.Node(node)), registries.Auths(*c.Registries))
+		}
 	}
 
 	conn, err := client.New(paths.ContainerdSocket(), client.WithDefaultNamespace(layout.EngineNamespace))

@@ -150,6 +150,10 @@ func Shown(c spec.Cluster) spec.Cluster {
 		without := c.Proxy.WithoutUsers()
 		c.Proxy = &without
 	}
+	if c.Registries != nil {
+		without := c.Registries.WithoutPasswords()
+		c.Registries = &without
+	}
 	return c
 }
 

@@ -78,9 +78,9 @@ func read(c *corev1.ConfigMap) (Machine, bool) {
 }
 
 // Published returns the text of the ConfigMap with the specification, without what is a machine's own: its nodes, and
-// its proxy, which may have a password.
+// its proxy and registries, which may have passwords.
 func Published(c spec.Cluster) (string, error) {
-	c.Nodes, c.Proxy = nil, nil
+	c.Nodes, c.Proxy, c.Registries = nil, nil, nil
 	text, err := json.Marshal(c)
 	return string(text), err
 }

@@ -129,6 +129,7 @@ func (v *validator) cluster(c Cluster) {
 
 	v.proxy(c.Proxy)
 	v.registry(c)
+	v.registries(c.Registries)
 	if c.Foreign() {
 		v.foreignSubnets(c.withDefaults().Networking)
 	} else {

@@ -34,6 +34,8 @@ type Cluster struct {
 	Proxy *Proxy `yaml:"proxy,omitempty" json:"proxy,omitempty"`
 	// Registry is a registry of images beside the cluster, nil for none.
 	Registry *Registry `yaml:"registry,omitempty" json:"registry,omitempty"`
+	// Registries says how nodes reach registries; nil says nothing.
+	Registries *Registries `yaml:"registries,omitempty" json:"registries,omitempty"`
 	// Domains are those whose accounts the pods of the Windows nodes can be.
 	Domains []Domain `yaml:"domains,omitempty" json:"domains,omitempty"`
 	Nodes   []Node   `yaml:"nodes" json:"nodes"`

@@ -30,6 +30,7 @@ import (
 	"mullion.dev/mullion/internal/node/agent/admin"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/nodeconfig"
+	"mullion.dev/mullion/internal/node/registries"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/cri"
@@ -455,5 +456,6 @@ func (a *agent) openImages() (*image.Store, error) {
 		OSVersion:   a.build.Version.String(),
 		Handlers:    image.DefaultHandlers(),
 		SystemFiles: wine.Drive(a.system.Base()),
+		Registries:  registries.ForWindows(agentconfig.RegistriesDir(a.config.StateDir), a.config.RegistryAuths),
 	})
 }

@@ -69,6 +69,8 @@ type Config struct {
 	KubeletExtraArgs, KubeProxyExtraArgs []spec.Arg
 	// PullEnviron are variables (NAME=value) for what pulls images: those of an HTTP proxy.
 	PullEnviron []string
+	// Registries says how registries are reached.
+	Registries spec.Registries
 	// Bare leaves the host without kubelet and kube-proxy: a person prepares it.
 	Bare bool
 	// NoProxy leaves the node without kube-proxy, which others install then.

@@ -2,10 +2,14 @@ package linuxnode
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/network/dataplane"
+	"mullion.dev/mullion/internal/node/registries"
 )
 
 // uplinkMTU is the MTU of the node's interface on the underlay, a veth pair, unless the configuration names another.
@@ -48,8 +52,8 @@ oom_score = -999
   sandbox = %q
 
 [plugins.'io.containerd.cri.v1.images'.registry]
-  config_path = "/etc/containerd/certs.d"
-
+  config_path = %q
+%s
 [plugins.'io.containerd.cri.v1.runtime']
   netns_mounts_under_state_dir = true
   restrict_oom_score_adj = true
@@ -60,8 +64,34 @@ oom_score = -999
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   conf_dir = %q
 %s  use_internal_loopback = true
-`, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, baseSpec,
-		cniConfDir, c.cniTOML())
+`, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, registriesDir,
+		c.authTOML(), baseSpec, cniConfDir, c.cniTOML())
+}
+
+// registriesDir is where the node's containerd looks for how it reaches registries.
+const registriesDir = "/etc/containerd/certs.d"
+
+// authTOML says the credentials of registries for pods that bring none. containerd has them in its configuration alone,
+// beside config_path too, and calls this way of it deprecated.
+func (c Config) authTOML() string {
+	var b strings.Builder
+	all := registries.Auths(c.Registries)
+	for _, host := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "\n[plugins.'io.containerd.cri.v1.images'.registry.configs.%q.auth]\n", host)
+		auth := all[host]
+		for _, v := range []struct{ key, value string }{
+			{"username", auth.Username},
+			{"password", auth.Password},
+			{"auth", auth.Auth},
+			{"identitytoken", auth.IdentityToken},
+		} {
+			if v.value != "" {
+				text, _ := json.Marshal(v.value) // a string has no error, and TOML's escapes are JSON's
+				fmt.Fprintf(&b, "  %s = %s\n", v.key, text)
+			}
+		}
+	}
+	return b.String()
 }
 
 // cniTOML says where the CNI plugins are and which template containerd makes their configuration from. With NoCNI there

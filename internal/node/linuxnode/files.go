@@ -3,6 +3,8 @@ package linuxnode
 import (
 	"context"
 	"fmt"
+
+	"mullion.dev/mullion/internal/node/registries"
 )
 
 // etcFiles returns what the host has in its /etc.
@@ -36,6 +38,16 @@ func (c Config) writeHost(ctx context.Context) error {
 	}
 	if err := node.WriteFile(containerdConfig, []byte(c.ContainerdTOML()), 0o600); err != nil {
 		return err
+	}
+
+	files, err := registries.Files(c.Registries)
+	if err != nil {
+		return err
+	}
+	for name, data := range files {
+		if err := node.WriteFile(registriesDir+"/"+name, data, 0o644); err != nil {
+			return err
+		}
 	}
 
 	spec, err := containerSpec(ctx)

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"os/exec"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/node/registries"
 	"mullion.dev/mullion/internal/node/winhost"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
@@ -111,7 +114,7 @@ func (c Config) agentUnit() component.Component {
 		Netns:  c.Netns,
 		Cgroup: c.AgentsCgroup,
 		Ready:  connects(dial),
-	}, func() error { return c.agent().Save(config) })
+	}, func() error { return errors.Join(c.writeRegistries(), c.agent().Save(config)) })
 
 	if !c.Bare { // a kubelet has to tell the runtime of the node's range of pod addresses first
 		p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
@@ -156,7 +159,32 @@ func (c Config) agent() agentconfig.Config {
 		Memory:       c.Memory,
 		Domains:      c.Domains,
 		LogLevelFile: c.LogLevelFile,
+
+		RegistryAuths: registries.Auths(c.Registries),
 	}
+}
+
+// writeRegistries writes how registries are reached, in the place of what an earlier start has written.
+func (c Config) writeRegistries() error {
+	files, err := registries.Files(c.Registries)
+	if err != nil {
+		return err
+	}
+	dir := agentconfig.RegistriesDir(c.Dir)
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+
+	for name, data := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return err
+		}
+		if err := atomicfile.Write(file, data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func loopback(port uint16) netip.AddrPort {

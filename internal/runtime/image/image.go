@@ -85,12 +85,17 @@ type Registries struct {
 	// (https://github.com/containerd/containerd/blob/v2.4.2/docs/hosts.md), searched in order. Nil: the machine's own,
 	// /etc/containerd/certs.d and /etc/docker/certs.d.
 	HostDirs []string
+	// Auths are credentials for requests that bring none, by the host that is spoken to.
+	Auths map[string]Auth
 	// Headers are sent with every request.
 	Headers http.Header
 	// BaseSilence is how long a registry may say nothing of one of Windows' base images before an image without files
 	// stands in for it; 0: 10 seconds.
 	BaseSilence time.Duration
 }
+
+// MachineDirs returns the machine's own folders of how registries are reached.
+func MachineDirs() []string { return []string{"/etc/containerd/certs.d", "/etc/docker/certs.d"} }
 
 func (r Registries) silence() time.Duration { return cmp.Or(r.BaseSilence, 10*time.Second) }
 
@@ -127,7 +132,7 @@ func New(c *client.Client, namespace string, cfg Config) (*Store, error) {
 		cfg.Snapshotter = "overlayfs"
 	}
 	if cfg.Registries.HostDirs == nil {
-		cfg.Registries.HostDirs = []string{"/etc/containerd/certs.d", "/etc/docker/certs.d"}
+		cfg.Registries.HostDirs = MachineDirs()
 	}
 
 	if cfg.OSVersion != "" {

@@ -73,7 +73,7 @@ func (a *Auth) credentials(host string) (user, secret string, err error) {
 // with a port HTTPS without verification and then HTTP.
 func (r Registries) resolver(ctx context.Context, auth *Auth) remotes.Resolver {
 	opts := dockerconfig.HostOptions{
-		Credentials:    auth.credentials,
+		Credentials:    r.credentials(auth),
 		AuthorizerOpts: []docker.AuthorizerOpt{docker.WithAuthHeader(r.Headers)},
 	}
 	if len(r.HostDirs) > 0 {
@@ -83,6 +83,16 @@ func (r Registries) resolver(ctx context.Context, auth *Auth) remotes.Resolver {
 		Headers: r.Headers,
 		Hosts:   dockerconfig.ConfigureHosts(ctx, opts),
 	})
+}
+
+// credentials answers for a request that brings auth, or nil.
+func (r Registries) credentials(auth *Auth) func(host string) (user, secret string, err error) {
+	return func(host string) (string, string, error) {
+		if own, ok := r.Auths[host]; ok && auth == nil {
+			return own.credentials(host)
+		}
+		return auth.credentials(host)
+	}
 }
 
 func (r Registries) hostDir(host string) (string, error) {

@@ -61,12 +61,17 @@ type Config struct {
 	Memory int64 `json:"memory,omitempty"`
 	// Domains are those for whose accounts the machine has keys.
 	Domains []spec.Domain `json:"domains,omitempty"`
+	// RegistryAuths are credentials of registries for pods that bring none, by the host that is spoken to.
+	RegistryAuths map[string]spec.RegistryAuth `json:"registryAuths,omitempty"`
 	// LogLevelFile holds how much the agent logs while nobody holds its log at a lower level, for logging.Load.
 	LogLevelFile string `json:"logLevelFile,omitempty"`
 }
 
 // CRIStateDir returns the folder of what the CRI server remembers, in a host's folder of state.
 func CRIStateDir(stateDir string) string { return filepath.Join(stateDir, "cri") }
+
+// RegistriesDir returns the folder, in a host's folder of state, that says how registries are reached: HOST/hosts.toml.
+func RegistriesDir(stateDir string) string { return filepath.Join(stateDir, "registries") }
 
 // CRIRunDir returns the CRI server's folder in the RunDir.
 func CRIRunDir(runDir string) string { return filepath.Join(runDir, "cri") }
