@@ -59,6 +59,8 @@ func SupportRows() []support.Row {
 			"node plugins as HostProcess pods, or as ordinary pods with the pipes of csi-proxy (the table of the Windows host; examples/csi-proxy deploys it): the kubelet finds their Unix sockets, registers and calls them; volumes that they publish by a link on C: are mounted, SMB shares among them. An ordinary container cannot write to the kubelet's own folders: it mounts folders below plugins and plugins_registry that the kubelet makes (DirectoryOrCreate). Volumes on a node's data disks (mullion node disk) are mounted too, with their size; no controller attaches those. Upstream's external-provisioner, -attacher, -resizer and -snapshotter (make csi) make, attach, grow, snapshot, clone and remove volumes of both systems' nodes with a driver of the tests, of folders of nodes and of folders of a share; published drivers have not been run, and no driver is part of a cluster"),
 		row("resource metrics API", support.Supported, "tasks/debug/debug-cluster/resource-metrics-pipeline/",
 			"upstream's metrics-server, beside the control plane: kubectl top and HorizontalPodAutoscalers by CPU and memory, for pods of both systems"),
+		row("registry of images beside the cluster (KEP-1755)", support.Partly, "concepts/containers/images/",
+			"mullion up --registry, or registry in cluster.yaml: upstream's distribution (make registry), at localhost:5001 of the machine and of each node, without a password and without garbage collection; pods do not reach it, nor nodes of other machines, so that a cluster of several machines cannot have it"),
 		row("custom and external metrics", support.Not,
 			"tasks/run-application/horizontal-pod-autoscale/#support-for-metrics-apis",
 			"no adapter is part of a cluster"),

@@ -13,7 +13,8 @@ import (
 )
 
 // Registries says how the nodes reach registries of images: in whose place others are asked, and with what credentials
-// and certificates. The fields are those of k3s' and k3d's registries.yaml (https://docs.k3s.io/installation/private-registry).
+// and certificates. The fields are those of k3s' and k3d's registries.yaml
+// (https://docs.k3s.io/installation/private-registry), in the spelling of cluster.yaml.
 type Registries struct {
 	// Mirrors are the registries that are asked in a registry's place, by its host ("docker.io"); "*" is any other.
 	Mirrors map[string]Mirror `yaml:"mirrors,omitempty" json:"mirrors,omitempty"`
@@ -123,10 +124,10 @@ func notEndpoint(endpoint string) string {
 		return "it is not a URL"
 	case u.User != nil:
 		return "it has a name or a password: they go into configs, auth"
-	case (u.Scheme != "https" && u.Scheme != "http") || !registryHost.MatchString(u.Host) || u.RawQuery != "" || u.Fragment != "":
+	case u.Scheme != "https" && u.Scheme != "http", !registryHost.MatchString(u.Host), u.RawQuery != "", u.Fragment != "":
 		return fmt.Sprintf("%q is not a URL such as https://mirror.example:5000", endpoint)
 	case loopback(u.Hostname()):
-		return fmt.Sprintf("%s is each node's own loopback address: name the mirror by an address that nodes reach", u.Hostname())
+		return u.Hostname() + " is each node's own loopback address: name the mirror by an address that nodes reach"
 	case strings.ContainsAny(u.Path, "\"\\\n\r"):
 		return "its path has a character that no registry's has"
 	}

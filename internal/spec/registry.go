@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// RegistryPort is the port of a cluster's registry where none is named, that of kind's and k3d's examples: 5000 is taken
-// on some systems.
+// RegistryPort is the port of a cluster's registry where none is named, that of kind's examples: 5000 is taken on some
+// systems.
 const RegistryPort = 5001
 
 // Registry is a registry of images beside the cluster. The machine and each of its nodes reach it at its port of their

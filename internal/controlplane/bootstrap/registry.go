@@ -15,8 +15,8 @@ import (
 const registryConfigMap = "local-registry-hosting"
 
 // RegistryHost publishes the registry at host ("localhost:5001") in the way of KEP-1755. The host is the same for who
-// pushes on the machine and for the nodes' container runtimes. Pods have no way to it, so hostFromClusterNetwork is left
-// out.
+// pushes on the machine and for the nodes' container runtimes. Pods have no way to it, so hostFromClusterNetwork is
+// left out.
 func RegistryHost(ctx context.Context, client kubeclient.Interface, host string) error {
 	object := &corev1.ConfigMap{
 		ObjectMeta: named(registryConfigMap, metav1.NamespacePublic),

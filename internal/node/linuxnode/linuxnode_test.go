@@ -13,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/spec"
 )
 
 func sample(t *testing.T) Config {
@@ -134,5 +135,33 @@ func TestValidate(t *testing.T) {
 	c.RunDir = "/run/" + strings.Repeat("x", 100)
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "107 are possible") {
 		t.Errorf("err = %v, want one about the socket's path", err)
+	}
+}
+
+// TestRegistryCredentials: credentials of registries stand in containerd's configuration, a quoted one as TOML wants it,
+// under the host that is spoken to.
+func TestRegistryCredentials(t *testing.T) {
+	c := Config{}
+	c.Registries = spec.Registries{Configs: map[string]spec.RegistryConfig{
+		"registry.example:5000": {Auth: spec.RegistryAuth{Username: "me", Password: "a \"quoted\"\n\\ ü"}},
+		"docker.io":             {Auth: spec.RegistryAuth{IdentityToken: "token"}},
+		"plain.example":         {TLS: spec.RegistryTLS{InsecureSkipVerify: true}},
+	}}
+
+	const want = `
+[plugins.'io.containerd.cri.v1.images'.registry]
+  config_path = "/etc/containerd/certs.d"
+
+[plugins.'io.containerd.cri.v1.images'.registry.configs."registry-1.docker.io".auth]
+  identitytoken = "token"
+
+[plugins.'io.containerd.cri.v1.images'.registry.configs."registry.example:5000".auth]
+  username = "me"
+  password = "a \"quoted\"\n\\ ü"
+
+[plugins.'io.containerd.cri.v1.runtime']
+`
+	if got := c.ContainerdTOML(); !strings.Contains(got, want) {
+		t.Errorf("containerd is told\n%s", got)
 	}
 }

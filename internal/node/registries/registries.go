@@ -1,5 +1,5 @@
-// Package registries owns what the nodes' container runtimes are told of how registries of images are reached: the files
-// of containerd's config_path, and credentials. It does not know where a node keeps them.
+// Package registries owns what the nodes' container runtimes are told of how registries of images are reached: the
+// files of containerd's config_path, and credentials. It does not know where a node keeps them.
 package registries
 
 import (
@@ -16,8 +16,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// The names that containerd gives to what is said of every host, and to Docker's own registry, which images do not name:
-// https://github.com/containerd/containerd/blob/v2.4.2/docs/hosts.md
+// The names that containerd gives to what is said of every host, and to Docker's own registry, which images do not
+// name: https://github.com/containerd/containerd/blob/v2.4.2/docs/hosts.md
 const (
 	anyHost     = "_default"
 	dockerHost  = "docker.io"

@@ -1,0 +1,221 @@
+//go:build cluster
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/base/testrun"
+)
+
+const (
+	// registryYAML is a small cluster that gets its registry later.
+	registryYAML = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-registry
+networking: {underlaySubnet: 10.189.0.0/24, podSubnet: 10.189.128.0/17, serviceSubnet: 10.189.64.0/18}
+nodes: [{os: linux}, {windowsVersion: ltsc2022}]
+`
+	registryPort = "5017"
+	registryHost = "localhost:" + registryPort
+)
+
+// TestFieldRegistry: a cluster that is up gets a registry; nodes of both systems pull from it what was pushed on the
+// machine, by root and by a user without rights. It listens on loopback alone, comes back after kill -9 of each of its
+// parts with all images, stays over a stop, and is gone after a down. What other registries answer is said.
+func TestFieldRegistry(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+
+	f := newFixture(t)
+	f.needsRegistry(t, registryPort)
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, f)
+		}
+	})
+	f.bringUp(t, registryYAML)
+	f.image(t)
+
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := fmt.Sprintf("--registry=localhost:%d", busy.Addr().(*net.TCPAddr).Port)
+	if out, err := f.mullion(t.Context(), t, "up", taken); exitCode(err) != 4 || !strings.Contains(out, "choose another port") {
+		t.Errorf("a port that is taken: %v\n%s", err, out)
+	}
+	busy.Close()
+
+	if out := f.must(t, "up", "--registry="+registryPort); !strings.Contains(out, registryHost) {
+		t.Errorf("up does not say where the registry is:\n%s", out)
+	}
+	note := f.must(t, "kubectl", "-n", "kube-public", "get", "configmap", "local-registry-hosting", "-o", "yaml")
+	if !strings.Contains(note, "localRegistryHosting.v1") || !strings.Contains(note, `host: "`+registryHost+`"`) {
+		t.Errorf("tools are told\n%s", note)
+	}
+
+	windows, linux, _ := f.programs()
+	f.must(t, "image", "build", windows, "-f", "tool/image.yaml", "-t", registryHost+"/win:v1", "--push")
+	f.pushUnprivileged(t, linux, registryHost+"/linux:v1")
+	f.pulled(t, "win", "windows")
+	f.pulled(t, "linux", "linux")
+
+	t.Run("loopback", f.registryLoopback)
+	t.Run("killed", f.registryKilled)
+	t.Run("answers", f.registryAnswers)
+}
+
+// pushUnprivileged builds and pushes an image of a Linux program as a user without rights.
+func (f fixture) pushUnprivileged(t *testing.T, program, ref string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mullion-push")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for from, to := range map[string]string{filepath.Join(f.bin, "mullion"): "mullion", program: "tool"} {
+		if out, err := exec.Command("cp", from, filepath.Join(dir, to)).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	if out, err := exec.Command("chown", "-R", "65534:65534", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "mullion"), "image", "build", "--os", "linux", "tool", "-t", ref, "--push")
+	cmd.Dir = dir
+	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("push as nobody: %v\n%s", err, out)
+	}
+}
+
+// pulled runs a pod of an image of the registry, which is asked each time.
+func (f fixture) pulled(t *testing.T, image, system string) {
+	t.Helper()
+	name := "from-registry-" + image
+	f.must(t, "kubectl", "run", name, "--image", registryHost+"/"+image+":v1", "--image-pull-policy=Always",
+		"--overrides", `{"spec":{"nodeSelector":{"kubernetes.io/os":"`+system+`"},"terminationGracePeriodSeconds":1}}`,
+		"--command", "--", map[string]string{"windows": "cmd", "linux": "/tool"}[system])
+	poll(t, settle, func(ctx context.Context) error {
+		out, err := f.mullion(ctx, t, "kubectl", "get", "events", "--field-selector", "involvedObject.name="+name, "-o", "jsonpath={.items[*].message}")
+		if err == nil && !strings.Contains(out, "Successfully pulled image") {
+			err = fmt.Errorf("the events of %s: %s", name, out)
+		}
+		return err
+	})
+	f.must(t, "kubectl", "delete", "pod", name, "--now")
+}
+
+// registryLoopback: neither another address of this machine nor the cluster's network leads to the registry.
+func (f fixture) registryLoopback(t *testing.T) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	all := []string{"10.189.0.1", "10.189.0.11", "10.189.0.12"}
+	for _, a := range addresses {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
+			all = append(all, ip.IP.String())
+		}
+	}
+
+	for _, host := range all {
+		for _, port := range []string{registryPort, "5000"} {
+			conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, port), 2*time.Second)
+			if err == nil {
+				conn.Close()
+				t.Errorf("%s port %s takes connections", host, port)
+			}
+		}
+	}
+}
+
+// tags returns what the registry says of a repository.
+func tags(ctx context.Context, repository string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+registryHost+"/v2/"+repository+"/tags/list", nil)
+	if err != nil {
+		return "", err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<16))
+	return string(body), err
+}
+
+// registryKilled kills the registry and the supervisor, and stops the cluster: each time all images are there again.
+func (f fixture) registryKilled(t *testing.T) {
+	again := func(after string) {
+		t.Helper()
+		poll(t, settle, func(ctx context.Context) error {
+			out, err := tags(ctx, "win")
+			if err == nil && !strings.Contains(out, `"v1"`) {
+				err = fmt.Errorf("after %s: %s", after, out)
+			}
+			return err
+		})
+	}
+
+	f.kill(t, `^registry serve `)
+	again("its kill")
+	f.kill(t, ` supervise `)
+	f.must(t, "up")
+	again("the supervisor's kill")
+	f.must(t, "stop")
+	if out, err := tags(t.Context(), "win"); err == nil {
+		t.Errorf("after a stop it answers %s", out)
+	}
+	f.must(t, "up")
+	again("a stop")
+	f.must(t, "node", "restart", "win-1")
+	f.pulled(t, "win", "windows")
+}
+
+// registryAnswers: what a registry answers that does not let one pull is said, and nothing of the image is there.
+func (f fixture) registryAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		answer http.HandlerFunc
+		says   string
+	}{
+		{"401", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED"}]}`, http.StatusUnauthorized)
+		}, "401"},
+		{"429", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "slowly", http.StatusTooManyRequests) }, "429"},
+		{"garbage", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("\x00<html>garbage")) }, "pull localhost:"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(tt.answer)
+			defer server.Close()
+			ref := strings.Replace(strings.TrimPrefix(server.URL, "http://"), "127.0.0.1", "localhost", 1) + "/app:v1"
+			out, err := f.mullion(t.Context(), t, "image", "pull", ref, "--node", "win-1")
+			if exitCode(err) == 0 || !strings.Contains(out, tt.says) {
+				t.Errorf("it ends with %v, and says\n%s", err, out)
+			}
+			if all := f.must(t, "image", "ls"); strings.Contains(all, ref) {
+				t.Errorf("there is something of it:\n%s", all)
+			}
+		})
+	}
+}
