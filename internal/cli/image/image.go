@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/containerd/errdefs"
+	"github.com/containerd/log"
 	"github.com/spf13/cobra"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -218,6 +219,11 @@ func (a *commands) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref
 }
 
 func (a *commands) pullFor(ctx context.Context, s *image.Store, node, ref string, auth *image.Auth) error {
+	// containerd's client tells of each address that it tries, such as HTTPS of a registry that has HTTP alone.
+	if err := log.SetLevel("warn"); err != nil {
+		return err
+	}
+
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	info, err := s.PullRequest(ctx, image.Request{

@@ -17,6 +17,25 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
+// TestKeptCredentials: a host's own credentials are for requests that bring none, and for that host alone.
+func TestKeptCredentials(t *testing.T) {
+	kept := Registries{Auths: map[string]Auth{"h:5000": {Username: "kept", Password: "k"}}}
+	for _, tt := range []struct {
+		host, user string
+		auth       *Auth
+	}{
+		{"h:5000", "kept", nil},
+		{"h", "", nil},
+		{"h:5000", "own", &Auth{Username: "own", Password: "o"}},
+		{"h:5000", "", &Auth{Username: "own", Password: "o", ServerAddress: "other"}},
+	} {
+		user, _, err := kept.credentials(tt.auth)(tt.host)
+		if user != tt.user || err != nil {
+			t.Errorf("%s with %+v: %q, %v, want %q", tt.host, tt.auth, user, err, tt.user)
+		}
+	}
+}
+
 func TestCredentials(t *testing.T) {
 	basic := base64.StdEncoding.EncodeToString([]byte("u:p:q"))
 
