@@ -68,6 +68,8 @@ struct lx_stat
     INT64 unused[3];
 };
 
+#define LX_ST_RDONLY 1
+
 struct lx_statfs
 {
     INT64 type, bsize;

@@ -200,12 +200,26 @@ static NTSTATUS keep_on_drive(HANDLE handle, const OBJECT_ATTRIBUTES *attributes
     return status;
 }
 
+/*
+ * Wine removes a file when its handle is closed, and says nothing if it cannot. Of what is mounted read-only Windows
+ * says so when it is opened.
+ */
+static NTSTATUS may_remove(HANDLE handle)
+{
+    if (!path_is_read_only(handle))
+        return STATUS_SUCCESS;
+    originals.NtClose(handle);
+    return STATUS_ACCESS_DENIED;
+}
+
 /* A socket file cannot be opened: Linux answers ENXIO, Windows with a status that names the kind of entry. */
 static NTSTATUS after_open(NTSTATUS status, const OBJECT_ATTRIBUTES *attributes)
 {
     struct entry entry;
     char *path;
 
+    if (status == STATUS_MEDIA_WRITE_PROTECTED) /* as Windows says of a folder that it shows read-only */
+        return STATUS_ACCESS_DENIED;
     if (status >= 0 || status == STATUS_OBJECT_NAME_NOT_FOUND || status == STATUS_OBJECT_PATH_NOT_FOUND ||
         status == STATUS_SHARING_VIOLATION || status == STATUS_OBJECT_NAME_COLLISION || !attributes->ObjectName ||
         !(path = heap_alloc(LINUX_PATH_MAX)))
@@ -263,6 +277,8 @@ static NTSTATUS WINAPI hook_NtCreateFile(HANDLE *handle, ACCESS_MASK access, OBJ
                                         ea, ea_length);
     else if (!status && unsure && !makes)
         status = keep_on_drive(*handle, attributes);
+    if (!status && (options & FILE_DELETE_ON_CLOSE))
+        status = may_remove(*handle);
     if (!status && plain.SecurityDescriptor && io->Information == FILE_CREATED)
         security_of_new(*handle, plain.SecurityDescriptor);
     if (!status)
@@ -297,6 +313,8 @@ static NTSTATUS WINAPI hook_NtOpenFile(HANDLE *handle, ACCESS_MASK access, OBJEC
     while (services_try_again(status, &plain, attempt++));
     if (!status && unsure)
         status = keep_on_drive(*handle, attributes);
+    if (!status && (options & FILE_DELETE_ON_CLOSE))
+        status = may_remove(*handle);
     if (!status)
         deep_opened(*handle, access, attributes);
     return after_open(status, attributes);

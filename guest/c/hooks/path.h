@@ -80,4 +80,7 @@ const char *path_of_devices(void);
 /* A descriptor of the file behind a handle, to be closed; negative if it has none. */
 int path_fd_of(HANDLE handle);
 
+/* Whether the file is on what is mounted read-only. */
+BOOL path_is_read_only(HANDLE handle);
+
 #endif

@@ -50,6 +50,17 @@ int path_fd_of(HANDLE handle)
     return fd;
 }
 
+BOOL path_is_read_only(HANDLE handle)
+{
+    struct lx_statfs st;
+    int fd = path_fd_of(handle);
+    BOOL is = fd >= 0 && !lx_fstatfs(fd, &st) && (st.flags & LX_ST_RDONLY);
+
+    if (fd >= 0)
+        lx_close(fd);
+    return is;
+}
+
 ULONG path_utf8_of(const WCHAR *from, ULONG bytes, char *to, ULONG size)
 {
     ULONG length = 0;

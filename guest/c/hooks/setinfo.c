@@ -65,6 +65,8 @@ static NTSTATUS dispose(HANDLE handle, IO_STATUS_BLOCK *io, ULONG flags)
 
     if (remove && (flags & DISPOSE_POSIX) && (status = unlink_now(handle, flags)) != STATUS_NOT_SUPPORTED)
         return status;
+    if (remove && path_is_read_only(handle))
+        return STATUS_ACCESS_DENIED;
     status = originals.NtSetInformationFile(handle, io, &remove, sizeof(remove), CLASS_DISPOSITION);
     if (status == STATUS_CANNOT_DELETE && (flags & DISPOSE_IGNORE_READONLY) && (fd = path_fd_of(handle)) >= 0)
     {
@@ -358,6 +360,8 @@ static NTSTATUS WINAPI hook_NtSetInformationFile(HANDLE handle, IO_STATUS_BLOCK 
         status = set_link(link, buffer, length, class);
         LeaveCriticalSection(&link->lock);
     }
+    else if (class == CLASS_DISPOSITION && length && *(BOOLEAN *)buffer && path_is_read_only(handle))
+        status = STATUS_ACCESS_DENIED; /* Wine would remove the file when it is closed, and say nothing */
     else if (class == CLASS_DISPOSITION_EX)
         status = length < sizeof(ULONG) ? STATUS_INFO_LENGTH_MISMATCH : dispose(handle, io, *(ULONG *)buffer);
     else if (renames && name_stands(rename->name, rename->name_length / sizeof(WCHAR)))
