@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/bindmount"
+	"mullion.dev/mullion/internal/base/netns"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -58,7 +60,7 @@ func (l *layers) mount(s *scratch, lower []*os.File) error {
 		}
 	}
 
-	if err := unix.Mount("overlay", whole, "overlay", volumeFlags, s.overlay(lower)); err != nil {
+	if err := s.mountOver(lower, whole); err != nil {
 		return fmt.Errorf("mount scratch over its layers: %w", err)
 	}
 
@@ -116,11 +118,25 @@ func (c *computeSystem) unshare() error {
 	return l.unshow(c.scratch.guid)
 }
 
-// overlay returns the options of an overlay of a scratch over open layers.
+// mountOver mounts an overlay of a scratch over open layers. Its options have room for 4,096 bytes, and a layer has two
+// folders: they are named from the folder of descriptors.
+func (s *scratch) mountOver(lower []*os.File, at string) error {
+	return netns.OnThread(func() error {
+		if err := unix.Unshare(unix.CLONE_FS); err != nil { // the working folder is this thread's own
+			return err
+		}
+		if err := unix.Chdir("/proc/self/fd"); err != nil {
+			return err
+		}
+		return unix.Mount("overlay", at, "overlay", volumeFlags, s.overlay(lower))
+	})
+}
+
+// overlay returns the options of an overlay of a scratch over open layers, as the folder of descriptors names them.
 func (s *scratch) overlay(lower []*os.File) string {
 	var names []string
 	for _, f := range lower {
-		names = append(names, fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+		names = append(names, strconv.FormatUint(uint64(f.Fd()), 10))
 	}
 	return "lowerdir=" + strings.Join(names, ":") + ",upperdir=" + filepath.Join(s.dir, "fs") +
 		",workdir=" + filepath.Join(s.dir, "work") + ",redirect_dir=off"
