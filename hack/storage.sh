@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# storage.sh: run Kubernetes' e2e tests of External Storage for the tests' CSI driver (test/e2e/csidriver), on a cluster of its own with a Linux and a
+# storage.sh: run Kubernetes' e2e tests of External Storage for the tests' CSI driver (test/csi/csidriver), on a cluster of its own with a Linux and a
 # Windows node, which is removed at the end. The results stay in conformance-results. FOCUS is another regular expression of specs, SKIP of those to leave
 # out, CONFORMANCE_FLAGS are further flags of `mullion conformance run`.
 set -euo pipefail
@@ -18,9 +18,9 @@ nodes:
 END
 mullion up --kubeconfig none -f "$work/cluster.yaml"
 mkdir -p "$work/images"/{windows,linux}
-GOOS=windows CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$work/images/windows/csidriver.exe" ./test/e2e/csidriver
-CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$work/images/linux/csidriver" ./test/e2e/csidriver
-mullion image build "$work/images/windows" -f test/e2e/csidriver/image.yaml
+GOOS=windows CGO_ENABLED=0 go -C test/csi build -trimpath -ldflags '-s -w' -o "$work/images/windows/csidriver.exe" ./csidriver
+CGO_ENABLED=0 go -C test/csi build -trimpath -ldflags '-s -w' -o "$work/images/linux/csidriver" ./csidriver
+mullion image build "$work/images/windows" -f test/e2e/testdata/csidriver/image.yaml
 mullion image build "$work/images/linux" --os linux -t mullion.local/e2e-csi-linux:v1
 mullion image build bin/csi/linux --os linux -t mullion.local/csi-sidecars:v1
 mullion kubectl create -f bin/csi/manifests/crds.yaml

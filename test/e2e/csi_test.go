@@ -86,11 +86,7 @@ func (f fixture) csiLogs(t *testing.T) {
 func (f fixture) csiDriver(t *testing.T) {
 	t.Helper()
 	driver := filepath.Join(f.home, "csi-linux", "csidriver")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", driver, "./csidriver")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	compile(t, "linux", csiDriver, driver)
 
 	f.must(t, "image", "build", driver, "--os", "linux", "-t", "mullion.local/e2e-csi-linux:v1")
 	f.must(t, "image", "build", filepath.Join(f.bin, "csi/linux"), "--os", "linux", "-t", "mullion.local/csi-sidecars:v1")
@@ -336,10 +332,7 @@ func TestFieldCSISanity(t *testing.T) {
 
 	dir := t.TempDir()
 	driver, socket := filepath.Join(dir, "csidriver"), filepath.Join(dir, "csi.sock")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", driver, "./csidriver")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	compile(t, "linux", csiDriver, driver)
 
 	serves := exec.CommandContext(t.Context(), driver, "all", "-node", "here", "-address", "here",
 		"-folder", filepath.Join(dir, "volumes"), "-socket", socket)

@@ -74,18 +74,14 @@ func (f fixture) csiProxyPrograms(t *testing.T) {
 	t.Helper()
 	tool, driver := filepath.Join(f.home, "tool"), filepath.Join(f.home, "csi-smb")
 	for file, source := range map[string]string{
-		filepath.Join(tool, "tool.exe"): "./tool", filepath.Join(driver, "csiproxy.exe"): "./csiproxy",
+		filepath.Join(tool, "tool.exe"): "./tool", filepath.Join(driver, "csiproxy.exe"): "../csi/csiproxy",
 	} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, source)
-		build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		compile(t, "windows", source, file)
 	}
 
 	proxy := filepath.Join(f.bin, "csi-proxy")
 	f.must(t, "image", "build", tool, "-f", "tool/image.yaml")
-	f.must(t, "image", "build", driver, "-f", "csiproxy/image.yaml")
+	f.must(t, "image", "build", driver, "-f", "testdata/csiproxy/image.yaml")
 	f.must(t, "image", "build", proxy, "-f", filepath.Join(csiProxyDir, "image.yaml"))
 	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", `mkdir C:\etc\kubernetes\node\bin`)
 	for to, from := range map[string]string{

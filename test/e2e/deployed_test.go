@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -118,11 +117,7 @@ func (f fixture) deployables(t *testing.T) {
 		filepath.Join(tool, "tool.exe"):   "./tool",
 		filepath.Join(cni, "network.exe"): exampleDir + "/cni",
 	} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, source)
-		build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		compile(t, "windows", source, file)
 	}
 
 	windows := filepath.Join(f.bin, "windows")

@@ -225,7 +225,7 @@ func (f fixture) image(t *testing.T) {
 	windows, linux, csi := f.programs()
 	for _, args := range [][]string{
 		{windows, "-f", "tool/image.yaml"},
-		{csi, "-f", "csidriver/image.yaml"},
+		{csi, "-f", "testdata/csidriver/image.yaml"},
 		{linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"},
 	} {
 		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
@@ -246,12 +246,22 @@ func (f fixture) buildPrograms(t *testing.T) {
 	for _, b := range []struct{ system, source, file string }{
 		{"windows", "./tool", filepath.Join(windows, "tool.exe")},
 		{"linux", "./tool", linux},
-		{"windows", "./csidriver", filepath.Join(csi, "csidriver.exe")},
+		{"windows", csiDriver, filepath.Join(csi, "csidriver.exe")},
 	} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.file, b.source)
-		build.Env = append(os.Environ(), "GOOS="+b.system, "GOARCH=amd64", "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		compile(t, b.system, b.source, b.file)
+	}
+}
+
+// csiDriver is the folder of the tests' driver.
+const csiDriver = "../csi/csidriver"
+
+// compile builds the program in a folder, of whatever module, for a system.
+func compile(t *testing.T, system, folder, to string) {
+	t.Helper()
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", to, ".")
+	build.Dir = folder
+	build.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }

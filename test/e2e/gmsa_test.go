@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -147,11 +146,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	const machine = "10.213.0.254" // this one's address on the underlay
 	files := filepath.Join(f.home, "files")
 	program := filepath.Join(files, "winprog.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/winprog")
-	build.Dir, build.Env = "../cri", append(os.Environ(), "GOOS=windows", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build winprog.exe: %v\n%s", err, out)
-	}
+	compile(t, "windows", "../cri/testdata/winprog", program)
 
 	keytab, clusterFile := filepath.Join(f.home, "contoso.keytab"), filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\ndomains:\n- name: contoso.com\n  kdcs: [" + machine + "]\n" +

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,11 +102,7 @@ func TestFieldSMB(t *testing.T) {
 		filepath.Join(tool, "tool.exe"): "./tool", filepath.Join(tool, "winprog.exe"): "../cri/testdata/winprog",
 		program: "./flexdriver",
 	} {
-		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, source)
-		build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		compile(t, "windows", source, file)
 	}
 
 	mullion("image", "build", tool, "-f", "tool/image.yaml")

@@ -28,13 +28,13 @@ func AddTests(ctx context.Context, checkout, to string) error {
 	images := filepath.Join(to, "test", "images")
 
 	return buildAll(ctx, checkout, []program{
-		{"linux", []string{
+		{"linux", "", []string{
 			"test", "-c", "-tags", "cluster", "-o", filepath.Join(to, "test", "e2e", "e2e.test"),
 			"./test/e2e",
 		}},
-		{"windows", []string{"build", "-o", filepath.Join(images, "tool", "tool.exe"), "./test/e2e/tool"}},
-		{"linux", []string{"build", "-o", filepath.Join(images, "linux", "tool"), "./test/e2e/tool"}},
-		{"windows", []string{"build", "-o", filepath.Join(images, "csi", "csidriver.exe"), "./test/e2e/csidriver"}},
+		{"windows", "", []string{"build", "-o", filepath.Join(images, "tool", "tool.exe"), "./test/e2e/tool"}},
+		{"linux", "", []string{"build", "-o", filepath.Join(images, "linux", "tool"), "./test/e2e/tool"}},
+		{"windows", "test/csi", []string{"build", "-o", filepath.Join(images, "csi", "csidriver.exe"), "./csidriver"}},
 	})
 }
 
@@ -48,22 +48,23 @@ func AddAttacks(ctx context.Context, checkout, to string) error {
 	at := filepath.Join(to, dir)
 
 	return buildAll(ctx, checkout, []program{
-		{"linux", []string{"test", "-c", "-tags", "cluster", "-o", filepath.Join(at, "attack.test"), "./" + dir}},
-		{"linux", []string{"build", "-o", filepath.Join(at, "programs", "attack"), "./test/attack/prog"}},
-		{"windows", []string{"build", "-o", filepath.Join(at, "programs", "attack.exe"), "./test/attack/prog"}},
+		{"linux", "", []string{"test", "-c", "-tags", "cluster", "-o", filepath.Join(at, "attack.test"), "./" + dir}},
+		{"linux", "", []string{"build", "-o", filepath.Join(at, "programs", "attack"), "./test/attack/prog"}},
+		{"windows", "", []string{"build", "-o", filepath.Join(at, "programs", "attack.exe"), "./test/attack/prog"}},
 	})
 }
 
-// program is one that is compiled for a guest: for which system, and by which arguments of the command go.
+// program is one that is compiled for a guest: for which system, in which module's folder, and by which arguments of the
+// command go.
 type program struct {
-	system string
-	args   []string
+	system, module string
+	args           []string
 }
 
 func buildAll(ctx context.Context, checkout string, all []program) error {
 	for _, b := range all {
 		env := append(os.Environ(), "CGO_ENABLED=0", "GOARCH=amd64", "GOOS="+b.system)
-		args := append([]string{"-C", checkout, b.args[0], "-ldflags=-s -w"}, b.args[1:]...)
+		args := append([]string{"-C", filepath.Join(checkout, b.module), b.args[0], "-ldflags=-s -w"}, b.args[1:]...)
 		if err := run(ctx, env, "go", args...); err != nil {
 			return fmt.Errorf("build what tests run in a guest: %w", err)
 		}

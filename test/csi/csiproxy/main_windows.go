@@ -29,7 +29,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/protoadapt"
 
-	"mullion.dev/mullion/test/e2e/csinode"
+	"mullion.dev/mullion/test/csi/csinode"
 )
 
 // patience is how long a call may take: csi-proxy runs up to four scripts in one.

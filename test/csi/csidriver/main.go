@@ -20,7 +20,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"golang.org/x/sync/errgroup"
 
-	"mullion.dev/mullion/test/e2e/csinode"
+	"mullion.dev/mullion/test/csi/csinode"
 )
 
 func main() {
