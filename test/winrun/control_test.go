@@ -373,6 +373,14 @@ func testServiceFailure(t *testing.T, p prefix) {
 	p.until(t, `type C:\weak.txt`, "failed 3 times")
 	p.until(t, "sc query weak", "1067  (0x42b)")
 
+	// One whose process dies before it has said that it runs has failed, too.
+	p.line(t, `sc create late binPath= "C:\prog.exe service late C:\late.log D"`)
+	if got := p.line(t, `sc start late`); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	p.until(t, "sc query late", "START_PENDING")
+	p.until(t, "sc query late", "1067  (0x42b)")
+
 	// A service that stops with an exit code has failed only if its flag says so.
 	for _, line := range []string{
 		`sc create bad binPath= "C:\prog.exe service bad C:\bad.log sf"`,
@@ -398,7 +406,7 @@ func testServiceFailure(t *testing.T, p prefix) {
 	}
 
 	const want = "7034 weak 1, 7031 weak 2 200 1 Restart the service, 7031 weak 3 1 3 Run the configured recovery program, " +
-		"7023 bad %%3, 7023 bad %%3, 7031 bad 1 1 3 Run the configured recovery program"
+		"7034 late 1, 7023 bad %%3, 7023 bad %%3, 7031 bad 1 1 3 Run the configured recovery program"
 	if text := strings.Join(got, " "); text != strings.ReplaceAll(want, ",", "") {
 		t.Errorf("the System log has %q, want %q", text, want)
 	}

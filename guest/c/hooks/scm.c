@@ -5,7 +5,7 @@
  * Facts (Wine 8.0, programs/services/services.c): services.exe starts one service after another, and its lock is free
  * while it calls CreateProcess; until the call returns the service is START_PENDING with the process id 0, so that is
  * how it is found. It does not wait for a process that it has started, so a service whose process has died counts as
- * running. What a service says by SetServiceStatus it says through a handle with the right SERVICE_SET_STATUS (0x8000),
+ * running, or, if it had only been told to start, as START_PENDING for ever. What a service says by SetServiceStatus it says through a handle with the right SERVICE_SET_STATUS (0x8000),
  * which any process can open. SERVICE_CONFIG_FAILURE_ACTIONS is not kept; svcconfig.c keeps it in the registry.
  *
  * Windows: a process that ends without SERVICE_STOPPED has failed, and so has, with FailureActionsOnNonCrashFailures, a
@@ -27,6 +27,8 @@
 
 #define THREAD_STACK 0x20000          /* bytes; the threads do little but wait */
 #define SET_STATUS 0x8000             /* SERVICE_SET_STATUS of [MS-SCMR] 3.1.4 */
+#define START_ENDS 5000               /* ms that services.exe has to see that a process has died that it starts */
+#define START_LOOK 50                 /* ms */
 #define EVENT_WITH_ACTION 0xc0001b77u /* 7031 */
 #define EVENT_WITHOUT 0xc0001b7au     /* 7034 */
 #define EVENT_ERROR 0xc0001b6fu       /* 7023 */
@@ -341,6 +343,24 @@ static void failed(SC_HANDLE handle, const WCHAR *name)
     svc_key_close(key);
 }
 
+/*
+ * Asks for the state of a service whose process has ended. While services.exe still starts it, services.exe says itself
+ * that it has stopped.
+ */
+static BOOL state_after(SC_HANDLE handle, DWORD pid, SERVICE_STATUS_PROCESS *is)
+{
+    DWORD size;
+
+    for (unsigned waited = 0;; waited += START_LOOK)
+    {
+        if (!api.QueryServiceStatusEx(handle, SC_STATUS_PROCESS_INFO, (BYTE *)is, sizeof(*is), &size))
+            return FALSE;
+        if (is->dwCurrentState != SERVICE_START_PENDING || is->dwProcessId != pid || waited >= START_ENDS ||
+            WaitForSingleObject(shutdown_event, START_LOOK) == WAIT_OBJECT_0)
+            return TRUE;
+    }
+}
+
 /* Looks at a service whose process has ended. */
 static void ended(const struct scm_service *service)
 {
@@ -350,14 +370,12 @@ static void ended(const struct scm_service *service)
                            : NULL;
     SERVICE_STATUS_PROCESS is;
     SERVICE_STATUS status = {0};
-    DWORD size;
     HKEY key;
     BOOL over = WaitForSingleObject(shutdown_event, 0) == WAIT_OBJECT_0, bad = FALSE;
 
-    if (handle && api.QueryServiceStatusEx(handle, SC_STATUS_PROCESS_INFO, (BYTE *)&is, sizeof(is), &size))
+    if (handle && state_after(handle, service->pid, &is))
     {
-        if (is.dwCurrentState != SERVICE_STOPPED && is.dwCurrentState != SERVICE_START_PENDING &&
-            is.dwProcessId == service->pid)
+        if (is.dwCurrentState != SERVICE_STOPPED && is.dwProcessId == service->pid)
         {
             status.dwServiceType = is.dwServiceType;
             status.dwCurrentState = SERVICE_STOPPED;

@@ -15,9 +15,9 @@ import (
 
 // serve is a service: prog service NAME LOG ACCEPTS. It writes to a file what it is started with and which controls it
 // gets. ACCEPTS is what it accepts, a letter each: stop, shutdown, preshutdown. Slow letters: d drains for 4 s before it
-// stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so, l answers the service control
-// manager after 12 s, w writes what libraries go by to find out that they are in a service, x ends its process as soon
-// as it hears of a stop.
+// stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so, D a second later, l
+// answers the service control manager after 12 s, w writes what libraries go by to find out that they are in a service,
+// x ends its process as soon as it hears of a stop.
 func serve(args []string) error {
 	if len(args) != 3 {
 		return errors.New("usage: prog service NAME LOG ACCEPTS")
@@ -75,6 +75,10 @@ func (s *service) Execute(args []string, requests <-chan svc.ChangeRequest, stat
 		s.say("%s", whoStarts())
 	}
 	if strings.Contains(s.accepts, "F") {
+		syscall.ExitProcess(5)
+	}
+	if strings.Contains(s.accepts, "D") { // when the manager has long gone on to other things
+		time.Sleep(time.Second)
 		syscall.ExitProcess(5)
 	}
 
