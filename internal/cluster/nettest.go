@@ -34,8 +34,8 @@ func takesTestServices(kubernetes string) error {
 	if version.MinorOf(kubernetes) >= version.MixedProtocols {
 		return nil
 	}
-	return fmt.Errorf("test the network of a cluster of Kubernetes %s: the test's Services (of type LoadBalancer for TCP "+
-		"and UDP, with an internal traffic policy) are for 1.%d and later", kubernetes, version.MixedProtocols)
+	return fmt.Errorf("test the network of a cluster of Kubernetes %s: the test's Services (of type LoadBalancer for "+
+		"TCP and UDP, with an internal traffic policy) are for 1.%d and later", kubernetes, version.MixedProtocols)
 }
 
 // NetTest runs the network tests on the cluster that is up. Step and Done of cfg are the caller's; the rest is filled

@@ -74,8 +74,8 @@ func VersionNotes(c spec.Cluster) []string {
 	}
 	note(version.AdmissionPolicies, "nothing keeps a Service or a pod from taking addresses and ports of the cluster's own, "+
 		"since there are no ValidatingAdmissionPolicies")
-	note(version.EndpointSlices, "the cluster's DNS has no names of single pods (headless Services), since there is no "+
-		"discovery.k8s.io/v1")
+	note(version.EndpointSlices, "the cluster's DNS has no names of single pods (headless Services), since there is "+
+		"no discovery.k8s.io/v1")
 
 	return notes
 }

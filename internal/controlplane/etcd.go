@@ -76,7 +76,8 @@ func (e etcd) prepare(mark string) error {
 	return os.WriteFile(mark, nil, 0o600)
 }
 
-// startOldEtcd starts an etcd that does not listen at a socket that is there already: one that was killed leaves its own.
+// startOldEtcd starts an etcd that does not listen at a socket that is there already: one that was killed leaves its
+// own.
 func (c Config) startOldEtcd(_ context.Context, cmd *exec.Cmd) error {
 	if err := os.Remove(c.etcdSocket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove etcd's socket: %w", err)

@@ -35,7 +35,8 @@ func TestOldControlPlane(t *testing.T) {
 	})
 	t.Run("rights", func(t *testing.T) { testRights(t, p, admin) })
 	t.Run("runtime-class", func(t *testing.T) {
-		if _, err := admin.NodeV1().RuntimeClasses().Get(t.Context(), "runhcs-wcow-hypervisor", metav1.GetOptions{}); err != nil {
+		const name = "runhcs-wcow-hypervisor"
+		if _, err := admin.NodeV1().RuntimeClasses().Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			t.Error(err)
 		}
 	})

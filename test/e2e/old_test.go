@@ -20,9 +20,9 @@ import (
 // oldVersion is the Kubernetes of which the documents about Windows nodes speak.
 const oldVersion = "v1.20.15"
 
-// oldCluster has nodes of the build that those documents ask for, and one of a build that has version 1 of HNS alone. The
-// first has the flags of the documents' kubelet, but for --allow-privileged, which is gone since 1.15, and those that
-// Mullion sets.
+// oldCluster has nodes of the build that those documents ask for, and one of a build that has version 1 of HNS alone.
+// The first has the flags of the documents' kubelet, but for --allow-privileged, which is gone since 1.15, and those
+// that Mullion sets.
 // https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/intro-windows-in-kubernetes/#troubleshooting
 const oldCluster = `apiVersion: mullion.dev/v1alpha1
 kind: Cluster
@@ -60,8 +60,8 @@ spec:
     command: [cmd, /c, ping -n 3600 127.0.0.1]
 `
 
-// TestFieldOldCluster brings up a cluster whose control plane and nodes are Kubernetes 1.20, on a machine that reaches no
-// registry, and follows the first page of the documents of that version on it.
+// TestFieldOldCluster brings up a cluster whose control plane and nodes are Kubernetes 1.20, on a machine that reaches
+// no registry, and follows the first page of the documents of that version on it.
 func TestFieldOldCluster(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -133,7 +133,8 @@ func (f fixture) oldPage(t *testing.T) {
 
 	for _, pod := range append(f.oldPods(t), "old-build") {
 		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "curl.exe", "-fsS", "--max-time", "10", "http://win-webserver/")
+			out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "curl.exe", "-fsS", "--max-time", "10",
+				"http://win-webserver/")
 			return lacks(out, title, err)
 		})
 	}
@@ -197,7 +198,8 @@ func trafficIn(summary string) error {
 // oldPods returns the pods of the page.
 func (f fixture) oldPods(t *testing.T) []string {
 	t.Helper()
-	pods := strings.Fields(f.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o", "jsonpath={.items[*].metadata.name}"))
+	pods := strings.Fields(f.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o",
+		"jsonpath={.items[*].metadata.name}"))
 	if len(pods) < 2 {
 		t.Fatalf("pods of the page: %q", pods)
 	}

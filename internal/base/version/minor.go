@@ -17,8 +17,8 @@ const (
 	// HNSv2Only: kube-proxy.exe before it calls version 1 of HNS where there is no version 2:
 	// https://github.com/kubernetes/kubernetes/blob/v1.20.15/pkg/proxy/winkernel/proxier.go (later ones were not read)
 	HNSv2Only Minor = 21
-	// SocketPaths: the etcd before it takes a Unix socket as host:port alone, a file in its working folder, and does not
-	// listen at one that is there already:
+	// SocketPaths: the etcd before it takes a Unix socket as host:port alone, a file in its working folder, and does
+	// not listen at one that is there already:
 	// https://github.com/etcd-io/etcd/blob/v3.4.13/pkg/types/urls.go,
 	// https://github.com/etcd-io/etcd/blob/v3.4.13/embed/etcd.go
 	SocketPaths Minor = 22

@@ -95,8 +95,8 @@ func apply(ctx context.Context, client kubeclient.Interface, minor version.Minor
 	return nil
 }
 
-// webhooks returns the webhook's configurations. An old API server asks it for every pod, as it does upstream's: for one
-// without a credential spec it has nothing to say.
+// webhooks returns the webhook's configurations. An old API server asks it for every pod, as it does upstream's: for
+// one without a credential spec it has nothing to say.
 func webhooks(minor version.Minor, ca []byte) (
 	*admissionv1.MutatingWebhookConfiguration, *admissionv1.ValidatingWebhookConfiguration,
 ) {

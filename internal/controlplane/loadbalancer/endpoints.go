@@ -7,8 +7,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// sliceOf returns what Endpoints say as an EndpointSlice: where pods that are ready are. Another object, one that is such
-// a slice already, or one that was missed when it went, stays what it is.
+// sliceOf returns what Endpoints say as an EndpointSlice: where pods that are ready are. Another object, one that is
+// such a slice already, or one that was missed when it went, stays what it is.
 func sliceOf(object any) (any, error) {
 	e, ok := object.(*corev1.Endpoints) //nolint:staticcheck // deprecated, and what there is
 	if !ok {

@@ -106,8 +106,8 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 // errNoEndpoint says that a pod has no endpoint of its own.
 var errNoEndpoint = errors.New("the pod has no endpoint of its own")
 
-// traffic counts what went through a pod's interfaces. It has no time where there are none, or they cannot be counted at
-// the moment.
+// traffic counts what went through a pod's interfaces. It has no time where there are none, or they cannot be counted
+// at the moment.
 func (s *Server) traffic(ctx context.Context, sb store.Sandbox) NetworkStats {
 	stats, err := s.kindOf(sb.ID).network().Stats(ctx, podOf(sb))
 	if err == nil {

@@ -113,7 +113,8 @@ func TestStatistics(t *testing.T) {
 			"ReadCountNormalized": 5.0, "ReadSizeBytes": 50.0, "WriteCountNormalized": 6.0, "WriteSizeBytes": 60.0,
 		},
 		"Network": []any{map[string]any{
-			"EndpointId": "e", "BytesReceived": 70.0, "BytesSent": 80.0, "DroppedPacketsIncoming": 1.0, "DroppedPacketsOutgoing": 2.0,
+			"EndpointId": "e", "BytesReceived": 70.0, "BytesSent": 80.0,
+			"DroppedPacketsIncoming": 1.0, "DroppedPacketsOutgoing": 2.0,
 		}},
 	}
 
