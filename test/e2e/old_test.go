@@ -89,8 +89,8 @@ func TestFieldOldCluster(t *testing.T) {
 	t.Run("figures", f.oldFigures)
 }
 
-// oldPage applies the manifest of the page, and asks its Service from outside, by its node port and by an address of its
-// own, and by its name from pods, of which one is on a node where kube-proxy.exe calls version 1 of HNS.
+// oldPage applies the manifest of the page, and asks its Service from outside, by its node port and by an address of
+// its own, and by its name from pods, of which one is on a node where kube-proxy.exe calls version 1 of HNS.
 // https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/user-guide-windows-containers/
 func (f fixture) oldPage(t *testing.T) {
 	text, err := os.ReadFile("../../examples/kubernetes-docs/win-webserver.yaml")
