@@ -228,7 +228,12 @@ func supportPolicies() []support.Row {
 			Ref:   refPolicy,
 			Note:  "as HcnCreateSdnRoute; NeedEncap makes no difference: the host encapsulates what it has to",
 		},
-		{Name: "policy PortMapping", Level: support.Supported, Ref: refPolicy},
+		{
+			Name:  "policy PortMapping",
+			Level: support.Supported,
+			Ref:   refPolicy,
+			Note:  "on a nat network a port at which a program of the host listens is refused: 0x80070020",
+		},
 		{
 			Name:  "policy ACL",
 			Level: support.Partly,
