@@ -93,6 +93,7 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 		Memory: k.ask.Memory,
 		Settle: k.ask.Layer != "",
 	}
+
 	if o := launch.Foresee(program); o.Failed {
 		return notStarted(o)
 	}

@@ -36,8 +36,10 @@ func TestListening(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return port
 	}
+
 	defer func() {
 		for _, c := range opened {
 			c.Close()
@@ -61,6 +63,7 @@ func TestListening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	loopback, unspecified := netip.MustParseAddr("127.0.0.1"), netip.IPv6Unspecified()
 	for _, want := range []netplan.Listener{
 		{Protocol: netplan.TCP, Addr: loopback, Port: local},

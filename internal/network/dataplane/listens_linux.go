@@ -31,6 +31,7 @@ func (p *Plane) Listening() (all []netplan.Listener, err error) {
 					all = append(all, listener(netplan.TCP, s))
 				}
 			}
+
 			for _, s := range datagrams {
 				if s.ID.DestinationPort == 0 {
 					all = append(all, listener(netplan.UDP, s))

@@ -81,10 +81,11 @@ func TestListenedPorts(t *testing.T) {
 	config.Listening = func() ([]netplan.Listener, error) { return listening, nil }
 
 	h := host{Model: hns.New(config)}
-	nat := h.ok(t, "HcnCreateNetwork", "", strings.Replace(network("n", "10.1.0.0/24", "10.1.0.1"), "L2Bridge", "NAT", 1)).Object
+	bridge := network("n", "10.1.0.0/24", "10.1.0.1")
+	nat := h.ok(t, "HcnCreateNetwork", "", strings.Replace(bridge, "L2Bridge", "NAT", 1)).Object
 	mapping := func(protocol, port int, more string) string {
-		return fmt.Sprintf(`{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":%d,"InternalPort":80,"ExternalPort":%d%s}}]}`,
-			protocol, port, more)
+		return fmt.Sprintf(`{"Policies":[{"Type":"PortMapping",
+			"Settings":{"Protocol":%d,"InternalPort":80,"ExternalPort":%d%s}}]}`, protocol, port, more)
 	}
 
 	h.fails(t, wire.ESharingViolation, "HcnCreateEndpoint", nat, mapping(6, 2375, ""))
@@ -94,11 +95,15 @@ func TestListenedPorts(t *testing.T) {
 	h.fails(t, wire.ESharingViolation, "HcnCreateEndpoint", nat, mapping(6, 61000, `,"VIP":"10.9.9.9"`))
 
 	made := h.ok(t, "HcnCreateEndpoint", nat, mapping(6, 8080, "")).Object
-	listening = append(listening, netplan.Listener{Protocol: netplan.TCP, Addr: every, Port: 8080})
+	listening = append(listening, netplan.Listener{
+		Protocol: netplan.TCP,
+		Addr:     every,
+		Port:     8080,
+	})
 	h.ok(t, "HcnModifyEndpoint", made, `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[
 		{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":8081}}]}}`)
-	h.fails(t, wire.ESharingViolation, "HcnModifyEndpoint", made, `{"ResourceType":"Policy","RequestType":"Add","Settings":{"Policies":[
-		{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":2375}}]}}`)
+	h.fails(t, wire.ESharingViolation, "HcnModifyEndpoint", made, `{"ResourceType":"Policy","RequestType":"Add",
+		"Settings":{"Policies":[{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80,"ExternalPort":2375}}]}}`)
 
 	picked := h.ok(t, "HcnCreateEndpoint", nat, mapping(6, 0, "")).Object
 	if got := h.ok(t, "HcnQueryEndpointProperties", picked).Text; !strings.Contains(got, `"ExternalPort":61001`) {

@@ -231,6 +231,7 @@ func (m *Model) pickPort(e *endpoint, s wire.PortMappingSetting) (uint16, error)
 	if err != nil {
 		return 0, err
 	}
+
 	const all = math.MaxUint16 + 1 - leastPort
 	for i := range all {
 		at[0].port = uint16(leastPort + (firstPort-leastPort+i)%all)

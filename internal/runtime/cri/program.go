@@ -52,8 +52,8 @@ func (l Launch) Arguments(p Program) []string {
 }
 
 // Foresee says of a program that Windows does not start why so, before anything is made for it: its command line is too
-// long. The line that is counted is the one of mullion-run.exe, which gets the program's with some 200 characters of its
-// own; what is longer arrives cut off, or not at all.
+// long. What is counted is the line of mullion-run.exe, which has the program's and some 200 characters of its own. A
+// longer one arrives cut off, or not at all.
 func (l Launch) Foresee(p Program) Outcome { return l.foresee(l.Arguments(p)) }
 
 func (l Launch) foresee(args []string) Outcome {

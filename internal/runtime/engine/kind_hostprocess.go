@@ -98,7 +98,11 @@ func (hostProcess) owner(c Container) uint32 { return c.UID }
 // them. Wine's server makes files, and has it; a Unix socket is made by the program itself.
 func (hostProcess) user(id uint32) specs.User {
 	none := uint32(0)
-	return specs.User{UID: id, GID: id, Umask: &none}
+	return specs.User{
+		UID:   id,
+		GID:   id,
+		Umask: &none,
+	}
 }
 
 // limit sets none: the user namespace and the network are those of others, too.

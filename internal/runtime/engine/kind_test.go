@@ -71,6 +71,7 @@ func TestSpecOfKinds(t *testing.T) {
 			if ids != tc.ids || inUserNamespace != (tc.ids != IDRange{}) || e.owner(c) != tc.owner {
 				t.Errorf("ids %+v, a user namespace %t, owner %d", ids, inUserNamespace, e.owner(c))
 			}
+
 			later := e.execProcess(e.kindOf(c), ExecSpec{})
 			open := func(u specs.User) bool { return u.Umask != nil && *u.Umask == 0 }
 			if own := tc.name == "host-process"; open(s.Process.User) != own || open(later.User) != own {

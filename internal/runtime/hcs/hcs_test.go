@@ -359,6 +359,7 @@ func TestProgramThatDoesNotStart(t *testing.T) {
 	if got := h.engine.Limited[0].MemoryLimit; got != 128<<20 {
 		t.Errorf("the limit is %d", got)
 	}
+
 	h.refused(t, NotSupported, "HcsModifyComputeSystem", "c1", `{"ResourcePath":"Container/MappedPipes","Settings":{}}`)
 	h.refused(t, ofWindows(206), "HcsCreateProcess", "c1", long)
 	h.refused(t, NoElement, "HcsOpenProcess", "c1", "99999")

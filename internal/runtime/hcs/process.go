@@ -226,6 +226,7 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 	if err := p.writeEnv(); err != nil {
 		return err
 	}
+
 	if err := c.make(ctx, s.cfg.Launch.FirstArguments(p.program()), p.env, p.uid, p.params.EmulateConsole); err != nil {
 		return err
 	}

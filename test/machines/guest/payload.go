@@ -54,8 +54,8 @@ func AddAttacks(ctx context.Context, checkout, to string) error {
 	})
 }
 
-// program is one that is compiled for a guest: for which system, in which module's folder, and by which arguments of the
-// command go.
+// program is one that is compiled for a guest: for which system, in which module's folder, and by which arguments of
+// the command go.
 type program struct {
 	system, module string
 	args           []string
