@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,5 +117,20 @@ func TestFindingsAreOfTheirCheck(t *testing.T) {
 	firstHint := slices.IndexFunc(all, func(f Finding) bool { return !f.Fatal })
 	if firstHint < 1 || slices.ContainsFunc(all[firstHint:], func(f Finding) bool { return f.Fatal }) {
 		t.Errorf("the fatal ones are not first: %+v", all)
+	}
+}
+
+// TestUnreleased: a program that no release has gets a remedy of its own, and is not among those of a package.
+func TestUnreleased(t *testing.T) {
+	got := Findings(Examine(Facts{Own: []string{"mullion-node", unreleased}}, want()))
+	var remedies []string
+	for _, f := range got {
+		if f.Check == "programs" && strings.Contains(f.Problem, "beside mullion") {
+			remedies = append(remedies, f.Problem+": "+f.Remedy)
+		}
+	}
+
+	if len(remedies) != 2 || !strings.Contains(remedies[0], "`make registry`") || strings.Contains(remedies[1], unreleased) {
+		t.Errorf("%q", remedies)
 	}
 }
