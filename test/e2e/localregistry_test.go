@@ -4,8 +4,10 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,9 +15,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"mullion.dev/mullion/internal/base/testrun"
 )
@@ -26,10 +34,15 @@ const (
 kind: Cluster
 name: mullion-registry
 networking: {underlaySubnet: 10.189.0.0/24, podSubnet: 10.189.128.0/17, serviceSubnet: 10.189.64.0/18}
+registries:
+  mirrors: {mirrored.example: {endpoint: [http://10.189.0.254:5018]}}
+  configs: {10.189.0.254:5018: {auth: {username: me, password: s3cr3t}}}
 nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 `
-	registryPort = "5017"
-	registryHost = "localhost:" + registryPort
+	// mirrorAddress is the machine's on the cluster's network.
+	mirrorAddress = "10.189.0.254:5018"
+	registryPort  = "5017"
+	registryHost  = "localhost:" + registryPort
 )
 
 // TestFieldRegistry: a cluster that is up gets a registry; nodes of both systems pull from it what was pushed on the
@@ -72,9 +85,10 @@ func TestFieldRegistry(t *testing.T) {
 	windows, linux, _ := f.programs()
 	f.must(t, "image", "build", windows, "-f", "tool/image.yaml", "-t", registryHost+"/win:v1", "--push")
 	f.pushUnprivileged(t, linux, registryHost+"/linux:v1")
-	f.pulled(t, "win", "windows")
-	f.pulled(t, "linux", "linux")
+	f.pulled(t, registryHost+"/win:v1", "windows")
+	f.pulled(t, registryHost+"/linux:v1", "linux")
 
+	t.Run("mirror", f.registryMirror)
 	t.Run("loopback", f.registryLoopback)
 	t.Run("killed", f.registryKilled)
 	t.Run("answers", f.registryAnswers)
@@ -106,21 +120,22 @@ func (f fixture) pushUnprivileged(t *testing.T, program, ref string) {
 	}
 }
 
-// pulled runs a pod of an image of the registry, which is asked each time.
+// pulled runs a pod of an image, whose registry is asked each time.
 func (f fixture) pulled(t *testing.T, image, system string) {
 	t.Helper()
-	name := "from-registry-" + image
-	f.must(t, "kubectl", "run", name, "--image", registryHost+"/"+image+":v1", "--image-pull-policy=Always",
+	pod := fmt.Sprintf("pulled-%d", time.Now().UnixNano()) // events outlive their pods
+	f.must(t, "kubectl", "run", pod, "--image", image, "--image-pull-policy=Always",
 		"--overrides", `{"spec":{"nodeSelector":{"kubernetes.io/os":"`+system+`"},"terminationGracePeriodSeconds":1}}`,
 		"--command", "--", map[string]string{"windows": "cmd", "linux": "/tool"}[system])
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "events", "--field-selector", "involvedObject.name="+name, "-o", "jsonpath={.items[*].message}")
+		out, err := f.mullion(ctx, t, "kubectl", "get", "events", "--field-selector", "involvedObject.name="+pod,
+			"-o", "jsonpath={.items[*].message}")
 		if err == nil && !strings.Contains(out, "Successfully pulled image") {
-			err = fmt.Errorf("the events of %s: %s", name, out)
+			err = fmt.Errorf("the events of %s: %s", pod, out)
 		}
 		return err
 	})
-	f.must(t, "kubectl", "delete", "pod", name, "--now")
+	f.must(t, "kubectl", "delete", "pod", pod, "--now")
 }
 
 // registryLoopback: neither another address of this machine nor the cluster's network leads to the registry.
@@ -188,7 +203,72 @@ func (f fixture) registryKilled(t *testing.T) {
 	f.must(t, "up")
 	again("a stop")
 	f.must(t, "node", "restart", "win-1")
-	f.pulled(t, "win", "windows")
+	f.pulled(t, registryHost+"/win:v1", "windows")
+}
+
+// registryMirror: nodes of both systems ask a mirror in the place of a registry that there is not, with the credentials
+// of the cluster's description, and so does `mullion image pull`. What shows the description has no password.
+func (f fixture) registryMirror(t *testing.T) {
+	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
+	l, err := net.Listen("tcp", mirrorAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var refused atomic.Int64
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, ok := r.BasicAuth(); !ok || user != "me" || password != "s3cr3t" {
+			refused.Add(1)
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		store.ServeHTTP(w, r)
+	})}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+
+	auth := remote.WithAuth(&authn.Basic{Username: "me", Password: "s3cr3t"})
+	for _, image := range []string{"win:v1", "linux:v1"} {
+		from, err := name.ParseReference(registryHost + "/" + image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := name.ParseReference(mirrorAddress+"/"+image, name.Insecure)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got, err := remote.Get(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.MediaType.IsIndex() {
+			index, indexErr := got.ImageIndex()
+			err = errors.Join(indexErr, remote.WriteIndex(to, index, auth))
+		} else {
+			img, imgErr := got.Image()
+			err = errors.Join(imgErr, remote.Write(to, img, auth))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	f.pulled(t, "mirrored.example/win:v1", "windows")
+	f.pulled(t, "mirrored.example/linux:v1", "linux")
+	f.must(t, "image", "pull", "mirrored.example/win:v1")
+	f.must(t, "image", "pull", "mirrored.example/linux:v1")
+	if refused.Load() == 0 {
+		t.Error("nobody was asked for credentials")
+	}
+
+	for _, args := range [][]string{{"status", "-o", "json"}, {"logs", "supervisor"}} {
+		out, err := f.mullion(t.Context(), t, args...)
+		if strings.Contains(out, "s3cr3t") {
+			t.Errorf("mullion %q shows the password (%v)", args, err)
+		}
+	}
 }
 
 // registryAnswers: what a registry answers that does not let one pull is said, and nothing of the image is there.
