@@ -56,12 +56,12 @@ func TestFieldRegistry(t *testing.T) {
 
 	f := newFixture(t)
 	f.needsRegistry(t, registryPort)
+	f.bringUp(t, registryYAML)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, f)
 		}
 	})
-	f.bringUp(t, registryYAML)
 	f.image(t)
 
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -281,7 +281,7 @@ func (f fixture) registryAnswers(t *testing.T) {
 		{"401", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED"}]}`, http.StatusUnauthorized)
-		}, "401"},
+		}, "may require authorization"}, // containerd's own words, as in the events of pods
 		{"429", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "slowly", http.StatusTooManyRequests) }, "429"},
 		{"garbage", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("\x00<html>garbage")) }, "pull localhost:"},
 	} {
