@@ -131,9 +131,14 @@ mullion() {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute*patience())
 	defer cancel()
+	cache, err := exec.CommandContext(ctx, "go", "env", "GOCACHE").Output() // f's home has none yet
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir = work
-	cmd.Env = append(f.env(), "SINGLE="+single,
+	cmd.Env = append(f.env(), "SINGLE="+single, "GOCACHE="+strings.TrimSpace(string(cache)),
 		"KUBE_PROXY="+filepath.Join(f.bin, "kubernetes", version.Kubernetes, "node/bin/kube-proxy.exe"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
