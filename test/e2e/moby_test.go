@@ -51,7 +51,7 @@ func TestFieldMoby(t *testing.T) {
 		t.Run(strings.ReplaceAll(p.Package, "/", "."), func(t *testing.T) {
 			run := f.runSuite(t, hostSuite{
 				module: "test/moby", pkg: "github.com/moby/moby/v2/integration/" + p.Package,
-			}, `set PATH=C:\docker;%PATH%&& set WINDOWS_BASE_IMAGE=`+dockerImage, judge.Skip(p.Known))
+			}, `set PATH=C:\docker;%PATH%&& set TEST_INTEGRATION_USE_GRAPHDRIVER=1&& set WINDOWS_BASE_IMAGE=`+dockerImage, judge.Skip(p.Known))
 			for name, how := range run.Ended {
 				all[p.Package+" "+name] = how
 			}
@@ -96,7 +96,8 @@ func mobyPackages(t *testing.T) []mobyPackage {
 // busyboxNames are the names of busybox's by which moby's tests call it.
 func busyboxNames() []string {
 	return []string{
-		"sh", "cat", "ls", "echo", "sleep", "true", "false", "touch", "rm", "mkdir", "env", "grep", "stat", "test", "busybox",
+		"sh", "cat", "ls", "echo", "sleep", "true", "false", "touch", "rm", "mkdir", "env", "grep", "stat", "test", "[",
+		"busybox",
 	}
 }
 
@@ -104,14 +105,19 @@ func busyboxNames() []string {
 func (f fixture) loadBusybox(t *testing.T, program string) {
 	t.Helper()
 	folder, home := t.TempDir(), t.TempDir()
+	for _, dir := range []string{"bin", "tmp", "root"} { // which moby's tests count on
+		if err := os.Mkdir(filepath.Join(folder, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, name := range busyboxNames() {
-		if err := os.Link(program, filepath.Join(folder, name+".exe")); err != nil {
+		if err := os.Link(program, filepath.Join(folder, "bin", name+".exe")); err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	config, archive := filepath.Join(home, "image.yaml"), filepath.Join(home, "busybox.tar")
-	text := "target: 'C:\\bin'\nworkingDir: 'C:\\'\nuser: ContainerAdministrator\ncmd: [sh]\n" +
+	text := "target: 'C:\\'\nworkingDir: 'C:\\'\nuser: ContainerAdministrator\ncmd: [sh]\n" +
 		"env: ['PATH=C:\\bin;C:\\Windows\\system32;C:\\Windows']\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
