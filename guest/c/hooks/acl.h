@@ -44,8 +44,8 @@ ACL *acl_copy(const ACL *list);
 
 /*
  * The part of a list to store when it is set. With inherits, that excludes inherited entries, which are computed,
- * and entries that neither grant nor deny anything. An entry of generic rights that a folder hands on becomes two, as on
- * Windows: one that holds for the folder, with the rights that these are there, and one that is inherited only
+ * and entries that neither grant nor deny anything. An entry of generic rights that a folder hands on becomes two, as
+ * on Windows: one that holds for the folder, with the rights that these are there, and one that is inherited only
  * ([MS-DTYP] 2.5.3.4.7, PostProcessACL).
  */
 ACL *acl_set(const ACL *list, BOOL inherits, BOOL folder);

@@ -1,9 +1,9 @@
 /*
  * offreg.dll: registry files of images, without the registry. hcsshim makes the empty ones of a base layer that has
- * none (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/converttobaselayer.go), and that is what
- * is here: a hive is made, which is empty, saved and closed.
+ * none (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.3/internal/wclayer/converttobaselayer.go), and that is
+ * what is here: a hive is made, which is empty, saved and closed.
  *
- * The format is that of https://github.com/msuhanov/regf/blob/master/Windows%20registry%20file%20format%20specification.md
+ * The format is that of https://github.com/msuhanov/regf.
  */
 #include <windows.h>
 
