@@ -168,8 +168,7 @@ ACL *acl_set(const ACL *list, BOOL inherits, BOOL folder)
     {
         BYTE flags = entry->AceFlags;
 
-        if (inherits &&
-            ((flags & INHERITED_ACE) || (is_plain(entry) && !((const struct entry_of_list *)entry)->mask)))
+        if (inherits && ((flags & INHERITED_ACE) || (is_plain(entry) && !((const struct entry_of_list *)entry)->mask)))
             continue;
         if (!folder || !is_double(entry))
         {
