@@ -105,6 +105,7 @@ func stageWindows() *system.Calls {
 		Events: newStageEvents(),
 
 		Certificates: stagedStores{},
+		Counters:     &stagedCounters{},
 		WMI:          stageWMI,
 		Services:     func() ([]system.Service, error) { return slices.Clone(services), nil },
 		Control: func(_ context.Context, name, action string, force bool) error {

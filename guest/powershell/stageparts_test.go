@@ -9,9 +9,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"mullion.dev/mullion/guest/counters"
 	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/winnet"
 	"mullion.dev/mullion/internal/windows/wire/hostcall"
@@ -226,4 +229,59 @@ func stageAdapters() ([]system.Adapter, error) {
 			Addrs:       []system.AdapterAddress{own("10.244.1.7", 24, 1), own("fe80::5d1a:2b3c%27", 64, 4)},
 		},
 	}, nil
+}
+
+// stagedCounters are four counters; a rate has a value from the second reading on. That of _broken never has.
+type stagedCounters struct{}
+
+func (*stagedCounters) Expand(path string) ([]string, error) {
+	low := strings.ToLower(path)
+	known := []string{
+		`\Processor(0)\% Processor Time`, `\Processor(_Total)\% Processor Time`, `\Memory\Available MBytes`,
+		`\Process(broken)\ID Process`,
+	}
+	object, rest, ok := strings.Cut(strings.TrimPrefix(low, `\`), `\`)
+	switch {
+	case !ok || !strings.HasPrefix(path, `\`):
+		return nil, counters.BadPath
+	case !slices.Contains([]string{"processor", "memory", "process"}, strings.SplitN(object, "(", 2)[0]):
+		return nil, counters.NoObject
+	case strings.HasPrefix(rest, "none"):
+		return nil, counters.NoCounter
+	}
+
+	re := regexp.MustCompile("(?i)^" + strings.ReplaceAll(regexp.QuoteMeta(path), `\*`, ".*") + "$")
+	var found []string
+	for _, one := range known {
+		if re.MatchString(one) {
+			found = append(found, one)
+		}
+	}
+	return found, nil
+}
+
+func (*stagedCounters) Open(paths []string) (counters.Query, error) {
+	return &stagedQuery{paths: paths}, nil
+}
+
+type stagedQuery struct {
+	paths []string
+	times int
+}
+
+func (q *stagedQuery) Close() error { return nil }
+
+func (q *stagedQuery) Collect() (all []counters.Sample, err error) {
+	q.times++
+	for _, path := range q.paths {
+		s := counters.Sample{
+			Path: path, Cooked: 12.5 * float64(q.times), Raw: int64(q.times) * 100, Count: 1, Type: 0x20510500,
+			At: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC),
+		}
+		if strings.Contains(path, "broken") {
+			s.Status, s.Cooked = 0xC0000BC6, 0
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }

@@ -237,6 +237,10 @@ func head(kind, dir string) []string {
 		}
 	case "certificate store":
 		return []string{""}
+	case "counters":
+		return []string{
+			"", fmt.Sprintf("%-25s %s", "Timestamp", "CounterSamples"), fmt.Sprintf("%-25s %s", "---------", "--------------"),
+		}
 	case object.TypeKind:
 		return []string{
 			"", fmt.Sprintf(typeRow, "IsPublic", "IsSerial", "Name", "BaseType"),
@@ -372,6 +376,11 @@ func TableRow(o *object.Object) (line string, ok bool) {
 		return p("path"), true
 	case "certificate":
 		return strings.TrimRight(fmt.Sprintf(certificateRow, p("thumbprint"), p("subject")), " "), true
+	case "counters":
+		d, _ := o.Props["timestamp"].(object.DateTime)
+		at, _ := d.Format("G") // the format is a known one
+		lines := strings.Split(p("readings"), "\n")
+		return fmt.Sprintf("%-25s ", at) + strings.Join(lines, "\n"+strings.Repeat(" ", 26)), true
 	case "certificate store":
 		return "Name : " + p("name"), true
 	case object.TypeKind:

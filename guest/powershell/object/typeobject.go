@@ -74,6 +74,8 @@ func DerivesFrom(name, from string) bool {
 func KindTypes() map[string]string {
 	return map[string]string{
 		"certificate":   "System.Security.Cryptography.X509Certificates.X509Certificate2",
+		"counter":       "Microsoft.PowerShell.Commands.GetCounter.PerformanceCounterSample",
+		"counters":      "Microsoft.PowerShell.Commands.GetCounter.PerformanceCounterSampleSet",
 		"command":       "System.Management.Automation.CommandInfo",
 		"entry":         "System.Collections.DictionaryEntry",
 		"event":         "System.Diagnostics.Eventing.Reader.EventLogRecord",

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"mullion.dev/mullion/guest/certstore"
+	"mullion.dev/mullion/guest/counters"
 	"mullion.dev/mullion/guest/eventlog"
 	"mullion.dev/mullion/guest/token"
 	"mullion.dev/mullion/guest/winnet"
@@ -80,6 +81,11 @@ type Calls struct {
 	Events   eventLog
 
 	Certificates Certificates
+	// Counters are the performance counters. Expand returns those that a path with wild cards means, Open reads some.
+	Counters interface {
+		Expand(path string) ([]string, error)
+		Open(paths []string) (counters.Query, error)
+	}
 }
 
 // Windows has the calls of Windows itself.
@@ -134,5 +140,6 @@ func Windows() *Calls {
 		Events:   eventlog.System{},
 
 		Certificates: certstore.System{},
+		Counters:     counters.System{},
 	}
 }

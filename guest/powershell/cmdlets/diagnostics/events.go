@@ -427,6 +427,7 @@ func clearEventLog(c *cmdlet.Call) error {
 func Cmdlets() []cmdlet.Cmdlet {
 	types := []string{"error", "warning", "information", "successaudit", "failureaudit"}
 	return []cmdlet.Cmdlet{
+		counterCmdlet(),
 		{
 			Name:  "Get-WinEvent",
 			About: "events of logs; without events of ETW, saved logs and other computers",
