@@ -2,7 +2,9 @@ package certstore
 
 import (
 	"bytes"
+	"crypto/sha1" // Windows names certificates by it
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
 )
 
 // Numbers of CryptoAPI that a call answers: CRYPT_E_EXISTS and CRYPT_E_NOT_FOUND
@@ -57,15 +60,12 @@ func (s System) List(machine bool, store string) ([][]byte, error) {
 	}
 
 	var all [][]byte
-	err = each(handle, func(certificate []byte, _ *windows.CertContext) bool {
-		all = append(all, bytes.Clone(certificate))
-		return true
-	})
+	err = each(handle, func(certificate []byte) { all = append(all, bytes.Clone(certificate)) })
 	return all, errors.Join(err, windows.CertCloseStore(handle, 0))
 }
 
-// each calls do for the certificates of a store, until it returns false.
-func each(store windows.Handle, do func(certificate []byte, context *windows.CertContext) bool) error {
+// each calls do for the certificates of a store.
+func each(store windows.Handle, do func(certificate []byte)) error {
 	var at *windows.CertContext
 	for {
 		next, err := windows.CertEnumCertificatesInStore(store, at) // it frees the one before
@@ -77,9 +77,7 @@ func each(store windows.Handle, do func(certificate []byte, context *windows.Cer
 		}
 
 		at = next
-		if !do(unsafe.Slice(at.EncodedCert, at.Length), at) {
-			return windows.CertFreeCertificateContext(at)
-		}
+		do(unsafe.Slice(at.EncodedCert, at.Length))
 	}
 }
 
@@ -103,22 +101,17 @@ func (System) Add(machine bool, store string, certificate []byte) (added bool, e
 	return added, errors.Join(plain(err), windows.CertFreeCertificateContext(context), windows.CertCloseStore(handle, 0))
 }
 
-// Remove removes a certificate, if it is there.
+// Remove removes a certificate; fs.ErrNotExist if it is not there. It removes the key of the registry that the store
+// keeps it in, named by its SHA-1: CertDeleteCertificateFromStore of Wine 8 answers TRUE and keeps it
+// (https://learn.microsoft.com/windows/win32/seccrypto/system-store-locations).
 func (System) Remove(machine bool, store string, certificate []byte) error {
-	handle, err := open(machine, store, 0)
-	if err != nil {
-		return err
+	if strings.ContainsAny(store, `\/`) {
+		return fs.ErrNotExist
 	}
-
-	var removed error
-	err = each(handle, func(one []byte, context *windows.CertContext) bool {
-		if !bytes.Equal(one, certificate) {
-			return true
-		}
-		if again := windows.CertDuplicateCertificateContext(context); again != nil {
-			removed = windows.CertDeleteCertificateFromStore(again) // it frees what it is given
-		}
-		return false
-	})
-	return errors.Join(plain(removed), err, windows.CertCloseStore(handle, 0))
+	place := registry.CURRENT_USER
+	if machine {
+		place = registry.LOCAL_MACHINE
+	}
+	path := fmt.Sprintf(`Software\Microsoft\SystemCertificates\%s\Certificates\%X`, store, sha1.Sum(certificate))
+	return plain(registry.DeleteKey(place, path))
 }

@@ -120,10 +120,7 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 		To:      words.TypeName(p.Type),
 	}
 
-	switch of.To {
-	case "management.automation.switchparameter":
-		of.To = "switch"
-	case "object":
+	if of.To == "object" {
 		of.To = ""
 	}
 

@@ -98,6 +98,14 @@ func BooleanClass() *Class {
 			}
 			return strings.EqualFold(s, "true"), nil
 		}),
+		// Those of SwitchParameter: a switch is a Boolean here
+		// (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.switchparameter).
+		Props: []Field{{
+			Name: "IsPresent",
+			Get:  func(_ *session.State, of Value) (Value, error) { return of, nil },
+		}},
+		Methods: []Method{{Name: "ToBool", Do: func(c *Call) (Value, error) { return c.On, nil }}},
+		Text:    func(v any) string { return Text(v) },
 	}
 }
 

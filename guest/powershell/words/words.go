@@ -7,7 +7,11 @@ import (
 
 // TypeName returns a type's name as classes have it: in lower case, with System.
 func TypeName(name string) string {
-	return strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "system.")
+	name = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "system.")
+	if name == "management.automation.switchparameter" {
+		return "switch" // its accelerator, which the language knows
+	}
+	return name
 }
 
 // NotHere are in each message about what is not implemented.

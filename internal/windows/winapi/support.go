@@ -234,14 +234,14 @@ func programRows() []support.Row {
 			Ref:   "https://learn.microsoft.com/powershell/",
 			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-Member, Add-PartitionAccessPath, Add-Type, Clear-Content, Clear-Disk, Clear-EventLog, Clear-Host, Clear-Variable, " +
 				"Compare-Object, Compress-Archive, Connect-IscsiTarget, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
-				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Convert-Path, Copy-Item, Disconnect-IscsiTarget, Expand-Archive, Export-Csv, Export-ModuleMember, " +
+				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Convert-Path, Copy-Item, Disconnect-IscsiTarget, Expand-Archive, Export-Certificate, Export-Csv, Export-ModuleMember, " +
 				"ForEach-Object, Format-List, Format-Table, Format-Volume, Format-Wide, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
-				"Get-Command, Get-ComputeProcess, Get-ComputerInfo, Get-Content, Get-Culture, Get-Date, Get-Disk, Get-EventLog, Get-ExecutionPolicy, " +
+				"Get-Command, Get-ComputeProcess, Get-ComputerInfo, Get-Content, Get-Counter, Get-Culture, Get-Date, Get-Disk, Get-DnsClientServerAddress, Get-EventLog, Get-ExecutionPolicy, " +
 				"Get-FileHash, Get-Help, Get-HnsEndpoint, Get-Host, " +
 				"Get-HnsNetwork, Get-HnsPolicyList, Get-InitiatorPort, Get-IscsiConnection, Get-IscsiSession, Get-IscsiTarget, Get-IscsiTargetPortal, " +
 				"Get-Item, Get-ItemProperty, Get-ItemPropertyValue, Get-Job, " +
-				"Get-Location, Get-Member, Get-Module, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
-				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, Get-UICulture, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Csv, Import-Module, Import-PowerShellDataFile, Initialize-Disk, " +
+				"Get-Location, Get-Member, Get-Module, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-NetTCPConnection, Get-NetUDPEndpoint, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
+				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, Get-UICulture, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Certificate, Import-Csv, Import-Module, Import-PowerShellDataFile, Initialize-Disk, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
 				"Measure-Object, mkdir, Move-Item, New-Alias, New-EventLog, New-Guid, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
 				"New-TemporaryFile, New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, Read-Host, " +
@@ -254,7 +254,7 @@ func programRows() []support.Row {
 				"Write-Error, Write-EventLog, Write-Host, Write-Information, Write-Output, Write-Progress, Write-Verbose, Write-VolumeCache, Write-Warning. Import-Module takes " +
 				"names of Windows' modules whose cmdlets are here, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place), files of functions, manifests and folders of them. Cmdlets for items and their properties know the registry's HKLM: and " +
-				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item, Set-Item and Remove-Item know env:, alias:, function: and variable:. " +
+				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item, Set-Item and Remove-Item know env:, alias:, function: and variable:; Get-ChildItem, Get-Item, Test-Path and Remove-Item know Cert:, whose stores are those of TLS clients, without private keys. Get-Counter reads the counters of pdh.dll. " +
 				"Those for disks, partitions and volumes work on a host's data disks, those for iSCSI have the disks of targets as such; C: is a volume on no disk. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
 				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
 				"Receive-Job outputs lines of text. All have -ErrorAction, -ErrorVariable and -OutVariable, as functions with " +
@@ -266,7 +266,7 @@ func programRows() []support.Row {
 			Ref:   "https://learn.microsoft.com/powershell/",
 			Note: "New-Object and [type]::Member of Array, ArrayList, BitConverter, Console, Convert, CultureInfo, DateTime, DateTimeOffset, Dictionary, Directory, Dns, Encoding, " +
 				"Environment, Exception and those derived from it, File, Guid, HashSet, Hashtable, HttpListener with its " +
-				"requests and responses (http only), IPAddress, List, Math, Path, Process (of Start-Process), Queue, Random, Regex with Match and Group, MD5 and the SHA hashes, ScriptBlock.Create, StreamReader and StreamWriter of a request and response, Stack, Stopwatch, String, StringBuilder, TimeSpan, ServicePointManager.SecurityProtocol, Uri, Version, WebClient, WindowsIdentity and WindowsPrincipal, XmlDocument with XPath, the attributes of dynamic parameters, and the names of access rights and of actions on errors, " +
+				"requests and responses (http only), IPAddress, List, Math, Path, Process (of Start-Process), Queue, Random, Regex with Match and Group, MD5 and the SHA hashes, ScriptBlock.Create, StreamReader and StreamWriter of a request and response, Stack, Stopwatch, String, StringBuilder, TimeSpan, ServicePointManager.SecurityProtocol, Uri, Version, WebClient, WindowsIdentity and WindowsPrincipal, X509Certificate2 and X509Store, XmlDocument with XPath, the attributes of dynamic parameters, and the names of access rights and of actions on errors, " +
 				"with the members that scripts mostly use (Get-Member lists them)",
 		},
 		{
