@@ -26,6 +26,7 @@ func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 			return err
 		}
 	}
+
 	switch to := s.To.(type) {
 	case *lang.Member:
 		return f.setMember(to, v)
@@ -49,6 +50,7 @@ func (f *frame) runAssignTo(s *lang.AssignTo, _ *object.Sink) error {
 		}
 		return object.Around(of.Set(nil, v), "Exception setting \""+of.Name+"\": ")
 	}
+
 	return errors.ErrUnsupported
 }
 
@@ -69,23 +71,27 @@ func (f *frame) setMember(to *lang.Member, v object.Value) error {
 	case *object.Instance:
 		return object.SetProperty(o, name, v)
 	}
+
 	o, ok := of.(*object.Object)
 	if ok && o.Class != nil {
 		if p := object.FindField(o.Class().Props, name); p != nil && p.Set != nil {
 			return object.Around(p.Set(o, v), "Exception setting \""+p.Name+"\": ")
 		}
 	}
+
 	if c, is := computed(o, name); is {
 		if c.Set == nil {
 			return object.Raise(object.RuntimeException, "Set accessor for property \""+name+"\" is unavailable.")
 		}
 		return c.Set(o, v)
 	}
+
 	if !ok || o.Kind != object.Custom || !o.Has(name) {
 		return object.Thrown(
 			"The property '%s' cannot be found on this object. Verify that the property exists and can be set.",
 			name)
 	}
+
 	o.Props[name] = v
 	return nil
 }
@@ -119,6 +125,7 @@ func (f *frame) runAssignSeveral(s *lang.AssignSeveral, _ *object.Sink) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -139,6 +146,7 @@ func (f *frame) setItem(to *lang.Index, v object.Value) error {
 			return object.Around(o.Of.Item.Set(o, at, v), "Exception setting \"Item\": ")
 		}
 	}
+
 	n, err := object.Integer(at)
 	if err != nil {
 		return err
@@ -182,5 +190,6 @@ func invokeExpression(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }

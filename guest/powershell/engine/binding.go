@@ -52,6 +52,7 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 			return nil, err
 		}
 	}
+
 	s, set, err := lang.Choose(s, given, len(rest), piped)
 	if err != nil {
 		return nil, err
@@ -101,6 +102,7 @@ func param(s *lang.Script, name string) (lang.Param, error) {
 			found = append(found, p)
 		}
 	}
+
 	if len(found) != 1 {
 		if len(found) > 1 {
 			return lang.Param{}, object.Misfit(object.AmbiguousID,
@@ -110,6 +112,7 @@ func param(s *lang.Script, name string) (lang.Param, error) {
 		return lang.Param{}, object.Misfit(object.NoParameterID,
 			"A parameter cannot be found that matches parameter name '%s'.", name)
 	}
+
 	return found[0], nil
 }
 
@@ -125,12 +128,14 @@ func (f *frame) byPlace(s *lang.Script, given map[string]bool, rest []object.Val
 		}
 		rest = rest[1:]
 	}
+
 	for _, p := range s.Params {
 		if p.Remaining && !given[p.Name] && len(rest) > 0 {
 			given[p.Name] = true
 			return nil, f.argument(p, rest)
 		}
 	}
+
 	return rest, nil
 }
 
@@ -162,6 +167,7 @@ func (f *frame) fill(s *lang.Script, given map[string]bool, rest []object.Value,
 			f.Vars[p.Name] = nil
 		}
 	}
+
 	if advanced(s) && len(rest) > 0 {
 		return nil, object.Misfit(object.NoPositionID,
 			"A positional parameter cannot be found that accepts argument '%s'.", object.Text(rest[0]))
@@ -204,6 +210,7 @@ func (f *frame) give(p lang.Param, v object.Value) error {
 			return untransformed(p, err)
 		}
 	}
+
 	f.Vars[p.Name] = v
 	if p.To != "" && p.To != "switch" {
 		f.Types[p.Name] = p.To

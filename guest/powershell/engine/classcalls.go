@@ -44,6 +44,7 @@ func (c *scriptClass) call(name string, static bool, this object.Value, args []o
 			}
 		}
 	}
+
 	if best == nil {
 		return nil, noOverload(name, args)
 	}
@@ -80,6 +81,7 @@ func (c *scriptClass) distance(m *lang.ClassMethod, args []object.Value) (far in
 			far += 2
 		}
 	}
+
 	return far, true
 }
 
@@ -103,6 +105,7 @@ func (c *scriptClass) scope(m *lang.ClassMethod, this object.Value, args []objec
 			return nil, err
 		}
 	}
+
 	return scope, nil
 }
 

@@ -38,6 +38,7 @@ func (f *frame) defineTypes(b lang.Block) error {
 			pending[words.TypeName(s.Name)] = s
 		}
 	}
+
 	for _, s := range b {
 		c, ok := s.(*lang.ClassStmt)
 		if !ok || pending[words.TypeName(c.Name)] != c {
@@ -47,6 +48,7 @@ func (f *frame) defineTypes(b lang.Block) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -67,6 +69,7 @@ func (f *frame) defineEnum(s *lang.EnumStmt) error {
 		t.Values = append(t.Values, object.EnumName{Name: one.Name, N: n})
 		last = n
 	}
+
 	f.in.types().AddEnum(t)
 	return nil
 }
@@ -96,16 +99,19 @@ func (f *frame) defineClass(s *lang.ClassStmt, pending map[string]*lang.ClassStm
 		c.base = f.in.classes[base]
 		c.of.Base = base
 	}
+
 	for _, m := range s.Methods {
 		if err := scriptLacks(m.Script); err != nil {
 			return err
 		}
 	}
+
 	for _, p := range s.Props {
 		if err := scriptLacks(&lang.Script{Lacking: p.Lacking}); err != nil {
 			return err
 		}
 	}
+
 	c.build()
 	if f.in.classes == nil {
 		f.in.classes = map[*object.Class]*scriptClass{}
@@ -122,6 +128,7 @@ func (f *frame) classHome() *frame {
 			return f.in.frame(s)
 		}
 	}
+
 	return f.in.Top
 }
 
@@ -172,6 +179,7 @@ func (c *scriptClass) field(at *scriptClass, p lang.ClassProp) object.Field {
 			},
 		}
 	}
+
 	return object.Field{
 		Name: p.Written,
 		Get: func(_ *session.State, of object.Value) (object.Value, error) {
@@ -196,6 +204,7 @@ func (c *scriptClass) fitting(p lang.ClassProp, v object.Value) (object.Value, e
 			return nil, err
 		}
 	}
+
 	return v, c.home.valid(p.Param, v)
 }
 
@@ -211,6 +220,7 @@ func (c *scriptClass) initial(p lang.ClassProp, scope *frame) (object.Value, err
 		}
 		return c.home.in.types().Converted(p.To, object.Plain(v))
 	}
+
 	if e := c.home.in.types().Enum(p.To); e != nil {
 		return object.Enum{Of: e}, nil
 	}
@@ -236,6 +246,7 @@ func (c *scriptClass) ready() error {
 		}
 		c.static[p.Name] = v
 	}
+
 	return nil
 }
 
@@ -264,6 +275,7 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 			o.Props[p.Name] = v
 		}
 	}
+
 	for _, at := range c.bases() { // its own are shown first, as .NET lists them
 		for _, p := range at.s.Props {
 			if !p.Static && !p.Hidden {
@@ -278,6 +290,7 @@ func (c *scriptClass) make(args []object.Value) (object.Value, error) {
 		}
 		object.AsException(o, append(names, exception))
 	}
+
 	return o, c.construct(o, args)
 }
 
@@ -312,6 +325,7 @@ func exceptionMethods(exception string) []object.Method {
 			})
 		}
 	}
+
 	return methods
 }
 
@@ -346,6 +360,7 @@ func (c *scriptClass) text(o *object.Object) string {
 			}
 		}
 	}
+
 	return c.s.Name
 }
 
@@ -363,6 +378,7 @@ func (c *scriptClass) construct(o object.Value, args []object.Value) error {
 			best, least = m, far
 		}
 	}
+
 	if best == nil && (any || len(args) > 0) {
 		return noOverload(c.s.Name, args)
 	}
@@ -393,6 +409,7 @@ func (c *scriptClass) constructBase(o object.Value, args []object.Value) error {
 			r.Describe(args)
 		}
 	}
+
 	return nil
 }
 
@@ -410,6 +427,7 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 		}
 		return made, err
 	}
+
 	o, err := c.make(nil)
 	if err != nil {
 		return nil, err
@@ -424,5 +442,6 @@ func (c *scriptClass) convert(v object.Value) (object.Value, error) {
 			return nil, err
 		}
 	}
+
 	return o, nil
 }

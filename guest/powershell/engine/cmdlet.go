@@ -38,6 +38,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		}
 		return nil, err
 	}
+
 	l := &cmdlet.Call{
 		Cmdlet: c,
 		Scope:  f,
@@ -49,6 +50,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		Out:    out,
 		By:     by,
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		var got []object.Value
 		for _, x := range b[name] {
@@ -73,6 +75,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 			}
 		}
 	}
+
 	if action, ok := l.Values[cmdlet.ErrorAction]; ok {
 		l.Action = binding.ActionOf(action)
 	}
@@ -82,6 +85,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		}
 		l.Warnings = binding.ActionOf(action)
 	}
+
 	if l.Kept, err = f.keeps(l.Values); err != nil {
 		return nil, err
 	}
@@ -116,6 +120,7 @@ func unknownParameter(c cmdlet.Cmdlet, s lang.Stage) (a lang.Argument, is bool) 
 			return a, true
 		}
 	}
+
 	return lang.Argument{}, false
 }
 

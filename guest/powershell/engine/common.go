@@ -24,6 +24,7 @@ func (f *frame) keeps(values map[string]object.Value) (k cmdlet.Kept, err error)
 			return cmdlet.Kept{}, err
 		}
 	}
+
 	return k, nil
 }
 
@@ -45,6 +46,7 @@ func (f *frame) listVariable(name string) (*object.ArrayList, error) {
 			list.Items = slices.Clone(object.Items(before))
 		}
 	}
+
 	return list, f.Assign(to, list)
 }
 
@@ -61,6 +63,7 @@ func keptSink(k cmdlet.Kept, in *Interpreter, out *object.Sink) *object.Sink {
 			return put(v)
 		}}
 	}
+
 	return next
 }
 
@@ -108,6 +111,7 @@ func (f *frame) takeCommon(s *lang.Script, args []lang.Argument) (
 		}
 		given[name] = object.Plain(v)
 	}
+
 	return rest, given, nil
 }
 
@@ -126,12 +130,14 @@ func (f *frame) prefer(given map[string]object.Value) error {
 		}
 		f.Vars["erroractionpreference"], _ = object.PreferenceType().Parsed(v)
 	}
+
 	if v, ok := given[cmdlet.WarningAction]; ok {
 		if err := binding.CheckPreference(cmdlet.WarningAction, v); err != nil {
 			return object.Thrown("%v.", err)
 		}
 		f.Vars["warningpreference"], _ = object.PreferenceType().Parsed(v)
 	}
+
 	if v, ok := given[cmdlet.WhatIfName]; ok {
 		f.Vars[whatIf] = object.Truth(v)
 	}
@@ -141,6 +147,7 @@ func (f *frame) prefer(given map[string]object.Value) error {
 			f.Vars[confirms] = "Low"
 		}
 	}
+
 	if v, ok := given[cmdlet.VerboseName]; ok {
 		name := "SilentlyContinue"
 		if object.Truth(v) {
@@ -148,5 +155,6 @@ func (f *frame) prefer(given map[string]object.Value) error {
 		}
 		f.Vars["verbosepreference"], _ = object.PreferenceType().Named(name)
 	}
+
 	return nil
 }

@@ -34,6 +34,7 @@ func (f *frame) valid(p lang.Param, v object.Value) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -63,6 +64,7 @@ func notOfScript(f *frame, args []object.Value, v object.Value) (string, error) 
 	case err != nil || object.Truth(object.One(got)):
 		return "", err
 	}
+
 	return fmt.Sprintf("The \"%s\" validation script for the argument with value \"%s\" did not return a result of True. "+
 		"Determine why the validation script failed, and then try the command again.", block.Words, object.Text(v)), nil
 }

@@ -40,5 +40,6 @@ func importDataFile(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return c.ReportMissed()
 }

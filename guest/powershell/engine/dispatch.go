@@ -56,6 +56,7 @@ func (f *frame) valueOf(x lang.Expr) (object.Value, error) { //nolint:gocyclo //
 	case *lang.Variable:
 		return f.variableValue(x)
 	}
+
 	return nil, nil // an expression that is left out
 }
 
@@ -69,6 +70,7 @@ func (f *frame) run(s lang.Stmt, out *object.Sink) error {
 	if err == nil { // where an error was made is asked later
 		f.in.at(before)
 	}
+
 	return err
 }
 
@@ -109,5 +111,6 @@ func (f *frame) runOf(s lang.Stmt, out *object.Sink) error { //nolint:gocyclo //
 	case *lang.WhileStmt:
 		return f.runWhile(s, out)
 	}
+
 	return nil
 }

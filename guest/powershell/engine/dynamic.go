@@ -27,6 +27,7 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 	if left, ok := err.(*object.Leaving); ok && left.Word == "return" { //nolint:errorlint // it is made here
 		err = nil
 	}
+
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,6 +50,7 @@ func (f *frame) withDynamic(scope *frame, s *lang.Script, args []lang.Argument) 
 			more.Params = append(more.Params, parameterOf(p))
 		}
 	}
+
 	return &more, func() { scope.dynamic(made, probe) }, nil
 }
 
@@ -63,6 +65,7 @@ func (f *frame) dynamic(made map[string]*dotnet.DynamicParameter, block *frame) 
 		delete(f.Vars, name)
 		delete(f.Types, name)
 	}
+
 	for name, v := range block.Vars {
 		if _, there := f.Vars[name]; !there {
 			f.Vars[name] = v
@@ -106,6 +109,7 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 			return err
 		}
 	}
+
 	_, err := f.byPlace(s, given, rest)
 	f.Vars["psboundparameters"] = object.NewTable(false)
 	f.bound(s, given)
@@ -156,5 +160,6 @@ func parameterOf(p *dotnet.DynamicParameter) lang.Param {
 			of.Conditions = append(of.Conditions, one)
 		}
 	}
+
 	return of
 }

@@ -93,6 +93,7 @@ func (f *frame) complain(action string, by *object.Invoked, err error) error {
 	if r.By == nil && object.PlaceOf(err) == nil { // an error of Go
 		r.By, r.At = by, by.At
 	}
+
 	return f.reported(action, r)
 }
 
@@ -114,12 +115,14 @@ func (f *frame) reported(action string, r *object.ErrorRecord) error {
 		f.in.note(r)
 		f.in.errs.keep(r)
 	}
+
 	switch action {
 	case "stop":
 		return &object.Leaving{Word: "throw", What: &object.Instance{Of: object.RecordClass(), V: r}}
 	case "silentlycontinue", "ignore":
 		return nil
 	}
+
 	return f.in.show(r)
 }
 

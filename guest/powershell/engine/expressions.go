@@ -45,6 +45,7 @@ func (f *frame) look(v lang.Variable) (got object.Value, there bool) {
 		}
 		return nil, false
 	}
+
 	if v.Scope == "using" { // of a job's block, which has the caller's variables around it
 		return f.Find(v.Name)
 	}
@@ -57,6 +58,7 @@ func (f *frame) look(v lang.Variable) (got object.Value, there bool) {
 		}
 		return f.Session.Host.Own(v.Name)
 	}
+
 	return f.Find(v.Name)
 }
 
@@ -69,6 +71,7 @@ func (f *frame) templateValue(x *lang.Template) (object.Value, error) {
 		}
 		parts = append(parts, object.Text(v))
 	}
+
 	return object.TextOf(parts, "")
 }
 
@@ -81,6 +84,7 @@ func (f *frame) listValue(x *lang.List) (object.Value, error) {
 		}
 		out = append(out, object.Plain(v))
 	}
+
 	return out, nil
 }
 
@@ -90,6 +94,7 @@ func (f *frame) subValue(x *lang.SubExpr) (object.Value, error) {
 			return v, err
 		}
 	}
+
 	if x.Paren && len(x.Body) == 1 {
 		if l, ok := x.Body[0].(*lang.Pipeline); ok && l.Expression() {
 			f.in.at(l.Stages[0].At)
@@ -100,6 +105,7 @@ func (f *frame) subValue(x *lang.SubExpr) (object.Value, error) {
 		got, err := captureOne(x.Body[0], f, true)
 		return object.One(got), err
 	}
+
 	got, err := capture(x.Body, f, !x.Array && len(x.Body) == 1)
 	if err != nil || x.Array {
 		return got, err
@@ -125,6 +131,7 @@ func (f *frame) unaryValue(x *lang.Unary) (object.Value, error) {
 	case "-split", "-csplit":
 		return splitWords(object.Plain(v)), nil
 	}
+
 	return !object.Truth(v), nil
 }
 
@@ -173,6 +180,7 @@ func (f *frame) binaryValue(x *lang.Binary) (object.Value, error) {
 			return true, nil
 		}
 	}
+
 	b, err := f.value(x.B)
 	if err != nil {
 		return nil, err
@@ -193,6 +201,7 @@ func (f *frame) binaryOf(x *lang.Binary, a, b object.Value) (object.Value, error
 			return f.splitBy(block, a, operands[1])
 		}
 	}
+
 	return operator.Apply(x.Op, a, b)
 }
 
@@ -233,6 +242,7 @@ func (f *frame) hashValue(x *lang.HashLiteral) (object.Value, error) {
 		}
 		t.Set(key, v)
 	}
+
 	if x.As == "pscustomobject" {
 		return t.Object(), nil
 	}
@@ -269,6 +279,7 @@ func noCommand(word string, at position.Extent) error {
 		ID:       object.NoCommandID,
 		Category: object.ObjectNotFound,
 	}
+
 	if err := absent.Unknown(word); err != nil {
 		r.Message += " In Mullion: " + err.Error() + "."
 	}

@@ -22,6 +22,7 @@ func fromPipeline(s *lang.Script, given map[string]bool) []lang.Param {
 			all = append(all, p)
 		}
 	}
+
 	return all
 }
 
@@ -44,6 +45,7 @@ func (f *frame) take(params []lang.Param, item object.Value) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -60,6 +62,7 @@ func propertyOf(item object.Value, name string) (v object.Value, has bool) {
 		v, err := object.Property(o, name)
 		return v, err == nil
 	}
+
 	return nil, false
 }
 
@@ -74,6 +77,7 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 		}
 		return err
 	}
+
 	if err := one("Begin", s.Begin); err != nil {
 		return err
 	}
@@ -97,12 +101,14 @@ func (f *frame) RunScript(s *lang.Script, fed []lang.Param, in Feed, out *object
 			return err
 		}
 	}
+
 	if in.piped {
 		f.Vars["input"] = items
 		if s.Process != nil {
 			f.Vars["input"] = []object.Value{}
 		}
 	}
+
 	return one("End", s.Body)
 }
 
@@ -124,5 +130,6 @@ func (in *Interpreter) invoked(s *lang.Script) *object.Invoked {
 	case s.Name == "":
 		by.Kind = "Script"
 	}
+
 	return by
 }

@@ -36,6 +36,7 @@ func (in *Interpreter) executionContext() *object.Object {
 			return c.State.Path(c.Text(0)), nil
 		}})
 	}
+
 	state := object.New(object.Custom).Set("Path", paths).Set("LanguageMode", "FullLanguage")
 	return object.New(object.Custom).Set("Host", in.theHost()).Set("InvokeCommand", commands).Set("SessionState", state)
 }

@@ -16,6 +16,7 @@ func ownProperty(of object.Value, name string) bool {
 	case *object.Hashtable:
 		return o.Has(name)
 	}
+
 	return false
 }
 
@@ -34,6 +35,7 @@ func (f *frame) intrinsic(of object.Value, name string, args []object.Value) (v 
 	} else {
 		v, err = f.forEach(items, args)
 	}
+
 	return v, true, err
 }
 
@@ -68,6 +70,7 @@ func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 			return nil, err
 		}
 	}
+
 	return out, nil
 }
 
@@ -90,6 +93,7 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 			return nil, err
 		}
 	}
+
 	if !ok || !slices.Contains(wheres(), how) {
 		return nil, object.Thrown("Where of %s is not part of Mullion's PowerShell.", object.Text(args[len(args)-1]))
 	}
@@ -126,6 +130,7 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 	case "split":
 		return []object.Value{picked, others}, nil
 	}
+
 	return firstOf(picked, most), nil
 }
 

@@ -73,6 +73,7 @@ func (f *frame) ImportModule(name string, how cmdlet.Import, out *object.Sink) (
 		}
 		names = append(names, named)
 	}
+
 	maps.Copy(to.Vars, got.variables)
 	return in.keepModule(got, names), nil
 }
@@ -101,6 +102,7 @@ func (in *Interpreter) load(path string, out *object.Sink) (*loaded, error) {
 			"you are loading modules to prevent exceeding the nesting limit, and then try running your script again.",
 			path, mostNested))
 	}
+
 	in.nested++
 	defer func() { in.nested-- }()
 	if strings.EqualFold(filepath.Ext(path), ".psd1") {
@@ -130,6 +132,7 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 			got.functions[fn] = m.Functions[fn]
 		}
 	}
+
 	for name, v := range m.Vars {
 		exported, err := pattern.FitsAny(m.Module.Variables, name)
 		if err != nil {
@@ -139,6 +142,7 @@ func (in *Interpreter) loadScript(got *loaded, m *frame, path string, out *objec
 			got.variables[name] = v
 		}
 	}
+
 	return nil
 }
 
@@ -154,6 +158,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		functions: map[string]*lang.Script{}, variables: map[string]object.Value{},
 		prefix: object.Text(table.Get("DefaultCommandPrefix")),
 	}
+
 	if got.version, err = library.ParseVersion(object.Text(table.Get("ModuleVersion"))); err != nil {
 		return nil, object.Raise("System.IO.InvalidDataException", "The module manifest '"+path+"' could not be processed "+
 			"because it is not a valid Windows PowerShell module manifest: ModuleVersion is missing or no version.")
@@ -171,6 +176,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		maps.Copy(home.Functions, nested.functions)
 		maps.Copy(all, nested.functions)
 	}
+
 	root := append(m.Names("RootModule"), m.Names("ModuleToProcess")...)
 	for _, name := range root[:min(1, len(root))] {
 		of, err := in.loadPart(m, name, home, out)
@@ -181,6 +187,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 		maps.Copy(all, of.functions)
 		maps.Copy(got.variables, of.variables)
 	}
+
 	for name, fn := range all {
 		exported, err := m.Exports(name)
 		if err != nil {
@@ -190,6 +197,7 @@ func (in *Interpreter) loadManifest(path string, out *object.Sink) (*loaded, err
 			got.functions[name] = fn
 		}
 	}
+
 	return got, nil
 }
 
@@ -206,6 +214,7 @@ func (in *Interpreter) needs(m module.Manifest, out *object.Sink) error {
 			return err
 		}
 	}
+
 	for _, name := range m.Names("ScriptsToProcess") {
 		script, err := in.readFile(m.Beside(name))
 		if err != nil {
@@ -215,6 +224,7 @@ func (in *Interpreter) needs(m module.Manifest, out *object.Sink) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -232,6 +242,7 @@ func (in *Interpreter) loadPart(m module.Manifest, name string, home *frame, out
 			path = module.File(name, in.Path, in.moduleFolders())
 		}
 	}
+
 	if _, err := os.Stat(path); err != nil {
 		return nil, object.NoModule(name)
 	}
@@ -290,6 +301,7 @@ func getModule(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -320,6 +332,7 @@ func removeModule(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 

@@ -26,6 +26,7 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 		}
 		return object.Property(object.Plain(of), name)
 	}
+
 	args, err := values(f, x.Args)
 	if err != nil {
 		return nil, err
@@ -70,5 +71,6 @@ func (f *frame) Method(of object.Value, name string, args []object.Value) (objec
 			out = append(out, v)
 		}
 	}
+
 	return object.One(out), nil
 }

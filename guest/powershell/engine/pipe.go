@@ -77,6 +77,7 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 			return finish()
 		}, nil
 	}
+
 	var got []object.Value
 	if most, ok := f.enough(st); ok {
 		return upTo(most, &got, failed), func() error {
@@ -86,6 +87,7 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 			return finish()
 		}, nil
 	}
+
 	return object.Collect(&got), func() error {
 		if err := f.step(st, got, true, next, failed); err != nil && !isEnough(err, failed) {
 			return err
@@ -117,6 +119,7 @@ func (f *frame) enough(s lang.Stage) (most int, ok bool) {
 			}
 		}
 	}
+
 	return cmd.Enough(given)
 }
 
@@ -163,6 +166,7 @@ func (f *frame) step(s lang.Stage, input []object.Value, piped bool, out *object
 	if s.X != nil { // an expression may read $?, so it is set only afterwards
 		f.in.OK = true
 	}
+
 	*failed = *failed || !f.in.OK
 	return err
 }
@@ -205,6 +209,7 @@ func (f *frame) doStage(s lang.Stage, input []object.Value, piped bool, out *obj
 	case isFile:
 		return f.runFileStage(s, word, Feed{input, piped}, out)
 	}
+
 	return f.runProgram(s, word, input, piped, out)
 }
 
@@ -241,6 +246,7 @@ func (f *frame) runHere(s lang.Stage, name object.Value, isFile bool, out *objec
 	default:
 		return object.Thrown("Running %s in this scope with . is not part of Mullion's PowerShell.", object.Text(name))
 	}
+
 	return f.within(f, script, f.in.invoked(script), s.Args, Feed{}, out)
 }
 
@@ -284,6 +290,7 @@ func spread(f *frame, args []lang.Argument) ([]lang.Argument, error) {
 			})
 		}
 	}
+
 	return out, nil
 }
 
@@ -307,6 +314,7 @@ func (f *frame) output(s lang.Stage, out *object.Sink) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -318,6 +326,7 @@ func (f *frame) runCmdlet(s lang.Stage, cmd cmdlet.Cmdlet, input []object.Value,
 	if cmd.Stream && piped { // with a redirection
 		return runEach(c, input)
 	}
+
 	if err := runHook(c, cmd.Begin); err != nil {
 		return err
 	}
@@ -337,6 +346,7 @@ func runEach(c *cmdlet.Call, input []object.Value) error {
 			return err
 		}
 	}
+
 	return runHook(c, c.End)
 }
 
@@ -393,6 +403,7 @@ func (f *frame) programWords(s lang.Stage) ([]string, error) {
 			}
 		}
 	}
+
 	return words, nil
 }
 
@@ -430,6 +441,7 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 		}
 		cmd.Stdin = strings.NewReader(given)
 	}
+
 	lines := f.connect(cmd, out, cancel)
 	err = cmd.Run()
 	for _, w := range lines {
@@ -437,6 +449,7 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 			return w.err
 		}
 	}
+
 	code := cmd.ProcessState.ExitCode()
 	in.lastExit = int64(int32(code)) // Windows' codes have 32 bits, and a sign in PowerShell
 	in.OK = err == nil
@@ -473,6 +486,7 @@ func (f *frame) connect(cmd *exec.Cmd, out *object.Sink, stop func()) []*lineWri
 		cmd.Stderr = errorLines
 		return []*lineWriter{lines, errorLines}
 	}
+
 	return []*lineWriter{lines}
 }
 
@@ -511,6 +525,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		w.rest = rest
 		w.err = w.put(strings.TrimRight(string(line), "\r"))
 	}
+
 	w.stop()
 	return 0, w.err
 }

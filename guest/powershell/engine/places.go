@@ -58,6 +58,7 @@ func (in *Interpreter) trace() string {
 		}
 		lines = append(lines, fmt.Sprintf("at %s, %s: line %d", name, cmp.Or(p.script.Source, "<No file>"), max(p.at.Line(), 1)))
 	}
+
 	return strings.Join(lines, in.Newline)
 }
 

@@ -226,5 +226,6 @@ func (f *frame) asksBefore(c cmdlet.Cmdlet, b binding.Bound) error {
 		return fmt.Errorf("%s with $ConfirmPreference %s, which -Confirm sets to Low, is %s", c.Name,
 			object.Text(f.Get(confirms)), words.NotHere)
 	}
+
 	return nil
 }

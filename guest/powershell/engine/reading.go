@@ -58,5 +58,6 @@ func (in *Interpreter) RunFile(f *frame, file string, args []string, fed Feed, o
 			passed = append(passed, lang.Argument{X: &lang.Literal{V: a}})
 		}
 	}
+
 	return in.callScript(f, script, passed, fed, out)
 }

@@ -38,6 +38,7 @@ func (f *frame) redirected(s lang.Stage, input []object.Value, piped bool, out *
 	case "merge":
 		in.errs.merged = out
 	}
+
 	in.messages = map[rune]*object.Sink{}
 	maps.Copy(in.messages, messages)
 	files := make([][]object.Value, len(s.Others))
@@ -58,6 +59,7 @@ func (f *frame) redirected(s lang.Stage, input []object.Value, piped bool, out *
 			in.errs.w, in.errs.merged = io.Discard, to
 		}
 	}
+
 	err := f.doStage(s, input, piped, out)
 	in.errs, in.messages = errs, messages
 	for i, r := range s.Others {
@@ -68,6 +70,7 @@ func (f *frame) redirected(s lang.Stage, input []object.Value, piped bool, out *
 			err = wrong
 		}
 	}
+
 	return err
 }
 
@@ -93,5 +96,6 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 			Name: "out-file", Command: "Out-File", Kind: "Cmdlet", At: f.in.here(),
 		}, provider.Because(object.Text(path), err))
 	}
+
 	return nil
 }

@@ -15,6 +15,7 @@ func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 		}
 		return object.Held(object.Plain(v)), nil
 	}
+
 	home := f.Holder(*to)
 	if home == nil {
 		if v, own := f.Session.Host.Own(to.Name); own {
@@ -28,6 +29,7 @@ func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 			Message:  "[ref] cannot be applied to a variable that does not exist.",
 		}
 	}
+
 	return (&object.Reference{
 		Get: func() object.Value { return home.Vars[to.Name] },
 		Set: func(v object.Value) error { return home.Assign(lang.Variable{Name: to.Name}, object.Plain(v)) },

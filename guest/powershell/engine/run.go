@@ -29,11 +29,13 @@ func (f *frame) runBlock(b lang.Block, out *object.Sink) error {
 		}
 		return nil
 	}
+
 	for _, s := range b {
 		if err := f.ended(f.run(s, out)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -101,6 +103,7 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 		err := in.within().RunWith(b, args, nil, false, object.Collect(&got))
 		return object.One(got), err
 	}
+
 	s.Closure = in.closure
 	s.Settle = in.Format.End
 	return in
@@ -146,6 +149,7 @@ func (in *Interpreter) step() error {
 			in.Steps = -1
 		}
 	}
+
 	if in.Steps < 0 {
 		return context.Canceled
 	}
@@ -192,6 +196,7 @@ func (f *frame) within(
 			defer reset()
 		}
 	}
+
 	s, settled, err := f.withDynamic(scope, s, args)
 	if err != nil {
 		return err
@@ -226,6 +231,7 @@ func (f *frame) runWithin(scope *frame, s *lang.Script, open []lang.Param, fed F
 		}
 		left.Statement = left.Statement || left.Function
 	}
+
 	if err == nil {
 		in.OK = true // a failure inside is not the call's failure
 	}
@@ -300,6 +306,7 @@ func setting(s lang.Stmt, f *frame) (v object.Value, is bool, err error) {
 		v, err = f.value(a.To)
 		return object.Plain(v), true, err
 	}
+
 	return nil, false, nil
 }
 
@@ -313,6 +320,7 @@ func (f *frame) assigned(s *lang.Assign) (object.Value, error) {
 		f.in.OK = true
 		return object.Plain(v), err
 	}
+
 	got, err := captureOne(s.X, f, false)
 	return object.One(got), err
 }
@@ -328,6 +336,7 @@ func (f *frame) runAssign(s *lang.Assign, _ *object.Sink) error {
 			return err
 		}
 	}
+
 	if s.As != "" {
 		f.Named(s.To.Scope).Types[s.To.Name] = s.As
 	}
@@ -344,6 +353,7 @@ func (f *frame) runIf(s *lang.IfStmt, out *object.Sink) error {
 			return f.runBlock(s.Blocks[i], out)
 		}
 	}
+
 	return f.runBlock(s.Other, out)
 }
 
@@ -361,6 +371,7 @@ func loop(f *frame, label lang.Label, body lang.Block, out *object.Sink) (bool, 
 			return true, nil
 		}
 	}
+
 	return err == nil, err
 }
 
@@ -388,6 +399,7 @@ func (f *frame) runFor(s *lang.ForStmt, out *object.Sink) error {
 			return err
 		}
 	}
+
 	for {
 		if s.Cond != nil {
 			if v, err := f.value(s.Cond); err != nil || !object.Truth(v) {
@@ -428,6 +440,7 @@ func (f *frame) runForeach(s *lang.ForeachStmt, out *object.Sink) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -455,6 +468,7 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		}
 		l.Label = object.Text(v)
 	}
+
 	if s.X == nil {
 		if n := len(f.in.caught); s.Word == "throw" && n > 0 {
 			return again(f.in.caught[n-1])
@@ -464,6 +478,7 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		}
 		return l
 	}
+
 	if s.Word == "return" {
 		if out.Returns != nil {
 			out = out.Returns
@@ -473,6 +488,7 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		}
 		return l
 	}
+
 	got, err := captureOne(s.X, f, false)
 	if err != nil {
 		return err
@@ -485,5 +501,6 @@ func (f *frame) runLeave(s *lang.LeaveStmt, out *object.Sink) error {
 		}
 		l.Code = int(n)
 	}
+
 	return l
 }

@@ -31,6 +31,7 @@ func (f *frame) runSwitch(s *lang.SwitchStmt, out *object.Sink) error {
 		}
 		v = items
 	}
+
 	before, had := f.Vars["_"]
 	defer func() {
 		delete(f.Vars, "_")
@@ -55,6 +56,7 @@ func (f *frame) runSwitch(s *lang.SwitchStmt, out *object.Sink) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -80,6 +82,7 @@ func (f *frame) switchOn(s *lang.SwitchStmt, item object.Value, out *object.Sink
 			return err
 		}
 	}
+
 	if fitted || other == nil {
 		return nil
 	}
@@ -102,6 +105,7 @@ func (f *frame) switchFits(s *lang.SwitchStmt, x lang.Expr, item object.Value) (
 		got, err := capture(lang.ScriptOf(b).Body, f, false)
 		return object.Truth(object.One(got)), err
 	}
+
 	mark := map[bool]string{false: "-", true: "-c"}[s.Exact]
 	switch s.How {
 	case "wildcard":
@@ -110,6 +114,7 @@ func (f *frame) switchFits(s *lang.SwitchStmt, x lang.Expr, item object.Value) (
 		yes, err := f.match(mark+"match", object.Text(item), v)
 		return object.Truth(yes), err
 	}
+
 	if _, isText := v.(string); isText || item == nil {
 		return operator.Compare(mark+"eq", v, item)
 	}

@@ -25,6 +25,7 @@ func (f *frame) put(to lang.Expr, v object.Value) error {
 		}
 		return f.put(to.X, c)
 	}
+
 	return f.runAssignTo(&lang.AssignTo{To: to, Op: "=", X: given}, nil)
 }
 
@@ -71,6 +72,7 @@ func (f *frame) staticFound(x *lang.StaticOf) (*lang.Static, error) {
 			Message: "The member '" + x.Member + "' is one of a type, and " + object.TypeName(object.Plain(of)) + " is no type.",
 		}
 	}
+
 	s.Of = words.TypeName(s.Written)
 	return &s, nil
 }
@@ -87,6 +89,7 @@ func typeNameOf(v object.Value) string {
 			return object.Text(v.Props["fullname"])
 		}
 	}
+
 	return object.TypeName(v)
 }
 
@@ -104,6 +107,7 @@ func (f *frame) typeOperandValue(x *lang.TypeOperand) (object.Value, error) {
 			name = typeNameOf(t)
 		}
 	}
+
 	if name == "" {
 		return nil, object.Thrown("The right operand of '%s' must be a type.", x.Op)
 	}
@@ -121,6 +125,7 @@ func splitWords(v object.Value) object.Value {
 			out = append(out, part)
 		}
 	}
+
 	return out
 }
 
@@ -149,5 +154,6 @@ func (f *frame) splitBy(block *object.ScriptBlock, v, most object.Value) (object
 		}
 		out = append(out, part)
 	}
+
 	return out, nil
 }

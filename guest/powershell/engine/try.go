@@ -50,6 +50,7 @@ func (f *frame) catch(s *lang.TryStmt, err error, out *object.Sink) error {
 		}
 		return err
 	}
+
 	return err
 }
 
@@ -92,6 +93,7 @@ func (f *frame) trapped(s lang.Stmt, traps *lang.TryStmt, out *object.Sink) erro
 	case again != nil:
 		return again
 	}
+
 	f.in.OK = false
 	r := f.in.recordHere(err)
 	f.in.errs.keep(r)

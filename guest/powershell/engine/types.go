@@ -44,6 +44,7 @@ func (f *frame) staticLacks(x *lang.Static) error {
 	case x.Call:
 		return object.NoMethod(x.Written, x.Member, len(x.Args))
 	}
+
 	return object.NoMember(x.Written, x.Member)
 }
 
@@ -53,6 +54,7 @@ func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
 			return v, nil
 		}
 	}
+
 	if err := f.staticLacks(x); err != nil {
 		return nil, err
 	}
@@ -68,6 +70,7 @@ func (f *frame) staticValue(x *lang.Static) (object.Value, error) {
 	case !x.Call:
 		return object.FindField(c.Fields, x.Name).Get(f.in.State, nil)
 	}
+
 	r := object.Find(c.Calls, x.Name)
 	v, err := r.Do(&object.Call{State: f.in.State, Args: args})
 	return v, object.Calling(err, r.Name, len(args))
@@ -83,6 +86,7 @@ func values(f *frame, xs []lang.Expr) ([]object.Value, error) {
 		}
 		args = append(args, object.Plain(v))
 	}
+
 	return args, nil
 }
 

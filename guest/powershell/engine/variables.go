@@ -104,6 +104,7 @@ func (in names) Own(name string) (v object.Value, there bool) {
 	case "null", "args", "_", "input", "pscmdlet":
 		return nil, true
 	}
+
 	if v, ok := binding.Preferences()[name]; ok {
 		is, _ := object.PreferenceType().Named(v)
 		return is, true
@@ -145,6 +146,7 @@ func (in *Interpreter) home() object.Value {
 			return v
 		}
 	}
+
 	return nil
 }
 

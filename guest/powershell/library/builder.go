@@ -16,6 +16,7 @@ func BuilderClass() *object.Class {
 			return c.On, err
 		}}
 	}
+
 	format := add("AppendFormat", 2, func(c *object.Call) (string, error) {
 		args := c.Args[1:]
 		if list, ok := c.Arg(1).([]object.Value); ok && len(c.Args) == 2 {

@@ -20,6 +20,7 @@ func MathClass() *object.Class {
 			},
 		}
 	}
+
 	two := func(name string, do func(a, b float64) float64) object.Method {
 		return object.Method{
 			Name:  name,
@@ -48,6 +49,7 @@ func MathClass() *object.Class {
 			},
 		}
 	}
+
 	pow := two("Pow", math.Pow)
 	pow.Do = func(c *object.Call) (object.Value, error) {
 		a, err := object.Floating(c.Arg(0))
@@ -57,6 +59,7 @@ func MathClass() *object.Class {
 		b, err := object.Floating(c.Arg(1))
 		return math.Pow(a, b), err
 	}
+
 	return &object.Class{
 		Name:   "System.Math",
 		Fields: []object.Field{object.Constant("PI", math.Pi), object.Constant("E", math.E)},

@@ -37,6 +37,7 @@ func QueryPairs(query string) *Pairs {
 		}
 		p.All = append(p.All, Pair{unescaped(name), unescaped(v)})
 	}
+
 	return p
 }
 
@@ -55,6 +56,7 @@ func (p *Pairs) Get(name string) object.Value {
 			found = append(found, one.Value)
 		}
 	}
+
 	if found == nil {
 		return nil
 	}
@@ -71,6 +73,7 @@ func (p *Pairs) names() []object.Value {
 		}
 		seen[strings.ToLower(one.Name)] = true
 	}
+
 	return all
 }
 
@@ -87,6 +90,7 @@ func (p *Pairs) settable(name string) error {
 		return object.Raise(object.ArgumentException,
 			"Specified value has invalid HTTP Header characters.\nParameter name: name")
 	}
+
 	return nil
 }
 
@@ -184,6 +188,7 @@ func PairsClass() *object.Class {
 			},
 		},
 	}
+
 	for _, name := range []string{"AllKeys", "Keys"} {
 		c.Props = append(c.Props, object.Field{
 			Name: name,
@@ -192,6 +197,7 @@ func PairsClass() *object.Class {
 			},
 		})
 	}
+
 	c.Props = append(c.Props, object.Field{
 		Name: "Count",
 		Get: func(_ *session.State, v object.Value) (object.Value, error) {
@@ -212,6 +218,7 @@ func HeadersClass() *object.Class {
 		}
 		return b.String() + "\r\n"
 	}
+
 	add := object.Find(c.Methods, "Add")
 	both := add.Do
 	add.Least = 1
@@ -226,5 +233,6 @@ func HeadersClass() *object.Class {
 		}
 		return nil, object.Own[*Pairs](c.On).Add(strings.TrimSpace(name), strings.TrimSpace(v))
 	}
+
 	return c
 }

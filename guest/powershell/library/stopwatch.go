@@ -32,11 +32,13 @@ func StopwatchClass() *object.Class {
 			},
 		}
 	}
+
 	start := func(w *watch) {
 		if w.since.IsZero() {
 			w.since = time.Now()
 		}
 	}
+
 	of := func(name string, get func(w *watch) object.Value) object.Field {
 		return object.Field{
 			Name: name,
@@ -45,6 +47,7 @@ func StopwatchClass() *object.Class {
 			},
 		}
 	}
+
 	return &object.Class{
 		Name: "System.Diagnostics.Stopwatch",
 		Make: &object.Method{Do: func(*object.Call) (object.Value, error) { return made(&watch{}), nil }},

@@ -36,6 +36,7 @@ func ParseVersion(s string) (object.Value, error) {
 		}
 		v[i] = n
 	}
+
 	return &object.Instance{Of: VersionClass(), V: v}, nil
 }
 
@@ -57,6 +58,7 @@ func (v Version) Text(numbers int) string {
 		}
 		parts = append(parts, fmt.Sprint(n))
 	}
+
 	return strings.Join(parts, ".")
 }
 
@@ -67,6 +69,7 @@ func (v Version) Compare(w Version) int {
 			return c
 		}
 	}
+
 	return 0
 }
 
@@ -124,6 +127,7 @@ func VersionClass() *object.Class {
 			},
 		},
 	}
+
 	for i, name := range []string{"Major", "Minor", "Build", "Revision"} {
 		c.Props = append(c.Props, object.Field{
 			Name: name,
@@ -132,5 +136,6 @@ func VersionClass() *object.Class {
 			},
 		})
 	}
+
 	return c
 }

@@ -32,6 +32,7 @@ func Data(path string) (*lang.HashLiteral, error) {
 			Message:  "The file '" + path + "' could not be parsed as a PowerShell Data File.",
 		}
 	}
+
 	return table, nil
 }
 
@@ -76,5 +77,6 @@ func isData(x lang.Expr) bool { //nolint:gocyclo // a row for each kind of expre
 		}
 		return all(x.Keys) && x.As == ""
 	}
+
 	return false
 }

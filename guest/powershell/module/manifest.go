@@ -26,6 +26,7 @@ func (m Manifest) Names(key string) []string {
 			all = append(all, s)
 		}
 	}
+
 	return all
 }
 

@@ -25,11 +25,13 @@ func File(name string, resolve func(path string) string, folders []string) strin
 		}
 		return InFolder(path)
 	}
+
 	for _, dir := range folders {
 		if path := InFolder(filepath.Join(dir, name)); path != "" {
 			return path
 		}
 	}
+
 	return ""
 }
 
@@ -44,6 +46,7 @@ func InFolder(folder string) string {
 		}
 		return ""
 	}
+
 	if path := find(folder); path != "" {
 		return path
 	}
@@ -62,6 +65,7 @@ func InFolder(folder string) string {
 			newest, of = path, version
 		}
 	}
+
 	return newest
 }
 
@@ -119,5 +123,6 @@ func Available(folders []string, data func(path string) (*object.Hashtable, erro
 			all = append(all, Object(kind, e.Name(), path, version))
 		}
 	}
+
 	return all
 }

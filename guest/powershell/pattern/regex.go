@@ -68,12 +68,14 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 			Message: fmt.Sprintf("parsing %q - %s", source, whyNot(err)),
 		}
 	}
+
 	re.MatchTimeout = patience
 	p := &Pattern{
 		Regexp:  re,
 		Source:  source,
 		Options: options,
 	}
+
 	if len(ready.patterns) >= mostPatterns {
 		clear(ready.patterns)
 	}
@@ -97,6 +99,7 @@ func whyNot(err error) string {
 		syntax.ErrIllegalEndEscape:      `Illegal \ at end of pattern.`,
 		syntax.ErrUnrecognizedGrouping:  "Unrecognized grouping construct.",
 	}
+
 	if text, known := texts[e.Code]; known {
 		return text
 	}
@@ -137,6 +140,7 @@ func (p *Pattern) All(s string, most int) ([]*regexp2.Match, error) {
 		}
 		m, err = p.Regexp.FindNextMatch(m)
 	}
+
 	return all, matching(err)
 }
 
@@ -153,6 +157,7 @@ func (p *Pattern) Groups(m *regexp2.Match) *object.Hashtable {
 			t.Set(g.Name, g.String())
 		}
 	}
+
 	return t
 }
 
@@ -179,6 +184,7 @@ func (p *Pattern) Replaced(s string, most int, of func(b *strings.Builder, m *re
 		}
 		end = m.Index + m.Length
 	}
+
 	return b.String() + string(runes[end:]), nil
 }
 
@@ -273,6 +279,7 @@ func (p *Pattern) Split(s string, limit int64) ([]object.Value, error) {
 		}
 		end = m.Index + m.Length
 	}
+
 	return append(out, string(runes[end:])), nil
 }
 
@@ -306,6 +313,7 @@ func Replace(a, b object.Value, exact bool) (object.Value, error) {
 		}
 		out = append(out, s)
 	}
+
 	return out, nil
 }
 
@@ -335,6 +343,7 @@ func splitter(b object.Value, exact bool) (p *Pattern, limit int64, err error) {
 			return nil, 0, err
 		}
 	}
+
 	if len(operands) < 3 {
 		p, err = CompileAs(operands[0], exact)
 		return p, limit, err
@@ -354,6 +363,7 @@ func splitter(b object.Value, exact bool) (p *Pattern, limit int64, err error) {
 		}
 		options |= max(n, 0)
 	}
+
 	p, err = CompileWith(source, options)
 	return p, limit, err
 }
@@ -376,5 +386,6 @@ func SplitBy(a, b object.Value, exact bool) (object.Value, error) {
 		}
 		out = append(out, parts...)
 	}
+
 	return out, nil
 }

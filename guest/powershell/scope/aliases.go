@@ -23,6 +23,7 @@ func (s *Session) Meant(stage lang.Stage) lang.Stage {
 		}
 		stage.Word, stage.Name = of, &lang.Literal{V: of}
 	}
+
 	return stage
 }
 
@@ -52,6 +53,7 @@ func aliasCmdlets() []cmdlet.Cmdlet {
 			Needs:     []string{"name", "value"},
 		}
 	}
+
 	return []cmdlet.Cmdlet{
 		alias("Set-Alias", "gives a command another name in this session; whatever -Scope says", "sal"),
 		alias("New-Alias", "gives a command another name in this session that is not taken", "nal"),

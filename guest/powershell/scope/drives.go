@@ -21,6 +21,7 @@ func (s *Scope) Drive(name string) cmdlet.Drive {
 	case "variable":
 		return variableDrive{s}
 	}
+
 	return nil
 }
 
@@ -45,6 +46,7 @@ func (d aliasDrive) Names() []string {
 			}
 		}
 	}
+
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -114,6 +116,7 @@ func (d functionDrive) Set(name string, v object.Value) error {
 			return err
 		}
 	}
+
 	script := *lang.ScriptOf(block)
 	script.Name = name
 	d.s.Functions[strings.ToLower(name)] = &script
@@ -127,6 +130,7 @@ func (d functionDrive) Remove(name string) error {
 			return nil
 		}
 	}
+
 	return nil
 }
 

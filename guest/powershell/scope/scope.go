@@ -80,6 +80,7 @@ func (s *Scope) Function(name string) (*lang.Script, bool) {
 			return fn, true
 		}
 	}
+
 	return nil, false
 }
 
@@ -91,6 +92,7 @@ func (s *Scope) FunctionNames() map[string]bool {
 			names[name] = true
 		}
 	}
+
 	return names
 }
 
@@ -102,6 +104,7 @@ func (s *Scope) variableNames() map[string]bool {
 			names[name] = true
 		}
 	}
+
 	return names
 }
 
@@ -118,6 +121,7 @@ func (s *Scope) Named(name string) *Scope {
 		}
 		return s.Session.Top
 	}
+
 	return s
 }
 
@@ -128,6 +132,7 @@ func (s *Scope) OfModule() *Scope {
 			return s
 		}
 	}
+
 	return nil
 }
 
@@ -163,6 +168,7 @@ func (s *Scope) with(name string) *Scope {
 			return s
 		}
 	}
+
 	return nil
 }
 
@@ -195,6 +201,7 @@ func (s *Scope) Assign(to lang.Variable, v object.Value) error {
 			v, _ = object.PreferenceType().Parsed(object.Plain(v))
 		}
 	}
+
 	if of := s.Types[to.Name]; of != "" {
 		var err error
 		if v, err = s.Session.Host.Converted(of, v); err != nil {
@@ -208,6 +215,7 @@ func (s *Scope) Assign(to lang.Variable, v object.Value) error {
 	default:
 		s.Vars[to.Name] = v
 	}
+
 	return nil
 }
 

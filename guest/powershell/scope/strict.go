@@ -16,6 +16,7 @@ func setStrictMode(c *cmdlet.Call) error {
 			level = 3
 		}
 	}
+
 	if c.Flags["off"] == (level > 0) {
 		return object.Thrown("%s : either -Version or -Off is needed.", c.Name)
 	}
@@ -31,6 +32,7 @@ func (s *Scope) Strictness() int {
 			return *s.strict
 		}
 	}
+
 	return 0
 }
 

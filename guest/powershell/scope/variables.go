@@ -50,6 +50,7 @@ func getVariable(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -68,6 +69,7 @@ func showVariables(c *cmdlet.Call, s *Scope, wanted string) error {
 			found = append(found, name)
 		}
 	}
+
 	if !provider.HasWildcard(wanted) {
 		found = []string{strings.ToLower(wanted)}
 	}
@@ -85,6 +87,7 @@ func showVariables(c *cmdlet.Call, s *Scope, wanted string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -119,6 +122,7 @@ func setVariable(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -145,6 +149,7 @@ func removeVariable(c *cmdlet.Call) error {
 			delete(home.Types, name)
 		}
 	}
+
 	return nil
 }
 
@@ -159,6 +164,7 @@ func variableCmdlets() []cmdlet.Cmdlet {
 		c.Positions = append([]string{"name"}, c.Positions...)
 		return c
 	}
+
 	set := func(c cmdlet.Cmdlet) cmdlet.Cmdlet {
 		c.Values, c.Positions = []string{"value"}, []string{"value"}
 		c.Flags = []string{"force", "passthru"}
@@ -167,6 +173,7 @@ func variableCmdlets() []cmdlet.Cmdlet {
 		c.Needs = []string{"name"}
 		return named(c)
 	}
+
 	return []cmdlet.Cmdlet{
 		named(cmdlet.Cmdlet{
 			Name:    "Get-Variable",
