@@ -5,19 +5,20 @@
  * Facts (Wine 8.0, programs/services/services.c): services.exe starts one service after another, and its lock is free
  * while it calls CreateProcess; until the call returns the service is START_PENDING with the process id 0, so that is
  * how it is found. It does not wait for a process that it has started, so a service whose process has died counts as
- * running, or, if it had only been told to start, as START_PENDING for ever. What a service says by SetServiceStatus it says through a handle with the right SERVICE_SET_STATUS (0x8000),
- * which any process can open. SERVICE_CONFIG_FAILURE_ACTIONS is not kept; svcconfig.c keeps it in the registry.
+ * running, or, if it had only been told to start, as START_PENDING for ever. What a service says by SetServiceStatus it
+ * says through a handle with the right SERVICE_SET_STATUS (0x8000), which any process can open.
+ * SERVICE_CONFIG_FAILURE_ACTIONS is not kept; svcconfig.c keeps it in the registry.
  *
  * Windows: a process that ends without SERVICE_STOPPED has failed, and so has, with FailureActionsOnNonCrashFailures, a
  * service that stops with an exit code
  * (learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_failure_actions_flag). The service is then STOPPED
- * with ERROR_PROCESS_ABORTED, and the System log has event 7031 or 7034; of a service that stops with an exit code it
- * has 7023 or 7024.
+ * with ERROR_PROCESS_ABORTED.
  */
 #include "winsock.h"
 
 #include "program.h"
 #include "scm.h"
+#include "scmevent.h"
 
 #include "hooks.h"
 #include "path.h"
@@ -25,14 +26,10 @@
 #include "svcstop.h"
 #include "heap.h"
 
-#define THREAD_STACK 0x20000          /* bytes; the threads do little but wait */
-#define SET_STATUS 0x8000             /* SERVICE_SET_STATUS of [MS-SCMR] 3.1.4 */
-#define START_ENDS 5000               /* ms that services.exe has to see that a process has died that it starts */
-#define START_LOOK 50                 /* ms */
-#define EVENT_WITH_ACTION 0xc0001b77u /* 7031 */
-#define EVENT_WITHOUT 0xc0001b7au     /* 7034 */
-#define EVENT_ERROR 0xc0001b6fu       /* 7023 */
-#define EVENT_OWN_ERROR 0xc0001b70u   /* 7024 */
+#define THREAD_STACK 0x20000 /* bytes; the threads do little but wait */
+#define SET_STATUS 0x8000    /* SERVICE_SET_STATUS of [MS-SCMR] 3.1.4 */
+#define START_ENDS 5000      /* ms that services.exe has to see that a process has died that it starts */
+#define START_LOOK 50        /* ms */
 
 struct scm_service
 {
@@ -59,9 +56,6 @@ static struct
     BOOL(WINAPI *QueryServiceStatusEx)(SC_HANDLE, SC_STATUS_TYPE, BYTE *, DWORD, DWORD *);
     BOOL(WINAPI *EnumServicesStatusExW)
     (SC_HANDLE, SC_ENUM_TYPE, DWORD, DWORD, BYTE *, DWORD, DWORD *, DWORD *, DWORD *, const WCHAR *);
-    HANDLE(WINAPI *RegisterEventSourceW)(const WCHAR *, const WCHAR *);
-    BOOL(WINAPI *ReportEventW)(HANDLE, WORD, WORD, DWORD, void *, WORD, DWORD, const WCHAR **, void *);
-    BOOL(WINAPI *DeregisterEventSource)(HANDLE);
 } api;
 
 static BOOL here;
@@ -225,68 +219,6 @@ static struct failure_action next_action(const WCHAR *name, const struct failure
     return action;
 }
 
-static void write_number(WCHAR *text, DWORD number)
-{
-    WCHAR digits[12];
-    unsigned n = 0, i = 0;
-
-    do
-        digits[n++] = (WCHAR)('0' + number % 10);
-    while (number /= 10);
-    while (n)
-        text[i++] = digits[--n];
-    text[i] = 0;
-}
-
-/* Writes an event to the System log. */
-static void write_event(DWORD event, WORD count, const WCHAR **strings)
-{
-    HANDLE log;
-
-    svc_event_source();
-    log = api.RegisterEventSourceW ? api.RegisterEventSourceW(NULL, L"Service Control Manager") : NULL;
-    if (!log)
-        return;
-    api.ReportEventW(log, EVENTLOG_ERROR_TYPE, 0, event, NULL, count, 0, strings, NULL);
-    api.DeregisterEventSource(log);
-}
-
-/*
- * The event of a service that has stopped with an exit code: its name, and %% with the code, which stands for the
- * error's text.
- */
-static void report_error(const WCHAR *name, HKEY key, const SERVICE_STATUS_PROCESS *is)
-{
-    BOOL own = is->dwWin32ExitCode == ERROR_SERVICE_SPECIFIC_ERROR;
-    WCHAR *display = svc_value(key, L"DisplayName", REG_SZ, NULL), code[16] = L"%%";
-    const WCHAR *strings[] = {display ? display : name, code};
-
-    write_number(code + 2, own ? is->dwServiceSpecificExitCode : is->dwWin32ExitCode);
-    write_event(own ? EVENT_OWN_ERROR : EVENT_ERROR, 2, strings);
-    if (display)
-        heap_free(display);
-}
-
-/* The event of a failed service. */
-static void report(const WCHAR *name, HKEY key, struct failure_action action, DWORD count)
-{
-    static const WCHAR *const words[] = {L"No action", L"Restart the service", L"Reboot the machine",
-                                         L"Run the configured recovery program"};
-    WCHAR *display = svc_value(key, L"DisplayName", REG_SZ, NULL), times[12], delay[12], type[12];
-    const WCHAR *strings[] = {display ? display : name, times, delay, type,
-                              words[action.type <= FAILURE_RUN ? action.type : 0]};
-
-    write_number(times, count);
-    write_number(delay, action.delay);
-    write_number(type, action.type);
-    if (action.type == FAILURE_NONE)
-        write_event(EVENT_WITHOUT, 2, strings);
-    else
-        write_event(EVENT_WITH_ACTION, 5, strings);
-    if (display)
-        heap_free(display);
-}
-
 /* Runs the program of the key, in whose command line %1% is the number of failures. */
 static void run_command(HKEY key, DWORD count)
 {
@@ -296,7 +228,7 @@ static void run_command(HKEY key, DWORD count)
 
     if (!command)
         return;
-    write_number(number, count);
+    scm_write_number(number, count);
     if ((line = heap_alloc(((unsigned)lstrlenW(command) * 12 + 1) * sizeof(WCHAR))))
     {
         to = line;
@@ -332,7 +264,7 @@ static void failed(SC_HANDLE handle, const WCHAR *name)
 
     svc_plan(key, &plan);
     action = next_action(name, &plan, &count);
-    report(name, key, action, count);
+    scm_report_failure(name, key, action, count);
     if (action.type != FAILURE_NONE && WaitForSingleObject(shutdown_event, action.delay) == WAIT_TIMEOUT)
     {
         if (action.type == FAILURE_RESTART)
@@ -392,7 +324,7 @@ static void ended(const struct scm_service *service)
                  is.dwWin32ExitCode != ERROR_SERVICE_NEVER_STARTED)
         {
             key = svc_key(service->name, KEY_READ);
-            report_error(service->name, key, &is);
+            scm_report_error(service->name, key, &is);
             bad = svc_number(key, L"FailureActionsOnNonCrashFailures", 0) != 0;
             svc_key_close(key);
         }
@@ -487,12 +419,10 @@ void scm_start(void)
     FIND(sechost, SetServiceStatus);
     FIND(sechost, QueryServiceStatusEx);
     FIND(sechost, EnumServicesStatusExW);
-    FIND(advapi32, RegisterEventSourceW);
-    FIND(advapi32, ReportEventW);
-    FIND(advapi32, DeregisterEventSource);
 #undef FIND
     here = api.OpenSCManagerW && api.OpenServiceW && api.CloseServiceHandle && api.StartServiceW &&
            api.SetServiceStatus && api.QueryServiceStatusEx && api.EnumServicesStatusExW;
+    scm_event_start(advapi32);
     eventlog_start(advapi32);
     if (here && (thread = CreateThread(NULL, THREAD_STACK, adopt, NULL, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL)))
         CloseHandle(thread);
