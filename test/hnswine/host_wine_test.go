@@ -172,6 +172,8 @@ type containers struct{}
 
 func (containers) ComputeSystems() []cri.ComputeSystem { return []cri.ComputeSystem{{ID: "c1"}} }
 
+func (containers) ComputeTraffic(context.Context, string) cri.NetworkStats { return cri.NetworkStats{} }
+
 func (containers) ComputeUsage(context.Context, string) (engine.Usage, error) {
 	return engine.Usage{Commit: 4711}, nil
 }
