@@ -165,8 +165,8 @@ type packets interface {
 	SetReadDeadline(at time.Time) error
 }
 
-// readPacket reads a packet, or returns ctx's error when ctx ends. A connection that is read no more is closed by the
-// caller.
+// readPacket reads a packet, or returns ctx's error when ctx ends before there is one. A packet that was read is never
+// lost: whoever looked for it afterwards would look for ever. A connection that is read no more is closed by the caller.
 func readPacket(ctx context.Context, conn packets) ([]byte, error) {
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -184,7 +184,9 @@ func readPacket(ctx context.Context, conn packets) ([]byte, error) {
 
 	if !stop() {
 		<-stopped // what is read later has a deadline of its own
-		return nil, ctx.Err()
+		if err != nil {
+			return nil, ctx.Err()
+		}
 	}
 	return packet[:n], err
 }

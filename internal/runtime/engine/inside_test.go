@@ -270,6 +270,38 @@ func (e *early) Read(to []byte) (int, error) {
 
 func (*early) SetReadDeadline(time.Time) error { return nil }
 
+// late has a packet for who has stopped waiting for it: its context ends while it is read.
+type late struct {
+	stop context.CancelFunc
+	left []byte
+}
+
+func (l *late) Read(to []byte) (int, error) {
+	l.stop()
+	if l.left == nil {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n := copy(to, l.left)
+	l.left = nil
+	return n, nil
+}
+
+func (*late) SetReadDeadline(time.Time) error { return nil }
+
+// TestReadReplyIsNotLost: a program's start that was told of in the moment its caller gave up is known to have happened.
+// If it were lost, the program would be ended only when its time to start was over.
+func TestReadReplyIsNotLost(t *testing.T) {
+	testrun.Once(t, testrun.Race)
+	ctx, stop := context.WithCancel(t.Context())
+	conn := &late{stop: stop, left: []byte("started")}
+	if got, err := readPacket(ctx, conn); string(got) != "started" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if got, err := readPacket(ctx, conn); !errors.Is(err, context.Canceled) {
+		t.Errorf("after it %q, %v", got, err)
+	}
+}
+
 // TestLastReplyIsRead: the packet that comes right before the end of a connection is not taken for the end.
 func TestLastReplyIsRead(t *testing.T) {
 	testrun.Once(t, testrun.Race)
