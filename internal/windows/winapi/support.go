@@ -47,7 +47,7 @@ func networkRows() []support.Row {
 			Name:  "GetAddrInfoW, getaddrinfo, gethostbyname",
 			Level: support.Partly,
 			Ref:   "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows",
-			Note:  "as on Windows a name with a dot is taken as it is and one without gets the one DNS suffix, with the profile modern as in Linux pods; the hosts file goes first; nothing is cached",
+			Note:  "as on Windows a name with a dot is taken as it is and one without gets the one DNS suffix, with the profile modern as in Linux pods; a pod's hosts file goes first, and a drivers\\etc\\hosts that something else has written, as in a container of `mullion run`, is not read; nothing is cached",
 		},
 		{
 			Name:  "DnsQuery_A, DnsQuery_W, DnsQuery_UTF8",
