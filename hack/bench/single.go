@@ -49,8 +49,16 @@ func (b *bench) single(ctx context.Context) (_ []figure, err error) {
 	}
 
 	linux := figure{what: "runc run of a Linux program, to its first line", unit: "s"}
-	windows := figure{what: "mullion run of an image that is there, to the first line", asked: "≤ 1.0 s", unit: "s"}
-	more := figure{what: "the same, more than runc run's median", asked: "≤ 0.3 s", unit: "s"}
+	windows := figure{
+		what:  "mullion run of an image that is there, to the first line",
+		asked: "≤ 1.0 s",
+		unit:  "s",
+	}
+	more := figure{
+		what:  "the same, more than runc run's median",
+		asked: "≤ 0.3 s",
+		unit:  "s",
+	}
 	for n := range b.runs*inTurn + 1 {
 		var took [2]float64
 		for at, cmd := range []*exec.Cmd{runc(n), mullion(ctx, "run", "--rm", helloImage)} {

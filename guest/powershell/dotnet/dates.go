@@ -8,9 +8,6 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// The moments from which times are counted: those of files in steps of 100 ns since 1601, Unix' since 1970.
-var fileEpoch = time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // dateClass is System.DateTime with its static members
 // (https://learn.microsoft.com/en-us/dotnet/api/system.datetime).
 func dateClass() *object.Class {
@@ -29,11 +26,11 @@ func dateClass() *object.Class {
 	ofFile := func(name string, local bool) object.Method {
 		return object.Method{Name: name, Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
 			n, err := c.Whole(0)
-			at := fileEpoch.Add(time.Duration(n/10_000_000) * time.Second).Add(time.Duration(n%10_000_000) * 100)
 			if n > 2650467743999999999 || n < 0 || err != nil {
 				return nil, object.Raise("System.ArgumentOutOfRangeException", "Not a valid Win32 FileTime.\nParameter name: fileTime")
 			}
-			at = time.Unix(n/10_000_000-11644473600, n%10_000_000*100).UTC()
+			// steps of 100 ns since 1601, which is so many seconds before 1970
+			at := time.Unix(n/10_000_000-11644473600, n%10_000_000*100).UTC()
 			if local {
 				at = at.Local()
 			}

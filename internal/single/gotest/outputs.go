@@ -63,7 +63,7 @@ func (p Program) outputs() (args []string, all []output) {
 
 		if !has && i+1 < len(p.Args) {
 			i++
-			value, has = p.Args[i], true
+			value = p.Args[i]
 		}
 		if value == "" {
 			args = append(args, arg) // the program says what is missing, or that it is no name

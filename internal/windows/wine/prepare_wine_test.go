@@ -44,12 +44,6 @@ func prepared(t *testing.T) *System {
 	return s
 }
 
-// runIn runs a Windows program in a fresh overlay of a build, as root of the machine, and returns its output.
-func runIn(t *testing.T, s *System, b winver.Build, args ...string) string {
-	t.Helper()
-	return overlaid(t, s, b)(args...)
-}
-
 // overlaid makes a fresh overlay of a build, and returns what runs Windows programs in it and returns their output.
 func overlaid(t *testing.T, s *System, b winver.Build) func(args ...string) string {
 	t.Helper()

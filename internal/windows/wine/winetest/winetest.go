@@ -35,7 +35,11 @@ func New(t *testing.T, shims ...string) *Prefix {
 		t.Fatal(err)
 	}
 
-	p := &Prefix{t: t, Dir: filepath.Join(t.TempDir(), "prefix"), Install: install}
+	p := &Prefix{
+		t:       t,
+		Dir:     filepath.Join(t.TempDir(), "prefix"),
+		Install: install,
+	}
 	boot := exec.CommandContext(t.Context(), install.Loader, "wineboot", "-i")
 	boot.Env = append(os.Environ(), //nolint:forbidigo // a test, which has no cli.Env
 		"WINEPREFIX="+p.Dir, "WINEDEBUG=-all", "DISPLAY=",
