@@ -3,9 +3,12 @@
 package winnode
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -138,5 +141,72 @@ func TestBeginMappings(t *testing.T) {
 	show("Files/new", "x")
 	if !there(filepath.Join(seen, "Files/new/x")) {
 		t.Error("what is mounted on the drive does not appear")
+	}
+}
+
+// TestBeginMappingsMoved: containers of the host that live on exchange a folder with mappings and a link that leads
+// elsewhere on the machine. What is mounted there stays.
+func TestBeginMappingsMoved(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+
+	p := &prefix{Config: Config{Config: kubenode.Config{Dir: t.TempDir()}}}
+	lower, elsewhere := filepath.Join(p.Dir, "lower"), t.TempDir()
+	if err := os.Mkdir(lower, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.mount([]string{lower}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(Prefix(p.Dir), unix.MNT_DETACH) })
+
+	const mappings = 64
+	dir, link := filepath.Join(Prefix(p.Dir), "Files", "dir"), filepath.Join(Prefix(p.Dir), "Files", "link")
+	for i := range mappings {
+		for _, at := range []string{dir, elsewhere} {
+			at = filepath.Join(at, strconv.Itoa(i))
+			if err := errors.Join(os.MkdirAll(at, 0o755), unix.Mount("tmpfs", at, "tmpfs", 0, "")); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
+		}
+	}
+	if err := os.Symlink(elsewhere, link); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, stop := context.WithCancel(t.Context())
+	var moving sync.WaitGroup
+	moving.Go(func() {
+		for ctx.Err() == nil {
+			if err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); err != nil {
+				t.Errorf("exchange: %v", err)
+				return
+			}
+		}
+	})
+	for range 20 {
+		if err := p.beginMappings(); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	moving.Wait()
+
+	for i := range mappings {
+		at := filepath.Join(elsewhere, strconv.Itoa(i))
+		if is, err := isMounted(at); err != nil || !is {
+			t.Fatalf("%s, elsewhere on the machine, is not mounted any more (%v)", at, err)
+		}
+	}
+
+	if err := p.beginMappings(); err != nil {
+		t.Error(err)
+	}
+	for _, folder := range []string{dir, link} {
+		if is, err := isMounted(filepath.Join(folder, "0")); err != nil || is {
+			t.Errorf("a mapping is there still (%v)", err)
+		}
 	}
 }

@@ -178,20 +178,13 @@ func (p *prefix) mount(layers []string) error {
 // boot of Windows does, and has what is mounted there from now on appear in the host.
 func (p *prefix) beginMappings() error {
 	at := Prefix(p.Dir)
-	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(at))
-	if err != nil {
-		return fmt.Errorf("list what is mounted on the drive: %w", err)
-	}
-
-	pods := filepath.Join(at, podsFolder)
-	for _, m := range slices.Backward(mounts) {
-		if m.Mountpoint == at || m.Mountpoint == pods || strings.HasPrefix(m.Mountpoint, pods+"/") {
-			continue
+	for range mappingRounds {
+		left, err := p.takeBackMappings()
+		if err != nil {
+			return err
 		}
-		err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
-		gone := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) // with one that it was in
-		if err != nil && !gone {
-			return fmt.Errorf("unmount %q of the drive: %w", m.Mountpoint, err)
+		if !left {
+			break
 		}
 	}
 
@@ -199,6 +192,46 @@ func (p *prefix) beginMappings() error {
 		return fmt.Errorf("share what is mounted on the drive: %w", err)
 	}
 	return nil
+}
+
+// mappingRounds is how often mappings are taken back that somebody has moved meanwhile.
+const mappingRounds = 5
+
+// takeBackMappings takes back what the kernel lists. HostProcess containers live on and move folders of the drive, with
+// what is mounted in them, and put links in their places: left is true if there was one that was not where it was listed.
+func (p *prefix) takeBackMappings() (left bool, err error) {
+	at := Prefix(p.Dir)
+	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(at))
+	if err != nil {
+		return false, fmt.Errorf("list what is mounted on the drive: %w", err)
+	}
+
+	pods := filepath.Join(at, podsFolder)
+	for _, m := range slices.Backward(mounts) {
+		if m.Mountpoint == at || m.Mountpoint == pods || strings.HasPrefix(m.Mountpoint, pods+"/") {
+			continue
+		}
+		gone, err := takeBack(at, m)
+		if err != nil {
+			return false, fmt.Errorf("take back what is shown on the drive: %w", err)
+		}
+		left = left || !gone
+	}
+
+	return left, nil
+}
+
+// takeBack takes a mount away; gone is false if it is not where it was.
+func takeBack(drive string, m *mountinfo.Info) (gone bool, err error) {
+	f, err := bindmount.Open(drive, m.ID, m.Mountpoint)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return true, bindmount.Detach(f)
 }
 
 // The volumes of pods lie in a folder beside the host's drive, since an overlay cannot be mounted with ids that are a

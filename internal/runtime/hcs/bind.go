@@ -71,7 +71,7 @@ func (l *layers) setupFilter(flagText, root, target string) error {
 		return err
 	}
 	defer at.Close()
-	_, isRoot, err := mountOf(at)
+	_, isRoot, err := bindmount.Of(at)
 	if err != nil {
 		return err
 	}
@@ -173,18 +173,6 @@ func (l *layers) isDrive(info fs.FileInfo) bool {
 	return err == nil && os.SameFile(drive, info)
 }
 
-// mountOf returns the id of the mount that an open file is on, and whether the file is what is mounted.
-func mountOf(f *os.File) (mount int, isRoot bool, err error) {
-	var s unix.Statx_t
-	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &s); err != nil {
-		return 0, false, fmt.Errorf("look at mount of %q: %w", f.Name(), err)
-	}
-	if s.Mask&unix.STATX_MNT_ID == 0 {
-		return 0, false, errors.New("this Linux does not say what is mounted: it is older than 5.8")
-	}
-	return int(s.Mnt_id), s.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
-}
-
 // removeMapping takes back what is shown at a root.
 func (l *layers) removeMapping(root string) error {
 	l.mu.Lock()
@@ -195,7 +183,7 @@ func (l *layers) removeMapping(root string) error {
 	}
 	defer at.Close()
 
-	mount, isRoot, err := mountOf(at)
+	mount, isRoot, err := bindmount.Of(at)
 	if err != nil {
 		return err
 	}
@@ -213,8 +201,7 @@ func (l *layers) removeMapping(root string) error {
 
 // unmap takes back a mapping whose root is open, with those that are in it; l.mu is held.
 func (l *layers) unmap(m mapping, at *os.File) error {
-	// By the descriptor: programs of the host may have moved the folders above it meanwhile.
-	if err := unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", at.Fd()), unix.MNT_DETACH); err != nil {
+	if err := bindmount.Detach(at); err != nil {
 		return fmt.Errorf("take back mapping %q: %w", m.root, err)
 	}
 	return l.removeStreams(m)
@@ -285,35 +272,14 @@ func (l *layers) unmapVolume(guid string) error {
 
 // unmapAt opens a mapping's root and takes the mapping back.
 func (l *layers) unmapAt(m mapping) error {
-	drive := realFolder(l.cfg.Drive)
-	name, err := filepath.Rel(drive, m.at)
-	if err != nil {
-		return err
+	at, err := bindmount.Open(realFolder(l.cfg.Drive), m.mount, m.at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody has moved it, and it is looked for again
 	}
-	folder, err := unix.Open(drive, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("open the host's drive: %w", err)
-	}
-	defer unix.Close(folder)
-
-	fd, err := unix.Openat2(folder, name, &unix.OpenHow{
-		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	})
 	if err != nil {
 		return fmt.Errorf("open mapping %q: %w", m.root, err)
 	}
-	at := os.NewFile(uintptr(fd), m.at)
 	defer at.Close()
-
-	mount, isRoot, err := mountOf(at)
-	if err != nil {
-		return err
-	}
-	if mount != m.mount || !isRoot {
-		return nil // somebody has moved it, and it is looked for again
-	}
-
 	return l.unmap(m, at)
 }
 
