@@ -38,9 +38,9 @@ const mostMappings = 256
 
 // mapping is what is shown at a place of the drive.
 type mapping struct {
-	// mount is its id, as that of mountinfo, and at the place on the machine.
-	mount int
-	at    string
+	// mount is its id, as that of mountinfo, parent that of the mount that it is in, and at the place on the machine.
+	mount, parent int
+	at            string
 	// volume is the GUID of the volume that the target is on; "": the drive.
 	volume string
 	// root and target are Windows paths.
@@ -82,12 +82,8 @@ func (l *layers) setupFilter(flagText, root, target string) error {
 		}
 		return refuse(NotSupported, "%q has a mapping, and several at one place are not supported", root)
 	}
-	all, err := l.mappings()
-	if err != nil {
+	if err := l.mayMap(source, at, target, root); err != nil {
 		return err
-	}
-	if len(all) >= mostMappings {
-		return refuse(NoResources, "the host has %d mappings", len(all))
 	}
 
 	attributes := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
@@ -96,6 +92,36 @@ func (l *layers) setupFilter(flagText, root, target string) error {
 	}
 	// Nobody follows links of a volume, in a mapping neither: the mount has the attributes of the one that it is from.
 	return bindmount.Single(source, int(at.Fd()), attributes)
+}
+
+// mayMap refuses mappings that nobody could count or take back: from or to what else is mounted on the drive, such as
+// the volumes of pods, and at a folder with something mounted below it, to which no name would lead any more.
+func (l *layers) mayMap(source, at *os.File, target, root string) error {
+	t, err := l.mounts()
+	if err != nil {
+		return err
+	}
+	if len(t.mappings) >= mostMappings {
+		return refuse(NoResources, "the host has %d mappings", len(t.mappings))
+	}
+
+	for winPath, f := range map[string]*os.File{target: source, root: at} {
+		mount, _, err := bindmount.Of(f)
+		if err != nil {
+			return err
+		}
+		if !t.own[mount] {
+			return refuse(NotSupported, "%q is neither the drive's nor a scratch's: something else is mounted there", winPath)
+		}
+	}
+
+	for _, m := range t.all {
+		if strings.HasPrefix(m.Mountpoint, at.Name()+"/") {
+			return refuse(NotSupported, "a mapping at %q, below which something is mounted, is not supported", root)
+		}
+	}
+
+	return nil
 }
 
 // openTarget opens what a mapping is to show; l.mu is held.
@@ -187,10 +213,11 @@ func (l *layers) removeMapping(root string) error {
 	if err != nil {
 		return err
 	}
-	all, err := l.mappings()
+	t, err := l.mounts()
 	if err != nil {
 		return err
 	}
+	all := t.mappings
 	i := slices.IndexFunc(all, func(m mapping) bool { return m.mount == mount })
 	if i < 0 || !isRoot {
 		return refuse(NoElement, "there is no mapping at %q", root)
@@ -254,20 +281,45 @@ func (l *layers) removeStreams(m mapping) error {
 func (l *layers) unmapVolume(guid string) error {
 	// A mapping in another one goes with it, and a path may lead elsewhere by now: it is looked up anew each time.
 	for range mostMappings + 1 {
-		all, err := l.mappings()
+		t, err := l.mounts()
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(all, func(m mapping) bool { return m.volume == guid })
+		i := slices.IndexFunc(t.mappings, func(m mapping) bool { return m.volume == guid })
 		if i < 0 {
 			return nil
 		}
-		if err := l.unmapAt(all[i]); err != nil {
+		if err := l.unmapAt(uppermost(t.mappings, t.mappings[i])); err != nil {
 			return err
 		}
 	}
 
 	return fmt.Errorf("the mappings of volume {%s} do not go", guid)
+}
+
+// uppermost returns the mapping that lies over a mapping's root, so that no name leads to that root, and over which
+// none lies; m if none lies over it. A program that moves folders in time makes such.
+func uppermost(all []mapping, m mapping) mapping {
+	byID := map[int]mapping{}
+	for _, one := range all {
+		byID[one.mount] = one
+	}
+
+	for range all {
+		within := map[int]bool{m.mount: true} // m, and the mappings that it is in
+		for in, is := byID[m.parent]; is && !within[in.mount]; in, is = byID[in.parent] {
+			within[in.mount] = true
+		}
+		i := slices.IndexFunc(all, func(over mapping) bool {
+			return !within[over.mount] && strings.HasPrefix(m.at+"/", over.at+"/")
+		})
+		if i < 0 {
+			break
+		}
+		m = all[i]
+	}
+
+	return m
 }
 
 // unmapAt opens a mapping's root and takes the mapping back.
@@ -291,49 +343,71 @@ func realFolder(folder string) string {
 	return folder
 }
 
-// mappings lists what is mounted on the drive that is of the drive itself or of a volume, in the order in which it was
-// mounted. What else is mounted there is none.
-func (l *layers) mappings() ([]mapping, error) {
+// mounted is what is mounted on the machine.
+type mounted struct {
+	all []*mountinfo.Info
+	// mappings are what is mounted on the drive that is of the drive itself or of a volume, in the order in which it was
+	// mounted. What else is mounted there is none.
+	mappings []mapping
+	// own are the mounts that programs of the host may have shown, by their ids: the drive, volumes of scratches, and
+	// mappings.
+	own map[int]bool
+}
+
+func (l *layers) mounts() (mounted, error) {
 	mounts, err := mountinfo.GetMounts(nil)
 	if err != nil {
-		return nil, fmt.Errorf("list mappings: %w", err)
+		return mounted{}, fmt.Errorf("list mappings: %w", err)
 	}
 	drive := realFolder(l.cfg.Drive)
+	on := holder(mounts, drive)
+	t := mounted{
+		all: mounts,
+		own: map[int]bool{on.ID: true},
+	}
+
 	shown := map[string]string{} // a place where files are shown from, and the GUID of its volume
 	for _, m := range mounts {
 		if filepath.Dir(m.Mountpoint) == realFolder(l.cfg.Volumes) {
 			shown[source(m, "")] = filepath.Base(m.Mountpoint)
+			t.own[m.ID] = true
 		}
 	}
-	home := source(holder(mounts, drive), drive)
 
-	var all []mapping
+	home := source(on, drive)
 	for _, m := range mounts {
 		below, isBelow := strings.CutPrefix(m.Mountpoint, drive+"/")
 		if !isBelow {
 			continue
 		}
-		from, root := source(m, ""), `C:\`+windows(below)
 		one := mapping{
-			mount: m.ID, at: m.Mountpoint, root: root,
+			mount:    m.ID,
+			parent:   m.Parent,
+			at:       m.Mountpoint,
+			root:     `C:\` + windows(below),
 			readOnly: slices.Contains(strings.Split(m.Options, ","), "ro"),
 		}
-
-		if rest, is := within(from, home); is {
-			one.target = `C:\` + rest
-			all = append(all, one)
-			continue
-		}
-		for place, guid := range shown {
-			if rest, is := within(from, place); is {
-				one.volume, one.target = guid, (&scratch{guid: guid}).volume()+`\`+rest
-				all = append(all, one)
-				break
-			}
+		if one.shows(source(m, ""), home, shown) {
+			t.mappings, t.own[m.ID] = append(t.mappings, one), true
 		}
 	}
 
-	return all, nil
+	return t, nil
+}
+
+// shows fills in what a mapping shows that is mounted from a place, and reports whether it is one.
+func (m *mapping) shows(from, home string, volumes map[string]string) bool {
+	if rest, is := within(from, home); is {
+		m.target = `C:\` + rest
+		return true
+	}
+	for place, guid := range volumes {
+		if rest, is := within(from, place); is {
+			m.volume, m.target = guid, (&scratch{guid: guid}).volume()+`\`+rest
+			return true
+		}
+	}
+	return false
 }
 
 // source returns where a file below a mount is in the mount's file system, which no other one has.
@@ -381,13 +455,13 @@ func (l *layers) listMappings(flagText, winPath string) (string, error) {
 	defer at.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all, err := l.mappings()
+	t, err := l.mounts()
 	if err != nil {
 		return "", err
 	}
 
 	var lines strings.Builder
-	for _, m := range all {
+	for _, m := range t.mappings {
 		flags := bindOnlyOne
 		if m.readOnly {
 			flags |= bindReadOnly

@@ -265,3 +265,53 @@ func TestBindMoved(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 }
+
+// TestBindOthers: what else is mounted on the drive, as the volumes of pods are, is not shown, and nothing is shown in it
+// or over it: such a mapping would be in no list, and none of a host's 256.
+func TestBindOthers(t *testing.T) {
+	h := newBinder(t)
+	h.write(t, "from/file.txt", "")
+	pods := h.file("var/pods")
+	if err := errors.Join(os.MkdirAll(pods, 0o755), unix.Mount("tmpfs", pods, "tmpfs", 0, "")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for unix.Unmount(h.file("at"), unix.MNT_DETACH) == nil || unix.Unmount(h.file("var"), unix.MNT_DETACH) == nil {
+		}
+		_ = unix.Unmount(pods, unix.MNT_DETACH)
+	})
+	h.write(t, "var/pods/uid/volume/file.txt", "of a pod")
+
+	for _, c := range []struct{ root, target string }{
+		{`C:\at`, `C:\var\pods\uid`},
+		{`C:\at`, `C:\var\pods`},
+		{`C:\var\pods\uid\volume`, `C:\from`},
+		{`C:\var\pods\made`, `C:\from`},
+		{`C:\var`, `C:\from`},
+	} {
+		h.refused(t, NotSupported, "BfSetupFilter", "0", c.root, c.target)
+	}
+	h.reads(t, "var/pods/uid/volume/file.txt", "of a pod")
+}
+
+// TestBindCovered: a volume goes although something lies over its mapping, as a program that moves folders in time can
+// have it.
+func TestBindCovered(t *testing.T) {
+	h := newBinder(t)
+	h.ok(t, "PrepareLayer", scratchPath, baseLayer+"\n")
+	h.write(t, "dir/sub/file.txt", "")
+	h.write(t, "from/file.txt", "")
+	h.ok(t, "BfSetupFilter", "64", `C:\dir\sub`, h.volume)
+	h.refused(t, NotSupported, "BfSetupFilter", "64", `C:\dir`, `C:\from`)
+
+	for range 2 {
+		if err := unix.Mount(h.file("from"), h.file("dir"), "", unix.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.ok(t, "UnprepareLayer", scratchPath)
+	h.reads(t, "dir/sub/file.txt", "")
+	if left := h.mapped(t); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
