@@ -405,7 +405,7 @@ func bindCalls() []Call {
 	return []Call{
 		{
 			Name: "BfSetupFilter", Level: partly, texts: 3,
-			Note: "for all programs of the host, HostProcess containers that run already excepted, at a folder or file of C: that has no other mapping: a file or folder of C: or of a scratch's volume, read-only if asked. " +
+			Note: "for all programs of the host, HostProcess containers that run already excepted, at a folder or file of C: with no other mapping at it or below it: a file or folder of C: or of a scratch's volume, but not of pods' volumes, read-only if asked. " +
 				"A folder that is not there is made, and stays; links on a volume are not followed. Mappings of one job, with exceptions and with several targets are ERROR_NOT_SUPPORTED. At most 256, which go with the host, and those of a volume when it goes or a container begins or ends on it",
 			do: onLayer(func(l *layers, flags string, rest []string) (string, error) {
 				return "", l.setupFilter(flags, rest[0], rest[1])
