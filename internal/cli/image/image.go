@@ -111,10 +111,7 @@ in root's home (or in $DOCKER_CONFIG), or those of --user. Pods do not have them
   mullion image pull registry.example/app:v2 --user NAME --password-stdin < password-file`,
 		Args: cmdline.Exactly("REFERENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			auth, err := a.registryAuth(user, passwordStdin)
-			if err == nil && auth == nil {
-				auth, err = keptAuth(cmd.Context(), args[0])
-			}
+			auth, err := a.authFor(cmd.Context(), args[0], user, passwordStdin)
 			if err != nil {
 				return err
 			}
@@ -132,6 +129,23 @@ in root's home (or in $DOCKER_CONFIG), or those of --user. Pods do not have them
 	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false,
 		"read the password or token for --user from standard input")
 	return cmd
+}
+
+// authFor returns the credentials to pull a reference with, nil for none: those of a user, or those that are kept. They
+// are for its registry alone: what is asked in its place, a mirror, does not get them.
+func (a *commands) authFor(ctx context.Context, ref, user string, passwordStdin bool) (*image.Auth, error) {
+	auth, err := a.registryAuth(user, passwordStdin)
+	if err == nil && auth == nil {
+		auth, err = keptAuth(ctx, ref)
+	}
+	if err != nil || auth == nil {
+		return nil, err
+	}
+
+	if auth.ServerAddress, err = image.ServerOf(ref); err != nil {
+		return nil, exit.Misuse(err, "")
+	}
+	return auth, nil
 }
 
 // maxPassword is more than a registry's token has, in bytes.
@@ -208,6 +222,7 @@ func (a *commands) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref
 			Password:      auth.Password,
 			Auth:          auth.Auth,
 			IdentityToken: auth.IdentityToken,
+			ServerAddress: auth.ServerAddress,
 		}
 	}
 	id, err := i.Pull(ctx, ref, with)

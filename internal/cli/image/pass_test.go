@@ -107,7 +107,8 @@ func TestPasswordIsForOneRegistry(t *testing.T) {
 	}
 }
 
-// TestKeptAuth: `mullion image pull` has what `docker login` has kept for a registry, and nothing for another one.
+// TestKeptAuth: `mullion image pull` has what `docker login` has kept for a registry, for that one alone, and nothing for
+// another one.
 func TestKeptAuth(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("DOCKER_CONFIG", dir)
@@ -121,12 +122,12 @@ func TestKeptAuth(t *testing.T) {
 
 	write(`{"auths": {"registry.example:5000": {"auth": "bWU6czNjcjN0"}, "https://index.docker.io/v1/": {"identitytoken": "a-token"}}}`)
 	for ref, want := range map[string]*image.Auth{
-		"registry.example:5000/app:v1": {Username: "me", Password: "s3cr3t"},
-		"nginx":                        {IdentityToken: "a-token"},
+		"registry.example:5000/app:v1": {Username: "me", Password: "s3cr3t", ServerAddress: "https://registry.example:5000"},
+		"nginx":                        {IdentityToken: "a-token", ServerAddress: "https://registry-1.docker.io"},
 		"other.example/app:v1":         nil,
 		"localhost:5001/app:v1":        nil,
 	} {
-		got, err := keptAuth(t.Context(), ref)
+		got, err := (&commands{}).authFor(t.Context(), ref, "", false)
 		if got != nil {
 			got.Auth = "" // the same once more
 		}

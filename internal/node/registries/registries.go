@@ -16,13 +16,9 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// The names that containerd gives to what is said of every host, and to Docker's own registry, which images do not
-// name: https://github.com/containerd/containerd/blob/v2.4.2/docs/hosts.md
-const (
-	anyHost     = "_default"
-	dockerHost  = "docker.io"
-	dockerSpoke = "registry-1.docker.io"
-)
+// anyHost is the name that containerd gives to what is said of every host:
+// https://github.com/containerd/containerd/blob/v2.4.2/docs/hosts.md
+const anyHost = "_default"
 
 // maxAuthorities bounds a file of authorities, in bytes.
 const maxAuthorities = 4 << 20
@@ -39,7 +35,7 @@ func Files(r spec.Registries) (map[string][]byte, error) {
 
 		var text strings.Builder
 		if host != spec.AnyRegistry {
-			spoken := spokenTo(host)
+			spoken := image.SpokenTo(host)
 			fmt.Fprintf(&text, "server = %q\n", "https://"+spoken)
 			if err := tls(&text, files, r, dir, host, spoken); err != nil {
 				return nil, err
@@ -64,14 +60,6 @@ func Files(r spec.Registries) (map[string][]byte, error) {
 	}
 
 	return files, nil
-}
-
-// spokenTo returns the host that is spoken to for one that images name.
-func spokenTo(host string) string {
-	if host == dockerHost {
-		return dockerSpoke
-	}
-	return host
 }
 
 // tls writes what is said of the certificates of a host, under the first of its names of which something is said, and
@@ -122,7 +110,7 @@ func Auths(r spec.Registries) map[string]spec.RegistryAuth {
 	all := map[string]spec.RegistryAuth{}
 	for _, host := range slices.Sorted(maps.Keys(r.Configs)) {
 		if auth := r.Configs[host].Auth; auth != (spec.RegistryAuth{}) {
-			all[spokenTo(host)] = auth
+			all[image.SpokenTo(host)] = auth
 		}
 	}
 	return all

@@ -85,14 +85,39 @@ func (r Registries) resolver(ctx context.Context, auth *Auth) remotes.Resolver {
 	})
 }
 
-// credentials answers for a request that brings auth, or nil.
+// credentials answers for a request that brings auth, or nil. A host that auth is not for, a mirror, gets its own.
 func (r Registries) credentials(auth *Auth) func(host string) (user, secret string, err error) {
 	return func(host string) (string, string, error) {
-		if own, ok := r.Auths[host]; ok && auth == nil {
+		user, secret, err := auth.credentials(host)
+		if own, ok := r.Auths[host]; ok && user == "" && secret == "" && err == nil {
 			return own.credentials(host)
 		}
-		return auth.credentials(host)
+		return user, secret, err
 	}
+}
+
+// Docker's own registry, which images do not name, is spoken to at another host than it is called
+// (https://github.com/containerd/containerd/blob/v2.4.2/docs/hosts.md).
+const (
+	dockerHost  = "docker.io"
+	dockerSpoke = "registry-1.docker.io"
+)
+
+// SpokenTo returns the host that is spoken to for one that images name.
+func SpokenTo(host string) string {
+	if host == dockerHost {
+		return dockerSpoke
+	}
+	return host
+}
+
+// ServerOf returns the registry of a reference as Auth.ServerAddress has it, a URL.
+func ServerOf(ref string) (string, error) {
+	named, err := reference.ParseDockerRef(ref)
+	if err != nil {
+		return "", fmt.Errorf("parse image reference %q: %w: %w", ref, err, errdefs.ErrInvalidArgument)
+	}
+	return "https://" + SpokenTo(reference.Domain(named)), nil
 }
 
 func (r Registries) hostDir(host string) (string, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// TestKeptCredentials: a host's own credentials are for requests that bring none, and for that host alone.
+// TestKeptCredentials: a host's own credentials are for requests that bring none for it, and for that host alone.
 func TestKeptCredentials(t *testing.T) {
 	kept := Registries{Auths: map[string]Auth{"h:5000": {Username: "kept", Password: "k"}}}
 	for _, tt := range []struct {
@@ -27,7 +27,8 @@ func TestKeptCredentials(t *testing.T) {
 		{"h:5000", "kept", nil},
 		{"h", "", nil},
 		{"h:5000", "own", &Auth{Username: "own", Password: "o"}},
-		{"h:5000", "", &Auth{Username: "own", Password: "o", ServerAddress: "other"}},
+		{"h:5000", "kept", &Auth{Username: "own", Password: "o", ServerAddress: "other"}},
+		{"h", "", &Auth{Username: "own", Password: "o", ServerAddress: "other"}},
 	} {
 		user, _, err := kept.credentials(tt.auth)(tt.host)
 		if user != tt.user || err != nil {
