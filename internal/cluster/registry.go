@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/netip"
+	"os"
 	"slices"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
@@ -85,9 +90,45 @@ func (c *composer) registryForwarder(id component.ID, netns string) component.Co
 }
 
 // listenRegistry listens on the loopback address of IPv4 alone: clients that find localhost to be ::1 too are refused
-// there, and go on to this one.
+// there, and go on to this one. The port is held there, lest another user of the machine gets what is pushed to
+// localhost, and gives what is pulled.
 func listenRegistry(port int) (net.Listener, error) {
-	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, err
+	}
+	held, err := holdIPv6(port)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return heldListener{Listener: l, held: held}, nil
+}
+
+// heldListener is a listener that holds its port of another address, too.
+type heldListener struct {
+	net.Listener
+
+	held io.Closer
+}
+
+func (l heldListener) Close() error { return errors.Join(l.Listener.Close(), l.held.Close()) }
+
+// holdIPv6 takes a TCP port of ::1, where nobody listens then. A machine without that address has nothing to take.
+func holdIPv6(port int) (io.Closer, error) {
+	s, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if errors.Is(err, unix.EAFNOSUPPORT) {
+		return io.NopCloser(nil), nil
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+
+	held := os.NewFile(uintptr(s), "[::1]")
+	err = unix.Bind(s, &unix.SockaddrInet6{Port: port, Addr: netip.IPv6Loopback().As16()})
+	if err != nil && !errors.Is(err, unix.EADDRNOTAVAIL) {
+		return nil, errors.Join(fmt.Errorf("bind port %d of ::1: %w", port, err), held.Close())
+	}
+	return held, nil
 }
 
 // checkRegistry returns a ConflictError if the machine, or what runs on a node, has the port of a cluster's registry.
