@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"mullion.dev/mullion/internal/network/hns/wire"
-	"mullion.dev/mullion/internal/network/netplan"
 )
 
 func (m *Model) createEndpoint(id string, r Request) (string, error) {
@@ -91,8 +90,14 @@ func (m *Model) nobodyListens(e *endpoint) error {
 	return nil
 }
 
-// listeners are what programs of the host listen on.
-type listeners []netplan.Listener
+// listeners are the addresses at which programs of the host listen, by what they listen on. A host may have as many of
+// them as there are ports, and a request as many mappings.
+type listeners map[listened]map[netip.Addr]bool
+
+type listened struct {
+	protocol uint32
+	port     uint16
+}
 
 func (m *Model) listeners() (listeners, error) {
 	if m.cfg.Listening == nil {
@@ -102,15 +107,25 @@ func (m *Model) listeners() (listeners, error) {
 	if err != nil {
 		return nil, wire.Errorf(wire.EFail, "%v", err)
 	}
-	return all, nil
+
+	by := listeners{}
+	for _, one := range all {
+		at := listened{uint32(one.Protocol), one.Port}
+		if by[at] == nil {
+			by[at] = map[netip.Addr]bool{}
+		}
+		by[at][one.Addr] = true
+	}
+	return by, nil
 }
 
 // on reports whether one has what comes to a front.
 func (l listeners) on(f front) bool {
-	return slices.ContainsFunc(l, func(one netplan.Listener) bool {
-		same := uint32(one.Protocol) == f.protocol && one.Port == f.port
-		return same && (!f.addr.IsValid() || one.Addr.IsUnspecified() || one.Addr == f.addr)
-	})
+	at := l[listened{f.protocol, f.port}]
+	if !f.addr.IsValid() {
+		return len(at) > 0
+	}
+	return at[f.addr] || at[netip.IPv4Unspecified()] || at[netip.IPv6Unspecified()]
 }
 
 // placeEndpoint gives the endpoint its addresses, hardware address and routes. A remote endpoint keeps whatever address

@@ -110,3 +110,30 @@ func TestListenedPorts(t *testing.T) {
 		t.Errorf("the picked port is not the first that nobody has: %s", got)
 	}
 }
+
+// TestListenersOnce: what programs of the host listen on is asked for twice at most, when ports are picked and when all
+// are checked, however many mappings a request has and whatever listens.
+func TestListenersOnce(t *testing.T) {
+	var listening []netplan.Listener
+	for port := 49152; port < 65000; port++ {
+		listening = append(listening, netplan.Listener{
+			Protocol: netplan.TCP,
+			Addr:     netip.IPv6Unspecified(),
+			Port:     uint16(port),
+		})
+	}
+	asked := 0
+	config := newest()
+	config.Listening = func() ([]netplan.Listener, error) {
+		asked++
+		return listening, nil
+	}
+
+	h := host{Model: hns.New(config)}
+	nat := h.ok(t, "HcnCreateNetwork", "", strings.Replace(network("n", "10.1.0.0/24", "10.1.0.1"), "L2Bridge", "NAT", 1)).Object
+	const one = `{"Type":"PortMapping","Settings":{"Protocol":6,"InternalPort":80}}`
+	h.ok(t, "HcnCreateEndpoint", nat, `{"Policies":[`+strings.Repeat(one+",", 99)+one+`]}`)
+	if asked > 2 {
+		t.Errorf("it was asked for %d times", asked)
+	}
+}

@@ -188,6 +188,7 @@ func (m *Model) pickPorts(n *network, e *endpoint) error {
 	}
 
 	e.Policies = slices.Clone(e.Policies)
+	var taken listeners // asked for once: all sockets of the host are looked at for it
 	for i, policy := range e.Policies {
 		if policy.Type != wire.PolicyPortMapping {
 			continue
@@ -205,7 +206,12 @@ func (m *Model) pickPorts(n *network, e *endpoint) error {
 			return wire.Errorf(wire.InvalidPolicy, "%v", err)
 		}
 
-		port, err := m.pickPort(e, s)
+		if taken == nil {
+			if taken, err = m.listeners(); err != nil {
+				return err
+			}
+		}
+		port, err := m.pickPort(e, s, taken)
 		if err != nil {
 			return err
 		}
@@ -217,19 +223,15 @@ func (m *Model) pickPorts(n *network, e *endpoint) error {
 	return nil
 }
 
-// pickPort returns a port of the host that nobody listens on, the endpoint's other mappings included.
-func (m *Model) pickPort(e *endpoint, s wire.PortMappingSetting) (uint16, error) {
+// pickPort returns a port of the host that nobody listens on, those that are taken and the endpoint's other mappings
+// included.
+func (m *Model) pickPort(e *endpoint, s wire.PortMappingSetting, taken listeners) (uint16, error) {
 	s.ExternalPort = firstPort
 	mapping := wire.Policy{Type: wire.PolicyPortMapping, Settings: json.RawMessage(encode(s))}
 	one := endpoint{Endpoint: wire.Endpoint{Policies: []wire.Policy{mapping}}}
 	at, own := one.fronts(), e.fronts()
 	if len(at) == 0 {
 		return 0, wire.Errorf(wire.InvalidPolicy, "PortMapping of protocol %d, to port %d", s.Protocol, s.InternalPort)
-	}
-
-	taken, err := m.listeners()
-	if err != nil {
-		return 0, err
 	}
 
 	const all = math.MaxUint16 + 1 - leastPort
