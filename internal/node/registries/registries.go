@@ -3,6 +3,8 @@
 package registries
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"maps"
@@ -91,18 +93,41 @@ func tls(text *strings.Builder, files map[string][]byte, r spec.Registries, dir 
 	return nil
 }
 
-// authorities reads a file that a person has named.
+// authorities returns the certificates in a file that a person has named, and nothing else of it: a key that lies beside
+// them, or another file that its owner has put there, is not for the nodes.
 func authorities(path string) ([]byte, error) {
 	f, err := beneath.OpenGiven(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxAuthorities+1))
-	if err == nil && len(data) > maxAuthorities {
+	rest, err := io.ReadAll(io.LimitReader(f, maxAuthorities+1))
+	if err == nil && len(rest) > maxAuthorities {
 		err = fmt.Errorf("%q has more than %d bytes: %w", path, maxAuthorities, os.ErrInvalid)
 	}
-	return data, err
+	if err != nil {
+		return nil, err
+	}
+
+	var all []byte
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return nil, fmt.Errorf("read %q: %w", path, err)
+		}
+		all = append(all, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%q has no certificate in PEM: %w", path, os.ErrInvalid)
+	}
+
+	return all, nil
 }
 
 // Auths returns the credentials for registries, by the host that is spoken to.

@@ -144,3 +144,37 @@ func TestAuths(t *testing.T) {
 		t.Errorf("Windows nodes are told %+v", windows)
 	}
 }
+
+// TestAuthoritiesAlone: nodes get the certificates of a file and nothing else that it has, and a file without one is
+// refused, without a word of what is in it.
+func TestAuthoritiesAlone(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("s3cr3t")}))
+	broken := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("s3cr3t")}))
+
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	for text, want := range map[string]string{
+		certificate:                                certificate,
+		"root:s3cr3t\n" + key + certificate:        certificate,
+		certificate + "# one more\n" + certificate: certificate + certificate,
+		key:                            "",
+		broken:                         "",
+		"root:s3cr3t:1:0:99999:7:::\n": "",
+		"":                             "",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files, err := registries.Files(spec.Registries{Configs: map[string]spec.RegistryConfig{
+			"own.example": {TLS: spec.RegistryTLS{CAFile: file}},
+		}})
+		if got := string(files["own.example/own.example.crt"]); got != want || (err == nil) != (want != "") {
+			t.Errorf("of %q: %q, %v", text, got, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("the error tells what is in the file: %v", err)
+		}
+	}
+}
