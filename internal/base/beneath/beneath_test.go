@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -210,5 +211,61 @@ func TestCreate(t *testing.T) {
 
 	if got, err := os.ReadFile(victim); err != nil || string(got) != "kept" {
 		t.Errorf("outside: %q, %v", got, err)
+	}
+}
+
+// TestReadFolder: a folder is listed by name up to a bound, links lead no further than the folder above it, and a pipe
+// in its place holds nobody up.
+func TestReadFolder(t *testing.T) {
+	dir := t.TempDir()
+	err := errors.Join(
+		os.MkdirAll(filepath.Join(dir, "folder", "b"), 0o700),
+		os.WriteFile(filepath.Join(dir, "folder", "a"), nil, 0o600),
+		os.WriteFile(filepath.Join(dir, "folder", "c"), nil, 0o600),
+		os.Mkdir(filepath.Join(dir, "empty"), 0o700),
+		os.Symlink("folder", filepath.Join(dir, "link")),
+		os.Symlink("/etc", filepath.Join(dir, "out")),
+		unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+
+	for _, c := range []struct {
+		name string
+		most int
+		want string
+	}{{"folder", 0, "a b c "}, {"folder", 3, "a b c "}, {"link", 4, "a b c "}, {"empty", 0, ""}, {"empty", 1, ""}} {
+		entries, err := beneath.ReadFolder(root, c.name, c.most)
+		got := ""
+		for _, e := range entries {
+			got += e.Name() + " "
+		}
+		if got != c.want || err != nil {
+			t.Errorf("%s, at most %d: %q, %v", c.name, c.most, got, err)
+		}
+	}
+
+	for name, want := range map[string]error{"folder": beneath.ErrUnfit, "none": os.ErrNotExist, "pipe": unix.ENOTDIR} {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := beneath.ReadFolder(root, name, 2)
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s holds it up", name)
+		}
+	}
+	if _, err := beneath.ReadFolder(root, "out", 0); err == nil {
+		t.Error("a link leads out of the folder")
 	}
 }

@@ -77,6 +77,9 @@ func Configured(drive string) bool {
 	return !errors.Is(err, ErrNoCNI)
 }
 
+// mostConfs bounds the entries of a folder of which one is read.
+const mostConfs = 10_000
+
 // configuration reads the configuration that others installed: the first by name of the files *.conf, *.conflist and
 // *.json, as containerd does (github.com/containerd/go-cni v1.1.13, opts.go, with containerd's max_conf_num of 1).
 func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
@@ -86,7 +89,7 @@ func (n *installed) configuration() (*libcni.NetworkConfigList, error) {
 	}
 	defer drive.Close()
 
-	entries, err := fs.ReadDir(drive.FS(), installedConf)
+	entries, err := beneath.ReadFolder(drive, installedConf, mostConfs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoCNI
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"mullion.dev/mullion/internal/network/hns/wire"
 	"mullion.dev/mullion/internal/network/podnet"
@@ -140,3 +141,24 @@ func TestInstalledWrong(t *testing.T) {
 }
 
 func tooLarge() []byte { return []byte(strings.Repeat(" ", 1<<20+1)) }
+
+// TestInstalledPipe: a pipe that a program of the host puts in the place of the folder of configurations holds nobody
+// up.
+func TestInstalledPipe(t *testing.T) {
+	drive := t.TempDir()
+	conf := filepath.Join(drive, "etc", "cni", "net.d")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(conf), 0o755), syscall.Mkfifo(conf, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+
+	ended := make(chan bool, 1)
+	go func() { ended <- podnet.Configured(drive) }()
+	select {
+	case is := <-ended:
+		if is {
+			t.Error("a pipe is taken for a configuration")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for the pipe")
+	}
+}

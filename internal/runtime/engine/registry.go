@@ -117,7 +117,7 @@ func hasIIS(layers []string) bool {
 
 		at := drive
 		for part := range strings.SplitSeq("windows/system32/inetsrv", "/") {
-			names, err := fs.ReadDir(root.FS(), at)
+			names, err := beneath.ReadFolder(root, at, 0)
 			i := slices.IndexFunc(names, func(e fs.DirEntry) bool {
 				return e.IsDir() && strings.EqualFold(e.Name(), part)
 			})

@@ -16,6 +16,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/beneath"
 	"mullion.dev/mullion/internal/base/bindmount"
 	"mullion.dev/mullion/internal/windows/wine"
 )
@@ -246,7 +247,7 @@ func (l *layers) removeStreams(m mapping) error {
 	if err != nil {
 		return err
 	}
-	folder, err := drive.Open(filepath.Dir(name))
+	folder, err := beneath.OpenFolder(drive, filepath.Dir(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // A base layer that programs make of nothing has a folder Windows with empty files of the registry, and nothing else
@@ -18,18 +20,21 @@ const emptyWindows = files + "/Windows"
 // emptyHive is the size of an empty file of the registry.
 const emptyHive = 8192
 
+// mostHives is more than Windows has files of the registry.
+const mostHives = 64
+
 // hasEmptyWindows reports whether the folder Windows of a layer has nothing but empty files of the registry.
 func hasEmptyWindows(folder *os.Root) bool {
 	at := emptyWindows
 	for _, below := range []string{"System32", "config"} {
-		entries, err := fs.ReadDir(folder.FS(), at)
+		entries, err := beneath.ReadFolder(folder, at, 1)
 		if err != nil || len(entries) != 1 || !entries[0].IsDir() || !strings.EqualFold(entries[0].Name(), below) {
 			return false
 		}
 		at = path.Join(at, entries[0].Name())
 	}
 
-	hives, err := fs.ReadDir(folder.FS(), at)
+	hives, err := beneath.ReadFolder(folder, at, mostHives)
 	if err != nil {
 		return false
 	}

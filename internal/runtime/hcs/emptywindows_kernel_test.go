@@ -3,9 +3,12 @@
 package hcs
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,5 +50,34 @@ func TestEmptyWindows(t *testing.T) {
 		if _, err := os.Stat(h.file("layers/base/Files/windows/" + more)); err != nil {
 			t.Errorf("with %s: %v", more, err)
 		}
+	}
+}
+
+// TestEmptyWindowsOfManyFiles: a folder of more files than Windows has of the registry is none of an empty Windows, and a
+// pipe in the place of Windows holds nobody up.
+func TestEmptyWindowsOfManyFiles(t *testing.T) {
+	h := newBinder(t)
+	const config = "layers/base/Files/Windows/System32/config/"
+	for i := range mostHives + 1 {
+		h.write(t, config+strconv.Itoa(i), "")
+	}
+	h.ok(t, "ProcessBaseImage", baseLayer)
+	if _, err := os.Stat(h.file("layers/base/Files/windows/System32")); err != nil {
+		t.Errorf("many files: %v", err)
+	}
+
+	if err := errors.Join(os.RemoveAll(h.file("layers/base/Files/windows")),
+		unix.Mkfifo(h.file("layers/base/Files/Windows"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = h.Call(t.Context(), "ProcessBaseImage", []string{baseLayer})
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for a pipe")
 	}
 }

@@ -185,7 +185,7 @@ func (ex *exporter) folder(at string, depth int) error {
 	if depth > deepestName {
 		return refuse(InvalidName, "the folders of the layer are too deep")
 	}
-	entries, err := fs.ReadDir(ex.from.FS(), filepath.ToSlash(at))
+	entries, err := beneath.ReadFolder(ex.from, at, 0)
 	if errors.Is(err, fs.ErrNotExist) && at == files {
 		return nil // nothing was written
 	}
@@ -278,7 +278,7 @@ func (ex *exporter) entry(at string, info fs.FileInfo, below found, depth int) e
 
 // isBare reports whether a folder has nothing in it.
 func (ex *exporter) isBare(at string) bool {
-	f, err := ex.from.Open(at)
+	f, err := beneath.OpenFolder(ex.from, at)
 	if err != nil {
 		return false
 	}
@@ -289,7 +289,7 @@ func (ex *exporter) isBare(at string) bool {
 
 // isOpaque reports whether a folder hides that of the layers below.
 func (ex *exporter) isOpaque(at string) bool {
-	f, err := ex.from.Open(at)
+	f, err := beneath.OpenFolder(ex.from, at)
 	if err != nil {
 		return false
 	}

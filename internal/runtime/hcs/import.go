@@ -184,7 +184,7 @@ func (im *importer) close() {
 
 // names returns the entries of a folder by their lower case; none if there is no such folder.
 func names(root *os.Root, at string) map[string]fs.DirEntry {
-	entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(at))
+	entries, err := beneath.ReadFolder(root, at, 0)
 	if err != nil {
 		return nil
 	}
@@ -197,7 +197,7 @@ func names(root *os.Root, at string) map[string]fs.DirEntry {
 
 // folder imports a folder, and shares with it what the layers below have there. below is its path in Wine's C:.
 func (im *importer) folder(from, to, below string) error {
-	entries, err := fs.ReadDir(im.from.FS(), filepath.ToSlash(from))
+	entries, err := beneath.ReadFolder(im.from, from, 0)
 	if errors.Is(err, fs.ErrNotExist) && from == files {
 		return im.to.MkdirAll(files, 0o755)
 	}
@@ -280,7 +280,7 @@ func (im *importer) link(level *os.Root, at string) error {
 		return fmt.Errorf("share file with layer: %w", err)
 	}
 	defer source.Close()
-	folder, err := im.to.Open(filepath.Dir(at))
+	folder, err := beneath.OpenFolder(im.to, filepath.Dir(at))
 	if err != nil {
 		return fmt.Errorf("share file with layer: %w", err)
 	}
@@ -499,7 +499,7 @@ func whiteout(root *os.Root, name string) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	folder, err := root.Open(path.Dir(name))
+	folder, err := beneath.OpenFolder(root, path.Dir(name))
 	if err != nil {
 		return err
 	}

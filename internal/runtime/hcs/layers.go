@@ -571,7 +571,7 @@ func spellFolder(folder *os.Root, at string, system *os.Root, below string, dept
 		right[strings.ToLower(n.Name())] = n.Name()
 	}
 
-	entries, err := fs.ReadDir(folder.FS(), filepath.ToSlash(at))
+	entries, err := beneath.ReadFolder(folder, at, 0)
 	if err != nil {
 		return fmt.Errorf("read folder of layer: %w", err)
 	}

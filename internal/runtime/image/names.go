@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/beneath"
 )
 
 // names finds the letter case that a path already has. NTFS ignores case and Linux does not, so a layer that writes
@@ -141,7 +143,7 @@ func addNames(to map[string]string, root *os.Root, dir string) error {
 	if fi, err := root.Stat(dir); err != nil || !fi.IsDir() {
 		return nil //nolint:nilerr // no such folder, or a link that leads out of the drive: no names
 	}
-	entries, err := fs.ReadDir(root.FS(), dir)
+	entries, err := beneath.ReadFolder(root, dir, 0)
 	if err != nil {
 		return fmt.Errorf("list %q in %q: %w", dir, root.Name(), err)
 	}
