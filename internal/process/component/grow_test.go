@@ -37,7 +37,7 @@ func TestGrow(t *testing.T) {
 	}
 
 	got := strings.Join(j.lines, "\n")
-	if want := "start base\nstart list\ngrow\nstop list\nstart more\nstart list\nthe new list"; got != want {
+	if want := "start base\nstart list\ngrow\nstart more\nstop list\nstart list\nthe new list"; got != want {
 		t.Errorf("it went\n%s\nwant\n%s", got, want)
 	}
 	if m.State(component.Sole("more")) != component.Ready {
@@ -52,7 +52,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// TestGrowFails: what does not start is forgotten, and what it took the place of goes on.
+// TestGrowFails: what does not start is forgotten, and what waited for it has not taken another's place, which goes on.
 func TestGrowFails(t *testing.T) {
 	j := &journal{}
 	m := grown(t, j)
@@ -63,7 +63,7 @@ func TestGrowFails(t *testing.T) {
 	}
 
 	got := strings.Join(j.lines, "\n")
-	if want := "start base\nstart list\ngrow\nstop list\nstart more\nstop more\nstart list"; got != want {
+	if want := "start base\nstart list\ngrow\nstart more\nstop more"; got != want {
 		t.Errorf("it went\n%s\nwant\n%s", got, want)
 	}
 	if state := m.State(component.Sole("more")); state != "" {
@@ -76,6 +76,33 @@ func TestGrowFails(t *testing.T) {
 	// The same again, mended.
 	if err := m.Grow(t.Context(), []component.Unit{unit(&part{name: "more", j: j}, "base")}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGrowFailsLater: what has taken another's place makes room for it again.
+func TestGrowFailsLater(t *testing.T) {
+	j := &journal{}
+	m := grown(t, j)
+	bad := &part{name: "more", j: j, start: func(context.Context) error { return errors.New("no such disk") }}
+	renewed := &part{name: "list", j: j, start: func(context.Context) error { j.add("the new list"); return nil }}
+	err := m.Grow(t.Context(), []component.Unit{unit(renewed, "base"), unit(bad, "list")})
+	if err == nil || !strings.Contains(err.Error(), "no such disk") {
+		t.Errorf("it says %v", err)
+	}
+
+	got := strings.Join(j.lines, "\n")
+	want := "start base\nstart list\ngrow\nstop list\nstart list\nthe new list\nstart more\nstop more\nstop list\nstart list"
+	if got != want {
+		t.Errorf("it went\n%s\nwant\n%s", got, want)
+	}
+	if state := m.State(component.Sole("list")); state != component.Ready {
+		t.Errorf("list is %q", state)
+	}
+
+	// What is there afterwards stops once.
+	j.lines = nil
+	if err := m.Stop(t.Context()); err != nil || strings.Join(j.lines, "\n") != "stop list\nstop base" {
+		t.Errorf("at the end, %v:\n%s", err, strings.Join(j.lines, "\n"))
 	}
 }
 

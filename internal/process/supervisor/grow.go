@@ -78,7 +78,8 @@ func (s *server) know(units []component.Unit) (putBack func()) {
 			After: u.After,
 		}
 		if i, there := s.index[u.ID()]; there {
-			s.units[i], s.status.Units[i].After = u, u.After
+			s.units[i] = u
+			s.status.Units[i].State, s.status.Units[i].After = component.Waiting, u.After // it is not asked before it begins
 			continue
 		}
 		s.index[u.ID()] = len(s.units)
@@ -94,6 +95,9 @@ func (s *server) know(units []component.Unit) (putBack func()) {
 		now := s.status.Units[:len(beforeStatus)]
 		for i := range now { // those that took another's place have gone through states since
 			now[i].After = beforeStatus[i].After
+			if now[i].State == component.Waiting { // or have not begun
+				now[i].State = beforeStatus[i].State
+			}
 		}
 		s.units, s.status.Units = beforeUnits, slices.Clip(now)
 	}

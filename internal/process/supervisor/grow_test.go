@@ -49,6 +49,11 @@ func TestGrow(t *testing.T) {
 						{Component: newPart("one")},
 						{Component: &restartable{"two", errors.New("no such disk")}, After: component.Soles("one")},
 					}
+				case "bad first":
+					g.Units = []component.Unit{
+						{Component: newPart("one"), After: component.Soles("two")},
+						{Component: &restartable{"two", errors.New("no such disk")}},
+					}
 				case "good":
 					g.Units = []component.Unit{{Component: newPart("two"), After: component.Soles("one")}}
 				default:
@@ -61,7 +66,11 @@ func TestGrow(t *testing.T) {
 
 	client := supervisor.NewClient(socket)
 	await(t, client, supervisor.PhaseReady)
-	for want, says := range map[string]string{"bad": "no such disk", "other": "another command was first"} {
+	for want, says := range map[string]string{
+		"bad":       "no such disk",
+		"bad first": "no such disk",
+		"other":     "another command was first",
+	} {
 		if err := client.Grow(t.Context(), []byte(want)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: it says %v, want %q", want, err, says)
 		}
@@ -89,7 +98,7 @@ func TestGrow(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if len(told) != 2 || !strings.Contains(told[0], "no such disk") || told[1] != "grown" {
+	if len(told) != 3 || !strings.Contains(told[0], "no such disk") || told[2] != "grown" {
 		t.Errorf("the cluster was told %q", told)
 	}
 }
