@@ -17,8 +17,8 @@ func OpenFolder(folder *os.Root, name string) (*os.File, error) {
 	return folder.OpenFile(name, os.O_RDONLY|folderOnly, 0)
 }
 
-// ReadFolder lists a folder of at most so many entries, 0 for any number, sorted by name. The error is os.ErrNotExist if
-// there is none, and ErrUnfit if it has more.
+// ReadFolder lists a folder of at most so many entries, 0 for any number, sorted by name. The error is os.ErrNotExist
+// if there is none, and ErrUnfit if it has more.
 func ReadFolder(folder *os.Root, name string, most int) ([]fs.DirEntry, error) {
 	f, err := OpenFolder(folder, name)
 	if err != nil {

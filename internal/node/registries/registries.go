@@ -93,8 +93,8 @@ func tls(text *strings.Builder, files map[string][]byte, r spec.Registries, dir 
 	return nil
 }
 
-// authorities returns the certificates in a file that a person has named, and nothing else of it: a key that lies beside
-// them, or another file that its owner has put there, is not for the nodes.
+// authorities returns the certificates in a file that a person has named, and nothing else of it: a key that lies
+// beside them, or another file that its owner has put there, is not for the nodes.
 func authorities(path string) ([]byte, error) {
 	f, err := beneath.OpenGiven(path)
 	if err != nil {

@@ -198,7 +198,7 @@ func (p *prefix) beginMappings() error {
 const mappingRounds = 5
 
 // takeBackMappings takes back what the kernel lists. HostProcess containers live on and move folders of the drive, with
-// what is mounted in them, and put links in their places: left is true if there was one that was not where it was listed.
+// what is mounted in them, and put links in their places: left is true if one was not where it was listed.
 func (p *prefix) takeBackMappings() (left bool, err error) {
 	at := Prefix(p.Dir)
 	mounts, err := mountinfo.GetMounts(mountinfo.PrefixFilter(at))
