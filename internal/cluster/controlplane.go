@@ -80,10 +80,7 @@ func (c *composer) controlPlane() error {
 	}
 
 	c.control.MachineAddresses = slices.Concat(c.advertised(), prefixesOf(own))
-	for _, h := range c.Hosts {
-		c.control.Windows = append(c.control.Windows, h.Build)
-	}
-
+	c.control.Windows = c.builds()
 	if c.Spec.SeveralMachines() {
 		text, err := machines.Published(c.Spec)
 		if err != nil {

@@ -9,6 +9,17 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
+// controlPlanes returns the bare Linux hosts, on which kubeadm may make control planes.
+func (p Plan) controlPlanes() []tcpbalancer.Server {
+	var all []tcpbalancer.Server
+	for _, h := range p.LinuxHosts {
+		if h.Bare {
+			all = append(all, tcpbalancer.Server{Name: h.Name, Address: netip.AddrPortFrom(h.Address, apiPort).String()})
+		}
+	}
+	return all
+}
+
 // endpoint is the address of the control planes that kubeadm makes on bare Linux hosts.
 func (c *composer) endpoint() error {
 	if !c.Endpoint.IsValid() {
@@ -16,22 +27,14 @@ func (c *composer) endpoint() error {
 	}
 
 	dial := proc.DialIn(c.underlay.FabricNetns())
-	config := tcpbalancer.Config{
-		Dial:  dial,
-		Check: tcpbalancer.CheckAPIServer(dial),
-		Log:   c.log,
-	}
-
-	for _, h := range c.LinuxHosts {
-		if h.Bare {
-			config.Servers = append(config.Servers,
-				tcpbalancer.Server{Name: h.Name, Address: netip.AddrPortFrom(h.Address, apiPort).String()})
-		}
-	}
-
 	c.add(&parts.Endpoint{
-		Address:  c.Endpoint.String(),
-		Balancer: tcpbalancer.New(config),
+		Address: c.Endpoint.String(),
+		Balancer: tcpbalancer.New(tcpbalancer.Config{
+			Servers: c.controlPlanes(),
+			Dial:    dial,
+			Check:   tcpbalancer.CheckAPIServer(dial),
+			Log:     c.log,
+		}),
 		Listen: func() (l net.Listener, err error) {
 			err = proc.InNetns(c.underlay.FabricNetns(), func() (err error) {
 				l, err = net.Listen("tcp", c.Endpoint.String())

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"mullion.dev/mullion/internal/cluster/layout"
@@ -20,6 +21,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // apiServer is host:port by which nodes reach the API server.
@@ -91,24 +93,26 @@ func (c *composer) hosts() error {
 }
 
 func (c *composer) wineOptions() wine.Options {
-	o := wine.Options{
+	return wine.Options{
 		InstallDir: c.Spec.Wine,
 		Dir:        c.Paths.Wine(),
 		ShimDir:    c.Paths.Program("windows/shim"),
 		InitBinary: c.Paths.Program("mullion-init"),
 		Packed:     wine.PackedDirs(c.Paths.Bin),
+		Builds:     c.builds(),
 		Log:        c.log,
 	}
+}
 
-	seen := map[string]bool{}
-	for _, h := range c.Hosts {
-		if !seen[h.Build.Name] {
-			seen[h.Build.Name] = true
-			o.Builds = append(o.Builds, h.Build)
+// builds returns the builds of the Windows hosts, each once.
+func (p Plan) builds() []winver.Build {
+	var all []winver.Build
+	for _, h := range p.Hosts {
+		if !slices.ContainsFunc(all, func(b winver.Build) bool { return b.Name == h.Build.Name }) {
+			all = append(all, h.Build)
 		}
 	}
-
-	return o
+	return all
 }
 
 // nodeConfig returns what a node of either system is configured with.

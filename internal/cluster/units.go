@@ -82,10 +82,16 @@ func (c *composer) grown(p Plan) (g *composer, more []component.Unit, err error)
 	for _, u := range c.units {
 		there[u.ID()] = true
 	}
+
 	anew := slices.Clone(g.ofNodes)
 	sameBuild := func(a, b winver.Build) bool { return a.Name == b.Name }
-	if !slices.EqualFunc(c.wineOptions().Builds, g.wineOptions().Builds, sameBuild) {
-		anew = append(anew, component.Sole(controlplane.Bootstrap)) // a RuntimeClass for each build
+	if !slices.EqualFunc(c.control.Windows, g.control.Windows, sameBuild) {
+		// It makes a RuntimeClass for each build, and protects the addresses of its own start again. Those of the
+		// moment are protected after it.
+		anew = append(anew, component.Sole(controlplane.Bootstrap), parts.OwnAddressesUnit())
+	}
+	if !slices.Equal(c.controlPlanes(), g.controlPlanes()) {
+		anew = append(anew, parts.EndpointUnit())
 	}
 
 	for _, u := range g.units {

@@ -31,8 +31,11 @@ type OwnAddresses struct {
 	protected []netip.Addr // nil: nothing yet, or the last try failed
 }
 
+// OwnAddressesUnit returns the unit that OwnAddresses is.
+func OwnAddressesUnit() component.ID { return component.Sole("own-addresses") }
+
 // ID implements component.Component.
-func (o *OwnAddresses) ID() component.ID { return component.Sole("own-addresses") }
+func (o *OwnAddresses) ID() component.ID { return OwnAddressesUnit() }
 
 // Start protects the addresses of the moment, and then follows them.
 func (o *OwnAddresses) Start(ctx context.Context) error {
