@@ -252,9 +252,29 @@ func (n *NodePower) obey(ctx context.Context, node, drive string, log *slog.Logg
 	if err := hostpower.Clear(drive); err != nil {
 		return err
 	}
-	if err := n.Off(ctx, node); err != nil || !r.Restart {
+	off := func(ctx context.Context) error { return n.Off(ctx, node) }
+	if err := whenUp(ctx, off); err != nil || !r.Restart {
 		return err
 	}
 
-	return n.On(ctx, node)
+	return whenUp(ctx, func(ctx context.Context) error { return n.On(ctx, node) })
+}
+
+// whenUp does what can be done only while the cluster is up, as soon as it is: a cluster that becomes larger starts
+// parts meanwhile.
+func whenUp(ctx context.Context, do func(context.Context) error) error {
+	tick := time.NewTicker(powerInterval)
+	defer tick.Stop()
+
+	for {
+		err := do(ctx)
+		if !errors.Is(err, ErrNotUp) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-tick.C:
+		}
+	}
 }

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
+	"mullion.dev/mullion/internal/windows/wire/hostpower"
 )
 
 // service is a part of a node that counts its starts, and is told to be as fault says until it is started again.
@@ -70,15 +73,7 @@ func TestStartHalted(t *testing.T) {
 	}()
 
 	power := NodePower{client: supervisor.NewClient(socket)}
-	for ready := false; !ready; {
-		status, err := power.client.Status(t.Context())
-		ready = err == nil && status.Phase == supervisor.PhaseReady
-		select {
-		case <-t.Context().Done():
-			t.Fatal(err)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	awaitPhase(t, power.client, supervisor.PhaseReady)
 
 	if err := power.startHalted(t.Context(), "win-1"); err != nil {
 		t.Fatal(err)
@@ -93,5 +88,89 @@ func TestStartHalted(t *testing.T) {
 	}
 	if err := errors.Join(power.client.Stop(t.Context()), <-ended); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestObeyWhileGrowing: a program asks for its host's end while the cluster becomes larger. The host ends when that is
+// over; the request is not lost.
+func TestObeyWhileGrowing(t *testing.T) {
+	paths := layout.Paths{Data: t.TempDir()}
+	if err := paths.SaveSpec(load(t, "nodes: [{name: win-1, windowsVersion: ltsc2022}]")); err != nil {
+		t.Fatal(err)
+	}
+
+	grows, goOn := make(chan struct{}), make(chan struct{})
+	socket := filepath.Join(t.TempDir(), "s")
+	id := component.OfNode("kubelet", "win-1")
+	ended := make(chan error, 1)
+	go func() {
+		ended <- supervisor.Run(t.Context(), supervisor.Config{
+			Socket: socket,
+			Units:  []component.Unit{{Component: &service{id: id}}},
+			Log:    slog.New(slog.DiscardHandler),
+			Grow: func(context.Context, []byte) (supervisor.Growth, error) {
+				close(grows)
+				<-goOn
+				return supervisor.Growth{}, errors.New("no more nodes")
+			},
+		})
+	}()
+
+	power := NodePower{paths: paths, client: supervisor.NewClient(socket)}
+	awaitPhase(t, power.client, supervisor.PhaseReady)
+	grown := make(chan error, 1)
+	go func() { grown <- power.client.Grow(t.Context(), nil) }()
+	<-grows
+
+	drive := t.TempDir()
+	file := filepath.Join(drive, hostpower.Path)
+	if err := hostpower.Ask(file, hostpower.Request{At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	obeyed := make(chan error, 1)
+	go func() { obeyed <- power.obey(t.Context(), "win-1", drive, slog.New(slog.DiscardHandler)) }()
+
+	for _, err := os.Stat(file); err == nil; _, err = os.Stat(file) { // until it has taken the request
+		select {
+		case <-t.Context().Done():
+			t.Fatal("nobody has read the request")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	select {
+	case err := <-obeyed:
+		t.Fatalf("the host does not end: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+
+	close(goOn)
+	if err := <-grown; err == nil {
+		t.Error("the cluster has become larger")
+	}
+	if err := <-obeyed; err != nil {
+		t.Error(err)
+	}
+	status, err := power.client.Status(t.Context())
+	if err != nil || len(status.Units) != 1 || status.Units[0].State != component.Stopped {
+		t.Errorf("units %+v, %v", status.Units, err)
+	}
+	if err := errors.Join(power.client.Stop(t.Context()), <-ended); err != nil {
+		t.Error(err)
+	}
+}
+
+// awaitPhase returns when a supervisor is in a phase.
+func awaitPhase(t *testing.T, client *supervisor.Client, phase string) {
+	t.Helper()
+	for {
+		status, err := client.Status(t.Context())
+		if err == nil && status.Phase == phase {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal(err)
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
