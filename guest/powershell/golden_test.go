@@ -59,7 +59,7 @@ func play(t *testing.T, script string) (string, outcome) {
 	}
 	got := outcome{code: s.Run(t.Context())}
 	pid := regexp.MustCompile(fmt.Sprintf(`\b%d\b`, os.Getpid()))
-	cut := regexp.MustCompile(`\(\S{18}\.\.\.\S{18}:String\)`) // the middle of a path, which is left out, has the folder's name
+	cut := regexp.MustCompile(`\(\S{15}\.\.\.\S{15}:String\)`) // the middle of a path, which is left out, has the folder's name
 	changing := func(text string) string {
 		text = cut.ReplaceAllString(text, "(DIR...:String)")
 		return pid.ReplaceAllString(strings.ReplaceAll(text, dir, "DIR"), "PID")

@@ -45,7 +45,7 @@ func (c *Call) Unmet(class string, names map[string]string, met map[string]bool)
 			}
 			err := &object.Exception{
 				Class:    "Microsoft.PowerShell.Cmdletization.Cim.CimJobException",
-				ID:       "CmdletizationQuery_NotFound_" + names[parameter],
+				ID:       object.FromCIM + "NotFound_" + names[parameter],
 				Category: object.ObjectNotFound,
 				Target:   object.Plain(want),
 				Message: fmt.Sprintf("No %s objects found with property '%s' equal to '%s'.  "+

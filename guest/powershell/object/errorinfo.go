@@ -17,6 +17,9 @@ func (r *ErrorRecord) shortClass() string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
+// FromCIM is what the ID of an error begins with that a command has which asks CIM.
+const FromCIM = "CmdletizationQuery_"
+
 // fullID is FullyQualifiedErrorId: of a command's error it ends with the command
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorrecord.fullyqualifiederrorid).
 func (r *ErrorRecord) fullID() string {
@@ -27,8 +30,11 @@ func (r *ErrorRecord) fullID() string {
 			id = r.inner.shortClass()
 		}
 	}
-	if r.By == nil {
+	switch {
+	case r.By == nil:
 		return id
+	case strings.HasPrefix(id, FromCIM): // on Windows the command is a function, which a module has of its .cdxml
+		return id + "," + r.By.Command
 	}
 	return id + r.By.implementing()
 }
@@ -87,8 +93,9 @@ func categoryClass() *Class {
 // categoryLine is CategoryInfo as a line: "ObjectNotFound: (x:String) [], CommandNotFoundException".
 func (r *ErrorRecord) categoryLine() string {
 	name, kind := r.targetText()
-	if runes := []rune(name); len(runes) > 40 { // as much as PowerShell shows
-		name = string(runes[:18]) + "..." + string(runes[len(runes)-18:])
+	const most, half = 40, 15 // as much as Windows PowerShell shows; PowerShell 7 shows more
+	if runes := []rune(name); len(runes) > most {
+		name = string(runes[:half]) + "..." + string(runes[len(runes)-half:])
 	}
 	return fmt.Sprintf("%s: (%s:%s) [%s], %s", r.categoryName(), name, kind, r.activity(), r.shortClass())
 }
