@@ -20,9 +20,9 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// onlyAdds reports whether want is have with more nodes after those that it has, with a registry, or with other external
-// nodes. A machine that joined a cluster keeps what it joined with. In mode transparent the nodes share the pods' addresses, so
-// they cannot be more.
+// onlyAdds reports whether want is have with more nodes after those that it has, with a registry, or with other
+// external nodes. A machine that joined a cluster keeps what it joined with. In mode transparent the nodes share the
+// pods' addresses, so they cannot be more.
 func onlyAdds(have, want spec.Cluster) (bool, error) {
 	more := len(want.Nodes) - len(have.Nodes)
 	others := !slices.Equal(have.Networking.ExternalNodes, want.Networking.ExternalNodes) ||
@@ -43,8 +43,8 @@ func onlyAdds(have, want spec.Cluster) (bool, error) {
 // ErrNotGrown says that a cluster that was to have more is as it was.
 var ErrNotGrown = errors.New("the cluster goes on as it was")
 
-// grow gives a cluster more nodes, a registry, or other external nodes. If what is new does not start, the cluster is as it
-// was.
+// grow gives a cluster more nodes, a registry, or other external nodes. If what is new does not start, the cluster is
+// as it was.
 func grow(ctx context.Context, o UpOptions, held *hold.Held, have, want spec.Cluster) error {
 	client := supervisor.NewClient(o.Paths.Socket())
 	_, statusErr := client.Status(ctx)

@@ -38,7 +38,8 @@ func Images(paths layout.Paths, node string) (store *image.Store, closeStore fun
 		}
 		cfg.OSVersion = build.Version.String()
 		if c.Registries != nil {
-			cfg.Registries = registries.ForWindows(agentconfig.RegistriesDir(paths.Node(node)), registries.Auths(*c.Registries))
+			dir := agentconfig.RegistriesDir(paths.Node(node))
+			cfg.Registries = registries.ForWindows(dir, registries.Auths(*c.Registries))
 		}
 	}
 

@@ -65,8 +65,8 @@ func (c *composer) registry() error {
 // registryForwarder is the part that leads to the registry, on the machine and on each node.
 const registryForwarder = "registry-forwarder"
 
-// registryForwarder leads from the registry's port of the loopback address in a network namespace, "" for the machine's own,
-// to the registry.
+// registryForwarder leads from the registry's port of the loopback address in a network namespace, "" for the machine's
+// own, to the registry.
 func (c *composer) registryForwarder(id component.ID, netns string) component.Component {
 	port := c.Spec.Registry.Port
 

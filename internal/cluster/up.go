@@ -210,8 +210,9 @@ func mend(ctx context.Context, client *supervisor.Client, said func(string)) err
 }
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port. A new
-// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got, and so
-// its registry. If the wanted cluster only has more than the one that is there (onlyAdds), it returns that one too, and does not write.
+// cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got, and
+// so its registry. If the wanted cluster only has more than the one that is there (onlyAdds), it returns that one too,
+// and does not write.
 func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Cluster, before *spec.Cluster, err error) {
 	have, err := paths.LoadSpec()
 	switch {

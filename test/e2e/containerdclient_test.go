@@ -245,8 +245,8 @@ func (f fixture) testImage(t *testing.T, layers int) v1.Image {
 	return img
 }
 
-// indexOf returns an index of an image for Windows, unless it is nil, and of one for each of other architectures of Linux, whose content
-// is nobody else's.
+// indexOf returns an index of an image for Windows, unless it is nil, and of one for each of other architectures of
+// Linux, whose content is nobody else's.
 func indexOf(t *testing.T, windows v1.Image, linux ...string) v1.ImageIndex {
 	t.Helper()
 	var all []mutate.IndexAddendum

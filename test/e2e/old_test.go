@@ -140,7 +140,7 @@ func (f fixture) oldPage(t *testing.T) {
 	}
 }
 
-// oldPrograms runs programs in a pod, reads its log, forwards a port of it and gives its Deployment more pods.
+// oldPrograms runs programs in a pod, reads its log and gives its Deployment more pods.
 func (f fixture) oldPrograms(t *testing.T) {
 	const of = "deployment/win-webserver"
 	if out := f.must(t, "kubectl", "exec", of, "--", "cmd", "/c", "ver"); !strings.Contains(out, "Microsoft Windows ") {

@@ -21,8 +21,8 @@ func Client(call *invoke.Call, cmd *cobra.Command) (*single.Client, error) {
 	return client(call, paths), err
 }
 
-// BuildClient returns a client of the engine that runs what a build runs. A folder of a cluster that --data-dir names is
-// where the image goes, and never the engine's, which is in its own then.
+// BuildClient returns a client of the engine that runs what a build runs. A folder of a cluster that --data-dir names
+// is where the image goes, and never the engine's, which is in its own then.
 func BuildClient(call *invoke.Call, cmd *cobra.Command) (*single.Client, error) {
 	paths, err := Paths(call, cmd)
 	if err == nil && paths.OfCluster() {

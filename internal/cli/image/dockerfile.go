@@ -183,7 +183,6 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 		Created: created,
 		Say:     p.say,
 	})
-
 	if err != nil {
 		return nil, nil, errors.Join(err, done())
 	}

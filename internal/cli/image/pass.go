@@ -157,8 +157,8 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 	return err
 }
 
-// keptAuth returns the credentials that `docker login` or `podman login` has kept for the registry of a reference; nil if
-// there are none.
+// keptAuth returns the credentials that `docker login` or `podman login` has kept for the registry of a reference; nil
+// if there are none.
 func keptAuth(ctx context.Context, ref string) (*image.Auth, error) {
 	named, err := name.ParseReference(ref)
 	if err != nil {

@@ -356,7 +356,6 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Tell:           a.notice,
 		Log:            a.log.With("part", "cri"),
 	})
-
 	if err != nil {
 		return nil, nil, errors.Join(err, stream.Close())
 	}
