@@ -12,9 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/cluster/hold"
 	"mullion.dev/mullion/internal/cluster/layout"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/process/supervisor"
 	"mullion.dev/mullion/internal/spec"
@@ -146,7 +148,7 @@ func (g *grower) grow(ctx context.Context, want []byte) (supervisor.Growth, erro
 		return supervisor.Growth{}, errors.Join(err, errors.New("another command has changed the cluster meanwhile"))
 	}
 
-	paths, log := g.options.Paths, g.options.Log
+	paths := g.options.Paths
 	plan, err := NewPlan(c, paths)
 	if err != nil {
 		return supervisor.Growth{}, err
@@ -156,15 +158,9 @@ func (g *grower) grow(ctx context.Context, want []byte) (supervisor.Growth, erro
 		return supervisor.Growth{}, err
 	}
 
-	most, err := machineLimits(len(c.Nodes))
-	if err != nil {
+	if err := g.divide(ctx, c.Nodes); err != nil {
 		return supervisor.Growth{}, err
 	}
-	if err := most.apply(paths, c.Nodes, log); err != nil {
-		return supervisor.Growth{}, err
-	}
-	weigh(ctx, paths, c.Nodes, log)
-
 	if err := paths.SaveSpec(c); err != nil { // whoever is killed now leaves a cluster that is to have them
 		return supervisor.Growth{}, err
 	}
@@ -173,13 +169,28 @@ func (g *grower) grow(ctx context.Context, want []byte) (supervisor.Growth, erro
 		Units: units,
 		Ended: func(ctx context.Context, err error) error {
 			if err != nil {
-				return errors.Join(paths.SaveSpec(g.spec), forget(ctx, paths, added))
+				return errors.Join(paths.SaveSpec(g.spec), g.divide(ctx, g.spec.Nodes), forget(ctx, paths, g.spec, c))
 			}
 			g.spec, g.composer = c, composer
 			g.power(added)
 			return nil
 		},
 	}, nil
+}
+
+// divide gives nodes their parts of the machine.
+func (g *grower) divide(ctx context.Context, nodes []spec.Node) error {
+	paths, log := g.options.Paths, g.options.Log
+	most, err := machineLimits(len(nodes))
+	if err != nil {
+		return err
+	}
+	if err := most.apply(paths, nodes, log); err != nil {
+		return err
+	}
+	weigh(ctx, paths, nodes, log)
+
+	return nil
 }
 
 // growAnew is grow for a cluster whose network changes with it: its supervisor ends, and one with all nodes takes over
@@ -208,16 +219,27 @@ func growAnew(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 		return errors.Join(err, fmt.Errorf("bring the cluster back without new nodes: %w", backErr))
 	}
 	return errors.Join(fmt.Errorf("%w: %w", ErrNotGrown, err),
-		forget(ctx, o.Paths, want.Nodes[len(have.Nodes):]))
+		forget(ctx, o.Paths, have, want))
 }
 
-// forget removes the node objects of hosts that did not start.
-func forget(ctx context.Context, paths layout.Paths, nodes []spec.Node) error {
+// forget removes what the API has of a larger cluster that did not start.
+func forget(ctx context.Context, paths layout.Paths, have, want spec.Cluster) error {
 	client, err := Client(paths)
 	if err != nil {
 		return err
 	}
-	for _, n := range nodes {
+	return forgetIn(ctx, client, have, want)
+}
+
+// forgetIn removes the node objects of hosts that did not start, and the note of a registry that did not.
+func forgetIn(ctx context.Context, client kubeclient.Interface, have, want spec.Cluster) error {
+	if have.Registry == nil && want.Registry != nil {
+		if err := bootstrap.ForgetRegistry(ctx, client); err != nil {
+			return err
+		}
+	}
+
+	for _, n := range want.Nodes[len(have.Nodes):] {
 		err := client.CoreV1().Nodes().Delete(ctx, n.Name, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("remove node %s from the cluster: %w", n.Name, err)

@@ -6,6 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"mullion.dev/mullion/internal/base/kubeclient/fake"
+	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -169,6 +174,45 @@ func TestStandsStill(t *testing.T) {
 			tt.change(&want)
 			if got, err := standsStill(testPaths, have, want); err != nil || got != tt.want {
 				t.Errorf("%v, %v, want %v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestForgetIn: of a larger cluster that did not start the API keeps nothing that is new, and all else.
+func TestForgetIn(t *testing.T) {
+	node := func(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+	for name, tt := range map[string]struct {
+		had  *spec.Registry
+		want int
+	}{
+		"a registry":              {nil, 0},
+		"beside one of before it": {&spec.Registry{Port: 5001}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset(node("old"), node("new"))
+			if err := bootstrap.RegistryHost(t.Context(), client, "localhost:5001"); err != nil {
+				t.Fatal(err)
+			}
+
+			have := spec.Cluster{Nodes: []spec.Node{{Name: "old"}}, Registry: tt.had}
+			want := spec.Cluster{
+				Nodes:    []spec.Node{{Name: "old"}, {Name: "new"}, {Name: "never-came"}},
+				Registry: &spec.Registry{Port: 5001},
+			}
+			for range 2 { // the second time all is gone
+				if err := forgetIn(t.Context(), client, have, want); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			nodes, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(nodes.Items) != 1 || nodes.Items[0].Name != "old" {
+				t.Errorf("nodes %+v, %v", nodes, err)
+			}
+			notes, err := client.CoreV1().ConfigMaps(metav1.NamespacePublic).List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(notes.Items) != tt.want {
+				t.Errorf("%d notes, %v, want %d", len(notes.Items), err, tt.want)
 			}
 		})
 	}

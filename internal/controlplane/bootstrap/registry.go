@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
@@ -27,6 +28,15 @@ func RegistryHost(ctx context.Context, client kubeclient.Interface, host string)
 	force := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 	if _, err := client.CoreV1().ConfigMaps(metav1.NamespacePublic).Apply(ctx, object, force); err != nil {
 		return fmt.Errorf("apply config map %q: %w", registryConfigMap, err)
+	}
+	return nil
+}
+
+// ForgetRegistry takes back what RegistryHost has published; it is no error if there is nothing.
+func ForgetRegistry(ctx context.Context, client kubeclient.Interface) error {
+	err := client.CoreV1().ConfigMaps(metav1.NamespacePublic).Delete(ctx, registryConfigMap, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("remove config map %q: %w", registryConfigMap, err)
 	}
 	return nil
 }
