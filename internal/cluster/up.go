@@ -271,8 +271,8 @@ func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, befor
 		return want, nil, &ConflictError{
 			Err: fmt.Errorf("data folder %q holds cluster %q of another specification: %s", paths.Data, have.Name,
 				listed(differ)),
-			Remedy: "nodes can be added, after those that are there, and a registry, networking.externalNodes be changed, and nothing else; " +
-				"`mullion down` removes the cluster; or use another --data-dir, and another name and underlay subnet, to have both",
+			Remedy: "nodes can be added after those that are there, a registry can be added, and networking.externalNodes " +
+				"can be changed; nothing else; `mullion down` removes the cluster; or use another --data-dir, and another name and underlay subnet, to have both",
 		}
 	}
 
