@@ -150,6 +150,8 @@ type keeper struct {
 	// since is when the service was first seen running. A busy machine may take long to start one, or to tell of its
 	// end, so the time from its start says nothing.
 	since time.Time
+	// pid is that of the process that was seen last.
+	pid uint32
 }
 
 // openLog opens the service's log at its end.
@@ -218,10 +220,10 @@ func (k *keeper) keep(ctx context.Context) error {
 
 		// A run may begin and end between two looks: its exit code tells it from the one before.
 		if is.State != last.State || is.PID != last.PID || is.Exit != last.Exit {
-			if err := k.tell(is, last); err != nil {
+			last = is
+			if err := k.tell(is); err != nil {
 				return err
 			}
-			last = is
 		}
 
 		select {
@@ -264,12 +266,15 @@ func (k *keeper) look(last services.Status) (services.Status, error) {
 
 // tell says what has become of the service since the last look. It is an error if it ended before it had run for a
 // while: it is stopped, or the service control manager has started it again, as another process.
-func (k *keeper) tell(is, last services.Status) error {
+func (k *keeper) tell(is services.Status) error {
 	if is.State == services.Running && k.since.IsZero() {
 		k.since = time.Now()
 	}
 	hasSettled := !k.since.IsZero() && time.Since(k.since) >= settled
-	again := is.PID != 0 && last.PID != 0 && is.PID != last.PID
+	again := is.PID != 0 && k.pid != 0 && is.PID != k.pid
+	if is.PID != 0 { // between two processes there is none
+		k.pid = is.PID
+	}
 
 	state, said := "", "runs"
 	switch {

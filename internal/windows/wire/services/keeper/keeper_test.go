@@ -145,9 +145,10 @@ func TestRunTellsOfTheEnd(t *testing.T) {
 // A service of a busy machine takes its time until it fails: it has not worked all the same.
 func TestRunTellsOfALateFailure(t *testing.T) {
 	starting := func(pid uint32) services.Status { return services.Status{State: services.StartPending, PID: pid} }
-	for name, then := range map[string]services.Status{
-		"stopped":       {State: services.Stopped, Exit: 5},
-		"started again": starting(9),
+	for name, then := range map[string][]services.Status{
+		"stopped":       {{State: services.Stopped, Exit: 5}},
+		"started again": {starting(9)},
+		"started again, and seen in the meantime": {starting(0), starting(9)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -166,7 +167,10 @@ func TestRunTellsOfALateFailure(t *testing.T) {
 
 				time.Sleep(20 * time.Second)
 				synctest.Wait()
-				service.Status = then
+				for _, service.Status = range then {
+					time.Sleep(time.Second)
+					synctest.Wait()
+				}
 				if err := <-ended; err == nil || !strings.Contains(err.Error(), "ended soon after its start") {
 					t.Errorf("it says %v", err)
 				}
