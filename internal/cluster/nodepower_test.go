@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
@@ -94,6 +95,7 @@ func TestStartHalted(t *testing.T) {
 // TestObeyWhileGrowing: a program asks for its host's end while the cluster becomes larger. The host ends when that is
 // over; the request is not lost.
 func TestObeyWhileGrowing(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	paths := layout.Paths{Data: t.TempDir()}
 	if err := paths.SaveSpec(load(t, "nodes: [{name: win-1, windowsVersion: ltsc2022}]")); err != nil {
 		t.Fatal(err)

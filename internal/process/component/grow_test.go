@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/process/component"
 )
 
@@ -27,6 +28,7 @@ func grown(t *testing.T, j *journal) *component.Manager {
 
 // TestGrow gives a manager a unit, and another in the place of one that there is.
 func TestGrow(t *testing.T) {
+	testrun.Once(t, testrun.Order)
 	j := &journal{}
 	m := grown(t, j)
 	renewed := &part{name: "list", j: j, start: func(context.Context) error { j.add("the new list"); return nil }}
@@ -54,6 +56,7 @@ func TestGrow(t *testing.T) {
 
 // TestGrowFails: what does not start is forgotten, and what waited for it has not taken another's place, which goes on.
 func TestGrowFails(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	j := &journal{}
 	m := grown(t, j)
 	bad := &part{name: "more", j: j, start: func(context.Context) error { return errors.New("no such disk") }}

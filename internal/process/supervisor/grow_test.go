@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/supervisor"
 )
@@ -24,6 +25,7 @@ func (p *restartable) Stop(context.Context) error  { return nil }
 
 // TestGrow makes a cluster larger, once by a part that does not start, and once by one that does.
 func TestGrow(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
 	newPart := func(name string) component.Component { return &restartable{name: name} }
 	socket := filepath.Join(t.TempDir(), "s.sock")
 	var told []string

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -179,6 +180,7 @@ func TestBindRefuses(t *testing.T) {
 // TestBindVolume: a prepared scratch is seen at a folder of the drive, where nobody follows its links; when the volume
 // goes, so does the mapping.
 func TestBindVolume(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	h := newBinder(t)
 	h.write(t, "layers/base/Files/sub/base.txt", "of the layer")
 	h.ok(t, "PrepareLayer", scratchPath, baseLayer+"\n")
@@ -240,6 +242,7 @@ func TestBindManyTimes(t *testing.T) {
 
 // TestBindMoved: a folder above a mapping that a program has moved, with a link in its place, leads to nothing else.
 func TestBindMoved(t *testing.T) {
+	testrun.Once(t, testrun.Attack)
 	h := newBinder(t)
 	h.ok(t, "PrepareLayer", scratchPath, baseLayer+"\n")
 	h.write(t, "dir/sub/file.txt", "")
