@@ -203,8 +203,10 @@ func (f *frame) give(p lang.Param, v object.Value) error {
 	v = object.Plain(v)
 	if p.To != "" {
 		var err error
-		if s, ok := v.(string); ok && (p.To == "bool" || p.To == "switch") {
-			return untransformed(p, object.Thrown("Cannot convert value %q to type System.Boolean.", s))
+		to := map[string]string{"bool": "System.Boolean", "switch": "System.Management.Automation.SwitchParameter"}[p.To]
+		if _, isText := v.(string); isText && to != "" {
+			return untransformed(p, object.Thrown("Cannot convert value \"System.String\" to type %q. "+
+				"Boolean parameters accept only Boolean values and numbers, such as $True, $False, 1 or 0.", to))
 		}
 		if v, err = f.in.types().Converted(p.To, v); err != nil {
 			return untransformed(p, err)
