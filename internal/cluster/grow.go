@@ -77,11 +77,11 @@ func grow(ctx context.Context, o UpOptions, held *hold.Held, have, want spec.Clu
 	case refused && refusal.Code == http.StatusNotFound: // it is of an older version
 		return growAnew(ctx, o, have, want)
 	case ctx.Err() != nil:
-		return fmt.Errorf("wait for the new nodes: %w", ctx.Err())
+		return fmt.Errorf("wait for what is new: %w", ctx.Err())
 	case !answered: // it has ended: whoever starts it again starts the new nodes too
 		return supervisorEnded(o.Paths)
 	case stopping(ctx, client):
-		return fmt.Errorf("wait for the new nodes: %w", ErrTakenDown)
+		return fmt.Errorf("wait for what is new: %w", ErrTakenDown)
 	}
 	return fmt.Errorf("%w: %w: %w", ErrNotGrown, ErrFailed, err)
 }
@@ -216,7 +216,7 @@ func growAnew(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 	}
 
 	if backErr := superviseAnew(ctx, o, have); backErr != nil {
-		return errors.Join(err, fmt.Errorf("bring the cluster back without new nodes: %w", backErr))
+		return errors.Join(err, fmt.Errorf("bring the cluster back as it was: %w", backErr))
 	}
 	return errors.Join(fmt.Errorf("%w: %w", ErrNotGrown, err),
 		forget(ctx, o.Paths, have, want))
