@@ -97,6 +97,8 @@ func (v *validator) registries(r *Registries) {
 		for i, endpoint := range r.Mirrors[host].Endpoint {
 			if why := notEndpoint(endpoint); why != "" {
 				v.fail(append(at, "endpoint", i), "%s", why)
+			} else if slices.Contains(r.Mirrors[host].Endpoint[:i], endpoint) { // containerd would read none of them
+				v.fail(append(at, "endpoint", i), "it is named twice")
 			}
 		}
 	}

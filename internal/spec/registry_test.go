@@ -64,6 +64,7 @@ func TestRegistries(t *testing.T) {
 		{"no URL", "  mirrors: {x: {endpoint: ['https://me:s3cr3t@[x']}}\n", "it is not a URL"},
 		{"no scheme", "  mirrors: {x: {endpoint: [mirror.example]}}\n", `"mirror.example" is not a URL such as`},
 		{"loopback", "  mirrors: {x: {endpoint: ['http://localhost:5000']}}\n", "each node's own loopback address"},
+		{"twice", "  mirrors: {x: {endpoint: ['http://m', 'http://n', 'http://m']}}\n", "endpoint[2]: it is named twice"},
 		{"no password", "  configs: {x: {auth: {username: me}}}\n", "username and password belong together"},
 		{"two kinds", "  configs: {x: {auth: {username: me, password: s3cr3t, identityToken: t}}}\n", "more than one of"},
 		{"no base64", "  configs: {x: {auth: {auth: s3cr3t!}}}\n", "auth is not base64 of name:password"},
