@@ -222,6 +222,20 @@ func growAnew(ctx context.Context, o UpOptions, have, want spec.Cluster) error {
 		forget(ctx, o.Paths, have, want))
 }
 
+// stillHas returns an error if a cluster that is up lacks what a command wants of it: another command was making it
+// larger meanwhile, and it goes on as it was before.
+func stillHas(paths layout.Paths, want spec.Cluster) error {
+	now, err := paths.LoadSpec()
+	if err != nil {
+		return err
+	}
+	lacks, err := onlyAdds(now, want)
+	if err != nil || !lacks {
+		return err
+	}
+	return fmt.Errorf("%w: what another command was adding did not start", ErrNotGrown)
+}
+
 // forget removes what the API has of a larger cluster that did not start.
 func forget(ctx context.Context, paths layout.Paths, have, want spec.Cluster) error {
 	client, err := Client(paths)

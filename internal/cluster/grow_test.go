@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"mullion.dev/mullion/internal/base/kubeclient/fake"
+	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/spec"
@@ -215,5 +217,30 @@ func TestForgetIn(t *testing.T) {
 				t.Errorf("%d notes, %v, want %d", len(notes.Items), err, tt.want)
 			}
 		})
+	}
+}
+
+// TestStillHas: a cluster that another command was to make larger, and has not, is not what this one wants.
+func TestStillHas(t *testing.T) {
+	paths := layout.Paths{Data: t.TempDir()}
+	have := load(t, "nodes: [{windowsVersion: ltsc2022}]")
+	if err := paths.SaveSpec(have); err != nil {
+		t.Fatal(err)
+	}
+	if err := stillHas(paths, have); err != nil {
+		t.Error(err)
+	}
+
+	more := have
+	more.Nodes = append(slices.Clone(have.Nodes), spec.Node{Name: "linux-1", OS: spec.Linux})
+	if err := stillHas(paths, more); !errors.Is(err, ErrNotGrown) {
+		t.Errorf("it says %v", err)
+	}
+
+	if err := paths.SaveSpec(more); err != nil {
+		t.Fatal(err)
+	}
+	if err := stillHas(paths, have); err != nil {
+		t.Errorf("with more than is wanted: %v", err)
 	}
 }

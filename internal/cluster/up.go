@@ -149,7 +149,10 @@ func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error
 	if have != nil {
 		return c, grow(ctx, o, held, *have, c)
 	}
-	return c, o.supervised(ctx, held)
+	if err := o.supervised(ctx, held); err != nil {
+		return c, err
+	}
+	return c, stillHas(o.Paths, c)
 }
 
 // note writes down what the options say of a cluster besides its specification.
