@@ -58,8 +58,8 @@ func TestSettleRegistry(t *testing.T) {
 	}
 }
 
-// TestRegistryPortOfIPv6: while the registry has its port, nobody else gets it at the other address that localhost is, and
-// clients are refused there.
+// TestRegistryPortOfIPv6: while the registry has its port, nobody else gets it at the other address that localhost is,
+// and clients are refused there.
 func TestRegistryPortOfIPv6(t *testing.T) {
 	other, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {

@@ -109,8 +109,8 @@ func (f fixture) chosen(t *testing.T) []scenario {
 	return slices.DeleteFunc(f.scenarios(scripts), func(s scenario) bool { return !slices.Contains(names, s.name) })
 }
 
-// chosen returns the scenarios and scripts that only names, with commas; "" chooses all. A script's name stands for that
-// script alone. A name may be that of both; one that nothing has is an error.
+// chosen returns the scenarios and scripts that only names, with commas; "" chooses all. A script's name stands for
+// that script alone. A name may be that of both; one that nothing has is an error.
 func chosen(only string, scenarios, scripts []string) (chosenScenarios, chosenScripts []string, err error) {
 	if only == "" {
 		return scenarios, scripts, nil
@@ -142,8 +142,8 @@ func chosen(only string, scenarios, scripts []string) (chosenScenarios, chosenSc
 	return chosenScenarios, chosenScripts, nil
 }
 
-// sideBySide lets a test run beside others that say so too, each with a cluster of its own, after all that do not. Such a
-// test measures no time and no load, and shares with the others neither subnets nor names.
+// sideBySide lets a test run beside others that say so too, each with a cluster of its own, after all that do not. Such
+// a test measures no time and no load, and shares with the others neither subnets nor names.
 func sideBySide(t *testing.T) {
 	t.Helper()
 	t.Parallel()

@@ -127,7 +127,8 @@ func (p prefix) made(t *testing.T, name, accepts string) {
 }
 
 // testServiceKnown has a service find out that it is one as libraries do. Go's says no, as in Windows' own containers,
-// where services are not in session 0 (https://github.com/golang/go/issues/56335). It answers later than Wine would wait.
+// where services are not in session 0 (https://github.com/golang/go/issues/56335). It answers later than Wine would
+// wait.
 func testServiceKnown(t *testing.T, p prefix) {
 	t.Helper()
 	p.fresh(t)

@@ -47,8 +47,8 @@ type Node struct {
 // Machine reports whether it is, or lies in, a place of the machine.
 func (n Node) Machine() bool { return n.Place == machinePlace }
 
-// Find returns what a path of the drive names; with wild cards that may be several nodes, or none. fs.ErrNotExist is for
-// what is not there.
+// Find returns what a path of the drive names; with wild cards that may be several nodes, or none. fs.ErrNotExist is
+// for what is not there.
 func Find(stores system.Certificates, path string) ([]Node, error) {
 	found := []Node{{}}
 	rest := path[len(onDrive.FindString(path)):]

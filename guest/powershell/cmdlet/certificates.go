@@ -22,8 +22,8 @@ func (c *Call) paths() []string {
 	return all
 }
 
-// ForCertificates calls do for what each path names, if they are of the drive Cert:; done reports that. With wild cards a
-// path names several nodes, or none; err is why one without them names nothing.
+// ForCertificates calls do for what each path names, if they are of the drive Cert:; done reports that. With wild cards
+// a path names several nodes, or none; err is why one without them names nothing.
 func (c *Call) ForCertificates(do func(path string, found []certificate.Node, err error) error) (done bool, err error) {
 	all := c.paths()
 	if !slices.ContainsFunc(all, certificate.OnDrive) {

@@ -53,8 +53,8 @@ const (
 type ErrorRecord struct {
 	Message string
 	Class   string // of its exception, "" if it is not known
-	// ID is FullyQualifiedErrorId, "" for the name of its exception. Category and Activity are those of CategoryInfo; ""
-	// is the category of the exception and the command that made the error.
+	// ID is FullyQualifiedErrorId, "" for the name of its exception. Category and Activity are those of CategoryInfo;
+	// "" is the category of the exception and the command that made the error.
 	ID, Category, Activity string
 
 	Target Value

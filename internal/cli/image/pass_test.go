@@ -107,8 +107,8 @@ func TestPasswordIsForOneRegistry(t *testing.T) {
 	}
 }
 
-// TestKeptAuth: `mullion image pull` has what `docker login` has kept for a registry, for that one alone, and nothing for
-// another one.
+// TestKeptAuth: `mullion image pull` has what `docker login` has kept for a registry, for that one alone, and nothing
+// for another one.
 func TestKeptAuth(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("DOCKER_CONFIG", dir)

@@ -1,5 +1,5 @@
-// Package up owns `mullion up`, `server` and `doctor`: which cluster is asked for, whether the machine is fit for it, and
-// what is told of a cluster that comes up. Bringing it up is elsewhere.
+// Package up owns `mullion up`, `server` and `doctor`: which cluster is asked for, whether the machine is fit for it,
+// and what is told of a cluster that comes up. Bringing it up is elsewhere.
 package up
 
 import (

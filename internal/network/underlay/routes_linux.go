@@ -143,8 +143,8 @@ func routesOf(h *netlink.Handle, linkName string, protocol netlink.RouteProtocol
 }
 
 // taken returns the destinations to which another cluster's route of this kind leads, of the machine's namespace.
-// Clusters with one subnet of pods can live side by side, each in namespaces of its own. Of the machine's routes each is
-// the cluster's that was first; else both would take it from each other without end.
+// Clusters with one subnet of pods can live side by side, each in namespaces of its own. Of the machine's routes each
+// is the cluster's that was first; else both would take it from each other without end.
 func (u *Underlay) taken(h *netlink.Handle, protocol netlink.RouteProtocol) (map[netip.Prefix]bool, error) {
 	all, listErr := map[netip.Prefix]bool{}, error(nil)
 	err := u.others(h, func(l netlink.Link, _ switches, _ string) bool {

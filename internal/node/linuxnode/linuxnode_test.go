@@ -138,8 +138,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestRegistryCredentials: credentials of registries stand in containerd's configuration, a quoted one as TOML wants it,
-// under the host that is spoken to.
+// TestRegistryCredentials: credentials of registries stand in containerd's configuration, a quoted one as TOML wants
+// it, under the host that is spoken to.
 func TestRegistryCredentials(t *testing.T) {
 	c := Config{}
 	c.Registries = spec.Registries{Configs: map[string]spec.RegistryConfig{

@@ -174,8 +174,8 @@ func (p *prefix) mount(layers []string) error {
 	return p.mountPods()
 }
 
-// beginMappings takes back what an earlier host's programs have had shown at folders of the drive (bindfltapi.dll), as a
-// boot of Windows does, and has what is mounted there from now on appear in the host.
+// beginMappings takes back what an earlier host's programs have had shown at folders of the drive (bindfltapi.dll), as
+// a boot of Windows does, and has what is mounted there from now on appear in the host.
 func (p *prefix) beginMappings() error {
 	at := Prefix(p.Dir)
 	for range mappingRounds {

@@ -123,7 +123,8 @@ func (c *Client) changeBy(ctx context.Context, path string, body io.Reader) erro
 	return nil
 }
 
-// UnitsError says that a supervisor has carried out a request to start or stop units, and why they are not as was asked.
+// UnitsError says that a supervisor has carried out a request to start or stop units, and why they are not as was
+// asked.
 type UnitsError struct{ Why string }
 
 func (e *UnitsError) Error() string { return e.Why }

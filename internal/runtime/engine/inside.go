@@ -166,7 +166,8 @@ type packets interface {
 }
 
 // readPacket reads a packet, or returns ctx's error when ctx ends before there is one. A packet that was read is never
-// lost: whoever looked for it afterwards would look for ever. A connection that is read no more is closed by the caller.
+// lost: whoever looked for it afterwards would look for ever. A connection that is read no more is closed by the
+// caller.
 func readPacket(ctx context.Context, conn packets) ([]byte, error) {
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

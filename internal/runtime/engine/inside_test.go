@@ -288,8 +288,8 @@ func (l *late) Read(to []byte) (int, error) {
 
 func (*late) SetReadDeadline(time.Time) error { return nil }
 
-// TestReadReplyIsNotLost: a program's start that was told of in the moment its caller gave up is known to have happened.
-// If it were lost, the program would be ended only when its time to start was over.
+// TestReadReplyIsNotLost: a program's start that was told of in the moment its caller gave up is known to have
+// happened. If it were lost, the program would be ended only when its time to start was over.
 func TestReadReplyIsNotLost(t *testing.T) {
 	testrun.Once(t, testrun.Race)
 	ctx, stop := context.WithCancel(t.Context())

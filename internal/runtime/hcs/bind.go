@@ -347,8 +347,8 @@ func realFolder(folder string) string {
 // mounted is what is mounted on the machine.
 type mounted struct {
 	all []*mountinfo.Info
-	// mappings are what is mounted on the drive that is of the drive itself or of a volume, in the order in which it was
-	// mounted. What else is mounted there is none.
+	// mappings are what is mounted on the drive that is of the drive itself or of a volume, in the order in which it
+	// was mounted. What else is mounted there is none.
 	mappings []mapping
 	// own are the mounts that programs of the host may have shown, by their ids: the drive, volumes of scratches, and
 	// mappings.

@@ -269,8 +269,8 @@ func TestBindMoved(t *testing.T) {
 	}
 }
 
-// TestBindOthers: what else is mounted on the drive, as the volumes of pods are, is not shown, and nothing is shown in it
-// or over it: such a mapping would be in no list, and none of a host's 256.
+// TestBindOthers: what else is mounted on the drive, as the volumes of pods are, is not shown, and nothing is shown in
+// it or over it: such a mapping would be in no list, and none of a host's 256.
 func TestBindOthers(t *testing.T) {
 	h := newBinder(t)
 	h.write(t, "from/file.txt", "")

@@ -13,8 +13,9 @@ import (
 )
 
 // A base layer that programs make of nothing has a folder Windows with empty files of the registry, and nothing else
-// (hcsshim's ConvertToBaseLayer). Programs of the host find it by its name, and nothing in it is a container's, which has
-// Wine's own: for a container it is hidden, and keeps its name. In all other layers the folder is called as in Wine's C:.
+// (hcsshim's ConvertToBaseLayer). Programs of the host find it by its name, and nothing in it is a container's, which
+// has Wine's own: for a container it is hidden, and keeps its name. In all other layers the folder is called as in
+// Wine's C:.
 const emptyWindows = files + "/Windows"
 
 // emptyHive is the size of an empty file of the registry.

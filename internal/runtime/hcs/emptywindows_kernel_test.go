@@ -53,8 +53,8 @@ func TestEmptyWindows(t *testing.T) {
 	}
 }
 
-// TestEmptyWindowsOfManyFiles: a folder of more files than Windows has of the registry is none of an empty Windows, and a
-// pipe in the place of Windows holds nobody up.
+// TestEmptyWindowsOfManyFiles: a folder of more files than Windows has of the registry is none of an empty Windows, and
+// a pipe in the place of Windows holds nobody up.
 func TestEmptyWindowsOfManyFiles(t *testing.T) {
 	h := newBinder(t)
 	const config = "layers/base/Files/Windows/System32/config/"

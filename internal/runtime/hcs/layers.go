@@ -178,8 +178,8 @@ func diskOf(folder *os.Root) (string, error) {
 	return id.String(), nil
 }
 
-// isBase reports whether a layer has files of its own, as a base layer has, and no scratch: there is nothing to activate
-// or prepare, and its path stands for it.
+// isBase reports whether a layer has files of its own, as a base layer has, and no scratch: there is nothing to
+// activate or prepare, and its path stands for it.
 func (l *layers) isBase(winPath string) bool {
 	base := false
 	_ = l.within(winPath, func(folder *os.Root) error {

@@ -142,8 +142,8 @@ func (s *scratch) overlay(lower []*os.File) string {
 		",workdir=" + filepath.Join(s.dir, "work") + ",redirect_dir=off"
 }
 
-// unshow takes the volume of a scratch away, if it is there; l.mu is held. Programs of the host write which GUID a scratch
-// has: it may be that of a data disk's volume, which stays.
+// unshow takes the volume of a scratch away, if it is there; l.mu is held. Programs of the host write which GUID a
+// scratch has: it may be that of a data disk's volume, which stays.
 func (l *layers) unshow(guid string) error {
 	if l.cfg.Volumes == "" || guid == "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 )
 
 // serve is a service: prog service NAME LOG ACCEPTS. It writes to a file what it is started with and which controls it
-// gets. ACCEPTS is what it accepts, a letter each: stop, shutdown, preshutdown. Slow letters: d drains for 4 s before it
-// stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so, D a second later, l
+// gets. ACCEPTS is what it accepts, a letter each: stop, shutdown, preshutdown. Slow letters: d drains for 4 s before
+// it stops, n does not stop at all, f ends as soon as it runs with code 3, F without saying so, D a second later, l
 // answers the service control manager after 12 s, w writes what libraries go by to find out that they are in a service,
 // x ends its process as soon as it hears of a stop.
 func serve(args []string) error {

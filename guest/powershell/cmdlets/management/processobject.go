@@ -6,8 +6,8 @@ import (
 	"mullion.dev/mullion/guest/winproc"
 )
 
-// processObject returns a process as Get-Process shows it. What Windows counts of it is asked for once, when a script or
-// the screen wants it; of a process that must not be asked it is $null, as there
+// processObject returns a process as Get-Process shows it. What Windows counts of it is asked for once, when a script
+// or the screen wants it; of a process that must not be asked it is $null, as there
 // (https://learn.microsoft.com/en-us/dotnet/api/system.diagnostics.process).
 func processObject(sys *system.Calls, p system.Process) *object.Object {
 	name := shortName(p)

@@ -1,8 +1,9 @@
 // Package compute answers the part of Windows' Host Compute Service that shows containers and what they use. Programs
 // on the Windows host ask for it with functions of vmcompute.dll, as windows_exporter's collector container does.
 //
-// It owns the form of the answers (schema version 1: https://github.com/microsoft/hcsshim/blob/v0.12.9/internal/hcs/schema1/schema1.go).
-// The figures are the CRI server's. Windows programs can make, change and end no container here.
+// It owns the form of the answers (schema version 1:
+// https://github.com/microsoft/hcsshim/blob/v0.12.9/internal/hcs/schema1/schema1.go). The figures are the CRI server's.
+// Windows programs can make, change and end no container here.
 package compute
 
 import (
@@ -23,7 +24,8 @@ import (
 const (
 	Enumerate  = "HcsEnumerateComputeSystems"
 	Properties = "HcsGetComputeSystemProperties"
-	// QueryJob is none of vmcompute.dll's functions: guest/c/hooks asks it for what the job object of a container answers.
+	// QueryJob is none of vmcompute.dll's functions: guest/c/hooks asks it for what the job object of a container
+	// answers.
 	QueryJob = "HcsQueryJobObject"
 )
 

@@ -47,8 +47,8 @@ type System interface {
 	Ended(pid uint32) (<-chan struct{}, error)
 }
 
-// Run makes the service, starts it, and keeps it until ctx ends. A service that fails before it has run for a while is an
-// error; later failures are the service control manager's to mend.
+// Run makes the service, starts it, and keeps it until ctx ends. A service that fails before it has run for a while is
+// an error; later failures are the service control manager's to mend.
 func Run(ctx context.Context, m services.Manager, system System, o Options, out io.Writer) error {
 	if err := system.Watch(ctx); err != nil {
 		return fmt.Errorf("have services watched: %w", err)
