@@ -2,17 +2,20 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,17 +29,23 @@ func words(args []string) error {
 	return nil
 }
 
-// calls URL COUNT: asks one after the other, each by a connection of its own, and says how many have failed and who has
-// answered.
+// calls URL COUNT [TIME]: asks one after the other, each by a connection of its own, so often and at least so long, and
+// says how many have failed, how far the first of these came, and who has answered.
 func calls(args []string) error {
 	count, err := strconv.Atoi(args[1])
 	if err != nil {
 		return err
 	}
+	begin, least := time.Now(), time.Duration(0)
+	if len(args) > 2 {
+		if least, err = time.ParseDuration(args[2]); err != nil {
+			return err
+		}
+	}
 
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	var failed, answered []string
-	for range count {
+	for n := 0; n < count || time.Since(begin) < least; n++ {
 		who, err := ask(&client, args[0])
 		if err != nil {
 			failed = append(failed, err.Error())
@@ -52,11 +61,23 @@ func calls(args []string) error {
 	return nil
 }
 
-// ask returns the third word of an answer, which is the name of a pod that serves.
+// ask returns the third word of an answer, which is the name of a pod that serves. An error says how far it came.
 func ask(client *http.Client, url string) (string, error) {
-	resp, err := client.Get(url) //nolint:noctx // the client has a time
+	var reached atomic.Value // the dialler goes on when the time is over
+	reached.Store("looking the name up")
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+		ConnectStart: func(_, address string) { reached.Store("connecting to " + address) },
+		GotConn:      func(i httptrace.GotConnInfo) { reached.Store("waiting for " + i.Conn.RemoteAddr().String()) },
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", err
+	}
+
+	began := time.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("at %s, %s: %w", began.Format(time.TimeOnly), reached.Load(), err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
