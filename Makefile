@@ -10,6 +10,10 @@
 SHELL        := /bin/bash
 GO           ?= go
 BIN          := $(CURDIR)/bin
+
+# Go's own instructions unpack it here, and sudo's PATH does not have it.
+export PATH  := $(PATH):/usr/local/go/bin
+
 KUBE_VERSION := v1.37.1
 VERSION      ?= v0.1.0-dev+$(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 DATA_DIR     ?= /var/lib/mullion

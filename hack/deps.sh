@@ -55,7 +55,7 @@ for need in "${needs[@]}"; do
   if [[ $what == /* ]]; then [ -e "$what" ] || missing+=("$package"); else command -v "$what" >/dev/null || PATH=$PATH:/usr/sbin:/sbin command -v "$what" >/dev/null || missing+=("$package"); fi
 done
 if ! command -v go >/dev/null; then
-  echo "Go is not installed: install Go 1.26 or newer and put it on PATH" >&2; exit 1
+  echo "there is no go on PATH or in /usr/local/go/bin: install Go 1.26 or newer. sudo has a PATH of its own: sudo env \"PATH=\$PATH\" make up" >&2; exit 1
 fi
 [ -z "$release" ] || [[ " ${missing[*]} " == *" qemu-system-x86 "* ]] || missing+=(qemu-system-x86)
 [ ${#missing[@]} -eq 0 ] && exit 0
