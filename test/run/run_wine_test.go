@@ -303,3 +303,26 @@ func TestDown(t *testing.T) {
 		}
 	}
 }
+
+// TestUnderSudo begins the engine as sudo does, without core files, and as root of a container, that may not get them
+// back: containers run.
+func TestUnderSudo(t *testing.T) {
+	r := theRoom(t)
+	if err := r.end(); err != nil { // the next run begins one
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.end(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	plain := r.command(t.Context(), "--name", "under-sudo", r.program(), "exit", "7")
+	as := []string{"--core=0:0", "setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"}
+	cmd := exec.CommandContext(t.Context(), "prlimit", append(as, plain.Args...)...)
+	cmd.Dir, cmd.Env = plain.Dir, plain.Env
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 7 {
+		t.Errorf("exit code %d: %v\n%s", code, err, out)
+	}
+}

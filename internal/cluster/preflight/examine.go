@@ -101,6 +101,13 @@ func abilities() []subject {
 			seen:  func(Facts, Want) string { return "the kernel filters system calls" },
 		},
 		{
+			name:   "core-files",
+			means:  "where a program of the machine takes core files, the kernel runs it as root for what crashes in a container",
+			judge:  judge{coreFiles},
+			seen:   func(f Facts, _ Want) string { return seenCoreFiles(f) },
+			hidden: hiddenCoreFiles,
+		},
+		{
 			name:  "apparmor",
 			means: "a profile that confines mullion may forbid the mounts that a cluster needs",
 			judge: judge{apparmor},
@@ -180,6 +187,20 @@ func among(begin string, names []string) string {
 		return ""
 	}
 	return begin + strings.Join(names, ", ")
+}
+
+func seenCoreFiles(f Facts) string {
+	if f.CoreProgram == "" {
+		return "no program takes them"
+	}
+	return f.CoreProgram + " takes them, and none from containers"
+}
+
+func hiddenCoreFiles(f Facts) string {
+	if f.CoreProgram == "" {
+		return ""
+	}
+	return "whether root may keep " + f.CoreProgram + " from running for containers"
 }
 
 func hiddenFolder(f Facts) string {

@@ -51,11 +51,12 @@ func TestExamineWithoutRoot(t *testing.T) {
 	f.DataFolder = Folder{Path: "/root/data", Unread: fs.ErrPermission}
 	f.Kernel = "5.10.0"
 	f.Controllers = []string{"cpu"}
+	f.CoreProgram = "/lib/systemd/systemd-coredump"
 	f.Hidden = []string{"/root/data/kubernetes/v1.99.0/server/bin/kubelet"}
 	got := Examine(f, want())
 	wanted := map[string]State{
 		"kernel": Failed, "programs": Unseen, "namespaces": Passed, "folders": Unseen, "cgroups": Failed,
-		"network": Unseen, "seccomp": Passed, "apparmor": Passed, "selinux": Passed, "memory": Passed, "disk": Unseen, "inotify": Passed,
+		"network": Unseen, "seccomp": Passed, "core-files": Unseen, "apparmor": Passed, "selinux": Passed, "memory": Passed, "disk": Unseen, "inotify": Passed,
 		"subnets": Passed, "firewall": Unseen,
 	}
 
@@ -92,6 +93,8 @@ func TestFindingsAreOfTheirCheck(t *testing.T) {
 		},
 		CgroupWritable:  fs.ErrPermission,
 		Network:         map[string]error{"a bridge": fs.ErrPermission},
+		CoreProgram:     "/usr/share/apport/apport",
+		CoreFiles:       fs.ErrPermission,
 		AppArmorProfile: "confined",
 		SELinux:         SELinux{Enforcing: true, ExecMem: errors.New("refused")},
 		MemoryTotal:     1 << 30,

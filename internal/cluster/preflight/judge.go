@@ -52,6 +52,10 @@ type Facts struct {
 	ModulesLocked bool
 	// Seccomp says that the kernel filters system calls.
 	Seccomp bool
+	// CoreProgram is the program of the machine that takes core files, "" for none; CoreFiles is why containers cannot be
+	// given the limit at which the kernel does not run it.
+	CoreProgram string
+	CoreFiles   error
 	// AppArmorProfile is the profile that this process is confined by, "" for none.
 	AppArmorProfile string
 	SELinux         SELinux
@@ -356,6 +360,19 @@ func seccomp(f Facts, _ Want) []Finding {
 		Problem: "the kernel does not filter system calls (seccomp), and that filter is part of what isolates containers",
 		Remedy:  "boot a kernel of a distribution",
 		Fatal:   true,
+	}}
+}
+
+func coreFiles(f Facts, _ Want) []Finding {
+	if f.CoreProgram == "" || f.CoreFiles == nil {
+		return nil
+	}
+	return []Finding{{
+		Check: "core-files",
+		Problem: fmt.Sprintf("when a program of a container crashes, the kernel runs %s, as root and beside the container's limits: "+
+			"the limit that prevents it cannot be set (%v)", f.CoreProgram, f.CoreFiles),
+		Remedy: "begin where `ulimit -Hc` is not 0 (sudo: `Defaults rlimit_core=default` in sudoers) or with CAP_SYS_RESOURCE, " +
+			"or `sysctl kernel.core_pattern=core`",
 	}}
 }
 

@@ -159,6 +159,10 @@ func TestJudge(t *testing.T) {
 			"make room",
 		},
 		{
+			"core files of containers for a program", func(f *Facts) { f.CoreProgram, f.CoreFiles = "/usr/share/apport/apport", refused },
+			"core-files", false, "the kernel runs /usr/share/apport/apport, as root", "ulimit -Hc",
+		},
+		{
 			"few inotify instances", func(f *Facts) { f.InotifyInstances = 64 }, "inotify", false,
 			"max_user_instances is 64", "sysctl -w fs.inotify.max_user_instances=128",
 		},

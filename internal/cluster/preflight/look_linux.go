@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/netns"
+	"mullion.dev/mullion/internal/runtime/userns"
 )
 
 // Options say where Look looks.
@@ -54,6 +55,7 @@ func Look(ctx context.Context, o Options) Facts {
 		BinFolder:         folder(o.BinFolder),
 		ModulesLocked:     number("/proc/sys/kernel/modules_disabled", 0) == 1,
 		Seccomp:           exists("/proc/sys/kernel/seccomp/actions_avail"),
+		CoreProgram:       coreProgram(),
 		AppArmorProfile:   profile(),
 		SELinux:           trySELinux(lookSELinux("/")),
 		MemoryAvailable:   meminfo("MemAvailable:"),
@@ -74,6 +76,7 @@ func Look(ctx context.Context, o Options) Facts {
 		f.CgroupWritable = tryCgroup(cgroups.folders)
 	}
 
+	f.CoreFiles = userns.AllowCoreLimit()
 	f.Network = tryNetwork(ctx, o.Nft)
 	user, err := userNamespace()
 	f.UserNamespace = err
@@ -102,6 +105,17 @@ func number(path string, otherwise int64) int64 {
 		return otherwise
 	}
 	return n
+}
+
+// coreProgram returns the program that takes core files, "" if they are files:
+// https://man7.org/linux/man-pages/man5/core.5.html, Piping core dumps to a program.
+func coreProgram() string {
+	text, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	program, piped := strings.CutPrefix(string(text), "|")
+	if words := strings.Fields(program); err == nil && piped && len(words) > 0 {
+		return words[0]
+	}
+	return ""
 }
 
 func release() string {

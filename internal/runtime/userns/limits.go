@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
+	"golang.org/x/sys/unix"
 )
 
 // What the kernel counts for each user it counts for the owner of the user's namespace too, and that is the machine's
@@ -25,12 +26,41 @@ func limits() []string {
 // one byte is less than any has. Where the machine gives core files to a program, the kernel runs that program whatever
 // the limit is, as the machine's root and beside every limit of the container, but at this value, which it keeps for
 // such programs (https://github.com/torvalds/linux/blob/v6.12/fs/coredump.c, do_coredump).
+//
+// A process that may have no limit of one byte gives one of 0: sudo takes core files from what it starts, and only
+// CAP_SYS_RESOURCE gets them back, which root in a container can lack. Preflight says what that leaves open.
 func Rlimits(tasks uint64) []specs.POSIXRlimit {
+	core := uint64(coreFiles)
+	if AllowCoreLimit() != nil {
+		core = 0
+	}
+
 	return []specs.POSIXRlimit{
-		{Type: "RLIMIT_CORE", Hard: 1, Soft: 1},
+		{Type: "RLIMIT_CORE", Hard: core, Soft: core},
 		{Type: "RLIMIT_SIGPENDING", Hard: tasks, Soft: tasks},
 		{Type: "RLIMIT_MSGQUEUE"},
 	}
+}
+
+// coreFiles is a limit of core files, in bytes, at which the kernel runs no program of the machine's for them.
+const coreFiles = 1
+
+// AllowCoreLimit returns an error if this process, and so what it starts, may not set the limit coreFiles. A hard limit
+// that is lower is raised to it: that alone shows whether it may.
+func AllowCoreLimit() error {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &own); err != nil {
+		return fmt.Errorf("limit of core files: %w", err)
+	}
+	if own.Max >= coreFiles {
+		return nil
+	}
+
+	raised := unix.Rlimit{Cur: own.Cur, Max: coreFiles}
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &raised); err != nil {
+		return fmt.Errorf("raise the hard limit of core files from %d to %d bytes: %w", own.Max, coreFiles, err)
+	}
+	return nil
 }
 
 // Limit sets the limits of the user namespace that process pid, the first of a container, is in. Only a process of one
