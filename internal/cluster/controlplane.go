@@ -18,6 +18,7 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
+	"mullion.dev/mullion/internal/controlplane/addon"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
 	"mullion.dev/mullion/internal/controlplane/pki"
@@ -182,16 +183,23 @@ func machineAddresses() ([]netip.Addr, error) {
 	return own, nil
 }
 
+// addonPlace is where a program runs beside the control plane.
+func (c *composer) addonPlace(program string) addon.Place {
+	return addon.Place{
+		Program: c.Paths.Program(program),
+		RunDir:  c.Paths.Run(),
+		LogDir:  c.Paths.Logs(),
+		Marker:  c.Paths.Data,
+		Netns:   c.underlay.FabricNetns(),
+		Cgroup:  c.Paths.Cgroup(layout.Control),
+	}
+}
+
 // dns is the cluster's CoreDNS.
 func (c *composer) dns() error {
 	server, err := clusterdns.New(clusterdns.Config{
-		Program:  c.Paths.Program("coredns"),
-		RunDir:   c.Paths.Run(),
+		Place:    c.addonPlace(clusterdns.Name),
 		ZonesDir: c.Paths.DNSZones(),
-		LogDir:   c.Paths.Logs(),
-		Marker:   c.Paths.Data,
-		Netns:    c.underlay.FabricNetns(),
-		Cgroup:   c.Paths.Cgroup(layout.Control),
 		Address:  c.APIServer.Addr(),
 		Domain:   spec.ClusterDomain,
 		Version:  c.Spec.KubernetesVersion,

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
@@ -22,12 +21,7 @@ func (c *composer) metrics() error {
 	}
 
 	server, err := metricsserver.New(metricsserver.Config{
-		Program: c.Paths.Program("metrics-server"),
-		RunDir:  c.Paths.Run(),
-		LogDir:  c.Paths.Logs(),
-		Marker:  c.Paths.Data,
-		Netns:   c.underlay.FabricNetns(),
-		Cgroup:  c.Paths.Cgroup(layout.Control),
+		Place:   c.addonPlace(metricsserver.Name),
 		Address: c.APIServer.Addr(),
 		PKIDir:  c.control.PKIDir(),
 		Cluster: c.Spec.Name,

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/imageregistry"
@@ -33,14 +32,9 @@ func (c *composer) registry() error {
 	}
 
 	server, err := imageregistry.New(imageregistry.Config{
-		Program: c.Paths.Program(imageregistry.Name),
-		RunDir:  c.Paths.Run(),
-		Dir:     c.Paths.Registry(),
-		LogDir:  c.Paths.Logs(),
-		Marker:  c.Paths.Data,
-		Netns:   c.underlay.FabricNetns(),
-		Cgroup:  c.Paths.Cgroup(layout.Control),
-		Host:    r.Host(),
+		Place: c.addonPlace(imageregistry.Name),
+		Dir:   c.Paths.Registry(),
+		Host:  r.Host(),
 	}, func(ctx context.Context) error {
 		client, err := c.access.client()
 		if err != nil {

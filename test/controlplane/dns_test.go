@@ -20,6 +20,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/kubeclient"
 	"mullion.dev/mullion/internal/base/version"
+	"mullion.dev/mullion/internal/controlplane/addon"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/clusterdns"
 	"mullion.dev/mullion/internal/process/proc"
@@ -51,11 +52,13 @@ func testDNS(t *testing.T, p *plane, admin *kubeclient.Client) {
 	}
 
 	server, err := clusterdns.New(clusterdns.Config{
-		Program: program,
-		RunDir:  p.config.RunDir,
-		LogDir:  p.config.LogDir,
-		Marker:  p.config.Marker,
-		Netns:   p.config.Netns,
+		Place: addon.Place{
+			Program: program,
+			RunDir:  p.config.RunDir,
+			LogDir:  p.config.LogDir,
+			Marker:  p.config.Marker,
+			Netns:   p.config.Netns,
+		},
 		Address: dnsConfig().Address,
 		Domain:  "cluster.local",
 		PKIDir:  p.config.PKIDir(),

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"mullion.dev/mullion/internal/base/kubeclient"
+	"mullion.dev/mullion/internal/controlplane/addon"
 	"mullion.dev/mullion/internal/controlplane/bootstrap"
 	"mullion.dev/mullion/internal/controlplane/metricsserver"
 	"mullion.dev/mullion/internal/controlplane/pki"
@@ -44,11 +45,13 @@ func testMetrics(t *testing.T, p *plane, admin *kubeclient.Client) {
 	}
 
 	server, err := metricsserver.New(metricsserver.Config{
-		Program: program,
-		RunDir:  p.config.RunDir,
-		LogDir:  p.config.LogDir,
-		Marker:  p.config.Marker,
-		Netns:   p.config.Netns,
+		Place: addon.Place{
+			Program: program,
+			RunDir:  p.config.RunDir,
+			LogDir:  p.config.LogDir,
+			Marker:  p.config.Marker,
+			Netns:   p.config.Netns,
+		},
 		Address: p.config.Address.Addr(),
 		PKIDir:  p.config.PKIDir(),
 		Cluster: "mullion",

@@ -6,13 +6,18 @@ import (
 	"testing"
 
 	"gotest.tools/v3/golden"
+
+	"mullion.dev/mullion/internal/controlplane/addon"
 )
 
 func sample() Config {
 	return Config{
-		Program: "/opt/coredns",
-		RunDir:  "/run/mullion/0",
-		LogDir:  "/var/log",
+		Place: addon.Place{
+			Program: "/opt/coredns",
+			RunDir:  "/run/mullion/0",
+			LogDir:  "/var/log",
+			Netns:   "/run/netns/fabric",
+		},
 		Domain:  "cluster.local",
 		PKIDir:  "/pki",
 		Server:  "https://10.213.0.1:6443",

@@ -11,9 +11,10 @@ package clusterdns
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"path/filepath"
+
+	"mullion.dev/mullion/internal/controlplane/addon"
 )
 
 // Name is the unit's name.
@@ -34,20 +35,11 @@ const UserID = 65532
 
 // Config is what the server depends on.
 type Config struct {
-	// Program is the path of CoreDNS.
-	Program string
-	// RunDir gets a folder with the configuration. Everybody must be able to traverse it.
-	RunDir string
+	addon.Place
+
 	// ZonesDir is a folder of zones with name servers of their own, for Zones; it need not exist.
 	ZonesDir string
-	// LogDir gets the log file.
-	LogDir string
-	// Marker is put into the child's environment.
-	Marker string
-	// Netns is the path of the fabric's pinned network namespace, Address the fabric's address in it.
-	Netns string
-	// Cgroup is that by whose weight it runs; "" is the caller's.
-	Cgroup  string
+	// Address is the fabric's address in its network namespace.
 	Address netip.Addr
 	// Domain is the cluster's domain, for example "cluster.local".
 	Domain string
@@ -57,23 +49,17 @@ type Config struct {
 	PKIDir, Cluster, Server string
 }
 
-func (c Config) dir() string        { return filepath.Join(c.RunDir, Name) }
-func (c Config) corefile() string   { return filepath.Join(c.dir(), "Corefile") }
-func (c Config) kubeconfig() string { return filepath.Join(c.dir(), "kubeconfig") }
+func (c Config) corefile() string   { return filepath.Join(c.Place.Dir(Name), "Corefile") }
+func (c Config) kubeconfig() string { return filepath.Join(c.Place.Dir(Name), "kubeconfig") }
 
 // Validate returns an error that names what is missing.
 func (c Config) Validate() error {
-	for _, s := range []struct{ name, value string }{
-		{"Program", c.Program},
-		{"RunDir", c.RunDir},
-		{"LogDir", c.LogDir},
-		{"Domain", c.Domain},
-		{"PKIDir", c.PKIDir},
-		{"Server", c.Server},
-	} {
-		if s.value == "" {
-			return fmt.Errorf("check cluster DNS: %s is not set", s.name)
-		}
+	err := c.Place.Validate("cluster DNS",
+		addon.Required{Name: "Domain", Value: c.Domain},
+		addon.Required{Name: "PKIDir", Value: c.PKIDir},
+		addon.Required{Name: "Server", Value: c.Server})
+	if err != nil {
+		return err
 	}
 
 	if !c.Address.IsValid() {

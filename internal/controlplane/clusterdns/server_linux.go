@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -15,8 +14,8 @@ import (
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/base/resolvconf"
+	"mullion.dev/mullion/internal/controlplane/addon"
 	"mullion.dev/mullion/internal/controlplane/pki"
-	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/confined"
 	"mullion.dev/mullion/internal/process/probe"
 	"mullion.dev/mullion/internal/process/proc"
@@ -28,10 +27,12 @@ const lookEvery = 5 * time.Second
 
 // Server is CoreDNS as a component. Ready means that it answers queries and knows the API's Services.
 type Server struct {
-	*proc.Process
+	*addon.Server
+
 	config   Config
 	machine  func() resolvconf.Config
 	log      *slog.Logger
+	text     string // what the Corefile has
 	told     string // the last problem with zones that was logged
 	cancel   context.CancelFunc
 	watching sync.WaitGroup
@@ -46,31 +47,26 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 
-	return &Server{
+	s := &Server{
 		config:  c,
 		machine: resolvconf.Machine,
 		log:     log,
-		Process: proc.New(proc.Spec{
-			ID:     component.Sole(Name),
-			Path:   c.Program,
-			Args:   []string{"-conf", c.corefile()},
-			Marker: c.Marker,
-			// Memory counts more than processor time here, as for the control plane.
-			Env:     []string{"GOGC=50"},
-			LogPath: filepath.Join(c.LogDir, Name+".log"),
-			Netns:   c.Netns,
-			Cgroup:  c.Cgroup,
-			Starter: c.confined().Start,
-			Ready:   c.probe,
-		}),
-	}, nil
+	}
+	s.Server = addon.New(c.Place, addon.Program{
+		Confined: c.confined(),
+		Args:     []string{"-conf", c.corefile()},
+		Ready:    c.probe,
+		Write:    s.writeFiles,
+	})
+
+	return s, nil
 }
 
 // confined runs CoreDNS as a user of its own, with only the capability that port 53 needs.
 func (c Config) confined() confined.Program {
 	return confined.Program{
 		Name:         Name,
-		Dir:          c.dir(),
+		Dir:          c.Place.Dir(Name),
 		UserID:       UserID,
 		Capabilities: []uintptr{unix.CAP_NET_BIND_SERVICE},
 	}
@@ -96,24 +92,13 @@ func (c Config) probe(ctx context.Context) error {
 
 // Start writes the configuration, starts CoreDNS and, in the background, follows changes of the machine's name servers.
 func (s *Server) Start(ctx context.Context) error {
-	if err := s.config.confined().MakeFolder(); err != nil {
-		return err
-	}
-	if err := s.writeKubeconfig(); err != nil {
-		return err
-	}
-
-	text, err := s.writeCorefile("")
-	if err != nil {
-		return err
-	}
-	if err := s.Process.Start(ctx); err != nil {
+	if err := s.Server.Start(ctx); err != nil {
 		return err
 	}
 
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
-	s.watching.Go(func() { s.follow(run, text) })
+	s.watching.Go(func() { s.follow(run) })
 	return nil
 }
 
@@ -123,12 +108,12 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.cancel()
 		s.watching.Wait()
 	}
-	return errors.Join(s.Process.Stop(ctx), s.config.confined().RemoveFolder())
+	return s.Server.Stop(ctx)
 }
 
 // follow writes the Corefile again when the machine's name servers have changed, until ctx is over; CoreDNS reloads it
 // by itself.
-func (s *Server) follow(ctx context.Context, text string) {
+func (s *Server) follow(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 
@@ -139,17 +124,20 @@ func (s *Server) follow(ctx context.Context, text string) {
 		case <-tick.C:
 		}
 
-		now, err := s.writeCorefile(text)
-		if err != nil {
+		if err := s.writeCorefile(); err != nil {
 			s.log.Error("follow the machine's name servers", "error", err)
-			continue
 		}
-		text = now
 	}
 }
 
-// writeCorefile writes the Corefile if its text has to change from text, and returns the text in the file.
-func (s *Server) writeCorefile(text string) (string, error) {
+// writeFiles writes what CoreDNS reads at its start.
+func (s *Server) writeFiles() error {
+	s.text = "" // the folder is new
+	return errors.Join(s.writeKubeconfig(), s.writeCorefile())
+}
+
+// writeCorefile writes the Corefile if its text has to change.
+func (s *Server) writeCorefile() error {
 	upstreams := s.machine().Servers
 	zones, problem := Zones(s.config.ZonesDir, s.config.Domain)
 	now := s.config.Corefile(upstreams, zones)
@@ -158,12 +146,13 @@ func (s *Server) writeCorefile(text string) (string, error) {
 		s.log.Warn("leave zones of the cluster's DNS out", "error", problem)
 	}
 
-	if now == text {
-		return now, nil
+	if now == s.text {
+		return nil
 	}
 	if err := atomicfile.Write(s.config.corefile(), []byte(now), confined.FileMode); err != nil {
-		return text, err
+		return err
 	}
+	s.text = now
 
 	if len(upstreams) == 0 {
 		s.log.Warn(
@@ -172,7 +161,7 @@ func (s *Server) writeCorefile(text string) (string, error) {
 		s.log.Info("the cluster's DNS forwards to", "servers", upstreams)
 	}
 
-	return now, nil
+	return nil
 }
 
 func (s *Server) writeKubeconfig() error {

@@ -11,9 +11,9 @@ package imageregistry
 import (
 	"fmt"
 	"net"
-	"path/filepath"
 	"strconv"
 
+	"mullion.dev/mullion/internal/controlplane/addon"
 	"mullion.dev/mullion/internal/process/confined"
 )
 
@@ -30,42 +30,24 @@ const configFile = "config.yml"
 
 // Config is what the registry depends on.
 type Config struct {
-	// Program is the path of upstream's registry.
-	Program string
-	// RunDir gets a folder with the file that it reads. Everybody must be able to traverse RunDir.
-	RunDir string
+	addon.Place
+
 	// Dir is the folder of its images; it is the program's own.
 	Dir string
-	// LogDir gets the log file.
-	LogDir string
-	// Marker is put into the child's environment.
-	Marker string
-	// Netns is the path of the fabric's pinned network namespace.
-	Netns string
-	// Cgroup is that by whose weight it runs; "" is the caller's.
-	Cgroup string
 	// Host is the registry as the names of its images have it: "localhost:5001".
 	Host string
 }
 
 // Validate returns an error that names what is missing.
 func (c Config) Validate() error {
-	for _, s := range []struct{ name, value string }{
-		{"Program", c.Program}, {"RunDir", c.RunDir}, {"Dir", c.Dir}, {"LogDir", c.LogDir}, {"Netns", c.Netns},
-		{"Host", c.Host},
-	} {
-		if s.value == "" {
-			return fmt.Errorf("check registry: %s is not set", s.name)
-		}
-	}
-	return nil
+	return c.Place.Validate(Name, addon.Required{Name: "Dir", Value: c.Dir}, addon.Required{Name: "Host", Value: c.Host})
 }
 
 // confined runs the registry as a user of its own, without capabilities.
 func (c Config) confined() confined.Program {
 	return confined.Program{
 		Name:   Name,
-		Dir:    filepath.Join(c.RunDir, Name),
+		Dir:    c.Place.Dir(Name),
 		UserID: UserID,
 		Data:   c.Dir,
 	}

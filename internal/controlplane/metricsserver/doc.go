@@ -9,12 +9,11 @@ package metricsserver
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"strconv"
 
+	"mullion.dev/mullion/internal/controlplane/addon"
 	"mullion.dev/mullion/internal/controlplane/pki"
 	"mullion.dev/mullion/internal/process/confined"
 )
@@ -40,18 +39,9 @@ const (
 
 // Config is what the server depends on.
 type Config struct {
-	// Program is the path of metrics-server.
-	Program string
-	// RunDir gets a folder with the files that it reads. Everybody must be able to traverse RunDir.
-	RunDir string
-	// LogDir gets the log file.
-	LogDir string
-	// Marker is put into the child's environment.
-	Marker string
-	// Netns is the path of the fabric's pinned network namespace, Address the fabric's address in it.
-	Netns string
-	// Cgroup is that by whose weight it runs; "" is the caller's.
-	Cgroup  string
+	addon.Place
+
+	// Address is the fabric's address in its network namespace.
 	Address netip.Addr
 	// PKIDir is the control plane's folder of certificates, Cluster the cluster's name and Server the API server's URL.
 	PKIDir, Cluster, Server string
@@ -59,12 +49,10 @@ type Config struct {
 
 // Validate returns an error that names what is missing.
 func (c Config) Validate() error {
-	for _, s := range []struct{ name, value string }{
-		{"Program", c.Program}, {"RunDir", c.RunDir}, {"LogDir", c.LogDir}, {"PKIDir", c.PKIDir}, {"Server", c.Server},
-	} {
-		if s.value == "" {
-			return fmt.Errorf("check metrics-server: %s is not set", s.name)
-		}
+	err := c.Place.Validate(Name,
+		addon.Required{Name: "PKIDir", Value: c.PKIDir}, addon.Required{Name: "Server", Value: c.Server})
+	if err != nil {
+		return err
 	}
 	if !c.Address.IsValid() {
 		return errors.New("check metrics-server: Address is not set")
@@ -76,7 +64,7 @@ func (c Config) Validate() error {
 func (c Config) confined() confined.Program {
 	return confined.Program{
 		Name:   Name,
-		Dir:    filepath.Join(c.RunDir, Name),
+		Dir:    c.Place.Dir(Name),
 		UserID: UserID,
 	}
 }
