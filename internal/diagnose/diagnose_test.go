@@ -41,7 +41,7 @@ func healthy() *diagnose.Picture {
 		},
 		Kubelets: map[string]diagnose.Kubelet{"win-1": {ClusterDNS: []string{"10.96.0.10"}}},
 		Facts:    map[string]diagnose.NodeFacts{},
-		Missing:  map[diagnose.Need]string{},
+		Missing:  map[diagnose.Need]diagnose.Lack{},
 	}
 
 	for _, name := range []string{"default/web", "kube-system/kube-dns"} {

@@ -61,7 +61,14 @@ type Picture struct {
 	// Facts are by node, for the nodes that were asked.
 	Facts map[string]NodeFacts
 	// Missing says of a part why it could not be had.
-	Missing map[Need]string
+	Missing map[Need]Lack
+}
+
+// Lack is why a part of a picture could not be had.
+type Lack struct {
+	Why string
+	// Forbidden says that who looks may not see it; another may. Otherwise something went wrong.
+	Forbidden bool
 }
 
 // Log is the end of a container's log.

@@ -336,8 +336,8 @@ func TestEachTroubleIsFound(t *testing.T) {
 // TestCannotTell: a probe that lacks what it looks at says so, unless it finds something all the same.
 func TestCannotTell(t *testing.T) {
 	without := func(p *diagnose.Picture) {
-		p.Missing[diagnose.Events] = "not permitted"
-		p.Missing[diagnose.Services] = "not permitted"
+		p.Missing[diagnose.Events] = diagnose.Lack{Why: "not permitted", Forbidden: true}
+		p.Missing[diagnose.Services] = diagnose.Lack{Why: "not permitted", Forbidden: true}
 		p.Services, p.EndpointSlices = nil, nil
 	}
 	results := run(t, without)

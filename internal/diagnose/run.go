@@ -74,9 +74,15 @@ func Run(probes []Probe, p *Picture) []Result {
 func (v *view) lacks(needs []Need) string {
 	var lines []string
 	for _, n := range needs {
-		if why := v.Missing[n]; why != "" {
-			lines = append(lines, fmt.Sprintf("%s: %s", n, why))
+		if lack, missing := v.Missing[n]; missing {
+			lines = append(lines, fmt.Sprintf("%s: %s", n, lack.Why))
 		}
 	}
 	return strings.Join(lines, "; ")
+}
+
+// has reports whether the picture has a part.
+func (v *view) has(n Need) bool {
+	_, missing := v.Missing[n]
+	return !missing
 }

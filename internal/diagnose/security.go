@@ -104,7 +104,7 @@ func gmsa(v *view) []Finding {
 			switch {
 			case v.NoGMSA:
 				h.add(podowner.Of(p), what+", and the cluster has no GMSACredentialSpecs")
-			case v.Missing[GMSASpecs] == "" && !slices.Contains(v.GMSASpecs, name):
+			case v.has(GMSASpecs) && !slices.Contains(v.GMSASpecs, name):
 				h.add(podowner.Of(p), what+", which is not there")
 			case o.GMSACredentialSpec == nil || *o.GMSACredentialSpec == "":
 				h.add(podowner.Of(p), what+", and has not got its content: the webhook did not see it")

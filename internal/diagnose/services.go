@@ -87,7 +87,7 @@ func serviceProbes() []Probe {
 func dnsService(v *view) []Finding {
 	var h hits
 	for _, node := range keys(v.Kubelets) {
-		if v.Missing[Services] != "" || !v.Looked(node) {
+		if !v.has(Services) || !v.Looked(node) {
 			continue
 		}
 		if len(v.Kubelets[node].ClusterDNS) == 0 {
@@ -101,7 +101,7 @@ func dnsService(v *view) []Finding {
 			switch {
 			case i < 0 && v.serviceRange(address):
 				h.add("node "+node, fmt.Sprintf("its kubelet's clusterDNS is %s, which no Service has", address))
-			case i >= 0 && v.Missing[EndpointSlices] == "" && v.endpoints(&v.Services[i]) == 0:
+			case i >= 0 && v.has(EndpointSlices) && v.endpoints(&v.Services[i]) == 0:
 				h.add("node "+node, fmt.Sprintf("its kubelet's clusterDNS %s is service %s/%s, which has no endpoint that is ready",
 					address, v.Services[i].Namespace, v.Services[i].Name))
 			}
@@ -169,7 +169,7 @@ func (v *view) behind(s *corev1.Service) []*corev1.Pod {
 }
 
 func noEndpoints(v *view) []Finding {
-	if v.Missing[EndpointSlices] != "" {
+	if !v.has(EndpointSlices) {
 		return nil
 	}
 

@@ -57,6 +57,9 @@ func (r reader) run(ctx context.Context, t *testing.T, args ...string) (stdout, 
 // that a cluster needs.
 const planEnds = 3
 
+// findingsEnd is the exit code of `mullion diagnose` where it has found something.
+const findingsEnd = 8
+
 // newReaders returns the person who ran sudo, and a stranger. They have programs of their own, since those of the
 // checkout may lie where only root gets.
 func (f fixture) newReaders(t *testing.T) (person, stranger reader) {
@@ -193,6 +196,24 @@ func (f fixture) readers(t *testing.T) {
 		out, errs, code = person.run(t.Context(), t, "collect", "win-1", "-o", "win-1.tar.gz")
 		if code != 0 || strings.Contains(errs, "not collected: ask") {
 			t.Errorf("collect ended with %d:\n%s%s", code, out, errs)
+		}
+	})
+
+	// A reader does not see all that root sees, and finds no trouble in that.
+	t.Run("diagnoses", func(t *testing.T) {
+		root, err := f.mullion(t.Context(), t, "diagnose")
+		if code, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || code.ExitCode() != findingsEnd) {
+			t.Fatalf("mullion diagnose: %v\n%s", err, root)
+		}
+		want := 0
+		if err != nil {
+			want = findingsEnd
+		}
+
+		out, errs, code := person.run(t.Context(), t, "diagnose")
+		if code != want || !strings.Contains(out, "kubelets' configuration: not permitted") ||
+			!strings.Contains(errs, "With root, all is looked at: sudo ") {
+			t.Errorf("diagnose ended with %d, want %d:\n%s%s\nroot was told:\n%s", code, want, out, errs, root)
 		}
 	})
 

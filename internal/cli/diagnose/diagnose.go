@@ -77,7 +77,8 @@ asked directly. Other nodes are asked only with --node-pods: it makes a HostProc
 kube-system, which prints what it sees, and removes it afterwards.
 
 The exit code is 0 if nothing was found, 8 if something was, 2 for wrong flags, and 3 if the cluster could not be asked,
-or not all of it and nothing was found.`,
+or not all of it and nothing was found. Who looks at this machine's cluster without root is told what only root may
+see; that does not make it 3.`,
 		Example: `  mullion diagnose
   mullion diagnose win-1
   mullion diagnose --context prod --node-pods
@@ -190,12 +191,20 @@ func (a *commands) runDiagnose(ctx context.Context, f askFlags, nodes []string) 
 	if !f.nodePods {
 		delete(picture.Missing, diagnose.Facts) // nobody asked for them
 	}
-	err = diagnoseEnd(r.Results, picture)
-	if own, ok := errors.AsType[*exit.Error](err); ok && a.Reads() && f.own() && own.Code == exit.Requirement {
-		own.Remedy = "an administrator may look at all: " + a.WithSudo()
+	if a.Reads() && f.own() {
+		a.excuseForbidden(picture)
 	}
+	return diagnoseEnd(r.Results, picture)
+}
 
-	return err
+// excuseForbidden forgets what is missing because one without root may not see it: the report has said so, and it is no
+// sign of trouble.
+func (a *commands) excuseForbidden(picture *diagnose.Picture) {
+	before := len(picture.Missing)
+	maps.DeleteFunc(picture.Missing, func(_ diagnose.Need, lack diagnose.Lack) bool { return lack.Forbidden })
+	if len(picture.Missing) < before {
+		fmt.Fprintln(a.Env.Err, "With root, all is looked at: "+a.WithSudo())
+	}
 }
 
 // pictureOf returns what the API server says of a cluster, whose Windows nodes it narrows to those that are named.
@@ -277,15 +286,15 @@ func (a *commands) answerOfHost(ctx context.Context, patience time.Duration, nod
 	return text, remedy.NodeDown(node, err)
 }
 
-// diagnoseEnd returns the error, with its exit code, that results end with: nothing was found only where all that the
-// API server was asked for could be had.
+// diagnoseEnd returns the error, with its exit code, that results end with: nothing was found only where nothing of what
+// the API server was asked for is missing.
 func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 	found := 0
 	for _, r := range results {
 		found += len(r.Findings)
 	}
 
-	switch refused := slices.Sorted(maps.Keys(picture.Missing)); {
+	switch missing := slices.Sorted(maps.Keys(picture.Missing)); {
 	case found > 0:
 		return &exit.Error{
 			Code:   exit.Findings,
@@ -293,11 +302,16 @@ func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 			Remedy: "each is listed above with its cause and what to do",
 		}
 
-	case len(refused) > 0:
+	case len(missing) > 0:
+		lack := picture.Missing[missing[0]]
+		remedy := "see whether the API server answers, then look again"
+		if lack.Forbidden {
+			remedy = "use a kubeconfig whose user may read pods, events and Services in all namespaces"
+		}
 		return &exit.Error{
 			Code:   exit.Requirement,
-			Err:    fmt.Errorf("diagnose: nothing found, but not all could be looked at: %s", picture.Missing[refused[0]]),
-			Remedy: "use a kubeconfig whose user may read pods, events and Services in all namespaces",
+			Err:    fmt.Errorf("diagnose: nothing found, but not all could be looked at: %s", lack.Why),
+			Remedy: remedy,
 		}
 	}
 

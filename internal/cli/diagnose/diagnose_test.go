@@ -31,8 +31,8 @@ func newMachine(t *testing.T) *machine {
 	return m
 }
 
-// serveNodes has an API server with one Windows node, which is Ready or not, and with nothing else. forbidden is a list
-// that nobody may read.
+// serveNodes has an API server with one Windows node, which is Ready or not, and with nothing else. forbidden is a path
+// that nobody may read, or "PATH broken" one at which the server fails.
 func (m *machine) serveNodes(ready, forbidden string) (url string) {
 	m.T.Helper()
 
@@ -43,6 +43,8 @@ func (m *machine) serveNodes(ready, forbidden string) (url string) {
 		case r.URL.Path == forbidden:
 			w.WriteHeader(http.StatusForbidden)
 			body = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"no","code":403}`
+		case r.URL.Path+" broken" == forbidden:
+			w.WriteHeader(http.StatusTeapot)
 		case r.URL.Path == "/version":
 			body = `{"gitVersion":"v1.37.1"}`
 		case r.URL.Path == "/api/v1/nodes":
@@ -127,11 +129,38 @@ func TestDiagnoseCannotAsk(t *testing.T) {
 	m.Run("diagnose").Has(t, exit.NotFound, "mullion: no cluster in ")
 	m.own(m.serveNodes("True", "/api/v1/nodes"))
 	m.Run("diagnose").Has(t, exit.Requirement, "mullion: list nodes: ", "→ see whether `kubectl get nodes` works")
-	m.own(m.serveNodes("True", "/api/v1/events"))
-	m.Run("diagnose").Has(t, exit.Requirement, "  why: events: not permitted",
-		"mullion: diagnose: nothing found, but not all could be looked at: not permitted")
+	m.own(m.serveNodes("True", "/api/v1/events broken"))
+	m.Run("diagnose").Has(t, exit.Requirement, "  why: events: ",
+		"mullion: diagnose: nothing found, but not all could be looked at: ",
+		"→ see whether the API server answers, then look again")
 	m.own("http://127.0.0.1:1")
 	m.Run("diagnose").Has(t, exit.Requirement, "mullion: ask the API server for its version: ")
+}
+
+// TestDiagnoseWithoutRoot: who reads the own cluster without root may not see how kubelets are configured, and is told so.
+// All else is well, and that is what the exit code says.
+func TestDiagnoseWithoutRoot(t *testing.T) {
+	m := newMachine(t)
+	url := m.serveNodes("True", "/api/v1/nodes/win-1/proxy/configz")
+	m.own(url)
+	m.Env.Args = nil
+	got := m.Run("--data-dir", m.Paths.Data, "diagnose")
+	got.Has(t, exit.OK, "  why: kubelets' configuration: not permitted: node win-1: ",
+		"With root, all is looked at: sudo BIN/mullion --data-dir DATA diagnose\n")
+
+	got = m.Run("--data-dir", m.Paths.Data, "diagnose", "-o", "json")
+	if !json.Valid([]byte(got.Out)) || got.Code != exit.OK {
+		t.Errorf("as JSON it ends with %d:\n%s", got.Code, got.Out)
+	}
+
+	// What is wrong is found all the same.
+	m.own(m.serveNodes("False", "/api/v1/nodes/win-1/proxy/configz"))
+	m.Run("diagnose").Has(t, exit.Findings, "node win-1: a node is not Ready [node-not-ready]")
+
+	// Of another cluster, who may not read has to take another kubeconfig.
+	file := filepath.Join(filepath.Dir(m.Paths.Data), ".kube", "config")
+	m.Write(file, clitest.Kubeconfig(url))
+	m.Run("diagnose", "--kubeconfig", file).Has(t, exit.Requirement, "→ use a kubeconfig whose user may read")
 }
 
 func TestDiagnoseRefuses(t *testing.T) {

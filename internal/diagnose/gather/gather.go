@@ -47,7 +47,7 @@ func Picture(ctx context.Context, client kubeclient.Interface, chosen []string) 
 		Chosen:   chosen,
 		Kubelets: map[string]diagnose.Kubelet{},
 		Facts:    map[string]diagnose.NodeFacts{},
-		Missing:  map[diagnose.Need]string{},
+		Missing:  map[diagnose.Need]diagnose.Lack{},
 	}
 
 	version, err := client.ServerVersion(ctx)
@@ -120,7 +120,7 @@ func objects(ctx context.Context, client kubeclient.Interface, p *diagnose.Pictu
 	var err error
 	missing := func(n diagnose.Need) {
 		if err != nil {
-			p.Missing[n] = reason(err)
+			miss(p, n, err)
 		}
 	}
 
@@ -153,12 +153,25 @@ func objects(ctx context.Context, client kubeclient.Interface, p *diagnose.Pictu
 	missing(diagnose.NetworkPolicies)
 }
 
-// reason returns an error without what every one of these errors begins with.
-func reason(err error) string {
-	if apierrors.IsForbidden(err) {
-		return "not permitted: " + err.Error()
+// miss says why the picture lacks a part. What went wrong counts more than what may not be read.
+func miss(p *diagnose.Picture, n diagnose.Need, wrong ...error) {
+	if before, missing := p.Missing[n]; missing && !before.Forbidden {
+		return
 	}
-	return err.Error()
+	p.Missing[n] = lack(wrong...)
+}
+
+// lack returns why a part could not be had. It is forbidden where that is all that was wrong.
+func lack(wrong ...error) diagnose.Lack {
+	l := diagnose.Lack{Why: errors.Join(wrong...).Error(), Forbidden: true}
+	for _, err := range wrong {
+		l.Forbidden = l.Forbidden && apierrors.IsForbidden(err)
+	}
+	if l.Forbidden {
+		l.Why = "not permitted: " + l.Why
+	}
+
+	return l
 }
 
 // configMaps returns the ones that kube-proxy and flannel are configured by: kubeadm's, flannel's and SIG Windows'
@@ -182,7 +195,7 @@ func networkConfigMaps(ctx context.Context, client kubeclient.Interface, p *diag
 		case err == nil:
 			p.ConfigMaps = append(p.ConfigMaps, *got)
 		case !apierrors.IsNotFound(err):
-			p.Missing[diagnose.ConfigMaps] = reason(err)
+			miss(p, diagnose.ConfigMaps, err)
 		}
 	}
 }
@@ -201,7 +214,7 @@ func credentialSpecs(ctx context.Context, client kubeclient.Interface, p *diagno
 		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
-		p.Missing[diagnose.GMSASpecs] = reason(err)
+		miss(p, diagnose.GMSASpecs, err)
 		return
 	}
 
@@ -233,7 +246,7 @@ func logs(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture)
 			}
 			text, err := logOf(ctx, client, pod, s.Name, s.State.Running == nil && s.RestartCount > 0)
 			if err != nil {
-				p.Missing[diagnose.Logs] = reason(err)
+				miss(p, diagnose.Logs, err)
 				continue
 			}
 
@@ -285,7 +298,7 @@ func kubelets(ctx context.Context, client kubeclient.Interface, p *diagnose.Pict
 		p.Kubelets[n.Name] = k
 	}
 	if len(wrong) > 0 {
-		p.Missing[diagnose.Kubelets] = reason(errors.Join(wrong...))
+		miss(p, diagnose.Kubelets, wrong...)
 	}
 }
 

@@ -40,6 +40,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status(w, http.StatusNotFound, "NotFound")
 	case strings.HasPrefix(body, "403"):
 		status(w, http.StatusForbidden, "Forbidden")
+	case strings.HasPrefix(body, "500"):
+		status(w, http.StatusInternalServerError, "InternalError")
 	case strings.HasPrefix(body, "410"):
 		status(w, http.StatusGone, "Expired")
 	default:
@@ -163,10 +165,30 @@ func TestPictureOfLess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if why, ok := p.Missing[tt.missing]; !ok || !strings.Contains(why, tt.says) || len(p.Missing) != 1 {
+			lack, ok := p.Missing[tt.missing]
+			if !ok || !strings.Contains(lack.Why, tt.says) || len(p.Missing) != 1 {
 				t.Errorf("missing: %v", p.Missing)
 			}
+			if lack.Forbidden != (tt.answer == "403") {
+				t.Errorf("forbidden: %t: %v", lack.Forbidden, p.Missing)
+			}
 		})
+	}
+}
+
+// TestPictureOfLessForTwoReasons: where one thing may not be read and another goes wrong, something went wrong.
+func TestPictureOfLessForTwoReasons(t *testing.T) {
+	for _, answers2 := range [][2]string{{"403", "500"}, {"500", "403"}} {
+		a := &api{answers: answers()}
+		a.answers["/api/v1/namespaces/kube-system/configmaps/kube-proxy"] = answers2[0]
+		a.answers["/api/v1/namespaces/kube-flannel/configmaps/kube-flannel-cfg"] = answers2[1]
+		p, err := gather.Picture(t.Context(), client(t, a), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lack, missing := p.Missing[diagnose.ConfigMaps]; !missing || lack.Forbidden {
+			t.Errorf("%v: %+v", answers2, p.Missing)
+		}
 	}
 }
 
@@ -195,7 +217,7 @@ func TestExpired(t *testing.T) {
 	p, err := gather.Picture(t.Context(), client(t, a), nil)
 	// the answer has a next page again, which has expired: then all is asked for in one piece, of which the same is
 	// true
-	if err != nil || p.Missing[diagnose.Pods] == "" {
+	if err != nil || p.Missing[diagnose.Pods].Why == "" {
 		t.Errorf("%v, missing %v", err, p.Missing)
 	}
 }
@@ -229,7 +251,7 @@ func TestNodes(t *testing.T) {
 
 	p = picture()
 	gather.Nodes(t.Context(), p, gather.Asker{Refused: "nobody allows it"})
-	if len(p.Facts) != 0 || p.Missing[diagnose.Facts] != "nobody allows it" {
+	if len(p.Facts) != 0 || p.Missing[diagnose.Facts].Why != "nobody allows it" {
 		t.Errorf("%+v, missing %v", p.Facts, p.Missing)
 	}
 	p = picture()
@@ -237,8 +259,8 @@ func TestNodes(t *testing.T) {
 		return diagnose.NodeFacts{}, errors.New("it is down")
 	}, Begin: func(context.Context) error { return errors.New("left behind") }})
 
-	if len(p.Facts) != 0 || p.Missing[diagnose.Facts] != "left behind\nit is down" {
-		t.Errorf("%+v, missing %q", p.Facts, p.Missing[diagnose.Facts])
+	if len(p.Facts) != 0 || p.Missing[diagnose.Facts].Why != "left behind\nit is down" {
+		t.Errorf("%+v, missing %v", p.Facts, p.Missing[diagnose.Facts])
 	}
 }
 
@@ -267,7 +289,7 @@ func TestLater(t *testing.T) {
 	if p, asked := ask(t, "", "7f3a-new"); asked == 0 || len(p.Later) != 2 || len(p.Facts["win-1"].PodFolders) != 1 {
 		t.Errorf("with a folder of no pod: %d questions, %q", asked, p.Later)
 	}
-	if p, _ := ask(t, "403", "7f3a-new"); p.Missing[diagnose.Pods] == "" || p.Facts["win-1"].PodFolders != nil {
-		t.Errorf("if it is forbidden: %q, %+v", p.Missing, p.Facts)
+	if p, _ := ask(t, "403", "7f3a-new"); p.Missing[diagnose.Pods].Why == "" || p.Facts["win-1"].PodFolders != nil {
+		t.Errorf("if it is forbidden: %v, %+v", p.Missing, p.Facts)
 	}
 }

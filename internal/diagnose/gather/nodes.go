@@ -28,7 +28,7 @@ const atOnce = 8
 // Nodes asks the picture's Windows nodes about themselves.
 func Nodes(ctx context.Context, p *diagnose.Picture, asker Asker) {
 	if asker.Refused != "" {
-		p.Missing[diagnose.Facts] = asker.Refused
+		p.Missing[diagnose.Facts] = diagnose.Lack{Why: asker.Refused}
 		return
 	}
 	var wrong error
@@ -62,7 +62,7 @@ func Nodes(ctx context.Context, p *diagnose.Picture, asker Asker) {
 
 	all.Wait()
 	if wrong != nil {
-		p.Missing[diagnose.Facts] = wrong.Error()
+		miss(p, diagnose.Facts, wrong)
 	}
 }
 
@@ -89,7 +89,7 @@ func Later(ctx context.Context, client kubeclient.Interface, p *diagnose.Picture
 		return l.Items, l.Continue, err
 	})
 	if err != nil { // then nothing can be said of the folders
-		p.Missing[diagnose.Pods] = reason(err)
+		miss(p, diagnose.Pods, err)
 		for name, facts := range p.Facts {
 			facts.PodFolders = nil
 			p.Facts[name] = facts

@@ -212,7 +212,8 @@ func isELF(path string) (bool, error) {
 // askVersion runs wine64 --version, which answers "wine-8.0 (Debian 8.0~repack-4)".
 func askVersion(loader string) (string, error) {
 	cmd := exec.Command(loader, "--version") // answers at once: the loader only prints
-	cmd.Env = []string{"WINEDEBUG=-all", "PATH=/usr/bin:/bin"}
+	// Without HOME Wine looks its user up, and falls over a user that the machine has no name for.
+	cmd.Env = []string{"WINEDEBUG=-all", "PATH=/usr/bin:/bin", "HOME=/"}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("ask %q for its version: %w: %s", loader, err, strings.TrimSpace(string(out)))

@@ -135,6 +135,21 @@ func TestFindInFolder(t *testing.T) {
 	}
 }
 
+// TestAskVersion: a user that the machine has no name for, and whose environment has no HOME, is answered too. Wine's
+// loader ends by a signal where it has neither.
+func TestAskVersion(t *testing.T) {
+	loader := filepath.Join(t.TempDir(), "wine64")
+	script := "#!/bin/sh\n[ -n \"$HOME\" ] || kill -SEGV $$\necho 'wine-8.0 (Debian 8.0~repack-4)'\n"
+	if err := os.WriteFile(loader, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", "")
+
+	if version, err := askVersion(loader); err != nil || version != "8.0" {
+		t.Errorf("got %q, %v", version, err)
+	}
+}
+
 // TestFindHidden: containers have folders of their own in some places, which would hide a Wine there.
 func TestFindHidden(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
