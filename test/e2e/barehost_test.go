@@ -50,9 +50,7 @@ const (
 // TestFieldBareHost prepares a bare host as a person prepares a new server, by the commands of the documents: the
 // kubelet and kube-proxy as services of sc.exe, then of nssm.
 func TestFieldBareHost(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	s := sampler{
 		fixture: newFixture(t),
 		tools:   t.TempDir(),

@@ -16,9 +16,7 @@ import (
 // TestFieldBuilds brings up a cluster with a Windows node of each build that Mullion knows, the oldest first, and runs
 // testdata/builds in it. One node reserves memory.
 func TestFieldBuilds(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	f := newFixture(t)
 	var spec strings.Builder
 	spec.WriteString("apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-builds\n" +
@@ -45,8 +43,4 @@ func TestFieldBuilds(t *testing.T) {
 			return nil
 		},
 	})
-
-	if t.Failed() {
-		logs(t, f)
-	}
 }

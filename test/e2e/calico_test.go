@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,9 +48,7 @@ spec:
 // upstream's Felix carries out NetworkPolicies and Calico's GlobalNetworkPolicies on two Windows nodes, and Mullion the
 // former on a Linux node.
 func TestFieldCalico(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t, program("calico/windows/calico-node.exe", "Calico", "calico"))
 
 	f := newFixture(t)
 	f.calico(t)
@@ -100,20 +97,12 @@ func TestFieldCalico(t *testing.T) {
 func (f fixture) calico(t *testing.T) {
 	t.Helper()
 	built := filepath.Join(f.bin, "calico")
-	if _, err := os.Stat(filepath.Join(built, "windows/calico-node.exe")); err != nil {
-		t.Skipf("needs Calico: make calico: %v", err)
-	}
 	spec := filepath.Join(f.home, "cluster.yaml")
 	filled(t, filepath.Join(calicoDir, "cluster.yaml"), spec, strings.NewReplacer("10.213.0.0/24", "10.236.0.0/24",
 		"10.244.0.0/16", "10.237.0.0/16", "10.96.0.0/16", "10.238.0.0/16",
 		"kind: Cluster\n", "kind: Cluster\nname: mullion-calico\n"))
 
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, f)
-		}
-		f.takeDown(t)
-	})
+	f.downAfter(t)
 	f.must(t, "up", "-f", spec)
 	f.must(t, "image", "build", filepath.Join(built, "windows"), "-f", filepath.Join(calicoDir, "windows/image.yaml"))
 	f.must(t, "kubectl", "apply", "-f", filepath.Join(built, "crds.yaml"))

@@ -30,6 +30,24 @@ func TestChosen(t *testing.T) {
 	}
 }
 
+// TestSupplies: each is made once, in the order in which scenarios ask for it, and none that nobody asks for.
+func TestSupplies(t *testing.T) {
+	none, both, one := scenario{}, scenario{supplies: []supply{sample, images}}, scenario{supplies: []supply{images}}
+	for _, tt := range []struct {
+		of   []scenario
+		want []supply
+	}{
+		{nil, nil},
+		{[]scenario{none, none}, nil},
+		{[]scenario{one, none, one}, []supply{images}},
+		{[]scenario{one, both}, []supply{images, sample}},
+	} {
+		if got := suppliesOf(tt.of); !slices.Equal(got, tt.want) {
+			t.Errorf("%v need %q, want %q", tt.of, got, tt.want)
+		}
+	}
+}
+
 // TestScriptsThatTookLongest come last, since Go begins with the last.
 func TestScriptsThatTookLongest(t *testing.T) {
 	took := tookLast(t)

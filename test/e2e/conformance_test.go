@@ -36,9 +36,7 @@ const conformanceSuite = "smoke"
 // run` does for a user. Each spec is a subtest. The results of a run that did not pass are kept in conformance-results.
 func TestConformance(t *testing.T) {
 	testrun.Once(t, "its specs have a second attempt of their own")
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	bin := built.Dir(t)
 	if _, err := os.Stat(filepath.Join(bin, "e2e", "e2e.test")); err != nil {
 		t.Fatalf("run `make build e2e` first: %v", err)

@@ -31,34 +31,16 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", 
 // image of two layers is imported, containers of it run, programs are run in them, they are stopped, killed and
 // removed, and what one has changed is committed. What is left of them is nothing, also when the shim is killed.
 func TestFieldContainerd(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"),
+		program("containerd-windows/containerd-shim-runhcs-v1.exe", "containerd.exe", "containerd-windows"))
 
 	f := newFixture(t)
 	programs := filepath.Join(f.bin, "containerd-windows")
-	if _, err := os.Stat(filepath.Join(programs, "containerd-shim-runhcs-v1.exe")); err != nil {
-		t.Skipf("needs containerd.exe: make containerd-windows: %v", err)
-	}
-	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-containerd\nnetworking:\n" +
 		"  underlaySubnet: 10.218.0.0/24\n  podSubnet: 10.68.0.0/16\n  serviceSubnet: 10.168.0.0/16\n" +
 		"nodes:\n- {os: windows}\n"
 
-	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, f)
-		}
-		f.takeDown(t)
-	})
-	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
+	f.bringUp(t, text, "--wait", "15m") // on a busy machine
 	f.containerdService(t, programs)
 	f.ctr(t, 0, "", "images", "import", `C:\webserver.tar`)
 

@@ -26,35 +26,21 @@ const csiFiles = "testdata/csidriver"
 // are attached, grow, are copied by snapshots and clones, and go. The driver hangs, and comes back by itself. Then it
 // does the same with folders of a share of Samba, which a Windows node maps by csi-proxy.
 func TestFieldCSI(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"),
+		program("csi/linux/csi-provisioner", "upstream's CSI sidecars", "csi"))
 
 	f := newFixture(t)
-	if _, err := os.Stat(filepath.Join(f.bin, "csi/linux/csi-provisioner")); err != nil {
-		t.Skipf("needs upstream's CSI sidecars: make csi: %v", err)
-	}
 	const machine = "10.187.0.254" // this one's address on the underlay
-	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-csi\nnetworking:\n" +
 		"  underlaySubnet: 10.187.0.0/24\n  podSubnet: 10.187.128.0/17\n  serviceSubnet: 10.187.64.0/18\n" +
 		"nodes:\n- {os: linux}\n- {os: windows, windowsVersion: ltsc2022}\n"
 
-	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
+	f.bringUp(t, text, "--wait", "15m") // on a busy machine
 	t.Cleanup(func() {
 		if t.Failed() {
 			f.csiLogs(t)
-			logs(t, f)
 		}
-		f.takeDown(t)
 	})
-	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
 	f.image(t)
 	f.csiDriver(t)
 
@@ -117,16 +103,6 @@ func (f fixture) csiDriver(t *testing.T) {
 var csiPods = map[string]struct{ root, tool, image, node, volumes string }{
 	"windows": {`C:\`, "tool", "mullion.local/e2e:v1", "win-1", `cmd /c dir /b C:\csi-folder\volumes`},
 	"linux":   {"/", "/tool", "mullion.local/e2e-linux:v1", "linux-1", "ls /var/lib/csi-folder/volumes"},
-}
-
-// ready waits until pods are ready.
-func (f fixture) ready(t *testing.T, pods ...string) {
-	t.Helper()
-	args := []string{"kubectl", "wait", "--for=condition=Ready", "--timeout=180s"}
-	for _, pod := range pods {
-		args = append(args, "pod/"+pod)
-	}
-	f.must(t, args...)
 }
 
 // csiVolumes has pods of both systems get volumes, which are attached to their nodes.
@@ -322,13 +298,8 @@ func (f fixture) csiShares(t *testing.T, machine string) {
 
 // TestFieldCSISanity judges the tests' driver on Linux by upstream's csi-sanity.
 func TestFieldCSISanity(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t, program("csi/csi-sanity", "upstream's csi-sanity", "csi"))
 	sanity := filepath.Join(built.Dir(t), "csi/csi-sanity")
-	if _, err := os.Stat(sanity); err != nil {
-		t.Skipf("needs upstream's csi-sanity: make csi: %v", err)
-	}
 
 	dir := t.TempDir()
 	driver, socket := filepath.Join(dir, "csidriver"), filepath.Join(dir, "csi.sock")

@@ -29,34 +29,16 @@ const noMapping = "No MSFT_SmbGlobalMapping objects found"
 // client. CSI drivers in ordinary containers, which have nothing but csi-proxy's pipes, serve a disk and a share to
 // pods.
 func TestFieldCSIProxy(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"),
+		program("csi-proxy/csi-proxy.exe", "csi-proxy", "csi-proxy"))
 
 	f := newFixture(t)
-	if _, err := os.Stat(filepath.Join(f.bin, "csi-proxy/csi-proxy.exe")); err != nil {
-		t.Skipf("needs csi-proxy: make csi-proxy: %v", err)
-	}
 	const machine = "10.225.0.254" // this one's address on the underlay
-	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-csi-proxy\nnetworking:\n" +
 		"  underlaySubnet: 10.225.0.0/24\n  podSubnet: 10.226.0.0/16\n  serviceSubnet: 10.225.64.0/18\n" +
 		"nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
 
-	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, f)
-		}
-		f.takeDown(t)
-	})
-	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
+	f.bringUp(t, text, "--wait", "15m") // on a busy machine
 	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
 	f.csiProxyPrograms(t)
 

@@ -21,17 +21,12 @@ const agnhostOfCyclonus = "registry.k8s.io/e2e-test-images/agnhost:2.43"
 // system, so each cluster has nodes of one. Cases are chosen by their tags, in MULLION_CYCLONUS for others than these;
 // "default" there are the cases that Cyclonus chooses itself.
 func TestFieldCyclonus(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t, program("cyclonus/cyclonus", "Cyclonus", "cyclonus"))
 
 	for system, tags := range map[string]string{"linux": "upstream-e2e,action,target", "windows": "action"} {
 		t.Run(system, func(t *testing.T) {
 			f := newFixture(t)
 			cyclonus := filepath.Join(f.bin, "cyclonus/cyclonus")
-			if _, err := os.Stat(cyclonus); err != nil {
-				t.Skipf("needs Cyclonus: make cyclonus: %v", err)
-			}
 			cases := []string{"--include", cmp.Or(os.Getenv("MULLION_CYCLONUS"), tags), "--exclude", ""}
 			if cases[1] == "default" {
 				cases = nil
@@ -61,7 +56,6 @@ func TestFieldCyclonus(t *testing.T) {
 // cyclonusCluster brings up two nodes of a system that have the image of Cyclonus' pods.
 func (f fixture) cyclonusCluster(t *testing.T, system string) {
 	t.Helper()
-	spec := filepath.Join(f.home, "cluster.yaml")
 	text := fmt.Sprintf(`apiVersion: mullion.dev/v1alpha1
 kind: Cluster
 name: mullion-cyclonus
@@ -69,17 +63,7 @@ networking: {underlaySubnet: 10.236.0.0/24, podSubnet: 10.237.0.0/16, serviceSub
 nodes: [{os: %[1]s}, {os: %[1]s}]
 `, system)
 
-	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, f)
-		}
-		f.takeDown(t)
-	})
-	f.must(t, "up", "-f", spec)
+	f.bringUp(t, text)
 	if system == "linux" {
 		f.must(t, "image", "build", filepath.Join(f.bin, "linux/agnhost"), "--os", "linux", "-t", agnhostOfCyclonus)
 		return

@@ -17,9 +17,7 @@ import (
 // TestDeployedNetwork brings up a Windows node without kube-proxy and CNI plugin, as
 // examples/windows-network/cluster.yaml has it, and deploys both by the manifests there (testdata/deployed).
 func TestDeployedNetwork(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	sideBySide(t)
 	f, given := givenFixture(t)
 

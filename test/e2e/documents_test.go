@@ -15,9 +15,7 @@ import (
 // TestDocumentsSample applies the first manifest of Kubernetes' documents for Windows unchanged, on a machine that
 // reaches no registry: a stand-in takes the place of Microsoft's image, and the manifest's PowerShell script serves.
 func TestDocumentsSample(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	sideBySide(t)
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("E2E_DATA_DIR names a cluster of this machine, which may reach a registry")

@@ -90,9 +90,7 @@ ip addr add 2001:db8:207::1/64 dev me-beyond nodad; ip link set me-beyond up`
 // TestDualStack brings up a cluster of both families, runs testdata/dual in it and carries out the flows that Windows
 // documents, over both and with direct server return.
 func TestDualStack(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	sideBySide(t)
 	f, given := givenFixture(t)
 	if !given {

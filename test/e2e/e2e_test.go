@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,57 +40,119 @@ nodes:
 `
 
 func TestCluster(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	f, given := givenFixture(t)
 	scenarios := f.chosen(t)
+	wanted := suppliesOf(scenarios)
 	if !given {
-		t.Logf("mullion up:\n%s", f.bringUp(t, clusterYAML, "--sample"))
+		var flags []string
+		if slices.Contains(wanted, sample) {
+			flags = []string{"--sample"}
+		}
+		t.Logf("mullion up:\n%s", f.bringUp(t, clusterYAML, flags...))
+		wanted = slices.DeleteFunc(wanted, func(s supply) bool { return s == sample })
 	}
 
-	if images := os.Getenv("E2E_IMAGES"); images != "" {
-		f.home = images
+	if folder := os.Getenv("E2E_IMAGES"); folder != "" {
+		f.home = folder
 	}
-	f.image(t)
-	if ok := f.play(t, scenarios); !ok && !given {
-		logs(t, f)
+	for _, s := range wanted {
+		f.supply(t, s)
 	}
-}
 
-// play plays scenarios one after the other, and reports whether all passed.
-func (f fixture) play(t *testing.T, scenarios []scenario) bool {
-	t.Helper()
-	ok := true
 	for _, s := range scenarios {
-		ok = t.Run(s.name, s.play) && ok
+		t.Run(s.name, func(t *testing.T) {
+			f.hasNodes(t, s.nodes)
+			s.play(t)
+		})
 	}
-	return ok
 }
 
-// scenario is a part of TestCluster. It makes what it needs beside the nodes and images, and works on a cluster in any
-// state that the others leave. Only grow wants the nodes of clusterYAML, and no more.
+// scenario is a part of TestCluster. It says what it has to find on the cluster, makes all else itself, and works on a
+// cluster in any state that the others leave.
 type scenario struct {
 	name string
 	play func(t *testing.T)
+	// supplies are what the cluster is given before the first scenario.
+	supplies []supply
+	// nodes are the only ones that it works with; none: it works with those of clusterYAML and with more.
+	nodes []string
+}
+
+// supply is what scenarios find on the cluster beside its nodes.
+type supply string
+
+// The supplies.
+const (
+	images supply = "the tests' own images"
+	sample supply = "the sample of `mullion up --sample`"
+)
+
+// suppliesOf returns what some scenarios need, each once.
+func suppliesOf(scenarios []scenario) []supply {
+	var all []supply
+	for _, s := range scenarios {
+		for _, one := range s.supplies {
+			if !slices.Contains(all, one) {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+// supply gives the cluster what scenarios need. What is there already is made again.
+func (f fixture) supply(t *testing.T, s supply) {
+	t.Helper()
+	switch s {
+	case images:
+		f.image(t)
+	case sample:
+		t.Logf("mullion up --sample:\n%s", f.must(t, "up", "--sample"))
+	default:
+		t.Fatalf("nobody makes %s", s)
+	}
+}
+
+// hasNodes leaves a scenario out on a cluster of other nodes than it works with.
+func (f fixture) hasNodes(t *testing.T, nodes []string) {
+	t.Helper()
+	if len(nodes) == 0 {
+		return
+	}
+
+	has := strings.Fields(f.kubectl(t, "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
+	slices.Sort(has)
+	if !slices.Equal(has, nodes) {
+		t.Skipf("needs a cluster of the nodes %v: this one has %v", nodes, has)
+	}
 }
 
 // scenarios are played in this order. Only network gains by it: it comes after services and policies, which restart all
 // that carries Services out, so that a Service that was not restored shows.
 func (f fixture) scenarios(scripts []string) []scenario {
 	return []scenario{
-		{"scripts", func(t *testing.T) { t.Helper(); f.scripts(t, scripts) }},
-		{"services", f.services},
-		{"policies", f.policies},
-		{"network", f.network},
-		{"guide", f.guide},
-		{"quickstart", f.quickstart},
-		{"readers", f.readers},
-		{"faults", f.faults},
-		{"chaos", f.chaos},
-		{"overload", f.overload},
-		{"eviction", f.eviction},
-		{"grow", f.grow},
+		{
+			name:     "scripts",
+			play:     func(t *testing.T) { t.Helper(); f.scripts(t, scripts) },
+			supplies: []supply{images, sample},
+		},
+		{name: "services", play: f.services, supplies: []supply{images}},
+		{name: "policies", play: f.policies, supplies: []supply{images}},
+		{name: "network", play: f.network},
+		{name: "guide", play: f.guide, supplies: []supply{sample}},
+		{name: "quickstart", play: f.quickstart},
+		{name: "readers", play: f.readers},
+		{name: "faults", play: f.faults, supplies: []supply{images}},
+		{name: "chaos", play: f.chaos, supplies: []supply{images}},
+		{name: "overload", play: f.overload, supplies: []supply{images}},
+		{name: "eviction", play: f.eviction, supplies: []supply{images}},
+		{
+			name:     "grow",
+			play:     f.grow,
+			supplies: []supply{images},
+			nodes:    []string{"linux-1", "win-1", "win-2"},
+		},
 	}
 }
 
@@ -212,56 +273,4 @@ func (f fixture) scripts(t *testing.T, names []string) {
 		},
 		Cmds: commands(),
 	})
-}
-
-// image builds the tests' own programs and their images, and loads them. On a machine without Go, E2E_IMAGES is a
-// folder with the programs.
-func (f fixture) image(t *testing.T) {
-	t.Helper()
-	if os.Getenv("E2E_IMAGES") == "" {
-		f.buildPrograms(t)
-	}
-
-	windows, linux, csi := f.programs()
-	for _, args := range [][]string{
-		{windows, "-f", "tool/image.yaml"},
-		{csi, "-f", "testdata/csidriver/image.yaml"},
-		{linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"},
-	} {
-		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
-			t.Fatalf("mullion image build: %v\n%s", err, out)
-		}
-	}
-}
-
-// programs returns the folders of the tests' Windows image and of the CSI driver's image, and the Linux program.
-func (f fixture) programs() (windows, linux, csi string) {
-	return filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool"), filepath.Join(f.home, "csi")
-}
-
-// buildPrograms builds the programs of the tests' images.
-func (f fixture) buildPrograms(t *testing.T) {
-	t.Helper()
-	windows, linux, csi := f.programs()
-	for _, b := range []struct{ system, source, file string }{
-		{"windows", "./tool", filepath.Join(windows, "tool.exe")},
-		{"linux", "./tool", linux},
-		{"windows", csiDriver, filepath.Join(csi, "csidriver.exe")},
-	} {
-		compile(t, b.system, b.source, b.file)
-	}
-}
-
-// csiDriver is the folder of the tests' driver.
-const csiDriver = "../csi/csidriver"
-
-// compile builds the program in a folder, of whatever module, for a system.
-func compile(t *testing.T, system, folder, to string) {
-	t.Helper()
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", to, ".")
-	build.Dir = folder
-	build.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 }

@@ -32,18 +32,12 @@ const exporterImages = `- tags: ["ghcr.io/prometheus-community/windows-exporter:
 // TestExporterDaemonSet runs windows_exporter as its own project's DaemonSet does, a HostProcess container in each
 // Windows node. All collectors have to succeed, those by default and the one for containers, with true figures.
 func TestExporterDaemonSet(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t, program("e2e/windows/windows_exporter.exe", "windows_exporter.exe", "exporter"))
 	f := newFixture(t)
-	program := filepath.Join(f.bin, "e2e", "windows", "windows_exporter.exe")
-	if _, err := os.Stat(program); err != nil {
-		t.Skipf("needs windows_exporter.exe: make exporter: %v", err)
-	}
 
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "up", "--windows-version", "ltsc2022", "--sample")
-	f.exporterImages(t, program)
+	f.exporterImages(t, filepath.Join(f.bin, "e2e", "windows", "windows_exporter.exe"))
 	manifest := filepath.Join(f.home, "daemonset.yaml")
 	// The images are on the node, and no registry has them.
 	text := strings.ReplaceAll(f.exporterManifest(t), "imagePullPolicy: Always", "imagePullPolicy: IfNotPresent")

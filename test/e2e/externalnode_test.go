@@ -39,25 +39,14 @@ nodes: [{name: linux-1, os: linux}]
 // mullion-agent.exe. Pods there and on the cluster's own node ask each other's Services, and the host's kubelet serves
 // logs; before the cluster was told of the host it did not.
 func TestFieldExternalNode(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 
 	server, f := newFixture(t), newFixture(t)
-	write := func(f fixture, name, text string) string {
-		t.Helper()
-		path := filepath.Join(f.home, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	t.Cleanup(func() { server.takeDown(t) })
-	server.must(t, "up", "-f", write(server, "cluster.yaml", outsideYAML))
+	server.bringUp(t, outsideYAML)
 	f.netns = onNetworkOf(t, server, "10.247.0.200/24")
 	t.Cleanup(func() { f.takeDown(t) })
 	text := func(external string) string { return strings.Replace(externalYAML, "EXTERNAL", external, 1) }
-	f.must(t, "server", "-f", write(f, "cluster.yaml", text("")))
+	f.must(t, "server", "-f", f.file(t, "cluster.yaml", text("")))
 	server.layAgent(t)
 	server.buildAgnhost(t)
 	f.must(t, "image", "build", "--os", "linux", f.bin+"/linux/agnhost", "-t", "mullion.local/agnhost:v1")
@@ -97,8 +86,8 @@ func TestFieldExternalNode(t *testing.T) {
 		t.Errorf("a join that has nothing to do says:\n%s", out)
 	}
 
-	f.must(t, "server", "-f", write(f, "external.yaml", text(", externalNodes: [10.247.0.11]")))
-	f.must(t, "kubectl", "apply", "-f", write(f, "pods.yaml", kubeadmPods))
+	f.must(t, "server", "-f", f.file(t, "external.yaml", text(", externalNodes: [10.247.0.11]")))
+	f.must(t, "kubectl", "apply", "-f", f.file(t, "pods.yaml", kubeadmPods))
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")
 	f.asksBoth(t)
 	poll(t, settle, func(ctx context.Context) error {

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // survivors are pods that count; one on each node.
@@ -233,40 +232,6 @@ func (f fixture) up(t *testing.T) {
 	t.Helper()
 	if out, err := f.mullion(t.Context(), t, "up"); err != nil {
 		t.Fatalf("mullion up: %v\n%s", err, out)
-	}
-}
-
-// poll repeats check until it returns no error, or ends the test.
-func poll(t *testing.T, within time.Duration, check func(ctx context.Context) error) {
-	t.Helper()
-	if err := awaited(t.Context(), within, check); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// awaited repeats check until it returns no error. After that time, longer by patience, it returns check's last one.
-func awaited(ctx context.Context, within time.Duration, check func(ctx context.Context) error) error {
-	within *= patience()
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	tick := time.NewTicker(300 * time.Millisecond)
-	defer tick.Stop()
-
-	var last error
-	for {
-		err := check(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil || last == nil {
-			last = err
-		}
-
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("after %s: %w", within, last)
-		case <-tick.C:
-		}
 	}
 }
 

@@ -53,18 +53,34 @@ func givenFixture(t *testing.T) (f fixture, given bool) {
 // up` said. A cluster that does not come up ends the test.
 func (f fixture) bringUp(t *testing.T, text string, args ...string) string {
 	t.Helper()
-	file := filepath.Join(f.home, "cluster.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { f.takeDown(t) })
-	out, err := f.mullion(t.Context(), t, append([]string{"up", "-f", file}, args...)...)
+	f.downAfter(t)
+	out, err := f.mullion(t.Context(), t, append([]string{"up", "-f", f.file(t, "cluster.yaml", text)}, args...)...)
 	if err != nil {
-		logs(t, f)
 		t.Fatalf("mullion up: %v\n%s", err, out)
 	}
 	return out
+}
+
+// downAfter takes the cluster down at the end of the test, when it must leave nothing. Of a test that has failed it
+// prints the logs first.
+func (f fixture) downAfter(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, f)
+		}
+		f.takeDown(t)
+	})
+}
+
+// file writes a file of the test's, and returns its path.
+func (f fixture) file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(f.home, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // on returns the command line that runs args on the fixture's machine.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 const flannelDir = "../../examples/flannel"
@@ -27,9 +26,7 @@ type flannelBackend struct {
 // and the flannel CNI plugin on two Windows nodes, flanneld on a Linux node. Then every flow of the network must go as
 // in a cluster of Mullion's own network.
 func TestFieldFlannel(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t, program("flannel/windows/flanneld.exe", "flannel", "flannel"))
 
 	t.Run("host-gw", func(t *testing.T) {
 		f := newFixture(t)
@@ -65,18 +62,9 @@ func TestFieldFlannel(t *testing.T) {
 // and must leave nothing.
 func (f fixture) flannel(t *testing.T, b flannelBackend) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(f.bin, "flannel/windows/flanneld.exe")); err != nil {
-		t.Skipf("needs flannel: make flannel: %v", err)
-	}
-
 	spec := filepath.Join(f.home, "cluster.yaml")
 	filled(t, filepath.Join(flannelDir, b.cluster), spec, b.subnets)
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, f)
-		}
-		f.takeDown(t)
-	})
+	f.downAfter(t)
 	f.must(t, "up", "-f", spec)
 	f.flannelPrograms(t, b.plugin)
 	api := f.must(t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
@@ -134,21 +122,6 @@ func (f fixture) flannelPrograms(t *testing.T, plugin string) {
 	}
 
 	f.must(t, "node", "exec", "linux-1", "--", "chmod", "755", "/opt/cni/bin/flannel")
-}
-
-// prints waits until a command has printed that.
-func (f fixture) prints(t *testing.T, want string, args ...string) {
-	t.Helper()
-	poll(t, 90*time.Second, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, args...)
-		if out = strings.ReplaceAll(out, "\r", ""); err == nil && !strings.Contains(out, want) {
-			err = fmt.Errorf("it does not print %q", want)
-		}
-		if err != nil {
-			return fmt.Errorf("mullion %s: %w\n%s", strings.Join(args, " "), err, out)
-		}
-		return nil
-	})
 }
 
 // flannelRoutes removes a route to another node's pods. It comes back when flanneld.exe is started again, by

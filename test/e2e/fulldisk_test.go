@@ -3,13 +3,11 @@
 package e2e
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -131,12 +129,7 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 // TestFieldFullDisk fills the disk that a cluster is on. Its nodes must report that, what fills the disk must be
 // evicted, and when there is room again, everything must be as it was.
 func TestFieldFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster on the machine's own disk")
-	}
+	needs(t, ownCluster("E2E_DATA_DIR names a cluster on the machine's own disk"))
 
 	bin := built.Dir(t)
 	disk, dir := newSmallDisk(t, 4<<30), t.TempDir()
@@ -147,16 +140,9 @@ func TestFieldFullDisk(t *testing.T) {
 		home:       dir,
 	}
 
-	spec, pods := filepath.Join(dir, "cluster.yaml"), filepath.Join(dir, "pods.yaml")
-	if err := errors.Join(os.WriteFile(spec, []byte(diskYAML), 0o600),
-		os.WriteFile(pods, []byte(diskPods), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { f.takeDown(t) })
-	f.must(t, "up", "-f", spec)
+	f.bringUp(t, diskYAML)
 	f.image(t)
-	f.must(t, "kubectl", "apply", "-f", pods)
+	f.must(t, "kubectl", "apply", "-f", f.file(t, "pods.yaml", diskPods))
 	f.must(t, "kubectl", "wait", "--for=condition=Available", "deployments", "--all", "--timeout=2m")
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/fills", "--timeout=1m")
 	f.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "write", `C:\kept\note`, "kept")
@@ -215,22 +201,6 @@ func (f fixture) pressure(t *testing.T, status string) {
 	t.Helper()
 	f.jsonpath(t, "^"+status+" "+status+"$", "nodes", "",
 		`{.items[*].status.conditions[?(@.type=="DiskPressure")].status}`)
-}
-
-// jsonpath waits until that part of an object matches the pattern.
-func (f fixture) jsonpath(t *testing.T, pattern, kind, name, path string) {
-	t.Helper()
-	want, args := regexp.MustCompile(pattern), []string{"kubectl", "get", kind, "-o", "jsonpath=" + path}
-	if name != "" {
-		args = append(args, name)
-	}
-	poll(t, 2*settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, args...)
-		if err == nil && !want.MatchString(out) {
-			err = errors.New(pattern + " is not in " + out)
-		}
-		return err
-	})
 }
 
 // writes makes ConfigMaps until the API refuses one or has accepted many, and returns those that it accepted.

@@ -127,12 +127,7 @@ func startAD(t *testing.T, machine string) gmsaDomain {
 // a file server of that domain on the machine: a pod of a service account that may use the credential spec is the
 // domain's account, and no other pod is. Once the domain is of MIT's server, once it is Samba's, as Active Directory.
 func TestFieldGMSA(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster without a domain")
-	}
+	needs(t, ownCluster("E2E_DATA_DIR names a cluster without a domain"))
 	t.Run("MIT", func(t *testing.T) { tryGMSA(t, "", startMIT) })
 	t.Run("ActiveDirectory", func(t *testing.T) {
 		adtest.Need(t)
@@ -148,25 +143,11 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	program := filepath.Join(files, "winprog.exe")
 	compile(t, "windows", "../cri/testdata/winprog", program)
 
-	keytab, clusterFile := filepath.Join(f.home, "contoso.keytab"), filepath.Join(f.home, "cluster.yaml")
+	keytab := filepath.Join(f.home, "contoso.keytab")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\ndomains:\n- name: contoso.com\n  kdcs: [" + machine + "]\n" +
 		"  keytab: " + keytab + "\n" + settings + "nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
-	if err := os.WriteFile(clusterFile, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { f.takeDown(t) })
-	mullion := func(args ...string) string {
-		t.Helper()
-		out, err := f.mullion(t.Context(), t, args...)
-		if err != nil {
-			logs(t, f)
-			t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-		return out
-	}
-	mullion("up", "-f", clusterFile)
-	mullion("image", "build", files, "-t", "mullion.local/winprog:v1", "--windows-version", "ltsc2022",
+	f.bringUp(t, text)
+	f.must(t, "image", "build", files, "-t", "mullion.local/winprog:v1", "--windows-version", "ltsc2022",
 		"--entrypoint", `C:\winprog.exe`)
 	d := start(t, machine)
 	keys, err := os.ReadFile(d.keys)
@@ -197,7 +178,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 		}
 		return nil
 	})
-	mullion("kubectl", "wait", "--for=condition=Ready", "pod/with", "pod/without", "--timeout=90s")
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/with", "pod/without", "--timeout=90s")
 	logon := func(pod, by string) (string, error) {
 		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", `C:\winprog.exe`, "logon", by,
 			"HTTP/web.contoso.com", "http://"+machine+":8080/")
@@ -212,7 +193,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	if out, err := logon("without", "Negotiate"); err == nil || !strings.Contains(out, "no token") {
 		t.Errorf("another pod: %v: %s", err, out)
 	}
-	if out := mullion("kubectl", "exec", "with", "--", "nltest", "/query"); !strings.Contains(out, "0 0x0 NERR_Success") {
+	if out := f.must(t, "kubectl", "exec", "with", "--", "nltest", "/query"); !strings.Contains(out, "0 0x0 NERR_Success") {
 		t.Errorf("nltest: %s", out)
 	}
 
@@ -233,7 +214,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	}
 
 	says("completed successfully", "with", "net use "+share)
-	out := mullion("kubectl", "exec", "with", "--", `C:\winprog.exe`, "renames", share)
+	out := f.must(t, "kubectl", "exec", "with", "--", `C:\winprog.exe`, "renames", share)
 	if strings.Count(out, ": as on Windows") != 13 {
 		t.Errorf("renames: %s", out)
 	}
@@ -280,7 +261,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 		t.Fatal(err)
 	}
 
-	mullion("kubectl", "apply", "-f", late)
+	f.must(t, "kubectl", "apply", "-f", late)
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "get", "events", "--field-selector=involvedObject.name=late")
 		if !strings.Contains(out, "There are currently no logon servers available") {
@@ -290,7 +271,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	})
 	says("still-runs", "with", "echo still-runs")
 	d.start()
-	mullion("kubectl", "wait", "--for=condition=Ready", "pod/late", "--timeout=180s")
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/late", "--timeout=180s")
 	if out, err := logon("late", "Negotiate"); err != nil || !strings.Contains(out, "200 you are webapp1$@CONTOSO.COM") {
 		t.Errorf("with the controller again: %v: %s", err, out)
 	}

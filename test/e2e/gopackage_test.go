@@ -15,9 +15,7 @@ import (
 
 // TestGoPackage runs the test that is the example of package clustertest: with a cluster of its own, beside any other.
 func TestGoPackage(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	sideBySide(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()

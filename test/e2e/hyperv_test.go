@@ -82,24 +82,15 @@ const machinePattern = `qemu-system-x86_64 .*name=mullion`
 // TestFieldHyperV has a pod with a kernel of its own: what people do with pods works, and whatever of it is killed, the
 // pod comes back and nothing is left.
 func TestFieldHyperV(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	f := newFixture(t)
 	if _, err := qemu.Find(f.bin); err != nil {
 		t.Skipf("`make hyperv` gets what is missing: %v", err)
 	}
 
-	for name, text := range map[string]string{"cluster.yaml": hypervYAML, "pods.yaml": hypervPods} {
-		if err := os.WriteFile(filepath.Join(f.home, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	t.Cleanup(func() { f.takeDown(t) })
-	f.must(t, "up", "-f", filepath.Join(f.home, "cluster.yaml"))
+	f.bringUp(t, hypervYAML)
 	f.must(t, "image", "load", filepath.Join(f.bin, "webserver.tar"))
-	f.must(t, "kubectl", "apply", "-f", filepath.Join(f.home, "pods.yaml"))
+	f.must(t, "kubectl", "apply", "-f", f.file(t, "pods.yaml", hypervPods))
 	begin := time.Now()
 	f.podRuns(t, "isolated")
 	t.Logf("the pod ran after %s", time.Since(begin).Round(time.Second))

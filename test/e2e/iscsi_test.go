@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,28 +21,16 @@ import (
 // csi-proxy's pipes, and a FlexVolume driver serve a target's disks to pods. What keeps the session is killed, and the
 // target goes and comes back; neither the node nor `down` waits for it.
 func TestFieldISCSI(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"),
+		program("csi-proxy/csi-proxy.exe", "csi-proxy", "csi-proxy"),
+		installed("mkfs.xfs", "xfsprogs"), installed("tgtd", "tgt"))
 
 	f := newFixture(t)
-	for _, program := range []string{filepath.Join(f.bin, "csi-proxy/csi-proxy.exe"), "mkfs.xfs", "tgtd"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("needs csi-proxy (make csi-proxy), mkfs.xfs and tgtd (Debian's packages xfsprogs and tgt): %v", err)
-		}
-	}
-
 	const machine = "10.241.0.254" // this one's address on the underlay
-	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-iscsi\nnetworking:\n" +
 		"  underlaySubnet: 10.241.0.0/24\n  podSubnet: 10.241.128.0/17\n  serviceSubnet: 10.241.64.0/18\n" +
 		"nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
-	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	spec := f.file(t, "cluster.yaml", text)
 
 	down := false
 	t.Cleanup(func() {

@@ -32,9 +32,7 @@ nodes:
 // leaves nothing, and an up brings a whole cluster.
 func TestKilledUp(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 
 	f := newFixture(t)
 	f.bin = withoutPacked(t, f.bin)

@@ -82,9 +82,7 @@ func TestFieldKubeadm(t *testing.T) {
 // newKubeadmHosts returns the fixture and nssm.exe, or skips where something for it is missing.
 func newKubeadmHosts(t *testing.T) (h kubeadmHosts, nssm string) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 
 	h = kubeadmHosts{fixture: newFixture(t), control: "linux-1"}
 	programs := bundle.At(h.bin, version.Kubernetes)

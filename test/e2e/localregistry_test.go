@@ -50,9 +50,7 @@ nodes: [{os: linux}, {windowsVersion: ltsc2022}]
 // parts with all images, stays over a stop, and is gone after a down. What other registries answer is said.
 func TestFieldRegistry(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 
 	f := newFixture(t)
 	f.needsRegistry(t, registryPort)

@@ -26,12 +26,7 @@ import (
 // twoMachines makes two network namespaces that stand for machines on one network, each with a data folder.
 func twoMachines(t *testing.T) (server, other fixture) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster of one machine")
-	}
+	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one machine"))
 
 	bin := built.Dir(t)
 	machine := func(name string) fixture {
@@ -66,34 +61,6 @@ done`, filepath.Base(server.netns), filepath.Base(other.netns))
 	}
 
 	return server, other
-}
-
-// must runs mullion on the fixture's machine and fails the test if mullion fails.
-func (f fixture) must(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := f.mullion(t.Context(), t, args...)
-	if err != nil {
-		logs(t, f)
-		t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return out
-}
-
-// refused runs mullion, which has to end with that exit code, print says, and leave nothing on its machine.
-func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
-	t.Helper()
-	out, err := f.mullion(t.Context(), t, args...)
-	var got int
-	if ended, ok := err.(*exec.ExitError); ok { //nolint:errorlint // as exec returns it
-		got = ended.ExitCode()
-	}
-	if got != code || !strings.Contains(out, says) || !strings.Contains(out, "→") {
-		t.Errorf("mullion %s: ends with %d, want %d and a remedy and %q:\n%s", strings.Join(args, " "), got, code, says,
-			out)
-	}
-	if left := f.traces(t); len(left) > 0 {
-		t.Errorf("mullion %s left behind:\n%s", strings.Join(args, " "), strings.Join(left, "\n"))
-	}
 }
 
 // TestSeveralMachines joins a Windows node from a second machine, lets its pod answer the first machine, and lets the

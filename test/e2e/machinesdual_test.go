@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -43,19 +42,8 @@ spec: {type: LoadBalancer, ipFamilies: [IPv6], externalTrafficPolicy: Local, sel
 // each other and Services by IPv6, and both machines a load balancer's address.
 func TestFieldSeveralMachinesDual(t *testing.T) {
 	server, other := twoMachines(t)
-	file := filepath.Join(server.home, "cluster.yaml")
-	if err := os.WriteFile(file, []byte(machinesDualYAML), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { server.takeDown(t) })
-	server.must(t, "up", "-f", file)
-	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(server.must(t, "token", "create",
-		"--print-join-command"))
-	if line == nil {
-		t.Fatal("mullion token create prints no command to join by")
-	}
-
+	server.bringUp(t, machinesDualYAML)
+	line := server.joinLine(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, server)
@@ -63,7 +51,7 @@ func TestFieldSeveralMachinesDual(t *testing.T) {
 			other.takeDown(t)
 		}
 	})
-	t.Log(other.must(t, strings.Fields(line[1])...))
+	t.Log(other.must(t, strings.Fields(line)...))
 	server.image(t)
 	other.must(t, "image", "build", filepath.Join(server.home, "tool"), "-f", "tool/image.yaml")
 

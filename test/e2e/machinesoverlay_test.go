@@ -3,12 +3,9 @@
 package e2e
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -35,19 +32,8 @@ spec: {selector: {app: on-m1-win-1}, ports: [{port: 80}]}
 // across machines where their pods are; then packets of every size are sent both ways.
 func TestFieldSeveralMachinesOverlay(t *testing.T) {
 	server, other := twoMachines(t)
-	file := filepath.Join(server.home, "cluster.yaml")
-	if err := os.WriteFile(file, []byte(overlayYAML), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { server.takeDown(t) })
-	server.must(t, "up", "-f", file)
-	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(server.must(t, "token", "create",
-		"--print-join-command"))
-	if line == nil {
-		t.Fatal("mullion token create prints no command to join by")
-	}
-
+	server.bringUp(t, overlayYAML)
+	line := server.joinLine(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, server)
@@ -55,7 +41,7 @@ func TestFieldSeveralMachinesOverlay(t *testing.T) {
 			other.takeDown(t)
 		}
 	})
-	t.Log(other.must(t, strings.Fields(line[1])...))
+	t.Log(other.must(t, strings.Fields(line)...))
 	server.image(t)
 	other.must(t, "image", "build", filepath.Join(server.home, "tool"), "-f", "tool/image.yaml")
 
@@ -92,19 +78,4 @@ func TestFieldSeveralMachinesOverlay(t *testing.T) {
 		t.Errorf("left behind on the machine:\n%s", strings.Join(left, "\n"))
 	}
 	server.jsonpath(t, "^linux-1 win-1$", "nodes", "", "{.items[*].metadata.name}")
-}
-
-// gets waits until a pod gets the wanted answer from a URL.
-func (f fixture) gets(t *testing.T, pod, url, want string) {
-	t.Helper()
-	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "get", url)
-		if err == nil && !strings.Contains(out, want) {
-			err = errors.New("no such answer")
-		}
-		if err != nil {
-			return fmt.Errorf("pod %s gets of %s: %w: %.200s", pod, url, err, out)
-		}
-		return nil
-	})
 }

@@ -5,7 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -39,12 +38,7 @@ func TestFieldNetworkModes(t *testing.T) { testModes(t, "l2tunnel", "transparent
 
 func testModes(t *testing.T, modes ...string) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster of one mode; `mullion net test` tests it")
-	}
+	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one mode; `mullion net test` tests it"))
 
 	sideBySide(t)
 	for i, mode := range modes {

@@ -44,9 +44,7 @@ spec:
 // TestFieldNodeServices: the kubelet and kube-proxy of a Windows node are services of its host. What ends them is
 // mended, a person's stop is shown and left alone.
 func TestFieldNodeServices(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	s := sampler{
 		fixture: newFixture(t),
 		tools:   t.TempDir(),

@@ -161,12 +161,7 @@ func (f fixture) saysOwn(t *testing.T, node string, want bool) {
 // TestFieldOwnBundle brings up a cluster with programs of one's own, those for Linux from a folder without etcd and
 // those for Windows from an archive, stops it and brings it back.
 func TestFieldOwnBundle(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster of one version")
-	}
+	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one version"))
 
 	f := newFixture(t)
 	b := bundle.At(f.bin, version.Kubernetes)

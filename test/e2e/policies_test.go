@@ -177,17 +177,6 @@ func (f fixture) policies(t *testing.T) {
 	})
 }
 
-func (f fixture) kubectl(t *testing.T, args ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
-	defer cancel()
-	out, err := f.mullion(ctx, t, append([]string{"kubectl"}, args...)...)
-	if err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return out
-}
-
 func (f fixture) policedPods(t *testing.T) []policedPod {
 	t.Helper()
 	var pods []policedPod

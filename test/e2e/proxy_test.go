@@ -62,12 +62,7 @@ func newConnects(t *testing.T, host string) *connects {
 // TestFieldImageProxy brings up a cluster in an environment with an HTTP proxy. Its nodes, of both systems, pull images
 // through the proxy, also after a stop, and nobody is told the password.
 func TestFieldImageProxy(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster without a proxy")
-	}
+	needs(t, ownCluster("E2E_DATA_DIR names a cluster without a proxy"))
 
 	f := newFixture(t)
 	const machine, password = "10.213.0.254", "notforlogs" // machine: this one's address on the underlay

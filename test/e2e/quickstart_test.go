@@ -64,9 +64,7 @@ func quickstartPrints() map[string][]string {
 // TestFieldQuickstart runs each line of docs/quickstart.md, in a folder of its own, with a cluster that has other
 // subnets than the page's.
 func TestFieldQuickstart(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 	f := newFixture(t)
 	f.needsRegistry(t, "5001")
 

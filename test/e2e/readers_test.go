@@ -285,14 +285,3 @@ func (f fixture) readers(t *testing.T) {
 		person.reads(t)
 	})
 }
-
-// ended waits until a process is gone.
-func (f fixture) ended(t *testing.T, pid int) {
-	t.Helper()
-	poll(t, settle, func(context.Context) error {
-		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
-			return nil
-		}
-		return errors.New("the process is still there")
-	})
-}

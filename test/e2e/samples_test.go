@@ -51,9 +51,7 @@ func TestDocuments(t *testing.T) {
 	if names == "" {
 		t.Skipf("make test-documents tries every sample; %s chooses", samplesName)
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 
 	s := sampler{
 		fixture: newFixture(t),

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -101,20 +99,6 @@ func (f fixture) services(t *testing.T) {
 	t.Run("endpoints", f.endpointChanges)
 }
 
-func (f fixture) apply(t *testing.T, manifest string) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "manifest.yaml")
-	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	poll(t, settle, func(ctx context.Context) error {
-		if out, err := f.mullion(ctx, t, "kubectl", "apply", "-f", file); err != nil {
-			return errors.New(out)
-		}
-		return nil
-	})
-}
-
 // replace deletes the second node's pod and makes it anew, with another address.
 func (f fixture) replace(t *testing.T) {
 	t.Helper()
@@ -126,20 +110,6 @@ func (f fixture) replace(t *testing.T) {
 		return nil
 	})
 	f.apply(t, backends)
-}
-
-func (f fixture) podIP(t *testing.T, pod string) string {
-	t.Helper()
-	var ip string
-	poll(t, 2*settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.podIP}")
-		if err != nil || out == "" {
-			return fmt.Errorf("pod %s has no address: %s", pod, out)
-		}
-		ip = strings.TrimSpace(out)
-		return nil
-	})
-	return ip
 }
 
 // askNode calls a port of the first node from outside of the cluster and returns the name of the pod that answered.
@@ -161,25 +131,6 @@ func (f fixture) askNode(ctx context.Context, t *testing.T, port int) (string, e
 	name, _, _ := strings.Cut(strings.TrimPrefix(string(text), "served by "), " ")
 
 	return name, err
-}
-
-func (f fixture) firstNode(t *testing.T) string {
-	t.Helper()
-	if *f.nodeAddress != "" {
-		return *f.nodeAddress
-	}
-
-	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
-			`jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
-		if err != nil || out == "" {
-			return errors.New(out)
-		}
-		*f.nodeAddress = out
-		return nil
-	})
-
-	return *f.nodeAddress
 }
 
 // answered waits until twenty requests in a row are answered, by both pods: a rule for a pod that no longer exists

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,12 +16,7 @@ import (
 // version it has such nodes of each older version that lies beside mullion (`make test-skew` builds two). The test then
 // tests the network between all of them.
 func TestVersionSkew(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster of one version")
-	}
+	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one version"))
 
 	f := newFixture(t)
 	all, err := bundle.Versions(f.bin)

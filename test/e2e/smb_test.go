@@ -56,32 +56,12 @@ spec:
 // the server may go and come back. MULLION_SMB_SCRIPTS names a folder with smb.cmd, smb.ps1 and flexvolume.ps1, which
 // are Microsoft's driver (https://github.com/microsoft/K8s-Storage-Plugins): then it takes the place of the test's own.
 func TestFieldSMB(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"))
 
 	const machine = "10.203.0.254" // this one's address on the underlay
 	f := newFixture(t)
-	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-smb\nnetworking:\n  underlaySubnet: 10.203.0.0/24\n" +
 		"  podSubnet: 10.202.0.0/16\n  serviceSubnet: 10.93.0.0/16\nnodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
-	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { f.takeDown(t) })
-	mullion := func(args ...string) string {
-		t.Helper()
-		out, err := f.mullion(t.Context(), t, args...)
-		if err != nil {
-			logs(t, f)
-			t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-		return out
-	}
 
 	says := func(want string, args ...string) {
 		t.Helper()
@@ -94,7 +74,7 @@ func TestFieldSMB(t *testing.T) {
 	in := func(pod string, args ...string) []string {
 		return append([]string{"kubectl", "exec", pod, "--"}, args...)
 	}
-	mullion("up", "-f", spec)
+	f.bringUp(t, text)
 	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
 	tool := filepath.Join(f.home, "tool")
 	program := filepath.Join(f.home, "smb.exe")
@@ -105,7 +85,7 @@ func TestFieldSMB(t *testing.T) {
 		compile(t, "windows", source, file)
 	}
 
-	mullion("image", "build", tool, "-f", "tool/image.yaml")
+	f.must(t, "image", "build", tool, "-f", "tool/image.yaml")
 	driver, parts := "mullion.dev/smb.exe", []string{program}
 	scripts := os.Getenv("MULLION_SMB_SCRIPTS")
 	if scripts != "" {
@@ -116,9 +96,9 @@ func TestFieldSMB(t *testing.T) {
 	}
 
 	folder := `C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec\` + strings.Replace(driver, "/", "~", 1)
-	mullion(on("cmd", "/c", "mkdir "+folder)...)
+	f.must(t, on("cmd", "/c", "mkdir "+folder)...)
 	for _, from := range parts {
-		mullion("node", "cp", from, "win-1:"+folder+`\`+filepath.Base(from))
+		f.must(t, "node", "cp", from, "win-1:"+folder+`\`+filepath.Base(from))
 	}
 
 	// the host: what is wrong is said in Windows' words
@@ -131,7 +111,7 @@ func TestFieldSMB(t *testing.T) {
 	says("The user name or password is incorrect.", mapping("wrong")...)
 	says(share, mapping(smbtest.Password)...)
 	says("OK", on("powershell", "-NoProfile", "-Command", "(Get-SmbGlobalMapping -RemotePath '"+share+"').Status")...)
-	mullion(on("cmd", "/c", `mkdir `+share+`\below & echo by-host> `+share+`\below\note & mklink /D C:\linked `+share)...)
+	f.must(t, on("cmd", "/c", `mkdir `+share+`\below & echo by-host> `+share+`\below\note & mklink /D C:\linked `+share)...)
 	says("by-host", on("cmd", "/c", `type G:\below\note`)...)
 	if _, err := os.Stat(filepath.Join(server.Dir, "below/note")); err != nil {
 		t.Error(err)
@@ -139,15 +119,15 @@ func TestFieldSMB(t *testing.T) {
 
 	renames := func(where string, args []string) {
 		t.Helper()
-		if out := mullion(args...); strings.Count(out, ": as on Windows") != 13 {
+		if out := f.must(t, args...); strings.Count(out, ": as on Windows") != 13 {
 			t.Errorf("renames in %s: %s", where, out)
 		}
 	}
-	mullion("node", "cp", filepath.Join(tool, "winprog.exe"), "win-1:C:/winprog.exe")
+	f.must(t, "node", "cp", filepath.Join(tool, "winprog.exe"), "win-1:C:/winprog.exe")
 	renames("the drive", on(`C:\winprog.exe`, "renames", `G:\below`))
 	renames("the share", on(`C:\winprog.exe`, "renames", share))
-	mullion(on("cmd", "/c", `echo new> G:\new & echo old> G:\old`)...)
-	mullion(on("powershell", "-NoProfile", "-Command", `Move-Item -Force G:\new G:\old`)...)
+	f.must(t, on("cmd", "/c", `echo new> G:\new & echo old> G:\old`)...)
+	f.must(t, on("powershell", "-NoProfile", "-Command", `Move-Item -Force G:\new G:\old`)...)
 	says("new", on("cmd", "/c", `type G:\old`)...)
 
 	// pods
@@ -159,11 +139,11 @@ func TestFieldSMB(t *testing.T) {
 
 	removal := on("powershell", "-NoProfile", "-Command", "Remove-SmbGlobalMapping -RemotePath '"+share+"' -Force")
 	if scripts != "" { // which map without a look at what is mapped
-		mullion(removal...)
+		f.must(t, removal...)
 	}
 
-	mullion("kubectl", "apply", "-f", manifest)
-	mullion("kubectl", "wait", "--for=condition=Ready", "pod/flex", "pod/linked", "pod/host", "--timeout=120s")
+	f.must(t, "kubectl", "apply", "-f", manifest)
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/flex", "pod/linked", "pod/host", "--timeout=120s")
 	says("by-host", in("flex", "tool", "cat", `C:\share\below\note`)...)
 	if scripts != "" { // it was these that made the volume
 		events := "Get-EventLog Application -Source KubeSMB | % { $_.Message }"
@@ -172,7 +152,7 @@ func TestFieldSMB(t *testing.T) {
 
 	says("by-host", in("linked", "tool", "cat", `C:\share\note`)...)
 	says("by-host", in("host", "cmd", "/c", "type "+share+`\below\note`)...)
-	mullion(in("linked", "tool", "write", `C:\share\by-pod`, "by-pod")...)
+	f.must(t, in("linked", "tool", "write", `C:\share\by-pod`, "by-pod")...)
 	says("by-pod", in("flex", "tool", "cat", `C:\share\below\by-pod`)...)
 	says("cannot find", in("flex", "cmd", "/c", "type "+share+`\below\note`)...) // a container has no mappings
 
@@ -187,7 +167,7 @@ func TestFieldSMB(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(server.Dir, "big"), big, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mullion(in("flex", "cmd", "/c", `copy /b C:\share\big C:\big & copy /b C:\big C:\share\copied`)...)
+	f.must(t, in("flex", "cmd", "/c", `copy /b C:\share\big C:\big & copy /b C:\big C:\share\copied`)...)
 	if copied, err := os.ReadFile(filepath.Join(server.Dir, "copied")); err != nil || sha256.Sum256(copied) != sha256.Sum256(big) {
 		t.Errorf("64 MiB copied by a pod: %d bytes, %v", len(copied), err)
 	}
@@ -234,13 +214,13 @@ func TestFieldSMB(t *testing.T) {
 
 	// nobody is hurt by the end of a pod, nor by that of the mapping
 	begin := time.Now()
-	mullion("kubectl", "delete", "-f", manifest, "--timeout=90s")
+	f.must(t, "kubectl", "delete", "-f", manifest, "--timeout=90s")
 	t.Logf("the pods went in %s", time.Since(begin).Round(time.Second))
 	if _, err := os.Stat(filepath.Join(server.Dir, "below/by-pod")); err != nil {
 		t.Errorf("what a pod had written is gone with it: %v", err)
 	}
 
-	mullion(removal...)
+	f.must(t, removal...)
 	says("cannot find", on("cmd", "/c", "dir "+share)...)
 	says(share, mapping(smbtest.Password)...) // for `mullion down`
 }

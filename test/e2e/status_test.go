@@ -63,17 +63,6 @@ func (f fixture) status(ctx context.Context, t *testing.T) picture {
 	return report.Health
 }
 
-// healthy waits until mullion status finds no problem.
-func (f fixture) healthy(t *testing.T) {
-	t.Helper()
-	poll(t, settle, func(ctx context.Context) error {
-		if p := f.status(ctx, t); p.State != "healthy" {
-			return fmt.Errorf("%+v", p)
-		}
-		return nil
-	})
-}
-
 // broken stops parts as if they hung; mullion status must name each of them, and nothing that only follows from one.
 func (f fixture) broken(t *testing.T) {
 	f.healthy(t)

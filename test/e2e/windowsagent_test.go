@@ -49,22 +49,12 @@ spec:
 // TestFieldWindowsAgent joins a bare Windows host by mullion-agent.exe, as a person joins a Windows Server, runs a pod
 // there, upgrades a program, and leaves: the host is as it was.
 func TestFieldWindowsAgent(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 
 	f := newFixture(t)
 	f.netns = agentMachine(t)
-	write := func(name, text string) string {
-		t.Helper()
-		path := filepath.Join(f.home, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	t.Cleanup(func() { f.takeDown(t) })
-	f.must(t, "server", "-f", write("cluster.yaml", agentYAML))
+	f.must(t, "server", "-f", f.file(t, "cluster.yaml", agentYAML))
 	f.layAgent(t)
 	proxy, err := os.ReadFile(filepath.Join(bundle.At(f.bin, version.Kubernetes).Node(), "kube-proxy.exe"))
 	if err != nil {
@@ -72,7 +62,7 @@ func TestFieldWindowsAgent(t *testing.T) {
 	}
 
 	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\new`)
-	f.must(t, "node", "cp", write("new.exe", string(proxy)+"another"), "bare-1:C:/new/kube-proxy.exe")
+	f.must(t, "node", "cp", f.file(t, "new.exe", string(proxy)+"another"), "bare-1:C:/new/kube-proxy.exe")
 	run := func(args ...string) (string, error) {
 		on := []string{"node", "shell", "bare-1", "--", `C:\bundle\mullion-agent.exe`}
 		return f.mullion(t.Context(), t, append(on, args...)...)
@@ -105,7 +95,7 @@ func TestFieldWindowsAgent(t *testing.T) {
 	}
 
 	does("node bare-1 is Ready", agentJoin(server, token, hash)...)
-	f.agentPodAnswers(t, write("pod.yaml", agentPod))
+	f.agentPodAnswers(t, f.file(t, "pod.yaml", agentPod))
 	does(`replaced C:\k\kube-proxy.exe`, "upgrade", "--bundle", `C:\new`)
 	does(`"ready": true`, "status", "-o", "json")
 	does("nothing of node bare-1 is left", "leave", "--delete-node")
