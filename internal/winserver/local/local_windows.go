@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/Microsoft/hnslib"
-	"github.com/Microsoft/hnslib/hcn"
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 
@@ -28,7 +27,7 @@ func Host() (winserver.Host, error) {
 	return winserver.Host{
 		Root:     `C:\`,
 		Services: services.Local(),
-		Networks: networks{},
+		Networks: networks{hns: firstAPI{}},
 		Firewall: firewall{},
 		Routes:   routes{},
 		Protect:  protect,
@@ -39,129 +38,6 @@ func Host() (winserver.Host, error) {
 		Healthy:  healthy,
 		Poll:     poll,
 	}, nil
-}
-
-// networks are HNS' by its first API, with which flanneld makes its own of host-gw
-// (https://github.com/flannel-io/flannel/blob/v0.27.4/pkg/backend/hostgw/hostgw_windows.go).
-type networks struct{}
-
-// defaultCompartment is the host's own.
-const defaultCompartment = 1
-
-const l2bridge = "L2Bridge"
-
-func find(name string) (*hnslib.HNSNetwork, error) {
-	all, err := hnslib.HNSListNetworkRequest("GET", "", "")
-	if err != nil {
-		return nil, fmt.Errorf("list HNS networks: %w", err)
-	}
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
-	}
-	return nil, nil // there is none, and nothing is wrong
-}
-
-// Has implements winserver.Networks.
-func (networks) Has(name string) (bool, error) {
-	n, err := find(name)
-	return n != nil, err
-}
-
-// Ensure implements winserver.Networks.
-func (networks) Ensure(name string, subnet netip.Prefix) (bool, error) {
-	n, err := find(name)
-	if err != nil {
-		return false, err
-	}
-
-	gateway := subnet.Masked().Addr().Next()
-	found := n != nil
-	switch {
-	case !found:
-		n, err = (&hnslib.HNSNetwork{
-			Name: name, Type: l2bridge,
-			Subnets: []hnslib.Subnet{{AddressPrefix: subnet.Masked().String(), GatewayAddress: gateway.String()}},
-		}).Create()
-		if err != nil {
-			return false, fmt.Errorf("make HNS network %s: %w", name, err)
-		}
-
-	case n.Type != l2bridge || len(n.Subnets) != 1 || n.Subnets[0].AddressPrefix != subnet.Masked().String():
-		return true, fmt.Errorf("HNS network %s: %w: it is not an l2bridge of %s", name, winserver.ErrConflict, subnet)
-	}
-
-	return found, hostEndpoint(n, gateway.Next())
-}
-
-// hostEndpoint puts the host on its pods' network, with the address that win-bridge.exe makes the pods' gateway.
-func hostEndpoint(n *hnslib.HNSNetwork, at netip.Addr) error {
-	name := n.Name + "_ep"
-	all, err := hnslib.HNSListEndpointRequest()
-	if err != nil {
-		return fmt.Errorf("list HNS endpoints: %w", err)
-	}
-
-	var e *hnslib.HNSEndpoint
-	for i := range all {
-		if all[i].Name == name && strings.EqualFold(all[i].VirtualNetwork, n.Id) {
-			e = &all[i]
-		}
-	}
-	if e == nil {
-		e, err = (&hnslib.HNSEndpoint{
-			Name: name, VirtualNetwork: n.Id, IPAddress: at.AsSlice(), GatewayAddress: "0.0.0.0",
-		}).Create()
-		if err != nil {
-			return fmt.Errorf("make HNS endpoint %s: %w", name, err)
-		}
-	}
-
-	if err := e.HostAttach(defaultCompartment); err != nil {
-		return fmt.Errorf("put the host on HNS network %s: %w", n.Name, err)
-	}
-	return nil
-}
-
-// Delete implements winserver.Networks.
-func (networks) Delete(name string) error {
-	n, err := find(name)
-	if err != nil || n == nil {
-		return err
-	}
-	all, err := hnslib.HNSListEndpointRequest()
-	if err != nil {
-		return fmt.Errorf("list HNS endpoints: %w", err)
-	}
-
-	for i := range all {
-		if strings.EqualFold(all[i].VirtualNetwork, n.Id) {
-			if _, err := all[i].Delete(); err != nil {
-				return fmt.Errorf("remove HNS endpoint %s: %w", all[i].Name, err)
-			}
-		}
-	}
-
-	if _, err := n.Delete(); err != nil {
-		return fmt.Errorf("remove HNS network %s: %w", name, err)
-	}
-	return nil
-}
-
-// ClearServices implements winserver.Networks. kube-proxy.exe itself removes all load balancers when it starts
-// (https://github.com/kubernetes/kubernetes/blob/v1.37.1/pkg/proxy/winkernel/hns.go, deleteAllHnsLoadBalancerPolicy).
-func (networks) ClearServices() error {
-	all, err := hcn.ListLoadBalancers()
-	if err != nil {
-		return fmt.Errorf("list HNS load balancers: %w", err)
-	}
-	for i := range all {
-		if err := all[i].Delete(); err != nil && !hcn.IsNotFoundError(err) {
-			return fmt.Errorf("remove HNS load balancer %s: %w", all[i].Id, err)
-		}
-	}
-	return nil
 }
 
 // firewall is Windows' firewall, by the cmdlets of its module. Names are the agent's own.

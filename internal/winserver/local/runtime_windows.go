@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -50,26 +49,8 @@ func endPods(ctx context.Context, endpoint string) (int, error) {
 		return 0, err
 	}
 	defer conn.Close()
-	runtime := criapi.NewRuntimeServiceClient(conn)
 	ctx, cancel := context.WithTimeout(ctx, runtimeTimeout)
 	defer cancel()
 
-	list, err := runtime.ListPodSandbox(ctx, &criapi.ListPodSandboxRequest{})
-	if err != nil {
-		return 0, err
-	}
-
-	var errs []error
-	for _, pod := range list.GetItems() {
-		_, err := runtime.StopPodSandbox(ctx, &criapi.StopPodSandboxRequest{PodSandboxId: pod.GetId()})
-		if err == nil {
-			_, err = runtime.RemovePodSandbox(ctx, &criapi.RemovePodSandboxRequest{PodSandboxId: pod.GetId()})
-		}
-		if err != nil {
-			m := pod.GetMetadata()
-			errs = append(errs, fmt.Errorf("pod %s/%s: %w", m.GetNamespace(), m.GetName(), err))
-		}
-	}
-
-	return len(list.GetItems()), errors.Join(errs...)
+	return endAll(ctx, criapi.NewRuntimeServiceClient(conn))
 }
