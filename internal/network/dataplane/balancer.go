@@ -126,7 +126,9 @@ func chainName(kind string, byClient bool, n int) string {
 
 // balance returns the rules of such a chain: they look up the backend by the key of the load balancer and a number
 // below n. In HNS client affinity is on or off (DistributionType) and has no timeout, so a hash of the client's address
-// suffices and no state is kept for each client.
+// suffices and no state is kept for each client. While the kernel goes from one state of the table to the next, a packet
+// may see the chain of the former and the backends of the latter. If there is no backend of its number then, it is
+// dropped, and the client sends it anew; untranslated it would decide where its whole connection goes.
 func balance(name string) []string {
 	kind, rest, _ := strings.Cut(name, "_")
 	rest, byClient := strings.CutPrefix(rest, "client_")
@@ -153,5 +155,6 @@ func balance(name string) []string {
 	return []string{
 		fmt.Sprintf("meta mark set %s mod %s", pick, rest),
 		fmt.Sprintf("meta l4proto { tcp, udp } dnat %s to %s . meta mark map @%s", f, key, f.name(kind+"_to")),
+		"drop",
 	}
 }

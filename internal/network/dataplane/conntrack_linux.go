@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/base/ipnet"
@@ -15,11 +16,19 @@ import (
 // A UDP client that sends from the same port again and again stays with the backend that its first packet was sent to,
 // as long as it does not pause: the kernel knows it as a flow. When that backend is no longer there, the flow has to be
 // forgotten. TCP connections are left to the two sides, as on Windows.
+//
+// But a TCP connection whose first packet came to a virtual address without a load balancer was not translated, and the
+// kernel, which decides that once for a connection, would not translate what the client sends anew after a second. So
+// such a connection, which nobody has answered, is forgotten when a load balancer comes. Windows' switch looks at its
+// flows anew when its rules change (Firestone, VFP, NSDI 2017, section 6.3). kube-proxy.exe makes such moments: it
+// deletes a load balancer and then makes the next one, unless HNS can modify them.
 
-// staleFlows match flows to virtual addresses whose backend is not among these.
+// staleFlows match UDP flows to virtual addresses whose backend is not among these, and TCP connections that were begun
+// before there was a load balancer.
 type staleFlows struct {
 	vips  map[netip.AddrPort]map[netip.AddrPort]bool
 	nodes map[nodePort]map[netip.AddrPort]bool
+	begun map[netip.AddrPort]bool
 	local map[netip.Addr]bool
 }
 
@@ -29,9 +38,14 @@ type nodePort struct {
 	port   uint16
 }
 
-// newStaleFlows returns the flows that c makes stale. Call it before was is changed.
-func newStaleFlows(was *state, c netplan.Change) *staleFlows {
-	s := &staleFlows{vips: map[netip.AddrPort]map[netip.AddrPort]bool{}, nodes: map[nodePort]map[netip.AddrPort]bool{}}
+// newStaleFlows returns the flows that c makes stale. Call it before was, and the rules that follow from it, are
+// changed.
+func newStaleFlows(was *state, rules *ruleset, c netplan.Change) *staleFlows {
+	s := &staleFlows{
+		vips:  map[netip.AddrPort]map[netip.AddrPort]bool{},
+		nodes: map[nodePort]map[netip.AddrPort]bool{},
+		begun: map[netip.AddrPort]bool{},
+	}
 	forget := func(id string) {
 		s.add(was.balancers[id], map[netip.AddrPort]bool{})
 	}
@@ -49,13 +63,27 @@ func newStaleFlows(was *state, c netplan.Change) *staleFlows {
 			backends[b] = true
 		}
 		s.add(lb, backends)
+		s.addBegun(lb, rules)
 	}
 
 	return s
 }
 
 func allFlows(want *state) *staleFlows {
-	return newStaleFlows(want, netplan.Change{Set: netplan.Plan{LoadBalancers: sorted(want.balancers)}})
+	all := netplan.Change{Set: netplan.Plan{LoadBalancers: sorted(want.balancers)}}
+	return newStaleFlows(want, newRuleset(), all)
+}
+
+// addBegun makes s match connections that were begun to the load balancer's addresses, if no rule has these yet.
+func (s *staleFlows) addBegun(lb netplan.LoadBalancer, rules *ruleset) {
+	if lb.Protocol != netplan.TCP || keeps(lb) {
+		return
+	}
+	for _, vip := range lb.VIPs {
+		if _, had := rules.entries[slot{set: familyOf(vip).name("vip"), key: pack(vip, lb.Protocol, lb.Port)}]; !had {
+			s.begun[netip.AddrPortFrom(vip, lb.Port)] = true
+		}
+	}
 }
 
 // add makes s match flows to the addresses and ports of the load balancer, except flows to these backends.
@@ -76,9 +104,6 @@ func (s *staleFlows) add(lb netplan.LoadBalancer, backends map[netip.AddrPort]bo
 // MatchConntrackFlow reports whether the flow is stale. That includes an untranslated flow from before there were
 // backends.
 func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
-	if f.Forward.Protocol != uint8(netplan.UDP) {
-		return false
-	}
 	to, ok := netip.AddrFromSlice(f.Forward.DstIP)
 	by, byOK := netip.AddrFromSlice(f.Reverse.SrcIP)
 	if !ok || !byOK {
@@ -87,6 +112,16 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 
 	to, by = to.Unmap(), by.Unmap()
 	backend := netip.AddrPortFrom(by, f.Reverse.SrcPort)
+	switch netplan.Protocol(f.Forward.Protocol) {
+	case netplan.TCP:
+		tcp, ok := f.ProtoInfo.(*netlink.ProtoInfoTCP)
+		return ok && tcp.State == nl.TCP_CONNTRACK_SYN_SENT && s.begun[backend] && to == by &&
+			f.Forward.DstPort == f.Reverse.SrcPort
+	case netplan.UDP:
+	default:
+		return false
+	}
+
 	if backends, ok := s.vips[netip.AddrPortFrom(to, f.Forward.DstPort)]; ok {
 		return !backends[backend]
 	}
@@ -97,9 +132,12 @@ func (s *staleFlows) MatchConntrackFlow(f *netlink.ConntrackFlow) bool {
 // few is how many addresses and ports are asked for one by one. The kernel walks through all flows for each.
 const few = 32
 
+// fronts returns how many addresses and ports there are to ask for.
+func (s *staleFlows) fronts() int { return len(s.vips) + len(s.nodes) + len(s.begun) }
+
 // forget removes the flows from the kernel's connection tracking.
 func (p *space) forget(s *staleFlows) error {
-	if len(s.vips)+len(s.nodes) == 0 {
+	if s.fronts() == 0 {
 		return nil
 	}
 	if err := p.setLocal(s); err != nil {
@@ -107,17 +145,24 @@ func (p *space) forget(s *staleFlows) error {
 	}
 
 	err := p.inHost(func() error {
-		if len(s.vips)+len(s.nodes) > few {
+		if s.fronts() > few {
 			return unix.EOPNOTSUPP
 		}
 		for to := range s.vips {
-			if err := s.forgetTo(familyOf(to.Addr()), to.Addr(), to.Port()); err != nil {
+			if err := s.forgetTo(netplan.UDP, familyOf(to.Addr()), to); err != nil {
 				return err
 			}
 		}
 
 		for node := range s.nodes {
-			if err := s.forgetTo(node.family, netip.Addr{}, node.port); err != nil {
+			to := netip.AddrPortFrom(netip.Addr{}, node.port)
+			if err := s.forgetTo(netplan.UDP, node.family, to); err != nil {
+				return err
+			}
+		}
+
+		for to := range s.begun {
+			if err := s.forgetTo(netplan.TCP, familyOf(to.Addr()), to); err != nil {
 				return err
 			}
 		}
@@ -132,7 +177,7 @@ func (p *space) forget(s *staleFlows) error {
 	return netns.Netlink(p.cfg.Netns, func(h *netlink.Handle) error {
 		for _, f := range []netlink.InetFamily{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 			if _, err := h.ConntrackDeleteFilters(netlink.ConntrackTable, f, s); err != nil {
-				return fmt.Errorf("forget UDP flows to backends that are gone: %w", err)
+				return fmt.Errorf("forget flows that do not go where they should: %w", err)
 			}
 		}
 		return nil

@@ -34,23 +34,25 @@ func (f family) number() uint8 {
 	return unix.AF_INET
 }
 
-// flowsTo asks for the UDP flows of a family that were opened to a port, and to an address if it is of IPv4, and calls
-// found with each flow and the attribute that names it. It does not ask by IPv6 address: Linux 6.18 then answers with
-// all flows except the matching ones (see TestIPv6UDPFlowsMove), so found gets all flows to the port.
-func flowsTo(f family, addr netip.Addr, port uint16, found func(flow *netlink.ConntrackFlow, name []byte) error) error {
+// flowsTo asks for a protocol's flows of a family that were opened to a port, and to an address if it is of IPv4, and
+// calls found with each flow and the attribute that names it. It does not ask by IPv6 address: Linux 6.18 then answers
+// with all flows except the matching ones (see TestIPv6UDPFlowsMove), so found gets all flows to the port.
+func flowsTo(protocol netplan.Protocol, f family, to netip.AddrPort,
+	found func(flow *netlink.ConntrackFlow, name []byte) error,
+) error {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_GET, unix.NLM_F_DUMP)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: f.number(), Version: nl.NFNETLINK_V0})
 	tuple := nl.NewRtAttr(unix.NLA_F_NESTED|nl.CTA_TUPLE_ORIG, nil)
 	flags := uint32(filterProtoNum | filterProtoDstPort)
 	ip := tuple.AddRtAttr(unix.NLA_F_NESTED|nl.CTA_TUPLE_IP, nil)
-	if addr.Is4() {
+	if addr := to.Addr(); addr.Is4() {
 		flags |= filterIPDst
 		ip.AddRtAttr(nl.CTA_IP_V4_DST, addr.AsSlice())
 	}
 
 	proto := tuple.AddRtAttr(unix.NLA_F_NESTED|nl.CTA_TUPLE_PROTO, nil)
-	proto.AddRtAttr(nl.CTA_PROTO_NUM, []byte{byte(netplan.UDP)})
-	proto.AddRtAttr(nl.CTA_PROTO_DST_PORT, binary.BigEndian.AppendUint16(nil, port))
+	proto.AddRtAttr(nl.CTA_PROTO_NUM, []byte{byte(protocol)})
+	proto.AddRtAttr(nl.CTA_PROTO_DST_PORT, binary.BigEndian.AppendUint16(nil, to.Port()))
 	req.AddData(tuple)
 	filter := nl.NewRtAttr(unix.NLA_F_NESTED|ctaFilter, nil)
 	filter.AddRtAttr(ctaFilterOrigFlags, binary.NativeEndian.AppendUint32(nil, flags))
@@ -93,6 +95,11 @@ func parseFlow(b []byte) (*netlink.ConntrackFlow, []byte, error) {
 			tuple, name = &flow.Forward, a.Value
 		case nl.CTA_TUPLE_REPLY:
 			tuple = &flow.Reverse
+		case nl.CTA_PROTOINFO:
+			if flow.ProtoInfo, err = parseProtoInfo(a.Value); err != nil {
+				return nil, nil, err
+			}
+			continue
 		default:
 			continue
 		}
@@ -103,6 +110,32 @@ func parseFlow(b []byte) (*netlink.ConntrackFlow, []byte, error) {
 	}
 
 	return &flow, name, nil
+}
+
+// parseProtoInfo returns the state of a TCP connection; nil if the flow is none.
+func parseProtoInfo(b []byte) (netlink.ProtoInfo, error) {
+	protocols, err := nl.ParseRouteAttr(b)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, protocol := range protocols {
+		if protocol.Attr.Type&^unix.NLA_F_NESTED != nl.CTA_PROTOINFO_TCP {
+			continue
+		}
+		fields, err := nl.ParseRouteAttr(protocol.Value)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, f := range fields {
+			if f.Attr.Type == nl.CTA_PROTOINFO_TCP_STATE && len(f.Value) > 0 {
+				return &netlink.ProtoInfoTCP{State: f.Value[0]}, nil
+			}
+		}
+	}
+
+	return nil, nil
 }
 
 func parseTuple(b []byte, t *netlink.IPTuple) error {
@@ -147,9 +180,9 @@ func forgetFlow(f family, name []byte) error {
 	return nil
 }
 
-// forgetTo removes the stale flows to an address and port, or to a port of the host.
-func (s *staleFlows) forgetTo(f family, addr netip.Addr, port uint16) error {
-	return flowsTo(f, addr, port, func(flow *netlink.ConntrackFlow, name []byte) error {
+// forgetTo removes a protocol's stale flows to an address and port, or to a port of the host.
+func (s *staleFlows) forgetTo(protocol netplan.Protocol, f family, to netip.AddrPort) error {
+	return flowsTo(protocol, f, to, func(flow *netlink.ConntrackFlow, name []byte) error {
 		if !s.MatchConntrackFlow(flow) {
 			return nil
 		}

@@ -92,7 +92,7 @@ func (p *space) applyChange(ctx context.Context, c netplan.Change) error {
 
 // applyStep changes want by c, and the kernel likewise.
 func (p *space) applyStep(ctx context.Context, want *state, c netplan.Change) error {
-	stale := newStaleFlows(want, c)
+	stale := newStaleFlows(want, p.rules, c)
 	gone := make([]netplan.Port, 0, len(c.Removed.Ports))
 	for _, id := range c.Removed.Ports {
 		if port, ok := want.ports[id]; ok {
