@@ -15,6 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // settle is how long a condition may take to come true, unless a script says otherwise.
@@ -32,7 +34,7 @@ func patience() time.Duration {
 // commands returns the commands that scripts have besides testscript's own.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"eventually": eventually, "registry": serveRegistry, "start": start, "terminal": terminal,
+		"eventually": eventually, "once": once, "registry": serveRegistry, "start": start, "terminal": terminal,
 		"victim": victim,
 	}
 }
@@ -45,6 +47,22 @@ func condition(name string) (bool, error) {
 	var st unix.Statfs_t
 	err := unix.Statfs("/sys/fs/cgroup", &st)
 	return st.Type == unix.CGROUP2_SUPER_MAGIC, err
+}
+
+// once attack|race|loss|leftover|order: what testrun.Once is to a test. If the script fails from there on, it is not
+// run a second time; if it fails before, it is.
+func once(ts *testscript.TestScript, neg bool, args []string) {
+	why := map[string]string{
+		"attack":   testrun.Attack,
+		"race":     testrun.Race,
+		"loss":     testrun.Loss,
+		"leftover": testrun.Leftover,
+		"order":    testrun.Order,
+	}
+	if neg || len(args) != 1 || why[args[0]] == "" {
+		ts.Fatalf("usage: once attack|race|loss|leftover|order")
+	}
+	ts.Logf("%s%s", testrun.OnceMark, why[args[0]])
 }
 
 // option takes "-name=value" off the front of args.
