@@ -242,9 +242,9 @@ func TestBalancersFollow(t *testing.T) {
 	until(t, func() bool {
 		return fake.Dump() == dataplane.Dump(s.Plan()) && strings.Count(fake.Dump(), "lb ") == 100
 	})
-	call(t, s, "HcnDeleteLoadBalancer", ids[150])
+	made := call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 2000)).Object
 	call(t, s, "HcnCreateNamespace", "", `{}`)
-	if strings.Contains(fake.Dump(), ids[150]) {
+	if !strings.Contains(fake.Dump(), made) {
 		t.Error("a call that was applied at once left behind what waited")
 	}
 

@@ -55,7 +55,8 @@ type Computed struct {
 // Service is the HNS of one host. It may be called from several goroutines; calls run one after another.
 //
 // Networks, namespaces and pods' ports are in the kernel before the call that makes them returns. Load balancers and
-// peers follow soon after it, many in one step: kube-proxy makes thousands of them one by one.
+// peers follow soon after it, many in one step: kube-proxy makes thousands of them one by one. A load balancer that is
+// removed goes together with the next that is made, or after a second.
 type Service struct {
 	cfg   Config
 	calls map[string]hns.Call // by their names
@@ -217,8 +218,12 @@ func (s *Service) applyNow(ctx context.Context, change netplan.Change) error {
 		return err
 	}
 
+	take := (*later).takeDue
+	if len(change.Removed.Bridges) > 0 { // with a network goes the place of its load balancers
+		take = (*later).take
+	}
 	s.later.add(change)
-	all := s.later.take()
+	all := take(&s.later)
 	all.Join(urgent(change))
 
 	return s.cfg.DataPlane.ApplyChange(ctx, all)
