@@ -22,8 +22,9 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// api answers list and watch requests from fixed objects, as much of the Kubernetes API as kube-proxy.exe reads.
-func api(t *testing.T, ns string, lists map[string][]any) {
+// api answers list and watch requests, as much of the Kubernetes API as kube-proxy.exe reads: by resources, the objects
+// that there are, and those that change later.
+func api(t *testing.T, ns string, lists map[string][]any, changed map[string]chan map[string]any) {
 	t.Helper()
 	var l net.Listener
 	err := netns.Do(ns, func() error {
@@ -55,10 +56,16 @@ func api(t *testing.T, ns string, lists map[string][]any) {
 			}
 
 			w.WriteHeader(http.StatusOK)
-			w.(http.Flusher).Flush()
-			select {
-			case <-r.Context().Done():
-			case <-done:
+			for {
+				w.(http.Flusher).Flush()
+				select {
+				case <-r.Context().Done():
+					return
+				case <-done:
+					return
+				case object := <-changed[resource]:
+					_ = json.NewEncoder(w).Encode(map[string]any{"type": "MODIFIED", "object": object})
+				}
 			}
 
 		default:
@@ -183,9 +190,9 @@ func testKubeProxy(t *testing.T, version string) {
 				"address": "10.213.0.11",
 			}}},
 		}},
-	})
+	}, nil)
 
-	log := a.startKubeProxy(t, version)
+	log, _ := a.startKubeProxy(t, version)
 
 	deadline := time.Now().Add(3 * time.Minute)
 	for {
@@ -253,8 +260,8 @@ func checkLocalTraffic(t *testing.T, plan netplan.Plan) {
 	}
 }
 
-// startKubeProxy starts kube-proxy.exe on the host and returns its log's path.
-func (h *host) startKubeProxy(t *testing.T, version string) string {
+// startKubeProxy starts kube-proxy.exe on the host and returns its log's path, and its process.
+func (h *host) startKubeProxy(t *testing.T, version string) (log string, process *os.Process) {
 	t.Helper()
 	drive := filepath.Join(h.prefix, "drive_c")
 	data, err := os.ReadFile(kubeProxy(version))
@@ -270,7 +277,7 @@ func (h *host) startKubeProxy(t *testing.T, version string) string {
 		}
 	}
 
-	log := filepath.Join(h.state, "kube-proxy.log")
+	log = filepath.Join(h.state, "kube-proxy.log")
 	f, err := os.Create(log)
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +300,7 @@ func (h *host) startKubeProxy(t *testing.T, version string) string {
 		_ = f.Close()
 	})
 
-	return log
+	return log, cmd.Process
 }
 
 func tail(s string, n int) string {
