@@ -146,6 +146,7 @@ func (f fixture) scenarios(scripts []string) []scenario {
 		{name: "faults", play: f.faults, supplies: []supply{images}},
 		{name: "chaos", play: f.chaos, supplies: []supply{images}},
 		{name: "overload", play: f.overload, supplies: []supply{images}},
+		{name: "nice", play: f.nice},
 		{name: "eviction", play: f.eviction, supplies: []supply{images}},
 		{
 			name:     "grow",

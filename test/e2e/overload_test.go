@@ -50,6 +50,26 @@ spec:
         readinessProbe: {exec: {command: ['C:\app\tool.exe', exit, '0']}, periodSeconds: 5}
 `
 
+// looking is a Job of pods that look names up from their first moment on, and fail if one is not found.
+const looking = `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: names}
+spec:
+  completions: %[1]d
+  parallelism: %[1]d
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      nodeSelector: {kubernetes.io/os: windows}
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: app
+        image: mullion.local/e2e:v1
+        args: [lookup, kubernetes.default.svc.cluster.local, kubernetes, kubernetes.default]
+`
+
 // burning is a Deployment of pods that use all the processor time that they get.
 const burning = `
 apiVersion: apps/v1
@@ -72,10 +92,12 @@ func (f fixture) overload(t *testing.T) {
 	f.crowd(t, 10, 2*time.Minute, true)
 }
 
-// TestFieldOverload makes fifty pods with exec probes at once, beside two programs of the machine that are busy, and
-// then beside 24 pods that burn. What is asked is answered, the nodes stay Ready, and the new pods become Ready one
-// after the other, or an event says with figures what they wait for. Beside the machine's work, who was Ready stays so. Pods
-// that burn leave a probe's program, which has its pod's weight, too little for its second.
+// TestFieldOverload makes fifty pods at once that look names up in their first moment, as published for nodes on which
+// that failed (https://github.com/Azure/AKS/issues/1029). Then it makes fifty with exec probes at once, beside two
+// programs of the machine that are busy, and then beside 24 pods that burn. What is asked is answered, the nodes stay
+// Ready, and the new pods become Ready one after the other, or an event says with figures what they wait for. Beside the
+// machine's work, who was Ready stays so. Pods that burn leave a probe's program, which has its pod's weight, too little
+// for its second.
 func TestFieldOverload(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -84,6 +106,7 @@ func TestFieldOverload(t *testing.T) {
 	f := newFixture(t)
 	f.bringUp(t, overloadYAML)
 	f.image(t)
+	t.Run("names", func(t *testing.T) { f.names(t, 50) })
 	t.Run("other-work", func(t *testing.T) {
 		otherWork(t)
 		f.crowd(t, 50, 6*time.Minute, true)
@@ -93,6 +116,13 @@ func TestFieldOverload(t *testing.T) {
 		f.deploy(t, burning)
 		f.crowd(t, 50, 2*time.Minute, false)
 	})
+}
+
+// names makes that many pods at once, each of which finds names in its first moment.
+func (f fixture) names(t *testing.T, pods int) {
+	t.Helper()
+	f.deploy(t, fmt.Sprintf(looking, pods))
+	f.must(t, "kubectl", "wait", "--for=condition=Complete", "job/names", "--timeout=6m")
 }
 
 // otherWork keeps two of the machine's processors busy until the test ends.
