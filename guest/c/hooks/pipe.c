@@ -1,5 +1,9 @@
 /*
- * Named pipes made without read or write access: NtCreateNamedPipeFile.
+ * Named pipes made without read or write access, or by a name in other case: NtCreateNamedPipeFile.
+ *
+ * Fact: Windows looks up all names of objects without regard to case (Session Manager\kernel, ObCaseInsensitive is 1).
+ * Wine does so only if it is asked to, and calls the folder PIPE; go-winio v0.4.15 asks for "pipe" and not to
+ * (kubelet v1.20 with dockershim).
  *
  * Fact: Windows puts such an instance into the disconnected state, so that clients wait for the next instance (go-winio
  * v0.6.2 pipe.go, makeServerPipeHandle, which the kubelet's pod resources server and every containerd on Windows use).
@@ -35,9 +39,18 @@ static NTSTATUS WINAPI hook_NtCreateNamedPipeFile(HANDLE *handle, ULONG access, 
                                                   ULONG type, ULONG read_mode, ULONG completion_mode, ULONG instances,
                                                   ULONG in_quota, ULONG out_quota, LARGE_INTEGER *timeout)
 {
-    NTSTATUS status = original_create_pipe(handle, access, attributes, io, share, disposition, options, type, read_mode,
-                                           completion_mode, instances, in_quota, out_quota, timeout);
+    OBJECT_ATTRIBUTES any_case;
+    NTSTATUS status;
 
+    if (attributes && !(attributes->Attributes & OBJ_CASE_INSENSITIVE))
+    {
+        any_case = *attributes;
+        any_case.Attributes |= OBJ_CASE_INSENSITIVE;
+        attributes = &any_case;
+    }
+
+    status = original_create_pipe(handle, access, attributes, io, share, disposition, options, type, read_mode,
+                                  completion_mode, instances, in_quota, out_quota, timeout);
     if (!status && !(access & PIPE_DATA_ACCESS))
         disconnect(*handle, attributes);
     return status;
