@@ -33,7 +33,9 @@ type Networks interface {
 }
 
 // join gives a compute system its network: the namespace that its document names, that of another compute system, or
-// one of its own with the endpoints that the document names. A compute system without any has no network.
+// one of its own with the endpoints that the document names. By version 1 it has one of its own also without endpoints:
+// a CNI plugin adds one to it while it runs, and others share it (hcsshim v0.13.0, HotAttachEndpoint; dockershim's pods
+// begin with the network "none"). By version 2 it has no network then.
 func (c *computeSystem) join(ctx context.Context) (err error) {
 	s, n := c.service, &c.doc.Container.Networking
 	switch {
@@ -53,7 +55,7 @@ func (c *computeSystem) join(ctx context.Context) (err error) {
 			return refuse(InvalidState, "compute system %q has no network to share", other.id)
 		}
 
-	case len(n.NetworkAdapters) > 0:
+	case len(n.NetworkAdapters) > 0, c.doc.SchemaVersion.Major == 1:
 		if err := c.makeNetwork(ctx, n.NetworkAdapters); err != nil {
 			return err
 		}

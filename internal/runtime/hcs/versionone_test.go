@@ -121,6 +121,45 @@ func TestSharedNetwork(t *testing.T) {
 	}
 }
 
+// TestHotAttach: a compute system without endpoints is given one while it runs, and a second one shares it. So do
+// dockershim and win-bridge.exe with a pod.
+func TestHotAttach(t *testing.T) {
+	h := newHost(t)
+	known := h.config.Networks.(networks)
+	system := h.ok(t, "HcsCreateComputeSystem", "c1", h.versionOne(t, map[string]any{"EndpointList": nil}))
+	own := h.systems["c1"].ownNamespace()
+	if at, there := known[own]; !there || len(at) > 0 {
+		t.Fatalf("the compute system's network has %v, %v", at, there)
+	}
+
+	h.ok(t, "HcsStartComputeSystem", "c1")
+	h.ok(t, "HcsModifyComputeSystem", "c1", `{"ResourceType":"Network","RequestType":"Add","Settings":"e1"}`)
+	if diff := cmp.Diff([]string{"e1"}, known[own]); diff != "" {
+		t.Errorf("endpoints of the compute system (-want +got):\n%s", diff)
+	}
+
+	const second = `C:\layers\second`
+	for _, function := range []string{"CreateSandboxLayer", "ActivateLayer"} {
+		h.ok(t, function, second)
+	}
+	h.ok(t, "PrepareLayer", second, baseLayer+"\n")
+	h.ok(t, "HcsCreateComputeSystem", "c2", h.versionOne(t, map[string]any{
+		"VolumePath":                 h.ok(t, "GetLayerMountPath", second).Text,
+		"LayerFolderPath":            second,
+		"EndpointList":               nil,
+		"NetworkSharedContainerName": "c1",
+	}))
+	if got := h.systems["c2"].namespace(); got != own {
+		t.Errorf("the namespace is %q, want %q", got, own)
+	}
+
+	h.ok(t, "HcsTerminateComputeSystem", "c1")
+	event(t, system.Events)
+	if _, left := known[own]; left {
+		t.Error("the network is left of the compute system")
+	}
+}
+
 // TestRefusedVersionOne: what of a document of version 1 would not be carried out is refused, with Windows' result, and
 // leaves nothing.
 func TestRefusedVersionOne(t *testing.T) {
