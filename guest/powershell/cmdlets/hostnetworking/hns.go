@@ -97,9 +97,9 @@ func importOne(c *cmdlet.Call, name string, how cmdlet.Import) error {
 	return c.Output(o)
 }
 
-// hns calls HNS and returns the objects in its answer, or HNS's error.
-func hns(c *cmdlet.Call, method, path string) (object.Value, error) {
-	answer, err := c.State.System.HNS(method, path, "")
+// hns calls HNS with a body in JSON, or "", and returns the objects in its answer, or HNS's error.
+func hns(c *cmdlet.Call, method, path, body string) (object.Value, error) {
+	answer, err := c.State.System.HNS(method, path, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -125,7 +125,7 @@ func hns(c *cmdlet.Call, method, path string) (object.Value, error) {
 // getHNS outputs the objects of a kind, or the one with -Id.
 func getHNS(kind string) func(c *cmdlet.Call) error {
 	return func(c *cmdlet.Call) error {
-		v, err := hns(c, "GET", "/"+kind+"/"+c.Text("id"))
+		v, err := hns(c, "GET", "/"+kind+"/"+c.Text("id"), "")
 		if err != nil {
 			return c.Fail(err)
 		}
@@ -149,7 +149,7 @@ func removeHNS(kind string) func(c *cmdlet.Call) error {
 
 			err := errors.New("an object of HNS, or its ID, is missing")
 			if id != "" {
-				_, err = hns(c, "DELETE", "/"+kind+"/"+id)
+				_, err = hns(c, "DELETE", "/"+kind+"/"+id, "")
 			}
 			if err != nil {
 				if err := c.Fail(err); err != nil {
@@ -193,6 +193,7 @@ func hnsCmdlets() []cmdlet.Cmdlet {
 		)
 	}
 
+	all = append(all, makingCmdlets()...)
 	return append(all, cmdlet.Cmdlet{
 		Name:      "Import-Module",
 		Lists:     listedModule,
