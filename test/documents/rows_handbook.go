@@ -88,9 +88,9 @@ func handbookCommands() []Sample {
 		{"sdn", deploy, "wget https://github.com/Microsoft/SDN/archive/master.zip -o master.zip", fetch},
 		{
 			"docker-pull", deploy, "docker pull microsoft/windowsservercore:1709",
-			"there is no Docker on a node; `mullion image pull` does the same for the cluster's store",
+			"a node has Docker only if it is installed; `mullion image pull` does the same for the cluster's store",
 		},
-		{"pause", deploy, "docker build -t kubeletwin/pause .", "pods need no pause image here"},
+		{"pause", deploy, "docker build -t kubeletwin/pause .", "TestFieldDockershim does it; pods need no pause image with Mullion's runtime"},
 		{"start-kubelet", deploy, "./start-kubelet.ps1 -ClusterCidr 192.168.0.0/16", "`mullion up` starts the kubelet"},
 		{"start-kubeproxy", deploy, "./start-kubeproxy.ps1", "`mullion up` starts kube-proxy"},
 	} {

@@ -62,7 +62,7 @@ func TestFieldDocker(t *testing.T) {
 		f.takeDown(t)
 	})
 	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
-	f.dockerService(t, programs)
+	f.dockerService(t, programs, "ltsc2025")
 
 	f.docker(t, 0, "Storage Driver: windowsfilter", "info")
 	f.docker(t, 7, "hello from", "run", "--rm", "--network", "none", dockerImage, "cmd", "/c", "echo hello from %COMPUTERNAME%& exit 7")
@@ -185,8 +185,9 @@ func (f fixture) dockerBuild(t *testing.T) {
 	f.docker(t, 0, "", "rmi", "committed:v1", "built:v1")
 }
 
-// dockerService puts upstream's programs on the host, has dockerd run as a service, and loads the image.
-func (f fixture) dockerService(t *testing.T, programs string) {
+// dockerService puts upstream's programs on the host, has dockerd run as a service, and loads the image, which is for a
+// Windows version.
+func (f fixture) dockerService(t *testing.T, programs, windowsVersion string) {
 	t.Helper()
 	const folder = `C:\docker`
 	context, image := filepath.Join(f.home, "context"), filepath.Join(f.home, "image")
@@ -204,7 +205,7 @@ func (f fixture) dockerService(t *testing.T, programs string) {
 
 	archive := filepath.Join(f.home, "image.tar")
 	f.must(t, "image", "build", image, "-f", filepath.Join(f.home, "image.yaml"), "-t", dockerImage,
-		"--windows-version", "ltsc2025", "-o", archive)
+		"--windows-version", windowsVersion, "-o", archive)
 	for _, dir := range []string{folder, `C:\context`} {
 		f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", dir)
 	}

@@ -42,7 +42,7 @@ func TestFieldMoby(t *testing.T) {
 	f.bringUp(t, "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-moby\nnetworking:\n"+
 		"  underlaySubnet: 10.243.0.0/24\n  podSubnet: 10.94.0.0/16\n  serviceSubnet: 10.194.0.0/16\n"+
 		"nodes:\n- {os: windows, bare: true}\n", "--wait", "15m")
-	f.dockerService(t, programs)
+	f.dockerService(t, programs, "ltsc2025")
 	f.loadBusybox(t, busybox)
 	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
 
