@@ -55,6 +55,7 @@ func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhos
 			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"),
 				wine.Mounted{Shares: host.Shares, Volumes: host.Volumes})
 		},
+		HostPipe:   a.hostPipe,
 		Networks:   compute.Namespaces{HNS: service, Pins: a.pinDir()},
 		Launch:     a.launch(),
 		LinuxNames: a.config.Network.Profile == spec.ProfileModern,

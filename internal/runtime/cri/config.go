@@ -11,10 +11,10 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/admission"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/hostpipes"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/windows/sam"
 	"mullion.dev/mullion/internal/windows/wire/credspec"
-	"mullion.dev/mullion/internal/windows/wire/piperelay"
 )
 
 // Config is what a Server needs. All paths are absolute paths of the machine unless said otherwise.
@@ -49,7 +49,7 @@ type Config struct {
 	OpenSource func(winPath string) (*os.File, error)
 
 	// HostPipe connects to a named pipe of the Windows host for a container's user; nil: no pipes can be mounted.
-	HostPipe func(ctx context.Context, user piperelay.User, pipe string) (net.Conn, error)
+	HostPipe hostpipes.Connect
 
 	// Domains logs containers on to their domains; nil: the node has keys for none.
 	Domains Domains

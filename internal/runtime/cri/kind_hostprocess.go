@@ -109,7 +109,7 @@ func (hostProcess) admit(_ store.Sandbox, config *runtimeapi.ContainerConfig) er
 	for _, m := range pipesOf(config) {
 		// hcsshim's words (internal/jobcontainers/mounts.go, v0.15.0-rc.4).
 		return fmt.Errorf("mount named pipe %q: named pipe mounts not supported for job containers"+
-			" - interact with the pipe directly: %w", m.GetHostPath(), errdefs.ErrInvalidArgument)
+			" - interact with the pipe directly: %w", m.Host, errdefs.ErrInvalidArgument)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/internal/runtime/cri/store"
 	"mullion.dev/mullion/internal/runtime/explain"
+	"mullion.dev/mullion/internal/runtime/hostpipes"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/windows/wire/credspec"
 )
@@ -65,7 +66,7 @@ func (s *Server) initArgs(sb store.Sandbox, c store.Container) []string {
 		raw:    c.Raw,
 		args:   c.Program,
 		memory: c.Config.GetWindows().GetResources().GetMemoryLimitInBytes(),
-		pipes:  containerPipes(pipesOf(c.Config.ContainerConfig)),
+		pipes:  hostpipes.CommandLine(pipesOf(c.Config.ContainerConfig)),
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mullion.dev/mullion/internal/runtime/hostpipes"
 	"mullion.dev/mullion/internal/windows/winargs"
 )
 
@@ -30,6 +31,8 @@ type Program struct {
 	// suffixes. Both are the container's, and said with its first program.
 	Memory   int64
 	Searches []string
+	// Pipes are the named pipes of the host that the container has. They are said with its first program, too.
+	Pipes []hostpipes.Pipe
 	// Settle says that the registry is to be in the container's files once the program has ended.
 	Settle bool
 }
@@ -46,6 +49,7 @@ func (l Launch) Arguments(p Program) []string {
 		dir:      p.Dir,
 		memory:   p.Memory,
 		searches: p.Searches,
+		pipes:    hostpipes.CommandLine(p.Pipes),
 		raw:      raw,
 		args:     args,
 	})

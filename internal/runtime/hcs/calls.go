@@ -118,8 +118,8 @@ func systemCalls() []Call {
 		{
 			Name: "HcsCreateComputeSystem", Level: partly, texts: 2, do: createSystem,
 			Note: "containers with process isolation, schema version 2, of layers that this service has prepared. A field that is not known is refused with HCS_E_INVALID_JSON, " +
-				"VirtualMachine and HostedSystem with HCS_E_HYPERV_NOT_INSTALLED, and with ERROR_NOT_SUPPORTED assigned devices, named pipes, credential guard, HvSocket, QoS of " +
-				"storage, NetworkAdapters beside a Namespace, and registry changes, but for WaitToKillServiceTimeout, which changes nothing here. The endpoints of NetworkAdapters are put into a namespace of the compute system's own, and NetworkSharedContainerName has it share another one's. A container runs from its first process to the end of that one. It and its " +
+				"VirtualMachine and HostedSystem with HCS_E_HYPERV_NOT_INSTALLED, and with ERROR_NOT_SUPPORTED assigned devices, credential guard, HvSocket, QoS of " +
+				"storage, NetworkAdapters beside a Namespace, and registry changes, but for WaitToKillServiceTimeout, which changes nothing here. The endpoints of NetworkAdapters are put into a namespace of the compute system's own, and NetworkSharedContainerName has it share another one's. A pipe of MappedPipes is a stream of bytes without messages; that of the host is opened as an administrator for ContainerAdministrator, and else as somebody who is none. A container runs from its first process to the end of that one. It and its " +
 				"processes outlive a restart of the host's agent, with their streams",
 		},
 		{Name: "HcsCreateComputeSystemInNamespace", Level: none, Note: noteNotYet},

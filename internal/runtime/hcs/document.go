@@ -44,7 +44,7 @@ type container struct {
 		DeleteKeys []json.RawMessage
 	}
 
-	MappedPipes               []json.RawMessage
+	MappedPipes               []mappedPipe
 	AssignedDevices           []json.RawMessage
 	HvSocket                  json.RawMessage
 	ContainerCredentialGuard  json.RawMessage
@@ -187,7 +187,6 @@ func (c *container) check() error {
 		{"AdditionalDeviceNamespace", said(c.AdditionalDeviceNamespace)},
 		{"ContainerCredentialGuard", said(c.ContainerCredentialGuard)},
 		{"HvSocket", said(c.HvSocket)},
-		{"MappedPipes", len(c.MappedPipes) > 0},
 		{"Storage.QoS", said(c.Storage.QoS)},
 		{"RegistryChanges.DeleteKeys", len(c.RegistryChanges.DeleteKeys) > 0},
 		{"IsolationType " + c.IsolationType, c.IsolationType != ""},
@@ -215,6 +214,10 @@ func (c *container) checkValues() error {
 			return refuse(InvalidJSON, "mapped directory %q at %q is not supported", m.HostPath, m.ContainerPath)
 		}
 	}
+	if err := c.checkPipes(); err != nil {
+		return err
+	}
+
 	const most = 1 << 40 // MB: more is no number of bytes
 	if c.Memory.SizeInMB > most || c.Processor.Count < 0 || c.Processor.Maximum < 0 || c.Processor.Weight < 0 {
 		return refuse(InvalidJSON, "the limits are out of range")

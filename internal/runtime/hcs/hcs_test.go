@@ -383,7 +383,7 @@ func TestRefusedDocuments(t *testing.T) {
 		"VirtualMachine":                      {map[string]any{"Chipset": 1}, NoHypervisor},
 		"HostedSystem":                        {map[string]any{"Container": 1}, NoHypervisor},
 		"Container.AssignedDevices":           {[]any{map[string]any{}}, NotSupported},
-		"Container.MappedPipes":               {[]any{map[string]any{}}, NotSupported},
+		"Container.MappedPipes":               {[]any{map[string]any{}}, InvalidArg},
 		"Container.ContainerCredentialGuard":  {map[string]any{"Cookie": "x"}, NotSupported},
 		"Container.AdditionalDeviceNamespace": {map[string]any{"Class": 1}, NotSupported},
 		"Container.IsolationType":             {"HostProcess", NotSupported},

@@ -172,6 +172,7 @@ func (p *start) program() cri.Program {
 		program.Settle = true // the scratch is the container's also later, and may be committed
 		program.Memory = p.system.doc.Container.resources().MemoryLimit
 		program.Searches = p.system.resolver().Searches
+		program.Pipes = p.system.doc.Container.pipes()
 	}
 	return program
 }
@@ -239,6 +240,14 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 	if err := s.openStreams(ctx, p.process); err != nil {
 		return err
 	}
+	if err := c.openPipes(engine.UserName(p.uid)); err != nil { //nolint:contextcheck // They outlive the call.
+		return err
+	}
+	defer func() {
+		if err != nil {
+			c.closePipes()
+		}
+	}()
 
 	if _, err := s.cfg.Engine.Start(ctx, c.engine, p.streams.io()); err != nil {
 		return err

@@ -191,6 +191,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 
 	s.systems[c.id] = c
 	if there && k.State == Running {
+		c.reopenPipes() //nolint:contextcheck // They outlive the call.
 		if err := c.share(); err != nil {
 			s.cfg.Log.Warn("programs of the host do not see the files of a container", "id", c.id, "error", err)
 		}

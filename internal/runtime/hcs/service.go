@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/hostpipes"
 	"mullion.dev/mullion/internal/windows/wine"
 )
 
@@ -109,6 +110,8 @@ type Config struct {
 	Keeper *stream.Client
 	// OpenSource opens what a container maps by its path in the Windows host.
 	OpenSource func(winPath string) (*os.File, error)
+	// HostPipe connects to a named pipe of the Windows host; nil: no pipes are mapped.
+	HostPipe hostpipes.Connect
 	// Networks are the namespaces of HNS.
 	Networks Networks
 	// Launch says how a Windows program is started in a container.

@@ -51,6 +51,7 @@ type computeSystem struct {
 	first     *process
 	starting  *process // is being started: nobody knows of it
 	next      uint32   // numbers files and FIFOs
+	endPipes  func()   // ends serving the container's pipes; nil: they are not served
 }
 
 // create makes a compute system, which is not started.
@@ -63,6 +64,9 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 		return nil, err
 	}
 
+	if len(doc.Container.MappedPipes) > 0 && s.cfg.HostPipe == nil {
+		return nil, refuse(NotSupported, "MappedPipes is not supported")
+	}
 	if err := s.reserve(id); err != nil {
 		return nil, err
 	}
@@ -224,6 +228,7 @@ func (c *computeSystem) remove(ctx context.Context) {
 	c.gone = true
 	made, processes := c.made, slices.Collect(maps.Values(c.processes))
 	c.mu.Unlock()
+	c.closePipes()
 	errs := []error{c.unshare()}
 	if made {
 		errs = append(errs, s.cfg.Engine.Remove(ctx, c.engine))
@@ -294,6 +299,10 @@ func (c *computeSystem) make(ctx context.Context, args, env []string, uid uint32
 		})
 	}
 
+	pipes, err := c.mountPipes()
+	if err != nil {
+		return err
+	}
 	layers, err := s.layers.openForContainer(c.scratch.lower)
 	if err != nil {
 		return err
@@ -315,7 +324,7 @@ func (c *computeSystem) make(ctx context.Context, args, env []string, uid uint32
 		Hostname:    hostName(doc.GuestOs.HostName, c.id),
 		NetNS:       c.network.NetNS,
 		Mounts:      mounts,
-		SystemFiles: []engine.BindMount{{Source: resolv, Target: "/etc/resolv.conf"}},
+		SystemFiles: append([]engine.BindMount{{Source: resolv, Target: "/etc/resolv.conf"}}, pipes...),
 		WorkDir:     c.workDir(),
 		Terminal:    terminal,
 		Resources:   doc.resources(),

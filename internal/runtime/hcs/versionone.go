@@ -29,7 +29,7 @@ type containerConfig struct {
 
 		BandwidthMaximum, IOPSMaximum uint64
 	}
-	MappedPipes        []json.RawMessage
+	MappedPipes        []mappedPipe
 	MappedVirtualDisks []json.RawMessage
 	AssignedDevices    []json.RawMessage
 	Credentials        string

@@ -183,7 +183,7 @@ func TestRefusedVersionOne(t *testing.T) {
 		"Credentials":                {"{}", NotSupported},
 		"Servicing":                  {true, NotSupported},
 		"AssignedDevices":            {[]any{map[string]string{"InterfaceClassGuid": "x"}}, NotSupported},
-		"MappedPipes":                {[]any{map[string]string{"HostPath": "x"}}, NotSupported},
+		"MappedPipes":                {[]any{map[string]string{"HostPath": "x"}}, InvalidArg},
 		"MappedVirtualDisks":         {[]any{map[string]string{"HostPath": "x"}}, NotSupported},
 		"StorageIOPSMaximum":         {1, NotSupported},
 		"StorageBandwidthMaximum":    {1, NotSupported},

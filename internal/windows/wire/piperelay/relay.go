@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// pipePrefix is what the name of a pipe begins with (https://learn.microsoft.com/windows/win32/ipc/pipe-names).
-const pipePrefix = `\\.\pipe\`
+// Prefix is what the name of a pipe begins with (https://learn.microsoft.com/windows/win32/ipc/pipe-names).
+const Prefix = `\\.\pipe\`
 
 // dialTimeout bounds a connection to the other end.
 const dialTimeout = 10 * time.Second
@@ -125,7 +125,7 @@ func Run(ctx context.Context, o Options) error {
 
 // IsPipe reports whether a path is the name of a pipe of this computer.
 func IsPipe(name string) bool {
-	return len(name) > len(pipePrefix) && strings.EqualFold(name[:len(pipePrefix)], pipePrefix)
+	return len(name) > len(Prefix) && strings.EqualFold(name[:len(Prefix)], Prefix)
 }
 
 func listen(ctx context.Context, name, security string) (net.Listener, error) {

@@ -1,0 +1,128 @@
+package hostpipes
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mullion.dev/mullion/internal/windows/wire/piperelay"
+)
+
+func TestCommandLine(t *testing.T) {
+	if got := CommandLine(nil); got != "" {
+		t.Errorf("without pipes: %q", got)
+	}
+	const want = `C:\Windows\System32\mullion-pipe.exe "--event" "mullion_pipes" "\\.\pipe\mine" ` +
+		`"\\?\unix\run\mullion-pipes\0" "\\.\pipe\my other" "\\?\unix\run\mullion-pipes\1"`
+	got := CommandLine([]Pipe{{Host: `\\.\pipe\a`, Container: `\\.\pipe\mine`}, {Host: `\\.\pipe\b`, Container: `\\.\pipe\my other`}})
+	if got != want {
+		t.Errorf("the command line is %s, want %s", got, want)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	const name = `\\.\pipe\a`
+	if err := (Pipe{Host: name, Container: name}).Check(); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []string{"", `C:\pipe`, `\\.\pipe\`, `\\.\pipe\a" --event "b`, `\\.\pipe\a\`, "\\\\.\\pipe\\a\nb"} {
+		if (Pipe{Host: bad, Container: name}).Check() == nil || (Pipe{Host: name, Container: bad}).Check() == nil {
+			t.Errorf("%q is taken for a pipe", bad)
+		}
+	}
+}
+
+// TestServe: connections lead to the host's pipe as the user, a pipe that is not there closes them, those beyond what
+// one may have at a time are closed, and the end closes all. Nothing that serves is left.
+func TestServe(t *testing.T) {
+	var running sync.WaitGroup
+	server := Server{
+		Connect: func(_ context.Context, user piperelay.User, pipe string) (net.Conn, error) {
+			if strings.HasSuffix(pipe, "gone") {
+				return nil, errors.New("no such pipe")
+			}
+			ours, theirs := net.Pipe()
+			go func() {
+				defer theirs.Close()
+				_, _ = io.WriteString(theirs, string(user)+" "+pipe)
+				_, _ = io.Copy(io.Discard, theirs)
+			}()
+			return ours, nil
+		},
+		Go: running.Go,
+	}
+
+	dir := filepath.Join(t.TempDir(), strings.Repeat("a long name", 20)) // more than an address of a socket has room for
+	mount, err := Mount(dir)
+	if err != nil || mount.Source != dir {
+		t.Fatalf("%+v, %v", mount, err)
+	}
+	pipes := []Pipe{{Host: `\\.\pipe\one`}, {Host: `\\.\pipe\gone`}}
+	end, err := server.Serve(t.Context(), dir, piperelay.Unprivileged, pipes)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	const want = `ContainerUser \\.\pipe\one`
+	if got := read(t, dial(t, dir, "0"), len(want)); got != want {
+		t.Errorf("the pipe says %q, want %q", got, want)
+	}
+	if got := read(t, dial(t, dir, "1"), 1); got != "" {
+		t.Errorf("a pipe that is not there says %q", got)
+	}
+
+	var last net.Conn
+	for range maxConns { // one more than there are with the first
+		last = dial(t, dir, "0")
+	}
+	if got := read(t, last, 1); got != "" {
+		t.Errorf("the connection beyond what a pipe may have says %q", got)
+	}
+
+	end()
+	running.Wait()
+	if _, err := net.Dial("unix", short(t, dir, "0")); err == nil {
+		t.Error("the end left the pipe open")
+	}
+	if _, err := server.Serve(t.Context(), filepath.Join(dir, "absent"), piperelay.Unprivileged, pipes); err == nil {
+		t.Error("pipes are served in a folder that is not there")
+	}
+}
+
+// short returns a path to a socket that an address has room for.
+func short(t *testing.T, dir, name string) string {
+	t.Helper()
+	link := filepath.Join(t.TempDir(), "d")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(link, name)
+}
+
+func dial(t *testing.T, dir, name string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("unix", short(t, dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// read returns so many bytes of a connection, or fewer if it ends.
+func read(t *testing.T, conn net.Conn, size int) string {
+	t.Helper()
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, size)
+	n, _ := io.ReadFull(conn, text)
+	return string(text[:n])
+}
