@@ -378,7 +378,8 @@ func fields() []step {
 		moby       = "github.com/moby/moby/v2"
 		dockerCLI  = "github.com/docker/cli"
 
-		distribution = "github.com/distribution/distribution/v3"
+		distribution  = "github.com/distribution/distribution/v3"
+		dockerCompose = "github.com/docker/compose/v5"
 	)
 
 	steps := []step{
@@ -416,6 +417,11 @@ func fields() []step {
 			module: "upstream/test/docker-cli", packages: []string{"tool"}, to: "docker-windows/docker",
 			flags:   []string{"-gcflags=" + dockerCLI + "/...=-lang=go1.26"},
 			ldflags: strip + " -X " + dockerCLI + "/cli/version.Version={" + dockerCLI + " bare}",
+		},
+		{
+			name: "docker-compose", why: "the same engine, and its test (TestFieldDockerUp)", sets: []string{"docker-windows"}, system: "linux",
+			module: "upstream/test/compose", packages: []string{"tool"}, to: "docker-windows/cli-plugins/docker-compose",
+			ldflags: strip + " -X " + dockerCompose + "/internal.Version={" + dockerCompose + "}",
 		},
 		{
 			name: "docker.exe", why: "the same test", sets: []string{"docker-windows"}, system: "windows",

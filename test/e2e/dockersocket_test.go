@@ -69,6 +69,10 @@ func TestFieldDockerUp(t *testing.T) {
 	t.Run("streams", d.streams)
 	t.Run("life", d.life)
 	t.Run("ports", d.ports)
+	t.Run("pipe", d.pipe)
+	t.Run("ryuk", d.ryuk)
+	t.Run("compose", d.compose)
+	t.Run("testcontainers", d.testcontainers)
 	t.Run("faults", d.faults)
 }
 
@@ -189,6 +193,10 @@ func (d dockerUp) load(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+
+	if err := os.Link(filepath.Join(filepath.Dir(d.docker), "docker.exe"), filepath.Join(dir, "app/docker.exe")); err != nil {
+		t.Fatal(err)
 	}
 
 	archive := filepath.Join(dir, "image.tar")
