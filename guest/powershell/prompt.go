@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
+	"mullion.dev/mullion/guest/lineedit"
+	"mullion.dev/mullion/guest/powershell/completion"
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/engine"
 	"mullion.dev/mullion/guest/powershell/lang"
 	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/session"
 )
 
 // prompt reads commands from standard input and runs each, until the input ends or a command says exit. It returns the
@@ -29,10 +33,13 @@ func (s *Session) prompt(ctx context.Context, logo bool) int {
 		interrupts = s.Interrupts()
 	}
 
-	input := bufio.NewReader(s.Stdin)
+	read := s.typist(in, interrupts)
 	for {
-		text, err := s.readCommand(in, input, interrupts)
-		if err != nil { // the end of the input, as Ctrl+Z
+		text, err := readCommand(in, read)
+		switch {
+		case errors.Is(err, lineedit.ErrInterrupted):
+			continue
+		case err != nil: // the end of the input, as Ctrl+Z
 			fmt.Fprint(s.Stdout, s.Newline)
 			return 0
 		}
@@ -43,26 +50,51 @@ func (s *Session) prompt(ctx context.Context, logo bool) int {
 	}
 }
 
-// readCommand prints a prompt and reads a command, of several lines if it is not whole after the first. An empty line
-// ends it in any case. After Ctrl+C it begins anew.
-func (s *Session) readCommand(in *engine.Interpreter, input *bufio.Reader, interrupts <-chan struct{}) (string, error) {
-	var text strings.Builder
-	sign := "PS " + in.Dir + "> "
-	for {
-		fmt.Fprint(s.Stdout, sign)
+// typist reads a line behind a prompt. Before are the lines of the same command before it. The error is ErrInterrupted
+// after Ctrl+C, and io.EOF at the end of the input, where line may have what stands there without an end.
+type typist func(prompt, before string) (line string, err error)
+
+// typist returns how this session's lines are read: at a console with an editor, otherwise as they come.
+func (s *Session) typist(in *engine.Interpreter, interrupts <-chan struct{}) typist {
+	if s.Console == nil || !s.Console.Typed() {
+		return s.plain(interrupts)
+	}
+
+	from := completion.Session{Scope: in.Top, State: in.State}
+	history := &lineedit.History{}
+	return func(prompt, before string) (string, error) {
+		e := &lineedit.Editor{History: history, Complete: func(line string, cursor int) lineedit.Completion {
+			return completion.At(from, before, line, cursor)
+		}}
+		return s.Console.ReadLine(e, prompt, func() bool { return interrupted(interrupts) })
+	}
+}
+
+// plain reads lines of standard input as they come.
+func (s *Session) plain(interrupts <-chan struct{}) typist {
+	input := bufio.NewReader(s.Stdin)
+	return func(prompt, _ string) (string, error) {
+		fmt.Fprint(s.Stdout, prompt)
 		line, err := input.ReadString('\n')
 		if interrupted(interrupts) && line == "" { // a read that Ctrl+C ended
-			text.Reset()
-			sign = "PS " + in.Dir + "> "
 			fmt.Fprint(s.Stdout, s.Newline)
-			continue
+			return "", lineedit.ErrInterrupted
 		}
+		return strings.TrimRight(line, "\r\n"), err
+	}
+}
 
+// readCommand prints a prompt and reads a command, of several lines if it is not whole after the first. An empty line
+// ends it in any case.
+func readCommand(in *engine.Interpreter, read typist) (string, error) {
+	var text strings.Builder
+	sign := promptText(in)
+	for {
+		line, err := read(sign, text.String())
 		last := line != "" && errors.Is(err, io.EOF) // without an end of line
 		if err != nil && !last {
 			return "", err
 		}
-		line = strings.TrimRight(line, "\r\n")
 		text.WriteString(line + "\n")
 		if last || strings.TrimSpace(line) == "" || lang.Complete(text.String(), dotnet.KnownType) {
 			return text.String(), nil
@@ -70,6 +102,22 @@ func (s *Session) readCommand(in *engine.Interpreter, input *bufio.Reader, inter
 
 		sign = ">> "
 	}
+}
+
+// promptText is the prompt: what the session's function prompt outputs, if it has one, or the current folder. One that
+// outputs nothing, or fails, is PS>
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_prompts).
+func promptText(in *engine.Interpreter) string {
+	block, has := in.Top.Drive("function").Content("prompt")
+	if !has {
+		return "PS " + in.Dir + "> "
+	}
+	v, err := in.State.Invoke(block, nil)
+	in.Format.End()
+	if text := object.Text(v); err == nil && text != "" {
+		return text
+	}
+	return "PS>"
 }
 
 func interrupted(interrupts <-chan struct{}) bool {
@@ -83,6 +131,7 @@ func interrupted(interrupts <-chan struct{}) bool {
 
 // runCommand runs one command; Ctrl+C ends it. ends says that the session is over, with code.
 func (s *Session) runCommand(in *engine.Interpreter, text string, interrupts <-chan struct{}) (code int, ends bool) {
+	began := time.Now()
 	script, err := lang.Parse(text, "", dotnet.KnownType)
 	if err == nil {
 		leave := in.Enter(script)
@@ -93,6 +142,7 @@ func (s *Session) runCommand(in *engine.Interpreter, text string, interrupts <-c
 	}
 
 	in.Format.End()
+	remember(in, strings.TrimRight(text, "\n"), began, err)
 	var left *object.Leaving
 	var refused *lang.Refusal
 	switch {
@@ -102,10 +152,29 @@ func (s *Session) runCommand(in *engine.Interpreter, text string, interrupts <-c
 	case errors.Is(err, context.Canceled) && in.Context.Err() == nil: // Ctrl+C
 	case errors.As(err, &refused):
 		in.OK = false
+		undo := in.Paint("red", "black")
 		fmt.Fprintf(s.Stderr, "%s%s", refused.Lines(s.Newline), s.Newline)
+		undo()
 	case err != nil:
 		in.Report(err)
 	}
 
 	return 0, false
+}
+
+// remember puts a command that has run into the history.
+func remember(in *engine.Interpreter, command string, began time.Time, err error) {
+	if strings.TrimSpace(command) == "" {
+		return
+	}
+	status := "Completed"
+	switch {
+	case errors.Is(err, context.Canceled):
+		status = "Stopped"
+	case err != nil:
+		status = "Failed"
+	}
+	session.Keep[session.History](in.State).Add(session.Entry{
+		Command: command, Status: status, Start: began, End: time.Now(),
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"mullion.dev/mullion/guest/lineedit"
 	"mullion.dev/mullion/guest/powershell/check"
 	"mullion.dev/mullion/guest/powershell/dotnet"
 	"mullion.dev/mullion/guest/powershell/engine"
@@ -37,8 +38,19 @@ type Session struct {
 	// Interrupts, asked for by a prompt only, gives a channel that has a value for each Ctrl+C, which then does not end
 	// the process; nil: nobody presses it.
 	Interrupts func() <-chan struct{}
+	// Console is the console that shows Stdout; nil: none does.
+	Console Console
 	// windows replaces the calls of Windows in tests; nil: the real ones.
 	windows *system.Calls
+}
+
+// Console is a console at which a person may type.
+type Console interface {
+	session.Console
+	// Typed reports whether Stdin is typed there.
+	Typed() bool
+	// ReadLine reads a line with an editor. interrupts returns whether Ctrl+C was pressed since it was asked last.
+	ReadLine(e *lineedit.Editor, prompt string, interrupts func() bool) (string, error)
 }
 
 // ExitRefused is the exit code of a refused script, and of a script whose last command failed: PowerShell's own
@@ -179,6 +191,9 @@ func (s *Session) state(ctx context.Context) *session.State {
 		Stderr:  s.Stderr,
 		Env:     map[string]string{},
 		System:  s.windows,
+	}
+	if s.Console != nil {
+		st.Console = s.Console
 	}
 	if st.System == nil {
 		st.System = system.Windows()

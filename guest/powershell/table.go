@@ -8,6 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlets/cimcmdlets"
 	"mullion.dev/mullion/guest/powershell/cmdlets/diagnostics"
 	"mullion.dev/mullion/guest/powershell/cmdlets/dnsclient"
+	"mullion.dev/mullion/guest/powershell/cmdlets/history"
 	"mullion.dev/mullion/guest/powershell/cmdlets/hostnetworking"
 	"mullion.dev/mullion/guest/powershell/cmdlets/jobs"
 	"mullion.dev/mullion/guest/powershell/cmdlets/management"
@@ -38,6 +39,7 @@ func cmdlets() []cmdlet.Cmdlet {
 		smbshare.Cmdlets(),
 		cimcmdlets.Cmdlets(),
 		pki.Cmdlets(),
+		history.Cmdlets(),
 		engine.Cmdlets(),
 	)
 }

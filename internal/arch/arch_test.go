@@ -235,11 +235,12 @@ var powershell = map[string]string{
 	"cmdlet":      "certificate object pattern provider session words",
 	"cmdlets": "certificate cmdlet dotnet format library object operator pattern provider session stream system words " +
 		"xmldoc",
-	"lang":    "object operator pattern position words",
-	"binding": "cmdlet dotnet lang object operator pattern provider words",
-	"check":   "absent binding cmdlet dotnet lang object operator pattern words",
-	"scope":   "absent binding cmdlet lang object pattern provider words",
-	"module":  "dotnet lang library object pattern provider",
+	"lang":       "object operator pattern position words",
+	"binding":    "cmdlet dotnet lang object operator pattern provider words",
+	"check":      "absent binding cmdlet dotnet lang object operator pattern words",
+	"scope":      "absent binding cmdlet lang object pattern provider words",
+	"completion": "cmdlet dotnet lang object provider session",
+	"module":     "dotnet lang library object pattern provider",
 	"engine": "absent binding cmdlet dotnet format lang library module object operator pattern position provider scope " +
 		"session stream words",
 }

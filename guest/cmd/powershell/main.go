@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 
+	"mullion.dev/mullion/guest/lineedit"
 	"mullion.dev/mullion/guest/powershell"
 )
 
@@ -35,6 +36,9 @@ func main() {
 		Newline: newline,
 
 		Interrupts: interrupts,
+	}
+	if console, ok := lineedit.Open(os.Stdin, os.Stdout); ok {
+		s.Console = console
 	}
 	os.Exit(s.Run(context.Background()))
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 
 	"mullion.dev/mullion/guest/cmdexe/shell"
+	"mullion.dev/mullion/guest/lineedit"
 	"mullion.dev/mullion/internal/windows/wire/winerr"
 )
 
@@ -102,6 +103,15 @@ func (h Host) Console(what, text string, out *os.File) error {
 	return errors.ErrUnsupported
 }
 
+// ReadLine reads a line at a console.
+func (h Host) ReadLine(e *lineedit.Editor, prompt string, in, out *os.File) (string, error) {
+	console, ok := lineedit.Open(in, out)
+	if !ok || !console.Typed() {
+		return "", errors.ErrUnsupported
+	}
+	return console.ReadLine(e, prompt, h.Interrupts)
+}
+
 // call calls a function of kernel32.dll that returns whether it succeeded.
 func call(name string, args ...uintptr) error {
 	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc(name).Call(args...)
@@ -123,18 +133,7 @@ func clearScreen(out *os.File) error {
 		return err
 	}
 
-	var done uint32
-	cells := uintptr(uint16(info.Size.X)) * uintptr(uint16(info.Size.Y)) //nolint:gosec // sizes are not below zero
-	for _, fill := range []struct {
-		name string
-		with uintptr
-	}{{"FillConsoleOutputCharacterW", ' '}, {"FillConsoleOutputAttribute", uintptr(info.Attributes)}} {
-		if err := call(fill.name, uintptr(handle), fill.with, cells, 0, uintptr(unsafe.Pointer(&done))); err != nil {
-			return err
-		}
-	}
-
-	return windows.SetConsoleCursorPosition(handle, windows.Coord{})
+	return lineedit.ClearScreen(handle)
 }
 
 // System is what this Windows tells about itself.

@@ -28,7 +28,9 @@ func (s *Shell) Prompt(ctx context.Context) int32 {
 		n, err := syntax.Parse(lines)
 		switch {
 		case lines.stopped:
-			s.print("\r\n")
+			if !lines.shown {
+				s.print("\r\n")
+			}
 			continue
 		case lines.err != nil:
 			s.say(lines.err.Error())
@@ -59,6 +61,7 @@ type promptLines struct {
 	err     error
 	ended   bool // the input has
 	stopped bool // by Ctrl+C
+	shown   bool // and that is shown
 }
 
 func (p *promptLines) Next() (string, bool) {
@@ -67,18 +70,19 @@ func (p *promptLines) Next() (string, bool) {
 		return "", false
 	}
 
-	if s.echo {
-		if p.number == 0 {
-			s.print("\r\n%s", s.promptText())
-		} else {
-			s.print("More? ")
-		}
+	prompt := ""
+	switch {
+	case s.echo && p.number == 0:
+		s.print("\r\n")
+		prompt = s.promptText()
+	case s.echo:
+		prompt = "More? "
 	}
 
 	p.number++
-	line, ok := s.readLine()
-	if line == "" && s.stopped(ok) {
-		p.stopped = true
+	line, ok, interrupted := s.typed(prompt)
+	if interrupted || (line == "" && s.stopped(ok)) {
+		p.stopped, p.shown = true, interrupted
 		return "", false
 	}
 
@@ -87,9 +91,6 @@ func (p *promptLines) Next() (string, bool) {
 		return "", false
 	}
 
-	if s.echo && s.files[0] != nil && !s.o.System.Terminal(s.files[0]) {
-		s.print("%s\r\n", line)
-	}
 	line, p.err = s.percent(line)
 	return line, p.err == nil
 }

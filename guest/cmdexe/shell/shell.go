@@ -24,6 +24,7 @@ import (
 
 	"mullion.dev/mullion/guest/cmdexe/disk"
 	"mullion.dev/mullion/guest/cmdexe/fileops"
+	"mullion.dev/mullion/guest/lineedit"
 )
 
 // Program is a program that is started.
@@ -44,6 +45,9 @@ type Host interface {
 	Graphical(file string) bool
 	// Console does something with the console: "title TEXT", "cls", "key".
 	Console(what, text string, out *os.File) error
+	// ReadLine reads a line at a console with an editor. The error is errors.ErrUnsupported if in and out are none, and
+	// lineedit.ErrInterrupted after Ctrl+C.
+	ReadLine(e *lineedit.Editor, prompt string, in, out *os.File) (string, error)
 }
 
 // Options is what a shell begins with.
@@ -101,6 +105,7 @@ type Shell struct {
 	prompting    bool
 	pressed      bool // Ctrl+C, which was not carried out yet
 	verifying    bool // VERIFY is on
+	history      *lineedit.History
 	table        map[string]builtin
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"mullion.dev/mullion/guest/cmdexe/disk"
 	"mullion.dev/mullion/guest/cmdexe/shell"
+	"mullion.dev/mullion/guest/lineedit"
 	"mullion.dev/mullion/internal/windows/wire/winerr"
 )
 
@@ -26,6 +27,7 @@ type machine struct {
 	root    string
 	mu      sync.Mutex
 	started []string // the command lines of what was started
+	typed   []string // the lines that are typed at a console; nil: there is none
 }
 
 func (m *machine) Graphical(file string) bool { return strings.HasSuffix(file, "window.exe") }
@@ -36,6 +38,38 @@ func (m *machine) Console(what, text string, out *os.File) error {
 	}
 	_, err := fmt.Fprintf(out, "<%s %s>", what, text)
 	return err
+}
+
+// ReadLine takes the next of the lines that are typed. A tab in it is the first completion there, and what it gives up
+// is gone.
+func (m *machine) ReadLine(e *lineedit.Editor, prompt string, _, out *os.File) (string, error) {
+	if m.typed == nil {
+		return "", errors.ErrUnsupported
+	}
+	if len(m.typed) == 0 {
+		return "", io.EOF
+	}
+	line := m.typed[0]
+	m.typed = m.typed[1:]
+	if line == "^C" {
+		fmt.Fprintf(out, "%s^C\r\n", prompt)
+		return "", lineedit.ErrInterrupted
+	}
+
+	for {
+		before, _, found := strings.Cut(line, "\t")
+		if !found {
+			break
+		}
+		text := []rune(strings.Replace(line, "\t", "", 1))
+		c := e.Complete(string(text), len([]rune(before)))
+		if len(c.Matches) > 0 {
+			text = append(append(text[:c.Start:c.Start], []rune(c.Matches[0])...), text[c.End:]...)
+		}
+		line = string(text)
+	}
+	fmt.Fprintf(out, "%s%s\r\n", prompt, line)
+	return line, nil
 }
 
 func (m *machine) Version() string { return "10.0.20348.2565" }

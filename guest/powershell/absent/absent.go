@@ -12,10 +12,10 @@ import (
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a
 // name must be called with .exe.
 const aliases = " " +
-	"asnp cfs clc clhy cli clp cnsn chdir cvpa dbp dnsn ebp epal epsn etsn " +
-	"exsn fc fhx fw gbp gcb gcs gdr ghy gin gsn gsnp gtz h history " +
-	"ihy ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
-	"nmo npssc nsn ogv oss pause prompt pumo r rbp rcsn rdr rnp rsn rsnp " +
+	"asnp cfs clc cli clp cnsn chdir cvpa dbp dnsn ebp epal epsn etsn " +
+	"exsn fc fhx fw gbp gcb gcs gdr gin gsn gsnp gtz " +
+	"ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
+	"nmo npssc nsn ogv oss pause prompt pumo rbp rcsn rdr rnp rsn rsnp " +
 	"rujb rwmi sal sbp sc scb shcm si stz sujb swmi " +
 	"trcm "
 

@@ -66,6 +66,12 @@ func consoleClass() *object.Class {
 		}}
 	}
 
+	columns := func(name string) object.Field {
+		of := kept(name, nil)
+		of.Get = func(s *session.State, _ object.Value) (object.Value, error) { return columnsOf(s), nil }
+		return of
+	}
+
 	return &object.Class{
 		Name:   "System.Console",
 		Others: []string{"console"},
@@ -75,8 +81,8 @@ func consoleClass() *object.Class {
 			kept("InputEncoding", &object.Instance{Of: stream.EncodingClass(), V: stream.UTF8Encoding()}),
 			kept("Title", "Windows PowerShell"), kept("ForegroundColor", "Gray"), kept("BackgroundColor", "Black"),
 			kept("TreatControlCAsInput", false), kept("CursorVisible", true), kept("CursorLeft", int64(0)),
-			kept("CursorTop", int64(0)), kept("WindowWidth", int64(120)), kept("WindowHeight", int64(30)),
-			kept("BufferWidth", int64(120)), kept("BufferHeight", int64(3000)), fixed("KeyAvailable", func() object.Value { return false }),
+			kept("CursorTop", int64(0)), kept("WindowHeight", int64(30)),
+			columns("WindowWidth"), columns("BufferWidth"), kept("BufferHeight", int64(3000)), fixed("KeyAvailable", func() object.Value { return false }),
 			fixed("IsOutputRedirected", func() object.Value { return true }),
 			fixed("IsInputRedirected", func() object.Value { return true }),
 		},
@@ -94,6 +100,16 @@ func consoleClass() *object.Class {
 			static("Clear", 0, 0, func(c *object.Call) (object.Value, error) { return nil, c.State.System.Clear(c.State.Stdout) }),
 		},
 	}
+}
+
+// columnsOf is how many columns the console has, or what a console that Windows opens has.
+func columnsOf(s *session.State) int64 {
+	if s.Console != nil {
+		if n := s.Console.Columns(); n > 0 {
+			return int64(n)
+		}
+	}
+	return 120
 }
 
 // mostOfAnswer is the most bytes of a line that a person types.
@@ -139,7 +155,7 @@ func Host(s *session.State) *object.Object {
 	}
 	o := object.New(object.Custom)
 	o.Set("Name", "ConsoleHost").Set("Version", library.VersionValue("5.1."+build)).
-		Set("InstanceId", "").Set("UI", hostUI()).Set("CurrentCulture", Culture("en-US")).
+		Set("InstanceId", "").Set("UI", hostUI(columnsOf(s))).Set("CurrentCulture", Culture("en-US")).
 		Set("CurrentUICulture", Culture("en-US")).Set("PrivateData", object.New(object.Custom)).
 		Set("IsRunspacePushed", false)
 
@@ -164,12 +180,12 @@ func lastDot(s string) int {
 	return 0
 }
 
-// hostUI is $Host.UI: writing, reading a line, choices, and what the window is like.
-func hostUI() *object.Object {
+// hostUI is $Host.UI: writing, reading a line, choices, and what the window is like, which has so many columns.
+func hostUI(columns int64) *object.Object {
 	size := func(w, h int64) *object.Object { return object.New(object.Custom).Set("Width", w).Set("Height", h) }
 	raw := object.New(object.Custom).Set("ForegroundColor", "Gray").Set("BackgroundColor", "Black").
 		Set("CursorPosition", object.New(object.Custom).Set("X", int64(0)).Set("Y", int64(0))).
-		Set("WindowSize", size(120, 30)).Set("BufferSize", size(120, 3000)).Set("MaxWindowSize", size(120, 60)).
+		Set("WindowSize", size(columns, 30)).Set("BufferSize", size(columns, 3000)).Set("MaxWindowSize", size(columns, 60)).
 		Set("WindowTitle", "Windows PowerShell").Set("KeyAvailable", false)
 
 	raw.AddMethod(object.Method{Name: "ReadKey", Most: 1, Do: func(c *object.Call) (object.Value, error) {

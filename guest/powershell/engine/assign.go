@@ -171,25 +171,29 @@ func invokeExpression(c *cmdlet.Call) error {
 	if v, ok := c.Values["command"]; ok {
 		texts = []object.Value{v}
 	}
-	f := frameOf(c)
 	for _, t := range texts {
-		script, err := lang.Parse(object.Text(t), "", dotnet.KnownType)
-		if err != nil {
-			return late(err)
-		}
-		rise, err := f.in.descend()
-		if err != nil {
-			return err
-		}
-		defer rise()
-		leave := f.in.Enter(script)
-		err = f.RunScript(script, nil, Feed{}, c.Out)
-		f.in.mark(err)
-		leave()
-		if err != nil {
+		if err := frameOf(c).runText(object.Text(t), c.Out); err != nil {
 			return err
 		}
 	}
-
 	return nil
+}
+
+// runText runs a text as a script in this scope.
+func (f *frame) runText(text string, out *object.Sink) error {
+	script, err := lang.Parse(text, "", dotnet.KnownType)
+	if err != nil {
+		return late(err)
+	}
+	rise, err := f.in.descend()
+	if err != nil {
+		return err
+	}
+	defer rise()
+
+	leave := f.in.Enter(script)
+	err = f.RunScript(script, nil, Feed{}, out)
+	f.in.mark(err)
+	leave()
+	return err
 }

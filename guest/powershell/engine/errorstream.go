@@ -22,11 +22,18 @@ func (in *Interpreter) show(r *object.ErrorRecord) error {
 	if in.errs.merged != nil {
 		return in.errs.merged.Put(&object.Instance{Of: object.RecordClass(), V: r})
 	}
-	to := in.errs.w
-	if to != io.Discard {
-		to = in.Shown(to)
+	if in.errs.w == io.Discard {
+		return nil
 	}
-	_, err := fmt.Fprintf(to, "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
+	return in.printError(in.errs.w, r)
+}
+
+// printError prints an error in the colours that the host of Windows PowerShell has for errors
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_special_characters,
+// $Host.PrivateData).
+func (in *Interpreter) printError(to io.Writer, r *object.ErrorRecord) error {
+	defer in.Paint("red", "black")()
+	_, err := fmt.Fprintf(in.Shown(to), "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
 	return err
 }
 
@@ -44,7 +51,7 @@ func (in *Interpreter) Report(err error) {
 	in.OK = false
 	r := in.recordHere(err)
 	in.note(r)
-	fmt.Fprintf(in.Shown(in.Stderr), "%s%s", r.Lines(in.Newline, in.errorView()), in.Newline)
+	_ = in.printError(in.Stderr, r) // nobody reads errors
 }
 
 // keep puts an error into the variables of -ErrorVariable.

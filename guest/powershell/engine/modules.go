@@ -61,6 +61,15 @@ func moduleCmdlets() []cmdlet.Cmdlet {
 			Needs:     []string{"command"},
 		},
 		{
+			Name:      "Invoke-History",
+			Aliases:   []string{"ihy", "r"},
+			About:     "runs a command of the history again: the last one, that of a number, or the last that begins so",
+			Run:       invokeHistory,
+			Values:    []string{"id"},
+			Positions: []string{"id"},
+			Takes:     "id",
+		},
+		{
 			Name:      "Export-ModuleMember",
 			About:     "says which functions of a module can be called from outside",
 			Run:       exportMembers,

@@ -19,6 +19,9 @@ func (in *Interpreter) message(stream rune, what, end string) error {
 		return to.Put(what)
 	}
 	in.Format.End()
+	if stream != object.InformationStream { // warnings, and what -Verbose and -Debug say
+		defer in.Paint("yellow", "black")()
+	}
 	_, err := fmt.Fprintf(in.Shown(in.Stdout), "%s%s", what, end)
 	return err
 }

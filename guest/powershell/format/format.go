@@ -15,7 +15,9 @@ import (
 type Formatter struct {
 	W       io.Writer
 	Newline string
-	Width   int    // of a table, 0: screenWidth
+	Width   int // of a table, 0: that of Columns
+	// Columns is how many columns a row may have; nil: screenWidth.
+	Columns func() int
 	kind    string // of the table that is being shown
 	dir     string // or what else the rows of a table have in common
 	grid    *Grid  // the table, if it is one of properties
@@ -25,7 +27,12 @@ type Formatter struct {
 // mostNested is how deep lists are shown: one may contain itself.
 const mostNested = 100
 
-func (f *Formatter) screen() int { return cmp.Or(f.Width, screenWidth) }
+func (f *Formatter) screen() int {
+	if f.Width == 0 && f.Columns != nil {
+		return f.Columns()
+	}
+	return cmp.Or(f.Width, screenWidth)
+}
 
 func (f *Formatter) line(s string) error {
 	_, err := io.WriteString(f.W, s+f.Newline)

@@ -79,6 +79,7 @@ func KindTypes() map[string]string {
 		"command":       "System.Management.Automation.CommandInfo",
 		"entry":         "System.Collections.DictionaryEntry",
 		"event":         "System.Diagnostics.Eventing.Reader.EventLogRecord",
+		"history":       "Microsoft.PowerShell.Commands.HistoryInfo",
 		"group":         "Microsoft.PowerShell.Commands.GroupInfo",
 		"job":           "System.Management.Automation.Job",
 		"log entry":     "System.Diagnostics.EventLogEntry",

@@ -27,6 +27,8 @@ type State struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	// Console shows Stdout; nil: no console does.
+	Console Console
 
 	Env    map[string]string // by upper-case name
 	Dir    string

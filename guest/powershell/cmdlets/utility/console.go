@@ -95,7 +95,7 @@ func formatWide(c *cmdlet.Call) error {
 		cells = append(cells, text)
 	}
 
-	const screen = 120
+	screen := c.State.Columns()
 	width := screen/int(columns) - 1
 	if c.Flags["autosize"] {
 		width = 1

@@ -42,6 +42,10 @@ func writeHost(c *cmdlet.Call) error {
 		parts = append(parts, object.Text(item))
 	}
 
+	if !c.Scope.Elsewhere(object.InformationStream) {
+		c.Scope.Settle()
+		defer c.State.Paint(c.Text("foregroundcolor"), c.Text("backgroundcolor"))()
+	}
 	return c.Scope.Message(object.InformationStream, strings.Join(parts, separator), end)
 }
 

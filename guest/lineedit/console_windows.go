@@ -1,0 +1,226 @@
+package lineedit
+
+import (
+	"os"
+	"unicode/utf16"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// Console is the console of this process.
+type Console struct {
+	in, out windows.Handle
+	// interrupts returns whether Ctrl+C was pressed since it was asked last; nil: never.
+	interrupts func() bool
+
+	repeated int
+	last     Key
+}
+
+// Open returns the console that shows what is written to out. ok is false if none does.
+func Open(in, out *os.File) (c *Console, ok bool) {
+	if out == nil {
+		return nil, false
+	}
+	c = &Console{out: windows.Handle(out.Fd())}
+	if in != nil {
+		c.in = windows.Handle(in.Fd())
+	}
+	var mode uint32
+	return c, windows.GetConsoleMode(c.out, &mode) == nil
+}
+
+// Typed reports whether what is read is typed at a console too: only then there are lines to edit.
+func (c *Console) Typed() bool {
+	var mode uint32
+	return c.in != 0 && windows.GetConsoleMode(c.in, &mode) == nil
+}
+
+// ReadLine reads a line with an editor. While it does, the console gives keys and no lines; then it is as before, for
+// the programs that the line starts. interrupts returns whether Ctrl+C was pressed since it was asked last; nil: never.
+func (c *Console) ReadLine(e *Editor, prompt string, interrupts func() bool) (string, error) {
+	c.interrupts = interrupts
+	var mode uint32
+	if err := windows.GetConsoleMode(c.in, &mode); err != nil {
+		return "", err
+	}
+	raw := mode &^ (windows.ENABLE_LINE_INPUT | windows.ENABLE_ECHO_INPUT | windows.ENABLE_PROCESSED_INPUT)
+	if err := windows.SetConsoleMode(c.in, raw); err != nil {
+		return "", err
+	}
+	defer windows.SetConsoleMode(c.in, mode) //nolint:errcheck // a console that is gone has no mode
+
+	e.Terminal = c
+	return e.Read(prompt)
+}
+
+// inputRecord is an INPUT_RECORD with a KEY_EVENT_RECORD in it
+// (https://learn.microsoft.com/windows/console/input-record-str).
+type inputRecord struct {
+	kind              uint16
+	_                 uint16
+	down              int32
+	repeat, key, scan uint16
+	char              uint16
+	state             uint32
+}
+
+// The parts of an input record that are looked at (https://learn.microsoft.com/windows/console/key-event-record-str).
+const (
+	keyEvent = 1
+	altDown  = 0x1 | 0x2
+	ctrlDown = 0x4 | 0x8
+	shift    = 0x10
+	altKey   = 0x12
+	// lookEvery is how often it is asked whether Ctrl+C was pressed, in milliseconds.
+	lookEvery = 50
+)
+
+// Key waits for a key. Ctrl+C comes as a key, or is told in another way while the console's mode is being set.
+func (c *Console) Key() (Key, error) {
+	if c.repeated > 0 {
+		c.repeated--
+		return c.last, nil
+	}
+
+	var high uint16 // the first half of a character beyond 0xFFFF
+	for {
+		got, err := windows.WaitForSingleObject(c.in, lookEvery)
+		if err != nil {
+			return Key{}, err
+		}
+		if c.interrupts != nil && c.interrupts() {
+			return Key{Rune: 0x03, Ctrl: true}, nil
+		}
+		if got != windows.WAIT_OBJECT_0 {
+			continue
+		}
+
+		var r inputRecord
+		var read uint32
+		if err := call("ReadConsoleInputW", uintptr(c.in), uintptr(unsafe.Pointer(&r)), 1,
+			uintptr(unsafe.Pointer(&read))); err != nil {
+			return Key{}, err
+		}
+		if read != 1 || r.kind != keyEvent {
+			continue
+		}
+		if r.down == 0 && (r.key != altKey || r.char == 0) { // a character typed by its number comes with Alt's end
+			continue
+		}
+
+		if utf16.IsSurrogate(rune(r.char)) && high == 0 {
+			high = r.char
+			continue
+		}
+
+		k := Key{
+			Code: Code(r.key), Rune: rune(r.char),
+			Ctrl: r.state&ctrlDown != 0, Alt: r.state&altDown != 0, Shift: r.state&shift != 0,
+		}
+		if high != 0 {
+			k.Rune, high = utf16.DecodeRune(rune(high), k.Rune), 0
+		}
+		c.last, c.repeated = k, max(0, int(r.repeat)-1)
+		return k, nil
+	}
+}
+
+// mostWritten is how many units of UTF-16 one call writes: consoles of old bound it.
+const mostWritten = 8 << 10
+
+// Write writes a text at the cursor.
+func (c *Console) Write(text string) error {
+	units := utf16.Encode([]rune(text))
+	for len(units) > 0 {
+		part := units[:min(len(units), mostWritten)]
+		units = units[len(part):]
+		var done uint32
+		if err := windows.WriteConsole(c.out, &part[0], uint32(len(part)), &done, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Cursor returns where the cursor is, and how many columns the console's screen has.
+func (c *Console) Cursor() (Place, int, error) {
+	var info windows.ConsoleScreenBufferInfo
+	err := windows.GetConsoleScreenBufferInfo(c.out, &info)
+	at := Place{Column: int(info.CursorPosition.X), Row: int(info.CursorPosition.Y)}
+	return at, int(info.Size.X), err
+}
+
+// Move moves the cursor.
+func (c *Console) Move(to Place) error {
+	at := windows.Coord{X: int16(max(0, to.Column)), Y: int16(max(0, to.Row))} //nolint:gosec // consoles are smaller
+	return windows.SetConsoleCursorPosition(c.out, at)
+}
+
+// Columns returns how many columns the console's window has, 0 if that is not known.
+func (c *Console) Columns() int {
+	var info windows.ConsoleScreenBufferInfo
+	if windows.GetConsoleScreenBufferInfo(c.out, &info) != nil {
+		return 0
+	}
+	return int(info.Window.Right-info.Window.Left) + 1
+}
+
+// The bits of the attributes of a cell (https://learn.microsoft.com/windows/console/console-screen-buffers).
+const (
+	foreground = 0x0F
+	background = 0xF0
+)
+
+// Paint gives what is written from now on the colours of two names, of which an empty or unknown one stays.
+func (c *Console) Paint(fore, back string) (undo func()) {
+	var info windows.ConsoleScreenBufferInfo
+	if windows.GetConsoleScreenBufferInfo(c.out, &info) != nil {
+		return func() {}
+	}
+	paint := info.Attributes
+	if n, known := colour(fore); known {
+		paint = paint&^foreground | n
+	}
+	if n, known := colour(back); known {
+		paint = paint&^background | n<<4
+	}
+
+	set := func(to uint16) { _ = call("SetConsoleTextAttribute", uintptr(c.out), uintptr(to)) } // it only looks worse
+	set(paint)
+	return func() { set(info.Attributes) }
+}
+
+// Clear empties the screen.
+func (c *Console) Clear() error { return ClearScreen(c.out) }
+
+// ClearScreen empties the screen of a console, with the cursor in its first cell.
+func ClearScreen(out windows.Handle) error {
+	var info windows.ConsoleScreenBufferInfo
+	if err := windows.GetConsoleScreenBufferInfo(out, &info); err != nil {
+		return err
+	}
+
+	var done uint32
+	count := uintptr(uint16(info.Size.X)) * uintptr(uint16(info.Size.Y)) //nolint:gosec // sizes are not below zero
+	for _, fill := range []struct {
+		name string
+		with uintptr
+	}{{"FillConsoleOutputCharacterW", ' '}, {"FillConsoleOutputAttribute", uintptr(info.Attributes)}} {
+		if err := call(fill.name, uintptr(out), fill.with, count, 0, uintptr(unsafe.Pointer(&done))); err != nil {
+			return err
+		}
+	}
+
+	return windows.SetConsoleCursorPosition(out, windows.Coord{})
+}
+
+// call calls a function of kernel32.dll that returns whether it succeeded.
+func call(name string, args ...uintptr) error {
+	ok, _, err := windows.NewLazySystemDLL("kernel32.dll").NewProc(name).Call(args...)
+	if ok == 0 {
+		return err
+	}
+	return nil
+}
