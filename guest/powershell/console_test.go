@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mullion.dev/mullion/guest/lineedit"
+	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/completion"
 	"mullion.dev/mullion/guest/powershell/engine"
 )
@@ -218,6 +219,17 @@ func TestCompletion(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestParametersAreWritten: how each parameter of each cmdlet is written, for its completion.
+func TestParametersAreWritten(t *testing.T) {
+	for _, c := range cmdlets() {
+		for _, name := range append(append([]string(nil), c.Values...), c.Flags...) {
+			if written := cmdlet.Written(name); written == name {
+				t.Errorf("cmdlet/written.txt does not say how -%s of %s is written", name, c.Name)
+			}
 		}
 	}
 }

@@ -66,7 +66,12 @@ func (s *Session) typist(in *engine.Interpreter, interrupts <-chan struct{}) typ
 		e := &lineedit.Editor{History: history, Complete: func(line string, cursor int) lineedit.Completion {
 			return completion.At(from, before, line, cursor)
 		}}
-		return s.Console.ReadLine(e, prompt, func() bool { return interrupted(interrupts) })
+		return s.Console.ReadLine(e, prompt, func() bool {
+			if in.State.Rang() { // it is idle: what events ask for runs while somebody types
+				in.State.Pulse()
+			}
+			return interrupted(interrupts)
+		})
 	}
 }
 

@@ -231,18 +231,19 @@ var powershell = map[string]string{
 	"xmldoc":      "object provider session",
 	"address":     "object session",
 	"certificate": "object pattern provider session system",
-	"dotnet":      "address certificate library object pattern provider session stream system words xmldoc",
+	"events":      "object pattern session",
+	"dotnet":      "address certificate events library object pattern provider session stream system words xmldoc",
 	"cmdlet":      "certificate object pattern provider session words",
-	"cmdlets": "certificate cmdlet dotnet format library object operator pattern provider session stream system words " +
-		"xmldoc",
+	"cmdlets": "certificate cmdlet dotnet events format library object operator pattern provider session stream system " +
+		"words xmldoc",
 	"lang":       "object operator pattern position words",
 	"binding":    "cmdlet dotnet lang object operator pattern provider words",
 	"check":      "absent binding cmdlet dotnet lang object operator pattern words",
 	"scope":      "absent binding cmdlet lang object pattern provider words",
 	"completion": "cmdlet dotnet lang object provider session",
 	"module":     "dotnet lang library object pattern provider",
-	"engine": "absent binding cmdlet dotnet format lang library module object operator pattern position provider scope " +
-		"session stream words",
+	"engine": "absent binding cmdlet dotnet events format lang library module object operator pattern position provider " +
+		"scope session stream words",
 }
 
 func TestPartsOfPowerShell(t *testing.T) {

@@ -42,6 +42,8 @@ func TestWinrun(t *testing.T) {
 	t.Run("stacks", func(t *testing.T) { testStacks(t, p) })
 	t.Run("zone", func(t *testing.T) { testZone(t, p) })
 	t.Run("terminal", func(t *testing.T) { testTerminal(t, p) })
+	t.Run("watcher", func(t *testing.T) { testWatcher(t, p) })
+	t.Run("prompts", func(t *testing.T) { testPrompts(t, p) })
 	t.Run("terminal_size_comes_late", func(t *testing.T) { testLateSize(t, p) })
 	t.Run("init", func(t *testing.T) { testInit(t, p) })
 	t.Run("debug_lines", func(t *testing.T) { testDebugLines(t, p) })

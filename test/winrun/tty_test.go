@@ -225,3 +225,56 @@ func meminfo(t *testing.T, key string) uint64 {
 	}
 	return kb * 1024
 }
+
+// testPrompts types at the prompts of both shells as a person does in `kubectl exec -it`: in the line k9s has for its
+// shell, with completion, history, colours, Ctrl+C and a window that changes its size. Its end is the code of exit.
+func testPrompts(t *testing.T, p prefix) {
+	t.Helper()
+	p.Write(t, "typed words.txt", "of a file\r\n")
+	cmd := p.command(t, "--", "cmd", "/c", "where powershell >nul 2>&1 && powershell || cmd")
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	term := tty.Open(t, cmd, unix.Winsize{Row: 30, Col: 100})
+	term.Expect(t, `PS C:\>`)
+	term.Send(t, "$planet = 'Ear' + 'th'\r")
+	term.Expect(t, `PS C:\>`)
+	term.Send(t, "$plan\t.Len\t + 1000\r") // a variable and a member of its value
+	term.Expect(t, "$planet.Length + 1000")
+	term.Expect(t, "1005")
+	term.Expect(t, `PS C:\>`)
+	term.Send(t, "get-cont\t .\\typed\t\r") // a cmdlet and a path
+	term.Expect(t, `Get-Content '.\typed words.txt'`)
+	term.Expect(t, "of a file")
+	term.Expect(t, `PS C:\>`)
+	term.Send(t, "\x1b[A\x1b[A") // up, twice
+	term.Expect(t, "$planet.Length + 1000")
+	term.Send(t, "\x7f\x7f\x7f\x7f3000\r") // backspace
+	term.Expect(t, "3005")
+	term.Expect(t, `PS C:\>`)
+
+	term.Send(t, "half of a line\x03")
+	term.Expect(t, "^C")
+	term.Expect(t, `PS C:\>`)
+	term.Send(t, "Start-Sleep 600; 'not ' + 'reached'\r")
+	term.Expect(t, "reached'\r\n")
+	term.Send(t, "\x03")
+	term.Expect(t, `PS C:\>`)
+	term.Send(t, "'still ' + 'here'\r")
+	term.Expect(t, "still here")
+	term.Expect(t, `PS C:\>`)
+
+	term.Resize(t, 60, 20)
+	term.Send(t, "'wide ' + [Console]::WindowWidth\r")
+	term.Expect(t, "wide 60")
+	term.Send(t, "cmd /k\r") // a shell in the shell has the same terminal
+	term.Expect(t, `C:\>`)
+	term.Send(t, "type typed\t\r")
+	term.Expect(t, `type "typed words.txt"`)
+	term.Expect(t, "of a file")
+	term.Expect(t, `C:\>`)
+	term.Send(t, "exit\r")
+	term.Expect(t, `PS C:\>`)
+	term.Send(t, "exit 5\r")
+	if code := exitCode(t, cmd.Wait()); code != 5 {
+		t.Errorf("exit code %d, want 5", code)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/address"
 	"mullion.dev/mullion/guest/powershell/certificate"
+	"mullion.dev/mullion/guest/powershell/events"
 	"mullion.dev/mullion/guest/powershell/library"
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
@@ -107,7 +108,7 @@ func Classes() []*object.Class {
 		webClientClass(), library.VersionClass(), certificate.Class(), certificate.StoreClass(),
 		provider.KeyClass(), SecureClass(), credentialClass(), blockClass(), provider.ItemClass(),
 		aclClass(), ruleClass(), accountClass("NTAccount"), accountClass("SecurityIdentifier"),
-		object.ExceptionClass("System.Exception"),
+		events.TimerClass(), events.WatcherClass(), object.ExceptionClass("System.Exception"),
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"mullion.dev/mullion/guest/powershell/object"
@@ -16,6 +18,23 @@ type Started struct {
 	Cmd  *exec.Cmd
 	Name string
 	Done chan struct{} // closed when it has ended
+	// raises says that its end is an event: EnableRaisingEvents.
+	raises atomic.Bool
+}
+
+// exited tells of a program's end, if it is told of at all.
+func exited(of object.Value, to func(args object.Value)) (stop func()) {
+	s, ended := object.Own[*Started](of), make(chan struct{})
+	go func() {
+		select {
+		case <-s.Done:
+			if s.raises.Load() {
+				to(object.New(object.Custom))
+			}
+		case <-ended:
+		}
+	}()
+	return sync.OnceFunc(func() { close(ended) })
 }
 
 func (s *Started) ended() bool {
@@ -45,6 +64,16 @@ func ProcessClass() *object.Class {
 			of("Id", func(s *Started) object.Value { return int64(s.Cmd.Process.Pid) }),
 			of("ProcessName", func(s *Started) object.Value { return s.Name }),
 			of("Name", func(s *Started) object.Value { return s.Name }),
+			{
+				Name: "EnableRaisingEvents",
+				Get: func(_ *session.State, v object.Value) (object.Value, error) {
+					return object.Own[*Started](v).raises.Load(), nil
+				},
+				Set: func(v, on object.Value) error {
+					object.Own[*Started](v).raises.Store(object.Truth(on))
+					return nil
+				},
+			},
 			of("HasExited", func(s *Started) object.Value { return s.ended() }),
 			of("ExitCode", func(s *Started) object.Value {
 				if !s.ended() {
@@ -53,6 +82,7 @@ func ProcessClass() *object.Class {
 				return int64(int32(s.Cmd.ProcessState.ExitCode())) // Windows' codes have 32 bits
 			}),
 		},
+		Events: []object.Event{{Name: "Exited", Listen: exited}},
 		Methods: []object.Method{
 			{
 				Name: "WaitForExit",
@@ -70,11 +100,8 @@ func ProcessClass() *object.Class {
 						}
 					}
 
-					select {
-					case <-s.Done:
-					case <-late:
-					case <-c.State.Context.Done():
-						return nil, c.State.Context.Err()
+					if err := c.State.Await(s.Done, late); err != nil {
+						return nil, err
 					}
 
 					if len(c.Args) == 0 {

@@ -62,6 +62,7 @@ type Interpreter struct {
 	calling  *frame            // what calls a method, nil before the first
 	modules  []*object.Object  // that are imported
 	nested   int               // modules that are being loaded
+	acting   bool              // the action of an event runs
 }
 
 // frame is where statements run: an interpreter, and the scope whose names they see.
@@ -104,6 +105,7 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 		return object.One(got), err
 	}
 
+	s.Pulse = in.pulse
 	s.Closure = in.closure
 	s.Settle = in.Format.End
 	return in
@@ -152,6 +154,9 @@ func (in *Interpreter) step() error {
 
 	if in.Steps < 0 {
 		return context.Canceled
+	}
+	if in.Rang() {
+		in.pulse()
 	}
 	return in.Context.Err()
 }

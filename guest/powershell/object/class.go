@@ -85,6 +85,8 @@ type Class struct {
 	// Base is the class that a script's class is derived from, or nil. Convert makes an object of it of a value.
 	Base    *Class
 	Convert func(v Value) (Value, error)
+	// Events are what scripts may wait for, by Register-ObjectEvent.
+	Events []Event
 	// ByProperties says that an object is shown by its properties, though it has a text.
 	ByProperties bool
 }
@@ -107,6 +109,13 @@ type Field struct {
 	Name string
 	Get  func(s *session.State, of Value) (Value, error)
 	Set  func(of, v Value) error // nil: it cannot be set
+}
+
+// Event is an event of the objects of a class.
+type Event struct {
+	Name string
+	// Listen has an object tell its events, each with its arguments, from any goroutine, until stop is called.
+	Listen func(of Value, to func(args Value)) (stop func())
 }
 
 // Method is a method: of objects of a class, a static one, or a constructor.

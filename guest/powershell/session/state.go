@@ -43,6 +43,9 @@ type State struct {
 	Settle func()
 	// Closure is a script block that keeps the variables of what calls a method now.
 	Closure func(block any) any
+	// Pulse runs what events ask for; nil: nothing does.
+	Pulse func()
+	alarm *Alarm
 	// Steps is how many statements may run, and objects be output, before the session ends; 0: any number.
 	Steps int
 	kept  map[reflect.Type]any

@@ -31,6 +31,39 @@ type job struct {
 	stopped bool
 }
 
+// member is a job of the session: a program, or the action of an event.
+type member interface {
+	number() int
+	ended() bool
+	object() *object.Object
+	// received returns what it has output, and forgets that unless it is kept.
+	received(keep bool) []object.Value
+	// await waits for its end.
+	await(s *session.State) error
+	stop() error
+}
+
+func (j *job) number() int { return j.id }
+
+func (j *job) received(keep bool) []object.Value {
+	var lines []object.Value
+	for line := range strings.Lines(j.out.take(keep, j.ended())) {
+		lines = append(lines, strings.TrimRight(line, "\r\n"))
+	}
+	return lines
+}
+
+func (j *job) await(s *session.State) error { return s.Await(j.done, nil) }
+
+func (j *job) stop() error {
+	j.stopped = true
+	if err := j.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-j.done
+	return nil
+}
+
 // output is what a job has printed and nobody has received.
 type output struct {
 	mu   sync.Mutex
@@ -181,12 +214,12 @@ func literal(v object.Value, depth int) string {
 
 // jobList are those of a session.
 type jobList struct {
-	list  []*job
+	list  []member
 	count int
 }
 
 // selected returns the jobs that a cmdlet's parameters or input name.
-func selected(c *cmdlet.Call) []*job {
+func selected(c *cmdlet.Call) []member {
 	ids := map[string]bool{}
 	for v := range object.Each(append(object.Items(c.Values["id"]), c.Input...)) {
 		if o, ok := v.(*object.Object); ok && o.Kind == "job" {
@@ -195,9 +228,9 @@ func selected(c *cmdlet.Call) []*job {
 		ids[object.Text(v)] = true
 	}
 
-	var chosen []*job
+	var chosen []member
 	for _, j := range session.Keep[jobList](c.State).list {
-		if ids[fmt.Sprint(j.id)] || (len(ids) == 0 && !c.Piped) {
+		if ids[fmt.Sprint(j.number())] || (len(ids) == 0 && !c.Piped) {
 			chosen = append(chosen, j)
 		}
 	}
@@ -216,10 +249,8 @@ func getJob(c *cmdlet.Call) error {
 
 func waitJob(c *cmdlet.Call) error {
 	for _, j := range selected(c) {
-		select {
-		case <-j.done:
-		case <-c.State.Context.Done():
-			return c.State.Context.Err()
+		if err := j.await(c.State); err != nil {
+			return err
 		}
 		if err := c.Out.Put(j.object()); err != nil {
 			return err
@@ -238,15 +269,13 @@ func (j *jobList) next() int {
 func receiveJob(c *cmdlet.Call) error {
 	for _, j := range selected(c) {
 		if c.Flags["wait"] {
-			select {
-			case <-j.done:
-			case <-c.State.Context.Done():
-				return c.State.Context.Err()
+			if err := j.await(c.State); err != nil {
+				return err
 			}
 		}
 
-		for line := range strings.Lines(j.out.take(c.Flags["keep"], j.ended())) {
-			if err := c.Out.Put(strings.TrimRight(line, "\r\n")); err != nil {
+		for _, v := range j.received(c.Flags["keep"]) {
+			if err := c.Out.Put(v); err != nil {
 				return err
 			}
 		}
@@ -260,11 +289,9 @@ func stopJob(c *cmdlet.Call) error {
 		if j.ended() {
 			continue
 		}
-		j.stopped = true
-		if err := j.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := j.stop(); err != nil {
 			return c.Fail(err)
 		}
-		<-j.done
 	}
 	return nil
 }
@@ -274,7 +301,7 @@ func removeJob(c *cmdlet.Call) error {
 	for _, j := range selected(c) {
 		if !j.ended() && !c.Flags["force"] {
 			err := words.Errorf("The command cannot remove the job with the job ID %d because the job is not finished. To remove "+
-				"the job, first stop the job, or use the Force parameter.", j.id)
+				"the job, first stop the job, or use the Force parameter.", j.number())
 			if err := c.Fail(err); err != nil {
 				return err
 			}
@@ -285,13 +312,13 @@ func removeJob(c *cmdlet.Call) error {
 			Cmdlet: c.Cmdlet,
 			Scope:  c.Scope,
 			State:  c.State,
-			Values: map[string]object.Value{"id": int64(j.id)},
+			Values: map[string]object.Value{"id": int64(j.number())},
 		}); err != nil {
 			return err
 		}
 
 		all := session.Keep[jobList](c.State)
-		all.list = slices.DeleteFunc(all.list, func(other *job) bool { return other == j })
+		all.list = slices.DeleteFunc(all.list, func(other member) bool { return other == j })
 	}
 
 	return nil
@@ -308,7 +335,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		return c
 	}
 
-	return []cmdlet.Cmdlet{
+	return append(eventCmdlets(), []cmdlet.Cmdlet{
 		{
 			Name:      "Start-Job",
 			Aliases:   []string{"sajb"},
@@ -353,7 +380,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 			Run:     removeJob,
 			Flags:   []string{"force"},
 		}),
-	}
+	}...)
 }
 
 // encode returns a script as -EncodedCommand takes it: base64 of UTF-16, the low byte first.

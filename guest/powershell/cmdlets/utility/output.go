@@ -130,10 +130,5 @@ func startSleep(c *cmdlet.Call) error {
 	t := time.NewTimer(time.Duration(seconds*float64(time.Second) + millis*float64(time.Millisecond)))
 	defer t.Stop()
 
-	select {
-	case <-t.C:
-		return nil
-	case <-c.State.Context.Done():
-		return c.State.Context.Err()
-	}
+	return c.State.Await(nil, t.C)
 }
