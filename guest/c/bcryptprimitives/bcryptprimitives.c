@@ -5,23 +5,31 @@
  * before main. Because all of these programs load it first, it also loads the hooks: mullionhook.dll (guest/c/hooks),
  * which lies beside it in system32. It does nothing else.
  */
-#include <windows.h>
-#include <ntsecapi.h>
+#include "../hooks/linux.h"
+
+enum
+{
+    PART = 256 /* bytes that getrandom(2) gives whole, whatever signals come */
+};
 
 /*
- * Fills data with random bytes; documented never to fail. SystemFunction036 (RtlGenRandom) reads the machine's own
- * generator: Wine 8.0 dlls/advapi32/crypt.c reads /dev/urandom.
+ * Fills data with random bytes of Linux; documented never to fail. RtlGenRandom of advapi32.dll would do it too (Wine
+ * 8.0, dlls/advapi32/crypt.c, reads /dev/urandom), but each Go program would load that library for it, and with it
+ * msvcrt.dll, sechost.dll and ucrtbase.dll.
  */
 BOOL WINAPI ProcessPrng(BYTE *data, SIZE_T size)
 {
     while (size > 0)
     {
-        ULONG part = size > 0x10000000 ? 0x10000000 : (ULONG)size;
+        SIZE_T part = size > PART ? PART : size;
+        int got = lx_getrandom(data, part);
 
-        if (!RtlGenRandom(data, part))
+        if (got == -LX_EINTR)
+            continue; /* the machine has just booted, and waits for its first random bytes */
+        if (got <= 0)
             ExitProcess(1); /* otherwise the caller would go on with predictable bytes */
-        data += part;
-        size -= part;
+        data += got;
+        size -= (SIZE_T)got;
     }
     return TRUE;
 }

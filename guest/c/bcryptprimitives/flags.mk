@@ -1,2 +1,2 @@
 LDFLAGS += -nostdlib -Wl,-e,DllMain
-LIBS    += -ladvapi32 -lkernel32
+LIBS    += -lkernel32

@@ -26,7 +26,7 @@ enum
     LX_NR_epoll_wait = 232, LX_NR_epoll_ctl = 233, LX_NR_openat = 257, LX_NR_mkdirat = 258, LX_NR_newfstatat = 262,
     LX_NR_unlinkat = 263, LX_NR_linkat = 265, LX_NR_symlinkat = 266, LX_NR_readlinkat = 267, LX_NR_tee = 276,
     LX_NR_utimensat = 280, LX_NR_accept4 = 288, LX_NR_eventfd2 = 290, LX_NR_epoll_create = 291, LX_NR_pipe2 = 293,
-    LX_NR_renameat2 = 316, LX_NR_membarrier = 324, LX_NR_openat2 = 437
+    LX_NR_renameat2 = 316, LX_NR_getrandom = 318, LX_NR_membarrier = 324, LX_NR_openat2 = 437
 };
 
 enum
@@ -225,6 +225,7 @@ static inline int lx_epoll_wait(int ep, void *events, int n, int ms)
 static inline int lx_getpriority(int thread) { return 20 - (int)lx2(140, 0, thread); }
 static inline int lx_setpriority(int thread, int nice) { return (int)lx3(LX_NR_setpriority, 0, thread, nice); }
 static inline int lx_gettid(void) { return (int)lx0(LX_NR_gettid); }
+static inline int lx_getrandom(void *p, SIZE_T n) { return (int)lx3(LX_NR_getrandom, p, n, 0); }
 /* clang-format on */
 
 /*

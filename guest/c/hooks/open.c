@@ -338,15 +338,21 @@ static NTSTATUS WINAPI hook_NtDeleteFile(OBJECT_ATTRIBUTES *attributes)
     return status ? status : originals.NtDeleteFile(attributes);
 }
 
-/* Reads the entry named by attributes; FALSE if it is not a reparse point. */
-static BOOL read_named(const OBJECT_ATTRIBUTES *attributes, struct entry *entry)
+/*
+ * Reads the entry named by attributes. NOT_OURS: it is not a reparse point. STATUS_OBJECT_NAME_NOT_FOUND: its folder has
+ * nothing of that name, in no case. Wine has read the whole folder to know that, and would do so again.
+ */
+static NTSTATUS read_named(const OBJECT_ATTRIBUTES *attributes, struct entry *entry)
 {
     char *path = heap_alloc(LINUX_PATH_MAX);
-    BOOL is_link = path && !path_of(attributes, path, LINUX_PATH_MAX) && entry_read(LX_AT_FDCWD, path, entry) &&
-                   !drive_holds_path(path, FALSE);
+    NTSTATUS status = path ? path_of(attributes, path, LINUX_PATH_MAX) : NOT_OURS;
 
+    if (status == STATUS_NO_SUCH_FILE)
+        status = STATUS_OBJECT_NAME_NOT_FOUND;
+    else if (status || !entry_read(LX_AT_FDCWD, path, entry) || drive_holds_path(path, FALSE))
+        status = NOT_OURS;
     heap_free(path);
-    return is_link;
+    return status;
 }
 
 static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attributes, struct nt_basic_info *info)
@@ -356,7 +362,7 @@ static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attri
     NTSTATUS status;
     BOOL unsure;
 
-    if (way_has(attributes) && !read_named(attributes, &entry))
+    if (way_has(attributes) && read_named(attributes, &entry))
     {
         if ((status = named_place(attributes, &stand)))
             return status;
@@ -366,11 +372,10 @@ static NTSTATUS WINAPI hook_NtQueryAttributesFile(const OBJECT_ATTRIBUTES *attri
     }
     if ((status = drive_holds(attributes, FALSE, &unsure)))
         return status;
-    if (read_named(attributes, &entry))
-    {
+    if (!(status = read_named(attributes, &entry)))
         entry_fill_basic(&entry.st, entry.attributes, info);
-        return STATUS_SUCCESS;
-    }
+    if (status != NOT_OURS)
+        return status;
     if (!(status = originals.NtQueryAttributesFile(attributes, info)) && unsure)
         status = drive_holds(attributes, TRUE, NULL);
     if (!status)
@@ -387,7 +392,7 @@ static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *a
     NTSTATUS status;
     BOOL unsure;
 
-    if (way_has(attributes) && !read_named(attributes, &entry))
+    if (way_has(attributes) && read_named(attributes, &entry))
     {
         if ((status = named_place(attributes, &stand)))
             return status;
@@ -397,14 +402,15 @@ static NTSTATUS WINAPI hook_NtQueryFullAttributesFile(const OBJECT_ATTRIBUTES *a
     }
     if ((status = drive_holds(attributes, FALSE, &unsure)))
         return status;
-    if (read_named(attributes, &entry))
+    if (!(status = read_named(attributes, &entry)))
     {
         entry_fill_basic(&entry.st, entry.attributes, &basic);
         memset(info, 0, sizeof(*info));
         memcpy(info, &basic, 4 * sizeof(LARGE_INTEGER));
         info->attributes = basic.attributes;
-        return STATUS_SUCCESS;
     }
+    if (status != NOT_OURS)
+        return status;
     if (!(status = originals.NtQueryFullAttributesFile(attributes, info)) && unsure)
         status = drive_holds(attributes, TRUE, NULL);
     if (!status)

@@ -182,9 +182,21 @@ static const WCHAR *next_element(const WCHAR *list, WCHAR *element)
     return *list ? list + 1 : list;
 }
 
+/* is_beginning returns whether the folder of path has any name that begins with the last part of path. */
+static BOOL is_beginning(const WCHAR *path)
+{
+    WIN32_FIND_DATAW data;
+    HANDLE found = FindFirstFileW(run_str_concat(path, L"*", L""), &data);
+
+    if (found == INVALID_HANDLE_VALUE)
+        return FALSE;
+    FindClose(found);
+    return TRUE;
+}
+
 /*
  * with_extension tries path with each extension of PATHEXT, and path itself: first if it has an extension, otherwise
- * last.
+ * last. Wine reads a whole folder to know that it lacks a name, so it is asked once for all extensions.
  */
 static WCHAR *with_extension(const WCHAR *path)
 {
@@ -201,6 +213,8 @@ static WCHAR *with_extension(const WCHAR *path)
     }
     if (has_extension && is_file(path))
         return run_str_concat(path, L"", L"");
+    if (!is_beginning(path))
+        return NULL;
     while ((pathext = next_element(pathext, extension)))
     {
         WCHAR *candidate = run_str_concat(path, extension, L"");
@@ -262,7 +276,7 @@ WCHAR *run_find_program(const WCHAR *name, DWORD *error)
             return NULL;
         return file_at(run_str_concat(path, wanted, L""));
     }
-    path = run_str_concat(L".;C:\\Windows\\System32;C:\\Windows;", path, L"");
+    path = run_str_concat(L".;C:\\windows\\system32;C:\\windows;", path, L"");
     folder = run_mem_alloc((run_str_len(path) + 1) * sizeof(WCHAR));
     while ((path = next_element(path, folder)))
     {

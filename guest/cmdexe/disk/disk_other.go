@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -50,6 +51,15 @@ func spelling(folder, name string) string {
 	}
 
 	return name
+}
+
+// Begins reports whether a folder has any name that begins with the last part of a path.
+func (d Disk) Begins(path string) bool {
+	folder, beginning := Split(path)
+	entries, _ := os.ReadDir(d.host(folder)) // none, if it cannot be read
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return len(e.Name()) >= len(beginning) && strings.EqualFold(e.Name()[:len(beginning)], beginning)
+	})
 }
 
 func info(i fs.FileInfo) Info {

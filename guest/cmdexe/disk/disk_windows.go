@@ -25,6 +25,22 @@ func (d Disk) device(path string, how How) string {
 	return path
 }
 
+// Begins reports whether a folder has any name that begins with the last part of a path. To know that a folder lacks a
+// name, Wine reads all of it: one question for many names is the cheaper one.
+func (d Disk) Begins(path string) bool {
+	pattern, err := windows.UTF16PtrFromString(path + "*")
+	if err != nil {
+		return false
+	}
+	var found windows.Win32finddata
+	handle, err := windows.FindFirstFile(pattern, &found)
+	if err != nil {
+		return false
+	}
+	_ = windows.FindClose(handle) // it was only looked at
+	return true
+}
+
 func info(i fs.FileInfo) Info {
 	out := Info{
 		Name:     i.Name(),

@@ -59,6 +59,9 @@ func (s *Shell) program1(path string) string {
 	if strings.Contains(name, ".") && s.isFile(path) {
 		return path
 	}
+	if !s.o.Disk.Begins(path) {
+		return ""
+	}
 	for _, ending := range s.endings() {
 		if ending = strings.TrimSpace(ending); ending != "" && s.isFile(path+ending) {
 			return path + ending
