@@ -3,6 +3,7 @@ package containerinit
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -52,10 +53,21 @@ func Parse(args, env []string) (Config, error) {
 	return c, nil
 }
 
-// windows reports whether the main program is a Windows program.
-func (c Config) windows() bool {
-	return len(c.Argv) > 1 && path.Base(strings.ReplaceAll(c.Argv[1], `\`, "/")) == launcher
+// loaderSize is how many arguments may stand before the launcher: Wine's preloader and its loader.
+const loaderSize = 2
+
+// launch returns the beginning of the main program's command line up to the launcher; nil: it is no Windows program.
+func (c Config) launch() []string {
+	for i := 1; i < len(c.Argv) && i <= loaderSize; i++ {
+		if path.Base(strings.ReplaceAll(c.Argv[i], `\`, "/")) == launcher {
+			return c.Argv[:i+1]
+		}
+	}
+	return nil
 }
+
+// windows reports whether the main program is a Windows program.
+func (c Config) windows() bool { return c.launch() != nil }
 
 // endMillis bounds the end of the container's services: the 3 minutes of PRESHUTDOWN and the time of SHUTDOWN
 // (guest/c/hooks/svcstop.c). In milliseconds.
@@ -67,13 +79,13 @@ func (c Config) endArgv() []string {
 	if !c.windows() {
 		return nil
 	}
-	return []string{c.Argv[0], c.Argv[1], "--end-services", endMillis}
+	return slices.Concat(c.launch(), []string{"--end-services", endMillis})
 }
 
 // ctrlArgv returns the command that delivers a control event to the container's first Windows program, whose process id
 // it is.
 func (c Config) ctrlArgv(event, pid string) []string {
-	return []string{c.Argv[0], c.Argv[1], "--ctrl", event, "--pid", pid}
+	return slices.Concat(c.launch(), []string{"--ctrl", event, "--pid", pid})
 }
 
 // report returns the file to which the launcher writes how the first Windows program fares, a line for each event
@@ -82,7 +94,7 @@ func (c Config) report() string {
 	if !c.windows() {
 		return ""
 	}
-	for i := 2; i+1 < len(c.Argv) && c.Argv[i] != "--"; i++ {
+	for i := len(c.launch()); i+1 < len(c.Argv) && c.Argv[i] != "--"; i++ {
 		if c.Argv[i] == "--report" {
 			return c.Argv[i+1]
 		}

@@ -63,6 +63,8 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		"windows program":       {[]string{"wine64", run, "--cwd", "C:", "--report", "/r", "--", "x"}, "/r"},
+		"with the preloader":    {[]string{"pre", "wine64", run, "--report", "/r", "--", "x"}, "/r"},
+		"a program's argument":  {[]string{"/bin/sh", "-c", "x", run, "--report", "/r"}, ""},
 		"the program's own":     {[]string{"wine64", run, "--", "x", "--report", "/r"}, ""},
 		"cut":                   {[]string{"wine64", run, "--report"}, ""},
 		"linux program":         {[]string{"/bin/sh", "-c", "--report", "/r"}, ""},
@@ -95,6 +97,14 @@ func TestEndArgv(t *testing.T) {
 			"windows_program",
 			[]string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--", "x"},
 			[]string{"/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--end-services", "240000"},
+		},
+		{
+			"with_the_preloader",
+			[]string{"/usr/lib/wine/wine64-preloader", "/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`, "--", "x"},
+			[]string{
+				"/usr/lib/wine/wine64-preloader", "/usr/lib/wine/wine64", `C:\windows\system32\mullion-run.exe`,
+				"--end-services", "240000",
+			},
 		},
 		{"linux_program", []string{"/bin/sh", "-c", "x"}, nil},
 	} {

@@ -116,6 +116,26 @@ func TestEditRegistryRefuses(t *testing.T) {
 	}
 }
 
+// TestLoaderArgv: the preloader begins where the loader would begin anew by it, and the loader knows it then.
+func TestLoaderArgv(t *testing.T) {
+	const loader = "/usr/lib/wine/wine64"
+	for preloader, want := range map[string][]string{
+		"":                    {loader},
+		loader + "-preloader": {loader + "-preloader", loader},
+		"/usr/lib/wine/x86_64-unix/wine-preloader": {loader},
+	} {
+		s := &System{Install: Install{Loader: loader, Preloader: preloader}}
+		if diff := cmp.Diff(want, s.LoaderArgv()); diff != "" {
+			t.Errorf("preloader %q: (-want +got):\n%s", preloader, diff)
+		}
+		for _, env := range [][]string{s.ContainerEnv(), s.HostEnv("/prefix")} {
+			if slices.Contains(env, "WINELOADERNOEXEC=1") != (len(want) == 2) {
+				t.Errorf("preloader %q: %q", preloader, env)
+			}
+		}
+	}
+}
+
 func TestLaterEnv(t *testing.T) {
 	first := (&System{Install: Install{Loader: "/usr/lib/wine/wine64"}}).ContainerEnv()
 	given := slices.Clone(first)

@@ -67,8 +67,19 @@ func (s *System) Mounts() []Mount {
 	return []Mount{{Source: s.Install.LibDir, Target: s.Install.LibDir, ReadOnly: true}}
 }
 
-// LoaderArgv returns the beginning of the command line that runs a Windows program, followed by its Windows path.
-func (s *System) LoaderArgv() []string { return []string{s.Install.Loader} }
+// LoaderArgv returns the beginning of the command line that runs a Windows program, followed by its Windows path. Wine's
+// preloader begins, as when a Windows program starts another: the loader would load Wine's libraries, find that it
+// began without it, and begin anew by it (dlls/ntdll/unix/loader.c, __wine_main).
+func (s *System) LoaderArgv() []string {
+	if !s.preloads() {
+		return []string{s.Install.Loader}
+	}
+	return []string{s.Install.Preloader, s.Install.Loader}
+}
+
+// preloads reports whether this Wine's loader would begin anew by its preloader, and by the same loader then: that of a
+// Wine whose preloader lies elsewhere is another one.
+func (s *System) preloads() bool { return s.Install.Preloader == s.Install.Loader+"-preloader" }
 
 // ServerPath returns the wineserver program, for waiting for (-w) and ending (-k) all programs of a prefix.
 func (s *System) ServerPath() string { return s.Install.Server }
@@ -76,14 +87,21 @@ func (s *System) ServerPath() string { return s.Install.Server }
 // environment returns what Wine needs wherever it runs: its own server rather than a script, quiet diagnostics (they
 // would be mixed into a program's standard error), UTF-8 file names (the base layer has the locale).
 func (s *System) environment(prefix string) []string {
-	return []string{
+	env := []string{
 		"WINEPREFIX=" + prefix,
 		"WINELOADER=" + s.Install.Loader,
 		"WINESERVER=" + s.Install.Server,
 		"WINEDEBUG=-all",
 		"LANG=C.UTF-8",
 	}
+	if s.preloads() {
+		env = append(env, secondTime)
+	}
+	return env
 }
+
+// secondTime tells Wine's loader that the preloader has begun. Wine takes it out of what programs see.
+const secondTime = "WINELOADERNOEXEC=1"
 
 // noDesktop keeps Wine from making menus and a desktop, and from offering to download Mono and Gecko.
 const noDesktop = "winemenubuilder.exe,explorer.exe,mscoree,mshtml=d"
