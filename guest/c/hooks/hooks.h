@@ -34,5 +34,6 @@ void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
 void etw_start(void);         /* etw.c: EtwEventRegister and its like */
 void children_start(void);    /* children.c: CreateProcessInternalW */
 void ending_start(void);      /* ending.c: NtTerminateProcess */
+void gosuspend_start(void);   /* gosuspend.c: LoadLibraryExW, in programs of Go */
 
 #endif

@@ -79,6 +79,7 @@ enum
     LIBRARIES,
     CHILDREN,
     ENDING,
+    GOSUSPEND,
     PARTS
 };
 
@@ -134,6 +135,7 @@ static const struct part
     [LIBRARIES]   = {PROGRAMS, start_libraries, .after = BIT(INFO)},
     [CHILDREN]    = {SERVICES_EXE | PROGRAMS, children_start},
     [ENDING]      = {SERVICES_EXE | PROGRAMS, ending_start},
+    [GOSUSPEND]   = {PROGRAMS, gosuspend_start},
     /* clang-format on */
 };
 

@@ -72,6 +72,18 @@ static void set_processor(void)
 }
 
 /*
+ * has_profile returns whether the user has the folders that are made last. The names are spelled as Wine's own template
+ * has them: another spelling Wine looks for in each folder on the way.
+ */
+static BOOL has_profile(const WCHAR *user)
+{
+    const WCHAR *profile = run_str_concat(L"C:\\users\\", user, L"\\AppData\\");
+
+    return GetFileAttributesW(run_str_concat(profile, L"Roaming", L"")) != INVALID_FILE_ATTRIBUTES &&
+           GetFileAttributesW(run_str_concat(profile, L"Local\\Temp", L"")) != INVALID_FILE_ATTRIBUTES;
+}
+
+/*
  * set_user sets the variables that depend on the user. The folders are made if the image lacks them, as Windows
  * makes a profile at the first logon.
  */
@@ -88,6 +100,7 @@ static void set_user(void)
                    {L"TMP", L"\\AppData\\Local\\Temp"}};
     WCHAR user[256], computer[MAX_COMPUTERNAME_LENGTH + 1] = L"";
     DWORD size = MAX_COMPUTERNAME_LENGTH + 1;
+    BOOL there;
 
     if (GetComputerNameW(computer, &size))
         set_default(L"COMPUTERNAME", computer);
@@ -103,11 +116,13 @@ static void set_user(void)
         set_default(L"USERDOMAIN", computer);
     set_default(L"HOMEDRIVE", L"C:");
     set_default(L"HOMEPATH", run_str_concat(L"\\Users\\", user, L""));
+    there = has_profile(user);
     for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
     {
         WCHAR *path = run_str_concat(L"C:\\Users\\", user, folders[i].folder);
 
-        CreateDirectoryW(path, NULL);
+        if (!there)
+            CreateDirectoryW(path, NULL);
         if (folders[i].name)
             set_default(folders[i].name, path);
     }
