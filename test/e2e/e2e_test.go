@@ -146,7 +146,7 @@ func (f fixture) scenarios(scripts []string) []scenario {
 		{name: "faults", play: f.faults, supplies: []supply{images}},
 		{name: "chaos", play: f.chaos, supplies: []supply{images}},
 		{name: "overload", play: f.overload, supplies: []supply{images}},
-		{name: "nice", play: f.nice},
+		{name: "nice", play: f.nice, supplies: []supply{images}},
 		{name: "eviction", play: f.eviction, supplies: []supply{images}},
 		{
 			name:     "grow",
