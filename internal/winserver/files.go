@@ -36,14 +36,9 @@ func (c change) folder(name string, access Access) error {
 	}
 
 	missing := err != nil
-	top := name // the topmost folder that is missing is the one that is made, and removed
-	for up := name; up != "/" && up != "."; up = path.Dir(up) {
-		if err := c.trusted(up); err != nil {
-			return err
-		}
-		if _, err := os.Stat(c.file(up)); errors.Is(err, fs.ErrNotExist) {
-			top = up
-		}
+	top, err := c.topmost(name)
+	if err != nil {
+		return err
 	}
 
 	switch {
@@ -56,11 +51,7 @@ func (c change) folder(name string, access Access) error {
 		}
 
 	case c.within(name) == "":
-		had := []string{}
-		for _, e := range entries {
-			had = append(had, e.Name())
-		}
-		if err := c.journal.Add(journal.Entry{Kind: journal.Folder, Name: name, Had: had}); err != nil {
+		if err := c.noteFolder(name, entries); err != nil {
 			return err
 		}
 	}
@@ -76,6 +67,31 @@ func (c change) folder(name string, access Access) error {
 	}
 
 	return c.Protect(at, access)
+}
+
+// topmost returns the topmost missing folder on the way to one: it is the one that is made, and removed. The error says
+// which folder on the way is somebody's.
+func (c change) topmost(name string) (string, error) {
+	top := name
+	for up := name; up != "/" && up != "."; up = path.Dir(up) {
+		if err := c.trusted(up); err != nil {
+			return "", err
+		}
+		if _, err := os.Stat(c.file(up)); errors.Is(err, fs.ErrNotExist) {
+			top = up
+		}
+	}
+
+	return top, nil
+}
+
+// noteFolder notes what was in a folder before.
+func (c change) noteFolder(name string, entries []os.DirEntry) error {
+	had := []string{}
+	for _, e := range entries {
+		had = append(had, e.Name())
+	}
+	return c.journal.Add(journal.Entry{Kind: journal.Folder, Name: name, Had: had})
 }
 
 // within returns the folder that was made and that a path lies in or is, "" if there is none.

@@ -333,27 +333,9 @@ func (c change) identity(ctx context.Context, o Join, k cluster) (*api.Client, e
 // network makes the HNS network of the node's range and the configuration of the CNI plugin, which comes last: with it
 // the node becomes Ready.
 func (c change) network(ctx context.Context, o Join, k cluster, client *api.Client, address netip.Prefix) error {
-	var cidr netip.Prefix
-	err := c.wait(ctx, o.Wait, func(ctx context.Context) error {
-		n, err := client.Node(ctx, o.Node)
-		if err != nil {
-			return err
-		}
-		if n.Spec.PodCIDR == "" {
-			return errors.New("the node has no range of pod addresses yet")
-		}
-		cidr, err = netip.ParsePrefix(n.Spec.PodCIDR)
-		return err
-	})
+	cidr, err := c.podRange(ctx, o, k, client)
 	if err != nil {
 		return err
-	}
-
-	if !cidr.Addr().Is4() || cidr.Bits() > 29 {
-		return fmt.Errorf("the node's range %s is not an IPv4 network of at least 8 addresses", cidr)
-	}
-	if cidr.Bits() < k.pods.Bits() || !k.pods.Contains(cidr.Addr()) {
-		return fmt.Errorf("the node's range %s is not in that of the cluster's pods, %s", cidr, k.pods)
 	}
 
 	name := c.journal.Network
@@ -394,6 +376,33 @@ func (c change) network(ctx context.Context, o Join, k cluster, client *api.Clie
 		c.say("wrote %s", windows(cniConfFile))
 	}
 	return err
+}
+
+// podRange waits for the range of addresses that the node's pods have, and refuses one that cannot be theirs.
+func (c change) podRange(ctx context.Context, o Join, k cluster, client *api.Client) (cidr netip.Prefix, err error) {
+	err = c.wait(ctx, o.Wait, func(ctx context.Context) error {
+		n, err := client.Node(ctx, o.Node)
+		if err != nil {
+			return err
+		}
+		if n.Spec.PodCIDR == "" {
+			return errors.New("the node has no range of pod addresses yet")
+		}
+		cidr, err = netip.ParsePrefix(n.Spec.PodCIDR)
+		return err
+	})
+	if err != nil {
+		return cidr, err
+	}
+
+	if !cidr.Addr().Is4() || cidr.Bits() > 29 {
+		return cidr, fmt.Errorf("the node's range %s is not an IPv4 network of at least 8 addresses", cidr)
+	}
+	if cidr.Bits() < k.pods.Bits() || !k.pods.Contains(cidr.Addr()) {
+		return cidr, fmt.Errorf("the node's range %s is not in that of the cluster's pods, %s", cidr, k.pods)
+	}
+
+	return cidr, nil
 }
 
 // ready waits until the node is Ready.

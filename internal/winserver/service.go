@@ -78,7 +78,7 @@ func (c change) serve(s service, fresh bool) error {
 	if err != nil {
 		return fmt.Errorf("open service %s: %w", s.name, err)
 	}
-	defer h.Close() //nolint:errcheck // nothing is lost
+	defer h.Close() // nothing is lost
 
 	if fresh || changed {
 		if err := c.stop(s.name); err != nil {
@@ -149,7 +149,7 @@ func (h Host) stop(name string) error {
 	if err != nil {
 		return fmt.Errorf("stop service %s: %w", name, err)
 	}
-	defer s.Close() //nolint:errcheck // nothing is lost
+	defer s.Close() // nothing is lost
 	needing, err := s.Dependents(services.StateActive)
 	if err != nil {
 		return fmt.Errorf("stop what needs service %s: %w", name, err)
@@ -192,7 +192,7 @@ func (h Host) remove(name string) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close() //nolint:errcheck // nothing is lost
+	defer s.Close() // nothing is lost
 	if err := s.Delete(); err != nil && !errors.Is(err, services.MarkedForDelete) {
 		return err
 	}
@@ -208,7 +208,7 @@ func (h Host) running(name string) (there, runs bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	defer s.Close() //nolint:errcheck // nothing is lost
+	defer s.Close() // nothing is lost
 	is, err := s.Status()
 	return true, is.State == services.Running, err
 }

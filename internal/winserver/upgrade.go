@@ -75,24 +75,9 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 		return err
 	}
 
-	var other []string
-	for _, name := range names {
-		if serviceOf(name) != of {
-			continue
-		}
-		d, err := differs(c.file(path.Join(stagingDir, name)), c.file(place(name)))
-		if err != nil {
-			return err
-		}
-
-		if d {
-			other = append(other, name)
-		} else {
-			c.say("%s is the same", windows(place(name)))
-		}
-	}
-	if len(other) == 0 {
-		return nil
+	other, err := c.different(of, names)
+	if err != nil || len(other) == 0 {
+		return err
 	}
 
 	var needing []string
@@ -100,12 +85,7 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 		if _, ok := c.journal.Find(journal.Service, of); !ok {
 			return fmt.Errorf("service %s: %w", of, journal.ErrNone)
 		}
-		for _, s := range []string{containerd, kubelet, kubeProxy} {
-			if _, runs, err := c.running(s); err == nil && runs {
-				needing = append(needing, s)
-			}
-		}
-
+		needing = c.allRunning()
 		if err := c.stop(of); err != nil {
 			return err
 		}
@@ -115,7 +95,7 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 		return errors.Join(err, c.swapBack(ctx, other), c.startAll(needing))
 	}
 
-	err := c.works(ctx, of, wait)
+	err = c.works(ctx, of, wait)
 	if err == nil {
 		err = c.startAll(needing)
 	}
@@ -136,6 +116,40 @@ func (c change) replace(ctx context.Context, of string, names []string, wait tim
 	}
 
 	return nil
+}
+
+// allRunning returns the services of the node that run, those first that others need.
+func (c change) allRunning() []string {
+	var all []string
+	for _, s := range []string{containerd, kubelet, kubeProxy} {
+		if _, runs, err := c.running(s); err == nil && runs {
+			all = append(all, s)
+		}
+	}
+
+	return all
+}
+
+// different returns those programs of a service that are others than the staged ones.
+func (c change) different(of string, names []string) ([]string, error) {
+	var other []string
+	for _, name := range names {
+		if serviceOf(name) != of {
+			continue
+		}
+		d, err := differs(c.file(path.Join(stagingDir, name)), c.file(place(name)))
+		if err != nil {
+			return nil, err
+		}
+
+		if d {
+			other = append(other, name)
+		} else {
+			c.say("%s is the same", windows(place(name)))
+		}
+	}
+
+	return other, nil
 }
 
 // resumeSwap puts the former programs of a service back, where an upgrade was interrupted before it knew whether the

@@ -34,7 +34,7 @@ var (
 	// ErrForeign says that the cluster is none that a server can join.
 	ErrForeign = errors.New("the cluster is neither Mullion's nor one that kubeadm made")
 	// ErrSkew says that Kubernetes does not allow a kubelet or kube-proxy with that API server.
-	ErrSkew = errors.New("Kubernetes does not allow these versions together")
+	ErrSkew = errors.New("Kubernetes does not allow these versions together") //nolint:staticcheck // a name
 	// ErrUntrusted says that somebody who is no administrator owns what is in a place of the node's.
 	ErrUntrusted = errors.New("its owner is neither an administrator nor the system")
 	// ErrNetworkMode says that the agent does not make pods' networks of that kind.

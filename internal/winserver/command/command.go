@@ -66,6 +66,7 @@ Start it from a prompt that was opened with "Run as administrator".`,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
+	//nolint:contextcheck // cobra hands the context to each command
 	root.AddCommand(env.preflight(), env.join(), env.status(), env.upgrade(), env.leave(), env.version())
 	root.SetArgs(env.Args)
 	root.SetOut(env.Out)
@@ -88,10 +89,11 @@ Start it from a prompt that was opened with "Run as administrator".`,
 }
 
 func code(err error) int {
-	var usage usageError
-	switch {
-	case errors.As(err, &usage):
+	if _, ok := errors.AsType[usageError](err); ok {
 		return exitUsage
+	}
+
+	switch {
 	case errors.Is(err, errChecks), errors.Is(err, bundle.ErrMissing), errors.Is(err, bundle.ErrForm),
 		errors.Is(err, local.ErrSystem), errors.Is(err, winserver.ErrSkew):
 		return exitRequirement
@@ -118,7 +120,6 @@ func code(err error) int {
 
 // remedy returns what a person can do.
 func remedy(err error) string {
-	var usage usageError
 	for _, r := range []struct {
 		is error
 		do string
@@ -142,7 +143,7 @@ func remedy(err error) string {
 		}
 	}
 
-	if errors.As(err, &usage) {
+	if _, ok := errors.AsType[usageError](err); ok {
 		return "mullion-agent.exe COMMAND --help says what there is"
 	}
 	return ""
