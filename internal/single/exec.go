@@ -59,6 +59,7 @@ func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) 
 	}
 
 	close(l.started)
+	//nolint:contextcheck // A program may outlive its client.
 	s.background.Go(func() { l.hasEnded(k.engine.WaitExec(context.WithoutCancel(s.life), k.id, l.id)) })
 	if ask.Terminal && ask.Columns > 0 {
 		_ = l.resize(ctx, ask.Columns, ask.Rows) // it has a size, if another
@@ -86,7 +87,7 @@ func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) 
 		return err
 	}
 	undo.Release()
-	l.forget()
+	l.forget() //nolint:contextcheck // as above
 	c.say(Event{Ended: &end})
 	return nil
 }

@@ -35,7 +35,7 @@ const followEvery = 100 * time.Millisecond
 // Logs shows the log of a container: what its program has said on standard output, and on standard error.
 func (c *Client) Logs(ctx context.Context, k Container, o LogOptions, out, errs io.Writer) error {
 	wait := func(ctx context.Context) (End, error) { return c.Wait(ctx, k.ID) }
-	_, err := c.showUntilEnd(ctx, k, o, out, errs, wait)
+	_, err := c.showUntilEnd(ctx, k, o, &logPrinter{out: out, errs: errs}, wait)
 	if errors.Is(err, errUnknownEnd) { // it may be removed already
 		return nil
 	}
@@ -50,7 +50,7 @@ func (c *Client) Attach(ctx context.Context, k Container, out, errs io.Writer) (
 		Tail:   -1,
 		Since:  time.Now(),
 	}
-	return c.showUntilEnd(ctx, k, o, out, errs, func(ctx context.Context) (End, error) {
+	return c.showUntilEnd(ctx, k, o, &logPrinter{out: out, errs: errs}, func(ctx context.Context) (End, error) {
 		e, err := c.answerOnce(ctx, Request{Wait: k.ID}) // a further engine would wait for the next run
 		if err != nil || e.Ended == nil {
 			return End{}, err
@@ -64,17 +64,12 @@ var errUnknownEnd = errors.New("how the container has ended is not known")
 
 // showUntilEnd shows the log of a container, and returns how the container has ended, if it is followed so long. The
 // error is errUnknownEnd, with the engine's refusal, if the engine does not say it.
-func (c *Client) showUntilEnd(ctx context.Context, k Container, o LogOptions, out, errs io.Writer,
+func (c *Client) showUntilEnd(ctx context.Context, k Container, o LogOptions, to *logPrinter,
 	wait func(context.Context) (End, error),
 ) (end End, err error) {
 	l := &logReader{path: k.Log}
 	defer l.close()
-	to := &logPrinter{
-		out:        out,
-		errs:       errs,
-		timestamps: o.Timestamps,
-	}
-
+	to.timestamps = o.Timestamps
 	err = showLog(l, o, to)
 	if err != nil || !o.Follow || (!o.Until.IsZero() && !o.Until.After(time.Now())) {
 		return end, err

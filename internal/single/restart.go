@@ -155,9 +155,13 @@ func (s *service) beginAgain(c Container, pause time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return s.begin(s.life, func() {}, nobody(), ask, c.ID, func(k *container) error {
-		k.byItself, k.pause = true, pause
-		return s.register.again(k)
+	return s.begin(s.life, func() {}, nobody(), beginning{
+		ask: ask,
+		id:  c.ID,
+		enter: func(k *container) error {
+			k.byItself, k.pause = true, pause
+			return s.register.again(k)
+		},
 	})
 }
 

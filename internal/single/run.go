@@ -66,13 +66,26 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	if err := CheckName(ask.Name); err != nil {
 		return err
 	}
-	return s.begin(ctx, cancel, c, ask, newID(), s.register.add)
+	return s.begin(ctx, cancel, c, beginning{
+		ask:   ask,
+		id:    newID(),
+		enter: s.register.add,
+	})
 }
 
-// begin makes a container of an id, which enter takes in.
-func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, id string,
-	enter func(*container) error,
-) (err error) {
+// beginning is a container that is made, for the first time or again.
+type beginning struct {
+	ask Run
+	id  string
+	// enter takes the container in.
+	enter func(*container) error
+}
+
+// begin makes a container for a client.
+//
+//nolint:contextcheck // A container may outlive its client.
+func (s *service) begin(ctx context.Context, cancel func(), c *client, b beginning) (err error) {
+	ask := b.ask
 	if !ask.Detach {
 		if err := checkStreams(ask.Streams); err != nil {
 			return err
@@ -95,7 +108,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 		service: s,
 		client:  c,
 		ask:     ask,
-		id:      id,
+		id:      b.id,
 	}
 
 	k.starts, k.made = make(chan struct{}), make(chan struct{})
@@ -103,7 +116,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 	k.program = newProgram(filepath.Join(workDir(s.options.Paths, k.id), reportName))
 	life, end := context.WithCancel(s.life)
 	k.cancel = end
-	if err := enter(k); err != nil {
+	if err := b.enter(k); err != nil {
 		end()
 		return err
 	}
@@ -112,7 +125,7 @@ func (s *service) begin(ctx context.Context, cancel func(), c *client, ask Run, 
 	s.background.Go(func() { s.listen(ctx, cancel, c, k) })
 	done := make(chan error, 1)
 	leave := s.idle.enter()
-	s.background.Go(func() { //nolint:contextcheck // A container may outlive its client.
+	s.background.Go(func() {
 		defer leave()
 		defer end()
 		err := k.live(life)
@@ -199,25 +212,10 @@ func (k *container) live(ctx context.Context) (err error) {
 		return err
 	}
 
-	close(k.starts)
-	if _, err := k.engine.Start(ctx, k.id, k.outputs.io); err != nil {
-		k.outputs.close() // nobody writes
+	if err := k.startProgram(ctx); err != nil {
 		return err
 	}
-
-	close(k.made)
-	k.service.background.Go(k.wait)
-	if k.ask.Terminal && k.ask.Columns > 0 {
-		_ = k.resize(ctx, k.ask.Columns, k.ask.Rows) // it has a size, if another
-	}
-	if err := k.awaitStart(ctx); err != nil {
-		return errors.Join(err, k.kill(ctx))
-	}
-
-	if k.ask.Detach && !k.untie() { // before it hears that it may go
-		return errors.Join(errClientGone, k.kill(ctx))
-	}
-	if err := k.service.register.begun(k); err != nil {
+	if err := k.comesUp(ctx); err != nil {
 		return errors.Join(err, k.kill(ctx))
 	}
 
@@ -233,6 +231,33 @@ func (k *container) live(ctx context.Context) (err error) {
 		return k.writeLayer(ctx)
 	}
 	return nil
+}
+
+// startProgram starts the first process of a container that is made.
+func (k *container) startProgram(ctx context.Context) error {
+	close(k.starts)
+	if _, err := k.engine.Start(ctx, k.id, k.outputs.io); err != nil {
+		k.outputs.close() // nobody writes
+		return err
+	}
+
+	close(k.made)
+	k.service.background.Go(k.wait)
+	if k.ask.Terminal && k.ask.Columns > 0 {
+		_ = k.resize(ctx, k.ask.Columns, k.ask.Rows) // it has a size, if another
+	}
+	return nil
+}
+
+// comesUp waits until the program runs, and notes it. A container that lives on is not its client's from then on.
+func (k *container) comesUp(ctx context.Context) error {
+	if err := k.awaitStart(ctx); err != nil {
+		return err
+	}
+	if k.ask.Detach && !k.untie() { // before it hears that it may go
+		return errClientGone
+	}
+	return k.service.register.begun(k)
 }
 
 var errClientGone = errors.New("its client is gone")

@@ -29,7 +29,11 @@ func (s *service) start(ctx context.Context, cancel func(), c *client, name stri
 	if err != nil {
 		return err
 	}
-	return s.begin(ctx, cancel, c, ask, known.ID, s.register.again)
+	return s.begin(ctx, cancel, c, beginning{
+		ask:   ask,
+		id:    known.ID,
+		enter: s.register.again,
+	})
 }
 
 // settles returns when the container's program runs, or when the container's end is noted.

@@ -57,13 +57,13 @@ func onWindows(path string) (string, error) {
 // (https://learn.microsoft.com/windows/win32/fileio/naming-a-file#naming-conventions).
 func checkName(name string) error {
 	if i := strings.IndexAny(name, `<>:"|?*\`); i >= 0 {
-		return fmt.Errorf("Windows has no name with %q, as %q has", name[i], name)
+		return fmt.Errorf("Windows has no name with %q, as %q has", name[i], name) //nolint:staticcheck // a name
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
-		return fmt.Errorf("Windows has no name with control characters, as %q has", name)
+		return fmt.Errorf("Windows has no name with control characters, as %q has", name) //nolint:staticcheck // a name
 	}
 	if strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
-		return fmt.Errorf("Windows has no name that ends with a dot or a space, as %q does", name)
+		return fmt.Errorf("Windows has no name that ends with a dot or a space, as %q does", name) //nolint:staticcheck // a name
 	}
 	return nil
 }
@@ -85,10 +85,10 @@ func moduleOf(dir string, env func(string) string) string {
 // workspaceOf returns the folder of the go.work that go heeds in a folder (https://go.dev/ref/mod#workspaces), ""
 // without one. one is the value of GOWORK.
 func workspaceOf(dir, one string) string {
-	switch {
-	case one == "off":
+	switch one {
+	case "off":
 		return ""
-	case one == "":
+	case "":
 		return above(dir, "go.work")
 	}
 	root := filepath.Dir(one)

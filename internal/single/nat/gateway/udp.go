@@ -30,6 +30,8 @@ const largestPacket = 65507
 
 // packets are buffers for the largest packet. A flow holds one only while a packet is on its way: most of the time
 // nothing is.
+//
+//nolint:gochecknoglobals // The memory is the process's.
 var packets = sync.Pool{New: func() any { return new([largestPacket]byte) }}
 
 // datagrams is a connection of UDP, of the machine or of a stack.
