@@ -59,7 +59,7 @@ type Registry struct {
 
 // Find finds an image by its full reference, for windows or linux. The error is errdefs.ErrNotFound if there is none.
 func (f *Finder) Find(ctx context.Context, ref, system string) (dockerfile.Base, error) {
-	if f.Saved != nil && !f.Real && !f.Pull && system == imagebuild.Windows {
+	if f.mayBeSaved(system) {
 		found, err := f.saved(ctx, ref)
 		if err == nil || !errdefs.IsNotFound(err) {
 			return found, err
@@ -77,14 +77,24 @@ func (f *Finder) Find(ctx context.Context, ref, system string) (dockerfile.Base,
 		return found, err
 	}
 
-	if standIn && unreachable(err) {
-		if lacks := spec.Labels[image.LabelLacks]; lacks != "" && f.Say != nil {
-			f.Say(fmt.Sprintf("the registry of %s cannot be reached, so an image without %s stands in for it", ref, lacks))
-		}
-		return dockerfile.Base{Spec: spec, Files: files}, nil
+	if !standIn || !unreachable(err) {
+		return dockerfile.Base{}, f.explained(ref, system, err)
 	}
 
-	return dockerfile.Base{}, f.explained(ref, system, err)
+	f.sayLacks(ref, spec.Labels[image.LabelLacks])
+	return dockerfile.Base{Spec: spec, Files: files}, nil
+}
+
+// mayBeSaved reports whether an image is looked for among those that are saved.
+func (f *Finder) mayBeSaved(system string) bool {
+	return f.Saved != nil && !f.Real && !f.Pull && system == imagebuild.Windows
+}
+
+// sayLacks says what an image lacks that stands in for one of a registry that cannot be reached; "" is nothing.
+func (f *Finder) sayLacks(ref, lacks string) {
+	if lacks != "" && f.Say != nil {
+		f.Say(fmt.Sprintf("the registry of %s cannot be reached, so an image without %s stands in for it", ref, lacks))
+	}
 }
 
 // fetched finds an image in its registry.

@@ -1,6 +1,7 @@
 package containerinit
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"syscall"
@@ -80,7 +81,7 @@ func (s *starter) answer(conn int, buffer []byte) {
 	}
 
 	if err != nil {
-		number, _ := err.(syscall.Errno)
+		number, _ := errors.AsType[syscall.Errno](err)
 		send(conn, wire.Reply{Verb: wire.Refused, Value: uint32(number)}.Encode())
 		_ = syscall.Close(conn)
 	}
@@ -131,7 +132,7 @@ func fromOutside(conn int) bool {
 func receive(conn int, buffer []byte) (wire.Request, []uintptr, error) {
 	control := make([]byte, syscall.CmsgSpace(3*4)) // what does not fit is closed by the kernel
 	n, used, flags, _, err := syscall.Recvmsg(conn, buffer, control, syscall.MSG_CMSG_CLOEXEC)
-	for err == syscall.EINTR { // by the end of a child; the kernel goes on by itself only where there is no time limit
+	for errors.Is(err, syscall.EINTR) { // by the end of a child; the kernel goes on by itself only where there is no time limit
 		n, used, flags, _, err = syscall.Recvmsg(conn, buffer, control, syscall.MSG_CMSG_CLOEXEC)
 	}
 	if err != nil {

@@ -146,6 +146,8 @@ type Inventory interface {
 }
 
 // Meters is the part of an engine that lists and measures containers, and weighs their pods.
+//
+//nolint:interfacebloat // a method for each thing that is measured
 type Meters interface {
 	Inventory
 	admission.Weights

@@ -86,7 +86,7 @@ func (s *Server) exec(ctx context.Context, c store.Container, kind admission.Kin
 		Resize:   streams.resize,
 	}
 
-	//nolint:revive // containerd's words, which people look for (internal/cri/server/container_execsync.go of v2.4.2)
+	// containerd's words, which people look for (internal/cri/server/container_execsync.go of v2.4.2)
 	const refused = "failed to exec in container: failed to start exec %q: %w: unknown"
 	if err := refusalOf(c.ID, s.cfg.Launch.foresee(x.Args)); err != nil {
 		return 0, fmt.Errorf(refused, id, err)

@@ -112,23 +112,22 @@ func (w *copying) archives(ctx context.Context, pattern string) error {
 		if !folder && len(files) == 0 && len(found) == 1 {
 			return w.missing(pattern, name, "")
 		}
-
-		if !folder && len(files) == 1 {
-			unpacked, err := w.unpack(ctx, files[0])
-			if err != nil {
-				return err
-			}
-			if unpacked {
-				continue
-			}
-		}
-
-		if err := w.place(name, files, folder); err != nil {
+		if err := w.unpackOrPlace(ctx, name, files, folder); err != nil {
 			return err
 		}
 	}
 
 	return nil
+}
+
+// unpackOrPlace unpacks a file that is an archive, and places what is none.
+func (w *copying) unpackOrPlace(ctx context.Context, name string, files []imagebuild.File, folder bool) error {
+	if !folder && len(files) == 1 {
+		if unpacked, err := w.unpack(ctx, files[0]); unpacked || err != nil {
+			return err
+		}
+	}
+	return w.place(name, files, folder)
 }
 
 // scratchFile makes a file of the build's own.

@@ -212,8 +212,8 @@ func (s *stage) listing(ctx context.Context, layer *imagebuild.Layer) (*imagebui
 		return nil, err
 	}
 
-	was := s.builder.cached
-	defer func() { s.builder.cached = was }() // nobody waits for a listing alone
+	was := s.cached
+	defer func() { s.cached = was }() // nobody waits for a listing alone
 
 	key := buildcache.NewKey("listing")
 	key.Add(sum.String())
@@ -407,9 +407,7 @@ func (s *stage) runKey(config v1.Config, alone bool, mounts []mount) (buildcache
 	}
 
 	for i := range mounts {
-		if err := mounts[i].addTo(key); err != nil {
-			return key, err
-		}
+		mounts[i].addTo(key)
 	}
 
 	return key, nil

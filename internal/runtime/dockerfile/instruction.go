@@ -49,10 +49,7 @@ func (s *stage) configure(c instructions.Command) error {
 			s.config.Env = s.withVariable(s.config.Env, e.Key, e.Value)
 		}
 	case *instructions.LabelCommand:
-		for _, l := range c.Labels {
-			s.setLabel(l.Key, l.Value)
-		}
-
+		s.setLabels(c)
 	case *instructions.MaintainerCommand:
 		s.author = c.Maintainer
 	case *instructions.UserCommand:
@@ -70,18 +67,7 @@ func (s *stage) configure(c instructions.Command) error {
 	case *instructions.StopSignalCommand:
 		s.config.StopSignal = c.Signal
 	case *instructions.HealthCheckCommand:
-		s.config.Healthcheck = &v1.HealthConfig{
-			Test:        c.Health.Test,
-			Interval:    c.Health.Interval,
-			Timeout:     c.Health.Timeout,
-			StartPeriod: c.Health.StartPeriod,
-			Retries:     c.Health.Retries,
-		}
-
-		if c.Health.StartInterval != 0 {
-			s.warn(c, "--start-interval is left out: the image's form here has no place for it")
-		}
-
+		s.healthCheck(c)
 	case *instructions.OnbuildCommand:
 		s.config.OnBuild = append(s.config.OnBuild, c.Expression)
 	default:
@@ -89,6 +75,27 @@ func (s *stage) configure(c instructions.Command) error {
 	}
 
 	return nil
+}
+
+// healthCheck carries out HEALTHCHECK.
+func (s *stage) healthCheck(c *instructions.HealthCheckCommand) {
+	s.config.Healthcheck = &v1.HealthConfig{
+		Test:        c.Health.Test,
+		Interval:    c.Health.Interval,
+		Timeout:     c.Health.Timeout,
+		StartPeriod: c.Health.StartPeriod,
+		Retries:     c.Health.Retries,
+	}
+	if c.Health.StartInterval != 0 {
+		s.warn(c, "--start-interval is left out: the image's form here has no place for it")
+	}
+}
+
+// setLabels carries out LABEL.
+func (s *stage) setLabels(c *instructions.LabelCommand) {
+	for _, l := range c.Labels {
+		s.setLabel(l.Key, l.Value)
+	}
 }
 
 // replace replaces the variables of an instruction. ENV comes before ARG.

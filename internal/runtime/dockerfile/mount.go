@@ -1,6 +1,7 @@
 package dockerfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,21 +83,7 @@ func (s *stage) mount(
 
 	switch m.Type {
 	case instructions.MountTypeCache:
-		if m.From != "" || m.Source != "" {
-			return nil, refuse(errdefs.ErrNotImplemented, "a cache begins empty here: leave out from and source")
-		}
-		made.id = m.CacheID
-		if made.id == "" {
-			made.id = s.tree.key(at)
-		}
-
-		if s.linux { // its files have other users
-			made.id = fmt.Sprintf("linux:%d:%s", s.LinuxOwner, made.id)
-		}
-		made.alone = m.CacheSharing == instructions.MountSharingLocked ||
-			m.CacheSharing == instructions.MountSharingPrivate
-		return made, nil
-
+		return s.cacheMount(m, made, at)
 	case instructions.MountTypeTmpfs:
 		if m.SizeLimit != 0 {
 			s.warn(c, "size of --mount does nothing: it is a folder of the disk, which is empty and removed afterwards")
@@ -108,6 +95,21 @@ func (s *stage) mount(
 	}
 
 	return nil, refuse(errdefs.ErrNotImplemented, "it is not carried out here")
+}
+
+// cacheMount reads the mount of a cache at a name of the tree.
+func (s *stage) cacheMount(m *instructions.Mount, made *mount, at string) (*mount, error) {
+	if m.From != "" || m.Source != "" {
+		return nil, refuse(errdefs.ErrNotImplemented, "a cache begins empty here: leave out from and source")
+	}
+	made.id = cmp.Or(m.CacheID, s.tree.key(at))
+	if s.linux { // its files have other users
+		made.id = fmt.Sprintf("linux:%d:%s", s.LinuxOwner, made.id)
+	}
+
+	made.alone = m.CacheSharing == instructions.MountSharingLocked ||
+		m.CacheSharing == instructions.MountSharingPrivate
+	return made, nil
 }
 
 // secretMount reads the mount of a secret.
@@ -167,15 +169,10 @@ func (s *stage) bound(ctx context.Context, number int, m *instructions.Mount) ([
 		return nil, err
 	}
 
-	name := inFolder(m.Source)
-	if t, ok := from.(tree); ok && t.exact {
-		name = strings.TrimPrefix(path.Clean("/"+m.Source), "/")
-	} else if ok {
-		if name, err = onDrive("", m.Source); err != nil {
-			return nil, err
-		}
+	name, err := nameIn(from, m.Source)
+	if err != nil {
+		return nil, err
 	}
-
 	files, folder, err := from.list(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && !folder && len(files) == 0) {
 		return nil, refuse(errdefs.ErrNotFound, "%q is not there, or .dockerignore leaves it out", m.Source)
@@ -201,14 +198,25 @@ func (s *stage) bound(ctx context.Context, number int, m *instructions.Mount) ([
 	return files, nil
 }
 
+// nameIn returns the name that a bind's source has where it comes from.
+func nameIn(from source, text string) (string, error) {
+	t, ok := from.(tree)
+	switch {
+	case !ok:
+		return inFolder(text), nil
+	case t.exact:
+		return strings.TrimPrefix(path.Clean("/"+text), "/"), nil
+	}
+	return onDrive("", text)
+}
+
 // addTo adds the mount to the key of its command.
-func (m mount) addTo(key buildcache.Key) error {
+func (m mount) addTo(key buildcache.Key) {
 	key.Add("mount", string(m.kind), m.target, strconv.FormatBool(m.readOnly), m.id, m.variable, strconv.Itoa(len(m.files)))
 	for i := range m.files {
 		f := m.files[i]
 		key.Add(f.Name, f.Kind.String(), f.Link, strconv.FormatBool(f.ReadOnly), string(f.Sum))
 	}
-	return nil
 }
 
 // hold waits until no other build uses the caches that a command wants alone, and holds them until release is called.

@@ -219,9 +219,14 @@ func (b *builder) begin(ctx context.Context, number int, steps *stepCount) (*sta
 	if name == scratch {
 		return b.base(ctx, name, system)
 	}
+	return b.fromImage(ctx, number, name, system, steps)
+}
 
+// fromImage makes a stage of an image, as a step of the build.
+func (b *builder) fromImage(ctx context.Context, number int, name, system string, steps *stepCount) (*stage, error) {
+	from := b.file.stages[number]
 	var s *stage
-	err = b.step(steps, firstLine(from.Location), from.SourceCode, func() (err error) {
+	err := b.step(steps, firstLine(from.Location), from.SourceCode, func() (err error) {
 		s, err = b.base(ctx, name, system)
 		if errdefs.IsNotFound(err) && from.Platform == "" && !b.final[number] {
 			s, err = b.otherwise(ctx, number, name, err)

@@ -102,9 +102,9 @@ func short(name string) error {
 	return nil
 }
 
-// real returns the name of a file with the links on its way followed, and with last the file itself if it is one. It is
-// an error if there are too many of them, as where a link leads to itself.
-func (t tree) real(name string, last bool) (string, error) {
+// real returns the name of a file with the links on its way followed, and the file itself if it is one. It is an error
+// if there are too many of them, as where a link leads to itself.
+func (t tree) real(name string) (string, error) {
 	if err := short(name); err != nil || !t.exact {
 		return name, err
 	}
@@ -126,8 +126,7 @@ func (t tree) real(name string, last bool) (string, error) {
 			return "", err
 		}
 		e, ok := t.entries[next]
-		follows := last || len(parts) > 0
-		if !ok || e.Kind != fs.ModeSymlink || !follows {
+		if !ok || e.Kind != fs.ModeSymlink {
 			at = next
 			continue
 		}
@@ -146,7 +145,7 @@ func (t tree) real(name string, last bool) (string, error) {
 
 // isFolder reports whether a name is a folder; "" is the root.
 func (t tree) isFolder(name string) (bool, error) {
-	name, err := t.real(name, true)
+	name, err := t.real(name)
 	f, ok := t.find(name)
 	return err == nil && (name == "" || (ok && f.Kind == fs.ModeDir)), err
 }
@@ -159,7 +158,7 @@ func (t tree) glob(pattern string) ([]string, error) {
 	}
 
 	if !hasWildcard(pattern) {
-		name, err := t.real(pattern, true)
+		name, err := t.real(pattern)
 		f, ok := t.find(name)
 		switch {
 		case err != nil, !ok:
@@ -180,7 +179,7 @@ func (t tree) glob(pattern string) ([]string, error) {
 		above, below = path.Join(above, part), rest
 	}
 
-	above, err := t.real(above, true)
+	above, err := t.real(above)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +205,7 @@ func (t tree) list(ctx context.Context, name string) (files []imagebuild.File, f
 		return nil, false, err
 	}
 
-	name, err = t.real(name, true)
+	name, err = t.real(name)
 	if err != nil {
 		return nil, false, err
 	}
@@ -262,7 +261,7 @@ func (t tree) unpack(ctx context.Context, names ...string) error {
 	}
 
 	for _, name := range names {
-		name, err := t.real(name, true)
+		name, err := t.real(name)
 		if err != nil {
 			return err
 		}
@@ -406,7 +405,7 @@ func (c *change) isFolder(name string) bool {
 
 // folder adds a folder and those that lead to it. It returns the name with the spelling that it has already.
 func (c *change) folder(name string) (string, error) {
-	name, err := c.on.real(name, true)
+	name, err := c.on.real(name)
 	if err != nil || name == "" {
 		return "", err
 	}

@@ -252,7 +252,7 @@ func (e *Engine) execByRunc(ctx context.Context, id string, x ExecSpec) (Exit, e
 	case <-ctx.Done():
 		// The program may come up at any time from now on, as on a busy machine: it is ended as soon as it can be.
 		go func() {
-			<-started // whether or not it came up
+			<-started //nolint:errcheck // whether or not it came up
 			e.endExec(context.WithoutCancel(ctx), id, x, stdio)
 		}()
 		return Exit{}, fmt.Errorf("start program in container %q: %w", id, ctx.Err())

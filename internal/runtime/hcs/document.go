@@ -255,13 +255,17 @@ func parseProcess(text string) (processParameters, error) {
 		return p, refuse(InvalidJSON, "ConsoleSize has %d numbers", len(p.ConsoleSize))
 	}
 
-	for name, value := range p.Environment {
+	return p, checkEnvironment(p.Environment)
+}
+
+// checkEnvironment refuses what an environment cannot have.
+func checkEnvironment(variables map[string]string) error {
+	for name, value := range variables {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return p, refuse(InvalidArg, "%q is no variable", name)
+			return refuse(InvalidArg, "%q is no variable", name)
 		}
 	}
-
-	return p, nil
+	return nil
 }
 
 // folderOf returns the folder of C: that a working directory names: also without a drive and with slashes.

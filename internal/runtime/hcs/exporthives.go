@@ -80,8 +80,7 @@ func (ex *exporter) userSettings() error {
 	}
 
 	at := files
-	folders := strings.Split(path.Dir(name), "/")
-	for _, folder := range folders {
+	for folder := range strings.SplitSeq(path.Dir(name), "/") {
 		at = ex.spelled(at, folder)
 		switch err := ex.to.Mkdir(at, 0o755); {
 		case errors.Is(err, fs.ErrExist):

@@ -76,15 +76,20 @@ type Registries interface {
 	ScratchRegistry(scratch string, layers []*os.File, user string) (wine.RegistryChanges, error)
 }
 
+// Files is the part of an engine that knows what containers have on the disk.
+type Files interface {
+	Folders
+	Drives
+	Registries
+}
+
 // Engine runs containers.
 type Engine interface {
 	Containers
 	Programs
 	Execs
 	Limits
-	Folders
-	Drives
-	Registries
+	Files
 }
 
 // Config is what a Service needs. All paths are absolute paths of the machine.

@@ -170,7 +170,7 @@ func (l *layers) unshow(guid string) error {
 			err = unix.Unmount(at, unix.MNT_DETACH)
 			break
 		}
-		time.Sleep(volumePatience / 20)
+		time.Sleep(volumePatience / 20) //nolint:forbidigo // the kernel does not tell when the last file is closed
 	}
 	if err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: it is not mounted
 		return fmt.Errorf("unmount volume of scratch: %w", err)

@@ -59,34 +59,47 @@ func Scan(ctx context.Context, dir, target string, skip func(rel string) (bool, 
 // skipSpec leaves out the description.
 func skipSpec(rel string) (bool, error) { return rel == SpecFile, nil }
 
-// scan is Scan for either system. It refuses names that names.check refuses.
-func scan(ctx context.Context, dir, target string, names naming, skip func(string) (bool, error)) ([]File, error) {
+// realFolder returns a folder without links on the way to it.
+func realFolder(dir string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read folder: %w", err)
+		return "", err
 	}
 	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read folder: %w", err)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%q is not one: %w", dir, errdefs.ErrInvalidArgument)
 	}
+	return dir, err
+}
 
-	if !info.IsDir() {
-		return nil, fmt.Errorf("read folder: %q is not one: %w", dir, errdefs.ErrInvalidArgument)
+// foldersTo returns the folders that lead to target, and itself; none if it is "".
+func foldersTo(target string) []File {
+	if target == "" {
+		return nil
 	}
 
 	var files []File
 	at := ""
-	if target != "" {
-		for part := range strings.SplitSeq(target, "/") {
-			at = path.Join(at, part)
-			files = append(files, File{
-				Name: at,
-				Kind: fs.ModeDir,
-				Mode: 0o755,
-			})
-		}
+	for part := range strings.SplitSeq(target, "/") {
+		at = path.Join(at, part)
+		files = append(files, File{
+			Name: at,
+			Kind: fs.ModeDir,
+			Mode: 0o755,
+		})
 	}
 
+	return files
+}
+
+// scan is Scan for either system. It refuses names that names.check refuses.
+func scan(ctx context.Context, dir, target string, names naming, skip func(string) (bool, error)) ([]File, error) {
+	dir, err := realFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read folder: %w", err)
+	}
+
+	files := foldersTo(target)
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

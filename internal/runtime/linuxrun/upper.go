@@ -167,9 +167,9 @@ func (u *upper) entry(ctx context.Context, at *os.Root, base, name string, depth
 
 	if info.IsDir() {
 		h.Typeflag, h.Name = tar.TypeDir, name+"/"
-		return u.subfolder(ctx, at, base, name, h, depth)
+		return u.subfolder(ctx, at, name, h, depth)
 	}
-	if err := u.leaf(ctx, at, base, h, stat, info.Mode().Type()); err != nil {
+	if err := u.leaf(ctx, at, h, stat, info.Mode().Type()); err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 
@@ -177,8 +177,9 @@ func (u *upper) entry(ctx context.Context, at *os.Root, base, name string, depth
 }
 
 // leaf writes what is no folder.
-func (u *upper) leaf(ctx context.Context, at *os.Root, base string, h *tar.Header, stat *syscall.Stat_t, kind os.FileMode,
+func (u *upper) leaf(ctx context.Context, at *os.Root, h *tar.Header, stat *syscall.Stat_t, kind os.FileMode,
 ) (err error) {
+	base := path.Base(h.Name)
 	switch kind {
 	case os.ModeSymlink:
 		h.Typeflag = tar.TypeSymlink
@@ -210,8 +211,8 @@ func ownID(id uint32) int {
 	return int(id - Owner)
 }
 
-func (u *upper) subfolder(ctx context.Context, at *os.Root, base, name string, h *tar.Header, depth int) error {
-	folder, err := at.OpenRoot(base)
+func (u *upper) subfolder(ctx context.Context, at *os.Root, name string, h *tar.Header, depth int) error {
+	folder, err := at.OpenRoot(path.Base(name))
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func Decode(packet []byte) (Request, error) {
 	}
 
 	var fields []string
-	for _, field := range bytes.Split(packet[:len(packet)-1], []byte{0}) {
+	for field := range bytes.SplitSeq(packet[:len(packet)-1], []byte{0}) {
 		fields = append(fields, string(field))
 	}
 	if len(fields) < 4 {

@@ -286,21 +286,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x engine.ExecSpec) (exit e
 // exec runs a program and returns its Windows exit code.
 func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec) (uint32, error) {
 	if argument(x.Args, "--ctrl") == "shutdown" {
-		p := e.Process(c.ID)
-		if argument(x.Args, "--pid") != strconv.Itoa(startedPID) {
-			return 0, fmt.Errorf("control event for another than the container's program: %q", x.Args)
-		}
-		if p.Stubborn {
-			return 0, nil
-		}
-
-		if p.Leaves != "" {
-			if err := writeReport(p.report, "left "+p.Leaves+"\n"); err != nil {
-				return 0, err
-			}
-		}
-
-		return 0, p.Exit(statusControlC)
+		return 0, e.shutDown(c, x)
 	}
 
 	if e.OnExec == nil {
@@ -325,6 +311,25 @@ func (e *Engine) exec(ctx context.Context, c engine.Container, x engine.ExecSpec
 		return code, nil // Windows would not start the program.
 	}
 	return code, writeReport(report, fmt.Sprintf("exited %d\n", code))
+}
+
+// shutDown ends a container's program by a control event, unless it is stubborn.
+func (e *Engine) shutDown(c engine.Container, x engine.ExecSpec) error {
+	p := e.Process(c.ID)
+	if argument(x.Args, "--pid") != strconv.Itoa(startedPID) {
+		return fmt.Errorf("control event for another than the container's program: %q", x.Args)
+	}
+	if p.Stubborn {
+		return nil
+	}
+
+	if p.Leaves != "" {
+		if err := writeReport(p.report, "left "+p.Leaves+"\n"); err != nil {
+			return err
+		}
+	}
+
+	return p.Exit(statusControlC)
 }
 
 // statusControlC is how Windows ends a program that does not handle a control event

@@ -69,6 +69,7 @@ type container struct {
 	report string
 }
 
+// Create notes a container.
 func (f *Engine) Create(_ context.Context, c engine.Container) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,6 +111,7 @@ func (f *Engine) get(id string) (*container, error) {
 	return nil, fmt.Errorf("container %q: %w", id, errdefs.ErrNotFound)
 }
 
+// Start has a container say hello, and run until it is ended.
 func (f *Engine) Start(_ context.Context, id string, stdio engine.IO) (uint32, error) {
 	c, err := f.get(id)
 	if err != nil {
@@ -147,6 +149,7 @@ func (c *container) end(linux uint32, windows string) {
 	})
 }
 
+// Signal ends the first program of a container, or a further one by its name; one that is gone is no error.
 func (f *Engine) Signal(_ context.Context, id string, signal unix.Signal, _ bool) error {
 	c, err := f.get(id)
 	if err != nil {
@@ -161,6 +164,7 @@ func (f *Engine) Signal(_ context.Context, id string, signal unix.Signal, _ bool
 	return nil
 }
 
+// Remove ends a container with its programs, and forgets it.
 func (f *Engine) Remove(_ context.Context, id string) error {
 	c, err := f.get(id)
 	if err != nil {
@@ -180,6 +184,7 @@ func (f *Engine) Remove(_ context.Context, id string) error {
 	return nil
 }
 
+// List returns the containers with a label.
 func (f *Engine) List(_ context.Context, key, value string) ([]engine.Info, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,6 +197,7 @@ func (f *Engine) List(_ context.Context, key, value string) ([]engine.Info, erro
 	return all, nil
 }
 
+// Wait waits for the end of a container, or of a further program by its name.
 func (f *Engine) Wait(ctx context.Context, id string) (engine.Exit, error) {
 	c, err := f.get(id)
 	if err != nil {
@@ -253,28 +259,43 @@ func (f *Engine) StartExec(_ context.Context, id string, x engine.ExecSpec, stdi
 	return f.begin(one.report)
 }
 
+// WaitExec waits for the end of a further program.
 func (f *Engine) WaitExec(ctx context.Context, id, exec string) (engine.Exit, error) {
 	return f.Wait(ctx, id+"/"+exec)
 }
 
+// KillExec ends a further program.
 func (f *Engine) KillExec(ctx context.Context, id, exec string) error {
 	return f.Signal(ctx, id+"/"+exec, unix.SIGKILL, true)
 }
 
+// EndExec ends a further program, and forgets it.
 func (f *Engine) EndExec(ctx context.Context, id, exec string) error {
 	return f.Remove(ctx, id+"/"+exec)
 }
 
-func (f *Engine) ForgetExec(context.Context, string, string) error                 { return nil }
-func (f *Engine) CloseExecStdin(context.Context, string, string)                   {}
+// ForgetExec does nothing: a program that has ended stays known.
+func (f *Engine) ForgetExec(context.Context, string, string) error { return nil }
+
+// CloseExecStdin does nothing: a test closes the FIFO.
+func (f *Engine) CloseExecStdin(context.Context, string, string) {}
+
+// ResizeExec does nothing: there are no terminals.
 func (f *Engine) ResizeExec(context.Context, string, string, uint16, uint16) error { return nil }
 
-func (f *Engine) CloseStdin(context.Context, string) error             { return nil }
-func (f *Engine) Resize(context.Context, string, uint16, uint16) error { return nil }
-func (f *Engine) MakeWorkDir(dir string) error                         { return os.MkdirAll(dir, 0o755) }
+// CloseStdin does nothing: a test closes the FIFO.
+func (f *Engine) CloseStdin(context.Context, string) error { return nil }
 
+// Resize does nothing: there are no terminals.
+func (f *Engine) Resize(context.Context, string, uint16, uint16) error { return nil }
+
+// MakeWorkDir makes a folder of the machine.
+func (f *Engine) MakeWorkDir(dir string) error { return os.MkdirAll(dir, 0o755) }
+
+// RemoveWorkDir removes a folder of the machine.
 func (f *Engine) RemoveWorkDir(dir string) error { return os.RemoveAll(dir) }
 
+// Update notes limits.
 func (f *Engine) Update(_ context.Context, _ string, r engine.Resources) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -282,6 +303,7 @@ func (f *Engine) Update(_ context.Context, _ string, r engine.Resources) error {
 	return nil
 }
 
+// UnreadOf returns what a test has set.
 func (f *Engine) UnreadOf(_ context.Context, id string, _ int64) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -313,6 +335,7 @@ func (f *Engine) ScratchRegistry(scratch string, layers []*os.File, user string)
 // NoRegistry is a file of a registry without keys.
 const NoRegistry = "WINE REGISTRY Version 2\n;; All keys\n\n#arch=win64\n"
 
+// Usage is the same of each container.
 func (f *Engine) Usage(context.Context, string) (engine.Usage, error) {
 	return engine.Usage{Commit: 42}, nil
 }
