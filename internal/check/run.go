@@ -115,13 +115,15 @@ func New(rules []Rule, o Options) (*Checker, error) {
 // parallelLookups is how many documents at once wait for answers about images.
 const parallelLookups = 8
 
+// job is a document to be judged; done gets the one result.
+type job struct {
+	chunk manifest.Chunk
+	done  chan Result
+}
+
 // Run checks a stream. Documents are judged in parallel; emit gets the results one by one in the order of the stream.
 // The error is the reader's or emit's. Call Run for the streams of one input one after the other, and then Finish.
 func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(Result) error) error {
-	type job struct {
-		chunk manifest.Chunk
-		done  chan Result
-	}
 	workers := runtime.GOMAXPROCS(0)
 	if c.options.Images != nil {
 		workers = max(workers, parallelLookups)
@@ -130,36 +132,11 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 	jobs, order := make(chan job), make(chan job, 4*workers)
 	g, ctx := errgroup.WithContext(ctx)
 	var unread error
-	g.Go(func() error {
+	g.Go(func() (err error) {
 		defer close(jobs)
 		defer close(order)
-
-		documents := 0
-		for chunk, err := range manifest.Split(in) {
-			if err != nil {
-				unread = fmt.Errorf("read %q: %w", file, err) // the documents before the error are still judged
-				return nil
-			}
-			j, to := job{chunk, make(chan Result, 1)}, []chan job{order, jobs}
-			if documents++; documents > mostDocuments {
-				j.done <- tooManyDocuments(file, chunk.Line)
-				to = to[:1]
-			}
-
-			for _, to := range to {
-				select {
-				case to <- j:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			}
-
-			if documents > mostDocuments {
-				return nil
-			}
-		}
-
-		return nil
+		unread, err = split(ctx, file, in, jobs, order)
+		return err
 	})
 
 	for range workers {
@@ -171,31 +148,63 @@ func (c *Checker) Run(ctx context.Context, file string, in io.Reader, emit func(
 		})
 	}
 
-	g.Go(func() error {
-		for j := range order {
-			select {
-			case r := <-j.done:
-				c.keep(&r)
-				r.limit()
-				if r.err != nil {
-					return r.err
-				}
-				if err := emit(r); err != nil {
-					return err
-				}
-
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-
-		return nil
-	})
-
+	g.Go(func() error { return c.collect(ctx, order, emit) })
 	if err := g.Wait(); err != nil {
 		return err
 	}
 	return unread
+}
+
+// split sends the documents of a stream to order, and to jobs but for those that are too many. unread is the reader's
+// error, err that of ctx.
+func split(ctx context.Context, file string, in io.Reader, jobs, order chan<- job) (unread, err error) {
+	documents := 0
+	for chunk, err := range manifest.Split(in) {
+		if err != nil {
+			return fmt.Errorf("read %q: %w", file, err), nil // the documents before the error are still judged
+		}
+		j, to := job{chunk, make(chan Result, 1)}, []chan<- job{order, jobs}
+		if documents++; documents > mostDocuments {
+			j.done <- tooManyDocuments(file, chunk.Line)
+			to = to[:1]
+		}
+
+		for _, to := range to {
+			select {
+			case to <- j:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+
+		if documents > mostDocuments {
+			break
+		}
+	}
+
+	return nil, nil
+}
+
+// collect passes the results on to emit, in their order.
+func (c *Checker) collect(ctx context.Context, order <-chan job, emit func(Result) error) error {
+	for j := range order {
+		select {
+		case r := <-j.done:
+			c.keep(&r)
+			r.limit()
+			if r.err != nil {
+				return r.err
+			}
+			if err := emit(r); err != nil {
+				return err
+			}
+
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+
+	return nil
 }
 
 // keep stores the facts of a result by which other objects are judged, and decides on the pods whose RuntimeClass is

@@ -63,7 +63,8 @@ func TestOldFlags(t *testing.T) {
 		{controlplane.Etcd, spare, nil, nil},
 		{
 			controlplane.APIServer, old,
-			[]string{"--etcd-servers=" + etcd + "client.sock:0"}, []string{"--etcd-servers=" + etcd + "client.sock"},
+			[]string{"--etcd-servers=" + etcd + "client.sock:0"},
+			[]string{"--etcd-servers=" + etcd + "client.sock"},
 		},
 		{controlplane.APIServer, spare, nil, nil},
 		{controlplane.ControllerManager, old, []string{"--port=0"}, nil},

@@ -71,7 +71,7 @@ func terminating(v *view) []Finding {
 
 // whyTerminating returns the cause and its remedies where it is another than the probe's.
 func (v *view) whyTerminating(p *corev1.Pod) (cause string, remedies []string) {
-	if c := condition(v.node(p.Spec.NodeName), corev1.NodeReady); c == nil || c.Status == corev1.ConditionUnknown {
+	if c := readiness(v.node(p.Spec.NodeName)); c == nil || c.Status == corev1.ConditionUnknown {
 		return "the kubelet of " + p.Spec.NodeName + " does not report, so nobody ends the pod", []string{
 			"bring the node back: `mullion diagnose` and `kubectl describe node` say more of it",
 			"if it will not come back: `kubectl delete pod POD --force --grace-period=0`",

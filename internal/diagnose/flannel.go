@@ -124,7 +124,7 @@ func annotations(v *view) []Finding {
 
 		object := "node " + n.Name
 		if on[backendType] == "" {
-			if c := condition(n, corev1.NodeReady); c != nil && c.Status == corev1.ConditionTrue {
+			if c := readiness(n); c != nil && c.Status == corev1.ConditionTrue {
 				h.add(object, "other nodes have flannel's annotations, this one has none: flanneld has not run on it")
 			}
 			continue

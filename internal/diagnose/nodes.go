@@ -109,7 +109,7 @@ var noCNI = lazyregexp.New(
 func cniMissing(v *view) []Finding {
 	var h hits
 	for _, n := range v.windows {
-		c := condition(n, corev1.NodeReady)
+		c := readiness(n)
 		if c != nil && c.Status == corev1.ConditionFalse && noCNI.MatchString(c.Message) {
 			h.add("node "+n.Name, fmt.Sprintf("condition Ready is False since %s: %s", v.ago(c.LastTransitionTime),
 				shorten(c.Message)))
@@ -121,7 +121,7 @@ func cniMissing(v *view) []Finding {
 func notReady(v *view) []Finding {
 	var out []Finding
 	for _, n := range v.windows {
-		c := condition(n, corev1.NodeReady)
+		c := readiness(n)
 		switch {
 		case c == nil:
 			out = append(out, Finding{

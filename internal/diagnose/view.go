@@ -80,9 +80,10 @@ func (p *Picture) node(name string) *corev1.Node {
 	return nil
 }
 
-// condition returns a node's condition of a kind, nil if it has none.
-func condition(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
-	i := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == kind })
+// readiness returns a node's condition Ready, nil if it has none.
+func readiness(n *corev1.Node) *corev1.NodeCondition {
+	ofReady := func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady }
+	i := slices.IndexFunc(n.Status.Conditions, ofReady)
 	if i < 0 {
 		return nil
 	}

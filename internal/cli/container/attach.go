@@ -50,7 +50,7 @@ func (a looking) attachTo(cmd *cobra.Command, name string, proxy bool) error {
 	if c.State() != single.Running {
 		return &exit.Error{
 			Code:   exit.Internal,
-			Err:    errors.New("You cannot attach to a stopped container, start it first"),
+			Err:    errors.New("You cannot attach to a stopped container, start it first"), //nolint:staticcheck // Docker's words
 			Remedy: "`mullion container logs " + c.Name + "` prints what it has said",
 		}
 	}
@@ -114,10 +114,14 @@ func refused() (all []*cobra.Command) {
 		{"commit", gone, "a Dockerfile makes the same: `mullion image build`, with a RUN for what was done by hand"},
 		{"create", "a container begins when it is made", "`mullion run -d` makes one and starts it"},
 		{"diff", gone, "`mullion container cp` copies what is there while the program runs"},
-		{"export", "the daemon on this operating system does not support exporting Windows containers, Docker says",
-			"`mullion image save` writes an image, `mullion container cp` copies files"},
-		{"pause", "containers of Windows with process isolation cannot be paused, with Docker neither",
-			"`mullion container stop` ends one"},
+		{
+			"export", "the daemon on this operating system does not support exporting Windows containers, Docker says",
+			"`mullion image save` writes an image, `mullion container cp` copies files",
+		},
+		{
+			"pause", "containers of Windows with process isolation cannot be paused, with Docker neither",
+			"`mullion container stop` ends one",
+		},
 		{"unpause", "containers of Windows with process isolation cannot be paused, with Docker neither", ""},
 		{"update", "Docker has no update for Windows containers", "run it again with other limits: `mullion run`"},
 	} {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -112,8 +111,8 @@ func (f *format) wrong(err error) error {
 	return exit.Misuse(fmt.Errorf("--format: %w", err), f.see)
 }
 
-// is reports whether the value is a word.
-func (f *format) is(word string) bool { return f != nil && f.flag == word }
+// isJSON reports whether a thing is printed whole.
+func (f *format) isJSON() bool { return f != nil && f.flag == "json" }
 
 // given reports whether there is a template.
 func (f *format) given() bool { return f != nil && f.template != nil }
@@ -160,7 +159,7 @@ func asJSON(of any) any {
 
 // print prints a line for each thing, and heading above them if columns are asked for.
 func (f *format) print(env invoke.Env, heading any, all []any) error {
-	var to io.Writer = env.Out
+	to := env.Out
 	if f.table() {
 		columns := tabwriter.NewWriter(env.Out, 10, 1, 3, ' ', 0)
 		defer columns.Flush()

@@ -67,7 +67,7 @@ func (a *commands) printInspected(found []inspected, show *format) error {
 	}
 
 	for _, i := range found {
-		if show.is("json") {
+		if show.isJSON() {
 			if err := printJSON(a.Env, i, ""); err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ type inspectedRestart struct {
 
 // inspectedPort is the machine's side of a published port.
 type inspectedPort struct {
-	HostIp, HostPort string //nolint:revive,staticcheck // Docker's names
+	HostIp, HostPort string //nolint:revive // Docker's names
 }
 
 // portBindings returns the published ports by the container's, as 80/tcp.

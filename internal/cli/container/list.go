@@ -126,7 +126,7 @@ func (o listOptions) print(env invoke.Env, all []single.Container, now time.Time
 
 		return nil
 
-	case o.format.is("json"):
+	case o.format.isJSON():
 		for _, r := range rows {
 			if err := printJSON(env, r, ""); err != nil {
 				return err

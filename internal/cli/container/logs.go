@@ -53,7 +53,7 @@ are kept. A line is there when it has ended.`,
 
 			err = client.Logs(ctx, c, o, a.Env.Out, a.Env.Err)
 			if ctx.Err() != nil {
-				return nil // the person has seen enough
+				return nil //nolint:nilerr // the person has seen enough
 			}
 			return engine.Refused(err)
 		},

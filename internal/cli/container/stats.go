@@ -125,12 +125,12 @@ func (o statsOptions) show(env invoke.Env, before, now []single.Sample) error {
 		rows[i] = o.row(earlier[s.ID], s)
 	}
 
-	if env.Terminal && !o.once && !o.format.is("json") {
+	if env.Terminal && !o.once && !o.format.isJSON() {
 		fmt.Fprint(env.Out, clearScreen)
 	}
 
 	switch {
-	case o.format.is("json"):
+	case o.format.isJSON():
 		for _, r := range rows {
 			if err := printJSON(env, r, ""); err != nil {
 				return err

@@ -109,7 +109,7 @@ func (a *commands) printStatus(cmd *cobra.Command, paths layout.Paths, output st
 	}
 	return &exit.Error{
 		Code:   exit.NotReady,
-		Err:    fmt.Errorf("Docker's engine in %s is %s", paths.Data, s.State), //nolint:revive,staticcheck // a name
+		Err:    fmt.Errorf("Docker's engine in %s is %s", paths.Data, s.State), //nolint:staticcheck // a name
 		Remedy: fmt.Sprintf("`%s` brings back what is gone; see %s", a.command(cmd, "up"), paths.Logs()),
 	}
 }

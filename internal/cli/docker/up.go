@@ -106,9 +106,7 @@ func (a *commands) runUp(cmd *cobra.Command, f upFlags) error {
 		return err
 	}
 
-	r := progress.Start(ctx, a.Call, f.out)
-	defer r.Close()
-	return a.bringUp(ctx, cmd, paths, want, f, r)
+	return a.bringUp(ctx, cmd, paths, want, f)
 }
 
 func there(file string) bool {
@@ -210,8 +208,9 @@ func (a *commands) unchanged(cmd *cobra.Command, c spec.Cluster, f upFlags) erro
 
 // bringUp brings the engine up, and says how it is used.
 func (a *commands) bringUp(ctx context.Context, cmd *cobra.Command, paths layout.Paths, want spec.Cluster, f upFlags,
-	r *progress.Progress,
 ) error {
+	r := progress.Start(ctx, a.Call, f.out)
+	defer r.Close()
 	look := cluster.PreflightOptions{
 		Paths:  paths,
 		Nodes:  want.Nodes,
@@ -248,15 +247,13 @@ func (a *commands) bringUp(ctx context.Context, cmd *cobra.Command, paths layout
 		return a.remedied(ctx, cmd, err, paths)
 	}
 
-	a.sayUse(cmd, r, got, paths, build, time.Since(started))
+	r.Say("\nDocker's engine %q is ready after %.1fs, on %s.", got.Name, time.Since(started).Seconds(), build.ProductName)
+	a.sayUse(cmd, r, got, paths)
 	return nil
 }
 
 // sayUse prints how docker is told of the engine.
-func (a *commands) sayUse(cmd *cobra.Command, r *progress.Progress, c spec.Cluster, paths layout.Paths,
-	build winver.Build, took time.Duration,
-) {
-	r.Say("\nDocker's engine %q is ready after %.1fs, on %s.", c.Name, took.Seconds(), build.ProductName)
+func (a *commands) sayUse(cmd *cobra.Command, r *progress.Progress, c spec.Cluster, paths layout.Paths) {
 	r.Say("Tell docker of it, once:\n  docker context create %s --docker host=%s\n  docker context use %s", c.Name,
 		address(paths), c.Name)
 	r.Say("or in this shell alone, for all programs that read DOCKER_HOST:\n  eval \"$(%s)\"", a.command(cmd, "env"))

@@ -75,7 +75,7 @@ func (a *Commands) prepare(ctx context.Context, args []string) (run, error) {
 
 	named := slices.ContainsFunc(args,
 		func(s string) bool { return s == "--kubeconfig" || strings.HasPrefix(s, "--kubeconfig=") })
-	if !named && !(a.Reads() && needsNoCluster(args)) {
+	if !named && (!a.Reads() || !needsNoCluster(args)) {
 		flags, environ, of, err := a.access(ctx, paths)
 		switch {
 		case err == nil:

@@ -79,13 +79,8 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 	if isPath(args[0]) {
 		ask.From = args[0]
 	}
-
-	for _, v := range o.volumes {
-		m, err := volumeOf(v)
-		if err != nil {
-			return ask, err
-		}
-		ask.Mounts = append(ask.Mounts, m)
+	if ask.Mounts, err = o.mountsAsk(); err != nil {
+		return ask, err
 	}
 
 	if o.goTest {
@@ -95,6 +90,20 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		return ask, ofProgram(&ask, args[0])
 	}
 	return ask, nil
+}
+
+// mountsAsk reads --volume.
+func (o *options) mountsAsk() ([]single.Mount, error) {
+	var mounts []single.Mount
+	for _, v := range o.volumes {
+		m, err := volumeOf(v)
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, m)
+	}
+
+	return mounts, nil
 }
 
 // restartAsk reads --restart. folder says that the image is made for this run.

@@ -14,16 +14,8 @@ import (
 
 // networkAsk asks for a container's network.
 func (o *options) networkAsk(ask *single.Run) error {
-	switch network := single.Network(o.network); {
-	case network != single.NAT && network != single.None:
-		return engine.Failed(fmt.Errorf("--network %q is neither nat nor none", o.network),
-			"leave it out: containers of the network nat reach each other by their names")
-	case network == single.None && (len(o.publish) > 0 || o.publishAll):
-		return engine.Failed(errors.New("--publish leads into a network, and there is none with --network none"),
-			"leave one of them out")
-	case network == single.None && len(o.dns) > 0:
-		return engine.Failed(errors.New("--dns is asked by way of a network, and there is none with --network none"),
-			"leave one of them out")
+	if err := o.checkNetwork(); err != nil {
+		return err
 	}
 
 	ask.PublishAll = o.publishAll
@@ -44,18 +36,44 @@ func (o *options) networkAsk(ask *single.Run) error {
 	}
 
 	for _, text := range o.dns {
-		addr, err := netip.ParseAddr(text)
-		if err != nil || !addr.Is4() {
-			return engine.Failed(fmt.Errorf("--dns %q is no IPv4 address", text), "for example: --dns 9.9.9.9")
-		}
-		if addr.IsLoopback() {
-			return engine.Failed(fmt.Errorf("--dns %s: that is the container itself", addr),
-				"leave it out: this machine's name servers are asked, also one on its loopback")
+		addr, err := nameServer(text)
+		if err != nil {
+			return err
 		}
 		ask.DNS = append(ask.DNS, addr)
 	}
 
 	return nil
+}
+
+// checkNetwork refuses a network that there is none of, and what wants one without one.
+func (o *options) checkNetwork() error {
+	switch network := single.Network(o.network); {
+	case network != single.NAT && network != single.None:
+		return engine.Failed(fmt.Errorf("--network %q is neither nat nor none", o.network),
+			"leave it out: containers of the network nat reach each other by their names")
+	case network == single.None && (len(o.publish) > 0 || o.publishAll):
+		return engine.Failed(errors.New("--publish leads into a network, and there is none with --network none"),
+			"leave one of them out")
+	case network == single.None && len(o.dns) > 0:
+		return engine.Failed(errors.New("--dns is asked by way of a network, and there is none with --network none"),
+			"leave one of them out")
+	}
+
+	return nil
+}
+
+// nameServer reads a value of --dns.
+func nameServer(text string) (netip.Addr, error) {
+	addr, err := netip.ParseAddr(text)
+	if err != nil || !addr.Is4() {
+		return addr, engine.Failed(fmt.Errorf("--dns %q is no IPv4 address", text), "for example: --dns 9.9.9.9")
+	}
+	if addr.IsLoopback() {
+		return addr, engine.Failed(fmt.Errorf("--dns %s: that is the container itself", addr),
+			"leave it out: this machine's name servers are asked, also one on its loopback")
+	}
+	return addr, nil
 }
 
 // portsOf reads a value of --publish: [[ADDRESS:][PORT]:]CONTAINERPORT[/PROTOCOL], where an address of IPv6 is in

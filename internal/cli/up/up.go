@@ -386,13 +386,7 @@ func (a *Commands) wanted(ctx context.Context, paths layout.Paths, f upFlags) (s
 
 	if f.asksNothing() {
 		if c, there, err := a.keptSpec(ctx, paths, f); there {
-			if err == nil {
-				c, err = f.withExternalNodes(c)
-			}
-			if err == nil {
-				c, err = f.withRegistry(c)
-			}
-			return c, cmp.Or(err, f.sampleFits(c))
+			return f.goesOn(c, err)
 		}
 	}
 
@@ -419,6 +413,17 @@ func (a *Commands) wanted(ctx context.Context, paths layout.Paths, f upFlags) (s
 	}
 
 	return c, f.sampleFits(c)
+}
+
+// goesOn returns the specification of a cluster that is there, with what may be asked of it; err is why it was not read.
+func (f upFlags) goesOn(c spec.Cluster, err error) (spec.Cluster, error) {
+	if err == nil {
+		c, err = f.withExternalNodes(c)
+	}
+	if err == nil {
+		c, err = f.withRegistry(c)
+	}
+	return c, cmp.Or(err, f.sampleFits(c))
 }
 
 // asksNothing reports whether no flag says anything about the cluster.

@@ -86,7 +86,7 @@ func Note(file string, environ []string) error {
 		}
 		var err error
 		if uid, err = strconv.ParseUint(text, 10, 32); err != nil {
-			return nil //nolint:nilerr // sudo wrote no such thing, so nobody used it
+			return nil // sudo wrote no such thing, so nobody used it
 		}
 		break
 	}

@@ -274,17 +274,22 @@ func (c *Controller) syncVolume(ctx context.Context, name string) error {
 		return nil // its folder has been removed
 	}
 
+	return c.remove(ctx, volume, kept)
+}
+
+// remove removes a volume's folder and then its object, of which kept says that it has our finalizer.
+func (c *Controller) remove(ctx context.Context, volume *corev1.PersistentVolume, kept bool) error {
 	if err := c.work.Delete(ctx, volume); err != nil {
 		c.say(ctx, volume, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
 		return err
 	}
 
-	err = c.client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{})
+	err := c.client.CoreV1().PersistentVolumes().Delete(ctx, volume.Name, metav1.DeleteOptions{})
 	if err == nil && kept {
-		err = c.patch(ctx, name, "$deleteFromPrimitiveList/finalizers")
+		err = c.patch(ctx, volume.Name, "$deleteFromPrimitiveList/finalizers")
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("remove the object of volume %q: %w", name, err)
+		return fmt.Errorf("remove the object of volume %q: %w", volume.Name, err)
 	}
 
 	return nil
