@@ -19,6 +19,7 @@ func Of(f *os.File) (mount int, isRoot bool, err error) {
 	if s.Mask&unix.STATX_MNT_ID == 0 {
 		return 0, false, errors.New("this Linux does not say what is mounted: it is older than 5.8")
 	}
+	//nolint:gosec // The kernel counts mounts by an int, and mountinfo has them so.
 	return int(s.Mnt_id), s.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
 }
 
@@ -32,7 +33,7 @@ func Open(folder string, mount int, at string) (*os.File, error) {
 	}
 	dir, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: folder, Err: err}
+		return nil, pathError("open", folder, err)
 	}
 	defer unix.Close(dir)
 
@@ -42,15 +43,15 @@ func Open(folder string, mount int, at string) (*os.File, error) {
 	})
 	switch {
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EAGAIN):
-		return nil, &os.PathError{Op: "open", Path: at, Err: fs.ErrNotExist} // something else is there by now
+		return nil, pathError("open", at, fs.ErrNotExist) // something else is there by now
 	case err != nil:
-		return nil, &os.PathError{Op: "open", Path: at, Err: err}
+		return nil, pathError("open", at, err)
 	}
 
 	f := os.NewFile(uintptr(fd), at)
 	is, isRoot, err := Of(f)
 	if err == nil && (is != mount || !isRoot) {
-		err = &os.PathError{Op: "open", Path: at, Err: fs.ErrNotExist}
+		err = pathError("open", at, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -63,7 +64,15 @@ func Open(folder string, mount int, at string) (*os.File, error) {
 // Who has files of it open keeps them.
 func Detach(f *os.File) error {
 	if err := unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.MNT_DETACH); err != nil {
-		return &os.PathError{Op: "unmount", Path: f.Name(), Err: err}
+		return pathError("unmount", f.Name(), err)
 	}
 	return nil
+}
+
+func pathError(op, path string, err error) error {
+	return &os.PathError{
+		Op:   op,
+		Path: path,
+		Err:  err,
+	}
 }

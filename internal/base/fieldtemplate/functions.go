@@ -129,7 +129,7 @@ func compare(a, b reflect.Value) (int, error) {
 		if a.Int() < 0 {
 			return -1, nil
 		}
-		return cmp.Compare(uint64(a.Int()), b.Uint()), nil
+		return cmp.Compare(uint64(a.Int()), b.Uint()), nil //nolint:gosec // it is not below 0
 
 	case a.CanUint() && b.CanInt():
 		c, err := compare(b, a)

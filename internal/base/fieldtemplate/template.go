@@ -13,6 +13,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"slices"
 	"text/template/parse"
 )
 
@@ -310,9 +311,9 @@ func (r *run) value(dot reflect.Value, node parse.Node) (reflect.Value, error) {
 	case *parse.FieldNode:
 		return r.fields(dot, n.Ident)
 	case *parse.VariableNode:
-		for i := len(r.vars) - 1; i >= 0; i-- {
-			if r.vars[i].name == n.Ident[0] {
-				return r.fields(r.vars[i].value, n.Ident[1:])
+		for _, v := range slices.Backward(r.vars) {
+			if v.name == n.Ident[0] {
+				return r.fields(v.value, n.Ident[1:])
 			}
 		}
 

@@ -158,7 +158,7 @@ func call(f reflect.Value, called string, args []reflect.Value) (reflect.Value, 
 
 	out := f.Call(in)
 	if len(out) > 1 && !out[1].IsNil() {
-		err, _ := out[1].Interface().(error)
+		err, _ := reflect.TypeAssert[error](out[1])
 		return out[0], fmt.Errorf("%s: %s: %w", name, called, err)
 	}
 

@@ -29,7 +29,7 @@ type Resource[T Object, L runtime.Object] struct {
 
 // fresh returns an empty object; T is a pointer.
 func fresh[T runtime.Object]() T {
-	made, _ := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T) // it is of that type
+	made, _ := reflect.TypeAssert[T](reflect.New(reflect.TypeFor[T]().Elem())) // it is of that type
 	return made
 }
 
@@ -108,6 +108,8 @@ func (r Resource[T, L]) update(ctx context.Context, object T, o metav1.UpdateOpt
 }
 
 // Patch changes an object, or a part of it.
+//
+//nolint:revive // client-go's arguments
 func (r Resource[T, L]) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte,
 	o metav1.PatchOptions, part ...string,
 ) (T, error) {

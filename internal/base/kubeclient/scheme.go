@@ -29,7 +29,7 @@ type known struct {
 }
 
 // once makes the scheme when it is first asked for: a command that asks no API does not wait for it.
-var once = sync.OnceValue(func() known {
+var once = sync.OnceValue(func() known { //nolint:gochecknoglobals // It is made once, and is the same for all.
 	k := known{scheme: runtime.NewScheme()}
 	metav1.AddToGroupVersion(k.scheme, schema.GroupVersion{Version: "v1"})
 	for _, add := range []func(*runtime.Scheme) error{

@@ -21,31 +21,33 @@ const (
 )
 
 const (
-	// OnceMark begins what Once logs, SeedMark what Seed logs.
-	OnceMark, SeedMark = "no second try: ", "random seed: "
+	// OnceMark begins what Once logs.
+	OnceMark = "no second try: "
+	// SeedMark begins what Seed logs.
+	SeedMark = "random seed: "
 	// SeedVariable is the variable of the environment that has the seed of a random test, as a decimal number.
 	SeedVariable = "MULLION_TEST_SEED"
 )
 
 // Once says that a test, and each part of it, is not run a second time, and why. It is a test's first call.
-func Once(t testing.TB, why string) {
-	t.Helper()
-	t.Log(OnceMark + why)
+func Once(tb testing.TB, why string) {
+	tb.Helper()
+	tb.Log(OnceMark + why)
 }
 
 // Seed returns a seed for a test that is random, and logs it: that of the environment, so that a second try repeats the
 // first one, else a new one.
-func Seed(t testing.TB) uint64 {
-	t.Helper()
-	seed := rand.Uint64()
+func Seed(tb testing.TB) uint64 {
+	tb.Helper()
+	seed := rand.Uint64()                            //nolint:gosec // no secret: a test logs it
 	if text := os.Getenv(SeedVariable); text != "" { //nolint:forbidigo // a test, which has no cli.Env
 		given, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			t.Fatalf("%s: %v", SeedVariable, err)
+			tb.Fatalf("%s: %v", SeedVariable, err)
 		}
 		seed = given
 	}
 
-	t.Logf("%s%d", SeedMark, seed)
+	tb.Logf("%s%d", SeedMark, seed)
 	return seed
 }

@@ -12,11 +12,13 @@ import (
 type link struct{ client, server net.Conn }
 
 // keepAlive finds the other side of a connection gone after about half a minute.
-var keepAlive = net.KeepAliveConfig{
-	Enable:   true,
-	Idle:     15 * time.Second,
-	Interval: 5 * time.Second,
-	Count:    3,
+func keepAlive() net.KeepAliveConfig {
+	return net.KeepAliveConfig{
+		Enable:   true,
+		Idle:     15 * time.Second,
+		Interval: 5 * time.Second,
+		Count:    3,
+	}
 }
 
 // copy copies both ways until both sides have ended, one of them has failed, or ctx ends. After the end of one side the
@@ -26,7 +28,7 @@ func (l *link) copy(ctx context.Context, halfOpen time.Duration) {
 	defer l.close()
 	for _, c := range []net.Conn{l.client, l.server} {
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetKeepAliveConfig(keepAlive) // a connection that has ended already
+			_ = tcp.SetKeepAliveConfig(keepAlive()) // a connection that has ended already
 		}
 	}
 

@@ -30,10 +30,13 @@ const (
 	forwardKey6  = "net/ipv6/conf/all/forwarding"
 )
 
-// The machine's end of the link carries in its alias the owner's run folder and the former values of the switches:
-// "<ip_forward>/<accept_redirects>", and that for IPv6 at the end, only if the cluster has set it. An alias lives
-// exactly as long as the link, also over kill -9. By AliasPrefix others know what leads to a cluster.
-const AliasPrefix, aliasSix = "mullion ip_forward=", " ipv6_forwarding="
+// AliasPrefix begins the alias of the machine's end of the link, by which others know what leads to a cluster. The alias
+// carries the owner's run folder and the former values of the switches: "<ip_forward>/<accept_redirects>", and that for
+// IPv6 at the end, only if the cluster has set it. It lives exactly as long as the link, also over kill -9.
+const AliasPrefix = "mullion ip_forward="
+
+// aliasSix comes before the former value of the switch for IPv6.
+const aliasSix = " ipv6_forwarding="
 
 // switches are the former values of the machine's switches; six is "" where none was set.
 type switches struct{ four, redirects, six string }

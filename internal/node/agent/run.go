@@ -19,6 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -71,19 +72,7 @@ func Run(ctx context.Context, env Env) error {
 	case "linux-host":
 		return linuxhost.SetUp(env.In, env.Out)
 	case "linux-services":
-		o := linuxservices.Options{Log: log}
-		var usual logging.Level
-		flags.Var(&usual, "log-level", "how much is logged: "+strings.Join(logging.Names(), ", "))
-		flags.StringVar(&o.Path, "path", "", "the PATH of the host's services")
-		flags.StringVar(&o.Marker, "marker", "", "what marks the cluster's processes")
-		if err := flags.Parse(env.Args[1:]); err != nil {
-			return err
-		}
-
-		level.Set(usual)
-		go memtrim.AfterStart(ctx, log)
-		return linuxservices.Serve(ctx, o)
-
+		return linuxServices(ctx, env, flags, log, level)
 	case "systemctl":
 		return linuxservices.Systemctl(ctx, env.Args[1:], env.Out, env.Err)
 	case "serve":
@@ -113,6 +102,22 @@ func Run(ctx context.Context, env Env) error {
 	}
 
 	return keep(ctx, env)
+}
+
+// linuxServices stands in for systemd on a Linux host.
+func linuxServices(ctx context.Context, env Env, flags *flag.FlagSet, log *slog.Logger, level *logging.Dial) error {
+	o := linuxservices.Options{Log: log}
+	var usual logging.Level
+	flags.Var(&usual, "log-level", "how much is logged: "+strings.Join(logging.Names(), ", "))
+	flags.StringVar(&o.Path, "path", "", "the PATH of the host's services")
+	flags.StringVar(&o.Marker, "marker", "", "what marks the cluster's processes")
+	if err := flags.Parse(env.Args[1:]); err != nil {
+		return err
+	}
+
+	level.Set(usual)
+	go memtrim.AfterStart(ctx, log)
+	return linuxservices.Serve(ctx, o)
 }
 
 // keep is the processes that speak with servers which anybody may have named.

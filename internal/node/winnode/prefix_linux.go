@@ -31,7 +31,7 @@ func (p *prefix) ID() component.ID { return p.Unit("prefix") }
 // then: they ended with the supervisor that started them.
 func (p *prefix) Start(context.Context) error {
 	if err := p.start(); err != nil {
-		return fmt.Errorf("prepare prefix of windows host %q: %w", p.Config.Name, err)
+		return fmt.Errorf("prepare prefix of windows host %q: %w", p.Name, err)
 	}
 	return nil
 }

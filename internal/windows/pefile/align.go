@@ -103,13 +103,17 @@ func headersOf(file []byte) (headers, error) {
 		return headers{}, ErrNot
 	}
 
+	return h, h.movable(file, directories)
+}
+
+// movable refuses a file with data that say where in it they are: their directories are among so many.
+func (h headers) movable(file []byte, directories uint32) error {
 	for _, index := range []uint32{certificatesIndex, debugIndex} {
 		if index < directories && binary.LittleEndian.Uint32(file[h.optional+directoriesAt+index*directorySize:]) != 0 {
-			return headers{}, fmt.Errorf("%w that can be moved: it has data of directory %d", ErrNot, index)
+			return fmt.Errorf("%w that can be moved: it has data of directory %d", ErrNot, index)
 		}
 	}
-
-	return h, nil
+	return nil
 }
 
 func roundUp(size uint32) uint32 { return (size + pageSize - 1) / pageSize * pageSize }

@@ -131,9 +131,47 @@ func (o Options) packTo(ctx context.Context, file, tmp string) (err error) {
 
 // writePacked packs what adopt takes of a prefix.
 func (o Options) writePacked(file, prefix string) (err error) {
-	list := packedList{Originals: map[string]original{}}
-	var own []string // paths in prefix, folders before what is in them
+	list, own, err := o.listPrefix(prefix)
+	if err != nil {
+		return err
+	}
+	index, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
 
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+
+	t := tar.NewWriter(out)
+	header := &tar.Header{
+		Name: packedIndex,
+		Mode: 0o644,
+		Size: int64(len(index)),
+	}
+	if err := t.WriteHeader(header); err != nil {
+		return err
+	}
+	if _, err := t.Write(index); err != nil {
+		return err
+	}
+
+	for _, name := range own {
+		if err := addTo(t, prefix, name); err != nil {
+			return err
+		}
+	}
+
+	return errors.Join(t.Close(), out.Sync())
+}
+
+// listPrefix lists what adopt takes of a prefix. own are the paths in it that Wine does not have, folders before what
+// is in them.
+func (o Options) listPrefix(prefix string) (list packedList, own []string, err error) {
+	list.Originals = map[string]original{}
 	err = filepath.WalkDir(prefix, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || path == prefix {
 			return err
@@ -173,42 +211,7 @@ func (o Options) writePacked(file, prefix string) (err error) {
 		own = append(own, name)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-
-	out, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-
-	index, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-
-	t := tar.NewWriter(out)
-	header := &tar.Header{
-		Name: packedIndex,
-		Mode: 0o644,
-		Size: int64(len(index)),
-	}
-	if err := t.WriteHeader(header); err != nil {
-		return err
-	}
-
-	if _, err := t.Write(index); err != nil {
-		return err
-	}
-
-	for _, name := range own {
-		if err := addTo(t, prefix, name); err != nil {
-			return err
-		}
-	}
-
-	return errors.Join(t.Close(), out.Sync())
+	return list, own, err
 }
 
 // packs reports whether adopt wants a file or folder of a prefix. Of a user's profile it wants the name.

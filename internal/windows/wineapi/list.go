@@ -73,13 +73,13 @@ func Write(w io.Writer, wines []*Wine) error {
 }
 
 func writeLibrary(b *bufio.Writer, name string, wines []*Wine) {
-	there := ""
+	var there strings.Builder
 	all := []string{"#"}
 	stubs := []string{"~"}
 	functions := map[string]bool{}
 	for i, one := range wines {
 		l, ok := one.Libraries[name]
-		there += map[bool]string{false: "0", true: "1"}[ok]
+		there.WriteString(map[bool]string{false: "0", true: "1"}[ok])
 		var every, bad []uint32
 		for n, state := range l.Ordinals {
 			every = append(every, n)
@@ -95,7 +95,7 @@ func writeLibrary(b *bufio.Writer, name string, wines []*Wine) {
 		}
 	}
 
-	fmt.Fprintf(b, "@%s %s\n%s\n%s\n", name, there, strings.Join(all, ""), strings.Join(stubs, ""))
+	fmt.Fprintf(b, "@%s %s\n%s\n%s\n", name, there.String(), strings.Join(all, ""), strings.Join(stubs, ""))
 	for _, f := range slices.Sorted(maps.Keys(functions)) {
 		for _, one := range wines {
 			state := NoLibrary

@@ -63,14 +63,6 @@ func objects(t *testing.T, client kubeclient.Interface) {
 		t.Errorf("read one that is not there: %v", err)
 	}
 
-	value := func(want string) {
-		t.Helper()
-		if got, err := maps.Get(ctx, "suite-a", metav1.GetOptions{}); err != nil || got.Data["key"] != want {
-			t.Errorf("key = %q, want %q: %v", got.Data["key"], want, err)
-		}
-	}
-	value("1")
-
 	list, err := maps.List(ctx, metav1.ListOptions{LabelSelector: "suite=suite-b"})
 	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "suite-b" {
 		t.Errorf("list by a label: %+v, %v", list, err)
@@ -80,6 +72,30 @@ func objects(t *testing.T, client kubeclient.Interface) {
 		t.Errorf("list of all namespaces: %+v, %v", list, err)
 	}
 
+	changes(t, client)
+	for _, name := range []string{"suite-a", "suite-b"} {
+		if err := maps.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+
+	if err := maps.Delete(ctx, "suite-a", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("remove one that is gone: %v", err)
+	}
+}
+
+// changes changes one of the objects in all ways.
+func changes(t *testing.T, client kubeclient.Interface) {
+	t.Helper()
+	ctx, maps := t.Context(), client.CoreV1().ConfigMaps(namespace)
+	value := func(want string) {
+		t.Helper()
+		if got, err := maps.Get(ctx, "suite-a", metav1.GetOptions{}); err != nil || got.Data["key"] != want {
+			t.Errorf("key = %q, want %q: %v", got.Data["key"], want, err)
+		}
+	}
+
+	value("1")
 	if _, err := maps.Update(ctx, configMap("suite-a", "3"), metav1.UpdateOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -92,16 +108,6 @@ func objects(t *testing.T, client kubeclient.Interface) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		value(want)
-	}
-
-	for _, name := range []string{"suite-a", "suite-b"} {
-		if err := maps.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	}
-
-	if err := maps.Delete(ctx, "suite-a", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("remove one that is gone: %v", err)
 	}
 }
 

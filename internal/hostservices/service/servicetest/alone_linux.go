@@ -17,14 +17,15 @@ const ownMounts = "MULLION_TEST_OWN_MOUNTS"
 // else begins meanwhile has a copy of all mounts of the one that it was made of, and keeps a volume busy that tests
 // have unmounted.
 func Alone(m *testing.M) int {
+	//nolint:forbidigo // a test, which has no cli.Env
 	if os.Geteuid() != 0 || os.Getenv(ownMounts) != "" {
 		return m.Run()
 	}
 
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
-	cmd.Env = append(os.Environ(), ownMounts+"=1")
-	cmd.Stdin = os.Stdin
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...) //nolint:forbidigo // as above
+	cmd.Env = append(os.Environ(), ownMounts+"=1")        //nolint:forbidigo // as above
+	cmd.Stdin = os.Stdin                                  //nolint:forbidigo // as above
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr         //nolint:forbidigo // as above
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Unshareflags: syscall.CLONE_NEWNS, // nothing that is mounted or unmounted there is outside
 		Pdeathsig:    syscall.SIGKILL,
@@ -34,7 +35,7 @@ func Alone(m *testing.M) int {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		fmt.Fprintln(os.Stderr, "begin a mount namespace for the tests:", err)
+		fmt.Fprintln(os.Stderr, "begin a mount namespace for the tests:", err) //nolint:forbidigo // as above
 		return 1
 	}
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {

@@ -40,6 +40,7 @@ func New(t *testing.T, shims ...string) *Prefix {
 		Dir:     filepath.Join(t.TempDir(), "prefix"),
 		Install: install,
 	}
+
 	boot := exec.CommandContext(t.Context(), install.Loader, "wineboot", "-i")
 	boot.Env = append(os.Environ(), //nolint:forbidigo // a test, which has no cli.Env
 		"WINEPREFIX="+p.Dir, "WINEDEBUG=-all", "DISPLAY=",
@@ -111,7 +112,7 @@ const longest = 3 * time.Minute
 
 // Stop ends all that runs in the prefix and waits for its end.
 func (p *Prefix) Stop() {
-	ctx, done := context.WithTimeout(context.Background(), longest) // a test's context is over when it cleans up
+	ctx, done := context.WithTimeout(context.WithoutCancel(p.t.Context()), longest) // which is over when it cleans up
 	defer done()
 	for _, arg := range []string{"-k", "-w"} {
 		cmd := exec.CommandContext(ctx, p.Install.Server, arg)
