@@ -33,11 +33,11 @@ func (b *bench) linuxImage(ctx context.Context) error {
 // the same load, with the ratio of the Windows figures to the Linux figures' median.
 type pair struct{ linux, windows, ratio figure }
 
-// newPair returns a pair without values. what is of a pod, whose system comes before it.
-func newPair(what, unit, asked string) *pair {
+// newPair returns a pair without values, in seconds. what is of a pod, whose system comes before it.
+func newPair(what, asked string) *pair {
 	return &pair{
-		linux:   figure{what: "Linux: " + what, unit: unit},
-		windows: figure{what: "Windows: " + what, unit: unit},
+		linux:   figure{what: "Linux: " + what, unit: "s"},
+		windows: figure{what: "Windows: " + what, unit: "s"},
 		ratio: figure{
 			what:  "Windows, of Linux' median: " + what,
 			asked: asked,
@@ -69,8 +69,8 @@ func median(values []float64) float64 { return slices.Sorted(slices.Values(value
 // once. Kubelets look at their containers once a second and ask for their readiness as often, so one pod's time says
 // little.
 func (b *bench) against(ctx context.Context) ([]figure, error) {
-	one := newPair("a pod created to Ready", "s", "≤ 1.0")
-	ten := newPair("ten pods at once, created to all Ready", "s", "≤ 1.1")
+	one := newPair("a pod created to Ready", "≤ 1.0")
+	ten := newPair("ten pods at once, created to all Ready", "≤ 1.1")
 	if err := b.linuxImage(ctx); err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ const (
 // which is in both sides' times, is measured beside them.
 func (b *bench) exec(ctx context.Context) ([]figure, error) {
 	const what = "kubectl exec of a program that ends at once"
-	took := newPair(what+", with kubectl's own start", "s", "")
-	worked := newPair(what+": processor time of the cluster", "s", "≤ 0.25")
+	took := newPair(what+", with kubectl's own start", "")
+	worked := newPair(what+": processor time of the cluster", "≤ 0.25")
 	own := figure{what: "kubectl's own start (kubectl version --client)", unit: "s"}
 	if err := b.linuxImage(ctx); err != nil {
 		return nil, err

@@ -25,8 +25,8 @@ const (
 	file       = "zz_generated.openapi.go"
 )
 
-// parts are what programs are built of.
-var parts = []string{"go.mod", "LICENSE", "cmd", "pkg", "plugin", "third_party"}
+// parts returns what programs are built of.
+func parts() []string { return []string{"go.mod", "LICENSE", "cmd", "pkg", "plugin", "third_party"} }
 
 // wanted marks a package whose kinds are described.
 var wanted = regexp.MustCompile(`(?m)^// *\+k8s:openapi-gen=true`)
@@ -82,7 +82,7 @@ func layOut(source, to string) error {
 		return err
 	}
 
-	for _, part := range parts {
+	for _, part := range parts() {
 		from := filepath.Join(source, part)
 		info, err := os.Stat(from)
 		if err != nil {

@@ -30,7 +30,7 @@ func list(ctx context.Context, patterns []string) ([]pkg, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{
 		"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles",
 	}, patterns...)...)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = os.Stderr //nolint:forbidigo // what go says, says the program
 	text, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("list packages: %w", err)
@@ -149,23 +149,25 @@ type change struct {
 	old, instead string
 }
 
-// turned has what takes the place of an operator.
-var turned = map[token.Token]string{
-	token.EQL:  "!=",
-	token.NEQ:  "==",
-	token.LSS:  ">=",
-	token.LEQ:  ">",
-	token.GTR:  "<=",
-	token.GEQ:  "<",
-	token.LAND: "||",
-	token.LOR:  "&&",
+// turned returns what takes the place of operators.
+func turned() map[token.Token]string {
+	return map[token.Token]string{
+		token.EQL:  "!=",
+		token.NEQ:  "==",
+		token.LSS:  ">=",
+		token.LEQ:  ">",
+		token.GTR:  "<=",
+		token.GEQ:  "<",
+		token.LAND: "||",
+		token.LOR:  "&&",
+	}
 }
 
 // changes returns what can be changed at a node.
 func changes(n ast.Node) []change {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
-		if to, ok := turned[n.Op]; ok {
+		if to, ok := turned()[n.Op]; ok {
 			return []change{{n.OpPos, n.Op.String(), to}}
 		}
 	case *ast.UnaryExpr:
@@ -174,17 +176,7 @@ func changes(n ast.Node) []change {
 		}
 
 	case *ast.ReturnStmt:
-		var found []change
-		for _, r := range n.Results {
-			if id, ok := r.(*ast.Ident); ok && id.Name == "true" {
-				found = append(found, change{id.Pos(), "true", "false"})
-			} else if ok && id.Name == "false" {
-				found = append(found, change{id.Pos(), "false", "true"})
-			}
-		}
-
-		return found
-
+		return returned(n)
 	case *ast.IfStmt:
 		// An error that is not looked at: the condition holds never, and err counts as used.
 		if c, ok := n.Cond.(*ast.BinaryExpr); ok && c.Op == token.NEQ && named(c.X, "err") && named(c.Y, "nil") {
@@ -193,6 +185,21 @@ func changes(n ast.Node) []change {
 	}
 
 	return nil
+}
+
+// returned returns the changes of the truths that are returned.
+func returned(n *ast.ReturnStmt) []change {
+	var found []change
+	for _, r := range n.Results {
+		switch {
+		case named(r, "true"):
+			found = append(found, change{r.Pos(), "true", "false"})
+		case named(r, "false"):
+			found = append(found, change{r.Pos(), "false", "true"})
+		}
+	}
+
+	return found
 }
 
 func named(e ast.Expr, name string) bool {

@@ -60,7 +60,8 @@ func (t *tests) run(ctx context.Context, p pkg, program string) (said string, fa
 
 	cmd := exec.CommandContext(ctx, program, "-test.failfast", "-test.timeout="+t.timeout.String())
 	cmd.Dir = p.Dir
-	cmd.Env = append(os.Environ(), "HOME="+t.home, "TMPDIR="+t.home)
+	cmd.Env = append(os.Environ(), //nolint:forbidigo // a program of a main package
+		"HOME="+t.home, "TMPDIR="+t.home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a mutant may leave what its tests started
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}

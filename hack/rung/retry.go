@@ -46,7 +46,7 @@ func (r *result) secondTry(ctx context.Context, args []string, w io.Writer) bool
 		again := append(slices.Clone(args), "-run="+pattern(f.test), f.pkg)
 		cmd := exec.CommandContext(ctx, "go", again...)
 		if seed := r.seedOf(f); seed != "" {
-			cmd.Env = append(os.Environ(), testrun.SeedVariable+"="+seed)
+			cmd.Env = append(os.Environ(), testrun.SeedVariable+"="+seed) //nolint:forbidigo // a program of a main package
 		}
 
 		out, err := cmd.CombinedOutput()
