@@ -175,6 +175,16 @@ func TestPreflight(t *testing.T) {
 			if c.line != "" && (!strings.Contains(strings.ToUpper(out), strings.ToUpper(c.line)) || !strings.Contains(out, "→")) {
 				t.Errorf("no line %q with a remedy in\n%s", c.line, out)
 			}
+			// A remedy stands below what is not well, and nowhere else.
+			below := false
+			for line := range strings.Lines(out) {
+				if remedy := strings.Contains(line, "→"); remedy && !below {
+					t.Errorf("a remedy for what is well:\n%s", out)
+				} else if !remedy {
+					word := strings.ToUpper(line)
+					below = strings.HasPrefix(word, "FAIL") || strings.HasPrefix(word, "WARN")
+				}
+			}
 
 			out, _, code = s.run(t, "preflight", "-o", "json")
 			var all []preflight.Result
@@ -237,6 +247,41 @@ func TestJoinChecksFirst(t *testing.T) {
 				t.Errorf("made %v, %v", made, err)
 			}
 		})
+	}
+}
+
+// TestJoinNames: a server whose name cannot be had does not join without one, and its own address may be named.
+func TestJoinNames(t *testing.T) {
+	join := []string{
+		"join", "127.0.0.1:1", "--token", token, "--discovery-token-ca-cert-hash", hash, "--bundle", t.TempDir(),
+		"--discovery-timeout", "1ms", "--node-address", "192.0.2.9",
+	}
+	nameless := func() (string, error) { return "", errors.New("it has no name") }
+
+	for _, c := range []struct {
+		name     string
+		args     []string
+		hostname func() (string, error)
+		code     int
+		says     string
+	}{
+		{"an address", join, os.Hostname, 10, "TCP port open"},
+		{"no name", join, nameless, 1, "ask for this server's name: it has no name"},
+		{"a name that is given", append(join, "--node-name", "b"), nameless, 10, "TCP port open"},
+	} {
+		s := newServer(t)
+		var out, says bytes.Buffer
+		code := command.Run(t.Context(), command.Env{
+			Out:      &out,
+			Err:      &says,
+			Args:     c.args,
+			Hostname: c.hostname,
+			Host:     s.host,
+			Facts:    func(context.Context, local.Asked) (preflight.Facts, error) { return s.facts, nil },
+		})
+		if code != c.code || !strings.Contains(says.String(), c.says) {
+			t.Errorf("%s: exit code %d, want %d: %s%s", c.name, code, c.code, out.String(), says.String())
+		}
 	}
 }
 
