@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,8 +117,8 @@ func TestInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := none.Enter(); err == nil {
-		t.Error("a folder that is no mount point was entered")
+	if err := none.Enter(); err == nil || !strings.Contains(err.Error(), "change root to ") {
+		t.Errorf("a folder that is no mount point was entered: %v", err)
 	}
 	_ = none.Close()
 
@@ -171,6 +172,19 @@ func (m machine) refuses(r *Root) {
 		}
 	}
 
+	if err := r.Show(m.file, "opt/file/x"); err == nil || !strings.Contains(err.Error(), "show "+strconv.Quote(m.file)) {
+		m.t.Errorf("what was to be shown is not said: %v", err)
+	}
+	if _, err := Open(none); err == nil {
+		m.t.Error("what is not there was opened")
+	}
+
+	if err := r.ShowSame("proc/self/exe"); err != nil {
+		m.t.Error(err)
+	}
+	if to, err := os.Readlink(filepath.Join(r.dir, "proc/self/exe")); err != nil || to == "" {
+		m.t.Errorf("a link of the machine is %q, %v", to, err)
+	}
 	if err := r.ShowSame("no-such-folder-of-a-machine"); err != nil {
 		m.t.Errorf("show what the machine does not have: %v", err)
 	}
