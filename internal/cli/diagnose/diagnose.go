@@ -286,8 +286,8 @@ func (a *commands) answerOfHost(ctx context.Context, patience time.Duration, nod
 	return text, remedy.NodeDown(node, err)
 }
 
-// diagnoseEnd returns the error, with its exit code, that results end with: nothing was found only where nothing of what
-// the API server was asked for is missing.
+// diagnoseEnd returns the error, with its exit code, that results end with: nothing was found only where nothing of
+// what the API server was asked for is missing.
 func diagnoseEnd(results []diagnose.Result, picture *diagnose.Picture) error {
 	found := 0
 	for _, r := range results {

@@ -137,8 +137,8 @@ func TestDiagnoseCannotAsk(t *testing.T) {
 	m.Run("diagnose").Has(t, exit.Requirement, "mullion: ask the API server for its version: ")
 }
 
-// TestDiagnoseWithoutRoot: who reads the own cluster without root may not see how kubelets are configured, and is told so.
-// All else is well, and that is what the exit code says.
+// TestDiagnoseWithoutRoot: who reads the own cluster without root may not see how kubelets are configured, and is told
+// so. All else is well, and that is what the exit code says.
 func TestDiagnoseWithoutRoot(t *testing.T) {
 	m := newMachine(t)
 	url := m.serveNodes("True", "/api/v1/nodes/win-1/proxy/configz")
