@@ -367,6 +367,11 @@ func (b *bench) memory(ctx context.Context) ([]figure, error) {
 	}
 
 	idle.values, idlePSS.values = append(idle.values, rss/(1<<30)), append(idlePSS.values, pss/(1<<30))
+	supervisor, err := b.supervisor(ctx)
+	if err != nil {
+		return nil, err
+	}
+
 	const more = 5
 	var pods strings.Builder
 	for n := range more {
@@ -383,7 +388,62 @@ func (b *bench) memory(ctx context.Context) ([]figure, error) {
 
 	_, with, err := b.resident()
 	pod.values = append(pod.values, (with-pss)/more/1e6)
-	return []figure{idle, idlePSS, pod}, err
+	return []figure{idle, idlePSS, supervisor, pod}, err
+}
+
+// The supervisor is looked at so often, with that pause: at other moments of the time after which it gives back what it
+// has used (package memtrim).
+const (
+	supervisorLooks = 12
+	supervisorPause = 7 * time.Second
+)
+
+// supervisor measures the memory of the process that keeps the cluster, while nothing happens.
+func (b *bench) supervisor(ctx context.Context) (figure, error) {
+	f := figure{
+		what:  "the supervisor of that cluster, RSS",
+		asked: "≤ 40 MB",
+		unit:  "MB",
+	}
+	dir, err := b.supervisorDir()
+	if err != nil {
+		return f, err
+	}
+
+	for range supervisorLooks {
+		select {
+		case <-ctx.Done():
+			return f, ctx.Err()
+		case <-time.After(supervisorPause):
+		}
+
+		rss, _ := rollup(dir)
+		if rss == 0 {
+			return f, fmt.Errorf("the supervisor %s has ended", filepath.Base(dir))
+		}
+		f.values = append(f.values, rss/1e6)
+	}
+
+	return f, nil
+}
+
+// supervisorDir returns the folder of /proc of the process that keeps the cluster.
+func (b *bench) supervisorDir() (string, error) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range dirs {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err != nil {
+			continue // it is gone
+		}
+		args := strings.Split(string(line), "\x00")
+		if slices.Contains(args, b.data) && slices.Contains(args, "supervise") {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no process keeps the cluster in %s", b.data)
 }
 
 // status is what `mullion status` prints.

@@ -166,7 +166,7 @@ func Supervise(ctx context.Context, o SuperviseOptions) error {
 	}
 	power(c.Nodes)
 	watched.Go(func() { serveView(watching, o) })
-	watched.Go(func() { memtrim.AfterStart(watching, o.Log) })
+	watched.Go(func() { memtrim.Keep(watching, o.Log) })
 	defer watched.Wait()
 	defer stopWatching()
 	more := &grower{

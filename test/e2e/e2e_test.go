@@ -143,6 +143,7 @@ func (f fixture) scenarios(scripts []string) []scenario {
 		{name: "guide", play: f.guide, supplies: []supply{sample}},
 		{name: "quickstart", play: f.quickstart},
 		{name: "readers", play: f.readers},
+		{name: "memory", play: f.memory},
 		{name: "faults", play: f.faults, supplies: []supply{images}},
 		{name: "chaos", play: f.chaos, supplies: []supply{images}},
 		{name: "overload", play: f.overload, supplies: []supply{images}},

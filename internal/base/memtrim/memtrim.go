@@ -1,5 +1,5 @@
-// Package memtrim keeps small what a process that mostly sleeps has of the machine's memory. Its start touches nearly
-// all of the program and makes garbage; what follows needs little of either.
+// Package memtrim keeps small what a process that does little has of the machine's memory. Its start touches nearly all
+// of the program and makes garbage; what follows needs little of either.
 package memtrim
 
 import (
@@ -18,24 +18,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// percent is the garbage collector's percentage (GOGC).
-const percent = 30
+// sleeping is the garbage collector's percentage (GOGC) of a process that mostly sleeps.
+const sleeping = 30
 
 // settled is how long after its start a process is past what only its start needs.
 const settled = time.Minute
 
-// AfterStart collects garbage earlier than Go does by itself, and once, when the process has settled, gives back what
-// its start has used. It returns then, or when ctx is over.
+// AfterStart is for a process that mostly sleeps: it collects garbage earlier than Go does by itself, and once, when
+// the process has settled, gives back what its start has used. It returns then, or when ctx is over.
 func AfterStart(ctx context.Context, log *slog.Logger) {
-	debug.SetGCPercent(percent)
+	debug.SetGCPercent(sleeping)
 
+	if wait(ctx, settled) {
+		release(log)
+	}
+}
+
+// every is how often Keep gives back what a process has used.
+const every = 15 * time.Second
+
+// Keep is for a process that always does a little: until ctx is over, it again and again collects garbage and gives
+// back what the process has used. Each collection looks up all functions that any goroutine is in, so the kernel maps
+// a third of the program, which stays as long as the machine has room. Collections by a low GOGC come every few
+// seconds and keep it there; these come more rarely, and each is followed by giving back.
+func Keep(ctx context.Context, log *slog.Logger) {
+	for wait(ctx, every) {
+		release(log)
+	}
+}
+
+// wait waits, and reports false when ctx is over first.
+func wait(ctx context.Context, how time.Duration) bool {
 	select {
 	case <-ctx.Done():
-		return
-	case <-time.After(settled):
+		return false
+	case <-time.After(how):
+		return true
 	}
+}
+
+func release(log *slog.Logger) {
 	if err := Release(); err != nil {
-		log.Warn("this process keeps memory that only its start has used", "error", err)
+		log.Warn("this process keeps memory that it does not use", "error", err)
 	}
 }
 

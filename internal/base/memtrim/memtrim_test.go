@@ -1,11 +1,17 @@
 package memtrim
 
 import (
+	"context"
+	"log/slog"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 const program = "/opt/mull ion"
@@ -67,6 +73,49 @@ func TestRelease(t *testing.T) {
 	if after := ofFiles(t); after >= before {
 		t.Errorf("the process has %d kB of files in its memory, %d before", after, before)
 	}
+}
+
+// TestKeep: garbage is collected again and again, until the process ends.
+func TestKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*every-time.Second)
+		defer cancel()
+
+		before := collections()
+		Keep(ctx, slog.New(slog.DiscardHandler))
+		if ctx.Err() == nil {
+			t.Error("it ended before the process did")
+		}
+		if n := collections() - before; n < 9 {
+			t.Errorf("%d collections in ten times of %s, want 9", n, every)
+		}
+	})
+}
+
+// TestAfterStart gives back once, when the start is over, and not at all in a process that ends before.
+func TestAfterStart(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(sleeping))
+
+	for _, tt := range []struct {
+		lives time.Duration
+		want  bool
+	}{{settled - time.Second, false}, {settled + time.Hour, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), tt.lives)
+			defer cancel()
+			AfterStart(ctx, slog.New(slog.DiscardHandler))
+			if got := ctx.Err() == nil; got != tt.want {
+				t.Errorf("in a process that lives %s it is done before the end: %t, want %t", tt.lives, got, tt.want)
+			}
+		})
+	}
+}
+
+// collections returns how often garbage has been collected.
+func collections() uint32 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.NumGC
 }
 
 // ofFiles returns how much of files this process has in its memory, in kB.
