@@ -108,7 +108,8 @@ func TestInside(t *testing.T) {
 
 	m.shows(r)
 	m.refuses(r)
-	if err := errors.Join(r.ShowPrograms(), r.Folder("tmp", 0o1777|fs.ModeSticky), r.MountDev("no-such-device")); err != nil {
+	err = errors.Join(r.ShowPrograms(), r.Folder("tmp", 0o777|fs.ModeSticky), r.MountDev("no-such-device"))
+	if err != nil {
 		t.Fatal(err)
 	}
 
