@@ -138,8 +138,9 @@ func TestEnsureRefuses(t *testing.T) {
 func TestHNSFails(t *testing.T) {
 	ensures := []string{"listNetworks", "createNetwork", "listEndpoints", "createEndpoint", "attach"}
 	for _, call := range ensures {
-		if _, err := (networks{hns: &fakeHNS{wrong: call}}).Ensure("cbr0", podSubnet); !errors.Is(err, errHNS) {
-			t.Errorf("ensure without %s: %v", call, err)
+		found, err := networks{hns: &fakeHNS{wrong: call}}.Ensure("cbr0", podSubnet)
+		if found || !errors.Is(err, errHNS) {
+			t.Errorf("ensure without %s: found: %t, %v", call, found, err)
 		}
 	}
 
