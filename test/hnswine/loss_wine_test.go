@@ -98,8 +98,8 @@ func (h *host) untilBackends(t *testing.T, n int) {
 	}
 }
 
-// starve lets a process run for 2 of 42 ms until the context ends, as on a machine with twenty times as much to do as it
-// has processors.
+// starve lets a process run for 2 of 42 ms until the context ends, as on a machine with twenty times as much to do as
+// it has processors.
 func starve(ctx context.Context, p *os.Process) {
 	defer func() { _ = p.Signal(syscall.SIGCONT) }()
 	for ctx.Err() == nil {

@@ -126,9 +126,11 @@ func chainName(kind string, byClient bool, n int) string {
 
 // balance returns the rules of such a chain: they look up the backend by the key of the load balancer and a number
 // below n. In HNS client affinity is on or off (DistributionType) and has no timeout, so a hash of the client's address
-// suffices and no state is kept for each client. While the kernel goes from one state of the table to the next, a packet
-// may see the chain of the former and the backends of the latter. If there is no backend of its number then, it is
-// dropped, and the client sends it anew; untranslated it would decide where its whole connection goes.
+// suffices and no state is kept for each client.
+//
+// While the kernel goes from one state of the table to the next, a packet may see the chain of the former and the
+// backends of the latter. If there is none of its number then, it is dropped, and the client sends it anew.
+// Untranslated it would decide where its whole connection goes.
 func balance(name string) []string {
 	kind, rest, _ := strings.Cut(name, "_")
 	rest, byClient := strings.CutPrefix(rest, "client_")
