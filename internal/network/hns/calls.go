@@ -118,7 +118,7 @@ func calls() []Call {
 		{"HcnOpenLoadBalancer", LoadBalancers, Open, docs, full, ""},
 		{"HcnQueryLoadBalancerProperties", LoadBalancers, Query, docs, full, ""},
 		{"HcnModifyLoadBalancer", LoadBalancers, Modify, docs, full, ""},
-		{"HcnDeleteLoadBalancer", LoadBalancers, Delete, docs, full, ""},
+		{"HcnDeleteLoadBalancer", LoadBalancers, Delete, docs, full, noteDeleteBalancer},
 		{"HcnCloseLoadBalancer", LoadBalancers, Close, docs, full, ""},
 
 		{"HcnEnumerateSdnRoutes", SdnRoutes, Enumerate, hnslib, partly, "filters by ID"},

@@ -47,6 +47,7 @@ const (
 	noteSdnRoute        = "a next hop on the pod's subnet becomes its route; anything else goes to the host, which routes or encapsulates it"
 	noteFilterGuests    = "filters by ID and virtual machine"
 	noteCreateGuest     = "there is no virtual machine behind one"
+	noteDeleteBalancer  = "packets find it until the next is made, for a second at most: kube-proxy.exe makes the next by another call"
 	noteModifyGuest     = "changes its state; anything else answers HCN_E_REQUEST_UNSUPPORTED"
 	noteWatchGuest      = "reports changes of its state; InterfaceStateChanged never comes"
 	noteReserve         = "no program of the host, node port or port mapping gets the port meanwhile. A reservation ends with its process, and with the host's mullion-node; a port that is not free answers HCN_E_PORT_ALREADY_EXISTS"
