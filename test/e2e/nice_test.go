@@ -150,7 +150,7 @@ func (f fixture) givesWay(t *testing.T) {
 	if err := rival.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = rival.Process.Kill(); _ = rival.Wait() })
+	defer func() { _ = rival.Process.Kill(); _ = rival.Wait() }()
 	if err := unix.SchedSetaffinity(rival.Process.Pid, &first); err != nil {
 		t.Fatal(err)
 	}
