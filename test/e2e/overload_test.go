@@ -67,7 +67,7 @@ spec:
       containers:
       - name: app
         image: mullion.local/e2e:v1
-        args: [lookup, kubernetes.default.svc.cluster.local, kubernetes, kubernetes.default]
+        args: [lookup, kubernetes.default.svc.cluster.local, kubernetes]
 `
 
 // burning is a Deployment of pods that use all the processor time that they get.
