@@ -48,6 +48,7 @@ const (
 	cniPlugins        = "github.com/containernetworking/plugins/plugins/"
 	kubernetes        = "upstream/cluster/kubernetes"
 	oldKubernetes     = kubernetes + "-1.20"
+	oldContainerd     = "upstream/cluster/containerd-1.7"
 	strip             = "-s -w"
 	mullionLD         = strip + " -X mullion.dev/mullion/internal/base/version.version={version}"
 	flannel           = "github.com/flannel-io/flannel"
@@ -152,7 +153,8 @@ func bundleOf(root, version string) ([]step, error) {
 		kubernetes, version, strings.Join(slices.Compact(there), ", "), version)
 }
 
-// oldBundle returns the programs of Kubernetes 1.20, which has a module, a hyperkube and an etcd of its own.
+// oldBundle returns the programs of Kubernetes 1.20, which has a module, a hyperkube and an etcd of its own, and of the
+// containerd and the CNI plugin that its Linux nodes need.
 func oldBundle(version string) []step {
 	// Where linux.mod looks for the source.
 	const source = ".kubernetes-1.20"
@@ -171,7 +173,19 @@ func oldBundle(version string) []step {
 		steps = append(steps, s)
 	}
 
-	return steps
+	const containerd = "github.com/containerd/containerd"
+	return append(steps,
+		step{
+			name: "containerd-" + version, why: "containerd 1.7 with its shim, whose CRI the kubelet of " + version + " calls on Linux nodes",
+			sets: []string{"bundle"}, system: "linux", module: oldContainerd, packages: []string{"tool"},
+			to:      "kubernetes/" + version + "/server/bin/",
+			flags:   []string{"-tags=no_btrfs,no_devmapper,no_zfs,no_aufs"},
+			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}",
+		},
+		step{
+			name: "CNI plugin loopback", why: "of those Linux nodes, since containerd 1.7 does not do it itself", sets: []string{"bundle"},
+			system: "linux", module: "upstream/cluster/cni", packages: []string{cniPlugins + "main/loopback"}, to: "cni/", ldflags: strip,
+		})
 }
 
 // versionIn returns the version of a module that a go.mod requires.

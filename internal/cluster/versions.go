@@ -21,7 +21,7 @@ func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 			return c, err
 		}
 	}
-	if err := linuxNodesHave(c); err != nil {
+	if err := linuxNodesHave(c, dirs...); err != nil {
 		return c, err
 	}
 
@@ -46,16 +46,24 @@ func ResolveVersions(c spec.Cluster, dirs ...string) (spec.Cluster, error) {
 	return c, nil
 }
 
-// linuxNodesHave returns an error where a Linux node would have a kubelet that cannot call the node's containerd.
-func linuxNodesHave(c spec.Cluster) error {
+// linuxNodesHave returns an error where a Linux node would have a kubelet that cannot call the node's containerd: one
+// older than version.LinuxRuntime needs that of its bundle, in one of the folders.
+func linuxNodesHave(c spec.Cluster, dirs ...string) error {
 	for _, n := range c.Nodes {
 		v := nodeVersion(c, n)
-		if !n.Linux() || n.Bare || version.MinorOf(v) >= version.LinuxRuntime {
+		if !n.Linux() || version.MinorOf(v) >= version.LinuxRuntime {
 			continue
 		}
-		return fmt.Errorf("node %s: a kubelet of Kubernetes %s calls no version of the CRI that containerd of Linux nodes has, "+
-			"which are for 1.%d and later; name the nodes in a file (-f cluster.yaml), Windows ones alone", n.Name, v, version.LinuxRuntime)
+		own := slices.ContainsFunc(dirs, func(dir string) bool { return bundle.At(dir, v).HasContainerd() })
+		if own || n.Bare {
+			continue
+		}
+
+		return fmt.Errorf("node %s: a kubelet of Kubernetes %s calls no version of the CRI that containerd 2 has, "+
+			"and its bundle has no containerd of its own (`make bundle VERSION=%[2]s` builds it); name the nodes in a file "+
+			"(-f cluster.yaml), Windows ones alone", n.Name, v)
 	}
+
 	return nil
 }
 

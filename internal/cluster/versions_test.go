@@ -74,6 +74,13 @@ func TestResolveVersions(t *testing.T) {
 	if err := linuxNodesHave(old); err == nil || !strings.Contains(err.Error(), "Windows ones alone") {
 		t.Errorf("a Linux node of 1.20: %v", err)
 	}
+	containerd := filepath.Join(bundle.At(bin, "v1.20.15").Server(), "containerd")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(containerd), 0o755), os.WriteFile(containerd, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := linuxNodesHave(old, t.TempDir(), bin); err != nil {
+		t.Errorf("a Linux node of 1.20 with a containerd of its bundle: %v", err)
+	}
 
 	if notes := VersionNotes(old); len(notes) != 2 {
 		t.Errorf("what a cluster of 1.20 lacks: %q", notes)

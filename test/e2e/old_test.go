@@ -46,6 +46,54 @@ nodes:
   taint: true
 `
 
+// oldMixed has a Linux node, too.
+const oldMixed = `apiVersion: mullion.dev/v1alpha1
+kind: Cluster
+name: mullion-oldmixed
+kubernetesVersion: "1.20"
+addons: {metricsServer: false, localStorage: false}
+nodes:
+- {name: linux-1, os: linux}
+- {name: win-1, windowsVersion: ltsc2019}
+`
+
+// oldMixedPods are a server of each system, behind a Service each.
+const oldMixedPods = `apiVersion: v1
+kind: Pod
+metadata: {name: win, labels: {app: win}}
+spec:
+  nodeSelector: {kubernetes.io/os: windows}
+  containers:
+  - name: c
+    image: mullion.local/agnhost-windows:v1
+    imagePullPolicy: Never
+    command: ['C:\agnhost.exe', netexec]
+    readinessProbe: {httpGet: {port: 8080}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: lin, labels: {app: lin}}
+spec:
+  nodeSelector: {kubernetes.io/os: linux}
+  containers:
+  - name: c
+    image: mullion.local/agnhost:v1
+    imagePullPolicy: Never
+    command: [/agnhost, netexec]
+    readinessProbe: {httpGet: {port: 8080}}
+    resources: {limits: {memory: 200Mi, cpu: "1"}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: win}
+spec: {selector: {app: win}, ports: [{port: 80, targetPort: 8080}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: lin}
+spec: {type: NodePort, selector: {app: lin}, ports: [{port: 80, targetPort: 8080}]}
+`
+
 // oldPod runs on the node of the old build.
 const oldPod = `apiVersion: v1
 kind: Pod
@@ -87,6 +135,65 @@ func TestFieldOldCluster(t *testing.T) {
 	t.Run("page", f.oldPage)
 	t.Run("programs", f.oldPrograms)
 	t.Run("figures", f.oldFigures)
+}
+
+// TestFieldOldLinux brings up a cluster of Kubernetes 1.20 with a Linux node, whose kubelet calls the containerd 1.7 of
+// the bundle and whose kube-proxy runs iptables, beside a Windows node. Pods of each reach the other's Service.
+func TestFieldOldLinux(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	f := newFixture(t)
+	programs := bundle.At(f.bin, oldVersion)
+	if missing := programs.Missing(); len(missing) > 0 || !programs.HasContainerd() {
+		t.Skipf("%v, or its containerd: make bundle VERSION=%s", missing, oldVersion)
+	}
+	if _, err := exec.LookPath("iptables"); err != nil {
+		t.Skipf("kube-proxy of 1.20 runs iptables: %v", err)
+	}
+
+	f.netns = offline(t)
+	f.bringUp(t, oldMixed)
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t, f)
+		}
+	})
+	f.kubeletVersions(t, map[string]string{"linux-1": oldVersion, "win-1": oldVersion})
+	f.prints(t, "containerd://1.7.", "kubectl", "get", "node", "linux-1", "-o", "wide")
+
+	folder, pods := t.TempDir(), filepath.Join(t.TempDir(), "pods.yaml")
+	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
+	f.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
+	f.must(t, "image", "build", "--os", "linux", filepath.Join(f.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
+	if err := os.WriteFile(pods, []byte(oldMixedPods), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.must(t, "kubectl", "apply", "-f", pods)
+	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "pod/lin", "--timeout=3m")
+
+	for from, to := range map[string]string{"lin": "win", "win": "lin"} {
+		f.prints(t, `{"responses":["`+to+`"]}`, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/http:"+from+
+			":8080/proxy/dial?host="+to+".default.svc.cluster.local&port=80&protocol=http&request=hostname&tries=1")
+	}
+	f.must(t, "kubectl", "exec", "lin", "--", "/agnhost", "connect", "--timeout=5s", "lin.default.svc.cluster.local:80")
+	f.prints(t, "HTTP", "kubectl", "logs", "lin")
+	f.prints(t, "ok", "kubectl", "get", "--raw", "/api/v1/nodes/linux-1/proxy/healthz")
+
+	port := f.must(t, "kubectl", "get", "service", "lin", "-o", "jsonpath={.spec.ports[0].nodePort}")
+	address := f.must(t, "kubectl", "get", "node", "linux-1", "-o", "jsonpath={.status.addresses[0].address}")
+	poll(t, settle, func(ctx context.Context) error {
+		args := f.on("curl", "-fsS", "--max-time", "10", "http://"+net.JoinHostPort(address, port)+"/hostname")
+		out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+		return lacks(string(out), "lin", err)
+	})
+
+	// The node's parts end and come back, and its pod lives on.
+	f.kill(t, `kubernetes/containerd\b`)
+	f.kill(t, `kubernetes/kube-proxy\b`)
+	f.prints(t, `{"responses":["lin"]}`, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/http:win:8080/proxy/"+
+		"dial?host=lin.default.svc.cluster.local&port=80&protocol=http&request=hostname&tries=1")
+	f.must(t, "kubectl", "delete", "-f", pods, "--timeout=2m")
 }
 
 // oldPage applies the manifest of the page, and asks its Service from outside, by its node port and by an address of

@@ -31,7 +31,8 @@ const (
 	// MixedProtocols are Services of type LoadBalancer with ports of several protocols, and an internal traffic policy:
 	// https://kubernetes.io/docs/concepts/services-networking/service/#load-balancers-with-mixed-protocol-types
 	MixedProtocols Minor = 24
-	// LinuxRuntime is the oldest whose kubelet runs with the containerd of Linux nodes:
+	// LinuxRuntime is the oldest whose kubelet runs with the containerd of Linux nodes. Those before it have the one of
+	// their bundle, containerd 1.7, which has CRI by the name v1alpha2 too:
 	// https://containerd.io/releases/#kubernetes-support
 	LinuxRuntime Minor = 26
 	// EndpointInFile is the field containerRuntimeEndpoint of the kubelet's configuration; the flag --container-runtime
@@ -41,6 +42,8 @@ const (
 	MatchConditions Minor = 28
 	// AdmissionPolicies are ValidatingAdmissionPolicies of admissionregistration.k8s.io/v1.
 	AdmissionPolicies Minor = 30
+	// ProxyNFTables is kube-proxy's mode nftables without a feature gate. One before it runs iptables.
+	ProxyNFTables Minor = 31
 	// SplitHealth is /readyz of the scheduler, and an etcd that serves health at a socket of its own.
 	SplitHealth Minor = 31
 	// DSRByDefault: kube-proxy.exe before it needs the feature gate WinDSR for Direct Server Return.

@@ -44,6 +44,10 @@ func (b Bundle) Etcd() string {
 // HasEtcd reports whether an etcd lies in the bundle itself.
 func (b Bundle) HasEtcd() bool { return there(filepath.Join(b.Dir, etcd)) }
 
+// HasContainerd reports whether the bundle has a containerd of its own, for Linux nodes with a kubelet that cannot call
+// Mullion's.
+func (b Bundle) HasContainerd() bool { return there(filepath.Join(b.Server(), "containerd")) }
+
 // There reports whether there is such a folder.
 func (b Bundle) There() bool { return there(b.Dir) }
 

@@ -19,9 +19,9 @@ const uplinkMTU = 1500
 const pauseImage = "mullion.local/pause:v1"
 
 // ContainerdTOML returns the configuration of the node's containerd 2.x (configuration version 3:
-// https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md). On a machine without CAP_SYS_RESOURCE
-// containerd does not get the oom_score it asks for, and runc would fail on a lower one for a pod;
-// restrict_oom_score_adj keeps pods from asking for that.
+// https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md), or of the containerd 1.7 of an old bundle. On
+// a machine without CAP_SYS_RESOURCE containerd does not get the oom_score it asks for, and runc would fail on a lower
+// one for a pod; restrict_oom_score_adj keeps pods from asking for that.
 func (c Config) ContainerdTOML() string {
 	disabled := []string{
 		"io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
@@ -33,7 +33,11 @@ func (c Config) ContainerdTOML() string {
 		disabled[i] = fmt.Sprintf("%q", name)
 	}
 
-	return fmt.Sprintf(`version = 3
+	format, cri := 3, c.criTOML
+	if c.oldRuntime() {
+		format, cri = 2, c.oldCRI
+	}
+	return fmt.Sprintf(`version = %d
 root = "/var/lib/containerd"
 state = "/run/containerd"
 disabled_plugins = [%s]
@@ -45,7 +49,12 @@ oom_score = -999
 [ttrpc]
   address = %q
 
-[plugins.'io.containerd.shim.v1.manager']
+%s`, format, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", cri())
+}
+
+// criTOML is the part of containerd 2.x that is for CRI.
+func (c Config) criTOML() string {
+	return fmt.Sprintf(`[plugins.'io.containerd.shim.v1.manager']
   socket_dir = "/run/containerd/s"
 
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
@@ -64,8 +73,33 @@ oom_score = -999
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   conf_dir = %q
 %s  use_internal_loopback = true
-`, strings.Join(disabled, ", "), containerdSocket, containerdSocket+".ttrpc", pauseImage, registriesDir,
-		c.authTOML(), baseSpec, cniConfDir, c.cniTOML())
+`, pauseImage, registriesDir, c.authTOML("io.containerd.cri.v1.images"), baseSpec, cniConfDir, c.cniTOML())
+}
+
+// oldCRI is the part of containerd 1.7 that is for CRI (configuration version 2:
+// https://github.com/containerd/containerd/blob/v1.7.29/docs/cri/config.md). It has one folder of CNI plugins, with the
+// plugin loopback in it.
+func (c Config) oldCRI() string {
+	cni := fmt.Sprintf("  bin_dir = %q\n", cniBinDir)
+	if !c.noCNI() {
+		cni = fmt.Sprintf("  bin_dir = %q\n  conf_template = %q\n", programsDir+"/cni", cniTemplate)
+	}
+	const plugin = "io.containerd.grpc.v1.cri"
+	return fmt.Sprintf(`[plugins.'%[1]s']
+  sandbox_image = %[2]q
+  netns_mounts_under_state_dir = true
+  restrict_oom_score_adj = true
+
+[plugins.'%[1]s'.registry]
+  config_path = %[3]q
+%[4]s
+[plugins.'%[1]s'.containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+  base_runtime_spec = %[5]q
+
+[plugins.'%[1]s'.cni]
+  conf_dir = %[6]q
+%[7]s`, plugin, pauseImage, registriesDir, c.authTOML(plugin), baseSpec, cniConfDir, cni)
 }
 
 // registriesDir is where the node's containerd looks for how it reaches registries.
@@ -73,11 +107,11 @@ const registriesDir = "/etc/containerd/certs.d"
 
 // authTOML says the credentials of registries for pods that bring none. containerd has them in its configuration alone,
 // beside config_path too, and calls this way of it deprecated.
-func (c Config) authTOML() string {
+func (c Config) authTOML(plugin string) string {
 	var b strings.Builder
 	all := registries.Auths(c.Registries)
 	for _, host := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "\n[plugins.'io.containerd.cri.v1.images'.registry.configs.%q.auth]\n", host)
+		fmt.Fprintf(&b, "\n[plugins.'%s'.registry.configs.%q.auth]\n", plugin, host)
 		auth := all[host]
 		for _, v := range []struct{ key, value string }{
 			{"username", auth.Username},

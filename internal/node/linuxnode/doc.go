@@ -4,7 +4,7 @@
 // (package cluster/bundle).
 //
 //	host/NODE ─▶ containerd/NODE ─▶ kubelet/NODE ─▶ kube-proxy/NODE
-//	namespaces,  its own CRI,       upstream's      upstream's, nftables
+//	namespaces,  its own CRI,       upstream's      upstream's, nftables (iptables before 1.31)
 //	files        our pause image
 //
 // A bare host (Config.Bare) has services/NODE (package linuxservices) after containerd/NODE, and what a person makes of
@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"mullion.dev/mullion/internal/base/version"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/linuxhost"
 	"mullion.dev/mullion/internal/spec"
@@ -83,6 +84,9 @@ func (c Config) Host() linuxhost.Host {
 	}
 	return h
 }
+
+// oldRuntime reports whether the kubelet needs the containerd of its bundle.
+func (c Config) oldRuntime() bool { return version.MinorOf(c.Version) < version.LinuxRuntime }
 
 // noCNI reports whether Mullion leaves the host without CNI configuration.
 func (c Config) noCNI() bool { return c.NoCNI || c.Bare }

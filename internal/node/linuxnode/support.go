@@ -17,7 +17,7 @@ func SupportRows() []support.Row {
 			Area:  area,
 			Name:  "kube-proxy",
 			Level: support.Supported,
-			Note:  "upstream's, in mode nftables",
+			Note:  "upstream's, in mode nftables; of Kubernetes before 1.31 in mode iptables, with the machine's iptables (1.20 is tried)",
 			Ref:   "https://kubernetes.io/docs/reference/networking/virtual-ips/#proxy-mode-nftables",
 		},
 		{

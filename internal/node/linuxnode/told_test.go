@@ -45,6 +45,7 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			c.KubeProxyExtraArgs = []spec.Arg{{Name: "v", Value: "5"}}
 		},
 		"bare": func(c *Config) { c.NoProxy = true },
+		"old":  func(c *Config) { c.Version = "v1.20.15" },
 		"overlay": func(c *Config) {
 			c.Overlay, c.UplinkMTU = true, 1400
 			dualStack(c)

@@ -62,6 +62,9 @@ func (h *host) ID() component.ID { return h.Unit("host") }
 // Start writes the files and makes the namespaces, or finds them. At that time nothing runs in the host but containers
 // and containerd's shims.
 func (h *host) Start(ctx context.Context) error {
+	if err := h.hasIPTables(); err != nil {
+		return err
+	}
 	if err := h.writeHost(ctx); err != nil {
 		return err
 	}
@@ -155,8 +158,15 @@ func (c Config) kubernetesPath(name string) string {
 
 // containerdUnit returns the node's containerd; ready means that its CRI answers and the pause image is there.
 func (c Config) containerdUnit() component.Component {
-	s := c.logging(filepath.Join(programsDir, "containerd"), "--config", containerdConfig)
+	folder := programsDir
+	if c.oldRuntime() {
+		folder = kubernetesDir
+	}
+	s := c.logging(filepath.Join(folder, "containerd"), "--config", containerdConfig)
 	s.Env = append(s.Env, c.PullEnviron...)
+	if c.oldRuntime() { // its own shim comes before that of containerd 2.x
+		s.Env[0] = strings.Replace(s.Env[0], "PATH=", "PATH="+kubernetesDir+":", 1)
+	}
 	s.Ready = c.criReady
 	p := c.Process("containerd", s, nil)
 	p.Complete = c.ensurePause
