@@ -85,8 +85,9 @@ func (c Config) Host() linuxhost.Host {
 	return h
 }
 
-// oldRuntime reports whether the kubelet needs the containerd of its bundle.
-func (c Config) oldRuntime() bool { return version.MinorOf(c.Version) < version.LinuxRuntime }
+// oldRuntime reports whether the kubelet needs the containerd of its bundle. What a bare host's kubelet is, a person
+// decides.
+func (c Config) oldRuntime() bool { return !c.Bare && version.MinorOf(c.Version) < version.LinuxRuntime }
 
 // noCNI reports whether Mullion leaves the host without CNI configuration.
 func (c Config) noCNI() bool { return c.NoCNI || c.Bare }
