@@ -391,6 +391,7 @@ func fields() []step {
 		containerd = "github.com/containerd/containerd/v2"
 		moby       = "github.com/moby/moby/v2"
 		dockerCLI  = "github.com/docker/cli"
+		criDockerd = "github.com/Mirantis/cri-dockerd"
 
 		distribution  = "github.com/distribution/distribution/v3"
 		dockerCompose = "github.com/docker/compose/v5"
@@ -443,6 +444,11 @@ func fields() []step {
 			// Its module has no go.mod, so that the go command takes it for one of Go 1.16.
 			flags:   []string{"-gcflags=" + dockerCLI + "/...=-lang=go1.26"},
 			ldflags: strip + " -X " + dockerCLI + "/cli/version.Version={" + dockerCLI + " bare}",
+		},
+		{
+			name: "cri-dockerd.exe", why: "Docker for a kubelet of today; its test (TestFieldCRIDockerd)", sets: []string{"docker-windows"},
+			system: "windows", module: "upstream/test/cri-dockerd", packages: []string{"tool"}, to: "docker-windows/cri-dockerd.exe",
+			ldflags: strip + " -X " + criDockerd + "/cmd/version.Version={" + criDockerd + " bare}",
 		},
 		{
 			name: "flanneld", why: "examples/flannel and its test; its backend udp is in C", sets: []string{"flannel"}, system: "linux",

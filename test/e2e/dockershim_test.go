@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,26 @@ const dockershimKubelet = `C:\k\kubelet.exe --windows-service --hostname-overrid
 	`--network-plugin=cni --cni-bin-dir=C:\k\cni --cni-conf-dir=C:\k\cni\config ` +
 	`--bootstrap-kubeconfig=C:\k\bootstrap.conf --cert-dir=C:\k\pki --rotate-server-certificates ` +
 	`--eviction-hard=memory.available<100Mi --image-gc-high-threshold=100`
+
+// criDockerd is upstream's cri-dockerd.exe, which is no service of Windows. It serves CRI by Docker.
+const criDockerd = `C:\k\cri-dockerd.exe --container-runtime-endpoint npipe:////./pipe/cri-dockerd --network-plugin=cni ` +
+	`--cni-bin-dir=C:\k\cni --cni-conf-dir=C:\k\cni\config --pod-infra-container-image kubeletwin/pause`
+
+// criKubelet is the configuration of a kubelet of today that calls it.
+const criKubelet = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+containerRuntimeEndpoint: npipe:////./pipe/cri-dockerd
+cgroupsPerQOS: false
+enforceNodeAllocatable: [none]
+resolvConf: ""
+clusterDNS: [10.194.0.10]
+clusterDomain: cluster.local
+rotateCertificates: true
+serverTLSBootstrap: true
+authentication: {x509: {clientCAFile: 'C:\k\ca.crt'}, anonymous: {enabled: false}, webhook: {enabled: true}}
+authorization: {mode: Webhook}
+evictionHard: {memory.available: 100Mi}
+`
 
 // dockerKubeProxy is kube-proxy.exe's, as the documents have it.
 const dockerKubeProxy = `C:\k\kube-proxy.exe --windows-service --v=4 --proxy-mode=kernelspace --hostname-override=win-1 ` +
@@ -85,6 +106,60 @@ func TestFieldDockershim(t *testing.T) {
 	t.Run("grace", n.grace)
 	t.Run("restart", n.restart)
 	t.Run("end", n.end)
+}
+
+// TestFieldCRIDockerd is TestFieldDockershim with today's Kubernetes: its kubelet has no dockershim, and calls
+// upstream's cri-dockerd.exe.
+func TestFieldCRIDockerd(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	if os.Getenv("E2E_DATA_DIR") != "" {
+		t.Skip("the test has subnets of its own")
+	}
+
+	n := dockerNode{newFixture(t)}
+	program := filepath.Join(n.bin, "docker-windows", "cri-dockerd.exe")
+	if _, err := os.Stat(program); err != nil {
+		t.Skipf("needs cri-dockerd.exe: make docker-windows: %v", err)
+	}
+	n.preparesDocker(t, strings.Replace(dockershimCluster, "kubernetesVersion: \"1.20\"\n", "", 1))
+	n.must(t, "node", "cp", program, `win-1:C:\k\cri-dockerd.exe`)
+	n.must(t, "node", "cp", filepath.Join(n.data, "pki", "ca.crt"), `win-1:C:\k\ca.crt`)
+	n.writes(t, `C:\k\kubelet.yaml`, criKubelet)
+
+	n.runs(t, strings.Fields(criDockerd)...)
+	n.service(t, "kubelet", `C:\k\kubelet.exe --windows-service --hostname-override=win-1 --v=4 --config=C:\k\kubelet.yaml `+
+		`--bootstrap-kubeconfig=C:\k\bootstrap.conf --kubeconfig=C:\k\kubelet.conf --cert-dir=C:\k\pki`)
+	n.network(t)
+	n.prints(t, "docker://2.", "kubectl", "get", "node", "win-1", "-o", "wide")
+	n.service(t, "kube-proxy", dockerKubeProxy)
+
+	t.Run("pods", n.pods)
+	t.Run("services", n.services)
+	t.Run("grace", n.grace)
+	t.Run("end", n.end)
+}
+
+// runs runs a program on the host until the test ends.
+func (n dockerNode) runs(t *testing.T, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	line := n.on(append([]string{filepath.Join(n.bin, "mullion"), "node", "exec", "win-1", "--"}, args...)...)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	var said bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = n.env(), &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was ended
+		if t.Failed() {
+			t.Logf("%s said:\n%s", args[0], said.String())
+		}
+	})
 }
 
 // host runs a program on the host, which has to end well.
