@@ -232,9 +232,9 @@ func programRows() []support.Row {
 			Name:  "Windows PowerShell, PowerShell: cmdlets",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-Member, Add-PartitionAccessPath, Add-Type, Clear-Content, Clear-Disk, Clear-EventLog, Clear-Host, Clear-Variable, " +
+			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-Member, Add-PartitionAccessPath, Add-Type, Attach-HnsHostEndpoint, Clear-Content, Clear-Disk, Clear-EventLog, Clear-Host, Clear-Variable, " +
 				"Compare-Object, Compress-Archive, Connect-IscsiTarget, ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, " +
-				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Convert-Path, Copy-Item, Disconnect-IscsiTarget, Expand-Archive, Export-Certificate, Export-Csv, Export-ModuleMember, " +
+				"ConvertTo-Csv, ConvertTo-Json, ConvertTo-SecureString, Convert-Path, Copy-Item, Detach-HnsHostEndpoint, Disconnect-IscsiTarget, Expand-Archive, Export-Certificate, Export-Csv, Export-ModuleMember, " +
 				"ForEach-Object, Format-List, Format-Table, Format-Volume, Format-Wide, Get-Acl, Get-Alias, Get-ChildItem, Get-CimInstance, " +
 				"Get-Command, Get-ComputeProcess, Get-ComputerInfo, Get-Content, Get-Counter, Get-Culture, Get-Date, Get-Disk, Get-DnsClientServerAddress, Get-EventLog, Get-ExecutionPolicy, " +
 				"Get-FileHash, Get-Help, Get-HnsEndpoint, Get-Host, " +
@@ -243,7 +243,7 @@ func programRows() []support.Row {
 				"Get-Location, Get-Member, Get-Module, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, Get-NetRoute, Get-NetTCPConnection, Get-NetUDPEndpoint, Get-Partition, Get-PartitionSupportedSize, Get-Process, Get-Random, " +
 				"Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, Get-UICulture, Get-Unique, Get-Variable, Get-Volume, Get-WinEvent, Get-WmiObject, Group-Object, Import-Certificate, Import-Csv, Import-Module, Import-PowerShellDataFile, Initialize-Disk, " +
 				"Invoke-Command, Invoke-Expression, Invoke-RestMethod, Invoke-WebRequest, Join-Path, Measure-Command, " +
-				"Measure-Object, mkdir, Move-Item, New-Alias, New-EventLog, New-Guid, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
+				"Measure-Object, mkdir, Move-Item, New-Alias, New-EventLog, New-Guid, New-HnsEndpoint, New-HnsNetwork, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-NetFirewallRule, New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
 				"New-TemporaryFile, New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, Pop-Location, Push-Location, Read-Host, " +
 				"Receive-Job, Register-IscsiSession, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, Remove-IscsiTargetPortal, Remove-Item, Remove-NetRoute, " +
 				"Remove-ItemProperty, Remove-Job, Remove-Module, Remove-NetFirewallRule, Remove-Partition, Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, " +
