@@ -69,8 +69,12 @@ func stageWMI(_ context.Context, namespace, query string) ([]system.WMIObject, e
 // stageWindows is a fake of the calls of Windows: two networks, a list of load balancers, an access list and three
 // processes.
 func stageWindows() *system.Calls {
-	hns := func(method, path, _ string) (string, error) {
+	hns := func(method, path, body string) (string, error) {
 		switch {
+		case strings.HasPrefix(path, "/endpoints/gone"):
+			return `{"Success":false,"Error":"Element not found."}`, nil
+		case method == "POST":
+			return fmt.Sprintf(`{"Success":true,"Output":{"ID":"made","Asked":%q}}`, path+" "+body), nil
 		case method == "DELETE" && strings.HasSuffix(path, "/b"):
 			return `{"Success":false,"Error":"Element not found."}`, nil
 		case method == "DELETE":

@@ -14,7 +14,10 @@ import (
 // (https://github.com/microsoft/SDN/blob/master/Kubernetes/windows/hns.psm1).
 
 // subnet is one of a network of HNS version 1.
-type subnet struct{ AddressPrefix, GatewayAddress string }
+type subnet struct {
+	AddressPrefix  string
+	GatewayAddress string `json:",omitempty"`
+}
 
 // newNetwork makes a network: of its parameters, or of -JsonString as it is.
 func newNetwork(c *cmdlet.Call) error {
