@@ -191,9 +191,10 @@ func (r *runningCmdlet) blame(record *object.ErrorRecord) {
 // changing returns the verbs of cmdlets that change something, and therefore have -WhatIf and -Confirm in Windows.
 func changing() []string {
 	return []string{
-		"add", "attach", "clear", "compress", "connect", "copy", "detach", "disable", "disconnect", "dismount", "enable",
-		"expand", "export", "format", "initialize", "mount", "move", "new", "out", "register", "remove", "rename", "resize", "restart", "set",
-		"start", "stop", "suspend", "tee", "unblock", "unregister", "update",
+		"add", "attach", "clear", "compress", "connect", "copy", "detach", "disable", "disconnect", "dismount",
+		"enable", "expand", "export", "format", "initialize", "mount", "move", "new", "out", "register",
+		"remove", "rename", "resize", "restart", "set", "start", "stop", "suspend", "tee", "unblock",
+		"unregister", "update",
 	}
 }
 
