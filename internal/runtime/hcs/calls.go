@@ -348,7 +348,7 @@ func layerCalls() []Call {
 		},
 		{
 			Name: "ExportLayer", Level: partly, texts: 3,
-			Note: "data, names, hard links, deletions and times of files, and what a container has changed in its registry: of one that runs, or was killed, as it was last written to disk. What is a link or has " +
+			Note: "data, names, hard links, links that lead to C:, deletions and times of files, and what a container has changed in its registry: of one that runs, or was killed, as it was last written to disk. What leads elsewhere or has " +
 				"a name that Windows has not got is refused. Attributes, security descriptors, extended attributes and alternate streams are dropped",
 			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
 				return "", l.exportLayer(path, rest[0], pathsOf(rest[1]))
@@ -358,7 +358,7 @@ func layerCalls() []Call {
 		{Name: "GrantVmAccess", Level: none, Note: noteMachines},
 		{
 			Name: "ImportLayer", Level: partly, texts: 3,
-			Note: "data, names, deletions, times of files and the registry; links and sparse files are refused with ERROR_NOT_SUPPORTED, security descriptors, extended attributes and alternate " +
+			Note: "data, names, deletions, times of files, links and junctions that lead to C:, and the registry; other links and sparse files are refused with ERROR_NOT_SUPPORTED, security descriptors, extended attributes and alternate " +
 				"streams are dropped. One that fails while it reads leaves the layer's folder as it was",
 			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
 				return "", l.importLayer(path, rest[0], pathsOf(rest[1]))

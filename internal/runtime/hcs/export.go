@@ -267,10 +267,12 @@ func (ex *exporter) entry(at string, info fs.FileInfo, below found, depth int) e
 
 		return ex.folder(at, depth+1)
 
-	case !info.Mode().IsRegular():
-		return refuse(NotSupported, "%q of the layer is a link or no file, which layers do not have", at)
 	case ex.shared[name] && below.is(at, info):
 		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return ex.link(at, info)
+	case !info.Mode().IsRegular():
+		return refuse(NotSupported, "%q of the layer is no file, which layers do not have", at)
 	}
 
 	return ex.file(at)
@@ -352,12 +354,24 @@ func (ex *exporter) make(at string, modified time.Time, fill func(target *os.Fil
 	return ex.to.Chtimes(at, modified, modified)
 }
 
+// writeLink writes a link of the transport form.
+func (ex *exporter) writeLink(at string, modified time.Time, attributes uint32, to target) error {
+	point := to.encode()
+	return ex.make(at, modified, func(target *os.File) error {
+		_, err := target.Write(append(streamHead(headOf(attributes), streamReparse, int64(len(point))), point...))
+		return err
+	})
+}
+
 // headOf returns how a file of the transport form begins; without data it is all of it.
 func headOf(attributes uint32) []byte { return binary.LittleEndian.AppendUint32(nil, attributes) }
 
 // dataHead appends the header of a stream of data.
-func dataHead(head []byte, size int64) []byte {
-	head = binary.LittleEndian.AppendUint32(head, streamData)
+func dataHead(head []byte, size int64) []byte { return streamHead(head, streamData, size) }
+
+// streamHead appends the header of a stream without a name.
+func streamHead(head []byte, id uint32, size int64) []byte {
+	head = binary.LittleEndian.AppendUint32(head, id)
 	head = binary.LittleEndian.AppendUint32(head, 0)
 	head = binary.LittleEndian.AppendUint64(head, uint64(size))
 	return binary.LittleEndian.AppendUint32(head, 0)

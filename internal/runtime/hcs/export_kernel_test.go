@@ -276,7 +276,7 @@ func TestCommitAgain(t *testing.T) {
 	h := newHost(t)
 	h.put(t, "layers/base/Files", map[string]string{"a": "1", "b": "2"})
 	saw := h.ran(t, func(c string) {
-		must(t, os.Remove(c+"/a"), os.WriteFile(c+"/new", []byte("3"), 0o644), os.Symlink("new", c+"/odd"))
+		must(t, os.Remove(c+"/a"), os.WriteFile(c+"/new", []byte("3"), 0o644), os.Symlink("/etc/passwd", c+"/odd"))
 	})
 	delete(saw, "/odd")
 	h.refused(t, NotSupported, "ExportLayer", scratchPath, `C:\tmp\failed`, baseLayer+"\n")

@@ -2,6 +2,7 @@ package hcs
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -52,6 +53,8 @@ type importer struct {
 	record           record
 	// links are the files with several names that are imported already.
 	links map[inode]string
+	// pending are the links to make when all else is there.
+	pending []link
 }
 
 // importLayer makes a layer of a folder in the transport form. The layer's folder may have a scratch, which is imported
@@ -120,6 +123,9 @@ func (l *layers) stage(layer *os.Root, folder string, parents []string) error {
 	}
 
 	if err := im.folder(files, files, "."); err != nil {
+		return err
+	}
+	if err := im.makeLinks(); err != nil {
 		return err
 	}
 	if err := im.hives(); err != nil {
@@ -234,7 +240,7 @@ func (im *importer) folder(from, to, below string) error {
 		}
 
 		if e.IsDir() {
-			err = im.folder(filepath.Join(from, e.Name()), filepath.Join(to, name), filepath.Join(below, name))
+			err = im.folderOrLink(filepath.Join(from, e.Name()), filepath.Join(to, name), filepath.Join(below, name))
 		} else {
 			err = im.file(filepath.Join(from, e.Name()), filepath.Join(to, name))
 		}
@@ -246,20 +252,47 @@ func (im *importer) folder(from, to, below string) error {
 	return im.share(to, others)
 }
 
+// folderOrLink imports a folder, or the link that it is by the file beside it.
+func (im *importer) folderOrLink(from, to, below string) error {
+	own, err := openRegular(im.from, from+folderSuffix)
+	if err != nil {
+		return im.folder(from, to, below) // it says nothing of itself
+	}
+	defer own.Close()
+	reparse, err := readStreams(bufio.NewReader(own), io.Discard)
+	if err != nil {
+		return err
+	}
+	if reparse == nil {
+		return im.folder(from, to, below)
+	}
+	return im.later(to, reparse, true)
+}
+
+// later keeps a link for makeLinks.
+func (im *importer) later(to string, reparse []byte, isFolder bool) error {
+	t, err := parseReparse(reparse)
+	if err != nil {
+		return err
+	}
+	im.pending = append(im.pending, link{at: to, to: t, isFolder: isFolder})
+	return nil
+}
+
 // share puts entries of the layers below into a folder.
 func (im *importer) share(to string, others map[string]found) error {
 	for _, o := range others {
 		at := filepath.Join(to, o.name)
 		switch info, err := o.level.Lstat(at); {
-		case err != nil, !info.Mode().IsRegular() && !info.IsDir():
-			continue // a link: it cannot be deleted by this layer
+		case err != nil, !info.Mode().IsRegular() && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0:
+			continue // nothing that a layer has
 		case info.IsDir():
 			if err := im.to.MkdirAll(at, 0o755); err != nil {
 				return fmt.Errorf("share folder with layer: %w", err)
 			}
 
 		default:
-			if err := im.link(o.level, at); err != nil {
+			if err := im.shareFile(o.level, at); err != nil {
 				return err
 			}
 		}
@@ -273,8 +306,8 @@ func (im *importer) share(to string, others map[string]found) error {
 	return nil
 }
 
-// link makes a hard link of a file of a layer below, both opened in their layers.
-func (im *importer) link(level *os.Root, at string) error {
+// shareFile makes a hard link of a file or link of a layer below, both opened in their layers.
+func (im *importer) shareFile(level *os.Root, at string) error {
 	source, err := level.OpenFile(at, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return fmt.Errorf("share file with layer: %w", err)
@@ -320,9 +353,15 @@ func (im *importer) file(from, to string) error {
 	if err != nil {
 		return fmt.Errorf("make file of layer: %w", err)
 	}
-	err = readStreams(bufio.NewReaderSize(source, 1<<16), target)
+	reparse, err := readStreams(bufio.NewReaderSize(source, 1<<16), target)
 	if err = errors.Join(err, target.Close()); err != nil {
 		return err
+	}
+	if reparse != nil {
+		if err := im.to.Remove(to); err != nil {
+			return fmt.Errorf("make link of layer: %w", err)
+		}
+		return im.later(to, reparse, false)
 	}
 
 	return im.to.Chtimes(to, info.ModTime(), info.ModTime())
@@ -350,48 +389,54 @@ const (
 	streamHeaderLength = 20
 )
 
-// readStreams writes the data of a file's backup streams. Security descriptors, extended attributes and alternate
-// streams have no place here and are dropped; a reparse point is refused.
-func readStreams(r io.Reader, data io.Writer) error {
+// readStreams writes the data of a file's backup streams, and returns its reparse point; nil: it is none. Security
+// descriptors, extended attributes and alternate streams have no place here and are dropped.
+func readStreams(r io.Reader, data io.Writer) (reparse []byte, err error) {
 	var attributes [4]byte
 	if _, err := io.ReadFull(r, attributes[:]); err != nil {
-		return refuse(InvalidArg, "read attributes of a file: %v", err)
+		return nil, refuse(InvalidArg, "read attributes of a file: %v", err)
 	}
 
 	for {
 		var header [streamHeaderLength]byte
 		_, err := io.ReadFull(r, header[:])
 		if errors.Is(err, io.EOF) {
-			return nil
+			return reparse, nil
 		}
 		if err != nil {
-			return refuse(InvalidArg, "read stream of a file: %v", err)
+			return nil, refuse(InvalidArg, "read stream of a file: %v", err)
 		}
 
 		id, size := binary.LittleEndian.Uint32(header[:]), int64(binary.LittleEndian.Uint64(header[8:]))
 		name := int64(binary.LittleEndian.Uint32(header[16:]))
 		switch {
 		case size < 0 || name > maxStreamName:
-			return refuse(InvalidArg, "a stream of a file has %d bytes, its name %d", size, name)
-		case id == streamReparse:
-			return refuse(NotSupported, "links in layers above the first are not supported")
+			return nil, refuse(InvalidArg, "a stream of a file has %d bytes, its name %d", size, name)
+		case id == streamReparse && (size > maxReparse || reparse != nil):
+			return nil, refuse(InvalidArg, "a file has a reparse point of %d bytes, or several", size)
 		case id == streamSparseBlock:
-			return refuse(NotSupported, "sparse files in layers are not supported")
+			return nil, refuse(NotSupported, "sparse files in layers are not supported")
 		}
 
-		to := io.Discard
-		if id == streamData {
+		to, point := io.Discard, bytes.Buffer{}
+		switch id {
+		case streamData:
 			to = data
+		case streamReparse:
+			to = &point
 		}
 
 		if _, err := io.CopyN(io.Discard, r, name); err == nil {
 			_, err = io.CopyN(to, r, size)
 			if err == nil {
+				if id == streamReparse {
+					reparse = point.Bytes()
+				}
 				continue
 			}
 		}
 
-		return refuse(InvalidArg, "a stream of a file ends early")
+		return nil, refuse(InvalidArg, "a stream of a file ends early")
 	}
 }
 
