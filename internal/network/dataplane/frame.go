@@ -36,6 +36,7 @@ func sets() (fixed []knftables.Set, mapped []knftables.Map) {
 	fixed = []knftables.Set{
 		{Name: "uplinks", Type: "ifname"},                         // where the underlay's packets come in
 		{Name: "hidden", Type: "ifname"},                          // switches of NAT networks
+		{Name: "within", Type: "ifname . ifname"},                 // each of them twice: what stays in such a network
 		{Name: "switched", Type: "ifname"},                        // switches of which every pod's addresses are known
 		{Name: "tunnel_ports", Type: "inet_proto . inet_service"}, // where hosts get overlays' frames
 		{Name: "balancing", Type: "ifname"},                       // uplinks by which the host's own packets to virtual addresses would leave
@@ -147,6 +148,7 @@ func frame(tx *knftables.Transaction) {
 		{Name: "from_underlay"},
 		{Name: "to_node"},
 		{Name: "back_here"},
+		{Name: "between"},
 	} {
 		tx.Add(&c)
 	}
@@ -230,6 +232,10 @@ func frameRules() [][2]string {
 		{"forward", "iifname " + aparts + " oifname " + switches + " drop"},
 		{"forward", "iifname " + aparts + " oifname " + tunnels + " drop"},
 		{"forward", "oifname " + aparts + " drop"},
+		// A NAT network is reached from another one by its mapped ports alone.
+		{"forward", "iifname @hidden oifname @hidden iifname . oifname != @within jump between"},
+		{"between", "ct status dnat return"},
+		{"between", "drop"},
 		{"forward", "{ip} saddr vmap @acl_out{6}"},
 		{"forward", "meta mark vmap @acl_kept{6}"},
 		{"forward", "{ip} daddr vmap @acl_in{6}"},

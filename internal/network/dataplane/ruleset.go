@@ -299,7 +299,9 @@ func bridgeItem(b netplan.Bridge, uplink string) item {
 		it.put("tunnel_ports", "", pack(netplan.UDP, b.Overlay.Port), "")
 	}
 	if b.Mode == netplan.WinNAT {
-		it.put("hidden", b.ID, pack(ifname(bridgeLink(b.ID))), "")
+		link := bridgeLink(b.ID)
+		it.put("hidden", b.ID, pack(ifname(link)), "")
+		it.put("within", b.ID, pack(ifname(link), ifname(link)), "")
 	}
 
 	return it
