@@ -12,6 +12,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"math/big"
@@ -131,6 +132,8 @@ func TestFieldContainerdClient(t *testing.T) {
 type hostSuite struct {
 	module, pkg string
 	args        []string
+	// testdata says that the tests read the files of the package's folder of this name.
+	testdata bool
 }
 
 // runSuite compiles a package of tests and runs it on the host, in C:\test, after a line of cmd.exe.
@@ -144,16 +147,27 @@ func (f fixture) runSuite(t *testing.T, suite hostSuite, before, skip string) ju
 		t.Fatalf("build the tests of %s: %v\n%s", suite.pkg, err, out)
 	}
 	f.must(t, "node", "cp", program, `win-1:C:\test\`+filepath.Base(program))
+	if suite.testdata {
+		f.copyTestdata(t, suite)
+	}
 
-	line := fmt.Sprintf(`%s&& cd C:\test&& %s -test.v=test2json -test.timeout 20m %s`, before,
-		filepath.Base(program), strings.Join(suite.args, " "))
+	// A batch file, whose quotation marks are cmd.exe's alone.
+	line := before + "\r\ncd C:\\test\r\n" + filepath.Base(program) + " -test.v=test2json -test.timeout 20m"
+	for _, arg := range suite.args {
+		line += " " + arg
+	}
 	if skip != "" {
 		line += ` "-test.skip=` + skip + `"`
 	}
+	script := filepath.Join(t.TempDir(), "run.cmd")
+	if err := os.WriteFile(script, []byte("@echo off\r\n"+line+"\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.must(t, "node", "cp", script, `win-1:C:\test\run.cmd`)
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 	defer cancel()
 
-	out, runErr := f.mullion(ctx, t, "node", "exec", "win-1", "--", "cmd", "/c", line)
+	out, runErr := f.mullion(ctx, t, "node", "exec", "win-1", "--", "cmd", "/c", `C:\test\run.cmd`)
 	run, err := judge.Read(t.Context(), suite.pkg, strings.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
@@ -168,6 +182,30 @@ func (f fixture) runSuite(t *testing.T, suite hostSuite, before, skip string) ju
 		t.Errorf("the test program did not come to its end: %v\n%s", runErr, judge.Tail(out, 40))
 	}
 	return run
+}
+
+// copyTestdata copies the files of a package's testdata, without its folders, to the host.
+func (f fixture) copyTestdata(t *testing.T, suite hostSuite) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", suite.pkg)
+	cmd.Dir = filepath.Join("../../upstream", suite.module)
+	cmd.Env = append(os.Environ(), "GOOS=windows")
+	dir, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("look for the folder of %s: %v", suite.pkg, err)
+	}
+
+	folder := filepath.Join(strings.TrimSpace(string(dir)), "testdata")
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test\testdata`)
+	for _, file := range files {
+		if file.Type().IsRegular() {
+			f.must(t, "node", "cp", filepath.Join(folder, file.Name()), `win-1:C:\test\testdata\`+file.Name())
+		}
+	}
 }
 
 // clientFolders are where the tests look for what their daemon keeps.
@@ -287,6 +325,7 @@ func indexOf(t *testing.T, windows v1.Image, linux ...string) v1.ImageIndex {
 func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[string]v1.ImageIndex) (proxy, authority string) {
 	t.Helper()
 	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
+	answers := deniesUnknown(store)
 	plain := httptest.NewServer(store)
 	defer plain.Close()
 
@@ -322,7 +361,7 @@ func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[strin
 	}
 
 	inner := &http.Server{
-		Handler:           store,
+		Handler:           answers,
 		TLSConfig:         config,
 		ReadHeaderTimeout: time.Minute,
 	}
@@ -332,6 +371,32 @@ func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[strin
 	t.Cleanup(func() { _, _ = outer.Close(), inner.Close() })
 
 	return listener.Addr().String(), authority
+}
+
+// deniesUnknown answers for a repository that is not there as Docker Hub does to whom it does not know: it may be
+// somebody's (https://distribution.github.io/distribution/spec/api/#errors-2, DENIED).
+func deniesUnknown(store http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asks := strings.Contains(r.URL.Path, "/manifests/") || strings.HasSuffix(r.URL.Path, "/tags/list")
+		if r.Method != http.MethodGet || !asks {
+			store.ServeHTTP(w, r)
+			return
+		}
+
+		answer := httptest.NewRecorder()
+		store.ServeHTTP(answer, r)
+		if answer.Code == http.StatusNotFound && strings.Contains(answer.Body.String(), "NAME_UNKNOWN") {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"errors":[{"code":"DENIED","message":"requested access to the resource is denied",`+
+				`"detail":[{"Type":"repository","Action":"pull"}]}]}`)
+			return
+		}
+
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = answer.Body.WriteTo(w)
+	})
 }
 
 // tunnelListener has the connections that clients of a proxy ask for, whatever their destination is.

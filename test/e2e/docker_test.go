@@ -23,9 +23,9 @@ const dockerfile = "FROM " + dockerImage + `
 USER ContainerAdministrator
 WORKDIR C:\\work
 COPY context.txt C:\\work\\
-RUN type context.txt& echo made in a build> C:\work\made.txt
+RUN type context.txt& echo made in a build> C:\work\made.txt& mklink /D C:\link C:\work
 RUN del C:\app\image.txt& reg add HKLM\Software\Built /v x /d in-a-build /f
-CMD ["cmd", "/c", "type C:\\work\\made.txt& type C:\\work\\context.txt& reg query HKLM\\Software\\Built& if exist C:\\app\\image.txt (exit 3) else exit 4"]
+CMD ["cmd", "/c", "type C:\\link\\made.txt& type C:\\work\\context.txt& reg query HKLM\\Software\\Built& if exist C:\\app\\image.txt (exit 3) else exit 4"]
 `
 
 // TestFieldDocker runs upstream's dockerd.exe and docker.exe, unmodified, on a Windows host without anything else: an
@@ -185,9 +185,9 @@ func (f fixture) dockerBuild(t *testing.T) {
 	f.docker(t, 0, "", "rmi", "committed:v1", "built:v1")
 }
 
-// dockerService puts upstream's programs on the host, has dockerd run as a service, and loads the image, which is for a
-// Windows version.
-func (f fixture) dockerService(t *testing.T, programs, windowsVersion string) {
+// dockerService puts upstream's programs on the host, has dockerd run as a service with these flags, and loads the image,
+// which is for a Windows version.
+func (f fixture) dockerService(t *testing.T, programs, windowsVersion string, flags ...string) {
 	t.Helper()
 	const folder = `C:\docker`
 	context, image := filepath.Join(f.home, "context"), filepath.Join(f.home, "image")
@@ -223,7 +223,9 @@ func (f fixture) dockerService(t *testing.T, programs, windowsVersion string) {
 	proxy, authority := f.serveAnyRegistry(t, "10.243.0.254", nil)
 	f.must(t, "node", "cp", authority, `win-1:C:\ca.crt`)
 	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\ca.crt`)
-	f.must(t, "node", "exec", "win-1", "--", folder+`\dockerd.exe`, "--register-service", "--https-proxy", "http://"+proxy)
+	f.must(t, append([]string{
+		"node", "exec", "win-1", "--", folder + `\dockerd.exe`, "--register-service", "--https-proxy", "http://" + proxy,
+	}, flags...)...)
 	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "docker")
 	f.prints(t, "Server:", "node", "exec", "win-1", "--", folder+`\docker.exe`, "version")
 	f.docker(t, 0, "Loaded image: "+dockerImage, "load", "-i", `C:\image.tar`)

@@ -3,8 +3,10 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,13 +17,39 @@ import (
 
 // mobyPackage is a package of moby's integration tests, with those of its tests that are known to fail.
 type mobyPackage struct {
-	Package string        `json:"package"`
-	Known   []judge.Known `json:"known,omitempty"`
+	Package  string        `json:"package"`
+	Testdata bool          `json:"testdata,omitempty"`
+	Known    []judge.Known `json:"known,omitempty"`
+	// Snapshotter are those that are known to fail with containerd's snapshotter, and not else.
+	Snapshotter []judge.Known `json:"snapshotter,omitempty"`
+}
+
+// mobyForm is a way to run dockerd.exe, of those in which upstream's jobs test it.
+type mobyForm struct {
+	name  string
+	flags []string
+	// env is what the tests are told of it, as lines of cmd.exe.
+	env string
+}
+
+func mobyForms() []mobyForm {
+	return []mobyForm{
+		{name: "windowsfilter", env: "set TEST_INTEGRATION_USE_GRAPHDRIVER=1"},
+		{
+			name:  "snapshotter",
+			flags: []string{"--feature", "embedded-containerd", "--feature", "containerd-snapshotter"},
+			env:   "set TEST_INTEGRATION_CONTAINERD_EMBEDDED=1",
+		},
+	}
 }
 
 // TestFieldMoby runs moby's integration tests (cross-compiled and unmodified) on a Windows host, against upstream's
-// dockerd.exe with its own runtime and windowsfilter. The image that they run is one of Mullion's programs with the
-// names of busybox's. Those that are known to fail are in testdata/moby.yaml, with why.
+// dockerd.exe in two forms: with its own runtime and windowsfilter, and with containerd, which is part of it, and its
+// snapshotter. The image that they run is one of Mullion's programs with the names of busybox's. Those that are known
+// to fail are in testdata/moby.yaml, with why.
+//
+// With MULLION_JUDGE_LIST=FILE a package that has run whole is kept there, and a later run leaves it out: the test can
+// be ended and taken up again.
 func TestFieldMoby(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
@@ -29,46 +57,88 @@ func TestFieldMoby(t *testing.T) {
 	if os.Getenv("E2E_DATA_DIR") != "" {
 		t.Skip("the test has subnets of its own")
 	}
-	packages := mobyPackages(t)
+
 	f := newFixture(t)
-	programs, busybox := filepath.Join(f.bin, "docker-windows"), filepath.Join(f.bin, "e2e", "windows", "busybox.exe")
-	for _, file := range []string{filepath.Join(programs, "dockerd.exe"), busybox} {
-		if _, err := os.Stat(file); err != nil {
-			t.Skipf("needs dockerd.exe and busybox.exe: make docker-windows e2e: %v", err)
+	for _, file := range []string{
+		"docker-windows/dockerd.exe", "e2e/windows/busybox.exe", "containerd-windows/containerd-shim-runhcs-v1.exe",
+	} {
+		if _, err := os.Stat(filepath.Join(f.bin, file)); err != nil {
+			t.Skipf("make docker-windows containerd-windows e2e: %v", err)
 		}
 	}
 
-	t.Cleanup(func() { f.takeDown(t) })
+	packages := mobyPackages(t)
+	for _, form := range mobyForms() {
+		t.Run(form.name, func(t *testing.T) { newFixture(t).moby(t, form, packages) })
+	}
+
+	all, err := judge.Kept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := judge.Count(all)
+	t.Logf("kept: %d passed, %d failed, %d skipped", count["pass"], count["fail"], count["skip"])
+}
+
+// moby runs the packages of which no result is kept in one form.
+func (f fixture) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
+	kept, err := judge.Kept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := slices.DeleteFunc(slices.Clone(packages), func(p mobyPackage) bool {
+		for name := range kept {
+			if strings.HasPrefix(name, form.name+" "+p.Package+" ") {
+				t.Logf("%s has run, says %s", p.Package, os.Getenv(judge.ListVariable))
+				return true
+			}
+		}
+		return false
+	})
+	if len(left) == 0 {
+		return
+	}
+
 	f.bringUp(t, "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-moby\nnetworking:\n"+
 		"  underlaySubnet: 10.243.0.0/24\n  podSubnet: 10.94.0.0/16\n  serviceSubnet: 10.194.0.0/16\n"+
 		"nodes:\n- {os: windows, bare: true}\n", "--wait", "15m")
-	f.dockerService(t, programs, "ltsc2025")
-	f.loadBusybox(t, busybox)
+	f.dockerService(t, filepath.Join(f.bin, "docker-windows"), "ltsc2025", form.flags...)
+	const shim = "containerd-shim-runhcs-v1.exe"
+	f.must(t, "node", "cp", filepath.Join(f.bin, "containerd-windows", shim), `win-1:C:\docker\`+shim)
+	f.loadBusybox(t, filepath.Join(f.bin, "e2e", "windows", "busybox.exe"))
 	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
 
-	all := map[string]string{}
-	for _, p := range packages {
-		t.Run(strings.ReplaceAll(p.Package, "/", "."), func(t *testing.T) {
-			run := f.runSuite(t, hostSuite{
-				module: "test/moby", pkg: "github.com/moby/moby/v2/integration/" + p.Package,
-			}, `set PATH=C:\docker;%PATH%&& set TEST_INTEGRATION_USE_GRAPHDRIVER=1&& set WINDOWS_BASE_IMAGE=`+dockerImage, judge.Skip(p.Known))
-			for name, how := range run.Ended {
-				all[p.Package+" "+name] = how
-			}
+	for _, p := range left {
+		t.Run(strings.ReplaceAll(p.Package, "/", "."), func(t *testing.T) { f.mobyPackage(t, form, p) })
+	}
+}
 
-			unknown, stale := judge.Compare(p.Known, run.Ended)
-			for _, name := range unknown {
-				t.Errorf("%s fails and is not in moby.yaml:\n%s", name, judge.Tail(run.Said[name], 25))
-			}
-			for _, name := range stale {
-				t.Errorf("moby.yaml says that %s fails; it does not (%s)", name, run.Ended[name])
-			}
-		})
+// mobyPackage runs a package in one form.
+func (f fixture) mobyPackage(t *testing.T, form mobyForm, p mobyPackage) {
+	known := p.Known
+	if form.name == "snapshotter" {
+		known = slices.Concat(known, p.Snapshotter)
+	}
+	run := f.runSuite(t, hostSuite{
+		module: "test/moby", pkg: "github.com/moby/moby/v2/integration/" + p.Package, testdata: p.Testdata,
+	}, "set PATH=C:\\docker;%PATH%\r\nset WINDOWS_BASE_IMAGE="+dockerImage+"\r\n"+form.env, judge.Skip(known))
+
+	unknown, stale := judge.Compare(known, run.Ended)
+	for _, name := range unknown {
+		t.Errorf("%s fails and is not in moby.yaml:\n%s", name, judge.Tail(run.Said[name], 25))
+	}
+	for _, name := range stale {
+		t.Errorf("moby.yaml says that %s fails; it does not (%s)", name, run.Ended[name])
 	}
 
-	count := judge.Count(all)
-	t.Logf("%d passed, %d failed, %d skipped", count["pass"], count["fail"], count["skip"])
-	if err := judge.Keep(all); err != nil {
+	if !run.Whole {
+		return
+	}
+	ended := map[string]string{}
+	for name, how := range run.Ended {
+		ended[form.name+" "+p.Package+" "+name] = how
+	}
+	if err := judge.Keep(ended); err != nil {
 		t.Error(err)
 	}
 }
@@ -85,7 +155,7 @@ func mobyPackages(t *testing.T) []mobyPackage {
 		t.Fatal(err)
 	}
 	for _, p := range all {
-		if err := judge.Check(p.Known); err != nil {
+		if err := judge.Check(slices.Concat(p.Known, p.Snapshotter)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,6 +179,11 @@ func (f fixture) loadBusybox(t *testing.T, program string) {
 		if err := os.Mkdir(filepath.Join(folder, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+	hosts := filepath.Join(folder, "Windows", "System32", "drivers", "etc", "hosts") // which Windows' base images have
+	err := errors.Join(os.MkdirAll(filepath.Dir(hosts), 0o755), os.WriteFile(hosts, []byte("# of the image\r\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range busyboxNames() {
 		if err := os.Link(program, filepath.Join(folder, "bin", name+".exe")); err != nil {

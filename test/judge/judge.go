@@ -7,13 +7,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+
+	"mullion.dev/mullion/internal/base/atomicfile"
 )
 
 // Known is a test that is known to fail.
@@ -146,28 +150,55 @@ func Count(ended map[string]string) map[string]int {
 	return count
 }
 
-// ListVariable names the file to which Keep writes; without it there is none.
+// ListVariable names the file to which Keep writes, and from which Kept reads; without it there is none.
 const ListVariable = "MULLION_JUDGE_LIST"
 
-// Keep writes how tests ended, a line each, if somebody asks for it.
+// Keep writes how tests ended beside what the file has of others, a line each, if somebody asks for it.
 func Keep(ended map[string]string) error {
 	file := os.Getenv(ListVariable)
 	if file == "" {
 		return nil
 	}
-	var lines []string
-	for name, how := range ended {
-		lines = append(lines, name+" "+how)
+	all, err := Kept()
+	if err != nil {
+		return err
 	}
+	maps.Copy(all, ended)
 
-	slices.Sort(lines)
 	var text strings.Builder
-	for _, line := range lines {
-		at := strings.LastIndexByte(line, ' ')
-		fmt.Fprintf(&text, "%s %s\n", line[at+1:], line[:at])
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&text, "%s %s\n", all[name], name)
 	}
 
-	return os.WriteFile(file, []byte(text.String()), 0o644)
+	return atomicfile.Write(file, []byte(text.String()), 0o644)
+}
+
+// Kept returns what Keep has written, which may be of an earlier run: nothing without a file.
+func Kept() (map[string]string, error) {
+	ended := map[string]string{}
+	file := os.Getenv(ListVariable)
+	if file == "" {
+		return ended, nil
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return ended, nil
+	} else if err != nil {
+		return nil, err
+	}
+
+	for line := range strings.Lines(string(text)) {
+		how, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if !found || !slices.Contains([]string{"pass", "fail", "skip"}, how) {
+			return nil, fmt.Errorf("read %s: %q is no result of a test", file, line)
+		}
+		ended[name] = how
+	}
+
+	return ended, nil
 }
 
 // Tail returns the last lines of a text.

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,5 +66,46 @@ func TestRead(t *testing.T) {
 		if diff := cmp.Diff(tt.ended, run.Ended); diff != "" || run.Whole != tt.whole {
 			t.Errorf("%s: whole %t\n%s", name, run.Whole, diff)
 		}
+	}
+}
+
+// TestKeep keeps results beside those of an earlier run, and reads them again.
+func TestKeep(t *testing.T) {
+	t.Setenv(ListVariable, "")
+	if err := Keep(map[string]string{"a TestOne": "pass"}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "list")
+	t.Setenv(ListVariable, file)
+	if got, err := Kept(); len(got) > 0 || err != nil {
+		t.Errorf("kept without a file: %v, %v", got, err)
+	}
+
+	for _, ended := range []map[string]string{
+		{"a TestOne": "fail", "a TestTwo/x": "pass"}, {"b TestOne": "skip", "a TestOne": "pass"},
+	} {
+		if err := Keep(ended); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	text, err := os.ReadFile(file)
+	if want := "pass a TestOne\npass a TestTwo/x\nskip b TestOne\n"; string(text) != want || err != nil {
+		t.Errorf("the file has %q, %v, want %q", text, err, want)
+	}
+	got, err := Kept()
+	want := map[string]string{"a TestOne": "pass", "a TestTwo/x": "pass", "b TestOne": "skip"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("kept (-want +got), %v:\n%s", err, diff)
+	}
+
+	if err := os.WriteFile(file, []byte("# a line for people\nwell TestOne\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Kept(); err == nil || !strings.Contains(err.Error(), "well TestOne") {
+		t.Errorf("kept of a file that is no list: %v, %v", got, err)
+	}
+	if err := Keep(map[string]string{"a TestOne": "pass"}); err == nil {
+		t.Error("a file that is no list is written over")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -105,7 +106,7 @@ func shellArgs(args []string) (command *string, file string, params, flags []str
 func newShell(c *call, params, flags []string) (*interp.Runner, error) {
 	vars := append([]string{}, c.env...)
 	if c.getenv("PWD") == "" {
-		vars = append(vars, "PWD="+c.dir)
+		vars = append(vars, "PWD="+filepath.ToSlash(c.dir)) // as busybox for Windows has it
 	}
 	return interp.New(
 		interp.Env(expand.ListEnviron(vars...)),
