@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -193,6 +194,8 @@ func link(root *os.Root, at, name string) ([]imagebuild.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	folder := strings.HasSuffix(to, "/")
+	to = onDrive(name, to)
 	end := path.Join(path.Dir(name), to)
 	if path.IsAbs(to) || end == ".." || strings.HasPrefix(end, "../") {
 		return nil, fmt.Errorf("%q is a link to %q, which an image cannot hold: %w", name, to, errdefs.ErrInvalidArgument)
@@ -203,8 +206,25 @@ func link(root *os.Root, at, name string) ([]imagebuild.File, error) {
 		Name:  name,
 		Kind:  fs.ModeSymlink,
 		Link:  to,
-		ToDir: err == nil && info.IsDir(),
+		ToDir: folder || (err == nil && info.IsDir()),
 	}}, nil
+}
+
+// onDrive returns the target of a link as a path from the link's folder. What leads to C: does so by way of the prefix's
+// dosdevices (see guest/c/hooks/linktext.c), with names as they are on disk; anything else is as it was.
+func onDrive(name, to string) string {
+	rest := to
+	for strings.HasPrefix(rest, "../") {
+		rest = rest[len("../"):]
+	}
+	for _, drive := range []string{"dosdevices/c:/", "dosdevices/./c:/"} { // a link, a junction
+		if onC, ok := strings.CutPrefix(rest, drive); ok {
+			if relative, err := filepath.Rel("/"+path.Dir(name), path.Clean("/"+onC)); err == nil {
+				return relative
+			}
+		}
+	}
+	return to
 }
 
 // isOpaque reports whether a folder hides what is in those below it.

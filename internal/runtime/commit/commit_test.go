@@ -239,3 +239,20 @@ func TestPlacesOfMounts(t *testing.T) {
 		t.Errorf("%v\n%s\nwant\n%s", err, list, want)
 	}
 }
+
+// TestOnDrive: a link that leads to C: by way of the prefix's drives is one from its folder; anything else stays.
+func TestOnDrive(t *testing.T) {
+	for _, tt := range []struct{ name, to, want string }{
+		{"link", "../dosdevices/c:/work/", "work"},
+		{"app/deep/link", "../../../dosdevices/c:/app/x.txt", "../x.txt"},
+		{"app/junction", "../../dosdevices/./c:/windows/system32/", "../windows/system32"},
+		{"app/link", "../../dosdevices/c:/../../etc/shadow", "../etc/shadow"},
+		{"link", "../dosdevices/d:/x", "../dosdevices/d:/x"},
+		{"app/link", "new.txt", "new.txt"},
+		{"x", "../../etc/shadow", "../../etc/shadow"},
+	} {
+		if got := onDrive(tt.name, tt.to); got != tt.want {
+			t.Errorf("%s to %s: %s, want %s", tt.name, tt.to, got, tt.want)
+		}
+	}
+}
