@@ -5,6 +5,7 @@ import (
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
 	"mullion.dev/mullion/guest/powershell/cmdlets/archive"
+	"mullion.dev/mullion/guest/powershell/cmdlets/bitstransfer"
 	"mullion.dev/mullion/guest/powershell/cmdlets/cimcmdlets"
 	"mullion.dev/mullion/guest/powershell/cmdlets/diagnostics"
 	"mullion.dev/mullion/guest/powershell/cmdlets/dnsclient"
@@ -16,6 +17,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlets/nettcpip"
 	"mullion.dev/mullion/guest/powershell/cmdlets/pki"
 	"mullion.dev/mullion/guest/powershell/cmdlets/security"
+	"mullion.dev/mullion/guest/powershell/cmdlets/servermanager"
 	"mullion.dev/mullion/guest/powershell/cmdlets/smbshare"
 	"mullion.dev/mullion/guest/powershell/cmdlets/storage"
 	"mullion.dev/mullion/guest/powershell/cmdlets/utility"
@@ -40,6 +42,8 @@ func cmdlets() []cmdlet.Cmdlet {
 		cimcmdlets.Cmdlets(),
 		pki.Cmdlets(),
 		history.Cmdlets(),
+		servermanager.Cmdlets(),
+		bitstransfer.Cmdlets(),
 		engine.Cmdlets(),
 	)
 }

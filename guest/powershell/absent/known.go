@@ -36,9 +36,9 @@ func Cmdlet(name string) bool {
 const moduleNames = " " +
 	"activedirectory adcsadministration adcsdeployment addsdeployment adfs adrms adrmsadmin " +
 	"appbackgroundtask applocker appvclient appvsequencer appx assignedaccess bestpractices bitlocker " +
-	"bitstransfer booteventcollector branchcache clusterawareupdating configci dcbqos deduplication " +
+	"booteventcollector branchcache clusterawareupdating configci dcbqos deduplication " +
 	"defender defenderperformance deliveryoptimization devicehealthattestation dfsn dfsr dhcpserver " +
-	"directaccessclientcomponents dism dnsserver eventtracingmanagement failoverclusters " +
+	"directaccessclientcomponents dnsserver eventtracingmanagement failoverclusters " +
 	"failoverclusterset fileserverresourcemanager gatewaytunnel grouppolicy hardwarecertification " +
 	"hgsattestation hgsclient hgsdiagnostics hgskeyprotection hgsserver hnvdiagnostics hostcomputeservice " +
 	"hyper-v iisadministration international ipamserver iscsitarget ise kds languagepackmanagement laps " +
@@ -52,7 +52,7 @@ const moduleNames = " " +
 	"persistentmemory pester platformidentifier pnpdevice powershellget printmanagement " +
 	"processmitigations provisioning psdesiredstateconfiguration psdiagnostics psreadline psscheduledjob " +
 	"psworkflow rdmgmt remoteaccess remotedesktop remotedesktopservices scheduledtasks secureboot " +
-	"securitycmdlets servercore servermanager servermanagertasks shieldedvmcmdlets shieldedvmdatafile " +
+	"securitycmdlets servercore servermanagertasks shieldedvmcmdlets shieldedvmdatafile " +
 	"shieldedvmprovisioning shieldedvmtemplate smbwitness smisconfig softwareinventorylogging startlayout " +
 	"storagebuscache storagemigrationservice storageqos storagereplica syncshare systeminsights tls " +
 	"troubleshootingpack trustedplatformmodule uev updateservices useraccesslogging vamt vmdirectstorage " +

@@ -51,10 +51,10 @@ type Import struct {
 // Modules returns the modules of Windows whose cmdlets are here, as far as they are.
 func Modules() []string {
 	return []string{
-		"cimcmdlets", "dnsclient", "hostnetworkingservice", "iscsi", "microsoft.powershell.archive",
+		"bitstransfer", "cimcmdlets", "dism", "dnsclient", "hostnetworkingservice", "iscsi", "microsoft.powershell.archive",
 		"microsoft.powershell.core", "microsoft.powershell.diagnostics", "microsoft.powershell.management",
 		"microsoft.powershell.security", "microsoft.powershell.utility", "netadapter", "netsecurity", "nettcpip",
-		"pki", "smbshare", "storage",
+		"pki", "servermanager", "smbshare", "storage",
 	}
 }
 
