@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/guest/timezone"
 	"mullion.dev/mullion/guest/token"
 	"mullion.dev/mullion/guest/winproc"
+	"mullion.dev/mullion/internal/windows/wire/localgroup"
 )
 
 // stageWMI answers a few queries as Wine's WMI does.
@@ -109,6 +110,7 @@ func stageWindows() *system.Calls {
 		Events: newStageEvents(),
 
 		Certificates: stagedStores{},
+		Groups:       &stagedGroups{localgroup.BuiltIn()},
 		Counters:     &stagedCounters{},
 		WMI:          stageWMI,
 		Services:     func() ([]system.Service, error) { return slices.Clone(services), nil },
@@ -241,4 +243,17 @@ func stageWindows() *system.Calls {
 			return (&net.ListenConfig{}).Listen(ctx, network, "127.0.0.1:0")
 		},
 	}
+}
+
+// stagedGroups are the local groups of a Windows, in memory.
+type stagedGroups struct{ groups localgroup.Groups }
+
+func (s *stagedGroups) Read() (localgroup.Groups, error) { return s.groups, nil }
+
+func (s *stagedGroups) Change(change func(g localgroup.Groups) (localgroup.Groups, error)) error {
+	g, err := change(s.groups)
+	if err == nil {
+		s.groups = g
+	}
+	return err
 }

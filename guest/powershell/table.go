@@ -12,6 +12,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlets/history"
 	"mullion.dev/mullion/guest/powershell/cmdlets/hostnetworking"
 	"mullion.dev/mullion/guest/powershell/cmdlets/jobs"
+	"mullion.dev/mullion/guest/powershell/cmdlets/localaccounts"
 	"mullion.dev/mullion/guest/powershell/cmdlets/management"
 	"mullion.dev/mullion/guest/powershell/cmdlets/netsecurity"
 	"mullion.dev/mullion/guest/powershell/cmdlets/nettcpip"
@@ -43,6 +44,7 @@ func cmdlets() []cmdlet.Cmdlet {
 		pki.Cmdlets(),
 		history.Cmdlets(),
 		servermanager.Cmdlets(),
+		localaccounts.Cmdlets(),
 		bitstransfer.Cmdlets(),
 		engine.Cmdlets(),
 	)

@@ -42,7 +42,7 @@ const moduleNames = " " +
 	"failoverclusterset fileserverresourcemanager gatewaytunnel grouppolicy hardwarecertification " +
 	"hgsattestation hgsclient hgsdiagnostics hgskeyprotection hgsserver hnvdiagnostics hostcomputeservice " +
 	"hyper-v iisadministration international ipamserver iscsitarget ise kds languagepackmanagement laps " +
-	"microsoft.diagnosticdataviewer microsoft.powershell.localaccounts microsoft.powershell.odatautils " +
+	"microsoft.diagnosticdataviewer microsoft.powershell.odatautils " +
 	"microsoft.refsdedup.commands microsoft.servercore.sconfig microsoft.windows.bcd.cmdlets " +
 	"microsoft.windows.servermanager.migration microsoft.wsman.management mmagent mpio msdtc msmq " +
 	"multipoint multipointvdi nanoserverimagegenerator netconnection neteventpacketcapture netlbfo " +

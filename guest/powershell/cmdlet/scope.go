@@ -52,7 +52,7 @@ type Import struct {
 func Modules() []string {
 	return []string{
 		"bitstransfer", "cimcmdlets", "dism", "dnsclient", "hostnetworkingservice", "iscsi", "microsoft.powershell.archive",
-		"microsoft.powershell.core", "microsoft.powershell.diagnostics", "microsoft.powershell.management",
+		"microsoft.powershell.core", "microsoft.powershell.diagnostics", "microsoft.powershell.localaccounts", "microsoft.powershell.management",
 		"microsoft.powershell.security", "microsoft.powershell.utility", "netadapter", "netsecurity", "nettcpip",
 		"pki", "servermanager", "smbshare", "storage",
 	}

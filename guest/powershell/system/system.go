@@ -81,6 +81,8 @@ type Calls struct {
 	Events   eventLog
 
 	Certificates Certificates
+	// Groups are the local groups.
+	Groups LocalGroups
 	// Counters are the performance counters. Expand returns those that a path with wild cards means, Open reads some.
 	Counters interface {
 		Expand(path string) ([]string, error)
@@ -140,6 +142,7 @@ func Windows() *Calls {
 		Events:   eventlog.System{},
 
 		Certificates: certstore.System{},
+		Groups:       localGroups{},
 		Counters:     counters.System{},
 	}
 }

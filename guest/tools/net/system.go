@@ -31,6 +31,9 @@ func (local) Name() string { return program.ComputerName() }
 // Groups implements System.
 func (local) Groups() string { return localgroup.Path }
 
+// Alone implements System.
+func (local) Alone(f func() error) error { return localgroup.Alone(f) }
+
 // Services implements System.
 func (local) Services() services.Manager { return services.Local() }
 

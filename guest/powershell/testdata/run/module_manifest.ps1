@@ -61,7 +61,7 @@ try { Get-XOther } catch { 'not wanted' }
 Import-Module Found -RequiredVersion 9.0 -ErrorAction SilentlyContinue; "$?"
 Import-Module Nowhere -ErrorAction SilentlyContinue -ErrorVariable e; $e[0].FullyQualifiedErrorId; "$($e[0])"
 Import-Module ./nothing.psm1 -ErrorAction SilentlyContinue; 'and goes on'
-try { Import-Module Dism -ErrorAction Stop } catch { "$_" }
+try { Import-Module Hyper-V -ErrorAction Stop } catch { "$_" }
 Import-Module -Scope Global NetAdapter, netsecurity, Microsoft.PowerShell.Management; "$?"
 Set-Content bad.psd1 '@{ A = (Get-Date) }'
 try { Import-PowerShellDataFile bad.psd1 } catch { $_.FullyQualifiedErrorId }

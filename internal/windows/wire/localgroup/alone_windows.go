@@ -1,4 +1,4 @@
-package net
+package localgroup
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Alone implements System.
-func (local) Alone(f func() error) error {
+// Alone runs f while it keeps other programs of this Windows from changing the groups.
+func Alone(f func() error) error {
 	name, err := windows.UTF16PtrFromString(`Global\MullionLocalGroups`)
 	if err != nil {
 		return err
