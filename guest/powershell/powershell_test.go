@@ -275,3 +275,11 @@ func TestNesting(t *testing.T) {
 		}
 	}
 }
+
+// TestLackingOfCode: code of Add-Type is listed beforehand, at its line, also where a variable has it.
+func TestLackingOfCode(t *testing.T) {
+	lacking, err := Lacks("Add-Type -AssemblyName System.Web\n$code = Get-Content x.cs\nAdd-Type -TypeDefinition $code\n")
+	if err != nil || len(lacking) != 1 || lacking[0].Line != 3 || !strings.Contains(lacking[0].What, "pwsh.exe") {
+		t.Errorf("%v, %v", lacking, err)
+	}
+}

@@ -83,11 +83,17 @@ func (c *checker) command(s *lang.Stage, piped bool) {
 // listed lists the values of parameters that are not here, but for names of types that the script defines.
 func (c *checker) listed(cmd cmdlet.Cmdlet, args []lang.Argument) {
 	b, err := binding.Bind(cmd, args)
-	if err != nil || cmd.Lists == nil {
+	if err != nil {
 		return
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if text, lacks := cmd.Lacking[name]; lacks {
+			c.lack("%s", text)
+		}
+		if cmd.Lists == nil {
+			continue
+		}
 		for _, x := range b[name] {
 			s, whole := lang.Beginning(x)
 			if !whole || c.types[words.TypeName(s)] {

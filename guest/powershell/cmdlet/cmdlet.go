@@ -48,6 +48,8 @@ type Cmdlet struct {
 	// Lists is the error for a value of which only the run shows whether it is there, for the list of what a script
 	// lacks.
 	Lists func(parameter, v string) error
+	// Lacking are the parameters that it knows and cannot carry out, each with what is lacking, for the same list.
+	Lacking map[string]string
 
 	About string
 	Run   func(c *Call) error

@@ -79,7 +79,7 @@ func powershellRows() []support.Row {
 				"place), files of functions, manifests and folders of them. Cmdlets for items and their properties know the registry's HKLM: and " +
 				"HKCU:, without wild cards; Test-Path, Get-ChildItem, Get-Item, Set-Item and Remove-Item know env:, alias:, function: and variable:; Get-ChildItem, Get-Item, Test-Path and Remove-Item know Cert:, whose stores are those of TLS clients, without private keys. Get-Counter reads the counters of pdh.dll. " +
 				"Those for disks, partitions and volumes work on a host's data disks, those for iSCSI have the disks of targets as such; C: is a volume on no disk. Get-CimInstance and Get-WmiObject read Wine's WMI, and the command lines of processes from these. Nothing filters packets for the Windows Firewall: its rules can be made, listed and removed if they allow, and others are refused. Get-WinEvent has -LogName, -ProviderName, -MaxEvents, " +
-				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, no code; " +
+				"-FilterHashtable, -FilterXPath, -ListLog, -ListProvider and -Oldest. Add-Type takes names of assemblies, and says of code what to do; " +
 				"Windows' features are there or not by their services, and none can be added; Start-BitsTransfer fetches at once; local groups are those of net localgroup, and no account can be made; " +
 				"Receive-Job outputs lines of text. All have -ErrorAction, -ErrorVariable and -OutVariable, as functions with " +
 				"CmdletBinding do; -Verbose and -Debug say nothing more, of -Confirm only -Confirm:$false is accepted",

@@ -19,16 +19,7 @@ func assemblies() []string {
 // nothingCmdlets returns the cmdlets that have nothing to do here.
 func nothingCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
-		{
-			Name:      "Add-Type",
-			About:     "accepts the names of assemblies of .NET whose types may be here; no code",
-			Run:       cmdlet.Nothing,
-			Values:    []string{"assemblyname"},
-			Positions: nil,
-			Also:      map[string]string{"assembly": "assemblyname", "an": "assemblyname"},
-			Needs:     []string{"assemblyname"},
-			Allowed:   map[string][]string{"assemblyname": assemblies()},
-		},
+		addTypeCmdlet(),
 		cmdlet.OfPath(cmdlet.Cmdlet{
 			Name:  "Unblock-File",
 			About: "nothing, since no file is marked as one from the internet",
