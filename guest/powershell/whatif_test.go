@@ -20,7 +20,7 @@ func TestWhatEachCmdletChanges(t *testing.T) {
 		"add-member", "add-type", "clear-host", "export-modulemember", "new-guid", "new-object", "new-timespan",
 		"out-default", "out-host", "out-null", "out-string", "pop-location", "push-location", "set-location", "set-psdebug",
 		"set-strictmode", "start-job", "start-sleep", "tee-object", "format-custom", "format-hex", "format-list", "format-table",
-		"format-wide", "enter-pssession", "exit-pssession",
+		"format-wide", "enter-pssession", "exit-pssession", "new-event", "register-engineevent", "register-objectevent",
 	}
 
 	for _, c := range cmdlets() {

@@ -192,8 +192,8 @@ func (r *runningCmdlet) blame(record *object.ErrorRecord) {
 func changing() []string {
 	return []string{
 		"add", "attach", "clear", "compress", "connect", "copy", "detach", "disable", "disconnect", "dismount",
-		"enable", "expand", "export", "format", "initialize", "mount", "move", "new", "out", "register",
-		"remove", "rename", "resize", "restart", "set", "start", "stop", "suspend", "tee", "unblock",
+		"enable", "expand", "export", "format", "initialize", "install", "mount", "move", "new", "out", "register",
+		"remove", "rename", "resize", "restart", "set", "start", "stop", "suspend", "tee", "unblock", "uninstall",
 		"unregister", "update",
 	}
 }
@@ -202,8 +202,9 @@ func changing() []string {
 func harmless() []string {
 	return []string{
 		"add-member", "add-type", "clear-host", "export-modulemember", "format-custom", "format-hex", "format-list", "format-table",
-		"format-wide", "new-guid", "new-object", "new-timespan", "out-default", "out-host", "out-null", "out-string",
-		"set-location", "set-psdebug", "set-strictmode", "start-job", "start-sleep", "tee-object",
+		"format-wide", "new-event", "new-guid", "new-object", "new-timespan", "out-default", "out-host", "out-null", "out-string",
+		"register-engineevent", "register-objectevent", "set-location", "set-psdebug", "set-strictmode", "start-job",
+		"start-sleep", "tee-object",
 	}
 }
 

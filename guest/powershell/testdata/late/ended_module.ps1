@@ -1,1 +1,1 @@
-$m = 'Dism'; Import-Module $m
+$m = 'Hyper-V'; Import-Module $m

@@ -1,1 +1,1 @@
-Import-Module Dism
+Import-Module Hyper-V
