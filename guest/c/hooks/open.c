@@ -339,8 +339,8 @@ static NTSTATUS WINAPI hook_NtDeleteFile(OBJECT_ATTRIBUTES *attributes)
 }
 
 /*
- * Reads the entry named by attributes. NOT_OURS: it is not a reparse point. STATUS_OBJECT_NAME_NOT_FOUND: its folder has
- * nothing of that name, in no case. Wine has read the whole folder to know that, and would do so again.
+ * Reads the entry named by attributes. NOT_OURS: it is not a reparse point. STATUS_OBJECT_NAME_NOT_FOUND: its folder
+ * has nothing of that name, in no case. Wine has read the whole folder to know that, and would do so again.
  */
 static NTSTATUS read_named(const OBJECT_ATTRIBUTES *attributes, struct entry *entry)
 {

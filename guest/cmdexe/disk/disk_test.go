@@ -5,6 +5,29 @@ import (
 	"testing"
 )
 
+func TestBegins(t *testing.T) {
+	d := Disk{Root: t.TempDir()}
+	if err := d.MakeFolder(`C:\tools`); err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open(`C:\tools\Ping.exe`, Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	for path, want := range map[string]bool{
+		`C:\tools\ping`: true, `C:\TOOLS\PING.E`: true, `C:\tools\`: true, `C:\tools\ping.exe`: true,
+		`C:\tools\ping.exe.`: false, `C:\tools\pong`: false, `C:\nowhere\ping`: false,
+	} {
+		if got := d.Begins(path); got != want {
+			t.Errorf("Begins(%q) = %t", path, got)
+		}
+	}
+}
+
 func TestFull(t *testing.T) {
 	drives := func(drive byte) string { return strings.ToUpper(string([]byte{drive})) + `:\there` }
 	for _, tt := range []struct{ name, want string }{

@@ -172,6 +172,17 @@ BOOLEAN RtlDosPathNameToNtPathName_U(const WCHAR *name, UNICODE_STRING *nt, WCHA
 void RtlFreeUnicodeString(UNICODE_STRING *string);
 DWORD GetEnvironmentVariableW(const WCHAR *name, WCHAR *value, DWORD room);
 DWORD GetFileAttributesW(const WCHAR *path);
+
+typedef struct
+{
+    WCHAR cFileName[260];
+} WIN32_FIND_DATAW;
+
+#ifndef INVALID_HANDLE_VALUE
+#define INVALID_HANDLE_VALUE ((HANDLE)~(UINT_PTR)0)
+#endif
+HANDLE FindFirstFileW(const WCHAR *pattern, WIN32_FIND_DATAW *data);
+BOOL FindClose(HANDLE find);
 DWORD GetFullPathNameW(const WCHAR *name, DWORD room, WCHAR *path, WCHAR **file);
 
 /* Errors, and other declarations for the strings of mullion-run.exe */
