@@ -178,9 +178,7 @@ typedef struct
     WCHAR cFileName[260];
 } WIN32_FIND_DATAW;
 
-#ifndef INVALID_HANDLE_VALUE
-#define INVALID_HANDLE_VALUE ((HANDLE)~(UINT_PTR)0)
-#endif
+#define INVALID_HANDLE_VALUE ((HANDLE)UINTPTR_MAX)
 HANDLE FindFirstFileW(const WCHAR *pattern, WIN32_FIND_DATAW *data);
 BOOL FindClose(HANDLE find);
 DWORD GetFullPathNameW(const WCHAR *name, DWORD room, WCHAR *path, WCHAR **file);
