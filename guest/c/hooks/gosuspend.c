@@ -1,6 +1,6 @@
 /*
  * Go's runtime asks powrprof.dll to be told when the machine wakes, as one of the first things that it does
- * (runtime/os_windows.go, monitorSuspendResume). Wine's function never tells (Wine 8.0 and 10.0,
+ * (runtime/os_windows.go, monitorSuspendResume). Wine's function never tells (Wine 8.0,
  * dlls/powrprof/main.c: a stub). The library brings advapi32.dll, msvcrt.dll and sechost.dll with it, which few small
  * programs need. So it is not found, as on Windows 7, where the runtime does without. Who asks later, the program
  * itself, gets it.
