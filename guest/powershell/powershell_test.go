@@ -252,7 +252,8 @@ func upstreamCommands() []string {
 func TestLongFile(t *testing.T) {
 	text := strings.Repeat("$a = $b.c[1] + 'x'; if ($a) { f $a }\n", 200_000) + "'"
 	_, err := lang.Parse(text, "", dotnet.KnownType)
-	if refused, ok := errors.AsType[*lang.Refusal](err); !ok || refused.At.Line() != 200_001 || refused.At.Column() != 1 {
+	refused, ok := errors.AsType[*lang.Refusal](err)
+	if !ok || refused.At.Line() != 200_001 || refused.At.Column() != 1 {
 		t.Errorf("a string without an end in line 200,001: %v", err)
 	}
 }

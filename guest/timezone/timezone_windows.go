@@ -63,8 +63,8 @@ func Set(id string, winter bool) error {
 	return rule.write(id, standard, daylight, winter)
 }
 
-// isContainerUser reports whether the program runs as the one user of a container who is no administrator. Wine's tokens
-// have the group BUILTIN\Administrators all the same.
+// isContainerUser reports whether the program runs as the one user of a container who is no administrator. Wine's
+// tokens have the group BUILTIN\Administrators all the same.
 func isContainerUser() bool {
 	u, err := user.Current()
 	return err == nil && strings.EqualFold(u.Username[strings.LastIndexByte(u.Username, '\\')+1:], "ContainerUser")

@@ -3,8 +3,8 @@
 //	go run ./hack/kubemod v1.35.8
 //
 // The file is upstream/cluster/kubernetes/1.35.mod, with 1.35.sum beside it. With `-modfile 1.35.mod` the go command
-// uses them in place of go.mod. The file has the requirements of that version's own go.mod. Kubernetes' staging modules,
-// which are folders there, have the version that they are published with: v0.35.8.
+// uses them in place of go.mod. The file has the requirements of that version's own go.mod. Kubernetes' staging
+// modules, which are folders there, have the version that they are published with: v0.35.8.
 package main
 
 import (

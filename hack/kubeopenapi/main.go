@@ -4,7 +4,8 @@
 //
 //	go run ./hack/kubeopenapi MODULE TO
 //
-// MODULE is a folder like upstream/cluster/kubernetes-1.20, and TO gets the source. What is there of that version stays.
+// MODULE is a folder like upstream/cluster/kubernetes-1.20, and TO gets the source. What is there of that version
+// stays.
 package main
 
 import (

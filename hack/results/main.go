@@ -145,8 +145,8 @@ func ofConformance(ctx context.Context, folder string) (kept.Result, error) {
 // described is how a version of a checkout names its commit: v0.1.0-dev+abcdef01, or as `git describe` does.
 var described = regexp.MustCompile(`^(?:.*(?:\+|-g))?([0-9a-f]{7,40})(-dirty)?$`)
 
-// commitOf returns the commit that a version of Mullion names, eight digits at most, and whether the tree had changes. A
-// release names none.
+// commitOf returns the commit that a version of Mullion names, eight digits at most, and whether the tree had changes.
+// A release names none.
 func commitOf(version string) (commit string, changed bool) {
 	m := described.FindStringSubmatch(version)
 	if m == nil {

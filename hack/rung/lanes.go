@@ -11,8 +11,8 @@ import (
 // lanesOf parts a rung's packages into lanes. Lanes run side by side, the packages of a lane one after the other, as do
 // those of every rung but wine.
 //
-// Of rung wine, packages that look at what there is on the whole machine are in one lane with whatever would be in their
-// way: those that run containers, who look for the traces of containerd's shims; and the rest, of which
+// Of rung wine, packages that look at what there is on the whole machine are in one lane with whatever would be in
+// their way: those that run containers, who look for the traces of containerd's shims; and the rest, of which
 // internal/windows/wine looks for folders that wineservers leave in /tmp, as test/hnswine and test/winapi do.
 func lanesOf(rung string, packages []string) [][]string {
 	if rung != "wine" {

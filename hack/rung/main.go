@@ -322,8 +322,8 @@ func packagesOf(rung string) ([]string, error) {
 // fieldTest is how a test of rung field begins in its file.
 var fieldTest = regexp.MustCompile(`(?m)^func ` + strings.TrimPrefix(fieldTests, "^"))
 
-// testFiles calls look with each file of tests below a folder, but for those of other modules, which go test of this one
-// does not run.
+// testFiles calls look with each file of tests below a folder, but for those of other modules, which go test of this
+// one does not run.
 func testFiles(folder string, look func(path string, text []byte)) error {
 	return filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err != nil {

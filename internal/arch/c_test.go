@@ -217,8 +217,8 @@ var cPrefixes = map[string]string{
 	"wevtapi":        "evt_",
 }
 
-// cByFile are the folders in which a name begins with what the name of its file begins with: hooks has a subject a file,
-// and common belongs to no library.
+// cByFile are the folders in which a name begins with what the name of its file begins with: hooks has a subject a
+// file, and common belongs to no library.
 var cByFile = map[string]bool{"hooks": true, "common": true}
 
 // cGivenNames are what Windows, or the compiler, calls by a name of its own.

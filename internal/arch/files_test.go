@@ -135,8 +135,9 @@ func TestDependenciesAreThere(t *testing.T) {
 	}
 }
 
-// TestNoRepositoryIsInvented looks at what the documents of CI, the actions and the templates name on GitHub. Mullion is
-// published nowhere yet, so its own place there is a name that GitHub cannot have, and all others are those of actions.
+// TestNoRepositoryIsInvented looks at what the documents of CI, the actions and the templates name on GitHub. Mullion
+// is published nowhere yet, so its own place there is a name that GitHub cannot have, and all others are those of
+// actions.
 func TestNoRepositoryIsInvented(t *testing.T) {
 	name := regexp.MustCompile(`(?:uses: |repository: |github\.com/|--repo )"?([A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)`)
 	known := []string{"THE_OWNER/mullion", "actions/checkout", "actions/cache", "actions/upload-artifact"}

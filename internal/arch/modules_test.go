@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// sharing are the module files below upstream/cluster whose Linux programs are built with the compiled packages of mullion. A
-// package is compiled once for all of them only as long as it and all that it imports have the same versions
+// sharing are the module files below upstream/cluster whose Linux programs are built with the compiled packages of
+// mullion. A package is compiled once for all of them only as long as it and all that it imports have the same versions
 // everywhere.
 var sharing = []string{"coredns/go.mod", "metrics-server/go.mod", "containerd/go.mod", "kubernetes/linux.mod"}
 

@@ -18,7 +18,8 @@ func TestDataFolderOfTheFlag(t *testing.T) {
 		`no cluster in "DATA/other"`, "bring one up with `mullion up`, or name its folder with --data-dir")
 }
 
-// TestFolderOfAnEngine holds that commands for clusters take the folder of Docker's engine for none, and change nothing.
+// TestFolderOfAnEngine holds that commands for clusters take the folder of Docker's engine for none, and change
+// nothing.
 func TestFolderOfAnEngine(t *testing.T) {
 	m := newMachine(t)
 	m.Describe(func(c *spec.Cluster) {

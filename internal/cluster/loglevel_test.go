@@ -11,8 +11,8 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// TestSetLogLevelOfNobody: where nothing runs, the level is there for what starts; a folder that cannot be written is an
-// error that says what it was for.
+// TestSetLogLevelOfNobody: where nothing runs, the level is there for what starts; a folder that cannot be written is
+// an error that says what it was for.
 func TestSetLogLevelOfNobody(t *testing.T) {
 	paths := layout.Paths{Data: t.TempDir()}
 	nodes := spec.Default([]string{"ltsc2022"}, false, "").WithDefaults().Nodes

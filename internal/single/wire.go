@@ -108,8 +108,8 @@ type LinuxRun struct {
 	Mounts []Mount
 	// Streams is as in Run.
 	Streams string
-	// Layer is a file of the machine into which the engine writes the layer of what the command has changed, once it has
-	// ended with 0.
+	// Layer is a file of the machine into which the engine writes the layer of what the command has changed, once it
+	// has ended with 0.
 	Layer string
 }
 

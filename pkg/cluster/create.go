@@ -36,8 +36,8 @@ func newCreation(name string) *creation {
 }
 
 // CreateWithContext has Create end with a context, after what it has made so far is removed: it is waited for that, two
-// minutes at most. Where sudo lets nobody signal mullion, which it runs, Create returns at once with an error which says
-// that mullion goes on.
+// minutes at most. Where sudo lets nobody signal mullion, which it runs, Create returns at once with an error which
+// says that mullion goes on.
 func CreateWithContext(ctx context.Context) CreateOption {
 	return func(c *creation) { c.ctx = ctx }
 }

@@ -49,8 +49,8 @@ func givenFixture(t *testing.T) (f fixture, given bool) {
 	return f, true
 }
 
-// bringUp brings up the cluster that the text of a cluster.yaml describes, until the test ends. It returns what `mullion
-// up` said. A cluster that does not come up ends the test.
+// bringUp brings up the cluster that the text of a cluster.yaml describes, until the test ends. It returns what
+// `mullion up` said. A cluster that does not come up ends the test.
 func (f fixture) bringUp(t *testing.T, text string, args ...string) string {
 	t.Helper()
 	f.downAfter(t)

@@ -16,8 +16,8 @@ import (
 	"mullion.dev/mullion/internal/hostservices/iscsi/iscsitest"
 )
 
-// TestFieldISCSI brings up a cluster beside a target of iSCSI on the machine, with upstream's csi-proxy.exe as a service
-// of its Windows node. Every method of csi-proxy's group iscsi is called; a CSI driver, which has nothing but
+// TestFieldISCSI brings up a cluster beside a target of iSCSI on the machine, with upstream's csi-proxy.exe as a
+// service of its Windows node. Every method of csi-proxy's group iscsi is called; a CSI driver, which has nothing but
 // csi-proxy's pipes, and a FlexVolume driver serve a target's disks to pods. What keeps the session is killed, and the
 // target goes and comes back; neither the node nor `down` waits for it.
 func TestFieldISCSI(t *testing.T) {

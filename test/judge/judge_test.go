@@ -54,7 +54,8 @@ func TestRead(t *testing.T) {
 		"crashed": {first + second + failed + "panic: x\n", map[string]string{"TestOne": "pass", "TestTwo": "fail"}, false},
 		"late": {
 			first + second + "panic: test timed out after 1s\n",
-			map[string]string{"TestOne": "pass", "TestTwo": "fail"}, false,
+			map[string]string{"TestOne": "pass", "TestTwo": "fail"},
+			false,
 		},
 		"again": {"\x16PASS\n" + first, map[string]string{"TestOne": "pass"}, false},
 		"empty": {"", map[string]string{}, false},

@@ -17,8 +17,8 @@ func (r *room) restarts(t *testing.T, name string) string {
 	return strings.TrimSpace(r.container(t, "inspect", "-f", "{{.RestartCount}} {{.State.Status}} {{.State.ExitCode}}", name).out)
 }
 
-// TestRestart has containers begin anew by themselves, as often as they may, until somebody stops them, and with the next
-// engine after one that was killed.
+// TestRestart has containers begin anew by themselves, as often as they may, until somebody stops them, and with the
+// next engine after one that was killed.
 func TestRestart(t *testing.T) {
 	testrun.Once(t, testrun.Leftover)
 	r := theRoom(t)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountDisks mounts disks of 2 GiB for the test program, one of which has hardly any files left, as an ext4 whose inodes
-// a program has used up.
+// mountDisks mounts disks of 2 GiB for the test program, one of which has hardly any files left, as an ext4 whose
+// inodes a program has used up.
 func mountDisks(t *testing.T, p prefix) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -22,8 +22,8 @@ func FamilyOf(a netip.Addr) object.Value {
 // AddressName is the class IPAddress.
 const AddressName = "System.Net.IPAddress"
 
-// AddressClass is System.Net.IPAddress (https://learn.microsoft.com/en-us/dotnet/api/system.net.ipaddress).
-func AddressClass() *object.Class {
+// Class is System.Net.IPAddress (https://learn.microsoft.com/en-us/dotnet/api/system.net.ipaddress).
+func Class() *object.Class {
 	of := func(name string, get func(a netip.Addr) object.Value) object.Field {
 		return object.Field{
 			Name: name,
@@ -37,7 +37,7 @@ func AddressClass() *object.Class {
 		return object.Field{
 			Name: name,
 			Get: func(*session.State, object.Value) (object.Value, error) {
-				return &object.Instance{Of: AddressClass(), V: a}, nil
+				return &object.Instance{Of: Class(), V: a}, nil
 			},
 		}
 	}
@@ -92,7 +92,7 @@ func ParseAddress(s string) (object.Value, error) {
 	if err != nil {
 		return nil, object.Raise("System.FormatException", "An invalid IP address was specified.")
 	}
-	return &object.Instance{Of: AddressClass(), V: a}, nil
+	return &object.Instance{Of: Class(), V: a}, nil
 }
 
 // URIClass is System.Uri, of absolute URLs (https://learn.microsoft.com/en-us/dotnet/api/system.uri).
@@ -248,7 +248,7 @@ func DNSClass() *object.Class {
 	addresses := func(c *object.Call) ([]object.Value, error) {
 		name := c.Text(0)
 		if a, err := netip.ParseAddr(name); err == nil {
-			return []object.Value{&object.Instance{Of: AddressClass(), V: a}}, nil
+			return []object.Value{&object.Instance{Of: Class(), V: a}}, nil
 		}
 		if name == "" {
 			name, _ = os.Hostname() // without one, the lookup fails
@@ -260,7 +260,7 @@ func DNSClass() *object.Class {
 		}
 		var all []object.Value
 		for _, a := range found {
-			all = append(all, &object.Instance{Of: AddressClass(), V: a.Unmap()})
+			all = append(all, &object.Instance{Of: Class(), V: a.Unmap()})
 		}
 
 		return all, nil

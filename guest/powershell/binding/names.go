@@ -81,6 +81,7 @@ func BadVariable(name string) error {
 	return Assignable(name)
 }
 
+// TypeKnown reports whether the type of a test is known here.
 func TypeKnown(x *lang.TypeTest) bool {
 	_, known := dotnet.TypeTests()[x.Of]
 	return known || object.ExceptionName(x.Of) != "" || dotnet.ClassNamed(x.Of) != nil || object.EnumOf(x.Of) != nil

@@ -73,16 +73,7 @@ func pathParameters() []string {
 
 // verifyGiven refuses parameters that are missing, or too many.
 func verifyGiven(c cmdlet.Cmdlet, b Bound, piped bool) error {
-	given := func(name string) bool {
-		return b[name] != nil || (name == cmdlet.PathName && b[cmdlet.LiteralName] != nil)
-	}
-	takes := "" // the first of those that take the pipeline and have no value
-	for name := range strings.SplitSeq(c.Takes, "|") {
-		if takes == "" && !given(name) {
-			takes = name
-		}
-	}
-
+	takes := b.fed(c)
 	switch {
 	case piped && c.Takes == "":
 		return fmt.Errorf("a pipeline into %s is not part of Mullion's PowerShell", c.Name)
@@ -97,12 +88,27 @@ func verifyGiven(c cmdlet.Cmdlet, b Bound, piped bool) error {
 
 	for _, need := range c.Needs {
 		names := strings.Split(need, "|")
-		if !slices.ContainsFunc(names, given) && (!piped || !slices.Contains(names, takes)) {
+		if !slices.ContainsFunc(names, b.has) && (!piped || !slices.Contains(names, takes)) {
 			return fmt.Errorf("%s needs -%s", c.Name, strings.Join(names, " or -"))
 		}
 	}
 
 	return nil
+}
+
+// fed returns the first of the parameters that take the pipeline and have no value, "" if there is none.
+func (b Bound) fed(c cmdlet.Cmdlet) string {
+	for name := range strings.SplitSeq(c.Takes, "|") {
+		if !b.has(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// has reports whether a parameter is given, or the other one of a path.
+func (b Bound) has(name string) bool {
+	return b[name] != nil || (name == cmdlet.PathName && b[cmdlet.LiteralName] != nil)
 }
 
 // isFalse reports whether an expression is $false as it is written.

@@ -24,6 +24,8 @@ type blocks interface {
 }
 
 // messages are the streams beside the output.
+//
+//nolint:interfacebloat // a method for each thing that is said
 type messages interface {
 	// Report reports an error as a record that knows who made it. What it returns ends the script.
 	Report(c *Call, r *object.ErrorRecord) error

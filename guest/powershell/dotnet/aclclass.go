@@ -297,15 +297,7 @@ func sumOf(t *object.EnumType, v object.Value) (object.Enum, bool) {
 
 	sum := object.Enum{Of: t, N: 0}
 	for item := range object.Each(v) {
-		names := []object.Value{item}
-		if s, ok := item.(string); ok && t.Flags {
-			names = nil
-			for name := range strings.SplitSeq(s, ",") {
-				names = append(names, strings.TrimSpace(name))
-			}
-		}
-
-		for _, name := range names {
+		for _, name := range enumNames(t, item) {
 			e, ok := t.Parsed(name)
 			if e.Of != nil && e.Of.Name == t.Name && t.Flags && e.N&^all == 0 {
 				ok = ok || (name != "" && isEnum(name))
@@ -318,6 +310,20 @@ func sumOf(t *object.EnumType, v object.Value) (object.Enum, bool) {
 	}
 
 	return sum, v != nil
+}
+
+// enumNames returns the names with commas between them, or else the value itself.
+func enumNames(t *object.EnumType, v object.Value) []object.Value {
+	s, ok := v.(string)
+	if !ok || !t.Flags {
+		return []object.Value{v}
+	}
+
+	var names []object.Value
+	for name := range strings.SplitSeq(s, ",") {
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
 }
 
 func isEnum(v object.Value) bool {

@@ -110,8 +110,12 @@ func Converted(to string, v object.Value) (object.Value, error) {
 // noSession returns a session for what is converted outside of one.
 func noSession() *session.State {
 	return &session.State{
-		Context: context.Background(), Newline: "\n", Stdout: io.Discard, Stderr: io.Discard, Env: map[string]string{},
-		System: system.Windows(),
+		Context: context.Background(), //nolint:forbidigo // nobody waits for a conversion
+		Newline: "\n",
+		Stdout:  io.Discard,
+		Stderr:  io.Discard,
+		Env:     map[string]string{},
+		System:  system.Windows(),
 	}
 }
 

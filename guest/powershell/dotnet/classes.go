@@ -33,6 +33,8 @@ func ClassNamed(name string) *object.Class {
 }
 
 // known are the classes by all their names, made when the first is asked for.
+//
+//nolint:gochecknoglobals // They are the same for all.
 var known struct {
 	once   sync.Once
 	byName map[string]*object.Class
@@ -101,8 +103,8 @@ func Classes() []*object.Class {
 		object.ListClass(false), object.ListClass(true), library.BuilderClass(), dateClass(),
 		object.SpanClass(), object.GUIDClass(), library.MathClass(), convertClass(), environmentClass(),
 		library.RandomClass(), library.StopwatchClass(), regexClass(), notePropertyClass(), pathClass(), fileClass(),
-		directoryClass(), stream.EncodingClass(), stream.StreamClass(), stream.ReaderClass(), stream.WriterClass(),
-		address.URIClass(), address.AddressClass(), endPointClass(), address.DNSClass(), listenerClass(),
+		directoryClass(), stream.EncodingClass(), stream.Class(), stream.ReaderClass(), stream.WriterClass(),
+		address.URIClass(), address.Class(), endPointClass(), address.DNSClass(), listenerClass(),
 		prefixesClass(), contextClass(), requestClass(), responseClass(), library.PairsClass(), library.HeadersClass(),
 		object.RecordClass(), object.ReferenceClass(), enumClass(), ProcessClass(), managerClass(),
 		webClientClass(), library.VersionClass(), certificate.Class(), certificate.StoreClass(),

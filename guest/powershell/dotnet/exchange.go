@@ -238,7 +238,7 @@ func requestClass() *object.Class {
 			}),
 			ofExchange("HasEntityBody", func(ex *exchange) object.Value { return ex.r.ContentLength != 0 }),
 			ofExchange("InputStream",
-				func(ex *exchange) object.Value { return &object.Instance{Of: stream.StreamClass(), V: ex.body} }),
+				func(ex *exchange) object.Value { return &object.Instance{Of: stream.Class(), V: ex.body} }),
 			ofExchange("IsSecureConnection", func(*exchange) object.Value { return false }),
 			ofExchange("IsAuthenticated", func(*exchange) object.Value { return false }),
 			ofExchange("IsLocal", func(ex *exchange) object.Value {
@@ -275,7 +275,7 @@ func endPointClass() *object.Class {
 		Props: []object.Field{
 			of("AddressFamily", func(at netip.AddrPort) object.Value { return address.FamilyOf(at.Addr()) }),
 			of("Address", func(at netip.AddrPort) object.Value {
-				return &object.Instance{Of: address.AddressClass(), V: at.Addr()}
+				return &object.Instance{Of: address.Class(), V: at.Addr()}
 			}),
 			of("Port", func(at netip.AddrPort) object.Value { return int64(at.Port()) }),
 		},
@@ -354,7 +354,7 @@ func responseProperties() []object.Field {
 			return &object.Instance{Of: library.HeadersClass(), V: ex.header}
 		}),
 		ofExchange("OutputStream", func(ex *exchange) object.Value {
-			return &object.Instance{Of: stream.StreamClass(), V: &stream.Stream{Write: ex.write, Close: ex.finish}}
+			return &object.Instance{Of: stream.Class(), V: &stream.Stream{Write: ex.write, Close: ex.finish}}
 		}),
 	}
 }

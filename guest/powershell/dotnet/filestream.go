@@ -19,8 +19,16 @@ const (
 	shareRead = "Read"
 )
 
-// openFile opens a file as a stream: of a path, a FileMode, a FileAccess and a FileShare, which is usual unless given.
-func openFile(c *object.Call, path string, mode, access, share object.Value, usual string) (object.Value, error) {
+// orUsual returns what is asked for, or what is usual if nothing is.
+func orUsual(asked object.Value, usual string) object.Value {
+	if asked == nil {
+		return usual
+	}
+	return asked
+}
+
+// openFile opens a file as a stream: of a path, a FileMode, a FileAccess and a FileShare.
+func openFile(c *object.Call, path string, mode, access, share object.Value) (object.Value, error) {
 	m, ok := object.EnumOf("IO.FileMode").Parsed(object.Plain(mode))
 	if !ok {
 		return nil, object.CannotConvert(mode, "System.IO.FileMode")
@@ -34,9 +42,6 @@ func openFile(c *object.Call, path string, mode, access, share object.Value, usu
 		a = 2
 	}
 
-	if share == nil {
-		share = usual
-	}
 	shared, ok := object.EnumOf("IO.FileShare").Parsed(object.Plain(share))
 	if !ok {
 		return nil, object.CannotConvert(share, "System.IO.FileShare")
@@ -60,10 +65,10 @@ func openFile(c *object.Call, path string, mode, access, share object.Value, usu
 
 // fileStreamClass is System.IO.FileStream.
 func fileStreamClass() *object.Class {
-	c := stream.StreamClass()
+	c := stream.Class()
 	c.Name = "System.IO.FileStream"
 	c.Make = &object.Method{Least: 2, Most: 6, Do: func(c *object.Call) (object.Value, error) {
-		return openFile(c, c.State.Path(c.Text(0)), c.Arg(1), c.Arg(2), c.Arg(3), shareRead)
+		return openFile(c, c.State.Path(c.Text(0)), c.Arg(1), c.Arg(2), orUsual(c.Arg(3), shareRead))
 	}}
 	c.Methods = append(c.Methods, object.Method{
 		Name:  "CopyTo",
@@ -91,7 +96,7 @@ func (w writerFunc) Write(data []byte) (int, error) { return len(data), w(data) 
 
 // gzipClass is System.IO.Compression.GZipStream.
 func gzipClass() *object.Class {
-	c := stream.StreamClass()
+	c := stream.Class()
 	c.Name = "System.IO.Compression.GZipStream"
 	c.Make = &object.Method{Least: 2, Most: 3, Do: func(c *object.Call) (object.Value, error) {
 		on := object.Own[*stream.Stream](c.Arg(0))

@@ -307,16 +307,16 @@ func fileClass() *object.Class {
 				return nil, nil
 			}),
 			onFile("Open", 4, func(path string, c *object.Call) (object.Value, error) {
-				return openFile(c, path, c.Arg(1), c.Arg(2), c.Arg(3), shareNone)
+				return openFile(c, path, c.Arg(1), c.Arg(2), orUsual(c.Arg(3), shareNone))
 			}),
 			onFile("OpenRead", 1, func(path string, c *object.Call) (object.Value, error) {
-				return openFile(c, path, "Open", "Read", nil, shareRead)
+				return openFile(c, path, "Open", "Read", shareRead)
 			}),
 			onFile("OpenWrite", 1, func(path string, c *object.Call) (object.Value, error) {
-				return openFile(c, path, "OpenOrCreate", "Write", nil, shareNone)
+				return openFile(c, path, "OpenOrCreate", "Write", shareNone)
 			}),
 			onFile("Create", 1, func(path string, c *object.Call) (object.Value, error) {
-				return openFile(c, path, "Create", "ReadWrite", nil, shareNone)
+				return openFile(c, path, "Create", "ReadWrite", shareNone)
 			}),
 			onFile("GetLastWriteTime", 1, func(path string, _ *object.Call) (object.Value, error) {
 				info, err := os.Stat(path)

@@ -332,21 +332,21 @@ func matchClass() *object.Class {
 // groupsClass is GroupCollection: the groups by number or name.
 func groupsClass() *object.Class {
 	one := func(g captured) object.Value { return &object.Instance{Of: groupClass(), V: g} }
-	get := func(of, at object.Value) (object.Value, error) {
+	get := func(of, at object.Value) object.Value {
 		g := object.Own[*groups](of)
 		if n, ok := object.Plain(at).(int64); ok && g.of.m != nil {
 			if group := g.of.m.GroupByNumber(int(n)); group != nil {
-				return one(captured{g.of.text, group.Name, group}), nil
+				return one(captured{g.of.text, group.Name, group})
 			}
 		}
 
 		for _, c := range g.all {
 			if c.name == object.Text(at) {
-				return one(c), nil
+				return one(c)
 			}
 		}
 
-		return one(captured{name: object.Text(at)}), nil
+		return one(captured{name: object.Text(at)})
 	}
 
 	return &object.Class{
@@ -358,12 +358,14 @@ func groupsClass() *object.Class {
 			}
 			return out
 		},
-		Item: &object.Indexer{Get: get},
+		Item: &object.Indexer{Get: func(of, at object.Value) (object.Value, error) { return get(of, at), nil }},
 		Props: []object.Field{{Name: "Count", Get: func(_ *session.State, v object.Value) (object.Value, error) {
 			return int64(len(object.Own[*groups](v).all)), nil
 		}}},
 		Methods: []object.Method{
-			{Name: "Item", Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) { return get(c.On, c.Arg(0)) }},
+			{Name: "Item", Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
+				return get(c.On, c.Arg(0)), nil
+			}},
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -351,10 +352,8 @@ func assemblyClass() *object.Class {
 	load := func(name string) object.Method {
 		return static(name, 1, 1, func(c *object.Call) (object.Value, error) {
 			first, _, _ := strings.Cut(strings.ToLower(FileName(c.Text(0))), ".")
-			for _, known := range here {
-				if first == known {
-					return object.New("assembly").Set("GAC", true).Set("Version", "v4.0.30319").Set("Location", ""), nil
-				}
+			if slices.Contains(here, first) {
+				return object.New("assembly").Set("GAC", true).Set("Version", "v4.0.30319").Set("Location", ""), nil
 			}
 			return nil, object.Raise("System.IO.FileNotFoundException", "Could not load file or assembly '"+c.Text(0)+
 				"' or one of its dependencies: assemblies are not part of Mullion's PowerShell.")

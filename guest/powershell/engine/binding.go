@@ -15,44 +15,10 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 	if err := scriptLacks(s); err != nil {
 		return nil, err
 	}
-	var rest []object.Value
-	given := map[string]bool{}
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		if a.Param == "" {
-			v, err := caller.value(a.X)
-			if err != nil {
-				return nil, err
-			}
-			rest = append(rest, object.Plain(v))
-			continue
-		}
-		p, err := param(s, a.Param)
-		if err != nil {
-			err = asWritten(err, a)
-			object.PlaceOf(err).At = a.At
-			return nil, err
-		}
-		if a.X == nil && p.To != "switch" && i+1 < len(args) && args[i+1].Param == "" {
-			i++
-			a.X = args[i].X
-		}
-		v := object.Value(true)
-		if a.X != nil {
-			var err error
-			if v, err = caller.value(a.X); err != nil {
-				return nil, err
-			}
-		}
-		given[p.Name] = true
-		if err := f.argument(p, v); err != nil {
-			if at := object.PlaceOf(err); at != nil && at.Trace == "" {
-				at.At = args[i].At
-			}
-			return nil, err
-		}
+	given, rest, err := f.arguments(caller, s, args)
+	if err != nil {
+		return nil, err
 	}
-
 	s, set, err := lang.Choose(s, given, len(rest), piped)
 	if err != nil {
 		return nil, err
@@ -64,6 +30,57 @@ func (f *frame) bind(caller *frame, s *lang.Script, args []lang.Argument, piped 
 	f.Vars["psboundparameters"] = object.NewTable(false)
 	defer f.bound(s, given)
 	return f.fill(s, given, rest, piped)
+}
+
+// arguments gives parameters the values that a call names, and returns which, and the values without a name.
+func (f *frame) arguments(caller *frame, s *lang.Script, args []lang.Argument) (
+	given map[string]bool, rest []object.Value, err error,
+) {
+	given = map[string]bool{}
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a.Param == "" {
+			v, err := caller.value(a.X)
+			if err != nil {
+				return nil, nil, err
+			}
+			rest = append(rest, object.Plain(v))
+			continue
+		}
+
+		p, err := param(s, a.Param)
+		if err != nil {
+			err = asWritten(err, a)
+			object.PlaceOf(err).At = a.At
+			return nil, nil, err
+		}
+		if a.X == nil && p.To != "switch" && i+1 < len(args) && args[i+1].Param == "" {
+			i++
+			a.X = args[i].X
+		}
+
+		v, err := caller.valueOrTrue(a.X)
+		if err != nil {
+			return nil, nil, err
+		}
+		given[p.Name] = true
+		if err := f.argument(p, v); err != nil {
+			if at := object.PlaceOf(err); at != nil && at.Trace == "" {
+				at.At = args[i].At
+			}
+			return nil, nil, err
+		}
+	}
+
+	return given, rest, nil
+}
+
+// valueOrTrue returns the value of an argument; a parameter without one is true.
+func (f *frame) valueOrTrue(x lang.Expr) (object.Value, error) {
+	if x == nil {
+		return true, nil
+	}
+	return f.value(x)
 }
 
 // bound puts the parameters that a call gave into $PSBoundParameters (about_Automatic_Variables).

@@ -20,16 +20,7 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		return err
 	}
 
-	b, err := binding.Bind(c, s.Args)
-	if err == nil {
-		err = f.withDefaults(c, b)
-	}
-	if err == nil {
-		err = binding.Verify(c, b, piped)
-	}
-	if err == nil {
-		err = f.asksBefore(c, b)
-	}
+	b, err := f.boundTo(c, s, piped)
 	if err != nil {
 		err = unbound(err)
 		if a, is := unknownParameter(c, s); is {
@@ -52,27 +43,17 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 	}
 
 	for _, name := range slices.Sorted(maps.Keys(b)) {
-		var got []object.Value
-		for _, x := range b[name] {
-			v, err := f.value(x)
-			if err != nil {
-				return nil, err
-			}
-			got = append(got, object.Plain(v))
+		got, err := f.all(b[name])
+		if err != nil {
+			return nil, err
 		}
 		if slices.Contains(append(cmdlet.CommonFlags(), c.Flags...), name) {
-			l.Flags[name] = object.Truth(object.One(got))
+			l.Flags[name] = object.Truth(got)
 			continue
 		}
-		l.Values[name] = object.One(got)
-		for v := range object.Each(object.One(got)) {
-			switch v.(type) {
-			case *object.ScriptBlock, *object.Hashtable:
-				continue
-			}
-			if err := binding.Permits(c, name, object.Text(v)); err != nil {
-				return nil, unbound(err)
-			}
+		l.Values[name] = got
+		if err := permits(c, name, got); err != nil {
+			return nil, unbound(err)
 		}
 	}
 
@@ -94,6 +75,50 @@ func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.S
 		delete(l.Values, name)
 	}
 	return l, nil
+}
+
+// boundTo finds the parameters of a call, with their defaults, and refuses what they cannot be.
+func (f *frame) boundTo(c cmdlet.Cmdlet, s lang.Stage, piped bool) (binding.Bound, error) {
+	b, err := binding.Bind(c, s.Args)
+	if err == nil {
+		err = f.withDefaults(c, b)
+	}
+	if err == nil {
+		err = binding.Verify(c, b, piped)
+	}
+	if err == nil {
+		err = f.asksBefore(c, b)
+	}
+	return b, err
+}
+
+// all returns the values of the expressions of a parameter as one.
+func (f *frame) all(of []lang.Expr) (object.Value, error) {
+	var got []object.Value
+	for _, x := range of {
+		v, err := f.value(x)
+		if err != nil {
+			return nil, err
+		}
+		got = append(got, object.Plain(v))
+	}
+
+	return object.One(got), nil
+}
+
+// permits refuses values that a parameter cannot have.
+func permits(c cmdlet.Cmdlet, name string, values object.Value) error {
+	for v := range object.Each(values) {
+		switch v.(type) {
+		case *object.ScriptBlock, *object.Hashtable:
+			continue
+		}
+		if err := binding.Permits(c, name, object.Text(v)); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // runCall runs the cmdlet once on input from the pipeline.

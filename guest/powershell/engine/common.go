@@ -83,14 +83,7 @@ func (f *frame) takeCommon(s *lang.Script, args []lang.Argument) (
 	for len(args) > 0 {
 		a := args[0]
 		args = args[1:]
-		name := ""
-		if a.Param != "" && !ownsParameter(s, a.Param) {
-			name = cmdlet.CommonNamed(a.Param)
-		}
-		if name == "" && s.Asks && a.Param != "" && !ownsParameter(s, a.Param) {
-			name = cmdlet.AskingNamed(a.Param)
-		}
-
+		name := commonNamed(s, a.Param)
 		isSwitch := slices.Contains([]string{cmdlet.VerboseName, cmdlet.WhatIfName, cmdlet.ConfirmName}, name)
 		switch {
 		case name == "":
@@ -113,6 +106,18 @@ func (f *frame) takeCommon(s *lang.Script, args []lang.Argument) (
 	}
 
 	return rest, given, nil
+}
+
+// commonNamed returns the common parameter that a name means in a call of the script, "" for others.
+func commonNamed(s *lang.Script, name string) string {
+	if name == "" || ownsParameter(s, name) {
+		return ""
+	}
+	common := cmdlet.CommonNamed(name)
+	if common == "" && s.Asks {
+		common = cmdlet.AskingNamed(name)
+	}
+	return common
 }
 
 // ownsParameter reports whether a name, an alias or the beginning of a name means parameters of the script's own.

@@ -93,11 +93,9 @@ func (f *frame) known(caller *frame, s *lang.Script, args []lang.Argument) error
 			a.X = args[i].X
 		}
 
-		v := object.Value(true)
-		if a.X != nil {
-			if v, err = caller.value(a.X); err != nil {
-				return err
-			}
+		v, err := caller.valueOrTrue(a.X)
+		if err != nil {
+			return err
 		}
 		if a.Param == "" {
 			rest = append(rest, object.Plain(v))

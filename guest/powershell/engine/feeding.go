@@ -126,7 +126,8 @@ func (in *Interpreter) invoked(s *lang.Script) *object.Invoked {
 	by := &object.Invoked{Name: s.Name, Command: s.Name, Kind: "Function", Text: s.Text, At: in.here()}
 	switch {
 	case s.File != "":
-		by.Name, by.Command, by.Kind, by.File = dotnet.FileName(s.File), dotnet.FileName(s.File), "ExternalScript", s.File
+		by.Name, by.Command = dotnet.FileName(s.File), dotnet.FileName(s.File)
+		by.Kind, by.File = "ExternalScript", s.File
 	case s.Name == "":
 		by.Kind = "Script"
 	}

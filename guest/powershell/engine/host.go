@@ -63,12 +63,12 @@ func (f *frame) withDefaults(c cmdlet.Cmdlet, b binding.Bound) error {
 		command, parameter, found := strings.Cut(object.Text(k), ":")
 		re, err := pattern.Wildcard(command)
 		if err != nil || !found || !re.MatchString(c.Name) {
-			continue //nolint:nilerr // such a key is for no cmdlet
+			continue // such a key is for no cmdlet
 		}
 
 		name, _, err := c.Parameter(strings.ToLower(parameter))
 		if err != nil || b[name] != nil || slices.Contains(cmdlet.CommonFlags(), name) {
-			continue //nolint:nilerr // a cmdlet without it has no default for it
+			continue // a cmdlet without it has no default for it
 		}
 		v := t.Get(k)
 		if block, is := v.(*object.ScriptBlock); is {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,21 +82,9 @@ func wheres() []string {
 
 // where is .Where: the items for which a block is true, in one of several ways, at most so many.
 func (f *frame) where(items, args []object.Value) (object.Value, error) {
-	block, ok := args[0].(*object.ScriptBlock)
-	how, most := "default", int64(0)
-	if len(args) > 1 {
-		how = strings.ToLower(object.Text(args[1]))
-	}
-
-	if len(args) > 2 {
-		var err error
-		if most, err = object.Integer(args[2]); err != nil {
-			return nil, err
-		}
-	}
-
-	if !ok || !slices.Contains(wheres(), how) {
-		return nil, object.Thrown("Where of %s is not part of Mullion's PowerShell.", object.Text(args[len(args)-1]))
+	block, how, most, err := whereOf(args)
+	if err != nil {
+		return nil, err
 	}
 
 	picked, others := []object.Value{}, []object.Value{}
@@ -134,6 +123,25 @@ func (f *frame) where(items, args []object.Value) (object.Value, error) {
 	return firstOf(picked, most), nil
 }
 
+// whereOf reads the arguments of .Where: the block, the way, and how many at most, or 0.
+func whereOf(args []object.Value) (block *object.ScriptBlock, how string, most int64, err error) {
+	block, ok := args[0].(*object.ScriptBlock)
+	how = "default"
+	if len(args) > 1 {
+		how = strings.ToLower(object.Text(args[1]))
+	}
+	if len(args) > 2 {
+		if most, err = object.Integer(args[2]); err != nil {
+			return nil, "", 0, err
+		}
+	}
+
+	if !ok || !slices.Contains(wheres(), how) {
+		err = object.Thrown("Where of %s is not part of Mullion's PowerShell.", object.Text(args[len(args)-1]))
+	}
+	return block, how, most, err
+}
+
 // firstOf returns the first items, all if most is 0.
 func firstOf(items []object.Value, most int64) []object.Value {
 	if most > 0 && most < int64(len(items)) {
@@ -150,9 +158,7 @@ func (in *Interpreter) closure(block any) any {
 	}
 	home := in.Top.child()
 	home.File = true
-	for name, v := range in.within().Vars {
-		home.Vars[name] = v
-	}
+	maps.Copy(home.Vars, in.within().Vars)
 	script := *lang.ScriptOf(b)
 	script.Home = home.Scope
 	return script.Block()

@@ -183,6 +183,8 @@ func (in *Interpreter) descend() (rise func(), err error) {
 }
 
 // within runs a function, a script block or a script file in a scope, which may be that of the caller.
+//
+//nolint:revive // All that a call has comes together here.
 func (f *frame) within(
 	scope *frame, s *lang.Script, by *object.Invoked, args []lang.Argument, fed Feed, out *object.Sink,
 ) error {

@@ -41,6 +41,8 @@ func (in names) SetOwn(name string, v object.Value) bool {
 func (in names) SetEnvironment(name, v string) { in.State.SetEnvironment(name, v) }
 
 // Own returns a variable of PowerShell's own.
+//
+//nolint:gocyclo,funlen // a row for each variable
 func (in names) Own(name string) (v object.Value, there bool) {
 	switch name {
 	case "?":

@@ -73,24 +73,28 @@ func (f *Formatter) Put(v object.Value) error {
 		return f.line(long)
 
 	case []object.Value, object.Range, *object.ArrayList:
-		if f.depth >= mostNested {
-			return f.line(object.TypeName(v))
-		}
-		f.depth++
-		defer func() { f.depth-- }()
-
-		for item := range object.Each(v) {
-			if err := f.Put(item); err != nil {
-				return err
-			}
-		}
-
-		return nil
-
+		return f.putEach(v)
 	default:
 		f.End()
 		return f.line(object.Text(v))
 	}
+}
+
+// putEach shows the items of a list.
+func (f *Formatter) putEach(list object.Value) error {
+	if f.depth >= mostNested {
+		return f.line(object.TypeName(list))
+	}
+	f.depth++
+	defer func() { f.depth-- }()
+
+	for item := range object.Each(list) {
+		if err := f.Put(item); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 func (f *Formatter) putAll(items []object.Value) error {
@@ -194,6 +198,8 @@ func itemText(v object.Value) string {
 }
 
 // head returns the lines before the rows of a table.
+//
+//nolint:gocyclo // a row for each kind
 func head(kind, dir string) []string {
 	file := "%-8s%24s%15s %s"
 	list := "%-24s %-28s %s"
@@ -325,18 +331,8 @@ func (f *Formatter) row(o *object.Object) error {
 	if o.Kind == KeyKind {
 		return f.key(o)
 	}
-	dir := object.Text(o.Props["directoryname"])
-	if o.Kind == "member" {
-		dir = object.Text(o.Props["typename"])
-	}
 
-	if o.Kind == "certificate" {
-		dir = object.Text(o.Props["psparentpath"])
-	}
-	if o.Kind == "event" || o.Kind == WrappedEvent {
-		dir = object.Text(o.Props["providername"])
-	}
-
+	dir := commonOf(o)
 	line, hasTable := TableRow(o)
 	if f.kind != o.Kind || f.dir != dir {
 		f.End()
@@ -366,6 +362,20 @@ func (f *Formatter) row(o *object.Object) error {
 	return f.list(o)
 }
 
+// commonOf returns what the rows of a table have in common.
+func commonOf(o *object.Object) string {
+	name := "directoryname"
+	switch o.Kind {
+	case "member":
+		name = "typename"
+	case "certificate":
+		name = "psparentpath"
+	case "event", WrappedEvent:
+		name = "providername"
+	}
+	return object.Text(o.Props[name])
+}
+
 // firstLine returns a text's first line, with dots if there are more.
 func firstLine(s string) string {
 	first, more, _ := strings.Cut(s, "\n")
@@ -376,6 +386,8 @@ func firstLine(s string) string {
 }
 
 // TableRow returns an object as a row of its kind's table, if it has one.
+//
+//nolint:gocyclo // a row for each kind
 func TableRow(o *object.Object) (line string, ok bool) {
 	p := func(name string) string { return object.Text(o.Props[name]) }
 	switch o.Kind {

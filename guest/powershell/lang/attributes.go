@@ -292,32 +292,36 @@ func (s *Script) named(one namedArgument) bool {
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.confirmimpact).
 func Impacts() []string { return []string{"none", "low", "medium", "high"} }
 
+// bindsAsCmdlet takes what [CmdletBinding()] says.
+func (s *Script) bindsAsCmdlet(x *attributeX) {
+	s.Strict = true
+	for _, one := range x.named {
+		v, ok := isBool(one.x)
+		switch {
+		case one.name == "positionalbinding" && ok:
+			s.ByName = !v
+		case one.name == "supportsshouldprocess" && ok:
+			s.Asks = v
+		case one.name == "helpuri" || s.named(one):
+		default:
+			s.Lacking = append(s.Lacking, one.name+" in "+x.text)
+		}
+	}
+}
+
 // binding reads the attributes of a function or script. Those that only say something of it are skipped.
-func (p *parser) binding(s *Script) error {
+func (p *parser) binding(s *Script) {
 	for p.peek() == '[' {
 		begin := p.at
 		x, err := p.attribute()
 		if x == nil || err != nil {
 			p.at = begin
-			return nil //nolint:nilerr // read as a statement, it is refused with its reason
+			return // read as a statement, it is refused with its reason
 		}
 
 		switch x.name {
 		case "cmdletbinding":
-			s.Strict = true
-			for _, one := range x.named {
-				v, ok := isBool(one.x)
-				switch {
-				case one.name == "positionalbinding" && ok:
-					s.ByName = !v
-				case one.name == "supportsshouldprocess" && ok:
-					s.Asks = v
-				case one.name == "helpuri" || s.named(one):
-				default:
-					s.Lacking = append(s.Lacking, one.name+" in "+x.text)
-				}
-			}
-
+			s.bindsAsCmdlet(x)
 		case "outputtype", "diagnostics.codeanalysis.suppressmessage":
 		case "alias":
 			for _, name := range x.args {
@@ -328,11 +332,9 @@ func (p *parser) binding(s *Script) error {
 
 		default:
 			p.at = begin
-			return nil
+			return
 		}
 
 		p.space()
 	}
-
-	return nil
 }

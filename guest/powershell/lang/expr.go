@@ -60,31 +60,10 @@ func (p *parser) level(n int) (Expr, error) {
 		}
 
 		p.space()
-		switch op {
-		case "-as", "-is", "-isnot":
-			if p.peek() != '[' {
-				var t Expr
-				if t, err = p.level(n + 1); err == nil {
-					a = &TypeOperand{op, a, t}
-				}
-				break
-			}
-
-			if a, err = p.typeTest(a, op == "-isnot"); op == "-as" && err == nil {
-				t := a.(*TypeTest)
-				a = &Cast{
-					To:      t.Of,
-					X:       t.X,
-					Try:     true,
-					Written: t.Written,
-				}
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-
 		if op == "-as" || op == "-is" || op == "-isnot" {
+			if a, err = p.typeOperator(op, a, n); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if r := p.peek(); r == 0 || strings.ContainsRune(")]};|", r) {
@@ -98,6 +77,26 @@ func (p *parser) level(n int) (Expr, error) {
 		}
 		a = &Binary{op, a, b}
 	}
+}
+
+// typeOperator reads what follows an operator of level n that has a type at its right.
+func (p *parser) typeOperator(op string, a Expr, n int) (Expr, error) {
+	if p.peek() != '[' {
+		t, err := p.level(n + 1)
+		return &TypeOperand{op, a, t}, err
+	}
+
+	x, err := p.typeTest(a, op == "-isnot")
+	if op != "-as" || err != nil {
+		return x, err
+	}
+	t := x.(*TypeTest)
+	return &Cast{
+		To:      t.Of,
+		X:       t.X,
+		Try:     true,
+		Written: t.Written,
+	}, nil
 }
 
 // operator skips one of ops if it is next, and returns it.

@@ -35,10 +35,7 @@ func (p *parser) script(end string) (*Script, error) {
 	p.space()
 	begin := p.at
 	s := &Script{Source: p.source.File}
-	if err := p.binding(s); err != nil {
-		return nil, err
-	}
-
+	p.binding(s)
 	if p.keyword("param") != "" {
 		var err error
 		p.space()

@@ -117,16 +117,7 @@ func pick(s *Script, sets []string, given map[string]bool, loose int, piped bool
 
 // lacks reports whether a call gives a mandatory parameter of a set no value, or has an argument without a place.
 func lacks(s *Script, set string, given map[string]bool, loose int, piped bool) bool {
-	in := *s
-	in.Params = nil
-	for _, p := range s.Params {
-		role, member := roleIn(p, set)
-		if member {
-			p.Role = role
-			in.Params = append(in.Params, p)
-		}
-	}
-
+	in := withSet(s, set)
 	filled := map[string]bool{}
 	for _, p := range Places(&in) {
 		if loose > 0 && !given[p.Name] && !p.Remaining {
@@ -145,6 +136,21 @@ func lacks(s *Script, set string, given map[string]bool, loose int, piped bool) 
 	return loose > 0 || slices.ContainsFunc(in.Params, func(p Param) bool {
 		return p.Mandatory && !given[p.Name] && !filled[p.Name] && (!piped || (!p.Piped && !p.PipedName))
 	})
+}
+
+// withSet returns a script with the parameters of one set alone.
+func withSet(s *Script, set string) Script {
+	in := *s
+	in.Params = nil
+	for _, p := range s.Params {
+		role, member := roleIn(p, set)
+		if member {
+			p.Role = role
+			in.Params = append(in.Params, p)
+		}
+	}
+
+	return in
 }
 
 // Places returns the parameters that take arguments without a name, in order: those with a position, or else all.
@@ -166,8 +172,8 @@ func Places(s *Script) []Param {
 	return placed
 }
 
-// explicit reports whether a function says where its parameters stand: then those of which it does not say it have to be
-// named. A parameter set says it too.
+// explicit reports whether a function says where its parameters stand: then those of which it does not say it have to
+// be named. A parameter set says it too.
 func explicit(s *Script) bool {
 	return slices.ContainsFunc(s.Params, func(p Param) bool {
 		return slices.ContainsFunc(p.Roles, func(r Role) bool { return r.Set != "" || r.Position != nil })

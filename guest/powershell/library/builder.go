@@ -10,7 +10,8 @@ import (
 // BuilderClass is System.Text.StringBuilder.
 func BuilderClass() *object.Class {
 	add := func(name string, least int, what func(c *object.Call) (string, error)) object.Method {
-		return object.Method{Name: name, Least: least, Most: max(least, 1), Do: func(c *object.Call) (object.Value, error) {
+		most := max(least, 1)
+		return object.Method{Name: name, Least: least, Most: most, Do: func(c *object.Call) (object.Value, error) {
 			s, err := what(c)
 			object.Own[*strings.Builder](c.On).WriteString(s)
 			return c.On, err

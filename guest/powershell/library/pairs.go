@@ -137,7 +137,9 @@ func PairsClass() *object.Class {
 				}
 				return p.Get(object.Text(at)), nil
 			},
-			Set: func(of, at, v object.Value) error { return object.Own[*Pairs](of).Put(object.Text(at), object.Text(v)) },
+			Set: func(of, at, v object.Value) error {
+				return object.Own[*Pairs](of).Put(object.Text(at), object.Text(v))
+			},
 		},
 		Methods: []object.Method{
 			{Name: "Get", Least: 1, Most: 1, Do: at},

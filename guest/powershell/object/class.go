@@ -329,6 +329,8 @@ func (o *Object) typeName() string {
 }
 
 // ClassOf returns the class of a value, nil for one that has none here.
+//
+//nolint:gocyclo // a row for each kind of value
 func ClassOf(v Value) *Class {
 	switch v := v.(type) {
 	case string:

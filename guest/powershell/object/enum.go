@@ -62,8 +62,14 @@ func enumTypes() []*EnumType {
 			{"SystemDefault", 0}, {"Ssl3", 48}, {"Tls", 192}, {"Tls11", 768}, {"Tls12", 3072}, {"Tls13", 12288},
 		}},
 		{Name: "Security.Cryptography.X509Certificates.StoreName", Values: []EnumName{
-			{"AddressBook", 1}, {"AuthRoot", 2}, {"CertificateAuthority", 3}, {"Disallowed", 4}, {"My", 5}, {"Root", 6},
-			{"TrustedPeople", 7}, {"TrustedPublisher", 8},
+			{"AddressBook", 1},
+			{"AuthRoot", 2},
+			{"CertificateAuthority", 3},
+			{"Disallowed", 4},
+			{"My", 5},
+			{"Root", 6},
+			{"TrustedPeople", 7},
+			{"TrustedPublisher", 8},
 		}},
 		{Name: "Security.Cryptography.X509Certificates.StoreLocation", Values: []EnumName{
 			{"CurrentUser", 1}, {"LocalMachine", 2},

@@ -235,6 +235,8 @@ func exceptions() map[string]string {
 func ExceptionName(name string) string { return exceptionNames()[words.TypeName(name)] }
 
 // exceptionNames are the classes of exceptions by their names as types are compared.
+//
+//nolint:gochecknoglobals // They are made once, and are the same for all.
 var exceptionNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	for known := range exceptions() {

@@ -1,6 +1,9 @@
 package object
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // Computed is a property that a script has given to one object: a ScriptProperty or an AliasProperty.
 type Computed struct {
@@ -55,9 +58,7 @@ func (o *Object) Remove(name string) {
 func (o *Object) Copy() *Object {
 	c := *o
 	c.Names, c.Props = append([]string(nil), o.Names...), map[string]Value{}
-	for name, v := range o.Props {
-		c.Props[name] = v
-	}
+	maps.Copy(c.Props, o.Props)
 	return &c
 }
 

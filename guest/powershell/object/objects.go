@@ -59,6 +59,11 @@ func Property(of Value, name string) (Value, error) {
 	case counts:
 		return int64(1), nil
 	}
+	return listProperty(of, name)
+}
+
+// listProperty returns the property of each item of a list that is an object itself.
+func listProperty(of Value, name string) (Value, error) {
 	switch l := of.(type) {
 	case *ArrayList:
 		return itemsProperty(l.Items, name)

@@ -78,6 +78,7 @@ func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 	}
 }
 
+// Nothing is $null, where a value is returned.
 func Nothing() Value { return nil }
 
 // notReferred is the error of an argument that a method wants to set, and that is no reference.

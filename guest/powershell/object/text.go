@@ -288,6 +288,7 @@ func indexUnits(all, part []uint16) int64 {
 	return -1
 }
 
+// Outside is the error of an index that a list does not have.
 func Outside(parameter string) error {
 	return Raise("System.ArgumentOutOfRangeException",
 		"Index was out of range. Must be non-negative and less than the "+

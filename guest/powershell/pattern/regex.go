@@ -33,6 +33,8 @@ const patience = 30 * time.Second
 const mostPatterns = 64
 
 // ready are the expressions that have been read.
+//
+//nolint:gochecknoglobals // They are the process's, and read once.
 var ready = struct {
 	sync.Mutex
 	patterns map[string]*Pattern

@@ -126,13 +126,13 @@ func (e Extent) Message(newline string) string {
 
 	shown, left, right := string(whole), "", ""
 	if len(whole) > mostShown {
-		var begin, count int
-		begin, count, width = window(len(whole), before, width)
-		shown = string(whole[begin:min(begin+count, len(whole))])
+		var begin int
+		begin, width = window(len(whole), before, width)
+		shown = string(whole[begin:min(begin+mostShown, len(whole))])
 		if begin > 0 {
 			left = "... "
 		}
-		if begin+count < len(whole) {
+		if begin+mostShown < len(whole) {
 			right = " ..."
 		}
 
@@ -151,14 +151,15 @@ func expand(line []rune) []rune {
 	return []rune(strings.ReplaceAll(string(line), "\t", "    "))
 }
 
-// window returns the part of a long line that is shown, of a part of width characters after before others: as much of
-// that as there is room for, with at most 12 characters before it and 8 after it if there is no room for more.
-func window(length, before, width int) (begin, count, shown int) {
+// window returns where the mostShown characters of a long line begin that are shown, of a part of width characters
+// after before others: as much of that as there is room for, with at most 12 characters before it and 8 after it if
+// there is no room for more.
+func window(length, before, width int) (begin, shown int) {
 	prefix, suffix := min(before, 12), min(length-before-width, 8)
 	if prefix+width+suffix >= mostShown {
-		return before - prefix, mostShown, min(width, mostShown-prefix)
+		return before - prefix, min(width, mostShown-prefix)
 	}
 
 	prefix = min(before, mostShown-width-suffix)
-	return before - prefix, mostShown, width
+	return before - prefix, width
 }

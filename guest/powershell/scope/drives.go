@@ -55,7 +55,8 @@ func (d aliasDrive) Content(name string) (object.Value, bool) {
 	if of, there := d.s.Session.aliases[strings.ToLower(name)]; there {
 		return of, true
 	}
-	if c, found := d.s.Session.Cmdlets.Lookup(strings.ToLower(name)); found && d.s.Session.Cmdlets.Alias(strings.ToLower(name)) {
+	known, name := d.s.Session.Cmdlets, strings.ToLower(name)
+	if c, found := known.Lookup(name); found && known.Alias(name) {
 		return c.Name, true
 	}
 	return nil, false

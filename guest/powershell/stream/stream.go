@@ -40,8 +40,8 @@ func part(c *object.Call) (from, count int64, err error) {
 	return from, count, nil
 }
 
-// StreamClass is System.IO.Stream (https://learn.microsoft.com/en-us/dotnet/api/system.io.stream).
-func StreamClass() *object.Class {
+// Class is System.IO.Stream (https://learn.microsoft.com/en-us/dotnet/api/system.io.stream).
+func Class() *object.Class {
 	end := func(c *object.Call) (object.Value, error) {
 		if s := object.Own[*Stream](c.On); s.Close != nil {
 			return nil, s.Close()

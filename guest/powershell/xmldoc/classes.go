@@ -338,25 +338,25 @@ func Selected(of object.Value, expression string, spaces object.Value) (object.V
 }
 
 func xmlMethods() []object.Method {
-	on := func(name string, least, most int, do func(n *xmlNode, c *object.Call) (object.Value, error)) object.Method {
-		return object.Method{Name: name, Least: least, Most: most, Do: func(c *object.Call) (object.Value, error) {
+	on := func(name string, most int, do func(n *xmlNode, c *object.Call) (object.Value, error)) object.Method {
+		return object.Method{Name: name, Least: 1, Most: most, Do: func(c *object.Call) (object.Value, error) {
 			return do(object.Own[*xmlNode](c.On), c)
 		}}
 	}
 
 	return []object.Method{
-		on("SelectNodes", 1, 2, func(n *xmlNode, c *object.Call) (object.Value, error) {
+		on("SelectNodes", 2, func(n *xmlNode, c *object.Call) (object.Value, error) {
 			found, err := n.selected(c.Text(0), spacesOf(c.Arg(1)))
 			return xmlValues(found), err
 		}),
-		on("SelectSingleNode", 1, 2, func(n *xmlNode, c *object.Call) (object.Value, error) {
+		on("SelectSingleNode", 2, func(n *xmlNode, c *object.Call) (object.Value, error) {
 			found, err := n.selected(c.Text(0), spacesOf(c.Arg(1)))
 			if len(found) == 0 {
 				return nil, err
 			}
 			return xmlValue(found[0]), err
 		}),
-		on("GetElementsByTagName", 1, 1, func(n *xmlNode, c *object.Call) (object.Value, error) {
+		on("GetElementsByTagName", 1, func(n *xmlNode, c *object.Call) (object.Value, error) {
 			found := []*xmlNode{}
 			var within func(at *xmlNode)
 			within = func(at *xmlNode) {
@@ -371,19 +371,19 @@ func xmlMethods() []object.Method {
 
 			return xmlValues(found), nil
 		}),
-		on("GetAttribute", 1, 2, func(n *xmlNode, c *object.Call) (object.Value, error) {
+		on("GetAttribute", 2, func(n *xmlNode, c *object.Call) (object.Value, error) {
 			if a := n.attr(c.Text(0)); a != nil {
 				return a.value, nil
 			}
 			return "", nil
 		}),
-		on("GetAttributeNode", 1, 1, func(n *xmlNode, c *object.Call) (object.Value, error) {
+		on("GetAttributeNode", 1, func(n *xmlNode, c *object.Call) (object.Value, error) {
 			return xmlValue(n.attr(c.Text(0))), nil
 		}),
-		on("HasAttribute", 1, 1, func(n *xmlNode, c *object.Call) (object.Value, error) {
+		on("HasAttribute", 1, func(n *xmlNode, c *object.Call) (object.Value, error) {
 			return n.attr(c.Text(0)) != nil, nil
 		}),
-		on("CloneNode", 1, 1, func(n *xmlNode, c *object.Call) (object.Value, error) {
+		on("CloneNode", 1, func(n *xmlNode, c *object.Call) (object.Value, error) {
 			return xmlValue(n.clone(object.Truth(c.Arg(0)))), nil
 		}),
 	}

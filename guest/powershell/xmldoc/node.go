@@ -47,6 +47,37 @@ func newNode(kind xmlKind, name, value string) *xmlNode {
 	}
 }
 
+// newElement returns an element with its attributes.
+func newElement(t xml.StartElement) *xmlNode {
+	n := &xmlNode{kind: xmlElement, name: qualified(t.Name)}
+	for _, a := range t.Attr {
+		n.attrs = append(n.attrs, &xmlNode{
+			kind:   xmlAttribute,
+			name:   qualified(a.Name),
+			value:  a.Value,
+			parent: n,
+		})
+	}
+
+	return n
+}
+
+// addText adds a text, but for space alone where it says nothing.
+func (n *xmlNode) addText(text string) {
+	if strings.TrimSpace(text) != "" || n.keepsSpace() {
+		n.add(newNode(xmlText, "#text", text))
+	}
+}
+
+// newInstruction returns an instruction, or a document's declaration, which looks like one.
+func newInstruction(t xml.ProcInst) *xmlNode {
+	kind := xmlInstruction
+	if t.Target == "xml" {
+		kind = xmlDeclaration
+	}
+	return newNode(kind, t.Target, string(t.Inst))
+}
+
 // readXML reads a document. Entities of its own are not expanded.
 func readXML(text string) (*xmlNode, error) {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\uFEFF")))
@@ -64,16 +95,7 @@ func readXML(text string) (*xmlNode, error) {
 
 		switch t := token.(type) {
 		case xml.StartElement:
-			n := &xmlNode{kind: xmlElement, name: qualified(t.Name)}
-			for _, a := range t.Attr {
-				n.attrs = append(n.attrs, &xmlNode{
-					kind:   xmlAttribute,
-					name:   qualified(a.Name),
-					value:  a.Value,
-					parent: n,
-				})
-			}
-
+			n := newElement(t)
 			if depth++; depth > mostXML {
 				return nil, badXML("the elements are nested too deep")
 			}
@@ -88,32 +110,31 @@ func readXML(text string) (*xmlNode, error) {
 			at, depth = at.parent, depth-1
 
 		case xml.CharData:
-			if text := string(t); at != doc && (strings.TrimSpace(text) != "" || at.keepsSpace()) {
-				at.add(newNode(xmlText, "#text", text))
+			if at != doc {
+				at.addText(string(t))
 			}
 
 		case xml.Comment:
 			at.add(newNode(xmlComment, "#comment", string(t)))
 		case xml.ProcInst:
-			kind, name := xmlInstruction, t.Target
-			if t.Target == "xml" {
-				kind = xmlDeclaration
-			}
-
-			at.add(newNode(kind, name, string(t.Inst)))
-
+			at.add(newInstruction(t))
 		case xml.Directive:
 			at.add(newNode(xmlDocType, "#doctype", string(t)))
 		}
 	}
 
+	return doc, ends(doc, at)
+}
+
+// ends refuses a document that ends within an element, or has none.
+func ends(doc, at *xmlNode) error {
 	if at != doc {
-		return nil, badXML("Unexpected end of file has occurred. The following elements are not closed: " + at.name + ".")
+		return badXML("Unexpected end of file has occurred. The following elements are not closed: " + at.name + ".")
 	}
 	if doc.root() == nil {
-		return nil, badXML("Root element is missing.")
+		return badXML("Root element is missing.")
 	}
-	return doc, nil
+	return nil
 }
 
 func badXML(why string) error { return object.Raise("System.Xml.XmlException", why) }
@@ -266,6 +287,7 @@ func (n *xmlNode) clone(deep bool) *xmlNode {
 	return c
 }
 
+//nolint:gochecknoglobals // A replacer is made once, and is used by many at a time.
 var (
 	xmlEscapes     = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	xmlAttrEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#xA;", "\r", "&#xD;")

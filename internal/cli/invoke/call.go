@@ -39,8 +39,8 @@ func (c *Call) To(out io.Writer) *Call {
 	return &told
 }
 
-// OfNoCluster returns the call for a command whose folder is not a cluster's: MULLION_DATA_DIR, which names the folder of
-// a cluster alone, is not in its environment.
+// OfNoCluster returns the call for a command whose folder is not a cluster's: MULLION_DATA_DIR, which names the folder
+// of a cluster alone, is not in its environment.
 func (c *Call) OfNoCluster() *Call {
 	apart := *c
 	apart.Env.Environ = slices.DeleteFunc(slices.Clone(c.Env.Environ), func(line string) bool {

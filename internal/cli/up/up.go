@@ -415,7 +415,8 @@ func (a *Commands) wanted(ctx context.Context, paths layout.Paths, f upFlags) (s
 	return c, f.sampleFits(c)
 }
 
-// goesOn returns the specification of a cluster that is there, with what may be asked of it; err is why it was not read.
+// goesOn returns the specification of a cluster that is there, with what may be asked of it; err is why it was not
+// read.
 func (f upFlags) goesOn(c spec.Cluster, err error) (spec.Cluster, error) {
 	if err == nil {
 		c, err = f.withExternalNodes(c)

@@ -210,8 +210,8 @@ func (d *DockerPorts) client() *unixsocket.Client {
 	return unixsocket.NewClientBy(d.Dial, dockerPatience)
 }
 
-// settle has the wanted ports open, and no other. One that another program has is tried again at the next look, which is
-// soon (retry).
+// settle has the wanted ports open, and no other. One that another program has is tried again at the next look, which
+// is soon (retry).
 func (d *DockerPorts) settle(ctx context.Context, want map[dockerPort]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

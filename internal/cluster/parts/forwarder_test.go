@@ -147,8 +147,8 @@ func TestForwarderWithoutServer(t *testing.T) {
 	}
 }
 
-// Many connections over a Unix socket carry much, each whole, half-closed as Docker's hijacked streams are, and leave no
-// goroutine.
+// Many connections over a Unix socket carry much, each whole, half-closed as Docker's hijacked streams are, and leave
+// no goroutine.
 func TestForwarderOfManyStreams(t *testing.T) {
 	var at net.Addr
 	f := forwarder("unix", filepath.Join(t.TempDir(), "s"), echo(t), &at)

@@ -29,8 +29,8 @@ const fullPause = time.Minute
 const acceptPause = 200 * time.Millisecond
 
 // relay copies bytes between the connections of a listener and those that it makes for them, and passes on the end of
-// each direction by itself. When the server's has ended, the client's does so within a while. It does not see what is in
-// them.
+// each direction by itself. When the server's has ended, the client's does so within a while. It does not see what is
+// in them.
 type relay struct {
 	listener net.Listener
 	dial     func(context.Context) (net.Conn, error)

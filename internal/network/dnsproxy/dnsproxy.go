@@ -340,8 +340,8 @@ const (
 	typeAXFR = 252
 )
 
-// refusal returns the code of the answer to a question that is not passed on, 0 for one that is. A server that trusts the
-// host may let it update a zone, or have all of one (RFC 2136, RFC 5936): that is the host's, not a pod's.
+// refusal returns the code of the answer to a question that is not passed on, 0 for one that is. A server that trusts
+// the host may let it update a zone, or have all of one (RFC 2136, RFC 5936): that is the host's, not a pod's.
 func refusal(question []byte) byte {
 	if question[2]&opcodes != 0 {
 		return notImplemented

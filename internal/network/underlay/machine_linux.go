@@ -30,9 +30,9 @@ const (
 	forwardKey6  = "net/ipv6/conf/all/forwarding"
 )
 
-// AliasPrefix begins the alias of the machine's end of the link, by which others know what leads to a cluster. The alias
-// carries the owner's run folder and the former values of the switches: "<ip_forward>/<accept_redirects>", and that for
-// IPv6 at the end, only if the cluster has set it. It lives exactly as long as the link, also over kill -9.
+// AliasPrefix begins the alias of the machine's end of the link, by which others know what leads to a cluster. The
+// alias carries the owner's run folder and the former values of the switches: "<ip_forward>/<accept_redirects>", and
+// that for IPv6 at the end, only if the cluster has set it. It lives exactly as long as the link, also over kill -9.
 const AliasPrefix = "mullion ip_forward="
 
 // aliasSix comes before the former value of the switch for IPv6.

@@ -181,9 +181,9 @@ func (n Node) bootstrap(ca []byte) ([]byte, error) {
 // certificateTime is how a kubelet names its certificates by the time at which it got them.
 const certificateTime = "2006-01-02-15-04-05"
 
-// writeFirstIdentity gives a kubelet that has no certificate the first one, and the kubeconfig that refers to it, as the
-// kubelet itself writes both when its request has been granted. So it need not try for seconds, as nobody, what it may
-// not do yet. The link is relative: it leads to the same file in the host and on the machine.
+// writeFirstIdentity gives a kubelet that has no certificate the first one, and the kubeconfig that refers to it, as
+// the kubelet itself writes both when its request has been granted. So it need not try for seconds, as nobody, what it
+// may not do yet. The link is relative: it leads to the same file in the host and on the machine.
 func (n Node) writeFirstIdentity(ca []byte) error {
 	const current = KubeletCertDir + "/" + currentCertificate
 	if n.FirstCertificate == nil {

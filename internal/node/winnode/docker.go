@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/internal/process/proc"
 )
 
-// DockerPort is the port on the loopback of the host's own network namespace at which dockerd.exe serves its API, beside
-// the named pipe that programs of the host, and containers, know.
+// DockerPort is the port on the loopback of the host's own network namespace at which dockerd.exe serves its API,
+// beside the named pipe that programs of the host, and containers, know.
 const DockerPort = 2375
 
 // dockerFolder is the folder of dockerd.exe on C:, where Docker's own installation has it.

@@ -19,7 +19,8 @@ import (
 const maxExecOutput = maxMessage - 1<<10
 
 // ExecSync runs a program in a container and returns its output and exit code. A program that is not done in time is
-// killed, and one whose turn does not come in time is not started; the error's code is DeadlineExceeded, which the kubelet takes for a probe's timeout
+// killed, and one whose turn does not come in time is not started; the error's code is DeadlineExceeded, which the
+// kubelet takes for a probe's timeout
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/cri-client/pkg/remote_runtime.go,
 // execSyncV1).
 func (s *Server) ExecSync(ctx context.Context, req *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {

@@ -268,8 +268,8 @@ func (w *copying) place(name string, files []imagebuild.File, folder bool) error
 	return nil
 }
 
-// named checks the name of a file, which is relative to what is copied. Windows does not have some names of Linux: such a
-// file of a stage or an image is left out.
+// named checks the name of a file, which is relative to what is copied. Windows does not have some names of Linux: such
+// a file of a stage or an image is left out.
 func (w *copying) named(name string) (bool, error) {
 	if w.linux {
 		return true, nil

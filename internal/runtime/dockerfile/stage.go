@@ -241,8 +241,8 @@ func (b *builder) fromImage(ctx context.Context, number int, name, system string
 	return s, err
 }
 
-// otherwise makes a stage of an image for Linux, which others take files from, where there is none for Windows; err says
-// so. Somebody who knows Docker writes FROM golang AS build, and not always the platform.
+// otherwise makes a stage of an image for Linux, which others take files from, where there is none for Windows; err
+// says so. Somebody who knows Docker writes FROM golang AS build, and not always the platform.
 func (b *builder) otherwise(ctx context.Context, number int, name string, err error) (*stage, error) {
 	s, linuxErr := b.base(ctx, name, imagebuild.Linux)
 	if linuxErr != nil {

@@ -142,7 +142,8 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// What a layer removes takes as long as it is much: 50,000 folders among as many files took minutes when each asked all files.
+// What a layer removes takes as long as it is much: 50,000 folders among as many files took minutes when each asked all
+// files.
 func TestRemovesMany(t *testing.T) {
 	testrun.Once(t, testrun.Attack)
 	const many = 50_000

@@ -129,8 +129,8 @@ func TestVolume(t *testing.T) {
 	gone("of a link")
 }
 
-// TestVolumeOfRunning: while a container runs, its drive is the volume, on which nobody follows links, also for the next
-// service; when it has ended, the volume is that of its scratch again.
+// TestVolumeOfRunning: while a container runs, its drive is the volume, on which nobody follows links, also for the
+// next service; when it has ended, the volume is that of its scratch again.
 func TestVolumeOfRunning(t *testing.T) {
 	h := newHost(t)
 	h.stop()

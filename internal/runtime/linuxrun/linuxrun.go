@@ -8,8 +8,8 @@
 // unpacked with those users, and a layer that is written has the container's again. Snapshots of layers stay for a day,
 // so that the next command need not unpack them.
 //
-// It does not own Windows containers (package engine), where layers come from (package buildcache), networks, nor what a
-// Dockerfile says.
+// It does not own Windows containers (package engine), where layers come from (package buildcache), networks, nor what
+// a Dockerfile says.
 package linuxrun
 
 import (
@@ -90,8 +90,8 @@ type Mount struct {
 	ReadOnly       bool
 }
 
-// Run runs a command until it has ended, and returns its exit code. If ctx ends before, it is killed. What it has written
-// is there until Remove.
+// Run runs a command until it has ended, and returns its exit code. If ctx ends before, it is killed. What it has
+// written is there until Remove.
 func (r *Runner) Run(ctx context.Context, c Command) (code uint32, err error) {
 	top, err := r.unpacked(ctx, c.Layers)
 	if err != nil {

@@ -46,8 +46,8 @@ func nothingMounted(string) bool { return false }
 // capability is a value of an image's file.
 var capability = "\x01\x00\x00\x02" + strings.Repeat("\x04", 16)
 
-// A layer has the users of the container, links as they are, files with several names once, and deletions as images have
-// them. Nothing below the folder is asked: a file that was replaced by a folder is one.
+// A layer has the users of the container, links as they are, files with several names once, and deletions as images
+// have them. Nothing below the folder is asked: a file that was replaced by a folder is one.
 func TestWriteUpper(t *testing.T) {
 	dir := t.TempDir()
 	must := func(err error) {

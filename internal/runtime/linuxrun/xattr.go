@@ -36,8 +36,8 @@ func withRevision(value string, form uint32) []byte {
 	return own
 }
 
-// containerCapability returns the capabilities of an image's file as a file on the machine has them, where they are those
-// of the container; "": it has none.
+// containerCapability returns the capabilities of an image's file as a file on the machine has them, where they are
+// those of the container; "": it has none.
 func containerCapability(value string) string {
 	if _, ok := revision(value); !ok {
 		return ""

@@ -1,8 +1,8 @@
-// Package userns says which users of the machine the user namespaces of containers have, and holds each container to its share of what Linux
-// counts for a user.
+// Package userns says which users of the machine the user namespaces of containers have, and holds each container to
+// its share of what Linux counts for a user.
 //
-// It owns the ranges, which lie one behind the other, and the limits of a user namespace. It does not own who gets which
-// user of a range (packages engine and linuxrun).
+// It owns the ranges, which lie one behind the other, and the limits of a user namespace. It does not own who gets
+// which user of a range (packages engine and linuxrun).
 package userns
 
 // Range is a range of user and group ids of the machine.

@@ -2,8 +2,8 @@ package userns
 
 import "testing"
 
-// No user is two containers': what Linux counts for one, or lets one do to the other's files and processes, it would for
-// both.
+// No user is two containers': what Linux counts for one, or lets one do to the other's files and processes, it would
+// for both.
 func TestRanges(t *testing.T) {
 	all := []Range{
 		OnDisk(),

@@ -23,8 +23,8 @@ import (
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
 
-// fill opens connections until that fails, at most so many. They are open until the test ends, and take little that they
-// do not read.
+// fill opens connections until that fails, at most so many. They are open until the test ends, and take little that
+// they do not read.
 func fill(t *testing.T, ns, to string, most int, opened func(net.Conn)) (open int) {
 	t.Helper()
 	d := net.Dialer{Timeout: 300 * time.Millisecond, Control: func(_, _ string, c syscall.RawConn) (err error) {

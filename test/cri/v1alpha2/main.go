@@ -1,7 +1,7 @@
-// Command v1alpha2 calls a CRI server as kubelets before Kubernetes 1.23 do: by upstream's own client of that version of
-// CRI. It takes the path of the server's socket and the name of an image, leads a pod through its life, and prints what
-// it is told, as JSON. It is a module of its own, because today's k8s.io/cri-api has the package no more. gRPC
-// is of the version that Kubernetes 1.20 has.
+// Command v1alpha2 calls a CRI server as kubelets before Kubernetes 1.23 do: by upstream's own client of that version
+// of CRI. It takes the path of the server's socket and the name of an image, leads a pod through its life, and prints
+// what it is told, as JSON. It is a module of its own, because today's k8s.io/cri-api has the package no more. gRPC is
+// of the version that Kubernetes 1.20 has.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Program busybox is the shell and the small Unix programs that Kubernetes' e2e tests call in their images, for Windows
-// and for Linux. It is a stand-in for the busybox, curl, netcat, dig, nginx and testlimit programs of upstream's images,
-// which cannot be built from source without a Windows machine or downloads
+// and for Linux. It is a stand-in for the busybox, curl, netcat, dig, nginx and testlimit programs of upstream's
+// images, which cannot be built from source without a Windows machine or downloads
 // (https://github.com/kubernetes/kubernetes/blob/v1.36.3/test/images/busybox/Dockerfile_windows).
 //
 // One file is all of them: the name that it is called by decides. The shell is mvdan.cc/sh, a POSIX shell with bash's

@@ -160,8 +160,8 @@ func isShort(t *testing.T, certificate *x509.Certificate) bool {
 // afresh is the variable that tells a test that it runs in a process of its own.
 const afresh = "WINAPI_AFRESH"
 
-// TestServersOfTLS: Windows' verifier, with the machine's store, says of a table of certificates what Go's own says with
-// the same root. A process knows the roots that there were when it first asked.
+// TestServersOfTLS: Windows' verifier, with the machine's store, says of a table of certificates what Go's own says
+// with the same root. A process knows the roots that there were when it first asked.
 func TestServersOfTLS(t *testing.T) {
 	if os.Getenv(afresh) == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")

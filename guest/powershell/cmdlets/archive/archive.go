@@ -30,7 +30,7 @@ const (
 )
 
 // stop is an error of the cmdlet that ends the statement.
-func stop(c *cmdlet.Call, class, format string, args ...any) error {
+func stop(class, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	r := &object.ErrorRecord{Message: message, Class: class}
 	return &object.Leaving{
@@ -40,15 +40,15 @@ func stop(c *cmdlet.Call, class, format string, args ...any) error {
 	}
 }
 
-func noArchivePath(c *cmdlet.Call, path string) error {
-	return stop(c, archiveNotFound, "The path '%s' either does not exist or is not a valid file system path.", path)
+func noArchivePath(path string) error {
+	return stop(archiveNotFound, "The path '%s' either does not exist or is not a valid file system path.", path)
 }
 
 // zipOnly is the error for an archive whose name does not end in .zip.
-func zipOnly(c *cmdlet.Call, path string) error {
+func zipOnly(path string) error {
 	const words = "%s is not a supported archive file format. .zip is the only supported archive file format."
 	if extension := filepath.Ext(path); !strings.EqualFold(extension, ".zip") {
-		return stop(c, archiveException, words, extension)
+		return stop(archiveException, words, extension)
 	}
 	return nil
 }
@@ -121,12 +121,12 @@ func newArchive(c *cmdlet.Call) (string, error) {
 	}
 
 	if parent, err := os.Stat(filepath.Dir(to)); err != nil || !parent.IsDir() {
-		return "", noArchivePath(c, filepath.Dir(to))
+		return "", noArchivePath(filepath.Dir(to))
 	}
 	if filepath.Ext(to) == "" {
 		to += ".zip"
 	}
-	if err := zipOnly(c, to); err != nil {
+	if err := zipOnly(to); err != nil {
 		return "", err
 	}
 
@@ -134,10 +134,10 @@ func newArchive(c *cmdlet.Call) (string, error) {
 	switch {
 	case missing != nil || info.IsDir() || c.Flags["force"]:
 	case !c.Flags["update"]:
-		return "", stop(c, archiveException, "The archive file %s already exists. Use the -Update parameter to update "+
+		return "", stop(archiveException, "The archive file %s already exists. Use the -Update parameter to update "+
 			"the existing archive file or use the -Force parameter to overwrite the existing archive file.", to)
 	case info.Mode().Perm()&0o200 == 0:
-		return "", stop(c, archiveException, "The attributes of the archive file %s is set to 'ReadOnly' hence it "+
+		return "", stop(archiveException, "The attributes of the archive file %s is set to 'ReadOnly' hence it "+
 			"cannot be updated. If you intend to update the existing archive file, remove the 'ReadOnly' attribute on "+
 			"the archive file else use -Force parameter to override and create a new archive file.", to)
 	}
@@ -153,7 +153,7 @@ func pack(c *cmdlet.Call, to string) ([]packed, error) {
 		return nil, err
 	}
 	if len(missed) > 0 {
-		return nil, noArchivePath(c, missed[0])
+		return nil, noArchivePath(missed[0])
 	}
 
 	set := map[bool]string{false: "Path", true: "LiteralPath"}[c.Values[cmdlet.LiteralName] != nil] +
@@ -162,7 +162,7 @@ func pack(c *cmdlet.Call, to string) ([]packed, error) {
 	seen := map[string]bool{}
 	for _, t := range found {
 		if seen[strings.ToLower(t.Name)] {
-			return nil, stop(c, archiveException, "The input to %s parameter contains a duplicate path '%s'. "+
+			return nil, stop(archiveException, "The input to %s parameter contains a duplicate path '%s'. "+
 				"Provide a unique set of paths as input to %s parameter.", set, t.Name, set)
 		}
 
@@ -171,7 +171,7 @@ func pack(c *cmdlet.Call, to string) ([]packed, error) {
 		info, err := os.Stat(full)
 		switch {
 		case err != nil || (!info.IsDir() && !info.Mode().IsRegular()):
-			return nil, noArchivePath(c, t.Name)
+			return nil, noArchivePath(t.Name)
 		case info.IsDir():
 			name := strings.Trim(filepath.Base(full), `/\`)
 			if err := packFolder(c, full, name, &folders); err != nil {
@@ -347,7 +347,7 @@ func openArchive(c *cmdlet.Call, file *os.File) (*zip.Reader, error) {
 	}
 	r, err := zip.NewReader(file, info.Size())
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // unpack checks the names
-		return nil, stop(c, "", "File '%s' does not appear to be a valid zip archive.", file.Name())
+		return nil, stop("", "File '%s' does not appear to be a valid zip archive.", file.Name())
 	}
 	return r, nil
 }
@@ -386,9 +386,9 @@ func expand(c *cmdlet.Call, t cmdlet.Target) error {
 	}
 
 	if info, err := os.Stat(t.Full); err != nil || info.IsDir() {
-		return noArchivePath(c, t.Name)
+		return noArchivePath(t.Name)
 	}
-	if err := zipOnly(c, t.Full); err != nil {
+	if err := zipOnly(t.Full); err != nil {
 		return err
 	}
 
@@ -403,7 +403,7 @@ func expand(c *cmdlet.Call, t cmdlet.Target) error {
 	}
 
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-		return stop(c, archiveException, "An item with the specified name %s already exists.", folder)
+		return stop(archiveException, "An item with the specified name %s already exists.", folder)
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return c.Fail(provider.Because(folder, err))

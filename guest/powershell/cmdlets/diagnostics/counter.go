@@ -39,7 +39,7 @@ func getCounter(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(counterError(err))
 	}
-	defer query.Close() //nolint:errcheck // it was only read
+	defer query.Close() // it was only read
 	if _, err := query.Collect(); err != nil {
 		return c.Fail(counterError(err))
 	}
@@ -104,7 +104,8 @@ func counterPaths(c *cmdlet.Call) ([]string, error) {
 	var all []string
 	for _, v := range given {
 		path := object.Text(v)
-		if machine, rest, far := strings.Cut(strings.TrimPrefix(path, `\\`), `\`); far && strings.HasPrefix(path, `\\`) {
+		machine, rest, far := strings.Cut(strings.TrimPrefix(path, `\\`), `\`)
+		if far && strings.HasPrefix(path, `\\`) {
 			if !strings.EqualFold(machine, c.State.Env["COMPUTERNAME"]) {
 				err := &object.Exception{
 					Class: "System.Exception", ID: "CounterApiError", Category: "InvalidResult",

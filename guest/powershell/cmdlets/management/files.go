@@ -295,17 +295,28 @@ func testPath(c *cmdlet.Call) error {
 		name, variable := provider.EnvironmentItem(t.Name)
 		_, there := c.State.Env[name]
 		if !variable {
-			info, err := os.Stat(t.Full)
-			if link, is := os.Lstat(t.Full); err != nil && is == nil { // a link is there, wherever it leads
-				info, err = link, nil
-			}
-			kind := strings.ToLower(c.Text("pathtype"))
-			there = err == nil && (kind != "leaf" || !provider.IsFolder(info)) &&
-				(kind != "container" || provider.IsFolder(info))
+			there = isThere(t.Full, strings.ToLower(c.Text("pathtype")))
 		}
-
 		return c.Output(there)
 	})
+}
+
+// isThere reports whether a file of a kind is there: a leaf, a container, or any.
+func isThere(path, kind string) bool {
+	info, err := os.Stat(path)
+	if link, is := os.Lstat(path); err != nil && is == nil { // a link is there, wherever it leads
+		info, err = link, nil
+	}
+
+	switch {
+	case err != nil:
+		return false
+	case kind == "leaf":
+		return !provider.IsFolder(info)
+	case kind == "container":
+		return provider.IsFolder(info)
+	}
+	return true
 }
 
 func newItem(c *cmdlet.Call) error {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// lookAgain is how long Get-Content -Wait waits before it looks at its file again. Windows' own looks at each change,
-	// and twice a second (FileSystemContentReaderWriter.WaitForChanges).
+	// lookAgain is how long Get-Content -Wait waits before it looks at its file again. Windows' own looks at each
+	// change, and twice a second (FileSystemContentReaderWriter.WaitForChanges).
 	lookAgain = 250 * time.Millisecond
 	// mostOfLine is how many bytes a line has at most while a file is followed: what is longer is passed on in parts.
 	mostOfLine = 16 << 20
@@ -186,7 +186,7 @@ func (f *followed) read(put func(string) error) (grew bool, err error) {
 func (f *followed) open() (*os.File, error) {
 	file, err := os.Open(f.path)
 	if f.last != nil && errors.Is(err, fs.ErrNotExist) {
-		time.Sleep(lookAgain)
+		time.Sleep(lookAgain) //nolint:forbidigo // nothing tells when it is back
 		file, err = os.Open(f.path)
 	}
 	return file, err

@@ -28,9 +28,7 @@ func getDate(c *cmdlet.Call) error {
 
 		if format, given := c.Values["uformat"]; given {
 			m, _ := v.(object.DateTime)
-			if v, err = unixFormat(m, object.Text(format)); err != nil {
-				return err
-			}
+			v = unixFormat(m, object.Text(format))
 		}
 
 		if format, given := c.Values["format"]; given {
@@ -84,7 +82,7 @@ func dateParts() []string {
 
 // unixFormat returns a time in a format of Unix
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-date#notes).
-func unixFormat(m object.DateTime, format string) (string, error) {
+func unixFormat(m object.DateTime, format string) string {
 	at := m.At
 	parts := map[rune]string{
 		'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM",
@@ -120,5 +118,5 @@ func unixFormat(m object.DateTime, format string) (string, error) {
 		}
 	}
 
-	return b.String(), nil
+	return b.String()
 }

@@ -54,7 +54,7 @@ func toJSON(b *strings.Builder, v object.Value, depth int, indent, newline strin
 	case object.Enum:
 		return writeJSON(b, v.N)
 	case object.DateTime:
-		b.WriteString(fmt.Sprintf(`"\/Date(%d)\/"`, v.At.UnixMilli()))
+		fmt.Fprintf(b, `"\/Date(%d)\/"`, v.At.UnixMilli())
 		return nil
 	default:
 		return writeJSON(b, object.Text(v))

@@ -1,5 +1,5 @@
-// Package sddl is what github.com/cloudsoda/go-smb2 needs of a package of this name: security descriptors as SMB carries
-// them. The module of the same name is under the LGPL and is linked into nothing here; this one is Mullion's.
+// Package sddl is what github.com/cloudsoda/go-smb2 needs of a package of this name: security descriptors as SMB
+// carries them. The module of the same name is under the LGPL and is linked into nothing here; this one is Mullion's.
 //
 // It owns the form of a descriptor alone, and keeps its bytes. What the descriptor allows to whom, it does not read:
 // neither does Mullion, nor go-smb2.

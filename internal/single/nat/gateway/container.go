@@ -40,8 +40,8 @@ const (
 
 // Bounds of all containers, of which each leaves others a part. A connection takes 335 KB at most (measured with 722
 // whose buffers are all full): two buffers in the stack, two of 32 KiB that are on the way, and what describes it. A
-// flow takes 50 KB: packets of 32 KiB in the stack, the last of which may be longer but is passed on or dropped at once,
-// and two goroutines. So all of them take 487 MB of the 537 of wire.Memory.
+// flow takes 50 KB: packets of 32 KiB in the stack, the last of which may be longer but is passed on or dropped at
+// once, and two goroutines. So all of them take 487 MB of the 537 of wire.Memory.
 const (
 	mostOutgoingOfAll = 768
 	mostIncomingOfAll = 512

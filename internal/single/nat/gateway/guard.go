@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guard says what containers do not reach: the machine itself, the clusters on it, and what tells the machine of a cloud
-// its secrets. A socket of the machine would lead there, past every firewall.
+// guard says what containers do not reach: the machine itself, the clusters on it, and what tells the machine of a
+// cloud its secrets. A socket of the machine would lead there, past every firewall.
 type guard struct {
 	// clusters begins the aliases of the machine's interfaces that lead to clusters.
 	clusters string

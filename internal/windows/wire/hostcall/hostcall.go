@@ -1,6 +1,6 @@
-// Package hostcall is how the services of a Windows host are asked for: by the host's programs through a named pipe that
-// only administrators open, and by the machine's operator at a Unix socket. On each connection there is one request and
-// its answer, both JSON. It does not know what the services do; each has a package beside this one.
+// Package hostcall is how the services of a Windows host are asked for: by the host's programs through a named pipe
+// that only administrators open, and by the machine's operator at a Unix socket. On each connection there is one
+// request and its answer, both JSON. It does not know what the services do; each has a package beside this one.
 package hostcall
 
 import (
@@ -54,8 +54,8 @@ type Call[Q, A any] struct {
 	Check func(request *Q) error
 	// Operator reports whether only the machine's operator may ask so; nil: the operator has nothing to ask for.
 	Operator func(request Q) bool
-	// Invalid is how the refusal of a request begins that Check does not let pass, and Failed that of one that could not
-	// be carried out.
+	// Invalid is how the refusal of a request begins that Check does not let pass, and Failed that of one that could
+	// not be carried out.
 	Invalid, Failed Refusal
 }
 

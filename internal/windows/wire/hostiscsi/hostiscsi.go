@@ -1,5 +1,5 @@
-// Package hostiscsi is how the programs of a Windows host ask for its iSCSI initiator (package hostcall), as the cmdlets
-// of Windows' module iSCSI (https://learn.microsoft.com/powershell/module/iscsi) do.
+// Package hostiscsi is how the programs of a Windows host ask for its iSCSI initiator (package hostcall), as the
+// cmdlets of Windows' module iSCSI (https://learn.microsoft.com/powershell/module/iscsi) do.
 package hostiscsi
 
 import (

@@ -1,5 +1,5 @@
-// Package smbmapping is how the programs of a Windows host ask for SMB global mappings (package hostcall), as New-, Get-
-// and Remove-SmbGlobalMapping (https://learn.microsoft.com/powershell/module/smbshare/new-smbglobalmapping) do.
+// Package smbmapping is how the programs of a Windows host ask for SMB global mappings (package hostcall), as New-,
+// Get- and Remove-SmbGlobalMapping (https://learn.microsoft.com/powershell/module/smbshare/new-smbglobalmapping) do.
 package smbmapping
 
 import (

@@ -19,8 +19,8 @@ func tasks() {
 	}
 }
 
-// bomb starts a Linux process that starts others without end, each of which does the same. It returns the process, or an
-// error number below 0.
+// bomb starts a Linux process that starts others without end, each of which does the same. It returns the process, or
+// an error number below 0.
 func bomb() int
 
 // inotify makes an inotify instance of Linux: it returns its descriptor, or an error number below 0.
