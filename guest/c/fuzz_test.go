@@ -264,6 +264,7 @@ func FuzzCertificateName(f *testing.F) {
 }
 
 func FuzzCounterPath(f *testing.F) {
+	//nolint:misspell // a path of a counter
 	fuzzTarget{name: "counterpath", parts: parts["pdh"]}.start(f, texts(
 		`\Memory\Available Bytes`,
 		`\\host\Memory\Available Bytes`,

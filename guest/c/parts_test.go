@@ -88,30 +88,30 @@ func compilerFlags() []string {
 }
 
 // sanitizingCompiler finds a compiler for this machine that has the sanitizers, or skips.
-func sanitizingCompiler(t testing.TB) string {
-	t.Helper()
+func sanitizingCompiler(tb testing.TB) string {
+	tb.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the system calls of hooks/linux.h are those of Linux on x86-64")
+		tb.Skip("the system calls of hooks/linux.h are those of Linux on x86-64")
 	}
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		t.Skip("gcc is not installed (Debian: apt-get install gcc libc6-dev)")
+		tb.Skip("gcc is not installed (Debian: apt-get install gcc libc6-dev)")
 	}
 
-	empty := filepath.Join(t.TempDir(), "empty.c")
+	empty := filepath.Join(tb.TempDir(), "empty.c")
 	if err := os.WriteFile(empty, []byte("#include <stdio.h>\nint main(void) { return 0; }\n"), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	program := filepath.Join(t.TempDir(), "empty")
+	program := filepath.Join(tb.TempDir(), "empty")
 	args := []string{"-fsanitize=address,undefined", "-o", program, empty}
-	if out, err := exec.CommandContext(t.Context(), gcc, args...).CombinedOutput(); err != nil {
-		t.Skipf("gcc compiles no program with the sanitizers (Debian: apt-get install gcc libc6-dev): %v\n%s", err, out)
+	if out, err := exec.CommandContext(tb.Context(), gcc, args...).CombinedOutput(); err != nil {
+		tb.Skipf("gcc compiles no program with the sanitizers (Debian: apt-get install gcc libc6-dev): %v\n%s", err, out)
 	}
 
-	cmd := exec.CommandContext(t.Context(), program)
+	cmd := exec.CommandContext(tb.Context(), program)
 	cmd.Env = append(cmd.Environ(), sanitizerOptions)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("a program with gcc's sanitizers does not run on this kernel: %v\n%s", err, out)
+		tb.Skipf("a program with gcc's sanitizers does not run on this kernel: %v\n%s", err, out)
 	}
 
 	return gcc

@@ -59,7 +59,8 @@ func pkcs12Seeds() [][]byte {
 	content := func(bags ...[]byte) []byte {
 		return der(derSequence, oidData, der(derContext, der(derOctets, der(derSequence, bags...))))
 	}
-	sealed := der(derSequence, oidData, der(derSequence, oidData), append([]byte{0x80}, der(derSequence, certificate)[1:]...))
+	implicit := append([]byte{0x80}, der(derSequence, certificate)[1:]...)
+	sealed := der(derSequence, oidData, der(derSequence, oidData), implicit)
 	encrypted := der(derSequence, oidEncrypted, der(derContext, der(derSequence, der(derInteger, []byte{0}), sealed)))
 
 	file := func(parts ...[]byte) []byte {

@@ -33,7 +33,8 @@ func open(machine bool, store string, how uint32) (windows.Handle, error) {
 		place = windows.CERT_SYSTEM_STORE_LOCAL_MACHINE
 	}
 
-	handle, err := windows.CertOpenStore(windows.CERT_STORE_PROV_SYSTEM_W, 0, 0, place|how, uintptr(unsafe.Pointer(name)))
+	handle, err := windows.CertOpenStore(windows.CERT_STORE_PROV_SYSTEM_W, 0, 0, place|how,
+		uintptr(unsafe.Pointer(name)))
 	return handle, plain(err)
 }
 
@@ -98,7 +99,8 @@ func (System) Add(machine bool, store string, certificate []byte) (added bool, e
 	if errors.Is(err, cryptExists) {
 		err = nil
 	}
-	return added, errors.Join(plain(err), windows.CertFreeCertificateContext(context), windows.CertCloseStore(handle, 0))
+	return added, errors.Join(plain(err), windows.CertFreeCertificateContext(context),
+		windows.CertCloseStore(handle, 0))
 }
 
 // Remove removes a certificate; fs.ErrNotExist if it is not there. It removes the key of the registry that the store

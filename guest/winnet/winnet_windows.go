@@ -95,7 +95,8 @@ func socketTable(call string, family, class uintptr) ([]byte, error) {
 	size := uint32(32 << 10)
 	for {
 		table := make([]byte, size)
-		rc, _, _ := iphlpapi(call).Call(uintptr(unsafe.Pointer(&table[0])), uintptr(unsafe.Pointer(&size)), 1, family, class, 0)
+		rc, _, _ := iphlpapi(call).Call(uintptr(unsafe.Pointer(&table[0])), uintptr(unsafe.Pointer(&size)), 1, family,
+			class, 0)
 		switch {
 		case rc == 0:
 			return table, nil

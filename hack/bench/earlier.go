@@ -65,7 +65,8 @@ func (b *bench) thanEarlier(ctx context.Context) ([]figure, error) {
 	for range b.runs {
 		for at, side := range sides {
 			seconds, err := side.bringUp(ctx)
-			if err = errors.Join(err, side.mullion(context.WithoutCancel(ctx), "", "down", "--kubeconfig", "none")); err != nil {
+			downErr := side.mullion(context.WithoutCancel(ctx), "", "down", "--kubeconfig", "none")
+			if err = errors.Join(err, downErr); err != nil {
 				return nil, err
 			}
 			for i, s := range seconds {

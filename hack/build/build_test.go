@@ -62,7 +62,8 @@ func TestOldBundle(t *testing.T) {
 			t.Errorf("%s is in %v", s.name, s.sets)
 		}
 		ofKubernetes := strings.Contains(s.name, "kube") // and not of its Linux nodes' runtime
-		if ofKubernetes && (s.module != oldKubernetes || !strings.Contains(s.ldflags, "client-go/pkg/version.gitVersion="+old)) {
+		isOld := s.module == oldKubernetes && strings.Contains(s.ldflags, "client-go/pkg/version.gitVersion="+old)
+		if ofKubernetes && !isOld {
 			t.Errorf("%s: of %s, %s", s.name, s.module, s.ldflags)
 		}
 	}

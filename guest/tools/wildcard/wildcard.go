@@ -71,7 +71,8 @@ func Expand(path string, below bool) []string {
 
 // Split cuts a path before its last part; the folder ends in a separator, or is empty.
 func Split(path string) (dir, last string) {
-	i := strings.LastIndexFunc(path, func(r rune) bool { return (r < 0x80 && os.IsPathSeparator(uint8(r))) || r == ':' })
+	ends := func(r rune) bool { return (r < 0x80 && os.IsPathSeparator(uint8(r))) || r == ':' }
+	i := strings.LastIndexFunc(path, ends)
 	return path[:i+1], path[i+1:]
 }
 
