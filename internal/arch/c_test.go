@@ -36,7 +36,8 @@ var (
 func cFolders(t *testing.T) map[string]*cFolder {
 	t.Helper()
 	texts := map[string]string{}
-	macros := map[string]map[string][]string{} // by where they hold (a source, a folder) and name: the names in its text
+	// By where they hold (a source, a folder) and name: the names in its text.
+	macros := map[string]map[string][]string{}
 
 	for _, path := range files(t, ".c", ".h") {
 		name, err := filepath.Rel(filepath.Join(root, "guest", "c"), path)

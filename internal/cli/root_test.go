@@ -17,6 +17,7 @@ type machine struct {
 }
 
 func newMachine(t *testing.T) *machine {
+	t.Helper()
 	m := &machine{Machine: clitest.New(t)}
 	m.Root = func(r *reader.Reader) *cobra.Command { return rootOf(r, m.calls) }
 	return m

@@ -235,7 +235,8 @@ func (c *composer) engine() error {
 			Cgroup:  c.Paths.Cgroup(layout.Agents),
 			LogPath: filepath.Join(c.Paths.Logs(), "containerd.log"),
 			Starter: func(_ context.Context, cmd *exec.Cmd) error {
-				level, _ := logging.Load(c.Paths.LogLevel()) // what is no level is the usual one; the supervisor says so
+				// What is no level is the usual one; the supervisor says so.
+				level, _ := logging.Load(c.Paths.LogLevel())
 				cmd.Args = append(cmd.Args, "--log-level", level.String())
 				return cmd.Start()
 			},

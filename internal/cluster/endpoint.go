@@ -14,7 +14,8 @@ func (p Plan) controlPlanes() []tcpbalancer.Server {
 	var all []tcpbalancer.Server
 	for _, h := range p.LinuxHosts {
 		if h.Bare {
-			all = append(all, tcpbalancer.Server{Name: h.Name, Address: netip.AddrPortFrom(h.Address, apiPort).String()})
+			address := netip.AddrPortFrom(h.Address, apiPort)
+			all = append(all, tcpbalancer.Server{Name: h.Name, Address: address.String()})
 		}
 	}
 	return all

@@ -176,7 +176,10 @@ func (r viewTable) kubeconfig(_ context.Context, _ view.Ask, to io.Writer) error
 		return err
 	}
 	if url == "" {
-		return &view.KindError{Kind: view.Down, Err: errors.New("the cluster is on its way up and has no kubeconfig yet")}
+		return &view.KindError{
+			Kind: view.Down,
+			Err:  errors.New("the cluster is on its way up and has no kubeconfig yet"),
+		}
 	}
 
 	bundle, err := pki.Open(filepath.Join(r.paths.Data, "pki"))

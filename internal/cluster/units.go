@@ -133,7 +133,7 @@ func (c *composer) compose() error {
 		{original, c.gmsa},         // credential specs of group managed service accounts
 		{nodes, c.routes},          // to other machines and to pods
 		{always, c.engine},         // containerd
-		{always, c.hosts},          // Wine; each Windows host: namespaces, HNS and CRI server, kubelet.exe or dockerd.exe
+		{always, c.hosts},          // Wine; each Windows host: namespaces, HNS and CRI server, kubelet.exe, dockerd.exe
 		{docker, c.docker},         // the socket of Docker's engine, and the ports that containers publish
 		{nodes, c.linuxHosts},      // each Linux host: namespaces, containerd, kubelet
 		{original, c.endpoint},     // the address of the control planes that kubeadm makes on bare Linux hosts

@@ -70,7 +70,9 @@ func TestFreeName(t *testing.T) {
 func TestState(t *testing.T) {
 	now := time.Now()
 	for want, c := range map[string]Container{
-		Created: {Created: now}, Running: {Created: now, Started: now}, Exited: {Created: now, Started: now, Finished: now},
+		Created: {Created: now},
+		Running: {Created: now, Started: now},
+		Exited:  {Created: now, Started: now, Finished: now},
 	} {
 		if got := c.State(); got != want {
 			t.Errorf("%s: %s", want, got)

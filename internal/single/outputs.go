@@ -44,7 +44,8 @@ func (k *container) connect(ctx context.Context) (_ *outputs, err error) {
 		}
 	}()
 
-	if o.log, err = openContainerLog(p.containerLog(k.id), k.service.options.Log.With("container", k.name)); err != nil {
+	log := k.service.options.Log.With("container", k.name)
+	if o.log, err = openContainerLog(p.containerLog(k.id), log); err != nil {
 		return nil, err
 	}
 	// They are read to their end, whatever has ended the container.

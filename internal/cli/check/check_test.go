@@ -13,6 +13,7 @@ import (
 )
 
 func newMachine(t *testing.T) *clitest.Machine {
+	t.Helper()
 	m := clitest.New(t)
 	m.Commands = func(r *reader.Reader) []*cobra.Command {
 		return []*cobra.Command{New(r.Env, func() (string, error) { return m.Paths.Kubernetes("").Kubectl(), nil })}

@@ -20,6 +20,7 @@ import (
 )
 
 func newMachine(t *testing.T) *clitest.Machine {
+	t.Helper()
 	m := clitest.New(t)
 	m.Commands = func(r *reader.Reader) []*cobra.Command {
 		return []*cobra.Command{New(r, func() (string, error) { return m.Paths.Kubernetes("").Kubectl(), nil })}
@@ -133,7 +134,8 @@ func TestConformanceEnd(t *testing.T) {
 			}
 
 			var out strings.Builder
-			err := (&commands{Reader: clitest.New(t).Reader(invoke.Env{Out: &out})}).end(folder, "smoke", results, tt.err)
+			a := &commands{Reader: clitest.New(t).Reader(invoke.Env{Out: &out})}
+			err := a.end(folder, "smoke", results, tt.err)
 			remedy := ""
 			if own, ok := errors.AsType[*exit.Error](err); ok {
 				remedy = own.Remedy
@@ -245,7 +247,8 @@ func TestConformanceProgress(t *testing.T) {
 	} {
 		var out strings.Builder
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		tell := (&commands{Reader: clitest.New(t).Reader(invoke.Env{Out: &out, Terminal: terminal})}).progress(func() time.Time { return now })
+		a := &commands{Reader: clitest.New(t).Reader(invoke.Env{Out: &out, Terminal: terminal})}
+		tell := a.progress(func() time.Time { return now })
 		for _, step := range steps {
 			now = now.Add(time.Second)
 			tell(step)

@@ -217,7 +217,7 @@ func TestPack(t *testing.T) {
 	got := map[string]string{}
 	for r := tar.NewReader(&b); ; {
 		head, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

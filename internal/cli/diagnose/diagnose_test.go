@@ -23,6 +23,7 @@ import (
 type machine struct{ *clitest.Machine }
 
 func newMachine(t *testing.T) *machine {
+	t.Helper()
 	m := &machine{clitest.New(t)}
 	m.Commands = func(r *reader.Reader) []*cobra.Command {
 		none := func(context.Context, string, *export.Options) error { return nil }

@@ -226,7 +226,12 @@ func (a *commands) bringUp(ctx context.Context, cmd *cobra.Command, paths layout
 		return err
 	}
 
-	r.Of([]progress.Node{{Name: node.Name, OS: node.OS, Product: build.ProductName, Address: want.Networking.UnderlaySubnet}}, "")
+	r.Of([]progress.Node{{
+		Name:    node.Name,
+		OS:      node.OS,
+		Product: build.ProductName,
+		Address: want.Networking.UnderlaySubnet,
+	}}, "")
 
 	started := time.Now()
 	waitCtx, cancel := context.WithTimeout(ctx, f.wait)

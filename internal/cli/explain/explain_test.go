@@ -17,6 +17,7 @@ import (
 )
 
 func newMachine(t *testing.T) *clitest.Machine {
+	t.Helper()
 	m := clitest.New(t)
 	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r)} }
 	return m

@@ -34,6 +34,7 @@ type machine struct {
 }
 
 func newMachine(t *testing.T) *machine {
+	t.Helper()
 	m := &machine{Machine: clitest.New(t)}
 	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r, m.calls)} }
 	return m

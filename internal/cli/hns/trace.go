@@ -129,7 +129,9 @@ func printCall(out io.Writer, c hns.TracedCall, whole bool) error {
 }
 
 // readTrace calls told with the calls that programs make of the HNS of a node.
-func (a *commands) readTrace(ctx context.Context, paths layout.Paths, node string, told func(hns.TracedCall) error) error {
+func (a *commands) readTrace(
+	ctx context.Context, paths layout.Paths, node string, told func(hns.TracedCall) error,
+) error {
 	lines, err := a.View(paths).Open(ctx, view.Path("hns", node, "trace"), nil)
 	if err != nil {
 		return a.ReadError(paths, err)

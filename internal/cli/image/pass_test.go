@@ -1,8 +1,7 @@
 package image
 
 import (
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -52,7 +51,7 @@ func TestPasswordIsForOneRegistry(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	servers := map[string]*asking{}
 	serve := func() string {
-		a := &asking{next: registry.New(registry.Logger(log.New(io.Discard, "", 0)))}
+		a := &asking{next: registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)))}
 		web := httptest.NewServer(a)
 		t.Cleanup(web.Close)
 		address := strings.TrimPrefix(web.URL, "http://")

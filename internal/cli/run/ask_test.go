@@ -24,6 +24,7 @@ import (
 
 // newMachine returns a machine with these commands.
 func newMachine(t *testing.T) *clitest.Machine {
+	t.Helper()
 	m := clitest.New(t)
 	m.Commands = func(r *reader.Reader) []*cobra.Command { return []*cobra.Command{New(r.Call)} }
 	return m

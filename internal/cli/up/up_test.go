@@ -32,6 +32,7 @@ type machine struct {
 }
 
 func newMachine(t *testing.T) *machine {
+	t.Helper()
 	m := &machine{Machine: clitest.New(t)}
 	m.Commands = func(r *reader.Reader) []*cobra.Command {
 		commands := New(r, m.calls)

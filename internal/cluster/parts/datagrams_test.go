@@ -39,7 +39,8 @@ func echoDatagrams(t *testing.T) netip.AddrPort {
 func TestDatagrams(t *testing.T) {
 	to := echoDatagrams(t)
 	before := runtime.NumGoroutine()
-	d, err := startDatagrams(context.Background(), netip.MustParseAddrPort("127.0.0.1:0"), to, slog.New(slog.DiscardHandler))
+	from := netip.MustParseAddrPort("127.0.0.1:0")
+	d, err := startDatagrams(context.Background(), from, to, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

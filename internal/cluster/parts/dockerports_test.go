@@ -62,7 +62,7 @@ func dockerPorts(t *testing.T, e *engineAPI) *DockerPorts {
 		Node: "docker",
 		Host: netip.MustParseAddr("127.0.0.2"),
 		At:   netip.MustParseAddr("127.0.0.1"),
-		Dial: dialer("tcp", l.Addr().String()),
+		Dial: dialer(l.Addr().String()),
 		Log:  slog.New(slog.DiscardHandler),
 	}
 }

@@ -39,12 +39,12 @@ func echo(t *testing.T) (dial func(context.Context) (net.Conn, error)) {
 		}
 	}()
 
-	return dialer("tcp", server.Addr().String())
+	return dialer(server.Addr().String())
 }
 
-func dialer(network, address string) func(context.Context) (net.Conn, error) {
+func dialer(address string) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, address)
+		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestForwarderOfAClientThatGoes(t *testing.T) {
 	}()
 
 	var at net.Addr
-	f := forwarder("unix", filepath.Join(t.TempDir(), "s"), dialer("tcp", server.Addr().String()), &at)
+	f := forwarder("unix", filepath.Join(t.TempDir(), "s"), dialer(server.Addr().String()), &at)
 	if err := f.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

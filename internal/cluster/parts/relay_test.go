@@ -50,7 +50,7 @@ func TestRelayOfAServerThatGoes(t *testing.T) {
 	}
 	defer server.Close()
 
-	r := serving(t, dialer("tcp", server.Addr().String()), func(r *relay) { r.linger = 50 * time.Millisecond })
+	r := serving(t, dialer(server.Addr().String()), func(r *relay) { r.linger = 50 * time.Millisecond })
 	before := runtime.NumGoroutine()
 
 	c := joined(t, r)

@@ -59,7 +59,7 @@ func askAs(t *testing.T, program, socket string, who syscall.Credential) string 
 // TestPeers: the kernel says who asks. A user that was noted, and one of the group by its first or another group, are
 // answered; a stranger is told in one line, and the socket of a killed server is taken over.
 func TestPeers(t *testing.T) {
-	dir, err := os.MkdirTemp("", "view")
+	dir, err := os.MkdirTemp("", "view") //nolint:usetesting // nobody else gets into that of a test
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,8 @@ func kindOf(code int) Kind {
 		return Stranger
 	case http.StatusServiceUnavailable:
 		return Busy
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusBadRequest, http.StatusRequestHeaderFieldsTooLarge:
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusBadRequest,
+		http.StatusRequestHeaderFieldsTooLarge:
 		return Wrong
 	}
 	return Internal

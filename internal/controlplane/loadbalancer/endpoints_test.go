@@ -14,7 +14,11 @@ import (
 func TestSliceOfEndpoints(t *testing.T) {
 	one, two := "win-1", "win-2"
 	object := &corev1.Endpoints{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Labels: map[string]string{"app": "web"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default",
+			Name:      "web",
+			Labels:    map[string]string{"app": "web"},
+		},
 		Subsets: []corev1.EndpointSubset{
 			{
 				Addresses:         []corev1.EndpointAddress{{IP: "10.244.1.4", NodeName: &one}, {IP: "10.244.9.9"}},

@@ -46,7 +46,8 @@ func TestListening(t *testing.T) {
 		}
 	}()
 
-	local, every, datagrams := open("tcp", "127.0.0.1:0"), open("tcp", ":0"), open("udp", "127.0.0.1:0")
+	local, every := open("tcp", "127.0.0.1:0"), open("tcp", ":0")
+	datagrams := open("udp", "127.0.0.1:0")
 	var client uint16
 	err := netns.Do(h.ns, func() error {
 		c, err := net.Dial("tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), local).String())

@@ -188,7 +188,7 @@ func plugInto(t *testing.T, ns, other string) {
 // short returns a folder with a name that leaves room for a socket's.
 func short(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "ovn")
+	dir, err := os.MkdirTemp("/tmp", "ovn") //nolint:usetesting // that of a test has a longer name
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,7 +215,9 @@ func (m *Model) pickPorts(n *network, e *endpoint) error {
 		if err != nil {
 			return err
 		}
-		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return strings.EqualFold(name, "ExternalPort") })
+		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
+			return strings.EqualFold(name, "ExternalPort")
+		})
 		fields["ExternalPort"] = json.RawMessage(strconv.Itoa(int(port)))
 		e.Policies[i].Settings = json.RawMessage(encode(fields))
 	}

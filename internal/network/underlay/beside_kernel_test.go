@@ -78,7 +78,8 @@ func TestSamePodsBesideAnother(t *testing.T) {
 	if err := e.u.Down(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := second.Mend(t.Context()); err != nil || len(said) != 1 || !strings.Contains(said[0], pods.String()) {
+	said, err := second.Mend(t.Context())
+	if err != nil || len(said) != 1 || !strings.Contains(said[0], pods.String()) {
 		t.Errorf("when the first has gone it mends %q, %v", said, err)
 	}
 	leads(pods, "mullion1")

@@ -71,7 +71,8 @@ var firewalls = []firewall{
 	{
 		name: "docker",
 		begin: `begin() {
-				(setsid dockerd --storage-driver vfs --data-root /run/docker-data >/run/docker.log 2>&1 & echo $! >/run/own.pid)
+				(setsid dockerd --storage-driver vfs --data-root /run/docker-data >/run/docker.log 2>&1 &
+					echo $! >/run/own.pid)
 				until grep -q 'API listen on' /run/docker.log; do
 					sleep 0.2; kill -0 $(cat /run/own.pid) || { tail -n 20 /run/docker.log; return 1; }
 				done

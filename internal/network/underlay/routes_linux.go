@@ -162,7 +162,9 @@ func (u *Underlay) taken(h *netlink.Handle, protocol netlink.RouteProtocol) (map
 }
 
 // notTaken leaves out the routes that another cluster on the machine has, in the machine's namespace.
-func (u *Underlay) notTaken(h *netlink.Handle, path string, protocol netlink.RouteProtocol, want []Route) ([]Route, error) {
+func (u *Underlay) notTaken(
+	h *netlink.Handle, path string, protocol netlink.RouteProtocol, want []Route,
+) ([]Route, error) {
 	if path != u.cfg.MachineNetns {
 		return want, nil
 	}

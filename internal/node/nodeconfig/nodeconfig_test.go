@@ -73,7 +73,8 @@ func TestKubelet(t *testing.T) {
 	// Whoever has no certificate of the cluster's is asked about at the API server, and is nobody else's business.
 	for _, k := range []Kubelet{linux, windows} {
 		c := k.Configuration()
-		if *c.Authentication.Anonymous.Enabled || !*c.Authentication.Webhook.Enabled || c.Authorization.Mode != "Webhook" {
+		a := c.Authentication
+		if *a.Anonymous.Enabled || !*a.Webhook.Enabled || c.Authorization.Mode != "Webhook" {
 			t.Errorf("%s answers strangers: %+v, %+v", k.Name, c.Authentication, c.Authorization)
 		}
 	}

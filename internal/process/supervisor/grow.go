@@ -79,7 +79,8 @@ func (s *server) know(units []component.Unit) (putBack func()) {
 		}
 		if i, there := s.index[u.ID()]; there {
 			s.units[i] = u
-			s.status.Units[i].State, s.status.Units[i].After = component.Waiting, u.After // it is not asked before it begins
+			unit := &s.status.Units[i]
+			unit.State, unit.After = component.Waiting, u.After // it is not asked before it begins
 			continue
 		}
 		s.index[u.ID()] = len(s.units)

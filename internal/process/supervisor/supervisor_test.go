@@ -286,7 +286,8 @@ func TestLogLevel(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := client.SetLogLevel(t.Context(), logging.Level(2)); err == nil || !strings.Contains(err.Error(), "no log level") {
+	err := client.SetLogLevel(t.Context(), logging.Level(2))
+	if err == nil || !strings.Contains(err.Error(), "no log level") {
 		t.Errorf("a level that there is not: %v", err)
 	}
 	if s, err := client.Status(t.Context()); err != nil || s.LogLevel != logging.Debug {

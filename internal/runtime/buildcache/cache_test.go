@@ -50,7 +50,7 @@ func TestKeys(t *testing.T) {
 		}
 		seen[k.String()] = true
 	}
-	if keyOf("a", "b").String() != keyOf("a", "b").String() {
+	if first, again := keyOf("a", "b").String(), keyOf("a", "b").String(); first != again {
 		t.Error("a key is not always the same")
 	}
 }

@@ -132,7 +132,8 @@ func fromOutside(conn int) bool {
 func receive(conn int, buffer []byte) (wire.Request, []uintptr, error) {
 	control := make([]byte, syscall.CmsgSpace(3*4)) // what does not fit is closed by the kernel
 	n, used, flags, _, err := syscall.Recvmsg(conn, buffer, control, syscall.MSG_CMSG_CLOEXEC)
-	for errors.Is(err, syscall.EINTR) { // by the end of a child; the kernel goes on by itself only where there is no time limit
+	// It is interrupted by the end of a child; the kernel goes on by itself only where there is no time limit.
+	for errors.Is(err, syscall.EINTR) {
 		n, used, flags, _, err = syscall.Recvmsg(conn, buffer, control, syscall.MSG_CMSG_CLOEXEC)
 	}
 	if err != nil {

@@ -129,7 +129,8 @@ func TestNothingAtInfo(t *testing.T) {
 
 // calling calls the interceptor for a call that does nothing.
 func calling(ctx context.Context, s *Server) func() {
-	req, info := &runtimeapi.StartContainerRequest{ContainerId: "container1"}, &grpc.UnaryServerInfo{FullMethod: "/v1/Call"}
+	req := &runtimeapi.StartContainerRequest{ContainerId: "container1"}
+	info := &grpc.UnaryServerInfo{FullMethod: "/v1/Call"}
 	handler := func(context.Context, any) (any, error) { return nil, nil }
 	return func() { _, _ = s.interceptor(ctx, req, info, handler) }
 }

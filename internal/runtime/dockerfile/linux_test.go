@@ -52,7 +52,8 @@ func linuxIn(c *commands) func(*dockerfile.Options) {
 			layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 				read, write := io.Pipe()
 				go func() {
-					write.CloseWithError(imagebuild.WriteLinuxLayer(context.WithoutCancel(ctx), write, linuxFiles, time.Time{}))
+					ctx := context.WithoutCancel(ctx)
+					write.CloseWithError(imagebuild.WriteLinuxLayer(ctx, write, linuxFiles, time.Time{}))
 				}()
 				return read, nil
 			})

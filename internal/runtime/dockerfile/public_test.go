@@ -22,6 +22,8 @@ import (
 // the ones after which they are called, around names of our own. SERVER is the address of a web server.
 //
 // refused is how the refusal begins; "": it is built. runs is how many commands are run.
+//
+//nolint:lll // Dockerfiles as they are published
 var shapes = []struct {
 	source, text, refused string
 	runs                  int

@@ -188,10 +188,12 @@ func TestExecNotInside(t *testing.T) {
 			return at(t, func(path string) error { return unix.Mkfifo(path, 0o600) })
 		},
 		"link_to_another_socket": func(t *testing.T) string {
+			t.Helper()
 			other, _ := firstProcess{hello: wire.Hello, replies: []wire.Reply{{Verb: wire.Started}}}.serve(t)
 			return at(t, func(path string) error { return os.Symlink(filepath.Join(other, wire.SocketName), path) })
 		},
 		"nobody_listens": func(t *testing.T) string {
+			t.Helper()
 			return at(t, func(path string) error {
 				l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
 				if err != nil {

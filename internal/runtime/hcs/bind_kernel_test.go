@@ -165,7 +165,7 @@ func TestBindRefuses(t *testing.T) {
 	if err := errors.Join(os.Mkdir(h.file("other"), 0o755), unix.Mount("tmpfs", h.file("other"), "tmpfs", 0, "")); err != nil {
 		t.Fatal(err)
 	}
-	h.refused(t, NoElement, "BfRemoveMapping", `C:\other`)
+	h.refused(t, NoElement, "BfRemoveMapping", `C:\other`) //nolint:misspell // "other" after a backslash
 	if err := unix.Unmount(h.file("other"), 0); err != nil {
 		t.Error(err)
 	}

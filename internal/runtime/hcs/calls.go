@@ -344,7 +344,9 @@ func layerCalls() []Call {
 		{
 			Name: "ExpandSandboxSize", Level: partly, texts: 2,
 			Note: "a scratch has the room of the machine's file system, whatever its size, and is held to none: the host's log says so",
-			do:   onLayer(func(l *layers, path string, rest []string) (string, error) { return "", l.expand(path, rest[0]) }),
+			do: onLayer(func(l *layers, path string, rest []string) (string, error) {
+				return "", l.expand(path, rest[0])
+			}),
 		},
 		{
 			Name: "ExportLayer", Level: partly, texts: 3,

@@ -94,7 +94,8 @@ func (ex *exporter) userSettings() error {
 		}
 	}
 
-	ex.gone = slices.DeleteFunc(ex.gone, func(gone string) bool { // the program has removed its own, and it is there again
+	// The program has removed its own, and it is there again.
+	ex.gone = slices.DeleteFunc(ex.gone, func(gone string) bool {
 		return strings.EqualFold(gone, path.Join(files, name))
 	})
 	at = ex.spelled(at, path.Base(name))

@@ -2,6 +2,7 @@ package hcs
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,10 +33,7 @@ func (h *host) versionOne(t *testing.T, changes map[string]any) string {
 		"MemoryMaximumInMB": 64,
 	}
 
-	for name, value := range changes {
-		doc[name] = value
-	}
-
+	maps.Copy(doc, changes)
 	text, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,8 @@ func apply(ctx context.Context, root string, l Layer) error {
 	check := digest.SHA256.Digester()
 	all := io.TeeReader(from, check.Hash())
 	left := wholeRoom()
-	_, err = archive.Apply(ctx, root, all, archive.WithFilter(func(h *tar.Header) (bool, error) { return takeIn(h, &left) }))
+	within := func(h *tar.Header) (bool, error) { return takeIn(h, &left) }
+	_, err = archive.Apply(ctx, root, all, archive.WithFilter(within))
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,8 @@ func TestWriteUpperRefuses(t *testing.T) {
 		if err := plant(dir); err != nil {
 			t.Fatal(err)
 		}
-		if err := writeUpper(t.Context(), dir, nothingMounted, io.Discard); !errors.Is(err, errdefs.ErrInvalidArgument) {
+		err := writeUpper(t.Context(), dir, nothingMounted, io.Discard)
+		if !errors.Is(err, errdefs.ErrInvalidArgument) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

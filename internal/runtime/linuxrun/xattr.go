@@ -26,7 +26,8 @@ func revision(value string) (uint32, bool) {
 		return 0, false
 	}
 	form := binary.LittleEndian.Uint32([]byte(value)) & revisionMask
-	return form, (form == imageRevision && len(value) == imageBytes) || (form == ownRevision && len(value) == ownCapability)
+	isImage := form == imageRevision && len(value) == imageBytes
+	return form, isImage || (form == ownRevision && len(value) == ownCapability)
 }
 
 // withRevision returns the capabilities of a value in another form, without a root.
@@ -48,7 +49,8 @@ func containerCapability(value string) string {
 // imageCapability returns the capabilities of a file on the machine as an image has them; "": it has none that are the
 // container's.
 func imageCapability(value string) string {
-	if form, ok := revision(value); !ok || form != ownRevision || binary.LittleEndian.Uint32([]byte(value)[imageBytes:]) != Owner {
+	form, ok := revision(value)
+	if !ok || form != ownRevision || binary.LittleEndian.Uint32([]byte(value)[imageBytes:]) != Owner {
 		return ""
 	}
 	return string(withRevision(value, imageRevision))

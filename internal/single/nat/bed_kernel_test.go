@@ -69,8 +69,8 @@ type bed struct {
 	dir     string
 }
 
-func run(t testing.TB, ns, command string) string {
-	t.Helper()
+func run(tb testing.TB, ns, command string) string {
+	tb.Helper()
 	var out []byte
 	do := func() (err error) {
 		out, err = exec.Command("sh", "-c", command).CombinedOutput()
@@ -82,54 +82,54 @@ func run(t testing.TB, ns, command string) string {
 		err = func() error { return netns.Do(ns, do) }
 	}
 	if err := err(); err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, out)
+		tb.Fatalf("%s: %v\n%s", command, err, out)
 	}
 	return string(out)
 }
 
-func newBed(t testing.TB) *bed {
-	t.Helper()
-	b := &bed{dir: t.TempDir()}
-	run(t, "", "mount -t proc proc /proc; ip link set lo up; echo 0 2147483647 >/proc/sys/net/ipv4/ping_group_range")
+func newBed(tb testing.TB) *bed {
+	tb.Helper()
+	b := &bed{dir: tb.TempDir()}
+	run(tb, "", "mount -t proc proc /proc; ip link set lo up; echo 0 2147483647 >/proc/sys/net/ipv4/ping_group_range")
 	b.outside = filepath.Join(b.dir, "outside")
 	if _, err := netns.Ensure(b.outside); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	ns := fmt.Sprintf("nsenter --net=%s ", b.outside)
-	run(t, "", "ip link add out type veth peer name in && ip link set in netns /proc/$$/fd/9 9<"+b.outside)
-	run(t, "", "ip addr add "+machine+"/24 dev out && ip link set out up && ip route add default via "+outside)
-	run(t, "", ns+"ip addr add "+outside+"/24 dev in && "+ns+"ip link set in up && "+ns+"ip route add default via "+machine)
+	run(tb, "", "ip link add out type veth peer name in && ip link set in netns /proc/$$/fd/9 9<"+b.outside)
+	run(tb, "", "ip addr add "+machine+"/24 dev out && ip link set out up && ip route add default via "+outside)
+	run(tb, "", ns+"ip addr add "+outside+"/24 dev in && "+ns+"ip link set in up && "+ns+"ip route add default via "+machine)
 	resolv := filepath.Join(b.dir, "resolv.conf")
 	if err := os.WriteFile(resolv, []byte("nameserver 127.0.0.1\n"), 0o644); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	run(t, "", "mount --bind "+resolv+" /etc/resolv.conf")
+	run(tb, "", "mount --bind "+resolv+" /etc/resolv.conf")
 
 	program, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	b.net = nat.New(nat.Config{
 		Program:  program,
 		Pins:     filepath.Join(b.dir, "pins"),
 		Clusters: "mullion ip_forward=",
-		Log:      slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Log:      slog.New(slog.NewTextHandler(tb.Output(), nil)),
 		Output:   os.Stderr,
 	})
 
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := b.net.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 		if left, _ := os.ReadDir(filepath.Join(b.dir, "pins")); len(left) > 0 {
-			t.Errorf("pins are left: %v", left)
+			tb.Errorf("pins are left: %v", left)
 		}
 
-		run(t, "", "umount /etc/resolv.conf; ip link del out; umount /proc")
+		run(tb, "", "umount /etc/resolv.conf; ip link del out; umount /proc")
 		if err := netns.Remove(b.outside); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 
@@ -260,6 +260,7 @@ func packet(t *testing.T, ns, to, text string) string {
 func lookUp(t *testing.T, from *nat.Member, network, name string) string {
 	t.Helper()
 	r := net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		//nolint:contextcheck // it dials with the test's context
 		return dial(t, from.Netns, network, netip.AddrPortFrom(from.DNS, 53).String())
 	}}
 	found, err := r.LookupNetIP(t.Context(), "ip4", name+".")

@@ -57,6 +57,7 @@ flannel's host-gw does. The ways to other nodes' pods are not its business: the 
 them. With --network none a DaemonSet of the cluster brings the network (flannel, Calico).
 
 A join that was interrupted is repeated: what is done is left as it is. ` + "`leave`" + ` takes everything back.`,
+		//nolint:lll // a command on a line
 		Example: `  mullion-agent.exe join 192.0.2.10:6443 --token abcdef.0123456789abcdef --discovery-token-ca-cert-hash sha256:… --bundle C:\bundle
   mullion-agent.exe join … --bundle kubernetes-node-windows-amd64.tar.gz --bundle cni-plugins-windows-amd64.tgz --runtime-endpoint npipe:////./pipe/containerd-containerd`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -28,7 +28,8 @@ func TestGuardByNumber(t *testing.T) {
 // TestBadRequest holds that what is no request, or has a file too many or too few, changes nothing.
 func TestBadRequest(t *testing.T) {
 	s := newServer()
-	if err := s.answer(wire.Request{Begin: &wire.Begin{Subnet: netip.MustParsePrefix("172.30.208.1/20")}}, nil); err != nil {
+	begin := &wire.Begin{Subnet: netip.MustParsePrefix("172.30.208.1/20")}
+	if err := s.answer(wire.Request{Begin: begin}, nil); err != nil {
 		t.Fatal(err)
 	}
 
@@ -101,7 +102,8 @@ func TestOwnAnswer(t *testing.T) {
 	later := &container{addr: netip.MustParseAddr("172.30.208.3"), names: []string{"web"}}
 	s := &server{containers: map[string]*container{"one": c, "two": later}}
 	question := func(name string, kind dnsmessage.Type) []byte {
-		m := dnsmessage.Message{Header: dnsmessage.Header{ID: 7, RecursionDesired: true}, Questions: []dnsmessage.Question{
+		h := dnsmessage.Header{ID: 7, RecursionDesired: true}
+		m := dnsmessage.Message{Header: h, Questions: []dnsmessage.Question{
 			{Name: dnsmessage.MustNewName(name), Type: kind, Class: dnsmessage.ClassINET},
 		}}
 		packed, err := m.Pack()
@@ -162,6 +164,7 @@ func TestOwnAnswer(t *testing.T) {
 func TestSlots(t *testing.T) {
 	all := make(chan struct{}, 3)
 	one, two := newSlots(2, all), newSlots(2, all)
+	//nolint:staticcheck // each call takes one
 	if !one.take() || !one.take() || one.take() {
 		t.Error("one does not have its two")
 	}
@@ -190,7 +193,8 @@ func TestBusyUDP(t *testing.T) {
 // TestAttachTwice holds that a container takes neither another's id nor its address, which is its own until it leaves.
 func TestAttachTwice(t *testing.T) {
 	s := newServer()
-	if err := s.answer(wire.Request{Begin: &wire.Begin{Subnet: netip.MustParsePrefix("172.30.208.1/20")}}, nil); err != nil {
+	begin := &wire.Begin{Subnet: netip.MustParsePrefix("172.30.208.1/20")}
+	if err := s.answer(wire.Request{Begin: begin}, nil); err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()

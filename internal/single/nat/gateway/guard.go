@@ -38,7 +38,8 @@ func isCloudService(to netip.Addr) bool {
 // now, so that what the machine gets later is guarded too.
 func (g guard) check(to netip.Addr) error {
 	switch {
-	case !to.Is4(), to.IsUnspecified(), to.IsLoopback(), to.IsMulticast(), to.IsLinkLocalUnicast(), to.AsSlice()[0] == 0,
+	case !to.Is4(), to.IsUnspecified(), to.IsLoopback(), to.IsMulticast(), to.IsLinkLocalUnicast(),
+		to.AsSlice()[0] == 0,
 		isCloudService(to):
 		return fmt.Errorf("%s: %w", to, errGuarded)
 	}

@@ -155,7 +155,8 @@ func (local) Create(name string, c Change) error {
 		if err != nil {
 			return InvalidParameter
 		}
-		h, err := windows.CreateService(m, p[0], p[1], windows.SERVICE_ALL_ACCESS, c.Type, c.Start, c.ErrorControl, p[2],
+		h, err := windows.CreateService(m, p[0], p[1], windows.SERVICE_ALL_ACCESS, c.Type, c.Start, c.ErrorControl,
+			p[2],
 			p[3], nil, multi(c.Needs), p[4], p[5])
 		if err != nil {
 			return err

@@ -251,7 +251,8 @@ func TestRunAsksSeldom(t *testing.T) {
 			Name: "kubelet", Status: services.Status{State: services.Stopped},
 		}}
 
-		o, asked, known := options(t), 0, processes{system{}, map[uint32]chan struct{}{}}
+		o, asked := options(t), 0
+		known := processes{system{}, map[uint32]chan struct{}{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
