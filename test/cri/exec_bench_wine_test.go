@@ -138,11 +138,7 @@ func moveTree(b *testing.B, name string) {
 	if !exists(root) {
 		root = "/sys/fs/cgroup"
 	}
-	pids := []int{os.Getpid(), shared.containerd.Process.Pid}
-	for _, dir := range shims(b, shared.socket) {
-		pids = append(pids, dir)
-	}
-
+	pids := append([]int{os.Getpid(), shared.containerd.Process.Pid}, shims(b, shared.socket)...)
 	for _, pid := range pids {
 		if err := os.WriteFile(filepath.Join(root, name, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
 			b.Fatal(err)
@@ -175,7 +171,7 @@ func shims(b *testing.B, socket string) (pids []int) {
 
 // linuxContainer is a container of a static Linux program.
 type linuxContainer struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // one of containerd's namespace, for all calls
 	task client.Task
 	spec *oci.Spec
 	dir  string

@@ -99,14 +99,14 @@ func TestMain(m *testing.M) {
 }
 
 // theMachine sets the shared parts up once.
-func theMachine(t testing.TB) *machine {
-	t.Helper()
+func theMachine(tb testing.TB) *machine {
+	tb.Helper()
 	if os.Geteuid() != 0 {
-		t.Fatal("these tests need root")
+		tb.Fatal("these tests need root")
 	}
 	sharedOnce.Do(func() { shared.err = shared.up() })
 	if shared.err != nil {
-		t.Fatalf("set up machine: %v", shared.err)
+		tb.Fatalf("set up machine: %v", shared.err)
 	}
 	return &shared
 }

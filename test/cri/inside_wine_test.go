@@ -89,7 +89,7 @@ func rightsOf(t *testing.T, dir string) map[string]string {
 		"Seccomp_filters", "Umask", "Cpus_allowed", "Mems_allowed", "SigIgn",
 	}
 
-	for _, line := range strings.Split(string(status), "\n") {
+	for line := range strings.SplitSeq(string(status), "\n") {
 		if name, value, ok := strings.Cut(line, ":"); ok && slices.Contains(wanted, name) {
 			rights[name] = strings.TrimSpace(value)
 		}

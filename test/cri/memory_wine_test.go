@@ -27,14 +27,14 @@ func (n *node) cgroup() string {
 	return cgroupParent + "/" + filepath.Base(n.dir)
 }
 
-func (n *node) memoryMounts(t testing.TB) []engine.BindMount {
-	t.Helper()
+func (n *node) memoryMounts(tb testing.TB) []engine.BindMount {
+	tb.Helper()
 	if n.memory == 0 {
 		return nil
 	}
 	mounts, err := wine.MemoryMounts(n.cgroup())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var all []engine.BindMount
 	for _, m := range mounts {

@@ -23,9 +23,9 @@ type fakeNetwork struct {
 	up    map[string]bool
 }
 
-func newFakeNetwork(t testing.TB) *fakeNetwork {
-	t.Helper()
-	return &fakeNetwork{t: t, up: map[string]bool{}}
+func newFakeNetwork(tb testing.TB) *fakeNetwork {
+	tb.Helper()
+	return &fakeNetwork{t: tb, up: map[string]bool{}}
 }
 
 func (*fakeNetwork) name(pod cri.Pod) string { return "mt-cri-" + pod.ID[:8] }

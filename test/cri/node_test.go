@@ -53,57 +53,57 @@ type node struct {
 }
 
 // newNode starts a server on fresh state and takes everything down with the test.
-func newNode(t testing.TB) *node {
-	t.Helper()
-	n := makeNode(t)
-	n.up(t)
+func newNode(tb testing.TB) *node {
+	tb.Helper()
+	n := makeNode(tb)
+	n.up(tb)
 	return n
 }
 
 // makeNode makes the node's folders.
-func makeNode(t testing.TB) *node {
-	t.Helper()
-	m := theMachine(t)
+func makeNode(tb testing.TB) *node {
+	tb.Helper()
+	m := theMachine(tb)
 	dir, err := os.MkdirTemp(m.dir, "node-") //nolint:usetesting // in a folder that runc can walk to as an unprivileged user
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	n := &node{
 		machine: m,
 		dir:     dir,
-		network: newFakeNetwork(t),
+		network: newFakeNetwork(tb),
 	}
 	if err := os.MkdirAll(n.hostDrive(), 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	return n
 }
 
 // up starts the server.
-func (n *node) up(t testing.TB) {
-	t.Helper()
-	n.start(t)
-	t.Cleanup(func() {
+func (n *node) up(tb testing.TB) {
+	tb.Helper()
+	n.start(tb)
+	tb.Cleanup(func() {
 		n.stop()
-		n.purge(t)
+		n.purge(tb)
 	})
 }
 
 // start starts a server on the node's state, as after a crash of the one before.
-func (n *node) start(t testing.TB) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	cfg, closer := n.config(ctx, t)
+func (n *node) start(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
+	cfg, closer := n.config(ctx, tb)
 	var err error
 	if n.server, err = cri.New(ctx, cfg); err != nil {
-		t.Fatalf("start server: %v", err)
+		tb.Fatalf("start server: %v", err)
 	}
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	n.address = l.Addr().String()
@@ -111,7 +111,7 @@ func (n *node) start(t testing.TB) {
 	go func() { served <- n.server.Serve(ctx, l) }()
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	n.RuntimeServiceClient, n.Images = runtimeapi.NewRuntimeServiceClient(conn), runtimeapi.NewImageServiceClient(conn)
@@ -119,7 +119,7 @@ func (n *node) start(t testing.TB) {
 		_ = conn.Close()
 		cancel()
 		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
+			tb.Errorf("Serve: %v", err)
 		}
 		closer()
 	})
@@ -138,14 +138,14 @@ func (n *node) told() []cri.Notice {
 	return slices.Clone(n.notices)
 }
 
-func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
-	t.Helper()
+func (n *node) config(ctx context.Context, tb testing.TB) (cri.Config, func()) {
+	tb.Helper()
 	var mounts []engine.BindMount
 	for _, m := range n.system.Mounts() {
 		mounts = append(mounts, engine.BindMount{Source: m.Source, Target: m.Target})
 	}
 
-	logger := slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	logger := slog.New(slog.NewTextHandler(testWriter{tb}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	e, err := engine.Connect(ctx, engine.Options{
 		Socket:       n.socket,
 		Namespace:    namespace,
@@ -154,27 +154,27 @@ func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
 		SystemMounts: mounts,
 		CgroupParent: n.cgroup(),
 		Memory:       n.memory,
-		MemoryMounts: n.memoryMounts(t),
+		MemoryMounts: n.memoryMounts(tb),
 		Host:         n.engineHost(),
 		Machines:     n.machines,
 		Log:          logger,
 	})
 	if err != nil {
-		t.Fatalf("connect engine: %v", err)
+		tb.Fatalf("connect engine: %v", err)
 	}
 
 	images, closeImages, err := n.images()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	streamListener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	n.engine = e
@@ -229,7 +229,7 @@ func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
 	closer := func() {
 		closeImages()
 		if err := e.Close(); err != nil {
-			t.Errorf("close engine: %v", err)
+			tb.Errorf("close engine: %v", err)
 		}
 	}
 
@@ -240,37 +240,37 @@ func (n *node) config(ctx context.Context, t testing.TB) (cri.Config, func()) {
 func (n *node) hostDrive() string { return filepath.Join(n.dir, "host", "Files") }
 
 // purge removes what the test left, by a server of its own.
-func (n *node) purge(t testing.TB) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+func (n *node) purge(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), time.Minute)
 	defer cancel()
 	lifeCtx, end := context.WithCancel(ctx)
 	defer end()
 
-	cfg, closer := n.config(lifeCtx, t)
+	cfg, closer := n.config(lifeCtx, tb)
 	server, err := cri.New(lifeCtx, cfg)
 	if err != nil {
-		t.Errorf("purge: %v", err)
+		tb.Errorf("purge: %v", err)
 		return
 	}
 	if err := server.Purge(ctx); err != nil {
-		t.Errorf("purge: %v", err)
+		tb.Errorf("purge: %v", err)
 	}
 
 	_ = cfg.Stream.Close()
 	end()
 	closer()
-	if t.Failed() {
+	if tb.Failed() {
 		log, _ := os.ReadFile(filepath.Join(n.machine.dir, "containerd.log"))
 		lines := strings.Split(string(log), "\n")
-		t.Logf("== containerd's last words:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
+		tb.Logf("== containerd's last words:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
 	}
 
 	if n.host != nil {
 		return // its folder goes with it
 	}
 	if err := os.RemoveAll(n.dir); err != nil {
-		t.Errorf("purge: %v", err)
+		tb.Errorf("purge: %v", err)
 	}
 }
 
@@ -284,8 +284,8 @@ func (w testWriter) Write(p []byte) (int, error) {
 }
 
 // pod runs a pod and returns its id and its log folder on the machine.
-func (n *node) pod(t testing.TB, name string) (id string, config *runtimeapi.PodSandboxConfig) {
-	t.Helper()
+func (n *node) pod(tb testing.TB, name string) (id string, config *runtimeapi.PodSandboxConfig) {
+	tb.Helper()
 	config = &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{
 			Name:      name,
@@ -301,18 +301,18 @@ func (n *node) pod(t testing.TB, name string) (id string, config *runtimeapi.Pod
 		},
 	}
 
-	resp, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
+	resp, err := n.RunPodSandbox(tb.Context(), &runtimeapi.RunPodSandboxRequest{Config: config})
 	if err != nil {
-		t.Fatalf("RunPodSandbox: %v", err)
+		tb.Fatalf("RunPodSandbox: %v", err)
 	}
 	return resp.PodSandboxId, config
 }
 
 // create makes a container of the test image; change may change its configuration.
-func (n *node) create(t testing.TB, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
+func (n *node) create(tb testing.TB, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
 	change func(*runtimeapi.ContainerConfig),
 ) string {
-	t.Helper()
+	tb.Helper()
 	config := &runtimeapi.ContainerConfig{
 		Metadata: &runtimeapi.ContainerMetadata{Name: "c"},
 		Image:    &runtimeapi.ImageSpec{Image: testImage},
@@ -325,63 +325,63 @@ func (n *node) create(t testing.TB, pod string, podConfig *runtimeapi.PodSandbox
 		change(config)
 	}
 
-	resp, err := n.CreateContainer(t.Context(), &runtimeapi.CreateContainerRequest{
+	resp, err := n.CreateContainer(tb.Context(), &runtimeapi.CreateContainerRequest{
 		PodSandboxId:  pod,
 		Config:        config,
 		SandboxConfig: podConfig,
 	})
 	if err != nil {
-		t.Fatalf("CreateContainer: %v", err)
+		tb.Fatalf("CreateContainer: %v", err)
 	}
 
 	return resp.ContainerId
 }
 
-func (n *node) run1(t testing.TB, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
+func (n *node) run1(tb testing.TB, pod string, podConfig *runtimeapi.PodSandboxConfig, args []string,
 	change func(*runtimeapi.ContainerConfig),
 ) string {
-	t.Helper()
-	id := n.create(t, pod, podConfig, args, change)
-	if _, err := n.StartContainer(t.Context(), &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {
-		t.Fatalf("StartContainer: %v\nlog: %s", err, n.log(t, id))
+	tb.Helper()
+	id := n.create(tb, pod, podConfig, args, change)
+	if _, err := n.StartContainer(tb.Context(), &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {
+		tb.Fatalf("StartContainer: %v\nlog: %s", err, n.log(tb, id))
 	}
 	return id
 }
 
-func (n *node) status(t testing.TB, id string) *runtimeapi.ContainerStatus {
-	t.Helper()
-	resp, err := n.ContainerStatus(t.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
+func (n *node) status(tb testing.TB, id string) *runtimeapi.ContainerStatus {
+	tb.Helper()
+	resp, err := n.ContainerStatus(tb.Context(), &runtimeapi.ContainerStatusRequest{ContainerId: id})
 	if err != nil {
-		t.Fatalf("ContainerStatus: %v", err)
+		tb.Fatalf("ContainerStatus: %v", err)
 	}
 	return resp.Status
 }
 
 // waitExit waits until a container has ended.
-func (n *node) waitExit(t testing.TB, id string) *runtimeapi.ContainerStatus {
-	t.Helper()
+func (n *node) waitExit(tb testing.TB, id string) *runtimeapi.ContainerStatus {
+	tb.Helper()
 	var st *runtimeapi.ContainerStatus
-	eventually(t, "container ends", func() bool {
-		st = n.status(t, id)
+	eventually(tb, "container ends", func() bool {
+		st = n.status(tb, id)
 		return st.State == runtimeapi.ContainerState_CONTAINER_EXITED
 	})
 	return st
 }
 
 // logFile returns where a container's log lies on the machine.
-func (n *node) logFile(t testing.TB, id string) string {
-	t.Helper()
-	path, err := wine.UnixPath(n.hostDrive(), n.status(t, id).LogPath)
+func (n *node) logFile(tb testing.TB, id string) string {
+	tb.Helper()
+	path, err := wine.UnixPath(n.hostDrive(), n.status(tb, id).LogPath)
 	if err != nil {
-		t.Fatalf("find log: %v", err)
+		tb.Fatalf("find log: %v", err)
 	}
 	return path
 }
 
 // log returns what a container has logged, without times.
-func (n *node) log(t testing.TB, id string) string {
-	t.Helper()
-	data, err := os.ReadFile(n.logFile(t, id))
+func (n *node) log(tb testing.TB, id string) string {
+	tb.Helper()
+	data, err := os.ReadFile(n.logFile(tb, id))
 	if err != nil {
 		return ""
 	}
@@ -399,19 +399,19 @@ func (n *node) waitLog(t *testing.T, id, want string) {
 }
 
 // eventually waits for a condition.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
 		if ok() {
 			return
 		}
 		select {
-		case <-t.Context().Done():
-			t.Fatalf("wait until %s: %v", what, t.Context().Err())
+		case <-tb.Context().Done():
+			tb.Fatalf("wait until %s: %v", what, tb.Context().Err())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	t.Fatalf("wait until %s: timeout", what)
+	tb.Fatalf("wait until %s: timeout", what)
 }
 
 // ver returns how cmd.exe's ver tells the version of the node's Windows, without the revision.

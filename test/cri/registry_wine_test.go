@@ -158,7 +158,9 @@ func TestServicesAndUsersOfImage(t *testing.T) {
 		pod, config := n.pod(t, strings.ToLower(tc.user))
 		id := n.run1(t, pod, config, nil, func(c *runtimeapi.ContainerConfig) {
 			c.Image = &runtimeapi.ImageSpec{Image: ref}
-			c.Windows = &runtimeapi.WindowsContainerConfig{SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: tc.user}}
+			c.Windows = &runtimeapi.WindowsContainerConfig{
+				SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: tc.user},
+			}
 			c.Command = []string{"cmd", "/c", tc.script}
 		})
 		n.waitExit(t, id)
@@ -229,7 +231,9 @@ func TestAccountsOfImage(t *testing.T) {
 	as := func(user string) func(c *runtimeapi.ContainerConfig) {
 		return func(c *runtimeapi.ContainerConfig) {
 			c.Image = &runtimeapi.ImageSpec{Image: ref}
-			c.Windows = &runtimeapi.WindowsContainerConfig{SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: user}}
+			c.Windows = &runtimeapi.WindowsContainerConfig{
+				SecurityContext: &runtimeapi.WindowsContainerSecurityContext{RunAsUsername: user},
+			}
 			c.Command = []string{"cmd", "/c", `echo %USERNAME% [%USERPROFILE%] [%TEMP%] [%OF_USER%]& whoami& echo x> %TEMP%\f && type %TEMP%\f & ` +
 				`echo x> C:\Windows\f & if exist C:\Windows\f echo administrator`}
 		}

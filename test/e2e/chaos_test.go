@@ -108,6 +108,7 @@ func (f fixture) lose(t *testing.T, what [2]string) time.Duration {
 // tables from the machine's network besides. Meanwhile a client asks the ledger. No number that was written may be
 // lost, and no container may be started again. MULLION_TEST_SEED repeats a run.
 func (f fixture) chaos(t *testing.T) {
+	t.Helper()
 	testrun.Once(t, testrun.Loss)
 	kills, seed := 10, testrun.Seed(t)
 	if text := os.Getenv("E2E_KILLS"); text != "" {

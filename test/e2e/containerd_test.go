@@ -261,6 +261,7 @@ func (f fixture) ctr(t *testing.T, code int, want string, args ...string) string
 func (f fixture) stopped(t *testing.T, name string) {
 	t.Helper()
 	poll(t, 30*time.Second, func(context.Context) error {
+		//nolint:contextcheck // the command has the test's context
 		for line := range strings.Lines(f.ctr(t, 0, "", "tasks", "ls")) {
 			if strings.HasPrefix(line, name+" ") && strings.Contains(line, "STOPPED") {
 				return nil

@@ -322,7 +322,9 @@ func indexOf(t *testing.T, windows v1.Image, linux ...string) v1.ImageIndex {
 
 // serveAnyRegistry serves a proxy for HTTPS at an address of the machine, which answers for every registry itself, and
 // returns its address and the certificate of the authority by which it does. images are by their names.
-func (f fixture) serveAnyRegistry(t *testing.T, address string, images map[string]v1.ImageIndex) (proxy, authority string) {
+func (f fixture) serveAnyRegistry(
+	t *testing.T, address string, images map[string]v1.ImageIndex,
+) (proxy, authority string) {
 	t.Helper()
 	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
 	answers := deniesUnknown(store)

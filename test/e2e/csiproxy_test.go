@@ -94,9 +94,9 @@ func (f fixture) calls(t *testing.T, calls []proxyCall) {
 // csiProxyService installs csi-proxy.exe as a service, kills it, and removes it when it is back.
 func (f fixture) csiProxyService(t *testing.T) {
 	t.Helper()
-	host := func(args ...string) string {
+	host := func(args ...string) {
 		t.Helper()
-		return f.must(t, append([]string{"node", "exec", "win-1", "--"}, args...)...)
+		f.must(t, append([]string{"node", "exec", "win-1", "--"}, args...)...)
 	}
 	host("powershell", "-NoProfile", "-File", `C:\service.ps1`)
 	answers := func(ctx context.Context) error {

@@ -115,6 +115,7 @@ func (f fixture) dockerLife(t *testing.T) {
 		"cmd", "/c", waits)
 	f.docker(t, 0, "l1", "ps")
 	poll(t, time.Minute, func(context.Context) error {
+		//nolint:contextcheck // the command has the test's context
 		if out := f.docker(t, 0, "", "logs", "l1"); !strings.Contains(out, "it runs") {
 			return fmt.Errorf("the container's log is %q", out)
 		}

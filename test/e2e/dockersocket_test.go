@@ -139,7 +139,8 @@ func (d dockerUp) page(t *testing.T) {
 
 	builds, ran := filepath.Join(d.home, "builds"), 0 // the engine of single containers has a folder of its own
 	t.Cleanup(func() {
-		if out, err := d.fixture.mullion(context.WithoutCancel(t.Context()), t, "--data-dir", builds, "down", "--run"); err != nil {
+		ctx := context.WithoutCancel(t.Context())
+		if out, err := d.fixture.mullion(ctx, t, "--data-dir", builds, "down", "--run"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -330,6 +331,7 @@ func (d dockerUp) ports(t *testing.T) {
 
 	d.run(t, "", 0, "", "run", "-d", "--name", "p2", "-p", "38082:80", dockerImage, "cmd", "/c", waits)
 	poll(t, time.Minute, func(context.Context) error {
+		//nolint:contextcheck // the command has the test's context
 		if out := d.mullion(t, 0, "docker", "status"); !strings.Contains(out, "not 38082/tcp: another program of this machine has it") {
 			return errors.New(out)
 		}
@@ -338,6 +340,7 @@ func (d dockerUp) ports(t *testing.T) {
 
 	l.Close() // of which the engine hears nothing
 	poll(t, time.Minute, func(context.Context) error {
+		//nolint:contextcheck // the command has the test's context
 		if out := d.mullion(t, 0, "docker", "status"); strings.Contains(out, "not 38082/tcp") {
 			return errors.New(out)
 		}
@@ -376,8 +379,8 @@ func (d dockerUp) faults(t *testing.T) {
 	d.run(t, "", 0, "", "run", "-d", "--name", "k1", dockerImage, "cmd", "/c", waits)
 	for _, part := range []string{`dockerd\.exe`, `mullion-node serve\b`, `bin/containerd --config`, `mullion-pipe\.exe`} {
 		d.kill(t, part)
-		poll(t, 2*time.Minute, func(context.Context) error {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		poll(t, 2*time.Minute, func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
 			out, err := d.command(ctx, "run", "--rm", dockerImage, "cmd", "/c", "ver").CombinedOutput()
 			if err != nil || !bytes.Contains(out, []byte("Microsoft Windows")) {

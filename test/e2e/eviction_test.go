@@ -34,6 +34,7 @@ spec:
 // memory.available is Windows' commit limit less what is committed, which the kubelet reads as a performance figure:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/eviction/helpers_windows.go
 func (f fixture) eviction(t *testing.T) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "evicted.yaml")
 	if err := os.WriteFile(file, []byte(evicted), 0o600); err != nil {
 		t.Fatal(err)

@@ -68,6 +68,7 @@ func survivorNames() []string { return []string{"ticks-1", "ticks-2", "ticks-lin
 
 // faults kills parts of the cluster and waits until they are back; it also makes requests that have to be refused.
 func (f fixture) faults(t *testing.T) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "survivors.yaml")
 	if err := os.WriteFile(file, []byte(survivors+served), 0o600); err != nil {
 		t.Fatal(err)

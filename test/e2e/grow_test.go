@@ -18,6 +18,7 @@ import (
 // that run go on in both cases, and so does all else: the control plane and the other nodes' kubelets are the processes
 // that they were.
 func (f fixture) grow(t *testing.T) {
+	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	kubectl := func(args ...string) string {
 		t.Helper()
@@ -48,7 +49,8 @@ func (f fixture) grow(t *testing.T) {
 	goOn := func() {
 		t.Helper()
 		now := running(t)
-		if gone := slices.DeleteFunc(slices.Clone(processes), func(pid int) bool { return slices.Contains(now, pid) }); len(gone) > 0 {
+		runs := func(pid int) bool { return slices.Contains(now, pid) }
+		if gone := slices.DeleteFunc(slices.Clone(processes), runs); len(gone) > 0 {
 			t.Errorf("processes of the control plane or of kubelets have ended: %v of %v", gone, processes)
 		}
 	}

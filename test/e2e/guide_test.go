@@ -79,6 +79,7 @@ func (s step) pattern() *regexp.Regexp {
 // are commands. A command may need some time until it prints what the document shows. Only a command that reads is
 // repeated, because any other may change something each time.
 func (f fixture) guide(t *testing.T) {
+	t.Helper()
 	text, err := os.ReadFile("../../docs/schedule-windows-containers.md")
 	if err != nil {
 		t.Fatal(err)

@@ -285,6 +285,7 @@ func (f fixture) iscsiDriver(t *testing.T, machine string, server *iscsitest.Ser
 
 // hasDisks returns an error unless the node has both disks of the open target.
 func (f fixture) hasDisks(ctx context.Context, t *testing.T) error {
+	t.Helper()
 	out, err := f.mullion(ctx, t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"@(Get-IscsiSession | Get-Disk | Where-Object { $_.HealthStatus -eq 'Healthy' }).Count")
 	if err == nil && strings.TrimSpace(out) != "2" {

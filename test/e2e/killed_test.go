@@ -85,7 +85,7 @@ func withoutPacked(t *testing.T, bin string) string {
 		t.Fatal(err)
 	}
 
-	dir, err := os.MkdirTemp(cache, "bin-")
+	dir, err := os.MkdirTemp(cache, "bin-") //nolint:usetesting // hard links want the same file system
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func TestFieldRegistry(t *testing.T) {
 // pushUnprivileged builds and pushes an image of a Linux program as a user without rights.
 func (f fixture) pushUnprivileged(t *testing.T, program, ref string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mullion-push")
+	dir, err := os.MkdirTemp("", "mullion-push") //nolint:usetesting // nobody else gets into that of a test
 	if err != nil {
 		t.Fatal(err)
 	}

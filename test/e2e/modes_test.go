@@ -54,6 +54,7 @@ func testModes(t *testing.T, modes ...string) {
 // network is netTest of the cluster that all scripts share, after everything that carries Services out has been
 // restarted, so that a Service that was not restored shows.
 func (f fixture) network(t *testing.T) {
+	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	f.netTest(t, "l2bridge")
 }

@@ -88,6 +88,7 @@ spec:
 
 // overload is the short form of TestFieldOverload, beside the machine's other work.
 func (f fixture) overload(t *testing.T) {
+	t.Helper()
 	otherWork(t)
 	f.crowd(t, 10, 2*time.Minute, true)
 }
@@ -159,6 +160,7 @@ func (f fixture) deploy(t *testing.T, manifest string) {
 // crowd makes that many pods at once beside two that are Ready, and watches what the cluster answers until all are,
 // and, with stay, whether the two stay so.
 func (f fixture) crowd(t *testing.T, pods int, within time.Duration, stay bool) {
+	t.Helper()
 	const before = 2
 	f.deploy(t, fmt.Sprintf(probed, "before", before))
 	f.must(t, "kubectl", "rollout", "status", "deployment/before", "--timeout=3m")

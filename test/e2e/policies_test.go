@@ -115,6 +115,7 @@ type policedPod struct {
 // policies checks that NetworkPolicies are carried out between pods of both systems: promptly, for the first packet of
 // a new pod, and while the supervisor is away.
 func (f fixture) policies(t *testing.T) {
+	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	apply := func(text string) {
 		t.Helper()

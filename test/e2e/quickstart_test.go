@@ -120,7 +120,8 @@ mullion() {
   local data=$MULLION_DATA_DIR
   case "$*" in
     up\ *) echo 'name: mullion-quick' >>cluster.yaml
-      echo 'networking: {underlaySubnet: 10.188.0.0/24, podSubnet: 10.188.128.0/17, serviceSubnet: 10.188.64.0/18}' >>cluster.yaml ;;
+      local subnets='underlaySubnet: 10.188.0.0/24, podSubnet: 10.188.128.0/17, serviceSubnet: 10.188.64.0/18'
+      echo "networking: {$subnets}" >>cluster.yaml ;;
     run\ * | down\ --run) data=$SINGLE ;;
   esac
   command mullion --data-dir "$data" "$@"
@@ -152,6 +153,7 @@ mullion() {
 
 // quickstart plays the section of the author of charts on the cluster of TestCluster, and removes what it made.
 func (f fixture) quickstart(t *testing.T) {
+	t.Helper()
 	const name = "Chart author"
 	t.Cleanup(func() {
 		_, _ = f.mullion(context.WithoutCancel(t.Context()), t, "kubectl", "delete", "deployment", "web", "--ignore-not-found", "--wait")

@@ -64,7 +64,7 @@ const findingsEnd = 8
 // checkout may lie where only root gets.
 func (f fixture) newReaders(t *testing.T) (person, stranger reader) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "mullion-readers")
+	dir, err := os.MkdirTemp("", "mullion-readers") //nolint:usetesting // nobody else gets into that of a test
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +148,7 @@ func (r reader) reads(t *testing.T) {
 // readers reads the cluster as users who are not root: the person who ran sudo, and a member of no group, who is
 // refused. What changes something is refused to both.
 func (f fixture) readers(t *testing.T) {
+	t.Helper()
 	person, stranger := f.newReaders(t)
 	f.upBySudo(t, person)
 	f.healthy(t)

@@ -115,7 +115,8 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		cmd := command(ts, args[1:])
 		cmd.Stdout, cmd.Stderr = &out, &out
 		err := cmd.Run()
-		if want.Match(out.Bytes()) != neg && (err == nil) != fails { // a command that failed says nothing of what is gone
+		// A command that failed says nothing of what is gone.
+		if want.Match(out.Bytes()) != neg && (err == nil) != fails {
 			ts.Logf("%s", out.String())
 			return
 		}

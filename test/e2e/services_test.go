@@ -59,6 +59,7 @@ ports: [{name: '', port: 80, protocol: TCP}]
 // services breaks the parts that carry Services out. Services must come back, without rules for pods that no longer
 // exist. It also measures how soon a change of endpoints reaches packets; that figure decides nothing.
 func (f fixture) services(t *testing.T) {
+	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	f.apply(t, backends)
 	t.Cleanup(func() {

@@ -161,6 +161,7 @@ func kubeProxy(version string) string {
 }
 
 func testKubeProxy(t *testing.T, version string) {
+	t.Helper()
 	c := newCluster(t)
 	a := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
 	b := c.newHost(t, "win-b", "10.213.0.12", "10.244.2.0/24")

@@ -266,14 +266,14 @@ func (b bench) serve(ctx context.Context, c Check) error {
 
 	for _, a := range c.Asks {
 		if err := b.eventually(ctx, a, ended); err != nil {
-			b.prefix.Stop()
+			b.prefix.Stop() //nolint:contextcheck // it ends also what the context does not
 			<-ended
 			return fmt.Errorf("ask: %w\n%s", err, tail(said.String()))
 		}
 	}
 
 	if c.Kill {
-		b.prefix.Stop()
+		b.prefix.Stop() //nolint:contextcheck // it ends also what the context does not
 		<-ended
 		return b.match(c.Want, said.String())
 	}
@@ -285,7 +285,7 @@ func (b bench) serve(ctx context.Context, c Check) error {
 	select {
 	case <-ended:
 	case <-time.After(stopping):
-		b.prefix.Stop()
+		b.prefix.Stop() //nolint:contextcheck // it ends also what the context does not
 		<-ended
 		return fmt.Errorf("wait for the end of %q: it goes on after %s\n%s", c.Run, stopping, tail(said.String()))
 	}

@@ -6,8 +6,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io"
-	"log"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -88,6 +87,8 @@ func TestBuild(t *testing.T) {
 }
 
 // mountFile has what Docker's documentation shows of --mount, in Windows' paths.
+//
+//nolint:lll // a Dockerfile
 const mountFile = "# escape=`\n" + `FROM mcr.microsoft.com/windows/servercore:ltsc2022 AS tools
 COPY tool.cmd C:\tools\
 FROM mcr.microsoft.com/windows/servercore:ltsc2022
@@ -220,7 +221,8 @@ func folderWith(t *testing.T, text string) string {
 // was pushed under another name.
 func TestBuildOnImages(t *testing.T) {
 	b := builder{theRoom(t), filepath.Join(t.TempDir(), "cache")}
-	web := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	silent := registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo))
+	web := httptest.NewServer(registry.New(silent))
 	defer web.Close()
 	pushed := strings.TrimPrefix(web.URL, "http://") + "/team/app:1"
 

@@ -87,7 +87,8 @@ func (r *room) down() error {
 		return nil
 	}
 	err := r.end()
-	if !within(5*time.Second, func() bool { return r.left() == "" }) { // the keeper leaves its cgroup before it removes it
+	// The keeper leaves its cgroup before it removes it.
+	if !within(5*time.Second, func() bool { return r.left() == "" }) {
 		err = errors.Join(err, fmt.Errorf("the engine has left %s", r.left()))
 	}
 	return errors.Join(err, os.RemoveAll(r.dir), os.RemoveAll(r.paths.Run()))

@@ -8,7 +8,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"log"
+	"log/slog"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -35,7 +36,8 @@ import (
 // and returns its reference.
 func linuxBase(t *testing.T, more map[string]string) string {
 	t.Helper()
-	web := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	silent := registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo))
+	web := httptest.NewServer(registry.New(silent))
 	t.Cleanup(web.Close)
 	ref := strings.TrimPrefix(web.URL, "http://") + "/linux:1"
 
@@ -84,7 +86,8 @@ func linuxBase(t *testing.T, more map[string]string) string {
 		"etc/old":    "old",
 	}
 
-	for _, program := range strings.Fields("sh cat id ls mkdir rm cp chmod chown stat sleep ln touch sha256sum dd env") {
+	const programs = "sh cat id ls mkdir rm cp chmod chown stat sleep ln touch sha256sum dd env"
+	for program := range strings.FieldsSeq(programs) {
 		for _, file := range withLibraries(t, "/bin/"+program) {
 			bytes, err := os.ReadFile(file)
 			if err != nil {
@@ -98,10 +101,7 @@ func linuxBase(t *testing.T, more map[string]string) string {
 		}
 	}
 
-	for at, bytes := range more {
-		files[at] = bytes
-	}
-
+	maps.Copy(files, more)
 	for at, bytes := range files {
 		add(tar.Header{Name: at, Typeflag: tar.TypeReg}, []byte(bytes))
 	}
@@ -174,7 +174,8 @@ RUN --mount=type=cache,target=/cache --mount=type=secret,id=token --mount=type=b
   touch /cache/x /run/left /tmp/left; cat /run/secrets/token; cat /ctx/tool.sh > /src/copy; \
   stat -c '%u %n' /cache /ctx /ctx/tool.sh /home/dev/mine; echo $LAST-$FROM_IT
 FROM build AS second
-RUN test -e /was/x && test -d /loop && test -e /tmp/left && test -e /run/left && test ! -e /cache/x && test ! -e /ctx/tool.sh && ls / > /list
+RUN test -e /was/x && test -d /loop && test -e /tmp/left && test -e /run/left && test ! -e /cache/x && \
+  test ! -e /ctx/tool.sh && ls / > /list
 FROM mcr.microsoft.com/windows/nanoserver:ltsc2022
 COPY --from=build /src/link C:\of-linux.txt
 COPY --from=second /list /src/copy /home/dev/mine C:/

@@ -51,7 +51,7 @@ func (r *room) fieldScript(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(r.dir, "field-")
+	dir, err := os.MkdirTemp(r.dir, "field-") //nolint:usetesting // the room removes it with all that is in it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,8 @@ Everyone Allow ReadAndExecute, Synchronize False
 
 // setACLExamples are those of the documents, as they stand there
 // (https://learn.microsoft.com/powershell/module/microsoft.powershell.security/set-acl).
+//
+//nolint:lll // as Microsoft has it
 const setACLExamples = `
 $DogACL = Get-Acl -Path "C:\Dog.txt"
 Set-Acl -Path "C:\Cat.txt" -AclObject $DogACL

@@ -184,7 +184,7 @@ func testZone(t *testing.T, p prefix) {
 	}
 
 	compare, begin := map[string]bool{}, map[string]bool{}
-	for _, line := range strings.Split(errs.String(), "\n") {
+	for line := range strings.SplitSeq(errs.String(), "\n") {
 		thread, what, _ := strings.Cut(line, ":")
 		if strings.Contains(what, "NtOpenKey") && strings.Contains(what, `L"Afghanistan Standard Time"`) {
 			compare[thread] = true

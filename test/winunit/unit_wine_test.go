@@ -33,6 +33,7 @@ func TestUnits(t *testing.T) { kubernetes().run(t) }
 func TestHcsshim(t *testing.T) { hcsshim().run(t) }
 
 func (s suite) run(t *testing.T) {
+	t.Helper()
 	list, err := s.units()
 	if err != nil {
 		t.Fatal(err)
