@@ -1,6 +1,9 @@
 package arch_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -74,4 +77,71 @@ func TestCHasShortLines(t *testing.T) {
 	if seen < 200 {
 		t.Errorf("only %d files were seen", seen)
 	}
+}
+
+// tabColumns is how wide lint takes a tab of Go's to be.
+const tabColumns = 4
+
+// TestGoHasShortLines holds Go's lines to maxColumns, as lint's lll does, and also those of files that lint does not
+// see: of Windows' programs, and of modules of their own. What cannot be broken may be longer: a text, an address, a
+// directive, an example in a comment.
+func TestGoHasShortLines(t *testing.T) {
+	whole := regexp.MustCompile(`("|` + "`" + `).{60,}|https?://|//nolint|^//(\t|  |go:)`)
+	row := regexp.MustCompile(`: \[?\{.*\}\]?$|children\(\)`) // of a table of tests
+	generated := regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+	seen := 0
+	for _, path := range goFiles(t) {
+		text := read(t, path)
+		if generated.MatchString(text) {
+			continue
+		}
+
+		seen++
+		inTest := strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, filepath.Join(root, "test")+"/")
+		number := 0
+		var texts map[int]bool // the lines of texts of several, which are read only where a line is long
+		for line := range strings.Lines(text) {
+			number++
+			line = strings.TrimSuffix(line, "\n")
+			n := utf8.RuneCountInString(line) + strings.Count(line, "\t")*(tabColumns-1)
+			if n <= maxColumns || whole.MatchString(line) || (inTest && row.MatchString(line)) {
+				continue
+			}
+			if texts == nil {
+				texts = textLines(t, path)
+			}
+			if !texts[number] {
+				t.Errorf("%s:%d has %d columns, at most %d", path, number, n, maxColumns)
+			}
+		}
+	}
+
+	if seen < 2000 {
+		t.Errorf("only %d files were seen", seen)
+	}
+}
+
+// textLines returns the numbers of the lines of a Go file that are in a text of several lines.
+func textLines(t *testing.T, path string) map[int]bool {
+	t.Helper()
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	lines := map[int]bool{}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		l, ok := n.(*ast.BasicLit)
+		if !ok || l.Kind != token.STRING {
+			return true
+		}
+		first, last := files.Position(l.Pos()).Line, files.Position(l.End()).Line
+		for i := first; last > first && i <= last; i++ {
+			lines[i] = true
+		}
+
+		return true
+	})
+	return lines
 }

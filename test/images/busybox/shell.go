@@ -146,7 +146,8 @@ func rooted(dir string, args []string, goos string) []string {
 		// what a test of one file is about
 		is = func(i int) bool {
 			before := args[i-1]
-			return i > 1 && len(before) == 2 && before[0] == '-' && strings.ContainsRune("bcdefghLprsSuwx", rune(before[1]))
+			return i > 1 && len(before) == 2 && before[0] == '-' &&
+				strings.ContainsRune("bcdefghLprsSuwx", rune(before[1]))
 		}
 	}
 	if is == nil {

@@ -45,14 +45,16 @@ func TestAdaptersOfPrograms(t *testing.T) {
 func listAdapters(t *testing.T, flags uint32) func(func(*windows.IpAdapterAddresses) bool) {
 	t.Helper()
 	var size uint32
-	if err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, flags, 0, nil, &size); !errors.Is(err, windows.ERROR_BUFFER_OVERFLOW) {
+	err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, flags, 0, nil, &size)
+	if !errors.Is(err, windows.ERROR_BUFFER_OVERFLOW) {
 		t.Fatalf("without a buffer: %v", err)
 	}
 
 	small := size - 1
 	buffer := make([]byte, size)
 	first := (*windows.IpAdapterAddresses)(unsafe.Pointer(&buffer[0]))
-	if err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, flags, 0, first, &small); !errors.Is(err, windows.ERROR_BUFFER_OVERFLOW) {
+	err = windows.GetAdaptersAddresses(windows.AF_UNSPEC, flags, 0, first, &small)
+	if !errors.Is(err, windows.ERROR_BUFFER_OVERFLOW) {
 		t.Fatalf("in a buffer that is too small: %v", err)
 	}
 	if err := windows.GetAdaptersAddresses(windows.AF_UNSPEC, flags, 0, first, &size); err != nil {

@@ -92,7 +92,8 @@ func TestHTTPRequest(t *testing.T) {
 	if want = strings.ReplaceAll(want, "PORT", port); got != want {
 		t.Errorf("request: got %s\nwant %s", got, want)
 	}
-	if r.local.Family != windows.AF_INET || r.local.Addr != [4]byte{127, 0, 0, 1} || r.remote.Addr != [4]byte{127, 0, 0, 1} {
+	loopback := [4]byte{127, 0, 0, 1}
+	if r.local.Family != windows.AF_INET || r.local.Addr != loopback || r.remote.Addr != loopback {
 		t.Errorf("addresses: %+v, %+v", r.local, r.remote)
 	}
 
@@ -133,7 +134,8 @@ func TestHTTPSmallBuffer(t *testing.T) {
 	if !errors.Is(err, windows.ERROR_MORE_DATA) || n < 5000 || n > 10000 || r.id == 0 {
 		t.Fatalf("a small buffer: %v, %d bytes, request %d", err, n, r.id)
 	}
-	if again, _, err := q.receive(r.id, 0, int(n+7)&^7); err != nil || again.unknown.length != 5000 || again.id != r.id {
+	again, _, err := q.receive(r.id, 0, int(n+7)&^7)
+	if err != nil || again.unknown.length != 5000 || again.id != r.id {
 		t.Errorf("a large buffer: %v, %d", err, again.unknown.length)
 	}
 

@@ -127,8 +127,9 @@ func (h *miHandle) get(t *testing.T) (instance *miInstance, more bool, result ui
 	var moreByte byte
 	var message *uint16
 	var details *miInstance
-	if r := h.invoke(operationGetInstance, uintptr(unsafe.Pointer(&instance)), uintptr(unsafe.Pointer(&moreByte)),
-		uintptr(unsafe.Pointer(&result)), uintptr(unsafe.Pointer(&message)), uintptr(unsafe.Pointer(&details))); r != miOK {
+	r := h.invoke(operationGetInstance, uintptr(unsafe.Pointer(&instance)), uintptr(unsafe.Pointer(&moreByte)),
+		uintptr(unsafe.Pointer(&result)), uintptr(unsafe.Pointer(&message)), uintptr(unsafe.Pointer(&details)))
+	if r != miOK {
 		t.Fatalf("GetInstance: %d", r)
 	}
 	return instance, moreByte != 0, result

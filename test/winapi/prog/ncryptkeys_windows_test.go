@@ -239,7 +239,8 @@ func TestRSAEncryption(t *testing.T) {
 		oaep := oaepPadding{algorithm: text("SHA1")}
 		sealed, status = crypt("NCryptEncrypt", key, unsafe.Pointer(&oaep), message, padOAEP)
 		must(t, "NCryptEncrypt(OAEP)", status)
-		if got, err := rsa.DecryptOAEP(sha1.New(), nil, private, sealed, nil); err != nil || !bytes.Equal(got, message) {
+		got, err := rsa.DecryptOAEP(sha1.New(), nil, private, sealed, nil)
+		if err != nil || !bytes.Equal(got, message) {
 			t.Errorf("Go decrypts % x, %v", got, err)
 		}
 		if sealed, err = rsa.EncryptOAEP(sha1.New(), rand.Reader, &private.PublicKey, message, nil); err != nil {

@@ -136,7 +136,8 @@ func TestKeysThatDoNotFit(t *testing.T) {
 func TestWrongHandles(t *testing.T) {
 	provider, key := ncryptProvider(t), newKey(t, "ECDSA_P256", 0)
 	var capi windows.Handle
-	if err := windows.CryptAcquireContext(&capi, nil, nil, windows.PROV_RSA_AES, windows.CRYPT_VERIFYCONTEXT); err != nil {
+	err := windows.CryptAcquireContext(&capi, nil, nil, windows.PROV_RSA_AES, windows.CRYPT_VERIFYCONTEXT)
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer windows.CryptReleaseContext(capi, 0)

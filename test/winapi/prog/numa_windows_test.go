@@ -101,7 +101,8 @@ func TestNumaNodeProcessorMask2(t *testing.T) {
 		t.Errorf("the nodes have the processors %b, the machine has %b", all, system)
 	}
 
-	if n, err := ask(highest+1000, make([]groupAffinity, 1)); n != 0 || !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
+	n, err := ask(highest+1000, make([]groupAffinity, 1))
+	if n != 0 || !errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
 		t.Errorf("a node that is not there: %d, %v", n, err)
 	}
 }

@@ -36,7 +36,8 @@ func TestFlushProcessWriteBuffers(t *testing.T) {
 	}
 
 	var done uintptr
-	if err := windows.WriteProcessMemory(windows.CurrentProcess(), at, &code[0], uintptr(len(code)), &done); err != nil {
+	self := windows.CurrentProcess()
+	if err := windows.WriteProcessMemory(self, at, &code[0], uintptr(len(code)), &done); err != nil {
 		t.Fatal(err)
 	}
 	if result, _, _ := syscall.SyscallN(at); result != 0 {

@@ -302,7 +302,8 @@ func TestPatchedLibrariesStay(t *testing.T) {
 			t.Fatal(err)
 		}
 		var module windows.Handle
-		if err := windows.GetModuleHandleEx(windows.GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT, text, &module); err != nil {
+		const uncounted = windows.GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT
+		if err := windows.GetModuleHandleEx(uncounted, text, &module); err != nil {
 			t.Errorf("%s can be unloaded: %v", name, err)
 		}
 	}

@@ -235,7 +235,8 @@ func TestStreamManyThreads(t *testing.T) {
 				var n uint32
 				var key uintptr
 				var o *windows.Overlapped
-				if err := windows.GetQueuedCompletionStatus(p.h, &n, &key, &o, windows.INFINITE); err != nil && o == nil {
+				err := windows.GetQueuedCompletionStatus(p.h, &n, &key, &o, windows.INFINITE)
+				if err != nil && o == nil {
 					return
 				}
 

@@ -70,14 +70,16 @@ func TestSystemToken(t *testing.T) {
 	}
 
 	var length uint32
-	if err := windows.GetTokenInformation(token, windows.TokenUser, nil, 0, &length); err != windows.ERROR_INSUFFICIENT_BUFFER {
+	err = windows.GetTokenInformation(token, windows.TokenUser, nil, 0, &length)
+	if err != windows.ERROR_INSUFFICIENT_BUFFER {
 		t.Errorf("without room: %v", err)
 	} else if want := uint32(unsafe.Sizeof(windows.Tokenuser{})) + 12; length != want {
 		t.Errorf("room wanted: %d bytes, want %d", length, want)
 	}
 
 	var copied windows.Token
-	if err := windows.DuplicateTokenEx(token, windows.TOKEN_QUERY|windows.TOKEN_IMPERSONATE|windows.TOKEN_DUPLICATE, nil,
+	const rights = windows.TOKEN_QUERY | windows.TOKEN_IMPERSONATE | windows.TOKEN_DUPLICATE
+	if err := windows.DuplicateTokenEx(token, rights, nil,
 		windows.SecurityImpersonation, windows.TokenImpersonation, &copied); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,8 @@ func backup(args []string) error {
 	}
 
 	// As go-winio ends it: without a buffer, and without a place for the count.
-	if ok, _, err := read.Call(uintptr(file), 0, 0, 0, 1, 0, uintptr(unsafe.Pointer(&context))); ok == 0 || context != 0 {
+	ok, _, err := read.Call(uintptr(file), 0, 0, 0, 1, 0, uintptr(unsafe.Pointer(&context)))
+	if ok == 0 || context != 0 {
 		return fmt.Errorf("BackupRead, to end: %w", err)
 	}
 	fmt.Println(hex.EncodeToString(all))

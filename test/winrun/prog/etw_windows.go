@@ -20,7 +20,8 @@ func writeEvents([]string) error {
 	}
 
 	write := func(name string, level etw.Level, keyword uint64, fields ...etw.FieldOpt) {
-		err = errors.Join(err, p.WriteEvent(name, etw.WithEventOpts(etw.WithLevel(level), etw.WithKeyword(keyword)), fields))
+		options := etw.WithEventOpts(etw.WithLevel(level), etw.WithKeyword(keyword))
+		err = errors.Join(err, p.WriteEvent(name, options, fields))
 	}
 	write("Other keyword", etw.LevelError, 4, etw.StringField("text", "not asked for"))
 	write("Late", etw.LevelWarning, 2, etw.StringField("text", `it is "late"`), etw.Int64Field("number", 7))

@@ -62,7 +62,8 @@ func job() {
 	for _, class := range jobClasses {
 		b := make([]byte, class.size)
 		var size uint32
-		err := windows.QueryInformationJobObject(handle, class.number, uintptr(unsafe.Pointer(&b[0])), uint32(len(b)), &size)
+		err := windows.QueryInformationJobObject(handle, class.number, uintptr(unsafe.Pointer(&b[0])), uint32(len(b)),
+			&size)
 		if err != nil {
 			fmt.Printf("%s: %v\n", class.name, err)
 			continue

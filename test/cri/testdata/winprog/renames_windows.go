@@ -80,7 +80,8 @@ func renames(dir string) {
 			}
 			err = moveFile(at("new"), at("moved"), 0)
 			_, writeErr := syscall.Write(h, []byte("NEW"))
-			return errors.Join(err, writeErr, syscall.CloseHandle(h), says("moved", "NEW"), gone("new"), os.Remove(at("moved")))
+			return errors.Join(err, writeErr, syscall.CloseHandle(h), says("moved", "NEW"), gone("new"),
+				os.Remove(at("moved")))
 		}},
 		{"by its own handle", func() error {
 			h, err := open(at("new"), syscall.GENERIC_WRITE|accessDelete, shareAll)

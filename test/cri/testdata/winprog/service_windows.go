@@ -9,7 +9,9 @@ import (
 // idle is a service that does nothing until it is stopped.
 type idle struct{}
 
-func (idle) Execute(_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status) (ownCode bool, code uint32) {
+func (idle) Execute(
+	_ []string, requests <-chan svc.ChangeRequest, status chan<- svc.Status,
+) (ownCode bool, code uint32) {
 	status <- svc.Status{State: svc.Running, Accepts: svc.AcceptStop | svc.AcceptShutdown}
 	for r := range requests {
 		if r.Cmd == svc.Stop || r.Cmd == svc.Shutdown {

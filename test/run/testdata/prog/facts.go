@@ -78,7 +78,8 @@ func count(kernel *windows.LazyDLL, kind uint32) (n int) {
 		return 0
 	}
 	buffer := make([]byte, size)
-	if ok, _, _ := call.Call(uintptr(kind), uintptr(unsafe.Pointer(&buffer[0])), uintptr(unsafe.Pointer(&size))); ok == 0 {
+	ok, _, _ := call.Call(uintptr(kind), uintptr(unsafe.Pointer(&buffer[0])), uintptr(unsafe.Pointer(&size)))
+	if ok == 0 {
 		return -1
 	}
 	for at := uint32(0); at < size; n++ {
