@@ -2,6 +2,7 @@ package arch_test
 
 import (
 	"go/ast"
+	"go/format"
 	"go/parser"
 	"go/token"
 	"os/exec"
@@ -76,6 +77,21 @@ func TestCHasShortLines(t *testing.T) {
 
 	if seen < 200 {
 		t.Errorf("only %d files were seen", seen)
+	}
+}
+
+// TestGoIsFormatted holds Go's files to gofmt. Lint wants gofumpt and an order of imports too.
+func TestGoIsFormatted(t *testing.T) {
+	for _, path := range goFiles(t) {
+		text := read(t, path)
+		formatted, err := format.Source([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if string(formatted) != text {
+			t.Errorf("%s is not formatted (make fmt)", path)
+		}
 	}
 }
 
