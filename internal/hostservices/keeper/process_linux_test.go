@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/windows/wire/hostcall"
 )
 
 // settlesVariable makes a test binary the process that settles: it does not take back what it does.
@@ -44,6 +47,41 @@ func TestSettle(t *testing.T) {
 	}
 	if goes := debug.SetMemoryLimit(-1); goes != 768<<20 {
 		t.Errorf("garbage is collected at %d", goes)
+	}
+	told(t) // which settles, too
+}
+
+// told is the other side of Keep: what a keeper reads, says and waits for.
+func told(t *testing.T) {
+	t.Helper()
+	broken := errors.New("the disk is broken")
+	for _, tt := range []struct {
+		name, in string
+		work     error
+		out      string
+		says     string // the error; "" for none
+	}{
+		{"found and used", `"a" true`, nil, `"found":"a!"`, ""},
+		{"found and not used", `"a" false`, nil, `"found":"a!"`, "hear that what was found is used"},
+		{"found, and who asked has gone", `"a"`, nil, `"found":"a!"`, "hear that what was found is used: EOF"},
+		{"nothing to do", ``, nil, "", "read what to do: EOF"},
+		{"nonsense to do", `{"a":`, nil, "", "read what to do"},
+		{"work fails", `"a" true`, broken, `"the disk is broken"`, "the disk is broken"},
+		{"work is refused", `"a" true`, hostcall.Refusef(7, "no such disk"), `"no such disk"`, "no such disk"},
+	} {
+		var out strings.Builder
+		var what string
+		err := Told(strings.NewReader(tt.in), &out, &what, func() (string, error) { return what + "!", tt.work })
+
+		if (err == nil) != (tt.says == "") || (err != nil && !strings.Contains(err.Error(), tt.says)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.says)
+		}
+		if !strings.Contains(out.String(), tt.out) || (tt.out == "") != (out.Len() == 0) {
+			t.Errorf("%s: it says %q, want %s", tt.name, out.String(), tt.out)
+		}
+		if tt.name == "work is refused" && !strings.Contains(out.String(), "7") {
+			t.Errorf("the refusal has lost its code: %q", out.String())
+		}
 	}
 }
 
