@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +127,7 @@ func TestFieldCRIDockerd(t *testing.T) {
 	n.must(t, "node", "cp", filepath.Join(n.data, "pki", "ca.crt"), `win-1:C:\k\ca.crt`)
 	n.writes(t, `C:\k\kubelet.yaml`, criKubelet)
 
-	n.runs(t, strings.Fields(criDockerd)...)
+	n.runs(t, "Start cri-dockerd grpc backend", strings.Fields(criDockerd)...)
 	n.service(t, "kubelet", `C:\k\kubelet.exe --windows-service --hostname-override=win-1 --v=4 --config=C:\k\kubelet.yaml `+
 		`--bootstrap-kubeconfig=C:\k\bootstrap.conf --kubeconfig=C:\k\kubelet.conf --cert-dir=C:\k\pki`)
 	n.network(t)
@@ -141,14 +140,17 @@ func TestFieldCRIDockerd(t *testing.T) {
 	t.Run("end", n.end)
 }
 
-// runs runs a program on the host until the test ends.
-func (n dockerNode) runs(t *testing.T, args ...string) {
+// runs runs a program on the host until the test ends, and returns when it has said a text.
+func (n dockerNode) runs(t *testing.T, until string, args ...string) {
 	t.Helper()
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	line := n.on(append([]string{filepath.Join(n.bin, "mullion"), "node", "exec", "win-1", "--"}, args...)...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	var said bytes.Buffer
-	cmd.Env, cmd.Stdout, cmd.Stderr = n.env(), &said, &said
+	cmd.Env, cmd.Stdout, cmd.Stderr = n.env(), said, said // a file: who has it open keeps nobody waiting
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -156,9 +158,14 @@ func (n dockerNode) runs(t *testing.T, args ...string) {
 	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // it was ended
-		if t.Failed() {
-			t.Logf("%s said:\n%s", args[0], said.String())
+		if text, _ := os.ReadFile(said.Name()); t.Failed() {
+			t.Logf("%s said:\n%s", args[0], text)
 		}
+		said.Close()
+	})
+	poll(t, settle, func(context.Context) error {
+		text, err := os.ReadFile(said.Name())
+		return lacks(string(text), until, err)
 	})
 }
 
