@@ -33,6 +33,8 @@ type Container struct {
 	// tried to, since a person began it.
 	Stopped  bool `json:",omitempty"`
 	Restarts int  `json:",omitempty"`
+	// Waits says that the engine has it begin anew: of those that it lists, and not in records.
+	Waits bool `json:",omitempty"`
 	// Log is the file of its log, beside which may be earlier ones.
 	Log string
 }
@@ -42,6 +44,8 @@ const (
 	Created = "created"
 	Running = "running"
 	Exited  = "exited"
+	// Restarting is one that has ended and begins anew by itself, of those that an engine lists.
+	Restarting = "restarting"
 )
 
 // Source is a folder or a file of the machine, whatever it is called.
@@ -64,6 +68,14 @@ func (c Container) State() string {
 		return Running
 	}
 	return Created
+}
+
+// Status is the State that people see.
+func (c Container) Status() string {
+	if c.State() == Exited && c.Waits {
+		return Restarting
+	}
+	return c.State()
 }
 
 // Image returns what was run, as it was asked for.

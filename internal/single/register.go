@@ -27,6 +27,9 @@ type register struct {
 
 	mu   sync.Mutex
 	live map[string]*container // by id, until their end is in the checkpoint
+	// waiting are those that are tried until they have begun anew, by id: how many try. Its lock is taken last.
+	waitingMu sync.Mutex
+	waiting   map[string]int
 }
 
 // openRegister reads what an earlier engine has left. What ran when it was killed has ended with it; what was to be
@@ -41,7 +44,9 @@ func openRegister(p Paths) (*register, error) {
 		paths: p,
 		known: known,
 		most:  mostKept,
-		live:  map[string]*container{},
+
+		waiting: map[string]int{},
+		live:    map[string]*container{},
 	}
 
 	for _, c := range known.List(func(c Container) bool { return c.State() != Exited }) {
@@ -99,9 +104,27 @@ func (r *register) find(text string) (Container, *container, error) {
 // list returns all containers, the newest first.
 func (r *register) list() []Container {
 	all := r.known.List(nil)
+	r.waitingMu.Lock()
+	for i := range all {
+		all[i].Waits = r.waiting[all[i].ID] > 0
+	}
+	r.waitingMu.Unlock()
 	// sort and not slices, which is compiled anew for such a large type
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Created.After(all[j].Created) })
 	return all
+}
+
+// waits notes that a container is tried until it has begun anew; the result ends that.
+func (r *register) waits(id string) (over func()) {
+	count := func(n int) {
+		r.waitingMu.Lock()
+		defer r.waitingMu.Unlock()
+		if r.waiting[id] += n; r.waiting[id] == 0 {
+			delete(r.waiting, id)
+		}
+	}
+	count(1)
+	return func() { count(-1) }
 }
 
 // add takes in a container that is about to be made, whose name is its own from now on.

@@ -115,6 +115,7 @@ func (s *service) restart(id string, pause time.Duration) {
 		return
 	}
 
+	defer s.register.waits(id)()
 	for ended := c.Finished; s.rests(pause); pause = pauseAfter(pause, 0) {
 		c, due := s.register.attempt(id, ended)
 		if !due {

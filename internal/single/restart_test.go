@@ -3,6 +3,7 @@ package single
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,10 +187,20 @@ func TestCannotRestart(t *testing.T) {
 			}
 			s.restartLeft()
 			awaitAttempts(t, s, "bbbb", 3)
+			status := func() string {
+				all := s.register.list()
+				return all[slices.IndexFunc(all, func(c Container) bool { return c.ID == "bbbb" })].Status()
+			}
+			if got := status(); got != Restarting {
+				t.Errorf("while it is tried it is %s", got)
+			}
 			if got := asked(t, s, `{"Stop":{"Container":"bbbb"}}`); len(got) != 1 || !got[0].Done {
 				t.Errorf("%+v", got)
 			}
 			s.background.Wait()
+			if got := status(); got != Exited {
+				t.Errorf("when it is not tried any more it is %s", got)
+			}
 		})
 	}
 }

@@ -32,7 +32,7 @@ func allFilters() []filter {
 			return err == nil && c.Created.Before(other.Created)
 		}},
 		{key: "exited", value: "CODE", check: isCode, fits: func(c single.Container, value string, _ []single.Container) bool {
-			return c.State() == single.Exited && strconv.FormatUint(uint64(c.End.Code), 10) == value
+			return c.Status() == single.Exited && strconv.FormatUint(uint64(c.End.Code), 10) == value
 		}},
 		{key: "id", value: "ID", fits: func(c single.Container, value string, _ []single.Container) bool {
 			return strings.HasPrefix(c.ID, value)
@@ -50,8 +50,8 @@ func allFilters() []filter {
 			return err == nil && c.Created.After(other.Created)
 		}},
 		{
-			key: "status", value: "created|running|exited", check: isState,
-			fits: func(c single.Container, value string, _ []single.Container) bool { return c.State() == value },
+			key: "status", value: "created|running|restarting|exited", check: isState,
+			fits: func(c single.Container, value string, _ []single.Container) bool { return c.Status() == value },
 		},
 		{key: "volume", value: "PATH", fits: func(c single.Container, value string, _ []single.Container) bool {
 			return slices.ContainsFunc(c.Run.Mounts, func(m single.Mount) bool {

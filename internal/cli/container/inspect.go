@@ -105,7 +105,7 @@ type inspected struct {
 
 type inspectedState struct {
 	Status                string
-	Running               bool
+	Running, Restarting   bool // both while it waits to begin anew, as in Docker
 	ExitCode              uint32
 	Error                 string
 	StartedAt, FinishedAt time.Time
@@ -161,8 +161,9 @@ func inspect(c single.Container) inspected {
 		ID:      c.ID,
 		Created: c.Created,
 		State: inspectedState{
-			Status:     c.State(),
-			Running:    c.State() == single.Running,
+			Status:     c.Status(),
+			Restarting: c.Status() == single.Restarting,
+			Running:    c.State() == single.Running || c.Status() == single.Restarting,
 			ExitCode:   c.End.Code,
 			Error:      c.Why,
 			StartedAt:  c.Started,

@@ -99,7 +99,8 @@ func (o listOptions) shown(all []single.Container) (shown []single.Container) {
 		last = 1
 	}
 	for _, c := range all {
-		if o.all || last > 0 || o.filters.ofStates() || c.State() == single.Running {
+		runs := c.Status() == single.Running || c.Status() == single.Restarting // Docker counts both
+		if runs || o.all || last > 0 || o.filters.ofStates() {
 			shown = append(shown, c)
 		}
 	}
@@ -182,7 +183,7 @@ func (o listOptions) rowOf(c single.Container, now time.Time) row {
 		Command:    commandText(c, whole),
 		CreatedAt:  c.Created.Format(time.RFC3339),
 		RunningFor: units.HumanDuration(now.Sub(c.Created)) + " ago",
-		State:      c.State(),
+		State:      c.Status(),
 		Status:     statusOf(c, now),
 		Names:      c.Name,
 		Labels:     labelsText(c),
@@ -283,9 +284,11 @@ func commandText(c single.Container, whole bool) string {
 
 // statusOf says how a container fares, in Docker's words.
 func statusOf(c single.Container, now time.Time) string {
-	switch c.State() {
+	switch c.Status() {
 	case single.Running:
 		return "Up " + units.HumanDuration(now.Sub(c.Started))
+	case single.Restarting:
+		return fmt.Sprintf("Restarting (%d) %s ago", c.End.Code, units.HumanDuration(now.Sub(c.Finished)))
 	case single.Exited:
 		return fmt.Sprintf("Exited (%d) %s ago", c.End.Code, units.HumanDuration(now.Sub(c.Finished)))
 	}

@@ -205,3 +205,28 @@ cccccccccccc   job       --        -- / --             --        --         --  
 		t.Errorf("%q, %v", &out, err)
 	}
 }
+
+// TestRestarting lists a container that waits to begin anew among those that run, in Docker's words.
+func TestRestarting(t *testing.T) {
+	now := time.Now()
+	job := containersAt(now)[2]
+	job.Waits = true
+	if got := (listOptions{last: -1}).shown([]single.Container{job}); len(got) != 1 {
+		t.Error("it is not among those that run")
+	}
+	if got := statusOf(job, now); got != "Restarting (3221225477) 2 days ago" {
+		t.Errorf("its status is %q", got)
+	}
+	if s := inspect(job).State; s.Status != "restarting" || !s.Restarting || !s.Running {
+		t.Errorf("inspect: %+v", s)
+	}
+	for filter, want := range map[string]int{"status=restarting": 1, "status=exited": 0} {
+		f, err := parseFilters([]string{filter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.chosen([]single.Container{job}); len(got) != want || err != nil {
+			t.Errorf("%s: %d containers, %v", filter, len(got), err)
+		}
+	}
+}
