@@ -26,7 +26,7 @@ func (j *Job) State() string { return j.state }
 // mostOutput bounds what a job keeps: the oldest goes first.
 const mostOutput = 100_000
 
-// Keep adds what an action has output, and how it ended.
+// keep adds what an action has output, and how it ended.
 func (j *Job) keep(output []object.Value) {
 	if j.state == "NotStarted" {
 		j.state = "Running"

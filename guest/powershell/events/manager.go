@@ -84,7 +84,9 @@ func (m *Manager) Subscribe(one *Subscriber, begin func(raise func(sender, args 
 	}
 
 	one.stop = begin(func(sender, args object.Value) {
-		m.raise(one, Event{Identifier: one.Identifier, Sender: sender, Args: args, SourceArgs: []object.Value{sender, args}})
+		m.raise(one, Event{
+			Identifier: one.Identifier, Sender: sender, Args: args, SourceArgs: []object.Value{sender, args},
+		})
 	})
 }
 

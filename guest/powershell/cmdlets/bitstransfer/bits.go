@@ -60,7 +60,7 @@ func transfer(c *cmdlet.Call, source, to string) error {
 	}
 
 	if !remote {
-		return copyFile(c, c.State.Path(source), to)
+		return copyFile(c.State.Path(source), to)
 	}
 	client, err := dotnet.Construct(c.State, "System.Net.WebClient", nil)
 	if err != nil {
@@ -71,7 +71,7 @@ func transfer(c *cmdlet.Call, source, to string) error {
 }
 
 // copyFile copies a file to a new one beside its place, which then takes it: a copy that fails leaves nothing.
-func copyFile(c *cmdlet.Call, from, to string) error {
+func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return words.Errorf("Cannot find path '%s' because it does not exist.", from)

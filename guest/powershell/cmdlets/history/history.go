@@ -68,7 +68,7 @@ func get(c *cmdlet.Call) error {
 			return err
 		}
 		if most < 0 || most > 32767 {
-			return c.Cmdlet.Unbound(fmt.Errorf("Cannot validate argument on parameter 'Count'. The %d argument is not "+ //nolint:staticcheck,revive // Windows' words
+			return c.Cmdlet.Unbound(fmt.Errorf("Cannot validate argument on parameter 'Count'. The %d argument is not "+ //nolint:staticcheck // Windows' words
 				"between 0 and 32767.", most))
 		}
 		entries = entries[max(0, len(entries)-int(most)):]
@@ -88,7 +88,9 @@ func forget(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
-	h.Entries = slices.DeleteFunc(h.Entries, func(e session.Entry) bool { return len(ids) == 0 || slices.Contains(ids, e.ID) })
+	h.Entries = slices.DeleteFunc(h.Entries, func(e session.Entry) bool {
+		return len(ids) == 0 || slices.Contains(ids, e.ID)
+	})
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/localgroup"
 )
 
-// groupNotFound is the error of a group that is not there, the others likewise
+// failure is an error of this module: the name of its exception is that of the error
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.localaccounts/).
 func failure(id, category, target, message string) error {
 	return &object.Exception{
@@ -112,7 +112,9 @@ func getGroups(c *cmdlet.Call) error {
 }
 
 // change changes groups, and reports an error in the words of the module.
-func change(c *cmdlet.Call, group, member string, do func(g localgroup.Groups) (localgroup.Groups, error)) (done bool, err error) {
+func change(
+	c *cmdlet.Call, group, member string, do func(g localgroup.Groups) (localgroup.Groups, error),
+) (done bool, err error) {
 	if err := c.State.System.Groups.Change(do); err != nil {
 		return false, c.Fail(said(err, group, member))
 	}
@@ -201,7 +203,9 @@ func getMembers(c *cmdlet.Call) error {
 }
 
 // changeMembers adds accounts to a group, or removes them from it.
-func changeMembers(do func(g localgroup.Groups, group, member string) (localgroup.Groups, error)) func(c *cmdlet.Call) error {
+func changeMembers(
+	do func(g localgroup.Groups, group, member string) (localgroup.Groups, error),
+) func(c *cmdlet.Call) error {
 	return func(c *cmdlet.Call) error {
 		group := c.Text("group")
 		if o, is := c.Values["group"].(*object.Object); is {

@@ -35,7 +35,9 @@ func wantedNames(c *cmdlet.Call, parameter, property string) []string {
 }
 
 // get outputs the features that a call names, all without a name.
-func get(parameter string, name func(f feature) string, show func(f feature, here bool) *object.Object) func(c *cmdlet.Call) error {
+func get(
+	parameter string, name func(f feature) string, show func(f feature, here bool) *object.Object,
+) func(c *cmdlet.Call) error {
 	return func(c *cmdlet.Call) error {
 		here, err := installed(c.State)
 		if err != nil {
@@ -129,7 +131,9 @@ func enable(disable bool) func(c *cmdlet.Call) error {
 			return c.Fail(err)
 		}
 		for _, one := range wantedNames(c, "featurename", "featurename") {
-			i := slices.IndexFunc(features(), func(f feature) bool { return f.optional != "" && strings.EqualFold(f.optional, one) })
+			i := slices.IndexFunc(features(), func(f feature) bool {
+				return f.optional != "" && strings.EqualFold(f.optional, one)
+			})
 			text := ""
 			switch {
 			case i < 0:
