@@ -152,10 +152,25 @@ func (c *Console) Cursor() (Place, int, error) {
 	return at, int(info.Size.X), err
 }
 
-// Move moves the cursor.
+// Move moves the cursor. A cell that the console no longer has, because its window was made smaller meanwhile, is the
+// nearest one that it has.
 func (c *Console) Move(to Place) error {
-	at := windows.Coord{X: int16(max(0, to.Column)), Y: int16(max(0, to.Row))} //nolint:gosec // consoles are smaller
-	return windows.SetConsoleCursorPosition(c.out, at)
+	const tries = 3 // a window that a person drags has many sizes
+	var err error
+	for range tries {
+		var info windows.ConsoleScreenBufferInfo
+		if err := windows.GetConsoleScreenBufferInfo(c.out, &info); err != nil {
+			return err
+		}
+		at := windows.Coord{
+			X: min(int16(max(0, to.Column)), max(0, info.Size.X-1)), //nolint:gosec // consoles are smaller
+			Y: min(int16(max(0, to.Row)), max(0, info.Size.Y-1)),    //nolint:gosec // likewise
+		}
+		if err = windows.SetConsoleCursorPosition(c.out, at); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // Columns returns how many columns the console's window has, 0 if that is not known.

@@ -11,7 +11,7 @@ import (
 func testWatcher(t *testing.T, p prefix) {
 	t.Helper()
 	p.Write(t, "watch.ps1", `
-$null = New-Item -ItemType Directory C:\watched\below
+$null = New-Item -ItemType Directory C:\watched
 $w = New-Object System.IO.FileSystemWatcher
 $w.Path = 'C:\watched'
 $w.IncludeSubdirectories = $true
@@ -22,13 +22,15 @@ foreach ($kind in 'Created', 'Renamed', 'Deleted') {
         $global:seen += "$($EventArgs.ChangeType) $($EventArgs.OldName) $($EventArgs.Name)"
     }
 }
+$null = New-Item -ItemType Directory C:\watched\below
+for ($i = 0; $i -lt 200 -and $global:seen.Count -lt 1; $i++) { Start-Sleep -Milliseconds 50 }
 Set-Content C:\watched\below\data_tmp x
 Rename-Item C:\watched\below\data_tmp data
 Remove-Item C:\watched\below\data
-for ($i = 0; $i -lt 200 -and $global:seen.Count -lt 3; $i++) { Start-Sleep -Milliseconds 50 }
+for ($i = 0; $i -lt 200 -and $global:seen.Count -lt 4; $i++) { Start-Sleep -Milliseconds 50 }
 $global:seen
 `)
-	want := "Created  below\\data_tmp\nRenamed below\\data_tmp below\\data\nDeleted  below\\data\n"
+	want := "Created  below\nCreated  below\\data_tmp\nRenamed below\\data_tmp below\\data\nDeleted  below\\data\n"
 	if got := p.run(t, "--", "powershell", "-File", `C:\watch.ps1`); got.code != 0 || got.out != want {
 		t.Errorf("%+v, want %q", got, want)
 	}

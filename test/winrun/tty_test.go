@@ -227,27 +227,26 @@ func meminfo(t *testing.T, key string) uint64 {
 }
 
 // testPrompts types at the prompts of both shells as a person does in `kubectl exec -it`: in the line k9s has for its
-// shell, with completion, history, colours, Ctrl+C and a window that changes its size. Its end is the code of exit.
+// shell, with completion, history, colours, Ctrl+C and a window that becomes smaller. Wine's console moves over a blank
+// that it has to draw where there is one, so the test looks at what lines say, not at the lines.
 func testPrompts(t *testing.T, p prefix) {
 	t.Helper()
 	p.Write(t, "typed words.txt", "of a file\r\n")
-	cmd := p.command(t, "--", "cmd", "/c", "where powershell >nul 2>&1 && powershell || cmd")
-	cmd.Env = append(cmd.Env, "TERM=xterm")
+	report := filepath.Join(t.TempDir(), "report")
+	inner := p.command(t, "--report", report, "--", "cmd", "/c", "where powershell >nul 2>&1 && powershell || cmd")
+	cmd := exec.CommandContext(t.Context(), buildInit(t), append([]string{"--"}, inner.Args...)...)
+	cmd.Env, cmd.Dir = append(inner.Env, "TERM=xterm"), inner.Dir
 	term := tty.Open(t, cmd, unix.Winsize{Row: 30, Col: 100})
 	term.Expect(t, `PS C:\>`)
 	term.Send(t, "$planet = 'Ear' + 'th'\r")
 	term.Expect(t, `PS C:\>`)
 	term.Send(t, "$plan\t.Len\t + 1000\r") // a variable and a member of its value
-	term.Expect(t, "$planet.Length + 1000")
 	term.Expect(t, "1005")
 	term.Expect(t, `PS C:\>`)
 	term.Send(t, "get-cont\t .\\typed\t\r") // a cmdlet and a path
-	term.Expect(t, `Get-Content '.\typed words.txt'`)
 	term.Expect(t, "of a file")
 	term.Expect(t, `PS C:\>`)
-	term.Send(t, "\x1b[A\x1b[A") // up, twice
-	term.Expect(t, "$planet.Length + 1000")
-	term.Send(t, "\x7f\x7f\x7f\x7f3000\r") // backspace
+	term.Send(t, "\x1b[A\x1b[A\x7f\x7f\x7f\x7f3000\r") // up, twice, and backspace
 	term.Expect(t, "3005")
 	term.Expect(t, `PS C:\>`)
 
@@ -255,7 +254,7 @@ func testPrompts(t *testing.T, p prefix) {
 	term.Expect(t, "^C")
 	term.Expect(t, `PS C:\>`)
 	term.Send(t, "Start-Sleep 600; 'not ' + 'reached'\r")
-	term.Expect(t, "reached'\r\n")
+	term.Expect(t, "reached'\r")
 	term.Send(t, "\x03")
 	term.Expect(t, `PS C:\>`)
 	term.Send(t, "'still ' + 'here'\r")
@@ -263,18 +262,21 @@ func testPrompts(t *testing.T, p prefix) {
 	term.Expect(t, `PS C:\>`)
 
 	term.Resize(t, 60, 20)
-	term.Send(t, "'wide ' + [Console]::WindowWidth\r")
-	term.Expect(t, "wide 60")
+	term.Send(t, "while ([Console]::WindowWidth -ne 60) { Start-Sleep -Milliseconds 50 }; 'narrow' + 'er'\r")
+	term.Expect(t, "narrower")
 	term.Send(t, "cmd /k\r") // a shell in the shell has the same terminal
 	term.Expect(t, `C:\>`)
 	term.Send(t, "type typed\t\r")
-	term.Expect(t, `type "typed words.txt"`)
 	term.Expect(t, "of a file")
 	term.Expect(t, `C:\>`)
-	term.Send(t, "exit\r")
-	term.Expect(t, `PS C:\>`)
 	term.Send(t, "exit 5\r")
-	if code := exitCode(t, cmd.Wait()); code != 5 {
-		t.Errorf("exit code %d, want 5", code)
+	term.Expect(t, `PS C:\>`)
+	term.Send(t, "'code ' + $LASTEXITCODE\r")
+	term.Expect(t, "code 5")
+	term.Expect(t, `PS C:\>`)
+
+	term.Send(t, "exit\r") // with another code than 0, the line would go on with cmd
+	if code := exitCode(t, cmd.Wait()); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
 	}
 }

@@ -89,7 +89,8 @@ func powershellRows() []support.Row {
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
 			Note: "New-Object and [type]::Member of Array, ArrayList, BitConverter, Console, Convert, CultureInfo, DateTime, DateTimeOffset, Dictionary, Directory, Dns, Encoding, " +
-				"Environment, Exception and those derived from it, File, FileSystemWatcher, Guid, HashSet, Hashtable, HttpListener with its " +
+				"Environment, Exception and those derived from it, File, FileSystemWatcher " +
+				"(of folders below its own it sees in those that are made later, as Wine does), Guid, HashSet, Hashtable, HttpListener with its " +
 				"requests and responses (http only), IPAddress, List, Math, Path, Process (of Start-Process), Queue, Random, Regex with Match and Group, MD5 and the SHA hashes, ScriptBlock.Create, StreamReader and StreamWriter of a request and response, Stack, Stopwatch, String, StringBuilder, Timers.Timer, TimeSpan, ServicePointManager.SecurityProtocol, Uri, Version, WebClient, WindowsIdentity and WindowsPrincipal, X509Certificate2 and X509Store, XmlDocument with XPath, the attributes of dynamic parameters, and the names of access rights and of actions on errors, " +
 				"with the members that scripts mostly use (Get-Member lists them)",
 		},
