@@ -169,7 +169,7 @@ func (s *windowsServer) write(t *testing.T, name, text string) {
 func options(server, bundle string) winserver.Join {
 	return winserver.Join{
 		Discovery: discovery.Config{Server: server, Token: discovery.Token{ID: "abcdef", Secret: "0123456789abcdef"}},
-		Node:      "win-a", Bundles: []string{bundle}, Network: "l2bridge", Wait: time.Second,
+		Node:      "win-a", Bundles: []string{bundle}, Network: "l2bridge", Wait: 30 * time.Second,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,7 +55,15 @@ func newHost(t *testing.T) *host {
 	}
 
 	f := hcstest.New()
-	keeper, socket := t.Context(), filepath.Join(dir, "keeper.sock")
+	socket := filepath.Join(dir, "keeper.sock")
+	// The keeper lives longer than the service, which would begin another one, and ends before its files go.
+	keeping, endKeepers := context.WithCancel(context.WithoutCancel(t.Context()))
+	var keepers sync.WaitGroup
+	t.Cleanup(func() {
+		endKeepers()
+		keepers.Wait()
+	})
+
 	h := &host{engine: f, drive: drive}
 	h.config = Config{
 		Node:        "win-1",
@@ -65,7 +74,7 @@ func newHost(t *testing.T) *host {
 		SystemDrive: filepath.Join(dir, "system"),
 		Engine:      f,
 		Keeper: stream.NewClient(socket, func(context.Context) error {
-			go func() { _ = stream.Serve(keeper, socket) }()
+			keepers.Go(func() { _ = stream.Serve(keeping, socket) })
 			return nil
 		}),
 		OpenSource: func(path string) (*os.File, error) { return os.Open(filepath.Join(drive, filepath.Base(path))) },
