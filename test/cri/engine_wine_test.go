@@ -141,9 +141,9 @@ func runEngineSuite(t *testing.T, n *node, img image.Info, s critest.Subject) {
 // podTasks reads how many processes and threads a pod has, and how many it may have, from the kernel.
 func podTasks(t *testing.T, pod string) (count, most int) {
 	t.Helper()
-	dir := filepath.Join("/sys/fs/cgroup", cgroupParent, pod)
+	dir := filepath.Join("/sys/fs/cgroup", cgroupParent(), pod)
 	if _, err := os.Stat("/sys/fs/cgroup/pids"); err == nil { // cgroup v1
-		dir = filepath.Join("/sys/fs/cgroup/pids", cgroupParent, pod)
+		dir = filepath.Join("/sys/fs/cgroup/pids", cgroupParent(), pod)
 	}
 
 	var numbers [2]int

@@ -121,7 +121,7 @@ func countProcessors(b *testing.B) func() time.Duration {
 		if err != nil {
 			b.Fatal(err)
 		}
-		theirs, err := p.Time(cgroupParent)
+		theirs, err := p.Time(cgroupParent())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func newLinuxContainer(b *testing.B, m *machine) *linuxContainer {
 
 	ctx := namespaces.WithNamespace(context.WithoutCancel(b.Context()), namespace)
 	made, err := c.NewContainer(ctx, "linux", client.WithNewSpec(oci.WithRootFSPath(dir),
-		oci.WithProcessArgs("/prog", "sleep"), oci.WithCgroup(cgroupParent+"/linux")))
+		oci.WithProcessArgs("/prog", "sleep"), oci.WithCgroup(cgroupParent()+"/linux")))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -343,8 +344,9 @@ func (m *machine) down() error {
 	if m.dir != "" && m.err == nil {
 		_ = os.RemoveAll(m.dir)
 	}
-	return cluster.KillCgroups(context.Background(), cgroupParent)
+	return cluster.KillCgroups(context.Background(), cgroupParent())
 }
 
-// cgroupParent is the cgroup of all containers of these tests.
-const cgroupParent = "/mullion-cri-test"
+// cgroupParent returns the cgroup of all containers of this run of the tests: down ends whatever is in it, and another
+// run beside this one has its own.
+func cgroupParent() string { return "/mullion-cri-test-" + strconv.Itoa(os.Getpid()) }

@@ -134,13 +134,13 @@ func processesOf(t *testing.T, id string) []int {
 	if _, err := os.Stat(dir); err != nil {
 		dir = "/sys/fs/cgroup" // version 2
 	}
-	files, err := filepath.Glob(filepath.Join(dir, cgroupParent, "*", id, "cgroup.procs"))
+	files, err := filepath.Glob(filepath.Join(dir, cgroupParent(), "*", id, "cgroup.procs"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	if len(files) == 0 { // of no pod
-		files = []string{filepath.Join(dir, cgroupParent, id, "cgroup.procs")}
+		files = []string{filepath.Join(dir, cgroupParent(), id, "cgroup.procs")}
 	}
 	text, err := os.ReadFile(files[0])
 	if errors.Is(err, fs.ErrNotExist) {

@@ -22,9 +22,9 @@ import (
 // cgroup is that of the node's containers. A node with a part of the machine's memory has one of its own.
 func (n *node) cgroup() string {
 	if n.memory == 0 {
-		return cgroupParent
+		return cgroupParent()
 	}
-	return cgroupParent + "/" + filepath.Base(n.dir)
+	return cgroupParent() + "/" + filepath.Base(n.dir)
 }
 
 func (n *node) memoryMounts(tb testing.TB) []engine.BindMount {
