@@ -52,9 +52,25 @@ ULONG WINAPI HttpCreateServerSession(HTTPAPI_VERSION version, HTTP_SERVER_SESSIO
     return error;
 }
 
+/* Has the driver close a group that is in no list any more. */
+static ULONG close_group(struct group *group)
+{
+    uint64_t number = group->id;
+    ULONG error =
+        httpapi_device_ask(group->session, HTTP_IOCTL_GROUP_CLOSE, &number, sizeof(number), NULL, 0, NULL, NULL);
+
+    httpapi_put_back(group);
+    return error;
+}
+
+/*
+ * The driver learns of a closed handle some time after CloseHandle has returned. So the groups are closed one by one
+ * before: then their ports are given back.
+ */
 ULONG WINAPI HttpCloseServerSession(HTTP_SERVER_SESSION_ID id)
 {
     HANDLE file = (HANDLE)(ULONG_PTR)id;
+    struct group *closed = NULL;
 
     AcquireSRWLockExclusive(&guard);
     for (struct group **at = &groups, *group; (group = *at);)
@@ -65,9 +81,17 @@ ULONG WINAPI HttpCloseServerSession(HTTP_SERVER_SESSION_ID id)
             continue;
         }
         *at = group->next;
-        httpapi_put_back(group);
+        group->next = closed;
+        closed = group;
     }
     ReleaseSRWLockExclusive(&guard);
+    while (closed)
+    {
+        struct group *next = closed->next;
+
+        close_group(closed);
+        closed = next;
+    }
     return CloseHandle(file) ? ERROR_SUCCESS : ERROR_INVALID_PARAMETER;
 }
 
@@ -100,8 +124,6 @@ ULONG WINAPI HttpCreateUrlGroup(HTTP_SERVER_SESSION_ID session, HTTP_URL_GROUP_I
 ULONG WINAPI HttpCloseUrlGroup(HTTP_URL_GROUP_ID id)
 {
     struct group *group = NULL;
-    uint64_t number = id;
-    ULONG error;
 
     AcquireSRWLockExclusive(&guard);
     for (struct group **at = &groups; *at; at = &(*at)->next)
@@ -112,11 +134,7 @@ ULONG WINAPI HttpCloseUrlGroup(HTTP_URL_GROUP_ID id)
             break;
         }
     ReleaseSRWLockExclusive(&guard);
-    if (!group)
-        return ERROR_INVALID_PARAMETER;
-    error = httpapi_device_ask(group->session, HTTP_IOCTL_GROUP_CLOSE, &number, sizeof(number), NULL, 0, NULL, NULL);
-    httpapi_put_back(group);
-    return error;
+    return group ? close_group(group) : ERROR_INVALID_PARAMETER;
 }
 
 static ULONG url(HANDLE file, uint32_t code, uint64_t group, const WCHAR *text, uint64_t context, BOOL all)
