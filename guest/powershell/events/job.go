@@ -20,13 +20,13 @@ func NewJob(one *Subscriber, id int) *Job {
 	return one.job
 }
 
-// State is NotStarted before the first event, then Running; Stopped at its end, and Failed if an action failed last.
+// State is NotStarted before the first event, then Running, also if an action fails; and Stopped at its end.
 func (j *Job) State() string { return j.state }
 
 // mostOutput bounds what a job keeps: the oldest goes first.
 const mostOutput = 100_000
 
-// keep adds what an action has output, and how it ended.
+// keep adds what an action has output.
 func (j *Job) keep(output []object.Value) {
 	if j.state == "NotStarted" {
 		j.state = "Running"
