@@ -45,12 +45,8 @@ import (
 // and unmodified) on a Windows host, against upstream's containerd.exe and shim. The images that they pull come from a
 // registry of the test's. Those that are known to fail are in testdata/containerd-client.yaml, with why.
 func TestFieldContainerdClient(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"),
+		program("containerd-windows/containerd-shim-runhcs-v1.exe", "containerd.exe", "containerd-windows"))
 
 	table, err := os.ReadFile("testdata/containerd-client.yaml")
 	if err != nil {
@@ -65,10 +61,6 @@ func TestFieldContainerdClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := newFixture(t)
-	programs := filepath.Join(f.bin, "containerd-windows")
-	if _, err := os.Stat(filepath.Join(programs, "containerd-shim-runhcs-v1.exe")); err != nil {
-		t.Skipf("needs containerd.exe: make containerd-windows: %v", err)
-	}
 
 	suites := []hostSuite{
 		{
@@ -106,7 +98,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
 	f.must(t, "node", "cp", authority, `win-1:C:\test\ca.crt`)
 	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\test\ca.crt`)
-	f.startContainerd(t, programs, `\\.\pipe\containerd-containerd-test`)
+	f.startContainerd(t, filepath.Join(f.bin, "containerd-windows"), `\\.\pipe\containerd-containerd-test`)
 
 	ended, said := map[string]string{}, map[string]string{}
 	for _, suite := range suites {

@@ -32,37 +32,16 @@ CMD ["cmd", "/c", "type C:\\link\\made.txt& type C:\\work\\context.txt& reg quer
 // image is loaded, containers run, have a network and volumes, programs are run in them, they are stopped, killed and
 // removed, files are copied, an image is built and another committed. What is left of them is nothing.
 func TestFieldDocker(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"),
+		program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
+		program("docker-windows/docker.exe", "docker.exe", "docker-windows"))
 
 	f := newFixture(t)
-	programs := filepath.Join(f.bin, "docker-windows")
-	for _, name := range []string{"dockerd.exe", "docker.exe"} {
-		if _, err := os.Stat(filepath.Join(programs, name)); err != nil {
-			t.Skipf("needs dockerd.exe: make docker-windows: %v", err)
-		}
-	}
-
-	spec := filepath.Join(f.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-docker\nnetworking:\n" +
 		"  underlaySubnet: 10.243.0.0/24\n  podSubnet: 10.94.0.0/16\n  serviceSubnet: 10.194.0.0/16\n" +
 		"nodes:\n- {os: windows, bare: true}\n"
-	if err := os.WriteFile(spec, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, f)
-		}
-		f.takeDown(t)
-	})
-	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
-	f.dockerService(t, programs, "ltsc2025")
+	f.bringUp(t, text, "--wait", "15m") // on a busy machine
+	f.dockerService(t, filepath.Join(f.bin, "docker-windows"), "ltsc2025")
 
 	f.docker(t, 0, "Storage Driver: windowsfilter", "info")
 	f.docker(t, 7, "hello from", "run", "--rm", "--network", "none", dockerImage, "cmd", "/c", "echo hello from %COMPUTERNAME%& exit 7")

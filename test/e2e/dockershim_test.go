@@ -81,12 +81,7 @@ type dockerNode struct{ fixture }
 // service, the pause image, the kubelet with dockershim, win-bridge on a network made by hand, kube-proxy. Pods of two
 // containers run there.
 func TestFieldDockershim(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"), program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"))
 
 	f := newFixture(t)
 	if missing := bundle.At(f.bin, oldVersion).Missing(); len(missing) > 0 {
@@ -110,20 +105,12 @@ func TestFieldDockershim(t *testing.T) {
 // TestFieldCRIDockerd is TestFieldDockershim with today's Kubernetes: its kubelet has no dockershim, and calls
 // upstream's cri-dockerd.exe.
 func TestFieldCRIDockerd(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
+	needs(t, ownCluster("the test has subnets of its own"), program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
+		program("docker-windows/cri-dockerd.exe", "cri-dockerd.exe", "docker-windows"))
 
 	n := dockerNode{newFixture(t)}
-	program := filepath.Join(n.bin, "docker-windows", "cri-dockerd.exe")
-	if _, err := os.Stat(program); err != nil {
-		t.Skipf("needs cri-dockerd.exe: make docker-windows: %v", err)
-	}
 	n.preparesDocker(t, strings.Replace(dockershimCluster, "kubernetesVersion: \"1.20\"\n", "", 1))
-	n.must(t, "node", "cp", program, `win-1:C:\k\cri-dockerd.exe`)
+	n.must(t, "node", "cp", filepath.Join(n.bin, "docker-windows", "cri-dockerd.exe"), `win-1:C:\k\cri-dockerd.exe`)
 	n.must(t, "node", "cp", filepath.Join(n.data, "pki", "ca.crt"), `win-1:C:\k\ca.crt`)
 	n.writes(t, `C:\k\kubelet.yaml`, criKubelet)
 
@@ -185,16 +172,6 @@ func (n dockerNode) writes(t *testing.T, to, text string) {
 	n.must(t, "node", "cp", file, "win-1:"+to)
 }
 
-// applies applies a manifest.
-func (n dockerNode) applies(t *testing.T, text string) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "manifest.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	n.must(t, "kubectl", "apply", "-f", file)
-}
-
 // service makes a service of a command line, and starts it.
 func (n dockerNode) service(t *testing.T, name, command string) {
 	t.Helper()
@@ -206,17 +183,8 @@ func (n dockerNode) service(t *testing.T, name, command string) {
 // image for pods, and puts the files of the node's programs there.
 func (n dockerNode) preparesDocker(t *testing.T, cluster string) {
 	t.Helper()
-	programs := filepath.Join(n.bin, "docker-windows")
-	if _, err := os.Stat(filepath.Join(programs, "dockerd.exe")); err != nil {
-		t.Skipf("needs dockerd.exe: make docker-windows: %v", err)
-	}
 	n.bringUp(t, cluster, "--wait", "8m")
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, n.fixture)
-		}
-	})
-	n.dockerService(t, programs, "ltsc2019")
+	n.dockerService(t, filepath.Join(n.bin, "docker-windows"), "ltsc2019")
 
 	for _, dir := range []string{`C:\k\cni`, `C:\k\cni\config`, `C:\k\log`, `C:\pause`, `C:\agnhost`} {
 		n.host(t, "cmd", "/c", "mkdir", dir)
@@ -235,7 +203,7 @@ func (n dockerNode) preparesDocker(t *testing.T, cluster string) {
 	n.docker(t, 0, "Successfully tagged kubeletwin/pause:latest", "build", "-t", "kubeletwin/pause", `C:\pause`)
 	n.docker(t, 0, "Successfully tagged mullion.local/agnhost:v1", "build", "-t", "mullion.local/agnhost:v1", `C:\agnhost`)
 
-	n.applies(t, nodeToken)
+	n.apply(t, nodeToken)
 	config := n.must(t, "kubectl", "config", "view", "--minify", "--raw")
 	config = regexp.MustCompile(`(?m)^( *server:).*$`).ReplaceAllString(config, "$1 https://10.243.0.1:6443")
 	n.writes(t, `C:\k\config`, config)
@@ -314,7 +282,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80}]}
 
 // pods runs pods of two containers and looks at them from the API and by docker.exe.
 func (n dockerNode) pods(t *testing.T) {
-	n.applies(t, dockerPods)
+	n.apply(t, dockerPods)
 	n.must(t, "kubectl", "rollout", "status", "deployment/web", "--timeout=3m")
 
 	out := n.docker(t, 0, "", "ps", "--format", "{{.Image}} {{.Names}}")
@@ -371,7 +339,7 @@ func (n dockerNode) grace(t *testing.T) {
 		{"in-time", 3, 40, 3 * time.Second, 35 * time.Second},
 		{"too-long", 120, 12, 12 * time.Second, 60 * time.Second},
 	} {
-		n.applies(t, fmt.Sprintf(`apiVersion: v1
+		n.apply(t, fmt.Sprintf(`apiVersion: v1
 kind: Pod
 metadata: {name: %s}
 spec:

@@ -32,19 +32,11 @@ type dockerUp struct {
 // engine's socket: streams with their end, consoles, logs that are followed, files, builds, volumes, ports of this
 // machine's loopback. Its parts are killed and it comes back; what is left of it is nothing.
 func TestFieldDockerUp(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t, program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
+		program("docker-windows/docker", "docker for Linux", "docker-windows"))
 
 	f := newFixture(t)
-	programs := filepath.Join(f.bin, "docker-windows")
-	for _, name := range []string{"dockerd.exe", "docker"} {
-		if _, err := os.Stat(filepath.Join(programs, name)); err != nil {
-			t.Skipf("needs dockerd.exe: make docker-windows: %v", err)
-		}
-	}
-
-	d := dockerUp{fixture: f, docker: filepath.Join(programs, "docker")}
+	d := dockerUp{fixture: f, docker: filepath.Join(f.bin, "docker-windows", "docker")}
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, f)

@@ -55,11 +55,6 @@ func TestFieldRegistry(t *testing.T) {
 	f := newFixture(t)
 	f.needsRegistry(t, registryPort)
 	f.bringUp(t, registryYAML)
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, f)
-		}
-	})
 	f.image(t)
 
 	busy, err := net.Listen("tcp", "127.0.0.1:0")

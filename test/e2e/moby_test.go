@@ -52,21 +52,10 @@ func mobyForms() []mobyForm {
 // With MULLION_JUDGE_LIST=FILE a package that has run whole is kept there, and a later run leaves it out: the test can
 // be ended and taken up again.
 func TestFieldMoby(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("the test has subnets of its own")
-	}
-
-	f := newFixture(t)
-	for _, file := range []string{
-		"docker-windows/dockerd.exe", "e2e/windows/busybox.exe", "containerd-windows/containerd-shim-runhcs-v1.exe",
-	} {
-		if _, err := os.Stat(filepath.Join(f.bin, file)); err != nil {
-			t.Skipf("make docker-windows containerd-windows e2e: %v", err)
-		}
-	}
+	needs(t, ownCluster("the test has subnets of its own"),
+		program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
+		program("e2e/windows/busybox.exe", "busybox.exe", "e2e"),
+		program("containerd-windows/containerd-shim-runhcs-v1.exe", "containerd's shim", "containerd-windows"))
 
 	packages := mobyPackages(t)
 	for _, form := range mobyForms() {

@@ -111,9 +111,7 @@ spec:
 // TestFieldOldCluster brings up a cluster whose control plane and nodes are Kubernetes 1.20, on a machine that reaches
 // no registry, and follows the first page of the documents of that version on it.
 func TestFieldOldCluster(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 
 	f, given := givenFixture(t)
 	if missing := bundle.At(f.bin, oldVersion).Missing(); len(missing) > 0 {
@@ -140,25 +138,15 @@ func TestFieldOldCluster(t *testing.T) {
 // TestFieldOldLinux brings up a cluster of Kubernetes 1.20 with a Linux node, whose kubelet calls the containerd 1.7 of
 // the bundle and whose kube-proxy runs iptables, beside a Windows node. Pods of each reach the other's Service.
 func TestFieldOldLinux(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t, installed("iptables", "iptables")) // which kube-proxy of 1.20 runs
 	f := newFixture(t)
 	programs := bundle.At(f.bin, oldVersion)
 	if missing := programs.Missing(); len(missing) > 0 || !programs.HasContainerd() {
 		t.Skipf("%v, or its containerd: make bundle VERSION=%s", missing, oldVersion)
 	}
-	if _, err := exec.LookPath("iptables"); err != nil {
-		t.Skipf("kube-proxy of 1.20 runs iptables: %v", err)
-	}
 
 	f.netns = offline(t)
 	f.bringUp(t, oldMixed)
-	t.Cleanup(func() {
-		if t.Failed() {
-			logs(t, f)
-		}
-	})
 	f.kubeletVersions(t, map[string]string{"linux-1": oldVersion, "win-1": oldVersion})
 	f.prints(t, "containerd://1.7.", "kubectl", "get", "node", "linux-1", "-o", "wide")
 

@@ -100,9 +100,7 @@ func (f fixture) overload(t *testing.T) {
 // machine's work, who was Ready stays so. Pods that burn leave a probe's program, which has its pod's weight, too little
 // for its second.
 func TestFieldOverload(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	needs(t)
 
 	f := newFixture(t)
 	f.bringUp(t, overloadYAML)
