@@ -159,5 +159,18 @@ func (c *Call) Items(name string) []object.Value {
 	return c.Input
 }
 
+// Names returns the texts of what Items returns: of an object that has a property of that name, the property's.
+func (c *Call) Names(parameter, property string) []string {
+	var names []string
+	for v := range object.Each(object.Value(c.Items(parameter))) {
+		if o, is := v.(*object.Object); is && o.Has(property) {
+			v = o.Value(property)
+		}
+		names = append(names, object.Text(v))
+	}
+
+	return names
+}
+
 // Fail reports an error of the cmdlet; the script goes on unless it has to stop at errors.
 func (c *Call) Fail(err error) error { return c.Scope.Complain(c, err) }

@@ -51,18 +51,6 @@ func groupObject(g localgroup.Group) *object.Object {
 	return o
 }
 
-// names are what a call names by a parameter, or by the objects of its input.
-func names(c *cmdlet.Call, parameter string) []string {
-	var all []string
-	for v := range object.Each(object.Value(c.Items(parameter))) {
-		if o, is := v.(*object.Object); is && o.Has("name") {
-			v = o.Value("name")
-		}
-		all = append(all, object.Text(v))
-	}
-	return all
-}
-
 // matching returns the names that patterns match; one without a wild card that matches none is complained about.
 func matching(c *cmdlet.Call, patterns, all []string, missing func(name string) error) ([]string, error) {
 	if len(patterns) == 0 && !c.Piped {
@@ -98,7 +86,7 @@ func getGroups(c *cmdlet.Call) error {
 	for _, g := range groups {
 		all = append(all, g.Name)
 	}
-	found, err := matching(c, names(c, "name"), all, groupNotFound)
+	found, err := matching(c, c.Names("name", "name"), all, groupNotFound)
 	if err != nil {
 		return err
 	}
@@ -131,7 +119,7 @@ func newGroup(c *cmdlet.Call) error {
 }
 
 func setGroup(c *cmdlet.Call) error {
-	for _, name := range names(c, "name") {
+	for _, name := range c.Names("name", "name") {
 		if _, err := change(c, name, "", func(g localgroup.Groups) (localgroup.Groups, error) {
 			return g.Comment(name, c.Text("description"))
 		}); err != nil {
@@ -142,7 +130,7 @@ func setGroup(c *cmdlet.Call) error {
 }
 
 func removeGroups(c *cmdlet.Call) error {
-	for _, name := range names(c, "name") {
+	for _, name := range c.Names("name", "name") {
 		if _, err := change(c, name, "", func(g localgroup.Groups) (localgroup.Groups, error) { return g.Delete(name) }); err != nil {
 			return err
 		}
@@ -182,7 +170,7 @@ func getMembers(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
-	for _, name := range names(c, "group") {
+	for _, name := range c.Names("group", "name") {
 		g, found := groups.Find(name)
 		if !found {
 			if err := c.Fail(groupNotFound(name)); err != nil {
@@ -211,7 +199,7 @@ func changeMembers(
 		if o, is := c.Values["group"].(*object.Object); is {
 			group = object.Text(o.Value("name"))
 		}
-		for _, name := range names(c, "member") {
+		for _, name := range c.Names("member", "name") {
 			member := account(c, name)
 			if member == "" {
 				err := c.Fail(failure("PrincipalNotFound", object.ObjectNotFound, name, "Principal "+name+" was not found."))
@@ -233,7 +221,7 @@ func changeMembers(
 // getUsers outputs the accounts that every Windows Server has: Administrator is enabled, as on a server, the others are
 // not (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-default-user-accounts).
 func getUsers(c *cmdlet.Call) error {
-	found, err := matching(c, names(c, "name"), localgroup.Accounts(), func(name string) error {
+	found, err := matching(c, c.Names("name", "name"), localgroup.Accounts(), func(name string) error {
 		return failure("UserNotFound", object.ObjectNotFound, name, "User "+name+" was not found.")
 	})
 	if err != nil {

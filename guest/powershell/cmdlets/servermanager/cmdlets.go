@@ -22,18 +22,6 @@ func named(wanted string, name func(f feature) string) ([]feature, error) {
 func serverName(f feature) string   { return f.name }
 func optionalName(f feature) string { return f.optional }
 
-// wantedNames are the names of a call, which objects of features may stand for.
-func wantedNames(c *cmdlet.Call, parameter, property string) []string {
-	var names []string
-	for v := range object.Each(object.Value(c.Items(parameter))) {
-		if o, is := v.(*object.Object); is && o.Has(property) {
-			v = o.Value(property)
-		}
-		names = append(names, object.Text(v))
-	}
-	return names
-}
-
 // get outputs the features that a call names, all without a name.
 func get(
 	parameter string, name func(f feature) string, show func(f feature, here bool) *object.Object,
@@ -43,7 +31,7 @@ func get(
 		if err != nil {
 			return c.Fail(err)
 		}
-		names := wantedNames(c, parameter, parameter)
+		names := c.Names(parameter, parameter)
 		if len(names) == 0 {
 			names = []string{"*"}
 		}
@@ -87,7 +75,7 @@ func change(remove bool) func(c *cmdlet.Call) error {
 		if err != nil {
 			return c.Fail(err)
 		}
-		for _, one := range wantedNames(c, "name", "name") {
+		for _, one := range c.Names("name", "name") {
 			found, err := named(one, serverName)
 			if err != nil {
 				return err
@@ -130,7 +118,7 @@ func enable(disable bool) func(c *cmdlet.Call) error {
 		if err != nil {
 			return c.Fail(err)
 		}
-		for _, one := range wantedNames(c, "featurename", "featurename") {
+		for _, one := range c.Names("featurename", "featurename") {
 			i := slices.IndexFunc(features(), func(f feature) bool {
 				return f.optional != "" && strings.EqualFold(f.optional, one)
 			})
