@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mullion.dev/mullion/internal/network/netplan"
@@ -60,40 +61,42 @@ func (c *changes) ApplyChange(_ context.Context, change netplan.Change) error {
 // TestBalancerGoesWithTheNext: between the removal of a load balancer and the making of the next, which are two calls,
 // the kernel has the former, also if a pod is made meanwhile; and one that has no successor goes after a while.
 func TestBalancerGoesWithTheNext(t *testing.T) {
-	s, _ := open(t, filepath.Join(t.TempDir(), "state.json"))
-	plane := &changes{got: make(chan netplan.Change, 20)}
-	ep := call(t, s, "HcnCreateEndpoint", call(t, s, "HcnCreateNetwork", "", l2bridge).Object, remote(1)).Object
-	s.cfg.DataPlane = plane
-	next := func(wantSet, wantRemoved int) {
-		t.Helper()
-		c := <-plane.got
-		if len(c.Set.LoadBalancers) != wantSet || len(c.Removed.LoadBalancers) != wantRemoved {
-			t.Errorf("a change sets %d load balancers and removes %d, want %d and %d", len(c.Set.LoadBalancers),
-				len(c.Removed.LoadBalancers), wantSet, wantRemoved)
+	synctest.Test(t, func(t *testing.T) { // the seconds of a busy machine are no part of it
+		s, _ := open(t, filepath.Join(t.TempDir(), "state.json"))
+		plane := &changes{got: make(chan netplan.Change, 20)}
+		ep := call(t, s, "HcnCreateEndpoint", call(t, s, "HcnCreateNetwork", "", l2bridge).Object, remote(1)).Object
+		s.cfg.DataPlane = plane
+		next := func(wantSet, wantRemoved int) {
+			t.Helper()
+			c := <-plane.got
+			if len(c.Set.LoadBalancers) != wantSet || len(c.Removed.LoadBalancers) != wantRemoved {
+				t.Errorf("a change sets %d load balancers and removes %d, want %d and %d", len(c.Set.LoadBalancers),
+					len(c.Removed.LoadBalancers), wantSet, wantRemoved)
+			}
 		}
-	}
 
-	first := call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 1000)).Object
-	next(1, 0)
-	call(t, s, "HcnDeleteLoadBalancer", first)
-	<-time.After(10 * applyAfter)
-	call(t, s, "HcnCreateNamespace", "", `{"SchemaVersion":{"Major":2,"Minor":0}}`)
-	next(0, 0)
-	second := call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 1000)).Object
-	next(1, 1)
+		first := call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 1000)).Object
+		next(1, 0)
+		call(t, s, "HcnDeleteLoadBalancer", first)
+		<-time.After(10 * applyAfter)
+		call(t, s, "HcnCreateNamespace", "", `{"SchemaVersion":{"Major":2,"Minor":0}}`)
+		next(0, 0)
+		second := call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 1000)).Object
+		next(1, 1)
 
-	removed := time.Now()
-	call(t, s, "HcnDeleteLoadBalancer", second)
-	next(0, 1)
-	if took := time.Since(removed); took < removeAfter {
-		t.Errorf("a load balancer without a successor goes after %s", took)
-	}
+		removed := time.Now()
+		call(t, s, "HcnDeleteLoadBalancer", second)
+		next(0, 1)
+		if took := time.Since(removed); took < removeAfter {
+			t.Errorf("a load balancer without a successor goes after %s", took)
+		}
 
-	third := call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 1000)).Object
-	next(1, 0)
-	call(t, s, "HcnDeleteLoadBalancer", third)
-	s.Flush(t.Context()) // at once
-	if took := time.Since(removed); len(plane.got) != 1 {
-		t.Errorf("Flush has left a removal, after %s", took)
-	}
+		third := call(t, s, "HcnCreateLoadBalancer", "", balancer(ep, 1000)).Object
+		next(1, 0)
+		call(t, s, "HcnDeleteLoadBalancer", third)
+		s.Flush(t.Context()) // at once
+		if took := time.Since(removed); len(plane.got) != 1 {
+			t.Errorf("Flush has left a removal, after %s", took)
+		}
+	})
 }
