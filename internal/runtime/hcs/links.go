@@ -164,6 +164,7 @@ type link struct {
 // makeLinks makes the links of the layer, whose other entries are there: what they lead to is named in the letter case
 // that it has.
 func (im *importer) makeLinks() error {
+	onDisk := spellings{im: im, folders: map[string]map[string]string{}}
 	for _, l := range im.pending {
 		parts, err := l.to.parts(filepath.Dir(l.at))
 		if err != nil {
@@ -175,7 +176,7 @@ func (im *importer) makeLinks() error {
 
 		to := files
 		for _, part := range parts {
-			to = filepath.Join(to, im.onDisk(to, part))
+			to = filepath.Join(to, onDisk.of(to, part))
 		}
 		text, err := filepath.Rel(filepath.Dir(l.at), to)
 		if err != nil {
@@ -184,27 +185,59 @@ func (im *importer) makeLinks() error {
 		if l.isFolder {
 			text += "/"
 		}
+
 		if err := im.to.Symlink(text, l.at); err != nil {
 			return refuse(InvalidArg, "make link of layer: %v", err)
 		}
+		onDisk.add(l.at)
 	}
+
 	return nil
 }
 
-// onDisk returns the name that an entry of a folder has in this layer, in those below or in Wine's C:, if it has one.
-func (im *importer) onDisk(folder, name string) string {
-	lower := strings.ToLower(name)
-	if e, there := names(im.to, folder)[lower]; there {
-		return e.Name()
-	}
-	if o, there := im.below.merged(folder)[lower]; there {
-		return o.name
-	}
-	system := strings.TrimPrefix(strings.TrimPrefix(folder, files), "/")
-	if e, there := names(im.system, filepath.Join(".", system))[lower]; there {
-		return e.Name()
+// spellings are the names of a layer's entries as they are on disk. A folder is read once, however many links lead
+// through it: a layer has as many as who made it wants.
+type spellings struct {
+	im      *importer
+	folders map[string]map[string]string // by folder: names by their lower case
+}
+
+// of returns the name that an entry of a folder has in this layer, in those below or in Wine's C:, if it has one.
+func (s spellings) of(folder, name string) string {
+	if spelled, there := s.in(folder)[strings.ToLower(name)]; there {
+		return spelled
 	}
 	return name
+}
+
+// in returns the names of a folder.
+func (s spellings) in(folder string) map[string]string {
+	if known, read := s.folders[folder]; read {
+		return known
+	}
+
+	all := map[string]string{}
+	system := strings.TrimPrefix(strings.TrimPrefix(folder, files), "/")
+	for lower, e := range names(s.im.system, filepath.Join(".", system)) {
+		all[lower] = e.Name()
+	}
+	for lower, o := range s.im.below.merged(folder) {
+		all[lower] = o.name
+	}
+	for lower, e := range names(s.im.to, folder) {
+		all[lower] = e.Name()
+	}
+
+	s.folders[folder] = all
+	return all
+}
+
+// add makes an entry known that is made now.
+func (s spellings) add(at string) {
+	if known, read := s.folders[filepath.Dir(at)]; read {
+		name := filepath.Base(at)
+		known[strings.ToLower(name)] = name
+	}
 }
 
 // link exports a link of Linux.
