@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/tools/program"
@@ -156,7 +155,7 @@ func (r groupRequest) fits() bool {
 func changeGroup(e program.Env, sys System, r groupRequest) int {
 	var members []string
 	for _, m := range r.members {
-		account := resolve(m)
+		account := localgroup.Account(m)
 		if account == "" {
 			e.Complain(
 				"There is no such global user or group: %s.\r\n\r\nMore help is available by typing NET HELPMSG 3783.\r\n", m)
@@ -207,17 +206,6 @@ func (r groupRequest) apply(groups localgroup.Groups, members []string) (localgr
 	}
 
 	return groups, nil
-}
-
-// resolve returns the full name of the account, "" if there is no such account.
-func resolve(name string) string {
-	for _, known := range slices.Concat(localgroup.Accounts(), localgroup.WellKnown()) {
-		if _, short, _ := strings.Cut(known, `\`); strings.EqualFold(known, name) || (short != "" &&
-			strings.EqualFold(short, name)) {
-			return known
-		}
-	}
-	return ""
 }
 
 // netError prints an error as net does: with the number and the text of Windows' system error.

@@ -143,13 +143,7 @@ func account(c *cmdlet.Call, name string) string {
 	if rest, ours := strings.CutPrefix(strings.ToLower(name), strings.ToLower(c.State.Env["COMPUTERNAME"])+`\`); ours {
 		name = rest
 	}
-	for _, known := range slices.Concat(localgroup.Accounts(), localgroup.WellKnown()) {
-		_, short, _ := strings.Cut(known, `\`)
-		if strings.EqualFold(known, name) || (short != "" && strings.EqualFold(short, name)) {
-			return known
-		}
-	}
-	return ""
+	return localgroup.Account(name)
 }
 
 // memberObject is a member of a group: its name with the computer's, as there.

@@ -1,5 +1,10 @@
 package localgroup
 
+import (
+	"slices"
+	"strings"
+)
+
 // BuiltIn returns the groups that every Windows Server has, by name
 // (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-security-groups).
 func BuiltIn() Groups {
@@ -98,6 +103,18 @@ func BuiltIn() Groups {
 // (https://learn.microsoft.com/windows-server/identity/ad-ds/manage/understand-default-user-accounts).
 func Accounts() []string {
 	return []string{"Administrator", "DefaultAccount", "Guest", "WDAGUtilityAccount"}
+}
+
+// Account returns the full name of an account or a well-known name, which may be given without what is before its back
+// slash, in letters of either case; "" if there is none.
+func Account(name string) string {
+	for _, known := range slices.Concat(Accounts(), WellKnown()) {
+		_, short, _ := strings.Cut(known, `\`)
+		if strings.EqualFold(known, name) || (short != "" && strings.EqualFold(short, name)) {
+			return known
+		}
+	}
+	return ""
 }
 
 // WellKnown are names that Windows resolves without an account database
