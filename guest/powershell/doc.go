@@ -27,10 +27,10 @@
 // unpacked through a link.
 //
 // Without a script it is a prompt: it reads commands from standard input and runs each as a script of its own, whose
-// variables and functions stay. What is refused or ends such a script ends that command only. At a console its lines are
-// edited and completed as PSReadLine does (guest/lineedit, completion), errors and warnings have colours, and tables
-// are as wide as the window. The history ends with the session: where PSReadLine writes it to a file, here nothing that
-// was typed stays behind in a container. There is no profile.
+// variables and functions stay. What is refused or ends such a script ends that command only. At a console its lines
+// are edited and completed as PSReadLine does (guest/lineedit, completion), errors and warnings have colours, and
+// tables are as wide as the window. The history ends with the session: where PSReadLine writes it to a file, here
+// nothing that was typed stays behind in a container. There is no profile.
 //
 // An error is shown as Windows PowerShell 5.1 shows it: the command and the message, the place with the line of the
 // script, CategoryInfo and FullyQualifiedErrorId, or its category alone if $ErrorView says CategoryView.

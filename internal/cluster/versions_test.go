@@ -75,7 +75,8 @@ func TestResolveVersions(t *testing.T) {
 		t.Errorf("a Linux node of 1.20: %v", err)
 	}
 	containerd := filepath.Join(bundle.At(bin, "v1.20.15").Server(), "containerd")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(containerd), 0o755), os.WriteFile(containerd, nil, 0o600)); err != nil {
+	err := errors.Join(os.MkdirAll(filepath.Dir(containerd), 0o755), os.WriteFile(containerd, nil, 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := linuxNodesHave(old, t.TempDir(), bin); err != nil {

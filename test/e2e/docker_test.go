@@ -165,8 +165,8 @@ func (f fixture) dockerBuild(t *testing.T) {
 	f.docker(t, 0, "", "rmi", "committed:v1", "built:v1")
 }
 
-// dockerService puts upstream's programs on the host, has dockerd run as a service with these flags, and loads the image,
-// which is for a Windows version.
+// dockerService puts upstream's programs on the host, has dockerd run as a service with these flags, and loads the
+// image, which is for a Windows version.
 func (f fixture) dockerService(t *testing.T, programs, windowsVersion string, flags ...string) {
 	t.Helper()
 	const folder = `C:\docker`

@@ -32,8 +32,9 @@ func (d dockerUp) pipe(t *testing.T) {
 	d.run(t, "", 0, "", "rm", "-f", "piped")
 }
 
-// ryuk has Testcontainers' resource reaper, in a Windows container, remove what a client has named to it once the client
-// has gone. It is the program that upstream's repository makes (GOOS=windows go build): no module of it can be had.
+// ryuk has Testcontainers' resource reaper, in a Windows container, remove what a client has named to it once the
+// client has gone. It is the program that upstream's repository makes (GOOS=windows go build): no module of it can be
+// had.
 func (d dockerUp) ryuk(t *testing.T) {
 	program := os.Getenv("MULLION_RYUK")
 	if program == "" {

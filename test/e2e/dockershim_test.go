@@ -399,8 +399,8 @@ func (n dockerNode) end(t *testing.T) {
 
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := n.mullion(ctx, t, "hns", "ls", "win-1", "endpoint")
-		// dockershim asks win-bridge for a pod's address by ADD, also while another thread of it ends the pod: what that
-		// makes anew nobody takes away.
+		// dockershim asks win-bridge for a pod's address by ADD, also while another thread of it ends the pod: what
+		// that makes anew nobody takes away.
 		if regexp.MustCompile(`10\.94\.0\.\d+ .*namespace .*[0-9a-f]_cbr0`).MatchString(out) {
 			err = errors.Join(err, errors.New("endpoints of pods are attached"))
 		}

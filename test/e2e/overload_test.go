@@ -96,9 +96,9 @@ func (f fixture) overload(t *testing.T) {
 // TestFieldOverload makes fifty pods at once that look names up in their first moment, as published for nodes on which
 // that failed (https://github.com/Azure/AKS/issues/1029). Then it makes fifty with exec probes at once, beside two
 // programs of the machine that are busy, and then beside 24 pods that burn. What is asked is answered, the nodes stay
-// Ready, and the new pods become Ready one after the other, or an event says with figures what they wait for. Beside the
-// machine's work, who was Ready stays so. Pods that burn leave a probe's program, which has its pod's weight, too little
-// for its second.
+// Ready, and the new pods become Ready one after the other, or an event says with figures what they wait for. Beside
+// the machine's work, who was Ready stays so. Pods that burn leave a probe's program, which has its pod's weight, too
+// little for its second.
 func TestFieldOverload(t *testing.T) {
 	needs(t)
 

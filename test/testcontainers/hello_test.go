@@ -67,8 +67,9 @@ func TestHello(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := io.ReadAll(output); code != 7 || !strings.Contains(string(text), "Microsoft Windows") || err != nil {
-		t.Errorf("exec: exit code %d, %q, %v", code, text, err)
+	said, err := io.ReadAll(output)
+	if code != 7 || !strings.Contains(string(said), "Microsoft Windows") || err != nil {
+		t.Errorf("exec: exit code %d, %q, %v", code, said, err)
 	}
 
 	given := []byte("of the test\r\n")

@@ -56,8 +56,8 @@ ULONG WINAPI HttpCreateServerSession(HTTPAPI_VERSION version, HTTP_SERVER_SESSIO
 static ULONG close_group(struct group *group)
 {
     uint64_t number = group->id;
-    ULONG error =
-        httpapi_device_ask(group->session, HTTP_IOCTL_GROUP_CLOSE, &number, sizeof(number), NULL, 0, NULL, NULL);
+    ULONG error = httpapi_device_ask(group->session, HTTP_IOCTL_GROUP_CLOSE, &number, sizeof(number), NULL, 0, NULL,
+                                     NULL);
 
     httpapi_put_back(group);
     return error;

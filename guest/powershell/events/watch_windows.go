@@ -76,7 +76,8 @@ func (w *watching) read(tell func([]change), fails func(error)) {
 		_ = windows.CloseHandle(w.overlapped.HEvent)
 	}()
 	for {
-		which, err := windows.WaitForMultipleObjects([]windows.Handle{w.ended, w.overlapped.HEvent}, false, windows.INFINITE)
+		either := []windows.Handle{w.ended, w.overlapped.HEvent}
+		which, err := windows.WaitForMultipleObjects(either, false, windows.INFINITE)
 		if err != nil || which == windows.WAIT_OBJECT_0 {
 			return
 		}

@@ -197,7 +197,9 @@ func WatcherClass() *object.Class {
 		defer w.mu.Unlock()
 		do()
 	}
-	field := func(name string, get func(w *watcher) object.Value, set func(w *watcher, v object.Value) error) object.Field {
+	field := func(
+		name string, get func(w *watcher) object.Value, set func(w *watcher, v object.Value) error,
+	) object.Field {
 		f := object.Field{Name: name, Get: func(_ *session.State, v object.Value) (got object.Value, err error) {
 			locked(own(v), func() { got = get(own(v)) })
 			return got, nil

@@ -217,9 +217,11 @@ func TestRestarting(t *testing.T) {
 	if got := statusOf(job, now); got != "Restarting (3221225477) 2 days ago" {
 		t.Errorf("its status is %q", got)
 	}
+
 	if s := inspect(job).State; s.Status != "restarting" || !s.Restarting || !s.Running {
 		t.Errorf("inspect: %+v", s)
 	}
+
 	for filter, want := range map[string]int{"status=restarting": 1, "status=exited": 0} {
 		f, err := parseFilters([]string{filter})
 		if err != nil {

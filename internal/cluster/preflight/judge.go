@@ -52,8 +52,8 @@ type Facts struct {
 	ModulesLocked bool
 	// Seccomp says that the kernel filters system calls.
 	Seccomp bool
-	// CoreProgram is the program of the machine that takes core files, "" for none; CoreFiles is why containers cannot be
-	// given the limit at which the kernel does not run it.
+	// CoreProgram is the program of the machine that takes core files, "" for none; CoreFiles is why containers cannot
+	// be given the limit at which the kernel does not run it.
 	CoreProgram string
 	CoreFiles   error
 	// AppArmorProfile is the profile that this process is confined by, "" for none.

@@ -87,7 +87,9 @@ func (c Config) Host() linuxhost.Host {
 
 // oldRuntime reports whether the kubelet needs the containerd of its bundle. What a bare host's kubelet is, a person
 // decides.
-func (c Config) oldRuntime() bool { return !c.Bare && version.MinorOf(c.Version) < version.LinuxRuntime }
+func (c Config) oldRuntime() bool {
+	return !c.Bare && version.MinorOf(c.Version) < version.LinuxRuntime
+}
 
 // noCNI reports whether Mullion leaves the host without CNI configuration.
 func (c Config) noCNI() bool { return c.NoCNI || c.Bare }

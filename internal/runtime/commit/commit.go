@@ -210,8 +210,8 @@ func link(root *os.Root, at, name string) ([]imagebuild.File, error) {
 	}}, nil
 }
 
-// onDrive returns the target of a link as a path from the link's folder. What leads to C: does so by way of the prefix's
-// dosdevices (see guest/c/hooks/linktext.c), with names as they are on disk; anything else is as it was.
+// onDrive returns the target of a link as a path from the link's folder. What leads to C: does so by way of the
+// prefix's dosdevices (see guest/c/hooks/linktext.c), with names as they are on disk; anything else is as it was.
 func onDrive(name, to string) string {
 	rest := to
 	for strings.HasPrefix(rest, "../") {

@@ -67,9 +67,9 @@ func (s *System) Mounts() []Mount {
 	return []Mount{{Source: s.Install.LibDir, Target: s.Install.LibDir, ReadOnly: true}}
 }
 
-// LoaderArgv returns the beginning of the command line that runs a Windows program, followed by its Windows path. Wine's
-// preloader begins, as when a Windows program starts another: the loader would load Wine's libraries, find that it
-// began without it, and begin anew by it (dlls/ntdll/unix/loader.c, __wine_main).
+// LoaderArgv returns the beginning of the command line that runs a Windows program, followed by its Windows path.
+// Wine's preloader begins, as when a Windows program starts another: the loader would load Wine's libraries, find that
+// it began without it, and begin anew by it (dlls/ntdll/unix/loader.c, __wine_main).
 func (s *System) LoaderArgv() []string {
 	if !s.preloads() {
 		return []string{s.Install.Loader}

@@ -55,9 +55,10 @@ func TestPipeNameCase(t *testing.T) {
 		var pipe windows.Handle
 		var io windows.IO_STATUS_BLOCK
 		timeout := int64(-50 * 10000) // 50 ms in steps of 100 ns
-		err = windows.NtCreateNamedPipeFile(&pipe, windows.GENERIC_READ|windows.GENERIC_WRITE|windows.SYNCHRONIZE, &oa, &io,
-			windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, windows.FILE_OPEN_IF, 0, windows.FILE_PIPE_BYTE_STREAM_TYPE,
-			windows.FILE_PIPE_BYTE_STREAM_MODE, 0, 0xffffffff, 4096, 4096, &timeout)
+		const rights = windows.GENERIC_READ | windows.GENERIC_WRITE | windows.SYNCHRONIZE
+		const shared = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE
+		err = windows.NtCreateNamedPipeFile(&pipe, rights, &oa, &io, shared, windows.FILE_OPEN_IF, 0,
+			windows.FILE_PIPE_BYTE_STREAM_TYPE, windows.FILE_PIPE_BYTE_STREAM_MODE, 0, 0xffffffff, 4096, 4096, &timeout)
 		if err != nil {
 			t.Errorf("attributes %#x: %v", attributes, err)
 			continue

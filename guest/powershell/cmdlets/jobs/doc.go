@@ -1,3 +1,3 @@
-// Package jobs has the cmdlets for jobs, programs beside the script, each a PowerShell of its own, and for events. Their
-// actions are jobs too.
+// Package jobs has the cmdlets for jobs, programs beside the script, each a PowerShell of its own, and for events.
+// Their actions are jobs too.
 package jobs
