@@ -83,7 +83,7 @@ func serve(c net.PacketConn, cfg Config) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil: // the link is gone, or down for a moment
-			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // it waits for nothing that tells
+			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // nothing tells when the link is back
 			continue
 		}
 
