@@ -22,7 +22,7 @@ type Started struct {
 	raises atomic.Bool
 }
 
-// exited tells of a program's end, if it is told of at all.
+// exited tells of a program's end, if a script has set EnableRaisingEvents.
 func exited(of object.Value, to func(args object.Value)) (stop func()) {
 	s, ended := object.Own[*Started](of), make(chan struct{})
 	go func() {

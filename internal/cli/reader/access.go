@@ -34,7 +34,7 @@ func (r *Reader) Access(ctx context.Context, paths layout.Paths) (Access, error)
 	var told view.Cluster
 	askErr := r.Ask(ctx, paths, "cluster", nil, &told)
 	own, found, findErr := r.ownContext(paths)
-	if found && (askErr != nil || current(own.Config, told)) { //nolint:nilerr // a cluster that is silent is asked so all the same
+	if found && (askErr != nil || current(own.Config, told)) { //nolint:nilerr // the person's own context needs no answer
 		return Access{Config: own.Config, Version: told.Spec.KubernetesVersion}, nil
 	}
 	if askErr != nil {
