@@ -91,7 +91,7 @@ func openPTY() (master, slave *os.File, err error) {
 	return master, slave, err
 }
 
-// screen collects what a terminal shows; shown is how much of it earlier patterns have used up.
+// screen collects what a terminal shows; shown is how much of its plain text earlier patterns have used up.
 type screen struct {
 	mu    sync.Mutex
 	data  []byte
@@ -117,11 +117,14 @@ func (s *screen) text() string {
 	return string(s.data)
 }
 
-// wait polls until the pattern is on the screen after what was matched before.
+// wait polls until the pattern is on the screen after what was matched before. A terminal's control sequences are no
+// part of it: the console sends some between two letters that are typed.
 func (s *screen) wait(want *regexp.Regexp, within time.Duration) error {
+	escapes := regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\a]*\a`)
 	for deadline := time.Now().Add(within); ; <-time.After(50 * time.Millisecond) {
 		s.mu.Lock()
-		at := want.FindIndex(s.data[s.shown:])
+		plain := escapes.ReplaceAll(s.data, nil)
+		at := want.FindIndex(plain[min(s.shown, len(plain)):])
 		if at != nil {
 			s.shown += at[1]
 		}
