@@ -53,8 +53,11 @@ type importer struct {
 	record           record
 	// links are the files with several names that are imported already.
 	links map[inode]string
-	// pending are the links to make when all else is there.
-	pending []link
+	// pending are the links to make when all else is there, and how many bytes they have.
+	pending     []link
+	pendingSize int
+	// listings are the folders that makeLinks has read.
+	listings map[string]map[string]entry
 }
 
 // importLayer makes a layer of a folder in the transport form. The layer's folder may have a scratch, which is imported
@@ -102,7 +105,11 @@ const staging = "mullion-import"
 
 // stage makes a layer in the folder staging of its own.
 func (l *layers) stage(layer *os.Root, folder string, parents []string) error {
-	im := importer{record: record{Hidden: uuid.NewString()}, links: map[inode]string{}}
+	im := importer{
+		record:   record{Hidden: uuid.NewString()},
+		links:    map[inode]string{},
+		listings: map[string]map[string]entry{},
+	}
 	defer im.close()
 	err := layer.Mkdir(staging, 0o755)
 	if err != nil {
@@ -275,6 +282,15 @@ func (im *importer) later(to string, reparse []byte, isFolder bool) error {
 	if err != nil {
 		return err
 	}
+
+	im.pendingSize += len(to) + len(t.path)
+	switch {
+	case len(t.path) > longestLink:
+		return refuse(InvalidName, "the link %q leads to a path of %d bytes", to, len(t.path))
+	case im.pendingSize > mostLinks:
+		return refuse(NotSupported, "the layer has too many links")
+	}
+
 	im.pending = append(im.pending, link{at: to, to: t, isFolder: isFolder})
 	return nil
 }

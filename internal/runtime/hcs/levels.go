@@ -58,6 +58,9 @@ type found struct {
 func (l levels) merged(at string) map[string]found {
 	all, hidden := map[string]found{}, map[string]bool{}
 	for _, one := range l {
+		if ends(one.folder, at) {
+			break
+		}
 		for lower, e := range names(one.folder, at) {
 			if _, above := all[lower]; !above && !hidden[lower] {
 				all[lower] = found{
@@ -68,11 +71,11 @@ func (l levels) merged(at string) map[string]found {
 			}
 		}
 
-		if ends(one.folder, at) || (one.hidden != nil && ends(one.hidden, at)) {
-			break
-		}
 		if one.hidden == nil {
 			continue
+		}
+		if ends(one.hidden, at) {
+			break
 		}
 
 		for lower, e := range names(one.hidden, at) {
@@ -86,11 +89,18 @@ func (l levels) merged(at string) map[string]found {
 }
 
 // ends reports whether a layer has something else in the place of a folder or of one above it, which hides the folder
-// of the layers below.
+// of the layers below. A link is something else: what it leads to is in another folder.
 func ends(root *os.Root, at string) bool {
-	for ; at != "."; at = filepath.Dir(at) {
-		if info, err := root.Lstat(at); err == nil {
-			return !info.IsDir()
+	for i, r := range at + "/" {
+		if r != '/' {
+			continue
+		}
+		info, err := root.Lstat(at[:i])
+		if err != nil {
+			return false
+		}
+		if !info.IsDir() {
+			return true
 		}
 	}
 	return false

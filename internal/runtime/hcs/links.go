@@ -11,8 +11,8 @@ import (
 
 // Links are reparse points in the transport form ([MS-FSCC] 2.1.2.4 and 2.1.2.5,
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/b41f1cbf-10df-4a47-98d4-1c52a833d913) and links of
-// Linux in a layer. What programs of a container make is relative, or leads to C: by way of the prefix's dosdevices
-// (see guest/c/hooks/linktext.c); a slash at the end says that it leads to a folder.
+// Linux in a layer. What programs of a container make is relative, or leads to C: by way of the prefix's dosdevices (see
+// guest/c/hooks/linktext.c); a slash at the end says that it leads to a folder.
 const (
 	attributeReparse = 0x400
 
@@ -20,6 +20,8 @@ const (
 	tagSymlink    = 0xa000000c
 	relativeLink  = 1        // SYMLINK_FLAG_RELATIVE
 	maxReparse    = 16 << 10 // MAXIMUM_REPARSE_DATA_BUFFER_SIZE
+	longestLink   = 4095     // bytes that a link of Linux has room for (PATH_MAX and an end)
+	mostLinks     = 64 << 20 // bytes of the links of a layer, with their names
 	driveOfPrefix = "dosdevices/c:"
 )
 
@@ -164,7 +166,6 @@ type link struct {
 // makeLinks makes the links of the layer, whose other entries are there: what they lead to is named in the letter case
 // that it has.
 func (im *importer) makeLinks() error {
-	onDisk := spellings{im: im, folders: map[string]map[string]string{}}
 	for _, l := range im.pending {
 		parts, err := l.to.parts(filepath.Dir(l.at))
 		if err != nil {
@@ -174,70 +175,68 @@ func (im *importer) makeLinks() error {
 			return refuse(InvalidName, "the link %q leads too deep", l.at)
 		}
 
-		to := files
-		for _, part := range parts {
-			to = filepath.Join(to, onDisk.of(to, part))
-		}
-		text, err := filepath.Rel(filepath.Dir(l.at), to)
+		text, err := filepath.Rel(filepath.Dir(l.at), im.spelled(parts))
 		if err != nil {
 			return err
 		}
 		if l.isFolder {
 			text += "/"
 		}
-
 		if err := im.to.Symlink(text, l.at); err != nil {
 			return refuse(InvalidArg, "make link of layer: %v", err)
 		}
-		onDisk.add(l.at)
+		if folder, there := im.listings[filepath.Dir(l.at)]; there {
+			name := filepath.Base(l.at)
+			folder[strings.ToLower(name)] = entry{name: name}
+		}
 	}
-
 	return nil
 }
 
-// spellings are the names of a layer's entries as they are on disk. A folder is read once, however many links lead
-// through it: a layer has as many as who made it wants.
-type spellings struct {
-	im      *importer
-	folders map[string]map[string]string // by folder: names by their lower case
+// entry is one of a folder: its name as it is on disk, and whether it is a folder itself.
+type entry struct {
+	name  string
+	isDir bool
 }
 
-// of returns the name that an entry of a folder has in this layer, in those below or in Wine's C:, if it has one.
-func (s spellings) of(folder, name string) string {
-	if spelled, there := s.in(folder)[strings.ToLower(name)]; there {
-		return spelled
+// spelled returns a path below Files with the names that are on disk. Behind one that is no folder they are as they
+// were: through a link to follow, each of many links would cost as much as there are others.
+func (im *importer) spelled(parts []string) string {
+	to := files
+	for i, part := range parts {
+		e, there := im.listing(to)[strings.ToLower(part)]
+		if !there {
+			return filepath.Join(to, filepath.Join(parts[i:]...))
+		}
+		to = filepath.Join(to, e.name)
+		if !e.isDir {
+			return filepath.Join(to, filepath.Join(parts[i+1:]...))
+		}
 	}
-	return name
+	return to
 }
 
-// in returns the names of a folder.
-func (s spellings) in(folder string) map[string]string {
-	if known, read := s.folders[folder]; read {
-		return known
+// listing returns the entries of a folder of this layer, of those below and of Wine's C:, by their lower case. Each
+// folder is read once.
+func (im *importer) listing(folder string) map[string]entry {
+	if all, there := im.listings[folder]; there {
+		return all
 	}
 
-	all := map[string]string{}
-	system := strings.TrimPrefix(strings.TrimPrefix(folder, files), "/")
-	for lower, e := range names(s.im.system, filepath.Join(".", system)) {
-		all[lower] = e.Name()
+	all := map[string]entry{}
+	system := filepath.Join(".", strings.TrimPrefix(folder, files))
+	for lower, e := range names(im.system, system) {
+		all[lower] = entry{e.Name(), e.IsDir()}
 	}
-	for lower, o := range s.im.below.merged(folder) {
-		all[lower] = o.name
+	for lower, o := range im.below.merged(folder) {
+		all[lower] = entry{o.name, o.isDir}
 	}
-	for lower, e := range names(s.im.to, folder) {
-		all[lower] = e.Name()
+	for lower, e := range names(im.to, folder) {
+		all[lower] = entry{e.Name(), e.IsDir()}
 	}
 
-	s.folders[folder] = all
+	im.listings[folder] = all
 	return all
-}
-
-// add makes an entry known that is made now.
-func (s spellings) add(at string) {
-	if known, read := s.folders[filepath.Dir(at)]; read {
-		name := filepath.Base(at)
-		known[strings.ToLower(name)] = name
-	}
 }
 
 // link exports a link of Linux.

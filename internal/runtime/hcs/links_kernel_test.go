@@ -4,10 +4,13 @@ package hcs
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 // TestLinks: links that a container has made are in the layer that is exported, and in the one that is imported again,
@@ -62,4 +65,49 @@ func TestLinks(t *testing.T) {
 	if text, err := os.ReadFile(h.drive + "/tmp/fourth/" + tombstones); string(text) != tombstonesHead+"\\folder\n\\other\n" {
 		t.Errorf("the layer deletes %q, %v", text, err)
 	}
+}
+
+// TestFolderInPlaceOfLink: a layer that has a folder where one below has a link has nothing of what the link leads to.
+func TestFolderInPlaceOfLink(t *testing.T) {
+	h := newHost(t)
+	h.put(t, "layers/base/Files", map[string]string{"app/keep": "1"})
+	link := "\x00\x04\x00\x00" + string(backupStream(streamReparse, string(target{path: "own", relative: true}.encode())))
+	h.put(t, "tmp/first/Files", map[string]string{
+		"link/": "", "link" + folderSuffix: link, "own/keep": transport("5"), "own/sub/deep": transport("6"),
+	})
+	h.ok(t, "ImportLayer", `C:\layers\next`, `C:\tmp\first`, baseLayer+"\n")
+
+	h.put(t, "tmp/second/Files", map[string]string{"link/new": transport("3"), "link/sub/new": transport("4")})
+	h.ok(t, "ImportLayer", `C:\layers\third`, `C:\tmp\second`, "C:\\layers\\next\n"+baseLayer+"\n")
+	got := h.merged(t, `C:\layers\third`, `C:\layers\next`, baseLayer)
+	want := map[string]string{
+		"app/keep": "1", "own/keep": "5", "own/sub/deep": "6", "link/new": "3", "link/sub/new": "4",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the container sees %q, want %q", got, want)
+	}
+}
+
+// TestManyLinks: what a layer's links cost grows as their number does, also where each leads a long way through others.
+func TestManyLinks(t *testing.T) {
+	h := newHost(t)
+	h.put(t, "layers/base/Files", map[string]string{"app/keep": "1"})
+	point := func(path string) string {
+		to := target{path: path, relative: true}
+		return "\x20\x04\x00\x00" + string(backupStream(streamReparse, string(to.encode())))
+	}
+	content := map[string]string{"app/round": point(".")}
+	for i := range 4000 {
+		content[fmt.Sprintf("app/%d", i)] = point(strings.Repeat(`round\`, 100) + "keep")
+	}
+	h.put(t, "tmp/first/Files", content)
+
+	begun := time.Now()
+	h.ok(t, "ImportLayer", `C:\layers\next`, `C:\tmp\first`, baseLayer+"\n")
+	if took := time.Since(begun); took > time.Minute {
+		t.Errorf("a layer of %d links took %s", len(content), took)
+	}
+
+	h.put(t, "tmp/second/Files", map[string]string{"far": point(strings.Repeat("€", longestLink/2))})
+	h.refused(t, InvalidName, "ImportLayer", `C:\layers\other`, `C:\tmp\second`, baseLayer+"\n")
 }
