@@ -215,23 +215,16 @@ func (s *service) accept(ctx context.Context, l net.Listener) error {
 	defer stop()
 
 	for {
-		conn, err := l.Accept()
+		conn, err := unixsocket.Accept(ctx, l, func(err error) { // containers live on
+			s.options.Log.Warn("a client was not let in", "error", err)
+		})
 		if ctx.Err() != nil {
 			return nil
 		}
-
-		if err != nil && passes(err) { // containers live on
-			s.options.Log.Warn("a client was not let in", "error", err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(acceptPause):
-			}
-			continue
-		}
-
 		if err != nil {
 			return fmt.Errorf("wait for clients: %w", err)
 		}
+
 		leave := s.idle.enter()
 		s.background.Go(func() {
 			defer leave()
@@ -239,20 +232,6 @@ func (s *service) accept(ctx context.Context, l net.Listener) error {
 			s.serve(ctx, conn)
 		})
 	}
-}
-
-// acceptPause is how long no client is let in when there was no room for one.
-const acceptPause = 200 * time.Millisecond
-
-// passes reports whether what kept a client out may be over soon: the process or the machine has too many files open,
-// or no memory, or the client is gone (https://man7.org/linux/man-pages/man2/accept.2.html).
-func passes(err error) bool {
-	for _, one := range []error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED} {
-		if errors.Is(err, one) {
-			return true
-		}
-	}
-	return false
 }
 
 // requestTimeout is how long a client may take to say what it wants.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -38,6 +39,41 @@ func Listen(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
+// acceptPause is how long no client is let in when there was no room for one.
+const acceptPause = 200 * time.Millisecond
+
+// Accept waits for the next client of a listener. What keeps a client out but may be over soon is told to out, unless
+// that is nil, and does not end the wait. An end of ctx does, and whatever else the listener says.
+func Accept(ctx context.Context, l net.Listener, out func(error)) (net.Conn, error) {
+	for {
+		conn, err := l.Accept()
+		if err == nil || ctx.Err() != nil || !passes(err) {
+			return conn, err
+		}
+
+		if out != nil {
+			out(err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(acceptPause):
+		}
+	}
+}
+
+// passes reports whether what kept a client out may be over soon: the process or the machine has too many files open,
+// or no memory, or the client is gone (https://man7.org/linux/man-pages/man2/accept.2.html).
+func passes(err error) bool {
+	for _, one := range []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED,
+	} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
 // Answer answers on l until ctx ends: one request on each connection, for which there is as much time as within says.
 // answer reads the request and returns what is sent back as JSON. failed is called with why an answer did not arrive.
 func Answer(ctx context.Context, l net.Listener, within time.Duration, answer func(request io.Reader) any,
@@ -49,7 +85,7 @@ func Answer(ctx context.Context, l net.Listener, within time.Duration, answer fu
 	defer stop()
 
 	for {
-		conn, err := l.Accept()
+		conn, err := Accept(ctx, l, nil)
 		if ctx.Err() != nil {
 			return nil
 		}

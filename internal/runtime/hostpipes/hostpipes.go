@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/runtime/engine"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/wire/piperelay"
@@ -124,7 +125,7 @@ func listenBelow(ctx context.Context, dir, name string) (*net.UnixListener, erro
 func serve(ctx context.Context, l net.Listener, connect func() (net.Conn, error)) {
 	room := make(chan struct{}, maxConns)
 	for {
-		conn, err := l.Accept()
+		conn, err := unixsocket.Accept(ctx, l, nil)
 		if err != nil {
 			return // closed
 		}

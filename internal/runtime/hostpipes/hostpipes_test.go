@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,4 +126,48 @@ func read(t *testing.T, conn net.Conn, size int) string {
 	text := make([]byte, size)
 	n, _ := io.ReadFull(conn, text)
 	return string(text[:n])
+}
+
+// crowded is a listener of a process that has no descriptor left for its first client.
+type crowded struct {
+	net.Listener
+	failed bool
+}
+
+func (c *crowded) Accept() (net.Conn, error) {
+	if !c.failed {
+		c.failed = true
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return c.Listener.Accept()
+}
+
+// TestServeWithoutRoom: that there is no room for a connection, which another container may bring about, ends no pipe.
+func TestServeWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	l, err := listenBelow(t.Context(), dir, "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		serve(t.Context(), &crowded{Listener: l}, func() (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() { _, _ = io.WriteString(theirs, "here") }()
+			return ours, nil
+		})
+	}()
+
+	if got := read(t, dial(t, dir, "0"), 4); got != "here" {
+		t.Errorf("the pipe says %q", got)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-served:
+	case <-time.After(20 * time.Second):
+		t.Error("a pipe that was closed is served")
+	}
 }
