@@ -10,7 +10,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// mostQueued bounds the events that wait to be taken: the oldest go first.
+// mostQueued bounds the events that wait to be taken, and the actions that wait to be run: the oldest go first.
 const mostQueued = 10_000
 
 // Subscriber waits for the events of an object, or for those with a name.
@@ -116,7 +116,7 @@ func (m *Manager) raise(one *Subscriber, e Event) {
 	m.lastEvent++
 	e.ID, e.At, e.Data = m.lastEvent, time.Now(), firstOf(e.Data, one.Data)
 	if one.Action != nil {
-		m.due = append(m.due, Due{Subscriber: one, Event: e})
+		m.due = latest(append(m.due, Due{Subscriber: one, Event: e}))
 	} else {
 		m.put(e)
 	}
@@ -133,11 +133,14 @@ func firstOf(values ...object.Value) object.Value {
 }
 
 // put puts an event into the queue.
-func (m *Manager) put(e Event) {
-	m.queue = append(m.queue, e)
-	if over := len(m.queue) - mostQueued; over > 0 {
-		m.queue = slices.Delete(m.queue, 0, over)
+func (m *Manager) put(e Event) { m.queue = latest(append(m.queue, e)) }
+
+// latest returns the last ones of a list, as many as it may have.
+func latest[T any](all []T) []T {
+	if over := len(all) - mostQueued; over > 0 {
+		all = slices.Delete(all, 0, over)
 	}
+	return all
 }
 
 // Announce makes an event with a name: its subscribers get it, or the queue if nobody has subscribed. It returns the
