@@ -287,3 +287,20 @@ func FuzzKeys(f *testing.F) {
 		}
 	})
 }
+
+// sizeless is a terminal that says no size.
+type sizeless struct{ *fake }
+
+func (s sizeless) Cursor() (Place, int, error) {
+	at, _, err := s.fake.Cursor()
+	return at, 0, err
+}
+
+// TestNoColumns: a line is read from a terminal that says that it has no columns.
+func TestNoColumns(t *testing.T) {
+	f := newFake(20, 4, Key{Rune: 'a'}, Key{Rune: 'b'}, Key{Code: Enter, Rune: '\r'})
+	e := Editor{Terminal: sizeless{f}, History: &History{}}
+	if got, err := e.Read("> "); err != nil || got != "ab" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -12,24 +12,36 @@ type screen struct {
 	shown   int // how many cells it had when it was drawn last
 }
 
+// usualColumns is how many columns a terminal has that says none, as one without a size (TIOCSWINSZ of 0) does.
+const usualColumns = 80
+
+// stand returns where the terminal's cursor is, and how many columns it has.
+func (l *line) stand() (at Place, columns int, err error) {
+	at, columns, err = l.e.Terminal.Cursor()
+	if columns <= 0 {
+		columns = usualColumns
+	}
+	return at, columns, err
+}
+
 // begin prints the prompt and the line behind it.
 func (l *line) begin() error {
 	t := l.e.Terminal
 	if err := t.Write(l.prompt); err != nil {
 		return err
 	}
-	at, columns, err := t.Cursor()
+	at, columns, err := l.stand()
 	if err != nil {
 		return err
 	}
-	l.screen = screen{first: at, columns: max(1, columns)}
+	l.screen = screen{first: at, columns: columns}
 	return l.draw(0)
 }
 
 // draw writes the line from a character on, and nothing behind it.
 func (l *line) draw(from int) error {
 	t := l.e.Terminal
-	_, columns, err := t.Cursor()
+	_, columns, err := l.stand()
 	if err != nil {
 		return err
 	}
