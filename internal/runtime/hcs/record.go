@@ -189,7 +189,9 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 		return errors.Join(err, s.layers.release(c.scratch))
 	}
 
+	s.mu.Lock() // one that was taken over before may be ending
 	s.systems[c.id] = c
+	s.mu.Unlock()
 	if there && k.State == Running {
 		c.reopenPipes() //nolint:contextcheck // They outlive the call.
 		if err := c.share(); err != nil {
