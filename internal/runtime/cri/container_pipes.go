@@ -26,13 +26,12 @@ func pipesOf(config *runtimeapi.ContainerConfig) []hostpipes.Pipe {
 
 // checkPipes returns an error if a container cannot have its pipes.
 func (s *Server) checkPipes(c store.Container) error {
-	for _, p := range pipesOf(c.Config.ContainerConfig) {
-		if s.cfg.HostPipe == nil || s.cfg.Launch.Run == "" {
-			return fmt.Errorf("mount named pipe %q: this runtime has no pipes: %w", p.Host, errdefs.ErrNotImplemented)
-		}
-		if err := p.Check(); err != nil {
-			return fmt.Errorf("%w: %w", err, errdefs.ErrInvalidArgument)
-		}
+	pipes := pipesOf(c.Config.ContainerConfig)
+	if len(pipes) > 0 && (s.cfg.HostPipe == nil || s.cfg.Launch.Run == "") {
+		return fmt.Errorf("mount named pipe %q: this runtime has no pipes: %w", pipes[0].Host, errdefs.ErrNotImplemented)
+	}
+	if err := hostpipes.Check(pipes); err != nil {
+		return fmt.Errorf("%w: %w", err, errdefs.ErrInvalidArgument)
 	}
 	return nil
 }

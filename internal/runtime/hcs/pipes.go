@@ -31,10 +31,8 @@ func (c *container) checkPipes() error {
 			return refuse(NotSupported, "the HostPathType %q of a mapped pipe is not supported", p.HostPathType)
 		}
 	}
-	for _, p := range c.pipes() {
-		if err := p.Check(); err != nil {
-			return refuse(InvalidArg, "%v", err)
-		}
+	if err := hostpipes.Check(c.pipes()); err != nil {
+		return refuse(InvalidArg, "%v", err)
 	}
 	return nil
 }

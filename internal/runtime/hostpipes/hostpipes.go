@@ -25,17 +25,35 @@ const target = "/run/mullion-pipes"
 // event is the event by which mullion-run.exe learns that a container's pipes are there.
 const event = "mullion_pipes"
 
-// maxConns is how many connections to one pipe a container may have at a time: they cost the server descriptors.
-const maxConns = 256
+const (
+	// maxPipes is how many pipes a container may have, and maxConns how many connections to them all at a time: they cost
+	// the server descriptors.
+	maxPipes = 64
+	maxConns = 256
+)
 
 // Pipe is a pipe of the host in a container, by its name there and here: \\.\pipe\NAME.
 type Pipe struct{ Host, Container string }
 
-// Check returns an error if one of the names is none of a pipe.
-func (p Pipe) Check() error {
-	if piperelay.CheckName(p.Host) != nil || piperelay.CheckName(p.Container) != nil {
-		return fmt.Errorf("mount named pipe %q at %q: both have to be names of pipes", p.Host, p.Container)
+// Check returns an error if a container cannot have these pipes: one of the names is none of a pipe, two pipes have one
+// name in it, or they are too many.
+func Check(pipes []Pipe) error {
+	if len(pipes) > maxPipes {
+		return fmt.Errorf("mount %d named pipes: a container may have %d", len(pipes), maxPipes)
 	}
+
+	seen := map[string]bool{}
+	for _, p := range pipes {
+		if piperelay.CheckName(p.Host) != nil || piperelay.CheckName(p.Container) != nil {
+			return fmt.Errorf("mount named pipe %q at %q: both have to be names of pipes", p.Host, p.Container)
+		}
+		name := strings.ToLower(p.Container)
+		if seen[name] {
+			return fmt.Errorf("mount named pipe %q at %q: another one is mounted there", p.Host, p.Container)
+		}
+		seen[name] = true
+	}
+
 	return nil
 }
 
@@ -86,6 +104,7 @@ type Server struct {
 // result is called.
 func (s Server) Serve(ctx context.Context, dir string, user piperelay.User, pipes []Pipe) (end func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
+	room := make(chan struct{}, maxConns)
 	for i, p := range pipes {
 		l, err := listenBelow(ctx, dir, strconv.Itoa(i))
 		if err != nil {
@@ -94,7 +113,7 @@ func (s Server) Serve(ctx context.Context, dir string, user piperelay.User, pipe
 		}
 		context.AfterFunc(ctx, func() { _ = l.Close() }) // that Accept ends is all that is asked of it
 		s.Go(func() {
-			serve(ctx, l, func() (net.Conn, error) { return s.Connect(ctx, user, p.Host) })
+			serve(ctx, l, room, func() (net.Conn, error) { return s.Connect(ctx, user, p.Host) })
 		})
 	}
 	return cancel, nil
@@ -121,9 +140,8 @@ func listenBelow(ctx context.Context, dir, name string) (*net.UnixListener, erro
 	return socket, os.Chmod(filepath.Join(dir, name), 0o666)
 }
 
-// serve connects those who connect to l.
-func serve(ctx context.Context, l net.Listener, connect func() (net.Conn, error)) {
-	room := make(chan struct{}, maxConns)
+// serve connects those who connect to l, as many as have room.
+func serve(ctx context.Context, l net.Listener, room chan struct{}, connect func() (net.Conn, error)) {
 	for {
 		conn, err := unixsocket.Accept(ctx, l, nil)
 		if err != nil {

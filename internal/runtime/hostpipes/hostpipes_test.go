@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,18 +31,29 @@ func TestCommandLine(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	const name = `\\.\pipe\a`
-	if err := (Pipe{Host: name, Container: name}).Check(); err != nil {
+	var many []Pipe
+	for i := range maxPipes {
+		many = append(many, Pipe{Host: name, Container: name + strconv.Itoa(i)})
+	}
+	if err := Check(many); err != nil {
 		t.Error(err)
 	}
+	if Check(append(many, Pipe{Host: name, Container: name})) == nil {
+		t.Error("a container has any number of pipes")
+	}
+	if Check([]Pipe{{name, name}, {name, strings.ToUpper(name)}}) == nil {
+		t.Error("two pipes have one name in a container")
+	}
+
 	for _, bad := range []string{"", `C:\pipe`, `\\.\pipe\`, `\\.\pipe\a" --event "b`, `\\.\pipe\a\`, "\\\\.\\pipe\\a\nb"} {
-		if (Pipe{Host: bad, Container: name}).Check() == nil || (Pipe{Host: name, Container: bad}).Check() == nil {
+		if Check([]Pipe{{bad, name}}) == nil || Check([]Pipe{{name, bad}}) == nil {
 			t.Errorf("%q is taken for a pipe", bad)
 		}
 	}
 }
 
 // TestServe: connections lead to the host's pipe as the user, a pipe that is not there closes them, those beyond what
-// one may have at a time are closed, and the end closes all. Nothing that serves is left.
+// a container may have at a time are closed, and the end closes all. Nothing that serves is left.
 func TestServe(t *testing.T) {
 	var running sync.WaitGroup
 	server := Server{
@@ -65,7 +77,7 @@ func TestServe(t *testing.T) {
 	if err != nil || mount.Source != dir {
 		t.Fatalf("%+v, %v", mount, err)
 	}
-	pipes := []Pipe{{Host: `\\.\pipe\one`}, {Host: `\\.\pipe\gone`}}
+	pipes := []Pipe{{Host: `\\.\pipe\one`}, {Host: `\\.\pipe\gone`}, {Host: `\\.\pipe\other`}}
 	end, err := server.Serve(t.Context(), dir, piperelay.Unprivileged, pipes)
 	if err != nil {
 		t.Fatal(err)
@@ -80,11 +92,14 @@ func TestServe(t *testing.T) {
 	}
 
 	var last net.Conn
-	for range maxConns { // one more than there are with the first
-		last = dial(t, dir, "0")
+	for i := range maxConns { // one more than there are with the first
+		last = dial(t, dir, []string{"0", "2"}[i%2])
+		if i < maxConns-1 {
+			read(t, last, 1)
+		}
 	}
 	if got := read(t, last, 1); got != "" {
-		t.Errorf("the connection beyond what a pipe may have says %q", got)
+		t.Errorf("the connection beyond what a container may have says %q", got)
 	}
 
 	end()
@@ -152,7 +167,7 @@ func TestServeWithoutRoom(t *testing.T) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		serve(t.Context(), &crowded{Listener: l}, func() (net.Conn, error) {
+		serve(t.Context(), &crowded{Listener: l}, make(chan struct{}, 1), func() (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			go func() { _, _ = io.WriteString(theirs, "here") }()
 			return ours, nil
