@@ -3,13 +3,21 @@ package localgroup
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"golang.org/x/sys/windows"
 )
 
-// Alone runs f while it keeps other programs of this Windows from changing the groups.
+const mutexName = `Global\MullionLocalGroups`
+
+// Alone runs f while it keeps other programs of this Windows from changing the groups. A mutex of Windows is its
+// thread's: another one cannot release it, and it would be held for as long as the thread lives
+// (https://learn.microsoft.com/windows/win32/api/synchapi/nf-synchapi-releasemutex).
 func Alone(f func() error) error {
-	name, err := windows.UTF16PtrFromString(`Global\MullionLocalGroups`)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	name, err := windows.UTF16PtrFromString(mutexName)
 	if err != nil {
 		return err
 	}
