@@ -2,7 +2,7 @@ package events
 
 import (
 	"errors"
-	"sync/atomic"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -37,18 +37,15 @@ func watch(folder string, below bool, tell func([]change), fails func(error)) (s
 		return nil, errors.Join(err, windows.CloseHandle(handle), windows.CloseHandle(ended))
 	}
 	go w.read(tell, fails)
-	return func() {
-		if w.stopped.CompareAndSwap(false, true) {
-			_ = windows.SetEvent(ended) // it is this process's own
-		}
-	}, nil
+	return w.stop, nil
 }
 
 // watching is a folder that is watched.
 type watching struct {
 	handle, ended windows.Handle
 	below         bool
-	stopped       atomic.Bool
+	mu            sync.Mutex
+	over          bool                   // ended is set, or closed: its handle may be another one's by now
 	buffer        [bufferSize / 4]uint32 // a record begins at a multiple of 4
 	overlapped    windows.Overlapped
 }
@@ -66,11 +63,24 @@ func (w *watching) ask() error {
 		nil, &w.overlapped, 0)
 }
 
+// stop ends read.
+func (w *watching) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over {
+		w.over = true
+		_ = windows.SetEvent(w.ended) // it is this process's own
+	}
+}
+
 func (w *watching) read(tell func([]change), fails func(error)) {
 	defer func() {
 		_ = windows.CancelIoEx(w.handle, &w.overlapped) // what it waits for comes no more
 		var done uint32
 		_ = windows.GetOverlappedResult(w.handle, &w.overlapped, &done, true)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.over = true
 		_ = windows.CloseHandle(w.handle)
 		_ = windows.CloseHandle(w.ended)
 		_ = windows.CloseHandle(w.overlapped.HEvent)
