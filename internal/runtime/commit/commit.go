@@ -217,8 +217,9 @@ func onDrive(name, to string) string {
 	for strings.HasPrefix(rest, "../") {
 		rest = rest[len("../"):]
 	}
-	for _, drive := range []string{"dosdevices/c:/", "dosdevices/./c:/"} { // a link, a junction
-		if onC, ok := strings.CutPrefix(rest, drive); ok {
+	for _, drive := range []string{"dosdevices/c:", "dosdevices/./c:"} { // a link, a junction
+		onC, ok := strings.CutPrefix(rest, drive)
+		if ok && (onC == "" || onC[0] == '/') {
 			if relative, err := filepath.Rel("/"+path.Dir(name), path.Clean("/"+onC)); err == nil {
 				return relative
 			}

@@ -247,6 +247,8 @@ func TestOnDrive(t *testing.T) {
 		{"app/deep/link", "../../../dosdevices/c:/app/x.txt", "../x.txt"},
 		{"app/junction", "../../dosdevices/./c:/windows/system32/", "../windows/system32"},
 		{"app/link", "../../dosdevices/c:/../../etc/shadow", "../etc/shadow"},
+		{"app/all", "../../dosdevices/c:", ".."},
+		{"link", "../dosdevices/c:x", "../dosdevices/c:x"},
 		{"link", "../dosdevices/d:/x", "../dosdevices/d:/x"},
 		{"app/link", "new.txt", "new.txt"},
 		{"x", "../../etc/shadow", "../../etc/shadow"},
