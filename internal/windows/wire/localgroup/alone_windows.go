@@ -8,8 +8,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const mutexName = `Global\MullionLocalGroups`
-
 // Alone runs f while it keeps other programs of this Windows from changing the groups. A mutex of Windows is its
 // thread's: another one cannot release it, and it would be held for as long as the thread lives
 // (https://learn.microsoft.com/windows/win32/api/synchapi/nf-synchapi-releasemutex).
@@ -17,7 +15,7 @@ func Alone(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	name, err := windows.UTF16PtrFromString(mutexName)
+	name, err := windows.UTF16PtrFromString(`Global\MullionLocalGroups`)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package localgroup
+package prog
 
 import (
 	"errors"
@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/internal/windows/wire/localgroup"
 )
 
-// TestAloneIsOver: when a change is over, another program may make one, while the program of the first still runs.
-func TestAloneIsOver(t *testing.T) {
-	name, err := windows.UTF16PtrFromString(mutexName)
+// TestLocalGroupsLock: when a change of local groups is over, another program may make one, while the program of the first still runs.
+func TestLocalGroupsLock(t *testing.T) {
+	name, err := windows.UTF16PtrFromString(`Global\MullionLocalGroups`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestAloneIsOver(t *testing.T) {
 		}()
 	}
 
-	err = Alone(func() error {
+	err = localgroup.Alone(func() error {
 		// As a file that is slow to read does, this moves the goroutine to another thread.
 		first := windows.GetCurrentThreadId()
 		for i := 0; i < 300 && windows.GetCurrentThreadId() == first; i++ {
