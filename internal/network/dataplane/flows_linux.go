@@ -169,9 +169,10 @@ func parseTuple(b []byte, t *netlink.IPTuple) error {
 	return nil
 }
 
-// forgetFlow removes the flow of that name.
-func forgetFlow(f family, name []byte) error {
+// forgetFlow removes the flow of that name, by a socket for many.
+func forgetFlow(by *nl.SocketHandle, f family, name []byte) error {
 	req := nl.NewNetlinkRequest(unix.NFNL_SUBSYS_CTNETLINK<<8|nl.IPCTNL_MSG_CT_DELETE, unix.NLM_F_ACK)
+	req.Sockets = map[int]*nl.SocketHandle{unix.NETLINK_NETFILTER: by}
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: f.number(), Version: nl.NFNETLINK_V0})
 	req.AddData(nl.NewRtAttr(unix.NLA_F_NESTED|nl.CTA_TUPLE_ORIG, name))
 	if _, err := req.Execute(unix.NETLINK_NETFILTER, 0); err != nil && !errors.Is(err, unix.ENOENT) {
@@ -180,12 +181,24 @@ func forgetFlow(f family, name []byte) error {
 	return nil
 }
 
-// forgetTo removes a protocol's stale flows to an address and port, or to a port of the host.
+// forgetTo removes a protocol's stale flows to an address and port, or to a port of the host. A pod can have begun tens
+// of thousands, and until they are gone no other change is carried out. A socket for each would take three times as
+// long.
 func (s *staleFlows) forgetTo(protocol netplan.Protocol, f family, to netip.AddrPort) error {
+	socket, err := nl.Subscribe(unix.NETLINK_NETFILTER)
+	if err != nil {
+		return fmt.Errorf("forget flows: %w", err)
+	}
+	defer socket.Close()
+	if err := socket.SetReceiveTimeout(&nl.SocketTimeoutTv); err != nil {
+		return fmt.Errorf("forget flows: %w", err)
+	}
+
+	by := &nl.SocketHandle{Socket: socket}
 	return flowsTo(protocol, f, to, func(flow *netlink.ConntrackFlow, name []byte) error {
 		if !s.MatchConntrackFlow(flow) {
 			return nil
 		}
-		return forgetFlow(f, name)
+		return forgetFlow(by, f, name)
 	})
 }
