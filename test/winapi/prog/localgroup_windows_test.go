@@ -11,7 +11,8 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/localgroup"
 )
 
-// TestLocalGroupsLock: when a change of local groups is over, another program may make one, while the program of the first still runs.
+// TestLocalGroupsLock: when a change of local groups is over, another program may make one, while the
+// program of the first still runs.
 func TestLocalGroupsLock(t *testing.T) {
 	name, err := windows.UTF16PtrFromString(`Global\MullionLocalGroups`)
 	if err != nil {
