@@ -206,8 +206,8 @@ cccccccccccc   job       --        -- / --             --        --         --  
 	}
 }
 
-// TestRestarting lists a container that waits to begin anew among those that run, in Docker's words.
-func TestRestarting(t *testing.T) {
+// TestShownWhileItWaits lists a container that waits to begin anew among those that run, in Docker's words.
+func TestShownWhileItWaits(t *testing.T) {
 	now := time.Now()
 	job := containersAt(now)[2]
 	job.Waits = true
