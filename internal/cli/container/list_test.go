@@ -206,8 +206,8 @@ cccccccccccc   job       --        -- / --             --        --         --  
 	}
 }
 
-// TestShownWhileItWaits lists a container that waits to begin anew among those that run, in Docker's words.
-func TestShownWhileItWaits(t *testing.T) {
+// TestWaitingStatus lists a container that waits to begin anew among those that run, in Docker's words.
+func TestWaitingStatus(t *testing.T) {
 	now := time.Now()
 	job := containersAt(now)[2]
 	job.Waits = true

@@ -11,8 +11,8 @@ import (
 
 // Links are reparse points in the transport form ([MS-FSCC] 2.1.2.4 and 2.1.2.5,
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/b41f1cbf-10df-4a47-98d4-1c52a833d913) and links of
-// Linux in a layer. What programs of a container make is relative, or leads to C: by way of the prefix's dosdevices (see
-// guest/c/hooks/linktext.c); a slash at the end says that it leads to a folder.
+// Linux in a layer. What programs of a container make is relative, or leads to C: by way of the prefix's dosdevices
+// (see guest/c/hooks/linktext.c); a slash at the end says that it leads to a folder.
 const (
 	attributeReparse = 0x400
 

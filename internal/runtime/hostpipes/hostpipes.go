@@ -26,8 +26,8 @@ const target = "/run/mullion-pipes"
 const event = "mullion_pipes"
 
 const (
-	// maxPipes is how many pipes a container may have, and maxConns how many connections to them all at a time: they cost
-	// the server descriptors.
+	// maxPipes is how many pipes a container may have, and maxConns how many connections to them all at a time: they
+	// cost the server descriptors.
 	maxPipes = 64
 	maxConns = 256
 )
