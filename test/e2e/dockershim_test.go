@@ -61,7 +61,10 @@ evictionHard: {memory.available: 100Mi}
 
 // dockerKubeProxy is kube-proxy.exe's, as the documents have it.
 const dockerKubeProxy = `C:\k\kube-proxy.exe --windows-service --v=4 --proxy-mode=kernelspace --hostname-override=win-1 ` +
-	`--kubeconfig=C:\k\config --network-name=cbr0 --cluster-cidr=10.94.0.0/16 --log-dir=C:\k\log --logtostderr=false`
+	`--kubeconfig=C:\k\config --network-name=cbr0 --cluster-cidr=10.94.0.0/16` + dockerLogs
+
+// dockerLogs are its flags for logs.
+const dockerLogs = ` --log-dir=C:\k\log --logtostderr=false`
 
 const nodeToken = `apiVersion: v1
 kind: Secret
@@ -119,7 +122,7 @@ func TestFieldCRIDockerd(t *testing.T) {
 		`--bootstrap-kubeconfig=C:\k\bootstrap.conf --kubeconfig=C:\k\kubelet.conf --cert-dir=C:\k\pki`)
 	n.network(t)
 	n.prints(t, "docker://2.", "kubectl", "get", "node", "win-1", "-o", "wide")
-	n.service(t, "kube-proxy", dockerKubeProxy)
+	n.service(t, "kube-proxy", strings.TrimSuffix(dockerKubeProxy, dockerLogs)) // today's logs to files no more
 
 	t.Run("pods", n.pods)
 	t.Run("services", n.services)

@@ -31,7 +31,7 @@ spec:
 func (f fixture) nice(t *testing.T) {
 	f.deploy(t, busyPod)
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/nice-burning", "--timeout=2m")
-	t.Cleanup(func() { f.must(t, "up", "--nice=false") })
+	defer f.must(t, "up", "--nice=false")
 
 	f.must(t, "up", "--nice")
 	f.sharesAre(t, true)
