@@ -99,6 +99,7 @@ func TestFieldDockershim(t *testing.T) {
 	n.service(t, "kube-proxy", dockerKubeProxy)
 
 	t.Run("pods", n.pods)
+	t.Run("execs", n.execs)
 	t.Run("services", n.services)
 	t.Run("grace", n.grace)
 	t.Run("restart", n.restart)
@@ -125,6 +126,12 @@ func TestFieldCRIDockerd(t *testing.T) {
 	n.service(t, "kube-proxy", strings.TrimSuffix(dockerKubeProxy, dockerLogs)) // today's logs to files no more
 
 	t.Run("pods", n.pods)
+	t.Run("execs", func(t *testing.T) {
+		out, err := n.mullion(t.Context(), t, "kubectl", "exec", "deployment/web", "-c", "web", "--", "cmd", "/c", "ver")
+		if err == nil || !strings.Contains(out, "server gave HTTP response to HTTPS client") {
+			t.Errorf("cri-dockerd's address for exec has no scheme, and yet: %v, %s", err, out)
+		}
+	})
 	t.Run("services", n.services)
 	t.Run("grace", n.grace)
 	t.Run("end", n.end)
@@ -295,6 +302,21 @@ func (n dockerNode) pods(t *testing.T) {
 		}
 	}
 
+	if out := n.must(t, "kubectl", "logs", "deployment/web", "-c", "beside"); !strings.Contains(out, "it runs") {
+		t.Errorf("logs: %s", out)
+	}
+	n.docker(t, 5, "containeradministrator", "exec", n.beside(t), "cmd", "/c", "whoami& exit 5")
+	n.prints(t, `"name": "beside"`, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary")
+}
+
+// beside returns the id of a pod's second container.
+func (n dockerNode) beside(t *testing.T) string {
+	t.Helper()
+	return strings.Fields(n.docker(t, 0, "", "ps", "-q", "--filter", "label=io.kubernetes.container.name=beside"))[0]
+}
+
+// execs runs programs in the containers of a pod, by the API.
+func (n dockerNode) execs(t *testing.T) {
 	const of = "deployment/web"
 	run := func(code int, want, container string, command ...string) {
 		t.Helper()
@@ -310,19 +332,11 @@ func (n dockerNode) pods(t *testing.T) {
 	run(0, "", "web", "cmd", "/c", `echo shared> C:\share\x.txt`)
 	run(0, "shared", "beside", "cmd", "/c", `type C:\share\x.txt`)
 	run(0, "web-", "beside", "curl.exe", "-fsS", "--max-time", "10", "http://127.0.0.1/hostname") // one network for both
-
-	if out := n.must(t, "kubectl", "logs", of, "-c", "beside"); !strings.Contains(out, "it runs") {
-		t.Errorf("logs: %s", out)
-	}
-	name := strings.Fields(n.docker(t, 0, "", "ps", "-q", "--filter", "label=io.kubernetes.container.name=beside"))[0]
-	n.docker(t, 5, "containeradministrator", "exec", name, "cmd", "/c", "whoami& exit 5")
-	n.prints(t, `"name": "beside"`, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary")
 }
 
 // services asks the pods' Service from a pod by its name, and from the machine by its node port.
 func (n dockerNode) services(t *testing.T) {
-	n.prints(t, "web-", "kubectl", "exec", "deployment/web", "-c", "beside", "--", "curl.exe", "-fsS", "--max-time", "10",
-		"http://web/hostname")
+	n.docker(t, 0, "web-", "exec", n.beside(t), "curl.exe", "-fsS", "--max-time", "10", "http://web/hostname")
 	port := n.must(t, "kubectl", "get", "service", "web", "-o", "jsonpath={.spec.ports[0].nodePort}")
 	poll(t, settle, func(ctx context.Context) error {
 		args := n.on("curl", "-fsS", "--max-time", "10", "http://10.243.0.11:"+port+"/hostname")
