@@ -88,7 +88,8 @@ func TestAtConsole(t *testing.T) {
 	}{
 		"completion": {80, []string{"Get-Dat\t -Form\t yyyy | Out-N\t"}, "PS> Get-Date -Format yyyy | Out-Null\n\n"},
 		"history": {
-			80, []string{"'one'", "throw 'x'", "^C", "if (1) {", "'two' }", "h", "r 1", "(Get-History -Id 2).ExecutionStatus", "ghy -Count 1"},
+			80,
+			[]string{"'one'", "throw 'x'", "^C", "if (1) {", "'two' }", "h", "r 1", "(Get-History -Id 2).ExecutionStatus", "ghy -Count 1"},
 			"PS> 'one'\none\nPS> throw 'x'\n<red on black>x\nAt line:1 char:1\n+ throw 'x'\n+ ~~~~~~~~~\n" +
 				"    + CategoryInfo          : OperationStopped: (x:String) [], RuntimeException\n    + FullyQualifiedErrorId : x\n \n</>" +
 				"PS> if (1) {\n>> 'two' }\ntwo\nPS> h\n\nId CommandLine\n-- -----------\n 1 'one'\n 2 throw 'x'\n 3 if (1) {...\n\n" +
@@ -96,16 +97,19 @@ func TestAtConsole(t *testing.T) {
 				"PS> ghy -Count 1\n\nId CommandLine\n-- -----------\n 6 (Get-History -Id 2).ExecutionStatus\n\n\n",
 		},
 		"a prompt of one's own": {
-			80, []string{"function prompt { \"<$(1+1)> \" }", "'x'", "function prompt { throw 'no' }", "'y'"},
+			80,
+			[]string{"function prompt { \"<$(1+1)> \" }", "'x'", "function prompt { throw 'no' }", "'y'"},
 			"PS> function prompt { \"<$(1+1)> \" }\n<2> 'x'\nx\n<2> function prompt { throw 'no' }\nPS>'y'\ny\n\n",
 		},
 		"colours": {
-			80, []string{"Write-Warning no", "Write-Host -ForegroundColor Green yes", "Write-Host plain", "{"},
+			80,
+			[]string{"Write-Warning no", "Write-Host -ForegroundColor Green yes", "Write-Host plain", "{"},
 			"PS> Write-Warning no\n<yellow on black>WARNING: no\n</>PS> Write-Host -ForegroundColor Green yes\n<Green on >yes\n</>" +
 				"PS> Write-Host plain\nplain\nPS> {\n\n",
 		},
 		"width": {
-			40, []string{"[pscustomobject]@{A='a long text of many words'; B='another long text of words'}", "[Console]::WindowWidth"},
+			40,
+			[]string{"[pscustomobject]@{A='a long text of many words'; B='another long text of words'}", "[Console]::WindowWidth"},
 			"PS> [pscustomobject]@{A='a long text of many words'; B='another long text of words'}\n\n" +
 				"A                   B\n-                   -\na long text of m... another long tex...\n\n" +
 				"PS> [Console]::WindowWidth\n40\n\n",

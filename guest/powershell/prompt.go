@@ -67,8 +67,8 @@ func (s *Session) typist(in *engine.Interpreter, interrupts <-chan struct{}) typ
 			return completion.At(from, before, line, cursor)
 		}}
 		return s.Console.ReadLine(e, prompt, func() bool {
-			if in.State.Rang() { // it is idle: what events ask for runs while somebody types
-				in.State.Pulse()
+			if in.Rang() { // it is idle: what events ask for runs while somebody types
+				in.Pulse()
 			}
 			return interrupted(interrupts)
 		})
@@ -117,7 +117,7 @@ func promptText(in *engine.Interpreter) string {
 	if !has {
 		return "PS " + in.Dir + "> "
 	}
-	v, err := in.State.Invoke(block, nil)
+	v, err := in.Invoke(block, nil)
 	in.Format.End()
 	if text := object.Text(v); err == nil && text != "" {
 		return text

@@ -85,7 +85,7 @@ const composeFile = `services:
   client:
     image: ` + dockerImage + `
     depends_on: [web]
-    command: [cmd, /c, 'C:\app\agnhost.exe connect web:80 --timeout 30s && echo web answers& ping -n 900 127.0.0.1 >nul']
+    command: [cmd, /c, 'C:\app\agnhost connect web:80 --timeout 30s && echo web answers& ping -n 900 127.0.0.1 >nul']
 `
 
 // compose brings up the two services of a file by upstream's plugin, and takes them down.

@@ -167,9 +167,9 @@ func (n dockerNode) runs(t *testing.T, until string, args ...string) {
 }
 
 // host runs a program on the host, which has to end well.
-func (n dockerNode) host(t *testing.T, args ...string) string {
+func (n dockerNode) host(t *testing.T, args ...string) {
 	t.Helper()
-	return n.must(t, append([]string{"node", "exec", "win-1", "--"}, args...)...)
+	n.must(t, append([]string{"node", "exec", "win-1", "--"}, args...)...)
 }
 
 // writes writes a file on the host.
@@ -336,6 +336,7 @@ func (n dockerNode) execs(t *testing.T) {
 
 // services asks the pods' Service from a pod by its name, and from the machine by its node port.
 func (n dockerNode) services(t *testing.T) {
+	t.Helper()
 	n.docker(t, 0, "web-", "exec", n.beside(t), "curl.exe", "-fsS", "--max-time", "10", "http://web/hostname")
 	port := n.must(t, "kubectl", "get", "service", "web", "-o", "jsonpath={.spec.ports[0].nodePort}")
 	poll(t, settle, func(ctx context.Context) error {

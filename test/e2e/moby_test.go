@@ -77,6 +77,7 @@ func TestFieldMoby(t *testing.T) {
 
 // moby runs the packages of which no result is kept in one form.
 func (f fixture) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
+	t.Helper()
 	kept, err := judge.Kept()
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +111,7 @@ func (f fixture) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
 
 // mobyPackage runs a package in one form.
 func (f fixture) mobyPackage(t *testing.T, form mobyForm, p mobyPackage) {
+	t.Helper()
 	known := p.Known
 	if form.name == "snapshotter" {
 		known = slices.Concat(known, p.Snapshotter)

@@ -29,6 +29,7 @@ spec:
 // nice has all of the cluster give way to the machine's other work: its cgroups say so, of every process, a program of
 // the machine gets the processor that a pod wants too, and it stays so when the supervisor is started again.
 func (f fixture) nice(t *testing.T) {
+	t.Helper()
 	f.deploy(t, busyPod)
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/nice-burning", "--timeout=2m")
 	defer f.must(t, "up", "--nice=false")

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mullion.dev/mullion/guest/powershell/cmdlet"
@@ -43,8 +44,7 @@ func wantedEntry(c *cmdlet.Call, entries []session.Entry) (string, error) {
 
 	text := object.Text(wanted)
 	number, notNumber := object.Integer(wanted)
-	for i := len(entries) - 1; i >= 0; i-- {
-		e := entries[i]
+	for _, e := range slices.Backward(entries) {
 		if (notNumber == nil && e.ID == number) || (notNumber != nil && strings.HasPrefix(e.Command, text)) {
 			return e.Command, nil
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"io"
+	"maps"
 
 	"mullion.dev/mullion/guest/powershell/events"
 	"mullion.dev/mullion/guest/powershell/object"
@@ -35,12 +36,10 @@ func (in *Interpreter) pulse() {
 // act runs one action.
 func (in *Interpreter) act(due events.Due) {
 	f := in.Top.child()
-	for name, v := range map[string]object.Value{
+	maps.Copy(f.Vars, map[string]object.Value{
 		"event": due.Event.Object(), "eventsubscriber": due.Subscriber.Object(), "sender": due.Event.Sender,
 		"eventargs": due.Event.Args, "args": due.Event.SourceArgs,
-	} {
-		f.Vars[name] = v
-	}
+	})
 
 	ok, tries, calling, errs, messages := in.OK, in.tries, in.calling, in.errs, in.messages
 	in.tries = 0 // a try of the script does not catch its errors

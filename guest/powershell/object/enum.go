@@ -47,8 +47,14 @@ func enumTypes() []*EnumType {
 			{"Created", 1}, {"Deleted", 2}, {"Changed", 4}, {"Renamed", 8}, {"All", 15},
 		}},
 		{Name: "IO.NotifyFilters", Flags: true, Values: []EnumName{
-			{"FileName", 1}, {"DirectoryName", 2}, {"Attributes", 4}, {"Size", 8}, {"LastWrite", 16}, {"LastAccess", 32},
-			{"CreationTime", 64}, {"Security", 256},
+			{"FileName", 1},
+			{"DirectoryName", 2},
+			{"Attributes", 4},
+			{"Size", 8},
+			{"LastWrite", 16},
+			{"LastAccess", 32},
+			{"CreationTime", 64},
+			{"Security", 256},
 		}},
 		{Name: comparisonName, Values: []EnumName{
 			{"CurrentCulture", 0},

@@ -137,9 +137,9 @@ func (m *Machine) RunIn(ctx context.Context, args ...string) Outcome {
 func (m *Machine) Execute(ctx context.Context, env invoke.Env) error {
 	r := m.Reader(env)
 	if m.Root != nil {
-		return frame.Run(ctx, r.Call, m.Root(r)) //nolint:contextcheck // cobra hands the context to each command
+		return frame.Run(ctx, r.Call, m.Root(r))
 	}
-	root := frame.Root(r.Call) //nolint:contextcheck // as above
+	root := frame.Root(r.Call) //nolint:contextcheck // cobra hands the context to each command
 	root.AddCommand(m.Commands(r)...)
 	return frame.Run(ctx, r.Call, root)
 }

@@ -34,8 +34,8 @@ func (r *Reader) Access(ctx context.Context, paths layout.Paths) (Access, error)
 	var told view.Cluster
 	askErr := r.Ask(ctx, paths, "cluster", nil, &told)
 	own, found, findErr := r.ownContext(paths)
-	if found && (askErr != nil || current(own.Config, told)) { //nolint:nilerr // the person's own context needs no answer
-		return Access{Config: own.Config, Version: told.Spec.KubernetesVersion}, nil
+	if found && (askErr != nil || current(own.Config, told)) {
+		return Access{Config: own.Config, Version: told.Spec.KubernetesVersion}, nil //nolint:nilerr // its own needs no answer
 	}
 	if askErr != nil {
 		return Access{}, askErr

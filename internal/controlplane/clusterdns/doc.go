@@ -49,8 +49,8 @@ type Config struct {
 	PKIDir, Cluster, Server string
 }
 
-func (c Config) corefile() string   { return filepath.Join(c.Place.Dir(Name), "Corefile") }
-func (c Config) kubeconfig() string { return filepath.Join(c.Place.Dir(Name), "kubeconfig") }
+func (c Config) corefile() string   { return filepath.Join(c.Dir(Name), "Corefile") }
+func (c Config) kubeconfig() string { return filepath.Join(c.Dir(Name), "kubeconfig") }
 
 // Validate returns an error that names what is missing.
 func (c Config) Validate() error {

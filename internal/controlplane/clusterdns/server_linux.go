@@ -66,7 +66,7 @@ func New(c Config, log *slog.Logger) (*Server, error) {
 func (c Config) confined() confined.Program {
 	return confined.Program{
 		Name:         Name,
-		Dir:          c.Place.Dir(Name),
+		Dir:          c.Dir(Name),
 		UserID:       UserID,
 		Capabilities: []uintptr{unix.CAP_NET_BIND_SERVICE},
 	}

@@ -64,7 +64,7 @@ func (c Config) Validate() error {
 func (c Config) confined() confined.Program {
 	return confined.Program{
 		Name:   Name,
-		Dir:    c.Place.Dir(Name),
+		Dir:    c.Dir(Name),
 		UserID: UserID,
 	}
 }

@@ -17,7 +17,7 @@ import (
 // where they lead to names in their letter case; a layer above may delete them.
 func TestLinks(t *testing.T) {
 	h := newHost(t)
-	h.put(t, "layers/base/Files", map[string]string{"app/keep": "1", "other": "2"})
+	h.put(t, "layers/base/Files", map[string]string{"app/keep": "1", "second": "2"})
 	must(t, os.Symlink("app/keep", filepath.Join(h.drive, "layers/base/Files/old")))
 	h.ran(t, func(c string) {
 		must(t, os.Symlink("KEEP", c+"/app/file"), os.Symlink("../dosdevices/c:/APP/", c+"/folder"),
@@ -52,7 +52,7 @@ func TestLinks(t *testing.T) {
 
 	// A layer above deletes one; what it has of those below is none of its own.
 	parents := "C:\\layers\\next\n" + baseLayer + "\n"
-	h.put(t, "tmp/third", map[string]string{"Files/new": transport("3"), tombstones: tombstonesHead + "\\folder\n\\other\n"})
+	h.put(t, "tmp/third", map[string]string{"Files/new": transport("3"), tombstones: tombstonesHead + "\\folder\n\\second\n"})
 	h.unpack(t, "layers/third", `C:\tmp\third`, parents)
 	got := h.tree(t, `C:\layers\third`, `C:\layers\next`, baseLayer)
 	if got["/folder"] != "" || got["/system"] == "" || got["/new"] != "3" {
@@ -62,7 +62,7 @@ func TestLinks(t *testing.T) {
 	if got, want := tree(t, h.drive+"/tmp/fourth/Files"), tree(t, h.drive+"/tmp/third/Files"); len(got) != len(want) {
 		t.Errorf("the layer is exported as %q", short(got))
 	}
-	if text, err := os.ReadFile(h.drive + "/tmp/fourth/" + tombstones); string(text) != tombstonesHead+"\\folder\n\\other\n" {
+	if text, err := os.ReadFile(h.drive + "/tmp/fourth/" + tombstones); string(text) != tombstonesHead+"\\folder\n\\second\n" {
 		t.Errorf("the layer deletes %q, %v", text, err)
 	}
 }
@@ -109,5 +109,5 @@ func TestManyLinks(t *testing.T) {
 	}
 
 	h.put(t, "tmp/second/Files", map[string]string{"far": point(strings.Repeat("€", longestLink/2))})
-	h.refused(t, InvalidName, "ImportLayer", `C:\layers\other`, `C:\tmp\second`, baseLayer+"\n")
+	h.refused(t, InvalidName, "ImportLayer", `C:\layers\second`, `C:\tmp\second`, baseLayer+"\n")
 }

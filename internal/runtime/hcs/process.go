@@ -240,7 +240,7 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 	if err := s.openStreams(ctx, p.process); err != nil {
 		return err
 	}
-	if err := c.openPipes(engine.UserName(p.uid)); err != nil { //nolint:contextcheck // They outlive the call.
+	if err := c.openPipes(engine.UserName(p.uid)); err != nil {
 		return err
 	}
 	defer func() {

@@ -193,7 +193,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 	s.systems[c.id] = c
 	s.mu.Unlock()
 	if there && k.State == Running {
-		c.reopenPipes() //nolint:contextcheck // They outlive the call.
+		c.reopenPipes()
 		if err := c.share(); err != nil {
 			s.cfg.Log.Warn("programs of the host do not see the files of a container", "id", c.id, "error", err)
 		}

@@ -77,7 +77,7 @@ func TestServe(t *testing.T) {
 	if err != nil || mount.Source != dir {
 		t.Fatalf("%+v, %v", mount, err)
 	}
-	pipes := []Pipe{{Host: `\\.\pipe\one`}, {Host: `\\.\pipe\gone`}, {Host: `\\.\pipe\other`}}
+	pipes := []Pipe{{Host: `\\.\pipe\one`}, {Host: `\\.\pipe\gone`}, {Host: `\\.\pipe\second`}}
 	end, err := server.Serve(t.Context(), dir, piperelay.Unprivileged, pipes)
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ func TestRlimitsUnderSudo(t *testing.T) {
 }
 
 func underSudo(t *testing.T) {
+	t.Helper()
 	runtime.LockOSThread() // it alone loses its capabilities
 	none := unix.Rlimit{}
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &none); err != nil {

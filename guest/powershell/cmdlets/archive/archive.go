@@ -320,7 +320,7 @@ func keep(c *cmdlet.Call, w *zip.Writer, archive string, items []packed) (count 
 		return 0, err
 	}
 	defer old.Close()
-	r, err := openArchive(c, old)
+	r, err := openArchive(old)
 	if err != nil {
 		return 0, err
 	}
@@ -340,7 +340,7 @@ func keep(c *cmdlet.Call, w *zip.Writer, archive string, items []packed) (count 
 }
 
 // openArchive reads the list of an archive's items.
-func openArchive(c *cmdlet.Call, file *os.File) (*zip.Reader, error) {
+func openArchive(file *os.File) (*zip.Reader, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -397,7 +397,7 @@ func expand(c *cmdlet.Call, t cmdlet.Target) error {
 		return c.Fail(provider.Because(t.Name, err))
 	}
 	defer file.Close()
-	r, err := openArchive(c, file)
+	r, err := openArchive(file)
 	if err != nil {
 		return err
 	}
