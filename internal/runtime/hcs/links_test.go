@@ -16,7 +16,7 @@ func TestTargetOf(t *testing.T) {
 		relative, folder bool
 	}{
 		"keep":                          {"keep", true, false},
-		"../second/dir/":                 {`..\second\dir`, true, true},
+		"../second/dir/":                {`..\second\dir`, true, true},
 		"../dosdevices/c:/APP/x":        {`C:\APP\x`, false, false},
 		"../../dosdevices/c:/APP/":      {`C:\APP`, false, true},
 		"../dosdevices/./c:/APP/":       {`C:\APP`, false, true},
