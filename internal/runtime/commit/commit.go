@@ -210,19 +210,11 @@ func link(root *os.Root, at, name string) ([]imagebuild.File, error) {
 	}}, nil
 }
 
-// onDrive returns the target of a link as a path from the link's folder. What leads to C: does so by way of the
-// prefix's dosdevices (see guest/c/hooks/linktext.c), with names as they are on disk; anything else is as it was.
+// onDrive returns the target of a link as a path from the link's folder, with names as they are on disk.
 func onDrive(name, to string) string {
-	rest := to
-	for strings.HasPrefix(rest, "../") {
-		rest = rest[len("../"):]
-	}
-	for _, drive := range []string{"dosdevices/c:", "dosdevices/./c:"} { // a link, a junction
-		onC, ok := strings.CutPrefix(rest, drive)
-		if ok && (onC == "" || onC[0] == '/') {
-			if relative, err := filepath.Rel("/"+path.Dir(name), path.Clean("/"+onC)); err == nil {
-				return relative
-			}
+	if onC, ok := wine.LinkOnC(to); ok {
+		if relative, err := filepath.Rel("/"+path.Dir(name), path.Clean("/"+onC)); err == nil {
+			return relative
 		}
 	}
 	return to

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf16"
+
+	"mullion.dev/mullion/internal/windows/wine"
 )
 
 // Links are reparse points in the transport form ([MS-FSCC] 2.1.2.4 and 2.1.2.5,
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/b41f1cbf-10df-4a47-98d4-1c52a833d913) and links of
-// Linux in a layer. What programs of a container make is relative, or leads to C: by way of the prefix's dosdevices
-// (see guest/c/hooks/linktext.c); a slash at the end says that it leads to a folder.
+// Linux in a layer. What programs of a container make is relative, or leads to C: (wine.LinkOnC); a slash at the end
+// says that it leads to a folder.
 const (
 	attributeReparse = 0x400
 
@@ -22,7 +24,6 @@ const (
 	maxReparse    = 16 << 10 // MAXIMUM_REPARSE_DATA_BUFFER_SIZE
 	longestLink   = 4095     // bytes that a link of Linux has room for (PATH_MAX and an end)
 	mostLinks     = 64 << 20 // bytes of the links of a layer, with their names
-	driveOfPrefix = "dosdevices/c:"
 )
 
 // target is where a link leads to: a path of Windows, from its folder or from C:.
@@ -34,18 +35,15 @@ type target struct {
 // targetOf returns where a link of Linux leads to, and whether it says that it leads to a folder.
 func targetOf(text string) (t target, folder bool, err error) {
 	folder = strings.HasSuffix(text, "/")
+	onC, isAbsolute := wine.LinkOnC(text)
+	if isAbsolute {
+		text = onC
+	}
 	rest := text
 	for strings.HasPrefix(rest, "../") {
 		rest = rest[len("../"):]
 	}
-
-	absolute, isAbsolute := strings.CutPrefix(rest, driveOfPrefix)
-	if !isAbsolute { // a junction
-		absolute, isAbsolute = strings.CutPrefix(rest, "dosdevices/./c:")
-	}
-	if isAbsolute && (absolute == "" || absolute[0] == '/') {
-		rest, text = absolute, absolute
-	} else if strings.HasPrefix(text, "/") || strings.HasPrefix(rest, "dosdevices/") {
+	if !isAbsolute && (strings.HasPrefix(text, "/") || strings.HasPrefix(rest, "dosdevices/")) { // another drive
 		return target{}, false, refuse(NotSupported, "the link to %q does not lead to C:", text)
 	}
 

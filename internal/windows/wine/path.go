@@ -171,3 +171,20 @@ func volumeRoot(parts, patterns []string) int {
 	}
 	return 0
 }
+
+// LinkOnC returns the path on C: that a link of Linux has, if a Windows program made it with one from the drive: it
+// leads there by way of the prefix's dosdevices (guest/c/hooks/linktext.c). The path begins with a slash, or is "" for
+// the drive itself, and is as the program wrote it: it may have dots. ok is false for any other link.
+func LinkOnC(text string) (onC string, ok bool) {
+	for strings.HasPrefix(text, "../") {
+		text = text[len("../"):]
+	}
+
+	for _, drive := range []string{"dosdevices/c:", "dosdevices/./c:"} { // a symbolic link, a junction
+		onC, ok = strings.CutPrefix(text, drive)
+		if ok && (onC == "" || onC[0] == '/') {
+			return onC, true
+		}
+	}
+	return "", false
+}

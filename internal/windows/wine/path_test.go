@@ -196,3 +196,22 @@ func TestLinksOfWindowsPrograms(t *testing.T) {
 		}
 	}
 }
+
+func TestLinkOnC(t *testing.T) {
+	for text, want := range map[string]string{
+		"../dosdevices/c:/work/":      "/work/",
+		"../../../dosdevices/c:/a/b":  "/a/b",
+		"../dosdevices/./c:/junction": "/junction",
+		"dosdevices/c:":               "",
+		"../dosdevices/c:/../x":       "/../x",
+	} {
+		if got, ok := LinkOnC(text); got != want || !ok {
+			t.Errorf("%q leads to %q, %t, want %q", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "work", "../work", "../dosdevices/c:x", "../dosdevices/d:/x", "/dosdevices/c:/x", "a/dosdevices/c:/x"} {
+		if got, ok := LinkOnC(text); ok {
+			t.Errorf("%q leads to %q on C:", text, got)
+		}
+	}
+}
