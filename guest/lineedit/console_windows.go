@@ -10,12 +10,10 @@ import (
 
 // Console is the console of this process.
 type Console struct {
-	in, out windows.Handle
+	in  *Input // nil: what is read is not typed
+	out windows.Handle
 	// interrupts returns whether Ctrl+C was pressed since it was asked last; nil: never.
 	interrupts func() bool
-
-	repeated int
-	last     Key
 }
 
 // Open returns the console that shows what is written to out. ok is false if none does.
@@ -25,107 +23,31 @@ func Open(in, out *os.File) (c *Console, ok bool) {
 	}
 	c = &Console{out: windows.Handle(out.Fd())}
 	if in != nil {
-		c.in = windows.Handle(in.Fd())
+		c.in, _ = OpenInput(windows.Handle(in.Fd())) // nothing is typed at what is no console
 	}
 	var mode uint32
 	return c, windows.GetConsoleMode(c.out, &mode) == nil
 }
 
 // Typed reports whether what is read is typed at a console too: only then there are lines to edit.
-func (c *Console) Typed() bool {
-	var mode uint32
-	return c.in != 0 && windows.GetConsoleMode(c.in, &mode) == nil
-}
+func (c *Console) Typed() bool { return c.in != nil }
 
 // ReadLine reads a line with an editor. While it does, the console gives keys and no lines; then it is as before, for
 // the programs that the line starts. interrupts returns whether Ctrl+C was pressed since it was asked last; nil: never.
 func (c *Console) ReadLine(e *Editor, prompt string, interrupts func() bool) (string, error) {
 	c.interrupts = interrupts
-	var mode uint32
-	if err := windows.GetConsoleMode(c.in, &mode); err != nil {
+	restore, err := c.in.Raw()
+	if err != nil {
 		return "", err
 	}
-	raw := mode &^ (windows.ENABLE_LINE_INPUT | windows.ENABLE_ECHO_INPUT | windows.ENABLE_PROCESSED_INPUT)
-	if err := windows.SetConsoleMode(c.in, raw); err != nil {
-		return "", err
-	}
-	defer windows.SetConsoleMode(c.in, mode) //nolint:errcheck // a console that is gone has no mode
+	defer restore() //nolint:errcheck // a console that is gone has no mode
 
 	e.Terminal = c
 	return e.Read(prompt)
 }
 
-// inputRecord is an INPUT_RECORD with a KEY_EVENT_RECORD in it
-// (https://learn.microsoft.com/windows/console/input-record-str).
-type inputRecord struct {
-	kind              uint16
-	_                 uint16
-	down              int32
-	repeat, key, scan uint16
-	char              uint16
-	state             uint32
-}
-
-// The parts of an input record that are looked at (https://learn.microsoft.com/windows/console/key-event-record-str).
-const (
-	keyEvent = 1
-	altDown  = 0x1 | 0x2
-	ctrlDown = 0x4 | 0x8
-	shift    = 0x10
-	altKey   = 0x12
-	// lookEvery is how often it is asked whether Ctrl+C was pressed, in milliseconds.
-	lookEvery = 50
-)
-
-// Key waits for a key. Ctrl+C comes as a key, or is told in another way while the console's mode is being set.
-func (c *Console) Key() (Key, error) {
-	if c.repeated > 0 {
-		c.repeated--
-		return c.last, nil
-	}
-
-	var high uint16 // the first half of a character beyond 0xFFFF
-	for {
-		got, err := windows.WaitForSingleObject(c.in, lookEvery)
-		if err != nil {
-			return Key{}, err
-		}
-		if c.interrupts != nil && c.interrupts() {
-			return Key{Rune: 0x03, Ctrl: true}, nil
-		}
-		if got != windows.WAIT_OBJECT_0 {
-			continue
-		}
-
-		var r inputRecord
-		var read uint32
-		if err := call("ReadConsoleInputW", uintptr(c.in), uintptr(unsafe.Pointer(&r)), 1,
-			uintptr(unsafe.Pointer(&read))); err != nil {
-			return Key{}, err
-		}
-		if read != 1 || r.kind != keyEvent {
-			continue
-		}
-		if r.down == 0 && (r.key != altKey || r.char == 0) { // a character typed by its number comes with Alt's end
-			continue
-		}
-
-		if utf16.IsSurrogate(rune(r.char)) && high == 0 {
-			high = r.char
-			continue
-		}
-
-		k := Key{
-			Code: Code(r.key), Rune: rune(r.char),
-			Ctrl: r.state&ctrlDown != 0, Alt: r.state&altDown != 0, Shift: r.state&shift != 0,
-		}
-		if high != 0 {
-			k.Rune, high = utf16.DecodeRune(rune(high), k.Rune), 0
-		}
-		c.last, c.repeated = k, max(0, int(r.repeat)-1)
-		return k, nil
-	}
-}
+// Key waits for a key, for the editor.
+func (c *Console) Key() (Key, error) { return c.in.Await(c.interrupts) }
 
 // mostWritten is how many units of UTF-16 one call writes: consoles of old bound it.
 const mostWritten = 8 << 10

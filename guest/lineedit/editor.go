@@ -76,7 +76,7 @@ func (e *Editor) Read(prompt string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if k.interrupts() {
+		if k.Interrupts() {
 			if err := l.leave("^C"); err != nil {
 				return "", err
 			}

@@ -37,8 +37,11 @@ type Key struct {
 // ErrInterrupted is the error of a line that Ctrl+C gave up.
 var ErrInterrupted = errors.New("Ctrl+C was pressed")
 
-// interrupts reports whether a key is Ctrl+C.
-func (k Key) interrupts() bool { return k.Rune == 0x03 || (k.control() && k.Code == 'C') }
+// ctrlC is the character of Ctrl+C.
+const ctrlC = 0x03
+
+// Interrupts reports whether a key is Ctrl+C.
+func (k Key) Interrupts() bool { return k.Rune == ctrlC || (k.control() && k.Code == 'C') }
 
 // control reports whether a key is pressed with Ctrl: with Alt too it is AltGr, which makes characters.
 func (k Key) control() bool { return k.Ctrl && !k.Alt }

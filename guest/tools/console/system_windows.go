@@ -2,9 +2,10 @@ package console
 
 import (
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mullion.dev/mullion/guest/lineedit"
 )
 
 // ThisSystem returns the Windows that the program runs on.
@@ -12,52 +13,22 @@ func ThisSystem() System { return local{} }
 
 type local struct{}
 
-// keyRecord is an INPUT_RECORD with a KEY_EVENT_RECORD in it
-// (https://learn.microsoft.com/windows/console/input-record-str).
-type keyRecord struct {
-	kind              uint16
-	_                 uint16
-	down              int32
-	repeat, key, scan uint16
-	char              uint16
-	state             uint32
-}
-
-const keyEvent = 1
-
-// Key implements System.
+// Key implements System. It returns a key that has a character.
 func (local) Key(wait time.Duration) (rune, error) {
-	input := windows.Stdin
-	var mode uint32
-	if windows.GetConsoleMode(input, &mode) != nil {
+	input, err := lineedit.OpenInput(windows.Stdin)
+	if err != nil {
 		return 0, ErrNoConsole
 	}
 
 	end := time.Now().Add(wait)
 	for {
-		ms := uint32(windows.INFINITE)
+		left := wait
 		if wait >= 0 {
-			ms = uint32(max(0, time.Until(end).Milliseconds()))
+			left = max(0, time.Until(end))
 		}
-		got, err := windows.WaitForSingleObject(input, ms)
-		if err != nil {
-			return 0, err
-		}
-
-		if got != windows.WAIT_OBJECT_0 {
-			return 0, nil
-		}
-
-		var record keyRecord
-		var read uint32
-		ok, _, err := kernel32("ReadConsoleInputW").Call(uintptr(input), uintptr(unsafe.Pointer(&record)), 1,
-			uintptr(unsafe.Pointer(&read)))
-		if ok == 0 {
-			return 0, err
-		}
-
-		if read == 1 && record.kind == keyEvent && record.down != 0 && record.char != 0 {
-			return rune(record.char), nil
+		key, ok, err := input.Within(left)
+		if !ok || key.Rune != 0 || err != nil {
+			return key.Rune, err
 		}
 	}
 }
