@@ -18,8 +18,13 @@ import (
 // Terminal is the master side of a pseudo terminal on which a program runs.
 type Terminal struct {
 	master *os.File
-	seen   strings.Builder
+
+	all  strings.Builder // what it has shown
+	rest strings.Builder // of that, what nobody has waited for yet
 }
+
+// On returns the terminal whose master side Start has returned.
+func On(master *os.File) *Terminal { return &Terminal{master: master} }
 
 // Open starts cmd on a new pseudo terminal, as session leader in its foreground.
 func Open(tb testing.TB, cmd *exec.Cmd, size unix.Winsize) *Terminal {
@@ -29,7 +34,7 @@ func Open(tb testing.TB, cmd *exec.Cmd, size unix.Winsize) *Terminal {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = master.Close() })
-	return &Terminal{master: master}
+	return On(master)
 }
 
 // Start does the same, and returns the master side of the terminal. Reading it fails with EIO when no program has the
@@ -92,30 +97,59 @@ func (term *Terminal) Resize(tb testing.TB, columns, rows uint16) {
 	}
 }
 
-// Expect reads until what the terminal shows, without its control sequences, contains want; then it forgets all up to
-// there.
+// Expect waits 20 seconds for a text, as Await does for a pattern.
 func (term *Terminal) Expect(tb testing.TB, want string) {
 	tb.Helper()
-	if err := term.master.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := term.Await(regexp.MustCompile(regexp.QuoteMeta(want)), 20*time.Second); err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// Await reads until what the terminal shows, without its control sequences, matches a pattern; then it forgets all up
+// to there. A console sends control sequences also between two letters that are typed.
+func (term *Terminal) Await(want *regexp.Regexp, within time.Duration) error {
+	if err := term.master.SetReadDeadline(time.Now().Add(within)); err != nil {
+		return err
 	}
 
 	escapes := regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\a]*\a`)
-	buffer := make([]byte, 4096)
 	for {
-		shown := escapes.ReplaceAllString(term.seen.String(), "")
-		if _, rest, ok := strings.Cut(shown, want); ok {
-			term.seen.Reset()
-			term.seen.WriteString(rest)
-			return
+		shown := escapes.ReplaceAllString(term.rest.String(), "")
+		if at := want.FindStringIndex(shown); at != nil {
+			term.rest.Reset()
+			term.rest.WriteString(shown[at[1]:])
+			return nil
 		}
-
-		n, err := term.master.Read(buffer)
-		if err != nil {
-			tb.Fatalf("waiting for %q: %v; the terminal shows %q", want, err, shown)
+		if err := term.read(); err != nil {
+			return fmt.Errorf("wait for %q: %w; the terminal shows %q", want, err, shown)
 		}
-		term.seen.Write(buffer[:n])
 	}
+}
+
+// AwaitEnd reads until no program has the terminal any more.
+func (term *Terminal) AwaitEnd(within time.Duration) error {
+	if err := term.master.SetReadDeadline(time.Now().Add(within)); err != nil {
+		return err
+	}
+	for {
+		switch err := term.read(); {
+		case errors.Is(err, syscall.EIO):
+			return nil
+		case err != nil:
+			return fmt.Errorf("wait for the end of the program: %w", err)
+		}
+	}
+}
+
+// Shown returns all that the terminal has shown, control sequences included.
+func (term *Terminal) Shown() string { return term.all.String() }
+
+func (term *Terminal) read() error {
+	buffer := make([]byte, 4096)
+	n, err := term.master.Read(buffer)
+	term.all.Write(buffer[:n])
+	term.rest.Write(buffer[:n])
+	return err
 }
 
 // Send types keys.
