@@ -30,10 +30,7 @@ func (f fixture) must(t *testing.T, args ...string) string {
 func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, args...)
-	var got int
-	if ended, ok := err.(*exec.ExitError); ok { //nolint:errorlint // as exec returns it
-		got = ended.ExitCode()
-	}
+	got := exitCode(err)
 	if got != code || !strings.Contains(out, says) || !strings.Contains(out, "→") {
 		t.Errorf("mullion %s: ends with %d, want %d and a remedy and %q:\n%s", strings.Join(args, " "), got, code, says,
 			out)
@@ -41,6 +38,30 @@ func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 	if left := f.traces(t); len(left) > 0 {
 		t.Errorf("mullion %s left behind:\n%s", strings.Join(args, " "), strings.Join(left, "\n"))
 	}
+}
+
+// ends runs mullion, also when the test is over. It has to end with an exit code and to print a text; ends returns what
+// it printed.
+func (f fixture) ends(t *testing.T, code int, want string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 15*time.Minute) // the longest is docker up
+	defer cancel()
+	out, err := f.mullion(ctx, t, args...)
+	if got := exitCode(err); got != code || !strings.Contains(out, want) {
+		t.Fatalf("mullion %q: exit code %d, want %d and %q: %v\n%s", args, got, code, want, err, out)
+	}
+	return out
+}
+
+// exitCode returns the exit code of a program that was run, -1 if it could not be run or was ended.
+func exitCode(err error) int {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return -1
+	}
+	return 0
 }
 
 // prints waits until a command has printed that.
@@ -70,10 +91,11 @@ func (f fixture) kubectl(t *testing.T, args ...string) string {
 	return out
 }
 
-// apply makes the objects of a manifest, and tries again while the API server does not answer.
-func (f fixture) apply(t *testing.T, manifest string) {
+// apply makes the objects of a manifest, and tries again while the API server does not answer. It returns the file that
+// has the manifest.
+func (f fixture) apply(t *testing.T, manifest string) (file string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "manifest.yaml")
+	file = filepath.Join(t.TempDir(), "manifest.yaml")
 	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +105,25 @@ func (f fixture) apply(t *testing.T, manifest string) {
 		}
 		return nil
 	})
+	return file
+}
+
+// fetch gets an address of HTTP from the cluster's machine; the answer has to have a text.
+func (f fixture) fetch(ctx context.Context, url, want string) error {
+	args := f.on("curl", "-fsS", "--max-time", "10", url)
+	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+	return lacks(string(out), want, err)
+}
+
+// lacks returns what is wrong with an answer that has to have a text.
+func lacks(answer, want string, err error) error {
+	if err == nil && !strings.Contains(answer, want) {
+		err = fmt.Errorf("lacks %q", want)
+	}
+	if err != nil {
+		return errors.Join(err, errors.New(answer))
+	}
+	return nil
 }
 
 // ready waits until pods are ready.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,12 +32,10 @@ CMD ["cmd", "/c", "type C:\\link\\made.txt& type C:\\work\\context.txt& reg quer
 // removed, files are copied, an image is built and another committed. What is left of them is nothing.
 func TestFieldDocker(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
-		program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
-		program("docker-windows/docker.exe", "docker.exe", "docker-windows"))
+		dockerProgram("dockerd.exe"), dockerProgram("docker.exe"))
 
 	f := newFixture(t)
-	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-docker\nnetworking:\n" +
-		"  underlaySubnet: 10.243.0.0/24\n  podSubnet: 10.94.0.0/16\n  serviceSubnet: 10.194.0.0/16\n" +
+	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-docker\n" + dockerNetworking +
 		"nodes:\n- {os: windows, bare: true}\n"
 	f.bringUp(t, text, "--wait", "15m") // on a busy machine
 	f.dockerService(t, filepath.Join(f.bin, "docker-windows"), "ltsc2025")
@@ -170,22 +167,7 @@ func (f fixture) dockerBuild(t *testing.T) {
 func (f fixture) dockerService(t *testing.T, programs, windowsVersion string, flags ...string) {
 	t.Helper()
 	const folder = `C:\docker`
-	context, image := filepath.Join(f.home, "context"), filepath.Join(f.home, "image")
-	for name, text := range map[string]string{
-		filepath.Join(f.home, "image.yaml"):   "target: 'C:\\app'\nworkingDir: 'C:\\app'\nuser: ContainerAdministrator\ncmd: [cmd]\n",
-		filepath.Join(image, "image.txt"):     "of the image\r\n",
-		filepath.Join(context, "Dockerfile"):  dockerfile,
-		filepath.Join(context, "context.txt"): "of the context\r\n",
-	} {
-		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	archive := filepath.Join(f.home, "image.tar")
-	f.must(t, "image", "build", image, "-f", filepath.Join(f.home, "image.yaml"), "-t", dockerImage,
-		"--windows-version", windowsVersion, "-o", archive)
+	context := f.file(t, "context.txt", "of the context\r\n")
 	for _, dir := range []string{folder, `C:\context`} {
 		f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", dir)
 	}
@@ -193,9 +175,9 @@ func (f fixture) dockerService(t *testing.T, programs, windowsVersion string, fl
 	for to, from := range map[string]string{
 		folder + `\dockerd.exe`:  filepath.Join(programs, "dockerd.exe"),
 		folder + `\docker.exe`:   filepath.Join(programs, "docker.exe"),
-		`C:\context\Dockerfile`:  filepath.Join(context, "Dockerfile"),
-		`C:\context\context.txt`: filepath.Join(context, "context.txt"),
-		`C:\image.tar`:           archive,
+		`C:\context\Dockerfile`:  f.file(t, "Dockerfile", dockerfile),
+		`C:\context\context.txt`: context,
+		`C:\image.tar`:           f.dockerArchive(t, windowsVersion, nil),
 	} {
 		f.must(t, "node", "cp", from, "win-1:"+to)
 	}
@@ -214,19 +196,28 @@ func (f fixture) dockerService(t *testing.T, programs, windowsVersion string, fl
 // docker runs docker.exe on the host, which has to end with a code and to print a text, and returns what it printed.
 func (f fixture) docker(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+	return f.ends(t, code, want, append([]string{"node", "exec", "win-1", "--", `C:\docker\docker.exe`}, args...)...)
+}
 
-	out, err := f.mullion(ctx, t, append([]string{"node", "exec", "win-1", "--", `C:\docker\docker.exe`}, args...)...)
-	got := 0
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		got = exit.ExitCode()
-	} else if err != nil {
-		got = -1
+// dockerArchive builds dockerImage for a Windows version, from a file and programs (by their names there), and returns
+// the archive that `docker load` reads.
+func (f fixture) dockerArchive(t *testing.T, windowsVersion string, programs map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	app, config, archive := filepath.Join(folder, "app"), filepath.Join(folder, "image.yaml"), filepath.Join(folder, "image.tar")
+	for name, text := range map[string]string{
+		config:                          "target: 'C:\\app'\nworkingDir: 'C:\\app'\nuser: ContainerAdministrator\ncmd: [cmd]\n",
+		filepath.Join(app, "image.txt"): "of the image\r\n",
+	} {
+		err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if got != code || !strings.Contains(out, want) {
-		t.Fatalf("docker %q: exit code %d, want %d and %q: %v\n%s", args, got, code, want, err, out)
+	for name, from := range programs {
+		laid(t, map[string]string{filepath.Join(app, name): from})
 	}
 
-	return out
+	f.must(t, "image", "build", app, "-f", config, "-t", dockerImage, "--windows-version", windowsVersion, "-o", archive)
+	return archive
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"mullion.dev/mullion/internal/cluster/bundle"
 )
 
 // dockerNetworking are the subnets of a cluster with f.dockerService.
@@ -84,13 +82,9 @@ type dockerNode struct{ fixture }
 // service, the pause image, the kubelet with dockershim, win-bridge on a network made by hand, kube-proxy. Pods of two
 // containers run there.
 func TestFieldDockershim(t *testing.T) {
-	needs(t, ownCluster("the test has subnets of its own"), program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"))
+	needs(t, ownCluster("the test has subnets of its own"), dockerProgram("dockerd.exe"), kubernetes(oldVersion))
 
-	f := newFixture(t)
-	if missing := bundle.At(f.bin, oldVersion).Missing(); len(missing) > 0 {
-		t.Skipf("%v: make bundle VERSION=%s", missing, oldVersion)
-	}
-	n := dockerNode{f}
+	n := dockerNode{newFixture(t)}
 	n.preparesDocker(t, dockershimCluster)
 
 	n.service(t, "kubelet", dockershimKubelet)
@@ -109,8 +103,8 @@ func TestFieldDockershim(t *testing.T) {
 // TestFieldCRIDockerd is TestFieldDockershim with today's Kubernetes: its kubelet has no dockershim, and calls
 // upstream's cri-dockerd.exe.
 func TestFieldCRIDockerd(t *testing.T) {
-	needs(t, ownCluster("the test has subnets of its own"), program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
-		program("docker-windows/cri-dockerd.exe", "cri-dockerd.exe", "docker-windows"))
+	needs(t, ownCluster("the test has subnets of its own"), dockerProgram("dockerd.exe"),
+		dockerProgram("cri-dockerd.exe"))
 
 	n := dockerNode{newFixture(t)}
 	n.preparesDocker(t, strings.Replace(dockershimCluster, "kubernetesVersion: \"1.20\"\n", "", 1))
@@ -340,9 +334,7 @@ func (n dockerNode) services(t *testing.T) {
 	n.docker(t, 0, "web-", "exec", n.beside(t), "curl.exe", "-fsS", "--max-time", "10", "http://web/hostname")
 	port := n.must(t, "kubectl", "get", "service", "web", "-o", "jsonpath={.spec.ports[0].nodePort}")
 	poll(t, settle, func(ctx context.Context) error {
-		args := n.on("curl", "-fsS", "--max-time", "10", "http://10.243.0.11:"+port+"/hostname")
-		out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
-		return lacks(string(out), "web-", err)
+		return n.fetch(ctx, "http://10.243.0.11:"+port+"/hostname", "web-")
 	})
 }
 

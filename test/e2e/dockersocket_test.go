@@ -32,8 +32,8 @@ type dockerUp struct {
 // engine's socket: streams with their end, consoles, logs that are followed, files, builds, volumes, ports of this
 // machine's loopback. Its parts are killed and it comes back; what is left of it is nothing.
 func TestFieldDockerUp(t *testing.T) {
-	needs(t, program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
-		program("docker-windows/docker", "docker for Linux", "docker-windows"))
+	needs(t, dockerProgram("dockerd.exe"), dockerProgram("docker"), dockerProgram("docker.exe"),
+		program("e2e/windows/agnhost.exe", "agnhost.exe", "e2e"))
 
 	f := newFixture(t)
 	d := dockerUp{fixture: f, docker: filepath.Join(f.bin, "docker-windows", "docker")}
@@ -41,11 +41,11 @@ func TestFieldDockerUp(t *testing.T) {
 		if t.Failed() {
 			logs(t, f)
 		}
-		d.mullion(t, 0, "docker", "down")
+		d.ends(t, 0, "", "docker", "down")
 		d.nothing(t)
 	})
 	d.up(t)
-	again := d.mullion(t, 0, "docker", "env", "--shell", "bash")
+	again := d.ends(t, 0, "", "docker", "env", "--shell", "bash")
 	if want := fmt.Sprintf("export DOCKER_HOST=%q\n", "unix://"+d.socket); again != want {
 		t.Errorf("env prints %q, want %q", again, want)
 	}
@@ -53,7 +53,7 @@ func TestFieldDockerUp(t *testing.T) {
 	if info, err := os.Stat(d.socket); err != nil || info.Mode().Perm() != 0o660 {
 		t.Errorf("the socket's mode is %v, %v", info.Mode(), err)
 	}
-	d.mullion(t, 4, "docker", "up", "--windows-version", "ltsc2019")
+	d.ends(t, 4, "", "docker", "up", "--windows-version", "ltsc2019")
 
 	t.Run("page", d.page)
 	d.up(t) // the page took it down
@@ -68,32 +68,11 @@ func TestFieldDockerUp(t *testing.T) {
 	t.Run("faults", d.faults)
 }
 
-// mullion runs the program for the engine, which has to end with a code, and returns what it printed.
-func (d dockerUp) mullion(t *testing.T, code int, args ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute)
-	defer cancel()
-	out, err := d.fixture.mullion(ctx, t, append([]string{"--data-dir", d.data}, args...)...)
-	if got := exitCode(err); got != code {
-		t.Fatalf("mullion %q: exit code %d, want %d: %v\n%s", args, got, code, err, out)
-	}
-	return out
-}
-
-func exitCode(err error) int {
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode()
-	} else if err != nil {
-		return -1
-	}
-	return 0
-}
-
 // up brings the engine up, and finds its socket.
 func (d *dockerUp) up(t *testing.T) {
 	t.Helper()
-	d.mullion(t, 0, "docker", "up", "--wait", "15m") // on a busy machine
-	out := d.mullion(t, 0, "docker", "status", "-o", "json")
+	d.ends(t, 0, "", "docker", "up", "--wait", "15m") // on a busy machine
+	out := d.ends(t, 0, "", "docker", "status", "-o", "json")
 	var s struct{ State, DockerHost string }
 	if err := json.Unmarshal([]byte(out), &s); err != nil || s.State != "ready" {
 		t.Fatalf("status: %v\n%s", err, out)
@@ -132,7 +111,7 @@ func (d dockerUp) page(t *testing.T) {
 	builds, ran := filepath.Join(d.home, "builds"), 0 // the engine of single containers has a folder of its own
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		if out, err := d.fixture.mullion(ctx, t, "--data-dir", builds, "down", "--run"); err != nil {
+		if out, err := d.mullion(ctx, t, "--data-dir", builds, "down", "--run"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -148,7 +127,7 @@ func (d dockerUp) page(t *testing.T) {
 
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 		cmd.Dir = t.TempDir()
-		cmd.Env = append(d.env(), "PATH="+filepath.Dir(d.docker)+":"+d.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+		cmd.Env = append(d.env(), "PATH="+filepath.Dir(d.docker)+":"+d.path())
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("the page's lines: %v\n%s", err, out)
@@ -166,35 +145,13 @@ func (d dockerUp) page(t *testing.T) {
 	}
 }
 
-// load makes the images of the tests.
+// load makes the image of the tests.
 func (d dockerUp) load(t *testing.T) {
 	t.Helper()
-	dir := t.TempDir()
-	server, err := os.ReadFile(filepath.Join(d.bin, "e2e/windows/agnhost.exe"))
-	if err != nil {
-		t.Skip(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "app"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-
-	for name, text := range map[string][]byte{
-		"image.yaml":      []byte("target: 'C:\\app'\nworkingDir: 'C:\\app'\nuser: ContainerAdministrator\ncmd: [cmd]\n"),
-		"app/image.txt":   []byte("of the image\r\n"),
-		"app/agnhost.exe": server,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if err := os.Link(filepath.Join(filepath.Dir(d.docker), "docker.exe"), filepath.Join(dir, "app/docker.exe")); err != nil {
-		t.Fatal(err)
-	}
-
-	archive := filepath.Join(dir, "image.tar")
-	d.mullion(t, 0, "image", "build", filepath.Join(dir, "app"), "-f", filepath.Join(dir, "image.yaml"), "-t", dockerImage,
-		"--windows-version", "ltsc2025", "-o", archive)
+	archive := d.dockerArchive(t, "ltsc2025", map[string]string{
+		"agnhost.exe": filepath.Join(d.bin, "e2e/windows/agnhost.exe"),
+		"docker.exe":  filepath.Join(filepath.Dir(d.docker), "docker.exe"),
+	})
 	d.run(t, "", 0, "Loaded image: "+dockerImage, "load", "-i", archive)
 }
 
@@ -324,7 +281,7 @@ func (d dockerUp) ports(t *testing.T) {
 	d.run(t, "", 0, "", "run", "-d", "--name", "p2", "-p", "38082:80", dockerImage, "cmd", "/c", waits)
 	poll(t, time.Minute, func(context.Context) error {
 		//nolint:contextcheck // the command has the test's context
-		if out := d.mullion(t, 0, "docker", "status"); !strings.Contains(out, "not 38082/tcp: another program of this machine has it") {
+		if out := d.ends(t, 0, "", "docker", "status"); !strings.Contains(out, "not 38082/tcp: another program of this machine has it") {
 			return errors.New(out)
 		}
 		return nil
@@ -333,7 +290,7 @@ func (d dockerUp) ports(t *testing.T) {
 	l.Close() // of which the engine hears nothing
 	poll(t, time.Minute, func(context.Context) error {
 		//nolint:contextcheck // the command has the test's context
-		if out := d.mullion(t, 0, "docker", "status"); strings.Contains(out, "not 38082/tcp") {
+		if out := d.ends(t, 0, "", "docker", "status"); strings.Contains(out, "not 38082/tcp") {
 			return errors.New(out)
 		}
 		return nil
@@ -383,7 +340,7 @@ func (d dockerUp) faults(t *testing.T) {
 	}
 
 	d.kill(t, `mullion .*supervise`)
-	d.mullion(t, 0, "docker", "up", "--wait", "15m")
+	d.ends(t, 0, "", "docker", "up", "--wait", "15m")
 	d.run(t, "", 0, "k1", "ps", "-a")
 	d.run(t, "", 0, "", "rm", "-f", "k1")
 	d.run(t, "", 0, "Microsoft Windows", "run", "--rm", dockerImage, "cmd", "/c", "ver")

@@ -4,8 +4,8 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,45 +15,22 @@ import (
 // TestDocumentsSample applies the first manifest of Kubernetes' documents for Windows unchanged, on a machine that
 // reaches no registry: a stand-in takes the place of Microsoft's image, and the manifest's PowerShell script serves.
 func TestDocumentsSample(t *testing.T) {
-	needs(t)
+	needs(t, ownCluster("E2E_DATA_DIR names a cluster of this machine, which may reach a registry"))
 	sideBySide(t)
-	if os.Getenv("E2E_DATA_DIR") != "" {
-		t.Skip("E2E_DATA_DIR names a cluster of this machine, which may reach a registry")
-	}
 
 	f := newFixture(t)
 	f.netns = offline(t)
-	t.Cleanup(func() { f.takeDown(t) })
-	if out, err := f.mullion(t.Context(), t, "up", "--windows-version", "ltsc2019"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-
-	kubectl := func(args ...string) string {
-		t.Helper()
-		out, err := f.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
-		if err != nil {
-			t.Fatalf("kubectl %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(out)
-	}
-	kubectl("apply", "-f", "../../examples/kubernetes-docs/win-webserver.yaml")
-	kubectl("rollout", "status", "deployment/win-webserver", "--timeout=3m")
-	address := kubectl("get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}") + ":" +
-		kubectl("get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
+	f.downAfter(t)
+	f.must(t, "up", "--windows-version", "ltsc2019")
+	f.must(t, "kubectl", "apply", "-f", "../../examples/kubernetes-docs/win-webserver.yaml")
+	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=3m")
+	address := f.must(t, "kubectl", "get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}")
+	port := f.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
 
 	// The script counts its callers' addresses, and shows its own address.
 	for _, want := range []string{"<H1>Windows Container Web Server</H1>", "<p>IP 10.244.", " callerCount "} {
 		poll(t, settle, func(ctx context.Context) error {
-			args := f.on("curl", "-fsS", "--max-time", "10", "http://"+address+"/")
-			out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
-			if err == nil && !strings.Contains(string(out), want) {
-				err = fmt.Errorf("lacks %q", want)
-			}
-			if err != nil {
-				return errors.Join(err, errors.New(string(out)))
-			}
-
-			return nil
+			return f.fetch(ctx, "http://"+net.JoinHostPort(address, port)+"/", want)
 		})
 	}
 

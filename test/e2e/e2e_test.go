@@ -274,8 +274,7 @@ func (f fixture) scripts(t *testing.T, names []string) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "ROOT="+built.Repository(),
-				"IMAGES="+f.home,
-				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+				"IMAGES="+f.home, "PATH="+f.path())
 			return nil
 		},
 		Cmds: commands(),

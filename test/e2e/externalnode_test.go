@@ -48,8 +48,8 @@ func TestFieldExternalNode(t *testing.T) {
 	text := func(external string) string { return strings.Replace(externalYAML, "EXTERNAL", external, 1) }
 	f.must(t, "server", "-f", f.file(t, "cluster.yaml", text("")))
 	server.layAgent(t)
-	server.buildAgnhost(t)
-	f.must(t, "image", "build", "--os", "linux", f.bin+"/linux/agnhost", "-t", "mullion.local/agnhost:v1")
+	server.agnhost(t, "windows")
+	f.agnhost(t, "linux")
 	agent := func(args ...string) string {
 		t.Helper()
 		out, err := server.mullion(t.Context(), t, append([]string{

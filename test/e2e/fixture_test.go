@@ -91,9 +91,12 @@ func (f fixture) on(args ...string) []string {
 	return append([]string{"nsenter", "--net=" + f.netns, "--"}, args...)
 }
 
+// path is where the cluster's operator looks for programs.
+func (f fixture) path() string { return f.bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin" }
+
 func (f fixture) env() []string {
 	return append(os.Environ(),
-		"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin",
+		"PATH="+f.path(),
 		"MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "HOME="+f.home)
 }
 

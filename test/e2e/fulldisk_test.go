@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"mullion.dev/mullion/test/built"
 )
 
 // diskYAML uses other subnets than the other tests' clusters.
@@ -131,14 +129,9 @@ func (d smallDisk) fill(t *testing.T, left uint64) (free func()) {
 func TestFieldFullDisk(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster on the machine's own disk"))
 
-	bin := built.Dir(t)
-	disk, dir := newSmallDisk(t, 4<<30), t.TempDir()
-	f := fixture{
-		bin:        bin,
-		data:       filepath.Join(disk.path, "data"),
-		kubeconfig: filepath.Join(dir, "kubeconfig"),
-		home:       dir,
-	}
+	disk := newSmallDisk(t, 4<<30)
+	f := newFixture(t)
+	f.data = filepath.Join(disk.path, "data")
 
 	f.bringUp(t, diskYAML)
 	f.image(t)

@@ -50,6 +50,19 @@ func (f fixture) buildPrograms(t *testing.T) {
 // csiDriver is the folder of the tests' driver.
 const csiDriver = "../csi/csidriver"
 
+// agnhost makes the images of upstream's server for nodes of a system: mullion.local/agnhost:v1 for linux,
+// mullion.local/agnhost-windows:v1 for windows.
+func (f fixture) agnhost(t *testing.T, system string) {
+	t.Helper()
+	if system == "linux" {
+		f.must(t, "image", "build", "--os", "linux", filepath.Join(f.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
+		return
+	}
+	folder := t.TempDir()
+	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
+	f.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
+}
+
 // compile builds the program in a folder, of whatever module, for a system.
 func compile(t *testing.T, system, folder, to string) {
 	t.Helper()

@@ -70,7 +70,7 @@ func TestFieldKubeadmHA(t *testing.T) {
 	h.joinWindows(t, "win-1")
 	h.proxyWindows(t, "win-1")
 	h.routesWindows(t, "win-1", h.linux...)
-	h.must(t, "image", "build", "--os", "linux", h.bin+"/linux/agnhost", "-t", "mullion.local/agnhost:v1")
+	h.agnhost(t, "linux")
 	h.control = "linux-2"
 	h.podsWindows(t, strings.Replace(kubeadmPods, "{kubernetes.io/os: linux}", "{kubernetes.io/hostname: linux-3}", 1))
 	before := h.containers(t)

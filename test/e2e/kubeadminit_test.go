@@ -255,7 +255,7 @@ func (h kubeadmHosts) addressOf(t *testing.T, node string) string {
 // tryPod runs a pod on the node without a taint; it finds the API by CoreDNS and kube-proxy.
 func (h kubeadmHosts) tryPod(t *testing.T) {
 	t.Helper()
-	h.must(t, "image", "build", "--os", "linux", filepath.Join(h.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
+	h.agnhost(t, "linux")
 	h.kubectl(t, "run", "try", "--image=mullion.local/agnhost:v1", "--image-pull-policy=Never", "--restart=Never",
 		"--command", "--", "/agnhost", "connect", "kubernetes.default.svc.cluster.local:443", "--timeout=20s")
 	h.kubectl(t, "wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/try", "--timeout=180s")

@@ -116,9 +116,7 @@ func (h kubeadmHosts) routesWindows(t *testing.T, host string, linux ...string) 
 // podsWindows runs the pods: they reach each other, and that on the Windows node reaches the API, by Services.
 func (h kubeadmHosts) podsWindows(t *testing.T, pods string) {
 	t.Helper()
-	folder := t.TempDir()
-	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(h.bin, "windows/agnhost.exe")})
-	h.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
+	h.agnhost(t, "windows")
 	h.writes(t, h.control, "/root/pods.yaml", pods)
 	h.kubectl(t, "apply", "-f", "/root/pods.yaml")
 	h.kubectl(t, "wait", "--for=condition=Ready", "pod/win", "pod/lin", "--timeout=180s")

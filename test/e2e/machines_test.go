@@ -20,7 +20,6 @@ import (
 
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/process/proc"
-	"mullion.dev/mullion/test/built"
 )
 
 // twoMachines makes two network namespaces that stand for machines on one network, each with a data folder.
@@ -28,7 +27,6 @@ func twoMachines(t *testing.T) (server, other fixture) {
 	t.Helper()
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one machine"))
 
-	bin := built.Dir(t)
 	machine := func(name string) fixture {
 		ns := fmt.Sprintf("me-%s-%d", name, os.Getpid())
 		if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
@@ -40,14 +38,9 @@ func twoMachines(t *testing.T) (server, other fixture) {
 			}
 		})
 
-		dir := t.TempDir()
-		return fixture{
-			bin:        bin,
-			data:       filepath.Join(dir, "data"),
-			kubeconfig: filepath.Join(dir, "kubeconfig"),
-			home:       dir,
-			netns:      "/run/netns/" + ns,
-		}
+		f := newFixture(t)
+		f.netns = "/run/netns/" + ns
+		return f
 	}
 
 	server, other = machine("server"), machine("other")

@@ -53,7 +53,7 @@ func mobyForms() []mobyForm {
 // be ended and taken up again.
 func TestFieldMoby(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
-		program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
+		dockerProgram("dockerd.exe"),
 		program("e2e/windows/busybox.exe", "busybox.exe", "e2e"),
 		program("containerd-windows/containerd-shim-runhcs-v1.exe", "containerd's shim", "containerd-windows"))
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mullion.dev/mullion/internal/cluster/bundle"
 	"mullion.dev/mullion/test/built"
 )
 
@@ -46,6 +47,31 @@ func program(file, what, target string) need {
 			return fmt.Sprintf("needs %s: make %s: %v", what, target, err)
 		}
 		return ""
+	}
+}
+
+// dockerProgram is one of upstream's programs of Docker, or one that goes with it.
+func dockerProgram(file string) need { return program("docker-windows/"+file, file, "docker-windows") }
+
+// kubernetes is another version of Kubernetes than Mullion's own.
+func kubernetes(version string) need {
+	return func(t *testing.T) string {
+		t.Helper()
+		if missing := bundle.At(built.Dir(t), version).Missing(); len(missing) > 0 {
+			return fmt.Sprintf("needs %v: make bundle VERSION=%s", missing, version)
+		}
+		return ""
+	}
+}
+
+// containerdOf is the containerd that Linux nodes of an old version of Kubernetes call.
+func containerdOf(version string) need {
+	return func(t *testing.T) string {
+		t.Helper()
+		if bundle.At(built.Dir(t), version).HasContainerd() {
+			return ""
+		}
+		return fmt.Sprintf("needs the containerd of Kubernetes %[1]s: make bundle VERSION=%[1]s", version)
 	}
 }
 

@@ -5,16 +5,11 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"mullion.dev/mullion/internal/cluster/bundle"
 )
 
 // oldVersion is the Kubernetes of which the documents about Windows nodes speak.
@@ -111,12 +106,9 @@ spec:
 // TestFieldOldCluster brings up a cluster whose control plane and nodes are Kubernetes 1.20, on a machine that reaches
 // no registry, and follows the first page of the documents of that version on it.
 func TestFieldOldCluster(t *testing.T) {
-	needs(t)
+	needs(t, kubernetes(oldVersion))
 
 	f, given := givenFixture(t)
-	if missing := bundle.At(f.bin, oldVersion).Missing(); len(missing) > 0 {
-		t.Skipf("%v: make bundle VERSION=%s", missing, oldVersion)
-	}
 	if !given {
 		f.netns = offline(t)
 		said := f.bringUp(t, oldCluster)
@@ -138,26 +130,17 @@ func TestFieldOldCluster(t *testing.T) {
 // TestFieldOldLinux brings up a cluster of Kubernetes 1.20 with a Linux node, whose kubelet calls the containerd 1.7 of
 // the bundle and whose kube-proxy runs iptables, beside a Windows node. Pods of each reach the other's Service.
 func TestFieldOldLinux(t *testing.T) {
-	needs(t, installed("iptables", "iptables")) // which kube-proxy of 1.20 runs
-	f := newFixture(t)
-	programs := bundle.At(f.bin, oldVersion)
-	if missing := programs.Missing(); len(missing) > 0 || !programs.HasContainerd() {
-		t.Skipf("%v, or its containerd: make bundle VERSION=%s", missing, oldVersion)
-	}
+	needs(t, kubernetes(oldVersion), containerdOf(oldVersion), installed("iptables", "iptables")) // kube-proxy of 1.20 runs it
 
+	f := newFixture(t)
 	f.netns = offline(t)
 	f.bringUp(t, oldMixed)
 	f.kubeletVersions(t, map[string]string{"linux-1": oldVersion, "win-1": oldVersion})
 	f.prints(t, "containerd://1.7.", "kubectl", "get", "node", "linux-1", "-o", "wide")
 
-	folder, pods := t.TempDir(), filepath.Join(t.TempDir(), "pods.yaml")
-	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
-	f.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
-	f.must(t, "image", "build", "--os", "linux", filepath.Join(f.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
-	if err := os.WriteFile(pods, []byte(oldMixedPods), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f.must(t, "kubectl", "apply", "-f", pods)
+	f.agnhost(t, "windows")
+	f.agnhost(t, "linux")
+	pods := f.apply(t, oldMixedPods)
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "pod/lin", "--timeout=3m")
 
 	for from, to := range map[string]string{"lin": "win", "win": "lin"} {
@@ -171,9 +154,7 @@ func TestFieldOldLinux(t *testing.T) {
 	port := f.must(t, "kubectl", "get", "service", "lin", "-o", "jsonpath={.spec.ports[0].nodePort}")
 	address := f.must(t, "kubectl", "get", "node", "linux-1", "-o", "jsonpath={.status.addresses[0].address}")
 	poll(t, settle, func(ctx context.Context) error {
-		args := f.on("curl", "-fsS", "--max-time", "10", "http://"+net.JoinHostPort(address, port)+"/hostname")
-		out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
-		return lacks(string(out), "lin", err)
+		return f.fetch(ctx, "http://"+net.JoinHostPort(address, port)+"/hostname", "lin")
 	})
 
 	// The node's parts end and come back, and its pod lives on.
@@ -194,17 +175,8 @@ func (f fixture) oldPage(t *testing.T) {
 	}
 	// The page of 1.20 differs from today's by this label alone.
 	page := strings.ReplaceAll(string(text), "app.kubernetes.io/name: win-webserver", "app: win-webserver")
-	file := filepath.Join(t.TempDir(), "win-webserver.yaml")
-	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	pod := filepath.Join(t.TempDir(), "pod.yaml")
-	if err := os.WriteFile(pod, []byte(oldPod), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	f.must(t, "kubectl", "apply", "-f", file, "-f", pod)
+	f.apply(t, page)
+	f.apply(t, oldPod)
 	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=4m")
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/old-build", "--timeout=2m")
 	f.must(t, "kubectl", "expose", "deployment/win-webserver", "--name=balanced", "--port=80", "--type=LoadBalancer")
@@ -220,9 +192,7 @@ func (f fixture) oldPage(t *testing.T) {
 			if err != nil {
 				return lacks(address, "", err)
 			}
-			args := f.on("curl", "-fsS", "--max-time", "10", "http://"+net.JoinHostPort(address, at.port)+"/")
-			out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
-			return lacks(string(out), title, err)
+			return f.fetch(ctx, "http://"+net.JoinHostPort(address, at.port)+"/", title)
 		})
 	}
 
@@ -299,15 +269,4 @@ func (f fixture) oldPods(t *testing.T) []string {
 		t.Fatalf("pods of the page: %q", pods)
 	}
 	return pods
-}
-
-// lacks returns what is wrong with an answer that has to have a text.
-func lacks(answer, want string, err error) error {
-	if err == nil && !strings.Contains(answer, want) {
-		err = fmt.Errorf("lacks %q", want)
-	}
-	if err != nil {
-		return errors.Join(err, errors.New(answer))
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -142,11 +141,7 @@ func otherWork(t *testing.T) {
 // deploy applies a manifest, and deletes at the end of the test what it made.
 func (f fixture) deploy(t *testing.T, manifest string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "manifest.yaml")
-	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f.must(t, "kubectl", "apply", "-f", file)
+	file := f.apply(t, manifest)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if out, err := f.mullion(ctx, t, "kubectl", "delete", "--wait", "-f", file); err != nil {

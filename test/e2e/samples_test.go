@@ -53,8 +53,9 @@ func TestDocuments(t *testing.T) {
 	}
 	needs(t)
 
+	f, given := givenFixture(t)
 	s := sampler{
-		fixture: newFixture(t),
+		fixture: f,
 		tools:   t.TempDir(),
 		node:    "win-1",
 		chosen:  strings.Split(names, ","),
@@ -65,9 +66,7 @@ func TestDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if data := os.Getenv("E2E_DATA_DIR"); data != "" { // a cluster that is up, while samples are written
-		s.data = data
-	} else {
+	if !given {
 		s.netns = offline(t)
 		s.bringUp(t, samplesYAML)
 	}

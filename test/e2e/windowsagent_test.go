@@ -183,18 +183,10 @@ func (f fixture) bareState(t *testing.T) string {
 	return state
 }
 
-// buildAgnhost makes the image of kubeadmPods' Windows server.
-func (f fixture) buildAgnhost(t *testing.T) {
-	t.Helper()
-	folder := t.TempDir()
-	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
-	f.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
-}
-
 // agentPodAnswers runs a pod on the host and asks it from the Linux node.
 func (f fixture) agentPodAnswers(t *testing.T, file string) {
 	t.Helper()
-	f.buildAgnhost(t)
+	f.agnhost(t, "windows")
 	f.must(t, "kubectl", "apply", "-f", file)
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "--timeout=180s")
 	ip := f.must(t, "kubectl", "get", "pod", "win", "-o", "jsonpath={.status.podIP}")
