@@ -52,7 +52,7 @@ const (
 func TestFieldBareHost(t *testing.T) {
 	needs(t)
 	s := sampler{
-		fixture: newFixture(t),
+		cluster: newCluster(t),
 		tools:   t.TempDir(),
 		node:    "bare-1",
 		version: version.Kubernetes,
@@ -75,7 +75,7 @@ func TestFieldBareHost(t *testing.T) {
 
 	defer func() {
 		if t.Failed() {
-			logs(t, s.fixture)
+			logs(t, s.cluster)
 		}
 	}()
 	if out := s.does(t, "status"); !regexp.MustCompile(`bare-1 +bare +0/0 +ok +ok +ok +ok +- +- `).MatchString(out) {

@@ -17,7 +17,7 @@ import (
 // testdata/builds in it. One node reserves memory.
 func TestFieldBuilds(t *testing.T) {
 	needs(t)
-	f := newFixture(t)
+	f := newCluster(t)
 	var spec strings.Builder
 	spec.WriteString("apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-builds\n" +
 		"networking: {underlaySubnet: 10.228.0.0/24, podSubnet: 10.229.0.0/16, serviceSubnet: 10.230.0.0/16}\n" +

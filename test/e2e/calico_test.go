@@ -50,7 +50,7 @@ spec:
 func TestFieldCalico(t *testing.T) {
 	needs(t, program("calico/windows/calico-node.exe", "Calico", "calico"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.calico(t)
 	f.prints(t, "left to a program of yours on Windows nodes", "status")
 	f.image(t)
@@ -94,7 +94,7 @@ func TestFieldCalico(t *testing.T) {
 
 // calico brings up the cluster of the example, and deploys Calico. The cluster is taken down at the end of the test,
 // and must leave nothing.
-func (f fixture) calico(t *testing.T) {
+func (f cluster) calico(t *testing.T) {
 	t.Helper()
 	built := filepath.Join(f.bin, "calico")
 	spec := filepath.Join(f.home, "cluster.yaml")
@@ -111,7 +111,7 @@ func (f fixture) calico(t *testing.T) {
 }
 
 // calicoRules looks for Felix's rules at the endpoint of a pod, beside the policies that the CNI plugin has made.
-func (f fixture) calicoRules(t *testing.T) {
+func (f cluster) calicoRules(t *testing.T) {
 	t.Helper()
 	address := strings.TrimSpace(f.kubectl(t, "get", "pod", "-n", "policed", "p-win-1", "-o", "jsonpath={.status.podIP}"))
 	for _, want := range []string{"allow-host-to-endpoint", "OutBoundNAT"} {
@@ -121,7 +121,7 @@ func (f fixture) calicoRules(t *testing.T) {
 }
 
 // calicoKilled kills Felix on a node. Its script starts it again, and pods suffer neither before nor after.
-func (f fixture) calicoKilled(t *testing.T, unharmed func(what string)) {
+func (f cluster) calicoKilled(t *testing.T, unharmed func(what string)) {
 	t.Helper()
 	starts := func(ctx context.Context) (int, error) {
 		out, err := f.mullion(ctx, t, "kubectl", "-n", "calico-system", "logs", "-l", "k8s-app=calico-node-windows",

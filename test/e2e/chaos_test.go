@@ -76,7 +76,7 @@ func kinds() map[string]string {
 
 // losses returns what others may take from the machine's network at any time: each with the command that does it, and
 // one that succeeds when it is there again.
-func (f fixture) losses() map[string][2]string {
+func (f cluster) losses() map[string][2]string {
 	link := "mullion" + f.tag()
 	return map[string][2]string{
 		"nftables' rules":    {"nft delete table ip mullion_" + link, "nft list table ip mullion_" + link},
@@ -85,7 +85,7 @@ func (f fixture) losses() map[string][2]string {
 }
 
 // lose takes something from the machine's network, and returns how long it took until it was there again.
-func (f fixture) lose(t *testing.T, what [2]string) time.Duration {
+func (f cluster) lose(t *testing.T, what [2]string) time.Duration {
 	t.Helper()
 	begin := time.Now()
 	if out, err := exec.CommandContext(t.Context(), "sh", "-c", what[0]).CombinedOutput(); err != nil {
@@ -107,7 +107,7 @@ func (f fixture) lose(t *testing.T, what [2]string) time.Duration {
 // chaos kills processes of the cluster at random, one after the other, as often as E2E_KILLS says, and takes links and
 // tables from the machine's network besides. Meanwhile a client asks the ledger. No number that was written may be
 // lost, and no container may be started again. MULLION_TEST_SEED repeats a run.
-func (f fixture) chaos(t *testing.T) {
+func (f cluster) chaos(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Loss)
 	kills, seed := 10, testrun.Seed(t)
@@ -169,7 +169,7 @@ func (f fixture) chaos(t *testing.T) {
 }
 
 // killOne kills one process and returns its kind, and how long it took until the cluster was healthy again.
-func (f fixture) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration) {
+func (f cluster) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration) {
 	t.Helper()
 	all, losses := kinds(), f.losses()
 	names := append(slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(losses))...)
@@ -209,7 +209,7 @@ func (f fixture) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration
 }
 
 // recovered waits until there are as many processes of a kind as before, and the one that was killed is gone.
-func (f fixture) recovered(t *testing.T, match *regexp.Regexp, many, killed int) {
+func (f cluster) recovered(t *testing.T, match *regexp.Regexp, many, killed int) {
 	t.Helper()
 	poll(t, settle, func(context.Context) error {
 		n := 0
@@ -298,7 +298,7 @@ func number(ctx context.Context, url string) (int, error) {
 }
 
 // lost counts the numbers that the client got and that are missing in the ledger; it reports what else is wrong there.
-func (f fixture) lost(t *testing.T, got []int) int {
+func (f cluster) lost(t *testing.T, got []int) int {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, "kubectl", "exec", "ledger-0", "--", "tool", "cat", `C:\data\ledger`)
 	if err != nil {
@@ -326,7 +326,7 @@ func (f fixture) lost(t *testing.T, got []int) int {
 }
 
 // ledgerContainer returns the ID of the ledger's container and how often it was started again.
-func (f fixture) ledgerContainer(t *testing.T) string {
+func (f cluster) ledgerContainer(t *testing.T) string {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, "kubectl", "get", "pod", "ledger-0", "-o",
 		`jsonpath={.status.containerStatuses[0].containerID} {.status.containerStatuses[0].restartCount}`)

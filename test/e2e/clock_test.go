@@ -31,7 +31,7 @@ import (
 // clocks joins over a server in front of the real one. That server has another clock, which shows in its answers and in
 // its certificate, signed by the cluster's own authority. The join must say what each clock shows, and leave nothing
 // behind.
-func clocks(t *testing.T, server, other fixture, with func(flag, value string) []string) {
+func clocks(t *testing.T, server, other cluster, with func(flag, value string) []string) {
 	t.Helper()
 	now := time.Now()
 	hour := time.Hour
@@ -120,7 +120,7 @@ func signed(t *testing.T, data string, from, until time.Time) tls.Certificate {
 
 // beside passes on what the API server of the server's machine answers, with that certificate and with dates that much
 // later.
-func beside(t *testing.T, server fixture, address string, pair tls.Certificate, later time.Duration) {
+func beside(t *testing.T, server cluster, address string, pair tls.Certificate, later time.Duration) {
 	t.Helper()
 	var l net.Listener
 	err := netns.Do(server.netns, func() (err error) { l, err = net.Listen("tcp", address); return err })

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// must runs mullion on the fixture's machine and fails the test if mullion fails.
-func (f fixture) must(t *testing.T, args ...string) string {
+// must runs mullion on the cluster's machine and fails the test if mullion fails.
+func (f cluster) must(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, args...)
 	if err != nil {
@@ -27,7 +27,7 @@ func (f fixture) must(t *testing.T, args ...string) string {
 }
 
 // refused runs mullion, which has to end with that exit code, print says, and leave nothing on its machine.
-func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
+func (f cluster) refused(t *testing.T, code int, says string, args ...string) {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, args...)
 	got := exitCode(err)
@@ -42,7 +42,7 @@ func (f fixture) refused(t *testing.T, code int, says string, args ...string) {
 
 // ends runs mullion, also when the test is over. It has to end with an exit code and to print a text; ends returns what
 // it printed.
-func (f fixture) ends(t *testing.T, code int, want string, args ...string) string {
+func (f cluster) ends(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 15*time.Minute) // the longest is docker up
 	defer cancel()
@@ -65,7 +65,7 @@ func exitCode(err error) int {
 }
 
 // prints waits until a command has printed that.
-func (f fixture) prints(t *testing.T, want string, args ...string) {
+func (f cluster) prints(t *testing.T, want string, args ...string) {
 	t.Helper()
 	poll(t, 90*time.Second, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, args...)
@@ -80,7 +80,7 @@ func (f fixture) prints(t *testing.T, want string, args ...string) {
 }
 
 // kubectl runs kubectl with the administrator's rights, also when the test is over, and fails the test if it fails.
-func (f fixture) kubectl(t *testing.T, args ...string) string {
+func (f cluster) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
 	defer cancel()
@@ -93,7 +93,7 @@ func (f fixture) kubectl(t *testing.T, args ...string) string {
 
 // apply makes the objects of a manifest, and tries again while the API server does not answer. It returns the file that
 // has the manifest.
-func (f fixture) apply(t *testing.T, manifest string) (file string) {
+func (f cluster) apply(t *testing.T, manifest string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "manifest.yaml")
 	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
@@ -109,7 +109,7 @@ func (f fixture) apply(t *testing.T, manifest string) (file string) {
 }
 
 // fetch gets an address of HTTP from the cluster's machine; the answer has to have a text.
-func (f fixture) fetch(ctx context.Context, url, want string) error {
+func (f cluster) fetch(ctx context.Context, url, want string) error {
 	args := f.on("curl", "-fsS", "--max-time", "10", url)
 	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 	return lacks(string(out), want, err)
@@ -127,7 +127,7 @@ func lacks(answer, want string, err error) error {
 }
 
 // ready waits until pods are ready.
-func (f fixture) ready(t *testing.T, pods ...string) {
+func (f cluster) ready(t *testing.T, pods ...string) {
 	t.Helper()
 	args := []string{"kubectl", "wait", "--for=condition=Ready", "--timeout=180s"}
 	for _, pod := range pods {
@@ -137,7 +137,7 @@ func (f fixture) ready(t *testing.T, pods ...string) {
 }
 
 // jsonpath waits until that part of an object matches the pattern.
-func (f fixture) jsonpath(t *testing.T, pattern, kind, name, path string) {
+func (f cluster) jsonpath(t *testing.T, pattern, kind, name, path string) {
 	t.Helper()
 	want, args := regexp.MustCompile(pattern), []string{"kubectl", "get", kind, "-o", "jsonpath=" + path}
 	if name != "" {
@@ -153,7 +153,7 @@ func (f fixture) jsonpath(t *testing.T, pattern, kind, name, path string) {
 }
 
 // podIP waits until a pod has an address.
-func (f fixture) podIP(t *testing.T, pod string) string {
+func (f cluster) podIP(t *testing.T, pod string) string {
 	t.Helper()
 	var ip string
 	poll(t, 2*settle, func(ctx context.Context) error {
@@ -168,7 +168,7 @@ func (f fixture) podIP(t *testing.T, pod string) string {
 }
 
 // firstNode returns the address of the first Windows node.
-func (f fixture) firstNode(t *testing.T) string {
+func (f cluster) firstNode(t *testing.T) string {
 	t.Helper()
 	if *f.nodeAddress != "" {
 		return *f.nodeAddress
@@ -188,7 +188,7 @@ func (f fixture) firstNode(t *testing.T) string {
 }
 
 // gets waits until a pod gets the wanted answer from a URL.
-func (f fixture) gets(t *testing.T, pod, url, want string) {
+func (f cluster) gets(t *testing.T, pod, url, want string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "get", url)
@@ -203,7 +203,7 @@ func (f fixture) gets(t *testing.T, pod, url, want string) {
 }
 
 // joinLine returns the arguments that `mullion token create` prints for another machine to join by.
-func (f fixture) joinLine(t *testing.T) string {
+func (f cluster) joinLine(t *testing.T) string {
 	t.Helper()
 	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(f.must(t, "token", "create",
 		"--print-join-command"))

@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 		t.Fatalf("run `make build e2e` first: %v", err)
 	}
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.bringUp(t, conformanceYAML)
 
 	results := filepath.Join(built.Repository(), "conformance-results")
@@ -79,7 +79,7 @@ func TestConformance(t *testing.T) {
 }
 
 // judge makes a subtest of each spec of a run and fails those that did not pass.
-func (f fixture) judge(t *testing.T, run string) {
+func (f cluster) judge(t *testing.T, run string) {
 	t.Helper()
 	results, err := result.Load(run)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestFieldContainerd(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
 		program("containerd-windows/containerd-shim-runhcs-v1.exe", "containerd.exe", "containerd-windows"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	programs := filepath.Join(f.bin, "containerd-windows")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-containerd\nnetworking:\n" +
 		"  underlaySubnet: 10.218.0.0/24\n  podSubnet: 10.68.0.0/16\n  serviceSubnet: 10.168.0.0/16\n" +
@@ -89,7 +89,7 @@ func TestFieldContainerd(t *testing.T) {
 
 // agentKilled kills the host's agent in the middle of a container's output, which comes whole, with the exit code; and
 // so does that of a program in a container that the former agent has made.
-func (f fixture) agentKilled(t *testing.T) {
+func (f cluster) agentKilled(t *testing.T) {
 	t.Helper()
 	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d4")
 	const lines = 10
@@ -130,7 +130,7 @@ func (f fixture) agentKilled(t *testing.T) {
 
 // committed commits what a container has changed as a snapshot, on which another one runs, and which containerd writes
 // as a layer of an image: files, deletions, and the registry of the machine and of the user.
-func (f fixture) committed(t *testing.T) {
+func (f cluster) committed(t *testing.T) {
 	t.Helper()
 	const (
 		change = `echo made in a container> C:\app\made.txt& del C:\app\webserver.exe& ` +
@@ -170,7 +170,7 @@ func (f fixture) committed(t *testing.T) {
 }
 
 // layer returns the names in the layer that containerd writes of a snapshot, in lower case.
-func (f fixture) layer(t *testing.T, snapshot string) (names []string) {
+func (f cluster) layer(t *testing.T, snapshot string) (names []string) {
 	t.Helper()
 	line := f.on(append([]string{filepath.Join(f.bin, "mullion")}, ctrArgs("snapshots", "diff", snapshot)...)...)
 	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
@@ -203,7 +203,7 @@ func (f fixture) layer(t *testing.T, snapshot string) (names []string) {
 const webserverImage = "mullion.local/webserver:v1"
 
 // containerdService puts upstream's programs on the host and has containerd run as a service.
-func (f fixture) containerdService(t *testing.T, programs string) {
+func (f cluster) containerdService(t *testing.T, programs string) {
 	t.Helper()
 	const folder = `C:\containerd`
 	config := filepath.Join(f.home, "config.toml")
@@ -242,7 +242,7 @@ func ctrArgs(args ...string) []string {
 }
 
 // ctr runs ctr.exe, which has to end with a code and to print a text, and returns what it printed.
-func (f fixture) ctr(t *testing.T, code int, want string, args ...string) string {
+func (f cluster) ctr(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, ctrArgs(args...)...)
 	got := 0
@@ -258,7 +258,7 @@ func (f fixture) ctr(t *testing.T, code int, want string, args ...string) string
 }
 
 // stopped waits until a task has ended.
-func (f fixture) stopped(t *testing.T, name string) {
+func (f cluster) stopped(t *testing.T, name string) {
 	t.Helper()
 	poll(t, 30*time.Second, func(context.Context) error {
 		//nolint:contextcheck // the command has the test's context

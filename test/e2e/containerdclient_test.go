@@ -60,7 +60,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	if err := judge.Check(known); err != nil {
 		t.Fatal(err)
 	}
-	f := newFixture(t)
+	f := newCluster(t)
 
 	suites := []hostSuite{
 		{
@@ -129,7 +129,7 @@ type hostSuite struct {
 }
 
 // runSuite compiles a package of tests and runs it on the host, in C:\test, after a line of cmd.exe.
-func (f fixture) runSuite(t *testing.T, suite hostSuite, before, skip string) judge.Run {
+func (f cluster) runSuite(t *testing.T, suite hostSuite, before, skip string) judge.Run {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), path.Base(suite.pkg)+".test.exe")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, suite.pkg)
@@ -177,7 +177,7 @@ func (f fixture) runSuite(t *testing.T, suite hostSuite, before, skip string) ju
 }
 
 // copyTestdata copies the files of a package's testdata, without its folders, to the host.
-func (f fixture) copyTestdata(t *testing.T, suite hostSuite) {
+func (f cluster) copyTestdata(t *testing.T, suite hostSuite) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", suite.pkg)
 	cmd.Dir = filepath.Join("../../upstream", suite.module)
@@ -206,7 +206,7 @@ state = 'C:\Program Files\containerd\state-test'
 `
 
 // startContainerd puts upstream's programs on the host and has containerd run as a service at a pipe.
-func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
+func (f cluster) startContainerd(t *testing.T, programs, pipe string) {
 	t.Helper()
 	const folder = `C:\containerd`
 	config := filepath.Join(f.home, "config.toml")
@@ -239,7 +239,7 @@ func (f fixture) startContainerd(t *testing.T, programs, pipe string) {
 }
 
 // testImage returns an image of a stand-in for the Windows base layer, and a file in each further layer.
-func (f fixture) testImage(t *testing.T, layers int) v1.Image {
+func (f cluster) testImage(t *testing.T, layers int) v1.Image {
 	t.Helper()
 	folder, archive := t.TempDir(), filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(filepath.Join(folder, "image.txt"), []byte("of the image\r\n"), 0o600); err != nil {
@@ -314,7 +314,7 @@ func indexOf(t *testing.T, windows v1.Image, linux ...string) v1.ImageIndex {
 
 // serveAnyRegistry serves a proxy for HTTPS at an address of the machine, which answers for every registry itself, and
 // returns its address and the certificate of the authority by which it does. images are by their names.
-func (f fixture) serveAnyRegistry(
+func (f cluster) serveAnyRegistry(
 	t *testing.T, address string, images map[string]v1.ImageIndex,
 ) (proxy, authority string) {
 	t.Helper()

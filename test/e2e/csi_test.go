@@ -29,7 +29,7 @@ func TestFieldCSI(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
 		program("csi/linux/csi-provisioner", "upstream's CSI sidecars", "csi"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	const machine = "10.187.0.254" // this one's address on the underlay
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-csi\nnetworking:\n" +
 		"  underlaySubnet: 10.187.0.0/24\n  podSubnet: 10.187.128.0/17\n  serviceSubnet: 10.187.64.0/18\n" +
@@ -54,7 +54,7 @@ func TestFieldCSI(t *testing.T) {
 }
 
 // csiLogs prints what the driver and the sidecars say.
-func (f fixture) csiLogs(t *testing.T) {
+func (f cluster) csiLogs(t *testing.T) {
 	t.Helper()
 	for _, args := range [][]string{
 		{"get", "pods,pvc,pv,volumeattachments,volumesnapshots,events", "-A"},
@@ -69,7 +69,7 @@ func (f fixture) csiLogs(t *testing.T) {
 }
 
 // csiDriver deploys the sidecars and the driver for folders of nodes.
-func (f fixture) csiDriver(t *testing.T) {
+func (f cluster) csiDriver(t *testing.T) {
 	t.Helper()
 	driver := filepath.Join(f.home, "csi-linux", "csidriver")
 	compile(t, "linux", csiDriver, driver)
@@ -106,7 +106,7 @@ var csiPods = map[string]struct{ root, tool, image, node, volumes string }{
 }
 
 // csiVolumes has pods of both systems get volumes, which are attached to their nodes.
-func (f fixture) csiVolumes(t *testing.T) {
+func (f cluster) csiVolumes(t *testing.T) {
 	t.Helper()
 	begin := time.Now()
 	f.must(t, "kubectl", "apply", "-f", filepath.Join(csiFiles, "pods.yaml"))
@@ -128,7 +128,7 @@ func (f fixture) csiVolumes(t *testing.T) {
 
 // csiGrows makes volumes larger while pods use them. A folder has no size that a pod could see; the kubelet's figures
 // of the pod's volume have it.
-func (f fixture) csiGrows(t *testing.T) {
+func (f cluster) csiGrows(t *testing.T) {
 	t.Helper()
 	for system, p := range csiPods {
 		f.must(t, "kubectl", "patch", "pvc", "csi-"+system, "-p", `{"spec":{"resources":{"requests":{"storage":"32Mi"}}}}`)
@@ -139,7 +139,7 @@ func (f fixture) csiGrows(t *testing.T) {
 }
 
 // usesVolume waits until the kubelet's figures have a claim's size.
-func (f fixture) usesVolume(t *testing.T, node, claim string, size int64) {
+func (f cluster) usesVolume(t *testing.T, node, claim string, size int64) {
 	t.Helper()
 	want := regexp.MustCompile(fmt.Sprintf(`"capacityBytes": ?%d,[^{}]*"pvcRef": ?\{[^{}]*"name": ?"%s"`, size, claim))
 	poll(t, 3*time.Minute, func(ctx context.Context) error { // the kubelet asks once in a minute
@@ -153,7 +153,7 @@ func (f fixture) usesVolume(t *testing.T, node, claim string, size int64) {
 
 // csiCopies makes a snapshot and a clone of each pod's volume, which are what the volume was; the clone grows while no
 // pod uses it.
-func (f fixture) csiCopies(t *testing.T) {
+func (f cluster) csiCopies(t *testing.T) {
 	t.Helper()
 	for system, p := range csiPods {
 		file := filepath.Join(f.home, "csi-copies-"+system+".yaml")
@@ -179,7 +179,7 @@ func (f fixture) csiCopies(t *testing.T) {
 }
 
 // stops stops the processes of the cluster that match a pattern.
-func (f fixture) stops(t *testing.T, pattern string) {
+func (f cluster) stops(t *testing.T, pattern string) {
 	t.Helper()
 	for _, pid := range f.matching(pattern)(t) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -190,7 +190,7 @@ func (f fixture) stops(t *testing.T, pattern string) {
 
 // csiNodeHangs stops the driver's process on each node. Pods that run do not notice it, one that starts waits and is
 // told why, and all is well again when the kubelet has found that the driver hangs.
-func (f fixture) csiNodeHangs(t *testing.T) {
+func (f cluster) csiNodeHangs(t *testing.T) {
 	t.Helper()
 	for system, p := range csiPods {
 		f.stops(t, map[string]string{"windows": `csidriver\.exe node`, "linux": `^/csidriver node`}[system])
@@ -220,7 +220,7 @@ func (f fixture) csiNodeHangs(t *testing.T) {
 
 // csiControllerHangs stops the driver's controller. A claim waits, its events say why, and it gets its volume when the
 // kubelet has found that the controller hangs.
-func (f fixture) csiControllerHangs(t *testing.T) {
+func (f cluster) csiControllerHangs(t *testing.T) {
 	t.Helper()
 	p := csiPods["windows"]
 	f.stops(t, `^/csidriver controller`)
@@ -235,7 +235,7 @@ func (f fixture) csiControllerHangs(t *testing.T) {
 }
 
 // csiGone removes the claims, with which the volumes go.
-func (f fixture) csiGone(t *testing.T) {
+func (f cluster) csiGone(t *testing.T) {
 	t.Helper()
 	f.must(t, "kubectl", "delete", "-f", filepath.Join(csiFiles, "pods.yaml"), "--timeout=120s")
 	for _, kind := range []string{"pv", "volumeattachments", "volumesnapshotcontents"} {
@@ -254,7 +254,7 @@ func (f fixture) csiGone(t *testing.T) {
 }
 
 // csiShares does it with folders of a share. Two pods use one volume at once.
-func (f fixture) csiShares(t *testing.T, machine string) {
+func (f cluster) csiShares(t *testing.T, machine string) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(f.bin, "csi-proxy/csi-proxy.exe")); err != nil {
 		t.Logf("not with shares: it needs csi-proxy: make csi-proxy: %v", err)

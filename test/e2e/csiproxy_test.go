@@ -32,7 +32,7 @@ func TestFieldCSIProxy(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
 		program("csi-proxy/csi-proxy.exe", "csi-proxy", "csi-proxy"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	const machine = "10.225.0.254" // this one's address on the underlay
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-csi-proxy\nnetworking:\n" +
 		"  underlaySubnet: 10.225.0.0/24\n  podSubnet: 10.226.0.0/16\n  serviceSubnet: 10.225.64.0/18\n" +
@@ -52,7 +52,7 @@ func TestFieldCSIProxy(t *testing.T) {
 
 // csiProxyPrograms builds the images of the example and of the driver, and puts csi-proxy.exe and its caller on the
 // host.
-func (f fixture) csiProxyPrograms(t *testing.T) {
+func (f cluster) csiProxyPrograms(t *testing.T) {
 	t.Helper()
 	tool, driver := filepath.Join(f.home, "tool"), filepath.Join(f.home, "csi-smb")
 	for file, source := range map[string]string{
@@ -76,13 +76,13 @@ func (f fixture) csiProxyPrograms(t *testing.T) {
 }
 
 // ofProxy calls csi-proxy on the host.
-func (f fixture) ofProxy(ctx context.Context, t *testing.T, group, method, request string) (string, error) {
+func (f cluster) ofProxy(ctx context.Context, t *testing.T, group, method, request string) (string, error) {
 	t.Helper()
 	return f.mullion(ctx, t, "node", "exec", "win-1", "--", `C:\csiproxy.exe`, "call", group, method, request)
 }
 
 // calls makes calls of csi-proxy.
-func (f fixture) calls(t *testing.T, calls []proxyCall) {
+func (f cluster) calls(t *testing.T, calls []proxyCall) {
 	t.Helper()
 	for _, c := range calls {
 		if out, err := f.ofProxy(t.Context(), t, c.group, c.method, c.request); !strings.Contains(out, c.want) {
@@ -92,7 +92,7 @@ func (f fixture) calls(t *testing.T, calls []proxyCall) {
 }
 
 // csiProxyService installs csi-proxy.exe as a service, kills it, and removes it when it is back.
-func (f fixture) csiProxyService(t *testing.T) {
+func (f cluster) csiProxyService(t *testing.T) {
 	t.Helper()
 	host := func(args ...string) {
 		t.Helper()
@@ -128,7 +128,7 @@ func (f fixture) csiProxyService(t *testing.T) {
 }
 
 // csiProxyGroups calls the methods of csi-proxy's groups.
-func (f fixture) csiProxyGroups(t *testing.T, machine string) {
+func (f cluster) csiProxyGroups(t *testing.T, machine string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.ofProxy(ctx, t, "disk", "Rescan", "{}")
@@ -180,7 +180,7 @@ func (f fixture) csiProxyGroups(t *testing.T, machine string) {
 }
 
 // csiProxyVolumes asks csi-proxy for the volume of a folder, which is C:, and for its size.
-func (f fixture) csiProxyVolumes(t *testing.T, folder string) {
+func (f cluster) csiProxyVolumes(t *testing.T, folder string) {
 	t.Helper()
 	out, err := f.ofProxy(t.Context(), t, "volume-v2alpha1", "GetClosestVolumeIDFromTargetPath",
 		`{"targetPath":"`+folder+`"}`)
@@ -216,7 +216,7 @@ func (f fixture) csiProxyVolumes(t *testing.T, folder string) {
 }
 
 // csiProxyDriver serves a share to pods by the driver.
-func (f fixture) csiProxyDriver(t *testing.T, machine string, server *smbtest.Server) {
+func (f cluster) csiProxyDriver(t *testing.T, machine string, server *smbtest.Server) {
 	t.Helper()
 	const wrong = "hush-of-the-test-2"
 	share := `{"remotePath":"//` + machine + `/data"}`

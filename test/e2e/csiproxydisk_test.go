@@ -18,7 +18,7 @@ var volumeID = regexp.MustCompile(`"\\\\\\\\\?\\\\Volume\{[0-9a-f-]+\}\\\\"`)
 
 // csiProxyDisks calls the methods of csi-proxy's groups for disks and volumes on a disk that the host is given, and has
 // the driver for disks serve it to pods.
-func (f fixture) csiProxyDisks(t *testing.T) {
+func (f cluster) csiProxyDisks(t *testing.T) {
 	t.Helper()
 	serial := regexp.MustCompile(`serial number (\w+)`).FindStringSubmatch(
 		f.must(t, "node", "disk", "add", "win-1", "--size", "500Mi", "--name", "spare"))
@@ -64,7 +64,7 @@ func (f fixture) csiProxyDisks(t *testing.T) {
 }
 
 // volumeOf returns the one volume in an answer of csi-proxy.
-func (f fixture) volumeOf(t *testing.T, group, method, request string) string {
+func (f cluster) volumeOf(t *testing.T, group, method, request string) string {
 	t.Helper()
 	out, err := f.ofProxy(t.Context(), t, group, method, request)
 	found := volumeID.FindAllString(out, -1)
@@ -76,7 +76,7 @@ func (f fixture) volumeOf(t *testing.T, group, method, request string) string {
 
 // csiProxyVolumeOf calls the methods for a volume that is not formatted yet. In the end it is formatted and nowhere
 // mounted.
-func (f fixture) csiProxyVolumeOf(t *testing.T, id string) {
+func (f cluster) csiProxyVolumeOf(t *testing.T, id string) {
 	t.Helper()
 	const mount = `C:\\var\\lib\\kubelet\\plugins\\disk-test`
 	volume, path := `{"volumeId":`+id+`}`, `{"path":"`+mount+`"}`
@@ -119,7 +119,7 @@ func (f fixture) csiProxyVolumeOf(t *testing.T, id string) {
 }
 
 // space returns the size of a pod's volume and what is free, as GetDiskFreeSpaceEx says it.
-func (f fixture) space(t *testing.T, pod string) (size, free int64) {
+func (f cluster) space(t *testing.T, pod string) (size, free int64) {
 	t.Helper()
 	out := f.must(t, "kubectl", "exec", pod, "--", "tool", "space", `C:\disk`)
 	if _, err := fmt.Sscan(out, &size, &free); err != nil {
@@ -129,7 +129,7 @@ func (f fixture) space(t *testing.T, pod string) (size, free int64) {
 }
 
 // csiProxyDiskDriver serves the disk to one pod, makes it larger meanwhile, and serves it to another pod.
-func (f fixture) csiProxyDiskDriver(t *testing.T, serial, id string) {
+func (f cluster) csiProxyDiskDriver(t *testing.T, serial, id string) {
 	t.Helper()
 	pod := func(name string) string {
 		t.Helper()

@@ -25,7 +25,7 @@ func TestFieldCyclonus(t *testing.T) {
 
 	for system, tags := range map[string]string{"linux": "upstream-e2e,action,target", "windows": "action"} {
 		t.Run(system, func(t *testing.T) {
-			f := newFixture(t)
+			f := newCluster(t)
 			cyclonus := filepath.Join(f.bin, "cyclonus/cyclonus")
 			cases := []string{"--include", cmp.Or(os.Getenv("MULLION_CYCLONUS"), tags), "--exclude", ""}
 			if cases[1] == "default" {
@@ -54,7 +54,7 @@ func TestFieldCyclonus(t *testing.T) {
 }
 
 // cyclonusCluster brings up two nodes of a system that have the image of Cyclonus' pods.
-func (f fixture) cyclonusCluster(t *testing.T, system string) {
+func (f cluster) cyclonusCluster(t *testing.T, system string) {
 	t.Helper()
 	text := fmt.Sprintf(`apiVersion: mullion.dev/v1alpha1
 kind: Cluster

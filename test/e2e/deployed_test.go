@@ -19,7 +19,7 @@ import (
 func TestDeployedNetwork(t *testing.T) {
 	needs(t)
 	sideBySide(t)
-	f, given := givenFixture(t)
+	f, given := givenCluster(t)
 
 	// Other subnets than the other tests' clusters, and another name, so that the context is not that of a user's
 	// cluster.
@@ -69,7 +69,7 @@ func TestDeployedNetwork(t *testing.T) {
 const exampleDir = "../../examples/windows-network"
 
 // example writes a file of the example with the values that a user fills in.
-func (f fixture) example(t *testing.T, name, to string, fill ...*strings.Replacer) {
+func (f cluster) example(t *testing.T, name, to string, fill ...*strings.Replacer) {
 	t.Helper()
 	filled(t, filepath.Join(exampleDir, name), to, fill...)
 }
@@ -108,7 +108,7 @@ func laid(t *testing.T, files map[string]string) {
 }
 
 // deployables builds the images of the example, as the guide says, and the image of the pods that use the network.
-func (f fixture) deployables(t *testing.T) {
+func (f cluster) deployables(t *testing.T) {
 	t.Helper()
 	tool, proxy, cni := filepath.Join(f.home, "tool"), filepath.Join(f.home, "kube-proxy"), filepath.Join(f.home, "cni")
 	for file, source := range map[string]string{

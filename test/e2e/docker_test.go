@@ -34,7 +34,7 @@ func TestFieldDocker(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
 		dockerProgram("dockerd.exe"), dockerProgram("docker.exe"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-docker\n" + dockerNetworking +
 		"nodes:\n- {os: windows, bare: true}\n"
 	f.bringUp(t, text, "--wait", "15m") // on a busy machine
@@ -70,7 +70,7 @@ func TestFieldDocker(t *testing.T) {
 const waits = "echo it runs& ping -n 900 127.0.0.1 >nul"
 
 // dockerNetwork gives containers addresses of the nat network; one finds another by its name, and has its network.
-func (f fixture) dockerNetwork(t *testing.T) {
+func (f cluster) dockerNetwork(t *testing.T) {
 	t.Helper()
 	f.docker(t, 0, "", "run", "-d", "--name", "n1", "-p", "8080:80", dockerImage, "cmd", "/c", waits)
 	f.docker(t, 0, "0.0.0.0:8080", "port", "n1")
@@ -85,7 +85,7 @@ func (f fixture) dockerNetwork(t *testing.T) {
 }
 
 // dockerLife leads containers through their lives.
-func (f fixture) dockerLife(t *testing.T) {
+func (f cluster) dockerLife(t *testing.T) {
 	t.Helper()
 	f.docker(t, 0, "", "run", "-d", "--name", "l1", "-e", "FOO=bar", "-m", "512m", "-v", `C:\context:C:\data:ro`, dockerImage,
 		"cmd", "/c", waits)
@@ -129,7 +129,7 @@ func (f fixture) dockerLife(t *testing.T) {
 }
 
 // dockerBuild builds an image, runs it, saves it, and commits what a container of it has changed.
-func (f fixture) dockerBuild(t *testing.T) {
+func (f cluster) dockerBuild(t *testing.T) {
 	t.Helper()
 	f.docker(t, 0, "Successfully tagged built:v1", "build", "-t", "built:v1", `C:\context`)
 	out := f.docker(t, 4, "made in a build", "run", "--rm", "built:v1")
@@ -164,7 +164,7 @@ func (f fixture) dockerBuild(t *testing.T) {
 
 // dockerService puts upstream's programs on the host, has dockerd run as a service with these flags, and loads the
 // image, which is for a Windows version.
-func (f fixture) dockerService(t *testing.T, programs, windowsVersion string, flags ...string) {
+func (f cluster) dockerService(t *testing.T, programs, windowsVersion string, flags ...string) {
 	t.Helper()
 	const folder = `C:\docker`
 	context := f.file(t, "context.txt", "of the context\r\n")
@@ -194,14 +194,14 @@ func (f fixture) dockerService(t *testing.T, programs, windowsVersion string, fl
 }
 
 // docker runs docker.exe on the host, which has to end with a code and to print a text, and returns what it printed.
-func (f fixture) docker(t *testing.T, code int, want string, args ...string) string {
+func (f cluster) docker(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
 	return f.ends(t, code, want, append([]string{"node", "exec", "win-1", "--", `C:\docker\docker.exe`}, args...)...)
 }
 
 // dockerArchive builds dockerImage for a Windows version, from a file and programs (by their names there), and returns
 // the archive that `docker load` reads.
-func (f fixture) dockerArchive(t *testing.T, windowsVersion string, programs map[string]string) string {
+func (f cluster) dockerArchive(t *testing.T, windowsVersion string, programs map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
 	app, config, archive := filepath.Join(folder, "app"), filepath.Join(folder, "image.yaml"), filepath.Join(folder, "image.tar")

@@ -76,7 +76,7 @@ stringData:
 `
 
 // dockerNode is the host of a node whose runtime is Docker.
-type dockerNode struct{ fixture }
+type dockerNode struct{ cluster }
 
 // TestFieldDockershim prepares a bare host of Windows Server 2019 as the documents of Kubernetes 1.20 do: Docker as a
 // service, the pause image, the kubelet with dockershim, win-bridge on a network made by hand, kube-proxy. Pods of two
@@ -84,7 +84,7 @@ type dockerNode struct{ fixture }
 func TestFieldDockershim(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"), dockerProgram("dockerd.exe"), kubernetes(oldVersion))
 
-	n := dockerNode{newFixture(t)}
+	n := dockerNode{newCluster(t)}
 	n.preparesDocker(t, dockershimCluster)
 
 	n.service(t, "kubelet", dockershimKubelet)
@@ -106,7 +106,7 @@ func TestFieldCRIDockerd(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"), dockerProgram("dockerd.exe"),
 		dockerProgram("cri-dockerd.exe"))
 
-	n := dockerNode{newFixture(t)}
+	n := dockerNode{newCluster(t)}
 	n.preparesDocker(t, strings.Replace(dockershimCluster, "kubernetesVersion: \"1.20\"\n", "", 1))
 	n.must(t, "node", "cp", filepath.Join(n.bin, "docker-windows", "cri-dockerd.exe"), `win-1:C:\k\cri-dockerd.exe`)
 	n.must(t, "node", "cp", filepath.Join(n.data, "pki", "ca.crt"), `win-1:C:\k\ca.crt`)

@@ -23,7 +23,7 @@ import (
 
 // dockerUp is an engine of `mullion docker up`, and docker for Linux that speaks to its socket.
 type dockerUp struct {
-	fixture
+	cluster
 
 	docker, socket string
 }
@@ -35,8 +35,8 @@ func TestFieldDockerUp(t *testing.T) {
 	needs(t, dockerProgram("dockerd.exe"), dockerProgram("docker"), dockerProgram("docker.exe"),
 		program("e2e/windows/agnhost.exe", "agnhost.exe", "e2e"))
 
-	f := newFixture(t)
-	d := dockerUp{fixture: f, docker: filepath.Join(f.bin, "docker-windows", "docker")}
+	f := newCluster(t)
+	d := dockerUp{cluster: f, docker: filepath.Join(f.bin, "docker-windows", "docker")}
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs(t, f)

@@ -18,7 +18,7 @@ func TestDocumentsSample(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster of this machine, which may reach a registry"))
 	sideBySide(t)
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.netns = offline(t)
 	f.downAfter(t)
 	f.must(t, "up", "--windows-version", "ltsc2019")

@@ -92,7 +92,7 @@ ip addr add 2001:db8:207::1/64 dev me-beyond nodad; ip link set me-beyond up`
 func TestDualStack(t *testing.T) {
 	needs(t)
 	sideBySide(t)
-	f, given := givenFixture(t)
+	f, given := givenCluster(t)
 	if !given {
 		beyond(t)
 		f.bringUp(t, dualYAML)

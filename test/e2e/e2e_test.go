@@ -41,7 +41,7 @@ nodes:
 
 func TestCluster(t *testing.T) {
 	needs(t)
-	f, given := givenFixture(t)
+	f, given := givenCluster(t)
 	scenarios := f.chosen(t)
 	wanted := suppliesOf(scenarios)
 	if !given {
@@ -102,7 +102,7 @@ func suppliesOf(scenarios []scenario) []supply {
 }
 
 // supply gives the cluster what scenarios need. What is there already is made again.
-func (f fixture) supply(t *testing.T, s supply) {
+func (f cluster) supply(t *testing.T, s supply) {
 	t.Helper()
 	switch s {
 	case images:
@@ -116,7 +116,7 @@ func (f fixture) supply(t *testing.T, s supply) {
 
 // hasNodes leaves a scenario out on a cluster that was given and has other nodes than it works with. The test's own
 // cluster has lost or gained a node then, which fails.
-func (f fixture) hasNodes(t *testing.T, nodes []string, given bool) {
+func (f cluster) hasNodes(t *testing.T, nodes []string, given bool) {
 	t.Helper()
 	if len(nodes) == 0 {
 		return
@@ -135,7 +135,7 @@ func (f fixture) hasNodes(t *testing.T, nodes []string, given bool) {
 
 // scenarios are played in this order. Only network gains by it: it comes after services and policies, which restart all
 // that carries Services out, so that a Service that was not restored shows.
-func (f fixture) scenarios(scripts []string) []scenario {
+func (f cluster) scenarios(scripts []string) []scenario {
 	return []scenario{
 		{
 			name:     "scripts",
@@ -164,7 +164,7 @@ func (f fixture) scenarios(scripts []string) []scenario {
 }
 
 // chosen returns the scenarios that E2E_RUN names, or all.
-func (f fixture) chosen(t *testing.T) []scenario {
+func (f cluster) chosen(t *testing.T) []scenario {
 	t.Helper()
 	var names []string
 	for _, s := range f.scenarios(nil) {
@@ -260,7 +260,7 @@ func tookLast(t *testing.T) map[string]float64 {
 }
 
 // scripts runs scripts of testdata; all share the cluster.
-func (f fixture) scripts(t *testing.T, names []string) {
+func (f cluster) scripts(t *testing.T, names []string) {
 	t.Helper()
 	var files []string
 	for _, name := range names {

@@ -33,7 +33,7 @@ spec:
 // eviction makes the kubelet of a Windows node evict, by a threshold above what any machine has available. The signal
 // memory.available is Windows' commit limit less what is committed, which the kubelet reads as a performance figure:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/eviction/helpers_windows.go
-func (f fixture) eviction(t *testing.T) {
+func (f cluster) eviction(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "evicted.yaml")
 	if err := os.WriteFile(file, []byte(evicted), 0o600); err != nil {

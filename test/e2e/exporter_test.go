@@ -33,7 +33,7 @@ const exporterImages = `- tags: ["ghcr.io/prometheus-community/windows-exporter:
 // Windows node. All collectors have to succeed, those by default and the one for containers, with true figures.
 func TestExporterDaemonSet(t *testing.T) {
 	needs(t, program("e2e/windows/windows_exporter.exe", "windows_exporter.exe", "exporter"))
-	f := newFixture(t)
+	f := newCluster(t)
 
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "up", "--windows-version", "ltsc2022", "--sample")
@@ -72,7 +72,7 @@ func TestExporterDaemonSet(t *testing.T) {
 }
 
 // exporterImages makes the images and puts them on the nodes.
-func (f fixture) exporterImages(t *testing.T, program string) {
+func (f cluster) exporterImages(t *testing.T, program string) {
 	t.Helper()
 	for i, spec := range strings.Split(exporterImages, "- tags")[1:] {
 		dir := filepath.Join(t.TempDir(), "files")
@@ -95,7 +95,7 @@ func (f fixture) exporterImages(t *testing.T, program string) {
 }
 
 // exporterManifest returns the DaemonSet of the module whose program runs.
-func (f fixture) exporterManifest(t *testing.T) string {
+func (f cluster) exporterManifest(t *testing.T) string {
 	t.Helper()
 	const module = "github.com/prometheus-community/windows_exporter"
 	dir := filepath.Join(built.Repository(), "upstream/test/windows-exporter")
@@ -112,7 +112,7 @@ func (f fixture) exporterManifest(t *testing.T) string {
 }
 
 // containerFigures compares what a page says of the sample's container with what the kubelet says of it.
-func (f fixture) containerFigures(t *testing.T, page metrics.Page) {
+func (f cluster) containerFigures(t *testing.T, page metrics.Page) {
 	t.Helper()
 	ids := f.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o",
 		"jsonpath={range .items[*]}{.metadata.name} {.status.containerStatuses[0].containerID}{\"\\n\"}{end}")
@@ -140,7 +140,7 @@ func (f fixture) containerFigures(t *testing.T, page metrics.Page) {
 
 // summary returns the processor time and the working set, in bytes, of a pod's first container by the kubelet's
 // figures, once it has some.
-func (f fixture) summary(t *testing.T, pod string) (cpu time.Duration, memory float64) {
+func (f cluster) summary(t *testing.T, pod string) (cpu time.Duration, memory float64) {
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary")

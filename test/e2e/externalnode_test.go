@@ -41,7 +41,7 @@ nodes: [{name: linux-1, os: linux}]
 func TestFieldExternalNode(t *testing.T) {
 	needs(t)
 
-	server, f := newFixture(t), newFixture(t)
+	server, f := newCluster(t), newCluster(t)
 	server.bringUp(t, outsideYAML)
 	f.netns = onNetworkOf(t, server, "10.247.0.200/24")
 	t.Cleanup(func() { f.takeDown(t) })
@@ -104,7 +104,7 @@ func TestFieldExternalNode(t *testing.T) {
 }
 
 // onNetworkOf returns a network namespace that stands for a machine on the network that another cluster's hosts are on.
-func onNetworkOf(t *testing.T, other fixture, address string) string {
+func onNetworkOf(t *testing.T, other cluster, address string) string {
 	t.Helper()
 	ns := fmt.Sprintf("external-%d", os.Getpid())
 	t.Cleanup(func() {
@@ -126,7 +126,7 @@ ip -n $0 addr add $1 dev eth0; ip -n $0 link set eth0 up`
 }
 
 // asksBoth has each of kubeadmPods ask the other one's Service by its name.
-func (f fixture) asksBoth(t *testing.T) {
+func (f cluster) asksBoth(t *testing.T) {
 	t.Helper()
 	for from, to := range map[string]string{"lin": "win", "win": "lin"} {
 		poll(t, settle, func(ctx context.Context) error {

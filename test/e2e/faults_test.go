@@ -67,7 +67,7 @@ spec: {type: NodePort, selector: {app: serves}, ports: [{port: 80, nodePort: 319
 func survivorNames() []string { return []string{"ticks-1", "ticks-2", "ticks-linux"} }
 
 // faults kills parts of the cluster and waits until they are back; it also makes requests that have to be refused.
-func (f fixture) faults(t *testing.T) {
+func (f cluster) faults(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "survivors.yaml")
 	if err := os.WriteFile(file, []byte(survivors+served), 0o600); err != nil {
@@ -147,7 +147,7 @@ func (f fixture) faults(t *testing.T) {
 
 // controlPlane kills the API server and etcd. Pods must serve all the while, and what was written before must still be
 // there.
-func (f fixture) controlPlane(t *testing.T) {
+func (f cluster) controlPlane(t *testing.T) {
 	var url string
 	poll(t, settle, func(ctx context.Context) error {
 		address, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
@@ -202,7 +202,7 @@ func (f fixture) controlPlane(t *testing.T) {
 }
 
 // conflicts asks for clusters that cannot exist beside this one.
-func (f fixture) conflicts(t *testing.T) {
+func (f cluster) conflicts(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other.yaml")
 	if err := os.WriteFile(other, []byte(strings.Replace(clusterYAML, "ltsc2019", "ltsc2025", 1)), 0o600); err != nil {
@@ -223,13 +223,13 @@ func (f fixture) conflicts(t *testing.T) {
 		t.Logf("%s", out)
 	}
 
-	if left := (fixture{data: data}).traces(t); len(left) != 0 {
+	if left := (cluster{data: data}).traces(t); len(left) != 0 {
 		t.Errorf("the refused cluster left behind:\n%s", strings.Join(left, "\n"))
 	}
 	f.working(t)
 }
 
-func (f fixture) up(t *testing.T) {
+func (f cluster) up(t *testing.T) {
 	t.Helper()
 	if out, err := f.mullion(t.Context(), t, "up"); err != nil {
 		t.Fatalf("mullion up: %v\n%s", err, out)
@@ -237,7 +237,7 @@ func (f fixture) up(t *testing.T) {
 }
 
 // back waits until a process that matches the pattern runs again.
-func (f fixture) back(t *testing.T, pattern string, killed map[int]string) {
+func (f cluster) back(t *testing.T, pattern string, killed map[int]string) {
 	t.Helper()
 	match := regexp.MustCompile(pattern)
 	poll(t, settle, func(context.Context) error {
@@ -250,7 +250,7 @@ func (f fixture) back(t *testing.T, pattern string, killed map[int]string) {
 	})
 }
 
-func (f fixture) running(t *testing.T) {
+func (f cluster) running(t *testing.T) {
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {
 		for _, what := range [][]string{
@@ -266,7 +266,7 @@ func (f fixture) running(t *testing.T) {
 }
 
 // containers returns the ids and restart counts of the pods' containers.
-func (f fixture) containers(t *testing.T) string {
+func (f cluster) containers(t *testing.T) string {
 	t.Helper()
 	out, err := f.mullion(t.Context(), t, append([]string{
 		"kubectl", "get", "pods", "-o",
@@ -278,7 +278,7 @@ func (f fixture) containers(t *testing.T) string {
 	return out
 }
 
-func (f fixture) same(t *testing.T, before string) {
+func (f cluster) same(t *testing.T, before string) {
 	t.Helper()
 	if after := f.containers(t); after != before || strings.Count(after, "restarts=0") != len(survivorNames()) {
 		t.Errorf("containers before:\n%s\nand after:\n%s", before, after)
@@ -287,7 +287,7 @@ func (f fixture) same(t *testing.T, before string) {
 
 // resolves waits until the pod ticks-linux gets an answer from the cluster's DNS. The DNS server is behind a Service
 // that existed before the fault.
-func (f fixture) resolves(t *testing.T) {
+func (f cluster) resolves(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "exec", "ticks-linux", "--", "tool", "lookup", "kubernetes")
@@ -300,7 +300,7 @@ func (f fixture) resolves(t *testing.T) {
 
 // working waits until each of the pods writes new log lines and exec works in it, which goes through its kubelet. The
 // pods are asked side by side: what is waited for is the next second's line.
-func (f fixture) working(t *testing.T) {
+func (f cluster) working(t *testing.T) {
 	t.Helper()
 	pods := survivorNames()
 	errs := make([]error, len(pods))
@@ -321,7 +321,7 @@ func (f fixture) working(t *testing.T) {
 }
 
 // writesOn waits until a pod that counts writes a new line.
-func (f fixture) writesOn(t *testing.T, pod string) error {
+func (f cluster) writesOn(t *testing.T, pod string) error {
 	t.Helper()
 	first := -1
 	return awaited(t.Context(), settle, func(ctx context.Context) error {
@@ -343,7 +343,7 @@ func (f fixture) writesOn(t *testing.T, pod string) error {
 }
 
 // runsIn waits until a program can be run in a pod.
-func (f fixture) runsIn(t *testing.T, pod string) error {
+func (f cluster) runsIn(t *testing.T, pod string) error {
 	t.Helper()
 	return awaited(t.Context(), settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "say", "alive")

@@ -29,7 +29,7 @@ func TestFieldFlannel(t *testing.T) {
 	needs(t, program("flannel/windows/flanneld.exe", "flannel", "flannel"))
 
 	t.Run("host-gw", func(t *testing.T) {
-		f := newFixture(t)
+		f := newCluster(t)
 		f.flannel(t, flannelBackend{
 			name:    "host-gw",
 			cluster: "cluster.yaml",
@@ -43,7 +43,7 @@ func TestFieldFlannel(t *testing.T) {
 	})
 
 	t.Run("vxlan", func(t *testing.T) {
-		f := newFixture(t)
+		f := newCluster(t)
 		f.flannel(t, flannelBackend{
 			name:    "vxlan",
 			cluster: "cluster-vxlan.yaml",
@@ -60,7 +60,7 @@ func TestFieldFlannel(t *testing.T) {
 
 // flannel brings up the cluster of a backend, and deploys flannel. The cluster is taken down at the end of the test,
 // and must leave nothing.
-func (f fixture) flannel(t *testing.T, b flannelBackend) {
+func (f cluster) flannel(t *testing.T, b flannelBackend) {
 	t.Helper()
 	spec := filepath.Join(f.home, "cluster.yaml")
 	filled(t, filepath.Join(flannelDir, b.cluster), spec, b.subnets)
@@ -88,7 +88,7 @@ func (f fixture) flannel(t *testing.T, b flannelBackend) {
 }
 
 // flannelPrograms builds the images of the example, and installs the CNI plugin on the Linux node.
-func (f fixture) flannelPrograms(t *testing.T, plugin string) {
+func (f cluster) flannelPrograms(t *testing.T, plugin string) {
 	t.Helper()
 	windows, linux := filepath.Join(f.home, "flannel-windows"), filepath.Join(f.home, "flannel-linux")
 	laid(t, map[string]string{
@@ -126,7 +126,7 @@ func (f fixture) flannelPrograms(t *testing.T, plugin string) {
 
 // flannelRoutes removes a route to another node's pods. It comes back when flanneld.exe is started again, by
 // New-NetRoute.
-func (f fixture) flannelRoutes(t *testing.T) {
+func (f cluster) flannelRoutes(t *testing.T) {
 	t.Helper()
 	f.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"Get-NetRoute -NextHop 10.205.0.13 | Remove-NetRoute")
@@ -139,7 +139,7 @@ func (f fixture) flannelRoutes(t *testing.T) {
 
 // flannelOverlay looks at what there is of the overlay: the device of flannel on the Linux node and none of Mullion's,
 // and on the Windows nodes flannel's network and a kube-proxy.exe with the source VIP.
-func (f fixture) flannelOverlay(t *testing.T) {
+func (f cluster) flannelOverlay(t *testing.T) {
 	t.Helper()
 	f.prints(t, "vxlan id 4096 local 10.225.0.11", "node", "exec", "linux-1", "--", "ip", "-d", "link", "show",
 		"flannel.4096")
@@ -166,7 +166,7 @@ func (f fixture) flannelOverlay(t *testing.T) {
 
 // flannelPods sends small and big answers between pods of all nodes, in each direction, under the pods' own addresses
 // and through Services by their names, also after flanneld.exe was killed on a node.
-func (f fixture) flannelPods(t *testing.T) {
+func (f cluster) flannelPods(t *testing.T) {
 	t.Helper()
 	f.image(t)
 	nodes := []string{"linux-1", "win-1", "win-2"}

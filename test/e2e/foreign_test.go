@@ -164,7 +164,7 @@ func (p *kubeadmPlane) node(t *testing.T, name, address string) *corev1.Node {
 
 // web runs a pod on the node. The plain node must reach it from its own address and from its pod's, over the route that
 // flannel or kindnet would make there; and its log must be readable through the API server.
-func (p *kubeadmPlane) web(t *testing.T, server, other fixture, node *corev1.Node) *corev1.Pod {
+func (p *kubeadmPlane) web(t *testing.T, server, other cluster, node *corev1.Node) *corev1.Pod {
 	t.Helper()
 	ctx := t.Context()
 	other.must(t, "image", "load", filepath.Join(other.bin, "webserver.tar"))
@@ -259,7 +259,7 @@ func (p *kubeadmPlane) service(t *testing.T, pod *corev1.Pod) {
 }
 
 // gone checks that nothing of the node is left in the cluster or on its machine.
-func (p *kubeadmPlane) gone(t *testing.T, other fixture, name string) {
+func (p *kubeadmPlane) gone(t *testing.T, other cluster, name string) {
 	t.Helper()
 	if left := other.traces(t); len(left) > 0 {
 		t.Errorf("mullion leave left behind:\n%s", strings.Join(left, "\n"))

@@ -22,7 +22,7 @@ import (
 // does. A machine that joins by a kubeconfig with a bootstrap token reports that its node's certificate waits for
 // approval, until an administrator approves it. A join by an administrator's kubeconfig approves the certificate
 // itself.
-func (p *kubeadmPlane) servingCertificates(t *testing.T, other fixture) {
+func (p *kubeadmPlane) servingCertificates(t *testing.T, other cluster) {
 	t.Helper()
 	configs := p.client.CoreV1().ConfigMaps("kube-system")
 	config, err := configs.Get(t.Context(), "kubelet-config", metav1.GetOptions{})
@@ -96,7 +96,7 @@ func (p *kubeadmPlane) bootstrapKubeconfig(t *testing.T) string {
 }
 
 // sleeps runs a pod on a node, in the place of an earlier one.
-func (p *kubeadmPlane) sleeps(t *testing.T, other fixture, node string) {
+func (p *kubeadmPlane) sleeps(t *testing.T, other cluster, node string) {
 	t.Helper()
 	other.must(t, "image", "load", filepath.Join(other.bin, "webserver.tar"))
 	pods, now := p.client.CoreV1().Pods("default"), int64(0)

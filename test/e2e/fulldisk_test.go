@@ -130,7 +130,7 @@ func TestFieldFullDisk(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster on the machine's own disk"))
 
 	disk := newSmallDisk(t, 4<<30)
-	f := newFixture(t)
+	f := newCluster(t)
 	f.data = filepath.Join(disk.path, "data")
 
 	f.bringUp(t, diskYAML)
@@ -190,14 +190,14 @@ func TestFieldFullDisk(t *testing.T) {
 }
 
 // pressure waits until every node reports that status of DiskPressure.
-func (f fixture) pressure(t *testing.T, status string) {
+func (f cluster) pressure(t *testing.T, status string) {
 	t.Helper()
 	f.jsonpath(t, "^"+status+" "+status+"$", "nodes", "",
 		`{.items[*].status.conditions[?(@.type=="DiskPressure")].status}`)
 }
 
 // writes makes ConfigMaps until the API refuses one or has accepted many, and returns those that it accepted.
-func (f fixture) writes(t *testing.T) (taken []string) {
+func (f cluster) writes(t *testing.T) (taken []string) {
 	t.Helper()
 	file := filepath.Join(f.home, "big")
 	if err := os.WriteFile(file, []byte(strings.Repeat("written ", 100<<10)), 0o600); err != nil {

@@ -137,7 +137,7 @@ func TestFieldGMSA(t *testing.T) {
 
 func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine string) gmsaDomain) {
 	t.Helper()
-	f := newFixture(t)
+	f := newCluster(t)
 	const machine = "10.213.0.254" // this one's address on the underlay
 	files := filepath.Join(f.home, "files")
 	program := filepath.Join(files, "winprog.exe")

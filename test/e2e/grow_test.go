@@ -17,7 +17,7 @@ import (
 // grow gives the cluster that is up more nodes: one whose kubelet does not start, and one that does. The containers
 // that run go on in both cases, and so does all else: the control plane and the other nodes' kubelets are the processes
 // that they were.
-func (f fixture) grow(t *testing.T) {
+func (f cluster) grow(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	kubectl := func(args ...string) string {

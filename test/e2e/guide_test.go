@@ -78,7 +78,7 @@ func (s step) pattern() *regexp.Regexp {
 // guide carries out docs/schedule-windows-containers.md: YAML blocks that begin with a name are files, console blocks
 // are commands. A command may need some time until it prints what the document shows. Only a command that reads is
 // repeated, because any other may change something each time.
-func (f fixture) guide(t *testing.T) {
+func (f cluster) guide(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/schedule-windows-containers.md")
 	if err != nil {
@@ -117,7 +117,7 @@ func (s step) reads() bool {
 }
 
 // follow runs a command of the document in dir.
-func (f fixture) follow(t *testing.T, dir string, s step) {
+func (f cluster) follow(t *testing.T, dir string, s step) {
 	t.Helper()
 	want := s.pattern()
 	try := func(ctx context.Context) error {

@@ -83,7 +83,7 @@ const machinePattern = `qemu-system-x86_64 .*name=mullion`
 // pod comes back and nothing is left.
 func TestFieldHyperV(t *testing.T) {
 	needs(t)
-	f := newFixture(t)
+	f := newCluster(t)
 	if _, err := qemu.Find(f.bin); err != nil {
 		t.Skipf("`make hyperv` gets what is missing: %v", err)
 	}
@@ -107,20 +107,20 @@ func TestFieldHyperV(t *testing.T) {
 	})
 }
 
-func (f fixture) podRuns(t *testing.T, pod string) {
+func (f cluster) podRuns(t *testing.T, pod string) {
 	t.Helper()
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/"+pod, "--timeout="+(bootTime*patience()).String())
 }
 
 // bootID returns the id of the boot of the kernel that a pod runs on.
-func (f fixture) bootID(t *testing.T, pod string) string {
+func (f cluster) bootID(t *testing.T, pod string) string {
 	t.Helper()
 	out := f.must(t, "kubectl", "exec", pod, "--", "cmd", "/c", `type \\?\unix\proc\sys\kernel\random\boot_id`)
 	return strings.TrimSpace(out)
 }
 
 // machines returns the cluster's virtual machines.
-func (f fixture) machines(t *testing.T) map[int]string {
+func (f cluster) machines(t *testing.T) map[int]string {
 	t.Helper()
 	found := f.processes(t)
 	match := regexp.MustCompile(machinePattern)
@@ -129,7 +129,7 @@ func (f fixture) machines(t *testing.T) map[int]string {
 }
 
 // ownKernel compares the pods' kernels with the machine's, from within and from without.
-func (f fixture) ownKernel(t *testing.T) {
+func (f cluster) ownKernel(t *testing.T) {
 	f.podRuns(t, "shared")
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -177,7 +177,7 @@ func (f fixture) ownKernel(t *testing.T) {
 }
 
 // usesMachine does what people do with pods.
-func (f fixture) usesMachine(t *testing.T) {
+func (f cluster) usesMachine(t *testing.T) {
 	address := f.must(t, "kubectl", "get", "pod", "isolated", "-o", "jsonpath={.status.podIP}")
 	resp, err := http.Get("http://" + address + "/") // The test's own end bounds it.
 	if err != nil {
@@ -230,7 +230,7 @@ func (f fixture) usesMachine(t *testing.T) {
 }
 
 // refusesMachine looks for why a container that wants more than its machine has is not made.
-func (f fixture) refusesMachine(t *testing.T) {
+func (f cluster) refusesMachine(t *testing.T) {
 	poll(t, bootTime, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "describe", "pod", "toolarge")
 		if err == nil && !strings.Contains(out, "the memory limit of 2048 MB is more than the pod's virtual machine has") {
@@ -241,7 +241,7 @@ func (f fixture) refusesMachine(t *testing.T) {
 }
 
 // killsMachine kills what a machine is made of, one after the other.
-func (f fixture) killsMachine(t *testing.T) {
+func (f cluster) killsMachine(t *testing.T) {
 	f.must(t, "kubectl", "delete", "pod", "toolarge", "--timeout=3m")
 	boot := f.bootID(t, "isolated")
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 
 // image builds the tests' own programs and their images, and loads them. On a machine without Go, E2E_IMAGES is a
 // folder with the programs.
-func (f fixture) image(t *testing.T) {
+func (f cluster) image(t *testing.T) {
 	t.Helper()
 	if os.Getenv("E2E_IMAGES") == "" {
 		f.buildPrograms(t)
@@ -30,12 +30,12 @@ func (f fixture) image(t *testing.T) {
 }
 
 // programs returns the folders of the tests' Windows image and of the CSI driver's image, and the Linux program.
-func (f fixture) programs() (windows, linux, csi string) {
+func (f cluster) programs() (windows, linux, csi string) {
 	return filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool"), filepath.Join(f.home, "csi")
 }
 
 // buildPrograms builds the programs of the tests' images.
-func (f fixture) buildPrograms(t *testing.T) {
+func (f cluster) buildPrograms(t *testing.T) {
 	t.Helper()
 	windows, linux, csi := f.programs()
 	for _, b := range []struct{ system, source, file string }{
@@ -52,7 +52,7 @@ const csiDriver = "../csi/csidriver"
 
 // agnhost makes the images of upstream's server for nodes of a system: mullion.local/agnhost:v1 for linux,
 // mullion.local/agnhost-windows:v1 for windows.
-func (f fixture) agnhost(t *testing.T, system string) {
+func (f cluster) agnhost(t *testing.T, system string) {
 	t.Helper()
 	if system == "linux" {
 		f.must(t, "image", "build", "--os", "linux", filepath.Join(f.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")

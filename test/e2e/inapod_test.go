@@ -34,7 +34,7 @@ func TestInAPod(t *testing.T) {
 		t.Skip("needs MULLION_IMAGE: make test-image")
 	}
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.bringUp(t, aroundYAML)
 	said := f.must(t, "image", "load", archive)
 	name := regexp.MustCompile(`loaded (\S+)`).FindStringSubmatch(said)

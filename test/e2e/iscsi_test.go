@@ -25,7 +25,7 @@ func TestFieldISCSI(t *testing.T) {
 		program("csi-proxy/csi-proxy.exe", "csi-proxy", "csi-proxy"),
 		installed("mkfs.xfs", "xfsprogs"), installed("tgtd", "tgt"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	const machine = "10.241.0.254" // this one's address on the underlay
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-iscsi\nnetworking:\n" +
 		"  underlaySubnet: 10.241.0.0/24\n  podSubnet: 10.241.128.0/17\n  serviceSubnet: 10.241.64.0/18\n" +
@@ -69,14 +69,14 @@ func TestFieldISCSI(t *testing.T) {
 }
 
 // iscsiService starts the initiator's service, which drivers do first.
-func (f fixture) iscsiService(t *testing.T) {
+func (f cluster) iscsiService(t *testing.T) {
 	t.Helper()
 	f.prints(t, "Running", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"Set-Service -Name msiscsi -StartupType Automatic; Start-Service msiscsi; (Get-Service MSiSCSI).Status")
 }
 
 // iscsiGroup calls each method of csi-proxy's group. In the end there is no session and no portal.
-func (f fixture) iscsiGroup(t *testing.T, machine string) {
+func (f cluster) iscsiGroup(t *testing.T, machine string) {
 	t.Helper()
 	portal := `"targetPortal":{"targetAddress":"` + machine + `","targetPort":3260}`
 	of := func(iqn string, more ...string) string {
@@ -139,7 +139,7 @@ func (f fixture) iscsiGroup(t *testing.T, machine string) {
 }
 
 // tellsNothing checks that a word is in no log.
-func (f fixture) tellsNothing(t *testing.T, word string) {
+func (f cluster) tellsNothing(t *testing.T, word string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(f.data, "logs"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -161,7 +161,7 @@ func (f fixture) tellsNothing(t *testing.T, word string) {
 }
 
 // iscsiFlexVolume serves the guarded target's disk to a pod by a FlexVolume driver.
-func (f fixture) iscsiFlexVolume(t *testing.T, machine string) {
+func (f cluster) iscsiFlexVolume(t *testing.T, machine string) {
 	t.Helper()
 	const folder = `C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec\mullion.dev~iscsi.cmd`
 	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir "+folder)
@@ -188,7 +188,7 @@ func (f fixture) iscsiFlexVolume(t *testing.T, machine string) {
 }
 
 // writesInPod writes to a pod's disk, which may wait for the target; what becomes of it can be received.
-func (f fixture) writesInPod(t *testing.T, pod string) <-chan error {
+func (f cluster) writesInPod(t *testing.T, pod string) <-chan error {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() {
@@ -204,7 +204,7 @@ func (f fixture) writesInPod(t *testing.T, pod string) <-chan error {
 }
 
 // iscsiDriver serves a disk of a target to pods, one after the other. The last, three, is there in the end.
-func (f fixture) iscsiDriver(t *testing.T, machine string, server *iscsitest.Server) {
+func (f cluster) iscsiDriver(t *testing.T, machine string, server *iscsitest.Server) {
 	t.Helper()
 	portal := `"targetPortal":{"targetAddress":"` + machine + `"}`
 	f.calls(t, []proxyCall{
@@ -284,7 +284,7 @@ func (f fixture) iscsiDriver(t *testing.T, machine string, server *iscsitest.Ser
 }
 
 // hasDisks returns an error unless the node has both disks of the open target.
-func (f fixture) hasDisks(ctx context.Context, t *testing.T) error {
+func (f cluster) hasDisks(ctx context.Context, t *testing.T) error {
 	t.Helper()
 	out, err := f.mullion(ctx, t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"@(Get-IscsiSession | Get-Disk | Where-Object { $_.HealthStatus -eq 'Healthy' }).Count")

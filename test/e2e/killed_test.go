@@ -34,7 +34,7 @@ func TestKilledUp(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
 	needs(t)
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.bin = withoutPacked(t, f.bin)
 	file := filepath.Join(f.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(killedYAML), 0o600); err != nil {
@@ -106,7 +106,7 @@ func withoutPacked(t *testing.T, bin string) string {
 
 // killUp begins to bring up a cluster, and kills up and its supervisor as soon as a process of the cluster's has the
 // text in its command line.
-func (f fixture) killUp(t *testing.T, file, moment string) {
+func (f cluster) killUp(t *testing.T, file, moment string) {
 	t.Helper()
 	up := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "up", "-f", file)
 	up.Env = f.env()

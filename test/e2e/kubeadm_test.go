@@ -39,8 +39,8 @@ type kubeadmPlane struct {
 
 const kubeadmToken = "abcdef.0123456789abcdef"
 
-// newKubeadmPlane runs such a control plane on the fixture's machine, at 198.51.100.1, without any object of Mullion's.
-func newKubeadmPlane(t *testing.T, f fixture) *kubeadmPlane {
+// newKubeadmPlane runs such a control plane on the cluster's machine, at 198.51.100.1, without any object of Mullion's.
+func newKubeadmPlane(t *testing.T, f cluster) *kubeadmPlane {
 	t.Helper()
 	run, err := os.MkdirTemp("/tmp", "mka") //nolint:usetesting // the socket's path has to be short
 	if err != nil {

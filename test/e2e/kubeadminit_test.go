@@ -28,7 +28,7 @@ nodes: [{os: linux, bare: true, count: 2}, {windowsVersion: ltsc2022, bare: true
 
 // kubeadmHosts is a cluster of bare hosts on which kubeadm makes another one.
 type kubeadmHosts struct {
-	fixture
+	cluster
 	// ignore is the flag of kubeadm by which it takes cgroup v1, where the machine has that.
 	ignore []string
 	// pods and services are the subnets of cluster.yaml, endpoint the address of the control planes.
@@ -79,12 +79,12 @@ func TestFieldKubeadm(t *testing.T) {
 	}
 }
 
-// newKubeadmHosts returns the fixture and nssm.exe, or skips where something for it is missing.
+// newKubeadmHosts returns the hosts and nssm.exe, or skips where something for it is missing.
 func newKubeadmHosts(t *testing.T) (h kubeadmHosts, nssm string) {
 	t.Helper()
 	needs(t)
 
-	h = kubeadmHosts{fixture: newFixture(t), control: "linux-1"}
+	h = kubeadmHosts{cluster: newCluster(t), control: "linux-1"}
 	programs := bundle.At(h.bin, version.Kubernetes)
 	for _, file := range []string{
 		filepath.Join(programs.Server(), "kubeadm"), filepath.Join(programs.Node(), "kubeadm.exe"),
@@ -129,7 +129,7 @@ func (h kubeadmHosts) logs(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
-	logs(t, h.fixture)
+	logs(t, h.cluster)
 	for _, host := range h.linux {
 		out, _ := h.mullion(t.Context(), t, "node", "exec", host, "--", "tail", "-n", "60", "/var/log/kubelet.log")
 		t.Logf("== kubelet of %s\n%s", host, out)

@@ -52,7 +52,7 @@ func TestFieldRegistry(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
 	needs(t)
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.needsRegistry(t, registryPort)
 	f.bringUp(t, registryYAML)
 	f.image(t)
@@ -88,7 +88,7 @@ func TestFieldRegistry(t *testing.T) {
 }
 
 // pushUnprivileged builds and pushes an image of a Linux program as a user without rights.
-func (f fixture) pushUnprivileged(t *testing.T, program, ref string) {
+func (f cluster) pushUnprivileged(t *testing.T, program, ref string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mullion-push") //nolint:usetesting // nobody else gets into that of a test
 	if err != nil {
@@ -114,7 +114,7 @@ func (f fixture) pushUnprivileged(t *testing.T, program, ref string) {
 }
 
 // pulled runs a pod of an image, whose registry is asked each time.
-func (f fixture) pulled(t *testing.T, image, system string) {
+func (f cluster) pulled(t *testing.T, image, system string) {
 	t.Helper()
 	pod := fmt.Sprintf("pulled-%d", time.Now().UnixNano()) // events outlive their pods
 	f.must(t, "kubectl", "run", pod, "--image", image, "--image-pull-policy=Always",
@@ -132,7 +132,7 @@ func (f fixture) pulled(t *testing.T, image, system string) {
 }
 
 // registryLoopback: neither another address of this machine nor the cluster's network leads to the registry.
-func (f fixture) registryLoopback(t *testing.T) {
+func (f cluster) registryLoopback(t *testing.T) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func tags(ctx context.Context, repository string) (string, error) {
 }
 
 // registryKilled kills the registry and the supervisor, and stops the cluster: each time all images are there again.
-func (f fixture) registryKilled(t *testing.T) {
+func (f cluster) registryKilled(t *testing.T) {
 	again := func(after string) {
 		t.Helper()
 		poll(t, settle, func(ctx context.Context) error {
@@ -201,7 +201,7 @@ func (f fixture) registryKilled(t *testing.T) {
 
 // registryMirror: nodes of both systems ask a mirror in the place of a registry that there is not, with the credentials
 // of the cluster's description, and so does `mullion image pull`. What shows the description has no password.
-func (f fixture) registryMirror(t *testing.T) {
+func (f cluster) registryMirror(t *testing.T) {
 	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
 	l, err := net.Listen("tcp", mirrorAddress)
 	if err != nil {
@@ -265,7 +265,7 @@ func (f fixture) registryMirror(t *testing.T) {
 }
 
 // registryAnswers: what a registry answers that does not let one pull is said, and nothing of the image is there.
-func (f fixture) registryAnswers(t *testing.T) {
+func (f cluster) registryAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc

@@ -23,11 +23,11 @@ import (
 )
 
 // twoMachines makes two network namespaces that stand for machines on one network, each with a data folder.
-func twoMachines(t *testing.T) (server, other fixture) {
+func twoMachines(t *testing.T) (server, other cluster) {
 	t.Helper()
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one machine"))
 
-	machine := func(name string) fixture {
+	machine := func(name string) cluster {
 		ns := fmt.Sprintf("me-%s-%d", name, os.Getpid())
 		if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -38,7 +38,7 @@ func twoMachines(t *testing.T) (server, other fixture) {
 			}
 		})
 
-		f := newFixture(t)
+		f := newCluster(t)
 		f.netns = "/run/netns/" + ns
 		return f
 	}
@@ -150,7 +150,7 @@ func taken(t *testing.T) string {
 }
 
 // until runs mullion until it prints a text, and then calls then.
-func (f fixture) until(t *testing.T, says string, then func(*exec.Cmd), args ...string) (string, error) {
+func (f cluster) until(t *testing.T, says string, then func(*exec.Cmd), args ...string) (string, error) {
 	t.Helper()
 	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
@@ -186,13 +186,13 @@ func (f fixture) until(t *testing.T, says string, then func(*exec.Cmd), args ...
 
 // killed ends a command by kill -9 when it prints a text. nsenter replaces itself by the program, so it is the program
 // that is killed.
-func (f fixture) killed(t *testing.T, says string, args ...string) {
+func (f cluster) killed(t *testing.T, says string, args ...string) {
 	t.Helper()
 	_, _ = f.until(t, says, func(cmd *exec.Cmd) { _ = cmd.Process.Kill() }, args...)
 }
 
 // unclaimed checks that the cluster has nothing of the other machine left, and the machine nothing of the cluster.
-func (f fixture) unclaimed(t *testing.T, other fixture) {
+func (f cluster) unclaimed(t *testing.T, other cluster) {
 	t.Helper()
 	if left := other.traces(t); len(left) > 0 {
 		t.Errorf("left behind on the machine:\n%s", strings.Join(left, "\n"))
@@ -216,7 +216,7 @@ func (f fixture) unclaimed(t *testing.T, other fixture) {
 
 // cutOff makes the server unreachable when a node has its certificate. The join then fails and leaves nothing but a
 // note on the machine. When the server can be reached again, everything can be removed.
-func cutOff(t *testing.T, server, other fixture, good []string) {
+func cutOff(t *testing.T, server, other cluster, good []string) {
 	t.Helper()
 	link := func(state string) {
 		if out, err := exec.Command("ip", "-n", filepath.Base(server.netns), "link", "set", "eth0",
@@ -243,7 +243,7 @@ func cutOff(t *testing.T, server, other fixture, good []string) {
 
 // answers runs a pod on the other machine, which has to answer the server's machine over the underlay; its log must be
 // readable through the API server.
-func answers(t *testing.T, server, other fixture) {
+func answers(t *testing.T, server, other cluster) {
 	t.Helper()
 	other.must(t, "image", "load", filepath.Join(other.bin, "webserver.tar"))
 	server.must(t, "kubectl", "run", "web", "--image=mullion.local/webserver:v1", "--image-pull-policy=Never")

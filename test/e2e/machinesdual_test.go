@@ -88,7 +88,7 @@ func TestFieldSeveralMachinesDual(t *testing.T) {
 		server.gets(t, "on-"+from, "http://["+balanced+"]/", "served by on-m1-win-1")
 	}
 
-	for _, f := range []fixture{server, other} {
+	for _, f := range []cluster{server, other} {
 		poll(t, settle, func(ctx context.Context) error { return get(ctx, f.netns, "", "["+balanced+"]") })
 	}
 

@@ -31,7 +31,7 @@ spec:
 
 // keepsVolume lets a pod on the other machine write to a volume and another pod read it; the volume has to be removed
 // with its claim.
-func keepsVolume(t *testing.T, server, other fixture) {
+func keepsVolume(t *testing.T, server, other cluster) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kept.yaml")
 	if err := os.WriteFile(file, []byte(keptPod), 0o600); err != nil {
@@ -82,14 +82,14 @@ func keepsVolume(t *testing.T, server, other fixture) {
 
 // balanced puts a load balancer in front of a pod on the other machine; both machines have to reach the load balancer's
 // address.
-func balanced(t *testing.T, server, other fixture) {
+func balanced(t *testing.T, server, other cluster) {
 	t.Helper()
 	server.must(t, "kubectl", "run", "balanced", "--image=mullion.local/webserver:v1", "--image-pull-policy=Never")
 	server.must(t, "kubectl", "expose", "pod", "balanced", "--port=80", "--type=LoadBalancer")
 	server.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/balanced", "--timeout=60s")
 	server.jsonpath(t, `^10\.213\.\d+\.\d+$`, "service", "balanced", "{.status.loadBalancer.ingress[0].ip}")
 	ip := server.must(t, "kubectl", "get", "service", "balanced", "-o", "jsonpath={.status.loadBalancer.ingress[0].ip}")
-	for _, from := range []fixture{server, other} {
+	for _, from := range []cluster{server, other} {
 		poll(t, settle, func(ctx context.Context) error { return get(ctx, from.netns, "", ip) })
 	}
 	server.must(t, "kubectl", "delete", "service,pod", "balanced", "--timeout=60s")

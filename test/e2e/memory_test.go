@@ -19,7 +19,7 @@ const mostOfSupervisor = 48
 
 // memory holds the supervisor to its bound. It gives back what it has used again and again (package memtrim); what it
 // has kept for three minutes is its own.
-func (f fixture) memory(t *testing.T) {
+func (f cluster) memory(t *testing.T) {
 	t.Helper()
 	pids := f.matching(` supervise `)(t)
 	if len(pids) != 1 {

@@ -63,7 +63,7 @@ func TestFieldMoby(t *testing.T) {
 			if want := cmp.Or(os.Getenv("MULLION_MOBY_FORM"), "windowsfilter"); form.name != want {
 				t.Skipf("MULLION_MOBY_FORM=%s runs it; with the snapshotter the tests do not come to their end", form.name)
 			}
-			newFixture(t).moby(t, form, packages)
+			newCluster(t).moby(t, form, packages)
 		})
 	}
 
@@ -76,7 +76,7 @@ func TestFieldMoby(t *testing.T) {
 }
 
 // moby runs the packages of which no result is kept in one form.
-func (f fixture) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
+func (f cluster) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
 	t.Helper()
 	kept, err := judge.Kept()
 	if err != nil {
@@ -110,7 +110,7 @@ func (f fixture) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
 }
 
 // mobyPackage runs a package in one form.
-func (f fixture) mobyPackage(t *testing.T, form mobyForm, p mobyPackage) {
+func (f cluster) mobyPackage(t *testing.T, form mobyForm, p mobyPackage) {
 	t.Helper()
 	known := p.Known
 	if form.name == "snapshotter" {
@@ -169,7 +169,7 @@ func busyboxNames() []string {
 }
 
 // loadBusybox gives dockerd.exe the image busybox.
-func (f fixture) loadBusybox(t *testing.T, program string) {
+func (f cluster) loadBusybox(t *testing.T, program string) {
 	t.Helper()
 	folder, home := t.TempDir(), t.TempDir()
 	for _, dir := range []string{"bin", "tmp", "root"} { // which moby's tests count on

@@ -44,7 +44,7 @@ func testModes(t *testing.T, modes ...string) {
 	for i, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
 			sideBySide(t)
-			f := newFixture(t)
+			f := newCluster(t)
 			f.bringUp(t, fmt.Sprintf(modeYAML, mode, i, 64*i))
 			f.netTest(t, mode)
 		})
@@ -53,14 +53,14 @@ func testModes(t *testing.T, modes ...string) {
 
 // network is netTest of the cluster that all scripts share, after everything that carries Services out has been
 // restarted, so that a Service that was not restored shows.
-func (f fixture) network(t *testing.T) {
+func (f cluster) network(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	f.netTest(t, "l2bridge")
 }
 
 // netTest tests the flows of the network and reports those that did not go as documented.
-func (f fixture) netTest(t *testing.T, mode string) {
+func (f cluster) netTest(t *testing.T, mode string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "net", "test", "--mode", mode, "-o",
 		"json")

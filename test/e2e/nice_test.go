@@ -28,7 +28,7 @@ spec:
 
 // nice has all of the cluster give way to the machine's other work: its cgroups say so, of every process, a program of
 // the machine gets the processor that a pod wants too, and it stays so when the supervisor is started again.
-func (f fixture) nice(t *testing.T) {
+func (f cluster) nice(t *testing.T) {
 	t.Helper()
 	f.deploy(t, busyPod)
 	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/nice-burning", "--timeout=2m")
@@ -47,7 +47,7 @@ func (f fixture) nice(t *testing.T) {
 
 // sharesAre checks that every process of the cluster is in a cgroup that, beside one busy program of the machine, has
 // less than a tenth of the processor; or as much as the program at least, if the cluster is not nice.
-func (f fixture) sharesAre(t *testing.T, nice bool) {
+func (f cluster) sharesAre(t *testing.T, nice bool) {
 	t.Helper()
 	shares, homeless := map[string]float64{}, map[int]string{}
 	for pid, command := range f.processes(t) {
@@ -88,7 +88,7 @@ func cgroupV2() bool {
 }
 
 // outermost returns the cgroup of the cluster, beside the machine's other work, in which a process is.
-func (f fixture) outermost(pid int) (group string, ok bool) {
+func (f cluster) outermost(pid int) (group string, ok bool) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // a process that has ended is in none
 	for line := range strings.Lines(string(text)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -121,7 +121,7 @@ func shareOf(group string) (float64, error) {
 }
 
 // givesWay has a program of the machine want the processor on which the busy pod runs: it gets most of it.
-func (f fixture) givesWay(t *testing.T) {
+func (f cluster) givesWay(t *testing.T) {
 	t.Helper()
 	pod, most := 0, time.Duration(0)
 	for pid, command := range f.processes(t) { // the container's first process has these words too

@@ -46,7 +46,7 @@ spec:
 func TestFieldNodeServices(t *testing.T) {
 	needs(t)
 	s := sampler{
-		fixture: newFixture(t),
+		cluster: newCluster(t),
 		tools:   t.TempDir(),
 		node:    "win-1",
 	}
@@ -60,7 +60,7 @@ func TestFieldNodeServices(t *testing.T) {
 	s.does(t, "up", "-f", file)
 	defer func() {
 		if t.Failed() {
-			logs(t, s.fixture)
+			logs(t, s.cluster)
 		}
 	}()
 

@@ -108,7 +108,7 @@ spec:
 func TestFieldOldCluster(t *testing.T) {
 	needs(t, kubernetes(oldVersion))
 
-	f, given := givenFixture(t)
+	f, given := givenCluster(t)
 	if !given {
 		f.netns = offline(t)
 		said := f.bringUp(t, oldCluster)
@@ -132,7 +132,7 @@ func TestFieldOldCluster(t *testing.T) {
 func TestFieldOldLinux(t *testing.T) {
 	needs(t, kubernetes(oldVersion), containerdOf(oldVersion), installed("iptables", "iptables")) // kube-proxy of 1.20 runs it
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.netns = offline(t)
 	f.bringUp(t, oldMixed)
 	f.kubeletVersions(t, map[string]string{"linux-1": oldVersion, "win-1": oldVersion})
@@ -168,7 +168,7 @@ func TestFieldOldLinux(t *testing.T) {
 // oldPage applies the manifest of the page, and asks its Service from outside, by its node port and by an address of
 // its own, and by its name from pods, of which one is on a node where kube-proxy.exe calls version 1 of HNS.
 // https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/user-guide-windows-containers/
-func (f fixture) oldPage(t *testing.T) {
+func (f cluster) oldPage(t *testing.T) {
 	text, err := os.ReadFile("../../examples/kubernetes-docs/win-webserver.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func (f fixture) oldPage(t *testing.T) {
 }
 
 // oldPrograms runs programs in a pod, reads its log and gives its Deployment more pods.
-func (f fixture) oldPrograms(t *testing.T) {
+func (f cluster) oldPrograms(t *testing.T) {
 	const of = "deployment/win-webserver"
 	if out := f.must(t, "kubectl", "exec", of, "--", "cmd", "/c", "ver"); !strings.Contains(out, "Microsoft Windows ") {
 		t.Errorf("cmd /c ver: %s", out)
@@ -225,7 +225,7 @@ func (f fixture) oldPrograms(t *testing.T) {
 
 // oldFigures reads what the kubelet and metrics-server say of the pods. The traffic of pods comes by the Host Compute
 // Service.
-func (f fixture) oldFigures(t *testing.T) {
+func (f cluster) oldFigures(t *testing.T) {
 	poll(t, 2*settle, func(ctx context.Context) error {
 		out, err := f.mullion(ctx, t, "kubectl", "top", "pods")
 		return lacks(out, "win-webserver-", err)
@@ -261,7 +261,7 @@ func trafficIn(summary string) error {
 }
 
 // oldPods returns the pods of the page.
-func (f fixture) oldPods(t *testing.T) []string {
+func (f cluster) oldPods(t *testing.T) []string {
 	t.Helper()
 	pods := strings.Fields(f.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o",
 		"jsonpath={.items[*].metadata.name}"))

@@ -86,7 +86,7 @@ spec:
 `
 
 // overload is the short form of TestFieldOverload, beside the machine's other work.
-func (f fixture) overload(t *testing.T) {
+func (f cluster) overload(t *testing.T) {
 	t.Helper()
 	otherWork(t)
 	f.crowd(t, 10, 2*time.Minute, true)
@@ -101,7 +101,7 @@ func (f fixture) overload(t *testing.T) {
 func TestFieldOverload(t *testing.T) {
 	needs(t)
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.bringUp(t, overloadYAML)
 	f.image(t)
 	t.Run("names", func(t *testing.T) { f.names(t, 50) })
@@ -117,7 +117,7 @@ func TestFieldOverload(t *testing.T) {
 }
 
 // names makes that many pods at once, each of which finds names in its first moment.
-func (f fixture) names(t *testing.T, pods int) {
+func (f cluster) names(t *testing.T, pods int) {
 	t.Helper()
 	f.deploy(t, fmt.Sprintf(looking, pods))
 	f.must(t, "kubectl", "wait", "--for=condition=Complete", "job/names", "--timeout=6m")
@@ -139,7 +139,7 @@ func otherWork(t *testing.T) {
 }
 
 // deploy applies a manifest, and deletes at the end of the test what it made.
-func (f fixture) deploy(t *testing.T, manifest string) {
+func (f cluster) deploy(t *testing.T, manifest string) {
 	t.Helper()
 	file := f.apply(t, manifest)
 	t.Cleanup(func() {
@@ -152,7 +152,7 @@ func (f fixture) deploy(t *testing.T, manifest string) {
 
 // crowd makes that many pods at once beside two that are Ready, and watches what the cluster answers until all are,
 // and, with stay, whether the two stay so.
-func (f fixture) crowd(t *testing.T, pods int, within time.Duration, stay bool) {
+func (f cluster) crowd(t *testing.T, pods int, within time.Duration, stay bool) {
 	t.Helper()
 	const before = 2
 	f.deploy(t, fmt.Sprintf(probed, "before", before))
@@ -199,7 +199,7 @@ func (f fixture) crowd(t *testing.T, pods int, within time.Duration, stay bool) 
 }
 
 // readyOf returns how many pods of a Deployment are Ready.
-func (f fixture) readyOf(t *testing.T, deployment string) (n int) {
+func (f cluster) readyOf(t *testing.T, deployment string) (n int) {
 	t.Helper()
 	out := f.must(t, "kubectl", "get", "deployment", deployment, "-o", "jsonpath={.status.readyReplicas}")
 	_, _ = fmt.Sscan(out, &n) // none is no number
@@ -207,7 +207,7 @@ func (f fixture) readyOf(t *testing.T, deployment string) (n int) {
 }
 
 // answers asks the API server, 20 times a second, and returns how long it took.
-func (f fixture) answers(t *testing.T, during time.Duration) []time.Duration {
+func (f cluster) answers(t *testing.T, during time.Duration) []time.Duration {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(f.data, "kubeconfig", "admin.kubeconfig"))
 	if err != nil {

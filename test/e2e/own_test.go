@@ -43,7 +43,7 @@ func own(t *testing.T, from, to string) {
 }
 
 // kubeletVersions waits until nodes are Ready with kubelets of these versions.
-func (f fixture) kubeletVersions(t *testing.T, want map[string]string) {
+func (f cluster) kubeletVersions(t *testing.T, want map[string]string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
 		for node, v := range want {
@@ -59,7 +59,7 @@ func (f fixture) kubeletVersions(t *testing.T, want map[string]string) {
 
 // ownPrograms gives nodes a kubelet of one's own, which they keep when it is killed and when the supervisor is, and
 // puts upstream's back. The pods go on.
-func (f fixture) ownPrograms(t *testing.T) {
+func (f cluster) ownPrograms(t *testing.T) {
 	b := bundle.At(f.bin, version.Kubernetes)
 	for _, tt := range []struct{ node, from, own, upstream, other, silent string }{
 		{
@@ -127,7 +127,7 @@ func (f fixture) ownPrograms(t *testing.T) {
 }
 
 // saysOwn checks what `mullion status` says of a node's kubelet.
-func (f fixture) saysOwn(t *testing.T, node string, want bool) {
+func (f cluster) saysOwn(t *testing.T, node string, want bool) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
 		text, err := f.mullion(ctx, t, "status")
@@ -163,7 +163,7 @@ func (f fixture) saysOwn(t *testing.T, node string, want bool) {
 func TestFieldOwnBundle(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one version"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	b := bundle.At(f.bin, version.Kubernetes)
 	dir := filepath.Join(f.home, "own")
 	own(t, filepath.Join(b.Server(), "kube-apiserver"), filepath.Join(dir, "server/bin/hyperkube"))

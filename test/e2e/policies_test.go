@@ -114,7 +114,7 @@ type policedPod struct {
 
 // policies checks that NetworkPolicies are carried out between pods of both systems: promptly, for the first packet of
 // a new pod, and while the supervisor is away.
-func (f fixture) policies(t *testing.T) {
+func (f cluster) policies(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	apply := func(text string) {
@@ -178,7 +178,7 @@ func (f fixture) policies(t *testing.T) {
 	})
 }
 
-func (f fixture) policedPods(t *testing.T) []policedPod {
+func (f cluster) policedPods(t *testing.T) []policedPod {
 	t.Helper()
 	var pods []policedPod
 	processes := f.processes(t)

@@ -17,7 +17,7 @@ func survivorOf(node string) string {
 }
 
 // restarts returns how often a pod's container was started again, and which boot its node is at.
-func (f fixture) restarts(ctx context.Context, t *testing.T, pod, node string) (count int, boot string) {
+func (f cluster) restarts(ctx context.Context, t *testing.T, pod, node string) (count int, boot string) {
 	t.Helper()
 	out, err := f.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o",
 		"jsonpath={.status.containerStatuses[0].restartCount}")
@@ -38,7 +38,7 @@ func (f fixture) restarts(ctx context.Context, t *testing.T, pod, node string) (
 }
 
 // power switches hosts off and on, and has a Windows host restart itself.
-func (f fixture) power(t *testing.T) {
+func (f cluster) power(t *testing.T) {
 	for _, node := range []string{"win-2", "linux-1"} {
 		t.Run(node, func(t *testing.T) {
 			before, _ := f.restarts(t.Context(), t, survivorOf(node), node)
@@ -86,7 +86,7 @@ func (f fixture) power(t *testing.T) {
 
 // restarted waits until a pod's container was started once more than before, and its node booted since boot, if that is
 // not "".
-func (f fixture) restarted(t *testing.T, pod, node string, before int, boot string) {
+func (f cluster) restarted(t *testing.T, pod, node string, before int, boot string) {
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {
 		count, now := f.restarts(ctx, t, pod, node)
@@ -98,7 +98,7 @@ func (f fixture) restarted(t *testing.T, pod, node string, before int, boot stri
 }
 
 // inPods returns the processes in a node's containers.
-func (f fixture) inPods(t *testing.T, node string) (all []int) {
+func (f cluster) inPods(t *testing.T, node string) (all []int) {
 	t.Helper()
 	for pid := range f.processes(t) {
 		cgroup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // a process may have ended

@@ -10,7 +10,7 @@ import (
 )
 
 // kill sends SIGKILL to the cluster's processes whose command line matches, and returns how many there were.
-func (f fixture) kill(t *testing.T, pattern string) map[int]string {
+func (f cluster) kill(t *testing.T, pattern string) map[int]string {
 	t.Helper()
 	match := regexp.MustCompile(pattern)
 	killed := map[int]string{}

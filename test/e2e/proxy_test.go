@@ -64,7 +64,7 @@ func newConnects(t *testing.T, host string) *connects {
 func TestFieldImageProxy(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster without a proxy"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	const machine, password = "10.213.0.254", "notforlogs" // machine: this one's address on the underlay
 	proxy := newConnects(t, machine)
 	t.Cleanup(func() { f.takeDown(t) })

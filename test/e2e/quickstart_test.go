@@ -65,7 +65,7 @@ func quickstartPrints() map[string][]string {
 // subnets than the page's.
 func TestFieldQuickstart(t *testing.T) {
 	needs(t)
-	f := newFixture(t)
+	f := newCluster(t)
 	f.needsRegistry(t, "5001")
 
 	single := filepath.Join(f.home, "run") // mullion run has a folder of its own
@@ -96,7 +96,7 @@ func TestFieldQuickstart(t *testing.T) {
 }
 
 // needsRegistry skips a test where the program of the registry was not built, or somebody has its port.
-func (f fixture) needsRegistry(t *testing.T, port string) {
+func (f cluster) needsRegistry(t *testing.T, port string) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(f.bin, "registry")); err != nil {
 		t.Skipf("needs the registry: make registry: %v", err)
@@ -112,7 +112,7 @@ func (f fixture) needsRegistry(t *testing.T, port string) {
 
 // playQuickstart runs the lines of a section. sudo is nobody's here; a cluster gets the subnets of the test, and what
 // mullion run keeps a folder of its own.
-func (f fixture) playQuickstart(t *testing.T, s quickstart, want []string, work, single string) {
+func (f cluster) playQuickstart(t *testing.T, s quickstart, want []string, work, single string) {
 	t.Helper()
 	script := `set -euo pipefail
 sudo() { "$@"; }
@@ -152,7 +152,7 @@ mullion() {
 }
 
 // quickstart plays the section of the author of charts on the cluster of TestCluster, and removes what it made.
-func (f fixture) quickstart(t *testing.T) {
+func (f cluster) quickstart(t *testing.T) {
 	t.Helper()
 	const name = "Chart author"
 	t.Cleanup(func() {

@@ -21,7 +21,7 @@ import (
 
 // reader is a user of the machine who is not root.
 type reader struct {
-	f       fixture
+	f       cluster
 	program string
 	home    string
 	uid     uint32
@@ -62,7 +62,7 @@ const findingsEnd = 8
 
 // newReaders returns the person who ran sudo, and a stranger. They have programs of their own, since those of the
 // checkout may lie where only root gets.
-func (f fixture) newReaders(t *testing.T) (person, stranger reader) {
+func (f cluster) newReaders(t *testing.T) (person, stranger reader) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mullion-readers") //nolint:usetesting // nobody else gets into that of a test
 	if err != nil {
@@ -101,7 +101,7 @@ func (f fixture) newReaders(t *testing.T) (person, stranger reader) {
 }
 
 // upBySudo brings the cluster up again, as somebody who calls sudo does.
-func (f fixture) upBySudo(t *testing.T, who reader) {
+func (f cluster) upBySudo(t *testing.T, who reader) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "up", "--kubeconfig", "none")
 	cmd.Env = append(f.env(), "SUDO_UID="+strconv.Itoa(int(who.uid)), "SUDO_GID="+strconv.Itoa(int(who.uid)))
@@ -147,7 +147,7 @@ func (r reader) reads(t *testing.T) {
 
 // readers reads the cluster as users who are not root: the person who ran sudo, and a member of no group, who is
 // refused. What changes something is refused to both.
-func (f fixture) readers(t *testing.T) {
+func (f cluster) readers(t *testing.T) {
 	t.Helper()
 	person, stranger := f.newReaders(t)
 	f.upBySudo(t, person)

@@ -38,7 +38,7 @@ const samplesName = "MULLION_DOCUMENTS"
 
 // sampler tries samples on a cluster.
 type sampler struct {
-	fixture
+	cluster
 	tools   string // a folder with kubectl for the operator's shell
 	node    string // the Windows node of the steps on one
 	version string
@@ -53,9 +53,9 @@ func TestDocuments(t *testing.T) {
 	}
 	needs(t)
 
-	f, given := givenFixture(t)
+	f, given := givenCluster(t)
 	s := sampler{
-		fixture: f,
+		cluster: f,
 		tools:   t.TempDir(),
 		node:    "win-1",
 		chosen:  strings.Split(names, ","),

@@ -58,7 +58,7 @@ ports: [{name: '', port: 80, protocol: TCP}]
 
 // services breaks the parts that carry Services out. Services must come back, without rules for pods that no longer
 // exist. It also measures how soon a change of endpoints reaches packets; that figure decides nothing.
-func (f fixture) services(t *testing.T) {
+func (f cluster) services(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	f.apply(t, backends)
@@ -101,7 +101,7 @@ func (f fixture) services(t *testing.T) {
 }
 
 // replace deletes the second node's pod and makes it anew, with another address.
-func (f fixture) replace(t *testing.T) {
+func (f cluster) replace(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
 		if out, err := f.mullion(ctx, t, "kubectl", "delete", "pod", "back-2", "--ignore-not-found",
@@ -114,7 +114,7 @@ func (f fixture) replace(t *testing.T) {
 }
 
 // askNode calls a port of the first node from outside of the cluster and returns the name of the pod that answered.
-func (f fixture) askNode(ctx context.Context, t *testing.T, port int) (string, error) {
+func (f cluster) askNode(ctx context.Context, t *testing.T, port int) (string, error) {
 	t.Helper()
 	node := f.firstNode(t) //nolint:contextcheck // it is asked for once, with a deadline of its own
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/", node, port), nil)
@@ -136,7 +136,7 @@ func (f fixture) askNode(ctx context.Context, t *testing.T, port int) (string, e
 
 // answered waits until twenty requests in a row are answered, by both pods: a rule for a pod that no longer exists
 // would fail some.
-func (f fixture) answered(t *testing.T) {
+func (f cluster) answered(t *testing.T) {
 	t.Helper()
 	poll(t, 3*settle, func(ctx context.Context) error {
 		seen := map[string]bool{}
@@ -157,7 +157,7 @@ func (f fixture) answered(t *testing.T) {
 
 // noRule waits until HNS of the first node has no load balancer that leads to the address, unless a pod has it, and
 // until the node's kernel is as HNS plans it.
-func (f fixture) noRule(t *testing.T, gone string) {
+func (f cluster) noRule(t *testing.T, gone string) {
 	t.Helper()
 	if f.podIP(t, "back-2") == gone {
 		gone = ""
@@ -204,7 +204,7 @@ func (f fixture) noRule(t *testing.T, gone string) {
 
 // endpointChanges sends the Service to the two pods in turn, and measures the time until packets follow. That includes
 // kubectl's own time.
-func (f fixture) endpointChanges(t *testing.T) {
+func (f cluster) endpointChanges(t *testing.T) {
 	pods := []string{"back-1", "back-2"}
 	nodes := []string{"win-1", "win-2"}
 	ips := []string{f.podIP(t, pods[0]), f.podIP(t, pods[1])}

@@ -18,7 +18,7 @@ import (
 func TestVersionSkew(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one version"))
 
-	f := newFixture(t)
+	f := newCluster(t)
 	all, err := bundle.Versions(f.bin)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func TestFieldSMB(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"))
 
 	const machine = "10.203.0.254" // this one's address on the underlay
-	f := newFixture(t)
+	f := newCluster(t)
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-smb\nnetworking:\n  underlaySubnet: 10.203.0.0/24\n" +
 		"  podSubnet: 10.202.0.0/16\n  serviceSubnet: 10.93.0.0/16\nnodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
 

@@ -38,7 +38,7 @@ func (p picture) problems() []string {
 }
 
 // status returns the picture and checks that the exit code says the same.
-func (f fixture) status(ctx context.Context, t *testing.T) picture {
+func (f cluster) status(ctx context.Context, t *testing.T) picture {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), "status", "-o", "json")
 	cmd.Env = f.env()
@@ -64,7 +64,7 @@ func (f fixture) status(ctx context.Context, t *testing.T) picture {
 }
 
 // broken stops parts as if they hung; mullion status must name each of them, and nothing that only follows from one.
-func (f fixture) broken(t *testing.T) {
+func (f cluster) broken(t *testing.T) {
 	f.healthy(t)
 	for _, c := range []struct {
 		name, want string
@@ -113,7 +113,7 @@ func (f fixture) broken(t *testing.T) {
 }
 
 // matching returns a function that finds the processes whose command line matches.
-func (f fixture) matching(pattern string) func(*testing.T) []int {
+func (f cluster) matching(pattern string) func(*testing.T) []int {
 	return func(t *testing.T) []int {
 		t.Helper()
 		var pids []int
@@ -130,7 +130,7 @@ func (f fixture) matching(pattern string) func(*testing.T) []int {
 }
 
 // wineserver returns the PID of the wineserver of a Windows host itself, not of a container's.
-func (f fixture) wineserver(t *testing.T, node string) int {
+func (f cluster) wineserver(t *testing.T, node string) int {
 	t.Helper()
 	for pid, command := range f.processes(t) {
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // a process may have ended
@@ -145,7 +145,7 @@ func (f fixture) wineserver(t *testing.T, node string) int {
 
 // podWithoutServer kills the wineserver of a container. Its program would stand still for ever, so the kubelet must
 // start the container again.
-func (f fixture) podWithoutServer(t *testing.T) {
+func (f cluster) podWithoutServer(t *testing.T) {
 	get := func(ctx context.Context, what string) (string, error) {
 		return f.mullion(ctx, t, "kubectl", "get", "pod", "serves", "-o",
 			"jsonpath={.status.containerStatuses[0]."+what+"}")
@@ -182,7 +182,7 @@ func (f fixture) podWithoutServer(t *testing.T) {
 }
 
 // cut takes a node off the network; mend puts it back.
-func (f fixture) cut(t *testing.T, node string) (mend func()) {
+func (f cluster) cut(t *testing.T, node string) (mend func()) {
 	t.Helper()
 	pins := filepath.Join("/run/mullion", f.tag(), "netns")
 	ip := func(pin string, args ...string) string {
@@ -207,7 +207,7 @@ func (f fixture) cut(t *testing.T, node string) (mend func()) {
 }
 
 // cutOff keeps a node off the network until the cluster has given it up. When it is back, its pod must be as it was.
-func (f fixture) cutOff(t *testing.T) {
+func (f cluster) cutOff(t *testing.T) {
 	before := f.containers(t)
 	mend := f.cut(t, "win-1")
 	mended := false
@@ -253,7 +253,7 @@ func (f fixture) cutOff(t *testing.T) {
 
 // serving calls a pod again and again until the function returned is called, which tells how many calls there were and
 // how many had no answer.
-func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, last error) {
+func (f cluster) serving(t *testing.T, url string) func() (asked, failed int, last error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	client := http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -289,7 +289,7 @@ func (f fixture) serving(t *testing.T, url string) func() (asked, failed int, la
 }
 
 // fullDisk fills the disk that images are pulled to. The cluster must report that, and work again when there is room.
-func (f fixture) fullDisk(t *testing.T) {
+func (f cluster) fullDisk(t *testing.T) {
 	incoming := filepath.Join(f.data, "containerd", "root", "io.containerd.content.v1.content", "ingest")
 	if err := syscall.Mount("tmpfs", incoming, "tmpfs", 0, "size=4k,mode=0700"); err != nil {
 		t.Fatal(err)

@@ -15,13 +15,13 @@ import (
 
 // tag is in the names of a cluster's interfaces, tables, cgroups and run folder. It is made from the data folder's path
 // (internal/cluster/layout).
-func (f fixture) tag() string {
+func (f cluster) tag() string {
 	sum := sha256.Sum256([]byte(f.data))
 	return hex.EncodeToString(sum[:4])
 }
 
 // traces lists what this cluster has on the machine, a line each; other clusters may run at the same time.
-func (f fixture) traces(t *testing.T) []string {
+func (f cluster) traces(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	add := func(what string, lines ...string) {
@@ -70,7 +70,7 @@ func (f fixture) traces(t *testing.T) []string {
 
 // strays returns the sockets of containerd's shims outside the cluster's own folders. They are found by the processes
 // that listen on them, so they have to be noted while the cluster is up.
-func (f fixture) strays(t *testing.T) []string {
+func (f cluster) strays(t *testing.T) []string {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {

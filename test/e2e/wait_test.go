@@ -46,7 +46,7 @@ func awaited(ctx context.Context, within time.Duration, check func(ctx context.C
 }
 
 // healthy waits until mullion status finds no problem.
-func (f fixture) healthy(t *testing.T) {
+func (f cluster) healthy(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
 		if p := f.status(ctx, t); p.State != "healthy" {
@@ -57,7 +57,7 @@ func (f fixture) healthy(t *testing.T) {
 }
 
 // ended waits until a process is gone.
-func (f fixture) ended(t *testing.T, pid int) {
+func (f cluster) ended(t *testing.T, pid int) {
 	t.Helper()
 	poll(t, settle, func(context.Context) error {
 		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {

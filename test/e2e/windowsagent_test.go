@@ -51,7 +51,7 @@ spec:
 func TestFieldWindowsAgent(t *testing.T) {
 	needs(t)
 
-	f := newFixture(t)
+	f := newCluster(t)
 	f.netns = agentMachine(t)
 	t.Cleanup(func() { f.takeDown(t) })
 	f.must(t, "server", "-f", f.file(t, "cluster.yaml", agentYAML))
@@ -109,7 +109,7 @@ func TestFieldWindowsAgent(t *testing.T) {
 }
 
 // layAgent puts the agent and what it installs into C:\bundle of the bare host.
-func (f fixture) layAgent(t *testing.T) {
+func (f cluster) layAgent(t *testing.T) {
 	t.Helper()
 	windows := filepath.Join(f.bin, "windows")
 	agent := filepath.Join(windows, "mullion-agent.exe")
@@ -133,7 +133,7 @@ func (f fixture) layAgent(t *testing.T) {
 }
 
 // agentLine returns what `mullion token create --print-windows` prints of a join: server, token, hash.
-func (f fixture) agentLine(t *testing.T) (server, token, hash string) {
+func (f cluster) agentLine(t *testing.T) (server, token, hash string) {
 	t.Helper()
 	line := f.must(t, "token", "create", "--print-windows")
 	m := regexp.MustCompile(`join (\S+) --token (\S+) --discovery-token-ca-cert-hash (\S+) --bundle`).
@@ -170,7 +170,7 @@ ip -n $0 addr add 198.51.100.30/24 dev eth0; ip -n $0 link set eth0 up; ip -n $0
 }
 
 // bareState returns what the agent could leave on the host: files, services, and the objects of HNS.
-func (f fixture) bareState(t *testing.T) string {
+func (f cluster) bareState(t *testing.T) string {
 	t.Helper()
 	state := f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c",
 		`dir /s /b C:\k C:\opt C:\etc C:\var & dir /b C:\ProgramData & `+
@@ -184,7 +184,7 @@ func (f fixture) bareState(t *testing.T) string {
 }
 
 // agentPodAnswers runs a pod on the host and asks it from the Linux node.
-func (f fixture) agentPodAnswers(t *testing.T, file string) {
+func (f cluster) agentPodAnswers(t *testing.T, file string) {
 	t.Helper()
 	f.agnhost(t, "windows")
 	f.must(t, "kubectl", "apply", "-f", file)

@@ -15,19 +15,20 @@ import (
 	"mullion.dev/mullion/test/built"
 )
 
-// fixture is a cluster that tests have brought up.
-type fixture struct {
+// cluster is a cluster that tests have brought up, with the folders of the person who did. Of a cluster of several machines
+// it is one machine's part.
+type cluster struct {
 	bin, data, kubeconfig, home string
 	nodeAddress                 *string // the first Windows node's, asked for once
 	netns                       string  // the network namespace that is the machine; "" is this one
 }
 
-// newFixture returns a fixture with folders of its own; its cluster is not up yet.
-func newFixture(t *testing.T) fixture {
+// newCluster returns a cluster with folders of its own, which is not up yet.
+func newCluster(t *testing.T) cluster {
 	t.Helper()
 	bin := built.Dir(t)
 	dir := t.TempDir()
-	return fixture{
+	return cluster{
 		bin:         bin,
 		data:        filepath.Join(dir, "data"),
 		kubeconfig:  filepath.Join(dir, "kubeconfig"),
@@ -36,11 +37,11 @@ func newFixture(t *testing.T) fixture {
 	}
 }
 
-// givenFixture returns a fixture for the cluster that is up in E2E_DATA_DIR, while a test is written, and whether there
-// is one; else a fixture as newFixture does.
-func givenFixture(t *testing.T) (f fixture, given bool) {
+// givenCluster returns the cluster that is up in E2E_DATA_DIR, while a test is written, and whether there is one; else a
+// cluster as newCluster does.
+func givenCluster(t *testing.T) (f cluster, given bool) {
 	t.Helper()
-	f = newFixture(t)
+	f = newCluster(t)
 	data := os.Getenv("E2E_DATA_DIR")
 	if data == "" {
 		return f, false
@@ -51,7 +52,7 @@ func givenFixture(t *testing.T) (f fixture, given bool) {
 
 // bringUp brings up the cluster that the text of a cluster.yaml describes, until the test ends. It returns what
 // `mullion up` said. A cluster that does not come up ends the test.
-func (f fixture) bringUp(t *testing.T, text string, args ...string) string {
+func (f cluster) bringUp(t *testing.T, text string, args ...string) string {
 	t.Helper()
 	f.downAfter(t)
 	out, err := f.mullion(t.Context(), t, append([]string{"up", "-f", f.file(t, "cluster.yaml", text)}, args...)...)
@@ -63,7 +64,7 @@ func (f fixture) bringUp(t *testing.T, text string, args ...string) string {
 
 // downAfter takes the cluster down at the end of the test, when it must leave nothing. Of a test that has failed it
 // prints the logs first.
-func (f fixture) downAfter(t *testing.T) {
+func (f cluster) downAfter(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -74,7 +75,7 @@ func (f fixture) downAfter(t *testing.T) {
 }
 
 // file writes a file of the test's, and returns its path.
-func (f fixture) file(t *testing.T, name, text string) string {
+func (f cluster) file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(f.home, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -83,8 +84,8 @@ func (f fixture) file(t *testing.T, name, text string) string {
 	return path
 }
 
-// on returns the command line that runs args on the fixture's machine.
-func (f fixture) on(args ...string) []string {
+// on returns the command line that runs args on the cluster's machine.
+func (f cluster) on(args ...string) []string {
 	if f.netns == "" {
 		return args
 	}
@@ -92,16 +93,16 @@ func (f fixture) on(args ...string) []string {
 }
 
 // path is where the cluster's operator looks for programs.
-func (f fixture) path() string { return f.bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin" }
+func (f cluster) path() string { return f.bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin" }
 
-func (f fixture) env() []string {
+func (f cluster) env() []string {
 	return append(os.Environ(),
 		"PATH="+f.path(),
 		"MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "HOME="+f.home)
 }
 
 // mullion runs the program and returns what it printed.
-func (f fixture) mullion(ctx context.Context, t *testing.T, args ...string) (string, error) {
+func (f cluster) mullion(ctx context.Context, t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -112,7 +113,7 @@ func (f fixture) mullion(ctx context.Context, t *testing.T, args ...string) (str
 
 // processes returns the cluster's processes with their command lines: those that carry its marker, and those in its
 // containers.
-func (f fixture) processes(t *testing.T) map[int]string {
+func (f cluster) processes(t *testing.T) map[int]string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -143,7 +144,7 @@ func (f fixture) processes(t *testing.T) map[int]string {
 	return out
 }
 
-func (f fixture) takeDown(t *testing.T) {
+func (f cluster) takeDown(t *testing.T) {
 	t.Helper()
 	strays := f.strays(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
@@ -165,7 +166,7 @@ func (f fixture) takeDown(t *testing.T) {
 }
 
 // logs prints the ends of the cluster's logs, for people who look into a failure.
-func logs(t *testing.T, f fixture) {
+func logs(t *testing.T, f cluster) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(f.data, "logs"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
