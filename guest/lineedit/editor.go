@@ -107,16 +107,12 @@ func (l *line) press(k Key) error {
 	switch {
 	case code == Tab && !k.Ctrl && !k.Alt:
 		return l.complete(k.Shift)
-	case k.Ctrl && code == Space, k.Ctrl && k.Rune == 0 && code == '2': // a terminal's Ctrl+Space
+	case k.lists():
 		return l.list()
 	case k.control() && code == 'L':
 		return l.clear()
-	case code == F7 && k.Alt:
-		l.e.History.Clear()
-		l.at = 0
-		return nil
 	case code == F7:
-		return l.tell(numbered(l.e.History.lines))
+		return l.history(k.Alt)
 	case k.types():
 		return l.insert([]rune{k.Rune})
 	}
@@ -129,6 +125,16 @@ func (l *line) press(k Key) error {
 		return l.replace(from, to, nil)
 	}
 	return l.recall(k)
+}
+
+// history shows the lines of the history, or forgets them.
+func (l *line) history(forget bool) error {
+	if forget {
+		l.e.History.Clear()
+		l.at = 0
+		return nil
+	}
+	return l.tell(numbered(l.e.History.lines))
 }
 
 // moved returns where a key moves the cursor.

@@ -61,5 +61,11 @@ func (k Key) named() Code {
 	return k.Code
 }
 
+// lists reports whether a key asks for the completions: Ctrl+Space, which a terminal tells as Ctrl+2.
+func (k Key) lists() bool {
+	code := k.named()
+	return k.Ctrl && (code == Space || (k.Rune == 0 && code == '2'))
+}
+
 // types reports whether a key is a character of the line.
 func (k Key) types() bool { return k.Rune >= ' ' && k.Rune != 0x7F && !k.control() }

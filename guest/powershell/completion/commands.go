@@ -150,7 +150,6 @@ func actions() []string {
 
 // possible returns all values of a parameter.
 func (s Session) possible(c cmdlet.Cmdlet, parameter string) (all []string, known bool) {
-	noun := c.Name[strings.IndexByte(c.Name, '-')+1:]
 	switch {
 	case parameter == cmdlet.ErrorAction || parameter == cmdlet.WarningAction:
 		return actions(), true
@@ -159,31 +158,45 @@ func (s Session) possible(c cmdlet.Cmdlet, parameter string) (all []string, know
 			all = append(all, cmdlet.Written(v))
 		}
 		return all, true
+	case parameter == "name":
+		return s.names(c.Name[strings.IndexByte(c.Name, '-')+1:])
+	}
+	return nil, false
+}
 
-	case parameter == "name" && noun == "Service":
-		services, err := s.State.System.Services()
-		if err != nil {
-			return nil, false
-		}
-		for _, one := range services {
-			all = append(all, one.Name)
-		}
-		return sorted(all), true
-
-	case parameter == "name" && noun == "Process":
-		processes, err := s.State.System.Processes()
-		if err != nil {
-			return nil, false
-		}
-		for _, one := range processes {
-			all = append(all, strings.TrimSuffix(one.Name, ".exe"))
-		}
-		return sorted(all), true
-
-	case parameter == "name" && (noun == "Command" || noun == "Help"):
+// names returns the names of all that a noun stands for. known is false if what it stands for has none to choose from.
+func (s Session) names(noun string) (all []string, known bool) {
+	switch noun {
+	case "Service":
+		return s.services()
+	case "Process":
+		return s.processes()
+	case "Command", "Help":
 		return s.commandsNamed(""), true
-	case parameter == "name" && noun == "Variable":
+	case "Variable":
 		return s.Scope.Drive("variable").Names(), true
 	}
 	return nil, false
+}
+
+func (s Session) services() (names []string, known bool) {
+	services, err := s.State.System.Services()
+	if err != nil {
+		return nil, false
+	}
+	for _, one := range services {
+		names = append(names, one.Name)
+	}
+	return sorted(names), true
+}
+
+func (s Session) processes() (names []string, known bool) {
+	processes, err := s.State.System.Processes()
+	if err != nil {
+		return nil, false
+	}
+	for _, one := range processes {
+		names = append(names, strings.TrimSuffix(one.Name, ".exe"))
+	}
+	return sorted(names), true
 }

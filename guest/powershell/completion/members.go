@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,29 +47,12 @@ func automatic() []string {
 
 // variables returns the variables of a scope or drive whose names begin with what is typed.
 func (s Session) variables(brace, scope, typed string) []string {
-	var names []string
-	switch strings.ToLower(scope) {
-	case "env:":
-		for name := range s.State.Env {
-			names = append(names, name)
-		}
-	case "", "global:", "script:", "local:", "variable:":
-		names = slices.Concat(s.Scope.Drive("variable").Names(), automatic())
-	case "function:":
-		names = s.Scope.Drive("function").Names()
-	case "alias:":
-		names = s.Scope.Drive("alias").Names()
-	}
-
 	var found []string
-	for _, name := range names {
+	for _, name := range s.variablesOf(scope) {
 		if !begins(name, typed) || strings.ContainsAny(name, "=") {
 			continue
 		}
-		plain := !strings.ContainsFunc(name, func(r rune) bool {
-			return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-		})
-		if plain && brace == "" {
+		if isWord(name) && brace == "" {
 			found = append(found, "$"+scope+name)
 		} else {
 			found = append(found, "${"+scope+name+"}")
@@ -76,6 +60,26 @@ func (s Session) variables(brace, scope, typed string) []string {
 	}
 
 	return sorted(found)
+}
+
+// variablesOf returns the names of all variables of a scope or drive.
+func (s Session) variablesOf(scope string) []string {
+	switch strings.ToLower(scope) {
+	case "env:":
+		return slices.Collect(maps.Keys(s.State.Env))
+	case "", "global:", "script:", "local:", "variable:":
+		return slices.Concat(s.Scope.Drive("variable").Names(), automatic())
+	case "function:", "alias:":
+		return s.Scope.Drive(strings.TrimSuffix(strings.ToLower(scope), ":")).Names()
+	}
+	return nil
+}
+
+// isWord reports whether a name stands without braces: it has letters, digits and _ alone.
+func isWord(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
 }
 
 // members returns the members of a variable's value, or of one of its members, that begin with what is typed. A method

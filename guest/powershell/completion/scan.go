@@ -35,42 +35,69 @@ func scan(text []rune) word {
 
 // read reads a character, or a whole quoted text.
 func (r *reader) read() {
-	c := r.text[r.at]
-	switch {
-	case c == '`':
+	switch c := r.text[r.at]; c {
+	case '`':
 		r.take(min(2, len(r.text)-r.at))
-	case c == '\'' || c == '"':
+	case '\'', '"':
 		r.quoted(c)
-	case c == '#' && r.word.text == "":
-		r.skipComment()
-
-	case c == '(' || c == '{':
-		r.take(1)
-		r.outer = append(r.outer, r.word)
-		r.word = word{start: r.at}
-	case (c == ')' || c == '}') && len(r.outer) > 0:
-		r.at++
-		inner := r.word
-		r.word = r.outer[len(r.outer)-1]
-		r.outer = r.outer[:len(r.outer)-1]
-		r.word.text += strings.Repeat(" ", max(0, inner.start-r.word.start-len([]rune(r.word.text)))) + string(c)
-
-	case c == ';' || c == '|' || c == '\n' || c == ')' || c == '}', c == '&' && r.word.text == "":
-		r.at++
-		r.word = word{start: r.at, called: c == '&'}
-	case c == '=' && len(r.word.before) == 0 && strings.HasPrefix(r.word.text, "$"):
-		r.at++
-		r.word = word{start: r.at}
-	case c == ' ' || c == '\t' || c == '\r':
+	case '(', '{':
+		r.open()
+	case ')', '}':
+		r.close()
+	case ';', '|', '\n':
+		r.command(false)
+	case ' ', '\t', '\r':
 		r.end()
 		r.at++
 		r.word.start = r.at
+	default:
+		r.other(c)
+	}
+}
+
+// other reads a character that has a meaning at some places only.
+func (r *reader) other(c rune) {
+	switch {
+	case c == '#' && r.word.text == "":
+		r.skipComment()
+	case c == '&' && r.word.text == "":
+		r.command(true)
+	case c == '=' && len(r.word.before) == 0 && strings.HasPrefix(r.word.text, "$"):
+		r.command(false)
 	case c == ',' && len(r.word.before) > 0:
 		r.at++
 		r.word.text, r.word.start = "", r.at
 	default:
 		r.take(1)
 	}
+}
+
+// command begins another command behind a character. called says that this is the call operator.
+func (r *reader) command(called bool) {
+	r.at++
+	r.word = word{start: r.at, called: called}
+}
+
+// open begins a command in brackets, which belong to a word of the command around them.
+func (r *reader) open() {
+	r.take(1)
+	r.outer = append(r.outer, r.word)
+	r.word = word{start: r.at}
+}
+
+// close goes back to the word with the bracket. What the brackets hold has become blanks of that word.
+func (r *reader) close() {
+	if len(r.outer) == 0 {
+		r.command(false)
+		return
+	}
+
+	bracket := string(r.text[r.at])
+	r.at++
+	inner := r.word
+	r.word = r.outer[len(r.outer)-1]
+	r.outer = r.outer[:len(r.outer)-1]
+	r.word.text += strings.Repeat(" ", max(0, inner.start-r.word.start-len([]rune(r.word.text)))) + bracket
 }
 
 // take adds characters to the word.

@@ -414,46 +414,68 @@ func readStreams(r io.Reader, data io.Writer) (reparse []byte, err error) {
 	}
 
 	for {
-		var header [streamHeaderLength]byte
-		_, err := io.ReadFull(r, header[:])
+		s, err := readStreamHeader(r)
 		if errors.Is(err, io.EOF) {
 			return reparse, nil
 		}
 		if err != nil {
-			return nil, refuse(InvalidArg, "read stream of a file: %v", err)
+			return nil, err
 		}
 
-		id, size := binary.LittleEndian.Uint32(header[:]), int64(binary.LittleEndian.Uint64(header[8:]))
-		name := int64(binary.LittleEndian.Uint32(header[16:]))
-		switch {
-		case size < 0 || name > maxStreamName:
-			return nil, refuse(InvalidArg, "a stream of a file has %d bytes, its name %d", size, name)
-		case id == streamReparse && (size > maxReparse || reparse != nil):
-			return nil, refuse(InvalidArg, "a file has a reparse point of %d bytes, or several", size)
-		case id == streamSparseBlock:
-			return nil, refuse(NotSupported, "sparse files in layers are not supported")
-		}
-
-		to, point := io.Discard, bytes.Buffer{}
-		switch id {
+		var point bytes.Buffer
+		to := io.Discard
+		switch s.id {
 		case streamData:
 			to = data
 		case streamReparse:
+			if s.size > maxReparse || reparse != nil {
+				return nil, refuse(InvalidArg, "a file has a reparse point of %d bytes, or several", s.size)
+			}
 			to = &point
 		}
 
-		if _, err := io.CopyN(io.Discard, r, name); err == nil {
-			_, err = io.CopyN(to, r, size)
-			if err == nil {
-				if id == streamReparse {
-					reparse = point.Bytes()
-				}
-				continue
-			}
+		if _, err := io.CopyN(to, r, s.size); err != nil {
+			return nil, refuse(InvalidArg, "a stream of a file ends early")
 		}
-
-		return nil, refuse(InvalidArg, "a stream of a file ends early")
+		if s.id == streamReparse {
+			reparse = point.Bytes()
+		}
 	}
+}
+
+// streamHeader is the head of a backup stream (winnt.h, WIN32_STREAM_ID).
+type streamHeader struct {
+	id   uint32
+	size int64
+}
+
+// readStreamHeader reads up to a stream's data, past its name. The error is io.EOF if there are no more streams.
+func readStreamHeader(r io.Reader) (streamHeader, error) {
+	var header [streamHeaderLength]byte
+	_, err := io.ReadFull(r, header[:])
+	if errors.Is(err, io.EOF) {
+		return streamHeader{}, io.EOF
+	}
+	if err != nil {
+		return streamHeader{}, refuse(InvalidArg, "read stream of a file: %v", err)
+	}
+
+	s := streamHeader{
+		id:   binary.LittleEndian.Uint32(header[:]),
+		size: int64(binary.LittleEndian.Uint64(header[8:])),
+	}
+	name := int64(binary.LittleEndian.Uint32(header[16:]))
+	if s.size < 0 || name > maxStreamName {
+		return s, refuse(InvalidArg, "a stream of a file has %d bytes, its name %d", s.size, name)
+	}
+	if s.id == streamSparseBlock {
+		return s, refuse(NotSupported, "sparse files in layers are not supported")
+	}
+
+	if _, err := io.CopyN(io.Discard, r, name); err != nil {
+		return s, refuse(InvalidArg, "a stream of a file ends early")
+	}
+	return s, nil
 }
 
 // hives copies the layer's changes of the registry, which are files.

@@ -111,24 +111,37 @@ func parseReparse(point []byte) (target, error) {
 	default:
 		relative, rest = binary.LittleEndian.Uint32(rest)&relativeLink != 0, rest[4:]
 	}
-	if begin+length > len(rest) || begin%2 != 0 || length%2 != 0 || length == 0 {
+
+	text, ok := nameIn(rest, begin, length)
+	if !ok {
 		return target{}, bad
+	}
+	if !relative && !onSystemDrive(text) {
+		return target{}, refuse(NotSupported, "the link to %q does not lead to C:", text)
+	}
+	return target{path: text, relative: relative}, nil
+}
+
+// nameIn reads a name of a reparse point, in UTF-16, without the prefixes of full paths. ok is false if it is not there.
+func nameIn(names []byte, begin, length int) (name string, ok bool) {
+	if begin+length > len(names) || begin%2 != 0 || length%2 != 0 || length == 0 {
+		return "", false
 	}
 
 	units := make([]uint16, length/2)
 	for i := range units {
-		units[i] = binary.LittleEndian.Uint16(rest[begin+2*i:])
+		units[i] = binary.LittleEndian.Uint16(names[begin+2*i:])
 	}
-
-	text := string(utf16.Decode(units))
+	name = string(utf16.Decode(units))
 	for _, prefix := range []string{`\??\`, `\\?\`} {
-		text = strings.TrimPrefix(text, prefix)
+		name = strings.TrimPrefix(name, prefix)
 	}
-	onDrive := len(text) >= 2 && strings.EqualFold(text[:2], "c:") && (len(text) == 2 || text[2] == '\\')
-	if !relative && !onDrive {
-		return target{}, refuse(NotSupported, "the link to %q does not lead to C:", text)
-	}
-	return target{path: text, relative: relative}, nil
+	return name, true
+}
+
+// onSystemDrive reports whether a path of Windows is on C:.
+func onSystemDrive(path string) bool {
+	return len(path) >= 2 && strings.EqualFold(path[:2], "c:") && (len(path) == 2 || path[2] == '\\')
 }
 
 // parts are the names on a path of Linux, from Files, to which a link in a folder leads: it does not leave the drive.

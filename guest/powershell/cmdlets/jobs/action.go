@@ -13,8 +13,6 @@ type action struct {
 	of   *events.Manager
 }
 
-func (a *action) number() int { return a.job.ID }
-
 func (a *action) ended() bool { return a.job.State() == "Stopped" }
 
 func (a *action) object() *object.Object {

@@ -33,7 +33,6 @@ type job struct {
 
 // member is a job of the session: a program, or the action of an event.
 type member interface {
-	number() int
 	ended() bool
 	object() *object.Object
 	// received returns what it has output, and forgets that unless it is kept.
@@ -42,8 +41,6 @@ type member interface {
 	await(s *session.State) error
 	stop() error
 }
-
-func (j *job) number() int { return j.id }
 
 func (j *job) received(keep bool) []object.Value {
 	var lines []object.Value
@@ -142,7 +139,7 @@ func startJob(c *cmdlet.Call) error {
 		close(j.done)
 	}()
 
-	all.list = append(all.list, j)
+	all.list = append(all.list, numbered{member: j, id: j.id})
 	return c.Out.Put(j.object())
 }
 
@@ -214,12 +211,18 @@ func literal(v object.Value, depth int) string {
 
 // jobList are those of a session.
 type jobList struct {
-	list  []member
+	list  []numbered
 	count int
 }
 
+// numbered is a job with its number in the session.
+type numbered struct {
+	member
+	id int
+}
+
 // selected returns the jobs that a cmdlet's parameters or input name.
-func selected(c *cmdlet.Call) []member {
+func selected(c *cmdlet.Call) []numbered {
 	ids := map[string]bool{}
 	for v := range object.Each(append(object.Items(c.Values["id"]), c.Input...)) {
 		if o, ok := v.(*object.Object); ok && o.Kind == "job" {
@@ -228,9 +231,9 @@ func selected(c *cmdlet.Call) []member {
 		ids[object.Text(v)] = true
 	}
 
-	var chosen []member
+	var chosen []numbered
 	for _, j := range session.Keep[jobList](c.State).list {
-		if ids[fmt.Sprint(j.number())] || (len(ids) == 0 && !c.Piped) {
+		if ids[fmt.Sprint(j.id)] || (len(ids) == 0 && !c.Piped) {
 			chosen = append(chosen, j)
 		}
 	}
@@ -301,7 +304,7 @@ func removeJob(c *cmdlet.Call) error {
 	for _, j := range selected(c) {
 		if !j.ended() && !c.Flags["force"] {
 			err := words.Errorf("The command cannot remove the job with the job ID %d because the job is not finished. To remove "+
-				"the job, first stop the job, or use the Force parameter.", j.number())
+				"the job, first stop the job, or use the Force parameter.", j.id)
 			if err := c.Fail(err); err != nil {
 				return err
 			}
@@ -312,13 +315,13 @@ func removeJob(c *cmdlet.Call) error {
 			Cmdlet: c.Cmdlet,
 			Scope:  c.Scope,
 			State:  c.State,
-			Values: map[string]object.Value{"id": int64(j.number())},
+			Values: map[string]object.Value{"id": int64(j.id)},
 		}); err != nil {
 			return err
 		}
 
 		all := session.Keep[jobList](c.State)
-		all.list = slices.DeleteFunc(all.list, func(other member) bool { return other == j })
+		all.list = slices.DeleteFunc(all.list, func(other numbered) bool { return other == j })
 	}
 
 	return nil

@@ -72,9 +72,10 @@ func register(c *cmdlet.Call, one *events.Subscriber, begin func(raise func(send
 		}
 		one.Action = block
 		all := session.Keep[jobList](c.State)
-		job = &action{job: events.NewJob(one, all.next()), from: one, of: m}
+		id := all.next()
+		job = &action{job: events.NewJob(one, id), from: one, of: m}
 		if !one.Support {
-			all.list = append(all.list, job)
+			all.list = append(all.list, numbered{member: job, id: id})
 		}
 	}
 
