@@ -59,6 +59,10 @@ type UpOptions struct {
 // data folder holds another cluster, it returns a ConflictError and changes nothing. If a part of a new cluster does
 // not start, Up removes the cluster again, unless UpOptions.Retain is set. It never removes a cluster that was there
 // before.
+//
+// Its way is start, which settles the specification with the one that is there (settle), and then grow, for a cluster
+// that gets more, or supervised, which starts a supervisor (startSupervisor) and waits for all parts (wait). Each of
+// them that takes the cluster shares the lock of its caller, if the caller has it (hold.Take).
 func Up(ctx context.Context, o UpOptions) (spec.Cluster, error) {
 	ctx, held, err := hold.Take(ctx, o.Paths.Run())
 	if err != nil {
@@ -138,7 +142,7 @@ func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error
 	}
 	defer held.Release()
 	o.folder = folder
-	c, have, err := settle(o.Spec, o.Paths, o.Environ)
+	c, smaller, err := settle(o.Spec, o.Paths, o.Environ)
 	if err != nil {
 		return c, err
 	}
@@ -146,8 +150,8 @@ func start(ctx context.Context, o UpOptions, folder folder) (spec.Cluster, error
 	if err := note(ctx, o, c); err != nil {
 		return c, err
 	}
-	if have != nil {
-		return c, grow(ctx, o, held, *have, c)
+	if smaller != nil {
+		return c, grow(ctx, o, held, *smaller, c)
 	}
 	if err := o.supervised(ctx, held); err != nil {
 		return c, err
@@ -214,9 +218,9 @@ func mend(ctx context.Context, client *supervisor.Client, said func(string)) err
 
 // settle compares the wanted specification with the one in the data folder and keeps the API server's port. A new
 // cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got, and
-// so its registry. If the wanted cluster only has more than the one that is there (onlyAdds), it returns that one too,
-// and does not write.
-func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Cluster, before *spec.Cluster, err error) {
+// so its registry. If the wanted cluster only has more than the one that is there (onlyAdds), it does not write, and
+// smaller is the one that is there: the cluster has to grow. Else smaller is nil.
+func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Cluster, smaller *spec.Cluster, err error) {
 	have, err := paths.LoadSpec()
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -248,7 +252,7 @@ func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Clu
 }
 
 // compare is settle for a cluster that is there.
-func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, before *spec.Cluster, err error) {
+func compare(have, want spec.Cluster, paths layout.Paths) (c spec.Cluster, smaller *spec.Cluster, err error) {
 	if want.Proxy == nil {
 		want.Proxy = have.Proxy
 	}

@@ -466,7 +466,8 @@ func (a *Commands) describedSpec(ctx context.Context, f upFlags) (spec.Cluster, 
 	return spec.Default(f.versions, f.server, f.advertise), nil
 }
 
-// complete checks a specification against the flags, and gives it the address of --listen.
+// complete checks a specification, gives it what the flags say, and checks it again after each of them: the error names
+// the flag.
 func (f upFlags) complete(c spec.Cluster) (spec.Cluster, error) {
 	if f.advertise != "" && c.Networking.AdvertiseAddress != f.advertise {
 		return c, exit.Misuse(errors.New("--advertise-address and --file exclude each other"),

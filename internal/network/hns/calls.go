@@ -76,8 +76,8 @@ func Function(o Operation, k Kind) string {
 	return ""
 }
 
-// calls returns a row for each function that computenetwork.dll exports on Windows, and for HNSCall. A test of package
-// shim holds these rows, the exports of our libraries and the support table together.
+// calls returns a row for each function that computenetwork.dll exports on Windows, and for HNSCall. A test of guest/c
+// holds these rows, the exports of our libraries and the support table together.
 func calls() []Call {
 	docs := source{refReference, 17763} // Windows Server 2019
 	hnslib, events := source{ref: refHnslib + "hcn/hcn.go"}, source{ref: refEvents}

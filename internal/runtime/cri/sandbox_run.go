@@ -20,21 +20,22 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
-// RunPodSandbox connects a new pod. No process is started: the pod's network namespace is all it needs.
+// RunPodSandbox makes a new pod: its record on disk, its network, and what else its kind has, such as a virtual machine.
+// An ordinary pod has a network namespace and no process before its first container.
 func (s *Server) RunPodSandbox(ctx context.Context,
 	req *runtimeapi.RunPodSandboxRequest,
 ) (*runtimeapi.RunPodSandboxResponse, error) {
 	config := req.GetConfig()
-	if config.GetMetadata() == nil {
+	meta := config.GetMetadata()
+	if meta == nil {
 		return nil, fmt.Errorf("run pod sandbox: config has no metadata: %w", errdefs.ErrInvalidArgument)
 	}
 
-	name := config.GetMetadata().GetNamespace() + "/" + config.GetMetadata().GetName()
-	handler := handlerOf(req)
+	name := meta.GetNamespace() + "/" + meta.GetName()
 	sb := store.Sandbox{
 		ID:        newID(),
 		Config:    store.SandboxConfig{PodSandboxConfig: config},
-		Handler:   handler,
+		Handler:   handlerOf(req),
 		CreatedAt: time.Now(),
 	}
 
@@ -43,14 +44,19 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
 
-	meta := config.GetMetadata()
-	place, err := s.queue.Enter(ctx, admission.Ask{Kind: admission.Start, Pod: admission.Pod{
-		Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: meta.GetUid(),
-	}})
+	// It waits for its turn: the node starts as much at once as its processors carry.
+	turn, err := s.queue.Enter(ctx, admission.Ask{
+		Kind: admission.Start,
+		Pod: admission.Pod{
+			Namespace: meta.GetNamespace(),
+			Name:      meta.GetName(),
+			UID:       meta.GetUid(),
+		},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}
-	defer place.Leave()
+	defer turn.Leave()
 	if err := s.runSandbox(ctx, sb, k); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}

@@ -58,8 +58,8 @@ func table() map[string]Call {
 	return all
 }
 
-// Calls returns a row for each function of the libraries that is about compute systems and layers. A test of package
-// shim holds these rows and the exports of our libraries together.
+// Calls returns a row for each function of the libraries that is about compute systems and layers. A test of
+// guest/c holds these rows and the exports of our libraries together.
 func Calls() []Call {
 	var all []Call
 	add := func(library string, rows []Call) {

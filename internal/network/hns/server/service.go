@@ -218,14 +218,15 @@ func (s *Service) applyNow(ctx context.Context, change netplan.Change) error {
 		return err
 	}
 
-	take := (*later).takeDue
-	if len(change.Removed.Bridges) > 0 { // with a network goes the place of its load balancers
-		take = (*later).take
-	}
 	s.later.add(change)
-	all := take(&s.later)
-	all.Join(urgent(change))
+	var all netplan.Change
+	if len(change.Removed.Bridges) > 0 { // with a network goes the place of its load balancers: none of them waits on
+		all = s.later.take()
+	} else {
+		all = s.later.takeDue()
+	}
 
+	all.Join(urgent(change))
 	return s.cfg.DataPlane.ApplyChange(ctx, all)
 }
 
