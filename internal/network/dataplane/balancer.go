@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mullion.dev/mullion/internal/network/netplan"
@@ -36,7 +37,7 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 	}
 
 	if len(lb.VIPs) == 0 {
-		chain := chainName(f.name("node"), lb.ByClient, len(backends))
+		chain := picker{f.name("node"), lb.ByClient, len(backends)}.chain()
 		key := pack(lb.Protocol, lb.Port)
 		it.put(f.name("node"), lb.ID, key, chain)
 		it.putBackends(f.name("node_to"), key, backends)
@@ -55,7 +56,7 @@ func (it item) putBalancer(f family, lb netplan.LoadBalancer, backends []netip.A
 			continue
 		}
 
-		chain := chainName(f.name("vip"), lb.ByClient, len(backends))
+		chain := picker{f.name("vip"), lb.ByClient, len(backends)}.chain()
 		key := pack(vip, lb.Protocol, lb.Port)
 		it.put(f.name("vip"), lb.ID, key, chain)
 		it.put(f.name("tunnel_vips"), "", key, "")
@@ -80,7 +81,7 @@ func (it item) putKept(f family, lb netplan.LoadBalancer, backends []netip.AddrP
 		if !f.has(vip) {
 			continue
 		}
-		chain := chainName(f.name("kept"), lb.ByClient, len(backends))
+		chain := picker{f.name("kept"), lb.ByClient, len(backends)}.chain()
 		key := pack(vip, lb.Protocol, lb.Port)
 		it.put(f.name("kept"), lb.ID, key, chain)
 		if lb.External {
@@ -116,27 +117,42 @@ func (it item) putBackends(set, key string, backends []netip.AddrPort) {
 	}
 }
 
-// chainName returns the name of the chain that picks one of n backends, at random or by the client's address.
-func chainName(kind string, byClient bool, n int) string {
-	if byClient {
-		return fmt.Sprintf("%s_client_%d", kind, n)
-	}
-	return fmt.Sprintf("%s_%d", kind, n)
+// picker picks one of a number of backends, at random or by the client's address. It is a chain, whose name is all that
+// the kernel keeps of it.
+type picker struct {
+	set      string // the map whose elements lead to it: that of vip, node or kept of a family
+	byClient bool
+	backends int
 }
 
-// balance returns the rules of such a chain: they look up the backend by the key of the load balancer and a number
+// chain returns the name of the picker's chain.
+func (p picker) chain() string {
+	if p.byClient {
+		return fmt.Sprintf("%s_client_%d", p.set, p.backends)
+	}
+	return fmt.Sprintf("%s_%d", p.set, p.backends)
+}
+
+// pickerOf returns the picker whose chain has that name.
+func pickerOf(chain string) (p picker) {
+	var backends string
+	p.set, backends, _ = strings.Cut(chain, "_")
+	backends, p.byClient = strings.CutPrefix(backends, "client_")
+	p.backends, _ = strconv.Atoi(backends) // it is a number, in a chain of ours
+	return p
+}
+
+// rules returns the rules of a picker's chain: they look up the backend by the key of the load balancer and a number
 // below n. In HNS client affinity is on or off (DistributionType) and has no timeout, so a hash of the client's address
 // suffices and no state is kept for each client.
 //
 // While the kernel goes from one state of the table to the next, a packet may see the chain of the former and the
 // backends of the latter. If there is none of its number then, it is dropped, and the client sends it anew.
 // Untranslated it would decide where its whole connection goes.
-func balance(name string) []string {
-	kind, rest, _ := strings.Cut(name, "_")
-	rest, byClient := strings.CutPrefix(rest, "client_")
-	kind, f := familyOfSet(kind)
+func (p picker) rules() []string {
+	kind, f := familyOfSet(p.set)
 	pick := "numgen random"
-	if byClient {
+	if p.byClient {
 		pick = f.in("jhash {ip} saddr")
 	}
 
@@ -147,7 +163,7 @@ func balance(name string) []string {
 
 	if kind == "kept" { // the connection and each of its packets get the mark of the pod
 		return []string{
-			fmt.Sprintf("ct mark 0 meta mark set %s mod %s", pick, rest),
+			fmt.Sprintf("ct mark 0 meta mark set %s mod %d", pick, p.backends),
 			fmt.Sprintf("ct mark 0 meta l4proto { tcp, udp } ct mark set %s . meta mark map @%s", key,
 				f.name("kept_to")),
 			"meta mark set ct mark",
@@ -155,7 +171,7 @@ func balance(name string) []string {
 	}
 
 	return []string{
-		fmt.Sprintf("meta mark set %s mod %s", pick, rest),
+		fmt.Sprintf("meta mark set %s mod %d", pick, p.backends),
 		fmt.Sprintf("meta l4proto { tcp, udp } dnat %s to %s . meta mark map @%s", f, key, f.name(kind+"_to")),
 		"drop",
 	}

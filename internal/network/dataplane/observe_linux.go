@@ -276,7 +276,7 @@ func observeBalancers(entries map[slot]entry) (all []netplan.LoadBalancer) {
 		if lb == nil {
 			lb = &netplan.LoadBalancer{
 				ID:          e.id,
-				ByClient:    strings.Contains(e.value, "_client_"),
+				ByClient:    pickerOf(e.value).byClient,
 				PreserveDIP: set == "kept",
 			}
 			balancers[e.id] = lb

@@ -319,7 +319,7 @@ func (r *ruleset) chainRules(name string) []string {
 	if tier, ok := r.access[name]; ok {
 		return tier.rules
 	}
-	return balance(name)
+	return pickerOf(name).rules()
 }
 
 // withNext adds to chains the next tiers to which they go.
