@@ -211,7 +211,7 @@ func (f cluster) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration
 // recovered waits until there are as many processes of a kind as before, and the one that was killed is gone.
 func (f cluster) recovered(t *testing.T, match *regexp.Regexp, many, killed int) {
 	t.Helper()
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		n := 0
 		for pid, command := range f.processes(t) {
 			if match.MatchString(command) && pid != killed {

@@ -67,7 +67,7 @@ func TestFieldContainerd(t *testing.T) {
 	// The compute system ends with its shim.
 	f.ctr(t, 0, "", "run", "-d", "--null-io", webserverImage, "d3")
 	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "containerd-shim-runhcs-v1.exe")
-	poll(t, time.Minute, func(context.Context) error {
+	until(t, time.Minute, func() error {
 		for pid, line := range f.processes(t) {
 			if strings.Contains(line, "webserver.exe") {
 				return fmt.Errorf("process %d of a container without a shim runs: %s", pid, line)
@@ -78,7 +78,7 @@ func TestFieldContainerd(t *testing.T) {
 
 	_, _ = f.mullion(t.Context(), t, ctrArgs("tasks", "rm", "-f", "d3")...) // it may have gone with its shim
 	f.ctr(t, 0, "", "containers", "rm", "d3")
-	poll(t, time.Minute, func(context.Context) error { // containerd collects snapshots in its own time
+	until(t, time.Minute, func() error { // containerd collects snapshots in its own time
 		left, err := os.ReadDir(filepath.Join(f.data, "nodes", "win-1", "hcs", "scratch"))
 		if len(left) > 0 || err != nil {
 			return fmt.Errorf("left of the containers: %v, %w", left, err)
@@ -260,8 +260,7 @@ func (f cluster) ctr(t *testing.T, code int, want string, args ...string) string
 // stopped waits until a task has ended.
 func (f cluster) stopped(t *testing.T, name string) {
 	t.Helper()
-	poll(t, 30*time.Second, func(context.Context) error {
-		//nolint:contextcheck // the command has the test's context
+	until(t, 30*time.Second, func() error {
 		for line := range strings.Lines(f.ctr(t, 0, "", "tasks", "ls")) {
 			if strings.HasPrefix(line, name+" ") && strings.Contains(line, "STOPPED") {
 				return nil

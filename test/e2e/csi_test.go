@@ -287,7 +287,7 @@ func (f cluster) csiShares(t *testing.T, machine string) {
 	f.must(t, "kubectl", "exec", "csi-share-1", "--", "tool", "write", `C:\data\note`, "changed")
 	f.prints(t, "of one pod", "kubectl", "exec", "csi-share-copy", "--", "tool", "cat", `C:\data\note`)
 	f.must(t, "kubectl", "delete", "-f", copies, "-f", pods, "--timeout=120s")
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		left, err := filepath.Glob(filepath.Join(server.Dir, "*", "*"))
 		if err == nil && len(left) != 0 {
 			err = fmt.Errorf("the share still has %q", left)
@@ -315,7 +315,7 @@ func TestFieldCSISanity(t *testing.T) {
 		_ = serves.Wait()
 	})
 
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		_, err := os.Stat(socket)
 		return err
 	})

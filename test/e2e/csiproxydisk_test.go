@@ -177,7 +177,7 @@ func (f cluster) csiProxyDiskDriver(t *testing.T, serial, id string) {
 		}
 	}
 
-	poll(t, settle, func(context.Context) error { // exec goes by the agent
+	until(t, settle, func() error { // exec goes by the agent
 		if out, err := tool("one", "write", `C:\disk\after`, "bytes after the agent's end"); err != nil {
 			return fmt.Errorf("write to the disk: %w\n%s", err, out)
 		}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +53,7 @@ func TestFieldDocker(t *testing.T) {
 	f.docker(t, 6, "through", "exec", "k1", "cmd", "/c", "echo through& exit 6")
 	f.docker(t, 0, "", "rm", "-f", "k1")
 
-	poll(t, time.Minute, func(context.Context) error {
+	until(t, time.Minute, func() error {
 		for _, dir := range []string{
 			filepath.Join(f.data, "nodes", "win-1", "hcs", "scratch"), "/run/mullion/" + f.tag() + "/nodes/win-1/volumes",
 		} {
@@ -90,8 +89,7 @@ func (f cluster) dockerLife(t *testing.T) {
 	f.docker(t, 0, "", "run", "-d", "--name", "l1", "-e", "FOO=bar", "-m", "512m", "-v", `C:\context:C:\data:ro`, dockerImage,
 		"cmd", "/c", waits)
 	f.docker(t, 0, "l1", "ps")
-	poll(t, time.Minute, func(context.Context) error {
-		//nolint:contextcheck // the command has the test's context
+	until(t, time.Minute, func() error {
 		if out := f.docker(t, 0, "", "logs", "l1"); !strings.Contains(out, "it runs") {
 			return fmt.Errorf("the container's log is %q", out)
 		}

@@ -49,7 +49,7 @@ func (d dockerUp) ryuk(t *testing.T) {
 	d.run(t, "", 0, "", "run", "-d", "--name", "reaped", "--label", "of=test", dockerImage, "cmd", "/c", waits)
 	d.run(t, "", 0, "", "volume", "create", "--label", "of=test", "reaped-volume")
 	d.run(t, "", 0, "", "network", "create", "-d", "nat", "--label", "of=test", "reaped-network")
-	poll(t, time.Minute, func(context.Context) error {
+	until(t, time.Minute, func() error {
 		conn, err := net.DialTimeout("tcp", "127.0.0.1:38083", 5*time.Second)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (d dockerUp) ryuk(t *testing.T) {
 		return nil
 	})
 
-	poll(t, time.Minute, func(context.Context) error {
+	until(t, time.Minute, func() error {
 		for _, kind := range [][]string{{"ps", "-a"}, {"volume", "ls"}, {"network", "ls"}} {
 			if out := d.run(t, "", 0, "", append(kind, "-q", "--filter", "label=of=test")...); strings.TrimSpace(out) != "" {
 				return fmt.Errorf("docker %q: %s", kind, out)
@@ -108,7 +108,7 @@ func (d dockerUp) compose(t *testing.T) {
 
 	compose("", "up", "-d")
 	poll(t, time.Minute, func(ctx context.Context) error { return says(ctx, "127.0.0.1:38084", "hello") })
-	poll(t, time.Minute, func(context.Context) error {
+	until(t, time.Minute, func() error {
 		if out := compose("", "logs", "client"); !strings.Contains(out, "web answers") {
 			return errors.New(out)
 		}

@@ -132,7 +132,7 @@ func TestFieldCRIDockerd(t *testing.T) {
 }
 
 // runs runs a program on the host until the test ends, and returns when it has said a text.
-func (n dockerNode) runs(t *testing.T, until string, args ...string) {
+func (n dockerNode) runs(t *testing.T, says string, args ...string) {
 	t.Helper()
 	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
 	if err != nil {
@@ -154,9 +154,9 @@ func (n dockerNode) runs(t *testing.T, until string, args ...string) {
 		}
 		said.Close()
 	})
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		text, err := os.ReadFile(said.Name())
-		return lacks(string(text), until, err)
+		return lacks(string(text), says, err)
 	})
 }
 
@@ -399,7 +399,7 @@ func (n dockerNode) restart(t *testing.T) {
 // end deletes the pods, of which nothing is left.
 func (n dockerNode) end(t *testing.T) {
 	n.must(t, "kubectl", "delete", "deployment/web", "service/web", "configmap/conf")
-	poll(t, 4*settle, func(context.Context) error {
+	until(t, 4*settle, func() error {
 		if out := n.docker(t, 0, "", "ps", "-q"); strings.TrimSpace(out) != "" {
 			return fmt.Errorf("containers run: %s", out)
 		}

@@ -250,7 +250,7 @@ func (d dockerUp) ports(t *testing.T) {
 		poll(t, time.Minute, func(ctx context.Context) error { return says(ctx, at, "hello") })
 	}
 
-	poll(t, time.Minute, func(context.Context) error {
+	until(t, time.Minute, func() error {
 		c, err := net.Dial("udp", "127.0.0.1:38081")
 		if err != nil {
 			return err
@@ -279,8 +279,7 @@ func (d dockerUp) ports(t *testing.T) {
 	defer l.Close()
 
 	d.run(t, "", 0, "", "run", "-d", "--name", "p2", "-p", "38082:80", dockerImage, "cmd", "/c", waits)
-	poll(t, time.Minute, func(context.Context) error {
-		//nolint:contextcheck // the command has the test's context
+	until(t, time.Minute, func() error {
 		if out := d.ends(t, 0, "", "docker", "status"); !strings.Contains(out, "not 38082/tcp: another program of this machine has it") {
 			return errors.New(out)
 		}
@@ -288,8 +287,7 @@ func (d dockerUp) ports(t *testing.T) {
 	})
 
 	l.Close() // of which the engine hears nothing
-	poll(t, time.Minute, func(context.Context) error {
-		//nolint:contextcheck // the command has the test's context
+	until(t, time.Minute, func() error {
 		if out := d.ends(t, 0, "", "docker", "status"); strings.Contains(out, "not 38082/tcp") {
 			return errors.New(out)
 		}
@@ -297,7 +295,7 @@ func (d dockerUp) ports(t *testing.T) {
 	})
 
 	d.run(t, "", 0, "", "rm", "-f", "p1", "p2")
-	poll(t, time.Minute, func(context.Context) error {
+	until(t, time.Minute, func() error {
 		if c, err := net.Dial("tcp", "127.0.0.1:38080"); err == nil {
 			c.Close()
 			return errors.New("the port of a container that has gone is open")

@@ -240,7 +240,7 @@ func (f cluster) up(t *testing.T) {
 func (f cluster) back(t *testing.T, pattern string, killed map[int]string) {
 	t.Helper()
 	match := regexp.MustCompile(pattern)
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		for pid, command := range f.processes(t) {
 			if match.MatchString(command) && killed[pid] == "" {
 				return nil

@@ -150,7 +150,7 @@ func (f cluster) flannelOverlay(t *testing.T) {
 	for _, node := range []string{"win-1", "win-2"} {
 		f.prints(t, "Overlay", "node", "exec", node, "--", "powershell", "-NoProfile", "-Command",
 			"(Get-HnsNetwork | ? Name -EQ vxlan0).Type")
-		poll(t, settle, func(context.Context) error {
+		until(t, settle, func() error {
 			for _, line := range f.processes(t) {
 				if strings.Contains(line, `\kube-proxy.exe`) && strings.Contains(line, "--hostname-override="+node) &&
 					strings.Contains(line, "--source-vip=10.226.") {

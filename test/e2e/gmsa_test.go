@@ -238,7 +238,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 		}
 	}
 	end("serve")
-	poll(t, settle, func(context.Context) error { // exec goes by the agent
+	until(t, settle, func() error { // exec goes by the agent
 		if out, err := in("with", "type "+share+`\note`); !strings.Contains(out, "by-with") {
 			return fmt.Errorf("%w: %s", err, out)
 		}

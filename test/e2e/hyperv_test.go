@@ -99,7 +99,7 @@ func TestFieldHyperV(t *testing.T) {
 	t.Run("refused", f.refusesMachine)
 	t.Run("kill", f.killsMachine)
 	f.must(t, "kubectl", "delete", "pod", "isolated", "--timeout=3m")
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		if left := f.machines(t); len(left) > 0 {
 			return fmt.Errorf("machines of deleted pods: %v", slices.Collect(maps.Values(left)))
 		}

@@ -114,7 +114,7 @@ func (f cluster) killUp(t *testing.T, file, moment string) {
 		t.Fatal(err)
 	}
 
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		for _, command := range f.processes(t) {
 			if strings.Contains(command, moment) {
 				return nil

@@ -227,8 +227,7 @@ func (h kubeadmHosts) network(t *testing.T, host string) {
 func (h kubeadmHosts) podRange(t *testing.T, node string) string {
 	t.Helper()
 	var cidr string
-	poll(t, settle, func(context.Context) error {
-		//nolint:contextcheck // the command has the test's context
+	until(t, settle, func() error {
 		cidr = strings.TrimSpace(h.kubectl(t, "get", "node", node, "--ignore-not-found", "-o",
 			"jsonpath={.spec.podCIDR}"))
 		if cidr == "" {

@@ -162,9 +162,7 @@ func (h kubeadmHosts) resetWindows(t *testing.T, host string) {
 	h.runs(t, host, "cmd", "/c", "del", `C:\etc\kubernetes\kube-proxy.conf`)
 
 	// sc.exe does not wait for the service's end.
-	//
-	//nolint:contextcheck // the commands have the test's context
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		left := h.runs(t, host, "cmd", "/c",
 			`dir /s /b /a-d C:\etc\kubernetes C:\var\lib\kubelet 2>nul & tasklist | findstr /i kube & exit 0`)
 		left += h.runs(t, host, `C:\Program Files\containerd\crictl.exe`, "pods", "-q")

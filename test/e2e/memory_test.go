@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +25,7 @@ func (f cluster) memory(t *testing.T) {
 		t.Fatalf("the cluster has the supervisors %v", pids)
 	}
 
-	poll(t, 3*time.Minute, func(context.Context) error {
+	until(t, 3*time.Minute, func() error {
 		mb, err := rss(pids[0])
 		if err == nil && mb > mostOfSupervisor {
 			err = fmt.Errorf("the supervisor has %d MB, more than %d", mb, mostOfSupervisor)

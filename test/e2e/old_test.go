@@ -130,7 +130,8 @@ func TestFieldOldCluster(t *testing.T) {
 // TestFieldOldLinux brings up a cluster of Kubernetes 1.20 with a Linux node, whose kubelet calls the containerd 1.7 of
 // the bundle and whose kube-proxy runs iptables, beside a Windows node. Pods of each reach the other's Service.
 func TestFieldOldLinux(t *testing.T) {
-	needs(t, kubernetes(oldVersion), containerdOf(oldVersion), installed("iptables", "iptables")) // kube-proxy of 1.20 runs it
+	needs(t, kubernetes(oldVersion), containerdOf(oldVersion),
+		installed("iptables", "iptables")) // which kube-proxy of 1.20 runs
 
 	f := newCluster(t)
 	f.netns = offline(t)

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -101,7 +100,7 @@ func TestFieldImageProxy(t *testing.T) {
 			registry := fmt.Sprintf("%s-%d.invalid", system, i)
 			mullion("kubectl", "run", fmt.Sprintf("%s-%d", system, i), "--image="+registry+"/image:v1",
 				`--overrides={"spec":{"nodeSelector":{"kubernetes.io/os":"`+system+`"}}}`)
-			poll(t, settle, func(context.Context) error {
+			until(t, settle, func() error {
 				proxy.mu.Lock()
 				defer proxy.mu.Unlock()
 				if got := proxy.asked[registry+":443"]; got != "person:"+password {

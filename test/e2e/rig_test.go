@@ -15,8 +15,8 @@ import (
 	"mullion.dev/mullion/test/built"
 )
 
-// cluster is a cluster that tests have brought up, with the folders of the person who did. Of a cluster of several machines
-// it is one machine's part.
+// cluster is a cluster that tests have brought up, with the folders of the person who did. Of a cluster of several
+// machines it is one machine's part.
 type cluster struct {
 	bin, data, kubeconfig, home string
 	nodeAddress                 *string // the first Windows node's, asked for once
@@ -37,8 +37,8 @@ func newCluster(t *testing.T) cluster {
 	}
 }
 
-// givenCluster returns the cluster that is up in E2E_DATA_DIR, while a test is written, and whether there is one; else a
-// cluster as newCluster does.
+// givenCluster returns the cluster that is up in E2E_DATA_DIR, while a test is written, and whether there is one; else
+// a cluster as newCluster does.
 func givenCluster(t *testing.T) (f cluster, given bool) {
 	t.Helper()
 	f = newCluster(t)

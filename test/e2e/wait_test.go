@@ -19,6 +19,12 @@ func poll(t *testing.T, within time.Duration, check func(ctx context.Context) er
 	}
 }
 
+// until does what poll does for a check whose commands have a context of their own.
+func until(t *testing.T, within time.Duration, check func() error) {
+	t.Helper()
+	poll(t, within, func(context.Context) error { return check() })
+}
+
 // awaited repeats check until it returns no error. After that time, longer by patience, it returns check's last one.
 func awaited(ctx context.Context, within time.Duration, check func(ctx context.Context) error) error {
 	within *= patience()
@@ -59,7 +65,7 @@ func (f cluster) healthy(t *testing.T) {
 // ended waits until a process is gone.
 func (f cluster) ended(t *testing.T, pid int) {
 	t.Helper()
-	poll(t, settle, func(context.Context) error {
+	until(t, settle, func() error {
 		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 			return nil
 		}

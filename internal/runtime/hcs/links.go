@@ -122,7 +122,8 @@ func parseReparse(point []byte) (target, error) {
 	return target{path: text, relative: relative}, nil
 }
 
-// nameIn reads a name of a reparse point, in UTF-16, without the prefixes of full paths. ok is false if it is not there.
+// nameIn reads a name of a reparse point, in UTF-16, without the prefixes of full paths. ok is false if it is not
+// there.
 func nameIn(names []byte, begin, length int) (name string, ok bool) {
 	if begin+length > len(names) || begin%2 != 0 || length%2 != 0 || length == 0 {
 		return "", false

@@ -244,7 +244,7 @@ func writeArchive(c *cmdlet.Call, file io.Writer, to string, items []packed) (co
 	})
 
 	if c.Flags["update"] {
-		if count, err = keep(c, w, to, items); err != nil {
+		if count, err = keep(w, to, items); err != nil {
 			return 0, err
 		}
 	}
@@ -311,7 +311,7 @@ func copyAll(ctx context.Context, to io.Writer, from io.Reader) error {
 }
 
 // keep copies what an existing archive has beside the new items. It returns how many items these are.
-func keep(c *cmdlet.Call, w *zip.Writer, archive string, items []packed) (count int, err error) {
+func keep(w *zip.Writer, archive string, items []packed) (count int, err error) {
 	old, err := os.Open(archive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
