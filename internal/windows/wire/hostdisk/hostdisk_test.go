@@ -10,6 +10,7 @@ func TestHear(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"do":"get"}`:                 "",
 		`{"do":"initialize","disk":1}`: "",
+
 		`{"do":"attach","size":419430400,"label":"größe"}`:                                 "",
 		`{"do":"addPath","disk":1,"partition":2,"path":"E:"}`:                              "",
 		`{"do":"addPath","disk":1,"partition":2,"path":"C:\\var\\lib"}`:                    "",
