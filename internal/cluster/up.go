@@ -220,7 +220,9 @@ func mend(ctx context.Context, client *supervisor.Client, said func(string)) err
 // cluster gets the proxy of the environment, if the specification says nothing of one; later the one that it got, and
 // so its registry. If the wanted cluster only has more than the one that is there (onlyAdds), it does not write, and
 // smaller is the one that is there: the cluster has to grow. Else smaller is nil.
-func settle(want spec.Cluster, paths layout.Paths, environ []string) (c spec.Cluster, smaller *spec.Cluster, err error) {
+func settle(want spec.Cluster, paths layout.Paths, environ []string) (
+	c spec.Cluster, smaller *spec.Cluster, err error,
+) {
 	have, err := paths.LoadSpec()
 	switch {
 	case errors.Is(err, os.ErrNotExist):

@@ -40,8 +40,8 @@ RUN runs in a container as of ` + "`mullion run`" + `, which needs root; in a st
 Linux, so that Go's or Node's compilers of Linux build what the image for Windows copies. A stage begins with scratch,
 with another stage, with an image of the machine (for root) or of a registry, or with one of Microsoft's base images,
 such as mcr.microsoft.com/windows/nanoserver:ltsc2022, in whose place a stand-in without Windows' files is; --base real
-keeps Windows' own layers. .dockerignore leaves files out. What a build has made is kept in $MULLION_CACHE_DIR (by default
-/var/cache/mullion for root, and ~/.cache/mullion), so the next one makes only what has changed.
+keeps Windows' own layers. .dockerignore leaves files out. What a build has made is kept in $MULLION_CACHE_DIR (by
+default /var/cache/mullion for root, and ~/.cache/mullion), so the next one makes only what has changed.
 
 Without a Dockerfile the image has the folder's files and one manifest for each Windows version. An image.yaml in the
 folder describes it (tags, os, osVersions, target, entrypoint, cmd, env, workingDir, user, exposedPorts, volumes,

@@ -20,8 +20,8 @@ import (
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
-// RunPodSandbox makes a new pod: its record on disk, its network, and what else its kind has, such as a virtual machine.
-// An ordinary pod has a network namespace and no process before its first container.
+// RunPodSandbox makes a new pod: its record on disk, its network, and what else its kind has, such as a virtual
+// machine. An ordinary pod has a network namespace and no process before its first container.
 func (s *Server) RunPodSandbox(ctx context.Context,
 	req *runtimeapi.RunPodSandboxRequest,
 ) (*runtimeapi.RunPodSandboxResponse, error) {
