@@ -67,6 +67,7 @@ func testTerminal(t *testing.T, p prefix) {
 	term.Send(t, "echo code %errorlevel%\r") // STATUS_CONTROL_C_EXIT
 	term.Expect(t, "\ncode -1073741510\r")
 	term.Expect(t, `C:\>`)
+	pressKeys(t, term)
 	interruptBatch(t, p, term)
 	term.Send(t, "exit 5\r")
 	if code := exitCode(t, cmd.Wait()); code != 5 {
@@ -76,6 +77,26 @@ func testTerminal(t *testing.T, p prefix) {
 	if lines, err := os.ReadFile(report); err != nil || !strings.Contains(string(lines), "\nexited 5\n") {
 		t.Errorf("report %q, %v", lines, err)
 	}
+}
+
+// pressKeys presses single keys for programs that wait for one: the prompt has its lines again after each.
+func pressKeys(t *testing.T, term *tty.Terminal) {
+	t.Helper()
+	term.Send(t, "choice /c äbc /m which\r")
+	term.Expect(t, "which [Ä,B,C]?")
+	term.Send(t, "\x1b[A") // no character: it waits on
+	term.Send(t, "ä")
+	term.Expect(t, "Ä")
+	term.Expect(t, `C:\>`)
+	term.Send(t, "echo chosen %errorlevel%& pause\r")
+	term.Expect(t, "\nchosen 1\r")
+	term.Expect(t, "Press any key to continue")
+	term.Send(t, "\x1b[Ax")
+	term.Expect(t, `C:\>`)
+	term.Send(t, "timeout /t 60\r")
+	term.Expect(t, "press a key to continue")
+	term.Send(t, "q")
+	term.Expect(t, `C:\>`)
 }
 
 // interruptBatch presses Ctrl+C while a batch file runs: the program ends, and the rest if that is wanted.
