@@ -57,3 +57,13 @@ type Traffic struct {
 type Protocols struct {
 	IP, TCP, UDP []uint32
 }
+
+// Forwards reports whether the interfaces pass on packets that are not the system's own: MIB_IPSTATS' dwForwarding, 1
+// for yes and 2 for no. Both families of a host do, or none.
+func Forwards() (bool, error) {
+	p, err := CountProtocols(false)
+	if err != nil {
+		return false, err
+	}
+	return p.IP[0] == 1, nil
+}

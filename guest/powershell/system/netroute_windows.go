@@ -30,14 +30,8 @@ func addRoute(r Route) error { return routeWords(winnet.AddRoute(r.plain())) }
 // removeRoute removes a route.
 func removeRoute(r Route) error { return routeWords(winnet.RemoveRoute(r.plain())) }
 
-// forwards reads MIB_IPSTATS' dwForwarding, 1 for yes and 2 for no. Both families of a host pass packets on, or none.
-func forwards() (bool, error) {
-	p, err := winnet.CountProtocols(false)
-	if err != nil {
-		return false, err
-	}
-	return p.IP[0] == 1, nil
-}
+// forwards reports whether the interfaces pass packets on.
+func forwards() (bool, error) { return winnet.Forwards() }
 
 func (r Route) plain() winnet.Route {
 	// Both were read from such.

@@ -11,15 +11,18 @@ import (
 	"mullion.dev/mullion/guest/tools/program"
 )
 
-// Netsh shows the network's settings, and keeps reservations of URLs
-// (https://learn.microsoft.com/windows-server/networking/technologies/netsh/netsh-contexts). Everything else is refused
-// with the reason.
+// Netsh shows the network's settings, takes what an interface is set to if it is so already, and keeps reservations of
+// URLs (https://learn.microsoft.com/windows-server/networking/technologies/netsh/netsh-contexts). Everything else is
+// refused with the reason.
 func Netsh(e program.Env, sys System, args []string) int {
 	words := make([]string, 0, len(args))
 	for _, a := range args {
 		words = append(words, strings.ToLower(a))
 	}
-	if len(words) >= 2 && words[0] == "interface" && slices.Contains([]string{"ip", "ipv4"}, words[1]) {
+	if len(words) >= 2 && short(words[0], "interface") && slices.Contains([]string{"ip", "ipv4"}, words[1]) {
+		if len(words) >= 4 && words[2] == "set" && short(words[3], "interface") {
+			return setInterface(e, sys, words[4:])
+		}
 		return netshIPv4(e, sys, words[2:])
 	}
 
@@ -27,26 +30,30 @@ func Netsh(e program.Env, sys System, args []string) int {
 		return netshURLs(e, sys, words[1], args[3:])
 	}
 
-	reason := "the command is not part of Mullion's netsh, which has interface ipv4 show and http show, add and delete urlacl"
+	reason := "the command is not part of Mullion's netsh, which has interface ipv4 show and set interface, and http show, add and delete urlacl"
 	if len(words) >= 2 {
 		switch words[0] + " " + words[1] {
 		case "interface portproxy":
 			reason = "there is no port proxy here: a Service or a hostPort leads to a pod's port"
 		case "advfirewall firewall", "advfirewall set", "advfirewall show", "firewall add", "firewall set":
 			reason = "nothing filters the packets of a host or container here; New-NetFirewallRule keeps rules that allow"
-		case "winsock reset", "int ip", "interface ipv6":
+		case "winsock reset", "int ipv6", "interface ipv6":
 			reason = "this part of netsh is not there"
 		}
 	}
 
 	if len(words) == 1 && (words[0] == "/?" || words[0] == "help") {
 		e.Print("netsh interface ipv4 show config | addresses | interfaces | dnsservers")
+		e.Print("netsh interface ipv4 set interface NAME | INDEX [forwarding=enabled] [weakhostsend=enabled] [weakhostreceive=enabled]")
 		e.Print("netsh http show | add | delete urlacl")
 		return 0
 	}
 	e.Complain("netsh: %s: %s.", strings.Join(args, " "), reason)
 	return 1
 }
+
+// short reports whether a word is an abbreviation of a name that netsh takes.
+func short(word, name string) bool { return len(word) >= 3 && strings.HasPrefix(name, word) }
 
 // netshIPv4 shows adapters.
 func netshIPv4(e program.Env, sys System, words []string) int {

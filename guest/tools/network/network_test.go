@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "rewrite what the programs print in test
 type fake struct {
 	adapters []program.Adapter
 	urls     map[string]string
+	forwards bool
 	err      error
 }
 
@@ -24,6 +25,8 @@ func (w *fake) HostName() string                         { return "win-1" }
 func (w *fake) Adapters() ([]program.Adapter, error)     { return w.adapters, w.err }
 func (w *fake) Routes() ([]winnet.Route, error)          { return programtest.Routes(), w.err }
 func (w *fake) Reservations() (map[string]string, error) { return w.urls, w.err }
+
+func (w *fake) Forwards() (bool, error) { return w.forwards, w.err }
 
 func (w *fake) Reserve(url, user string) error {
 	if w.urls == nil {
@@ -63,7 +66,7 @@ func TestGoldens(t *testing.T) {
 // TestSystemFails checks what the programs do when Windows does not answer.
 func TestSystemFails(t *testing.T) {
 	for _, line := range []string{
-		"netsh interface ip show config", "netsh http show urlacl", "netsh http add urlacl url=http://+:80/ user=x", "route print",
+		"netsh interface ip show config", "netsh int ipv4 set int eth0 for=en", "netsh http show urlacl", "netsh http add urlacl url=http://+:80/ user=x", "route print",
 	} {
 		if got := run(t, &fake{err: errors.New("no answer")}, "", strings.Fields(line)...); got.Code == 0 || got.Err == "" {
 			t.Errorf("%s: %+v", line, got)

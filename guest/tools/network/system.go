@@ -18,6 +18,8 @@ type Routing interface {
 // System is what the programs need of Windows.
 type System interface {
 	Routing
+	// Forwards reports whether interfaces pass on packets that are not the system's own.
+	Forwards() (bool, error)
 	// HostName is the computer's name in DNS.
 	HostName() string
 	// Reservations are the users for whom URLs are reserved with HTTP.sys, by URL.
@@ -39,3 +41,6 @@ func (local) Adapters() ([]program.Adapter, error) { return program.Adapters() }
 
 // Routes implements Routing.
 func (local) Routes() ([]winnet.Route, error) { return winnet.Routes() }
+
+// Forwards implements System.
+func (local) Forwards() (bool, error) { return winnet.Forwards() }

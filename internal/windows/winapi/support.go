@@ -290,7 +290,7 @@ func programRows() []support.Row {
 			Name:  "netsh",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/windows-server/networking/technologies/netsh/netsh-contexts",
-			Note: "Mullion's: interface ipv4 show config, addresses, dnsservers and interfaces; http show, add and delete urlacl, which are kept, though anybody may listen. The rest is refused with the reason: " +
+			Note: "Mullion's: interface ipv4 show config, addresses, dnsservers and interfaces; interface ipv4 set interface with forwarding and weak hosts enabled, as they always are (a container may not forward); http show, add and delete urlacl, which are kept, though anybody may listen. The rest is refused with the reason: " +
 				"HNS makes networks",
 		},
 		{
