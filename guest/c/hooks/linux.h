@@ -21,7 +21,7 @@ enum
     LX_NR_pread64 = 17, LX_NR_getpid = 39, LX_NR_socket = 41, LX_NR_connect = 42, LX_NR_sendto = 44,
     LX_NR_recvfrom = 45, LX_NR_sendmsg = 46, LX_NR_recvmsg = 47, LX_NR_shutdown = 48, LX_NR_bind = 49,
     LX_NR_listen = 50, LX_NR_getsockname = 51, LX_NR_getpeername = 52, LX_NR_setsockopt = 54, LX_NR_getsockopt = 55,
-    LX_NR_fcntl = 72, LX_NR_fchmod = 91, LX_NR_getuid = 102, LX_NR_capget = 125, LX_NR_fstatfs = 138,
+    LX_NR_fcntl = 72, LX_NR_fchmod = 91, LX_NR_fchown = 93, LX_NR_getuid = 102, LX_NR_capget = 125, LX_NR_fstatfs = 138,
     LX_NR_setpriority = 141, LX_NR_gettid = 186, LX_NR_setxattr = 188, LX_NR_getxattr = 191, LX_NR_getdents64 = 217,
     LX_NR_epoll_wait = 232, LX_NR_epoll_ctl = 233, LX_NR_openat = 257, LX_NR_mkdirat = 258, LX_NR_newfstatat = 262,
     LX_NR_unlinkat = 263, LX_NR_linkat = 265, LX_NR_symlinkat = 266, LX_NR_readlinkat = 267, LX_NR_tee = 276,
@@ -138,6 +138,7 @@ static inline int lx_dup(int fd) { return (int)lx3(LX_NR_fcntl, fd, LX_F_DUPFD_C
 static inline int lx_keep(int fd) { return (int)lx3(LX_NR_fcntl, fd, LX_F_SETFD, LX_FD_CLOEXEC); }
 static inline int lx_getdents(int fd, void *p, SIZE_T n) { return (int)lx3(LX_NR_getdents64, fd, p, n); }
 static inline int lx_fchmod(int fd, UINT32 mode) { return (int)lx2(LX_NR_fchmod, fd, mode); }
+static inline int lx_fchown(int fd, UINT32 user, UINT32 group) { return (int)lx3(LX_NR_fchown, fd, user, group); }
 static inline int lx_openat(int dir, const char *name, int flags)
 {
     return (int)lx4(LX_NR_openat, dir, name, flags, 0);

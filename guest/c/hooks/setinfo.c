@@ -3,7 +3,7 @@
  *
  * Facts (Wine 8.0): FileDispositionInformationEx and FileRenameInformationEx are unsupported (STATUS_INVALID_INFO_CLASS
  * or "Invalid function"), and Go's os.RemoveAll since 1.24 needs them (internal/syscall/windows/at_windows.go).
- * Renaming and deleting act on a link's target.
+ * Renaming and deleting act on a link's target. A folder of an image's layer is not renamed (move.h).
  */
 #include <string.h>
 
@@ -12,6 +12,7 @@
 #include "entry.h"
 #include "heap.h"
 #include "hooks.h"
+#include "move.h"
 #include "names.h"
 #include "stdhandle.h"
 
@@ -140,13 +141,13 @@ static BOOL asked_name(const struct nt_rename_info *info, char *name)
  */
 static BOOL rename_case(const struct lx_stat *file, const struct place *to, const struct nt_rename_info *info)
 {
+    struct place asked = {to->dir, {0}};
     struct lx_stat st;
-    char name[256];
 
-    return asked_name(info, name) && strcmp(name, to->name) &&
+    return asked_name(info, asked.name) && strcmp(asked.name, to->name) &&
            !lx_fstatat(to->dir, to->name, &st, LX_AT_SYMLINK_NOFOLLOW) && st.ino == file->ino && st.dev == file->dev &&
            st.nlink == file->nlink && ((st.mode & LX_S_IFMT) == LX_S_IFDIR || st.nlink == 1) &&
-           !lx_renameat2(to->dir, to->name, to->dir, name, LX_RENAME_NOREPLACE);
+           !move_entry(to, &asked, LX_RENAME_NOREPLACE);
 }
 
 /* Moves the link, with a new text if the text depends on where it lies. */
@@ -249,6 +250,38 @@ static NTSTATUS set_link(struct link *link, void *buffer, ULONG length, ULONG cl
 }
 
 /*
+ * A rename without Wine, or another hard link: to a name that Wine cannot say (way.h), or of a folder of a layer. Its
+ * server keeps the old name of the file.
+ */
+static NTSTATUS rename_named(HANDLE handle, const struct nt_rename_info *info, ULONG flags, BOOL hard)
+{
+    struct place from = {-1, {0}}, to = {-1, {0}};
+    struct link folder = {.place = {-1, {0}}}; /* a name without a folder is in that of the file */
+    int fd = path_fd_of(handle);
+    NTSTATUS status = fd < 0 ? STATUS_INVALID_HANDLE : place_of(fd, &from);
+
+    if (fd >= 0)
+        lx_close(fd);
+    if (status)
+        return status;
+    folder.place.dir = from.dir;
+    if (!(status = rename_target(info, &folder, &to)) && !(status = may_replace(&to, flags)))
+    {
+        if (hard)
+        {
+            if (flags & RENAME_REPLACE)
+                lx_unlinkat(to.dir, to.name, 0);
+            status = lx_status(lx_linkat(from.dir, from.name, to.dir, to.name));
+        }
+        else
+            status = lx_status(move_entry(&from, &to, flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE));
+    }
+    path_place_close(&from);
+    path_place_close(&to);
+    return status;
+}
+
+/*
  * A rename of a file or folder that is no link. Wine's own would follow a link at the target, so such a link is
  * removed first.
  */
@@ -294,37 +327,7 @@ static NTSTATUS rename_file(HANDLE handle, IO_STATUS_BLOCK *io, const struct nt_
         path_place_close(&to);
     }
     heap_free(plain);
-    return status;
-}
-
-/* A rename, or another hard link, to a name that Wine cannot say (way.h). Its server keeps the old name of the file. */
-static NTSTATUS rename_named(HANDLE handle, const struct nt_rename_info *info, ULONG flags, BOOL hard)
-{
-    struct place from = {-1, {0}}, to = {-1, {0}};
-    struct link folder = {.place = {-1, {0}}}; /* a name without a folder is in that of the file */
-    int fd = path_fd_of(handle);
-    NTSTATUS status = fd < 0 ? STATUS_INVALID_HANDLE : place_of(fd, &from);
-
-    if (fd >= 0)
-        lx_close(fd);
-    if (status)
-        return status;
-    folder.place.dir = from.dir;
-    if (!(status = rename_target(info, &folder, &to)) && !(status = may_replace(&to, flags)))
-    {
-        if (hard)
-        {
-            if (flags & RENAME_REPLACE)
-                lx_unlinkat(to.dir, to.name, 0);
-            status = lx_status(lx_linkat(from.dir, from.name, to.dir, to.name));
-        }
-        else
-            status = lx_status(
-                lx_renameat2(from.dir, from.name, to.dir, to.name, flags & RENAME_REPLACE ? 0 : LX_RENAME_NOREPLACE));
-    }
-    path_place_close(&from);
-    path_place_close(&to);
-    return status;
+    return status == STATUS_NOT_SAME_DEVICE ? rename_named(handle, info, flags, FALSE) : status;
 }
 
 /* Whether the folder in which a rename or a hard link puts the name is on a drive (drive.h). */
