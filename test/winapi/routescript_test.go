@@ -35,9 +35,9 @@ func TestRouteScript(t *testing.T) {
 
 	for _, args := range []string{
 		"link set lo up",
-		"link add mgmt type dummy", "link set mgmt alias vEthernet_(Ethernet)", "addr add 192.0.2.11/24 dev mgmt",
-		"link add cbr0 type dummy", "link set cbr0 alias vEthernet_(cbr0)", "addr add 10.244.1.2/24 dev cbr0",
-		"link set mgmt up", "link set cbr0 up",
+		"link add mgmt type veth peer name uplink", "link set mgmt alias vEthernet_(Ethernet)", "addr add 192.0.2.11/24 dev mgmt",
+		"link add cbr0 type veth peer name bridge", "link set cbr0 alias vEthernet_(cbr0)", "addr add 10.244.1.2/24 dev cbr0",
+		"link set mgmt up", "link set cbr0 up", "link set uplink up", "link set bridge up",
 		"route add default via 192.0.2.1",
 		// What leads to the other nodes' pods, so that the kernel takes routers with addresses of theirs.
 		"route add 10.244.0.0/16 dev cbr0 scope link metric 9000", "route add 10.244.0.0/16 dev mgmt scope link metric 9001",
@@ -88,7 +88,7 @@ func TestRouteScript(t *testing.T) {
 	for range 2 { // a second run finds its routes, and makes none twice
 		run := p.command(t, "pwsh.exe", "-ExecutionPolicy", "Bypass", "-File", `C:\k\AddRoutes.ps1`, "-masterIp", "198.51.100.7")
 		in := exec.CommandContext(t.Context(), "nsenter", append([]string{"--net=" + ns}, run.Args...)...)
-		in.Env, in.Dir = run.Env, k
+		in.Env, in.Dir = append(run.Env, overrides+";netsh.exe,hostname.exe=n"), k
 		var out, errs bytes.Buffer
 		in.Stdout, in.Stderr = &out, &errs
 		if err := in.Run(); err != nil || errs.Len() > 0 {

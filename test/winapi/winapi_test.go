@@ -144,9 +144,11 @@ func newPrefix(t *testing.T) prefix {
 	return p
 }
 
+// overrides says which libraries and programs are the shims.
+const overrides = "WINEDLLOVERRIDES=bcryptprimitives,ncrypt,tdh,wevtapi=n,b;httpapi,pdh,mi,cmd.exe=n;mscoree,mshtml="
+
 func (p prefix) env() []string {
-	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", "WINEDLLOVERRIDES=bcryptprimitives,ncrypt,tdh,wevtapi=n,b;httpapi,pdh,mi,cmd.exe=n;mscoree,mshtml=",
-		"WINESERVER="+p.wine.Server)
+	return append(os.Environ(), "WINEPREFIX="+p.dir, "WINEDEBUG=-all", overrides, "WINESERVER="+p.wine.Server)
 }
 
 func (p prefix) command(t *testing.T, args ...string) *exec.Cmd {
