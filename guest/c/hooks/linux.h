@@ -92,6 +92,12 @@ struct lx_open_how
     UINT64 flags, mode, resolve;
 };
 
+/* Whether a name of a listing is the folder itself or the one above it. */
+static inline BOOL lx_is_dots(const char *name)
+{
+    return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
 static inline INT64 lx_call(INT64 number, INT64 a, INT64 b, INT64 c, INT64 d, INT64 e)
 {
     register INT64 r10 __asm__("r10") = d;

@@ -9,8 +9,6 @@
 /* What the hooks and Wine keep of a folder beside its mode. */
 static const char *const attributes[] = {"user.mullion.sd", "user.DOSATTRIB"};
 
-static BOOL is_dots(const char *name) { return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])); }
-
 static int open_folder(int dir, const char *name)
 {
     return lx_openat(dir, name, LX_O_RDONLY | LX_O_DIRECTORY | LX_O_NOFOLLOW | LX_O_CLOEXEC);
@@ -62,7 +60,7 @@ static int move_content(int dir, const char *name, int to, unsigned depth)
         {
             const struct lx_dirent *found = (struct lx_dirent *)(listing + at);
 
-            if (is_dots(found->name))
+            if (lx_is_dots(found->name))
                 continue;
             any = TRUE;
             result = move_one(from, found->name, to, found->name, LX_RENAME_NOREPLACE, depth);

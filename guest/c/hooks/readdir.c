@@ -101,11 +101,6 @@ static int folder_of(HANDLE handle)
     return dir;
 }
 
-static BOOL is_dots(const char *name)
-{
-    return !strcmp(name, ".") || !strcmp(name, "..");
-}
-
 /* A mask without wildcards means one entry: the one of exactly this spelling, if there is one. */
 static void keep_exact(struct scan *scan)
 {
@@ -138,7 +133,7 @@ static struct scan *scan_new(HANDLE handle, const UNICODE_STRING *mask)
         for (int at = 0; at < got; at += ((struct lx_dirent *)(buffer + at))->reclen)
         {
             struct lx_dirent *found = (struct lx_dirent *)(buffer + at);
-            BOOL other = !is_dots(found->name) && name_differs(found->name);
+            BOOL other = !lx_is_dots(found->name) && name_differs(found->name);
             struct entry entry;
 
             if (other || found->type == LX_DT_LNK || found->type == LX_DT_SOCK ||

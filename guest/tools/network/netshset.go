@@ -13,14 +13,14 @@ func settings() []string {
 	return []string{
 		"interface", "forwarding", "advertise", "mtu", "siteid", "siteprefixlength", "nud", "basereachabletime",
 		"retransmittime", "dadtransmits", "routerdiscovery", "managedaddress", "otherstateful", "weakhostsend",
-		"weakhostreceive", "ignoredefaultroutes", "advertisedrouterlifetime", "advertisedefaultroute", "currenthoplimit",
-		"forcearpndwolpattern", "enabledirectedmacwolpattern", "ecncapability", "store",
+		"weakhostreceive", "ignoredefaultroutes", "advertisedrouterlifetime", "advertisedefaultroute",
+		"currenthoplimit", "forcearpndwolpattern", "enabledirectedmacwolpattern", "ecncapability", "store",
 	}
 }
 
 // setInterface takes settings of an interface that are so already: a host passes packets on, and Linux takes a packet
-// for each of its addresses on every interface, and sends from each, which Windows calls a weak host. Another setting is
-// refused.
+// for each of its addresses on every interface, and sends from each, which Windows calls a weak host. Another setting
+// is refused.
 func setInterface(e program.Env, sys System, args []string) int {
 	given, wrong := interfaceArguments(args)
 	if wrong != "" {
