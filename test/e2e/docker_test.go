@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,6 +64,53 @@ func TestFieldDocker(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestFieldDockerByThePage carries out the guide's page about Docker on a Windows host, from a bare host to docker
+// build and docker run, as who has nothing but the page does. The cluster has subnets and a place of its own, which the
+// page's has not.
+func TestFieldDockerByThePage(t *testing.T) {
+	needs(t, ownCluster("the page brings up its own"),
+		program("docker-windows/dockerd.exe", "dockerd.exe", "docker-windows"),
+		program("docker-windows/docker.exe", "docker.exe", "docker-windows"))
+
+	f := newCluster(t)
+	f.downAfter(t)
+	folder := filepath.Join(f.home, "page")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	const ownSubnets = `name: mullion-dockerpage
+networking:
+  underlaySubnet: 10.243.0.0/24
+  podSubnet: 10.94.0.0/16
+  serviceSubnet: 10.194.0.0/16
+`
+	lines := `set -euo pipefail
+mullion() {
+  if [ "$1" = up ]; then
+    printf '%s' "$OWN_SUBNETS" >>cluster.yaml
+    set -- "$@" --wait 15m # on a busy machine
+  fi
+  command mullion --data-dir "$DATA" "$@"
+}
+` + script(t, "windows-runtimes.md")
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", lines)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+f.kubeconfig, "PROGRAMS="+filepath.Join(f.bin, "docker-windows"),
+		"DATA="+f.data, "OWN_SUBNETS="+ownSubnets, "PATH="+f.path())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the page's lines: %v\n%s", err, out)
+	}
+
+	// The folder that a layer below has was moved, and what is in it is in the image.
+	for _, want := range []string{"Successfully tagged app:v1", "\nhello", "IPv4 Address"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is not in what the page's lines print:\n%s", want, out)
+		}
+	}
 }
 
 // waits is a command line of cmd.exe that runs for long.

@@ -103,12 +103,7 @@ func (d dockerUp) run(t *testing.T, in string, code int, want string, args ...st
 
 // page carries out the quick start of the guide.
 func (d dockerUp) page(t *testing.T) {
-	text, err := os.ReadFile("../../docs/guide/docker.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	builds, ran := filepath.Join(d.home, "builds"), 0 // the engine of single containers has a folder of its own
+	builds := filepath.Join(d.home, "builds") // the engine of single containers has a folder of its own
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if out, err := d.mullion(ctx, t, "--data-dir", builds, "down", "--run"); err != nil {
@@ -116,32 +111,21 @@ func (d dockerUp) page(t *testing.T) {
 		}
 	})
 
-	for _, b := range blocks(string(text)) {
-		if b.language != "sh" {
-			continue
-		}
-		ran++
-		script := "set -euo pipefail\nsudo() { \"$@\"; }\n" +
-			"mullion() {\n  local data='" + d.data + "'\n  if [ \"$1\" = image ]; then data='" + builds + "'; fi\n" +
-			"  command mullion --data-dir \"$data\" \"$@\"\n}\n" + strings.Join(b.text, "\n")
-
-		cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
-		cmd.Dir = t.TempDir()
-		cmd.Env = append(d.env(), "PATH="+filepath.Dir(d.docker)+":"+d.path())
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("the page's lines: %v\n%s", err, out)
-		}
-
-		for _, want := range []string{"Microsoft Windows [Version 10.0.26100", "Successfully tagged web:v1", "\nhello\n"} {
-			if !strings.Contains(string(out), want) {
-				t.Errorf("%q is not in what the page's lines print:\n%s", want, out)
-			}
-		}
+	lines := "set -euo pipefail\nsudo() { \"$@\"; }\n" +
+		"mullion() {\n  local data='" + d.data + "'\n  if [ \"$1\" = image ]; then data='" + builds + "'; fi\n" +
+		"  command mullion --data-dir \"$data\" \"$@\"\n}\n" + script(t, "docker.md")
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", lines)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(d.env(), "PATH="+filepath.Dir(d.docker)+":"+d.path())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the page's lines: %v\n%s", err, out)
 	}
 
-	if ran != 1 {
-		t.Errorf("the page has %d blocks of commands", ran)
+	for _, want := range []string{"Microsoft Windows [Version 10.0.26100", "Successfully tagged web:v1", "\nhello\n"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is not in what the page's lines print:\n%s", want, out)
+		}
 	}
 }
 

@@ -45,6 +45,26 @@ func blocks(text string) []block {
 	return all
 }
 
+// script returns the commands of a page of the guide, which has one block of them.
+func script(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs/guide", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var found []string
+	for _, b := range blocks(string(text)) {
+		if b.language == "sh" {
+			found = append(found, strings.Join(b.text, "\n"))
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%s has %d blocks of commands", page, len(found))
+	}
+	return found[0]
+}
+
 // step is a command of a document with the output that the document shows.
 type step struct {
 	line    int
