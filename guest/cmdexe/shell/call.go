@@ -9,7 +9,12 @@ import (
 )
 
 // call carries out CALL: percent signs are expanded once more, and a batch file comes back.
+// Without anything after it ERRORLEVEL is 1, with a blank 0: batch files set it in this way.
 func (s *Shell) call(ctx context.Context, args string) (int32, flow) {
+	if args == "" {
+		s.code = 1
+		return 1, next
+	}
 	text, err := s.percent(strings.TrimLeft(args, delimiters))
 	if err != nil {
 		return s.fail(err)

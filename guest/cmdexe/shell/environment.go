@@ -99,6 +99,8 @@ func (s *Shell) lookup(name string) (string, bool) {
 		return strconv.Itoa(extensionVersion), true
 	case "CMDCMDLINE":
 		return s.o.CommandLine, true
+	case "=EXITCODE":
+		return s.exited, s.exited != ""
 	case "HIGHESTNUMANODENUMBER":
 		return "0", true
 	}

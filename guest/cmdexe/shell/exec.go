@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -316,6 +317,7 @@ func (s *Shell) program(ctx context.Context, file, line string) (int32, flow) {
 	if err != nil {
 		return s.fail(err)
 	}
+	s.exited = fmt.Sprintf("%08X", code)
 	s.code = int32(code) //nolint:gosec // an exit code has 32 bits, and ERRORLEVEL a sign
 	s.pressed = s.pressed || s.code == interruptedCode
 	return s.code, next

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"mullion.dev/mullion/guest/cmdexe/constructs"
 	"mullion.dev/mullion/guest/cmdexe/shell"
 )
 
 // FuzzBatch runs batch files of any kind. They may fail, but not crash, and end when their steps are used up.
 func FuzzBatch(f *testing.F) {
-	for _, b := range batches {
-		f.Add(b.script)
+	for _, b := range constructs.All() {
+		f.Add(b.Script)
 	}
 
 	f.Add("for /l %%i in (1,0,2) do echo x")

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"mullion.dev/mullion/guest/cmdexe/disk"
+	"mullion.dev/mullion/guest/cmdexe/switches"
 	"mullion.dev/mullion/guest/cmdexe/syntax"
 )
 
@@ -183,7 +184,7 @@ func (s *Shell) texts(run *iteration, o textOptions, set string) ([][]byte, erro
 	return texts, nil
 }
 
-// output returns what a command prints. It runs in a shell of its own, as on the command line.
+// output returns what a command prints. It runs in a shell of its own, as after cmd /c.
 func (s *Shell) output(run *iteration, line string) []byte {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -204,7 +205,7 @@ func (s *Shell) output(run *iteration, line string) []byte {
 	c.echo = false
 	c.delayed = s.o.Delayed
 	c.files[1] = w
-	_, how := c.line(run.ctx, line)
+	_, how := c.line(run.ctx, switches.Unquote(line, c.isProgram))
 	_ = w.Close() // the reader sees the end
 	wg.Wait()
 

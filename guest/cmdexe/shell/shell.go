@@ -89,7 +89,8 @@ type Shell struct {
 	env        environment
 	dir        string
 	files      [handles]*os.File
-	code       int32 // ERRORLEVEL
+	code       int32  // ERRORLEVEL
+	exited     string // the exit code of the last program, as %=ExitCode% has it
 	echo       bool
 	delayed    bool
 	extensions bool

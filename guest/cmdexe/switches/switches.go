@@ -75,6 +75,11 @@ func afterName(line string) string {
 	return ""
 }
 
+// Unquote takes quotes off a command as /c does, for the commands of FOR /F.
+func Unquote(command string, program func(name string) bool) string {
+	return unquote(command, false, program)
+}
+
 // unquote takes the first and the last quote off a command, unless there are just two, without special characters and
 // with a blank between them, around the name of a program.
 func unquote(command string, strip bool, program func(name string) bool) string {

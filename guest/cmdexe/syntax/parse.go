@@ -134,7 +134,34 @@ func (p *parser) command() (Node, error) {
 		return nil, p.surprise()
 	}
 
-	return p.named()
+	if !p.redirects('\n') {
+		return p.named()
+	}
+	return p.redirected()
+}
+
+// redirected reads redirections, and the block or the command after them, which is neither IF nor FOR then.
+func (p *parser) redirected() (Node, error) {
+	var before []Redirect
+	for p.redirects('\n') {
+		r, err := p.redirect()
+		if err != nil {
+			return nil, err
+		}
+		before = append(before, r)
+		p.skip()
+	}
+
+	if p.cur() != '(' {
+		return p.simple(before)
+	}
+	b, err := p.block()
+	if err != nil {
+		return nil, err
+	}
+	b.Redirects = append(before, b.Redirects...)
+
+	return b, nil
 }
 
 // named reads a command by its name.
@@ -152,7 +179,7 @@ func (p *parser) named() (Node, error) {
 		return p.rem()
 	}
 
-	return p.simple()
+	return p.simple(nil)
 }
 
 // remark takes the rest of the line.
@@ -177,9 +204,10 @@ func (p *parser) rem() (Node, error) {
 	return p.remark(false), nil
 }
 
-// simple reads a command without a grammar of its own: its text, with the redirections taken out.
-func (p *parser) simple() (Node, error) {
-	s := &Simple{}
+// simple reads a command without a grammar of its own: its text, with the redirections taken out. before are those
+// that stand before it.
+func (p *parser) simple(before []Redirect) (Node, error) {
+	s := &Simple{Redirects: before}
 	var b strings.Builder
 	quoted := false
 
@@ -225,7 +253,7 @@ func (p *parser) simpleEnd(s *Simple, text string) (Node, error) {
 }
 
 // block reads commands in parentheses, and the redirections after them.
-func (p *parser) block() (Node, error) {
+func (p *parser) block() (*Block, error) {
 	p.at++
 	p.parens++
 	outer := p.ifs
@@ -240,7 +268,7 @@ func (p *parser) block() (Node, error) {
 			continue
 		}
 
-		if p.cur() == ')' {
+		if p.cur() == ')' && len(b.Body) > 0 {
 			break
 		}
 
