@@ -26,6 +26,8 @@ for table in $tables; do
   } >"$folder/$table.md"
   printf -- '- [%s](%s.md)\n' "$table" "$table" >>"$index"
 done
+go run ./hack/shells >"$folder/shells.md"
+printf -- '- [shells](shells.md): PowerShell and cmd.exe, by construct, cmdlet and class\n' >>"$index"
 go run ./hack/machine table docs/compat/machines >"$folder/machines.md"
 printf -- '\n[Machines](machines.md) that Mullion was tried on: distributions, kernels, hardening.\n' >>"$index"
 go run ./hack/programs docs/compat/programs >"$folder/programs.md"

@@ -129,7 +129,7 @@ func complete(t *testing.T, text string, before ...string) (start int, matches [
 	in := engine.New((&Session{
 		Newline: "\n", Stdout: io.Discard, Stderr: io.Discard, windows: stageWindows(),
 		Environ: []string{"PATH=" + filepath.Join("..", "bin"), "COMPUTERNAME=HERE", "COMPLUS=1"},
-	}).state(t.Context()), cmdlets())
+	}).state(t.Context()), Cmdlets())
 	defer in.Close()
 	s := Session{Stdout: io.Discard, Stderr: io.Discard, Newline: "\n"}
 	for _, command := range before {
@@ -229,7 +229,7 @@ func TestCompletion(t *testing.T) {
 
 // TestParametersAreWritten: how each parameter of each cmdlet is written, for its completion.
 func TestParametersAreWritten(t *testing.T) {
-	for _, c := range cmdlets() {
+	for _, c := range Cmdlets() {
 		for _, name := range append(append([]string(nil), c.Values...), c.Flags...) {
 			if written := cmdlet.Written(name); written == name {
 				t.Errorf("cmdlet/written.txt does not say how -%s of %s is written", name, c.Name)
@@ -244,7 +244,7 @@ func FuzzCompletion(f *testing.F) {
 		f.Add("if (1) {\n", text, uint8(len(text)))
 	}
 	dir := f.TempDir()
-	in := engine.New((&Session{Newline: "\n", windows: stageWindows()}).state(f.Context()), cmdlets())
+	in := engine.New((&Session{Newline: "\n", windows: stageWindows()}).state(f.Context()), Cmdlets())
 	in.Dir = dir
 	f.Fuzz(func(t *testing.T, before, line string, at uint8) {
 		cursor := int(at) % (len([]rune(line)) + 1)

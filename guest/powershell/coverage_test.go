@@ -33,7 +33,7 @@ func TestEachPartHasAScript(t *testing.T) {
 		return regexp.MustCompile(`(^|[^a-z0-9-])` + regexp.QuoteMeta(name) + `([^a-z0-9-]|$)`).MatchString(text)
 	}
 
-	for _, c := range cmdlets() {
+	for _, c := range Cmdlets() {
 		for _, name := range append([]string{strings.ToLower(c.Name)}, c.Aliases...) {
 			if !word(name) {
 				t.Errorf("no script in testdata/run uses %s", name)

@@ -23,7 +23,7 @@ func harmless() cmdlet.Table {
 		"ConvertFrom-Json", "ConvertTo-Csv", "Get-Member", "Get-Unique", "Compare-Object", "Set-StrictMode",
 		"Get-Variable", "Set-Variable", "New-Variable", "Remove-Variable", "Select-String",
 	}
-	return slices.DeleteFunc(cmdlets(), func(c cmdlet.Cmdlet) bool { return !slices.Contains(names, c.Name) })
+	return slices.DeleteFunc(Cmdlets(), func(c cmdlet.Cmdlet) bool { return !slices.Contains(names, c.Name) })
 }
 
 // reaches matches what a script could use to reach files, programs or much memory: redirections, paths, static members

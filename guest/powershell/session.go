@@ -233,7 +233,7 @@ func (s *Session) Run(ctx context.Context) int {
 	if w.prompt {
 		return s.prompt(ctx, !w.nologo)
 	}
-	in := engine.New(s.state(ctx), cmdlets())
+	in := engine.New(s.state(ctx), Cmdlets())
 	defer in.Close()
 
 	if w.file != "" {
@@ -287,14 +287,5 @@ func Lacks(text string) ([]check.Lack, error) {
 	if err != nil {
 		return nil, err
 	}
-	return check.Lacks(s, cmdlets()), nil
-}
-
-// Cmdlets returns the names of the cmdlets, each with a description, for the support table.
-func Cmdlets() map[string]string {
-	names := map[string]string{}
-	for _, c := range cmdlets() {
-		names[c.Name] = c.About
-	}
-	return names
+	return check.Lacks(s, Cmdlets()), nil
 }

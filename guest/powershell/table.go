@@ -25,8 +25,8 @@ import (
 	"mullion.dev/mullion/guest/powershell/engine"
 )
 
-// cmdlets returns all implemented cmdlets.
-func cmdlets() []cmdlet.Cmdlet {
+// Cmdlets returns all implemented cmdlets: a session has them, and docs/compat/shells.md lists them.
+func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(
 		utility.Cmdlets(),
 		management.Cmdlets(),

@@ -23,7 +23,7 @@ func TestWhatEachCmdletChanges(t *testing.T) {
 		"format-wide", "enter-pssession", "exit-pssession", "new-event", "register-engineevent", "register-objectevent",
 	}
 
-	for _, c := range cmdlets() {
+	for _, c := range Cmdlets() {
 		name := strings.ToLower(c.Name)
 		verb, _, _ := strings.Cut(name, "-")
 		known := slices.Contains(reads, verb) || slices.Contains(session, name)

@@ -31,7 +31,7 @@ func support(root string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("read a support page: %w", err)
 		}
-		if strings.Contains(string(text), "Printed by `mullion support ") {
+		if strings.HasPrefix(string(text), "# Support: ") {
 			all = append(all, areas(filepath.Base(page), string(text))...)
 		}
 	}

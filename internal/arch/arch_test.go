@@ -241,6 +241,7 @@ var powershell = map[string]string{
 	"check":      "absent binding cmdlet dotnet lang object operator pattern words",
 	"scope":      "absent binding cmdlet lang object pattern provider words",
 	"completion": "cmdlet dotnet lang object provider session",
+	"constructs": "",
 	"module":     "dotnet lang library object pattern provider",
 	"engine": "absent binding cmdlet dotnet events format lang library module object operator pattern position provider " +
 		"scope session stream words",

@@ -39,7 +39,7 @@ func Areas() []Area {
 		{"Arguments, and the modifiers of %~", ss64 + "syntax-args.html", argumentsRows()},
 		{"Variables, their parts and replacements", ss64 + "syntax-substring.html", variablesRows()},
 		{"Delayed expansion", ss64 + "delayedexpansion.html", delayedRows()},
-		{"&, &&, ||, pipes and blocks", ss64 + "syntax-conditional.html", chainsRows()},
+		{"Chains, pipes and blocks", ss64 + "syntax-conditional.html", chainsRows()},
 		{"Redirections", ss64 + "syntax-redirection.html", redirectionsRows()},
 		{"if", microsoft + "if", conditionsRows()},
 		{"for", microsoft + "for", loopsRows()},

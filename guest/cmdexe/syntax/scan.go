@@ -75,8 +75,8 @@ func (p *parser) skip() {
 }
 
 // escaped takes a caret and the character after it, which has no meaning then. A caret at the end of a line joins the
-// next one to it, whose first character has no meaning either: if that is the end of an empty line, it is a line feed in
-// the text, which goes on with the line after it.
+// next one to it, whose first character has no meaning either: if that is the end of an empty line, it is a line feed
+// in the text, which goes on with the line after it.
 func (p *parser) escaped() string {
 	p.at++
 	if p.cur() == '\n' {

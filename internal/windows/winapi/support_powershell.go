@@ -34,46 +34,7 @@ func powershellRows() []support.Row {
 			Name:  "Windows PowerShell, PowerShell: cmdlets",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "these, with the parameters that Get-Help shows: Add-Content, Add-LocalGroupMember, Add-Member, " +
-				"Add-PartitionAccessPath, Add-Type, Attach-HnsHostEndpoint, Clear-Content, Clear-Disk, Clear-EventLog, Clear-History, " +
-				"Clear-Host, Clear-Variable, Compare-Object, Compress-Archive, Connect-IscsiTarget, Convert-Path, " +
-				"ConvertFrom-Csv, ConvertFrom-Json, ConvertFrom-StringData, ConvertTo-Csv, ConvertTo-Json, " +
-				"ConvertTo-SecureString, Copy-Item, Detach-HnsHostEndpoint, Disable-WindowsOptionalFeature, Disconnect-IscsiTarget, " +
-				"Enable-WindowsOptionalFeature, Expand-Archive, Export-Certificate, Export-Csv, Export-ModuleMember, " +
-				"ForEach-Object, Format-List, Format-Table, Format-Volume, Format-Wide, Get-Acl, Get-Alias, " +
-				"Get-ChildItem, Get-CimInstance, Get-Command, Get-ComputeProcess, Get-ComputerInfo, Get-Content, " +
-				"Get-Counter, Get-Culture, Get-Date, Get-Disk, Get-DnsClientServerAddress, Get-Event, Get-EventLog, " +
-				"Get-EventSubscriber, Get-ExecutionPolicy, Get-FileHash, Get-Help, Get-History, Get-HnsEndpoint, " +
-				"Get-HnsNetwork, Get-HnsPolicyList, Get-Host, Get-InitiatorPort, Get-IscsiConnection, " +
-				"Get-IscsiSession, Get-IscsiTarget, Get-IscsiTargetPortal, Get-Item, Get-ItemProperty, " +
-				"Get-ItemPropertyValue, Get-Job, Get-LocalGroup, Get-LocalGroupMember, Get-LocalUser, Get-Location, " +
-				"Get-Member, Get-Module, Get-NetAdapter, Get-NetFirewallRule, Get-NetIPAddress, Get-NetIPInterface, " +
-				"Get-NetRoute, Get-NetTCPConnection, Get-NetUDPEndpoint, Get-Partition, Get-PartitionSupportedSize, " +
-				"Get-Process, Get-Random, Get-Service, Get-SmbGlobalMapping, Get-SmbMapping, Get-TimeZone, " +
-				"Get-UICulture, Get-Unique, Get-Variable, Get-Volume, Get-WindowsFeature, " +
-				"Get-WindowsOptionalFeature, Get-WinEvent, Get-WmiObject, Group-Object, Import-Certificate, " +
-				"Import-Csv, Import-Module, Import-PowerShellDataFile, Initialize-Disk, Install-WindowsFeature, " +
-				"Invoke-Command, Invoke-Expression, Invoke-History, Invoke-RestMethod, Invoke-WebRequest, Join-Path, " +
-				"Measure-Command, Measure-Object, mkdir, Move-Item, New-Alias, New-Event, New-EventLog, New-Guid, " +
-				"New-HnsEndpoint, New-HnsNetwork, New-IscsiTargetPortal, New-Item, New-ItemProperty, New-LocalGroup, New-NetFirewallRule, " +
-				"New-NetRoute, New-Object, New-Partition, New-Service, New-SmbGlobalMapping, New-SmbMapping, " +
-				"New-TemporaryFile, New-TimeSpan, New-Variable, Out-File, Out-Host, Out-Null, Out-String, " +
-				"Pop-Location, Push-Location, Read-Host, Receive-Job, Register-EngineEvent, Register-IscsiSession, " +
-				"Register-ObjectEvent, Remove-Event, Remove-HnsEndpoint, Remove-HnsNetwork, Remove-HnsPolicyList, " +
-				"Remove-IscsiTargetPortal, Remove-Item, Remove-ItemProperty, Remove-Job, Remove-LocalGroup, " +
-				"Remove-LocalGroupMember, Remove-Module, Remove-NetFirewallRule, Remove-NetRoute, Remove-Partition, " +
-				"Remove-PartitionAccessPath, Remove-Service, Remove-SmbGlobalMapping, Remove-SmbMapping, " +
-				"Remove-Variable, Rename-Item, Resize-Partition, Resolve-DnsName, Resolve-Path, Restart-Computer, " +
-				"Restart-Service, Select-Object, Select-String, Select-Xml, Set-Acl, Set-Alias, Set-Content, " +
-				"Set-Disk, Set-ExecutionPolicy, Set-IscsiChapSecret, Set-Item, Set-ItemProperty, Set-LocalGroup, " +
-				"Set-Location, Set-NetFirewallProfile, Set-NetIPInterface, Set-Service, Set-StrictMode, " +
-				"Set-TimeZone, Set-Variable, Sort-Object, Split-Path, Start-BitsTransfer, Start-Job, Start-Process, " +
-				"Start-Service, Start-Sleep, Start-Transcript, Stop-Computer, Stop-Job, Stop-Process, Stop-Service, " +
-				"Stop-Transcript, Tee-Object, Test-NetConnection, Test-Path, Unblock-File, Uninstall-WindowsFeature, " +
-				"Unregister-Event, Unregister-IscsiSession, Update-Disk, Update-HostStorageCache, " +
-				"Update-IscsiTarget, Update-IscsiTargetPortal, Wait-Event, Wait-Job, Wait-Process, Where-Object, " +
-				"Write-Debug, Write-Error, Write-EventLog, Write-Host, Write-Information, Write-Output, " +
-				"Write-Progress, Write-Verbose, Write-VolumeCache, Write-Warning. " +
+			Note: "those that docs/compat/shells.md lists, with what each lacks of Windows' own (Get-Help shows the parameters that it has). " +
 				"Import-Module takes " +
 				"names of Windows' modules whose cmdlets are here, hns.psm1 (which must be there and is not run: the cmdlets here come in its " +
 				"place), files of functions, manifests and folders of them. Cmdlets for items and their properties know the registry's HKLM: and " +
@@ -88,11 +49,8 @@ func powershellRows() []support.Row {
 			Name:  "Windows PowerShell, PowerShell: .NET",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
-			Note: "New-Object and [type]::Member of Array, ArrayList, BitConverter, Console, Convert, CultureInfo, DateTime, DateTimeOffset, Dictionary, Directory, Dns, Encoding, " +
-				"Environment, Exception and those derived from it, File, FileSystemWatcher " +
-				"(of folders below its own it sees in those that are made later, as Wine does), Guid, HashSet, Hashtable, HttpListener with its " +
-				"requests and responses (http only), IPAddress, List, Math, Path, Process (of Start-Process), Queue, Random, Regex with Match and Group, MD5 and the SHA hashes, ScriptBlock.Create, StreamReader and StreamWriter of a request and response, Stack, Stopwatch, String, StringBuilder, Timers.Timer, TimeSpan, ServicePointManager.SecurityProtocol, Uri, Version, WebClient, WindowsIdentity and WindowsPrincipal, X509Certificate2 and X509Store, XmlDocument with XPath, the attributes of dynamic parameters, and the names of access rights and of actions on errors, " +
-				"with the members that scripts mostly use (Get-Member lists them)",
+			Note: "New-Object and [type]::Member of the classes that docs/compat/shells.md lists, each with the members that it has (Get-Member lists them too): those of " +
+				"texts, numbers, times, collections, files, processes, the network, certificates, XML and access lists that scripts mostly use. An HttpListener speaks http only",
 		},
 	}
 }
