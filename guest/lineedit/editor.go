@@ -66,7 +66,11 @@ type cycle struct {
 
 // Read prints a prompt and reads a line. After Ctrl+C the error is ErrInterrupted.
 func (e *Editor) Read(prompt string) (string, error) {
-	l := &line{e: e, prompt: prompt, at: len(e.History.lines)}
+	l := &line{
+		e:      e,
+		prompt: prompt,
+		at:     len(e.History.lines),
+	}
 	if err := l.begin(); err != nil {
 		return "", err
 	}
@@ -283,7 +287,11 @@ func (l *line) complete(back bool) error {
 		if len(c.Matches) == 0 {
 			return nil
 		}
-		l.cycle = &cycle{Completion: c, before: append([]rune(nil), l.text...), chosen: -1}
+		l.cycle = &cycle{
+			Completion: c,
+			before:     append([]rune(nil), l.text...),
+			chosen:     -1,
+		}
 		if back {
 			l.cycle.chosen = 0
 		}

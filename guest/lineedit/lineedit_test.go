@@ -184,7 +184,11 @@ func TestKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(14, 6, press(tt.keys)...)
-			e := &Editor{Terminal: f, History: &History{}, Complete: commands}
+			e := &Editor{
+				Terminal: f,
+				History:  &History{},
+				Complete: commands,
+			}
 			e.History.Add("first")
 			e.History.Add("second")
 			got, err := e.Read("> ")
@@ -279,7 +283,11 @@ func FuzzKeys(f *testing.F) {
 		}
 		term := newFake(3+int(columns)%40, 2+int(rows)%10, press(keys)...)
 		e := &Editor{Terminal: term, History: &History{}, Complete: func(line string, cursor int) Completion {
-			return Completion{Start: cursor / 2, End: cursor, Matches: []string{"a", line, "longer than before"}}
+			return Completion{
+				Start:   cursor / 2,
+				End:     cursor,
+				Matches: []string{"a", line, "longer than before"},
+			}
 		}}
 		e.History.Add("first")
 		if _, err := e.Read("> "); err != nil && !errors.Is(err, ErrInterrupted) && !errors.Is(err, io.EOF) {

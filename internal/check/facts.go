@@ -152,7 +152,10 @@ func (f *Fact) lasting() bool {
 func factOf(n *manifest.Node, obj Object, p *Pod) *Fact {
 	f := &Fact{Object: obj}
 	if p != nil {
-		f.OS, f.By, f.Evidence, f.replicas = p.OS, p.By, p.Evidence, 1
+		f.OS = p.OS
+		f.By = p.By
+		f.Evidence = p.Evidence
+		f.replicas = 1
 		if r, ok := p.Owner.Get("spec", "replicas").Int(); ok && p.Owner != p.Node {
 			f.replicas = r
 		}

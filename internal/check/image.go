@@ -201,8 +201,9 @@ func ParseImage(ref string) Image {
 	}
 	for _, r := range windowsRepositories() {
 		if i.Repository == r || strings.HasPrefix(i.Repository, r+"/") {
-			i.OS, i.Why, i.Base = Windows, "the repository says so",
-				strings.HasPrefix(i.Repository, "mcr.microsoft.com/windows")
+			i.OS = Windows
+			i.Why = "the repository says so"
+			i.Base = strings.HasPrefix(i.Repository, "mcr.microsoft.com/windows")
 		}
 	}
 
@@ -213,7 +214,9 @@ func ParseImage(ref string) Image {
 	case slices.Contains(linuxRepositories(), i.Repository):
 		i.OS, i.Why = Linux, "the repository says so"
 	case linuxTag.MatchString(i.Tag):
-		i.OS, i.Why, i.Guessed = Linux, "the tag says so", true
+		i.OS = Linux
+		i.Why = "the tag says so"
+		i.Guessed = true
 	}
 
 	if i.OS == Windows {

@@ -243,7 +243,9 @@ func (c *Checker) keep(r *Result) {
 		}
 	}
 
-	r.facts, r.held, r.unasked = nil, nil, nil
+	r.facts = nil
+	r.held = nil
+	r.unasked = nil
 }
 
 // Finish judges what depends on the whole input: pods whose RuntimeClass was not read before them, and objects that

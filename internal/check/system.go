@@ -137,7 +137,9 @@ func affinity(p *Pod) (system OS, at Hit, ok bool) {
 // termOS returns the system that a node selector term asks for.
 func termOS(term *manifest.Node) OS {
 	for _, e := range term.Get("matchExpressions").Elements() {
-		key, op, values := e.Get("key").Text(), e.Get("operator").Text(), e.Get("values").Elements()
+		key := e.Get("key").Text()
+		op := e.Get("operator").Text()
+		values := e.Get("values").Elements()
 		if (key != OSLabels()[0] && key != OSLabels()[1]) || len(values) != 1 {
 			continue
 		}

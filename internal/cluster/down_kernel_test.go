@@ -67,7 +67,9 @@ func TestKillCgroupsSparesItself(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	placed, leave, left := make(chan error, 1), make(chan struct{}), make(chan error, 1)
+	placed := make(chan error, 1)
+	leave := make(chan struct{})
+	left := make(chan error, 1)
 	go func() {
 		left <- netns.OnThread(func() error {
 			err := os.WriteFile(root+parent+"/tasks", []byte(strconv.Itoa(unix.Gettid())), 0)

@@ -167,7 +167,11 @@ func TestStandsStill(t *testing.T) {
 		"a node":         {func(c *spec.Cluster) { c.Nodes = append(c.Nodes, spec.Node{Name: "n", OS: spec.Linux}) }, true},
 		"external nodes": {func(c *spec.Cluster) { c.Networking.ExternalNodes = []string{"192.0.2.7"} }, false},
 		"the first bare Linux host, with an address for its control plane": {func(c *spec.Cluster) {
-			c.Nodes = append(c.Nodes, spec.Node{Name: "n", OS: spec.Linux, Bare: true})
+			c.Nodes = append(c.Nodes, spec.Node{
+				Name: "n",
+				OS:   spec.Linux,
+				Bare: true,
+			})
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -166,7 +166,9 @@ func (c *composer) nodeConfig(node spec.Node, address, address6 netip.Addr) kube
 
 	if address6.IsValid() {
 		config.Address6 = address6
-		config.PodSubnet6, config.ServiceSubnet6, config.NodeSubnet6 = n.Pods6(), n.Services6(), n.Underlay6()
+		config.PodSubnet6 = n.Pods6()
+		config.ServiceSubnet6 = n.Services6()
+		config.NodeSubnet6 = n.Underlay6()
 	}
 	return config
 }

@@ -22,7 +22,11 @@ func TestLimitsAfterOff(t *testing.T) {
 	}
 	paths := layout.Paths{Data: t.TempDir()}
 	nodes := []spec.Node{{Name: "win-1", OS: spec.Windows, Memory: "1Gi"}, {Name: "win-2", OS: spec.Windows}}
-	if err := paths.SaveSpec(spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Nodes: nodes}); err != nil {
+	if err := paths.SaveSpec(spec.Cluster{
+		APIVersion: spec.APIVersion,
+		Kind:       spec.Kind,
+		Nodes:      nodes,
+	}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -67,8 +67,10 @@ func NetTest(ctx context.Context, paths layout.Paths, cfg nettest.Config) (repor
 	}
 
 	undo.Add(unlock)
-	cfg.Mode, cfg.Profile, cfg.Domain, cfg.Image = c.Networking.Mode, c.Networking.Profile, spec.ClusterDomain,
-		nettest.Image
+	cfg.Mode = c.Networking.Mode
+	cfg.Profile = c.Networking.Profile
+	cfg.Domain = spec.ClusterDomain
+	cfg.Image = nettest.Image
 	cfg.LinuxImage, cfg.DNS = nettest.LinuxImage, p.APIServer.Addr()
 	if cfg.REST, err = clientcmd.BuildConfigFromFlags("", paths.AdminKubeconfig()); err != nil {
 		return report, err

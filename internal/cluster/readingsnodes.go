@@ -155,7 +155,9 @@ func (r viewTable) disks(ctx context.Context, ask view.Ask) (hostdisk.Answer, er
 func (r viewTable) images(ctx context.Context, ask view.Ask) ([]image.Info, error) {
 	list, err := ListImages(ctx, r.paths, ask.Option("node"))
 	for i := range list { // people put passwords into these
-		list[i].Config.Env, list[i].Spec.Config.Env, list[i].Spec.History = nil, nil, nil
+		list[i].Config.Env = nil
+		list[i].Spec.Config.Env = nil
+		list[i].Spec.History = nil
 	}
 	return list, err
 }

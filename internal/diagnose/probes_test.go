@@ -178,7 +178,9 @@ func troubles() map[string][]trouble {
 			{"a kubelet refused it", func(p *diagnose.Picture) {
 				p.Pods = append(p.Pods, pod("bad", "linux-1", func(p *corev1.Pod) {
 					s := &p.Status
-					s.Phase, s.Reason, s.Message = corev1.PodFailed, "PodOSNotSupported", "Failed to admit pod"
+					s.Phase = corev1.PodFailed
+					s.Reason = "PodOSNotSupported"
+					s.Message = "Failed to admit pod"
 				}))
 			}, "pod default/bad", "on linux-1: PodOSNotSupported"},
 			{"it said nothing", func(p *diagnose.Picture) {
@@ -191,7 +193,9 @@ func troubles() map[string][]trouble {
 			{"with os.name alone", withPod(daemonSet(func(p *corev1.Pod) {
 				p.Spec.OS = &corev1.PodOS{Name: corev1.Linux}
 				s := &p.Status
-				s.Phase, s.Reason, s.Message = corev1.PodFailed, "PodOSNotSupported", "Failed to admit pod"
+				s.Phase = corev1.PodFailed
+				s.Reason = "PodOSNotSupported"
+				s.Message = "Failed to admit pod"
 			})), "daemonset default/agent", "PodOSNotSupported"},
 		},
 		"runtime-class": {{"kata", broken("FailedCreatePodSandBox", sandbox+`failed to get sandbox runtime: no runtime for "kata" is configured`), "pod default/bad", `"kata"`}},

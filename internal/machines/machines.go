@@ -80,7 +80,9 @@ func read(c *corev1.ConfigMap) (Machine, bool) {
 // Published returns the text of the ConfigMap with the specification, without what is a machine's own: its nodes, and
 // its proxy and registries, which may have passwords.
 func Published(c spec.Cluster) (string, error) {
-	c.Nodes, c.Proxy, c.Registries = nil, nil, nil
+	c.Nodes = nil
+	c.Proxy = nil
+	c.Registries = nil
 	text, err := json.Marshal(c)
 	return string(text), err
 }

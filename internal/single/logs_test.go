@@ -24,7 +24,11 @@ func shown(t *testing.T, path string, o LogOptions) (out, errs string) {
 	var outText, errText bytes.Buffer
 	l := &logReader{path: path}
 	defer l.close()
-	if err := showLog(l, o, &logPrinter{out: &outText, errs: &errText, timestamps: o.Timestamps}); err != nil {
+	if err := showLog(l, o, &logPrinter{
+		out:        &outText,
+		errs:       &errText,
+		timestamps: o.Timestamps,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return outText.String(), errText.String()

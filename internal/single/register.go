@@ -298,7 +298,9 @@ func (r *register) over(k *container, end End, why string) error {
 		case c.State() == Exited:
 			return c, nil // it was to begin anew, and has not
 		}
-		c.Finished, c.End, c.Why = time.Now(), end, why
+		c.Finished = time.Now()
+		c.End = end
+		c.Why = why
 		return c, nil
 	})
 

@@ -40,7 +40,10 @@ func TestRestarts(t *testing.T) {
 			t.Errorf("%q: %v, %v", tt.policy, r, err)
 		}
 		c := ended
-		c.Run.Restart, c.End.Code, c.Stopped, c.Restarts = r, tt.code, tt.stopped, tt.restarts
+		c.Run.Restart = r
+		c.End.Code = tt.code
+		c.Stopped = tt.stopped
+		c.Restarts = tt.restarts
 		if c.restarts(false) != tt.itself || c.restarts(true) != tt.anew {
 			t.Errorf("%+v: by itself %t, with a new engine %t", tt, c.restarts(false), c.restarts(true))
 		}

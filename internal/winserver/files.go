@@ -43,7 +43,11 @@ func (c change) folder(name string, access Access) error {
 
 	switch {
 	case missing:
-		if err := c.journal.Add(journal.Entry{Kind: journal.Folder, Name: top, Made: true}); err != nil {
+		if err := c.journal.Add(journal.Entry{
+			Kind: journal.Folder,
+			Name: top,
+			Made: true,
+		}); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(at, 0o755); err != nil {
@@ -91,7 +95,11 @@ func (c change) noteFolder(name string, entries []os.DirEntry) error {
 	for _, e := range entries {
 		had = append(had, e.Name())
 	}
-	return c.journal.Add(journal.Entry{Kind: journal.Folder, Name: name, Had: had})
+	return c.journal.Add(journal.Entry{
+		Kind: journal.Folder,
+		Name: name,
+		Had:  had,
+	})
 }
 
 // within returns the folder that was made and that a path lies in or is, "" if there is none.
@@ -158,7 +166,11 @@ func (c change) keep(name string) error {
 		return nil // it is the node's own
 	}
 	kept := name + keptEnding
-	if err := c.journal.Add(journal.Entry{Kind: journal.File, Name: name, Kept: kept}); err != nil {
+	if err := c.journal.Add(journal.Entry{
+		Kind: journal.File,
+		Name: name,
+		Kept: kept,
+	}); err != nil {
 		return err
 	}
 

@@ -46,8 +46,13 @@ func (c change) learn(ctx context.Context, client *api.Client, found discovery.C
 				ErrNetworkMode, n.Mode)
 		}
 
-		k.mullion, k.domain, k.dns = true, s.Domain(), s.DNS()
-		k.pods, k.services, k.nodes, k.external = n.Pods(), n.Services(), n.Underlay(), n.External()
+		k.mullion = true
+		k.domain = s.Domain()
+		k.dns = s.DNS()
+		k.pods = n.Pods()
+		k.services = n.Services()
+		k.nodes = n.Underlay()
+		k.external = n.External()
 
 	case errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrForbidden):
 		if k, err = kubeadmCluster(ctx, client, k); err != nil {
@@ -93,7 +98,10 @@ func kubeadmCluster(ctx context.Context, client *api.Client, k cluster) (cluster
 	if err != nil {
 		return k, err
 	}
-	k.domain, k.dns, k.pods, k.services = t.Domain, t.DNS, t.Pods, t.Services
+	k.domain = t.Domain
+	k.dns = t.DNS
+	k.pods = t.Pods
+	k.services = t.Services
 	k.selfSigned = !t.ServerTLSBootstrap
 	return k, nil
 }

@@ -198,7 +198,9 @@ func offers() []spoof {
 func unprivileged(t *testing.T, ns string, from netip.Addr, to netip.AddrPort, text string) {
 	t.Helper()
 	err := netns.Do(ns, func() error {
-		family, bind, dest := unix.AF_INET, unix.Sockaddr(&unix.SockaddrInet4{}), unix.Sockaddr(nil)
+		family := unix.AF_INET
+		bind := unix.Sockaddr(&unix.SockaddrInet4{})
+		dest := unix.Sockaddr(nil)
 		if to.Addr().Is6() {
 			family = unix.AF_INET6
 			dest = &unix.SockaddrInet6{Addr: to.Addr().As16(), Port: int(to.Port())}
@@ -249,7 +251,9 @@ func succeeds(t *testing.T, s spoof, d *bed) bool {
 // meet makes the host and the neighbour know each other.
 func (d *bed) meet(t *testing.T) {
 	t.Helper()
-	d.atB, d.dhcp, d.stolen = listen(t, d.b, ":99"), listen(t, d.b, ":68"), sniffer(t, d.a)
+	d.atB = listen(t, d.b, ":99")
+	d.dhcp = listen(t, d.b, ":68")
+	d.stolen = sniffer(t, d.a)
 	shell(t, d.b, `cd /proc/sys/net/ipv4/conf; echo 0 >all/forwarding; echo 0 >eth0/forwarding
 		echo 1 >all/accept_redirects; echo 1 >eth0/accept_redirects; ping -c1 -W2 `+d.gateway.String())
 	shell(t, d.host, "ping -c1 -W2 "+bIP.String())
@@ -311,7 +315,9 @@ func TestForgedTunnel(t *testing.T) {
 		plan := dataplanetest.Plan(subnet)
 		plan.LoadBalancers = nil
 		b := &plan.Bridges[0]
-		b.Mode, b.Addrs, b.Overlay = netplan.Overlay, nil, overlayOf(last)
+		b.Mode = netplan.Overlay
+		b.Addrs = nil
+		b.Overlay = overlayOf(last)
 		b.Gateways = []netip.Prefix{netip.MustParsePrefix(subnet + ".1/24")}
 		for i := range plan.Ports {
 			plan.Ports[i].Routes[0].Via = netip.MustParseAddr(subnet + ".1")

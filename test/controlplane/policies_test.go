@@ -82,8 +82,14 @@ func celRules() []check.Rule {
 	var out []check.Rule
 	for _, r := range rules.All() {
 		if _, ok := r.CEL("object"); ok {
-			r.Since, r.Until, r.SinceBuild, r.UntilBuild, r.Refused, r.Systems, r.Unplaced, r.Fix = 0, 0, 0, 0, 0, nil,
-				false, nil
+			r.Since = 0
+			r.Until = 0
+			r.SinceBuild = 0
+			r.UntilBuild = 0
+			r.Refused = 0
+			r.Systems = nil
+			r.Unplaced = false
+			r.Fix = nil
 			out = append(out, r)
 		}
 	}
@@ -312,7 +318,9 @@ func testSameVerdict(t *testing.T, admin *kubeclient.Client, all []check.Rule) {
 	// Fields that the API server drops before policies see them, because their feature gates (ContainerStopSignals,
 	// VolumeBindMountOptions) are off by default.
 	dropped := map[string]string{"stop-signal": "stopSignal", "bind-mount-options": "bindMountOptions"}
-	found, none, refused := map[string]int{}, 0, 0
+	found := map[string]int{}
+	none := 0
+	refused := 0
 	for _, file := range files {
 		if strings.Contains(file, "/api-version-gone/") {
 			continue // which the API server does not have: testVersions

@@ -327,7 +327,9 @@ func windowsImage(osVersion string, layers ...v1.Layer) (v1.Image, error) {
 	}
 
 	cfg = cfg.DeepCopy()
-	cfg.OS, cfg.Architecture, cfg.OSVersion = "windows", "amd64", osVersion
+	cfg.OS = "windows"
+	cfg.Architecture = "amd64"
+	cfg.OSVersion = osVersion
 	cfg.Config.Entrypoint = []string{`C:\app\winprog.exe`}
 	cfg.Config.Cmd = []string{"hello"}
 	cfg.Config.WorkingDir = `C:\app`

@@ -33,7 +33,9 @@ const (
 
 // web returns a sample that is tried while the guide's web server runs.
 func web(s Sample) Sample {
-	s.Document, s.Heading, s.With = guideDocument(), guideStart, "guide-webserver"
+	s.Document = guideDocument()
+	s.Heading = guideStart
+	s.With = "guide-webserver"
 	if s.Kind == "" {
 		s.Kind = Operator
 	}

@@ -33,7 +33,9 @@ func TestChosen(t *testing.T) {
 
 // TestSupplies: each is made once, in the order in which scenarios ask for it, and none that nobody asks for.
 func TestSupplies(t *testing.T) {
-	none, both, one := scenario{}, scenario{supplies: []supply{sample, images}}, scenario{supplies: []supply{images}}
+	none := scenario{}
+	both := scenario{supplies: []supply{sample, images}}
+	one := scenario{supplies: []supply{images}}
 	for _, tt := range []struct {
 		of   []scenario
 		want []supply

@@ -110,7 +110,9 @@ func laid(t *testing.T, files map[string]string) {
 // deployables builds the images of the example, as the guide says, and the image of the pods that use the network.
 func (f cluster) deployables(t *testing.T) {
 	t.Helper()
-	tool, proxy, cni := filepath.Join(f.home, "tool"), filepath.Join(f.home, "kube-proxy"), filepath.Join(f.home, "cni")
+	tool := filepath.Join(f.home, "tool")
+	proxy := filepath.Join(f.home, "kube-proxy")
+	cni := filepath.Join(f.home, "cni")
 	for file, source := range map[string]string{
 		filepath.Join(tool, "tool.exe"):   "./tool",
 		filepath.Join(cni, "network.exe"): exampleDir + "/cni",

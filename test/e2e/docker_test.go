@@ -250,7 +250,9 @@ func (f cluster) docker(t *testing.T, code int, want string, args ...string) str
 func (f cluster) dockerArchive(t *testing.T, windowsVersion string, programs map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
-	app, config, archive := filepath.Join(folder, "app"), filepath.Join(folder, "image.yaml"), filepath.Join(folder, "image.tar")
+	app := filepath.Join(folder, "app")
+	config := filepath.Join(folder, "image.yaml")
+	archive := filepath.Join(folder, "image.tar")
 	for name, text := range map[string]string{
 		config:                          "target: 'C:\\app'\nworkingDir: 'C:\\app'\nuser: ContainerAdministrator\ncmd: [cmd]\n",
 		filepath.Join(app, "image.txt"): "of the image\r\n",

@@ -141,7 +141,9 @@ func (n dockerNode) runs(t *testing.T, says string, args ...string) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	line := n.on(append([]string{filepath.Join(n.bin, "mullion"), "node", "exec", "win-1", "--"}, args...)...)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = n.env(), said, said // a file: who has it open keeps nobody waiting
+	cmd.Env = n.env()
+	cmd.Stdout = said
+	cmd.Stderr = said // a file: who has it open keeps nobody waiting
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,9 @@ func (p *kubeadmPlane) must(t *testing.T, what string, err error) {
 // addons makes what kubeadm's phases upload-config, bootstrap-token and kubelet-finalize leave:
 // https://github.com/kubernetes/kubernetes/tree/v1.36.3/cmd/kubeadm/app/phases
 func (p *kubeadmPlane) addons(ca []byte) error {
-	ctx, tokens, nodes := context.Background(), "system:bootstrappers:kubeadm:default-node-token", "system:nodes"
+	ctx := context.Background()
+	tokens := "system:bootstrappers:kubeadm:default-node-token"
+	nodes := "system:nodes"
 	group := func(names ...string) (all []rbacv1.Subject) {
 		for _, n := range names {
 			all = append(all, rbacv1.Subject{

@@ -34,7 +34,9 @@ var joinControlPlane = regexp.MustCompile(`kubeadm join \S+ --token \S+ \\\s+--d
 // https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/high-availability/
 func TestFieldKubeadmHA(t *testing.T) {
 	h, nssm := newKubeadmHosts(t)
-	h.pods, h.services, h.endpoint = "10.229.0.0/17", "10.229.128.0/17", "10.228.0.10:6443"
+	h.pods = "10.229.0.0/17"
+	h.services = "10.229.128.0/17"
+	h.endpoint = "10.228.0.10:6443"
 	h.linux = []string{"linux-1", "linux-2", "linux-3"}
 	defer h.logs(t)
 

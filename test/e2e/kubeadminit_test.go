@@ -42,7 +42,9 @@ type kubeadmHosts struct {
 // TestFieldKubeadm makes a cluster by upstream's kubeadm on bare hosts of both systems, as the guide says.
 func TestFieldKubeadm(t *testing.T) {
 	h, nssm := newKubeadmHosts(t)
-	h.pods, h.services, h.endpoint = "10.198.0.0/16", "10.197.0.0/16", "10.199.0.10:6443"
+	h.pods = "10.198.0.0/16"
+	h.services = "10.197.0.0/16"
+	h.endpoint = "10.199.0.10:6443"
 	h.linux = []string{"linux-1", "linux-2"}
 	defer h.logs(t)
 

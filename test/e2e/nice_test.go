@@ -156,7 +156,9 @@ func (f cluster) givesWay(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	before, got, gave := used(t, pod), time.Duration(0), time.Duration(0)
+	before := used(t, pod)
+	got := time.Duration(0)
+	gave := time.Duration(0)
 	for end := time.Now().Add(time.Minute); got < 2*time.Second && time.Now().Before(end); {
 		<-time.After(100 * time.Millisecond)
 		got, gave = used(t, rival.Process.Pid), used(t, pod)-before

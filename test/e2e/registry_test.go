@@ -86,6 +86,8 @@ func smallImage() (v1.Image, error) {
 	}
 
 	config = config.DeepCopy()
-	config.OS, config.Architecture, config.OSVersion = "windows", "amd64", "10.0.20348.2113"
+	config.OS = "windows"
+	config.Architecture = "amd64"
+	config.OSVersion = "10.0.20348.2113"
 	return mutate.ConfigFile(img, config)
 }

@@ -405,7 +405,9 @@ func (h *host) wine(ctx context.Context, env []string, stdin []byte, args ...str
 	cmd := wineCommand(h.prefix, wineBinary, args...)
 	cmd.Dir = filepath.Join(h.prefix, "drive_c")
 	cmd.Env = append(cmd.Env, env...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), files[0], files[1]
+	cmd.Stdin = bytes.NewReader(stdin)
+	cmd.Stdout = files[0]
+	cmd.Stderr = files[1]
 	err := netns.Do(h.ns, cmd.Start)
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })

@@ -165,7 +165,9 @@ func testKubeProxy(t *testing.T, version string) {
 	c := newCluster(t)
 	a := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
 	b := c.newHost(t, "win-b", "10.213.0.12", "10.244.2.0/24")
-	client, near, far := a.setup(t, pod("client")), a.setup(t, pod("near")), b.setup(t, pod("far"))
+	client := a.setup(t, pod("client"))
+	near := a.setup(t, pod("near"))
+	far := b.setup(t, pod("far"))
 	netnstest.Serve(t, near.NetNS, "near", "10.244.1.4:8080")
 	netnstest.Serve(t, far.NetNS, "far", "10.244.2.3:8080")
 
@@ -288,7 +290,9 @@ func (h *host) startKubeProxy(t *testing.T, version string) (log string, process
 		`--kubeconfig=C:\kubeconfig`, "--cluster-cidr=10.244.0.0/16", "--v=4", "--bind-address=0.0.0.0")
 
 	cmd.Env = append(cmd.Env, "KUBE_NETWORK="+podnet.NetworkName(spec.ModeL2Bridge))
-	cmd.Dir, cmd.Stdout, cmd.Stderr = drive, f, f
+	cmd.Dir = drive
+	cmd.Stdout = f
+	cmd.Stderr = f
 	if err := netns.Do(h.ns, cmd.Start); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,9 @@ func TestPodsOnTwoHosts(t *testing.T) {
 	c := newCluster(t)
 	a := c.newHost(t, "win-a", "10.213.0.11", "10.244.1.0/24")
 	b := c.newHost(t, "win-b", "10.213.0.12", "10.244.2.0/24")
-	a1, a2, b1 := a.setup(t, pod("a1")), a.setup(t, pod("a2")), b.setup(t, pod("b1"))
+	a1 := a.setup(t, pod("a1"))
+	a2 := a.setup(t, pod("a2"))
+	b1 := b.setup(t, pod("b1"))
 	for name, got := range map[string]podnet.Result{"10.244.1.3": a1, "10.244.1.4": a2, "10.244.2.3": b1} {
 		if len(got.IPs) != 1 || got.IPs[0].String() != name {
 			t.Errorf("pod has %v, want %s", got.IPs, name)

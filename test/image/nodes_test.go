@@ -222,7 +222,11 @@ func noise(n int) string {
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	disk := t.TempDir()
-	if err := (&mount.Mount{Type: "tmpfs", Source: "tmpfs", Options: []string{"size=12m"}}).Mount(disk); err != nil {
+	if err := (&mount.Mount{
+		Type:    "tmpfs",
+		Source:  "tmpfs",
+		Options: []string{"size=12m"},
+	}).Mount(disk); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = mount.UnmountAll(disk, 0) })

@@ -54,7 +54,9 @@ func newHub(tb testing.TB) *fakeHub {
 
 		h.mu.Lock()
 		h.fetched = append(h.fetched, digest)
-		lost, falsified, half := h.lost[digest], h.wrong[digest], h.stalled[digest]
+		lost := h.lost[digest]
+		falsified := h.wrong[digest]
+		half := h.stalled[digest]
 		delete(h.stalled, digest) // only the first request
 		h.mu.Unlock()
 		switch {

@@ -187,7 +187,10 @@ func nativeRow(id, title, file string, pack Pack, checks ...Check) Row {
 // modules are modules of npm with libraries for Windows, which Node.js loads.
 func modules() Row {
 	row := node("22", "22.23.3", "lJNBVsNw5Zf+VEHAwatmQxF8eY5hHVEd1ufVYn+5XVrSNB0x55V1cd/rJyOeElCnY2cRebGq//siePEGRZKYjg==")
-	row.ID, row.Title, row.Family, row.Quick = "modules", "Modules of npm with native code, in Node.js 22", Native, false
+	row.ID = "modules"
+	row.Title = "Modules of npm with native code, in Node.js 22"
+	row.Family = Native
+	row.Quick = false
 	row.Source.Tree, row.Checks = "native", nil
 	for _, part := range []struct{ name, title, says string }{
 		{"swc", "SWC", "swc [false,1,2]"},

@@ -185,7 +185,9 @@ func (r *room) run(t *testing.T, input string, args ...string) result {
 
 	cmd := r.command(ctx, args...)
 	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
 	_ = cmd.Run() // the code is looked at
 	if ctx.Err() != nil {
 		t.Fatalf("mullion run %q does not end: %s%s", args, &out, &errs)

@@ -75,7 +75,9 @@ func start(cmd *exec.Cmd, master *os.File, size unix.Winsize) error {
 		return err
 	}
 	defer slave.Close()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.Stdin = slave
+	cmd.Stdout = slave
+	cmd.Stderr = slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 
 	return cmd.Start()

@@ -325,7 +325,9 @@ func (r *rig) client(t *testing.T) *kubeclient.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Host, config.Dial, config.QPS = r.plane.Server(), proc.DialIn(r.plane.Netns), -1
+	config.Host = r.plane.Server()
+	config.Dial = proc.DialIn(r.plane.Netns)
+	config.QPS = -1
 	client, err := kubeclient.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

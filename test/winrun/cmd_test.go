@@ -64,7 +64,9 @@ func (p prefix) cmd(t *testing.T, input io.Reader) (string, int) {
 	t.Helper()
 	cmd := p.command(t, "--", "cmd", "/q")
 	var out strings.Builder
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, &out, &out
+	cmd.Stdin = input
+	cmd.Stdout = &out
+	cmd.Stderr = &out
 	code := exitCode(t, cmd.Run())
 	text := newlines(out.String())
 	_, rest, found := strings.Cut(text, "\n")

@@ -27,7 +27,9 @@ func testStandardHandles(t *testing.T, p prefix) {
 	withInput := append([]string(nil), ended...)
 	withInput[4] = `peek "hello, w" of 12`
 	output := append([]string(nil), ended...)
-	output[3], output[4], output[7] = "info flags 0 buffers true most 1", "peek error 5", "flush done"
+	output[3] = "info flags 0 buffers true most 1"
+	output[4] = "peek error 5"
+	output[7] = "flush done"
 	t.Run("pipe_as_input", func(t *testing.T) {
 		cmd := p.command(t, "--", "prog", "stdhandle", "in")
 		r, w, err := os.Pipe()

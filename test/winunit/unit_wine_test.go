@@ -228,7 +228,10 @@ func (h *host) test(t *testing.T, s suite, u unit, program string) map[string]st
 	}
 	defer output.Close()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = h.env, dir, output, output
+	cmd.Env = h.env
+	cmd.Dir = dir
+	cmd.Stdout = output
+	cmd.Stderr = output
 	start := time.Now()
 	if err := netns.Do(h.ns, cmd.Start); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,9 @@ func TestNltest(t *testing.T) {
 	}}
 
 	d := named.domain
-	d.Controller, d.Address, d.Status = "dc1.contoso.com", netip.MustParseAddr("10.0.0.5"), 0
+	d.Controller = "dc1.contoso.com"
+	d.Address = netip.MustParseAddr("10.0.0.5")
+	d.Status = 0
 	logged := &fake{domain: d}
 	for _, c := range []struct {
 		name    string

@@ -110,7 +110,10 @@ func (w *identity) take(name string) bool {
 	case "claims":
 		w.claims = true
 	case "all":
-		w.user, w.groups, w.claims, w.privileges = true, true, true, true
+		w.user = true
+		w.groups = true
+		w.claims = true
+		w.privileges = true
 	case "nh":
 		w.noHeader = true
 	default:

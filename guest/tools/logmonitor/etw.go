@@ -176,7 +176,9 @@ func (p *provider) entry(r *etw.Record) (entry, error) {
 	case r.Schema != nil:
 		var d etw.Description
 		d, err = r.Describe()
-		t.decoding, t.id, t.data = describesItself, "", d.Fields
+		t.decoding = describesItself
+		t.id = ""
+		t.data = d.Fields
 		if d.Provider != "" {
 			e.provider = d.Provider
 		}

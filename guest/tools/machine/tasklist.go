@@ -103,7 +103,9 @@ func newFilter(text string) func(Task) bool {
 		return nil
 	}
 
-	name, op, value := strings.ToLower(words[0]), strings.ToLower(words[1]), strings.Join(words[2:], " ")
+	name := strings.ToLower(words[0])
+	op := strings.ToLower(words[1])
+	value := strings.Join(words[2:], " ")
 	switch name {
 	case "imagename", "sessionname":
 		if op != "eq" && op != "ne" {

@@ -41,7 +41,9 @@ func netCode(e program.Env, err error) int {
 
 // service is net start and net stop: a service is named by its own name or by the one that is shown.
 func service(e program.Env, sys System, verb string, args []string) int {
-	name, yes, help := "", false, false
+	name := ""
+	yes := false
+	help := false
 	for _, arg := range args {
 		switch strings.ToLower(arg) {
 		case "/y", "/yes":

@@ -75,7 +75,9 @@ func answer(message []byte, tcp bool) [][]byte {
 
 	switch name {
 	case "noise.example":
-		wrongID, wrongName, noReply := slices.Clone(reply), slices.Clone(reply), slices.Clone(reply)
+		wrongID := slices.Clone(reply)
+		wrongName := slices.Clone(reply)
+		noReply := slices.Clone(reply)
 		wrongID[1] ^= 1
 		wrongName[13] ^= 1
 		noReply[2] &= 0x7f

@@ -174,7 +174,11 @@ func (s *tarSink) add(name string, info fs.FileInfo, link string, content io.Rea
 	if err != nil {
 		return err
 	}
-	h.Name, h.Uid, h.Gid, h.Uname, h.Gname = name, 0, 0, "", ""
+	h.Name = name
+	h.Uid = 0
+	h.Gid = 0
+	h.Uname = ""
+	h.Gname = ""
 	if err := s.WriteHeader(h); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

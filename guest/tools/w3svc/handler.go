@@ -133,7 +133,9 @@ func (h handler) serve(w http.ResponseWriter, r *http.Request) error {
 
 	if !strings.HasSuffix(r.URL.Path, "/") {
 		to := *r.URL
-		to.Scheme, to.Host, to.User = "", "", nil
+		to.Scheme = ""
+		to.Host = ""
+		to.User = nil
 		to.Path, to.RawPath = "/"+filepath.ToSlash(name)+"/", ""
 		http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
 		return nil

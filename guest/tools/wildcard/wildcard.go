@@ -22,7 +22,10 @@ func Match(pattern, name string) bool {
 
 func fits(pattern, name []rune) bool {
 	// star is the place of the last *; from it the match is tried again, with one more character for the *.
-	p, n, star, from := 0, 0, -1, 0
+	p := 0
+	n := 0
+	star := -1
+	from := 0
 	for n < len(name) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':

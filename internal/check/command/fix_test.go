@@ -45,7 +45,11 @@ func TestFix(t *testing.T) {
 		}
 	}
 
-	if _, _, err := run(t, command.Options{Offline: true, Dir: dir, Fix: command.FixWrite}, before); err == nil {
+	if _, _, err := run(t, command.Options{
+		Offline: true,
+		Dir:     dir,
+		Fix:     command.FixWrite,
+	}, before); err == nil {
 		t.Error("standard input was fixed")
 	}
 	ignored := strings.Replace(before, "{name: p}",

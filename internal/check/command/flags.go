@@ -17,14 +17,17 @@ func addFlags(cmd *cobra.Command, o *Options) {
 		"Kubernetes version of the cluster, 1.14 or later (default "+version.KubernetesMinor()+")")
 	f.StringSliceVar(&o.Windows, "windows-version", nil,
 		"Windows versions of the nodes (default "+strings.Join(LongTerm(), ",")+")")
+
 	f.BoolVar(&o.Offline, "offline", false, "ask no registry: judge images by their names, and by --image-layout")
 	f.StringSliceVar(&o.ImageLayouts, "image-layout", nil,
 		"folder or tar archive of images (OCI image layout, docker save) to look images up in, before their registries")
+
 	f.StringVar(&o.FailOn, "fail-on", "",
 		"severity from which findings make the exit code: error, warning or info (default error)")
 	f.StringVarP(&o.Output, "output", "o", "text", strings.Join(Outputs(), ", ")+"; json is an object a line")
 	f.BoolVar(&o.ShowSuppressed, "show-suppressed", false,
 		"print also the findings that the annotation "+check.IgnoreAnnotation+" ignores")
+
 	f.BoolVar(&o.Cluster, "cluster", false,
 		"check what is in the cluster of kubectl's current context, in place of files")
 	f.StringVar(
@@ -32,6 +35,7 @@ func addFlags(cmd *cobra.Command, o *Options) {
 	f.Lookup("fix").NoOptDefVal = FixWrite
 	f.StringVar(&o.Config, "config", "",
 		"configuration file (default the nearest "+ConfigName+" from the working directory upward)")
+
 	complete(cmd, "output", Outputs())
 	complete(cmd, "fail-on", []string{string(check.Error), string(check.Warning), string(check.Info)})
 	complete(cmd, "fix", []string{FixWrite, FixDiff})

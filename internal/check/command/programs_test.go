@@ -58,7 +58,10 @@ func windowsLayer(t *testing.T, zst bool, pairs ...string) v1.Layer {
 			Size:     int64(len(pairs[i+1])),
 		}
 		if to, ok := strings.CutPrefix(pairs[i+1], "-> "); ok {
-			h.Typeflag, h.Linkname, h.Size, pairs[i+1] = tar.TypeLink, to, 0, ""
+			h.Typeflag = tar.TypeLink
+			h.Linkname = to
+			h.Size = 0
+			pairs[i+1] = ""
 		}
 
 		if err := w.WriteHeader(h); err != nil {

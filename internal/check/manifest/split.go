@@ -149,7 +149,11 @@ func (s *splitter) flush(yield func(Chunk, error) bool) bool {
 		TooBig: s.tooBig,
 	}
 	content := s.content
-	s.text, s.marker, s.content, s.tooBig, s.json = nil, false, false, false, jsonDepth{}
+	s.text = nil
+	s.marker = false
+	s.content = false
+	s.tooBig = false
+	s.json = jsonDepth{}
 	return !content || yield(c, nil)
 }
 

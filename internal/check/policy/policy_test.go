@@ -66,7 +66,10 @@ func TestSameVerdict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rule.Since, rule.Until, rule.SinceBuild, rule.UntilBuild = 0, 0, 0, 0
+		rule.Since = 0
+		rule.Until = 0
+		rule.SinceBuild = 0
+		rule.UntilBuild = 0
 		c, err := check.New([]check.Rule{rule}, check.Options{Kubernetes: 37, Windows: winver.All()})
 		if err != nil {
 			t.Fatal(err)

@@ -64,7 +64,9 @@ func results() []check.Result {
 		}
 	}
 
-	bad, poor, so := rule("bad-thing", check.Error), rule("poor-thing", check.Warning), rule("so-thing", check.Info)
+	bad := rule("bad-thing", check.Error)
+	poor := rule("poor-thing", check.Warning)
+	so := rule("so-thing", check.Info)
 	return []check.Result{
 		{
 			File: "dir/a file.yaml",

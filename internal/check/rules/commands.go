@@ -30,7 +30,9 @@ var (
 
 func commands() []check.Rule {
 	rule := func(r check.Rule) check.Rule {
-		r.Category, r.Target, r.Fields = commandsCategory, check.OnContainer, nil
+		r.Category = commandsCategory
+		r.Target = check.OnContainer
+		r.Fields = nil
 		for _, p := range commandPaths() {
 			r.Fields = append(r.Fields, p+"[*]")
 		}

@@ -40,7 +40,9 @@ func gateRules() []check.Rule {
 	}
 
 	rule := func(r check.Rule, note func(s gateSetting, stages []gateStage, kubernetes int) string) check.Rule {
-		r.Category, r.Target, r.Source = nodesCategory, check.OnObject, source
+		r.Category = nodesCategory
+		r.Target = check.OnObject
+		r.Source = source
 		r.Fields = []string{
 			"KubeletConfiguration:featureGates", "KubeProxyConfiguration:featureGates", "ConfigMap:data",
 			"spec.containers[*].image", "spec.containers[*].command[*]", "spec.containers[*].args[*]",

@@ -313,7 +313,11 @@ func giant(t *testing.T) string {
 	t.Helper()
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	if err := w.WriteHeader(&tar.Header{Name: "server/bin/kubelet", Typeflag: tar.TypeReg, Size: 2 << 30}); err != nil {
+	if err := w.WriteHeader(&tar.Header{
+		Name:     "server/bin/kubelet",
+		Typeflag: tar.TypeReg,
+		Size:     2 << 30,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(bundletest.Put(t, t.TempDir(), map[string][]byte{"giant": out.Bytes()}), "giant")

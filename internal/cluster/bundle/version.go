@@ -23,7 +23,9 @@ func askVersion(ctx context.Context, program string) (string, error) {
 	defer cancel()
 
 	cmd := exec.CommandContext(limited, program, "--version")
-	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{}, "/", time.Second
+	cmd.Env = []string{}
+	cmd.Dir = "/"
+	cmd.WaitDelay = time.Second
 	out := &bounded{left: 4096}
 	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()

@@ -16,7 +16,9 @@ import (
 // objects writes what the API server has of nodes, pods and what happened to them, without what may be secret and
 // without what nobody reads, and returns what could not be had.
 func objects(ctx context.Context, to *os.Root, client kubeclient.Interface) (missing []error) {
-	all, without, kept := metav1.ListOptions{}, newStripper(), map[string]any{}
+	all := metav1.ListOptions{}
+	without := newStripper()
+	kept := map[string]any{}
 	for name, list := range map[string]func() (runtime.Object, error){
 		"nodes":       func() (runtime.Object, error) { return client.CoreV1().Nodes().List(ctx, all) },
 		"pods":        func() (runtime.Object, error) { return client.CoreV1().Pods("").List(ctx, all) },

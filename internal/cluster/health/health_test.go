@@ -188,12 +188,17 @@ func TestPictures(t *testing.T) {
 			o.Own = map[string][]string{"win-1": {"kubelet"}, "linux-1": {"kubelet", "kube-proxy"}}
 		}},
 		{"down", health.Down, func(o *health.Observed) {
-			o.Supervisor, o.SupervisorError, o.APIError = nil, "dial unix supervisor.sock: connection refused",
-				"list nodes: connection refused"
-			o.Nodes, o.Pods, o.HNS = nil, nil, map[string]health.HNS{"win-1": {Error: "no such file"}}
+			o.Supervisor = nil
+			o.SupervisorError = "dial unix supervisor.sock: connection refused"
+			o.APIError = "list nodes: connection refused"
+			o.Nodes = nil
+			o.Pods = nil
+			o.HNS = map[string]health.HNS{"win-1": {Error: "no such file"}}
 		}},
 		{"hung-supervisor", health.Unhealthy, func(o *health.Observed) {
-			o.Supervisor, o.SupervisorError, o.Locked = nil, "context deadline exceeded", true
+			o.Supervisor = nil
+			o.SupervisorError = "context deadline exceeded"
+			o.Locked = true
 		}},
 		{"starting", health.Starting, func(o *health.Observed) {
 			o.Supervisor.Phase, o.APIError = supervisor.PhaseStarting, "list nodes: connection refused"
@@ -204,19 +209,25 @@ func TestPictures(t *testing.T) {
 			unit(o, "coredns").State = component.Starting
 		}},
 		{"failed", health.Unhealthy, func(o *health.Observed) {
-			o.Supervisor.Phase, o.Supervisor.Error, o.APIError = supervisor.PhaseFailed, "start containerd: it ended",
-				"list nodes: connection refused"
+			o.Supervisor.Phase = supervisor.PhaseFailed
+			o.Supervisor.Error = "start containerd: it ended"
+			o.APIError = "list nodes: connection refused"
 			u := unit(o, "containerd")
-			u.State, u.PID, u.Error = component.Failed, 0,
-				"process \"containerd\": it ended by itself: exit status 1; its last lines:\n  reading\n  containerd: no space left on device"
+			u.State = component.Failed
+			u.PID = 0
+			u.Error = "process \"containerd\": it ended by itself: exit status 1; its last lines:\n  reading\n  containerd: no space left on device"
 		}},
 		{"etcd-dead", health.Unhealthy, func(o *health.Observed) {
 			u := unit(o, "etcd")
-			u.State, u.PID, u.Restarts, u.Error = supervisor.Restarting, 0, 3,
-				"process \"etcd\" (etcd): it ended by itself: signal: killed"
+			u.State = supervisor.Restarting
+			u.PID = 0
+			u.Restarts = 3
+			u.Error = "process \"etcd\" (etcd): it ended by itself: signal: killed"
 			unit(o, "kube-apiserver").Problem = "probe https://10.213.0.1:6443/readyz: 500: etcd failed"
 			unit(o, "coredns").Problem = "not ready"
-			o.APIError, o.Nodes, o.Pods = "list nodes: context deadline exceeded", nil, nil
+			o.APIError = "list nodes: context deadline exceeded"
+			o.Nodes = nil
+			o.Pods = nil
 		}},
 		{"agent-dead", health.Unhealthy, func(o *health.Observed) {
 			unit(o, "agent/win-1").Problem = "it has not answered within 8s"
@@ -275,8 +286,9 @@ func TestPictures(t *testing.T) {
 		}},
 		{"unregistered", health.Unhealthy, func(o *health.Observed) { o.Nodes = o.Nodes[:1]; o.Pods = o.Pods[1:] }},
 		{"forwarder", health.Unhealthy, func(o *health.Observed) {
-			o.APIError, o.Nodes,
-				o.Pods = "list nodes: connection refused", nil, nil
+			o.APIError = "list nodes: connection refused"
+			o.Nodes = nil
+			o.Pods = nil
 		}},
 		{"other-machine", health.Healthy, func(o *health.Observed) {
 			o.Nodes = append(o.Nodes, node("far", corev1.NodeSystemInfo{

@@ -222,7 +222,9 @@ func (j *judge) follows(unit component.ID) bool {
 }
 
 func remedyOfPart(p Part) string {
-	unit, name, node := p.ID, p.ID.Part, p.ID.Node
+	unit := p.ID
+	name := p.ID.Part
+	node := p.ID.Node
 
 	switch {
 	case name == "network":

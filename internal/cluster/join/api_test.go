@@ -231,7 +231,11 @@ func (a *api) joined(t *testing.T, part int, nodes ...string) layout.Paths {
 	if err := saveJoin(paths, discovery.Cluster{Server: a.url, CA: a.ca}, theToken); err != nil {
 		t.Fatal(err)
 	}
-	if err := saveClaim(paths, claimRecord{Server: a.url, Part: part, Holder: "us"}); err != nil {
+	if err := saveClaim(paths, claimRecord{
+		Server: a.url,
+		Part:   part,
+		Holder: "us",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range nodes {

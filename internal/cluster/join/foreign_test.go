@@ -89,7 +89,9 @@ func TestForeignSpec(t *testing.T) {
 	a := newAPI(t)
 	j, _, _ := joins(t, a)
 	own, other := ownNetwork(t)
-	j.Address, j.NodeAddresses, j.admin = own, []netip.Addr{other}, true
+	j.Address = own
+	j.NodeAddresses = []netip.Addr{other}
+	j.admin = true
 	j.KubeProxyMode, j.DisableDefaultCNI = spec.KubeProxyNone, true
 	c, err := j.foreignSpec(known())
 	if err != nil {
@@ -211,7 +213,9 @@ func foreignJoin(t *testing.T, a *api) (*joining, *room, *story) {
 	t.Helper()
 	j, r, s := joins(t, a)
 	own, other := ownNetwork(t)
-	j.Address, j.NodeAddresses, j.Nodes = own, []netip.Addr{other}, []spec.Node{{Name: "ours-win-1"}}
+	j.Address = own
+	j.NodeAddresses = []netip.Addr{other}
+	j.Nodes = []spec.Node{{Name: "ours-win-1"}}
 	return j, r, s
 }
 

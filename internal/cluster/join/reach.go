@@ -58,7 +58,10 @@ func (j *joining) reach(ctx context.Context) error {
 }
 
 func joinConfig(c *rest.Config) *rest.Config {
-	c.QPS, c.UserAgent, c.Timeout, c.WarningHandler = -1, "mullion", 30*time.Second, rest.NoWarnings{}
+	c.QPS = -1
+	c.UserAgent = "mullion"
+	c.Timeout = 30 * time.Second
+	c.WarningHandler = rest.NoWarnings{}
 	return c
 }
 

@@ -81,8 +81,11 @@ func byFile(t *testing.T, a *api, token string) (*joining, *story) {
 		t.Fatal(err)
 	}
 	j, _, s := joins(t, a)
-	j.Kubeconfig, j.Server, j.client, j.token, j.found = path, "192.0.2.1:6443", nil, bootstrap.Token{},
-		discovery.Cluster{}
+	j.Kubeconfig = path
+	j.Server = "192.0.2.1:6443"
+	j.client = nil
+	j.token = bootstrap.Token{}
+	j.found = discovery.Cluster{}
 	return j, s
 }
 

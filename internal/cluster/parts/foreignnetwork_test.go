@@ -31,7 +31,9 @@ func foreign(t *testing.T, nodes ...runtime.Object) (f *ForeignNetwork, client *
 	j *journal,
 ) {
 	t.Helper()
-	client, j, as = fake.NewClientset(nodes...), &journal{}, &[]string{}
+	client = fake.NewClientset(nodes...)
+	j = &journal{}
+	as = &[]string{}
 	var mu sync.Mutex
 	return &ForeignNetwork{
 		Own: []string{"ours-1", "ours-2"},

@@ -58,7 +58,9 @@ func (s *span) is(want ...string) bool {
 func TestPeers(t *testing.T) {
 	damaged := claimAt(9, "192.0.2.9")
 	damaged.Data = nil
-	client, s, j := fake.NewClientset(claimAt(0, "192.0.2.1"), claimAt(1, "192.0.2.2"), damaged), &span{}, &journal{}
+	client := fake.NewClientset(claimAt(0, "192.0.2.1"), claimAt(1, "192.0.2.2"), damaged)
+	s := &span{}
+	j := &journal{}
 	seen := &span{err: errors.New("no answer")}
 	p := &Peers{
 		Client:   always(client),
@@ -93,7 +95,9 @@ func TestPeers(t *testing.T) {
 
 // If the network cannot span the machines, they are logged, and it is tried again with the next change.
 func TestPeersThatCannotBeSpanned(t *testing.T) {
-	client, s, j := fake.NewClientset(claimAt(0, "192.0.2.1")), &span{err: errors.New("no such device")}, &journal{}
+	client := fake.NewClientset(claimAt(0, "192.0.2.1"))
+	s := &span{err: errors.New("no such device")}
+	j := &journal{}
 	p := &Peers{
 		Client:   always(client),
 		Underlay: s,

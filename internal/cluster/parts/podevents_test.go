@@ -23,7 +23,9 @@ func TestPodEvents(t *testing.T) {
 	}
 
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	client, socket, notices := fake.NewClientset(), filepath.Join(dir, "s"), make(chan admin.Notice, 10)
+	client := fake.NewClientset()
+	socket := filepath.Join(dir, "s")
+	notices := make(chan admin.Notice, 10)
 	serve := func() (stop func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)

@@ -234,7 +234,9 @@ func TestJudge(t *testing.T) {
 
 	t.Run("a cluster that is there needs no room to be made", func(t *testing.T) {
 		f, w := good(), want()
-		f.DataFolder.Free, f.MemoryAvailable, w.New = 0, 1, false
+		f.DataFolder.Free = 0
+		f.MemoryAvailable = 1
+		w.New = false
 		f.Routes = append(f.Routes, Route{netip.MustParsePrefix("10.244.1.0/24"), "mullion1"})
 		if got := Judge(f, w); len(got) != 0 {
 			t.Errorf("got %+v", got)
@@ -277,7 +279,9 @@ func TestJudge(t *testing.T) {
 
 	t.Run("the fatal ones first", func(t *testing.T) {
 		f := good()
-		f.InotifyInstances, f.Kernel, f.Seccomp = 1, "4.19", false
+		f.InotifyInstances = 1
+		f.Kernel = "4.19"
+		f.Seccomp = false
 		all := Judge(f, want())
 		if len(all) != 3 || !all[0].Fatal || !all[1].Fatal || all[2].Fatal || len(Fatal(all)) != 2 {
 			t.Errorf("got %+v", all)

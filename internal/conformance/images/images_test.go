@@ -143,8 +143,9 @@ func layersOf(t *testing.T, img v1.Image) []string {
 func TestLayersAreShared(t *testing.T) {
 	b := NewBuilder(built(t))
 	for _, system := range []string{Windows, Linux} {
-		tools, agnhost, kitten := layersOf(t, imageOf(t, b, "busybox", system)),
-			layersOf(t, imageOf(t, b, "agnhost", system)), layersOf(t, imageOf(t, b, "kitten", system))
+		tools := layersOf(t, imageOf(t, b, "busybox", system))
+		agnhost := layersOf(t, imageOf(t, b, "agnhost", system))
+		kitten := layersOf(t, imageOf(t, b, "kitten", system))
 		if len(agnhost) != len(tools)+2 || len(kitten) != len(agnhost)+1 ||
 			!slices.Equal(agnhost[:len(tools)], tools) || !slices.Equal(kitten[:len(agnhost)], agnhost) {
 			t.Errorf("%s: busybox %v, agnhost %v, kitten %v: want each to begin with the one before", system, tools,

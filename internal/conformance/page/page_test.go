@@ -59,8 +59,9 @@ func runOf(t *testing.T, results, id string, end result.End, states map[string]r
 
 		output, log := "", ""
 		if state == result.Failed {
-			s.Message, s.Location, s.Nodes = "timed out <script>alert(1)</script>\nsecond line \x1b[31m",
-				"k8s.io/x.go:7", []string{"win-1"}
+			s.Message = "timed out <script>alert(1)</script>\nsecond line \x1b[31m"
+			s.Location = "k8s.io/x.go:7"
+			s.Nodes = []string{"win-1"}
 			output, log = "the spec's output", "the kubelet's words"
 		}
 

@@ -73,7 +73,11 @@ func TestKilled(t *testing.T) {
 		t.Errorf("done: %v, want a and c: b was cut, d is half a line", got)
 	}
 
-	if err := f.Add(Spec{Number: 4, Name: "b", State: Flaky}, "", ""); err != nil {
+	if err := f.Add(Spec{
+		Number: 4,
+		Name:   "b",
+		State:  Flaky,
+	}, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {

@@ -75,7 +75,9 @@ func (c Critest) Run(ctx context.Context) (folder string, err error) {
 		return "", err
 	}
 	why := c.run(ctx, f, &run)
-	run.EndTime, run.Busy, run.End = time.Now().UTC().Truncate(time.Second), time.Since(now), result.Complete
+	run.EndTime = time.Now().UTC().Truncate(time.Second)
+	run.Busy = time.Since(now)
+	run.End = result.Complete
 	if why != nil {
 		run.End, run.Reason = result.Partial, why.Error()
 	}
@@ -151,7 +153,9 @@ func (c Critest) keep(ctx context.Context, f *result.Folder, run *result.Run, re
 			n++
 			run.Planned = append(run.Planned, r.Name())
 			spec := toSpec(r)
-			spec.Number, spec.Process, spec.Nodes = n, 1, []string{run.Nodes[0].Name}
+			spec.Number = n
+			spec.Process = 1
+			spec.Nodes = []string{run.Nodes[0].Name}
 			output, nodeLog := r.CapturedGinkgoWriterOutput+r.CapturedStdOutErr, ""
 			if spec.State == result.Passed || spec.State == result.Skipped {
 				output = ""

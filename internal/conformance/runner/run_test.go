@@ -33,7 +33,9 @@ exec "$TEST_BINARY" -test.run '^TestProcess$' -- "$@"
 
 // TestProcess is the stand-in's process; it does nothing unless the stand-in has started it.
 func TestProcess(t *testing.T) {
-	host, process, args := "", "", strings.Join(os.Args, " ")
+	host := ""
+	process := ""
+	args := strings.Join(os.Args, " ")
 	for _, a := range os.Args {
 		if v, ok := strings.CutPrefix(a, "--ginkgo.parallel.host="); ok {
 			host = v

@@ -34,7 +34,9 @@ func TestSelectionsOfUpstream(t *testing.T) {
 			want = strings.Count(s.Focus, "$|") + 1
 		}
 
-		focus, skip, got := regexp.MustCompile(s.Focus), regexp.MustCompile(s.Skip), 0
+		focus := regexp.MustCompile(s.Focus)
+		skip := regexp.MustCompile(s.Skip)
+		got := 0
 		for _, spec := range all {
 			if text := "Kubernetes e2e suite " + spec; focus.MatchString(text) &&
 				(s.Skip == "" || !skip.MatchString(text)) {

@@ -152,7 +152,11 @@ func Sweep(ctx context.Context, client kubeclient.Interface) error {
 
 // Pod returns the pod that asks a node. It is placed on the node whatever its taints, and has no token of the API.
 func Pod(name, node, image string, command []string) *corev1.Pod {
-	yes, no, user, seconds, now := true, false, `NT AUTHORITY\SYSTEM`, int64(lifetime.Seconds()), int64(0)
+	yes := true
+	no := false
+	user := `NT AUTHORITY\SYSTEM`
+	seconds := int64(lifetime.Seconds())
+	now := int64(0)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      name,

@@ -17,7 +17,10 @@ func scripted(t *testing.T, answer func(p *pdu, say func(*pdu))) *Session {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	s := newSession(ours)
-	s.maxCmdSN, s.mostSent, s.burst, s.first = 100, mostReceived, mostBurst, mostReceived
+	s.maxCmdSN = 100
+	s.mostSent = mostReceived
+	s.burst = mostBurst
+	s.first = mostReceived
 	go s.hear()
 	go func() {
 		for {

@@ -64,7 +64,10 @@ func (p *pdu) tag() uint32 { return p.u32(16) }
 // write writes the message, with its data padded to four bytes.
 func (p *pdu) write(w io.Writer) error {
 	n := len(p.data)
-	p.header[4], p.header[5], p.header[6], p.header[7] = 0, byte(n>>16), byte(n>>8), byte(n)
+	p.header[4] = 0
+	p.header[5] = byte(n >> 16)
+	p.header[6] = byte(n >> 8)
+	p.header[7] = byte(n)
 	whole := make([]byte, headerSize, headerSize+n+3)
 	copy(whole, p.header[:])
 	whole = append(whole, p.data...)

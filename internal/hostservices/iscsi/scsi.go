@@ -106,9 +106,13 @@ func (s *Session) once(ctx context.Context, lun uint64, cdb, out, in []byte) (in
 
 	e := &StatusError{Status: t.status}
 	if len(t.sense) >= 14 && t.sense[0]&0x7e == 0x70 { // fixed format
-		e.Key, e.Code, e.Qualifier = t.sense[2]&0xf, t.sense[12], t.sense[13]
+		e.Key = t.sense[2] & 0xf
+		e.Code = t.sense[12]
+		e.Qualifier = t.sense[13]
 	} else if len(t.sense) >= 4 && t.sense[0]&0x7e == 0x72 {
-		e.Key, e.Code, e.Qualifier = t.sense[1]&0xf, t.sense[2], t.sense[3]
+		e.Key = t.sense[1] & 0xf
+		e.Code = t.sense[2]
+		e.Qualifier = t.sense[3]
 	}
 
 	return 0, e
@@ -219,7 +223,9 @@ func (s *Session) inquire(ctx context.Context, lun uint64, page int) ([]byte, er
 func (s *Session) capacity(ctx context.Context, u *Unit) error {
 	in := make([]byte, 32)
 	cdb := make([]byte, 16)
-	cdb[0], cdb[1], cdb[13] = serviceActionIn, readCapacity16, 32
+	cdb[0] = serviceActionIn
+	cdb[1] = readCapacity16
+	cdb[13] = 32
 	n, err := s.command(ctx, u.LUN, cdb, nil, in)
 	if err != nil {
 		return err

@@ -84,7 +84,9 @@ func (k Process) Start(ctx context.Context) (kept *os.Process, input, output *os
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, k.Command, k.Name)
 	cmd.Args[0] = k.Program
 	cmd.ExtraFiles = append(append([]*os.File{}, k.Files...), program)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr //nolint:forbidigo // the child says there what this process would
+	cmd.Stdin = in
+	cmd.Stdout = out
+	cmd.Stderr = os.Stderr //nolint:forbidigo // the child says there what this process would
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setsid:     true,
 		Credential: &syscall.Credential{Uid: userID, Gid: userID},

@@ -76,7 +76,9 @@ func (k Keys) Logon(ctx context.Context, s credspec.Spec) (t credspec.Ticket, er
 			continue
 		}
 		d := s.Domain()
-		d.Controller, d.Address, d.Status = host(kdc), address, 0
+		d.Controller = host(kdc)
+		d.Address = address
+		d.Status = 0
 		life := reply.end.Sub(reply.start)
 		return credspec.Ticket{
 			Domain: d,

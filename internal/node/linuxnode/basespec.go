@@ -27,7 +27,9 @@ func containerSpec(ctx context.Context) ([]byte, error) {
 	// As containerd does where it is given no specification
 	// (https://github.com/containerd/containerd/blob/v2.4.2/internal/cri/opts/spec_opts.go,
 	// WithoutDefaultSecuritySettings): these come from the pod.
-	spec.Process.ApparmorProfile, spec.Process.Rlimits, spec.Linux.Seccomp = "", nil, nil
+	spec.Process.ApparmorProfile = ""
+	spec.Process.Rlimits = nil
+	spec.Linux.Seccomp = nil
 	for i, m := range spec.Mounts {
 		if m.Type == "devpts" {
 			spec.Mounts[i].Options = append(m.Options, mostTerminals)

@@ -9,7 +9,10 @@ const podTasks = 4096
 
 // tweakKubelet adds to the kubelet's configuration what Linux asks for.
 func tweakKubelet(k *kubeletv1beta1.KubeletConfiguration) {
-	yes, no, resolv, tasks := true, false, "/etc/resolv.conf", int64(podTasks)
+	yes := true
+	no := false
+	resolv := "/etc/resolv.conf"
+	tasks := int64(podTasks)
 	k.SeccompDefault = &yes // containers that name no profile have the runtime's, and not none
 	k.PodPidsLimit = &tasks
 	k.ContainerRuntimeEndpoint = "unix://" + containerdSocket

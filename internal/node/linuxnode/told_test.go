@@ -32,7 +32,10 @@ func TestWhatANodeIsGiven(t *testing.T) {
 		"own": func(*Config) {},
 		"joined": func(c *Config) {
 			c.ProxyKubeconfig, c.ClusterDomain = "", "example.org"
-			c.Taint, c.Labels, c.ClusterDNS, c.NoCNI = false, nil, netip.Addr{}, true
+			c.Taint = false
+			c.Labels = nil
+			c.ClusterDNS = netip.Addr{}
+			c.NoCNI = true
 			c.SystemReserved, c.KubeReserved = map[string]string{"cpu": "1"}, map[string]string{"memory": "1Gi"}
 			c.After, c.KubeletAfter = component.Soles("a"), component.Soles("b")
 			c.ProxyAfter = []component.ID{component.OfNode("identity", "linux-1")}

@@ -23,8 +23,13 @@ func TestWhatANodeIsGiven(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"own": func(*Config) {},
 		"foreign": func(c *Config) {
-			c.SelfSigned, c.ProxyKubeconfig, c.ClusterDomain = true, "", "example.org"
-			c.Taint, c.Labels, c.ClusterDNS, c.Network.NoCNI = false, nil, netip.Addr{}, true
+			c.SelfSigned = true
+			c.ProxyKubeconfig = ""
+			c.ClusterDomain = "example.org"
+			c.Taint = false
+			c.Labels = nil
+			c.ClusterDNS = netip.Addr{}
+			c.Network.NoCNI = true
 			c.SystemReserved, c.KubeReserved = map[string]string{"cpu": "1"}, map[string]string{"memory": "1Gi"}
 			c.ProxyAfter = []component.ID{component.OfNode("identity", "win-1")}
 			c.Kubelet = map[string]any{

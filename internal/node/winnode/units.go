@@ -251,7 +251,10 @@ func (c Config) upstream(part string, args func(context.Context) ([]string, erro
 // startWindows turns cmd into one that runs a Windows program on the host, and starts it.
 func startWindows(ctx context.Context, cmd *exec.Cmd, h winhost.Host, program string, args ...string) error {
 	windows := h.Command(ctx, program, args...)
-	cmd.Path, cmd.Args, cmd.Env, cmd.Dir = windows.Path, windows.Args, windows.Env, windows.Dir
+	cmd.Path = windows.Path
+	cmd.Args = windows.Args
+	cmd.Env = windows.Env
+	cmd.Dir = windows.Dir
 	return h.Start(ctx, cmd)
 }
 

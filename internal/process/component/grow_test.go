@@ -31,7 +31,11 @@ func TestGrow(t *testing.T) {
 	testrun.Once(t, testrun.Order)
 	j := &journal{}
 	m := grown(t, j)
-	renewed := &part{name: "list", j: j, start: func(context.Context) error { j.add("the new list"); return nil }}
+	renewed := &part{
+		name:  "list",
+		j:     j,
+		start: func(context.Context) error { j.add("the new list"); return nil },
+	}
 	if err := m.Grow(t.Context(), []component.Unit{
 		unit(&part{name: "more", j: j}, "base"), unit(renewed, "base", "more"),
 	}); err != nil {
@@ -59,7 +63,11 @@ func TestGrowFails(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
 	j := &journal{}
 	m := grown(t, j)
-	bad := &part{name: "more", j: j, start: func(context.Context) error { return errors.New("no such disk") }}
+	bad := &part{
+		name:  "more",
+		j:     j,
+		start: func(context.Context) error { return errors.New("no such disk") },
+	}
 	err := m.Grow(t.Context(), []component.Unit{unit(bad, "base"), unit(&part{name: "list", j: j}, "more")})
 	if err == nil || !strings.Contains(err.Error(), "no such disk") {
 		t.Errorf("it says %v", err)
@@ -86,8 +94,16 @@ func TestGrowFails(t *testing.T) {
 func TestGrowFailsLater(t *testing.T) {
 	j := &journal{}
 	m := grown(t, j)
-	bad := &part{name: "more", j: j, start: func(context.Context) error { return errors.New("no such disk") }}
-	renewed := &part{name: "list", j: j, start: func(context.Context) error { j.add("the new list"); return nil }}
+	bad := &part{
+		name:  "more",
+		j:     j,
+		start: func(context.Context) error { return errors.New("no such disk") },
+	}
+	renewed := &part{
+		name:  "list",
+		j:     j,
+		start: func(context.Context) error { j.add("the new list"); return nil },
+	}
 	err := m.Grow(t.Context(), []component.Unit{unit(renewed, "base"), unit(bad, "list")})
 	if err == nil || !strings.Contains(err.Error(), "no such disk") {
 		t.Errorf("it says %v", err)

@@ -29,7 +29,9 @@ func (p *patience) lookInterval() time.Duration { return min(p.limit/10, time.Se
 // look records the usage at a time since the start, and counts the time since the last look if the child stood still.
 func (p *patience) look(since time.Duration, now usage) {
 	elapsed := since - p.last
-	child, idle, total := now.child-p.used.child, now.idle-p.used.idle, now.total-p.used.total
+	child := now.child - p.used.child
+	idle := now.idle - p.used.idle
+	total := now.total - p.used.total
 	p.last, p.used = since, now
 	if child*share < elapsed && (total == 0 || idle*share >= total) {
 		p.idled += elapsed

@@ -43,7 +43,9 @@ func (c *crowded) probe(ctx context.Context, p *probed, first time.Duration) {
 		ok := c.once(ctx, p.name)
 		c.mu.Lock()
 		if ok {
-			p.ready, p.was, p.failures = true, true, 0
+			p.ready = true
+			p.was = true
+			p.failures = 0
 		} else if p.failures++; p.failures == 3 && p.ready {
 			p.ready = false
 			p.flaps++

@@ -298,9 +298,11 @@ func TestProof(t *testing.T) {
 			t.Errorf("a %s, want a %s", got, want)
 		}
 	}
+
 	is(Probe)
 	q.Succeeded("c")
 	is(Proven)
+
 	q.Late("c")
 	q.Late("c")
 	q.Succeeded("c")
@@ -309,9 +311,11 @@ func TestProof(t *testing.T) {
 	is(Proven)
 	q.Late("c")
 	is(Probe)
+
 	q.Succeeded("c")
 	q.Forget("c")
 	is(Probe)
+
 	q.Ended(3)
 	if l := q.Load(); l.Late != 5 || l.Orphans != 3 {
 		t.Errorf("%+v", l)

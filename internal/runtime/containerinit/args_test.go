@@ -51,7 +51,11 @@ func TestParseSettle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Config{Explain: "/run/x", Settle: true, Argv: []string{"/bin/sh", "--settle"}}, got); diff != "" {
+	if diff := cmp.Diff(Config{
+		Explain: "/run/x",
+		Settle:  true,
+		Argv:    []string{"/bin/sh", "--settle"},
+	}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -98,9 +98,13 @@ func (s *Server) containerEnded(ctx context.Context, id string, exit engine.Exit
 		e.at = at
 
 	case errdefs.IsNotFound(waitErr):
-		e.code, e.reason, e.message = engine.UnknownExit, reasonUnknown, "the container ended while nobody watched"
+		e.code = engine.UnknownExit
+		e.reason = reasonUnknown
+		e.message = "the container ended while nobody watched"
 	case waitErr != nil:
-		e.code, e.reason, e.message = engine.UnknownExit, reasonUnknown, waitErr.Error()
+		e.code = engine.UnknownExit
+		e.reason = reasonUnknown
+		e.message = waitErr.Error()
 	default:
 		s.explain(id, &e)
 	}
@@ -126,7 +130,9 @@ func (s *Server) explain(id string, e *end) {
 	switch {
 	case e.code == sigkilled:
 	case r.failed:
-		e.code, e.reason, e.message = exitStartError, reasonStartError, r.refusal(id).Error()
+		e.code = exitStartError
+		e.reason = reasonStartError
+		e.message = r.refusal(id).Error()
 		return
 	case r.exited:
 		e.code = r.code
@@ -155,7 +161,10 @@ func (s *Server) recordEnd(ctx context.Context, id string, e end) bool {
 		if c.StartedAt.IsZero() || c.StartedAt.After(e.at) {
 			c.StartedAt = e.at
 		}
-		c.FinishedAt, c.ExitCode, c.Reason, c.Message = e.at, e.code, e.reason, cleanText(e.message)
+		c.FinishedAt = e.at
+		c.ExitCode = e.code
+		c.Reason = e.reason
+		c.Message = cleanText(e.message)
 		return c, nil
 	})
 	if err != nil {

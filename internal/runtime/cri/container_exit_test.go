@@ -155,7 +155,9 @@ func TestContainerEvents(t *testing.T) {
 
 	pod := n.RunPod(t, "web")
 	app, refused := n.Create(t, pod, "app"), n.Create(t, pod, "refused")
-	names[pod], names[app], names[refused] = "pod", "app", "refused"
+	names[pod] = "pod"
+	names[app] = "app"
+	names[refused] = "refused"
 	take("pod CREATED", "pod STARTED", "app CREATED", "refused CREATED")
 	if err := startContainer(t, n, app); err != nil {
 		t.Fatal(err)

@@ -142,7 +142,9 @@ func (h hostProcess) complete(_ store.Sandbox, c *store.Container, spec *engine.
 	}
 
 	host := h.s.cfg.HostProcess
-	spec.SystemFiles, spec.Hostname, spec.NetNS = files, "", host.NetNS
+	spec.SystemFiles = files
+	spec.Hostname = ""
+	spec.NetNS = host.NetNS
 	dirs := []string{c.Dir}
 	if a, err := host.account(c.User, c.ID); err == nil {
 		dirs = append(dirs, a.temp, a.profile+`\AppData\Roaming`,

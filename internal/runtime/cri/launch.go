@@ -222,7 +222,9 @@ func parseReport(text string) report {
 		case verb == "started" && !r.started:
 			r.started, r.pid = true, uint32(n)
 		case verb == "failed" && !r.started:
-			r.failed, r.code, r.message = true, uint32(n), cleanText(message)
+			r.failed = true
+			r.code = uint32(n)
+			r.message = cleanText(message)
 		case verb == "exited":
 			r.exited, r.code = true, uint32(n)
 		case verb == "left":

@@ -125,7 +125,9 @@ func containerStates(t *testing.T, n *critest.Node) string {
 func TestContainersOutliveTheServer(t *testing.T) {
 	n := critest.NewNode(t)
 	pod := n.RunPod(t, "web")
-	ends, goesOn, lost := n.Run(t, pod, "ends"), n.Run(t, pod, "goes-on"), n.Run(t, pod, "lost")
+	ends := n.Run(t, pod, "ends")
+	goesOn := n.Run(t, pod, "goes-on")
+	lost := n.Run(t, pod, "lost")
 	n.Stop(t)
 	for _, id := range []string{ends, goesOn} {
 		if _, err := fmt.Fprintln(n.Engine.Process(id).Stdout, "nobody is there"); err != nil {

@@ -13,11 +13,15 @@ import (
 func (s *Server) Status(ctx context.Context, req *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
 	ready := &runtimeapi.RuntimeCondition{Type: runtimeapi.RuntimeReady, Status: true}
 	if _, err := s.cfg.Engine.Version(ctx); err != nil {
-		ready.Status, ready.Reason, ready.Message = false, "ContainerdUnreachable", err.Error()
+		ready.Status = false
+		ready.Reason = "ContainerdUnreachable"
+		ready.Message = err.Error()
 	}
 	network := &runtimeapi.RuntimeCondition{Type: runtimeapi.NetworkReady, Status: true}
 	if err := s.cfg.Network.Ready(ctx); err != nil {
-		network.Status, network.Reason, network.Message = false, "NetworkPluginNotReady", err.Error()
+		network.Status = false
+		network.Reason = "NetworkPluginNotReady"
+		network.Message = err.Error()
 	}
 
 	resp := &runtimeapi.StatusResponse{

@@ -30,7 +30,9 @@ func TestUnread(t *testing.T) {
 
 	hoards, reads := n.RunPod(t, "hoards"), n.RunPod(t, "reads")
 	n.Engine.SetUnread(n.Network.NetNS(reads), engine.MostUnread)
-	app, sidecar, other := n.Run(t, hoards, "app"), n.Run(t, hoards, "sidecar"), n.Run(t, reads, "app")
+	app := n.Run(t, hoards, "app")
+	sidecar := n.Run(t, hoards, "sidecar")
+	other := n.Run(t, reads, "app")
 
 	n.Engine.SetUnread(n.Network.NetNS(hoards), engine.MostUnread+1)
 	for _, id := range []string{app, sidecar} {

@@ -175,7 +175,9 @@ func (e *Engine) MachinesReady(ctx context.Context) error {
 		return err
 	}
 	e.opts.Log.Info("virtual machines can be started", "accelerator", accelerator, "kernel", parts.Kernel)
-	e.boots.parts, e.boots.accelerator, e.boots.initrd = parts, accelerator, initrd
+	e.boots.parts = parts
+	e.boots.accelerator = accelerator
+	e.boots.initrd = initrd
 
 	return nil
 }

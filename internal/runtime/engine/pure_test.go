@@ -133,7 +133,11 @@ func TestSpecIsBounded(t *testing.T) {
 			"the first process": s.Process, "a program of an exec": e.execProcess(process{e}, ExecSpec{}),
 		} {
 			for kind, want := range map[string]uint64{"RLIMIT_SIGPENDING": mostTasks, "RLIMIT_MSGQUEUE": 0, "RLIMIT_CORE": 1} {
-				if !slices.Contains(process.Rlimits, specs.POSIXRlimit{Type: kind, Hard: want, Soft: want}) {
+				if !slices.Contains(process.Rlimits, specs.POSIXRlimit{
+					Type: kind,
+					Hard: want,
+					Soft: want,
+				}) {
 					t.Errorf("%s has no %s of %d", what, kind, want)
 				}
 			}

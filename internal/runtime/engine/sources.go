@@ -46,7 +46,9 @@ var errUnmapped = errors.New("its file system knows no mounts with ids of their 
 // bindSources binds what a container mounts, with its ids, moves the mount of its SMB shares beside the binds, if it
 // has some, and returns the paths of the binds. If it returns an error, nothing is left.
 func (e *Engine) bindSources(c Container, ids mapping) (paths []string, err error) {
-	id, mounts, shares := c.ID, c.Mounts, c.Shares
+	id := c.ID
+	mounts := c.Mounts
+	shares := c.Shares
 	if len(mounts) == 0 && shares == nil {
 		return nil, nil
 	}

@@ -131,7 +131,11 @@ func TestSourcesAreCleared(t *testing.T) {
 	for _, id := range []string{"started", "waits", "unknown"} {
 		shares := detached(t)
 		mounts := []Mount{{Source: openPath(t, dir)}, {Source: openPath(t, dir)}}
-		if _, err := e.bindSources(Container{ID: id, Mounts: mounts, Shares: shares}, ""); err != nil {
+		if _, err := e.bindSources(Container{
+			ID:     id,
+			Mounts: mounts,
+			Shares: shares,
+		}, ""); err != nil {
 			t.Fatal(err)
 		}
 		_ = shares.Close()
@@ -170,7 +174,9 @@ func TestSourcesWhileAContainerSwapsLinks(t *testing.T) {
 		rounds = 2000
 	)
 
-	e, drive, outside := testEngine(t), t.TempDir(), t.TempDir()
+	e := testEngine(t)
+	drive := t.TempDir()
+	outside := t.TempDir()
 	v := filepath.Join(drive, volume)
 	for _, dir := range []string{filepath.Join(v, "d/sub"), filepath.Join(outside, "sub")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -120,7 +120,9 @@ func resolveTarget(layers []string, winPath string) (target, error) {
 			return t, nil
 		}
 
-		t.parts[i], t.exists, t.isDir = name, i+1, isDir
+		t.parts[i] = name
+		t.exists = i + 1
+		t.isDir = isDir
 		if !isDir && i < len(parts)-1 {
 			return target{}, fmt.Errorf("%w %q: %q is a file", ErrTarget, winPath, name)
 		}

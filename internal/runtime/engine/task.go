@@ -73,7 +73,9 @@ func (e *Engine) Signal(ctx context.Context, id string, signal unix.Signal, all 
 // kernel lets thousands of killed processes wait for one another, and the right to start more. A container that runs no
 // more is no error.
 func (e *Engine) Unbind(ctx context.Context, id string) error {
-	period, quota, tasks := uint64(cpuPeriod), int64(-1), int64(1)
+	period := uint64(cpuPeriod)
+	quota := int64(-1)
+	tasks := int64(1)
 	encoded, err := typeurl.MarshalAnyToProto(&specs.LinuxResources{
 		CPU:  &specs.LinuxCPU{Period: &period, Quota: &quota},
 		Pids: &specs.LinuxPids{Limit: &tasks},

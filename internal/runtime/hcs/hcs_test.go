@@ -226,7 +226,9 @@ func TestRestart(t *testing.T) {
 	later := h.ok(t, "HcsCreateProcess", "c1", allStreams)
 	killed := h.ok(t, "HcsCreateProcess", "c1", `{"CommandLine":"x"}`)
 	number := func(a Answer) string { return strconv.Itoa(int(a.Process.PID)) }
-	pid, other, third := number(first), number(later), number(killed)
+	pid := number(first)
+	other := number(later)
+	third := number(killed)
 	input, output := h.connect(t, other, "0"), h.connect(t, other, "1")
 	if _, err := io.WriteString(input, "before "); err != nil {
 		t.Fatal(err)

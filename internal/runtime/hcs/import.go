@@ -291,7 +291,11 @@ func (im *importer) later(to string, reparse []byte, isFolder bool) error {
 		return refuse(NotSupported, "the layer has too many links")
 	}
 
-	im.pending = append(im.pending, link{at: to, to: t, isFolder: isFolder})
+	im.pending = append(im.pending, link{
+		at:       to,
+		to:       t,
+		isFolder: isFolder,
+	})
 	return nil
 }
 

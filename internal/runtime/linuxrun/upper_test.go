@@ -148,7 +148,11 @@ func TestWriteUpperRoom(t *testing.T) {
 		{files: 2, bytes: 300}: errdefs.ErrInvalidArgument,
 		{files: 3, bytes: 299}: errdefs.ErrInvalidArgument,
 	} {
-		u := &upper{to: tar.NewWriter(io.Discard), room: has, mounted: nothingMounted}
+		u := &upper{
+			to:      tar.NewWriter(io.Discard),
+			room:    has,
+			mounted: nothingMounted,
+		}
 		if err := u.folder(t.Context(), root, "", 0); !errors.Is(err, want) {
 			t.Errorf("%+v: %v", has, err)
 		}

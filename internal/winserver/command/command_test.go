@@ -204,7 +204,11 @@ func TestPreflightAsks(t *testing.T) {
 	}
 
 	s.run(t, "preflight", "--node-name", "b", "--server", "192.0.2.1:6443", "--runtime-endpoint", winserver.RuntimeEndpoint)
-	if s.asked != (local.Asked{Name: "b", Server: "192.0.2.1:6443", Runtime: winserver.RuntimeEndpoint}) {
+	if s.asked != (local.Asked{
+		Name:    "b",
+		Server:  "192.0.2.1:6443",
+		Runtime: winserver.RuntimeEndpoint,
+	}) {
 		t.Errorf("asked %+v", s.asked)
 	}
 }

@@ -159,7 +159,9 @@ func TestSession(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, p := newSession(t)
-			p.subkey, p.rotate, p.filler = c.subkey, c.rotate, c.filler
+			p.subkey = c.subkey
+			p.rotate = c.rotate
+			p.filler = c.filler
 			if _, more, err := s.InitSecContext("", p.accept(t, s.auth)); err != nil || more {
 				t.Fatalf("the answer: %t, %v", more, err)
 			}

@@ -163,7 +163,11 @@ func TestConnectWithoutConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := writeJSON(c, request{Op: opConnect, ID: "p", Number: Stdout}); err != nil {
+	if err := writeJSON(c, request{
+		Op:     opConnect,
+		ID:     "p",
+		Number: Stdout,
+	}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -111,8 +111,9 @@ func TestKeeperLogsAttachesAndRotates(t *testing.T) {
 		}
 	}
 
-	out, errs, in := openEnd(t, s.Stdout, os.O_WRONLY), openEnd(t, s.Stderr, os.O_WRONLY),
-		openEnd(t, s.Stdin, os.O_RDONLY)
+	out := openEnd(t, s.Stdout, os.O_WRONLY)
+	errs := openEnd(t, s.Stderr, os.O_WRONLY)
+	in := openEnd(t, s.Stdin, os.O_RDONLY)
 	typed, typing := io.Pipe()
 	var got bytes.Buffer
 	ended, attached := make(chan struct{}), make(chan error, 1)

@@ -320,7 +320,9 @@ func (f *Engine) ScratchRegistry(scratch string, layers []*os.File, user string)
 	}
 
 	for _, name := range []string{wine.MachineHive, wine.DefaultHive, wine.UserHive} {
-		c.System[name], c.Before[name], c.After[name] = NoRegistry, NoRegistry, NoRegistry
+		c.System[name] = NoRegistry
+		c.Before[name] = NoRegistry
+		c.After[name] = NoRegistry
 		if text, err := os.ReadFile(filepath.Join(scratch, "fs", name)); err == nil {
 			c.After[name] = string(text)
 		}
