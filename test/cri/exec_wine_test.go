@@ -113,6 +113,9 @@ func processes(t *testing.T, id string) []string {
 	return found
 }
 
+// idleID is what the launcher that stays in a container has in place of the id of an exec while it starts no program.
+const idleID = "0000000000000000"
+
 // execs returns the processes of execs in a container.
 func execs(t *testing.T, id string) []string {
 	t.Helper()
@@ -121,6 +124,9 @@ func execs(t *testing.T, id string) []string {
 		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
 		if err != nil || !bytes.Contains(environ, []byte(link.ExecMarker)) {
 			continue // it has ended, or is no exec's
+		}
+		if bytes.Contains(environ, []byte(link.ExecMarker+idleID)) {
+			continue
 		}
 		args, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // it says which program it is, and no more
 		found = append(found, fmt.Sprintf("%s %q", filepath.Base(dir), bytes.ReplaceAll(args, []byte{0}, []byte{' '})))

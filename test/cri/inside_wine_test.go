@@ -121,8 +121,8 @@ func variablesOf(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := regexp.MustCompile(`MULLION_EXEC=[0-9a-f]+`)
-	return slices.Sorted(slices.Values(strings.Split(id.ReplaceAllString(string(data), "MULLION_EXEC=ID"), "\x00")))
+	own := regexp.MustCompile(`(MULLION_EXEC|WINESERVERSOCKET)=[0-9a-f]+`) // Wine's is the number of a descriptor
+	return slices.Sorted(slices.Values(strings.Split(own.ReplaceAllString(string(data), "$1=ID"), "\x00")))
 }
 
 // TestExecIsTheSameByEither: a program that the container's first process has started may do what one may that

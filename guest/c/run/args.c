@@ -237,8 +237,10 @@ static WCHAR *file_at(const WCHAR *name)
     WCHAR *full = run_mem_alloc(LONGEST * sizeof(WCHAR));
     DWORD length = GetFullPathNameW(name, LONGEST, full,
                                     NULL); /* for a longer one it writes nothing and returns the size needed */
+    WCHAR *found = length && length < LONGEST ? with_extension(full) : NULL;
 
-    return length && length < LONGEST ? with_extension(full) : NULL;
+    run_mem_free(full);
+    return found;
 }
 
 /*

@@ -175,7 +175,7 @@ static void sort_entries(WCHAR **entries, SIZE_T count)
             entries[i] = from[i];
         to = from;
     }
-    HeapFree(GetProcessHeap(), 0, to);
+    run_mem_free(to);
 }
 
 /*
@@ -189,7 +189,9 @@ static void set_entries(WCHAR **entries, SIZE_T count)
 
     for (SIZE_T i = 0; i < count; i++)
         total += run_str_len(entries[i]) + 1;
-    block = at = run_mem_alloc(total * sizeof(WCHAR));
+    block = at = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, total * sizeof(WCHAR));
+    if (!block)
+        ExitProcess(EXIT_NOT_STARTED);
     for (SIZE_T i = 0; i < count; i++)
     {
         if (i + 1 < count && !compare_names(entries[i], entries[i + 1]))
@@ -234,15 +236,44 @@ static void apply_file(const WCHAR *path)
     sort_entries(entries, count);
     set_entries(entries, count);
     FreeEnvironmentStringsW(own);
-    HeapFree(GetProcessHeap(), 0, entries); /* they may be megabytes, and this process stays */
-    HeapFree(GetProcessHeap(), 0, texts);
+    run_mem_free(entries); /* they may be megabytes, and this process stays */
+    run_mem_free(texts);
 }
 
-void run_set_environment(const WCHAR *env_file)
+/* run_set_own_environment sets what every process has. run_apply_environment adds what a file says; NULL: nothing. */
+void run_set_own_environment(void)
 {
     drop_foreign();
     set_processor();
     set_user();
+}
+
+void run_apply_environment(const WCHAR *env_file)
+{
     if (env_file)
         apply_file(env_file);
+}
+
+/* run_keep_environment returns a copy of the environment, which run_restore_environment makes the environment again. */
+WCHAR *run_keep_environment(SIZE_T *bytes)
+{
+    WCHAR *now = GetEnvironmentStringsW(), *end = now, *kept;
+
+    while (*end)
+        end += run_str_len(end) + 1;
+    *bytes = (SIZE_T)(end + 1 - now) * sizeof(WCHAR);
+    kept = run_mem_alloc(*bytes);
+    memcpy(kept, now, *bytes);
+    FreeEnvironmentStringsW(now);
+    return kept;
+}
+
+void run_restore_environment(const WCHAR *kept, SIZE_T bytes)
+{
+    WCHAR *block = HeapAlloc(GetProcessHeap(), 0, bytes);
+
+    if (!block)
+        ExitProcess(EXIT_NOT_STARTED);
+    memcpy(block, kept, bytes);
+    RtlSetCurrentEnvironment(block, NULL);
 }

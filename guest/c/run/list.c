@@ -36,7 +36,7 @@ static struct process *all_processes(void)
         status = NtQuerySystemInformation(PROCESSES, all, size, &needed);
         if (!status)
             return all;
-        HeapFree(GetProcessHeap(), 0, all);
+        run_mem_free(all);
         if (status != (NTSTATUS)0xc0000004 || size >= MOST_BYTES) /* STATUS_INFO_LENGTH_MISMATCH */
             return NULL;
         size *= 2;

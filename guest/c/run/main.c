@@ -1,87 +1,14 @@
-/* Options of mullion-run.exe. */
+/* What mullion-run.exe does. */
 #include "run.h"
-
-static const WCHAR usage_text[] =
-    L"usage: mullion-run.exe [--cwd DIR] [--env-file FILE] [--report FILE] [--memory-limit BYTES] [--dns-search LIST] "
-    "[--debug-fd N] [--pipes COMMAND] [--hook DLL|none] [--raw] -- PROGRAM [ARGUMENT...]\r\n"
-    L"       mullion-run.exe --ctrl c|break|close|logoff|shutdown [--pid N]\r\n"
-    L"       mullion-run.exe --affinity MASK\r\n"
-    L"       mullion-run.exe --report FILE --processes\r\n"
-    L"       mullion-run.exe --services\r\n"
-    L"       mullion-run.exe --end-services MS";
-
-static int usage(const WCHAR *problem, const WCHAR *what)
-{
-    run_say(problem, what, run_str_concat(L"\r\n", usage_text, L""));
-    return EXIT_USAGE;
-}
-
-/* take_option stores the option at argv[i] and returns how many arguments it has; 0: it is no option. */
-static int take_option(struct options *opt, int argc, WCHAR **argv, int i)
-{
-    const WCHAR *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    BOOL ok = TRUE;
-
-    if (run_str_equal(name, L"--raw"))
-    {
-        opt->raw = TRUE;
-        return 1;
-    }
-    if (run_str_equal(name, L"--processes"))
-    {
-        opt->processes = TRUE;
-        return 1;
-    }
-    if (run_str_equal(name, L"--services"))
-    {
-        opt->services = TRUE;
-        return 1;
-    }
-    if (!value)
-        return 0;
-    if (run_str_equal(name, L"--cwd"))
-        opt->cwd = *value ? value : NULL;
-    else if (run_str_equal(name, L"--env-file"))
-        opt->env_file = value;
-    else if (run_str_equal(name, L"--report"))
-        opt->report_file = value;
-    else if (run_str_equal(name, L"--exit-file"))
-        opt->report_file = value;
-    else if (run_str_equal(name, L"--hook"))
-        opt->hook = run_str_equal(value, L"none") ? NULL : value;
-    else if (run_str_equal(name, L"--dns-search"))
-        opt->dns_search = value;
-    else if (run_str_equal(name, L"--pipes"))
-        opt->pipes = argv[i + 1];
-    else if (run_str_equal(name, L"--ctrl"))
-        opt->ctrl = value;
-    else if (run_str_equal(name, L"--memory-limit"))
-        opt->memory_limit = run_str_number(value, &ok);
-    else if (run_str_equal(name, L"--debug-fd"))
-        opt->debug_fd = (int)run_str_number(value, &ok);
-    else if (run_str_equal(name, L"--end-services"))
-        opt->end_services = (DWORD)run_str_number(value, &ok);
-    else if (run_str_equal(name, L"--affinity"))
-        opt->affinity = run_str_number(value, &ok);
-    else if (run_str_equal(name, L"--pid"))
-        opt->pid = (DWORD)run_str_number(value, &ok);
-    else
-        return 0;
-    return ok ? 2 : 0;
-}
 
 static int run(void)
 {
-    struct options opt = {.hook = L"C:\\windows\\system32\\mullionhook.dll"};
+    struct options opt = {0};
     WCHAR **argv;
-    int argc = run_split_command_line(GetCommandLineW(), &argv), i = 1, taken;
+    int argc = run_split_command_line(GetCommandLineW(), &argv), problem = run_take_options(&opt, argc, argv);
 
-    while (i < argc && !run_str_equal(argv[i], L"--"))
-    {
-        if (!(taken = take_option(&opt, argc, argv, i)))
-            return usage(L"bad option: ", argv[i]);
-        i += taken;
-    }
+    if (problem)
+        return problem;
     run_keep_descriptors();
     SetEnvironmentVariableW(
         L"TZ", NULL); /* it is for Wine's server, which runs by now; a container's own comes with its variables */
@@ -97,20 +24,10 @@ static int run(void)
         return run_end_services(opt.end_services);
     if (opt.processes)
         return run_report_open(opt.report_file) ? run_list_processes() : EXIT_NOT_STARTED;
-    if (i + 1 >= argc)
-        return usage(L"no program", L"");
-    opt.argv = argv + i + 1;
-    opt.argc = argc - i - 1;
-    if (opt.raw && opt.argc != 1)
-        return usage(L"--raw takes one argument: the command line", L"");
-    if (!run_report_open(opt.report_file))
-        return usage(L"the report cannot be written to ", opt.report_file);
-    if (opt.pipes && !run_start_pipes(opt.pipes))
-        return run_refuse(opt.pipes, ERROR_PIPE_NOT_CONNECTED);
-    run_set_environment(opt.env_file);
-    if (opt.debug_fd)
-        run_send_debug_to(opt.debug_fd);
-    return run_start_program(&opt);
+    if (opt.serve)
+        return run_serve(opt.serve);
+    run_set_own_environment();
+    return run_one(&opt);
 }
 
 /* The process starts here. */

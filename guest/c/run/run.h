@@ -38,6 +38,7 @@ struct options
     BOOL processes;           /* write all processes to the report instead of starting a program */
     BOOL services;            /* start Wine's services instead of a program */
     DWORD end_services;       /* end the services within these milliseconds instead of starting a program; 0: do not */
+    int serve;                /* Linux descriptor of a socket that says which programs to start; 0: none */
     BOOL first;               /* this process has booted the prefix */
     BOOL raw;                 /* argv[0] is a whole command line */
     int argc;                 /* the program and its arguments */
@@ -46,6 +47,9 @@ struct options
 
 /* text.c: strings and memory */
 void *run_mem_alloc(SIZE_T bytes);
+void run_mem_free(void *p);
+void run_mem_begin(void);
+void run_mem_end(void);
 SIZE_T run_str_len(const WCHAR *s);
 void run_str_copy(WCHAR *dst, const WCHAR *src);
 WCHAR *run_str_concat(const WCHAR *a, const WCHAR *b, const WCHAR *c);
@@ -60,14 +64,18 @@ const WCHAR *run_error_text(DWORD error);
 char *run_unix_read(const WCHAR *path, DWORD *size);
 BOOL run_report_open(const WCHAR *path);
 BOOL run_report_line(const WCHAR *verb, DWORD number, const WCHAR *text);
+void run_report_close(void);
 void run_say(const WCHAR *a, const WCHAR *b, const WCHAR *c);
 void run_adopt_children(BOOL yes);
 DWORD run_linux_exit_code(void);
+BOOL run_forget_children(void);
+LONG_PTR run_linux_call(LONG_PTR number, LONG_PTR a, LONG_PTR b, LONG_PTR c, LONG_PTR d);
 void run_drop_stack(void);
 void run_detach_stdio(void);
 void run_keep_descriptors(void);
 void run_send_debug_to(int fd);
 void run_make_terminal_raw(void);
+char *run_find_variable(const char *name, int length);
 BOOL run_terminal_size(COORD *size);
 BOOL run_limit_memory(ULONGLONG bytes);
 
@@ -80,10 +88,22 @@ WCHAR *run_first_word(const WCHAR *line);
 /* boot.c: the part of wineboot.exe's work at the first start of a prefix that a container needs */
 BOOL run_boot_prefix(void);
 void run_set_dns_search(const WCHAR *list);
-void run_set_environment(const WCHAR *env_file);
+
+/* env.c */
+void run_set_own_environment(void);
+void run_apply_environment(const WCHAR *env_file);
+WCHAR *run_keep_environment(SIZE_T *bytes);
+void run_restore_environment(const WCHAR *kept, SIZE_T bytes);
+
+/* options.c */
+int run_usage(const WCHAR *problem, const WCHAR *what);
+int run_take_options(struct options *opt, int argc, WCHAR **argv);
+
+/* serve.c */
+int run_serve(int socket);
 
 /* start.c, ctrl.c */
-int run_start_program(const struct options *opt);
+int run_one(const struct options *opt);
 int run_refuse(const WCHAR *what, DWORD error);
 int run_send_ctrl(const struct options *opt);
 BOOL run_load_hook(HANDLE process, const WCHAR *hook, DWORD *error);

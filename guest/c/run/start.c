@@ -76,7 +76,16 @@ static BOOL set_cwd(const WCHAR *cwd)
     return SetCurrentDirectoryW(path);
 }
 
-int run_start_program(const struct options *opt)
+/* close_standard closes a standard handle of this process: only the program has that file then. */
+static void close_standard(DWORD which)
+{
+    HANDLE handle = GetStdHandle(which);
+
+    SetStdHandle(which, NULL);
+    CloseHandle(handle);
+}
+
+static int start_program(const struct options *opt)
 {
     STARTUPINFOW startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION child;
@@ -111,13 +120,30 @@ int run_start_program(const struct options *opt)
     if (opt->first)
         run_start_automatic_services();
     CloseHandle(child.hThread);
-    CloseHandle(startup.hStdInput);
-    CloseHandle(startup.hStdOutput);
+    close_standard(STD_INPUT_HANDLE);
+    close_standard(STD_OUTPUT_HANDLE);
     run_drop_stack();
     run_wait_for(child.hProcess);
     GetExitCodeProcess(child.hProcess, &code);
+    CloseHandle(child.hProcess);
     if (!code)
         code = run_linux_exit_code();
     run_report_line(L"exited", code, L"");
     return (int)code;
+}
+
+int run_one(const struct options *opt)
+{
+    if (!opt->argc)
+        return run_usage(L"no program", L"");
+    if (opt->raw && opt->argc != 1)
+        return run_usage(L"--raw takes one argument: the command line", L"");
+    if (!run_report_open(opt->report_file))
+        return run_usage(L"the report cannot be written to ", opt->report_file);
+    if (opt->pipes && !run_start_pipes(opt->pipes))
+        return run_refuse(opt->pipes, ERROR_PIPE_NOT_CONNECTED);
+    run_apply_environment(opt->env_file);
+    if (opt->debug_fd)
+        run_send_debug_to(opt->debug_fd);
+    return start_program(opt);
 }

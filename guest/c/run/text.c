@@ -19,16 +19,47 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n)
     return dst;
 }
 
+/* The heap of run_mem_alloc: the process's own, or one that is given back whole. */
+static HANDLE *current_heap(void)
+{
+    static HANDLE heap;
+
+    if (!heap)
+        heap = GetProcessHeap();
+    return &heap;
+}
+
 /*
  * run_mem_alloc never returns NULL. Little is freed, because apart from the environment the process allocates only a
  * few kilobytes, once.
  */
 void *run_mem_alloc(SIZE_T bytes)
 {
-    void *p = HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, bytes);
+    void *p = HeapAlloc(*current_heap(), HEAP_ZERO_MEMORY, bytes);
     if (!p)
         ExitProcess(EXIT_NOT_STARTED);
     return p;
+}
+
+void run_mem_free(void *p)
+{
+    HeapFree(*current_heap(), 0, p);
+}
+
+/* run_mem_begin gives what is allocated from now on a heap of its own, and run_mem_end gives it back. */
+void run_mem_begin(void)
+{
+    HANDLE heap = HeapCreate(0, 0, 0);
+
+    if (!heap)
+        ExitProcess(EXIT_NOT_STARTED);
+    *current_heap() = heap;
+}
+
+void run_mem_end(void)
+{
+    HeapDestroy(*current_heap());
+    *current_heap() = GetProcessHeap();
 }
 
 SIZE_T run_str_len(const WCHAR *s)

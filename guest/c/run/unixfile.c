@@ -30,7 +30,7 @@ char *run_unix_read(const WCHAR *path, DWORD *size)
             continue;
         char *more = run_mem_alloc(room * 2 + 1);
         memcpy(more, data, used);
-        HeapFree(GetProcessHeap(), 0, data);
+        run_mem_free(data);
         data = more;
         room *= 2;
     }
@@ -47,7 +47,7 @@ static void write_utf8(HANDLE file, const WCHAR *text)
 
     WideCharToMultiByte(CP_UTF8, 0, text, -1, bytes, n, NULL, NULL);
     WriteFile(file, bytes, (DWORD)(n - 1), &done, NULL);
-    HeapFree(GetProcessHeap(), 0, bytes);
+    run_mem_free(bytes);
 }
 
 static HANDLE *report_handle(void)
@@ -65,6 +65,14 @@ BOOL run_report_open(const WCHAR *path)
                                    FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_ALWAYS,
                                    FILE_ATTRIBUTE_NORMAL, NULL);
     return *report_handle() != INVALID_HANDLE_VALUE;
+}
+
+/* run_report_close ends the report. */
+void run_report_close(void)
+{
+    if (*report_handle() != INVALID_HANDLE_VALUE)
+        CloseHandle(*report_handle());
+    *report_handle() = INVALID_HANDLE_VALUE;
 }
 
 /*
@@ -102,10 +110,10 @@ void run_say(const WCHAR *a, const WCHAR *b, const WCHAR *c)
 /*
  * A system call of the Linux kernel: Wine runs Windows code in an ordinary Linux process. Numbers are those of x86-64.
  */
-static long linux_call(long number, long a, long b, long c, long d)
+LONG_PTR run_linux_call(LONG_PTR number, LONG_PTR a, LONG_PTR b, LONG_PTR c, LONG_PTR d)
 {
-    long result;
-    register long r10 __asm__("r10") = d;
+    LONG_PTR result;
+    register LONG_PTR r10 __asm__("r10") = d;
 
     __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
     return result;
@@ -130,7 +138,70 @@ void run_drop_stack(void)
     low = ((ULONG_PTR)tib->StackLimit + 0xfff) & ~(ULONG_PTR)0xfff;
     high = ((ULONG_PTR)__builtin_frame_address(0) - KEEP) & ~(ULONG_PTR)0xfff;
     if (high > low)
-        linux_call(SYS_madvise, (long)low, (long)(high - low), MADV_DONTNEED, 0);
+        run_linux_call(SYS_madvise, (LONG_PTR)low, (LONG_PTR)(high - low), MADV_DONTNEED, 0);
+}
+
+/* number_after returns the number behind so many spaces, 0 if there is none. */
+static ULONG_PTR number_after(const char *text, int spaces)
+{
+    ULONG_PTR number = 0;
+
+    for (; *text && spaces; text++)
+        spaces -= *text == ' ';
+    for (; *text >= '0' && *text <= '9'; text++)
+        number = number * 10 + (ULONG_PTR)(*text - '0');
+    return number;
+}
+
+/*
+ * run_find_variable returns where the Linux environment with which this process began has the value of a variable
+ * ("NAME="), if it is so long; NULL: it has not. Linux shows that memory in /proc/PID/environ, and Wine gives it to
+ * the programs that this process starts (proc(5): fields 50 and 51 of stat).
+ */
+char *run_find_variable(const char *name, int length)
+{
+    enum
+    {
+        AFTER_NAME = 48, /* spaces between the end of field 2, which may have some itself, and field 50 */
+        SYS_read = 0,
+        SYS_open = 2,
+        SYS_close = 3,
+        O_CLOEXEC = 02000000
+    };
+    static const char file[] = "/proc/self/stat"; /* Wine's server would open its own */
+    char stat[2048], *start, *end, *behind = NULL;
+    LONG_PTR fd = run_linux_call(SYS_open, (LONG_PTR)(ULONG_PTR)file, O_CLOEXEC, 0, 0), size;
+
+    size = run_linux_call(SYS_read, fd, (LONG_PTR)(ULONG_PTR)stat, sizeof(stat) - 1, 0);
+    run_linux_call(SYS_close, fd, 0, 0, 0);
+    stat[size > 0 ? size : 0] = 0;
+    for (char *c = stat; *c; c++)
+        if (*c == ')')
+            behind = c;
+    if (!behind)
+        return NULL;
+    start = (char *)number_after(behind, AFTER_NAME);
+    end = (char *)number_after(behind, AFTER_NAME + 1);
+    while (start && start < end)
+    {
+        char *at = start;
+        const char *n = name;
+
+        while (at < end && *n && *at == *n)
+            at++, n++;
+        if (!*n)
+        {
+            int count = 0;
+
+            while (at + count < end && at[count])
+                count++;
+            return count == length ? at : NULL;
+        }
+        while (start < end && *start)
+            start++;
+        start++;
+    }
+    return NULL;
 }
 
 /*
@@ -150,7 +221,7 @@ BOOL run_limit_memory(ULONGLONG bytes)
     const ULONGLONG overhead = 64ull << 20;
     ULONGLONG limit[2] = {bytes + overhead, bytes + overhead};
 
-    return linux_call(SYS_prlimit64, 0, RLIMIT_DATA, (long)(ULONG_PTR)limit, 0) == 0;
+    return run_linux_call(SYS_prlimit64, 0, RLIMIT_DATA, (LONG_PTR)(ULONG_PTR)limit, 0) == 0;
 }
 
 /*
@@ -166,7 +237,34 @@ void run_adopt_children(BOOL yes)
         PR_SET_CHILD_SUBREAPER = 36
     };
 
-    linux_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, yes, 0, 0);
+    run_linux_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, yes, 0, 0);
+}
+
+/*
+ * run_forget_children waits for the programs that this process has adopted to end as Linux processes. FALSE: one has
+ * not within two seconds.
+ */
+BOOL run_forget_children(void)
+{
+    enum
+    {
+        SYS_wait4 = 61,
+        WNOHANG = 1,
+        TRIES = 1000
+    };
+    int status = 0;
+
+    for (int i = 0; i < TRIES;)
+    {
+        LONG_PTR pid = run_linux_call(SYS_wait4, -1, (LONG_PTR)(ULONG_PTR)&status, WNOHANG, 0);
+        if (pid < 0)
+            return TRUE; /* there is none */
+        if (pid > 0)
+            continue;
+        Sleep(2);
+        i++;
+    }
+    return FALSE;
 }
 
 /*
@@ -186,7 +284,7 @@ DWORD run_linux_exit_code(void)
 
     for (int i = 0; i < TRIES; i++)
     {
-        long pid = linux_call(SYS_wait4, -1, (long)(ULONG_PTR)&status, WNOHANG, 0);
+        LONG_PTR pid = run_linux_call(SYS_wait4, -1, (LONG_PTR)(ULONG_PTR)&status, WNOHANG, 0);
         if (pid < 0)
             return 0; /* no child: it was not adopted */
         if (pid > 0)
@@ -211,14 +309,14 @@ void run_detach_stdio(void)
         O_RDWR = 2
     };
     static const char null_device[] = "/dev/null";
-    long fd = linux_call(SYS_open, (long)(ULONG_PTR)null_device, O_RDWR, 0, 0);
+    LONG_PTR fd = run_linux_call(SYS_open, (LONG_PTR)(ULONG_PTR)null_device, O_RDWR, 0, 0);
 
     if (fd < 0)
         return;
-    for (long target = 0; target < 3; target++)
-        linux_call(SYS_dup2, fd, target, 0, 0);
+    for (LONG_PTR target = 0; target < 3; target++)
+        run_linux_call(SYS_dup2, fd, target, 0, 0);
     if (fd > 2)
-        linux_call(SYS_close, fd, 0, 0, 0);
+        run_linux_call(SYS_close, fd, 0, 0, 0);
 }
 
 /*
@@ -235,7 +333,7 @@ void run_keep_descriptors(void)
         FIRST = 3
     };
 
-    linux_call(SYS_close_range, FIRST, (long)~0u, CLOSE_RANGE_CLOEXEC, 0);
+    run_linux_call(SYS_close_range, FIRST, (LONG_PTR)~0u, CLOSE_RANGE_CLOEXEC, 0);
 }
 
 /*
@@ -253,9 +351,9 @@ void run_send_debug_to(int fd)
     };
     static const WCHAR name[] = L"WINEDEBUG";
 
-    if (fd < 3 || linux_call(SYS_dup2, fd, 2, 0, 0) < 0)
+    if (fd < 3 || run_linux_call(SYS_dup2, fd, 2, 0, 0) < 0)
         return;
-    linux_call(SYS_close, fd, 0, 0, 0);
+    run_linux_call(SYS_close, fd, 0, 0, 0);
     if (!GetEnvironmentVariableW(name, NULL, 0))
         SetEnvironmentVariableW(name, L"err+all,fixme+all");
 }
@@ -284,14 +382,14 @@ void run_make_terminal_raw(void)
         unsigned char line, cc[19];
     } term;
 
-    if (linux_call(SYS_ioctl, 0, TCGETS, (long)(ULONG_PTR)&term, 0))
+    if (run_linux_call(SYS_ioctl, 0, TCGETS, (LONG_PTR)(ULONG_PTR)&term, 0))
         return; /* not a terminal */
     term.lflag &= ~(unsigned)(ECHO | ECHONL | ICANON | IEXTEN);
     term.iflag &= ~(unsigned)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
     term.cflag = (term.cflag & ~(unsigned)(CSIZE | PARENB)) | CS8;
     term.cc[VMIN] = 1;
     term.cc[VTIME] = 0;
-    linux_call(SYS_ioctl, 0, TCSETS, (long)(ULONG_PTR)&term, 0);
+    run_linux_call(SYS_ioctl, 0, TCSETS, (LONG_PTR)(ULONG_PTR)&term, 0);
 }
 
 /*
@@ -310,7 +408,7 @@ BOOL run_terminal_size(COORD *size)
         unsigned short rows, columns, x, y;
     } window;
 
-    if (linux_call(SYS_ioctl, 0, TIOCGWINSZ, (long)(ULONG_PTR)&window, 0))
+    if (run_linux_call(SYS_ioctl, 0, TIOCGWINSZ, (LONG_PTR)(ULONG_PTR)&window, 0))
         return FALSE;
     size->X = (SHORT)window.columns;
     size->Y = (SHORT)window.rows;

@@ -85,6 +85,7 @@ func listen(cfg Config) *starter {
 	if err != nil {
 		return nil
 	}
+	s.launch = cfg.launch()
 	go s.serve()
 	return s
 }

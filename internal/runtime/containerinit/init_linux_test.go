@@ -17,6 +17,10 @@ import (
 const asInit = "CONTAINERINIT_TEST"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && filepath.Base(os.Args[1]) == launcher {
+		launcherMain(os.Args[2:])
+		return
+	}
 	if socket := os.Getenv(asClient); socket != "" {
 		client(socket)
 		return

@@ -17,10 +17,16 @@ import (
 // limits.
 type starter struct {
 	listening int
+	// launch is the beginning of the command line of programs that a resident launcher may start; nil: there are none.
+	launch []string
 
 	mu sync.Mutex
 	// waiting are the connections to which the ends of programs are told, by process id.
 	waiting map[int]int
+	// resident is the launcher that stays; nil: there is none.
+	resident *resident
+	// untaken counts launchers that have ended without having taken a program, since one has taken one.
+	untaken int
 }
 
 // patience is how long a connection may take to say what it wants.
@@ -73,52 +79,84 @@ func (s *starter) answer(conn int, buffer []byte) {
 	_ = syscall.SetsockoptTimeval(conn, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &limit) // a Unix socket has it
 
 	request, files, err := receive(conn, buffer)
+	kept := false
 	if err == nil {
-		err = s.start(conn, request, files)
+		kept, err = s.start(conn, request, files)
 	}
-	for _, file := range files {
-		_ = syscall.Close(int(file)) // the program has its own
+	if !kept {
+		closeAll(files) // the program has its own
 	}
-
 	if err != nil {
-		number, _ := errors.AsType[syscall.Errno](err)
-		send(conn, wire.Reply{Verb: wire.Refused, Value: uint32(number)}.Encode())
-		_ = syscall.Close(conn)
+		refuse(conn, err)
 	}
 }
 
-// start starts a program, and tells its end to the connection.
-func (s *starter) start(conn int, r wire.Request, files []uintptr) error {
+// start starts a program, and tells its end to the connection. kept: the files are for somebody else to close.
+func (s *starter) start(conn int, r wire.Request, files []uintptr) (kept bool, err error) {
 	if len(files) != 3 || r.UID != os.Getuid() {
-		return syscall.EPERM
+		return false, syscall.EPERM
 	}
 	s.mu.Lock() // whoever reaps the program finds it among those that are waited for
 	defer s.mu.Unlock()
+	if s.hand(conn, r, files) {
+		return true, nil
+	}
+	return false, s.startOther(conn, r, files)
+}
 
-	pid, err := syscall.ForkExec(r.Args[0], r.Args, &syscall.ProcAttr{
-		Dir:   r.Dir,
-		Env:   r.Env,
-		Files: files,
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
+// startOther starts a program as a process of its own. The caller has locked s.
+func (s *starter) startOther(conn int, r wire.Request, files []uintptr) error {
+	pid, err := fork(r, files)
 	if err != nil {
 		return err
 	}
-
 	s.waiting[pid] = conn
 	send(conn, wire.Reply{Verb: wire.Started, Value: uint32(pid)}.Encode())
 	return nil
 }
 
+// fork starts a process.
+func fork(r wire.Request, files []uintptr) (int, error) {
+	return syscall.ForkExec(r.Args[0], r.Args, &syscall.ProcAttr{
+		Dir:   r.Dir,
+		Env:   r.Env,
+		Files: files,
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+}
+
+func closeAll(files []uintptr) {
+	for _, file := range files {
+		_ = syscall.Close(int(file))
+	}
+}
+
+// refuse says that nothing was started.
+func refuse(conn int, err error) {
+	number, _ := errors.AsType[syscall.Errno](err)
+	send(conn, wire.Reply{Verb: wire.Refused, Value: uint32(number)}.Encode())
+	_ = syscall.Close(conn)
+}
+
+// tell says how a program has ended, and reports whether anybody hears it.
+func tell(conn int, code uint32) bool {
+	told := send(conn, wire.Reply{Verb: wire.Ended, Value: code}.Encode())
+	_ = syscall.Close(conn)
+	return told
+}
+
 // ended tells who waits for it how a program has ended. The caller has locked s.
 func (s *starter) ended(pid int, status syscall.WaitStatus) {
+	if s.resident != nil && s.resident.pid == pid {
+		s.residentEnded(status)
+		return
+	}
 	conn, known := s.waiting[pid]
 	if !known {
 		return
 	}
 	delete(s.waiting, pid)
-	send(conn, wire.Reply{Verb: wire.Ended, Value: uint32(exitCode(status))}.Encode())
-	_ = syscall.Close(conn)
+	tell(conn, uint32(exitCode(status)))
 }
 
 // fromOutside reports whether a connection's other end is no process of the container: those of other PID namespaces

@@ -29,8 +29,14 @@ func client(socket string) {
 // contained runs a first process in a PID namespace of its own, which listens at the returned socket.
 func contained(t *testing.T) string {
 	t.Helper()
+	return containedMain(t, "/bin/sh", "-c", "while :; do sleep 1; done")
+}
+
+// containedMain is contained with a main program.
+func containedMain(t *testing.T, argv ...string) string {
+	t.Helper()
 	socket := filepath.Join(t.TempDir(), wire.SocketName)
-	cmd := command(t, "--listen", socket, "--", "/bin/sh", "-c", "while :; do sleep 1; done")
+	cmd := command(t, append([]string{"--listen", socket, "--"}, argv...)...)
 	own := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID,

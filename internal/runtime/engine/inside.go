@@ -217,6 +217,9 @@ func (e *Engine) execInside(ctx context.Context, id string, k kind, x ExecSpec) 
 	}
 	if err != nil {
 		p.stdio.Cancel()
+		// The first process is to know it before what has the id of the exec is looked for: who started this program
+		// may start another one otherwise, and be killed for this one.
+		_ = p.conn.Close()
 		go e.endExec(context.WithoutCancel(ctx), id, x, p.stdio)
 		return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, err)
 	}

@@ -27,6 +27,20 @@ BOOL HeapFree(HANDLE heap, DWORD flags, void *p)
     return TRUE;
 }
 
+HANDLE HeapCreate(DWORD flags, SIZE_T size, SIZE_T most)
+{
+    (void)flags;
+    (void)size;
+    (void)most;
+    return GetProcessHeap();
+}
+
+BOOL HeapDestroy(HANDLE heap)
+{
+    (void)heap;
+    return TRUE;
+}
+
 int heap_left(void)
 {
     return blocks;

@@ -28,6 +28,7 @@ typedef unsigned long long UINT64, ULONGLONG;
 typedef uint16_t UINT16;
 typedef size_t SIZE_T;
 typedef uintptr_t UINT_PTR, ULONG_PTR;
+typedef intptr_t LONG_PTR;
 typedef wchar_t WCHAR;
 typedef void *HANDLE, *HMODULE;
 typedef int TOKEN_INFORMATION_CLASS;
@@ -52,6 +53,8 @@ int wide_compare(const WCHAR *a, const WCHAR *b, SIZE_T most);
 HANDLE GetProcessHeap(void);
 void *HeapAlloc(HANDLE heap, DWORD flags, SIZE_T size);
 BOOL HeapFree(HANDLE heap, DWORD flags, void *p);
+HANDLE HeapCreate(DWORD flags, SIZE_T size, SIZE_T most);
+BOOL HeapDestroy(HANDLE heap);
 int heap_left(void);
 
 /* The tests have one thread. */
