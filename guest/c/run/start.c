@@ -129,6 +129,7 @@ static int start_program(const struct options *opt)
     if (!code)
         code = run_linux_exit_code();
     run_report_line(L"exited", code, L"");
+    SetConsoleCtrlHandler(ignore_ctrl, FALSE);
     return (int)code;
 }
 
