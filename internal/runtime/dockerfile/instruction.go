@@ -111,8 +111,7 @@ func (s *stage) replace(c instructions.Command) error {
 		return c.ExpandRaw(func(text string) (string, error) {
 			lex := shell.NewLex('\\') // in a heredoc the directive "escape" says nothing
 			lex.SkipProcessQuotes = true
-			text, _, err := lex.ProcessWord(text, shell.EnvsFromSlice(env))
-			return text, err
+			return s.replaceVariables(lex, text, env)
 		})
 	}
 

@@ -35,6 +35,8 @@ type builder struct {
 	images map[string]*stage
 	// fetched counts the files in Scratch, steps the steps that have begun.
 	fetched, steps int
+	// words are the bytes of all words with their variables replaced.
+	words int
 	// cached says that all that the step at hand has made so far was in the cache.
 	cached bool
 }
@@ -452,11 +454,7 @@ func (b *builder) argument(arg instructions.KeyValuePairOptional, env []string) 
 
 // expand replaces variables in a word.
 func (b *builder) expand(word string, env []string) (string, error) {
-	value, _, err := shell.NewLex(b.file.escape).ProcessWord(word, shell.EnvsFromSlice(env))
-	if err != nil {
-		return "", fmt.Errorf("%q: %w: %w", word, err, errdefs.ErrInvalidArgument)
-	}
-	return value, nil
+	return b.replaceVariables(shell.NewLex(b.file.escape), word, env)
 }
 
 // proxies are arguments that need no ARG
