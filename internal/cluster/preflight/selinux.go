@@ -11,8 +11,9 @@ type SELinux struct {
 	Enforcing bool
 	// Domain is the type of this process, for example "unconfined_t", "" if it could not be read.
 	Domain string
-	// DenyExecMem is the boolean deny_execmem, NoExecMod that selinuxuser_execmod is off.
-	DenyExecMem, NoExecMod bool
+	// Booleans are those of the policy that refuse what Wine does as they are, each as setsebool(8) would change it, for
+	// example "allow_execmem=on".
+	Booleans []string
 	// ExecMem and ExecMod are the attempts to have memory that is written and executed, and to execute what was written
 	// into a file's private mapping: permissions of the class process and of the class file
 	// (https://github.com/SELinuxProject/selinux-notebook/blob/main/src/object_classes_permissions.md). Wine's loader
@@ -52,26 +53,28 @@ func selinux(f Facts, _ Want) []Finding {
 		domain = "domain " + s.Domain
 	}
 
-	const elsewhere = "run mullion in an unconfined domain (`id -Z` ends with unconfined_t there); or " + allow
+	elsewhere := "run mullion in an unconfined domain (`id -Z` ends with unconfined_t there); or " + allow
+	if s.Domain != "" && s.unconfined() {
+		elsewhere = "give Mullion's files labels, if `ls -Z` shows none (`restorecon -R FOLDER`); or " + allow
+	}
+
+	var booleans string
+	if len(s.Booleans) > 0 {
+		booleans = "; it would not with " + strings.Join(s.Booleans, ", ")
+		elsewhere = "setsebool -P " + strings.Join(s.Booleans, " ")
+	}
+
 	one := Finding{Check: "selinux", Fatal: true}
 	switch {
 	case s.ExecMem != nil:
 		one.Problem = fmt.Sprintf("SELinux refuses memory that is written and executed (execmem) to %s, and Wine runs no "+
-			"program without: %v", domain, s.ExecMem)
+			"program without: %v%s", domain, s.ExecMem, booleans)
 		one.Remedy = elsewhere
-		if s.DenyExecMem {
-			one.Problem += "; its boolean deny_execmem is on, which refuses it to all"
-			one.Remedy = "setsebool -P deny_execmem off"
-		}
 
 	case s.ExecMod != nil:
 		one.Problem = fmt.Sprintf("SELinux refuses to execute what was written into a library's memory (execmod) to %s, as "+
-			"Wine's loader does: %v", domain, s.ExecMod)
+			"Wine's loader does: %v%s", domain, s.ExecMod, booleans)
 		one.Remedy = elsewhere
-		if s.NoExecMod {
-			one.Problem += "; its boolean selinuxuser_execmod is off"
-			one.Remedy = "setsebool -P selinuxuser_execmod on"
-		}
 
 	case !f.Unprivileged && !s.unconfined():
 		one.Fatal = false

@@ -26,8 +26,18 @@ func lookSELinux(root string) SELinux {
 		return s // the files of other security modules have the same names
 	}
 
-	s.DenyExecMem = word("sys/fs/selinux/booleans/deny_execmem") == "1"
-	s.NoExecMod = word("sys/fs/selinux/booleans/selinuxuser_execmod") == "0"
+	// Those of Fedora's policy, and those of the reference policy, which Debian has.
+	for _, boolean := range []struct{ name, refuses, change string }{
+		{"deny_execmem", "1", "off"},
+		{"selinuxuser_execmod", "0", "on"},
+		{"allow_execmem", "0", "on"},
+		{"allow_execmod", "0", "on"},
+	} {
+		if word("sys/fs/selinux/booleans/"+boolean.name) == boolean.refuses {
+			s.Booleans = append(s.Booleans, boolean.name+"="+boolean.change)
+		}
+	}
+
 	const domainAt = 2 // user:role:type:level
 	if fields := strings.Split(word("proc/self/attr/current"), ":"); len(fields) > domainAt {
 		s.Domain = fields[domainAt]

@@ -30,10 +30,17 @@ func TestLookSELinux(t *testing.T) {
 			"sys/fs/selinux/enforce": "1\n", "sys/fs/selinux/booleans/deny_execmem": "1 0",
 			"sys/fs/selinux/booleans/selinuxuser_execmod": "0 1", "proc/self/attr/current": "user_u:user_r:user_t\n",
 		}, SELinux{
-			Enforcing:   true,
-			Domain:      "user_t",
-			DenyExecMem: true,
-			NoExecMod:   true,
+			Enforcing: true,
+			Domain:    "user_t",
+			Booleans:  []string{"deny_execmem=off", "selinuxuser_execmod=on"},
+		}},
+		{"with those of Debian", map[string]string{
+			"sys/fs/selinux/enforce": "1\n", "sys/fs/selinux/booleans/allow_execmem": "0 0",
+			"sys/fs/selinux/booleans/allow_execmod": "0 0", "proc/self/attr/current": "u:r:unconfined_t\n",
+		}, SELinux{
+			Enforcing: true,
+			Domain:    "unconfined_t",
+			Booleans:  []string{"allow_execmem=on", "allow_execmod=on"},
 		}},
 		{"nothing to be read", map[string]string{"sys/fs/selinux/enforce": "1"}, SELinux{Enforcing: true}},
 		{"broken", map[string]string{
@@ -77,12 +84,12 @@ func TestSELinux(t *testing.T) {
 		{
 			"no execmem for anybody",
 			SELinux{
-				Enforcing:   true,
-				Domain:      "unconfined_t",
-				DenyExecMem: true,
-				ExecMem:     refused,
+				Enforcing: true,
+				Domain:    "unconfined_t",
+				Booleans:  []string{"allow_execmem=on", "allow_execmod=on"},
+				ExecMem:   refused,
 			},
-			false, Failed, "unconfined_t, and Wine", "setsebool -P deny_execmem off",
+			false, Failed, "unconfined_t, and Wine", "setsebool -P allow_execmem=on allow_execmod=on",
 		},
 		{
 			"no execmem for one",
@@ -97,10 +104,19 @@ func TestSELinux(t *testing.T) {
 			"no execmod by a boolean",
 			SELinux{
 				Enforcing: true,
-				NoExecMod: true,
+				Booleans:  []string{"selinuxuser_execmod=on"},
 				ExecMod:   refused,
 			},
-			false, Failed, "selinuxuser_execmod is off", "setsebool -P selinuxuser_execmod on",
+			false, Failed, "it would not with selinuxuser_execmod=on", "setsebool -P selinuxuser_execmod=on",
+		},
+		{
+			"a file without a label",
+			SELinux{
+				Enforcing: true,
+				Domain:    "unconfined_t",
+				ExecMod:   refused,
+			},
+			false, Failed, "(execmod) to domain unconfined_t", "restorecon",
 		},
 		{
 			"no execmod",
