@@ -96,10 +96,18 @@ func (c *Client) Tag(ctx context.Context, ref, name string) error {
 // missing makes errdefs.ErrNotFound of the engine's word for it.
 func missing(err error) error {
 	if r, ok := errors.AsType[*Refusal](err); ok && r.Code == CodeNotFound {
-		return fmt.Errorf("%w: %w", r, errdefs.ErrNotFound)
+		return &notHereError{r.Message}
 	}
 	return err
 }
+
+// notHereError says that an image is not here, in the engine's words.
+type notHereError struct{ words string }
+
+func (e *notHereError) Error() string { return e.words }
+
+// Unwrap classes the error.
+func (e *notHereError) Unwrap() error { return errdefs.ErrNotFound }
 
 // archives are the names of the archives of images, which the engine reads by their names.
 const archives = "image-*.tar"

@@ -133,7 +133,7 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 		return err
 	}
 	if ask.Once {
-		defer func() { err = errors.Join(err, r.images.Remove(context.WithoutCancel(ctx), img.ID)) }()
+		defer func() { err = errors.Join(err, k.images.Remove(context.WithoutCancel(ctx), img.ID)) }()
 	}
 
 	mounts, err := openMounts(ask.Mounts)
@@ -161,7 +161,7 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 	}
 
 	e := explanation(ask, inherited)
-	e.Windows, e.Build = r.build.Name, r.build.Version.String()
+	e.Windows, e.Build = k.build.Name, k.build.Version.String()
 	e.Mounts = explainedMounts(mounts, ask.Mounts)
 	limits := limits(ask.Memory, ask.CPUs, runtime.NumCPU())
 	e.Limits = ExplainedLimits{limits.GetMemoryLimitInBytes(), limits.GetCpuCount(), limits.GetCpuMaximum()}

@@ -19,6 +19,8 @@ type Container struct {
 	// Args are the program and its arguments, Env, Dir and User its own, of the image where they were not asked for.
 	Args, Env []string
 	Dir, User string
+	// Windows is the version of Windows that it was at its last run.
+	Windows string `json:",omitempty"`
 	// Ports are those that are published, of its last run. Labels are its own and the image's.
 	Ports []nat.Port `json:",omitempty"`
 	// Sources are what its mounts were at its last run, in their order.

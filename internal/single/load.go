@@ -3,16 +3,12 @@ package single
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/containerd/errdefs"
 	"golang.org/x/sys/unix"
 
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // load loads the images of an archive.
@@ -92,15 +88,4 @@ func openPath(path string) (*os.File, error) {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), path), nil
-}
-
-// versionOf returns the name of the version of Windows that an image is for, by its os.version.
-func versionOf(osVersion string) string {
-	parts := strings.Split(osVersion, ".")
-	for _, b := range winver.All() {
-		if len(parts) > 2 && parts[2] == strconv.Itoa(int(b.Version.Build)) {
-			return b.Name
-		}
-	}
-	return fmt.Sprintf("(the catalogue has no %s)", osVersion)
 }

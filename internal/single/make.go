@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/containerd/errdefs"
 	"golang.org/x/sys/unix"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
@@ -21,7 +20,6 @@ import (
 	"mullion.dev/mullion/internal/base/cleanup"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
-	"mullion.dev/mullion/internal/runtime/image"
 )
 
 // make makes the container, which is not started.
@@ -259,63 +257,4 @@ func (k *container) sameSources(mounts []engine.Mount) error {
 	}
 
 	return nil
-}
-
-// image finds the image, or pulls it.
-func (k *container) image(ctx context.Context) (image.Info, error) {
-	ref := k.ask.Image
-	if ref == "" {
-		return image.Info{}, nil
-	}
-
-	if k.ask.Pull != PullAlways {
-		img, err := k.images.GetAny(ctx, ref, "")
-		switch {
-		case err == nil:
-			return img, k.fits(img, ref)
-		case !errdefs.IsNotFound(err):
-			return img, err
-		case k.ask.Pull == PullNever:
-			return img, &Refusal{
-				Code:    CodeFailed,
-				Message: fmt.Sprintf("there is no image %q, and --pull never keeps it from being pulled", ref),
-				Remedy:  "`mullion image load --run FILE` loads one from an archive",
-			}
-		}
-	}
-
-	k.client.say(Event{Doing: fmt.Sprintf("pulling %s", ref)})
-	img, err := k.images.Pull(ctx, ref, nil, "")
-	if err != nil {
-		return img, k.notPulled(ref, err)
-	}
-
-	return img, k.fits(img, ref)
-}
-
-// fits returns an error if the image is of a build that a container here cannot have.
-func (k *container) fits(img image.Info, ref string) error {
-	err := k.images.Check(img, "")
-	if other, ok := errors.AsType[*image.MismatchError](err); ok {
-		return &Refusal{
-			Code:    CodeFailed,
-			Message: fmt.Sprintf("run image %q: it is for Windows %s, the container is %s", ref, other.Image, other.Node),
-			Remedy:  fmt.Sprintf("give it its own version: --windows-version %s", versionOf(other.Image)),
-		}
-	}
-	return err
-}
-
-// notPulled is why an image was not pulled.
-func (k *container) notPulled(ref string, err error) error {
-	r := &Refusal{Code: CodeFailed, Message: fmt.Sprintf("pull image %q: %v", ref, err)}
-	var other *image.MismatchError
-	var system *image.SystemError
-	switch {
-	case errors.As(err, &other):
-		r.Remedy = fmt.Sprintf("give it its own version: --windows-version %s", versionOf(other.Image))
-	case errors.As(err, &system) && system.Linux():
-		r.Remedy = "this image is for Linux: `docker run` runs it"
-	}
-	return r
 }

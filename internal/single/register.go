@@ -145,7 +145,7 @@ func (r *register) add(k *container) error {
 
 	k.name = name
 	kept := k.ask
-	kept.Secrets = nil
+	kept.Secrets, kept.Auth = nil, nil
 	if err := r.known.Put(k.id, Container{
 		ID:      k.id,
 		Name:    name,
@@ -215,6 +215,7 @@ func (r *register) begun(k *container) error {
 		c.Sources = k.sources
 		c.Args, c.Env = k.inherited.Args, k.openEnv()
 		c.Dir, c.User = k.inherited.Dir, k.inherited.User
+		c.Windows = k.build.Name
 		return c, nil
 	})
 

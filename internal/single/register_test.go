@@ -15,6 +15,7 @@ import (
 
 	"mullion.dev/mullion/internal/base/rotate"
 	"mullion.dev/mullion/internal/base/testrun"
+	"mullion.dev/mullion/internal/windows/winver"
 )
 
 // opened returns the register of a folder.
@@ -27,10 +28,14 @@ func opened(t *testing.T, p Paths) *register {
 	return r
 }
 
+// aRoom returns a room of the usual Windows, of which nothing is used but its name.
+func aRoom() *room { return &room{build: winver.Build{Name: winver.Default()}} }
+
 // begun returns a container whose program runs, with a log.
 func begun(t *testing.T, r *register, id string, ask Run) *container {
 	t.Helper()
 	k := &container{
+		room:  aRoom(),
 		id:    id,
 		ask:   ask,
 		begun: make(chan struct{}),
@@ -398,6 +403,7 @@ func TestBeginAnew(t *testing.T) {
 	anew := func() *container {
 		t.Helper()
 		k := &container{
+			room:  aRoom(),
 			id:    "1",
 			ask:   again,
 			begun: make(chan struct{}),

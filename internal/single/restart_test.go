@@ -88,6 +88,7 @@ func TestRegisterRestarts(t *testing.T) {
 	}
 
 	again := &container{
+		room:     aRoom(),
 		id:       "aaaa",
 		ask:      ask,
 		byItself: true,

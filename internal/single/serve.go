@@ -272,6 +272,14 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 		err = s.save(ctx, c, *ask.Save)
 	case ask.Tag != nil:
 		err = s.tag(ctx, c, *ask.Tag)
+	case ask.HasImage != "":
+		err = s.hasImage(ctx, c, ask.HasImage)
+	case ask.Images:
+		err = s.listImages(ctx, c)
+	case ask.Pull != nil:
+		err = s.pull(ctx, c, *ask.Pull)
+	case ask.RemoveImage != "":
+		err = s.removeImage(ctx, c, ask.RemoveImage)
 	case ask.End:
 		s.end()
 	default:

@@ -47,7 +47,7 @@ func SupportRows() []support.Row {
 		row("--mount", support.Not, later, reference),
 		row("--pull", support.Supported,
 			"with the registries of hosts.toml; images of Windows have stand-ins as in a cluster; `mullion image load --run` loads archives", reference),
-		row("--windows-version", support.Supported, "Mullion's own: any version of the catalogue; an image of another build is refused, with the version to name", reference),
+		row("--windows-version", support.Supported, "Mullion's own: any version of the catalogue. Without it the container has the Windows that its image is for, which is prepared at its first use; an image of a build that the catalogue lacks, or of another than the one that is named, is refused", reference),
 		row("--network", support.Partly,
 			"nat, where containers reach what the machine reaches (IPv4: TCP, UDP, ping) and each other, and none; no networks of one's own", networks),
 		row("-p", support.Supported,

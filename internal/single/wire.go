@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/single/nat"
 	"mullion.dev/mullion/internal/single/nat/wire"
 )
@@ -19,7 +20,13 @@ type Request struct {
 	Load    *Load `json:",omitempty"`
 	Save    *Save `json:",omitempty"`
 	Tag     *Tag  `json:",omitempty"`
-	Exec    *Exec `json:",omitempty"`
+	// HasImage asks whether an image is here, Images for all images, Pull for one to be pulled for containers like that
+	// one, RemoveImage for one to go.
+	HasImage    string `json:",omitempty"`
+	Images      bool   `json:",omitempty"`
+	Pull        *Run   `json:",omitempty"`
+	RemoveImage string `json:",omitempty"`
+	Exec        *Exec  `json:",omitempty"`
 	// List asks for all containers, Prune for the removal of those that have ended.
 	List, Prune bool `json:",omitempty"`
 	// Wait names a container whose end is waited for, by its name, its id or the beginning of that; so do the others.
@@ -42,7 +49,9 @@ type Run struct {
 	Image string
 	// Pull is when the registry is asked.
 	Pull Pull
-	// Windows is the version of Windows that the container is; "": winver.Default.
+	// Auth are the credentials for the image's registry, which no checkpoint has; nil: none.
+	Auth *image.Auth `json:",omitempty"`
+	// Windows is the version of Windows that the container is; "": the one that the image is for, or winver.Default.
 	Windows string
 	// Entrypoint replaces the image's entry point and command, Args its command.
 	Entrypoint, Args []string
@@ -244,6 +253,8 @@ type Event struct {
 	Refused *Refusal `json:",omitempty"`
 	// Loaded are the references that Load has stored.
 	Loaded []string `json:",omitempty"`
+	// Images are those that were asked for.
+	Images []image.Info `json:",omitempty"`
 	// Containers are those that List has found, or Prune removed; Freed is how many bytes that has freed.
 	Containers []Container `json:",omitempty"`
 	Freed      int64       `json:",omitempty"`

@@ -3,7 +3,6 @@ package single
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,10 +89,9 @@ func TestIsOrphan(t *testing.T) {
 }
 
 func TestVersionOf(t *testing.T) {
-	if got := versionOf("10.0.17763.5329"); got != "ltsc2019" {
-		t.Errorf("1809 is %q", got)
-	}
-	if got := versionOf("10.0.1.1"); !strings.Contains(got, "10.0.1.1") {
-		t.Errorf("a build that is none: %q", got)
+	for osVersion, want := range map[string]string{"10.0.17763.5329": "ltsc2019", "10.0.1.1": "", "": "", "1809": ""} {
+		if got, known := versionOf(osVersion); got != want || known != (want != "") {
+			t.Errorf("%q is of %q, %v; want %q", osVersion, got, known, want)
+		}
 	}
 }

@@ -64,6 +64,16 @@ func TestLines(t *testing.T) {
 			},
 			out: "\nMicrosoft Windows [Version 10.0.20348.2762]\n",
 		},
+		{
+			name: "the build of the image", args: []string{"mcr.microsoft.com/windows/nanoserver:ltsc2022", "cmd", "/c", "ver"},
+			out: "\nMicrosoft Windows [Version 10.0.20348.2762]\n",
+		},
+		{
+			name: "a build that the image is not for", args: []string{
+				"--windows-version", "ltsc2022", "mcr.microsoft.com/windows/nanoserver:ltsc2025", "cmd", "/c", "ver",
+			},
+			code: 125, err: "leave --windows-version out, or give it its own: --windows-version ltsc2025",
+		},
 		{name: "a folder", args: []string{"./image"}, out: "from the description\n"},
 		{name: "a folder, other arguments", args: []string{"./image", "args", "x"}, out: "x\n"},
 		{name: "an entry point", args: []string{"--entrypoint", "cmd", "./image", "/c", "dir /b"}, out: "prog.exe\n"},

@@ -199,7 +199,7 @@ func inspect(c single.Container) inspected {
 			OpenStdin:      c.Run.Stdin,
 			StopTimeout:    int(c.Run.StopTimeout / time.Second),
 			Labels:         labelsOf(c),
-			WindowsVersion: c.Run.Windows,
+			WindowsVersion: cmp.Or(c.Windows, c.Run.Windows),
 		},
 	}
 

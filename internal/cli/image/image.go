@@ -99,27 +99,36 @@ func (a *commands) loadForRun(cmd *cobra.Command, file, tag string) error {
 
 func (a *commands) pull() *cobra.Command {
 	var nodes []string
-	var user string
-	var passwordStdin bool
+	var user, windows string
+	var passwordStdin, forRun bool
 
 	cmd := &cobra.Command{
 		Use:   "pull REFERENCE",
-		Short: "Pull an image for the cluster's nodes",
-		Long: `Pulls an image for the cluster's nodes, with the credentials that ` + "`docker login`" + ` or ` + "`podman login`" + ` has kept for its registry
+		Short: "Pull an image for the cluster's nodes, or for single containers",
+		Long: `Pulls an image for the cluster's nodes, or with --run for ` + "`mullion run`" + `, with the credentials that ` + "`docker login`" + ` or ` + "`podman login`" + ` has kept for its registry
 in root's home (or in $DOCKER_CONFIG), or those of --user. Pods do not have them: theirs are imagePullSecrets.`,
 		Example: `  mullion image pull registry.example/app:v2
-  mullion image pull registry.example/app:v2 --user NAME --password-stdin < password-file`,
+  mullion image pull registry.example/app:v2 --user NAME --password-stdin < password-file
+  mullion image pull registry.example/app:v2 --run`,
 		Args: cmdline.Exactly("REFERENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			auth, err := a.authFor(cmd.Context(), args[0], user, passwordStdin)
 			if err != nil {
 				return err
 			}
+			switch {
+			case forRun && len(nodes) > 0:
+				return exit.Misuse(errors.New("--node is for a cluster, and --run for single containers"), "leave one of them out")
+			case forRun:
+				return a.pullForRun(cmd, args[0], windows, auth)
+			case windows != "":
+				return exit.Misuse(errors.New("--windows-version is for single containers"), "--node says for which nodes of the cluster")
+			}
+
 			_, c, err := a.Cluster()
 			if err != nil {
 				return err
 			}
-
 			return a.pullAll(cmd.Context(), c, nodes, args[0], auth)
 		},
 	}
@@ -128,6 +137,9 @@ in root's home (or in $DOCKER_CONFIG), or those of --user. Pods do not have them
 	cmd.Flags().StringVar(&user, "user", "", "name for the registry; needs --password-stdin")
 	cmd.Flags().BoolVar(&passwordStdin, "password-stdin", false,
 		"read the password or token for --user from standard input")
+	cmd.Flags().StringVar(&windows, "windows-version", "", "with --run: the Windows that it is for (default: the image's own)")
+	forRunFlag(cmd, &forRun)
+
 	return cmd
 }
 
@@ -136,9 +148,9 @@ in root's home (or in $DOCKER_CONFIG), or those of --user. Pods do not have them
 func (a *commands) authFor(ctx context.Context, ref, user string, passwordStdin bool) (*image.Auth, error) {
 	auth, err := a.registryAuth(user, passwordStdin)
 	if err == nil && auth == nil {
-		auth, err = keptAuth(ctx, ref)
+		return engine.KeptAuth(ctx, ref)
 	}
-	if err != nil || auth == nil {
+	if err != nil {
 		return nil, err
 	}
 

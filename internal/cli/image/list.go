@@ -25,13 +25,14 @@ import (
 
 func (a *commands) list() *cobra.Command {
 	var node, output string
+	var forRun bool
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List the images",
 		Args:    cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := a.allImages(cmd.Context(), node)
+			list, err := a.listed(cmd, node, forRun)
 			if err != nil {
 				return err
 			}
@@ -44,7 +45,20 @@ func (a *commands) list() *cobra.Command {
 
 	cmd.Flags().StringVar(&node, "node", "", "only the images that this node sees")
 	cmdline.Output(cmd, &output)
+	forRunFlag(cmd, &forRun)
+
 	return cmd
+}
+
+// listed returns the images that are asked for.
+func (a *commands) listed(cmd *cobra.Command, node string, forRun bool) ([]image.Info, error) {
+	switch {
+	case forRun && node != "":
+		return nil, exit.Misuse(errors.New("--node is for a cluster, and --run for single containers"), "leave one of them out")
+	case forRun:
+		return a.imagesForRun(cmd)
+	}
+	return a.allImages(cmd.Context(), node)
 }
 
 func printImages(w io.Writer, list []image.Info) error {
@@ -88,10 +102,11 @@ func (a *commands) allImages(ctx context.Context, node string) ([]image.Info, er
 }
 
 func (a *commands) remove() *cobra.Command {
-	return &cobra.Command{
+	var forRun bool
+	cmd := &cobra.Command{
 		Use:     "rm IMAGE…",
 		Aliases: []string{"remove"},
-		Short:   "Remove images, by reference or ID",
+		Short:   "Remove images with all their names, by reference or ID",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exit.Misuse(errors.New("`mullion image rm` takes at least one IMAGE, got none"),
@@ -100,6 +115,9 @@ func (a *commands) remove() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if forRun {
+				return a.removeForRun(cmd, args)
+			}
 			for _, ref := range args {
 				if err := a.removeEverywhere(cmd.Context(), ref); err != nil {
 					return err
@@ -108,6 +126,9 @@ func (a *commands) remove() *cobra.Command {
 			return nil
 		},
 	}
+	forRunFlag(cmd, &forRun)
+
+	return cmd
 }
 
 // removeEverywhere removes an image from all stores that have it; it is an error if none has it.

@@ -35,7 +35,7 @@ func (a *commands) tag() *cobra.Command {
 			if !forRun {
 				return notHere(stores.Windows(cmd.Context(), a.Call, "", func(s *image.Store) error {
 					return s.Tag(cmd.Context(), args[0], args[1])
-				}))
+				}), false)
 			}
 			if err := a.RequireRoot("changes the store of single containers"); err != nil {
 				return err
@@ -45,7 +45,7 @@ func (a *commands) tag() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return notHere(client.Tag(cmd.Context(), args[0], args[1]))
+			return notHere(client.Tag(cmd.Context(), args[0], args[1]), true)
 		},
 	}
 	forRunFlag(cmd, &forRun)
@@ -82,7 +82,7 @@ func (a *commands) saved(cmd *cobra.Command, ref string, forRun bool, to io.Writ
 	if !forRun {
 		return notHere(stores.Windows(cmd.Context(), a.Call, "", func(s *image.Store) error {
 			return s.Save(cmd.Context(), ref, to)
-		}))
+		}), false)
 	}
 	if err := a.RequireRoot("reads the store of single containers"); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (a *commands) saved(cmd *cobra.Command, ref string, forRun bool, to io.Writ
 	if err != nil {
 		return err
 	}
-	return notHere(client.Save(cmd.Context(), ref, to))
+	return notHere(client.Save(cmd.Context(), ref, to), true)
 }
 
 func (a *commands) push() *cobra.Command {
@@ -157,35 +157,6 @@ func (a *commands) pushed(cmd *cobra.Command, ref string, forRun bool, auth *ima
 	return err
 }
 
-// keptAuth returns the credentials that `docker login` or `podman login` has kept for the registry of a reference; nil
-// if there are none.
-func keptAuth(ctx context.Context, ref string) (*image.Auth, error) {
-	named, err := name.ParseReference(ref)
-	if err != nil {
-		return nil, exit.Misuse(err, "")
-	}
-
-	kept, err := authn.Resolve(ctx, authn.DefaultKeychain, named.Context())
-	if err != nil {
-		return nil, &exit.Error{
-			Code:   exit.Usage,
-			Err:    fmt.Errorf("read the credentials for %s: %w", named.Context().RegistryStr(), err),
-			Remedy: "mend ~/.docker/config.json, or name a user: --user NAME --password-stdin",
-		}
-	}
-
-	with, err := authn.Authorization(ctx, kept)
-	if err != nil || *with == (authn.AuthConfig{}) {
-		return nil, err
-	}
-	return &image.Auth{
-		Username:      with.Username,
-		Password:      with.Password,
-		Auth:          with.Auth,
-		IdentityToken: with.IdentityToken,
-	}, nil
-}
-
 // only is a keychain of the credentials that a person has given for a registry. Others, which an image may name as
 // those of its base, get what `docker login` has kept for them.
 type only struct {
@@ -217,10 +188,14 @@ func (o only) ResolveContext(_ context.Context, r authn.Resource) (authn.Authent
 }
 
 // notHere gives the error of an image that is not here its exit code.
-func notHere(err error) error {
+func notHere(err error, forRun bool) error {
 	if err == nil || !errdefs.IsNotFound(err) {
 		return err
 	}
+	if forRun {
+		return notForRun(err)
+	}
+
 	return &exit.Error{
 		Code: exit.NotFound,
 		Err:  err,

@@ -20,6 +20,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"mullion.dev/mullion/internal/base/testrun"
+	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/runtime/bases"
 	"mullion.dev/mullion/internal/runtime/image"
 )
@@ -136,10 +137,10 @@ func TestKeptAuth(t *testing.T) {
 	}
 
 	write(`{"auths": garbage`)
-	if _, err := keptAuth(t.Context(), "registry.example:5000/app:v1"); err == nil || !strings.Contains(err.Error(), "registry.example:5000") {
+	if _, err := engine.KeptAuth(t.Context(), "registry.example:5000/app:v1"); err == nil || !strings.Contains(err.Error(), "registry.example:5000") {
 		t.Errorf("a configuration that cannot be read: %v", err)
 	}
-	if _, err := keptAuth(t.Context(), "UPPER/app"); err == nil {
+	if _, err := engine.KeptAuth(t.Context(), "UPPER/app"); err == nil {
 		t.Error("no reference is taken for one")
 	}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"debug/pe"
@@ -146,8 +147,10 @@ func (o *options) check() error {
 	if err := single.CheckName(o.name); err != nil {
 		return engine.RefusedRun(err)
 	}
-	if _, err := winver.Lookup(o.version); err != nil {
-		return engine.Failed(err, "")
+	if o.version != "" {
+		if _, err := winver.Lookup(o.version); err != nil {
+			return engine.Failed(err, "")
+		}
 	}
 	return o.checkExplain()
 }
@@ -333,10 +336,15 @@ func (a *commands) folderImage(ctx context.Context, client *single.Client, dir, 
 		return "", engine.Failed(fmt.Errorf("run %q: its image is for Linux", dir), "`docker run` runs such images")
 	}
 
+	var versions []string // those of the description
+	if version != "" || len(description.OSVersions) == 0 {
+		versions = []string{cmp.Or(version, winver.Default())}
+	}
+
 	ref := "mullion.local/run:" + strings.ToLower(rand.Text())
 	img, err := folderimage.Build(ctx, a.Env, dir, "", imagebuild.Spec{
 		Tags:       []string{ref},
-		OSVersions: []string{version},
+		OSVersions: versions,
 		Labels:     map[string]string{"dev.mullion.run": ref},
 	})
 	if err != nil {

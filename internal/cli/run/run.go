@@ -14,6 +14,7 @@ import (
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/invoke"
+	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/single"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -120,7 +121,8 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.labelFiles, "label-file", nil, "file with lines of that form")
 	f.StringArrayVar(&o.dns, "dns", nil, "address of a name server in place of this machine's")
 	f.StringVar(&o.pull, "pull", string(single.PullMissing), "when the registry is asked: missing, always or never")
-	f.StringVar(&o.version, "windows-version", winver.Default(), "the container's Windows")
+	f.StringVar(&o.version, "windows-version", "",
+		"the container's Windows (default: the one that the image is for, or "+winver.Default()+")")
 	f.IntVar(&o.stopTimeout, "stop-timeout", 10, "seconds that the program has to end after SIGTERM")
 	f.BoolVar(&o.goTest, "go-test", false,
 		"run a test program at its own path, with its module and its profiles, for go's -exec and cargo's runner")
@@ -159,6 +161,8 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 			return err
 		}
 		ask.Once, ask.Pull = true, single.PullNever
+	} else if ask.Auth, err = authFor(ctx, client, ask); err != nil {
+		return engine.RefusedRun(err)
 	}
 
 	if o.explain {
@@ -181,6 +185,25 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 	}
 
 	return engine.Ended(a.Env, end)
+}
+
+// authFor returns the credentials with which an image is pulled; nil: none are kept, or it is here. Only who pulls asks
+// for them, since a helper of Docker's may take a second to answer.
+func authFor(ctx context.Context, client *single.Client, ask single.Run) (*image.Auth, error) {
+	if ask.Image == "" || ask.Pull == single.PullNever {
+		return nil, nil //nolint:nilnil // nothing is pulled
+	}
+	if ask.Pull == single.PullMissing {
+		if here, err := client.HasImage(ctx, ask.Image); here || err != nil {
+			return nil, err
+		}
+	}
+
+	auth, err := engine.KeptAuth(ctx, ask.Image)
+	if err != nil {
+		return nil, engine.Failed(err, "")
+	}
+	return auth, nil
 }
 
 // detached leaves a container running, and says which.

@@ -59,6 +59,14 @@ func (e *SystemError) Linux() bool {
 	return len(e.Offered) > 0 && strings.HasPrefix(e.Offered[0], "linux")
 }
 
+// OtherProcessor reports whether the image is one for Windows, but for none of amd64.
+func (e *SystemError) OtherProcessor() bool {
+	windows := func(name string) bool { return strings.HasPrefix(name, "windows") }
+	amd64 := func(name string) bool { return strings.Contains(name, "/amd64") }
+	return slices.ContainsFunc(e.Offered, windows) &&
+		!slices.ContainsFunc(e.Offered, func(name string) bool { return windows(name) && amd64(name) })
+}
+
 // matcher chooses among the manifests of an index as containerd's platforms.Default does on a Windows machine
 // (https://github.com/containerd/platforms/blob/v1.0.0-rc.5/defaults_windows.go): only windows/amd64, only a build that
 // the node's accepts, and of those the highest os.version, compared as text.

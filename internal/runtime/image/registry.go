@@ -3,13 +3,16 @@ package image
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/containerd/containerd/v2/core/remotes"
 	"github.com/containerd/containerd/v2/core/remotes/docker"
 	dockerconfig "github.com/containerd/containerd/v2/core/remotes/docker/config"
+	remoteerrors "github.com/containerd/containerd/v2/core/remotes/errors"
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 )
@@ -131,6 +134,33 @@ func (r Registries) hostDir(host string) (string, error) {
 		}
 	}
 	return "", errdefs.ErrNotFound
+}
+
+// RegistryRemedy says what to do about the error of a registry that does not give an image; "" where that is not known.
+func RegistryRemedy(ref string, err error) string {
+	named, wrong := reference.ParseDockerRef(ref)
+	if wrong != nil {
+		return "an image's name is like registry.example/team/app:v1"
+	}
+
+	registry := reference.Domain(named)
+	status := 0
+	if answer, ok := errors.AsType[remoteerrors.ErrUnexpectedStatus](err); ok {
+		status = answer.StatusCode
+	}
+
+	logOn := "`docker login " + registry + "`, as the user who runs this (with sudo: root)"
+	switch {
+	case errors.Is(err, docker.ErrInvalidAuthorization), status == http.StatusUnauthorized,
+		status == http.StatusForbidden:
+		return "log on by " + logOn + "; if that was done, the account may not pull it, or the name is another"
+	case status == http.StatusTooManyRequests:
+		return "it has had too many requests: wait, or log on by " + logOn
+	case status >= http.StatusInternalServerError:
+		return "the registry is at fault: try again later"
+	}
+
+	return ""
 }
 
 // Normalize returns the full form of a reference, as containerd stores it: "nginx" is "docker.io/library/nginx:latest".

@@ -85,11 +85,11 @@ func (s *Store) named(ctx context.Context, name string) (images.Image, error) {
 		return images.Image{}, err
 	}
 	img, err := s.images.Get(ctx, ref)
-	if err == nil && img.Labels[labelWindows] != valueWindows {
-		err = fmt.Errorf("it is not for Windows: %w", errdefs.ErrNotFound)
-	}
 	if err != nil {
-		return img, fmt.Errorf("image %q: %w", ref, err)
+		return img, err // it names the image
+	}
+	if img.Labels[labelWindows] != valueWindows {
+		return img, fmt.Errorf("image %q: it is not for Windows: %w", ref, errdefs.ErrNotFound)
 	}
 	return img, nil
 }

@@ -1,0 +1,76 @@
+package image
+
+import (
+	"fmt"
+
+	"github.com/containerd/errdefs"
+	"github.com/spf13/cobra"
+
+	"mullion.dev/mullion/internal/cli/engine"
+	"mullion.dev/mullion/internal/cli/exit"
+	"mullion.dev/mullion/internal/runtime/image"
+)
+
+// imagesForRun returns the images of single containers.
+func (a *commands) imagesForRun(cmd *cobra.Command) ([]image.Info, error) {
+	if err := a.RequireRoot("reads the store of single containers"); err != nil {
+		return nil, err
+	}
+	client, err := engine.Client(a.Call, cmd)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.Images(cmd.Context())
+	return list, engine.Refused(err)
+}
+
+// pullForRun pulls an image for single containers.
+func (a *commands) pullForRun(cmd *cobra.Command, ref, windows string, auth *image.Auth) error {
+	if err := a.RequireRoot("changes the store of single containers"); err != nil {
+		return err
+	}
+	client, err := engine.Client(a.Call, cmd)
+	if err != nil {
+		return err
+	}
+	info, err := client.Pull(cmd.Context(), ref, windows, auth)
+	if err != nil {
+		return engine.Refused(err)
+	}
+
+	_, err = fmt.Fprintf(a.Env.Out, "%s is %s (%s)\n", ref, info.ID, info.OSVersion)
+	return err
+}
+
+// removeForRun removes images of single containers.
+func (a *commands) removeForRun(cmd *cobra.Command, refs []string) error {
+	if err := a.RequireRoot("changes the store of single containers"); err != nil {
+		return err
+	}
+	client, err := engine.Client(a.Call, cmd)
+	if err != nil {
+		return err
+	}
+
+	for _, ref := range refs {
+		if err := client.RemoveImage(cmd.Context(), ref); err != nil {
+			if errdefs.IsNotFound(err) {
+				return notForRun(err)
+			}
+			return engine.Refused(err)
+		}
+		fmt.Fprintf(a.Env.Out, "removed %s\n", ref)
+	}
+
+	return nil
+}
+
+// notForRun is the error of an image that single containers do not have.
+func notForRun(err error) error {
+	return &exit.Error{
+		Code: exit.NotFound,
+		Err:  err,
+		Remedy: "`mullion image ls --run` lists those of single containers; `mullion image build`, `load` and `pull` " +
+			"bring more with --run",
+	}
+}
