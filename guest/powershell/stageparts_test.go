@@ -84,8 +84,9 @@ func (s stagedACL) account(name string) (sid, full string, err error) {
 	for sid, full := range map[string]string{
 		"S-1-5-32-544": `BUILTIN\Administrators`, "S-1-5-32-545": `BUILTIN\Users`, "S-1-5-18": `NT AUTHORITY\SYSTEM`, "S-1-1-0": "Everyone",
 	} {
-		if _, short, _ := strings.Cut(full, `\`); strings.EqualFold(name, full) || short != "" &&
-			strings.EqualFold(name, short) || name == sid {
+		_, short, _ := strings.Cut(full, `\`)
+		isShort := short != "" && strings.EqualFold(name, short)
+		if isShort || strings.EqualFold(name, full) || name == sid {
 			return sid, full, nil
 		}
 	}
