@@ -17,7 +17,7 @@ import (
 // testdata/builds in it. One node reserves memory.
 func TestFieldBuilds(t *testing.T) {
 	needs(t)
-	f := newCluster(t)
+	c := newCluster(t)
 	var spec strings.Builder
 	spec.WriteString("apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-builds\n" +
 		"networking: {underlaySubnet: 10.228.0.0/24, podSubnet: 10.229.0.0/16, serviceSubnet: 10.230.0.0/16}\n" +
@@ -30,16 +30,16 @@ func TestFieldBuilds(t *testing.T) {
 		}
 	}
 
-	f.bringUp(t, spec.String())
-	f.image(t)
+	c.bringUp(t, spec.String())
+	c.image(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "builds"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                commands(),
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "IMAGES="+f.home,
-				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+c.data, "KUBECONFIG="+c.kubeconfig, "IMAGES="+c.home,
+				"PATH="+c.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 			return nil
 		},
 	})

@@ -50,13 +50,13 @@ spec:
 func TestFieldCalico(t *testing.T) {
 	needs(t, program("calico/windows/calico-node.exe", "Calico", "calico"))
 
-	f := newCluster(t)
-	f.calico(t)
-	f.prints(t, "left to a program of yours on Windows nodes", "status")
-	f.image(t)
-	f.apply(t, policed)
-	f.kubectl(t, "wait", "-n", "policed", "pod", "--all", "--for=condition=Ready", "--timeout=120s")
-	pods := f.policedPods(t)
+	c := newCluster(t)
+	c.calico(t)
+	c.prints(t, "left to a program of yours on Windows nodes", "status")
+	c.image(t)
+	c.apply(t, policed)
+	c.kubectl(t, "wait", "-n", "policed", "pod", "--all", "--for=condition=Ready", "--timeout=120s")
+	pods := c.policedPods(t)
 	all := func(string, string) bool { return true }
 	none := func(string, string) bool { return false }
 	only := func(client string) func(string, string) bool {
@@ -64,67 +64,67 @@ func TestFieldCalico(t *testing.T) {
 	}
 	reach(t, "without policies", pods, all, settle)
 
-	f.apply(t, denyAll)
+	c.apply(t, denyAll)
 	reach(t, "deny all", pods, none, calicoEffect)
-	f.apply(t, allowClients)
-	f.kubectl(t, "label", "-n", "policed", "pod", "p-win-1", "role=client")
+	c.apply(t, allowClients)
+	c.kubectl(t, "label", "-n", "policed", "pod", "p-win-1", "role=client")
 	reach(t, "allow a Windows pod", pods, only("p-win-1"), calicoEffect)
-	f.calicoRules(t)
-	f.calicoKilled(t, func(what string) { reach(t, what, pods, only("p-win-1"), 0) })
-	f.kubectl(t, "label", "-n", "policed", "pod", "p-win-1", "role-")
-	f.kubectl(t, "label", "-n", "policed", "pod", "p-linux", "role=client")
+	c.calicoRules(t)
+	c.calicoKilled(t, func(what string) { reach(t, what, pods, only("p-win-1"), 0) })
+	c.kubectl(t, "label", "-n", "policed", "pod", "p-win-1", "role-")
+	c.kubectl(t, "label", "-n", "policed", "pod", "p-linux", "role=client")
 	reach(t, "allow the Linux pod instead", pods, only("p-linux"), calicoEffect)
-	f.kubectl(t, "delete", "-n", "policed", "networkpolicy", "--all")
+	c.kubectl(t, "delete", "-n", "policed", "networkpolicy", "--all")
 	reach(t, "when the policies are gone", pods, all, calicoEffect)
 
 	windows := func(name string) bool { return strings.HasPrefix(name, "p-win") }
-	f.apply(t, windowsEgress)
+	c.apply(t, windowsEgress)
 	reach(t, "Calico's policy for what leaves", pods, func(client, server string) bool {
 		return !windows(client) || windows(server)
 	}, calicoEffect)
-	f.kubectl(t, "delete", "globalnetworkpolicies.crd.projectcalico.org", "--all")
+	c.kubectl(t, "delete", "globalnetworkpolicies.crd.projectcalico.org", "--all")
 	reach(t, "when it is gone", pods, all, calicoEffect)
-	f.apply(t, windowsIngress) // p-win-1 is the one that serves at 9002
+	c.apply(t, windowsIngress) // p-win-1 is the one that serves at 9002
 	reach(t, "Calico's policy for what comes", pods, func(_, server string) bool { return server != "p-win-1" },
 		calicoEffect)
-	f.kubectl(t, "delete", "globalnetworkpolicies.crd.projectcalico.org", "--all")
+	c.kubectl(t, "delete", "globalnetworkpolicies.crd.projectcalico.org", "--all")
 	reach(t, "when that is gone", pods, all, calicoEffect)
-	f.must(t, "net", "test", "--flows", "pod → ")
+	c.must(t, "net", "test", "--flows", "pod → ")
 }
 
 // calico brings up the cluster of the example, and deploys Calico. The cluster is taken down at the end of the test,
 // and must leave nothing.
-func (f cluster) calico(t *testing.T) {
+func (c cluster) calico(t *testing.T) {
 	t.Helper()
-	built := filepath.Join(f.bin, "calico")
-	spec := filepath.Join(f.home, "cluster.yaml")
+	built := filepath.Join(c.bin, "calico")
+	spec := filepath.Join(c.home, "cluster.yaml")
 	filled(t, filepath.Join(calicoDir, "cluster.yaml"), spec, strings.NewReplacer("10.213.0.0/24", "10.236.0.0/24",
 		"10.244.0.0/16", "10.237.0.0/16", "10.96.0.0/16", "10.238.0.0/16",
 		"kind: Cluster\n", "kind: Cluster\nname: mullion-calico\n"))
 
-	f.downAfter(t)
-	f.must(t, "up", "-f", spec)
-	f.must(t, "image", "build", filepath.Join(built, "windows"), "-f", filepath.Join(calicoDir, "windows/image.yaml"))
-	f.must(t, "kubectl", "apply", "-f", filepath.Join(built, "crds.yaml"))
-	f.must(t, "kubectl", "apply", "-f", filepath.Join(calicoDir, "calico.yaml"))
-	f.must(t, "kubectl", "-n", "calico-system", "rollout", "status", "daemonset", "--timeout=3m")
+	c.downAfter(t)
+	c.must(t, "up", "-f", spec)
+	c.must(t, "image", "build", filepath.Join(built, "windows"), "-f", filepath.Join(calicoDir, "windows/image.yaml"))
+	c.must(t, "kubectl", "apply", "-f", filepath.Join(built, "crds.yaml"))
+	c.must(t, "kubectl", "apply", "-f", filepath.Join(calicoDir, "calico.yaml"))
+	c.must(t, "kubectl", "-n", "calico-system", "rollout", "status", "daemonset", "--timeout=3m")
 }
 
 // calicoRules looks for Felix's rules at the endpoint of a pod, beside the policies that the CNI plugin has made.
-func (f cluster) calicoRules(t *testing.T) {
+func (c cluster) calicoRules(t *testing.T) {
 	t.Helper()
-	address := strings.TrimSpace(f.kubectl(t, "get", "pod", "-n", "policed", "p-win-1", "-o", "jsonpath={.status.podIP}"))
+	address := strings.TrimSpace(c.kubectl(t, "get", "pod", "-n", "policed", "p-win-1", "-o", "jsonpath={.status.podIP}"))
 	for _, want := range []string{"allow-host-to-endpoint", "OutBoundNAT"} {
-		f.prints(t, want, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+		c.prints(t, want, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 			"Get-HnsEndpoint | ? IPAddress -EQ "+address+" | ConvertTo-Json -Depth 5")
 	}
 }
 
 // calicoKilled kills Felix on a node. Its script starts it again, and pods suffer neither before nor after.
-func (f cluster) calicoKilled(t *testing.T, unharmed func(what string)) {
+func (c cluster) calicoKilled(t *testing.T, unharmed func(what string)) {
 	t.Helper()
 	starts := func(ctx context.Context) (int, error) {
-		out, err := f.mullion(ctx, t, "kubectl", "-n", "calico-system", "logs", "-l", "k8s-app=calico-node-windows",
+		out, err := c.mullion(ctx, t, "kubectl", "-n", "calico-system", "logs", "-l", "k8s-app=calico-node-windows",
 			"-c", "felix", "--tail=-1")
 		return strings.Count(out, "Completed first update to dataplane"), err
 	}
@@ -134,7 +134,7 @@ func (f cluster) calicoKilled(t *testing.T, unharmed func(what string)) {
 		t.Fatal(err)
 	}
 
-	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "calico-node.exe")
+	c.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "calico-node.exe")
 	unharmed("after Felix was killed")
 	poll(t, settle, func(ctx context.Context) error {
 		if now, err := starts(ctx); err != nil || now <= before {

@@ -76,8 +76,8 @@ func kinds() map[string]string {
 
 // losses returns what others may take from the machine's network at any time: each with the command that does it, and
 // one that succeeds when it is there again.
-func (f cluster) losses() map[string][2]string {
-	link := "mullion" + f.tag()
+func (c cluster) losses() map[string][2]string {
+	link := "mullion" + c.tag()
 	return map[string][2]string{
 		"nftables' rules":    {"nft delete table ip mullion_" + link, "nft list table ip mullion_" + link},
 		"the machine's link": {"ip link del " + link, "ip -br addr show up dev " + link + " | grep /"},
@@ -85,7 +85,7 @@ func (f cluster) losses() map[string][2]string {
 }
 
 // lose takes something from the machine's network, and returns how long it took until it was there again.
-func (f cluster) lose(t *testing.T, what [2]string) time.Duration {
+func (c cluster) lose(t *testing.T, what [2]string) time.Duration {
 	t.Helper()
 	begin := time.Now()
 	if out, err := exec.CommandContext(t.Context(), "sh", "-c", what[0]).CombinedOutput(); err != nil {
@@ -99,7 +99,7 @@ func (f cluster) lose(t *testing.T, what [2]string) time.Duration {
 		}
 		return nil
 	})
-	f.healthy(t)
+	c.healthy(t)
 
 	return time.Since(begin)
 }
@@ -107,7 +107,7 @@ func (f cluster) lose(t *testing.T, what [2]string) time.Duration {
 // chaos kills processes of the cluster at random, one after the other, as often as E2E_KILLS says, and takes links and
 // tables from the machine's network besides. Meanwhile a client asks the ledger. No number that was written may be
 // lost, and no container may be started again. MULLION_TEST_SEED repeats a run.
-func (f cluster) chaos(t *testing.T) {
+func (c cluster) chaos(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Loss)
 	kills, seed := 10, testrun.Seed(t)
@@ -121,67 +121,67 @@ func (f cluster) chaos(t *testing.T) {
 
 	t.Logf("E2E_KILLS=%d", kills)
 	chance := rand.New(rand.NewPCG(seed, 0))
-	f.apply(t, survivors+ledger)
-	f.running(t)
-	url := "http://" + f.firstNode(t) + ":31982/"
+	c.apply(t, survivors+ledger)
+	c.running(t)
+	url := "http://" + c.firstNode(t) + ":31982/"
 	poll(t, settle, func(ctx context.Context) error {
 		_, err := number(ctx, url)
 		return err
 	})
 
-	before, ledgerBefore := f.containers(t), f.ledgerContainer(t)
-	c := client{
+	before, ledgerBefore := c.containers(t), c.ledgerContainer(t)
+	asker := client{
 		url:  url,
 		end:  make(chan struct{}),
 		done: make(chan struct{}),
 	}
 
-	go c.run(context.WithoutCancel(t.Context()))
+	go asker.run(context.WithoutCancel(t.Context()))
 	took := map[string][]time.Duration{}
 	for range kills {
-		kind, seconds := f.killOne(t, chance)
+		kind, seconds := c.killOne(t, chance)
 		took[kind] = append(took[kind], seconds)
 		time.Sleep(time.Duration(chance.IntN(1000)) * time.Millisecond)
 	}
 
-	close(c.end)
-	<-c.done
-	f.working(t)
-	if after := f.containers(t); after != before {
+	close(asker.end)
+	<-asker.done
+	c.working(t)
+	if after := c.containers(t); after != before {
 		t.Errorf("containers before:\n%s\nand after:\n%s", before, after)
 	}
-	if after := f.ledgerContainer(t); after != ledgerBefore {
+	if after := c.ledgerContainer(t); after != ledgerBefore {
 		t.Errorf("the ledger's container was %q and is %q", ledgerBefore, after)
 	}
 
-	lost := f.lost(t, c.got)
+	lost := c.lost(t, asker.got)
 	t.Logf("%s%d kills; of %d requests through a Service %d got no answer, the longest pause was %s; lines lost: %d",
-		table(took), kills, c.asked, c.asked-len(c.got), c.longest.Round(100*time.Millisecond), lost)
-	if lost > 0 || len(c.got) < kills {
-		t.Errorf("of %d numbers %d are lost; the last error of the client: %v", len(c.got), lost, c.last)
+		table(took), kills, asker.asked, asker.asked-len(asker.got), asker.longest.Round(100*time.Millisecond), lost)
+	if lost > 0 || len(asker.got) < kills {
+		t.Errorf("of %d numbers %d are lost; the last error of the client: %v", len(asker.got), lost, asker.last)
 	}
 
 	for _, what := range []string{"statefulset/ledger", "service/ledger", "pvc/data-ledger-0"} {
-		if out, err := f.mullion(t.Context(), t, "kubectl", "delete", what, "--wait=false"); err != nil {
+		if out, err := c.mullion(t.Context(), t, "kubectl", "delete", what, "--wait=false"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
 }
 
 // killOne kills one process and returns its kind, and how long it took until the cluster was healthy again.
-func (f cluster) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration) {
+func (c cluster) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration) {
 	t.Helper()
-	all, losses := kinds(), f.losses()
+	all, losses := kinds(), c.losses()
 	names := append(slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(losses))...)
 	for {
 		kind := names[chance.IntN(len(names))]
 		if what, ok := losses[kind]; ok {
-			return kind, f.lose(t, what)
+			return kind, c.lose(t, what)
 		}
 
 		match := regexp.MustCompile(all[kind])
 		var pids []int
-		for pid, command := range f.processes(t) {
+		for pid, command := range c.processes(t) {
 			if match.MatchString(command) {
 				pids = append(pids, pid)
 			}
@@ -200,20 +200,20 @@ func (f cluster) killOne(t *testing.T, chance *rand.Rand) (string, time.Duration
 		}
 
 		if kind == "supervisor" {
-			f.up(t)
+			c.up(t)
 		}
-		f.recovered(t, match, len(pids), pid)
-		f.healthy(t)
+		c.recovered(t, match, len(pids), pid)
+		c.healthy(t)
 		return kind, time.Since(begin)
 	}
 }
 
 // recovered waits until there are as many processes of a kind as before, and the one that was killed is gone.
-func (f cluster) recovered(t *testing.T, match *regexp.Regexp, many, killed int) {
+func (c cluster) recovered(t *testing.T, match *regexp.Regexp, many, killed int) {
 	t.Helper()
 	until(t, settle, func() error {
 		n := 0
-		for pid, command := range f.processes(t) {
+		for pid, command := range c.processes(t) {
 			if match.MatchString(command) && pid != killed {
 				n++
 			}
@@ -298,9 +298,9 @@ func number(ctx context.Context, url string) (int, error) {
 }
 
 // lost counts the numbers that the client got and that are missing in the ledger; it reports what else is wrong there.
-func (f cluster) lost(t *testing.T, got []int) int {
+func (c cluster) lost(t *testing.T, got []int) int {
 	t.Helper()
-	out, err := f.mullion(t.Context(), t, "kubectl", "exec", "ledger-0", "--", "tool", "cat", `C:\data\ledger`)
+	out, err := c.mullion(t.Context(), t, "kubectl", "exec", "ledger-0", "--", "tool", "cat", `C:\data\ledger`)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -326,9 +326,9 @@ func (f cluster) lost(t *testing.T, got []int) int {
 }
 
 // ledgerContainer returns the ID of the ledger's container and how often it was started again.
-func (f cluster) ledgerContainer(t *testing.T) string {
+func (c cluster) ledgerContainer(t *testing.T) string {
 	t.Helper()
-	out, err := f.mullion(t.Context(), t, "kubectl", "get", "pod", "ledger-0", "-o",
+	out, err := c.mullion(t.Context(), t, "kubectl", "get", "pod", "ledger-0", "-o",
 		`jsonpath={.status.containerStatuses[0].containerID} {.status.containerStatuses[0].restartCount}`)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -16,37 +16,37 @@ import (
 )
 
 // must runs mullion on the cluster's machine and fails the test if mullion fails.
-func (f cluster) must(t *testing.T, args ...string) string {
+func (c cluster) must(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := f.mullion(t.Context(), t, args...)
+	out, err := c.mullion(t.Context(), t, args...)
 	if err != nil {
-		logs(t, f)
+		logs(t, c)
 		t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return out
 }
 
 // refused runs mullion, which has to end with that exit code, print says, and leave nothing on its machine.
-func (f cluster) refused(t *testing.T, code int, says string, args ...string) {
+func (c cluster) refused(t *testing.T, code int, says string, args ...string) {
 	t.Helper()
-	out, err := f.mullion(t.Context(), t, args...)
+	out, err := c.mullion(t.Context(), t, args...)
 	got := exitCode(err)
 	if got != code || !strings.Contains(out, says) || !strings.Contains(out, "→") {
 		t.Errorf("mullion %s: ends with %d, want %d and a remedy and %q:\n%s", strings.Join(args, " "), got, code, says,
 			out)
 	}
-	if left := f.traces(t); len(left) > 0 {
+	if left := c.traces(t); len(left) > 0 {
 		t.Errorf("mullion %s left behind:\n%s", strings.Join(args, " "), strings.Join(left, "\n"))
 	}
 }
 
 // ends runs mullion, also when the test is over. It has to end with an exit code and to print a text; ends returns what
 // it printed.
-func (f cluster) ends(t *testing.T, code int, want string, args ...string) string {
+func (c cluster) ends(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 15*time.Minute) // the longest is docker up
 	defer cancel()
-	out, err := f.mullion(ctx, t, args...)
+	out, err := c.mullion(ctx, t, args...)
 	if got := exitCode(err); got != code || !strings.Contains(out, want) {
 		t.Fatalf("mullion %q: exit code %d, want %d and %q: %v\n%s", args, got, code, want, err, out)
 	}
@@ -65,10 +65,10 @@ func exitCode(err error) int {
 }
 
 // prints waits until a command has printed that.
-func (f cluster) prints(t *testing.T, want string, args ...string) {
+func (c cluster) prints(t *testing.T, want string, args ...string) {
 	t.Helper()
 	poll(t, 90*time.Second, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, args...)
+		out, err := c.mullion(ctx, t, args...)
 		if out = strings.ReplaceAll(out, "\r", ""); err == nil && !strings.Contains(out, want) {
 			err = fmt.Errorf("it does not print %q", want)
 		}
@@ -80,11 +80,11 @@ func (f cluster) prints(t *testing.T, want string, args ...string) {
 }
 
 // kubectl runs kubectl with the administrator's rights, also when the test is over, and fails the test if it fails.
-func (f cluster) kubectl(t *testing.T, args ...string) string {
+func (c cluster) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
 	defer cancel()
-	out, err := f.mullion(ctx, t, append([]string{"kubectl"}, args...)...)
+	out, err := c.mullion(ctx, t, append([]string{"kubectl"}, args...)...)
 	if err != nil {
 		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -93,14 +93,14 @@ func (f cluster) kubectl(t *testing.T, args ...string) string {
 
 // apply makes the objects of a manifest, and tries again while the API server does not answer. It returns the file that
 // has the manifest.
-func (f cluster) apply(t *testing.T, manifest string) (file string) {
+func (c cluster) apply(t *testing.T, manifest string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "manifest.yaml")
 	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	poll(t, settle, func(ctx context.Context) error {
-		if out, err := f.mullion(ctx, t, "kubectl", "apply", "-f", file); err != nil {
+		if out, err := c.mullion(ctx, t, "kubectl", "apply", "-f", file); err != nil {
 			return errors.New(out)
 		}
 		return nil
@@ -109,8 +109,8 @@ func (f cluster) apply(t *testing.T, manifest string) (file string) {
 }
 
 // fetch gets an address of HTTP from the cluster's machine; the answer has to have a text.
-func (f cluster) fetch(ctx context.Context, url, want string) error {
-	args := f.on("curl", "-fsS", "--max-time", "10", url)
+func (c cluster) fetch(ctx context.Context, url, want string) error {
+	args := c.on("curl", "-fsS", "--max-time", "10", url)
 	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 	return lacks(string(out), want, err)
 }
@@ -127,24 +127,24 @@ func lacks(answer, want string, err error) error {
 }
 
 // ready waits until pods are ready.
-func (f cluster) ready(t *testing.T, pods ...string) {
+func (c cluster) ready(t *testing.T, pods ...string) {
 	t.Helper()
 	args := []string{"kubectl", "wait", "--for=condition=Ready", "--timeout=180s"}
 	for _, pod := range pods {
 		args = append(args, "pod/"+pod)
 	}
-	f.must(t, args...)
+	c.must(t, args...)
 }
 
 // jsonpath waits until that part of an object matches the pattern.
-func (f cluster) jsonpath(t *testing.T, pattern, kind, name, path string) {
+func (c cluster) jsonpath(t *testing.T, pattern, kind, name, path string) {
 	t.Helper()
 	want, args := regexp.MustCompile(pattern), []string{"kubectl", "get", kind, "-o", "jsonpath=" + path}
 	if name != "" {
 		args = append(args, name)
 	}
 	poll(t, 2*settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, args...)
+		out, err := c.mullion(ctx, t, args...)
 		if err == nil && !want.MatchString(out) {
 			err = errors.New(pattern + " is not in " + out)
 		}
@@ -153,11 +153,11 @@ func (f cluster) jsonpath(t *testing.T, pattern, kind, name, path string) {
 }
 
 // podIP waits until a pod has an address.
-func (f cluster) podIP(t *testing.T, pod string) string {
+func (c cluster) podIP(t *testing.T, pod string) string {
 	t.Helper()
 	var ip string
 	poll(t, 2*settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.podIP}")
+		out, err := c.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.podIP}")
 		if err != nil || out == "" {
 			return fmt.Errorf("pod %s has no address: %s", pod, out)
 		}
@@ -168,30 +168,30 @@ func (f cluster) podIP(t *testing.T, pod string) string {
 }
 
 // firstNode returns the address of the first Windows node.
-func (f cluster) firstNode(t *testing.T) string {
+func (c cluster) firstNode(t *testing.T) string {
 	t.Helper()
-	if *f.nodeAddress != "" {
-		return *f.nodeAddress
+	if *c.nodeAddress != "" {
+		return *c.nodeAddress
 	}
 
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
+		out, err := c.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
 			`jsonpath={.status.addresses[?(@.type=="InternalIP")].address}`)
 		if err != nil || out == "" {
 			return errors.New(out)
 		}
-		*f.nodeAddress = out
+		*c.nodeAddress = out
 		return nil
 	})
 
-	return *f.nodeAddress
+	return *c.nodeAddress
 }
 
 // gets waits until a pod gets the wanted answer from a URL.
-func (f cluster) gets(t *testing.T, pod, url, want string) {
+func (c cluster) gets(t *testing.T, pod, url, want string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "get", url)
+		out, err := c.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "get", url)
 		if err == nil && !strings.Contains(out, want) {
 			err = errors.New("no such answer")
 		}
@@ -203,9 +203,9 @@ func (f cluster) gets(t *testing.T, pod, url, want string) {
 }
 
 // joinLine returns the arguments that `mullion token create` prints for another machine to join by.
-func (f cluster) joinLine(t *testing.T) string {
+func (c cluster) joinLine(t *testing.T) string {
 	t.Helper()
-	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(f.must(t, "token", "create",
+	line := regexp.MustCompile(`(?m)^ *mullion (join .*)$`).FindStringSubmatch(c.must(t, "token", "create",
 		"--print-join-command"))
 	if line == nil {
 		t.Fatal("mullion token create prints no command to join by")

@@ -42,8 +42,8 @@ func TestConformance(t *testing.T) {
 		t.Fatalf("run `make build e2e` first: %v", err)
 	}
 
-	f := newCluster(t)
-	f.bringUp(t, conformanceYAML)
+	c := newCluster(t)
+	c.bringUp(t, conformanceYAML)
 
 	results := filepath.Join(built.Repository(), "conformance-results")
 	before, err := result.History(results, conformanceSuite)
@@ -51,21 +51,21 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	out, runErr := f.mullion(t.Context(), t, "conformance", "run", conformanceSuite, "--flake-attempts", "2",
+	out, runErr := c.mullion(t.Context(), t, "conformance", "run", conformanceSuite, "--flake-attempts", "2",
 		"--results", results)
 	t.Logf("mullion conformance run:\n%s", out)
 	runs, err := result.History(results, conformanceSuite)
 	if err != nil || len(runs) == len(before) {
-		logs(t, f)
+		logs(t, c)
 		t.Fatalf("no results: %v; mullion conformance run: %v\n%s", err, runErr, out)
 	}
 
-	f.judge(t, runs[0])
+	c.judge(t, runs[0])
 	if runErr != nil {
 		t.Errorf("mullion conformance run: %v", runErr)
 	}
 	if t.Failed() {
-		logs(t, f)
+		logs(t, c)
 		t.Errorf("the results are in %s: see index.html there", runs[0])
 		return
 	}
@@ -79,7 +79,7 @@ func TestConformance(t *testing.T) {
 }
 
 // judge makes a subtest of each spec of a run and fails those that did not pass.
-func (f cluster) judge(t *testing.T, run string) {
+func (c cluster) judge(t *testing.T, run string) {
 	t.Helper()
 	results, err := result.Load(run)
 	if err != nil {

@@ -60,7 +60,7 @@ func TestFieldContainerdClient(t *testing.T) {
 	if err := judge.Check(known); err != nil {
 		t.Fatal(err)
 	}
-	f := newCluster(t)
+	c := newCluster(t)
 
 	suites := []hostSuite{
 		{
@@ -75,7 +75,7 @@ func TestFieldContainerdClient(t *testing.T) {
 		{module: "cluster/containerd", pkg: "github.com/Microsoft/go-winio/pkg/bindfilter"},
 	}
 	const gateway = "10.242.0.254" // the machine
-	spec := filepath.Join(f.home, "cluster.yaml")
+	spec := filepath.Join(c.home, "cluster.yaml")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-ctdtest\nnetworking:\n" +
 		"  underlaySubnet: 10.242.0.0/24\n  podSubnet: 10.93.0.0/16\n  serviceSubnet: 10.193.0.0/16\n" +
 		"nodes:\n- {os: windows, bare: true, windowsVersion: ltsc2022}\n"
@@ -83,26 +83,26 @@ func TestFieldContainerdClient(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { f.takeDown(t) })
-	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
+	t.Cleanup(func() { c.takeDown(t) })
+	c.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
 
 	// What an image shares with another one is there before a test pulls it, which the tests do not expect.
-	pause := indexOf(t, f.testImage(t, 5), "amd64", "arm64", "s390x")
-	proxy, authority := f.serveAnyRegistry(t, gateway, map[string]v1.ImageIndex{
-		"containerd/windows/nanoserver:ltsc2022": indexOf(t, f.testImage(t, 1)),
-		"containerd/volume-copy-up:2.1":          indexOf(t, f.testImage(t, 3)),
+	pause := indexOf(t, c.testImage(t, 5), "amd64", "arm64", "s390x")
+	proxy, authority := c.serveAnyRegistry(t, gateway, map[string]v1.ImageIndex{
+		"containerd/windows/nanoserver:ltsc2022": indexOf(t, c.testImage(t, 1)),
+		"containerd/volume-copy-up:2.1":          indexOf(t, c.testImage(t, 3)),
 		"pause:3.6":                              pause,
 		"pause:3.10.2":                           pause,
 		"e2e-test-images/busybox:1.29-2":         indexOf(t, nil, "amd64", "arm64", "s390x", "ppc64le"),
 	})
-	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
-	f.must(t, "node", "cp", authority, `win-1:C:\test\ca.crt`)
-	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\test\ca.crt`)
-	f.startContainerd(t, filepath.Join(f.bin, "containerd-windows"), `\\.\pipe\containerd-containerd-test`)
+	c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
+	c.must(t, "node", "cp", authority, `win-1:C:\test\ca.crt`)
+	c.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\test\ca.crt`)
+	c.startContainerd(t, filepath.Join(c.bin, "containerd-windows"), `\\.\pipe\containerd-containerd-test`)
 
 	ended, said := map[string]string{}, map[string]string{}
 	for _, suite := range suites {
-		run := f.runSuite(t, suite, `set HTTPS_PROXY=http://`+proxy+`&& set PATH=C:\containerd;%PATH%`, judge.Skip(known))
+		run := c.runSuite(t, suite, `set HTTPS_PROXY=http://`+proxy+`&& set PATH=C:\containerd;%PATH%`, judge.Skip(known))
 		maps.Copy(ended, run.Ended)
 		maps.Copy(said, run.Said)
 	}
@@ -129,7 +129,7 @@ type hostSuite struct {
 }
 
 // runSuite compiles a package of tests and runs it on the host, in C:\test, after a line of cmd.exe.
-func (f cluster) runSuite(t *testing.T, suite hostSuite, before, skip string) judge.Run {
+func (c cluster) runSuite(t *testing.T, suite hostSuite, before, skip string) judge.Run {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), path.Base(suite.pkg)+".test.exe")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, suite.pkg)
@@ -138,9 +138,9 @@ func (f cluster) runSuite(t *testing.T, suite hostSuite, before, skip string) ju
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build the tests of %s: %v\n%s", suite.pkg, err, out)
 	}
-	f.must(t, "node", "cp", program, `win-1:C:\test\`+filepath.Base(program))
+	c.must(t, "node", "cp", program, `win-1:C:\test\`+filepath.Base(program))
 	if suite.testdata {
-		f.copyTestdata(t, suite)
+		c.copyTestdata(t, suite)
 	}
 
 	// A batch file, whose quotation marks are cmd.exe's alone.
@@ -155,11 +155,11 @@ func (f cluster) runSuite(t *testing.T, suite hostSuite, before, skip string) ju
 	if err := os.WriteFile(script, []byte("@echo off\r\n"+line+"\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.must(t, "node", "cp", script, `win-1:C:\test\run.cmd`)
+	c.must(t, "node", "cp", script, `win-1:C:\test\run.cmd`)
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 	defer cancel()
 
-	out, runErr := f.mullion(ctx, t, "node", "exec", "win-1", "--", "cmd", "/c", `C:\test\run.cmd`)
+	out, runErr := c.mullion(ctx, t, "node", "exec", "win-1", "--", "cmd", "/c", `C:\test\run.cmd`)
 	run, err := judge.Read(t.Context(), suite.pkg, strings.NewReader(out))
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func (f cluster) runSuite(t *testing.T, suite hostSuite, before, skip string) ju
 }
 
 // copyTestdata copies the files of a package's testdata, without its folders, to the host.
-func (f cluster) copyTestdata(t *testing.T, suite hostSuite) {
+func (c cluster) copyTestdata(t *testing.T, suite hostSuite) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", suite.pkg)
 	cmd.Dir = filepath.Join("../../upstream", suite.module)
@@ -192,10 +192,10 @@ func (f cluster) copyTestdata(t *testing.T, suite hostSuite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test\testdata`)
+	c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test\testdata`)
 	for _, file := range files {
 		if file.Type().IsRegular() {
-			f.must(t, "node", "cp", filepath.Join(folder, file.Name()), `win-1:C:\test\testdata\`+file.Name())
+			c.must(t, "node", "cp", filepath.Join(folder, file.Name()), `win-1:C:\test\testdata\`+file.Name())
 		}
 	}
 }
@@ -206,10 +206,10 @@ state = 'C:\Program Files\containerd\state-test'
 `
 
 // startContainerd puts upstream's programs on the host and has containerd run as a service at a pipe.
-func (f cluster) startContainerd(t *testing.T, programs, pipe string) {
+func (c cluster) startContainerd(t *testing.T, programs, pipe string) {
 	t.Helper()
 	const folder = `C:\containerd`
-	config := filepath.Join(f.home, "config.toml")
+	config := filepath.Join(c.home, "config.toml")
 
 	// The tests ask for a daemon all of whose plugins are there.
 	const needsCRI = `"io.containerd.podsandbox.controller.v1.podsandbox", `
@@ -219,18 +219,18 @@ func (f cluster) startContainerd(t *testing.T, programs, pipe string) {
 		t.Fatal(err)
 	}
 
-	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", folder)
+	c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", folder)
 	for _, file := range []string{
 		filepath.Join(programs, "containerd.exe"), filepath.Join(programs, "ctr.exe"),
 		filepath.Join(programs, "containerd-shim-runhcs-v1.exe"), config,
 	} {
-		f.must(t, "node", "cp", file, `win-1:`+folder+`\`+filepath.Base(file))
+		c.must(t, "node", "cp", file, `win-1:`+folder+`\`+filepath.Base(file))
 	}
 
-	f.must(t, "node", "exec", "win-1", "--", folder+`\containerd.exe`, "--config", folder+`\config.toml`, "--register-service")
-	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "containerd")
+	c.must(t, "node", "exec", "win-1", "--", folder+`\containerd.exe`, "--config", folder+`\config.toml`, "--register-service")
+	c.must(t, "node", "exec", "win-1", "--", "sc", "start", "containerd")
 	poll(t, time.Minute, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "node", "exec", "win-1", "--", folder+`\ctr.exe`, "-a", pipe, "version")
+		out, err := c.mullion(ctx, t, "node", "exec", "win-1", "--", folder+`\ctr.exe`, "-a", pipe, "version")
 		if err != nil {
 			return fmt.Errorf("containerd does not answer: %w: %s", err, out)
 		}
@@ -239,7 +239,7 @@ func (f cluster) startContainerd(t *testing.T, programs, pipe string) {
 }
 
 // testImage returns an image of a stand-in for the Windows base layer, and a file in each further layer.
-func (f cluster) testImage(t *testing.T, layers int) v1.Image {
+func (c cluster) testImage(t *testing.T, layers int) v1.Image {
 	t.Helper()
 	folder, archive := t.TempDir(), filepath.Join(t.TempDir(), "image.tar")
 	if err := os.WriteFile(filepath.Join(folder, "image.txt"), []byte("of the image\r\n"), 0o600); err != nil {
@@ -252,7 +252,7 @@ func (f cluster) testImage(t *testing.T, layers int) v1.Image {
 		t.Fatal(err)
 	}
 
-	f.must(t, "image", "build", folder, "-f", config, "-t", dockerImage, "--windows-version", "ltsc2022", "-o", archive)
+	c.must(t, "image", "build", folder, "-f", config, "-t", dockerImage, "--windows-version", "ltsc2022", "-o", archive)
 	img, err := tarball.ImageFromPath(archive, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -314,7 +314,7 @@ func indexOf(t *testing.T, windows v1.Image, linux ...string) v1.ImageIndex {
 
 // serveAnyRegistry serves a proxy for HTTPS at an address of the machine, which answers for every registry itself, and
 // returns its address and the certificate of the authority by which it does. images are by their names.
-func (f cluster) serveAnyRegistry(
+func (c cluster) serveAnyRegistry(
 	t *testing.T, address string, images map[string]v1.ImageIndex,
 ) (proxy, authority string) {
 	t.Helper()
@@ -334,7 +334,7 @@ func (f cluster) serveAnyRegistry(
 	}
 
 	certificate, key := newAuthority(t)
-	authority = filepath.Join(f.home, "ca.crt")
+	authority = filepath.Join(c.home, "ca.crt")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
 	if err := os.WriteFile(authority, text, 0o600); err != nil {
 		t.Fatal(err)

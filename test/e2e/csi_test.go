@@ -29,32 +29,32 @@ func TestFieldCSI(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
 		program("csi/linux/csi-provisioner", "upstream's CSI sidecars", "csi"))
 
-	f := newCluster(t)
+	c := newCluster(t)
 	const machine = "10.187.0.254" // this one's address on the underlay
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-csi\nnetworking:\n" +
 		"  underlaySubnet: 10.187.0.0/24\n  podSubnet: 10.187.128.0/17\n  serviceSubnet: 10.187.64.0/18\n" +
 		"nodes:\n- {os: linux}\n- {os: windows, windowsVersion: ltsc2022}\n"
 
-	f.bringUp(t, text, "--wait", "15m") // on a busy machine
+	c.bringUp(t, text, "--wait", "15m") // on a busy machine
 	t.Cleanup(func() {
 		if t.Failed() {
-			f.csiLogs(t)
+			c.csiLogs(t)
 		}
 	})
-	f.image(t)
-	f.csiDriver(t)
+	c.image(t)
+	c.csiDriver(t)
 
-	f.csiVolumes(t)
-	f.csiGrows(t)
-	f.csiCopies(t)
-	f.csiNodeHangs(t)
-	f.csiControllerHangs(t)
-	f.csiGone(t)
-	f.csiShares(t, machine)
+	c.csiVolumes(t)
+	c.csiGrows(t)
+	c.csiCopies(t)
+	c.csiNodeHangs(t)
+	c.csiControllerHangs(t)
+	c.csiGone(t)
+	c.csiShares(t, machine)
 }
 
 // csiLogs prints what the driver and the sidecars say.
-func (f cluster) csiLogs(t *testing.T) {
+func (c cluster) csiLogs(t *testing.T) {
 	t.Helper()
 	for _, args := range [][]string{
 		{"get", "pods,pvc,pv,volumeattachments,volumesnapshots,events", "-A"},
@@ -63,37 +63,37 @@ func (f cluster) csiLogs(t *testing.T) {
 		{"logs", "daemonset/csi-folder-linux", "--tail=60"},
 		{"logs", "deployment/csi-share", "--all-containers", "--tail=60"},
 	} {
-		out, _ := f.mullion(context.WithoutCancel(t.Context()), t, append([]string{"kubectl"}, args...)...)
+		out, _ := c.mullion(context.WithoutCancel(t.Context()), t, append([]string{"kubectl"}, args...)...)
 		t.Logf("== kubectl %s\n%s", strings.Join(args, " "), out)
 	}
 }
 
 // csiDriver deploys the sidecars and the driver for folders of nodes.
-func (f cluster) csiDriver(t *testing.T) {
+func (c cluster) csiDriver(t *testing.T) {
 	t.Helper()
-	driver := filepath.Join(f.home, "csi-linux", "csidriver")
+	driver := filepath.Join(c.home, "csi-linux", "csidriver")
 	compile(t, "linux", csiDriver, driver)
 
-	f.must(t, "image", "build", driver, "--os", "linux", "-t", "mullion.local/e2e-csi-linux:v1")
-	f.must(t, "image", "build", filepath.Join(f.bin, "csi/linux"), "--os", "linux", "-t", "mullion.local/csi-sidecars:v1")
-	file := filepath.Join(f.home, "csi-driver.yaml")
+	c.must(t, "image", "build", driver, "--os", "linux", "-t", "mullion.local/e2e-csi-linux:v1")
+	c.must(t, "image", "build", filepath.Join(c.bin, "csi/linux"), "--os", "linux", "-t", "mullion.local/csi-sidecars:v1")
+	file := filepath.Join(c.home, "csi-driver.yaml")
 	filled(t, filepath.Join(csiFiles, "driver.yaml"), file, strings.NewReplacer("TOKEN}", "token-of-the-test}"))
-	f.must(t, "kubectl", "create", "-f", filepath.Join(f.bin, "csi/manifests/crds.yaml"))
+	c.must(t, "kubectl", "create", "-f", filepath.Join(c.bin, "csi/manifests/crds.yaml"))
 	for _, manifest := range []string{
-		filepath.Join(f.bin, "csi/manifests/rbac.yaml"), filepath.Join(csiFiles, "snapshotcontroller.yaml"), file,
+		filepath.Join(c.bin, "csi/manifests/rbac.yaml"), filepath.Join(csiFiles, "snapshotcontroller.yaml"), file,
 	} {
-		f.must(t, "kubectl", "apply", "-f", manifest)
+		c.must(t, "kubectl", "apply", "-f", manifest)
 	}
 
 	for _, name := range []string{
 		"deployment/csi-folder", "daemonset/csi-folder-linux", "daemonset/csi-folder-windows",
 	} {
-		f.must(t, "kubectl", "rollout", "status", name, "--timeout=180s")
+		c.must(t, "kubectl", "rollout", "status", name, "--timeout=180s")
 	}
 
-	f.must(t, "kubectl", "-n", "kube-system", "rollout", "status", "deployment/snapshot-controller", "--timeout=120s")
+	c.must(t, "kubectl", "-n", "kube-system", "rollout", "status", "deployment/snapshot-controller", "--timeout=120s")
 	for _, node := range []string{"win-1", "linux-1"} {
-		f.prints(t, "csi.e2e.mullion.dev="+node, "kubectl", "get", "csinode", node, "-o",
+		c.prints(t, "csi.e2e.mullion.dev="+node, "kubectl", "get", "csinode", node, "-o",
 			"jsonpath={range .spec.drivers[*]}{.name}={.nodeID}{end}")
 	}
 }
@@ -106,44 +106,44 @@ var csiPods = map[string]struct{ root, tool, image, node, volumes string }{
 }
 
 // csiVolumes has pods of both systems get volumes, which are attached to their nodes.
-func (f cluster) csiVolumes(t *testing.T) {
+func (c cluster) csiVolumes(t *testing.T) {
 	t.Helper()
 	begin := time.Now()
-	f.must(t, "kubectl", "apply", "-f", filepath.Join(csiFiles, "pods.yaml"))
-	f.ready(t, "csi-windows", "csi-linux")
+	c.must(t, "kubectl", "apply", "-f", filepath.Join(csiFiles, "pods.yaml"))
+	c.ready(t, "csi-windows", "csi-linux")
 	t.Logf("both pods have their volumes after %s", time.Since(begin).Round(time.Second))
 	for system, p := range csiPods {
-		f.must(t, "kubectl", "exec", "csi-"+system, "--", p.tool, "write", p.root+"data/note", "kept by "+system)
-		pv := f.must(t, "kubectl", "get", "pvc", "csi-"+system, "-o", "jsonpath={.spec.volumeName}")
+		c.must(t, "kubectl", "exec", "csi-"+system, "--", p.tool, "write", p.root+"data/note", "kept by "+system)
+		pv := c.must(t, "kubectl", "get", "pvc", "csi-"+system, "-o", "jsonpath={.spec.volumeName}")
 		// The attacher and the driver have attached it, by an object that the controller manager made.
-		f.prints(t, pv+" "+p.node+" true", "kubectl", "get", "volumeattachments", "-o", "jsonpath={range .items[*]}"+
+		c.prints(t, pv+" "+p.node+" true", "kubectl", "get", "volumeattachments", "-o", "jsonpath={range .items[*]}"+
 			"{.spec.source.persistentVolumeName} {.spec.nodeName} {.status.attached}{'\\n'}{end}")
-		f.prints(t, pv, append([]string{"node", "exec", p.node, "--"}, strings.Fields(p.volumes)...)...)
-		f.jsonpath(t, system, "pv", pv, "{.spec.nodeAffinity.required.nodeSelectorTerms[*].matchExpressions[*].values}")
+		c.prints(t, pv, append([]string{"node", "exec", p.node, "--"}, strings.Fields(p.volumes)...)...)
+		c.jsonpath(t, system, "pv", pv, "{.spec.nodeAffinity.required.nodeSelectorTerms[*].matchExpressions[*].values}")
 	}
 
-	f.jsonpath(t, "csi-folder [0-9]+", "csistoragecapacities", "",
+	c.jsonpath(t, "csi-folder [0-9]+", "csistoragecapacities", "",
 		"{range .items[*]}{.storageClassName} {.capacity} {end}")
 }
 
 // csiGrows makes volumes larger while pods use them. A folder has no size that a pod could see; the kubelet's figures
 // of the pod's volume have it.
-func (f cluster) csiGrows(t *testing.T) {
+func (c cluster) csiGrows(t *testing.T) {
 	t.Helper()
 	for system, p := range csiPods {
-		f.must(t, "kubectl", "patch", "pvc", "csi-"+system, "-p", `{"spec":{"resources":{"requests":{"storage":"32Mi"}}}}`)
-		f.jsonpath(t, `^32Mi$`, "pvc", "csi-"+system, "{.status.capacity.storage}")
-		f.prints(t, "expand", "kubectl", "logs", "daemonset/csi-folder-"+system)
-		f.usesVolume(t, p.node, "csi-"+system, 32<<20)
+		c.must(t, "kubectl", "patch", "pvc", "csi-"+system, "-p", `{"spec":{"resources":{"requests":{"storage":"32Mi"}}}}`)
+		c.jsonpath(t, `^32Mi$`, "pvc", "csi-"+system, "{.status.capacity.storage}")
+		c.prints(t, "expand", "kubectl", "logs", "daemonset/csi-folder-"+system)
+		c.usesVolume(t, p.node, "csi-"+system, 32<<20)
 	}
 }
 
 // usesVolume waits until the kubelet's figures have a claim's size.
-func (f cluster) usesVolume(t *testing.T, node, claim string, size int64) {
+func (c cluster) usesVolume(t *testing.T, node, claim string, size int64) {
 	t.Helper()
 	want := regexp.MustCompile(fmt.Sprintf(`"capacityBytes": ?%d,[^{}]*"pvcRef": ?\{[^{}]*"name": ?"%s"`, size, claim))
 	poll(t, 3*time.Minute, func(ctx context.Context) error { // the kubelet asks once in a minute
-		out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/"+node+"/proxy/stats/summary")
+		out, err := c.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/"+node+"/proxy/stats/summary")
 		if err == nil && !want.MatchString(out) {
 			err = fmt.Errorf("no %s of %d bytes in %s", claim, size, out)
 		}
@@ -153,35 +153,35 @@ func (f cluster) usesVolume(t *testing.T, node, claim string, size int64) {
 
 // csiCopies makes a snapshot and a clone of each pod's volume, which are what the volume was; the clone grows while no
 // pod uses it.
-func (f cluster) csiCopies(t *testing.T) {
+func (c cluster) csiCopies(t *testing.T) {
 	t.Helper()
 	for system, p := range csiPods {
-		file := filepath.Join(f.home, "csi-copies-"+system+".yaml")
+		file := filepath.Join(c.home, "csi-copies-"+system+".yaml")
 		filled(t, filepath.Join(csiFiles, "copy.yaml"), file,
 			strings.NewReplacer("SYSTEM", system, "IMAGE", p.image, "ROOT", p.root))
-		f.must(t, "kubectl", "apply", "-f", file)
-		f.ready(t, "csi-copies-"+system)
-		f.jsonpath(t, "^true$", "volumesnapshot", "csi-"+system, "{.status.readyToUse}")
-		f.must(t, "kubectl", "exec", "csi-"+system, "--", p.tool, "write", p.root+"data/note", "changed")
+		c.must(t, "kubectl", "apply", "-f", file)
+		c.ready(t, "csi-copies-"+system)
+		c.jsonpath(t, "^true$", "volumesnapshot", "csi-"+system, "{.status.readyToUse}")
+		c.must(t, "kubectl", "exec", "csi-"+system, "--", p.tool, "write", p.root+"data/note", "changed")
 		for _, of := range []string{"restored", "cloned"} {
-			f.prints(t, "kept by "+system, "kubectl", "exec", "csi-copies-"+system, "--", p.tool, "cat", p.root+of+"/note")
+			c.prints(t, "kept by "+system, "kubectl", "exec", "csi-copies-"+system, "--", p.tool, "cat", p.root+of+"/note")
 		}
 
-		f.must(t, "kubectl", "delete", "pod", "csi-copies-"+system, "--timeout=60s")
-		f.must(t, "kubectl", "patch", "pvc", "csi-cloned-"+system, "-p",
+		c.must(t, "kubectl", "delete", "pod", "csi-copies-"+system, "--timeout=60s")
+		c.must(t, "kubectl", "patch", "pvc", "csi-cloned-"+system, "-p",
 			`{"spec":{"resources":{"requests":{"storage":"48Mi"}}}}`)
-		f.jsonpath(t, "FileSystemResizePending", "pvc", "csi-cloned-"+system, "{.status.conditions[*].type}")
-		f.must(t, "kubectl", "apply", "-f", file, "-l", "app=csi-copies") // the claim stays as it is
-		f.ready(t, "csi-copies-"+system)
-		f.jsonpath(t, `^48Mi$`, "pvc", "csi-cloned-"+system, "{.status.capacity.storage}")
-		f.must(t, "kubectl", "delete", "-f", file, "--timeout=120s")
+		c.jsonpath(t, "FileSystemResizePending", "pvc", "csi-cloned-"+system, "{.status.conditions[*].type}")
+		c.must(t, "kubectl", "apply", "-f", file, "-l", "app=csi-copies") // the claim stays as it is
+		c.ready(t, "csi-copies-"+system)
+		c.jsonpath(t, `^48Mi$`, "pvc", "csi-cloned-"+system, "{.status.capacity.storage}")
+		c.must(t, "kubectl", "delete", "-f", file, "--timeout=120s")
 	}
 }
 
 // stops stops the processes of the cluster that match a pattern.
-func (f cluster) stops(t *testing.T, pattern string) {
+func (c cluster) stops(t *testing.T, pattern string) {
 	t.Helper()
-	for _, pid := range f.matching(pattern)(t) {
+	for _, pid := range c.matching(pattern)(t) {
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			t.Fatalf("stop process %d: %v", pid, err)
 		}
@@ -190,61 +190,61 @@ func (f cluster) stops(t *testing.T, pattern string) {
 
 // csiNodeHangs stops the driver's process on each node. Pods that run do not notice it, one that starts waits and is
 // told why, and all is well again when the kubelet has found that the driver hangs.
-func (f cluster) csiNodeHangs(t *testing.T) {
+func (c cluster) csiNodeHangs(t *testing.T) {
 	t.Helper()
 	for system, p := range csiPods {
-		f.stops(t, map[string]string{"windows": `csidriver\.exe node`, "linux": `^/csidriver node`}[system])
+		c.stops(t, map[string]string{"windows": `csidriver\.exe node`, "linux": `^/csidriver node`}[system])
 		begin := time.Now()
-		file := filepath.Join(f.home, "csi-second-"+system+".yaml")
+		file := filepath.Join(c.home, "csi-second-"+system+".yaml")
 		filled(t, filepath.Join(csiFiles, "second.yaml"), file,
 			strings.NewReplacer("SYSTEM", system, "IMAGE", p.image, "ROOT", p.root))
-		f.must(t, "kubectl", "apply", "-f", file)
+		c.must(t, "kubectl", "apply", "-f", file)
 		for _, word := range []string{"one", "two"} {
-			f.must(t, "kubectl", "exec", "csi-"+system, "--", p.tool, "write", p.root+"data/hangs", word)
-			f.prints(t, word, "kubectl", "exec", "csi-"+system, "--", p.tool, "cat", p.root+"data/hangs")
+			c.must(t, "kubectl", "exec", "csi-"+system, "--", p.tool, "write", p.root+"data/hangs", word)
+			c.prints(t, word, "kubectl", "exec", "csi-"+system, "--", p.tool, "cat", p.root+"data/hangs")
 		}
 
-		f.jsonpath(t, "csi-folder-"+system, "events", "", `{.items[?(@.reason=="Unhealthy")].involvedObject.name}`)
-		f.jsonpath(t, "csi-second-"+system, "events", "", `{.items[?(@.reason=="FailedMount")].involvedObject.name}`)
-		f.ready(t, "csi-second-"+system)
+		c.jsonpath(t, "csi-folder-"+system, "events", "", `{.items[?(@.reason=="Unhealthy")].involvedObject.name}`)
+		c.jsonpath(t, "csi-second-"+system, "events", "", `{.items[?(@.reason=="FailedMount")].involvedObject.name}`)
+		c.ready(t, "csi-second-"+system)
 		t.Logf("%s: the driver that hung is back, and the pod has its volume, after %s", system,
 			time.Since(begin).Round(time.Second))
-		if restarts := f.must(t, "kubectl", "get", "pod", "csi-"+system, "-o",
+		if restarts := c.must(t, "kubectl", "get", "pod", "csi-"+system, "-o",
 			"jsonpath={.status.containerStatuses[0].restartCount}"); restarts != "0" {
 			t.Errorf("the pod csi-%s was restarted %s times", system, restarts)
 		}
 
-		f.must(t, "kubectl", "delete", "-f", file, "--timeout=120s")
+		c.must(t, "kubectl", "delete", "-f", file, "--timeout=120s")
 	}
 }
 
 // csiControllerHangs stops the driver's controller. A claim waits, its events say why, and it gets its volume when the
 // kubelet has found that the controller hangs.
-func (f cluster) csiControllerHangs(t *testing.T) {
+func (c cluster) csiControllerHangs(t *testing.T) {
 	t.Helper()
 	p := csiPods["windows"]
-	f.stops(t, `^/csidriver controller`)
+	c.stops(t, `^/csidriver controller`)
 	begin := time.Now()
 	file := filepath.Join(csiFiles, "waits.yaml")
-	f.must(t, "kubectl", "apply", "-f", file)
-	f.jsonpath(t, "csi-waits", "events", "", `{.items[?(@.reason=="ProvisioningFailed")].involvedObject.name}`)
-	f.must(t, "kubectl", "exec", "csi-windows", "--", p.tool, "write", p.root+"data/note", "written meanwhile")
-	f.ready(t, "csi-waits")
+	c.must(t, "kubectl", "apply", "-f", file)
+	c.jsonpath(t, "csi-waits", "events", "", `{.items[?(@.reason=="ProvisioningFailed")].involvedObject.name}`)
+	c.must(t, "kubectl", "exec", "csi-windows", "--", p.tool, "write", p.root+"data/note", "written meanwhile")
+	c.ready(t, "csi-waits")
 	t.Logf("the controller that hung is back, and the pod has its volume, after %s", time.Since(begin).Round(time.Second))
-	f.must(t, "kubectl", "delete", "-f", file, "--timeout=120s")
+	c.must(t, "kubectl", "delete", "-f", file, "--timeout=120s")
 }
 
 // csiGone removes the claims, with which the volumes go.
-func (f cluster) csiGone(t *testing.T) {
+func (c cluster) csiGone(t *testing.T) {
 	t.Helper()
-	f.must(t, "kubectl", "delete", "-f", filepath.Join(csiFiles, "pods.yaml"), "--timeout=120s")
+	c.must(t, "kubectl", "delete", "-f", filepath.Join(csiFiles, "pods.yaml"), "--timeout=120s")
 	for _, kind := range []string{"pv", "volumeattachments", "volumesnapshotcontents"} {
-		f.jsonpath(t, "^$", kind, "", "{.items[*].metadata.name}")
+		c.jsonpath(t, "^$", kind, "", "{.items[*].metadata.name}")
 	}
 
 	for _, p := range csiPods {
 		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, append([]string{"node", "exec", p.node, "--"}, strings.Fields(p.volumes)...)...)
+			out, err := c.mullion(ctx, t, append([]string{"node", "exec", p.node, "--"}, strings.Fields(p.volumes)...)...)
 			if strings.Contains(out, "pvc-") {
 				return fmt.Errorf("%s still has %s (%w)", p.node, out, err)
 			}
@@ -254,39 +254,39 @@ func (f cluster) csiGone(t *testing.T) {
 }
 
 // csiShares does it with folders of a share. Two pods use one volume at once.
-func (f cluster) csiShares(t *testing.T, machine string) {
+func (c cluster) csiShares(t *testing.T, machine string) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(f.bin, "csi-proxy/csi-proxy.exe")); err != nil {
+	if _, err := os.Stat(filepath.Join(c.bin, "csi-proxy/csi-proxy.exe")); err != nil {
 		t.Logf("not with shares: it needs csi-proxy: make csi-proxy: %v", err)
 		return
 	}
 
 	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
-	f.csiProxyPrograms(t)
-	f.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-File", `C:\service.ps1`)
-	f.must(t, "kubectl", "apply", "-f", "testdata/csiproxy/driver.yaml")
-	file := filepath.Join(f.home, "csi-share.yaml")
+	c.csiProxyPrograms(t)
+	c.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-File", `C:\service.ps1`)
+	c.must(t, "kubectl", "apply", "-f", "testdata/csiproxy/driver.yaml")
+	file := filepath.Join(c.home, "csi-share.yaml")
 	filled(t, filepath.Join(csiFiles, "share.yaml"), file,
 		strings.NewReplacer("MACHINE", machine, "PASSWORD", smbtest.Password))
-	f.must(t, "kubectl", "apply", "-f", file)
+	c.must(t, "kubectl", "apply", "-f", file)
 	pods, copies := filepath.Join(csiFiles, "sharepods.yaml"), filepath.Join(csiFiles, "sharecopy.yaml")
-	f.must(t, "kubectl", "apply", "-f", pods)
-	f.ready(t, "csi-share-1", "csi-share-2")
-	f.must(t, "kubectl", "exec", "csi-share-1", "--", "tool", "write", `C:\data\note`, "of one pod")
-	f.prints(t, "of one pod", "kubectl", "exec", "csi-share-2", "--", "tool", "cat", `C:\data\note`)
-	pv := f.must(t, "kubectl", "get", "pvc", "csi-share", "-o", "jsonpath={.spec.volumeName}")
+	c.must(t, "kubectl", "apply", "-f", pods)
+	c.ready(t, "csi-share-1", "csi-share-2")
+	c.must(t, "kubectl", "exec", "csi-share-1", "--", "tool", "write", `C:\data\note`, "of one pod")
+	c.prints(t, "of one pod", "kubectl", "exec", "csi-share-2", "--", "tool", "cat", `C:\data\note`)
+	pv := c.must(t, "kubectl", "get", "pvc", "csi-share", "-o", "jsonpath={.spec.volumeName}")
 	onDisk := filepath.Join(server.Dir, "volumes", pv, "note")
 	if got, err := os.ReadFile(onDisk); err != nil || string(got) != "of one pod" {
 		t.Errorf("the share has %q, %v", got, err)
 	}
 
-	f.must(t, "kubectl", "patch", "pvc", "csi-share", "-p", `{"spec":{"resources":{"requests":{"storage":"32Mi"}}}}`)
-	f.jsonpath(t, `^32Mi$`, "pvc", "csi-share", "{.status.capacity.storage}")
-	f.must(t, "kubectl", "apply", "-f", copies)
-	f.ready(t, "csi-share-copy")
-	f.must(t, "kubectl", "exec", "csi-share-1", "--", "tool", "write", `C:\data\note`, "changed")
-	f.prints(t, "of one pod", "kubectl", "exec", "csi-share-copy", "--", "tool", "cat", `C:\data\note`)
-	f.must(t, "kubectl", "delete", "-f", copies, "-f", pods, "--timeout=120s")
+	c.must(t, "kubectl", "patch", "pvc", "csi-share", "-p", `{"spec":{"resources":{"requests":{"storage":"32Mi"}}}}`)
+	c.jsonpath(t, `^32Mi$`, "pvc", "csi-share", "{.status.capacity.storage}")
+	c.must(t, "kubectl", "apply", "-f", copies)
+	c.ready(t, "csi-share-copy")
+	c.must(t, "kubectl", "exec", "csi-share-1", "--", "tool", "write", `C:\data\note`, "changed")
+	c.prints(t, "of one pod", "kubectl", "exec", "csi-share-copy", "--", "tool", "cat", `C:\data\note`)
+	c.must(t, "kubectl", "delete", "-f", copies, "-f", pods, "--timeout=120s")
 	until(t, settle, func() error {
 		left, err := filepath.Glob(filepath.Join(server.Dir, "*", "*"))
 		if err == nil && len(left) != 0 {

@@ -32,75 +32,75 @@ func TestFieldCSIProxy(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
 		program("csi-proxy/csi-proxy.exe", "csi-proxy", "csi-proxy"))
 
-	f := newCluster(t)
+	c := newCluster(t)
 	const machine = "10.225.0.254" // this one's address on the underlay
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-csi-proxy\nnetworking:\n" +
 		"  underlaySubnet: 10.225.0.0/24\n  podSubnet: 10.226.0.0/16\n  serviceSubnet: 10.225.64.0/18\n" +
 		"nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
 
-	f.bringUp(t, text, "--wait", "15m") // on a busy machine
+	c.bringUp(t, text, "--wait", "15m") // on a busy machine
 	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
-	f.csiProxyPrograms(t)
+	c.csiProxyPrograms(t)
 
-	f.csiProxyService(t)
-	f.must(t, "kubectl", "apply", "-f", filepath.Join(csiProxyDir, "csi-proxy.yaml"))
-	f.must(t, "kubectl", "-n", "csi-proxy", "rollout", "status", "daemonset", "--timeout=60s")
-	f.csiProxyGroups(t, machine)
-	f.csiProxyDisks(t)
-	f.csiProxyDriver(t, machine, server)
+	c.csiProxyService(t)
+	c.must(t, "kubectl", "apply", "-f", filepath.Join(csiProxyDir, "csi-proxy.yaml"))
+	c.must(t, "kubectl", "-n", "csi-proxy", "rollout", "status", "daemonset", "--timeout=60s")
+	c.csiProxyGroups(t, machine)
+	c.csiProxyDisks(t)
+	c.csiProxyDriver(t, machine, server)
 }
 
 // csiProxyPrograms builds the images of the example and of the driver, and puts csi-proxy.exe and its caller on the
 // host.
-func (f cluster) csiProxyPrograms(t *testing.T) {
+func (c cluster) csiProxyPrograms(t *testing.T) {
 	t.Helper()
-	tool, driver := filepath.Join(f.home, "tool"), filepath.Join(f.home, "csi-smb")
+	tool, driver := filepath.Join(c.home, "tool"), filepath.Join(c.home, "csi-smb")
 	for file, source := range map[string]string{
 		filepath.Join(tool, "tool.exe"): "./tool", filepath.Join(driver, "csiproxy.exe"): "../csi/csiproxy",
 	} {
 		compile(t, "windows", source, file)
 	}
 
-	proxy := filepath.Join(f.bin, "csi-proxy")
-	f.must(t, "image", "build", tool, "-f", "tool/image.yaml")
-	f.must(t, "image", "build", driver, "-f", "testdata/csiproxy/image.yaml")
-	f.must(t, "image", "build", proxy, "-f", filepath.Join(csiProxyDir, "image.yaml"))
-	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", `mkdir C:\etc\kubernetes\node\bin`)
+	proxy := filepath.Join(c.bin, "csi-proxy")
+	c.must(t, "image", "build", tool, "-f", "tool/image.yaml")
+	c.must(t, "image", "build", driver, "-f", "testdata/csiproxy/image.yaml")
+	c.must(t, "image", "build", proxy, "-f", filepath.Join(csiProxyDir, "image.yaml"))
+	c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", `mkdir C:\etc\kubernetes\node\bin`)
 	for to, from := range map[string]string{
 		`C:\etc\kubernetes\node\bin\csi-proxy.exe`: filepath.Join(proxy, "csi-proxy.exe"),
 		`C:\service.ps1`:  filepath.Join(csiProxyDir, "service.ps1"),
 		`C:\csiproxy.exe`: filepath.Join(driver, "csiproxy.exe"),
 	} {
-		f.must(t, "node", "cp", from, "win-1:"+to)
+		c.must(t, "node", "cp", from, "win-1:"+to)
 	}
 }
 
 // ofProxy calls csi-proxy on the host.
-func (f cluster) ofProxy(ctx context.Context, t *testing.T, group, method, request string) (string, error) {
+func (c cluster) ofProxy(ctx context.Context, t *testing.T, group, method, request string) (string, error) {
 	t.Helper()
-	return f.mullion(ctx, t, "node", "exec", "win-1", "--", `C:\csiproxy.exe`, "call", group, method, request)
+	return c.mullion(ctx, t, "node", "exec", "win-1", "--", `C:\csiproxy.exe`, "call", group, method, request)
 }
 
 // calls makes calls of csi-proxy.
-func (f cluster) calls(t *testing.T, calls []proxyCall) {
+func (c cluster) calls(t *testing.T, calls []proxyCall) {
 	t.Helper()
-	for _, c := range calls {
-		if out, err := f.ofProxy(t.Context(), t, c.group, c.method, c.request); !strings.Contains(out, c.want) {
-			t.Errorf("%s %s %s: %v, no %q in:\n%s", c.group, c.method, c.request, err, c.want, out)
+	for _, tc := range calls {
+		if out, err := c.ofProxy(t.Context(), t, tc.group, tc.method, tc.request); !strings.Contains(out, tc.want) {
+			t.Errorf("%s %s %s: %v, no %q in:\n%s", tc.group, tc.method, tc.request, err, tc.want, out)
 		}
 	}
 }
 
 // csiProxyService installs csi-proxy.exe as a service, kills it, and removes it when it is back.
-func (f cluster) csiProxyService(t *testing.T) {
+func (c cluster) csiProxyService(t *testing.T) {
 	t.Helper()
 	host := func(args ...string) {
 		t.Helper()
-		f.must(t, append([]string{"node", "exec", "win-1", "--"}, args...)...)
+		c.must(t, append([]string{"node", "exec", "win-1", "--"}, args...)...)
 	}
 	host("powershell", "-NoProfile", "-File", `C:\service.ps1`)
 	answers := func(ctx context.Context) error {
-		out, err := f.ofProxy(ctx, t, "system", "GetService", `{"name":"csiproxy"}`)
+		out, err := c.ofProxy(ctx, t, "system", "GetService", `{"name":"csiproxy"}`)
 		if err == nil && !strings.Contains(out, `"startType":"AUTOMATIC", "status":"RUNNING"`) &&
 			!strings.Contains(out, `"startType":"AUTOMATIC","status":"RUNNING"`) {
 			err = fmt.Errorf("not running: %s", out)
@@ -118,9 +118,9 @@ func (f cluster) csiProxyService(t *testing.T) {
 	host("sc.exe", "delete", "csiproxy")
 
 	// Upstream's program serves on when its service has stopped, until the service control manager ends it.
-	_, _ = f.mullion(t.Context(), t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "csi-proxy.exe")
+	_, _ = c.mullion(t.Context(), t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "csi-proxy.exe")
 	poll(t, settle, func(ctx context.Context) error { // its pipes are free
-		if out, err := f.ofProxy(ctx, t, "disk", "Rescan", "{}"); err == nil {
+		if out, err := c.ofProxy(ctx, t, "disk", "Rescan", "{}"); err == nil {
 			return fmt.Errorf("the stopped service answers: %s", out)
 		}
 		return nil
@@ -128,10 +128,10 @@ func (f cluster) csiProxyService(t *testing.T) {
 }
 
 // csiProxyGroups calls the methods of csi-proxy's groups.
-func (f cluster) csiProxyGroups(t *testing.T, machine string) {
+func (c cluster) csiProxyGroups(t *testing.T, machine string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.ofProxy(ctx, t, "disk", "Rescan", "{}")
+		out, err := c.ofProxy(ctx, t, "disk", "Rescan", "{}")
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
@@ -141,7 +141,7 @@ func (f cluster) csiProxyGroups(t *testing.T, machine string) {
 	const folder = `C:\\var\\lib\\kubelet\\plugins\\csi-proxy-test`
 	share := `{"remotePath":"//` + machine + `/data"}`
 	path := func(below string) string { return `{"path":"` + folder + below + `"}` }
-	f.calls(t, []proxyCall{
+	c.calls(t, []proxyCall{
 		{"filesystem", "PathExists", path(""), `"exists":false`},
 		{"filesystem", "Mkdir", path(`\\a\\b`), "{}"},
 		{"filesystem", "PathExists", path(`\\a\\b`), `"exists":true`},
@@ -176,13 +176,13 @@ func (f cluster) csiProxyGroups(t *testing.T, machine string) {
 		{"smb", "NewSmbGlobalMapping", share, "NewSmbGlobalMapping failed"},
 		{"smb", "RemoveSmbGlobalMapping", share, noMapping},
 	})
-	f.csiProxyVolumes(t, folder)
+	c.csiProxyVolumes(t, folder)
 }
 
 // csiProxyVolumes asks csi-proxy for the volume of a folder, which is C:, and for its size.
-func (f cluster) csiProxyVolumes(t *testing.T, folder string) {
+func (c cluster) csiProxyVolumes(t *testing.T, folder string) {
 	t.Helper()
-	out, err := f.ofProxy(t.Context(), t, "volume-v2alpha1", "GetClosestVolumeIDFromTargetPath",
+	out, err := c.ofProxy(t.Context(), t, "volume-v2alpha1", "GetClosestVolumeIDFromTargetPath",
 		`{"targetPath":"`+folder+`"}`)
 	id := regexp.MustCompile(`"volumeId": ?("[^"]*Volume\{[^"]*")`).FindStringSubmatch(out)
 	if err != nil || id == nil {
@@ -190,7 +190,7 @@ func (f cluster) csiProxyVolumes(t *testing.T, folder string) {
 	}
 
 	volume := `{"volumeId":` + id[1] + `}`
-	f.calls(t, []proxyCall{
+	c.calls(t, []proxyCall{
 		{"volume", "IsVolumeFormatted", volume, `"formatted":true`},
 		{"volume", "GetVolumeStats", `{"volumeId":"\\\\?\\Volume{none}\\"}`, "No MSFT_Volume objects found"},
 		{"volume", "GetDiskNumberFromVolumeID", volume, "error getting disk number"},
@@ -199,9 +199,9 @@ func (f cluster) csiProxyVolumes(t *testing.T, folder string) {
 		{"volume", "MountVolume", `{"targetPath":"` + folder + `","volumeId":` + id[1] + `}`, "The drive C: is on no disk"},
 	})
 
-	out, err = f.ofProxy(t.Context(), t, "volume", "GetVolumeStats", volume)
+	out, err = c.ofProxy(t.Context(), t, "volume", "GetVolumeStats", volume)
 	size := regexp.MustCompile(`"totalBytes": ?"(\d+)"`).FindStringSubmatch(out)
-	df, dfErr := exec.CommandContext(t.Context(), "stat", "-f", "-c", "%b %S", f.data).Output()
+	df, dfErr := exec.CommandContext(t.Context(), "stat", "-f", "-c", "%b %S", c.data).Output()
 	var blocks, each uint64
 	if dfErr == nil {
 		_, dfErr = fmt.Sscan(string(df), &blocks, &each)
@@ -216,50 +216,50 @@ func (f cluster) csiProxyVolumes(t *testing.T, folder string) {
 }
 
 // csiProxyDriver serves a share to pods by the driver.
-func (f cluster) csiProxyDriver(t *testing.T, machine string, server *smbtest.Server) {
+func (c cluster) csiProxyDriver(t *testing.T, machine string, server *smbtest.Server) {
 	t.Helper()
 	const wrong = "hush-of-the-test-2"
 	share := `{"remotePath":"//` + machine + `/data"}`
 	pod := func(name, password string) string {
 		t.Helper()
-		file := filepath.Join(f.home, name+".yaml")
+		file := filepath.Join(c.home, name+".yaml")
 		filled(t, "testdata/csiproxy/pod.yaml", file,
 			strings.NewReplacer("NAME", name, "MACHINE", machine, "PASSWORD", password))
 		return file
 	}
-	f.must(t, "kubectl", "apply", "-f", "testdata/csiproxy/driver.yaml")
-	f.must(t, "kubectl", "rollout", "status", "daemonset/csi-smb", "--timeout=120s")
-	f.prints(t, "registered: true", "kubectl", "logs", "daemonset/csi-smb")
-	f.prints(t, "smb.e2e.mullion.dev=win-1", "kubectl", "get", "csinode", "win-1", "-o",
+	c.must(t, "kubectl", "apply", "-f", "testdata/csiproxy/driver.yaml")
+	c.must(t, "kubectl", "rollout", "status", "daemonset/csi-smb", "--timeout=120s")
+	c.prints(t, "registered: true", "kubectl", "logs", "daemonset/csi-smb")
+	c.prints(t, "smb.e2e.mullion.dev=win-1", "kubectl", "get", "csinode", "win-1", "-o",
 		"jsonpath={range .spec.drivers[*]}{.name}={.nodeID}{end}")
 
 	// wrong credentials
 	stranger := pod("stranger", wrong)
-	f.must(t, "kubectl", "apply", "-f", stranger)
-	f.prints(t, "The user name or password is incorrect.", "kubectl", "get", "events",
+	c.must(t, "kubectl", "apply", "-f", stranger)
+	c.prints(t, "The user name or password is incorrect.", "kubectl", "get", "events",
 		"--field-selector=reason=FailedMount")
 	for _, args := range [][]string{
 		{"kubectl", "get", "events", "-o", "yaml"},
 		{"kubectl", "logs", "daemonset/csi-smb"},
 		{"kubectl", "-n", "csi-proxy", "logs", "daemonset/csi-proxy"},
 	} {
-		if strings.Contains(f.must(t, args...), wrong) {
+		if strings.Contains(c.must(t, args...), wrong) {
 			t.Errorf("mullion %s names the password", strings.Join(args, " "))
 		}
 	}
 
-	f.must(t, "kubectl", "delete", "-f", stranger, "--timeout=60s")
+	c.must(t, "kubectl", "delete", "-f", stranger, "--timeout=60s")
 
 	// right ones
 	first := pod("first", smbtest.Password)
-	f.must(t, "kubectl", "apply", "-f", first)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/first", "--timeout=120s")
+	c.must(t, "kubectl", "apply", "-f", first)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/first", "--timeout=120s")
 	if err := os.WriteFile(filepath.Join(server.Dir, "by-linux"), []byte("bytes of Linux"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	f.prints(t, "bytes of Linux", "kubectl", "exec", "first", "--", "tool", "cat", `C:\share\by-linux`)
-	f.must(t, "kubectl", "exec", "first", "--", "tool", "write", `C:\share\by-pod`, "bytes of Windows")
+	c.prints(t, "bytes of Linux", "kubectl", "exec", "first", "--", "tool", "cat", `C:\share\by-linux`)
+	c.must(t, "kubectl", "exec", "first", "--", "tool", "write", `C:\share\by-pod`, "bytes of Windows")
 	if got, err := os.ReadFile(filepath.Join(server.Dir, "by-pod")); err != nil || string(got) != "bytes of Windows" {
 		t.Errorf("what the pod wrote: %q, %v", got, err)
 	}
@@ -268,33 +268,33 @@ func (f cluster) csiProxyDriver(t *testing.T, machine string, server *smbtest.Se
 		t.Errorf("the connection is not encrypted:\n%s", clients)
 	}
 
-	f.prints(t, "OK", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+	c.prints(t, "OK", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		`(Get-SmbGlobalMapping -RemotePath '\\`+machine+`\data').Status`)
 
 	// csi-proxy.exe killed: what is mounted stays, and a new pod gets the share when it is back
-	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "csi-proxy.exe")
-	f.prints(t, "bytes of Linux", "kubectl", "exec", "first", "--", "tool", "cat", `C:\share\by-linux`)
+	c.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "csi-proxy.exe")
+	c.prints(t, "bytes of Linux", "kubectl", "exec", "first", "--", "tool", "cat", `C:\share\by-linux`)
 	second := pod("second", smbtest.Password)
-	f.must(t, "kubectl", "apply", "-f", second)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/second", "--timeout=120s")
-	f.prints(t, "bytes of Windows", "kubectl", "exec", "second", "--", "tool", "cat", `C:\share\by-pod`)
+	c.must(t, "kubectl", "apply", "-f", second)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/second", "--timeout=120s")
+	c.prints(t, "bytes of Windows", "kubectl", "exec", "second", "--", "tool", "cat", `C:\share\by-pod`)
 
 	begin := time.Now()
-	f.must(t, "kubectl", "delete", "-f", first, "-f", second, "--timeout=90s")
+	c.must(t, "kubectl", "delete", "-f", first, "-f", second, "--timeout=90s")
 	t.Logf("the pods went in %s", time.Since(begin).Round(time.Second))
 	if _, err := os.Stat(filepath.Join(server.Dir, "by-pod")); err != nil {
 		t.Errorf("what a pod had written is gone with it: %v", err)
 	}
 
 	poll(t, settle, func(ctx context.Context) error { // the driver has been told of the ends
-		logs, err := f.mullion(ctx, t, "kubectl", "logs", "daemonset/csi-smb")
+		logs, err := c.mullion(ctx, t, "kubectl", "logs", "daemonset/csi-smb")
 		if err == nil && (!strings.Contains(logs, "unstage first") || !strings.Contains(logs, "unstage second")) {
 			err = fmt.Errorf("no end of both volumes: %s", logs)
 		}
 		return err
 	})
 
-	f.calls(t, []proxyCall{
+	c.calls(t, []proxyCall{
 		{"smb", "RemoveSmbGlobalMapping", share, "{}"},
 		{"smb", "RemoveSmbGlobalMapping", share, noMapping},
 	})

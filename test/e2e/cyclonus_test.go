@@ -25,15 +25,15 @@ func TestFieldCyclonus(t *testing.T) {
 
 	for system, tags := range map[string]string{"linux": "upstream-e2e,action,target", "windows": "action"} {
 		t.Run(system, func(t *testing.T) {
-			f := newCluster(t)
-			cyclonus := filepath.Join(f.bin, "cyclonus/cyclonus")
+			c := newCluster(t)
+			cyclonus := filepath.Join(c.bin, "cyclonus/cyclonus")
 			cases := []string{"--include", cmp.Or(os.Getenv("MULLION_CYCLONUS"), tags), "--exclude", ""}
 			if cases[1] == "default" {
 				cases = nil
 			}
 
-			f.cyclonusCluster(t, system)
-			report := filepath.Join(f.home, "report.xml")
+			c.cyclonusCluster(t, system)
+			report := filepath.Join(c.home, "report.xml")
 			run := exec.CommandContext(t.Context(), cyclonus, append([]string{
 				"generate", "--server-protocol", "TCP",
 				"--destination-type", "pod-ip", "--ignore-loopback", "--perturbation-wait-seconds", "2",
@@ -41,7 +41,7 @@ func TestFieldCyclonus(t *testing.T) {
 				"--junit-results-file", report,
 			}, cases...)...)
 
-			run.Env = f.env()
+			run.Env = c.env()
 			out, err := run.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -54,7 +54,7 @@ func TestFieldCyclonus(t *testing.T) {
 }
 
 // cyclonusCluster brings up two nodes of a system that have the image of Cyclonus' pods.
-func (f cluster) cyclonusCluster(t *testing.T, system string) {
+func (c cluster) cyclonusCluster(t *testing.T, system string) {
 	t.Helper()
 	text := fmt.Sprintf(`apiVersion: mullion.dev/v1alpha1
 kind: Cluster
@@ -63,15 +63,15 @@ networking: {underlaySubnet: 10.236.0.0/24, podSubnet: 10.237.0.0/16, serviceSub
 nodes: [{os: %[1]s}, {os: %[1]s}]
 `, system)
 
-	f.bringUp(t, text)
+	c.bringUp(t, text)
 	if system == "linux" {
-		f.must(t, "image", "build", filepath.Join(f.bin, "linux/agnhost"), "--os", "linux", "-t", agnhostOfCyclonus)
+		c.must(t, "image", "build", filepath.Join(c.bin, "linux/agnhost"), "--os", "linux", "-t", agnhostOfCyclonus)
 		return
 	}
 
-	folder := filepath.Join(f.home, "agnhost")
-	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
-	f.must(t, "image", "build", folder, "-t", agnhostOfCyclonus)
+	folder := filepath.Join(c.home, "agnhost")
+	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(c.bin, "windows/agnhost.exe")})
+	c.must(t, "image", "build", folder, "-t", agnhostOfCyclonus)
 }
 
 // cyclonusPassed reads Cyclonus' report, in which every case must have passed.

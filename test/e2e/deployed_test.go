@@ -19,14 +19,14 @@ import (
 func TestDeployedNetwork(t *testing.T) {
 	needs(t)
 	sideBySide(t)
-	f, given := givenCluster(t)
+	c, given := givenCluster(t)
 
 	// Other subnets than the other tests' clusters, and another name, so that the context is not that of a user's
 	// cluster.
 	subnets := strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16", "10.96.0.0/16",
 		"10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-deployed\n")
 	if given {
-		spec, err := os.ReadFile(filepath.Join(f.data, "cluster.json"))
+		spec, err := os.ReadFile(filepath.Join(c.data, "cluster.json"))
 		if err != nil || !strings.Contains(string(spec), "disableDefaultCNI") {
 			t.Skip("E2E_DATA_DIR names a cluster with a network")
 		}
@@ -35,20 +35,20 @@ func TestDeployedNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.bringUp(t, subnets.Replace(string(spec)))
+		c.bringUp(t, subnets.Replace(string(spec)))
 	}
 
-	f.deployables(t)
-	out, err := f.mullion(t.Context(), t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
+	c.deployables(t)
+	out, err := c.mullion(t.Context(), t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
 		"jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}")
 	host, port, ok := strings.Cut(out, ":")
 	if err != nil || !ok {
 		t.Fatalf("where the API server is: %v\n%s", err, out)
 	}
 
-	f.example(t, "cni.yaml", filepath.Join(f.home, "cni.yaml"), subnets,
+	c.example(t, "cni.yaml", filepath.Join(c.home, "cni.yaml"), subnets,
 		strings.NewReplacer("APIHOST", host, "APIPORT", port))
-	f.example(t, "kube-proxy.yaml", filepath.Join(f.home, "kube-proxy.yaml"), strings.NewReplacer("APISERVER", out))
+	c.example(t, "kube-proxy.yaml", filepath.Join(c.home, "kube-proxy.yaml"), strings.NewReplacer("APISERVER", out))
 	if !t.Run("scripts", func(t *testing.T) {
 		testscript.Run(t, testscript.Params{
 			Dir:                 filepath.Join("testdata", "deployed"),
@@ -56,20 +56,20 @@ func TestDeployedNetwork(t *testing.T) {
 			RequireUniqueNames:  true,
 			Cmds:                commands(),
 			Setup: func(e *testscript.Env) error {
-				e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "MANIFESTS="+f.home,
-					"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+				e.Vars = append(e.Vars, "MULLION_DATA_DIR="+c.data, "KUBECONFIG="+c.kubeconfig, "MANIFESTS="+c.home,
+					"PATH="+c.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 				return nil
 			},
 		})
 	}) {
-		logs(t, f)
+		logs(t, c)
 	}
 }
 
 const exampleDir = "../../examples/windows-network"
 
 // example writes a file of the example with the values that a user fills in.
-func (f cluster) example(t *testing.T, name, to string, fill ...*strings.Replacer) {
+func (c cluster) example(t *testing.T, name, to string, fill ...*strings.Replacer) {
 	t.Helper()
 	filled(t, filepath.Join(exampleDir, name), to, fill...)
 }
@@ -108,11 +108,11 @@ func laid(t *testing.T, files map[string]string) {
 }
 
 // deployables builds the images of the example, as the guide says, and the image of the pods that use the network.
-func (f cluster) deployables(t *testing.T) {
+func (c cluster) deployables(t *testing.T) {
 	t.Helper()
-	tool := filepath.Join(f.home, "tool")
-	proxy := filepath.Join(f.home, "kube-proxy")
-	cni := filepath.Join(f.home, "cni")
+	tool := filepath.Join(c.home, "tool")
+	proxy := filepath.Join(c.home, "kube-proxy")
+	cni := filepath.Join(c.home, "cni")
 	for file, source := range map[string]string{
 		filepath.Join(tool, "tool.exe"):   "./tool",
 		filepath.Join(cni, "network.exe"): exampleDir + "/cni",
@@ -120,10 +120,10 @@ func (f cluster) deployables(t *testing.T) {
 		compile(t, "windows", source, file)
 	}
 
-	windows := filepath.Join(f.bin, "windows")
+	windows := filepath.Join(c.bin, "windows")
 	laid(t, map[string]string{
 		filepath.Join(proxy, "start.ps1"):           exampleDir + "/kube-proxy/start.ps1",
-		filepath.Join(proxy, "kube-proxy.exe"):      filepath.Join(bundle.At(f.bin, version.Kubernetes).Node(), "kube-proxy.exe"),
+		filepath.Join(proxy, "kube-proxy.exe"):      filepath.Join(bundle.At(c.bin, version.Kubernetes).Node(), "kube-proxy.exe"),
 		filepath.Join(cni, "start.ps1"):             exampleDir + "/cni/start.ps1",
 		filepath.Join(cni, "cni", "win-bridge.exe"): filepath.Join(windows, "win-bridge.exe"),
 		filepath.Join(cni, "cni", "host-local.exe"): filepath.Join(windows, "host-local.exe"),
@@ -134,7 +134,7 @@ func (f cluster) deployables(t *testing.T) {
 		proxy: exampleDir + "/kube-proxy/image.yaml",
 		cni:   exampleDir + "/cni/image.yaml",
 	} {
-		if out, err := f.mullion(t.Context(), t, "image", "build", folder, "-f", spec); err != nil {
+		if out, err := c.mullion(t.Context(), t, "image", "build", folder, "-f", spec); err != nil {
 			t.Fatalf("mullion image build: %v\n%s", err, out)
 		}
 	}

@@ -34,29 +34,29 @@ func TestFieldDocker(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
 		dockerProgram("dockerd.exe"), dockerProgram("docker.exe"))
 
-	f := newCluster(t)
+	c := newCluster(t)
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-docker\n" + dockerNetworking +
 		"nodes:\n- {os: windows, bare: true}\n"
-	f.bringUp(t, text, "--wait", "15m") // on a busy machine
-	f.dockerService(t, filepath.Join(f.bin, "docker-windows"), "ltsc2025")
+	c.bringUp(t, text, "--wait", "15m") // on a busy machine
+	c.dockerService(t, filepath.Join(c.bin, "docker-windows"), "ltsc2025")
 
-	f.docker(t, 0, "Storage Driver: windowsfilter", "info")
-	f.docker(t, 7, "hello from", "run", "--rm", "--network", "none", dockerImage, "cmd", "/c", "echo hello from %COMPUTERNAME%& exit 7")
-	f.docker(t, 127, "cannot find the file", "run", "--rm", dockerImage, "absent.exe")
+	c.docker(t, 0, "Storage Driver: windowsfilter", "info")
+	c.docker(t, 7, "hello from", "run", "--rm", "--network", "none", dockerImage, "cmd", "/c", "echo hello from %COMPUTERNAME%& exit 7")
+	c.docker(t, 127, "cannot find the file", "run", "--rm", dockerImage, "absent.exe")
 
-	f.dockerNetwork(t)
-	f.dockerLife(t)
-	f.dockerBuild(t)
+	c.dockerNetwork(t)
+	c.dockerLife(t)
+	c.dockerBuild(t)
 
 	// The agent is killed below a container, which goes on, and can be stopped.
-	f.docker(t, 0, "", "run", "-d", "--name", "k1", dockerImage, "cmd", "/c", waits)
-	f.kill(t, `mullion-node serve\b`)
-	f.docker(t, 6, "through", "exec", "k1", "cmd", "/c", "echo through& exit 6")
-	f.docker(t, 0, "", "rm", "-f", "k1")
+	c.docker(t, 0, "", "run", "-d", "--name", "k1", dockerImage, "cmd", "/c", waits)
+	c.kill(t, `mullion-node serve\b`)
+	c.docker(t, 6, "through", "exec", "k1", "cmd", "/c", "echo through& exit 6")
+	c.docker(t, 0, "", "rm", "-f", "k1")
 
 	until(t, time.Minute, func() error {
 		for _, dir := range []string{
-			filepath.Join(f.data, "nodes", "win-1", "hcs", "scratch"), "/run/mullion/" + f.tag() + "/nodes/win-1/volumes",
+			filepath.Join(c.data, "nodes", "win-1", "hcs", "scratch"), "/run/mullion/" + c.tag() + "/nodes/win-1/volumes",
 		} {
 			if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
 				return fmt.Errorf("left of the containers: %v, %w", left, err)
@@ -117,137 +117,137 @@ mullion() {
 const waits = "echo it runs& ping -n 900 127.0.0.1 >nul"
 
 // dockerNetwork gives containers addresses of the nat network; one finds another by its name, and has its network.
-func (f cluster) dockerNetwork(t *testing.T) {
+func (c cluster) dockerNetwork(t *testing.T) {
 	t.Helper()
-	f.docker(t, 0, "", "run", "-d", "--name", "n1", "-p", "8080:80", dockerImage, "cmd", "/c", waits)
-	f.docker(t, 0, "0.0.0.0:8080", "port", "n1")
-	address := strings.TrimSpace(f.docker(t, 0, "", "inspect", "-f", "{{.NetworkSettings.Networks.nat.IPAddress}}", "n1"))
+	c.docker(t, 0, "", "run", "-d", "--name", "n1", "-p", "8080:80", dockerImage, "cmd", "/c", waits)
+	c.docker(t, 0, "0.0.0.0:8080", "port", "n1")
+	address := strings.TrimSpace(c.docker(t, 0, "", "inspect", "-f", "{{.NetworkSettings.Networks.nat.IPAddress}}", "n1"))
 	if address == "" {
 		t.Error("the container has no address")
 	}
-	f.docker(t, 0, "Reply from "+address, "run", "--rm", dockerImage, "ping", "-n", "1", address)
-	f.docker(t, 0, address, "run", "--rm", dockerImage, "nslookup", "n1")
-	f.docker(t, 0, address, "run", "--rm", "--network", "container:n1", dockerImage, "ipconfig")
-	f.docker(t, 0, "", "rm", "-f", "n1")
+	c.docker(t, 0, "Reply from "+address, "run", "--rm", dockerImage, "ping", "-n", "1", address)
+	c.docker(t, 0, address, "run", "--rm", dockerImage, "nslookup", "n1")
+	c.docker(t, 0, address, "run", "--rm", "--network", "container:n1", dockerImage, "ipconfig")
+	c.docker(t, 0, "", "rm", "-f", "n1")
 }
 
 // dockerLife leads containers through their lives.
-func (f cluster) dockerLife(t *testing.T) {
+func (c cluster) dockerLife(t *testing.T) {
 	t.Helper()
-	f.docker(t, 0, "", "run", "-d", "--name", "l1", "-e", "FOO=bar", "-m", "512m", "-v", `C:\context:C:\data:ro`, dockerImage,
+	c.docker(t, 0, "", "run", "-d", "--name", "l1", "-e", "FOO=bar", "-m", "512m", "-v", `C:\context:C:\data:ro`, dockerImage,
 		"cmd", "/c", waits)
-	f.docker(t, 0, "l1", "ps")
+	c.docker(t, 0, "l1", "ps")
 	until(t, time.Minute, func() error {
-		if out := f.docker(t, 0, "", "logs", "l1"); !strings.Contains(out, "it runs") {
+		if out := c.docker(t, 0, "", "logs", "l1"); !strings.Contains(out, "it runs") {
 			return fmt.Errorf("the container's log is %q", out)
 		}
 		return nil
 	})
-	f.docker(t, 5, "containeradministrator", "exec", "l1", "cmd", "/c", "whoami& exit 5")
-	f.docker(t, 0, "of the context", "exec", "l1", "cmd", "/c", `type C:\data\context.txt& echo %FOO%`)
-	f.docker(t, 1, "", "exec", "l1", "cmd", "/c", `echo x> C:\data\no.txt`)
-	f.docker(t, 0, "l1", "stats", "--no-stream")
-	f.docker(t, 0, "ping.exe", "top", "l1")
-	f.docker(t, 128, "not supported", "exec", "-u", "ContainerUser", "l1", "cmd", "/c", "ver")
+	c.docker(t, 5, "containeradministrator", "exec", "l1", "cmd", "/c", "whoami& exit 5")
+	c.docker(t, 0, "of the context", "exec", "l1", "cmd", "/c", `type C:\data\context.txt& echo %FOO%`)
+	c.docker(t, 1, "", "exec", "l1", "cmd", "/c", `echo x> C:\data\no.txt`)
+	c.docker(t, 0, "l1", "stats", "--no-stream")
+	c.docker(t, 0, "ping.exe", "top", "l1")
+	c.docker(t, 128, "not supported", "exec", "-u", "ContainerUser", "l1", "cmd", "/c", "ver")
 
 	// Of a container that runs files come and go, too.
-	f.docker(t, 0, "", "cp", `l1:C:\app\image.txt`, `C:\context\running.txt`)
-	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "type", `C:\context\running.txt`)
-	f.docker(t, 0, "", "cp", `C:\context\context.txt`, `l1:C:\app\given.txt`)
-	f.docker(t, 0, "and more", "exec", "l1", "cmd", "/c", `echo and more>> C:\app\given.txt& type C:\app\given.txt& del C:\app\given.txt`)
-	f.docker(t, 0, "", "stop", "l1")
-	f.docker(t, 0, "Exited", "ps", "-a")
+	c.docker(t, 0, "", "cp", `l1:C:\app\image.txt`, `C:\context\running.txt`)
+	c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "type", `C:\context\running.txt`)
+	c.docker(t, 0, "", "cp", `C:\context\context.txt`, `l1:C:\app\given.txt`)
+	c.docker(t, 0, "and more", "exec", "l1", "cmd", "/c", `echo and more>> C:\app\given.txt& type C:\app\given.txt& del C:\app\given.txt`)
+	c.docker(t, 0, "", "stop", "l1")
+	c.docker(t, 0, "Exited", "ps", "-a")
 
 	// Of a container that does not run files come and go.
-	f.docker(t, 0, "", "cp", `l1:C:\app\image.txt`, `C:\context\copied.txt`)
-	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "type", `C:\context\copied.txt`)
-	f.docker(t, 0, "", "cp", `C:\context\context.txt`, `l1:C:\app\added.txt`)
-	f.docker(t, 0, "", "start", "l1")
-	f.docker(t, 0, "of the context", "exec", "l1", "cmd", "/c", `type C:\app\added.txt& del C:\app\added.txt`)
-	f.docker(t, 0, "", "kill", "l1")
-	f.docker(t, 0, "Exited (1067)", "ps", "-a")
-	f.docker(t, 0, "", "rm", "l1")
-	f.docker(t, 0, "container die", "events", "--since", "1h", "--until", "0s")
+	c.docker(t, 0, "", "cp", `l1:C:\app\image.txt`, `C:\context\copied.txt`)
+	c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "type", `C:\context\copied.txt`)
+	c.docker(t, 0, "", "cp", `C:\context\context.txt`, `l1:C:\app\added.txt`)
+	c.docker(t, 0, "", "start", "l1")
+	c.docker(t, 0, "of the context", "exec", "l1", "cmd", "/c", `type C:\app\added.txt& del C:\app\added.txt`)
+	c.docker(t, 0, "", "kill", "l1")
+	c.docker(t, 0, "Exited (1067)", "ps", "-a")
+	c.docker(t, 0, "", "rm", "l1")
+	c.docker(t, 0, "container die", "events", "--since", "1h", "--until", "0s")
 
-	f.docker(t, 0, "", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `echo in a volume> C:\vol\x.txt`)
-	f.docker(t, 0, "in a volume", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `type C:\vol\x.txt`)
-	f.docker(t, 0, "", "volume", "rm", "kept")
+	c.docker(t, 0, "", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `echo in a volume> C:\vol\x.txt`)
+	c.docker(t, 0, "in a volume", "run", "--rm", "-v", `kept:C:\vol`, dockerImage, "cmd", "/c", `type C:\vol\x.txt`)
+	c.docker(t, 0, "", "volume", "rm", "kept")
 }
 
 // dockerBuild builds an image, runs it, saves it, and commits what a container of it has changed.
-func (f cluster) dockerBuild(t *testing.T) {
+func (c cluster) dockerBuild(t *testing.T) {
 	t.Helper()
-	f.docker(t, 0, "Successfully tagged built:v1", "build", "-t", "built:v1", `C:\context`)
-	out := f.docker(t, 4, "made in a build", "run", "--rm", "built:v1")
+	c.docker(t, 0, "Successfully tagged built:v1", "build", "-t", "built:v1", `C:\context`)
+	out := c.docker(t, 4, "made in a build", "run", "--rm", "built:v1")
 	for _, want := range []string{"of the context", "in-a-build"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in what a container of the built image prints:\n%s", want, out)
 		}
 	}
 
-	f.docker(t, 0, "", "save", "-o", `C:\built.tar`, "built:v1")
-	f.docker(t, 0, "", "rmi", "built:v1")
-	f.docker(t, 0, "Loaded image: built:v1", "load", "-i", `C:\built.tar`)
-	f.docker(t, 4, "in-a-build", "run", "--rm", "built:v1")
+	c.docker(t, 0, "", "save", "-o", `C:\built.tar`, "built:v1")
+	c.docker(t, 0, "", "rmi", "built:v1")
+	c.docker(t, 0, "Loaded image: built:v1", "load", "-i", `C:\built.tar`)
+	c.docker(t, 4, "in-a-build", "run", "--rm", "built:v1")
 
 	// A registry gives the image back.
 	const pushed = "registry.test/built:v1"
-	f.docker(t, 0, "", "tag", "built:v1", pushed)
-	f.docker(t, 0, "digest: sha256:", "push", pushed)
-	f.docker(t, 0, "", "rmi", "built:v1", pushed)
-	f.docker(t, 0, "Downloaded newer image", "pull", pushed)
-	f.docker(t, 4, "in-a-build", "run", "--rm", pushed)
-	f.docker(t, 0, "", "tag", pushed, "built:v1")
-	f.docker(t, 0, "", "rmi", pushed)
+	c.docker(t, 0, "", "tag", "built:v1", pushed)
+	c.docker(t, 0, "digest: sha256:", "push", pushed)
+	c.docker(t, 0, "", "rmi", "built:v1", pushed)
+	c.docker(t, 0, "Downloaded newer image", "pull", pushed)
+	c.docker(t, 4, "in-a-build", "run", "--rm", pushed)
+	c.docker(t, 0, "", "tag", pushed, "built:v1")
+	c.docker(t, 0, "", "rmi", pushed)
 
-	f.docker(t, 0, "", "run", "--name", "b1", "built:v1", "cmd", "/c", `echo changed> C:\work\made.txt`)
-	f.docker(t, 0, "C Files/work/made.txt", "diff", "b1")
-	f.docker(t, 0, "", "commit", "b1", "committed:v1")
-	f.docker(t, 0, "changed", "run", "--rm", "committed:v1", "cmd", "/c", `type C:\work\made.txt`)
-	f.docker(t, 0, "", "rm", "b1")
-	f.docker(t, 0, "", "rmi", "committed:v1", "built:v1")
+	c.docker(t, 0, "", "run", "--name", "b1", "built:v1", "cmd", "/c", `echo changed> C:\work\made.txt`)
+	c.docker(t, 0, "C Files/work/made.txt", "diff", "b1")
+	c.docker(t, 0, "", "commit", "b1", "committed:v1")
+	c.docker(t, 0, "changed", "run", "--rm", "committed:v1", "cmd", "/c", `type C:\work\made.txt`)
+	c.docker(t, 0, "", "rm", "b1")
+	c.docker(t, 0, "", "rmi", "committed:v1", "built:v1")
 }
 
 // dockerService puts upstream's programs on the host, has dockerd run as a service with these flags, and loads the
 // image, which is for a Windows version.
-func (f cluster) dockerService(t *testing.T, programs, windowsVersion string, flags ...string) {
+func (c cluster) dockerService(t *testing.T, programs, windowsVersion string, flags ...string) {
 	t.Helper()
 	const folder = `C:\docker`
-	context := f.file(t, "context.txt", "of the context\r\n")
+	context := c.file(t, "context.txt", "of the context\r\n")
 	for _, dir := range []string{folder, `C:\context`} {
-		f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", dir)
+		c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", dir)
 	}
 
 	for to, from := range map[string]string{
 		folder + `\dockerd.exe`:  filepath.Join(programs, "dockerd.exe"),
 		folder + `\docker.exe`:   filepath.Join(programs, "docker.exe"),
-		`C:\context\Dockerfile`:  f.file(t, "Dockerfile", dockerfile),
+		`C:\context\Dockerfile`:  c.file(t, "Dockerfile", dockerfile),
 		`C:\context\context.txt`: context,
-		`C:\image.tar`:           f.dockerArchive(t, windowsVersion, nil),
+		`C:\image.tar`:           c.dockerArchive(t, windowsVersion, nil),
 	} {
-		f.must(t, "node", "cp", from, "win-1:"+to)
+		c.must(t, "node", "cp", from, "win-1:"+to)
 	}
 
-	proxy, authority := f.serveAnyRegistry(t, "10.243.0.254", nil)
-	f.must(t, "node", "cp", authority, `win-1:C:\ca.crt`)
-	f.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\ca.crt`)
-	f.must(t, append([]string{
+	proxy, authority := c.serveAnyRegistry(t, "10.243.0.254", nil)
+	c.must(t, "node", "cp", authority, `win-1:C:\ca.crt`)
+	c.must(t, "node", "exec", "win-1", "--", "certutil", "-addstore", "Root", `C:\ca.crt`)
+	c.must(t, append([]string{
 		"node", "exec", "win-1", "--", folder + `\dockerd.exe`, "--register-service", "--https-proxy", "http://" + proxy,
 	}, flags...)...)
-	f.must(t, "node", "exec", "win-1", "--", "sc", "start", "docker")
-	f.prints(t, "Server:", "node", "exec", "win-1", "--", folder+`\docker.exe`, "version")
-	f.docker(t, 0, "Loaded image: "+dockerImage, "load", "-i", `C:\image.tar`)
+	c.must(t, "node", "exec", "win-1", "--", "sc", "start", "docker")
+	c.prints(t, "Server:", "node", "exec", "win-1", "--", folder+`\docker.exe`, "version")
+	c.docker(t, 0, "Loaded image: "+dockerImage, "load", "-i", `C:\image.tar`)
 }
 
 // docker runs docker.exe on the host, which has to end with a code and to print a text, and returns what it printed.
-func (f cluster) docker(t *testing.T, code int, want string, args ...string) string {
+func (c cluster) docker(t *testing.T, code int, want string, args ...string) string {
 	t.Helper()
-	return f.ends(t, code, want, append([]string{"node", "exec", "win-1", "--", `C:\docker\docker.exe`}, args...)...)
+	return c.ends(t, code, want, append([]string{"node", "exec", "win-1", "--", `C:\docker\docker.exe`}, args...)...)
 }
 
 // dockerArchive builds dockerImage for a Windows version, from a file and programs (by their names there), and returns
 // the archive that `docker load` reads.
-func (f cluster) dockerArchive(t *testing.T, windowsVersion string, programs map[string]string) string {
+func (c cluster) dockerArchive(t *testing.T, windowsVersion string, programs map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
 	app := filepath.Join(folder, "app")
@@ -266,6 +266,6 @@ func (f cluster) dockerArchive(t *testing.T, windowsVersion string, programs map
 		laid(t, map[string]string{filepath.Join(app, name): from})
 	}
 
-	f.must(t, "image", "build", app, "-f", config, "-t", dockerImage, "--windows-version", windowsVersion, "-o", archive)
+	c.must(t, "image", "build", app, "-f", config, "-t", dockerImage, "--windows-version", windowsVersion, "-o", archive)
 	return archive
 }

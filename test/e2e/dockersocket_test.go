@@ -35,11 +35,11 @@ func TestFieldDockerUp(t *testing.T) {
 	needs(t, dockerProgram("dockerd.exe"), dockerProgram("docker"), dockerProgram("docker.exe"),
 		program("e2e/windows/agnhost.exe", "agnhost.exe", "e2e"))
 
-	f := newCluster(t)
-	d := dockerUp{cluster: f, docker: filepath.Join(f.bin, "docker-windows", "docker")}
+	c := newCluster(t)
+	d := dockerUp{cluster: c, docker: filepath.Join(c.bin, "docker-windows", "docker")}
 	t.Cleanup(func() {
 		if t.Failed() {
-			logs(t, f)
+			logs(t, c)
 		}
 		d.ends(t, 0, "", "docker", "down")
 		d.nothing(t)

@@ -18,23 +18,23 @@ func TestDocumentsSample(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster of this machine, which may reach a registry"))
 	sideBySide(t)
 
-	f := newCluster(t)
-	f.netns = offline(t)
-	f.downAfter(t)
-	f.must(t, "up", "--windows-version", "ltsc2019")
-	f.must(t, "kubectl", "apply", "-f", "../../examples/kubernetes-docs/win-webserver.yaml")
-	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=3m")
-	address := f.must(t, "kubectl", "get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}")
-	port := f.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
+	c := newCluster(t)
+	c.netns = offline(t)
+	c.downAfter(t)
+	c.must(t, "up", "--windows-version", "ltsc2019")
+	c.must(t, "kubectl", "apply", "-f", "../../examples/kubernetes-docs/win-webserver.yaml")
+	c.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=3m")
+	address := c.must(t, "kubectl", "get", "node", "win-1", "-o", "jsonpath={.status.addresses[0].address}")
+	port := c.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
 
 	// The script counts its callers' addresses, and shows its own address.
 	for _, want := range []string{"<H1>Windows Container Web Server</H1>", "<p>IP 10.244.", " callerCount "} {
 		poll(t, settle, func(ctx context.Context) error {
-			return f.fetch(ctx, "http://"+net.JoinHostPort(address, port)+"/", want)
+			return c.fetch(ctx, "http://"+net.JoinHostPort(address, port)+"/", want)
 		})
 	}
 
-	if out, err := f.mullion(t.Context(), t, "image", "ls"); err != nil || !strings.Contains(out, "(stand-in)") {
+	if out, err := c.mullion(t.Context(), t, "image", "ls"); err != nil || !strings.Contains(out, "(stand-in)") {
 		t.Errorf("mullion image ls: %v\n%s", err, out)
 	}
 }

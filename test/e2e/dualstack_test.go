@@ -92,34 +92,34 @@ ip addr add 2001:db8:207::1/64 dev me-beyond nodad; ip link set me-beyond up`
 func TestDualStack(t *testing.T) {
 	needs(t)
 	sideBySide(t)
-	f, given := givenCluster(t)
+	c, given := givenCluster(t)
 	if !given {
 		beyond(t)
-		f.bringUp(t, dualYAML)
+		c.bringUp(t, dualYAML)
 	}
 
-	out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o", "jsonpath={.items[*].spec.podCIDRs}")
+	out, err := c.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o", "jsonpath={.items[*].spec.podCIDRs}")
 	if dual := strings.Contains(out, "::"); err != nil || (!dual && !given) {
 		t.Fatalf("the cluster is not of both families: %s, %v", out, err)
 	} else if !dual {
 		t.Skip("E2E_DATA_DIR names a cluster of one family")
 	}
 
-	f.image(t)
+	c.image(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "dual"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                commands(),
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig,
-				"PATH="+f.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+c.data, "KUBECONFIG="+c.kubeconfig,
+				"PATH="+c.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin")
 			return nil
 		},
 	})
 
 	if t.Failed() {
-		logs(t, f)
+		logs(t, c)
 	}
-	f.netTest(t, "l2bridge")
+	c.netTest(t, "l2bridge")
 }

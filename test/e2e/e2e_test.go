@@ -41,28 +41,28 @@ nodes:
 
 func TestCluster(t *testing.T) {
 	needs(t)
-	f, given := givenCluster(t)
-	scenarios := f.chosen(t)
+	c, given := givenCluster(t)
+	scenarios := c.chosen(t)
 	wanted := suppliesOf(scenarios)
 	if !given {
 		var flags []string
 		if slices.Contains(wanted, sample) {
 			flags = []string{"--sample"}
 		}
-		t.Logf("mullion up:\n%s", f.bringUp(t, clusterYAML, flags...))
+		t.Logf("mullion up:\n%s", c.bringUp(t, clusterYAML, flags...))
 		wanted = slices.DeleteFunc(wanted, func(s supply) bool { return s == sample })
 	}
 
 	if folder := os.Getenv("E2E_IMAGES"); folder != "" {
-		f.home = folder
+		c.home = folder
 	}
 	for _, s := range wanted {
-		f.supply(t, s)
+		c.supply(t, s)
 	}
 
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
-			f.hasNodes(t, s.nodes, given)
+			c.hasNodes(t, s.nodes, given)
 			s.play(t)
 		})
 	}
@@ -102,13 +102,13 @@ func suppliesOf(scenarios []scenario) []supply {
 }
 
 // supply gives the cluster what scenarios need. What is there already is made again.
-func (f cluster) supply(t *testing.T, s supply) {
+func (c cluster) supply(t *testing.T, s supply) {
 	t.Helper()
 	switch s {
 	case images:
-		f.image(t)
+		c.image(t)
 	case sample:
-		t.Logf("mullion up --sample:\n%s", f.must(t, "up", "--sample"))
+		t.Logf("mullion up --sample:\n%s", c.must(t, "up", "--sample"))
 	default:
 		t.Fatalf("nobody makes %s", s)
 	}
@@ -116,13 +116,13 @@ func (f cluster) supply(t *testing.T, s supply) {
 
 // hasNodes leaves a scenario out on a cluster that was given and has other nodes than it works with. The test's own
 // cluster has lost or gained a node then, which fails.
-func (f cluster) hasNodes(t *testing.T, nodes []string, given bool) {
+func (c cluster) hasNodes(t *testing.T, nodes []string, given bool) {
 	t.Helper()
 	if len(nodes) == 0 {
 		return
 	}
 
-	has := strings.Fields(f.kubectl(t, "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
+	has := strings.Fields(c.kubectl(t, "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
 	slices.Sort(has)
 	switch {
 	case slices.Equal(has, nodes):
@@ -135,28 +135,28 @@ func (f cluster) hasNodes(t *testing.T, nodes []string, given bool) {
 
 // scenarios are played in this order. Only network gains by it: it comes after services and policies, which restart all
 // that carries Services out, so that a Service that was not restored shows.
-func (f cluster) scenarios(scripts []string) []scenario {
+func (c cluster) scenarios(scripts []string) []scenario {
 	return []scenario{
 		{
 			name:     "scripts",
-			play:     func(t *testing.T) { t.Helper(); f.scripts(t, scripts) },
+			play:     func(t *testing.T) { t.Helper(); c.scripts(t, scripts) },
 			supplies: []supply{images, sample},
 		},
-		{name: "services", play: f.services, supplies: []supply{images}},
-		{name: "policies", play: f.policies, supplies: []supply{images}},
-		{name: "network", play: f.network},
-		{name: "guide", play: f.guide, supplies: []supply{sample}},
-		{name: "quickstart", play: f.quickstart},
-		{name: "readers", play: f.readers},
-		{name: "memory", play: f.memory},
-		{name: "faults", play: f.faults, supplies: []supply{images}},
-		{name: "chaos", play: f.chaos, supplies: []supply{images}},
-		{name: "overload", play: f.overload, supplies: []supply{images}},
-		{name: "nice", play: f.nice, supplies: []supply{images}},
-		{name: "eviction", play: f.eviction, supplies: []supply{images}},
+		{name: "services", play: c.services, supplies: []supply{images}},
+		{name: "policies", play: c.policies, supplies: []supply{images}},
+		{name: "network", play: c.network},
+		{name: "guide", play: c.guide, supplies: []supply{sample}},
+		{name: "quickstart", play: c.quickstart},
+		{name: "readers", play: c.readers},
+		{name: "memory", play: c.memory},
+		{name: "faults", play: c.faults, supplies: []supply{images}},
+		{name: "chaos", play: c.chaos, supplies: []supply{images}},
+		{name: "overload", play: c.overload, supplies: []supply{images}},
+		{name: "nice", play: c.nice, supplies: []supply{images}},
+		{name: "eviction", play: c.eviction, supplies: []supply{images}},
 		{
 			name:     "grow",
-			play:     f.grow,
+			play:     c.grow,
 			supplies: []supply{images},
 			nodes:    []string{"linux-1", "win-1", "win-2"},
 		},
@@ -164,17 +164,17 @@ func (f cluster) scenarios(scripts []string) []scenario {
 }
 
 // chosen returns the scenarios that E2E_RUN names, or all.
-func (f cluster) chosen(t *testing.T) []scenario {
+func (c cluster) chosen(t *testing.T) []scenario {
 	t.Helper()
 	var names []string
-	for _, s := range f.scenarios(nil) {
+	for _, s := range c.scenarios(nil) {
 		names = append(names, s.name)
 	}
 	names, scripts, err := chosen(os.Getenv("E2E_RUN"), names, scriptNames(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(f.scenarios(scripts), func(s scenario) bool { return !slices.Contains(names, s.name) })
+	return slices.DeleteFunc(c.scenarios(scripts), func(s scenario) bool { return !slices.Contains(names, s.name) })
 }
 
 // chosen returns the scenarios and scripts that only names, with commas; "" chooses all. A script's name stands for
@@ -260,7 +260,7 @@ func tookLast(t *testing.T) map[string]float64 {
 }
 
 // scripts runs scripts of testdata; all share the cluster.
-func (f cluster) scripts(t *testing.T, names []string) {
+func (c cluster) scripts(t *testing.T, names []string) {
 	t.Helper()
 	var files []string
 	for _, name := range names {
@@ -273,8 +273,8 @@ func (f cluster) scripts(t *testing.T, names []string) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "ROOT="+built.Repository(),
-				"IMAGES="+f.home, "PATH="+f.path())
+			e.Vars = append(e.Vars, "MULLION_DATA_DIR="+c.data, "KUBECONFIG="+c.kubeconfig, "ROOT="+built.Repository(),
+				"IMAGES="+c.home, "PATH="+c.path())
 			return nil
 		},
 		Cmds: commands(),

@@ -33,7 +33,7 @@ spec:
 // eviction makes the kubelet of a Windows node evict, by a threshold above what any machine has available. The signal
 // memory.available is Windows' commit limit less what is committed, which the kubelet reads as a performance figure:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/eviction/helpers_windows.go
-func (f cluster) eviction(t *testing.T) {
+func (c cluster) eviction(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "evicted.yaml")
 	if err := os.WriteFile(file, []byte(evicted), 0o600); err != nil {
@@ -42,7 +42,7 @@ func (f cluster) eviction(t *testing.T) {
 
 	kubectl := func(args ...string) string {
 		t.Helper()
-		out, err := f.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
+		out, err := c.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -53,7 +53,7 @@ func (f cluster) eviction(t *testing.T) {
 		t.Helper()
 		want := regexp.MustCompile(pattern)
 		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, append([]string{"kubectl", "get"}, args...)...)
+			out, err := c.mullion(ctx, t, append([]string{"kubectl", "get"}, args...)...)
 			if err == nil && !want.MatchString(out) {
 				err = errors.New(pattern + " is not in " + out)
 			}
@@ -68,7 +68,7 @@ func (f cluster) eviction(t *testing.T) {
 	kubectl("apply", "-f", file)
 	is("^Running$", "pod", "evicted", "-o", "jsonpath={.status.phase}")
 
-	config := filepath.Join(f.data, "nodes", "win-2", "prefix", "Files", "var", "lib", "kubelet", "config.yaml")
+	config := filepath.Join(c.data, "nodes", "win-2", "prefix", "Files", "var", "lib", "kubelet", "config.yaml")
 	before, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func (f cluster) eviction(t *testing.T) {
 			t.Fatal(err)
 		}
 		const kubelet = `^C:\\k\\kubelet\.exe .*--hostname-override=win-2 `
-		f.back(t, kubelet, f.kill(t, kubelet))
+		c.back(t, kubelet, c.kill(t, kubelet))
 	}
 
 	// A soft threshold: a hard one would also be taken off the node's allocatable memory, and leave nothing for

@@ -33,25 +33,25 @@ const exporterImages = `- tags: ["ghcr.io/prometheus-community/windows-exporter:
 // Windows node. All collectors have to succeed, those by default and the one for containers, with true figures.
 func TestExporterDaemonSet(t *testing.T) {
 	needs(t, program("e2e/windows/windows_exporter.exe", "windows_exporter.exe", "exporter"))
-	f := newCluster(t)
+	c := newCluster(t)
 
-	t.Cleanup(func() { f.takeDown(t) })
-	f.must(t, "up", "--windows-version", "ltsc2022", "--sample")
-	f.exporterImages(t, filepath.Join(f.bin, "e2e", "windows", "windows_exporter.exe"))
-	manifest := filepath.Join(f.home, "daemonset.yaml")
+	t.Cleanup(func() { c.takeDown(t) })
+	c.must(t, "up", "--windows-version", "ltsc2022", "--sample")
+	c.exporterImages(t, filepath.Join(c.bin, "e2e", "windows", "windows_exporter.exe"))
+	manifest := filepath.Join(c.home, "daemonset.yaml")
 	// The images are on the node, and no registry has them.
-	text := strings.ReplaceAll(f.exporterManifest(t), "imagePullPolicy: Always", "imagePullPolicy: IfNotPresent")
+	text := strings.ReplaceAll(c.exporterManifest(t), "imagePullPolicy: Always", "imagePullPolicy: IfNotPresent")
 	if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	f.must(t, "kubectl", "apply", "-f", manifest)
-	f.must(t, "kubectl", "rollout", "status", "daemonset/windows-exporter", "-n", "monitoring", "--timeout=3m")
-	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=3m")
-	name := f.must(t, "kubectl", "get", "pods", "-n", "monitoring", "-l", "app=windows-exporter", "-o", "name")
+	c.must(t, "kubectl", "apply", "-f", manifest)
+	c.must(t, "kubectl", "rollout", "status", "daemonset/windows-exporter", "-n", "monitoring", "--timeout=3m")
+	c.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=3m")
+	name := c.must(t, "kubectl", "get", "pods", "-n", "monitoring", "-l", "app=windows-exporter", "-o", "name")
 	path := "/api/v1/namespaces/monitoring/pods/" + strings.TrimPrefix(strings.TrimSpace(name), "pod/") + ":9182/proxy/metrics"
-	f.must(t, "kubectl", "get", "--raw", path) // the first may take its time
-	page := metrics.Parse(t, f.must(t, "kubectl", "get", "--raw", path))
+	c.must(t, "kubectl", "get", "--raw", path) // the first may take its time
+	page := metrics.Parse(t, c.must(t, "kubectl", "get", "--raw", path))
 	for _, sample := range page.Names("windows_exporter_collector_success") {
 		if page[sample] != 1 {
 			t.Errorf("%s is %v", sample, page[sample])
@@ -65,14 +65,14 @@ func TestExporterDaemonSet(t *testing.T) {
 	page.Between(t, "windows_cpu_logical_processor", float64(runtime.NumCPU()), float64(runtime.NumCPU()))
 	total := memTotal(t)
 	page.Between(t, "windows_memory_physical_total_bytes", total-4096, total)
-	f.containerFigures(t, page)
+	c.containerFigures(t, page)
 	if t.Failed() {
-		t.Log(f.must(t, "kubectl", "logs", "-n", "monitoring", "-l", "app=windows-exporter", "--tail=40"))
+		t.Log(c.must(t, "kubectl", "logs", "-n", "monitoring", "-l", "app=windows-exporter", "--tail=40"))
 	}
 }
 
 // exporterImages makes the images and puts them on the nodes.
-func (f cluster) exporterImages(t *testing.T, program string) {
+func (c cluster) exporterImages(t *testing.T, program string) {
 	t.Helper()
 	for i, spec := range strings.Split(exporterImages, "- tags")[1:] {
 		dir := filepath.Join(t.TempDir(), "files")
@@ -90,12 +90,12 @@ func (f cluster) exporterImages(t *testing.T, program string) {
 		if err := os.WriteFile(file, []byte(spec), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f.must(t, "image", "build", dir, "-f", file)
+		c.must(t, "image", "build", dir, "-f", file)
 	}
 }
 
 // exporterManifest returns the DaemonSet of the module whose program runs.
-func (f cluster) exporterManifest(t *testing.T) string {
+func (c cluster) exporterManifest(t *testing.T) string {
 	t.Helper()
 	const module = "github.com/prometheus-community/windows_exporter"
 	dir := filepath.Join(built.Repository(), "upstream/test/windows-exporter")
@@ -112,9 +112,9 @@ func (f cluster) exporterManifest(t *testing.T) string {
 }
 
 // containerFigures compares what a page says of the sample's container with what the kubelet says of it.
-func (f cluster) containerFigures(t *testing.T, page metrics.Page) {
+func (c cluster) containerFigures(t *testing.T, page metrics.Page) {
 	t.Helper()
-	ids := f.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o",
+	ids := c.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o",
 		"jsonpath={range .items[*]}{.metadata.name} {.status.containerStatuses[0].containerID}{\"\\n\"}{end}")
 	of := regexp.MustCompile(`(\S+) (containerd://[0-9a-f]{64})`).FindStringSubmatch(ids)
 	if of == nil {
@@ -122,7 +122,7 @@ func (f cluster) containerFigures(t *testing.T, page metrics.Page) {
 	}
 
 	label := fmt.Sprintf("{container_id=%q}", of[2])
-	cpu, memory := f.summary(t, of[1])
+	cpu, memory := c.summary(t, of[1])
 	page.Between(t, "windows_container_available"+label, 1, 1)
 	page.Between(t, "windows_container_cpu_usage_seconds_total"+label, 0.01, cpu.Seconds()+1)
 	page.Between(t, "windows_container_memory_usage_private_working_set_bytes"+label, memory/2, memory*2)
@@ -140,10 +140,10 @@ func (f cluster) containerFigures(t *testing.T, page metrics.Page) {
 
 // summary returns the processor time and the working set, in bytes, of a pod's first container by the kubelet's
 // figures, once it has some.
-func (f cluster) summary(t *testing.T, pod string) (cpu time.Duration, memory float64) {
+func (c cluster) summary(t *testing.T, pod string) (cpu time.Duration, memory float64) {
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary")
+		out, err := c.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary")
 		if err != nil {
 			return err
 		}

@@ -41,22 +41,22 @@ nodes: [{name: linux-1, os: linux}]
 func TestFieldExternalNode(t *testing.T) {
 	needs(t)
 
-	server, f := newCluster(t), newCluster(t)
+	server, c := newCluster(t), newCluster(t)
 	server.bringUp(t, outsideYAML)
-	f.netns = onNetworkOf(t, server, "10.247.0.200/24")
-	t.Cleanup(func() { f.takeDown(t) })
+	c.netns = onNetworkOf(t, server, "10.247.0.200/24")
+	t.Cleanup(func() { c.takeDown(t) })
 	text := func(external string) string { return strings.Replace(externalYAML, "EXTERNAL", external, 1) }
-	f.must(t, "server", "-f", f.file(t, "cluster.yaml", text("")))
+	c.must(t, "server", "-f", c.file(t, "cluster.yaml", text("")))
 	server.layAgent(t)
 	server.agnhost(t, "windows")
-	f.agnhost(t, "linux")
+	c.agnhost(t, "linux")
 	agent := func(args ...string) string {
 		t.Helper()
 		out, err := server.mullion(t.Context(), t, append([]string{
 			"node", "shell", "bare-1", "--", `C:\bundle\mullion-agent.exe`,
 		}, args...)...)
 		if err != nil {
-			logs(t, f)
+			logs(t, c)
 			t.Fatalf("mullion-agent %s: %v\n%s", args[0], err, out)
 		}
 
@@ -70,7 +70,7 @@ func TestFieldExternalNode(t *testing.T) {
 	}
 
 	before := state()
-	at, token, hash := f.agentLine(t)
+	at, token, hash := c.agentLine(t)
 	out := agent(agentJoin(at, token, hash)...)
 	for _, want := range []string{
 		"made the route to 10.245.0.0/23 by way of 10.247.0.200", "made the route to 10.246.0.0/17",
@@ -86,12 +86,12 @@ func TestFieldExternalNode(t *testing.T) {
 		t.Errorf("a join that has nothing to do says:\n%s", out)
 	}
 
-	f.must(t, "server", "-f", f.file(t, "external.yaml", text(", externalNodes: [10.247.0.11]")))
-	f.must(t, "kubectl", "apply", "-f", f.file(t, "pods.yaml", kubeadmPods))
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")
-	f.asksBoth(t)
+	c.must(t, "server", "-f", c.file(t, "external.yaml", text(", externalNodes: [10.247.0.11]")))
+	c.must(t, "kubectl", "apply", "-f", c.file(t, "pods.yaml", kubeadmPods))
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod", "--all", "--timeout=180s")
+	c.asksBoth(t)
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "logs", "win")
+		out, err := c.mullion(ctx, t, "kubectl", "logs", "win")
 		if err == nil && out == "" {
 			err = errors.New("the log is empty")
 		}
@@ -126,11 +126,11 @@ ip -n $0 addr add $1 dev eth0; ip -n $0 link set eth0 up`
 }
 
 // asksBoth has each of kubeadmPods ask the other one's Service by its name.
-func (f cluster) asksBoth(t *testing.T) {
+func (c cluster) asksBoth(t *testing.T) {
 	t.Helper()
 	for from, to := range map[string]string{"lin": "win", "win": "lin"} {
 		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/http:"+from+
+			out, err := c.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/http:"+from+
 				":8080/proxy/dial?host="+to+".default.svc.cluster.local&port=80&protocol=http&request=hostname&tries=1")
 			if err == nil && !strings.Contains(out, `{"responses":["`+to+`"]}`) {
 				err = errors.New("no answer")

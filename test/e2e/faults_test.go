@@ -67,22 +67,22 @@ spec: {type: NodePort, selector: {app: serves}, ports: [{port: 80, nodePort: 319
 func survivorNames() []string { return []string{"ticks-1", "ticks-2", "ticks-linux"} }
 
 // faults kills parts of the cluster and waits until they are back; it also makes requests that have to be refused.
-func (f cluster) faults(t *testing.T) {
+func (c cluster) faults(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "survivors.yaml")
 	if err := os.WriteFile(file, []byte(survivors+served), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := f.mullion(t.Context(), t, "kubectl", "apply", "-f", file); err != nil {
+	if out, err := c.mullion(t.Context(), t, "kubectl", "apply", "-f", file); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	f.running(t)
-	t.Run("status", f.broken)
-	t.Run("full-disk", f.fullDisk)
-	t.Run("cut-off", f.cutOff)
-	t.Run("control-plane", f.controlPlane)
-	for _, c := range []struct{ name, pattern string }{
+	c.running(t)
+	t.Run("status", c.broken)
+	t.Run("full-disk", c.fullDisk)
+	t.Run("cut-off", c.cutOff)
+	t.Run("control-plane", c.controlPlane)
+	for _, tc := range []struct{ name, pattern string }{
 		{"kubelet", `^C:\\k\\kubelet\.exe .*--hostname-override=win-1 `},
 		{"agent", `mullion-node serve .*/win-1/`},
 		{"pipes", `mullion-pipe\.exe --security .*\\win-1\\pipes`},
@@ -91,66 +91,66 @@ func (f cluster) faults(t *testing.T) {
 		{"linux-kubelet", `/kubernetes/kubelet .*--hostname-override=linux-1 `},
 		{"linux-kube-proxy", `/kubernetes/kube-proxy .*--hostname-override=linux-1 `},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			before := f.containers(t)
-			killed := f.kill(t, c.pattern)
-			f.back(t, c.pattern, killed)
-			f.working(t)
-			f.resolves(t)
-			f.same(t, before)
+		t.Run(tc.name, func(t *testing.T) {
+			before := c.containers(t)
+			killed := c.kill(t, tc.pattern)
+			c.back(t, tc.pattern, killed)
+			c.working(t)
+			c.resolves(t)
+			c.same(t, before)
 		})
 	}
 
 	t.Run("wineserver", func(t *testing.T) {
-		before := f.containers(t)
+		before := c.containers(t)
 		const kubelet = `^C:\\k\\kubelet\.exe .*--hostname-override=win-2 `
 		old := map[int]string{}
-		for _, pid := range f.matching(kubelet)(t) {
+		for _, pid := range c.matching(kubelet)(t) {
 			old[pid] = kubelet
 		}
 
-		if err := syscall.Kill(f.wineserver(t, "win-2"), syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(c.wineserver(t, "win-2"), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		f.back(t, kubelet, old)
-		f.working(t)
-		f.same(t, before)
+		c.back(t, kubelet, old)
+		c.working(t)
+		c.same(t, before)
 	})
-	t.Run("wineserver-of-a-pod", f.podWithoutServer)
+	t.Run("wineserver-of-a-pod", c.podWithoutServer)
 	t.Run("supervisor", func(t *testing.T) {
-		before := f.containers(t)
-		killed := f.kill(t, ` supervise `)
-		f.up(t)
-		f.back(t, ` supervise `, killed)
-		f.working(t)
-		f.same(t, before)
+		before := c.containers(t)
+		killed := c.kill(t, ` supervise `)
+		c.up(t)
+		c.back(t, ` supervise `, killed)
+		c.working(t)
+		c.same(t, before)
 	})
-	t.Run("own-programs", f.ownPrograms)
+	t.Run("own-programs", c.ownPrograms)
 	t.Run("everything", func(t *testing.T) {
 		for range 3 { // again, for processes that were being started meanwhile
-			for pid := range f.processes(t) {
+			for pid := range c.processes(t) {
 				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 					t.Fatal(err)
 				}
 			}
 		}
 
-		f.up(t)
-		f.running(t)
-		f.working(t)
+		c.up(t)
+		c.running(t)
+		c.working(t)
 	})
-	t.Run("power", f.power)
+	t.Run("power", c.power)
 	if os.Getenv("E2E_DATA_DIR") == "" { // E2E_DATA_DIR may hold a cluster of another specification
-		t.Run("conflicts", f.conflicts)
+		t.Run("conflicts", c.conflicts)
 	}
 }
 
 // controlPlane kills the API server and etcd. Pods must serve all the while, and what was written before must still be
 // there.
-func (f cluster) controlPlane(t *testing.T) {
+func (c cluster) controlPlane(t *testing.T) {
 	var url string
 	poll(t, settle, func(ctx context.Context) error {
-		address, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
+		address, err := c.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
 			"jsonpath={.status.addresses[0].address}")
 		if err != nil {
 			return errors.New(address)
@@ -165,44 +165,44 @@ func (f cluster) controlPlane(t *testing.T) {
 		return resp.Body.Close()
 	})
 
-	before := f.containers(t)
-	end := f.serving(t, url)
+	before := c.containers(t)
+	end := c.serving(t, url)
 	for _, pattern := range []string{
 		`/server/bin/kube-apiserver `, `/server/bin/etcd `,
 		`/server/bin/(etcd|kube-apiserver|kube-controller-manager|kube-scheduler) `,
 	} {
-		if out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", "written",
+		if out, err := c.mullion(t.Context(), t, "kubectl", "create", "configmap", "written",
 			"--from-literal=by="+pattern); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 
-		killed := f.kill(t, pattern)
-		f.back(t, pattern, killed)
+		killed := c.kill(t, pattern)
+		c.back(t, pattern, killed)
 		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "get", "configmap", "written", "-o", "jsonpath={.data.by}")
+			out, err := c.mullion(ctx, t, "kubectl", "get", "configmap", "written", "-o", "jsonpath={.data.by}")
 			if err != nil || out != pattern {
 				return fmt.Errorf("what was written just before: %q, %w", out, err)
 			}
 			return nil
 		})
 
-		if out, err := f.mullion(t.Context(), t, "kubectl", "delete", "configmap", "written"); err != nil {
+		if out, err := c.mullion(t.Context(), t, "kubectl", "delete", "configmap", "written"); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
 
-	f.working(t)
-	f.resolves(t)
+	c.working(t)
+	c.resolves(t)
 	if asked, failed, last := end(); failed > 0 || asked < 20 {
 		t.Errorf("of %d requests to a pod %d failed while the control plane was killed, the last with: %v", asked,
 			failed, last)
 	}
-	f.same(t, before)
-	f.healthy(t)
+	c.same(t, before)
+	c.healthy(t)
 }
 
 // conflicts asks for clusters that cannot exist beside this one.
-func (f cluster) conflicts(t *testing.T) {
+func (c cluster) conflicts(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other.yaml")
 	if err := os.WriteFile(other, []byte(strings.Replace(clusterYAML, "ltsc2019", "ltsc2025", 1)), 0o600); err != nil {
@@ -215,7 +215,7 @@ func (f cluster) conflicts(t *testing.T) {
 
 	data := filepath.Join(dir, "data")
 	for _, args := range [][]string{{"up", "-f", other}, {"--data-dir", data, "up", "-f", same}} {
-		out, err := f.mullion(t.Context(), t, args...)
+		out, err := c.mullion(t.Context(), t, args...)
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 4 {
 			t.Errorf("mullion %s: %v, want exit code 4\n%s", strings.Join(args, " "), err, out)
@@ -226,22 +226,22 @@ func (f cluster) conflicts(t *testing.T) {
 	if left := (cluster{data: data}).traces(t); len(left) != 0 {
 		t.Errorf("the refused cluster left behind:\n%s", strings.Join(left, "\n"))
 	}
-	f.working(t)
+	c.working(t)
 }
 
-func (f cluster) up(t *testing.T) {
+func (c cluster) up(t *testing.T) {
 	t.Helper()
-	if out, err := f.mullion(t.Context(), t, "up"); err != nil {
+	if out, err := c.mullion(t.Context(), t, "up"); err != nil {
 		t.Fatalf("mullion up: %v\n%s", err, out)
 	}
 }
 
 // back waits until a process that matches the pattern runs again.
-func (f cluster) back(t *testing.T, pattern string, killed map[int]string) {
+func (c cluster) back(t *testing.T, pattern string, killed map[int]string) {
 	t.Helper()
 	match := regexp.MustCompile(pattern)
 	until(t, settle, func() error {
-		for pid, command := range f.processes(t) {
+		for pid, command := range c.processes(t) {
 			if match.MatchString(command) && killed[pid] == "" {
 				return nil
 			}
@@ -250,14 +250,14 @@ func (f cluster) back(t *testing.T, pattern string, killed map[int]string) {
 	})
 }
 
-func (f cluster) running(t *testing.T) {
+func (c cluster) running(t *testing.T) {
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {
 		for _, what := range [][]string{
 			{"wait", "--for=condition=Ready", "nodes", "--all", "--timeout=5s"},
 			append([]string{"wait", "--for=condition=Ready", "pods", "--timeout=5s"}, survivorNames()...),
 		} {
-			if out, err := f.mullion(ctx, t, append([]string{"kubectl"}, what...)...); err != nil {
+			if out, err := c.mullion(ctx, t, append([]string{"kubectl"}, what...)...); err != nil {
 				return errors.New(out)
 			}
 		}
@@ -266,9 +266,9 @@ func (f cluster) running(t *testing.T) {
 }
 
 // containers returns the ids and restart counts of the pods' containers.
-func (f cluster) containers(t *testing.T) string {
+func (c cluster) containers(t *testing.T) string {
 	t.Helper()
-	out, err := f.mullion(t.Context(), t, append([]string{
+	out, err := c.mullion(t.Context(), t, append([]string{
 		"kubectl", "get", "pods", "-o",
 		`jsonpath={range .items[*]}{.metadata.uid} {.status.containerStatuses[0].containerID} restarts={.status.containerStatuses[0].restartCount}{"\n"}{end}`,
 	}, survivorNames()...)...)
@@ -278,19 +278,19 @@ func (f cluster) containers(t *testing.T) string {
 	return out
 }
 
-func (f cluster) same(t *testing.T, before string) {
+func (c cluster) same(t *testing.T, before string) {
 	t.Helper()
-	if after := f.containers(t); after != before || strings.Count(after, "restarts=0") != len(survivorNames()) {
+	if after := c.containers(t); after != before || strings.Count(after, "restarts=0") != len(survivorNames()) {
 		t.Errorf("containers before:\n%s\nand after:\n%s", before, after)
 	}
 }
 
 // resolves waits until the pod ticks-linux gets an answer from the cluster's DNS. The DNS server is behind a Service
 // that existed before the fault.
-func (f cluster) resolves(t *testing.T) {
+func (c cluster) resolves(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "exec", "ticks-linux", "--", "tool", "lookup", "kubernetes")
+		out, err := c.mullion(ctx, t, "kubectl", "exec", "ticks-linux", "--", "tool", "lookup", "kubernetes")
 		if err != nil || !strings.HasPrefix(out, "kubernetes [") {
 			return errors.New(out)
 		}
@@ -300,15 +300,15 @@ func (f cluster) resolves(t *testing.T) {
 
 // working waits until each of the pods writes new log lines and exec works in it, which goes through its kubelet. The
 // pods are asked side by side: what is waited for is the next second's line.
-func (f cluster) working(t *testing.T) {
+func (c cluster) working(t *testing.T) {
 	t.Helper()
 	pods := survivorNames()
 	errs := make([]error, len(pods))
 	var asked sync.WaitGroup
 	for i, pod := range pods {
 		asked.Go(func() {
-			if errs[i] = f.writesOn(t, pod); errs[i] == nil {
-				errs[i] = f.runsIn(t, pod)
+			if errs[i] = c.writesOn(t, pod); errs[i] == nil {
+				errs[i] = c.runsIn(t, pod)
 			}
 		})
 	}
@@ -317,15 +317,15 @@ func (f cluster) working(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	f.healthy(t)
+	c.healthy(t)
 }
 
 // writesOn waits until a pod that counts writes a new line.
-func (f cluster) writesOn(t *testing.T, pod string) error {
+func (c cluster) writesOn(t *testing.T, pod string) error {
 	t.Helper()
 	first := -1
 	return awaited(t.Context(), settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "logs", "--tail=1", pod)
+		out, err := c.mullion(ctx, t, "kubectl", "logs", "--tail=1", pod)
 		if err != nil {
 			return fmt.Errorf("the log of %s: %s", pod, out)
 		}
@@ -343,10 +343,10 @@ func (f cluster) writesOn(t *testing.T, pod string) error {
 }
 
 // runsIn waits until a program can be run in a pod.
-func (f cluster) runsIn(t *testing.T, pod string) error {
+func (c cluster) runsIn(t *testing.T, pod string) error {
 	t.Helper()
 	return awaited(t.Context(), settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "say", "alive")
+		out, err := c.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "say", "alive")
 		if err != nil || strings.TrimSpace(out) != "alive" {
 			return fmt.Errorf("exec in %s: %s", pod, out)
 		}

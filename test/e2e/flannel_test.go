@@ -29,8 +29,8 @@ func TestFieldFlannel(t *testing.T) {
 	needs(t, program("flannel/windows/flanneld.exe", "flannel", "flannel"))
 
 	t.Run("host-gw", func(t *testing.T) {
-		f := newCluster(t)
-		f.flannel(t, flannelBackend{
+		c := newCluster(t)
+		c.flannel(t, flannelBackend{
 			name:    "host-gw",
 			cluster: "cluster.yaml",
 			plugin:  "win-bridge.exe",
@@ -38,13 +38,13 @@ func TestFieldFlannel(t *testing.T) {
 			subnets: strings.NewReplacer("10.213.0.0/24", "10.205.0.0/24", "10.244.0.0/16", "10.204.0.0/16",
 				"10.96.0.0/16", "10.95.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-flannel\n"),
 		})
-		f.must(t, "net", "test")
-		f.flannelRoutes(t)
+		c.must(t, "net", "test")
+		c.flannelRoutes(t)
 	})
 
 	t.Run("vxlan", func(t *testing.T) {
-		f := newCluster(t)
-		f.flannel(t, flannelBackend{
+		c := newCluster(t)
+		c.flannel(t, flannelBackend{
 			name:    "vxlan",
 			cluster: "cluster-vxlan.yaml",
 			plugin:  "win-overlay.exe",
@@ -52,59 +52,59 @@ func TestFieldFlannel(t *testing.T) {
 			subnets: strings.NewReplacer("10.213.0.0/24", "10.225.0.0/24", "10.244.0.0/16", "10.226.0.0/16",
 				"10.96.0.0/16", "10.227.0.0/16", "kind: Cluster\n", "kind: Cluster\nname: mullion-vxlan\n"),
 		})
-		f.flannelOverlay(t)
-		f.netTest(t, "overlay")
-		f.flannelPods(t)
+		c.flannelOverlay(t)
+		c.netTest(t, "overlay")
+		c.flannelPods(t)
 	})
 }
 
 // flannel brings up the cluster of a backend, and deploys flannel. The cluster is taken down at the end of the test,
 // and must leave nothing.
-func (f cluster) flannel(t *testing.T, b flannelBackend) {
+func (c cluster) flannel(t *testing.T, b flannelBackend) {
 	t.Helper()
-	spec := filepath.Join(f.home, "cluster.yaml")
+	spec := filepath.Join(c.home, "cluster.yaml")
 	filled(t, filepath.Join(flannelDir, b.cluster), spec, b.subnets)
-	f.downAfter(t)
-	f.must(t, "up", "-f", spec)
-	f.flannelPrograms(t, b.plugin)
-	api := f.must(t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
+	c.downAfter(t)
+	c.must(t, "up", "-f", spec)
+	c.flannelPrograms(t, b.plugin)
+	api := c.must(t, "kubectl", "get", "endpointslice", "kubernetes", "-o",
 		"jsonpath={.endpoints[0].addresses[0]}:{.ports[0].port}")
 	var apply []string
 	for _, name := range []string{"flannel.yaml", b.name + ".yaml"} {
-		manifest := filepath.Join(f.home, name)
+		manifest := filepath.Join(c.home, name)
 		filled(t, filepath.Join(flannelDir, name), manifest, b.subnets,
 			strings.NewReplacer("APISERVER", strings.TrimSpace(api)))
 		apply = append(apply, "-f", manifest)
 	}
 
-	f.must(t, append([]string{"kubectl", "apply"}, apply...)...)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "node", "--all", "--timeout=90s")
-	f.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
+	c.must(t, append([]string{"kubectl", "apply"}, apply...)...)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "node", "--all", "--timeout=90s")
+	c.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
 	for _, node := range []string{"win-1", "win-2"} {
 		network, _, _ := strings.Cut(b.pods, "0.0/16")
-		f.prints(t, "FLANNEL_NETWORK="+b.pods+"\nFLANNEL_SUBNET="+network, "node", "exec", node, "--", "cmd", "/c",
+		c.prints(t, "FLANNEL_NETWORK="+b.pods+"\nFLANNEL_SUBNET="+network, "node", "exec", node, "--", "cmd", "/c",
 			`type C:\run\flannel\subnet.env`)
 	}
 }
 
 // flannelPrograms builds the images of the example, and installs the CNI plugin on the Linux node.
-func (f cluster) flannelPrograms(t *testing.T, plugin string) {
+func (c cluster) flannelPrograms(t *testing.T, plugin string) {
 	t.Helper()
-	windows, linux := filepath.Join(f.home, "flannel-windows"), filepath.Join(f.home, "flannel-linux")
+	windows, linux := filepath.Join(c.home, "flannel-windows"), filepath.Join(c.home, "flannel-linux")
 	laid(t, map[string]string{
 		filepath.Join(windows, "start.ps1"):          flannelDir + "/windows/start.ps1",
 		filepath.Join(windows, "source-vip.ps1"):     flannelDir + "/windows/source-vip.ps1",
-		filepath.Join(windows, "flanneld.exe"):       filepath.Join(f.bin, "flannel/windows/flanneld.exe"),
-		filepath.Join(windows, "cni/flannel.exe"):    filepath.Join(f.bin, "flannel/windows/flannel.exe"),
-		filepath.Join(windows, "cni", plugin):        filepath.Join(f.bin, "windows", plugin),
-		filepath.Join(windows, "cni/host-local.exe"): filepath.Join(f.bin, "windows/host-local.exe"),
-		filepath.Join(linux, "flanneld"):             filepath.Join(f.bin, "flannel/linux/flanneld"),
+		filepath.Join(windows, "flanneld.exe"):       filepath.Join(c.bin, "flannel/windows/flanneld.exe"),
+		filepath.Join(windows, "cni/flannel.exe"):    filepath.Join(c.bin, "flannel/windows/flannel.exe"),
+		filepath.Join(windows, "cni", plugin):        filepath.Join(c.bin, "windows", plugin),
+		filepath.Join(windows, "cni/host-local.exe"): filepath.Join(c.bin, "windows/host-local.exe"),
+		filepath.Join(linux, "flanneld"):             filepath.Join(c.bin, "flannel/linux/flanneld"),
 	})
-	f.must(t, "image", "build", windows, "-f", flannelDir+"/windows/image.yaml")
-	f.must(t, "image", "build", linux, "--os", "linux", "-t", "mullion.local/flannel:v1", "--env", "PATH=/")
-	f.must(t, "node", "exec", "linux-1", "--", "mkdir", "-p", "/opt/cni/bin", "/etc/cni/net.d")
+	c.must(t, "image", "build", windows, "-f", flannelDir+"/windows/image.yaml")
+	c.must(t, "image", "build", linux, "--os", "linux", "-t", "mullion.local/flannel:v1", "--env", "PATH=/")
+	c.must(t, "node", "exec", "linux-1", "--", "mkdir", "-p", "/opt/cni/bin", "/etc/cni/net.d")
 	for to, from := range map[string]string{
-		"/opt/cni/bin/flannel":               filepath.Join(f.bin, "flannel/linux/flannel"),
+		"/opt/cni/bin/flannel":               filepath.Join(c.bin, "flannel/linux/flannel"),
 		"/etc/cni/net.d/10-flannel.conflist": flannelDir + "/linux-cni.conflist",
 	} {
 		in, err := os.Open(from)
@@ -112,7 +112,7 @@ func (f cluster) flannelPrograms(t *testing.T, plugin string) {
 			t.Fatal(err)
 		}
 
-		tee := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "--data-dir", f.data, "node", "exec", "linux-1", "--", "tee", to)
+		tee := exec.CommandContext(t.Context(), filepath.Join(c.bin, "mullion"), "--data-dir", c.data, "node", "exec", "linux-1", "--", "tee", to)
 		tee.Stdin = in
 		out, err := tee.CombinedOutput()
 		_ = in.Close()
@@ -121,37 +121,37 @@ func (f cluster) flannelPrograms(t *testing.T, plugin string) {
 		}
 	}
 
-	f.must(t, "node", "exec", "linux-1", "--", "chmod", "755", "/opt/cni/bin/flannel")
+	c.must(t, "node", "exec", "linux-1", "--", "chmod", "755", "/opt/cni/bin/flannel")
 }
 
 // flannelRoutes removes a route to another node's pods. It comes back when flanneld.exe is started again, by
 // New-NetRoute.
-func (f cluster) flannelRoutes(t *testing.T) {
+func (c cluster) flannelRoutes(t *testing.T) {
 	t.Helper()
-	f.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+	c.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"Get-NetRoute -NextHop 10.205.0.13 | Remove-NetRoute")
-	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "flanneld.exe")
-	f.prints(t, "10.204.2.0/24", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+	c.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "flanneld.exe")
+	c.prints(t, "10.204.2.0/24", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"(Get-NetRoute -NextHop 10.205.0.13).DestinationPrefix")
-	f.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
-	f.must(t, "net", "test", "--flows", "pod → ")
+	c.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
+	c.must(t, "net", "test", "--flows", "pod → ")
 }
 
 // flannelOverlay looks at what there is of the overlay: the device of flannel on the Linux node and none of Mullion's,
 // and on the Windows nodes flannel's network and a kube-proxy.exe with the source VIP.
-func (f cluster) flannelOverlay(t *testing.T) {
+func (c cluster) flannelOverlay(t *testing.T) {
 	t.Helper()
-	f.prints(t, "vxlan id 4096 local 10.225.0.11", "node", "exec", "linux-1", "--", "ip", "-d", "link", "show",
+	c.prints(t, "vxlan id 4096 local 10.225.0.11", "node", "exec", "linux-1", "--", "ip", "-d", "link", "show",
 		"flannel.4096")
-	if out, err := f.mullion(t.Context(), t, "node", "exec", "linux-1", "--", "ip", "link", "show", "vxlan0"); err == nil {
+	if out, err := c.mullion(t.Context(), t, "node", "exec", "linux-1", "--", "ip", "link", "show", "vxlan0"); err == nil {
 		t.Errorf("linux-1 has an overlay of Mullion's:\n%s", out)
 	}
 
 	for _, node := range []string{"win-1", "win-2"} {
-		f.prints(t, "Overlay", "node", "exec", node, "--", "powershell", "-NoProfile", "-Command",
+		c.prints(t, "Overlay", "node", "exec", node, "--", "powershell", "-NoProfile", "-Command",
 			"(Get-HnsNetwork | ? Name -EQ vxlan0).Type")
 		until(t, settle, func() error {
-			for _, line := range f.processes(t) {
+			for _, line := range c.processes(t) {
 				if strings.Contains(line, `\kube-proxy.exe`) && strings.Contains(line, "--hostname-override="+node) &&
 					strings.Contains(line, "--source-vip=10.226.") {
 					return nil
@@ -161,14 +161,14 @@ func (f cluster) flannelOverlay(t *testing.T) {
 		})
 	}
 
-	f.healthy(t)
+	c.healthy(t)
 }
 
 // flannelPods sends small and big answers between pods of all nodes, in each direction, under the pods' own addresses
 // and through Services by their names, also after flanneld.exe was killed on a node.
-func (f cluster) flannelPods(t *testing.T) {
+func (c cluster) flannelPods(t *testing.T) {
 	t.Helper()
-	f.image(t)
+	c.image(t)
 	nodes := []string{"linux-1", "win-1", "win-2"}
 	var manifest strings.Builder
 	for _, node := range nodes {
@@ -193,21 +193,21 @@ spec:
 `, node, image)
 	}
 
-	pods := filepath.Join(f.home, "pods.yaml")
+	pods := filepath.Join(c.home, "pods.yaml")
 	if err := os.WriteFile(pods, []byte(manifest.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	f.must(t, "kubectl", "apply", "-f", pods)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pods", "--all", "--timeout=2m")
+	c.must(t, "kubectl", "apply", "-f", pods)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pods", "--all", "--timeout=2m")
 	all := func() {
 		t.Helper()
 		for _, to := range nodes {
-			ip := strings.TrimSpace(f.must(t, "kubectl", "get", "pod", "on-"+to, "-o", "jsonpath={.status.podIP}"))
+			ip := strings.TrimSpace(c.must(t, "kubectl", "get", "pod", "on-"+to, "-o", "jsonpath={.status.podIP}"))
 			for _, from := range nodes {
-				f.gets(t, "on-"+from, "http://"+ip+"/", "served by on-"+to)
-				f.gets(t, "on-"+from, "http://"+ip+"/big", strings.Repeat("x", 1000))
-				f.gets(t, "on-"+from, "http://to-"+to+"/", "served by on-"+to)
+				c.gets(t, "on-"+from, "http://"+ip+"/", "served by on-"+to)
+				c.gets(t, "on-"+from, "http://"+ip+"/big", strings.Repeat("x", 1000))
+				c.gets(t, "on-"+from, "http://to-"+to+"/", "served by on-"+to)
 			}
 		}
 	}
@@ -217,14 +217,14 @@ spec:
 		"--field-selector=spec.nodeName=win-1", "-o", "jsonpath={.items[0].status.containerStatuses[0].restartCount}",
 	}
 
-	before := f.must(t, restarts...)
-	f.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "flanneld.exe")
+	before := c.must(t, restarts...)
+	c.must(t, "node", "exec", "win-1", "--", "taskkill", "/f", "/im", "flanneld.exe")
 	poll(t, settle, func(ctx context.Context) error {
-		if out, err := f.mullion(ctx, t, restarts...); err != nil || out == before {
+		if out, err := c.mullion(ctx, t, restarts...); err != nil || out == before {
 			return fmt.Errorf("flanneld.exe has been restarted %q times, %q before: %v", out, before, err)
 		}
 		return nil
 	})
-	f.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
+	c.must(t, "kubectl", "-n", "kube-flannel", "rollout", "status", "daemonset", "--timeout=60s")
 	all()
 }

@@ -130,56 +130,56 @@ func TestFieldFullDisk(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster on the machine's own disk"))
 
 	disk := newSmallDisk(t, 4<<30)
-	f := newCluster(t)
-	f.data = filepath.Join(disk.path, "data")
+	c := newCluster(t)
+	c.data = filepath.Join(disk.path, "data")
 
-	f.bringUp(t, diskYAML)
-	f.image(t)
-	f.must(t, "kubectl", "apply", "-f", f.file(t, "pods.yaml", diskPods))
-	f.must(t, "kubectl", "wait", "--for=condition=Available", "deployments", "--all", "--timeout=2m")
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/fills", "--timeout=1m")
-	f.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "write", `C:\kept\note`, "kept")
+	c.bringUp(t, diskYAML)
+	c.image(t)
+	c.must(t, "kubectl", "apply", "-f", c.file(t, "pods.yaml", diskPods))
+	c.must(t, "kubectl", "wait", "--for=condition=Available", "deployments", "--all", "--timeout=2m")
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/fills", "--timeout=1m")
+	c.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "write", `C:\kept\note`, "kept")
 
 	free := disk.fill(t, 180)
 	defer free()
-	f.pressure(t, "True")
-	if p := fmt.Sprintf("%+v", f.status(t.Context(), t)); !strings.Contains(p, "DiskPressure") ||
-		!strings.Contains(p, f.data) {
+	c.pressure(t, "True")
+	if p := fmt.Sprintf("%+v", c.status(t.Context(), t)); !strings.Contains(p, "DiskPressure") ||
+		!strings.Contains(p, c.data) {
 		t.Errorf("mullion status does not say that the disk is full, or which: %s", p)
 	}
 
-	if out := f.must(t, "kubectl", "get", "pods", "-o",
+	if out := c.must(t, "kubectl", "get", "pods", "-o",
 		"jsonpath={.items[*].status.phase}"); out != "Running Running Running" {
 		t.Errorf("pods are %s at once, want them to go on for two minutes", out)
 	}
-	out, err := f.mullion(t.Context(), t, "kubectl", "exec", "fills", "--", "tool", "grow", `C:\big`, "130")
+	out, err := c.mullion(t.Context(), t, "kubectl", "exec", "fills", "--", "tool", "grow", `C:\big`, "130")
 	if err != nil {
 		t.Errorf("a pod that fills the disk: %v\n%s", err, out)
 	}
 
-	f.jsonpath(
+	c.jsonpath(
 		t, `^Failed Evicted The node was low on resource: ephemeral-storage\. Threshold quantity: 100Mi, available: \d+.*Container fills was using 13\d{4}Ki`,
 		"pod", "fills", "{.status.phase} {.status.reason} {.status.message}")
 
 	full := disk.fill(t, 0)
 	defer full()
-	written := f.writes(t)
-	if p := f.status(t.Context(), t); !strings.Contains(fmt.Sprintf("%+v", p),
-		"{Severity:problem Object:disk "+f.data) {
+	written := c.writes(t)
+	if p := c.status(t.Context(), t); !strings.Contains(fmt.Sprintf("%+v", p),
+		"{Severity:problem Object:disk "+c.data) {
 		t.Errorf("mullion status of a disk without any room: %+v", p)
 	}
 
 	full()
 	free()
-	f.pressure(t, "False")
-	f.healthy(t)
-	f.must(t, "kubectl", "wait", "--for=condition=Available", "deployments", "--all", "--timeout=2m")
-	if out := f.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "cat", `C:\kept\note`); !strings.Contains(out,
+	c.pressure(t, "False")
+	c.healthy(t)
+	c.must(t, "kubectl", "wait", "--for=condition=Available", "deployments", "--all", "--timeout=2m")
+	if out := c.must(t, "kubectl", "exec", "deploy/keeps", "--", "tool", "cat", `C:\kept\note`); !strings.Contains(out,
 		"kept") {
 		t.Errorf("what was in the volume: %s", out)
 	}
 
-	have := f.must(t, "kubectl", "get", "configmaps", "-o", "name")
+	have := c.must(t, "kubectl", "get", "configmaps", "-o", "name")
 	for _, name := range written {
 		if !strings.Contains(have, "configmap/"+name+"\n") {
 			t.Errorf("the API had taken ConfigMap %s, and it is gone", name)
@@ -190,23 +190,23 @@ func TestFieldFullDisk(t *testing.T) {
 }
 
 // pressure waits until every node reports that status of DiskPressure.
-func (f cluster) pressure(t *testing.T, status string) {
+func (c cluster) pressure(t *testing.T, status string) {
 	t.Helper()
-	f.jsonpath(t, "^"+status+" "+status+"$", "nodes", "",
+	c.jsonpath(t, "^"+status+" "+status+"$", "nodes", "",
 		`{.items[*].status.conditions[?(@.type=="DiskPressure")].status}`)
 }
 
 // writes makes ConfigMaps until the API refuses one or has accepted many, and returns those that it accepted.
-func (f cluster) writes(t *testing.T) (taken []string) {
+func (c cluster) writes(t *testing.T) (taken []string) {
 	t.Helper()
-	file := filepath.Join(f.home, "big")
+	file := filepath.Join(c.home, "big")
 	if err := os.WriteFile(file, []byte(strings.Repeat("written ", 100<<10)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
 	for n := range 200 {
 		name := fmt.Sprintf("written-%d", n)
-		out, err := f.mullion(t.Context(), t, "kubectl", "create", "configmap", name, "--from-file="+file,
+		out, err := c.mullion(t.Context(), t, "kubectl", "create", "configmap", name, "--from-file="+file,
 			"--request-timeout=10s")
 		if err != nil {
 			t.Logf("the API says: %s", out)

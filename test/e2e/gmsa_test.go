@@ -137,17 +137,17 @@ func TestFieldGMSA(t *testing.T) {
 
 func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine string) gmsaDomain) {
 	t.Helper()
-	f := newCluster(t)
+	c := newCluster(t)
 	const machine = "10.213.0.254" // this one's address on the underlay
-	files := filepath.Join(f.home, "files")
+	files := filepath.Join(c.home, "files")
 	program := filepath.Join(files, "winprog.exe")
 	compile(t, "windows", "../cri/testdata/winprog", program)
 
-	keytab := filepath.Join(f.home, "contoso.keytab")
+	keytab := filepath.Join(c.home, "contoso.keytab")
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\ndomains:\n- name: contoso.com\n  kdcs: [" + machine + "]\n" +
 		"  keytab: " + keytab + "\n" + settings + "nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
-	f.bringUp(t, text)
-	f.must(t, "image", "build", files, "-t", "mullion.local/winprog:v1", "--windows-version", "ltsc2022",
+	c.bringUp(t, text)
+	c.must(t, "image", "build", files, "-t", "mullion.local/winprog:v1", "--windows-version", "ltsc2022",
 		"--entrypoint", `C:\winprog.exe`)
 	d := start(t, machine)
 	keys, err := os.ReadFile(d.keys)
@@ -166,21 +166,21 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	server := &http.Server{Handler: kdctest.Service(t, d.web), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
-	manifest := filepath.Join(f.home, "gmsa.yaml")
+	manifest := filepath.Join(c.home, "gmsa.yaml")
 	said := strings.ReplaceAll(gmsaManifest, "MACHINE", machine)
 	if err := os.WriteFile(manifest, []byte(said), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
 	poll(t, settle, func(ctx context.Context) error { // the API server learns of the rights
-		if out, err := f.mullion(ctx, t, "kubectl", "apply", "-f", manifest); err != nil {
+		if out, err := c.mullion(ctx, t, "kubectl", "apply", "-f", manifest); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil
 	})
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/with", "pod/without", "--timeout=90s")
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/with", "pod/without", "--timeout=90s")
 	logon := func(pod, by string) (string, error) {
-		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", `C:\winprog.exe`, "logon", by,
+		return c.mullion(t.Context(), t, "kubectl", "exec", pod, "--", `C:\winprog.exe`, "logon", by,
 			"HTTP/web.contoso.com", "http://"+machine+":8080/")
 	}
 
@@ -193,13 +193,13 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	if out, err := logon("without", "Negotiate"); err == nil || !strings.Contains(out, "no token") {
 		t.Errorf("another pod: %v: %s", err, out)
 	}
-	if out := f.must(t, "kubectl", "exec", "with", "--", "nltest", "/query"); !strings.Contains(out, "0 0x0 NERR_Success") {
+	if out := c.must(t, "kubectl", "exec", "with", "--", "nltest", "/query"); !strings.Contains(out, "0 0x0 NERR_Success") {
 		t.Errorf("nltest: %s", out)
 	}
 
 	share := `\\` + fileServer + `\` + smbtest.Share
 	in := func(pod, command string) (string, error) {
-		return f.mullion(t.Context(), t, "kubectl", "exec", pod, "--", "cmd", "/c", command)
+		return c.mullion(t.Context(), t, "kubectl", "exec", pod, "--", "cmd", "/c", command)
 	}
 
 	says := func(want, pod, command string) {
@@ -214,7 +214,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	}
 
 	says("completed successfully", "with", "net use "+share)
-	out := f.must(t, "kubectl", "exec", "with", "--", `C:\winprog.exe`, "renames", share)
+	out := c.must(t, "kubectl", "exec", "with", "--", `C:\winprog.exe`, "renames", share)
 	if strings.Count(out, ": as on Windows") != 13 {
 		t.Errorf("renames: %s", out)
 	}
@@ -228,7 +228,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	// the agent's end, and that of the process that keeps the shares
 	end := func(program string) {
 		t.Helper()
-		for pid, command := range f.processes(t) {
+		for pid, command := range c.processes(t) {
 			if !strings.Contains(command, "mullion-node "+program) {
 				continue
 			}
@@ -256,14 +256,14 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	}
 	// without a controller a new container does not start, and says why; who runs, runs
 	d.stop()
-	late := filepath.Join(f.home, "late.yaml")
+	late := filepath.Join(c.home, "late.yaml")
 	if err := os.WriteFile(late, []byte(latePod), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	f.must(t, "kubectl", "apply", "-f", late)
+	c.must(t, "kubectl", "apply", "-f", late)
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "events", "--field-selector=involvedObject.name=late")
+		out, err := c.mullion(ctx, t, "kubectl", "get", "events", "--field-selector=involvedObject.name=late")
 		if !strings.Contains(out, "There are currently no logon servers available") {
 			return fmt.Errorf("%w: %s", err, out)
 		}
@@ -271,7 +271,7 @@ func tryGMSA(t *testing.T, settings string, start func(t *testing.T, machine str
 	})
 	says("still-runs", "with", "echo still-runs")
 	d.start()
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/late", "--timeout=180s")
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/late", "--timeout=180s")
 	if out, err := logon("late", "Negotiate"); err != nil || !strings.Contains(out, "200 you are webapp1$@CONTOSO.COM") {
 		t.Errorf("with the controller again: %v: %s", err, out)
 	}

@@ -17,12 +17,12 @@ import (
 // grow gives the cluster that is up more nodes: one whose kubelet does not start, and one that does. The containers
 // that run go on in both cases, and so does all else: the control plane and the other nodes' kubelets are the processes
 // that they were.
-func (f cluster) grow(t *testing.T) {
+func (c cluster) grow(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	kubectl := func(args ...string) string {
 		t.Helper()
-		out, err := f.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
+		out, err := c.mullion(t.Context(), t, append([]string{"kubectl"}, args...)...)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -35,15 +35,15 @@ func (f cluster) grow(t *testing.T) {
 		if err := os.WriteFile(file, []byte(clusterYAML+nodes), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return f.mullion(t.Context(), t, "up", "-f", file, "--kubeconfig", "none")
+		return c.mullion(t.Context(), t, "up", "-f", file, "--kubeconfig", "none")
 	}
 
 	// Those that others have killed are started again after a pause, which grows with each time.
 	kubectl(append([]string{"delete", "pod", "--ignore-not-found", "--grace-period=1"}, survivorNames()...)...)
-	f.apply(t, survivors)
-	f.running(t)
-	before := f.containers(t)
-	running := f.matching(`/(kube-apiserver|etcd|kubelet\.exe|kubelet) `)
+	c.apply(t, survivors)
+	c.running(t)
+	before := c.containers(t)
+	running := c.matching(`/(kube-apiserver|etcd|kubelet\.exe|kubelet) `)
 	processes := running(t)
 	slices.Sort(processes)
 	goOn := func() {
@@ -65,7 +65,7 @@ func (f cluster) grow(t *testing.T) {
 		}
 	}
 
-	f.healthy(t)
+	c.healthy(t)
 	if out := kubectl("get", "nodes", "-o", "name"); strings.Contains(out, "win-3") {
 		t.Errorf("nodes: %s", out)
 	}
@@ -75,20 +75,20 @@ func (f cluster) grow(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	goOn()
-	f.healthy(t)
-	if now := f.containers(t); now != before {
+	c.healthy(t)
+	if now := c.containers(t); now != before {
 		t.Errorf("containers before:\n%s\nand now:\n%s", before, now)
 	}
 
-	_, program, _ := f.programs()
-	if out, err := f.mullion(t.Context(), t, "image", "build", program, "--os", "linux", "-t", "mullion.local/grown:v1"); err != nil {
+	_, program, _ := c.programs()
+	if out, err := c.mullion(t.Context(), t, "image", "build", program, "--os", "linux", "-t", "mullion.local/grown:v1"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
 	kubectl("run", "on-new", "--image=mullion.local/grown:v1", "--image-pull-policy=Never", "--restart=Never",
 		`--overrides={"spec": {"nodeName": "linux-2"}}`, "--", "say", "it runs")
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "logs", "on-new")
+		out, err := c.mullion(ctx, t, "kubectl", "logs", "on-new")
 		if err == nil && !strings.Contains(out, "it runs") {
 			err = fmt.Errorf("it said %q", out)
 		}

@@ -98,7 +98,7 @@ func (s step) pattern() *regexp.Regexp {
 // guide carries out docs/schedule-windows-containers.md: YAML blocks that begin with a name are files, console blocks
 // are commands. A command may need some time until it prints what the document shows. Only a command that reads is
 // repeated, because any other may change something each time.
-func (f cluster) guide(t *testing.T) {
+func (c cluster) guide(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/schedule-windows-containers.md")
 	if err != nil {
@@ -121,7 +121,7 @@ func (f cluster) guide(t *testing.T) {
 		case "console":
 			for _, s := range b.steps() {
 				ran++
-				f.follow(t, dir, s)
+				c.follow(t, dir, s)
 			}
 		}
 	}
@@ -137,12 +137,12 @@ func (s step) reads() bool {
 }
 
 // follow runs a command of the document in dir.
-func (f cluster) follow(t *testing.T, dir string, s step) {
+func (c cluster) follow(t *testing.T, dir string, s step) {
 	t.Helper()
 	want := s.pattern()
 	try := func(ctx context.Context) error {
 		cmd := exec.CommandContext(ctx, "sh", "-c", s.command)
-		cmd.Dir, cmd.Env = dir, f.env()
+		cmd.Dir, cmd.Env = dir, c.env()
 		out, err := cmd.CombinedOutput()
 		if err != nil || !want.MatchString(strings.Join(strings.Fields(string(out)), " ")) {
 			return errors.Join(fmt.Errorf("line %d: %s\nprints\n%swant\n%s", s.line, s.command, out,

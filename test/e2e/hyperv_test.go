@@ -83,64 +83,64 @@ const machinePattern = `qemu-system-x86_64 .*name=mullion`
 // pod comes back and nothing is left.
 func TestFieldHyperV(t *testing.T) {
 	needs(t)
-	f := newCluster(t)
-	if _, err := qemu.Find(f.bin); err != nil {
+	c := newCluster(t)
+	if _, err := qemu.Find(c.bin); err != nil {
 		t.Skipf("`make hyperv` gets what is missing: %v", err)
 	}
 
-	f.bringUp(t, hypervYAML)
-	f.must(t, "image", "load", filepath.Join(f.bin, "webserver.tar"))
-	f.must(t, "kubectl", "apply", "-f", f.file(t, "pods.yaml", hypervPods))
+	c.bringUp(t, hypervYAML)
+	c.must(t, "image", "load", filepath.Join(c.bin, "webserver.tar"))
+	c.must(t, "kubectl", "apply", "-f", c.file(t, "pods.yaml", hypervPods))
 	begin := time.Now()
-	f.podRuns(t, "isolated")
+	c.podRuns(t, "isolated")
 	t.Logf("the pod ran after %s", time.Since(begin).Round(time.Second))
-	t.Run("kernel", f.ownKernel)
-	t.Run("use", f.usesMachine)
-	t.Run("refused", f.refusesMachine)
-	t.Run("kill", f.killsMachine)
-	f.must(t, "kubectl", "delete", "pod", "isolated", "--timeout=3m")
+	t.Run("kernel", c.ownKernel)
+	t.Run("use", c.usesMachine)
+	t.Run("refused", c.refusesMachine)
+	t.Run("kill", c.killsMachine)
+	c.must(t, "kubectl", "delete", "pod", "isolated", "--timeout=3m")
 	until(t, settle, func() error {
-		if left := f.machines(t); len(left) > 0 {
+		if left := c.machines(t); len(left) > 0 {
 			return fmt.Errorf("machines of deleted pods: %v", slices.Collect(maps.Values(left)))
 		}
 		return nil
 	})
 }
 
-func (f cluster) podRuns(t *testing.T, pod string) {
+func (c cluster) podRuns(t *testing.T, pod string) {
 	t.Helper()
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/"+pod, "--timeout="+(bootTime*patience()).String())
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/"+pod, "--timeout="+(bootTime*patience()).String())
 }
 
 // bootID returns the id of the boot of the kernel that a pod runs on.
-func (f cluster) bootID(t *testing.T, pod string) string {
+func (c cluster) bootID(t *testing.T, pod string) string {
 	t.Helper()
-	out := f.must(t, "kubectl", "exec", pod, "--", "cmd", "/c", `type \\?\unix\proc\sys\kernel\random\boot_id`)
+	out := c.must(t, "kubectl", "exec", pod, "--", "cmd", "/c", `type \\?\unix\proc\sys\kernel\random\boot_id`)
 	return strings.TrimSpace(out)
 }
 
 // machines returns the cluster's virtual machines.
-func (f cluster) machines(t *testing.T) map[int]string {
+func (c cluster) machines(t *testing.T) map[int]string {
 	t.Helper()
-	found := f.processes(t)
+	found := c.processes(t)
 	match := regexp.MustCompile(machinePattern)
 	maps.DeleteFunc(found, func(_ int, command string) bool { return !match.MatchString(command) })
 	return found
 }
 
 // ownKernel compares the pods' kernels with the machine's, from within and from without.
-func (f cluster) ownKernel(t *testing.T) {
-	f.podRuns(t, "shared")
+func (c cluster) ownKernel(t *testing.T) {
+	c.podRuns(t, "shared")
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		t.Fatal(err)
 	}
 	boot := strings.TrimSpace(string(text))
-	if got := f.bootID(t, "shared"); got != boot {
+	if got := c.bootID(t, "shared"); got != boot {
 		t.Errorf("boot id %q in a pod without isolation, %q on the machine", got, boot)
 	}
 
-	isolated := f.bootID(t, "isolated")
+	isolated := c.bootID(t, "isolated")
 	if len(isolated) != len(boot) || isolated == boot {
 		t.Errorf("boot id %q in the isolated pod, %q on the machine", isolated, boot)
 	}
@@ -149,12 +149,12 @@ func (f cluster) ownKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	out := f.must(t, "kubectl", "exec", "isolated", "--", "cmd", "/c", `type \\?\unix\proc\sys\kernel\osrelease`)
+	out := c.must(t, "kubectl", "exec", "isolated", "--", "cmd", "/c", `type \\?\unix\proc\sys\kernel\osrelease`)
 	if out == string(release) || !strings.HasPrefix(out, "6.") {
 		t.Errorf("kernel %q in the isolated pod, %q on the machine", out, release)
 	}
 
-	running := f.machines(t)
+	running := c.machines(t)
 	users := map[string]bool{}
 	for pid := range running {
 		score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid))
@@ -177,8 +177,8 @@ func (f cluster) ownKernel(t *testing.T) {
 }
 
 // usesMachine does what people do with pods.
-func (f cluster) usesMachine(t *testing.T) {
-	address := f.must(t, "kubectl", "get", "pod", "isolated", "-o", "jsonpath={.status.podIP}")
+func (c cluster) usesMachine(t *testing.T) {
+	address := c.must(t, "kubectl", "get", "pod", "isolated", "-o", "jsonpath={.status.podIP}")
 	resp, err := http.Get("http://" + address + "/") // The test's own end bounds it.
 	if err != nil {
 		t.Fatal(err)
@@ -190,20 +190,20 @@ func (f cluster) usesMachine(t *testing.T) {
 		!strings.Contains(string(body), "Host name: isolated") {
 		t.Errorf("answer: %v\n%s", err, body)
 	}
-	if out := f.must(t, "kubectl", "logs", "isolated"); !strings.Contains(out, "msg=serving") {
+	if out := c.must(t, "kubectl", "logs", "isolated"); !strings.Contains(out, "msg=serving") {
 		t.Errorf("logs: %s", out)
 	}
 
-	if out := f.must(t, "kubectl", "exec", "isolated", "--", "cmd", "/c", "echo %NUMBER_OF_PROCESSORS%"); strings.TrimSpace(out) != "1" {
+	if out := c.must(t, "kubectl", "exec", "isolated", "--", "cmd", "/c", "echo %NUMBER_OF_PROCESSORS%"); strings.TrimSpace(out) != "1" {
 		t.Errorf("processors: %s", out)
 	}
-	if out, err := f.mullion(t.Context(), t, "kubectl", "exec", "isolated", "--", "cmd", "/c", "exit 7"); err == nil ||
+	if out, err := c.mullion(t.Context(), t, "kubectl", "exec", "isolated", "--", "cmd", "/c", "exit 7"); err == nil ||
 		!strings.Contains(out, "exit code 7") {
 		t.Errorf("exit 7: %v: %s", err, out)
 	}
 
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/hv-1/proxy/stats/summary")
+		out, err := c.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/hv-1/proxy/stats/summary")
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
@@ -230,9 +230,9 @@ func (f cluster) usesMachine(t *testing.T) {
 }
 
 // refusesMachine looks for why a container that wants more than its machine has is not made.
-func (f cluster) refusesMachine(t *testing.T) {
+func (c cluster) refusesMachine(t *testing.T) {
 	poll(t, bootTime, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "describe", "pod", "toolarge")
+		out, err := c.mullion(ctx, t, "kubectl", "describe", "pod", "toolarge")
 		if err == nil && !strings.Contains(out, "the memory limit of 2048 MB is more than the pod's virtual machine has") {
 			err = errors.New(out)
 		}
@@ -241,10 +241,10 @@ func (f cluster) refusesMachine(t *testing.T) {
 }
 
 // killsMachine kills what a machine is made of, one after the other.
-func (f cluster) killsMachine(t *testing.T) {
-	f.must(t, "kubectl", "delete", "pod", "toolarge", "--timeout=3m")
-	boot := f.bootID(t, "isolated")
-	for _, c := range []struct {
+func (c cluster) killsMachine(t *testing.T) {
+	c.must(t, "kubectl", "delete", "pod", "toolarge", "--timeout=3m")
+	boot := c.bootID(t, "isolated")
+	for _, tc := range []struct {
 		name, pattern string
 		// goesOn says that the machine does not notice.
 		goesOn bool
@@ -255,42 +255,42 @@ func (f cluster) killsMachine(t *testing.T) {
 		{"virtiofsd", `virtiofsd --fd`, false},
 		{"shim", `mullion-vm -namespace`, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			match := regexp.MustCompile(c.pattern)
-			killed := f.processes(t)
+		t.Run(tc.name, func(t *testing.T) {
+			match := regexp.MustCompile(tc.pattern)
+			killed := c.processes(t)
 			maps.DeleteFunc(killed, func(_ int, command string) bool { return !match.MatchString(command) })
 			if len(killed) == 0 {
-				t.Fatalf("no process matches %s", c.pattern)
+				t.Fatalf("no process matches %s", tc.pattern)
 			}
 
-			before := f.machines(t)
+			before := c.machines(t)
 			for pid := range killed {
 				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 					t.Fatal(err)
 				}
 			}
 
-			f.back(t, c.pattern, killed)
+			c.back(t, tc.pattern, killed)
 			var now string
 			poll(t, bootTime, func(ctx context.Context) error {
-				out, err := f.mullion(ctx, t, "kubectl", "exec", "isolated", "--", "cmd", "/c",
+				out, err := c.mullion(ctx, t, "kubectl", "exec", "isolated", "--", "cmd", "/c",
 					`type \\?\unix\proc\sys\kernel\random\boot_id`)
 				now = strings.TrimSpace(out)
 				if err != nil {
 					return fmt.Errorf("%w: %s", err, out)
 				}
-				if !c.goesOn && now == boot {
+				if !tc.goesOn && now == boot {
 					return errors.New("it is the boot before")
 				}
 
 				return nil
 			})
 
-			if c.goesOn && now != boot {
+			if tc.goesOn && now != boot {
 				t.Errorf("the machine was booted again")
 			}
 			boot = now
-			after := f.machines(t)
+			after := c.machines(t)
 			if len(after) != 1 {
 				t.Errorf("machines: %v, before: %v", after, before)
 			}

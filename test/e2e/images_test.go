@@ -11,33 +11,33 @@ import (
 
 // image builds the tests' own programs and their images, and loads them. On a machine without Go, E2E_IMAGES is a
 // folder with the programs.
-func (f cluster) image(t *testing.T) {
+func (c cluster) image(t *testing.T) {
 	t.Helper()
 	if os.Getenv("E2E_IMAGES") == "" {
-		f.buildPrograms(t)
+		c.buildPrograms(t)
 	}
 
-	windows, linux, csi := f.programs()
+	windows, linux, csi := c.programs()
 	for _, args := range [][]string{
 		{windows, "-f", "tool/image.yaml"},
 		{csi, "-f", "testdata/csidriver/image.yaml"},
 		{linux, "--os", "linux", "-t", "mullion.local/e2e-linux:v1", "--env", "PATH=/"},
 	} {
-		if out, err := f.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
+		if out, err := c.mullion(t.Context(), t, append([]string{"image", "build"}, args...)...); err != nil {
 			t.Fatalf("mullion image build: %v\n%s", err, out)
 		}
 	}
 }
 
 // programs returns the folders of the tests' Windows image and of the CSI driver's image, and the Linux program.
-func (f cluster) programs() (windows, linux, csi string) {
-	return filepath.Join(f.home, "tool"), filepath.Join(f.home, "linux", "tool"), filepath.Join(f.home, "csi")
+func (c cluster) programs() (windows, linux, csi string) {
+	return filepath.Join(c.home, "tool"), filepath.Join(c.home, "linux", "tool"), filepath.Join(c.home, "csi")
 }
 
 // buildPrograms builds the programs of the tests' images.
-func (f cluster) buildPrograms(t *testing.T) {
+func (c cluster) buildPrograms(t *testing.T) {
 	t.Helper()
-	windows, linux, csi := f.programs()
+	windows, linux, csi := c.programs()
 	for _, b := range []struct{ system, source, file string }{
 		{"windows", "./tool", filepath.Join(windows, "tool.exe")},
 		{"linux", "./tool", linux},
@@ -52,15 +52,15 @@ const csiDriver = "../csi/csidriver"
 
 // agnhost makes the images of upstream's server for nodes of a system: mullion.local/agnhost:v1 for linux,
 // mullion.local/agnhost-windows:v1 for windows.
-func (f cluster) agnhost(t *testing.T, system string) {
+func (c cluster) agnhost(t *testing.T, system string) {
 	t.Helper()
 	if system == "linux" {
-		f.must(t, "image", "build", "--os", "linux", filepath.Join(f.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
+		c.must(t, "image", "build", "--os", "linux", filepath.Join(c.bin, "linux/agnhost"), "-t", "mullion.local/agnhost:v1")
 		return
 	}
 	folder := t.TempDir()
-	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(f.bin, "windows/agnhost.exe")})
-	f.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
+	laid(t, map[string]string{filepath.Join(folder, "agnhost.exe"): filepath.Join(c.bin, "windows/agnhost.exe")})
+	c.must(t, "image", "build", folder, "-t", "mullion.local/agnhost-windows:v1")
 }
 
 // compile builds the program in a folder, of whatever module, for a system.

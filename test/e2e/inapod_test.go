@@ -34,9 +34,9 @@ func TestInAPod(t *testing.T) {
 		t.Skip("needs MULLION_IMAGE: make test-image")
 	}
 
-	f := newCluster(t)
-	f.bringUp(t, aroundYAML)
-	said := f.must(t, "image", "load", archive)
+	c := newCluster(t)
+	c.bringUp(t, aroundYAML)
+	said := c.must(t, "image", "load", archive)
 	name := regexp.MustCompile(`loaded (\S+)`).FindStringSubmatch(said)
 	if name == nil {
 		t.Fatalf("mullion image load says %q", said)
@@ -46,21 +46,21 @@ func TestInAPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest := filepath.Join(f.home, "statefulset.yaml")
+	manifest := filepath.Join(c.home, "statefulset.yaml")
 	filled := strings.Replace(string(text), "mullion:VERSION", name[1], 1)
 	if err := os.WriteFile(manifest, []byte(filled), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	f.must(t, "kubectl", "apply", "-f", manifest)
+	c.must(t, "kubectl", "apply", "-f", manifest)
 	inside := func(args ...string) string {
-		return f.must(t, append([]string{"kubectl", "exec", "mullion-0", "--", "mullion"}, args...)...)
+		return c.must(t, append([]string{"kubectl", "exec", "mullion-0", "--", "mullion"}, args...)...)
 	}
 
 	ready := func() {
 		t.Helper()
 		began := time.Now()
-		f.must(t, "kubectl", "rollout", "status", "statefulset/mullion", "--timeout=10m")
+		c.must(t, "kubectl", "rollout", "status", "statefulset/mullion", "--timeout=10m")
 		t.Logf("ready after %s", time.Since(began).Round(time.Second))
 	}
 	ready()
@@ -75,7 +75,7 @@ func TestInAPod(t *testing.T) {
 		}
 	}
 	served()
-	f.must(t, "kubectl", "delete", "pod", "mullion-0", "--timeout=3m")
+	c.must(t, "kubectl", "delete", "pod", "mullion-0", "--timeout=3m")
 	ready()
 	served()
 }

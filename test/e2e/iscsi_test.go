@@ -25,58 +25,58 @@ func TestFieldISCSI(t *testing.T) {
 		program("csi-proxy/csi-proxy.exe", "csi-proxy", "csi-proxy"),
 		installed("mkfs.xfs", "xfsprogs"), installed("tgtd", "tgt"))
 
-	f := newCluster(t)
+	c := newCluster(t)
 	const machine = "10.241.0.254" // this one's address on the underlay
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-iscsi\nnetworking:\n" +
 		"  underlaySubnet: 10.241.0.0/24\n  podSubnet: 10.241.128.0/17\n  serviceSubnet: 10.241.64.0/18\n" +
 		"nodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
-	spec := f.file(t, "cluster.yaml", text)
+	spec := c.file(t, "cluster.yaml", text)
 
 	down := false
 	t.Cleanup(func() {
 		if t.Failed() {
-			logs(t, f)
+			logs(t, c)
 		}
 		if !down {
-			f.takeDown(t)
+			c.takeDown(t)
 		}
 	})
-	f.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
+	c.must(t, "up", "-f", spec, "--wait", "15m") // on a busy machine
 	server := iscsitest.Start(t, "/proc/self/ns/net", machine)
-	f.csiProxyPrograms(t)
-	f.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-File", `C:\service.ps1`)
+	c.csiProxyPrograms(t)
+	c.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-File", `C:\service.ps1`)
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.ofProxy(ctx, t, "disk", "Rescan", "{}")
+		out, err := c.ofProxy(ctx, t, "disk", "Rescan", "{}")
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil
 	})
 
-	f.iscsiService(t)
-	f.iscsiGroup(t, machine)
-	f.iscsiFlexVolume(t, machine)
-	f.iscsiDriver(t, machine, server)
+	c.iscsiService(t)
+	c.iscsiGroup(t, machine)
+	c.iscsiFlexVolume(t, machine)
+	c.iscsiDriver(t, machine, server)
 
 	// with a pod that waits for a target that is gone
 	server.Stop()
-	write := f.writesInPod(t, "three")
+	write := c.writesInPod(t, "three")
 	begin := time.Now()
-	f.takeDown(t)
+	c.takeDown(t)
 	down = true
 	t.Logf("the cluster went in %s", time.Since(begin).Round(time.Second))
 	<-write
 }
 
 // iscsiService starts the initiator's service, which drivers do first.
-func (f cluster) iscsiService(t *testing.T) {
+func (c cluster) iscsiService(t *testing.T) {
 	t.Helper()
-	f.prints(t, "Running", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+	c.prints(t, "Running", "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"Set-Service -Name msiscsi -StartupType Automatic; Start-Service msiscsi; (Get-Service MSiSCSI).Status")
 }
 
 // iscsiGroup calls each method of csi-proxy's group. In the end there is no session and no portal.
-func (f cluster) iscsiGroup(t *testing.T, machine string) {
+func (c cluster) iscsiGroup(t *testing.T, machine string) {
 	t.Helper()
 	portal := `"targetPortal":{"targetAddress":"` + machine + `","targetPort":3260}`
 	of := func(iqn string, more ...string) string {
@@ -86,7 +86,7 @@ func (f cluster) iscsiGroup(t *testing.T, machine string) {
 		return []string{`"authType":"` + kind + `"`, `"chapUsername":"` + iscsitest.User + `"`, `"chapSecret":"` + secret + `"`}
 	}
 
-	f.calls(t, []proxyCall{
+	c.calls(t, []proxyCall{
 		{"iscsi", "ListTargetPortals", "{}", `"targetPortals":[]`},
 		{"iscsi", "DiscoverTargetPortal", `{` + portal + `}`, "No MSFT_iSCSITargetPortal objects found"},
 		{"iscsi", "AddTargetPortal", `{"targetPortal":{"targetAddress":"` + machine + `","targetPort":3261}}`, "Connection Failed"},
@@ -109,7 +109,7 @@ func (f cluster) iscsiGroup(t *testing.T, machine string) {
 
 	disks := func(iqn string, want int) []string {
 		t.Helper()
-		out, err := f.ofProxy(t.Context(), t, "iscsi", "GetTargetDisks", of(iqn))
+		out, err := c.ofProxy(t.Context(), t, "iscsi", "GetTargetDisks", of(iqn))
 		found := regexp.MustCompile(`"(\d+)"`).FindAllStringSubmatch(out, -1)
 		if err != nil || len(found) != want {
 			t.Fatalf("the disks of %s: %v\n%s", iqn, err, out)
@@ -124,7 +124,7 @@ func (f cluster) iscsiGroup(t *testing.T, machine string) {
 	}
 
 	open, guarded := disks(iscsitest.Open, 2), disks(iscsitest.Guarded, 1)
-	f.calls(t, []proxyCall{
+	c.calls(t, []proxyCall{
 		{"disk", "GetDiskStats", `{"diskNumber":` + open[0] + `}`, fmt.Sprintf(`"totalBytes":"%d"`, iscsitest.DiskSize)},
 		{"disk", "PartitionDisk", `{"diskNumber":` + guarded[0] + `}`, "{}"},
 		{"iscsi", "DisconnectTarget", of(iscsitest.Guarded), "{}"},
@@ -135,13 +135,13 @@ func (f cluster) iscsiGroup(t *testing.T, machine string) {
 		{"iscsi", "RemoveTargetPortal", `{` + portal + `}`, "{}"},
 		{"iscsi", "ListTargetPortals", "{}", `"targetPortals":[]`},
 	})
-	f.tellsNothing(t, "hush")
+	c.tellsNothing(t, "hush")
 }
 
 // tellsNothing checks that a word is in no log.
-func (f cluster) tellsNothing(t *testing.T, word string) {
+func (c cluster) tellsNothing(t *testing.T, word string) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join(f.data, "logs"), func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(c.data, "logs"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -155,46 +155,46 @@ func (f cluster) tellsNothing(t *testing.T, word string) {
 		t.Error(err)
 	}
 
-	if out := f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", `findstr /s /m `+word+` C:\etc\kubernetes\logs\* & exit 0`); out != "" {
+	if out := c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", `findstr /s /m `+word+` C:\etc\kubernetes\logs\* & exit 0`); out != "" {
 		t.Errorf("a log of csi-proxy has a secret: %s", out)
 	}
 }
 
 // iscsiFlexVolume serves the guarded target's disk to a pod by a FlexVolume driver.
-func (f cluster) iscsiFlexVolume(t *testing.T, machine string) {
+func (c cluster) iscsiFlexVolume(t *testing.T, machine string) {
 	t.Helper()
 	const folder = `C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec\mullion.dev~iscsi.cmd`
-	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir "+folder)
+	c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir "+folder)
 	for _, name := range []string{"iscsi.ps1", "iscsi.cmd"} { // what the kubelet runs comes last
-		f.must(t, "node", "cp", "testdata/iscsi/"+name, "win-1:"+folder+`\`+name)
+		c.must(t, "node", "cp", "testdata/iscsi/"+name, "win-1:"+folder+`\`+name)
 	}
 
-	pod := filepath.Join(f.home, "flex-iscsi.yaml")
+	pod := filepath.Join(c.home, "flex-iscsi.yaml")
 	filled(t, "testdata/iscsi/flexpod.yaml", pod, strings.NewReplacer("PORTAL", machine, "TARGET", iscsitest.Guarded,
 		"USER", iscsitest.User, "SECRET", iscsitest.Secret))
-	f.must(t, "kubectl", "apply", "-f", pod)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/flex", "--timeout=120s")
-	f.must(t, "kubectl", "exec", "flex", "--", "tool", "write", `C:\disk\kept`, "bytes by FlexVolume")
-	f.prints(t, "bytes by FlexVolume", "kubectl", "exec", "flex", "--", "tool", "cat", `C:\disk\kept`)
-	f.must(t, "kubectl", "delete", "-f", pod, "--timeout=90s")
+	c.must(t, "kubectl", "apply", "-f", pod)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/flex", "--timeout=120s")
+	c.must(t, "kubectl", "exec", "flex", "--", "tool", "write", `C:\disk\kept`, "bytes by FlexVolume")
+	c.prints(t, "bytes by FlexVolume", "kubectl", "exec", "flex", "--", "tool", "cat", `C:\disk\kept`)
+	c.must(t, "kubectl", "delete", "-f", pod, "--timeout=90s")
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command", "@(Get-IscsiSession).Count")
+		out, err := c.mullion(ctx, t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command", "@(Get-IscsiSession).Count")
 		if err == nil && strings.TrimSpace(out) != "0" {
 			err = fmt.Errorf("the session is still there: %s", out)
 		}
 		return err
 	})
-	f.tellsNothing(t, iscsitest.Secret)
+	c.tellsNothing(t, iscsitest.Secret)
 }
 
 // writesInPod writes to a pod's disk, which may wait for the target; what becomes of it can be received.
-func (f cluster) writesInPod(t *testing.T, pod string) <-chan error {
+func (c cluster) writesInPod(t *testing.T, pod string) <-chan error {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
 		defer cancel()
-		out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "grow", `C:\disk\waits`, "64")
+		out, err := c.mullion(ctx, t, "kubectl", "exec", pod, "--", "tool", "grow", `C:\disk\waits`, "64")
 		if err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}
@@ -204,68 +204,68 @@ func (f cluster) writesInPod(t *testing.T, pod string) <-chan error {
 }
 
 // iscsiDriver serves a disk of a target to pods, one after the other. The last, three, is there in the end.
-func (f cluster) iscsiDriver(t *testing.T, machine string, server *iscsitest.Server) {
+func (c cluster) iscsiDriver(t *testing.T, machine string, server *iscsitest.Server) {
 	t.Helper()
 	portal := `"targetPortal":{"targetAddress":"` + machine + `"}`
-	f.calls(t, []proxyCall{
+	c.calls(t, []proxyCall{
 		{"iscsi", "AddTargetPortal", `{` + portal + `}`, "{}"},
 		{"iscsi", "ConnectTarget", `{` + portal + `,"iqn":"` + iscsitest.Open + `"}`, "{}"},
 	})
 
-	out, err := f.ofProxy(t.Context(), t, "disk", "ListDiskIDs", "{}")
+	out, err := c.ofProxy(t.Context(), t, "disk", "ListDiskIDs", "{}")
 	serial := regexp.MustCompile(`"serialNumber": ?"(\w+)"`).FindStringSubmatch(out)
 	if err != nil || serial == nil {
 		t.Fatalf("the disks: %v\n%s", err, out)
 	}
 
-	f.must(t, "kubectl", "apply", "-f", "testdata/csiproxy/diskdriver.yaml")
-	f.must(t, "kubectl", "rollout", "status", "daemonset/csi-disk", "--timeout=120s")
+	c.must(t, "kubectl", "apply", "-f", "testdata/csiproxy/diskdriver.yaml")
+	c.must(t, "kubectl", "rollout", "status", "daemonset/csi-disk", "--timeout=120s")
 	pod := func(name string) string {
 		t.Helper()
-		file := filepath.Join(f.home, name+"-disk.yaml")
+		file := filepath.Join(c.home, name+"-disk.yaml")
 		filled(t, "testdata/csiproxy/diskpod.yaml", file, strings.NewReplacer("NAME", name, "SERIAL", serial[1]))
-		f.must(t, "kubectl", "apply", "-f", file)
-		f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/"+name, "--timeout=120s")
+		c.must(t, "kubectl", "apply", "-f", file)
+		c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/"+name, "--timeout=120s")
 		return file
 	}
 
 	gone := func(file string) {
 		t.Helper()
 		begin := time.Now()
-		f.must(t, "kubectl", "delete", "-f", file, "--timeout=150s")
+		c.must(t, "kubectl", "delete", "-f", file, "--timeout=150s")
 		t.Logf("a pod went in %s", time.Since(begin).Round(time.Second))
 	}
 
 	first := pod("one")
-	f.must(t, "kubectl", "exec", "one", "--", "tool", "write", `C:\disk\kept`, "bytes of a pod")
-	f.calls(t, []proxyCall{ // who uses it keeps it
+	c.must(t, "kubectl", "exec", "one", "--", "tool", "write", `C:\disk\kept`, "bytes of a pod")
+	c.calls(t, []proxyCall{ // who uses it keeps it
 		{"iscsi", "DisconnectTarget", `{` + portal + `,"iqn":"` + iscsitest.Open + `"}`, "currently being used"},
 	})
 
 	// all of it killed: the pod has to open its volume anew, as another does
-	f.must(t, "kubectl", "exec", "one", "--", "tool", "cat", `C:\disk\kept`)
-	f.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command", "Get-Volume | Write-VolumeCache")
-	for _, pid := range append(f.matching("mullion-node serve ")(t), f.matching("keep-disks ")(t)...) {
+	c.must(t, "kubectl", "exec", "one", "--", "tool", "cat", `C:\disk\kept`)
+	c.must(t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command", "Get-Volume | Write-VolumeCache")
+	for _, pid := range append(c.matching("mullion-node serve ")(t), c.matching("keep-disks ")(t)...) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 	}
 
-	poll(t, settle, func(ctx context.Context) error { return f.hasDisks(ctx, t) })
+	poll(t, settle, func(ctx context.Context) error { return c.hasDisks(ctx, t) })
 	gone(first)
 	second := pod("two")
-	f.prints(t, "bytes of a pod", "kubectl", "exec", "two", "--", "tool", "cat", `C:\disk\kept`)
+	c.prints(t, "bytes of a pod", "kubectl", "exec", "two", "--", "tool", "cat", `C:\disk\kept`)
 
 	// the target goes for a moment, which the pod waits for
 	server.Stop()
-	wrote := f.writesInPod(t, "two")
+	wrote := c.writesInPod(t, "two")
 	select {
 	case err := <-wrote:
 		t.Logf("the write was cached: %v", err)
 	case <-time.After(5 * time.Second):
 	}
 
-	f.must(t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary") // the kubelet waits for nothing
+	c.must(t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary") // the kubelet waits for nothing
 	server.Again()
 	if err := <-wrote; err != nil {
 		t.Errorf("the pod does not wait for the target: %v", err)
@@ -273,20 +273,20 @@ func (f cluster) iscsiDriver(t *testing.T, machine string, server *iscsitest.Ser
 
 	// and for longer than the pod waits: it goes nevertheless, and another has the disk when the target is back
 	server.Stop()
-	wrote = f.writesInPod(t, "two")
+	wrote = c.writesInPod(t, "two")
 	gone(second)
 	<-wrote
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "node/win-1", "--timeout=5s")
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "node/win-1", "--timeout=5s")
 	server.Again()
-	poll(t, 2*time.Minute, func(ctx context.Context) error { return f.hasDisks(ctx, t) })
+	poll(t, 2*time.Minute, func(ctx context.Context) error { return c.hasDisks(ctx, t) })
 	pod("three")
-	f.prints(t, "bytes of a pod", "kubectl", "exec", "three", "--", "tool", "cat", `C:\disk\kept`)
+	c.prints(t, "bytes of a pod", "kubectl", "exec", "three", "--", "tool", "cat", `C:\disk\kept`)
 }
 
 // hasDisks returns an error unless the node has both disks of the open target.
-func (f cluster) hasDisks(ctx context.Context, t *testing.T) error {
+func (c cluster) hasDisks(ctx context.Context, t *testing.T) error {
 	t.Helper()
-	out, err := f.mullion(ctx, t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
+	out, err := c.mullion(ctx, t, "node", "exec", "win-1", "--", "powershell", "-NoProfile", "-Command",
 		"@(Get-IscsiSession | Get-Disk | Where-Object { $_.HealthStatus -eq 'Healthy' }).Count")
 	if err == nil && strings.TrimSpace(out) != "2" {
 		err = fmt.Errorf("not two disks: %s", out)

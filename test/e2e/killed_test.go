@@ -34,28 +34,28 @@ func TestKilledUp(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
 	needs(t)
 
-	f := newCluster(t)
-	f.bin = withoutPacked(t, f.bin)
-	file := filepath.Join(f.home, "cluster.yaml")
+	c := newCluster(t)
+	c.bin = withoutPacked(t, c.bin)
+	file := filepath.Join(c.home, "cluster.yaml")
 	if err := os.WriteFile(file, []byte(killedYAML), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { f.takeDown(t) })
+	t.Cleanup(func() { c.takeDown(t) })
 	for _, moment := range []string{" supervise ", "wineboot", "rundll32"} {
-		f.killUp(t, file, moment)
+		c.killUp(t, file, moment)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		if out, err := f.mullion(ctx, t, "down"); err != nil {
+		if out, err := c.mullion(ctx, t, "down"); err != nil {
 			t.Errorf("killed at %q: mullion down: %v\n%s", moment, err, out)
 		}
 		cancel()
-		if left := f.traces(t); len(left) > 0 {
+		if left := c.traces(t); len(left) > 0 {
 			t.Errorf("killed at %q: mullion down left behind:\n%s", moment, strings.Join(left, "\n"))
 		}
 	}
 
-	f.killUp(t, file, "wineboot")
-	if out, err := f.mullion(t.Context(), t, "up", "-f", file); err != nil {
+	c.killUp(t, file, "wineboot")
+	if out, err := c.mullion(t.Context(), t, "up", "-f", file); err != nil {
 		t.Errorf("after a kill: mullion up: %v\n%s", err, out)
 	}
 
@@ -63,12 +63,12 @@ func TestKilledUp(t *testing.T) {
 	if err := os.WriteFile(file, []byte(killedYAML+"- {name: killed-later, os: linux}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.killUp(t, file, "killed-later")
-	if out, err := f.mullion(t.Context(), t, "up"); err != nil {
+	c.killUp(t, file, "killed-later")
+	if out, err := c.mullion(t.Context(), t, "up"); err != nil {
 		t.Errorf("after a kill while a node was added: mullion up: %v\n%s", err, out)
 	}
-	f.healthy(t)
-	if out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o", "name"); err != nil || !strings.Contains(out, "killed-later") {
+	c.healthy(t)
+	if out, err := c.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o", "name"); err != nil || !strings.Contains(out, "killed-later") {
 		t.Errorf("nodes: %v\n%s", err, out)
 	}
 }
@@ -106,16 +106,16 @@ func withoutPacked(t *testing.T, bin string) string {
 
 // killUp begins to bring up a cluster, and kills up and its supervisor as soon as a process of the cluster's has the
 // text in its command line.
-func (f cluster) killUp(t *testing.T, file, moment string) {
+func (c cluster) killUp(t *testing.T, file, moment string) {
 	t.Helper()
-	up := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "up", "-f", file)
-	up.Env = f.env()
+	up := exec.CommandContext(t.Context(), filepath.Join(c.bin, "mullion"), "up", "-f", file)
+	up.Env = c.env()
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
 
 	until(t, settle, func() error {
-		for _, command := range f.processes(t) {
+		for _, command := range c.processes(t) {
 			if strings.Contains(command, moment) {
 				return nil
 			}
@@ -128,7 +128,7 @@ func (f cluster) killUp(t *testing.T, file, moment string) {
 	}
 
 	_ = up.Wait()
-	for pid, command := range f.processes(t) {
+	for pid, command := range c.processes(t) {
 		if strings.Contains(command, " supervise ") {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Errorf("the supervisor: %v", err)

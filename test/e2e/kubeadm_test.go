@@ -40,7 +40,7 @@ type kubeadmPlane struct {
 const kubeadmToken = "abcdef.0123456789abcdef"
 
 // newKubeadmPlane runs such a control plane on the cluster's machine, at 198.51.100.1, without any object of Mullion's.
-func newKubeadmPlane(t *testing.T, f cluster) *kubeadmPlane {
+func newKubeadmPlane(t *testing.T, c cluster) *kubeadmPlane {
 	t.Helper()
 	run, err := os.MkdirTemp("/tmp", "mka") //nolint:usetesting // the socket's path has to be short
 	if err != nil {
@@ -49,7 +49,7 @@ func newKubeadmPlane(t *testing.T, f cluster) *kubeadmPlane {
 	t.Cleanup(func() { _ = os.RemoveAll(run) })
 
 	// kubeadm's API server does not verify kubelets' serving certificates, because kubelets sign them themselves.
-	programs, server := t.TempDir(), bundle.At(f.bin, version.Kubernetes).Server()
+	programs, server := t.TempDir(), bundle.At(c.bin, version.Kubernetes).Server()
 	for _, name := range []string{"etcd", "kube-controller-manager", "kube-scheduler"} {
 		if err := os.Symlink(filepath.Join(server, name), filepath.Join(programs, name)); err != nil {
 			t.Fatal(err)
@@ -65,11 +65,11 @@ func newKubeadmPlane(t *testing.T, f cluster) *kubeadmPlane {
 	p := &kubeadmPlane{config: controlplane.Config{
 		Name:          "kubernetes",
 		Programs:      programs,
-		Dir:           f.data,
+		Dir:           c.data,
 		RunDir:        run,
-		LogDir:        filepath.Join(f.data, "logs"),
-		Marker:        f.data,
-		Netns:         f.netns,
+		LogDir:        filepath.Join(c.data, "logs"),
+		Marker:        c.data,
+		Netns:         c.netns,
 		Address:       netip.MustParseAddrPort("198.51.100.1:6443"),
 		PodSubnet:     netip.MustParsePrefix("10.244.0.0/16"),
 		ServiceSubnet: netip.MustParsePrefix("10.96.0.0/16"),
@@ -108,7 +108,7 @@ func newKubeadmPlane(t *testing.T, f cluster) *kubeadmPlane {
 		t.Fatal(err)
 	}
 
-	config.Dial, config.QPS = proc.DialIn(f.netns), -1
+	config.Dial, config.QPS = proc.DialIn(c.netns), -1
 	if p.client, err = kubeclient.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}

@@ -52,50 +52,50 @@ func TestFieldRegistry(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
 	needs(t)
 
-	f := newCluster(t)
-	f.needsRegistry(t, registryPort)
-	f.bringUp(t, registryYAML)
-	f.image(t)
+	c := newCluster(t)
+	c.needsRegistry(t, registryPort)
+	c.bringUp(t, registryYAML)
+	c.image(t)
 
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	taken := fmt.Sprintf("--registry=localhost:%d", busy.Addr().(*net.TCPAddr).Port)
-	if out, err := f.mullion(t.Context(), t, "up", taken); exitCode(err) != 4 || !strings.Contains(out, "choose another port") {
+	if out, err := c.mullion(t.Context(), t, "up", taken); exitCode(err) != 4 || !strings.Contains(out, "choose another port") {
 		t.Errorf("a port that is taken: %v\n%s", err, out)
 	}
 	busy.Close()
 
-	if out := f.must(t, "up", "--registry="+registryPort); !strings.Contains(out, registryHost) {
+	if out := c.must(t, "up", "--registry="+registryPort); !strings.Contains(out, registryHost) {
 		t.Errorf("up does not say where the registry is:\n%s", out)
 	}
-	note := f.must(t, "kubectl", "-n", "kube-public", "get", "configmap", "local-registry-hosting", "-o", "yaml")
+	note := c.must(t, "kubectl", "-n", "kube-public", "get", "configmap", "local-registry-hosting", "-o", "yaml")
 	if !strings.Contains(note, "localRegistryHosting.v1") || !strings.Contains(note, `host: "`+registryHost+`"`) {
 		t.Errorf("tools are told\n%s", note)
 	}
 
-	windows, linux, _ := f.programs()
-	f.must(t, "image", "build", windows, "-f", "tool/image.yaml", "-t", registryHost+"/win:v1", "--push")
-	f.pushUnprivileged(t, linux, registryHost+"/linux:v1")
-	f.pulled(t, registryHost+"/win:v1", "windows")
-	f.pulled(t, registryHost+"/linux:v1", "linux")
+	windows, linux, _ := c.programs()
+	c.must(t, "image", "build", windows, "-f", "tool/image.yaml", "-t", registryHost+"/win:v1", "--push")
+	c.pushUnprivileged(t, linux, registryHost+"/linux:v1")
+	c.pulled(t, registryHost+"/win:v1", "windows")
+	c.pulled(t, registryHost+"/linux:v1", "linux")
 
-	t.Run("mirror", f.registryMirror)
-	t.Run("loopback", f.registryLoopback)
-	t.Run("killed", f.registryKilled)
-	t.Run("answers", f.registryAnswers)
+	t.Run("mirror", c.registryMirror)
+	t.Run("loopback", c.registryLoopback)
+	t.Run("killed", c.registryKilled)
+	t.Run("answers", c.registryAnswers)
 }
 
 // pushUnprivileged builds and pushes an image of a Linux program as a user without rights.
-func (f cluster) pushUnprivileged(t *testing.T, program, ref string) {
+func (c cluster) pushUnprivileged(t *testing.T, program, ref string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mullion-push") //nolint:usetesting // nobody else gets into that of a test
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	for from, to := range map[string]string{filepath.Join(f.bin, "mullion"): "mullion", program: "tool"} {
+	for from, to := range map[string]string{filepath.Join(c.bin, "mullion"): "mullion", program: "tool"} {
 		if out, err := exec.Command("cp", from, filepath.Join(dir, to)).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -114,25 +114,25 @@ func (f cluster) pushUnprivileged(t *testing.T, program, ref string) {
 }
 
 // pulled runs a pod of an image, whose registry is asked each time.
-func (f cluster) pulled(t *testing.T, image, system string) {
+func (c cluster) pulled(t *testing.T, image, system string) {
 	t.Helper()
 	pod := fmt.Sprintf("pulled-%d", time.Now().UnixNano()) // events outlive their pods
-	f.must(t, "kubectl", "run", pod, "--image", image, "--image-pull-policy=Always",
+	c.must(t, "kubectl", "run", pod, "--image", image, "--image-pull-policy=Always",
 		"--overrides", `{"spec":{"nodeSelector":{"kubernetes.io/os":"`+system+`"},"terminationGracePeriodSeconds":1}}`,
 		"--command", "--", map[string]string{"windows": "cmd", "linux": "/tool"}[system])
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "events", "--field-selector", "involvedObject.name="+pod,
+		out, err := c.mullion(ctx, t, "kubectl", "get", "events", "--field-selector", "involvedObject.name="+pod,
 			"-o", "jsonpath={.items[*].message}")
 		if err == nil && !strings.Contains(out, "Successfully pulled image") {
 			err = fmt.Errorf("the events of %s: %s", pod, out)
 		}
 		return err
 	})
-	f.must(t, "kubectl", "delete", "pod", pod, "--now")
+	c.must(t, "kubectl", "delete", "pod", pod, "--now")
 }
 
 // registryLoopback: neither another address of this machine nor the cluster's network leads to the registry.
-func (f cluster) registryLoopback(t *testing.T) {
+func (c cluster) registryLoopback(t *testing.T) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func tags(ctx context.Context, repository string) (string, error) {
 }
 
 // registryKilled kills the registry and the supervisor, and stops the cluster: each time all images are there again.
-func (f cluster) registryKilled(t *testing.T) {
+func (c cluster) registryKilled(t *testing.T) {
 	again := func(after string) {
 		t.Helper()
 		poll(t, settle, func(ctx context.Context) error {
@@ -184,24 +184,24 @@ func (f cluster) registryKilled(t *testing.T) {
 		})
 	}
 
-	f.kill(t, `^registry serve `)
+	c.kill(t, `^registry serve `)
 	again("its kill")
-	f.kill(t, ` supervise `)
-	f.must(t, "up")
+	c.kill(t, ` supervise `)
+	c.must(t, "up")
 	again("the supervisor's kill")
-	f.must(t, "stop")
+	c.must(t, "stop")
 	if out, err := tags(t.Context(), "win"); err == nil {
 		t.Errorf("after a stop it answers %s", out)
 	}
-	f.must(t, "up")
+	c.must(t, "up")
 	again("a stop")
-	f.must(t, "node", "restart", "win-1")
-	f.pulled(t, registryHost+"/win:v1", "windows")
+	c.must(t, "node", "restart", "win-1")
+	c.pulled(t, registryHost+"/win:v1", "windows")
 }
 
 // registryMirror: nodes of both systems ask a mirror in the place of a registry that there is not, with the credentials
 // of the cluster's description, and so does `mullion image pull`. What shows the description has no password.
-func (f cluster) registryMirror(t *testing.T) {
+func (c cluster) registryMirror(t *testing.T) {
 	store := registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)))
 	l, err := net.Listen("tcp", mirrorAddress)
 	if err != nil {
@@ -248,16 +248,16 @@ func (f cluster) registryMirror(t *testing.T) {
 		}
 	}
 
-	f.pulled(t, "mirrored.example/win:v1", "windows")
-	f.pulled(t, "mirrored.example/linux:v1", "linux")
-	f.must(t, "image", "pull", "mirrored.example/win:v1")
-	f.must(t, "image", "pull", "mirrored.example/linux:v1")
+	c.pulled(t, "mirrored.example/win:v1", "windows")
+	c.pulled(t, "mirrored.example/linux:v1", "linux")
+	c.must(t, "image", "pull", "mirrored.example/win:v1")
+	c.must(t, "image", "pull", "mirrored.example/linux:v1")
 	if refused.Load() == 0 {
 		t.Error("nobody was asked for credentials")
 	}
 
 	for _, args := range [][]string{{"status", "-o", "json"}, {"logs", "supervisor"}} {
-		out, err := f.mullion(t.Context(), t, args...)
+		out, err := c.mullion(t.Context(), t, args...)
 		if strings.Contains(out, "s3cr3t") {
 			t.Errorf("mullion %q shows the password (%v)", args, err)
 		}
@@ -265,7 +265,7 @@ func (f cluster) registryMirror(t *testing.T) {
 }
 
 // registryAnswers: what a registry answers that does not let one pull is said, and nothing of the image is there.
-func (f cluster) registryAnswers(t *testing.T) {
+func (c cluster) registryAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc
@@ -282,11 +282,11 @@ func (f cluster) registryAnswers(t *testing.T) {
 			server := httptest.NewServer(tt.answer)
 			defer server.Close()
 			ref := strings.Replace(strings.TrimPrefix(server.URL, "http://"), "127.0.0.1", "localhost", 1) + "/app:v1"
-			out, err := f.mullion(t.Context(), t, "image", "pull", ref, "--node", "win-1")
+			out, err := c.mullion(t.Context(), t, "image", "pull", ref, "--node", "win-1")
 			if exitCode(err) == 0 || !strings.Contains(out, tt.says) {
 				t.Errorf("it ends with %v, and says\n%s", err, out)
 			}
-			if all := f.must(t, "image", "ls"); strings.Contains(all, ref) {
+			if all := c.must(t, "image", "ls"); strings.Contains(all, ref) {
 				t.Errorf("there is something of it:\n%s", all)
 			}
 		})

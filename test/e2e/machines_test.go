@@ -38,9 +38,9 @@ func twoMachines(t *testing.T) (server, other cluster) {
 			}
 		})
 
-		f := newCluster(t)
-		f.netns = "/run/netns/" + ns
-		return f
+		c := newCluster(t)
+		c.netns = "/run/netns/" + ns
+		return c
 	}
 
 	server, other = machine("server"), machine("other")
@@ -150,11 +150,11 @@ func taken(t *testing.T) string {
 }
 
 // until runs mullion until it prints a text, and then calls then.
-func (f cluster) until(t *testing.T, says string, then func(*exec.Cmd), args ...string) (string, error) {
+func (c cluster) until(t *testing.T, says string, then func(*exec.Cmd), args ...string) (string, error) {
 	t.Helper()
-	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
+	args = c.on(append([]string{filepath.Join(c.bin, "mullion")}, args...)...)
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.Env = f.env()
+	cmd.Env = c.env()
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -186,25 +186,25 @@ func (f cluster) until(t *testing.T, says string, then func(*exec.Cmd), args ...
 
 // killed ends a command by kill -9 when it prints a text. nsenter replaces itself by the program, so it is the program
 // that is killed.
-func (f cluster) killed(t *testing.T, says string, args ...string) {
+func (c cluster) killed(t *testing.T, says string, args ...string) {
 	t.Helper()
-	_, _ = f.until(t, says, func(cmd *exec.Cmd) { _ = cmd.Process.Kill() }, args...)
+	_, _ = c.until(t, says, func(cmd *exec.Cmd) { _ = cmd.Process.Kill() }, args...)
 }
 
 // unclaimed checks that the cluster has nothing of the other machine left, and the machine nothing of the cluster.
-func (f cluster) unclaimed(t *testing.T, other cluster) {
+func (c cluster) unclaimed(t *testing.T, other cluster) {
 	t.Helper()
 	if left := other.traces(t); len(left) > 0 {
 		t.Errorf("left behind on the machine:\n%s", strings.Join(left, "\n"))
 	}
 
 	poll(t, settle, func(ctx context.Context) error { // upstream's garbage collector gives the part back
-		out, err := f.mullion(ctx, t, "kubectl", "get", "nodes,configmaps", "-n", "mullion-system", "-o", "name")
+		out, err := c.mullion(ctx, t, "kubectl", "get", "nodes,configmaps", "-n", "mullion-system", "-o", "name")
 		if err == nil && (strings.Contains(out, "node/") || strings.Contains(out, "machine-1")) {
 			err = fmt.Errorf("the cluster still has: %s", out)
 		}
 		if err == nil {
-			out, err = f.mullion(ctx, t, "kubectl", "get", "configmaps", "-n", "mullion-volumes", "-o", "name")
+			out, err = c.mullion(ctx, t, "kubectl", "get", "configmaps", "-n", "mullion-volumes", "-o", "name")
 		}
 		if err == nil && strings.Contains(out, "m1-win-1") {
 			err = fmt.Errorf("the cluster still has what was wanted of volumes: %s", out)

@@ -18,9 +18,9 @@ const mostOfSupervisor = 48
 
 // memory holds the supervisor to its bound. It gives back what it has used again and again (package memtrim); what it
 // has kept for three minutes is its own.
-func (f cluster) memory(t *testing.T) {
+func (c cluster) memory(t *testing.T) {
 	t.Helper()
-	pids := f.matching(` supervise `)(t)
+	pids := c.matching(` supervise `)(t)
 	if len(pids) != 1 {
 		t.Fatalf("the cluster has the supervisors %v", pids)
 	}

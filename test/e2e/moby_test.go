@@ -76,7 +76,7 @@ func TestFieldMoby(t *testing.T) {
 }
 
 // moby runs the packages of which no result is kept in one form.
-func (f cluster) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
+func (c cluster) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
 	t.Helper()
 	kept, err := judge.Kept()
 	if err != nil {
@@ -95,28 +95,28 @@ func (f cluster) moby(t *testing.T, form mobyForm, packages []mobyPackage) {
 		return
 	}
 
-	f.bringUp(t, "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-moby\nnetworking:\n"+
+	c.bringUp(t, "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-moby\nnetworking:\n"+
 		"  underlaySubnet: 10.243.0.0/24\n  podSubnet: 10.94.0.0/16\n  serviceSubnet: 10.194.0.0/16\n"+
 		"nodes:\n- {os: windows, bare: true}\n", "--wait", "15m")
-	f.dockerService(t, filepath.Join(f.bin, "docker-windows"), "ltsc2025", form.flags...)
+	c.dockerService(t, filepath.Join(c.bin, "docker-windows"), "ltsc2025", form.flags...)
 	const shim = "containerd-shim-runhcs-v1.exe"
-	f.must(t, "node", "cp", filepath.Join(f.bin, "containerd-windows", shim), `win-1:C:\docker\`+shim)
-	f.loadBusybox(t, filepath.Join(f.bin, "e2e", "windows", "busybox.exe"))
-	f.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
+	c.must(t, "node", "cp", filepath.Join(c.bin, "containerd-windows", shim), `win-1:C:\docker\`+shim)
+	c.loadBusybox(t, filepath.Join(c.bin, "e2e", "windows", "busybox.exe"))
+	c.must(t, "node", "exec", "win-1", "--", "cmd", "/c", "mkdir", `C:\test`)
 
 	for _, p := range left {
-		t.Run(strings.ReplaceAll(p.Package, "/", "."), func(t *testing.T) { f.mobyPackage(t, form, p) })
+		t.Run(strings.ReplaceAll(p.Package, "/", "."), func(t *testing.T) { c.mobyPackage(t, form, p) })
 	}
 }
 
 // mobyPackage runs a package in one form.
-func (f cluster) mobyPackage(t *testing.T, form mobyForm, p mobyPackage) {
+func (c cluster) mobyPackage(t *testing.T, form mobyForm, p mobyPackage) {
 	t.Helper()
 	known := p.Known
 	if form.name == "snapshotter" {
 		known = slices.Concat(known, p.Snapshotter)
 	}
-	run := f.runSuite(t, hostSuite{
+	run := c.runSuite(t, hostSuite{
 		module: "test/moby", pkg: "github.com/moby/moby/v2/integration/" + p.Package, testdata: p.Testdata,
 	}, "set PATH=C:\\docker;%PATH%\r\nset WINDOWS_BASE_IMAGE="+dockerImage+"\r\n"+form.env, judge.Skip(known))
 
@@ -169,7 +169,7 @@ func busyboxNames() []string {
 }
 
 // loadBusybox gives dockerd.exe the image busybox.
-func (f cluster) loadBusybox(t *testing.T, program string) {
+func (c cluster) loadBusybox(t *testing.T, program string) {
 	t.Helper()
 	folder, home := t.TempDir(), t.TempDir()
 	for _, dir := range []string{"bin", "tmp", "root"} { // which moby's tests count on
@@ -197,7 +197,7 @@ func (f cluster) loadBusybox(t *testing.T, program string) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.must(t, "image", "build", folder, "-f", config, "-t", "busybox:latest", "--windows-version", "ltsc2025", "-o", archive)
-	f.must(t, "node", "cp", archive, `win-1:C:\busybox.tar`)
-	f.docker(t, 0, "Loaded image: busybox:latest", "load", "-i", `C:\busybox.tar`)
+	c.must(t, "image", "build", folder, "-f", config, "-t", "busybox:latest", "--windows-version", "ltsc2025", "-o", archive)
+	c.must(t, "node", "cp", archive, `win-1:C:\busybox.tar`)
+	c.docker(t, 0, "Loaded image: busybox:latest", "load", "-i", `C:\busybox.tar`)
 }

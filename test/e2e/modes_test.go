@@ -44,27 +44,27 @@ func testModes(t *testing.T, modes ...string) {
 	for i, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
 			sideBySide(t)
-			f := newCluster(t)
-			f.bringUp(t, fmt.Sprintf(modeYAML, mode, i, 64*i))
-			f.netTest(t, mode)
+			c := newCluster(t)
+			c.bringUp(t, fmt.Sprintf(modeYAML, mode, i, 64*i))
+			c.netTest(t, mode)
 		})
 	}
 }
 
 // network is netTest of the cluster that all scripts share, after everything that carries Services out has been
 // restarted, so that a Service that was not restored shows.
-func (f cluster) network(t *testing.T) {
+func (c cluster) network(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Follows)
-	f.netTest(t, "l2bridge")
+	c.netTest(t, "l2bridge")
 }
 
 // netTest tests the flows of the network and reports those that did not go as documented.
-func (f cluster) netTest(t *testing.T, mode string) {
+func (c cluster) netTest(t *testing.T, mode string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "net", "test", "--mode", mode, "-o",
+	cmd := exec.CommandContext(t.Context(), filepath.Join(c.bin, "mullion"), "net", "test", "--mode", mode, "-o",
 		"json")
-	cmd.Env = f.env()
+	cmd.Env = c.env()
 	var told strings.Builder
 	cmd.Stderr = &told
 	out, runErr := cmd.Output()
@@ -98,6 +98,6 @@ func (f cluster) netTest(t *testing.T, mode string) {
 
 	t.Logf("mode %s: %d flows as documented, %d not", mode, good, other)
 	if other > 0 {
-		logs(t, f)
+		logs(t, c)
 	}
 }

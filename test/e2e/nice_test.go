@@ -28,30 +28,30 @@ spec:
 
 // nice has all of the cluster give way to the machine's other work: its cgroups say so, of every process, a program of
 // the machine gets the processor that a pod wants too, and it stays so when the supervisor is started again.
-func (f cluster) nice(t *testing.T) {
+func (c cluster) nice(t *testing.T) {
 	t.Helper()
-	f.deploy(t, busyPod)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/nice-burning", "--timeout=2m")
-	defer f.must(t, "up", "--nice=false")
+	c.deploy(t, busyPod)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/nice-burning", "--timeout=2m")
+	defer c.must(t, "up", "--nice=false")
 
-	f.must(t, "up", "--nice")
-	f.sharesAre(t, true)
-	f.givesWay(t)
-	f.kill(t, ` supervise `)
-	f.up(t)
-	f.sharesAre(t, true)
+	c.must(t, "up", "--nice")
+	c.sharesAre(t, true)
+	c.givesWay(t)
+	c.kill(t, ` supervise `)
+	c.up(t)
+	c.sharesAre(t, true)
 
-	f.must(t, "up", "--nice=false")
-	f.sharesAre(t, false)
+	c.must(t, "up", "--nice=false")
+	c.sharesAre(t, false)
 }
 
 // sharesAre checks that every process of the cluster is in a cgroup that, beside one busy program of the machine, has
 // less than a tenth of the processor; or as much as the program at least, if the cluster is not nice.
-func (f cluster) sharesAre(t *testing.T, nice bool) {
+func (c cluster) sharesAre(t *testing.T, nice bool) {
 	t.Helper()
 	shares, homeless := map[string]float64{}, map[int]string{}
-	for pid, command := range f.processes(t) {
-		group, ok := f.outermost(pid)
+	for pid, command := range c.processes(t) {
+		group, ok := c.outermost(pid)
 		if !ok {
 			homeless[pid] = command
 			continue
@@ -88,7 +88,7 @@ func cgroupV2() bool {
 }
 
 // outermost returns the cgroup of the cluster, beside the machine's other work, in which a process is.
-func (f cluster) outermost(pid int) (group string, ok bool) {
+func (c cluster) outermost(pid int) (group string, ok bool) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // a process that has ended is in none
 	for line := range strings.Lines(string(text)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -96,7 +96,7 @@ func (f cluster) outermost(pid int) (group string, ok bool) {
 			continue
 		}
 
-		at := strings.Index(parts[2], "mullion-"+f.tag())
+		at := strings.Index(parts[2], "mullion-"+c.tag())
 		if at < 0 {
 			return "", false
 		}
@@ -121,10 +121,10 @@ func shareOf(group string) (float64, error) {
 }
 
 // givesWay has a program of the machine want the processor on which the busy pod runs: it gets most of it.
-func (f cluster) givesWay(t *testing.T) {
+func (c cluster) givesWay(t *testing.T) {
 	t.Helper()
 	pod, most := 0, time.Duration(0)
-	for pid, command := range f.processes(t) { // the container's first process has these words too
+	for pid, command := range c.processes(t) { // the container's first process has these words too
 		if !strings.Contains(command, "burn 1h") {
 			continue
 		}

@@ -108,23 +108,23 @@ spec:
 func TestFieldOldCluster(t *testing.T) {
 	needs(t, kubernetes(oldVersion))
 
-	f, given := givenCluster(t)
+	c, given := givenCluster(t)
 	if !given {
-		f.netns = offline(t)
-		said := f.bringUp(t, oldCluster)
+		c.netns = offline(t)
+		said := c.bringUp(t, oldCluster)
 		if !strings.Contains(said, "Kubernetes "+oldVersion+": ") {
 			t.Errorf("up does not say what the cluster lacks:\n%s", said)
 		}
 	}
 
-	f.kubeletVersions(t, map[string]string{"win-1": oldVersion, "win-2": oldVersion, "win-3": oldVersion})
-	if out := f.must(t, "kubectl", "version", "--short"); strings.Count(out, oldVersion) != 2 {
+	c.kubeletVersions(t, map[string]string{"win-1": oldVersion, "win-2": oldVersion, "win-3": oldVersion})
+	if out := c.must(t, "kubectl", "version", "--short"); strings.Count(out, oldVersion) != 2 {
 		t.Errorf("client and server: %s", out)
 	}
 
-	t.Run("page", f.oldPage)
-	t.Run("programs", f.oldPrograms)
-	t.Run("figures", f.oldFigures)
+	t.Run("page", c.oldPage)
+	t.Run("programs", c.oldPrograms)
+	t.Run("figures", c.oldFigures)
 }
 
 // TestFieldOldLinux brings up a cluster of Kubernetes 1.20 with a Linux node, whose kubelet calls the containerd 1.7 of
@@ -133,55 +133,55 @@ func TestFieldOldLinux(t *testing.T) {
 	needs(t, kubernetes(oldVersion), containerdOf(oldVersion),
 		installed("iptables", "iptables")) // which kube-proxy of 1.20 runs
 
-	f := newCluster(t)
-	f.netns = offline(t)
-	f.bringUp(t, oldMixed)
-	f.kubeletVersions(t, map[string]string{"linux-1": oldVersion, "win-1": oldVersion})
-	f.prints(t, "containerd://1.7.", "kubectl", "get", "node", "linux-1", "-o", "wide")
+	c := newCluster(t)
+	c.netns = offline(t)
+	c.bringUp(t, oldMixed)
+	c.kubeletVersions(t, map[string]string{"linux-1": oldVersion, "win-1": oldVersion})
+	c.prints(t, "containerd://1.7.", "kubectl", "get", "node", "linux-1", "-o", "wide")
 
-	f.agnhost(t, "windows")
-	f.agnhost(t, "linux")
-	pods := f.apply(t, oldMixedPods)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "pod/lin", "--timeout=3m")
+	c.agnhost(t, "windows")
+	c.agnhost(t, "linux")
+	pods := c.apply(t, oldMixedPods)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "pod/lin", "--timeout=3m")
 
 	for from, to := range map[string]string{"lin": "win", "win": "lin"} {
-		f.prints(t, `{"responses":["`+to+`"]}`, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/http:"+from+
+		c.prints(t, `{"responses":["`+to+`"]}`, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/http:"+from+
 			":8080/proxy/dial?host="+to+".default.svc.cluster.local&port=80&protocol=http&request=hostname&tries=1")
 	}
-	f.must(t, "kubectl", "exec", "lin", "--", "/agnhost", "connect", "--timeout=5s", "lin.default.svc.cluster.local:80")
-	f.prints(t, "HTTP", "kubectl", "logs", "lin")
-	f.prints(t, "ok", "kubectl", "get", "--raw", "/api/v1/nodes/linux-1/proxy/healthz")
+	c.must(t, "kubectl", "exec", "lin", "--", "/agnhost", "connect", "--timeout=5s", "lin.default.svc.cluster.local:80")
+	c.prints(t, "HTTP", "kubectl", "logs", "lin")
+	c.prints(t, "ok", "kubectl", "get", "--raw", "/api/v1/nodes/linux-1/proxy/healthz")
 
-	port := f.must(t, "kubectl", "get", "service", "lin", "-o", "jsonpath={.spec.ports[0].nodePort}")
-	address := f.must(t, "kubectl", "get", "node", "linux-1", "-o", "jsonpath={.status.addresses[0].address}")
+	port := c.must(t, "kubectl", "get", "service", "lin", "-o", "jsonpath={.spec.ports[0].nodePort}")
+	address := c.must(t, "kubectl", "get", "node", "linux-1", "-o", "jsonpath={.status.addresses[0].address}")
 	poll(t, settle, func(ctx context.Context) error {
-		return f.fetch(ctx, "http://"+net.JoinHostPort(address, port)+"/hostname", "lin")
+		return c.fetch(ctx, "http://"+net.JoinHostPort(address, port)+"/hostname", "lin")
 	})
 
 	// The node's parts end and come back, and its pod lives on.
-	f.kill(t, `kubernetes/containerd\b`)
-	f.kill(t, `kubernetes/kube-proxy\b`)
-	f.prints(t, `{"responses":["lin"]}`, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/http:win:8080/proxy/"+
+	c.kill(t, `kubernetes/containerd\b`)
+	c.kill(t, `kubernetes/kube-proxy\b`)
+	c.prints(t, `{"responses":["lin"]}`, "kubectl", "get", "--raw", "/api/v1/namespaces/default/pods/http:win:8080/proxy/"+
 		"dial?host=lin.default.svc.cluster.local&port=80&protocol=http&request=hostname&tries=1")
-	f.must(t, "kubectl", "delete", "-f", pods, "--timeout=2m")
+	c.must(t, "kubectl", "delete", "-f", pods, "--timeout=2m")
 }
 
 // oldPage applies the manifest of the page, and asks its Service from outside, by its node port and by an address of
 // its own, and by its name from pods, of which one is on a node where kube-proxy.exe calls version 1 of HNS.
 // https://v1-20.docs.kubernetes.io/docs/setup/production-environment/windows/user-guide-windows-containers/
-func (f cluster) oldPage(t *testing.T) {
+func (c cluster) oldPage(t *testing.T) {
 	text, err := os.ReadFile("../../examples/kubernetes-docs/win-webserver.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The page of 1.20 differs from today's by this label alone.
 	page := strings.ReplaceAll(string(text), "app.kubernetes.io/name: win-webserver", "app: win-webserver")
-	f.apply(t, page)
-	f.apply(t, oldPod)
-	f.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=4m")
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/old-build", "--timeout=2m")
-	f.must(t, "kubectl", "expose", "deployment/win-webserver", "--name=balanced", "--port=80", "--type=LoadBalancer")
-	port := f.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
+	c.apply(t, page)
+	c.apply(t, oldPod)
+	c.must(t, "kubectl", "rollout", "status", "deployment/win-webserver", "--timeout=4m")
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/old-build", "--timeout=2m")
+	c.must(t, "kubectl", "expose", "deployment/win-webserver", "--name=balanced", "--port=80", "--type=LoadBalancer")
+	port := c.must(t, "kubectl", "get", "service", "win-webserver", "-o", "jsonpath={.spec.ports[0].nodePort}")
 
 	const title = "<H1>Windows Container Web Server</H1>"
 	for _, at := range []struct{ object, address, port string }{
@@ -189,17 +189,17 @@ func (f cluster) oldPage(t *testing.T) {
 		{"service/balanced", "{.status.loadBalancer.ingress[0].ip}", "80"},
 	} {
 		poll(t, settle, func(ctx context.Context) error {
-			address, err := f.mullion(ctx, t, "kubectl", "get", at.object, "-o", "jsonpath="+at.address)
+			address, err := c.mullion(ctx, t, "kubectl", "get", at.object, "-o", "jsonpath="+at.address)
 			if err != nil {
 				return lacks(address, "", err)
 			}
-			return f.fetch(ctx, "http://"+net.JoinHostPort(address, at.port)+"/", title)
+			return c.fetch(ctx, "http://"+net.JoinHostPort(address, at.port)+"/", title)
 		})
 	}
 
-	for _, pod := range append(f.oldPods(t), "old-build") {
+	for _, pod := range append(c.oldPods(t), "old-build") {
 		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "exec", pod, "--", "curl.exe", "-fsS", "--max-time", "10",
+			out, err := c.mullion(ctx, t, "kubectl", "exec", pod, "--", "curl.exe", "-fsS", "--max-time", "10",
 				"http://win-webserver/")
 			return lacks(out, title, err)
 		})
@@ -207,32 +207,32 @@ func (f cluster) oldPage(t *testing.T) {
 }
 
 // oldPrograms runs programs in a pod, reads its log and gives its Deployment more pods.
-func (f cluster) oldPrograms(t *testing.T) {
+func (c cluster) oldPrograms(t *testing.T) {
 	const of = "deployment/win-webserver"
-	if out := f.must(t, "kubectl", "exec", of, "--", "cmd", "/c", "ver"); !strings.Contains(out, "Microsoft Windows ") {
+	if out := c.must(t, "kubectl", "exec", of, "--", "cmd", "/c", "ver"); !strings.Contains(out, "Microsoft Windows ") {
 		t.Errorf("cmd /c ver: %s", out)
 	}
-	if out, err := f.mullion(t.Context(), t, "kubectl", "exec", of, "--", "cmd", "/c", "exit 7"); err == nil ||
+	if out, err := c.mullion(t.Context(), t, "kubectl", "exec", of, "--", "cmd", "/c", "exit 7"); err == nil ||
 		!strings.Contains(out, "exit code 7") {
 		t.Errorf("a program that fails: %v, %s", err, out)
 	}
-	if out := f.must(t, "kubectl", "logs", of); !strings.Contains(out, "Listening at http://*:80/") {
+	if out := c.must(t, "kubectl", "logs", of); !strings.Contains(out, "Listening at http://*:80/") {
 		t.Errorf("logs: %s", out)
 	}
 
-	f.must(t, "kubectl", "scale", of, "--replicas=3")
-	f.must(t, "kubectl", "rollout", "status", of, "--timeout=3m")
+	c.must(t, "kubectl", "scale", of, "--replicas=3")
+	c.must(t, "kubectl", "rollout", "status", of, "--timeout=3m")
 }
 
 // oldFigures reads what the kubelet and metrics-server say of the pods. The traffic of pods comes by the Host Compute
 // Service.
-func (f cluster) oldFigures(t *testing.T) {
+func (c cluster) oldFigures(t *testing.T) {
 	poll(t, 2*settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "top", "pods")
+		out, err := c.mullion(ctx, t, "kubectl", "top", "pods")
 		return lacks(out, "win-webserver-", err)
 	})
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary")
+		out, err := c.mullion(ctx, t, "kubectl", "get", "--raw", "/api/v1/nodes/win-1/proxy/stats/summary")
 		if err != nil {
 			return lacks(out, "", err)
 		}
@@ -262,9 +262,9 @@ func trafficIn(summary string) error {
 }
 
 // oldPods returns the pods of the page.
-func (f cluster) oldPods(t *testing.T) []string {
+func (c cluster) oldPods(t *testing.T) []string {
 	t.Helper()
-	pods := strings.Fields(f.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o",
+	pods := strings.Fields(c.must(t, "kubectl", "get", "pods", "-l", "app=win-webserver", "-o",
 		"jsonpath={.items[*].metadata.name}"))
 	if len(pods) < 2 {
 		t.Fatalf("pods of the page: %q", pods)

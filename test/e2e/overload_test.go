@@ -86,10 +86,10 @@ spec:
 `
 
 // overload is the short form of TestFieldOverload, beside the machine's other work.
-func (f cluster) overload(t *testing.T) {
+func (c cluster) overload(t *testing.T) {
 	t.Helper()
 	otherWork(t)
-	f.crowd(t, 10, 2*time.Minute, true)
+	c.crowd(t, 10, 2*time.Minute, true)
 }
 
 // TestFieldOverload makes fifty pods at once that look names up in their first moment, as published for nodes on which
@@ -101,26 +101,26 @@ func (f cluster) overload(t *testing.T) {
 func TestFieldOverload(t *testing.T) {
 	needs(t)
 
-	f := newCluster(t)
-	f.bringUp(t, overloadYAML)
-	f.image(t)
-	t.Run("names", func(t *testing.T) { f.names(t, 50) })
+	c := newCluster(t)
+	c.bringUp(t, overloadYAML)
+	c.image(t)
+	t.Run("names", func(t *testing.T) { c.names(t, 50) })
 	t.Run("other-work", func(t *testing.T) {
 		otherWork(t)
-		f.crowd(t, 50, 6*time.Minute, true)
+		c.crowd(t, 50, 6*time.Minute, true)
 	})
 
 	t.Run("burning", func(t *testing.T) {
-		f.deploy(t, burning)
-		f.crowd(t, 50, 2*time.Minute, false)
+		c.deploy(t, burning)
+		c.crowd(t, 50, 2*time.Minute, false)
 	})
 }
 
 // names makes that many pods at once, each of which finds names in its first moment.
-func (f cluster) names(t *testing.T, pods int) {
+func (c cluster) names(t *testing.T, pods int) {
 	t.Helper()
-	f.deploy(t, fmt.Sprintf(looking, pods))
-	f.must(t, "kubectl", "wait", "--for=condition=Complete", "job/names", "--timeout=6m")
+	c.deploy(t, fmt.Sprintf(looking, pods))
+	c.must(t, "kubectl", "wait", "--for=condition=Complete", "job/names", "--timeout=6m")
 }
 
 // otherWork keeps two of the machine's processors busy until the test ends.
@@ -139,12 +139,12 @@ func otherWork(t *testing.T) {
 }
 
 // deploy applies a manifest, and deletes at the end of the test what it made.
-func (f cluster) deploy(t *testing.T, manifest string) {
+func (c cluster) deploy(t *testing.T, manifest string) {
 	t.Helper()
-	file := f.apply(t, manifest)
+	file := c.apply(t, manifest)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		if out, err := f.mullion(ctx, t, "kubectl", "delete", "--wait", "-f", file); err != nil {
+		if out, err := c.mullion(ctx, t, "kubectl", "delete", "--wait", "-f", file); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -152,24 +152,24 @@ func (f cluster) deploy(t *testing.T, manifest string) {
 
 // crowd makes that many pods at once beside two that are Ready, and watches what the cluster answers until all are,
 // and, with stay, whether the two stay so.
-func (f cluster) crowd(t *testing.T, pods int, within time.Duration, stay bool) {
+func (c cluster) crowd(t *testing.T, pods int, within time.Duration, stay bool) {
 	t.Helper()
 	const before = 2
-	f.deploy(t, fmt.Sprintf(probed, "before", before))
-	f.must(t, "kubectl", "rollout", "status", "deployment/before", "--timeout=3m")
-	f.deploy(t, fmt.Sprintf(probed, "crowd", pods))
+	c.deploy(t, fmt.Sprintf(probed, "before", before))
+	c.must(t, "kubectl", "rollout", "status", "deployment/before", "--timeout=3m")
+	c.deploy(t, fmt.Sprintf(probed, "crowd", pods))
 
 	var answers, status []time.Duration
 	most := 0
 	for deadline := time.Now().Add(within * patience()); most < pods && time.Now().Before(deadline); {
-		answers = append(answers, f.answers(t, time.Second)...)
+		answers = append(answers, c.answers(t, time.Second)...)
 		begin := time.Now()
-		if out, err := f.mullion(t.Context(), t, "status"); err != nil {
+		if out, err := c.mullion(t.Context(), t, "status"); err != nil {
 			t.Errorf("mullion status: %v\n%s", err, out) // a node is not Ready, or somebody does not answer
 		}
 
 		status = append(status, time.Since(begin))
-		old, fresh := f.readyOf(t, "before"), f.readyOf(t, "crowd")
+		old, fresh := c.readyOf(t, "before"), c.readyOf(t, "crowd")
 		if stay && old < before {
 			t.Errorf("of %d pods that were Ready before, %d are", before, old)
 		}
@@ -192,24 +192,24 @@ func (f cluster) crowd(t *testing.T, pods int, within time.Duration, stay bool) 
 		return
 	}
 
-	events := f.must(t, "kubectl", "get", "events", "--field-selector", "reason=WaitsForProcessor")
+	events := c.must(t, "kubectl", "get", "events", "--field-selector", "reason=WaitsForProcessor")
 	if most == 0 || !strings.Contains(events, "programs at a time") {
 		t.Errorf("%d of %d pods are Ready, and no event says what the others wait for:\n%s", most, pods, events)
 	}
 }
 
 // readyOf returns how many pods of a Deployment are Ready.
-func (f cluster) readyOf(t *testing.T, deployment string) (n int) {
+func (c cluster) readyOf(t *testing.T, deployment string) (n int) {
 	t.Helper()
-	out := f.must(t, "kubectl", "get", "deployment", deployment, "-o", "jsonpath={.status.readyReplicas}")
+	out := c.must(t, "kubectl", "get", "deployment", deployment, "-o", "jsonpath={.status.readyReplicas}")
 	_, _ = fmt.Sscan(out, &n) // none is no number
 	return n
 }
 
 // answers asks the API server, 20 times a second, and returns how long it took.
-func (f cluster) answers(t *testing.T, during time.Duration) []time.Duration {
+func (c cluster) answers(t *testing.T, during time.Duration) []time.Duration {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(f.data, "kubeconfig", "admin.kubeconfig"))
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(c.data, "kubeconfig", "admin.kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,11 +43,11 @@ func own(t *testing.T, from, to string) {
 }
 
 // kubeletVersions waits until nodes are Ready with kubelets of these versions.
-func (f cluster) kubeletVersions(t *testing.T, want map[string]string) {
+func (c cluster) kubeletVersions(t *testing.T, want map[string]string) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
 		for node, v := range want {
-			out, err := f.mullion(ctx, t, "kubectl", "get", "node", node, "-o",
+			out, err := c.mullion(ctx, t, "kubectl", "get", "node", node, "-o",
 				`jsonpath={.status.nodeInfo.kubeletVersion} {.status.conditions[?(@.type=="Ready")].status}`)
 			if err != nil || out != v+" True" {
 				return fmt.Errorf("node %s is %q, want %s and True: %w", node, out, v, err)
@@ -59,25 +59,25 @@ func (f cluster) kubeletVersions(t *testing.T, want map[string]string) {
 
 // ownPrograms gives nodes a kubelet of one's own, which they keep when it is killed and when the supervisor is, and
 // puts upstream's back. The pods go on.
-func (f cluster) ownPrograms(t *testing.T) {
-	b := bundle.At(f.bin, version.Kubernetes)
+func (c cluster) ownPrograms(t *testing.T) {
+	b := bundle.At(c.bin, version.Kubernetes)
 	for _, tt := range []struct{ node, from, own, upstream, other, silent string }{
 		{
 			"win-1", filepath.Join(b.Node(), "kubelet.exe"), `^C:\\k\\own\\kubelet\.exe .*--hostname-override=win-1 `,
-			`^C:\\k\\kubelet\.exe .*--hostname-override=win-1 `, filepath.Join(f.bin, "windows", "host-local.exe"),
-			filepath.Join(f.bin, "windows", "shim", "refuse.exe"),
+			`^C:\\k\\kubelet\.exe .*--hostname-override=win-1 `, filepath.Join(c.bin, "windows", "host-local.exe"),
+			filepath.Join(c.bin, "windows", "shim", "refuse.exe"),
 		},
 		{
 			"linux-1", filepath.Join(b.Server(), "kubelet"), `/own/kubelet .*--hostname-override=linux-1 `,
-			`/kubernetes/kubelet .*--hostname-override=linux-1 `, filepath.Join(f.bin, "cni", "host-local"),
+			`/kubernetes/kubelet .*--hostname-override=linux-1 `, filepath.Join(c.bin, "cni", "host-local"),
 			"/usr/bin/true",
 		},
 	} {
 		t.Run(tt.node, func(t *testing.T) {
-			before := f.containers(t)
+			before := c.containers(t)
 			mullion := func(args ...string) string {
 				t.Helper()
-				out, err := f.mullion(t.Context(), t, args...)
+				out, err := c.mullion(t.Context(), t, args...)
 				if err != nil {
 					t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
 				}
@@ -93,44 +93,44 @@ func (f cluster) ownPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			f.kubeletVersions(t, map[string]string{tt.node: ownVersion})
-			f.saysOwn(t, tt.node, true)
-			f.back(t, tt.own, f.kill(t, tt.own))
-			f.working(t)
+			c.kubeletVersions(t, map[string]string{tt.node: ownVersion})
+			c.saysOwn(t, tt.node, true)
+			c.back(t, tt.own, c.kill(t, tt.own))
+			c.working(t)
 
-			out, err := f.mullion(t.Context(), t, "node", "set", tt.node, "--kubelet", tt.other)
+			out, err := c.mullion(t.Context(), t, "node", "set", tt.node, "--kubelet", tt.other)
 			if err == nil || !strings.Contains(out, "and not a kubelet") {
 				t.Errorf("with a program that says that it is no kubelet: %v\n%s", err, out)
 			}
-			out, err = f.mullion(t.Context(), t, "node", "set", tt.node, "--kubelet", tt.silent)
+			out, err = c.mullion(t.Context(), t, "node", "set", tt.node, "--kubelet", tt.silent)
 			if err == nil || !strings.Contains(out, "has its former one again") {
 				t.Errorf("with a program that does not say what it is: %v\n%s", err, out)
 			}
-			f.kubeletVersions(t, map[string]string{tt.node: ownVersion})
+			c.kubeletVersions(t, map[string]string{tt.node: ownVersion})
 
-			f.kill(t, ` supervise `)
-			f.up(t)
-			f.kubeletVersions(t, map[string]string{tt.node: ownVersion})
-			f.back(t, tt.own, nil)
-			f.working(t)
+			c.kill(t, ` supervise `)
+			c.up(t)
+			c.kubeletVersions(t, map[string]string{tt.node: ownVersion})
+			c.back(t, tt.own, nil)
+			c.working(t)
 
 			if out := mullion("node", "set", tt.node, "--default"); !strings.Contains(out, "upstream's again") {
 				t.Errorf("it said %s", out)
 			}
-			f.kubeletVersions(t, map[string]string{tt.node: version.Kubernetes})
-			f.back(t, tt.upstream, nil)
-			f.saysOwn(t, tt.node, false)
-			f.working(t)
-			f.same(t, before)
+			c.kubeletVersions(t, map[string]string{tt.node: version.Kubernetes})
+			c.back(t, tt.upstream, nil)
+			c.saysOwn(t, tt.node, false)
+			c.working(t)
+			c.same(t, before)
 		})
 	}
 }
 
 // saysOwn checks what `mullion status` says of a node's kubelet.
-func (f cluster) saysOwn(t *testing.T, node string, want bool) {
+func (c cluster) saysOwn(t *testing.T, node string, want bool) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
-		text, err := f.mullion(ctx, t, "status")
+		text, err := c.mullion(ctx, t, "status")
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, text)
 		}
@@ -144,7 +144,7 @@ func (f cluster) saysOwn(t *testing.T, node string, want bool) {
 			}
 		}
 
-		out, err := f.mullion(ctx, t, "status", "-o", "json")
+		out, err := c.mullion(ctx, t, "status", "-o", "json")
 		if err := errors.Join(err, json.Unmarshal([]byte(out), &report)); err != nil {
 			return err
 		}
@@ -163,9 +163,9 @@ func (f cluster) saysOwn(t *testing.T, node string, want bool) {
 func TestFieldOwnBundle(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one version"))
 
-	f := newCluster(t)
-	b := bundle.At(f.bin, version.Kubernetes)
-	dir := filepath.Join(f.home, "own")
+	c := newCluster(t)
+	b := bundle.At(c.bin, version.Kubernetes)
+	dir := filepath.Join(c.home, "own")
 	own(t, filepath.Join(b.Server(), "kube-apiserver"), filepath.Join(dir, "server/bin/hyperkube"))
 	for _, name := range []string{
 		"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl",
@@ -175,12 +175,12 @@ func TestFieldOwnBundle(t *testing.T) {
 		}
 	}
 
-	archive := filepath.Join(f.home, "kubernetes-node-windows-amd64.tar.gz")
+	archive := filepath.Join(c.home, "kubernetes-node-windows-amd64.tar.gz")
 	packWindows(t, b, archive)
-	t.Cleanup(func() { f.takeDown(t) })
-	out, err := f.mullion(t.Context(), t, "up", "--bundle", dir, "--bundle", archive, "--windows-version", "ltsc2022")
+	t.Cleanup(func() { c.takeDown(t) })
+	out, err := c.mullion(t.Context(), t, "up", "--bundle", dir, "--bundle", archive, "--windows-version", "ltsc2022")
 	if err != nil || !strings.Contains(out, "bundle "+ownVersion) || !strings.Contains(out, "it has no etcd") {
-		logs(t, f)
+		logs(t, c)
 		t.Fatalf("%v\n%s", err, out)
 	}
 
@@ -190,14 +190,14 @@ func TestFieldOwnBundle(t *testing.T) {
 
 	for _, again := range []bool{false, true} {
 		if again {
-			if out, err := f.mullion(t.Context(), t, "stop"); err != nil {
+			if out, err := c.mullion(t.Context(), t, "stop"); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			f.up(t)
+			c.up(t)
 		}
 
-		f.kubeletVersions(t, map[string]string{"linux-1": ownVersion, "win-1": ownVersion})
-		out, err := f.mullion(t.Context(), t, "kubectl", "version")
+		c.kubeletVersions(t, map[string]string{"linux-1": ownVersion, "win-1": ownVersion})
+		out, err := c.mullion(t.Context(), t, "kubectl", "version")
 		if err != nil || strings.Count(out, ownVersion) != 2 {
 			t.Errorf("client and server: %v\n%s", err, out)
 		}

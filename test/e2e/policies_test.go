@@ -114,7 +114,7 @@ type policedPod struct {
 
 // policies checks that NetworkPolicies are carried out between pods of both systems: promptly, for the first packet of
 // a new pod, and while the supervisor is away.
-func (f cluster) policies(t *testing.T) {
+func (c cluster) policies(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Follows)
 	apply := func(text string) {
@@ -123,12 +123,12 @@ func (f cluster) policies(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f.kubectl(t, "apply", "-f", file)
+		c.kubectl(t, "apply", "-f", file)
 	}
-	t.Cleanup(func() { f.kubectl(t, "delete", "namespace", "policed", "--ignore-not-found", "--timeout=90s") })
+	t.Cleanup(func() { c.kubectl(t, "delete", "namespace", "policed", "--ignore-not-found", "--timeout=90s") })
 	apply(policed)
-	f.kubectl(t, "wait", "-n", "policed", "pod", "--all", "--for=condition=Ready", "--timeout=120s")
-	pods := f.policedPods(t)
+	c.kubectl(t, "wait", "-n", "policed", "pod", "--all", "--for=condition=Ready", "--timeout=120s")
+	pods := c.policedPods(t)
 	all := func(string, string) bool { return true }
 	none := func(string, string) bool { return false }
 	from := func(names ...string) func(string, string) bool {
@@ -139,29 +139,29 @@ func (f cluster) policies(t *testing.T) {
 	apply(denyAll)
 	reach(t, "deny all", pods, none, policyEffect)
 	apply(allowClients)
-	f.kubectl(t, "label", "-n", "policed", "pod", "p-linux", "role=client")
+	c.kubectl(t, "label", "-n", "policed", "pod", "p-linux", "role=client")
 	reach(t, "allow the Linux pod", pods, from("p-linux"), policyEffect)
-	f.kubectl(t, "label", "-n", "policed", "pod", "p-win-1", "role=client")
+	c.kubectl(t, "label", "-n", "policed", "pod", "p-win-1", "role=client")
 	reach(t, "allow a Windows pod too", pods, from("p-linux", "p-win-1"), policyEffect)
-	f.kubectl(t, "label", "-n", "policed", "pod", "p-linux", "role-")
+	c.kubectl(t, "label", "-n", "policed", "pod", "p-linux", "role-")
 	reach(t, "the Linux pod no longer", pods, from("p-win-1"), policyEffect)
 
 	t.Run("supervisor", func(t *testing.T) {
-		killed := f.kill(t, ` supervise `)
+		killed := c.kill(t, ` supervise `)
 		reach(t, "while the supervisor is away", pods, from("p-win-1"), policyEffect)
-		f.up(t)
-		f.back(t, ` supervise `, killed)
+		c.up(t)
+		c.back(t, ` supervise `, killed)
 		reach(t, "with a new supervisor", pods, from("p-win-1"), policyEffect)
-		f.kubectl(t, "label", "-n", "policed", "pod", "p-linux", "role=client")
+		c.kubectl(t, "label", "-n", "policed", "pod", "p-linux", "role=client")
 		reach(t, "a change after that", pods, from("p-linux", "p-win-1"), policyEffect)
 	})
-	f.kubectl(t, "delete", "-n", "policed", "networkpolicy", "--all")
+	c.kubectl(t, "delete", "-n", "policed", "networkpolicy", "--all")
 	reach(t, "when the policies are gone", pods, all, policyEffect)
 
 	t.Run("first-packet", func(t *testing.T) {
 		apply(strings.ReplaceAll(starters, "SERVER", pods[1].addr))
 		poll(t, settle, func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "get", "pods", "-n", "policed", "-l", "app=starts",
+			out, err := c.mullion(ctx, t, "kubectl", "get", "pods", "-n", "policed", "-l", "app=starts",
 				"-o", "jsonpath={.items[*].status.phase}")
 			if phases := strings.Fields(out); err != nil || len(phases) != 2 || slices.ContainsFunc(phases,
 				func(phase string) bool { return phase != "Failed" && phase != "Succeeded" }) {
@@ -170,23 +170,23 @@ func (f cluster) policies(t *testing.T) {
 			return nil
 		})
 
-		if out := f.kubectl(t, "get", "pods", "-n", "policed", "-l", "app=starts",
+		if out := c.kubectl(t, "get", "pods", "-n", "policed", "-l", "app=starts",
 			"-o", "jsonpath={.items[*].status.phase}"); strings.Contains(out, "Succeeded") {
 			t.Errorf("a pod whose policy forbids it reached another with its first packet: %s", out)
 		}
-		f.kubectl(t, "delete", "pods", "-n", "policed", "-l", "app=starts", "--timeout=60s")
+		c.kubectl(t, "delete", "pods", "-n", "policed", "-l", "app=starts", "--timeout=60s")
 	})
 }
 
-func (f cluster) policedPods(t *testing.T) []policedPod {
+func (c cluster) policedPods(t *testing.T) []policedPod {
 	t.Helper()
 	var pods []policedPod
-	processes := f.processes(t)
+	processes := c.processes(t)
 	for i, name := range []string{"p-linux", "p-win-1", "p-win-2", "p-win-1b"} {
 		port := strconv.Itoa(9001 + i)
 		pod := policedPod{
 			name: name,
-			addr: net.JoinHostPort(f.kubectl(t, "get", "pod", "-n", "policed", name, "-o", "jsonpath={.status.podIP}"), port),
+			addr: net.JoinHostPort(c.kubectl(t, "get", "pod", "-n", "policed", name, "-o", "jsonpath={.status.podIP}"), port),
 		}
 
 		for _, pid := range slices.Sorted(maps.Keys(processes)) {

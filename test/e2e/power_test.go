@@ -17,9 +17,9 @@ func survivorOf(node string) string {
 }
 
 // restarts returns how often a pod's container was started again, and which boot its node is at.
-func (f cluster) restarts(ctx context.Context, t *testing.T, pod, node string) (count int, boot string) {
+func (c cluster) restarts(ctx context.Context, t *testing.T, pod, node string) (count int, boot string) {
 	t.Helper()
-	out, err := f.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o",
+	out, err := c.mullion(ctx, t, "kubectl", "get", "pod", pod, "-o",
 		"jsonpath={.status.containerStatuses[0].restartCount}")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -29,7 +29,7 @@ func (f cluster) restarts(ctx context.Context, t *testing.T, pod, node string) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	boot, err = f.mullion(ctx, t, "kubectl", "get", "node", node, "-o", "jsonpath={.status.nodeInfo.bootID}")
+	boot, err = c.mullion(ctx, t, "kubectl", "get", "node", node, "-o", "jsonpath={.status.nodeInfo.bootID}")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, boot)
 	}
@@ -38,58 +38,58 @@ func (f cluster) restarts(ctx context.Context, t *testing.T, pod, node string) (
 }
 
 // power switches hosts off and on, and has a Windows host restart itself.
-func (f cluster) power(t *testing.T) {
+func (c cluster) power(t *testing.T) {
 	for _, node := range []string{"win-2", "linux-1"} {
 		t.Run(node, func(t *testing.T) {
-			before, _ := f.restarts(t.Context(), t, survivorOf(node), node)
-			if len(f.inPods(t, node)) == 0 {
+			before, _ := c.restarts(t.Context(), t, survivorOf(node), node)
+			if len(c.inPods(t, node)) == 0 {
 				t.Fatal("its pods have no process")
 			}
-			if out, err := f.mullion(t.Context(), t, "node", "stop", node); err != nil {
+			if out, err := c.mullion(t.Context(), t, "node", "stop", node); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 
-			if left := f.inPods(t, node); len(left) > 0 {
+			if left := c.inPods(t, node); len(left) > 0 {
 				t.Errorf("processes %v of its pods go on", left)
 			}
-			if out, err := f.mullion(t.Context(), t, "status"); err == nil || !strings.Contains(out, "it is switched off") {
+			if out, err := c.mullion(t.Context(), t, "status"); err == nil || !strings.Contains(out, "it is switched off") {
 				t.Errorf("status: %v\n%s", err, out)
 			}
-			if out, err := f.mullion(t.Context(), t, "node", "start", node); err != nil || !strings.Contains(out, "is Ready") {
+			if out, err := c.mullion(t.Context(), t, "node", "start", node); err != nil || !strings.Contains(out, "is Ready") {
 				t.Fatalf("%v\n%s", err, out)
 			}
 
-			f.running(t)
-			f.restarted(t, survivorOf(node), node, before, "")
-			f.working(t)
-			f.resolves(t)
+			c.running(t)
+			c.restarted(t, survivorOf(node), node, before, "")
+			c.working(t)
+			c.resolves(t)
 		})
 	}
 
 	t.Run("from-within", func(t *testing.T) {
-		before, boot := f.restarts(t.Context(), t, "ticks-2", "win-2")
-		out, err := f.mullion(t.Context(), t, "node", "exec", "win-2", "--", "powershell", "-Command", "Restart-Computer -Force")
+		before, boot := c.restarts(t.Context(), t, "ticks-2", "win-2")
+		out, err := c.mullion(t.Context(), t, "node", "exec", "win-2", "--", "powershell", "-Command", "Restart-Computer -Force")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 
-		f.restarted(t, "ticks-2", "win-2", before, boot)
-		out, err = f.mullion(t.Context(), t, "logs", "kubelet/win-2", "--tail", "100000")
+		c.restarted(t, "ticks-2", "win-2", before, boot)
+		out, err = c.mullion(t.Context(), t, "logs", "kubelet/win-2", "--tail", "100000")
 		if !strings.Contains(out, "Node pre-shutdown") {
 			t.Errorf("kubelet.exe was not told that the host ends: %v", err)
 		}
-		f.running(t)
-		f.working(t)
+		c.running(t)
+		c.working(t)
 	})
-	f.healthy(t)
+	c.healthy(t)
 }
 
 // restarted waits until a pod's container was started once more than before, and its node booted since boot, if that is
 // not "".
-func (f cluster) restarted(t *testing.T, pod, node string, before int, boot string) {
+func (c cluster) restarted(t *testing.T, pod, node string, before int, boot string) {
 	t.Helper()
 	poll(t, 2*settle, func(ctx context.Context) error {
-		count, now := f.restarts(ctx, t, pod, node)
+		count, now := c.restarts(ctx, t, pod, node)
 		if count != before+1 || (boot != "" && now == boot) {
 			return fmt.Errorf("%d restarts and boot %s, before %d and %s", count, now, before, boot)
 		}
@@ -98,9 +98,9 @@ func (f cluster) restarted(t *testing.T, pod, node string, before int, boot stri
 }
 
 // inPods returns the processes in a node's containers.
-func (f cluster) inPods(t *testing.T, node string) (all []int) {
+func (c cluster) inPods(t *testing.T, node string) (all []int) {
 	t.Helper()
-	for pid := range f.processes(t) {
+	for pid := range c.processes(t) {
 		cgroup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // a process may have ended
 		if strings.Contains(string(cgroup), "/"+node+"/") {
 			all = append(all, pid)

@@ -10,11 +10,11 @@ import (
 )
 
 // kill sends SIGKILL to the cluster's processes whose command line matches, and returns how many there were.
-func (f cluster) kill(t *testing.T, pattern string) map[int]string {
+func (c cluster) kill(t *testing.T, pattern string) map[int]string {
 	t.Helper()
 	match := regexp.MustCompile(pattern)
 	killed := map[int]string{}
-	for pid, command := range f.processes(t) {
+	for pid, command := range c.processes(t) {
 		if !match.MatchString(command) {
 			continue
 		}

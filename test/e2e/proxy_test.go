@@ -63,15 +63,15 @@ func newConnects(t *testing.T, host string) *connects {
 func TestFieldImageProxy(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster without a proxy"))
 
-	f := newCluster(t)
+	c := newCluster(t)
 	const machine, password = "10.213.0.254", "notforlogs" // machine: this one's address on the underlay
 	proxy := newConnects(t, machine)
-	t.Cleanup(func() { f.takeDown(t) })
+	t.Cleanup(func() { c.takeDown(t) })
 	mullion := func(args ...string) string {
 		t.Helper()
-		out, err := f.mullion(t.Context(), t, args...)
+		out, err := c.mullion(t.Context(), t, args...)
 		if err != nil {
-			logs(t, f)
+			logs(t, c)
 			t.Fatalf("mullion %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 		if strings.Contains(out, password) {
@@ -112,7 +112,7 @@ func TestFieldImageProxy(t *testing.T) {
 	}
 
 	mullion("status", "-o", "json")
-	exported := filepath.Join(f.home, "exported")
+	exported := filepath.Join(c.home, "exported")
 	mullion("export", "logs", exported)
 	err := filepath.WalkDir(exported, func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -65,17 +65,17 @@ func quickstartPrints() map[string][]string {
 // subnets than the page's.
 func TestFieldQuickstart(t *testing.T) {
 	needs(t)
-	f := newCluster(t)
-	f.needsRegistry(t, "5001")
+	c := newCluster(t)
+	c.needsRegistry(t, "5001")
 
-	single := filepath.Join(f.home, "run") // mullion run has a folder of its own
+	single := filepath.Join(c.home, "run") // mullion run has a folder of its own
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if t.Failed() {
-			logs(t, f)
-			_, _ = f.mullion(ctx, t, "--data-dir", single, "down", "--run")
+			logs(t, c)
+			_, _ = c.mullion(ctx, t, "--data-dir", single, "down", "--run")
 		}
-		f.takeDown(t)
+		c.takeDown(t)
 	})
 
 	prints, work := quickstartPrints(), t.TempDir()
@@ -85,7 +85,7 @@ func TestFieldQuickstart(t *testing.T) {
 		if len(s.lines) == 0 || len(want) == 0 {
 			t.Fatalf("section %q has %d lines, and the test knows %q of it", s.name, len(s.lines), want)
 		}
-		if ok := t.Run(s.name, func(t *testing.T) { f.playQuickstart(t, s, want, work, single) }); !ok {
+		if ok := t.Run(s.name, func(t *testing.T) { c.playQuickstart(t, s, want, work, single) }); !ok {
 			return // the next ones build on it
 		}
 	}
@@ -96,9 +96,9 @@ func TestFieldQuickstart(t *testing.T) {
 }
 
 // needsRegistry skips a test where the program of the registry was not built, or somebody has its port.
-func (f cluster) needsRegistry(t *testing.T, port string) {
+func (c cluster) needsRegistry(t *testing.T, port string) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(f.bin, "registry")); err != nil {
+	if _, err := os.Stat(filepath.Join(c.bin, "registry")); err != nil {
 		t.Skipf("needs the registry: make registry: %v", err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:"+port)
@@ -112,7 +112,7 @@ func (f cluster) needsRegistry(t *testing.T, port string) {
 
 // playQuickstart runs the lines of a section. sudo is nobody's here; a cluster gets the subnets of the test, and what
 // mullion run keeps a folder of its own.
-func (f cluster) playQuickstart(t *testing.T, s quickstart, want []string, work, single string) {
+func (c cluster) playQuickstart(t *testing.T, s quickstart, want []string, work, single string) {
 	t.Helper()
 	script := `set -euo pipefail
 sudo() { "$@"; }
@@ -137,8 +137,8 @@ mullion() {
 
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir = work
-	cmd.Env = append(f.env(), "SINGLE="+single, "GOCACHE="+strings.TrimSpace(string(cache)),
-		"KUBE_PROXY="+filepath.Join(f.bin, "kubernetes", version.Kubernetes, "node/bin/kube-proxy.exe"))
+	cmd.Env = append(c.env(), "SINGLE="+single, "GOCACHE="+strings.TrimSpace(string(cache)),
+		"KUBE_PROXY="+filepath.Join(c.bin, "kubernetes", version.Kubernetes, "node/bin/kube-proxy.exe"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("the section's lines: %v\n%s", err, out)
@@ -152,15 +152,15 @@ mullion() {
 }
 
 // quickstart plays the section of the author of charts on the cluster of TestCluster, and removes what it made.
-func (f cluster) quickstart(t *testing.T) {
+func (c cluster) quickstart(t *testing.T) {
 	t.Helper()
 	const name = "Chart author"
 	t.Cleanup(func() {
-		_, _ = f.mullion(context.WithoutCancel(t.Context()), t, "kubectl", "delete", "deployment", "web", "--ignore-not-found", "--wait")
+		_, _ = c.mullion(context.WithoutCancel(t.Context()), t, "kubectl", "delete", "deployment", "web", "--ignore-not-found", "--wait")
 	})
 	for _, s := range quickstarts(t) {
 		if s.name == name {
-			f.playQuickstart(t, s, quickstartPrints()[name], t.TempDir(), "")
+			c.playQuickstart(t, s, quickstartPrints()[name], t.TempDir(), "")
 			return
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 // reader is a user of the machine who is not root.
 type reader struct {
-	f       cluster
+	c       cluster
 	program string
 	home    string
 	uid     uint32
@@ -33,7 +33,7 @@ func (r reader) run(ctx context.Context, t *testing.T, args ...string) (stdout, 
 	t.Helper()
 	cmd := exec.CommandContext(ctx, r.program, args...)
 	cmd.Dir = r.home
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "MULLION_DATA_DIR=" + r.f.data}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "MULLION_DATA_DIR=" + r.c.data}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{
 		Uid:    r.uid,
 		Gid:    r.uid,
@@ -62,7 +62,7 @@ const findingsEnd = 8
 
 // newReaders returns the person who ran sudo, and a stranger. They have programs of their own, since those of the
 // checkout may lie where only root gets.
-func (f cluster) newReaders(t *testing.T) (person, stranger reader) {
+func (c cluster) newReaders(t *testing.T) (person, stranger reader) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mullion-readers") //nolint:usetesting // nobody else gets into that of a test
 	if err != nil {
@@ -79,7 +79,7 @@ func (f cluster) newReaders(t *testing.T) (person, stranger reader) {
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command("cp", "-L", filepath.Join(f.bin, program), to).CombinedOutput(); err != nil {
+		if out, err := exec.Command("cp", "-L", filepath.Join(c.bin, program), to).CombinedOutput(); err != nil {
 			t.Fatalf("copy %s: %v\n%s", program, err, out)
 		}
 	}
@@ -90,7 +90,7 @@ func (f cluster) newReaders(t *testing.T) (person, stranger reader) {
 			t.Fatal(err)
 		}
 		return reader{
-			f:       f,
+			c:       c,
 			program: filepath.Join(dir, "mullion"),
 			home:    home,
 			uid:     uid,
@@ -101,10 +101,10 @@ func (f cluster) newReaders(t *testing.T) (person, stranger reader) {
 }
 
 // upBySudo brings the cluster up again, as somebody who calls sudo does.
-func (f cluster) upBySudo(t *testing.T, who reader) {
+func (c cluster) upBySudo(t *testing.T, who reader) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(f.bin, "mullion"), "up", "--kubeconfig", "none")
-	cmd.Env = append(f.env(), "SUDO_UID="+strconv.Itoa(int(who.uid)), "SUDO_GID="+strconv.Itoa(int(who.uid)))
+	cmd := exec.CommandContext(t.Context(), filepath.Join(c.bin, "mullion"), "up", "--kubeconfig", "none")
+	cmd.Env = append(c.env(), "SUDO_UID="+strconv.Itoa(int(who.uid)), "SUDO_GID="+strconv.Itoa(int(who.uid)))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("mullion up: %v\n%s", err, out)
 	}
@@ -147,11 +147,11 @@ func (r reader) reads(t *testing.T) {
 
 // readers reads the cluster as users who are not root: the person who ran sudo, and a member of no group, who is
 // refused. What changes something is refused to both.
-func (f cluster) readers(t *testing.T) {
+func (c cluster) readers(t *testing.T) {
 	t.Helper()
-	person, stranger := f.newReaders(t)
-	f.upBySudo(t, person)
-	f.healthy(t)
+	person, stranger := c.newReaders(t)
+	c.upBySudo(t, person)
+	c.healthy(t)
 	t.Run("reads", person.reads)
 	t.Run("follows", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -202,7 +202,7 @@ func (f cluster) readers(t *testing.T) {
 
 	// A reader does not see all that root sees, and finds no trouble in that.
 	t.Run("diagnoses", func(t *testing.T) {
-		root, err := f.mullion(t.Context(), t, "diagnose")
+		root, err := c.mullion(t.Context(), t, "diagnose")
 		if code, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || code.ExitCode() != findingsEnd) {
 			t.Fatalf("mullion diagnose: %v\n%s", err, root)
 		}
@@ -237,7 +237,7 @@ func (f cluster) readers(t *testing.T) {
 		for _, who := range []reader{person, stranger} {
 			for _, args := range []string{"node exec win-1 -- cmd /c ver", "down", "stop", "hns restart win-1", "image rm a:b"} {
 				out, errs, code := who.run(t.Context(), t, strings.Fields(args)...)
-				want := "--data-dir " + f.data + " " + args + "\n"
+				want := "--data-dir " + c.data + " " + args + "\n"
 				if code != 3 || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasSuffix(errs, want) {
 					t.Errorf("mullion %s ended with %d, want a line with %q:\n%s%s", args, code, want, out, errs)
 				}
@@ -248,7 +248,7 @@ func (f cluster) readers(t *testing.T) {
 	t.Run("own-context", func(t *testing.T) {
 		folder := filepath.Join(person.home, ".kube")
 		config := filepath.Join(folder, "config")
-		if out, err := f.mullion(t.Context(), t, "up", "--kubeconfig", config); err != nil {
+		if out, err := c.mullion(t.Context(), t, "up", "--kubeconfig", config); err != nil {
 			t.Fatalf("mullion up: %v\n%s", err, out)
 		}
 		defer os.RemoveAll(folder)
@@ -263,26 +263,26 @@ func (f cluster) readers(t *testing.T) {
 			t.Errorf("with the own context it ended with %d:\n%s%s", code, out, errs)
 		}
 		out, errs, code = person.run(t.Context(), t, "kubeconfig")
-		if code != 0 || errs != "" || !strings.Contains(out, "cluster: "+f.data) {
+		if code != 0 || errs != "" || !strings.Contains(out, "cluster: "+c.data) {
 			t.Errorf("the own context is not printed: %d\n%s%s", code, out, errs)
 		}
 	})
 
 	t.Run("killed", func(t *testing.T) {
-		for _, pid := range f.matching(` supervise `)(t) {
+		for _, pid := range c.matching(` supervise `)(t) {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			f.ended(t, pid)
+			c.ended(t, pid)
 		}
 
 		if _, errs, code := person.run(t.Context(), t, "status"); code != 3 || !strings.Contains(errs, "nothing answers for a cluster") {
 			t.Errorf("status without a supervisor ended with %d: %s", code, errs)
 		}
-		if out, err := f.mullion(t.Context(), t, "up", "--kubeconfig", "none"); err != nil { // without sudo
+		if out, err := c.mullion(t.Context(), t, "up", "--kubeconfig", "none"); err != nil { // without sudo
 			t.Fatalf("mullion up: %v\n%s", err, out)
 		}
-		f.healthy(t)
+		c.healthy(t)
 		person.reads(t)
 	})
 }

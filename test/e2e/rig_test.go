@@ -39,23 +39,23 @@ func newCluster(t *testing.T) cluster {
 
 // givenCluster returns the cluster that is up in E2E_DATA_DIR, while a test is written, and whether there is one; else
 // a cluster as newCluster does.
-func givenCluster(t *testing.T) (f cluster, given bool) {
+func givenCluster(t *testing.T) (c cluster, given bool) {
 	t.Helper()
-	f = newCluster(t)
+	c = newCluster(t)
 	data := os.Getenv("E2E_DATA_DIR")
 	if data == "" {
-		return f, false
+		return c, false
 	}
-	f.data, f.kubeconfig = data, filepath.Join(data, "e2e-kubeconfig")
-	return f, true
+	c.data, c.kubeconfig = data, filepath.Join(data, "e2e-kubeconfig")
+	return c, true
 }
 
 // bringUp brings up the cluster that the text of a cluster.yaml describes, until the test ends. It returns what
 // `mullion up` said. A cluster that does not come up ends the test.
-func (f cluster) bringUp(t *testing.T, text string, args ...string) string {
+func (c cluster) bringUp(t *testing.T, text string, args ...string) string {
 	t.Helper()
-	f.downAfter(t)
-	out, err := f.mullion(t.Context(), t, append([]string{"up", "-f", f.file(t, "cluster.yaml", text)}, args...)...)
+	c.downAfter(t)
+	out, err := c.mullion(t.Context(), t, append([]string{"up", "-f", c.file(t, "cluster.yaml", text)}, args...)...)
 	if err != nil {
 		t.Fatalf("mullion up: %v\n%s", err, out)
 	}
@@ -64,20 +64,20 @@ func (f cluster) bringUp(t *testing.T, text string, args ...string) string {
 
 // downAfter takes the cluster down at the end of the test, when it must leave nothing. Of a test that has failed it
 // prints the logs first.
-func (f cluster) downAfter(t *testing.T) {
+func (c cluster) downAfter(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
-			logs(t, f)
+			logs(t, c)
 		}
-		f.takeDown(t)
+		c.takeDown(t)
 	})
 }
 
 // file writes a file of the test's, and returns its path.
-func (f cluster) file(t *testing.T, name, text string) string {
+func (c cluster) file(t *testing.T, name, text string) string {
 	t.Helper()
-	path := filepath.Join(f.home, name)
+	path := filepath.Join(c.home, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -85,35 +85,35 @@ func (f cluster) file(t *testing.T, name, text string) string {
 }
 
 // on returns the command line that runs args on the cluster's machine.
-func (f cluster) on(args ...string) []string {
-	if f.netns == "" {
+func (c cluster) on(args ...string) []string {
+	if c.netns == "" {
 		return args
 	}
-	return append([]string{"nsenter", "--net=" + f.netns, "--"}, args...)
+	return append([]string{"nsenter", "--net=" + c.netns, "--"}, args...)
 }
 
 // path is where the cluster's operator looks for programs.
-func (f cluster) path() string { return f.bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin" }
+func (c cluster) path() string { return c.bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin" }
 
-func (f cluster) env() []string {
+func (c cluster) env() []string {
 	return append(os.Environ(),
-		"PATH="+f.path(),
-		"MULLION_DATA_DIR="+f.data, "KUBECONFIG="+f.kubeconfig, "HOME="+f.home)
+		"PATH="+c.path(),
+		"MULLION_DATA_DIR="+c.data, "KUBECONFIG="+c.kubeconfig, "HOME="+c.home)
 }
 
 // mullion runs the program and returns what it printed.
-func (f cluster) mullion(ctx context.Context, t *testing.T, args ...string) (string, error) {
+func (c cluster) mullion(ctx context.Context, t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	args = f.on(append([]string{filepath.Join(f.bin, "mullion")}, args...)...)
+	args = c.on(append([]string{filepath.Join(c.bin, "mullion")}, args...)...)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = f.env()
+	cmd.Env = c.env()
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
 // processes returns the cluster's processes with their command lines: those that carry its marker, and those in its
 // containers.
-func (f cluster) processes(t *testing.T) map[int]string {
+func (c cluster) processes(t *testing.T) map[int]string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -135,8 +135,8 @@ func (f cluster) processes(t *testing.T) map[int]string {
 			continue
 		}
 
-		marked := strings.Contains("\x00"+string(environ), "\x00MULLION_CLUSTER="+f.data+"\x00")
-		if marked || strings.Contains(string(cgroup), "/mullion-"+f.tag()) {
+		marked := strings.Contains("\x00"+string(environ), "\x00MULLION_CLUSTER="+c.data+"\x00")
+		if marked || strings.Contains(string(cgroup), "/mullion-"+c.tag()) {
 			out[pid] = strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " "))
 		}
 	}
@@ -144,17 +144,17 @@ func (f cluster) processes(t *testing.T) map[int]string {
 	return out
 }
 
-func (f cluster) takeDown(t *testing.T) {
+func (c cluster) takeDown(t *testing.T) {
 	t.Helper()
-	strays := f.strays(t)
+	strays := c.strays(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
 	defer cancel()
-	out, err := f.mullion(ctx, t, "down")
+	out, err := c.mullion(ctx, t, "down")
 	if err != nil {
 		t.Errorf("mullion down: %v\n%s", err, out)
 	}
 
-	left := f.traces(t)
+	left := c.traces(t)
 	for _, socket := range strays {
 		if _, err := os.Stat(socket); err == nil {
 			left = append(left, "socket: "+socket)
@@ -166,9 +166,9 @@ func (f cluster) takeDown(t *testing.T) {
 }
 
 // logs prints the ends of the cluster's logs, for people who look into a failure.
-func logs(t *testing.T, f cluster) {
+func logs(t *testing.T, c cluster) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join(f.data, "logs"), func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(c.data, "logs"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -53,9 +53,9 @@ func TestDocuments(t *testing.T) {
 	}
 	needs(t)
 
-	f, given := givenCluster(t)
+	c, given := givenCluster(t)
 	s := sampler{
-		cluster: f,
+		cluster: c,
 		tools:   t.TempDir(),
 		node:    "win-1",
 		chosen:  strings.Split(names, ","),

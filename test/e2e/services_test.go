@@ -58,20 +58,20 @@ ports: [{name: '', port: 80, protocol: TCP}]
 
 // services breaks the parts that carry Services out. Services must come back, without rules for pods that no longer
 // exist. It also measures how soon a change of endpoints reaches packets; that figure decides nothing.
-func (f cluster) services(t *testing.T) {
+func (c cluster) services(t *testing.T) {
 	t.Helper()
 	testrun.Once(t, testrun.Follows)
-	f.apply(t, backends)
+	c.apply(t, backends)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		out, err := f.mullion(ctx, t, "kubectl", "delete", "service,pod,endpointslice", "--ignore-not-found",
+		out, err := c.mullion(ctx, t, "kubectl", "delete", "service,pod,endpointslice", "--ignore-not-found",
 			"--wait=false", "service/back", "service/steered", "pod/back-1", "pod/back-2", "endpointslice/steered-1")
 		if err != nil {
 			t.Logf("%v\n%s", err, out)
 		}
 	})
-	f.answered(t)
-	for _, c := range []struct{ name, kill, back string }{
+	c.answered(t)
+	for _, tc := range []struct{ name, kill, back string }{
 		{
 			"kube-proxy", `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `,
 			`^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `,
@@ -80,43 +80,43 @@ func (f cluster) services(t *testing.T) {
 		{"agent", `mullion-node serve .*/win-1/`, `mullion-node serve .*/win-1/`},
 		{"host", `mullion-node host-init .*/win-1/`, `^C:\\k\\kube-proxy\.exe .*--hostname-override=win-1 `},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			gone := f.podIP(t, "back-2")
-			if c.kill == "" {
-				if out, err := f.mullion(t.Context(), t, "hns", "restart", "win-1"); err != nil {
+		t.Run(tc.name, func(t *testing.T) {
+			gone := c.podIP(t, "back-2")
+			if tc.kill == "" {
+				if out, err := c.mullion(t.Context(), t, "hns", "restart", "win-1"); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
 			} else {
-				killed := f.kill(t, c.kill)
-				f.replace(t) // while nobody carries changes out
-				f.back(t, c.back, killed)
+				killed := c.kill(t, tc.kill)
+				c.replace(t) // while nobody carries changes out
+				c.back(t, tc.back, killed)
 			}
 
-			f.answered(t)
-			f.noRule(t, gone)
+			c.answered(t)
+			c.noRule(t, gone)
 		})
 	}
 
-	t.Run("endpoints", f.endpointChanges)
+	t.Run("endpoints", c.endpointChanges)
 }
 
 // replace deletes the second node's pod and makes it anew, with another address.
-func (f cluster) replace(t *testing.T) {
+func (c cluster) replace(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
-		if out, err := f.mullion(ctx, t, "kubectl", "delete", "pod", "back-2", "--ignore-not-found",
+		if out, err := c.mullion(ctx, t, "kubectl", "delete", "pod", "back-2", "--ignore-not-found",
 			"--timeout=60s"); err != nil {
 			return errors.New(out)
 		}
 		return nil
 	})
-	f.apply(t, backends)
+	c.apply(t, backends)
 }
 
 // askNode calls a port of the first node from outside of the cluster and returns the name of the pod that answered.
-func (f cluster) askNode(ctx context.Context, t *testing.T, port int) (string, error) {
+func (c cluster) askNode(ctx context.Context, t *testing.T, port int) (string, error) {
 	t.Helper()
-	node := f.firstNode(t) //nolint:contextcheck // it is asked for once, with a deadline of its own
+	node := c.firstNode(t) //nolint:contextcheck // it is asked for once, with a deadline of its own
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d/", node, port), nil)
 	if err != nil {
 		return "", err
@@ -136,12 +136,12 @@ func (f cluster) askNode(ctx context.Context, t *testing.T, port int) (string, e
 
 // answered waits until twenty requests in a row are answered, by both pods: a rule for a pod that no longer exists
 // would fail some.
-func (f cluster) answered(t *testing.T) {
+func (c cluster) answered(t *testing.T) {
 	t.Helper()
 	poll(t, 3*settle, func(ctx context.Context) error {
 		seen := map[string]bool{}
 		for range 20 {
-			name, err := f.askNode(ctx, t, 31080)
+			name, err := c.askNode(ctx, t, 31080)
 			if err != nil {
 				return err
 			}
@@ -157,14 +157,14 @@ func (f cluster) answered(t *testing.T) {
 
 // noRule waits until HNS of the first node has no load balancer that leads to the address, unless a pod has it, and
 // until the node's kernel is as HNS plans it.
-func (f cluster) noRule(t *testing.T, gone string) {
+func (c cluster) noRule(t *testing.T, gone string) {
 	t.Helper()
-	if f.podIP(t, "back-2") == gone {
+	if c.podIP(t, "back-2") == gone {
 		gone = ""
 	}
 
 	poll(t, settle, func(ctx context.Context) error {
-		out, err := f.mullion(ctx, t, "hns", "ls", "win-1", "-o", "json")
+		out, err := c.mullion(ctx, t, "hns", "ls", "win-1", "-o", "json")
 		if err != nil {
 			return errors.New(out)
 		}
@@ -195,7 +195,7 @@ func (f cluster) noRule(t *testing.T, gone string) {
 			}
 		}
 
-		if out, err := f.mullion(ctx, t, "hns", "diag", "win-1"); err != nil {
+		if out, err := c.mullion(ctx, t, "hns", "diag", "win-1"); err != nil {
 			return errors.New(out)
 		}
 		return nil
@@ -204,17 +204,17 @@ func (f cluster) noRule(t *testing.T, gone string) {
 
 // endpointChanges sends the Service to the two pods in turn, and measures the time until packets follow. That includes
 // kubectl's own time.
-func (f cluster) endpointChanges(t *testing.T) {
+func (c cluster) endpointChanges(t *testing.T) {
 	pods := []string{"back-1", "back-2"}
 	nodes := []string{"win-1", "win-2"}
-	ips := []string{f.podIP(t, pods[0]), f.podIP(t, pods[1])}
+	ips := []string{c.podIP(t, pods[0]), c.podIP(t, pods[1])}
 	var took []time.Duration
 	for i := range 6 {
 		to := i % 2
-		f.apply(t, fmt.Sprintf(steer, ips[to], nodes[to]))
+		c.apply(t, fmt.Sprintf(steer, ips[to], nodes[to]))
 		started := time.Now()
 		poll(t, settle, func(ctx context.Context) error {
-			name, err := f.askNode(ctx, t, 31081)
+			name, err := c.askNode(ctx, t, 31081)
 			if err == nil && name != pods[to] {
 				err = fmt.Errorf("answered by %s, not by %s", name, pods[to])
 			}

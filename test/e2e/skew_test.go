@@ -18,8 +18,8 @@ import (
 func TestVersionSkew(t *testing.T) {
 	needs(t, ownCluster("E2E_DATA_DIR names a cluster of one version"))
 
-	f := newCluster(t)
-	all, err := bundle.Versions(f.bin)
+	c := newCluster(t)
+	all, err := bundle.Versions(c.bin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +39,8 @@ func TestVersionSkew(t *testing.T) {
 		want[fmt.Sprintf("linux-%d", i+2)], want[fmt.Sprintf("win-%d", i+2)] = v, v
 	}
 
-	f.bringUp(t, "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: skew\nnodes:\n"+nodes)
-	out, err := f.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o",
+	c.bringUp(t, "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: skew\nnodes:\n"+nodes)
+	out, err := c.mullion(t.Context(), t, "kubectl", "get", "nodes", "-o",
 		`jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.kubeletVersion}{"\n"}{end}`)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -58,7 +58,7 @@ func TestVersionSkew(t *testing.T) {
 		}
 	}
 
-	if out, err := f.mullion(t.Context(), t, "net", "test"); err != nil {
+	if out, err := c.mullion(t.Context(), t, "net", "test"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

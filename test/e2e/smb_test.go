@@ -59,13 +59,13 @@ func TestFieldSMB(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"))
 
 	const machine = "10.203.0.254" // this one's address on the underlay
-	f := newCluster(t)
+	c := newCluster(t)
 	text := "apiVersion: mullion.dev/v1alpha1\nkind: Cluster\nname: mullion-smb\nnetworking:\n  underlaySubnet: 10.203.0.0/24\n" +
 		"  podSubnet: 10.202.0.0/16\n  serviceSubnet: 10.93.0.0/16\nnodes:\n- {os: windows, windowsVersion: ltsc2022}\n"
 
 	says := func(want string, args ...string) {
 		t.Helper()
-		if out, err := f.mullion(t.Context(), t, args...); !strings.Contains(out, want) {
+		if out, err := c.mullion(t.Context(), t, args...); !strings.Contains(out, want) {
 			t.Errorf("mullion %s: %v, no %q in:\n%s", strings.Join(args, " "), err, want, out)
 		}
 	}
@@ -74,10 +74,10 @@ func TestFieldSMB(t *testing.T) {
 	in := func(pod string, args ...string) []string {
 		return append([]string{"kubectl", "exec", pod, "--"}, args...)
 	}
-	f.bringUp(t, text)
+	c.bringUp(t, text)
 	server := smbtest.Start(t, "/proc/self/ns/net", machine, smbtest.Options{})
-	tool := filepath.Join(f.home, "tool")
-	program := filepath.Join(f.home, "smb.exe")
+	tool := filepath.Join(c.home, "tool")
+	program := filepath.Join(c.home, "smb.exe")
 	for file, source := range map[string]string{
 		filepath.Join(tool, "tool.exe"): "./tool", filepath.Join(tool, "winprog.exe"): "../cri/testdata/winprog",
 		program: "./flexdriver",
@@ -85,7 +85,7 @@ func TestFieldSMB(t *testing.T) {
 		compile(t, "windows", source, file)
 	}
 
-	f.must(t, "image", "build", tool, "-f", "tool/image.yaml")
+	c.must(t, "image", "build", tool, "-f", "tool/image.yaml")
 	driver, parts := "mullion.dev/smb.exe", []string{program}
 	scripts := os.Getenv("MULLION_SMB_SCRIPTS")
 	if scripts != "" {
@@ -96,9 +96,9 @@ func TestFieldSMB(t *testing.T) {
 	}
 
 	folder := `C:\usr\libexec\kubernetes\kubelet-plugins\volume\exec\` + strings.Replace(driver, "/", "~", 1)
-	f.must(t, on("cmd", "/c", "mkdir "+folder)...)
+	c.must(t, on("cmd", "/c", "mkdir "+folder)...)
 	for _, from := range parts {
-		f.must(t, "node", "cp", from, "win-1:"+folder+`\`+filepath.Base(from))
+		c.must(t, "node", "cp", from, "win-1:"+folder+`\`+filepath.Base(from))
 	}
 
 	// the host: what is wrong is said in Windows' words
@@ -111,7 +111,7 @@ func TestFieldSMB(t *testing.T) {
 	says("The user name or password is incorrect.", mapping("wrong")...)
 	says(share, mapping(smbtest.Password)...)
 	says("OK", on("powershell", "-NoProfile", "-Command", "(Get-SmbGlobalMapping -RemotePath '"+share+"').Status")...)
-	f.must(t, on("cmd", "/c", `mkdir `+share+`\below & echo by-host> `+share+`\below\note & mklink /D C:\linked `+share)...)
+	c.must(t, on("cmd", "/c", `mkdir `+share+`\below & echo by-host> `+share+`\below\note & mklink /D C:\linked `+share)...)
 	says("by-host", on("cmd", "/c", `type G:\below\note`)...)
 	if _, err := os.Stat(filepath.Join(server.Dir, "below/note")); err != nil {
 		t.Error(err)
@@ -119,19 +119,19 @@ func TestFieldSMB(t *testing.T) {
 
 	renames := func(where string, args []string) {
 		t.Helper()
-		if out := f.must(t, args...); strings.Count(out, ": as on Windows") != 13 {
+		if out := c.must(t, args...); strings.Count(out, ": as on Windows") != 13 {
 			t.Errorf("renames in %s: %s", where, out)
 		}
 	}
-	f.must(t, "node", "cp", filepath.Join(tool, "winprog.exe"), "win-1:C:/winprog.exe")
+	c.must(t, "node", "cp", filepath.Join(tool, "winprog.exe"), "win-1:C:/winprog.exe")
 	renames("the drive", on(`C:\winprog.exe`, "renames", `G:\below`))
 	renames("the share", on(`C:\winprog.exe`, "renames", share))
-	f.must(t, on("cmd", "/c", `echo new> G:\new & echo old> G:\old`)...)
-	f.must(t, on("powershell", "-NoProfile", "-Command", `Move-Item -Force G:\new G:\old`)...)
+	c.must(t, on("cmd", "/c", `echo new> G:\new & echo old> G:\old`)...)
+	c.must(t, on("powershell", "-NoProfile", "-Command", `Move-Item -Force G:\new G:\old`)...)
 	says("new", on("cmd", "/c", `type G:\old`)...)
 
 	// pods
-	manifest := filepath.Join(f.home, "smb.yaml")
+	manifest := filepath.Join(c.home, "smb.yaml")
 	said := strings.NewReplacer("MACHINE", machine, "DRIVER", driver).Replace(smbManifest)
 	if err := os.WriteFile(manifest, []byte(said), 0o600); err != nil {
 		t.Fatal(err)
@@ -139,11 +139,11 @@ func TestFieldSMB(t *testing.T) {
 
 	removal := on("powershell", "-NoProfile", "-Command", "Remove-SmbGlobalMapping -RemotePath '"+share+"' -Force")
 	if scripts != "" { // which map without a look at what is mapped
-		f.must(t, removal...)
+		c.must(t, removal...)
 	}
 
-	f.must(t, "kubectl", "apply", "-f", manifest)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/flex", "pod/linked", "pod/host", "--timeout=120s")
+	c.must(t, "kubectl", "apply", "-f", manifest)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/flex", "pod/linked", "pod/host", "--timeout=120s")
 	says("by-host", in("flex", "tool", "cat", `C:\share\below\note`)...)
 	if scripts != "" { // it was these that made the volume
 		events := "Get-EventLog Application -Source KubeSMB | % { $_.Message }"
@@ -152,7 +152,7 @@ func TestFieldSMB(t *testing.T) {
 
 	says("by-host", in("linked", "tool", "cat", `C:\share\note`)...)
 	says("by-host", in("host", "cmd", "/c", "type "+share+`\below\note`)...)
-	f.must(t, in("linked", "tool", "write", `C:\share\by-pod`, "by-pod")...)
+	c.must(t, in("linked", "tool", "write", `C:\share\by-pod`, "by-pod")...)
 	says("by-pod", in("flex", "tool", "cat", `C:\share\below\by-pod`)...)
 	says("cannot find", in("flex", "cmd", "/c", "type "+share+`\below\note`)...) // a container has no mappings
 
@@ -167,13 +167,13 @@ func TestFieldSMB(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(server.Dir, "big"), big, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f.must(t, in("flex", "cmd", "/c", `copy /b C:\share\big C:\big & copy /b C:\big C:\share\copied`)...)
+	c.must(t, in("flex", "cmd", "/c", `copy /b C:\share\big C:\big & copy /b C:\big C:\share\copied`)...)
 	if copied, err := os.ReadFile(filepath.Join(server.Dir, "copied")); err != nil || sha256.Sum256(copied) != sha256.Sum256(big) {
 		t.Errorf("64 MiB copied by a pod: %d bytes, %v", len(copied), err)
 	}
 
 	// the agent's end, and the server's
-	for pid, command := range f.processes(t) {
+	for pid, command := range c.processes(t) {
 		if strings.Contains(command, "mullion-node serve") {
 			p, err := os.FindProcess(pid)
 			if err == nil {
@@ -186,26 +186,26 @@ func TestFieldSMB(t *testing.T) {
 	}
 
 	poll(t, settle, func(ctx context.Context) error { // exec goes by the agent
-		if out, err := f.mullion(ctx, t, in("flex", "tool", "cat", `C:\share\below\note`)...); err != nil {
+		if out, err := c.mullion(ctx, t, in("flex", "tool", "cat", `C:\share\below\note`)...); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil
 	})
 	server.Stop()
-	if out, err := f.mullion(t.Context(), t, in("flex", "tool", "write", `C:\share\lost`, "x")...); err == nil {
+	if out, err := c.mullion(t.Context(), t, in("flex", "tool", "write", `C:\share\lost`, "x")...); err == nil {
 		t.Errorf("written without a server: %s", out)
 	}
 
 	server.Run(t)
 	poll(t, settle, func(ctx context.Context) error {
-		if out, err := f.mullion(ctx, t, in("flex", "tool", "write", `C:\share\back`, "back")...); err != nil {
+		if out, err := c.mullion(ctx, t, in("flex", "tool", "write", `C:\share\back`, "back")...); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil
 	})
 
 	poll(t, settle, func(ctx context.Context) error { // the agent is back
-		out, err := f.mullion(ctx, t, on("powershell", "-NoProfile", "-Command", "(Get-SmbGlobalMapping).Status")...)
+		out, err := c.mullion(ctx, t, on("powershell", "-NoProfile", "-Command", "(Get-SmbGlobalMapping).Status")...)
 		if strings.TrimSpace(out) != "OK" {
 			return fmt.Errorf("status %q: %w", out, err)
 		}
@@ -214,13 +214,13 @@ func TestFieldSMB(t *testing.T) {
 
 	// nobody is hurt by the end of a pod, nor by that of the mapping
 	begin := time.Now()
-	f.must(t, "kubectl", "delete", "-f", manifest, "--timeout=90s")
+	c.must(t, "kubectl", "delete", "-f", manifest, "--timeout=90s")
 	t.Logf("the pods went in %s", time.Since(begin).Round(time.Second))
 	if _, err := os.Stat(filepath.Join(server.Dir, "below/by-pod")); err != nil {
 		t.Errorf("what a pod had written is gone with it: %v", err)
 	}
 
-	f.must(t, removal...)
+	c.must(t, removal...)
 	says("cannot find", on("cmd", "/c", "dir "+share)...)
 	says(share, mapping(smbtest.Password)...) // for `mullion down`
 }

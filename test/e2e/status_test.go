@@ -38,10 +38,10 @@ func (p picture) problems() []string {
 }
 
 // status returns the picture and checks that the exit code says the same.
-func (f cluster) status(ctx context.Context, t *testing.T) picture {
+func (c cluster) status(ctx context.Context, t *testing.T) picture {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, filepath.Join(f.bin, "mullion"), "status", "-o", "json")
-	cmd.Env = f.env()
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "mullion"), "status", "-o", "json")
+	cmd.Env = c.env()
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -64,23 +64,23 @@ func (f cluster) status(ctx context.Context, t *testing.T) picture {
 }
 
 // broken stops parts as if they hung; mullion status must name each of them, and nothing that only follows from one.
-func (f cluster) broken(t *testing.T) {
-	f.healthy(t)
-	for _, c := range []struct {
+func (c cluster) broken(t *testing.T) {
+	c.healthy(t)
+	for _, tc := range []struct {
 		name, want string
 		stop       func(*testing.T) []int
 	}{
-		{"apiserver", "kube-apiserver", f.matching(`/server/bin/kube-apiserver `)},
-		{"agent", "agent/win-1", f.matching(`mullion-node serve .*/win-1/`)},
-		{"pipes", "pipes/win-1", f.matching(`mullion-pipe\.exe --security .*\\win-1\\pipes`)},
+		{"apiserver", "kube-apiserver", c.matching(`/server/bin/kube-apiserver `)},
+		{"agent", "agent/win-1", c.matching(`mullion-node serve .*/win-1/`)},
+		{"pipes", "pipes/win-1", c.matching(`mullion-pipe\.exe --security .*\\win-1\\pipes`)},
 		{"wineserver", "kubelet/win-2", func(t *testing.T) []int {
 			t.Helper()
-			return []int{f.wineserver(t, "win-2")}
+			return []int{c.wineserver(t, "win-2")}
 		}},
-		{"supervisor", "supervisor", f.matching(` supervise `)},
+		{"supervisor", "supervisor", c.matching(` supervise `)},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			pids := c.stop(t)
+		t.Run(tc.name, func(t *testing.T) {
+			pids := tc.stop(t)
 			goOn := func() {
 				for _, pid := range pids {
 					if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
@@ -97,27 +97,27 @@ func (f cluster) broken(t *testing.T) {
 			}
 
 			started := time.Now()
-			p := f.status(t.Context(), t)
+			p := c.status(t.Context(), t)
 			took := time.Since(started)
-			if got := strings.Join(p.problems(), " "); !regexp.MustCompile(`^` + c.want + `( |$)`).MatchString(got) {
-				t.Errorf("mullion status finds %q, want %s first: %+v", got, c.want, p)
+			if got := strings.Join(p.problems(), " "); !regexp.MustCompile(`^` + tc.want + `( |$)`).MatchString(got) {
+				t.Errorf("mullion status finds %q, want %s first: %+v", got, tc.want, p)
 			}
 			if took > 20*time.Second {
 				t.Errorf("mullion status took %s", took)
 			}
 
 			goOn()
-			f.healthy(t)
+			c.healthy(t)
 		})
 	}
 }
 
 // matching returns a function that finds the processes whose command line matches.
-func (f cluster) matching(pattern string) func(*testing.T) []int {
+func (c cluster) matching(pattern string) func(*testing.T) []int {
 	return func(t *testing.T) []int {
 		t.Helper()
 		var pids []int
-		for pid, command := range f.processes(t) {
+		for pid, command := range c.processes(t) {
 			if regexp.MustCompile(pattern).MatchString(command) {
 				pids = append(pids, pid)
 			}
@@ -130,12 +130,12 @@ func (f cluster) matching(pattern string) func(*testing.T) []int {
 }
 
 // wineserver returns the PID of the wineserver of a Windows host itself, not of a container's.
-func (f cluster) wineserver(t *testing.T, node string) int {
+func (c cluster) wineserver(t *testing.T, node string) int {
 	t.Helper()
-	for pid, command := range f.processes(t) {
+	for pid, command := range c.processes(t) {
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // a process may have ended
 		if strings.Contains(command, "wineserver") &&
-			strings.Contains(string(environ), "WINEPREFIX="+filepath.Join(f.data, "nodes", node, "prefix")+"\x00") {
+			strings.Contains(string(environ), "WINEPREFIX="+filepath.Join(c.data, "nodes", node, "prefix")+"\x00") {
 			return pid
 		}
 	}
@@ -145,9 +145,9 @@ func (f cluster) wineserver(t *testing.T, node string) int {
 
 // podWithoutServer kills the wineserver of a container. Its program would stand still for ever, so the kubelet must
 // start the container again.
-func (f cluster) podWithoutServer(t *testing.T) {
+func (c cluster) podWithoutServer(t *testing.T) {
 	get := func(ctx context.Context, what string) (string, error) {
-		return f.mullion(ctx, t, "kubectl", "get", "pod", "serves", "-o",
+		return c.mullion(ctx, t, "kubectl", "get", "pod", "serves", "-o",
 			"jsonpath={.status.containerStatuses[0]."+what+"}")
 	}
 	id, err := get(t.Context(), "containerID")
@@ -157,7 +157,7 @@ func (f cluster) podWithoutServer(t *testing.T) {
 
 	_, id, _ = strings.Cut(id, "//")
 	killed := 0
-	for pid, command := range f.processes(t) {
+	for pid, command := range c.processes(t) {
 		cgroup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // a process may have ended
 		if strings.Contains(command, "wineserver") && strings.Contains(string(cgroup), id) {
 			killed++
@@ -182,9 +182,9 @@ func (f cluster) podWithoutServer(t *testing.T) {
 }
 
 // cut takes a node off the network; mend puts it back.
-func (f cluster) cut(t *testing.T, node string) (mend func()) {
+func (c cluster) cut(t *testing.T, node string) (mend func()) {
 	t.Helper()
-	pins := filepath.Join("/run/mullion", f.tag(), "netns")
+	pins := filepath.Join("/run/mullion", c.tag(), "netns")
 	ip := func(pin string, args ...string) string {
 		out, err := exec.Command("nsenter",
 			append([]string{"--net=" + filepath.Join(pins, pin), "ip"}, args...)...).CombinedOutput()
@@ -207,9 +207,9 @@ func (f cluster) cut(t *testing.T, node string) (mend func()) {
 }
 
 // cutOff keeps a node off the network until the cluster has given it up. When it is back, its pod must be as it was.
-func (f cluster) cutOff(t *testing.T) {
-	before := f.containers(t)
-	mend := f.cut(t, "win-1")
+func (c cluster) cutOff(t *testing.T) {
+	before := c.containers(t)
+	mend := c.cut(t, "win-1")
 	mended := false
 	defer func() {
 		if !mended {
@@ -217,13 +217,13 @@ func (f cluster) cutOff(t *testing.T) {
 		}
 	}()
 
-	if got := f.status(t.Context(), t).problems(); len(got) != 1 || got[0] != "network/win-1" {
+	if got := c.status(t.Context(), t).problems(); len(got) != 1 || got[0] != "network/win-1" {
 		t.Errorf("mullion status finds %q, want network/win-1 alone", got)
 	}
 
 	condition := func(want string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			out, err := f.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
+			out, err := c.mullion(ctx, t, "kubectl", "get", "node", "win-1", "-o",
 				`jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
 			if err != nil || out != want {
 				return fmt.Errorf("Ready is %s, want %s", out, want)
@@ -244,16 +244,16 @@ func (f cluster) cutOff(t *testing.T) {
 	started := time.Now()
 	poll(t, settle, condition("True"))
 	t.Logf("the node is Ready %s after it was connected again", time.Since(started).Round(time.Second))
-	f.running(t)
-	f.working(t)
-	f.resolves(t)
-	f.same(t, before)
-	f.healthy(t)
+	c.running(t)
+	c.working(t)
+	c.resolves(t)
+	c.same(t, before)
+	c.healthy(t)
 }
 
 // serving calls a pod again and again until the function returned is called, which tells how many calls there were and
 // how many had no answer.
-func (f cluster) serving(t *testing.T, url string) func() (asked, failed int, last error) {
+func (c cluster) serving(t *testing.T, url string) func() (asked, failed int, last error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	client := http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -289,8 +289,8 @@ func (f cluster) serving(t *testing.T, url string) func() (asked, failed int, la
 }
 
 // fullDisk fills the disk that images are pulled to. The cluster must report that, and work again when there is room.
-func (f cluster) fullDisk(t *testing.T) {
-	incoming := filepath.Join(f.data, "containerd", "root", "io.containerd.content.v1.content", "ingest")
+func (c cluster) fullDisk(t *testing.T) {
+	incoming := filepath.Join(c.data, "containerd", "root", "io.containerd.content.v1.content", "ingest")
 	if err := syscall.Mount("tmpfs", incoming, "tmpfs", 0, "size=4k,mode=0700"); err != nil {
 		t.Fatal(err)
 	}
@@ -316,17 +316,17 @@ func (f cluster) fullDisk(t *testing.T) {
 	}
 
 	build := []string{"image", "build", dir, "-t", "mullion.local/big:v1", "--entrypoint", `C:\big.txt`}
-	out, err := f.mullion(t.Context(), t, build...)
+	out, err := c.mullion(t.Context(), t, build...)
 	if err == nil || !strings.Contains(out, "no space left on device") || !strings.Contains(out, "→ ") {
 		t.Errorf("mullion image build onto a full disk: %v, want it to say so and what to do:\n%s", err, out)
 	}
 
-	f.working(t) // what runs goes on
+	c.working(t) // what runs goes on
 	free()
-	if out, err := f.mullion(t.Context(), t, build...); err != nil {
+	if out, err := c.mullion(t.Context(), t, build...); err != nil {
 		t.Errorf("with room again: %v\n%s", err, out)
 	}
-	if out, err := f.mullion(t.Context(), t, "image", "rm", "mullion.local/big:v1"); err != nil {
+	if out, err := c.mullion(t.Context(), t, "image", "rm", "mullion.local/big:v1"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

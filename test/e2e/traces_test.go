@@ -15,13 +15,13 @@ import (
 
 // tag is in the names of a cluster's interfaces, tables, cgroups and run folder. It is made from the data folder's path
 // (internal/cluster/layout).
-func (f cluster) tag() string {
-	sum := sha256.Sum256([]byte(f.data))
+func (c cluster) tag() string {
+	sum := sha256.Sum256([]byte(c.data))
 	return hex.EncodeToString(sum[:4])
 }
 
 // traces lists what this cluster has on the machine, a line each; other clusters may run at the same time.
-func (f cluster) traces(t *testing.T) []string {
+func (c cluster) traces(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	add := func(what string, lines ...string) {
@@ -33,14 +33,14 @@ func (f cluster) traces(t *testing.T) []string {
 	}
 
 	having := func(what string, args ...string) {
-		args = f.on(args...)
+		args = c.on(args...)
 		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 
 		for l := range strings.Lines(string(out)) {
-			if strings.Contains(l, f.tag()) || strings.Contains(l, f.data) {
+			if strings.Contains(l, c.tag()) || strings.Contains(l, c.data) {
 				add(what, strings.TrimSpace(l))
 			}
 		}
@@ -51,8 +51,8 @@ func (f cluster) traces(t *testing.T) []string {
 	having("mount", "cat", "/proc/self/mountinfo")
 	having("rule", "ip", "rule")
 	for _, pattern := range []string{
-		"/sys/fs/cgroup/mullion-" + f.tag(), "/sys/fs/cgroup/*/mullion-" + f.tag(), f.data,
-		"/run/mullion/" + f.tag(),
+		"/sys/fs/cgroup/mullion-" + c.tag(), "/sys/fs/cgroup/*/mullion-" + c.tag(), c.data,
+		"/run/mullion/" + c.tag(),
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
@@ -61,7 +61,7 @@ func (f cluster) traces(t *testing.T) []string {
 		add("file", found...)
 	}
 
-	for pid, command := range f.processes(t) {
+	for pid, command := range c.processes(t) {
 		add("process", fmt.Sprint(pid, " ", command))
 	}
 
@@ -70,7 +70,7 @@ func (f cluster) traces(t *testing.T) []string {
 
 // strays returns the sockets of containerd's shims outside the cluster's own folders. They are found by the processes
 // that listen on them, so they have to be noted while the cluster is up.
-func (f cluster) strays(t *testing.T) []string {
+func (c cluster) strays(t *testing.T) []string {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -85,7 +85,7 @@ func (f cluster) strays(t *testing.T) []string {
 	}
 
 	var out []string
-	for pid := range f.processes(t) {
+	for pid := range c.processes(t) {
 		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid)) // a process may have ended
 		for _, fd := range fds {
 			if to, err := os.Readlink(fd); err == nil && byInode[to] != "" {

@@ -52,10 +52,10 @@ func awaited(ctx context.Context, within time.Duration, check func(ctx context.C
 }
 
 // healthy waits until mullion status finds no problem.
-func (f cluster) healthy(t *testing.T) {
+func (c cluster) healthy(t *testing.T) {
 	t.Helper()
 	poll(t, settle, func(ctx context.Context) error {
-		if p := f.status(ctx, t); p.State != "healthy" {
+		if p := c.status(ctx, t); p.State != "healthy" {
 			return fmt.Errorf("%+v", p)
 		}
 		return nil
@@ -63,7 +63,7 @@ func (f cluster) healthy(t *testing.T) {
 }
 
 // ended waits until a process is gone.
-func (f cluster) ended(t *testing.T, pid int) {
+func (c cluster) ended(t *testing.T, pid int) {
 	t.Helper()
 	until(t, settle, func() error {
 		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {

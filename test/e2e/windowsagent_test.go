@@ -51,21 +51,21 @@ spec:
 func TestFieldWindowsAgent(t *testing.T) {
 	needs(t)
 
-	f := newCluster(t)
-	f.netns = agentMachine(t)
-	t.Cleanup(func() { f.takeDown(t) })
-	f.must(t, "server", "-f", f.file(t, "cluster.yaml", agentYAML))
-	f.layAgent(t)
-	proxy, err := os.ReadFile(filepath.Join(bundle.At(f.bin, version.Kubernetes).Node(), "kube-proxy.exe"))
+	c := newCluster(t)
+	c.netns = agentMachine(t)
+	t.Cleanup(func() { c.takeDown(t) })
+	c.must(t, "server", "-f", c.file(t, "cluster.yaml", agentYAML))
+	c.layAgent(t)
+	proxy, err := os.ReadFile(filepath.Join(bundle.At(c.bin, version.Kubernetes).Node(), "kube-proxy.exe"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\new`)
-	f.must(t, "node", "cp", f.file(t, "new.exe", string(proxy)+"another"), "bare-1:C:/new/kube-proxy.exe")
+	c.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\new`)
+	c.must(t, "node", "cp", c.file(t, "new.exe", string(proxy)+"another"), "bare-1:C:/new/kube-proxy.exe")
 	run := func(args ...string) (string, error) {
 		on := []string{"node", "shell", "bare-1", "--", `C:\bundle\mullion-agent.exe`}
-		return f.mullion(t.Context(), t, append(on, args...)...)
+		return c.mullion(t.Context(), t, append(on, args...)...)
 	}
 
 	does := func(wants string, args ...string) {
@@ -73,14 +73,14 @@ func TestFieldWindowsAgent(t *testing.T) {
 		began := time.Now()
 		out, err := run(args...)
 		if err != nil || !strings.Contains(out, wants) {
-			logs(t, f)
+			logs(t, c)
 			t.Fatalf("mullion-agent %s: %v\n%s", args[0], err, out)
 		}
 		t.Logf("mullion-agent %s took %.1fs", args[0], time.Since(began).Seconds())
 	}
 
-	before := f.bareState(t)
-	server, token, hash := f.agentLine(t)
+	before := c.bareState(t)
+	server, token, hash := c.agentLine(t)
 	for says, args := range map[string][]string{
 		"the cluster's authority is another one": agentJoin(server, token, "sha256:"+strings.Repeat("a", 64)),
 		"the token is unknown or has expired":    agentJoin(server, "abcdef.0123456789abcdef", hash),
@@ -90,52 +90,52 @@ func TestFieldWindowsAgent(t *testing.T) {
 		}
 	}
 
-	if now := f.bareState(t); now != before {
+	if now := c.bareState(t); now != before {
 		t.Errorf("a join that was refused changed the host:\n%s\nwas\n%s", now, before)
 	}
 
 	does("node bare-1 is Ready", agentJoin(server, token, hash)...)
-	f.agentPodAnswers(t, f.file(t, "pod.yaml", agentPod))
+	c.agentPodAnswers(t, c.file(t, "pod.yaml", agentPod))
 	does(`replaced C:\k\kube-proxy.exe`, "upgrade", "--bundle", `C:\new`)
 	does(`"ready": true`, "status", "-o", "json")
 	does("nothing of node bare-1 is left", "leave", "--delete-node")
-	if now := f.bareState(t); now != before {
+	if now := c.bareState(t); now != before {
 		t.Errorf("leave left the host as\n%s\nit was\n%s", now, before)
 	}
 
-	if out, err := f.mullion(t.Context(), t, "kubectl", "get", "node", "bare-1"); err == nil {
+	if out, err := c.mullion(t.Context(), t, "kubectl", "get", "node", "bare-1"); err == nil {
 		t.Errorf("the Node is still there: %s", out)
 	}
 }
 
 // layAgent puts the agent and what it installs into C:\bundle of the bare host.
-func (f cluster) layAgent(t *testing.T) {
+func (c cluster) layAgent(t *testing.T) {
 	t.Helper()
-	windows := filepath.Join(f.bin, "windows")
+	windows := filepath.Join(c.bin, "windows")
 	agent := filepath.Join(windows, "mullion-agent.exe")
 	if _, err := os.Stat(agent); err != nil {
 		t.Fatalf("%v: `make agent` builds it", err)
 	}
 
-	config := filepath.Join(f.home, "kubelet.yaml")
+	config := filepath.Join(c.home, "kubelet.yaml")
 	if err := os.WriteFile(config, []byte(agentKubelet), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	node := bundle.At(f.bin, version.Kubernetes).Node()
-	f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\bundle`)
+	node := bundle.At(c.bin, version.Kubernetes).Node()
+	c.must(t, "node", "exec", "bare-1", "--", "cmd", "/c", `mkdir C:\bundle`)
 	for _, from := range []string{
 		agent, filepath.Join(node, "kubelet.exe"), filepath.Join(node, "kube-proxy.exe"),
 		filepath.Join(windows, "win-bridge.exe"), filepath.Join(windows, "host-local.exe"), config,
 	} {
-		f.must(t, "node", "cp", from, "bare-1:C:/bundle/"+filepath.Base(from))
+		c.must(t, "node", "cp", from, "bare-1:C:/bundle/"+filepath.Base(from))
 	}
 }
 
 // agentLine returns what `mullion token create --print-windows` prints of a join: server, token, hash.
-func (f cluster) agentLine(t *testing.T) (server, token, hash string) {
+func (c cluster) agentLine(t *testing.T) (server, token, hash string) {
 	t.Helper()
-	line := f.must(t, "token", "create", "--print-windows")
+	line := c.must(t, "token", "create", "--print-windows")
 	m := regexp.MustCompile(`join (\S+) --token (\S+) --discovery-token-ca-cert-hash (\S+) --bundle`).
 		FindStringSubmatch(line)
 	if m == nil {
@@ -170,12 +170,12 @@ ip -n $0 addr add 198.51.100.30/24 dev eth0; ip -n $0 link set eth0 up; ip -n $0
 }
 
 // bareState returns what the agent could leave on the host: files, services, and the objects of HNS.
-func (f cluster) bareState(t *testing.T) string {
+func (c cluster) bareState(t *testing.T) string {
 	t.Helper()
-	state := f.must(t, "node", "exec", "bare-1", "--", "cmd", "/c",
+	state := c.must(t, "node", "exec", "bare-1", "--", "cmd", "/c",
 		`dir /s /b C:\k C:\opt C:\etc C:\var & dir /b C:\ProgramData & `+
 			`sc query type= service state= all | findstr SERVICE_NAME`)
-	for line := range strings.Lines(f.must(t, "hns", "ls", "bare-1")) {
+	for line := range strings.Lines(c.must(t, "hns", "ls", "bare-1")) {
 		if !strings.Contains(line, "HostDefault") && strings.TrimSpace(line) != "" { // the host's own namespace
 			state += line
 		}
@@ -184,13 +184,13 @@ func (f cluster) bareState(t *testing.T) string {
 }
 
 // agentPodAnswers runs a pod on the host and asks it from the Linux node.
-func (f cluster) agentPodAnswers(t *testing.T, file string) {
+func (c cluster) agentPodAnswers(t *testing.T, file string) {
 	t.Helper()
-	f.agnhost(t, "windows")
-	f.must(t, "kubectl", "apply", "-f", file)
-	f.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "--timeout=180s")
-	ip := f.must(t, "kubectl", "get", "pod", "win", "-o", "jsonpath={.status.podIP}")
-	out := f.must(t, "node", "exec", "linux-1", "--", "bash", "-c",
+	c.agnhost(t, "windows")
+	c.must(t, "kubectl", "apply", "-f", file)
+	c.must(t, "kubectl", "wait", "--for=condition=Ready", "pod/win", "--timeout=180s")
+	ip := c.must(t, "kubectl", "get", "pod", "win", "-o", "jsonpath={.status.podIP}")
+	out := c.must(t, "node", "exec", "linux-1", "--", "bash", "-c",
 		`exec 3<>/dev/tcp/`+ip+`/8080; printf 'GET /hostname HTTP/1.0\r\n\r\n' >&3; cat <&3`)
 	if !strings.HasSuffix(strings.TrimSpace(out), "win") {
 		t.Errorf("the pod answers the Linux node: %s", out)
