@@ -11,8 +11,8 @@ type SELinux struct {
 	Enforcing bool
 	// Domain is the type of this process, for example "unconfined_t", "" if it could not be read.
 	Domain string
-	// Booleans are those of the policy that refuse what Wine does as they are, each as setsebool(8) would change it, for
-	// example "allow_execmem=on".
+	// Booleans are those of the policy that refuse what Wine does as they are, each as setsebool(8) would change it,
+	// for example "allow_execmem=on".
 	Booleans []string
 	// ExecMem and ExecMod are the attempts to have memory that is written and executed, and to execute what was written
 	// into a file's private mapping: permissions of the class process and of the class file

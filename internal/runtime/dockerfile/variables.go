@@ -40,7 +40,7 @@ func (v *variables) Get(name string) (string, bool) {
 func (b *builder) replaceVariables(lex *shell.Lex, word string, env []string) (string, error) {
 	given := variables{shell.EnvsFromSlice(env), mostOfWord}
 
-	// A replacement makes at most the product of what is replaced and what replaces it, and so does each within another.
+	// A replacement makes at most the product of what is replaced and what replaces it. So does each within another.
 	if n := len(replacement.FindAllString(word, -1)); n > 0 {
 		given.left = int(math.Pow(mostOnTheWay, 1/float64(n+1))) - len(word)
 	}
