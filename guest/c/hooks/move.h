@@ -13,8 +13,9 @@
 
 /*
  * renameat2 with these flags, which may have LX_RENAME_NOREPLACE. A folder of a layer is made anew, with its owner,
- * mode, times and attributes, and gets what was in it; if that fails, everything is put back where it was. Others see
- * the move half done, and who has the folder itself open has one without a name.
+ * mode, times and attributes, and gets what was in it, of which the upper layer has a copy then; if that fails,
+ * everything is put back where it was, unless that fails too. Others see the move half done, and who has the folder
+ * itself open has one without a name.
  */
 int move_entry(const struct place *from, const struct place *to, int flags);
 
