@@ -43,16 +43,22 @@ void ctrl_exit_code(HANDLE process)
                    0,    0,    0,    0,    0x48, 0x83, 0xec, 0x28, 0xff, 0xd0};
     FARPROC exit_process = GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlExitUserProcess");
     BYTE *handler = routine ? default_handler(routine) : NULL, first[5];
+    BOOL own = process == GetCurrentProcess(); /* for the calls Wine's server would stop this process */
     DWORD old;
     SIZE_T done;
 
-    if (!handler || !exit_process || !ReadProcessMemory(process, handler, first, sizeof(first), &done))
+    if (!handler || !exit_process)
         return;
-    if (first[0] != handler[0] || first[1] != handler[1])
+    if (!own && !ReadProcessMemory(process, handler, first, sizeof(first), &done))
+        return;
+    if (!own && (first[0] != handler[0] || first[1] != handler[1]))
         return; /* done already, or kernelbase lies elsewhere */
     memcpy(code + 7, &exit_process, sizeof(exit_process));
     if (!VirtualProtectEx(process, handler, sizeof(code), PAGE_EXECUTE_READWRITE, &old))
         return;
-    WriteProcessMemory(process, handler, code, sizeof(code), &done);
+    if (own)
+        memcpy(handler, code, sizeof(code));
+    else
+        WriteProcessMemory(process, handler, code, sizeof(code), &done);
     VirtualProtectEx(process, handler, sizeof(code), old, &old);
 }

@@ -16,15 +16,10 @@ static BOOL equal(const BYTE *a, const BYTE *b, SIZE_T n)
     return n == 0;
 }
 
-/* Finds the instruction in this process, in which it may be replaced already; NULL if ntdll has no such code. */
-static BYTE *find_stack_clearing(void)
+/* Finds the instruction between two places in this process, in which it may be replaced already; NULL: it is not. */
+static BYTE *find_between(BYTE *from, BYTE *to)
 {
-    BYTE *base = (BYTE *)GetModuleHandleW(L"ntdll.dll");
-    IMAGE_NT_HEADERS64 *header = (IMAGE_NT_HEADERS64 *)(void *)(base + ((IMAGE_DOS_HEADER *)(void *)base)->e_lfanew);
-    BYTE *end = base + header->OptionalHeader.BaseOfCode + header->OptionalHeader.SizeOfCode - sizeof(before) -
-                sizeof(clearing);
-
-    for (BYTE *p = base + header->OptionalHeader.BaseOfCode; p < end; p++)
+    for (BYTE *p = from; p < to; p++)
     {
         BYTE *found = p + sizeof(before);
 
@@ -33,6 +28,28 @@ static BYTE *find_stack_clearing(void)
             return found;
     }
     return NULL;
+}
+
+/*
+ * Finds the instruction in this process; NULL if ntdll has no such code. signal_start_thread has no name there, but in
+ * Wine 8 it is what comes before DbgBreakPoint (dlls/ntdll/signal_x86_64.c): all of the code takes 0.5 ms to be looked
+ * through.
+ */
+static BYTE *find_stack_clearing(void)
+{
+    enum
+    {
+        BACK = 0x80
+    };
+    BYTE *base = (BYTE *)GetModuleHandleW(L"ntdll.dll"), *found;
+    IMAGE_NT_HEADERS64 *header = (IMAGE_NT_HEADERS64 *)(void *)(base + ((IMAGE_DOS_HEADER *)(void *)base)->e_lfanew);
+    BYTE *start = base + header->OptionalHeader.BaseOfCode;
+    BYTE *end = start + header->OptionalHeader.SizeOfCode - sizeof(before) - sizeof(clearing);
+    BYTE *next = (BYTE *)(void *)GetProcAddress((HMODULE)base, "DbgBreakPoint");
+
+    if (next >= start + BACK && next < end && (found = find_between(next - BACK, next)))
+        return found;
+    return find_between(start, end);
 }
 
 void stacks_spare(HANDLE process)
