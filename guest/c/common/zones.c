@@ -47,6 +47,7 @@ enum
     ASKED_AT = 4,                          /* of the distance to asked */
     QUERY_AT = sizeof(answer) - 1 - 2 - 8, /* of the address */
     JUMP_TO = 2,                           /* in lead */
+    ROOM_AT = 64,                          /* what is not used of the page with the answer */
 };
 
 typedef const char *(CDECL *get_version)(void);
@@ -65,20 +66,22 @@ static void put(BYTE *at, const void *value, unsigned size)
         at[i] = ((const BYTE *)value)[i];
 }
 
-void zones_spare(HANDLE process)
+_Static_assert(sizeof(answer) <= ROOM_AT && ROOM_AT + ZONES_SPARE <= 4096, "a page");
+
+void *zones_spare(HANDLE process)
 {
     HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
     void *ask = (void *)GetProcAddress(ntdll, ASK), *query = (void *)GetProcAddress(ntdll, "NtQuerySystemInformation");
     BYTE code[sizeof(answer)], jump[sizeof(lead)];
     LONG distance = sizeof(answer) - 1 - (ASKED_AT + 4);
     SIZE_T done;
-    void *at;
+    BYTE *at;
 
     if (!ask || !query || !known_wine(ntdll))
-        return;
+        return NULL;
     at = VirtualAllocEx(process, NULL, sizeof(code), MEM_RESERVE | MEM_COMMIT, PAGE_EXECUTE_READWRITE);
     if (!at)
-        return;
+        return NULL;
     put(code, answer, sizeof(code));
     put(code + ASKED_AT, &distance, sizeof(distance));
     put(code + QUERY_AT, &query, sizeof(query));
@@ -86,6 +89,7 @@ void zones_spare(HANDLE process)
     put(jump + JUMP_TO, &at, sizeof(at));
     if (NtWriteVirtualMemory(process, at, code, sizeof(code), &done) >= 0)
         NtWriteVirtualMemory(process, ask, jump, sizeof(jump), &done);
+    return at + ROOM_AT;
 }
 
 void zones_answer(void)

@@ -49,14 +49,17 @@ static BOOL create_process(HANDLE token, const WCHAR *application, WCHAR *comman
     return started;
 }
 
-/* Makes the process load this library first. If that fails, the process runs without it. */
-static void load_into(const PROCESS_INFORMATION *process)
+/*
+ * Makes the process load this library first. If that fails, the process runs without it. name is memory in it, or NULL.
+ */
+static void load_into(const PROCESS_INFORMATION *process, void *name)
 {
     static const WCHAR library[] = L"mullionhook.dll";
-    void *load = (void *)GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "LoadLibraryW"), *name;
+    void *load = (void *)GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "LoadLibraryW");
     SIZE_T done;
 
-    name = VirtualAllocEx(process->hProcess, NULL, sizeof(library), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    if (!name)
+        name = VirtualAllocEx(process->hProcess, NULL, sizeof(library), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
     if (name && load && WriteProcessMemory(process->hProcess, name, library, sizeof(library), &done))
         QueueUserAPC((PAPCFUNC)load, process->hThread, (ULONG_PTR)name);
 }
@@ -101,10 +104,7 @@ static BOOL WINAPI hook_CreateProcessInternalW(HANDLE token, const WCHAR *applic
     stacks_spare(process->hProcess);
     priority_child(process->hProcess, flags);
     if (!hookless && !(flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)))
-    {
-        zones_spare(process->hProcess);
-        load_into(process);
-    }
+        load_into(process, zones_spare(process->hProcess));
     if (!(flags & CREATE_SUSPENDED))
         ResumeThread(process->hThread);
     SetLastError(error);

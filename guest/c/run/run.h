@@ -106,7 +106,7 @@ int run_serve(int socket);
 int run_one(const struct options *opt);
 int run_refuse(const WCHAR *what, DWORD error);
 int run_send_ctrl(const struct options *opt);
-BOOL run_load_hook(HANDLE process, const WCHAR *hook, DWORD *error);
+BOOL run_load_hook(HANDLE process, void *room, const WCHAR *hook, DWORD *error);
 BOOL run_prepare_child(HANDLE process, const WCHAR *hook, DWORD *error);
 
 /* pipes.c */

@@ -42,7 +42,7 @@ static void hook_running(const WCHAR *hook)
             continue;
         if ((process = OpenProcess(PROCESS_ALL_ACCESS, FALSE, entry.th32ProcessID)))
         {
-            run_load_hook(process, hook, &error);
+            run_load_hook(process, NULL, hook, &error);
             CloseHandle(process);
         }
     }

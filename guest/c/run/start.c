@@ -6,12 +6,13 @@
 /*
  * run_load_hook loads a library into the process before its program runs: a thread whose start routine is LoadLibraryW.
  * kernel32.dll lies at the same address in every process of a prefix. As the first thread in the process, it also does
- * the process's initialisation.
+ * the process's initialisation. room is memory of zones_spare in the process, or NULL.
  */
-BOOL run_load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
+BOOL run_load_hook(HANDLE process, void *room, const WCHAR *hook, DWORD *error)
 {
     SIZE_T size = (run_str_len(hook) + 1) * sizeof(WCHAR), done;
-    void *name = VirtualAllocEx(process, NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    BOOL roomy = room && size <= ZONES_SPARE;
+    void *name = roomy ? room : VirtualAllocEx(process, NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
     FARPROC load = GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "LoadLibraryW");
     DWORD module = 0;
     HANDLE thread;
@@ -31,7 +32,8 @@ BOOL run_load_hook(HANDLE process, const WCHAR *hook, DWORD *error)
     WaitForSingleObject(thread, INFINITE);
     GetExitCodeThread(thread, &module);
     CloseHandle(thread);
-    VirtualFreeEx(process, name, 0, MEM_RELEASE);
+    if (!roomy)
+        VirtualFreeEx(process, name, 0, MEM_RELEASE);
     return module != 0;
 }
 
@@ -40,8 +42,7 @@ BOOL run_prepare_child(HANDLE process, const WCHAR *hook, DWORD *error)
     stacks_spare(process);
     if (!hook || GetFileAttributesW(hook) == INVALID_FILE_ATTRIBUTES)
         return TRUE;
-    zones_spare(process);
-    return run_load_hook(process, hook, error);
+    return run_load_hook(process, zones_spare(process), hook, error);
 }
 
 /* refuse writes why nothing was started to the report, or without one to standard error, which is the program's. */
