@@ -86,15 +86,29 @@ func stay(how string) {
 	}
 }
 
-// launching runs a first process whose main program is a launcher.
-func launching(t *testing.T) (socket string, launch []string) {
-	t.Helper()
-	launch = []string{os.Args[0], filepath.Join(t.TempDir(), launcher)}
-	return containedMain(t, append(slices.Clone(launch), "main")...), launch
+// launched is a first process whose main program is a launcher.
+type launched struct {
+	socket string
+	launch []string // the beginning of a launcher's command line
 }
 
-// launch asks for a program of a launcher, and returns its output and exit code.
-func launchOne(t *testing.T, socket string, launch []string, id, how, arg string) (string, uint32) {
+func launching(t *testing.T) launched {
+	t.Helper()
+	launch := []string{os.Args[0], filepath.Join(t.TempDir(), launcher)}
+	return launched{socket: containedMain(t, append(slices.Clone(launch), "main")...), launch: launch}
+}
+
+// request asks for a program of a launcher.
+func (l launched) request(id, how, arg string) wire.Request {
+	return wire.Request{
+		Dir:  "/",
+		Args: append(slices.Clone(l.launch), "--", arg),
+		Env:  []string{asLauncher + "=" + how, marker + id},
+	}
+}
+
+// run asks for a program, and returns its output and exit code.
+func (l launched) run(t *testing.T, id, how, arg string) (string, uint32) {
 	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -102,11 +116,8 @@ func launchOne(t *testing.T, socket string, launch []string, id, how, arg string
 	}
 	defer read.Close()
 
-	conn := dial(t, socket)
-	request := wire.Request{Dir: "/", Args: append(slices.Clone(launch), "--", arg), Env: []string{
-		asLauncher + "=" + how, marker + id,
-	}}
-	ask(t, conn, encode(t, request), null(t), write, null(t))
+	conn := dial(t, l.socket)
+	ask(t, conn, encode(t, l.request(id, how, arg)), null(t), write, null(t))
 	if err := write.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +143,10 @@ func testID(i int) string { return strings.Repeat(strconv.Itoa(i), idSize) }
 
 // TestResident: one launcher starts one program after the other, and when it has been killed another one does.
 func TestResident(t *testing.T) {
-	socket, launch := launching(t)
+	l := launching(t)
 	pids := map[string]bool{}
 	for i := range 5 {
-		said, code := launchOne(t, socket, launch, testID(i), "", "word")
+		said, code := l.run(t, testID(i), "", "word")
 		fields := strings.Fields(said)
 		if len(fields) != 4 || fields[0] != "resident" || fields[2] != testID(i) || fields[3] != "word" || code != 4 {
 			t.Fatalf("program %d says %q, code %d", i, said, code)
@@ -149,8 +160,8 @@ func TestResident(t *testing.T) {
 
 // TestResidentOfAnotherKind: what a launcher that stays cannot start as it is asked for is started otherwise.
 func TestResidentOfAnotherKind(t *testing.T) {
-	socket, launch := launching(t)
-	if said, _ := launchOne(t, socket, launch, testID(1), "", "first"); !strings.HasPrefix(said, "resident ") {
+	l := launching(t)
+	if said, _ := l.run(t, testID(1), "", "first"); !strings.HasPrefix(said, "resident ") {
 		t.Fatalf("the first one says %q", said)
 	}
 
@@ -160,7 +171,7 @@ func TestResidentOfAnotherKind(t *testing.T) {
 		"a long id":           {testID(3) + "0", "", "word"},
 		"no text":             {testID(4), "", "a\xffb"},
 	} {
-		if said, code := launchOne(t, socket, launch, tt.id, tt.how, tt.arg); said != "own "+tt.arg || code != 3 {
+		if said, code := l.run(t, tt.id, tt.how, tt.arg); said != "own "+tt.arg || code != 3 {
 			t.Errorf("%s: it says %q, code %d", name, said, code)
 		}
 	}
@@ -181,9 +192,9 @@ func TestResidentThatFails(t *testing.T) {
 		"dies with it":               {"", 128 + 15},
 	} {
 		t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
-			socket, launch := launching(t)
+			l := launching(t)
 			for i := range mostUntaken + 2 {
-				said, code := launchOne(t, socket, launch, testID(i), how, "word")
+				said, code := l.run(t, testID(i), how, "word")
 				if said != want.said || code != want.code {
 					t.Errorf("program %d says %q, code %d; want %q, %d", i, said, code, want.said, want.code)
 				}
@@ -194,13 +205,10 @@ func TestResidentThatFails(t *testing.T) {
 
 // TestResidentOfNobody: a launcher whose caller has gone is not given another program: it is about to be killed.
 func TestResidentOfNobody(t *testing.T) {
-	socket, launch := launching(t)
+	l := launching(t)
 	started := func(how string) (*net.UnixConn, uint32) {
-		conn := dial(t, socket)
-		request := wire.Request{Dir: "/", Args: append(slices.Clone(launch), "--", "word"), Env: []string{
-			asLauncher + "=" + how, marker + testID(1),
-		}}
-		ask(t, conn, encode(t, request), null(t), null(t), null(t))
+		conn := dial(t, l.socket)
+		ask(t, conn, encode(t, l.request(testID(1), how, "word")), null(t), null(t), null(t))
 		return conn, reply(t, conn).Value
 	}
 
