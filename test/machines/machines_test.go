@@ -332,13 +332,22 @@ func (try *trial) up(ctx context.Context, t *testing.T) {
 	try.guest.Logout("dev")
 }
 
-// allowWine lets programs write memory and then run it, as Wine does: Debian's policy has a switch for that. That
-// `mullion up` names it is asked for before.
+// allowWine lets programs write memory and then run it, as Wine does: Debian's policy has two switches for that, of
+// which `mullion doctor` names what is missing.
 func (try *trial) allowWine(ctx context.Context, t *testing.T) {
 	t.Helper()
-	if try.machine.SELinux {
-		try.run(ctx, t, "setsebool allow_execmem on")
+	if !try.machine.SELinux {
+		return
 	}
+
+	if strings.Contains(try.run(ctx, t, "getsebool allow_execmod"), "on") {
+		return
+	}
+	const change = "setsebool -P allow_execmem=on allow_execmod=on"
+	if advice := try.run(ctx, t, "mullion doctor -o json || [ $? = 3 ]"); !strings.Contains(advice, change) {
+		t.Errorf("mullion doctor does not say %q:\n%s", change, advice)
+	}
+	try.run(ctx, t, strings.Replace(change, " -P", "", 1))
 }
 
 // sample asks for the sample's page from outside of the cluster, and for the Windows version in its pod.
