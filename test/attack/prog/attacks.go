@@ -21,7 +21,7 @@ func usual() []int {
 func attacks() []attack {
 	var all []attack
 	for _, group := range []func() []attack{
-		mounts, namespaces, devices, proc, system, ids, others, network, sockets, compat, gate32,
+		mounts, namespaces, devices, proc, system, scheduling, labels, ids, others, network, sockets, compat, gate32,
 	} {
 		all = append(all, group()...)
 	}
@@ -243,6 +243,48 @@ func system() []attack {
 		{name: "system/keyring-session", try: does(sysKeyctl, 0, -3, 1)},
 		{name: "system/migrate-pages", try: does(sysMigratePages, 1, 0, 0, 0)},
 	}
+}
+
+// scheduling asks for a processor, the disk or memory ahead of others.
+func scheduling() []attack {
+	return []attack{
+		// PR_SCHED_CORE, PR_SCHED_CORE_CREATE: no program without the cookie runs beside it, on the threads of a core.
+		{name: "scheduling/core-alone", try: does(sysPrctl, 62, 1, 0, 0, 0)},
+		{name: "scheduling/core-alone-for-all", try: does(sysPrctl, 62, 1, 0, 2, 0)},
+		{name: "scheduling/deadline", try: func() int { // SCHED_DEADLINE: 9 of each 10 ms
+			return call(sysSchedSetattr, 0, append(words(48, 6, 0, 0, 0, 0),
+				words(9000000, 0, 10000000, 0, 10000000, 0)...), 0)
+		}},
+		{name: "scheduling/round-robin", try: does(sysSetscheduler, 0, 2, words(1))},
+		{name: "scheduling/disk-writer", try: does(sysPrctl, 57, 1, 0, 0, 0)},      // PR_SET_IO_FLUSHER
+		{name: "scheduling/merged-memory", try: does(sysPrctl, 67, 1, 0, 0, 0)},    // PR_SET_MEMORY_MERGE
+		{name: "scheduling/another-program", try: does(sysPrctl, 35, 13, 0, 0, 0)}, // PR_SET_MM_EXE_FILE
+	}
+}
+
+// labels asks for another label of a security module, and for another name in the machine's log of what is done.
+func labels() []attack {
+	var all []attack
+	for _, f := range []string{"current", "exec", "fscreate", "keycreate", "sockcreate"} {
+		const label = "system_u:system_r:init_t:s0"
+		all = append(all, attack{name: "label/" + f, try: func() int {
+			return with("/proc/self/attr/"+f, oRDWR, func(fd int) int { return call(sysWrite, fd, label, len(label)) })
+		}, held: []int{einval}})
+	}
+	return append(all,
+		attack{name: "label/policy", try: opens("/sys/fs/selinux/load", oWRONLY)},
+		attack{name: "label/enforce", try: opens("/sys/fs/selinux/enforce", oRDWR)},
+		attack{name: "label/relabel", try: func() int {
+			const label = "system_u:object_r:shadow_t:s0"
+			defer call(sysUnlink, "/tmp/attack-labelled")
+			return with("/tmp/attack-labelled", oRDWR|0o100, func(fd int) int {
+				return call(sysFsetxattr, fd, "security.selinux", label, len(label), 0)
+			})
+		}, held: []int{eopnotsupp}},
+		attack{name: "label/login", try: func() int { // as whom the machine's audit knows what it does
+			return with("/proc/self/loginuid", oRDWR, func(fd int) int { return call(sysWrite, fd, "0", 1) })
+		}},
+	)
 }
 
 func ids() []attack {

@@ -156,6 +156,7 @@ const (
 	sysQuotactl             = 179
 	sysGettid               = 186
 	sysSetxattr             = 188
+	sysFsetxattr            = 190
 	sysIOSetup              = 206
 	sysTimerCreate          = 222
 	sysClockSettime         = 227
@@ -192,6 +193,7 @@ const (
 	sysKcmp                 = 312
 	sysFinitModule          = 313
 	sysSeccomp              = 317
+	sysSchedSetattr         = 314
 	sysMemfdCreate          = 319
 	sysKexecFileLoad        = 320
 	sysBPF                  = 321

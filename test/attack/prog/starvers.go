@@ -104,6 +104,7 @@ func descriptorWays() []starver {
 		starver{"watches/epoll-nested", many, byMemory, 100, each(nestedPoller)},
 		starver{"watches/inotify", 20000, 8192, 10000, inotifyWatcher},
 		starver{"watches/dnotify", many, byMemory, 100, each(folderNotifier)},
+		starver{"watches/pressure", many, byMemory, 0, each(pressureWatcher)},
 	)
 }
 
@@ -145,6 +146,16 @@ func folderNotifier(int) int {
 		return fd
 	}
 	return call(sysFcntl, fd, notify, multishot|blocked)
+}
+
+// pressureWatcher has the kernel look every 2 seconds whether programs of the machine waited for memory.
+func pressureWatcher(int) int {
+	const trigger = "some 150000 2000000\x00"
+	fd := call(sysOpen, "/proc/pressure/memory", oRDWR, 0)
+	if fd < 0 {
+		return fd
+	}
+	return min(call(sysWrite, fd, trigger, len(trigger)), 0)
 }
 
 // lockWays are locks of files, and leases.
