@@ -143,9 +143,9 @@ func unshared() []string {
 }
 
 // narrowed are calls that a container can make without some of their arguments: huge pages, which are a stock of the
-// machine's; a filter by prctl(2); a cookie for cores by it, with which a program keeps the other threads of the core it
-// runs on idle, whatever others wait for and its own cgroup may have; and another limit of core files, by which the
-// kernel would run a program of the machine, as its root, for each process that crashes (userns.Rlimits).
+// machine's; a filter by prctl(2); a cookie for cores by it, with which a program keeps the other threads of its core
+// idle, whatever others wait for and its own cgroup may have; and another limit of core files, by which the kernel
+// would run a program of the machine, as its root, for each process that crashes (userns.Rlimits).
 func narrowed() []specs.LinuxSyscall {
 	const hugeSegment, nameOfMemory, tracer = 0o4000, 0x53564d41, 0x59616d61 // SHM_HUGETLB, PR_SET_VMA, PR_SET_PTRACER
 
