@@ -57,7 +57,7 @@ func Bounds() []Bound {
 		{"System V's semaphores, messages and memory", counted, "", "an IPC namespace of its own"},
 		{"POSIX message queues", "none", "none", "`RLIMIT_MSGQUEUE`"},
 		{"keys of the kernel, its asynchronous I/O, io_uring", "none", "none", "seccomp"},
-		{"huge pages, filters that the kernel compiles, labels of IPv6's flows, cores kept from others", "none", "none", "seccomp"},
+		{"huge pages, filters that the kernel compiles, labels of IPv6's flows, cores kept from others, merged memory", "none", "none", "seccomp"},
 		{"programs of the machine that take core files", "none", "none", "`RLIMIT_CORE` of 1 (preflight warns where it cannot be set), seccomp"},
 		{"writing out the machine's file systems (`sync`)", "none", "none", "seccomp"},
 		{"locks of files", counted, "", "Linux counts them as memory"},

@@ -144,8 +144,9 @@ func unshared() []string {
 
 // narrowed are calls that a container can make without some of their arguments: huge pages, which are a stock of the
 // machine's; a filter by prctl(2); a cookie for cores by it, with which a program keeps the other threads of its core
-// idle, whatever others wait for and its own cgroup may have; and another limit of core files, by which the kernel
-// would run a program of the machine, as its root, for each process that crashes (userns.Rlimits).
+// idle, whatever others wait for and its own cgroup may have; memory that is merged with others' pages of the same
+// content, which the time of a write tells, and whose comparing is the machine's work; and another limit of core files,
+// by which the kernel would run a program of the machine, as its root, for each process that crashes (userns.Rlimits).
 func narrowed() []specs.LinuxSyscall {
 	const hugeSegment, nameOfMemory, tracer = 0o4000, 0x53564d41, 0x59616d61 // SHM_HUGETLB, PR_SET_VMA, PR_SET_PTRACER
 
@@ -157,7 +158,10 @@ func narrowed() []specs.LinuxSyscall {
 		allow("prctl", is(0, tracer)),
 		allow("prlimit64", is(2, 0)),
 	}
-	calls = append(calls, othersBelow(128, "prctl", 0, []uint64{unix.PR_SET_SECCOMP, unix.PR_SCHED_CORE})...)
+	calls = append(calls, othersBelow(128, "prctl", 0, []uint64{
+		unix.PR_SET_SECCOMP, unix.PR_SCHED_CORE, unix.PR_SET_MEMORY_MERGE,
+	})...)
+	calls = append(calls, othersBelow(128, "madvise", 2, []uint64{unix.MADV_MERGEABLE})...)
 	calls = append(calls, othersBelow(16, "prlimit64", 1, []uint64{unix.RLIMIT_CORE})...)
 	return append(calls, othersBelow(16, "setrlimit", 0, []uint64{unix.RLIMIT_CORE})...)
 }

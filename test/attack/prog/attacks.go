@@ -256,13 +256,22 @@ func scheduling() []attack {
 				words(9000000, 0, 10000000, 0, 10000000, 0)...), 0)
 		}},
 		{name: "scheduling/round-robin", try: does(sysSetscheduler, 0, 2, words(1))},
-		{name: "scheduling/disk-writer", try: does(sysPrctl, 57, 1, 0, 0, 0)},      // PR_SET_IO_FLUSHER
-		{name: "scheduling/merged-memory", try: does(sysPrctl, 67, 1, 0, 0, 0)},    // PR_SET_MEMORY_MERGE
+		{name: "scheduling/disk-writer", try: does(sysPrctl, 57, 1, 0, 0, 0)},   // PR_SET_IO_FLUSHER
+		{name: "scheduling/merged-memory", try: does(sysPrctl, 67, 1, 0, 0, 0)}, // PR_SET_MEMORY_MERGE
+		{name: "scheduling/merged-pages", try: func() int {
+			const readWrite, private = 3, 0x22 // and of no file
+			at := call(sysMmap, 0, 4096, readWrite, private, -1, 0)
+			if at < 0 {
+				return at
+			}
+			defer call(sysMunmap, at, 4096)
+			return call(sysMadvise, at, 4096, 12) // MADV_MERGEABLE
+		}},
 		{name: "scheduling/another-program", try: does(sysPrctl, 35, 13, 0, 0, 0)}, // PR_SET_MM_EXE_FILE
 	}
 }
 
-// labels asks for another label of a security module, and for another name in the machine's log of what is done.
+// labels asks for another label of a security module, and for another policy.
 func labels() []attack {
 	var all []attack
 	for _, f := range []string{"current", "exec", "fscreate", "keycreate", "sockcreate"} {
@@ -274,16 +283,6 @@ func labels() []attack {
 	return append(all,
 		attack{name: "label/policy", try: opens("/sys/fs/selinux/load", oWRONLY)},
 		attack{name: "label/enforce", try: opens("/sys/fs/selinux/enforce", oRDWR)},
-		attack{name: "label/relabel", try: func() int {
-			const label = "system_u:object_r:shadow_t:s0"
-			defer call(sysUnlink, "/tmp/attack-labelled")
-			return with("/tmp/attack-labelled", oRDWR|0o100, func(fd int) int {
-				return call(sysFsetxattr, fd, "security.selinux", label, len(label), 0)
-			})
-		}, held: []int{eopnotsupp}},
-		attack{name: "label/login", try: func() int { // as whom the machine's audit knows what it does
-			return with("/proc/self/loginuid", oRDWR, func(fd int) int { return call(sysWrite, fd, "0", 1) })
-		}},
 	)
 }
 

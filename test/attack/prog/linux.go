@@ -156,7 +156,6 @@ const (
 	sysQuotactl             = 179
 	sysGettid               = 186
 	sysSetxattr             = 188
-	sysFsetxattr            = 190
 	sysIOSetup              = 206
 	sysTimerCreate          = 222
 	sysClockSettime         = 227
