@@ -28,6 +28,7 @@ import (
 	"mullion.dev/mullion/guest/tools/wevtutil"
 	"mullion.dev/mullion/guest/tools/where"
 	"mullion.dev/mullion/guest/tools/wmic"
+	"mullion.dev/mullion/guest/tools/xcopy"
 	"mullion.dev/mullion/internal/windows/wire/ourprograms"
 )
 
@@ -77,6 +78,7 @@ func programs() map[string]command {
 		"where":          where.Run,
 		"whoami":         func(e program.Env, args []string) int { return identity.Whoami(e, identity.ThisSystem(), args) },
 		"wmic":           func(e program.Env, args []string) int { return wmic.Run(e, wmic.ThisSystem(), args) },
+		"xcopy":          xcopy.Run,
 	}
 }
 

@@ -29,6 +29,7 @@ const serviceMonitor = "ServiceMonitor.exe"
 func ourOwn(name string) bool {
 	return slices.Contains([]string{
 		"chcp", "choice", "find", "hostname", "ipconfig", "net", "netstat", "nslookup", "robocopy", "sc", "whoami", "wmic",
+		"xcopy",
 	}, name)
 }
 

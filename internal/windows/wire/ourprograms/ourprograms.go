@@ -13,7 +13,7 @@ func Names() []string {
 		"klist",
 		"logmonitor", "more", "net", "netsh", "netstat", "nltest", "nslookup", "robocopy", "route", "sc",
 		"servicemonitor", "setx", "shutdown", "sort", "systeminfo", "takeown", "tar", "tasklist", "timeout", "tzutil",
-		"w32tm", "w3svc", "wevtutil", "where", "whoami", "wmic",
+		"w32tm", "w3svc", "wevtutil", "where", "whoami", "wmic", "xcopy",
 	}
 }
 

@@ -1,0 +1,8 @@
+//go:build !windows
+
+package xcopy
+
+import "io/fs"
+
+// hidden returns false: only Windows has hidden files.
+func hidden(fs.FileInfo) bool { return false }
