@@ -141,7 +141,8 @@ func (j *job) destination(to string, single bool) error {
 		return nil
 	}
 
-	answer, err := j.ask("Does "+to+" specify a file name\r\nor directory name on the target\r\n(F = file, D = directory)?", "FD")
+	const what = " specify a file name\r\nor directory name on the target\r\n(F = file, D = directory)?"
+	answer, err := j.ask("Does "+to+what, "FD")
 	j.asFile = answer == 'F'
 	return err
 }

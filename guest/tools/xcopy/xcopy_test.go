@@ -44,7 +44,7 @@ func TestXcopy(t *testing.T) {
 		says, to string
 	}{
 		"a folder's files":            {args: "src dst /I", says: "2 File(s) copied", to: "a.txt=A b.log=B"},
-		"with those below":            {args: "src dst /S /I", says: "src/sub/c.txt", to: "a.txt=A b.log=B sub=/ sub/c.txt=C"},
+		"with those below":            {args: "src dst /S /I", says: "sub/c.txt", to: "a.txt=A b.log=B sub=/ sub/c.txt=C"},
 		"with empty ones":             {args: "src dst /e/i/q", says: "3 File(s) copied", to: whole},
 		"into a folder that is there": {args: "/e src/* old", says: "4 File(s) copied"},
 		"with a slash":                {args: "src/*.txt dst/", says: "1 File(s) copied", to: "a.txt=A"},
@@ -52,7 +52,7 @@ func TestXcopy(t *testing.T) {
 		"what is there alone":         {args: "src dst /L /S /I", says: "3 File(s)", to: ""},
 		"both names":                  {args: "src/a.txt dst/ /F", says: "src/a.txt -> dst/a.txt", to: "a.txt=A"},
 		"excluded":                    {args: "src dst /S /I /EXCLUDE:list", says: "1 File(s) copied", to: "b.log=B"},
-		"answered with D":             {args: "src/a.txt dst", input: "d\n", says: "(F = file, D = directory)?", to: "a.txt=A"},
+		"answered with D":             {args: "src/a.txt dst", input: "d\n", says: "(F = file, D = dir", to: "a.txt=A"},
 		"answered with F":             {args: "src/a.txt dst/new", input: "x\nF\n", says: "1 File(s) copied", to: "new=A"},
 		"a file by a star":            {args: "src/a.txt dst/new*", says: "1 File(s) copied", to: "new=A"},
 		"no answer":                   {args: "src/a.txt dst", code: 2, says: "0 File(s) copied"},
