@@ -110,7 +110,7 @@ func testTools(t *testing.T, p prefix) {
 		{"robocopy_again", `robocopy C:\tools C:\copied *.txt /NJH /NJS /NDL /NFL`, 0, "", ""},
 		{"robocopy_mirror", `echo x>C:\copied\x && robocopy C:\tools C:\copied *.* /MIR /NJH /NJS /NDL /NFL`, 3, "", ""},
 		{"robocopy_none", `robocopy C:\none C:\copied /NJH /NJS >nul`, 16, "", ""},
-		{"xcopy", `xcopy /e /i C:\tools C:\seeded && attrib +h C:\seeded\list.txt && xcopy C:\seeded\*.txt C:\again\ /q`, 0, "C:\\tools\\list.txt\nC:\\tools\\other.txt\n2 File(s) copied\n1 File(s) copied\n", ""},
+		{"xcopy", `xcopy /e /i C:\tools\*.txt C:\seeded && attrib +h C:\seeded\list.txt && xcopy C:\seeded\*.txt C:\again\ /q`, 0, "C:\\tools\\list.txt\nC:\\tools\\other.txt\n2 File(s) copied\n1 File(s) copied\n", ""},
 		{"xcopy_none", `xcopy C:\none\* C:\seeded /Y`, 4, "0 File(s) copied\n", "File not found - *\n"},
 		{"xcopy_question", `xcopy C:\tools\list.txt C:\new <nul`, 2, "Does C:\\new specify a file name\nor directory name on the target\n(F = file, D = directory)?\n0 File(s) copied\n", ""},
 		{"net_other", `net help | findstr START`, 0, "Where 'command' is one of HELP, START, STOP or USE.\n", ""},
