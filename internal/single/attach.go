@@ -61,32 +61,30 @@ var errBegun = errors.New("the container has ended with it")
 func (c *Client) carried(ctx context.Context, terminal, stdin bool, streams Streams,
 	request func(folder string) Request,
 ) (End, error) {
-	once := func() (End, error) { return c.carriedOnce(ctx, terminal, stdin, streams, request) }
-	end, err := once()
-	if errors.Is(err, errGone) && !errors.Is(err, errBegun) { // it was about to end, being idle
-		end, err = once()
-	}
+	var end End
+	err := again(ctx, func() (err error) {
+		end, err = c.carriedOnce(ctx, terminal, stdin, streams, request)
+		return err
+	})
 	return end, err
 }
 
 func (c *Client) carriedOnce(ctx context.Context, terminal, stdin bool, streams Streams,
 	request func(folder string) Request,
 ) (End, error) {
-	if err := c.Paths.Prepare(); err != nil {
+	made, err := c.Paths.makeStreams()
+	if err != nil {
 		return End{}, err
 	}
-	dir, err := os.MkdirTemp(c.Paths.streams(""), streamsPrefix)
-	if err != nil {
-		return End{}, fmt.Errorf("make folder of streams: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	pipes, err := openStreams(ctx, dir, terminal, stdin)
+	defer made.lock.Close() // after its removal: it says that the folder is used
+	defer os.RemoveAll(made.Dir)
+	pipes, err := openStreams(ctx, made.Dir, terminal, stdin)
 	if err != nil {
 		return End{}, err
 	}
 
 	defer pipes.close()
-	to, err := c.ask(ctx, request(filepath.Base(dir)))
+	to, err := c.ask(ctx, request(filepath.Base(made.Dir)))
 	if err != nil {
 		return End{}, err
 	}

@@ -131,11 +131,31 @@ func (c *Client) newArchive(ctx context.Context) (*os.File, error) {
 
 // answer asks the engine for something that it answers once.
 func (c *Client) answer(ctx context.Context, r Request) (Event, error) {
-	e, err := c.answerOnce(ctx, r)
-	if errors.Is(err, errGone) && ctx.Err() == nil { // it was about to end, being idle
+	var e Event
+	err := again(ctx, func() (err error) {
 		e, err = c.answerOnce(ctx, r)
-	}
+		return err
+	})
 	return e, err
+}
+
+// again asks once more where the engine was about to end, being idle, or was killed, and takes requests until it is
+// gone. A program that has begun has ended with its engine, and is not begun again.
+func again(ctx context.Context, ask func() error) error {
+	err := ask()
+	for _, pause := range []time.Duration{0, 100 * time.Millisecond, 500 * time.Millisecond} {
+		if !errors.Is(err, errGone) || errors.Is(err, errBegun) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		err = ask()
+	}
+
+	return err
 }
 
 func (c *Client) answerOnce(ctx context.Context, r Request) (Event, error) {

@@ -120,7 +120,7 @@ func (o Options) clear(names ...string) error {
 func (o Options) leave(ctx context.Context) error {
 	p := o.Paths
 	err := cluster.KillCgroups(ctx, p.CgroupParent())
-	err = errors.Join(err, o.clear("containers", "engine", "mounts", "streams", "containerd", "s", "netns"))
+	err = errors.Join(err, o.clear("containers", "engine", "mounts", "containerd", "s", "netns"), p.clearStreams())
 	if _, delegated := systemd.Delegated(p.Scope()); delegated {
 		return err // it goes with its last process
 	}

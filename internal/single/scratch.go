@@ -78,6 +78,65 @@ func (p Paths) clearLeft() error {
 	return errors.Join(errs...)
 }
 
+// clearStreams removes the folders of streams whose clients are gone. That of a client that waits for the next engine
+// stays.
+func (p Paths) clearStreams() error {
+	all := p.streams("")
+	entries, err := os.ReadDir(all)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	errs := []error{err}
+	for _, e := range entries {
+		errs = append(errs, clearOne(p.streams(e.Name())))
+	}
+	if err := os.Remove(all); err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// mostTries is how often a client makes a folder that an engine that is ending takes away.
+const mostTries = 10
+
+// makeStreams makes a folder of streams, which is locked as long as its client lives.
+func (p Paths) makeStreams() (*Scratch, error) {
+	for try := 1; ; try++ {
+		made, err := p.tryStreams()
+		if err == nil || try == mostTries || !errors.Is(err, fs.ErrNotExist) {
+			return made, err
+		}
+	}
+}
+
+// tryStreams is an attempt. The error is fs.ErrNotExist if the folder was taken away before it was locked.
+func (p Paths) tryStreams() (*Scratch, error) {
+	if err := p.Prepare(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(p.streams(""), streamsPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make folder of streams: %w", err)
+	}
+
+	lock, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("make folder of streams: %w", err)
+	}
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = fs.ErrNotExist // it is being taken away
+	}
+	if err == nil {
+		_, err = os.Stat(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make folder of streams: %w", err), lock.Close())
+	}
+	return &Scratch{Dir: dir, lock: lock}, nil
+}
+
 func clearOne(path string) error {
 	lock, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -28,9 +28,10 @@ func (a *builds) command() *cobra.Command {
 	var docker dockerfileFlags
 	var file string
 	var to placing
+	var words dockerWords
 
 	cmd := &cobra.Command{
-		Use:   "build FOLDER",
+		Use:   "build FOLDER|-",
 		Short: "Make a Windows image from a Dockerfile or a folder of files",
 		Long: `Makes an OCI image for windows/amd64, as the Dockerfile in the folder says, or from the folder's files. The image is
 loaded into the cluster that is up, or written to a file with --output. All timestamps in the image are the time in the
@@ -49,7 +50,9 @@ labels); flags override it.
 
 On a Mullion node, Wine takes the place of the Windows base layer. On real Windows the image needs a real base layer.
 
-With --os linux the image is for linux/amd64; without a Dockerfile FOLDER may also be one program, linked statically.`,
+With --os linux the image is for linux/amd64; without a Dockerfile FOLDER may also be one program, linked statically.
+
+A Dockerfile may come by standard input: ` + "`-f -`" + ` beside a FOLDER, or - in its place, which then has no files.`,
 		Example: `  mullion image build examples/webserver
   mullion image build . -t mullion.local/app:v1                       # by ./Dockerfile
   mullion image build . -f deploy/windows.Dockerfile --build-arg VERSION=1.2 -t mullion.local/app:v1
@@ -58,8 +61,21 @@ With --os linux the image is for linux/amd64; without a Dockerfile FOLDER may al
   mullion image build . -t registry.example/app:v1 --base real --push  # for real Windows
   mullion image build --os linux ./server -t mullion.local/server:v1`,
 		Args: cmdline.Exactly("FOLDER"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			img, done, err := a.buildAny(cmd, args[0], file, docker, over)
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := words.heed(&over, &docker, &to); err != nil {
+				return exit.Misuse(err, "")
+			}
+			if err := a.hasPlace(to); err != nil {
+				return err
+			}
+
+			dir, file, remove, err := a.fromInput(args[0], file)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, remove()) }()
+
+			img, done, err := a.buildAny(cmd, dir, file, docker, over)
 			if err != nil {
 				return err
 			}
@@ -70,8 +86,10 @@ With --os linux the image is for linux/amd64; without a Dockerfile FOLDER may al
 	f := cmd.Flags()
 	f.StringVarP(&file, "file", "f", "", "the Dockerfile, or the description if it ends with .yaml "+
 		"(default: Dockerfile or image.yaml in the folder, if there is one)")
+	words.flags(f)
 	f.StringVarP(&to.file, "output", "o", "",
-		"write an OCI archive to this file instead of loading the image into the cluster")
+		"write an OCI archive to this file (-: standard output; type=oci,dest=FILE too) instead of loading the image into "+
+			"the cluster")
 	f.BoolVar(&to.run, "run", false, "load the image for single containers (mullion run) instead of into the cluster")
 	f.BoolVar(&to.push, "push", false, "push the image to the registries of its tags instead of loading it into the cluster")
 	f.StringArrayVarP(&over.Tags, "tag", "t", nil, "reference of the image, for example mullion.local/app:v1")
@@ -134,6 +152,28 @@ func (a *builds) buildAny(cmd *cobra.Command, dir, file string, docker dockerfil
 type placing struct {
 	file      string
 	run, push bool
+	// quiet says the digest alone, which idFile gets too.
+	quiet  bool
+	idFile string
+}
+
+// cluster reports whether the image goes into the cluster.
+func (to placing) cluster() bool { return to.file == "" && !to.run && !to.push }
+
+// hasPlace refuses a build for a cluster that is not there, before anything is made.
+func (a *builds) hasPlace(to placing) error {
+	if !to.cluster() {
+		return nil
+	}
+	if err := a.RequireRoot("loads images into the nodes' stores"); err != nil {
+		return err
+	}
+	_, _, err := a.Cluster()
+	if own, ok := errors.AsType[*exit.Error](err); ok && own.Code == exit.NotFound {
+		own.Remedy = "`--run` puts the image where `mullion run` finds it, `-o FILE` into an archive, `--push` into its " +
+			"registry; `mullion up` brings a cluster up"
+	}
+	return err
 }
 
 // placeImage writes the image to a file, loads or pushes it.
@@ -146,7 +186,7 @@ func (a *builds) placeImage(cmd *cobra.Command, img *imagebuild.Image, to placin
 	ctx, where := cmd.Context(), "the cluster"
 	if to.file != "" {
 		where = to.file
-		if err := atomicfile.Stream(to.file, 0o644, img.WriteArchive); err != nil {
+		if err := a.writeArchive(to.file, img); err != nil {
 			return err
 		}
 		if len(img.Elsewhere) > 0 {
@@ -170,10 +210,38 @@ func (a *builds) placeImage(cmd *cobra.Command, img *imagebuild.Image, to placin
 		}
 	}
 
-	if to == (placing{}) {
+	if to.cluster() {
 		if err := a.loadBuilt(ctx, img); err != nil {
 			return err
 		}
+	}
+
+	return a.sayPlaced(img, digest, where, to)
+}
+
+// writeArchive writes the image to a file, or to standard output.
+func (a *builds) writeArchive(file string, img *imagebuild.Image) error {
+	if file == "-" {
+		return img.WriteArchive(a.Env.Out)
+	}
+	return atomicfile.Stream(file, 0o644, img.WriteArchive)
+}
+
+// sayPlaced says what was built, and where it is.
+func (a *builds) sayPlaced(img *imagebuild.Image, digest, where string, to placing) error {
+	if to.idFile != "" {
+		if err := atomicfile.Write(to.idFile, []byte(digest), 0o644); err != nil {
+			return err
+		}
+	}
+
+	say := a.Env.Out
+	if to.file == "-" {
+		say, where = a.Env.Err, "standard output"
+	}
+	if to.quiet {
+		_, err := fmt.Fprintln(say, digest)
+		return err
 	}
 
 	for _, ref := range img.Refs {
@@ -181,7 +249,7 @@ func (a *builds) placeImage(cmd *cobra.Command, img *imagebuild.Image, to placin
 		if img.OS == imagebuild.Linux {
 			what = "linux/amd64"
 		}
-		fmt.Fprintf(a.Env.Out, "%s@%s for %s, in %s\n", ref, digest, what, where)
+		fmt.Fprintf(say, "%s@%s for %s, in %s\n", ref, digest, what, where)
 	}
 
 	return nil

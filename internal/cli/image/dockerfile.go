@@ -40,6 +40,7 @@ type dockerfileFlags struct {
 	secrets []string
 	noCache bool
 	pull    bool
+	quiet   bool
 	base    string
 }
 
@@ -155,9 +156,10 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 	done = func() error { return errors.Join(cache.Close(), clear()) }
 
 	p := &buildProgress{
-		to:   a.Env.Err,
-		name: filepath.Base(file),
-		now:  time.Now,
+		quiet: flags.quiet,
+		to:    a.Env.Err,
+		name:  filepath.Base(file),
+		now:   time.Now,
 	}
 
 	img, err := dockerfile.Build(cmd.Context(), dockerfile.Options{
@@ -166,6 +168,7 @@ func (a *builds) buildDockerfile(cmd *cobra.Command, dir, file string, flags doc
 		Context:    dir,
 		Scratch:    scratch,
 		Tags:       over.Tags,
+		Labels:     over.Labels,
 		OS:         over.OS,
 		LinuxOwner: linuxrun.Owner,
 		OSVersions: over.OSVersions,
@@ -268,12 +271,18 @@ func (a *builds) cacheDir() string {
 }
 
 // buildRun runs the command of RUN in a container of the image so far, as `mullion run` does.
-func (a *builds) buildRun(ctx context.Context, client *single.Client, c dockerfile.Command, p *buildProgress) error {
+func (a *builds) buildRun(ctx context.Context, client *single.Client, c dockerfile.Command, p *buildProgress) (err error) {
 	if err := a.RequireRoot("makes containers for RUN"); err != nil {
 		return err
 	}
 	out := p.output(c.Step)
-	defer out.flush()
+	defer func() {
+		out.flush()
+		if err != nil {
+			out.failed()
+		}
+	}()
+
 	streams := single.Streams{Out: out, Err: out}
 	if c.Linux != nil {
 		return runLinux(ctx, client, c, streams)

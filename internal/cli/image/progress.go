@@ -13,9 +13,10 @@ import (
 
 // buildProgress tells how a build goes on, as Docker's plain progress does: each line begins with its step's number.
 type buildProgress struct {
-	to   io.Writer
-	name string // the Dockerfile's
-	now  func() time.Time
+	to    io.Writer
+	name  string // the Dockerfile's
+	now   func() time.Time
+	quiet bool // only warnings are told
 }
 
 // longestLine is how much of a line of a Dockerfile is shown, in bytes: somebody may have made it very long.
@@ -24,6 +25,7 @@ const longestLine = 1000
 // say tells a step or a warning.
 func (p *buildProgress) say(e dockerfile.Event) {
 	switch {
+	case p.quiet && e.Warning == "":
 	case e.Step != "":
 		fmt.Fprintf(p.to, "#%d %s\n", e.Number, plaintext.OneLine(plaintext.Shortened(e.Step, longestLine)))
 	case e.Ended && e.Cached:
@@ -56,7 +58,12 @@ type stepOutput struct {
 
 	mu   sync.Mutex
 	line []byte
+	// kept are the last lines of a build that says nothing, for the case that the command fails.
+	kept []string
 }
+
+// mostKept is how many lines are kept.
+const mostKept = 40
 
 // longestOutput is how much of a line is kept until it ends, in bytes.
 const longestOutput = 64 << 10
@@ -88,5 +95,22 @@ func (o *stepOutput) flush() {
 func (o *stepOutput) print() {
 	text := string(bytes.TrimSuffix(o.line, []byte("\r")))
 	o.line = o.line[:0]
-	fmt.Fprintf(o.progress.to, "#%d %.3f %s\n", o.step, o.progress.now().Sub(o.began).Seconds(), plaintext.OneLine(text))
+	line := fmt.Sprintf("#%d %.3f %s\n", o.step, o.progress.now().Sub(o.began).Seconds(), plaintext.OneLine(text))
+	if o.progress.quiet {
+		o.kept = append(o.kept, line)
+		o.kept = o.kept[max(0, len(o.kept)-mostKept):]
+		return
+	}
+	fmt.Fprint(o.progress.to, line)
+}
+
+// failed prints what was kept of a command that has failed.
+func (o *stepOutput) failed() {
+	o.flush()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, line := range o.kept {
+		fmt.Fprint(o.progress.to, line)
+	}
+	o.kept = nil
 }

@@ -93,11 +93,19 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 	return ask, nil
 }
 
-// mountsAsk reads --volume.
+// mountsAsk reads --volume and --mount.
 func (o *options) mountsAsk() ([]single.Mount, error) {
 	var mounts []single.Mount
 	for _, v := range o.volumes {
 		m, err := volumeOf(v)
+		if err != nil {
+			return nil, err
+		}
+		mounts = append(mounts, m)
+	}
+
+	for _, text := range o.mounts {
+		m, err := mountOf(text)
 		if err != nil {
 			return nil, err
 		}
@@ -144,6 +152,9 @@ func (o *options) check() error {
 		return engine.Failed(errors.New("--cpus and --stop-timeout are not below 0"), "")
 	}
 
+	if err := errors.Join(checkPlatform(o.platform), checkCPUs(o.cpus)); err != nil {
+		return err
+	}
 	if err := single.CheckName(o.name); err != nil {
 		return engine.RefusedRun(err)
 	}
@@ -385,7 +396,7 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 func longName(name string) string {
-	if long := map[string]string{"a": "attach", "q": "quiet"}[name]; long != "" {
+	if long := map[string]string{"a": "attach"}[name]; long != "" {
 		return long
 	}
 	return name
@@ -409,12 +420,12 @@ func laterFlags() map[string]string {
 		"link":       "containers find each other by --name and --hostname",
 		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out",
 		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,
-		"mount": `-v ./src:C:\src does it`, "volumes-from": `-v ./src:C:\src does it`,
-		"cpu-shares": "--cpus limits processors", "cpu-count": "--cpus limits processors",
+		"volumes-from": `-v ./src:C:\src does it`,
+		"cpu-shares":   "--cpus limits processors", "cpu-count": "--cpus limits processors",
 		"cpu-percent": "--cpus limits processors", "attach": "-i does it",
 		"a": "-i does it", "security-opt": cluster + "; credential specs are pods'", "device": cluster,
-		"platform": "--windows-version says which Windows", "stop-signal": "SIGTERM is CTRL_SHUTDOWN_EVENT",
-		"log-driver": "what the program says is on standard output", "cidfile": "-d prints the id", "quiet": "leave it out",
-		"q": "leave it out", "storage-opt": "leave it out", "io-maxbandwidth": "leave it out", "io-maxiops": "leave it out",
+		"stop-signal": "SIGTERM is CTRL_SHUTDOWN_EVENT",
+		"log-driver":  "what the program says is on standard output",
+		"storage-opt": "leave it out", "io-maxbandwidth": "leave it out", "io-maxiops": "leave it out",
 	}
 }

@@ -52,8 +52,8 @@ func TestRunAsk(t *testing.T) {
 	}
 
 	o, rest := parsed(t, "-it", "--rm", "-e", "A=1=2", "-e", "NOT", "--env-file", "env", "-v", `.:C:\src:ro`,
-		"-v", dir+`:d:/x`,
-		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "1.5", "-h", "box", "--entrypoint", "cmd", "--pull",
+		"-v", dir+`:d:/x`, "--mount", `type=bind,src=.,dst=C:\in,readonly`, "-q", "--platform", "windows/amd64",
+		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "0.5", "-h", "box", "--entrypoint", "cmd", "--pull",
 		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "-p", "8080:80", "-p", "[::1]:53:53/UDP",
 		"--dns", "192.0.2.53", "--name", "web", "-P", "--expose", "90-91", "-l", "team=web", "-l", "bare", "app:v1", "/c", "-v", "dir")
 
@@ -74,10 +74,11 @@ func TestRunAsk(t *testing.T) {
 		User:       "ContainerUser",
 		Hostname:   "box",
 		Memory:     512 << 20,
-		CPUs:       1.5,
+		CPUs:       0.5,
 		Mounts: []single.Mount{
 			{Source: dir, Target: `C:\src`, ReadOnly: true},
 			{Source: dir, Target: `d:/x`},
+			{Source: dir, Target: `C:\in`, ReadOnly: true},
 		},
 		Terminal:    true,
 		Stdin:       true,
@@ -184,6 +185,18 @@ func TestRunRefuses(t *testing.T) {
 		{"--env-file none app", 125, "read variables: "},
 		{`-v /none:C:\x app`, 125, `--volume "/none:C:\\x": stat /none: no such file or directory`},
 		{`-v data:C:\x app`, 125, "volumes with a name are not there yet; a folder begins with a dot or a slash"},
+		{"--cpus 4096 app", 125, "--cpus 4096: this machine has "},
+		{"--platform linux/amd64 app", 125, "containers here are of Windows\n→ `docker run` runs those of Linux"},
+		{"--platform windows/arm64 app", 125, "it is windows/amd64 alone"},
+		{"--cidfile badenv app", 125, "--cidfile \"badenv\": the file is there already\n→ if its container has ended"},
+		{"--cidfile none/id app", 125, "--cidfile: open none/id: no such file"},
+		{`--mount type=volume,source=data,target=C:\x app`, 125, "the type volume is not there yet; bind is"},
+		{`--mount source=data,target=C:\x app`, 125, "the type volume is not there yet; bind is"},
+		{`--mount type=bind,source=app app`, 125, "it needs source and target"},
+		{`--mount type=bind,source=none,target=C:\x app`, 125, "no such file or directory"},
+		{`--mount type=bind,source=app,target=/x app`, 125, "a Windows path"},
+		{`--mount type=bind,source=app,target=C:\x,readonly=x app`, 125, "readonly is true or false"},
+		{`--mount type=bind,source=app,target=C:\x,bind-propagation=shared app`, 125, "has no \"bind-propagation\""},
 		{`-v .:/x app`, 125, "it is no folder of this machine, a colon and a Windows path"},
 		{`-v .:C:\x:z app`, 125, "the mode \"z\" is neither ro nor rw"},
 		{"./none.exe", 127, "it is not there\n→ name a program, a folder that begins with a dot or a slash, or an image"},

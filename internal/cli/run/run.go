@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,15 +22,16 @@ import (
 
 // options are the flags of `mullion run`.
 type options struct {
-	env, envFiles, volumes          []string
+	env, envFiles, volumes, mounts  []string
 	publish, dns, expose            []string
 	labels, labelFiles              []string
 	dir, user, hostname, entrypoint string
 	memory, network, pull, version  string
-	isolation                       string
+	isolation, platform, idFile     string
 	cpus                            float64
 	interactive, terminal, remove   bool
 	detach, publishAll, goTest      bool
+	quiet                           bool
 	explain                         bool
 	output                          string
 	name, restart                   string
@@ -103,6 +105,7 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringArrayVarP(&o.volumes, "volume", "v", nil,
 		`folder or file of this machine in the container: /src:C:\src, or /src:C:\src:ro`)
 
+	f.StringArrayVar(&o.mounts, "mount", nil, `the same in words: type=bind,source=./src,target=C:\src,readonly`)
 	f.StringVarP(&o.dir, "workdir", "w", "", `folder that the program starts in, for example C:\src`)
 	f.StringVarP(&o.user, "user", "u", "", "ContainerAdministrator or ContainerUser (default: the image's)")
 	f.StringVarP(&o.memory, "memory", "m", "", "most memory, for example 512m or 2g")
@@ -121,6 +124,9 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.labelFiles, "label-file", nil, "file with lines of that form")
 	f.StringArrayVar(&o.dns, "dns", nil, "address of a name server in place of this machine's")
 	f.StringVar(&o.pull, "pull", string(single.PullMissing), "when the registry is asked: missing, always or never")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not say what is pulled and prepared")
+	f.StringVar(&o.platform, "platform", "", "windows/amd64, which is all that there is")
+	f.StringVar(&o.idFile, "cidfile", "", "write the container's id to this file, which is not there yet")
 	f.StringVar(&o.version, "windows-version", "",
 		"the container's Windows (default: the one that the image is for, or "+winver.Default()+")")
 	f.IntVar(&o.stopTimeout, "stop-timeout", 10, "seconds that the program has to end after SIGTERM")
@@ -133,7 +139,7 @@ func (o *options) flags(cmd *cobra.Command) {
 }
 
 // run runs a container, and ends as its program does.
-func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
+func (a *commands) run(cmd *cobra.Command, args []string, o options) (err error) {
 	ask, err := a.ask(args, o)
 	if err != nil {
 		return err
@@ -156,6 +162,15 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 		return engine.Failed(err, "")
 	}
 
+	if o.quiet {
+		client.Doing = nil
+	}
+	keepID, err := o.openIDFile()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, keepID.close()) }()
+
 	if isFolder(args[0]) {
 		if ask.Image, err = a.folderImage(ctx, client, args[0], ask.Windows); err != nil {
 			return err
@@ -172,12 +187,13 @@ func (a *commands) run(cmd *cobra.Command, args []string, o options) error {
 		return a.runTests(ctx, cmd.Context(), client, ask, args[0])
 	}
 	if o.detach {
-		return a.detached(cmd.Context(), client, ask)
+		return a.detached(cmd.Context(), client, ask, keepID)
 	}
 
 	end, err := streams.Attach(ctx, cmd.Context(), a.Env,
 		func(ctx context.Context, streams single.Streams, columns, rows uint16) (single.End, error) {
 			ask.Columns, ask.Rows = columns, rows
+			streams.Started = keepID.write
 			return client.Run(ctx, ask, streams)
 		})
 	if err != nil {
@@ -207,11 +223,13 @@ func authFor(ctx context.Context, client *single.Client, ask single.Run) (*image
 }
 
 // detached leaves a container running, and says which.
-func (a *commands) detached(ctx context.Context, client *single.Client, ask single.Run) error {
+func (a *commands) detached(ctx context.Context, client *single.Client, ask single.Run, keepID *idFile) error {
 	id, err := client.Start(ctx, ask)
 	if err != nil {
 		return engine.RefusedRun(err)
 	}
+
+	keepID.write(id)
 	_, err = fmt.Fprintln(a.Env.Out, id)
 	return err
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Scratch string
 	// Tags are the references that the image gets.
 	Tags []string
+	// Labels are the image's, beside those of the Dockerfile, and before them.
+	Labels map[string]string
 	// OSVersions are the builds of Windows that the image is for, as in imagebuild.Spec, where its base is for several
 	// builds. Empty: all that the base is for.
 	OSVersions []string

@@ -490,6 +490,13 @@ func (b *builder) assemble(s *stage) (*imagebuild.Image, error) {
 	if s.linux {
 		versions = []string{""}
 	}
+	if len(b.Labels) > 0 {
+		config.Labels = maps.Clone(config.Labels)
+		if config.Labels == nil {
+			config.Labels = map[string]string{}
+		}
+		maps.Copy(config.Labels, b.Labels)
+	}
 
 	parts := imagebuild.Parts{
 		Tags:       b.Tags,
