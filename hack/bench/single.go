@@ -74,7 +74,37 @@ func (b *bench) single(ctx context.Context) (_ []figure, err error) {
 	for _, w := range windows.values {
 		more.values = append(more.values, w-median(linux.values))
 	}
-	return []figure{linux, windows, more}, nil
+
+	together := figure{what: fmt.Sprintf("%d times mullion run at once, to the end of the last", runsAtOnce), unit: "s"}
+	for range b.runs {
+		took, err := ranAtOnce(func() *exec.Cmd { return mullion(ctx, "run", "--rm", helloImage) })
+		if err != nil {
+			return nil, err
+		}
+		together.values = append(together.values, took)
+	}
+	return []figure{linux, windows, more, together}, nil
+}
+
+// runsAtOnce is how many containers are run at once.
+const runsAtOnce = 20
+
+// ranAtOnce runs commands at once, and returns the seconds until the last has ended.
+func ranAtOnce(command func() *exec.Cmd) (float64, error) {
+	ended := make(chan error, runsAtOnce)
+	began := time.Now()
+	for range runsAtOnce {
+		go func() {
+			_, err := firstLine(command())
+			ended <- err
+		}()
+	}
+
+	var errs []error
+	for range runsAtOnce {
+		errs = append(errs, <-ended)
+	}
+	return time.Since(began).Seconds(), errors.Join(errs...)
 }
 
 // hello builds the program for both systems: in the folder windows for an image, in the folder linux as a bundle for

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,40 @@ func TestUmask(t *testing.T) {
 	err := p.Prepare()
 	if after := unix.Umask(before); err == nil || after != 0o077 {
 		t.Errorf("%v, the umask is %#o", err, after)
+	}
+}
+
+// TestBeginAtOnce: several commands may be the first in a folder, also in one that a killed command has begun. One with
+// somebody's files is refused.
+func TestBeginAtOnce(t *testing.T) {
+	testrun.Once(t, testrun.Race)
+	for range 20 {
+		p := At(t.TempDir(), "/nowhere")
+		file := filepath.Join(p.Data, versionFile)
+		if err := os.WriteFile(filepath.Join(p.Data, "."+versionFile+".ABC"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if err := p.begin(file); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if entries, err := os.ReadDir(p.Data); len(entries) != 1 || err != nil {
+			t.Errorf("there are %v, %v", entries, err)
+		}
+	}
+
+	p := At(t.TempDir(), "/nowhere")
+	if err := os.WriteFile(filepath.Join(p.Data, "thesis.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.begin(filepath.Join(p.Data, versionFile)); err == nil {
+		t.Error("somebody's folder is taken")
 	}
 }
 

@@ -112,15 +112,34 @@ func (p Paths) Prepare() error {
 	return atomicfile.Write(filepath.Join(p.Run(), layout.DataFile), []byte(p.Data+"\n"), 0o600)
 }
 
-// begin takes an empty folder.
-func (p Paths) begin(file string) error {
+// begin takes an empty folder. Of several commands that are the first in it, the others find what one has begun.
+func (p Paths) begin(file string) (err error) {
+	lock, err := os.Open(p.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %q: %w", p.Data, err)
+	}
+
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
 	entries, err := os.ReadDir(p.Data)
 	if err != nil {
 		return err
 	}
-	if len(entries) > 0 {
-		return fmt.Errorf("use folder %q: it holds files that Mullion did not make; choose an empty or new folder with "+
-			"--data-dir", p.Data)
+
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "."+versionFile+".") { // one of these was left by a command that was killed
+			return fmt.Errorf("use folder %q: it holds files that Mullion did not make; choose an empty or new folder with "+
+				"--data-dir", p.Data)
+		}
+		if err := os.Remove(filepath.Join(p.Data, e.Name())); err != nil {
+			return err
+		}
 	}
+
 	return atomicfile.Write(file, []byte(layoutVersion+"\n"), 0o600)
 }
