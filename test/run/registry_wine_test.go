@@ -102,7 +102,8 @@ func TestRegistryAnswers(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(tc.ref, "/", "-"), func(t *testing.T) {
 			got := r.run(t, "", host+"/"+tc.ref)
-			if got.code != 125 || !strings.Contains(got.err, tc.err) || !strings.Contains(got.err, tc.remedy) || got.out != "" {
+			said := strings.Contains(got.err, tc.err) && strings.Contains(got.err, tc.remedy)
+			if got.code != 125 || !said || got.out != "" {
 				t.Errorf("%+v, want %q and %q", got, tc.err, tc.remedy)
 			}
 		})
@@ -178,8 +179,8 @@ func (r *room) imagesOf(t *testing.T, host string) {
 	}
 }
 
-// TestEngineKilled kills the engine in the middle of what it does for a client, and looks for what is left. The client of
-// a program that ran says so; another one asks the next engine, for which the container has ended.
+// TestEngineKilled kills the engine in the middle of what it does for a client, and looks for what is left. The client
+// of a program that ran says so; another one asks the next engine, for which the container has ended.
 func TestEngineKilled(t *testing.T) {
 	r := theRoom(t)
 	b := builder{r, filepath.Join(t.TempDir(), "cache")}

@@ -271,7 +271,8 @@ func (a *builds) cacheDir() string {
 }
 
 // buildRun runs the command of RUN in a container of the image so far, as `mullion run` does.
-func (a *builds) buildRun(ctx context.Context, client *single.Client, c dockerfile.Command, p *buildProgress) (err error) {
+func (a *builds) buildRun(ctx context.Context, client *single.Client, c dockerfile.Command, p *buildProgress,
+) (err error) {
 	if err := a.RequireRoot("makes containers for RUN"); err != nil {
 		return err
 	}

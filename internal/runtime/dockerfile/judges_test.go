@@ -73,7 +73,10 @@ func judges() []judge {
 				"test/images/windows/busybox-helper/Dockerfile")...),
 		},
 		{module: "sigs.k8s.io/cri-tools@v1.36.0", args: e2e, files: []string{"images/image-test-win/Dockerfile"}},
-		{module: "github.com/docker/docker@v28.5.2+incompatible", files: []string{"Dockerfile.windows", "contrib/busybox/Dockerfile"}},
+		{
+			module: "github.com/docker/docker@v28.5.2+incompatible",
+			files:  []string{"Dockerfile.windows", "contrib/busybox/Dockerfile"},
+		},
 		{
 			module: "github.com/prometheus-community/windows_exporter@v0.27.2", args: e2e,
 			files: []string{"Dockerfile", "Dockerfile.cross"},
@@ -171,10 +174,10 @@ func (j judge) copySmall(t *testing.T, dir string, files map[string]string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 || e.Name() == ".dockerignore" {
-			continue
-		}
-		if _, made := files[e.Name()]; made {
+		const small = 64 << 10
+		_, made := files[e.Name()]
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > small || made || e.Name() == ".dockerignore" {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
@@ -220,7 +223,8 @@ func (b *anyBase) linux() (dockerfile.Base, error) {
 	if err := archive.Close(); err != nil {
 		return dockerfile.Base{}, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text.Bytes())), nil })
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text.Bytes())), nil }
+	layer, err := tarball.LayerFromOpener(open)
 	if err != nil {
 		return dockerfile.Base{}, err
 	}
