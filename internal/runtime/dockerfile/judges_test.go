@@ -92,7 +92,9 @@ func judges() []judge {
 // asks a server of the test. Files that somebody else makes, as a makefile, a command of RUN or another image, are made
 // here. What the commands of RUN do is not asked.
 func TestFieldPublicDockerfiles(t *testing.T) {
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("made")) }))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("made"))
+	}))
 	defer web.Close()
 	built, refused := 0, 0
 	for _, j := range judges() {
