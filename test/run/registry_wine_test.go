@@ -184,18 +184,18 @@ func (r *room) imagesOf(t *testing.T, host string) {
 func TestEngineKilled(t *testing.T) {
 	r := theRoom(t)
 	b := builder{r, filepath.Join(t.TempDir(), "cache")}
-	silent := silentOnce(t)
+	silent, asked := silentOnce(t)
 	dir := folderWith(t, "FROM mcr.microsoft.com/windows/servercore:ltsc2022\nRUN echo step of %OS%& ping -n 900 127.0.0.1 >nul")
 
 	for _, tc := range []struct {
-		name, busy string // busy is what the client says once the engine is in the middle of it; "": it is silent
+		name, busy string // busy is what the client says once the engine is in the middle of it
 		args       []string
 		said       string // what it says at the end
 		succeeds   bool
 	}{
 		{"exec", "waiting", []string{"container", "exec", "held", `C:\app\prog.exe`, "wait"}, "the engine has ended", false},
 		{"stop", "", []string{"container", "stop", "-t", "60", "held"}, "held", true},
-		{"pull", "pulling", []string{"image", "pull", "--run", silent + "/team/app:1"}, "not found", false},
+		{"pull", "", []string{"image", "pull", "--run", silent + "/team/app:1"}, "not found", false},
 		{
 			"a RUN of a build", "step of Windows_NT",
 			[]string{"image", "build", "--run", "-t", "mullion.local/killed:2", dir}, "the engine has ended", false,
@@ -213,7 +213,10 @@ func TestEngineKilled(t *testing.T) {
 			}
 
 			busy := func() bool { return strings.Contains(said.String(), tc.busy) }
-			if tc.busy == "" {
+			switch tc.name {
+			case "pull":
+				busy = asked
+			case "stop":
 				busy = func() bool { return strings.Contains(r.container(t, "logs", "held").out, "told") }
 			}
 			if !within(40*time.Second, busy) {
@@ -242,9 +245,9 @@ func TestEngineKilled(t *testing.T) {
 }
 
 // silentOnce is a registry that does not answer the first request, and then has nothing.
-func silentOnce(t *testing.T) (host string) {
+func silentOnce(t *testing.T) (host string, wasAsked func() bool) {
 	t.Helper()
-	var asked atomic.Bool
+	asked := &atomic.Bool{}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if asked.CompareAndSwap(false, true) {
 			<-q.Context().Done()
@@ -254,7 +257,7 @@ func silentOnce(t *testing.T) (host string) {
 	}))
 
 	t.Cleanup(web.Close)
-	return strings.TrimPrefix(web.URL, "http://")
+	return strings.TrimPrefix(web.URL, "http://"), asked.Load
 }
 
 // killServer kills the engine's server.
