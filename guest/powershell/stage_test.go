@@ -112,6 +112,7 @@ func stageWindows() *system.Calls {
 		Certificates: stagedStores{},
 		Groups:       &stagedGroups{localgroup.BuiltIn()},
 		Counters:     &stagedCounters{},
+		Tasks:        stageTasks(),
 		WMI:          stageWMI,
 		Services:     func() ([]system.Service, error) { return slices.Clone(services), nil },
 		Control: func(_ context.Context, name, action string, force bool) error {

@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/cmdlets/netsecurity"
 	"mullion.dev/mullion/guest/powershell/cmdlets/nettcpip"
 	"mullion.dev/mullion/guest/powershell/cmdlets/pki"
+	"mullion.dev/mullion/guest/powershell/cmdlets/scheduledtasks"
 	"mullion.dev/mullion/guest/powershell/cmdlets/security"
 	"mullion.dev/mullion/guest/powershell/cmdlets/servermanager"
 	"mullion.dev/mullion/guest/powershell/cmdlets/smbshare"
@@ -45,6 +46,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		history.Cmdlets(),
 		servermanager.Cmdlets(),
 		localaccounts.Cmdlets(),
+		scheduledtasks.Cmdlets(),
 		bitstransfer.Cmdlets(),
 		engine.Cmdlets(),
 	)

@@ -6,12 +6,14 @@ import (
 	"syscall"
 	"time"
 
+	"mullion.dev/mullion/guest/schedule"
 	"mullion.dev/mullion/guest/tools/curl"
 	"mullion.dev/mullion/guest/tools/hostservice"
 	"mullion.dev/mullion/guest/tools/logmonitor"
 	"mullion.dev/mullion/guest/tools/program"
 	"mullion.dev/mullion/guest/tools/robocopy"
 	"mullion.dev/mullion/guest/tools/sc"
+	"mullion.dev/mullion/guest/tools/schtasks"
 	"mullion.dev/mullion/guest/tools/servicemonitor"
 	"mullion.dev/mullion/guest/tools/tar"
 	"mullion.dev/mullion/guest/tools/w3svc"
@@ -41,6 +43,10 @@ func runCurl(e program.Env, args []string) int {
 func runHostService(e program.Env, args []string) int { return hostservice.Run(e.Stderr, args) }
 
 func runW3SVC(e program.Env, _ []string) int { return w3svc.Run(e.Stderr) }
+
+func runSchtasks(e program.Env, args []string) int {
+	return schtasks.Run(e, schedule.This(), time.Now(), args)
+}
 
 func runSC(e program.Env, args []string) int { return sc.Run(e.Stdout, services.Local(), args) }
 

@@ -24,6 +24,7 @@ import (
 	"mullion.dev/mullion/guest/tools/network"
 	"mullion.dev/mullion/guest/tools/nslookup"
 	"mullion.dev/mullion/guest/tools/program"
+	"mullion.dev/mullion/guest/tools/schtasks"
 	"mullion.dev/mullion/guest/tools/text"
 	"mullion.dev/mullion/guest/tools/wevtutil"
 	"mullion.dev/mullion/guest/tools/where"
@@ -62,6 +63,7 @@ func programs() map[string]command {
 		"robocopy":       runRobocopy,
 		"route":          func(e program.Env, args []string) int { return network.Route(e, network.ThisSystem(), args) },
 		"sc":             runSC,
+		"schtasks":       runSchtasks,
 		"servicemonitor": runServiceMonitor,
 		"setx":           func(e program.Env, args []string) int { return machine.Setx(e, machine.ThisSystem(), args) },
 		"shutdown":       func(e program.Env, args []string) int { return machine.Shutdown(e, machine.ThisSystem(), args) },
@@ -69,6 +71,7 @@ func programs() map[string]command {
 		"systeminfo":     func(e program.Env, args []string) int { return machine.Systeminfo(e, machine.ThisSystem(), args) },
 		"takeown":        func(e program.Env, args []string) int { return identity.Takeown(e, identity.ThisSystem(), args) },
 		"tar":            runTar,
+		"taskeng":        func(e program.Env, _ []string) int { return schtasks.Engine(e) },
 		"tasklist":       func(e program.Env, args []string) int { return machine.Tasklist(e, machine.ThisSystem(), args) },
 		"timeout":        func(e program.Env, args []string) int { return console.Timeout(e, console.ThisSystem(), args) },
 		"tzutil":         func(e program.Env, args []string) int { return machine.Tzutil(e, machine.ThisSystem(), args) },

@@ -17,14 +17,12 @@ import (
 	"mullion.dev/mullion/internal/base/support"
 )
 
-const head = `# Support: shells
-
-Printed by ` + "`go run ./hack/shells`" + `; ` + "`make update`" + ` writes it. The rows are of the tables that the programs run by,
-and of the tables of constructs that their tests run: a test is a script of guest/powershell/testdata. A cmdlet is partly
-there if Windows PowerShell 5.1 has parameters that it lacks; -CimSession, -ThrottleLimit and -AsJob are nowhere and not named. What is said of both programs as a whole is among the
-[programs of the Windows API](windows-api.md).
-
-`
+const head = "# Support: shells\n\n" +
+	"Printed by `go run ./hack/shells`; `make update` writes it. The rows are of the tables that the programs run by,\n" +
+	"and of the tables of constructs that their tests run: a test is a script of guest/powershell/testdata. A cmdlet is\n" +
+	"partly there if Windows PowerShell 5.1 has parameters that it lacks; -CimSession, -ThrottleLimit and -AsJob are nowhere\n" +
+	"and not named. What is said of both programs as a whole is among the\n" +
+	"[programs of the Windows API](windows-api.md).\n\n"
 
 const language = "PowerShell: the language"
 

@@ -51,7 +51,7 @@ const moduleNames = " " +
 	"networkswitchmanager networktransition nfs nps osconfiguration packagemanagement pcsvdevice " +
 	"persistentmemory pester platformidentifier pnpdevice powershellget printmanagement " +
 	"processmitigations provisioning psdesiredstateconfiguration psdiagnostics psreadline psscheduledjob " +
-	"psworkflow rdmgmt remoteaccess remotedesktop remotedesktopservices scheduledtasks secureboot " +
+	"psworkflow rdmgmt remoteaccess remotedesktop remotedesktopservices secureboot " +
 	"securitycmdlets servercore servermanagertasks shieldedvmcmdlets shieldedvmdatafile " +
 	"shieldedvmprovisioning shieldedvmtemplate smbwitness smisconfig softwareinventorylogging startlayout " +
 	"storagebuscache storagemigrationservice storageqos storagereplica syncshare systeminsights tls " +

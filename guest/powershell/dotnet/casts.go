@@ -67,6 +67,7 @@ func Casts() map[string]func(v object.Value) (object.Value, error) {
 		"xml":       xmldoc.Converted, "xml.xmldocument": xmldoc.Converted,
 		"ipaddress":               object.ToClass(address.AddressName, address.ParseAddress),
 		"net.ipaddress":           object.ToClass(address.AddressName, address.ParseAddress),
+		"timespan":                object.ToSpan,
 		"guid":                    object.ToClass(object.GUIDName, object.ParseGUID),
 		"char":                    toChar,
 		"scriptblock":             toBlock,

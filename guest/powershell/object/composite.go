@@ -3,6 +3,7 @@ package object
 import (
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 )
 
@@ -115,7 +116,7 @@ func formattedAs(v Value, format string) (string, error) {
 			return guidFormat(v, format)
 		}
 		if v.Of.Name == SpanName {
-			return "", Thrown("The format %q of a time span is not part of Mullion's PowerShell.", format)
+			return SpanFormat(Own[time.Duration](v), format)
 		}
 	}
 	return Text(v), nil

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mullion.dev/mullion/guest/powershell/session"
-	"mullion.dev/mullion/guest/powershell/system"
 )
 
 // DateTime is a System.DateTime, for example the LastWriteTime of a file
@@ -344,106 +343,4 @@ func (m DateTime) Minus(b Value) (Value, error) {
 		}
 	}
 	return nil, Thrown("A time less %q is not part of Mullion's PowerShell.", Text(b))
-}
-
-// SpanName is the class TimeSpan.
-const SpanName = "System.TimeSpan"
-
-// Span returns a TimeSpan.
-func Span(d time.Duration) *Instance { return &Instance{SpanClass(), d} }
-
-// SpanClass is System.TimeSpan.
-func SpanClass() *Class {
-	of := func(name string, get func(d time.Duration) Value) Field {
-		return Field{
-			Name: name,
-			Get: func(_ *session.State, v Value) (Value, error) {
-				return get(Own[time.Duration](v)), nil
-			},
-		}
-	}
-	total := func(name string, unit time.Duration) Field {
-		return of(name, func(d time.Duration) Value { return float64(d) / float64(unit) })
-	}
-	part := func(name string, unit time.Duration, of60 int64) Field {
-		return of(name, func(d time.Duration) Value {
-			n := int64(d / unit)
-			if of60 > 0 {
-				n %= of60
-			}
-			return n
-		})
-	}
-	from := func(name string, unit time.Duration) Method {
-		return Method{
-			Name:  name,
-			Least: 1,
-			Most:  1,
-			Do: func(c *Call) (Value, error) {
-				n, err := Floating(c.Arg(0))
-				return &Instance{SpanClass(), time.Duration(n * float64(unit))}, err
-			},
-		}
-	}
-	return &Class{
-		Name:         SpanName,
-		ByProperties: true,
-		Others:       []string{"timespan"},
-		Text:         func(v any) string { return spanText(v.(time.Duration)) },
-		Same:         func(v any) string { return spanText(v.(time.Duration)) },
-		Fields: []Field{{
-			Name: "Zero",
-			Get: func(*session.State, Value) (Value, error) {
-				return &Instance{SpanClass(), time.Duration(0)}, nil
-			},
-		}},
-		Calls: []Method{
-			from("FromDays", 24*time.Hour), from("FromHours", time.Hour), from("FromMinutes", time.Minute),
-			from("FromSeconds", time.Second), from("FromMilliseconds", time.Millisecond),
-		},
-		Make: &Method{
-			Least: 3,
-			Most:  4,
-			Do: func(c *Call) (Value, error) {
-				d := time.Duration(0)
-				units := []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}
-				for i := range c.Args {
-					n, err := c.Whole(i)
-					if err != nil {
-						return nil, err
-					}
-					d += time.Duration(n) * units[i+len(units)-len(c.Args)]
-				}
-				return &Instance{SpanClass(), d}, nil
-			},
-		},
-		Props: []Field{
-			part("Days", 24*time.Hour, 0), part("Hours", time.Hour, 24), part("Minutes", time.Minute, 60),
-			part("Seconds", time.Second, 60), part("Milliseconds", time.Millisecond, 1000),
-			of("Ticks", func(d time.Duration) Value { return int64(d) / 100 }),
-			total("TotalDays", 24*time.Hour), total("TotalHours", time.Hour), total("TotalMinutes", time.Minute),
-			total("TotalSeconds", time.Second), total("TotalMilliseconds", time.Millisecond),
-		},
-	}
-}
-
-// spanText returns a time span as text: days.hours:minutes:seconds.parts.
-func spanText(d time.Duration) string {
-	if d == system.Infinite {
-		return "10675199.02:48:05.4775807"
-	}
-	sign := ""
-	if d < 0 {
-		sign, d = "-", -d
-	}
-	days := int64(d / (24 * time.Hour))
-	d -= time.Duration(days) * 24 * time.Hour
-	s := fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
-	if days > 0 {
-		s = fmt.Sprintf("%d.%s", days, s)
-	}
-	if parts := d % time.Second / 100; parts > 0 {
-		s += fmt.Sprintf(".%07d", int64(parts))
-	}
-	return sign + s
 }

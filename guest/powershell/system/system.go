@@ -8,6 +8,7 @@ import (
 	"mullion.dev/mullion/guest/certstore"
 	"mullion.dev/mullion/guest/counters"
 	"mullion.dev/mullion/guest/eventlog"
+	"mullion.dev/mullion/guest/schedule"
 	"mullion.dev/mullion/guest/token"
 	"mullion.dev/mullion/guest/winnet"
 	"mullion.dev/mullion/guest/winproc"
@@ -83,6 +84,8 @@ type Calls struct {
 	Certificates Certificates
 	// Groups are the local groups.
 	Groups LocalGroups
+	// Tasks are the scheduled tasks.
+	Tasks *schedule.Store
 	// Counters are the performance counters. Expand returns those that a path with wild cards means, Open reads some.
 	Counters interface {
 		Expand(path string) ([]string, error)
@@ -143,6 +146,7 @@ func Windows() *Calls {
 
 		Certificates: certstore.System{},
 		Groups:       localGroups{},
+		Tasks:        schedule.This(),
 		Counters:     counters.System{},
 	}
 }

@@ -373,6 +373,16 @@ func programRows() []support.Row {
 				"nothing: a host's initiator is there without it, and a container has none",
 		},
 		{
+			Name:  "Task Scheduler (schtasks.exe, taskeng.exe)",
+			Level: support.Partly,
+			Ref:   commands + "schtasks",
+			Note: "on hosts and in containers: tasks are kept as XML in C:\\Windows\\System32\\Tasks, by schtasks.exe, the cmdlets of ScheduledTasks or by hand, and run by the service " +
+				"Schedule (taskeng.exe), which the first task starts and which starts with Windows from then on: once, daily, weekly and at the start of Windows, each with repetitions, what was missed too " +
+				"(StartWhenAvailable), with a time limit, tries after a failed start, or when they are asked for. They run as SYSTEM alone. Refused by name: other accounts, triggers at logon, of months, of events " +
+				"and of idleness, random delays, MultipleInstances Queue, actions other than programs. Batteries, idleness and the network change nothing. An ended task's own children go on. The tasks that Windows itself has " +
+				"are not there, and nothing calls Wine's taskschd.dll",
+		},
+		{
 			Name:  "IIS (w3svc.exe)",
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/iis/",

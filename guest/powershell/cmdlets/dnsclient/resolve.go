@@ -121,6 +121,10 @@ func resolveDNSName(c *cmdlet.Call) error {
 // Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{serversCmdlet(), {
+		Name:  "Clear-DnsClientCache",
+		About: "does nothing: nothing is kept of what DNS says",
+		Run:   func(*cmdlet.Call) error { return nil },
+	}, {
 		Name:      "Resolve-DnsName",
 		About:     "records of DNS",
 		Run:       resolveDNSName,

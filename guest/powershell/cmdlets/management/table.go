@@ -19,6 +19,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		processCmdlets(),
 		computerCmdlets(),
 		zoneCmdlets(),
+		driveCmdlets(),
 	)
 }
 

@@ -191,7 +191,7 @@ func putWanted(c *cmdlet.Call, o *object.Object, met map[string]bool) error {
 
 // Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
-	return slices.Concat(adapterCmdlets(), routeCmdlets(), interfaceCmdlets(), socketCmdlets())
+	return slices.Concat(adapterCmdlets(), routeCmdlets(), interfaceCmdlets(), socketCmdlets(), configurationCmdlets())
 }
 
 func adapterCmdlets() []cmdlet.Cmdlet {

@@ -12,8 +12,8 @@ func Names() []string {
 		"certutil", "chcp", "choice", "curl", "eventcreate", "fc", "find", "findstr", "getmac", "hostname", "hostservice", "icacls", "ipconfig",
 		"klist",
 		"logmonitor", "more", "net", "netsh", "netstat", "nltest", "nslookup", "robocopy", "route", "sc",
-		"servicemonitor", "setx", "shutdown", "sort", "systeminfo", "takeown", "tar", "tasklist", "timeout", "tzutil",
-		"w32tm", "w3svc", "wevtutil", "where", "whoami", "wmic", "xcopy",
+		"schtasks", "servicemonitor", "setx", "shutdown", "sort", "systeminfo", "takeown", "tar", "taskeng", "tasklist",
+		"timeout", "tzutil", "w32tm", "w3svc", "wevtutil", "where", "whoami", "wmic", "xcopy",
 	}
 }
 

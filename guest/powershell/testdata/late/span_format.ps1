@@ -1,1 +1,0 @@
-'{0:hh}' -f [TimeSpan]::Zero

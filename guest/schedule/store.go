@@ -1,0 +1,209 @@
+package schedule
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Store is where tasks are kept.
+type Store struct {
+	// Tasks has the tasks, a file each, in folders as their paths are; State what the engine notes of them, and what it
+	// is asked to do.
+	Tasks, State string
+	// Ensure sees to it that the engine runs.
+	Ensure func() error
+}
+
+// State is what became of a task.
+type State struct {
+	LastRun time.Time
+	// Result is the exit code of its last run, Running whether it runs, Booted the start of Windows for which its
+	// triggers at the start have been done.
+	Result  uint32
+	Running bool
+	Booted  time.Time
+}
+
+// ErrNotFound is the error of a task that is not there, ErrExists that of one that is there already.
+const (
+	ErrNotFound = said("The system cannot find the file specified.")
+	ErrExists   = said("Cannot create a file when that file already exists.")
+)
+
+// mostText bounds the XML of a task.
+const mostText = 1 << 20
+
+func (s *Store) file(t Task) string {
+	return filepath.Join(s.Tasks, filepath.FromSlash(strings.ReplaceAll(strings.Trim(t.FullPath(), `\`), `\`, "/")))
+}
+
+// note returns the name of a file about a task.
+func (s *Store) note(t Task, ending string) string {
+	return filepath.Join(s.State, url.PathEscape(strings.ToLower(strings.Trim(t.FullPath(), `\`)))+ending)
+}
+
+// List returns all tasks, by their paths. A file that is no task is passed over, as one that this user may not read is.
+func (s *Store) List() ([]Task, error) {
+	var all []Task
+	err := filepath.WalkDir(s.Tasks, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && d.IsDir():
+			return nil
+		case err != nil:
+			return err
+		case len(all) == mostTasks:
+			return fmt.Errorf("there are more than %d tasks", mostTasks)
+		}
+
+		t, err := load(path)
+		if err != nil {
+			return nil //nolint:nilerr // see above
+		}
+		name, err := filepath.Rel(s.Tasks, path)
+		if err != nil {
+			return err
+		}
+		t.SetPath(strings.ReplaceAll(filepath.ToSlash(name), "/", `\`))
+		if t.Check() == nil {
+			all = append(all, t)
+		}
+		return nil
+	})
+	slices.SortFunc(all, func(a, b Task) int {
+		return strings.Compare(strings.ToLower(a.FullPath()), strings.ToLower(b.FullPath()))
+	})
+	return all, err
+}
+
+func load(path string) (Task, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Task{}, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, mostText))
+	if err != nil {
+		return Task{}, err
+	}
+	return Read(data)
+}
+
+// Find returns a task by its full path, in letters of either case.
+func (s *Store) Find(full string) (Task, error) {
+	all, err := s.List()
+	if err != nil {
+		return Task{}, err
+	}
+	var want Task
+	want.SetPath(full)
+	for _, t := range all {
+		if strings.EqualFold(t.FullPath(), want.FullPath()) {
+			return t, nil
+		}
+	}
+	return Task{}, ErrNotFound
+}
+
+// Put keeps a task, and starts the engine. One that is there is changed only if replace says so.
+func (s *Store) Put(t Task, replace bool) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	if _, err := s.Find(t.FullPath()); err == nil && !replace {
+		return ErrExists
+	} else if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+
+	text, err := t.XML()
+	if err != nil {
+		return err
+	}
+	file := s.file(t)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("keep the task %q: %w", t.FullPath(), err)
+	}
+	if err := written(file, encoded(text)); err != nil {
+		return fmt.Errorf("keep the task %q: %w", t.FullPath(), err)
+	}
+
+	return s.Ensure()
+}
+
+// written writes a file so that it is whole, or as it was.
+func written(file string, data []byte) error {
+	temporary := filepath.Join(filepath.Dir(file), ".new-"+filepath.Base(file))
+	if err := os.WriteFile(temporary, data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temporary, file)
+}
+
+// Delete removes a task. One that runs is not ended.
+func (s *Store) Delete(t Task) error {
+	if err := os.Remove(s.file(t)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return ErrNotFound
+		}
+		return fmt.Errorf("delete the task %q: %w", t.FullPath(), err)
+	}
+	if err := os.Remove(s.note(t, stateEnding)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete the task %q: %w", t.FullPath(), err)
+	}
+	return nil
+}
+
+// The endings of the names of what is noted about a task: its state, and what the engine is asked to do with it.
+const (
+	stateEnding = ".state"
+	startEnding = ".start"
+	endEnding   = ".end"
+)
+
+// Start asks the engine to run a task, End to end it.
+func (s *Store) Start(t Task) error { return s.ask(t, startEnding) }
+
+// End asks the engine to end a task.
+func (s *Store) End(t Task) error { return s.ask(t, endEnding) }
+
+func (s *Store) ask(t Task, what string) error {
+	if err := os.MkdirAll(s.State, 0o755); err != nil {
+		return fmt.Errorf("ask the engine of tasks: %w", err)
+	}
+	if err := os.WriteFile(s.note(t, what), nil, 0o644); err != nil {
+		return fmt.Errorf("ask the engine of tasks: %w", err)
+	}
+	return s.Ensure()
+}
+
+// asked takes a request, if there is one.
+func (s *Store) asked(t Task, what string) bool { return os.Remove(s.note(t, what)) == nil }
+
+// StateOf returns what became of a task; nothing, if it has not run.
+func (s *Store) StateOf(t Task) State {
+	var is State
+	if data, err := os.ReadFile(s.note(t, stateEnding)); err == nil {
+		_ = json.Unmarshal(data, &is) // what cannot be read is as good as not there
+	}
+	return is
+}
+
+func (s *Store) setState(t Task, is State) error {
+	data, err := json.Marshal(is)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.State, 0o755); err != nil {
+		return err
+	}
+	return written(s.note(t, stateEnding), data)
+}
