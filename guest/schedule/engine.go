@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -9,6 +10,9 @@ import (
 	"sync"
 	"time"
 )
+
+// forever is as long as a task without a limit may run.
+const forever = 100 * 365 * 24 * time.Hour
 
 // Engine runs tasks when they are due.
 type Engine struct {
@@ -150,10 +154,7 @@ func (e *Engine) start(ctx context.Context, t Task) {
 		}
 	}
 
-	ctx, stop := context.WithCancel(ctx)
-	if t.Limit > 0 {
-		ctx, stop = context.WithTimeout(ctx, t.Limit)
-	}
+	ctx, stop := context.WithTimeout(ctx, cmp.Or(t.Limit, forever))
 	r.count++
 	r.stop = append(r.stop, stop)
 	e.mu.Unlock()

@@ -24,7 +24,7 @@ type state struct {
 
 // watch tells of what changes in a folder until stop is called: by looking at it, which sees no renames. It stands in
 // for Windows' call in tests.
-func watch(folder string, below bool, tell func([]change), _ func(error)) (stop func(), err error) {
+func watch(folder string, below bool, tell func([]change), _ func(error, bool)) (stop func(), err error) {
 	before, err := look(folder, below)
 	if err != nil {
 		return nil, err

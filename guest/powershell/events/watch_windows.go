@@ -15,8 +15,8 @@ const watched = windows.FILE_NOTIFY_CHANGE_FILE_NAME | windows.FILE_NOTIFY_CHANG
 // bufferSize is how much of changes one call takes: below it more is lost, above it a share of a network takes none.
 const bufferSize = 64 << 10
 
-// watch tells of what changes in a folder until stop is called.
-func watch(folder string, below bool, tell func([]change), fails func(error)) (stop func(), err error) {
+// watch tells of what changes in a folder until stop is called. fails gets an error, and whether nothing comes after it.
+func watch(folder string, below bool, tell func([]change), fails func(error, bool)) (stop func(), err error) {
 	name, err := windows.UTF16PtrFromString(folder)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (w *watching) stop() {
 	}
 }
 
-func (w *watching) read(tell func([]change), fails func(error)) {
+func (w *watching) read(tell func([]change), fails func(err error, over bool)) {
 	defer func() {
 		_ = windows.CancelIoEx(w.handle, &w.overlapped) // what it waits for comes no more
 		var done uint32
@@ -93,16 +93,16 @@ func (w *watching) read(tell func([]change), fails func(error)) {
 		}
 		var n uint32
 		if err := windows.GetOverlappedResult(w.handle, &w.overlapped, &n, false); err != nil {
-			fails(err)
+			fails(err, true)
 			return
 		}
 
 		changes := records(unsafe.Slice((*byte)(unsafe.Pointer(&w.buffer[0])), n))
 		if n == 0 {
-			fails(errors.New("Too many changes at once in directory.")) //nolint:staticcheck,revive // .NET's words
+			fails(errors.New("Too many changes at once in directory."), false) //nolint:staticcheck,revive // .NET's words
 		}
 		if err := w.ask(); err != nil {
-			fails(err)
+			fails(err, true)
 			return
 		}
 		tell(changes)

@@ -24,7 +24,7 @@ func TestStopAfterFailure(t *testing.T) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		w.read(func([]change) {}, func(err error) { failed <- err })
+		w.read(func([]change) {}, func(err error, _ bool) { failed <- err })
 	}()
 	select {
 	case <-over:

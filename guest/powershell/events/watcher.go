@@ -25,6 +25,7 @@ type watcher struct {
 	notify  object.Value
 	enabled bool
 	stop    func()
+	turn    int // how often it has begun
 }
 
 // index is the place of a kind's listeners.
@@ -73,16 +74,35 @@ func (w *watcher) begin() error {
 	if w.stop != nil || w.folder == "" {
 		return nil
 	}
-	stop, err := watch(w.folder, w.below, func(all []change) {
+	w.turn++
+	turn := w.turn
+	stop, err := watchTree(watch, w.folder, w.below, func(all []change) {
 		for _, one := range all {
 			w.tell(one)
 		}
-	}, func(err error) { w.fails.tell(object.New("error event").Set("Message", err.Error())) })
+	}, func(err error, over bool) {
+		if over {
+			w.over(turn)
+		}
+		w.fails.tell(object.New("error event").Set("Message", err.Error()))
+	})
 	if err != nil {
 		return object.Raise("System.IO.FileNotFoundException", "Error reading the "+w.path+" directory.")
 	}
 	w.stop = stop
 	return nil
+}
+
+// over notes that a watch has ended by an error, unless another one has begun since: EnableRaisingEvents is false then,
+// as in .NET, and begins anew.
+func (w *watcher) over(turn int) {
+	go func() { // who has this error may hold the lock
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.turn == turn {
+			w.stop, w.enabled = nil, false
+		}
+	}()
 }
 
 func (w *watcher) end() {

@@ -50,7 +50,7 @@ func powershellRows() []support.Row {
 			Level: support.Partly,
 			Ref:   "https://learn.microsoft.com/powershell/",
 			Note: "New-Object and [type]::Member of the classes that docs/compat/shells.md lists, each with the members that it has (Get-Member lists them too): those of " +
-				"texts, numbers, times, collections, files, processes, the network, certificates, XML and access lists that scripts mostly use. An HttpListener speaks http only",
+				"texts, numbers, times, collections, files, processes, the network, certificates, XML and access lists that scripts mostly use. An HttpListener speaks http only. A FileSystemWatcher with IncludeSubdirectories watches 64 of the folders that are there when it begins, tells of more by its event Error, and sees all that are made later",
 		},
 	}
 }
