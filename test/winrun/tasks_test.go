@@ -39,3 +39,27 @@ func testTasks(t *testing.T, p prefix) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// watchScript has a FileSystemWatcher tell what is made in folders that are there already, and in one that takes the
+// place of another.
+const watchScript = `mkdir C:\wd\a\b | Out-Null
+$w = New-Object IO.FileSystemWatcher 'C:\wd'
+$w.IncludeSubdirectories = $true
+$w.EnableRaisingEvents = $true
+$null = Register-ObjectEvent $w Created Made
+function Next { (Wait-Event Made -Timeout 20 | Select-Object -First 1).SourceEventArgs.Name; Remove-Event Made }
+'x' | Set-Content C:\wd\a\b\1.txt; Next
+'x' | Set-Content C:\wd\2.txt; Next
+Remove-Item C:\wd\a -Recurse -Force
+mkdir C:\wd\a | Out-Null; Next
+'x' | Set-Content C:\wd\a\3.txt; Next
+`
+
+func testWatcher(t *testing.T, p prefix) {
+	t.Helper()
+	p.Write(t, "watch.ps1", strings.ReplaceAll(watchScript, "\n", "\r\n"))
+	got := p.run(t, "--", "powershell", "-File", `C:\watch.ps1`)
+	if want := "a\\b\\1.txt\n2.txt\na\na\\3.txt\n"; got.out != want || got.code != 0 {
+		t.Errorf("%+v, want %q", got, want)
+	}
+}

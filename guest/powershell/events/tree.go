@@ -17,7 +17,9 @@ const separator = string(filepath.Separator)
 
 // watchFunc tells of what changes in a folder until stop is called. fails gets an error; over says that nothing more
 // comes.
-type watchFunc func(folder string, below bool, tell func([]change), fails func(err error, over bool)) (stop func(), err error)
+type watchFunc func(
+	folder string, below bool, tell func([]change), fails func(err error, over bool),
+) (stop func(), err error)
 
 // tree is a folder that is watched with those below it. Wine tells of what changes in folders that are made later, but
 // not in those that are there already: each of these has a watch of its own.

@@ -66,7 +66,8 @@ func TestTree(t *testing.T) {
 	s.tells[in("a", "b")]([]change{{kind: created, name: "x"}})
 	s.tells[in("a")]([]change{{kind: created, name: filepath.Join("b", "x")}, {kind: created, name: "y"}})
 	s.tells[dir]([]change{
-		{kind: created, name: filepath.Join("a", "y")}, {kind: created, name: "new"},
+		{kind: created, name: filepath.Join("a", "y")},
+		{kind: created, name: "new"},
 		{kind: created, name: filepath.Join("new", "z")},
 	})
 	s.tells[dir]([]change{{kind: deleted, name: "a"}}) // and with it its watch: another one of its name is told by the first
@@ -100,7 +101,8 @@ func TestTreeOfManyFolders(t *testing.T) {
 	}
 	s := &stagedWatches{tells: map[string]func([]change){}, fails: map[string]func(error, bool){}}
 	var failed []error
-	stop, err := watchTree(s.watch, dir, true, func([]change) {}, func(err error, _ bool) { failed = append(failed, err) })
+	fails := func(err error, _ bool) { failed = append(failed, err) }
+	stop, err := watchTree(s.watch, dir, true, func([]change) {}, fails)
 	if err != nil {
 		t.Fatal(err)
 	}
