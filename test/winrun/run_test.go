@@ -64,7 +64,7 @@ func TestWinrun(t *testing.T) {
 	t.Run("log_monitor", func(t *testing.T) { testLogMonitor(t, p) })
 	t.Run("cmd", func(t *testing.T) { testCmd(t, p) })
 	t.Run("cmd_lines", func(t *testing.T) { testCmdLines(t, p) })
-	t.Run("watcher", func(t *testing.T) { testWatcher(t, p) })
+	t.Run("watcher_below", func(t *testing.T) { testFoldersBelow(t, p) })
 	t.Run("scheduled_tasks", func(t *testing.T) { testTasks(t, p) })
 	t.Run("cmd_constructs", func(t *testing.T) { testConstructs(t, p) })
 	t.Run("powershell", func(t *testing.T) { testPowerShell(t, p) })

@@ -55,7 +55,7 @@ mkdir C:\wd\a | Out-Null; Next
 'x' | Set-Content C:\wd\a\3.txt; Next
 `
 
-func testWatcher(t *testing.T, p prefix) {
+func testFoldersBelow(t *testing.T, p prefix) {
 	t.Helper()
 	p.Write(t, "watch.ps1", strings.ReplaceAll(watchScript, "\n", "\r\n"))
 	got := p.run(t, "--", "powershell", "-File", `C:\watch.ps1`)
