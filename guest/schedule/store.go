@@ -113,7 +113,9 @@ func (s *Store) Find(full string) (Task, error) {
 	return Task{}, ErrNotFound
 }
 
-// Put keeps a task, and starts the engine. One that is there is changed only if replace says so.
+// Put starts the engine and keeps a task, which is registered now unless it says when it was. One that is there is
+// changed only if replace says so. The engine comes first: a task for the start of Windows that it finds as it starts
+// was there before.
 func (s *Store) Put(t Task, replace bool) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -124,6 +126,12 @@ func (s *Store) Put(t Task, replace bool) error {
 		return err
 	}
 
+	if err := s.Ensure(); err != nil {
+		return err
+	}
+	if t.Registered.IsZero() {
+		t.Registered = time.Now()
+	}
 	text, err := t.XML()
 	if err != nil {
 		return err
@@ -136,7 +144,7 @@ func (s *Store) Put(t Task, replace bool) error {
 		return fmt.Errorf("keep the task %q: %w", t.FullPath(), err)
 	}
 
-	return s.Ensure()
+	return nil
 }
 
 // written writes a file so that it is whole, or as it was.

@@ -15,7 +15,8 @@ const watched = windows.FILE_NOTIFY_CHANGE_FILE_NAME | windows.FILE_NOTIFY_CHANG
 // bufferSize is how much of changes one call takes: below it more is lost, above it a share of a network takes none.
 const bufferSize = 64 << 10
 
-// watch tells of what changes in a folder until stop is called. fails gets an error, and whether nothing comes after it.
+// watch tells of what changes in a folder until stop is called. fails gets an error, and whether nothing comes after
+// it.
 func watch(folder string, below bool, tell func([]change), fails func(error, bool)) (stop func(), err error) {
 	name, err := windows.UTF16PtrFromString(folder)
 	if err != nil {

@@ -196,11 +196,11 @@ func (c call) described() (schedule.Task, error) {
 			return schedule.Task{}, err
 		}
 		t, err := schedule.Read(data)
-		t.Registered = c.now
+		t.Registered = time.Time{}
 		return t, err
 	}
 
-	t := schedule.Task{Registered: c.now, Limit: 72 * time.Hour, Instances: "IgnoreNew"}
+	t := schedule.Task{Limit: 72 * time.Hour, Instances: "IgnoreNew"}
 	if c.values["sc"] == "" || c.values["tr"] == "" {
 		return t, saidf("Invalid syntax. Mandatory option '/sc' or '/tr' is missing.")
 	}

@@ -279,6 +279,9 @@ func serviceCmdlets() []cmdlet.Cmdlet {
 		if name != "Start-Service" {
 			c.Flags = append(c.Flags, "force")
 		}
+		if name == "Stop-Service" {
+			c.Flags = append(c.Flags, "nowait") // it waits all the same: no longer than the service takes
+		}
 		c.Aliases = nil
 		if alias != "" {
 			c.Aliases = []string{alias}

@@ -198,7 +198,18 @@ func getFirewallRule(c *cmdlet.Call) error {
 	return eachRule(c, func(v system.RegistryValue) error { return c.Output(shownRule(v)) })
 }
 
+// removeFirewallRule removes the rules that the parameters name, or those that come from the pipeline.
 func removeFirewallRule(c *cmdlet.Call) error {
+	if c.Piped {
+		var names []object.Value
+		for _, name := range c.Names("name", "name") {
+			names = append(names, name)
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		c.Values["name"] = names
+	}
 	return eachRule(c, func(v system.RegistryValue) error {
 		if err := c.State.System.Registry.RemoveValue(firewallRules, v.Name); err != nil {
 			return c.Fail(err)
@@ -239,20 +250,23 @@ func Cmdlets() []cmdlet.Cmdlet {
 			},
 		},
 		{
-			Name:    "Get-NetFirewallRule",
-			About:   "the rules that New-NetFirewallRule has made",
-			Run:     getFirewallRule,
-			Values:  []string{"name", "displayname", "enabled", "direction", "action"},
-			Also:    map[string]string{"id": "name"},
-			Allowed: map[string][]string{"enabled": yes, "direction": directions},
+			Name:      "Get-NetFirewallRule",
+			About:     "the rules that New-NetFirewallRule has made",
+			Run:       getFirewallRule,
+			Values:    []string{"name", "displayname", "enabled", "direction", "action"},
+			Also:      map[string]string{"id": "name"},
+			Positions: []string{"name"},
+			Allowed:   map[string][]string{"enabled": yes, "direction": directions},
 		},
 		{
-			Name:   "Remove-NetFirewallRule",
-			About:  "removes rules",
-			Run:    removeFirewallRule,
-			Values: []string{"name", "displayname"},
-			Needs:  []string{"name|displayname"},
-			Also:   map[string]string{"id": "name"},
+			Name:      "Remove-NetFirewallRule",
+			About:     "removes rules",
+			Run:       removeFirewallRule,
+			Values:    []string{"name", "displayname"},
+			Needs:     []string{"name|displayname"},
+			Also:      map[string]string{"id": "name"},
+			Positions: []string{"name"},
+			Takes:     "name",
 		},
 		{
 			Name:      "Set-NetFirewallProfile",

@@ -211,7 +211,7 @@ func register(c *cmdlet.Call) error {
 	if err := fill(c, &t); err != nil {
 		return said(c, err)
 	}
-	t.Registered = time.Now()
+	t.Registered = time.Time{} // now
 	t.SetPath(strings.TrimSuffix(c.Text("taskpath"), `\`) + `\` + strings.Trim(c.Text("taskname"), `\`))
 	if err := c.State.System.Tasks.Put(t, c.Flags["force"]); err != nil {
 		return said(c, err)
