@@ -254,7 +254,11 @@ func (c *Client) Images(ctx context.Context) ([]image.Info, error) {
 
 // Pull pulls an image for a version of Windows; "": the image's own.
 func (c *Client) Pull(ctx context.Context, ref, windows string, auth *image.Auth) (image.Info, error) {
-	e, err := c.answer(ctx, Request{Pull: &Run{Image: ref, Windows: windows, Auth: auth}})
+	e, err := c.answer(ctx, Request{Pull: &Run{
+		Image:   ref,
+		Windows: windows,
+		Auth:    auth,
+	}})
 	if err == nil && len(e.Images) == 0 {
 		err = errors.New("the engine is of another version: `mullion down --run` ends it")
 	}

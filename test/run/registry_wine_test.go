@@ -23,6 +23,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"mullion.dev/mullion/internal/base/testrun"
 )
 
 // oddRegistry serves images, and for some names what registries say that do not give one.
@@ -53,6 +55,15 @@ func oddRegistry(t *testing.T) (host string) {
 	return strings.TrimPrefix(web.URL, "http://")
 }
 
+// windowsOf returns a platform of Windows: a processor, and a version.
+func windowsOf(processor, version string) v1.Platform {
+	return v1.Platform{
+		OS:           "windows",
+		Architecture: processor,
+		OSVersion:    version,
+	}
+}
+
 // put puts an image without files for a platform into a registry.
 func put(t *testing.T, ref string, p v1.Platform) {
 	t.Helper()
@@ -81,14 +92,11 @@ func put(t *testing.T, ref string, p v1.Platform) {
 func TestRegistryAnswers(t *testing.T) {
 	r := theRoom(t)
 	host := oddRegistry(t)
-	windows := func(version string) v1.Platform {
-		return v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: version}
-	}
-	put(t, host+"/team/older:1", windows("10.0.17763.6414"))
-	put(t, host+"/team/unknown:1", windows("10.0.12345.1"))
+	put(t, host+"/team/older:1", windowsOf("amd64", "10.0.17763.6414"))
+	put(t, host+"/team/unknown:1", windowsOf("amd64", "10.0.12345.1"))
 	put(t, host+"/team/linux:1", v1.Platform{OS: "linux", Architecture: "amd64"})
-	put(t, host+"/team/arm:1", v1.Platform{OS: "windows", Architecture: "arm64", OSVersion: "10.0.26100.1"})
-	put(t, host+"/private/app:1", windows("10.0.20348.2762"))
+	put(t, host+"/team/arm:1", windowsOf("arm64", "10.0.26100.1"))
+	put(t, host+"/private/app:1", windowsOf("amd64", "10.0.20348.2762"))
 
 	for _, tc := range []struct{ ref, err, remedy string }{
 		{"team/unknown:1", "10.0.12345.1", "no Windows of the catalogue has that build"},
@@ -152,7 +160,7 @@ func (r *room) withLogin(t *testing.T, host string) {
 func (r *room) imagesOf(t *testing.T, host string) {
 	t.Helper()
 	b := builder{r, filepath.Join(t.TempDir(), "cache")}
-	put(t, host+"/team/more:1", v1.Platform{OS: "windows", Architecture: "amd64", OSVersion: "10.0.20348.1"})
+	put(t, host+"/team/more:1", windowsOf("amd64", "10.0.20348.1"))
 	if out := b.must(t, "image", "pull", "--run", host+"/team/more:1"); !strings.Contains(out, "(10.0.20348.1)") {
 		t.Error(out)
 	}
@@ -182,6 +190,7 @@ func (r *room) imagesOf(t *testing.T, host string) {
 // TestEngineKilled kills the engine in the middle of what it does for a client, and looks for what is left. The client
 // of a program that ran says so; another one asks the next engine, for which the container has ended.
 func TestEngineKilled(t *testing.T) {
+	testrun.Once(t, testrun.Leftover)
 	r := theRoom(t)
 	b := builder{r, filepath.Join(t.TempDir(), "cache")}
 	silent, asked := silentOnce(t)
@@ -198,7 +207,8 @@ func TestEngineKilled(t *testing.T) {
 		{"pull", "", []string{"image", "pull", "--run", silent + "/team/app:1"}, "not found", false},
 		{
 			"a RUN of a build", "step of Windows_NT",
-			[]string{"image", "build", "--run", "-t", "mullion.local/killed:2", dir}, "the engine has ended", false,
+			[]string{"image", "build", "--run", "-t", "mullion.local/killed:2", dir},
+			"the engine has ended", false,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

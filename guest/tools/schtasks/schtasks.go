@@ -65,7 +65,13 @@ func Run(e program.Env, s *schedule.Store, now time.Time, args []string) int {
 		return 1
 	}
 
-	c := call{e: e, s: s, now: now, values: map[string]string{}, flags: map[string]bool{}}
+	c := call{
+		e:      e,
+		s:      s,
+		now:    now,
+		values: map[string]string{},
+		flags:  map[string]bool{},
+	}
 	for i := 0; i < len(args); i++ {
 		name, is := program.Option(args[i])
 		switch {

@@ -15,7 +15,11 @@ import (
 // TestSchtasks runs one call after the other on a Windows that has no tasks.
 func TestSchtasks(t *testing.T) {
 	dir := t.TempDir()
-	s := &schedule.Store{Tasks: filepath.Join(dir, "Tasks"), State: filepath.Join(dir, "State"), Ensure: func() error { return nil }}
+	s := &schedule.Store{
+		Tasks:  filepath.Join(dir, "Tasks"),
+		State:  filepath.Join(dir, "State"),
+		Ensure: func() error { return nil },
+	}
 	now := time.Date(2026, 11, 30, 9, 7, 30, 0, time.Local)
 	xml := filepath.Join(dir, "task.xml")
 	const text = `<?xml version="1.0" encoding="UTF-16"?><Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">` +

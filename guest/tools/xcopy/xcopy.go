@@ -95,7 +95,8 @@ func (j *job) run(paths []string) error {
 	j.from, j.pattern = wildcard.Split(paths[0])
 	single := !wildcard.Has(paths[0])
 	if info, err := os.Stat(paths[0]); single && err == nil && info.IsDir() {
-		j.from, j.pattern, single = strings.TrimRight(paths[0], `\/`)+string(filepath.Separator), "*", false
+		j.from, j.pattern = strings.TrimRight(paths[0], `\/`)+string(filepath.Separator), "*"
+		single = false
 	}
 	if !j.found() {
 		j.Complain("File not found - %s", j.pattern)

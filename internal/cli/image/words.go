@@ -62,7 +62,8 @@ func (w *dockerWords) heed(over *imagebuild.Spec, docker *dockerfileFlags, to *p
 	if w.load && !to.cluster() {
 		return errors.New("--load is for the cluster, and --output, --push and --run are not: leave one of them out")
 	}
-	docker.quiet, to.quiet, to.idFile = w.quiet, w.quiet, w.idFile
+	docker.quiet, to.quiet = w.quiet, w.quiet
+	to.idFile = w.idFile
 
 	file, err := archiveOf(to.file)
 	to.file = file

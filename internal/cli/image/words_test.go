@@ -13,7 +13,8 @@ import (
 func TestBuildDockersWords(t *testing.T) {
 	m := newMachine(t)
 	top := filepath.Dir(m.Paths.Data)
-	dir, out, id := filepath.Join(top, "app"), filepath.Join(top, "app.tar"), filepath.Join(top, "id")
+	dir, out := filepath.Join(top, "app"), filepath.Join(top, "app.tar")
+	id := filepath.Join(top, "id")
 	m.Write(filepath.Join(dir, "Dockerfile"), "FROM scratch\nCOPY app.exe /\n")
 	m.Write(filepath.Join(dir, "app.exe"), "MZ")
 

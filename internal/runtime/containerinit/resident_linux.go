@@ -118,7 +118,11 @@ func (s *starter) hand(conn int, r wire.Request, files []uintptr) bool {
 	}
 
 	l.idle.Stop()
-	j := &job{conn: conn, request: r, files: files}
+	j := &job{
+		conn:    conn,
+		request: r,
+		files:   files,
+	}
 	j.slow = time.AfterFunc(patience, func() { s.end(l, func() bool { return l.job == j && !j.taken }) })
 	l.job = j
 	return true

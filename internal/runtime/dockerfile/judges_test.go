@@ -213,7 +213,11 @@ func (b *anyBase) linux() (dockerfile.Base, error) {
 	var text bytes.Buffer
 	archive := tar.NewWriter(&text)
 	for name, data := range b.files {
-		head := &tar.Header{Name: name, Mode: 0o755, Size: int64(len(data))}
+		head := &tar.Header{
+			Name: name,
+			Mode: 0o755,
+			Size: int64(len(data)),
+		}
 		if err := archive.WriteHeader(head); err != nil {
 			return dockerfile.Base{}, err
 		}
