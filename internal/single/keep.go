@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,7 +97,7 @@ func (o Options) enter(ctx context.Context) error {
 	}
 
 	// What has been killed is in its cgroup for a moment more.
-	if err := cluster.KillCgroups(killing, p.CgroupParent()); err != nil {
+	if err := o.killCgroups(killing); err != nil {
 		return err
 	}
 	// Mounts were in the namespace of the earlier engine. A client may have made its folder of streams already.
@@ -105,6 +106,37 @@ func (o Options) enter(ctx context.Context) error {
 	}
 
 	return cgroup.Enter(p.Cgroup(layout.Supervisor))
+}
+
+// killCgroups ends what is in the cgroups of containers, and removes them. Below systemd's scope they lie beside the one
+// of this process, which goes on.
+func (o Options) killCgroups(ctx context.Context) error {
+	parent := o.Paths.CgroupParent()
+	if _, delegated := systemd.Delegated(o.Paths.Scope()); !delegated {
+		return cluster.KillCgroups(ctx, parent)
+	}
+
+	others, err := besideInner("/sys/fs/cgroup" + parent)
+	for _, name := range others {
+		err = errors.Join(err, cluster.KillCgroups(ctx, parent+"/"+name))
+	}
+	return err
+}
+
+// besideInner returns the cgroups in that of systemd's scope, without the one of the process that entered it.
+func besideInner(scope string) ([]string, error) {
+	entries, err := os.ReadDir(scope)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != systemd.Inner {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // clear removes folders of the run folder.
@@ -119,7 +151,7 @@ func (o Options) clear(names ...string) error {
 // leave removes what an engine has on the machine besides its data folder.
 func (o Options) leave(ctx context.Context) error {
 	p := o.Paths
-	err := cluster.KillCgroups(ctx, p.CgroupParent())
+	err := o.killCgroups(ctx)
 	err = errors.Join(err, o.clear("containers", "engine", "mounts", "containerd", "s", "netns"), p.clearStreams())
 	if _, delegated := systemd.Delegated(p.Scope()); delegated {
 		return err // it goes with its last process
