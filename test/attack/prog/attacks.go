@@ -126,7 +126,7 @@ func devices() []attack {
 func proc() []attack {
 	var all []attack
 	for _, f := range []string{
-		"sysrq-trigger", "sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hostname", "sys/kernel/panic",
+		"sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hostname", "sys/kernel/panic",
 		"sys/kernel/pid_max", "sys/kernel/randomize_va_space", "sys/kernel/yama/ptrace_scope", "sys/kernel/sysrq",
 		"sys/kernel/unprivileged_bpf_disabled", "sys/vm/overcommit_memory", "sys/vm/drop_caches", "sys/vm/panic_on_oom",
 		"sys/fs/file-max", "sys/fs/suid_dumpable", "sys/fs/protected_symlinks", "sys/fs/binfmt_misc/register",
@@ -144,6 +144,9 @@ func proc() []attack {
 	}
 
 	return append(all,
+		attack{name: "proc/write-sysrq-trigger", try: func() int { // one that is hidden has nothing to be read, and no error
+			return with("/proc/sysrq-trigger", oRDWR, func(fd int) int { return readable(fd) })
+		}},
 		attack{name: "proc/kernel-addresses", try: func() int {
 			return with("/proc/kallsyms", oRDONLY, kernelAddress)
 		}},
