@@ -108,8 +108,8 @@ func (o Options) enter(ctx context.Context) error {
 	return cgroup.Enter(p.Cgroup(layout.Supervisor))
 }
 
-// killCgroups ends what is in the cgroups of containers, and removes them. Below systemd's scope they lie beside the one
-// of this process, which goes on.
+// killCgroups ends what is in the cgroups of containers, and removes them. Below systemd's scope they lie beside the
+// one of this process, which goes on.
 func (o Options) killCgroups(ctx context.Context) error {
 	parent := o.Paths.CgroupParent()
 	if _, delegated := systemd.Delegated(o.Paths.Scope()); !delegated {

@@ -10,7 +10,8 @@ import (
 	"mullion.dev/mullion/internal/process/systemd"
 )
 
-// Below systemd's scope an engine that clears away what an earlier one left is in the same cgroup: it may not end itself.
+// Below systemd's scope an engine that clears away what an earlier one left is in the same cgroup: it may not end
+// itself.
 func TestBesideInner(t *testing.T) {
 	scope := t.TempDir()
 	for _, name := range []string{systemd.Inner, "@gateway", "container"} {

@@ -23,8 +23,8 @@ import (
 // machine with the most obstacles.
 const slice = "bookworm-hardened"
 
-// stepsName is the variable that chooses some of the steps: "short" is up, the sample's page and down; "work" is what
-// pods do, and "faults" are faults. The last two begin with up and the page, too, and end with down. A whole row takes
+// stepsName is the variable that chooses some of the steps: "short" is up, the sample's page, a single container and
+// down; "work" is what pods do, and "faults" are faults. The last two begin with up and the page, too, and end with down. A whole row takes
 // an hour or more. "attacks" is none of a row: the suite of attacks, with a cluster of its own.
 const stepsName = "MULLION_MACHINES_STEPS"
 
@@ -206,7 +206,8 @@ nodes:
 func (try *trial) short(t *testing.T) {
 	t.Helper()
 	_ = try.step(t, "up", try.up) &&
-		try.step(t, "sample", try.sample)
+		try.step(t, "sample", try.sample) &&
+		try.step(t, "run", try.single)
 	try.step(t, "down", try.down)
 }
 
@@ -228,6 +229,7 @@ func (try *trial) whole(t *testing.T, half string) {
 // work tries what pods of both systems do.
 func (try *trial) work(t *testing.T) {
 	t.Helper()
+	try.step(t, "run", try.single)
 	for _, script := range []string{"exec", "interact", "sample", "linux", "limits", "metrics", "storage"} {
 		try.step(t, "script-"+script, func(ctx context.Context,
 			t *testing.T,
@@ -360,6 +362,21 @@ func (try *trial) sample(ctx context.Context, t *testing.T) {
 	if !strings.Contains(out, "10.0.20348") {
 		t.Errorf("cmd /c ver in the pod prints %q", out)
 	}
+}
+
+// single runs a program in a container that belongs to no cluster, twice: its engine stays for a while, also when the
+// session has ended that it began in.
+func (try *trial) single(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for range 2 {
+		out, err := try.guest.RunAs(ctx, "dev",
+			"sudo mullion run mcr.microsoft.com/windows/nanoserver:ltsc2022 cmd /c ver", nil)
+		if err != nil || !strings.Contains(out, "10.0.20348") {
+			t.Fatalf("mullion run: %v\n%s", err, out)
+		}
+		try.guest.Logout("dev")
+	}
+	t.Logf("%s", try.run(ctx, t, "mullion container ls && mullion down --run"))
 }
 
 // script runs one of the end-to-end tests' scripts against the guest's cluster.

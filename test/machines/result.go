@@ -130,8 +130,8 @@ Each is a guest with the distribution's own kernel, systemd and cgroup v2, made 
 processors with 6 GiB (trixie-small: one, with 2 GiB): times say what emulation costs, not what Mullion does. A
 hardened machine has noexec, nosuid and nodev on /run, /tmp, /var/tmp and /dev/shm, AppArmor, a firewall that drops,
 no IPv6, a strict umask, sessions whose processes end with them, and a language and time zone of its own
-([how](../../test/machines/guest/scripts/harden.sh)). trixie-selinux enforces Debian's policy. A row of three
-steps is of what ` + "`make test`" + ` tries: up, the sample's page, down without a trace; one of 11, 14 or 15 steps is half of a row: the work of pods, or faults.
+([how](../../test/machines/guest/scripts/harden.sh)). trixie-selinux enforces Debian's policy. A row of four
+steps (three before 2026-11-30) is of what ` + "`make test`" + ` tries: up, the sample's page, ` + "`mullion run`" + `, down without a trace; one of 11 to 15 steps is half of a row: the work of pods, or faults.
 
 | machine | kernel | firewall | passed | ` + "`up`" + `, emulated | what did not pass | tried |
 |---|---|---|---|---|---|---|

@@ -274,9 +274,9 @@ func scheduling() []attack {
 	}
 }
 
-// labels asks for another domain of SELinux, and for another policy. What a program may have of labels for what it makes
-// and starts, the machine's policy says for the domain of whoever brought the cluster up; no right comes with it, and
-// no_new_privs keeps a program that it starts in its domain.
+// labels asks for another domain of SELinux, and for another policy. What a program may have of labels for what it
+// makes and starts, the machine's policy says for the domain of whoever brought the cluster up; no right comes with it,
+// and no_new_privs keeps a program that it starts in its domain.
 func labels() []attack {
 	const label = "system_u:system_r:init_t:s0"
 	return []attack{
