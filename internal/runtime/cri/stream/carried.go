@@ -111,7 +111,7 @@ func (c *carriage) pass(input bool, log *slog.Logger) {
 		_, err = io.Copy(io.Discard, from)
 	case conn == nil:
 	case input:
-		_, err = io.Copy(c.fifo, conn)
+		_, err = io.Copy(c.fifo, &untilEnd{conn: conn, stream: c})
 	default:
 		if _, err = io.Copy(conn, from); err != nil {
 			_, _ = io.Copy(io.Discard, from)
@@ -172,9 +172,6 @@ func (c *carriage) connect(conn net.Conn, input bool) {
 	}
 	if input {
 		c.input = conn
-		if c.ended {
-			closeRead(conn)
-		}
 	}
 	c.conn <- conn
 }
@@ -186,7 +183,7 @@ func (c *carriage) endInput(awaits bool) {
 	c.ended = true
 	switch {
 	case c.input != nil:
-		closeRead(c.input)
+		boundSilence(c.input) // wakes who reads
 	case awaits:
 		c.dropLater()
 	default:
@@ -197,11 +194,45 @@ func (c *carriage) endInput(awaits bool) {
 // connectTimeout is how long a connection may be on its way.
 const connectTimeout = 10 * time.Second
 
-// closeRead ends what comes on a connection: who reads it gets what has come, and then the end.
-func closeRead(conn net.Conn) {
-	if half, ok := conn.(interface{ CloseRead() error }); ok {
-		_ = half.CloseRead()
+// An input that was ended, on a connection that was not, is over after so many silences.
+const (
+	silence  = time.Second
+	silences = 2 // one may have passed while this process stood still
+)
+
+func boundSilence(conn net.Conn) { _ = conn.SetReadDeadline(time.Now().Add(silence)) }
+
+// untilEnd reads an input. When endInput is called, a part of what was sent may still be with the sender's kernel: the
+// receive buffer is full while the program does not read. Shutting down the receiving side would lose that part. It
+// comes as room is made, and then the sender's end, since who ends an input closes its connection, too
+// (https://github.com/microsoft/hcsshim/blob/v0.15.0-rc.4/internal/hcs/process.go, CloseStdin). With one who does not,
+// silence is the end.
+type untilEnd struct {
+	conn   net.Conn
+	stream *carriage
+	silent int // how many silences there were since something came
+}
+
+func (u *untilEnd) Read(p []byte) (int, error) {
+	for {
+		if u.stream.inputEnded() {
+			boundSilence(u.conn)
+		}
+		n, err := u.conn.Read(p)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			u.silent = 0
+			return n, err
+		}
+		if u.silent++; u.silent == silences {
+			return 0, io.EOF
+		}
 	}
+}
+
+func (c *carriage) inputEnded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
 }
 
 // letGo ends the streams of a program that is no more: what it has written is still read by who has a connection, or

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // pair returns the ends of a connection of TCP.
@@ -251,6 +252,57 @@ func TestConnectAfterTheEnd(t *testing.T) {
 	}
 	if err := c.LetGo(ctx, streams); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestEndOfLongInput: an input that was ended before the program has read comes whole, be its connection closed before,
+// afterwards, or never. It is more than the buffers of a connection and a FIFO take, so that a part is still with the
+// sender's kernel when the input is ended.
+func TestEndOfLongInput(t *testing.T) {
+	much := bytes.Repeat([]byte("much"), 1<<17)
+	for _, closed := range []string{"before", "afterwards", "never"} {
+		t.Run(closed, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			k := &Keeper{
+				log:      slog.New(slog.DiscardHandler),
+				programs: map[string]*carried{},
+				past:     map[string]*carried{},
+			}
+			streams := Streams{ID: "p", Stdin: filepath.Join(t.TempDir(), "in"), Carried: 1 << Stdin}
+			if err := k.carry(ctx, streams); err != nil {
+				t.Fatal(err)
+			}
+			defer k.letGo(streams)
+
+			one := k.programs["p"].stream(Stdin)
+			client, server := pair(t)
+			one.connect(server, true)
+			if _, err := client.Write(much); err != nil {
+				t.Fatal(err)
+			}
+
+			if closed == "before" {
+				_ = client.Close()
+			}
+			one.endInput(true)
+			if closed == "afterwards" {
+				_ = client.Close()
+			}
+
+			in, err := os.OpenFile(streams.Stdin, os.O_RDONLY, 0) // the program starts
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			if closed == "never" {
+				time.Sleep(silences*silence + silence/2) // and reads late: that it does not read is no silence
+			}
+
+			if got, err := io.ReadAll(in); !bytes.Equal(got, much) || err != nil {
+				t.Errorf("of %d bytes of input %d came, %v", len(much), len(got), err)
+			}
+		})
 	}
 }
 
