@@ -152,8 +152,12 @@ func (d dockerUp) streams(t *testing.T) {
 		fmt.Fprintf(&sorted, "line %05d\r\n", i)
 	}
 
-	if got := d.run(t, lines.String(), 0, "", "run", "--rm", "-i", dockerImage, "sort"); got != sorted.String() {
-		t.Errorf("%d bytes went in, %d came out", sorted.Len(), len(got))
+	// It has all of it also when it begins to read after the end, with a part still on its way.
+	for _, program := range [][]string{{"sort"}, {"cmd", "/c", "ping -n 4 127.0.0.1 >nul <nul& sort"}} {
+		command := append([]string{"run", "--rm", "-i", dockerImage}, program...)
+		if got := d.run(t, lines.String(), 0, "", command...); got != sorted.String() {
+			t.Errorf("%q: %d bytes went in, %d came out", program, sorted.Len(), len(got))
+		}
 	}
 
 	d.run(t, "", 0, "", "run", "-d", "--name", "s1", dockerImage, "cmd", "/c", waits)
