@@ -12,6 +12,8 @@ import (
 
 	"github.com/containerd/fifo"
 	"golang.org/x/sys/unix"
+
+	"mullion.dev/mullion/internal/base/flow"
 )
 
 // streamsPrefix begins the names of the folders of streams.
@@ -27,7 +29,7 @@ type Streams struct {
 	Started func(id string)
 }
 
-// drainTimeout is how long the output of a program that has ended is waited for.
+// drainTimeout is how long the output of a program that has ended is waited for while nobody is taking it.
 const drainTimeout = 10 * time.Second
 
 // Run runs a container and returns how its program ended. The error is a *Refusal if the program did not run.
@@ -95,7 +97,7 @@ func (c *Client) carriedOnce(ctx context.Context, terminal, stdin bool, streams 
 
 // follow carries streams and controls until the container has ended.
 func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Streams) (End, error) {
-	drained := pipes.copyOut(streams)
+	drained, taken := pipes.copyOut(streams)
 	over := make(chan struct{})
 	defer close(over)
 
@@ -125,10 +127,7 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 		case e.Refused != nil:
 			return End{}, e.Refused
 		case e.Ended != nil:
-			select {
-			case <-drained:
-			case <-time.After(drainTimeout):
-			}
+			taken.Await(ctx, drained, drainTimeout)
 			return *e.Ended, nil
 
 		case e.Started != "":
@@ -203,17 +202,17 @@ func openStreams(ctx context.Context, dir string, terminal, input bool) (*pipes,
 	return p, nil
 }
 
-// copyOut copies what the program says, and closes the result when there is no more.
-func (p *pipes) copyOut(s Streams) <-chan struct{} {
+// copyOut copies what the program says, and closes drained when there is no more.
+func (p *pipes) copyOut(s Streams) (drained chan struct{}, taken *flow.Meter) {
+	drained, taken = make(chan struct{}), &flow.Meter{}
 	var all sync.WaitGroup
-	all.Go(func() { _, _ = io.Copy(s.Out, p.out) }) // nobody reads, or nobody writes, any more
+	all.Go(func() { _, _ = io.Copy(taken.Writer(s.Out), p.out) }) // nobody reads, or nobody writes, any more
 	if p.err != nil {
-		all.Go(func() { _, _ = io.Copy(s.Err, p.err) })
+		all.Go(func() { _, _ = io.Copy(taken.Writer(s.Err), p.err) })
 	}
-	drained := make(chan struct{})
 	go func() {
 		all.Wait()
 		close(drained)
 	}()
-	return drained
+	return drained, taken
 }

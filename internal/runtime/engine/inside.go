@@ -225,7 +225,7 @@ func (e *Engine) execInside(ctx context.Context, id string, k kind, x ExecSpec) 
 	}
 
 	exit := Exit{Code: r.Value, At: time.Now()}
-	drain(ctx, p.stdio)
+	drain(ctx, p.stdio, x.taken)
 	x.over(0)
 	return exit, nil
 }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"mullion.dev/mullion/internal/base/flow"
 	"mullion.dev/mullion/internal/base/procfile"
 	"mullion.dev/mullion/internal/runtime/userns"
 	"mullion.dev/mullion/internal/runtime/vm/link"
@@ -159,6 +160,19 @@ type ExecSpec struct {
 	// Over is called once when nothing of the program is left to be started or ended, with how many processes of it
 	// were ended; that may be long after Exec has returned. It may be nil.
 	Over func(ended int)
+
+	taken *flow.Meter // of the outputs
+}
+
+// metered returns the program with outputs that are metered.
+func (x ExecSpec) metered() ExecSpec {
+	x.taken = &flow.Meter{}
+	for _, to := range []*io.Writer{&x.Stdout, &x.Stderr} {
+		if *to != nil {
+			*to = x.taken.Writer(*to)
+		}
+	}
+	return x
 }
 
 // over says that the program is over.
@@ -205,6 +219,7 @@ func (e *Engine) Exec(ctx context.Context, id string, x ExecSpec) (Exit, error) 
 		x.over(0)
 		return Exit{}, err
 	}
+	x = x.metered()
 	exit, err := e.execInside(ctx, id, k, x)
 	if !errors.Is(err, errNotInside) {
 		return exit, err
@@ -412,29 +427,24 @@ func (e *Engine) waitExec(ctx context.Context, id string, x ExecSpec, stdio cio.
 		return Exit{}, fmt.Errorf("wait for program in container %q: %w", id, errgrpc.ToNative(err))
 	}
 
-	drain(ctx, stdio)
+	drain(ctx, stdio, x.taken)
 	return Exit{Code: r.ExitStatus, At: r.ExitedAt.AsTime()}, nil
 }
 
 // drain returns when the output of a program that has ended has been copied.
-func drain(ctx context.Context, stdio cio.IO) {
+func drain(ctx context.Context, stdio cio.IO, taken *flow.Meter) {
 	drained := make(chan struct{})
 	go func() {
 		stdio.Wait()
 		close(drained)
 	}()
-	select {
-	case <-drained:
-	case <-ctx.Done():
-	case <-time.After(drainTimeout):
-		// A program left in the background holds the streams open. Its output is not waited for any longer.
-	}
+	taken.Await(ctx, drained, drainTimeout)
 	stdio.Cancel()
 }
 
-// drainTimeout is how long the output of an ended program is waited for while its children hold the streams open.
-// containerd's CRI has a setting for that (drain_exec_sync_io_timeout), by default without a limit: kubectl exec would
-// hang.
+// drainTimeout is how long the output of an ended program is waited for while its children hold the streams open, and
+// nobody is taking what is left. containerd's CRI has a setting for that (drain_exec_sync_io_timeout), by default without
+// a limit: kubectl exec would hang.
 const drainTimeout = 10 * time.Second
 
 func (e *Engine) passSizes(ctx context.Context, id string, x ExecSpec, stop <-chan struct{}) {
