@@ -168,7 +168,7 @@ func (r *relay) pipe(client net.Conn) {
 
 	var both, watch sync.WaitGroup
 	both.Go(func() {
-		halfCopy(server, client)
+		hearing(server, client)
 		watch.Go(func() {
 			if hungUp(client) {
 				_ = server.Close() // nobody is there to hear more
@@ -184,6 +184,22 @@ func (r *relay) pipe(client net.Conn) {
 	both.Wait()
 	_ = client.Close() // ends the watch
 	watch.Wait()
+}
+
+// hearing copies what a client says, and passes on its end. A server that does not hear any more may still speak, and
+// what it has said may not be read yet, so its connection is not closed: that is for the end of what it says, and for
+// whoever sees that the client is gone.
+func hearing(server, client net.Conn) {
+	_, err := io.Copy(server, client)
+	if half, ok := server.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // it may be broken
+	} else {
+		server.Close()
+	}
+	if err != nil {
+		// To close a connection with something unread resets it, and what was sent on it may be lost.
+		_, _ = io.Copy(io.Discard, client)
+	}
 }
 
 // halfCopy copies one direction and passes on its end.

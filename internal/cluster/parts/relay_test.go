@@ -1,6 +1,7 @@
 package parts
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -69,6 +70,45 @@ func TestRelayOfAServerThatGoes(t *testing.T) {
 	defer r.mu.Unlock()
 	if len(r.conns) != 0 {
 		t.Errorf("%d connections are open", len(r.conns))
+	}
+}
+
+// A server that hears no more, as of a program that has ended before it has read all of its input, is still heard: its
+// client gets what it says to the end, and nothing holds up what the client still says.
+func TestRelayOfAServerThatDoesNotHear(t *testing.T) {
+	server, err := net.Listen("unix", filepath.Join(t.TempDir(), "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	dial := func(context.Context) (net.Conn, error) { return net.Dial("unix", server.Addr().String()) }
+
+	r := serving(t, dial, func(*relay) {})
+	c := joined(t, r)
+	there, err := server.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	if err := there.(*net.UnixConn).CloseRead(); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := c.Write(make([]byte, 1<<20)); err != nil {
+		t.Errorf("the client is held up: %v", err)
+	}
+
+	said := bytes.Repeat([]byte("said"), 1<<18)
+	written := make(chan error, 1)
+	go func() {
+		_, err := there.Write(said)
+		written <- errors.Join(err, there.Close())
+	}()
+	if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, said) {
+		t.Errorf("of %d bytes %d came, %v", len(said), len(got), err)
+	}
+	if err := <-written; err != nil {
+		t.Errorf("the server cannot speak: %v", err)
 	}
 }
 
