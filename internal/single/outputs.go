@@ -26,8 +26,8 @@ type outputs struct {
 	own     *pipes
 	clients []io.Closer
 	log     *containerLog
-	// drained is closed when the program can say no more, and all of it is passed on.
-	drained chan struct{}
+	// logged is closed when the program can say no more, and its log has all of it; drained when its client has, too.
+	logged, drained chan struct{}
 }
 
 // mostOfLog is how large a file of a container's log becomes, in bytes; three are kept.
@@ -37,7 +37,11 @@ const mostOfLog = 10 << 20
 func (k *container) connect(ctx context.Context) (_ *outputs, err error) {
 	p := k.service.options.Paths
 	dir, client := p.container(k.id), p.streams(k.ask.Streams)
-	o := &outputs{drained: make(chan struct{}), io: engine.IO{Terminal: k.ask.Terminal}}
+	o := &outputs{
+		logged:  make(chan struct{}),
+		drained: make(chan struct{}),
+		io:      engine.IO{Terminal: k.ask.Terminal},
+	}
 	defer func() {
 		if err != nil {
 			o.close()
@@ -61,7 +65,7 @@ func (k *container) connect(ctx context.Context) (_ *outputs, err error) {
 		}
 	}
 
-	var all sync.WaitGroup
+	var logs, all sync.WaitGroup
 	for _, one := range []struct {
 		name string
 		from io.Reader
@@ -82,46 +86,92 @@ func (k *container) connect(ctx context.Context) (_ *outputs, err error) {
 			o.clients = append(o.clients, to)
 		}
 
-		all.Go(func() { pass(one.from, stream.NewLines(o.log, one.name), to) })
+		logs.Add(1)
+		all.Go(func() { pass(one.from, stream.NewLines(o.log, one.name), to, k.ended, logs.Done) })
 	}
 
 	go func() {
+		logs.Wait()
+		close(o.logged)
 		all.Wait()
 		close(o.drained)
 	}()
 	return o, nil
 }
 
-// pass passes on what comes of a stream until its end. What cannot be passed on does not hold the program up, but for a
-// client that reads slowly.
-func pass(from io.Reader, lines *stream.Lines, to io.WriteCloser) {
+// mostLeft is how much of an ended program's output waits in memory for its client, in bytes: more than the pipe, the
+// FIFO and their copies hold.
+const mostLeft = 1 << 20
+
+// pass passes on what comes of a stream until its end; logged is called when the log has all of it. What cannot be
+// passed on does not hold the program up, but for a client that reads slowly. When the program has ended, what it has
+// left is read though its client does not: containerd's shim, and with it the pipe, does not wait long
+// (https://github.com/containerd/containerd/blob/v2.4.2/cmd/containerd-shim-runc-v2/process/init.go, delete).
+func pass(from io.Reader, lines *stream.Lines, to io.WriteCloser, ended <-chan struct{}, logged func()) {
+	queue := make(chan []byte)
+	var client sync.WaitGroup
+	if to != nil {
+		client.Go(func() { forward(queue, to) })
+	}
+
 	buffer := make([]byte, 32<<10)
+	var left []byte
 	for {
 		n, err := from.Read(buffer)
 		_, _ = lines.Write(buffer[:n]) // the log has said it
 		if to != nil && n > 0 {
-			if _, err := to.Write(buffer[:n]); err != nil {
-				_ = to.Close()
-				to = nil // the client is gone
-			}
+			left = offer(append(left, buffer[:n]...), queue, ended)
 		}
-
 		if err != nil {
 			break
 		}
 	}
 
 	_ = lines.Flush() // the log has said it
-	if to != nil {
+	logged()
+	if len(left) > 0 {
+		queue <- left
+	}
+	close(queue)
+	client.Wait()
+}
+
+// offer gives what is left to the client, and returns what is to be offered again, since the program has ended.
+func offer(left []byte, queue chan<- []byte, ended <-chan struct{}) []byte {
+	if len(left) >= mostLeft {
+		ended = nil
+	}
+	select {
+	case queue <- left:
+		return nil
+	case <-ended:
+		return left
+	}
+}
+
+// forward writes what comes to a client, and drops what a client that is gone would have had.
+func forward(queue <-chan []byte, to io.WriteCloser) {
+	gone := false
+	for text := range queue {
+		if gone {
+			continue
+		}
+		if _, err := to.Write(text); err != nil {
+			_ = to.Close()
+			gone = true
+		}
+	}
+
+	if !gone {
 		_ = to.Close()
 	}
 }
 
-// finish is called when nothing of the container runs any more. It returns when its log is complete, unless a client
-// reads too slowly.
+// finish is called when nothing of the container runs any more. It returns when its log is complete, which a client that
+// has much to read may delay.
 func (o *outputs) finish(patience time.Duration) {
 	select {
-	case <-o.drained:
+	case <-o.logged:
 	case <-time.After(patience):
 	}
 }

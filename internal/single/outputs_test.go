@@ -63,7 +63,7 @@ func texts(log string) (out []string) {
 func TestPass(t *testing.T) {
 	var log bytes.Buffer
 	client := &kept{}
-	pass(pieces("one\ntw", "o\n\x00\xff", "half"), stream.NewLines(&log, "stderr"), client)
+	pass(pieces("one\ntw", "o\n\x00\xff", "half"), stream.NewLines(&log, "stderr"), client, nil, func() {})
 	if client.String() != "one\ntwo\n\x00\xffhalf" || !client.closed {
 		t.Errorf("the client has %q, closed %v", client.String(), client.closed)
 	}
@@ -73,22 +73,62 @@ func TestPass(t *testing.T) {
 
 	log.Reset()
 	client = &kept{broken: true}
-	pass(pieces("one\n", "two\n"), stream.NewLines(&log, "stdout"), client)
+	pass(pieces("one\n", "two\n"), stream.NewLines(&log, "stdout"), client, nil, func() {})
 	if got := strings.Join(texts(log.String()), "|"); got != "stdout F one|stdout F two" || !client.closed {
 		t.Errorf("without its client the log has %q, closed %v", got, client.closed)
 	}
 
 	client = &kept{}
-	pass(pieces("one\n", "two\n"), stream.NewLines(full{}, "stdout"), client)
+	pass(pieces("one\n", "two\n"), stream.NewLines(full{}, "stdout"), client, nil, func() {})
 	if client.String() != "one\ntwo\n" {
 		t.Errorf("without a log the client has %q", client.String())
 	}
 
 	log.Reset()
-	pass(pieces("one\n"), stream.NewLines(&log, "stdout"), nil)
+	pass(pieces("one\n"), stream.NewLines(&log, "stdout"), nil, nil, func() {})
 	if got := texts(log.String()); len(got) != 1 {
 		t.Errorf("without a client: %q", got)
 	}
+}
+
+// TestPassToASlowClient: while a program runs, it waits for its client; what it has left when it ends is read and logged
+// at once, and its client gets it when it reads.
+func TestPassToASlowClient(t *testing.T) {
+	from, program := io.Pipe()
+	client, to := io.Pipe()
+	ended, logged, passed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var log bytes.Buffer
+	go func() {
+		defer close(passed)
+		pass(from, stream.NewLines(&log, "stdout"), to, ended, func() { close(logged) })
+	}()
+
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		for _, line := range []string{"one\n", "two\n", "three\n"} {
+			if _, err := io.WriteString(program, line); err != nil {
+				t.Error(err)
+			}
+		}
+		_ = program.Close()
+	}()
+
+	select {
+	case <-wrote:
+		t.Error("the program does not wait for its client")
+	case <-time.After(50 * time.Millisecond):
+	}
+
+	close(ended)
+	<-logged
+	if got := strings.Join(texts(log.String()), "|"); got != "stdout F one|stdout F two|stdout F three" {
+		t.Errorf("the log has %q", got)
+	}
+	if got, err := io.ReadAll(client); string(got) != "one\ntwo\nthree\n" || err != nil {
+		t.Errorf("the client has %q, %v", got, err)
+	}
+	<-passed
 }
 
 // TestContainerLog: what is lost is said once, and after its end nothing is written.
