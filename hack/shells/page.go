@@ -20,8 +20,9 @@ import (
 const head = "# Support: shells\n\n" +
 	"Printed by `go run ./hack/shells`; `make update` writes it. The rows are of the tables that the programs run by,\n" +
 	"and of the tables of constructs that their tests run: a test is a script of guest/powershell/testdata. A cmdlet is\n" +
-	"partly there if Windows PowerShell 5.1 has parameters that it lacks; -CimSession, -ThrottleLimit and -AsJob are nowhere\n" +
-	"and not named. What is said of both programs as a whole is among the\n" +
+	"partly there if Windows PowerShell 5.1 has parameters that it lacks, or if it is known to do less with them, which is\n" +
+	"said after a semicolon; -CimSession, -ThrottleLimit and -AsJob are nowhere and not named. The test of a class is a\n" +
+	"script that names it as a type; others come out of cmdlets. What is said of both programs as a whole is among the\n" +
 	"[programs of the Windows API](windows-api.md).\n\n"
 
 const language = "PowerShell: the language"
@@ -81,21 +82,39 @@ func readScripts(tests fs.FS) ([]script, error) {
 	return all, nil
 }
 
-// shownBy returns the name of the first script that has a word, in lower case; "" if none has it.
-func shownBy(scripts []script, word string) string {
-	whole := regexp.MustCompile(`(^|[^a-z0-9-])` + regexp.QuoteMeta(word) + `([^a-z0-9-]|$)`)
+// shownBy returns the name of the script that has a pattern most often, of several the first; "" if none has it.
+func shownBy(scripts []script, pattern *regexp.Regexp) string {
+	name := ""
+	most := 0
 	for _, s := range scripts {
-		if whole.MatchString(s.text) {
-			return s.name
+		if n := len(pattern.FindAllString(s.text, -1)); n > most {
+			name = s.name
+			most = n
 		}
 	}
-	return ""
+	return name
+}
+
+// called matches a cmdlet where a command begins, and not in a text or as a value.
+func called(name string) *regexp.Regexp {
+	return regexp.MustCompile(`(?m)(^|[|;(){}=&,]|\breturn|\bprocess)[ \t]*` + regexp.QuoteMeta(strings.ToLower(name)) +
+		`([^a-z0-9-]|$)`)
+}
+
+// named matches a class where it is written as a type, or as New-Object's.
+func named(c *object.Class) *regexp.Regexp {
+	var names []string
+	for _, name := range append([]string{c.Name, strings.TrimPrefix(c.Name, "System.")}, c.Others...) {
+		names = append(names, regexp.QuoteMeta(strings.ToLower(name)))
+	}
+	one := `(` + strings.Join(names, "|") + `)`
+	return regexp.MustCompile(`\[` + one + `[]([,]|new-object +(-typename +)?['"]?` + one + `([^a-z0-9.]|$)`)
 }
 
 const cmdletDocuments = "https://learn.microsoft.com/powershell/module/"
 
-// cmdletRows returns a row for each cmdlet: partly, if Windows PowerShell's has parameters that it lacks, or if nobody
-// wrote down which those are.
+// cmdletRows returns a row for each cmdlet: partly, if Windows PowerShell's has parameters that it lacks, if nobody
+// wrote down which those are, or if it says what it does less.
 func cmdletRows(all []cmdlet.Cmdlet, windows map[string]command, scripts []script) []support.Row {
 	var rows []support.Row
 	for _, c := range all {
@@ -119,8 +138,11 @@ func cmdletRows(all []cmdlet.Cmdlet, windows map[string]command, scripts []scrip
 			row.Level = support.Partly
 			note += "; with " + strings.Join(parameters(c), ", ")
 		}
+		if strings.Contains(c.About, "; ") {
+			row.Level = support.Partly
+		}
 
-		row.Note = strings.TrimSuffix(note, "; with ") + "; test: " + shownBy(scripts, name)
+		row.Note = strings.TrimSuffix(note, "; with ") + "; test: " + shownBy(scripts, called(name))
 		rows = append(rows, row)
 	}
 
@@ -211,7 +233,7 @@ func classRows(all []*object.Class, scripts []script) []support.Row {
 		if len(members) > 0 {
 			note = "with " + strings.Join(members, ", ")
 		}
-		if test := shownBy(scripts, strings.ToLower(c.Name[strings.LastIndex(c.Name, ".")+1:])); test != "" {
+		if test := shownBy(scripts, named(c)); test != "" {
 			note += "; test: " + test
 		}
 		byName[c.Name] = support.Row{

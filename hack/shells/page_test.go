@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"mullion.dev/mullion/guest/powershell/object"
 )
 
 // TestPage checks that the page has a row of each kind, and that what it says of a cmdlet is today's.
@@ -23,7 +25,7 @@ func TestPage(t *testing.T) {
 	}
 
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "| ") && strings.Contains(line, "test: run/)") {
+		if strings.HasSuffix(line, "test:  |\n") {
 			t.Errorf("a row without a test: %s", line)
 		}
 	}
@@ -40,5 +42,27 @@ func TestLacking(t *testing.T) {
 	}
 	if len(windows) < 700 {
 		t.Errorf("only %d commands", len(windows))
+	}
+}
+
+// TestNamed checks that a test of a class names it as a type: an alias such as gc, or a word of a text, is none.
+func TestNamed(t *testing.T) {
+	scripts := []script{
+		{"words", "gc x; 'the [system.gc does'; process { gc y }; get-thing gc"},
+		{"first", "[gc]::collect()"},
+		{"second", "[system.gc]::collect(); new-object system.gc; [list[gc]]"},
+	}
+	if got := shownBy(scripts[:1], named(&object.Class{Name: "System.GC"})); got != "" {
+		t.Errorf("%q is no test", got)
+	}
+	if got := shownBy(scripts, named(&object.Class{Name: "System.GC"})); got != "second" {
+		t.Errorf("the test is %q", got)
+	}
+
+	texts := []script{{"text", "'see get-item'; $x = 'get-item'; get-item-property"}, {"call", "$x = get-item a | out-null"}}
+	for name, want := range map[string]string{"Get-Item": "call", "Out-Null": "call", "Get-Date": ""} {
+		if got := shownBy(texts, called(name)); got != want {
+			t.Errorf("the test of %s is %q, want %q", name, got, want)
+		}
 	}
 }

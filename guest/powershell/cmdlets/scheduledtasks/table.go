@@ -44,7 +44,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 			Values: []string{"action", "trigger", "principal", "settings", "description"}, Positions: []string{"action", "trigger"},
 		},
 		{
-			Name: "Register-ScheduledTask", Run: register, About: "keeps a task, and starts the service Schedule, which runs it",
+			Name: "Register-ScheduledTask", Run: register, About: "keeps a task, and starts the service Schedule, which runs it; as SYSTEM alone",
 			Values: []string{
 				"taskname", "taskpath", "action", "trigger", "principal", "settings", "description", "user", "password", "runlevel",
 				"xml", "inputobject",

@@ -7,7 +7,7 @@ func policyCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		{
 			Name:      "Set-ExecutionPolicy",
-			About:     "accepts policies that allow scripts, which all run here",
+			About:     "accepts policies that allow scripts, which all run here; others are refused, and none is kept",
 			Run:       cmdlet.Nothing,
 			Values:    []string{"executionpolicy", "scope"},
 			Flags:     []string{"force"},

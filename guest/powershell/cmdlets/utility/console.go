@@ -181,7 +181,7 @@ func consoleCmdlets() []cmdlet.Cmdlet {
 		},
 		{
 			Name:  "Write-Progress",
-			About: "nothing: no progress is shown",
+			About: "takes what is said of progress; none is shown",
 			Run:   cmdlet.Nothing,
 			Values: []string{
 				"activity", "status", "id", "percentcomplete", "secondsremaining", "currentoperation", "parentid", "sourceid",
@@ -199,8 +199,8 @@ func consoleCmdlets() []cmdlet.Cmdlet {
 			Positions: []string{"prompt"},
 		},
 		{Name: "New-TemporaryFile", About: "an empty file in the folder for such files", Run: newTemporaryFile},
-		{Name: "Get-Culture", About: "en-US", Run: culture},
-		{Name: "Get-UICulture", About: "en-US", Run: culture},
+		{Name: "Get-Culture", About: "en-US; there is no other", Run: culture},
+		{Name: "Get-UICulture", About: "en-US; there is no other", Run: culture},
 		{Name: "Get-Host", About: "$Host", Run: func(c *cmdlet.Call) error {
 			v, _ := c.Scope.Drive("variable").Content("host")
 			return c.Out.Put(v)
