@@ -10,12 +10,16 @@ import (
 	"mullion.dev/mullion/internal/base/filecopy"
 )
 
-// copy copies a file's data and time, and with /K that it may only be read.
-func (j *job) copy(info fs.FileInfo, from, to string, there bool) error {
+// copy copies a file's data and time, and with /K that it may only be read. old is what is in its place, or nil: a file
+// that may only be read is replaced with /R alone.
+func (j *job) copy(info fs.FileInfo, from, to string, old fs.FileInfo) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return err
 	}
-	if there && j.readOnly {
+	if old != nil && old.Mode().Perm()&0o200 == 0 {
+		if !j.readOnly {
+			return fs.ErrPermission
+		}
 		if err := os.Chmod(to, 0o666); err != nil {
 			return err
 		}
@@ -31,6 +35,36 @@ func (j *job) copy(info fs.FileInfo, from, to string, there bool) error {
 		return os.Chmod(to, info.Mode().Perm())
 	}
 	return nil
+}
+
+// look returns what is in a folder, and of a link what it leads to: a volume of a ConfigMap has its files by a link to
+// their folder. What is gone meanwhile, and a link that leads nowhere, is left out.
+func look(dir string) ([]fs.FileInfo, error) {
+	entries, err := os.ReadDir(here(dir))
+	if err != nil {
+		return nil, err
+	}
+
+	var all []fs.FileInfo
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && e.Type()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+			info, err = os.Stat(dir + e.Name())
+		}
+		if err == nil {
+			all = append(all, info)
+		}
+	}
+
+	return all, nil
+}
+
+// whole returns a path from its drive on.
+func whole(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // here returns the name of a folder, of which the current one may have none.
@@ -57,11 +91,9 @@ func within(dir, below string) bool {
 
 // isExcluded reports whether the path of a file has a text of /EXCLUDE in it.
 func (j *job) isExcluded(path string) bool {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
+	path = strings.ToLower(whole(path))
 	for _, text := range j.excluded {
-		if strings.Contains(strings.ToLower(path), text) {
+		if strings.Contains(path, text) {
 			return true
 		}
 	}

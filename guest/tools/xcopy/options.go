@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ type options struct {
 	isFolder, overwrite, list, quiet, full, goOn bool
 	// withHidden is /H, keep /K, readOnly /R, onlyThere /U.
 	withHidden, keep, readOnly, onlyThere bool
+	// prompt is /P, waits /W.
+	prompt, waits bool
 	// newer is /D; since is its date, zero without one.
 	newer bool
 	since time.Time
@@ -26,7 +29,7 @@ type options struct {
 	excluded []string
 }
 
-// parse reads options and paths. Options may stand one behind the other without a space.
+// parse reads options and paths. Options may stand one behind the other, and behind a path, without a space.
 func parse(preset string, args []string) (options, []string, error) {
 	var o options
 	var paths []string
@@ -36,7 +39,12 @@ func parse(preset string, args []string) (options, []string, error) {
 		}
 	}
 
+	glued := regexp.MustCompile(`(?i)^([^/].*?)((?:/(?:-?[a-z]|d:[^/]*|exclude:.*))+)$`)
 	for _, arg := range args {
+		if parts := glued.FindStringSubmatch(arg); parts != nil {
+			paths = append(paths, parts[1])
+			arg = parts[2]
+		}
 		name, isOption := strings.CutPrefix(arg, "/")
 		if !isOption {
 			paths = append(paths, arg)
@@ -62,50 +70,52 @@ func parse(preset string, args []string) (options, []string, error) {
 	return o, paths, nil
 }
 
+// switches are the options without a value, by their names.
+func (o *options) switches() map[string][]*bool {
+	return map[string][]*bool{
+		"?": {&o.help},
+		"s": {&o.below},
+		"e": {&o.below, &o.empty},
+		"t": {&o.below, &o.onlyFolders},
+		"i": {&o.isFolder},
+		"y": {&o.overwrite},
+		"l": {&o.list},
+		"q": {&o.quiet},
+		"f": {&o.full},
+		"c": {&o.goOn},
+		"h": {&o.withHidden},
+		"k": {&o.keep},
+		"r": {&o.readOnly},
+		"u": {&o.onlyThere},
+		"p": {&o.prompt},
+		"w": {&o.waits},
+		// How a file is copied, not which one.
+		"v": {}, "z": {}, "j": {}, "g": {}, "compress": {},
+	}
+}
+
 // set sets an option.
 func (o *options) set(text string) error {
-	name, value, _ := strings.Cut(strings.ToLower(text), ":")
+	name, value, _ := strings.Cut(text, ":")
+	name = strings.ToLower(name)
+	if set, ok := o.switches()[name]; ok {
+		for _, one := range set {
+			*one = true
+		}
+		return nil
+	}
+
 	switch name {
-	case "?":
-		o.help = true
-	case "s":
-		o.below = true
-	case "e":
-		o.below, o.empty = true, true
-	case "t":
-		o.below, o.onlyFolders = true, true
-	case "i":
-		o.isFolder = true
-	case "y":
-		o.overwrite = true
 	case "-y":
 		o.overwrite = false
-	case "l":
-		o.list = true
-	case "q":
-		o.quiet = true
-	case "f":
-		o.full = true
-	case "c":
-		o.goOn = true
-	case "h":
-		o.withHidden = true
-	case "k":
-		o.keep = true
-	case "r":
-		o.readOnly = true
-	case "u":
-		o.onlyThere = true
-	case "v", "z", "b", "j", "g", "compress": // how, not what
+		return nil
 	case "d":
 		return o.date(value)
 	case "exclude":
-		return o.exclude(text[len("exclude:"):])
-	default: // of those that Windows has: /A, /M, /N, /O, /P, /W, /X
+		return o.exclude(value)
+	default: // of those that Windows has: /A, /B, /M, /N, /O, /X
 		return fmt.Errorf("Invalid switch - /%s", text) //nolint:staticcheck // Windows' words
 	}
-
-	return nil
 }
 
 // date reads the date of /D.
@@ -140,5 +150,5 @@ func (o *options) exclude(files string) error {
 
 func usage(e program.Env) {
 	e.Print("XCOPY source [destination] [/S [/E]] [/T] [/I] [/Y | /-Y] [/D[:m-d-y]] [/U] [/H] [/K] [/R]")
-	e.Print("                           [/C] [/L] [/Q] [/F] [/EXCLUDE:file1[+file2]...]")
+	e.Print("                           [/C] [/L] [/Q] [/F] [/P] [/W] [/EXCLUDE:file1[+file2]...]")
 }

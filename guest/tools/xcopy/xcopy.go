@@ -35,6 +35,8 @@ type job struct {
 	to     string
 	asFile bool
 	copied int
+	// above are the folders that are being copied, the outermost first.
+	above []fs.FileInfo
 }
 
 // stop ends a job with an exit code.
@@ -107,15 +109,20 @@ func (j *job) run(paths []string) error {
 		return err
 	}
 	if !j.asFile && j.below && within(j.from, j.to) {
-		j.Complain("Cannot perform a cyclic copy")
-		return stop{exitInvalid}
+		return j.cyclic()
+	}
+	if j.waits {
+		j.Print("Press Enter when ready to begin copying file(s)")
+		if _, err := j.answers.ReadString('\n'); err != nil {
+			return stop{exitEnded}
+		}
 	}
 	return j.tree(j.from, j.to)
 }
 
 // found reports whether there is what the source names.
 func (j *job) found() bool {
-	entries, err := os.ReadDir(here(j.from))
+	entries, err := look(j.from)
 	if err != nil {
 		return false
 	}
@@ -124,11 +131,23 @@ func (j *job) found() bool {
 			return true
 		}
 	}
-	return j.pattern == "*"
+	return j.pattern == "*" || j.pattern == "*.*"
+}
+
+// cyclic says that a folder would be copied into itself, and returns the end of xcopy.
+func (j *job) cyclic() error {
+	j.Complain("Cannot perform a cyclic copy")
+	return stop{exitInvalid}
 }
 
 // destination finds out whether the destination is a folder or a file, of one that is not there by a question.
 func (j *job) destination(to string, single bool) error {
+	if dir, last := wildcard.Split(to); last == "*" || last == "*.*" { // each by its own name
+		to = here(dir)
+		if !single {
+			to += string(filepath.Separator)
+		}
+	}
 	j.to = to
 	info, err := os.Stat(to)
 	switch {
@@ -164,7 +183,7 @@ func (j *job) ask(question, letters string) (byte, error) {
 
 // tree copies what fits of a folder, and with /S the folders below it.
 func (j *job) tree(from, to string) error {
-	entries, err := os.ReadDir(here(from))
+	entries, err := look(from)
 	if err != nil {
 		return err
 	}
@@ -175,39 +194,58 @@ func (j *job) tree(from, to string) error {
 	}
 
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || e.IsDir() || j.onlyFolders || !wildcard.Match(j.pattern, e.Name()) {
+		if !j.isWanted(e) {
 			continue
 		}
-		target := to
-		if !j.asFile {
-			target = filepath.Join(to, e.Name())
-		}
-		if err := j.file(info, from+e.Name(), target); err != nil {
+		if err := j.file(e, from+e.Name(), j.target(to, e)); err != nil {
 			return err
 		}
 	}
 
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !j.below || !e.IsDir() || (hidden(info) && !j.withHidden) {
+		if !j.below || !e.IsDir() || j.isKeptOut(e) {
 			continue
 		}
-		target := to
-		if !j.asFile {
-			target = filepath.Join(to, e.Name())
-		}
-		if j.onlyFolders && !j.list && (j.empty || j.holds(from+e.Name())) {
-			if err := os.MkdirAll(target, 0o777); err != nil {
-				return err
-			}
-		}
-		if err := j.tree(from+e.Name()+string(filepath.Separator), target); err != nil {
+		if err := j.folder(e, from+e.Name(), j.target(to, e)); err != nil {
 			return err
 		}
 	}
 
 	return nil
+}
+
+// isWanted reports whether something of a folder is a file of which the command line speaks.
+func (j *job) isWanted(e fs.FileInfo) bool {
+	return !e.IsDir() && !j.onlyFolders && wildcard.Match(j.pattern, e.Name())
+}
+
+// isKeptOut reports whether something is left out since it is hidden.
+func (j *job) isKeptOut(e fs.FileInfo) bool { return hidden(e) && !j.withHidden }
+
+// target returns where something of a folder is copied to.
+func (j *job) target(to string, e fs.FileInfo) string {
+	if j.asFile {
+		return to
+	}
+	return filepath.Join(to, e.Name())
+}
+
+// folder copies a folder with what is below it. One that a link below it leads back to ends xcopy.
+func (j *job) folder(info fs.FileInfo, from, to string) error {
+	for _, above := range j.above {
+		if os.SameFile(above, info) {
+			return j.cyclic()
+		}
+	}
+	j.above = append(j.above, info)
+	defer func() { j.above = j.above[:len(j.above)-1] }()
+
+	if j.onlyFolders && !j.list && (j.empty || j.holds(from)) {
+		if err := os.MkdirAll(to, 0o777); err != nil {
+			return err
+		}
+	}
+	return j.tree(from+string(filepath.Separator), to)
 }
 
 // holds reports whether a folder has anything in it.
@@ -218,43 +256,27 @@ func (j *job) holds(dir string) bool {
 
 // file copies a file, if it is wanted.
 func (j *job) file(info fs.FileInfo, from, to string) error {
-	if (hidden(info) && !j.withHidden) || j.isExcluded(from) {
-		return nil
-	}
-
 	old, err := os.Stat(to)
-	there := err == nil
-	switch {
-	case j.onlyThere && !there:
-		return nil
-	case j.newer && j.since.IsZero() && there && !info.ModTime().Truncate(time.Second).After(old.ModTime()):
-		return nil
-	case j.newer && !j.since.IsZero() && info.ModTime().Before(j.since):
+	if err != nil {
+		old = nil
+	}
+	if j.isKeptOut(info) || j.isExcluded(from) || j.isTooOld(info, old) {
 		return nil
 	}
 
-	if there && !j.overwrite && !j.list {
-		answer, err := j.ask("Overwrite "+to+" (Yes/No/All)?", "YNA")
-		switch {
-		case err != nil:
-			return err
-		case answer == 'N':
-			return nil
-		case answer == 'A':
-			j.overwrite = true
-		}
+	if wanted, err := j.asked(from, to, old != nil); !wanted || err != nil {
+		return err
 	}
-
 	switch {
 	case j.quiet:
 	case j.full:
-		j.Print("%s -> %s", from, to)
+		j.Print("%s -> %s", whole(from), whole(to))
 	default:
 		j.Print("%s", from)
 	}
 
 	if !j.list {
-		if err := j.copy(info, from, to, there); err != nil {
+		if err := j.copy(info, from, to, old); err != nil {
 			if j.goOn {
 				j.failed(err)
 				return nil
@@ -265,4 +287,37 @@ func (j *job) file(info fs.FileInfo, from, to string) error {
 	j.copied++
 
 	return nil
+}
+
+// isTooOld reports whether /U or /D leaves a file out. old is what is in its place, or nil.
+func (j *job) isTooOld(info, old fs.FileInfo) bool {
+	switch {
+	case old == nil && j.onlyThere:
+		return true
+	case !j.newer:
+		return false
+	case !j.since.IsZero():
+		return info.ModTime().Before(j.since)
+	default:
+		return old != nil && !info.ModTime().Truncate(time.Second).After(old.ModTime())
+	}
+}
+
+// asked asks what the command line wants asked about a file, and reports whether it is to be copied.
+func (j *job) asked(from, to string, there bool) (bool, error) {
+	if j.list {
+		return true, nil
+	}
+	if j.prompt {
+		if answer, err := j.ask(from+" (Y/N)?", "YN"); err != nil || answer == 'N' {
+			return false, err
+		}
+	}
+	if !there || j.overwrite {
+		return true, nil
+	}
+
+	answer, err := j.ask("Overwrite "+to+" (Yes/No/All)?", "YNA")
+	j.overwrite = answer == 'A'
+	return answer != 'N', err
 }

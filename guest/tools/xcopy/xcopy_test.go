@@ -50,17 +50,26 @@ func TestXcopy(t *testing.T) {
 		"with a slash":                {args: "src/*.txt dst/", says: "1 File(s) copied", to: "a.txt=A"},
 		"folders alone":               {args: "src dst /T /E /I", says: "0 File(s) copied", to: "empty=/ sub=/"},
 		"what is there alone":         {args: "src dst /L /S /I", says: "3 File(s)", to: ""},
-		"both names":                  {args: "src/a.txt dst/ /F", says: "src/a.txt -> dst/a.txt", to: "a.txt=A"},
+		"both names":                  {args: "src/a.txt dst/ /F", says: "/src/a.txt -> /", to: "a.txt=A"},
 		"excluded":                    {args: "src dst /S /I /EXCLUDE:list", says: "1 File(s) copied", to: "b.log=B"},
+		"options behind a path":       {args: "src dst/S/I/EXCLUDE:list", says: "1 File(s) copied", to: "b.log=B"},
+		"an option behind a path":     {args: "src/a.txt old/y", says: "1 File(s) copied"},
+		"into a folder by stars":      {args: "src/*.* dst/*.* /E", says: "3 File(s) copied", to: whole},
+		"a file by stars":             {args: "src/a.txt old/*", input: "y\n", says: "Overwrite old/a.txt"},
+		"nothing, by stars":           {args: "src/empty/*.* dst /I", says: "0 File(s) copied"},
+		"each after a question":       {args: "src dst /I /P", input: "n\ny\n", says: "src/b.log (Y/N)?", to: "b.log=B"},
+		"after Enter":                 {args: "src dst /I /W", input: "\n", says: "2 File(s) copied", to: "a.txt=A b.log=B"},
+		"no Enter":                    {args: "src dst /I /W", code: 2, says: "0 File(s) copied"},
 		"answered with D":             {args: "src/a.txt dst", input: "d\n", says: "(F = file, D = dir", to: "a.txt=A"},
 		"answered with F":             {args: "src/a.txt dst/new", input: "x\nF\n", says: "1 File(s) copied", to: "new=A"},
 		"a file by a star":            {args: "src/a.txt dst/new*", says: "1 File(s) copied", to: "new=A"},
 		"no answer":                   {args: "src/a.txt dst", code: 2, says: "0 File(s) copied"},
 		"no such folder":              {args: "none/* dst /Y", code: 4, says: "File not found - *"},
 		"no such file":                {args: "src/z* dst/", code: 4, says: "File not found - z*"},
-		"no such option":              {args: "src dst /P", code: 4, says: "Invalid switch - /P"},
+		"no such option":              {args: "src dst /B", code: 4, says: "Invalid switch - /B"},
 		"nothing":                     {args: "", code: 4, says: "Invalid number of parameters"},
 		"no such list":                {args: "src dst /EXCLUDE:none", code: 4, says: "Can't read file: none"},
+		"a list without a name":       {args: "src dst /EXCLUDE", code: 4, says: "Can't read file: "},
 		"into itself":                 {args: "src src/sub/more/ /S", code: 4, says: "Cannot perform a cyclic copy"},
 		"over a file, not answered":   {args: "src/a.txt old", code: 2, says: "Overwrite old/a.txt (Yes/No/All)?"},
 		"over a file, no":             {args: "src/a.txt old", input: "n\n", says: "0 File(s) copied"},
@@ -124,11 +133,18 @@ func TestXcopyOfReadOnly(t *testing.T) {
 	for _, step := range []struct {
 		args     string
 		readOnly bool
-	}{{"src dst /I", false}, {"src dst /Y /K", true}, {"src dst /Y /R", false}} {
+		code     int
+	}{
+		{"src dst /I", false, 0},
+		{"src dst /Y /K", true, 0},
+		{"src dst /Y", true, 4},
+		{"src dst /Y /C", true, 0},
+		{"src dst /Y /R", false, 0},
+	} {
 		if got := programtest.Run("", func(e program.Env) int {
 			e.Getenv = func(string) string { return "" }
 			return Run(e, strings.Fields(step.args))
-		}); got.Code != 0 {
+		}); got.Code != step.code {
 			t.Fatalf("%s: %+v", step.args, got)
 		}
 
@@ -139,5 +155,38 @@ func TestXcopyOfReadOnly(t *testing.T) {
 		if !is.ModTime().Equal(was.ModTime()) || (is.Mode()&0o200 == 0) != step.readOnly {
 			t.Errorf("%s: it is of %v, with %v", step.args, is.ModTime(), is.Mode())
 		}
+	}
+}
+
+// A link is copied as what it leads to, as in the volume of a ConfigMap; one that leads back to a folder above it ends
+// xcopy, and one that leads nowhere is left out.
+func TestXcopyOfLinks(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	programtest.Write(t, dir, map[string]string{"src/..2024/key": "K"})
+	for name, to := range map[string]string{"src/..data": "..2024", "src/key": "..data/key", "src/nowhere": "none"} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	xcopy := func(args string) programtest.Result {
+		return programtest.Run("", func(e program.Env) int {
+			e.Getenv = func(string) string { return "" }
+			return Run(e, strings.Fields(args))
+		})
+	}
+
+	if got := xcopy("src dst /E /I"); got.Code != 0 {
+		t.Errorf("%+v", got)
+	}
+	if diff := cmp.Diff("..2024=/ ..2024/key=K ..data=/ ..data/key=K key=K", tree(t, "dst")); diff != "" {
+		t.Error(diff)
+	}
+
+	if err := os.Symlink("..", "src/..2024/again"); err != nil {
+		t.Fatal(err)
+	}
+	if got := xcopy("src other /E /I"); got.Code != 4 || !strings.Contains(got.Err, "cyclic") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -304,8 +304,8 @@ func programRows() []support.Row {
 			Name:  "xcopy",
 			Level: support.Partly,
 			Ref:   commands + "xcopy",
-			Note: "Mullion's: /S, /E, /T, /I, /Y, /-Y, /D, /U, /H, /K, /R, /C, /L, /Q, /F, /EXCLUDE; a source that is not there is exit code 4. A question that has no answer, as in a container without standard input, " +
-				"ends it with exit code 2. Owners and lists are not copied; /A, /M, /N, /O, /P, /W and /X are refused",
+			Note: "Mullion's: /S, /E, /T, /I, /Y, /-Y, /D, /U, /H, /K, /R, /C, /L, /Q, /F, /P, /W, /EXCLUDE; a source that is not there is exit code 4. A question that has no answer, as in a container without standard input, " +
+				"ends it with exit code 2. Owners and lists are not copied; /A, /B, /M, /N, /O and /X are refused",
 		},
 		{
 			Name:  "tzutil, w32tm, more, chcp",
