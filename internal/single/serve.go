@@ -254,42 +254,55 @@ func (s *service) serve(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	var err error
-	switch {
-	case ask.Run != nil:
-		err = s.run(ctx, cancel, c, *ask.Run)
-	case ask.Linux != nil:
-		err = s.runLinux(ctx, cancel, c, *ask.Linux)
-	case ask.Explain != nil:
-		err = s.explain(ctx, c, *ask.Explain)
-	case ask.Exec != nil:
-		err = s.exec(ctx, cancel, c, *ask.Exec)
-	case ask.Start != "":
-		err = s.start(ctx, cancel, c, ask.Start)
-	case ask.Load != nil:
-		err = s.load(ctx, c, *ask.Load)
-	case ask.Save != nil:
-		err = s.save(ctx, c, *ask.Save)
-	case ask.Tag != nil:
-		err = s.tag(ctx, c, *ask.Tag)
-	case ask.HasImage != "":
-		err = s.hasImage(ctx, c, ask.HasImage)
-	case ask.Images:
-		err = s.listImages(ctx, c)
-	case ask.Pull != nil:
-		err = s.pull(ctx, c, *ask.Pull)
-	case ask.RemoveImage != "":
-		err = s.removeImage(ctx, c, ask.RemoveImage)
-	case ask.End:
-		s.end()
-	default:
-		err = s.manage(ctx, c, ask)
-	}
-
-	if err != nil {
+	if err := s.carryOut(ctx, cancel, c, ask); err != nil {
 		s.options.Log.Info("a request was refused", "error", err)
 		c.say(Event{Refused: refusalOf(err)})
 	}
+}
+
+// carryOut does what a client asks for.
+func (s *service) carryOut(ctx context.Context, cancel func(), c *client, ask Request) error {
+	switch {
+	case ask.Run != nil:
+		return s.run(ctx, cancel, c, *ask.Run)
+	case ask.Linux != nil:
+		return s.runLinux(ctx, cancel, c, *ask.Linux)
+	case ask.Explain != nil:
+		return s.explain(ctx, c, *ask.Explain)
+	case ask.Exec != nil:
+		return s.exec(ctx, cancel, c, *ask.Exec)
+	case ask.Start != "":
+		return s.start(ctx, cancel, c, ask.Start)
+	case ask.End:
+		s.end()
+		return nil
+	default:
+		if done, err := s.imageAsked(ctx, c, ask); done {
+			return err
+		}
+		return s.manage(ctx, c, ask)
+	}
+}
+
+// imageAsked does what a client asks for of images, if it does.
+func (s *service) imageAsked(ctx context.Context, c *client, ask Request) (done bool, err error) {
+	switch {
+	case ask.Load != nil:
+		return true, s.load(ctx, c, *ask.Load)
+	case ask.Save != nil:
+		return true, s.save(ctx, c, *ask.Save)
+	case ask.Tag != nil:
+		return true, s.tag(ctx, c, *ask.Tag)
+	case ask.HasImage != "":
+		return true, s.hasImage(ctx, c, ask.HasImage)
+	case ask.Images:
+		return true, s.listImages(ctx, c)
+	case ask.Pull != nil:
+		return true, s.pull(ctx, c, *ask.Pull)
+	case ask.RemoveImage != "":
+		return true, s.removeImage(ctx, c, ask.RemoveImage)
+	}
+	return false, nil
 }
 
 // refusalOf returns what a client is told of an error.

@@ -30,26 +30,30 @@ func Netsh(e program.Env, sys System, args []string) int {
 		return netshURLs(e, sys, words[1], args[3:])
 	}
 
-	reason := "the command is not part of Mullion's netsh, which has interface ipv4 show and set interface, and http show, add and delete urlacl"
-	if len(words) >= 2 {
-		switch words[0] + " " + words[1] {
-		case "interface portproxy":
-			reason = "there is no port proxy here: a Service or a hostPort leads to a pod's port"
-		case "advfirewall firewall", "advfirewall set", "advfirewall show", "firewall add", "firewall set":
-			reason = "nothing filters the packets of a host or container here; New-NetFirewallRule keeps rules that allow"
-		case "winsock reset", "int ipv6", "interface ipv6":
-			reason = "this part of netsh is not there"
-		}
-	}
-
 	if len(words) == 1 && (words[0] == "/?" || words[0] == "help") {
 		e.Print("netsh interface ipv4 show config | addresses | interfaces | dnsservers")
 		e.Print("netsh interface ipv4 set interface NAME | INDEX [forwarding=enabled] [weakhostsend=enabled] [weakhostreceive=enabled]")
 		e.Print("netsh http show | add | delete urlacl")
 		return 0
 	}
-	e.Complain("netsh: %s: %s.", strings.Join(args, " "), reason)
+	e.Complain("netsh: %s: %s.", strings.Join(args, " "), whyNot(words))
 	return 1
+}
+
+// whyNot returns why a command is not there.
+func whyNot(words []string) string {
+	if len(words) >= 2 {
+		switch words[0] + " " + words[1] {
+		case "interface portproxy":
+			return "there is no port proxy here: a Service or a hostPort leads to a pod's port"
+		case "advfirewall firewall", "advfirewall set", "advfirewall show", "firewall add", "firewall set":
+			return "nothing filters the packets of a host or container here; New-NetFirewallRule keeps rules that allow"
+		case "winsock reset", "int ipv6", "interface ipv6":
+			return "this part of netsh is not there"
+		}
+	}
+	return "the command is not part of Mullion's netsh, which has interface ipv4 show and set interface, and http show, " +
+		"add and delete urlacl"
 }
 
 // short reports whether a word is an abbreviation of a name that netsh takes.

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,18 +30,12 @@ func setInterface(e program.Env, sys System, args []string) int {
 		return 1
 	}
 
-	adapters, err := sys.Adapters()
-	if err != nil {
+	is, err := isInterface(sys, given["interface"])
+	switch {
+	case err != nil:
 		e.Complain("%v", err)
 		return 1
-	}
-
-	found := false
-	for _, a := range adapters {
-		found = found || strings.EqualFold(a.Name, given["interface"]) ||
-			strconv.FormatUint(uint64(a.Index), 10) == given["interface"]
-	}
-	if !found {
+	case !is:
 		e.Complain("The filename, directory name, or volume label syntax is incorrect.")
 		return 1
 	}
@@ -48,33 +43,13 @@ func setInterface(e program.Env, sys System, args []string) int {
 	delete(given, "interface")
 	delete(given, "store") // whichever it is, what is so is so after a restart
 
-	for _, name := range settings() {
-		value, is := given[name]
-		switch {
-		case !is:
-		case name != "forwarding" && name != "weakhostsend" && name != "weakhostreceive":
-			e.Complain("netsh: %s of an interface is Linux' to set, and programs cannot change it here.", name)
-			return 1
-		case !strings.HasPrefix("enabled", value):
-			e.Complain("netsh: %s is always enabled here.", name)
-			return 1
-		}
-	}
-
-	if _, is := given["forwarding"]; !is {
-		e.Print("Ok.")
-		e.Print("")
-		return 0
-	}
-
 	forwards, err := sys.Forwards()
-	switch {
-	case err != nil:
+	if err != nil {
 		e.Complain("%v", err)
 		return 1
-	case !forwards:
-		// A container's interfaces pass nothing on, and its programs may not change that.
-		e.Complain("The requested operation requires elevation (Run as administrator).")
+	}
+	if why := refusal(given, forwards); why != "" {
+		e.Complain("%s", why)
 		return 1
 	}
 
@@ -82,6 +57,37 @@ func setInterface(e program.Env, sys System, args []string) int {
 	e.Print("")
 
 	return 0
+}
+
+// isInterface reports whether there is an interface of a name or index.
+func isInterface(sys System, name string) (bool, error) {
+	adapters, err := sys.Adapters()
+	return slices.ContainsFunc(adapters, func(a program.Adapter) bool {
+		return strings.EqualFold(a.Name, name) || strconv.FormatUint(uint64(a.Index), 10) == name
+	}), err
+}
+
+// refusal returns why a setting cannot be had; "": all are so.
+func refusal(given map[string]string, forwards bool) string {
+	for _, name := range settings() {
+		value, is := given[name]
+		if !is {
+			continue
+		}
+
+		weak := name == "weakhostsend" || name == "weakhostreceive"
+		switch {
+		case name != "forwarding" && !weak:
+			return "netsh: " + name + " of an interface is Linux' to set, and programs cannot change it here."
+		case (weak || forwards) && !strings.HasPrefix("enabled", value):
+			return "netsh: " + name + " is always enabled here."
+		case !weak && !forwards && !strings.HasPrefix("disabled", value):
+			// A container's interfaces pass nothing on, and its programs may not change that.
+			return "The requested operation requires elevation (Run as administrator)."
+		}
+	}
+
+	return ""
 }
 
 // interfaceArguments returns the settings by their whole names: those with a name, which may be shortened, and those
