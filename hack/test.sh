@@ -14,7 +14,7 @@ for name in "$@"; do
     hack/step.sh "test the packages for other programs" go -C pkg test -count=1 ./... || rc=1
     hack/step.sh "test the analyzer of lint" go -C hack/lint test -count=1 -vet=off ./breathe || rc=1
     hack/step.sh "build golangci-lint" go run ./hack/build golangci-lint || rc=1
-    hack/step.sh "lint what needs no types (the rest is make lint)" bin/golangci-lint run --fast-only ./... || rc=1
+    hack/step.sh "lint what needs no types (the rest is make lint)" hack/fastlint.sh || rc=1
   fi
   if [ "$name" != pure ] && [ "$(id -u)" -ne 0 ]; then
     echo "rung $name needs root (network namespaces, mounts): run sudo make test, or make test-pure" >&2; rc=1; continue

@@ -60,7 +60,7 @@ func (r release) kubernetesParcel(version string, entries []entry) parcel {
 		version: version + "+mullion" + regexp.MustCompile(`[^0-9A-Za-z.]+`).ReplaceAllString(strings.TrimPrefix(r.version, "v"), "."),
 		folder:  "mullion-kubernetes-" + number + "-linux-amd64",
 		description: "Programs of Kubernetes " + version + ` for clusters of Mullion
-Upstream's control plane, kubelet, kube-proxy and kubectl for Linux, etcd, and upstream's kubelet.exe and kube-proxy.exe.
+Upstream's control plane, kubelet, kube-proxy and kubectl for Linux, etcd, and its kubelet.exe and kube-proxy.exe.
 mullion up --kubernetes-version ` + minor(version) + ` brings up a cluster of them.`,
 		entries: entries,
 		debian:  none,

@@ -80,7 +80,12 @@ func (n *node) fresh(r *csi.NodePublishVolumeRequest) error {
 	if _, _, err := s.find(volumes, name); status.Code(err) != codes.NotFound {
 		return err
 	}
-	if err := s.make(volumes, name, "", record{Size: usual, Own: own, Created: time.Now()}); err != nil {
+	made := record{
+		Size:    usual,
+		Own:     own,
+		Created: time.Now(),
+	}
+	if err := s.make(volumes, name, "", made); err != nil {
 		return err
 	}
 

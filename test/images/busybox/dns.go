@@ -36,7 +36,9 @@ type query struct {
 func dig(ctx context.Context, c *call) int {
 	q := query{kind: dnsmessage.TypeA}
 	var server, port string
-	short, answerOnly, search, wait := false, false, false, 5*time.Second
+	short, answerOnly := false, false
+	search := false
+	wait := 5 * time.Second
 	for i := 1; i < len(c.args); i++ {
 		switch a := c.args[i]; {
 		case strings.HasPrefix(a, "@"):
@@ -318,7 +320,8 @@ func (r resolver) ask(ctx context.Context, q query, wait time.Duration) (dnsmess
 				continue
 			}
 
-			last, from, lastErr = msg, server, nil
+			last, from = msg, server
+			lastErr = nil
 			if len(msg.Answers) > 0 {
 				return msg, server, nil
 			}

@@ -104,7 +104,8 @@ func printEntry(c *call, o *options, name string, info fs.FileInfo) {
 // find knows: find [PATH…] [-type f|d|l] [-name PATTERN] [-maxdepth N].
 func find(_ context.Context, c *call) int {
 	var roots []string
-	kind, pattern, depth := "", "", -1
+	kind, pattern := "", ""
+	depth := -1
 	args := c.args[1:]
 	for i := 0; i < len(args); i++ {
 		if !strings.HasPrefix(args[i], "-") {
@@ -224,7 +225,8 @@ func stat(_ context.Context, c *call) int {
 
 // dd knows if=, of=, bs= and count=.
 func dd(_ context.Context, c *call) int {
-	from, to, size, count := "-", "", int64(512), int64(-1)
+	from, to := "-", ""
+	size, count := int64(512), int64(-1)
 	for _, a := range c.args[1:] {
 		name, value, _ := strings.Cut(a, "=")
 		var err error

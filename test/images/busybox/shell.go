@@ -108,6 +108,7 @@ func newShell(c *call, params, flags []string) (*interp.Runner, error) {
 	if c.getenv("PWD") == "" {
 		vars = append(vars, "PWD="+filepath.ToSlash(c.dir)) // as busybox for Windows has it
 	}
+
 	return interp.New(
 		interp.Env(expand.ListEnviron(vars...)),
 		interp.Dir(c.dir),

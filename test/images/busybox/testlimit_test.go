@@ -36,7 +36,12 @@ func TestTestlimit(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	var out bytes.Buffer
-	if code := run(ctx, &call{args: []string{"testlimit.exe", "-d", "2", "-c", "2"}, stdout: &out, stderr: &out}); code != 0 {
+	asked := &call{
+		args:   []string{"testlimit.exe", "-d", "2", "-c", "2"},
+		stdout: &out,
+		stderr: &out,
+	}
+	if code := run(ctx, asked); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 

@@ -252,14 +252,16 @@ func seq(ctx context.Context, c *call) int {
 		numbers = append(numbers, n)
 	}
 
-	first, step, last := 1, 1, 0
+	first, step := 1, 1
+	last := 0
 	switch len(numbers) {
 	case 1:
 		last = numbers[0]
 	case 2:
 		first, last = numbers[0], numbers[1]
 	case 3:
-		first, step, last = numbers[0], numbers[1], numbers[2]
+		first, last = numbers[0], numbers[2]
+		step = numbers[1]
 	default:
 		return c.usage("want one, two or three numbers")
 	}
