@@ -29,6 +29,13 @@ type Streams struct {
 	Started func(id string)
 }
 
+// started says that the program runs, to who wants to hear it.
+func (s Streams) started(id string) {
+	if s.Started != nil {
+		s.Started(id)
+	}
+}
+
 // drainTimeout is how long the output of a program that has ended is waited for while nobody is taking it.
 const drainTimeout = 10 * time.Second
 
@@ -130,11 +137,11 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 			taken.Await(ctx, drained, drainTimeout)
 			return *e.Ended, nil
 
+		case e.Begins:
+			begun = true
 		case e.Started != "":
 			begun = true
-			if streams.Started != nil {
-				streams.Started(e.Started)
-			}
+			streams.started(e.Started)
 		}
 
 		c.doing(e.Doing)

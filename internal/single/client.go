@@ -166,15 +166,20 @@ func (c *Client) answerOnce(ctx context.Context, r Request) (Event, error) {
 	defer to.Close()
 	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
 
+	begun := false
 	for {
 		e, err := to.next()
 		switch {
 		case ctx.Err() != nil:
 			return e, context.Cause(ctx)
+		case err != nil && begun:
+			return e, fmt.Errorf("%w: %w", errBegun, err)
 		case err != nil:
 			return e, err
 		case e.Refused != nil:
 			return e, e.Refused
+		case e.Begins:
+			begun = true
 		case e.Doing == "":
 			return e, nil
 		}
@@ -213,7 +218,7 @@ func (c *Client) ask(ctx context.Context, r Request) (*conn, error) {
 		write: json.NewEncoder(to),
 	}
 	if err := out.write.Encode(r); err != nil {
-		return nil, errors.Join(fmt.Errorf("ask the engine: %w", err), to.Close())
+		return nil, errors.Join(fmt.Errorf("%w: ask it: %w", errGone, err), to.Close())
 	}
 	return out, nil
 }

@@ -2,6 +2,8 @@ package single
 
 import (
 	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -57,6 +59,61 @@ func TestBeginAtOnce(t *testing.T) {
 	}
 	if err := p.begin(filepath.Join(p.Data, versionFile)); err == nil {
 		t.Error("somebody's folder is taken")
+	}
+}
+
+// TestAskAgain: an engine that ends is asked again, unless it has begun a program: that would run twice.
+func TestAskAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		says  string // of the first engine
+		begun bool
+	}{
+		"it says nothing":        {"", false},
+		"it was busy":            {`{"Doing":"pulling"}`, false},
+		"a program is begun":     {`{"Doing":"pulling"}{"Begins":true}`, true},
+		"a program is begun now": {`{"Begins":true}{"Doing":"waiting"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := At(t.TempDir(), "/nowhere")
+			if err := os.MkdirAll(filepath.Dir(p.Engine()), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			listener, err := net.Listen("unix", p.Engine()) //nolint:noctx // it is closed
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+
+			asked := make(chan int, 1)
+			go func() {
+				n := 0
+				defer func() { asked <- n }()
+				for {
+					conn, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = conn.Read(make([]byte, 4096))
+					answer := tt.says
+					if n++; n > 1 {
+						answer = `{"Started":"again"}`
+					}
+					_, _ = io.WriteString(conn, answer)
+					_ = conn.Close()
+				}
+			}()
+
+			c := &Client{Paths: p}
+			id, err := c.Start(t.Context(), Run{})
+			_ = listener.Close()
+			n := <-asked
+			switch {
+			case tt.begun && (n != 1 || !errors.Is(err, errBegun)):
+				t.Errorf("it was asked %d times, and %v", n, err)
+			case !tt.begun && (n != 2 || id != "again" || err != nil):
+				t.Errorf("it was asked %d times: %q, %v", n, id, err)
+			}
+		})
 	}
 }
 

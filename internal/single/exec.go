@@ -54,6 +54,7 @@ func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) 
 	defer func() { err = errors.Join(err, undo.Clean()) }()
 
 	s.background.Go(func() { s.listen(ctx, cancel, c, l) })
+	c.say(Event{Begins: true})
 	if err := l.start(ctx, &undo); err != nil {
 		return err
 	}

@@ -212,6 +212,7 @@ func (k *container) live(ctx context.Context) (err error) {
 		return err
 	}
 
+	k.client.say(Event{Begins: true})
 	if err := k.startProgram(ctx); err != nil {
 		return err
 	}

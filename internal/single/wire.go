@@ -247,6 +247,8 @@ const (
 type Event struct {
 	// Doing is what takes long at the moment.
 	Doing string `json:",omitempty"`
+	// Begins says that a program of a container is started now. If the engine ends, nobody asks for it again.
+	Begins bool `json:",omitempty"`
 	// Started says that the program runs, in the container of that id.
 	Started string   `json:",omitempty"`
 	Ended   *End     `json:",omitempty"`
