@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // attack is one try to reach past a container.
 type attack struct {
@@ -144,9 +147,7 @@ func proc() []attack {
 	}
 
 	return append(all,
-		attack{name: "proc/write-sysrq-trigger", try: func() int { // one that is hidden has nothing to be read, and no error
-			return with("/proc/sysrq-trigger", oRDWR, func(fd int) int { return readable(fd) })
-		}},
+		attack{name: "proc/write-sysrq-trigger", try: func() int { return with("/proc/sysrq-trigger", oWRONLY, ofProc) }},
 		attack{name: "proc/kernel-addresses", try: func() int {
 			return with("/proc/kallsyms", oRDONLY, kernelAddress)
 		}},
@@ -172,6 +173,20 @@ func readable(fd int) int {
 		return enoent
 	}
 	return n
+}
+
+// ofProc returns 0 for a file of /proc, and ENOENT for another one: the null device hides a file that is not to be had,
+// and whoever opens that to write has nothing.
+func ofProc(fd int) int {
+	const magic = 0x9fa0 // PROC_SUPER_MAGIC, statfs(2)
+	b := make([]byte, 120)
+	if code := call(sysFstatfs, fd, b); code < 0 {
+		return code
+	}
+	if binary.LittleEndian.Uint64(b) != magic {
+		return enoent
+	}
+	return 0
 }
 
 // kernelAddress returns the first digit of the kernel's symbols that is not zero; EPERM if all of them are.

@@ -132,6 +132,7 @@ const (
 	sysSetgroups            = 116
 	sysCapset               = 126
 	sysMknod                = 133
+	sysFstatfs              = 138
 	sysSetpriority          = 141
 	sysSetscheduler         = 144
 	sysVhangup              = 153
