@@ -33,8 +33,6 @@ type judge struct {
 	files  []string
 	// args are values of --build-arg, which the module's own makefile gives.
 	args map[string]string
-	// refused are those that are refused, each with a part of the error.
-	refused map[string]string
 }
 
 // judges returns those of TestFieldPublicDockerfiles.
@@ -96,26 +94,22 @@ func TestFieldPublicDockerfiles(t *testing.T) {
 		_, _ = w.Write([]byte("made"))
 	}))
 	defer web.Close()
-	built, refused := 0, 0
+	built := 0
 	for _, j := range judges() {
 		dir := moduleOf(t, j.module)
 		for _, name := range j.files {
-			err := j.build(t, dir, name, web.URL)
-			want, isRefused := j.refused[name]
-			switch {
-			case isRefused && (err == nil || !strings.Contains(err.Error(), want)):
-				t.Errorf("%s, %s: %v, want %q", j.module, name, err, want)
-			case isRefused:
-				refused++
-			case err != nil:
+			if err := j.build(t, dir, name, web.URL); err != nil {
 				t.Errorf("%s, %s: %v", j.module, name, err)
-			default:
-				built++
+				continue
 			}
+			built++
 		}
 	}
 
-	t.Logf("%d Dockerfiles are built, %d refused", built, refused)
+	const said = 43
+	if built != said {
+		t.Errorf("%d Dockerfiles are built, and docs/guide/images.md says %d", built, said)
+	}
 }
 
 // moduleOf returns the folder of a module's files.
