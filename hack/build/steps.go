@@ -487,7 +487,7 @@ func fields() []step {
 			module: "hack/kubelinter", packages: []string{"tool"}, to: "kube-linter", ldflags: strip,
 		},
 		{
-			name: "golangci-lint", why: "`make lint`, with the analyzer of hack/lint/breathe", sets: []string{"golangci-lint"}, system: "linux",
+			name: "golangci-lint", why: "`make lint`, and `make test` before rung pure, with hack/lint/breathe", sets: []string{"golangci-lint"}, system: "linux",
 			module: "hack/lint", packages: []string{"."}, to: "golangci-lint",
 		},
 	}

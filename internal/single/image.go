@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/errdefs"
 
 	"mullion.dev/mullion/internal/runtime/image"
@@ -147,17 +148,32 @@ func versionOf(osVersion string) (name string, known bool) {
 	return "", false
 }
 
-// hasImage tells the client whether an image is here, of whatever build.
-func (s *service) hasImage(ctx context.Context, c *client, ref string) error {
-	r, err := s.room(ctx, "")
+// hasImage tells the client whether an image is here, of whatever build. It is asked before a container is made, which
+// may be of another Windows than the default: so no room is made for it.
+func (s *service) hasImage(ctx context.Context, c *client, ref string) (err error) {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	to, err := containerd.New(s.options.Paths.ContainerdSocket(), containerd.WithDefaultNamespace(namespace))
+	if err != nil {
+		return fmt.Errorf("connect to containerd: %w", err)
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+
+	all, err := everyBuild(to)
 	if err != nil {
 		return err
 	}
-	if _, err := r.images.GetAny(ctx, ref, ""); err != nil {
+	if _, err := all.GetAny(ctx, ref, ""); err != nil {
 		return notHere(err)
 	}
 	c.say(Event{Done: true})
 	return nil
+}
+
+// everyBuild returns the store with the images of every build.
+func everyBuild(to *containerd.Client) (*image.Store, error) {
+	return image.New(to, namespace, image.Config{Handlers: image.DefaultHandlers()})
 }
 
 // listImages tells the client of all images.
@@ -180,7 +196,7 @@ func (s *service) allImages(ctx context.Context) (*image.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return image.New(r.client, namespace, image.Config{Handlers: image.DefaultHandlers()})
+	return everyBuild(r.client)
 }
 
 // pull pulls an image, as for a container that is run.
