@@ -22,8 +22,10 @@ import (
 // what was asked of it fail, and nothing else, and what it does not take is started otherwise. It runs one program at a
 // time; a second one is started otherwise, too.
 type resident struct {
-	pid, socket int
-	dir         string
+	pid int
+	// socket is this process's end, gone once it is closed: its number may be that of another connection then.
+	socket int
+	dir    string
 	// env is its environment, without the variable that names the program.
 	env []string
 	// job is what it has been asked for; nil: it is idle.
@@ -58,6 +60,8 @@ const (
 	mostUntaken = 3
 	// taken is what a launcher says when it has taken a program.
 	taken = "t"
+	// gone is no descriptor.
+	gone = -1
 )
 
 // split returns the id of the exec in an environment, and the rest of it.
@@ -183,9 +187,10 @@ func (s *starter) end(l *resident, wanted func() bool) {
 
 // listenTo hears what a launcher says. One that says no more, or what nobody expects, is ended.
 func (s *starter) listenTo(l *resident) {
+	socket := l.socket // it is closed here alone
 	buffer := make([]byte, wire.ReplySize+1)
 	for {
-		n, err := syscall.Read(l.socket, buffer)
+		n, err := syscall.Read(socket, buffer)
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
@@ -194,8 +199,13 @@ func (s *starter) listenTo(l *resident) {
 		}
 	}
 
-	s.end(l, func() bool { return true })
-	_ = syscall.Close(l.socket)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.resident == l {
+		_ = syscall.Kill(l.pid, syscall.SIGKILL)
+	}
+	l.socket = gone
+	_ = syscall.Close(socket)
 }
 
 // heard takes one word of a launcher, and reports whether it is to be heard further.

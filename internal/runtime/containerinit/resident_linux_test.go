@@ -2,9 +2,11 @@ package containerinit
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -223,6 +225,49 @@ func TestResidentOfNobody(t *testing.T) {
 	}
 	if r := reply(t, conn); r != (wire.Reply{Verb: wire.Ended}) {
 		t.Errorf("the next program ends with %v", r)
+	}
+}
+
+// TestResidentIsOver: of a launcher that says no more nothing is used further. The number of its socket is another
+// connection's by then.
+func TestResidentIsOver(t *testing.T) {
+	process := exec.Command("sleep", "60")
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Wait() })
+
+	pair := func() [2]int {
+		ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ends
+	}
+
+	ends := pair()
+	s := &starter{waiting: map[int]int{}}
+	l := &resident{
+		pid:    process.Process.Pid,
+		socket: ends[0],
+		idle:   time.NewTimer(time.Hour),
+	}
+	s.resident = l
+	_ = syscall.Close(ends[1])
+	s.listenTo(l)
+
+	others := pair()
+	defer func() { _ = errors.Join(syscall.Close(others[0]), syscall.Close(others[1])) }()
+	if !slices.Contains(others[:], ends[0]) {
+		t.Skip("the number of the socket was not given again")
+	}
+
+	if l.send([]byte("word"), nil) {
+		t.Error("another connection gets what was meant for the launcher")
+	}
+	s.residentEnded(0)
+	if !send(others[0], []byte("word")) || !send(others[1], []byte("word")) {
+		t.Error("another connection has ended with the launcher")
 	}
 }
 
