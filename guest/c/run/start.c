@@ -45,12 +45,16 @@ BOOL run_prepare_child(HANDLE process, const WCHAR *hook, DWORD *error)
     return run_load_hook(process, zones_spare(process), hook, error);
 }
 
-/* refuse writes why nothing was started to the report, or without one to standard error, which is the program's. */
+/*
+ * run_refuse writes why nothing was started to the report, or without one to standard error, which is the program's.
+ * The folder in which it was to start is left: this process may stay.
+ */
 int run_refuse(const WCHAR *what, DWORD error)
 {
     const WCHAR *text = run_error_text(error);
     WCHAR digits[24];
 
+    SetCurrentDirectoryW(L"C:\\");
     if (!run_report_line(L"failed", error, text))
         run_say(run_str_concat(L"start ", what, L": "), text,
                 run_str_concat(L" (error ", run_str_from_number(error, digits), L")"));
@@ -93,6 +97,7 @@ static int start_program(const struct options *opt)
     const WCHAR *name = opt->raw ? run_first_word(opt->argv[0]) : opt->argv[0];
     WCHAR *line = opt->raw ? opt->argv[0] : run_join_command_line(opt->argc, opt->argv), *path;
     DWORD error = 0, code = 0;
+    BOOL made;
 
     if (!set_cwd(opt->cwd ? opt->cwd : L"C:\\"))
         return run_refuse(name, ERROR_DIRECTORY);
@@ -106,12 +111,16 @@ static int start_program(const struct options *opt)
     startup.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
     startup.hStdError = GetStdHandle(STD_ERROR_HANDLE);
     run_adopt_children(TRUE);
-    if (!CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, &child))
-        return run_refuse(name, GetLastError());
+    made = CreateProcessW(path, line, NULL, NULL, TRUE, CREATE_SUSPENDED, NULL, NULL, &startup, &child);
+    error = GetLastError();
     run_adopt_children(FALSE);
+    if (!made)
+        return run_refuse(name, error);
     if (!run_prepare_child(child.hProcess, opt->hook, &error))
     {
         TerminateProcess(child.hProcess, EXIT_NOT_STARTED);
+        CloseHandle(child.hThread);
+        CloseHandle(child.hProcess);
         return run_refuse(run_str_concat(name, L" with ", opt->hook), error);
     }
     run_report_line(L"started", child.dwProcessId, L"");
