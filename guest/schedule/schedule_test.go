@@ -42,6 +42,8 @@ func TestNext(t *testing.T) {
 		"weekly_of_two":     {Trigger{Kind: Weekly, Start: at(t, monday), Every: 2, Days: []time.Weekday{time.Monday}}, monday, "2026-12-14 09:00"},
 		"startup":           {Trigger{Kind: Startup}, monday, ""},
 		"startup_repeated":  {Trigger{Kind: Startup, Repeat: time.Hour}, monday, "2026-11-30 09:30"},
+		"once_long_ago":     {Trigger{Kind: Once, Start: at(t, "0001-01-01 00:30"), Repeat: time.Hour}, monday, "2026-11-30 09:30"},
+		"daily_long_ago":    {Trigger{Kind: Daily, Start: at(t, "0001-01-01 09:00"), Every: 1}, monday, "2026-12-01 09:00"},
 		"disabled":          {Trigger{Kind: Once, Start: at(t, monday), Disabled: true}, "2026-11-29 00:00", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +147,44 @@ func TestStore(t *testing.T) {
 	}
 	if _, err := s.Find(task.FullPath()); !errors.Is(err, ErrNotFound) {
 		t.Errorf("after it was deleted: %v", err)
+	}
+}
+
+// TestTaskThatIsNotWhole: a task whose writing came to no end is no task, under whatever name.
+func TestTaskThatIsNotWhole(t *testing.T) {
+	s := &Store{Tasks: filepath.Join(t.TempDir(), "Tasks"), State: t.TempDir(), Ensure: func() error { return nil }}
+	task := example(t)
+	if err := os.MkdirAll(filepath.Join(s.file(task), "in its place"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(task, true); err == nil {
+		t.Fatal("it takes the place of a folder")
+	}
+	if all, err := s.List(); err != nil || len(all) > 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// TestLongName: of a task with as many characters as it may have there is a state, too, and an engine starts with it.
+func TestLongName(t *testing.T) {
+	s := &Store{Tasks: filepath.Join(t.TempDir(), "Tasks"), State: t.TempDir(), Ensure: func() error { return nil }}
+	task := example(t)
+	task.SetPath(`\` + strings.Repeat("ж", mostName/2) + `\` + strings.Repeat("ы", mostName/2))
+	if err := s.Put(task, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(task); err != nil {
+		t.Error(err)
+	}
+	if err := s.setState(task, State{Result: 5}); err != nil || s.StateOf(task).Result != 5 {
+		t.Errorf("%v, %+v", err, s.StateOf(task))
+	}
+
+	if err := s.Delete(task); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(s.State); err != nil || len(left) > 0 {
+		t.Errorf("a task that is deleted leaves %v, %v", left, err)
 	}
 }
 

@@ -1,12 +1,13 @@
 package schedule
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,9 +47,10 @@ func (s *Store) file(t Task) string {
 	return filepath.Join(s.Tasks, filepath.FromSlash(strings.ReplaceAll(strings.Trim(t.FullPath(), `\`), `\`, "/")))
 }
 
-// note returns the name of a file about a task.
+// note returns the name of a file about a task. A path may have more characters than a name of a file.
 func (s *Store) note(t Task, ending string) string {
-	return filepath.Join(s.State, url.PathEscape(strings.ToLower(strings.Trim(t.FullPath(), `\`)))+ending)
+	sum := sha256.Sum256([]byte(strings.ToLower(strings.Trim(t.FullPath(), `\`))))
+	return filepath.Join(s.State, hex.EncodeToString(sum[:])+ending)
 }
 
 // List returns all tasks, by their paths. A file that is no task is passed over, as one that this user may not read is.
@@ -105,13 +107,14 @@ func (s *Store) Find(full string) (Task, error) {
 	}
 	var want Task
 	want.SetPath(full)
-	for _, t := range all {
-		if strings.EqualFold(t.FullPath(), want.FullPath()) {
-			return t, nil
-		}
+	if at := slices.IndexFunc(all, want.isAt); at >= 0 {
+		return all[at], nil
 	}
 	return Task{}, ErrNotFound
 }
+
+// isAt reports whether a task has the full path of another one, in letters of either case.
+func (t Task) isAt(other Task) bool { return strings.EqualFold(t.FullPath(), other.FullPath()) }
 
 // Put starts the engine and keeps a task, which is registered now unless it says when it was. One that is there is
 // changed only if replace says so. The engine comes first: a task for the start of Windows that it finds as it starts
@@ -120,10 +123,15 @@ func (s *Store) Put(t Task, replace bool) error {
 	if err := t.Check(); err != nil {
 		return err
 	}
-	if _, err := s.Find(t.FullPath()); err == nil && !replace {
-		return ErrExists
-	} else if err != nil && !errors.Is(err, ErrNotFound) {
+	all, err := s.List()
+	if err != nil {
 		return err
+	}
+	switch here := slices.ContainsFunc(all, t.isAt); {
+	case here && !replace:
+		return ErrExists
+	case !here && len(all) >= mostTasks:
+		return saidf("There are %d tasks, which are the most in Mullion.", mostTasks)
 	}
 
 	if err := s.Ensure(); err != nil {
@@ -136,20 +144,21 @@ func (s *Store) Put(t Task, replace bool) error {
 	if err != nil {
 		return err
 	}
-	file := s.file(t)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("keep the task %q: %w", t.FullPath(), err)
-	}
-	if err := written(file, encoded(text)); err != nil {
+	if err := s.write(s.file(t), s.note(t, taskEnding), encoded(text)); err != nil {
 		return fmt.Errorf("keep the task %q: %w", t.FullPath(), err)
 	}
 
 	return nil
 }
 
-// written writes a file so that it is whole, or as it was.
-func written(file string, data []byte) error {
-	temporary := filepath.Join(filepath.Dir(file), ".new-"+filepath.Base(file))
+// write writes a file so that it is whole, or as it was. It comes to be beside the notes: among the tasks it would be a
+// task itself until it has its name, and for good if whoever writes it is killed.
+func (s *Store) write(file, temporary string, data []byte) error {
+	for _, dir := range []string{filepath.Dir(file), s.State} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
 	if err := os.WriteFile(temporary, data, 0o644); err != nil {
 		return err
 	}
@@ -164,17 +173,22 @@ func (s *Store) Delete(t Task) error {
 		}
 		return fmt.Errorf("delete the task %q: %w", t.FullPath(), err)
 	}
-	if err := os.Remove(s.note(t, stateEnding)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("delete the task %q: %w", t.FullPath(), err)
+	for _, ending := range []string{stateEnding, startEnding, endEnding} {
+		if err := os.Remove(s.note(t, ending)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delete the task %q: %w", t.FullPath(), err)
+		}
 	}
 	return nil
 }
 
-// The endings of the names of what is noted about a task: its state, and what the engine is asked to do with it.
+// The endings of the names of what is noted about a task: its state, and what the engine is asked to do with it; and of
+// a task and a state that are being written.
 const (
-	stateEnding = ".state"
-	startEnding = ".start"
-	endEnding   = ".end"
+	stateEnding    = ".state"
+	startEnding    = ".start"
+	endEnding      = ".end"
+	taskEnding     = ".new-task"
+	newStateEnding = ".new-state"
 )
 
 // Start asks the engine to run a task, End to end it.
@@ -210,8 +224,5 @@ func (s *Store) setState(t Task, is State) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.State, 0o755); err != nil {
-		return err
-	}
-	return written(s.note(t, stateEnding), data)
+	return s.write(s.note(t, stateEnding), s.note(t, newStateEnding), data)
 }

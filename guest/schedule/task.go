@@ -193,13 +193,23 @@ func (t Trigger) Next(after, from time.Time) (time.Time, bool) {
 	}
 	last, next := t.starts(after, from)
 	if !last.IsZero() && t.Repeat > 0 {
-		n := after.Sub(last)/t.Repeat + 1
-		at := last.Add(n * t.Repeat)
-		if (t.For == 0 || n*t.Repeat < t.For) && (next.IsZero() || at.Before(next)) {
+		seconds := int64(t.Repeat / time.Second)
+		passed := (elapsed(last, after)/seconds + 1) * seconds
+		at := time.Unix(last.Unix()+passed, int64(last.Nanosecond())).In(last.Location())
+		if (t.For == 0 || passed < int64(t.For/time.Second)) && (next.IsZero() || at.Before(next)) {
 			return at, true
 		}
 	}
 	return next, !next.IsZero()
+}
+
+// elapsed returns the whole seconds between two times, which may be more years apart than a time.Duration holds.
+func elapsed(from, to time.Time) int64 {
+	seconds := to.Unix() - from.Unix()
+	if to.Nanosecond() < from.Nanosecond() {
+		seconds--
+	}
+	return seconds
 }
 
 // starts returns the last start at or before a time and the first after it, without repetitions; zero if there is none.
@@ -220,7 +230,7 @@ func (t Trigger) starts(after, from time.Time) (last, next time.Time) {
 	}
 	days := 0
 	if after.After(t.Start) {
-		days = max(0, int(after.Sub(t.Start).Hours()/24)-span-1)
+		days = max(0, int(elapsed(t.Start, after)/(24*60*60))-span-1)
 	}
 	for ; ; days++ {
 		at := t.Start.AddDate(0, 0, days)
