@@ -67,6 +67,12 @@ func whole(path string) string {
 	return path
 }
 
+// isSame reports whether a name is one of a file: what is written to the file would be lost before it is read.
+func isSame(name string, file fs.FileInfo) bool {
+	info, err := os.Stat(name)
+	return err == nil && os.SameFile(info, file)
+}
+
 // here returns the name of a folder, of which the current one may have none.
 func here(dir string) string {
 	if dir == "" {

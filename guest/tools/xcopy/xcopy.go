@@ -264,6 +264,10 @@ func (j *job) file(info fs.FileInfo, from, to string) error {
 		return nil
 	}
 
+	if old != nil && isSame(from, old) {
+		j.Complain("File cannot be copied onto itself")
+		return stop{exitInvalid}
+	}
 	if wanted, err := j.asked(from, to, old != nil); !wanted || err != nil {
 		return err
 	}

@@ -76,6 +76,8 @@ func TestXcopy(t *testing.T) {
 		"over files, all":             {args: "src old", input: "a\n", says: "2 File(s) copied"},
 		"over a file":                 {args: "src/a.txt old /Y", says: "1 File(s) copied"},
 		"over a file, by COPYCMD":     {args: "src/a.txt old", preset: "/Y", says: "1 File(s) copied"},
+		"a file onto itself":          {args: "src/a.txt src /Y", code: 4, says: "File cannot be copied onto itself"},
+		"files onto themselves":       {args: "src src/. /Y", code: 4, says: "0 File(s) copied"},
 		"newer ones alone":            {args: "src old /D", says: "0 File(s) copied"},
 		"since a day":                 {args: "src dst /I /D:1-1-2001", says: "2 File(s) copied", to: "a.txt=A b.log=B"},
 		"those that are there":        {args: "src old /U /Y", says: "2 File(s) copied"},
@@ -107,6 +109,9 @@ func TestXcopy(t *testing.T) {
 			})
 			if got.Code != tt.code || !strings.Contains(got.Out+got.Err, tt.says) {
 				t.Errorf("%+v, want %d and %q", got, tt.code, tt.says)
+			}
+			if text, err := os.ReadFile("src/a.txt"); err != nil || string(text) != "A" {
+				t.Errorf("the source has %q, %v", text, err)
 			}
 			if tt.to != "" {
 				if diff := cmp.Diff(tt.to, tree(t, "dst")); diff != "" {
