@@ -110,15 +110,13 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 
 	said := make(chan Control)
 	go speak(to, streams.Controls, said, over)
-	if pipes.in != nil {
-		go func() { // a reader of a terminal cannot be interrupted, and ends with the process
-			_, _ = io.Copy(pipes.in, streams.In) // a program that has ended reads no more
-			_ = pipes.in.Close()
-			select {
-			case said <- Control{InputEnded: true}:
-			case <-over:
-			}
-		}()
+	copyIn := func() { // a reader of a terminal cannot be interrupted, and ends with the process
+		_, _ = io.Copy(pipes.in, streams.In) // a program that has ended reads no more
+		_ = pipes.in.Close()
+		select {
+		case said <- Control{InputEnded: true}:
+		case <-over:
+		}
 	}
 
 	begun := false
@@ -140,6 +138,9 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 		case e.Begins:
 			begun = true
 		case e.Started != "":
+			if pipes.in != nil && !begun {
+				go copyIn() // not before: what was read for an engine that is gone would be lost to the next one's program
+			}
 			begun = true
 			streams.started(e.Started)
 		}
