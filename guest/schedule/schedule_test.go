@@ -136,6 +136,12 @@ func TestStore(t *testing.T) {
 		t.Errorf("an account that is not here: %v", err)
 	}
 
+	wrong = task
+	wrong.Description = strings.Repeat("x", mostText/2)
+	if err := s.Put(wrong, true); err == nil {
+		t.Error("a task was kept that is too large to be read")
+	}
+
 	if err := os.WriteFile(filepath.Join(s.Tasks, "rubbish"), []byte("\xff\xfe<"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,12 @@ func (s *Store) Put(t Task, replace bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.write(s.file(t), s.note(t, taskEnding), encoded(text)); err != nil {
+	data := encoded(text)
+	if len(data) > mostText {
+		return saidf("The task has %d KiB of XML, of which %d are the most in Mullion.", len(data)>>10, mostText>>10)
+	}
+
+	if err := s.write(s.file(t), s.note(t, taskEnding), data); err != nil {
 		return fmt.Errorf("keep the task %q: %w", t.FullPath(), err)
 	}
 
