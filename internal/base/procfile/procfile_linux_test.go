@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -95,6 +96,47 @@ func TestHasVariable(t *testing.T) {
 
 	if _, err := Read(1<<30, "environ"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a process that is not there: %v", err)
+	}
+}
+
+// TestKillMarked: a process with the variable is killed, one without it goes on, and one that is gone is no error.
+func TestKillMarked(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "echo runs; read line")
+	cmd.Env = []string{"MARK=yes"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+
+	pid := cmd.Process.Pid
+	if marked, err := KillMarked(pid, "MARK=no"); marked || err != nil {
+		t.Errorf("without the variable: %v, %v", marked, err)
+	}
+	if err := cmd.Process.Signal(unix.Signal(0)); err != nil {
+		t.Fatalf("a process without the variable: %v", err)
+	}
+
+	if marked, err := KillMarked(pid, "MARK=yes"); !marked || err != nil {
+		t.Errorf("with the variable: %v, %v", marked, err)
+	}
+	_ = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != unix.SIGKILL {
+		t.Errorf("it has ended with %v", cmd.ProcessState)
+	}
+	if marked, err := KillMarked(pid, "MARK=yes"); marked || err != nil {
+		t.Errorf("one that is gone: %v, %v", marked, err)
 	}
 }
 

@@ -371,12 +371,12 @@ func (e *Engine) killMarked(ctx context.Context, id, variable string) (int, erro
 
 	found := 0
 	for _, p := range pids.Processes {
-		if !procfile.HasVariable(int(p.Pid), variable) {
-			continue
+		marked, err := procfile.KillMarked(int(p.Pid), variable)
+		if err != nil {
+			e.opts.Log.Debug("process not killed", "container", id, "error", err)
 		}
-		found++
-		if err := unix.Kill(int(p.Pid), unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-			e.opts.Log.Debug("process not killed", "container", id, "pid", p.Pid, "error", err)
+		if marked {
+			found++
 		}
 	}
 

@@ -220,11 +220,8 @@ func (t tasks) Kill(ctx context.Context, r *taskapi.KillRequest) (*emptypb.Empty
 	}
 
 	for _, p := range pids.GetProcesses() {
-		if !procfile.HasVariable(int(p.GetPid()), link.ExecMarker+r.GetExecID()) {
-			continue
-		}
-		if err := unix.Kill(int(p.GetPid()), unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-			return nil, errgrpc.ToGRPC(fmt.Errorf("kill process %d: %w", p.GetPid(), err))
+		if _, err := procfile.KillMarked(int(p.GetPid()), link.ExecMarker+r.GetExecID()); err != nil {
+			return nil, errgrpc.ToGRPC(err)
 		}
 	}
 
