@@ -139,7 +139,7 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 			begun = true
 		case e.Started != "":
 			if pipes.in != nil && !begun {
-				go copyIn() // not before: what was read for an engine that is gone would be lost to the next one's program
+				go copyIn() // not before: what was read for an engine that is gone, the next one's program has not
 			}
 			begun = true
 			streams.started(e.Started)
