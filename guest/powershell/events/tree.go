@@ -42,7 +42,12 @@ func watchTree(
 		return watch(folder, false, tell, fails)
 	}
 	t := &tree{folder: folder, watch: watch, tell: tell, fails: fails, stops: map[string]func(){}}
-	first, err := watch(folder, true, t.from(""), fails)
+	first, err := watch(folder, true, t.from(""), func(err error, over bool) {
+		if over {
+			t.remove("") // nobody would stop them any more
+		}
+		fails(err, over)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,25 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestTreeThatIsOver: with the watch of the first folder those below it end, whatever has ended it.
+func TestTreeThatIsOver(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := &stagedWatches{tells: map[string]func([]change){}, fails: map[string]func(error, bool){}}
+	ended := false
+	_, err := watchTree(s.watch, dir, true, func([]change) {}, func(_ error, over bool) { ended = over })
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.fails[dir](errors.New("it has gone"), true)
+	if diff := cmp.Diff([]string{dir}, s.watched()); diff != "" || !ended {
+		t.Errorf("it is over: %v; %s", ended, diff)
+	}
+}
+
 func TestTreeOfManyFolders(t *testing.T) {
 	dir := t.TempDir()
 	for i := range mostBelow + 3 {
