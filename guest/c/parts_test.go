@@ -24,6 +24,7 @@ var parts = map[string][]string{
 	"httpurl":    {"http/parse.c", "http/url.c", "http/cook.c", "common/ipaddress.c", "-Ihttp", "-Icommon"},
 	"lastthread": {"hooks/lastthread.c", "-pthread"},
 	"mi":         {"mi/convert.c", "-Imi"},
+	"move":       {"hooks/move.c", "hooks/linux.c", "hooks/heap.c"},
 	"names":      {"hooks/names.c"},
 	"path":       {"hooks/path.c", "hooks/pathbase.c", "hooks/drive.c", "hooks/drivename.c", "hooks/way.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/heap.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"pdh":        {"pdh/names.c", "pdh/defs.c", "pdh/parse.c", "pdh/rows.c", "pdh/disks.c", "pdh/scan.c", "pdh/figure.c", "common/nodememory.c", "-Ipdh", "-Icommon"},

@@ -3,8 +3,10 @@
 
 #include "heap.h"
 
-/* Folders in folders that are made anew; each has two descriptors and a listing while what is in it is moved. */
+/* Folders in folders that are made anew; each has three descriptors and a listing while what is in it is moved. */
 #define DEEPEST 100
+
+#define OVERLAYFS 0x794c7630 /* linux/magic.h */
 
 /* What the hooks and Wine keep of a folder beside its mode. */
 static const char *const attributes[] = {"user.mullion.sd", "user.DOSATTRIB"};
@@ -101,6 +103,14 @@ static int move_folder(int from_dir, const char *from, int to_dir, const char *t
     return result;
 }
 
+/* Whether a folder is in layers. Two volumes of another file system have one device, too, and no rename between them. */
+static BOOL is_layered(int dir)
+{
+    struct lx_statfs fs;
+
+    return !lx_fstatfs(dir, &fs) && fs.type == OVERLAYFS;
+}
+
 static int move_one(int from_dir, const char *from, int to_dir, const char *to, int flags, unsigned depth)
 {
     int result = lx_renameat2(from_dir, from, to_dir, to, flags);
@@ -108,7 +118,7 @@ static int move_one(int from_dir, const char *from, int to_dir, const char *to, 
 
     /* Between two file systems it is the caller's to copy. */
     if (result != -LX_EXDEV || depth == DEEPEST || lx_fstatat(from_dir, from, &st, LX_AT_SYMLINK_NOFOLLOW) ||
-        (st.mode & LX_S_IFMT) != LX_S_IFDIR || lx_fstat(to_dir, &target) || st.dev != target.dev)
+        (st.mode & LX_S_IFMT) != LX_S_IFDIR || lx_fstat(to_dir, &target) || st.dev != target.dev || !is_layered(to_dir))
         return result;
     return move_folder(from_dir, from, to_dir, to, &st, depth + 1);
 }
