@@ -103,7 +103,7 @@ static int move_folder(int from_dir, const char *from, int to_dir, const char *t
     return result;
 }
 
-/* Whether a folder is in layers. Two volumes of another file system have one device, too, and no rename between them. */
+/* Whether a folder is in layers. Volumes of another file system have one device, too, and no rename between them. */
 static BOOL is_layered(int dir)
 {
     struct lx_statfs fs;
