@@ -66,8 +66,8 @@ static void test_layers(void)
     make("upper");
     make("work");
     make("layered");
-    expect("overlay", !mount("overlay", "layered", "overlay", 0,
-                            "lowerdir=lower,upperdir=upper,workdir=work,redirect_dir=off"));
+    expect("overlay",
+           !mount("overlay", "layered", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work,redirect_dir=off"));
     expect("a folder of a layer moves", !move("layered", "app", "layered", "moved"));
     expect("its file is at its new name", is_there("layered/moved/sub/file"));
     expect("nothing is at the old one", !is_there("layered/app"));
