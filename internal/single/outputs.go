@@ -167,8 +167,8 @@ func forward(queue <-chan []byte, to io.WriteCloser) {
 	}
 }
 
-// finish is called when nothing of the container runs any more. It returns when its log is complete, which a client that
-// has much to read may delay.
+// finish is called when nothing of the container runs any more. It returns when its log is complete, which a client
+// that has much to read may delay.
 func (o *outputs) finish(patience time.Duration) {
 	select {
 	case <-o.logged:

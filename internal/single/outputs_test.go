@@ -91,8 +91,8 @@ func TestPass(t *testing.T) {
 	}
 }
 
-// TestPassToASlowClient: while a program runs, it waits for its client; what it has left when it ends is read and logged
-// at once, and its client gets it when it reads.
+// TestPassToASlowClient: while a program runs, it waits for its client; what it has left when it ends is read and
+// logged at once, and its client gets it when it reads.
 func TestPassToASlowClient(t *testing.T) {
 	from, program := io.Pipe()
 	client, to := io.Pipe()

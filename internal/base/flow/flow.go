@@ -1,4 +1,4 @@
-// Package flow tells output that somebody still takes, however slowly, from output that nobody adds to any more. Whoever
+// Package flow tells output that somebody still takes, however slowly, from output that nobody adds to any more. Who
 // copies what a program has written cannot wait for the end alone, because what the program has left running holds its
 // streams open; and if it waits for a fixed time, a slow reader loses the rest.
 package flow

@@ -443,8 +443,8 @@ func drain(ctx context.Context, stdio cio.IO, taken *flow.Meter) {
 }
 
 // drainTimeout is how long the output of an ended program is waited for while its children hold the streams open, and
-// nobody is taking what is left. containerd's CRI has a setting for that (drain_exec_sync_io_timeout), by default without
-// a limit: kubectl exec would hang.
+// nobody is taking what is left. containerd's CRI has a setting for that (drain_exec_sync_io_timeout), by default
+// without a limit: kubectl exec would hang.
 const drainTimeout = 10 * time.Second
 
 func (e *Engine) passSizes(ctx context.Context, id string, x ExecSpec, stop <-chan struct{}) {
