@@ -185,9 +185,24 @@ func Join(ctx context.Context, conn, other net.Conn) {
 	var copies sync.WaitGroup
 	for _, c := range [][2]net.Conn{{other, conn}, {conn, other}} {
 		copies.Go(func() {
-			_, _ = io.Copy(c[0], c[1]) // an end that breaks off is an end
+			_, _ = io.Copy(&taker{to: c[0]}, c[1]) // an end that breaks off is an end
 			_, _ = c[0].Close(), c[1].Close()
 		})
 	}
 	copies.Wait()
+}
+
+// taker writes to a connection as long as that takes anything. What it does not take is dropped, and no error: it may
+// still have something to say, or what it has said may not be read yet. The end of that is the end of both.
+type taker struct {
+	to   io.Writer
+	gone bool
+}
+
+func (t *taker) Write(p []byte) (int, error) {
+	if !t.gone {
+		_, err := t.to.Write(p)
+		t.gone = err != nil
+	}
+	return len(p), nil
 }

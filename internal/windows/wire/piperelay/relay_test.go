@@ -179,6 +179,40 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// A server that takes nothing any more is heard to its end, which is the client's end, too.
+func TestServerDoesNotHear(t *testing.T) {
+	from, to := start(t)
+	said := bytes.Repeat([]byte("said"), 1<<18)
+	deaf, says := make(chan struct{}), make(chan struct{})
+	serve(t, to, func(c net.Conn) {
+		if err := c.(*net.UnixConn).CloseRead(); err != nil {
+			t.Error(err)
+		}
+		close(deaf)
+		<-says
+		if _, err := c.Write(said); err != nil {
+			t.Errorf("the server cannot speak: %v", err)
+		}
+	})
+
+	conn := dial(t, from)
+	<-deaf
+	for range 2 { // the relay learns of the first that the server does not take it
+		if _, err := conn.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatalf("the client is held up: %v", err)
+		}
+	}
+
+	close(says)
+	got := make([]byte, len(said))
+	if n, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, said) {
+		t.Fatalf("of %d bytes %d came, %v", len(said), n, err)
+	}
+	if n, err := conn.Read(got); n != 0 || err == nil {
+		t.Errorf("%d bytes, %v, and not the end", n, err)
+	}
+}
+
 // A server that is not there ends the connection, and the relay goes on.
 func TestNobodyServes(t *testing.T) {
 	from, to := start(t)
