@@ -33,7 +33,7 @@ type options struct {
 func parse(preset string, args []string) (options, []string, error) {
 	var o options
 	var paths []string
-	for _, field := range strings.Fields(preset) {
+	for field := range strings.FieldsSeq(preset) {
 		if err := o.set(strings.TrimPrefix(field, "/")); err != nil {
 			return o, nil, err
 		}

@@ -18,7 +18,10 @@ func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var all []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == dir {
+		if err != nil {
+			return err
+		}
+		if path == dir {
 			return nil
 		}
 		text, _ := os.ReadFile(path) // a folder has none

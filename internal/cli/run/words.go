@@ -15,8 +15,8 @@ import (
 // mountOf reads a value of --mount, which has bind mounts alone
 // (https://docs.docker.com/engine/storage/bind-mounts/#options-for---mount).
 func mountOf(text string) (single.Mount, error) {
-	refuse := func(why string) (single.Mount, error) {
-		return single.Mount{}, engine.Failed(fmt.Errorf("--mount %q: %s", text, why),
+	refuse := func(why string) error {
+		return engine.Failed(fmt.Errorf("--mount %q: %s", text, why),
 			`for example: --mount type=bind,source=./src,target=C:\src,readonly`)
 	}
 
@@ -36,15 +36,15 @@ func mountOf(text string) (single.Mount, error) {
 		case "type":
 			fields["type"] = value
 		default:
-			return refuse(fmt.Sprintf("a folder or a file of this machine has no %q", key))
+			return single.Mount{}, refuse(fmt.Sprintf("a folder or a file of this machine has no %q", key))
 		}
 	}
 
 	if kind := cmp.Or(fields["type"], "volume"); kind != "bind" {
-		return refuse(fmt.Sprintf("the type %s is not there yet; bind is", kind))
+		return single.Mount{}, refuse(fmt.Sprintf("the type %s is not there yet; bind is", kind))
 	}
 	if fields["source"] == "" || fields["target"] == "" {
-		return refuse("it needs source and target")
+		return single.Mount{}, refuse("it needs source and target")
 	}
 
 	mode := ""
@@ -53,7 +53,7 @@ func mountOf(text string) (single.Mount, error) {
 		mode = ":ro"
 	case "", "false", "0":
 	default:
-		return refuse(fmt.Sprintf("readonly is true or false, and not %q", fields["readonly"]))
+		return single.Mount{}, refuse(fmt.Sprintf("readonly is true or false, and not %q", fields["readonly"]))
 	}
 
 	source := fields["source"]
