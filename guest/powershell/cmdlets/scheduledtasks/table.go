@@ -20,7 +20,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		},
 		{
 			Name: "New-ScheduledTaskTrigger", Run: newTrigger,
-			About: "when a task is to run: once, daily, weekly, with the start of Windows, each with repetitions; nobody logs on",
+			About: "when a task is to run: once, daily, weekly, with the start of Windows, each with repetitions; -AtLogOn and -RandomDelay are refused",
 			Values: []string{
 				"at", "daysinterval", "weeksinterval", "daysofweek", "repetitioninterval", "repetitionduration", "randomdelay", "user",
 			},
