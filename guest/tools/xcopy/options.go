@@ -22,6 +22,8 @@ type options struct {
 	withHidden, keep, readOnly, onlyThere bool
 	// prompt is /P, waits /W.
 	prompt, waits bool
+	// owners is /O, and /X, which asks for what is audited too.
+	owners bool
 	// newer is /D; since is its date, zero without one.
 	newer bool
 	since time.Time
@@ -89,6 +91,8 @@ func (o *options) switches() map[string][]*bool {
 		"u": {&o.onlyThere},
 		"p": {&o.prompt},
 		"w": {&o.waits},
+		"o": {&o.owners},
+		"x": {&o.owners},
 		// How a file is copied, not which one.
 		"v": {}, "z": {}, "j": {}, "g": {}, "compress": {},
 	}
@@ -113,7 +117,7 @@ func (o *options) set(text string) error {
 		return o.date(value)
 	case "exclude":
 		return o.exclude(value)
-	default: // of those that Windows has: /A, /B, /M, /N, /O, /X
+	default: // of those that Windows has: /A, /B, /M, /N
 		return fmt.Errorf("Invalid switch - /%s", text) //nolint:staticcheck // Windows' words
 	}
 }

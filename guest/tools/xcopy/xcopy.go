@@ -62,6 +62,9 @@ func Run(e program.Env, args []string) int {
 		options: o,
 		answers: bufio.NewReader(e.Stdin),
 	}
+	if o.owners {
+		e.Complain("xcopy: owners and access lists are not copied here (/O, /X)")
+	}
 	code := exitCopied
 	if err := j.run(paths); err != nil {
 		code = j.failed(err)

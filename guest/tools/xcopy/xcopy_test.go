@@ -69,6 +69,7 @@ func TestXcopy(t *testing.T) {
 		"no answer":                   {args: "src/a.txt dst", code: 2, says: "0 File(s) copied"},
 		"no such folder":              {args: "none/* dst /Y", code: 4, says: "File not found - *"},
 		"no such file":                {args: "src/z* dst/", code: 4, says: "File not found - z*"},
+		"with owners":                 {args: "src dst /I /O /X", says: "owners and access lists are not copied here", to: "a.txt=A b.log=B"},
 		"no such option":              {args: "src dst /B", code: 4, says: "Invalid switch - /B"},
 		"nothing":                     {args: "", code: 4, says: "Invalid number of parameters"},
 		"no such list":                {args: "src dst /EXCLUDE:none", code: 4, says: "Can't read file: none"},

@@ -305,7 +305,7 @@ func programRows() []support.Row {
 			Level: support.Partly,
 			Ref:   commands + "xcopy",
 			Note: "Mullion's: /S, /E, /T, /I, /Y, /-Y, /D, /U, /H, /K, /R, /C, /L, /Q, /F, /P, /W, /EXCLUDE; a source that is not there is exit code 4. A question that has no answer, as in a container without standard input, " +
-				"ends it with exit code 2. Owners and lists are not copied; /A, /B, /M, /N, /O and /X are refused",
+				"ends it with exit code 2. Owners and lists are not copied, which /O and /X say; /A, /B, /M and /N are refused",
 		},
 		{
 			Name:  "tzutil, w32tm, more, chcp",
