@@ -13,6 +13,7 @@ func BytesOf(v Value) ([]byte, error) {
 		}
 		out = append(out, byte(n))
 	}
+
 	return out, nil
 }
 

@@ -20,10 +20,17 @@ func Unconverted(v Value, to, why string) error {
 		ID:       "InvalidCastFromStringToInteger",
 		Category: invalidArgument,
 	}
+
 	if _, text := Plain(v).(string); !text {
 		r.ID = "InvalidCastIConvertible"
 	}
-	return &Leaving{Word: "throw", Statement: true, own: true, What: &Instance{RecordClass(), r}}
+
+	return &Leaving{
+		Word:      "throw",
+		Statement: true,
+		own:       true,
+		What:      &Instance{RecordClass(), r},
+	}
 }
 
 // NotANumber is why a text is no number.
@@ -36,6 +43,7 @@ func OutOfRange(to string) string {
 	if strings.ContainsAny(name[:1], "IU") {
 		article = "an"
 	}
+
 	switch name {
 	case "Byte":
 		name, article = "unsigned byte", "an"
@@ -44,9 +52,11 @@ func OutOfRange(to string) string {
 	case "Char":
 		name = "character"
 	}
+
 	if strings.HasPrefix(name, "UI") {
 		article = "a"
 	}
+
 	return "Value was either too large or too small for " + article + " " + name + "."
 }
 
@@ -223,11 +233,17 @@ func Around(err error, words string) error {
 	if _, ours := errors.AsType[*Leaving](err); ours {
 		return err
 	}
+
 	inner := RecordOf(err)
 	if inner.Class == DepthException || inner.Class == MethodException {
 		return err // of the call itself, not of what it calls
 	}
-	return &Leaving{Word: "throw", Statement: true, What: inner.outer(words + `"` + inner.Message + `"`)}
+
+	return &Leaving{
+		Word:      "throw",
+		Statement: true,
+		What:      inner.outer(words + `"` + inner.Message + `"`),
+	}
 }
 
 // classProperty returns a property of an object of a class.
@@ -236,15 +252,18 @@ func classProperty(of Value, name string) (v Value, known bool, err error) {
 	if c == nil {
 		return nil, false, nil
 	}
+
 	if c.Member != nil {
 		if v, there := c.Member(of, name); there {
 			return v, true, nil
 		}
 	}
+
 	p := FindField(c.Props, name)
 	if p == nil {
 		return nil, c.Member != nil, nil
 	}
+
 	v, err = p.Get(nil, of)
 	return v, true, Around(err, fmt.Sprintf("Exception getting %q: ", p.Name))
 }
@@ -258,6 +277,7 @@ func SetProperty(of Value, name string, v Value) error {
 	if c.SetMember != nil && c.SetMember(of, name, v) {
 		return nil
 	}
+
 	p := FindField(c.Props, name)
 	switch {
 	case p == nil:
@@ -265,6 +285,7 @@ func SetProperty(of Value, name string, v Value) error {
 	case p.Set == nil:
 		return Raise("System.Management.Automation.RuntimeException", "'"+p.Name+"' is a ReadOnly property.")
 	}
+
 	return Around(p.Set(of, v), fmt.Sprintf("Exception setting %q: ", p.Name))
 }
 
@@ -304,9 +325,11 @@ func TypeName(v Value) string {
 		}
 		return "System.Collections.Hashtable"
 	}
+
 	if c := ClassOf(v); c != nil {
 		return c.Name
 	}
+
 	return "System.Object"
 }
 
@@ -325,6 +348,7 @@ func (o *Object) typeName() string {
 	case o.Class != nil:
 		return o.Class().Name
 	}
+
 	return "System.Management.Automation.PSCustomObject"
 }
 
@@ -366,5 +390,6 @@ func ClassOf(v Value) *Class {
 	case *Instance:
 		return v.Of
 	}
+
 	return nil
 }

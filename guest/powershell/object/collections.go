@@ -53,6 +53,7 @@ func ArrayClass() *Class {
 			return nil, Raise("System.NotSupportedException", "Collection was of a fixed size.")
 		}}
 	}
+
 	return &Class{
 		Name:   "System.Array",
 		Others: []string{"array"},
@@ -152,6 +153,7 @@ func copyItems(c *Call) (Value, error) {
 		to, _ = c.Arg(2).([]Value)
 		at = []int{1, 3, 4}
 	}
+
 	for i, arg := range at {
 		if arg < 0 {
 			continue
@@ -169,6 +171,7 @@ func copyItems(c *Call) (Value, error) {
 		return nil, Raise(ArgumentException, "Source array was not long enough. Check srcIndex and length, and the array's lower "+
 			"bounds.")
 	}
+
 	copy(to[put:], from[begin:begin+count])
 	return nil, nil
 }
@@ -184,6 +187,7 @@ func ListClass(generic bool) *Class {
 			others = append(others, "collections.generic.list["+of+"]")
 		}
 	}
+
 	on := func(least, most int, name string, do func(l *ArrayList, c *Call) (Value, error)) Method {
 		return Method{Name: name, Least: least, Most: most, Do: func(c *Call) (Value, error) {
 			l, ok := c.On.(*ArrayList)
@@ -193,6 +197,7 @@ func ListClass(generic bool) *Class {
 			return do(l, c)
 		}}
 	}
+
 	count := func(_ *session.State, v Value) (Value, error) { return int64(len(Items(v))), nil }
 	return &Class{
 		Name:   name,
@@ -287,6 +292,7 @@ func OrderedClass() *Class {
 	c.Methods = slices.DeleteFunc(c.Methods, func(r Method) bool { // those that only a Hashtable has
 		return slices.Contains([]string{"ContainsKey", "ContainsValue", "Clone"}, r.Name)
 	})
+
 	c.Methods = append(c.Methods, Method{Name: "Insert", Least: 3, Most: 3, Do: func(c *Call) (Value, error) {
 		t := c.On.(*Hashtable)
 		n, err := c.Whole(0)
@@ -297,6 +303,7 @@ func OrderedClass() *Class {
 			return nil, Raise(ArgumentException, "Item has already been added. Key in dictionary: '"+Text(c.Arg(1))+
 				"'  Key being added: '"+Text(c.Arg(1))+"'")
 		}
+
 		t.Set(c.Arg(1), c.Arg(2))
 		t.Keys = slices.Insert(t.Keys[:len(t.Keys)-1], int(n), c.Arg(1))
 		return nil, nil
@@ -309,8 +316,14 @@ func OrderedClass() *Class {
 		t.Delete(t.Keys[n])
 		return nil, nil
 	}})
+
 	c.Make = &Method{Do: func(*Call) (Value, error) {
-		return &Hashtable{ordered: true, Exact: true, values: map[string]Value{}}, nil
+		return &Hashtable{
+			ordered: true,
+			Exact:   true,
+			values:  map[string]Value{},
+		}, nil
 	}}
+
 	return c
 }

@@ -65,6 +65,7 @@ func placed(place string, args []Value) (string, error) {
 	if err != nil {
 		return "", BadFormat()
 	}
+
 	columns := 0
 	if aligned {
 		columns, err = strconv.Atoi(strings.TrimSpace(width))
@@ -72,18 +73,22 @@ func placed(place string, args []Value) (string, error) {
 			return "", BadFormat()
 		}
 	}
+
 	if n >= uint64(len(args)) {
 		return "", Raise("System.FormatException", "Index (zero based) must be greater than or equal to zero and less "+
 			"than the size of the argument list.")
 	}
+
 	s, err := formattedAs(args[n], format)
 	if err != nil {
 		return "", err
 	}
+
 	pad := strings.Repeat(" ", max(0, max(columns, -columns)-len(utf16.Encode([]rune(s)))))
 	if columns < 0 {
 		return s + pad, nil
 	}
+
 	return pad + s, nil
 }
 
@@ -96,6 +101,7 @@ func formattedAs(v Value, format string) (string, error) {
 		}
 		return Text(v), nil
 	}
+
 	switch v := v.(type) {
 	case int64:
 		return FormatNumber(wholeDigits(v), format)
@@ -119,5 +125,6 @@ func formattedAs(v Value, format string) (string, error) {
 			return SpanFormat(Own[time.Duration](v), format)
 		}
 	}
+
 	return Text(v), nil
 }

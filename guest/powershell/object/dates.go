@@ -85,11 +85,13 @@ func (m DateTime) Format(format string) (string, error) {
 	if format == "U" {
 		return DateTime{m.At.UTC()}.Format("F")
 	}
+
 	if standard, ok := dateFormats()[format]; ok {
 		format = standard
 	} else if len(format) == 1 {
 		return "", BadFormat()
 	}
+
 	format = strings.TrimPrefix(format, "%")
 	var b strings.Builder
 	for format != "" {
@@ -111,8 +113,10 @@ func (m DateTime) Format(format string) (string, error) {
 		default:
 			b.WriteString(format[:n])
 		}
+
 		format = format[n:]
 	}
+
 	return b.String(), nil
 }
 
@@ -154,9 +158,11 @@ func (m DateTime) part(letter byte, n int) string {
 		}
 		return at.Format([]string{"-07", "-07:00"}[min(n, 3)-2])
 	}
+
 	if at.Location() == time.UTC { // K
 		return "Z"
 	}
+
 	return at.Format("-07:00")
 }
 
@@ -171,15 +177,19 @@ func DateClass() *Class {
 			},
 		}
 	}
+
 	number := func(name string, get func(at time.Time) int) Field {
 		return of(name, func(at time.Time) Value { return int64(get(at)) })
 	}
+
 	now := func(name string, get func() time.Time) Field {
 		return Field{Name: name, Get: func(*session.State, Value) (Value, error) { return DateTime{get()}, nil }}
 	}
+
 	day := func(at time.Time) time.Time {
 		return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 	}
+
 	return &Class{
 		Name:   "System.DateTime",
 		Others: []string{"datetime"},
@@ -187,8 +197,12 @@ func DateClass() *Class {
 			now("Now", time.Now), now("UtcNow", func() time.Time { return time.Now().UTC() }),
 			now("Today", func() time.Time { return day(time.Now()) }),
 		},
-		Calls:   dateCalls(),
-		Make:    &Method{Least: 3, Most: 6, Do: makeDate},
+		Calls: dateCalls(),
+		Make: &Method{
+			Least: 3,
+			Most:  6,
+			Do:    makeDate,
+		},
 		Methods: dateMethods(),
 		Props: []Field{
 			number("Year", time.Time.Year), number("Month", func(at time.Time) int { return int(at.Month()) }),
@@ -220,11 +234,13 @@ func makeDate(c *Call) (Value, error) {
 		}
 		n[i] = int(v)
 	}
+
 	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, time.Local)
 	if at.Year() != n[0] || int(at.Month()) != n[1] || at.Day() != n[2] || at.Hour() != n[3] || at.Minute() != n[4] {
 		return nil, Raise("System.ArgumentOutOfRangeException",
 			"Year, Month, and Day parameters describe an un-representable DateTime.")
 	}
+
 	return DateTime{at}, nil
 }
 
@@ -273,6 +289,7 @@ func dateMethods() []Method {
 			},
 		}
 	}
+
 	add := func(name string, unit time.Duration) Method {
 		return on(name, 1, 1, func(m DateTime, c *Call) (Value, error) {
 			n, err := Floating(c.Arg(0))
@@ -284,6 +301,7 @@ func dateMethods() []Method {
 			return DateTime{m.At.Add(time.Duration(n * float64(unit)))}, err
 		})
 	}
+
 	months := func(name string, unit int) Method {
 		return on(name, 1, 1, func(m DateTime, c *Call) (Value, error) {
 			n, err := c.Whole(0)
@@ -294,6 +312,7 @@ func dateMethods() []Method {
 			return DateTime{at}, err
 		})
 	}
+
 	return []Method{
 		add("AddDays", 24*time.Hour), add("AddHours", time.Hour), add("AddMinutes", time.Minute),
 		add("AddSeconds", time.Second), add("AddMilliseconds", time.Millisecond),

@@ -249,6 +249,7 @@ func (e Enum) Text() string {
 	if i := slices.IndexFunc(e.Of.Values, func(v EnumName) bool { return v.N == e.N }); i >= 0 {
 		return e.Of.Values[i].Name
 	}
+
 	rest := e.N
 	var names []string
 	for _, v := range slices.Backward(e.Of.Values) {
@@ -257,9 +258,11 @@ func (e Enum) Text() string {
 			rest &^= v.N
 		}
 	}
+
 	if rest != 0 || len(names) == 0 {
 		return strconv.FormatInt(e.N, 10)
 	}
+
 	return strings.Join(names, ", ")
 }
 
@@ -294,6 +297,7 @@ func (e Enum) Order(equality bool, b Value) (int, error) {
 			return 0, err
 		}
 	}
+
 	return cmp.Compare(e.N, n), nil
 }
 
@@ -305,20 +309,24 @@ func (t *EnumType) Parsed(v Value) (e Enum, known bool) {
 	if sum, ok := t.sum(v); ok {
 		return sum, true
 	}
+
 	if s, ok := v.(string); ok && s != "" {
 		if e, ok := t.Named(s); ok {
 			return e, true
 		}
+
 		var found []EnumName
 		for _, one := range t.Values {
 			if strings.HasPrefix(strings.ToLower(one.Name), strings.ToLower(s)) {
 				found = append(found, one)
 			}
 		}
+
 		if len(found) == 1 {
 			return Enum{t, found[0].N}, true
 		}
 	}
+
 	n, err := Integer(v)
 	is := func(one EnumName) bool { return one.N == n || (t.Own && t.Flags && n&^t.all() == 0) }
 	return Enum{t, n}, err == nil && v != nil && v != "" && slices.ContainsFunc(t.Values, is)
@@ -341,9 +349,11 @@ func (t *EnumType) sum(v Value) (e Enum, ok bool) {
 			items = append(items, strings.TrimSpace(part))
 		}
 	}
+
 	if !ok || len(items) == 0 {
 		return Enum{}, false
 	}
+
 	e.Of = t
 	for _, item := range items {
 		one, known := t.Parsed(item)
@@ -352,6 +362,7 @@ func (t *EnumType) sum(v Value) (e Enum, ok bool) {
 		}
 		e.N |= one.N
 	}
+
 	return e, true
 }
 
@@ -364,6 +375,7 @@ func enumObjects(t *EnumType) *Class {
 		}
 		return e, nil
 	}
+
 	return &Class{Name: t.FullName(), Methods: []Method{
 		{Name: "HasFlag", Least: 1, Most: 1, Do: func(c *Call) (Value, error) {
 			e, err := other(c)

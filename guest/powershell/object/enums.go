@@ -46,6 +46,7 @@ func webFields(class string) []Field {
 	if class != WebException {
 		return nil
 	}
+
 	return []Field{{
 		Name: "Response",
 		Get: func(_ *session.State, v Value) (Value, error) {

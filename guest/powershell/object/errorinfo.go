@@ -30,12 +30,14 @@ func (r *ErrorRecord) fullID() string {
 			id = r.inner.shortClass()
 		}
 	}
+
 	switch {
 	case r.By == nil:
 		return id
 	case strings.HasPrefix(id, FromCIM): // on Windows the command is a function, which a module has of its .cdxml
 		return id + "," + r.By.Command
 	}
+
 	return id + r.By.implementing()
 }
 
@@ -77,6 +79,7 @@ func categoryClass() *Class {
 			},
 		}
 	}
+
 	return &Class{
 		Name: "System.Management.Automation.ErrorCategoryInfo",
 		Text: func(v any) string { return v.(*ErrorRecord).categoryLine() },
@@ -130,12 +133,14 @@ func (r *ErrorRecord) Lines(newline, view string) string {
 	if view == categoryView {
 		return r.categoryLine()
 	}
+
 	by := r.invoked()
 	lines := strings.Split(strings.ReplaceAll(by.prefix()+r.Message, "\r\n", "\n"), "\n")
 	inMessage := r.Category == ParserError && by.Kind == "" // the message says it already
 	if at := by.At.Message(newline); at != "" && !inMessage {
 		lines = append(lines, at)
 	}
+
 	return strings.Join(append(lines,
 		"    + CategoryInfo          : "+r.categoryLine(),
 		"    + FullyQualifiedErrorId : "+r.fullID(),

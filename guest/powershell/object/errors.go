@@ -101,16 +101,21 @@ func RecordOf(err error) *ErrorRecord {
 	if left, ok := errors.AsType[*Leaving](err); ok {
 		return thrownRecord(left)
 	}
+
 	r := &ErrorRecord{Message: err.Error()}
 	if e, ok := errors.AsType[*Exception](err); ok {
-		r.Class, r.Place, r.status = e.Class, e.Place, e.Status
-		r.ID, r.Category, r.Target = e.ID, e.Category, e.Target
+		r.Class = e.Class
+		r.ID, r.Category = e.ID, e.Category
+		r.Target = e.Target
+		r.Place = e.Place
+		r.status = e.Status
 		if e.Inner != "" {
 			r.inner = &ErrorRecord{Message: e.Message, Class: e.Inner}
 		}
 	} else if errors.Is(err, fs.ErrNotExist) {
 		r.Class = "System.IO.FileNotFoundException"
 	}
+
 	return r
 }
 
@@ -130,12 +135,19 @@ func thrownRecord(left *Leaving) *ErrorRecord {
 			return r
 		}
 	}
-	r := &ErrorRecord{Message: Text(left.What), Target: left.What, Place: left.Place}
+
+	r := &ErrorRecord{
+		Message: Text(left.What),
+		Target:  left.What,
+		Place:   left.Place,
+	}
+
 	if r.Class = RuntimeException; !left.own { // of a throw
 		r.ID, r.Category = r.Message, OperationStopped
 	} else {
 		r.Target = nil
 	}
+
 	return r
 }
 
@@ -268,9 +280,14 @@ func RecordClass() *Class {
 	of := func(get func(r *ErrorRecord) Value) func(*session.State, Value) (Value, error) {
 		return func(_ *session.State, v Value) (Value, error) { return get(Own[*ErrorRecord](v)), nil }
 	}
+
 	return &Class{
 		Name: RecordName,
-		Make: &Method{Least: 4, Most: 4, Do: newRecord},
+		Make: &Method{
+			Least: 4,
+			Most:  4,
+			Do:    newRecord,
+		},
 		Text: func(v any) string { return v.(*ErrorRecord).Message },
 		Props: []Field{
 			{Name: "Exception", Get: of(func(r *ErrorRecord) Value { return r.exception() })},
@@ -307,8 +324,11 @@ func newRecord(c *Call) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r := *of
-	r.ID, r.Category, r.Target = c.Text(1), category, c.Arg(3)
+	r.ID = c.Text(1)
+	r.Category = category
+	r.Target = c.Arg(3)
 	return &Instance{RecordClass(), &r}, nil
 }
 
@@ -374,6 +394,7 @@ func NewException(name string) *Method {
 			if len(c.Args) > 0 {
 				r.Message = c.Text(0)
 			}
+
 			inner := Own[*ErrorRecord](c.Arg(1))
 			switch {
 			case inner != nil:
@@ -384,6 +405,7 @@ func NewException(name string) *Method {
 				r.parameter = c.Text(1)
 				r.Message += "\nParameter name: " + r.parameter
 			}
+
 			return r.exception(), nil
 		},
 	}
@@ -394,6 +416,7 @@ func (r *ErrorRecord) aboutParameter(c *Call) {
 	if len(c.Args) == 0 {
 		return
 	}
+
 	words := "Value cannot be null."
 	if r.Class == "System.ArgumentOutOfRangeException" {
 		words = "Specified argument was out of the range of valid values."
@@ -401,6 +424,7 @@ func (r *ErrorRecord) aboutParameter(c *Call) {
 	if len(c.Args) == 2 {
 		words = c.Text(1)
 	}
+
 	r.parameter = c.Text(0)
 	r.Message = words + "\nParameter name: " + r.parameter
 }

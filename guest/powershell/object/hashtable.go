@@ -44,6 +44,7 @@ func Canonical(key Value, exact bool) string {
 	case nil:
 		return "nothing"
 	}
+
 	return fmt.Sprintf("%T%p", key, key)
 }
 
@@ -82,7 +83,11 @@ func (t *Hashtable) all() []Value {
 }
 
 func (t *Hashtable) clone() *Hashtable {
-	c := &Hashtable{ordered: t.ordered, Exact: t.Exact, values: map[string]Value{}}
+	c := &Hashtable{
+		ordered: t.ordered,
+		Exact:   t.Exact,
+		values:  map[string]Value{},
+	}
 	for _, k := range t.Keys {
 		c.Set(k, t.Get(k))
 	}
@@ -113,6 +118,7 @@ func (t *Hashtable) At(key Value) (Value, error) {
 			return t.Get(t.Keys[k]), nil
 		}
 	}
+
 	return t.Get(key), nil
 }
 
@@ -129,6 +135,7 @@ func (t *Hashtable) SetAt(key, v Value) error {
 		}
 		key = t.Keys[n]
 	}
+
 	t.Set(key, v)
 	return nil
 }
@@ -166,6 +173,7 @@ func (t *Hashtable) property(name string) Value {
 	if n, err := strconv.ParseInt(name, 10, 64); err == nil && t.Has(n) {
 		return t.Get(n)
 	}
+
 	switch name {
 	case "count":
 		return int64(len(t.Keys))
@@ -176,6 +184,7 @@ func (t *Hashtable) property(name string) Value {
 	case "isreadonly", "isfixedsize", "issynchronized":
 		return false
 	}
+
 	return nil
 }
 
@@ -191,12 +200,14 @@ func HashtableClass() *Class {
 			return do(t, c.Arg(0), c)
 		}
 	}
+
 	get := onKey(func(t *Hashtable, key Value, _ *Call) (Value, error) { return t.At(key) })
 	has := onKey(func(t *Hashtable, key Value, _ *Call) (Value, error) { return t.Has(key), nil })
 	set := onKey(func(t *Hashtable, key Value, c *Call) (Value, error) {
 		t.Set(key, c.Arg(1))
 		return nil, nil
 	})
+
 	on := func(do func(t *Hashtable, c *Call) Value) func(c *Call) (Value, error) {
 		return func(c *Call) (Value, error) {
 			t, ok := c.On.(*Hashtable)
@@ -206,6 +217,7 @@ func HashtableClass() *Class {
 			return do(t, c), nil
 		}
 	}
+
 	return &Class{
 		Name:   "System.Collections.Hashtable",
 		Others: []string{"hashtable"},
@@ -284,6 +296,7 @@ func genericClass() *Class {
 			return t.Has(c.Arg(0)), to.Set(t.Get(c.Arg(0)))
 		}},
 	}, c.Methods...)
+
 	return c
 }
 

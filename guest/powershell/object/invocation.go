@@ -39,9 +39,11 @@ func PlaceOf(err error) *Place {
 		}
 		return &left.Place
 	}
+
 	if e, ok := errors.AsType[*Exception](err); ok {
 		return &e.Place
 	}
+
 	return nil
 }
 
@@ -51,6 +53,7 @@ func Blame(err error, by *Invoked) {
 	if at == nil || at.Trace != "" || at.By != nil {
 		return
 	}
+
 	at.By = by
 	if !at.At.Known() {
 		at.At = by.At
@@ -79,9 +82,11 @@ func (i *Invoked) prefix() string {
 	case name == "" || name == "&" || name == ".":
 		name = i.Command
 	}
+
 	if name == "" {
 		return ""
 	}
+
 	return name + " : "
 }
 
@@ -119,6 +124,7 @@ func invocationClass() *Class {
 			},
 		}
 	}
+
 	known := func(name string, v Value) Field { return of(name, func(*Invoked) Value { return v }) }
 	return &Class{
 		Name:         "System.Management.Automation.InvocationInfo",
@@ -155,11 +161,15 @@ func (i *Invoked) command() Value {
 	if i.Kind == "" {
 		return nil
 	}
+
 	of := New("command").Set("CommandType", i.Kind).Set("Name", i.Command).Set("Version", "").Set("Source", i.File)
 	of.Shown = func(*Object) string { return i.Command }
-	of.Props["definition"], of.Props["displayname"], of.Props["path"] = i.Text, i.Command, nil
+	of.Props["definition"] = i.Text
+	of.Props["displayname"] = i.Command
+	of.Props["path"] = nil
 	if i.File != "" {
 		of.Props["definition"], of.Props["path"] = i.File, i.File
 	}
+
 	return of
 }

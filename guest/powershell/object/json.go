@@ -29,10 +29,12 @@ func jsonValue(d *json.Decoder, depth int) (Value, error) {
 	if depth > MaxJSONDepth {
 		return nil, fmt.Errorf("it is nested deeper than %d", MaxJSONDepth)
 	}
+
 	token, err := d.Token()
 	if err != nil {
 		return nil, err
 	}
+
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '[' {
@@ -49,6 +51,7 @@ func jsonValue(d *json.Decoder, depth int) (Value, error) {
 	case bool:
 		return t, nil
 	}
+
 	return nil, nil
 }
 
@@ -78,6 +81,7 @@ func jsonObject(d *json.Decoder, depth int) (Value, error) {
 		}
 		o.Put(fmt.Sprint(name), v)
 	}
+
 	_, err := d.Token()
 	return o, err
 }

@@ -78,6 +78,7 @@ func NoModule(name string) error {
 	if absent.Module(name) {
 		message += fmt.Sprintf(" The module %s is %s.", name, words.NotHere)
 	}
+
 	return &Exception{
 		Class:    "System.IO.FileNotFoundException",
 		ID:       "Modules_ModuleNotFound",

@@ -49,6 +49,7 @@ func Repeated(v Value, n int64) (Value, error) {
 		}
 		return out, nil
 	}
+
 	return nil, CannotConvert(v, "System.String")
 }
 
@@ -66,5 +67,6 @@ func within(v Value, object bool) string {
 			return v.Of.Name
 		}
 	}
+
 	return Text(v)
 }

@@ -67,6 +67,7 @@ func PropertyNames(v Value) []string {
 	if o, ok := v.(*Object); ok {
 		return o.Names
 	}
+
 	var names []string
 	if c := ClassOf(v); c != nil {
 		if c.Names != nil {
@@ -76,6 +77,7 @@ func PropertyNames(v Value) []string {
 			names = append(names, p.Name)
 		}
 	}
+
 	return names
 }
 
@@ -85,6 +87,7 @@ func blockClass() *Class {
 		v, err := c.State.Invoke(c.On, c.Args)
 		return v, err
 	}
+
 	return &Class{
 		Name: "System.Management.Automation.ScriptBlock",
 		Methods: []Method{

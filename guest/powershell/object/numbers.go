@@ -23,10 +23,17 @@ type digits struct {
 func wholeDigits(n int64) digits {
 	s := strconv.FormatInt(n, 10)
 	t := strings.TrimPrefix(s, "-")
-	d := digits{negative: n < 0, text: t, point: len(t), whole: &n}
+	d := digits{
+		negative: n < 0,
+		text:     t,
+		point:    len(t),
+		whole:    &n,
+	}
+
 	if n == 0 {
 		d.text, d.point = "", 0
 	}
+
 	return d
 }
 
@@ -42,11 +49,16 @@ func FloatDigits(n float64) digits {
 	case n == 0:
 		return digits{}
 	}
+
 	s := strconv.FormatFloat(math.Abs(n), 'e', 14, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")
 	e, _ := strconv.Atoi(exponent) // it is one
 	t := strings.TrimRight(strings.Replace(mantissa, ".", "", 1), "0")
-	return digits{negative: n < 0, text: t, point: e + 1}
+	return digits{
+		negative: n < 0,
+		text:     t,
+		point:    e + 1,
+	}
 }
 
 // rounded has at most some digits after the point; half is rounded away from zero.
@@ -62,6 +74,7 @@ func (d digits) cut(n int) digits {
 		d.text, d.point = "", 0
 		return d
 	}
+
 	up := d.text[n] >= '5'
 	kept := []byte(d.text[:n])
 	for i := n - 1; up && i >= 0; i-- {
@@ -71,15 +84,18 @@ func (d digits) cut(n int) digits {
 			kept[i]++
 		}
 	}
+
 	d.text = string(kept)
 	if up {
 		d.text = "1" + d.text
 		d.point++
 	}
+
 	d.text = strings.TrimRight(d.text, "0")
 	if d.text == "" {
 		d.point = 0
 	}
+
 	return d
 }
 
@@ -119,6 +135,7 @@ func FormatNumber(d digits, format string) (string, error) {
 	if len(format) == 1 {
 		precision, err = -1, nil
 	}
+
 	isLetter := letter|0x20 >= 'a' && letter|0x20 <= 'z'
 	if !isLetter || err != nil || precision > 99 || len(format) > 3 {
 		return picture(d, format)
@@ -126,6 +143,7 @@ func FormatNumber(d digits, format string) (string, error) {
 	if d.special != "" {
 		return d.special, nil
 	}
+
 	switch letter | 0x20 {
 	case 'd', 'x':
 		return wholeFormat(d, letter, max(precision, 0))
@@ -139,6 +157,7 @@ func FormatNumber(d digits, format string) (string, error) {
 	case 'f', 'n', 'c', 'p':
 		return d.fixedFormat(letter|0x20, precision), nil
 	}
+
 	return "", badFormatOf()
 }
 
@@ -152,15 +171,18 @@ func (d digits) fixedFormat(letter rune, places int) string {
 	if letter == 'p' && !d.zero() {
 		d.point += 2
 	}
+
 	before, after := d.fixed(places)
 	nothing := strings.Trim(before+after, "0") == ""
 	if letter != 'f' {
 		before = grouped(before)
 	}
+
 	s := before
 	if places > 0 {
 		s += "." + after
 	}
+
 	negative := d.negative && !nothing
 	switch {
 	case letter == 'c' && negative:
@@ -170,9 +192,11 @@ func (d digits) fixedFormat(letter rune, places int) string {
 	case letter == 'p':
 		s += " %"
 	}
+
 	if negative {
 		return "-" + s
 	}
+
 	return s
 }
 
@@ -181,6 +205,7 @@ func wholeFormat(d digits, letter rune, places int) (string, error) {
 	if d.whole == nil {
 		return "", badFormatOf()
 	}
+
 	if letter|0x20 == 'd' {
 		s := strings.TrimPrefix(strconv.FormatInt(*d.whole, 10), "-")
 		s = strings.Repeat("0", max(0, places-len(s))) + s
@@ -189,14 +214,17 @@ func wholeFormat(d digits, letter rune, places int) (string, error) {
 		}
 		return s, nil
 	}
+
 	u := uint64(*d.whole) // as two's complement
 	if n := int32(*d.whole); int64(n) == *d.whole {
 		u = uint64(uint32(n)) // an integer of 32 bits has 8 digits
 	}
+
 	s := strconv.FormatUint(u, 16)
 	if letter == 'X' {
 		s = strings.ToUpper(s)
 	}
+
 	return strings.Repeat("0", max(0, places-len(s))) + s, nil
 }
 
@@ -207,6 +235,7 @@ func (d digits) exponential(places int, letter rune, least int) string {
 	if d.zero() {
 		t, e = "0", 0
 	}
+
 	t += strings.Repeat("0", max(0, places+1-len(t)))
 	s := t[:1]
 	if places > 0 {
@@ -215,10 +244,12 @@ func (d digits) exponential(places int, letter rune, least int) string {
 	if d.negative {
 		s = "-" + s
 	}
+
 	sign := "+"
 	if e < 0 {
 		sign, e = "-", -e
 	}
+
 	power := strconv.Itoa(e)
 	return s + string(letter) + sign + strings.Repeat("0", max(0, least-len(power))) + power
 }
@@ -231,10 +262,12 @@ func (d digits) general(letter rune, precision int) string {
 			most = 19
 		}
 	}
+
 	d = d.cut(most)
 	if d.zero() {
 		return "0"
 	}
+
 	if d.point > most || d.point <= -4 {
 		e := 'E'
 		if letter == 'g' {
@@ -242,6 +275,7 @@ func (d digits) general(letter rune, precision int) string {
 		}
 		return d.exponential(len(d.text)-1, e, 2)
 	}
+
 	before, after := d.fixed(max(0, len(d.text)-d.point))
 	if after != "" {
 		before += "." + after
@@ -249,6 +283,7 @@ func (d digits) general(letter rune, precision int) string {
 	if d.negative {
 		return "-" + before
 	}
+
 	return before
 }
 
@@ -260,6 +295,7 @@ func picture(d digits, format string) (string, error) {
 	if strings.ContainsAny(format, ";‰") || strings.ContainsAny(strings.ToLower(format), "e") {
 		return "", Thrown("The format %q of a number is not part of Mullion's PowerShell.", format)
 	}
+
 	p, err := readPicture(format)
 	if err != nil {
 		return "", err
@@ -270,6 +306,7 @@ func picture(d digits, format string) (string, error) {
 	if !d.zero() {
 		d.point -= 3 * p.thousands
 	}
+
 	before, after := d.fixed(p.most)
 	after = after[:max(p.least, len(strings.TrimRight(after, "0")))]
 	before = strings.TrimLeft(before, "0")
@@ -277,6 +314,7 @@ func picture(d digits, format string) (string, error) {
 	if p.grouped {
 		before = grouped(before)
 	}
+
 	s := before
 	if after != "" {
 		s += "." + after
@@ -284,6 +322,7 @@ func picture(d digits, format string) (string, error) {
 	if d.negative && strings.Trim(s, "0.,") != "" {
 		return "-" + p.first + s + p.last, nil
 	}
+
 	return p.first + s + p.last, nil
 }
 
@@ -309,6 +348,7 @@ func readPicture(format string) (numberPicture, error) {
 			p.first += s
 		}
 	}
+
 	for i := 0; i < len(format); i++ {
 		switch r := format[i]; r {
 		case '0', '#', '.', ',':
@@ -337,9 +377,11 @@ func readPicture(format string) (numberPicture, error) {
 			words(format[i : i+1])
 		}
 	}
+
 	if !p.point {
 		p.thousands = p.commas
 	}
+
 	return p, nil
 }
 

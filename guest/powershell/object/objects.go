@@ -14,6 +14,7 @@ func (o *Object) property(name string) (Value, error) {
 			return v, err
 		}
 	}
+
 	if !ok && (name == "count" || name == "length") {
 		return int64(1), nil
 	}
@@ -23,6 +24,7 @@ func (o *Object) property(name string) (Value, error) {
 	if c, ok := p.(*Computed); ok {
 		return c.Get(o)
 	}
+
 	return p, nil
 }
 
@@ -52,6 +54,7 @@ func Property(of Value, name string) (Value, error) {
 		}
 		return itemsProperty(v, name)
 	}
+
 	p, known, err := classProperty(of, name)
 	switch {
 	case known:
@@ -59,6 +62,7 @@ func Property(of Value, name string) (Value, error) {
 	case counts:
 		return int64(1), nil
 	}
+
 	return listProperty(of, name)
 }
 
@@ -88,6 +92,7 @@ func itemsProperty(items []Value, name string) (Value, error) {
 		}
 		out = append(out, slices.Collect(Each(p))...)
 	}
+
 	return One(out), nil
 }
 
@@ -107,6 +112,7 @@ func (o *Object) Text() string {
 	if o.Shown != nil {
 		return o.Shown(o)
 	}
+
 	if o.Kind == Custom {
 		var parts []string
 		for _, name := range o.Names {
@@ -114,11 +120,13 @@ func (o *Object) Text() string {
 		}
 		return "@{" + strings.Join(parts, "; ") + "}"
 	}
+
 	for _, name := range []string{"fullname", "name", "value", "path"} {
 		if s, ok := o.Props[name].(string); ok {
 			return s
 		}
 	}
+
 	return o.Kind
 }
 

@@ -35,7 +35,11 @@ func ReferenceClass() *Class {
 	return &Class{
 		Name:   ReferenceName,
 		Others: []string{"ref", "psreference"},
-		Make:   &Method{Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return Held(c.Arg(0)), nil }},
+		Make: &Method{
+			Least: 1,
+			Most:  1,
+			Do:    func(c *Call) (Value, error) { return Held(c.Arg(0)), nil },
+		},
 		Props: []Field{{
 			Name: "Value",
 			Get:  func(_ *session.State, of Value) (Value, error) { return Own[*Reference](of).Get(), nil },
@@ -89,5 +93,9 @@ func notReferred(n int) error {
 		ID:       "NonRefArgumentToRefParameterMsg",
 		Category: notSpecified,
 	}
-	return &Leaving{Word: "throw", Statement: true, What: &Instance{RecordClass(), r}}
+	return &Leaving{
+		Word:      "throw",
+		Statement: true,
+		What:      &Instance{RecordClass(), r},
+	}
 }

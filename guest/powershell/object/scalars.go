@@ -123,10 +123,12 @@ func ToText(c *Call) (Value, error) {
 	if len(c.Args) == 1 {
 		return c.Text(0), nil
 	}
+
 	n, err := c.Whole(0)
 	if err != nil {
 		return nil, err
 	}
+
 	base, err := c.Base()
 	if err != nil {
 		return nil, err
@@ -134,6 +136,7 @@ func ToText(c *Call) (Value, error) {
 	if n < 0 && base != 10 {
 		return strconv.FormatUint(uint64(uint32(n)), base), nil // as 32 bits
 	}
+
 	return strconv.FormatInt(n, base), nil
 }
 
@@ -159,12 +162,14 @@ func GUIDClass() *Class {
 			},
 		}},
 	}
+
 	c.Fields = []Field{{
 		Name: "Empty",
 		Get: func(*session.State, Value) (Value, error) {
 			return emptyGUID(), nil
 		},
 	}}
+
 	c.Calls = []Method{
 		{
 			Name: "NewGuid",
@@ -182,7 +187,13 @@ func GUIDClass() *Class {
 		{Name: "Parse", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return ParseGUID(c.Text(0)) }},
 		TryParse(emptyGUID, ParseGUID),
 	}
-	c.Make = &Method{Least: 1, Most: 1, Do: c.Calls[1].Do}
+
+	c.Make = &Method{
+		Least: 1,
+		Most:  1,
+		Do:    c.Calls[1].Do,
+	}
+
 	return c
 }
 
@@ -210,6 +221,7 @@ func guidFormat(i *Instance, format string) (string, error) {
 	case "p":
 		return "(" + s + ")", nil
 	}
+
 	return "", Raise("System.FormatException", "Format String can be only \"D\", \"d\", \"N\", \"n\", \"P\", \"p\", "+
 		"\"B\", \"b\", \"X\" or \"x\".")
 }

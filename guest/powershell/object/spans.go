@@ -27,9 +27,11 @@ func SpanClass() *Class {
 			},
 		}
 	}
+
 	total := func(name string, unit time.Duration) Field {
 		return of(name, func(d time.Duration) Value { return float64(d) / float64(unit) })
 	}
+
 	part := func(name string, unit time.Duration, of60 int64) Field {
 		return of(name, func(d time.Duration) Value {
 			n := int64(d / unit)
@@ -39,6 +41,7 @@ func SpanClass() *Class {
 			return n
 		})
 	}
+
 	from := func(name string, unit time.Duration) Method {
 		return Method{
 			Name:  name,
@@ -50,6 +53,7 @@ func SpanClass() *Class {
 			},
 		}
 	}
+
 	return &Class{
 		Name:         SpanName,
 		ByProperties: true,
@@ -110,10 +114,12 @@ func spanText(d time.Duration) string {
 	if d == system.Infinite {
 		return "10675199.02:48:05.4775807"
 	}
+
 	sign := ""
 	if d < 0 {
 		sign, d = "-", -d
 	}
+
 	days := int64(d / (24 * time.Hour))
 	d -= time.Duration(days) * 24 * time.Hour
 	s := fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
@@ -123,6 +129,7 @@ func spanText(d time.Duration) string {
 	if parts := d % time.Second / 100; parts > 0 {
 		s += fmt.Sprintf(".%07d", int64(parts))
 	}
+
 	return sign + s
 }
 
@@ -147,9 +154,11 @@ func ToSpan(v Value) (Value, error) {
 		}
 		return made, nil
 	}
+
 	if i, ok := v.(*Instance); ok && i.Of.Name == SpanName {
 		return v, nil
 	}
+
 	return nil, CannotConvert(v, SpanName)
 }
 
@@ -169,12 +178,14 @@ func ParseSpan(text string) (Value, error) {
 		n, _ := strconv.Atoi(m[i]) // digits, or nothing
 		return time.Duration(n)
 	}
+
 	parts, _ := strconv.Atoi((m[7] + "0000000")[:7]) // digits
 	days := number(2) + number(3)
 	if days > 106000 || number(4) > 23 || number(5) > 59 || number(6) > 59 {
 		return nil, Raise("System.OverflowException", "The TimeSpan could not be parsed because at least one of the numeric "+
 			"components is out of range or contains too many digits.")
 	}
+
 	d := days*24*time.Hour + number(4)*time.Hour + number(5)*time.Minute
 	d += number(6)*time.Second + time.Duration(parts)*100
 	if m[1] != "" {
@@ -236,10 +247,12 @@ func spanOwnFormat(d time.Duration, format string) (string, error) {
 		for end < len(format) && format[end] == c {
 			end++
 		}
+
 		part, ok := spanPart(d, c, end-at)
 		if !ok {
 			return "", wrong
 		}
+
 		b.WriteString(part)
 		at = end
 	}
@@ -263,5 +276,6 @@ func spanPart(d time.Duration, letter byte, digits int) (string, bool) {
 		all := fmt.Sprintf("%07d", int64(d%time.Second/100))
 		return all[:min(digits, len(all))], digits <= len(all)
 	}
+
 	return "", false
 }

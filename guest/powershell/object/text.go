@@ -56,6 +56,7 @@ func stringCalls() []Method {
 		}
 		return all
 	}
+
 	return []Method{
 		{Name: "IsNullOrEmpty", Least: 1, Most: 1, Do: func(c *Call) (Value, error) { return c.Text(0) == "", nil }},
 		{
@@ -152,9 +153,11 @@ func caseMethods() []Method {
 			}),
 		}
 	}
+
 	to := func(name string, do func(string) string) Method {
 		return Method{Name: name, Do: plainText(func(s string, _ *Call) Value { return do(s) })}
 	}
+
 	return []Method{
 		to("ToLower", strings.ToLower), to("ToUpper", strings.ToUpper), to("ToLowerInvariant", strings.ToLower),
 		to("ToUpperInvariant", strings.ToUpper),
@@ -180,6 +183,7 @@ func (c *Call) ignoresCase(n int) (bool, error) {
 			}
 		}
 	}
+
 	return false, Thrown("A comparison of texts by %q is not part of Mullion's PowerShell.", c.Text(n))
 }
 
@@ -205,6 +209,7 @@ func findMethods() []Method {
 			}),
 		}
 	}
+
 	return []Method{
 		compared("Contains", 1, func(s, part string) Value { return strings.Contains(s, part) }),
 		compared("StartsWith", 2, func(s, part string) Value { return strings.HasPrefix(s, part) }),
@@ -247,10 +252,12 @@ func findMethods() []Method {
 					}
 					return n, nil
 				}
+
 				ignore, err := c.ignoresCase(1)
 				if ignore {
 					all, part = Characters(strings.ToLower(s)), Characters(strings.ToLower(c.Text(0)))
 				}
+
 				return indexUnits(all, part), err
 			}),
 		},
@@ -310,18 +317,22 @@ func padMethods() []Method {
 					return nil, Raise("System.ArgumentOutOfRangeException",
 						"Non-negative number required.\nParameter name: totalWidth")
 				}
+
 				with := " "
 				if len(c.Args) > 1 {
 					with = c.Text(1)
 				}
+
 				room := strings.Repeat(with, max(0, int(n)-len(Characters(s))))
 				if left {
 					return room + s, nil
 				}
+
 				return s + room, nil
 			}),
 		}
 	}
+
 	return []Method{pad("PadLeft", true), pad("PadRight", false)}
 }
 
@@ -334,12 +345,14 @@ func partMethods() []Method {
 		if err != nil {
 			return "", "", "", err
 		}
+
 		count := int64(len(all)) - from
 		if len(c.Args) > 1 {
 			if count, err = c.Whole(1); err != nil {
 				return "", "", "", err
 			}
 		}
+
 		switch {
 		case from < 0 || from > int64(len(all)):
 			return "", "", "", Raise("System.ArgumentOutOfRangeException",
@@ -348,9 +361,11 @@ func partMethods() []Method {
 			return "", "", "", Raise("System.ArgumentOutOfRangeException",
 				"Index and length must refer to a location within the string.\nParameter name: length")
 		}
+
 		of := func(u []uint16) string { return string(utf16.Decode(u)) }
 		return of(all[:from]), of(all[from : from+count]), of(all[from+count:]), nil
 	}
+
 	return []Method{
 		{
 			Name:  "Substring",
@@ -435,6 +450,7 @@ func splitMethod(c *Call) (Value, error) {
 	if set == "" {
 		isEnd = unicode.IsSpace
 	}
+
 	limit, empty := int64(-1), true
 	for _, a := range c.Args[min(1, len(c.Args)):] {
 		switch a := a.(type) {
@@ -452,6 +468,7 @@ func splitMethod(c *Call) (Value, error) {
 			}
 		}
 	}
+
 	out := []Value{}
 	for limit != 0 {
 		i := strings.IndexFunc(s, isEnd)
@@ -466,6 +483,7 @@ func splitMethod(c *Call) (Value, error) {
 		}
 		s = s[i+len(string([]rune(s[i:])[:1])):]
 	}
+
 	return out, nil
 }
 
@@ -487,6 +505,7 @@ func CharClass() *Class {
 			},
 		}
 	}
+
 	return &Class{
 		Name:   CharName,
 		Others: []string{"char"},

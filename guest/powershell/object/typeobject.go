@@ -14,6 +14,7 @@ func TypeObject(name string) *Object {
 	if strings.Contains(name, "[[") || strings.Contains(name, "`") {
 		short = name[strings.LastIndex(strings.Split(name, "`")[0], ".")+1:]
 	}
+
 	o := New(TypeKind).Set("IsPublic", true).Set("IsSerial", true).Set("Name", short).
 		Set("BaseType", &Computed{Kind: "Property", Get: func(Value) (Value, error) {
 			base := baseOf(name)
@@ -22,6 +23,7 @@ func TypeObject(name string) *Object {
 			}
 			return TypeObject(base), nil
 		}})
+
 	o.Props["fullname"], o.Props["namespace"] = name, strings.TrimSuffix(strings.TrimSuffix(name, short), ".")
 	o.Props["assemblyqualifiedname"] = name + ", mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089"
 	o.Props["isenum"] = EnumOf(name) != nil
@@ -57,6 +59,7 @@ func baseOf(name string) string {
 	case name == "System.IO.FileInfo" || name == "System.IO.DirectoryInfo":
 		return "System.IO.FileSystemInfo"
 	}
+
 	return cmp.Or(exceptions()[name], "System.Object")
 }
 

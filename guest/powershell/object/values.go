@@ -27,6 +27,7 @@ func Plain(v Value) Value {
 		}
 		return out
 	}
+
 	return v
 }
 
@@ -106,6 +107,7 @@ func Text(v Value) string {
 	case []Value, Range, *ArrayList:
 		return joinedText(v)
 	}
+
 	return fmt.Sprint(v)
 }
 
@@ -149,6 +151,7 @@ func Truth(v Value) bool {
 	case *ArrayList:
 		return Truth(v.Items)
 	}
+
 	return true
 }
 
@@ -157,9 +160,13 @@ func Fatal(format string, args ...any) error {
 	return &Leaving{Word: "throw", What: fmt.Sprintf(format, args...)}
 }
 
-// Thrown is an error of PowerShell's, which ends a statement, .
+// Thrown returns an error of PowerShell's, which ends a statement.
 func Thrown(format string, args ...any) error {
-	return &Leaving{Word: "throw", What: fmt.Sprintf(format, args...), own: true}
+	return &Leaving{
+		Word: "throw",
+		What: fmt.Sprintf(format, args...),
+		own:  true,
+	}
 }
 
 // ParseInteger reads an integer of PowerShell: decimal, or hexadecimal after 0x. Leading zeros have no meaning. A
@@ -170,6 +177,7 @@ func ParseInteger(s string) (int64, error) {
 	if !ok {
 		return strconv.ParseInt(s, 10, 64)
 	}
+
 	u, err := strconv.ParseUint(hex, 16, 64)
 	n := int64(u) // so it is meant
 	if len(hex) <= 8 {
@@ -178,6 +186,7 @@ func ParseInteger(s string) (int64, error) {
 	if digits != s {
 		n = -n
 	}
+
 	return n, err
 }
 
@@ -192,16 +201,19 @@ func ParseNumber(s string) (Value, bool) {
 	if m == nil {
 		return nil, false
 	}
+
 	unit := int64(1)
 	if m[2] != "" {
 		unit <<= 10 * (1 + strings.IndexByte("kmgtp", strings.ToLower(m[2])[0]))
 	}
+
 	hex := strings.ContainsAny(m[1], "xX")
 	if hex || !strings.ContainsAny(m[1], ".eE") {
 		n, err := ParseInteger(strings.TrimPrefix(m[1], "+"))
 		product, ok := Integers("*", n, unit)
 		return product, ok && err == nil
 	}
+
 	n, err := strconv.ParseFloat(m[1], 64)
 	return n * float64(unit), err == nil
 }
@@ -236,6 +248,7 @@ func Integer(v Value) (int64, error) {
 		}
 		return n, nil
 	}
+
 	return 0, Thrown("Cannot convert %s to a number.", Text(v))
 }
 
@@ -267,6 +280,7 @@ func Joined(a, b Value) (Value, bool) {
 	case nil:
 		return b, true
 	}
+
 	return nil, false
 }
 
@@ -280,6 +294,7 @@ func Floats(op string, p, q float64) (Value, error) {
 	case "*":
 		return p * q, nil
 	}
+
 	if q == 0 {
 		return nil, &Exception{
 			Class:    RuntimeException,
@@ -288,9 +303,11 @@ func Floats(op string, p, q float64) (Value, error) {
 			Message:  "Attempted to divide by zero.",
 		}
 	}
+
 	if op == "%" {
 		return math.Mod(p, q), nil
 	}
+
 	return p / q, nil
 }
 
@@ -331,5 +348,6 @@ func Integers(op string, a, b int64) (Value, bool) {
 			return a % b, true
 		}
 	}
+
 	return nil, false
 }
