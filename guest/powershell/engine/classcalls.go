@@ -40,7 +40,8 @@ func (c *scriptClass) call(name string, static bool, this object.Value, args []o
 				continue
 			}
 			if far, ok := c.distance(m, args); ok && (best == nil || far < least) {
-				best, at, least = m, k, far
+				best, at = m, k
+				least = far
 			}
 		}
 	}

@@ -53,7 +53,11 @@ func (f *frame) defineTypes(b lang.Block) error {
 }
 
 func (f *frame) defineEnum(s *lang.EnumStmt) error {
-	t := &object.EnumType{Name: s.Name, Flags: s.Flags, Own: true}
+	t := &object.EnumType{
+		Name:  s.Name,
+		Flags: s.Flags,
+		Own:   true,
+	}
 	last := int64(-1)
 	for _, one := range s.Items {
 		n, known := lang.NumberOf(one.X, last)

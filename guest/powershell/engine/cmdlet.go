@@ -13,7 +13,12 @@ import (
 
 // prepare evaluates the parameters of a call.
 func (f *frame) prepare(c cmdlet.Cmdlet, s lang.Stage, piped bool, out *object.Sink) (*cmdlet.Call, error) {
-	by := &object.Invoked{Name: s.Word, Command: c.Name, Kind: "Cmdlet", At: s.At}
+	by := &object.Invoked{
+		Name:    s.Word,
+		Command: c.Name,
+		Kind:    "Cmdlet",
+		At:      s.At,
+	}
 	unbound := func(err error) error {
 		err = c.Unbound(err)
 		object.Blame(err, by)
@@ -155,5 +160,9 @@ func asWritten(err error, a lang.Argument) error {
 	name := strings.Trim(a.Text, "-:")
 	r.Message = strings.ReplaceAll(r.Message, "'"+a.Param+"'", "'"+name+"'")
 	r.Message = strings.ReplaceAll(r.Message, "-"+a.Param+" ", "-"+name+" ")
-	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
+	return &object.Leaving{
+		Word:      "throw",
+		Statement: true,
+		What:      &object.Instance{Of: object.RecordClass(), V: r},
+	}
 }

@@ -284,5 +284,9 @@ func noCommand(word string, at position.Extent) error {
 		r.Message += " In Mullion: " + err.Error() + "."
 	}
 	r.By, r.At = &object.Invoked{Name: word}, at
-	return &object.Leaving{Word: "throw", Statement: true, What: &object.Instance{Of: object.RecordClass(), V: r}}
+	return &object.Leaving{
+		Word:      "throw",
+		Statement: true,
+		What:      &object.Instance{Of: object.RecordClass(), V: r},
+	}
 }

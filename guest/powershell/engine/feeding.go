@@ -123,7 +123,13 @@ func (in *Interpreter) whole() *object.Invoked {
 
 // invoked returns a call of a script that begins now.
 func (in *Interpreter) invoked(s *lang.Script) *object.Invoked {
-	by := &object.Invoked{Name: s.Name, Command: s.Name, Kind: "Function", Text: s.Text, At: in.here()}
+	by := &object.Invoked{
+		Name:    s.Name,
+		Command: s.Name,
+		Kind:    "Function",
+		Text:    s.Text,
+		At:      in.here(),
+	}
 	switch {
 	case s.File != "":
 		by.Name, by.Command = dotnet.FileName(s.File), dotnet.FileName(s.File)

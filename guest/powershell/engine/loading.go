@@ -108,7 +108,12 @@ func (in *Interpreter) load(path string, out *object.Sink) (*loaded, error) {
 	if strings.EqualFold(filepath.Ext(path), ".psd1") {
 		return in.loadManifest(path, out)
 	}
-	got := &loaded{path: path, kind: "Script", functions: map[string]*lang.Script{}, variables: map[string]object.Value{}}
+	got := &loaded{
+		path:      path,
+		kind:      "Script",
+		functions: map[string]*lang.Script{},
+		variables: map[string]object.Value{},
+	}
 	got.name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	return got, in.loadScript(got, in.Top.child(), path, out)
 }
@@ -249,7 +254,11 @@ func (in *Interpreter) loadPart(m module.Manifest, name string, home *frame, out
 	if strings.EqualFold(filepath.Ext(path), ".psd1") {
 		return in.load(path, out)
 	}
-	got := &loaded{path: path, functions: map[string]*lang.Script{}, variables: map[string]object.Value{}}
+	got := &loaded{
+		path:      path,
+		functions: map[string]*lang.Script{},
+		variables: map[string]object.Value{},
+	}
 	return got, in.loadScript(got, home, path, out)
 }
 

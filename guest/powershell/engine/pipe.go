@@ -433,7 +433,8 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 	ctx, cancel := context.WithCancel(in.Context)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, words...)
-	cmd.Dir, cmd.Env, cmd.Stdin = in.Dir, in.Environ(), in.Stdin
+	cmd.Dir, cmd.Env = in.Dir, in.Environ()
+	cmd.Stdin = in.Stdin
 	if piped {
 		given, err := format.Formatted(input, in.Newline)
 		if err != nil {
@@ -465,7 +466,11 @@ func (f *frame) runProgram(s lang.Stage, word string, input []object.Value, pipe
 func (f *frame) connect(cmd *exec.Cmd, out *object.Sink, stop func()) []*lineWriter {
 	in := f.in
 	one := &sync.Mutex{}
-	lines := &lineWriter{put: out.Put, stop: stop, one: one}
+	lines := &lineWriter{
+		put:  out.Put,
+		stop: stop,
+		one:  one,
+	}
 	cmd.Stdout, cmd.Stderr = lines, lines
 	if out.Direct {
 		in.Format.End()
@@ -482,7 +487,11 @@ func (f *frame) connect(cmd *exec.Cmd, out *object.Sink, stop func()) []*lineWri
 		cmd.Stderr = in.Stdout
 	case goesOn && merged == out: // both in one, in order
 	default:
-		errorLines := &lineWriter{put: f.errorLine, stop: stop, one: one}
+		errorLines := &lineWriter{
+			put:  f.errorLine,
+			stop: stop,
+			one:  one,
+		}
 		cmd.Stderr = errorLines
 		return []*lineWriter{lines, errorLines}
 	}

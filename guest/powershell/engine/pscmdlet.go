@@ -68,7 +68,8 @@ func (r *runningCmdlet) shouldProcess(c *object.Call) (object.Value, error) {
 	description := fmt.Sprintf("Performing the operation %q on target %q.", action, target)
 	warning, caption := description, "Are you sure you want to perform this action?"
 	if len(c.Args) == 3 {
-		description, warning, caption = c.Text(0), c.Text(1), c.Text(2)
+		description = c.Text(0)
+		warning, caption = c.Text(1), c.Text(2)
 	}
 
 	if object.Truth(r.f.Get(whatIf)) {
@@ -167,7 +168,11 @@ func (r *runningCmdlet) throw(c *object.Call) (object.Value, error) {
 		return nil, object.Thrown("ThrowTerminatingError takes an ErrorRecord.")
 	}
 	r.blame(record)
-	return nil, &object.Leaving{Word: "throw", What: c.Arg(0), Function: true}
+	return nil, &object.Leaving{
+		Word:     "throw",
+		What:     c.Arg(0),
+		Function: true,
+	}
 }
 
 // writeError is WriteError(record): an error after which the function goes on.
@@ -184,7 +189,11 @@ func (r *runningCmdlet) writeError(c *object.Call) (object.Value, error) {
 // blame says that an error is of the function that runs.
 func (r *runningCmdlet) blame(record *object.ErrorRecord) {
 	if by := r.f.Caller(); by != nil && record.By == nil {
-		record.Place = object.Place{By: by, At: by.At, Trace: r.f.in.trace()}
+		record.Place = object.Place{
+			By:    by,
+			At:    by.At,
+			Trace: r.f.in.trace(),
+		}
 	}
 }
 

@@ -41,12 +41,19 @@ func (in *Interpreter) act(due events.Due) {
 		"eventargs": due.Event.Args, "args": due.Event.SourceArgs,
 	})
 
-	ok, tries, calling, errs, messages := in.OK, in.tries, in.calling, in.errs, in.messages
+	ok := in.OK
+	tries, calling := in.tries, in.calling
+	errs, messages := in.errs, in.messages
+
 	in.tries = 0 // a try of the script does not catch its errors
 	in.errs, in.messages = errorStream{w: io.Discard}, nil
 	var output []object.Value
 	err := f.RunWith(due.Subscriber.Action, due.Event.SourceArgs, nil, false, object.Collect(&output))
-	in.OK, in.tries, in.calling, in.errs, in.messages = ok, tries, calling, errs, messages
+
+	in.OK = ok
+	in.tries, in.calling = tries, calling
+	in.errs, in.messages = errs, messages
+
 	due.Subscriber.Received(output)
 	if err != nil && object.Catchable(err) {
 		in.note(in.recordHere(err)) // $Error has it; nothing is printed, as an action's errors are its job's

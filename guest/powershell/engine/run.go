@@ -84,7 +84,11 @@ func New(s *session.State, table cmdlet.Table) *Interpreter {
 	}
 	in.errs.w = s.Stderr
 	in.Top = in.frame(scope.New(names{in}, table))
-	in.Format = &format.Formatter{W: s.Shown(s.Stdout), Newline: s.Newline, Columns: s.Columns}
+	in.Format = &format.Formatter{
+		W:       s.Shown(s.Stdout),
+		Newline: s.Newline,
+		Columns: s.Columns,
+	}
 	in.Screen = &object.Sink{Put: in.Format.Put, Direct: true}
 
 	s.Read = func(text string) (any, error) {

@@ -26,7 +26,11 @@ func (f *frame) put(to lang.Expr, v object.Value) error {
 		return f.put(to.X, c)
 	}
 
-	return f.runAssignTo(&lang.AssignTo{To: to, Op: "=", X: given}, nil)
+	return f.runAssignTo(&lang.AssignTo{
+		To: to,
+		Op: "=",
+		X:  given,
+	}, nil)
 }
 
 func (*frame) runGiven(s *lang.GivenStmt, out *object.Sink) error { return out.Put(s.V) }
@@ -112,9 +116,19 @@ func (f *frame) typeOperandValue(x *lang.TypeOperand) (object.Value, error) {
 		return nil, object.Thrown("The right operand of '%s' must be a type.", x.Op)
 	}
 	if x.Op == "-as" {
-		return f.castValue(&lang.Cast{To: words.TypeName(name), X: x.X, Try: true, Written: name})
+		return f.castValue(&lang.Cast{
+			To:      words.TypeName(name),
+			X:       x.X,
+			Try:     true,
+			Written: name,
+		})
 	}
-	return f.typeTestValue(&lang.TypeTest{X: x.X, Of: words.TypeName(name), Not: x.Op == "-isnot", Written: name})
+	return f.typeTestValue(&lang.TypeTest{
+		X:       x.X,
+		Of:      words.TypeName(name),
+		Not:     x.Op == "-isnot",
+		Written: name,
+	})
 }
 
 // splitWords returns the parts of texts between blanks: -split with one operand (about_Split).
