@@ -69,27 +69,34 @@ func sampling(c *cmdlet.Call) (interval time.Duration, most int64, err error) {
 		if !given {
 			continue
 		}
+
 		n, err := object.Integer(v)
 		if err != nil {
 			return 0, 0, err
 		}
+
 		if n < 1 || n > longest {
 			return 0, 0, c.Unbound(object.Misfit("ParameterArgumentValidationError",
 				"Cannot validate argument on parameter '%s'. The %d argument is less than the minimum allowed range of 1. Supply an "+
 					"argument that is greater than or equal to 1 and then try the command again.",
 				map[string]string{"sampleinterval": "SampleInterval", "maxsamples": "MaxSamples"}[name], n))
 		}
+
 		*to = n
 	}
+
 	if c.Flags["continuous"] {
 		if c.Values["maxsamples"] != nil {
 			return 0, 0, c.Unbound(&object.Exception{
-				Class: "System.Exception", ID: "CounterApiError", Category: "InvalidArgument",
-				Message: "The Continuous parameter and the MaxSamples parameter cannot be used in the same command.",
+				Class:    "System.Exception",
+				ID:       "CounterApiError",
+				Category: "InvalidArgument",
+				Message:  "The Continuous parameter and the MaxSamples parameter cannot be used in the same command.",
 			})
 		}
 		most = 0
 	}
+
 	return time.Duration(seconds) * time.Second, most, nil
 }
 

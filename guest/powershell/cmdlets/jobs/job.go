@@ -130,7 +130,8 @@ func startJob(c *cmdlet.Call) error {
 	}
 
 	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-EncodedCommand", encode(jobText(c, b)))
-	j.cmd.Dir, j.cmd.Env, j.cmd.Stdout, j.cmd.Stderr = in.Dir, in.Environ(), &j.out, &j.out
+	j.cmd.Dir, j.cmd.Env = in.Dir, in.Environ()
+	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
 	if err := j.cmd.Start(); err != nil {
 		return c.Fail(err)
 	}

@@ -73,7 +73,11 @@ func register(c *cmdlet.Call, one *events.Subscriber, begin func(raise func(send
 		one.Action = block
 		all := session.Keep[jobList](c.State)
 		id := all.next()
-		job = &action{job: events.NewJob(one, id), from: one, of: m}
+		job = &action{
+			job:  events.NewJob(one, id),
+			from: one,
+			of:   m,
+		}
 		if !one.Support {
 			all.list = append(all.list, numbered{member: job, id: id})
 		}
@@ -115,6 +119,7 @@ func wanted(c *cmdlet.Call, number string) func(identifier string, id int64) boo
 			}
 			return false
 		}
+
 		if v, given := c.Values[number]; given {
 			for one := range object.Each(v) {
 				if n, err := object.Integer(one); err == nil && n == id {
@@ -123,11 +128,13 @@ func wanted(c *cmdlet.Call, number string) func(identifier string, id int64) boo
 			}
 			return false
 		}
+
 		for _, v := range c.Input {
 			if o, is := v.(*object.Object); is && (o.Props["eventidentifier"] == any(id) || o.Props["subscriptionid"] == any(id)) {
 				return true
 			}
 		}
+
 		return !c.Piped
 	}
 }

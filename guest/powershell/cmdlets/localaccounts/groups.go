@@ -56,24 +56,28 @@ func matching(c *cmdlet.Call, patterns, all []string, missing func(name string) 
 	if len(patterns) == 0 && !c.Piped {
 		return all, nil
 	}
+
 	var found []string
 	for _, one := range patterns {
 		re, err := pattern.Wildcard(one)
 		if err != nil {
 			return nil, err
 		}
+
 		before := len(found)
 		for _, name := range all {
 			if re.MatchString(name) {
 				found = append(found, name)
 			}
 		}
+
 		if len(found) == before && !strings.ContainsAny(one, "*?[") {
 			if err := c.Fail(missing(one)); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	return found, nil
 }
 
@@ -164,6 +168,7 @@ func getMembers(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	for _, name := range c.Names("group", "name") {
 		g, found := groups.Find(name)
 		if !found {
@@ -172,6 +177,7 @@ func getMembers(c *cmdlet.Call) error {
 			}
 			continue
 		}
+
 		for _, m := range g.Members {
 			if v, given := c.Values["member"]; given && !strings.EqualFold(account(c, object.Text(v)), m) {
 				continue
@@ -181,6 +187,7 @@ func getMembers(c *cmdlet.Call) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -229,7 +236,10 @@ func getUsers(c *cmdlet.Call) error {
 	}
 	for _, name := range found {
 		o := object.New("local user").Set("Name", name).Set("Enabled", name == "Administrator").Set("Description", about[name])
-		o.Props["objectclass"], o.Props["principalsource"], o.Props["fullname"] = "User", "Local", ""
+		o.Props["objectclass"] = "User"
+		o.Props["principalsource"] = "Local"
+		o.Props["fullname"] = ""
+
 		if err := c.Out.Put(o); err != nil {
 			return err
 		}

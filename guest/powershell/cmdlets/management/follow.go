@@ -233,7 +233,9 @@ func (f *followed) mark() {
 		return
 	}
 
-	f.begun, f.marked, f.wide, f.big = true, nil, false, false
+	f.begun = true
+	f.marked = nil
+	f.wide, f.big = false, false
 	for _, one := range []struct{ mark, name string }{
 		{"\xEF\xBB\xBF", "utf-8"},
 		{"\xFF\xFE", "utf-16"},

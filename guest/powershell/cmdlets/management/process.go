@@ -121,7 +121,8 @@ func startProcess(c *cmdlet.Call) error {
 
 	setArguments(cmd, strings.Join(arguments, " ")) // without quotation marks, as in PowerShell
 	if c.Flags["nonewwindow"] {
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = in.Stdin, in.Stdout, in.Stderr
+		cmd.Stdin = in.Stdin
+		cmd.Stdout, cmd.Stderr = in.Stdout, in.Stderr
 	}
 	closeFiles, err := redirect(c, cmd)
 	if err != nil {

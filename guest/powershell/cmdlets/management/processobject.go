@@ -12,7 +12,9 @@ import (
 func processObject(sys *system.Calls, p system.Process) *object.Object {
 	name := shortName(p)
 	o := object.New("process").Set("Id", p.ID).Set("ProcessName", name).Set("Name", name)
-	o.Props["machinename"], o.Props["hasexited"], o.Props["responding"] = ".", false, true
+	o.Props["machinename"] = "."
+	o.Props["hasexited"] = false
+	o.Props["responding"] = true
 
 	var known *winproc.Detail
 	asked := false

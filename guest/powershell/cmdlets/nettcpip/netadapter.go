@@ -55,9 +55,11 @@ func lifetime(d time.Duration) object.Value { return &object.Instance{Of: object
 // addressObject returns an address as Get-NetIPAddress shows it
 // (https://learn.microsoft.com/en-us/windows/win32/fwp/wmi/nettcpipprov/msft-netipaddress).
 func addressObject(x system.AdapterAddress, a system.Adapter) *object.Object {
-	family, four, six := "IPv4", object.Value(x.Addr.String()), object.Value(nil)
+	family := "IPv4"
+	four, six := object.Value(x.Addr.String()), object.Value(nil)
 	if x.Addr.Is6() {
-		family, four, six = "IPv6", six, four
+		family = "IPv6"
+		four, six = six, four
 	}
 
 	name := func(of []string, n int64) string { return of[min(max(int(n), 0), len(of)-1)] }

@@ -56,8 +56,11 @@ func getNetIPInterface(c *cmdlet.Call) error {
 			o := object.New("IP interface").Set("ifIndex", a.Index).Set("InterfaceAlias", a.Name).
 				Set("AddressFamily", family).
 				Set("NlMtu", a.MTU).Set("Dhcp", object.Enum{Of: switchedType(), N: 0}).Set("ConnectionState", state)
-			o.Props["interfaceindex"], o.Props["ifalias"], o.Props["nlmtubytes"] = a.Index, a.Name, a.MTU
+			o.Props["interfaceindex"] = a.Index
+			o.Props["ifalias"] = a.Name
+			o.Props["nlmtubytes"] = a.MTU
 			o.Props["forwarding"] = object.Enum{Of: switchedType(), N: forwarding}
+
 			if err := putWanted(c, o, met); err != nil {
 				return err
 			}

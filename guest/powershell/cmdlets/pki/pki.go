@@ -15,7 +15,12 @@ import (
 
 // failure is an error of a cmdlet, with the number of Windows that the cmdlet puts behind its words.
 func failure(class, text, number string) error {
-	return &object.Exception{Class: class, ID: class, Category: "NotSpecified", Message: text + " " + number}
+	return &object.Exception{
+		Class:    class,
+		ID:       class,
+		Category: "NotSpecified",
+		Message:  text + " " + number,
+	}
 }
 
 // because is an error of a file or a store, in the words of these cmdlets.

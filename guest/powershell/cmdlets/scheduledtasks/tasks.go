@@ -66,16 +66,19 @@ func shown(c *cmdlet.Call, t schedule.Task) *object.Object {
 }
 
 func shownTrigger(t schedule.Trigger) *object.Object {
-	start, interval, duration := "", "", ""
+	start := ""
 	if !t.Start.IsZero() {
 		start = t.Start.Format(layout)
 	}
+
+	interval, duration := "", ""
 	if t.Repeat > 0 {
 		interval = schedule.Duration(t.Repeat)
 	}
 	if t.For > 0 {
 		duration = schedule.Duration(t.For)
 	}
+
 	o := object.New(object.Custom).Set("Enabled", !t.Disabled).Set("Kind", t.Kind).Set("StartBoundary", start)
 	switch t.Kind {
 	case schedule.Daily:
@@ -87,6 +90,7 @@ func shownTrigger(t schedule.Trigger) *object.Object {
 		}
 		o.Set("WeeksInterval", int64(t.Every)).Set("DaysOfWeek", days)
 	}
+
 	return o.Set("Repetition", object.New(object.Custom).Set("Duration", duration).Set("Interval", interval))
 }
 

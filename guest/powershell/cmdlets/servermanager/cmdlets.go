@@ -75,11 +75,13 @@ func change(remove bool) func(c *cmdlet.Call) error {
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		for _, one := range c.Names("name", "name") {
 			found, err := named(one, serverName)
 			if err != nil {
 				return err
 			}
+
 			if len(found) == 0 {
 				err := failed(c, "NameDoesNotExist", "InvalidArgument", one, fmt.Sprintf(
 					"ArgumentNotValid: The role, role service, or feature name is not valid: '%s'. The name was not found.", one))
@@ -88,6 +90,7 @@ func change(remove bool) func(c *cmdlet.Call) error {
 				}
 				continue
 			}
+
 			for _, f := range found {
 				if here(f) == remove {
 					text := "The request to add or remove features on the specified server failed. "
@@ -101,12 +104,14 @@ func change(remove bool) func(c *cmdlet.Call) error {
 					}
 					continue
 				}
+
 				if err := c.Out.Put(object.New("feature change").Set("Success", true).Set("RestartNeeded", "No").
 					Set("ExitCode", "NoChangeNeeded").Set("FeatureResult", []object.Value{})); err != nil {
 					return err
 				}
 			}
 		}
+
 		return nil
 	}
 }
@@ -118,10 +123,12 @@ func enable(disable bool) func(c *cmdlet.Call) error {
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		for _, one := range c.Names("featurename", "featurename") {
 			i := slices.IndexFunc(features(), func(f feature) bool {
 				return f.optional != "" && strings.EqualFold(f.optional, one)
 			})
+
 			text := ""
 			switch {
 			case i < 0:
@@ -131,6 +138,7 @@ func enable(disable bool) func(c *cmdlet.Call) error {
 			case here(features()[i]) == disable:
 				text = noSource(features()[i])
 			}
+
 			if text != "" {
 				if err := failed(c, "Microsoft.Dism.Commands."+strings.ReplaceAll(c.Name, "-", "")+"Command", "NotSpecified", one,
 					text); err != nil {
@@ -138,11 +146,13 @@ func enable(disable bool) func(c *cmdlet.Call) error {
 				}
 				continue
 			}
+
 			o := object.New("image change").Set("Path", "").Set("Online", true).Set("RestartNeeded", false)
 			if err := c.Out.Put(o); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	}
 }

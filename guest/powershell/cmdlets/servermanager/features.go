@@ -105,6 +105,7 @@ func optionalObject(f feature, here bool) *object.Object {
 		state = "Enabled"
 	}
 	o := object.New("optional feature").Set("FeatureName", f.optional).Set("State", state)
-	o.Props["displayname"], o.Props["description"], o.Props["restartrequired"] = f.display, f.display, "Possible"
+	o.Props["displayname"], o.Props["description"] = f.display, f.display
+	o.Props["restartrequired"] = "Possible"
 	return o
 }

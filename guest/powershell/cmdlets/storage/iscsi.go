@@ -114,8 +114,9 @@ func connectionObject(s hostiscsi.Session) *object.Object {
 }
 
 func link(o *object.Object, s hostiscsi.Session) {
-	o.Props[ofSession], o.Props[ofPortal], o.Props[ofTargets] = s.ID, portalName(s.Address,
-		s.Port), []object.Value{s.Target}
+	o.Props[ofSession] = s.ID
+	o.Props[ofPortal] = portalName(s.Address, s.Port)
+	o.Props[ofTargets] = []object.Value{s.Target}
 }
 
 // belongs reports whether two objects of the initiator belong together: they are of one session, of one portal, or of a

@@ -13,7 +13,8 @@ import (
 
 // chap fills in how the initiator proves who it is. What a session has of Windows that is not here is refused.
 func chap(c *cmdlet.Call, r *hostiscsi.Request) {
-	r.Authentication, r.User, r.Secret = strings.ToUpper(c.Text("authenticationtype")), c.Text("chapusername"), c.Text("chapsecret")
+	r.Authentication = strings.ToUpper(c.Text("authenticationtype"))
+	r.User, r.Secret = c.Text("chapusername"), c.Text("chapsecret")
 }
 
 // newPortal asks a portal for its targets, and keeps it.
@@ -61,7 +62,13 @@ func onPortals(do hostiscsi.Do) func(*cmdlet.Call) error {
 				if o.Props[ofPortal] != portalName(p.Address, p.Port) {
 					continue
 				}
-				if _, _, err := askISCSI(c, hostiscsi.Request{Do: do, Address: p.Address, Port: p.Port}); err != nil {
+
+				r := hostiscsi.Request{
+					Do:      do,
+					Address: p.Address,
+					Port:    p.Port,
+				}
+				if _, _, err := askISCSI(c, r); err != nil {
 					return c.Fail(err)
 				}
 			}

@@ -86,7 +86,7 @@ func (p partition) object() *object.Object {
 // diskObject returns a disk as Get-Disk shows it
 // (https://learn.microsoft.com/en-us/windows-hardware/drivers/storage/msft-disk).
 func diskObject(d hostdisk.Disk) *object.Object {
-	health, state, style := "Healthy", "Online", "RAW"
+	health, state := "Healthy", "Online"
 	if d.Fault != "" {
 		health = "Unhealthy"
 	}
@@ -94,7 +94,7 @@ func diskObject(d hostdisk.Disk) *object.Object {
 		state = "Offline"
 	}
 
-	guid := object.Value(nil)
+	style, guid := "RAW", object.Value(nil)
 	if d.GUID != "" {
 		style, guid = "GPT", "{"+d.GUID+"}"
 	}

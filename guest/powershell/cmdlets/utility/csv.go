@@ -132,7 +132,10 @@ func putCSV(c *cmdlet.Call, source string) error {
 	}
 
 	r := csv.NewReader(strings.NewReader(source))
-	r.Comma, r.LazyQuotes, r.FieldsPerRecord = end, true, -1
+	r.Comma = end
+	r.LazyQuotes = true
+	r.FieldsPerRecord = -1
+
 	var names []string
 	for v := range object.Each(c.Values["header"]) {
 		names = append(names, object.Text(v))

@@ -35,8 +35,8 @@ func selectString(c *cmdlet.Call) error {
 
 	for i, item := range c.Input {
 		if o, ok := item.(*object.Object); ok && o.Kind == "file" {
-			if err := selectInFile(c, cmdlet.Target{Name: object.Text(o), Full: object.Text(o), Matched: false},
-				patterns); err != nil {
+			file := cmdlet.Target{Name: object.Text(o), Full: object.Text(o)}
+			if err := selectInFile(c, file, patterns); err != nil {
 				return err
 			}
 			continue

@@ -346,7 +346,7 @@ func measurable(c *cmdlet.Call, name object.Value) (all []object.Value, sum floa
 
 // measureText counts lines, words and characters.
 func measureText(c *cmdlet.Call) error {
-	lines, words, letters := int64(0), int64(0), int64(0)
+	var lines, words, letters int64
 	for _, item := range c.Items(cmdlet.ObjectName) {
 		s := object.Text(item)
 		if s != "" {
