@@ -64,8 +64,17 @@ func atDesk(t *testing.T, columns int, lines ...string) string {
 	t.Chdir(t.TempDir())
 	var out strings.Builder
 	s := &Session{
-		Args: []string{"-NoLogo"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Newline: "\n",
-		Console: &desk{out: &out, lines: lines, columns: columns}, windows: stageWindows(),
+		Args:    []string{"-NoLogo"},
+		Stdin:   strings.NewReader(""),
+		Stdout:  &out,
+		Stderr:  &out,
+		Newline: "\n",
+		Console: &desk{
+			out:     &out,
+			lines:   lines,
+			columns: columns,
+		},
+		windows: stageWindows(),
 		Environ: []string{"PATH=" + filepath.Join(t.TempDir(), "none")},
 	}
 	if code := s.Run(t.Context()); code != 0 {
@@ -131,7 +140,11 @@ func complete(t *testing.T, text string, before ...string) (start int, matches [
 		Environ: []string{"PATH=" + filepath.Join("..", "bin"), "COMPUTERNAME=HERE", "COMPLUS=1"},
 	}).state(t.Context()), Cmdlets())
 	defer in.Close()
-	s := Session{Stdout: io.Discard, Stderr: io.Discard, Newline: "\n"}
+	s := Session{
+		Stdout:  io.Discard,
+		Stderr:  io.Discard,
+		Newline: "\n",
+	}
 	for _, command := range before {
 		s.runCommand(in, command, nil)
 	}

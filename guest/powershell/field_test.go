@@ -23,7 +23,7 @@ func TestScriptsOfTheField(t *testing.T) {
 
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	all, start, whole := 0, 0, 0
+	var all, start, whole int
 	reasons := map[string]int{}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !slices.Contains([]string{".ps1", ".psm1"}, strings.ToLower(filepath.Ext(path))) {

@@ -36,16 +36,19 @@ func scripts(tb testing.TB, folder string) map[string]string {
 // play runs a script and returns its output, exit code and errors, in the form of a golden file.
 func play(t *testing.T, script string) (string, outcome) {
 	t.Helper()
+
 	// its name is so long that errors leave out its middle, whatever numbers are in it
 	dir := filepath.Join(t.TempDir(), "the-folder-of-the-script")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
+
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out, errs bytes.Buffer
 	s := Session{
 		Args:    []string{"-NoProfile", "-Command", script},
@@ -57,13 +60,16 @@ func play(t *testing.T, script string) (string, outcome) {
 		Newline: "\n",
 		windows: stageWindows(),
 	}
+
 	got := outcome{code: s.Run(t.Context())}
+
 	pid := regexp.MustCompile(fmt.Sprintf(`\b%d\b`, os.Getpid()))
 	cut := regexp.MustCompile(`\(\S{15}\.\.\.\S{15}:String\)`) // the middle of a path, which is left out, has the folder's name
 	changing := func(text string) string {
 		text = cut.ReplaceAllString(text, "(DIR...:String)")
 		return pid.ReplaceAllString(strings.ReplaceAll(text, dir, "DIR"), "PID")
 	}
+
 	// with the blanks before it: it ends a column, and is as wide as day and hour are
 	at := regexp.MustCompile(` *\d+/\d+/\d{4} +\d+:\d\d [AP]M`)
 	got.out = at.ReplaceAllString(changing(out.String()), "TIME")

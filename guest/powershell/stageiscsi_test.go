@@ -55,6 +55,7 @@ func (s *stagedISCSI) ask(_ context.Context, r hostiscsi.Request) (a hostiscsi.A
 		s.sessions[at].Persistent = r.Do == hostiscsi.Register
 	}
 
-	a.Initiator, a.Portals, a.Sessions = "iqn.1991-05.com.microsoft:win-1", slices.Clone(s.portals), slices.Clone(s.sessions)
+	a.Initiator = "iqn.1991-05.com.microsoft:win-1"
+	a.Portals, a.Sessions = slices.Clone(s.portals), slices.Clone(s.sessions)
 	return a, nil
 }

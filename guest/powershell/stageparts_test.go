@@ -108,7 +108,11 @@ func stageSMB() func(context.Context, smbmapping.Request) (smbmapping.Answer, er
 		case r.User != `CONTOSO\me` || r.Password != "secret" || r.Privacy:
 			return a, hostcall.Refusef(1326, "The user name or password is incorrect.")
 		default:
-			all = append(all, smbmapping.Mapping{Remote: r.Remote, Local: r.Local, Connected: true})
+			all = append(all, smbmapping.Mapping{
+				Remote:    r.Remote,
+				Local:     r.Local,
+				Connected: true,
+			})
 			a.Mappings = all[len(all)-1:]
 		}
 		return a, nil
@@ -132,7 +136,14 @@ func stageRoutes() []system.Route {
 // stageDNS is a DNS with a few names.
 func stageDNS(name string, kind uint16) ([]system.DNSRecord, error) {
 	of := func(kind uint16, data string, numbers ...int64) system.DNSRecord {
-		return system.DNSRecord{Name: name, Kind: kind, TTL: 30, Section: 1, Data: data, Numbers: numbers}
+		return system.DNSRecord{
+			Name:    name,
+			Kind:    kind,
+			TTL:     30,
+			Section: 1,
+			Data:    data,
+			Numbers: numbers,
+		}
 	}
 	known := map[string][]system.DNSRecord{
 		"kubernetes 1":              {of(1, "10.96.0.1")},

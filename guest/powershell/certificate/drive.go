@@ -110,7 +110,11 @@ func (n Node) Children(stores system.Certificates) ([]Node, error) {
 			err = nil // nothing has been added yet
 		}
 		for _, der := range list {
-			all = append(all, Node{Place: n.Place, Store: n.Store, Certificate: der})
+			all = append(all, Node{
+				Place:       n.Place,
+				Store:       n.Store,
+				Certificate: der,
+			})
 		}
 		return all, err
 	}

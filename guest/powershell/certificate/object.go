@@ -78,7 +78,10 @@ func Object(der []byte) *object.Object {
 	for _, name := range c.DNSNames {
 		names = append(names, object.New(object.Custom).Set("Punycode", name).Set("Unicode", name))
 	}
-	o.Props["serialnumber"], o.Props["version"], o.Props["dnsnamelist"] = serial, int64(c.Version), names
+
+	o.Props["serialnumber"] = serial
+	o.Props["version"] = int64(c.Version)
+	o.Props["dnsnamelist"] = names
 	o.Props["hasprivatekey"] = false // keys are not read
 	o.Shown = func(*object.Object) string { return text(o) }
 	return o
@@ -115,7 +118,11 @@ func Class() *object.Class {
 	return &object.Class{
 		Name:   ClassName,
 		Others: []string{"x509certificate", "security.cryptography.x509certificates.x509certificate"},
-		Make:   &object.Method{Least: 1, Most: 1, Do: makeCertificate},
+		Make: &object.Method{
+			Least: 1,
+			Most:  1,
+			Do:    makeCertificate,
+		},
 		Methods: []object.Method{
 			{Name: "GetCertHashString", Do: property("thumbprint")},
 			{Name: "GetSerialNumberString", Do: property("serialnumber")},

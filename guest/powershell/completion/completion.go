@@ -36,7 +36,11 @@ func At(s Session, before, line string, cursor int) lineedit.Completion {
 	if len(matches) > mostMatches {
 		matches = matches[:mostMatches]
 	}
-	return lineedit.Completion{Start: cursor - len([]rune(part)), End: cursor, Matches: matches}
+	return lineedit.Completion{
+		Start:   cursor - len([]rune(part)),
+		End:     cursor,
+		Matches: matches,
+	}
 }
 
 // complete returns the part of a word that has completions, and these.

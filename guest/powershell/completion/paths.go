@@ -120,6 +120,7 @@ func unquoted(w word) string {
 		if i+1 < len(text) {
 			next = text[i+1]
 		}
+
 		switch {
 		case mark == 0 && (c == '\'' || c == '"'):
 			mark = c
@@ -135,6 +136,7 @@ func unquoted(w word) string {
 			b.WriteRune(c)
 		}
 	}
+
 	return b.String()
 }
 

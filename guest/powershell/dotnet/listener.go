@@ -230,17 +230,20 @@ func (l *listener) stop() {
 // serve hands a request to the script, and waits until the script has answered it.
 func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	hostFits, fits := false, false
+
 	l.mu.Lock()
-	requests, queue, ended := l.requests, l.queue, l.ended // of this start
+	requests, ended := l.requests, l.ended // of this start
+	queue := l.queue
+
+	hostFits, fits := false, false
 	for _, prefix := range l.prefixes {
 		if p, err := parsePrefix(prefix); err == nil {
 			h, both := p.fits(r.Host, local, r.URL.Path)
 			hostFits, fits = hostFits || h, fits || both
 		}
 	}
-
 	l.mu.Unlock()
+
 	switch {
 	case !hostFits:
 		refuseRequest(w, http.StatusBadRequest, "Bad Request", "Invalid Hostname")

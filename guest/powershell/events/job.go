@@ -16,7 +16,12 @@ type Job struct {
 
 // NewJob makes the job of a subscriber with an action, with a number.
 func NewJob(one *Subscriber, id int) *Job {
-	one.job = &Job{ID: id, Name: one.Identifier, Action: one.Action, state: "NotStarted"}
+	one.job = &Job{
+		ID:     id,
+		Name:   one.Identifier,
+		Action: one.Action,
+		state:  "NotStarted",
+	}
 	return one.job
 }
 

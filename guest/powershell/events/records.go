@@ -46,7 +46,11 @@ func records(data []byte) []change {
 			old, hasOld = name, true
 		case actionNewName:
 			if hasOld {
-				all = append(all, change{kind: renamed, name: name, old: old})
+				all = append(all, change{
+					kind: renamed,
+					name: name,
+					old:  old,
+				})
 			} else {
 				all = append(all, change{kind: created, name: name})
 			}

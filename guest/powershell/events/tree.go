@@ -41,7 +41,13 @@ func watchTree(
 	if !below {
 		return watch(folder, false, tell, fails)
 	}
-	t := &tree{folder: folder, watch: watch, tell: tell, fails: fails, stops: map[string]func(){}}
+	t := &tree{
+		folder: folder,
+		watch:  watch,
+		tell:   tell,
+		fails:  fails,
+		stops:  map[string]func(){},
+	}
 	first, err := watch(folder, true, t.from(""), func(err error, over bool) {
 		if over {
 			t.remove("") // nobody would stop them any more

@@ -29,16 +29,19 @@ func watch(folder string, below bool, tell func([]change), _ func(error, bool)) 
 	if err != nil {
 		return nil, err
 	}
+
 	ended := make(chan struct{})
 	go func() {
 		clock := time.NewTicker(lookEvery)
 		defer clock.Stop()
+
 		for {
 			select {
 			case <-ended:
 				return
 			case <-clock.C:
 			}
+
 			now, err := look(folder, below)
 			if err != nil {
 				continue // it may come back
@@ -46,9 +49,11 @@ func watch(folder string, below bool, tell func([]change), _ func(error, bool)) 
 			if all := differences(before, now); len(all) > 0 {
 				tell(all)
 			}
+
 			before = now
 		}
 	}()
+
 	return sync.OnceFunc(func() { close(ended) }), nil
 }
 

@@ -70,10 +70,12 @@ func (w *watcher) again() error {
 func (w *watcher) begin() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	w.enabled = true
 	if w.stop != nil || w.folder == "" {
 		return nil
 	}
+
 	w.turn++
 	turn := w.turn
 	stop, err := watchTree(watch, w.folder, w.below, func(all []change) {
@@ -89,6 +91,7 @@ func (w *watcher) begin() error {
 	if err != nil {
 		return object.Raise("System.IO.FileNotFoundException", "Error reading the "+w.path+" directory.")
 	}
+
 	w.stop = stop
 	return nil
 }

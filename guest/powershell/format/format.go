@@ -127,7 +127,8 @@ func (f *Formatter) End() {
 	if f.grid != nil {
 		_ = f.grid.show(f) // the next line returns the same error
 	}
-	f.kind, f.dir, f.grid = "", "", nil
+	f.kind, f.dir = "", ""
+	f.grid = nil
 	_ = f.line("") // the same
 }
 

@@ -38,10 +38,12 @@ func WildcardAs(pattern string, exact bool) (*regexp.Regexp, error) {
 			b.WriteString(regexp.QuoteMeta(string(r)))
 		}
 	}
+
 	re, err := regexp.Compile(b.String() + `\z`)
 	if err != nil {
 		return nil, object.Thrown("The wild cards %q are not valid.", pattern)
 	}
+
 	return re, nil
 }
 

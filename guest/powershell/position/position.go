@@ -124,7 +124,8 @@ func (e Extent) Message(newline string) string {
 	whole := expand(line)
 	before, width = len(expand(line[:before])), len(expand(line[before:before+width]))
 
-	shown, left, right := string(whole), "", ""
+	shown := string(whole)
+	left, right := "", ""
 	if len(whole) > mostShown {
 		var begin int
 		begin, width = window(len(whole), before, width)

@@ -50,7 +50,11 @@ type Module struct {
 
 // New returns the outermost scope of a session.
 func New(host Host, cmdlets cmdlet.Table) *Scope {
-	s := &Session{Host: host, Cmdlets: cmdlets, aliases: map[string]string{}}
+	s := &Session{
+		Host:    host,
+		Cmdlets: cmdlets,
+		aliases: map[string]string{},
+	}
 	s.Top = (&Scope{Session: s}).Child()
 	s.Top.Parent = nil
 	return s.Top

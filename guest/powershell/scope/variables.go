@@ -182,7 +182,11 @@ func variableCmdlets() []cmdlet.Cmdlet {
 			Run:     getVariable,
 			Flags:   []string{"valueonly"},
 		}),
-		set(cmdlet.Cmdlet{Name: "Set-Variable", Aliases: []string{"sv", "set"}, About: "sets variables"}),
+		set(cmdlet.Cmdlet{
+			Name:    "Set-Variable",
+			Aliases: []string{"sv", "set"},
+			About:   "sets variables",
+		}),
 		set(cmdlet.Cmdlet{
 			Name:    "New-Variable",
 			Aliases: []string{"nv"},
