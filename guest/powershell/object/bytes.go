@@ -17,7 +17,7 @@ func BytesOf(v Value) ([]byte, error) {
 	return out, nil
 }
 
-// ByteList is bytes as a list of numbers.
+// ByteList returns bytes as a list of numbers.
 func ByteList(data []byte) []Value {
 	out := make([]Value, len(data))
 	for i, b := range data {

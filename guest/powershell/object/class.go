@@ -8,12 +8,12 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// CannotConvert is the error of a value that cannot be converted to a type.
+// CannotConvert returns the error of a value that cannot be converted to a type.
 func CannotConvert(v Value, to string) error {
 	return Thrown("Cannot convert the %q value of type %q to type %q.", Text(v), TypeName(v), to)
 }
 
-// Unconverted is the error of a text or number that has no place in a type, and why, as .NET says it.
+// Unconverted returns the error of a text or number that has no place in a type, and why, as .NET says it.
 func Unconverted(v Value, to, why string) error {
 	r := &ErrorRecord{
 		Message:  fmt.Sprintf("Cannot convert value \"%s\" to type \"%s\". Error: \"%s\"", Text(v), to, why),
@@ -36,7 +36,7 @@ func Unconverted(v Value, to, why string) error {
 // NotANumber is why a text is no number.
 const NotANumber = "Input string was not in a correct format."
 
-// OutOfRange is why a number has no place in a type, which is named without its namespace.
+// OutOfRange returns why a number has no place in a type, which is named without its namespace.
 func OutOfRange(to string) string {
 	name := strings.TrimPrefix(to, "System.")
 	article := "a"
@@ -220,7 +220,7 @@ func EveryClass() *Class {
 	}
 }
 
-// Calling is the error of a method: PowerShell's words around the exception's.
+// Calling returns the error of a method: PowerShell's words around the exception's; nil without.
 func Calling(err error, name string, args int) error {
 	return Around(err, fmt.Sprintf("Exception calling %q with %q argument(s): ", name, fmt.Sprint(args)))
 }

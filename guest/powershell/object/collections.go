@@ -46,7 +46,7 @@ func lookups() []Method {
 	}
 }
 
-// ArrayClass is System.Object[].
+// ArrayClass returns the class System.Object[].
 func ArrayClass() *Class {
 	never := func(name string, most int) Method {
 		return Method{Name: name, Most: most, Do: func(*Call) (Value, error) {
@@ -143,7 +143,7 @@ func IsNumber(v Value) bool {
 	return false
 }
 
-// copyItems is Array.Copy(from, to, count) or (from, at, to, at, count).
+// copyItems carries out Array.Copy(from, to, count) or (from, at, to, at, count).
 func copyItems(c *Call) (Value, error) {
 	from, to := Items(c.Arg(0)), []Value(nil)
 	numbers := []int64{0, 0, 0} // where in each, and how many
@@ -176,7 +176,7 @@ func copyItems(c *Call) (Value, error) {
 	return nil, nil
 }
 
-// ListClass is System.Collections.ArrayList, or System.Collections.Generic.List of any type.
+// ListClass returns the class System.Collections.ArrayList, or System.Collections.Generic.List of any type.
 func ListClass(generic bool) *Class {
 	name, others := "System.Collections.ArrayList", []string(nil)
 	if generic {
@@ -285,7 +285,7 @@ func listChanges(on func(int, int, string, func(*ArrayList, *Call) (Value, error
 	}
 }
 
-// OrderedClass is OrderedDictionary.
+// OrderedClass returns the class OrderedDictionary.
 func OrderedClass() *Class {
 	c := HashtableClass()
 	c.Name, c.Others = "System.Collections.Specialized.OrderedDictionary", nil

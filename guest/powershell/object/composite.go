@@ -10,7 +10,7 @@ import (
 // The operator -f and [string]::Format: .NET's composite formatting
 // (https://learn.microsoft.com/en-us/dotnet/standard/base-types/composite-formatting), in the culture en-US.
 
-// FormatOperator is $format -f $arguments.
+// FormatOperator returns $format -f $arguments.
 func FormatOperator(a, b Value) (Value, error) {
 	args, several := b.([]Value)
 	if !several {
@@ -23,7 +23,7 @@ func FormatOperator(a, b Value) (Value, error) {
 	return s, err
 }
 
-// BadFormat is the error of a format that is not understood.
+// BadFormat returns the error of a format that is not understood.
 func BadFormat() error {
 	return Raise("System.FormatException", "Input string was not in a correct format.")
 }

@@ -166,7 +166,7 @@ func (m DateTime) part(letter byte, n int) string {
 	return at.Format("-07:00")
 }
 
-// DateClass is System.DateTime.
+// DateClass returns the class System.DateTime.
 func DateClass() *Class {
 	of := func(name string, get func(at time.Time) Value) Field {
 		return Field{

@@ -20,7 +20,7 @@ func (r *ErrorRecord) shortClass() string {
 // FromCIM is what the ID of an error begins with that a command has which asks CIM.
 const FromCIM = "CmdletizationQuery_"
 
-// fullID is FullyQualifiedErrorId: of a command's error it ends with the command
+// fullID returns FullyQualifiedErrorId: of a command's error it ends with the command
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorrecord.fullyqualifiederrorid).
 func (r *ErrorRecord) fullID() string {
 	id := r.ID
@@ -68,7 +68,7 @@ func (r *ErrorRecord) targetText() (name, kind string) {
 	return Text(r.Target), kind[strings.LastIndex(kind, ".")+1:]
 }
 
-// categoryClass is CategoryInfo of an error
+// categoryClass returns the class of an error's CategoryInfo
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.errorcategoryinfo).
 func categoryClass() *Class {
 	of := func(name string, get func(r *ErrorRecord) Value) Field {
@@ -93,7 +93,7 @@ func categoryClass() *Class {
 	}
 }
 
-// categoryLine is CategoryInfo as a line: "ObjectNotFound: (x:String) [], CommandNotFoundException".
+// categoryLine returns CategoryInfo as a line: "ObjectNotFound: (x:String) [], CommandNotFoundException".
 func (r *ErrorRecord) categoryLine() string {
 	name, kind := r.targetText()
 	const most, half = 40, 15 // as much as Windows PowerShell shows; PowerShell 7 shows more
@@ -111,7 +111,7 @@ func (r *ErrorRecord) activity() string {
 	return r.Activity
 }
 
-// invoked is InvocationInfo: where the error was made, and by which command.
+// invoked returns InvocationInfo: where the error was made, and by which command.
 func (r *ErrorRecord) invoked() *Invoked {
 	i := Invoked{}
 	if r.By != nil {

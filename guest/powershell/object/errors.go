@@ -28,7 +28,7 @@ type Exception struct {
 // Error returns the exception's message.
 func (e *Exception) Error() string { return e.Message }
 
-// Raise is an exception of a class, with a message.
+// Raise returns an exception of a class, with a message.
 func Raise(class, message string) error { return &Exception{Class: class, Message: message} }
 
 // Classes of exceptions.
@@ -275,7 +275,7 @@ func (r *ErrorRecord) Is(class string) bool {
 // RecordName is the name of the class ErrorRecord.
 const RecordName = "System.Management.Automation.ErrorRecord"
 
-// RecordClass is ErrorRecord, what $_ is in catch.
+// RecordClass returns the class ErrorRecord, what $_ is in catch.
 func RecordClass() *Class {
 	of := func(get func(r *ErrorRecord) Value) func(*session.State, Value) (Value, error) {
 		return func(_ *session.State, v Value) (Value, error) { return get(Own[*ErrorRecord](v)), nil }

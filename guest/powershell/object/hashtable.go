@@ -22,7 +22,7 @@ func NewTable(ordered bool) *Hashtable {
 	return &Hashtable{ordered: ordered, values: map[string]Value{}}
 }
 
-// Canonical is the same text for keys that are equal. Keys of different types are different.
+// Canonical returns the same text for keys that are equal. Keys of different types are different.
 func Canonical(key Value, exact bool) string {
 	switch k := Plain(key).(type) {
 	case string:
@@ -94,7 +94,7 @@ func (t *Hashtable) clone() *Hashtable {
 	return c
 }
 
-// At is $table[key]. A list of keys gives a list of values; a number is a place in an ordered one.
+// At returns $table[key]. A list of keys gives a list of values; a number is a place in an ordered one.
 func (t *Hashtable) At(key Value) (Value, error) {
 	switch k := Plain(key).(type) {
 	case nil:
@@ -122,7 +122,7 @@ func (t *Hashtable) At(key Value) (Value, error) {
 	return t.Get(key), nil
 }
 
-// SetAt is $table[key] = v. A number is a place in an ordered one.
+// SetAt carries out $table[key] = v. A number is a place in an ordered one.
 func (t *Hashtable) SetAt(key, v Value) error {
 	n, isNumber := key.(int64)
 	switch {
@@ -152,7 +152,7 @@ func (t *Hashtable) Entries() []Value {
 	return all
 }
 
-// Plus is $table + $other.
+// Plus returns $table + $other.
 func (t *Hashtable) Plus(other *Hashtable) (Value, error) {
 	sum := t.clone()
 	for _, k := range other.Keys {
@@ -276,7 +276,7 @@ func HashtableClass() *Class {
 	}
 }
 
-// genericClass is Dictionary: Remove says whether the key was there, and TryGetValue does so too.
+// genericClass returns the class Dictionary: Remove says whether the key was there, and TryGetValue does so too.
 func genericClass() *Class {
 	c := HashtableClass()
 	c.Name, c.Others = "System.Collections.Generic.Dictionary`2", nil

@@ -156,7 +156,7 @@ func invocationClass() *Class {
 	}
 }
 
-// command is MyCommand: nothing for a statement, or a command that is not there.
+// command returns MyCommand: nothing for a statement, or a command that is not there.
 func (i *Invoked) command() Value {
 	if i.Kind == "" {
 		return nil

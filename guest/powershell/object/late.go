@@ -46,7 +46,7 @@ func UpperFirst(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// NoType is the error of a type of .NET that is not here.
+// NoType returns the error of a type of .NET that is not here.
 func NoType(name string) error {
 	return &Exception{
 		Class:    RuntimeException,
@@ -57,7 +57,7 @@ func NoType(name string) error {
 	}
 }
 
-// NoTypeToMake is the error of New-Object for a type that is not here, or of which no object can be made.
+// NoTypeToMake returns the error of New-Object for a type that is not here, or of which no object can be made.
 func NoTypeToMake(name string) error {
 	why := absent.Elsewhere(name)
 	if why == "" {
@@ -71,7 +71,7 @@ func NoTypeToMake(name string) error {
 	}
 }
 
-// NoModule is the error of a module that is in none of the folders of modules.
+// NoModule returns the error of a module that is in none of the folders of modules.
 func NoModule(name string) error {
 	message := fmt.Sprintf("The specified module '%s' was not loaded because no valid module file was found in any module "+
 		"directory.", name)
@@ -94,7 +94,7 @@ func IsNoType(err error) bool {
 	return ok && e.ID == NoTypeID
 }
 
-// NoMethod is the error of a method that an object does not have.
+// NoMethod returns the error of a method that an object does not have.
 func NoMethod(of, name string, args int) error {
 	return &Exception{
 		Class:    RuntimeException,
@@ -106,7 +106,7 @@ func NoMethod(of, name string, args int) error {
 	}
 }
 
-// NoMember is the error of a static member that a type does not have here.
+// NoMember returns the error of a static member that a type does not have here.
 func NoMember(of, name string) error {
 	return &Exception{
 		Class:    RuntimeException,
@@ -117,7 +117,7 @@ func NoMember(of, name string) error {
 	}
 }
 
-// Misfit is the error of a call whose parameters cannot be bound.
+// Misfit returns the error of a call whose parameters cannot be bound.
 func Misfit(id, format string, args ...any) error {
 	return &Exception{
 		Class:    BindingException,
@@ -127,7 +127,7 @@ func Misfit(id, format string, args ...any) error {
 	}
 }
 
-// ReadOnly is the error of setting a variable that nobody can set.
+// ReadOnly returns the error of setting a variable that nobody can set.
 func ReadOnly(name string) error {
 	return &Exception{
 		Class:    "System.Management.Automation.SessionStateUnauthorizedAccessException",

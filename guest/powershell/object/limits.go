@@ -10,7 +10,7 @@ const (
 	MostItems = 1 << 26
 )
 
-// TooLarge is the error of a value that is larger than memory can have it.
+// TooLarge returns the error of a value that is larger than memory can have it.
 func TooLarge() error {
 	return &Exception{
 		Class:    "System.OutOfMemoryException",
@@ -20,7 +20,7 @@ func TooLarge() error {
 	}
 }
 
-// TextOf is parts as one text, with another text between them.
+// TextOf returns parts as one text, with another text between them.
 func TextOf(parts []string, between string) (string, error) {
 	n := len(between) * max(0, len(parts)-1)
 	for _, part := range parts {

@@ -81,7 +81,7 @@ func PropertyNames(v Value) []string {
 	return names
 }
 
-// blockClass is ScriptBlock, as far as its objects are concerned.
+// blockClass returns the class ScriptBlock, as far as its objects are concerned.
 func blockClass() *Class {
 	invoke := func(c *Call) (Value, error) {
 		v, err := c.State.Invoke(c.On, c.Args)

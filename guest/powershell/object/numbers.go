@@ -200,7 +200,7 @@ func (d digits) fixedFormat(letter rune, places int) string {
 	return s
 }
 
-// wholeFormat is D or X, which only integers have.
+// wholeFormat returns a number in the format D or X, which only integers have.
 func wholeFormat(d digits, letter rune, places int) (string, error) {
 	if d.whole == nil {
 		return "", badFormatOf()

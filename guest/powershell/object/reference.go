@@ -30,7 +30,7 @@ func (r *Reference) Object() *Instance { return &Instance{ReferenceClass(), r} }
 // ReferenceName is the full name of the type of references.
 const ReferenceName = "System.Management.Automation.PSReference"
 
-// ReferenceClass is PSReference.
+// ReferenceClass returns the class PSReference.
 func ReferenceClass() *Class {
 	return &Class{
 		Name:   ReferenceName,
@@ -82,10 +82,10 @@ func TryParse(none func() Value, parse func(s string) (Value, error)) Method {
 	}
 }
 
-// Nothing is $null, where a value is returned.
+// Nothing returns $null, where a value is returned.
 func Nothing() Value { return nil }
 
-// notReferred is the error of an argument that a method wants to set, and that is no reference.
+// notReferred returns the error of an argument that a method wants to set, and that is no reference.
 func notReferred(n int) error {
 	r := &ErrorRecord{
 		Message:  fmt.Sprintf("Argument: '%d' should be a %s. Use [ref].", n, ReferenceName),

@@ -50,7 +50,7 @@ func numberMethods() []Method {
 	}
 }
 
-// IntegerClass is System.Int32.
+// IntegerClass returns the class System.Int32.
 func IntegerClass() *Class {
 	return &Class{
 		Name:   "System.Int32",
@@ -60,7 +60,7 @@ func IntegerClass() *Class {
 	}
 }
 
-// LongClass is System.Int64.
+// LongClass returns the class System.Int64.
 func LongClass() *Class {
 	return &Class{
 		Name:    "System.Int64",
@@ -71,7 +71,7 @@ func LongClass() *Class {
 	}
 }
 
-// DoubleClass is System.Double.
+// DoubleClass returns the class System.Double.
 func DoubleClass() *Class {
 	return &Class{
 		Name:   "System.Double",
@@ -86,7 +86,7 @@ func DoubleClass() *Class {
 	}
 }
 
-// BooleanClass is System.Boolean.
+// BooleanClass returns the class System.Boolean.
 func BooleanClass() *Class {
 	return &Class{
 		Name:   "System.Boolean",
@@ -118,7 +118,7 @@ func (c *Call) Base() (int, error) {
 	return int(base), nil
 }
 
-// ToText is Convert.ToString.
+// ToText carries out Convert.ToString.
 func ToText(c *Call) (Value, error) {
 	if len(c.Args) == 1 {
 		return c.Text(0), nil
@@ -143,7 +143,7 @@ func ToText(c *Call) (Value, error) {
 // GUIDName is the class Guid.
 const GUIDName = "System.Guid"
 
-// GUIDClass is System.Guid; its objects hold their text.
+// GUIDClass returns the class System.Guid; its objects hold their text.
 func GUIDClass() *Class {
 	c := &Class{
 		Name:   GUIDName,

@@ -17,7 +17,7 @@ const SpanName = "System.TimeSpan"
 // Span returns a TimeSpan.
 func Span(d time.Duration) *Instance { return &Instance{SpanClass(), d} }
 
-// SpanClass is System.TimeSpan.
+// SpanClass returns the class System.TimeSpan.
 func SpanClass() *Class {
 	of := func(name string, get func(d time.Duration) Value) Field {
 		return Field{

@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// StringClass is System.String, with the methods of a text
+// StringClass returns the class System.String, with the methods of a text
 // (https://learn.microsoft.com/en-us/dotnet/api/system.string).
 func StringClass() *Class {
 	return &Class{
@@ -295,7 +295,7 @@ func indexUnits(all, part []uint16) int64 {
 	return -1
 }
 
-// Outside is the error of an index that a list does not have.
+// Outside returns the error of an index that a list does not have.
 func Outside(parameter string) error {
 	return Raise("System.ArgumentOutOfRangeException",
 		"Index was out of range. Must be non-negative and less than the "+
@@ -443,7 +443,7 @@ func partMethods() []Method {
 	}
 }
 
-// splitMethod is Split: at each of some characters, at most so many parts, perhaps without empty ones.
+// splitMethod carries out Split: at each of some characters, at most so many parts, perhaps without empty ones.
 func splitMethod(c *Call) (Value, error) {
 	s, set := Text(c.On), c.set(0)
 	isEnd := func(r rune) bool { return strings.ContainsRune(set, r) }
@@ -493,7 +493,7 @@ const CharName = "System.Char"
 // Char returns a System.Char.
 func Char(r rune) Value { return &Instance{CharClass(), r} }
 
-// CharClass is System.Char.
+// CharClass returns the class System.Char.
 func CharClass() *Class {
 	is := func(name string, is func(rune) bool) Method {
 		return Method{

@@ -155,7 +155,7 @@ func Truth(v Value) bool {
 	return true
 }
 
-// Fatal is an error that ends the script, as one that it throws.
+// Fatal returns an error that ends the script, as one that it throws.
 func Fatal(format string, args ...any) error {
 	return &Leaving{Word: "throw", What: fmt.Sprintf(format, args...)}
 }
