@@ -226,7 +226,7 @@ func setSDDL(a *system.ACL, s *session.State, sddl string) error {
 	return nil
 }
 
-// ruleClass are rules
+// ruleClass returns the class FileSystemAccessRule
 // (https://learn.microsoft.com/dotnet/api/system.security.accesscontrol.filesystemaccessrule).
 func ruleClass() *object.Class {
 	return &object.Class{

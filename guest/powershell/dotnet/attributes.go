@@ -72,7 +72,7 @@ func attributeClass(name string) *object.Class {
 	}
 }
 
-// dynamicClass is RuntimeDefinedParameter.
+// dynamicClass returns the class RuntimeDefinedParameter.
 func dynamicClass() *object.Class {
 	of := func(
 		name string,

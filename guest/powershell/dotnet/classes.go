@@ -172,7 +172,7 @@ func customClass() *object.Class {
 	}
 }
 
-// blockClass is ScriptBlock: Create makes a block of a text.
+// blockClass returns the class ScriptBlock: Create makes a block of a text.
 func blockClass() *object.Class {
 	return &object.Class{
 		Name:   "System.Management.Automation.ScriptBlock",

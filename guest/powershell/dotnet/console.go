@@ -13,8 +13,8 @@ import (
 // console is what scripts set of the console: nothing else comes of it than that they read it again.
 type console struct{ set map[string]object.Value }
 
-// consoleClass is System.Console (https://learn.microsoft.com/en-us/dotnet/api/system.console). What it writes goes
-// straight to the program's output, not into the pipeline.
+// consoleClass returns the class System.Console (https://learn.microsoft.com/en-us/dotnet/api/system.console). What it
+// writes goes straight to the program's output, not into the pipeline.
 func consoleClass() *object.Class {
 	to := func(which func(s *session.State) io.Writer, end bool) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) {
@@ -102,7 +102,7 @@ func consoleClass() *object.Class {
 	}
 }
 
-// columnsOf is how many columns the console has, or what a console that Windows opens has.
+// columnsOf returns how many columns the console has, or what a console that Windows opens has.
 func columnsOf(s *session.State) int64 {
 	if s.Console != nil {
 		if n := s.Console.Columns(); n > 0 {
@@ -147,7 +147,7 @@ func trimReturn(line []byte) string {
 	return string(line)
 }
 
-// Host is $Host (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.host.pshost).
+// Host returns $Host (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.host.pshost).
 func Host(s *session.State) *object.Object {
 	build := "0"
 	if version, err := s.System.Version(); err == nil {
@@ -180,7 +180,7 @@ func lastDot(s string) int {
 	return 0
 }
 
-// hostUI is $Host.UI: writing, reading a line, choices, and what the window is like, which has so many columns.
+// hostUI returns $Host.UI: writing, reading a line, choices, and what the window is like, which has so many columns.
 func hostUI(columns int64) *object.Object {
 	size := func(w, h int64) *object.Object { return object.New(object.Custom).Set("Width", w).Set("Height", h) }
 	raw := object.New(object.Custom).Set("ForegroundColor", "Gray").Set("BackgroundColor", "Black").

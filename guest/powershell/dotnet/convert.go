@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// convertClass is System.Convert.
+// convertClass returns the class System.Convert.
 func convertClass() *object.Class {
 	to := func(name, to string) object.Method {
 		return object.Method{
@@ -61,7 +61,7 @@ func convertClass() *object.Class {
 	}
 }
 
-// toInteger is Convert.ToInt32.
+// toInteger carries out Convert.ToInt32.
 func toInteger(c *object.Call) (object.Value, error) {
 	if len(c.Args) == 1 {
 		v, err := Converted("int", c.Arg(0))

@@ -20,7 +20,7 @@ type Credential struct {
 	Password *object.Instance // of SecureClass
 }
 
-// SecureClass is SecureString.
+// SecureClass returns the class SecureString.
 func SecureClass() *object.Class {
 	return &object.Class{
 		Name:   secureKind,

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// dateClass is System.DateTime with its static members
+// dateClass returns the class System.DateTime with its static members
 // (https://learn.microsoft.com/en-us/dotnet/api/system.datetime).
 func dateClass() *object.Class {
 	c := object.DateClass()
@@ -173,7 +173,8 @@ next:
 // offsetTime is a System.DateTimeOffset.
 type offsetTime struct{ at time.Time }
 
-// offsetClass is System.DateTimeOffset (https://learn.microsoft.com/en-us/dotnet/api/system.datetimeoffset).
+// offsetClass returns the class System.DateTimeOffset
+// (https://learn.microsoft.com/en-us/dotnet/api/system.datetimeoffset).
 func offsetClass() *object.Class {
 	made := func(at time.Time) object.Value { return &object.Instance{Of: offsetClass(), V: offsetTime{at}} }
 	of := func(name string, get func(at time.Time) object.Value) object.Field {

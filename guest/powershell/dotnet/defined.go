@@ -164,7 +164,7 @@ func (t *Types) Is(v object.Value, of string) bool {
 	return IsType(v, of)
 }
 
-// enumClass is System.Enum: the names and values of enumerations
+// enumClass returns the class System.Enum: the names and values of enumerations
 // (https://learn.microsoft.com/en-us/dotnet/api/system.enum).
 func enumClass() *object.Class {
 	of := func(name string, args int, do func(t *object.EnumType, c *object.Call) (object.Value, error)) object.Method {
@@ -218,7 +218,7 @@ func inOrder(t *object.EnumType) []object.EnumName {
 	return all
 }
 
-// parseEnum is Enum.Parse.
+// parseEnum carries out Enum.Parse.
 func parseEnum(t *object.EnumType, c *object.Call) (object.Value, error) {
 	e, ok := t.Parsed(c.Text(1))
 	if !ok {

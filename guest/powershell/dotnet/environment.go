@@ -14,7 +14,8 @@ import (
 	"mullion.dev/mullion/guest/powershell/system"
 )
 
-// environmentClass is System.Environment (https://learn.microsoft.com/en-us/dotnet/api/system.environment).
+// environmentClass returns the class System.Environment
+// (https://learn.microsoft.com/en-us/dotnet/api/system.environment).
 func environmentClass() *object.Class {
 	of := func(name string, get func(f *session.State) (object.Value, error)) object.Field {
 		return object.Field{

@@ -63,7 +63,7 @@ func (ex *exchange) end() {
 	}
 }
 
-// disposed is the error of a response that is over.
+// disposed returns the error of a response that is over, nil for one that is not.
 func (ex *exchange) disposed() error {
 	if ex.over {
 		return object.Raise("System.ObjectDisposedException",
@@ -72,7 +72,7 @@ func (ex *exchange) disposed() error {
 	return nil
 }
 
-// unsent is the error of setting what has been sent already.
+// unsent returns the error of setting what has been sent already.
 func (ex *exchange) unsent() error {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
@@ -200,7 +200,8 @@ func contextClass() *object.Class {
 	}
 }
 
-// requestClass is HttpListenerRequest (https://learn.microsoft.com/en-us/dotnet/api/system.net.httplistenerrequest).
+// requestClass returns the class HttpListenerRequest
+// (https://learn.microsoft.com/en-us/dotnet/api/system.net.httplistenerrequest).
 func requestClass() *object.Class {
 	header := func(name string) func(ex *exchange) object.Value {
 		return func(ex *exchange) object.Value {

@@ -63,7 +63,7 @@ func openFile(c *object.Call, path string, mode, access, share object.Value) (ob
 	return &object.Instance{Of: fileStreamClass(), V: s}, nil
 }
 
-// fileStreamClass is System.IO.FileStream.
+// fileStreamClass returns the class System.IO.FileStream.
 func fileStreamClass() *object.Class {
 	c := stream.Class()
 	c.Name = "System.IO.FileStream"
@@ -79,7 +79,7 @@ func fileStreamClass() *object.Class {
 	return c
 }
 
-// copyStream is CopyTo: what is left of a stream goes into another.
+// copyStream carries out CopyTo: what is left of a stream goes into another.
 func copyStream(c *object.Call) (object.Value, error) {
 	from, to := object.Own[*stream.Stream](c.On), object.Own[*stream.Stream](c.Arg(0))
 	if from == nil || from.R == nil || to == nil || to.Write == nil {
@@ -94,7 +94,7 @@ type writerFunc func(data []byte) error
 
 func (w writerFunc) Write(data []byte) (int, error) { return len(data), w(data) }
 
-// gzipClass is System.IO.Compression.GZipStream.
+// gzipClass returns the class System.IO.Compression.GZipStream.
 func gzipClass() *object.Class {
 	c := stream.Class()
 	c.Name = "System.IO.Compression.GZipStream"
@@ -138,7 +138,7 @@ func gzipClass() *object.Class {
 	return c
 }
 
-// listed is Directory.GetFiles or GetDirectories: with a pattern, and in all folders below.
+// listed carries out Directory.GetFiles or GetDirectories: with a pattern, and in all folders below.
 func listed(c *object.Call, path string, dirs, files bool) (object.Value, error) {
 	called := "*"
 	if len(c.Args) > 1 && c.Text(1) != "*.*" {

@@ -15,8 +15,8 @@ import (
 	"mullion.dev/mullion/guest/powershell/stream"
 )
 
-// pathClass is System.IO.Path (https://learn.microsoft.com/en-us/dotnet/api/system.io.path). Both slashes separate the
-// parts of a path.
+// pathClass returns the class System.IO.Path (https://learn.microsoft.com/en-us/dotnet/api/system.io.path). Both
+// slashes separate the parts of a path.
 func pathClass() *object.Class {
 	of := func(name string, do func(s string) object.Value) object.Method {
 		return object.Method{
@@ -150,7 +150,7 @@ func pathClass() *object.Class {
 	}
 }
 
-// badCharacters are characters that no name has, those below a blank among them.
+// badCharacters returns the characters that no name has, those below a blank among them.
 func badCharacters(signs string) object.Value {
 	out := []object.Value{}
 	for _, r := range signs {
@@ -246,7 +246,7 @@ func fileText(c *object.Call, path string) (string, error) {
 	return encoded(c, 1).Decode(data), err
 }
 
-// fileClass is System.IO.File (https://learn.microsoft.com/en-us/dotnet/api/system.io.file).
+// fileClass returns the class System.IO.File (https://learn.microsoft.com/en-us/dotnet/api/system.io.file).
 func fileClass() *object.Class {
 	lines := func(c *object.Call) string {
 		var b strings.Builder
@@ -344,7 +344,7 @@ func fileClass() *object.Class {
 	}
 }
 
-// directoryClass is System.IO.Directory.
+// directoryClass returns the class System.IO.Directory.
 func directoryClass() *object.Class {
 	list := func(name string, dirs, files bool) object.Method {
 		return onFile(name, 3, func(path string, c *object.Call) (object.Value, error) {

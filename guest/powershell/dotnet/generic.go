@@ -44,8 +44,8 @@ func plainName(name string) string {
 	return name
 }
 
-// dictionaryClass is Dictionary and what is like it. Its keys are compared with their letters' case, unless a comparer
-// says otherwise.
+// dictionaryClass returns the class Dictionary and what is like it. Its keys are compared with their letters' case,
+// unless a comparer says otherwise.
 func dictionaryClass() *object.Class {
 	return &object.Class{
 		Name:   "System.Collections.Generic.Dictionary`2",
@@ -73,7 +73,7 @@ func ignoresCase(v object.Value) bool {
 	return ok && strings.HasSuffix(e.Text(), "IgnoreCase")
 }
 
-// comparerClass is StringComparer; a comparer is a value of StringComparison here.
+// comparerClass returns the class StringComparer; a comparer is a value of StringComparison here.
 func comparerClass() *object.Class {
 	c := &object.Class{Name: "System.StringComparer", Others: []string{"stringcomparer"}}
 	for _, one := range object.EnumOf("StringComparison").Values {
@@ -87,7 +87,7 @@ func comparerClass() *object.Class {
 	return c
 }
 
-// setClass is HashSet; its objects hold a table with their items as keys.
+// setClass returns the class HashSet; its objects hold a table with their items as keys.
 func setClass() *object.Class {
 	on := func(name string, args int, do func(t *object.Hashtable, c *object.Call) object.Value) object.Method {
 		return object.Method{Name: name, Least: args, Most: args, Do: func(c *object.Call) (object.Value, error) {
@@ -184,7 +184,7 @@ func setClass() *object.Class {
 	}
 }
 
-// lineClass is Queue, or Stack; its objects hold a list, a stack's with the newest first.
+// lineClass returns the class Queue, or Stack; its objects hold a list, a stack's with the newest first.
 func lineClass(name, short string, stack bool) *object.Class {
 	empty := func() error { return object.Raise("System.InvalidOperationException", short+" empty.") }
 	on := func(

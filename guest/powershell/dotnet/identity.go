@@ -12,7 +12,7 @@ import (
 // roleName is the enumeration of the groups that Windows always has.
 const roleName = "Security.Principal.WindowsBuiltInRole"
 
-// identityClass is WindowsIdentity: who runs the session
+// identityClass returns the class WindowsIdentity: who runs the session
 // (https://learn.microsoft.com/en-us/dotnet/api/system.security.principal.windowsidentity).
 func identityClass() *object.Class {
 	of := func(name string, get func(i *token.Identity) object.Value) object.Field {
@@ -54,7 +54,7 @@ func identityClass() *object.Class {
 	}
 }
 
-// principalClass is WindowsPrincipal: which groups an identity is in.
+// principalClass returns the class WindowsPrincipal: which groups an identity is in.
 func principalClass() *object.Class {
 	return &object.Class{
 		Name: "System.Security.Principal.WindowsPrincipal",

@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// webError is the error of a request in .NET's words.
+// webError returns the error of a request in .NET's words.
 func webError(ctx context.Context, err error, u *url.URL) error {
 	_, unknown := errors.AsType[*net.DNSError](err)
 	switch {
@@ -27,8 +27,8 @@ func webError(ctx context.Context, err error, u *url.URL) error {
 	return object.Raise(object.WebException, "The underlying connection was closed: "+err.Error()+".")
 }
 
-// managerClass is System.Net.ServicePointManager, of which scripts set the versions of TLS. TLS 1.2 and newer ones are
-// always used, so a choice without any of them is refused.
+// managerClass returns the class System.Net.ServicePointManager, of which scripts set the versions of TLS. TLS 1.2 and
+// newer ones are always used, so a choice without any of them is refused.
 func managerClass() *object.Class {
 	const newer = 3072 | 12288
 	return &object.Class{

@@ -278,7 +278,7 @@ func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
 	l.mu.Unlock()
 }
 
-// refuseRequest is the page with which http.sys answers what no listener takes.
+// refuseRequest answers with a page, as http.sys answers what no listener takes.
 func refuseRequest(w http.ResponseWriter, code int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=us-ascii")
 	w.Header().Set("Server", serverName)
@@ -310,7 +310,7 @@ func (l *listener) context(s *session.State) (object.Value, error) {
 	}
 }
 
-// listenerClass is HttpListener.
+// listenerClass returns the class HttpListener.
 func listenerClass() *object.Class {
 	do := func(do func(c *object.Call, l *listener) (object.Value, error)) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) { return do(c, object.Own[*listener](c.On)) }

@@ -46,7 +46,7 @@ func (s *Started) ended() bool {
 	}
 }
 
-// ProcessClass is System.Diagnostics.Process, of programs that the session has started.
+// ProcessClass returns the class System.Diagnostics.Process, of programs that the session has started.
 func ProcessClass() *object.Class {
 	of := func(name string, get func(s *Started) object.Value) object.Field {
 		return object.Field{

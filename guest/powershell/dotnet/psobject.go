@@ -92,7 +92,7 @@ func allProperties(of object.Value) []string {
 	return append(names, more...)
 }
 
-// propertyClass is PSPropertyInfo.
+// propertyClass returns the class PSPropertyInfo.
 func propertyClass() *object.Class {
 	of := func(get func(p *property) (object.Value, error)) func(*session.State, object.Value) (object.Value, error) {
 		return func(_ *session.State, v object.Value) (object.Value, error) { return get(object.Own[*property](v)) }

@@ -19,7 +19,7 @@ type found struct {
 	m    *regexp2.Match // nil: there is none
 }
 
-// regexClass is System.Text.RegularExpressions.Regex
+// regexClass returns the class System.Text.RegularExpressions.Regex
 // (https://learn.microsoft.com/en-us/dotnet/api/system.text.regularexpressions.regex).
 func regexClass() *object.Class {
 	c := &object.Class{
@@ -138,7 +138,7 @@ func regexVerbs() []regexVerb {
 	}
 }
 
-// replaceVerb is Replace: by a text, or by what a script block says of each match.
+// replaceVerb carries out Replace: by a text, or by what a script block says of each match.
 func replaceVerb(p *pattern.Pattern, c *object.Call, args []object.Value) (object.Value, error) {
 	s := object.Text(args[0])
 	most := -1
@@ -204,7 +204,7 @@ type captured struct {
 	g    *regexp2.Group
 }
 
-// groupClass is Group; a group that has not matched has no Success.
+// groupClass returns the class Group; a group that has not matched has no Success.
 func groupClass() *object.Class {
 	of := func(name string, get func(g captured) object.Value) object.Field {
 		return object.Field{Name: name, Get: func(_ *session.State, v object.Value) (object.Value, error) {
@@ -289,7 +289,7 @@ type groups struct {
 	all []captured
 }
 
-// matchClass is Match.
+// matchClass returns the class Match.
 func matchClass() *object.Class {
 	of := func(name string, get func(g captured) object.Value) object.Field {
 		return object.Field{Name: name, Get: func(_ *session.State, v object.Value) (object.Value, error) {
@@ -329,7 +329,7 @@ func matchClass() *object.Class {
 	}
 }
 
-// groupsClass is GroupCollection: the groups by number or name.
+// groupsClass returns the class GroupCollection: the groups by number or name.
 func groupsClass() *object.Class {
 	one := func(g captured) object.Value { return &object.Instance{Of: groupClass(), V: g} }
 	get := func(of, at object.Value) object.Value {

@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/stream"
 )
 
-// smallClasses are types of which scripts use a member or two.
+// smallClasses returns the types of which scripts use a member or two.
 func smallClasses() []*object.Class {
 	return []*object.Class{
 		bitsClass(), collectorClass(), threadClass(), pointerClass(),
@@ -44,7 +44,7 @@ func static(name string, least, most int, do func(c *object.Call) (object.Value,
 	}
 }
 
-// bitsClass is System.BitConverter, of a machine with the low byte first.
+// bitsClass returns the class System.BitConverter, of a machine with the low byte first.
 func bitsClass() *object.Class {
 	at := func(c *object.Call, size int) ([]byte, error) {
 		data, err := object.BytesOf(c.Arg(0))
@@ -99,7 +99,7 @@ func bitsClass() *object.Class {
 	}
 }
 
-// collectorClass is System.GC.
+// collectorClass returns the class System.GC.
 func collectorClass() *object.Class {
 	return &object.Class{Name: "System.GC", Others: []string{"gc"}, Calls: []object.Method{
 		static("Collect", 0, 4, func(*object.Call) (object.Value, error) { runtime.GC(); return nil, nil }),
@@ -112,7 +112,7 @@ func collectorClass() *object.Class {
 	}}
 }
 
-// threadClass is System.Threading.Thread.
+// threadClass returns the class System.Threading.Thread.
 func threadClass() *object.Class {
 	return &object.Class{
 		Name: "System.Threading.Thread",
@@ -141,7 +141,7 @@ func threadClass() *object.Class {
 	}
 }
 
-// pointerClass is System.IntPtr.
+// pointerClass returns the class System.IntPtr.
 func pointerClass() *object.Class {
 	return &object.Class{Name: "System.IntPtr", Others: []string{"intptr"}, Fields: []object.Field{
 		valueField("Size", int64(8)), valueField("Zero", int64(0)),
@@ -206,7 +206,7 @@ func hashClass(name string, make func() hash.Hash, providers ...string) *object.
 	return c
 }
 
-// algorithmClass is HashAlgorithm, whose Create takes the name of one.
+// algorithmClass returns the class HashAlgorithm, whose Create takes the name of one.
 func algorithmClass() *object.Class {
 	return &object.Class{Name: "System.Security.Cryptography.HashAlgorithm", Calls: []object.Method{
 		static("Create", 1, 1, func(c *object.Call) (object.Value, error) {
@@ -219,7 +219,7 @@ func algorithmClass() *object.Class {
 	}}
 }
 
-// randomBytesClass is RandomNumberGenerator.
+// randomBytesClass returns the class RandomNumberGenerator.
 func randomBytesClass() *object.Class {
 	self := func() object.Value { return &object.Instance{Of: randomBytesClass()} }
 	made := func(*object.Call) (object.Value, error) { return self(), nil }
@@ -249,7 +249,7 @@ func randomBytesClass() *object.Class {
 // Culture returns a culture by its name; its formats are those of en-US, whatever it is called.
 func Culture(name string) object.Value { return &object.Instance{Of: cultureClass(), V: name} }
 
-// cultureClass is System.Globalization.CultureInfo.
+// cultureClass returns the class System.Globalization.CultureInfo.
 func cultureClass() *object.Class {
 	of := func(name string, get func(n string) object.Value) object.Field {
 		return object.Field{Name: name, Get: func(_ *session.State, v object.Value) (object.Value, error) {
@@ -304,7 +304,7 @@ func cultureClass() *object.Class {
 	}
 }
 
-// textInfoClass is System.Globalization.TextInfo.
+// textInfoClass returns the class System.Globalization.TextInfo.
 func textInfoClass() *object.Class {
 	of := func(name string, do func(s string) string) object.Method {
 		return object.Method{Name: name, Least: 1, Most: 1, Do: func(c *object.Call) (object.Value, error) {
@@ -346,7 +346,8 @@ func titled(s string) string {
 	return b.String()
 }
 
-// assemblyClass is System.Reflection.Assembly: what is here needs no loading, and nothing else can be loaded.
+// assemblyClass returns the class System.Reflection.Assembly: what is here needs no loading, and nothing else can be
+// loaded.
 func assemblyClass() *object.Class {
 	here := []string{"system", "mscorlib", "windowsbase", "microsoft", "netstandard"}
 	load := func(name string) object.Method {

@@ -110,7 +110,7 @@ func propertiesOf(class *object.Class) []string {
 	return all
 }
 
-// typeClass is System.Type, of types as values.
+// typeClass returns the class System.Type, of types as values.
 func typeClass() *object.Class {
 	return &object.Class{Name: "System.RuntimeType", Methods: typeMethods(), Calls: []object.Method{
 		static("GetType", 1, 3, func(c *object.Call) (object.Value, error) {

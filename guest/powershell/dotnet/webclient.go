@@ -89,7 +89,7 @@ func (w *webClient) decode(answer *http.Response, body []byte) string {
 	return object.Own[*stream.Encoding](w.encoding).Decode(body)
 }
 
-// upload is UploadString: an address, a method if it is not POST, and the text.
+// upload carries out UploadString: an address, a method if it is not POST, and the text.
 func (w *webClient) upload(c *object.Call) (object.Value, error) {
 	method, body := http.MethodPost, c.Text(1)
 	if len(c.Args) == 3 {
