@@ -29,7 +29,7 @@ const (
 	archiveNotFound  = "System.InvalidOperationException"
 )
 
-// stop is an error of the cmdlet that ends the statement.
+// stop returns an error of the cmdlet that ends the statement.
 func stop(class, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	r := &object.ErrorRecord{Message: message, Class: class}
@@ -44,7 +44,7 @@ func noArchivePath(path string) error {
 	return stop(archiveNotFound, "The path '%s' either does not exist or is not a valid file system path.", path)
 }
 
-// zipOnly is the error for an archive whose name does not end in .zip.
+// zipOnly returns the error for an archive whose name does not end in .zip.
 func zipOnly(path string) error {
 	const words = "%s is not a supported archive file format. .zip is the only supported archive file format."
 	if extension := filepath.Ext(path); !strings.EqualFold(extension, ".zip") {

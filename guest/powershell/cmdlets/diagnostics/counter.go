@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// usual are the counters of Get-Counter without a name
+// usual returns the counters of Get-Counter without a name
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.diagnostics/get-counter).
 func usual() []object.Value {
 	return []object.Value{
@@ -143,7 +143,7 @@ func counterPaths(c *cmdlet.Call) ([]string, error) {
 	return all, nil
 }
 
-// counterError is an error of the counters, as Get-Counter reports it.
+// counterError returns an error of the counters, as Get-Counter reports it.
 func counterError(err error) error {
 	status, is := errors.AsType[counters.Status](err)
 	if !is {

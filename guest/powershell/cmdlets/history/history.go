@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// item is a command of the history as an object.
+// item returns a command of the history as an object.
 func item(e session.Entry) *object.Object {
 	o := object.New("history").Set("Id", e.ID).Set("CommandLine", e.Command)
 	o.Props["executionstatus"] = e.Status
@@ -22,7 +22,7 @@ func item(e session.Entry) *object.Object {
 	return o
 }
 
-// numbers are the numbers that a call names by -Id or by its input.
+// numbers returns the numbers that a call names by -Id or by its input.
 func numbers(c *cmdlet.Call) ([]int64, error) {
 	var ids []int64
 	for v := range object.Each(append(object.Items(c.Values["id"]), c.Input...)) {

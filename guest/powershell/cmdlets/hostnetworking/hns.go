@@ -209,7 +209,8 @@ func hnsCmdlets() []cmdlet.Cmdlet {
 	})
 }
 
-// listedModule is the error of a module of Windows that is not here, for the list of what a script lacks.
+// listedModule returns the error of a module of Windows that is not here, for the list of what a script lacks; nil for
+// others.
 func listedModule(parameter, name string) error {
 	if parameter != "name" || strings.ContainsAny(name, `/\.`) || slices.Contains(cmdlet.Modules(), strings.ToLower(name)) {
 		return nil

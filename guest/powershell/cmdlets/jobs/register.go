@@ -90,7 +90,7 @@ func register(c *cmdlet.Call, one *events.Subscriber, begin func(raise func(send
 	return c.Out.Put(job.object())
 }
 
-// newIdentifier is the name of a subscriber that has none: a GUID.
+// newIdentifier makes the name of a subscriber that has none: a GUID.
 func newIdentifier() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -139,7 +139,7 @@ func wanted(c *cmdlet.Call, number string) func(identifier string, id int64) boo
 	}
 }
 
-// none is the error of a call that names what is not there.
+// none reports that a call names what is not there.
 func none(c *cmdlet.Call, what, number string) error {
 	if v, given := c.Values["sourceidentifier"]; given {
 		return c.Fail(words.Errorf("%s with source identifier '%s' does not exist.", what, object.Text(v)))

@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/localgroup"
 )
 
-// failure is an error of this module: the name of its exception is that of the error
+// failure returns an error of this module: the name of its exception is that of the error
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.localaccounts/).
 func failure(id, category, target, message string) error {
 	return &object.Exception{
@@ -26,7 +26,7 @@ func groupNotFound(name string) error {
 	return failure("GroupNotFound", object.ObjectNotFound, name, "Group "+name+" was not found.")
 }
 
-// said is the error of a change in the words of the module.
+// said returns the error of a change in the words of the module.
 func said(err error, group, member string) error {
 	switch {
 	case errors.Is(err, localgroup.ErrNotFound):
@@ -150,7 +150,7 @@ func account(c *cmdlet.Call, name string) string {
 	return localgroup.Account(name)
 }
 
-// memberObject is a member of a group: its name with the computer's, as there.
+// memberObject returns a member of a group: its name with the computer's, as there.
 func memberObject(c *cmdlet.Call, name string) *object.Object {
 	kind := "Group"
 	if slices.Contains(localgroup.Accounts(), name) {

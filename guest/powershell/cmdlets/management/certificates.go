@@ -55,7 +55,7 @@ func listNode(c *cmdlet.Call) func(n certificate.Node) error {
 	}
 }
 
-// testNodes is Test-Path on the drive.
+// testNodes carries out Test-Path on the drive.
 func testNodes(c *cmdlet.Call) (done bool, err error) {
 	kind := strings.ToLower(c.Text("pathtype"))
 	return c.ForCertificates(func(_ string, found []certificate.Node, _ error) error {

@@ -186,7 +186,7 @@ func clearContent(c *cmdlet.Call) error {
 	})
 }
 
-// setItem is Set-Item: a variable of the environment, or an item of a drive of the session.
+// setItem carries out Set-Item: a variable of the environment, or an item of a drive of the session.
 func setItem(c *cmdlet.Call) error {
 	value := c.Values["value"]
 	if c.Piped {

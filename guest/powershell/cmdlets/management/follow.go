@@ -25,8 +25,9 @@ const (
 	atOnce = 256 << 10
 )
 
-// follow is Get-Content -Wait: it outputs the lines of a file, and then those that are appended. It ends when there are
-// as many as -TotalCount says, when the pipeline needs no more, by Ctrl+C, or with an error when the file is deleted
+// follow carries out Get-Content -Wait: it outputs the lines of a file, and then those that are appended. It ends when
+// there are as many as -TotalCount says, when the pipeline needs no more, by Ctrl+C, or with an error when the file is
+// deleted
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.management/get-content?view=powershell-5.1).
 func follow(c *cmdlet.Call, path string, first, last int64, out *lines) error {
 	if c.Flags["raw"] {

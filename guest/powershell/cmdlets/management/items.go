@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// makeFolder is mkdir: it makes a folder and its parents.
+// makeFolder carries out mkdir: it makes a folder and its parents.
 func makeFolder(c *cmdlet.Call) error {
 	c.Values["itemtype"] = "directory"
 	return newItem(c)

@@ -123,7 +123,7 @@ func resolvePath(c *cmdlet.Call) error {
 	})
 }
 
-// convertPath is Convert-Path: the full paths of items as texts.
+// convertPath carries out Convert-Path: the full paths of items as texts.
 func convertPath(c *cmdlet.Call) error {
 	if err := c.ReportMissed(); err != nil {
 		return err
@@ -197,7 +197,7 @@ func moveTo(c *cmdlet.Call, from, to string) error {
 	return nil
 }
 
-// cause is why an item cannot be moved to a path, in words of its own: a missing folder there must not look like a
+// cause returns why an item cannot be moved to a path, in words of its own: a missing folder there must not look like a
 // missing item.
 func cause(to string, err error) error {
 	if l, ok := errors.AsType[*os.LinkError](err); ok {

@@ -69,7 +69,7 @@ func pickProcesses(c *cmdlet.Call, found []system.Process, v object.Value, byID 
 	return picked, nil
 }
 
-// noProcess is the error of a process that is not there, by its name or its number.
+// noProcess returns the error of a process that is not there, by its name or its number.
 func noProcess(wanted object.Value, byID bool) error {
 	e := &object.Exception{
 		Class:    "Microsoft.PowerShell.Commands.ProcessCommandException",

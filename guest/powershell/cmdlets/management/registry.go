@@ -26,7 +26,7 @@ func failKey(c *cmdlet.Call, err error) error {
 	return c.Fail(err)
 }
 
-// testKey is Test-Path: a key that may not be read is there too.
+// testKey carries out Test-Path: a key that may not be read is there too.
 func testKey(c *cmdlet.Call, k provider.Key) error {
 	_, _, err := registry(c).Read(k.Name)
 	return c.Output(err == nil || errors.Is(err, fs.ErrPermission))
@@ -41,7 +41,7 @@ func showKey(c *cmdlet.Call, k provider.Key) error {
 	return c.Output(provider.KeyObject(c.State, k, subkeys, values))
 }
 
-// showSubkeys is Get-ChildItem: the keys below a key. above are the names of the keys between the two.
+// showSubkeys carries out Get-ChildItem: the keys below a key. above are the names of the keys between the two.
 func showSubkeys(c *cmdlet.Call, k provider.Key, above string) error {
 	subkeys, _, err := registry(c).Read(k.Name)
 	if err != nil {
@@ -67,8 +67,8 @@ func showSubkeys(c *cmdlet.Call, k provider.Key, above string) error {
 	return nil
 }
 
-// newKey is New-Item: it makes a key. -Force makes the keys above too, and an existing key anew, without what was in
-// it.
+// newKey carries out New-Item: it makes a key. -Force makes the keys above too, and an existing key anew, without what
+// was in it.
 func newKey(c *cmdlet.Call, k provider.Key, v object.Value) error {
 	typed := c.Values["itemtype"] != nil || c.Values["type"] != nil
 	if typed && v != nil {
@@ -114,7 +114,7 @@ func placeFor(c *cmdlet.Call, k provider.Key) error {
 	return err
 }
 
-// dropKey is Remove-Item. PowerShell asks before it removes a key with subkeys; here there is nobody to ask.
+// dropKey carries out Remove-Item. PowerShell asks before it removes a key with subkeys; here there is nobody to ask.
 func dropKey(c *cmdlet.Call, k provider.Key) error {
 	subkeys, _, err := registry(c).Read(k.Name)
 	if err != nil {

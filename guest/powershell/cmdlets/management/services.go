@@ -49,7 +49,7 @@ func serviceStatus() *object.EnumType {
 	}
 }
 
-// serviceStart is when a service is started
+// serviceStart returns the enumeration of when a service is started
 // (https://learn.microsoft.com/en-us/dotnet/api/system.serviceprocess.servicestartmode).
 func serviceStart() *object.EnumType {
 	return &object.EnumType{

@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/guest/winnet"
 )
 
-// states are the states of connections, by their numbers in MIB_TCP_STATE
+// states returns the states of connections, by their numbers in MIB_TCP_STATE
 // (https://learn.microsoft.com/en-us/powershell/module/nettcpip/get-nettcpconnection).
 func states() []string {
 	return []string{
@@ -85,7 +85,7 @@ func getSockets(protocol, class string, of func(s winnet.Socket) *object.Object)
 	}
 }
 
-// numbered is the error of a port or process that is no number, or none that there can be.
+// numbered returns the error of a port or process that is no number, or none that there can be, nil without such a one.
 func numbered(c *cmdlet.Call) error {
 	for parameter, most := range map[string]int64{
 		"localport": math.MaxUint16, "remoteport": math.MaxUint16, "owningprocess": math.MaxUint32,

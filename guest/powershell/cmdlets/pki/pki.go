@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-// failure is an error of a cmdlet, with the number of Windows that the cmdlet puts behind its words.
+// failure returns an error of a cmdlet, with the number of Windows that the cmdlet puts behind its words.
 func failure(class, text, number string) error {
 	return &object.Exception{
 		Class:    class,
@@ -23,7 +23,7 @@ func failure(class, text, number string) error {
 	}
 }
 
-// because is an error of a file or a store, in the words of these cmdlets.
+// because returns an error of a file or a store, in the words of these cmdlets.
 func because(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -15,7 +15,7 @@ import (
 // class is the class of CIM that a task is of.
 const class = "MSFT_ScheduledTask"
 
-// said is an error of a task in the form of the module's.
+// said reports an error of a task in the form of the module's.
 func said(c *cmdlet.Call, err error) error {
 	e := &object.Exception{
 		Class: "Microsoft.Management.Infrastructure.CimException", ID: "HRESULT 0x80070057," + c.Name,

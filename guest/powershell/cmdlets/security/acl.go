@@ -28,7 +28,8 @@ func getACL(c *cmdlet.Call) error {
 	return c.ForEach(of)
 }
 
-// setACL is Set-Acl: the descriptor of -AclObject or of the pipeline for each path, or for the file that it is of.
+// setACL carries out Set-Acl: the descriptor of -AclObject or of the pipeline for each path, or for the file that it is
+// of.
 func setACL(c *cmdlet.Call) error {
 	descriptors := c.Input
 	if v, byName := c.Values["aclobject"]; byName {

@@ -50,15 +50,16 @@ func get(
 	}
 }
 
-// failed is an error of these modules, as Windows has it.
+// failed reports an error of these modules, as Windows has it.
 func failed(c *cmdlet.Call, id, category, target, message string) error {
 	return c.Fail(&object.Exception{
 		Class: "System.Exception", ID: id, Category: category, Target: target, Message: message,
 	})
 }
 
-// noSource is what Windows says of a feature that is not here and whose files nobody has (0x800f081f,
-// CBS_E_SOURCE_MISSING, https://learn.microsoft.com/en-us/windows-hardware/manufacture/desktop/configure-a-windows-repair-source).
+// noSource returns what Windows says of a feature that is not here and whose files nobody has (0x800f081f,
+// CBS_E_SOURCE_MISSING,
+// https://learn.microsoft.com/en-us/windows-hardware/manufacture/desktop/configure-a-windows-repair-source).
 func noSource(f feature) string {
 	text := "The source files could not be found. Error: 0x800f081f. In Mullion: there are no files of " + f.display + " to add."
 	if f.hint != "" {
@@ -67,8 +68,8 @@ func noSource(f feature) string {
 	return text
 }
 
-// change is Install-WindowsFeature: what is here already is done, what is not cannot be added. With remove it is
-// Uninstall-WindowsFeature, the other way around.
+// change returns the run of Install-WindowsFeature: what is here already is done, what is not cannot be added. With
+// remove it returns that of Uninstall-WindowsFeature, the other way around.
 func change(remove bool) func(c *cmdlet.Call) error {
 	return func(c *cmdlet.Call) error {
 		here, err := installed(c.State)
@@ -116,7 +117,7 @@ func change(remove bool) func(c *cmdlet.Call) error {
 	}
 }
 
-// enable is Enable-WindowsOptionalFeature, and with disable Disable-WindowsOptionalFeature.
+// enable returns the run of Enable-WindowsOptionalFeature, and with disable that of Disable-WindowsOptionalFeature.
 func enable(disable bool) func(c *cmdlet.Call) error {
 	return func(c *cmdlet.Call) error {
 		here, err := installed(c.State)

@@ -24,7 +24,7 @@ type feature struct {
 	hint     string // what a person can do instead
 }
 
-// features are those that scripts ask for.
+// features returns the features that scripts ask for.
 func features() []feature {
 	const vm = "a node of Mullion runs virtual machines without Windows' Hyper-V (runtime class hyperv)"
 	return []feature{
@@ -87,7 +87,7 @@ func installed(s *session.State) (func(f feature) bool, error) {
 	}, nil
 }
 
-// serverObject is a feature as Get-WindowsFeature shows it.
+// serverObject returns a feature as Get-WindowsFeature shows it.
 func serverObject(f feature, here bool) *object.Object {
 	state := "Removed"
 	if here {
@@ -98,7 +98,7 @@ func serverObject(f feature, here bool) *object.Object {
 	return o
 }
 
-// optionalObject is a feature as Get-WindowsOptionalFeature shows it.
+// optionalObject returns a feature as Get-WindowsOptionalFeature shows it.
 func optionalObject(f feature, here bool) *object.Object {
 	state := "DisabledWithPayloadRemoved"
 	if here {

@@ -381,7 +381,7 @@ func clearHost(c *cmdlet.Call) error {
 	return nil
 }
 
-// getRandom is a random number, or some of the objects that it is given.
+// getRandom outputs a random number, or some of the objects that it is given.
 func getRandom(c *cmdlet.Call) error {
 	if c.Values[cmdlet.ObjectName] == nil && !c.Piped {
 		return randomNumber(c)

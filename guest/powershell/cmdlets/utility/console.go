@@ -119,7 +119,7 @@ func formatWide(c *cmdlet.Call) error {
 	return c.Out.Put(&format.Display{Lines: lines})
 }
 
-// selectXML are the nodes of documents that an XPath means
+// selectXML outputs the nodes of documents that an XPath means
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/select-xml).
 func selectXML(c *cmdlet.Call) error {
 	type source struct {

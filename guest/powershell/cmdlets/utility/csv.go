@@ -25,7 +25,7 @@ func delimiter(c *cmdlet.Call) (rune, error) {
 		c.Name, object.Text(v))
 }
 
-// csvLines are objects as lines of CSV: as Windows PowerShell writes them, each value in quotation marks.
+// csvLines returns objects as lines of CSV: as Windows PowerShell writes them, each value in quotation marks.
 func csvLines(c *cmdlet.Call, head bool) ([]string, error) {
 	end, err := delimiter(c)
 	if err != nil {

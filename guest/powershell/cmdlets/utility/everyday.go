@@ -49,7 +49,7 @@ func getFileHash(c *cmdlet.Call) error {
 	})
 }
 
-// newTimeSpan is a time span of numbers, or between two times.
+// newTimeSpan outputs a time span of numbers, or between two times.
 func newTimeSpan(c *cmdlet.Call) error {
 	var d time.Duration
 	for name, unit := range map[string]time.Duration{
@@ -125,7 +125,7 @@ type comparison struct {
 	names []string // of the properties that are compared; none: the objects' texts are
 }
 
-// key is the same for objects that are equal.
+// key returns the same text for objects that are equal.
 func (c comparison) key(v object.Value) (string, error) {
 	exact := c.Flags["casesensitive"]
 	if c.names == nil {

@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// newObjectCmdlet is New-Object.
+// newObjectCmdlet carries out New-Object.
 func newObjectCmdlet(c *cmdlet.Call) error {
 	name := c.Text("typename")
 	args, ok := c.Values["argumentlist"].([]object.Value)
@@ -166,7 +166,7 @@ func skipAndTake(c *cmdlet.Call, items []object.Value) ([]object.Value, error) {
 	return items, nil
 }
 
-// places are numbers of items.
+// places returns the numbers of items.
 func places(v []object.Value) []int64 {
 	var all []int64
 	for _, one := range v {

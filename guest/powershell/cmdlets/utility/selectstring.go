@@ -52,7 +52,7 @@ func selectString(c *cmdlet.Call) error {
 	return quiet(c)
 }
 
-// quiet is the answer of -Quiet, if nothing has matched.
+// quiet outputs the answer of -Quiet if nothing has matched.
 func quiet(c *cmdlet.Call) error {
 	if c.Flags["quiet"] && !c.Flags["found"] {
 		return c.Out.Put(false)

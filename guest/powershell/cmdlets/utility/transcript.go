@@ -13,7 +13,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-// transcriptCmdlets are Start-Transcript and Stop-Transcript
+// transcriptCmdlets returns Start-Transcript and Stop-Transcript
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.host/start-transcript?view=powershell-5.1).
 func transcriptCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{

@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// writeErrorCmdlet is Write-Error
+// writeErrorCmdlet returns Write-Error
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/write-error?view=powershell-5.1).
 func writeErrorCmdlet() cmdlet.Cmdlet {
 	c := cmdlet.OfMessage(cmdlet.Cmdlet{
