@@ -96,7 +96,7 @@ func (f *frame) bound(s *lang.Script, given map[string]bool) {
 	}
 }
 
-// scriptLacks is the error of a call of what has attributes that are not here, nil without.
+// scriptLacks returns the error of a call of what has attributes that are not here, nil without.
 func scriptLacks(s *lang.Script) error {
 	all := slices.Clone(s.Lacking)
 	for _, p := range s.Params {
@@ -201,7 +201,7 @@ func (f *frame) argument(p lang.Param, v object.Value) error {
 	return f.valid(p, f.Vars[p.Name])
 }
 
-// untransformed is the error of an argument that cannot be converted to its parameter's type.
+// untransformed returns the error of an argument that cannot be converted to its parameter's type.
 func untransformed(p lang.Param, err error) error {
 	if !object.Catchable(err) {
 		return err

@@ -132,7 +132,7 @@ func runCall(c *cmdlet.Call, input []object.Value) error {
 	return frameOf(c).keeping(c.Kept.Errors, func() error { return blamed(c, c.Run(c)) })
 }
 
-// blamed is an error of a cmdlet, which knows by whom it is.
+// blamed returns an error of a cmdlet, and lets it know by whom it is.
 func blamed(c *cmdlet.Call, err error) error {
 	if err != nil {
 		object.Blame(err, c.By)
@@ -154,7 +154,7 @@ func unknownParameter(c cmdlet.Cmdlet, s lang.Stage) (a lang.Argument, is bool) 
 	return lang.Argument{}, false
 }
 
-// asWritten is an error about a parameter, with its name as it is written.
+// asWritten returns an error about a parameter, with its name as it is written.
 func asWritten(err error, a lang.Argument) error {
 	r := object.RecordOf(err)
 	name := strings.Trim(a.Text, "-:")

@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// valid is the error of an argument that does not meet a parameter's conditions.
+// valid returns the error of an argument that does not meet a parameter's conditions, nil for one that does.
 func (f *frame) valid(p lang.Param, v object.Value) error {
 	for _, one := range p.Conditions {
 		args, err := values(f, one.Args)

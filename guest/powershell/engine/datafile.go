@@ -25,7 +25,7 @@ func (in *Interpreter) dataFile(path string) (*object.Hashtable, error) {
 	return t, nil
 }
 
-// importDataFile is Import-PowerShellDataFile.
+// importDataFile carries out Import-PowerShellDataFile.
 func importDataFile(c *cmdlet.Call) error {
 	targets, _, err := c.Targets()
 	if err != nil {

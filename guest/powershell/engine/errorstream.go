@@ -37,7 +37,7 @@ func (in *Interpreter) printError(to io.Writer, r *object.ErrorRecord) error {
 	return err
 }
 
-// errorView is $ErrorView, in lower case.
+// errorView returns $ErrorView, in lower case.
 func (in *Interpreter) errorView() string {
 	return strings.ToLower(object.Text(in.Top.Vars["errorview"]))
 }
@@ -133,8 +133,8 @@ func (f *frame) reported(action string, r *object.ErrorRecord) error {
 	return f.in.show(r)
 }
 
-// ended is what becomes of a statement's error: one that ends only the statement is printed, unless a try waits for it
-// or $ErrorActionPreference is Stop.
+// ended returns what becomes of a statement's error: one that ends only the statement is printed, unless a try waits
+// for it or $ErrorActionPreference is Stop.
 func (f *frame) ended(err error) error {
 	f.in.mark(err)
 	if err == nil || f.in.tries > 0 || !object.EndsStatement(err) {

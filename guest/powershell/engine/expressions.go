@@ -205,7 +205,7 @@ func (f *frame) binaryOf(x *lang.Binary, a, b object.Value) (object.Value, error
 	return operator.Apply(x.Op, a, b)
 }
 
-// match is -match and -notmatch of one text; it sets $Matches.
+// match carries out -match and -notmatch of one text; it sets $Matches.
 func (f *frame) match(op, s string, b object.Value) (object.Value, error) {
 	op, exact := operator.CaseOf(op)
 	p, err := pattern.CompileAs(b, exact)
@@ -253,7 +253,7 @@ func (*frame) lateValue(x *lang.LateExpr) (object.Value, error) {
 	return nil, notHere(x)
 }
 
-// notHere is the error of what is not here.
+// notHere returns the error of what is not here.
 func notHere(x *lang.LateExpr) error {
 	return &object.Exception{
 		Class:    object.RuntimeException,
@@ -268,7 +268,7 @@ func (f *frame) runLateStatement(s *lang.LateStmt, _ *object.Sink) error {
 	return notHere(&s.LateExpr)
 }
 
-// noCommand is the error of a command that is neither a cmdlet here, nor a function, a script file or a program.
+// noCommand returns the error of a command that is neither a cmdlet here, nor a function, a script file or a program.
 func noCommand(word string, at position.Extent) error {
 	const message = "The term '%s' is not recognized as the name of a cmdlet, function, script file, or operable program. " +
 		"Check the spelling of the name, or if a path was included, verify that the path is correct and try again."

@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/pattern"
 )
 
-// theHost is $Host, which stays the same: scripts set its properties.
+// theHost returns $Host, which stays the same: scripts set its properties.
 func (in *Interpreter) theHost() *object.Object {
 	if in.host == nil {
 		in.host = dotnet.Host(in.State)
@@ -20,7 +20,7 @@ func (in *Interpreter) theHost() *object.Object {
 	return in.host
 }
 
-// executionContext is $ExecutionContext, as far as scripts use it: the expansion of a text, and paths
+// executionContext returns $ExecutionContext, as far as scripts use it: the expansion of a text, and paths
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.engineintrinsics).
 func (in *Interpreter) executionContext() *object.Object {
 	commands := object.New(object.Custom)

@@ -40,7 +40,7 @@ func (f *frame) intrinsic(of object.Value, name string, args []object.Value) (v 
 	return v, true, err
 }
 
-// forEach is .ForEach: a script block for each item, a type to convert to, or a property or method of it.
+// forEach carries out .ForEach: a script block for each item, a type to convert to, or a property or method of it.
 func (f *frame) forEach(items, args []object.Value) (object.Value, error) {
 	out := []object.Value{}
 	for _, item := range items {
@@ -80,7 +80,7 @@ func wheres() []string {
 	return []string{"default", "first", "last", "skipuntil", "until", "split"}
 }
 
-// where is .Where: the items for which a block is true, in one of several ways, at most so many.
+// where carries out .Where: the items for which a block is true, in one of several ways, at most so many.
 func (f *frame) where(items, args []object.Value) (object.Value, error) {
 	block, how, most, err := whereOf(args)
 	if err != nil {

@@ -287,7 +287,7 @@ func (in *Interpreter) keepModule(got *loaded, names []string) object.Value {
 	return o
 }
 
-// getModule is Get-Module: those that are imported, or with -ListAvailable those in the folders of modules.
+// getModule carries out Get-Module: those that are imported, or with -ListAvailable those in the folders of modules.
 func getModule(c *cmdlet.Call) error {
 	f := frameOf(c)
 	all := slices.Clone(f.in.modules)
@@ -314,7 +314,7 @@ func getModule(c *cmdlet.Call) error {
 	return nil
 }
 
-// removeModule is Remove-Module: the functions of a module cannot be called any more.
+// removeModule carries out Remove-Module: the functions of a module cannot be called any more.
 func removeModule(c *cmdlet.Call) error {
 	in := frameOf(c).in
 	for _, v := range c.Items("name") {

@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/scope"
 )
 
-// unset is the error of reading a variable that is not there, under Set-StrictMode.
+// unset returns the error of reading a variable that is not there, under Set-StrictMode.
 func (f *frame) unset(v lang.Variable) error {
 	if f.Strictness() < 1 || v.Env {
 		return nil
@@ -18,7 +18,7 @@ func (f *frame) unset(v lang.Variable) error {
 		"The variable '$"+v.Name+"' cannot be retrieved because it has not been set.")
 }
 
-// absent is the error of reading a property that an object does not have, under Set-StrictMode.
+// absent returns the error of reading a property that an object does not have, under Set-StrictMode.
 func (f *frame) absent(of object.Value, name string) error {
 	o, ok := of.(*object.Object)
 	if !ok || o.Kind != object.Custom || o.Has(name) || name == "count" || name == "length" || f.Strictness() < 2 {
@@ -28,7 +28,7 @@ func (f *frame) absent(of object.Value, name string) error {
 		"Verify that the property exists.")
 }
 
-// outside is the error of an index that a list does not have, under Set-StrictMode.
+// outside returns the error of an index that a list does not have, under Set-StrictMode.
 func (f *frame) outside(of, at object.Value) error {
 	items, ok := of.([]object.Value)
 	if l, isList := of.(*object.ArrayList); isList {

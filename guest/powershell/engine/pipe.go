@@ -96,7 +96,7 @@ func (f *frame) feed(s *lang.Pipeline, n int, out *object.Sink, failed *bool) (*
 	}, nil
 }
 
-// enough is after how many objects a stage needs no more, as Select-Object -First says.
+// enough returns after how many objects a stage needs no more, as Select-Object -First says.
 func (f *frame) enough(s lang.Stage) (most int, ok bool) {
 	if _, shadowed := f.script(s.Word); shadowed || s.Word == "" || binding.Splats(s.Args) {
 		return 0, false
@@ -250,7 +250,7 @@ func (f *frame) runHere(s lang.Stage, name object.Value, isFile bool, out *objec
 	return f.within(f, script, f.in.invoked(script), s.Args, Feed{}, out)
 }
 
-// late is the error of a script file that is refused while another script runs.
+// late returns an error as it is thrown while a script runs, for a script file that is refused then.
 func late(err error) error {
 	if refused, ok := errors.AsType[*lang.Refusal](err); ok {
 		return refused.Thrown()

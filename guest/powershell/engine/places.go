@@ -83,7 +83,7 @@ func (in *Interpreter) recordHere(err error) *object.ErrorRecord {
 	return r
 }
 
-// misfit is an error of a call whose arguments do not fit: it is the command's.
+// misfit returns an error of a call, and makes it the command's if the arguments do not fit.
 func misfit(err error, by *object.Invoked) error {
 	if at := object.PlaceOf(err); at != nil && object.RecordOf(err).Is(object.BindingException) {
 		object.Blame(err, by)

@@ -23,7 +23,7 @@ const (
 	confirms = "confirmpreference"
 )
 
-// running is $PSCmdlet of a function or script that runs in this scope, with the parameter set of its call
+// running returns $PSCmdlet of a function or script that runs in this scope, with the parameter set of its call
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.pscmdlet).
 func (f *frame) running(s *lang.Script, set string) *object.Instance {
 	r := &runningCmdlet{f: f, s: s}
@@ -57,9 +57,9 @@ type runningCmdlet struct {
 	already string // the same of ShouldContinue
 }
 
-// shouldProcess is ShouldProcess(target), (target, action) or (description, warning, caption): whether something is to
-// be changed. With $WhatIfPreference it is said and not done, and what has at least the impact of $ConfirmPreference is
-// asked.
+// shouldProcess carries out ShouldProcess(target), (target, action) or (description, warning, caption): whether
+// something is to be changed. With $WhatIfPreference it is said and not done, and what has at least the impact of
+// $ConfirmPreference is asked.
 func (r *runningCmdlet) shouldProcess(c *object.Call) (object.Value, error) {
 	action, target := cmp.Or(r.s.Name, dotnet.FileName(r.s.File)), c.Text(0)
 	if len(c.Args) > 1 {
@@ -96,7 +96,7 @@ func (f *frame) impactAsks(impact string) bool {
 	return of > 0 && impact != "none" && slices.Index(lang.Impacts(), impact) >= of
 }
 
-// shouldContinue is ShouldContinue(query, caption), which asks whatever the preferences are.
+// shouldContinue carries out ShouldContinue(query, caption), which asks whatever the preferences are.
 func (r *runningCmdlet) shouldContinue(c *object.Call) (object.Value, error) {
 	return r.ask(c.Text(1), c.Text(0), &r.already)
 }
@@ -161,7 +161,7 @@ func (r *runningCmdlet) message(preference string, stream rune, mark, text strin
 	return err
 }
 
-// throw is ThrowTerminatingError(record).
+// throw carries out ThrowTerminatingError(record).
 func (r *runningCmdlet) throw(c *object.Call) (object.Value, error) {
 	record := object.Own[*object.ErrorRecord](c.Arg(0))
 	if record == nil {
@@ -175,7 +175,7 @@ func (r *runningCmdlet) throw(c *object.Call) (object.Value, error) {
 	}
 }
 
-// writeError is WriteError(record): an error after which the function goes on.
+// writeError carries out WriteError(record): an error after which the function goes on.
 func (r *runningCmdlet) writeError(c *object.Call) (object.Value, error) {
 	record := object.Own[*object.ErrorRecord](c.Arg(0))
 	if record == nil {
@@ -207,7 +207,7 @@ func changing() []string {
 	}
 }
 
-// harmless are cmdlets with such verbs that change nothing but the session.
+// harmless returns the cmdlets with such verbs that change nothing but the session.
 func harmless() []string {
 	return []string{
 		"add-member", "add-type", "clear-host", "export-modulemember", "format-custom", "format-hex", "format-list", "format-table",

@@ -5,7 +5,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// referenceValue is [ref] of a variable, or of a value that is in none.
+// referenceValue returns [ref] of a variable, or of a value that is in none.
 func (f *frame) referenceValue(x *lang.Cast) (object.Value, error) {
 	to, isVariable := x.X.(*lang.Variable)
 	if !isVariable || to.Env {

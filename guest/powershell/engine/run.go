@@ -136,7 +136,7 @@ const (
 	mostLevels = 100_000
 )
 
-// tooDeep is the error of calls that are nested too deep.
+// tooDeep returns the error of calls that are nested too deep.
 func tooDeep() error {
 	return &object.Exception{
 		Class:    object.DepthException,
@@ -386,7 +386,7 @@ func loop(f *frame, label lang.Label, body lang.Block, out *object.Sink) (bool, 
 	return err == nil, err
 }
 
-// again is a caught error that is thrown once more: now it ends the script.
+// again returns an error that throws a caught one once more: now it ends the script.
 func again(err error) error {
 	return &object.Leaving{Word: "throw", What: &object.Instance{Of: object.RecordClass(), V: object.RecordOf(err)}}
 }

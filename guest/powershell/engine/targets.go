@@ -143,7 +143,7 @@ func splitWords(v object.Value) object.Value {
 	return out
 }
 
-// splitBy is -split with a block, which says of each character whether a text is parted there (about_Split).
+// splitBy carries out -split with a block, which says of each character whether a text is parted there (about_Split).
 func (f *frame) splitBy(block *object.ScriptBlock, v, most object.Value) (object.Value, error) {
 	limit, err := object.Integer(most)
 	if err != nil {

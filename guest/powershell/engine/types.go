@@ -34,7 +34,7 @@ func (in *Interpreter) class(name string) *object.Class {
 	return dotnet.ClassNamed(name)
 }
 
-// staticLacks is the error of a member that is not here, nil for others.
+// staticLacks returns the error of a member that is not here, nil for others.
 func (f *frame) staticLacks(x *lang.Static) error {
 	switch {
 	case binding.StaticKnown(x, f.in.class(x.Of)):

@@ -114,7 +114,7 @@ func (in names) Own(name string) (v object.Value, there bool) {
 	return nil, false
 }
 
-// matched is $Matches, which is not there before the first -match that fits.
+// matched returns $Matches, which is not there before the first -match that fits.
 func (in *Interpreter) matched() (v object.Value, there bool) {
 	if in.matches == nil {
 		return nil, false
@@ -122,8 +122,8 @@ func (in *Interpreter) matched() (v object.Value, there bool) {
 	return in.matches, true
 }
 
-// versions is $PSVersionTable: those of Windows PowerShell on this Windows, without those of parts that are not here,
-// and with whose PowerShell it is.
+// versions returns $PSVersionTable: those of Windows PowerShell on this Windows, without those of parts that are not
+// here, and with whose PowerShell it is.
 func (in *Interpreter) versions() object.Value {
 	build := "0"
 	if version, err := in.System.Version(); err == nil {
