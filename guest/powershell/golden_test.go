@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata print")
 
-// scripts are the scripts of a folder of testdata, by their names.
+// scripts returns the scripts of a folder of testdata, by their names.
 func scripts(tb testing.TB, folder string) map[string]string {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.ps1"))
@@ -95,7 +95,7 @@ func compareGolden(t *testing.T, file, got string) {
 	}
 }
 
-// golden is the file beside a script.
+// golden returns the file beside a script.
 func golden(t *testing.T, folder, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("testdata", folder, name+".out"))

@@ -109,8 +109,8 @@ func readCommand(in *engine.Interpreter, read typist) (string, error) {
 	}
 }
 
-// promptText is the prompt: what the session's function prompt outputs, if it has one, or the current folder. One that
-// outputs nothing, or fails, is PS>
+// promptText returns the prompt: what the session's function prompt outputs, if it has one, or the current folder. One
+// that outputs nothing, or fails, is PS>
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_prompts).
 func promptText(in *engine.Interpreter) string {
 	block, has := in.Top.Drive("function").Content("prompt")

@@ -67,7 +67,7 @@ func stageWMI(_ context.Context, namespace, query string) ([]system.WMIObject, e
 	return nil, system.ErrWMIQuery
 }
 
-// stageWindows is a fake of the calls of Windows: two networks, a list of load balancers, an access list and three
+// stageWindows returns a fake of the calls of Windows: two networks, a list of load balancers, an access list and three
 // processes.
 func stageWindows() *system.Calls {
 	hns := func(method, path, body string) (string, error) {

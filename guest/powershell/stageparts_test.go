@@ -21,7 +21,7 @@ import (
 	"mullion.dev/mullion/internal/windows/wire/smbmapping"
 )
 
-// stageVolumes are the volumes of a host with a second drive.
+// stageVolumes returns the volumes of a host with a second drive.
 func stageVolumes() []system.Volume {
 	return []system.Volume{
 		{
@@ -93,7 +93,7 @@ func (s stagedACL) account(name string) (sid, full string, err error) {
 	return "", "", errors.New("there is no such account")
 }
 
-// stageSMB is an agent that knows one server, \\files, and one password.
+// stageSMB returns an agent that knows one server, \\files, and one password.
 func stageSMB() func(context.Context, smbmapping.Request) (smbmapping.Answer, error) {
 	var all []smbmapping.Mapping
 	return func(_ context.Context, r smbmapping.Request) (a smbmapping.Answer, err error) {
@@ -119,7 +119,7 @@ func stageSMB() func(context.Context, smbmapping.Request) (smbmapping.Answer, er
 	}
 }
 
-// stageRoutes are the routes of a pod.
+// stageRoutes returns the routes of a pod.
 func stageRoutes() []system.Route {
 	of := func(prefix, hop string, metric int64) system.Route {
 		return system.Route{
@@ -133,7 +133,7 @@ func stageRoutes() []system.Route {
 	}
 }
 
-// stageDNS is a DNS with a few names.
+// stageDNS answers as a DNS with a few names.
 func stageDNS(name string, kind uint16) ([]system.DNSRecord, error) {
 	of := func(kind uint16, data string, numbers ...int64) system.DNSRecord {
 		return system.DNSRecord{
@@ -164,7 +164,7 @@ func stageDNS(name string, kind uint16) ([]system.DNSRecord, error) {
 	return nil, system.ErrNoRecords
 }
 
-// stageSockets are the sockets of a pod: a server with a client, one of IPv6, and a socket of UDP.
+// stageSockets returns the sockets of a pod: a server with a client, one of IPv6, and a socket of UDP.
 func stageSockets() ([]winnet.Socket, error) {
 	at := netip.MustParseAddrPort
 	return []winnet.Socket{
@@ -212,7 +212,7 @@ func (s stagedStores) Remove(machine bool, store string, certificate []byte) err
 	return nil
 }
 
-// stageAdapters are the adapters of a pod: a loopback, and one with addresses of both families.
+// stageAdapters returns the adapters of a pod: a loopback, and one with addresses of both families.
 func stageAdapters() ([]system.Adapter, error) {
 	own := func(s string, bits, suffix int64) system.AdapterAddress {
 		return system.AdapterAddress{

@@ -2,7 +2,7 @@ package powershell
 
 import "mullion.dev/mullion/guest/schedule"
 
-// stageTasks are the scheduled tasks of a Windows that has none yet, beside the folder where a script runs. Nothing
+// stageTasks returns the scheduled tasks of a Windows that has none yet, beside the folder where a script runs. Nothing
 // runs them.
 func stageTasks() *schedule.Store {
 	return &schedule.Store{

@@ -65,7 +65,7 @@ func Elsewhere(name string) string {
 	return ""
 }
 
-// accelerators are names of types that are PowerShell's own
+// accelerators returns the names of types that are PowerShell's own
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_type_accelerators), as far
 // as the types are not here.
 func accelerators() []string {

@@ -22,7 +22,7 @@ func FamilyOf(a netip.Addr) object.Value {
 // AddressName is the class IPAddress.
 const AddressName = "System.Net.IPAddress"
 
-// Class is System.Net.IPAddress (https://learn.microsoft.com/en-us/dotnet/api/system.net.ipaddress).
+// Class returns the class System.Net.IPAddress (https://learn.microsoft.com/en-us/dotnet/api/system.net.ipaddress).
 func Class() *object.Class {
 	of := func(name string, get func(a netip.Addr) object.Value) object.Field {
 		return object.Field{
@@ -95,7 +95,7 @@ func ParseAddress(s string) (object.Value, error) {
 	return &object.Instance{Of: Class(), V: a}, nil
 }
 
-// URIClass is System.Uri, of absolute URLs (https://learn.microsoft.com/en-us/dotnet/api/system.uri).
+// URIClass returns the class System.Uri, of absolute URLs (https://learn.microsoft.com/en-us/dotnet/api/system.uri).
 func URIClass() *object.Class {
 	of := func(name string, get func(u *url.URL) object.Value) object.Field {
 		return object.Field{
@@ -243,7 +243,7 @@ func unescapedPart(s string) string {
 	return b.String()
 }
 
-// DNSClass is System.Net.Dns.
+// DNSClass returns the class System.Net.Dns.
 func DNSClass() *object.Class {
 	addresses := func(c *object.Call) ([]object.Value, error) {
 		name := c.Text(0)

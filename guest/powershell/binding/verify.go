@@ -12,7 +12,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-// verifyKeys is RefusesKey for what is known before the script runs.
+// verifyKeys does as RefusesKey for what is known before the script runs.
 func verifyKeys(c cmdlet.Cmdlet, b Bound) error {
 	for _, name := range []string{cmdlet.PathName, cmdlet.LiteralName} {
 		for _, x := range b[name] {

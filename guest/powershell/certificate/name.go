@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// attributes are the short names of the parts of a name, by their object identifiers
+// attributes returns the short names of the parts of a name, by their object identifiers
 // (https://learn.microsoft.com/en-us/windows/win32/api/wincrypt/nf-wincrypt-certnametostrw).
 func attributes() map[string]string {
 	return map[string]string{

@@ -22,7 +22,7 @@ const (
 // CryptographicException is the exception of what is no certificate, and of stores.
 const CryptographicException = "System.Security.Cryptography.CryptographicException"
 
-// errNone is the error of bytes that are no certificate, in the words of CryptoAPI.
+// errNone returns the error of bytes that are no certificate, in the words of CryptoAPI.
 func errNone() error {
 	return object.Raise(CryptographicException, "Cannot find the requested object.\r\n")
 }
@@ -109,7 +109,7 @@ func Of(v object.Value) ([]byte, bool) {
 	return der, ok
 }
 
-// Class is X509Certificate2, of a file or of bytes
+// Class returns the class X509Certificate2, of a file or of bytes
 // (https://learn.microsoft.com/en-us/dotnet/api/system.security.cryptography.x509certificates.x509certificate2).
 func Class() *object.Class {
 	property := func(name string) func(c *object.Call) (object.Value, error) {
@@ -174,7 +174,7 @@ func readFile(s *session.State, path string) ([]byte, error) {
 	return content, nil
 }
 
-// verify is Verify: whether a chain of certificates leads from this one to one that Windows trusts.
+// verify carries out Verify: whether a chain of certificates leads from this one to one that Windows trusts.
 func verify(c *object.Call) (object.Value, error) {
 	der, _ := Of(c.On)
 	certificate, err := x509.ParseCertificate(der)
@@ -185,7 +185,7 @@ func verify(c *object.Call) (object.Value, error) {
 	return err == nil, nil
 }
 
-// export is Export of the type Cert, which has no key.
+// export carries out Export of the type Cert, which has no key.
 func export(c *object.Call) (object.Value, error) {
 	if kind := strings.ToLower(c.Text(0)); kind != "cert" && kind != "1" {
 		return nil, object.Thrown("Export of a certificate as %s is not part of Mullion's PowerShell, which has Cert.", c.Text(0))

@@ -18,7 +18,7 @@ type store struct {
 	open, writable bool
 }
 
-// StoreClass is X509Store, of a name and a place
+// StoreClass returns the class X509Store, of a name and a place
 // (https://learn.microsoft.com/en-us/dotnet/api/system.security.cryptography.x509certificates.x509store).
 func StoreClass() *object.Class {
 	of := func(do func(s *store, c *object.Call) (object.Value, error)) func(c *object.Call) (object.Value, error) {
@@ -52,7 +52,7 @@ func StoreClass() *object.Class {
 	}
 }
 
-// makeStore is X509Store(name, place); without a place it is the user's, without a name My.
+// makeStore makes X509Store(name, place); without a place it is the user's, without a name My.
 func makeStore(c *object.Call) (object.Value, error) {
 	s := &store{of: c.State.System.Certificates, name: "My"}
 	for n := range c.Args {
@@ -96,7 +96,7 @@ func (s *store) opened(c *object.Call) (object.Value, error) {
 	return nil, nil
 }
 
-// storeError is an error of a store, in the words of Windows.
+// storeError returns an error of a store, in the words of Windows.
 func storeError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

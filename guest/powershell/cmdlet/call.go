@@ -75,5 +75,5 @@ func (c *Call) Output(v object.Value) error {
 	return nil
 }
 
-// Nothing is the Run of a cmdlet that has nothing to do: what it asks for is so already.
+// Nothing runs a cmdlet that has nothing to do: what it asks for is so already.
 func Nothing(*Call) error { return nil }

@@ -42,8 +42,8 @@ func (c *Call) ForCertificates(do func(path string, found []certificate.Node, er
 	return true, nil
 }
 
-// EachCertificate is ForCertificates for a cmdlet that works on the nodes one by one, and has an error for what is not
-// there.
+// EachCertificate does as ForCertificates for a cmdlet that works on the nodes one by one, and has an error for what is
+// not there.
 func (c *Call) EachCertificate(do func(n certificate.Node) error) (done bool, err error) {
 	return c.ForCertificates(func(path string, found []certificate.Node, err error) error {
 		if err != nil {

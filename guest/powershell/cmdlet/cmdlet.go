@@ -135,7 +135,7 @@ func (c Cmdlet) Parameter(name string) (full string, flag bool, err error) {
 			"parameter -%[1]s of %s is not part of Mullion's PowerShell.", name, c.Name)
 }
 
-// Unbound is the error of a call that cannot be carried out as it is written.
+// Unbound returns the error of a call that cannot be carried out as it is written.
 func (c Cmdlet) Unbound(err error) error {
 	r := object.RecordOf(err)
 	if _, own := errors.AsType[*object.Exception](err); !own {

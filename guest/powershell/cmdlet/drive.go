@@ -71,7 +71,7 @@ func (c *Call) ForSession(do func(d Drive, name string, there bool) error) (done
 	return true, nil
 }
 
-// NoSessionItem is the error of an item that a drive of the session does not have.
+// NoSessionItem returns the error of an item that a drive of the session does not have.
 func NoSessionItem(name string) error {
 	return words.Errorf("Cannot find path '%s' because it does not exist.", strings.ToLower(name))
 }

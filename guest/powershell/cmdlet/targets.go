@@ -13,8 +13,8 @@ import (
 	"mullion.dev/mullion/guest/powershell/provider"
 )
 
-// RefusesPath is the error for a path that the cmdlet does not know: of a drive that it does not have, or of a file for
-// those that set values. whole says that the whole path is known.
+// RefusesPath returns the error for a path that the cmdlet does not know: of a drive that it does not have, or of a
+// file for those that set values; nil for others. whole says that the whole path is known.
 func (c Cmdlet) RefusesPath(path string, whole bool) error {
 	if _, _, ok := provider.SessionItem(path); ok && c.Sessions {
 		return nil
@@ -43,8 +43,8 @@ func (c Cmdlet) RefusesPath(path string, whole bool) error {
 	return err
 }
 
-// RefusesKey is the error for a path of the registry with wild cards, or with parameters that the cmdlet does not carry
-// out there. wild says that the path may have wild cards, given are the parameters.
+// RefusesKey returns the error for a path of the registry with wild cards, or with parameters that the cmdlet does not
+// carry out there, nil for others. wild says that the path may have wild cards, given are the parameters.
 func (c Cmdlet) RefusesKey(path string, wild bool, given []string) error {
 	if c.Keys == nil || !provider.OnRegistry.MatchString(path) {
 		return nil
@@ -61,7 +61,7 @@ func (c Cmdlet) RefusesKey(path string, wild bool, given []string) error {
 	return nil
 }
 
-// knownKey is RefusesKey for a path that the cmdlet has got.
+// knownKey does as RefusesKey for a path that the cmdlet has got.
 func (c *Call) knownKey(path string, wild bool) error {
 	given := slices.Concat(slices.Collect(maps.Keys(c.Values)), slices.Collect(maps.Keys(c.Flags)))
 	if err := c.RefusesKey(path, wild, slices.Sorted(slices.Values(given))); err != nil {

@@ -142,7 +142,7 @@ func (s Session) values(command string, w word) (values []string, known bool) {
 	return values, known
 }
 
-// actions are the values of -ErrorAction and -WarningAction
+// actions returns the values of -ErrorAction and -WarningAction
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_commonparameters).
 func actions() []string {
 	return []string{"Continue", "Ignore", "Inquire", "SilentlyContinue", "Stop"}

@@ -36,7 +36,7 @@ func (s Session) ofVariable(w word) (part string, matches []string, is bool) {
 	return "", nil, false
 }
 
-// automatic are the names of PowerShell's own variables, which lie in no scope
+// automatic returns the names of PowerShell's own variables, which lie in no scope
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.core/about/about_automatic_variables).
 func automatic() []string {
 	return strings.Fields("Error ErrorActionPreference ErrorView Env ExecutionContext false HOME Host input LASTEXITCODE Matches " +

@@ -135,7 +135,7 @@ func (r *reader) skipComment() {
 	r.word.comment = true
 }
 
-// beginnings are the words behind which a command begins.
+// beginnings returns the words behind which a command begins.
 func beginnings() []string {
 	return strings.Fields("if elseif else while do until for foreach switch return throw try catch finally " +
 		"begin process end trap function filter in . & = += -= *= /= %=")

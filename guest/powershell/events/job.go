@@ -25,7 +25,7 @@ func NewJob(one *Subscriber, id int) *Job {
 	return one.job
 }
 
-// State is NotStarted before the first event, then Running, also if an action fails; and Stopped at its end.
+// State returns NotStarted before the first event, then Running, also if an action fails; and Stopped at its end.
 func (j *Job) State() string { return j.state }
 
 // mostOutput bounds what a job keeps: the oldest goes first.

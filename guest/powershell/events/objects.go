@@ -2,7 +2,7 @@ package events
 
 import "mullion.dev/mullion/guest/powershell/object"
 
-// Object is the event as scripts see it: a PSEventArgs
+// Object returns the event as scripts see it: a PSEventArgs
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.pseventargs).
 func (e Event) Object() *object.Object {
 	return object.New("PS event").Set("EventIdentifier", e.ID).Set("Sender", e.Sender).Set("SourceEventArgs", e.Args).
@@ -10,7 +10,7 @@ func (e Event) Object() *object.Object {
 		Set("TimeGenerated", object.DateTime{At: e.At}).Set("MessageData", e.Data)
 }
 
-// Object is the subscriber as scripts see it: a PSEventSubscriber
+// Object returns the subscriber as scripts see it: a PSEventSubscriber
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.pseventsubscriber).
 func (s *Subscriber) Object() *object.Object {
 	o := object.New("subscriber").Set("SubscriptionId", s.ID).Set("SourceObject", s.Source).Set("EventName", s.EventName).

@@ -119,7 +119,7 @@ func (t *timer) setInterval(v object.Value) error {
 	return nil
 }
 
-// TimerClass is System.Timers.Timer (https://learn.microsoft.com/en-us/dotnet/api/system.timers.timer).
+// TimerClass returns the class System.Timers.Timer (https://learn.microsoft.com/en-us/dotnet/api/system.timers.timer).
 func TimerClass() *object.Class {
 	own := func(v object.Value) *timer { return object.Own[*timer](v) }
 	do := func(name string, do func(t *timer)) object.Method {

@@ -28,7 +28,7 @@ type watcher struct {
 	turn    int // how often it has begun
 }
 
-// index is the place of a kind's listeners.
+// index returns the place of a kind's listeners.
 func index(kind int64) int {
 	for i, one := range []int64{created, deleted, changed, renamed} {
 		if one == kind {
@@ -211,8 +211,9 @@ func waitForChanged(c *object.Call) (object.Value, error) {
 		Set("OldName", got.Props["oldname"]).Set("TimedOut", false), nil
 }
 
-// WatcherClass is System.IO.FileSystemWatcher (https://learn.microsoft.com/en-us/dotnet/api/system.io.filesystemwatcher).
-// All changes that Windows tells of are events, whatever NotifyFilter says.
+// WatcherClass returns the class System.IO.FileSystemWatcher
+// (https://learn.microsoft.com/en-us/dotnet/api/system.io.filesystemwatcher). All changes that Windows tells of are
+// events, whatever NotifyFilter says.
 func WatcherClass() *object.Class {
 	own := func(v object.Value) *watcher { return object.Own[*watcher](v) }
 	locked := func(w *watcher, do func()) {

@@ -273,7 +273,7 @@ func head(kind, dir string) []string {
 	return systemHead(kind, dir)
 }
 
-// systemHead is head for what the system has: processes, services, adapters, routes, events.
+// systemHead does as head for what the system has: processes, services, adapters, routes, events.
 func systemHead(kind, dir string) []string {
 	switch kind {
 	case "process":
@@ -438,7 +438,7 @@ func TableRow(o *object.Object) (line string, ok bool) {
 	return systemRow(o)
 }
 
-// systemRow is TableRow for what the system has: processes, services, adapters, routes, events.
+// systemRow does as TableRow for what the system has: processes, services, adapters, routes, events.
 func systemRow(o *object.Object) (line string, ok bool) {
 	p := func(name string) string { return object.Text(o.Props[name]) }
 	switch o.Kind {

@@ -69,7 +69,7 @@ func (g *Grid) show(f *Formatter) error {
 	return nil
 }
 
-// cellTexts are values as cells of a table.
+// cellTexts returns values as cells of a table.
 func cellTexts(row []object.Value) []string {
 	all := make([]string, len(row))
 	for i, v := range row {

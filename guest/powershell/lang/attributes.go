@@ -129,7 +129,7 @@ func isConstant(x Expr) bool {
 	return false
 }
 
-// parameterAttributes are attributes of a parameter that mean nothing here: what they allow is allowed.
+// parameterAttributes returns the attributes of a parameter that mean nothing here: what they allow is allowed.
 func parameterAttributes() []string {
 	return []string{"allownull", "allowemptystring", "allowemptycollection", "psdefaultvalue", "supportswildcards"}
 }
@@ -216,7 +216,7 @@ func (x *attributeX) only(name string) (why string) {
 	return ""
 }
 
-// isBool is the value of $true, $false or a number, and whether it is one of them.
+// isBool returns the value of $true, $false or a number, and whether it is one of them.
 func isBool(x Expr) (v, ok bool) {
 	switch x := x.(type) {
 	case *Variable:

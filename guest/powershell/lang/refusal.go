@@ -37,7 +37,7 @@ func (r *Refusal) Lines(newline string) string {
 	}, newline)
 }
 
-// Thrown is the refusal of a text that is read while a script runs: an error of the statement that reads it.
+// Thrown returns the refusal of a text that is read while a script runs: an error of the statement that reads it.
 func (r *Refusal) Thrown() error {
 	return &object.Exception{
 		Class:    object.ParseException,

@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/session"
 )
 
-// BuilderClass is System.Text.StringBuilder.
+// BuilderClass returns the class System.Text.StringBuilder.
 func BuilderClass() *object.Class {
 	add := func(name string, least int, what func(c *object.Call) (string, error)) object.Method {
 		most := max(least, 1)

@@ -7,7 +7,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// MathClass is System.Math (https://learn.microsoft.com/en-us/dotnet/api/system.math).
+// MathClass returns the class System.Math (https://learn.microsoft.com/en-us/dotnet/api/system.math).
 func MathClass() *object.Class {
 	of := func(name string, do func(float64) float64) object.Method {
 		return object.Method{
@@ -94,7 +94,7 @@ func MathClass() *object.Class {
 	}
 }
 
-// roundMethod is Math.Round: half to even, to so many digits.
+// roundMethod carries out Math.Round: half to even, to so many digits.
 func roundMethod(c *object.Call) (object.Value, error) {
 	n, err := object.Floating(c.Arg(0))
 	if err != nil {

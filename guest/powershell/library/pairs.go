@@ -77,7 +77,7 @@ func (p *Pairs) names() []object.Value {
 	return all
 }
 
-// settable is the error of changing a name's value.
+// settable returns the error of changing a name's value, nil where it can be changed.
 func (p *Pairs) settable(name string) error {
 	switch low := strings.ToLower(name); {
 	case p.Fixed:
@@ -119,7 +119,7 @@ func (p *Pairs) Add(name, v string) error {
 	return nil
 }
 
-// PairsClass is NameValueCollection.
+// PairsClass returns the class NameValueCollection.
 func PairsClass() *object.Class {
 	at := func(c *object.Call) (object.Value, error) { return object.Own[*Pairs](c.On).Get(c.Text(0)), nil }
 	c := &object.Class{
@@ -209,7 +209,7 @@ func PairsClass() *object.Class {
 	return c
 }
 
-// HeadersClass is WebHeaderCollection; Add takes name: value too.
+// HeadersClass returns the class WebHeaderCollection; Add takes name: value too.
 func HeadersClass() *object.Class {
 	c := PairsClass()
 	c.Name = "System.Net.WebHeaderCollection"

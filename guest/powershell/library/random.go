@@ -8,7 +8,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// RandomClass is System.Random.
+// RandomClass returns the class System.Random.
 func RandomClass() *object.Class {
 	return &object.Class{
 		Name: "System.Random",

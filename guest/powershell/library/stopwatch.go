@@ -20,7 +20,7 @@ func (w *watch) total() time.Duration {
 	return w.elapsed + time.Since(w.since)
 }
 
-// StopwatchClass is System.Diagnostics.Stopwatch.
+// StopwatchClass returns the class System.Diagnostics.Stopwatch.
 func StopwatchClass() *object.Class {
 	made := func(w *watch) object.Value { return &object.Instance{Of: StopwatchClass(), V: w} }
 	do := func(name string, do func(w *watch)) object.Method {

@@ -62,7 +62,7 @@ func (v Version) Text(numbers int) string {
 	return strings.Join(parts, ".")
 }
 
-// Compare is negative, 0 or positive if v is older than, the same as or newer than w.
+// Compare returns a negative number, 0 or a positive one if v is older than, the same as or newer than w.
 func (v Version) Compare(w Version) int {
 	for i := range v {
 		if c := cmp.Compare(v[i], w[i]); c != 0 {
@@ -73,7 +73,7 @@ func (v Version) Compare(w Version) int {
 	return 0
 }
 
-// VersionClass is System.Version.
+// VersionClass returns the class System.Version.
 func VersionClass() *object.Class {
 	c := &object.Class{
 		Name:         VersionName,

@@ -89,7 +89,7 @@ func Prefixed(prefix, name string) string {
 	return verb + "-" + prefix + noun
 }
 
-// Object is a module as Get-Module shows it
+// Object returns a module as Get-Module shows it
 // (https://learn.microsoft.com/en-us/dotnet/api/system.management.automation.psmoduleinfo).
 func Object(kind, name, path string, version object.Value) *object.Object {
 	o := object.New("module").Set("ModuleType", kind).Set("Version", version).Set("Name", name)

@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/pattern"
 )
 
-// ItemAt is $of[at].
+// ItemAt returns $of[at].
 func ItemAt(of, at object.Value) (object.Value, error) {
 	switch o := of.(type) {
 	case *object.Object:
@@ -279,8 +279,8 @@ func Compare(op string, a, b object.Value) (bool, error) {
 	return c <= 0, nil
 }
 
-// Order is negative, 0 or positive if a is less than, equal to or greater than b. $null equals only $null, and is less
-// than everything but negative numbers.
+// Order returns a negative number, 0 or a positive one if a is less than, equal to or greater than b. $null equals only
+// $null, and is less than everything but negative numbers.
 func Order(op string, a, b object.Value) (int, error) {
 	equality := strings.HasSuffix(op, "eq") || strings.HasSuffix(op, "ne")
 	if a == nil || b == nil {

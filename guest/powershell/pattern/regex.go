@@ -85,7 +85,7 @@ func CompileWith(source string, options int64) (*Pattern, error) {
 	return p, nil
 }
 
-// whyNot is why a text is no expression, as .NET says it.
+// whyNot returns why a text is no expression, as .NET says it.
 func whyNot(err error) string {
 	e, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
@@ -108,7 +108,7 @@ func whyNot(err error) string {
 	return object.UpperFirst(fmt.Sprintf(e.Code.String(), e.Args...)) + "."
 }
 
-// matching is the error of a match.
+// matching returns the error of a match, nil without.
 func matching(err error) error {
 	if err == nil {
 		return nil
@@ -285,7 +285,7 @@ func (p *Pattern) Split(s string, limit int64) ([]object.Value, error) {
 	return append(out, string(runes[end:])), nil
 }
 
-// Replace is -replace; in a list it replaces in each item.
+// Replace carries out -replace; in a list it replaces in each item.
 func Replace(a, b object.Value, exact bool) (object.Value, error) {
 	operands := []object.Value{b}
 	if l, ok := b.([]object.Value); ok {
@@ -370,7 +370,7 @@ func splitter(b object.Value, exact bool) (p *Pattern, limit int64, err error) {
 	return p, limit, err
 }
 
-// SplitBy is -split; of a list it splits each item and returns all parts in one list.
+// SplitBy carries out -split; of a list it splits each item and returns all parts in one list.
 func SplitBy(a, b object.Value, exact bool) (object.Value, error) {
 	p, limit, err := splitter(b, exact)
 	if err != nil {

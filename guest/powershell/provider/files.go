@@ -194,7 +194,7 @@ func mode(info fs.FileInfo) string {
 // Location returns a folder as Get-Location and $PWD have it.
 func Location(dir string) *object.Object { return object.New("location").Set("Path", dir) }
 
-// FileError is the exception for an error of a file.
+// FileError returns the exception for an error of a file, nil without one.
 func FileError(path string, err error) error {
 	switch {
 	case err == nil:

@@ -27,7 +27,7 @@ func (s *Session) Meant(stage lang.Stage) lang.Stage {
 	return stage
 }
 
-// setAlias is Set-Alias and New-Alias, which makes only what is not there yet.
+// setAlias carries out Set-Alias and New-Alias, which makes only what is not there yet.
 func setAlias(c *cmdlet.Call) error {
 	s := of(c)
 	name, meant := c.Text("name"), c.Text("value")

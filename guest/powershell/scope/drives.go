@@ -11,7 +11,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// Drive is alias:, function: or variable:, nil for another name (about_Providers).
+// Drive returns alias:, function: or variable:, nil for another name (about_Providers).
 func (s *Scope) Drive(name string) cmdlet.Drive {
 	switch name {
 	case "alias":

@@ -19,8 +19,8 @@ func (s *State) Paint(foreground, background string) (undo func()) {
 	return s.Console.Paint(foreground, background)
 }
 
-// Columns is how many columns a line may have, as a console of Windows has them where none shows it. One is left free:
-// a line that fills a row to its end would begin another one.
+// Columns returns how many columns a line may have, as a console of Windows has them where none shows it. One is left
+// free: a line that fills a row to its end would begin another one.
 func (s *State) Columns() int {
 	const otherwise = 120
 	if s.Console == nil {

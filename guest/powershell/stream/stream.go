@@ -40,7 +40,7 @@ func part(c *object.Call) (from, count int64, err error) {
 	return from, count, nil
 }
 
-// Class is System.IO.Stream (https://learn.microsoft.com/en-us/dotnet/api/system.io.stream).
+// Class returns the class System.IO.Stream (https://learn.microsoft.com/en-us/dotnet/api/system.io.stream).
 func Class() *object.Class {
 	end := func(c *object.Call) (object.Value, error) {
 		if s := object.Own[*Stream](c.On); s.Close != nil {
@@ -145,7 +145,7 @@ type Encoding struct {
 	Encode    func(s string) []byte
 }
 
-// UTF8Encoding is UTF-8, with a mark at the beginning or without.
+// UTF8Encoding returns UTF-8, with a mark at the beginning or without.
 func UTF8Encoding() *Encoding {
 	return &Encoding{
 		"UTF8Encoding", "utf-8",
@@ -183,7 +183,7 @@ func narrow(name, web string, last rune) *Encoding {
 	}
 }
 
-// Western is Windows' code page 1252, the encoding of text that names none. In 32 characters it differs from
+// Western returns Windows' code page 1252, the encoding of text that names none. In 32 characters it differs from
 // ISO 8859-1.
 func Western() *Encoding {
 	latin := narrow("SBCSCodePageEncoding", "Windows-1252", 0xff)
@@ -209,7 +209,7 @@ func Western() *Encoding {
 	}
 }
 
-// wide is UTF-16, the low or the high byte first.
+// wide returns UTF-16, the low or the high byte first.
 func wide(big bool) *Encoding {
 	low, high := 0, 1
 	name := "utf-16"
@@ -275,7 +275,8 @@ func EncodingOfType(contentType string) object.Value {
 	return &object.Instance{Of: EncodingClass(), V: e}
 }
 
-// EncodingClass is System.Text.Encoding (https://learn.microsoft.com/en-us/dotnet/api/system.text.encoding).
+// EncodingClass returns the class System.Text.Encoding
+// (https://learn.microsoft.com/en-us/dotnet/api/system.text.encoding).
 func EncodingClass() *object.Class {
 	is := func(name, encoding string) object.Field {
 		return object.Field{
@@ -375,7 +376,7 @@ func encodingOf(c *object.Call) *Encoding {
 	return UTF8Encoding()
 }
 
-// ReaderClass is System.IO.StreamReader; it reads streams, and text in one encoding.
+// ReaderClass returns the class System.IO.StreamReader; it reads streams, and text in one encoding.
 func ReaderClass() *object.Class {
 	end := func(c *object.Call) (object.Value, error) {
 		if s := object.Own[*reader](c.On).s; s.Close != nil {
@@ -460,7 +461,7 @@ func (w *writer) flush() error {
 	return w.s.put(data)
 }
 
-// WriterClass is System.IO.StreamWriter of a stream.
+// WriterClass returns the class System.IO.StreamWriter of a stream.
 func WriterClass() *object.Class {
 	end := func(c *object.Call) (object.Value, error) {
 		w := object.Own[*writer](c.On)

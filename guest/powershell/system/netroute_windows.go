@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/guest/winnet"
 )
 
-// routes are Windows' routes of both families.
+// routes returns Windows' routes of both families.
 func routes() ([]Route, error) {
 	found, err := winnet.Routes()
 	if err != nil {
@@ -43,7 +43,7 @@ func (r Route) plain() winnet.Route {
 	}
 }
 
-// routeWords is an error in the words of Windows' cmdlets.
+// routeWords returns an error in the words of Windows' cmdlets.
 func routeWords(err error) error {
 	switch {
 	case err == nil:

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// theRegistry is Windows' own.
+// theRegistry returns Windows' own registry.
 func theRegistry() RegistryCalls { return windowsRegistry{} }
 
 type windowsRegistry struct{}

@@ -67,7 +67,7 @@ func (v RegistryValue) Number() uint64 {
 	return endian.LittleEndian.Uint64(whole[:])
 }
 
-// TextData are texts as Windows keeps them, each with a zero at its end.
+// TextData returns texts as Windows keeps them, each with a zero at its end.
 func TextData(texts ...string) []byte {
 	var data []byte
 	for _, s := range texts {

@@ -95,7 +95,7 @@ func configured(s *mgr.Service) (display, start string) {
 	}
 }
 
-// startName is when a service of a type is started. Drivers, which start with the kernel, count as automatic.
+// startName returns when a service of a type is started. Drivers, which start with the kernel, count as automatic.
 func startName(kind uint32) string {
 	switch kind {
 	case mgr.StartManual:

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// windowsVersion is Windows' version: major, minor and build.
+// windowsVersion returns Windows' version: major, minor and build.
 func windowsVersion() (string, error) {
 	v := windows.RtlGetVersion()
 	return fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber), nil

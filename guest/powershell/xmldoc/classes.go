@@ -254,7 +254,7 @@ func xmlFields() []object.Field {
 	}
 }
 
-// attributesClass is XmlAttributeCollection; its objects hold the element.
+// attributesClass returns the class XmlAttributeCollection; its objects hold the element.
 func attributesClass() *object.Class {
 	get := func(of, at object.Value) (object.Value, error) {
 		n := object.Own[*xmlNode](of)
@@ -313,7 +313,7 @@ func spacesOf(v object.Value) map[string]string {
 	return spaces
 }
 
-// NamespacesClass is System.Xml.XmlNamespaceManager.
+// NamespacesClass returns the class System.Xml.XmlNamespaceManager.
 func NamespacesClass() *object.Class {
 	return &object.Class{
 		Name: "System.Xml.XmlNamespaceManager",
@@ -544,8 +544,8 @@ func documentMethods() []object.Method {
 	}
 }
 
-// Class is System.Xml.XmlDocument, ElementClass XmlElement.
+// Class returns the class System.Xml.XmlDocument.
 func Class() *object.Class { return xmlClass(xmlDocument) }
 
-// ElementClass is System.Xml.XmlElement.
+// ElementClass returns the class System.Xml.XmlElement.
 func ElementClass() *object.Class { return xmlClass(xmlElement) }

@@ -228,7 +228,7 @@ func (n *xmlNode) namespace() string {
 	return ""
 }
 
-// text is InnerText.
+// text returns InnerText.
 func (n *xmlNode) text() string {
 	switch n.kind {
 	case xmlElement, xmlDocument:
@@ -243,7 +243,7 @@ func (n *xmlNode) text() string {
 	return n.value
 }
 
-// setText is setting InnerText.
+// setText sets InnerText.
 func (n *xmlNode) setText(text string) {
 	if n.kind != xmlElement {
 		n.value = text
@@ -347,14 +347,14 @@ func (n *xmlNode) writeChildren(b *strings.Builder, indent, newline string, dept
 	}
 }
 
-// outer is OuterXml.
+// outer returns OuterXml.
 func (n *xmlNode) outer() string {
 	var b strings.Builder
 	n.write(&b, "", "", 0)
 	return b.String()
 }
 
-// inner is InnerXml.
+// inner returns InnerXml.
 func (n *xmlNode) inner() string {
 	if n.kind == xmlAttribute {
 		return n.value
