@@ -61,9 +61,11 @@ func ruleObject(r system.Rule) *object.Object {
 	if r.Deny {
 		deny = 1
 	}
+
 	of := func(name string, n int64) object.Enum {
 		return object.Enum{Of: object.EnumOf("Security.AccessControl." + name), N: n}
 	}
+
 	made := object.New("rule")
 	made.Own, made.Class = r, ruleClass
 

@@ -88,6 +88,7 @@ func ofACL(name string, least, most int, do func(a *system.ACL, c *object.Call) 
 			if !ok {
 				return nil, errors.ErrUnsupported
 			}
+
 			v, err := do(a, c)
 			if err != nil {
 				return nil, err
@@ -99,6 +100,7 @@ func ofACL(name string, least, most int, do func(a *system.ACL, c *object.Call) 
 			if parsed, err := c.State.System.Descriptor(a.SDDL); err == nil {
 				a.SDDL = parsed.SDDL // with the short names of accounts
 			}
+
 			fill(a, o)
 			return v, nil
 		},
@@ -114,6 +116,7 @@ func ofRule(name string, do func(a *system.ACL, r system.Rule) bool) object.Meth
 		if ok {
 			r, ok = o.Own.(system.Rule)
 		}
+
 		if !ok {
 			return nil, object.Raise("System.Management.Automation.MethodException", fmt.Sprintf(
 				`Cannot convert argument "rule", with value: "%s", for "%s" to type "%sFileSystemAccessRule".`,
@@ -238,6 +241,7 @@ func ruleClass() *object.Class {
 				if len(c.Args) == 4 {
 					return nil, object.Thrown("FileSystemAccessRule with 4 arguments is not part of Mullion's PowerShell.")
 				}
+
 				names := []string{"FileSystemRights", "AccessControlType"}
 				if len(c.Args) == 5 {
 					names = []string{"FileSystemRights", "InheritanceFlags", "PropagationFlags", "AccessControlType"}
@@ -260,6 +264,7 @@ func ruleClass() *object.Class {
 					Rights: rights,
 					Deny:   numbers["AccessControlType"] == 1,
 				}
+
 				switch {
 				case !r.Deny:
 					r.Rights |= rightSynchronize

@@ -41,9 +41,11 @@ func attributeClasses() []*object.Class {
 			return t, nil
 		}},
 	}}
+
 	for _, name := range attributeNames() {
 		all = append(all, attributeClass(name))
 	}
+
 	return all
 }
 

@@ -267,6 +267,7 @@ func IsType(v object.Value, of string) bool {
 	if e, ok := v.(object.Enum); ok {
 		return words.TypeName(e.Of.Name) == of
 	}
+
 	c := ClassNamed(of)
 	return c != nil && c.Name == object.TypeName(v)
 }

@@ -139,6 +139,7 @@ func makeArray(item string, args []object.Value) (object.Value, error) {
 	if len(args) != 1 {
 		return nil, object.NoTypeToMake(item + "[]")
 	}
+
 	n, err := object.Integer(args[0])
 	if err != nil {
 		return nil, err
@@ -156,6 +157,7 @@ func makeArray(item string, args []object.Value) (object.Value, error) {
 	if err != nil || item == "string" {
 		first = nil
 	}
+
 	for i := range items {
 		items[i] = first
 	}

@@ -32,6 +32,7 @@ func consoleClass() *object.Class {
 			if c.State.Settle != nil {
 				c.State.Settle()
 			}
+
 			_, err := io.WriteString(which(c.State), text)
 			return nil, err
 		}
@@ -153,6 +154,7 @@ func Host(s *session.State) *object.Object {
 	if version, err := s.System.Version(); err == nil {
 		build = version[lastDot(version):]
 	}
+
 	o := object.New(object.Custom)
 	o.Set("Name", "ConsoleHost").Set("Version", library.VersionValue("5.1."+build)).
 		Set("InstanceId", "").Set("UI", hostUI(columnsOf(s))).Set("CurrentCulture", Culture("en-US")).
@@ -199,6 +201,7 @@ func hostUI(columns int64) *object.Object {
 		return object.New(object.Custom).Set("VirtualKeyCode", int64(one[0])).Set("Character", string(one)).
 			Set("KeyDown", true), nil
 	}})
+
 	raw.AddMethod(object.Method{Name: "FlushInputBuffer", Do: func(*object.Call) (object.Value, error) { return nil, nil }})
 	ui := object.New(object.Custom).Set("RawUI", raw).Set("SupportsVirtualTerminal", true)
 	say := func(name, mark, end string, errs bool) {
@@ -207,6 +210,7 @@ func hostUI(columns int64) *object.Object {
 			if len(c.Args) > 0 {
 				text = object.Text(c.Args[len(c.Args)-1])
 			}
+
 			w := c.State.Stdout
 			if errs {
 				w = c.State.Stderr
@@ -218,10 +222,12 @@ func hostUI(columns int64) *object.Object {
 			if end != "" {
 				end = c.State.Newline
 			}
+
 			_, err := fmt.Fprintf(w, "%s%s%s", mark, text, end)
 			return nil, err
 		}})
 	}
+
 	say("Write", "", "", false)
 	say("WriteLine", "", "\n", false)
 	say("WriteErrorLine", "", "\n", true)

@@ -75,6 +75,7 @@ func toInteger(c *object.Call) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	digits := c.Text(0)
 	if base == 16 {
 		digits = strings.TrimPrefix(strings.ToLower(digits), "0x")
@@ -84,5 +85,6 @@ func toInteger(c *object.Call) (object.Value, error) {
 	if err != nil {
 		return nil, object.Raise("System.FormatException", "Could not find any recognizable digits.")
 	}
+
 	return int64(int32(uint32(n))), nil // so it is meant
 }

@@ -61,10 +61,12 @@ func dateClass() *object.Class {
 			if !ok {
 				return nil, object.CannotConvert(c.Arg(0), "System.DateTime")
 			}
+
 			zone := time.Local
 			if strings.EqualFold(c.Text(1), "utc") {
 				zone = time.UTC
 			}
+
 			t := at.At
 			return object.DateTime{At: time.Date(
 				t.Year(), t.Month(), t.Day(),
@@ -135,6 +137,7 @@ func layoutOf(format string) (layout string, ok bool) {
 		"u": "yyyy-MM-dd HH:mm:ss'Z'", "d": "M/d/yyyy", "G": "M/d/yyyy h:mm:ss tt", "g": "M/d/yyyy h:mm tt",
 		"R": "ddd, dd MMM yyyy HH:mm:ss 'GMT'", "r": "ddd, dd MMM yyyy HH:mm:ss 'GMT'",
 	}
+
 	if long, known := standard[format]; known {
 		format = long
 	}
@@ -149,6 +152,7 @@ next:
 				continue next
 			}
 		}
+
 		switch format[0] {
 		case '\'', '"':
 			text, rest, closed := strings.Cut(format[1:], format[:1])

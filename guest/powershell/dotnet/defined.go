@@ -89,6 +89,7 @@ func (t *Types) Converted(to string, v object.Value) (object.Value, error) {
 	if KnownCast(to) {
 		return Converted(to, v)
 	}
+
 	return convertedIn(t.state, to, v)
 }
 
@@ -156,6 +157,7 @@ func (t *Types) Is(v object.Value, of string) bool {
 			return r.Is(object.ExceptionName(of))
 		}
 	}
+
 	if of == "type" {
 		o, ok := v.(*object.Object)
 		return ok && o.Kind == object.TypeKind

@@ -102,6 +102,7 @@ func environmentClass() *object.Class {
 					if err != nil {
 						return nil, err
 					}
+
 					t := object.NewTable(false)
 					for name, v := range kept.all() {
 						t.Set(name, v)
@@ -110,6 +111,7 @@ func environmentClass() *object.Class {
 					slices.SortFunc(t.Keys, func(a, b object.Value) int {
 						return strings.Compare(object.Text(a), object.Text(b))
 					})
+
 					return t, nil
 				},
 			},
@@ -170,6 +172,7 @@ func (k keptVariables) all() map[string]object.Value {
 	if err != nil {
 		return all // as without the key
 	}
+
 	for _, v := range values {
 		if got, err := provider.Value(v, k.state.Env); err == nil {
 			all[v.Name] = got
@@ -212,6 +215,7 @@ func (k keptVariables) set(name, v string) error {
 			Data: system.TextData(v),
 		})
 	}
+
 	if errors.Is(err, fs.ErrPermission) {
 		return object.Raise("System.Security.SecurityException", "Requested registry access is not allowed.")
 	}

@@ -106,6 +106,7 @@ func (ex *exchange) send() {
 	if ex.length >= 0 && !ex.chunked {
 		h.Set("Content-Length", fmt.Sprint(ex.length))
 	}
+
 	ex.w.WriteHeader(ex.code)
 }
 
@@ -113,6 +114,7 @@ func (ex *exchange) send() {
 func (ex *exchange) write(data []byte) error {
 	ex.mu.Lock()
 	defer ex.mu.Unlock()
+
 	if ex.over {
 		return object.Raise("System.ObjectDisposedException",
 			"Cannot access a disposed object.\nObject name: 'System.Net.HttpResponseStream'.")
@@ -129,6 +131,7 @@ func (ex *exchange) write(data []byte) error {
 		ex.written += int64(len(data))
 		err = http.NewResponseController(ex.w).Flush()
 	}
+
 	switch {
 	case err == nil, ex.listener.ignores, errors.Is(err, http.ErrBodyNotAllowed):
 		return nil
@@ -306,6 +309,7 @@ func responseProperties() []object.Field {
 		return settable(property, func(ex *exchange) object.Value { return ex.header.Get(name) },
 			func(ex *exchange, v object.Value) error { return ex.header.Put(name, object.Text(v)) })
 	}
+
 	return []object.Field{
 		settable("StatusCode", func(ex *exchange) object.Value { return int64(ex.code) },
 			func(ex *exchange, v object.Value) error {
@@ -364,6 +368,7 @@ func responseClass() *object.Class {
 	do := func(do func(ex *exchange, c *object.Call) error) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) { return nil, do(object.Own[*exchange](c.On), c) }
 	}
+
 	add := func(ex *exchange, c *object.Call) error {
 		if err := ex.unsent(); err != nil {
 			return err
@@ -414,6 +419,7 @@ func responseClass() *object.Class {
 					if len(c.Args) == 0 {
 						return ex.finish()
 					}
+
 					data, err := object.BytesOf(c.Arg(0))
 					if err != nil {
 						return err
@@ -425,6 +431,7 @@ func responseClass() *object.Class {
 					if err := ex.write(data); err != nil {
 						return err
 					}
+
 					return ex.finish()
 				}),
 			},

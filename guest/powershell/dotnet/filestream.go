@@ -51,6 +51,7 @@ func openFile(c *object.Call, path string, mode, access, share object.Value) (ob
 	if err != nil {
 		return nil, provider.FileError(path, err)
 	}
+
 	c.State.Closers = append(c.State.Closers, func() { _ = f.Close() }) // twice is no harm
 	s := &stream.Stream{Close: f.Close}
 	if a&1 != 0 {
@@ -60,6 +61,7 @@ func openFile(c *object.Call, path string, mode, access, share object.Value) (ob
 	if a&2 != 0 {
 		s.Write = func(data []byte) error { _, err := f.Write(data); return err }
 	}
+
 	return &object.Instance{Of: fileStreamClass(), V: s}, nil
 }
 
@@ -70,12 +72,14 @@ func fileStreamClass() *object.Class {
 	c.Make = &object.Method{Least: 2, Most: 6, Do: func(c *object.Call) (object.Value, error) {
 		return openFile(c, c.State.Path(c.Text(0)), c.Arg(1), c.Arg(2), orUsual(c.Arg(3), shareRead))
 	}}
+
 	c.Methods = append(c.Methods, object.Method{
 		Name:  "CopyTo",
 		Least: 1,
 		Most:  2,
 		Do:    copyStream,
 	})
+
 	return c
 }
 
@@ -144,6 +148,7 @@ func listed(c *object.Call, path string, dirs, files bool) (object.Value, error)
 	if len(c.Args) > 1 && c.Text(1) != "*.*" {
 		called = strings.ReplaceAll(c.Text(1), "[", "`[")
 	}
+
 	re, err := pattern.Wildcard(called)
 	if err != nil {
 		return nil, err

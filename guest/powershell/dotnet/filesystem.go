@@ -69,6 +69,7 @@ func pathClass() *object.Class {
 					if len(FileName(s)) == len(s) || strings.Trim(s, `/\`) == "" {
 						return "", nil
 					}
+
 					dir := strings.TrimRight(s[:len(s)-len(FileName(s))], `/\`)
 					if dir == "" || strings.HasSuffix(dir, ":") {
 						dir += c.State.Separator()
@@ -77,6 +78,7 @@ func pathClass() *object.Class {
 					if c.State.Windows() {
 						dir = strings.ReplaceAll(dir, "/", `\`)
 					}
+
 					return dir, nil
 				},
 			},
@@ -204,6 +206,7 @@ func onFile(name string, most int, do func(path string, c *object.Call) (object.
 			if c.Text(0) == "" {
 				return nil, object.Raise(object.ArgumentException, "Empty path name is not legal.")
 			}
+
 			path := c.State.Path(c.Text(0))
 			v, err := do(path, c)
 			if _, ours := errors.AsType[*object.Leaving](err); ours {
@@ -213,6 +216,7 @@ func onFile(name string, most int, do func(path string, c *object.Call) (object.
 			if _, known := errors.AsType[*object.Exception](err); known {
 				return nil, err
 			}
+
 			return v, provider.FileError(path, err)
 		},
 	}

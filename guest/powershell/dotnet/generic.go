@@ -110,6 +110,7 @@ func setClass() *object.Class {
 	within := func(a, b *object.Hashtable) bool {
 		return !slices.ContainsFunc(a.Keys, func(k object.Value) bool { return !b.Has(k) })
 	}
+
 	return &object.Class{
 		Name:   "System.Collections.Generic.HashSet`1",
 		Others: []string{setName},

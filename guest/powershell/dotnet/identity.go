@@ -20,6 +20,7 @@ func identityClass() *object.Class {
 			return get(object.Own[*token.Identity](v)), nil
 		}}
 	}
+
 	account := func(sid string) object.Value {
 		return &object.Instance{Of: accountClass("SecurityIdentifier"), V: sid}
 	}

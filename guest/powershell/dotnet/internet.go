@@ -24,6 +24,7 @@ func webError(ctx context.Context, err error, u *url.URL) error {
 	case isNetwork(err):
 		return object.Raise(object.WebException, "Unable to connect to the remote server")
 	}
+
 	return object.Raise(object.WebException, "The underlying connection was closed: "+err.Error()+".")
 }
 
@@ -55,6 +56,7 @@ func managerClass() *object.Class {
 					return object.Thrown("[Net.ServicePointManager]::SecurityProtocol without Tls12 or Tls13 is not part of "+
 						"Mullion's PowerShell: %s.", object.Text(v))
 				}
+
 				return nil
 			},
 		}},

@@ -70,6 +70,7 @@ func parsePrefix(s string) (parsedPrefix, error) {
 		port: "80",
 		path: "/" + path,
 	}
+
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		p.host, p.port = host[:i], host[i+1:]
 	}
@@ -87,6 +88,7 @@ func (p parsedPrefix) fits(host string, local net.Addr, path string) (hostFits, 
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
+
 	switch {
 	case p.host == "*", p.host == "+", strings.EqualFold(p.host, name):
 	default: // an address may be asked for by another name
@@ -95,6 +97,7 @@ func (p parsedPrefix) fits(host string, local net.Addr, path string) (hostFits, 
 			return false, false
 		}
 	}
+
 	return true, strings.HasPrefix(strings.ToLower(path)+"/", strings.ToLower(p.path))
 }
 
@@ -111,6 +114,7 @@ func (l *listener) add(s *session.State, prefix string) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
+
 	p, err := parsePrefix(prefix)
 	if err != nil {
 		return err
@@ -119,6 +123,7 @@ func (l *listener) add(s *session.State, prefix string) error {
 	if slices.Contains(l.prefixes, prefix) {
 		return conflict(prefix)
 	}
+
 	if l.open != nil {
 		if err := l.listen(s, prefix, p.port); err != nil {
 			return err
@@ -127,6 +132,7 @@ func (l *listener) add(s *session.State, prefix string) error {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	l.prefixes = append(l.prefixes, prefix)
 	return nil
 }
@@ -212,18 +218,22 @@ func (l *listener) stop() {
 	if l.open == nil {
 		return
 	}
+
 	close(l.ended)
+
 	l.mu.Lock()
 	for ex := range l.busy {
 		ex.abort()
 	}
-
 	l.mu.Unlock()
+
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), patience)
 	defer cancel()
+
 	if l.server.Shutdown(ctx) != nil {
 		_ = l.server.Close() // what it reports, its clients see
 	}
+
 	l.open = nil
 }
 
@@ -386,6 +396,7 @@ func listenerClass() *object.Class {
 	c.Make = &object.Method{Do: func(*object.Call) (object.Value, error) {
 		return &object.Instance{Of: listenerClass(), V: &listener{}}, nil
 	}}
+
 	return c
 }
 

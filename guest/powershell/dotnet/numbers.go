@@ -66,6 +66,7 @@ func numberClasses() []*object.Class {
 				c.Calls = append(c.Calls, *object.Find(library.MathClass().Calls, name))
 			}
 		}
+
 		c.Calls = append(c.Calls, object.TryParse(func() object.Value { return int64(0) },
 			func(s string) (object.Value, error) { return k.parse(s, nil) }))
 		all = append(all, c)
@@ -84,14 +85,17 @@ func (k numberKind) parse(s string, style object.Value) (object.Value, error) {
 	if k.floating {
 		return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
 	}
+
 	base := 10
 	if strings.EqualFold(object.Text(style), "hexnumber") {
 		base = 16
 	}
+
 	n, err := strconv.ParseInt(s, base, 64)
 	if err != nil || n < k.least || n > k.most {
 		return nil, object.BadFormat()
 	}
+
 	return n, nil
 }
 
@@ -104,9 +108,11 @@ func (k numberKind) cast(v object.Value) (object.Value, error) {
 		n, err := object.Floating(v)
 		return n, err
 	}
+
 	n, err := object.Integer(v)
 	if err == nil && (n < k.least || n > k.most) {
 		err = object.Unconverted(v, k.name, object.OutOfRange(k.name))
 	}
+
 	return n, err
 }

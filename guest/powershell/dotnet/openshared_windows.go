@@ -13,6 +13,7 @@ func openShared(path string, mode, access, share int64) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var how uint32
 	if access&1 != 0 {
 		how |= windows.GENERIC_READ
@@ -27,6 +28,7 @@ func openShared(path string, mode, access, share int64) (*os.File, error) {
 	if mode == appends {
 		how, disposition = windows.FILE_APPEND_DATA, windows.OPEN_ALWAYS
 	}
+
 	const all = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
 
 	h, err := windows.CreateFile(name, how, uint32(share)&all, nil, disposition, windows.FILE_ATTRIBUTE_NORMAL, 0)

@@ -107,6 +107,7 @@ func ProcessClass() *object.Class {
 					if len(c.Args) == 0 {
 						return nil, nil
 					}
+
 					return s.ended(), nil
 				},
 			},

@@ -15,6 +15,7 @@ func Inspected(v object.Value) object.Value {
 	value := func(get func() object.Value) func(*session.State, object.Value) (object.Value, error) {
 		return func(*session.State, object.Value) (object.Value, error) { return get(), nil }
 	}
+
 	properties := value(func() object.Value { return &object.Instance{Of: memberSetClass(), V: v} })
 	return &object.Instance{V: v, Of: &object.Class{
 		Name: "System.Management.Automation.PSMemberSet",
@@ -82,12 +83,14 @@ func allProperties(of object.Value) []string {
 	if !ok || o.Kind == object.Custom {
 		return names
 	}
+
 	var more []string
 	for name := range o.Props {
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
 			more = append(more, name)
 		}
 	}
+
 	slices.Sort(more)
 	return append(names, more...)
 }
@@ -97,6 +100,7 @@ func propertyClass() *object.Class {
 	of := func(get func(p *property) (object.Value, error)) func(*session.State, object.Value) (object.Value, error) {
 		return func(_ *session.State, v object.Value) (object.Value, error) { return get(object.Own[*property](v)) }
 	}
+
 	value := func(p *property) (object.Value, error) { return object.Property(p.of, strings.ToLower(p.name)) }
 	return &object.Class{
 		Name: "System.Management.Automation.PSNoteProperty",

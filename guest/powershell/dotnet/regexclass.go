@@ -82,6 +82,7 @@ func escaped(s string) string {
 		}
 		b.WriteRune(r)
 	}
+
 	return b.String()
 }
 
@@ -154,6 +155,7 @@ func replaceVerb(p *pattern.Pattern, c *object.Call, args []object.Value) (objec
 	if !isBlock {
 		return p.Replaced(s, most, pattern.By(object.Text(args[1]), s))
 	}
+
 	return p.Replaced(s, most, func(b *strings.Builder, m *regexp2.Match) error {
 		v, err := c.State.Invoke(block, []object.Value{MatchOf(p, s, m)})
 		b.WriteString(object.Text(v))

@@ -311,6 +311,7 @@ func textInfoClass() *object.Class {
 			return do(c.Text(0)), nil
 		}}
 	}
+
 	return &object.Class{
 		Name: "System.Globalization.TextInfo",
 		Props: []object.Field{{Name: "ListSeparator", Get: func(*session.State, object.Value) (object.Value, error) {

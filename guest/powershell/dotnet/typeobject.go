@@ -61,6 +61,7 @@ func typeMethods() []object.Method {
 			if len(c.Args) == 1 {
 				return nil, nil
 			}
+
 			return out, nil
 		}}
 	}

@@ -28,6 +28,7 @@ func (w *webClient) ask(s *session.State, method, address, body string) (*http.R
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, nil, object.Thrown("WebClient of the URL %q is not part of Mullion's PowerShell.", address)
 	}
+
 	r, err := http.NewRequestWithContext(s.Context, method, u.String(), strings.NewReader(body))
 	if err != nil {
 		return nil, nil, object.Raise(object.WebException, err.Error())
@@ -63,6 +64,7 @@ func Fetch(ctx context.Context, r *http.Request, redirections int64) (*http.Resp
 		return nil, nil, webError(ctx, err, r.URL)
 	}
 	defer answer.Body.Close()
+
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return nil, nil, webError(ctx, err, r.URL)
@@ -106,9 +108,11 @@ func webClientClass() *object.Class {
 	on := func(do func(w *webClient, c *object.Call) (object.Value, error)) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) { return do(object.Own[*webClient](c.On), c) }
 	}
+
 	get := func(c *object.Call) (*http.Response, []byte, error) {
 		return object.Own[*webClient](c.On).ask(c.State, http.MethodGet, c.Text(0), "")
 	}
+
 	return &object.Class{
 		Name: "System.Net.WebClient",
 		Make: &object.Method{Do: func(*object.Call) (object.Value, error) {
