@@ -42,6 +42,7 @@ func said(err error, group, member string) error {
 	case errors.Is(err, localgroup.ErrNotMember):
 		return failure("MemberNotFound", object.ObjectNotFound, group, "Member "+member+" was not found in group "+group+".")
 	}
+
 	return err
 }
 
@@ -86,20 +87,24 @@ func getGroups(c *cmdlet.Call) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	var all []string
 	for _, g := range groups {
 		all = append(all, g.Name)
 	}
+
 	found, err := matching(c, c.Names("name", "name"), all, groupNotFound)
 	if err != nil {
 		return err
 	}
+
 	for _, name := range found {
 		g, _ := groups.Find(name)
 		if err := c.Out.Put(groupObject(g)); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -200,6 +205,7 @@ func changeMembers(
 		if o, is := c.Values["group"].(*object.Object); is {
 			group = object.Text(o.Value("name"))
 		}
+
 		for _, name := range c.Names("member", "name") {
 			member := account(c, name)
 			if member == "" {
@@ -209,12 +215,14 @@ func changeMembers(
 				}
 				continue
 			}
+
 			if _, err := change(c, group, name, func(g localgroup.Groups) (localgroup.Groups, error) {
 				return do(g, group, member)
 			}); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	}
 }
@@ -228,12 +236,14 @@ func getUsers(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
+
 	about := map[string]string{
 		"Administrator":      "Built-in account for administering the computer/domain",
 		"DefaultAccount":     "A user account managed by the system.",
 		"Guest":              "Built-in account for guest access to the computer/domain",
 		"WDAGUtilityAccount": "A user account managed and used by the system for Windows Defender Application Guard scenarios.",
 	}
+
 	for _, name := range found {
 		o := object.New("local user").Set("Name", name).Set("Enabled", name == "Administrator").Set("Description", about[name])
 		o.Props["objectclass"] = "User"
@@ -244,6 +254,7 @@ func getUsers(c *cmdlet.Call) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -31,10 +31,12 @@ func get(
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		names := c.Names(parameter, parameter)
 		if len(names) == 0 {
 			names = []string{"*"}
 		}
+
 		for _, one := range names {
 			found, err := named(one, name)
 			if err != nil {
@@ -46,6 +48,7 @@ func get(
 				}
 			}
 		}
+
 		return nil
 	}
 }
@@ -166,6 +169,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		c.Positions, c.Takes = []string{"name"}, "name"
 		return c
 	}
+
 	optional := func(c cmdlet.Cmdlet) cmdlet.Cmdlet {
 		c.Values = []string{"featurename"}
 		c.Flags = append([]string{"online"}, c.Flags...)
@@ -173,6 +177,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 		c.Needs = append([]string{"online"}, c.Needs...)
 		return c
 	}
+
 	changes := []string{"includemanagementtools", "includeallsubfeature", "restart"}
 	return []cmdlet.Cmdlet{
 		server(cmdlet.Cmdlet{

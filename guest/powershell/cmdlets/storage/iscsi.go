@@ -127,6 +127,7 @@ func belongs(a, b *object.Object) bool {
 			return object.Text(a.Props[property]) == object.Text(b.Props[property])
 		}
 	}
+
 	for name := range object.Each(a.Props[ofTargets]) {
 		for other := range object.Each(b.Props[ofTargets]) {
 			if object.Text(name) == object.Text(other) {
@@ -134,6 +135,7 @@ func belongs(a, b *object.Object) bool {
 			}
 		}
 	}
+
 	return a.Kind == portKind || b.Kind == portKind
 }
 
@@ -178,6 +180,7 @@ func givenISCSI(c *cmdlet.Call) (given []*object.Object, by bool, err error) {
 			return nil, false, object.Thrown("%s : Cannot validate argument on parameter '%s'. The argument is null or empty.",
 				c.Name, parameter)
 		}
+
 		all, by = append(all, items...), true
 	}
 
@@ -199,6 +202,7 @@ func readsISCSI(class string, of func(iscsi) []*object.Object) func(*cmdlet.Call
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		chosen, err := chooseISCSI(c, class, of(is))
 		if err != nil {
 			return err

@@ -30,6 +30,7 @@ func newPortal(c *cmdlet.Call) error {
 		Port:    port,
 	}
 	chap(c, &r)
+
 	is, _, err := askISCSI(c, r)
 	if err != nil {
 		return c.Fail(err)
@@ -52,6 +53,7 @@ func onPortals(do hostiscsi.Do) func(*cmdlet.Call) error {
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		chosen, err := chooseISCSI(c, "MSFT_iSCSITargetPortal", is.portals)
 		if err != nil {
 			return err
@@ -112,6 +114,7 @@ func connectTarget(c *cmdlet.Call) error {
 			Persistent: object.Truth(c.Values["ispersistent"]),
 		}
 		chap(c, &r)
+
 		is, answer, err := askISCSI(c, r)
 		if err != nil {
 			if err := c.Fail(err); err != nil {
@@ -139,6 +142,7 @@ func onSessions(do hostiscsi.Do, class string, of func(iscsi) []*object.Object) 
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		chosen, err := chooseISCSI(c, class, of(is))
 		if err != nil {
 			return err

@@ -80,6 +80,7 @@ func (p partition) object() *object.Object {
 		paths = append(paths, p.volume.ID)
 	}
 	o.Props["accesspaths"] = paths
+
 	return o
 }
 
@@ -114,6 +115,7 @@ func diskObject(d hostdisk.Disk) *object.Object {
 	if d.Session != "" {
 		o.Props[ofSession] = d.Session
 	}
+
 	return o
 }
 
@@ -269,6 +271,7 @@ func namedBy(c *cmdlet.Call, names map[string]string, class string, all []*objec
 					found = append(found, o)
 				}
 			}
+
 			if len(found) == before {
 				if err := noSuch(c, class, names[parameter], want); err != nil {
 					return nil, err
@@ -327,6 +330,7 @@ func reads(choose func(*cmdlet.Call, hardware) ([]*object.Object, error)) func(*
 		if err != nil {
 			return c.Fail(err)
 		}
+
 		chosen, err := choose(c, s)
 		if err != nil {
 			return err

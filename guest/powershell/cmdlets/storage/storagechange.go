@@ -36,6 +36,7 @@ func onDisks(c *cmdlet.Call, do func(s hardware, number uint32) error) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	chosen, err := chosenDisks(c, s)
 	if err != nil {
 		return err
@@ -132,6 +133,7 @@ func newPartition(c *cmdlet.Call) error {
 	if number, given := c.Values["disknumber"]; given {
 		c.Values["number"] = number
 	}
+
 	c.Cmdlet.Values = []string{"number"} // the drive letter names no disk
 	return onDisks(c, func(_ hardware, disk uint32) error {
 		s, answer, err := askDisks(c, hostdisk.Request{
@@ -197,6 +199,7 @@ func onPartitions(c *cmdlet.Call, do func(p partition) error) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	chosen, err := chosenPartitions(c, s)
 	if err != nil {
 		return err
@@ -271,6 +274,7 @@ func addAccessPath(c *cmdlet.Call) error {
 		if hostdisk.IsLetter(path) {
 			return changePartition(c, p, hostdisk.Request{Do: hostdisk.AddPath, Path: path})
 		}
+
 		path = hostdisk.CleanPath(c.State.Path(path))
 		if err := emptyFolder(path); err != nil {
 			return c.Fail(err)
@@ -341,6 +345,7 @@ func onVolumes(c *cmdlet.Call, do func(p partition) error) error {
 	if err != nil {
 		return c.Fail(err)
 	}
+
 	chosen, err := chosenVolumes(c, s)
 	if err != nil {
 		return err
