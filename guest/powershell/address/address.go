@@ -236,6 +236,7 @@ func unescapedPart(s string) string {
 			n = max(n, 1)
 			u = run[:n]
 		}
+
 		b.WriteString(u)
 		s = run[n:]
 	}
@@ -258,6 +259,7 @@ func DNSClass() *object.Class {
 		if err != nil {
 			return nil, object.Raise("System.Net.Sockets.SocketException", "No such host is known")
 		}
+
 		var all []object.Value
 		for _, a := range found {
 			all = append(all, &object.Instance{Of: Class(), V: a.Unmap()})

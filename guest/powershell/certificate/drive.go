@@ -70,10 +70,12 @@ func Find(stores system.Certificates, path string) ([]Node, error) {
 				}
 			}
 		}
+
 		if found = deeper; len(found) == 0 && !strings.ContainsAny(part, "*?[") {
 			return nil, fs.ErrNotExist
 		}
 	}
+
 	return found, nil
 }
 
@@ -83,14 +85,17 @@ func (n Node) below(stores system.Certificates, asked string) ([]Node, error) {
 	if err != nil || n.Place == "" || n.Store != "" {
 		return children, err
 	}
+
 	for _, one := range children {
 		if strings.EqualFold(one.Store, asked) {
 			return children, nil
 		}
 	}
+
 	if _, err := stores.List(n.Machine(), asked); err == nil {
 		children = append(children, Node{Place: n.Place, Store: asked})
 	}
+
 	return children, nil
 }
 
@@ -109,6 +114,7 @@ func (n Node) Children(stores system.Certificates) ([]Node, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil // nothing has been added yet
 		}
+
 		for _, der := range list {
 			all = append(all, Node{
 				Place:       n.Place,
@@ -116,8 +122,10 @@ func (n Node) Children(stores system.Certificates) ([]Node, error) {
 				Certificate: der,
 			})
 		}
+
 		return all, err
 	}
+
 	return all, nil
 }
 

@@ -37,6 +37,7 @@ func nameText(der []byte) string {
 		}
 		parts = append(parts, strings.Join(one, " + "))
 	}
+
 	return strings.Join(parts, ", ")
 }
 

@@ -39,6 +39,7 @@ func Read(content []byte) ([][]byte, error) {
 			all = append(all, block.Bytes)
 		}
 	}
+
 	if all == nil {
 		all = [][]byte{content}
 	}
@@ -48,6 +49,7 @@ func Read(content []byte) ([][]byte, error) {
 			return nil, errNone()
 		}
 	}
+
 	return all, nil
 }
 
@@ -65,6 +67,7 @@ func Object(der []byte) *object.Object {
 	if err != nil {
 		c = &x509.Certificate{}
 	}
+
 	o.Set("Subject", nameText(c.RawSubject)).Set("Issuer", nameText(c.RawIssuer)).Set("Thumbprint", Thumbprint(der)).
 		Set("FriendlyName", "").Set("NotBefore", object.DateTime{At: c.NotBefore.Local()}).
 		Set("NotAfter", object.DateTime{At: c.NotAfter.Local()})
@@ -74,6 +77,7 @@ func Object(der []byte) *object.Object {
 		serial = fmt.Sprintf("%X", c.SerialNumber)
 		serial = strings.Repeat("0", len(serial)%2) + serial
 	}
+
 	names := []object.Value{}
 	for _, name := range c.DNSNames {
 		names = append(names, object.New(object.Custom).Set("Punycode", name).Set("Unicode", name))
@@ -115,6 +119,7 @@ func Class() *object.Class {
 	property := func(name string) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) { return object.Property(c.On, name) }
 	}
+
 	return &object.Class{
 		Name:   ClassName,
 		Others: []string{"x509certificate", "security.cryptography.x509certificates.x509certificate"},
@@ -160,6 +165,7 @@ func makeCertificate(c *object.Call) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return Object(all[0]), nil
 }
 

@@ -24,10 +24,12 @@ func StoreClass() *object.Class {
 	of := func(do func(s *store, c *object.Call) (object.Value, error)) func(c *object.Call) (object.Value, error) {
 		return func(c *object.Call) (object.Value, error) { return do(object.Own[*store](c.On), c) }
 	}
+
 	shut := of(func(s *store, _ *object.Call) (object.Value, error) {
 		s.open = false
 		return nil, nil
 	})
+
 	field := func(name string, get func(s *store) (object.Value, error)) object.Field {
 		return object.Field{Name: name, Get: func(_ *session.State, v object.Value) (object.Value, error) {
 			return get(object.Own[*store](v))
@@ -68,6 +70,7 @@ func makeStore(c *object.Call) (object.Value, error) {
 			s.name = given
 		}
 	}
+
 	return &object.Instance{Of: StoreClass(), V: s}, nil
 }
 
@@ -92,6 +95,7 @@ func (s *store) opened(c *object.Call) (object.Value, error) {
 	if err != nil {
 		return nil, storeError(err)
 	}
+
 	s.open, s.writable = true, flags.N&(readWrite|maxAllowed) != 0
 	return nil, nil
 }
@@ -112,13 +116,16 @@ func (s *store) certificates() (object.Value, error) {
 	if !s.open { // as there, it is empty
 		return list, nil
 	}
+
 	all, err := s.of.List(s.machine, s.name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, storeError(err)
 	}
+
 	for _, der := range all {
 		list = append(list, Object(der))
 	}
+
 	return list, nil
 }
 

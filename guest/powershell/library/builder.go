@@ -26,6 +26,7 @@ func BuilderClass() *object.Class {
 		return object.Composite(c.Text(0), args)
 	})
 	format.Most = 32
+
 	return &object.Class{
 		Name: "System.Text.StringBuilder",
 		Text: func(v any) string { return v.(*strings.Builder).String() },

@@ -35,8 +35,8 @@ func MathClass() *object.Class {
 				if err != nil {
 					return nil, err
 				}
-				n := do(a, b)
 
+				n := do(a, b)
 				x, y := object.Whole(object.Plain(c.Arg(0))), object.Whole(object.Plain(c.Arg(1)))
 				switch {
 				case x == nil || y == nil: // of floating numbers the result is one
@@ -45,6 +45,7 @@ func MathClass() *object.Class {
 				case n == b:
 					return *y, nil
 				}
+
 				return n, nil
 			},
 		}
@@ -100,14 +101,17 @@ func roundMethod(c *object.Call) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	places, err := c.Whole(1)
 	if err != nil || places < 0 || places > 15 {
 		return nil, object.Raise("System.ArgumentOutOfRangeException",
 			"Rounding digits must be between 0 and 15, inclusive.\nParameter name: digits")
 	}
+
 	power := math.Pow(10, float64(places))
 	if rounded := math.RoundToEven(n*power) / power; !math.IsInf(rounded, 0) && !math.IsNaN(rounded) {
 		return rounded, nil
 	}
+
 	return n, nil
 }

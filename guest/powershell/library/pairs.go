@@ -30,6 +30,7 @@ func QueryPairs(query string) *Pairs {
 	if query == "" {
 		return p
 	}
+
 	for part := range strings.SplitSeq(query, "&") {
 		name, v, named := strings.Cut(part, "=")
 		if !named {
@@ -206,6 +207,7 @@ func PairsClass() *object.Class {
 			return int64(len(object.Own[*Pairs](v).names())), nil
 		},
 	})
+
 	return c
 }
 

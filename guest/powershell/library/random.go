@@ -29,10 +29,12 @@ func RandomClass() *object.Class {
 						to, err = c.Whole(1)
 					}
 				}
+
 				if err != nil || to < from {
 					return nil, object.Raise("System.ArgumentOutOfRangeException",
 						"'minValue' cannot be greater than maxValue.\nParameter name: minValue")
 				}
+
 				return Between(from, to)
 			},
 		}},

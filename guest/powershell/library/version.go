@@ -23,6 +23,7 @@ func ParseVersion(s string) (object.Value, error) {
 	if len(parts) < 2 || len(parts) > 4 {
 		return nil, object.Raise(object.ArgumentException, "Version string portion was too short or too long.")
 	}
+
 	v := Version{-1, -1, -1, -1}
 	for i, part := range parts {
 		n, err := object.ParseInteger(strings.TrimSpace(part))

@@ -129,12 +129,14 @@ func (s *Stream) fill(list []object.Value) (object.Value, error) {
 	if len(list) == 0 {
 		return int64(0), nil
 	}
+
 	data := make([]byte, len(list))
 	n, err := s.R.Read(data)
 	copy(list, object.ByteList(data[:n]))
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
+
 	return int64(n), err
 }
 
@@ -354,6 +356,7 @@ func EncodingClass() *object.Class {
 					if err != nil {
 						return nil, err
 					}
+
 					return object.Own[*Encoding](c.On).Decode(data), nil
 				},
 			},

@@ -44,6 +44,7 @@ func Converted(v object.Value) (object.Value, error) {
 	if n := object.Own[*xmlNode](v); (n != nil && n.kind == xmlDocument) || v == nil {
 		return v, nil
 	}
+
 	lines := []string{}
 	for item := range object.Each(v) {
 		lines = append(lines, object.Text(item))
@@ -52,6 +53,7 @@ func Converted(v object.Value) (object.Value, error) {
 	if n := object.Own[*xmlNode](v); n != nil {
 		lines = []string{n.outer()}
 	}
+
 	doc, err := readXML(strings.Join(lines, "\n"))
 	if err != nil {
 		return nil, object.Thrown("Cannot convert value %q to type \"System.Xml.XmlDocument\". Error: %q", object.Text(v),
@@ -69,11 +71,13 @@ func adapted(n *xmlNode) object.Value {
 	if n.kind != xmlElement {
 		return n.value
 	}
+
 	if len(n.attrs) == 0 && !slices.ContainsFunc(n.children, func(c *xmlNode) bool {
 		return c.kind != xmlText && c.kind != xmlCData
 	}) {
 		return n.text()
 	}
+
 	return xmlValue(n)
 }
 
@@ -92,6 +96,7 @@ func xmlMember(of object.Value, name string) (v object.Value, there bool) {
 			found = append(found, adapted(c))
 		}
 	}
+
 	if n.kind == xmlDocument && len(found) > 0 && strings.EqualFold(name, "xml") {
 		return n.children[0].value, true
 	}
@@ -306,10 +311,12 @@ func spacesOf(v object.Value) map[string]string {
 	if t == nil {
 		return nil
 	}
+
 	spaces := map[string]string{}
 	for _, k := range t.Keys {
 		spaces[object.Text(k)] = object.Text(t.Get(k))
 	}
+
 	return spaces
 }
 

@@ -220,11 +220,13 @@ func (n *xmlNode) namespace() string {
 	} else if n.kind == xmlAttribute {
 		return ""
 	}
+
 	for at := n; at != nil; at = at.parent {
 		if a := at.attr(name); a != nil {
 			return a.value
 		}
 	}
+
 	return ""
 }
 
@@ -321,6 +323,7 @@ func (n *xmlNode) write(b *strings.Builder, indent, newline string, depth int) {
 			b.WriteString(" />")
 			return
 		}
+
 		b.WriteByte('>')
 		n.writeChildren(b, indent, newline, depth+1)
 		b.WriteString("</" + n.name + ">")

@@ -18,6 +18,7 @@ func (n *navigator) NodeType() xpath.NodeType {
 	if n.attr >= 0 {
 		return xpath.AttributeNode
 	}
+
 	switch n.at.kind {
 	case xmlDocument:
 		return xpath.RootNode
@@ -26,6 +27,7 @@ func (n *navigator) NodeType() xpath.NodeType {
 	case xmlText, xmlCData:
 		return xpath.TextNode
 	}
+
 	return xpath.CommentNode
 }
 
