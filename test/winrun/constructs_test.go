@@ -39,7 +39,9 @@ func testConstructs(t *testing.T, p prefix) {
 
 			cmd := p.command(t, "--raw", "--", "cmd /c "+line)
 			var out, errs strings.Builder
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.Input), &out, &errs
+			cmd.Stdin = strings.NewReader(c.Input)
+			cmd.Stdout, cmd.Stderr = &out, &errs
+
 			code := exitCode(t, cmd.Run())
 			got, wrong := newlines(out.String()), newlines(errs.String())
 			if got != c.Out || wrong != c.Err || code != int(c.Code)&0xFF {

@@ -22,6 +22,7 @@ import (
 // TestWinrun runs all cases in one prefix: making one takes longer than they do together.
 func TestWinrun(t *testing.T) {
 	p := newPrefix(t)
+
 	t.Run("arguments", func(t *testing.T) { testArguments(t, p) })
 	t.Run("program_names", func(t *testing.T) { testNames(t, p) })
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, p) })
@@ -29,27 +30,33 @@ func TestWinrun(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { testKilled(t, p) })
 	t.Run("environment", func(t *testing.T) { testEnvironment(t, p) })
 	t.Run("service_links", func(t *testing.T) { testServiceLinks(t, p) })
+
 	t.Run("prefix_boot", func(t *testing.T) { testBoot(t, p) })
 	t.Run("no_helpers", func(t *testing.T) { testNoHelpers(t, p) })
 	t.Run("hook", func(t *testing.T) { testHook(t, p) })
 	t.Run("control_events", func(t *testing.T) { testCtrl(t, p) })
 	t.Run("memory_limit", func(t *testing.T) { testMemory(t, p) })
+
 	t.Run("services", func(t *testing.T) { testServices(t, p) })
 	t.Run("services_on_demand", func(t *testing.T) { testOnDemand(t, p) })
+
 	t.Run("output_kept", func(t *testing.T) { testOutputKept(t, p) })
 	t.Run("volume", func(t *testing.T) { testVolume(t, p) })
 	t.Run("standard_handles", func(t *testing.T) { testStandardHandles(t, p) })
 	t.Run("stacks", func(t *testing.T) { testStacks(t, p) })
 	t.Run("zone", func(t *testing.T) { testZone(t, p) })
+
 	t.Run("terminal", func(t *testing.T) { testTerminal(t, p) })
 	t.Run("watcher", func(t *testing.T) { testWatcher(t, p) })
 	t.Run("prompts", func(t *testing.T) { testPrompts(t, p) })
 	t.Run("terminal_size_comes_late", func(t *testing.T) { testLateSize(t, p) })
+
 	t.Run("init", func(t *testing.T) { testInit(t, p) })
 	t.Run("debug_lines", func(t *testing.T) { testDebugLines(t, p) })
 	t.Run("missing_imports", func(t *testing.T) { testMissingImports(t, p) })
 	t.Run("counters", func(t *testing.T) { testCounters(t, p) })
 	t.Run("tools", func(t *testing.T) { testTools(t, p) })
+
 	t.Run("priority", func(t *testing.T) { testPriority(t, p) })
 	t.Run("service_control", func(t *testing.T) { testServiceControl(t, p) })
 	t.Run("service_known", func(t *testing.T) { testServiceKnown(t, p) })
@@ -61,16 +68,19 @@ func TestWinrun(t *testing.T) {
 	t.Run("service_automatic", func(t *testing.T) { testServiceAutomatic(t, p) })
 	t.Run("service_monitor", func(t *testing.T) { testServiceMonitor(t, p) })
 	t.Run("service_failure", func(t *testing.T) { testServiceFailure(t, p) })
+
 	t.Run("log_monitor", func(t *testing.T) { testLogMonitor(t, p) })
 	t.Run("cmd", func(t *testing.T) { testCmd(t, p) })
 	t.Run("cmd_lines", func(t *testing.T) { testCmdLines(t, p) })
 	t.Run("watcher_below", func(t *testing.T) { testFoldersBelow(t, p) })
 	t.Run("scheduled_tasks", func(t *testing.T) { testTasks(t, p) })
 	t.Run("cmd_constructs", func(t *testing.T) { testConstructs(t, p) })
+
 	t.Run("powershell", func(t *testing.T) { testPowerShell(t, p) })
 	t.Run("powershell_registry", func(t *testing.T) { testRegistry(t, p) })
 	t.Run("powershell_web_server", func(t *testing.T) { testWebServer(t, p) })
 	t.Run("powershell_adapters", func(t *testing.T) { testAdapters(t, p) })
+
 	t.Run("addresses", func(t *testing.T) { testAddresses(t, p) })
 	t.Run("get_acl", func(t *testing.T) { testGetACL(t, p) })
 	t.Run("set_acl", func(t *testing.T) { testSetACL(t, p) })
@@ -102,8 +112,14 @@ func testArguments(t *testing.T, p prefix) {
 	if diff := cmp.Diff(want, got.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
+
 	got = parseTold(t, p.run(t, "--raw", "--cwd", "C:/bin", "--", `"C:\prog.exe"   args "a b"  c`))
-	if diff := cmp.Diff(told{Args: []string{"a b", "c"}, Exe: `C:\prog.exe`, Dir: `C:\bin`}, got); diff != "" {
+	raw := told{
+		Args: []string{"a b", "c"},
+		Exe:  `C:\prog.exe`,
+		Dir:  `C:\bin`,
+	}
+	if diff := cmp.Diff(raw, got); diff != "" {
 		t.Errorf("raw command line (-want +got):\n%s", diff)
 	}
 }
