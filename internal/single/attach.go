@@ -135,16 +135,16 @@ func (c *Client) follow(ctx context.Context, to *conn, pipes *pipes, streams Str
 			taken.Await(ctx, drained, drainTimeout)
 			return *e.Ended, nil
 
-		case e.Begins:
-			begun = true
-		case e.Started != "":
+		case e.Begins, e.Started != "":
 			if pipes.in != nil && !begun {
 				go copyIn() // not before: what was read for an engine that is gone, the next one's program has not
 			}
 			begun = true
-			streams.started(e.Started)
 		}
 
+		if e.Started != "" {
+			streams.started(e.Started)
+		}
 		c.doing(e.Doing)
 	}
 }

@@ -66,6 +66,7 @@ func readInput(folder string, say *json.Encoder) string {
 		defer f.Close()
 	}
 
+	_ = say.Encode(Event{Begins: true})
 	_ = say.Encode(Event{Started: "id"})
 	f, err := os.Open(filepath.Join(folder, "stdin"))
 	if err != nil {
