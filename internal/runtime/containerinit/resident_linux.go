@@ -30,6 +30,9 @@ type resident struct {
 	env []string
 	// job is what it has been asked for; nil: it is idle.
 	job *job
+	// status is how it has ended, nil before that has been seen; heard: all that it said has been.
+	status *syscall.WaitStatus
+	heard  bool
 	// idle ends it.
 	idle *time.Timer
 }
@@ -194,7 +197,7 @@ func (s *starter) listenTo(l *resident) {
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
-		if err != nil || n == 0 || !s.heard(l, buffer[:n]) {
+		if err != nil || n == 0 || !s.hear(l, buffer[:n]) {
 			break
 		}
 	}
@@ -206,14 +209,16 @@ func (s *starter) listenTo(l *resident) {
 	}
 	l.socket = gone
 	_ = syscall.Close(socket)
+	l.heard = true
+	s.settle(l)
 }
 
-// heard takes one word of a launcher, and reports whether it is to be heard further.
-func (s *starter) heard(l *resident, packet []byte) bool {
+// hear takes one word of a launcher, and reports whether it is to be heard further.
+func (s *starter) hear(l *resident, packet []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := l.job
-	if s.resident != l || j == nil {
+	if j == nil {
 		return false
 	}
 
@@ -226,7 +231,9 @@ func (s *starter) heard(l *resident, packet []byte) bool {
 		return true
 	case err == nil && r.Verb == wire.Ended && j.taken:
 		l.job = nil
-		l.idle.Reset(idleTime)
+		if s.resident == l {
+			l.idle.Reset(idleTime)
+		}
 		// Whoever has given up the program is about to kill what has its id, which this launcher had until now.
 		return tell(j.conn, r.Value&0xff)
 	default:
@@ -241,18 +248,29 @@ func (j *job) take() {
 	closeAll(j.files)
 }
 
-// residentEnded looks after what the resident launcher, which has ended, has left. The caller has locked s.
+// residentEnded notes how the resident launcher has ended. The caller has locked s.
 func (s *starter) residentEnded(status syscall.WaitStatus) {
 	l := s.resident
 	s.resident = nil
+	l.status = &status
 	l.idle.Stop()
-	_ = syscall.Shutdown(l.socket, syscall.SHUT_RDWR) // a copy of the other end may be anywhere
+	// A copy of the other end may be anywhere. What was said before is still read.
+	_ = syscall.Shutdown(l.socket, syscall.SHUT_RDWR)
+	s.settle(l)
+}
+
+// settle looks after what a launcher has left that has ended, once all is heard that it said: the last word may be that
+// it has taken a program, which is not started once more then. The caller has locked s.
+func (s *starter) settle(l *resident) {
+	if l.status == nil || !l.heard {
+		return
+	}
 
 	j := l.job
 	switch {
 	case j == nil:
 	case j.taken:
-		tell(j.conn, uint32(exitCode(status)))
+		tell(j.conn, uint32(exitCode(*l.status)))
 	default:
 		s.untaken++
 		if err := s.startOther(j.conn, j.request, j.files); err != nil {
