@@ -76,6 +76,9 @@ func stay(how string) {
 		case "dies with it":
 			say("t")
 			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+			for {
+				_ = syscall.Pause() // the signal may be another thread's
+			}
 		}
 
 		say("t")
