@@ -68,6 +68,13 @@ func TestFieldDockerUp(t *testing.T) {
 	t.Run("faults", d.faults)
 }
 
+// ends runs mullion for the engine as for a cluster: the engine's folder is given by a flag, because the one of the
+// environment is a cluster's.
+func (d dockerUp) ends(t *testing.T, code int, want string, args ...string) string {
+	t.Helper()
+	return d.cluster.ends(t, code, want, append([]string{"--data-dir", d.data}, args...)...)
+}
+
 // up brings the engine up, and finds its socket.
 func (d *dockerUp) up(t *testing.T) {
 	t.Helper()
