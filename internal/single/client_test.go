@@ -75,6 +75,7 @@ func TestAskAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := At(t.TempDir(), "/nowhere")
+			t.Cleanup(func() { _ = os.RemoveAll(p.Run()) })
 			if err := os.MkdirAll(filepath.Dir(p.Engine()), 0o700); err != nil {
 				t.Fatal(err)
 			}
