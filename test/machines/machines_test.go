@@ -24,8 +24,8 @@ import (
 const slice = "bookworm-hardened"
 
 // stepsName is the variable that chooses some of the steps: "short" is up, the sample's page, a single container and
-// down; "work" is what pods do, and "faults" are faults. The last two begin with up and the page, too, and end with down. A whole row takes
-// an hour or more. "attacks" is none of a row: the suite of attacks, with a cluster of its own.
+// down; "work" is what pods do, and "faults" are faults. The last two begin with up and the page, too, and end with
+// down. A whole row takes an hour or more. "attacks" is none of a row: the suite of attacks, with a cluster of its own.
 const stepsName = "MULLION_MACHINES_STEPS"
 
 // chosen returns the machines that MULLION_MACHINES names ("all", or names with commas), or without it the slice. whole
@@ -365,8 +365,8 @@ func (try *trial) sample(ctx context.Context, t *testing.T) {
 }
 
 // single runs a program in a container that belongs to no cluster, twice: its engine stays for a while, also when the
-// session has ended that it began in. Its Windows is the one that is made at build time: to make another takes minutes on
-// emulated processors.
+// session has ended that it began in. Its Windows is the one that is made at build time: to make another takes minutes
+// on emulated processors.
 func (try *trial) single(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for range 2 {
