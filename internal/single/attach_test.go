@@ -3,6 +3,7 @@ package single
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,19 +14,27 @@ import (
 	"mullion.dev/mullion/internal/base/unixsocket"
 )
 
-// TestInputOfASecondEngine: a program has all of its input, also if the engine that was asked for it first is gone.
-func TestInputOfASecondEngine(t *testing.T) {
-	testrun.Once(t, testrun.Order)
+// fakeEngine returns a client, and the socket at which a test is its engine.
+func fakeEngine(t *testing.T) (*Client, net.Listener) {
+	t.Helper()
 	c := &Client{Paths: At(t.TempDir(), "/nowhere")}
 	t.Cleanup(func() { _ = os.RemoveAll(c.Paths.Run()) })
 	if err := c.Paths.Prepare(); err != nil {
 		t.Fatal(err)
 	}
+
 	l, err := unixsocket.Listen(t.Context(), c.Paths.Engine())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
+	return c, l
+}
+
+// TestInputOfASecondEngine: a program has all of its input, also if the engine that was asked for it first is gone.
+func TestInputOfASecondEngine(t *testing.T) {
+	testrun.Once(t, testrun.Order)
+	c, l := fakeEngine(t)
 
 	read := make(chan string, 1)
 	go func() {

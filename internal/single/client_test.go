@@ -3,7 +3,6 @@ package single
 import (
 	"errors"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -74,16 +73,7 @@ func TestAskAgain(t *testing.T) {
 		"a program is begun now": {`{"Begins":true}{"Doing":"waiting"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := At(t.TempDir(), "/nowhere")
-			t.Cleanup(func() { _ = os.RemoveAll(p.Run()) })
-			if err := os.MkdirAll(filepath.Dir(p.Engine()), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			listener, err := net.Listen("unix", p.Engine()) //nolint:noctx // it is closed
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer listener.Close()
+			c, listener := fakeEngine(t)
 
 			asked := make(chan int, 1)
 			go func() {
@@ -104,7 +94,6 @@ func TestAskAgain(t *testing.T) {
 				}
 			}()
 
-			c := &Client{Paths: p}
 			id, err := c.Start(t.Context(), Run{})
 			_ = listener.Close()
 			n := <-asked

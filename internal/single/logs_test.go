@@ -14,7 +14,6 @@ import (
 
 	"mullion.dev/mullion/internal/base/rotate"
 	"mullion.dev/mullion/internal/base/testrun"
-	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/runtime/cri/stream"
 )
 
@@ -219,16 +218,7 @@ func TestReadWhileRotated(t *testing.T) {
 // TestAttachToOneRun: of a container that begins anew at once, attach ends with the run that it saw, and asks once.
 func TestAttachToOneRun(t *testing.T) {
 	testrun.Once(t, testrun.Order)
-	c := &Client{Paths: At(t.TempDir(), "/nowhere")}
-	t.Cleanup(func() { _ = os.RemoveAll(c.Paths.Run()) })
-	if err := c.Paths.Prepare(); err != nil {
-		t.Fatal(err)
-	}
-	l, err := unixsocket.Listen(t.Context(), c.Paths.Engine())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	c, l := fakeEngine(t)
 
 	answers := []Event{
 		{Ended: &End{Code: 3}},

@@ -96,7 +96,8 @@ func TestPass(t *testing.T) {
 func TestPassToASlowClient(t *testing.T) {
 	from, program := io.Pipe()
 	client, to := io.Pipe()
-	ended, logged, passed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	ended, logged := make(chan struct{}), make(chan struct{})
+	passed := make(chan struct{})
 	var log bytes.Buffer
 	go func() {
 		defer close(passed)

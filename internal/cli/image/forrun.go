@@ -9,14 +9,20 @@ import (
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/single"
 )
+
+// storeForRun returns the engine that has the images of single containers. does is what a command does with them.
+func (a *commands) storeForRun(cmd *cobra.Command, does string) (*single.Client, error) {
+	if err := a.RequireRoot(does + " the store of single containers"); err != nil {
+		return nil, err
+	}
+	return engine.Client(a.Call, cmd)
+}
 
 // imagesForRun returns the images of single containers.
 func (a *commands) imagesForRun(cmd *cobra.Command) ([]image.Info, error) {
-	if err := a.RequireRoot("reads the store of single containers"); err != nil {
-		return nil, err
-	}
-	client, err := engine.Client(a.Call, cmd)
+	client, err := a.storeForRun(cmd, "reads")
 	if err != nil {
 		return nil, err
 	}
@@ -26,10 +32,7 @@ func (a *commands) imagesForRun(cmd *cobra.Command) ([]image.Info, error) {
 
 // pullForRun pulls an image for single containers.
 func (a *commands) pullForRun(cmd *cobra.Command, ref, windows string, auth *image.Auth) error {
-	if err := a.RequireRoot("changes the store of single containers"); err != nil {
-		return err
-	}
-	client, err := engine.Client(a.Call, cmd)
+	client, err := a.storeForRun(cmd, "changes")
 	if err != nil {
 		return err
 	}
@@ -44,10 +47,7 @@ func (a *commands) pullForRun(cmd *cobra.Command, ref, windows string, auth *ima
 
 // removeForRun removes images of single containers.
 func (a *commands) removeForRun(cmd *cobra.Command, refs []string) error {
-	if err := a.RequireRoot("changes the store of single containers"); err != nil {
-		return err
-	}
-	client, err := engine.Client(a.Call, cmd)
+	client, err := a.storeForRun(cmd, "changes")
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/cli/cmdline"
-	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/runtime/bases"
@@ -37,11 +36,7 @@ func (a *commands) tag() *cobra.Command {
 					return s.Tag(cmd.Context(), args[0], args[1])
 				}), false)
 			}
-			if err := a.RequireRoot("changes the store of single containers"); err != nil {
-				return err
-			}
-
-			client, err := engine.Client(a.Call, cmd)
+			client, err := a.storeForRun(cmd, "changes")
 			if err != nil {
 				return err
 			}
@@ -84,10 +79,7 @@ func (a *commands) saved(cmd *cobra.Command, ref string, forRun bool, to io.Writ
 			return s.Save(cmd.Context(), ref, to)
 		}), false)
 	}
-	if err := a.RequireRoot("reads the store of single containers"); err != nil {
-		return err
-	}
-	client, err := engine.Client(a.Call, cmd)
+	client, err := a.storeForRun(cmd, "reads")
 	if err != nil {
 		return err
 	}

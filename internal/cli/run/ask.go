@@ -224,18 +224,27 @@ func volumeOf(text string) (single.Mount, error) {
 		return refuse("volumes with a name are not there yet; a folder begins with a dot or a slash")
 	}
 
-	source, err := filepath.Abs(parts[1])
-	if err == nil {
-		_, err = os.Stat(source)
-	}
+	m, err := bindOf(parts[1], parts[2], parts[3] == "ro")
 	if err != nil {
 		return refuse(err.Error())
+	}
+	return m, nil
+}
+
+// bindOf returns the mount of a folder or a file of this machine, which has to be there.
+func bindOf(source, target string, readOnly bool) (single.Mount, error) {
+	source, err := filepath.Abs(source)
+	if err != nil {
+		return single.Mount{}, err
+	}
+	if _, err := os.Stat(source); err != nil {
+		return single.Mount{}, err
 	}
 
 	return single.Mount{
 		Source:   source,
-		Target:   parts[2],
-		ReadOnly: parts[3] == "ro",
+		Target:   target,
+		ReadOnly: readOnly,
 	}, nil
 }
 

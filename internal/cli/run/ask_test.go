@@ -195,6 +195,8 @@ func TestRunRefuses(t *testing.T) {
 		{`--mount type=bind,source=app app`, 125, "it needs source and target"},
 		{`--mount type=bind,source=none,target=C:\x app`, 125, "no such file or directory"},
 		{`--mount type=bind,source=app,target=/x app`, 125, "a Windows path"},
+		{`--mount type=bind,source=app,target=C:\x:ro app`, 125, "a Windows path"},
+		{`--mount type=bind,source=app:C:\y,target=C:\x app`, 125, "no such file or directory"},
 		{`--mount type=bind,source=app,target=C:\x,readonly=x app`, 125, "readonly is true or false"},
 		{`--mount type=bind,source=app,target=C:\x,bind-propagation=shared app`, 125, "has no \"bind-propagation\""},
 		{`-v .:/x app`, 125, "it is no folder of this machine, a colon and a Windows path"},

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
+	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/single"
 )
@@ -47,21 +49,23 @@ func mountOf(text string) (single.Mount, error) {
 		return single.Mount{}, refuse("it needs source and target")
 	}
 
-	mode := ""
-	switch fields["readonly"] {
-	case "true", "1":
-		mode = ":ro"
-	case "", "false", "0":
-	default:
-		return single.Mount{}, refuse(fmt.Sprintf("readonly is true or false, and not %q", fields["readonly"]))
+	if !windowsPath.MatchString(fields["target"]) {
+		return single.Mount{}, refuse("the target is to be a Windows path with its drive")
 	}
 
-	source := fields["source"]
-	if !strings.HasPrefix(source, ".") && !strings.HasPrefix(source, "/") {
-		source = "./" + source // is always a path here
+	readOnly, err := strconv.ParseBool(cmp.Or(fields["readonly"], "false"))
+	if err != nil {
+		return single.Mount{}, refuse(fmt.Sprintf("readonly is true or false, and not %q", fields["readonly"]))
 	}
-	return volumeOf(source + ":" + fields["target"] + mode)
+	m, err := bindOf(fields["source"], fields["target"], readOnly)
+	if err != nil {
+		return single.Mount{}, refuse(err.Error())
+	}
+	return m, nil
 }
+
+// windowsPath is a path with its drive. It has no other colon: that would be a stream of a file.
+var windowsPath = lazyregexp.New(`^[A-Za-z]:[\\/][^:]*$`)
 
 // checkPlatform refuses a platform that containers do not have.
 func checkPlatform(platform string) error {

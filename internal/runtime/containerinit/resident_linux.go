@@ -30,9 +30,10 @@ type resident struct {
 	env []string
 	// job is what it has been asked for; nil: it is idle.
 	job *job
-	// status is how it has ended, nil before that has been seen; heard: all that it said has been.
+	// status is how it has ended; nil: that has not been seen yet.
 	status *syscall.WaitStatus
-	heard  bool
+	// heard says that all of its words have been read.
+	heard bool
 	// idle ends it.
 	idle *time.Timer
 }
