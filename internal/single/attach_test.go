@@ -56,7 +56,12 @@ func TestInputOfASecondEngine(t *testing.T) {
 	}()
 
 	input := struct{ io.Reader }{strings.NewReader("words")} // like a file, it is read before what was read is written
-	end, err := c.Run(t.Context(), Run{Stdin: true}, Streams{In: input, Out: io.Discard, Err: io.Discard})
+	streams := Streams{
+		In:  input,
+		Out: io.Discard,
+		Err: io.Discard,
+	}
+	end, err := c.Run(t.Context(), Run{Stdin: true}, streams)
 	if err != nil || end != (End{Code: 5}) {
 		t.Errorf("%+v, %v", end, err)
 	}

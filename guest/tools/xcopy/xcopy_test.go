@@ -24,6 +24,7 @@ func tree(t *testing.T, dir string) string {
 		if path == dir {
 			return nil
 		}
+
 		text, _ := os.ReadFile(path) // a folder has none
 		if e.IsDir() {
 			text = []byte("/")

@@ -269,7 +269,11 @@ func TestEndOfLongInput(t *testing.T) {
 				programs: map[string]*carried{},
 				past:     map[string]*carried{},
 			}
-			streams := Streams{ID: "p", Stdin: filepath.Join(t.TempDir(), "in"), Carried: 1 << Stdin}
+			streams := Streams{
+				ID:      "p",
+				Stdin:   filepath.Join(t.TempDir(), "in"),
+				Carried: 1 << Stdin,
+			}
 			if err := k.carry(ctx, streams); err != nil {
 				t.Fatal(err)
 			}
