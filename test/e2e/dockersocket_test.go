@@ -41,11 +41,11 @@ func TestFieldDockerUp(t *testing.T) {
 		if t.Failed() {
 			logs(t, c)
 		}
-		d.ends(t, 0, "", "docker", "down")
+		d.ends(t, 0, "docker", "down")
 		d.nothing(t)
 	})
 	d.up(t)
-	again := d.ends(t, 0, "", "docker", "env", "--shell", "bash")
+	again := d.ends(t, 0, "docker", "env", "--shell", "bash")
 	if want := fmt.Sprintf("export DOCKER_HOST=%q\n", "unix://"+d.socket); again != want {
 		t.Errorf("env prints %q, want %q", again, want)
 	}
@@ -53,7 +53,7 @@ func TestFieldDockerUp(t *testing.T) {
 	if info, err := os.Stat(d.socket); err != nil || info.Mode().Perm() != 0o660 {
 		t.Errorf("the socket's mode is %v, %v", info.Mode(), err)
 	}
-	d.ends(t, 4, "", "docker", "up", "--windows-version", "ltsc2019")
+	d.ends(t, 4, "docker", "up", "--windows-version", "ltsc2019")
 
 	t.Run("page", d.page)
 	d.up(t) // the page took it down
@@ -70,16 +70,16 @@ func TestFieldDockerUp(t *testing.T) {
 
 // ends runs mullion for the engine as for a cluster: the engine's folder is given by a flag, because the one of the
 // environment is a cluster's.
-func (d dockerUp) ends(t *testing.T, code int, want string, args ...string) string {
+func (d dockerUp) ends(t *testing.T, code int, args ...string) string {
 	t.Helper()
-	return d.cluster.ends(t, code, want, append([]string{"--data-dir", d.data}, args...)...)
+	return d.cluster.ends(t, code, "", append([]string{"--data-dir", d.data}, args...)...)
 }
 
 // up brings the engine up, and finds its socket.
 func (d *dockerUp) up(t *testing.T) {
 	t.Helper()
-	d.ends(t, 0, "", "docker", "up", "--wait", "15m") // on a busy machine
-	out := d.ends(t, 0, "", "docker", "status", "-o", "json")
+	d.ends(t, 0, "docker", "up", "--wait", "15m") // on a busy machine
+	out := d.ends(t, 0, "docker", "status", "-o", "json")
 	var s struct{ State, DockerHost string }
 	if err := json.Unmarshal([]byte(out), &s); err != nil || s.State != "ready" {
 		t.Fatalf("status: %v\n%s", err, out)
@@ -275,7 +275,7 @@ func (d dockerUp) ports(t *testing.T) {
 
 	d.run(t, "", 0, "", "run", "-d", "--name", "p2", "-p", "38082:80", dockerImage, "cmd", "/c", waits)
 	until(t, time.Minute, func() error {
-		if out := d.ends(t, 0, "", "docker", "status"); !strings.Contains(out, "not 38082/tcp: another program of this machine has it") {
+		if out := d.ends(t, 0, "docker", "status"); !strings.Contains(out, "not 38082/tcp: another program of this machine has it") {
 			return errors.New(out)
 		}
 		return nil
@@ -283,7 +283,7 @@ func (d dockerUp) ports(t *testing.T) {
 
 	l.Close() // of which the engine hears nothing
 	until(t, time.Minute, func() error {
-		if out := d.ends(t, 0, "", "docker", "status"); strings.Contains(out, "not 38082/tcp") {
+		if out := d.ends(t, 0, "docker", "status"); strings.Contains(out, "not 38082/tcp") {
 			return errors.New(out)
 		}
 		return nil
@@ -333,7 +333,7 @@ func (d dockerUp) faults(t *testing.T) {
 	}
 
 	d.kill(t, `mullion .*supervise`)
-	d.ends(t, 0, "", "docker", "up", "--wait", "15m")
+	d.ends(t, 0, "docker", "up", "--wait", "15m")
 	d.run(t, "", 0, "k1", "ps", "-a")
 	d.run(t, "", 0, "", "rm", "-f", "k1")
 	d.run(t, "", 0, "Microsoft Windows", "run", "--rm", dockerImage, "cmd", "/c", "ver")
