@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/containerd/containerd/v2/plugins/content/local"
@@ -20,7 +21,9 @@ import (
 
 // blobs is a registry: what it has, what was asked for, with the addresses that the image gave.
 type blobs struct {
-	have  map[digest.Digest][]byte
+	have map[digest.Digest][]byte
+
+	mu    sync.Mutex
 	asked []string
 }
 
@@ -30,6 +33,10 @@ func (b *blobs) Fetch(_ context.Context, desc ocispec.Descriptor) (io.ReadCloser
 	if !there {
 		return nil, errors.New("not there")
 	}
+
+	// Layers are fetched at once.
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.asked = append(b.asked, strings.TrimSpace(string(data[:min(len(data), 5)])+strings.Join(desc.URLs, " ")))
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
