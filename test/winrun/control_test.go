@@ -233,7 +233,7 @@ func testServiceEnd(t *testing.T, p prefix) {
 		"slow": "shutdown\nended\n", "early": "preshutdown\nended\n", "plain": "", "stuck": "shutdown\n",
 	} {
 		want = fmt.Sprintf("started [%q] color \"\"\n%s", name, want)
-		if got := p.log(t, name+".log"); got != want {
+		if got := p.log(t, "auto-"+name+".log"); got != want {
 			t.Errorf("%s wrote %q, want %q", name, got, want)
 		}
 	}
@@ -302,25 +302,37 @@ func testServiceSettings(t *testing.T, p prefix) {
 	}
 }
 
-// testServiceAutomatic has a service of an image start with the container, without anybody asking for it.
+// testServiceAutomatic has a service start with the container, without anybody asking for it, wherever its program lies.
 func testServiceAutomatic(t *testing.T, p prefix) {
 	t.Helper()
-	p.fresh(t)
-	if got := p.line(t, `sc create auto start= auto binPath= "C:\prog.exe service auto C:\auto.log s"`); got.code != 0 {
-		t.Fatalf("%+v", got)
+	program, err := os.ReadFile(p.Path("prog.exe"))
+	if err != nil {
+		t.Fatal(err)
 	}
 
-	p.Stop() // the registry is on disk now
-	p.fresh(t)
-	const want = "started [\"auto\"] color \"\"\n"
-	for deadline := time.Now().Add(30 * time.Second); p.log(t, "auto.log") != want; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the service wrote %q, want %q", p.log(t, "auto.log"), want)
-		}
-	}
+	for name, at := range map[string]string{"plain": `C:\prog.exe`, "below_Windows": `C:\windows\system32\auto.exe`} {
+		t.Run(name, func(t *testing.T) {
+			p.fresh(t)
+			p.Write(t, strings.ReplaceAll(strings.TrimPrefix(at, `C:\`), `\`, "/"), string(program))
+			line := fmt.Sprintf(`sc create auto start= auto binPath= "%s service auto C:\auto-%s.log s"`, at, name)
+			if got := p.line(t, line); got.code != 0 {
+				t.Fatalf("%+v", got)
+			}
 
-	if got := p.line(t, "net stop auto && sc delete auto"); got.code != 0 {
-		t.Errorf("%+v", got)
+			p.Stop() // the registry is on disk now
+			p.fresh(t)
+			const want = "started [\"auto\"] color \"\"\n"
+			is := func() string { return p.log(t, "auto-"+name+".log") }
+			for deadline := time.Now().Add(30 * time.Second); is() != want; time.Sleep(50 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("the service wrote %q, want %q", is(), want)
+				}
+			}
+
+			if got := p.line(t, "net stop auto && sc delete auto"); got.code != 0 {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 

@@ -1,7 +1,7 @@
 /*
- * Services that an image has, and that start automatically: Wine's services.exe, which starts them, is not there until
- * a program asks for it (services.c). So whoever boots a prefix looks whether there are any. Wine's own services, all
- * of which lie in C:\windows, do not count.
+ * Services that start automatically: Wine's services.exe, which starts them, is not there until a program asks for it
+ * (services.c). So whoever boots a prefix looks whether there are any. They are the image's, or those that programs have
+ * made or set so, wherever they lie: Wine's own are disabled in the registry that a container begins with.
  */
 #include "run.h"
 #include <winternl.h>
@@ -10,8 +10,7 @@ enum
 {
     START_AUTOMATIC = 2,
     TYPE_WIN32 = 0x30,
-    NAME_BYTES = 520,
-    VALUE_BYTES = 600
+    NAME_BYTES = 520
 };
 
 NTSTATUS NTAPI NtOpenKey(HANDLE *, ACCESS_MASK, OBJECT_ATTRIBUTES *);
@@ -25,10 +24,9 @@ struct basic_information /* KEY_BASIC_INFORMATION */
     WCHAR name[NAME_BYTES / sizeof(WCHAR)];
 };
 
-struct partial_information /* KEY_VALUE_PARTIAL_INFORMATION */
+struct number_information /* KEY_VALUE_PARTIAL_INFORMATION of a number */
 {
-    ULONG title, type, length;
-    BYTE data[VALUE_BYTES];
+    ULONG title, type, length, data;
 };
 
 static void init_string(UNICODE_STRING *s, const WCHAR *text)
@@ -50,41 +48,23 @@ static HANDLE open_key(HANDLE root, const WCHAR *name)
     return NtOpenKey(&key, KEY_READ, &attributes) < 0 ? NULL : key;
 }
 
-/* read_value reads a value that is not too long, with a zero character after it. */
-static BOOL read_value(HANDLE key, const WCHAR *name, struct partial_information *value)
+/* number reads a number; one that is not there is 0, and so is what is no number. */
+static ULONG number(HANDLE key, const WCHAR *name)
 {
+    struct number_information value;
     UNICODE_STRING text;
     ULONG size;
 
     init_string(&text, name);
-    if (NtQueryValueKey(key, &text, 2 /* KeyValuePartialInformation */, value, sizeof(*value) - sizeof(WCHAR), &size) <
-        0)
-        return FALSE;
-    *(WCHAR *)(void *)(value->data + (value->length & ~1u)) = 0;
-    return TRUE;
-}
-
-static BOOL has_number(HANDLE key, const WCHAR *name, ULONG mask, ULONG number)
-{
-    struct partial_information value;
-    ULONG is;
-
-    if (!read_value(key, name, &value) || value.type != REG_DWORD || value.length != sizeof(is))
-        return FALSE;
-    is = *(ULONG *)(void *)value.data;
-    return mask ? (is & mask) != 0 : is == number;
+    if (NtQueryValueKey(key, &text, 2 /* KeyValuePartialInformation */, &value, sizeof(value), &size) < 0 ||
+        value.type != REG_DWORD || value.length != sizeof(value.data))
+        return 0;
+    return value.data;
 }
 
 static BOOL is_automatic(HANDLE key)
 {
-    struct partial_information path;
-    const WCHAR *text = (const WCHAR *)(const void *)path.data;
-
-    if (!has_number(key, L"Start", 0, START_AUTOMATIC) || !has_number(key, L"Type", TYPE_WIN32, 0) ||
-        !read_value(key, L"ImagePath", &path))
-        return FALSE;
-    text += *text == '"';
-    return !run_str_case_prefix(text, L"C:\\windows\\") && !run_str_case_prefix(text, L"%SystemRoot%\\");
+    return number(key, L"Start") == START_AUTOMATIC && (number(key, L"Type") & TYPE_WIN32);
 }
 
 static BOOL has_automatic(void)

@@ -401,7 +401,7 @@ func programRows() []support.Row {
 			Name:  "Windows services in a container",
 			Level: support.Partly,
 			Ref:   win32 + "services/services",
-			Note: "Wine's service control manager, started when a program first asks for it, or with a container whose image has services that start automatically (in no order; those whose program lies below C:\\Windows do not start it). Added: dependencies when a " +
+			Note: "Wine's service control manager, started when a program first asks for it, or with a container whose image has services that start automatically (in no order). Added: dependencies when a " +
 				"service is started or stopped (those on Windows' own services count as there, groups are not followed), failure actions (restart, run; a reboot is none), STOPPED with " +
 				"1067 when a process has died, events 7023, 7024, 7031 and 7034, the service's Environment, delayed start, failure flag, SID type and privileges as settings without effect. At the " +
 				"container's end services get PRESHUTDOWN or SHUTDOWN, within PreshutdownTimeout, WaitToKillServiceTimeout (5 s) and the pod's grace period. Accounts are all the " +

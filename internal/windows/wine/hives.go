@@ -75,10 +75,10 @@ const profileLink = `Software\Wow6432Node\Microsoft\Windows NT\CurrentVersion\Pr
 
 const servicesKey = `System\CurrentControlSet\Services\`
 
-// serviceKeys returns the changes to a system.reg that keep Wine's services and drivers from starting with the first
+// ServiceKeys returns the changes to a system.reg that keep Wine's services and drivers from starting with the first
 // program: each would be a process of 5 to 15 MB. nsiproxy (network interfaces) and MountMgr (volumes) are asked for by
 // programs without windows.
-func serviceKeys(systemReg string) ([]Key, error) {
+func ServiceKeys(systemReg string) ([]Key, error) {
 	h, err := parseHive(systemReg)
 	if err != nil {
 		return nil, err

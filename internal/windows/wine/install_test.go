@@ -254,7 +254,7 @@ func TestServiceKeys(t *testing.T) {
 	}
 
 	hive += "\n[System\\\\CurrentControlSet\\\\Services\\\\Tcpip] 0\n\n[System\\\\Other] 0\n\"Start\"=dword:00000002\n"
-	keys, err := serviceKeys(hive)
+	keys, err := ServiceKeys(hive)
 	if err != nil {
 		t.Fatal(err)
 	}

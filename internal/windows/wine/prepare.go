@@ -290,7 +290,7 @@ func (o Options) finish(base string) error {
 		return err
 	}
 
-	services, err := serviceKeys(string(systemReg))
+	services, err := ServiceKeys(string(systemReg))
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,16 @@ func New(t *testing.T, shims ...string) *Prefix {
 		},
 	}}
 
-	if err := wine.EditHive(filepath.Join(p.Dir, "system.reg"), keys); err != nil {
+	hive := filepath.Join(p.Dir, "system.reg")
+	text, err := os.ReadFile(hive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	services, err := wine.ServiceKeys(string(text)) // as in containers
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wine.EditHive(hive, append(keys, services...)); err != nil {
 		t.Fatal(err)
 	}
 
