@@ -114,3 +114,46 @@ func TestDataFolderOnVolume(t *testing.T) {
 		t.Errorf("its run folder is left: %v", err)
 	}
 }
+
+// A part of the data folder has been removed beneath a cluster: `down` ends what that ran, and leaves the files, of
+// which nobody knows whose they are.
+func TestDownOfPartOfFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	paths := layout.Paths{Data: filepath.Join(t.TempDir(), "data")}
+	if err := paths.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	mounted := filepath.Join(paths.Run(), "volumes")
+	if err := os.MkdirAll(mounted, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("kept", mounted, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+
+	kept := filepath.Join(paths.Data, "mine.txt")
+	if err := errors.Join(os.WriteFile(kept, nil, 0o600), os.Remove(versionFile(paths))); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	if err := Down(t.Context(), paths, func(s string) { said = append(said, s) }); err != nil {
+		t.Fatal(err)
+	}
+
+	if last := said[len(said)-1]; !strings.HasPrefix(last, "left "+paths.Data) {
+		t.Errorf("the last that it says is %q", last)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("a file that is not Mullion's: %v", err)
+	}
+	if _, err := os.Stat(paths.Run()); !os.IsNotExist(err) {
+		t.Errorf("its run folder is left: %v", err)
+	}
+
+	// Without a run folder, nothing says that the folder ever was a cluster's.
+	if err := Down(t.Context(), paths, func(string) {}); err == nil {
+		t.Error("a folder with somebody's files is taken down")
+	}
+}

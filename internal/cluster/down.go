@@ -41,16 +41,29 @@ func Down(ctx context.Context, paths layout.Paths, said func(string)) error {
 		return nil
 	}
 
-	if _, err := os.Stat(versionFile(paths)); dataErr == nil && err != nil {
-		return fmt.Errorf("remove %q: it is not a folder of Mullion's: %w", paths.Data, err)
-	}
-	return runSteps(ctx, paths, said, append(stopSteps(), []step{
+	steps := append(stopSteps(), []step{
 		{"removed networks", removeNetworks},
 		{"removed mounts", func(_ context.Context, p layout.Paths) error {
 			return errors.Join(unmountBelow(p.Run()), unmountBelow(p.Data))
 		}},
-		{"removed " + paths.Data, removeFiles},
-	}...))
+		{"removed " + paths.Run(), func(_ context.Context, p layout.Paths) error { return removeFiles(p.Run()) }},
+	}...)
+
+	_, err = os.Stat(versionFile(paths))
+	switch {
+	case dataErr != nil || err == nil:
+		steps[len(steps)-1] = step{"removed " + paths.Data, func(_ context.Context, p layout.Paths) error {
+			return removeFiles(p.Run(), p.Data)
+		}}
+	case runErr != nil:
+		return fmt.Errorf("remove %q: it is not a folder of Mullion's: %w", paths.Data, err)
+	default: // Somebody has removed part of it. What it ran goes; whose files these are is not known.
+		steps = append(steps, step{
+			"left " + paths.Data + ", which has no file `version` any more: what is in it is yours to remove",
+			func(context.Context, layout.Paths) error { return nil },
+		})
+	}
+	return runSteps(ctx, paths, said, steps)
 }
 
 // Stop ends everything that runs, containers too, and keeps the state on disk, so that Up brings the cluster back.
@@ -158,8 +171,8 @@ func KillCgroups(ctx context.Context, parent string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 
-	deadline := time.Now().Add(20 * time.Second)
 	for _, root := range roots {
+		var w wane
 		for {
 			left, err := killCgroup(root)
 			if err != nil {
@@ -169,8 +182,8 @@ func KillCgroups(ctx context.Context, parent string) error {
 				break
 			}
 
-			if time.Now().After(deadline) {
-				return fmt.Errorf("%d processes in %q do not end", left, root)
+			if w.stands(left, time.Now()) {
+				return fmt.Errorf("%d processes and cgroups in %q do not end", left, root)
 			}
 			select {
 			case <-ctx.Done():
@@ -181,6 +194,24 @@ func KillCgroups(ctx context.Context, parent string) error {
 	}
 
 	return nil
+}
+
+// wane sees a number become smaller.
+type wane struct {
+	fewest int
+	at     time.Time
+}
+
+// killPatience is how long nothing may end of what was killed. A process is at its end when what it had is given back,
+// and the mounts of a container are when their files are on the disk: on a busy machine a hundred take minutes.
+const killPatience = 20 * time.Second
+
+// stands reports whether the number has not become smaller for killPatience.
+func (w *wane) stands(left int, now time.Time) bool {
+	if w.at.IsZero() || left < w.fewest {
+		w.fewest, w.at = left, now
+	}
+	return now.Sub(w.at) > killPatience
 }
 
 // stopForks keeps the processes in a cgroup tree from starting others while they are ended one by one, and from waiting
@@ -309,10 +340,10 @@ func mark(p layout.Paths) proc.Mark {
 	}
 }
 
-// removeFiles removes the data and run folders. It looks for mounts again first, because it would delete what is in
+// removeFiles removes the folders of a cluster. It looks for mounts again first, because it would delete what is in
 // them.
-func removeFiles(_ context.Context, p layout.Paths) error {
-	for _, dir := range []string{p.Run(), p.Data} {
+func removeFiles(dirs ...string) error {
+	for _, dir := range dirs {
 		points, err := mountsBelow(dir)
 		if err != nil {
 			return err
