@@ -20,6 +20,7 @@ var parts = map[string][]string{
 	"etw":        {"tdh/ring.c", "tdh/event.c", "-Itdh"},
 	"events":     {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/xpath.c", "wevtapi/match.c", "wevtapi/filter.c", "-Iwevtapi"},
 	"failure":    {"hooks/failure.c"},
+	"hnsclient":  {"common/hns_client.c", "-Icommon", "-pthread"},
 	"http":       {"http/parse.c", "http/body.c", "http/url.c", "http/cook.c", "common/ipaddress.c", "-Ihttp", "-Icommon"},
 	"httpurl":    {"http/parse.c", "http/url.c", "http/cook.c", "common/ipaddress.c", "-Ihttp", "-Icommon"},
 	"lastthread": {"hooks/lastthread.c", "-pthread"},

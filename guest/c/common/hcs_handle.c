@@ -1,7 +1,8 @@
 /*
  * Handles: a connection to the server, which writes events on it, and, once there is a callback, a thread that reads
- * them and calls the program. When the server is restarted, the object is opened again; if it is gone with the server,
- * the program gets that as its last event.
+ * them and calls the program. When the server is restarted, the object is opened again, however long that takes: a
+ * program that is told that the service is gone ends its containers. If the object is gone with the server, the program
+ * gets that as its last event.
  */
 #include "hcs_handle.h"
 
@@ -66,10 +67,18 @@ BOOL hcs_handle_is(const struct handle *h, DWORD magic)
     return h && h->magic == magic;
 }
 
+#define PAUSE 200 /* ms, after an answer that the service is not there yet */
+
 /* Opens the object of a handle again. */
 static BOOL reopen(struct handle *h)
 {
-    struct hns_call call = {.function = "HcsOpenComputeSystem", .texts = 1, .text = {h->id, h->pid}, .watches = TRUE};
+    struct hns_call call = {
+        .function = "HcsOpenComputeSystem",
+        .texts = 1,
+        .text = {h->id, h->pid},
+        .watches = TRUE,
+        .ending = &h->ending,
+    };
     SOCKET s = INVALID_SOCKET, lost = h->connection;
     HRESULT result;
 
@@ -78,7 +87,12 @@ static BOOL reopen(struct handle *h)
         call.function = "HcsOpenProcess";
         call.texts = 2;
     }
-    result = h->ending ? E_ABORT : hns_call_on(&s, &call);
+    while ((result = h->ending ? E_ABORT : hns_call_on(&s, &call)) == E_SERVER_UNAVAILABLE)
+    {
+        CoTaskMemFree(call.answer);
+        CoTaskMemFree(call.record);
+        Sleep(PAUSE);
+    }
     CoTaskMemFree(call.answer);
     CoTaskMemFree(call.record);
     if (FAILED(result))

@@ -9,7 +9,17 @@
 #define DEFAULT_PORT 10290
 #define MAX_TOKEN 256
 #define MAX_ANSWER (256u << 20)
-#define WAIT_FOR_SERVER 10000 /* ms */
+#define WAIT_FOR_SERVER 30000 /* ms: one that dies again and again is started again after 15 s at most */
+#define SHORTEST_PAUSE 50     /* ms, between two looks for the server */
+#define LONGEST_PAUSE 1000
+
+/* What has come of a request whose answer has not come. */
+enum fate
+{
+    UNKNOWN, /* it may have been carried out */
+    REFUSED, /* the server has closed its side: it does so without having carried the request out */
+    UNREAD   /* the server has not read it, or not to its end */
+};
 
 /* One idle connection is kept for the next call; a call that finds none makes its own. */
 static void *volatile spare = (void *)INVALID_SOCKET;
@@ -126,13 +136,23 @@ static int greet(SOCKET s, unsigned short port, const char *token)
     return ok;
 }
 
+/* Waits a little before a call, which began at since, looks for the server again. FALSE: it has waited long enough. */
+static BOOL wait_for_server(const struct hns_call *call, DWORD since)
+{
+    DWORD waited = GetTickCount() - since, pause = waited / 8;
+
+    if (call->ending ? *call->ending : waited >= WAIT_FOR_SERVER)
+        return FALSE;
+    Sleep(pause < SHORTEST_PAUSE ? SHORTEST_PAUSE : pause > LONGEST_PAUSE ? LONGEST_PAUSE : pause);
+    return TRUE;
+}
+
 /*
  * The connection of the previous call, or a new one. While the server is being restarted, calls wait for it, as for
  * a service that Windows starts on demand.
  */
-static HRESULT connect_server(SOCKET *out)
+static HRESULT connect_server(SOCKET *out, const struct hns_call *call, DWORD since)
 {
-    DWORD since = GetTickCount();
     char token[MAX_TOKEN];
     unsigned short port;
     WSADATA data;
@@ -161,9 +181,8 @@ static HRESULT connect_server(SOCKET *out)
             return S_OK;
         }
         closesocket(s);
-        if (GetTickCount() - since >= WAIT_FOR_SERVER)
+        if (!wait_for_server(call, since))
             return E_SERVER_UNAVAILABLE;
-        Sleep(50);
     }
 }
 
@@ -233,22 +252,35 @@ static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
 }
 
 /*
- * Reads a frame. The first call reads up to room bytes: 4096 where nothing can follow the frame, which is enough for
- * most answers; 4, which are the length, where an event may follow, so that the event stays unread. A server that stops
- * closes its side of the connection instead: refused says that it did not carry the request out.
+ * What it means that instead of an answer n came. A server that stops closes its side of the connection. Linux resets
+ * the connection of a server that is killed, if the server has not read all that was sent to it: so it does to who
+ * connects while the listener of one that was killed is still there (tcp_close, inet_csk_listen_stop).
  */
-static unsigned char *receive_frame(SOCKET s, size_t room, DWORD *length, int *refused)
+static enum fate fate_of(int n)
+{
+    return n == 0 ? REFUSED : WSAGetLastError() == WSAECONNRESET ? UNREAD : UNKNOWN;
+}
+
+/*
+ * Reads a frame. The first call reads up to room bytes: 4096 where nothing can follow the frame, which is enough for
+ * most answers; 4, which are the length, where an event may follow, so that the event stays unread. If there is no
+ * frame, fate says what has come of the request.
+ */
+static unsigned char *receive_frame(SOCKET s, size_t room, DWORD *length, enum fate *fate)
 {
     size_t have = 0, want = 4;
     unsigned char *frame = malloc(room), *grown;
 
+    *fate = UNKNOWN;
     while (frame && have < want)
     {
         int n = recv(s, (char *)frame + have, room - have > 1 << 20 ? 1 << 20 : (int)(room - have), 0);
 
-        *refused = n == 0 && have == 0;
         if (n <= 0)
+        {
+            *fate = have ? UNKNOWN : fate_of(n);
             break;
+        }
         have += (size_t)n;
         if (want > 4 || have < 4)
             continue;
@@ -270,13 +302,16 @@ static unsigned char *receive_frame(SOCKET s, size_t room, DWORD *length, int *r
     return NULL;
 }
 
-static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call *call, int *refused)
+static HRESULT exchange(SOCKET s, const struct buffer *request, struct hns_call *call, enum fate *fate)
 {
     unsigned char *answer;
     DWORD length = 0;
     HRESULT result;
 
-    if (!send_frame(s, request) || !(answer = receive_frame(s, call->watches ? 4 : 4096, &length, refused)))
+    *fate = UNREAD;
+    if (!send_frame(s, request))
+        return E_SERVER_UNAVAILABLE;
+    if (!(answer = receive_frame(s, call->watches ? 4 : 4096, &length, fate)))
         return E_SERVER_UNAVAILABLE;
     call->copied = FALSE;
     result = unpack(call, answer, length);
@@ -309,7 +344,9 @@ static int pack(struct buffer *request, struct hns_call *call)
 HRESULT hns_call_on(SOCKET *s, struct hns_call *call)
 {
     struct buffer request = {NULL, 0};
-    int ok = pack(&request, call), refused, tries = 3;
+    int ok = pack(&request, call), refusals = 3;
+    DWORD since = GetTickCount();
+    enum fate fate;
     HRESULT result;
 
     if (*s != INVALID_SOCKET && !alive(*s))
@@ -319,17 +356,16 @@ HRESULT hns_call_on(SOCKET *s, struct hns_call *call)
     }
     do
     {
-        refused = 0;
-        result = !ok ? E_OUTOFMEMORY : *s == INVALID_SOCKET ? connect_server(s) : S_OK;
+        result = !ok ? E_OUTOFMEMORY : *s == INVALID_SOCKET ? connect_server(s, call, since) : S_OK;
         if (FAILED(result))
             break;
-        result = exchange(*s, &request, call, &refused);
+        result = exchange(*s, &request, call, &fate);
         if (result == E_SERVER_UNAVAILABLE)
         {
             closesocket(*s);
             *s = INVALID_SOCKET;
         }
-    } while (refused && --tries);
+    } while ((fate == REFUSED && --refusals) || (fate == UNREAD && wait_for_server(call, since)));
     free(request.data);
     return result;
 }
@@ -347,7 +383,7 @@ HRESULT hns_call(struct hns_call *call)
 BOOL hns_next_event(SOCKET s, struct hns_call *event, DWORD *number)
 {
     DWORD length = 0;
-    int ended;
+    enum fate ended;
     unsigned char *frame;
 
     clear(event);

@@ -22,6 +22,9 @@ struct hns_call
     enum copies_kind names; /* the kind of the answer's objects, if copies are wanted */
     BOOL watches;           /* events follow the answer */
 
+    /* A server that is not there is waited for until this is not 0; NULL: for half a minute. */
+    const volatile LONG *ending;
+
     GUID id;       /* out: the object made or opened */
     WCHAR *answer; /* out: CoTaskMem, or NULL if empty; for some functions a structure */
     DWORD size;    /* out: the answer's bytes */
