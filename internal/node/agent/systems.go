@@ -56,6 +56,7 @@ func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhos
 				wine.Mounted{Shares: host.Shares, Volumes: host.Volumes})
 		},
 		HostPipe:   a.hostPipe,
+		Open:       a.known,
 		Networks:   compute.Namespaces{HNS: service, Pins: a.pinDir()},
 		Launch:     a.launch(),
 		LinuxNames: a.config.Network.Profile == spec.ProfileModern,

@@ -208,7 +208,7 @@ func (l *layers) destroy(winPath string) error {
 	}
 
 	l.mu.Lock()
-	s := l.find(guid)
+	s, doomed := l.find(guid), guid
 	used := s != nil && s.user != "" && !s.ending
 	switch {
 	case used:
@@ -221,6 +221,9 @@ func (l *layers) destroy(winPath string) error {
 		err = l.unshow(guid)
 	}
 
+	if err == nil && !used && doomed != "" {
+		err = l.doom(doomed) // should the service end before it is removed
+	}
 	l.mu.Unlock()
 	if err != nil {
 		return err

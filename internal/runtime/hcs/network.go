@@ -68,6 +68,16 @@ func (c *computeSystem) join(ctx context.Context) (err error) {
 	return err
 }
 
+// findNetwork finds the network of a compute system of an earlier service, unless it is found or there is none.
+func (c *computeSystem) findNetwork(ctx context.Context) (err error) {
+	namespace := c.namespace()
+	if namespace == "" || c.network.NetNS != "" {
+		return nil
+	}
+	c.network, err = c.service.cfg.Networks.Find(ctx, namespace)
+	return err
+}
+
 // makeNetwork makes the namespace of a compute system.
 func (c *computeSystem) makeNetwork(ctx context.Context, endpoints []string) error {
 	networks, own := c.service.cfg.Networks, c.ownNamespace()

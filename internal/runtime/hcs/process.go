@@ -218,6 +218,9 @@ func (c *computeSystem) startFirst(ctx context.Context, p *start) (err error) {
 		}
 	}()
 
+	if err := c.findNetwork(ctx); err != nil {
+		return err
+	}
 	if err := p.refusal(s.cfg.Launch.Foresee(p.program())); err != nil {
 		return err
 	}

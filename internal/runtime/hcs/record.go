@@ -61,7 +61,9 @@ func (c *computeSystem) keep() error {
 	}
 
 	for _, p := range c.processes {
-		k.Processes = append(k.Processes, p.kept())
+		if p != c.starting {
+			k.Processes = append(k.Processes, p.kept())
+		}
 	}
 
 	if c.starting != nil {
@@ -69,6 +71,7 @@ func (c *computeSystem) keep() error {
 		one.Starting = true
 		k.Processes = append(k.Processes, one)
 	}
+	k.Processes = append(k.Processes, c.undoing...)
 	if err := atomicfile.WriteJSON(filepath.Join(c.dir(), systemRecord), k); err != nil {
 		return fmt.Errorf("keep compute system: %w", err)
 	}
@@ -95,7 +98,13 @@ func (p *process) kept() keptProcess {
 	return k
 }
 
-// takeOver takes over the compute systems of an earlier service. One that cannot be taken over is removed.
+// errNothingLeft says that of a compute system of an earlier service there is nothing that could go on: it was never
+// told to anybody, nobody can say what it is, or its scratch is gone.
+var errNothingLeft = errors.New("nothing of it could go on")
+
+// takeOver takes over the compute systems of an earlier service, and removes what is left of others. What fails and may
+// pass, as on a busy machine, ends nothing that runs: it is tried again, by this service or, after an error, by the
+// next one.
 func (s *Service) takeOver(ctx context.Context) error {
 	left, err := s.cfg.Engine.List(ctx, label, s.cfg.Node)
 	if err != nil {
@@ -112,52 +121,86 @@ func (s *Service) takeOver(ctx context.Context) error {
 	}
 
 	for _, e := range entries {
-		dir := filepath.Join(s.cfg.RunDir, e.Name())
-		err := s.recover(ctx, dir, infos)
-		if err == nil {
-			delete(infos, e.Name())
-			continue
+		err := s.recover(ctx, filepath.Join(s.cfg.RunDir, e.Name()), infos)
+		if err != nil && !errors.Is(err, errNothingLeft) {
+			return fmt.Errorf("take over compute system %q: %w", e.Name(), err)
 		}
-
-		s.cfg.Log.Warn("compute system not taken over", "name", e.Name(), "error", err)
-		if err := s.discard(ctx, e.Name(), infos); err != nil {
-			return err
+		if err != nil {
+			s.cfg.Log.Warn("compute system not taken over", "name", e.Name(), "error", err)
+			s.discard(ctx, e.Name())
 		}
 		delete(infos, e.Name())
 	}
 
 	for name := range infos { // without a record
-		if err := s.discard(ctx, name, infos); err != nil {
-			return err
-		}
+		s.discard(ctx, name)
 	}
 
+	s.layers.sweep()
 	return nil
 }
 
-// discard removes what is left of a compute system of an earlier service.
-func (s *Service) discard(ctx context.Context, name string, infos map[string]engine.Info) error {
-	var errs []error
-	if _, made := infos[name]; made {
-		errs = append(errs, s.cfg.Engine.Remove(ctx, name))
-	}
+// discard removes what is left of a compute system of an earlier service; what cannot be removed now, later.
+func (s *Service) discard(ctx context.Context, name string) {
 	dir := filepath.Join(s.cfg.RunDir, name)
-	errs = append(errs, s.cfg.Networks.Remove(ctx, guidOf(name)))
-	errs = append(errs, s.cfg.Engine.RemoveWorkDir(filepath.Join(dir, "run")), os.RemoveAll(dir))
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("remove compute system of an earlier service: %w", err)
+	remove := func(ctx context.Context) error {
+		return errors.Join(s.cfg.Engine.Remove(ctx, name), s.cfg.Networks.Remove(ctx, guidOf(name)),
+			s.cfg.Engine.RemoveWorkDir(filepath.Join(dir, "run")), os.RemoveAll(dir))
 	}
-	return nil
+	err := remove(ctx)
+	if err == nil {
+		return
+	}
+
+	s.mu.Lock()
+	s.leaving[name] = true
+	s.mu.Unlock()
+	s.background.Go(func() {
+		s.again("remove compute system of an earlier service", name, err, remove)
+		s.mu.Lock()
+		delete(s.leaving, name)
+		s.mu.Unlock()
+	})
+}
+
+// againPause is the time between two tries of what has failed.
+const againPause = 2 * time.Second
+
+// again tries what has failed, of a compute system, until it is done or the service ends.
+func (s *Service) again(what, name string, err error, do func(ctx context.Context) error) {
+	for err != nil && s.life.Err() == nil {
+		s.cfg.Log.Warn("will be tried again: "+what, "name", name, "error", err)
+		select {
+		case <-s.life.Done():
+			return
+		case <-time.After(againPause):
+		}
+		err = do(s.life)
+	}
+}
+
+// readRecord reads the record of a compute system. Without one, or with one that says nothing, nobody knows what it was.
+func (s *Service) readRecord(dir string) (k kept, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, systemRecord))
+	if errors.Is(err, os.ErrNotExist) {
+		return k, fmt.Errorf("%w: nobody was told of it", errNothingLeft)
+	}
+	if err != nil {
+		return k, err
+	}
+	if err := json.Unmarshal(text, &k); err != nil {
+		return k, fmt.Errorf("%w: read its record: %w", errNothingLeft, err)
+	}
+	if s.nameOf(k.ID) != filepath.Base(dir) || k.Doc.Container == nil {
+		return k, fmt.Errorf("%w: the record is another one's", errNothingLeft)
+	}
+	return k, nil
 }
 
 // recover takes over a compute system by the record in its folder.
 func (s *Service) recover(ctx context.Context, dir string, infos map[string]engine.Info) error {
-	text, err := os.ReadFile(filepath.Join(dir, systemRecord))
+	k, err := s.readRecord(dir)
 	if err != nil {
-		return err
-	}
-	var k kept
-	if err := json.Unmarshal(text, &k); err != nil {
 		return err
 	}
 
@@ -171,28 +214,21 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 		next:      k.Next,
 		processes: map[uint32]*process{},
 	}
-	if c.engine != filepath.Base(dir) || k.Doc.Container == nil {
-		return errors.New("the record is another one's")
+
+	info, made := infos[c.engine]
+	if c.scratch, err = s.layers.take(k.Scratch, k.Doc.layers(), k.ID, made); err != nil {
+		return fmt.Errorf("%w: %w", errNothingLeft, err)
+	}
+	if err := c.findNetwork(ctx); err != nil { // who starts its first process needs it
+		s.cfg.Log.Warn("compute system has no network yet", "id", c.id, "error", err)
 	}
 
-	if c.scratch, err = s.layers.take(k.Scratch, k.Doc.layers(), k.ID); err != nil {
-		return err
-	}
-	if namespace := k.Doc.Container.Networking.Namespace; namespace != "" {
-		if c.network, err = s.cfg.Networks.Find(ctx, namespace); err != nil && k.State == Created {
-			return errors.Join(err, s.layers.release(c.scratch))
-		}
-	}
-
-	info, there := infos[c.engine]
-	if err := c.recoverProcesses(ctx, k, there && info.State != engine.Created); err != nil {
-		return errors.Join(err, s.layers.release(c.scratch))
-	}
-
+	c.made = made
+	c.recoverProcesses(ctx, k, made && info.State != engine.Created)
 	s.mu.Lock() // one that was taken over before may be ending
 	s.systems[c.id] = c
 	s.mu.Unlock()
-	if there && k.State == Running {
+	if made && k.State == Running {
 		c.reopenPipes()
 		if err := c.share(); err != nil {
 			s.cfg.Log.Warn("programs of the host do not see the files of a container", "id", c.id, "error", err)
@@ -203,7 +239,7 @@ func (s *Service) recover(ctx context.Context, dir string, infos map[string]engi
 		c.end(0, false) //nolint:contextcheck // as the end of any
 		return nil
 	}
-	s.background.Go(c.awaitHolders)
+	s.looks.Go(c.awaitHolders)
 	return nil
 }
 
@@ -215,66 +251,111 @@ func stateOf(s State) State {
 	return s
 }
 
-// recoverProcesses takes over the processes of a compute system, whose container runs or ran, or is not there.
-func (c *computeSystem) recoverProcesses(ctx context.Context, k kept, there bool) error {
-	s := c.service
+// recoverProcesses takes over the processes of a compute system, whose container runs or ran, or is not there. All are
+// known before something is done about one: that writes the record.
+func (c *computeSystem) recoverProcesses(ctx context.Context, k kept, there bool) {
 	slices.SortFunc(k.Processes, func(a, b keptProcess) int { return int(a.PID) - int(b.PID) })
 	for _, one := range k.Processes {
 		if one.Starting {
-			if err := c.undoStart(ctx, one, there); err != nil {
-				return err
-			}
+			c.undoing = append(c.undoing, one)
 			continue
 		}
-
-		p := &start{process: c.newProcess(one.Name, one.Carried, one.Terminal, one.First)}
+		p := c.newProcess(one.Name, one.Carried, one.Terminal, one.First)
 		p.pid = one.PID
-		c.processes[p.pid] = p.process
+		c.processes[p.pid] = p
 		if p.first {
-			c.first, c.made = p.process, there
+			c.first = p
 		}
-
-		switch {
-		case one.Exit != nil:
+		if one.Exit != nil {
 			p.tell(*one.Exit)
-			continue
-		case !there:
-			p.finish(engine.Exit{Code: engine.UnknownExit, At: time.Now()}) //nolint:contextcheck // as the end of any
-			continue
 		}
+	}
 
-		if err := s.openAgain(ctx, p.process); err != nil {
-			return err
+	for _, one := range slices.Clone(c.undoing) {
+		c.undoStart(ctx, one, there)
+	}
+	for _, one := range k.Processes {
+		if !one.Starting && one.Exit == nil {
+			c.goOn(&start{process: c.processes[one.PID]}, there)
 		}
+	}
+}
+
+// goOn serves a process of an earlier service, whose container runs or ran, or is not there.
+func (c *computeSystem) goOn(p *start, there bool) {
+	if !there {
+		p.finish(engine.Exit{Code: engine.UnknownExit, At: time.Now()})
+		return
+	}
+
+	c.service.background.Go(func() {
+		c.service.openAgain(p.process)
 		p.watchInput()
-		s.background.Go(func() { //nolint:contextcheck // as the end of any
-			if exit, ended := p.await(); ended {
-				p.finish(exit)
-			}
-		})
-	}
-
-	return nil
+	})
+	c.service.background.Go(func() {
+		if exit, ended := p.await(); ended {
+			p.finish(exit)
+		}
+	})
 }
 
-// undoStart ends a process that was being started when the service ended: nobody knows of it.
-func (c *computeSystem) undoStart(ctx context.Context, one keptProcess, there bool) error {
-	p := c.newProcess(one.Name, one.Carried, one.Terminal, one.First)
-	var err error
-	switch {
-	case one.First:
-		err = errors.Join(c.service.cfg.Engine.Remove(ctx, c.engine), c.service.cfg.Engine.RemoveWorkDir(c.workDir()))
-	case there:
-		err = c.service.cfg.Engine.EndExec(ctx, c.engine, p.exec())
+// undoStart ends a process that was being started when the service ended: nobody knows of it. Until then the compute
+// system gets no other first process, and does not end.
+func (c *computeSystem) undoStart(ctx context.Context, one keptProcess, there bool) {
+	s, p := c.service, c.newProcess(one.Name, one.Carried, one.Terminal, one.First)
+	undo := func(ctx context.Context) error {
+		var err error
+		switch {
+		case one.First:
+			err = errors.Join(s.cfg.Engine.Remove(ctx, c.engine), s.cfg.Engine.RemoveWorkDir(c.workDir()))
+		case there:
+			err = s.cfg.Engine.EndExec(ctx, c.engine, p.exec())
+		}
+		_, started := s.ensureKeeper(ctx)
+		return errors.Join(err, started, p.streams.letGo(ctx))
 	}
-	if err != nil {
-		return fmt.Errorf("end a process that was being started: %w", err)
+
+	err := undo(ctx)
+	if err == nil {
+		c.undone(one)
+		return
 	}
-	return p.streams.letGo(ctx)
+
+	if one.First {
+		c.ending.Lock()
+	}
+	s.background.Go(func() {
+		s.again("end a process that was being started", c.id, err, undo)
+		if s.life.Err() == nil { // else the next service does it
+			c.undone(one)
+		}
+		if one.First {
+			c.ending.Unlock()
+		}
+	})
 }
 
-// awaitHolders ends a compute system that was taken over, unless somebody opens it in time.
+// undone keeps that a process has been ended that was being started.
+func (c *computeSystem) undone(one keptProcess) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.undoing = slices.DeleteFunc(c.undoing, func(other keptProcess) bool { return other.Name == one.Name })
+	if one.First {
+		c.made = false
+	}
+	if err := c.keep(); err != nil {
+		c.service.cfg.Log.Warn("end of a process not kept", "id", c.id, "error", err)
+	}
+}
+
+// awaitHolders ends a compute system that was taken over, unless somebody opens it in time, which begins when programs
+// can.
 func (c *computeSystem) awaitHolders() {
+	select {
+	case <-c.service.life.Done():
+		return
+	case <-c.service.cfg.Open:
+	}
 	select {
 	case <-c.service.life.Done():
 		return

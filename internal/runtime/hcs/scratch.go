@@ -47,6 +47,9 @@ const preparedFile = "prepared.json"
 // registry has that one's settings.
 const userFile = "user.json"
 
+// doomedFile is where a scratch's folder says that it is to be removed.
+const doomedFile = "doomed"
+
 func (l *layers) dirOf(guid string) string { return filepath.Join(l.cfg.StateDir, "scratch", guid) }
 
 // diskOf reads which scratch a folder is of; a fresh one gets a name.
@@ -275,9 +278,63 @@ func (l *layers) use(volume string, lower []string, user string) (*scratch, erro
 	return s, nil
 }
 
-// take gives a prepared scratch back to the compute system that had it in an earlier service.
-func (l *layers) take(guid string, lower []string, user string) (*scratch, error) {
-	return l.use((&scratch{guid: guid}).volume(), lower, user)
+// take gives a scratch back to the compute system that had it in an earlier service. That of one whose container is
+// there is the container's, whatever else is known of it.
+func (l *layers) take(guid string, lower []string, user string, made bool) (*scratch, error) {
+	id, err := uuid.Parse(guid)
+	if err != nil || id.String() != guid {
+		return nil, refuse(InvalidArg, "%q names no scratch", guid)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	s := l.find(guid)
+	switch {
+	case s == nil && !made:
+		return nil, refuse(PathNotFound, "there is no prepared scratch {%s}", guid)
+	case s == nil:
+		s = &scratch{guid: guid, dir: l.dirOf(guid), lower: lower}
+		l.active[guid] = s
+	case s.user != "":
+		return nil, refuse(InvalidState, "the scratch is in use by compute system %q", s.user)
+	}
+
+	if err := l.unshow(guid); err != nil {
+		l.cfg.Log.Warn("the volume of a scratch is still there", "scratch", guid, "error", err)
+	}
+	s.user, s.lower = user, lower
+	return s, nil
+}
+
+// doom keeps that a scratch is to be removed, for the next service.
+func (l *layers) doom(guid string) error {
+	err := os.WriteFile(filepath.Join(l.dirOf(guid), doomedFile), nil, 0o600)
+	if errors.Is(err, fs.ErrNotExist) { // there is none
+		return nil
+	}
+	return err
+}
+
+// sweep removes the scratches that an earlier service was about to remove. One that is used goes with its user.
+func (l *layers) sweep() {
+	doomed, err := filepath.Glob(filepath.Join(l.dirOf("*"), doomedFile))
+	errs := []error{err}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	for _, file := range doomed {
+		dir := filepath.Dir(file)
+		guid := filepath.Base(dir)
+		if s := l.active[guid]; s != nil && s.user != "" {
+			s.doomed = true
+			continue
+		}
+		delete(l.active, guid)
+		errs = append(errs, l.unshow(guid), os.RemoveAll(dir))
+	}
+	if err := errors.Join(errs...); err != nil {
+		l.cfg.Log.Warn("scratches not wholly removed", "error", err)
+	}
 }
 
 // leave says that the compute system that uses a scratch ends: from now on the scratch may be destroyed.

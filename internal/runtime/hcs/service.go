@@ -117,6 +117,8 @@ type Config struct {
 	OpenSource func(winPath string) (*os.File, error)
 	// HostPipe connects to a named pipe of the Windows host; nil: no pipes are mapped.
 	HostPipe hostpipes.Connect
+	// Open is closed when programs can call the service; nil: they can when New has returned.
+	Open <-chan struct{}
 	// Networks are the namespaces of HNS.
 	Networks Networks
 	// Launch says how a Windows program is started in a container.
@@ -140,6 +142,7 @@ type Service struct {
 	mu      sync.Mutex
 	systems map[string]*computeSystem
 	making  map[string]bool // ids of those that are not there yet
+	leaving map[string]bool // names in the engine of those of which something is left
 }
 
 // New makes a service for as long as ctx lives. It takes over the compute systems of an earlier one.
@@ -147,11 +150,17 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Open == nil {
+		open := make(chan struct{})
+		close(open)
+		cfg.Open = open
+	}
 	s := &Service{
 		cfg:     cfg,
 		life:    ctx,
 		systems: map[string]*computeSystem{},
 		making:  map[string]bool{},
+		leaving: map[string]bool{},
 	}
 
 	s.layers = layers{cfg: cfg, active: map[string]*scratch{}}
@@ -179,16 +188,24 @@ func (s *Service) openStreams(ctx context.Context, p *process) error {
 	return p.streams.open(ctx)
 }
 
-// openAgain sees that the streams of a process of an earlier service go on, also when the keeper has ended, too.
-func (s *Service) openAgain(ctx context.Context, p *process) error {
-	started, err := s.ensureKeeper(ctx)
-	switch {
-	case err != nil:
-		return err
-	case started:
-		return p.streams.again(ctx)
+// openAgain sees that the streams of a process of an earlier service go on, also when the keeper has ended, too. While
+// there is no keeper it tries again: the process runs all the same, until what it writes has filled its FIFO.
+func (s *Service) openAgain(p *process) {
+	lost := false
+	open := func(ctx context.Context) error {
+		started, err := s.ensureKeeper(ctx)
+		lost = lost || started || err != nil // then who answers is another one than that of the earlier service
+		switch {
+		case p.hasEnded():
+			return nil
+		case err != nil:
+			return err
+		case lost:
+			return p.streams.again(ctx)
+		}
+		return p.streams.open(ctx)
 	}
-	return p.streams.open(ctx)
+	s.again("take over the streams of a process", p.system.id, open(s.life), open)
 }
 
 // superviseKeeper gives the streams of processes to another keeper whenever the current one ends. Their connections

@@ -49,9 +49,10 @@ type computeSystem struct {
 	gone      bool // its files are being removed
 	processes map[uint32]*process
 	first     *process
-	starting  *process // is being started: nobody knows of it
-	next      uint32   // numbers files and FIFOs
-	endPipes  func()   // ends serving the container's pipes; nil: they are not served
+	starting  *process      // is being started: nobody knows of it
+	undoing   []keptProcess // were being started in an earlier service
+	next      uint32        // numbers files and FIFOs
+	endPipes  func()        // ends serving the container's pipes; nil: they are not served
 }
 
 // create makes a compute system, which is not started.
@@ -102,12 +103,16 @@ func (s *Service) create(ctx context.Context, id, text string) (*computeSystem, 
 	return c, nil
 }
 
-// reserve keeps an id for a compute system that is being made.
+// reserve keeps an id for a compute system that is being made. Its files have names by it, which what is left of a
+// former one may still have.
 func (s *Service) reserve(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.systems[id] != nil || s.making[id] {
 		return refuse(AlreadyExists, "there is a compute system %q", id)
+	}
+	if s.leaving[s.nameOf(id)] {
+		return refuse(InvalidState, "a former compute system %q is being removed", id)
 	}
 	s.making[id] = true
 	return nil
@@ -242,8 +247,9 @@ func (c *computeSystem) remove(ctx context.Context) {
 		errs = append(errs, p.streams.letGo(ctx))
 	}
 
-	errs = append(errs, c.leave(ctx), s.cfg.Engine.RemoveWorkDir(c.workDir()), os.RemoveAll(c.dir()),
-		s.layers.release(c.scratch))
+	// The record goes last: by it the next service knows what is left to be removed.
+	errs = append(errs, c.leave(ctx), s.cfg.Engine.RemoveWorkDir(c.workDir()), s.layers.release(c.scratch),
+		os.RemoveAll(c.dir()))
 	s.mu.Lock()
 	delete(s.systems, c.id)
 	s.mu.Unlock()

@@ -41,6 +41,29 @@ type Engine struct {
 	ListCode uint32
 	// Refuse, unless "", is what the report of the next program says.
 	Refuse string
+	// failing is how often a method fails from now on, by its name.
+	failing map[string]int
+}
+
+// Fail has a method, of List, Remove and EndExec, fail so often, as on a machine that is too busy.
+func (f *Engine) Fail(method string, times int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failing == nil {
+		f.failing = map[string]int{}
+	}
+	f.failing[method] = times
+}
+
+// fails is the error of a method that fails this time.
+func (f *Engine) fails(method string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failing[method] == 0 {
+		return nil
+	}
+	f.failing[method]--
+	return fmt.Errorf("%s: %w", method, context.DeadlineExceeded)
 }
 
 // New returns an engine without containers.
@@ -166,6 +189,9 @@ func (f *Engine) Signal(_ context.Context, id string, signal unix.Signal, _ bool
 
 // Remove ends a container with its programs, and forgets it.
 func (f *Engine) Remove(_ context.Context, id string) error {
+	if err := f.fails("Remove"); err != nil {
+		return err
+	}
 	c, err := f.get(id)
 	if err != nil {
 		return nil
@@ -178,6 +204,7 @@ func (f *Engine) Remove(_ context.Context, id string) error {
 	for name, other := range f.containers {
 		if strings.HasPrefix(name, id+"/") {
 			other.end(sigkilled, "")
+			delete(f.containers, name)
 		}
 	}
 
@@ -186,6 +213,9 @@ func (f *Engine) Remove(_ context.Context, id string) error {
 
 // List returns the containers with a label.
 func (f *Engine) List(_ context.Context, key, value string) ([]engine.Info, error) {
+	if err := f.fails("List"); err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var all []engine.Info
@@ -271,6 +301,9 @@ func (f *Engine) KillExec(ctx context.Context, id, exec string) error {
 
 // EndExec ends a further program, and forgets it.
 func (f *Engine) EndExec(ctx context.Context, id, exec string) error {
+	if err := f.fails("EndExec"); err != nil {
+		return err
+	}
 	return f.Remove(ctx, id+"/"+exec)
 }
 
