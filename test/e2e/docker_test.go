@@ -29,7 +29,8 @@ CMD ["cmd", "/c", "type C:\\link\\made.txt& type C:\\work\\context.txt& reg quer
 
 // TestFieldDocker runs upstream's dockerd.exe and docker.exe, unmodified, on a Windows host without anything else: an
 // image is loaded, containers run, have a network and volumes, programs are run in them, they are stopped, killed and
-// removed, files are copied, an image is built and another committed. What is left of them is nothing.
+// removed, files are copied, an image is built and another committed. What is left of them is nothing. The host's agent
+// is killed below containers (dockerLoss), which go on.
 func TestFieldDocker(t *testing.T) {
 	needs(t, ownCluster("the test has subnets of its own"),
 		dockerProgram("dockerd.exe"), dockerProgram("docker.exe"))
@@ -48,11 +49,7 @@ func TestFieldDocker(t *testing.T) {
 	c.dockerLife(t)
 	c.dockerBuild(t)
 
-	// The agent is killed below a container, which goes on, and can be stopped.
-	c.docker(t, 0, "", "run", "-d", "--name", "k1", dockerImage, "cmd", "/c", waits)
-	c.kill(t, `mullion-node serve\b`)
-	c.docker(t, 6, "through", "exec", "k1", "cmd", "/c", "echo through& exit 6")
-	c.docker(t, 0, "", "rm", "-f", "k1")
+	t.Run("loss", c.dockerLoss)
 
 	until(t, time.Minute, func() error {
 		for _, dir := range []string{
