@@ -179,7 +179,8 @@ func (s *Service) again(what, name string, err error, do func(ctx context.Contex
 	}
 }
 
-// readRecord reads the record of a compute system. Without one, or with one that says nothing, nobody knows what it was.
+// readRecord reads the record of a compute system. Without one, or with one that says nothing, nobody knows what it
+// was.
 func (s *Service) readRecord(dir string) (k kept, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, systemRecord))
 	if errors.Is(err, os.ErrNotExist) {

@@ -110,7 +110,8 @@ func TestNotTakenOverYet(t *testing.T) {
 	if err := os.Rename(record+".away", filepath.Join(record, "..", "kept")); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Remove(record), os.Rename(filepath.Join(filepath.Dir(record), "kept"), record)); err != nil {
+	err := errors.Join(os.Remove(record), os.Rename(filepath.Join(filepath.Dir(record), "kept"), record))
+	if err != nil {
 		t.Fatal(err)
 	}
 
