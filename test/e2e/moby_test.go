@@ -45,7 +45,7 @@ func mobyForms() []mobyForm {
 
 // TestFieldMoby runs moby's integration tests (cross-compiled and unmodified) on a Windows host, against upstream's
 // dockerd.exe in one of two forms: with its own runtime and windowsfilter, or with containerd, which is part of it, and
-// its snapshotter (MULLION_MOBY_FORM=snapshotter), with which they do not come to their end yet. The image that they
+// its snapshotter (MULLION_MOBY_FORM=snapshotter), with which they have not come to their end yet. The image that they
 // run is one of Mullion's programs with the names of busybox's. Those that are known to fail are in testdata/moby.yaml,
 // with why.
 //

@@ -120,11 +120,20 @@ func newPrefix(t *testing.T) prefix {
 	if out, err := p.command(t, "wineboot", "-i").CombinedOutput(); err != nil {
 		t.Fatalf("make a Wine prefix: %v\n%s", err, out)
 	}
-	t.Cleanup(func() {
+	stop := func() {
 		stop := exec.Command(p.wine.Server, "-k")
 		stop.Env = p.env()
 		_ = stop.Run() // it may have ended by itself
-	})
+	}
+	t.Cleanup(stop)
+
+	// As on a host, windows are drawn nowhere: without a driver Wine's console hosts end at once. A desktop that is
+	// there would keep the driver that it has.
+	if out, err := p.command(t, "reg", "add", `HKCU\Software\Wine\Drivers`, "/v", "Graphics", "/d", "null",
+		"/f").CombinedOutput(); err != nil {
+		t.Fatalf("choose the driver of windows: %v\n%s", err, out)
+	}
+	stop()
 
 	for i, name := range shims {
 		if err := os.WriteFile(filepath.Join(p.dir, "drive_c/windows/system32", name), contents[i], 0o755); err != nil {

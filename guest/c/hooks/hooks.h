@@ -32,6 +32,7 @@ void priority_start(void);    /* priority.c: NtSetInformationProcess */
 void backup_start(void);      /* backup.c: BackupWrite, on hosts */
 void placeholder_start(void); /* placeholder.c: LdrGetProcedureAddress */
 void etw_start(void);         /* etw.c: EtwEventRegister and its like */
+void conhost_start(void);     /* conhost.c: no hook; the console host lets go of the standard handles */
 void children_start(void);    /* children.c: CreateProcessInternalW */
 void ending_start(void);      /* ending.c: NtTerminateProcess */
 void gosuspend_start(void);   /* gosuspend.c: LoadLibraryExW, in programs of Go */
