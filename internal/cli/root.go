@@ -114,7 +114,7 @@ func addCluster(root *cobra.Command, r *reader.Reader, calls calls) {
 // addUse adds the commands that work with a cluster, or with single containers.
 func addUse(root *cobra.Command, r *reader.Reader) {
 	kubectls := kubectl.New(r)
-	frame.Add(root, "use", run.New(r.Call), gotest.New(r.Call), container.New(r.Call), docker.New(r.Call, docker.Real()), kubectls.Kubectl(), kubectls.Kubeconfig())
+	frame.Add(root, "use", run.New(r.Call), gotest.New(r.Call), container.New(r.Call), container.NewVolume(r.Call), docker.New(r.Call, docker.Real()), kubectls.Kubectl(), kubectls.Kubeconfig())
 	frame.Add(root, "use", node.New(r, node.Real()), image.New(r))
 	frame.Add(root, "use", net.New(r, cluster.NetTest), hns.New(r, hns.Real()))
 	frame.Add(root, "use", check.New(r.Env, kubectls.Program), conformance.New(r, kubectls.Program))

@@ -90,9 +90,9 @@ func (c *Client) Tell(ctx context.Context, name string, signal Signal) error {
 	return err
 }
 
-// Delete removes a container: with force also one that runs.
-func (c *Client) Delete(ctx context.Context, name string, force bool) error {
-	_, err := c.about(ctx, name, Request{Remove: &Removal{Container: name, Force: force}})
+// Delete removes a container.
+func (c *Client) Delete(ctx context.Context, ask Removal) error {
+	_, err := c.about(ctx, ask.Container, Request{Remove: &ask})
 	return err
 }
 

@@ -14,6 +14,8 @@
 //
 //	asked for: created ── its program runs: running ── it has ended: exited, or with --rm gone
 //
+// Volumes are folders that outlive containers, each with a record: what a container has of them is in its checkpoint.
+//
 // An engine that begins finds those of an engine that was killed. What ran has ended with it.
 //
 // It does not own how a container is made (package engine), what its program gets of the image (package cri), images

@@ -41,7 +41,7 @@ type Explanation struct {
 	// Env are the variables beside those of Windows itself.
 	Env    []string         `json:"env"`
 	Mounts []ExplainedMount `json:"mounts"`
-	// Volumes are the image's folders that begin empty and go with the container.
+	// Volumes are the image's folders that become volumes, which nobody has named.
 	Volumes []string         `json:"volumes"`
 	Network ExplainedNetwork `json:"network"`
 	Limits  ExplainedLimits  `json:"limits"`
@@ -65,9 +65,11 @@ type ExplainedImage struct {
 	Lacks string `json:"lacks,omitempty"`
 }
 
-// ExplainedMount is a folder or a file of the machine.
+// ExplainedMount is a folder or a file of the machine, or a volume. A volume that nobody names has neither Source nor
+// Volume.
 type ExplainedMount struct {
-	Source   string `json:"source"`
+	Source   string `json:"source,omitempty"`
+	Volume   string `json:"volume,omitempty"`
 	Target   string `json:"target"`
 	ReadOnly bool   `json:"readOnly"`
 	// Note says what the mode does not: root owns it.
@@ -136,18 +138,15 @@ func (s *service) explain(ctx context.Context, c *client, ask Run) (err error) {
 		defer func() { err = errors.Join(err, k.images.Remove(context.WithoutCancel(ctx), img.ID)) }()
 	}
 
-	mounts, err := openMounts(ask.Mounts)
+	folders := slices.DeleteFunc(slices.Clone(ask.Mounts), func(m Mount) bool { return m.Volume != "" || m.Anonymous })
+	mounts, err := openMounts(folders)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for _, m := range mounts {
-			_ = m.Source.Close()
-		}
-	}()
+	defer closeMounts(mounts)
 
 	config := k.config()
-	inherited, err := cri.Inherit(config, img, mounts)
+	inherited, err := cri.Inherit(config, img, targetsOf(ask.Mounts))
 	if err != nil {
 		return &Refusal{
 			Code:    CodeFailed,
@@ -206,17 +205,23 @@ func explanation(ask Run, inherited cri.Inherited) Explanation {
 	return e
 }
 
-// explainedMounts says of what is opened how the container has it.
+// explainedMounts says of what is opened, and of volumes, how the container has it.
 func explainedMounts(opened []engine.Mount, asked []Mount) []ExplainedMount {
 	all := []ExplainedMount{}
-	for i, m := range asked {
+	for _, m := range asked {
 		one := ExplainedMount{
 			Source:   m.Source,
+			Volume:   m.Volume,
 			Target:   m.Target,
 			ReadOnly: m.ReadOnly,
 		}
+		if m.Volume != "" || m.Anonymous {
+			all = append(all, one)
+			continue
+		}
 
-		info, err := opened[i].Source.Stat()
+		info, err := opened[0].Source.Stat()
+		opened = opened[1:]
 		if err == nil && !m.ReadOnly {
 			if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid == 0 {
 				one.Note = "root owns it, so what root owns in it can only be read"
@@ -330,7 +335,7 @@ func useOf(name string, ask Run, inherited cri.Inherited) (used bool, how string
 	case "ArgsEscaped":
 		return given(!inherited.Raw && len(ask.Entrypoint)+len(ask.Args) > 0, "what follows the image, or --entrypoint")
 	case "Volumes":
-		return true, "used: folders that begin empty and go with the container, but where --volume puts another"
+		return true, "used: volumes that nobody has named, but where --volume puts another; with --rm they go with the container"
 	case "ExposedPorts":
 		return false, "ignored: --publish names each port"
 	case "Labels":

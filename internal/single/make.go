@@ -20,6 +20,7 @@ import (
 	"mullion.dev/mullion/internal/base/cleanup"
 	"mullion.dev/mullion/internal/runtime/cri"
 	"mullion.dev/mullion/internal/runtime/engine"
+	"mullion.dev/mullion/internal/runtime/image"
 )
 
 // make makes the container, which is not started.
@@ -32,22 +33,8 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 		undo.Add(func() error { return k.images.Remove(context.WithoutCancel(ctx), img.ID) })
 	}
 
-	mounts, err := openMounts(k.ask.Mounts)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		for _, m := range mounts {
-			_ = m.Source.Close()
-		}
-	}()
-
-	if err := k.sameSources(mounts); err != nil {
-		return err
-	}
-
 	config := k.config()
-	inherited, err := cri.Inherit(config, img, mounts)
+	inherited, err := cri.Inherit(config, img, targetsOf(k.ask.Mounts))
 	if err != nil {
 		return &Refusal{
 			Code:    CodeFailed,
@@ -56,11 +43,20 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 		}
 	}
 
-	k.inherited = inherited
 	uid, err := userID(inherited.User)
 	if err != nil {
 		return err
 	}
+	if err := k.takeVolumes(&inherited); err != nil {
+		return err
+	}
+
+	k.inherited = inherited
+	mounts, err := k.openAll(ctx, img, uid)
+	if err != nil {
+		return err
+	}
+	defer closeMounts(mounts)
 	k.labels = maps.Clone(img.Config.Labels)
 	if k.labels == nil {
 		k.labels = map[string]string{}
@@ -203,13 +199,34 @@ func (k *container) files(config *runtimeapi.ContainerConfig, env []string) erro
 	)
 }
 
+// openAll opens what the container mounts, its volumes too, which are made if need be; the caller closes it.
+func (k *container) openAll(ctx context.Context, img image.Info, uid uint32) ([]engine.Mount, error) {
+	all, err := k.readyVolumes(ctx, img, uid)
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := openMounts(all)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.sameSources(mounts); err != nil {
+		closeMounts(mounts)
+		return nil, err
+	}
+	return mounts, nil
+}
+
+func closeMounts(mounts []engine.Mount) {
+	for _, m := range mounts {
+		_ = m.Source.Close()
+	}
+}
+
 // openMounts opens what a container mounts; the caller closes it.
 func openMounts(all []Mount) (out []engine.Mount, err error) {
 	defer func() {
 		if err != nil {
-			for _, m := range out {
-				_ = m.Source.Close()
-			}
+			closeMounts(out)
 		}
 	}()
 
@@ -235,7 +252,7 @@ func openMounts(all []Mount) (out []engine.Mount, err error) {
 }
 
 // sameSources notes what is mounted. Of a container that begins anew it has to be what it was: with a folder in which
-// one of them is, a container may have put a link to anything in its place.
+// one of them is, a container may have put a link to anything in its place. Where volumes lie, no container gets.
 func (k *container) sameSources(mounts []engine.Mount) error {
 	before := k.sources
 	k.sources = nil
@@ -246,7 +263,7 @@ func (k *container) sameSources(mounts []engine.Mount) error {
 		}
 
 		now := Source{Device: info.Dev, Inode: info.Ino}
-		if k.anew && (i >= len(before) || before[i] != now) {
+		if k.anew && k.ask.Mounts[i].Volume == "" && (i >= len(before) || before[i] != now) {
 			return &Refusal{
 				Code:    CodeFailed,
 				Message: fmt.Sprintf("mount %q: it is another one than when the container was run", k.ask.Mounts[i].Source),

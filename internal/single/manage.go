@@ -25,6 +25,8 @@ func (s *service) manage(ctx context.Context, c *client, ask Request) (err error
 		err = s.remove(ctx, *ask.Remove)
 	case ask.Rename != nil:
 		err = s.rename(*ask.Rename)
+	case ask.Volume != nil:
+		err = s.volumesAsked(ctx, *ask.Volume, &answer)
 	case ask.Sample != nil:
 		answer.Samples, err = s.sample(ctx, ask.Sample.Containers)
 	default:
@@ -188,6 +190,12 @@ func (s *service) remove(ctx context.Context, ask Removal) error {
 	}
 	if k != nil {
 		if err := k.endNow(ctx); err != nil {
+			return err
+		}
+	}
+
+	if ask.Volumes {
+		if err := s.register.dropVolumes(known); err != nil {
 			return err
 		}
 	}

@@ -52,6 +52,9 @@ func (p Paths) container(id string) string { return filepath.Join(p.Run(), "cont
 // records returns the folder of what is known of containers, which outlives the engine; its modes let root alone in.
 func (p Paths) records() string { return filepath.Join(p.Data, "containers") }
 
+// volumes returns the folder of the volumes, which outlives the engine; its mode lets root alone in.
+func (p Paths) volumes() string { return filepath.Join(p.Data, "volumes") }
+
 // containerLogs returns the folder of the logs of containers, and containerLog the log of one, which is rotated.
 func (p Paths) containerLogs() string { return filepath.Join(p.Logs(), "containers") }
 

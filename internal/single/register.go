@@ -22,6 +22,9 @@ type register struct {
 	paths Paths
 	known *store.Store[Container]
 	most  int // of those that have ended and are kept
+	// volumes are those of the data folder; clearVolumes removes what is left of some, which may take a while.
+	volumes      *volumes
+	clearVolumes func() error
 	// left are the images of containers of an earlier engine that were made for one run.
 	left []string
 
@@ -48,13 +51,16 @@ func openRegister(p Paths) (*register, error) {
 		waiting: map[string]int{},
 		live:    map[string]*container{},
 	}
+	if r.volumes, r.clearVolumes, err = openVolumes(p); err != nil {
+		return nil, err
+	}
 
 	for _, c := range known.List(func(c Container) bool { return c.State() != Exited }) {
 		if c.Run.Once {
 			r.left = append(r.left, c.Run.Image)
 		}
 		if !c.Run.Keep || c.State() == Created {
-			err = errors.Join(err, r.forget(c.ID))
+			err = errors.Join(err, r.dropVolumes(c), r.forget(c.ID))
 			continue
 		}
 
@@ -107,6 +113,7 @@ func (r *register) list() []Container {
 	r.waitingMu.Lock()
 	for i := range all {
 		all[i].Waits = r.waiting[all[i].ID] > 0
+		all[i].Run.Mounts = r.volumes.sources(all[i].Run.Mounts)
 	}
 	r.waitingMu.Unlock()
 	// sort and not slices, which is compiled anew for such a large type
@@ -315,7 +322,7 @@ func (r *register) over(k *container, end End, why string) error {
 
 	switch {
 	case forgotten:
-		return r.forget(k.id)
+		return errors.Join(r.dropVolumes(c), r.forget(k.id))
 	case err != nil:
 		return fmt.Errorf("note the end of container %q: %w", c.Name, err)
 	}

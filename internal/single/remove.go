@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"mullion.dev/mullion/internal/base/cgroup"
@@ -19,38 +20,83 @@ import (
 // removePatience bounds the wait for the engine's end, which ends its server within stopTimeout.
 const removePatience = stopTimeout + 30*time.Second
 
-// Remove ends the engine with its containers, and removes all that it has on the machine: its data folder too. It
-// reports whether there was anything, and is safe to repeat.
-func (c *Client) Remove(ctx context.Context) (found bool, err error) {
+// Removed is what Remove has found: whether there was anything, and the names of the volumes that it has kept.
+type Removed struct {
+	Found bool
+	Kept  []string
+}
+
+// Remove ends the engine with its containers, and removes all that it has on the machine: its data folder too. Volumes
+// with a name are data: they stay, unless they are asked for. It is safe to repeat.
+func (c *Client) Remove(ctx context.Context, withVolumes bool) (out Removed, err error) {
 	p := c.Paths
-	if found, err = p.taken(); err != nil || !found {
-		return found, err
+	if out.Found, err = p.taken(); err != nil || !out.Found {
+		return out, err
 	}
 	if err := os.MkdirAll(p.Run(), 0o711); err != nil {
-		return true, err
+		return out, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, removePatience)
 	defer cancel()
 
 	starting, err := hold(ctx, p.starting()) // nobody starts another one
 	if err != nil {
-		return true, err
+		return out, err
 	}
 	defer starting.Close()
 	if err := c.end(ctx); err != nil {
-		return true, err
+		return out, err
 	}
 
 	alive, err := hold(ctx, p.alive()) // the keeper has it until everything has ended
 	if err != nil {
-		return true, fmt.Errorf("wait for the engine's end: %w", err)
+		return out, fmt.Errorf("wait for the engine's end: %w", err)
 	}
 	defer alive.Close()
 	if err := p.clearCgroups(ctx); err != nil {
-		return true, err
+		return out, err
 	}
 
-	return true, errors.Join(os.RemoveAll(p.Data), os.RemoveAll(p.Run()))
+	if out.Kept, err = p.clearVolumes(withVolumes); err != nil {
+		return out, err
+	}
+	return out, errors.Join(p.clearData(len(out.Kept) > 0), os.RemoveAll(p.Run()))
+}
+
+// clearVolumes removes volumes, whatever containers have put there: those without a name, and all others if they are
+// meant. It returns the names of those that stay.
+func (p Paths) clearVolumes(all bool) (kept []string, err error) {
+	v := &volumes{dir: p.volumes()}
+	entries, err := os.ReadDir(v.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+
+	errs := []error{err}
+	for _, e := range entries {
+		vol, wrong := v.get(e.Name())
+		if wrong == nil && !all && !vol.Anonymous() && !strings.HasPrefix(e.Name(), ".") {
+			kept = append(kept, e.Name())
+			continue
+		}
+		errs = append(errs, v.discard(e.Name()))
+	}
+	return kept, errors.Join(errs...)
+}
+
+// clearData removes the data folder: all but the volumes, if some stay.
+func (p Paths) clearData(but bool) error {
+	if !but {
+		return os.RemoveAll(p.Data)
+	}
+	entries, err := os.ReadDir(p.Data)
+	errs := []error{err}
+	for _, e := range entries {
+		if e.Name() != versionFile && e.Name() != filepath.Base(p.volumes()) {
+			errs = append(errs, os.RemoveAll(filepath.Join(p.Data, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // taken reports whether the data folder is one of single containers. Another folder is never removed.

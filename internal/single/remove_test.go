@@ -27,9 +27,9 @@ func TestRemoveForeign(t *testing.T) {
 			}
 
 			c := &Client{Paths: At(dir, "/nowhere")}
-			found, err := c.Remove(t.Context())
-			if found || (err == nil) != (tc.err == "") || (err != nil && !strings.Contains(err.Error(), tc.err)) {
-				t.Errorf("found %v, error %v", found, err)
+			got, err := c.Remove(t.Context(), true)
+			if found := got.Found; found || (err == nil) != (tc.err == "") || (err != nil && !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("found %v, error %v", got, err)
 			}
 
 			for _, name := range tc.files {

@@ -66,6 +66,9 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	if err := CheckName(ask.Name); err != nil {
 		return err
 	}
+	if ask.Mounts, err = named(ask.Mounts); err != nil {
+		return err
+	}
 	return s.begin(ctx, cancel, c, beginning{
 		ask:   ask,
 		id:    newID(),

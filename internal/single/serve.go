@@ -83,6 +83,11 @@ func Serve(ctx context.Context, o Options) (err error) {
 	s.background.Go(func() { s.setUp(ctx) })
 	s.background.Go(s.boundUnread)
 	s.background.Go(func() {
+		if err := register.clearVolumes(); err != nil {
+			o.Log.Warn("what an earlier engine left of volumes is not removed yet", "error", err)
+		}
+	})
+	s.background.Go(func() {
 		if _, err := s.linuxRunner(ctx); err != nil && ctx.Err() == nil {
 			o.Log.Warn("commands of builds that an earlier engine left are not removed yet", "error", err)
 		}

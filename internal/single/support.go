@@ -15,6 +15,7 @@ func SupportRows() []support.Row {
 
 		containers = "https://docs.docker.com/reference/cli/docker/container/"
 		restarts   = "https://docs.docker.com/engine/containers/start-containers-automatically/"
+		volumes    = "https://docs.docker.com/engine/storage/volumes/"
 		engineEnds = "https://docs.docker.com/engine/daemon/live-restore/"
 	)
 
@@ -43,8 +44,12 @@ func SupportRows() []support.Row {
 		row("-m, --cpus", support.Supported,
 			"whole processors are counted, others are a share of all of the machine's, as Docker has it", limited),
 		row("-v", support.Partly,
-			"folders and files of the machine, which have to be there: what their owner has is the container's user's, what root owns can only be read; no volumes with a name", reference),
-		row("--mount", support.Partly, "type=bind, with source, target and readonly; no volumes and no tmpfs", reference),
+			"folders and files of the machine, which have to be there: what their owner has is the container's user's, what root owns can only be read; volumes with a name and without, with ro and rw", reference),
+		row("--mount", support.Partly, "type=bind and type=volume, with source, target, readonly and volume-nocopy; no tmpfs and no npipe", reference),
+		row("volumes", support.Partly,
+			"made when they are first named, filled with what the image has there (Docker on Windows copies nothing), kept until they are removed; those without a name, VOLUME of the image too, go with --rm. No driver but local, no --volumes-from, no limit of their size", volumes),
+		row("docker volume ls, inspect, create, rm, prune", support.Partly,
+			"Docker's columns, fields and words; filters dangling, driver, label, name; no driver's options", volumes),
 		row("-q, --cidfile, --platform", support.Supported, "the platform is windows/amd64", reference),
 		row("--pull", support.Supported,
 			"with the registries of hosts.toml; images of Windows have stand-ins as in a cluster; `mullion image load --run` loads archives", reference),
@@ -73,7 +78,7 @@ func SupportRows() []support.Row {
 		row("docker container exec", support.Partly,
 			"-d, -i, -t, -e, --env-file, -w. -u takes the container's own user alone: Wine has one in a container. -d with -i or -t is refused", containers+"exec/"),
 		row("docker container stop, kill, wait, rm, prune", support.Supported,
-			"stop is CTRL_SHUTDOWN_EVENT; kill -s knows KILL, INT and TERM", containers+"stop/"),
+			"stop is CTRL_SHUTDOWN_EVENT; kill -s knows KILL, INT and TERM; rm has -f and -v", containers+"stop/"),
 		row("docker container start, restart", support.Partly,
 			"it begins anew, in the background, with what it was run with, but with the C: of its image, which is said: what it had written there went with its program. Not one whose image was made of a FOLDER; start has no -a and -i", containers+"start/"),
 		row("docker container rename, port", support.Supported,
@@ -89,7 +94,7 @@ func SupportRows() []support.Row {
 		row("the engine's end", support.Supported,
 			"containers end with it: told to end, it notes how; killed, they are listed with exit code 255, as by Docker, and --rm is heeded. It does not end while one runs", engineEnds),
 		row("docker system prune", support.Partly,
-			"`mullion down --run` ends the engine with all containers, and removes its images too", reference),
+			"`mullion down --run` ends the engine with all containers, and removes its images too; volumes with a name stay, unless --volumes is given", reference),
 		row("--gpus, --cap-add, --privileged and others of Linux", support.Not, "refused: Windows containers have none", reference),
 	}
 }

@@ -35,8 +35,9 @@ type Request struct {
 	Tell   *Telling `json:",omitempty"`
 	Remove *Removal `json:",omitempty"`
 	// Start names a container that has ended and is to begin anew.
-	Start  string    `json:",omitempty"`
-	Rename *Renaming `json:",omitempty"`
+	Start  string     `json:",omitempty"`
+	Rename *Renaming  `json:",omitempty"`
+	Volume *VolumeAsk `json:",omitempty"`
 	// Sample asks what containers use: those named, or all that run.
 	Sample *Sampling `json:",omitempty"`
 	// End asks the engine to end, with all containers.
@@ -180,10 +181,12 @@ type Telling struct {
 	Signal    Signal
 }
 
-// Removal asks for a container to be removed: with Force also one that runs.
+// Removal asks for a container to be removed: with Force also one that runs, with Volumes also the volumes that it has
+// and that nobody has named.
 type Removal struct {
 	Container string
 	Force     bool
+	Volumes   bool `json:",omitempty"`
 }
 
 // Network is a network of a container.
@@ -205,10 +208,14 @@ const (
 	PullNever   Pull = "never"
 )
 
-// Mount is a folder or a file of the machine in a container.
+// Mount is a folder or a file of the machine in a container, or a volume.
 type Mount struct {
 	Source, Target string
-	ReadOnly       bool
+	// Volume is the name of a volume, in place of Source. Anonymous says that nobody has named it, and the engine does;
+	// NoCopy, that it does not begin with what the image has there.
+	Volume            string `json:",omitempty"`
+	Anonymous, NoCopy bool   `json:",omitempty"`
+	ReadOnly          bool
 	// Shared says that every user of a container has what the source's mode gives to everyone, as in a volume of pods.
 	// Otherwise the container's user has what the source's owner has.
 	Shared bool
@@ -257,8 +264,10 @@ type Event struct {
 	Loaded []string `json:",omitempty"`
 	// Images are those that were asked for.
 	Images []image.Info `json:",omitempty"`
-	// Containers are those that List has found, or Prune removed; Freed is how many bytes that has freed.
+	// Containers are those that List has found, or Prune removed, and Volumes are those of VolumeAsk; Freed is how many
+	// bytes that has freed.
 	Containers []Container `json:",omitempty"`
+	Volumes    []Volume    `json:",omitempty"`
 	Freed      int64       `json:",omitempty"`
 	// Samples are what Sample has asked for.
 	Samples []Sample `json:",omitempty"`

@@ -186,21 +186,26 @@ passes on eight; 137 for one that was killed.`,
 }
 
 func (a *commands) remove() *cobra.Command {
-	var force bool
+	var force, volumes bool
 	cmd := &cobra.Command{
 		Use:               "rm [flags] CONTAINER…",
 		Aliases:           []string{"remove"},
 		Short:             "Remove containers that have ended, with their logs",
-		Example:           "  mullion container rm web\n  mullion container rm -f web",
+		Example:           "  mullion container rm web\n  mullion container rm -fv web",
 		Args:              atLeastOne,
 		ValidArgsFunction: a.complete(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd, args, func(ctx context.Context, client *single.Client, name string) (string, error) {
-				return name, client.Delete(ctx, name, force)
+				return name, client.Delete(ctx, single.Removal{
+					Container: name,
+					Force:     force,
+					Volumes:   volumes,
+				})
 			})
 		},
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "kill those that run")
+	cmd.Flags().BoolVarP(&volumes, "volumes", "v", false, "also their volumes that nobody has named")
 
 	return cmd
 }

@@ -163,13 +163,13 @@ func TestInspectPrintable(t *testing.T) {
 	for terminal, want := range map[bool]string{true: "C:\\·[2J\n", false: "C:\\\x1b[2J\n"} {
 		var out bytes.Buffer
 		a := &commands{&invoke.Call{Env: invoke.Env{Out: &out, Terminal: terminal}}}
-		if err := a.printInspected(found, show); err != nil || out.String() != want {
+		if err := printEach(a.Env, found, show); err != nil || out.String() != want {
 			t.Errorf("%v: %q, %v", terminal, &out, err)
 		}
 
 		out.Reset()
 		found := []inspected{{Name: "\u009b2J"}} // JSON has only the oldest of the escapes as text
-		err := a.printInspected(found, &format{})
+		err := printEach(a.Env, found, &format{})
 		if err != nil || strings.Contains(out.String(), "\u009b") == terminal {
 			t.Errorf("as JSON, %v: %q, %v", terminal, &out, err)
 		}

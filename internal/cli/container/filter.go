@@ -53,9 +53,9 @@ func allFilters() []filter {
 			key: "status", value: "created|running|restarting|exited", check: isState,
 			fits: func(c single.Container, value string, _ []single.Container) bool { return c.Status() == value },
 		},
-		{key: "volume", value: "PATH", fits: func(c single.Container, value string, _ []single.Container) bool {
+		{key: "volume", value: "NAME|PATH", fits: func(c single.Container, value string, _ []single.Container) bool {
 			return slices.ContainsFunc(c.Run.Mounts, func(m single.Mount) bool {
-				return m.Source == value || m.Target == value
+				return m.Source == value || m.Target == value || (value != "" && m.Volume == strings.ToLower(value))
 			})
 		}},
 	}

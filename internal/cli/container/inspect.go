@@ -11,6 +11,7 @@ import (
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/frame"
+	"mullion.dev/mullion/internal/cli/invoke"
 	"mullion.dev/mullion/internal/single"
 )
 
@@ -50,7 +51,7 @@ func (a *commands) inspect() *cobra.Command {
 				found = append(found, inspect(c))
 			}
 
-			if err := a.printInspected(found, show); err != nil {
+			if err := printEach(a.Env, found, show); err != nil {
 				return err
 			}
 			return failed
@@ -61,24 +62,25 @@ func (a *commands) inspect() *cobra.Command {
 	return cmd
 }
 
-func (a *commands) printInspected(found []inspected, show *format) error {
+// printEach prints things as `docker inspect` does: all of them as JSON, or each by a template.
+func printEach[T any](env invoke.Env, found []T, show *format) error {
 	if show.flag == "" {
-		return printJSON(a.Env, found, "    ")
+		return printJSON(env, found, "    ")
 	}
 
 	for _, i := range found {
 		if show.isJSON() {
-			if err := printJSON(a.Env, i, ""); err != nil {
+			if err := printJSON(env, i, ""); err != nil {
 				return err
 			}
 			continue
 		}
 
-		line, err := show.line(a.Env, i)
+		line, err := show.line(env, i)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.Env.Out, line)
+		fmt.Fprintln(env.Out, line)
 	}
 
 	return nil
@@ -111,9 +113,14 @@ type inspectedState struct {
 	StartedAt, FinishedAt time.Time
 }
 
+// inspectedMount is a folder or a file of the machine (bind) or a volume.
 type inspectedMount struct {
-	Type, Source, Destination, Mode string
-	RW                              bool
+	Type                string
+	Name                string `json:",omitempty"`
+	Source, Destination string
+	Driver              string `json:",omitempty"`
+	Mode                string
+	RW                  bool
 }
 
 type inspectedHost struct {
@@ -213,6 +220,10 @@ func inspect(c single.Container) inspected {
 			Source:      m.Source,
 			Destination: m.Target,
 			RW:          !m.ReadOnly,
+		}
+		if m.Volume != "" {
+			shown.Type, shown.Name = "volume", m.Volume
+			shown.Driver = "local"
 		}
 		if m.ReadOnly {
 			shown.Mode = "ro"

@@ -221,7 +221,7 @@ func labelsText(c single.Container) string {
 func mountsText(c single.Container) string {
 	var all []string
 	for _, m := range c.Run.Mounts {
-		all = append(all, m.Source)
+		all = append(all, cmp.Or(m.Volume, m.Source))
 	}
 	return strings.Join(all, ",")
 }

@@ -18,7 +18,7 @@ func (a *commands) start() *cobra.Command {
 		Short: "Have containers that have ended begin anew, in the background",
 		Long: `Has containers that have ended begin anew in the background, with what they were run with: program, variables, folders,
 ports, limits. Unlike with Docker their C: is the image's again: what they had written there went with their programs,
-which is said; -v keeps files. One that runs is no error. A container whose image was made of a FOLDER for its run
+which is said; volumes keep files. One that runs is no error. A container whose image was made of a FOLDER for its run
 alone cannot begin anew.`,
 		Example:           "  mullion container start web",
 		Args:              atLeastOne,

@@ -50,7 +50,7 @@ func New(r *reader.Reader, calls Calls) *Commands { return &Commands{Reader: r, 
 // Down returns `mullion down`.
 func (a *Commands) Down() *cobra.Command {
 	var kubeconfigFlag string
-	var ofRun bool
+	var ofRun, volumes bool
 	var out progress.Flags
 
 	cmd := &cobra.Command{
@@ -61,14 +61,17 @@ removes its context from your kubeconfig. It also removes what a crash has left,
 machine that joined a cluster with mullion join, it does the same as ` + "`mullion leave --force`" + `.
 
 With --run it leaves the cluster alone, and removes the engine of ` + "`mullion run`" + ` with its containers and
-images.`,
+images. Volumes with a name are data, and stay: --volumes removes them too.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ofRun && kubeconfigFlag != "" {
 				return exit.Misuse(errors.New("--kubeconfig is for a cluster, and --run leaves that alone"), "leave one of them out")
 			}
+			if volumes && !ofRun {
+				return exit.Misuse(errors.New("--volumes is for single containers"), "add --run; a cluster's volumes go with it")
+			}
 			if ofRun {
-				return engine.Remove(a.Call, cmd, out.Quiet)
+				return engine.Remove(a.Call, cmd, volumes, out.Quiet)
 			}
 
 			paths, err := a.Paths()
@@ -110,6 +113,7 @@ images.`,
 		"kubeconfig file that has the context (default: $KUBECONFIG or ~/.kube/config)")
 	cmd.Flags().BoolVar(&ofRun, "run", false,
 		"remove the engine of single containers (mullion run) and its images, not the cluster")
+	cmd.Flags().BoolVar(&volumes, "volumes", false, "with --run, also the volumes that have a name")
 	out.AddQuiet(cmd)
 
 	return cmd

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/cli/cmdline"
 	"mullion.dev/mullion/internal/cli/engine"
 	"mullion.dev/mullion/internal/cli/exit"
@@ -91,28 +90,6 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		return ask, ofProgram(&ask, args[0])
 	}
 	return ask, nil
-}
-
-// mountsAsk reads --volume and --mount.
-func (o *options) mountsAsk() ([]single.Mount, error) {
-	var mounts []single.Mount
-	for _, v := range o.volumes {
-		m, err := volumeOf(v)
-		if err != nil {
-			return nil, err
-		}
-		mounts = append(mounts, m)
-	}
-
-	for _, text := range o.mounts {
-		m, err := mountOf(text)
-		if err != nil {
-			return nil, err
-		}
-		mounts = append(mounts, m)
-	}
-
-	return mounts, nil
 }
 
 // restartAsk reads --restart. folder says that the image is made for this run.
@@ -202,50 +179,6 @@ func (o *options) labelsAsk() (map[string]string, error) {
 		return nil, nil //nolint:nilnil // there are none
 	}
 	return labels, nil
-}
-
-// volume is a source, a Windows path with its drive, and perhaps a mode.
-var volume = lazyregexp.New(`^(.+?):([A-Za-z]:[\\/].*?)(?::([a-z]+))?$`)
-
-// volumeOf reads a value of --volume.
-func volumeOf(text string) (single.Mount, error) {
-	refuse := func(why string) (single.Mount, error) {
-		return single.Mount{}, engine.Failed(fmt.Errorf("--volume %q: %s", text, why), `for example: -v ./src:C:\src:ro`)
-	}
-	parts := volume.FindStringSubmatch(text)
-	if parts == nil {
-		return refuse(`it is no folder of this machine, a colon and a Windows path`)
-	}
-
-	if mode := parts[3]; mode != "" && mode != "ro" && mode != "rw" {
-		return refuse(fmt.Sprintf("the mode %q is neither ro nor rw", mode))
-	}
-	if !strings.HasPrefix(parts[1], ".") && !filepath.IsAbs(parts[1]) {
-		return refuse("volumes with a name are not there yet; a folder begins with a dot or a slash")
-	}
-
-	m, err := bindOf(parts[1], parts[2], parts[3] == "ro")
-	if err != nil {
-		return refuse(err.Error())
-	}
-	return m, nil
-}
-
-// bindOf returns the mount of a folder or a file of this machine, which has to be there.
-func bindOf(source, target string, readOnly bool) (single.Mount, error) {
-	source, err := filepath.Abs(source)
-	if err != nil {
-		return single.Mount{}, err
-	}
-	if _, err := os.Stat(source); err != nil {
-		return single.Mount{}, err
-	}
-
-	return single.Mount{
-		Source:   source,
-		Target:   target,
-		ReadOnly: readOnly,
-	}, nil
 }
 
 // isPath reports whether what is to run is on this machine, and not in an image: it begins with a dot or a slash, or is
@@ -429,8 +362,8 @@ func laterFlags() map[string]string {
 		"link":       "containers find each other by --name and --hostname",
 		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out",
 		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,
-		"volumes-from": `-v ./src:C:\src does it`,
-		"cpu-shares":   "--cpus limits processors", "cpu-count": "--cpus limits processors",
+		"volumes-from": "-v NAME:PATH for each volume does it", "volume-driver": "leave it out",
+		"cpu-shares": "--cpus limits processors", "cpu-count": "--cpus limits processors",
 		"cpu-percent": "--cpus limits processors", "attach": "-i does it",
 		"a": "-i does it", "security-opt": cluster + "; credential specs are pods'", "device": cluster,
 		"stop-signal": "SIGTERM is CTRL_SHUTDOWN_EVENT",

@@ -75,7 +75,7 @@ func explained(e single.Explanation) string {
 
 	several(line, "environment", "Windows' own alone", e.Env)
 	several(line, "mounts", "none", mountLines(e.Mounts))
-	several(line, "volumes", "none", e.Volumes)
+	several(line, "new volumes", "none", e.Volumes)
 	line("network", "%s", e.Network.Name)
 	for _, port := range e.Network.Ports {
 		line("", "%s", port)
@@ -115,6 +115,12 @@ func several(line func(name, format string, args ...any), name, none string, all
 func mountLines(mounts []single.ExplainedMount) (out []string) {
 	for _, m := range mounts {
 		text := m.Source + " at " + m.Target
+		switch {
+		case m.Volume != "":
+			text = "volume " + m.Volume + " at " + m.Target
+		case m.Source == "":
+			text = "a new volume at " + m.Target
+		}
 		if m.ReadOnly {
 			text += ", read-only"
 		}

@@ -62,13 +62,14 @@ this machine reaches, but neither the machine itself nor clusters on it; other c
 given: 0.0.0.0:8080:80 is for everybody. --network none leaves it a loopback alone.
 
 A folder or file of --volume belongs to the container's user as far as it belongs to its owner here; what root owns is
-read-only. Ctrl-C is CTRL_C_EVENT for the program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills
+read-only. A volume (-v NAME:PATH) is made when it is first named, begins with what the image has there, and is kept
+until ` + "`mullion volume rm`" + `. Ctrl-C is CTRL_C_EVENT for the program, a second one kills it; SIGTERM is CTRL_SHUTDOWN_EVENT, and kills
 after --stop-timeout.
 
 An engine of its own is started at the first run and ends when for ten minutes no container has run and nobody has
 asked for anything. Its images are in
 ` + single.DefaultData + ` or --data-dir (` + "`mullion image load --run`" + ` puts some there); a cluster's are others.
-` + "`mullion down --run`" + ` removes all of it.
+` + "`mullion down --run`" + ` removes all of it, but for volumes with a name, which need --volumes too.
 
 The exit code is the program's modulo 256, never 0 for a failure; 125: Mullion could not make the container; 126: the
 program cannot be started; 127: it is not there.`,
@@ -103,9 +104,10 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringArrayVarP(&o.env, "env", "e", nil, "NAME=VALUE, or NAME for the value that it has here")
 	f.StringArrayVar(&o.envFiles, "env-file", nil, "file with lines of that form")
 	f.StringArrayVarP(&o.volumes, "volume", "v", nil,
-		`folder or file of this machine in the container: /src:C:\src, or /src:C:\src:ro`)
+		`folder or file of this machine in the container, /src:C:\src, or a volume, data:C:\data; :ro for reading alone`)
 
-	f.StringArrayVar(&o.mounts, "mount", nil, `the same in words: type=bind,source=./src,target=C:\src,readonly`)
+	f.StringArrayVar(&o.mounts, "mount", nil,
+		`the same in words: type=bind,source=./src,target=C:\src,readonly or type=volume,source=data,target=C:\data`)
 	f.StringVarP(&o.dir, "workdir", "w", "", `folder that the program starts in, for example C:\src`)
 	f.StringVarP(&o.user, "user", "u", "", "ContainerAdministrator or ContainerUser (default: the image's)")
 	f.StringVarP(&o.memory, "memory", "m", "", "most memory, for example 512m or 2g")

@@ -1,71 +1,14 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 
-	"mullion.dev/mullion/internal/base/lazyregexp"
 	"mullion.dev/mullion/internal/cli/engine"
-	"mullion.dev/mullion/internal/single"
 )
-
-// mountOf reads a value of --mount, which has bind mounts alone
-// (https://docs.docker.com/engine/storage/bind-mounts/#options-for---mount).
-func mountOf(text string) (single.Mount, error) {
-	refuse := func(why string) error {
-		return engine.Failed(fmt.Errorf("--mount %q: %s", text, why),
-			`for example: --mount type=bind,source=./src,target=C:\src,readonly`)
-	}
-
-	fields := map[string]string{}
-	for field := range strings.SplitSeq(text, ",") {
-		key, value, given := strings.Cut(field, "=")
-		switch key = strings.ToLower(key); key {
-		case "source", "src":
-			fields["source"] = value
-		case "target", "destination", "dst":
-			fields["target"] = value
-		case "readonly", "ro":
-			if !given {
-				value = "true"
-			}
-			fields["readonly"] = value
-		case "type":
-			fields["type"] = value
-		default:
-			return single.Mount{}, refuse(fmt.Sprintf("a folder or a file of this machine has no %q", key))
-		}
-	}
-
-	if kind := cmp.Or(fields["type"], "volume"); kind != "bind" {
-		return single.Mount{}, refuse(fmt.Sprintf("the type %s is not there yet; bind is", kind))
-	}
-	if fields["source"] == "" || fields["target"] == "" {
-		return single.Mount{}, refuse("it needs source and target")
-	}
-
-	if !windowsPath.MatchString(fields["target"]) {
-		return single.Mount{}, refuse("the target is to be a Windows path with its drive")
-	}
-
-	readOnly, err := strconv.ParseBool(cmp.Or(fields["readonly"], "false"))
-	if err != nil {
-		return single.Mount{}, refuse(fmt.Sprintf("readonly is true or false, and not %q", fields["readonly"]))
-	}
-	m, err := bindOf(fields["source"], fields["target"], readOnly)
-	if err != nil {
-		return single.Mount{}, refuse(err.Error())
-	}
-	return m, nil
-}
-
-// windowsPath is a path with its drive. It has no other colon: that would be a stream of a file.
-var windowsPath = lazyregexp.New(`^[A-Za-z]:[\\/][^:]*$`)
 
 // checkPlatform refuses a platform that containers do not have.
 func checkPlatform(platform string) error {

@@ -72,6 +72,8 @@ type target struct {
 	// folders are, for the drive and for each leading part that is a folder, its folder in the topmost layer that has
 	// it.
 	folders []string
+	// merged are, for a folder that exists, the folders of the layers that make it up, top first.
+	merged []string
 }
 
 // root returns the folders of the drive in the container's root file system.
@@ -132,7 +134,15 @@ func resolveTarget(layers []string, winPath string) (target, error) {
 		dirs = below
 	}
 
+	if t.isDir {
+		t.merged = slices.DeleteFunc(dirs, func(dir string) bool { return !isFolder(dir) })
+	}
 	return t, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }
 
 // lookup finds name in the merged folder made of dirs, top first. It returns the spelling found ("" if there is none)

@@ -90,7 +90,7 @@ func (p Program) place(ask *single.Run) (*Call, error) {
 	ask.Mounts = append(mounts, ask.Mounts...)
 	ask.Stdin, ask.Keep = true, false
 	for _, m := range ask.Mounts {
-		if m.ReadOnly {
+		if m.ReadOnly || m.Source == "" { // or it is a volume
 			continue
 		}
 		c.written = append(c.written, filepath.Clean(m.Source))
