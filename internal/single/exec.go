@@ -23,7 +23,24 @@ type later struct {
 	container *container
 	ask       Exec
 	id        string
-	started   chan struct{} // closed when Linux runs it
+	// dir has the FIFOs of its streams; raw says that its one argument is a whole command line.
+	dir     string
+	raw     bool
+	started chan struct{} // closed when Linux runs it
+}
+
+// newLater returns a program that is about to be run in a container.
+func (k *container) newLater(ask Exec) *later {
+	p := k.service.options.Paths
+	l := &later{
+		container: k,
+		ask:       ask,
+		id:        newID()[:16],
+		dir:       p.streams(ask.Streams),
+		started:   make(chan struct{}),
+	}
+	l.program = newProgram(filepath.Join(workDir(p, k.id), l.reportName()))
+	return l
 }
 
 // exec runs a program in a container for a client, and returns when it has ended. cancel ends ctx.
@@ -43,13 +60,7 @@ func (s *service) exec(ctx context.Context, cancel func(), c *client, ask Exec) 
 		return refuse("container %s is not running", known.ID)
 	}
 
-	l := &later{
-		container: k,
-		ask:       ask,
-		id:        newID()[:16],
-		started:   make(chan struct{}),
-	}
-	l.program = newProgram(filepath.Join(workDir(s.options.Paths, k.id), l.reportName()))
+	l := k.newLater(ask)
 	var undo cleanup.Stack
 	defer func() { err = errors.Join(err, undo.Clean()) }()
 
@@ -115,6 +126,7 @@ func (l *later) start(ctx context.Context, undo *cleanup.Stack) error {
 		Env:    path.Join(engine.WorkDirTarget, l.envName()),
 		Dir:    inherited.Dir,
 		Args:   inherited.Args,
+		Raw:    l.raw,
 	}
 	if o := launch.Foresee(program); o.Failed {
 		return notStarted(o)
@@ -141,13 +153,12 @@ func (l *later) stdio() engine.IO {
 	if l.ask.Detach {
 		return io
 	}
-	dir := l.container.service.options.Paths.streams(l.ask.Streams)
-	io.Stdout = filepath.Join(dir, "stdout")
+	io.Stdout = filepath.Join(l.dir, "stdout")
 	if l.ask.Stdin {
-		io.Stdin = filepath.Join(dir, "stdin")
+		io.Stdin = filepath.Join(l.dir, "stdin")
 	}
 	if !l.ask.Terminal {
-		io.Stderr = filepath.Join(dir, "stderr")
+		io.Stderr = filepath.Join(l.dir, "stderr")
 	}
 	return io
 }

@@ -343,8 +343,10 @@ func useOf(name string, ask Run, inherited cri.Inherited) (used bool, how string
 	case "StopSignal":
 		return false, "ignored: the program is told by CTRL_SHUTDOWN_EVENT"
 	case "Healthcheck":
-		return false, "ignored: nobody asks for a single container's health"
-	case "Shell", "OnBuild":
+		return given(ask.Health != nil && len(ask.Health.Test) > 0, "--health-cmd or --no-healthcheck")
+	case "Shell":
+		return false, "ignored, but by a health check that is a line for it"
+	case "OnBuild":
 		return false, "ignored: it is for images that are built from this one"
 	}
 

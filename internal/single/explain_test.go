@@ -23,9 +23,10 @@ func TestExplainedFields(t *testing.T) {
 		ask  Run
 		used string
 	}{
-		"as-it-is":  {Run{}, "Cmd Entrypoint Env User Volumes WorkingDir"},
-		"arguments": {Run{Args: []string{"-q"}}, "Entrypoint Env User Volumes WorkingDir"},
+		"as-it-is":  {Run{}, "Cmd Entrypoint Env Healthcheck User Volumes WorkingDir"},
+		"arguments": {Run{Args: []string{"-q"}}, "Entrypoint Env Healthcheck User Volumes WorkingDir"},
 		"another-name": {Run{
+			Health:     NoHealth(),
 			Entrypoint: []string{"cmd"},
 			User:       "x",
 			Dir:        "y",

@@ -37,6 +37,10 @@ type Container struct {
 	Restarts int  `json:",omitempty"`
 	// Waits says that the engine has it begin anew: of those that it lists, and not in records.
 	Waits bool `json:",omitempty"`
+	// Check is how it is asked for its health, and Health what that has said; nil: nobody asks. In records it is that
+	// of its end.
+	Check  *HealthCheck `json:",omitempty"`
+	Health *Health      `json:",omitempty"`
 	// Log is the file of its log, beside which may be earlier ones.
 	Log string
 }

@@ -47,6 +47,9 @@ func (k *container) make(ctx context.Context, undo *cleanup.Stack) error {
 	if err != nil {
 		return err
 	}
+	if k.check, err = k.healthCheck(ctx, img); err != nil {
+		return err
+	}
 	if err := k.takeVolumes(&inherited); err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type register struct {
 	// waiting are those that are tried until they have begun anew, by id: how many try. Its lock is taken last.
 	waitingMu sync.Mutex
 	waiting   map[string]int
+	health    map[string]Health // of those that live and are asked, under the same lock
 }
 
 // openRegister reads what an earlier engine has left. What ran when it was killed has ended with it; what was to be
@@ -49,6 +50,7 @@ func openRegister(p Paths) (*register, error) {
 		most:  mostKept,
 
 		waiting: map[string]int{},
+		health:  map[string]Health{},
 		live:    map[string]*container{},
 	}
 	if r.volumes, r.clearVolumes, err = openVolumes(p); err != nil {
@@ -65,6 +67,9 @@ func openRegister(p Paths) (*register, error) {
 		}
 
 		c.Finished = time.Now()
+		if c.Health != nil {
+			c.Health = &Health{Status: Unhealthy, Log: c.Health.Log}
+		}
 		c.End = End{Code: engine.UnknownExit, Killed: true}
 		c.Why = "the engine was killed, and its containers with it"
 		err = errors.Join(err, known.Put(c.ID, c))
@@ -113,6 +118,9 @@ func (r *register) list() []Container {
 	r.waitingMu.Lock()
 	for i := range all {
 		all[i].Waits = r.waiting[all[i].ID] > 0
+		if h, asked := r.health[all[i].ID]; asked {
+			all[i].Health = &h
+		}
 		all[i].Run.Mounts = r.volumes.sources(all[i].Run.Mounts)
 	}
 	r.waitingMu.Unlock()
@@ -223,6 +231,7 @@ func (r *register) begun(k *container) error {
 		c.Args, c.Env = k.inherited.Args, k.openEnv()
 		c.Dir, c.User = k.inherited.Dir, k.inherited.User
 		c.Windows = k.build.Name
+		r.healthBegins(&c, k.check)
 		return c, nil
 	})
 
@@ -300,6 +309,7 @@ func (k *container) openEnv() []string {
 // written, as on a full disk, is known as long as this engine lives.
 func (r *register) over(k *container, end End, why string) error {
 	c, err := r.known.Update(k.id, func(c Container) (Container, error) {
+		r.healthEnds(&c)
 		switch {
 		case !k.ask.Keep || c.State() == Created:
 			return c, errForgotten

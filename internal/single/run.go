@@ -50,6 +50,8 @@ type container struct {
 	anew    bool
 	sources []Source
 	network *nat.Member
+	// check is how it is asked for its health; nil: nobody asks.
+	check *HealthCheck
 }
 
 // ports returns the ports that are published.
@@ -68,6 +70,11 @@ func (s *service) run(ctx context.Context, cancel func(), c *client, ask Run) (e
 	}
 	if ask.Mounts, err = named(ask.Mounts); err != nil {
 		return err
+	}
+	if ask.Health != nil {
+		if err := ask.Health.Check(); err != nil {
+			return err
+		}
 	}
 	return s.begin(ctx, cancel, c, beginning{
 		ask:   ask,
@@ -227,7 +234,10 @@ func (k *container) live(ctx context.Context) (err error) {
 	if !k.ask.Detach {
 		k.client.say(Event{Started: k.id})
 	}
-	if err := k.awaitEnd(ctx); err != nil {
+	unwatch := k.watchHealth(ctx)
+	err = k.awaitEnd(ctx)
+	unwatch()
+	if err != nil {
 		return err
 	}
 

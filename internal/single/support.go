@@ -16,6 +16,7 @@ func SupportRows() []support.Row {
 		containers = "https://docs.docker.com/reference/cli/docker/container/"
 		restarts   = "https://docs.docker.com/engine/containers/start-containers-automatically/"
 		volumes    = "https://docs.docker.com/engine/storage/volumes/"
+		health     = "https://docs.docker.com/reference/dockerfile/#healthcheck"
 		engineEnds = "https://docs.docker.com/engine/daemon/live-restore/"
 	)
 
@@ -50,6 +51,8 @@ func SupportRows() []support.Row {
 			"made when they are first named, filled with what the image has there (Docker on Windows copies nothing), kept until they are removed; those without a name, VOLUME of the image too, go with --rm. No driver but local, no --volumes-from, no limit of their size", volumes),
 		row("docker volume ls, inspect, create, rm, prune", support.Partly,
 			"Docker's columns, fields and words; filters dangling, driver, label, name; no driver's options", volumes),
+		row("HEALTHCHECK, --health-cmd and its like, --no-healthcheck", support.Supported,
+			"with Docker's rules and defaults, in `container ls`, its filter and `inspect`; each change is a line in the engine's log", health),
 		row("-q, --cidfile, --platform", support.Supported, "the platform is windows/amd64", reference),
 		row("--pull", support.Supported,
 			"with the registries of hosts.toml; images of Windows have stand-ins as in a cluster; `mullion image load --run` loads archives", reference),
@@ -72,7 +75,7 @@ func SupportRows() []support.Row {
 		row("--restart", support.Partly,
 			"no, on-failure[:TIMES], always and unless-stopped, with -d and with Docker's pauses; each time with the C: of its image. An engine that begins after its end or kill, with the next command, has them begin again; nothing starts it with the machine. Not one whose image was made of a FOLDER", restarts),
 		row("docker container ls, inspect", support.Partly,
-			"Docker's columns and fields, as far as there is something to say; --format takes templates, json and table. Filters but expose, health, is-task, isolation; no sizes", containers+"ls/"),
+			"Docker's columns and fields, as far as there is something to say; --format takes templates, json and table. Filters but expose, is-task, isolation; no sizes", containers+"ls/"),
 		row("docker container logs", support.Supported,
 			"-f, -n, --since, --until, -t. A log has at most 30 MB, then its beginning goes; a line is there when it has ended", containers+"logs/"),
 		row("docker container exec", support.Partly,

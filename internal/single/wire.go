@@ -97,6 +97,8 @@ type Run struct {
 	Detach bool
 	// Restart says when it begins anew by itself.
 	Restart Restart `json:",omitzero"`
+	// Health is how it is asked for its health, where that is not the image's.
+	Health *HealthCheck `json:",omitempty"`
 	// Keep has the engine remember a container that has ended, with its log, until it is removed.
 	Keep bool
 }

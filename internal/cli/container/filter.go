@@ -34,6 +34,10 @@ func allFilters() []filter {
 		{key: "exited", value: "CODE", check: isCode, fits: func(c single.Container, value string, _ []single.Container) bool {
 			return c.Status() == single.Exited && strconv.FormatUint(uint64(c.End.Code), 10) == value
 		}},
+		{
+			key: "health", value: "starting|healthy|unhealthy|none", check: isHealth,
+			fits: func(c single.Container, value string, _ []single.Container) bool { return healthOf(c) == value },
+		},
 		{key: "id", value: "ID", fits: func(c single.Container, value string, _ []single.Container) bool {
 			return strings.HasPrefix(c.ID, value)
 		}},
@@ -96,6 +100,21 @@ func isCode(value string) error {
 func isExposed(value string) error {
 	_, err := single.ParseExposed(value)
 	return err
+}
+
+// healthOf returns the word of --filter for a container's health.
+func healthOf(c single.Container) string {
+	if c.Health == nil {
+		return "none"
+	}
+	return c.Health.Status
+}
+
+func isHealth(value string) error {
+	if slices.Contains([]string{single.Starting, single.Healthy, single.Unhealthy, "none"}, value) {
+		return nil
+	}
+	return fmt.Errorf("invalid filter 'health=%s'", value)
 }
 
 func isState(value string) error {

@@ -111,6 +111,7 @@ type inspectedState struct {
 	ExitCode              uint32
 	Error                 string
 	StartedAt, FinishedAt time.Time
+	Health                *single.Health `json:",omitempty"`
 }
 
 // inspectedMount is a folder or a file of the machine (bind) or a volume.
@@ -160,6 +161,7 @@ type inspectedConfig struct {
 	StopTimeout       int
 	Labels            map[string]string
 	WindowsVersion    string
+	Healthcheck       *single.HealthCheck `json:",omitempty"`
 }
 
 // inspect says what is known of a container.
@@ -175,6 +177,7 @@ func inspect(c single.Container) inspected {
 			Error:      c.Why,
 			StartedAt:  c.Started,
 			FinishedAt: c.Finished,
+			Health:     c.Health,
 		},
 		Image:        c.Image(),
 		LogPath:      c.Log,
@@ -207,6 +210,7 @@ func inspect(c single.Container) inspected {
 			StopTimeout:    int(c.Run.StopTimeout / time.Second),
 			Labels:         labelsOf(c),
 			WindowsVersion: cmp.Or(c.Windows, c.Run.Windows),
+			Healthcheck:    c.Check,
 		},
 	}
 

@@ -282,11 +282,22 @@ func commandText(c single.Container, whole bool) string {
 	return strconv.Quote(string(text))
 }
 
+// healthText says what is known of a container's health, in Docker's words.
+func healthText(c single.Container) string {
+	switch {
+	case c.Health == nil:
+		return ""
+	case c.Health.Status == single.Starting:
+		return " (health: starting)"
+	}
+	return " (" + c.Health.Status + ")"
+}
+
 // statusOf says how a container fares, in Docker's words.
 func statusOf(c single.Container, now time.Time) string {
 	switch c.Status() {
 	case single.Running:
-		return "Up " + units.HumanDuration(now.Sub(c.Started))
+		return "Up " + units.HumanDuration(now.Sub(c.Started)) + healthText(c)
 	case single.Restarting:
 		return fmt.Sprintf("Restarting (%d) %s ago", c.End.Code, units.HumanDuration(now.Sub(c.Finished)))
 	case single.Exited:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -40,6 +41,7 @@ func TestVolumeList(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var out bytes.Buffer
 			if err := printVolumes(invoke.Env{Out: &out}, someVolumes(), show, tt.output, tt.quiet); err != nil {
 				t.Fatal(err)
@@ -100,4 +102,33 @@ func TestVolumeCommands(t *testing.T) {
 
 	m.Env.Euid = 1000
 	m.Run(volume("ls")...).Has(t, 3, "mullion: this needs root")
+}
+
+// TestHealthShown says how a container fares, in Docker's words.
+func TestHealthShown(t *testing.T) {
+	now := time.Now()
+	c := containersAt(now)[1]
+	for status, want := range map[string]string{
+		single.Starting: "Up 2 minutes (health: starting)", single.Healthy: "Up 2 minutes (healthy)",
+		single.Unhealthy: "Up 2 minutes (unhealthy)", "": "Up 2 minutes",
+	} {
+		c.Health = &single.Health{Status: status}
+		if status == "" {
+			c.Health = nil
+		}
+		if got := statusOf(c, now); got != want {
+			t.Errorf("%q: %s", status, got)
+		}
+
+		f, err := parseFilters([]string{"health=" + map[bool]string{true: "none", false: status}[status == ""]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.chosen([]single.Container{c}); err != nil || len(got) != 1 {
+			t.Errorf("%q does not fit: %v", status, err)
+		}
+	}
+	if _, err := parseFilters([]string{"health=fine"}); err == nil {
+		t.Error("fine is taken")
+	}
 }

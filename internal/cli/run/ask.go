@@ -83,6 +83,10 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		return ask, err
 	}
 
+	if ask.Health, err = o.health.ask(); err != nil {
+		return ask, err
+	}
+
 	if o.goTest {
 		return ask, o.checkTests(args[0])
 	}
@@ -358,7 +362,6 @@ func linuxFlags() []string {
 func laterFlags() map[string]string {
 	const cluster = "use a cluster: `mullion up`"
 	return map[string]string{
-		"health-cmd": cluster, "no-healthcheck": "leave it out",
 		"link":       "containers find each other by --name and --hostname",
 		"dns-search": "name servers' suffixes are a cluster's", "dns-option": "leave it out",
 		"add-host": cluster, "ip": cluster, "network-alias": cluster, "mac-address": cluster,

@@ -53,7 +53,7 @@ func TestRunAsk(t *testing.T) {
 
 	o, rest := parsed(t, "-it", "--rm", "-e", "A=1=2", "-e", "NOT", "--env-file", "env", "-v", `.:C:\src:ro`,
 		"-v", dir+`:d:/x`, "--mount", `type=bind,src=.,dst=C:\in,readonly`, "-v", `Data:E:`, "-v", `C:\own:ro`, "--mount",
-		`src=data,target=C:\again,volume-nocopy`, "-q", "--platform", "windows/amd64",
+		`src=data,target=C:\again,volume-nocopy`, "--health-cmd", "x y", "--health-retries", "2", "-q", "--platform", "windows/amd64",
 		"-w", `C:\src`, "-u", "ContainerUser", "-m", "512m", "--cpus", "0.5", "-h", "box", "--entrypoint", "cmd", "--pull",
 		"always", "--windows-version", "ltsc2022", "--stop-timeout", "3", "-p", "8080:80", "-p", "[::1]:53:53/UDP",
 		"--dns", "192.0.2.53", "--name", "web", "-P", "--expose", "90-91", "-l", "team=web", "-l", "bare", "app:v1", "/c", "-v", "dir")
@@ -96,6 +96,7 @@ func TestRunAsk(t *testing.T) {
 		Expose:     []single.Exposed{{Port: 90, Protocol: wire.TCP}, {Port: 91, Protocol: wire.TCP}},
 		Labels:     map[string]string{"team": "web", "bare": ""},
 		DNS:        []netip.Addr{netip.MustParseAddr("192.0.2.53")},
+		Health:     &single.HealthCheck{Test: []string{"CMD-SHELL", "x y"}, Retries: 2},
 		Name:       "web",
 	}
 
@@ -196,6 +197,10 @@ func TestRunRefuses(t *testing.T) {
 		{"-v " + strings.Repeat("x", 256) + `:C:\x app`, 125, "volume name is too long"},
 		{`-v data:C:\x -v C:/X/ app`, 125, "Duplicate mount point: C:/X/\n→ leave one of them out"},
 		{`-v C:\x:z app`, 125, "the mode \"z\" is neither ro nor rw"},
+		{"--health-interval -1s app", 125, "--health-interval cannot be negative"},
+		{"--health-retries -1 app", 125, "--health-retries cannot be negative"},
+		{"--health-timeout 1us app", 125, "Timeout in Healthcheck cannot be less than 1ms"},
+		{"--no-healthcheck --health-cmd x app", 125, "--no-healthcheck conflicts with --health-* options"},
 		{"--cpus 4096 app", 125, "--cpus 4096: this machine has "},
 		{"--platform linux/amd64 app", 125, "containers here are of Windows\n→ `docker run` runs those of Linux"},
 		{"--platform windows/arm64 app", 125, "it is windows/amd64 alone"},

@@ -36,6 +36,7 @@ type options struct {
 	output                          string
 	name, restart                   string
 	stopTimeout                     int
+	health                          healthOptions
 }
 
 // commands are `mullion run` and its engine's.
@@ -132,6 +133,7 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringVar(&o.version, "windows-version", "",
 		"the container's Windows (default: the one that the image is for, or "+winver.Default()+")")
 	f.IntVar(&o.stopTimeout, "stop-timeout", 10, "seconds that the program has to end after SIGTERM")
+	o.health.flags(f)
 	f.BoolVar(&o.goTest, "go-test", false,
 		"run a test program at its own path, with its module and its profiles, for go's -exec and cargo's runner")
 	f.BoolVar(&o.explain, "explain", false,
