@@ -105,12 +105,14 @@ func (k *container) readyVolumes(ctx context.Context, img image.Info, uid uint32
 			continue // it is taken as it is: another one may write to it
 		}
 
+		told := k.client.sayLater(patience, Event{Doing: "filling volume " + m.Volume + " with what the image has"})
 		err := r.volumes.fill(m.Volume, func(data *os.Root) error {
 			if err := k.engine.GiveVolume(data, uid); err != nil || m.NoCopy {
 				return err
 			}
 			return k.engine.FillVolume(ctx, "volume-"+newID(), img.ChainID, m.Target, data)
 		})
+		told()
 		if err != nil {
 			return nil, fmt.Errorf("make volume %q: %w", m.Volume, err)
 		}
