@@ -21,11 +21,11 @@ type healthOptions struct {
 
 func (o *healthOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.command, "health-cmd", "", "command line that asks for the container's health; 0 is healthy (default: the image's)")
-	f.DurationVar(&o.interval, "health-interval", 0, "time between two of them, for example 10s (default: the image's, or 30s)")
-	f.DurationVar(&o.timeout, "health-timeout", 0, "how long one may take (default: the image's, or 30s)")
+	f.DurationVar(&o.interval, "health-interval", 0, "`time` between two of them, for example 10s (default: the image's, or 30s)")
+	f.DurationVar(&o.timeout, "health-timeout", 0, "`time` that one may take (default: the image's, or 30s)")
 	f.IntVar(&o.retries, "health-retries", 0, "failures in a row that make it unhealthy (default: the image's, or 3)")
-	f.DurationVar(&o.startPeriod, "health-start-period", 0, "how long failures do not count at the beginning (default: the image's, or 0s)")
-	f.DurationVar(&o.startBetween, "health-start-interval", 0, "time between two of them meanwhile (default: the image's, or 5s)")
+	f.DurationVar(&o.startPeriod, "health-start-period", 0, "`time` at the beginning in which failures do not count (default: the image's, or 0s)")
+	f.DurationVar(&o.startBetween, "health-start-interval", 0, "`time` between two of them meanwhile (default: the image's, or 5s)")
 	f.BoolVar(&o.none, "no-healthcheck", false, "do not ask for the container's health, though the image does")
 }
 

@@ -108,7 +108,7 @@ func (o *options) flags(cmd *cobra.Command) {
 		`folder or file of this machine in the container, /src:C:\src, or a volume, data:C:\data; :ro for reading alone`)
 
 	f.StringArrayVar(&o.mounts, "mount", nil,
-		`the same in words: type=bind,source=./src,target=C:\src,readonly or type=volume,source=data,target=C:\data`)
+		`the same in words: type=bind,source=./src,target=C:\src,ro or type=volume,source=data,target=C:\data`)
 	f.StringVarP(&o.dir, "workdir", "w", "", `folder that the program starts in, for example C:\src`)
 	f.StringVarP(&o.user, "user", "u", "", "ContainerAdministrator or ContainerUser (default: the image's)")
 	f.StringVarP(&o.memory, "memory", "m", "", "most memory, for example 512m or 2g")
