@@ -171,6 +171,18 @@ func (c *Cluster) connect(by *cluster.Provider) (err error) {
 	return err
 }
 
+// GenerateKubeconfig writes the kubeconfig of a cluster that is there, and returns its path. Arguments are those of
+// other providers' programs, and refused.
+func (c *Cluster) GenerateKubeconfig(args ...string) (string, error) {
+	if len(args) > 0 {
+		return "", fmt.Errorf("kubeconfig of cluster %q: %q are no arguments of mullion", c.name, args)
+	}
+	if err := c.connect(c.by()); err != nil {
+		return "", fmt.Errorf("kubeconfig of cluster %q: %w", c.name, err)
+	}
+	return c.kubeconfig, nil
+}
+
 // GetKubeconfig returns the path of the cluster's kubeconfig, which goes with the cluster; "": it is not made.
 func (c *Cluster) GetKubeconfig() string { return c.kubeconfig }
 
