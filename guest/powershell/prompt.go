@@ -115,7 +115,7 @@ func readCommand(in *engine.Interpreter, read typist) (string, error) {
 func promptText(in *engine.Interpreter) string {
 	block, has := in.Top.Drive("function").Content("prompt")
 	if !has {
-		return "PS " + in.Dir + "> "
+		return "PS " + in.Location() + "> "
 	}
 	v, err := in.Invoke(block, nil)
 	in.Format.End()

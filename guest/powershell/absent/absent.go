@@ -12,10 +12,10 @@ import (
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.utility/get-alias); a program with such a
 // name must be called with .exe.
 const aliases = " " +
-	"asnp cfs clc cli clp cnsn chdir cvpa dbp dnsn ebp epal epsn etsn " +
-	"exsn fc fhx fw gbp gcb gcs gdr gin gsn gsnp gtz " +
-	"ii invoke ipal ipsn ise iwmi lp more mount mp nal ndr " +
-	"nmo npssc nsn ogv oss pause prompt pumo rbp rcsn rdr rnp rsn rsnp " +
+	"asnp cfs clc cli clp cnsn dbp dnsn ebp epal epsn etsn " +
+	"exsn fc fhx gbp gcb gcs gin gsn gsnp gtz " +
+	"ii invoke ipal ipsn ise iwmi lp more mp nal " +
+	"nmo npssc nsn ogv oss pause prompt pumo rbp rcsn rnp rsn rsnp " +
 	"rujb rwmi sal sbp sc scb shcm si stz sujb swmi " +
 	"trcm "
 

@@ -160,7 +160,7 @@ func Permits(c cmdlet.Cmdlet, name, v string) error {
 	return nil
 }
 
-// BadTarget refuses a path to which output cannot be written.
+// BadTarget refuses a path to which output cannot be written. The path has no drive of the script any more.
 func BadTarget(path string) error {
 	if _, environment := provider.EnvironmentItem(path); environment {
 		return errors.New("a redirection to the drive env: is not part of Mullion's PowerShell")

@@ -13,11 +13,11 @@ func (c *Call) paths() []string {
 	var all []string
 	for _, p := range []string{PathName, LiteralName} {
 		for v := range object.Each(c.Values[p]) {
-			all = append(all, object.Text(v))
+			all = append(all, c.placed(v))
 		}
 	}
 	for _, v := range c.Input {
-		all = append(all, object.Text(itemPath(v)))
+		all = append(all, c.placed(itemPath(v)))
 	}
 	return all
 }

@@ -29,7 +29,7 @@ func (c Cmdlet) RefusesPath(path string, whole bool) error {
 		if err := cmp.Or(provider.BadPath(path), c.environment(path)); err != nil {
 			return err
 		}
-		if whole && c.KeysOnly {
+		if whole && c.KeysOnly && strings.Contains(path, ":") { // others may be below the current location
 			return fmt.Errorf("%s, which is not of the registry, is not part of Mullion's PowerShell for %s",
 				path, c.Name)
 		}
@@ -80,6 +80,14 @@ func itemPath(v object.Value) object.Value {
 	return v
 }
 
+// placed returns the path that a value names, as the session has it: an object's path is whole already.
+func (c *Call) placed(v object.Value) string {
+	if _, whole := v.(*object.Object); whole {
+		return object.Text(v)
+	}
+	return c.State.Placed(object.Text(v))
+}
+
 // Key returns the key that a target names, and false for a target that is none.
 func (t Target) Key() (provider.Key, bool) {
 	k, err := provider.KeyOf(t.Name)
@@ -123,7 +131,7 @@ func (c *Call) Targets() (found []Target, missed []string, err error) {
 }
 
 func (c *Call) add(item object.Value, wild bool, found *[]Target, missed *[]string) error {
-	path := object.Text(item)
+	path := c.placed(item)
 	if path == "" {
 		return object.Thrown("%s : Cannot bind argument to parameter 'Path' because it is an empty string.", c.Name)
 	}
@@ -158,8 +166,12 @@ func (c *Call) add(item object.Value, wild bool, found *[]Target, missed *[]stri
 }
 
 // KnownPath refuses a path that is not a file's, and a path of the environment or the registry if the cmdlet does not
-// know it.
+// know it. One of a drive that nobody has made has Windows' error.
 func (c *Call) KnownPath(path string) error {
+	path = c.State.OnDrive(path)
+	if err := provider.NoDrive(path); err != nil {
+		return err
+	}
 	if err := c.RefusesPath(path, true); err != nil {
 		return object.Thrown("%s : %v.", c.Name, err)
 	}

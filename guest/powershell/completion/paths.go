@@ -21,8 +21,8 @@ func (s Session) paths(w word, folders bool) []string {
 	}
 	dir, name := typed[:at], typed[at:]
 	var names []string
-	if provider.OnRegistry.MatchString(typed) {
-		names = s.keys(dir)
+	if where := s.State.Placed(dir + "."); provider.OnRegistry.MatchString(where) {
+		names = s.keys(where)
 	} else {
 		names = s.files(dir, folders)
 	}
@@ -42,11 +42,7 @@ func (s Session) paths(w word, folders bool) []string {
 
 // files returns the names in a folder.
 func (s Session) files(dir string, folders bool) []string {
-	place := dir
-	if home := s.State.Env["USERPROFILE"]; begins(dir, "~") && home != "" {
-		place = home + dir[1:]
-	}
-	items, err := os.ReadDir(s.State.Path(place + "."))
+	items, err := os.ReadDir(s.State.Path(dir + "."))
 	if err != nil {
 		return nil
 	}
@@ -55,7 +51,7 @@ func (s Session) files(dir string, folders bool) []string {
 	for _, item := range items {
 		isFolder := item.IsDir()
 		if item.Type()&os.ModeSymlink != 0 {
-			info, err := os.Stat(s.State.Path(place + item.Name()))
+			info, err := os.Stat(s.State.Path(dir + item.Name()))
 			isFolder = err == nil && info.IsDir()
 		}
 		if isFolder || !folders {
@@ -65,9 +61,9 @@ func (s Session) files(dir string, folders bool) []string {
 	return names
 }
 
-// keys returns the names of the keys of a folder of the registry.
-func (s Session) keys(dir string) []string {
-	k, err := provider.KeyOf(strings.TrimRight(dir, `\/`) + `\`)
+// keys returns the names of the keys below a path of the registry, which ends with a point or a key.
+func (s Session) keys(where string) []string {
+	k, err := provider.KeyOf(strings.TrimSuffix(strings.TrimRight(where, `\/`), `.`))
 	if err != nil {
 		return nil
 	}

@@ -83,8 +83,16 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 	if err != nil || path == nil {
 		return err
 	}
-	if err := binding.BadTarget(object.Text(path)); err != nil {
+	if err := binding.BadTarget(f.in.OnDrive(object.Text(path))); err != nil {
 		return object.Thrown("%v.", err)
+	}
+	missing := func(err error) error {
+		return f.complain(f.Preference("erroractionpreference"), &object.Invoked{
+			Name: "out-file", Command: "Out-File", Kind: "Cmdlet", At: f.in.here(),
+		}, err)
+	}
+	if err := provider.NoDrive(f.in.OnDrive(object.Text(path))); err != nil {
+		return missing(err)
 	}
 	content, err := format.Formatted(got, f.in.Newline)
 	if err != nil {
@@ -95,9 +103,7 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 		how = os.O_APPEND
 	}
 	if err := provider.WriteShown(f.in.State, f.in.Path(object.Text(path)), content, "", how); err != nil {
-		return f.complain(f.Preference("erroractionpreference"), &object.Invoked{
-			Name: "out-file", Command: "Out-File", Kind: "Cmdlet", At: f.in.here(),
-		}, provider.Because(object.Text(path), err))
+		return missing(provider.Because(object.Text(path), err))
 	}
 
 	return nil

@@ -54,7 +54,7 @@ func (in names) Own(name string) (v object.Value, there bool) {
 	case "false":
 		return false, true
 	case "pwd":
-		return provider.Location(in.Dir), true
+		return provider.Location(in.Location()), true
 	case "pid":
 		return int64(os.Getpid()), true
 	case "home":

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/pattern"
 	"mullion.dev/mullion/internal/base/lazyregexp"
 )
@@ -17,18 +18,42 @@ import (
 func HasWildcard(path string) bool { return strings.ContainsAny(path, "*?[") }
 
 // drive matches the beginning of a path that is neither a file's nor the environment's.
-var drive = lazyregexp.New(`^([A-Za-z][A-Za-z0-9_]+:|[A-Za-z.\\]*::|~($|[/\\]))`)
+var drive = lazyregexp.New(`^([A-Za-z.\\]*::|[A-Za-z][A-Za-z0-9_]+:)`)
 
-// BadPath returns an error for a path with something that is not implemented: a drive that is no disk, a provider's
-// name, ~ for the user's folder.
+// windowsDrives are the drives with which a session begins, beside those of disks.
+const windowsDrives = " alias: cert: env: function: hkcu: hklm: variable: wsman: "
+
+// BadPath returns an error for a path with something that is not implemented: a drive of Windows that is no disk, or
+// the name of a provider other than that of files. Drives of other names may be ones that the script makes.
 func BadPath(path string) error {
-	if _, environment := EnvironmentItem(path); environment {
+	name := strings.ToLower(drive.FindString(path))
+	switch {
+	case name == "" || name == "env:", strings.HasSuffix(name, "filesystem::"):
 		return nil
-	}
-	if name := drive.FindString(path); name != "" {
-		return errors.New("a path that begins with " + name + " is not part of Mullion's PowerShell")
+	case strings.HasSuffix(name, "::"), strings.Contains(windowsDrives, " "+name+" "):
+		return errors.New("a path that begins with " + path[:len(name)] + " is not part of Mullion's PowerShell")
 	}
 	return nil
+}
+
+// NoDrive returns the error of a path of a drive that is not there. The path has no drive of the script any more.
+func NoDrive(path string) error {
+	name := drive.FindString(path)
+	if name == "" || strings.HasSuffix(name, "::") || strings.Contains(windowsDrives, " "+strings.ToLower(name)+" ") {
+		return nil
+	}
+	return MissingDrive(strings.TrimSuffix(name, ":"))
+}
+
+// DriveException is the class of errors of a drive that is not there.
+const DriveException = "System.Management.Automation.DriveNotFoundException"
+
+// MissingDrive returns the error of a drive that is not there.
+func MissingDrive(name string) error {
+	return &object.Exception{
+		Class: DriveException, Category: object.ObjectNotFound, Target: name,
+		ID: "DriveNotFound", Message: "Cannot find drive. A drive with the name '" + name + "' does not exist.",
+	}
 }
 
 // Expand returns the paths that match a path with wild cards in any of its parts.

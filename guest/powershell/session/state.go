@@ -29,10 +29,14 @@ type State struct {
 	Stderr io.Writer
 	// Console shows Stdout; nil: no console does.
 	Console Console
+	// Secret asks at the console for a line that is not shown; nil: nobody types at one, and lines come from Stdin.
+	Secret func(question string) (string, error)
 
-	Env    map[string]string // by upper-case name
-	Dir    string
-	System *system.Calls
+	Env map[string]string // by upper-case name
+	Dir string
+	// Elsewhere is where the session is if that is no folder: a path of the registry or another drive; "" in Dir.
+	Elsewhere string
+	System    *system.Calls
 	// Closers end what the script has left open.
 	Closers []func()
 	// Read reads a text as a script block.
@@ -79,18 +83,13 @@ func (s *State) Close() {
 	}
 }
 
-// Path resolves a path of the session: relative paths are relative to the session's own folder.
+// Path resolves a path of a file: relative paths are relative to the session's own folder.
 func (s *State) Path(p string) string {
-	p = filepath.FromSlash(p)
+	p = filepath.FromSlash(s.OnDrive(p))
 	if filepath.IsAbs(p) || strings.HasPrefix(p, string(filepath.Separator)) {
 		return p
 	}
-	drive := filepath.VolumeName(p) // c: and c:x are relative to the drive's current folder
-	rest := p[len(drive):]
-	if drive != "" && !strings.EqualFold(drive, filepath.VolumeName(s.Dir)) {
-		return filepath.Join(drive+string(filepath.Separator), rest)
-	}
-	return filepath.Join(s.Dir, rest)
+	return s.volume(p)
 }
 
 // Windows reports whether the session is on Windows, by how lines end.

@@ -1,6 +1,7 @@
 package management
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"os"
@@ -277,6 +278,9 @@ func testPath(c *cmdlet.Call) error {
 		return err
 	}
 	_, missed, err := c.Targets()
+	if e, ok := errors.AsType[*object.Exception](err); ok && e.Class == provider.DriveException {
+		return c.Output(false)
+	}
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func joinName(c *cmdlet.Call) error {
 
 	paths := slices.Collect(object.Each(c.Values[cmdlet.PathName]))
 	if c.Values[cmdlet.PathName] == nil {
-		paths = []object.Value{c.State.Dir}
+		paths = []object.Value{c.State.Location()}
 	}
 	for i, path := range paths {
 		paths[i] = strings.TrimRight(object.Text(path), `/\`) + c.State.Separator() + object.Text(name)

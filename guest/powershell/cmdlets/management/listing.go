@@ -26,6 +26,10 @@ type listing struct {
 }
 
 func getChildItem(c *cmdlet.Call) error {
+	here := c.Values[cmdlet.PathName] == nil && c.Values[cmdlet.LiteralName] == nil && !c.Piped
+	if here && c.State.Elsewhere != "" {
+		c.Values[cmdlet.PathName] = c.State.Elsewhere
+	}
 	if done, err := ofCertificates(c, listNode(c), "recurse"); done || err != nil {
 		return err
 	}
@@ -37,7 +41,7 @@ func getChildItem(c *cmdlet.Call) error {
 		return err
 	}
 
-	if c.Values[cmdlet.PathName] == nil && c.Values[cmdlet.LiteralName] == nil && !c.Piped {
+	if here && c.State.Elsewhere == "" {
 		return l.list(c, cmdlet.Target{Name: c.State.Dir, Full: c.State.Dir})
 	}
 	for v := range object.Each(c.Values[cmdlet.PathName]) {

@@ -1,7 +1,6 @@
 package management
 
 import (
-	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -155,6 +154,14 @@ func fileProperty(c *cmdlet.Call, t cmdlet.Target) error {
 	return nil
 }
 
+// noKey returns the error of a target that is no key, for the cmdlets that change keys alone.
+func noKey(c *cmdlet.Call, t cmdlet.Target) error {
+	if _, err := os.Lstat(t.Full); err != nil {
+		return err
+	}
+	return object.Thrown("%s : %s, which is not of the registry, is not part of Mullion's PowerShell.", c.Name, t.Name)
+}
+
 // setItemProperty sets a value of keys. One that is there keeps its type, unless -Type gives another.
 func setItemProperty(c *cmdlet.Call) error { return setValue(c, "type", true) }
 
@@ -170,7 +177,7 @@ func setValue(c *cmdlet.Call, parameter string, over bool) error {
 	return c.ForEach(func(t cmdlet.Target) error {
 		k, ok := t.Key()
 		if !ok {
-			return fs.ErrNotExist
+			return noKey(c, t)
 		}
 		_, values, err := registry(c).Read(k.Name)
 		if err != nil {
@@ -207,7 +214,7 @@ func removeItemProperty(c *cmdlet.Call) error {
 	return c.ForEach(func(t cmdlet.Target) error {
 		k, ok := t.Key()
 		if !ok {
-			return fs.ErrNotExist
+			return noKey(c, t)
 		}
 		values, err := readValues(c, k)
 		if err != nil {

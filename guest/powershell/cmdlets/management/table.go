@@ -193,13 +193,5 @@ func itemCmdlets() []cmdlet.Cmdlet {
 			Flags:        []string{"force", "recurse"},
 			Needs:        []string{cmdlet.PathName},
 		}),
-		{Name: "Get-Location", Aliases: []string{"pwd", "gl"}, About: "the current folder", Run: getLocation},
-		cmdlet.OfPath(cmdlet.Cmdlet{
-			Name:    "Set-Location",
-			Aliases: []string{"cd", "sl"},
-			About:   "changes the current folder",
-			Run:     setLocation,
-			Needs:   []string{cmdlet.PathName},
-		}),
 	}
 }

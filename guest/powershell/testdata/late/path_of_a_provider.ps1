@@ -1,1 +1,0 @@
-$p = 'Microsoft.PowerShell.Core\FileSystem::/x'; Get-Item $p
