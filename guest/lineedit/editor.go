@@ -40,6 +40,8 @@ type Editor struct {
 	History  *History
 	// Complete returns what may stand at a place of a line, in characters; nil: there is no completion.
 	Complete func(line string, cursor int) Completion
+	// Mask is shown in place of each character, for a password; 0: the characters are.
+	Mask rune
 }
 
 // line is one line while it is edited.

@@ -59,7 +59,7 @@ func (l *line) draw(from int) error {
 	for from < len(l.text) && l.cell(cells(l.text[:from])).Row < 0 { // it has gone above the first row
 		from++
 	}
-	rest := string(l.text[from:]) + strings.Repeat(" ", max(0, l.shown-length))
+	rest := l.drawn(from) + strings.Repeat(" ", max(0, l.shown-length))
 	if err := t.Move(l.visible(from)); err != nil {
 		return err
 	}
@@ -75,6 +75,14 @@ func (l *line) draw(from int) error {
 	l.first.Row -= end.Row - at.Row // by as many rows the terminal has moved up
 	l.shown = length
 	return l.place()
+}
+
+// drawn returns what is shown of the line from a character on.
+func (l *line) drawn(from int) string {
+	if mask := l.e.Mask; mask != 0 {
+		return strings.Repeat(string(mask), cells(l.text[from:]))
+	}
+	return string(l.text[from:])
 }
 
 // place moves the terminal's cursor to that of the line.

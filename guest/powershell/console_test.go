@@ -105,6 +105,17 @@ func TestAtConsole(t *testing.T) {
 				"PS> r 1\n'one'\none\nPS> (Get-History -Id 2).ExecutionStatus\nFailed\n" +
 				"PS> ghy -Count 1\n\nId CommandLine\n-- -----------\n 6 (Get-History -Id 2).ExecutionStatus\n\n\n",
 		},
+		"a password is asked for": {
+			80,
+			[]string{"$c = Get-Credential me", "secret", "$c.GetNetworkCredential().Password", "Read-Host -AsSecureString -Prompt x; 'after'", "^C", "'on'"},
+			"PS> $c = Get-Credential me\n\nWindows PowerShell credential request\nEnter your credentials.\n" +
+				"Password for user me: secret\nPS> $c.GetNetworkCredential().Password\nsecret\n" +
+				"PS> Read-Host -AsSecureString -Prompt x; 'after'\nPS> 'on'\non\n\n",
+		},
+		"the prompt elsewhere": {
+			80, []string{"cd hklm:/software", "cd Mullion", "cd .."},
+			"PS> cd hklm:/software\nPS HKLM:\\software> cd Mullion\nPS HKLM:\\software\\Mullion> cd ..\n\n",
+		},
 		"a prompt of one's own": {
 			80,
 			[]string{"function prompt { \"<$(1+1)> \" }", "'x'", "function prompt { throw 'no' }", "'y'"},
@@ -235,6 +246,24 @@ func TestCompletion(t *testing.T) {
 			got = fmt.Sprint(start, " ", strings.Join(matches, " "))
 		}
 		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestCompletionElsewhere: what Tab offers where the location is no folder, and on drives that were made.
+func TestCompletionElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll("top/deep", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`cd Mul|`:                `.\Mullion`,
+		`Get-Item \SOFTWARE\M|`:  `\SOFTWARE\Mullion`,
+		`Get-ChildItem data:/d|`: "data:/deep",
+	} {
+		_, matches := complete(t, text, "New-PSDrive Data FileSystem top", `cd HKLM:\SOFTWARE`)
+		if got := strings.ReplaceAll(strings.Join(matches, " "), "./", `.\`); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

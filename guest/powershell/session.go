@@ -195,6 +195,9 @@ func (s *Session) state(ctx context.Context) *session.State {
 	if s.Console != nil {
 		st.Console = s.Console
 	}
+	if s.Console != nil && s.Console.Typed() {
+		st.Secret = s.secret
+	}
 	if st.System == nil {
 		st.System = system.Windows()
 	}
@@ -208,6 +211,16 @@ func (s *Session) state(ctx context.Context) *session.State {
 	st.Core = core(s.Self, st.Env["PROGRAMFILES"])
 	st.Dir, _ = os.Getwd() // without a current folder, relative paths fail later
 	return st
+}
+
+// secret asks at the console for a line that is not shown. Ctrl+C ends the command that asks.
+func (s *Session) secret(question string) (string, error) {
+	e := &lineedit.Editor{History: &lineedit.History{}, Mask: '*'}
+	line, err := s.Console.ReadLine(e, question, func() bool { return false }) // Ctrl+C comes as a key
+	if errors.Is(err, lineedit.ErrInterrupted) {
+		return "", context.Canceled
+	}
+	return line, err
 }
 
 // core reports whether the program stands for PowerShell 6 or later: by its own name, or because the image's

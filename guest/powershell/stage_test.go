@@ -1,11 +1,13 @@
 package powershell
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +53,17 @@ func stageWMI(_ context.Context, namespace, query string) ([]system.WMIObject, e
 				Props: []any{"kubelet.exe", nil, int64(12)},
 			},
 		}, nil
+	case query == "SELECT * FROM Win32_QuickFixEngineering":
+		return []system.WMIObject{
+			{
+				Class: "Win32_QuickFixEngineering", Names: []string{"Caption", "HotFixID"},
+				Props: []any{"http://winehq.org", "KB1234567"},
+			},
+			{
+				Class: "Win32_QuickFixEngineering", Names: []string{"Caption", "HotFixID", "Description", "InstalledBy", "InstalledOn"},
+				Props: []any{"http://support.test/1", "KB5001", "Security Update", `NT AUTHORITY\SYSTEM`, booted},
+			},
+		}, nil
 	case query == "SELECT * FROM Win32_ComputerSystemProduct":
 		return []system.WMIObject{{
 			Class: "Win32_ComputerSystemProduct", Names: []string{"Name", "UUID"},
@@ -65,6 +78,35 @@ func stageWMI(_ context.Context, namespace, query string) ([]system.WMIObject, e
 		return nil, system.ErrWMIClass
 	}
 	return nil, system.ErrWMIQuery
+}
+
+// stageHosts knows some hosts.
+func stageHosts(_ context.Context, host string) ([]netip.Addr, error) {
+	known := map[string]string{
+		"server": "192.0.2.7 2001:db8::7", "six": "2001:db8::6", "192.0.2.9": "192.0.2.9", "silent": "192.0.2.66", "far": "192.0.2.67",
+		"broken": "192.0.2.68",
+	}[host]
+	if known == "" {
+		return nil, errors.New("no such host")
+	}
+	var all []netip.Addr
+	for a := range strings.FieldsSeq(known) {
+		all = append(all, netip.MustParseAddr(a))
+	}
+	return all, nil
+}
+
+// stageEcho answers pings, but those of some hosts.
+func stageEcho(to netip.Addr, p system.Ping) (system.Echo, error) {
+	switch to.String() {
+	case "192.0.2.66":
+		return system.Echo{Status: system.EchoTimedOut}, nil
+	case "192.0.2.67":
+		return system.Echo{Status: 11099}, nil
+	case "192.0.2.68":
+		return system.Echo{}, errors.New("ICMP is not there")
+	}
+	return system.Echo{Took: time.Duration(p.Size) * time.Millisecond, TTL: 64}, nil
 }
 
 // stageWindows returns a fake of the calls of Windows: two networks, a list of load balancers, an access list and three
@@ -109,6 +151,21 @@ func stageWindows() *system.Calls {
 	return &system.Calls{
 		Events: newStageEvents(),
 
+		Seals: system.Seals{
+			Protect: func(plain []byte) ([]byte, error) {
+				if len(plain) == 0 {
+					return nil, errors.New("there is nothing to seal")
+				}
+				return append([]byte("sealed:"), plain...), nil
+			},
+			Unprotect: func(sealed []byte) ([]byte, error) {
+				plain, ours := bytes.CutPrefix(sealed, []byte("sealed:"))
+				if !ours {
+					return nil, words.Errorf("The data is invalid.")
+				}
+				return plain, nil
+			},
+		},
 		Certificates: stagedStores{},
 		Groups:       &stagedGroups{localgroup.BuiltIn()},
 		Counters:     &stagedCounters{},
@@ -198,6 +255,8 @@ func stageWindows() *system.Calls {
 		},
 		Adapters: stageAdapters,
 		Resolve:  stageDNS,
+		Lookup:   stageHosts,
+		Echo:     stageEcho,
 		Sockets:  stageSockets,
 		Routes:   func() ([]system.Route, error) { return slices.Clone(known), nil },
 		AddRoute: func(r system.Route) error {

@@ -141,6 +141,17 @@ func ReadLine(from io.Reader) (string, error) {
 	return string(line), nil
 }
 
+// AskSecret asks for a line that is not shown where a console can hide it: elsewhere it is read as any other one.
+func AskSecret(s *session.State, question string) (string, error) {
+	if s.Secret != nil {
+		return s.Secret(question)
+	}
+	if _, err := io.WriteString(s.Stdout, question); err != nil {
+		return "", err
+	}
+	return ReadLine(s.Stdin)
+}
+
 func trimReturn(line []byte) string {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]

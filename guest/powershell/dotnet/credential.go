@@ -35,6 +35,11 @@ func SecureClass() *object.Class {
 	}
 }
 
+// NewCredential returns a PSCredential; the password is an object of SecureClass.
+func NewCredential(user string, password *object.Instance) *object.Instance {
+	return &object.Instance{Of: credentialClass(), V: Credential{user, password}}
+}
+
 func credentialClass() *object.Class {
 	return &object.Class{
 		Name:   CredentialKind,
@@ -48,7 +53,7 @@ func credentialClass() *object.Class {
 					return nil, object.Raise("System.Management.Automation.PSArgumentException",
 						`Cannot process argument because the value of argument "userName" or "password" is not valid.`)
 				}
-				return &object.Instance{Of: credentialClass(), V: Credential{c.Text(0), password}}, nil
+				return NewCredential(c.Text(0), password), nil
 			},
 		},
 		Props: []object.Field{

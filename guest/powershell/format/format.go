@@ -146,6 +146,8 @@ const (
 	adapterRow     = "%-25s %-39s %7s %-12s %-17s %14s"
 	commandRow     = "%-15s %-50s %-10s %s"
 	smbRow         = "%-6s %-10s %s"
+	pingRow        = "%-13s %-15s %-16s %-40s %-8s %s"
+	updateRow      = "%-13s %-16s %-13s %-20s %s"
 	typeRow        = "%-8s %-8s %-40s %s"
 	memberRow      = "%-25s %-13s %s"
 )
@@ -285,6 +287,17 @@ func systemHead(kind, dir string) []string {
 		return []string{
 			"", fmt.Sprintf(serviceRow, "Status", "Name", "DisplayName"), fmt.Sprintf(serviceRow, "------", "----",
 				"-----------"),
+		}
+
+	case PingKind:
+		return []string{
+			"", fmt.Sprintf(pingRow, "Source", "Destination", "IPV4Address", "IPV6Address", "Bytes", "Time(ms)"),
+			fmt.Sprintf(pingRow, "------", "-----------", "-----------", "-----------", "-----", "--------"),
+		}
+	case UpdateKind:
+		return []string{
+			"", fmt.Sprintf(updateRow, "Source", "Description", "HotFixID", "InstalledBy", "InstalledOn"),
+			fmt.Sprintf(updateRow, "------", "-----------", "--------", "-----------", "-----------"),
 		}
 
 	case "route":
@@ -444,6 +457,12 @@ func systemRow(o *object.Object) (line string, ok bool) {
 	switch o.Kind {
 	case "process":
 		return fmt.Sprintf(processRow, processColumns(o)...), true
+	case PingKind:
+		return fmt.Sprintf(pingRow, shortened(p("source"), 13), shortened(p("destination"), 15), p("ipv4address"),
+			p("ipv6address"), p("bytes"), p("time(ms)")), true
+	case UpdateKind:
+		return strings.TrimRight(fmt.Sprintf(updateRow, shortened(p("source"), 13), shortened(p("description"), 16), p("hotfixid"),
+			shortened(p("installedby"), 20), entryValue(o.Props["installedon"])), " "), true
 	case "service":
 		return fmt.Sprintf(serviceRow, p("status"), shortened(p("name"), 18), p("displayname")), true
 	case "route":

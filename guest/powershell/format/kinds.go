@@ -11,5 +11,11 @@ func SelectedText(o *object.Object) string {
 	return object.Text(o.Props["filename"]) + ":" + object.Text(o.Props["linenumber"]) + ":" + line
 }
 
+// PingKind is the kind of answers to pings, UpdateKind that of Windows' updates.
+const (
+	PingKind   = "ping"
+	UpdateKind = "update"
+)
+
 // SMBKind is the kind of the objects that are mappings.
 const SMBKind = "SMB mapping"

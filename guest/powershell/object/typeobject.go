@@ -90,6 +90,8 @@ func KindTypes() map[string]string {
 		"subscriber":       "System.Management.Automation.PSEventSubscriber",
 		"feature":          "Microsoft.Windows.ServerManager.Commands.Feature",
 		"feature change":   "Microsoft.Windows.ServerManager.Commands.FeatureOperationResult",
+		"ping":             `System.Management.ManagementObject#root\cimv2\Win32_PingStatus`,
+		"update":           `System.Management.ManagementObject#root\cimv2\Win32_QuickFixEngineering`,
 		"optional feature": "Microsoft.Dism.Commands.AdvancedFeatureObject",
 		"image change":     "Microsoft.Dism.Commands.ImageObject",
 		"local group":      "Microsoft.PowerShell.Commands.LocalGroup",

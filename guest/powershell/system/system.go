@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/netip"
 
 	"mullion.dev/mullion/guest/certstore"
 	"mullion.dev/mullion/guest/counters"
@@ -68,6 +69,10 @@ type Calls struct {
 	// SMB asks for SMB mappings.
 	SMB func(ctx context.Context, request smbmapping.Request) (smbmapping.Answer, error)
 
+	// Lookup returns the addresses of a host, Echo asks one of them by ICMP.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	Echo   func(to netip.Addr, p Ping) (Echo, error)
+
 	Version func() (string, error)
 	Resolve func(name string, kind uint16) ([]DNSRecord, error)
 	Listen  func(ctx context.Context, network, address string) (net.Listener, error)
@@ -80,6 +85,9 @@ type Calls struct {
 	Registry RegistryCalls
 	WMI      func(ctx context.Context, namespace, query string) ([]WMIObject, error)
 	Events   eventLog
+
+	// Seals seals passwords for files.
+	Seals Seals
 
 	Certificates Certificates
 	// Groups are the local groups.
@@ -132,6 +140,9 @@ func Windows() *Calls {
 		ISCSI: ask(hostiscsi.Call(), onHost[hostiscsi.Request](
 			"The iSCSI Initiator service is not there: sessions are the host's, and a container gets a disk as a volume.")),
 
+		Lookup: lookup,
+		Echo:   echo,
+
 		Version:  windowsVersion,
 		Resolve:  resolve,
 		Listen:   (&net.ListenConfig{}).Listen,
@@ -143,6 +154,8 @@ func Windows() *Calls {
 		Registry: theRegistry(),
 		WMI:      wmi.Query,
 		Events:   eventlog.System{},
+
+		Seals: Seals{Protect: protect, Unprotect: unprotect},
 
 		Certificates: certstore.System{},
 		Groups:       localGroups{},

@@ -20,6 +20,8 @@ func Cmdlets() []cmdlet.Cmdlet {
 		computerCmdlets(),
 		zoneCmdlets(),
 		driveCmdlets(),
+		connectionCmdlets(),
+		updateCmdlets(),
 	)
 }
 

@@ -74,7 +74,7 @@ func setACL(c *cmdlet.Call) error {
 
 // Cmdlets returns the cmdlets of this package.
 func Cmdlets() []cmdlet.Cmdlet {
-	return slices.Concat(aclCmdlets(), secureCmdlets(), policyCmdlets())
+	return slices.Concat(aclCmdlets(), secureCmdlets(), credentialCmdlets(), policyCmdlets())
 }
 
 func aclCmdlets() []cmdlet.Cmdlet {

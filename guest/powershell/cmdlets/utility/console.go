@@ -2,6 +2,8 @@ package utility
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,13 +41,24 @@ func writeInformation(c *cmdlet.Call) error {
 // readHost asks the person for a line.
 func readHost(c *cmdlet.Call) error {
 	c.Scope.Settle()
+	question := ""
 	if v, asks := c.Values["prompt"]; asks {
-		if _, err := io.WriteString(c.State.Stdout, object.Text(v)+": "); err != nil {
-			return err
-		}
+		question = object.Text(v) + ": "
 	}
 
-	line, err := dotnet.ReadLine(c.State.Stdin)
+	read := func() (string, error) {
+		if _, err := io.WriteString(c.State.Stdout, question); err != nil {
+			return "", err
+		}
+		return dotnet.ReadLine(c.State.Stdin)
+	}
+	if c.Flags["assecurestring"] {
+		read = func() (string, error) { return dotnet.AskSecret(c.State, question) }
+	}
+	line, err := read()
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	if err != nil {
 		return object.Thrown("Windows PowerShell is in NonInteractive mode. Read and Prompt functionality is not available.")
 	}
@@ -192,7 +205,7 @@ func consoleCmdlets() []cmdlet.Cmdlet {
 		},
 		{
 			Name:      "Read-Host",
-			About:     "asks for a line of the input; with -AsSecureString what is typed is seen too",
+			About:     "asks for a line of the input",
 			Run:       readHost,
 			Values:    []string{"prompt"},
 			Flags:     []string{"assecurestring"},

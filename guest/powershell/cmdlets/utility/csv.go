@@ -64,14 +64,7 @@ func csvLines(c *cmdlet.Call, head bool) ([]string, error) {
 
 		var words []string
 		for _, name := range names {
-			v := o.Props[strings.ToLower(name)]
-			word := object.Text(v)
-			if m, ok := v.(object.DateTime); ok {
-				word, _ = m.Format("G") // a format that is there
-			} else if _, several := v.([]object.Value); several {
-				word = "System.Object[]"
-			}
-			words = append(words, word)
+			words = append(words, cellText(o.Value(name)))
 		}
 
 		lines = append(lines, joined(words))

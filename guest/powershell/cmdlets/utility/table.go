@@ -12,7 +12,7 @@ func Cmdlets() []cmdlet.Cmdlet {
 	return slices.Concat(
 		outputCmdlets(), pipelineCmdlets(), otherCmdlets(), sortingCmdlets(), textCmdlets(), formatCmdlets(),
 		commandCmdlets(), internetCmdlets(), everydayCmdlets(), nothingCmdlets(), memberCmdlets(), consoleCmdlets(),
-		transcriptCmdlets(),
+		transcriptCmdlets(), clixmlCmdlets(), htmlCmdlets(),
 	)
 }
 

@@ -1,0 +1,203 @@
+package management
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"mullion.dev/mullion/guest/powershell/cmdlet"
+	"mullion.dev/mullion/guest/powershell/format"
+	"mullion.dev/mullion/guest/powershell/object"
+	"mullion.dev/mullion/guest/powershell/system"
+)
+
+// What Test-Connection asks with (https://learn.microsoft.com/en-us/previous-versions/windows/desktop/wmipicmp/win32-pingstatus).
+const (
+	pings        = 4
+	pingSize     = 32
+	pingTTL      = 80
+	pingPatience = time.Second
+	mostPing     = 65500
+)
+
+// noSuchHost is the number of Windows' error for a name without an address.
+const noSuchHost = 11001
+
+// pinger is what one call of Test-Connection asks for.
+type pinger struct {
+	system.Ping
+	count int64
+	delay time.Duration
+}
+
+func newPinger(c *cmdlet.Call) (pinger, error) {
+	p := pinger{}
+	size, ttl, delay := int64(0), int64(0), int64(0)
+	for _, one := range []struct {
+		name                  string
+		to                    *int64
+		usual, least, largest int64
+	}{
+		{"count", &p.count, pings, 1, 1 << 31}, {"buffersize", &size, pingSize, 0, mostPing}, {"timetolive", &ttl, pingTTL, 1, 255},
+		{"delay", &delay, 1, 1, 60},
+	} {
+		*one.to = one.usual
+		v, given := c.Values[one.name]
+		if !given {
+			continue
+		}
+		n, err := object.Integer(v)
+		if err != nil {
+			return p, err
+		}
+		how := fmt.Sprintf("less than the minimum allowed range of %d", one.least)
+		instead := fmt.Sprintf("greater than or equal to %d", one.least)
+		if n > one.largest {
+			how = fmt.Sprintf("greater than the maximum allowed range of %d", one.largest)
+			instead = fmt.Sprintf("less than or equal to %d", one.largest)
+		}
+		if *one.to = n; n < one.least || n > one.largest {
+			return p, &object.Exception{
+				Class: object.ValidationException, ID: "ParameterArgumentValidationError", Category: "InvalidData",
+				Message: fmt.Sprintf("Cannot validate argument on parameter '%s'. The %d argument is %s. Supply an argument that is "+
+					"%s and then try the command again.", cmdlet.Written(one.name), n, how, instead),
+			}
+		}
+	}
+
+	p.Size, p.TTL, p.Patience = int(size), int(ttl), pingPatience
+	p.delay = time.Duration(delay) * time.Second
+	return p, nil
+}
+
+// testConnection pings computers
+// (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.management/test-connection?view=powershell-5.1).
+func testConnection(c *cmdlet.Call) error {
+	p, err := newPinger(c)
+	if err != nil {
+		return c.Unbound(err)
+	}
+	for _, v := range c.Items("computername") {
+		if err := p.computer(c, object.Text(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// computer pings one computer, and outputs each answer, or with -Quiet whether there was one.
+func (p pinger) computer(c *cmdlet.Call, host string) error {
+	answered := false
+	all, err := c.State.System.Lookup(c.State.Context, host)
+	for i := range p.count {
+		if i > 0 {
+			if err := c.State.Await(nil, time.After(p.delay)); err != nil {
+				return err
+			}
+		}
+
+		if err != nil || len(all) == 0 {
+			if err := pingFailed(c, host, noSuchHost); err != nil {
+				return err
+			}
+			break // it stays without an address
+		}
+
+		got, err := c.State.System.Echo(preferred(all), p.Ping)
+		if c.State.Context.Err() != nil {
+			return c.State.Context.Err()
+		}
+		switch {
+		case err != nil:
+			return c.Fail(err)
+		case got.Status != 0:
+			err = pingFailed(c, host, got.Status)
+		case !c.Flags["quiet"]:
+			err = c.Output(p.answer(c, host, all, got))
+		}
+		if err != nil {
+			return err
+		}
+		if answered = answered || got.Status == 0; answered && c.Flags["quiet"] {
+			break
+		}
+	}
+
+	if c.Flags["quiet"] {
+		return c.Output(answered)
+	}
+	return nil
+}
+
+// preferred returns the address that is pinged: Windows prefers IPv6 if there is a way, which nobody knows here.
+func preferred(all []netip.Addr) netip.Addr {
+	if i := slices.IndexFunc(all, func(a netip.Addr) bool { return a.Is4() }); i >= 0 {
+		return all[i]
+	}
+	return all[0]
+}
+
+// pingFailed reports a ping without an answer, in the words that Windows has for its number: those of errors of
+// sockets.
+func pingFailed(c *cmdlet.Call, host string, status uint32) error {
+	if c.Flags["quiet"] {
+		return nil
+	}
+	why := map[uint32]string{
+		noSuchHost: "No such host is known",
+		11002:      "This is usually a temporary error during hostname resolution and means that the local server did not receive a response from an authoritative server",
+		11003:      "A non-recoverable error occurred during a database lookup",
+
+		system.EchoTimedOut: "Error due to lack of resources",
+	}[status]
+	return c.Fail(&object.Exception{
+		Class: "System.Net.NetworkInformation.PingException", Category: "ResourceUnavailable", ID: "TestConnectionException",
+		Target:  host,
+		Message: "Testing connection to computer '" + host + "' failed: " + cmp.Or(why, fmt.Sprintf("Unknown error (0x%x)", status)),
+	})
+}
+
+// answer returns an answer as Win32_PingStatus has it.
+func (p pinger) answer(c *cmdlet.Call, host string, all []netip.Addr, got system.Echo) *object.Object {
+	address := func(is func(netip.Addr) bool) object.Value {
+		i := slices.IndexFunc(all, is)
+		if i < 0 {
+			return nil
+		}
+		return all[i].String()
+	}
+
+	here := c.State.Env["COMPUTERNAME"]
+	took := got.Took.Milliseconds()
+	o := object.New(format.PingKind).Set("Source", here).Set("Destination", host).
+		Set("IPV4Address", address(netip.Addr.Is4)).Set("IPV6Address", address(netip.Addr.Is6)).
+		Set("Bytes", int64(p.Size)).Set("Time(ms)", took)
+	for name, v := range map[string]object.Value{
+		"address": host, "protocoladdress": preferred(all).String(), "responsetime": took, "statuscode": int64(got.Status),
+		"buffersize": int64(p.Size), "replysize": int64(p.Size), "timetolive": int64(p.TTL), "responsetimetolive": int64(got.TTL),
+		"timeout": p.Patience.Milliseconds(), "__server": here, "pscomputername": strings.ToUpper(here),
+		"primaryaddressresolutionstatus": int64(0),
+	} {
+		o.Props[name] = v
+	}
+
+	return o
+}
+
+// connectionCmdlets returns the cmdlets that reach other computers.
+func connectionCmdlets() []cmdlet.Cmdlet {
+	return []cmdlet.Cmdlet{{
+		Name:      "Test-Connection",
+		About:     "pings computers; a name of both families is pinged over IPv4, where Windows prefers IPv6",
+		Run:       testConnection,
+		Values:    []string{"computername", "count", "delay", "buffersize", "timetolive"},
+		Flags:     []string{"quiet"},
+		Also:      map[string]string{"cn": "computername", "ipaddress": "computername", "ttl": "timetolive", "bytes": "buffersize"},
+		Positions: []string{"computername"},
+		Takes:     "computername",
+		Needs:     []string{"computername"},
+	}}
+}
