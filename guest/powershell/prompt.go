@@ -20,12 +20,16 @@ import (
 
 // prompt reads commands from standard input and runs each, until the input ends or a command says exit. It returns the
 // exit code. A command that goes on in the next line is read to its end first: "if ($x) {", a list, a here-string.
-func (s *Session) prompt(ctx context.Context, logo bool) int {
+func (s *Session) prompt(ctx context.Context, w work) int {
 	in := engine.New(s.state(ctx), Cmdlets())
 	defer in.Close()
-	if logo {
+	if !w.nologo {
 		fmt.Fprintf(s.Stdout, "Mullion's PowerShell, a part of the language of Windows PowerShell 5.1.%s%[1]s",
 			s.Newline)
+	}
+
+	if code, ends := s.profiles(in, w); ends {
+		return code
 	}
 
 	var interrupts <-chan struct{}

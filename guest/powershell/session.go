@@ -58,8 +58,8 @@ type Console interface {
 const ExitRefused = 1
 
 // ignored returns the arguments of Windows PowerShell that change nothing here, each with the values that it may have:
-// there are no profiles, no prompt, no logo, no window and no apartments of COM, scripts are not signed, and input and
-// output are text. Others are refused.
+// there are no questions, no window and no apartments of COM, scripts are not signed, and input and output are text.
+// Others are refused.
 func ignored() map[string][]string {
 	policies := []string{"bypass", "unrestricted", "remotesigned"}
 	return map[string][]string{
@@ -103,36 +103,51 @@ type work struct {
 	file string   // or a file with one, and
 	args []string // its arguments
 
-	prompt bool // or that commands are typed
-	nologo bool
+	prompt    bool // or that commands are typed
+	nologo    bool
+	noprofile bool
+}
+
+// set notes an argument without a value.
+func (w *work) set(name string) {
+	switch name {
+	case "nologo":
+		w.nologo = true
+	case "noprofile":
+		w.noprofile = true
+	}
 }
 
 func (s *Session) work() (work, error) {
 	args := s.Args
 	w := work{prompt: true}
+	does := func(one work, err error) (work, error) {
+		one.noprofile = w.noprofile
+		return one, err
+	}
 	for len(args) > 0 {
 		arg := args[0]
 		if (!strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "/")) || strings.Count(arg, "/") > 1 {
-			return work{text: strings.Join(args, " ")}, nil
+			return does(work{text: strings.Join(args, " ")}, nil)
 		}
 
 		args = args[1:]
 		name := whole(strings.ToLower(strings.TrimLeft(arg, "-/")))
 		switch name {
 		case "command":
-			return s.command(args)
+			return does(s.command(args))
 		case "file":
 			if len(args) == 0 {
 				return work{}, fmt.Errorf("%s needs a file", arg)
 			}
-			return work{file: args[0], args: args[1:]}, nil
+			return does(work{file: args[0], args: args[1:]}, nil)
 
 		case "encodedcommand":
 			if len(args) == 0 {
 				return work{}, fmt.Errorf("%s needs a command", arg)
 			}
 			text, err := decode(args[0])
-			return work{text: text}, err
+			return does(work{text: text}, err)
 
 		default:
 			allowed, skip := ignored()[name]
@@ -140,7 +155,7 @@ func (s *Session) work() (work, error) {
 				return work{}, fmt.Errorf("the argument %s is not part of Mullion's PowerShell", arg)
 			}
 			if allowed == nil {
-				w.nologo = w.nologo || name == "nologo"
+				w.set(name)
 				continue
 			}
 
@@ -244,10 +259,13 @@ func (s *Session) Run(ctx context.Context) int {
 		return s.refuse(err)
 	}
 	if w.prompt {
-		return s.prompt(ctx, !w.nologo)
+		return s.prompt(ctx, w)
 	}
 	in := engine.New(s.state(ctx), Cmdlets())
 	defer in.Close()
+	if code, ends := s.profiles(in, w); ends {
+		return code
+	}
 
 	if w.file != "" {
 		err = in.RunFile(in.Top, w.file, w.args, engine.Feed{}, in.Screen)
@@ -261,6 +279,32 @@ func (s *Session) Run(ctx context.Context) int {
 
 	in.Format.End()
 	return s.code(in, w, err)
+}
+
+// profiles runs the session's profiles in its own scope. An error in one is reported, and those after it run; one that
+// says exit ends the session, with code.
+func (s *Session) profiles(in *engine.Interpreter, w work) (code int, ends bool) {
+	if w.noprofile {
+		return 0, false
+	}
+	for _, file := range in.Profiles() {
+		script, err := lang.Parse(". '"+strings.ReplaceAll(file, "'", "''")+"'", "", dotnet.KnownType)
+		if err == nil {
+			leave := in.Enter(script)
+			err = in.Top.RunScript(script, nil, engine.Feed{}, in.Screen)
+			leave()
+		}
+		in.Format.End()
+		var left *object.Leaving
+		if errors.As(err, &left) && left.Word == "exit" {
+			return left.Code, true
+		}
+		if err != nil && (left == nil || left.Word == "throw") {
+			in.Report(err)
+		}
+	}
+	in.OK = true
+	return 0, false
 }
 
 // code returns the exit code for how a script ended.

@@ -42,6 +42,7 @@ func All() []Construct {
 		{"$env:NAME", "Environment_Variables", "run/environment", "$env:", ""},
 		{"automatic variables", "Automatic_Variables", "run/invocations", "$myinvocation", "one that is not here is an error of its statement"},
 		{"preference variables", "Preference_Variables", "run/preferences", "preference", "those of transactions, of remoting and of logging change nothing"},
+		{"profiles", "Profiles", "run/profiles", "$profile", "$PROFILE is a text, without the properties that name the other three"},
 		{"numbers, suffixes kb to pb, 0x", "Numeric_Literals", "run/numbers", "0x", "integers have 64 bits, decimal is floating"},
 		{"casts to types of numbers", "Numeric_Literals", "run/numbers_of_32_bits", "[int]", ""},
 		{"texts in \"\" and ''", "Quoting_Rules", "run/strings", "\"", ""},
@@ -124,7 +125,6 @@ func Absent(area string) []support.Row {
 		{Area: area, Name: "data", Level: support.Not, Ref: about + "Data_Sections", Note: "an error when it is reached"},
 		{Area: area, Name: "configuration (DSC)", Level: support.Not, Ref: "https://learn.microsoft.com/powershell/dsc/overview", Note: "a command that is not found"},
 		{Area: area, Name: "remoting: Enter-PSSession, Invoke-Command -ComputerName", Level: support.Not, Ref: about + "Remote", Note: "an error when it is reached"},
-		{Area: area, Name: "profiles", Level: support.Not, Ref: about + "Profiles", Note: "none is read; $PROFILE names the file"},
 		{Area: area, Name: "COM objects", Level: support.Not, Ref: "https://learn.microsoft.com/powershell/module/microsoft.powershell.utility/new-object", Note: "New-Object -ComObject is an error when it is reached"},
 		{Area: area, Name: "Add-Type with code", Level: support.Not, Ref: "https://learn.microsoft.com/powershell/module/microsoft.powershell.utility/add-type", Note: "fails as a compiler does, and says what to do"},
 	}

@@ -198,6 +198,10 @@ func (f *frame) doStage(s lang.Stage, input []object.Value, piped bool, out *obj
 	script, isScript := f.script(name)
 	cmd, isCmdlet := f.Session.Cmdlets.Lookup(strings.ToLower(word))
 	isFile := strings.HasSuffix(strings.ToLower(word), ".ps1")
+	if to, changes := atPlace(word); changes && !isScript && len(s.Args) == 0 {
+		s = placed(s, to)
+		cmd, isCmdlet = f.Session.Cmdlets.Lookup("set-location")
+	}
 	if s.Here {
 		return f.runHere(s, name, isFile && !isScript && !isCmdlet, out)
 	}

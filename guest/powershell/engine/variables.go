@@ -74,7 +74,7 @@ func (in names) Own(name string) (v object.Value, there bool) {
 	case "pshome":
 		return in.folder(), true
 	case "profile":
-		return object.Text(in.home()) + `\Documents\WindowsPowerShell\Microsoft.PowerShell_profile.ps1`, true
+		return object.Text(in.home()) + in.profileFolder() + profileName, true
 	case "psboundparameters":
 		return object.NewTable(false), true
 	case "psversiontable":

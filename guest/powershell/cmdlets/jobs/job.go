@@ -129,7 +129,7 @@ func startJob(c *cmdlet.Call) error {
 		j.name = fmt.Sprintf("Job%d", j.id)
 	}
 
-	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-EncodedCommand", encode(jobText(c, b)))
+	j.cmd = exec.CommandContext(in.Context, in.Self, "-NonInteractive", "-NoProfile", "-EncodedCommand", encode(jobText(c, b)))
 	j.cmd.Dir, j.cmd.Env = in.Dir, in.Environ()
 	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.out
 	if err := j.cmd.Start(); err != nil {

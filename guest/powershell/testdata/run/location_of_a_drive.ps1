@@ -28,6 +28,8 @@ cd dee*
 cd deepe*; Split-Path -Leaf "$PWD"
 Set-Location
 cd ..
+cd HKLM:\SOFTWARE\Mullion; cd..; "$PWD"; cd\; "$PWD"; cd FileSystem::$here
+Q:
 Test-Path ~\none, none:\x
 cd none:
 cd Env:\COMPUTERNAME

@@ -1,1 +1,0 @@
-Get-Item . | ConvertTo-Csv

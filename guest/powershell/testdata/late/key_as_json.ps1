@@ -1,1 +1,0 @@
-Get-ItemProperty HKLM:\SOFTWARE\Mullion | ConvertTo-Json

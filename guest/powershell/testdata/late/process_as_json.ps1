@@ -1,1 +1,0 @@
-Get-Process -Id 4 | ConvertTo-Json

@@ -1,1 +1,0 @@
-Test-NetConnection host

@@ -1,1 +1,0 @@
-mkdir d | Out-Null; $p = "d*"; Get-ChildItem $p
