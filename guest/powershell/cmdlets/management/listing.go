@@ -44,14 +44,54 @@ func getChildItem(c *cmdlet.Call) error {
 	if here && c.State.Elsewhere == "" {
 		return l.list(c, cmdlet.Target{Name: c.State.Dir, Full: c.State.Dir})
 	}
-	for v := range object.Each(c.Values[cmdlet.PathName]) {
-		if l.depth != 0 && provider.HasWildcard(object.Text(v)) {
-			return object.Thrown("%s : wild cards in -Path together with -Recurse are not part of Mullion's PowerShell; "+
-				"-Filter takes them.", c.Name)
+	if l.depth != 0 {
+		if err := l.deep(c); err != nil {
+			return err
 		}
 	}
-
 	return c.ForEach(func(t cmdlet.Target) error { return l.list(c, t) })
+}
+
+// deep lists the paths of -Path that name no folder, together with those below: -Recurse takes the last part of such a
+// path as -Include for the folder above. The other paths remain.
+func (l *listing) deep(c *cmdlet.Call) error {
+	rest := []object.Value{}
+	for v := range object.Each(c.Values[cmdlet.PathName]) {
+		path := c.State.Placed(object.Text(v))
+		info, err := os.Stat(c.State.Path(path))
+		_, environment := provider.EnvironmentItem(path)
+		if environment || provider.OnRegistry.MatchString(path) || (err == nil && info.IsDir()) {
+			rest = append(rest, v)
+			continue
+		}
+
+		at := strings.LastIndexAny(path, `\/`) + 1
+		above, name := path[:at], path[at:]
+		if provider.HasWildcard(above) {
+			return object.Thrown("%s : wild cards in a folder of -Path together with -Recurse are not part of Mullion's "+
+				"PowerShell; -Filter takes those of names.", c.Name)
+		}
+		re, err := pattern.Wildcard(name)
+		if err != nil {
+			return err
+		}
+
+		one := *l
+		one.include = append(slices.Clone(l.include), re)
+		above = cmp.Or(above, ".")
+		if err := one.list(c, cmdlet.Target{Name: above, Full: filepath.Clean(c.State.Path(above))}); err != nil {
+			if err = unread(c, c.State.Path(above), err); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Values[cmdlet.PathName] != nil {
+		c.Values[cmdlet.PathName] = rest
+		if len(rest) == 0 {
+			delete(c.Values, cmdlet.PathName)
+		}
+	}
+	return nil
 }
 
 // newListing reads the parameters of Get-ChildItem.
@@ -79,9 +119,6 @@ func newListing(c *cmdlet.Call) (*listing, error) {
 
 	for name, to := range map[string]*[]*regexp.Regexp{"include": &l.include, "exclude": &l.exclude} {
 		for v := range object.Each(c.Values[name]) {
-			if l.depth == 0 {
-				return nil, object.Thrown("%s : -%s without -Recurse is not part of Mullion's PowerShell.", c.Name, name)
-			}
 			re, err := pattern.Wildcard(object.Text(v))
 			if err != nil {
 				return nil, err
@@ -126,8 +163,13 @@ func (l *listing) list(c *cmdlet.Call, t cmdlet.Target) error {
 		}
 		return showItem(c, t.Full, info.Name(), info)
 
-	case t.Matched:
-		return object.Thrown("%s : wild cards that match a folder, %s, are not part of Mullion's PowerShell.", c.Name, t.Name)
+	case t.Matched && l.depth == 0: // the folder itself, not what is in it
+		if !l.shows(info) {
+			return nil
+		}
+		return showItem(c, t.Full, info.Name(), info)
+	case len(l.include) > 0 && l.depth == 0: // it is for what a path with wild cards names
+		return nil
 	}
 
 	return l.folder(c, t.Full, "", l.depth)

@@ -127,7 +127,7 @@ func itemCmdlets() []cmdlet.Cmdlet {
 			Run:           getChildItem,
 			Values:        []string{"filter", "include", "exclude", "depth"},
 			Flags:         []string{"force", "name", "recurse", "file", "directory"},
-			About:         "what is in a folder and its folders, or files; wild cards that match files",
+			About:         "what is in a folder and its folders, or files",
 		}),
 		cmdlet.OfPath(cmdlet.Cmdlet{
 			Name:          "Get-Item",

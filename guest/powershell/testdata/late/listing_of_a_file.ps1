@@ -1,1 +1,1 @@
-Set-Content f 1; Get-ChildItem f -Recurse
+Set-Content f 1; Get-ChildItem -LiteralPath f -Recurse

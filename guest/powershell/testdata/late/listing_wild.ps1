@@ -1,1 +1,1 @@
-Get-ChildItem *.log -Recurse
+Get-ChildItem d*/*.log -Recurse
