@@ -50,7 +50,7 @@ func csvLines(c *cmdlet.Call, head bool) ([]string, error) {
 		if names == nil {
 			names = o.Names
 			if head && !c.Flags["notypeinformation"] {
-				if o.Kind != object.Custom {
+				if strings.HasPrefix(object.TypeName(o), "a ") { // a kind whose type nobody wrote down
 					return nil, object.Thrown("%s : the name of the type of %s is not part of Mullion's PowerShell; "+
 						"-NoTypeInformation leaves it out.", c.Name, object.TypeName(o))
 				}

@@ -17,9 +17,6 @@ func toJSON(b *strings.Builder, v object.Value, depth int, indent, newline strin
 	case *object.ArrayList:
 		return toJSON(b, v.Items, depth, indent, newline)
 	case *object.Object:
-		if v.Kind != object.Custom {
-			return object.Thrown("ConvertTo-Json : an object of kind %s is not part of Mullion's PowerShell.", v.Kind)
-		}
 		l := jsonLayout{
 			brackets: "{}",
 			depth:    depth,
@@ -28,7 +25,7 @@ func toJSON(b *strings.Builder, v object.Value, depth int, indent, newline strin
 		}
 
 		for _, name := range v.Names {
-			l.parts = append(l.parts, jsonPart{name, v.Props[strings.ToLower(name)]})
+			l.parts = append(l.parts, jsonPart{name, v.Value(name)})
 		}
 
 		return l.write(b, v)

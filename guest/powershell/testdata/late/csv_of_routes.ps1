@@ -1,0 +1,1 @@
+Get-NetRoute | ConvertTo-Csv
