@@ -87,7 +87,8 @@ func TestReadOfWindows(t *testing.T) {
 	}
 
 	list, ok := got[1].(*object.ArrayList)
-	if !ok || len(list.Items) != 4 || list.Items[1] != nil || list.Items[2] != object.Value(file) || object.Text(list.Items[3]) != "00:00:09.0269026" {
+	if !ok || len(list.Items) != 4 || list.Items[1] != nil || list.Items[2] != object.Value(file) ||
+		object.Text(list.Items[3]) != "00:00:09.0269026" {
 		t.Errorf("the list: %v", got[1])
 	}
 	if empty, ok := got[2].(*object.ArrayList); !ok || len(empty.Items) != 0 {

@@ -69,15 +69,7 @@ func parse(text string) (*element, error) {
 
 		switch t := token.(type) {
 		case xml.StartElement:
-			e := &element{kind: t.Name.Local}
-			for _, a := range t.Attr {
-				switch a.Name.Local {
-				case "N":
-					e.name = unescaped(a.Value)
-				case "RefId":
-					e.ref = a.Value
-				}
-			}
+			e := started(t)
 			switch {
 			case len(open) > mostNested*2: // each object is two elements
 				return nil, errors.New("objects are nested too deep")
@@ -99,6 +91,20 @@ func parse(text string) (*element, error) {
 			}
 		}
 	}
+}
+
+// started returns the element that begins.
+func started(t xml.StartElement) *element {
+	e := &element{kind: t.Name.Local}
+	for _, a := range t.Attr {
+		switch a.Name.Local {
+		case "N":
+			e.name = unescaped(a.Value)
+		case "RefId":
+			e.ref = a.Value
+		}
+	}
+	return e
 }
 
 // value reads one value.

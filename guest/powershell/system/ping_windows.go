@@ -61,7 +61,8 @@ func echo(to netip.Addr, p Ping) (Echo, error) {
 	} else {
 		four := to.Unmap().As4()
 		count, _, err = send.Call(h, uintptr(binary.LittleEndian.Uint32(four[:])), uintptr(unsafe.Pointer(&data[0])),
-			uintptr(p.Size), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(&reply[0])), uintptr(len(reply)), wait)
+			uintptr(p.Size), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(&reply[0])), uintptr(len(reply)),
+			wait)
 	}
 	runtime.KeepAlive(data)
 

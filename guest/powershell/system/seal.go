@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"unicode/utf16"
+
+	"mullion.dev/mullion/guest/powershell/words"
 )
 
-// Seals seals the text of passwords for files, as Windows does for who logs on (DPAPI), and opens it again: the bytes of
-// UTF-16, sealed, in hexadecimal digits
+// Seals seals the text of passwords for files, as Windows does for who logs on (DPAPI), and opens it again: the bytes
+// of UTF-16, sealed, in hexadecimal digits
 // (https://learn.microsoft.com/en-us/powershell/module/microsoft.powershell.security/convertfrom-securestring).
 type Seals struct {
 	// Protect seals bytes, Unprotect opens them.
@@ -29,7 +31,7 @@ func (s Seals) Seal(text string) (string, error) {
 func (s Seals) Open(sealed string) (string, error) {
 	data, err := hex.DecodeString(sealed)
 	if err != nil || len(data) == 0 {
-		return "", errors.New("Input string was not in a correct format.") //nolint:revive,staticcheck // Windows' words
+		return "", words.Errorf("Input string was not in a correct format.")
 	}
 	plain, err := s.Unprotect(data)
 	if err != nil {

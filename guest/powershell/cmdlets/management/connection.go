@@ -45,32 +45,37 @@ func newPinger(c *cmdlet.Call) (pinger, error) {
 		{"delay", &delay, 1, 1, 60},
 	} {
 		*one.to = one.usual
-		v, given := c.Values[one.name]
-		if !given {
-			continue
-		}
-		n, err := object.Integer(v)
-		if err != nil {
-			return p, err
-		}
-		how := fmt.Sprintf("less than the minimum allowed range of %d", one.least)
-		instead := fmt.Sprintf("greater than or equal to %d", one.least)
-		if n > one.largest {
-			how = fmt.Sprintf("greater than the maximum allowed range of %d", one.largest)
-			instead = fmt.Sprintf("less than or equal to %d", one.largest)
-		}
-		if *one.to = n; n < one.least || n > one.largest {
-			return p, &object.Exception{
-				Class: object.ValidationException, ID: "ParameterArgumentValidationError", Category: "InvalidData",
-				Message: fmt.Sprintf("Cannot validate argument on parameter '%s'. The %d argument is %s. Supply an argument that is "+
-					"%s and then try the command again.", cmdlet.Written(one.name), n, how, instead),
+		if v, given := c.Values[one.name]; given {
+			n, err := object.Integer(v)
+			if err != nil {
+				return p, err
 			}
+			if err := inRange(one.name, n, one.least, one.largest); err != nil {
+				return p, err
+			}
+			*one.to = n
 		}
 	}
 
 	p.Size, p.TTL, p.Patience = int(size), int(ttl), pingPatience
 	p.delay = time.Duration(delay) * time.Second
 	return p, nil
+}
+
+// inRange returns the error of a number that a parameter does not take.
+func inRange(parameter string, n, least, largest int64) error {
+	how, instead := fmt.Sprintf("less than the minimum allowed range of %d", least), fmt.Sprintf("greater than or equal to %d", least)
+	switch {
+	case n > largest:
+		how, instead = fmt.Sprintf("greater than the maximum allowed range of %d", largest), fmt.Sprintf("less than or equal to %d", largest)
+	case n >= least:
+		return nil
+	}
+	return &object.Exception{
+		Class: object.ValidationException, ID: "ParameterArgumentValidationError", Category: "InvalidData",
+		Message: fmt.Sprintf("Cannot validate argument on parameter '%s'. The %d argument is %s. Supply an argument that is "+
+			"%s and then try the command again.", cmdlet.Written(parameter), n, how, instead),
+	}
 }
 
 // testConnection pings computers
@@ -90,46 +95,50 @@ func testConnection(c *cmdlet.Call) error {
 
 // computer pings one computer, and outputs each answer, or with -Quiet whether there was one.
 func (p pinger) computer(c *cmdlet.Call, host string) error {
-	answered := false
+	answered, quiet := false, c.Flags["quiet"]
 	all, err := c.State.System.Lookup(c.State.Context, host)
+	if err != nil || len(all) == 0 {
+		p.count = 0 // it stays without an address
+		if err := pingFailed(c, host, noSuchHost); err != nil {
+			return err
+		}
+	}
+
 	for i := range p.count {
 		if i > 0 {
 			if err := c.State.Await(nil, time.After(p.delay)); err != nil {
 				return err
 			}
 		}
-
-		if err != nil || len(all) == 0 {
-			if err := pingFailed(c, host, noSuchHost); err != nil {
-				return err
-			}
-			break // it stays without an address
-		}
-
-		got, err := c.State.System.Echo(preferred(all), p.Ping)
-		if c.State.Context.Err() != nil {
-			return c.State.Context.Err()
-		}
-		switch {
-		case err != nil:
-			return c.Fail(err)
-		case got.Status != 0:
-			err = pingFailed(c, host, got.Status)
-		case !c.Flags["quiet"]:
-			err = c.Output(p.answer(c, host, all, got))
-		}
+		one, err := p.once(c, host, all)
 		if err != nil {
 			return err
 		}
-		if answered = answered || got.Status == 0; answered && c.Flags["quiet"] {
+		if answered = answered || one; answered && quiet {
 			break
 		}
 	}
 
-	if c.Flags["quiet"] {
+	if quiet {
 		return c.Output(answered)
 	}
 	return nil
+}
+
+// once pings a computer once, and reports how it went.
+func (p pinger) once(c *cmdlet.Call, host string, all []netip.Addr) (answered bool, err error) {
+	got, err := c.State.System.Echo(preferred(all), p.Ping)
+	switch {
+	case c.State.Context.Err() != nil:
+		return false, c.State.Context.Err()
+	case err != nil:
+		return false, c.Fail(err)
+	case got.Status != 0:
+		return false, pingFailed(c, host, got.Status)
+	case c.Flags["quiet"]:
+		return true, nil
+	}
+	return true, c.Output(p.answer(c, host, all, got))
 }
 
 // preferred returns the address that is pinged: Windows prefers IPv6 if there is a way, which nobody knows here.

@@ -57,10 +57,16 @@ func drives(c *cmdlet.Call) ([]*object.Object, error) {
 		all = append(all, drive(d))
 	}
 
-	slices.SortStableFunc(all, func(a, b *object.Object) int {
-		return strings.Compare(strings.ToLower(object.Text(a.Props["name"])), strings.ToLower(object.Text(b.Props["name"])))
-	})
+	name := func(o *object.Object) string { return strings.ToLower(object.Text(o.Props["name"])) }
+	slices.SortStableFunc(all, func(a, b *object.Object) int { return strings.Compare(name(a), name(b)) })
 	return all, nil
+}
+
+// hasDrive reports whether there is a drive of a name.
+func hasDrive(all []*object.Object, name string) bool {
+	return slices.ContainsFunc(all, func(o *object.Object) bool {
+		return strings.EqualFold(object.Text(o.Props["name"]), name)
+	})
 }
 
 // getPSDrive outputs the drives that are wanted.
@@ -119,7 +125,7 @@ func newPSDrive(c *cmdlet.Call) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(all, func(o *object.Object) bool { return strings.EqualFold(object.Text(o.Props["name"]), d.Name) }) {
+	if hasDrive(all, d.Name) {
 		return c.Fail(&object.Exception{
 			Class: "System.Management.Automation.SessionStateException", Category: "ResourceExists", ID: "DriveAlreadyExists",
 			Target: d.Name, Message: "A drive with the name '" + d.Name + "' already exists.",
@@ -187,7 +193,7 @@ func removePSDrive(c *cmdlet.Call) error {
 		if failed != nil {
 			return failed
 		}
-		if slices.ContainsFunc(all, func(o *object.Object) bool { return strings.EqualFold(object.Text(o.Props["name"]), name) }) {
+		if hasDrive(all, name) {
 			err = &object.Exception{
 				Class: "System.Management.Automation.SessionStateException", Category: "InvalidOperation",
 				ID: "DriveRemovalPreventedByProvider", Target: name,

@@ -19,42 +19,11 @@ func convertToHTML(c *cmdlet.Call) error {
 	lines = append(lines, texts(c.Values["precontent"])...)
 	lines = append(lines, "<table>")
 
-	list := strings.EqualFold(c.Text("as"), "list")
-	var columns []key
-	for i, item := range c.Items(cmdlet.ObjectName) {
-		if item == nil {
-			continue
-		}
-		begins := columns == nil
-		if begins || list {
-			var err error
-			if columns, err = htmlColumns(c, item); err != nil {
-				return err
-			}
-		}
-		if len(columns) == 0 {
-			continue
-		}
-
-		cells, err := htmlCells(c, columns, item)
-		if err != nil {
-			return err
-		}
-		switch {
-		case list:
-			if i > 0 {
-				lines = append(lines, "<tr><td><hr></td></tr>")
-			}
-			for n, k := range columns {
-				lines = append(lines, "<tr><td>"+k.name+":</td><td>"+cells[n]+"</td></tr>")
-			}
-			continue
-		case begins:
-			lines = append(lines, "<colgroup>"+strings.Repeat("<col/>", len(columns))+"</colgroup>", htmlRow("th", names(columns)))
-		}
-		lines = append(lines, htmlRow("td", cells))
+	rows, err := htmlRows(c, strings.EqualFold(c.Text("as"), "list"))
+	if err != nil {
+		return err
 	}
-
+	lines = append(lines, rows...)
 	lines = append(lines, "</table>")
 	lines = append(lines, texts(c.Values["postcontent"])...)
 	if page {
@@ -66,6 +35,43 @@ func convertToHTML(c *cmdlet.Call) error {
 		}
 	}
 	return nil
+}
+
+// htmlRows returns the rows of a table: one for each object, or as a list one for each of their properties.
+func htmlRows(c *cmdlet.Call, list bool) ([]string, error) {
+	var lines []string
+	var columns []key
+	for i, item := range c.Items(cmdlet.ObjectName) {
+		begins := columns == nil
+		if begins || list {
+			var err error
+			if columns, err = htmlColumns(c, item); err != nil {
+				return nil, err
+			}
+		}
+		if len(columns) == 0 {
+			continue
+		}
+		cells, err := htmlCells(c, columns, item)
+		if err != nil {
+			return nil, err
+		}
+
+		if list && i > 0 {
+			lines = append(lines, "<tr><td><hr></td></tr>")
+		}
+		if list {
+			for n, k := range columns {
+				lines = append(lines, "<tr><td>"+k.name+":</td><td>"+cells[n]+"</td></tr>")
+			}
+			continue
+		}
+		if begins {
+			lines = append(lines, "<colgroup>"+strings.Repeat("<col/>", len(columns))+"</colgroup>", htmlRow("th", names(columns)))
+		}
+		lines = append(lines, htmlRow("td", cells))
+	}
+	return lines, nil
 }
 
 // htmlHead returns what stands before a page's table.

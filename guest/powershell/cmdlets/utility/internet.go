@@ -1,13 +1,16 @@
 package utility
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 	"mullion.dev/mullion/guest/powershell/provider"
 	"mullion.dev/mullion/guest/powershell/stream"
+	"mullion.dev/mullion/guest/powershell/system"
 	"mullion.dev/mullion/guest/powershell/words"
 )
 
@@ -226,9 +230,13 @@ func invokeRestMethod(c *cmdlet.Call) error {
 	return c.Out.Put(v)
 }
 
-// testNetConnection opens a TCP connection, and says whether that went well.
+// testNetConnection opens a TCP connection, and says whether that went well. Without a port it pings
+// (https://learn.microsoft.com/en-us/powershell/module/nettcpip/test-netconnection).
 func testNetConnection(c *cmdlet.Call) error {
 	host := c.Text("computername")
+	if _, opens := c.Values["port"]; !opens {
+		return pingOnce(c, host)
+	}
 	port, err := object.Integer(c.Values["port"])
 	if err != nil {
 		return err
@@ -265,6 +273,48 @@ func testNetConnection(c *cmdlet.Call) error {
 	}
 	return c.Out.Put(o.Set("RemoteAddress", remote).Set("RemotePort", port).Set("SourceAddress", source).
 		Set("TcpTestSucceeded", err == nil))
+}
+
+// pingOnce pings a host once, over IPv4 if it has an address of that.
+func pingOnce(c *cmdlet.Call, host string) error {
+	const size, ttl, patience = 32, 128, 4 * time.Second
+	o := object.New("connection").Set("ComputerName", host)
+	remote, took, answers := "", int64(0), false
+	all, err := c.State.System.Lookup(c.State.Context, host)
+	if err != nil || len(all) == 0 {
+		err = warn(c, "Name resolution of "+host+" failed")
+	} else {
+		at := max(0, slices.IndexFunc(all, netip.Addr.Is4))
+		remote = all[at].String()
+		var got system.Echo
+		got, err = c.State.System.Echo(all[at], system.Ping{Size: size, TTL: ttl, Patience: patience})
+		if err != nil {
+			return c.Fail(err)
+		}
+		took, answers = got.Took.Milliseconds(), got.Status == 0
+		if !answers {
+			err = warn(c, "Ping to "+remote+" failed with status: "+pingStatus(got.Status))
+		}
+	}
+	if err != nil {
+		return err
+	}
+
+	if strings.EqualFold(c.Text("informationlevel"), "quiet") {
+		return c.Out.Put(answers)
+	}
+	o.Set("RemoteAddress", remote).Set("PingSucceeded", answers).Set("PingReplyDetails (RTT)", fmt.Sprintf("%d ms", took))
+	o.Props["pingreplydetails"] = object.New(object.Custom).Set("Address", remote).Set("RoundtripTime", took)
+	return c.Out.Put(o)
+}
+
+// pingStatus returns the name of .NET for how a ping went
+// (https://learn.microsoft.com/en-us/dotnet/api/system.net.networkinformation.ipstatus).
+func pingStatus(status uint32) string {
+	names := map[uint32]string{
+		11002: "DestinationNetworkUnreachable", 11003: "DestinationHostUnreachable", system.EchoTimedOut: "TimedOut", 11013: "TtlExpired",
+	}
+	return cmp.Or(names[status], fmt.Sprint(status))
 }
 
 // warn prints a warning, unless $WarningPreference keeps it.
@@ -311,12 +361,12 @@ func internetCmdlets() []cmdlet.Cmdlet {
 		{
 			Name:      "Test-NetConnection",
 			Aliases:   []string{"tnc"},
-			About:     "whether a port answers; no ping",
+			About:     "whether a port or a ping is answered; what does not answer at a port is not pinged too",
 			Run:       testNetConnection,
 			Values:    []string{"computername", "port", "informationlevel"},
 			Also:      map[string]string{"cn": "computername", "remoteport": "port"},
 			Positions: []string{"computername"},
-			Needs:     []string{"computername", "port"},
+			Needs:     []string{"computername"},
 			Allowed:   map[string][]string{"informationlevel": {"quiet", "detailed"}},
 		},
 	}

@@ -7,6 +7,13 @@ Test-Connection silent, far, none, broken -Count 1
 try { Test-Connection none -Count 1 -ErrorAction Stop } catch [System.Net.NetworkInformation.PingException] { "$_" }
 Test-Connection server -Count 0
 Test-Connection server -BufferSize 65501
+# https://learn.microsoft.com/powershell/module/nettcpip/test-netconnection
+Test-NetConnection server
+(tnc server).PingReplyDetails.RoundtripTime
+tnc silent -InformationLevel Quiet
+tnc none -InformationLevel Quiet
+Test-NetConnection far | % PingSucceeded
+tnc broken
 # https://learn.microsoft.com/powershell/module/microsoft.powershell.management/get-hotfix?view=powershell-5.1
 Get-HotFix
 (Get-HotFix -Id KB5001).InstalledOn.Year
