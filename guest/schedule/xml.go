@@ -317,7 +317,9 @@ func ParseDuration(text string) (time.Duration, error) {
 	var d time.Duration
 	for i, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second} {
 		n, _ := strconv.Atoi(m[i+1]) // digits, or nothing
-		d += time.Duration(n) * unit
+		if d += time.Duration(n) * unit; d < 0 {
+			return 0, outOfRange(text)
+		}
 	}
 	return d, nil
 }
