@@ -409,13 +409,17 @@ func fields() []step {
 			ldflags: strip + " -X main.version={github.com/kubernetes-csi/csi-proxy}",
 		},
 		{
-			name: "containerd.exe", why: "their test (TestFieldContainerd)", sets: []string{"containerd-windows"}, system: "windows",
+			name: "containerd.exe", why: "nodes with runtime: containerd, and their tests (TestFieldContainerd)", sets: []string{"containerd-windows"}, system: "windows",
 			module: "upstream/cluster/containerd", packages: []string{containerd + "/cmd/containerd", containerd + "/cmd/ctr"}, to: "containerd-windows/",
 			ldflags: strip + " -X " + containerd + "/version.Version={" + containerd + " bare}",
 		},
 		{
-			name: "containerd-shim-runhcs-v1.exe", why: "the same test", sets: []string{"containerd-windows"}, system: "windows",
+			name: "containerd-shim-runhcs-v1.exe", why: "the same nodes and tests", sets: []string{"containerd-windows"}, system: "windows",
 			module: "upstream/test/hcsshim", packages: []string{"tool"}, to: "containerd-windows/containerd-shim-runhcs-v1.exe", ldflags: strip,
+		},
+		{
+			name: "pause.exe", why: "the first container of their pods", sets: []string{"containerd-windows"}, system: "c",
+			run: []string{"hack/pause.sh", "{bin}/containerd-windows/pause.exe"},
 		},
 		{
 			name: "dockerd.exe", why: "`mullion docker up`, and their test (TestFieldDocker)", sets: []string{"docker-windows"}, system: "windows",
