@@ -52,7 +52,8 @@ func (a *agent) openSystems(ctx context.Context, eng *engine.Engine, host winhos
 		Engine:      eng,
 		Keeper:      a.keeper(),
 		OpenSource: func(winPath string) (*os.File, error) {
-			return wine.OpenSource(a.config.Drive, winPath, append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"),
+			return wine.OpenSource(a.config.Drive, wine.OnDrive(winPath),
+				append(cri.VolumePatterns(), a.config.LocalVolumes+"/*"),
 				wine.Mounted{Shares: host.Shares, Volumes: host.Volumes})
 		},
 		HostPipe:   a.hostPipe,

@@ -114,6 +114,19 @@ const shares = "unc"
 // volumes is how the names of volumes begin there.
 const volumes = "volume{"
 
+// SystemVolume is the name of the volume of C:, without a backslash at its end, that Wine's mount manager answers with:
+// a GUID whose last byte is the drive's letter (create_volume in dlls/mountmgr.sys/device.c of Wine 8.0 and 10.0).
+const SystemVolume = `\\?\Volume{00000000-0000-0000-0000-000000000043}`
+
+// OnDrive returns a path of Windows that begins with the name of C:'s volume as one that begins with the drive, and any
+// other as it is.
+func OnDrive(winPath string) string {
+	if n := len(SystemVolume); len(winPath) > n && winPath[n] == '\\' && strings.EqualFold(winPath[:n], SystemVolume) {
+		return `C:` + winPath[n:]
+	}
+	return winPath
+}
+
 // VolumeDevice returns the name, in a prefix's dosdevices, of the volume of a partition's GUID: Wine finds
 // \\?\Volume{GUID}\ there.
 func VolumeDevice(guid string) string { return volumes + guid + "}" }
