@@ -182,9 +182,15 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		docker = c.Paths.Program(DockerPrograms)
 	}
 
+	containerd := ""
+	if h.OwnContainerd() {
+		containerd = c.Paths.Program(ContainerdPrograms)
+	}
+
 	return winnode.Config{
 		Config:              config,
 		Docker:              docker,
+		Containerd:          containerd,
 		Build:               h.Build,
 		Processors:          h.Processors,
 		Places:              admission.Places(runtime.NumCPU(), len(c.Hosts)),

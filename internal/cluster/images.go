@@ -9,7 +9,9 @@ import (
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/node/registries"
+	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -55,9 +57,37 @@ func Images(paths layout.Paths, node string) (store *image.Store, closeStore fun
 	return store, conn.Close, nil
 }
 
-// LinuxImages opens the image store of a Linux node. It must be closed.
-func LinuxImages(paths layout.Paths, node string) (*linuxnode.Images, error) {
-	return linuxnode.OpenImages(node, paths.NodeRun(node))
+// NodeImages opens the image store of a node that has one of its own: a Linux node, or a Windows node with
+// containerd.exe. It must be closed.
+func NodeImages(paths layout.Paths, node string) (*nodeimages.Images, error) {
+	store, err := storeOf(paths, node)
+	if err != nil {
+		return nil, err
+	}
+	return nodeimages.Open(store)
+}
+
+// storeOf returns the store that a node has of its own.
+func storeOf(paths layout.Paths, node string) (nodeimages.Store, error) {
+	run := paths.NodeRun(node)
+	c, err := paths.LoadSpec()
+	if err != nil {
+		return nodeimages.Store{}, err
+	}
+	n, err := findNode(c, node)
+	if err != nil {
+		return nodeimages.Store{}, err
+	}
+	if n.Linux() {
+		return nodeimages.Linux(node, linuxnode.Socket(run)), nil
+	}
+
+	build, err := n.Build()
+	if err != nil {
+		return nodeimages.Store{}, err
+	}
+
+	return nodeimages.Windows(node, winnode.ContainerdSocket(run), build.Version.String()), nil
 }
 
 // NotFoundError says that the cluster has no such node.

@@ -10,14 +10,26 @@ import (
 	"github.com/containerd/errdefs"
 
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/linuxnode"
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ImageStores are where images of a cluster are kept: one store for all Windows nodes, and one on each Linux node.
+// ImageStores are where images of a cluster are kept: one store for all Windows nodes with Mullion's own runtime, one
+// on each Windows node with containerd.exe (Own), and one on each Linux node.
 type ImageStores struct {
 	Windows bool
+	Own     []string
 	Linux   []string
+}
+
+// Single returns the nodes that have a store of their own.
+func (s ImageStores) Single() []string { return slices.Concat(s.Own, s.Linux) }
+
+// System returns the system of the images in a node's own store.
+func (s ImageStores) System(node string) string {
+	if slices.Contains(s.Own, node) {
+		return spec.Windows
+	}
+	return spec.Linux
 }
 
 // ImageStoresOf returns the stores of the named nodes, or of all nodes if none is named. It returns a *NotFoundError if
@@ -30,9 +42,12 @@ func ImageStoresOf(c spec.Cluster, nodes []string) (ImageStores, error) {
 		if len(nodes) > 0 && !slices.Contains(nodes, n.Name) {
 			continue
 		}
-		if n.Linux() {
+		switch {
+		case n.Linux():
 			s.Linux = append(s.Linux, n.Name)
-		} else {
+		case n.OwnContainerd():
+			s.Own = append(s.Own, n.Name)
+		default:
 			s.Windows = true
 		}
 	}
@@ -49,18 +64,25 @@ func ImageStoresOf(c spec.Cluster, nodes []string) (ImageStores, error) {
 // For returns the stores that take images of the system; an empty system means both.
 func (s ImageStores) For(system string) ImageStores {
 	s.Windows = s.Windows && system != spec.Linux
+	if system == spec.Linux {
+		s.Own = nil
+	}
 	if system == spec.Windows {
 		s.Linux = nil
 	}
 	return s
 }
 
-// ReachImages returns nil if a store answers: the store of the Windows nodes, or, with a name, that Linux node's store.
+// ReachImages returns nil if a store answers: the store of the Windows nodes, or, with a name, that node's own store.
 // It returns errdefs.ErrUnavailable at once if the store does not answer; containerd's own clients wait ten seconds.
-func ReachImages(ctx context.Context, paths layout.Paths, linuxNode string) error {
+func ReachImages(ctx context.Context, paths layout.Paths, node string) error {
 	socket := paths.ContainerdSocket()
-	if linuxNode != "" {
-		socket = linuxnode.Socket(paths.NodeRun(linuxNode))
+	if node != "" {
+		store, err := storeOf(paths, node)
+		if err != nil {
+			return err
+		}
+		socket = store.Socket
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {

@@ -45,7 +45,28 @@ func TestImageStoresOf(t *testing.T) {
 		})
 	}
 
-	_, err := cluster.ImageStoresOf(mixed(), []string{"win-1", "win-9"})
+	own := mixed()
+	own.Nodes[3].Runtime = spec.RuntimeContainerd
+	got, err := cluster.ImageStoresOf(own, nil)
+	want := cluster.ImageStores{Windows: true, Own: []string{"win-2"}, Linux: both.Linux}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("with containerd.exe on a node: %s %v", diff, err)
+	}
+	if got.System("win-2") != spec.Windows || got.System("linux-1") != spec.Linux {
+		t.Errorf("the systems of single stores: %q, %q", got.System("win-2"), got.System("linux-1"))
+	}
+	if diff := cmp.Diff([]string{"win-2", "linux-1", "linux-2"}, got.Single()); diff != "" {
+		t.Error(diff)
+	}
+
+	if diff := cmp.Diff(cluster.ImageStores{Linux: both.Linux}, got.For(spec.Linux)); diff != "" {
+		t.Errorf("for Linux: %s", diff)
+	}
+	if diff := cmp.Diff(cluster.ImageStores{Windows: true, Own: []string{"win-2"}}, got.For(spec.Windows)); diff != "" {
+		t.Errorf("for Windows: %s", diff)
+	}
+
+	_, err = cluster.ImageStoresOf(mixed(), []string{"win-1", "win-9"})
 	if want := "no node \"win-9\"; there are linux-1, win-1, linux-2, win-2"; err == nil || err.Error() != want {
 		t.Errorf("a node that is not there: %v, want %s", err, want)
 	}

@@ -7,23 +7,23 @@ import (
 	"slices"
 
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/spec"
 )
 
-// LinuxStoreError is an error of the store of a Linux node.
-type LinuxStoreError struct {
+// NodeStoreError is an error of the store that a node has of its own.
+type NodeStoreError struct {
 	Node string
 	Err  error
 }
 
-func (e *LinuxStoreError) Error() string { return fmt.Sprintf("images of node %s: %v", e.Node, e.Err) }
+func (e *NodeStoreError) Error() string { return fmt.Sprintf("images of node %s: %v", e.Node, e.Err) }
 
 // Unwrap returns the cause.
-func (e *LinuxStoreError) Unwrap() error { return e.Err }
+func (e *NodeStoreError) Unwrap() error { return e.Err }
 
-// ListImages returns the images of a node, or of all nodes for ""; an image on several Linux nodes is returned once.
+// ListImages returns the images of a node, or of all nodes for "". An image in several nodes' own stores is returned
+// once.
 func ListImages(ctx context.Context, paths layout.Paths, node string) ([]image.Info, error) {
 	c, err := paths.LoadSpec()
 	if err != nil {
@@ -46,10 +46,10 @@ func ListImages(ctx context.Context, paths layout.Paths, node string) ([]image.I
 		}
 	}
 
-	for _, name := range from.Linux {
-		found, err := linuxImages(ctx, paths, name)
+	for _, name := range from.Single() {
+		found, err := nodeImages(ctx, paths, name, from.System(name))
 		if err != nil {
-			return nil, &LinuxStoreError{Node: name, Err: err}
+			return nil, &NodeStoreError{Node: name, Err: err}
 		}
 
 		for _, f := range found {
@@ -77,19 +77,19 @@ func windowsImages(ctx context.Context, paths layout.Paths, node string) ([]imag
 	return list, errors.Join(err, closeStore())
 }
 
-func linuxImages(ctx context.Context, paths layout.Paths, node string) ([]image.Info, error) {
+func nodeImages(ctx context.Context, paths layout.Paths, node, system string) ([]image.Info, error) {
 	if err := ReachImages(ctx, paths, node); err != nil {
 		return nil, err
 	}
-	store, err := LinuxImages(paths, node)
+	store, err := NodeImages(paths, node)
 	if err != nil {
 		return nil, err
 	}
-	list, err := infos(ctx, store)
+	list, err := infos(ctx, store, system)
 	return list, errors.Join(err, store.Close())
 }
 
-func infos(ctx context.Context, store *linuxnode.Images) ([]image.Info, error) {
+func infos(ctx context.Context, store *nodeimages.Images, system string) ([]image.Info, error) {
 	found, err := store.List(ctx)
 	list := make([]image.Info, 0, len(found))
 	for _, f := range found {
@@ -100,7 +100,7 @@ func infos(ctx context.Context, store *linuxnode.Images) ([]image.Info, error) {
 			Size:        f.GetSize(),
 			Pinned:      f.GetPinned(),
 		}
-		info.Spec.OS = spec.Linux
+		info.Spec.OS = system
 		list = append(list, info)
 	}
 

@@ -171,7 +171,7 @@ func (c *composer) routes() error {
 	routes := &parts.PodRoutes{
 		Client: c.access.client,
 		Set:    c.setPodRange(),
-		Seen:   c.seenNode(),
+		Seen:   c.seen(),
 		Log:    c.log,
 	}
 

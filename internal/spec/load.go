@@ -174,6 +174,7 @@ func (v *validator) expanded(c Cluster) {
 	}
 
 	v.bareLinux(c)
+	v.runtimes(c)
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {
 		if seen[n.Name] {
@@ -298,6 +299,7 @@ func (v *validator) node(i int, n Node) {
 	v.reserved(at("kubeReserved"), n.KubeReserved)
 	v.programs(i, n)
 	v.bare(i, n)
+	v.runtime(i, n)
 	v.shown(at("processors"), n.OS, n.Processors != (Processors{}), n.Processors.valid())
 	v.shown(at("memory"), n.OS, n.Memory != "", n.Memory.valid())
 	if n.Count < 0 || n.Count > maxNodes {

@@ -199,6 +199,8 @@ type Node struct {
 	// person prepares it as a new server. A Linux host has the programs that kubeadm's packages bring. Fields for the
 	// kubelet and kube-proxy cannot be set with it.
 	Bare bool `yaml:"bare,omitempty" json:"bare,omitempty"`
+	// Runtime is the container runtime of a Windows node; left out, Mullion's own.
+	Runtime Runtime `yaml:"runtime,omitempty" json:"runtime,omitempty"`
 	// Processors are those that a Windows node shows in place of the machine's.
 	Processors Processors `yaml:"processors,omitempty" json:"processors,omitzero"`
 	// Memory is what a Windows node has of the machine's memory.

@@ -15,7 +15,7 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
 	"mullion.dev/mullion/internal/conformance/images"
-	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
@@ -71,8 +71,8 @@ func (a *commands) loadImages(ctx context.Context, paths layout.Paths, c spec.Cl
 			}
 		}
 
-		err := stores.Linux(ctx, a.Call, to.Linux, func(node string, i *linuxnode.Images) error {
-			if err := l.Put(ctx, img, linuxStore(ctx, i)); err != nil {
+		err := stores.OfNodes(ctx, a.Call, to.Single(), func(node string, i *nodeimages.Images) error {
+			if err := l.Put(ctx, img, storeOf(ctx, i, to.System(node))); err != nil {
 				return fmt.Errorf("node %q: %w", node, err)
 			}
 			return nil
@@ -128,10 +128,10 @@ func windowsStore(ctx context.Context, s *image.Store) images.Store {
 	}
 }
 
-// linuxStore returns the store of a Linux node as it takes the tests' images.
-func linuxStore(ctx context.Context, i *linuxnode.Images) images.Store {
+// storeOf returns the store that a node has of its own as it takes the tests' images.
+func storeOf(ctx context.Context, i *nodeimages.Images, system string) images.Store {
 	return images.Store{
-		System: images.Linux,
+		System: system,
 		Digest: func(ref string) (string, error) { return i.Digest(ctx, ref) },
 		Load: func(archive io.Reader) error {
 			_, err := i.Load(ctx, archive)

@@ -22,7 +22,7 @@ import (
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -208,9 +208,9 @@ func (a *commands) pullAll(ctx context.Context, c spec.Cluster, nodes []string, 
 		}
 
 		var err error
-		if n.Linux() {
-			err = stores.Linux(ctx, a.Call, []string{n.Name},
-				func(node string, i *linuxnode.Images) error { return a.pullLinux(ctx, i, node, ref, auth) })
+		if n.Linux() || n.OwnContainerd() {
+			err = stores.OfNodes(ctx, a.Call, []string{n.Name},
+				func(_ string, i *nodeimages.Images) error { return a.pullOwn(ctx, i, n, ref, auth) })
 		} else {
 			err = stores.Windows(ctx, a.Call, n.Name, func(s *image.Store) error {
 				return a.pullFor(ctx, s, n.Name, ref, auth)
@@ -226,7 +226,10 @@ func (a *commands) pullAll(ctx context.Context, c spec.Cluster, nodes []string, 
 	return remedy.NotFound(pulls.Err())
 }
 
-func (a *commands) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref string, auth *image.Auth) error {
+// pullOwn pulls an image into the store that a node has of its own.
+func (a *commands) pullOwn(ctx context.Context, i *nodeimages.Images, node spec.Node, ref string,
+	auth *image.Auth,
+) error {
 	var with *criapi.AuthConfig
 	if auth != nil {
 		with = &criapi.AuthConfig{
@@ -241,7 +244,7 @@ func (a *commands) pullLinux(ctx context.Context, i *linuxnode.Images, node, ref
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Env.Out, "%s: %s is %s (linux)\n", node, ref, id)
+	_, err = fmt.Fprintf(a.Env.Out, "%s: %s is %s (%s)\n", node.Name, ref, id, node.OS)
 	return err
 }
 

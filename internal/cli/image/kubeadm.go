@@ -14,7 +14,7 @@ import (
 	"mullion.dev/mullion/internal/cli/exit"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster/kubeimages"
-	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -70,7 +70,7 @@ func (a *commands) loadKubeadm(ctx context.Context, names []string) error {
 		return err
 	}
 
-	return stores.Linux(ctx, a.Call, nodes, func(node string, store *linuxnode.Images) error {
+	return stores.OfNodes(ctx, a.Call, nodes, func(node string, store *nodeimages.Images) error {
 		for _, img := range images {
 			refs, err := loadImage(ctx, store, img)
 			if err != nil {
@@ -113,7 +113,7 @@ func bareLinux(c spec.Cluster, names []string) ([]string, error) {
 }
 
 // loadImage loads an image while it is written.
-func loadImage(ctx context.Context, store *linuxnode.Images, img *imagebuild.Image) ([]string, error) {
+func loadImage(ctx context.Context, store *nodeimages.Images, img *imagebuild.Image) ([]string, error) {
 	r, w := io.Pipe()
 	defer func() { _ = r.Close() }() // ends who writes
 	go func() { w.CloseWithError(img.WriteArchive(w)) }()

@@ -18,7 +18,7 @@ import (
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cli/stores"
 	"mullion.dev/mullion/internal/cluster"
-	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -167,8 +167,8 @@ func (a *commands) removeEverywhere(ctx context.Context, ref string) error {
 		}
 	}
 
-	err = stores.Linux(ctx, a.Call, from.Linux,
-		func(_ string, i *linuxnode.Images) error { return note(i.Remove(ctx, ref)) })
+	err = stores.OfNodes(ctx, a.Call, from.Single(),
+		func(_ string, i *nodeimages.Images) error { return note(i.Remove(ctx, ref)) })
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func Store(err error) error {
 		return err
 	}
 	whose := "the cluster's"
-	if _, ofNode := errors.AsType[*cluster.LinuxStoreError](err); ofNode {
+	if _, ofNode := errors.AsType[*cluster.NodeStoreError](err); ofNode {
 		whose = "the node's"
 	}
 

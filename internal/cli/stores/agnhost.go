@@ -9,7 +9,7 @@ import (
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/agnhost"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -30,8 +30,13 @@ func Agnhost(ctx context.Context, call *invoke.Call, paths layout.Paths, c spec.
 		}
 	}
 
-	return notBuilt(Linux(ctx, call, to.Linux[:min(len(to.Linux), 1)],
-		func(_ string, i *linuxnode.Images) error { return pods.ForLinux(ctx, i) }))
+	err = OfNodes(ctx, call, to.Own, func(_ string, i *nodeimages.Images) error { return pods.ForOwn(ctx, i) })
+	if err != nil {
+		return notBuilt(err)
+	}
+
+	return notBuilt(OfNodes(ctx, call, to.Linux[:min(len(to.Linux), 1)],
+		func(_ string, i *nodeimages.Images) error { return pods.ForLinux(ctx, i) }))
 }
 
 // notBuilt gives the lack of a program its remedy and exit code.

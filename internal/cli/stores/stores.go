@@ -20,22 +20,23 @@ import (
 	"mullion.dev/mullion/internal/cli/remedy"
 	"mullion.dev/mullion/internal/cluster"
 	"mullion.dev/mullion/internal/cluster/layout"
-	"mullion.dev/mullion/internal/node/linuxnode"
+	"mullion.dev/mullion/internal/node/nodeimages"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
 
-func withLinuxStore(paths layout.Paths, node string, do func(node string, i *linuxnode.Images) error) error {
-	store, err := cluster.LinuxImages(paths, node)
+func withStore(paths layout.Paths, node string, do func(node string, i *nodeimages.Images) error) error {
+	store, err := cluster.NodeImages(paths, node)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(node, store), store.Close())
 }
 
-// Linux runs do on the store of each of the Linux nodes.
-func Linux(ctx context.Context, call *invoke.Call, nodes []string,
-	do func(node string, i *linuxnode.Images) error,
+// OfNodes runs do on the store of each of the nodes that have one of their own: Linux nodes, and Windows nodes with
+// containerd.exe.
+func OfNodes(ctx context.Context, call *invoke.Call, nodes []string,
+	do func(node string, i *nodeimages.Images) error,
 ) error {
 	paths, err := call.Paths()
 	if err != nil {
@@ -45,7 +46,7 @@ func Linux(ctx context.Context, call *invoke.Call, nodes []string,
 	for _, node := range nodes {
 		err := cluster.ReachImages(ctx, paths, node)
 		if err == nil {
-			err = withLinuxStore(paths, node, do)
+			err = withStore(paths, node, do)
 		}
 		if errdefs.IsUnavailable(err) {
 			err = &exit.Error{
@@ -86,8 +87,11 @@ func Load(ctx context.Context, call *invoke.Call, archive io.ReadSeeker, system,
 		})
 	}
 
+	if len(to.Own) > 0 {
+		attempts = append(attempts, func() error { return loadNodes(ctx, call, to.Own, spec.Windows, archive) })
+	}
 	if len(to.Linux) > 0 {
-		attempts = append(attempts, func() error { return loadLinux(ctx, call, to.Linux, archive) })
+		attempts = append(attempts, func() error { return loadNodes(ctx, call, to.Linux, spec.Linux, archive) })
 	}
 
 	if len(attempts) == 0 {
@@ -138,14 +142,15 @@ func buildsText(builds []string) string {
 	return fmt.Sprintf("%d builds, %s to %s", len(builds), builds[0], builds[len(builds)-1])
 }
 
-func loadLinux(ctx context.Context, call *invoke.Call, nodes []string, archive io.ReadSeeker) error {
-	return Linux(ctx, call, nodes, func(node string, i *linuxnode.Images) error {
+// loadNodes loads an archive into the stores that nodes of a system have of their own.
+func loadNodes(ctx context.Context, call *invoke.Call, nodes []string, system string, archive io.ReadSeeker) error {
+	return OfNodes(ctx, call, nodes, func(node string, i *nodeimages.Images) error {
 		if _, err := archive.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
 		refs, err := i.Load(ctx, archive)
 		for _, ref := range refs {
-			fmt.Fprintf(call.Env.Out, "loaded %s (linux/amd64) on %s\n", Named(ref), node)
+			fmt.Fprintf(call.Env.Out, "loaded %s (%s/amd64) on %s\n", Named(ref), system, node)
 		}
 		return err
 	})

@@ -35,8 +35,8 @@ type WindowsStore interface {
 	Load(ctx context.Context, archive io.Reader, o image.LoadOptions) ([]image.Loaded, error)
 }
 
-// LinuxStore is the store of a Linux node.
-type LinuxStore interface {
+// NodeStore is the store that a node has of its own.
+type NodeStore interface {
 	List(ctx context.Context) ([]*criapi.Image, error)
 	Load(ctx context.Context, archive io.Reader) ([]string, error)
 }
@@ -53,25 +53,7 @@ func (i Images) ForWindows(ctx context.Context, s WindowsStore) error {
 	if _, err := s.Get(ctx, nettest.Image); err == nil || !errdefs.IsNotFound(err) {
 		return err
 	}
-	i.Step("building the image " + nettest.Image)
-	dir, err := os.MkdirTemp("", "mullion-agnhost-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-
-	program := i.Paths.Program("windows/agnhost.exe")
-	if _, err := os.Stat(program); err != nil {
-		return &NotBuiltError{err}
-	}
-	if _, err := filecopy.Onto(program, filepath.Join(dir, "agnhost.exe"), 0o666); err != nil {
-		return &NotBuiltError{err}
-	}
-
-	archive, err := archiveOf(ctx, dir, imagebuild.Spec{
-		Tags:       []string{nettest.Image},
-		Entrypoint: []string{`C:\agnhost.exe`},
-	})
+	archive, err := i.windowsArchive(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,8 +61,46 @@ func (i Images) ForWindows(ctx context.Context, s WindowsStore) error {
 	return err
 }
 
+// ForOwn makes sure that the store of a Windows node with containerd.exe has its image.
+func (i Images) ForOwn(ctx context.Context, s NodeStore) error {
+	all, err := s.List(ctx)
+	has := func(img *criapi.Image) bool { return slices.Contains(img.GetRepoTags(), nettest.Image) }
+	if err != nil || slices.ContainsFunc(all, has) {
+		return err
+	}
+	archive, err := i.windowsArchive(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.Load(ctx, archive)
+	return err
+}
+
+// windowsArchive returns an archive of the image for every version of Windows.
+func (i Images) windowsArchive(ctx context.Context) (io.Reader, error) {
+	i.Step("building the image " + nettest.Image)
+	dir, err := os.MkdirTemp("", "mullion-agnhost-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+
+	program := i.Paths.Program("windows/agnhost.exe")
+	if _, err := os.Stat(program); err != nil {
+		return nil, &NotBuiltError{err}
+	}
+	if _, err := filecopy.Onto(program, filepath.Join(dir, "agnhost.exe"), 0o666); err != nil {
+		return nil, &NotBuiltError{err}
+	}
+
+	return archiveOf(ctx, dir, imagebuild.Spec{
+		Tags:       []string{nettest.Image},
+		Entrypoint: []string{`C:\agnhost.exe`},
+	})
+}
+
 // ForLinux makes sure that the store of a Linux node has its image.
-func (i Images) ForLinux(ctx context.Context, s LinuxStore) error {
+func (i Images) ForLinux(ctx context.Context, s NodeStore) error {
 	all, err := s.List(ctx)
 	if err != nil || slices.ContainsFunc(all, isLinuxImage) {
 		return err

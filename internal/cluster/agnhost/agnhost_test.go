@@ -129,6 +129,25 @@ func TestLinuxImageIsBuiltWhereItLacks(t *testing.T) {
 	}
 }
 
+func TestWindowsImageOfANodesOwnStore(t *testing.T) {
+	i, said := images(t, true)
+	store := &linuxStore{names: []string{"mullion.local/other:v1"}}
+	if err := i.ForOwn(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"building the image " + nettest.Image}, *said); diff != "" {
+		t.Error(diff)
+	}
+	if !archived(t, store.loaded, nettest.Image) {
+		t.Errorf("an archive of %d bytes without the image %s", len(store.loaded), nettest.Image)
+	}
+
+	has := &linuxStore{names: []string{nettest.Image}}
+	if err := i.ForOwn(t.Context(), has); err != nil || len(has.loaded) > 0 {
+		t.Errorf("a store that has the image got %d bytes, %v", len(has.loaded), err)
+	}
+}
+
 // TestImagesThatAreThereStay needs no programs: a store that has the image, or does not answer, gets nothing.
 func TestImagesThatAreThereStay(t *testing.T) {
 	broken := errors.New("the store is broken")

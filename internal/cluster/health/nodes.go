@@ -25,7 +25,7 @@ func columns() []struct {
 	}{
 		{"network", []string{"network"}},
 		{"host", []string{"prefix+host", "host+services", "host"}},
-		{"runtime", []string{"agent+pipes", "agent", "containerd"}},
+		{"runtime", []string{"containerd+agent+pipes", "agent+pipes", "agent", "containerd"}},
 		{"hns", nil}, // is asked by itself
 		{"kubelet", []string{"kubelet"}},
 		{"kube-proxy", []string{"kube-proxy"}},

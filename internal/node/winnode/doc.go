@@ -10,7 +10,10 @@
 //	                                                   mullion-pipe.exe
 //
 // A bare host (Config.Bare) ends with agent/NODE and pipes/NODE. One with Docker's engine (Config.Docker) is bare, and
-// ends with dockerd/NODE, which is upstream's dockerd.exe.
+// ends with dockerd/NODE, which is upstream's dockerd.exe. With Config.Containerd the kubelet's container runtime is
+// containerd/NODE, upstream's containerd.exe, which makes containers by agent/NODE's Host Compute Service:
+//
+//	agent/NODE ─▶ pipes/NODE ─▶ containerd/NODE ─▶ kubelet/NODE
 //
 // The prefix outlives the supervisor, since containers have volumes out of it; it is unmounted with everything else of
 // the data folder when the cluster is taken down.
@@ -57,6 +60,9 @@ type Config struct {
 	Programs    string
 	// Docker is the folder of dockerd.exe, which runs on the host in place of all that is Kubernetes'; "": none does.
 	Docker string
+	// Containerd is the folder of containerd.exe and what belongs to it (ContainerdFiles), which is the node's
+	// container runtime; "": Mullion's own is.
+	Containerd string
 	// ProgramsDir is where the layer with upstream's programs is made; hosts share it.
 	ProgramsDir string
 	// System is the Wine system layer; it is asked for when the prefix starts, after the units in After.

@@ -17,7 +17,11 @@ const resolvConf = "/etc/kubernetes/resolv.conf"
 
 // tweakKubelet adds to the kubelet's configuration what Windows asks for.
 func (c Config) tweakKubelet(k *kubeletv1beta1.KubeletConfiguration) {
-	// Not the pipe: each call goes through Wine's server several times then, and an idle node took twice the processor
-	// time (measured with Wine 8.0).
-	nodeconfig.Windows(k, "tcp://"+loopback(CRIPort).String(), c.node().Path(resolvConf))
+	// Not the pipe of Mullion's runtime: each call goes through Wine's server several times then, and an idle node took
+	// twice the processor time (measured with Wine 8.0).
+	endpoint := "tcp://" + loopback(CRIPort).String()
+	if c.Containerd != "" {
+		endpoint = CRIEndpoint
+	}
+	nodeconfig.Windows(k, endpoint, c.node().Path(resolvConf))
 }

@@ -82,7 +82,7 @@ func (c Config) writtenVIP() netip.Addr {
 // proxyUnit returns the unit of upstream's kube-proxy.exe. It waits by itself until the node has its range of pod
 // addresses, and with that an HNS network.
 func (c Config) proxyUnit() component.Component {
-	return c.service(kubenode.KubeProxy, c.node().KubeProxy(c.proxySpec(), c.lacksNetwork))
+	return c.service(kubenode.KubeProxy, c.node().KubeProxy(c.proxySpec(), c.lacksNetwork), c.named)
 }
 
 // proxySpec returns how kube-proxy.exe is started. Where others make the overlay, it waits for their network without a

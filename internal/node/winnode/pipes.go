@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 
 	"mullion.dev/mullion/internal/base/unixsocket"
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
@@ -31,13 +30,15 @@ const (
 const criSecurity = "D:P(A;;GA;;;BA)(A;;GA;;;SY)"
 
 // pipesSocket returns the Unix socket that leads to the pipe, so that the pipe is probed from its clients' side.
-func (c Config) pipesSocket() string {
-	return filepath.Join(agentconfig.PipesDir(c.RunDir), "containerd-containerd.sock")
-}
+func (c Config) pipesSocket() string { return ContainerdSocket(c.RunDir) }
 
-// pipesArgs returns the arguments of mullion-pipe.exe. It listens on the sockets before it is ready.
+// pipesArgs returns the arguments of mullion-pipe.exe. It listens on the sockets before it is ready. Where there is
+// containerd.exe, the pipe of CRI is that program's.
 func (c Config) pipesArgs() []string {
-	relays := []piperelay.Relay{{Listen: criPipe, Dial: wine.UnixName(agentconfig.CRISocket(c.RunDir))}}
+	var relays []piperelay.Relay
+	if c.Containerd == "" {
+		relays = append(relays, piperelay.Relay{Listen: criPipe, Dial: wine.UnixName(agentconfig.CRISocket(c.RunDir))})
+	}
 	for _, name := range hostcall.Names() {
 		relays = append(relays, piperelay.Relay{
 			Listen: name.Pipe(),
@@ -75,7 +76,7 @@ func (c Config) pipesUnit() component.Component {
 		Ready: connects(dial),
 	}, nil)
 
-	if !c.Bare {
+	if !c.Bare && c.Containerd == "" {
 		p.Health = func(ctx context.Context) error { return kubenode.RuntimeHealth(ctx, dial) }
 	}
 	return p

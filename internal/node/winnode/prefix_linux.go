@@ -77,7 +77,11 @@ func (p *prefix) start() error {
 		}
 	}
 
-	for name, target := range map[string]string{"unc": host.Shares, "volumes": host.Volumes} {
+	// C: by the name that GetFinalPathNameByHandle answers with, which containerd.exe and its shim open.
+	volume := strings.ToLower(strings.TrimPrefix(wine.SystemVolume, `\\?\`))
+	for name, target := range map[string]string{
+		"unc": host.Shares, "volumes": host.Volumes, volume: "../" + filepath.Base(wine.Drive(Prefix(p.Dir))),
+	} {
 		if err := p.linkDevice(name, target); err != nil {
 			return err
 		}

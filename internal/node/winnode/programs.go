@@ -41,6 +41,11 @@ func (c Config) programs() []program {
 	if file := filepath.Join(c.Programs, "crictl.exe"); exists(file) {
 		all = append(all, program{file, containerdDir + "/crictl.exe"})
 	}
+	for _, name := range ContainerdPrograms() {
+		if c.Containerd != "" {
+			all = append(all, program{filepath.Join(c.Containerd, name), containerdDir + "/" + name})
+		}
+	}
 	if !c.Network.NoCNI {
 		for _, plugin := range []string{"win-bridge.exe", "win-overlay.exe", "host-local.exe"} {
 			all = append(all, program{filepath.Join(c.Programs, plugin), cniBin + "/" + plugin})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/node/kubenode"
@@ -32,8 +31,9 @@ func (c Config) keeper(part string) keeper.Options {
 	}
 }
 
-// service has the process that keeps a service say when somebody has stopped that.
-func (c Config) service(part string, p *kubenode.Process) *kubenode.Process {
+// service has the process that keeps a service say when somebody has stopped that. own reports whether a process with
+// the service's program is this host's.
+func (c Config) service(part string, p *kubenode.Process, own func(proc.Leftover) bool) *kubenode.Process {
 	p.Halted = func() error {
 		text, err := c.node().ReadFile(stateFolder + part)
 		switch {
@@ -55,8 +55,7 @@ func (c Config) service(part string, p *kubenode.Process) *kubenode.Process {
 		all, err := proc.Leftovers(proc.Mark{Pins: filepath.Dir(c.Netns)})
 		var pids []int
 		for _, l := range all {
-			if len(l.Args) > 0 && strings.HasSuffix(l.Args[0], `\`+kubenode.ProgramName(part, spec.Windows)) &&
-				slices.Contains(l.Args, "--hostname-override="+c.Name) {
+			if len(l.Args) > 0 && strings.HasSuffix(l.Args[0], `\`+kubenode.ProgramName(part, spec.Windows)) && own(l) {
 				pids = append(pids, l.PID)
 			}
 		}

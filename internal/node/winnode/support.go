@@ -28,6 +28,13 @@ func SupportRows() []support.Row {
 		},
 		{
 			Area:  area,
+			Name:  "runtime: containerd",
+			Level: support.Partly,
+			Note:  containerdNote,
+			Ref:   "https://github.com/containerd/containerd/blob/v2.4.2/docs/cri/config.md",
+		},
+		{
+			Area:  area,
 			Name:  "SMB shares",
 			Level: support.Partly,
 			Note:  `New-, Get- and Remove-SmbGlobalMapping (and SmbMapping, which is for all of the host here) with a user and a password (NTLM), drive letters, -RequirePrivacy and -RequireIntegrity; \\server\share and links to it for programs of the host and HostProcess containers, and as volumes of pods (hostPath, FlexVolume, CSI). The client is in user space (FUSE). -RequirePrivacy encrypts also where the server leaves it to the client, and is refused where the server does not encrypt. Mappings outlive the host's agent and the cluster's supervisor, not a restart of the machine; -Persistent $true, folders below the share in -RemotePath, Kerberos, locks that other clients see and net use are not there`,
@@ -166,3 +173,6 @@ func SupportRows() []support.Row {
 		},
 	}
 }
+
+// containerdNote says what a node with containerd.exe does and does not.
+const containerdNote = `upstream's containerd.exe with containerd-shim-runhcs-v1.exe, unmodified, as a service of the host (make containerd-windows), is what kubelet.exe calls, by \\.\pipe\containerd-containerd. On Windows Server 2019 and later, in the modes l2bridge, l2tunnel and overlay, IPv4 alone, with Kubernetes 1.26 and later; else it is refused. Tried by hand: a pod with its log and exec, the flows of mullion net test, kills of containerd.exe, of the agent and of the shim. Base images (nanoserver, servercore, server, windows) are stand-ins, imported when it starts. Hyper-V isolation and HostProcess pods do not start, with an event that says why; neither do credential specs. Not there: the cluster's proxy for pulling, stand-ins for other images, image save, and pods that wait for their NetworkPolicies, which take effect when the API has the pod's address`

@@ -49,6 +49,15 @@ func TestWhatANodeIsGiven(t *testing.T) {
 			c.NodeSubnet = netip.MustParsePrefix("10.213.0.0/24")
 			dualStack(c)
 		},
+		"containerd": func(c *Config) {
+			c.Containerd = filepath.Join(filepath.Dir(c.CAFile), "containerd-windows")
+			c.Registries = spec.Registries{
+				Mirrors: map[string]spec.Mirror{"docker.io": {Endpoint: []string{"https://mirror.example"}}},
+				Configs: map[string]spec.RegistryConfig{
+					"registry.example:5000": {Auth: spec.RegistryAuth{Username: "me", Password: `a"b`}},
+				},
+			}
+		},
 		"1.20": func(c *Config) {
 			c.Version, c.EnableDSR = "v1.20.15", true
 			c.KubeletExtraArgs = []spec.Arg{{Name: "logtostderr", Value: "true"}}

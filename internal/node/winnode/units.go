@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"mullion.dev/mullion/internal/base/atomicfile"
 	"mullion.dev/mullion/internal/base/version"
@@ -35,14 +36,26 @@ func Units(c Config) ([]component.Unit, error) {
 		{Component: c.agentUnit(), After: []component.ID{c.Unit("host")}},
 	}
 
+	runtime := c.Unit("agent")
+	if c.Containerd != "" {
+		runtime = c.ContainerdUnit()
+	}
+
 	if !c.Bare {
 		units = append(units, component.Unit{
 			Component: c.kubeletUnit(),
-			After:     append([]component.ID{c.Unit("agent")}, c.KubeletAfter...),
+			After:     append([]component.ID{runtime}, c.KubeletAfter...),
 		})
 	}
 
 	units = append(units, component.Unit{Component: c.pipesUnit(), After: []component.ID{c.Unit("agent")}})
+	if c.Containerd != "" {
+		units = append(units, component.Unit{
+			Component: c.containerdUnit(),
+			After:     []component.ID{c.Unit("agent"), c.Unit("pipes")},
+		})
+	}
+
 	if c.Docker != "" {
 		units = append(units, component.Unit{
 			Component: c.dockerUnit(),
@@ -206,12 +219,34 @@ func connects(dial func(context.Context) (net.Conn, error)) func(context.Context
 func (c Config) kubeletUnit() component.Component {
 	n := c.node()
 	args := func(context.Context) ([]string, error) { return n.KubeletArgs(), nil }
-	return c.service(kubenode.Kubelet, n.Kubelet(c.upstream(kubenode.Kubelet, args)))
+	return c.service(kubenode.Kubelet, n.Kubelet(c.upstream(kubenode.Kubelet, args)), c.named)
 }
 
-// upstream returns how one of upstream's programs is started, or a person's own in its place: as a service, by
-// mullion-service.exe. Its arguments are asked for at each start.
+// named reports whether a process is the kubelet, or kube-proxy, of this node.
+func (c Config) named(l proc.Leftover) bool {
+	return slices.Contains(l.Args, "--hostname-override="+c.Name)
+}
+
+// upstream returns how one of Kubernetes' programs is started, or a person's own in its place: as a service. Its
+// arguments are asked for at each start.
 func (c Config) upstream(part string, args func(context.Context) ([]string, error)) proc.Spec {
+	return c.kept(c.keeper(part), func(ctx context.Context) ([]string, error) {
+		flags, err := args(ctx)
+		if err != nil {
+			return nil, err
+		}
+		path, err := c.program(kubenode.ProgramName(part, spec.Windows))
+		if err != nil {
+			return nil, err
+		}
+		return append([]string{path}, append(flags, "--windows-service")...), nil
+	})
+}
+
+// kept returns how a program is started as a service, by mullion-service.exe. Its command line is asked for at each
+// start.
+func (c Config) kept(keep keeper.Options, command func(context.Context) ([]string, error)) proc.Spec {
+	state := stateFolder + keep.Name
 	return proc.Spec{
 		Path:  "/proc/self/exe", // replaced by the loader, which is known when the host is up
 		Netns: c.Netns,
@@ -220,26 +255,22 @@ func (c Config) upstream(part string, args func(context.Context) ([]string, erro
 			if err != nil {
 				return err
 			}
-			flags, err := args(ctx)
+			line, err := command(ctx)
 			if err != nil {
 				return err
 			}
 
-			path, err := c.program(kubenode.ProgramName(part, spec.Windows))
-			if err != nil {
-				return err
-			}
 			// One of an earlier start may run until mullion-service.exe has stopped it.
-			if err := c.node().WriteFile(stateFolder+part, []byte(keeper.Starting), 0o600); err != nil {
+			if err := c.node().WriteFile(state, []byte(keeper.Starting), 0o600); err != nil {
 				return err
 			}
 
-			keep := c.keeper(part)
-			keep.Command = append([]string{path}, append(flags, "--windows-service")...)
-			return startWindows(ctx, cmd, h, wine.ServiceProgram, keep.Args()...)
+			with := keep
+			with.Command = line
+			return startWindows(ctx, cmd, h, wine.ServiceProgram, with.Args()...)
 		},
 		Ready: func(context.Context) error {
-			text, err := c.node().ReadFile(stateFolder + part)
+			text, err := c.node().ReadFile(state)
 			if err == nil && string(text) == keeper.Starting {
 				err = errors.New("its service has not been started yet")
 			}
