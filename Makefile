@@ -34,7 +34,7 @@ export MULLION_VERSION = $(VERSION)
 BUILD = $(GO) run ./hack/build
 
 # Parts that hack/build makes under the same name.
-PARTS := build mullion shims kubernetes upstream sample e2e agent agnhost crictl e2e.test critest node-suite exporter csi-proxy csi kubeadm flannel \
+PARTS := build mullion shims kubernetes upstream sample e2e agent agnhost crictl pause e2e.test critest node-suite exporter csi-proxy csi kubeadm flannel \
   calico cyclonus kube-linter containerd-windows docker-windows mullion-nat registry
 
 .DEFAULT_GOAL := build

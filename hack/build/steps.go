@@ -312,6 +312,14 @@ func upstream() []step {
 			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}",
 		},
 		{
+			name: "pause.exe", why: "the pause image of nodes with `pauseImage`", sets: []string{"build", "upstream", "pause"}, system: "c",
+			run: []string{"hack/pause.sh", "{bin}/windows/pause.exe"},
+		},
+		{
+			name: "wincat.exe", why: "the same image", sets: []string{"build", "upstream", "pause"}, system: "windows",
+			module: kubernetes, packages: []string{"k8s.io/kubernetes/build/pause/windows/wincat"}, to: "windows/", ldflags: strip,
+		},
+		{
 			name: "agnhost.exe", why: "the pods of `mullion net test`", sets: []string{"build", "upstream", "agnhost"}, system: "windows",
 			module: kubernetes, packages: []string{testImages + "agnhost"}, to: "windows/",
 			ldflags: kubernetesLD(kubernetesVersion),

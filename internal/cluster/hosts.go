@@ -195,6 +195,7 @@ func (c *composer) hostConfig(h Host, system func() *wine.System) winnode.Config
 		Processors:          h.Processors,
 		Places:              admission.Places(runtime.NumCPU(), len(c.Hosts)),
 		Memory:              h.Memory.Bytes(),
+		PauseImage:          h.PauseImage,
 		Administrators:      int(engine.DefaultIDs().Base),
 		Domains:             c.Spec.Domains,
 		NodeProgram:         c.Paths.Program("mullion-node"),

@@ -302,6 +302,7 @@ func (v *validator) node(i int, n Node) {
 	v.runtime(i, n)
 	v.shown(at("processors"), n.OS, n.Processors != (Processors{}), n.Processors.valid())
 	v.shown(at("memory"), n.OS, n.Memory != "", n.Memory.valid())
+	v.shown(at("pauseImage"), n.OS, n.PauseImage != "", n.PauseImage.valid(n.WindowsVersion))
 	if n.Count < 0 || n.Count > maxNodes {
 		v.fail(at("count"), "%d is not between 1 and %d", n.Count, maxNodes)
 	}

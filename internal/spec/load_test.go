@@ -295,6 +295,18 @@ func TestLoadNamesLineAndField(t *testing.T) {
 			"nodes[0].processors: -1 is not from 1 to 64",
 		},
 		{
+			"pause_image_of_linux", head + "nodes:\n- os: linux\n  pauseImage: mullion.local/pause:v1\n",
+			"nodes[0].pauseImage: is for a Windows node",
+		},
+		{
+			"pause_image_no_reference", head + "nodes:\n- pauseImage: \"a b\"\n",
+			`line 4: nodes[0].pauseImage: "a b" is not a reference of an image; Mullion's own is mullion.local/pause:v1`,
+		},
+		{
+			"pause_image_of_2016", head + "nodes:\n- pauseImage: registry.k8s.io/pause:3.10.2\n  windowsVersion: ltsc2016\n",
+			"nodes[0].pauseImage: ltsc2016 lets no two containers share a network",
+		},
+		{
 			"processors_overflow", head + "nodes:\n- processors: {threadsPerCore: 4294967297}\n",
 			"nodes[0].processors: 4294967297 is not from 1 to 64",
 		},

@@ -205,6 +205,9 @@ type Node struct {
 	Processors Processors `yaml:"processors,omitempty" json:"processors,omitzero"`
 	// Memory is what a Windows node has of the machine's memory.
 	Memory Memory `yaml:"memory,omitempty" json:"memory,omitempty"`
+	// PauseImage is the image of the pause container that each pod of a Windows node has, as on Windows; left out, pods
+	// have none, and need none.
+	PauseImage PauseImage `yaml:"pauseImage,omitempty" json:"pauseImage,omitempty"`
 	// KubeletConfiguration are fields of the kubelet's configuration file, which are merged into Mullion's: maps key by
 	// key, and null takes a field away (https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/).
 	KubeletConfiguration Fields `yaml:"kubeletConfiguration,omitempty" json:"kubeletConfiguration,omitempty"`

@@ -41,6 +41,8 @@ type node struct {
 	machines *engine.Machines
 	// processors is how many the host shows; 0: the machine's.
 	processors int
+	// pauseImage is the image of pause containers; "": pods have none.
+	pauseImage string
 	// memory is what the node has, in bytes; 0: the machine's.
 	memory int64
 	// domains are those for which the node has keys.
@@ -201,6 +203,7 @@ func (n *node) config(ctx context.Context, tb testing.TB) (cri.Config, func()) {
 			Env:    n.system.ContainerEnv(),
 		},
 		Processors:     n.processors,
+		PauseImage:     n.pauseImage,
 		Handlers:       []string{"runhcs-wcow-process"},
 		RuntimeVersion: "test",
 		Log:            logger,

@@ -316,6 +316,9 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := a.ensurePause(ctx, images); err != nil {
+		return nil, nil, err
+	}
 	pods, err := a.openNetwork(service)
 	if err != nil {
 		return nil, nil, err
@@ -348,6 +351,7 @@ func (a *agent) openCRI(ctx context.Context, service *hnsserver.Service) (*cri.S
 		Launch:         a.launch(),
 		HostProcess:    a.hostProcess(host),
 		OneContainer:   !a.build.Supports(winver.SharedNetwork),
+		PauseImage:     string(a.config.PauseImage),
 		Processors:     a.config.Processors,
 		Places:         a.config.Places,
 		LinuxNames:     a.config.Network.Profile == spec.ProfileModern,

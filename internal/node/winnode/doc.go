@@ -49,6 +49,8 @@ type Config struct {
 	Places int
 	// Memory is what the node has of the machine's memory, in bytes; 0: it shows the machine's.
 	Memory int64
+	// PauseImage is the image of the pods' pause containers; empty: they have none.
+	PauseImage spec.PauseImage
 	// Administrators is the group of the machine that the administrators of containers are in.
 	Administrators int
 	// Domains are those for whose accounts the machine has keys.

@@ -9,6 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // program is one of upstream's programs, a file of the machine, and its place on C:.
@@ -59,6 +62,9 @@ func (c Config) programs() []program {
 // hard links where that is possible, so that no node has a copy of 200 MB. New programs make a new folder: hosts that
 // run keep theirs.
 func (c Config) programsLayer() (string, error) {
+	if err := c.checkPause(); err != nil {
+		return "", err
+	}
 	h := sha256.New()
 	for _, p := range c.programs() {
 		info, err := os.Stat(p.file)
@@ -128,4 +134,18 @@ func linkOrCopy(from, to string) error {
 
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
+}
+
+// checkPause says which program of the pause image is not there, if the node's pods are to have that: the agent would
+// not start.
+func (c Config) checkPause() error {
+	if c.PauseImage != spec.OwnPauseImage {
+		return nil
+	}
+	for program := range agentconfig.PausePrograms() {
+		if _, err := os.Stat(filepath.Join(c.Programs, program)); err != nil {
+			return fmt.Errorf("find the programs of the pause image: %w; build them with `make pause`", err)
+		}
+	}
+	return nil
 }

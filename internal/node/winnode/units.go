@@ -170,6 +170,7 @@ func (c Config) agent() agentconfig.Config {
 		Processors:   c.Processors.Count(),
 		Places:       c.Places,
 		Memory:       c.Memory,
+		PauseImage:   c.PauseImage,
 		Domains:      c.Domains,
 		LogLevelFile: c.LogLevelFile,
 

@@ -17,6 +17,7 @@ import (
 	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/process/component"
+	"mullion.dev/mullion/internal/spec"
 	"mullion.dev/mullion/internal/windows/wine"
 	"mullion.dev/mullion/internal/windows/winver"
 )
@@ -203,6 +204,14 @@ func TestProgramsLayer(t *testing.T) {
 	without, err := c.programsLayer()
 	if err != nil {
 		t.Fatal(err)
+	}
+	c.PauseImage = spec.OwnPauseImage
+	if _, err := c.programsLayer(); err == nil || !strings.Contains(err.Error(), "make pause") {
+		t.Errorf("without the programs of the pause image: %v", err)
+	}
+	c.PauseImage = "registry.k8s.io/pause:3.10.2"
+	if same, err := c.programsLayer(); err != nil || same != without {
+		t.Errorf("with a pause image of a registry: %q, %v", same, err)
 	}
 	crictl := filepath.Join(c.Programs, "crictl.exe")
 	if err := os.WriteFile(crictl, []byte(crictl), 0o755); err != nil {

@@ -41,11 +41,11 @@ func (s *Server) ComputeSystems() []ComputeSystem {
 	return append(out, inPods...)
 }
 
-// ComputeUsage returns what one of the ComputeSystems uses. A sandbox, which has no process here, uses
+// ComputeUsage returns what one of the ComputeSystems uses. A sandbox without a pause container has no process and uses
 // nothing; a virtual machine is measured on the node.
 func (s *Server) ComputeUsage(ctx context.Context, id string) (engine.Usage, error) {
 	id, machine := strings.CutSuffix(id, machineSuffix)
-	if _, err := s.sandboxes.Get(id); err == nil && !machine {
+	if sb, err := s.sandboxes.Get(id); err == nil && !machine && sb.PauseImage == "" {
 		return engine.Usage{At: time.Now()}, nil
 	}
 	usage, err := s.cfg.Engine.Usage(ctx, id)
@@ -65,8 +65,8 @@ func (s *Server) ComputeTraffic(ctx context.Context, id string) NetworkStats {
 	return s.traffic(ctx, sb)
 }
 
-// JobObject returns the limits of the job object that Windows has for one of the ComputeSystems. A sandbox, which has
-// no process here, has none.
+// JobObject returns the limits of the job object that Windows has for one of the ComputeSystems. A sandbox, also one
+// with a pause container, has none.
 func (s *Server) JobObject(id string) (jobobject.Limits, error) {
 	if _, err := s.sandboxes.Get(id); err == nil {
 		return s.jobLimits(nil), nil

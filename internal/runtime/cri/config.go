@@ -63,6 +63,9 @@ type Config struct {
 	Processors int
 	// OneContainer says that the host's Windows lets no two containers share a network, so a pod has one at a time.
 	OneContainer bool
+	// PauseImage is the image of the pause container that each ordinary pod has, pulled when the node lacks it; empty:
+	// pods have none.
+	PauseImage string
 	// Launch says how a Windows program is started in a container.
 	Launch Launch
 	// LinuxNames makes names in pods resolve as in Linux pods, with all DNS suffixes and options that the kubelet

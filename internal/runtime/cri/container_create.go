@@ -154,25 +154,8 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 		return err
 	}
 
-	spec := engine.Container{
-		ID:          c.ID,
-		Pod:         sb.ID,
-		Labels:      map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID},
-		ChainID:     img.ChainID,
-		Volumes:     imageVolumes(img, mounts),
-		Args:        s.initArgs(sb, c),
-		Env:         s.loaderEnv(c),
-		Dir:         s.driveOf(c),
-		UID:         s.uidOf(c),
-		Hostname:    hostName(sb),
-		NetNS:       sb.NetNS,
-		Mounts:      mounts,
-		SystemFiles: append([]engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}}, pipes...),
-		WorkDir:     s.runDir(c),
-		Terminal:    c.Config.GetTty(),
-		Resources:   s.resourcesOf(c.Config.GetWindows().GetResources()),
-	}
-
+	spec := s.specOf(sb, c, img, mounts)
+	spec.SystemFiles = append(spec.SystemFiles, pipes...)
 	k := s.kindOf(sb.ID)
 	if err := k.complete(sb, &c, &spec); err != nil {
 		return err
@@ -200,6 +183,28 @@ func (s *Server) makeContainer(ctx context.Context, sb store.Sandbox, c store.Co
 	}
 	undo.Release()
 	return nil
+}
+
+// specOf returns what the engine is told of a container of any kind; its kind completes it.
+func (s *Server) specOf(sb store.Sandbox, c store.Container, img image.Info, mounts []engine.Mount) engine.Container {
+	return engine.Container{
+		ID:          c.ID,
+		Pod:         sb.ID,
+		Labels:      map[string]string{labelNode: s.cfg.Node, labelSandbox: sb.ID},
+		ChainID:     img.ChainID,
+		Volumes:     imageVolumes(img, mounts),
+		Args:        s.initArgs(sb, c),
+		Env:         s.loaderEnv(c),
+		Dir:         s.driveOf(c),
+		UID:         s.uidOf(c),
+		Hostname:    hostName(sb),
+		NetNS:       sb.NetNS,
+		Mounts:      mounts,
+		SystemFiles: []engine.BindMount{{Source: s.resolvConf(sb.ID), Target: "/etc/resolv.conf"}},
+		WorkDir:     s.runDir(c),
+		Terminal:    c.Config.GetTty(),
+		Resources:   s.resourcesOf(c.Config.GetWindows().GetResources()),
+	}
 }
 
 // runDir returns a container's working folder, which the container's user can write to and, on the machine, root alone

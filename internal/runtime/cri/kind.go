@@ -88,7 +88,7 @@ type programs interface {
 
 // choose chooses a pod's kind. A further kind has a line here and a file of its own.
 func choose(s *Server, sb store.Sandbox) kind {
-	for _, of := range []func(*Server, store.Sandbox) kind{machineOf, hostProcessOf} {
+	for _, of := range []func(*Server, store.Sandbox) kind{machineOf, hostProcessOf, pausedOf} {
 		if k := of(s, sb); k != nil {
 			return k
 		}

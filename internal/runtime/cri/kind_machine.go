@@ -142,21 +142,28 @@ func (m machine) start(ctx context.Context, sb store.Sandbox) error {
 
 // watch stops the pod when its virtual machine ends: a machine does not start again, so the kubelet has to make the pod
 // anew.
-func (m machine) watch(sb store.Sandbox) {
-	s := m.s
+func (m machine) watch(sb store.Sandbox) { m.s.watchFor(sb, "virtual machine") }
+
+// watchFor stops a pod when what the engine has under the sandbox's id ends by itself. what is its name in the log.
+func (s *Server) watchFor(sb store.Sandbox, what string) {
 	s.watchers.Go(func() {
 		ctx := s.life()
 		_, err := s.cfg.Engine.Wait(ctx, sb.ID)
 		if ctx.Err() != nil {
 			return // The next server watches again.
 		}
-		if current, getErr := s.sandboxes.Get(sb.ID); getErr != nil || !current.StoppedAt.IsZero() {
+
+		// Whoever stops the pod has ended it, and says so before the pod's lock is free.
+		unlock := s.locks.lock(sb.ID)
+		current, getErr := s.sandboxes.Get(sb.ID)
+		unlock()
+		if getErr != nil || !current.StoppedAt.IsZero() {
 			return
 		}
 
-		s.log.Warn("virtual machine of pod has ended, stopping the pod", "sandbox", sb.ID, "error", err)
+		s.log.Warn("stopping a pod of which a part has ended", "part", what, "sandbox", sb.ID, "error", err)
 		if err := s.stopSandbox(ctx, sb); err != nil {
-			s.log.Error("pod without its virtual machine not stopped", "sandbox", sb.ID, "error", err)
+			s.log.Error("pod not stopped of which a part has ended", "part", what, "sandbox", sb.ID, "error", err)
 		}
 	})
 }

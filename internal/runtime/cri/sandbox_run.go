@@ -21,7 +21,8 @@ import (
 )
 
 // RunPodSandbox makes a new pod: its record on disk, its network, and what else its kind has, such as a virtual
-// machine. An ordinary pod has a network namespace and no process before its first container.
+// machine. An ordinary pod has a network namespace, and no process before its first container unless the node's pods
+// have pause containers.
 func (s *Server) RunPodSandbox(ctx context.Context,
 	req *runtimeapi.RunPodSandboxRequest,
 ) (*runtimeapi.RunPodSandboxResponse, error) {
@@ -39,7 +40,7 @@ func (s *Server) RunPodSandbox(ctx context.Context,
 		CreatedAt: time.Now(),
 	}
 
-	k := choose(s, sb)
+	sb, k := withPause(s, sb)
 	if err := s.checkSandbox(ctx, sb, k); err != nil {
 		return nil, fmt.Errorf("run sandbox of pod %q: %w", name, err)
 	}

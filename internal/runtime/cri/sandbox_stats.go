@@ -57,11 +57,13 @@ func (s *Server) readySandboxes() []store.Sandbox {
 		func(sb store.Sandbox) bool { return sb.State() == runtimeapi.PodSandboxState_SANDBOX_READY })
 }
 
-// sandboxStats sums up the containers. What cannot be measured at the moment is left out.
+// sandboxStats sums up the containers, and the pause container. What cannot be measured at the moment is left out.
 func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi.PodSandboxStats {
 	at := time.Now().UnixNano()
 	w := &runtimeapi.WindowsPodSandboxStats{}
-	var cpu, cores, set, commit, faults, processes uint64
+	pause := s.measurePause(ctx, sb)
+	cpu, cores, set, commit := uint64(pause.CPU), pause.nanoCores, pause.WorkingSet, pause.Commit
+	faults, processes := pause.PageFaults, pause.Processes
 	for _, c := range s.containersOf(sb.ID) {
 		if !isRunning(c) {
 			continue

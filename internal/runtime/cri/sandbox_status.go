@@ -25,7 +25,9 @@ func (s *Server) PodSandboxStatus(_ context.Context,
 	}
 
 	if req.GetVerbose() {
-		info, err := json.Marshal(map[string]any{"netns": sb.NetNS, "stoppedAt": sb.StoppedAt, "config": sb.Config})
+		info, err := json.Marshal(map[string]any{
+			"netns": sb.NetNS, "stoppedAt": sb.StoppedAt, "config": sb.Config, "image": sb.PauseImage,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("encode status of sandbox %q: %w", sb.ID, err)
 		}

@@ -41,7 +41,7 @@ func runtimeRows() []support.Row {
 		{Name: "Status"},
 		{Name: "UpdateRuntimeConfig"},
 		{Name: "RuntimeConfig", Note: "empty, as on Windows: it is about cgroups"},
-		{Name: "RunPodSandbox", Note: "no pause process: the network namespace is the sandbox; on a busy node starts of pods and containers wait for their turn, and an event WaitsForProcessor says so"},
+		{Name: "RunPodSandbox", Note: "no pause process unless the node has `pauseImage`: the network namespace is the sandbox; on a busy node starts of pods and containers wait for their turn, and an event WaitsForProcessor says so"},
 		{Name: "StopPodSandbox"},
 		{Name: "RemovePodSandbox"},
 		{Name: "PodSandboxStatus"},

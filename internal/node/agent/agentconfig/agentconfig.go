@@ -52,6 +52,8 @@ type Config struct {
 	// PolicySocket is where pods get their network policies before they start (package network/policy/cover); empty
 	// where policies are not carried out.
 	PolicySocket string `json:"policySocket,omitempty"`
+	// PauseImage is the image of the pods' pause containers; empty: they have none.
+	PauseImage spec.PauseImage `json:"pauseImage,omitempty"`
 	// Processors is how many the host shows; 0: the machine's.
 	Processors int `json:"processors,omitempty"`
 	// Places is how many programs may start at once on the node, for it shares the processors with the machine's other

@@ -16,6 +16,8 @@ type Sandbox struct {
 	Config SandboxConfig `json:"config"`
 	// Handler is the runtime handler asked for.
 	Handler string `json:"handler,omitempty"`
+	// PauseImage is the image of the pod's pause container, as the node's configuration names it; empty: it has none.
+	PauseImage string `json:"pauseImage,omitempty"`
 	// NetNS is the path of the pod's network namespace; empty once the network is torn down.
 	NetNS string `json:"netns,omitempty"`
 	// IPs are the pod's addresses, the primary one first.
