@@ -75,7 +75,7 @@ func guideChecks() []Sample {
 		web(Sample{
 			ID: "guide-docker-ps", Kind: OnNode, Origin: Prose, Level: Not,
 			Text:  "Two containers per pod on the Windows node, use docker ps",
-			Why:   "a node has no Docker, and a pod no pause container: its network stays without one. `kubectl get pods` lists them",
+			Why:   "a node has no Docker: `crictl.exe pods` and `crictl.exe ps` list the two, the first with a program of its own if the node has `pauseImage`. With Kubernetes 1.20 and Docker as the runtime it works (TestFieldDockershim)",
 			Steps: []Step{{On: NodeCmd, Run: "docker ps", Want: "Can't recognize 'docker ps'|not recognized", Fails: true}},
 		}),
 		web(Sample{

@@ -90,7 +90,7 @@ func handbookCommands() []Sample {
 			"docker-pull", deploy, "docker pull microsoft/windowsservercore:1709",
 			"a node has Docker only if it is installed; `mullion image pull` does the same for the cluster's store",
 		},
-		{"pause", deploy, "docker build -t kubeletwin/pause .", "TestFieldDockershim does it; pods need no pause image with Mullion's runtime"},
+		{"pause", deploy, "docker build -t kubeletwin/pause .", "TestFieldDockershim does it; with Mullion's runtime pods need no pause image, and `pauseImage` of a node gives them one"},
 		{"start-kubelet", deploy, "./start-kubelet.ps1 -ClusterCidr 192.168.0.0/16", "`mullion up` starts the kubelet"},
 		{"start-kubeproxy", deploy, "./start-kubeproxy.ps1", "`mullion up` starts kube-proxy"},
 	} {

@@ -49,7 +49,8 @@ func gmsa() []Sample {
 		{
 			ID: "tasks-gmsa-pod", Document: page, Heading: "Configure GMSA credential spec reference in Pod spec", Kind: Manifest, Origin: Anew,
 			Level: Partly,
-			Why:   "with the credential spec, and the right to use it: the pod is in the domain by name",
+			Why: "with the credential spec, and the right to use it: the pod has the domain's names, but no ticket, since the cluster of " +
+				"the samples has no domain (`domains` in cluster.yaml; TestFieldGMSA has one, and reads a share)",
 			Steps: []Step{
 				{On: Shell, Run: "kubectl get pods -l run=with-creds", Want: `1/1 +Running`},
 				{On: Shell, Run: "kubectl get pods -l run=with-creds -o yaml", Want: `"NetBiosName":"EXAMPLE"`},
