@@ -312,11 +312,11 @@ func upstream() []step {
 			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}",
 		},
 		{
-			name: "pause.exe", why: "the pause image of nodes with `pauseImage`", sets: []string{"build", "upstream", "pause"}, system: "c",
+			name: "pause.exe (pauseImage)", why: "the pause image of nodes with `pauseImage`", sets: []string{"build", "upstream", "pause"}, system: "c",
 			run: []string{"hack/pause.sh", "{bin}/windows/pause.exe"},
 		},
 		{
-			name: "wincat.exe", why: "the same image", sets: []string{"build", "upstream", "pause"}, system: "windows",
+			name: "wincat.exe (pauseImage)", why: "the same image", sets: []string{"build", "upstream", "pause"}, system: "windows",
 			module: kubernetes, packages: []string{"k8s.io/kubernetes/build/pause/windows/wincat"}, to: "windows/", ldflags: strip,
 		},
 		{

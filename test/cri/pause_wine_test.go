@@ -47,7 +47,8 @@ func (m *machine) loadPause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if img, err = mutate.Config(img, v1.Config{Entrypoint: []string{`C:\pause.exe`}, User: "ContainerUser"}); err != nil {
+	img, err = mutate.Config(img, v1.Config{Entrypoint: []string{`C:\pause.exe`}, User: "ContainerUser"})
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -132,7 +133,8 @@ func TestPauseContainer(t *testing.T) {
 	w := used.GetStats().GetWindows()
 	t.Logf("a pause container: working set %.1f MB, commit %.1f MB, %d processes, and beside it a shim of %d KB",
 		float64(w.GetMemory().GetWorkingSetBytes().GetValue())/1e6,
-		float64(w.GetMemory().GetCommitMemoryBytes().GetValue())/1e6, w.GetProcess().GetProcessCount().GetValue(), shimMemory(t, pod))
+		float64(w.GetMemory().GetCommitMemoryBytes().GetValue())/1e6,
+		w.GetProcess().GetProcessCount().GetValue(), shimMemory(t, pod))
 	if w.GetProcess().GetProcessCount().GetValue() == 0 {
 		t.Error("the pod has no process")
 	}
