@@ -16,6 +16,7 @@ var parts = map[string][]string{
 	"acl":        {"hooks/acl.c", "hooks/heap.c", "testdata/unit/acl_calls.c"},
 	"args":       {"run/args.c", "run/text.c", "-Dmemset=own_memset", "-Dmemcpy=own_memcpy"},
 	"blob":       {"ncrypt/blob.c", "common/dercode.c", "-Icommon"},
+	"commit":     {"hooks/commit.c"},
 	"drive":      {"hooks/drive.c", "hooks/drivename.c", "hooks/path.c", "hooks/pathbase.c", "hooks/way.c", "hooks/names.c", "hooks/linktext.c", "hooks/linux.c", "hooks/heap.c", "hooks/table.c", "testdata/unit/path_calls.c"},
 	"etw":        {"tdh/ring.c", "tdh/event.c", "-Itdh"},
 	"events":     {"wevtapi/record.c", "wevtapi/xml.c", "wevtapi/xpath.c", "wevtapi/match.c", "wevtapi/filter.c", "-Iwevtapi"},

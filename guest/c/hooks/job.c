@@ -13,6 +13,8 @@
  * container's own come from a file that the runtime writes: for each class its number, the size of its structure, and
  * that.
  */
+#include "job.h"
+
 #include "hooks.h"
 #include "linux.h"
 
@@ -115,6 +117,17 @@ static BOOL own_job(ULONG class, void *information, ULONG size, ULONG *returned,
         return TRUE;
     }
     return FALSE;
+}
+
+ULONGLONG job_memory_limit(void)
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits;
+    NTSTATUS status;
+
+    if (!own_job(JobObjectExtendedLimitInformation, &limits, sizeof(limits), NULL, &status) || status ||
+        !(limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_JOB_MEMORY))
+        return 0;
+    return limits.JobMemoryLimit;
 }
 
 /* The id of the container whose job object a handle is; FALSE for all other handles. */

@@ -12,13 +12,15 @@
  * answer: the node is looked at after each STEP that the program has asked for. KEPT is left, for the pages of programs
  * that the kernel has to read again, and for what is SMALL, so that a program can say that it was refused. What is
  * committed and not touched is not counted, and can still be too much: then the kernel kills. The host's own programs
- * are not refused: the kubelet has to go on evicting.
+ * are not refused: the kubelet has to go on evicting. A container's own limit is asked for too (commit.c).
  */
 #include "memory.h"
 
 #include <string.h>
 
+#include "commit.h"
 #include "hooks.h"
+#include "job.h"
 #include "linux.h"
 
 #define BASIC 0       /* SystemBasicInformation */
@@ -43,6 +45,7 @@ struct performance
 };
 
 static NTSTATUS(WINAPI *original_allocate)(HANDLE, void **, ULONG_PTR, SIZE_T *, ULONG, ULONG);
+static BOOL limited; /* the node has a part of the machine's memory */
 static LONG64 asked; /* since the node was looked at */
 
 static BOOL read_file(const char *path, char *text, SIZE_T room)
@@ -105,7 +108,7 @@ static BOOL is_too_much(SIZE_T size)
 static NTSTATUS WINAPI hook_NtAllocateVirtualMemory(HANDLE process, void **address, ULONG_PTR zero_bits, SIZE_T *size,
                                                     ULONG type, ULONG protection)
 {
-    if (size && (type & MEM_COMMIT) && is_too_much(*size))
+    if (size && (type & MEM_COMMIT) && ((limited && is_too_much(*size)) || commit_is_too_much(*size)))
         return COMMITMENT_LIMIT;
     return original_allocate(process, address, zero_bits, size, type, protection);
 }
@@ -122,10 +125,9 @@ static BOOL is_there(const char *path)
 
 BOOL memory_start(void)
 {
-    if (!is_there(NODE_MEMORY "limit"))
-        return FALSE;
-    if (is_there(CONTAINER))
+    limited = is_there(NODE_MEMORY "limit");
+    if (is_there(CONTAINER) && (limited || job_memory_limit()))
         patch_function(GetModuleHandleW(L"ntdll.dll"), "NtAllocateVirtualMemory", hook_NtAllocateVirtualMemory,
                        (void **)&original_allocate);
-    return TRUE;
+    return limited;
 }

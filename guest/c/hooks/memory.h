@@ -7,7 +7,7 @@
 /* What the node has; FALSE: it has all of the machine's, which Wine knows. */
 BOOL memory_read(struct node_memory *memory);
 
-/* memory.c: NtAllocateVirtualMemory in containers; FALSE: the node has all of the machine's memory. */
+/* memory.c: NtAllocateVirtualMemory in containers, if they or the node are limited; FALSE: the node is not. */
 BOOL memory_start(void);
 
 /* Puts the node's memory into an answer of NtQuerySystemInformation. */

@@ -57,7 +57,7 @@ func runtimeRows() []support.Row {
 		{
 			Name:  "UpdateContainerResources",
 			Level: support.Partly,
-			Note:  "processors, rates, weights and the limit of all programs together change at once; running programs keep the commit limit that each of them has; a HostProcess container's do not learn of processors; rootfs_size_in_bytes changes nothing",
+			Note:  "processors, rates, weights and the limit of all programs together change at once; running programs keep the limit that the kernel has for each of them, so they cannot commit more than that; a HostProcess container's do not learn of processors; rootfs_size_in_bytes changes nothing",
 		},
 		{Name: "ReopenContainerLog"},
 		{Name: "ExecSync", Note: "output is cut off at 16 MiB, both streams together; on a busy node a program waits for its turn, and one whose time passes meanwhile is answered as timed out and not started"},
@@ -139,7 +139,7 @@ func fieldRows() []support.Row {
 		{
 			Name:  "resources.memory_limit_in_bytes",
 			Level: support.Partly,
-			Note:  "a process that reaches the limit cannot commit more memory; if all processes together exceed the limit plus 64 MiB, the kernel kills, which Windows never does",
+			Note:  "when all processes together use as much, an allocation fails, as on Windows, where what they have committed and not touched counts too. Sections, and what is touched only later, can be more: if all together use the limit plus 64 MiB, the kernel kills, which Windows never does",
 		},
 		{Name: "resources.rootfs_size_in_bytes", Level: support.Not, Note: "ignored: the writable layer has no quota"},
 		{

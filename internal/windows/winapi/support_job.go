@@ -30,7 +30,7 @@ func jobRows() []support.Row {
 			Name:  "job objects: commit limit of a container",
 			Level: support.Partly,
 			Ref:   win32 + "procthread/job-objects",
-			Note:  "it holds for each of its programs, which then cannot allocate; where all of them together take more than the limit and 64 MiB, the kernel kills, which Windows never does",
+			Note:  "where its programs together use as much, an allocation fails with ERROR_COMMITMENT_LIMIT; Windows counts what is committed and not touched, too. Sections, and what is touched only later, can be more: above the limit and 64 MiB the kernel kills, which Windows never does. 32-bit programs are not asked",
 		},
 	}
 }

@@ -66,6 +66,8 @@ typedef int SRWLOCK;
 #define ReleaseSRWLockShared(lock) ((void)(lock))
 #define InterlockedIncrement(number) (++*(number))
 #define InterlockedDecrement(number) (--*(number))
+#define InterlockedExchange64(number, value) (*(number) = (value))
+#define InterlockedExchangeAdd64(number, value) ((*(number) += (value)) - (value))
 
 /* winerror.h */
 #define ERROR_SUCCESS 0

@@ -115,6 +115,11 @@ func main() {
 		renames(os.Args[2])
 	case "memory-once":
 		sayMemory(syscall.NewLazyDLL("kernel32.dll"))
+	case "commit": // and waits
+		commit(os.Args[2])
+		time.Sleep(time.Hour)
+	case "commit-once":
+		commit(os.Args[2])
 	case "memory":
 		memory(os.Args[2])
 	case "affinity":

@@ -34,6 +34,27 @@ func memory(megabytes string) {
 	time.Sleep(time.Hour)
 }
 
+// commit commits so many MB in pieces, which it touches, and says how much it got and why not more.
+func commit(megabytes string) {
+	const piece, commitNow, readWrite = 8, 0x3000, 4
+	allocate := syscall.NewLazyDLL("kernel32.dll").NewProc("VirtualAlloc")
+	want, _ := strconv.Atoi(megabytes)
+	got := 0
+	for got < want {
+		at, _, err := allocate.Call(0, piece<<20, commitNow, readWrite)
+		if at == 0 {
+			fmt.Printf("committed %d error %d\n", got, err)
+			return
+		}
+		all := unsafe.Slice((*byte)(unsafe.Add(nil, at)), piece<<20)
+		for i := 0; i < len(all); i += 4096 {
+			all[i] = 1
+		}
+		got += piece
+	}
+	fmt.Printf("committed %d error 0\n", got)
+}
+
 // sayMemory says what the memory is, in bytes, by each of the ways to ask.
 func sayMemory(kernel *syscall.LazyDLL) {
 	status := struct {
