@@ -312,11 +312,11 @@ func upstream() []step {
 			ldflags: strip + " -X sigs.k8s.io/cri-tools/pkg/version.Version={sigs.k8s.io/cri-tools}",
 		},
 		{
-			name: "pause.exe (pauseImage)", why: "the pause image of nodes with `pauseImage`", sets: []string{"build", "upstream", "pause"}, system: "c",
+			name: "pause.exe (pauseImage)", why: "the pause image of nodes with `pauseImage` or containerd.exe", sets: []string{"build", "upstream", "pause", "containerd-windows"}, system: "c",
 			run: []string{"hack/pause.sh", "{bin}/windows/pause.exe"},
 		},
 		{
-			name: "wincat.exe (pauseImage)", why: "the same image", sets: []string{"build", "upstream", "pause"}, system: "windows",
+			name: "wincat.exe (pauseImage)", why: "the same image", sets: []string{"build", "upstream", "pause", "containerd-windows"}, system: "windows",
 			module: kubernetes, packages: []string{"k8s.io/kubernetes/build/pause/windows/wincat"}, to: "windows/", ldflags: strip,
 		},
 		{
@@ -424,10 +424,6 @@ func fields() []step {
 		{
 			name: "containerd-shim-runhcs-v1.exe", why: "the same nodes and tests", sets: []string{"containerd-windows"}, system: "windows",
 			module: "upstream/test/hcsshim", packages: []string{"tool"}, to: "containerd-windows/containerd-shim-runhcs-v1.exe", ldflags: strip,
-		},
-		{
-			name: "pause.exe", why: "the first container of their pods", sets: []string{"containerd-windows"}, system: "c",
-			run: []string{"hack/pause.sh", "{bin}/containerd-windows/pause.exe"},
 		},
 		{
 			name: "dockerd.exe", why: "`mullion docker up`, and their test (TestFieldDocker)", sets: []string{"docker-windows"}, system: "windows",

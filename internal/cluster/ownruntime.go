@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -12,6 +13,7 @@ import (
 
 	"mullion.dev/mullion/internal/cluster/parts"
 	"mullion.dev/mullion/internal/node/kubenode"
+	"mullion.dev/mullion/internal/node/pauseimage"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/spec"
@@ -40,8 +42,13 @@ func HasRuntimes(c spec.Cluster, bin string) error {
 		if !n.OwnContainerd() {
 			continue
 		}
-		for _, name := range winnode.ContainerdFiles() {
+		for _, name := range winnode.ContainerdPrograms() {
 			if _, err := os.Stat(filepath.Join(bin, ContainerdPrograms, name)); err != nil {
+				return &MissingProgramError{Node: n.Name, Err: err}
+			}
+		}
+		if image := cmp.Or(n.PauseImage, spec.OwnPauseImage); image == spec.OwnPauseImage {
+			if err := pauseimage.Check(filepath.Join(bin, "windows")); err != nil {
 				return &MissingProgramError{Node: n.Name, Err: err}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mullion.dev/mullion/internal/cluster"
+	"mullion.dev/mullion/internal/node/pauseimage"
 	"mullion.dev/mullion/internal/node/winnode"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -21,14 +22,17 @@ func TestHasRuntimes(t *testing.T) {
 
 	own := mixed()
 	own.Nodes[3].Runtime = spec.RuntimeContainerd
-	for _, name := range winnode.ContainerdFiles() {
+	files := pauseimage.Programs(filepath.Join(bin, "windows"))
+	for _, name := range winnode.ContainerdPrograms() {
+		files = append(files, filepath.Join(bin, cluster.ContainerdPrograms, name))
+	}
+	for _, file := range files {
 		err := cluster.HasRuntimes(own, bin)
 		if missing, ok := errors.AsType[*cluster.MissingProgramError](err); !ok || missing.Node != "win-2" ||
 			!errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("without %s: %v", name, err)
+			t.Errorf("without %s: %v", file, err)
 		}
 
-		file := filepath.Join(bin, cluster.ContainerdPrograms, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}

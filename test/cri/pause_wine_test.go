@@ -22,7 +22,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/base/testrun"
-	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/pauseimage"
 	"mullion.dev/mullion/internal/runtime/image"
 )
 
@@ -32,7 +32,7 @@ const testPause = "mullion.test/pause:1"
 func (m *machine) loadPause(t *testing.T) {
 	t.Helper()
 	var files []file
-	for program, place := range agentconfig.PausePrograms() {
+	for program, place := range pauseimage.Places() {
 		data, err := os.ReadFile(filepath.Join(root(), "bin", "windows", program))
 		if err != nil {
 			t.Skipf("needs %s: make pause", program)

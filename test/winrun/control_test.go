@@ -302,7 +302,8 @@ func testServiceSettings(t *testing.T, p prefix) {
 	}
 }
 
-// testServiceAutomatic has a service start with the container, without anybody asking for it, wherever its program lies.
+// testServiceAutomatic has a service start with the container, without anybody asking for it, wherever its program
+// lies.
 func testServiceAutomatic(t *testing.T, p prefix) {
 	t.Helper()
 	program, err := os.ReadFile(p.Path("prog.exe"))

@@ -1,7 +1,7 @@
 /*
  * Services that start automatically: Wine's services.exe, which starts them, is not there until a program asks for it
- * (services.c). So whoever boots a prefix looks whether there are any. They are the image's, or those that programs have
- * made or set so, wherever they lie: Wine's own are disabled in the registry that a container begins with.
+ * (services.c). So whoever boots a prefix looks whether there are any. They are the image's, or those that programs
+ * have made or set so, wherever they lie: Wine's own are disabled in the registry that a container begins with.
  */
 #include "run.h"
 #include <winternl.h>

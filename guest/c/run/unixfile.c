@@ -207,9 +207,9 @@ char *run_find_variable(const char *name, int length)
 /*
  * run_limit_memory bounds the memory that each program may commit: beyond it VirtualAlloc fails, as at the commit limit
  * of a Windows job. RLIMIT_DATA counts private writable pages, touched or not, so it is a commit limit; it applies to
- * each process by itself, and hooks/commit.c holds their sum to the limit. Wine's own share is added to it: 10 MiB for an idle process and 2 to 3 MiB
- * for each thread, whose whole stacks count here (measured with Wine 8.0; a Go program of 4 threads has 34 MB where
- * Windows counts 9). It returns FALSE if the kernel refuses.
+ * each process by itself, and hooks/commit.c holds their sum to the limit. Wine's own share is added to it: 10 MiB for
+ * an idle process and 2 to 3 MiB for each thread, whose whole stacks count here (measured with Wine 8.0; a Go program
+ * of 4 threads has 34 MB where Windows counts 9). It returns FALSE if the kernel refuses.
  */
 BOOL run_limit_memory(ULONGLONG bytes)
 {

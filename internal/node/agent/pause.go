@@ -2,16 +2,11 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"time"
 
-	"mullion.dev/mullion/internal/base/filecopy"
-	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/pauseimage"
 	"mullion.dev/mullion/internal/runtime/image"
-	"mullion.dev/mullion/internal/runtime/imagebuild"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -26,34 +21,9 @@ func (a *agent) ensurePause(ctx context.Context, store imageLoader) error {
 	if a.config.PauseImage != spec.OwnPauseImage {
 		return nil
 	}
-	dir, err := os.MkdirTemp("", "mullion-pause-")
+	img, err := pauseimage.Make(ctx, filepath.Join(filepath.Dir(a.executable), "windows"))
 	if err != nil {
 		return err
-	}
-	defer os.RemoveAll(dir)
-
-	programs := filepath.Join(filepath.Dir(a.executable), "windows")
-	for program, place := range agentconfig.PausePrograms() {
-		to := filepath.Join(dir, place)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		if _, err := filecopy.Onto(filepath.Join(programs, program), to, 0o666); err != nil {
-			return fmt.Errorf("find the programs of the pause image: %w; build them with `make pause`", err)
-		}
-	}
-
-	img, err := imagebuild.Build(ctx, imagebuild.Options{
-		Dir:     dir,
-		Created: time.Unix(0, 0),
-		Spec: imagebuild.Spec{
-			Tags:       []string{string(spec.OwnPauseImage)},
-			Entrypoint: []string{`C:\pause.exe`},
-			User:       "ContainerUser", // as nanoserver's, of which upstream's image is made
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("make the pause image: %w", err)
 	}
 
 	r, w := io.Pipe()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/pauseimage"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/spec"
 )
@@ -57,8 +57,8 @@ func TestPauseImage(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(bin, "windows"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for program := range agentconfig.PausePrograms() {
-		if err := os.WriteFile(filepath.Join(bin, "windows", program), []byte("MZ "+program), 0o755); err != nil {
+	for _, program := range pauseimage.Programs(filepath.Join(bin, "windows")) {
+		if err := os.WriteFile(program, []byte("MZ "+program), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

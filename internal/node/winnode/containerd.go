@@ -1,6 +1,7 @@
 package winnode
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,11 +23,13 @@ import (
 	"mullion.dev/mullion/internal/node/agent/agentconfig"
 	"mullion.dev/mullion/internal/node/kubenode"
 	"mullion.dev/mullion/internal/node/nodeimages"
+	"mullion.dev/mullion/internal/node/pauseimage"
 	"mullion.dev/mullion/internal/node/registries"
 	"mullion.dev/mullion/internal/process/component"
 	"mullion.dev/mullion/internal/process/proc"
 	"mullion.dev/mullion/internal/runtime/image"
 	"mullion.dev/mullion/internal/runtime/imagebuild"
+	"mullion.dev/mullion/internal/spec"
 )
 
 // Containerd is the part of a node that is upstream's containerd.exe, and the name of its service.
@@ -40,19 +43,13 @@ const (
 	containerdLogDir = "var/log/" + Containerd
 )
 
-// pauseProgram is the only file of the pods' first containers' image, PauseImage, which is made here and never pulled.
-const (
-	pauseProgram = "pause.exe"
-	PauseImage   = "mullion.local/pause:v1"
-)
+// sandboxImage is the image of pods' first containers: the node's pause image, or that of Mullion's making.
+func (c Config) sandboxImage() spec.PauseImage { return cmp.Or(c.PauseImage, spec.OwnPauseImage) }
 
-// ContainerdPrograms are the files of a folder with containerd.exe that a host gets.
+// ContainerdPrograms are the files that a folder with containerd.exe has to have, and that a host gets.
 func ContainerdPrograms() []string {
 	return []string{"containerd.exe", "ctr.exe", "containerd-shim-runhcs-v1.exe"}
 }
-
-// ContainerdFiles are the files that such a folder has to have: those programs, and what the pause image is made of.
-func ContainerdFiles() []string { return append(ContainerdPrograms(), pauseProgram) }
 
 // ContainerdUnit returns the unit whose readiness means that containerd.exe answers CRI, and has its images.
 func (c Config) ContainerdUnit() component.ID { return c.Unit(Containerd) }
@@ -97,7 +94,7 @@ state = 'C:\ProgramData\containerd\state'
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   bin_dirs = [%s]
   conf_dir = %s
-`, literal(criPipe), PauseImage, literal(c.node().Path(certsDir)), c.authTOML(), strings.Join(binDirs, ", "),
+`, literal(criPipe), c.sandboxImage(), literal(c.node().Path(certsDir)), c.authTOML(), strings.Join(binDirs, ", "),
 		literal(confDir))
 }
 
@@ -206,8 +203,14 @@ func (c Config) ensureImages(ctx context.Context) error {
 	}
 	defer store.Close()
 
-	if err := c.ensurePause(ctx, store); err != nil {
-		return err
+	if c.sandboxImage() == spec.OwnPauseImage {
+		img, err := pauseimage.Make(ctx, c.Programs, c.Build.Name)
+		if err == nil {
+			err = ensureImage(ctx, store, img)
+		}
+		if err != nil {
+			return err
+		}
 	}
 
 	for _, refs := range image.StandIns(c.Build) {
@@ -221,33 +224,6 @@ func (c Config) ensureImages(ctx context.Context) error {
 	}
 
 	return nil
-}
-
-// ensurePause puts the image of pods' first containers, for the host's build, into a store.
-func (c Config) ensurePause(ctx context.Context, store imageStore) error {
-	dir, err := os.MkdirTemp("", "mullion-pause-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := linkOrCopy(filepath.Join(c.Containerd, pauseProgram), filepath.Join(dir, pauseProgram)); err != nil {
-		return fmt.Errorf("make the image %s: %w", PauseImage, err)
-	}
-
-	img, err := imagebuild.Build(ctx, imagebuild.Options{
-		Dir: dir,
-		Spec: imagebuild.Spec{
-			OSVersions: []string{c.Build.Name},
-			Tags:       []string{PauseImage},
-			Entrypoint: []string{`C:\` + pauseProgram},
-			User:       "ContainerUser",
-		},
-	})
-	if err != nil {
-		return err
-	}
-
-	return ensureImage(ctx, store, img)
 }
 
 // imageStore is the store of images of a containerd.exe.

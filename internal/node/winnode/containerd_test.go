@@ -23,7 +23,7 @@ func withContainerd(t *testing.T) Config {
 	t.Helper()
 	c := sample(t)
 	c.Containerd = t.TempDir()
-	for _, name := range ContainerdFiles() {
+	for _, name := range ContainerdPrograms() {
 		if err := os.WriteFile(filepath.Join(c.Containerd, name), []byte(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -140,17 +140,6 @@ func (s *store) Load(_ context.Context, r io.Reader) ([]string, error) {
 // An image is loaded if it lacks one of its names, or another is called so; and only then.
 func TestEnsureImage(t *testing.T) {
 	c := withContainerd(t)
-	empty := &store{}
-	if err := c.ensurePause(t.Context(), empty); err != nil || empty.loaded != 1 {
-		t.Errorf("the pause image was loaded %d times, %v", empty.loaded, err)
-	}
-	if err := os.Remove(filepath.Join(c.Containerd, pauseProgram)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.ensurePause(t.Context(), empty); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the pause image without its program: %v", err)
-	}
-
 	img, err := image.BuildStandIn(t.Context(), image.StandIns(c.Build)[0])
 	if err != nil {
 		t.Fatal(err)

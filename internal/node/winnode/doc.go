@@ -62,7 +62,7 @@ type Config struct {
 	Programs    string
 	// Docker is the folder of dockerd.exe, which runs on the host in place of all that is Kubernetes'; "": none does.
 	Docker string
-	// Containerd is the folder of containerd.exe and what belongs to it (ContainerdFiles), which is the node's
+	// Containerd is the folder of containerd.exe and what belongs to it (ContainerdPrograms), which is the node's
 	// container runtime; "": Mullion's own is.
 	Containerd string
 	// ProgramsDir is where the layer with upstream's programs is made; hosts share it.

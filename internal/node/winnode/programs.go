@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mullion.dev/mullion/internal/node/agent/agentconfig"
+	"mullion.dev/mullion/internal/node/pauseimage"
 	"mullion.dev/mullion/internal/spec"
 )
 
@@ -142,10 +142,5 @@ func (c Config) checkPause() error {
 	if c.PauseImage != spec.OwnPauseImage {
 		return nil
 	}
-	for program := range agentconfig.PausePrograms() {
-		if _, err := os.Stat(filepath.Join(c.Programs, program)); err != nil {
-			return fmt.Errorf("find the programs of the pause image: %w; build them with `make pause`", err)
-		}
-	}
-	return nil
+	return pauseimage.Check(c.Programs)
 }
