@@ -1,4 +1,4 @@
-package clixml
+package utility
 
 import (
 	"encoding/xml"
@@ -12,41 +12,42 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// writer writes objects. An object that has been written is referred to by its number, and so are lists of types.
-type writer struct {
+// clixmlWriter writes objects. An object that has been written is referred to by its number, and so are lists of types.
+type clixmlWriter struct {
 	b       strings.Builder
 	newline string
-	sealer  Sealer
+	sealer  sealer
 	written map[any]int
 	types   map[string]int
 	objects int
 }
 
-// Write returns objects as a file of Export-Clixml has them. An object that is depth levels deep is its text there.
-func Write(values []object.Value, depth int, newline string, sealer Sealer) (string, error) {
-	w := &writer{
-		newline: newline, sealer: sealer,
+// writeClixml returns objects as a file of Export-Clixml has them. An object that is depth levels deep is its text
+// there.
+func writeClixml(values []object.Value, depth int, newline string, seals sealer) (string, error) {
+	w := &clixmlWriter{
+		newline: newline, sealer: seals,
 		written: map[any]int{}, types: map[string]int{},
 	}
-	w.b.WriteString(`<` + root + ` Version="1.1.0.1" xmlns="` + namespace + `">`)
+	w.b.WriteString(`<` + clixmlRoot + ` Version="1.1.0.1" xmlns="` + clixmlSpace + `">`)
 	for _, v := range values {
 		if err := w.value(v, "", depth, 1); err != nil {
 			return "", err
 		}
 	}
-	w.b.WriteString(newline + "</" + root + ">")
+	w.b.WriteString(newline + "</" + clixmlRoot + ">")
 	return w.b.String(), nil
 }
 
 // line begins a line, as deep as it is.
-func (w *writer) line(level int) { w.b.WriteString(w.newline + strings.Repeat("  ", level)) }
+func (w *clixmlWriter) line(level int) { w.b.WriteString(w.newline + strings.Repeat("  ", level)) }
 
-// named returns the attribute that names a property, or nothing.
-func named(name string) string {
+// nameAttribute returns the attribute that names a property, or nothing.
+func nameAttribute(name string) string {
 	if name == "" {
 		return ""
 	}
-	return ` N="` + xmlText(escaped(name)) + `"`
+	return ` N="` + xmlText(clixmlEscaped(name)) + `"`
 }
 
 func xmlText(text string) string {
@@ -56,15 +57,15 @@ func xmlText(text string) string {
 }
 
 // element writes an element with a text.
-func (w *writer) element(level int, kind, name, text string) {
+func (w *clixmlWriter) element(level int, kind, name, text string) {
 	w.line(level)
-	w.b.WriteString("<" + kind + named(name) + ">" + xmlText(text) + "</" + kind + ">")
+	w.b.WriteString("<" + kind + nameAttribute(name) + ">" + xmlText(text) + "</" + kind + ">")
 }
 
 // value writes one value, which may have a name.
-func (w *writer) value(v object.Value, name string, depth, level int) error {
+func (w *clixmlWriter) value(v object.Value, name string, depth, level int) error {
 	v = object.Plain(v)
-	if kind, text, simple := plain(v); simple {
+	if kind, text, simple := plainElement(v); simple {
 		w.element(level, kind, name, text)
 		return nil
 	}
@@ -72,7 +73,7 @@ func (w *writer) value(v object.Value, name string, depth, level int) error {
 	switch v := v.(type) {
 	case nil:
 		w.line(level)
-		w.b.WriteString("<Nil" + named(name) + " />")
+		w.b.WriteString("<Nil" + nameAttribute(name) + " />")
 		return nil
 	case object.Enum:
 		return w.enum(v, name, level)
@@ -87,17 +88,17 @@ func (w *writer) value(v object.Value, name string, depth, level int) error {
 	}
 
 	if depth <= 0 {
-		w.element(level, textElement, name, escaped(object.Text(v)))
+		w.element(level, textElement, name, clixmlEscaped(object.Text(v)))
 		return nil
 	}
 	return w.object(v, name, depth, level)
 }
 
-// plain returns the element and the text of a value that is no more than that.
-func plain(v object.Value) (kind, text string, is bool) {
+// plainElement returns the element and the text of a value that is no more than that.
+func plainElement(v object.Value) (kind, text string, is bool) {
 	switch v := v.(type) {
 	case string:
-		return textElement, escaped(v), true
+		return textElement, clixmlEscaped(v), true
 	case bool:
 		return "B", strconv.FormatBool(v), true
 	case int64:
@@ -110,7 +111,7 @@ func plain(v object.Value) (kind, text string, is bool) {
 	case object.DateTime:
 		return "DT", timeText(v.At), true
 	case *object.ScriptBlock:
-		return "SBK", escaped(v.Words), true
+		return "SBK", clixmlEscaped(v.Words), true
 	case *object.Instance:
 		return plainInstance(v)
 	}
@@ -127,7 +128,7 @@ func plainInstance(v *object.Instance) (kind, text string, is bool) {
 	case library.VersionName:
 		return "Version", object.Text(v), true
 	case "System.Uri":
-		return "URI", escaped(object.Text(v)), true
+		return "URI", clixmlEscaped(object.Text(v)), true
 	case object.CharName:
 		if units := object.Characters(object.Text(v)); len(units) == 1 {
 			return "C", strconv.Itoa(int(units[0])), true
@@ -137,7 +138,7 @@ func plainInstance(v *object.Instance) (kind, text string, is bool) {
 }
 
 // secret writes a password, sealed.
-func (w *writer) secret(text, name string, level int) error {
+func (w *clixmlWriter) secret(text, name string, level int) error {
 	sealed, err := w.sealer.Seal(text)
 	if err != nil {
 		return fmt.Errorf("seal a password: %w", err)
@@ -147,25 +148,25 @@ func (w *writer) secret(text, name string, level int) error {
 }
 
 // enum writes a value of an enumeration.
-func (w *writer) enum(v object.Enum, name string, level int) error {
+func (w *clixmlWriter) enum(v object.Enum, name string, level int) error {
 	return w.whole(v, name, level, []string{v.Of.FullName(), "System.Enum", "System.ValueType", objectName}, func() error {
-		w.element(level+1, "ToString", "", escaped(v.Text()))
+		w.element(level+1, "ToString", "", clixmlEscaped(v.Text()))
 		w.element(level+1, "I32", "", strconv.FormatInt(v.N, 10))
 		return nil
 	})
 }
 
 // whole writes an object around what is in it, with the names of its types.
-func (w *writer) whole(v any, name string, level int, types []string, within func() error) error {
+func (w *clixmlWriter) whole(v any, name string, level int, types []string, within func() error) error {
 	w.line(level)
-	if known := identity(v); known != nil {
+	if known := sameObject(v); known != nil {
 		if number, is := w.written[known]; is {
-			fmt.Fprintf(&w.b, `<Ref%s RefId="%d" />`, named(name), number)
+			fmt.Fprintf(&w.b, `<Ref%s RefId="%d" />`, nameAttribute(name), number)
 			return nil
 		}
 		w.written[known] = w.objects
 	}
-	fmt.Fprintf(&w.b, `<Obj%s RefId="%d">`, named(name), w.objects)
+	fmt.Fprintf(&w.b, `<Obj%s RefId="%d">`, nameAttribute(name), w.objects)
 	w.objects++
 
 	list := strings.Join(types, "\n")
@@ -178,7 +179,7 @@ func (w *writer) whole(v any, name string, level int, types []string, within fun
 		w.types[list] = number
 		fmt.Fprintf(&w.b, `<TN RefId="%d">`, number)
 		for _, t := range types {
-			w.element(level+2, "T", "", escaped(t))
+			w.element(level+2, "T", "", clixmlEscaped(t))
 		}
 		w.line(level + 1)
 		w.b.WriteString("</TN>")
@@ -192,8 +193,8 @@ func (w *writer) whole(v any, name string, level int, types []string, within fun
 	return nil
 }
 
-// identity returns what tells an object from others, nil for a value that is equal to others.
-func identity(v any) any {
+// sameObject returns what tells an object from others, nil for a value that is equal to others.
+func sameObject(v any) any {
 	switch v.(type) {
 	case *object.Object, *object.ArrayList, *object.Hashtable, *object.Instance:
 		return v
@@ -202,7 +203,7 @@ func identity(v any) any {
 }
 
 // container writes a list or a table.
-func (w *writer) container(v object.Value, name string, depth, level int) error {
+func (w *clixmlWriter) container(v object.Value, name string, depth, level int) error {
 	types := []string{object.TypeName(v), objectName}
 	if types[0] == arrayName {
 		types = []string{arrayName, "System.Array", objectName}
@@ -244,7 +245,7 @@ func (w *writer) container(v object.Value, name string, depth, level int) error 
 }
 
 // object writes an object by its properties: those that it has been given are its own, others its type's.
-func (w *writer) object(v object.Value, name string, depth, level int) error {
+func (w *clixmlWriter) object(v object.Value, name string, depth, level int) error {
 	o, is := v.(*object.Object)
 	types := []string{object.TypeName(v), objectName}
 	if is && (o.Kind == object.Custom && o.Class == nil || strings.HasPrefix(types[0], "a ")) {
@@ -255,7 +256,7 @@ func (w *writer) object(v object.Value, name string, depth, level int) error {
 		if types[0] == customName {
 			part = "MS"
 		} else {
-			w.element(level+1, "ToString", "", escaped(object.Text(v)))
+			w.element(level+1, "ToString", "", clixmlEscaped(object.Text(v)))
 		}
 
 		w.line(level + 1)

@@ -1,4 +1,4 @@
-package clixml
+package utility
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"mullion.dev/mullion/internal/base/lazyregexp"
 )
 
-// escaped returns a text as it stands in an element: control characters, halves of pairs and what looks like an escape
-// are written as _xHHHH_ ([MS-PSRP] 2.2.5.3.2).
-func escaped(text string) string {
+// clixmlEscaped returns a text as it stands in an element: control characters, halves of pairs and what looks like an
+// escape are written as _xHHHH_ ([MS-PSRP] 2.2.5.3.2).
+func clixmlEscaped(text string) string {
 	units := utf16.Encode([]rune(text))
 	var b strings.Builder
 	for i, u := range units {
@@ -26,16 +26,16 @@ func escaped(text string) string {
 	return b.String()
 }
 
-var escape = lazyregexp.New(`_[xX][0-9A-Fa-f]{4}_`)
+var clixmlEscape = lazyregexp.New(`_[xX][0-9A-Fa-f]{4}_`)
 
-// unescaped undoes escaped.
-func unescaped(text string) string {
+// clixmlUnescaped undoes escaped.
+func clixmlUnescaped(text string) string {
 	if !strings.Contains(text, "_") {
 		return text
 	}
 	var units []uint16
 	for text != "" {
-		at := escape.FindStringSubmatchIndex(text)
+		at := clixmlEscape.FindStringSubmatchIndex(text)
 		if at == nil {
 			break
 		}

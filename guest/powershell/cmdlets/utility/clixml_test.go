@@ -1,4 +1,4 @@
-package clixml
+package utility
 
 import (
 	"errors"
@@ -71,7 +71,7 @@ const windows = `<Objs Version="1.1.0.1" xmlns="http://schemas.microsoft.com/pow
 </Objs>`
 
 func TestReadOfWindows(t *testing.T) {
-	got, err := Read(windows, plainSeal{})
+	got, err := readClixml(windows, plainSeal{})
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 		`<Objs><Obj><TN><T>System.Management.Automation.PSCredential</T></TN><Props/></Obj></Objs>`: "no password",
 		"<Objs>" + deep: "nested too deep",
 	} {
-		if _, err := Read(text, plainSeal{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readClixml(text, plainSeal{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", text, err, want)
 		}
 	}
@@ -125,8 +125,8 @@ func TestTexts(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain": "plain", "a\tb": "a_x0009_b", "_x0041_": "_x005F_x0041_", "_X": "_x005F_X", "_": "_", "😀": "_xD83D__xDE00_", "ü": "ü",
 	} {
-		if got := escaped(text); got != want || unescaped(got) != text {
-			t.Errorf("%q: %q and back %q, want %q", text, got, unescaped(got), want)
+		if got := clixmlEscaped(text); got != want || clixmlUnescaped(got) != text {
+			t.Errorf("%q: %q and back %q, want %q", text, got, clixmlUnescaped(got), want)
 		}
 	}
 	for d, want := range map[time.Duration]string{
@@ -139,9 +139,9 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that reading any text ends, without a panic, and that what was read can be written and read again,
+// FuzzClixml checks that reading any text ends, without a panic, and that what was read can be written and read again,
 // with the same text.
-func FuzzRead(f *testing.F) {
+func FuzzClixml(f *testing.F) {
 	f.Add(windows)
 	for _, text := range []string{
 		"<Objs><S>a_x0000_</S><Db>NaN</Db><D>1.5</D><URI>http://a/</URI><Version>1.2</Version><XD>&lt;a/&gt;</XD></Objs>",
@@ -152,16 +152,16 @@ func FuzzRead(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		values, err := Read(text, plainSeal{})
+		values, err := readClixml(text, plainSeal{})
 		if err != nil {
 			return
 		}
 		const depth = 4
-		once, err := Write(values, depth, "\n", plainSeal{})
+		once, err := writeClixml(values, depth, "\n", plainSeal{})
 		if err != nil {
 			t.Fatalf("%q is read and not written: %v", text, err)
 		}
-		again, err := Read(once, plainSeal{})
+		again, err := readClixml(once, plainSeal{})
 		if err != nil {
 			t.Fatalf("%q is written as %q, which is not read: %v", text, once, err)
 		}

@@ -1,4 +1,4 @@
-package clixml
+package utility
 
 import (
 	"encoding/base64"
@@ -13,34 +13,34 @@ import (
 	"mullion.dev/mullion/guest/powershell/object"
 )
 
-// mostNested bounds how deep objects may be within each other in a file.
-const mostNested = 100
+// mostClixml bounds how deep objects may be within each other in a file.
+const mostClixml = 100
 
-// element is an element of a file.
-type element struct {
+// clixmlElement is an element of a file.
+type clixmlElement struct {
 	kind, name, ref string
 	text            string
-	children        []*element
+	children        []*clixmlElement
 }
 
-// reader reads objects, and keeps those to which others may refer.
-type reader struct {
-	sealer  Sealer
+// clixmlReader reads objects, and keeps those to which others may refer.
+type clixmlReader struct {
+	sealer  sealer
 	objects map[string]object.Value
 	types   map[string][]string
 }
 
-// Read reads the objects of a file of Export-Clixml.
-func Read(text string, sealer Sealer) ([]object.Value, error) {
-	top, err := parse(text)
+// readClixml reads the objects of a file of Export-Clixml.
+func readClixml(text string, seals sealer) ([]object.Value, error) {
+	top, err := parseClixml(text)
 	if err != nil {
 		return nil, err
 	}
-	if top.kind != root {
-		return nil, fmt.Errorf("the element %s is not %s: it is no file of Export-Clixml", top.kind, root)
+	if top.kind != clixmlRoot {
+		return nil, fmt.Errorf("the element %s is not %s: it is no file of Export-Clixml", top.kind, clixmlRoot)
 	}
 
-	r := &reader{sealer: sealer, objects: map[string]object.Value{}, types: map[string][]string{}}
+	r := &clixmlReader{sealer: seals, objects: map[string]object.Value{}, types: map[string][]string{}}
 	var all []object.Value
 	for _, e := range top.children {
 		v, err := r.value(e)
@@ -52,12 +52,12 @@ func Read(text string, sealer Sealer) ([]object.Value, error) {
 	return all, nil
 }
 
-// parse reads the elements of a document.
-func parse(text string) (*element, error) {
+// parseClixml reads the elements of a document.
+func parseClixml(text string) (*clixmlElement, error) {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\uFEFF")))
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it is text already
-	var open []*element
-	var top *element
+	var open []*clixmlElement
+	var top *clixmlElement
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) && top != nil {
@@ -69,9 +69,9 @@ func parse(text string) (*element, error) {
 
 		switch t := token.(type) {
 		case xml.StartElement:
-			e := started(t)
+			e := startedElement(t)
 			switch {
-			case len(open) > mostNested*2: // each object is two elements
+			case len(open) > mostClixml*2: // each object is two elements
 				return nil, errors.New("objects are nested too deep")
 			case len(open) > 0:
 				above := open[len(open)-1]
@@ -93,13 +93,13 @@ func parse(text string) (*element, error) {
 	}
 }
 
-// started returns the element that begins.
-func started(t xml.StartElement) *element {
-	e := &element{kind: t.Name.Local}
+// startedElement returns the element that begins.
+func startedElement(t xml.StartElement) *clixmlElement {
+	e := &clixmlElement{kind: t.Name.Local}
 	for _, a := range t.Attr {
 		switch a.Name.Local {
 		case "N":
-			e.name = unescaped(a.Value)
+			e.name = clixmlUnescaped(a.Value)
 		case "RefId":
 			e.ref = a.Value
 		}
@@ -108,7 +108,7 @@ func started(t xml.StartElement) *element {
 }
 
 // value reads one value.
-func (r *reader) value(e *element) (object.Value, error) {
+func (r *clixmlReader) value(e *clixmlElement) (object.Value, error) {
 	switch e.kind {
 	case "Nil":
 		return nil, nil
@@ -127,12 +127,12 @@ func (r *reader) value(e *element) (object.Value, error) {
 		err = number.Err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("an element %s with %q: %w", e.kind, shortened(e.text), err)
+		return nil, fmt.Errorf("an element %s with %q: %w", e.kind, shortenedText(e.text), err)
 	}
 	return v, nil
 }
 
-func shortened(text string) string {
+func shortenedText(text string) string {
 	const most = 40
 	if len(text) > most {
 		return text[:most] + "..."
@@ -149,11 +149,11 @@ func castNames() map[string]string {
 }
 
 // plain reads an element that is one value.
-func (r *reader) plain(e *element) (object.Value, error) {
+func (r *clixmlReader) plain(e *clixmlElement) (object.Value, error) {
 	text := strings.TrimSpace(e.text)
 	switch e.kind {
 	case textElement, "SBK":
-		return unescaped(e.text), nil
+		return clixmlUnescaped(e.text), nil
 	case "B":
 		return strconv.ParseBool(text)
 	case "I32":
@@ -186,11 +186,11 @@ func (r *reader) plain(e *element) (object.Value, error) {
 	if !known {
 		return nil, errors.New("it is no element of Export-Clixml")
 	}
-	return dotnet.Converted(to, unescaped(e.text))
+	return dotnet.Converted(to, clixmlUnescaped(e.text))
 }
 
 // object reads an object: a list, a table, a value with a type, or properties.
-func (r *reader) object(e *element) (object.Value, error) {
+func (r *clixmlReader) object(e *clixmlElement) (object.Value, error) {
 	o := object.New(object.Custom)
 	types, shown := []string{}, ""
 	hasText := false
@@ -208,7 +208,7 @@ func (r *reader) object(e *element) (object.Value, error) {
 		case "TNRef":
 			types = r.types[part.ref]
 		case "ToString":
-			shown, hasText = unescaped(part.text), true
+			shown, hasText = clixmlUnescaped(part.text), true
 		case "Props", "MS":
 			err = r.properties(o, part)
 		case listElement, "IE", "QUE", "STK":
@@ -225,7 +225,7 @@ func (r *reader) object(e *element) (object.Value, error) {
 
 	if len(types) > 0 && v == object.Value(o) {
 		var err error
-		if v, err = typed(o, types[0], shown, hasText, simple); err != nil {
+		if v, err = typedObject(o, types[0], shown, hasText, simple); err != nil {
 			return nil, err
 		}
 	}
@@ -235,8 +235,9 @@ func (r *reader) object(e *element) (object.Value, error) {
 	return v, nil
 }
 
-// typed gives an object that was read the name of its type; credentials and values of enumerations are themselves.
-func typed(o *object.Object, name, shown string, hasText bool, simple object.Value) (object.Value, error) {
+// typedObject gives an object that was read the name of its type; credentials and values of enumerations are
+// themselves.
+func typedObject(o *object.Object, name, shown string, hasText bool, simple object.Value) (object.Value, error) {
 	if name == dotnet.CredentialKind {
 		password, is := o.Value("Password").(*object.Instance)
 		if !is || password.Of.Name != dotnet.SecureClass().Name {
@@ -256,7 +257,7 @@ func typed(o *object.Object, name, shown string, hasText bool, simple object.Val
 		return o, nil
 	}
 
-	class := &object.Class{Name: Deserialized + strings.TrimPrefix(name, Deserialized)}
+	class := &object.Class{Name: deserialized + strings.TrimPrefix(name, deserialized)}
 	o.Class = func() *object.Class { return class }
 	if hasText {
 		o.Shown = func(*object.Object) string { return shown }
@@ -265,16 +266,16 @@ func typed(o *object.Object, name, shown string, hasText bool, simple object.Val
 }
 
 // typesOf returns the names of types.
-func typesOf(e *element) []string {
+func typesOf(e *clixmlElement) []string {
 	var all []string
 	for _, t := range e.children {
-		all = append(all, unescaped(t.text))
+		all = append(all, clixmlUnescaped(t.text))
 	}
 	return all
 }
 
 // properties gives an object what an element has.
-func (r *reader) properties(o *object.Object, e *element) error {
+func (r *clixmlReader) properties(o *object.Object, e *clixmlElement) error {
 	for _, p := range e.children {
 		v, err := r.value(p)
 		if err != nil {
@@ -286,7 +287,7 @@ func (r *reader) properties(o *object.Object, e *element) error {
 }
 
 // list reads a list, which is an ArrayList afterwards.
-func (r *reader) list(e *element) (object.Value, error) {
+func (r *clixmlReader) list(e *clixmlElement) (object.Value, error) {
 	l := &object.ArrayList{Items: []object.Value{}}
 	for _, item := range e.children {
 		v, err := r.value(item)
@@ -299,7 +300,7 @@ func (r *reader) list(e *element) (object.Value, error) {
 }
 
 // table reads a table.
-func (r *reader) table(e *element, types []string) (object.Value, error) {
+func (r *clixmlReader) table(e *clixmlElement, types []string) (object.Value, error) {
 	t := object.NewTable(len(types) > 0 && strings.HasSuffix(types[0], "OrderedDictionary"))
 	for _, entry := range e.children {
 		var k, v object.Value
