@@ -16,6 +16,7 @@ import (
 	"mullion.dev/mullion/guest/tools/console"
 	"mullion.dev/mullion/guest/tools/eventcreate"
 	"mullion.dev/mullion/guest/tools/findstr"
+	"mullion.dev/mullion/guest/tools/forfiles"
 	"mullion.dev/mullion/guest/tools/icacls"
 	"mullion.dev/mullion/guest/tools/identity"
 	"mullion.dev/mullion/guest/tools/machine"
@@ -47,6 +48,7 @@ func programs() map[string]command {
 		"fc":             text.FC,
 		"find":           text.Find,
 		"findstr":        findstr.Run,
+		"forfiles":       func(e program.Env, args []string) int { return forfiles.Run(e, forfiles.ThisSystem(), args) },
 		"getmac":         func(e program.Env, args []string) int { return network.Getmac(e, network.ThisSystem(), args) },
 		"hostname":       func(e program.Env, args []string) int { return network.Hostname(e, network.ThisSystem(), args) },
 		"hostservice":    runHostService,

@@ -108,7 +108,7 @@ func (o *options) flags(cmd *cobra.Command) {
 		`folder or file of this machine in the container, /src:C:\src, or a volume, data:C:\data; :ro for reading alone`)
 
 	f.StringArrayVar(&o.mounts, "mount", nil,
-		`the same in words: type=bind,source=./src,target=C:\src,ro or type=volume,source=data,target=C:\data`)
+		`the same in words: type=bind,source=src,target=C:\src,ro or type=volume,source=data,target=C:\data`)
 	f.StringVarP(&o.dir, "workdir", "w", "", `folder that the program starts in, for example C:\src`)
 	f.StringVarP(&o.user, "user", "u", "", "ContainerAdministrator or ContainerUser (default: the image's)")
 	f.StringVarP(&o.memory, "memory", "m", "", "most memory, for example 512m or 2g")
@@ -118,8 +118,8 @@ func (o *options) flags(cmd *cobra.Command) {
 	f.StringVar(&o.isolation, "isolation", "process", "process; virtual machines (hyperv) are a cluster's")
 	f.StringVar(&o.network, "network", string(single.NAT), "nat, or none: a loopback alone")
 	f.StringArrayVarP(&o.publish, "publish", "p", nil,
-		"port of this machine that leads to one of the container: [ADDRESS:]PORT:CONTAINERPORT[/tcp|/udp]; ADDRESS is "+
-			"127.0.0.1 unless given, PORT any that is free; 8000-8010 is a range of ports")
+		"port of this machine that leads to one of the container: PORT:CONTAINERPORT, with ADDRESS: before it "+
+			"(127.0.0.1 unless given) and /tcp or /udp after it; PORT is any that is free unless given, 8000-8010 a range")
 
 	f.BoolVarP(&o.publishAll, "publish-all", "P", false, "publish all ports that the image exposes, at any that are free")
 	f.StringArrayVar(&o.expose, "expose", nil, "port that --publish-all publishes too: 80, 8000-8010/udp")

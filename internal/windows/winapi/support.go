@@ -294,6 +294,12 @@ func programRows() []support.Row {
 				"HNS makes networks",
 		},
 		{
+			Name:  "forfiles",
+			Level: support.Supported,
+			Ref:   commands + "forfiles",
+			Note:  "Mullion's: /P, /M, /S, /C and /D with all variables and 0xHH; a command is the program of its first word with the whole line, and links to folders are not followed",
+		},
+		{
 			Name:  "robocopy",
 			Level: support.Partly,
 			Ref:   commands + "robocopy",

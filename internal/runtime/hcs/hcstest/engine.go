@@ -89,6 +89,7 @@ type container struct {
 	once   sync.Once
 	exit   engine.Exit
 	stdio  engine.IO
+	input  *os.File // what the engine holds of a further program's
 	report string
 }
 
@@ -169,6 +170,9 @@ func (c *container) end(linux uint32, windows string) {
 		}
 		c.exit = engine.Exit{Code: linux, At: time.Now()}
 		close(c.ended)
+		if c.input != nil {
+			_ = c.input.Close() // it may be closed already
+		}
 	})
 }
 
@@ -261,26 +265,34 @@ func (f *Engine) StartExec(_ context.Context, id string, x engine.ExecSpec, stdi
 	}
 
 	one := &container{report: reportOf(c.spec.WorkDir, x.Args), ended: make(chan struct{})}
-	f.mu.Lock()
-	f.containers[id+"/"+x.ID] = one
-	f.mu.Unlock()
 	out, err := os.OpenFile(stdio.Stdout, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 
+	var in *os.File
+	if stdio.Stdin != "" {
+		// As containerd's shim, which holds the input open until it is told to close it: it outlives a keeper.
+		if one.input, err = os.OpenFile(stdio.Stdin, os.O_RDWR, 0); err != nil {
+			return errors.Join(err, out.Close())
+		}
+		if in, err = os.OpenFile(stdio.Stdin, os.O_RDONLY, 0); err != nil {
+			return errors.Join(err, out.Close(), one.input.Close())
+		}
+	}
+
+	f.mu.Lock()
+	f.containers[id+"/"+x.ID] = one
+	f.mu.Unlock()
 	go func() {
 		defer out.Close()
-		if stdio.Stdin == "" {
+		if in == nil {
 			<-one.ended
 			return
 		}
 
-		in, err := os.OpenFile(stdio.Stdin, os.O_RDONLY, 0)
-		if err == nil {
-			_, err = io.Copy(out, in)
-			_ = in.Close()
-		}
+		_, err := io.Copy(out, in)
+		_ = in.Close()
 		if err == nil {
 			one.end(7, "519")
 		}
@@ -310,8 +322,12 @@ func (f *Engine) EndExec(ctx context.Context, id, exec string) error {
 // ForgetExec does nothing: a program that has ended stays known.
 func (f *Engine) ForgetExec(context.Context, string, string) error { return nil }
 
-// CloseExecStdin does nothing: a test closes the FIFO.
-func (f *Engine) CloseExecStdin(context.Context, string, string) {}
+// CloseExecStdin closes the input of a further program, as far as the engine holds it.
+func (f *Engine) CloseExecStdin(_ context.Context, id, exec string) {
+	if one, err := f.get(id + "/" + exec); err == nil && one.input != nil {
+		_ = one.input.Close() // it may be closed already
+	}
+}
 
 // ResizeExec does nothing: there are no terminals.
 func (f *Engine) ResizeExec(context.Context, string, string, uint16, uint16) error { return nil }

@@ -9,8 +9,8 @@ const Page = "<!DOCTYPE html>\r\n<html><head><title>Mullion's W3SVC</title></hea
 // Names returns the programs that the one program wintools.exe has, sorted.
 func Names() []string {
 	return []string{
-		"certutil", "chcp", "choice", "curl", "eventcreate", "fc", "find", "findstr", "getmac", "hostname", "hostservice", "icacls", "ipconfig",
-		"klist",
+		"certutil", "chcp", "choice", "curl", "eventcreate", "fc", "find", "findstr", "forfiles", "getmac", "hostname", "hostservice", "icacls",
+		"ipconfig", "klist",
 		"logmonitor", "more", "net", "netsh", "netstat", "nltest", "nslookup", "robocopy", "route", "sc",
 		"schtasks", "servicemonitor", "setx", "shutdown", "sort", "systeminfo", "takeown", "tar", "taskeng", "tasklist",
 		"timeout", "tzutil", "w32tm", "w3svc", "wevtutil", "where", "whoami", "wmic", "xcopy",
