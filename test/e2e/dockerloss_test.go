@@ -8,9 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,11 +31,6 @@ func (c cluster) dockerLoss(t *testing.T) {
 		}
 	}
 
-	t.Cleanup(func() {
-		if t.Failed() {
-			c.showAgentLog(t)
-		}
-	})
 	chance := rand.New(rand.NewPCG(testrun.Seed(t), 0))
 	for i := range times {
 		if i == times/2 {
@@ -76,20 +69,5 @@ func burn(t *testing.T, processors int) (stop func()) {
 		for _, cmd := range all {
 			_ = cmd.Wait()
 		}
-	}
-}
-
-// showAgentLog shows the end of what the agents of the hosts have logged.
-func (c cluster) showAgentLog(t *testing.T) {
-	t.Helper()
-	const last = 60 // lines
-	files, err := filepath.Glob(filepath.Join(c.data, "logs", "*agent*.log"))
-	if err != nil || len(files) == 0 {
-		t.Logf("no log of an agent: %v", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		t.Logf("%s: %v\n%s", file, err, strings.Join(lines[max(0, len(lines)-last):], "\n"))
 	}
 }
