@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,7 +59,8 @@ type Agent struct {
 	Log   *slog.Logger
 }
 
-// Serve answers on the socket until ctx ends.
+// Serve answers on the socket until ctx ends, and returns when the last answer has ended: one that goes on would take
+// a notice that the next one is to tell.
 func Serve(ctx context.Context, socket string, agent Agent) error {
 	if err := os.MkdirAll(filepath.Dir(socket), 0o711); err != nil {
 		return err
@@ -68,8 +70,15 @@ func Serve(ctx context.Context, socket string, agent Agent) error {
 		return err
 	}
 
+	var answers sync.WaitGroup
+	defer answers.Wait()
+	routes := agent.routes()
 	server := &http.Server{
-		Handler:           agent.routes(),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answers.Add(1)
+			defer answers.Done()
+			routes.ServeHTTP(w, r)
+		}),
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
