@@ -53,8 +53,13 @@ func getChildItem(c *cmdlet.Call) error {
 }
 
 // deep lists the paths of -Path that name no folder, together with those below: -Recurse takes the last part of such a
-// path as -Include for the folder above. The other paths remain.
+// path as -Include for the folder above. The other paths remain, and so do all if there is an -Include: it is for what
+// is in the folders that they name
+// (https://github.com/PowerShell/PowerShell/blob/v7.4.6/src/System.Management.Automation/engine/SessionStateContainer.cs).
 func (l *listing) deep(c *cmdlet.Call) error {
+	if len(l.include) > 0 {
+		return nil
+	}
 	rest := []object.Value{}
 	for v := range object.Each(c.Values[cmdlet.PathName]) {
 		path := c.State.Placed(object.Text(v))
@@ -77,7 +82,7 @@ func (l *listing) deep(c *cmdlet.Call) error {
 		}
 
 		one := *l
-		one.include = append(slices.Clone(l.include), re)
+		one.include = []*regexp.Regexp{re}
 		above = cmp.Or(above, ".")
 		if err := one.list(c, cmdlet.Target{Name: above, Full: filepath.Clean(c.State.Path(above))}); err != nil {
 			if err = unread(c, c.State.Path(above), err); err != nil {
@@ -155,8 +160,6 @@ func (l *listing) list(c *cmdlet.Call, t cmdlet.Target) error {
 	switch {
 	case err != nil:
 		return err
-	case !info.IsDir() && l.depth != 0:
-		return object.Thrown("%s : -Recurse for %s, a file, is not part of Mullion's PowerShell.", c.Name, t.Name)
 	case !info.IsDir():
 		if !l.shows(info) {
 			return nil

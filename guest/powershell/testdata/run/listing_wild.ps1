@@ -14,4 +14,11 @@ dir data -Recurse -Include *.txt -Name
 dir data/* -Include *.log -Name
 dir data -Include *.log -Name
 dir data -Exclude *.log -Name
+# with -Recurse -Include it is for what is in them, too
+dir data/* -Include *.log -Recurse | % Name
+dir d* -Include *.txt, a.* -Recurse | % Name
+dir d*/* -Exclude *.txt -Include b* -Recurse | % Name
+dir top.log -Include *.log -Recurse | % Name
+dir top.log -Include *.txt -Recurse | % Name
+dir -LiteralPath top.log -Recurse | % Name
 dir none/*.log -Recurse

@@ -1,1 +1,0 @@
-Set-Content f 1; Get-ChildItem -LiteralPath f -Recurse
