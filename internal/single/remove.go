@@ -64,7 +64,7 @@ func (c *Client) Remove(ctx context.Context, withVolumes bool) (out Removed, err
 }
 
 // clearVolumes removes volumes, whatever containers have put there: those without a name, and all others if they are
-// meant. It returns the names of those that stay.
+// meant. It returns the names of those that stay: one of which nothing can be read may have a name, and stays too.
 func (p Paths) clearVolumes(all bool) (kept []string, err error) {
 	v := &volumes{dir: p.volumes()}
 	entries, err := os.ReadDir(v.dir)
@@ -75,7 +75,8 @@ func (p Paths) clearVolumes(all bool) (kept []string, err error) {
 	errs := []error{err}
 	for _, e := range entries {
 		vol, wrong := v.get(e.Name())
-		if wrong == nil && !all && !vol.Anonymous() && !strings.HasPrefix(e.Name(), ".") {
+		_, none := errors.AsType[*Refusal](wrong)
+		if !none && !all && !vol.Anonymous() && !strings.HasPrefix(e.Name(), ".") {
 			kept = append(kept, e.Name())
 			continue
 		}

@@ -309,7 +309,8 @@ func TestVolumeRunAndRemove(t *testing.T) {
 	}
 }
 
-// TestRemoveKeepsVolumes: what single containers have on the machine goes, but volumes with a name.
+// TestRemoveKeepsVolumes: what single containers have on the machine goes, but volumes with a name. One whose record
+// cannot be read, here since it is a folder, may have one.
 func TestRemoveKeepsVolumes(t *testing.T) {
 	testrun.Once(t, testrun.Leftover)
 	p := At(t.TempDir(), "")
@@ -317,7 +318,8 @@ func TestRemoveKeepsVolumes(t *testing.T) {
 	_, err := v.make("data", nil)
 	_, err2 := v.make("0a", map[string]string{AnonymousLabel: ""})
 	err = errors.Join(err, err2, os.WriteFile(filepath.Join(p.Data, versionFile), nil, 0o600),
-		os.MkdirAll(filepath.Join(p.Data, "containerd", "x"), 0o700), os.Mkdir(filepath.Join(p.volumes(), volumeGone+"1"), 0o700))
+		os.MkdirAll(filepath.Join(p.Data, "containerd", "x"), 0o700), os.Mkdir(filepath.Join(p.volumes(), volumeGone+"1"), 0o700),
+		os.MkdirAll(filepath.Join(p.volumes(), "unread", volumeRecord), 0o700), os.Mkdir(filepath.Join(p.volumes(), "none"), 0o700))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +328,7 @@ func TestRemoveKeepsVolumes(t *testing.T) {
 	if err := errors.Join(err, p.clearData(len(kept) > 0)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"data"}, kept); diff != "" || inFolder(t, p.Data) != versionFile+" volumes" {
+	if diff := cmp.Diff([]string{"data", "unread"}, kept); diff != "" || inFolder(t, p.Data) != versionFile+" volumes" {
 		t.Errorf("%s, in the folder: %s", diff, inFolder(t, p.Data))
 	}
 
