@@ -15,51 +15,32 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"mullion.dev/mullion/internal/base/testrun"
 	"mullion.dev/mullion/internal/node/pauseimage"
 	"mullion.dev/mullion/internal/runtime/image"
+	"mullion.dev/mullion/internal/spec"
 )
 
-const testPause = "mullion.test/pause:1"
+const testPause = string(spec.OwnPauseImage)
 
-// loadPause loads an image of upstream's programs.
+// loadPause loads the image that Mullion makes of upstream's programs.
 func (m *machine) loadPause(t *testing.T) {
 	t.Helper()
-	var files []file
-	for program, place := range pauseimage.Places() {
-		data, err := os.ReadFile(filepath.Join(root(), "bin", "windows", program))
-		if err != nil {
-			t.Skipf("needs %s: make pause", program)
-		}
-		files = append(files, file{"Files/" + place, data})
+	folder := filepath.Join(root(), "bin", "windows")
+	if err := pauseimage.Check(folder); err != nil {
+		t.Skip(err)
 	}
-	layer, err := windowsLayer(files...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err := windowsImage(m.build.Version.String(), layer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	img, err = mutate.Config(img, v1.Config{Entrypoint: []string{`C:\pause.exe`}, User: "ContainerUser"})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	tag, err := name.NewTag(testPause)
+	img, err := pauseimage.Make(t.Context(), folder, m.build.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if err := tarball.Write(tag, img, &archive); err != nil {
+	if err := img.WriteArchive(&archive); err != nil {
 		t.Fatal(err)
 	}
+
 	store, closer, err := m.images()
 	if err != nil {
 		t.Fatal(err)
