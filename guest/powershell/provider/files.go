@@ -66,10 +66,11 @@ func Item(path string, info fs.FileInfo) *object.Object {
 		Set("Mode", mode(info)).Set("LastWriteTime", object.DateTime{At: info.ModTime()}).
 		Set("PSIsContainer", IsFolder(info))
 	o.Class = ItemClass
-	o.Set("Length", nil)
+	var length object.Value
 	if info.Mode().IsRegular() {
-		o.Set("Length", info.Size())
+		length = info.Size()
 	}
+	o.Set("Length", length)
 
 	extension := filepath.Ext(info.Name())
 	o.Props["extension"], o.Props["basename"] = extension, strings.TrimSuffix(info.Name(), extension)

@@ -183,7 +183,7 @@ func textCmdlets() []cmdlet.Cmdlet {
 	return []cmdlet.Cmdlet{
 		{
 			Name:      "ConvertTo-Csv",
-			About:     "lines of objects with properties",
+			About:     "lines of objects with properties: of objects of Windows those that are shown",
 			Run:       convertToCSV,
 			Values:    []string{cmdlet.ObjectName, "delimiter"},
 			Flags:     []string{"notypeinformation"},
@@ -203,7 +203,7 @@ func textCmdlets() []cmdlet.Cmdlet {
 		{
 			Name:      "Export-Csv",
 			Aliases:   []string{"epcsv"},
-			About:     "a file of objects with properties, UTF-8",
+			About:     "a file of objects with properties, of objects of Windows those that are shown, UTF-8",
 			Run:       exportCSV,
 			Values:    []string{cmdlet.PathName, cmdlet.ObjectName, "delimiter"},
 			Flags:     []string{"notypeinformation", "append", "force"},

@@ -138,7 +138,7 @@ func pipelineCmdlets() []cmdlet.Cmdlet {
 		},
 		{
 			Name:      "ConvertTo-Json",
-			About:     "a text of objects",
+			About:     "a text of objects: of objects of Windows the properties that are shown",
 			Run:       convertToJSON,
 			Values:    []string{cmdlet.ObjectName, "depth"},
 			Flags:     []string{"compress"},
