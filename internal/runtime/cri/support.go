@@ -131,9 +131,8 @@ func fieldRows() []support.Row {
 			Note:  "first a container without limits; a container with a memory limit by the kubelet's formula for Burstable pods, with the limit in place of the request. CRI tells a Windows runtime neither requests nor the QoS class, so Guaranteed and node-critical pods are not spared longest",
 		},
 		{
-			Name:  "resources.cpu_count",
-			Level: support.Partly,
-			Note:  "processor time is limited, and the job object says so as a rate, as on Windows; GetSystemInfo shows all processors",
+			Name: "resources.cpu_count",
+			Note: "processor time is limited, the job object says so as a rate, and GetSystemInfo shows all processors: as on Windows in process isolation",
 		},
 		{Name: "resources.cpu_shares", Note: "ignored beside cpu_count or cpu_maximum, as on Windows"},
 		{
