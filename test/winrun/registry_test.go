@@ -71,6 +71,10 @@ Set-Content C:\asking.cmd '@echo off', '::::::', 'setlocal enabledelayedexpansio
 C:\asking.cmd first c:\a\b '{"a.b/c":"d!e","f":"Zw=="}' 2>&1; $LASTEXITCODE; Remove-Item C:\asking.*`,
 			"first c:\\a\\b {\\\"a.b/c\\\":\\\"d!e\\\",\\\"f\\\":\\\"Zw==\\\"}\nTrue\nfirst\n1\n",
 		},
+		{ // paths without a drive
+			`cd C:\windows\system32; cd\; "$pwd"; cd windows\system32; cd \windows; "$pwd"; (Get-Item \windows).FullName; cd /; "$pwd"`,
+			"C:\\\nC:\\windows\nC:\\windows\nC:\\\n",
+		},
 		{ // a link to a share
 			`cmd /c "mklink /D C:\shared \\none\data\x" 2>&1 | Out-Null; $i = Get-Item C:\shared; $i.LinkType; $i.Target[0]
 "$($i.PSIsContainer) $($i.Mode)"; Test-Path C:\shared -PathType Container; $ErrorActionPreference = 'Stop'

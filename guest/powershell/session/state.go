@@ -86,8 +86,11 @@ func (s *State) Close() {
 // Path resolves a path of a file: relative paths are relative to the session's own folder.
 func (s *State) Path(p string) string {
 	p = filepath.FromSlash(s.OnDrive(p))
-	if filepath.IsAbs(p) || strings.HasPrefix(p, string(filepath.Separator)) {
+	switch {
+	case filepath.IsAbs(p):
 		return p
+	case strings.HasPrefix(p, string(filepath.Separator)): // of the drive on which the session is
+		return filepath.VolumeName(s.Dir) + p
 	}
 	return s.volume(p)
 }
