@@ -19,37 +19,49 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// ContainerdPrograms is the folder of containerd.exe beside Mullion's programs.
+// ContainerdPrograms is the folder of containerd.exe beside Mullion's programs, and what builds it.
 const ContainerdPrograms = "containerd-windows"
 
-// MissingProgramError says that a node's container runtime is not beside Mullion's programs.
+// MissingProgramError says that a program which a node is to have is not beside Mullion's programs.
 type MissingProgramError struct {
 	Node string
+	Want string // the node's field that asks for it, with its value
+	Make string // what builds it in a checkout
 	Err  error
 }
 
 func (e *MissingProgramError) Error() string {
-	return fmt.Sprintf("node %s has runtime: %s: %v", e.Node, spec.RuntimeContainerd, e.Err)
+	return fmt.Sprintf("node %s has %s: %v", e.Node, e.Want, e.Err)
 }
 
 // Unwrap gives the cause.
 func (e *MissingProgramError) Unwrap() error { return e.Err }
 
-// HasRuntimes returns a MissingProgramError if a node of the specification is to have a container runtime that is not
-// in the folder of Mullion's programs.
-func HasRuntimes(c spec.Cluster, bin string) error {
+// HasPrograms returns a MissingProgramError if a node of the specification is to have a container runtime of its own or
+// Mullion's pause image, whose programs are not in the folder of Mullion's.
+func HasPrograms(c spec.Cluster, bin string) error {
 	for _, n := range c.Nodes {
-		if !n.OwnContainerd() {
-			continue
+		missing := MissingProgramError{
+			Node: n.Name,
+			Want: "pauseImage: " + string(n.PauseImage),
+			Make: "pause",
 		}
-		for _, name := range winnode.ContainerdPrograms() {
-			if _, err := os.Stat(filepath.Join(bin, ContainerdPrograms, name)); err != nil {
-				return &MissingProgramError{Node: n.Name, Err: err}
+		var files []string
+		image := n.PauseImage
+		if n.OwnContainerd() {
+			missing.Want, missing.Make = "runtime: "+string(n.Runtime), ContainerdPrograms
+			for _, name := range winnode.ContainerdPrograms() {
+				files = append(files, filepath.Join(bin, ContainerdPrograms, name))
 			}
+			image = cmp.Or(image, spec.OwnPauseImage)
 		}
-		if image := cmp.Or(n.PauseImage, spec.OwnPauseImage); image == spec.OwnPauseImage {
-			if err := pauseimage.Check(filepath.Join(bin, "windows")); err != nil {
-				return &MissingProgramError{Node: n.Name, Err: err}
+		if image == spec.OwnPauseImage {
+			files = append(files, pauseimage.Programs(filepath.Join(bin, "windows"))...)
+		}
+
+		for _, file := range files {
+			if _, missing.Err = os.Stat(file); missing.Err != nil {
+				return &missing
 			}
 		}
 	}

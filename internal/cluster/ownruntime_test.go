@@ -13,11 +13,23 @@ import (
 	"mullion.dev/mullion/internal/spec"
 )
 
-// A node with a container runtime of its own needs that beside Mullion's programs, each of its files; others do not.
-func TestHasRuntimes(t *testing.T) {
+// A node with a container runtime of its own needs that beside Mullion's programs, each of its files, and one with
+// Mullion's pause image the files of that; others do not.
+func TestHasPrograms(t *testing.T) {
 	bin := t.TempDir()
-	if err := cluster.HasRuntimes(mixed(), bin); err != nil {
+	if err := cluster.HasPrograms(mixed(), bin); err != nil {
 		t.Error(err)
+	}
+
+	paused := mixed()
+	paused.Nodes[3].PauseImage = "registry.k8s.io/pause:3.10"
+	if err := cluster.HasPrograms(paused, bin); err != nil {
+		t.Error(err)
+	}
+	paused.Nodes[3].PauseImage = spec.OwnPauseImage
+	err := cluster.HasPrograms(paused, bin)
+	if missing, ok := errors.AsType[*cluster.MissingProgramError](err); !ok || missing.Make != "pause" {
+		t.Errorf("without pause.exe: %v", err)
 	}
 
 	own := mixed()
@@ -27,7 +39,7 @@ func TestHasRuntimes(t *testing.T) {
 		files = append(files, filepath.Join(bin, cluster.ContainerdPrograms, name))
 	}
 	for _, file := range files {
-		err := cluster.HasRuntimes(own, bin)
+		err := cluster.HasPrograms(own, bin)
 		if missing, ok := errors.AsType[*cluster.MissingProgramError](err); !ok || missing.Node != "win-2" ||
 			!errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("without %s: %v", file, err)
@@ -41,7 +53,7 @@ func TestHasRuntimes(t *testing.T) {
 		}
 	}
 
-	if err := cluster.HasRuntimes(own, bin); err != nil {
+	if err := errors.Join(cluster.HasPrograms(own, bin), cluster.HasPrograms(paused, bin)); err != nil {
 		t.Error(err)
 	}
 }

@@ -235,7 +235,7 @@ func (a *Commands) bringUp(ctx context.Context, paths layout.Paths, want spec.Cl
 	if want.Join != nil {
 		f.kubeconfig = "none" // the administrator's kubeconfig is on another machine
 	}
-	if err := hasRuntimes(want, paths); err != nil {
+	if err := hasPrograms(want, paths); err != nil {
 		return err
 	}
 	if err := bringup.Preflight(ctx, a.Call, a.calls.Preflight, bringup.Options(a.Call, paths, want), r); err != nil {

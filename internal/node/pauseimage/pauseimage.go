@@ -4,8 +4,10 @@ package pauseimage
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mullion.dev/mullion/internal/base/filecopy"
@@ -24,7 +26,7 @@ func Places() map[string]string {
 
 // Programs returns the files of the image's programs in the folder of programs for Windows.
 func Programs(folder string) (files []string) {
-	for name := range Places() {
+	for _, name := range slices.Sorted(maps.Keys(Places())) {
 		files = append(files, filepath.Join(folder, name))
 	}
 	return files
