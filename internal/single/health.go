@@ -149,18 +149,13 @@ func (h Health) with(r HealthResult, check *HealthCheck, started time.Time) Heal
 	return h
 }
 
-// pause returns how long nobody asks until the next check, of a container that has run for so long.
+// pause returns how long nobody asks until the next check, of a container that has run for so long. As long as it may
+// start and has not been healthy, it is asked more often, but not past the time that it has for its start.
 func (h *HealthCheck) pause(status string, ran time.Duration) time.Duration {
-	interval, left := cmp.Or(h.Interval, healthInterval), h.StartPeriod-ran
-	switch {
-	case left <= 0:
-		return interval
-	case left < interval:
-		return left
-	case status == Starting:
-		return cmp.Or(h.StartInterval, healthStartInterval)
+	if left := h.StartPeriod - ran; status == Starting && left > 0 {
+		return min(left, cmp.Or(h.StartInterval, healthStartInterval))
 	}
-	return interval
+	return cmp.Or(h.Interval, healthInterval)
 }
 
 // healthCheck returns how the container is to be asked for its health; nil: nobody asks.
@@ -359,11 +354,14 @@ func (r *register) asked(id string, change func(Health) Health) string {
 
 // healthBegins notes of a container whose program begins how it will be asked. What earlier checks have said stays.
 func (r *register) healthBegins(c *Container, check *HealthCheck) {
+	h := Health{Status: Starting, Log: []HealthResult{}}
+	if c.Health != nil && len(c.Health.Log) > 0 {
+		h.Log = c.Health.Log
+	}
 	c.Check, c.Health = check, nil
 	if check == nil {
 		return
 	}
-	h := Health{Status: Starting, Log: []HealthResult{}}
 	c.Health = &h
 	r.asked(c.ID, func(Health) Health { return h })
 }

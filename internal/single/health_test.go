@@ -65,7 +65,10 @@ func TestHealthPause(t *testing.T) {
 		{HealthCheck{StartPeriod: time.Minute}, Starting, 0, 5 * time.Second},
 		{HealthCheck{StartPeriod: time.Minute, StartInterval: time.Second}, Starting, 0, time.Second},
 		{HealthCheck{StartPeriod: time.Minute}, Healthy, 0, 30 * time.Second},
-		{HealthCheck{StartPeriod: time.Minute}, Starting, 50 * time.Second, 10 * time.Second},
+		{HealthCheck{StartPeriod: time.Minute}, Starting, 50 * time.Second, 5 * time.Second},
+		{HealthCheck{StartPeriod: time.Minute}, Starting, 58 * time.Second, 2 * time.Second},
+		{HealthCheck{StartPeriod: 10 * time.Second, StartInterval: time.Second}, Starting, 0, time.Second},
+		{HealthCheck{StartPeriod: 10 * time.Second}, Healthy, time.Second, 30 * time.Second},
 		{HealthCheck{StartPeriod: time.Minute}, Starting, time.Minute, 30 * time.Second},
 	} {
 		if got := tt.check.pause(tt.status, tt.ran); got != tt.want {
@@ -185,6 +188,17 @@ func TestRegisterHealth(t *testing.T) {
 	r = opened(t, p)
 	if h := health("1"); h == nil || h.Status != Unhealthy || len(h.Log) != 1 || h.Log[0].Output != "fine" {
 		t.Errorf("%+v", h)
+	}
+
+	// One that begins anew starts anew, with what was said before, as with Docker.
+	if err := r.again(k); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.begun(k); err != nil {
+		t.Fatal(err)
+	}
+	if h := health("1"); h == nil || h.Status != Starting || len(h.Log) != 1 || h.Log[0].Output != "fine" {
+		t.Errorf("after a restart: %+v", h)
 	}
 
 	begin("3", true)
