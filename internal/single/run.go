@@ -50,6 +50,8 @@ type container struct {
 	anew    bool
 	sources []Source
 	network *nat.Member
+	// volumes are the names of those that are ready for it, under the register's lock.
+	volumes []string
 	// check is how it is asked for its health; nil: nobody asks.
 	check *HealthCheck
 }

@@ -122,7 +122,8 @@ func openVolumes(p Paths) (_ *volumes, left func() error, err error) {
 	}, err
 }
 
-// refill empties a volume that an earlier engine was filling: its next container fills it.
+// refill empties a volume that was being filled, by an earlier engine or in a try that failed: its next container fills
+// it.
 func (v *volumes) refill(name string) error {
 	vol, err := v.get(name)
 	if err != nil || !vol.Filling {
@@ -293,9 +294,12 @@ func isEmptyFolder(root *os.Root) (bool, error) {
 	return false, err
 }
 
-// fill has a volume filled that is empty, and gives it to who fills it. Others that have it meanwhile keep it as it is.
+// fill has a volume filled that is empty, by who has its lock. What an earlier try has left of it goes first: nobody has
+// had it.
 func (v *volumes) fill(name string, fill func(data *os.Root) error) error {
-	defer v.lock(name)()
+	if err := v.refill(name); err != nil {
+		return err
+	}
 	vol, err := v.get(name)
 	if err != nil {
 		return err

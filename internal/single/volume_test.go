@@ -69,16 +69,14 @@ func TestVolumeAtOnce(t *testing.T) {
 	p := At(t.TempDir(), "")
 	v := openedVolumes(t, p)
 	var all sync.WaitGroup
-	var mu sync.Mutex
 	filled := 0
 	for range 20 {
 		all.Go(func() {
 			if _, err := v.make("data", map[string]string{"a": "b"}); err != nil {
 				t.Error(err)
 			}
+			defer v.lock("data")()
 			err := v.fill("data", func(data *os.Root) error {
-				mu.Lock()
-				defer mu.Unlock()
 				filled++
 				return data.WriteFile("x", nil, 0o600)
 			})
@@ -156,6 +154,97 @@ func TestVolumeKilled(t *testing.T) {
 	}
 }
 
+// TestVolumeFillNotNoted: a volume whose record could not say that it is full, as on a full disk, is emptied before its
+// next container has it, and not when that has written to it.
+func TestVolumeFillNotNoted(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	p := At(t.TempDir(), "")
+	v := openedVolumes(t, p)
+	if _, err := v.make("data", nil); err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(p.volumes(), "data", volumeRecord)
+	aside := filepath.Join(t.TempDir(), volumeRecord)
+	err := v.fill("data", func(data *os.Root) error {
+		// A folder in its place, which no file replaces.
+		return errors.Join(data.WriteFile("old", nil, 0o600), os.Rename(record, aside), os.Mkdir(record, 0o700))
+	})
+	if err == nil {
+		t.Fatal("it is said to be full")
+	}
+	if err := errors.Join(os.Remove(record), os.Rename(aside, record)); err != nil {
+		t.Fatal(err)
+	}
+
+	fill := func(data *os.Root) error { return data.WriteFile("new", nil, 0o600) }
+	if err := v.fill("data", fill); err != nil || inFolder(t, v.data("data")) != "new" {
+		t.Errorf("%v, in it: %s", err, inFolder(t, v.data("data")))
+	}
+	if err := os.WriteFile(filepath.Join(v.data("data"), "written"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if openedVolumes(t, p); inFolder(t, v.data("data")) != "new written" {
+		t.Errorf("after the next start: %s", inFolder(t, v.data("data")))
+	}
+}
+
+// TestVolumeReadyElsewhere: a volume of which a container's image has nothing, and which that has not written to, is
+// not filled for another one: what both put there could be the same file, and all would go.
+func TestVolumeReadyElsewhere(t *testing.T) {
+	testrun.Once(t, testrun.Race)
+	r := opened(t, At(t.TempDir(), ""))
+	data := Mount{Volume: "data", Target: `C:\data`}
+	first := withVolumes(t, r, "1", false, data)
+	second := withVolumes(t, r, "2", false, data)
+	none := func(*os.Root) error { return nil }
+	if err := r.readyVolume(first, "data", none); err != nil {
+		t.Fatal(err)
+	}
+
+	// It is about to run, and writes while the other one's would be filled.
+	written := filepath.Join(r.volumes.data("data"), "config")
+	fill := func(to *os.Root) error {
+		f, err := to.OpenFile("config", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		return errors.Join(err, f.Close())
+	}
+	err := r.readyVolume(second, "data", func(to *os.Root) error {
+		return errors.Join(os.WriteFile(written, []byte("1"), 0o600), fill(to))
+	})
+	if err != nil {
+		t.Errorf("the other one: %v", err)
+	}
+	if err := os.WriteFile(written, []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	// With none that lives it is filled, if it is empty.
+	if err := errors.Join(r.over(first, End{}, ""), r.over(second, End{}, ""), os.Remove(written)); err != nil {
+		t.Fatal(err)
+	}
+	third := withVolumes(t, r, "3", false, data)
+	if err := r.readyVolume(third, "data", fill); err != nil || inFolder(t, r.volumes.data("data")) != "config" {
+		t.Errorf("%v, in it: %s", err, inFolder(t, r.volumes.data("data")))
+	}
+
+	// A fill that fails has it ready for nobody.
+	wrong := errors.New("disk full")
+	if err := os.Remove(written); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.readyVolume(third, "other", nil); err == nil {
+		t.Error("a volume that is not there is ready")
+	}
+	if _, err := r.volumes.make("other", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.readyVolume(third, "other", func(*os.Root) error { return wrong }); !errors.Is(err, wrong) {
+		t.Error(err)
+	}
+	if r.readyElsewhere("other", "4") || !r.readyElsewhere("data", "4") || r.readyElsewhere("data", "3") {
+		t.Error("whose volumes are ready")
+	}
+}
+
 // unnamed returns the mount of a volume that nobody has named.
 func unnamed(volume string) Mount {
 	return Mount{
@@ -198,14 +287,6 @@ func TestVolumeUsers(t *testing.T) {
 		if err == nil || err.Error() != "remove data: volume is in use - ["+ids+"]" {
 			t.Errorf("%s: %v", what, err)
 		}
-	}
-	if r.runsElsewhere("data", "1") {
-		t.Error("one that is being made counts as one that writes")
-	}
-	gone.starts = make(chan struct{})
-	close(gone.starts)
-	if !r.runsElsewhere("data", "1") || r.runsElsewhere("data", "2") {
-		t.Error("who runs elsewhere")
 	}
 	refused("both run", "1, 2")
 	if err := r.over(gone, End{}, ""); err != nil {

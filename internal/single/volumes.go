@@ -101,12 +101,8 @@ func (k *container) readyVolumes(ctx context.Context, img image.Info, uid uint32
 			return nil, err
 		}
 		all[i].Source, all[i].Shared = r.volumes.data(m.Volume), true
-		if r.runsElsewhere(m.Volume, k.id) {
-			continue // it is taken as it is: another one may write to it
-		}
-
 		told := k.client.sayLater(patience, Event{Doing: "filling volume " + m.Volume + " with what the image has"})
-		err := r.volumes.fill(m.Volume, func(data *os.Root) error {
+		err := r.readyVolume(k, m.Volume, func(data *os.Root) error {
 			if err := k.engine.GiveVolume(data, uid); err != nil || m.NoCopy {
 				return err
 			}
@@ -159,15 +155,32 @@ func (r *register) usersOf(volume string) (ids []string) {
 	return ids
 }
 
-// runsElsewhere reports whether a container other than this one has been started that has a volume. One that is still
-// being made does not write to it, and fills it or waits for who does.
-func (r *register) runsElsewhere(volume, id string) bool {
+// readyVolume has a volume filled for a container, unless it is ready for another one that lives: that one may write to
+// it, so that it is taken as it is. What is wanted of one volume at once is done one after the other.
+func (r *register) readyVolume(k *container, volume string, fill func(data *os.Root) error) error {
+	defer r.volumes.lock(volume)()
+	if !r.readyElsewhere(volume, k.id) {
+		if err := r.volumes.fill(volume, fill); err != nil {
+			return err
+		}
+	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.usersOf(volume), func(user string) bool {
-		other := r.live[user]
-		return user != id && other != nil && !other.unmade()
-	})
+	k.volumes = append(k.volumes, volume)
+	return nil
+}
+
+// readyElsewhere reports whether a volume is ready for a container other than this one, which runs or is about to.
+func (r *register) readyElsewhere(volume, id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for user, other := range r.live {
+		if user != id && slices.Contains(other.volumes, volume) {
+			return true
+		}
+	}
+	return false
 }
 
 // dropVolumes removes the volumes of a container that nobody has named, unless another one has them.
