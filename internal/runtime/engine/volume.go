@@ -68,6 +68,8 @@ func (e *Engine) FillVolume(ctx context.Context, id, chainID, winPath string, vo
 		ctx: ctx,
 		to:  volume,
 		id:  e.diskID,
+
+		linked: map[inode]string{},
 	}
 	if err := c.folder(t.merged, "."); err != nil {
 		return fmt.Errorf("copy %s of the image into the volume: %w", winPath, err)
@@ -90,6 +92,8 @@ type layerCopy struct {
 	ctx context.Context //nolint:containedctx // It ends with the copy.
 	to  *os.Root
 	id  func(uint32) uint32
+
+	linked map[inode]string // the copies of files that have several names
 }
 
 // folder copies what is in a folder: that is in several layers, top first. at is the copy's path.
@@ -156,8 +160,15 @@ func (c layerCopy) entry(dirs []string, info os.FileInfo, at string) error {
 		}
 
 	case kind == 0:
+		file := inode{dev: stat.Dev, ino: stat.Ino}
+		if first, there := c.linked[file]; there {
+			return c.to.Link(first, at)
+		}
 		if err := c.file(from, at); err != nil {
 			return err
+		}
+		if stat.Nlink > 1 {
+			c.linked[file] = at
 		}
 
 	default:
@@ -186,7 +197,8 @@ func mergedFolders(dirs []string, name string) (below []string) {
 	return below
 }
 
-// file copies a file: its holes stay holes, or a few bytes of an image would fill any disk.
+// file copies a file: its holes stay holes, as its names stay those of one file, or a few bytes of an image would fill
+// any disk.
 func (c layerCopy) file(from, at string) (err error) {
 	in, err := os.OpenFile(from, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

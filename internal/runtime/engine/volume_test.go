@@ -98,6 +98,8 @@ func layerCopied(t *testing.T, layers []string, winPath string) string {
 		ctx: t.Context(),
 		to:  root,
 		id:  func(uint32) uint32 { return uint32(os.Getuid()) },
+
+		linked: map[inode]string{},
 	}
 	if err := c.folder(target.merged, "."); err != nil {
 		t.Fatal(err)
@@ -187,6 +189,31 @@ func TestLayerCopyAttributes(t *testing.T) {
 	}
 }
 
+// TestLayerCopyLinked: a file with several names is one file in the copy too, and takes the disk once. Of a name that a
+// layer above has anew, nothing is left.
+func TestLayerCopyLinked(t *testing.T) {
+	dirs := layers(t, map[string]string{"Files/d/c": "other"}, map[string]string{"Files/d/a": "text", "Files/d/s/": ""})
+	lower := filepath.Join(dirs[1], "Files/d")
+	for _, name := range []string{"b", "c", "s/e"} {
+		if err := os.Link(filepath.Join(lower, "a"), filepath.Join(lower, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	to := layerCopied(t, dirs, `C:\d`)
+	want := map[string]string{"a": "text", "b": "text", "c": "other", "s/": "", "s/e": "text"}
+	if diff := cmp.Diff(want, found(t, to)); diff != "" {
+		t.Error(diff)
+	}
+	first, err := os.Stat(filepath.Join(to, "a"))
+	for name, same := range map[string]bool{"b": true, "c": false, "s/e": true} {
+		other, err2 := os.Stat(filepath.Join(to, name))
+		if err := errors.Join(err, err2); err != nil || os.SameFile(first, other) != same {
+			t.Errorf("%s: %v, %v", name, other, err)
+		}
+	}
+}
+
 // TestLayerCopyEnds: a copy ends with its context, and does not write over what is there.
 func TestLayerCopyEnds(t *testing.T) {
 	dirs := layers(t, map[string]string{"a": "1"})
@@ -202,6 +229,8 @@ func TestLayerCopyEnds(t *testing.T) {
 		ctx: ctx,
 		to:  root,
 		id:  func(uint32) uint32 { return uint32(os.Getuid()) },
+
+		linked: map[inode]string{},
 	}
 	if err := c.folder(dirs, "."); !errors.Is(err, context.Canceled) || len(found(t, to)) > 0 {
 		t.Errorf("%v, %v", err, found(t, to))
