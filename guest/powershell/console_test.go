@@ -113,7 +113,8 @@ func TestAtConsole(t *testing.T) {
 				"PS> Read-Host -AsSecureString -Prompt x; 'after'\nPS> 'on'\non\n\n",
 		},
 		"the prompt elsewhere": {
-			80, []string{"cd hklm:/software", "cd Mullion", "cd .."},
+			80,
+			[]string{"cd hklm:/software", "cd Mullion", "cd .."},
 			"PS> cd hklm:/software\nPS HKLM:\\software> cd Mullion\nPS HKLM:\\software\\Mullion> cd ..\n\n",
 		},
 		"a prompt of one's own": {

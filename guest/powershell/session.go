@@ -287,6 +287,7 @@ func (s *Session) profiles(in *engine.Interpreter, w work) (code int, ends bool)
 	if w.noprofile {
 		return 0, false
 	}
+
 	for _, file := range in.Profiles() {
 		script, err := lang.Parse(". '"+strings.ReplaceAll(file, "'", "''")+"'", "", dotnet.KnownType)
 		if err == nil {
@@ -295,6 +296,7 @@ func (s *Session) profiles(in *engine.Interpreter, w work) (code int, ends bool)
 			leave()
 		}
 		in.Format.End()
+
 		var left *object.Leaving
 		if errors.As(err, &left) && left.Word == "exit" {
 			return left.Code, true
@@ -303,6 +305,7 @@ func (s *Session) profiles(in *engine.Interpreter, w work) (code int, ends bool)
 			in.Report(err)
 		}
 	}
+
 	in.OK = true
 	return 0, false
 }

@@ -29,6 +29,7 @@ func stageWMI(_ context.Context, namespace, query string) ([]system.WMIObject, e
 		Names: []string{"Caption", "LastBootUpTime", "FreePhysicalMemory", "MUILanguages", "Nothing"},
 		Props: []any{"Microsoft Windows 10 Pro", booted, int64(1 << 33), []any{"en-US", "de-DE"}, nil},
 	}
+
 	switch {
 	case namespace != `root\cimv2`:
 		return nil, system.ErrWMINamespace

@@ -23,7 +23,8 @@ func TestDurationBeyondTime(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	begin := time.Date(2026, 11, 30, 8, 0, 0, 0, time.Local)
 	for _, one := range []Trigger{
-		{Kind: Once, Start: begin}, {Kind: Startup, Repeat: time.Minute, For: time.Hour},
+		{Kind: Once, Start: begin},
+		{Kind: Startup, Repeat: time.Minute, For: time.Hour},
 		{Kind: Daily, Start: begin, Every: 3},
 		{Kind: Weekly, Start: begin, Every: 2, Days: []time.Weekday{time.Monday, time.Friday}, Repeat: 5 * time.Minute},
 	} {

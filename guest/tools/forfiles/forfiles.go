@@ -182,7 +182,11 @@ func (s *search) find(folder, below string) []file {
 			continue // gone since
 		}
 
-		f := file{path: filepath.Join(folder, entry.Name()), below: below + entry.Name(), info: info}
+		f := file{
+			path:  filepath.Join(folder, entry.Name()),
+			below: below + entry.Name(),
+			info:  info,
+		}
 		if wildcard.Match(s.mask, entry.Name()) && s.takes(info) {
 			found = append(found, f)
 		}

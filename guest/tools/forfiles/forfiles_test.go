@@ -118,9 +118,15 @@ func TestRefuses(t *testing.T) {
 	}
 
 	missing := programtest.Run("", func(e program.Env) int { return Run(e, listed{top}, []string{"/m", "*.txt", "/c", "nosuch"}) })
-	if want := (programtest.Result{Code: exitFailed, Out: "\n", Err: "ERROR: The system cannot find the file specified.\n"}); missing != want {
+	want := programtest.Result{
+		Code: exitFailed,
+		Out:  "\n",
+		Err:  "ERROR: The system cannot find the file specified.\n",
+	}
+	if missing != want {
 		t.Errorf("a command that is not there: %+v", missing)
 	}
+
 	help := programtest.Run("", func(e program.Env) int { return Run(e, listed{top}, []string{"/?"}) })
 	if help.Code != exitDone || !strings.HasPrefix(help.Out, "FORFILES [/P pathname]") {
 		t.Errorf("/?: %+v", help)

@@ -35,13 +35,15 @@ type pinger struct {
 
 func newPinger(c *cmdlet.Call) (pinger, error) {
 	p := pinger{}
-	size, ttl, delay := int64(0), int64(0), int64(0)
+	var size, ttl, delay int64
 	for _, one := range []struct {
 		name                  string
 		to                    *int64
 		usual, least, largest int64
 	}{
-		{"count", &p.count, pings, 1, 1 << 31}, {"buffersize", &size, pingSize, 0, mostPing}, {"timetolive", &ttl, pingTTL, 1, 255},
+		{"count", &p.count, pings, 1, 1 << 31},
+		{"buffersize", &size, pingSize, 0, mostPing},
+		{"timetolive", &ttl, pingTTL, 1, 255},
 		{"delay", &delay, 1, 1, 60},
 	} {
 		*one.to = one.usual
@@ -57,8 +59,8 @@ func newPinger(c *cmdlet.Call) (pinger, error) {
 		}
 	}
 
-	p.Size, p.TTL, p.Patience = int(size), int(ttl), pingPatience
-	p.delay = time.Duration(delay) * time.Second
+	p.Size, p.TTL = int(size), int(ttl)
+	p.Patience, p.delay = pingPatience, time.Duration(delay)*time.Second
 	return p, nil
 }
 

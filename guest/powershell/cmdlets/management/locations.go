@@ -67,7 +67,8 @@ func elsewhere(c *cmdlet.Call, t cmdlet.Target) (place string, is bool, err erro
 
 	drive, name, is := provider.SessionItem(t.Name)
 	if variable, environment := provider.EnvironmentItem(t.Name); environment {
-		drive, name, is = "env", variable, true
+		drive, name = "env", variable
+		is = true
 	}
 	if is && name != "" {
 		return "", true, fs.ErrNotExist
@@ -122,8 +123,9 @@ func popLocation(c *cmdlet.Call) error {
 // ofPlace adds what the cmdlets that change the location have in common.
 func ofPlace(c cmdlet.Cmdlet) cmdlet.Cmdlet {
 	c.Keys = []string{"passthru"}
-	c.Wild, c.Certificates, c.Sessions, c.Variables = true, true, true, true
 	c.Flags = []string{"passthru"}
+	c.Wild, c.Certificates = true, true
+	c.Sessions, c.Variables = true, true
 	return cmdlet.OfPath(c)
 }
 

@@ -42,14 +42,22 @@ func drives(c *cmdlet.Call) ([]*object.Object, error) {
 			continue
 		}
 		letter := strings.ToUpper(v.Letter)
-		o := drive(session.Drive{Name: letter, Provider: fileDrives, Root: letter + `:\`})
+		o := drive(session.Drive{
+			Name:     letter,
+			Provider: fileDrives,
+			Root:     letter + `:\`,
+		})
 		o.Props["used"], o.Props["free"] = v.Size-v.Free, v.Free
 		all = append(all, o)
 	}
 	for _, d := range []session.Drive{
-		{Name: "Alias", Provider: "Alias"}, {Name: "Cert", Provider: "Certificate", Root: `\`}, {Name: "Env", Provider: "Environment"},
-		{Name: "Function", Provider: "Function"}, {Name: "HKCU", Provider: registryDrives, Root: "HKEY_CURRENT_USER"},
-		{Name: "HKLM", Provider: registryDrives, Root: "HKEY_LOCAL_MACHINE"}, {Name: "Variable", Provider: "Variable"},
+		{Name: "Alias", Provider: "Alias"},
+		{Name: "Cert", Provider: "Certificate", Root: `\`},
+		{Name: "Env", Provider: "Environment"},
+		{Name: "Function", Provider: "Function"},
+		{Name: "HKCU", Provider: registryDrives, Root: "HKEY_CURRENT_USER"},
+		{Name: "HKLM", Provider: registryDrives, Root: "HKEY_LOCAL_MACHINE"},
+		{Name: "Variable", Provider: "Variable"},
 	} {
 		all = append(all, drive(d))
 	}

@@ -151,16 +151,19 @@ func FuzzClixml(f *testing.F) {
 	} {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		values, err := readClixml(text, plainSeal{})
 		if err != nil {
 			return
 		}
+
 		const depth = 4
 		once, err := writeClixml(values, depth, "\n", plainSeal{})
 		if err != nil {
 			t.Fatalf("%q is read and not written: %v", text, err)
 		}
+
 		again, err := readClixml(once, plainSeal{})
 		if err != nil {
 			t.Fatalf("%q is written as %q, which is not read: %v", text, once, err)

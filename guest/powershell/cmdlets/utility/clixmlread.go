@@ -40,7 +40,11 @@ func readClixml(text string, seals sealer) ([]object.Value, error) {
 		return nil, fmt.Errorf("the element %s is not %s: it is no file of Export-Clixml", top.kind, clixmlRoot)
 	}
 
-	r := &clixmlReader{sealer: seals, objects: map[string]object.Value{}, types: map[string][]string{}}
+	r := &clixmlReader{
+		sealer:  seals,
+		objects: map[string]object.Value{},
+		types:   map[string][]string{},
+	}
 	var all []object.Value
 	for _, e := range top.children {
 		v, err := r.value(e)

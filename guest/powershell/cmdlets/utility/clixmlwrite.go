@@ -248,7 +248,7 @@ func (w *clixmlWriter) container(v object.Value, name string, depth, level int) 
 func (w *clixmlWriter) object(v object.Value, name string, depth, level int) error {
 	o, is := v.(*object.Object)
 	types := []string{object.TypeName(v), objectName}
-	if is && (o.Kind == object.Custom && o.Class == nil || strings.HasPrefix(types[0], "a ")) {
+	if is && ((o.Kind == object.Custom && o.Class == nil) || strings.HasPrefix(types[0], "a ")) {
 		types[0] = customName
 	}
 	return w.whole(v, name, level, types, func() error {

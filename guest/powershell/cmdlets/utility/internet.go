@@ -279,7 +279,8 @@ func testNetConnection(c *cmdlet.Call) error {
 func pingOnce(c *cmdlet.Call, host string) error {
 	const size, ttl, patience = 32, 128, 4 * time.Second
 	o := object.New("connection").Set("ComputerName", host)
-	remote, took, answers := "", int64(0), false
+	var remote string
+	took, answers := int64(0), false
 	all, err := c.State.System.Lookup(c.State.Context, host)
 	if err != nil || len(all) == 0 {
 		err = warn(c, "Name resolution of "+host+" failed")
@@ -287,7 +288,11 @@ func pingOnce(c *cmdlet.Call, host string) error {
 		at := max(0, slices.IndexFunc(all, netip.Addr.Is4))
 		remote = all[at].String()
 		var got system.Echo
-		got, err = c.State.System.Echo(all[at], system.Ping{Size: size, TTL: ttl, Patience: patience})
+		got, err = c.State.System.Echo(all[at], system.Ping{
+			Size:     size,
+			TTL:      ttl,
+			Patience: patience,
+		})
 		if err != nil {
 			return c.Fail(err)
 		}
