@@ -64,48 +64,15 @@ With --run it leaves the cluster alone, and removes the engine of ` + "`mullion 
 images. Volumes with a name are data, and stay: --volumes removes them too.`,
 		Args: cmdline.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if ofRun && kubeconfigFlag != "" {
+			switch {
+			case ofRun && kubeconfigFlag != "":
 				return exit.Misuse(errors.New("--kubeconfig is for a cluster, and --run leaves that alone"), "leave one of them out")
-			}
-			if volumes && !ofRun {
+			case volumes && !ofRun:
 				return exit.Misuse(errors.New("--volumes is for single containers"), "add --run; a cluster's volumes go with it")
-			}
-			if ofRun {
+			case ofRun:
 				return engine.Remove(a.Call, cmd, volumes, out.Quiet)
 			}
-
-			paths, err := a.Paths()
-			if err != nil {
-				return err
-			}
-			if err := a.RequireRoot("ends the cluster's processes and removes what they made"); err != nil {
-				return err
-			}
-
-			ctx, held, err := a.Hold(cmd.Context(), paths)
-			if err != nil {
-				return err
-			}
-			defer held.Release()
-
-			name := ""
-			if c, err := paths.LoadSpec(); (err == nil && c.Join != nil) || paths.Leftover() {
-				return a.runLeave(ctx, "", true) // its nodes are removed too, if possible
-			} else if err == nil {
-				name = c.Name
-			} else if !errors.Is(err, os.ErrNotExist) {
-				fmt.Fprintf(a.Env.Err, "mullion: %v; removing what is there anyway\n", err)
-			}
-
-			if err := a.calls.Down(ctx, paths, out.Steps(a.Env.Out)); err != nil {
-				return err
-			}
-			person, err := kubeconfig.PersonalOf(a.Env.Environ, kubeconfigFlag)
-			if err != nil || name == "" {
-				return err
-			}
-
-			return person.Remove(ctx, paths, name)
+			return a.runDown(cmd.Context(), kubeconfigFlag, out.Steps(a.Env.Out))
 		},
 	}
 
@@ -117,6 +84,42 @@ images. Volumes with a name are data, and stay: --volumes removes them too.`,
 	out.AddQuiet(cmd)
 
 	return cmd
+}
+
+// runDown removes the cluster, and its context from the kubeconfig that is named, or else from the person's.
+func (a *Commands) runDown(ctx context.Context, kubeconfigFlag string, step func(string)) error {
+	paths, err := a.Paths()
+	if err != nil {
+		return err
+	}
+	if err := a.RequireRoot("ends the cluster's processes and removes what they made"); err != nil {
+		return err
+	}
+
+	ctx, held, err := a.Hold(ctx, paths)
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+
+	name := ""
+	if c, err := paths.LoadSpec(); (err == nil && c.Join != nil) || paths.Leftover() {
+		return a.runLeave(ctx, "", true) // its nodes are removed too, if possible
+	} else if err == nil {
+		name = c.Name
+	} else if !errors.Is(err, os.ErrNotExist) {
+		fmt.Fprintf(a.Env.Err, "mullion: %v; removing what is there anyway\n", err)
+	}
+
+	if err := a.calls.Down(ctx, paths, step); err != nil {
+		return err
+	}
+	person, err := kubeconfig.PersonalOf(a.Env.Environ, kubeconfigFlag)
+	if err != nil || name == "" {
+		return err
+	}
+
+	return person.Remove(ctx, paths, name)
 }
 
 // Stop returns `mullion stop`.

@@ -87,13 +87,20 @@ func (a *commands) ask(args []string, o options) (single.Run, error) {
 		return ask, err
 	}
 
+	err = o.programAsk(&ask, args[0])
+	return ask, err
+}
+
+// programAsk completes the request for a program of this machine, or with --go-test checks that it is one of tests.
+// Nothing is to be done for an image or a folder.
+func (o *options) programAsk(ask *single.Run, what string) error {
 	if o.goTest {
-		return ask, o.checkTests(args[0])
+		return o.checkTests(what)
 	}
-	if isPath(args[0]) && !isFolder(args[0]) {
-		return ask, ofProgram(&ask, args[0])
+	if isPath(what) && !isFolder(what) {
+		return ofProgram(ask, what)
 	}
-	return ask, nil
+	return nil
 }
 
 // restartAsk reads --restart. folder says that the image is made for this run.

@@ -35,7 +35,9 @@ func (o *healthOptions) ask() (*single.HealthCheck, error) {
 		flag string
 		is   time.Duration
 	}{
-		{"health-interval", o.interval}, {"health-timeout", o.timeout}, {"health-start-period", o.startPeriod},
+		{"health-interval", o.interval},
+		{"health-timeout", o.timeout},
+		{"health-start-period", o.startPeriod},
 		{"health-start-interval", o.startBetween},
 	}
 	given := o.command != "" || o.retries != 0
