@@ -207,29 +207,8 @@ func (l *layers) destroy(winPath string) error {
 		return err
 	}
 
-	l.mu.Lock()
-	s, doomed := l.find(guid), guid
-	used := s != nil && s.user != "" && !s.ending
-	switch {
-	case used:
-	case s == nil:
-		err = l.unshow(guid)
-	case s.ending: // whoever uses it removes it
-		s.doomed, guid = true, ""
-	default:
-		delete(l.active, guid)
-		err = l.unshow(guid)
-	}
-
-	if err == nil && !used && doomed != "" {
-		err = l.doom(doomed) // should the service end before it is removed
-	}
-	l.mu.Unlock()
-	if err != nil {
+	if guid, err = l.giveUp(guid); err != nil {
 		return err
-	}
-	if used {
-		return refuse(InvalidState, "the layer is in use by compute system %q", s.user)
 	}
 
 	drive, name, err := l.at(winPath)
@@ -249,6 +228,32 @@ func (l *layers) destroy(winPath string) error {
 		errs = append(errs, os.RemoveAll(l.hiddenDir(hidden)))
 	}
 	return errors.Join(errs...)
+}
+
+// giveUp lets go of the scratch of a layer that is removed, and keeps that it is to be removed too. It returns the
+// scratch's guid, "" if there is none or whoever uses it removes it. A scratch that is in use is an error.
+func (l *layers) giveUp(guid string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	var err error
+	s, left := l.find(guid), guid
+	switch {
+	case s == nil:
+		err = l.unshow(guid)
+	case s.ending: // whoever uses it removes it
+		s.doomed, left = true, ""
+	case s.user != "":
+		return "", refuse(InvalidState, "the layer is in use by compute system %q", s.user)
+	default:
+		delete(l.active, guid)
+		err = l.unshow(guid)
+	}
+
+	if err == nil && guid != "" {
+		err = l.doom(guid) // should the service end before it is removed
+	}
+	return left, err
 }
 
 // processBase makes a base layer of a folder in which its files are: scratches of it begin as copies of its empty disk.

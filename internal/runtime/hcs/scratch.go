@@ -293,7 +293,11 @@ func (l *layers) take(guid string, lower []string, user string, made bool) (*scr
 	case s == nil && !made:
 		return nil, refuse(PathNotFound, "there is no prepared scratch {%s}", guid)
 	case s == nil:
-		s = &scratch{guid: guid, dir: l.dirOf(guid), lower: lower}
+		s = &scratch{
+			guid:  guid,
+			dir:   l.dirOf(guid),
+			lower: lower,
+		}
 		l.active[guid] = s
 	case s.user != "":
 		return nil, refuse(InvalidState, "the scratch is in use by compute system %q", s.user)
