@@ -2,6 +2,7 @@ package single
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -336,19 +337,20 @@ func useOf(name string, ask Run, inherited cri.Inherited) (used bool, how string
 		return given(!inherited.Raw && len(ask.Entrypoint)+len(ask.Args) > 0, "what follows the image, or --entrypoint")
 	case "Volumes":
 		return true, "used: volumes that nobody has named, but where --volume puts another; with --rm they go with the container"
-	case "ExposedPorts":
-		return false, "ignored: --publish names each port"
-	case "Labels":
-		return false, "ignored, but for those by which Mullion knows its own images"
-	case "StopSignal":
-		return false, "ignored: the program is told by CTRL_SHUTDOWN_EVENT"
 	case "Healthcheck":
 		return given(ask.Health != nil && len(ask.Health.Test) > 0, "--health-cmd or --no-healthcheck")
-	case "Shell":
-		return false, "ignored, but by a health check that is a line for it"
-	case "OnBuild":
-		return false, "ignored: it is for images that are built from this one"
 	}
 
-	return false, "ignored: Mullion does not know it"
+	return false, cmp.Or(ignoredFields()[name], "ignored: Mullion does not know it")
+}
+
+// ignoredFields are the fields that a container does not have from its image, with the reason.
+func ignoredFields() map[string]string {
+	return map[string]string{
+		"ExposedPorts": "ignored: --publish names each port",
+		"Labels":       "ignored, but for those by which Mullion knows its own images",
+		"StopSignal":   "ignored: the program is told by CTRL_SHUTDOWN_EVENT",
+		"Shell":        "ignored, but by a health check that is a line for it",
+		"OnBuild":      "ignored: it is for images that are built from this one",
+	}
 }

@@ -102,8 +102,11 @@ func TestHealthOfImage(t *testing.T) {
 		"the-image-not": {nil, `{"Healthcheck": {"Test": ["NONE"]}}`, nil, false, 0},
 		"a-time-alone":  {&HealthCheck{Retries: 1}, `{}`, nil, false, 0},
 		"of-a-shell": {
-			nil, `{"Healthcheck": {"Test": ["CMD-SHELL", "exit 1"]}, "Shell": ["powershell", "-Command"]}`,
-			[]string{"powershell -Command exit 1"}, true, 0,
+			nil,
+			`{"Healthcheck": {"Test": ["CMD-SHELL", "exit 1"]}, "Shell": ["powershell", "-Command"]}`,
+			[]string{"powershell -Command exit 1"},
+			true,
+			0,
 		},
 		"empty": {nil, `{"Healthcheck": {"Test": []}}`, nil, false, 0},
 	} {
