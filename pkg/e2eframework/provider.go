@@ -23,11 +23,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"mullion.dev/mullion/pkg/cluster"
 	"sigs.k8s.io/e2e-framework/klient"
 	"sigs.k8s.io/e2e-framework/klient/conf"
 	"sigs.k8s.io/e2e-framework/support"
-
-	"mullion.dev/mullion/pkg/cluster"
 )
 
 // Cluster is a cluster of a test, made or to be made.

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/e2e-framework/support"
-
 	"mullion.dev/mullion/pkg/cluster"
+	"sigs.k8s.io/e2e-framework/support"
 )
 
 // script is a program in mullion's place.
