@@ -48,7 +48,11 @@ func TestImageStoresOf(t *testing.T) {
 	own := mixed()
 	own.Nodes[3].Runtime = spec.RuntimeContainerd
 	got, err := cluster.ImageStoresOf(own, nil)
-	want := cluster.ImageStores{Windows: true, Own: []string{"win-2"}, Linux: both.Linux}
+	want := cluster.ImageStores{
+		Windows: true,
+		Own:     []string{"win-2"},
+		Linux:   both.Linux,
+	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("with containerd.exe on a node: %s %v", diff, err)
 	}

@@ -58,12 +58,14 @@ func programsIn(t *testing.T, command, word string) []int {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var found []int
 	for _, f := range all {
 		comm, err := os.ReadFile(f)
 		if err != nil || strings.TrimSpace(string(comm)) != command {
 			continue
 		}
+
 		cgroup, err := os.ReadFile(filepath.Join(filepath.Dir(f), "cgroup"))
 		if err == nil && strings.Contains(string(cgroup), word) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))

@@ -102,6 +102,7 @@ func TestPauseContainerOfOrdinaryPods(t *testing.T) {
 	if made, _ := n.Engine.Container(isolated); made.Kind != nil || len(made.Args) > 0 {
 		t.Errorf("of the pod with Hyper-V isolation the engine has %+v", made)
 	}
+
 	inHost, err := n.RunPodSandbox(t.Context(), &runtimeapi.RunPodSandboxRequest{
 		Config: critest.HostProcessPod("host"),
 	})
@@ -111,6 +112,7 @@ func TestPauseContainerOfOrdinaryPods(t *testing.T) {
 	if slices.Contains(n.Engine.Containers(), inHost.GetPodSandboxId()) {
 		t.Error("the HostProcess pod has a pause container")
 	}
+
 	var systems []string
 	for _, s := range n.Server.ComputeSystems() {
 		systems = append(systems, s.ID)

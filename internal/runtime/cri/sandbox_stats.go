@@ -62,7 +62,8 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 	at := time.Now().UnixNano()
 	w := &runtimeapi.WindowsPodSandboxStats{}
 	pause := s.measurePause(ctx, sb)
-	cpu, cores, set, commit := uint64(pause.CPU), pause.nanoCores, pause.WorkingSet, pause.Commit
+	cpu, cores := uint64(pause.CPU), pause.nanoCores
+	set, commit := pause.WorkingSet, pause.Commit
 	faults, processes := pause.PageFaults, pause.Processes
 	for _, c := range s.containersOf(sb.ID) {
 		if !isRunning(c) {
@@ -75,7 +76,8 @@ func (s *Server) sandboxStats(ctx context.Context, sb store.Sandbox) *runtimeapi
 		}
 
 		w.Containers = append(w.Containers, m.windows())
-		cpu, cores, set, commit = cpu+uint64(m.CPU), cores+m.nanoCores, set+m.WorkingSet, commit+m.Commit
+		cpu, cores = cpu+uint64(m.CPU), cores+m.nanoCores
+		set, commit = set+m.WorkingSet, commit+m.Commit
 		faults, processes = faults+m.PageFaults, processes+m.Processes
 	}
 

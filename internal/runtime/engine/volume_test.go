@@ -111,7 +111,7 @@ func layerCopied(t *testing.T, layers []string, winPath string) string {
 // copied and lead nowhere here.
 func TestLayerCopy(t *testing.T) {
 	dirs := layers(t,
-		map[string]string{"Files/Data/a": "upper", "Files/Data/sub/x": "1", "Files/Data/file": "now a file", "Files/other": "no"},
+		map[string]string{"Files/Data/a": "upper", "Files/Data/sub/x": "1", "Files/Data/file": "now a file", "Files/plain": "no"},
 		map[string]string{
 			"Files/Data/a": "lower", "Files/Data/b": "2", "Files/Data/sub/y": "3", "Files/Data/sub/deep/": "",
 			"Files/Data/file/hidden": "4", "Files/Data/out": "->/etc", "Files/Data/up": "->../../../secret",
@@ -128,7 +128,7 @@ func TestLayerCopy(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"z": "6"}, found(t, layerCopied(t, dirs, `D:`))); diff != "" {
 		t.Error(diff)
 	}
-	if target, err := resolveTarget(dirs, `C:\other`); err != nil || target.isDir || target.merged != nil {
+	if target, err := resolveTarget(dirs, `C:\plain`); err != nil || target.isDir || target.merged != nil {
 		t.Errorf("a file: %+v, %v", target, err)
 	}
 }
