@@ -83,7 +83,8 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 	if err != nil || path == nil {
 		return err
 	}
-	if err := binding.BadTarget(f.in.OnDrive(object.Text(path))); err != nil {
+	where := f.in.Placed(object.Text(path))
+	if err := binding.BadTarget(where); err != nil {
 		return object.Thrown("%v.", err)
 	}
 	missing := func(err error) error {
@@ -91,7 +92,7 @@ func (f *frame) writeOutput(file lang.Expr, more bool, got []object.Value) error
 			Name: "out-file", Command: "Out-File", Kind: "Cmdlet", At: f.in.here(),
 		}, err)
 	}
-	if err := provider.NoDrive(f.in.OnDrive(object.Text(path))); err != nil {
+	if err := provider.NoDrive(where); err != nil {
 		return missing(err)
 	}
 	content, err := format.Formatted(got, f.in.Newline)

@@ -1,0 +1,1 @@
+cd HKLM:\SOFTWARE; echo x > rel.txt
