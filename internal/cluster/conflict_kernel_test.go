@@ -133,7 +133,18 @@ func TestDownOfPartOfFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	kept := filepath.Join(paths.Data, "mine.txt")
+	disk, host := filepath.Join(paths.Data, "disk"), filepath.Join(paths.Node("win-1"), "drive")
+	for _, dir := range []string{disk, host} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mount("disk", dir, "tmpfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }) // else it is gone
+	}
+
+	kept := filepath.Join(disk, "mine.txt")
 	if err := errors.Join(os.WriteFile(kept, nil, 0o600), os.Remove(versionFile(paths))); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +157,10 @@ func TestDownOfPartOfFolder(t *testing.T) {
 		t.Errorf("the last that it says is %q", last)
 	}
 	if _, err := os.Stat(kept); err != nil {
-		t.Errorf("a file that is not Mullion's: %v", err)
+		t.Errorf("a file that is not Mullion's, on a disk that somebody has mounted: %v", err)
+	}
+	if points, err := mountsBelow(paths.Node("")); err != nil || len(points) > 0 {
+		t.Errorf("of a host %v is left mounted, %v", points, err)
 	}
 	if _, err := os.Stat(paths.Run()); !os.IsNotExist(err) {
 		t.Errorf("its run folder is left: %v", err)

@@ -41,10 +41,15 @@ func Down(ctx context.Context, paths layout.Paths, said func(string)) error {
 		return nil
 	}
 
+	mounted := []string{paths.Run(), paths.Data}
 	steps := append(stopSteps(), []step{
 		{"removed networks", removeNetworks},
-		{"removed mounts", func(_ context.Context, p layout.Paths) error {
-			return errors.Join(unmountBelow(p.Run()), unmountBelow(p.Data))
+		{"removed mounts", func(context.Context, layout.Paths) error {
+			var errs []error
+			for _, dir := range mounted {
+				errs = append(errs, unmountBelow(dir))
+			}
+			return errors.Join(errs...)
 		}},
 		{"removed " + paths.Run(), func(_ context.Context, p layout.Paths) error { return removeFiles(p.Run()) }},
 	}...)
@@ -57,7 +62,8 @@ func Down(ctx context.Context, paths layout.Paths, said func(string)) error {
 		}}
 	case runErr != nil:
 		return fmt.Errorf("remove %q: it is not a folder of Mullion's: %w", paths.Data, err)
-	default: // Somebody has removed part of it. What it ran goes; whose files these are is not known.
+	default: // Somebody has removed part of it. What it ran goes; whose files these are is not known, nor whose mounts.
+		mounted = []string{paths.Run(), paths.Node(""), paths.ContainerdRoot(), paths.Wine()}
 		steps = append(steps, step{
 			"left " + paths.Data + ", which has no file `version` any more: what is in it is yours to remove",
 			func(context.Context, layout.Paths) error { return nil },
