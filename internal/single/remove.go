@@ -75,7 +75,7 @@ func (p Paths) clearVolumes(all bool) (kept []string, err error) {
 	errs := []error{err}
 	for _, e := range entries {
 		vol, wrong := v.get(e.Name())
-		_, none := errors.AsType[*Refusal](wrong)
+		_, none := errors.AsType[*Refusal](wrong) // another error says that its record cannot be read now
 		if !none && !all && !vol.Anonymous() && !strings.HasPrefix(e.Name(), ".") {
 			kept = append(kept, e.Name())
 			continue

@@ -294,8 +294,8 @@ func isEmptyFolder(root *os.Root) (bool, error) {
 	return false, err
 }
 
-// fill has a volume filled that is empty, by who has its lock. What an earlier try has left of it goes first: nobody has
-// had it.
+// fill has a volume filled that is empty, by who has its lock. What an earlier try has left of it goes first: nobody
+// has had it.
 func (v *volumes) fill(name string, fill func(data *os.Root) error) error {
 	if err := v.refill(name); err != nil {
 		return err
