@@ -105,16 +105,16 @@ func openVolumes(p Paths) (_ *volumes, left func() error, err error) {
 	}
 
 	var remains []string
+	var errs []error // of single volumes: they are tried again when a container has them
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
 			remains = append(remains, e.Name())
 			continue
 		}
-		err = errors.Join(err, v.refill(e.Name()))
+		errs = append(errs, v.refill(e.Name()))
 	}
 
 	return v, func() error {
-		var errs []error
 		for _, name := range remains {
 			errs = append(errs, v.discard(name))
 		}
@@ -294,8 +294,7 @@ func isEmptyFolder(root *os.Root) (bool, error) {
 	return false, err
 }
 
-// fill has a volume filled that is empty, by who has its lock. What an earlier try has left of it goes first: nobody
-// has had it.
+// fill has a volume filled that is empty, by who has its lock. What an earlier try has left of it goes first.
 func (v *volumes) fill(name string, fill func(data *os.Root) error) error {
 	if err := v.refill(name); err != nil {
 		return err

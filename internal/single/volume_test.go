@@ -143,6 +143,23 @@ func TestVolumeKilled(t *testing.T) {
 		}
 	}
 
+	// One that cannot be emptied holds up neither the next engine nor the others.
+	if _, err := v.make("broken", nil); err != nil {
+		t.Fatal(err)
+	}
+	broken, err := v.get("broken")
+	broken.Filling = true
+	if err := errors.Join(err, v.note(broken), os.Remove(v.data("broken"))); err != nil {
+		t.Fatal(err)
+	}
+	v, left, err := openVolumes(p)
+	if err != nil || left() == nil {
+		t.Errorf("the next engine: %v", err)
+	}
+	if err := v.fill("broken", nil); err == nil {
+		t.Error("it is taken for whole")
+	}
+
 	filled := false
 	if err := v.fill("half", func(*os.Root) error { filled = true; return nil }); err != nil || !filled {
 		t.Errorf("filled again %t, %v", filled, err)
