@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"mullion.dev/mullion/internal/base/plaintext"
@@ -53,7 +54,10 @@ func tell[T any](ctx context.Context, k Process, within time.Duration, what any,
 	defer input.Close() // without a word it ends
 
 	say := json.NewEncoder(input)
-	err = errors.Join(say.Encode(what), output.SetReadDeadline(time.Now().Add(within)))
+	if err = say.Encode(what); errors.Is(err, syscall.EPIPE) {
+		err = nil // it has ended, and may have said why
+	}
+	err = errors.Join(err, output.SetReadDeadline(time.Now().Add(within)))
 	if err == nil {
 		err = json.NewDecoder(io.LimitReader(output, mostSaid)).Decode(&answer)
 	}
