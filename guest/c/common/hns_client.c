@@ -252,9 +252,11 @@ static HRESULT unpack(struct hns_call *call, unsigned char *block, size_t left)
 }
 
 /*
- * What it means that instead of an answer n came. A server that stops closes its side of the connection. Linux resets
- * the connection of a server that is killed, if the server has not read all that was sent to it: so it does to who
- * connects while the listener of one that was killed is still there (tcp_close, inet_csk_listen_stop).
+ * What it means that instead of an answer n came. A server that stops closes its side of the connection, and has not
+ * carried the request out. So does Linux for a server that is killed, which may have: its requests are told from the
+ * others by nothing, and those that are sent again then can be carried out twice. Linux resets the connection of a
+ * server that is killed, if the server has not read all that was sent to it: so it does to who connects while the
+ * listener of one that was killed is still there (tcp_close, inet_csk_listen_stop).
  */
 static enum fate fate_of(int n)
 {

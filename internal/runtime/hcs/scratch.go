@@ -161,7 +161,12 @@ func (l *layers) prepare(winPath string, parents []string) error {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := atomicfile.WriteJSON(filepath.Join(s.dir, preparedFile), parents); err != nil {
+	// Somebody may have been about to remove it, and could not.
+	err = os.Remove(filepath.Join(s.dir, doomedFile))
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = atomicfile.WriteJSON(filepath.Join(s.dir, preparedFile), parents)
+	}
+	if err != nil {
 		return fmt.Errorf("keep layers of scratch: %w", err)
 	}
 	s.lower, s.shown = parents, true

@@ -275,6 +275,31 @@ func TestDoomed(t *testing.T) {
 	})
 }
 
+// TestPreparedAgain: a scratch that was to be removed, and could not be, is kept from when it is prepared again.
+func TestPreparedAgain(t *testing.T) {
+	testrun.Once(t, testrun.Loss)
+	h := newHost(t)
+	h.document(t, nil)
+	all, err := filepath.Glob(filepath.Join(h.config.StateDir, "scratch", "*"))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("scratches: %v, %v", all, err)
+	}
+	doomed := filepath.Join(all[0], doomedFile)
+	if err := os.WriteFile(doomed, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	h.ok(t, "PrepareLayer", scratchPath, baseLayer+"\n")
+	if _, err := os.Stat(doomed); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the next service is to remove the scratch: %v", err)
+	}
+	h.stop()
+	h.begin(t)
+	if _, err := os.Stat(all[0]); err != nil {
+		t.Errorf("the scratch is gone: %v", err)
+	}
+}
+
 // TestHoldersComeBack: the time in which somebody has to open a compute system again begins when programs can.
 func TestHoldersComeBack(t *testing.T) {
 	testrun.Once(t, testrun.Loss)
