@@ -233,7 +233,7 @@ func testServiceEnd(t *testing.T, p prefix) {
 		"slow": "shutdown\nended\n", "early": "preshutdown\nended\n", "plain": "", "stuck": "shutdown\n",
 	} {
 		want = fmt.Sprintf("started [%q] color \"\"\n%s", name, want)
-		if got := p.log(t, "auto-"+name+".log"); got != want {
+		if got := p.log(t, name+".log"); got != want {
 			t.Errorf("%s wrote %q, want %q", name, got, want)
 		}
 	}
