@@ -231,20 +231,25 @@ func (a *commands) prune() *cobra.Command {
 				return engine.Refused(err)
 			}
 
-			if len(gone) > 0 {
-				fmt.Fprintln(a.Env.Out, "Deleted Containers:")
-				for _, c := range gone {
-					fmt.Fprintln(a.Env.Out, c.ID)
-				}
-				fmt.Fprintln(a.Env.Out)
+			var ids []string
+			for _, c := range gone {
+				ids = append(ids, c.ID)
 			}
-			_, err = fmt.Fprintln(a.Env.Out, "Total reclaimed space:", units.HumanSize(float64(freed)))
-			return err
+			return a.sayPruned("Containers", ids, freed)
 		},
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "do not ask")
 
 	return cmd
+}
+
+// sayPruned says what has been removed, and how many bytes are free by that, as Docker does.
+func (a *commands) sayPruned(kind string, names []string, freed int64) error {
+	if len(names) > 0 {
+		fmt.Fprintf(a.Env.Out, "Deleted %s:\n%s\n\n", kind, strings.Join(names, "\n"))
+	}
+	_, err := fmt.Fprintln(a.Env.Out, "Total reclaimed space:", units.HumanSize(float64(freed)))
+	return err
 }
 
 // agreed asks a person whether to go on, as Docker does.

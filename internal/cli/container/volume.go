@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/docker/go-units"
 	"github.com/spf13/cobra"
 
 	"mullion.dev/mullion/internal/cli/cmdline"
@@ -391,15 +390,11 @@ func (a keeping) prune() *cobra.Command {
 			if err != nil {
 				return engine.Refused(err)
 			}
-			if len(gone) > 0 {
-				fmt.Fprintln(a.Env.Out, "Deleted Volumes:")
-				for _, v := range gone {
-					fmt.Fprintln(a.Env.Out, v.Name)
-				}
-				fmt.Fprintln(a.Env.Out)
+			var names []string
+			for _, v := range gone {
+				names = append(names, v.Name)
 			}
-			_, err = fmt.Fprintln(a.Env.Out, "Total reclaimed space:", units.HumanSize(float64(freed)))
-			return err
+			return a.sayPruned("Volumes", names, freed)
 		},
 	}
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "do not ask")

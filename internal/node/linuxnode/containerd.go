@@ -2,10 +2,7 @@ package linuxnode
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"mullion.dev/mullion/internal/network/dataplane"
@@ -73,7 +70,7 @@ func (c Config) criTOML() string {
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   conf_dir = %q
 %s  use_internal_loopback = true
-`, pauseImage, registriesDir, c.authTOML("io.containerd.cri.v1.images"), baseSpec, cniConfDir, c.cniTOML())
+`, pauseImage, registriesDir, registries.AuthTOML(c.Registries, "io.containerd.cri.v1.images"), baseSpec, cniConfDir, c.cniTOML())
 }
 
 // oldCRI is the part of containerd 1.7 that is for CRI (configuration version 2:
@@ -99,34 +96,11 @@ func (c Config) oldCRI() string {
 
 [plugins.'%[1]s'.cni]
   conf_dir = %[6]q
-%[7]s`, plugin, pauseImage, registriesDir, c.authTOML(plugin), baseSpec, cniConfDir, cni)
+%[7]s`, plugin, pauseImage, registriesDir, registries.AuthTOML(c.Registries, plugin), baseSpec, cniConfDir, cni)
 }
 
 // registriesDir is where the node's containerd looks for how it reaches registries.
 const registriesDir = "/etc/containerd/certs.d"
-
-// authTOML says the credentials of registries for pods that bring none. containerd has them in its configuration alone,
-// beside config_path too, and calls this way of it deprecated.
-func (c Config) authTOML(plugin string) string {
-	var b strings.Builder
-	all := registries.Auths(c.Registries)
-	for _, host := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "\n[plugins.'%s'.registry.configs.%q.auth]\n", plugin, host)
-		auth := all[host]
-		for _, v := range []struct{ key, value string }{
-			{"username", auth.Username},
-			{"password", auth.Password},
-			{"auth", auth.Auth},
-			{"identitytoken", auth.IdentityToken},
-		} {
-			if v.value != "" {
-				text, _ := json.Marshal(v.value) // a string has no error, and TOML's escapes are JSON's
-				fmt.Fprintf(&b, "  %s = %s\n", v.key, text)
-			}
-		}
-	}
-	return b.String()
-}
 
 // cniTOML says where the CNI plugins are and which template containerd makes their configuration from. With NoCNI there
 // is no template: others write the configuration, and find the usual plugins, as on kind's nodes.

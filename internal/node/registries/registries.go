@@ -4,6 +4,7 @@ package registries
 
 import (
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -139,6 +140,29 @@ func Auths(r spec.Registries) map[string]spec.RegistryAuth {
 		}
 	}
 	return all
+}
+
+// AuthTOML says the credentials of registries, for pods that bring none, in the configuration of a plugin of containerd.
+// containerd has them there alone, beside config_path too, and calls this way of it deprecated.
+func AuthTOML(r spec.Registries, plugin string) string {
+	var b strings.Builder
+	all := Auths(r)
+	for _, host := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "\n[plugins.'%s'.registry.configs.%q.auth]\n", plugin, host)
+		auth := all[host]
+		for _, v := range []struct{ key, value string }{
+			{"username", auth.Username},
+			{"password", auth.Password},
+			{"auth", auth.Auth},
+			{"identitytoken", auth.IdentityToken},
+		} {
+			if v.value != "" {
+				text, _ := json.Marshal(v.value) // a string has no error, and TOML's escapes are JSON's
+				fmt.Fprintf(&b, "  %s = %s\n", v.key, text)
+			}
+		}
+	}
+	return b.String()
 }
 
 // ForWindows says how a store of Windows images reaches registries: first as the files in dir say, which need not be

@@ -3,16 +3,13 @@ package winnode
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,30 +91,8 @@ state = 'C:\ProgramData\containerd\state'
 [plugins.'io.containerd.cri.v1.runtime'.cni]
   bin_dirs = [%s]
   conf_dir = %s
-`, literal(criPipe), c.sandboxImage(), literal(c.node().Path(certsDir)), c.authTOML(), strings.Join(binDirs, ", "),
+`, literal(criPipe), c.sandboxImage(), literal(c.node().Path(certsDir)), registries.AuthTOML(c.Registries, "io.containerd.cri.v1.images"), strings.Join(binDirs, ", "),
 		literal(confDir))
-}
-
-// authTOML says the credentials of registries for pods that bring none. containerd has them in its configuration alone.
-func (c Config) authTOML() string {
-	var b strings.Builder
-	all := registries.Auths(c.Registries)
-	for _, host := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "\n[plugins.'io.containerd.cri.v1.images'.registry.configs.%q.auth]\n", host)
-		auth := all[host]
-		for _, v := range []struct{ key, value string }{
-			{"username", auth.Username},
-			{"password", auth.Password},
-			{"auth", auth.Auth},
-			{"identitytoken", auth.IdentityToken},
-		} {
-			if v.value != "" {
-				text, _ := json.Marshal(v.value) // a string has no error, and TOML's escapes are JSON's
-				fmt.Fprintf(&b, "  %s = %s\n", v.key, text)
-			}
-		}
-	}
-	return b.String()
 }
 
 // writeContainerd writes the files that containerd.exe reads. Those of an earlier start that say how registries are
