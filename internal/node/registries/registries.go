@@ -142,8 +142,8 @@ func Auths(r spec.Registries) map[string]spec.RegistryAuth {
 	return all
 }
 
-// AuthTOML says the credentials of registries, for pods that bring none, in the configuration of a plugin of containerd.
-// containerd has them there alone, beside config_path too, and calls this way of it deprecated.
+// AuthTOML says the credentials of registries, for pods that bring none, in the configuration of a plugin of
+// containerd. containerd has them there alone, beside config_path too, and calls this way of it deprecated.
 func AuthTOML(r spec.Registries, plugin string) string {
 	var b strings.Builder
 	all := Auths(r)
