@@ -185,7 +185,11 @@ func (f *frame) binaryValue(x *lang.Binary) (object.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.binaryOf(x, object.Plain(a), object.Plain(b))
+	list, err := object.Listed(object.Plain(a)) // what stands left decides what the operator does
+	if err != nil {
+		return nil, err
+	}
+	return f.binaryOf(x, list, object.Plain(b))
 }
 
 // binaryOf returns the operator's result for its two sides. -match and -notmatch of one text set $Matches.

@@ -329,7 +329,10 @@ func (f *frame) assigned(s *lang.Assign) (object.Value, error) {
 	if l, ok := s.X.(*lang.Pipeline); ok && len(l.Stages) == 1 && l.Stages[0].X != nil && l.Stages[0].File == nil {
 		v, err := f.value(l.Stages[0].X)
 		f.in.OK = true
-		return object.Plain(v), err
+		if err != nil {
+			return nil, err
+		}
+		return object.Listed(object.Plain(v))
 	}
 
 	got, err := captureOne(s.X, f, false)

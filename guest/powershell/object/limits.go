@@ -53,6 +53,23 @@ func Repeated(v Value, n int64) (Value, error) {
 	return nil, CannotConvert(v, "System.String")
 }
 
+// Listed returns a range as the list of its numbers, and another value as it is.
+func Listed(v Value) (Value, error) {
+	r, is := v.(Range)
+	if !is {
+		return v, nil
+	}
+	n := max(r.To-r.From, r.From-r.To) + 1
+	if n > MostItems {
+		return nil, TooLarge()
+	}
+	out := make([]Value, 0, n)
+	for item := range r.each {
+		out = append(out, item)
+	}
+	return out, nil
+}
+
 // within returns the text of a part of an object or list: what is in that again is not taken apart.
 func within(v Value, object bool) string {
 	switch v := v.(type) {
