@@ -23,7 +23,8 @@ import (
 func (s *Session) prompt(ctx context.Context, w work) int {
 	in := engine.New(s.state(ctx), Cmdlets())
 	defer in.Close()
-	if !w.nologo {
+	script := w.file != "" || w.text != "" // with -NoExit
+	if !w.nologo && !script {
 		fmt.Fprintf(s.Stdout, "Mullion's PowerShell, a part of the language of Windows PowerShell 5.1.%s%[1]s",
 			s.Newline)
 	}
@@ -37,9 +38,16 @@ func (s *Session) prompt(ctx context.Context, w work) int {
 		interrupts = s.Interrupts()
 	}
 
+	if script {
+		if code, ends := s.before(in, w, interrupts); ends {
+			return code
+		}
+	}
+
 	read := s.typist(in, interrupts)
+	pasted := s.Console != nil && s.Console.Typed()
 	for {
-		text, err := readCommand(in, read)
+		text, err := readCommand(in, read, pasted)
 		switch {
 		case errors.Is(err, lineedit.ErrInterrupted):
 			continue
@@ -52,6 +60,13 @@ func (s *Session) prompt(ctx context.Context, w work) int {
 			return code
 		}
 	}
+}
+
+// before runs the script of a session with -NoExit, in the session's own scope: what it sets is there at the prompt. It
+// is not in the history (about_PowerShell_exe).
+func (s *Session) before(in *engine.Interpreter, w work, interrupts <-chan struct{}) (code int, ends bool) {
+	defer func() { *session.Keep[session.History](in.State) = session.History{} }()
+	return s.runCommand(in, w.inScope(), interrupts)
 }
 
 // typist reads a line behind a prompt. Before are the lines of the same command before it. The error is ErrInterrupted
@@ -94,8 +109,9 @@ func (s *Session) plain(interrupts <-chan struct{}) typist {
 }
 
 // readCommand prints a prompt and reads a command, of several lines if it is not whole after the first. An empty line
-// ends it in any case.
-func readCommand(in *engine.Interpreter, read typist) (string, error) {
+// ends it in any case, as in Windows PowerShell without PSReadLine. With empty it goes on, as with PSReadLine: what is
+// pasted has empty lines.
+func readCommand(in *engine.Interpreter, read typist, empty bool) (string, error) {
 	var text strings.Builder
 	sign := promptText(in)
 	for {
@@ -105,7 +121,8 @@ func readCommand(in *engine.Interpreter, read typist) (string, error) {
 			return "", err
 		}
 		text.WriteString(line + "\n")
-		if last || strings.TrimSpace(line) == "" || lang.Complete(text.String(), dotnet.KnownType) {
+		ends := strings.TrimSpace(line) == "" && (!empty || strings.TrimSpace(text.String()) == "")
+		if last || ends || lang.Complete(text.String(), dotnet.KnownType) {
 			return text.String(), nil
 		}
 
@@ -152,6 +169,11 @@ func (s *Session) runCommand(in *engine.Interpreter, text string, interrupts <-c
 
 	in.Format.End()
 	remember(in, strings.TrimRight(text, "\n"), began, err)
+	return s.ended(in, err)
+}
+
+// ended reports the error with which a command ended. ends says that the session is over, with code.
+func (s *Session) ended(in *engine.Interpreter, err error) (code int, ends bool) {
 	var left *object.Leaving
 	var refused *lang.Refusal
 	switch {

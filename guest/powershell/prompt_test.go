@@ -1,6 +1,8 @@
 package powershell
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,18 +24,57 @@ func typed(t *testing.T, args []string, input string) (string, int) {
 	return out.String(), code
 }
 
+// TestNoExit: what a script of -NoExit sets is there at the prompt, whose history it is not in; exit ends both.
+func TestNoExit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "it's.ps1")
+	if err := os.WriteFile(file, []byte("param($Name, $n)\n$kept = \"$Name $n\"; function f { 'f' }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		args  []string
+		input string
+		want  string
+		code  int
+	}{
+		"a command": {
+			[]string{"-NoExit", "-Command", "$x = 5; $x"}, "$x + 1\n@(h).Count\nexit 3\n", "5\nPS> 6\nPS> 1\nPS> ", 3,
+		},
+		"an encoded one": {[]string{"-noe", "-ec", "JAB4ACAAPQAgADcA"}, "$x\n", "PS> 7\nPS> \n", 0},
+		"a file":         {[]string{"-NoExit", "-File", file, "-n", "4", "it's"}, "$kept; f\n", "PS> it's 4\nf\nPS> \n", 0},
+		"an end in it":   {[]string{"-NoExit", "-Command", "exit 4"}, "1\n", "", 4},
+		"an error in it": {
+			[]string{"-NoExit", "-Command", "throw 'no'"}, "'on'\n",
+			"no\nAt line:1 char:1\n+ throw 'no'\n+ ~~~~~~~~~~\n" +
+				"    + CategoryInfo          : OperationStopped: (no:String) [], RuntimeException\n" +
+				"    + FullyQualifiedErrorId : no\n \nPS> on\nPS> \n", 0,
+		},
+		"no script": {[]string{"-NoExit", "-NoLogo", "-Version", "5.1"}, "1\n", "PS> 1\nPS> \n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, code := typed(t, tt.args, tt.input)
+			got := regexp.MustCompile(`PS /[^>]*>`).ReplaceAllString(out, "PS>")
+			if diff := cmp.Diff(tt.want, got); diff != "" || code != tt.code {
+				t.Errorf("exit code %d, want %d; printed (-want +got):\n%s", code, tt.code, diff)
+			}
+		})
+	}
+}
+
 // TestPrompt: what is typed at a prompt, and what is printed. The folder is left out of that.
 func TestPrompt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		input, want string
 		code        int
 	}{
-		"a value is kept":       {"$x = 20\n$x + 22\n", "PS> PS> 42\nPS> \n", 0},
-		"exit has a code":       {"exit 7\n1+1\n", "PS> ", 7},
-		"the input ends":        {"", "PS> \n", 0},
-		"no end of line":        {"1+1", "PS> 2\nPS> \n", 0},
-		"a block of some lines": {"if (1) {\n'yes'\n}\n", "PS> >> >> yes\nPS> \n", 0},
-		"a pipeline goes on":    {"1,2 |\n% { $_ * 2 }\n", "PS> >> 2\n4\nPS> \n", 0},
+		"a value is kept":                {"$x = 20\n$x + 22\n", "PS> PS> 42\nPS> \n", 0},
+		"exit has a code":                {"exit 7\n1+1\n", "PS> ", 7},
+		"the input ends":                 {"", "PS> \n", 0},
+		"no end of line":                 {"1+1", "PS> 2\nPS> \n", 0},
+		"a block of some lines":          {"if (1) {\n'yes'\n}\n", "PS> >> >> yes\nPS> \n", 0},
+		"a pipeline goes on":             {"1,2 |\n% { $_ * 2 }\n", "PS> >> 2\n4\nPS> \n", 0},
+		"a here-string in an expression": {"'a' + @'\nb\nc\n'@ + 'd'\n", "PS> >> >> >> ab\ncd\nPS> \n", 0},
+		"a comment goes on":              {"<# a\nb #> 'c'\n", "PS> >> c\nPS> \n", 0},
+		"a back quote goes on":           {"'a' `\n+ 'b'\n", "PS> >> ab\nPS> \n", 0},
 		"an empty line ends it": {"if (1) {\n\n", "PS> >> At line:3 char:1\n+ \n" +
 			"Missing closing '}' in statement block or type definition.\n" +
 			"    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException\n" +

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"mullion.dev/mullion/guest/lineedit"
@@ -63,9 +64,10 @@ const ExitRefused = 1
 func ignored() map[string][]string {
 	policies := []string{"bypass", "unrestricted", "remotesigned"}
 	return map[string][]string{
-		"noprofile": nil, "noninteractive": nil, "nologo": nil, "sta": nil, "mta": nil,
+		"noexit": nil, "noprofile": nil, "noninteractive": nil, "nologo": nil, "sta": nil, "mta": nil,
 		"executionpolicy": policies,
 		"windowstyle":     {"normal", "minimized", "maximized", "hidden"},
+		"version":         {"5.1", "5.0", "5", "4.0", "4", "3.0", "3"},
 		"outputformat":    {"text"}, "inputformat": {"text"},
 	}
 }
@@ -80,6 +82,8 @@ func whole(name string) string {
 	for _, a := range []struct{ name, least string }{
 		{"noprofile", "nop"},
 		{"nologo", "nol"},
+		{"noexit", "noe"},
+		{"version", "v"},
 		{"noninteractive", "noni"},
 		{"command", "c"},
 		{"windowstyle", "w"},
@@ -103,9 +107,32 @@ type work struct {
 	file string   // or a file with one, and
 	args []string // its arguments
 
-	prompt    bool // or that commands are typed
+	prompt    bool // or that commands are typed, after the script if there is one
 	nologo    bool
 	noprofile bool
+	stays     bool // -NoExit: what is typed follows a script
+}
+
+// inScope returns the script as a command: that of a file with . before it, its parameters as they are and what else
+// it is given in apostrophes.
+func (w *work) inScope() string {
+	if w.file == "" {
+		return w.text
+	}
+	quote := func(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+	words := []string{".", quote(w.file)}
+	for _, a := range w.args {
+		if name, is := strings.CutPrefix(a, "-"); !is || !isWord(name) {
+			a = quote(a)
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+// isWord reports whether a text is a name of letters, and no number.
+func isWord(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
 }
 
 // set notes an argument without a value.
@@ -115,6 +142,8 @@ func (w *work) set(name string) {
 		w.nologo = true
 	case "noprofile":
 		w.noprofile = true
+	case "noexit":
+		w.stays = true
 	}
 }
 
@@ -122,7 +151,8 @@ func (s *Session) work() (work, error) {
 	args := s.Args
 	w := work{prompt: true}
 	does := func(one work, err error) (work, error) {
-		one.noprofile = w.noprofile
+		one.noprofile, one.nologo = w.noprofile, w.nologo
+		one.prompt = w.stays
 		return one, err
 	}
 	for len(args) > 0 {

@@ -42,7 +42,7 @@ func All() []Construct {
 		{"$env:NAME", "Environment_Variables", "run/environment", "$env:", ""},
 		{"automatic variables", "Automatic_Variables", "run/invocations", "$myinvocation", "one that is not here is an error of its statement"},
 		{"preference variables", "Preference_Variables", "run/preferences", "preference", "those of transactions, of remoting and of logging change nothing"},
-		{"profiles", "Profiles", "run/profiles", "$profile", "$PROFILE is a text, without the properties that name the other three"},
+		{"profiles", "Profiles", "run/profiles", "$profile", "Get-Member and Select-Object * show none of the four properties of $PROFILE"},
 		{"numbers, suffixes kb to pb, 0x", "Numeric_Literals", "run/numbers", "0x", "integers have 64 bits, decimal is floating"},
 		{"casts to types of numbers", "Numeric_Literals", "run/numbers_of_32_bits", "[int]", ""},
 		{"texts in \"\" and ''", "Quoting_Rules", "run/strings", "\"", ""},

@@ -20,6 +20,11 @@ func (f *frame) memberValue(x *lang.Member) (object.Value, error) {
 	if name == "psobject" && !x.Call && !ownProperty(object.Plain(of), name) {
 		return dotnet.Inspected(object.Plain(of)), nil
 	}
+	if v, is := x.Of.(*lang.Variable); is && v.Name == "profile" && !x.Call {
+		if path, is := f.in.profileNamed(name); is {
+			return path, nil
+		}
+	}
 	if !x.Call {
 		if err := f.absent(object.Plain(of), name); err != nil {
 			return nil, err

@@ -41,6 +41,19 @@ func (in *Interpreter) Profiles() []string {
 	return found
 }
 
+// profileNamed returns the file of one of the four profiles by the name of $PROFILE's property for it; whether it is
+// there is not asked.
+func (in *Interpreter) profileNamed(property string) (path string, is bool) {
+	all, mine := in.folder()+`\`, object.Text(in.home())+in.profileFolder()
+	path, is = map[string]string{
+		"allusersallhosts":       all + "profile.ps1",
+		"alluserscurrenthost":    all + profileName,
+		"currentuserallhosts":    mine + "profile.ps1",
+		"currentusercurrenthost": mine + profileName,
+	}[property]
+	return path, is
+}
+
 // atPlace returns where a word leads that is a function of Windows PowerShell's own: cd.. and cd\, and the drives, such
 // as C: (https://learn.microsoft.com/en-us/powershell/scripting/samples/working-with-files-and-folders).
 func atPlace(word string) (to string, is bool) {

@@ -74,7 +74,7 @@ func (in names) Own(name string) (v object.Value, there bool) {
 	case "pshome":
 		return in.folder(), true
 	case "profile":
-		return object.Text(in.home()) + in.profileFolder() + profileName, true
+		return object.Text(in.home()) + in.profileFolder() + profileName, true // its properties: profileNamed
 	case "psboundparameters":
 		return object.NewTable(false), true
 	case "psversiontable":

@@ -35,6 +35,8 @@ type parser struct {
 	ops [][]string
 	// sources says that something is run in the scope where it is called.
 	sources bool
+	// unclosed is where a comment begins that has no end; 0: none does. It is counted from 1.
+	unclosed int
 }
 
 // reading is a value and where it ends.
@@ -138,8 +140,12 @@ func (p *parser) blanks() {
 		case p.has("`\r\n"):
 			p.at += 3
 		case p.has("<#"):
+			begin := p.at
 			for p.at < len(p.src) && !p.take("#>") {
 				p.at++
+			}
+			if !slices.Equal(p.src[max(begin+2, p.at-2):p.at], []rune("#>")) {
+				p.unclosed = begin + 1
 			}
 
 		case p.peek() == '#':
@@ -392,6 +398,7 @@ func (p *parser) hereString() (Expr, error) {
 		}
 	}
 
+	p.at = len(p.src) // what is missing is behind all of it, as Complete asks
 	return nil, p.refuseAt(opening, noTerminatorID, "The string is missing the terminator: %s@.", string(quote))
 }
 

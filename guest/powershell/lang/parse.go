@@ -16,6 +16,10 @@ func Parse(text, file string, known func(typeName string) bool) (*Script, error)
 	if err != nil {
 		return nil, err
 	}
+	if p.unclosed > 0 {
+		return nil, p.refuseAt(p.unclosed-1, "MissingTerminatorMultiLineComment",
+			"The terminator '#>' is missing from the multiline comment.")
+	}
 	s.Text, s.Sources = text, p.sources
 	return s, nil
 }
@@ -439,9 +443,12 @@ func (p *parser) bare() string {
 }
 
 // Complete reports whether a command does not go on in the next line: it can be read, or what is wrong with it is not
-// that it ends too soon.
+// that it ends too soon. One whose last line ends with ` goes on.
 func Complete(text string, known func(typeName string) bool) bool {
+	if last := strings.TrimRight(text, "\r\n"); strings.HasSuffix(last, " `") || last == "`" {
+		return false
+	}
 	p := begun(strings.TrimRight(text, " \t\r\n"), "", known)
 	_, err := p.script("")
-	return err == nil || p.at < len(p.src)
+	return p.unclosed == 0 && (err == nil || p.at < len(p.src))
 }
