@@ -53,16 +53,22 @@ func openRegister(p Paths) (*register, error) {
 		health:  map[string]Health{},
 		live:    map[string]*container{},
 	}
-	if r.volumes, r.clearVolumes, err = openVolumes(p); err != nil {
+	var remains func() error
+	if r.volumes, remains, err = openVolumes(p); err != nil {
 		return nil, err
 	}
+
+	var gone []string // volumes that are removed once the engine serves
+	r.clearVolumes = func() error { return errors.Join(remains(), r.volumes.discardAll(gone)) }
 
 	for _, c := range known.List(func(c Container) bool { return c.State() != Exited }) {
 		if c.Run.Once {
 			r.left = append(r.left, c.Run.Image)
 		}
 		if !c.Run.Keep || c.State() == Created {
-			err = errors.Join(err, r.dropVolumes(c), r.forget(c.ID))
+			taken, wrong := r.takeUnnamed(c)
+			gone = append(gone, taken...)
+			err = errors.Join(err, wrong, r.forget(c.ID))
 			continue
 		}
 
@@ -371,9 +377,12 @@ func (r *register) forget(id string) error {
 	return errors.Join(r.known.Delete(id), rotate.Remove(r.paths.containerLog(id)))
 }
 
-// prune forgets the containers that have ended. It returns them, and how many bytes that has freed.
-func (r *register) prune() (gone []Container, freed int64, err error) {
+// prune forgets the containers that have ended and fit. It returns them, and how many bytes that has freed.
+func (r *register) prune(which Pruned) (gone []Container, freed int64, err error) {
 	for _, c := range r.ended() {
+		if !which.fits(c) {
+			continue
+		}
 		for _, name := range rotate.Names(r.paths.containerLog(c.ID)) {
 			if info, err := os.Stat(name); err == nil {
 				freed += info.Size()

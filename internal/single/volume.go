@@ -114,12 +114,7 @@ func openVolumes(p Paths) (_ *volumes, left func() error, err error) {
 		errs = append(errs, v.refill(e.Name()))
 	}
 
-	return v, func() error {
-		for _, name := range remains {
-			errs = append(errs, v.discard(name))
-		}
-		return errors.Join(errs...)
-	}, err
+	return v, func() error { return errors.Join(append(errs, v.discardAll(remains))...) }, err
 }
 
 // refill empties a volume that was being filled, by an earlier engine or in a try that failed: its next container fills
@@ -265,6 +260,15 @@ func (v *volumes) discard(name string) error {
 	}
 	defer root.Close()
 	return beneath.RemoveAll(root, name)
+}
+
+// discardAll removes several such folders.
+func (v *volumes) discardAll(names []string) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, v.discard(name))
+	}
+	return errors.Join(errs...)
 }
 
 // lock has others wait who would look at whether the volume is empty, or fill it.

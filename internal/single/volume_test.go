@@ -356,7 +356,18 @@ func TestVolumeOfKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// Before the engine listens they are moved alone: how large they are delays nobody.
+	full := filepath.Join(p.volumes(), "rm", volumeData, "large")
+	if err := os.WriteFile(full, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	r = opened(t, p)
+	got := inFolder(t, p.volumes())
+	if moved, _ := filepath.Glob(filepath.Join(p.volumes(), volumeGone+"*", "rm", volumeData, "large")); len(moved) != 1 ||
+		!strings.HasSuffix(got, " kept named") {
+		t.Errorf("before the engine serves there is %q, %v", got, moved)
+	}
+
 	if err := r.clearVolumes(); err != nil {
 		t.Fatal(err)
 	}

@@ -185,10 +185,16 @@ func (r *register) readyElsewhere(volume, id string) bool {
 
 // dropVolumes removes the volumes of a container that nobody has named, unless another one has them.
 func (r *register) dropVolumes(c Container) error {
-	var gone []string
+	gone, err := r.takeUnnamed(c)
+	return errors.Join(err, r.volumes.discardAll(gone))
+}
+
+// takeUnnamed takes those volumes from their places; discardAll removes what there was of them.
+func (r *register) takeUnnamed(c Container) (gone []string, err error) {
 	var errs []error
 
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, m := range c.Run.Mounts {
 		if m.Volume == "" || !m.Anonymous ||
 			slices.ContainsFunc(r.usersOf(m.Volume), func(user string) bool { return user != c.ID }) {
@@ -205,11 +211,7 @@ func (r *register) dropVolumes(c Container) error {
 		gone = append(gone, moved)
 	}
 
-	r.mu.Unlock()
-	for _, name := range gone {
-		errs = append(errs, r.volumes.discard(name))
-	}
-	return errors.Join(errs...)
+	return gone, errors.Join(errs...)
 }
 
 // removeVolume removes a volume that no container has.
