@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,7 +27,8 @@ func TestWhatWasMeant(t *testing.T) {
 		"ls":                        "did you mean `mullion status`",
 		"ps":                        "did you mean `mullion container ls` or `mullion status`?",
 		"load docker-image a":       "did you mean `mullion image load`?",
-		"create cluster --name dev": "did you mean `mullion up`?",
+		"create cluster --name dev": "`mullion up` makes a cluster, `mullion run -d` a container",
+		"start web":                 "`mullion container start` is for a container, `mullion up` for a cluster\n",
 		"delete cluster":            "did you mean `mullion down`?",
 		"build .":                   "did you mean `mullion image build`",
 		"images":                    "did you mean `mullion image ls`?",
@@ -52,6 +54,98 @@ func TestWhatWasMeant(t *testing.T) {
 
 		if _, said, _ := strings.Cut(got.Err, "→ "); !strings.HasPrefix(said, cmp.Or(want, "see `mullion --help`")) {
 			t.Errorf("%s: said %q, want %q", typed, said, want)
+		}
+	}
+}
+
+// TestDockerWords types commands of Docker that are not here: each is told what does it, and no flag behind it hides
+// that.
+func TestDockerWords(t *testing.T) {
+	m := newMachine(t)
+	for typed, want := range map[string]string{
+		"attach web":                "did you mean `mullion container attach`?",
+		"top web":                   "did you mean `mullion container top`?",
+		"stats":                     "did you mean `mullion container stats`?",
+		"system prune -af":          "`mullion container prune`, `mullion image prune --run` and `mullion volume prune`",
+		"system df":                 "`mullion image ls --run` has the sizes",
+		"system":                    "`mullion container ls -a`",
+		"network create --driver l": "containers are on one network",
+		"compose up -d":             "`sudo mullion docker up`, `eval \"$(mullion docker env)\"`, then `docker compose`\n",
+		"docker-compose up":         "`sudo mullion docker up`",
+		"login registry.example":    "`docker login` or `podman login` keeps credentials",
+		"events":                    "`mullion container ls -a`",
+		"commit web app":            "a Dockerfile makes the same",
+		"swarm init":                "clusters here are Kubernetes'",
+		"builder prune -f":          "`mullion image build --no-cache`",
+		"stop web":                  "it ends the whole cluster; `mullion container stop` is for a container",
+		"export web":                "`mullion image save` writes an image",
+		"export lgs":                "did you mean `mullion export logs`?",
+		"node ls":                   "`mullion kubectl get nodes` lists them\n",
+		"docker ps -a":              "that is for docker itself: `eval \"$(mullion docker env)\"`, then `docker ps`\n",
+		"docker run --rm -it a":     "that is for docker itself: `eval \"$(mullion docker env)\"`, then `docker run`\n",
+		"docker upp":                "did you mean `mullion docker up`?",
+		"docker zzz":                "see `mullion docker --help`\n",
+		"container rm -l web":       "containers find each other by --name, without links\n",
+		"container start -ai web":   "`mullion container logs -f CONTAINER`",
+		"container stop -s INT web": "`mullion container kill -s INT` sends one\n",
+		"image pull -a app":         "one image at a time",
+		"volume create -o a=b x":    "the driver local has no options\n",
+	} {
+		got := m.Run(strings.Fields(typed)...)
+		if _, said, _ := strings.Cut(got.Err, "\n→ "); !strings.HasPrefix(said, want) || got.Code != exit.Usage {
+			t.Errorf("%s: exit code %d, %s\nwant %s", typed, got.Code, got.Err, want)
+		}
+	}
+}
+
+// TestDockerWordsAreNot holds that what is refused with a remedy is not there, and that a remedy names commands that
+// are.
+func TestDockerWordsAreNot(t *testing.T) {
+	there := map[string]*cobra.Command{}
+	everyCommand(Command(), func(c *cobra.Command) {
+		if c.IsAvailableCommand() {
+			there[cmdline.BelowRoot(c)] = c
+		}
+	})
+
+	known := func(remedy string) {
+		for _, quoted := range regexp.MustCompile("`(?:sudo )?mullion ([^`]*)`").FindAllStringSubmatch(remedy, -1) {
+			words := strings.Fields(quoted[1])
+			n := 0
+			for n < len(words) && there[strings.Join(words[:n+1], " ")] != nil {
+				n++
+			}
+			if n == 0 {
+				t.Errorf("%q names `mullion %s`", remedy, quoted[1])
+				continue
+			}
+			c := there[strings.Join(words[:n], " ")]
+			for _, word := range words[n:] {
+				name, isFlag := strings.CutPrefix(word, "--")
+				if isFlag && c.Flags().Lookup(name) == nil && c.InheritedFlags().Lookup(name) == nil {
+					t.Errorf("%q: `mullion %s` has no %s", remedy, strings.Join(words[:n], " "), word)
+				}
+			}
+		}
+	}
+
+	for words, remedy := range cmdline.DockerWords() {
+		if c := there[words]; c != nil && words != "stop" && words != "export" {
+			t.Errorf("there is a command %q", words)
+		}
+		known(remedy)
+	}
+	for path, flags := range cmdline.DockerFlags() {
+		c := there[path]
+		if c == nil {
+			t.Errorf("there is no command %q", path)
+			continue
+		}
+		for name, remedy := range flags {
+			if c.Flags().Lookup(name) != nil || (len(name) == 1 && c.Flags().ShorthandLookup(name) != nil) {
+				t.Errorf("%s has the flag %q", path, name)
+			}
+			known(remedy)
 		}
 	}
 }

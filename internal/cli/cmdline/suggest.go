@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,9 +16,9 @@ import (
 // OtherWords returns what people type who come from other tools, by the command that does it here.
 func OtherWords() map[string][]string {
 	return map[string][]string{
-		"up":                {"create", "start", "init"},
+		"up":                {"init"},
 		"down":              {"delete", "destroy", "remove", "reset", "uninstall", "prune"},
-		"stop":              {"halt", "pause", "shutdown"},
+		"stop":              {"halt", "shutdown"},
 		"status":            {"get", "ls", "ps", "list", "info", "show", "inspect"},
 		"kubectl":           {"get", "apply", "describe", "k"},
 		"container":         {"containers"},
@@ -25,8 +26,10 @@ func OtherWords() map[string][]string {
 		"container rm":      {"rm"},
 		"container inspect": {"inspect"},
 		"container exec":    {"exec"},
-		"container logs":    {"attach"},
-		"kubeconfig":        {"config", "context"},
+		"container attach":  {"attach"},
+		"container stats":   {"stats"},
+		"container top":     {"top"},
+		"kubeconfig":        {"config"},
 		"node":              {"nodes", "ssh", "shell"},
 		"image build":       {"buildx"},
 		"image load":        {"import"},
@@ -44,13 +47,19 @@ func OtherWords() map[string][]string {
 // None is cobra.NoArgs with an exit code, and with a suggestion of the command that was meant.
 func None(cmd *cobra.Command, args []string) error {
 	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return nil
-	case !cmd.HasSubCommands():
-		return exit.Misuse(fmt.Errorf("`%s` takes no arguments, got %q", cmd.CommandPath(), args[0]), help)
 	}
-	if meant := meantCommands(cmd, args[0]); len(meant) > 0 {
+	does, exact := dockerRemedy(cmd, args)
+	if !cmd.HasSubCommands() {
+		return exit.Misuse(fmt.Errorf("`%s` takes no arguments, got %q", cmd.CommandPath(), args[0]), cmp.Or(does, help))
+	}
+
+	meant := meantCommands(cmd, args[0])
+	switch {
+	case exact, does != "" && len(meant) == 0:
+		help = does
+	case len(meant) > 0:
 		help = fmt.Sprintf("did you mean %s? Otherwise %s", strings.Join(meant, " or "), help)
 	}
 	return exit.Misuse(fmt.Errorf("`%s` has no command %q", cmd.CommandPath(), args[0]), help)
@@ -119,7 +128,14 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return None(cmd, words)
 	}
 	help := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return exit.Misuse(err, help)
+	}
+	if does, known := DockerFlags()[BelowRoot(cmd)][unknown.GetSpecifiedName()]; known {
+		return exit.Misuse(err, does)
+	}
+	if unknown.GetSpecifiedShortnames() == "" {
 		if near := meantFlag(cmd, unknown.GetSpecifiedName()); near != "" {
 			help = fmt.Sprintf("did you mean `--%s`? Otherwise %s", near, help)
 		}
